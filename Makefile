@@ -1,0 +1,101 @@
+# The whole interface to this repository; `make help` lists it.
+#   make build              everything that is missing, then the libraries and .venv
+#   make test PYTHON=...    any target takes PYTHON (the interpreter for .venv) and JOBS
+PYTHON   ?= $(shell command -v python3.11 || command -v python3)
+JOBS     ?= $(shell nproc)
+PACKAGES ?= yes
+
+BIN   := .venv/bin
+NINJA := ninja -j $(JOBS)
+CMAKE := cmake -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
+
+CPP_FILES = $(shell git ls-files --cached --others --exclude-standard \
+              'src/*.cc' 'src/*.h' 'include/*.h' 'python/ffi/*.cc' 'python/ffi/*.h' 'tests/*.cc' 'tests/*.h' 'tests/*.c' 'bench/*.cc')
+PY_DIRS   = $(wildcard python tests examples tools bench)
+
+.PHONY: help build demo test test-all test-asan test-tsan bench format lint build-times wheel clean distclean
+.DEFAULT_GOAL := help
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+# ---- set-up: each step leaves a stamp and is not done again until what it depends on changes ----
+
+.make/packages: packages.txt tools/install_packages
+	@mkdir -p .make
+	@if [ "$(PACKAGES)" = yes ]; then tools/install_packages; fi
+	@touch $@
+
+.make/venv: requirements-dev.txt | .make/packages
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@# Python finds the package in the source tree, so a rebuilt library needs no reinstall.
+	@echo "$(CURDIR)/python" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tessera.pth"
+	@touch $@
+
+.make/venv-all: requirements-test-all.txt .make/venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-test-all.txt
+	@touch $@
+
+build/build.ninja: | .make/venv
+	@$(CMAKE) -S . -B build -DTESSERA_IN_PLACE=ON $(CMAKE_FLAGS)
+
+# ---- everyday ----
+
+build: build/build.ninja .make/venv  ## install what is missing, compile, leave .venv with tessera importable
+	@$(NINJA) -C build
+
+demo: build  ## compile and run a first program
+	@$(BIN)/python examples/demo.py
+
+test: build  ## the tests that need no accelerator
+	@status=0; \
+	ctest --test-dir build --output-on-failure --no-tests=ignore -j $(JOBS) || status=1; \
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not gpu" || status=1; \
+	exit $$status
+
+test-all: build .make/venv-all  ## the long ones too
+	@status=0; \
+	ctest --test-dir build --output-on-failure --no-tests=ignore -j $(JOBS) || status=1; \
+	$(BIN)/python -m pytest -n $(JOBS) -m "not gpu" || status=1; \
+	exit $$status
+
+test-asan: .make/venv  ## C and C++ tests under the address and undefined-behaviour sanitizers
+	@$(CMAKE) -S . -B build-asan -DTESSERA_SANITIZE=address -DTESSERA_PYTHON=OFF
+	@$(NINJA) -C build-asan
+	@UBSAN_OPTIONS=print_stacktrace=1 ctest --test-dir build-asan --output-on-failure --no-tests=ignore -j $(JOBS)
+
+test-tsan: .make/venv  ## C and C++ tests under the thread sanitizer
+	@$(CMAKE) -S . -B build-tsan -DTESSERA_SANITIZE=thread -DTESSERA_PYTHON=OFF
+	@$(NINJA) -C build-tsan
+	@ctest --test-dir build-tsan --output-on-failure --no-tests=ignore -j $(JOBS)
+
+bench: build  ## measurements of bench/
+	@$(CMAKE) -S . -B build -DTESSERA_BENCH=ON >/dev/null && $(NINJA) -C build
+	@if [ -x build/tessera_bench ]; then build/tessera_bench; else echo "bench/cpp has no benchmarks yet"; fi
+	@for script in $(wildcard bench/bench_*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+format: .make/venv  ## lay out all code
+	@clang-format-14 -i $(CPP_FILES)
+	@$(BIN)/ruff check --quiet --fix $(PY_DIRS); $(BIN)/ruff format --quiet $(PY_DIRS)
+
+lint: build/build.ninja .make/venv  ## layout, clang-tidy on changed files, ruff, mypy
+	@status=0; \
+	echo "clang-format"; echo $(CPP_FILES) | xargs -r clang-format-14 --dry-run --Werror || status=1; \
+	echo "clang-tidy";   $(BIN)/python tools/clang_tidy.py --build build --jobs $(JOBS) || status=1; \
+	echo "ruff";         $(BIN)/ruff check $(PY_DIRS) && $(BIN)/ruff format --check $(PY_DIRS) || status=1; \
+	echo "mypy";         $(BIN)/mypy || status=1; \
+	exit $$status
+
+build-times:  ## the slowest objects of the last build
+	@$(PYTHON) tools/build_times.py build
+
+wheel: .make/venv  ## dist/tessera-*.whl, which needs numpy only
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
+	@ls -l dist/*.whl
+
+clean:  ## remove what was built; keep .venv
+	rm -rf build build-asan build-tsan build-wheel dist python/tessera/lib python/tessera/_ffi*.so
+
+distclean: clean  ## remove .venv and stamps too
+	rm -rf .venv .make

@@ -1,0 +1,85 @@
+# A room is a folder of src/. It becomes the object library tessera_room_<name>; a room that does not exist yet,
+# or has no sources, is no target at all.
+
+# Compiles the precompiled header src/<name>/pch.h once; every room that asks for it shares the result.
+# The header is named in <> so that no absolute path gets into the file that ccache hashes.
+function(tessera_pch name)
+  if(NOT TESSERA_PCH OR TARGET tessera_pch_${name} OR NOT EXISTS ${PROJECT_SOURCE_DIR}/src/${name}/pch.h)
+    return()
+  endif()
+  file(CONFIGURE OUTPUT pch/${name}.cc CONTENT "// Exists so that CMake compiles src/@name@/pch.h.\n" @ONLY)
+  add_library(tessera_pch_${name} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/pch/${name}.cc)
+  tessera_compile_as_ours(tessera_pch_${name})
+  target_precompile_headers(tessera_pch_${name} PRIVATE <${name}/pch.h>)
+endfunction()
+
+# Lets `target` use the precompiled header of `name`, or of base where `name` has none.
+function(tessera_use_pch target name)
+  foreach(candidate ${name} base)
+    tessera_pch(${candidate})
+    if(TARGET tessera_pch_${candidate})
+      target_precompile_headers(${target} REUSE_FROM tessera_pch_${candidate})
+      return()
+    endif()
+  endforeach()
+endfunction()
+
+# The flags that all our objects share; a precompiled header can be used only where they are the same.
+function(tessera_compile_as_ours target)
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target} PUBLIC fmt::fmt-header-only Threads::Threads)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # for ccache
+  endif()
+endfunction()
+
+function(tessera_objects target pch)
+  add_library(${target} OBJECT ${ARGN})
+  tessera_compile_as_ours(${target})
+  tessera_use_pch(${target} ${pch})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TESSERA_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
+
+# tessera_room(name PCH header-room)
+function(tessera_room name)
+  cmake_parse_arguments(arg "" "PCH" "" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "/src/codegen/llvm/|/src/runtime/tvm_compat/")
+  if(sources)
+    tessera_objects(tessera_room_${name} ${arg_PCH} ${sources})
+  endif()
+endfunction()
+
+# tessera_library(name ROOMS room...): a shared library of the rooms that exist.
+function(tessera_library name)
+  cmake_parse_arguments(arg "" "" "ROOMS" ${ARGN})
+  foreach(room IN LISTS arg_ROOMS)
+    if(TARGET tessera_room_${room})
+      list(APPEND objects $<TARGET_OBJECTS:tessera_room_${room}>)
+    endif()
+  endforeach()
+  if(NOT objects)
+    return()
+  endif()
+  add_library(${name} SHARED ${objects})
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${name} PUBLIC fmt::fmt-header-only Threads::Threads PRIVATE ${CMAKE_DL_LIBS})
+  target_link_options(${name} PRIVATE -Wl,--as-needed)
+  if(NOT TESSERA_SANITIZE)  # the sanitizer's own symbols come with the program
+    target_link_options(${name} PRIVATE -Wl,-z,defs)
+  endif()
+  tessera_place(${name})
+endfunction()
+
+# Libraries lie together in one folder and find each other there, in the source tree as in the wheel.
+function(tessera_place target)
+  if(TESSERA_IN_PLACE)
+    set(folder ${PROJECT_SOURCE_DIR}/python/tessera/lib)
+  else()
+    set(folder ${PROJECT_BINARY_DIR}/lib)
+  endif()
+  set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${folder}
+                        INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
+  install(TARGETS ${target} LIBRARY DESTINATION tessera/lib)
+endfunction()

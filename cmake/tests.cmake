@@ -1,0 +1,45 @@
+# tests/cpp: one GoogleTest program. tests/c: one program a file, in C, that knows only the runtime.
+# bench/cpp: one Google Benchmark program.
+
+if(TESSERA_TESTS)
+  enable_testing()
+  file(GLOB_RECURSE cpp_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cpp/*.cc)
+  if(cpp_tests AND TARGET tessera)
+    find_package(GTest REQUIRED)
+    tessera_objects(tessera_tests_objects ir ${cpp_tests})
+    target_include_directories(tessera_tests_objects PRIVATE ${PROJECT_SOURCE_DIR}/tests/cpp)
+    add_executable(tessera_tests $<TARGET_OBJECTS:tessera_tests_objects>)
+    set_target_properties(tessera_tests PROPERTIES LINKER_LANGUAGE CXX)
+    target_link_libraries(tessera_tests PRIVATE tessera tessera_runtime GTest::gmock GTest::gtest_main)
+    # One process for many tests, in two halves so that two cores are busy.
+    foreach(half 0 1)
+      add_test(NAME cpp_${half} COMMAND tessera_tests --gtest_brief=1)
+      set_tests_properties(cpp_${half} PROPERTIES TIMEOUT 600
+                           ENVIRONMENT "GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=${half}")
+    endforeach()
+  endif()
+
+  file(GLOB c_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/c/*.c)
+  if(TARGET tessera_runtime)
+    foreach(source IN LISTS c_tests)
+      cmake_path(GET source STEM name)
+      add_executable(c_${name} ${source})
+      target_compile_options(c_${name} PRIVATE -pedantic)
+      target_include_directories(c_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+      target_link_libraries(c_${name} PRIVATE $<TARGET_FILE:tessera_runtime>)  # the library, not its C++ flags
+      add_dependencies(c_${name} tessera_runtime)
+      set_target_properties(c_${name} PROPERTIES BUILD_RPATH $<TARGET_FILE_DIR:tessera_runtime>)
+      add_test(NAME c_${name} COMMAND c_${name})
+      set_tests_properties(c_${name} PROPERTIES TIMEOUT 120)
+    endforeach()
+  endif()
+endif()
+
+if(TESSERA_BENCH)
+  file(GLOB_RECURSE benches CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/cpp/*.cc)
+  if(benches AND TARGET tessera)
+    find_package(benchmark REQUIRED)
+    add_executable(tessera_bench ${benches})
+    target_link_libraries(tessera_bench PRIVATE tessera tessera_runtime benchmark::benchmark_main)
+  endif()
+endif()
