@@ -26,23 +26,23 @@ help:  ## this list
 	@if [ "$(PACKAGES)" = yes ]; then tools/install_packages; fi
 	@touch $@
 
-.make/venv: requirements-dev.txt | .make/packages
+.venv/.installed: requirements-dev.txt | .make/packages
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@# Python finds the package in the source tree, so a rebuilt library needs no reinstall.
 	@echo "$(CURDIR)/python" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tessera.pth"
 	@touch $@
 
-.make/venv-all: requirements-test-all.txt .make/venv
+.venv/.installed-all: requirements-test-all.txt .venv/.installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-test-all.txt
 	@touch $@
 
-build/build.ninja: | .make/venv
+build/build.ninja: | .venv/.installed
 	@$(CMAKE) -S . -B build -DTESSERA_IN_PLACE=ON $(CMAKE_FLAGS)
 
 # ---- everyday ----
 
-build: build/build.ninja .make/venv  ## install what is missing, compile, leave .venv with tessera importable
+build: build/build.ninja .venv/.installed  ## install what is missing, compile, leave .venv with tessera importable
 	@$(NINJA) -C build
 
 demo: build  ## compile and run a first program
@@ -54,18 +54,18 @@ test: build  ## the tests that need no accelerator
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not gpu" || status=1; \
 	exit $$status
 
-test-all: build .make/venv-all  ## the long ones too
+test-all: build .venv/.installed-all  ## the long ones too
 	@status=0; \
 	ctest --test-dir build --output-on-failure --no-tests=ignore -j $(JOBS) || status=1; \
 	$(BIN)/python -m pytest -n $(JOBS) -m "not gpu" || status=1; \
 	exit $$status
 
-test-asan: .make/venv  ## C and C++ tests under the address and undefined-behaviour sanitizers
+test-asan: .venv/.installed  ## C and C++ tests under the address and undefined-behaviour sanitizers
 	@$(CMAKE) -S . -B build-asan -DTESSERA_SANITIZE=address -DTESSERA_PYTHON=OFF
 	@$(NINJA) -C build-asan
 	@UBSAN_OPTIONS=print_stacktrace=1 ctest --test-dir build-asan --output-on-failure --no-tests=ignore -j $(JOBS)
 
-test-tsan: .make/venv  ## C and C++ tests under the thread sanitizer
+test-tsan: .venv/.installed  ## C and C++ tests under the thread sanitizer
 	@$(CMAKE) -S . -B build-tsan -DTESSERA_SANITIZE=thread -DTESSERA_PYTHON=OFF
 	@$(NINJA) -C build-tsan
 	@ctest --test-dir build-tsan --output-on-failure --no-tests=ignore -j $(JOBS)
@@ -75,13 +75,14 @@ bench: build  ## measurements of bench/
 	@if [ -x build/tessera_bench ]; then build/tessera_bench; else echo "bench/cpp has no benchmarks yet"; fi
 	@for script in $(wildcard bench/bench_*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-format: .make/venv  ## lay out all code
-	@clang-format-14 -i $(CPP_FILES)
+format: .venv/.installed  ## lay out all code
+	@$(BIN)/clang-format -i $(CPP_FILES)
 	@$(BIN)/ruff check --quiet --fix $(PY_DIRS); $(BIN)/ruff format --quiet $(PY_DIRS)
 
-lint: build/build.ninja .make/venv  ## layout, clang-tidy on changed files, ruff, mypy
+lint: build/build.ninja .venv/.installed  ## layout, clang-tidy on changed files, ruff, mypy
+	@ninja -C build build.ninja >/dev/null  # a new file gets its compile command
 	@status=0; \
-	echo "clang-format"; echo $(CPP_FILES) | xargs -r clang-format-14 --dry-run --Werror || status=1; \
+	echo "clang-format"; echo $(CPP_FILES) | xargs -r $(BIN)/clang-format --dry-run --Werror || status=1; \
 	echo "clang-tidy";   $(BIN)/python tools/clang_tidy.py --build build --jobs $(JOBS) || status=1; \
 	echo "ruff";         $(BIN)/ruff check $(PY_DIRS) && $(BIN)/ruff format --check $(PY_DIRS) || status=1; \
 	echo "mypy";         $(BIN)/mypy || status=1; \
@@ -90,7 +91,7 @@ lint: build/build.ninja .make/venv  ## layout, clang-tidy on changed files, ruff
 build-times:  ## the slowest objects of the last build
 	@$(PYTHON) tools/build_times.py build
 
-wheel: .make/venv  ## dist/tessera-*.whl, which needs numpy only
+wheel: .venv/.installed  ## dist/tessera-*.whl, which needs numpy only
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
 	@ls -l dist/*.whl
 

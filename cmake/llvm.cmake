@@ -47,7 +47,7 @@ function(tessera_llvm_stand_ins file)
   file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
 endfunction()
 
-# src/codegen/llvm as the object library tessera_room_llvm.
+# src/codegen/llvm as the object library tessera_room_llvm; with a pch.h of its own, LLVM's headers are read once.
 macro(tessera_llvm_room)
   file(GLOB_RECURSE llvm_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/codegen/llvm/*.cc)
   if(llvm_sources)

@@ -4,7 +4,7 @@
 # Compiles the precompiled header src/<name>/pch.h once; every room that asks for it shares the result.
 # The header is named in <> so that no absolute path gets into the file that ccache hashes.
 function(tessera_pch name)
-  if(NOT TESSERA_PCH OR TARGET tessera_pch_${name} OR NOT EXISTS ${PROJECT_SOURCE_DIR}/src/${name}/pch.h)
+  if(TARGET tessera_pch_${name} OR NOT EXISTS ${PROJECT_SOURCE_DIR}/src/${name}/pch.h)
     return()
   endif()
   file(CONFIGURE OUTPUT pch/${name}.cc CONTENT "// Exists so that CMake compiles src/@name@/pch.h.\n" @ONLY)
@@ -13,8 +13,16 @@ function(tessera_pch name)
   target_precompile_headers(tessera_pch_${name} PRIVATE <${name}/pch.h>)
 endfunction()
 
-# Lets `target` use the precompiled header of `name`, or of base where `name` has none.
+# Lets `target` use the precompiled header of `name`, or of base where `name` has none. codegen/llvm has one of its
+# own, because nothing else may see LLVM.
 function(tessera_use_pch target name)
+  if(NOT TESSERA_PCH)
+    return()
+  endif()
+  if(target STREQUAL tessera_room_llvm AND EXISTS ${PROJECT_SOURCE_DIR}/src/codegen/llvm/pch.h)
+    target_precompile_headers(${target} PRIVATE <codegen/llvm/pch.h>)
+    return()
+  endif()
   foreach(candidate ${name} base)
     tessera_pch(${candidate})
     if(TARGET tessera_pch_${candidate})

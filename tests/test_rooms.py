@@ -45,7 +45,9 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.MULTILIN
 
 
 def files(*folders: str) -> list[Path]:
-    found = (path for folder in folders for path in (TOP / folder).rglob("*") if path.suffix in {".h", ".cc", ".c"})
+    found = (
+        path for folder in folders for path in (TOP / folder).rglob("*") if path.suffix in {".h", ".cc", ".c"}
+    )
     return sorted(found)
 
 
@@ -113,4 +115,4 @@ def test_an_include_is_written_from_the_room_not_from_the_file():
         for include in re.findall(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', path.read_text(), re.MULTILINE)
         if room_of(include) is None and not include.startswith("tessera/")
     ]
-    assert not wrong, "write the room first, as in \"tir/stmt.h\":\n" + "\n".join(wrong)
+    assert not wrong, 'write the room first, as in "tir/stmt.h":\n' + "\n".join(wrong)
