@@ -1,0 +1,20 @@
+// The node types of this room.
+
+#include "ir/attrs.h"
+#include "ir/module.h"
+#include "ir/prim_expr.h"
+
+namespace tessera {
+namespace {
+
+register_types<SourceNameNode, SpanNode, TypeNode, PrimType, PointerType, TupleType, FuncType, BaseExprNode,
+               PrimExprNode, RelayExprNode, GlobalVarNode, IntImm, FloatImm, StringImm, RangeNode, OpNode, AttrsNode,
+               DictAttrsNode, BaseFuncNode, IRModuleNode>
+    common;
+
+register_types<VarNode, SizeVarNode, AnyDim, Cast, BinaryNode, Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max,
+               EQ, NE, LT, LE, GT, GE, And, Or, Not, Select, Ramp, Broadcast, Shuffle, Call, Let>
+    prim_exprs;
+
+}  // namespace
+}  // namespace tessera
