@@ -2,6 +2,7 @@
 
 #include "ir/attrs.h"
 #include "ir/module.h"
+#include "ir/pass.h"
 #include "ir/prim_expr.h"
 
 namespace tessera {
@@ -15,6 +16,8 @@ register_types<SourceNameNode, SpanNode, TypeNode, PrimType, PointerType, TupleT
 register_types<VarNode, SizeVarNode, AnyDim, Cast, BinaryNode, Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max,
                EQ, NE, LT, LE, GT, GE, And, Or, Not, Select, Ramp, Broadcast, Shuffle, Call, Let>
     prim_exprs;
+
+register_types<PassInfoNode, PassInstrumentNode, PassContextNode, PassNode, ModulePassNode, SequentialNode> passes;
 
 }  // namespace
 }  // namespace tessera
