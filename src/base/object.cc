@@ -66,6 +66,10 @@ const std::vector<Field>& TypeInfo::build_table() const {
   return *table;
 }
 
+void detail::throw_not_a_value(const NodeInfo& node) {
+  throw Error(TypeError) << "a " << node.key << " owns a resource; it cannot be made from fields, copied or saved as JSON";
+}
+
 void detail::add_type(TypeInfo* info) {
   TypeTable& table = type_table();
   std::lock_guard lock(table.mutex);

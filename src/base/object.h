@@ -91,7 +91,7 @@ struct Field {
 struct TypeInfo {
   const NodeInfo* node;
   void (*destroy)(Object*);
-  Object* (*create)();  // a node with default members
+  Object* (*create)();  // a node with default members; a type that owns a resource (not copyable) throws, as does copy
   Object* (*copy)(const Object*);
   void (*list_fields)(std::vector<Field>*);  // those the type adds to its parent's
   uint32_t index = 0;                        // dense, in order of registration
@@ -288,17 +288,27 @@ struct FieldBuilder {
   }
 };
 
+[[noreturn]] void throw_not_a_value(const NodeInfo& node);
+
 template <class T>
 Object* TypeFunctions<T>::create() {
-  auto* node = new T();
-  node->type_ = &type_of<T>;
-  return node;
+  if constexpr (std::is_copy_constructible_v<T>) {
+    auto* node = new T();
+    node->type_ = &type_of<T>;
+    return node;
+  } else {
+    throw_not_a_value(T::info);
+  }
 }
 template <class T>
 Object* TypeFunctions<T>::copy(const Object* object) {
-  auto* copy = new T(*static_cast<const T*>(object));
-  copy->type_ = object->type_;
-  return copy;
+  if constexpr (std::is_copy_constructible_v<T>) {
+    auto* copy = new T(*static_cast<const T*>(object));
+    copy->type_ = object->type_;
+    return copy;
+  } else {
+    throw_not_a_value(*object->type()->node);
+  }
 }
 template <class T>
 void TypeFunctions<T>::list_fields(std::vector<Field>* out) {

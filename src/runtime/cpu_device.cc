@@ -1,0 +1,39 @@
+// The CPU as a device: aligned memory, plain copies, no streams.
+
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/device_api.h"
+#include "runtime/ndarray.h"
+#include "runtime/registry.h"
+
+namespace tessera {
+namespace {
+
+class CpuDevice final : public DeviceAPI {
+ public:
+  Any get_attr(DLDevice, DeviceAttr attr) override { return attr == DeviceAttr::Exist ? Any(1) : Any(); }
+
+  void* alloc(DLDevice device, size_t bytes, size_t alignment, DataType) override {
+    alignment = std::max(alignment, sizeof(void*));
+    void* data = nullptr;
+    if (posix_memalign(&data, alignment, std::max<size_t>(bytes, 1)) != 0)
+      throw Error(RuntimeError) << "out of memory: " << device_text(device) << " has no " << bytes << " bytes left";
+    return data;
+  }
+
+  void free(DLDevice, void* data) override { std::free(data); }
+
+  void copy(const DLTensor* from, DLTensor* to, Stream) override {
+    std::memmove(data_of(to), data_of(from), tensor_bytes(from));
+  }
+
+  void sync(DLDevice, Stream) override {}
+};
+
+RegisterDevice<CpuDevice> registered(kDLCPU);
+
+Globals globals{{"device_api.cpu", [] { return static_cast<void*>(find_device_api(kDLCPU)); }}};
+
+}  // namespace
+}  // namespace tessera
