@@ -8,7 +8,7 @@
 namespace tessera {
 
 /// The type of an option's value.
-enum class OptionType : int32_t { Bool, Int, String, StringList, IntList, TargetList };
+enum class OptionType : int32_t { Bool, Int, Text, TextList, IntList, TargetList };
 
 struct TargetKindNode : Object {
   String name;
