@@ -28,6 +28,7 @@ class PrimExpr : public Ref<PrimExprNode> {
   PrimExpr(const Ref<PrimExprNode>& ref) : Ref(ref) {}
   PrimExpr(int value);
   PrimExpr(float value);
+  PrimExpr(bool) = delete;  // bool_imm for a constant; logical_and and its like for a && b
   DataType dtype() const { return node_->dtype; }
 };
 

@@ -16,9 +16,10 @@ PrimExpr operator>(PrimExpr a, PrimExpr b);
 PrimExpr operator>=(PrimExpr a, PrimExpr b);
 PrimExpr equal(PrimExpr a, PrimExpr b);
 PrimExpr not_equal(PrimExpr a, PrimExpr b);
-PrimExpr operator&&(PrimExpr a, PrimExpr b);
-PrimExpr operator||(PrimExpr a, PrimExpr b);
-PrimExpr operator!(PrimExpr a);
+// Logic has names, not operators: `!e` and `a && b` ask whether a reference is empty.
+PrimExpr logical_and(PrimExpr a, PrimExpr b);
+PrimExpr logical_or(PrimExpr a, PrimExpr b);
+PrimExpr logical_not(PrimExpr a);
 PrimExpr operator&(PrimExpr a, PrimExpr b);
 PrimExpr operator|(PrimExpr a, PrimExpr b);
 PrimExpr operator^(PrimExpr a, PrimExpr b);
@@ -61,6 +62,11 @@ PrimExpr infinity(DataType dtype);
 /// Bare nodes: dtype worked out, operands must agree already, nothing folded.
 PrimExpr make_ramp(PrimExpr base, PrimExpr stride, int lanes);
 PrimExpr make_broadcast(PrimExpr value, int lanes);
+PrimExpr make_shuffle(Array<PrimExpr> vectors, Array<PrimExpr> indices);
+PrimExpr make_cast(DataType dtype, PrimExpr value);
+PrimExpr make_not(PrimExpr a);
+PrimExpr make_select(PrimExpr condition, PrimExpr true_value, PrimExpr false_value);
+PrimExpr make_let(Var var, PrimExpr value, PrimExpr body);
 /// A node of type T (Add, Min, LT, ...) over operands of one type; throws TypeError when they differ.
 template <class T>
 PrimExpr make_binary(PrimExpr a, PrimExpr b);

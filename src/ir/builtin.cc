@@ -1,0 +1,71 @@
+#include "ir/builtin.h"
+
+namespace tessera {
+namespace builtin {
+namespace {
+
+struct Row {
+  const char* name;
+  int inputs;
+  CallEffect effect;
+  bool vectorizable;
+};
+
+constexpr Row kRows[] = {
+#define TESSERA_BUILTIN_ROW(NAME, INPUTS, EFFECT, VECTORIZABLE) {#NAME, INPUTS, CallEffect::EFFECT, VECTORIZABLE},
+    TESSERA_BUILTIN_OPS(TESSERA_BUILTIN_ROW)
+#undef TESSERA_BUILTIN_ROW
+};
+
+/// Functions of the CUDA device library that warp operations become.
+constexpr Row kCudaRows[] = {{"__activemask", 0, CallEffect::Pure, false},
+                             {"__shfl_sync", 4, CallEffect::Opaque, false},
+                             {"__shfl_up_sync", 4, CallEffect::Opaque, false},
+                             {"__shfl_down_sync", 4, CallEffect::Opaque, false}};
+
+Op define_builtin(const std::string& prefix, const Row& row) {
+  Op op = Op::define(prefix + row.name);
+  op.edit()->num_inputs = row.inputs;
+  op.set("TCallEffectKind", Any(row.effect));
+  op.set("TScriptPrinterName", Any(std::string(row.name)));
+  if (row.vectorizable) op.set("TVectorizable", Any(true));
+  return op;
+}
+
+[[maybe_unused]] const bool builtins_defined = [] {
+  for (const Row& row : kRows) define_builtin("tir.", row);
+  for (const Row& row : kCudaRows) define_builtin("tir.cuda.", row).set("TGlobalSymbol", Any(std::string(row.name)));
+  // The runtime's own allocation calls are linked by their plain names.
+  for (const char* name : {"TVMBackendAllocWorkspace", "TVMBackendFreeWorkspace"})
+    Op::get(std::string("tir.") + name).set("TGlobalSymbol", Any(std::string(name)));
+  return true;
+}();
+
+}  // namespace
+
+#define TESSERA_DEFINE_BUILTIN(NAME, INPUTS, EFFECT, VECTORIZABLE) \
+  const Op& NAME() {                                               \
+    static const Op op = Op::define("tir." #NAME);                 \
+    return op;                                                     \
+  }
+TESSERA_BUILTIN_OPS(TESSERA_DEFINE_BUILTIN)
+#undef TESSERA_DEFINE_BUILTIN
+
+CallEffect effect_of(const Call* call) {
+  auto* op = call->op.as<OpNode>();
+  if (!op) return CallEffect::Opaque;
+  Any effect = Op(op).slot("TCallEffectKind");
+  return effect.is_null() ? CallEffect::Opaque : effect.to<CallEffect>();
+}
+
+}  // namespace builtin
+
+PrimExpr make_call(DataType dtype, const RelayExpr& op, Array<PrimExpr> args) {
+  Call call;
+  call.dtype = dtype;
+  call.op = op;
+  call.args = std::move(args);
+  return make(std::move(call));
+}
+
+}  // namespace tessera
