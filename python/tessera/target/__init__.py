@@ -1,6 +1,6 @@
 """What code is generated for: targets, their options and tags, and functions that differ by target."""
 
-from . import codegen, generic_func, tag
+from . import codegen, tag
 from .codegen import llvm_get_intrinsic_name, llvm_lookup_intrinsic_id, llvm_version_major
 from .generic_func import GenericFunc, get_native_generic_func, override_native_generic_func
 from .generic_func import generic_func as generic_func
