@@ -27,6 +27,7 @@ struct OpNode : RelayExprNode {
 
 class Op : public Ref<OpNode> {
  public:
+  using Ref::get;
   using Ref::Ref;
   Op(const Ref<OpNode>& ref) : Ref(ref) {}
   /// The operator of that name; an error that lists similar names when there is none.
