@@ -70,6 +70,13 @@ typedef void (*TesseraPackedCFuncFinalizer)(void* resource_handle);
 typedef int (*TesseraCompiledFunc)(TesseraValue* args, int* type_codes, int num_args, TesseraValue* ret_value,
                                    int* ret_type_code, void* resource_handle);
 
+/* A library of C functions declares its functions through one of these: see `runtime.module` and register_func. */
+typedef int (*TesseraExtensionFuncDeclarer)(TesseraFunctionHandle register_func);
+
+#define TESSERA_API(result, name, parameters, arguments) TESSERA_DLL result Tessera##name parameters;
+#include <tessera/c_api_functions.h>
+#undef TESSERA_API
+
 #ifdef __cplusplus
 }
 #endif

@@ -10,10 +10,10 @@ struct Name {
 
 // The first name of a code is the one shown.
 constexpr Name kNames[] = {
-    {"cpu", 1},      {"cuda", 2},        {"cuda_host", 3}, {"opencl", 4},  {"aocl", 5},    {"sdaccel", 6},
-    {"vulkan", 7},   {"metal", 8},       {"vpi", 9},       {"rocm", 10},   {"opengl", 11}, {"ext_dev", 12},
-    {"micro_dev", 13}, {"hexagon", 14},  {"webgpu", 15},   {"llvm", 1},    {"stackvm", 1}, {"c", 1},
-    {"test", 1},     {"hybrid", 1},      {"composite", 1}, {"nvptx", 2},   {"gpu", 2},     {"cl", 4},
+    {"cpu", 1},         {"cuda", 2},     {"cuda_host", 3}, {"opencl", 4}, {"aocl", 5},    {"sdaccel", 6},
+    {"vulkan", 7},      {"metal", 8},    {"vpi", 9},       {"rocm", 10},  {"opengl", 11}, {"ext_dev", 12},
+    {"micro_dev", 13},  {"hexagon", 14}, {"webgpu", 15},   {"llvm", 1},   {"stackvm", 1}, {"c", 1},
+    {"test", 1},        {"hybrid", 1},   {"composite", 1}, {"nvptx", 2},  {"gpu", 2},     {"cl", 4},
     {"aocl_sw_emu", 5}, {"mtl", 8},
 };
 

@@ -13,9 +13,7 @@ inline constexpr int kRpcSessionMask = 128;
 
 inline DLDevice make_device(int type, int id) { return {static_cast<DLDeviceType>(type), id}; }
 inline DLDevice cpu(int id = 0) { return make_device(kDLCPU, id); }
-inline bool same_device(DLDevice a, DLDevice b) {
-  return a.device_type == b.device_type && a.device_id == b.device_id;
-}
+inline bool same_device(DLDevice a, DLDevice b) { return a.device_type == b.device_type && a.device_id == b.device_id; }
 
 /// "cpu", "cuda", ...; "device type 77" for a code without a name.
 std::string device_type_name(int type);

@@ -24,7 +24,8 @@ int place_of(int type) {
 void* DeviceAPI::alloc_in_scope(DLDevice device, std::span<const int64_t> shape, DataType dtype,
                                 const std::string& scope) {
   if (!scope.empty() && scope != "global")
-    throw Error(ValueError) << "device " << device_text(device) << " has no memory scope \"" << scope << "\"; it has only \"global\"";
+    throw Error(ValueError) << "device " << device_text(device) << " has no memory scope \"" << scope
+                            << "\"; it has only \"global\"";
   return alloc(device, tensor_bytes(shape, dtype), kAllocAlignment, dtype);
 }
 

@@ -38,7 +38,8 @@ void require_contiguous(const DLTensor* tensor, const char* what) {
 
 void require_bytes(const DLTensor* tensor, size_t count, const char* what) {
   if (size_t bytes = tensor_bytes(tensor); bytes != count)
-    throw Error(ValueError) << what << ": the tensor " << describe(tensor) << " has " << bytes << " bytes, not " << count;
+    throw Error(ValueError) << what << ": the tensor " << describe(tensor) << " has " << bytes << " bytes, not "
+                            << count;
 }
 
 DLTensor host_view(const DLTensor* like, void* data) {

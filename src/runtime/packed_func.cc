@@ -21,8 +21,8 @@ PackedFunc PackedFunc::from_c(TesseraPackedCFunc function, void* resource, Tesse
     if (finalize) finalize(r);
   });
   return PackedFunc([function, keep](Args args, Any* result) {
-    int status = function(const_cast<TesseraValue*>(args.values), const_cast<int*>(args.codes), args.count, result,
-                          keep.get());
+    int status =
+        function(const_cast<TesseraValue*>(args.values), const_cast<int*>(args.codes), args.count, result, keep.get());
     if (status != 0) throw_last_error();
   });
 }

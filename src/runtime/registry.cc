@@ -42,7 +42,8 @@ std::string similar_names(std::string_view name) {
   }
   std::sort(close.begin(), close.end());
   std::string out;
-  for (size_t i = 0; i < std::min<size_t>(close.size(), 3); ++i) out += (i ? ", " : "; did you mean ") + close[i].second;
+  for (size_t i = 0; i < std::min<size_t>(close.size(), 3); ++i)
+    out += (i ? ", " : "; did you mean ") + close[i].second;
   return out;
 }
 

@@ -1,0 +1,54 @@
+#include "runtime/compiled_code.h"
+
+#include "tessera/c_api.h"
+#include "tessera/c_backend_api.h"
+
+namespace tessera {
+
+std::span<const ContextSymbol> context_symbols() {
+  static const ContextSymbol symbols[] = {
+      {"__TVMFuncCall", "TVMFuncCall", reinterpret_cast<void*>(&TesseraFuncCall)},
+      {"__TVMAPISetLastError", "TVMAPISetLastError", reinterpret_cast<void*>(&TesseraAPISetLastError)},
+      {"__TVMBackendGetFuncFromEnv", "TVMBackendGetFuncFromEnv",
+       reinterpret_cast<void*>(&TesseraBackendGetFuncFromEnv)},
+      {"__TVMBackendAllocWorkspace", "TVMBackendAllocWorkspace",
+       reinterpret_cast<void*>(&TesseraBackendAllocWorkspace)},
+      {"__TVMBackendFreeWorkspace", "TVMBackendFreeWorkspace", reinterpret_cast<void*>(&TesseraBackendFreeWorkspace)},
+      {"__TVMBackendParallelLaunch", "TVMBackendParallelLaunch",
+       reinterpret_cast<void*>(&TesseraBackendParallelLaunch)},
+      {"__TVMBackendParallelBarrier", "TVMBackendParallelBarrier",
+       reinterpret_cast<void*>(&TesseraBackendParallelBarrier)},
+  };
+  return symbols;
+}
+
+void fill_context(const FindSymbol& find, const ModuleNode* module) {
+  for (const ContextSymbol& symbol : context_symbols())
+    if (void* variable = find(symbol.variable)) *static_cast<void**>(variable) = symbol.address;
+  if (void* variable = find("__tvm_module_ctx")) *static_cast<const void**>(variable) = module;
+}
+
+PackedFunc wrap_compiled(TesseraCompiledFunc function, Module module) {
+  return PackedFunc([function, module = std::move(module)](Args args, Any* result) {
+    TesseraValue value{.v_int64 = 0};
+    int code = kTesseraNull;
+    int status = function(const_cast<TesseraValue*>(args.values), const_cast<int*>(args.codes), args.count, &value,
+                          &code, nullptr);
+    if (status != 0) throw_last_error();
+    if (code != kTesseraNull) *result = Any::take(value, code);
+  });
+}
+
+PackedFunc find_compiled(const FindSymbol& find, const std::string& name, const Module& module) {
+  void* address = nullptr;
+  if (name == kModuleMain) {
+    auto* entry = static_cast<const char*>(find(kModuleMain));
+    if (entry) address = find(entry);
+  } else {
+    address = find(name.c_str());
+  }
+  if (!address) return nullptr;
+  return wrap_compiled(reinterpret_cast<TesseraCompiledFunc>(address), module);
+}
+
+}  // namespace tessera

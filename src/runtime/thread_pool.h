@@ -1,0 +1,25 @@
+#pragma once
+// Parallel regions: one pool of threads for the process, that wait spinning for a while, then sleeping.
+//
+// One region runs at a time. A region started inside another, or while another thread's region runs, takes place on its
+// own thread alone: with many callers all processors are busy anyhow. The work is cut by task id only, so results are
+// the same on any number of threads.
+
+#include <vector>
+
+#include "tessera/c_backend_api.h"
+
+namespace tessera {
+
+/// Threads a region uses, the caller's included.
+int num_threads();
+
+/// Regions from now on use `count` threads (0: the default of this machine). With `processors` given, worker i stays on
+/// processors[i % n].
+void set_num_threads(int count, std::vector<int> processors = {});
+
+/// Runs tasks 0..num_task-1 (0: as many as threads) and returns when all are done: 0, or -1 with the error of the
+/// lowest failed task as the calling thread's last error.
+int parallel_launch(TesseraParallelTask task, void* cdata, int num_task);
+
+}  // namespace tessera
