@@ -1,0 +1,102 @@
+// Errors across the border. A Python exception that passes through C++ comes out as the same object; a C++ error
+// becomes the Python class of its kind.
+
+#include <nanobind/stl/string.h>
+
+#include "python/ffi/handles.h"
+#include "python/ffi/module.h"
+
+namespace tessera::python {
+namespace {
+
+/// Marks the foreign exceptions of errors that are ours.
+struct DropException {
+  void operator()(void* exception) const {
+    if (!Py_IsInitialized()) return;
+    WithLock lock;
+    Py_DECREF(static_cast<PyObject*>(exception));
+  }
+};
+
+nb::object take_exception() {
+#if PY_VERSION_HEX >= 0x030C0000
+  return nb::steal(PyErr_GetRaisedException());
+#else
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace) PyException_SetTraceback(value, trace);
+  Py_XDECREF(type);
+  Py_XDECREF(trace);
+  return nb::steal(value);
+#endif
+}
+
+void raise(nb::object exception) {
+#if PY_VERSION_HEX >= 0x030C0000
+  PyErr_SetRaisedException(exception.release().ptr());
+#else
+  PyObject* value = exception.release().ptr();
+  PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(value));
+  Py_INCREF(type);
+  PyErr_Restore(type, value, PyException_GetTraceback(value));
+#endif
+}
+
+std::string text_or_name(nb::handle exception) {
+  nb::object text = nb::steal(PyObject_Str(exception.ptr()));
+  const char* utf8 = text ? PyUnicode_AsUTF8(text.ptr()) : nullptr;
+  if (utf8) return utf8;
+  PyErr_Clear();
+  return "(an exception that cannot be printed)";
+}
+
+void raise_error(const Error& error) {
+  if (error.foreign() && std::get_deleter<DropException>(error.foreign())) {
+    raise(nb::borrow(static_cast<PyObject*>(error.foreign().get())));
+    return;
+  }
+  if (!make_error_function) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+    return;
+  }
+  // A function, not the text: resolving symbols is slow and rarely asked for.
+  nb::object trace = nb::cpp_function([error] { return error.backtrace(); });
+  nb::object exception = (*make_error_function)(error.kind(), error.message(), trace);
+  raise(std::move(exception));
+}
+
+}  // namespace
+
+nb::object* make_error_function = nullptr;
+
+void set_python_error() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    try {
+      raise_error(error);
+    } catch (nb::python_error& while_raising) {
+      while_raising.restore();
+    }
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+}
+
+Error take_python_error() {
+  nb::object exception = take_exception();
+  std::string kind = Py_TYPE(exception.ptr())->tp_name;
+  if (size_t dot = kind.rfind('.'); dot != kind.npos) kind.erase(0, dot + 1);
+  std::string message = text_or_name(exception);
+  if (message.starts_with(kind + ": ")) message.erase(0, kind.size() + 2);
+  Error error(kind, message);
+  error.set_foreign(std::shared_ptr<void>(exception.release().ptr(), DropException()));
+  return error;
+}
+
+}  // namespace tessera::python

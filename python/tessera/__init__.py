@@ -1,0 +1,31 @@
+"""Tessera: a compiler for machine-learning models and tensor programs.
+
+The names are those of TVM v0.10; ``python -m tessera.as_tvm script.py`` runs a script that says ``import tvm``.
+"""
+
+from . import _ffi, runtime
+from ._ffi import get_global_func, register_error, register_extension, register_func, register_object
+from ._ffi.base import TVMError
+from ._ffi.runtime_ctypes import DataType, DataTypeCode
+from .runtime import ndarray as nd
+from .runtime.ndarray import (
+    cl,
+    cpu,
+    cuda,
+    device,
+    ext_dev,
+    gpu,
+    hexagon,
+    metal,
+    mtl,
+    opencl,
+    rocm,
+    vpi,
+    vulkan,
+)
+from .runtime.object import Object
+
+from . import ir  # isort: skip
+
+#: The TVM release whose language this package speaks.
+__version__ = "0.10.0"

@@ -1,0 +1,45 @@
+"""Run-time values: functions, tensors, devices, modules, and containers of them."""
+
+from .. import _ffi_core
+from .._ffi import base as _base
+from .._ffi import registry as _registry
+from .._ffi.runtime_ctypes import DataType, DataTypeCode, Device
+from .container import ADT, ShapeTuple, String, tuple_object
+from .ndarray import (
+    NDArray,
+    array,
+    cl,
+    cpu,
+    cuda,
+    device,
+    empty,
+    ext_dev,
+    from_dlpack,
+    gpu,
+    hexagon,
+    metal,
+    mtl,
+    opencl,
+    rocm,
+    vpi,
+    vulkan,
+)
+from .object import Object
+from .object_generic import ObjectGeneric, const, convert, convert_to_object, known_value
+from .packed_func import PackedFunc
+
+
+def _install_hooks() -> None:
+    import ctypes
+
+    _ffi_core.set_hooks(
+        make_error=_base.make_error,
+        fallback=known_value,
+        text=String,
+        device=Device,
+        void_pointer=ctypes.c_void_p,
+        extensions=_registry.EXTENSION_MAKERS,
+    )
+
+
+_install_hooks()

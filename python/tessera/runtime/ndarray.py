@@ -1,0 +1,246 @@
+"""Tensors: from and to NumPy, and shared with other systems through DLPack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _ffi_core
+from .._ffi.registry import register_object
+from .._ffi.runtime_ctypes import Device
+from .._ffi_core import NDArrayBase
+from . import _ffi_api
+from .container import ShapeTuple
+
+__all__ = [
+    "NDArray",
+    "array",
+    "cl",
+    "cpu",
+    "cuda",
+    "device",
+    "empty",
+    "ext_dev",
+    "from_dlpack",
+    "gpu",
+    "hexagon",
+    "metal",
+    "mtl",
+    "numpyasarray",
+    "opencl",
+    "rocm",
+    "vpi",
+    "vulkan",
+    "webgpu",
+]
+
+
+def _numpy_dtype(dtype: str) -> np.dtype:
+    """NumPy's type for an element type of one lane; bfloat16 without ml_dtypes is its bits as uint16."""
+    if dtype == "bfloat16":
+        try:
+            import ml_dtypes
+        except ImportError:
+            return np.dtype("uint16")
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(dtype)
+
+
+def _layout(dtype: str) -> tuple[np.dtype, tuple[int, ...]]:
+    """NumPy's element type and what vector lanes add to the shape."""
+    element, _, lanes = dtype.partition("x")
+    return _numpy_dtype(element), ((int(lanes),) if lanes else ())
+
+
+def _bytes(data: np.ndarray) -> np.ndarray:
+    return data.reshape(-1).view(np.uint8)
+
+
+@register_object("runtime.NDArray")
+class NDArray(NDArrayBase):
+    """A tensor on a device. ``x[:] = value`` sets its contents; `numpy()` gives them."""
+
+    __slots__ = ()
+
+    def numpy(self) -> np.ndarray:
+        """A copy as a NumPy array. bfloat16 needs ml_dtypes, else its bits come as uint16."""
+        element, lanes = _layout(self.dtype)
+        out = np.empty(self.shape + lanes, element)
+        self._copy_to_buffer(_bytes(out))
+        return out
+
+    def asnumpy(self) -> np.ndarray:
+        """The old name of `numpy`."""
+        return self.numpy()
+
+    def copyfrom(self, source_array: Any) -> NDArray:
+        """Sets the contents from an NDArray or anything NumPy understands, converting the element type."""
+        if isinstance(source_array, NDArrayBase):
+            source_array._copyto(self)
+            return self
+        if not isinstance(source_array, np.ndarray):
+            try:
+                source_array = np.array(source_array, dtype=_numpy_dtype(self.dtype.partition("x")[0]))
+            except ValueError as error:
+                raise TypeError(
+                    f"array must be an array_like data, type {type(source_array)} is not supported"
+                ) from error
+        element, lanes = _layout(self.dtype)
+        if source_array.shape != self.shape + lanes:
+            raise ValueError(
+                f"array shape do not match the shape of NDArray {source_array.shape} vs {self.shape + lanes}"
+            )
+        if self.dtype == "bfloat16" and source_array.dtype == np.uint16:
+            element = np.dtype("uint16")  # bits as they are
+        self._copy_from_buffer(_bytes(np.ascontiguousarray(source_array, dtype=element)))
+        return self
+
+    def copyto(self, target: NDArray | Device, mem_scope: str | None = None) -> NDArray:
+        """Copies the contents into another tensor, or into a new one on a device."""
+        if isinstance(target, NDArrayBase):
+            return self._copyto(target)
+        if isinstance(target, Device):
+            return self._copyto(empty(self.shape, self.dtype, target, mem_scope))
+        raise ValueError(f"Unsupported target type {type(target)}")
+
+    def _create_view(self, shape: Sequence[int]) -> NDArray:
+        """The same memory with another shape."""
+        return _ffi_api.TVMArrayCreateView(self, ShapeTuple(shape))
+
+    def __setitem__(self, in_slice: Any, value: Any) -> None:
+        whole = in_slice is Ellipsis or in_slice == slice(None)
+        if not whole:
+            raise ValueError("Array only support set from numpy array")
+        if isinstance(value, NDArrayBase):
+            if not self.same_as(value):
+                value._copyto(self)
+        elif isinstance(value, (np.ndarray, np.generic, int, float, list, tuple)):
+            data = np.asarray(value)
+            _, lanes = _layout(self.dtype)
+            self.copyfrom(np.broadcast_to(data, self.shape + lanes) if data.ndim == 0 else data)
+        else:
+            raise TypeError(f"type {type(value)} not supported")
+
+    def __dlpack__(self, stream: Any = None, **_: Any) -> Any:
+        """The same memory for another system; see https://dmlc.github.io/dlpack."""
+        return self.to_dlpack()
+
+    def __repr__(self) -> str:
+        return f"<tvm.nd.NDArray shape={self.shape}, {self.device}>\n{self.numpy()!r}"
+
+    __str__ = __repr__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_from_parts, (self.dtype, self.shape, _bytes(self.numpy()).tobytes()))
+
+
+def _from_parts(dtype: str, shape: Sequence[int], data: bytes) -> NDArray:
+    out = empty(shape, dtype)
+    out._copy_from_buffer(data)
+    return out
+
+
+def device(dev_type: int | str, dev_id: int = 0) -> Device:
+    """A device by kind: a code, or a name as targets have it (``"llvm"`` means cpu)."""
+    if isinstance(dev_type, str):
+        name = dev_type.split()[0] if dev_type.split() else ""
+        if name not in Device.STR2MASK:
+            raise ValueError(f"Unknown device type {name}; known are {', '.join(Device.STR2MASK)}")
+        dev_type = Device.STR2MASK[name]
+    return Device(int(dev_type), dev_id)
+
+
+def empty(shape: Any, dtype: Any = "float32", device: Device | None = None, mem_scope: str | None = None) -> NDArray:
+    """A new tensor with undefined contents."""
+    extents = [shape] if isinstance(shape, (int, np.integer)) else shape
+    return _ffi_core.empty_tensor(extents, str(_dtype_text(dtype)), device or Device(1, 0), mem_scope or "")
+
+
+def _dtype_text(dtype: Any) -> str:
+    return str(np.dtype(dtype)) if isinstance(dtype, type) else str(dtype)
+
+
+def array(arr: Any, device: Device | None = None, mem_scope: str | None = None) -> NDArray:
+    """A new tensor with the contents of a NumPy array, another tensor, or nested lists."""
+    if isinstance(arr, NDArrayBase):
+        return arr.copyto(device or Device(1, 0), mem_scope)
+    if not isinstance(arr, np.ndarray):
+        arr = np.array(arr)
+    return empty(arr.shape, arr.dtype, device, mem_scope).copyfrom(arr)
+
+
+def from_dlpack(dltensor: Any) -> NDArray:
+    """A tensor on the memory of another system's: a capsule, or anything with ``__dlpack__`` (NumPy, PyTorch, ...).
+
+    Nothing is copied. The data has to be row-major without gaps and to start at a multiple of 64 bytes, because
+    compiled code counts on both; `array` copies what is not so.
+    """
+    if hasattr(dltensor, "__dlpack__"):
+        dltensor = dltensor.__dlpack__()
+    return _ffi_core.tensor_from_dlpack(dltensor)
+
+
+def numpyasarray(np_data: np.ndarray) -> NDArray:
+    """A tensor on the memory of a NumPy array; see from_dlpack."""
+    return from_dlpack(np_data)
+
+
+def cpu(dev_id: int = 0) -> Device:
+    """A CPU device."""
+    return Device(1, dev_id)
+
+
+def cuda(dev_id: int = 0) -> Device:
+    """An NVIDIA GPU."""
+    return Device(2, dev_id)
+
+
+def gpu(dev_id: int = 0) -> Device:
+    """The old name of `cuda`."""
+    return Device(2, dev_id)
+
+
+def opencl(dev_id: int = 0) -> Device:
+    """An OpenCL device."""
+    return Device(4, dev_id)
+
+
+def vulkan(dev_id: int = 0) -> Device:
+    """A Vulkan device."""
+    return Device(7, dev_id)
+
+
+def metal(dev_id: int = 0) -> Device:
+    """A Metal device."""
+    return Device(8, dev_id)
+
+
+def vpi(dev_id: int = 0) -> Device:
+    """A simulated device."""
+    return Device(9, dev_id)
+
+
+def rocm(dev_id: int = 0) -> Device:
+    """An AMD GPU."""
+    return Device(10, dev_id)
+
+
+def ext_dev(dev_id: int = 0) -> Device:
+    """A device of an extension."""
+    return Device(12, dev_id)
+
+
+def hexagon(dev_id: int = 0) -> Device:
+    """A Hexagon DSP."""
+    return Device(14, dev_id)
+
+
+def webgpu(dev_id: int = 0) -> Device:
+    """A WebGPU device."""
+    return Device(15, dev_id)
+
+
+cl = opencl
+mtl = metal

@@ -1,0 +1,5 @@
+"""Functions of the one calling convention."""
+
+from .._ffi_core import PackedFunc
+
+__all__ = ["PackedFunc"]
