@@ -62,7 +62,7 @@ DataType::DataType(std::string_view text) {
 std::string DataType::str() const {
   if (is_void()) return "void";
   std::string out;
-  if (is_bool()) {
+  if (is_bool() && lanes == 1) {
     out = "bool";
   } else if (code == kHandle) {
     out = "handle";

@@ -28,6 +28,7 @@ inline constexpr ErrorKind DiagnosticError = "DiagnosticError";
 /// Text forms used by messages. IR nodes join in by `std::string to_text(const T&)`, found by ADL.
 std::string to_text(double value);
 inline std::string to_text(std::string_view text) { return std::string(text); }
+inline std::string to_text(const char* text) { return text; }  // without it a char* would count as a bool
 inline std::string to_text(bool value) { return value ? "true" : "false"; }
 template <std::integral T>
 std::string to_text(T value) {
