@@ -1,0 +1,13 @@
+#pragma once
+// Named tensors as one binary: the parameter file of v0.10.
+
+#include "runtime/ndarray.h"
+
+namespace tessera {
+
+/// Tensors of any device; they are stored as host tensors, in the order of the map.
+std::string save_params(const Map<String, NDArray>& params);
+/// Reads them back as host tensors. Data that is cut short, forged or not of this form is an error that says where.
+Map<String, NDArray> load_params(std::string_view data);
+
+}  // namespace tessera
