@@ -105,7 +105,7 @@ struct Region {
 
 class ThreadPool {
  public:
-  ThreadPool(int threads, std::vector<int> processors) : threads_(threads) {
+  ThreadPool(int threads, std::vector<int> processors) : threads_(threads), shares_(static_cast<size_t>(threads)) {
     for (int i = 1; i < threads; ++i) {
       std::thread worker([this, i] { work(i); });
       if (!processors.empty()) bind(worker, processors[static_cast<size_t>(i) % processors.size()]);
@@ -120,10 +120,13 @@ class ThreadPool {
     if (!busy_.try_lock()) return false;
     region_.start(task, cdata, num_task, threads_);
     pending_.store(threads_ - 1, std::memory_order_relaxed);
-    epoch_.fetch_add(1, std::memory_order_release);
-    epoch_.notify_all();  // costs nothing while no worker sleeps
+    uint32_t epoch = epoch_.fetch_add(1) + 1;
+    epoch_.notify_all();  // costs next to nothing while no worker sleeps
     in_region = true;
     region_.run(0);
+    // A worker that has not begun its share by now sleeps, or its processor is taken: do it here.
+    for (int i = 1; i < threads_; ++i)
+      if (claim(i, epoch)) finish(i);
     in_region = false;
     for (int left; (left = pending_.load(std::memory_order_acquire)) != 0;) wait_while(pending_, left);
     *status = region_.result();
@@ -134,19 +137,36 @@ class ThreadPool {
   /// Ends the threads; a region asked of this pool later runs on its caller alone.
   void retire() {
     busy_.lock();
-    is_retired_ = true;
-    epoch_.fetch_add(1, std::memory_order_release);
+    is_retired_.store(true, std::memory_order_relaxed);
+    epoch_.fetch_add(1);
     epoch_.notify_all();
   }
 
  private:
+  /// The epoch in which a thread's share of the tasks was last begun: by the thread, or by who started the region.
+  struct alignas(kCacheLine) Share {
+    std::atomic<uint32_t> epoch{0};
+  };
+
+  /// Every share is begun in every epoch, by one thread; one that comes too late finds a later number there.
+  bool claim(int i, uint32_t epoch) {
+    uint32_t before = epoch - 1;
+    return shares_[static_cast<size_t>(i)].epoch.compare_exchange_strong(before, epoch, std::memory_order_acq_rel,
+                                                                         std::memory_order_relaxed);
+  }
+
+  void finish(int i) {
+    region_.run(i);
+    if (pending_.fetch_sub(1) == 1) pending_.notify_one();
+  }
+
   void work(int thread) {
     in_region = true;
-    for (uint32_t seen = 0;; ++seen) {
+    for (uint32_t seen = 0;;) {
       wait_while(epoch_, seen);
-      if (is_retired_) return;
-      region_.run(thread);
-      if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) pending_.notify_one();
+      seen = epoch_.load(std::memory_order_acquire);
+      if (is_retired_.load(std::memory_order_relaxed)) return;
+      if (claim(thread, seen)) finish(thread);
     }
   }
 
@@ -159,11 +179,12 @@ class ThreadPool {
   }
 
   const int threads_;
-  bool is_retired_ = false;  // written before, read after a change of epoch_
+  std::vector<Share> shares_;
+  std::atomic<bool> is_retired_{false};
   std::mutex busy_;
   Region region_;
-  alignas(kCacheLine) std::atomic<uint32_t> epoch_{0};  // counts regions; each worker takes part in every one
-  alignas(kCacheLine) std::atomic<int> pending_{0};     // workers that are not done with the current one
+  alignas(kCacheLine) std::atomic<uint32_t> epoch_{0};  // counts regions
+  alignas(kCacheLine) std::atomic<int> pending_{0};     // shares of the current one that are not done
 };
 
 /// The pool, made when first needed. After a fork the child has none of its threads and makes its own.
@@ -217,11 +238,16 @@ int num_threads() { return Current::instance().get().size(); }
 
 void set_num_threads(int count, std::vector<int> processors) {
   if (in_region) throw Error(RuntimeError) << "the number of threads cannot be changed inside a parallel region";
+  if (count < 0) throw Error(ValueError) << "the number of threads cannot be " << count;
   Current& current = Current::instance();
-  std::lock_guard lock(current.mutex);
-  current.threads = count;
-  current.processors = std::move(processors);
-  if (ThreadPool* old = current.pool.exchange(nullptr)) old->retire();
+  ThreadPool* old = nullptr;
+  {
+    std::lock_guard lock(current.mutex);
+    current.threads = count;
+    current.processors = std::move(processors);
+    old = current.pool.exchange(nullptr);
+  }
+  if (old) old->retire();  // waits for its region, whose tasks may ask for the number of threads
 }
 
 int parallel_launch(TesseraParallelTask task, void* cdata, int num_task) {

@@ -2,8 +2,9 @@
 // Parallel regions: one pool of threads for the process, that wait spinning for a while, then sleeping.
 //
 // One region runs at a time. A region started inside another, or while another thread's region runs, takes place on its
-// own thread alone: with many callers all processors are busy anyhow. The work is cut by task id only, so results are
-// the same on any number of threads.
+// own thread alone: with many callers all processors are busy anyhow. Tasks have fixed threads; only a thread that has
+// not begun when the caller is done gets its share taken over, so a busy machine does not make regions wait. The work is
+// cut by task id only, so results are the same on any number of threads.
 
 #include <vector>
 
