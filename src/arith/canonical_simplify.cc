@@ -1,0 +1,403 @@
+#include "arith/canonical_simplify.h"
+
+#include <algorithm>
+
+#include "arith/core.h"
+#include "arith/kind.h"
+#include "ir/expr_equal.h"
+
+namespace tessera::arith {
+namespace {
+
+bool same_index(const Digit& a, const Digit& b) { return expr_equal(a.index, b.index); }
+bool same_rounding(const Digit& a, const Digit& b) { return a.floors == b.floors || a.is_plain() || b.is_plain(); }
+
+/// Adds `digit * scale`, keeping digits of one index together with the highest first. False on overflow.
+bool add_digit(DigitSum* sum, Digit digit, int64_t scale) {
+  MaybeInt scaled = checked_mul(digit.scale, scale);
+  if (!scaled) return false;
+  digit.scale = *scaled;
+  if (digit.scale == 0) return true;
+  auto& digits = sum->digits;
+  auto at = std::find_if(digits.begin(), digits.end(), [&](const Digit& d) { return same_index(d, digit); });
+  for (; at != digits.end() && same_index(*at, digit); ++at) {
+    if (digit.lower > at->lower) break;
+    if (digit.lower == at->lower && digit.upper == at->upper && same_rounding(*at, digit)) {
+      MaybeInt total = checked_add(at->scale, digit.scale);
+      if (!total) return false;
+      at->scale = *total;
+      if (at->scale == 0) digits.erase(at);
+      return true;
+    }
+  }
+  digits.insert(at, std::move(digit));
+  return true;
+}
+
+bool add_sum(DigitSum* sum, const DigitSum& other, int64_t scale) {
+  MaybeInt base = checked_mul(other.base, scale);
+  if (base) base = checked_add(sum->base, *base);
+  if (!base) return false;
+  sum->base = *base;
+  for (const Digit& digit : other.digits)
+    if (!add_digit(sum, digit, scale)) return false;
+  return true;
+}
+
+bool multiply(DigitSum* sum, int64_t by) {
+  DigitSum out{sum->dtype, {}, 0};
+  if (!add_sum(&out, *sum, by)) return false;
+  *sum = std::move(out);
+  return true;
+}
+
+/// Neighbouring digits of one index become one: (x % 16 // 4) * 4 + x % 4 = x % 16.
+void join_digits(std::vector<Digit>* digits) {
+  for (size_t i = 0; i + 1 < digits->size(); ++i)
+    for (size_t j = i + 1; j < digits->size() && same_index((*digits)[i], (*digits)[j]); ++j) {
+      Digit &high = (*digits)[i], &low = (*digits)[j];
+      if (high.scale == 0 || low.scale == 0 || high.lower != low.upper || !same_rounding(high, low)) continue;
+      MaybeInt needed = checked_mul(low.scale, high.lower / low.lower);
+      if (!needed || high.scale != *needed) continue;
+      low.upper = high.upper;
+      low.floors = low.is_plain() || low.floors;
+      high.scale = 0;
+      break;
+    }
+  std::erase_if(*digits, [](const Digit& d) { return d.scale == 0; });
+}
+
+/// Large factors first, then high digits; terms that tie stay as they came.
+bool stands_before(const Digit& a, const Digit& b) {
+  if (a.scale != b.scale) return a.scale > b.scale;
+  if (a.lower != b.lower) return a.lower > b.lower;
+  if (a.upper != b.upper) return a.upper > b.upper;
+  return a.floors < b.floors;
+}
+
+}  // namespace
+
+// ---- back to expressions ----
+
+PrimExpr CanonicalSimplifier::digit_expr(const Digit& digit, DataType dtype) {
+  PrimExpr e = digit.index;
+  IntBound bound = bound_of(e);
+  Kind div = digit.floors ? Kind::FloorDiv : Kind::Div, mod = digit.floors ? Kind::FloorMod : Kind::Mod;
+  if (digit.upper != kPosInf && !bound.within(0, digit.upper - 1)) {
+    if (!fits(dtype, digit.upper)) return nullptr;
+    e = make_node(mod, e, int_imm(dtype, digit.upper));
+    bound = {digit.floors ? 0 : 1 - digit.upper, digit.upper - 1};
+  }
+  if (digit.lower == 1) return e;
+  if (bound.within(0, digit.lower - 1)) return make_zero(dtype);
+  if (!fits(dtype, digit.lower)) return nullptr;
+  return make_node(div, e, int_imm(dtype, digit.lower));
+}
+
+PrimExpr CanonicalSimplifier::scaled(const Digit& digit, int64_t scale, DataType dtype) {
+  PrimExpr e = digit_expr(digit, dtype);
+  if (!e.defined() || !fits(dtype, scale)) return nullptr;
+  return make_node(Kind::Mul, e, int_imm(dtype, scale));
+}
+
+/// Positive terms, the constant when positive, negative terms, the constant when negative. Empty when a number in it
+/// does not fit the type.
+PrimExpr CanonicalSimplifier::expr_of(const DigitSum& sum) {
+  DataType dtype = sum.dtype;
+  std::vector<Digit> digits = sum.digits;
+  join_digits(&digits);
+  std::stable_sort(digits.begin(), digits.end(), stands_before);
+  if (!fits(dtype, sum.base) || !fits(dtype, sat_neg(sum.base))) return nullptr;
+  PrimExpr out = make_zero(dtype);
+  for (const Digit& digit : digits) {
+    if (digit.scale < 0) continue;
+    PrimExpr term = scaled(digit, digit.scale, dtype);
+    if (!term.defined()) return nullptr;
+    out = make_node(Kind::Add, out, term);
+  }
+  if (sum.base > 0) out = make_node(Kind::Add, out, int_imm(dtype, sum.base));
+  bool only_negative = digits.size() == 1 && digits[0].scale < 0 && sum.base == 0;
+  for (const Digit& digit : digits) {
+    if (digit.scale >= 0) continue;
+    PrimExpr term = scaled(digit, only_negative && digit.scale != -1 ? digit.scale : sat_neg(digit.scale), dtype);
+    if (!term.defined()) return nullptr;
+    if (only_negative && digit.scale != -1) return term;
+    out = make_node(Kind::Sub, out, term);
+  }
+  if (sum.base < 0) out = make_node(Kind::Sub, out, int_imm(dtype, -sum.base));
+  return out;
+}
+
+IntBound CanonicalSimplifier::bound_of_sum(const DigitSum& sum) {
+  IntBound out = IntBound::single(sum.base);
+  for (const Digit& digit : sum.digits) {
+    PrimExpr e = digit_expr(digit, sum.dtype);
+    IntBound b = e.defined() ? bound_of(e) : IntBound{};
+    int64_t p = sat_mul(b.min, digit.scale), q = sat_mul(b.max, digit.scale);
+    out.min = sat_add(out.min, std::min(p, q));
+    out.max = sat_add(out.max, std::max(p, q));
+  }
+  return out;
+}
+
+Digit CanonicalSimplifier::whole(const DigitSum& sum) {
+  if (sum.digits.size() == 1 && sum.base == 0 && sum.digits[0].scale == 1) return sum.digits[0];
+  return {.index = expr_of(sum)};
+}
+
+// ---- quotients and remainders ----
+
+Digit CanonicalSimplifier::divide_digit(Digit digit, int64_t c, DataType dtype) {
+  if (digit.scale % c == 0) {
+    digit.scale /= c;
+    return digit;
+  }
+  if (digit.scale > 0 && c % digit.scale == 0) {
+    c /= digit.scale;
+    digit.scale = 1;
+    MaybeInt lower = checked_mul(digit.lower, c);
+    if (lower && (digit.upper == kPosInf || digit.upper % *lower == 0)) {
+      digit.lower = *lower;
+      return digit;
+    }
+    if (lower && digit.floors && *lower >= digit.upper) {
+      digit.scale = 0;
+      return digit;
+    }
+  }
+  DigitSum sum{dtype, {digit}, 0};
+  return {.index = expr_of(sum), .lower = c, .floors = digit.floors};
+}
+
+Digit CanonicalSimplifier::reduce_digit(Digit digit, int64_t c, DataType dtype) {
+  if (digit.scale % c == 0) {
+    digit.scale = 0;
+    return digit;
+  }
+  if (digit.scale > 0 && c % digit.scale == 0) {
+    int64_t k = c / digit.scale;
+    MaybeInt upper = checked_mul(digit.lower, k);
+    if (upper && (digit.upper == kPosInf || digit.upper % *upper == 0)) {
+      digit.upper = *upper;
+      return digit;
+    }
+    if (upper && *upper % digit.upper == 0) return digit;
+  }
+  DigitSum sum{dtype, {digit}, 0};
+  return {.index = expr_of(sum), .upper = c, .floors = digit.floors};
+}
+
+namespace {
+
+/// Parts a sum into terms that c divides and the rest.
+void separate(const DigitSum& a, int64_t c, DigitSum* divisible, DigitSum* rest) {
+  divisible->dtype = rest->dtype = a.dtype;
+  for (const Digit& digit : a.digits) (digit.scale % c == 0 ? divisible : rest)->digits.push_back(digit);
+  rest->base = floor_mod(a.base, c);
+  divisible->base = a.base - rest->base;
+}
+
+/// c = g * k with a = g * high + low and 0 <= low < g, for the largest such g among the factors of a's terms; the caller
+/// gives the bound of a sum.
+template <class Bound>
+int64_t find_grain(const DigitSum& a, int64_t c, const Bound& bound, DigitSum* high, DigitSum* low) {
+  std::vector<int64_t> factors;
+  for (const Digit& digit : a.digits) factors.push_back(gcd(digit.scale, c));
+  std::sort(factors.begin(), factors.end(), std::greater<>());
+  factors.erase(std::unique(factors.begin(), factors.end()), factors.end());
+  for (int64_t g : factors) {
+    if (g <= 1) break;
+    *high = {}, *low = {};
+    separate(a, g, high, low);
+    if (bound(*low).within(0, g - 1)) return g;
+  }
+  return 1;
+}
+
+void exact_divide(DigitSum* sum, int64_t c) {
+  for (Digit& digit : sum->digits) digit.scale /= c;
+  sum->base /= c;
+}
+
+}  // namespace
+
+std::optional<DigitSum> CanonicalSimplifier::quotient(const DigitSum& a, int64_t c, bool floors) {
+  if (c <= 0) return {};
+  DigitSum divisible, rest;
+  separate(a, c, &divisible, &rest);
+  if (!floors) {
+    bool exact = rest.digits.empty() && rest.base == 0;
+    if (!exact && (bound_of_sum(divisible).min < 0 || bound_of_sum(rest).min < 0)) {
+      PrimExpr e = expr_of(a);
+      if (!e.defined()) return {};
+      Digit digit{.index = e, .floors = false};
+      if (a.base == 0 && a.digits.size() == 1 && (a.digits[0].is_plain() || !a.digits[0].floors)) digit = a.digits[0];
+      digit.floors = false;
+      digit = divide_digit(digit, c, a.dtype);
+      if (!digit.index.defined()) return {};
+      return DigitSum{a.dtype, {digit}, 0};
+    }
+  }
+  exact_divide(&divisible, c);
+  if (bound_of_sum(rest).within(0, c - 1)) return divisible;
+  DigitSum high, low;
+  int64_t g = find_grain(rest, c, [this](const DigitSum& s) { return bound_of_sum(s); }, &high, &low);
+  if (g > 1 && (!low.digits.empty() || low.base != 0)) {
+    exact_divide(&high, g);
+    rest = std::move(high);
+    c /= g;
+  }
+  if (rest.digits.empty()) return divisible;
+  Digit digit;
+  if (rest.digits.size() == 1 && rest.base == 0) {
+    digit = rest.digits[0];
+    if (digit.is_plain()) digit.floors = floors;
+    if (digit.floors != floors) digit = {.index = expr_of(rest)};
+  } else {
+    digit = {.index = expr_of(rest)};
+  }
+  if (!digit.index.defined()) return {};
+  digit.floors = floors;
+  digit = divide_digit(digit, c, a.dtype);
+  if (!digit.index.defined() || !add_digit(&divisible, digit, 1)) return {};
+  return divisible;
+}
+
+std::optional<DigitSum> CanonicalSimplifier::remainder(const DigitSum& a, int64_t c, bool floors) {
+  if (c <= 0) return {};
+  DigitSum divisible, rest;
+  separate(a, c, &divisible, &rest);
+  bool exact = rest.digits.empty() && rest.base == 0;
+  if (exact) return DigitSum{a.dtype, {}, 0};
+  if (!floors && (bound_of_sum(divisible).min < 0 || bound_of_sum(rest).min < 0)) {
+    if (a.digits.size() == 1 && a.base == 0) {
+      Digit digit = a.digits[0];
+      if (digit.is_plain()) digit.floors = false;
+      if (!digit.floors) {
+        digit = reduce_digit(digit, c, a.dtype);
+        if (digit.index.defined()) return DigitSum{a.dtype, {digit}, 0};
+      }
+    }
+    PrimExpr e = expr_of(a);
+    if (!e.defined()) return {};
+    return DigitSum{a.dtype, {{.index = e, .upper = c, .floors = false}}, 0};
+  }
+  if (bound_of_sum(rest).within(0, c - 1)) return rest;
+  DigitSum high, low;
+  int64_t g = find_grain(rest, c, [this](const DigitSum& s) { return bound_of_sum(s); }, &high, &low);
+  if (g > 1 && (!low.digits.empty() || low.base != 0)) {
+    exact_divide(&high, g);
+    std::optional<DigitSum> reduced = remainder(high, c / g, floors);
+    if (!reduced || !multiply(&*reduced, g) || !add_sum(&*reduced, low, 1)) return {};
+    return reduced;
+  }
+  if (floors)
+    for (Digit& digit : rest.digits)
+      if (digit.scale >= c || digit.scale <= -c) digit.scale = floor_mod(digit.scale, c);
+  Digit digit;
+  bool single = rest.digits.size() == 1 && rest.base == 0;
+  if (single) digit = rest.digits[0];
+  if (single && digit.is_plain()) digit.floors = floors;
+  if (!single || digit.floors != floors) digit = {.index = expr_of(rest), .floors = floors};
+  if (!digit.index.defined()) return {};
+  digit = reduce_digit(digit, c, a.dtype);
+  if (!digit.index.defined()) return {};
+  DigitSum out{a.dtype, {}, 0};
+  if (!add_digit(&out, digit, 1)) return {};
+  return out;
+}
+
+std::optional<DigitSum> CanonicalSimplifier::cast_sum(DataType dtype, const PrimExpr& value) {
+  if (!is_index_type(value.dtype())) return {};
+  const SumRef inner = sum_of(value);
+  IntBound all = IntBound::of(dtype);
+  bool wider = dtype.bits >= value.dtype().bits;
+  DigitSum out{dtype, {}, inner->base};
+  if (!fits(dtype, inner->base)) return {};
+  for (Digit digit : inner->digits) {
+    bool kept = wider || bound_of(digit.index).within(all.min, all.max);
+    if (!kept || !fits(dtype, digit.lower) || !fits(dtype, digit.scale)) return {};
+    if (digit.upper != kPosInf && !fits(dtype, digit.upper)) return {};
+    Cast node;
+    node.dtype = dtype;
+    node.value = digit.index;
+    digit.index = visit(make(std::move(node)));
+    if (!add_digit(&out, digit, 1)) return {};
+  }
+  return out;
+}
+
+// ---- into sums ----
+
+std::optional<DigitSum> CanonicalSimplifier::arithmetic(const PrimExpr& e) {
+  Kind kind = kind_of(e);
+  if (kind == Kind::Cast) return cast_sum(e.dtype(), static_cast<const Cast*>(e.get())->value);
+  if (!is_arithmetic(kind)) return {};
+  const BinaryNode* node = as_binary(e);
+  switch (kind) {
+    case Kind::Add:
+    case Kind::Sub: {
+      DigitSum out = *sum_of(node->a);
+      if (!add_sum(&out, *sum_of(node->b), kind == Kind::Add ? 1 : -1)) return {};
+      return out;
+    }
+    case Kind::Mul: {
+      SumRef a = sum_of(node->a), b = sum_of(node->b);
+      if (a->digits.empty()) std::swap(a, b);
+      if (!b->digits.empty()) return {};
+      DigitSum out = *a;
+      if (!multiply(&out, b->base)) return {};
+      return out;
+    }
+    case Kind::Div:
+    case Kind::FloorDiv:
+    case Kind::Mod:
+    case Kind::FloorMod: {
+      SumRef b = sum_of(node->b);
+      if (!b->digits.empty() || b->base <= 0) return {};
+      bool floors = kind == Kind::FloorDiv || kind == Kind::FloorMod;
+      bool divides = kind == Kind::Div || kind == Kind::FloorDiv;
+      SumRef a = sum_of(node->a);
+      return divides ? quotient(*a, b->base, floors) : remainder(*a, b->base, floors);
+    }
+    default: return {};
+  }
+}
+
+DigitSum CanonicalSimplifier::make_sum(const PrimExpr& e) {
+  if (const int64_t* value = as_int(e)) return {e.dtype(), {}, *value};
+  if (std::optional<DigitSum> sum = arithmetic(e)) return *sum;
+  PrimExpr simple = visit(e);
+  if (const int64_t* value = as_int(simple)) return {e.dtype(), {}, *value};
+  // What the rules made of it may be a sum again.
+  if (!simple.same_as(e) && !expr_equal(simple, e))
+    if (std::optional<DigitSum> sum = arithmetic(simple)) return *sum;
+  return {e.dtype(), {{.index = simple}}, 0};
+}
+
+CanonicalSimplifier::SumRef CanonicalSimplifier::sum_of(const PrimExpr& e) {
+  if (auto it = sums_.find(e.get()); it != sums_.end()) return it->second.second;
+  auto sum = std::make_shared<const DigitSum>(make_sum(e));
+  sums_.insert_or_assign(e.get(), std::pair(e, sum));
+  return sum;
+}
+
+PrimExpr CanonicalSimplifier::compute(const PrimExpr& e) {
+  Kind kind = kind_of(e);
+  bool sums = is_index_type(e.dtype()) && ((is_arithmetic(kind) && kind != Kind::Min && kind != Kind::Max) ||
+                                           (kind == Kind::Cast));
+  if (sums) {
+    if (sums_.size() > (1 << 14)) sums_.clear();
+    std::optional<DigitSum> sum = arithmetic(e);
+    if (sum) {
+      PrimExpr out = expr_of(*sum);
+      if (out.defined()) {
+        sums_.insert_or_assign(e.get(), std::pair(e, std::make_shared<const DigitSum>(std::move(*sum))));
+        return expr_equal(out, e) ? e : out;
+      }
+    }
+  }
+  return RewriteSimplifier::compute(e);
+}
+
+}  // namespace tessera::arith

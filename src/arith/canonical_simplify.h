@@ -1,0 +1,61 @@
+#pragma once
+// Simplification by normal form: a sum of scaled digits,
+//
+//   base + sum of  (index mod upper) div lower * scale
+//
+// in which equal terms meet, digits of one index are joined ((x // 4) * 4 + x % 4 = x), and quotients and remainders of a
+// sum are taken apart by what divides. All else is done by rules as in RewriteSimplifier.
+
+#include <memory>
+
+#include "arith/rewrite_simplify.h"
+
+namespace tessera::arith {
+
+/// (index mod upper) div lower * scale. upper = kPosInf: no mod. lower divides upper.
+struct Digit {
+  PrimExpr index;
+  int64_t lower = 1, upper = kPosInf, scale = 1;
+  bool floors = true;  // else quotients and remainders round to zero
+  bool is_plain() const { return lower == 1 && upper == kPosInf; }
+};
+
+struct DigitSum {
+  DataType dtype;
+  std::vector<Digit> digits;
+  int64_t base = 0;
+};
+
+class CanonicalSimplifier : public RewriteSimplifier {
+ public:
+  using RewriteSimplifier::RewriteSimplifier;
+  void forget() {
+    RewriteSimplifier::forget();
+    sums_.clear();
+  }
+  using Sums = std::unordered_map<const Object*, std::pair<PrimExpr, std::shared_ptr<const DigitSum>>>;
+  Sums& sums() { return sums_; }
+
+ protected:
+  PrimExpr compute(const PrimExpr& e) override;
+
+ private:
+  using SumRef = std::shared_ptr<const DigitSum>;
+  SumRef sum_of(const PrimExpr& e);
+  DigitSum make_sum(const PrimExpr& e);
+  std::optional<DigitSum> arithmetic(const PrimExpr& e);
+  std::optional<DigitSum> quotient(const DigitSum& a, int64_t c, bool floors);
+  std::optional<DigitSum> remainder(const DigitSum& a, int64_t c, bool floors);
+  std::optional<DigitSum> cast_sum(DataType dtype, const PrimExpr& value);
+  Digit divide_digit(Digit digit, int64_t c, DataType dtype);
+  Digit reduce_digit(Digit digit, int64_t c, DataType dtype);
+  PrimExpr digit_expr(const Digit& digit, DataType dtype);
+  PrimExpr scaled(const Digit& digit, int64_t scale, DataType dtype);
+  PrimExpr expr_of(const DigitSum& sum);
+  Digit whole(const DigitSum& sum);
+  IntBound bound_of_sum(const DigitSum& sum);
+
+  Sums sums_;
+};
+
+}  // namespace tessera::arith

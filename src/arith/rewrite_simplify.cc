@@ -1,0 +1,348 @@
+#include "arith/rewrite_simplify.h"
+
+#include "arith/core.h"
+#include "arith/kind.h"
+#include "base/stack.h"
+#include "ir/expr_equal.h"
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+
+namespace tessera::arith {
+namespace {
+
+constexpr size_t kMemoLimit = 1 << 14;
+constexpr int kMaxDepth = 24;        // of rules on results of rules; no chain of sensible rules is that long
+constexpr int kMaxCompareDepth = 3;  // of comparisons inside comparisons
+
+PrimExpr fold(Kind kind, const PrimExpr& a, const PrimExpr& b) {
+  switch (kind) {
+    case Kind::Add: return try_fold<Add>(a, b);
+    case Kind::Sub: return try_fold<Sub>(a, b);
+    case Kind::Mul: return try_fold<Mul>(a, b);
+    case Kind::Div: return try_fold<Div>(a, b);
+    case Kind::Mod: return try_fold<Mod>(a, b);
+    case Kind::FloorDiv: return try_fold<FloorDiv>(a, b);
+    case Kind::FloorMod: return try_fold<FloorMod>(a, b);
+    case Kind::Min: return try_fold<Min>(a, b);
+    case Kind::Max: return try_fold<Max>(a, b);
+    case Kind::EQ: return try_fold<EQ>(a, b);
+    case Kind::NE: return try_fold<NE>(a, b);
+    case Kind::LT: return try_fold<LT>(a, b);
+    case Kind::LE: return try_fold<LE>(a, b);
+    case Kind::GT: return try_fold<GT>(a, b);
+    case Kind::GE: return try_fold<GE>(a, b);
+    case Kind::And: return try_fold<And>(a, b);
+    case Kind::Or: return try_fold<Or>(a, b);
+    default: return nullptr;
+  }
+}
+
+bool is_truth(const PrimExpr& e) { return e.dtype().is_bool() && kind_of(e) == Kind::IntImm; }
+
+/// `original` when it is that node already.
+PrimExpr rebuild(Kind kind, const PrimExpr& a, const PrimExpr& b, const PrimExpr& original) {
+  if (original.defined() && kind_of(original) == kind && as_binary(original)->a.same_as(a) &&
+      as_binary(original)->b.same_as(b))
+    return original;
+  return bare_node(kind, a, b);
+}
+
+struct Deeper {
+  explicit Deeper(int* depth) : depth_(depth) { ++*depth_; }
+  ~Deeper() { --*depth_; }
+  int* depth_;
+};
+
+}  // namespace
+
+PrimExpr RewriteSimplifier::operator()(const PrimExpr& e) {
+  if (memo_.size() > kMemoLimit) memo_.clear();
+  return visit(e);
+}
+
+PrimExpr RewriteSimplifier::visit(const PrimExpr& e) {
+  Kind kind = kind_of(e);
+  if (kind == Kind::IntImm) return e;
+  if (kind == Kind::Var) {
+    const Facts::OfVar* fact = core_->facts.find(static_cast<const VarNode*>(e.get()));
+    if (fact && fact->value.defined()) return fact->value;
+    if (!core_->facts.bounds.empty() && is_index_type(e.dtype())) {
+      IntBound bound = bound_of(e);
+      if (bound.is_single()) return int_imm(e.dtype(), bound.min);
+    }
+    return e.dtype().is_bool() ? by_known_conditions(e) : e;
+  }
+  if (auto it = memo_.find(e.get()); it != memo_.end()) return it->second.second;
+  PrimExpr out = on_enough_stack([&] { return compute(e); });
+  if (out.dtype().is_bool()) out = by_known_conditions(out);
+  memo_.insert_or_assign(e.get(), std::pair(e, out));
+  if (!out.same_as(e)) memo_.insert_or_assign(out.get(), std::pair(out, out));
+  return out;
+}
+
+PrimExpr RewriteSimplifier::again(const PrimExpr& e) {
+  if (depth_ >= kMaxDepth) return e;
+  Deeper deeper(&depth_);
+  return visit(e);
+}
+
+IntBound RewriteSimplifier::bound_of(const PrimExpr& e) { return core_->bounds(e); }
+Modular RewriteSimplifier::modular_of(const PrimExpr& e) { return core_->modulars(e); }
+
+bool RewriteSimplifier::proves(const PrimExpr& condition) {
+  Kind kind = kind_of(condition);
+  if (kind == Kind::IntImm) return static_cast<const IntImm*>(condition.get())->value != 0;
+  if (!is_comparison(kind)) return false;
+  Order order = compare(as_binary(condition)->a, as_binary(condition)->b);
+  switch (kind) {
+    case Kind::LT: return order == Order::Less;
+    case Kind::LE: return order == Order::Less || order == Order::LessEqual || order == Order::Equal;
+    case Kind::EQ: return order == Order::Equal;
+    case Kind::NE: return order == Order::NotEqual || order == Order::Less || order == Order::Greater;
+    default: return false;
+  }
+}
+
+RewriteSimplifier::Order RewriteSimplifier::compare(const PrimExpr& a, const PrimExpr& b) {
+  auto by_bounds = [](IntBound x, IntBound y) {
+    if (x.is_single() && x == y) return Order::Equal;
+    if (x.max < y.min) return Order::Less;
+    if (x.min > y.max) return Order::Greater;
+    if (x.max <= y.min && !is_inf(x.max)) return Order::LessEqual;
+    if (x.min >= y.max && !is_inf(x.min)) return Order::GreaterEqual;
+    return Order::Unknown;
+  };
+  if (expr_equal(a, b)) return Order::Equal;
+  Order order = by_bounds(bound_of(a), bound_of(b));
+  if (order == Order::Less || order == Order::Greater || order == Order::Equal) return order;
+  if (compare_depth_ >= kMaxCompareDepth || kind_of(a) == Kind::IntImm || kind_of(b) == Kind::IntImm) {
+    if (order != Order::Unknown) return order;
+  } else {
+    Deeper deeper(&compare_depth_);
+    PrimExpr apart = visit(make_node(Kind::Sub, a, b));
+    Order finer = by_bounds(bound_of(apart), IntBound::single(0));
+    if (finer != Order::Unknown) return finer;
+    if (order != Order::Unknown) return order;
+    Modular m = modular_of(apart);
+    if (m.coeff != 0 ? m.base % m.coeff != 0 : m.base != 0) return Order::NotEqual;
+    return Order::Unknown;
+  }
+  Modular ma = modular_of(a), mb = modular_of(b);
+  int64_t shared = gcd(ma.coeff, mb.coeff);
+  MaybeInt apart = checked_sub(ma.base, mb.base);
+  return shared > 1 && apart && *apart % shared != 0 ? Order::NotEqual : Order::Unknown;
+}
+
+PrimExpr RewriteSimplifier::compute(const PrimExpr& e) {
+  Kind kind = kind_of(e);
+  if (is_binary(kind)) return combine(kind, visit(as_binary(e)->a), visit(as_binary(e)->b), e);
+  switch (kind) {
+    case Kind::Not: {
+      PrimExpr a = visit(static_cast<const Not*>(e.get())->a);
+      PrimExpr node = a.same_as(static_cast<const Not*>(e.get())->a) ? e : not_node(a);
+      if (kind_of(node) != Kind::Not) return node;
+      const RuleSet& rules = e.dtype().lanes == 1 ? scalar_rules() : vector_rules();
+      PrimExpr out = rules.apply(node, *this);
+      return out.defined() ? again(out) : node;
+    }
+    case Kind::Select: return on_select(e);
+    case Kind::Call: return on_call(e);
+    case Kind::Let: return on_let(e);
+    case Kind::Cast: {
+      const auto* node = static_cast<const Cast*>(e.get());
+      PrimExpr value = visit(node->value);
+      if (value.dtype() == e.dtype()) return value;
+      if (is_const(value)) return cast(e.dtype(), value);
+      if (value.same_as(node->value)) return e;
+      return with(node, &Cast::value, value);
+    }
+    case Kind::Ramp: {
+      const auto* node = static_cast<const Ramp*>(e.get());
+      PrimExpr base = visit(node->base), stride = visit(node->stride);
+      if (base.same_as(node->base) && stride.same_as(node->stride)) return e;
+      return make_ramp(base, stride, node->lanes);
+    }
+    default: return on_children(e);
+  }
+}
+
+PrimExpr RewriteSimplifier::combine(Kind kind, const PrimExpr& a, const PrimExpr& b, const PrimExpr& original) {
+  DataType dtype = a.dtype();
+  bool logic = kind == Kind::And || kind == Kind::Or;
+  if (dtype.lanes == 1 && (is_index_type(dtype) || (logic && dtype.is_bool())))
+    return combine_index(kind, a, b, original);
+  PrimExpr folded = fold(kind, a, b);
+  if (folded.defined()) return folded;
+  // The rules on vectors know == and <; the others are their mirror images and negations.
+  if (dtype.lanes > 1 && (kind == Kind::GT || kind == Kind::GE))
+    return combine(kind == Kind::GT ? Kind::LT : Kind::LE, b, a, original);
+  PrimExpr node = rebuild(kind, a, b, original);
+  if (dtype.lanes > 1) {
+    PrimExpr out = vector_rules().apply(node, *this);
+    if (out.defined()) return again(out);
+  }
+  return node;
+}
+
+PrimExpr RewriteSimplifier::combine_index(Kind kind, const PrimExpr& a, const PrimExpr& b, const PrimExpr& original) {
+  if (is_comparison(kind)) return comparison(kind, a, b, original);
+  PrimExpr folded = make_node(kind, a, b);
+  if (kind_of(folded) != kind) return folded;
+  PrimExpr node = rebuild(kind, a, b, original);
+  if (kind == Kind::Min || kind == Kind::Max) {
+    IntBound of_a = bound_of(a), of_b = bound_of(b);
+    bool is_min = kind == Kind::Min;
+    if (of_a.max <= of_b.min && !is_inf(of_a.max)) return is_min ? a : b;
+    if (of_b.max <= of_a.min && !is_inf(of_b.max)) return is_min ? b : a;
+  }
+  PrimExpr out = scalar_rules().apply(node, *this);
+  if (out.defined()) return again(out);
+  switch (kind) {
+    case Kind::Min:
+    case Kind::Max: {
+      Order order = compare(a, b);
+      bool first = order == Order::Less || order == Order::LessEqual || order == Order::Equal;
+      bool second = order == Order::Greater || order == Order::GreaterEqual;
+      if (first || second) return (kind == Kind::Min) == first ? a : b;
+      return node;
+    }
+    case Kind::Div:
+    case Kind::Mod:
+    case Kind::FloorDiv:
+    case Kind::FloorMod: {
+      IntBound bound = bound_of(node);
+      if (bound.is_single() && fits(node.dtype(), bound.min)) return int_imm(node.dtype(), bound.min);
+      if (kind == Kind::FloorMod && bound_of(a).min >= 0 && proves(make_node(Kind::LT, a, b))) return a;
+      if (kind == Kind::FloorDiv && bound_of(a).min >= 0 && proves(make_node(Kind::LT, a, b)))
+        return make_zero(node.dtype());
+      return node;
+    }
+    default: return node;
+  }
+}
+
+PrimExpr RewriteSimplifier::comparison(Kind kind, const PrimExpr& a, const PrimExpr& b, const PrimExpr& original) {
+  if (kind == Kind::GT) return comparison(Kind::LT, b, a, original);
+  if (kind == Kind::GE) return comparison(Kind::LE, b, a, original);
+  Order order = compare(a, b);
+  bool less = order == Order::Less, less_equal = less || order == Order::Equal || order == Order::LessEqual;
+  bool greater = order == Order::Greater,
+       greater_equal = greater || order == Order::Equal || order == Order::GreaterEqual;
+  bool apart = less || greater || order == Order::NotEqual;
+  switch (kind) {
+    case Kind::LT:
+      if (less || greater_equal) return bool_imm(less);
+      break;
+    case Kind::LE:
+      if (less_equal || greater) return bool_imm(less_equal);
+      break;
+    default:
+      if (apart || order == Order::Equal) return bool_imm(apart == (kind == Kind::NE));
+      break;
+  }
+  if (kind == Kind::LE) return less_or_equal_node(Kind::LT, b, a, original);
+  if (kind == Kind::NE) return less_or_equal_node(Kind::EQ, a, b, original);
+  PrimExpr node = rebuild(kind, a, b, original);
+  PrimExpr out = scalar_rules().apply(node, *this);
+  return out.defined() ? again(out) : node;
+}
+
+/// The negation of `a <kind> b`, where kind is LT (giving b <= a) or EQ (giving a != b).
+PrimExpr RewriteSimplifier::less_or_equal_node(Kind kind, const PrimExpr& a, const PrimExpr& b,
+                                               const PrimExpr& original) {
+  PrimExpr positive = bare_node(kind, a, b);
+  PrimExpr out = scalar_rules().apply(positive, *this);
+  if (out.defined()) return again(not_node(again(out)));
+  return kind == Kind::LT ? rebuild(Kind::LE, b, a, original) : rebuild(Kind::NE, a, b, original);
+}
+
+PrimExpr RewriteSimplifier::negation(const PrimExpr& e) {
+  switch (kind_of(e)) {
+    case Kind::LT: return bare_node(Kind::LE, as_binary(e)->b, as_binary(e)->a);
+    case Kind::LE: return bare_node(Kind::LT, as_binary(e)->b, as_binary(e)->a);
+    case Kind::EQ: return bare_node(Kind::NE, as_binary(e)->a, as_binary(e)->b);
+    case Kind::NE: return bare_node(Kind::EQ, as_binary(e)->a, as_binary(e)->b);
+    case Kind::Not: return static_cast<const Not*>(e.get())->a;
+    default: return not_node(e);
+  }
+}
+
+PrimExpr RewriteSimplifier::by_known_conditions(const PrimExpr& e) {
+  if (core_->facts.literals.empty() || is_truth(e) || e.dtype().lanes != 1) return e;
+  PrimExpr opposite = negation(e);
+  for (const PrimExpr& known : core_->facts.literals) {
+    if (expr_equal(known, e)) return bool_imm(true);
+    if (expr_equal(known, opposite)) return bool_imm(false);
+  }
+  return e;
+}
+
+PrimExpr RewriteSimplifier::under(const PrimExpr& condition, const PrimExpr& e) {
+  Core::Mark mark = core_->enter(condition);
+  PrimExpr out = visit(e);
+  core_->leave(std::move(mark));
+  return out;
+}
+
+PrimExpr RewriteSimplifier::on_select(const PrimExpr& e) {
+  const auto* node = static_cast<const Select*>(e.get());
+  PrimExpr condition = visit(node->condition);
+  bool scalar = condition.dtype().lanes == 1;
+  if (is_truth(condition))
+    return visit(static_cast<const IntImm*>(condition.get())->value ? node->true_value : node->false_value);
+  PrimExpr t = scalar ? under(condition, node->true_value) : visit(node->true_value);
+  PrimExpr f = scalar ? under(visit(not_node(condition)), node->false_value) : visit(node->false_value);
+  bool same = condition.same_as(node->condition) && t.same_as(node->true_value) && f.same_as(node->false_value);
+  PrimExpr made = same ? e : select_node(condition, t, f);
+  if (kind_of(made) != Kind::Select) return made;
+  PrimExpr out = (scalar ? scalar_rules() : vector_rules()).apply(made, *this);
+  return out.defined() ? again(out) : made;
+}
+
+PrimExpr RewriteSimplifier::on_call(const PrimExpr& e) {
+  const auto* node = static_cast<const Call*>(e.get());
+  if (is_call(node, "tir.if_then_else") && node->args.size() == 3) {
+    PrimExpr condition = visit(node->args[0]);
+    if (is_truth(condition))
+      return visit(static_cast<const IntImm*>(condition.get())->value ? node->args[1] : node->args[2]);
+    PrimExpr t = under(condition, node->args[1]), f = under(visit(not_node(condition)), node->args[2]);
+    if (expr_equal(t, f) && side_effect(condition) <= CallEffect::Pure) return t;
+    if (condition.same_as(node->args[0]) && t.same_as(node->args[1]) && f.same_as(node->args[2])) return e;
+    return with(node, &Call::args, Array<PrimExpr>{condition, t, f});
+  }
+  PrimExpr out = on_children(e);
+  const auto* call = out.as<Call>();
+  if (call->args.empty()) return out;
+  if (is_call(call, "tir.likely")) return is_truth(call->args[0]) ? call->args[0] : out;
+  bool constants = call->args.size() == 2 && as_int(call->args[0]) && as_int(call->args[1]);
+  if (!constants || e.dtype().lanes != 1) return out;
+  PrimExpr a = call->args[0], b = call->args[1];
+  if (is_call(call, "tir.bitwise_and")) return a & b;
+  if (is_call(call, "tir.bitwise_or")) return a | b;
+  if (is_call(call, "tir.bitwise_xor")) return a ^ b;
+  bool shifts = is_index_type(e.dtype()) && *as_int(a) >= 0 && *as_int(b) >= 0 && *as_int(b) < 31;
+  if (shifts && is_call(call, "tir.shift_right")) return a >> b;
+  if (shifts && is_call(call, "tir.shift_left") && *as_int(a) < (int64_t{1} << 31 >> *as_int(b))) return a << b;
+  return out;
+}
+
+PrimExpr RewriteSimplifier::on_let(const PrimExpr& e) {
+  const auto* node = static_cast<const Let*>(e.get());
+  PrimExpr value = visit(node->value);
+  if (is_const(value) || kind_of(value) == Kind::Var)
+    return visit(substitute(node->body, Map<Var, PrimExpr>{{node->var, value}}));
+  PrimExpr body = visit(node->body);
+  if (value.same_as(node->value) && body.same_as(node->body)) return e;
+  Let copy(*node);
+  copy.value = value;
+  copy.body = body;
+  return make(std::move(copy));
+}
+
+PrimExpr RewriteSimplifier::on_children(const PrimExpr& e) {
+  Rewriter children([this](Rewriter&, const PrimExprNode* kid) -> PrimExpr { return visit(PrimExpr(kid)); });
+  children.share_results(false);
+  return children.children(e.get());
+}
+
+}  // namespace tessera::arith

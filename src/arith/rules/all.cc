@@ -1,0 +1,23 @@
+// The rule tables put together, in the order in which they are tried.
+
+#include "arith/rules/dsl.h"
+
+namespace tessera::arith {
+
+const RuleSet& scalar_rules() {
+  static const auto* rules = [] {
+    std::vector<Rule> all;
+    for (auto* table : {sum_rules, product_rules, floor_rules, trunc_rules, min_max_rules, equality_rules, order_rules,
+                        logic_rules, select_rules})
+      for (const Rule& rule : table()) all.push_back(rule);
+    return new RuleSet(std::move(all));
+  }();
+  return *rules;
+}
+
+const RuleSet& vector_rules() {
+  static const auto* rules = new RuleSet(ramp_rules());
+  return *rules;
+}
+
+}  // namespace tessera::arith

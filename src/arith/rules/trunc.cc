@@ -1,0 +1,36 @@
+// Rules on quotients rounded to zero and their remainders. Many need operands that are not negative, where rounding
+// to zero and rounding down agree.
+
+#include "arith/rules/dsl.h"
+
+namespace tessera::arith {
+
+Rules trunc_rules() {
+  TESSERA_RULE_NAMES
+  return {
+      // ---- quotients
+      rule(x / x, 1),
+      rule((x / c1) / c2, x / (c1 * c2), c1 > 0 && c2 > 0),
+      rule((x * c1) / c2, x * (c1 / c2), c2 != 0 && c1 % c2 == 0),
+      rule((x * c1) / c2, x / (c2 / c1), c1 > 0 && c2 > 0 && c2 % c1 == 0),
+      rule((x * y) / y, x),
+      rule((x * c1 + y) / c2, x * (c1 / c2) + y / c2,
+           c2 > 0 && c1 % c2 == 0 && proven(x * c1 >= 0) && proven(y >= 0)),
+      rule((x * c1 + y) / c2, x / (c2 / c1),
+           c1 > 0 && c2 > 0 && c2 % c1 == 0 && in_range(y, 0, c1) && proven(x >= 0)),
+      rule((x + c1) / c2, x / c2 + c1 / c2, c1 >= 0 && c2 > 0 && c1 % c2 == 0 && proven(x >= 0)),
+      rule((x * y + z) / y, x + z / y, proven(x >= 0) && proven(y >= 0) && proven(z >= 0)),
+
+      // ---- remainders
+      rule(x % c1, 0, c1 != 0 && multiple(x, c1)),
+      rule(x % x, 0),
+      rule((x * y) % y, 0),
+      rule((x * c1) % c2, 0, c2 != 0 && c1 % c2 == 0),
+      rule((x * c1 + y) % c2, y % c2, c2 > 0 && c1 % c2 == 0 && proven(x * c1 >= 0) && proven(y >= 0)),
+      rule((x + c1) % c2, x % c2, c1 >= 0 && c2 > 0 && c1 % c2 == 0 && proven(x >= 0)),
+      rule((x % c1) % c2, x % c2, c1 > 0 && c2 > 0 && c1 % c2 == 0),
+      rule((x * y + z) % y, z % y, proven(x >= 0) && proven(y >= 0) && proven(z >= 0)),
+  };
+}
+
+}  // namespace tessera::arith
