@@ -9,8 +9,9 @@ namespace tessera::arith {
 namespace {
 
 [[noreturn]] void rebound(const Var& var, const std::string& before, const std::string& after) {
-  throw Error(ValueError) << "variable " << var->name.str() << " is bound already, to " << before << ", and cannot be bound to "
-                          << after << "; pass allow_override=True to replace what is known of it";
+  throw Error(ValueError) << "variable " << var->name.str() << " is bound already, to " << before
+                          << ", and cannot be bound to " << after
+                          << "; pass allow_override=True to replace what is known of it";
 }
 
 bool same_range(const Range& a, const Range& b) {
@@ -38,7 +39,8 @@ void Analyzer::bind(const Var& var, const Range& range, bool replace) {
   PrimExpr min = simplify(range->min);
   IntBound low = core_->bounds(min), size = core_->bounds(extent);
   // The last value, taken as a whole first: min + (n - min) - 1 is n - 1.
-  IntBound last = core_->bounds(simplify(make_node(Kind::Add, min, make_node(Kind::Sub, extent, make_const(extent.dtype(), 1)))));
+  IntBound last =
+      core_->bounds(simplify(make_node(Kind::Add, min, make_node(Kind::Sub, extent, make_const(extent.dtype(), 1)))));
   IntBound bound{low.min, std::min(last.max, sat_add(low.max, sat_add(size.max, -1)))};
   if (bound.is_empty()) bound.max = bound.min;
   core_->facts.vars[var.get()] = {var, bound, {}, nullptr, range};
@@ -65,7 +67,9 @@ void Analyzer::bind(const Map<Var, Range>& ranges, bool replace) {
 }
 
 void Analyzer::update(const Var& var, IntBound bound, bool replace) {
-  Facts::OfVar& fact = core_->facts.vars.try_emplace(var.get(), Facts::OfVar{var, IntBound::of(var->dtype), {}, nullptr, nullptr}).first->second;
+  Facts::OfVar& fact =
+      core_->facts.vars.try_emplace(var.get(), Facts::OfVar{var, IntBound::of(var->dtype), {}, nullptr, nullptr})
+          .first->second;
   if (!replace && fact.bound != IntBound::of(var->dtype) && fact.bound != bound)
     rebound(var, "[" + std::to_string(fact.bound.min) + ", " + std::to_string(fact.bound.max) + "]",
             "[" + std::to_string(bound.min) + ", " + std::to_string(bound.max) + "]");
@@ -75,7 +79,9 @@ void Analyzer::update(const Var& var, IntBound bound, bool replace) {
 }
 
 void Analyzer::update(const Var& var, Modular modular, bool replace) {
-  Facts::OfVar& fact = core_->facts.vars.try_emplace(var.get(), Facts::OfVar{var, IntBound::of(var->dtype), {}, nullptr, nullptr}).first->second;
+  Facts::OfVar& fact =
+      core_->facts.vars.try_emplace(var.get(), Facts::OfVar{var, IntBound::of(var->dtype), {}, nullptr, nullptr})
+          .first->second;
   if (!replace && fact.modular != Modular{} && fact.modular != modular)
     rebound(var, "a remainder of " + std::to_string(fact.modular.coeff), "one of " + std::to_string(modular.coeff));
   fact.modular = modular;

@@ -384,8 +384,8 @@ CanonicalSimplifier::SumRef CanonicalSimplifier::sum_of(const PrimExpr& e) {
 
 PrimExpr CanonicalSimplifier::compute(const PrimExpr& e) {
   Kind kind = kind_of(e);
-  bool sums = is_index_type(e.dtype()) && ((is_arithmetic(kind) && kind != Kind::Min && kind != Kind::Max) ||
-                                           (kind == Kind::Cast));
+  bool sums = is_index_type(e.dtype()) &&
+              ((is_arithmetic(kind) && kind != Kind::Min && kind != Kind::Max) || (kind == Kind::Cast));
   if (sums) {
     if (sums_.size() > (1 << 14)) sums_.clear();
     std::optional<DigitSum> sum = arithmetic(e);

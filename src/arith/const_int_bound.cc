@@ -58,7 +58,9 @@ IntBound trunc_remainder(IntBound a, IntBound b) {
 }
 
 /// The least 2^k - 1 that is v or more, for v >= 0.
-int64_t all_ones(int64_t v) { return is_inf(v) ? kPosInf : static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(v) + 1) - 1); }
+int64_t all_ones(int64_t v) {
+  return is_inf(v) ? kPosInf : static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(v) + 1) - 1);
+}
 
 IntBound bit_and(IntBound a, IntBound b, DataType dtype) {
   if (a.min >= 0 && b.min >= 0) return {0, std::min(a.max, b.max)};

@@ -27,7 +27,7 @@ void Core::forget() {
 
 Core::Mark Core::enter(const PrimExpr& condition) {
   PrimExpr known = rewrite(condition);
-  Mark mark{facts.bounds.size(), facts.modulars.size(), facts.literals.size(), bindings,
+  Mark mark{facts.bounds.size(),       facts.modulars.size(),       facts.literals.size(),      bindings,
             std::move(rewrite.memo()), std::move(canonical.memo()), std::move(canonical.sums())};
   rewrite.memo() = {};
   canonical.memo() = {};
@@ -112,7 +112,8 @@ void Core::learn_bound(const PrimExpr& e, IntBound bound, int depth) {
       return;
     case Kind::FloorDiv:
       if (c && *c > 0)
-        learn_bound(a, {sat_mul(bound.min, *c), is_inf(bound.max) ? bound.max : sat_add(sat_mul(bound.max, *c), *c - 1)},
+        learn_bound(a,
+                    {sat_mul(bound.min, *c), is_inf(bound.max) ? bound.max : sat_add(sat_mul(bound.max, *c), *c - 1)},
                     depth - 1);
       return;
     case Kind::Min:  // min(a, b) >= m

@@ -8,10 +8,33 @@
 namespace tessera::arith {
 
 enum class Kind : uint8_t {
-  Other, Var, IntImm,
-  Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max,  // numbers
-  EQ, NE, LT, LE, GT, GE, And, Or,                        // truth values
-  Not, Select, Ramp, Broadcast, Cast, Call, Let,
+  Other,
+  Var,
+  IntImm,
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Mod,
+  FloorDiv,
+  FloorMod,
+  Min,
+  Max,  // numbers
+  EQ,
+  NE,
+  LT,
+  LE,
+  GT,
+  GE,
+  And,
+  Or,  // truth values
+  Not,
+  Select,
+  Ramp,
+  Broadcast,
+  Cast,
+  Call,
+  Let,
 };
 inline constexpr int kKinds = static_cast<int>(Kind::Let) + 1;
 

@@ -145,10 +145,8 @@ bool holds(const PatNode* condition, const Match& m, Prover& prover) {
     MaybeInt value = evaluate_constant(condition, m.constants);
     return value && *value;
   }
-  if (condition->kind == Kind::And)
-    return holds(condition->kids[0], m, prover) && holds(condition->kids[1], m, prover);
-  if (condition->kind == Kind::Or)
-    return holds(condition->kids[0], m, prover) || holds(condition->kids[1], m, prover);
+  if (condition->kind == Kind::And) return holds(condition->kids[0], m, prover) && holds(condition->kids[1], m, prover);
+  if (condition->kind == Kind::Or) return holds(condition->kids[0], m, prover) || holds(condition->kids[1], m, prover);
   ICHECK(false) << "conditions on expressions are proven(...), in_range(...) or multiple(...)";
   return false;
 }
@@ -266,9 +264,9 @@ PrimExpr RuleSet::apply(const PrimExpr& e, Prover& prover) const {
 
 std::string to_text(const PatNode* node) {
   if (!node) return "always";
-  static const char* const names[] = {"?",  "var", "int", "+", "-", "*",  "/",  "%",  "floordiv", "floormod",
-                                      "min", "max", "==", "!=", "<", "<=", ">", ">=", "&&",       "||",
-                                      "!",  "select", "ramp", "broadcast"};
+  static const char* const names[] = {
+      "?",  "var", "int", "+",  "-", "*",  "/",  "%",  "floordiv", "floormod", "min",  "max",
+      "==", "!=",  "<",   "<=", ">", ">=", "&&", "||", "!",        "select",   "ramp", "broadcast"};
   switch (node->type) {
     case PatNode::Hole: return std::string(1, "xyzuvpq?"[node->index]);
     case PatNode::Const: return "c" + std::to_string(node->index);
@@ -276,8 +274,8 @@ std::string to_text(const PatNode* node) {
     case PatNode::Truth: return node->value ? "true" : "false";
     default: break;
   }
-  std::string name = node->type == PatNode::Proven    ? "proven"
-                     : node->type == PatNode::InRange ? "in_range"
+  std::string name = node->type == PatNode::Proven     ? "proven"
+                     : node->type == PatNode::InRange  ? "in_range"
                      : node->type == PatNode::Multiple ? "multiple"
                                                        : names[static_cast<int>(node->kind)];
   std::string out = name + "(";

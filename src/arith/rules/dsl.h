@@ -54,9 +54,9 @@ Rules select_rules();
 Rules ramp_rules();
 
 /// The names that rules use; constants[0] is free for lanes.
-#define TESSERA_RULE_NAMES                                                                        \
-  [[maybe_unused]] const Pat x = hole(0), y = hole(1), z = hole(2), u = hole(3), v = hole(4),     \
-                             p = hole(5), q = hole(6), lanes = constant(0), c1 = constant(1),     \
-                             c2 = constant(2), c3 = constant(3), c4 = constant(4);
+#define TESSERA_RULE_NAMES                                                                                           \
+  [[maybe_unused]] const Pat x = hole(0), y = hole(1), z = hole(2), u = hole(3), v = hole(4), p = hole(5),           \
+                             q = hole(6), lanes = constant(0), c1 = constant(1), c2 = constant(2), c3 = constant(3), \
+                             c4 = constant(4);
 
 }  // namespace tessera::arith
