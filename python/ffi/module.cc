@@ -79,6 +79,7 @@ NB_MODULE(_ffi_core, m) {
     }
   });
   m.doc() = "The core of Tessera as Python sees it.";
+  m.attr("version") = TESSERA_VERSION;
   add_object_types(m);
   add_function_type(m);
   add_value_types(m);

@@ -3,7 +3,7 @@
 The names are those of TVM v0.10; ``python -m tessera.as_tvm script.py`` runs a script that says ``import tvm``.
 """
 
-from . import _ffi, runtime
+from . import _ffi, error, runtime
 from ._ffi import get_global_func, register_error, register_extension, register_func, register_object
 from ._ffi.base import TVMError
 from ._ffi.runtime_ctypes import DataType, DataTypeCode
@@ -25,7 +25,7 @@ from .runtime.ndarray import (
 )
 from .runtime.object import Object
 
-from . import ir  # isort: skip
+from . import ir, support  # isort: skip
 
 #: The TVM release whose language this package speaks.
 __version__ = "0.10.0"

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+version: str
+
 class ObjectBase:
     @property
     def handle(self) -> int: ...

@@ -5,6 +5,16 @@ from .._ffi import base as _base
 from .._ffi import registry as _registry
 from .._ffi.runtime_ctypes import DataType, DataTypeCode, Device
 from .container import ADT, ShapeTuple, String, tuple_object
+from .module import (
+    BenchmarkResult,
+    Module,
+    ModulePropertyMask,
+    enabled,
+    load_module,
+    load_static_library,
+    num_threads,
+    system_lib,
+)
 from .ndarray import (
     NDArray,
     array,
@@ -27,6 +37,7 @@ from .ndarray import (
 from .object import Object
 from .object_generic import ObjectGeneric, const, convert, convert_to_object, known_value
 from .packed_func import PackedFunc
+from .params import load_param_dict, load_param_dict_from_file, save_param_dict, save_param_dict_to_file
 
 
 def _install_hooks() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import _ffi_core
+from .._ffi.registry import get_global_func
 from .._ffi_core import ObjectBase, PackedFunc
-from . import _ffi_node_api
 
 __all__ = ["ObjectGeneric", "const", "convert", "convert_to_object"]
 
@@ -76,5 +76,5 @@ def const(value: Any, dtype: str | None = None, span: Any = None) -> Any:
     if dtype is None:
         dtype = _scalar_type_inference(value)
     if dtype == "uint64" and value >= 2**63:
-        return _ffi_node_api.LargeUIntImm(dtype, value & 0xFFFFFFFF, value >> 32, span)
-    return _ffi_node_api._const(value, dtype, span)
+        return get_global_func("tir.LargeUIntImm")(dtype, value & 0xFFFFFFFF, value >> 32, span)
+    return get_global_func("tir._const")(value, dtype, span)

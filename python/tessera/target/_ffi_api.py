@@ -1,5 +1,5 @@
-"""Functions of the core's target room."""
+"""Functions of the core under "target."."""
 
-import tessera._ffi
+from .._ffi.registry import lazy_api
 
-tessera._ffi._init_api("target", __name__)
+__getattr__ = lazy_api("target", __name__)

@@ -1,0 +1,78 @@
+"""A module and its imports as one file."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from . import _ffi_api
+from .module import Module
+
+
+def _blob_source(blob: bytes) -> str:
+    """C source of `__tvm_dev_mblob`: a length in 8 bytes and the packed imports."""
+    data = struct.pack("<Q", len(blob)) + blob
+    rows = (data[i : i + 48] for i in range(0, len(data), 48))
+    text = "\n".join('"' + "".join(f"\\{byte:03o}" for byte in row) + '"' for row in rows)
+    return (
+        f'#ifdef __cplusplus\nextern "C"\n#endif\n'
+        f'__attribute__((visibility("default"), aligned(16)))\n'
+        f"const char __tvm_dev_mblob[{len(data)}] =\n{text};\n"
+    )
+
+
+def _needs_blob(module: Module, dso_modules: Sequence[Module]) -> bool:
+    """A lone module that the linker takes needs no table of imports."""
+    return not (len(dso_modules) == 1 and dso_modules[0].same_as(module) and not module.imported_modules)
+
+
+def _object_format(module: Module, fcompile: Any) -> str:
+    if module.type_key == "c":
+        kinds = ("c", "cc", "cpp", "cu")
+        return module.format if module.format in kinds else "c"
+    if module.type_key in ("llvm", "static_library"):
+        return getattr(fcompile, "object_format", "o")
+    return module.format or "o"
+
+
+def export_library(
+    module: Module,
+    file_name: str,
+    fcompile: Any = None,
+    addons: Sequence[str] | None = None,
+    workspace_dir: str | None = None,
+    **kwargs: Any,
+) -> Any:
+    """See Module.export_library."""
+    from ..contrib import cc, tar, utils
+
+    file_name = os.fspath(file_name)
+    if module.type_key == "stackvm":
+        if not file_name.endswith(".stackvm"):
+            raise ValueError(f"Module[stackvm]: can only be saved as stackvm format, not as {file_name}")
+        module.save(file_name)
+        return None
+
+    folder = workspace_dir or utils.tempdir().temp_dir
+    if fcompile is None:
+        fcompile = tar.tar if file_name.endswith(".tar") else cc.create_shared
+    files = list(addons or [])
+    dso_modules = module._collect_dso_modules()
+    for i, each in enumerate(dso_modules):
+        path = os.path.join(folder, f"lib{i}.{_object_format(each, fcompile)}")
+        each.save(path)
+        files.append(path)
+        if each.type_key == "c" and "options" not in kwargs:
+            from .._ffi.libinfo import find_include_path
+
+            kwargs["options"] = ["-I" + path for path in find_include_path()]
+    if _needs_blob(module, dso_modules):
+        source = os.path.join(folder, "devc.c")
+        with open(source, "w") as file:
+            file.write(_blob_source(bytes(_ffi_api.ModulePackImports(module))))
+        files.append(source)
+    if not files:
+        raise ValueError(f"Module[{module.type_key}] has nothing that can be written into {file_name}")
+    return fcompile(file_name, files, **kwargs)
