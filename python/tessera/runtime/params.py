@@ -14,7 +14,7 @@ __all__ = ["load_param_dict", "load_param_dict_from_file", "save_param_dict", "s
 def save_param_dict(params: Any) -> bytearray:
     """Tensors by name (NDArrays, or what NumPy understands) as bytes in v0.10's format."""
     tensors = {name: value if isinstance(value, NDArrayBase) else array(value) for name, value in params.items()}
-    return _ffi_api.SaveParams(tensors)
+    return _ffi_api.SaveParams(dict(reversed(list(tensors.items()))))  # the last first, as v0.10 writes them
 
 
 def save_param_dict_to_file(params: Any, path: str) -> None:
