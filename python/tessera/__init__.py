@@ -25,7 +25,8 @@ from .runtime.ndarray import (
 )
 from .runtime.object import Object
 
-from . import ir, support  # isort: skip
+from . import ir, support, tir  # isort: skip
+from .ir import IRModule  # isort: skip
 
 #: The TVM release whose language this package speaks.
 __version__ = "0.10.0"

@@ -14,3 +14,11 @@ from .base import (
     structural_hash,
 )
 from .container import Array, Map
+
+# What follows is made of the names above.
+from .type import FuncType, PointerType, PrimType, TupleType, Type, TypeKind  # isort: skip
+from .expr import BaseExpr, GlobalVar, PrimExpr, Range, RelayExpr  # isort: skip
+from .attrs import Attrs, DictAttrs  # isort: skip
+from .function import BaseFunc, CallingConv  # isort: skip
+from .op import Op, register_intrin_lowering, register_op_attr  # isort: skip
+from .module import IRModule  # isort: skip
