@@ -128,8 +128,8 @@ Globals globals{
     {"tir.StringImm", [](String value, Span span) { return spanned(string_imm(value), span); }},
     {"ir.IntImm", [](DataType dtype, int64_t value, Span span) { return spanned(int_imm(dtype, value), span); }},
     {"ir.FloatImm", [](DataType dtype, double value, Span span) { return spanned(float_imm(dtype, value), span); }},
-    {"node._const", [](AnyView value, DataType dtype, Span span) { return spanned(const_of(value, dtype), span); }},
-    {"node.LargeUIntImm", [](DataType dtype, int64_t low, int64_t high, Span span) {
+    {"tir._const", [](AnyView value, DataType dtype, Span span) { return spanned(const_of(value, dtype), span); }},
+    {"tir.LargeUIntImm", [](DataType dtype, int64_t low, int64_t high, Span span) {
        return spanned(large_uint(dtype, low, high), span);
      }},
     {"tir.min_value", [](DataType dtype, Span span) { return spanned(min_value(dtype), span); }},
