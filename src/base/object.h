@@ -207,7 +207,11 @@ class Ref {
   T* edit() const { return const_cast<T*>(node_); }
   const T* detach() { return std::exchange(node_, nullptr); }
 
-  static bool accepts(const Object* object) { return object && object->is_a(T::info); }
+  /// A place for any object may be empty too: containers of ObjectRef hold None.
+  static bool accepts(const Object* object) {
+    if constexpr (std::is_same_v<T, Object>) return true;
+    else return object && object->is_a(T::info);
+  }
   static std::string expects() { return T::info.key; }
 
  protected:
