@@ -13,7 +13,7 @@ struct VarNode : PrimExprNode {
   Type type_annotation;
   static constexpr NodeInfo info{"tir.Var", &PrimExprNode::info, Role::Var};
   static void fields(auto f) {
-    f("name", &VarNode::name);
+    f("name", &VarNode::name, Ignored);  // bound variables are equal whatever they are called
     f("type_annotation", &VarNode::type_annotation, Optional | Opaque);
   }
 };
