@@ -1,0 +1,75 @@
+#include "tir/index_map.h"
+
+#include "arith/analyzer.h"
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "runtime/registry.h"
+
+namespace tessera {
+namespace {
+
+void check_count(const IndexMap& map, size_t given, const char* what) {
+  if (given != map->initial_indices.size())
+    throw Error(RuntimeError) << "an index map of " << map->initial_indices.size() << " indices was given " << given
+                              << " " << what;
+}
+
+}  // namespace
+
+IndexMap make_index_map(Array<Var> initial_indices, Array<PrimExpr> final_indices, ObjectRef inverse) {
+  return make(IndexMapNode{.initial_indices = std::move(initial_indices),
+                           .final_indices = std::move(final_indices),
+                           .inverse_index_map = std::move(inverse)});
+}
+
+Array<PrimExpr> map_indices(const IndexMap& map, const Array<PrimExpr>& indices) {
+  check_count(map, indices.size(), "indices");
+  Map<Var, PrimExpr> values;
+  for (size_t i = 0; i < indices.size(); ++i) values.set(map->initial_indices[i], indices[i]);
+  arith::Analyzer analyzer;
+  Array<PrimExpr> out;
+  for (const PrimExpr& index : map->final_indices) out.push_back(analyzer.simplify(substitute(index, values)));
+  return out;
+}
+
+Array<PrimExpr> map_shape(const IndexMap& map, const Array<PrimExpr>& shape) {
+  Array<Range> ranges;
+  for (const PrimExpr& extent : shape) ranges.push_back(make_range(make_zero(extent.dtype()), extent));
+  Array<PrimExpr> out;
+  for (const Range& range : map_ranges(map, ranges)) out.push_back(range->extent);
+  return out;
+}
+
+Array<Range> map_ranges(const IndexMap& map, const Array<Range>& ranges) {
+  check_count(map, ranges.size(), "ranges");
+  arith::Analyzer analyzer;
+  for (size_t i = 0; i < ranges.size(); ++i) analyzer.bind(map->initial_indices[i], ranges[i]);
+  Array<Range> out;
+  for (const PrimExpr& index : map->final_indices) {
+    arith::IntBound bound = analyzer.const_int_bound(index);
+    if (bound.min == arith::kNegInf || bound.max == arith::kPosInf)
+      throw Error(RuntimeError) << "cannot find the extent of " << index << " after the index map";
+    DataType dtype = index.dtype();
+    out.push_back(make_range(make_const(dtype, bound.min), make_const(dtype, bound.max - bound.min + 1)));
+  }
+  return out;
+}
+
+namespace {
+
+register_types<IndexMapNode> types;
+
+Globals globals{
+    {"tir.IndexMap", [](Array<Var> initial, Array<PrimExpr> final_indices, ObjectRef inverse) {
+       return make_index_map(initial, final_indices, inverse);
+     }},
+    {"tir.IndexMapMapIndices", map_indices},
+    {"tir.IndexMapMapShape", [](IndexMap map, Array<Range> ranges) {
+       Array<PrimExpr> out;
+       for (const Range& range : map_ranges(map, ranges)) out.push_back(range->extent);
+       return out;
+     }},
+};
+
+}  // namespace
+}  // namespace tessera

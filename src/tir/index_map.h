@@ -1,0 +1,30 @@
+#pragma once
+// Where elements of a buffer go when its layout changes.
+
+#include "tir/expr.h"
+
+namespace tessera {
+
+/// Element `initial_indices` goes to `final_indices`.
+struct IndexMapNode : Object {
+  Array<Var> initial_indices;
+  Array<PrimExpr> final_indices;
+  ObjectRef inverse_index_map;  // an IndexMap given by the user, or empty
+  static constexpr NodeInfo info{"tir.IndexMap", &Object::info};
+  static void fields(auto f) {
+    f("initial_indices", &IndexMapNode::initial_indices, Binds);
+    f("final_indices", &IndexMapNode::final_indices);
+    f("inverse_index_map", &IndexMapNode::inverse_index_map, Ignored | Optional);
+  }
+};
+using IndexMap = Ref<IndexMapNode>;
+
+IndexMap make_index_map(Array<Var> initial_indices, Array<PrimExpr> final_indices, ObjectRef inverse = nullptr);
+
+/// Where the element at `indices` goes, simplified.
+Array<PrimExpr> map_indices(const IndexMap& map, const Array<PrimExpr>& indices);
+/// What the elements of a rectangle cover after the map.
+Array<Range> map_ranges(const IndexMap& map, const Array<Range>& ranges);
+Array<PrimExpr> map_shape(const IndexMap& map, const Array<PrimExpr>& shape);
+
+}  // namespace tessera
