@@ -4,6 +4,13 @@ from pathlib import Path
 
 import pytest
 
+try:
+    import tessera  # noqa: F401
+except ImportError:  # tests of the source tree need no build
+    pass
+else:
+    pytest_plugins = ["tessera.testing.plugin"]  # `target` and `dev`
+
 
 @pytest.fixture(scope="session")
 def repository() -> Path:

@@ -1,0 +1,25 @@
+"""Helpers for tests of programs that use the compiler. pytest is needed for marks, parameters and the plugin only."""
+
+from typing import Any
+
+from .helpers import identity_after, main, terminate_self
+from .numeric import (
+    assert_allclose,
+    assert_prim_expr_equal,
+    check_bool_expr_is_true,
+    check_int_constraints_trans_consistency,
+    check_numerical_grads,
+    get_dtype_range,
+)
+from .targets import device_enabled, enabled_targets
+
+
+def __getattr__(name: str) -> Any:
+    """Everything else of `utils`, which imports pytest, when it is asked for."""
+    if not name.startswith("__"):
+        from importlib import import_module
+
+        utils = import_module(__name__ + ".utils")
+        if hasattr(utils, name):
+            return getattr(utils, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,164 @@
+"""The pytest plugin gives targets, devices and combined parameters."""
+
+import textwrap
+
+import numpy as np
+import pytest
+import tessera
+import tessera.testing
+
+pytest_plugins = ["pytester"]
+
+
+def run(pytester, source, *arguments):
+    pytester.makeconftest('pytest_plugins = ["tessera.testing.plugin"]\n')
+    pytester.makepyfile(textwrap.dedent(source))
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", "-v", *arguments)
+
+
+@pytest.fixture
+def cpu_targets(monkeypatch):
+    monkeypatch.setenv("TVM_TEST_TARGETS", "llvm")
+
+
+def test_parameters_go_together(pytester):
+    result = run(
+        pytester,
+        """
+        import tessera.testing
+        x, y = tessera.testing.parameters((1, 10), (2, 20))
+        z = tessera.testing.parameter("a", "b", "c")
+
+        def test_pairs(x, y, z):
+            assert y == 10 * x
+        """,
+    )
+    result.assert_outcomes(passed=6)
+
+
+def test_parameters_by_dict_have_their_names(pytester):
+    result = run(
+        pytester,
+        """
+        import tessera.testing
+        size = tessera.testing.parameter(by_dict={"small": 1, "large": 100})
+
+        def test_size(size):
+            assert size in (1, 100)
+        """,
+    )
+    result.stdout.fnmatch_lines(["*test_size?small? PASSED*", "*test_size?large? PASSED*"])
+
+
+def test_a_cached_fixture_is_computed_once_and_copied(pytester):
+    result = run(
+        pytester,
+        """
+        import tessera.testing
+        calls = []
+        n = tessera.testing.parameter(1, 2)
+
+        @tessera.testing.fixture(cache_return_value=True)
+        def data(n):
+            calls.append(n)
+            return [n]
+
+        def test_first(data):
+            data.append(0)
+
+        def test_second(data):
+            assert len(data) == 1
+
+        def test_calls():
+            assert sorted(calls) == [1, 2]
+        """,
+    )
+    result.assert_outcomes(passed=5)
+
+
+def test_parameterizations_can_be_skipped_or_expected_to_fail(pytester):
+    result = run(
+        pytester,
+        """
+        import pytest, tessera.testing
+
+        @tessera.testing.skip_parameterizations("1", reason="not now")
+        @pytest.mark.parametrize("n", [1, 2])
+        def test_skipped(n):
+            assert n == 2
+
+        @tessera.testing.xfail_parameterizations("1", reason="not yet")
+        @pytest.mark.parametrize("n", [1, 2])
+        def test_failing(n):
+            assert n == 2
+        """,
+    )
+    result.assert_outcomes(passed=2, skipped=1, xfailed=1)
+
+
+def test_a_missing_package_or_device_skips(pytester):
+    result = run(
+        pytester,
+        """
+        import tessera.testing
+
+        @tessera.testing.requires_package("no_such_package")
+        def test_package():
+            assert False
+
+        @tessera.testing.requires_hexagon
+        def test_device():
+            assert False
+
+        @tessera.testing.requires_hexagon(support_required="optional")
+        def test_optional():
+            pass
+
+        @tessera.testing.uses_gpu
+        def test_uses():
+            pass
+        """,
+    )
+    result.assert_outcomes(passed=2, skipped=2)
+
+
+@pytest.mark.skipif(not tessera.testing.device_enabled("llvm"), reason="no code generator for this machine")
+def test_targets_and_devices_are_given(pytester, cpu_targets):
+    result = run(
+        pytester,
+        """
+        import tessera, tessera.testing
+
+        def test_all(target, dev):
+            assert target == "llvm" and dev == tessera.cpu(0)
+
+        @tessera.testing.parametrize_targets("llvm", "hexagon")
+        def test_given(target, dev):
+            assert target == "llvm"
+
+        @tessera.testing.known_failing_targets("llvm")
+        def test_failing(target):
+            assert False
+
+        @tessera.testing.exclude_targets("llvm")
+        def test_none(target):
+            assert False
+        """,
+    )
+    result.assert_outcomes(passed=2, skipped=2, xfailed=1)
+
+
+def test_allclose_takes_tensors_and_compares_shapes():
+    value = np.ones((2, 2), "float32")
+    tessera.testing.assert_allclose(tessera.nd.array(value), value)
+    with pytest.raises(AssertionError):
+        tessera.testing.assert_allclose(value, value + 1e-3)
+    with pytest.raises(AssertionError):
+        tessera.testing.assert_allclose(np.ones((1, 2)), np.ones((2, 2)))
+
+
+def test_wrong_gradients_are_found():
+    x = np.array([1.0, 2.0])
+    tessera.testing.check_numerical_grads(lambda x: (x**3).sum(), [x], [3 * x**2])
+    with pytest.raises(AssertionError, match="differ too much"):
+        tessera.testing.check_numerical_grads(lambda x: (x**3).sum(), {"x": x}, {"x": 4 * x**2})
