@@ -49,12 +49,14 @@ struct NodeInfo {
   Role role;
   int depth;
   int slot_code;  // how it travels in a slot: kTesseraObject, or the code of functions, modules, tensors; inherited
+  constexpr NodeInfo(const char* key, std::nullptr_t, Role role = Role::Tree)
+      : key(key), parent(nullptr), role(role), depth(0), slot_code(8) {}
   constexpr NodeInfo(const char* key, const NodeInfo* parent, Role role = Role::Tree, int slot_code = 0)
       : key(key),
         parent(parent),
         role(role),
-        depth(parent ? parent->depth + 1 : 0),
-        slot_code(slot_code ? slot_code : parent ? parent->slot_code : 8) {}
+        depth(parent->depth + 1),
+        slot_code(slot_code ? slot_code : parent->slot_code) {}
 };
 
 enum class FieldKind : uint8_t { Bool, Int32, Int64, Double, DType, Ref };
