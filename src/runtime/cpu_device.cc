@@ -1,5 +1,7 @@
 // The CPU as a device: aligned memory, plain copies, no streams.
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 
@@ -10,6 +12,12 @@
 namespace tessera {
 namespace {
 
+/// Linux promises more memory than there is and ends the process that uses it; such a promise is not asked for.
+size_t memory_of_machine() {
+  static const size_t bytes = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
 class CpuDevice final : public DeviceAPI {
  public:
   Any get_attr(DLDevice, DeviceAttr attr) override { return attr == DeviceAttr::Exist ? Any(1) : Any(); }
@@ -17,8 +25,9 @@ class CpuDevice final : public DeviceAPI {
   void* alloc(DLDevice device, size_t bytes, size_t alignment, DataType) override {
     alignment = std::max(alignment, sizeof(void*));
     void* data = nullptr;
-    if (posix_memalign(&data, alignment, std::max<size_t>(bytes, 1)) != 0)
-      throw Error(RuntimeError) << "out of memory: " << device_text(device) << " has no " << bytes << " bytes left";
+    if (bytes > memory_of_machine() || posix_memalign(&data, alignment, std::max<size_t>(bytes, 1)) != 0)
+      throw Error(RuntimeError) << "out of memory: " << device_text(device) << " has no " << bytes << " bytes left of "
+                                << memory_of_machine();
     return data;
   }
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -64,10 +65,7 @@ struct Region {
     env = {this, num_task};
     threads = num_threads;
     arrived.store(0, std::memory_order_relaxed);
-    if (!failed.load(std::memory_order_relaxed)) [[likely]]
-      return;
     failed.store(false, std::memory_order_relaxed);
-    error.reset();
   }
 
   /// The share of one thread: tasks `thread`, `thread + threads`, ...
@@ -98,7 +96,7 @@ struct Region {
     if (!failed.load(std::memory_order_acquire)) [[likely]]
       return 0;
     std::lock_guard lock(mutex);
-    set_last_error(*error);
+    set_last_error(*std::exchange(error, std::nullopt));
     return -1;
   }
 };
@@ -109,7 +107,7 @@ class ThreadPool {
     for (int i = 1; i < threads; ++i) {
       std::thread worker([this, i] { work(i); });
       if (!processors.empty()) bind(worker, processors[static_cast<size_t>(i) % processors.size()]);
-      worker.detach();  // a pool lives until the process ends
+      worker.detach();  // a pool is never destroyed
     }
   }
 
@@ -191,7 +189,8 @@ class ThreadPool {
 struct Current {
   std::mutex mutex;
   std::atomic<ThreadPool*> pool{nullptr};
-  int threads = 0;  // as set by the user; 0 the default
+  std::vector<std::unique_ptr<ThreadPool>> all;  // retired ones too: a caller may just be asking one of them
+  int threads = 0;                               // as set by the user; 0 the default
   std::vector<int> processors;
 
   static Current& instance() {
@@ -217,9 +216,9 @@ struct Current {
     std::vector<int> places = processors;
     // Pinning helps only a process that has the machine for itself, so it is done when asked for.
     if (places.empty() && number_from_environment("TVM_BIND_THREADS", 0, 0) != 0) places = allowed_processors();
-    auto* made = new ThreadPool(count, places);
-    pool.store(made, std::memory_order_release);
-    return *made;
+    all.push_back(std::make_unique<ThreadPool>(count, places));
+    pool.store(all.back().get(), std::memory_order_release);
+    return *all.back();
   }
 };
 
