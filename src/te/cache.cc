@@ -1,0 +1,130 @@
+// Primitives that add tensors to the graph: caches of what is read and of what is written.
+
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "te/dataflow.h"
+
+namespace tessera::te {
+
+Tensor cache_read(const Schedule& sch, const Tensor& tensor, const String& scope, const Array<Operation>& readers) {
+  Stage source = stage_of(sch, tensor->op);
+  Tensor original = output(source->op, tensor->value_index);
+  Tensor cache = compute(
+      original->shape, [&](const Array<PrimExpr>& i) { return load(original, i); },
+      tensor_name(tensor.get()) + "." + scope.str());
+  Replacements replaced;
+  for (const Operation& reader : readers) {
+    Stage stage = stage_of(sch, reader);
+    Operation changed = replace_inputs(stage->op, [&](const Tensor& read) {
+      return same_tensor(read.get(), original.get()) ? cache : Tensor();
+    });
+    if (changed.same_as(stage->op))
+      throw Error(ValueError) << "cache_read: Cannot find " << tensor_name(tensor.get()) << " in the inputs of "
+                              << stage_name(stage.get());
+    replaced.set(stage->op, changed);
+    stage.edit()->op = changed;
+  }
+  replace_dataflow(sch, &replaced);
+  Stage stage = insert_stage(sch, cache->op, source, Place::After);
+  stage.edit()->scope = scope;
+  return cache;
+}
+
+namespace {
+
+/// The bodies of `op` over the leaves of its stage in place of its axes, and the axes they become.
+struct Relayout {
+  Array<IterVar> axis;
+  Array<PrimExpr> bodies;
+  Array<PrimExpr> reader_indices;  // where an element of the original lies, in terms of its axes
+};
+
+/// Reductions skip points outside the original domain; other bodies give zero there.
+PrimExpr only_inside(const std::vector<PrimExpr>& conditions, const PrimExpr& body) {
+  if (conditions.empty()) return body;
+  PrimExpr all = conditions[0];
+  for (size_t i = 1; i < conditions.size(); ++i) all = all && conditions[i];
+  if (auto* reduce = body.as<Reduce>()) {
+    PrimExpr condition = is_one(reduce->condition) ? likely(all) : likely(all && reduce->condition);
+    return with(reduce, &Reduce::condition, condition);
+  }
+  return if_then_else(likely(all), body, make_zero(body.dtype()));
+}
+
+Relayout relayout(const Stage& stage, const ComputeOp* op) {
+  arith::Analyzer analyzer;
+  Relayout out;
+  Bounds domains;
+  for (const IterVar& iv : op->axis) {
+    domains.set(iv, iv->dom);
+    analyzer.bind(iv->var, iv->dom);
+  }
+  pass_down_domains(stage.get(), &domains, analyzer, Axes::Known);
+  AxisSet reduce_axes;
+  for (const IterVar& iv : op->reduce_axis) reduce_axes.insert(iv.get());
+
+  AxisMap<PrimExpr> values, down;
+  std::vector<IterVar> leaves;
+  for (const IterVar& leaf : stage->leaf_iter_vars) {
+    if (reduce_axes.count(leaf.get())) continue;
+    if (leaf->iter_type != IterType::DataPar || !domains.count(leaf))
+      throw Error(RuntimeError) << "cache_write: stage " << stage_name(stage.get())
+                                << " can only be laid out by data parallel loops; " << leaf->var->name
+                                << " is not one. Call cache_write before splitting reduce axes";
+    IterVar axis = make_iter_var(domains[leaf], make_var(leaf->var->name + ".c", leaf->var->dtype), leaf->iter_type);
+    out.axis.push_back(axis);
+    leaves.push_back(leaf);
+    values[leaf.get()] = is_one(domains[leaf]->extent) ? domains[leaf]->min : PrimExpr(axis->var);
+    analyzer.bind(axis->var, domains[leaf]);
+  }
+  pass_up_indices(stage.get(), domains, &values, Axes::Known);
+
+  Bounds loops;
+  for (const IterVar& axis : out.axis) loops.set(axis, axis->dom);
+  LoopIntervals intervals(loops);
+  std::vector<PrimExpr> conditions =
+      guards(stage.get(), domains, values, true, reduce_axes, intervals.lookup(), analyzer);
+  Map<Var, PrimExpr> roots;
+  for (const IterVar& iv : op->axis) {
+    roots.set(iv->var, values.at(iv.get()));
+    down[iv.get()] = iv->var;
+  }
+  out.bodies = rewrite_compute_bodies(
+      op, [&](const PrimExpr& body) { return only_inside(conditions, substitute(body, roots)); });
+  pass_down_indices(stage.get(), domains, &down, Axes::Known);
+  for (const IterVar& leaf : leaves) out.reader_indices.push_back(down.at(leaf.get()));
+  return out;
+}
+
+}  // namespace
+
+Array<Tensor> cache_write(const Schedule& sch, const Array<Tensor>& tensors, const String& scope) {
+  if (tensors.empty()) throw Error(ValueError) << "cache_write needs a tensor";
+  Stage stage = stage_of(sch, tensors[0]->op);
+  for (const Tensor& tensor : tensors)
+    if (!tensor->op.same_as(tensors[0]->op))
+      throw Error(ValueError) << "cache_write: all tensors must be outputs of one operation, but " << tensors[0]->op->name
+                              << " and " << tensor->op->name << " are two";
+  auto* op = stage->op.as<ComputeOp>();
+  if (!op)
+    throw Error(NotImplementedError) << "cache_write: stage " << stage_name(stage.get()) << " is a "
+                                     << stage->op->type_key() << "; only a compute can be cached";
+  if (static_cast<int>(tensors.size()) != num_outputs(op))
+    throw Error(ValueError) << "cache_write: " << op->name << " has " << num_outputs(op)
+                            << " outputs; give all of them, as a list";
+  Relayout moved = relayout(stage, op);
+  Operation cache = compute_op(op->name + "." + scope.str(), op->tag, op->attrs, moved.axis, moved.bodies);
+  Array<PrimExpr> copies;
+  Array<Tensor> out;
+  for (int i = 0; i < num_outputs(op); ++i) {
+    out.push_back(output(cache, i));
+    copies.push_back(load(out.back(), moved.reader_indices));
+  }
+  Operation copy = compute_op(op->name, op->tag, op->attrs, op->axis, copies);
+  replace_stage_op(sch, stage, copy);
+  Stage cache_stage = insert_stage(sch, cache, stage, Place::Before);
+  cache_stage.edit()->scope = scope;
+  return out;
+}
+
+}  // namespace tessera::te

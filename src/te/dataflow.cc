@@ -1,0 +1,85 @@
+#include "te/dataflow.h"
+
+namespace tessera::te {
+
+Tensor Replacements::other(const Tensor& tensor) const {
+  auto it = map_.find(tensor->op.get());
+  return it == map_.end() ? Tensor() : output(it->second.second, tensor->value_index);
+}
+
+void replace_dataflow(const Schedule& sch, Replacements* replaced) {
+  for (const Stage& stage : sch->stages) {
+    Operation changed = replace_inputs(stage->op, [&](const Tensor& tensor) { return replaced->other(tensor); });
+    if (changed.same_as(stage->op)) continue;
+    replaced->set(stage->op, changed);
+    stage.edit()->op = changed;
+  }
+}
+
+void replace_stage_op(const Schedule& sch, const Stage& stage, const Operation& op) {
+  Replacements replaced;
+  replaced.set(stage->op, op);
+  StageNode* self = stage.edit();
+  self->op = op;
+  replace_dataflow(sch, &replaced);
+  self->all_iter_vars = root_iter_vars(op.get());
+  self->leaf_iter_vars = self->all_iter_vars;
+  self->relations = {};
+}
+
+Stage insert_stage(const Schedule& sch, const Operation& op, const Stage& where, Place place) {
+  ScheduleNode* self = sch.edit();
+  size_t position = 0;
+  while (!self->stages[position].same_as(where)) ++position;
+  Stage stage = make_stage(op);
+  self->stages.insert(place == Place::After ? position + 1 : position, stage);
+  self->stage_map.set(op, stage);
+  stage.edit()->group = where->group;
+  if (where->group) ++where->group.edit()->num_child_stages;
+  return stage;
+}
+
+Stage create_group(const Schedule& sch, const Array<Tensor>& outputs, const Array<Tensor>& inputs,
+                   bool include_inputs) {
+  auto current = [&](const Tensor& tensor) { return stage_of(sch, tensor->op)->op; };
+  std::unordered_set<const OperationNode*> members, ends;
+  for (const Tensor& tensor : inputs) ends.insert(current(tensor).get());
+  std::vector<Operation> pending;
+  for (const Tensor& tensor : outputs) pending.push_back(current(tensor));
+  while (!pending.empty()) {
+    Operation op = pending.back();
+    pending.pop_back();
+    if (!include_inputs && ends.count(op.get())) continue;
+    if (op.as<PlaceholderOp>() || !members.insert(op.get()).second || ends.count(op.get())) continue;
+    for (const Tensor& tensor : input_tensors(op.get())) pending.push_back(tensor->op);
+  }
+  // A group all of whose stages are members is itself the member.
+  std::unordered_map<const StageNode*, int> taken;
+  std::vector<Stage> tops;
+  auto add = [&](Stage stage, auto&& self) -> void {
+    tops.push_back(stage);
+    if (stage->group && ++taken[stage->group.get()] == stage->group->num_child_stages) {
+      Stage group = stage->group;
+      std::erase_if(tops, [&](const Stage& top) { return top->group.same_as(group); });
+      self(group, self);
+    }
+  };
+  for (const Stage& stage : sch->stages)
+    if (members.count(stage->op.get())) add(stage, add);
+  if (tops.empty()) throw Error(ValueError) << "create_group: there is no stage between the inputs and the outputs";
+  Stage parent = tops[0]->group;
+  Stage group = make(StageNode{});
+  for (const Stage& top : tops) {
+    if (!top->group.same_as(parent))
+      throw Error(ValueError) << "create_group: stages " << stage_name(tops[0].get()) << " and "
+                              << stage_name(top.get()) << " lie in different groups";
+    top.edit()->group = group;
+  }
+  group.edit()->num_child_stages = static_cast<int32_t>(tops.size());
+  group.edit()->group = parent;
+  if (parent) parent.edit()->num_child_stages += 1 - static_cast<int32_t>(tops.size());
+  sch.edit()->groups.push_back(group);
+  return group;
+}
+
+}  // namespace tessera::te

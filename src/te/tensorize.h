@@ -1,0 +1,12 @@
+#pragma once
+// Tensorize: the loops from one axis inward replaced by a tensor intrinsic.
+
+#include "te/nest.h"
+
+namespace tessera::te {
+
+/// The nest of a compute stage whose `leaf` and everything inside it is done by the intrinsic the user named. The body
+/// must be what the intrinsic declares to compute; an error shows both where it is not.
+Stmt provide_tensorized(NestBuilder& builder, const Stage& stage, const IterVar& leaf);
+
+}  // namespace tessera::te

@@ -1,0 +1,37 @@
+#include "te/threads.h"
+
+#include "base/error.h"
+
+namespace tessera::te {
+
+ThreadPlace thread_place(std::string_view tag) {
+  if (is_virtual_thread(tag)) return {1, -1};
+  for (int rank = 0; rank < 2; ++rank) {
+    std::string_view prefix = rank == 0 ? "blockIdx." : "threadIdx.";
+    if (tag.starts_with(prefix) && tag.size() == prefix.size() + 1) {
+      int dimension = tag.back() - 'x';
+      if (dimension >= 0 && dimension < 3) return {rank, dimension};
+    }
+  }
+  throw Error(ValueError) << "unknown thread tag \"" << tag
+                          << "\"; known are blockIdx.{x,y,z}, threadIdx.{x,y,z}, vthread, vthread.{x,y,z} and cthread";
+}
+
+StorageRank storage_rank(std::string_view scope) {
+  if (scope.empty() || scope.starts_with("global")) return StorageRank::Global;
+  if (scope.starts_with("shared")) return StorageRank::Shared;
+  if (scope.starts_with("warp")) return StorageRank::Warp;
+  return StorageRank::Local;
+}
+
+StorageRank default_storage(int thread_rank) {
+  if (thread_rank < 0) return StorageRank::Global;
+  return thread_rank == 0 ? StorageRank::Shared : StorageRank::Local;
+}
+
+bool spans_threads(StorageRank storage, const ThreadPlace& thread) {
+  if (storage == StorageRank::Warp && thread.rank == 1 && thread.dimension == 0) return true;
+  return static_cast<int>(storage) <= thread.rank;
+}
+
+}  // namespace tessera::te
