@@ -157,7 +157,7 @@ namespace {
 Globals globals{
     {"schedule.SchedulePostProcToPrimFunc", nest_to_prim_func},
     {"schedule.VerifyCompactBuffer", needs_compact_buffers},
-    {"driver.get_binds",
+    {"te.ArgumentBuffers",
      [](Array<ObjectRef> args, bool compact, Binds binds) {
        auto [params, buffers] = argument_buffers(args, compact, binds ? binds : Binds());
        return Array<ObjectRef>{buffers, params};

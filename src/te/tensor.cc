@@ -199,10 +199,14 @@ Globals globals{
        return Tensor(make(std::move(node)));
      }},
     {"tir.ProducerLoad",
-     [](DataProducer producer, Array<PrimExpr> indices) {
+     [](DataProducer producer, Array<PrimExpr> indices, Span span) {
        Tensor tensor = downcast_or_null<Tensor>(producer);
-       if (!tensor) throw Error(TypeError) << "only a te.Tensor can be loaded from, not " << producer->type_key();
-       return load(tensor, indices);
+       if (!tensor)
+         throw Error(TypeError) << "only a te.Tensor can be loaded from, not "
+                                << (producer ? producer->type_key() : "None");
+       PrimExpr element = load(tensor, indices);
+       if (span) const_cast<PrimExprNode*>(element.get())->span = span;
+       return element;
      }},
 };
 
