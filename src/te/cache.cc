@@ -43,9 +43,9 @@ struct Relayout {
 PrimExpr only_inside(const std::vector<PrimExpr>& conditions, const PrimExpr& body) {
   if (conditions.empty()) return body;
   PrimExpr all = conditions[0];
-  for (size_t i = 1; i < conditions.size(); ++i) all = all && conditions[i];
+  for (size_t i = 1; i < conditions.size(); ++i) all = logical_and(all, conditions[i]);
   if (auto* reduce = body.as<Reduce>()) {
-    PrimExpr condition = is_one(reduce->condition) ? likely(all) : likely(all && reduce->condition);
+    PrimExpr condition = is_one(reduce->condition) ? likely(all) : likely(logical_and(all, reduce->condition));
     return with(reduce, &Reduce::condition, condition);
   }
   return if_then_else(likely(all), body, make_zero(body.dtype()));

@@ -143,7 +143,7 @@ Stmt across_threads(NestBuilder& builder, const Stage& stage, const ComputeOp* o
   return builder.loops_around(nest, 0, local_begin, [&] {
     std::vector<PrimExpr> conditions = builder.nest_guards(nest, false, {});
     PrimExpr guard = builder.in_nest(nest, reduce->condition);
-    for (const PrimExpr& condition : conditions) guard = is_one(guard) ? condition : condition && guard;
+    for (const PrimExpr& condition : conditions) guard = is_one(guard) ? condition : logical_and(condition, guard);
     Array<PrimExpr> values = builder.in_nest(nest, reduce->source), first{0};
     std::vector<Buffer> partial, result;
     Stmt local;

@@ -83,7 +83,7 @@ Array<Tensor> rfactor(const Schedule& sch, const Tensor& tensor, const IterVar& 
     if (parts.touched.count(leaf.get()) && !leaf.same_as(axis))
       reduced.push_back(make_iter_var(parts.domains[leaf], leaf->var, leaf->iter_type));
   PrimExpr condition = reduce->condition;
-  for (const PrimExpr& guard : parts.conditions) condition = is_one(condition) ? guard : condition && guard;
+  for (const PrimExpr& guard : parts.conditions) condition = is_one(condition) ? guard : logical_and(condition, guard);
   if (!is_one(condition)) condition = likely(condition);
   Reduce partial(*reduce);
   partial.source = substitute(reduce->source, parts.roots);
