@@ -27,6 +27,7 @@ from .runtime.object import Object
 
 from . import ir, support, tir  # isort: skip
 from . import arith  # isort: skip
+from . import te  # isort: skip
 from .ir import IRModule  # isort: skip
 
 #: The TVM release whose language this package speaks.

@@ -83,8 +83,7 @@ Stmt NestBuilder::realize(const Stage& stage, Stmt body) {
     StorageRank rank = paths_.storage(stage.get());
     scope = rank == StorageRank::Shared ? "shared" : rank == StorageRank::Local ? "local" : "";
   }
-  size_t next_spatial = 0;
-  for (int i = 0; i < num_outputs(stage->op.get()); ++i) {
+  for (int i = num_outputs(stage->op.get()); i-- > 0;) {  // output 0 is outermost
     Tensor tensor = output(stage->op, i);
     Array<Range> region;
     Array<IterVar> axis;
@@ -94,8 +93,10 @@ Stmt NestBuilder::realize(const Stage& stage, Stmt body) {
     if (auto* scan = stage->op.as<ScanOp>()) {
       Range steps = bounds_[scan->scan_axis];
       region.push_back(make_range(make_zero(steps->extent.dtype()), analyzer_.simplify(steps->min + steps->extent)));
+      size_t first = 0;
+      for (int before = 0; before < i; ++before) first += scan->update[static_cast<size_t>(before)]->shape.size() - 1;
       for (size_t k = 1; k < tensor->shape.size(); ++k)
-        region.push_back(bounds_[scan->spatial_axis_[next_spatial++]]);
+        region.push_back(bounds_[scan->spatial_axis_[first + k - 1]]);
     } else if (axis.empty()) {
       for (const PrimExpr& extent : tensor->shape) region.push_back(make_range(make_zero(extent.dtype()), extent));
     }
@@ -179,6 +180,10 @@ NestBuilder::Nest NestBuilder::make_nest(const Stage& stage, Part part, const Ne
       var = thread->var;
     else if (part == Part::Init)
       var = make_var(leaf->var->name + ".init", leaf->var->dtype);
+    if (!var.same_as(leaf->var) && !thread) {
+      analyzer_.bind(var, range, true);
+      intervals_.add(var, range);
+    }
     nest.loop_vars[leaf.get()] = var;
     nest.values[leaf.get()] = cast(leaf->var->dtype, var);
   }

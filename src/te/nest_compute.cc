@@ -187,7 +187,7 @@ Stmt across_threads(NestBuilder& builder, const Stage& stage, const ComputeOp* o
     for (const PrimExpr& thread : threads) args.push_back(thread);
     Stmt combine = make(AttrStmt{.node = reduce->combiner,
                                  .attr_key = attr::kReduceScope,
-                                 .value = make_zero(DataType::Handle()),
+                                 .value = reinterpret(DataType::Handle(), make_zero(DataType::UInt(64))),
                                  .body = evaluate(make_call(DataType::Handle(), "tir.tvm_thread_allreduce", args))});
     std::vector<PrimExpr> store_guards = builder.nest_guards(nest, false, reduce_only);
     if (stage->store_predicate) store_guards.push_back(stage->store_predicate);

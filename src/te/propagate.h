@@ -39,6 +39,7 @@ void pass_up_flags(const StageNode* stage, AxisMap<int>* flags);
 class LoopIntervals {
  public:
   explicit LoopIntervals(const Bounds& bounds);
+  void add(const Var& var, const Range& range) { of_[var.get()] = loops::Interval::of(range); }
   loops::IntervalOf lookup() const;
 
  private:
