@@ -1,0 +1,146 @@
+// target.build.llvm and the other functions by which the rest of the compiler and Python reach LLVM.
+
+#include <llvm/Config/llvm-config.h>
+#include <llvm/IRReader/IRReader.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/SourceMgr.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include "codegen/llvm/codegen.h"
+#include "codegen/llvm/emit.h"
+#include "codegen/llvm/llvm_module.h"
+#include "runtime/cpu_features.h"
+
+namespace tessera::codegen {
+namespace {
+
+constexpr const char* kTargetFlag = "tvm_target";
+
+void add_text(llvm::Module& module, const char* symbol, const std::string& text) {
+  auto* data = llvm::ConstantDataArray::getString(module.getContext(), text);
+  new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::WeakAnyLinkage, data, symbol);
+}
+
+void record_target(llvm::Module& module, const llvm::TargetMachine& target, const Machine& machine) {
+  module.addModuleFlag(llvm::Module::Warning, kTargetFlag, llvm::MDString::get(module.getContext(), machine.text));
+  std::string features = needed_features(target, machine);
+  if (!features.empty()) add_text(module, kCpuFeaturesSymbol, features);
+}
+
+/// The function that a call of the module itself runs: the one marked, or the only one there is.
+std::string entry_symbol(const std::vector<std::pair<GlobalVar, PrimFunc>>& functions) {
+  std::vector<std::string> packed;
+  for (const auto& [var, function] : functions) {
+    ObjectRef symbol = function->attrs.get_attr(attr::kGlobalSymbol);
+    if (!symbol) continue;
+    if (function->attrs.is_true("tir.is_entry_func")) return downcast<String>(symbol).str();
+    if (function->attrs.get_int(attr::kCallingConv, 0) == int(CallingConv::CPackedFunc))
+      packed.push_back(downcast<String>(symbol).str());
+  }
+  return packed.size() == 1 ? packed[0] : "";
+}
+
+Module build_llvm(IRModule mod, Target target) {
+  Machine machine = read_machine(target);
+  std::unique_ptr<llvm::TargetMachine> target_machine = make_target_machine(machine);
+  std::unique_ptr<llvm::LLVMContext> context = make_context();
+  std::vector<std::pair<GlobalVar, PrimFunc>> functions;
+  for (const auto& [var, function] : mod.sorted_functions()) {
+    PrimFunc prim = downcast_or_null<PrimFunc>(function);
+    if (!prim)
+      throw Error(TypeError) << "function " << var->name_hint << " is a " << function->type_key()
+                             << "; only PrimFuncs become machine code";
+    functions.emplace_back(var, prim);
+  }
+  std::unique_ptr<llvm::Module> module;
+  {
+    CodeGen codegen(*context, *target_machine, machine, "tessera");
+    for (const auto& [var, function] : functions) codegen.declare(var, function);
+    for (const auto& [var, function] : functions) codegen.define(var);
+    std::string entry = entry_symbol(functions);
+    if (!entry.empty()) codegen.set_entry(entry);
+    module = codegen.finish();
+  }
+  record_target(*module, *target_machine, machine);
+  verify(*module);
+  optimize(*module, *target_machine, machine);
+  return make_module<LLVMModule>(std::move(context), std::move(module), std::move(machine));
+}
+
+/// A module of constant data only: `__tvm_dev_mblob` as the loader expects it, a 64-bit length and the bytes.
+Module build_blob(const Bytes& data, bool, const std::string& target) {
+  Machine machine = read_machine(Target::parse(target.empty() ? "llvm" : target));
+  std::unique_ptr<llvm::TargetMachine> target_machine = make_target_machine(machine);
+  std::unique_ptr<llvm::LLVMContext> context = make_context();
+  auto module = std::make_unique<llvm::Module>("imports", *context);
+  module->setTargetTriple(machine.triple);
+  module->setDataLayout(target_machine->createDataLayout());
+  module->addModuleFlag(llvm::Module::Max, "PIC Level", 2);
+  uint64_t size = data.str().size();
+  std::string bytes(reinterpret_cast<const char*>(&size), sizeof size);
+  bytes += data.str();
+  auto* constant = llvm::ConstantDataArray::getString(*context, bytes, /*AddNull=*/false);
+  auto* blob = new llvm::GlobalVariable(*module, constant->getType(), true, llvm::GlobalValue::ExternalLinkage,
+                                        constant, "__tvm_dev_mblob");
+  blob->setAlignment(llvm::Align(8));
+  return make_module<LLVMModule>(std::move(context), std::move(module), std::move(machine));
+}
+
+Module load_text(const std::string& path, const std::string&) {
+  std::unique_ptr<llvm::LLVMContext> context = make_context();
+  llvm::SMDiagnostic problem;
+  std::unique_ptr<llvm::Module> module = llvm::parseIRFile(path, problem, *context);
+  if (!module)
+    throw Error(FileError) << "cannot load " << path << ": line " << problem.getLineNo() << ": "
+                           << problem.getMessage().str();
+  auto* flag = llvm::dyn_cast_or_null<llvm::MDString>(module->getModuleFlag(kTargetFlag));
+  Machine machine = read_machine(Target::parse(flag ? flag->getString().str() : "llvm"));
+  if (!module->getTargetTriple().empty()) machine.triple = module->getTargetTriple();
+  verify(*module);
+  return make_module<LLVMModule>(std::move(context), std::move(module), std::move(machine));
+}
+
+int64_t lookup_intrinsic(const std::string& name) {
+  return static_cast<int64_t>(llvm::Function::lookupIntrinsicID(name));
+}
+
+std::string intrinsic_name(int64_t id) {
+  if (id <= 0 || id >= llvm::Intrinsic::num_intrinsics)
+    throw Error(ValueError) << "LLVM has no intrinsic of number " << id;
+  return llvm::Intrinsic::getBaseName(static_cast<llvm::Intrinsic::ID>(id)).str();
+}
+
+bool target_enabled(const std::string& text) {
+  try {
+    make_target_machine(read_machine(Target::parse(text)));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// The address of a symbol of a module, for callers in C and for functions that are not packed.
+void* symbol_address(Module module, const std::string& name) {
+  auto* code = dynamic_cast<LLVMModule*>(module.operator->());
+  if (!code) throw Error(TypeError) << "a module of type " << module->type_key() << " has no symbols in memory";
+  void* address = code->address_of(name, module);
+  if (!address) throw Error(ValueError) << "the module has no symbol " << name;
+  return address;
+}
+
+Globals globals{
+    {"target.build.llvm", build_llvm},
+    {"codegen.codegen_blob", build_blob},
+    {"codegen.llvm_target_enabled", target_enabled},
+    {"codegen.llvm_symbol_address", symbol_address},
+    {"runtime.module.loadfile_ll", load_text},
+    {"runtime.module.loadfile_bc", load_text},
+    {"target.llvm_lookup_intrinsic_id", lookup_intrinsic},
+    {"target.llvm_get_intrinsic_name", intrinsic_name},
+    {"target.llvm_version_major", [] { return LLVM_VERSION_MAJOR; }},
+    {"target.llvm_default_triple", [] { return read_machine(Target::parse("llvm")).triple; }},
+    {"target.llvm_host_cpu", [] { return read_machine(Target::parse("llvm")).cpu; }},
+};
+
+}  // namespace
+}  // namespace tessera::codegen

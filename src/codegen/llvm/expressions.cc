@@ -1,0 +1,150 @@
+// Expressions other than operators and calls, and the table that finds the right function for a node.
+
+#include "base/stack.h"
+#include "codegen/llvm/codegen.h"
+
+namespace tessera::codegen {
+
+llvm::Value* CodeGen::dispatch(const PrimExprNode* e) {
+  using Function = Value* (*)(CodeGen&, const Object*);
+  static const auto* table = new std::unordered_map<const NodeInfo*, Function>([] {
+    std::unordered_map<const NodeInfo*, Function> rows;
+    auto visits = [&]<class... Node>(std::type_identity<Node>...) {
+      ((rows[&Node::info] = [](CodeGen& self, const Object* n) { return self.visit(static_cast<const Node*>(n)); }),
+       ...);
+    };
+    auto binaries = [&]<class... Node>(std::type_identity<Node>...) {
+      ((rows[&Node::info] = [](CodeGen& self, const Object* n) { return self.binary(static_cast<const Node*>(n)); }),
+       ...);
+    };
+    visits(std::type_identity<VarNode>(), std::type_identity<IntImm>(), std::type_identity<FloatImm>(),
+           std::type_identity<StringImm>(), std::type_identity<Cast>(), std::type_identity<Not>(),
+           std::type_identity<Select>(), std::type_identity<Ramp>(), std::type_identity<Broadcast>(),
+           std::type_identity<Shuffle>(), std::type_identity<Let>(), std::type_identity<BufferLoad>(),
+           std::type_identity<Call>());
+    rows[&SizeVarNode::info] = rows[&VarNode::info];
+    binaries(std::type_identity<Add>(), std::type_identity<Sub>(), std::type_identity<Mul>(), std::type_identity<Div>(),
+             std::type_identity<Mod>(), std::type_identity<FloorDiv>(), std::type_identity<FloorMod>(),
+             std::type_identity<Min>(), std::type_identity<Max>(), std::type_identity<EQ>(), std::type_identity<NE>(),
+             std::type_identity<LT>(), std::type_identity<LE>(), std::type_identity<GT>(), std::type_identity<GE>(),
+             std::type_identity<And>(), std::type_identity<Or>());
+    return rows;
+  }());
+  auto it = table->find(e->type()->node);
+  if (it == table->end())
+    throw Error(NotImplementedError) << "no machine code for " << e->type_key()
+                                     << ": it has to be lowered before code generation, in " << PrimExpr(e);
+  return it->second(*this, e);
+}
+
+/// Parts that occur more than once in a statement are computed once, as long as no branch lies between.
+llvm::Value* CodeGen::emit(const PrimExpr& e) {
+  ICHECK(e.defined()) << "an expression is missing";
+  bool is_shared = e->use_count() > 1 && !e.as<VarNode>();
+  auto& known = known_[in_index_];
+  if (is_shared) {
+    auto it = known.find(e.get());
+    if (it != known.end() && it->second.block == builder_.GetInsertBlock()) return it->second.value;
+  }
+  uint64_t impure_before = impure_;
+  Value* out = on_enough_stack([&] { return dispatch(e.get()); });
+  if (is_shared && impure_ == impure_before && out) known[e.get()] = {out, builder_.GetInsertBlock(), e};
+  return out;
+}
+
+llvm::Value* CodeGen::emit_bool(const PrimExpr& condition) {
+  if (condition.dtype().lanes != 1)
+    throw Error(TypeError) << "a condition decides one way or the other, but it is a vector of "
+                           << condition.dtype().lanes << " lanes: " << condition;
+  return cast(emit(condition), condition.dtype(), DataType::Bool());
+}
+
+llvm::Value* CodeGen::visit(const VarNode* op) {
+  auto it = state_.vars.find(op);
+  if (it == state_.vars.end()) throw Error(ValueError) << "variable " << op->name << " is used where it has no value";
+  return it->second;
+}
+
+llvm::Value* CodeGen::visit(const IntImm* op) {
+  if (op->dtype.is_handle()) return builder_.CreateIntToPtr(constant_int(64, op->value), ptr_);
+  return llvm::ConstantInt::get(value_type(op->dtype), uint64_t(op->value), op->dtype.is_int());
+}
+
+llvm::Value* CodeGen::visit(const FloatImm* op) {
+  if (op->dtype.is_bfloat()) return float_to_bfloat(llvm::ConstantFP::get(builder_.getFloatTy(), op->value));
+  return llvm::ConstantFP::get(value_type(op->dtype), op->value);
+}
+
+llvm::Value* CodeGen::visit(const StringImm* op) { return string_constant(op->value.str()); }
+
+llvm::Value* CodeGen::visit(const Cast* op) { return cast(emit(op->value), op->value.dtype(), op->dtype); }
+
+llvm::Value* CodeGen::visit(const Not* op) { return builder_.CreateNot(emit(op->a)); }
+
+llvm::Value* CodeGen::visit(const Select* op) {
+  Value* condition = emit(op->condition);
+  Value* on_true = emit(op->true_value);
+  Value* on_false = emit(op->false_value);
+  return builder_.CreateSelect(condition, on_true, on_false);
+}
+
+llvm::Value* CodeGen::visit(const Ramp* op) {
+  int lanes = op->lanes;
+  Value* base = emit(op->base);
+  Value* stride = emit(op->stride);
+  if (base->getType()->isVectorTy())
+    throw Error(NotImplementedError) << "a Ramp whose base is a vector: " << PrimExpr(op);
+  std::vector<llvm::Constant*> steps;
+  for (int lane = 0; lane < lanes; ++lane) steps.push_back(llvm::ConstantInt::get(base->getType(), uint64_t(lane)));
+  Value* offsets = llvm::ConstantVector::get(steps);
+  bool no_wrap = in_index_ && op->base.dtype().is_int() && op->base.dtype().bits >= 32;
+  offsets = builder_.CreateMul(offsets, splat(stride, lanes), "", false, no_wrap);
+  return builder_.CreateAdd(splat(base, lanes), offsets, "", false, no_wrap);
+}
+
+llvm::Value* CodeGen::visit(const Broadcast* op) {
+  Value* value = emit(op->value);
+  int inner = op->value.dtype().lanes;
+  if (inner == 1) return splat(value, op->lanes);
+  std::vector<int> mask;
+  for (int lane = 0; lane < op->lanes * inner; ++lane) mask.push_back(lane % inner);
+  return builder_.CreateShuffleVector(value, mask);
+}
+
+llvm::Value* CodeGen::visit(const Shuffle* op) {
+  std::vector<Value*> lanes;  // of all vectors, one after another
+  for (const PrimExpr& vector : op->vectors) {
+    Value* value = emit(vector);
+    for (int lane = 0; lane < vector.dtype().lanes; ++lane)
+      lanes.push_back(vector.dtype().lanes == 1 ? value : builder_.CreateExtractElement(value, uint64_t(lane)));
+  }
+  auto pick = [&](const PrimExpr& index) {
+    const int64_t* at = as_int(index);
+    if (!at || *at < 0 || *at >= int64_t(lanes.size()))
+      throw Error(ValueError) << "a Shuffle picks lane " << index << " of " << lanes.size()
+                              << "; lanes are picked by constants in range";
+    return lanes[size_t(*at)];
+  };
+  if (op->indices.size() == 1) return pick(op->indices[0]);
+  Value* out = llvm::PoisonValue::get(value_type(op->dtype));
+  for (size_t i = 0; i < op->indices.size(); ++i) out = builder_.CreateInsertElement(out, pick(op->indices[i]), i);
+  return out;
+}
+
+llvm::Value* CodeGen::visit(const Let* op) {
+  Value* value = emit(op->value);
+  auto it = state_.vars.find(op->var.get());
+  if (it != state_.vars.end() && it->second != value)  // what was computed with the old value is void
+    for (auto& known : known_) known.clear();
+  define_variable(op->var.get(), value);
+  return emit(op->body);
+}
+
+llvm::Value* CodeGen::visit(const BufferLoad* op) {
+  if (op->indices.size() != 1)
+    throw Error(ValueError) << "buffer " << op->buffer->name << " is read with " << op->indices.size()
+                            << " indices; buffers are flat when code is generated";
+  return load(op->buffer, op->indices[0], op->dtype);
+}
+
+}  // namespace tessera::codegen

@@ -1,0 +1,42 @@
+#include "codegen/llvm/jit.h"
+
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+
+#include "codegen/llvm/target_machine.h"
+
+namespace tessera::codegen {
+
+struct JitCode::State {
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  std::string name;
+  std::string reported;  // what ORC said on the way, for messages
+};
+
+JitCode::JitCode(const std::string& object, const std::string& name) : state_(std::make_unique<State>()) {
+  state_->name = name;
+  llvm::orc::LLJITBuilder builder;
+  builder.setPlatformSetUp(llvm::orc::setUpInactivePlatform);
+  state_->jit = take_or_throw(builder.create(), "starting the JIT for " + name);
+  state_->jit->getExecutionSession().setErrorReporter(
+      [state = state_.get()](llvm::Error error) { state->reported += llvm::toString(std::move(error)) + "; "; });
+  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(object, name);
+  if (llvm::Error error = state_->jit->addObjectFile(std::move(buffer)))
+    throw_llvm(std::move(error), "loading " + name);
+}
+
+JitCode::~JitCode() = default;
+
+void* JitCode::find(const std::string& symbol) {
+  auto found = state_->jit->lookup(symbol);
+  if (found) return found->toPtr<void*>();
+  llvm::Error error = found.takeError();
+  if (!error.isA<llvm::orc::SymbolsNotFound>() || !state_->reported.empty()) {
+    throw Error(RuntimeError) << "linking " << state_->name << " in memory: " << state_->reported
+                              << llvm::toString(std::move(error))
+                              << ". Functions that the code calls must be part of the process";
+  }
+  llvm::consumeError(std::move(error));
+  return nullptr;
+}
+
+}  // namespace tessera::codegen

@@ -1,0 +1,158 @@
+// Loads, stores and allocations. Contiguous vectors are one access; any other vector index goes lane by lane.
+
+#include <numeric>
+
+#include "codegen/llvm/codegen.h"
+
+namespace tessera::codegen {
+namespace {
+
+/// A number that `e` is certainly a multiple of; 0 for the constant 0.
+int64_t known_multiple(const PrimExpr& e) {
+  if (const int64_t* value = as_int(e)) return *value < 0 ? -*value : *value;
+  if (auto* mul = e.as<Mul>()) return known_multiple(mul->a) * known_multiple(mul->b);
+  if (auto* add = e.as<Add>()) return std::gcd(known_multiple(add->a), known_multiple(add->b));
+  if (auto* sub = e.as<Sub>()) return std::gcd(known_multiple(sub->a), known_multiple(sub->b));
+  if (auto* cast = e.as<Cast>()) return known_multiple(cast->value);
+  return 1;
+}
+
+/// How the lanes of an index lie in memory.
+struct Pattern {
+  enum Kind { Scalar, Contiguous, Reversed, Same, Any } kind;
+  PrimExpr first;  // the index of lane 0, except in Any
+};
+
+Pattern pattern_of(const PrimExpr& index) {
+  if (index.dtype().lanes == 1) return {Pattern::Scalar, index};
+  if (auto* broadcast = index.as<Broadcast>(); broadcast && broadcast->value.dtype().lanes == 1)
+    return {Pattern::Same, broadcast->value};
+  if (auto* ramp = index.as<Ramp>(); ramp && ramp->base.dtype().lanes == 1) {
+    if (is_const_int(ramp->stride, 1)) return {Pattern::Contiguous, ramp->base};
+    if (is_const_int(ramp->stride, -1)) return {Pattern::Reversed, ramp->base};
+  }
+  return {Pattern::Any, index};
+}
+
+std::vector<int> reversed_lanes(int lanes) {
+  std::vector<int> out;
+  for (int lane = lanes - 1; lane >= 0; --lane) out.push_back(lane);
+  return out;
+}
+
+}  // namespace
+
+llvm::Align CodeGen::alignment(const Buffer& buffer, const PrimExpr& index, int) {
+  uint64_t element = uint64_t(buffer->dtype.bytes());
+  auto it = alignments_.find(buffer->data.get());
+  if (it == alignments_.end()) return llvm::Align(element);
+  uint64_t offset = uint64_t(known_multiple(index)) * element * buffer->dtype.lanes;
+  uint64_t common = offset == 0 ? it->second : std::gcd(offset, it->second);
+  return llvm::Align(std::max<uint64_t>(common & (~common + 1), element));
+}
+
+/// Element number `index` (any integer type) behind `base`, counted in scalars of `element` times its lanes.
+llvm::Value* CodeGen::pointer_at(Value* base, DataType element, Value* index) {
+  if (element.lanes > 1) index = builder_.CreateNSWMul(index, constant_int(64, element.lanes));
+  return builder_.CreateInBoundsGEP(memory_type(element), base, index);
+}
+
+llvm::Value* CodeGen::element_pointer(const Buffer& buffer, const PrimExpr& index) {
+  bool was = std::exchange(in_index_, true);
+  Value* at = to_index(emit(index), index.dtype());
+  in_index_ = was;
+  return pointer_at(visit(buffer->data.get()), buffer->dtype, at);
+}
+
+llvm::Value* CodeGen::load(const Buffer& buffer, const PrimExpr& index, DataType dtype) {
+  DataType element = buffer->dtype;
+  if (dtype.element() != element.element() || dtype.lanes != element.lanes * index.dtype().lanes)
+    throw Error(TypeError) << "buffer " << buffer->name << " of " << element << " is read as " << dtype
+                           << " with an index of " << index.dtype().lanes << " lanes";
+  Pattern pattern = pattern_of(index);
+  bool is_volatile = volatile_.count(buffer->data.get()) > 0;
+  if (pattern.kind == Pattern::Any ||
+      (pattern.kind != Pattern::Contiguous && pattern.kind != Pattern::Scalar && element.lanes > 1)) {
+    bool was = std::exchange(in_index_, true);
+    Value* indices = to_index(emit(index), index.dtype());
+    in_index_ = was;
+    return load_lanes(visit(buffer->data.get()), element, indices, index.dtype().lanes);
+  }
+  if (pattern.kind == Pattern::Same) return splat(load(buffer, pattern.first, element), dtype.lanes);
+
+  Value* pointer = element_pointer(buffer, pattern.first);
+  llvm::Type* type = memory_type(element);
+  if (dtype.lanes > 1) type = llvm::FixedVectorType::get(type, dtype.lanes);
+  if (pattern.kind == Pattern::Reversed) {
+    pointer = builder_.CreateInBoundsGEP(memory_type(element), pointer, constant_int(64, 1 - int64_t(dtype.lanes)));
+    Value* value = builder_.CreateAlignedLoad(type, pointer, llvm::Align(uint64_t(element.bytes())), is_volatile);
+    return from_memory(builder_.CreateShuffleVector(value, reversed_lanes(dtype.lanes)), dtype);
+  }
+  return from_memory(
+      builder_.CreateAlignedLoad(type, pointer, alignment(buffer, pattern.first, dtype.lanes), is_volatile), dtype);
+}
+
+void CodeGen::store(const Buffer& buffer, const PrimExpr& index, Value* value, DataType dtype) {
+  DataType element = buffer->dtype;
+  if (dtype.element() != element.element() || dtype.lanes != element.lanes * index.dtype().lanes)
+    throw Error(TypeError) << "buffer " << buffer->name << " of " << element << " is given " << dtype
+                           << " at an index of " << index.dtype().lanes << " lanes";
+  Pattern pattern = pattern_of(index);
+  bool is_volatile = volatile_.count(buffer->data.get()) > 0;
+  value = to_memory(value, dtype);
+  if (pattern.kind == Pattern::Scalar || pattern.kind == Pattern::Contiguous) {
+    Value* pointer = element_pointer(buffer, pattern.first);
+    builder_.CreateAlignedStore(value, pointer, alignment(buffer, pattern.first, dtype.lanes), is_volatile);
+    return;
+  }
+  if (pattern.kind == Pattern::Reversed && element.lanes == 1) {
+    Value* pointer = element_pointer(buffer, pattern.first);
+    pointer = builder_.CreateInBoundsGEP(memory_type(element), pointer, constant_int(64, 1 - int64_t(dtype.lanes)));
+    value = builder_.CreateShuffleVector(value, reversed_lanes(dtype.lanes));
+    builder_.CreateAlignedStore(value, pointer, llvm::Align(uint64_t(element.bytes())), is_volatile);
+    return;
+  }
+  bool was = std::exchange(in_index_, true);
+  Value* indices = to_index(emit(index), index.dtype());
+  in_index_ = was;
+  store_lanes(visit(buffer->data.get()), element, indices, value, index.dtype().lanes);
+}
+
+llvm::Value* CodeGen::load_lanes(Value* base, DataType element, Value* indices, int lanes) {
+  llvm::Type* scalar = memory_type(element);
+  Value* out = llvm::PoisonValue::get(llvm::FixedVectorType::get(scalar, unsigned(lanes * element.lanes)));
+  for (int lane = 0; lane < lanes; ++lane) {
+    Value* pointer = pointer_at(base, element, builder_.CreateExtractElement(indices, uint64_t(lane)));
+    for (int part = 0; part < element.lanes; ++part) {
+      Value* at = part ? builder_.CreateConstInBoundsGEP1_64(scalar, pointer, uint64_t(part)) : pointer;
+      Value* item = builder_.CreateAlignedLoad(scalar, at, llvm::Align(uint64_t(element.bytes())));
+      out = builder_.CreateInsertElement(out, item, uint64_t(lane * element.lanes + part));
+    }
+  }
+  return from_memory(out, element.with_lanes(lanes * element.lanes));
+}
+
+/// `value` is in its memory form already. Where two lanes write the same place the higher lane stays.
+void CodeGen::store_lanes(Value* base, DataType element, Value* indices, Value* value, int lanes) {
+  llvm::Type* scalar = memory_type(element);
+  for (int lane = 0; lane < lanes; ++lane) {
+    Value* pointer = pointer_at(base, element, builder_.CreateExtractElement(indices, uint64_t(lane)));
+    for (int part = 0; part < element.lanes; ++part) {
+      Value* at = part ? builder_.CreateConstInBoundsGEP1_64(scalar, pointer, uint64_t(part)) : pointer;
+      Value* item = builder_.CreateExtractElement(value, uint64_t(lane * element.lanes + part));
+      builder_.CreateAlignedStore(item, at, llvm::Align(uint64_t(element.bytes())));
+    }
+  }
+}
+
+/// Allocations stand at the entry of the function: they happen once, and SROA can turn them into registers.
+llvm::AllocaInst* CodeGen::entry_alloca(llvm::Type* type, Value* count, uint64_t align, const std::string& name) {
+  llvm::IRBuilder<>::InsertPointGuard guard(builder_);
+  llvm::BasicBlock& entry = state_.function->getEntryBlock();
+  builder_.SetInsertPoint(&entry, entry.getFirstInsertionPt());
+  llvm::AllocaInst* out = builder_.CreateAlloca(type, count, name);
+  out->setAlignment(llvm::Align(align));
+  return out;
+}
+
+}  // namespace tessera::codegen

@@ -1,0 +1,137 @@
+#include "codegen/llvm/target_machine.h"
+
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/ErrorHandling.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/TargetParser/SubtargetFeature.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include <mutex>
+
+namespace tessera::codegen {
+namespace {
+
+void on_fatal_error(void*, const char* reason, bool) { throw Error(InternalError) << "LLVM gave up: " << reason; }
+
+std::string host_features() {
+  std::vector<std::string> on;
+  for (const auto& entry : llvm::sys::getHostCPUFeatures())
+    on.push_back((entry.second ? "+" : "-") + entry.first().str());
+  std::sort(on.begin(), on.end(), [](const std::string& a, const std::string& b) { return a.substr(1) < b.substr(1); });
+  return llvm::join(on, ",");
+}
+
+void read_fast_math(const Target& target, llvm::FastMathFlags& flags) {
+  flags.setAllowContract(true);
+  auto on = [&](const char* name) { return target.int_option(name, 0) != 0; };
+  if (on("fast-math")) flags.setFast();
+  if (on("fast-math-nnan")) flags.setNoNaNs();
+  if (on("fast-math-ninf")) flags.setNoInfs();
+  if (on("fast-math-nsz")) flags.setNoSignedZeros();
+  if (on("fast-math-arcp")) flags.setAllowReciprocal();
+  if (on("fast-math-reassoc")) flags.setAllowReassoc();
+  if (!target.int_option("fast-math-contract", 1)) flags.setAllowContract(false);
+}
+
+}  // namespace
+
+bool Machine::has_feature(std::string_view name) const {
+  llvm::SmallVector<llvm::StringRef> parts;
+  llvm::StringRef(features).split(parts, ',');
+  bool found = false;  // the last mention counts
+  for (llvm::StringRef part : parts)
+    if (part.size() > 1 && part.drop_front() == llvm::StringRef(name.data(), name.size())) found = part[0] == '+';
+  return found;
+}
+
+bool Machine::is_x86() const { return llvm::Triple(triple).isX86(); }
+
+bool Machine::is_host() const {
+  llvm::Triple host(llvm::sys::getProcessTriple()), own(triple);
+  return host.getArch() == own.getArch() && host.getOS() == own.getOS();
+}
+
+void initialize_llvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::install_fatal_error_handler(on_fatal_error);
+    for (auto initialize :
+         {LLVMInitializeX86TargetInfo,    LLVMInitializeX86Target,       LLVMInitializeX86TargetMC,
+          LLVMInitializeX86AsmPrinter,    LLVMInitializeX86AsmParser,    LLVMInitializeAArch64TargetInfo,
+          LLVMInitializeAArch64Target,    LLVMInitializeAArch64TargetMC, LLVMInitializeAArch64AsmPrinter,
+          LLVMInitializeAArch64AsmParser, LLVMInitializeARMTargetInfo,   LLVMInitializeARMTarget,
+          LLVMInitializeARMTargetMC,      LLVMInitializeARMAsmPrinter,   LLVMInitializeARMAsmParser,
+          LLVMInitializeRISCVTargetInfo,  LLVMInitializeRISCVTarget,     LLVMInitializeRISCVTargetMC,
+          LLVMInitializeRISCVAsmPrinter,  LLVMInitializeRISCVAsmParser})
+      initialize();
+  });
+}
+
+Machine read_machine(const Target& target) {
+  initialize_llvm();
+  Machine out;
+  out.text = target.str();
+  std::string host = llvm::sys::getProcessTriple();
+  out.triple = llvm::Triple::normalize(target.option("mtriple").value_or(host));
+  if (out.triple.empty()) out.triple = host;
+  out.cpu = target.option("mcpu").value_or("");
+  if (out.cpu.empty()) {
+    out.cpu = out.is_host() ? llvm::sys::getHostCPUName().str() : "generic";
+    if (out.is_host()) out.features = host_features();
+  }
+  for (const std::string& attr : target.list_option("mattr")) {
+    if (attr.empty()) continue;
+    if (!out.features.empty()) out.features += ",";
+    out.features += attr[0] == '+' || attr[0] == '-' ? attr : "+" + attr;
+  }
+  out.abi = target.option("mabi").value_or("");
+  out.soft_float = target.option("mfloat-abi").value_or("") == "soft";
+  out.opt_level = static_cast<int>(target.int_option("opt-level", 2));
+  if (out.opt_level < 0 || out.opt_level > 3)
+    throw Error(ValueError) << "opt-level of target \"" << out.text << "\" is " << out.opt_level
+                            << "; it may be 0, 1, 2 or 3";
+  if (!target.list_option("cl-opt").empty())
+    throw Error(NotImplementedError) << "target \"" << out.text << "\": cl-opt changes LLVM for the whole process and "
+                                     << "is not offered; use mattr, opt-level or fast-math-*";
+  read_fast_math(target, out.fast_math);
+  return out;
+}
+
+std::unique_ptr<llvm::TargetMachine> make_target_machine(const Machine& machine) {
+  initialize_llvm();
+  std::string problem;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(machine.triple, problem);
+  if (!target)
+    throw Error(ValueError) << "target \"" << machine.text << "\": no back end for " << machine.triple
+                            << " is built in (" << problem << "); there are x86, aarch64, arm and riscv";
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = machine.fast_math.allowContract() ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Standard;
+  if (machine.soft_float) options.FloatABIType = llvm::FloatABI::Soft;
+  options.MCOptions.ABIName = machine.abi;
+  static constexpr llvm::CodeGenOptLevel levels[] = {llvm::CodeGenOptLevel::None, llvm::CodeGenOptLevel::Less,
+                                                     llvm::CodeGenOptLevel::Aggressive,
+                                                     llvm::CodeGenOptLevel::Aggressive};
+  std::unique_ptr<llvm::TargetMachine> out(target->createTargetMachine(machine.triple, machine.cpu, machine.features,
+                                                                       options, llvm::Reloc::PIC_, std::nullopt,
+                                                                       levels[machine.opt_level]));
+  if (!out) throw Error(ValueError) << "target \"" << machine.text << "\": LLVM makes no code for it";
+  if (!out->getMCSubtargetInfo()->isCPUStringValid(machine.cpu))
+    throw Error(ValueError) << "target \"" << machine.text << "\": mcpu \"" << machine.cpu
+                            << "\" is not a processor of " << llvm::Triple(machine.triple).getArchName().str();
+  return out;
+}
+
+void set_machine_attributes(llvm::Function* function, const Machine& machine) {
+  function->addFnAttr("target-cpu", machine.cpu);
+  if (!machine.features.empty()) function->addFnAttr("target-features", machine.features);
+  if (machine.is_x86()) function->addFnAttr("prefer-vector-width", "512");
+}
+
+void throw_llvm(llvm::Error error, const std::string& doing) {
+  throw Error(RuntimeError) << doing << ": " << llvm::toString(std::move(error));
+}
+
+}  // namespace tessera::codegen
