@@ -318,10 +318,12 @@ std::optional<DigitSum> CanonicalSimplifier::cast_sum(DataType dtype, const Prim
     bool kept = wider || bound_of(digit.index).within(all.min, all.max);
     if (!kept || !fits(dtype, digit.lower) || !fits(dtype, digit.scale)) return {};
     if (digit.upper != kPosInf && !fits(dtype, digit.upper)) return {};
-    Cast node;
-    node.dtype = dtype;
-    node.value = digit.index;
-    digit.index = visit(make(std::move(node)));
+    if (digit.index.dtype() != dtype) {
+      Cast node;
+      node.dtype = dtype;
+      node.value = digit.index;
+      digit.index = make(std::move(node));
+    }
     if (!add_digit(&out, digit, 1)) return {};
   }
   return out;
