@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "expect_error.h"
 #include "runtime/compiled_code.h"
@@ -287,6 +288,19 @@ TEST_F(LibraryTest, FilesThatAreMissingOrDamagedAreNamed) {
       error_of([&] { load_module(path("bad.xyz")); }),
       testing::AllOf(testing::HasSubstr("Loader for `.xyz` files is not registered"), testing::HasSubstr(" .so")));
   EXPECT_THAT(error_of([&] { load_module(path("nosuffix")); }), testing::HasSubstr("give a format"));
+}
+
+TEST_F(LibraryTest, AnObjectFileIsCarriedButNotCalled) {
+  write("x.o", "object code");
+  Module module = get_global("runtime.ModuleLoadStaticLibrary")(path("x.o"), Array<String>{"f"}).to<Module>();
+  EXPECT_TRUE(module->is_dso_exportable());
+  EXPECT_TRUE(module->implements_function("f", module));
+  EXPECT_FALSE(module.get_function("g"));
+  EXPECT_THAT(error_of([&] { module.get_function("f"); }), testing::HasSubstr("not linked yet"));
+  module->save_to_file(path("y.o"), "");
+  std::ostringstream copy;
+  copy << std::ifstream(path("y.o")).rdbuf();
+  EXPECT_EQ(copy.str(), "object code");
 }
 
 TEST(SystemLibrary, OffersLinkedInFunctions) {
