@@ -80,13 +80,16 @@ struct Region {
     }
   }
 
+  /// Takes the thread's last error away from it: an exception of another language is not left on a worker.
   void keep_error(int id) {
-    const Error* last = last_error();
-    Error mine = last ? *last : Error(RuntimeError, "task " + std::to_string(id) + " of a parallel region failed");
-    std::lock_guard lock(mutex);
-    if (!error || id < failed_task) {
-      error = std::move(mine);
-      failed_task = id;
+    try {
+      throw_last_error();
+    } catch (const Error& mine) {
+      std::lock_guard lock(mutex);
+      if (!error || id < failed_task) {
+        error = mine;
+        failed_task = id;
+      }
     }
     failed.store(true, std::memory_order_release);
   }
