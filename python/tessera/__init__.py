@@ -28,7 +28,9 @@ from .runtime.object import Object
 from . import ir, support, tir  # isort: skip
 from . import arith  # isort: skip
 from . import te  # isort: skip
-from .ir import IRModule  # isort: skip
+from .ir import IRModule, instrument, transform  # isort: skip
+from . import driver  # isort: skip
+from .driver import build, lower  # isort: skip
 
 #: The TVM release whose language this package speaks.
 __version__ = "0.10.0"

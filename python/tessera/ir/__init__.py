@@ -22,3 +22,5 @@ from .attrs import Attrs, DictAttrs  # isort: skip
 from .function import BaseFunc, CallingConv  # isort: skip
 from .op import Op, register_intrin_lowering, register_op_attr  # isort: skip
 from .module import IRModule  # isort: skip
+from . import transform  # isort: skip
+from . import instrument  # isort: skip

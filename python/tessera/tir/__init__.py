@@ -76,3 +76,4 @@ from .stmt import (
 )
 
 from . import ir_builder  # isort: skip
+from . import transform, analysis  # isort: skip

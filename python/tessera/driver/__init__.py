@@ -1,0 +1,3 @@
+"""From programs to code that runs."""
+
+from .build_module import build, lower

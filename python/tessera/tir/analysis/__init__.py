@@ -1,0 +1,3 @@
+"""Questions about loop programs."""
+
+from .analysis import *

@@ -1,0 +1,22 @@
+#pragma once
+// The lowering pipeline, from loops over buffers (or blocks) to what code generators read.
+
+#include "ir/pass.h"
+#include "ir/target.h"
+
+namespace tessera {
+
+/// The passes of phases 0 to 3 in order, with the user's own ("tir.add_lower_pass") at the end of theirs. `simple_mode`
+/// leaves out loop partition, for text that is easier to read.
+std::vector<Pass> lowering_passes(bool simple_mode, const PassContext& context);
+
+/// Runs all phases on a module. Lowering what is lowered already changes nothing but its simplification.
+IRModule lower_module(const IRModule& mod, bool simple_mode);
+
+/// From lowered functions to host and device functions: threads synchronised, arguments checked, kernels split off.
+std::vector<Pass> mixed_passes(const IRModule& mod, const Target& target, const PassContext& context);
+/// What is left for the host's code generator, and for the device's.
+std::vector<Pass> host_passes(const Target& host, const PassContext& context);
+std::vector<Pass> device_passes(const Target& target, const PassContext& context);
+
+}  // namespace tessera

@@ -1,0 +1,199 @@
+// bfloat16 is computed with in float32 and kept in memory as 16-bit words.
+//
+//   Promote:          a + b                     =>   cast(bf16, cast(f32, a) + cast(f32, b))
+//   CastElimination:  cast(f32, cast(bf16, x))  =>   x          (more exact than rounding in between)
+//   TypeLowering:     buffers of bf16           =>   buffers of uint16; casts become shifts, rounding to nearest even
+
+#include "ir/builtin.h"
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "tir/transform/pass.h"
+
+namespace tessera {
+namespace {
+
+DataType float32_like(DataType dtype) { return DataType::Float(32, dtype.lanes); }
+
+PrimExpr to_float32(const PrimExpr& e) {
+  return e.dtype().is_bfloat() ? make_cast(float32_like(e.dtype()), e) : e;
+}
+
+// ---- promotion -------------------------------------------------------------------------------------------
+
+template <class T>
+void promote_binary(Rewriter* rewriter) {
+  rewriter->on([](Rewriter& self, const T* op) -> PrimExpr {
+    PrimExpr a = self(op->a), b = self(op->b);
+    if (!a.dtype().is_bfloat() && a.same_as(op->a) && b.same_as(op->b)) return PrimExpr(op);
+    PrimExpr out = make_binary<T>(to_float32(a), to_float32(b));
+    return op->dtype.is_bfloat() ? make_cast(op->dtype, out) : out;
+  });
+}
+
+Stmt promote(const Stmt& body) {
+  Rewriter rewriter;
+  promote_binary<Add>(&rewriter), promote_binary<Sub>(&rewriter), promote_binary<Mul>(&rewriter);
+  promote_binary<Div>(&rewriter), promote_binary<Min>(&rewriter), promote_binary<Max>(&rewriter);
+  promote_binary<LT>(&rewriter), promote_binary<LE>(&rewriter), promote_binary<GT>(&rewriter);
+  promote_binary<GE>(&rewriter), promote_binary<EQ>(&rewriter), promote_binary<NE>(&rewriter);
+  rewriter.on([](Rewriter& self, const Call* op) -> PrimExpr {
+    Ref<Call> out = self.children(op);
+    bool is_math = op->dtype.is_bfloat() && builtin::effect_of(op) == CallEffect::Pure &&
+                   !builtin::is(op, builtin::if_then_else()) && !builtin::is(op, builtin::reinterpret());
+    if (!is_math) return out;
+    Array<PrimExpr> args;
+    for (const PrimExpr& arg : out->args) args.push_back(to_float32(arg));
+    return make_cast(op->dtype, make_call(float32_like(op->dtype), op->op, args));
+  });
+  return rewriter(body);
+}
+
+// ---- casts ------------------------------------------------------------------------------------------------
+
+Stmt eliminate_casts(const Stmt& body) {
+  return rewrite(body, [](Rewriter& self, const Cast* op) -> PrimExpr {
+    PrimExpr value = self(op->value);
+    auto* inner = value.as<Cast>();
+    bool round_trip = op->dtype.is_float() && op->dtype.bits == 32 && inner && inner->dtype.is_bfloat() &&
+                      inner->value.dtype() == op->dtype;
+    if (round_trip) return inner->value;
+    return value.same_as(op->value) ? PrimExpr(op) : make_cast(op->dtype, value);
+  });
+}
+
+// ---- storage ----------------------------------------------------------------------------------------------
+
+class TypeLowering {
+ public:
+  TypeLowering() {
+    rewriter_.share_results(false);
+    auto& on = rewriter_;
+    on.on([this](const Cast* op) -> PrimExpr { return on_cast(op); });
+    on.on([](const FloatImm* op) -> PrimExpr {
+      return op->dtype.is_bfloat() ? from_float32(float_imm(DataType::Float(32), op->value)) : PrimExpr(op);
+    });
+    on.on([this](const VarNode* var) -> PrimExpr { return renamed(Var(var)); });
+    on.on([this](const BufferLoad* op) -> PrimExpr { return make_load(lowered(op->buffer), rewriter_(op->indices)); });
+    on.on([this](const BufferStore* op) -> Stmt {
+      return make(BufferStore{.buffer = lowered(op->buffer), .value = rewriter_(op->value), .indices = rewriter_(op->indices)});
+    });
+    on.on([this](const Allocate* op) -> Stmt {
+      Allocate out(*op);
+      out.dtype = words(op->dtype);
+      out.buffer_var = renamed(op->buffer_var);
+      out.body = rewriter_(op->body);
+      return make(std::move(out));
+    });
+    on.on([this](const LetStmt* op) -> Stmt {
+      return make(LetStmt{.var = renamed(op->var), .value = rewriter_(op->value), .body = rewriter_(op->body)});
+    });
+    on.on([this](const Let* op) -> PrimExpr {
+      return make_let(renamed(op->var), rewriter_(op->value), rewriter_(op->body));
+    });
+    on.on([this](const AttrStmt* op) -> Stmt {
+      Ref<AttrStmt> out = rewriter_.children(op);
+      if (Var var = downcast_or_null<Var>(op->node)) return with(out, &AttrStmt::node, ObjectRef(renamed(var)));
+      return out;
+    });
+    on.on([this](const Select* op) -> PrimExpr {
+      return make_select(rewriter_(op->condition), rewriter_(op->true_value), rewriter_(op->false_value));
+    });
+    on.on([this](const Broadcast* op) -> PrimExpr { return make_broadcast(rewriter_(op->value), op->lanes); });
+    on.on([this](const Call* op) -> PrimExpr {
+      Ref<Call> out = rewriter_.children(op);
+      return op->dtype.is_bfloat() ? make_call(words(op->dtype), op->op, out->args) : PrimExpr(out);
+    });
+  }
+
+  PrimFunc operator()(const PrimFunc& function) {
+    PrimFuncNode out(*function.get());
+    Map<Var, Buffer> buffers;
+    for (const auto& [param, buffer] : function->buffer_map) buffers.set(param, lowered(buffer));
+    out.buffer_map = buffers;
+    out.body = rewriter_(function->body);
+    return make(std::move(out));
+  }
+
+ private:
+  static DataType words(DataType dtype) { return dtype.is_bfloat() ? DataType::UInt(16, dtype.lanes) : dtype; }
+
+  Var renamed(const Var& var) {
+    auto it = vars_.find(var.get());
+    if (it != vars_.end()) return it->second.second;
+    Var out = var;
+    auto* pointer = var->type_annotation.as<PointerType>();
+    auto* element = pointer ? pointer->element_type.as<PrimType>() : nullptr;
+    if (element && element->dtype.is_bfloat()) out = make_var(var->name, pointer_type(words(element->dtype), pointer->storage_scope));
+    else if (var->dtype.is_bfloat()) out = make_var(var->name, words(var->dtype));
+    vars_[var.get()] = {var, out};
+    return out;
+  }
+
+  Buffer lowered(const Buffer& buffer) {
+    auto it = buffers_.find(buffer.get());
+    if (it != buffers_.end()) return it->second.second;
+    Buffer out = buffer;
+    if (buffer->dtype.is_bfloat()) {
+      BufferNode node(*buffer.get());
+      node.dtype = words(buffer->dtype);
+      out = make(std::move(node));
+    }
+    buffers_[buffer.get()] = {buffer, out};
+    return out;
+  }
+
+  PrimExpr on_cast(const Cast* op) {
+    PrimExpr value = rewriter_(op->value);
+    bool from = op->value.dtype().is_bfloat(), to = op->dtype.is_bfloat();
+    if (from && to) return value;
+    if (from) {
+      DataType bits = DataType::UInt(32, op->dtype.lanes);
+      PrimExpr shifted = make_call(bits, builtin::shift_left(), {make_cast(bits, value), make_const(bits, 16)});
+      return cast(op->dtype, reinterpret(float32_like(op->dtype), shifted));
+    }
+    if (to) return from_float32(cast(float32_like(op->dtype), value));
+    return value.same_as(op->value) ? PrimExpr(op) : make_cast(op->dtype, value);
+  }
+
+  /// The upper half of the float's bits, rounded to nearest even; a NaN stays one.
+  static PrimExpr from_float32(const PrimExpr& value) {
+    int lanes = value.dtype().lanes;
+    DataType bits = DataType::UInt(32, lanes), half = DataType::UInt(16, lanes);
+    auto shifted = [&](const PrimExpr& e) { return make_call(bits, builtin::shift_right(), {e, make_const(bits, 16)}); };
+    PrimExpr word = reinterpret(bits, value);
+    PrimExpr odd = make_call(bits, builtin::bitwise_and(), {shifted(word), make_const(bits, 1)});
+    PrimExpr rounded = make_cast(half, shifted(make_binary<Add>(word, make_binary<Add>(odd, make_const(bits, 0x7FFF)))));
+    PrimExpr is_nan = make_binary<NE>(value, value);
+    return make_select(is_nan, make_const(half, 0x7FC0), rounded);
+  }
+
+  Rewriter rewriter_;
+  std::unordered_map<const VarNode*, std::pair<Var, Var>> vars_;
+  std::unordered_map<const BufferNode*, std::pair<Buffer, Buffer>> buffers_;
+};
+
+bool uses_bfloat(const PrimFunc& function) {
+  bool found = false;
+  for (const auto& [param, buffer] : function->buffer_map) found = found || buffer->dtype.is_bfloat();
+  walk(function->body, [&](const PrimExprNode* e) { found = found || e->dtype.is_bfloat(); },
+       [&](const BufferStore* op) { found = found || op->buffer->dtype.is_bfloat(); });
+  return found;
+}
+
+PrimFunc lower_types(const PrimFunc& function) { return uses_bfloat(function) ? TypeLowering()(function) : function; }
+
+static Globals globals{
+    {"tir.transform.BF16Promote", [] { return body_pass("tir.BF16Promote", promote); }},
+    {"tir.transform.BF16CastElimination", [] { return body_pass("tir.BF16CastElimination", eliminate_casts); }},
+    {"tir.transform.BF16TypeLowering", [] { return prim_func_pass("tir.BF16TypeLowering", lower_types); }},
+    {"tir.transform.BF16Legalize",
+     [] {
+       return prim_func_pass("tir.BF16Legalize", [](const PrimFunc& function) {
+         if (!uses_bfloat(function)) return function;
+         return lower_types(with_body(function, eliminate_casts(promote(function->body))));
+       });
+     }},
+};
+
+}  // namespace
+}  // namespace tessera

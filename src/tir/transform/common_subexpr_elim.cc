@@ -1,0 +1,230 @@
+// An expression computed more than once by a statement is computed once, into a variable around it.
+//
+//   C[i*48 + j] = C[i*48 + j] + x     =>     let cse_var_1 = i*48 + j: C[cse_var_1] = C[cse_var_1] + x
+//
+// Largest expressions first; when one is not worth a variable, the expressions it is made of are looked at. Loads are not
+// shared (memory changes), bodies of loops are not counted outside them (they may not run), and of the two branches
+// of an if only what both compute. Only loop variables, lets and parameters may stand in a shared expression.
+
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "arith/analyzer.h"
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "tir/analysis/deep_equal.h"
+#include "tir/transform/pass.h"
+
+namespace tessera {
+namespace {
+
+using Counts = std::unordered_map<PrimExpr, size_t, DeepHash, DeepEqual>;
+
+/// Expressions and how often each is computed, in the order of their first appearance.
+struct Computations {
+  std::vector<PrimExpr> order;
+  Counts counts;
+
+  void add(const PrimExpr& e, size_t times = 1) {
+    auto [it, is_new] = counts.try_emplace(e, 0);
+    it->second += times;
+    if (is_new) order.push_back(e);
+  }
+  void add(const Computations& other) {
+    for (const PrimExpr& e : other.order) add(e, other.counts.at(e));
+  }
+};
+
+size_t complexity(const PrimExpr& e) {
+  size_t count = 0;
+  Rewriter visitor;  // counts occurrences, shared or not
+  visitor.share_results(false);
+  visitor.on([&](Rewriter& self, const PrimExprNode* node) -> PrimExpr {
+    ++count;
+    return self.children(node);
+  });
+  visitor(e);
+  return count;
+}
+
+bool is_leaf(const PrimExpr& e) {
+  return e.as<VarNode>() || e.as<IntImm>() || e.as<FloatImm>() || e.as<StringImm>() || e.as<AnyDim>();
+}
+
+bool is_eligible(const PrimExpr& e) {
+  if (is_leaf(e) || e.as<Ramp>() || e.as<Broadcast>() || e.as<BufferLoad>()) return false;
+  if (auto* call = e.as<Call>(); call && call->args.empty()) return false;
+  return side_effect(e) <= CallEffect::Pure;
+}
+
+/// Collects the largest eligible expressions below a node.
+class Collector {
+ public:
+  Collector() {
+    visitor_.share_results(false);
+    visitor_.on([this](const PrimExprNode* e) -> PrimExpr { return on_expr(PrimExpr(e)); });
+    visitor_.on([this](const For* op) -> Stmt {
+      visitor_(op->min);
+      visitor_(op->extent);
+      return Stmt(op);
+    });
+    visitor_.on([this](const While* op) -> Stmt { return visitor_(op->condition), Stmt(op); });
+    visitor_.on([this](const IfThenElse* op) -> Stmt { return on_if(op), Stmt(op); });
+  }
+  Computations of(const ObjectRef& node) {
+    found_ = {};
+    visitor_(node);
+    return std::move(found_);
+  }
+  /// The largest eligible expressions strictly inside `e`.
+  std::vector<PrimExpr> direct_parts(const PrimExpr& e) {
+    found_ = {};
+    visitor_.children(e.get());
+    return std::move(found_.order);
+  }
+
+ private:
+  PrimExpr on_expr(const PrimExpr& e) {
+    if (is_leaf(e)) return e;
+    if (is_eligible(e)) found_.add(e);
+    else visitor_.children(e.get());
+    return e;
+  }
+
+  void on_if(const IfThenElse* op) {
+    Computations outer = std::exchange(found_, {});
+    visitor_(op->condition);
+    Computations condition = std::exchange(found_, {});
+    visitor_(op->then_case);
+    Computations then_case = std::exchange(found_, {});
+    if (op->else_case) visitor_(op->else_case);
+    Computations else_case = std::exchange(found_, std::move(outer));
+    for (const PrimExpr& e : then_case.order) {
+      auto it = else_case.counts.find(e);
+      if (it != else_case.counts.end()) found_.add(e, then_case.counts.at(e) + it->second);
+    }
+    found_.add(condition);
+  }
+
+  Rewriter visitor_;
+  Computations found_;
+};
+
+class Eliminator {
+ public:
+  Eliminator(const PrimFunc& function, bool identify_equal_terms) : identify_(identify_equal_terms) {
+    for (const Var& param : function->params) known_.insert(param.get());
+    for (const auto& [param, buffer] : function->buffer_map) known_.insert(buffer->data.get());
+    rewriter_.share_results(false);
+    rewriter_.on([](const PrimExprNode* e) -> PrimExpr { return PrimExpr(e); });
+    rewriter_.on([this](const StmtNode* op) -> Stmt { return on_statement(Stmt(op)); });
+  }
+
+  Stmt operator()(const Stmt& body) { return rewriter_(body); }
+
+ private:
+  PrimExpr key(const PrimExpr& e) { return identify_ ? arith::Analyzer().simplify(e) : e; }
+
+  Stmt on_statement(Stmt stmt) {
+    while (share_largest(&stmt)) {  // new variables may make more expressions equal
+    }
+    return inside(stmt);
+  }
+
+  /// The statement's own parts, with what it brings into scope.
+  Stmt inside(const Stmt& stmt) {
+    if (auto* loop = stmt.as<For>()) {
+      Scope scope(this, loop->loop_var, nullptr);
+      return with(loop, &For::body, rewriter_(loop->body));
+    }
+    if (auto* let = stmt.as<LetStmt>()) {
+      Scope scope(this, let->var, let->value);
+      return with(let, &LetStmt::body, rewriter_(let->body));
+    }
+    return rewriter_.children(stmt.get());
+  }
+
+  struct Scope {
+    Scope(Eliminator* self, const Var& var, const PrimExpr& value) : self(self), var(var) {
+      added = self->known_.insert(var.get()).second;
+      if (value && is_eligible(value)) {
+        computed = self->key(value);
+        if (!self->available_.try_emplace(computed, var).second) computed = nullptr;
+      }
+    }
+    ~Scope() {
+      if (added) self->known_.erase(var.get());
+      if (computed) self->available_.erase(computed);
+    }
+    Eliminator* self;
+    Var var;
+    PrimExpr computed;
+    bool added;
+  };
+
+  /// Puts variables around `*stmt` for what it computes more than once. True when it did.
+  bool share_largest(Stmt* stmt) {
+    std::map<size_t, std::vector<PrimExpr>, std::greater<>> by_size;
+    Counts counts;
+    auto add = [&](const PrimExpr& e, size_t times) {
+      auto [it, is_new] = counts.try_emplace(key(e), 0);
+      it->second += times;
+      if (is_new) by_size[complexity(e)].push_back(e);
+    };
+    Computations done = collector_.of(*stmt);
+    for (const PrimExpr& e : done.order) add(e, done.counts.at(e));
+
+    bool created = false;
+    while (!by_size.empty()) {
+      std::vector<PrimExpr> same_size = std::move(by_size.begin()->second);
+      by_size.erase(by_size.begin());
+      for (const PrimExpr& e : same_size) {
+        auto existing = available_.find(key(e));
+        if (existing != available_.end()) {
+          *stmt = replace(*stmt, e, existing->second);
+        } else if (counts.at(key(e)) > 1 && is_known(e)) {
+          Var var = make_var("cse_var_" + std::to_string(++last_), e.dtype());
+          *stmt = make(LetStmt{.var = var, .value = e, .body = replace(*stmt, e, var)});
+          created = true;
+        } else {
+          for (const PrimExpr& part : collector_.direct_parts(e)) add(part, 1);
+        }
+      }
+    }
+    return created;
+  }
+
+  bool is_known(const PrimExpr& e) const {
+    return !uses_var(e, [this](const VarNode* var) { return !known_.count(var); });
+  }
+
+  Stmt replace(const Stmt& stmt, const PrimExpr& computed, const Var& var) {
+    PrimExpr wanted = key(computed);
+    const TypeInfo* type = computed->type();
+    return rewrite(stmt, [&](Rewriter& self, const PrimExprNode* node) -> PrimExpr {
+      PrimExpr e(node);
+      if (is_leaf(e)) return e;
+      if ((identify_ || node->type() == type) && is_eligible(e) && deep_equal(key(e), wanted)) return var;
+      return self.children(node);
+    });
+  }
+
+  Rewriter rewriter_;
+  Collector collector_;
+  std::unordered_set<const VarNode*> known_;  // parameters, loop variables and lets in scope
+  std::unordered_map<PrimExpr, Var, DeepHash, DeepEqual> available_;
+  int last_ = 0;
+  bool identify_;
+};
+
+Pass common_subexpr_elim(bool enable, bool identify_equal_terms) {
+  return prim_func_pass("tir.CommonSubexprElimTIR", [=](const PrimFunc& function) {
+    return enable ? with_body(function, Eliminator(function, identify_equal_terms)(function->body)) : function;
+  });
+}
+
+static Globals globals{{"tir.transform.CommonSubexprElimTIR", common_subexpr_elim}};
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,197 @@
+// A block's buffer keeps only the region that is used while it exists.
+//
+//   for i: { block: alloc P[16, 16]; for j: P[i, j] = ...; ... = P[i, j] }   =>   alloc P[1, 16]; P[0, j] = ...
+//
+// The region is the hull of all accesses over the loops inside the allocation, with the guards around them taken into
+// account where they bound an index directly. Also lays out buffers by their "buffer_dim_align" annotations.
+
+#include "arith/analyzer.h"
+#include "ir/builtin.h"
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "tir/attrs.h"
+#include "tir/loops/interval.h"
+#include "tir/transform/pass.h"
+#include "tir/transform/simplify.h"
+
+namespace tessera {
+namespace {
+
+struct Align {
+  int64_t axis, factor, offset;
+};
+
+class Compactor {
+ public:
+  Compactor() {
+    rewriter_.share_results(false);
+    auto& on = rewriter_;
+    on.on([this](const BlockNode* op) -> Stmt { return on_block(op); });
+    on.on([this](const BufferLoad* op) -> PrimExpr {
+      auto [buffer, indices] = moved(op->buffer, rewriter_(op->indices));
+      return make_load(buffer, indices);
+    });
+    on.on([this](const BufferStore* op) -> Stmt {
+      PrimExpr value = rewriter_(op->value);
+      auto [buffer, indices] = moved(op->buffer, rewriter_(op->indices));
+      return make(BufferStore{.buffer = buffer, .value = value, .indices = indices});
+    });
+    on.on([this](const BufferRegionNode* op) -> BufferRegion { return on_region(op); });
+    on.on([this](const For* op) -> Stmt {
+      analyzer_.bind(op->loop_var, make_range(op->min, op->extent), true);
+      return rewriter_.children(op);
+    });
+  }
+  Stmt operator()(const Stmt& body) { return rewriter_(body); }
+
+ private:
+  struct Compact {
+    Buffer original, buffer;
+    Array<PrimExpr> mins;
+  };
+
+  Stmt on_block(const BlockNode* op) {
+    BlockNode out(*op);
+    out.alloc_buffers = {};
+    for (const Buffer& buffer : op->alloc_buffers) out.alloc_buffers.push_back(compact(op, buffer));
+    out.annotations.erase(attr::kBufferDimAlignAnnotation);
+    return rewriter_.children(make(std::move(out)).get());
+  }
+
+  Buffer compact(const BlockNode* block, const Buffer& buffer) {
+    std::vector<loops::Interval> region = used_region(block, buffer);
+    BufferNode node(*buffer.get());
+    Array<PrimExpr> mins;
+    for (size_t i = 0; i < buffer->shape.size(); ++i) {
+      Range whole = make_range(make_zero(buffer->shape[i].dtype()), buffer->shape[i]);
+      Range used = region.empty() ? whole : clipped(loops::cover(region[i], whole, analyzer_), whole);
+      node.shape.set(i, used->extent);
+      mins.push_back(used->min);
+    }
+    node.strides = aligned_strides(block, buffer, node.shape);
+    Compact out{buffer, make(std::move(node)), mins};
+    compacts_[buffer.get()] = out;
+    return out.buffer;
+  }
+
+  /// A region larger than the buffer, or of unknown size, is the buffer.
+  Range clipped(const Range& used, const Range& whole) {
+    if (!as_int(used->extent)) return is_const(whole->extent) ? whole : used;
+    const int64_t *extent = as_int(used->extent), *limit = as_int(whole->extent);
+    if (limit && *extent >= *limit) return whole;
+    return *extent < 1 ? whole : used;
+  }
+
+  std::vector<loops::Interval> used_region(const BlockNode* block, const Buffer& buffer) {
+    std::vector<loops::Interval> region;
+    std::unordered_map<const VarNode*, loops::Interval> inner;
+    bool is_opaque = false;
+    auto bound_of = [&](const VarNode* var) -> const loops::Interval* {
+      auto it = inner.find(var);
+      return it == inner.end() ? nullptr : &it->second;
+    };
+    auto add = [&](const Array<PrimExpr>& indices) {
+      std::vector<loops::Interval> here;
+      for (const PrimExpr& index : indices) {
+        if (auto* ramp = index.as<Ramp>()) {
+          PrimExpr last = ramp->base + ramp->stride * make_const(ramp->base.dtype(), ramp->lanes - 1);
+          here.push_back(loops::hull(loops::eval_interval(ramp->base, bound_of, analyzer_),
+                                     loops::eval_interval(last, bound_of, analyzer_), analyzer_));
+        } else {
+          here.push_back(loops::eval_interval(index, bound_of, analyzer_));
+        }
+      }
+      if (region.empty()) region = here;
+      else
+        for (size_t i = 0; i < region.size(); ++i) region[i] = loops::hull(region[i], here[i], analyzer_);
+    };
+    pre_order(block->body, [&](const Object* node) {
+      if (auto* loop = cast_or_null<For>(node))
+        inner[loop->loop_var.get()] = loops::Interval::of(make_range(loop->min, loop->extent));
+      if (auto* let = cast_or_null<LetStmt>(node))
+        inner[let->var.get()] = loops::eval_interval(let->value, bound_of, analyzer_);
+      if (auto* load = cast_or_null<BufferLoad>(node); load && load->buffer.same_as(buffer)) add(load->indices);
+      if (auto* store = cast_or_null<BufferStore>(node); store && store->buffer.same_as(buffer)) add(store->indices);
+      if (auto* inside = cast_or_null<BlockNode>(node))
+        for (const MatchBufferRegion& match : inside->match_buffers)
+          if (match->source->buffer.same_as(buffer)) is_opaque = true;
+      if (node == buffer->data.get()) is_opaque = true;  // its address is taken
+      return true;
+    });
+    if (is_opaque) region.clear();
+    return region;
+  }
+
+  Array<PrimExpr> aligned_strides(const BlockNode* block, const Buffer& buffer, const Array<PrimExpr>& shape) {
+    std::vector<Align> aligns = find_aligns(block, buffer);
+    if (aligns.empty()) return {};
+    std::vector<PrimExpr> strides(shape.size());
+    PrimExpr stride = make_const(shape[0].dtype(), 1);
+    for (size_t axis = shape.size(); axis-- > 0;) {
+      for (const Align& align : aligns) {
+        if (align.axis != static_cast<int64_t>(axis)) continue;
+        PrimExpr factor = make_const(stride.dtype(), align.factor), offset = make_const(stride.dtype(), align.offset);
+        stride = analyzer_.simplify(stride + indexmod(factor + offset - indexmod(stride, factor), factor));
+      }
+      strides[axis] = stride;
+      stride = stride * shape[axis];
+    }
+    return strides;
+  }
+
+  /// "buffer_dim_align" of the blocks inside that write `buffer`: tuples (index of the write, axis, factor, offset).
+  static std::vector<Align> find_aligns(const BlockNode* block, const Buffer& buffer) {
+    std::vector<Align> out;
+    walk(block->body, [&](const BlockNode* inside) {
+      ObjectRef given = inside->annotations.get_or_null(attr::kBufferDimAlignAnnotation);
+      auto* tuples = given ? given.as<ArrayNode>() : nullptr;
+      if (!tuples) return;
+      for (const ObjectRef& item : tuples->items) {
+        auto* tuple = item.as<ArrayNode>();
+        int64_t values[4] = {};
+        for (size_t i = 0; tuple && i < 4 && i < tuple->items.size(); ++i)
+          number_boxes.unbox_int(tuple->items[i].get(), &values[i]);
+        if (static_cast<size_t>(values[0]) < inside->writes.size() &&
+            inside->writes[static_cast<size_t>(values[0])]->buffer.same_as(buffer))
+          out.push_back({values[1], values[2], values[3]});
+      }
+    });
+    return out;
+  }
+
+  std::pair<Buffer, Array<PrimExpr>> moved(const Buffer& buffer, Array<PrimExpr> indices) {
+    auto it = compacts_.find(buffer.get());
+    if (it == compacts_.end()) return {buffer, indices};
+    for (size_t i = 0; i < indices.size(); ++i) {
+      PrimExpr min = it->second.mins[i];
+      if (indices[i].dtype().lanes > 1) min = make_broadcast(min, indices[i].dtype().lanes);
+      indices.set(i, analyzer_.simplify(indices[i] - min));
+    }
+    return {it->second.buffer, indices};
+  }
+
+  BufferRegion on_region(const BufferRegionNode* op) {
+    auto it = compacts_.find(op->buffer.get());
+    if (it == compacts_.end()) return BufferRegion(op);
+    Array<Range> region;
+    for (size_t i = 0; i < op->region.size(); ++i)
+      region.push_back(make_range(analyzer_.simplify(op->region[i]->min - it->second.mins[i]), op->region[i]->extent));
+    return make(BufferRegionNode{.buffer = it->second.buffer, .region = region});
+  }
+
+  Rewriter rewriter_;
+  arith::Analyzer analyzer_;
+  std::unordered_map<const BufferNode*, Compact> compacts_;
+};
+
+PrimFunc compact_buffer_allocation(const PrimFunc& function) {
+  return is_from_te(function) ? function : with_body(function, Compactor()(function->body));
+}
+
+static Globals globals{
+    {"tir.transform.CompactBufferAllocation",
+     [] { return prim_func_pass("tir.CompactBufferAllocation", compact_buffer_allocation); }},
+};
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,220 @@
+// A loop whose body is guarded by `likely` conditions on its variable is cut where they begin to hold and where they
+// end, so that the large middle part needs no guard.
+//
+//   for io in range((n + 31)//32):                    for io in range(n//32):
+//     for ii in range(32):                              for ii in range(32): S(io*32 + ii)
+//       if likely(io*32 + ii < n): S(io*32 + ii)  =>   for io in range(rest):
+//                                                         for ii in range(32):
+//                                                           if (n//32 + io)*32 + ii < n: S(...)
+//
+// Loops of constant extent are cut only when asked for (or hinted). No `likely` is left afterwards.
+
+#include <unordered_set>
+
+#include "arith/analyzer.h"
+#include "ir/builtin.h"
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "tir/attrs.h"
+#include "tir/loops/interval.h"
+#include "tir/transform/config.h"
+#include "tir/transform/pass.h"
+#include "tir/transform/simplify.h"
+
+namespace tessera {
+namespace {
+
+/// The part of a loop in which a condition holds whatever the loops inside do; empty ends mean no bound.
+struct Holding {
+  PrimExpr low, high;  // both included
+};
+
+class Partitioner {
+ public:
+  Partitioner(const PrimFunc& function, const LoopPartitionConfig& options) : options_(options) {
+    // What callers pass has no dimension of negative length.
+    for (const auto& [param, buffer] : function->preflattened_buffer_map)
+      for (const PrimExpr& extent : buffer->shape)
+        if (Var var = downcast_or_null<Var>(extent)) analyzer_.update(var, arith::IntBound{0, arith::kPosInf}, true);
+    rewriter_.share_results(false);
+    rewriter_.on([this](const For* op) -> Stmt { return on_loop(op); });
+    rewriter_.on([this](const AttrStmt* op) -> Stmt { return on_attr(op); });
+  }
+
+  Stmt operator()(const Stmt& body) { return rewriter_(body); }
+
+ private:
+  Stmt on_attr(const AttrStmt* op) {
+    if (op->attr_key == attr::kPragmaLoopPartitionHint) {
+      if (auto* axis = op->node.as<IterVarNode>()) hinted_.insert(axis->var.get());
+      return rewriter_(op->body);
+    }
+    if (auto* axis = op->node.as<IterVarNode>(); axis && op->attr_key == attr::kThreadExtent)
+      analyzer_.bind(axis->var, make_range(make_zero(op->value.dtype()), op->value), true);
+    return rewriter_.children(op);
+  }
+
+  Stmt on_loop(const For* op) {
+    bool is_hinted = hinted_.count(op->loop_var.get()) || op->annotations.count(attr::kPragmaLoopPartitionHint);
+    bool is_constant = as_int(op->min) && as_int(op->extent);
+    if (!is_constant || options_.partition_const_loop || is_hinted)
+      if (Stmt cut = try_cut(op)) return cut;
+    analyzer_.bind(op->loop_var, make_range(op->min, op->extent), true);
+    return rewriter_.children(op);
+  }
+
+  /// `likely` conditions on the loop's variable, with the ranges of the loops around them inside the body.
+  void find_conditions(const Stmt& body, const Var& var) {
+    conditions_.clear();
+    inner_.clear();
+    pre_order(body, [&](const Object* node) {
+      if (auto* loop = cast_or_null<For>(node))
+        inner_[loop->loop_var.get()] = loops::Interval::of(make_range(loop->min, loop->extent));
+      if (auto* attr = cast_or_null<AttrStmt>(node))
+        if (auto* axis = attr->node.as<IterVarNode>(); axis && attr->attr_key == attr::kThreadExtent)
+          inner_[axis->var.get()] = loops::Interval::of(make_range(make_zero(attr->value.dtype()), attr->value));
+      auto* call = cast_or_null<Call>(node);
+      if (builtin::is(call, builtin::likely()) && uses_var(call->args[0], var)) conditions_.push_back(call);
+      return true;
+    });
+  }
+
+  bool defines(const Stmt& body, const PrimExpr& e) const {
+    return uses_var(e, [&](const VarNode* var) {
+      bool inside = false;
+      pre_order(body, [&](const Object* node) {
+        if (auto* let = cast_or_null<LetStmt>(node)) inside = inside || let->var.get() == var;
+        return !inside;
+      });
+      return inside;
+    });
+  }
+
+  /// Where `condition` holds for every iteration of the loops inside. False when nothing can be said.
+  bool solve(const PrimExpr& condition, const Var& var, Holding* out) {
+    if (auto* both = condition.as<And>()) return solve(both->a, var, out) && solve(both->b, var, out);
+    if (!uses_var(condition, var)) return false;
+    auto* pair = condition.as<BinaryNode>();
+    if (!pair || !pair->a.dtype().is_int()) return false;
+    PrimExpr e;  // the condition as e <= 0
+    PrimExpr one = make_const(pair->a.dtype(), 1);
+    if (condition.as<LT>()) e = pair->a - pair->b + one;
+    else if (condition.as<LE>()) e = pair->a - pair->b;
+    else if (condition.as<GT>()) e = pair->b - pair->a + one;
+    else if (condition.as<GE>()) e = pair->b - pair->a;
+    else return false;
+
+    // e = factor * var + rest
+    PrimExpr step = substitute(e, Map<Var, PrimExpr>{{var, var + one}}) - e;
+    const int64_t* factor = as_int(step = analyzer_.simplify(step));
+    if (!factor || *factor == 0) return false;
+    PrimExpr scale = make_const(var->dtype, *factor);
+    PrimExpr rest = analyzer_.simplify(e - scale * var);
+    if (uses_var(rest, var)) return false;
+    auto bound_of = [this](const VarNode* v) -> const loops::Interval* {
+      auto it = inner_.find(v);
+      return it == inner_.end() ? nullptr : &it->second;
+    };
+    loops::Interval range = loops::eval_interval(rest, bound_of, analyzer_);
+    if (!range.max || uses_inner(range.max)) return false;
+    if (*factor > 0) {
+      PrimExpr high = floordiv(make_zero(var->dtype) - range.max, scale);
+      out->high = out->high ? min(out->high, high) : high;
+    } else {
+      PrimExpr size = make_const(var->dtype, -*factor);
+      PrimExpr low = floordiv(range.max + size - one, size);
+      out->low = out->low ? max(out->low, low) : low;
+    }
+    return true;
+  }
+
+  bool uses_inner(const PrimExpr& e) const {
+    return uses_var(e, [this](const VarNode* v) { return inner_.count(v) > 0; });
+  }
+
+  /// The loop in up to three parts, or an empty statement when there is nothing to gain.
+  Stmt try_cut(const For* op) {
+    find_conditions(op->body, op->loop_var);
+    Holding holding;
+    std::unordered_set<const Object*> solved;
+    for (const Call* call : conditions_) {
+      Holding more = holding;
+      if (defines(op->body, call->args[0]) || !solve(call->args[0], op->loop_var, &more)) continue;
+      holding = more;
+      solved.insert(call);
+    }
+    if (solved.empty()) return nullptr;
+
+    PrimExpr one = make_const(op->loop_var->dtype, 1);
+    PrimExpr begin = op->min, end = analyzer_.simplify(op->min + op->extent);
+    PrimExpr low = begin, high = end;
+    if (holding.low) low = analyzer_.simplify(holding.low);
+    if (holding.high) high = analyzer_.simplify(holding.high + one);
+    // Ends that lie outside the loop stay at the loop's.
+    bool has_before = holding.low && !analyzer_.can_prove(low <= begin);
+    bool has_after = holding.high && !analyzer_.can_prove(high >= end);
+    if (!has_before) low = begin;
+    if (!has_after) high = end;
+    if (analyzer_.can_prove(high <= low)) return nullptr;
+    // A part may not reach beyond the loop where the ends are symbolic and their order is not known.
+    if (has_before && !analyzer_.can_prove(low <= end)) low = min(low, end);
+    if (has_before && has_after && !analyzer_.can_prove(low <= high)) high = max(low, high);
+    if (has_after && !has_before && !analyzer_.can_prove(begin <= high)) high = max(begin, high);
+    if (has_after && !analyzer_.can_prove(high <= end)) high = min(high, end);
+
+    std::vector<Stmt> parts;
+    if (has_before) parts.push_back(part(op, op->body, begin, low));
+    parts.push_back(part(op, hold(op->body, solved), low, high));
+    if (has_after) parts.push_back(part(op, op->body, high, end));
+    return sequence(parts);
+  }
+
+  static Stmt hold(const Stmt& body, const std::unordered_set<const Object*>& conditions) {
+    return rewrite(body, [&](Rewriter& self, const Call* call) -> PrimExpr {
+      return conditions.count(call) ? bool_imm(true) : PrimExpr(self.children(call));
+    });
+  }
+
+  /// The loop over [begin, end), moved to begin at zero, its own guards looked at in turn.
+  Stmt part(const For* op, const Stmt& body, const PrimExpr& begin, const PrimExpr& end) {
+    PrimExpr extent = analyzer_.simplify(end - begin);
+    Stmt moved = body;
+    if (is_one(extent) && !options_.no_unroll_loop_with_extent_one && op->kind != LoopKind::ThreadBinding) {
+      moved = substitute(body, Map<Var, PrimExpr>{{op->loop_var, begin}});
+      return rewriter_(moved);
+    }
+    For out(*op);
+    if (!is_zero(begin)) {
+      Var var = make_var(op->loop_var->name, op->loop_var->dtype);
+      out.loop_var = var;
+      moved = substitute(body, Map<Var, PrimExpr>{{op->loop_var, var + begin}});
+    }
+    out.min = make_zero(op->loop_var->dtype);
+    out.extent = extent;
+    analyzer_.bind(out.loop_var, make_range(out.min, out.extent), true);
+    out.body = rewriter_(moved);
+    return make(std::move(out));
+  }
+
+  LoopPartitionConfig options_;
+  Rewriter rewriter_;
+  arith::Analyzer analyzer_;
+  std::unordered_set<const VarNode*> hinted_;
+  std::vector<const Call*> conditions_;
+  std::unordered_map<const VarNode*, loops::Interval> inner_;
+};
+
+PrimFunc loop_partition(const PrimFunc& function, const PassContext& context) {
+  Stmt body = Partitioner(function, *context.options<LoopPartitionConfig>("tir.LoopPartition"))(function->body);
+  body = rewrite(body, [](Rewriter& self, const Call* call) -> PrimExpr {
+    return builtin::is(call, builtin::likely()) ? self(call->args[0]) : PrimExpr(self.children(call));
+  });
+  return with_body(function, body);
+}
+
+static Globals globals{
+    {"tir.transform.LoopPartition", [] { return prim_func_pass("tir.LoopPartition", loop_partition); }},
+};
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,90 @@
+// Regions that launch threads become kernels of their own, called from the host function.
+//
+//   main: attr thread_extent(blockIdx.x) = 4: body   =>   main: tvm_call_packed("main_kernel0", B, A, 4)
+//                                                         main_kernel0(B, A): attr thread_extent(blockIdx.x) = 4: body
+//
+// A kernel's parameters are the variables its body needs, in order of first use; the call adds the launch extents.
+
+#include "ir/builtin.h"
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "ir/target.h"
+#include "tir/analysis/var_use.h"
+#include "tir/attrs.h"
+#include "tir/transform/pass.h"
+
+namespace tessera {
+namespace {
+
+bool begins_device_code(const AttrStmt* op) {
+  return op->attr_key == attr::kThreadExtent || op->attr_key == attr::kDeviceScope;
+}
+
+class HostDeviceSplitter {
+ public:
+  HostDeviceSplitter(IRModule out, Target target, std::string name)
+      : out_(std::move(out)), target_(std::move(target)), name_(std::move(name)) {}
+
+  Stmt operator()(const Stmt& body) {
+    return rewrite(body, [this](Rewriter& self, const AttrStmt* op) -> Stmt {
+      return begins_device_code(op) ? split(Stmt(op)) : Stmt(self.children(op));
+    });
+  }
+
+ private:
+  Stmt split(const Stmt& region) {
+    VarUse use = find_var_use(region);
+    std::string kernel_name = name_ + "_kernel" + std::to_string(count_++);
+    DictAttrs attrs;
+    attrs = attrs.with(attr::kTarget, target_)
+                .with(attr::kNoAlias, int_imm(DataType::Int(32), 1))
+                .with(attr::kGlobalSymbol, String(kernel_name))
+                .with(attr::kDeviceThreadAxis, Array<IterVar>(use.thread_axes))
+                .with(attr::kIsGlobalFunc, int_imm(DataType::Int(32), 1))
+                .with(attr::kCallingConv,
+                      int_imm(DataType::Int(32), static_cast<int>(CallingConv::DeviceKernelLaunch)));
+    GlobalVarNode var;
+    var.name_hint = kernel_name;
+    out_.update(make(std::move(var)), make_prim_func(use.undefined, region, {}, attrs));
+
+    Array<PrimExpr> args{string_imm(kernel_name)};
+    for (const Var& param : use.undefined) args.push_back(param);
+    for (const PrimExpr& extent : use.thread_extents) args.push_back(extent);
+    return evaluate(make_call(DataType::Int(32), builtin::tvm_call_packed(), args));
+  }
+
+  IRModule out_;
+  Target target_;
+  std::string name_;
+  int count_ = 0;
+};
+
+IRModule split_host_device(IRModule mod) {
+  IRModule out = mod.copy();
+  for (const auto& [var, function] : mod->functions) {
+    PrimFunc program = downcast_or_null<PrimFunc>(function);
+    if (!program || program->attrs.get_int(attr::kCallingConv, 0) == static_cast<int>(CallingConv::DeviceKernelLaunch))
+      continue;
+    Target target = downcast_or_null<Target>(program->attrs.get_attr(attr::kTarget));
+    if (!target) throw Error(ValueError) << "SplitHostDevice: a function has no target attribute; run BindTarget first";
+    String name = downcast_or_null<String>(program->attrs.get_attr(attr::kGlobalSymbol));
+    if (!name) throw Error(ValueError) << "SplitHostDevice: a function has no global_symbol attribute";
+    Stmt body = HostDeviceSplitter(out, target, name.str())(program->body);
+    out.update(var, with_attr(with_body(program, body), attr::kTarget, ObjectRef()));
+  }
+  return out;
+}
+
+/// Marks where device code begins, for passes that come before the split.
+Stmt decorate_device_scope(const Stmt& body) {
+  return make(AttrStmt{.node = int_imm(DataType::Int(32), 0), .attr_key = attr::kDeviceScope, .value = 0, .body = body});
+}
+
+static Globals globals{
+    {"tir.transform.SplitHostDevice", [] { return module_pass("tir.SplitHostDevice", split_host_device); }},
+    {"tir.transform.DecorateDeviceScope",
+     [] { return body_pass("tir.DecorateDeviceScope", decorate_device_scope); }},
+};
+
+}  // namespace
+}  // namespace tessera

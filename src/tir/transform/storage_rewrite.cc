@@ -1,0 +1,369 @@
+// Allocations move outward to the loop or launch they belong to, and those whose lives do not meet share memory.
+//
+//   for i: { allocate P[16]: ...P...; allocate Q[16]: ...Q... }     =>     allocate P[16]: for i: { ...P...; ...P... }
+//
+// An allocation belongs to the innermost parallel loop, thread launch, virtual thread or pragma around it. A buffer
+// written by the statement that last reads another, element for element, may take over its memory. Small arrays of
+// threads' own memory stay apart: they become registers.
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "ir/builtin.h"
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "tir/analysis/deep_equal.h"
+#include "tir/attrs.h"
+#include "tir/transform/pass.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kMatchRange = 16;        // memory at most so many times larger is taken over
+constexpr int64_t kSmallArrayBits = 32;
+
+std::string scope_of(const Var& pointer) {
+  auto* type = pointer->type_annotation.as<PointerType>();
+  return type && !type->storage_scope.empty() ? type->storage_scope.str() : "global";
+}
+
+/// One allocation with its life: the first and last step at which it is used.
+struct Life {
+  const Allocate* allocate;
+  const Object* owner = nullptr;  // the statement it is to stand in, null for the function
+  int first = -1, last = -1;
+  bool is_in_place_safe = true;
+};
+
+/// The statement of a step, when it is a store that might be done in place.
+struct Step {
+  const BufferStore* store = nullptr;
+};
+
+bool begins_owner(const AttrStmt* op) {
+  return op->attr_key == attr::kVirtualThread || std::string_view(op->attr_key).substr(0, 7) == attr::kPragmaPrefix;
+}
+
+/// Numbers the statements that touch memory, and finds when each allocation is used. A use inside a loop of memory from
+/// outside it counts for the whole loop.
+class LifeFinder {
+ public:
+  LifeFinder() {
+    visitor_.share_results(false);
+    auto& on = visitor_;
+    on.on([this](const Allocate* op) -> Stmt { return on_allocate(op); });
+    on.on([this](const VarNode* var) -> PrimExpr { return use(var), PrimExpr(var); });
+    on.on([this](const BufferLoad* op) -> PrimExpr { return use(op->buffer->data.get()), visitor_.children(op); });
+    on.on([this](const BufferStore* op) -> Stmt {
+      begin_step(op);
+      use(op->buffer->data.get());
+      return visitor_.children(op);
+    });
+    on.on([this](const Evaluate* op) -> Stmt { return begin_step(nullptr), Stmt(visitor_.children(op)); });
+    on.on([this](const LetStmt* op) -> Stmt {
+      begin_step(nullptr);
+      visitor_(op->value);
+      return visitor_(op->body), Stmt(op);
+    });
+    on.on([this](const For* op) -> Stmt {
+      return region(op, op->kind == LoopKind::Parallel, [&] { visitor_.children(op); }), Stmt(op);
+    });
+    on.on([this](const While* op) -> Stmt { return region(op, false, [&] { visitor_.children(op); }), Stmt(op); });
+    on.on([this](const IfThenElse* op) -> Stmt { return region(op, false, [&] { visitor_.children(op); }), Stmt(op); });
+    on.on([this](const AssertStmt* op) -> Stmt { return region(op, false, [&] { visitor_.children(op); }), Stmt(op); });
+    on.on([this](const AttrStmt* op) -> Stmt { return on_attr(op), Stmt(op); });
+  }
+
+  void run(const Stmt& body) {
+    visitor_(body);
+    for (const VarNode* var : order_) lives.push_back(found_.at(var));
+  }
+
+  std::vector<Life> lives;  // in order of appearance
+  std::vector<Step> steps;
+
+ private:
+  struct Region {
+    const Object* statement;
+    int depth;
+  };
+
+  Stmt on_allocate(const Allocate* op) {
+    Life life{op};
+    life.owner = owner_;
+    const VarNode* var = op->buffer_var.get();
+    bool is_new = found_.emplace(var, life).second;
+    ICHECK(is_new) << "buffer " << op->buffer_var->name << " is allocated twice";
+    order_.push_back(var);
+    depth_[var] = static_cast<int>(regions_.size());
+    visitor_(op->extents);
+    return visitor_(op->body), Stmt(op);
+  }
+
+  void begin_step(const BufferStore* store) {
+    steps.push_back({store});
+    ++time_;
+  }
+
+  void use(const VarNode* var) {
+    auto it = found_.find(var);
+    if (it == found_.end()) return;
+    // Used inside regions that began after the allocation: alive from the outermost of them to its end.
+    size_t depth = static_cast<size_t>(depth_[var]);
+    Life& life = it->second;
+    int begin = time_;
+    if (depth < regions_.size()) {
+      begin = regions_[depth];
+      touched_[depth].insert(var);
+    }
+    if (life.first < 0 || begin < life.first) life.first = begin;
+    life.last = std::max(life.last, time_);
+  }
+
+  template <class F>
+  void region(const Object* statement, bool owns, F visit) {
+    const Object* outer = owner_;
+    if (owns) owner_ = statement;
+    steps.push_back({});
+    regions_.push_back(++time_);
+    touched_.resize(regions_.size());
+    touched_.back().clear();
+    visit();
+    steps.push_back({});
+    ++time_;
+    for (const VarNode* var : touched_.back()) found_.at(var).last = time_;
+    regions_.pop_back();
+    touched_.pop_back();
+    owner_ = outer;
+  }
+
+  void on_attr(const AttrStmt* op) {
+    bool begins_launch = op->attr_key == attr::kThreadExtent && !in_launch_;
+    if (begins_launch) in_launch_ = true;
+    if (begins_launch || begins_owner(op)) region(op, true, [&] { visitor_.children(op); });
+    else visitor_.children(op);
+    if (begins_launch) in_launch_ = false;
+  }
+
+  Rewriter visitor_;
+  std::unordered_map<const VarNode*, Life> found_;
+  std::unordered_map<const VarNode*, int> depth_;  // how many regions were open at the allocation
+  std::vector<const VarNode*> order_;
+  std::vector<int> regions_;                                      // the time each open region began
+  std::vector<std::unordered_set<const VarNode*>> touched_;       // used in that region, allocated just outside it
+  const Object* owner_ = nullptr;
+  bool in_launch_ = false;
+  int time_ = 0;
+};
+
+/// True when `store` reads `source` only at the very elements it writes, so that both may be the same memory.
+bool can_be_in_place(const BufferStore* store, const VarNode* target, const VarNode* source) {
+  if (store->buffer->data.get() != target) return false;
+  bool safe = true;
+  pre_order(store->value, [&](const Object* node) {
+    if (auto* load = cast_or_null<BufferLoad>(node)) {
+      const VarNode* data = load->buffer->data.get();
+      if (data == target) safe = false;
+      if (data == source) {
+        safe = safe && load->dtype == store->value.dtype() && load->indices.size() == store->indices.size();
+        for (size_t i = 0; safe && i < load->indices.size(); ++i)
+          safe = deep_equal(load->indices[i], store->indices[i]);
+      }
+    } else if (auto* call = cast_or_null<Call>(node)) {
+      if (builtin::effect_of(call) > CallEffect::ReadState) safe = false;
+    } else if (node == source) {
+      safe = false;
+    }
+    return safe;
+  });
+  return safe;
+}
+
+/// One piece of memory, shared by those assigned to it.
+struct Memory {
+  const Allocate* first;  // the allocation it is made of
+  const Object* owner;
+  std::string scope;
+  int64_t elements;  // -1: not constant
+  PrimExpr size;     // number of elements when not constant
+  int free_at;       // the step after which it is not used
+  bool is_shareable;
+  const VarNode* holder;  // whose data lies there last
+};
+
+class Planner {
+ public:
+  explicit Planner(LifeFinder* finder) : steps_(finder->steps) {
+    std::vector<Life> lives = finder->lives;
+    std::stable_sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.first < b.first; });
+    for (const Life& life : lives) place(life);
+  }
+
+  const Memory& memory_of(const VarNode* var) const { return memories_[assigned_.at(var)]; }
+  bool knows(const VarNode* var) const { return assigned_.count(var); }
+  const std::vector<Memory>& memories() const { return memories_; }
+
+ private:
+  static int64_t constant_elements(const Allocate* op) {
+    int64_t size = op->dtype.lanes;
+    for (const PrimExpr& extent : op->extents) {
+      const int64_t* value = as_int(extent);
+      if (!value || __builtin_mul_overflow(size, *value, &size)) return -1;
+    }
+    return size;
+  }
+
+  void place(const Life& life) {
+    const Allocate* op = life.allocate;
+    int64_t elements = constant_elements(op);
+    std::string scope = scope_of(op->buffer_var);
+    bool is_register = scope.rfind("local", 0) == 0 || scope.rfind("warp", 0) == 0 || scope.find('.') != std::string::npos;
+    bool is_tiny = elements > 0 && elements * op->dtype.bits <= kSmallArrayBits;
+    bool is_flat = op->extents.size() <= 1;
+    bool shareable = !is_register && !is_tiny && is_flat && is_one(op->condition) && op->annotations.empty();
+    int found = shareable && life.first >= 0 ? find(life, scope, elements) : -1;
+    if (found < 0) {
+      found = static_cast<int>(memories_.size());
+      memories_.push_back({op, life.owner, scope, elements, nullptr, life.last, shareable, op->buffer_var.get()});
+    } else {
+      Memory& memory = memories_[found];
+      memory.elements = std::max(memory.elements, elements);
+      memory.free_at = std::max(memory.free_at, life.last);
+      memory.holder = op->buffer_var.get();
+    }
+    assigned_[op->buffer_var.get()] = static_cast<size_t>(found);
+  }
+
+  /// Memory that is free when `life` begins and fits best: the smallest that is large enough, else the largest.
+  int find(const Life& life, const std::string& scope, int64_t elements) {
+    int best = -1;
+    for (size_t i = 0; i < memories_.size(); ++i) {
+      const Memory& memory = memories_[i];
+      if (!memory.is_shareable || memory.owner != life.owner || memory.scope != scope) continue;
+      if (memory.first->dtype.element() != life.allocate->dtype.element()) continue;
+      if (memory.first->dtype.lanes != life.allocate->dtype.lanes) continue;
+      bool in_place = memory.free_at == life.first && is_in_place(memory.holder, life);
+      if (memory.free_at >= life.first && !in_place) continue;
+      if (elements < 0 || memory.elements < 0) {
+        if (elements == memory.elements && same_extents(memory.first, life.allocate)) return static_cast<int>(i);
+        continue;
+      }
+      if (memory.elements > elements * kMatchRange || elements > memory.elements * kMatchRange) continue;
+      if (in_place && memory.elements >= elements) return static_cast<int>(i);
+      if (best < 0) best = static_cast<int>(i);
+      else if (fits_better(memory.elements, memories_[best].elements, elements)) best = static_cast<int>(i);
+    }
+    return best;
+  }
+
+  static bool fits_better(int64_t a, int64_t b, int64_t wanted) {
+    if ((a >= wanted) != (b >= wanted)) return a >= wanted;
+    return a >= wanted ? a < b : a > b;
+  }
+
+  static bool same_extents(const Allocate* a, const Allocate* b) {
+    if (a->extents.size() != b->extents.size()) return false;
+    for (size_t i = 0; i < a->extents.size(); ++i)
+      if (!deep_equal(a->extents[i], b->extents[i])) return false;
+    return true;
+  }
+
+  /// The last use of `source` is the first of the new one, in one store or in a nest of loops around one store.
+  bool is_in_place(const VarNode* source, const Life& life) const {
+    size_t step = static_cast<size_t>(life.first) - 1;
+    return step < steps_.size() && steps_[step].store &&
+           can_be_in_place(steps_[step].store, life.allocate->buffer_var.get(), source);
+  }
+
+  const std::vector<Step>& steps_;
+  std::vector<Memory> memories_;
+  std::unordered_map<const VarNode*, size_t> assigned_;
+};
+
+class StorageRewriter {
+ public:
+  explicit StorageRewriter(const Planner& plan) : plan_(plan) {
+    rewriter_.share_results(false);
+    auto& on = rewriter_;
+    on.on([this](const Allocate* op) -> Stmt { return rewriter_(op->body); });
+    on.on([this](const VarNode* var) -> PrimExpr { return renamed(Var(var)); });
+    on.on([this](const BufferLoad* op) -> PrimExpr {
+      BufferLoad out(*op);
+      out.buffer = renamed(op->buffer);
+      out.indices = rewriter_(op->indices);
+      return make(std::move(out));
+    });
+    on.on([this](const BufferStore* op) -> Stmt {
+      BufferStore out(*op);
+      out.buffer = renamed(op->buffer);
+      out.value = rewriter_(op->value);
+      out.indices = rewriter_(op->indices);
+      return make(std::move(out));
+    });
+    on.on([this](const For* op) -> Stmt {
+      Ref<For> out = rewriter_.children(op);
+      return with(out, &For::body, allocate_in(op, out->body));
+    });
+    on.on([this](const AttrStmt* op) -> Stmt {
+      Ref<AttrStmt> out = rewriter_.children(op);
+      if (Var var = downcast_or_null<Var>(op->node)) out = with(out, &AttrStmt::node, ObjectRef(renamed(var)));
+      return with(out, &AttrStmt::body, allocate_in(op, out->body));
+    });
+  }
+
+  Stmt operator()(const Stmt& body) { return allocate_in(nullptr, rewriter_(body)); }
+
+ private:
+  Var renamed(const Var& var) {
+    return plan_.knows(var.get()) ? plan_.memory_of(var.get()).first->buffer_var : var;
+  }
+
+  Buffer renamed(const Buffer& buffer) {
+    if (!plan_.knows(buffer->data.get())) return buffer;
+    const Memory& memory = plan_.memory_of(buffer->data.get());
+    if (memory.first->buffer_var.same_as(buffer->data) && memory.elements < 0) return buffer;
+    auto [it, is_new] = buffers_.try_emplace(buffer.get(), buffer, buffer);
+    if (is_new && !memory.first->buffer_var.same_as(buffer->data))
+      it->second.second = with(buffer, &BufferNode::data, memory.first->buffer_var);
+    return it->second.second;
+  }
+
+  Stmt allocate_in(const Object* owner, Stmt body) {
+    for (size_t i = plan_.memories().size(); i-- > 0;) {
+      const Memory& memory = plan_.memories()[i];
+      if (memory.owner != owner) continue;
+      Allocate out(*memory.first);
+      if (memory.elements >= 0 && out.extents.size() <= 1 && memory.is_shareable) {
+        PrimExpr size = make_const(out.extents.empty() ? DataType::Int(32) : out.extents[0].dtype(),
+                                   memory.elements / out.dtype.lanes);
+        out.extents = {size};
+      }
+      out.extents = rewriter_(out.extents);
+      out.body = body;
+      body = make(std::move(out));
+    }
+    return body;
+  }
+
+  const Planner& plan_;
+  Rewriter rewriter_;
+  std::unordered_map<const BufferNode*, std::pair<Buffer, Buffer>> buffers_;
+};
+
+PrimFunc storage_rewrite(const PrimFunc& function) {
+  bool has_vector_loop = false;
+  walk(function->body, [&](const For* loop) { has_vector_loop |= loop->kind == LoopKind::Vectorized; });
+  if (has_vector_loop) throw Error(RuntimeError) << "StorageRewrite: run VectorizeLoop first; vector loops are left";
+  LifeFinder finder;
+  finder.run(function->body);
+  if (finder.lives.empty()) return function;
+  Planner plan(&finder);
+  return with_body(function, StorageRewriter(plan)(function->body));
+}
+
+static Globals globals{
+    {"tir.transform.StorageRewrite", [] { return prim_func_pass("tir.StorageRewrite", storage_rewrite); }},
+};
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,95 @@
+// Steps of the pipeline for features that are not here yet. Each lets programs through that do not use its feature, and
+// refuses by name those that do.
+
+#include "ir/builtin.h"
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "tir/transform/pass.h"
+
+namespace tessera {
+namespace {
+
+/// A pass that throws when `uses` names a use of the feature.
+Pass refuse(const char* name, const char* feature, std::function<std::string(const Object*)> uses) {
+  return body_pass(std::string("tir.") + name, [=](const Stmt& body) {
+    post_order(body, [&](const Object* node) {
+      std::string what = uses(node);
+      if (!what.empty()) throw Error(NotImplementedError) << feature << " is not supported yet: " << what;
+    });
+    return body;
+  });
+}
+
+std::string has_annotation(const Object* node, std::string_view prefix) {
+  Map<String, ObjectRef> annotations;
+  if (auto* loop = cast_or_null<For>(node)) annotations = loop->annotations;
+  if (auto* block = cast_or_null<BlockNode>(node)) annotations = block->annotations;
+  for (const auto& [key, value] : annotations)
+    if (std::string_view(key).substr(0, prefix.size()) == prefix) return "annotation " + key.str();
+  return "";
+}
+
+std::string has_scope(const Object* node, std::string_view prefix) {
+  Var memory;
+  if (auto* allocate = cast_or_null<Allocate>(node)) memory = allocate->buffer_var;
+  if (auto* realize = cast_or_null<BufferRealize>(node)) memory = realize->buffer->data;
+  auto* type = memory ? memory->type_annotation.as<PointerType>() : nullptr;
+  if (!type || std::string_view(type->storage_scope).substr(0, prefix.size()) != prefix) return "";
+  return "buffer " + memory->name.str() + " in scope " + type->storage_scope.str();
+}
+
+std::string has_custom_type(const Object* node) {
+  auto* e = cast_or_null<PrimExprNode>(node);
+  return e && e->dtype.code >= DataType::kCustom ? "an expression of type " + e->dtype.str() : "";
+}
+
+std::string has_cross_thread_reduction(const Object* node) {
+  auto* call = cast_or_null<Call>(node);
+  return builtin::is(call, builtin::tvm_thread_allreduce()) ? "a reduction bound to a thread" : "";
+}
+
+std::string reduces_over_threads(const Object* node) {
+  auto* outer = cast_or_null<For>(node);
+  if (!outer || outer->kind != LoopKind::ThreadBinding) return "";
+  std::string found;
+  walk(outer->body, [&](const BlockRealize* realize) {
+    for (size_t i = 0; i < realize->iter_values.size(); ++i)
+      if (realize->block->iter_vars[i]->iter_type == IterType::CommReduce &&
+          uses_var(realize->iter_values[i], outer->loop_var))
+        found = "block " + realize->block->name_hint.str() + " reduces over a loop bound to a thread";
+  });
+  return found;
+}
+
+static Globals globals{
+    {"tir.transform.LowerThreadAllreduce",
+     [] { return refuse("LowerThreadAllreduce", "reduction across threads", has_cross_thread_reduction); }},
+    {"tir.transform.LowerCrossThreadReduction",
+     [] { return refuse("LowerCrossThreadReduction", "reduction across threads", reduces_over_threads); }},
+    {"tir.transform.TextureFlatten",
+     [] { return refuse("TextureFlatten", "texture memory", [](auto* n) { return has_scope(n, "global.texture"); }); }},
+    {"tir.transform.ManifestSharedMemoryLocalStage",
+     [] {
+       return refuse("ManifestSharedMemoryLocalStage", "a local stage for shared memory",
+                     [](auto* n) { return has_annotation(n, "tir.manifest_shared_memory_local_stage"); });
+     }},
+    {"tir.transform.InjectSoftwarePipeline",
+     [] {
+       return refuse("InjectSoftwarePipeline", "software pipelining",
+                     [](auto* n) { return has_annotation(n, "software_pipeline"); });
+     }},
+    {"tir.transform.InferFragment",
+     [] { return refuse("InferFragment", "WMMA fragments", [](auto* n) { return has_scope(n, "wmma."); }); }},
+    {"tir.transform.LowerWarpMemory",
+     [] { return refuse("LowerWarpMemory", "warp memory", [](auto* n) { return has_scope(n, "warp"); }); }},
+    {"tir.transform.MergeDynamicSharedMemoryAllocations",
+     [] {
+       return refuse("MergeDynamicSharedMemoryAllocations", "dynamic shared memory",
+                     [](auto* n) { return has_scope(n, "shared.dyn"); });
+     }},
+    {"tir.transform.LowerCustomDatatypes",
+     [] { return refuse("LowerCustomDatatypes", "custom data types", has_custom_type); }},
+};
+
+}  // namespace
+}  // namespace tessera
