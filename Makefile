@@ -73,7 +73,7 @@ test-tsan: .venv/.installed  ## C and C++ tests under the thread sanitizer
 bench: build  ## measurements of bench/
 	@$(CMAKE) -S . -B build -DTESSERA_BENCH=ON >/dev/null && $(NINJA) -C build
 	@if [ -x build/tessera_bench ]; then build/tessera_bench; else echo "bench/cpp has no benchmarks yet"; fi
-	@for script in $(wildcard bench/bench_*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in $(wildcard bench/*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 format: .venv/.installed  ## lay out all code
 	@$(BIN)/clang-format -i $(CPP_FILES)

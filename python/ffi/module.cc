@@ -42,7 +42,7 @@ int type_index(const std::string& key) {
 
 void load_library(const std::string& path, bool global) {
   nb::gil_scoped_release release;
-  if (!dlopen(path.c_str(), RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL)))
+  if (!dlopen(path.c_str(), RTLD_LAZY | (global ? RTLD_GLOBAL : RTLD_LOCAL)))
     throw Error(FileError) << "cannot load " << path << ": " << dlerror();
 }
 

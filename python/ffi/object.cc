@@ -141,7 +141,11 @@ PyObject* core_type(PyObject* self, PyObject*) {
   return object ? PyUnicode_FromString(object->type_key()) : nullptr;
 }
 
-PyObject* get_handle(PyObject* self, void*) { return PyLong_FromVoidPtr(const_cast<Object*>(object_of(self))); }
+/// A ctypes.c_void_p, so that functions of the C border can be called with it.
+PyObject* get_handle(PyObject* self, void*) {
+  const Object* object = object_of(self);
+  return make_handle(object ? Any::of_object(object).raw().v_handle : nullptr);
+}
 
 void moved_dealloc(PyObject* self) {
   Py_DECREF(reinterpret_cast<MovedHandle*>(self)->source);

@@ -164,11 +164,11 @@ class Module(ModuleBase):
 
     def _reachable(self) -> list[Module]:
         """This module and all it imports, each once."""
-        found, seen = [self], {self.handle}
+        found, seen = [self], {self}
         for module in found:
             for imported in module.imported_modules:
-                if imported.handle not in seen:
-                    seen.add(imported.handle)
+                if imported not in seen:
+                    seen.add(imported)
                     found.append(imported)
         return found
 
@@ -195,7 +195,7 @@ class Module(ModuleBase):
         return export_library(self, file_name, fcompile, addons, workspace_dir, **kwargs)
 
     def __repr__(self) -> str:
-        return f"Module({self.type_key}, {self.handle:x})"
+        return f"Module({self.type_key}, {self.handle.value:x})"
 
 
 def system_lib() -> Module:

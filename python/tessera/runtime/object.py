@@ -26,7 +26,7 @@ class Object(ObjectBase):
 
     def __repr__(self) -> str:
         text = get_global_func("node.AsRepr", allow_missing=True)
-        return text(self) if text is not None else f"{self._core_type()}({self.handle:#x})"
+        return text(self) if text is not None else f"{self._core_type()}({self.handle.value:#x})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_new_object, (type(self),), self.__getstate__())
