@@ -51,8 +51,18 @@ bool multiply(DigitSum* sum, int64_t by) {
   return true;
 }
 
+/// Equal digits are added up. False on overflow.
+bool merge_equal(std::vector<Digit>* digits) {
+  DigitSum sum;
+  for (const Digit& digit : *digits)
+    if (!add_digit(&sum, digit, 1)) return false;
+  *digits = std::move(sum.digits);
+  return true;
+}
+
 /// Neighbouring digits of one index become one: (x % 16 // 4) * 4 + x % 4 = x % 16.
 void join_digits(std::vector<Digit>* digits) {
+  size_t before = digits->size();
   for (size_t i = 0; i + 1 < digits->size(); ++i)
     for (size_t j = i + 1; j < digits->size() && same_index((*digits)[i], (*digits)[j]); ++j) {
       Digit &high = (*digits)[i], &low = (*digits)[j];
@@ -65,6 +75,7 @@ void join_digits(std::vector<Digit>* digits) {
       break;
     }
   std::erase_if(*digits, [](const Digit& d) { return d.scale == 0; });
+  if (digits->size() < before && merge_equal(digits)) join_digits(digits);
 }
 
 /// Large factors first, then high digits; terms that tie stay as they came.
@@ -193,6 +204,7 @@ namespace {
 void separate(const DigitSum& a, int64_t c, DigitSum* divisible, DigitSum* rest) {
   divisible->dtype = rest->dtype = a.dtype;
   for (const Digit& digit : a.digits) (digit.scale % c == 0 ? divisible : rest)->digits.push_back(digit);
+  // the constant is divided too
   rest->base = floor_mod(a.base, c);
   divisible->base = a.base - rest->base;
 }
@@ -212,6 +224,10 @@ int64_t find_grain(const DigitSum& a, int64_t c, const Bound& bound, DigitSum* h
     if (bound(*low).within(0, g - 1)) return g;
   }
   return 1;
+}
+
+int size_of(const PrimExpr& e) {
+  return is_binary(kind_of(e)) ? 1 + size_of(as_binary(e)->a) + size_of(as_binary(e)->b) : 1;
 }
 
 void exact_divide(DigitSum* sum, int64_t c) {
@@ -248,6 +264,10 @@ std::optional<DigitSum> CanonicalSimplifier::quotient(const DigitSum& a, int64_t
     c /= g;
   }
   if (rest.digits.empty()) return divisible;
+  if (rest.base != 0 && g == 1) {  // a constant that is not a multiple stays in one piece
+    rest.base = a.base;
+    divisible.base = 0;
+  }
   Digit digit;
   if (rest.digits.size() == 1 && rest.base == 0) {
     digit = rest.digits[0];
@@ -289,7 +309,8 @@ std::optional<DigitSum> CanonicalSimplifier::remainder(const DigitSum& a, int64_
     exact_divide(&high, g);
     std::optional<DigitSum> reduced = remainder(high, c / g, floors);
     if (!reduced || !multiply(&*reduced, g) || !add_sum(&*reduced, low, 1)) return {};
-    return reduced;
+    PrimExpr apart = expr_of(*reduced), together = expr_of(rest);
+    if (apart.defined() && together.defined() && size_of(apart) < size_of(together) + 2) return reduced;
   }
   if (floors)
     for (Digit& digit : rest.digits)
@@ -395,6 +416,9 @@ PrimExpr CanonicalSimplifier::compute(const PrimExpr& e) {
       PrimExpr out = expr_of(*sum);
       if (out.defined()) {
         sums_.insert_or_assign(e.get(), std::pair(e, std::make_shared<const DigitSum>(std::move(*sum))));
+        // -x as it came
+        if (kind == Kind::Mul && kind_of(out) == Kind::Sub && is_zero(as_binary(out)->a))
+          out = bare_node(Kind::Mul, as_binary(out)->b, make_const(e.dtype(), -1));
         return expr_equal(out, e) ? e : out;
       }
     }

@@ -144,7 +144,7 @@ class Evaluator {
       case Kind::Select: {
         const auto* node = static_cast<const Select*>(e.get());
         if (!uses_domain(e)) return point(e);
-        return hull(visit(node->true_value), visit(node->false_value));
+        return hull(visit(node->false_value), visit(node->true_value));
       }
       case Kind::Ramp: {
         const auto* node = static_cast<const Ramp*>(e.get());
@@ -167,7 +167,7 @@ class Evaluator {
       case Kind::Call:
         if (is_call(e, "tir.if_then_else") && uses_domain(e)) {
           const auto& args = static_cast<const Call*>(e.get())->args;
-          return hull(visit(args[1]), visit(args[2]));
+          return hull(visit(args[2]), visit(args[1]));
         }
         [[fallthrough]];
       default: return uses_domain(e) ? everything() : point(e);

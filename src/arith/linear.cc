@@ -172,8 +172,9 @@ class Isolation {
           }
           if (negative) upper = !upper;
           PrimExpr size = positive ? factor : make_zero(factor.dtype()) - factor;
-          if (negative) limit = make_zero(limit.dtype()) - limit;
-          limit = upper ? floordiv(limit, size) : ceil_quotient(limit, size);
+          PrimExpr zero = make_zero(limit.dtype());
+          if (negative) limit = upper ? floordiv(zero - limit, size) : zero - floordiv(limit, size);
+          else limit = upper ? floordiv(limit, size) : ceil_quotient(limit, size);
           break;
         }
         case Kind::FloorDiv: {

@@ -15,7 +15,7 @@ constexpr int kSlots = 8;
 const PatNode* keep(PatNode node) {
   static auto* nodes = new std::deque<PatNode>;
   bool constant = node.type == PatNode::Const || node.type == PatNode::Literal;
-  if (node.type == PatNode::Node) {
+  if (node.type == PatNode::Node && (is_binary(node.kind) || node.kind == Kind::Not)) {
     constant = node.kids[0] != nullptr;
     for (const PatNode* kid : node.kids) constant = constant && (!kid || kid->constant);
   }
@@ -138,6 +138,10 @@ bool holds(const PatNode* condition, const Match& m, Prover& prover) {
       PrimExpr e = build(condition->kids[0], m);
       MaybeInt of = evaluate_constant(condition->kids[1], m.constants);
       return e.defined() && of && *of != 0 && *of != -1 && prover.modular_of(e).is_multiple_of(*of);
+    }
+    case PatNode::NoExtremum: {
+      Kind kind = kind_of(m.exprs[condition->kids[0]->index]);
+      return kind != Kind::Min && kind != Kind::Max;
     }
     default: break;
   }
@@ -277,6 +281,7 @@ std::string to_text(const PatNode* node) {
   std::string name = node->type == PatNode::Proven     ? "proven"
                      : node->type == PatNode::InRange  ? "in_range"
                      : node->type == PatNode::Multiple ? "multiple"
+                     : node->type == PatNode::NoExtremum ? "no_extremum"
                                                        : names[static_cast<int>(node->kind)];
   std::string out = name + "(";
   for (int i = 0; i < 3 && node->kids[i]; ++i) out += (i ? ", " : "") + to_text(node->kids[i]);

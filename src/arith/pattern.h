@@ -25,6 +25,7 @@ struct PatNode {
     Proven,    // condition: the analyzer proves kids[0]
     InRange,   // condition: kids[1] <= kids[0] < kids[2] by constant bounds
     Multiple,  // condition: kids[0] is a multiple of kids[1]
+    NoExtremum,  // condition: kids[0] is neither a min nor a max
   };
   Type type = Node;
   Kind kind = Kind::Other;

@@ -35,6 +35,7 @@ inline Pat broadcast(Pat value, Pat lanes) { return node(Kind::Broadcast, value,
 
 inline Pat proven(Pat claim) { return condition(PatNode::Proven, claim); }
 inline Pat in_range(Pat e, Pat low, Pat high) { return condition(PatNode::InRange, e, low, high); }
+inline Pat no_extremum(Pat e) { return condition(PatNode::NoExtremum, e); }
 inline Pat multiple(Pat e, Pat of) { return condition(PatNode::Multiple, e, of); }
 
 inline Rule rule(Pat before, Pat after, Pat when = {}) { return {before, after, when, true}; }

@@ -37,6 +37,7 @@ Vector eval(const PatNode* node, const Values& at) {
       if (!e || !low || !high) return {};
       return one((*low)[0] <= (*e)[0] && (*e)[0] < (*high)[0]);
     }
+    case PatNode::NoExtremum: return one(1);
     case PatNode::Multiple: {
       Vector e = eval(node->kids[0], at), of = eval(node->kids[1], at);
       if (!e || !of || (*of)[0] == 0) return {};
