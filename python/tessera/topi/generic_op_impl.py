@@ -1,0 +1,37 @@
+"""Arithmetic on tensors: `A + B` means topi.add(A, B) once topi is imported."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from tessera import te
+from tessera.tir import generic
+
+from . import broadcast, math
+
+
+def _with_tensors(on_tensors: Callable, on_expressions: Callable) -> Callable:
+    def operate(lhs: Any, rhs: Any, *rest: Any) -> Any:
+        tensors = [x for x in (lhs, rhs) if isinstance(x, (te.Tensor, te.TensorSlice))]
+        if tensors and all(not isinstance(x, te.TensorSlice) for x in tensors):
+            return on_tensors(lhs, rhs)
+        return on_expressions(lhs, rhs, *rest)
+
+    return operate
+
+
+def bind_generic_ops() -> None:
+    """Puts the tensor versions in front of the expression versions; done once."""
+    if getattr(generic, "_knows_tensors", False):
+        return
+    generic._knows_tensors = True
+    generic.add = _with_tensors(broadcast.add, generic.add)
+    generic.subtract = _with_tensors(broadcast.subtract, generic.subtract)
+    generic.multiply = _with_tensors(broadcast.multiply, generic.multiply)
+    generic.divide = _with_tensors(broadcast.divide, generic.divide)
+    on_expressions = generic.cast
+
+    def cast(src: Any, dtype: str, span: Any = None) -> Any:
+        return math.cast(src, dtype) if isinstance(src, te.Tensor) else on_expressions(src, dtype, span)
+
+    generic.cast = cast

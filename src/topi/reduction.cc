@@ -1,0 +1,195 @@
+#include "topi/reduction.h"
+
+#include <algorithm>
+
+#include "ir/prim_ops.h"
+#include "runtime/registry.h"
+
+namespace tessera::topi {
+namespace {
+
+/// Where the elements of a reduction come from and go to.
+struct Plan {
+  std::vector<int> axes;
+  Array<IterVar> reduce;
+  Array<PrimExpr> shape;  // of the result
+  bool keepdims;
+
+  bool reduces(size_t dim) const {
+    return std::find(axes.begin(), axes.end(), static_cast<int>(dim)) != axes.end();
+  }
+};
+
+Plan make_plan(const te::Tensor& data, const ReduceOptions& options) {
+  Plan plan{.axes = reduce_axes(options.axes, options.all_axes, data->shape.size()), .keepdims = options.keepdims};
+  for (size_t dim = 0; dim < data->shape.size(); ++dim) {
+    PrimExpr extent = data->shape[dim];
+    if (plan.reduces(dim)) {
+      plan.reduce.push_back(te::reduce_axis(make_range(make_zero(extent.dtype()), extent), "k" + std::to_string(dim)));
+      if (options.keepdims) plan.shape.push_back(make_const(extent.dtype(), 1));
+    } else {
+      plan.shape.push_back(extent);
+    }
+  }
+  return plan;
+}
+
+/// The indices into the data for element `out` of the result.
+Array<PrimExpr> source_indices(const Plan& plan, const Array<PrimExpr>& out, size_t rank) {
+  Array<PrimExpr> indices;
+  size_t next_out = 0, next_reduce = 0;
+  for (size_t dim = 0; dim < rank; ++dim) {
+    if (plan.reduces(dim)) {
+      indices.push_back(plan.reduce[next_reduce++]->var);
+      if (plan.keepdims) ++next_out;
+    } else {
+      indices.push_back(out[next_out++]);
+    }
+  }
+  return indices;
+}
+
+PrimExpr reduce(const CommReducer& reducer, const Array<PrimExpr>& source, const Array<IterVar>& axis, int index) {
+  Reduce node;
+  node.dtype = source[static_cast<size_t>(index)].dtype();
+  node.combiner = reducer;
+  node.source = source;
+  node.axis = axis;
+  node.condition = bool_imm(true);
+  node.value_index = index;
+  return make(std::move(node));
+}
+
+using Combine = PrimExpr (*)(PrimExpr, PrimExpr);
+
+te::Tensor reduce_with(const te::Tensor& data, const ReduceOptions& options, Combine combine, const PrimExpr& identity) {
+  Plan plan = make_plan(data, options);
+  if (plan.axes.empty())  // nothing to reduce: the data itself
+    return compute(
+        data->shape, "ax", [&](const Array<PrimExpr>& i) { return te::load(data, i); },
+        te::tensor_name(data.get()) + "_red", kInjective);
+  Var x = make_var("x", data->dtype), y = make_var("y", data->dtype);
+  CommReducer reducer = make(
+      CommReducerNode{.lhs = {x}, .rhs = {y}, .result = {combine(x, y)}, .identity_element = {identity}});
+  return compute(
+      plan.shape, "ax",
+      [&](const Array<PrimExpr>& i) {
+        PrimExpr element = te::load(data, source_indices(plan, i, data->shape.size()));
+        return reduce(reducer, {element}, plan.reduce, 0);
+      },
+      te::tensor_name(data.get()) + "_red", kReduce);
+}
+
+/// Reduces (position, value) pairs, then keeps the position.
+te::Tensor reduce_position(const te::Tensor& data, const ReduceOptions& options, bool last, bool greatest) {
+  Plan plan = make_plan(data, options);
+  const std::string prefix = greatest ? "argmax" : "argmin";
+  const std::string name = te::tensor_name(data.get()) + "_red";
+  DataType index_type = DataType::Int(32);
+  Var lhs_i = make_var(prefix + "_lhs_0", index_type), rhs_i = make_var(prefix + "_rhs_0", index_type);
+  Var lhs_v = make_var(prefix + "_lhs_1", data->dtype), rhs_v = make_var(prefix + "_rhs_1", data->dtype);
+  PrimExpr better = greatest ? lhs_v > rhs_v : lhs_v < rhs_v;
+  PrimExpr earlier = last ? lhs_i > rhs_i : lhs_i < rhs_i;
+  PrimExpr keep = logical_or(better, logical_and(equal(lhs_v, rhs_v), earlier));
+  CommReducer reducer = make(CommReducerNode{
+      .lhs = {lhs_i, lhs_v},
+      .rhs = {rhs_i, rhs_v},
+      .result = {select(keep, lhs_i, rhs_i), select(better, lhs_v, rhs_v)},
+      .identity_element = {PrimExpr(-1), greatest ? min_value(data->dtype) : max_value(data->dtype)}});
+
+  Array<IterVar> axes;
+  Array<PrimExpr> indices;
+  for (size_t i = 0; i < plan.shape.size(); ++i) {
+    Var var = make_var("ax" + std::to_string(i), plan.shape[i].dtype());
+    axes.push_back(make_iter_var(make_range(make_zero(var->dtype), plan.shape[i]), var, IterType::DataPar));
+    indices.push_back(var);
+  }
+  PrimExpr position;
+  for (const IterVar& axis : plan.reduce)
+    position = position ? position * axis->dom->extent + axis->var : PrimExpr(axis->var);
+  Array<PrimExpr> source{tessera::cast(index_type, position),
+                         te::load(data, source_indices(plan, indices, data->shape.size()))};
+  te::Operation pairs = te::compute_op(name + "_temp", kReduceIndex, {}, axes,
+                                       {reduce(reducer, source, plan.reduce, 0), reduce(reducer, source, plan.reduce, 1)});
+  te::Tensor positions = te::output(pairs, 0);
+  return compute(
+      plan.shape, "ax", [&](const Array<PrimExpr>& i) { return te::load(positions, i); }, name, kReduceIndex);
+}
+
+}  // namespace
+
+std::vector<int> reduce_axes(const std::vector<int64_t>& axes, bool all, size_t rank) {
+  std::vector<int> out;
+  if (all) {
+    for (size_t i = 0; i < rank; ++i) out.push_back(static_cast<int>(i));
+    return out;
+  }
+  auto n = static_cast<int64_t>(rank);
+  for (int64_t axis : axes) {
+    if (axis < -n || axis >= n)
+      throw Error(ValueError) << "axis " << axis << " is out of range for a tensor of " << rank << " dimensions";
+    out.push_back(static_cast<int>(axis < 0 ? axis + n : axis));
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+te::Tensor sum(const te::Tensor& data, const ReduceOptions& options) {
+  return reduce_with(data, options, [](PrimExpr a, PrimExpr b) { return a + b; }, make_zero(data->dtype));
+}
+te::Tensor prod(const te::Tensor& data, const ReduceOptions& options) {
+  return reduce_with(data, options, [](PrimExpr a, PrimExpr b) { return a * b; }, make_const(data->dtype, 1));
+}
+te::Tensor min(const te::Tensor& data, const ReduceOptions& options) {
+  return reduce_with(data, options, [](PrimExpr a, PrimExpr b) { return min(a, b); }, max_value(data->dtype));
+}
+te::Tensor max(const te::Tensor& data, const ReduceOptions& options) {
+  return reduce_with(data, options, [](PrimExpr a, PrimExpr b) { return max(a, b); }, min_value(data->dtype));
+}
+te::Tensor all(const te::Tensor& data, const ReduceOptions& options) {
+  return reduce_with(data, options, [](PrimExpr a, PrimExpr b) { return logical_and(a, b); }, bool_imm(true));
+}
+te::Tensor any(const te::Tensor& data, const ReduceOptions& options) {
+  return reduce_with(data, options, [](PrimExpr a, PrimExpr b) { return logical_or(a, b); }, bool_imm(false));
+}
+te::Tensor argmin(const te::Tensor& data, const ReduceOptions& options, bool last) {
+  return reduce_position(data, options, last, false);
+}
+te::Tensor argmax(const te::Tensor& data, const ReduceOptions& options, bool last) {
+  return reduce_position(data, options, last, true);
+}
+
+namespace {
+
+/// `axis` as Python gives it: None for all, one number, or a list.
+ReduceOptions options_of(const AnyView& axis, bool keepdims) {
+  ReduceOptions options{.axes = {}, .all_axes = axis.is_null(), .keepdims = keepdims};
+  if (options.all_axes) return options;
+  if (auto* list = cast_or_null<ArrayNode>(axis.object())) {
+    for (const ObjectRef& item : list->items) options.axes.push_back(Any::of_object(item.get()).to<int64_t>());
+  } else {
+    options.axes.push_back(axis.to<int64_t>());
+  }
+  return options;
+}
+
+using Reduction = te::Tensor (*)(const te::Tensor&, const ReduceOptions&);
+auto plain(Reduction reduction) {
+  return [reduction](te::Tensor data, Any axis, bool keepdims) { return reduction(data, options_of(axis, keepdims)); };
+}
+using PositionReduction = te::Tensor (*)(const te::Tensor&, const ReduceOptions&, bool);
+auto position(PositionReduction reduction) {
+  return [reduction](te::Tensor data, Any axis, bool keepdims, bool last) {
+    return reduction(data, options_of(axis, keepdims), last);
+  };
+}
+
+Globals globals{
+    {"topi.sum", plain(sum)},           {"topi.prod", plain(prod)},         {"topi.min", plain(min)},
+    {"topi.max", plain(max)},           {"topi.all", plain(all)},           {"topi.any", plain(any)},
+    {"topi.argmin", position(argmin)},  {"topi.argmax", position(argmax)},
+};
+
+}  // namespace
+}  // namespace tessera::topi
