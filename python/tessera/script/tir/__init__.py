@@ -1,0 +1,40 @@
+"""The names that scripts use under `T`.
+
+Types, `prim_func` and `Buffer` are objects of their own, since annotations are evaluated by Python. Everything else
+is looked up by the parser, which alone gives it meaning; outside a script such a name says so when it is called.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..parser import prim_func as prim_func
+from ..parser.annotations import Buffer as Buffer
+from ..parser.annotations import Ptr as Ptr
+from ..parser.annotations import ScriptType
+from ..parser.annotations import Tuple as Tuple
+from ..parser.annotations import scalar_type_names
+
+for _name in scalar_type_names():
+    globals()[_name] = ScriptType(_name)
+
+
+class _ScriptName:
+    """A name that only means something inside a script."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> _ScriptName:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        return _ScriptName(f"{self._name}.{attribute}")
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError(f"T.{self._name} only means something inside a function under @T.prim_func")
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return _ScriptName(name)
