@@ -95,6 +95,8 @@ PrimExpr make_const(DataType dtype, int64_t value) {
 PrimExpr make_const(DataType dtype, double value) {
   if (dtype.is_vector()) return make_broadcast(make_const(dtype.element(), value), dtype.lanes);
   if (dtype.is_floating()) return float_imm(dtype, value);
+  if (!(value >= -0x1p63 && value < 0x1p63))
+    throw Error(RuntimeError) << "the constant " << value << " is out of range for " << dtype;
   return make_const(dtype, static_cast<int64_t>(value));
 }
 

@@ -72,8 +72,7 @@ Globals globals{
     {"ir.IRModule", new_module},
     {"ir.Module_Add", add_function},
     {"ir.Module_GetGlobalVar", [](IRModule mod, String name) { return mod.get_global_var(name); }},
-    {"ir.Module_ContainGlobalVar",
-     [](IRModule mod, String name) { return mod.find_global_var(name).defined(); }},
+    {"ir.Module_ContainGlobalVar", [](IRModule mod, String name) { return mod.find_global_var(name).defined(); }},
     {"ir.Module_GetGlobalVars", global_vars},
     {"ir.Module_GetGlobalTypeVars", [](IRModule) { return Array<ObjectRef>(); }},
     {"ir.Module_Lookup", lookup},
@@ -81,23 +80,21 @@ Globals globals{
     {"ir.Module_Remove", [](IRModule mod, AnyView key) { mod.remove(global_of(mod, key, false)); }},
     {"ir.Module_Update", [](IRModule mod, IRModule other) { mod.update(other); }},
     {"ir.Module_UpdateFunction", [](IRModule mod, GlobalVar var, BaseFunc function) { mod.update(var, function); }},
-    {"ir.Module_FromExpr", [](BaseFunc function, Map<GlobalVar, BaseFunc> functions, AnyView) {
-       return module_from_expr(function, functions);
-     }},
+    {"ir.Module_FromExpr", [](BaseFunc function, Map<GlobalVar, BaseFunc> functions,
+                              AnyView) { return module_from_expr(function, functions); }},
     {"ir.Module_Copy", [](IRModule mod) { return mod.copy(); }},
-    {"ir.Module_WithAttr", [](IRModule mod, String key, Any value) {
+    {"ir.Module_WithAttr",
+     [](IRModule mod, String key, Any value) {
        IRModule out = mod.copy();
        out.edit()->attrs = mod->attrs.with(key, box(value));
        return out;
      }},
     {"ir.Module_GetAttr", [](IRModule mod, String key) { return mod->attrs.get_attr(key); }},
     {"ir.BaseFunc_Attrs", [](BaseFunc function) { return function->attrs; }},
-    {"ir.BaseFuncWithAttr", [](BaseFunc function, String key, Any value) {
-       return with_attrs(function, function->attrs.with(key, box(value)));
-     }},
-    {"ir.BaseFuncWithoutAttr", [](BaseFunc function, String key) {
-       return with_attrs(function, function->attrs.without(key));
-     }},
+    {"ir.BaseFuncWithAttr", [](BaseFunc function, String key,
+                               Any value) { return with_attrs(function, function->attrs.with(key, box(value))); }},
+    {"ir.BaseFuncWithoutAttr",
+     [](BaseFunc function, String key) { return with_attrs(function, function->attrs.without(key)); }},
     {"ir.BaseFuncCopy", [](BaseFunc function) { return with_attrs(function, function->attrs); }},
     {"ir.DictAttrs", [](Map<String, ObjectRef> dict) { return DictAttrs(dict); }},
     {"ir.DictAttrsGetDict", [](DictAttrs attrs) { return attrs->dict; }},

@@ -34,7 +34,8 @@ struct Numbers {
   PrimExpr float_result(F compute) const {
     if (!dtype.is_float()) return nullptr;
     if (dtype.bits == 64) return float_imm(dtype, compute(fa->value, fb->value));
-    if (dtype.bits == 32) return float_imm(dtype, compute(static_cast<float>(fa->value), static_cast<float>(fb->value)));
+    if (dtype.bits == 32)
+      return float_imm(dtype, compute(static_cast<float>(fa->value), static_cast<float>(fb->value)));
     return nullptr;
   }
 };
@@ -44,7 +45,9 @@ void check_divisor(const Numbers& n, std::string_view what, const PrimExpr& a) {
 }
 
 /// Quotient and remainder that round towards zero; the one overflow (minimum / -1) wraps.
-int64_t trunc_quotient(int64_t a, int64_t b) { return b == -1 ? static_cast<int64_t>(-static_cast<uint64_t>(a)) : a / b; }
+int64_t trunc_quotient(int64_t a, int64_t b) {
+  return b == -1 ? static_cast<int64_t>(-static_cast<uint64_t>(a)) : a / b;
+}
 int64_t trunc_remainder(int64_t a, int64_t b) { return b == -1 ? 0 : a % b; }
 int64_t floor_quotient(int64_t a, int64_t b) {
   return trunc_quotient(a, b) - (trunc_remainder(a, b) != 0 && (a < 0) != (b < 0));
@@ -154,10 +157,10 @@ PrimExpr try_fold<Max>(const PrimExpr& a, const PrimExpr& b) {
   return a.same_as(b) ? a : PrimExpr();
 }
 
-#define TESSERA_FOLD_COMPARISON(NODE, OP)                                   \
-  template <>                                                               \
-  PrimExpr try_fold<NODE>(const PrimExpr& a, const PrimExpr& b) {           \
-    return fold_comparison(a, b, [](auto x, auto y) { return x OP y; });    \
+#define TESSERA_FOLD_COMPARISON(NODE, OP)                                \
+  template <>                                                            \
+  PrimExpr try_fold<NODE>(const PrimExpr& a, const PrimExpr& b) {        \
+    return fold_comparison(a, b, [](auto x, auto y) { return x OP y; }); \
   }
 TESSERA_FOLD_COMPARISON(EQ, ==)
 TESSERA_FOLD_COMPARISON(NE, !=)

@@ -77,14 +77,22 @@ void register_table(std::initializer_list<std::pair<const char*, Binary>> rows,
 }
 
 [[maybe_unused]] const bool operators_registered = [] {
-  register_table({{"tir.Add", make_binary<Add>},       {"tir.Sub", make_binary<Sub>},
-                  {"tir.Mul", make_binary<Mul>},       {"tir.Div", make_binary<Div>},
-                  {"tir.Mod", make_binary<Mod>},       {"tir.FloorDiv", make_binary<FloorDiv>},
-                  {"tir.FloorMod", make_binary<FloorMod>}, {"tir.Min", make_binary<Min>},
-                  {"tir.Max", make_binary<Max>},       {"tir.EQ", make_binary<EQ>},
-                  {"tir.NE", make_binary<NE>},         {"tir.LT", make_binary<LT>},
-                  {"tir.LE", make_binary<LE>},         {"tir.GT", make_binary<GT>},
-                  {"tir.GE", make_binary<GE>},         {"tir.And", make_binary<And>},
+  register_table({{"tir.Add", make_binary<Add>},
+                  {"tir.Sub", make_binary<Sub>},
+                  {"tir.Mul", make_binary<Mul>},
+                  {"tir.Div", make_binary<Div>},
+                  {"tir.Mod", make_binary<Mod>},
+                  {"tir.FloorDiv", make_binary<FloorDiv>},
+                  {"tir.FloorMod", make_binary<FloorMod>},
+                  {"tir.Min", make_binary<Min>},
+                  {"tir.Max", make_binary<Max>},
+                  {"tir.EQ", make_binary<EQ>},
+                  {"tir.NE", make_binary<NE>},
+                  {"tir.LT", make_binary<LT>},
+                  {"tir.LE", make_binary<LE>},
+                  {"tir.GT", make_binary<GT>},
+                  {"tir.GE", make_binary<GE>},
+                  {"tir.And", make_binary<And>},
                   {"tir.Or", make_binary<Or>}},
                  binary_global);
   register_table({{"tir._OpAdd", operator+},       {"tir._OpSub", operator-},        {"tir._OpMul", operator*},
@@ -100,26 +108,28 @@ void register_table(std::initializer_list<std::pair<const char*, Binary>> rows,
                   {"tir.left_shift", operator<<}, {"tir.right_shift", operator>>}},
                  bit_global);
   std::initializer_list<std::pair<const char*, Unary>> unary = {
-      {"tir.Not", make_not},   {"tir.abs", abs},       {"tir.likely", likely}, {"tir.isnan", isnan},
-      {"tir.isinf", isinf},    {"tir.isfinite", isfinite}, {"tir.floor", floor},   {"tir.ceil", ceil},
-      {"tir.round", round},    {"tir.nearbyint", nearbyint}, {"tir.trunc", trunc},
-      {"tir.bitwise_not", operator~}};
+      {"tir.Not", make_not}, {"tir.abs", abs}, {"tir.likely", likely}, {"tir.isnan", isnan}, {"tir.isinf", isinf},
+      {"tir.isfinite", isfinite}, {"tir.floor", floor}, {"tir.ceil", ceil}, {"tir.round", round},
+      {"tir.nearbyint", nearbyint}, {"tir.trunc", trunc}, {"tir.bitwise_not", operator~} };
   for (const auto& [name, build] : unary) register_global(name, unary_global(name, build));
   return true;
 }();
 
 Globals globals{
-    {"tir.Var", [](String name, AnyView type, Span span) {
+    {"tir.Var",
+     [](String name, AnyView type, Span span) {
        Var var = var_of(name, type, false);
        var.edit()->span = span;
        return var;
      }},
-    {"tir.SizeVar", [](String name, AnyView type, Span span) {
+    {"tir.SizeVar",
+     [](String name, AnyView type, Span span) {
        Var var = var_of(name, type, true);
        var.edit()->span = span;
        return var;
      }},
-    {"tir.Any", [](Span span) {
+    {"tir.Any",
+     [](Span span) {
        AnyDim any;
        any.dtype = DataType::Int(32);
        any.span = span;
@@ -129,9 +139,8 @@ Globals globals{
     {"ir.IntImm", [](DataType dtype, int64_t value, Span span) { return spanned(int_imm(dtype, value), span); }},
     {"ir.FloatImm", [](DataType dtype, double value, Span span) { return spanned(float_imm(dtype, value), span); }},
     {"tir._const", [](AnyView value, DataType dtype, Span span) { return spanned(const_of(value, dtype), span); }},
-    {"tir.LargeUIntImm", [](DataType dtype, int64_t low, int64_t high, Span span) {
-       return spanned(large_uint(dtype, low, high), span);
-     }},
+    {"tir.LargeUIntImm",
+     [](DataType dtype, int64_t low, int64_t high, Span span) { return spanned(large_uint(dtype, low, high), span); }},
     {"tir.min_value", [](DataType dtype, Span span) { return spanned(min_value(dtype), span); }},
     {"tir.max_value", [](DataType dtype, Span span) { return spanned(max_value(dtype), span); }},
     {"tir.infinity", [](DataType dtype, Span span) { return spanned(infinity(dtype), span); }},
@@ -139,25 +148,19 @@ Globals globals{
     {"tir._cast", [](DataType dtype, PrimExpr value, Span span) { return spanned(cast(dtype, value), span); }},
     {"tir.reinterpret",
      [](DataType dtype, PrimExpr value, Span span) { return spanned(reinterpret(dtype, value), span); }},
-    {"tir.Select", [](PrimExpr condition, PrimExpr a, PrimExpr b, Span span) {
-       return spanned(make_select(condition, a, b), span);
-     }},
-    {"tir._OpIfThenElse", [](PrimExpr condition, PrimExpr a, PrimExpr b, Span span) {
-       return spanned(if_then_else(condition, a, b), span);
-     }},
-    {"tir.Ramp", [](PrimExpr base, PrimExpr stride, int lanes, Span span) {
-       return spanned(make_ramp(base, stride, lanes), span);
-     }},
+    {"tir.Select",
+     [](PrimExpr condition, PrimExpr a, PrimExpr b, Span span) { return spanned(make_select(condition, a, b), span); }},
+    {"tir._OpIfThenElse", [](PrimExpr condition, PrimExpr a, PrimExpr b,
+                             Span span) { return spanned(if_then_else(condition, a, b), span); }},
+    {"tir.Ramp", [](PrimExpr base, PrimExpr stride, int lanes,
+                    Span span) { return spanned(make_ramp(base, stride, lanes), span); }},
     {"tir.Broadcast", [](PrimExpr value, int lanes, Span span) { return spanned(make_broadcast(value, lanes), span); }},
-    {"tir.Shuffle", [](Array<PrimExpr> vectors, Array<PrimExpr> indices, Span span) {
-       return spanned(make_shuffle(vectors, indices), span);
-     }},
-    {"tir.Call", [](DataType dtype, AnyView op, Array<PrimExpr> args, Span span) {
-       return spanned(call_of(dtype, op, args), span);
-     }},
-    {"tir.Let", [](Var var, PrimExpr value, PrimExpr body, Span span) {
-       return spanned(make_let(var, value, body), span);
-     }},
+    {"tir.Shuffle", [](Array<PrimExpr> vectors, Array<PrimExpr> indices,
+                       Span span) { return spanned(make_shuffle(vectors, indices), span); }},
+    {"tir.Call", [](DataType dtype, AnyView op, Array<PrimExpr> args,
+                    Span span) { return spanned(call_of(dtype, op, args), span); }},
+    {"tir.Let",
+     [](Var var, PrimExpr value, PrimExpr body, Span span) { return spanned(make_let(var, value, body), span); }},
     {"tir.side_effect", [](PrimExpr e) { return side_effect(e); }},
 };
 

@@ -24,18 +24,10 @@ double largest_float(DataType dtype, std::string_view what) {
   no_limit(what, dtype);
 }
 
-/// A float constant as an integer or bool one; a value outside int64 is refused.
-PrimExpr cast_float_const(DataType dtype, double value) {
-  if (dtype.is_floating()) return float_imm(dtype, value);
-  if (!(value >= -0x1p63 && value < 0x1p63))
-    throw Error(RuntimeError) << "cannot cast the constant " << value << " to " << dtype << ": it is out of range";
-  return make_const(dtype, static_cast<int64_t>(value));
-}
-
 PrimExpr cast_scalar(DataType dtype, const PrimExpr& value) {
   if (value.dtype() == dtype) return value;
   if (auto* number = value.as<IntImm>()) return make_const(dtype, number->value);
-  if (auto* number = value.as<FloatImm>()) return cast_float_const(dtype, number->value);
+  if (auto* number = value.as<FloatImm>()) return make_const(dtype, number->value);
   if (value.dtype().is_handle())
     throw Error(RuntimeError) << "cannot cast the handle " << value << " to " << dtype << "; see tir.reinterpret";
   return make_cast(dtype, value);

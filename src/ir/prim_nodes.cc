@@ -31,8 +31,8 @@ PrimExpr make_binary(PrimExpr a, PrimExpr b) {
   if constexpr (is_logic<T>) require_booleans(a, b, operator_name<T>());
   require_operands(a, b, operator_name<T>());
   if (a.dtype() != b.dtype())
-    throw Error(TypeError) << operator_name<T>() << ": mismatched types " << a.dtype() << " and " << b.dtype()
-                           << " of " << a << " and " << b << "; cast one of them, or use the operator, which does";
+    throw Error(TypeError) << operator_name<T>() << ": mismatched types " << a.dtype() << " and " << b.dtype() << " of "
+                           << a << " and " << b << "; cast one of them, or use the operator, which does";
   T node;
   node.dtype = is_comparison<T> || is_logic<T> ? DataType::Bool(a.dtype().lanes) : a.dtype();
   node.a = std::move(a);

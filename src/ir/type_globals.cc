@@ -9,7 +9,7 @@ namespace {
 
 Range range_of(const PrimExpr& begin, const PrimExpr& end, const Span& span) {
   if (!begin) throw Error(ValueError) << "Range: the begin is missing (None)";
-  Range range = !end            ? make_range(make_zero(begin.dtype()), begin)
+  Range range = !end             ? make_range(make_zero(begin.dtype()), begin)
                 : is_zero(begin) ? make_range(begin, end)
                                  : make_range(begin, end - begin);
   range.edit()->span = span;
@@ -24,34 +24,35 @@ Ref<T> with_span(Ref<T> type, const Span& span) {
 
 Globals globals{
     {"ir.Range", range_of},
-    {"ir.range_by_min_extent", [](PrimExpr min, PrimExpr extent, Span span) {
-       return with_span(make_range(min, extent), span);
-     }},
+    {"ir.range_by_min_extent",
+     [](PrimExpr min, PrimExpr extent, Span span) { return with_span(make_range(min, extent), span); }},
     {"ir.PrimType", [](DataType dtype) { return prim_type(dtype); }},
-    {"ir.PointerType", [](Type element, String scope) {
-       return make(PointerType{.element_type = element, .storage_scope = scope});
-     }},
+    {"ir.PointerType",
+     [](Type element, String scope) { return make(PointerType{.element_type = element, .storage_scope = scope}); }},
     {"ir.TupleType", [](Array<Type> fields) { return make(TupleType{.fields_ = fields}); }},
-    {"ir.FuncType", [](Array<Type> args, Type ret, AnyView, AnyView) {
-       return make(FuncType{.arg_types = args, .ret_type = ret});
-     }},
-    {"ir.GlobalVar", [](String name) {
+    {"ir.FuncType",
+     [](Array<Type> args, Type ret, AnyView, AnyView) { return make(FuncType{.arg_types = args, .ret_type = ret}); }},
+    {"ir.GlobalVar",
+     [](String name) {
        GlobalVarNode var;
        var.name_hint = name;
        return make(std::move(var));
      }},
     {"ir.SourceName", [](String name) { return make(SourceNameNode{.name = name}); }},
-    {"ir.Span", [](SourceName source, int line, int end_line, int column, int end_column) {
+    {"ir.Span",
+     [](SourceName source, int line, int end_line, int column, int end_column) {
        return make(SpanNode{
            .source_name = source, .line = line, .column = column, .end_line = end_line, .end_column = end_column});
      }},
-    {"ir.ListOpNames", [] {
+    {"ir.ListOpNames",
+     [] {
        Array<String> names;
        for (const std::string& name : Op::names()) names.push_back(String(name));
        return names;
      }},
     {"ir.GetOp", [](std::string name) { return Op::get(name); }},
-    {"ir.RegisterOp", [](std::string name, std::string description) {
+    {"ir.RegisterOp",
+     [](std::string name, std::string description) {
        if (Op::find(name)) throw Error(ValueError) << "operator " << name << " is registered already";
        Op op = Op::define(name);
        op.edit()->description = String(description);
@@ -61,9 +62,8 @@ Globals globals{
     {"ir.OpHasAttr", [](Op op, std::string key) { return op.has(key); }},
     {"ir.OpSetAttr", [](Op op, std::string key, Any value, int level) { op.set(key, value, level); }},
     {"ir.OpResetAttr", [](Op op, std::string key) { op.reset(key); }},
-    {"ir.RegisterOpAttr", [](std::string name, std::string key, Any value, int level) {
-       Op::define(name).set(key, value, level);
-     }},
+    {"ir.RegisterOpAttr",
+     [](std::string name, std::string key, Any value, int level) { Op::define(name).set(key, value, level); }},
     {"ir.OpSetSupportLevel", [](Op op, int level) { op.edit()->support_level = level; }},
     {"ir.OpSetNumInputs", [](Op op, int count) { op.edit()->num_inputs = count; }},
 };

@@ -59,8 +59,8 @@ IterVar checked_iter_var(Range dom, Var var, IterType type, String thread_tag) {
       throw Error(RuntimeError) << "IterVar " << var->name << ": its domain is counted in integers, not in "
                                 << extent.dtype();
     if (extent.dtype() != var->dtype)
-      throw Error(RuntimeError) << "IterVar " << var->name << " is " << var->dtype << ", but the extent of its domain is "
-                                << extent.dtype();
+      throw Error(RuntimeError) << "IterVar " << var->name << " is " << var->dtype
+                                << ", but the extent of its domain is " << extent.dtype();
     if (!extent.same_as(dom->extent) || !min.same_as(dom->min)) dom = make_range(min, extent);
   }
   return make_iter_var(std::move(dom), std::move(var), type, std::move(thread_tag));
@@ -72,8 +72,8 @@ PrimExpr checked_reduce(CommReducer combiner, Array<PrimExpr> source, Array<Iter
   if (value_index < 0 || static_cast<size_t>(value_index) >= source.size())
     throw Error(RuntimeError) << "Reduce: value " << value_index << " of a reduction of " << source.size();
   if (source.size() != combiner->result.size())
-    throw Error(RuntimeError) << "Reduce: the combiner works on " << combiner->result.size() << " values, the source has "
-                              << source.size();
+    throw Error(RuntimeError) << "Reduce: the combiner works on " << combiner->result.size()
+                              << " values, the source has " << source.size();
   for (const IterVar& var : axis)
     if (!var || var->iter_type != IterType::CommReduce)
       throw Error(RuntimeError) << "Reduce: " << (var ? var->var->name : String("None"))
@@ -83,7 +83,8 @@ PrimExpr checked_reduce(CommReducer combiner, Array<PrimExpr> source, Array<Iter
       throw Error(RuntimeError) << "Reduce: " << init.size() << " initial values for " << source.size() << " sources";
     for (size_t i = 0; i < init.size(); ++i) {
       if (!init[i].as<ProducerLoad>() && !init[i].as<IntImm>() && !init[i].as<FloatImm>())
-        throw Error(RuntimeError) << "Reduce: an initial value is a constant or an element of a tensor, not " << init[i];
+        throw Error(RuntimeError) << "Reduce: an initial value is a constant or an element of a tensor, not "
+                                  << init[i];
       if (init[i].dtype() != source[i].dtype())
         throw Error(RuntimeError) << "Reduce: the initial value " << init[i] << " is " << init[i].dtype()
                                   << ", the source is " << source[i].dtype();
@@ -111,8 +112,7 @@ Buffer checked_buffer(Var data, DataType dtype, Array<PrimExpr> shape, Array<Pri
                               << " strides";
   for (size_t i = 0; i < axis_separators.size(); ++i) {
     auto* at = as_int(axis_separators[i]);
-    if (!at || *at < 0 || *at > static_cast<int64_t>(shape.size()) ||
-        (i > 0 && *at < *as_int(axis_separators[i - 1])))
+    if (!at || *at < 0 || *at > static_cast<int64_t>(shape.size()) || (i > 0 && *at < *as_int(axis_separators[i - 1])))
       throw Error(RuntimeError) << "buffer " << name << ": axis separators ascend from 0 to the number of dimensions, "
                                 << shape.size() << "; got " << axis_separators[i];
   }
@@ -142,45 +142,51 @@ BufferType buffer_type_named(const std::string& name) {
 }
 
 Globals globals{
-    {"tir.IterVar", [](Range dom, Var var, IterType type, String tag, Span span) {
+    {"tir.IterVar",
+     [](Range dom, Var var, IterType type, String tag, Span span) {
        IterVar made = checked_iter_var(dom, var, type, tag);
        made.edit()->span = span;
        return made;
      }},
-    {"tir.CommReducer", [](Array<Var> lhs, Array<Var> rhs, Array<PrimExpr> result, Array<PrimExpr> identity, Span span) {
+    {"tir.CommReducer",
+     [](Array<Var> lhs, Array<Var> rhs, Array<PrimExpr> result, Array<PrimExpr> identity, Span span) {
        if (lhs.size() != result.size() || rhs.size() != result.size() || identity.size() != result.size())
          throw Error(RuntimeError) << "CommReducer: lhs, rhs, result and identity_element have different sizes";
-       return make(CommReducerNode{
-           .lhs = lhs, .rhs = rhs, .result = result, .identity_element = identity, .span = span});
+       return make(
+           CommReducerNode{.lhs = lhs, .rhs = rhs, .result = result, .identity_element = identity, .span = span});
      }},
     {"tir.CommReducerCombine",
      [](CommReducer reducer, Array<PrimExpr> a, Array<PrimExpr> b) { return (*reducer)(a, b); }},
-    {"tir.Reduce", [](CommReducer combiner, Array<PrimExpr> source, Array<IterVar> axis, PrimExpr condition,
-                      int value_index, Array<PrimExpr> init, Span span) {
+    {"tir.Reduce",
+     [](CommReducer combiner, Array<PrimExpr> source, Array<IterVar> axis, PrimExpr condition, int value_index,
+        Array<PrimExpr> init, Span span) {
        PrimExpr made = checked_reduce(combiner, source, axis, condition, value_index, init);
        made.edit()->span = span;
        return made;
      }},
-    {"tir.BufferLoad", [](Buffer buffer, Array<PrimExpr> indices, Span span) {
+    {"tir.BufferLoad",
+     [](Buffer buffer, Array<PrimExpr> indices, Span span) {
        PrimExpr made = checked_load(buffer, indices);
        made.edit()->span = span;
        return made;
      }},
-    {"tir.Buffer", [](Var data, DataType dtype, Array<PrimExpr> shape, Array<PrimExpr> strides, PrimExpr elem_offset,
-                      String name, int data_alignment, int offset_factor, std::string buffer_type,
-                      Array<PrimExpr> axis_separators, Span span) {
+    {"tir.Buffer",
+     [](Var data, DataType dtype, Array<PrimExpr> shape, Array<PrimExpr> strides, PrimExpr elem_offset, String name,
+        int data_alignment, int offset_factor, std::string buffer_type, Array<PrimExpr> axis_separators, Span span) {
        Buffer made = checked_buffer(data, dtype, shape, strides, elem_offset, name, data_alignment, offset_factor,
                                     buffer_type_named(buffer_type), axis_separators);
        made.edit()->span = span;
        return made;
      }},
-    {"tir.BufferRegion", [](Buffer buffer, Array<Range> region) {
+    {"tir.BufferRegion",
+     [](Buffer buffer, Array<Range> region) {
        if (buffer && region.size() != buffer->shape.size())
          throw Error(RuntimeError) << "BufferRegion: buffer " << buffer->name << " has " << buffer->shape.size()
                                    << " dimensions, the region has " << region.size();
        return make(BufferRegionNode{.buffer = buffer, .region = region});
      }},
-    {"tir.MatchBufferRegion", [](Buffer buffer, BufferRegion source) {
+    {"tir.MatchBufferRegion",
+     [](Buffer buffer, BufferRegion source) {
        return make(MatchBufferRegionNode{.buffer = buffer, .source = source});
      }},
 };

@@ -149,30 +149,34 @@ Stmt with_span(Stmt stmt, const Span& span) {
 }
 
 Globals globals{
-    {"tir.LetStmt", [](Var var, PrimExpr value, Stmt body, Span span) {
-       return with_span(checked_let(var, value, body), span);
-     }},
-    {"tir.AttrStmt", [](ObjectRef node, String key, PrimExpr value, Stmt body, Span span) {
+    {"tir.LetStmt",
+     [](Var var, PrimExpr value, Stmt body, Span span) { return with_span(checked_let(var, value, body), span); }},
+    {"tir.AttrStmt",
+     [](ObjectRef node, String key, AnyView value, Stmt body, Span span) {
+       if (value.code() == kTesseraStr)
+         throw Error(RuntimeError) << "AttrStmt \"" << key
+                                   << "\": its value is an expression, not a str; write StringImm("
+                                   << quoted(value.to<std::string>()) << ")";
        return with_span(make(AttrStmt{.node = node,
                                       .attr_key = key,
-                                      .value = need(value, "AttrStmt", "value"),
+                                      .value = need(value.to<PrimExpr>(), "AttrStmt", "value"),
                                       .body = need(body, "AttrStmt", "body")}),
                         span);
      }},
-    {"tir.AssertStmt", [](PrimExpr condition, PrimExpr message, Stmt body, Span span) {
-       return with_span(checked_assert(condition, message, body), span);
-     }},
-    {"tir.BufferStore", [](Buffer buffer, PrimExpr value, Array<PrimExpr> indices, Span span) {
-       return with_span(checked_store(buffer, value, indices), span);
-     }},
-    {"tir.BufferRealize", [](Buffer buffer, Array<Range> bounds, PrimExpr condition, Stmt body, Span span) {
+    {"tir.AssertStmt", [](PrimExpr condition, PrimExpr message, Stmt body,
+                          Span span) { return with_span(checked_assert(condition, message, body), span); }},
+    {"tir.BufferStore", [](Buffer buffer, PrimExpr value, Array<PrimExpr> indices,
+                           Span span) { return with_span(checked_store(buffer, value, indices), span); }},
+    {"tir.BufferRealize",
+     [](Buffer buffer, Array<Range> bounds, PrimExpr condition, Stmt body, Span span) {
        return with_span(make(BufferRealize{.buffer = need(buffer, "BufferRealize", "buffer"),
                                            .bounds = bounds,
                                            .condition = need_bool(condition, "BufferRealize", "condition"),
                                            .body = need(body, "BufferRealize", "body")}),
                         span);
      }},
-    {"tir.ProducerStore", [](DataProducer producer, PrimExpr value, Array<PrimExpr> indices, Span span) {
+    {"tir.ProducerStore",
+     [](DataProducer producer, PrimExpr value, Array<PrimExpr> indices, Span span) {
        return with_span(make(ProducerStore{.producer = need(producer, "ProducerStore", "producer"),
                                            .value = need(value, "ProducerStore", "value"),
                                            .indices = indices}),
@@ -187,53 +191,56 @@ Globals globals{
                                              .storage_scope = scope}),
                         span);
      }},
-    {"tir.Allocate", [](Var var, DataType dtype, Array<PrimExpr> extents, PrimExpr condition, Stmt body,
-                        Map<String, ObjectRef> annotations, Span span) {
-       return with_span(checked_allocate(var, dtype, extents, condition, body, annotations), span);
-     }},
-    {"tir.AllocateConst", [](Var var, DataType dtype, Array<PrimExpr> extents, AnyView data, Stmt body,
-                             Map<String, ObjectRef> annotations, Span span) {
-       return with_span(checked_allocate_const(var, dtype, extents, data, body, annotations), span);
-     }},
-    {"tir.DeclBuffer", [](Buffer buffer, Stmt body, Span span) {
+    {"tir.Allocate",
+     [](Var var, DataType dtype, Array<PrimExpr> extents, PrimExpr condition, Stmt body,
+        Map<String, ObjectRef> annotations,
+        Span span) { return with_span(checked_allocate(var, dtype, extents, condition, body, annotations), span); }},
+    {"tir.AllocateConst",
+     [](Var var, DataType dtype, Array<PrimExpr> extents, AnyView data, Stmt body, Map<String, ObjectRef> annotations,
+        Span span) { return with_span(checked_allocate_const(var, dtype, extents, data, body, annotations), span); }},
+    {"tir.DeclBuffer",
+     [](Buffer buffer, Stmt body, Span span) {
        return with_span(
            make(DeclBuffer{.buffer = need(buffer, "DeclBuffer", "buffer"), .body = need(body, "DeclBuffer", "body")}),
            span);
      }},
-    {"tir.SeqStmt", [](Array<Stmt> seq, Span span) {
+    {"tir.SeqStmt",
+     [](Array<Stmt> seq, Span span) {
        for (const Stmt& part : seq) need(part, "SeqStmt", "part");
        return with_span(make(SeqStmt{.seq = seq}), span);
      }},
-    {"tir.Evaluate", [](PrimExpr value, Span span) {
-       return with_span(evaluate(need(value, "Evaluate", "value")), span);
-     }},
-    {"tir.IfThenElse", [](PrimExpr condition, Stmt then_case, Stmt else_case, Span span) {
+    {"tir.Evaluate",
+     [](PrimExpr value, Span span) { return with_span(evaluate(need(value, "Evaluate", "value")), span); }},
+    {"tir.IfThenElse",
+     [](PrimExpr condition, Stmt then_case, Stmt else_case, Span span) {
        return with_span(make(IfThenElse{.condition = need(condition, "IfThenElse", "condition"),
                                         .then_case = need(then_case, "IfThenElse", "then_case"),
                                         .else_case = else_case}),
                         span);
      }},
-    {"tir.For", [](Var var, PrimExpr min, PrimExpr extent, LoopKind kind, Stmt body, IterVar thread_binding,
-                   Map<String, ObjectRef> annotations, Span span) {
-       return with_span(checked_for(var, min, extent, kind, body, thread_binding, annotations), span);
-     }},
-    {"tir.While", [](PrimExpr condition, Stmt body, Span span) {
+    {"tir.For",
+     [](Var var, PrimExpr min, PrimExpr extent, LoopKind kind, Stmt body, IterVar thread_binding,
+        Map<String, ObjectRef> annotations,
+        Span span) { return with_span(checked_for(var, min, extent, kind, body, thread_binding, annotations), span); }},
+    {"tir.While",
+     [](PrimExpr condition, Stmt body, Span span) {
        return with_span(
            make(While{.condition = need_bool(condition, "While", "condition"), .body = need(body, "While", "body")}),
            span);
      }},
-    {"tir.Prefetch", [](Buffer buffer, Array<Range> bounds, Span span) {
+    {"tir.Prefetch",
+     [](Buffer buffer, Array<Range> bounds, Span span) {
        return with_span(make(Prefetch{.buffer = need(buffer, "Prefetch", "buffer"), .bounds = bounds}), span);
      }},
-    {"tir.Block", [](Array<IterVar> iter_vars, Array<BufferRegion> reads, Array<BufferRegion> writes, String name,
-                     Stmt body, Stmt init, Array<Buffer> alloc_buffers, Array<MatchBufferRegion> match_buffers,
-                     Map<String, ObjectRef> annotations, Span span) {
+    {"tir.Block",
+     [](Array<IterVar> iter_vars, Array<BufferRegion> reads, Array<BufferRegion> writes, String name, Stmt body,
+        Stmt init, Array<Buffer> alloc_buffers, Array<MatchBufferRegion> match_buffers,
+        Map<String, ObjectRef> annotations, Span span) {
        return with_span(
            checked_block(iter_vars, reads, writes, name, body, init, alloc_buffers, match_buffers, annotations), span);
      }},
-    {"tir.BlockRealize", [](Array<PrimExpr> values, PrimExpr predicate, Block block, Span span) {
-       return with_span(checked_block_realize(values, predicate, block), span);
-     }},
+    {"tir.BlockRealize", [](Array<PrimExpr> values, PrimExpr predicate, Block block,
+                            Span span) { return with_span(checked_block_realize(values, predicate, block), span); }},
 };
 
 }  // namespace

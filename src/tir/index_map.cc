@@ -2,6 +2,7 @@
 
 #include "arith/analyzer.h"
 #include "ir/prim_ops.h"
+#include "ir/repr.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
 
@@ -55,16 +56,34 @@ Array<Range> map_ranges(const IndexMap& map, const Array<Range>& ranges) {
   return out;
 }
 
+bool is_equivalent(const IndexMap& a, const IndexMap& b) {
+  if (a->initial_indices.size() != b->initial_indices.size() || a->final_indices.size() != b->final_indices.size())
+    return false;
+  Map<Var, PrimExpr> renamed;
+  for (size_t i = 0; i < a->initial_indices.size(); ++i) renamed.set(b->initial_indices[i], a->initial_indices[i]);
+  arith::Analyzer analyzer;
+  for (size_t i = 0; i < a->final_indices.size(); ++i)
+    if (!analyzer.can_prove_equal(a->final_indices[i], substitute(b->final_indices[i], renamed))) return false;
+  return true;
+}
+
 namespace {
 
 register_types<IndexMapNode> types;
 
+ReprRows index_map_text{[](ReprPrinter& p, const IndexMapNode* map) {
+  p << "index_map(lambda ";
+  p.list(map->initial_indices) << ": (";
+  p.list(map->final_indices) << "))";
+}};
+
 Globals globals{
-    {"tir.IndexMap", [](Array<Var> initial, Array<PrimExpr> final_indices, ObjectRef inverse) {
-       return make_index_map(initial, final_indices, inverse);
-     }},
+    {"tir.IndexMap", [](Array<Var> initial, Array<PrimExpr> final_indices,
+                        ObjectRef inverse) { return make_index_map(initial, final_indices, inverse); }},
     {"tir.IndexMapMapIndices", map_indices},
-    {"tir.IndexMapMapShape", [](IndexMap map, Array<Range> ranges) {
+    {"tir.IndexMapIsEquivalentTo", is_equivalent},
+    {"tir.IndexMapMapShape",
+     [](IndexMap map, Array<Range> ranges) {
        Array<PrimExpr> out;
        for (const Range& range : map_ranges(map, ranges)) out.push_back(range->extent);
        return out;

@@ -26,5 +26,7 @@ Array<PrimExpr> map_indices(const IndexMap& map, const Array<PrimExpr>& indices)
 /// What the elements of a rectangle cover after the map.
 Array<Range> map_ranges(const IndexMap& map, const Array<Range>& ranges);
 Array<PrimExpr> map_shape(const IndexMap& map, const Array<PrimExpr>& shape);
+/// True when both are shown to send every index to the same place.
+bool is_equivalent(const IndexMap& a, const IndexMap& b);
 
 }  // namespace tessera

@@ -2,6 +2,7 @@
 
 #include "arith/analyzer.h"
 #include "ir/prim_ops.h"
+#include "ir/repr.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -44,8 +45,9 @@ void check_convertible(const Layout& from, const Layout& to) {
   auto check = [](const Layout& a, const Layout& b) {
     for (size_t i = 0; i < a->axes.size(); ++i)
       if (b->index_of(a->primal(i)) < 0)
-        throw Error(RuntimeError) << "layouts " << a->name << " and " << b->name << " are not of the same axes: "
-                                  << std::string(1, a->primal(i)) << " is missing in " << b->name;
+        throw Error(RuntimeError) << "layouts " << a->name << " and " << b->name
+                                  << " are not of the same axes: " << std::string(1, a->primal(i)) << " is missing in "
+                                  << b->name;
   };
   check(from, to);
   check(to, from);
@@ -127,7 +129,8 @@ Layout make_layout(const String& name) {
       factor = factor * 10 + (c - '0');
       if (factor > INT32_MAX) invalid_layout(name, "a part is too large");
     } else if (is_upper(c)) {
-      if (factor != 0) invalid_layout(name, std::string("the size ") + std::to_string(factor) + " stands before a primal axis");
+      if (factor != 0)
+        invalid_layout(name, std::string("the size ") + std::to_string(factor) + " stands before a primal axis");
       node.axes.push_back(layout_axis(c, make_var(String(std::string(1, static_cast<char>(c | 0x20)) + "_extent"))));
     } else if (is_lower(c)) {
       if (factor <= 0) invalid_layout(name, std::string("part ") + c + " has no size before it");
@@ -172,14 +175,21 @@ Array<PrimExpr> convert_shape(const Layout& from, const Layout& to, const Array<
   }
   arith::Analyzer analyzer;
   Array<PrimExpr> out;
-  for (size_t i = 0; i < to->axes.size(); ++i)
-    out.push_back(analyzer.simplify(dimension_extent(from, to, i, shape)));
+  for (size_t i = 0; i < to->axes.size(); ++i) out.push_back(analyzer.simplify(dimension_extent(from, to, i, shape)));
   return out;
 }
 
 namespace {
 
 register_types<LayoutNode, BijectiveLayoutNode> types;
+
+ReprRows layout_texts{
+    [](ReprPrinter& p, const LayoutNode* layout) { p << "Layout(" << std::string_view(layout->name) << ")"; },
+    [](ReprPrinter& p, const BijectiveLayoutNode* way) {
+      p << "BijectiveLayout(" << std::string_view(way->src_layout->name) << "->"
+        << std::string_view(way->dst_layout->name) << ")";
+    },
+};
 
 char only_letter(const std::string& axis) {
   if (axis.size() != 1) throw Error(ValueError) << "an axis is one letter, not \"" << axis << "\"";
@@ -189,7 +199,8 @@ char only_letter(const std::string& axis) {
 Globals globals{
     {"tir.Layout", make_layout},
     {"tir.LayoutNdim", [](Layout layout) { return static_cast<int>(layout->axes.size()); }},
-    {"tir.LayoutGetItem", [](Layout layout, int i) {
+    {"tir.LayoutGetItem",
+     [](Layout layout, int i) {
        int rank = static_cast<int>(layout->axes.size());
        int at = i < 0 ? i + rank : i;
        if (at < 0 || at >= rank) throw Error(IndexError) << "layout " << layout->name << " has no dimension " << i;
@@ -198,18 +209,18 @@ Globals globals{
     {"tir.LayoutIndexOf", [](Layout layout, std::string axis) { return layout->index_of(only_letter(axis)); }},
     {"tir.LayoutFactorOf", [](Layout layout, std::string axis) { return layout->factor_of(only_letter(axis)); }},
     {"tir.BijectiveLayout", make_bijective_layout},
-    {"tir.BijectiveLayoutForwardIndex", [](BijectiveLayout way, Array<PrimExpr> indices) {
+    {"tir.BijectiveLayoutForwardIndex",
+     [](BijectiveLayout way, Array<PrimExpr> indices) {
        return convert_indices(way->src_layout, way->dst_layout, indices);
      }},
-    {"tir.BijectiveLayoutBackwardIndex", [](BijectiveLayout way, Array<PrimExpr> indices) {
+    {"tir.BijectiveLayoutBackwardIndex",
+     [](BijectiveLayout way, Array<PrimExpr> indices) {
        return convert_indices(way->dst_layout, way->src_layout, indices);
      }},
-    {"tir.BijectiveLayoutForwardShape", [](BijectiveLayout way, Array<PrimExpr> shape) {
-       return convert_shape(way->src_layout, way->dst_layout, shape);
-     }},
-    {"tir.BijectiveLayoutBackwardShape", [](BijectiveLayout way, Array<PrimExpr> shape) {
-       return convert_shape(way->dst_layout, way->src_layout, shape);
-     }},
+    {"tir.BijectiveLayoutForwardShape",
+     [](BijectiveLayout way, Array<PrimExpr> shape) { return convert_shape(way->src_layout, way->dst_layout, shape); }},
+    {"tir.BijectiveLayoutBackwardShape",
+     [](BijectiveLayout way, Array<PrimExpr> shape) { return convert_shape(way->dst_layout, way->src_layout, shape); }},
 };
 
 }  // namespace

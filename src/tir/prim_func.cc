@@ -17,8 +17,7 @@ PrimFunc checked_prim_func(Array<Var> params, Stmt body, Type ret_type, Map<Var,
   for (const auto& [var, buffer] : or_empty(buffer_map)) {
     bool is_param = false;
     for (const Var& param : params) is_param = is_param || param.same_as(var);
-    if (!is_param)
-      throw Error(ValueError) << "PrimFunc: buffer_map maps " << var->name << ", which is not a parameter";
+    if (!is_param) throw Error(ValueError) << "PrimFunc: buffer_map maps " << var->name << ", which is not a parameter";
   }
   PrimFuncNode node;
   node.params = std::move(params);
@@ -83,7 +82,8 @@ Globals globals{
     {"tir.PrimFunc", checked_prim_func},
     {"tir.TensorIntrin", checked_tensor_intrin},
     {"tir.TensorIntrinRegister", register_tensor_intrin},
-    {"tir.TensorIntrinGet", [](std::string name) {
+    {"tir.TensorIntrinGet",
+     [](std::string name) {
        TensorIntrin found = find_tensor_intrin(name);
        if (!found) throw Error(ValueError) << "no tensor intrinsic \"" << name << "\" is registered";
        return found;

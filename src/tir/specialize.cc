@@ -30,7 +30,8 @@ void learn_buffer(const Buffer& general, const Buffer& known, Map<Var, PrimExpr>
   if (general->shape.size() != known->shape.size())
     throw Error(ValueError) << "specialize: buffer " << general->name << " has " << general->shape.size()
                             << " dimensions, the buffer given has " << known->shape.size();
-  for (size_t i = 0; i < general->shape.size(); ++i) learn(general->shape[i], known->shape[i], "the shape", general, values);
+  for (size_t i = 0; i < general->shape.size(); ++i)
+    learn(general->shape[i], known->shape[i], "the shape", general, values);
   for (size_t i = 0; i < std::min(general->strides.size(), known->strides.size()); ++i)
     learn(general->strides[i], known->strides[i], "a stride", general, values);
   learn(general->elem_offset, known->elem_offset, "the offset", general, values);
@@ -45,7 +46,8 @@ PrimFunc specialize(const PrimFunc& function, const Map<Var, ObjectRef>& given) 
     Buffer general = function->buffer_map.get_or_null(param);
     if (auto* known = value.as<BufferNode>()) {
       if (!general)
-        throw Error(ValueError) << "specialize: parameter " << param->name << " is not a buffer, but a buffer was given";
+        throw Error(ValueError) << "specialize: parameter " << param->name
+                                << " is not a buffer, but a buffer was given";
       learn_buffer(general, Buffer(known), &values);
     } else {
       if (general)

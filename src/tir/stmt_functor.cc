@@ -63,9 +63,7 @@ Globals globals{
     {"tir.IRTransform", transform},
     {"tir.PostOrderVisit", visit_post_order},
     {"tir.PreOrderVisit", visit_pre_order},
-    {"tir.Substitute", [](ObjectRef node, Map<Var, PrimExpr> values) {
-       return substitute_all(node, values);
-     }},
+    {"tir.Substitute", [](ObjectRef node, Map<Var, PrimExpr> values) { return substitute_all(node, values); }},
     {"tir.RenewDefs", renew_definitions},
 };
 

@@ -63,9 +63,7 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
     return register(value) if value is not None else register
 
 
-def register_intrin_lowering(
-    op_name: str, target: str, *, f: Callable[..., Any] | None = None, level: int = 10
-) -> Any:
+def register_intrin_lowering(op_name: str, target: str, *, f: Callable[..., Any] | None = None, level: int = 10) -> Any:
     """Says what a call of `op_name` becomes on `target`: `f(call)` gives the new expression; also a decorator."""
 
     def register(f: Callable[..., Any]) -> Callable[..., Any]:

@@ -46,7 +46,7 @@ from .expr import (
     Var,
 )
 from .function import IndexMap, PrimFunc, TensorIntrin
-from .op import *  # noqa: F403
+from .op import *
 from .stmt import (
     Allocate,
     AllocateConst,

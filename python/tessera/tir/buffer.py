@@ -117,8 +117,8 @@ def decl_buffer(
     """A symbolic buffer.
 
     A pointer is made when no `data` is given. `offset_factor` other than 0 without `elem_offset` makes the offset a
-    variable that is a multiple of it. With buffer_type "auto_broadcast" every dimension has a stride of its own, 0 where
-    the dimension is broadcast.
+    variable that is a multiple of it. With buffer_type "auto_broadcast" every dimension has a stride of its own, 0
+    where the dimension is broadcast.
     """
     shape = (shape,) if isinstance(shape, (PrimExpr, Integral)) else shape
     dtype = "float32" if dtype is None else dtype

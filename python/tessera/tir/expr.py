@@ -119,8 +119,12 @@ class SizeVar(Var):
 
 
 @register_object("tir.IterVar")
-class IterVar(Object, ExprOp):
-    """One dimension of an iteration space; stands for its variable in expressions."""
+class IterVar(ExprOp, Object):
+    """One dimension of an iteration space; stands for its variable in expressions. Compares by identity."""
+
+    __eq__ = Object.__eq__  # type: ignore[assignment]
+    __ne__ = Object.__ne__  # type: ignore[assignment]
+    __hash__ = Object.__hash__  # type: ignore[assignment]
 
     DataPar = 0
     ThreadIndex = 1

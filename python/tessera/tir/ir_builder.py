@@ -1,5 +1,7 @@
 """Writing loop programs in Python by what they do, in order.
 
+Example::
+
     ib = tir.ir_builder.create()
     A = ib.pointer("float32", name="A")
     with ib.for_range(0, n, name="i") as i:

@@ -209,18 +209,14 @@ def tvm_load_matrix_sync(
     fragment: Var, m: Any, n: Any, k: Any, index: Any, buffer_ptr: Any, stride: Any, layout: str
 ) -> Call:
     """Loads a matrix fragment (warp-wide)."""
-    return call_intrin(
-        "handle", "tir.tvm_load_matrix_sync", fragment, m, n, k, index, buffer_ptr, stride, layout
-    )
+    return call_intrin("handle", "tir.tvm_load_matrix_sync", fragment, m, n, k, index, buffer_ptr, stride, layout)
 
 
 def tvm_store_matrix_sync(
     fragment: Var, m: Any, n: Any, k: Any, index: Any, buffer_ptr: Any, stride: Any, layout: str
 ) -> Call:
     """Stores a matrix fragment (warp-wide)."""
-    return call_intrin(
-        "handle", "tir.tvm_store_matrix_sync", fragment, m, n, k, index, buffer_ptr, stride, layout
-    )
+    return call_intrin("handle", "tir.tvm_store_matrix_sync", fragment, m, n, k, index, buffer_ptr, stride, layout)
 
 
 def tvm_mma_sync(

@@ -13,8 +13,8 @@ from .buffer import Buffer
 from .expr import IterVar, Var
 
 __all__ = [
-    "AllocateConst",
     "Allocate",
+    "AllocateConst",
     "AssertStmt",
     "AttrStmt",
     "Block",

@@ -1,0 +1,72 @@
+"""Layouts and maps of indices."""
+
+import itertools
+
+import pytest
+from tessera import tir
+from tessera._ffi import TVMError
+
+
+def ints(exprs):
+    return [int(e) for e in exprs]
+
+
+def test_a_layout_knows_its_axes():
+    layout = tir.layout("NCHW16c")
+    assert len(layout) == 5 and [layout[i] for i in range(5)] == ["N", "C", "H", "W", "c"]
+    assert layout.index_of("C") == 1 and layout.index_of("c") == 4 and layout.index_of("D") == -1
+    assert layout.factor_of("C") == layout.factor_of("c") == 16 and layout.factor_of("N") == -1
+    assert "W" in layout and "D" not in layout
+    assert tir.layout("OIHW4i16o4i").factor_of("I") == 16
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("NCHW16", "a number stands at the end"),
+        ("16N", "the size 16 stands before a primal axis"),
+        ("NCHWc", "part c has no size"),
+        ("NN", "axis N occurs twice"),
+        ("NHW4c", "part c has no primal axis C"),
+        ("N-C", "neither a letter nor a digit"),
+    ],
+)
+def test_a_wrong_layout_says_why(text, why):
+    with pytest.raises(TVMError, match=why):
+        tir.layout(text)
+
+
+@pytest.mark.parametrize(
+    ("src", "dst", "shape"),
+    [("NCHW", "NHWC", (2, 3, 4, 5)), ("NC", "NC4c", (2, 8)), ("OI", "OI2i4o2i", (8, 8)), ("NC4c", "CN2c", (3, 2, 4))],
+)
+def test_the_way_back_leads_back(src, dst, shape):
+    way = tir.bijective_layout(src, dst)
+    there = ints(way.forward_shape(shape))
+    assert ints(way.backward_shape(there)) == list(shape)
+    places = set()
+    for index in itertools.product(*map(range, shape)):
+        place = ints(way.forward_index(index))
+        assert all(0 <= at < extent for at, extent in zip(place, there))
+        assert ints(way.backward_index(place)) == list(index)
+        places.add(tuple(place))
+    assert len(places) == len(list(itertools.product(*map(range, shape))))
+
+
+def test_layouts_of_other_axes_do_not_convert():
+    with pytest.raises(TVMError, match="C is missing in NHW"):
+        tir.bijective_layout("NCHW", "NHW")
+
+
+def test_index_maps():
+    index_map = tir.IndexMap.from_func(lambda i, j: [i // 4, j, i % 4])
+    assert ints(index_map.map_indices([7, 3])) == [1, 3, 3]
+    assert ints(index_map.map_shape([16, 8])) == [4, 8, 4]
+    assert index_map.is_equivalent_to(tir.IndexMap.from_func(lambda a, b: [a // 4, b, a % 4]))
+    assert not index_map.is_equivalent_to(tir.IndexMap.from_func(lambda a, b: [b, a // 4, a % 4]))
+    with_rest = tir.IndexMap.from_func(lambda *args: args, ndim=3)
+    assert [v.name for v in with_rest.initial_indices] == ["args_0", "args_1", "args_2"]
+    split, separators = tir.IndexMap.from_func_with_separators(lambda i, j: [i, tir.IndexMap.AXIS_SEPARATOR, j])
+    assert separators == [1] and len(split.final_indices) == 2
+    with pytest.raises(ValueError, match="ndim must be given"):
+        tir.IndexMap.from_func(lambda *args: args)
