@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from numbers import Number
 from typing import Any
 
@@ -46,12 +47,10 @@ class GlobalVar(RelayExpr):
     def __call__(self, *args: Any) -> Any:
         """A call of the function: in loop programs where the arguments are machine values, else in Relay."""
         if all(isinstance(arg, (Number, PrimExpr)) for arg in args):
-            from ..tir import call_tir
+            from ..tir.op_calls import call_tir
 
             return call_tir(self, *args)
-        from .. import relay
-
-        return relay.Call(self, args)
+        return importlib.import_module("tessera.relay").Call(self, args)
 
 
 @register_object("Range")

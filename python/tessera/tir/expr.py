@@ -70,7 +70,7 @@ class PrimExprWithOp(ExprOp, PrimExpr):
     """An expression with Python's operators."""
 
     # __eq__ is not a comparison here, so objects hash as what they are.
-    __hash__ = PrimExpr.__hash__  # type: ignore[assignment]
+    __hash__ = PrimExpr.__hash__
 
 
 class ConstExpr(PrimExprWithOp):
@@ -122,9 +122,9 @@ class SizeVar(Var):
 class IterVar(ExprOp, Object):
     """One dimension of an iteration space; stands for its variable in expressions. Compares by identity."""
 
-    __eq__ = Object.__eq__  # type: ignore[assignment]
-    __ne__ = Object.__ne__  # type: ignore[assignment]
-    __hash__ = Object.__hash__  # type: ignore[assignment]
+    __eq__ = Object.__eq__
+    __ne__ = Object.__ne__
+    __hash__ = Object.__hash__
 
     DataPar = 0
     ThreadIndex = 1

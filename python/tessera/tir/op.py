@@ -9,13 +9,11 @@ from typing import Any, Callable
 
 from ..ir import PrimExpr, Span
 from ..runtime.object_generic import convert
-from . import _ffi_api
+from . import _ffi_api, op_calls
 from .op_calls import *  # noqa: F403
-from .op_calls import __all__ as _calls
 from .op_calls import call_intrin
 
 __all__ = [
-    *_calls,
     "abs",
     "acos",
     "acosh",
@@ -35,8 +33,8 @@ __all__ = [
     "div",
     "erf",
     "exp",
-    "exp10",
     "exp2",
+    "exp10",
     "floor",
     "floordiv",
     "floormod",
@@ -53,9 +51,9 @@ __all__ = [
     "ldexp",
     "likely",
     "log",
-    "log10",
     "log1p",
     "log2",
+    "log10",
     "max_value",
     "min_value",
     "nearbyint",
@@ -79,6 +77,8 @@ __all__ = [
     "truncdiv",
     "truncmod",
 ]
+
+__all__ += op_calls.__all__
 
 
 def _unary(name: str, meaning: str) -> Callable[[Any], PrimExpr]:
