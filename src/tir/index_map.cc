@@ -1,6 +1,6 @@
 #include "tir/index_map.h"
 
-#include "arith/analyzer.h"
+#include "arith/int_set.h"
 #include "ir/prim_ops.h"
 #include "ir/repr.h"
 #include "ir/rewrite.h"
@@ -44,14 +44,17 @@ Array<PrimExpr> map_shape(const IndexMap& map, const Array<PrimExpr>& shape) {
 Array<Range> map_ranges(const IndexMap& map, const Array<Range>& ranges) {
   check_count(map, ranges.size(), "ranges");
   arith::Analyzer analyzer;
-  for (size_t i = 0; i < ranges.size(); ++i) analyzer.bind(map->initial_indices[i], ranges[i]);
+  arith::SetOfVar domains;
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    analyzer.bind(map->initial_indices[i], ranges[i]);
+    domains.set(map->initial_indices[i], arith::IntSet::from_range(ranges[i]));
+  }
   Array<Range> out;
   for (const PrimExpr& index : map->final_indices) {
-    arith::IntBound bound = analyzer.const_int_bound(index);
-    if (bound.min == arith::kNegInf || bound.max == arith::kPosInf)
+    arith::IntSet set = arith::eval_set(index, domains, &analyzer);
+    if (!set.has_lower_bound() || !set.has_upper_bound())
       throw Error(RuntimeError) << "cannot find the extent of " << index << " after the index map";
-    DataType dtype = index.dtype();
-    out.push_back(make_range(make_const(dtype, bound.min), make_const(dtype, bound.max - bound.min + 1)));
+    out.push_back(make_range(set.min(), analyzer.simplify(set.max() - set.min() + 1)));
   }
   return out;
 }

@@ -70,3 +70,50 @@ def test_index_maps():
     assert separators == [1] and len(split.final_indices) == 2
     with pytest.raises(ValueError, match="ndim must be given"):
         tir.IndexMap.from_func(lambda *args: args)
+
+
+@pytest.mark.parametrize(
+    ("mapping", "shape"),
+    [
+        (lambda i, j: [i // 4, j, i % 4], (16, 8)),
+        (lambda i, j: [j, i], (3, 5)),
+        (lambda i, j: [i * 8 + j], (4, 8)),
+        (lambda i, j: [(i * 8 + j) // 16, (i * 8 + j) % 16], (4, 8)),
+        (lambda i: [i // 32, i % 32 // 4, i % 4], (128,)),
+    ],
+)
+def test_the_inverse_of_an_index_map_leads_back(mapping, shape):
+    index_map = tir.IndexMap.from_func(mapping)
+    inverse = index_map.inverse(shape)
+    for index in itertools.product(*map(range, shape)):
+        assert ints(inverse.map_indices(index_map.map_indices(index))) == list(index)
+    assert [v.name for v in inverse.initial_indices] == [f"axis{i}" for i in range(len(index_map.final_indices))]
+
+
+def test_padding_is_found_by_the_inverse():
+    index_map = tir.IndexMap.from_func(lambda i: [i // 4, i % 4])
+    with pytest.raises(TVMError, match="it pads"):
+        index_map.inverse([14])
+    inverse, padding = index_map.non_surjective_inverse([14])
+    assert ints(inverse.map_indices([3, 1])) == [13]
+    assert repr(padding) == "(14 <= ((axis0*4) + axis1))" or "14" in repr(padding)
+
+
+@pytest.mark.parametrize(
+    ("mapping", "why"),
+    [
+        (lambda i, j: [i], "index j loses its upper digits"),
+        (lambda i, j: [i // 2, j], "index i loses digits"),
+        (lambda i, j: [i + j], "different elements meet"),
+        (lambda i, j: [i * i, j], "is not made of digits"),
+    ],
+)
+def test_a_map_that_is_not_one_to_one_has_no_inverse(mapping, why):
+    with pytest.raises(TVMError, match=why):
+        tir.IndexMap.from_func(mapping).inverse([4, 8])
+
+
+def test_shapes_may_be_symbolic():
+    n = tir.SizeVar("n", "int32")
+    shape = tir.IndexMap.from_func(lambda i, j: [j, i]).map_shape([n, 8])
+    assert repr(shape) == "[8, {n|n>=0}]"
