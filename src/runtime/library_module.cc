@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "runtime/compiled_code.h"
+#include "runtime/elf_check.h"
 #include "runtime/library_module.h"
 #include "runtime/registry.h"
 
@@ -20,6 +21,7 @@ class Library {
   explicit Library(const std::string& path) {
     // A name without a slash would be searched in the system's folders.
     std::string file = path.find('/') == path.npos ? "./" + path : path;
+    check_library_file(file);
     handle_ = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (!handle_) throw Error(FileError) << "Failed to load dynamic shared library " << path << ": " << dlerror();
   }

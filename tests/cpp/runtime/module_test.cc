@@ -1,5 +1,6 @@
 #include "runtime/module.h"
 
+#include <elf.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -288,6 +289,56 @@ TEST_F(LibraryTest, FilesThatAreMissingOrDamagedAreNamed) {
       error_of([&] { load_module(path("bad.xyz")); }),
       testing::AllOf(testing::HasSubstr("Loader for `.xyz` files is not registered"), testing::HasSubstr(" .so")));
   EXPECT_THAT(error_of([&] { load_module(path("nosuffix")); }), testing::HasSubstr("give a format"));
+}
+
+TEST_F(LibraryTest, ALibraryCutShortIsAnErrorNotACrash) {
+  std::string whole = library(kSource), data;
+  {
+    std::ostringstream bytes;
+    bytes << std::ifstream(whole, std::ios::binary).rdbuf();
+    data = bytes.str();
+  }
+  // The section headers at the end are not needed to load it, and a few bytes less than whole do no harm.
+  for (size_t length = 0; length < data.size() / 2; length += 61) {
+    write("cut.so", data.substr(0, length));
+    EXPECT_THAT(error_of([&] { load_module(path("cut.so")); }), testing::HasSubstr(path("cut.so") + ": it")) << length;
+  }
+  for (size_t length = data.size() / 2; length < data.size(); length += 61) {
+    write("cut.so", data.substr(0, length));
+    error_of([&] { load_module(path("cut.so")); });
+  }
+}
+
+TEST_F(LibraryTest, ALibraryWithADamagedHeaderIsAnErrorNotACrash) {
+  std::ostringstream bytes;
+  bytes << std::ifstream(library(kSource), std::ios::binary).rdbuf();
+  const std::string data = bytes.str();
+  // All of the header, and the segments other than code and data: in those, other bytes would be as good.
+  std::vector<size_t> places;
+  for (size_t at = 0; at < sizeof(Elf64_Ehdr); ++at) places.push_back(at);
+  Elf64_Ehdr header;
+  std::memcpy(&header, data.data(), sizeof header);
+  for (size_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    size_t start = header.e_phoff + i * sizeof segment;
+    std::memcpy(&segment, data.data() + start, sizeof segment);
+    if (segment.p_type == PT_LOAD) continue;
+    for (size_t at = start; at < start + sizeof segment; ++at) places.push_back(at);
+  }
+  for (size_t at : places)
+    for (int value : {0x00, 0x01, 0x7f, 0xff}) {
+      std::string damaged = data;
+      damaged[at] = static_cast<char>(value);
+      write("damaged.so", damaged);
+      error_of([&] { load_module(path("damaged.so")); });
+    }
+}
+
+TEST_F(LibraryTest, AnObjectFileIsNoLibrary) {
+  library(kSource);
+  std::string command = "cc -c -o " + path("x.so") + " " + path("lib.c");
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  EXPECT_THAT(error_of([&] { load_module(path("x.so")); }), testing::HasSubstr("link it with -shared"));
 }
 
 TEST_F(LibraryTest, AnObjectFileIsCarriedButNotCalled) {
