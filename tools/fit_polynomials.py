@@ -1,0 +1,202 @@
+"""Fits the polynomials of src/codegen/intrin_rules/coefficients.h (needs mpmath).
+
+Each fit makes  base(u) + factor(u) * P(u)  close to f(u).
+    python tools/fit_polynomials.py > src/codegen/intrin_rules/coefficients.h
+"""
+
+import mpmath as mp
+
+mp.mp.dps = 150
+
+
+def interpolate(target, weight, lo, hi, degree):
+    """Coefficients (lowest first) of the polynomial through the Chebyshev points of [lo, hi], which is close to the
+    best one, and its largest weighted error."""
+    n = degree + 1
+    points = [(lo + hi) / 2 + (hi - lo) / 2 * mp.cos(mp.pi * (2 * i + 1) / (2 * n)) for i in range(n)]
+    rows = mp.matrix(n, n)
+    right = mp.matrix(n, 1)
+    for i, x in enumerate(points):
+        for k in range(n):
+            rows[i, k] = x**k
+        right[i] = target(x)
+    solution = mp.lu_solve(rows, right)
+    coefficients = [solution[k] for k in range(n)]
+    grid = [lo + (hi - lo) * i / 500 for i in range(501)]
+    worst = max(abs(weight(x) * (mp.polyval(coefficients[::-1], x) - target(x))) for x in grid)
+    return coefficients, worst
+
+
+def fit(name, comment, bits, f, base, factor, lo, hi, degree):
+    """[lo, hi] is the range of u; `f`, `base` and `factor` are functions of u."""
+    coefficients, worst = interpolate(
+        lambda u: (f(u) - base(u)) / factor(u), lambda u: factor(u) / f(u), mp.mpf(lo), mp.mpf(hi), degree
+    )
+    digits = 10 if bits == 32 else 20
+    print(f"/// {comment}")
+    print(f"/// u in [{mp.nstr(mp.mpf(lo), 4)}, {mp.nstr(mp.mpf(hi), 4)}]; largest relative error {mp.nstr(worst, 2)}.")
+    lines = ", ".join(mp.nstr(c, digits, strip_zeros=False) for c in coefficients)
+    print(f"inline constexpr double {name}[] = {{{lines}}};\n")
+
+
+EPS = mp.mpf(10) ** -30  # stands for 0, where the quotients have limits
+half_ln2, half_lg2 = mp.log(2) / 2, mp.log10(2) / 2
+log_lo, log_hi = mp.sqrt(mp.mpf(1) / 2) - 1, mp.sqrt(2) - 1
+s_max = (mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)
+
+
+def away(u):
+    return EPS if abs(u) < EPS else u
+
+
+def over(function):
+    return lambda u: function(away(u))
+
+
+print("#pragma once")
+print("// Written by tools/fit_polynomials.py. Coefficients are listed from the constant term up.\n")
+print("namespace tessera::codegen::coefficients {\n")
+fit(
+    "kExp32",
+    "e^u = 1 + u + u^2 P(u)",
+    32,
+    over(mp.exp),
+    over(lambda u: 1 + u),
+    over(lambda u: u * u),
+    -half_ln2,
+    half_ln2,
+    4,
+)
+fit(
+    "kExp64",
+    "e^u = 1 + u + u^2 P(u)",
+    64,
+    over(mp.exp),
+    over(lambda u: 1 + u),
+    over(lambda u: u * u),
+    -half_ln2,
+    half_ln2,
+    10,
+)
+fit("kExp2_32", "2^u = 1 + u P(u)", 32, over(lambda u: mp.mpf(2) ** u), lambda u: 1, over(lambda u: u), -0.5, 0.5, 5)
+fit("kExp2_64", "2^u = 1 + u P(u)", 64, over(lambda u: mp.mpf(2) ** u), lambda u: 1, over(lambda u: u), -0.5, 0.5, 11)
+fit(
+    "kExp2Short",
+    "2^u = 1 + u P(u), in double for a float32 result",
+    64,
+    over(lambda u: mp.mpf(2) ** u),
+    lambda u: 1,
+    over(lambda u: u),
+    -0.5,
+    0.5,
+    6,
+)
+fit(
+    "kExp10_32",
+    "10^u = 1 + u P(u)",
+    32,
+    over(lambda u: mp.mpf(10) ** u),
+    lambda u: 1,
+    over(lambda u: u),
+    -half_lg2,
+    half_lg2,
+    5,
+)
+fit(
+    "kExp10_64",
+    "10^u = 1 + u P(u)",
+    64,
+    over(lambda u: mp.mpf(10) ** u),
+    lambda u: 1,
+    over(lambda u: u),
+    -half_lg2,
+    half_lg2,
+    11,
+)
+fit(
+    "kLog32",
+    "log(1 + u) = u - u^2/2 + u^3 P(u)",
+    32,
+    over(mp.log1p),
+    over(lambda u: u - u * u / 2),
+    over(lambda u: u**3),
+    log_lo,
+    log_hi,
+    8,
+)
+
+
+def atanh_series(u):  # log((1 + s) / (1 - s)) = 2 s + s u P(u) with u = s^2
+    s = mp.sqrt(u)
+    return 2 * mp.atanh(s) / s
+
+
+fit(
+    "kLog64",
+    "log((1 + s) / (1 - s)) = 2 s + s u P(u), u = s^2",
+    64,
+    over(atanh_series),
+    lambda u: 2,
+    over(lambda u: u),
+    0,
+    s_max**2,
+    6,
+)
+fit(
+    "kLog64Short",
+    "the same for a float32 result",
+    64,
+    over(atanh_series),
+    lambda u: 2,
+    over(lambda u: u),
+    0,
+    s_max**2,
+    4,
+)
+fit(
+    "kTanh32",
+    "tanh(x) = x + x u P(u), u = x^2",
+    32,
+    over(lambda u: mp.tanh(mp.sqrt(u)) / mp.sqrt(u)),
+    lambda u: 1,
+    over(lambda u: u),
+    0,
+    0.625**2,
+    4,
+)
+fit(
+    "kTanh64",
+    "tanh(x) = x + x u P(u), u = x^2",
+    64,
+    over(lambda u: mp.tanh(mp.sqrt(u)) / mp.sqrt(u)),
+    lambda u: 1,
+    over(lambda u: u),
+    0,
+    0.625**2,
+    11,
+)
+fit(
+    "kErf32",
+    "erf(x) = x + x P(u), u = x^2",
+    32,
+    over(lambda u: mp.erf(mp.sqrt(u)) / mp.sqrt(u)),
+    lambda u: 1,
+    lambda u: 1,
+    0,
+    1,
+    6,
+)
+
+
+def fit_log_erfc():
+    lo, hi, degree = mp.mpf(1), mp.mpf(4), 9
+    coefficients, worst = interpolate(lambda t: mp.log(mp.erfc(t)), lambda t: mp.erfc(t), lo, hi, degree)
+    print("/// log(1 - erf(u)) = P(u)")
+    print(f"/// u in [1, 4]; largest error of the erf that follows {mp.nstr(worst, 2)}.")
+    print(
+        f"inline constexpr double kLogErfc32[] = {{{', '.join(mp.nstr(c, 10, strip_zeros=False) for c in coefficients)}}};\n"
+    )
+
+
+fit_log_erfc()
+print("}  // namespace tessera::codegen::coefficients")
