@@ -2,8 +2,11 @@
 
 #include "arith/analyzer.h"
 #include "arith/int_set.h"
+#include "arith/int_solver.h"
+#include "arith/iter_map.h"
 #include "arith/linear.h"
 #include "arith/nodes.h"
+#include "arith/region_bound.h"
 #include "runtime/registry.h"
 
 namespace tessera::arith {
@@ -43,6 +46,33 @@ PackedFunc create_analyzer() {
   });
 }
 
+IterMapLevel level_of(int level) {
+  if (level != 0 && level != 1 && level != 3)
+    throw Error(ValueError) << "IterMapLevel " << level << " is none of Bijective (0), Surjective (1), NoCheck (3)";
+  return static_cast<IterMapLevel>(level);
+}
+
+template <auto estimate>
+Array<IntSet> with_ranges(Array<Range> region, Map<Var, Range> ranges, PrimExpr predicate) {
+  Analyzer analyzer;
+  analyzer.bind(ranges);
+  return estimate(region, ranges, predicate, &analyzer);
+}
+
+/// Takes IntConstraints, or its three parts.
+template <auto solve>
+void on_system(Args args, Any* result) {
+  if (args.size() == 1) {
+    *result = Any(solve(args[0].to<IntConstraints>()));
+  } else if (args.size() == 3) {
+    *result = Any(solve(make_int_constraints(args[0].to<Array<Var>>(), args[1].to<Map<Var, Range>>(),
+                                             args[2].to<Array<PrimExpr>>())));
+  } else {
+    throw Error(TypeError) << "expected IntConstraints, or variables, ranges and relations; got " << args.size()
+                           << " arguments";
+  }
+}
+
 Globals globals{
     {"arith.CreateAnalyzer", create_analyzer},
     {"arith.ConstIntBound", [](int64_t min, int64_t max) { return as_object(IntBound{min, max}); }},
@@ -63,6 +93,54 @@ Globals globals{
     {"arith.DetectLinearEquation", detect_linear_equation},
     {"arith.DetectClipBound", detect_clip_bound},
     {"arith.DeduceBound", deduce_bound},
+
+    {"arith.EstimateRegionLowerBound", with_ranges<estimate_region_lower_bound>},
+    {"arith.EstimateRegionStrictBound", with_ranges<estimate_region_strict_bound>},
+    {"arith.EstimateRegionUpperBound", with_ranges<estimate_region_upper_bound>},
+
+    {"arith.IterMark", make_iter_mark},
+    {"arith.IterSplitExpr",
+     [](IterMark source, PrimExpr lower_factor, PrimExpr extent, PrimExpr scale) {
+       return make_iter_split(source, lower_factor, extent, scale);
+     }},
+    {"arith.IterSumExpr", make_iter_sum},
+    {"arith.DetectIterMap",
+     [](Array<PrimExpr> indices, Map<Var, Range> iters, PrimExpr predicate, int level, bool simplify_trivial) {
+       Analyzer analyzer;
+       return detect_iter_map(indices, iters, predicate, level_of(level), &analyzer, simplify_trivial);
+     }},
+    {"arith.NormalizeIterMapToExpr", normalize_iter_map_to_expr},
+    {"arith.IterMapSimplify",
+     [](Array<PrimExpr> indices, Map<Var, Range> iters, PrimExpr predicate, int level, bool simplify_trivial) {
+       return iter_map_simplify(indices, iters, predicate, level_of(level), simplify_trivial);
+     }},
+    {"arith.SubspaceDivide",
+     [](Array<PrimExpr> bindings, Map<Var, Range> iters, Array<Var> sub_iters, PrimExpr predicate, int level,
+        bool simplify_trivial) {
+       Analyzer analyzer;
+       return subspace_divide(bindings, iters, sub_iters, predicate, level_of(level), &analyzer, simplify_trivial);
+     }},
+    {"arith.InverseAffineIterMap", inverse_affine_iter_map},
+
+    {"arith.IntGroupBounds", make_int_group_bounds},
+    {"arith.IntGroupBounds_from_range", int_group_bounds_of},
+    {"arith.IntGroupBounds_FindBestRange",
+     [](IntGroupBounds bounds, Map<Var, Range> others) {
+       return find_best_range(bounds, others.defined() ? others : Map<Var, Range>());
+     }},
+    {"arith.IntConstraints", make_int_constraints},
+    {"arith.IntConstraintsTransform",
+     [](IntConstraints src, IntConstraints dst, Map<Var, PrimExpr> src_to_dst, Map<Var, PrimExpr> dst_to_src) {
+       IntConstraintsTransformNode node;
+       node.src = src;
+       node.dst = dst;
+       node.src_to_dst = src_to_dst;
+       node.dst_to_src = dst_to_src;
+       return make(std::move(node));
+     }},
+    {"arith.SolveLinearEquations", on_system<solve_linear_equations>},
+    {"arith.SolveInequalitiesToRange", on_system<solve_inequalities_to_range>},
+    {"arith.SolveInequalitiesDeskewRange", on_system<solve_inequalities_deskew_range>},
 };
 
 }  // namespace

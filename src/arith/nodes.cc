@@ -3,12 +3,17 @@
 #include "arith/nodes.h"
 
 #include "arith/int_set.h"
+#include "arith/int_solver.h"
+#include "arith/iter_map.h"
 #include "ir/repr.h"
 
 namespace tessera::arith {
 namespace {
 
-register_types<ConstIntBoundNode, ModularSetNode, IntSetNode, IntervalSetNode> types;
+register_types<ConstIntBoundNode, ModularSetNode, IntSetNode, IntervalSetNode, IterMapExprNode, IterMarkNode,
+               IterSplitExprNode, IterSumExprNode, IterMapResultNode, IntGroupBoundsNode, IntConstraintsNode,
+               IntConstraintsTransformNode>
+    types;
 
 void print_bound(ReprPrinter& p, int64_t v) {
   if (v >= kPosInf) p << "pos_inf";
@@ -29,6 +34,27 @@ ReprRows rows{
     },
     [](ReprPrinter& p, const IntervalSetNode* node) {
       p << "IntervalSet[" << node->min_value << ", " << node->max_value << "]";
+    },
+    [](ReprPrinter& p, const IterMarkNode* node) {
+      p << "IterMark(" << node->source << ", extent=" << node->extent << ")";
+    },
+    [](ReprPrinter& p, const IterSplitExprNode* node) {
+      p << "IterSplit(" << node->source << ", lower_factor=" << node->lower_factor << ", extent=" << node->extent
+        << ", scale=" << node->scale << ")";
+    },
+    [](ReprPrinter& p, const IterSumExprNode* node) {
+      p << "IterSum(" << node->args << ", " << node->base << ")";
+    },
+    [](ReprPrinter& p, const IntGroupBoundsNode* node) {
+      p << "IntGroupBounds(coef=" << node->coef << ", lower=" << node->lower << ", equal=" << node->equal
+        << ", upper=" << node->upper << ")";
+    },
+    [](ReprPrinter& p, const IntConstraintsNode* node) {
+      p << "IntConstraints(" << node->variables << ", " << node->ranges << ", " << node->relations << ")";
+    },
+    [](ReprPrinter& p, const IntConstraintsTransformNode* node) {
+      p << "IntConstraintsTransform(" << "\n\t" << node->src << "\n\t" << node->dst << "\n\t" << node->src_to_dst
+        << "\n\t" << node->dst_to_src << "\n)";
     },
 };
 

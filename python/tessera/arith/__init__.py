@@ -12,4 +12,18 @@ from .int_set import (
     pos_inf,
     union_lower_bound,
 )
+from .int_solver import solve_linear_equations, solve_linear_inequalities
+from .iter_affine_map import (
+    IterMapExpr,
+    IterMapLevel,
+    IterMapResult,
+    IterMark,
+    IterSplitExpr,
+    IterSumExpr,
+    detect_iter_map,
+    inverse_affine_iter_map,
+    iter_map_simplify,
+    normalize_iter_map_to_expr,
+    subspace_divide,
+)
 from .pattern import detect_clip_bound, detect_linear_equation

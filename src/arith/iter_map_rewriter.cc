@@ -1,0 +1,402 @@
+#include "arith/iter_map_rewriter.h"
+
+#include <algorithm>
+
+#include "arith/kind.h"
+#include "base/stack.h"
+#include "ir/expr_equal.h"
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+
+namespace tessera::arith {
+namespace {
+
+bool same_digit(const IterSplitExpr& a, const IterSplitExpr& b) {
+  return a->source.same_as(b->source) && expr_equal(a->lower_factor, b->lower_factor) &&
+         expr_equal(a->extent, b->extent);
+}
+
+bool same_terms(const IterSumExpr& a, const IterSumExpr& b) {
+  if (a->args.size() != b->args.size()) return false;
+  for (size_t i = 0; i < a->args.size(); ++i)
+    if (!same_digit(a->args[i], b->args[i]) || !expr_equal(a->args[i]->scale, b->args[i]->scale)) return false;
+  return true;
+}
+
+/// low <= value <= high, either end possibly missing.
+struct Between {
+  PrimExpr value, low, high;
+};
+
+}  // namespace
+
+IterMapRewriter::IterMapRewriter(const Map<Var, Range>& iters, IterMapLevel level, Analyzer* analyzer,
+                                 bool simplify_trivial)
+    : iters_(iters), level_(level), analyzer_(analyzer) {
+  for (const auto& [var, range] : iters) {
+    PrimExpr extent = simple(range->extent);
+    if (simplify_trivial && is_one(extent)) {
+      of_var_[var.get()] = make_iter_sum({}, range->min);
+      continue;
+    }
+    IterMark mark = make_iter_mark(is_zero(range->min) ? PrimExpr(var) : PrimExpr(var) - range->min, extent);
+    inputs_.push_back(mark);
+    of_var_[var.get()] = make_iter_sum({make_iter_split(mark, make_const(var->dtype, 1))}, range->min);
+  }
+}
+
+IterSumExpr IterMapRewriter::refuse(std::string why) {
+  errors.push_back(std::move(why));
+  return nullptr;
+}
+
+bool IterMapRewriter::uses_iter(const PrimExpr& e) const {
+  return uses_var(e, [&](const VarNode* v) { return of_var_.count(v); });
+}
+
+PrimExpr IterMapRewriter::padding_predicate() const { return padding_.defined() ? padding_ : bool_imm(false); }
+
+void IterMapRewriter::add_padding(const PrimExpr& condition) {
+  padding_ = padding_.defined() ? logical_or(padding_, condition) : condition;
+}
+
+// ---- expressions to sums ----
+
+IterSumExpr IterMapRewriter::parse(const PrimExpr& index) {
+  return on_enough_stack([&] { return parse_node(index); });
+}
+
+IterSumExpr IterMapRewriter::parse_node(const PrimExpr& e) {
+  if (const auto* var = e.as<VarNode>())
+    if (auto it = of_var_.find(var); it != of_var_.end()) return it->second;
+  if (!uses_iter(e)) return make_iter_sum({}, e);
+  Kind kind = kind_of(e);
+  if (!is_arithmetic(kind)) return refuse("not a sum of iterators: " + to_text(e));
+  const PrimExpr &a = as_binary(e)->a, &b = as_binary(e)->b;
+  switch (kind) {
+    case Kind::Add:
+    case Kind::Sub: {
+      IterSumExpr left = parse(a), right = left.defined() ? parse(b) : nullptr;
+      return right.defined() ? add(left, right, kind == Kind::Add ? 1 : -1) : nullptr;
+    }
+    case Kind::Mul: {
+      if (uses_iter(a) && uses_iter(b))
+        return refuse("Product of two iterators cannot be represented as an IterMap, occurs in " + to_text(e));
+      IterSumExpr sum = parse(uses_iter(a) ? a : b);
+      return sum.defined() ? scale(sum, uses_iter(a) ? b : a) : nullptr;
+    }
+    case Kind::FloorDiv:
+    case Kind::FloorMod: {
+      if (uses_iter(b)) return refuse("Cannot represent as an IterMap: the divisor in " + to_text(e) + " is not constant");
+      IterSumExpr sum = parse(a);
+      return sum.defined() ? divide(sum, b, kind == Kind::FloorDiv, e) : nullptr;
+    }
+    default: return refuse("not a sum of iterators: " + to_text(e));
+  }
+}
+
+IterSumExpr IterMapRewriter::add(const IterSumExpr& a, const IterSumExpr& b, int sign) {
+  std::vector<IterSplitExpr> args = a->args.vec();
+  for (const IterSplitExpr& arg : b->args) {
+    PrimExpr factor = sign > 0 ? arg->scale : simple(make_zero(arg->scale.dtype()) - arg->scale);
+    auto at = std::find_if(args.begin(), args.end(), [&](const IterSplitExpr& x) { return same_digit(x, arg); });
+    if (at == args.end()) {
+      args.push_back(with(arg, &IterSplitExprNode::scale, factor));
+      continue;
+    }
+    PrimExpr total = simple((*at)->scale + factor);
+    if (is_zero(total)) args.erase(at);
+    else *at = with(*at, &IterSplitExprNode::scale, total);
+  }
+  return make_iter_sum(Array<IterSplitExpr>(args), simple(sign > 0 ? a->base + b->base : a->base - b->base));
+}
+
+IterSumExpr IterMapRewriter::scale(const IterSumExpr& a, const PrimExpr& by) {
+  if (is_zero(by)) return make_iter_sum({}, make_zero(a->dtype));
+  std::vector<IterSplitExpr> args;
+  for (const IterSplitExpr& arg : a->args) args.push_back(with(arg, &IterSplitExprNode::scale, simple(arg->scale * by)));
+  return make_iter_sum(Array<IterSplitExpr>(args), simple(a->base * by));
+}
+
+// (t * s + base) div d and mod d, t being one digit. Where d does not divide the digit's space, the space is padded.
+IterSumExpr IterMapRewriter::divide(const IterSumExpr& a, const PrimExpr& by, bool quotient, const PrimExpr& at) {
+  if (is_one(by)) return quotient ? a : make_iter_sum({}, make_zero(a->dtype));
+  if (a->args.empty()) return make_iter_sum({}, simple(quotient ? floordiv(a->base, by) : floormod(a->base, by)));
+  IterSumExpr one = a->args.size() == 1 ? a : fuse(a);
+  if (!one.defined()) return refuse("Cannot represent as an IterMap: the dividend of " + to_text(at) + " leaves gaps");
+  IterSplitExpr split = one->args[0];
+  PrimExpr d = by, base = one->base, zero = make_zero(a->dtype), unit = make_const(a->dtype, 1);
+  auto divides = [&](const PrimExpr& x, const PrimExpr& y) { return equal(floormod(x, y), zero); };
+  if (!is_one(split->scale)) {
+    if (divides(split->scale, d) && divides(base, d)) {
+      if (!quotient) return make_iter_sum({}, zero);
+      return make_iter_sum({with(split, &IterSplitExprNode::scale, simple(floordiv(split->scale, d)))},
+                           simple(floordiv(base, d)));
+    }
+    bool positive = analyzer_->can_prove_greater_equal(split->scale, 1);
+    if (!positive || !divides(d, split->scale) || !divides(base, split->scale))
+      return refuse("Cannot represent as an IterMap: the divisor in " + to_text(at) + " does not fit the factor " +
+                    to_text(split->scale));
+    // (t s + b) div (s k) = (t + b/s) div k, and s times the remainder
+    d = simple(floordiv(d, split->scale));
+    base = simple(floordiv(base, split->scale));
+  }
+  PrimExpr factor = split->scale;
+  if (is_one(d)) {
+    if (!quotient) return make_iter_sum({}, zero);
+    return make_iter_sum({with(split, &IterSplitExprNode::scale, unit)}, base);
+  }
+  // What of the base d does not divide shifts the digit.
+  PrimExpr left = simple(floormod(base, d)), whole = simple(base - left);
+  PrimExpr extent = split->extent, lower = split->lower_factor;
+  IterMark mark = split->source;
+  PrimExpr padded = simple(ceildiv(left + extent, d) * d);
+  if (!is_zero(left) || !equal(padded, extent)) {
+    if (is_zero(left) && analyzer_->can_prove(extent <= d)) {
+      // The digit never reaches d.
+      if (quotient) return make_iter_sum({}, simple(floordiv(base, d)));
+      return make_iter_sum({with(split, &IterSplitExprNode::scale, factor)}, zero);
+    }
+    IterSumExpr shifted = make_iter_sum({with(split, &IterSplitExprNode::scale, unit)}, left);
+    const Fused* known = nullptr;
+    for (const Fused& f : fused_)
+      if (same_terms(f.flat, shifted) && expr_equal(f.flat->base, left) && expr_equal(f.mark->extent, padded)) known = &f;
+    PrimExpr right = simple(padded - left - extent);
+    if (!known) {
+      mark = make_iter_mark(shifted, padded);
+      fused_.push_back({shifted, mark, zero});
+      padded_.push_back(mark);
+      if (!is_zero(left))
+        add_padding(logical_and(tessera::equal(floordiv(shifted, d), zero), floormod(shifted, d) < left));
+      if (!is_zero(right))
+        add_padding(logical_and(tessera::equal(floordiv(shifted, d), simple(floordiv(left + extent, d))),
+                                floormod(shifted, d) >= simple(floormod(left + extent, d))));
+    } else {
+      mark = known->mark;
+    }
+    extent = padded;
+    lower = unit;
+  }
+  if (quotient)
+    return make_iter_sum({make_iter_split(mark, simple(lower * d), simple(floordiv(extent, d)), unit)},
+                         simple(floordiv(whole, d)));
+  return make_iter_sum({make_iter_split(mark, lower, d, factor)}, zero);
+}
+
+// ---- fusing ----
+
+/// Finds the order in which each factor is the product of what stands below it (bijective), or at most that.
+bool IterMapRewriter::order_terms(const IterSumExpr& sum, std::vector<IterSplitExpr>* major_first, PrimExpr* unit,
+                                  PrimExpr* size) {
+  std::vector<IterSplitExpr> left = sum->args.vec(), chosen;
+  // The unit is the least factor; a symbolic one counts only when nothing else is there.
+  int least = -1;
+  int64_t least_value = 0;
+  for (size_t i = 0; i < left.size(); ++i) {
+    const int64_t* factor = as_int(left[i]->scale);
+    if (!factor) continue;
+    int64_t value = *factor < 0 ? -*factor : *factor;
+    if (least < 0 || value < least_value) least = static_cast<int>(i), least_value = value;
+  }
+  if (least < 0) least = static_cast<int>(left.size()) - 1;
+  if (least < 0) return false;
+  *unit = left[least]->scale;
+  const int64_t* negative = as_int(*unit);
+  bool down = negative && *negative < 0;
+  if (down && left.size() > 1) return false;
+  PrimExpr expected = *unit;
+  while (!left.empty()) {
+    int found = -1;
+    for (size_t i = 0; i < left.size() && found < 0; ++i)
+      if (equal(left[i]->scale, expected)) found = static_cast<int>(i);
+    if (found >= 0) {
+      IterSplitExpr term = left[found];
+      left.erase(left.begin() + found);
+      chosen.push_back(term);
+      expected = simple(expected * term->extent);
+      continue;
+    }
+    if (level_ == IterMapLevel::Bijective) return false;
+    // Windows may overlap: the largest factor below what is covered already.
+    const int64_t* reach = as_int(expected);
+    int64_t best = 0;
+    for (size_t i = 0; i < left.size(); ++i) {
+      const int64_t* factor = as_int(left[i]->scale);
+      if (factor && reach && *factor > best && *factor <= *reach) best = *factor, found = static_cast<int>(i);
+    }
+    if (found < 0) return false;
+    IterSplitExpr term = left[found];
+    left.erase(left.begin() + found);
+    chosen.push_back(term);
+    expected = simple(expected + (term->extent - make_const(term->extent.dtype(), 1)) * term->scale);
+  }
+  major_first->assign(chosen.rbegin(), chosen.rend());
+  *size = simple(floordiv(expected, *unit));
+  return true;
+}
+
+const IterMapRewriter::Fused* IterMapRewriter::find_fused(const IterSumExpr& flat) const {
+  for (const Fused& known : fused_)
+    if (is_zero(known.flat->base) && same_terms(known.flat, flat)) return &known;
+  return nullptr;
+}
+
+IterSumExpr IterMapRewriter::fuse(const IterSumExpr& sum) {
+  if (sum->args.empty()) return sum;
+  std::vector<IterSplitExpr> major_first;
+  PrimExpr unit, size;
+  if (!order_terms(sum, &major_first, &unit, &size)) return nullptr;
+  std::vector<IterSplitExpr> terms;
+  for (const IterSplitExpr& term : major_first)
+    terms.push_back(is_one(unit) ? term : with(term, &IterSplitExprNode::scale, simple(floordiv(term->scale, unit))));
+  PrimExpr zero = make_zero(sum->dtype);
+  IterSumExpr flat = make_iter_sum(Array<IterSplitExpr>(terms), zero);
+  const Fused* known = find_fused(flat);
+  if (!known) {
+    fused_.push_back({flat, make_iter_mark(flat, size), zero});
+    known = &fused_.back();
+  }
+  return make_iter_sum({make_iter_split(known->mark, unit)}, simple(sum->base + known->base * unit));
+}
+
+IterSumExpr IterMapRewriter::normalize(const PrimExpr& index) {
+  IterSumExpr sum = parse(simple(index));
+  if (!sum.defined()) return sum;
+  IterSumExpr out = fuse(sum);
+  return out.defined() ? out : refuse("Could not normalize iterators");
+}
+
+// ---- conditions ----
+
+bool IterMapRewriter::add_constraints(const PrimExpr& predicate) {
+  std::vector<PrimExpr> pending{predicate};
+  std::vector<Between> found;
+  while (!pending.empty()) {
+    PrimExpr e = pending.back();
+    pending.pop_back();
+    Kind kind = kind_of(e);
+    if (is_call(e, "tir.likely")) {
+      pending.push_back(static_cast<const Call*>(e.get())->args[0]);
+      continue;
+    }
+    if (kind == Kind::And) {
+      pending.push_back(as_binary(e)->b);
+      pending.push_back(as_binary(e)->a);
+      continue;
+    }
+    if (kind == Kind::IntImm && static_cast<const IntImm*>(e.get())->value) continue;
+    bool comparison = is_comparison(kind) && kind != Kind::NE && is_index_type(as_binary(e)->a.dtype());
+    if (!comparison) return refuse("Could not parse predicate as constraints on the input iterators"), false;
+    PrimExpr a = as_binary(e)->a, b = as_binary(e)->b;
+    if (kind == Kind::GT || kind == Kind::GE) std::swap(a, b), kind = kind == Kind::GT ? Kind::LT : Kind::LE;
+    PrimExpr one = make_const(a.dtype(), 1);
+    constraint_exprs_.push_back(e);
+    if (!uses_iter(a) && !uses_iter(b)) continue;
+    if (!uses_iter(b)) found.push_back({a, kind == Kind::EQ ? b : PrimExpr(), kind == Kind::LT ? b - one : b});
+    else if (!uses_iter(a)) found.push_back({b, kind == Kind::LT ? a + one : a, kind == Kind::EQ ? a : PrimExpr()});
+    else found.push_back({a - b, kind == Kind::EQ ? make_zero(a.dtype()) : PrimExpr(), kind == Kind::LT ? make_zero(a.dtype()) - one : make_zero(a.dtype())});
+  }
+  // Conditions on few iterators first: they are inside those on many.
+  auto width = [&](const Between& c) {
+    int count = 0;
+    walk(c.value, [&](const VarNode* v) { count += of_var_.count(v); });
+    return count;
+  };
+  std::stable_sort(found.begin(), found.end(), [&](const Between& a, const Between& b) { return width(a) < width(b); });
+  for (const Between& c : found)
+    if (!constrain(c.value, c.low, c.high)) return false;
+  return true;
+}
+
+bool IterMapRewriter::constrain(const PrimExpr& e, const PrimExpr& low, const PrimExpr& high) {
+  IterSumExpr sum = parse(simple(e));
+  if (!sum.defined()) return false;
+  if (sum->args.empty()) return true;
+  std::vector<IterSplitExpr> major_first;
+  PrimExpr unit, size;
+  if (!order_terms(sum, &major_first, &unit, &size) || !is_one(unit))
+    return refuse("Could not parse predicate as constraints on the input iterators"), false;
+  PrimExpr zero = make_zero(sum->dtype), one = make_const(sum->dtype, 1);
+  IterSumExpr flat = make_iter_sum(Array<IterSplitExpr>(major_first), zero);
+  PrimExpr from = zero, end = size;  // of the flat sum, the end not included
+  if (low.defined()) from = simple(max(low - sum->base, zero));
+  if (high.defined()) end = simple(min(high - sum->base + one, size));
+  for (Fused& known : fused_) {
+    if (!is_zero(known.flat->base) || !same_terms(known.flat, flat)) continue;
+    PrimExpr new_from = simple(max(from, known.base));
+    PrimExpr new_end = simple(min(end, known.base + known.mark->extent));
+    known.mark = make_iter_mark(known.mark->source, simple(new_end - new_from));
+    known.base = new_from;
+    return true;
+  }
+  IterSumExpr source = is_zero(from) ? flat : make_iter_sum(flat->args, simple(zero - from));
+  fused_.push_back({flat, make_iter_mark(source, simple(end - from)), from});
+  // One iterator alone: its mark is replaced wherever it is used.
+  if (flat->args.size() == 1 && is_one(flat->args[0]->lower_factor) && equal(flat->args[0]->extent, flat->args[0]->source->extent))
+    for (auto& [var, known] : of_var_)
+      if (known->args.size() == 1 && known->args[0]->source.same_as(flat->args[0]->source))
+        known = make_iter_sum({make_iter_split(fused_.back().mark, one)}, simple(known->base + from));
+  return true;
+}
+
+// ---- independence ----
+
+bool IterMapRewriter::check_mapping(const std::vector<IterSumExpr>& sums) {
+  if (level_ == IterMapLevel::NoCheck) return true;
+  std::vector<IterMark> order;  // users before what they use
+  std::unordered_map<const IterMarkNode*, std::vector<IterSplitExpr>> uses;
+  auto use = [&](const IterSumExpr& sum) {
+    for (const IterSplitExpr& arg : sum->args) {
+      auto& list = uses[arg->source.get()];
+      if (list.empty()) order.push_back(arg->source);
+      list.push_back(arg);
+    }
+  };
+  for (const IterSumExpr& sum : sums) use(sum);
+  for (size_t i = 0; i < order.size(); ++i) {
+    IterMark mark = order[i];
+    bool is_padded = std::any_of(padded_.begin(), padded_.end(), [&](const IterMark& m) { return m.same_as(mark); });
+    bool torn = is_padded && uses[mark.get()].size() > 1;  // the padding is in some pairs of digits only
+    if (torn || !check_mark(mark, uses[mark.get()])) {
+      if (torn) errors.push_back("Dependent iterations on padding iter space");
+      errors.push_back("Mapped indices are not independent.");
+      return false;
+    }
+    if (const auto* inner = mark->source.as<IterSumExprNode>()) use(IterSumExpr(inner));
+  }
+  if (level_ != IterMapLevel::Bijective) return true;
+  for (const IterMark& input : inputs_) {
+    bool found = false;
+    for (const IterMark& mark : order) found = found || mark.same_as(input);
+    if (!found && !is_one(input->extent)) {
+      errors.push_back("The mapping is not bijective because input iterator " + to_text(input->source) + " is not used");
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Digits of one mark must not overlap; in a bijective map they must be all of it.
+bool IterMapRewriter::check_mark(const IterMark& mark, std::vector<IterSplitExpr> splits) {
+  PrimExpr expected = make_const(mark->source.dtype(), 1);
+  while (!splits.empty()) {
+    int found = -1;
+    for (size_t i = 0; i < splits.size() && found < 0; ++i)
+      if (equal(splits[i]->lower_factor, expected)) found = static_cast<int>(i);
+    if (found < 0 && level_ == IterMapLevel::Surjective) {
+      const int64_t* reach = as_int(expected);
+      int64_t best = 0;
+      for (size_t i = 0; i < splits.size(); ++i) {  // the next digit above a gap
+        const int64_t* lower = as_int(splits[i]->lower_factor);
+        if (lower && reach && *lower % *reach == 0 && (best == 0 || *lower < best)) best = *lower, found = static_cast<int>(i);
+      }
+    }
+    if (found < 0) return false;
+    expected = simple(splits[found]->lower_factor * splits[found]->extent);
+    splits.erase(splits.begin() + found);
+  }
+  return level_ != IterMapLevel::Bijective || equal(expected, mark->extent) ||
+         analyzer_->can_prove(expected >= mark->extent);
+}
+
+}  // namespace tessera::arith
