@@ -25,10 +25,10 @@ from .runtime.ndarray import (
 )
 from .runtime.object import Object
 
-from . import ir, support, tir  # isort: skip
+from . import ir, support, target, tir  # isort: skip
 from . import arith  # isort: skip
 from . import te  # isort: skip
-from .ir import IRModule, instrument, transform  # isort: skip
+from .ir import IRModule, container, instrument, transform  # isort: skip
 from . import driver  # isort: skip
 from .driver import build, lower  # isort: skip
 

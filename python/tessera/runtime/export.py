@@ -17,9 +17,11 @@ def _blob_source(blob: bytes) -> str:
     rows = (data[i : i + 48] for i in range(0, len(data), 48))
     text = "\n".join('"' + "".join(f"\\{byte:03o}" for byte in row) + '"' for row in rows)
     return (
-        f'#ifdef __cplusplus\nextern "C"\n#endif\n'
-        f'__attribute__((visibility("default"), aligned(16)))\n'
-        f"const char __tvm_dev_mblob[{len(data)}] =\n{text};\n"
+        '#ifdef __cplusplus\nextern "C" {\n#endif\n'
+        "extern const char __tvm_dev_mblob[];\n"
+        '__attribute__((visibility("default"), aligned(16)))\n'
+        f"const char __tvm_dev_mblob[] =\n{text};\n"
+        "#ifdef __cplusplus\n}\n#endif\n"
     )
 
 
@@ -55,7 +57,8 @@ def export_library(
         module.save(file_name)
         return None
 
-    folder = workspace_dir or utils.tempdir().temp_dir
+    temporary = utils.tempdir()  # removed when this function ends
+    folder = workspace_dir or temporary.temp_dir
     if fcompile is None:
         fcompile = tar.tar if file_name.endswith(".tar") else cc.create_shared
     files = list(addons or [])

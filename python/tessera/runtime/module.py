@@ -58,8 +58,8 @@ class BenchmarkResult:
     def __str__(self) -> str:
         columns = {"mean": self.mean, "median": self.median, "max": self.max, "min": self.min, "std": self.std}
         head = " ".join(f"{name + ' (ms)':^12}" for name in columns)
-        values = " ".join(f"{f'{value * 1000:.4f}':^12}" for value in columns.values())
-        return f"Execution time summary:\n {head} \n {values} "
+        values = " ".join(f"{value * 1000:^12.4f}" for value in columns.values())
+        return f"Execution time summary:\n{head}\n{values}\n               "
 
 
 @register_object("runtime.Module")
