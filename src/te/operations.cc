@@ -1,5 +1,6 @@
 // Making operations of each kind, and replacing what they read.
 
+#include "ir/expr_equal.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
@@ -18,7 +19,7 @@ bool same_items(const auto& a, const auto& b) {
 
 bool is_one_reduction(const Reduce* a, const Reduce* b) {
   return a->combiner.same_as(b->combiner) && same_items(a->source, b->source) && same_items(a->axis, b->axis) &&
-         same_items(a->init, b->init) && a->condition.same_as(b->condition);
+         same_items(a->init, b->init) && expr_equal(a->condition, b->condition);
 }
 
 void check_no_reduction_inside(const String& name, const PrimExpr& e, bool is_top) {
