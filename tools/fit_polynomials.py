@@ -193,9 +193,8 @@ def fit_log_erfc():
     coefficients, worst = interpolate(lambda t: mp.log(mp.erfc(t)), lambda t: mp.erfc(t), lo, hi, degree)
     print("/// log(1 - erf(u)) = P(u)")
     print(f"/// u in [1, 4]; largest error of the erf that follows {mp.nstr(worst, 2)}.")
-    print(
-        f"inline constexpr double kLogErfc32[] = {{{', '.join(mp.nstr(c, 10, strip_zeros=False) for c in coefficients)}}};\n"
-    )
+    lines = ", ".join(mp.nstr(c, 10, strip_zeros=False) for c in coefficients)
+    print(f"inline constexpr double kLogErfc32[] = {{{lines}}};\n")
 
 
 fit_log_erfc()
