@@ -423,7 +423,30 @@ PrimExpr CanonicalSimplifier::compute(const PrimExpr& e) {
       }
     }
   }
-  return RewriteSimplifier::compute(e);
+  PrimExpr out = RewriteSimplifier::compute(e);
+  return kind_of(out) == Kind::LT && is_index_type(as_binary(out)->a.dtype()) ? divide_out(out) : out;
+}
+
+// x * 16 + y < 70   =>   x * 8 + y // 2 < 35, and where y // 2 is known to be 0 it goes away
+PrimExpr CanonicalSimplifier::divide_out(const PrimExpr& e) {
+  const int64_t* limit = as_int(as_binary(e)->b);
+  if (!limit || kind_of(as_binary(e)->a) != Kind::Add) return e;
+  const SumRef sum = sum_of(as_binary(e)->a);
+  int64_t largest = 0;
+  for (const Digit& digit : sum->digits) {
+    if (digit.scale < 0) return e;
+    largest = std::max(largest, digit.scale);
+  }
+  int64_t d = gcd(largest, *limit);
+  if (d <= 1 || sum->base != 0) return e;
+  DigitSum divisible, rest;
+  separate(*sum, d, &divisible, &rest);
+  exact_divide(&divisible, d);
+  std::optional<DigitSum> quotient_of_rest = quotient(rest, d, true);
+  if (!quotient_of_rest || !add_sum(&divisible, *quotient_of_rest, 1)) return e;
+  PrimExpr left = expr_of(divisible);
+  if (!left.defined()) return e;
+  return visit(bare_node(Kind::LT, left, make_const(left.dtype(), *limit / d)));
 }
 
 }  // namespace tessera::arith

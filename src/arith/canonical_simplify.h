@@ -47,6 +47,7 @@ class CanonicalSimplifier : public RewriteSimplifier {
   std::optional<DigitSum> quotient(const DigitSum& a, int64_t c, bool floors);
   std::optional<DigitSum> remainder(const DigitSum& a, int64_t c, bool floors);
   std::optional<DigitSum> cast_sum(DataType dtype, const PrimExpr& value);
+  PrimExpr divide_out(const PrimExpr& e);
   Digit divide_digit(Digit digit, int64_t c, DataType dtype);
   Digit reduce_digit(Digit digit, int64_t c, DataType dtype);
   PrimExpr digit_expr(const Digit& digit, DataType dtype);
