@@ -178,6 +178,8 @@ class Flattener {
     }
     if (shaped.shape.empty()) layout.mins = {};
     shaped.strides = aligned_strides(buffer, shaped.shape);
+    shaped.data = memory_of(buffer);
+    shaped.data_alignment = small_alignment(shaped);
     layout.shaped = make(std::move(shaped));
     layout.flat = flat_buffer(layout.shaped);
     Array<PrimExpr> extents;
@@ -192,6 +194,29 @@ class Flattener {
                          .extents = extents,
                          .condition = rewriter_(realize->condition),
                          .body = body});
+  }
+
+  /// A pointer of its own for each allocation, with the scope spelled out.
+  Var memory_of(const Buffer& buffer) {
+    auto* type = buffer->data->type_annotation.as<PointerType>();
+    if (!type || !type->storage_scope.empty()) return buffer->data;
+    auto* element = type->element_type.as<PrimType>();
+    Var memory = make_var(buffer->data->name, pointer_type(element ? element->dtype : buffer->dtype, "global"));
+    kept_vars_.push_back(buffer->data);
+    defs_[buffer->data.get()] = memory;
+    return memory;
+  }
+
+  /// Arrays smaller than their alignment are aligned to their size.
+  static int small_alignment(const BufferNode& buffer) {
+    int64_t bytes = buffer.dtype.bytes() * buffer.dtype.lanes;
+    for (const PrimExpr& extent : buffer.shape) {
+      const int64_t* value = as_int(extent);
+      if (!value || __builtin_mul_overflow(bytes, *value, &bytes)) return buffer.data_alignment;
+    }
+    int align = buffer.data_alignment;
+    while (align > bytes && align > 1) align /= 2;
+    return align;
   }
 
   bool is_parameter(const Buffer& buffer) const {
@@ -240,7 +265,10 @@ class Flattener {
     AttrStmt out(*attr);
     out.value = rewriter_(attr->value);
     out.body = rewriter_(attr->body);
-    if (Buffer buffer = downcast_or_null<Buffer>(attr->node)) out.node = buffer->data;
+    if (Buffer buffer = downcast_or_null<Buffer>(attr->node); buffer && attr->attr_key == attr::kDoubleBufferScope)
+      out.node = on_var(buffer->data.get());
+    else if (buffer && layouts_.count(buffer.get()))
+      out.node = with(buffer, &BufferNode::shape, layouts_.at(buffer.get()).shaped->shape);
     else if (Var var = downcast_or_null<Var>(attr->node)) out.node = on_var(var.get());
     return make(std::move(out));
   }

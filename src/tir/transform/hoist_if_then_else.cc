@@ -16,18 +16,20 @@ bool can_leave(const PrimExpr& condition, const Var& var) {
   return !uses_var(condition, var) && side_effect(condition) <= CallEffect::Pure;
 }
 
+/// The loop with the conditions its body begins with outside it.
+Stmt outside(const Ref<For>& loop) {
+  auto* branch = loop->body.as<IfThenElse>();
+  if (!branch || !can_leave(branch->condition, loop->loop_var)) return loop;
+  Stmt otherwise;
+  if (branch->else_case) otherwise = outside(with(loop, &For::body, branch->else_case));
+  return make(IfThenElse{.condition = branch->condition,
+                         .then_case = outside(with(loop, &For::body, branch->then_case)),
+                         .else_case = otherwise});
+}
+
 Stmt hoist(const Stmt& body, bool across_launches) {
   Rewriter rewriter;
-  rewriter.on([](Rewriter& self, const For* op) -> Stmt {
-    Ref<For> out = self.children(op);
-    auto* branch = out->body.as<IfThenElse>();
-    if (!branch || !can_leave(branch->condition, op->loop_var)) return out;
-    Stmt otherwise;
-    if (branch->else_case) otherwise = with(out, &For::body, branch->else_case);
-    return make(IfThenElse{.condition = branch->condition,
-                           .then_case = with(out, &For::body, branch->then_case),
-                           .else_case = otherwise});
-  });
+  rewriter.on([](Rewriter& self, const For* op) -> Stmt { return outside(self.children(op)); });
   rewriter.on([across_launches](Rewriter& self, const AttrStmt* op) -> Stmt {
     Ref<AttrStmt> out = self.children(op);
     auto* axis = op->node.as<IterVarNode>();

@@ -8,6 +8,7 @@
 
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
+#include "tir/analysis/convert_ssa.h"
 #include "tir/attrs.h"
 #include "tir/transform/config.h"
 #include "tir/transform/pass.h"
@@ -177,7 +178,7 @@ PrimFunc inject_double_buffer(const PrimFunc& function, const PassContext& conte
   if (split_loop != 1 && split_loop % 2 != 0)
     throw Error(ValueError) << "tir.InjectDoubleBuffer: split_loop has to be 0, 1 or even, got " << split_loop;
   DoubleBufferInjector injector(function->body, split_loop);
-  return injector.has_work() ? with_body(function, injector(function->body)) : function;
+  return injector.has_work() ? with_body(function, convert_ssa(injector(function->body))) : function;
 }
 
 static Globals globals{

@@ -9,6 +9,7 @@
 #include "ir/builtin.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
+#include "tir/analysis/convert_ssa.h"
 #include "tir/attrs.h"
 #include "tir/transform/pass.h"
 
@@ -197,7 +198,7 @@ class VirtualThread {
 };
 
 Stmt inject_virtual_thread(const Stmt& body) {
-  return rewrite(body, [](Rewriter& self, const AttrStmt* op) -> Stmt {
+  Stmt out = rewrite(body, [](Rewriter& self, const AttrStmt* op) -> Stmt {
     if (op->attr_key != attr::kVirtualThread) return self.children(op);
     Stmt inner = self(op->body);
     Var var = op->node.as<IterVarNode>()->var;
@@ -207,6 +208,7 @@ Stmt inject_virtual_thread(const Stmt& body) {
                               << "; it has to be a constant";
     return VirtualThread(var, *count, find_dependent(inner, var))(inner);
   });
+  return out.same_as(body) ? body : convert_ssa(out);
 }
 
 static Globals globals{

@@ -15,6 +15,7 @@
 #include "ir/builtin.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
+#include "tir/analysis/convert_ssa.h"
 #include "tir/attrs.h"
 #include "tir/loops/interval.h"
 #include "tir/transform/config.h"
@@ -209,7 +210,7 @@ PrimFunc loop_partition(const PrimFunc& function, const PassContext& context) {
   body = rewrite(body, [](Rewriter& self, const Call* call) -> PrimExpr {
     return builtin::is(call, builtin::likely()) ? self(call->args[0]) : PrimExpr(self.children(call));
   });
-  return with_body(function, body);
+  return body.same_as(function->body) ? function : with_body(function, convert_ssa(body));
 }
 
 static Globals globals{

@@ -9,12 +9,14 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "arith/analyzer.h"
 #include "ir/builtin.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "tir/analysis/deep_equal.h"
 #include "tir/attrs.h"
 #include "tir/transform/pass.h"
+#include "tir/transform/vector_types.h"
 
 namespace tessera {
 namespace {
@@ -32,12 +34,13 @@ struct Life {
   const Allocate* allocate;
   const Object* owner = nullptr;  // the statement it is to stand in, null for the function
   int first = -1, last = -1;
-  bool is_in_place_safe = true;
 };
 
-/// The statement of a step, when it is a store that might be done in place.
+/// A step that might be done in place: a store, or a loop with the time of its end.
 struct Step {
   const BufferStore* store = nullptr;
+  const Object* region = nullptr;
+  int end = -1;
 };
 
 bool begins_owner(const AttrStmt* op) {
@@ -124,13 +127,14 @@ class LifeFinder {
   void region(const Object* statement, bool owns, F visit) {
     const Object* outer = owner_;
     if (owns) owner_ = statement;
-    steps.push_back({});
+    size_t at = steps.size();
+    steps.push_back({nullptr, statement});
     regions_.push_back(++time_);
     touched_.resize(regions_.size());
     touched_.back().clear();
     visit();
     steps.push_back({});
-    ++time_;
+    steps[at].end = ++time_;
     for (const VarNode* var : touched_.back()) found_.at(var).last = time_;
     regions_.pop_back();
     touched_.pop_back();
@@ -177,6 +181,45 @@ bool can_be_in_place(const BufferStore* store, const VarNode* target, const VarN
     return safe;
   });
   return safe;
+}
+
+/// True when the loops around the store reach each element once, so that none is read after it was overwritten.
+bool reaches_once(const PrimExpr& index, const std::vector<const For*>& nest) {
+  arith::Analyzer analyzer;
+  PrimExpr base = index;
+  std::vector<std::pair<int64_t, int64_t>> steps;  // stride and count of each loop
+  if (auto* ramp = index.as<Ramp>()) {
+    const int64_t* stride = as_int(ramp->stride);
+    if (!stride) return false;
+    base = ramp->base;
+    steps.push_back({*stride, ramp->lanes});
+  }
+  if (base.dtype().lanes != 1) return false;
+  for (const For* loop : nest) {
+    PrimExpr next = substitute(base, Map<Var, PrimExpr>{{loop->loop_var, loop->loop_var + make_const(loop->loop_var->dtype, 1)}});
+    const int64_t *stride = as_int(next = analyzer.simplify(next - base)), *count = as_int(loop->extent);
+    if (!stride || !count || loop->kind == LoopKind::ThreadBinding) return false;
+    if (*count > 1) steps.push_back({*stride, *count});
+  }
+  std::sort(steps.begin(), steps.end());
+  int64_t reach = 0;  // the largest offset of the steps so far
+  for (const auto& [stride, count] : steps) {
+    if (stride <= reach) return false;
+    reach += stride * (count - 1);
+  }
+  return true;
+}
+
+/// A nest of loops around one store that can be done in place.
+bool nest_can_be_in_place(const Object* region, const VarNode* target, const VarNode* source) {
+  std::vector<const For*> nest;
+  while (auto* loop = cast_or_null<For>(region)) {
+    nest.push_back(loop);
+    region = loop->body.get();
+  }
+  auto* store = cast_or_null<BufferStore>(region);
+  return store && store->indices.size() == 1 && can_be_in_place(store, target, source) &&
+         reaches_once(store->indices[0], nest);
 }
 
 /// One piece of memory, shared by those assigned to it.
@@ -242,7 +285,7 @@ class Planner {
       if (!memory.is_shareable || memory.owner != life.owner || memory.scope != scope) continue;
       if (memory.first->dtype.element() != life.allocate->dtype.element()) continue;
       if (memory.first->dtype.lanes != life.allocate->dtype.lanes) continue;
-      bool in_place = memory.free_at == life.first && is_in_place(memory.holder, life);
+      bool in_place = is_in_place(memory, life);
       if (memory.free_at >= life.first && !in_place) continue;
       if (elements < 0 || memory.elements < 0) {
         if (elements == memory.elements && same_extents(memory.first, life.allocate)) return static_cast<int>(i);
@@ -268,11 +311,12 @@ class Planner {
     return true;
   }
 
-  /// The last use of `source` is the first of the new one, in one store or in a nest of loops around one store.
-  bool is_in_place(const VarNode* source, const Life& life) const {
-    size_t step = static_cast<size_t>(life.first) - 1;
-    return step < steps_.size() && steps_[step].store &&
-           can_be_in_place(steps_[step].store, life.allocate->buffer_var.get(), source);
+  /// The last use of the memory's holder is the first of the new one, in one store or in a nest of loops around one.
+  bool is_in_place(const Memory& memory, const Life& life) const {
+    const Step& step = steps_[static_cast<size_t>(life.first) - 1];
+    const VarNode* target = life.allocate->buffer_var.get();
+    if (step.store) return memory.free_at == life.first && can_be_in_place(step.store, target, memory.holder);
+    return step.region && memory.free_at == step.end && nest_can_be_in_place(step.region, target, memory.holder);
   }
 
   const std::vector<Step>& steps_;
@@ -323,8 +367,12 @@ class StorageRewriter {
     const Memory& memory = plan_.memory_of(buffer->data.get());
     if (memory.first->buffer_var.same_as(buffer->data) && memory.elements < 0) return buffer;
     auto [it, is_new] = buffers_.try_emplace(buffer.get(), buffer, buffer);
-    if (is_new && !memory.first->buffer_var.same_as(buffer->data))
-      it->second.second = with(buffer, &BufferNode::data, memory.first->buffer_var);
+    if (is_new && !memory.first->buffer_var.same_as(buffer->data)) {
+      BufferNode node(*buffer.get());
+      node.data = memory.first->buffer_var;
+      node.name = node.data->name;
+      it->second.second = make(std::move(node));
+    }
     return it->second.second;
   }
 
@@ -358,7 +406,7 @@ PrimFunc storage_rewrite(const PrimFunc& function) {
   finder.run(function->body);
   if (finder.lives.empty()) return function;
   Planner plan(&finder);
-  return with_body(function, StorageRewriter(plan)(function->body));
+  return with_body(function, use_vector_types(StorageRewriter(plan)(function->body)));
 }
 
 static Globals globals{

@@ -6,6 +6,7 @@
 
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
+#include "tir/analysis/convert_ssa.h"
 #include "tir/attrs.h"
 #include "tir/transform/config.h"
 #include "tir/transform/pass.h"
@@ -104,7 +105,8 @@ class Unroller {
 };
 
 PrimFunc unroll_loop(const PrimFunc& function, const PassContext& context) {
-  return with_body(function, Unroller(*context.options<UnrollLoopConfig>("tir.UnrollLoop"))(function->body));
+  Stmt body = Unroller(*context.options<UnrollLoopConfig>("tir.UnrollLoop"))(function->body);
+  return body.same_as(function->body) ? function : with_body(function, convert_ssa(body));
 }
 
 static Globals globals{

@@ -1,0 +1,45 @@
+"""Small programs for the tests of passes."""
+
+import textwrap
+
+import tessera as tvm
+from tessera import tir
+
+
+def buffer(name, shape, dtype="float32", scope=""):
+    return tir.decl_buffer(shape, dtype, name=name, scope=scope)
+
+
+def function(buffers, body, scalars=()):
+    """A function whose parameters are the buffers, then the scalars."""
+    params, buffer_map = [], {}
+    for buf in buffers:
+        param = tir.Var(buf.name, "handle")
+        params.append(param)
+        buffer_map[param] = buf
+    func = tir.PrimFunc(params + list(scalars), body, buffer_map=buffer_map)
+    return func.with_attr("global_symbol", "main")
+
+
+def run(passes, func, config=None):
+    """The function after one pass or a list of them."""
+    mod = tvm.IRModule({"main": func})
+    with tvm.transform.PassContext(config=config or {}):
+        for one in passes if isinstance(passes, (list, tuple)) else [passes]:
+            mod = one(mod)
+    return mod["main"]
+
+
+def body_text(func):
+    """The statements of a function's script, without its head."""
+    lines = func.script().splitlines()
+    start = next(i for i, line in enumerate(lines) if line.strip() == "# body")
+    return textwrap.dedent("\n".join(lines[start + 1 :])).strip()
+
+
+def check(func, expected):
+    assert body_text(func) == textwrap.dedent(expected).strip()
+
+
+def loop(var, extent, body, kind=tir.ForKind.SERIAL, annotations=None):
+    return tir.For(var, 0, extent, kind, body, None, annotations or {})

@@ -1,0 +1,46 @@
+from helpers import body_text, buffer, check, function, loop, run
+
+from tessera import te, tir
+
+io, ii = te.var("io"), te.var("ii")
+PARTITION = tir.transform.LoopPartition()
+CONSTANT = {"tir.LoopPartition": {"partition_const_loop": True}}
+
+
+def guarded(extent, shape, scalars=()):
+    A = buffer("A", (shape,))
+    store = tir.BufferStore(A, 1.0, [io * 16 + ii])
+    body = tir.IfThenElse(tir.likely(io * 16 + ii < shape), store, None)
+    return function([A], loop(io, extent, loop(ii, 16, body)), scalars)
+
+
+def test_a_symbolic_loop_is_cut_where_its_guard_ends_to_hold():
+    n = te.var("n")
+    func = guarded((n + 15) // 16, n, [n])
+    text = body_text(run([PARTITION, tir.transform.Simplify()], func))
+    main, tail = text.split("\nfor ")
+    assert main == "for io, ii in T.grid(n // 16, 16):\n    A[io * 16 + ii] = T.float32(1)"
+    assert "if " in tail and "likely" not in tail
+
+
+def test_a_constant_loop_is_left_whole_but_loses_likely():
+    check(
+        run(PARTITION, guarded(5, 70)),
+        """
+        for io, ii in T.grid(5, 16):
+            if io * 16 + ii < 70:
+                A[io * 16 + ii] = T.float32(1)
+        """,
+    )
+
+
+def test_a_constant_loop_is_cut_when_asked_for():
+    check(
+        run([PARTITION, tir.transform.Simplify(), tir.transform.RemoveNoOp()], guarded(5, 70), CONSTANT),
+        """
+        for io, ii in T.grid(4, 16):
+            A[io * 16 + ii] = T.float32(1)
+        for ii in T.serial(6):
+            A[ii + 64] = T.float32(1)
+        """,
+    )
