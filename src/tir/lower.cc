@@ -107,6 +107,7 @@ IRModule lower_module(const IRModule& mod, bool simple_mode) {
 
 std::vector<Pass> mixed_passes(const IRModule& mod, const Target& target, const PassContext& context) {
   Passes out{pass("BindTarget", target), pass("VerifyMemory")};
+  if (target->kind->default_device_type == kDLCPU) out.push_back(pass("SpecializeStrides"));
   if (mod->functions.size() == 1) out.push_back(pass("AnnotateEntryFunc"));
   if (context.flag("tir.detect_global_barrier")) out.push_back(pass("ThreadSync", "global"));
   for (const char* scope : {"shared", "shared.dyn"}) out.push_back(pass("ThreadSync", scope));
@@ -121,9 +122,10 @@ std::vector<Pass> mixed_passes(const IRModule& mod, const Target& target, const 
 }
 
 std::vector<Pass> host_passes(const Target& host, const PassContext& context) {
-  Passes out{keep_functions(false),     pass("BindTarget", host), pass("LowerTVMBuiltin"), pass("LowerCustomDatatypes"),
-             pass("LowerIntrin"),       pass("LowerDeviceStorageAccessInfo"),
-             pass("CombineContextCall")};
+  Passes out{keep_functions(false), pass("BindTarget", host), pass("LowerTVMBuiltin"), pass("LowerCustomDatatypes")};
+  if (host->kind->name == "llvm") out.push_back(pass("MaskVectorTails"));
+  for (const char* name : {"LowerIntrin", "LowerDeviceStorageAccessInfo", "CombineContextCall"})
+    out.push_back(pass(name));
   if (context.flag("tir.disable_assert")) out.push_back(pass("SkipAssert"));
   return out;
 }

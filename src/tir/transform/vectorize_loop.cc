@@ -6,6 +6,8 @@
 // lane by lane) is done lane by lane in a serial loop named <var>.s around just that statement. Memory allocated
 // inside the loop gets a lane each.
 
+#include "tir/transform/vectorize_loop.h"
+
 #include <algorithm>
 
 #include "ir/builtin.h"
@@ -27,6 +29,9 @@ PrimExpr broadcast_to(const PrimExpr& e, int lanes) {
 
 bool is_lane_by_lane(const Call* call) {
   auto* op = call->op.as<OpNode>();
+  // These have vector forms here, although v0.10 does not list them as vectorizable.
+  for (const Op& more : {builtin::sigmoid(), builtin::erf(), builtin::log1p(), builtin::rsqrt()})
+    if (call->op.same_as(more)) return true;
   return op && Op(op).has("TVectorizable") && Op(op).slot("TVectorizable").to<bool>();
 }
 
@@ -87,6 +92,10 @@ class Vectorizer {
   }
 
   Stmt operator()(const Stmt& body) { return rewriter_(body); }
+  PrimExpr expr(const PrimExpr& e) {
+    PrimExpr out = rewriter_(e);
+    return take_needs_lanes() ? PrimExpr() : out;
+  }
 
  private:
   PrimExpr on_var(const VarNode* v) {
@@ -312,4 +321,14 @@ static Globals globals{
 };
 
 }  // namespace
+
+PrimExpr vectorize_expr(const PrimExpr& e, const Var& var, const PrimExpr& min, int lanes) {
+  return Vectorizer(var, min, lanes).expr(e);
+}
+
+bool is_lane_loop(const Var& loop_var) {
+  const std::string& name = loop_var->name.str();
+  return name.size() > 2 && name.compare(name.size() - 2, 2, ".s") == 0 && name.find("thread") == std::string::npos;
+}
+
 }  // namespace tessera

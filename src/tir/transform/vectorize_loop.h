@@ -1,0 +1,14 @@
+#pragma once
+
+#include "tir/stmt.h"
+
+namespace tessera {
+
+/// `e` for all `lanes` values of `var` from `min` on at once: a vector where it depends on `var`, else itself. Empty
+/// where it has no vector form.
+PrimExpr vectorize_expr(const PrimExpr& e, const Var& var, const PrimExpr& min, int lanes);
+
+/// The name of a loop that does lane by lane what has no vector form.
+bool is_lane_loop(const Var& loop_var);
+
+}  // namespace tessera
