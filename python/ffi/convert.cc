@@ -190,8 +190,15 @@ bool to_object(PyObject* value, ObjectRef* out) {
     return object != nullptr;
   }
   return guarded(false, [&] {
-    if (PyList_Check(value) || PyTuple_Check(value)) return list_to_object(value, out);
-    if (PyDict_Check(value)) return dict_to_object(value, out);
+    bool is_list = PyList_Check(value) || PyTuple_Check(value);
+    if (is_list || PyDict_Check(value)) {
+      // A list that holds itself, or thousands of levels, is a RecursionError.
+      if (Py_EnterRecursiveCall(" while converting a container")) return false;
+      struct Leave {
+        ~Leave() { Py_LeaveRecursiveCall(); }
+      } leave;
+      return is_list ? list_to_object(value, out) : dict_to_object(value, out);
+    }
     if (PyBool_Check(value) && number_boxes.box_bool) {
       *out = number_boxes.box_bool(value == Py_True);
       return true;

@@ -65,14 +65,14 @@ PyObject* copy_to_tensor(PyObject* self, PyObject* target) {
   if (!PyObject_TypeCheck(target, &tensor_type))
     return PyErr_Format(PyExc_TypeError, "expected an NDArray, got %R", Py_TYPE(target));
   if (!node_of(self) || !node_of(target)) return nullptr;
-  return guarded(static_cast<PyObject*>(nullptr),
-                 [&] {
-                   nb::gil_scoped_release release;
-                   tensor_of(target).copy_from(tensor_of(self));
-                   return target;
-                 })
-             ? Py_NewRef(target)
-             : nullptr;
+  bool done = guarded(false, [&] {
+    nb::gil_scoped_release release;
+    tensor_of(target).copy_from(tensor_of(self));
+    return true;
+  });
+  if (!done) return nullptr;
+  Py_INCREF(target);
+  return target;
 }
 
 void drop_unused(PyObject* capsule) {

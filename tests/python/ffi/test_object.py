@@ -192,3 +192,33 @@ def test_functions_are_called_through_the_c_border():
         references = [ctypes.byref(each) for each in (value, code)]
         assert _LIB.TVMFuncCall(function, *references, 1, ctypes.byref(result), ctypes.byref(result_code)) == 0
         assert (result.value, result_code.value) == (42, 0)
+
+
+def test_a_container_without_end_is_an_error_and_not_a_crash():
+    endless: list = []
+    endless.append(endless)
+    deep: list = []
+    for _ in range(100000):
+        deep = [deep]
+    for value in (endless, deep, {"a": endless}):
+        with pytest.raises(RecursionError):
+            convert(value)
+
+
+def test_nothing_is_left_behind_by_calls(x):
+    """Counts of Python objects and of the core's stay the same however often values cross the border."""
+    import sys
+
+    marker = ["a", {"b": 1}, None]
+    before = use_count(x), sys.getrefcount(marker), sys.getrefcount(String)
+    for _ in range(1000):
+        echo(x)
+        echo([x, marker])
+        echo({"k": x})
+        convert(lambda: x)()
+        with pytest.raises(AttributeError):
+            x.nonesuch
+        with pytest.raises(TypeError):
+            echo([object()])
+    gc.collect()
+    assert (use_count(x), sys.getrefcount(marker), sys.getrefcount(String)) == before
