@@ -1,5 +1,5 @@
-"""Functions of the core's topi room."""
+"""Functions of the core under "topi."."""
 
-import tessera._ffi
+from .._ffi.registry import lazy_api
 
-tessera._ffi._init_api("topi", __name__)
+__getattr__ = lazy_api("topi", __name__)
