@@ -5,8 +5,23 @@ from .codegen import llvm_get_intrinsic_name, llvm_lookup_intrinsic_id, llvm_ver
 from .generic_func import GenericFunc, get_native_generic_func, override_native_generic_func
 from .generic_func import generic_func as generic_func
 from .tag import list_tags, register_tag
-from .target import Target, TargetKind, create
-from .target import arm_cpu, bifrost, cuda, hexagon, intel_graphics, mali, micro, rasp, riscv_cpu, rocm, stm32, vta
+from .target import (
+    Target,
+    TargetKind,
+    arm_cpu,
+    bifrost,
+    create,
+    cuda,
+    hexagon,
+    intel_graphics,
+    mali,
+    micro,
+    rasp,
+    riscv_cpu,
+    rocm,
+    stm32,
+    vta,
+)
 
 __all__ = [
     "GenericFunc",

@@ -230,7 +230,7 @@ def cuda(model: str = "unknown", arch: str | None = None, options: Any = None) -
     """An NVIDIA GPU by model name and architecture."""
     extra = [f"-arch={arch}"] if arch else []
     if not any("-arch" in option for option in _merge(options) + extra):
-        warnings.warn("no CUDA architecture is given; pass arch=\"sm_xy\"", stacklevel=2)
+        warnings.warn('no CUDA architecture is given; pass arch="sm_xy"', stacklevel=2)
     return _spell("cuda", f"-model={model}", *extra, *_merge(options))
 
 
@@ -283,7 +283,7 @@ def arm_cpu(model: str = "unknown", options: Any = None) -> Target:
 
 def rasp(options: Any = None) -> Target:
     """A Raspberry Pi 3; kept for old scripts."""
-    warnings.warn("rasp() is deprecated; use arm_cpu(\"rasp3b\")", DeprecationWarning, stacklevel=2)
+    warnings.warn('rasp() is deprecated; use arm_cpu("rasp3b")', DeprecationWarning, stacklevel=2)
     return arm_cpu("rasp3b", options)
 
 
@@ -355,7 +355,14 @@ def stm32(series: str = "unknown", options: Any = None) -> Target:
 
 def hexagon(cpu_ver: str = "v66", **kwargs: Any) -> Target:
     """A Hexagon DSP: hvx (0, 64, 128), use_qfloat, use_ieee_fp, llvm_options, num_cores, vtcm_capacity."""
-    known = {"hvx": 128, "llvm_options": None, "use_qfloat": None, "use_ieee_fp": False, "num_cores": 4, "vtcm_capacity": 0}
+    known = {
+        "hvx": 128,
+        "llvm_options": None,
+        "use_qfloat": None,
+        "use_ieee_fp": False,
+        "num_cores": 4,
+        "vtcm_capacity": 0,
+    }
     unknown = set(kwargs) - set(known)
     if unknown:
         raise ValueError(f"hexagon() has no option {', '.join(sorted(unknown))}; it has {', '.join(known)}")
@@ -374,7 +381,12 @@ def hexagon(cpu_ver: str = "v66", **kwargs: Any) -> Target:
         features.append("+hvx-qfloat" if qfloat else "-hvx-qfloat")
         features.append("+hvx-ieee-fp" if config["use_ieee_fp"] else "-hvx-ieee-fp")
         llvm_options.append("-force-hvx-float")
-    target: dict = {"kind": "hexagon", "mtriple": "hexagon", "mcpu": f"hexagon{cpu_ver}", "num-cores": config["num_cores"]}
+    target: dict = {
+        "kind": "hexagon",
+        "mtriple": "hexagon",
+        "mcpu": f"hexagon{cpu_ver}",
+        "num-cores": config["num_cores"],
+    }
     if features:
         target["mattr"] = features
     if llvm_options:

@@ -61,7 +61,7 @@ def compute(
     shape = [int(s) if isinstance(s, float) else s for s in shape]  # for python3
     names, out_ndim = _axis_names(fcompute, len(shape), varargs_names)
     if out_ndim != len(names):
-        raise ValueError("fcompute do not match dimension, ndim=%d" % out_ndim)
+        raise ValueError(f"fcompute do not match dimension, ndim={out_ndim}")
     axes = [IterVar((0, extent), axis, 0) for axis, extent in zip(names, shape[:out_ndim])]
     body = fcompute(*[axis.var for axis in axes])
     if isinstance(body, _tensor.TensorIntrinCall):

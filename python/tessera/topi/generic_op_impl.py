@@ -21,10 +21,7 @@ def _with_tensors(on_tensors: Callable, on_expressions: Callable) -> Callable:
 
 
 def bind_generic_ops() -> None:
-    """Puts the tensor versions in front of the expression versions; done once."""
-    if getattr(generic, "_knows_tensors", False):
-        return
-    generic._knows_tensors = True
+    """Puts the tensor versions in front of the expression versions; called once, when topi is imported."""
     generic.add = _with_tensors(broadcast.add, generic.add)
     generic.subtract = _with_tensors(broadcast.subtract, generic.subtract)
     generic.multiply = _with_tensors(broadcast.multiply, generic.multiply)

@@ -1,7 +1,6 @@
 """Running topi computations."""
 
 import pytest
-
 import tessera
 from tessera import te
 

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-
 import tessera
 from tessera import te, topi
 
@@ -50,7 +49,9 @@ def test_agrees_with_numpy(name, dtype, run):
     x = values.astype(dtype)
     A = te.placeholder(x.shape, dtype, name="A")
     got = run(getattr(topi, name)(A), [A], [x])
-    np.testing.assert_allclose(got, reference(x.astype("float64")), rtol=2e-6 if dtype == "float32" else 1e-12, atol=1e-7)
+    np.testing.assert_allclose(
+        got, reference(x.astype("float64")), rtol=2e-6 if dtype == "float32" else 1e-12, atol=1e-7
+    )
 
 
 @pytest.mark.parametrize("name", ["isnan", "isinf", "isfinite"])
@@ -74,11 +75,15 @@ def test_clip_cast_and_full(run):
     np.testing.assert_array_equal(run(topi.full((2, 2), "int32", 7), [], []), np.full((2, 2), 7, "int32"))
 
 
-@pytest.mark.parametrize("name, reference", [("fast_exp", np.exp), ("fast_tanh", np.tanh), ("fast_erf", np.vectorize(math.erf))])
+@pytest.mark.parametrize(
+    "name, reference", [("fast_exp", np.exp), ("fast_tanh", np.tanh), ("fast_erf", np.vectorize(math.erf))]
+)
 def test_fast_forms_are_close(name, reference, run):
     x = np.linspace(-8, 8, 101).astype("float32")
     A = te.placeholder(x.shape, name="A")
-    np.testing.assert_allclose(run(getattr(topi, name)(A), [A], [x]), reference(x.astype("float64")), rtol=2e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        run(getattr(topi, name)(A), [A], [x]), reference(x.astype("float64")), rtol=2e-5, atol=1e-5
+    )
 
 
 def test_type_of_a_result_follows_the_argument():

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from tessera import te, topi
 
 AXES = [None, 0, 1, -1, (0, 2), (1, 2), (0, 1, 2), (2, 0)]
@@ -16,7 +15,9 @@ def test_agrees_with_numpy(name, axis, keepdims, run):
     for dtype in ("float32", "float64", "int32", "int64"):
         x = rng.integers(1, 4, (3, 4, 5)).astype(dtype) if "int" in dtype else rng.random((3, 4, 5)).astype(dtype)
         A = te.placeholder(x.shape, dtype, name="A")
-        expected = getattr(np, name)(x, axis=axis, keepdims=keepdims, **({"dtype": dtype} if name in ("sum", "prod") else {}))
+        expected = getattr(np, name)(
+            x, axis=axis, keepdims=keepdims, **({"dtype": dtype} if name in ("sum", "prod") else {})
+        )
         np.testing.assert_allclose(run(getattr(topi, name)(A, axis, keepdims), [A], [x]), expected, rtol=1e-5)
 
 

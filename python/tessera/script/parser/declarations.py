@@ -31,18 +31,36 @@ def _shape(st: Any, node: ast.AST, shape: Any) -> list:
     return [st.ev.as_expr(part, node) for part in parts]
 
 
-def declare_buffer(st: Any, node: ast.AST, name: str, shape: Any, dtype: str = "float32", data: Any = None,
-                   strides: Any = None, elem_offset: Any = None, scope: str = "global", align: int = -1,
-                   offset_factor: int = 0, buffer_type: str = "default", axis_separators: Any = None,
-                   type: str | None = None) -> Any:
+def declare_buffer(
+    st: Any,
+    node: ast.AST,
+    name: str,
+    shape: Any,
+    dtype: str = "float32",
+    data: Any = None,
+    strides: Any = None,
+    elem_offset: Any = None,
+    scope: str = "global",
+    align: int = -1,
+    offset_factor: int = 0,
+    buffer_type: str = "default",
+    axis_separators: Any = None,
+    type: str | None = None,
+) -> Any:
     """A buffer with the arguments that every buffer declaration takes."""
     kind = type or buffer_type
     return tir.decl_buffer(
-        _shape(st, node, shape), str(dtype), name, data,
+        _shape(st, node, shape),
+        str(dtype),
+        name,
+        data,
         None if strides is None else _shape(st, node, strides),
         None if elem_offset is None else st.ev.as_expr(elem_offset, node),
-        "" if scope == "global" else scope, align, offset_factor,
-        "auto_broadcast" if kind in ("auto", "auto_broadcast") else "", axis_separators,
+        "" if scope == "global" else scope,
+        align,
+        offset_factor,
+        "auto_broadcast" if kind in ("auto", "auto_broadcast") else "",
+        axis_separators,
     )
 
 
@@ -136,7 +154,9 @@ def launch_thread(st: Any, node: ast.AST, names: list, thread: Any, extent: Any)
         raise st.source.error(node, "T.launch_thread takes a name made by T.env_thread")
     extent = st.ev.as_expr(extent, node)
     tag = st.function.env_threads[thread]
-    axis = tir.IterVar(ir.Range.from_min_extent(tir.const(0, extent.dtype), extent), thread, tir.IterVar.ThreadIndex, tag)
+    axis = tir.IterVar(
+        ir.Range.from_min_extent(tir.const(0, extent.dtype), extent), thread, tir.IterVar.ThreadIndex, tag
+    )
     key = "virtual_thread" if tag == "vthread" or tag.startswith("vthread.") else "thread_extent"
     return lambda body: tir.AttrStmt(axis, key, extent, body)
 
@@ -214,8 +234,16 @@ def remap(st: Any, node: ast.AST, names: list, kinds: str, values: list) -> None
 # ---- scopes ------------------------------------------------------------------------------------------------------------
 
 
-def allocate(st: Any, node: ast.AST, names: list, extents: Any, dtype: str, scope: str, condition: Any = True,
-             annotations: Any = None) -> Allocation:
+def allocate(
+    st: Any,
+    node: ast.AST,
+    names: list,
+    extents: Any,
+    dtype: str,
+    scope: str,
+    condition: Any = True,
+    annotations: Any = None,
+) -> Allocation:
     name = _name(st, node, names)
     variable = tir.Var(name, ir.PointerType(ir.PrimType(dtype), "" if scope == "global" else scope))
     st.scopes.define(name, variable)
@@ -224,8 +252,9 @@ def allocate(st: Any, node: ast.AST, names: list, extents: Any, dtype: str, scop
     return Allocation(lambda body: tir.Allocate(variable, dtype, shape, condition, body, annotations))
 
 
-def allocate_const(st: Any, node: ast.AST, names: list, data: Any, dtype: str, shape: Any,
-                   annotations: Any = None) -> Allocation:
+def allocate_const(
+    st: Any, node: ast.AST, names: list, data: Any, dtype: str, shape: Any, annotations: Any = None
+) -> Allocation:
     import numpy as np
 
     from tessera import runtime

@@ -52,7 +52,8 @@ def from_source(input_func: Any, tir_prefix: Any = None) -> Any:
     names: dict = {"T": script_tir, "tir": script_tir, "tvm": tessera, "tessera": tessera, "inf": float("inf")}
     for prefix in [tir_prefix] if isinstance(tir_prefix, str) else tir_prefix or []:
         names[prefix] = script_tir
-    return _read(*_parse(input_func, "<string>", 1), names)
+    source, tree = _parse(input_func, "<string>", 1)
+    return _read(source, tree, names)
 
 
 def _parse(text: str, filename: str, first_line: int) -> tuple:
@@ -105,6 +106,9 @@ def _read_class(source: Source, definition: ast.ClassDef, captured: dict, parse_
     if others:
         raise source.error(others[0], "a module of scripts holds functions only")
     names = {function.name: ir.GlobalVar(function.name) for function in functions}
-    return ir.IRModule({
-        names[function.name]: parse_function(source, Scopes({**captured, **names}), function) for function in functions
-    })
+    return ir.IRModule(
+        {
+            names[function.name]: parse_function(source, Scopes({**captured, **names}), function)
+            for function in functions
+        }
+    )

@@ -7,9 +7,10 @@ from typing import Any
 
 from tessera import ir, tir
 from tessera.script.parser import intrinsics
+from tessera.script.parser.annotations import ScriptType, convert_scalar
 from tessera.script.parser.diagnostics import Source
 from tessera.script.parser.scope import Scopes
-from tessera.script.parser.annotations import ScriptType, convert_scalar
+from tessera.tir.op_calls import call_intrin
 
 _BINARY = {
     ast.Add: tir.Add,
@@ -107,7 +108,7 @@ class Expressions:
         if kind in _BINARY:
             return _BINARY[kind](a, b)
         if kind in _BITWISE:
-            return tir.call_intrin(a.dtype, _BITWISE[kind], a, b)
+            return call_intrin(a.dtype, _BITWISE[kind], a, b)
         raise self.source.error(node, f"the operator {kind.__name__} is not part of scripts")
 
     def _python_operator(self, node: ast.BinOp, a: Any, b: Any) -> Any:
@@ -141,11 +142,11 @@ class Expressions:
         if isinstance(node.op, ast.Not):
             return not value if isinstance(value, bool) else tir.Not(self.as_expr(value, node))
         value = self.as_expr(value, node)
-        return tir.call_intrin(value.dtype, "tir.bitwise_not", value)
+        return call_intrin(value.dtype, "tir.bitwise_not", value)
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         values = [self(node.left), *(self(item) for item in node.comparators)]
-        out = None
+        out: Any = None
         for i, op in enumerate(node.ops):
             if type(op) not in _COMPARE:
                 raise self.source.error(node, f"the comparison {type(op).__name__} is not part of scripts")
@@ -162,7 +163,7 @@ class Expressions:
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         a, b = self._match(self(node.body), self(node.orelse), node)
-        return tir.call_intrin(a.dtype, "tir.if_then_else", self.expr(node.test), a, b)
+        return call_intrin(a.dtype, "tir.if_then_else", self.expr(node.test), a, b)
 
     # ---- access
 
@@ -241,8 +242,10 @@ class BufferSlice:
         """Indices of a load or store; a slice becomes a vector of indices."""
         if len(self.buffer.shape) == 0:
             return []
-        return [self._ramp(index, dim) if isinstance(index, slice) else self._index(index, dim)
-                for dim, index in enumerate(self.indices)]
+        return [
+            self._ramp(index, dim) if isinstance(index, slice) else self._index(index, dim)
+            for dim, index in enumerate(self.indices)
+        ]
 
     def _ramp(self, index: slice, dim: int) -> Any:
         from tessera import arith

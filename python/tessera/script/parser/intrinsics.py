@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from tessera import ir, tir
+from tessera.tir.op_calls import call_intrin
 
 
 def script_name(function: Any) -> str | None:
@@ -69,8 +70,18 @@ def _reads_as_numbers(*names: str) -> dict:
 
 
 def _iter_var(ev: Any, node: ast.AST, var: Any, dom: Any, iter_type: str, thread_tag: str) -> Any:
-    kinds = {"DataPar": 0, "ThreadIndex": 1, "CommReduce": 2, "Ordered": 3, "DimInfo": 4, "Opaque": 4, "Unrolled": 5,
-             "Vectorized": 6, "Parallelized": 7, "Tensorized": 8}
+    kinds = {
+        "DataPar": 0,
+        "ThreadIndex": 1,
+        "CommReduce": 2,
+        "Ordered": 3,
+        "DimInfo": 4,
+        "Opaque": 4,
+        "Unrolled": 5,
+        "Vectorized": 6,
+        "Parallelized": 7,
+        "Tensorized": 8,
+    }
     if iter_type not in kinds:
         raise ev.source.error(node, f"no iteration type {iter_type!r}; there are {', '.join(kinds)}")
     if isinstance(dom, (tuple, list)):
@@ -79,8 +90,9 @@ def _iter_var(ev: Any, node: ast.AST, var: Any, dom: Any, iter_type: str, thread
 
 
 def _op_of(name: str) -> Any:
-    return lambda ev, node, *args: tir.call_intrin(ev.as_expr(args[0], node).dtype, name,
-                                                   *(ev.as_expr(a, node) for a in args))
+    return lambda ev, node, *args: call_intrin(
+        ev.as_expr(args[0], node).dtype, name, *(ev.as_expr(a, node) for a in args)
+    )
 
 
 FUNCTIONS: dict[str, Any] = {
@@ -157,8 +169,13 @@ def _default_dtype(name: str, operands: list) -> str:
 
 
 def _find_op(name: str) -> Any:
-    aliases = {"call_packed": "tvm_call_packed", "call_cpacked": "tvm_call_cpacked", "power": "pow",
-               "call_packed_lowered": "tvm_call_packed_lowered", "call_cpacked_lowered": "tvm_call_cpacked_lowered"}
+    aliases = {
+        "call_packed": "tvm_call_packed",
+        "call_cpacked": "tvm_call_cpacked",
+        "power": "pow",
+        "call_packed_lowered": "tvm_call_packed_lowered",
+        "call_cpacked_lowered": "tvm_call_cpacked_lowered",
+    }
     for candidate in (name, aliases.get(name, name)):
         try:
             return ir.Op.get("tir." + candidate)

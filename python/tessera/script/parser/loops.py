@@ -32,7 +32,7 @@ def loop_of(ev: Any, call: ast.Call) -> Loops:
     function = ev(call.func)
     name = "range" if function is range else intrinsics.script_name(function)
     args = [ev.as_expr(ev(arg), arg) for arg in call.args]
-    keywords = {kw.arg: ev(kw.value) for kw in call.keywords}
+    keywords = {str(kw.arg): ev(kw.value) for kw in call.keywords}
     if name == "grid":
         return Loops([(tir.const(0, extent.dtype), extent) for extent in args], tir.ForKind.SERIAL)
     if name not in _KINDS or not 1 <= len(args) <= 2:

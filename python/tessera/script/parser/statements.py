@@ -7,12 +7,12 @@ from typing import Any
 
 from tessera import ir, tir
 from tessera.script.parser import intrinsics
+from tessera.script.parser.annotations import BufferAnnotation, ScriptType
 from tessera.script.parser.declarations import DECLARATIONS, Allocation, declare_buffer
 from tessera.script.parser.diagnostics import Source
 from tessera.script.parser.expressions import BufferSlice, Expressions
 from tessera.script.parser.loops import Loops, loop_of
 from tessera.script.parser.scope import BlockInfo, Scopes
-from tessera.script.parser.annotations import BufferAnnotation, ScriptType
 
 
 class Statements:
@@ -131,7 +131,9 @@ class Statements:
         if not isinstance(buffer, tir.Buffer):
             raise self.source.error(target, f"{ast.unparse(target.value)} is not a buffer")
         index = self.ev(target.slice)
-        indices = BufferSlice(self.ev, buffer, list(index) if isinstance(index, tuple) else [index], target).as_indices()
+        indices = BufferSlice(
+            self.ev, buffer, list(index) if isinstance(index, tuple) else [index], target
+        ).as_indices()
         value = self.ev(node.value)
         if isinstance(value, (bool, int, float)):
             lanes = indices[-1].dtype.split("x")[1:] if indices else []
@@ -175,11 +177,13 @@ class Statements:
     def _target_names(self, target: ast.AST | None) -> list:
         if target is None:
             return []
-        targets = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+        targets: list = list(target.elts) if isinstance(target, (ast.Tuple, ast.List)) else [target]
+        names = []
         for item in targets:
             if not isinstance(item, ast.Name):
                 raise self.source.error(item, "a declaration gives a name")
-        return [item.id for item in targets]
+            names.append(item.id)
+        return names
 
     def visit_Expr(self, node: ast.Expr, rest: list) -> Any:
         if isinstance(node.value, ast.Constant):  # a docstring
@@ -236,8 +240,17 @@ class Statements:
         annotations = dict(block.annotations)
         if block.reads is None or block.writes is None:  # what is not said is found out from the body
             annotations["tir.script_parsing_detect_access"] = (block.reads is None) + 2 * (block.writes is None)
-        made = tir.Block(block.iter_vars, block.reads or [], block.writes or [], name, stmt, block.init,
-                         block.alloc_buffers, block.match_buffers, annotations)
+        made = tir.Block(
+            block.iter_vars,
+            block.reads or [],
+            block.writes or [],
+            name,
+            stmt,
+            block.init,
+            block.alloc_buffers,
+            block.match_buffers,
+            annotations,
+        )
         predicate = tir.const(True, "bool") if block.predicate is None else block.predicate
         return tir.BlockRealize(block.iter_values, predicate, made)
 
@@ -280,6 +293,7 @@ def parse_function(source: Source, scopes: Scopes, node: ast.FunctionDef) -> Any
             info.ret_type = None if returns is None else returns.evaluate()
         body = reader.body(node.body)
     attrs = ir.make_node("DictAttrs", **info.attrs) if info.attrs else None
-    function = tir.PrimFunc(info.params, body, info.ret_type, info.buffer_map, info.preflattened, attrs,
-                            source.span(node))
+    function = tir.PrimFunc(
+        info.params, body, info.ret_type, info.buffer_map, info.preflattened, attrs, source.span(node)
+    )
     return tir._ffi_api.ScriptComplete(function, info.root_allocs)

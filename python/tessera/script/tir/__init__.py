@@ -11,9 +11,8 @@ from typing import Any
 from ..parser import prim_func as prim_func
 from ..parser.annotations import Buffer as Buffer
 from ..parser.annotations import Ptr as Ptr
-from ..parser.annotations import ScriptType
+from ..parser.annotations import ScriptType, scalar_type_names
 from ..parser.annotations import Tuple as Tuple
-from ..parser.annotations import scalar_type_names
 
 for _name in scalar_type_names():
     globals()[_name] = ScriptType(_name)
