@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "ir/map_order.h"
 #include "ir/prim_ops.h"
 #include "ir/target.h"
 #include "tir/print.h"
@@ -213,10 +214,10 @@ void ScriptPrinter::region(const BufferNode* buffer, const Array<Range>& ranges)
 void ScriptPrinter::dictionary(const Map<String, ObjectRef>& entries, std::string_view colon) {
   *this << "{";
   bool first = true;
-  for (const auto& [key, value] : entries) {
+  for (const auto& [key, value] : printing_order(entries.get())) {
     if (!first) *this << ", ";
     first = false;
-    *this << ObjectRef(key) << colon << value;
+    *this << key << colon << value;
   }
   *this << "}";
 }

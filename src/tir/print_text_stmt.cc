@@ -1,5 +1,6 @@
 // The text form of statements, blocks, functions and modules.
 
+#include "ir/map_order.h"
 #include "ir/prim_ops.h"
 #include "tir/print.h"
 #include "tir/print_text.h"
@@ -172,10 +173,10 @@ TextRows statements{
 /// "key": value, ... of a function's attributes.
 void print_attrs(TextPrinter& p, const DictAttrsNode* attrs) {
   bool first = true;
-  for (const auto& [key, value] : attrs->dict) {
+  for (const auto& [key, value] : printing_order(attrs->dict.get())) {
     if (!first) p << ", ";
     first = false;
-    p << quoted(key) << ": " << value;
+    p << key << ": " << value;
   }
 }
 
