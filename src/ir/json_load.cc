@@ -193,7 +193,8 @@ class Reader {
       part = tensor(parse_int(text, field.name));
     }
     if (part ? !accepts(field, part.get()) : !(field.flags & Optional))
-      fail("", std::string(field.name) + " is " + (part ? part->type_key() : "empty") + ", expected " + field.expects());
+      fail("",
+           std::string(field.name) + " is " + (part ? part->type_key() : "empty") + ", expected " + field.expects());
     field.at<ObjectRef>(target) = part;
   }
 
@@ -235,13 +236,15 @@ class Reader {
   int64_t parse_int(const std::string& text, std::string_view what) {
     int64_t value = 0;
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) fail("has no integer in " + std::string(what) + ": ", quoted(text));
+    if (error != std::errc() || end != text.data() + text.size())
+      fail("has no integer in " + std::string(what) + ": ", quoted(text));
     return value;
   }
   double parse_double(const std::string& text, std::string_view what) {
     double value = 0;
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) fail("has no number in " + std::string(what) + ": ", quoted(text));
+    if (error != std::errc() || end != text.data() + text.size())
+      fail("has no number in " + std::string(what) + ": ", quoted(text));
     return value;
   }
 
@@ -275,8 +278,8 @@ class Reader {
   }
 
   [[noreturn]] void fail(const std::string& what, const std::string& detail = "") {
-    throw Error(ValueError) << "load_json: " << (here_ == kNowhere ? "the text" : "node " + std::to_string(here_)) << " "
-                            << what << detail;
+    throw Error(ValueError) << "load_json: " << (here_ == kNowhere ? "the text" : "node " + std::to_string(here_))
+                            << " " << what << detail;
   }
 
   static constexpr size_t kNowhere = ~size_t{0};

@@ -66,7 +66,8 @@ class Writer {
     for (const Object* node : nodes_) nodes += ", {\n" + write_node(node) + "\n    }";
     std::string out = "{\n  \"root\": " + std::to_string(index_of(root.get())) + ",\n  \"nodes\": [\n    " + nodes;
     out += "\n  ],\n  \"b64ndarrays\": [";
-    for (size_t i = 0; i < tensors_.size(); ++i) out += (i ? ", " : "") + json_text(tensor_to_base64(NDArray(tensors_[i])));
+    for (size_t i = 0; i < tensors_.size(); ++i)
+      out += (i ? ", " : "") + json_text(tensor_to_base64(NDArray(tensors_[i])));
     return out + "],\n  \"attrs\": {\"tvm_version\": \"0.10.0\"}\n}";
   }
 
@@ -182,7 +183,8 @@ class Writer {
     std::string out;
     for (const Field& field : fields) {
       if (node->is_a(PrimType::info) && std::string_view(field.name) == "span") continue;  // v0.10 keeps none
-      out += (out.empty() ? "" : ",") + ("\n        " + json_text(field.name)) + ": " + json_text(write_value(node, field));
+      out += (out.empty() ? "" : ",") + ("\n        " + json_text(field.name)) + ": " +
+             json_text(write_value(node, field));
     }
     return ",\n      \"attrs\": {" + out + "\n      }";
   }

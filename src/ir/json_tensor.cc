@@ -99,7 +99,8 @@ std::string tensor_to_base64(const NDArray& tensor) {
 NDArray tensor_from_base64(std::string_view text) {
   std::string bytes = from_base64(text);
   Reader in{bytes};
-  if (in.take<uint64_t>() != kMagic) throw Error(ValueError) << "a saved tensor does not begin with the mark of tensors";
+  if (in.take<uint64_t>() != kMagic)
+    throw Error(ValueError) << "a saved tensor does not begin with the mark of tensors";
   in.take<uint64_t>();
   in.take<int32_t>();  // device type and number: whatever it was, it is read into main memory
   in.take<int32_t>();
@@ -117,8 +118,8 @@ NDArray tensor_from_base64(std::string_view text) {
   size_t wanted = tensor_bytes(shape, dtype);  // checks the shape
   auto stated = in.take<int64_t>();
   if (stated < 0 || static_cast<size_t>(stated) != wanted || in.bytes.size() != wanted)
-    throw Error(ValueError) << "a saved tensor of shape " << shape_text(shape) << " needs " << wanted << " bytes and has "
-                            << in.bytes.size();
+    throw Error(ValueError) << "a saved tensor of shape " << shape_text(shape) << " needs " << wanted
+                            << " bytes and has " << in.bytes.size();
   NDArray tensor = NDArray::empty(shape, dtype);
   tensor.copy_from_bytes(in.bytes.data(), in.bytes.size());
   return tensor;

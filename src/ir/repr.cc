@@ -16,12 +16,6 @@ NodeTable<ReprHandler>& rows() {
   return *table;
 }
 
-std::string by_address(const Object* node) {
-  char address[32];
-  std::snprintf(address, sizeof(address), "%p", static_cast<const void*>(node));
-  return std::string(node->type_key()) + "(" + address + ")";
-}
-
 void print_float(ReprPrinter& p, const FloatImm* imm) {
   p << short_number(imm->value);
   if (imm->dtype.bits == 32) p << "f";
@@ -80,9 +74,7 @@ ReprRows common{
       p << type->element_type << "*";
     },
     [](ReprPrinter& p, const TupleType* type) { p << "TupleTypeNode(" << type->fields_ << ")"; },
-    [](ReprPrinter& p, const FuncType* type) {
-      p << "FuncType(" << type->arg_types << ", " << type->ret_type << ")";
-    },
+    [](ReprPrinter& p, const FuncType* type) { p << "FuncType(" << type->arg_types << ", " << type->ret_type << ")"; },
     [](ReprPrinter& p, const GlobalVarNode* var) { p << "GlobalVar(" << var->name_hint.str() << ")"; },
     [](ReprPrinter& p, const OpNode* op) { p << "Op(" << op->name.str() << ")"; },
     [](ReprPrinter& p, const RangeNode* range) { p << "range(min=" << range->min << ", ext=" << range->extent << ")"; },
@@ -95,16 +87,31 @@ ReprRows common{
 };
 
 ReprRows expressions{
-    print_int, print_float, print_call,
+    print_int,
+    print_float,
+    print_call,
     [](ReprPrinter& p, const StringImm* imm) { p << quoted(imm->value); },
     [](ReprPrinter& p, const VarNode* var) { p << var->name.str(); },
     [](ReprPrinter& p, const SizeVarNode* var) { p << "{" << var->name.str() << "|" << var->name.str() << ">=0}"; },
     [](ReprPrinter& p, const AnyDim*) { p << "?"; },
     [](ReprPrinter& p, const Cast* e) { p << e->dtype.str() << "(" << e->value << ")"; },
-    infix<Add>(" + "), infix<Sub>(" - "), infix<Mul>("*"), infix<Div>("/"), infix<Mod>(" % "),
-    infix<EQ>(" == "), infix<NE>(" != "), infix<LT>(" < "), infix<LE>(" <= "), infix<GT>(" > "), infix<GE>(" >= "),
-    infix<And>(" && "), infix<Or>(" || "),
-    named<FloorDiv>("floordiv"), named<FloorMod>("floormod"), named<Min>("min"), named<Max>("max"),
+    infix<Add>(" + "),
+    infix<Sub>(" - "),
+    infix<Mul>("*"),
+    infix<Div>("/"),
+    infix<Mod>(" % "),
+    infix<EQ>(" == "),
+    infix<NE>(" != "),
+    infix<LT>(" < "),
+    infix<LE>(" <= "),
+    infix<GT>(" > "),
+    infix<GE>(" >= "),
+    infix<And>(" && "),
+    infix<Or>(" || "),
+    named<FloorDiv>("floordiv"),
+    named<FloorMod>("floormod"),
+    named<Min>("min"),
+    named<Max>("max"),
     [](ReprPrinter& p, const Not* e) { p << "!" << e->a; },
     [](ReprPrinter& p, const Select* e) {
       p << "select(" << e->condition << ", " << e->true_value << ", " << e->false_value << ")";
@@ -112,9 +119,7 @@ ReprRows expressions{
     [](ReprPrinter& p, const Ramp* e) { p << "ramp(" << e->base << ", " << e->stride << ", " << e->lanes << ")"; },
     [](ReprPrinter& p, const Broadcast* e) { p << "x" << e->lanes << "(" << e->value << ")"; },
     [](ReprPrinter& p, const Shuffle* e) { (((p << "shuffle(").list(e->vectors)) << ", ").list(e->indices) << ")"; },
-    [](ReprPrinter& p, const Let* e) {
-      p << "(let " << e->var << " = " << e->value << " in " << e->body << ")";
-    },
+    [](ReprPrinter& p, const Let* e) { p << "(let " << e->var << " = " << e->value << " in " << e->body << ")"; },
 };
 
 std::string repr_for_messages(const Object* node) { return repr(node); }
@@ -128,7 +133,7 @@ struct UseForMessages {
 void ReprPrinter::print(const Object* node) {
   if (!node) return void(text += "(nullptr)");
   const ReprHandler* row = rows().find(node);
-  if (!row) return void(text += by_address(node));
+  if (!row) return void(*this << node->type_key() << "(" << address_text(node) << ")");
   on_enough_stack([&] { (*row)(*this, node); });
 }
 
@@ -143,6 +148,12 @@ std::string repr(const Object* node) {
   ReprPrinter printer;
   printer.print(node);
   return std::move(printer.text);
+}
+
+std::string address_text(const Object* node) {
+  char address[32];
+  std::snprintf(address, sizeof(address), "%p", static_cast<const void*>(node));
+  return address;
 }
 
 std::string short_number(double value) {

@@ -70,6 +70,8 @@ struct ReprRows {
 };
 
 std::string repr(const Object* node);
+/// Where the object is, for those that have nothing else to tell them apart: 0x55d0c8a3e2a0
+std::string address_text(const Object* node);
 /// A number as C++ streams write it by default: six significant digits.
 std::string short_number(double value);
 

@@ -204,7 +204,8 @@ class Comparison {
     if (lhs == rhs) return true;
     const DLTensor* a = &static_cast<const NDArrayNode*>(lhs)->tensor;
     const DLTensor* b = &static_cast<const NDArrayNode*>(rhs)->tensor;
-    if (DataType(a->dtype) != DataType(b->dtype) || !std::equal(a->shape, a->shape + a->ndim, b->shape, b->shape + b->ndim))
+    if (DataType(a->dtype) != DataType(b->dtype) ||
+        !std::equal(a->shape, a->shape + a->ndim, b->shape, b->shape + b->ndim))
       return false;
     if (a->device.device_type != kDLCPU || b->device.device_type != kDLCPU) return false;
     if (!is_contiguous(a) || !is_contiguous(b)) return false;
@@ -228,7 +229,7 @@ class Comparison {
     rhs_step_ = rhs;
     return false;
   }
-  ObjectPath path_of(uint32_t at, const Object* Step::*key) const {
+  ObjectPath path_of(uint32_t at, const Object* Step::* key) const {
     std::vector<const Step*> way;
     for (; at != 0; at = steps_[at].before) way.push_back(&steps_[at]);
     ObjectPath path = root_path();

@@ -162,7 +162,8 @@ class Hashing {
     frames_.pop_back();
     const Object* node = frame.node;
     Role role = node->type()->node->role;
-    if (role == Role::Var) frame.hash = frame.bind ? mix(frame.hash, count_++) : mix(frame.hash, hash_bytes(name_of(node)));
+    if (role == Role::Var)
+      frame.hash = frame.bind ? mix(frame.hash, count_++) : mix(frame.hash, hash_bytes(name_of(node)));
     if (role == Role::Dag) frame.hash = mix(frame.hash, count_++);
     if (role != Role::Tree || node->use_count() > 1) known_.emplace(node, frame.hash);
     result_ = frame.hash;

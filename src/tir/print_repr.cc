@@ -1,10 +1,9 @@
 // The plain printer's rows for loop programs (see ir/repr.h).
 
-#include <cstdio>
-
 #include "ir/prim_ops.h"
 #include "ir/repr.h"
 #include "tir/function.h"
+#include "tir/layout.h"
 #include "tir/print.h"
 
 namespace tessera {
@@ -107,9 +106,7 @@ void print_block_title(ReprPrinter& p, const BlockNode* block) {
 
 ReprRows expressions{
     [](ReprPrinter& p, const BufferNode* buffer) {
-      char address[32];
-      std::snprintf(address, sizeof(address), "%p", static_cast<const void*>(buffer));
-      p << "buffer(" << buffer->name.str() << ", " << address << ")";
+      p << "buffer(" << buffer->name.str() << ", " << address_text(buffer) << ")";
     },
     [](ReprPrinter& p, const BufferLoad* e) { p << e->buffer->name.str() << e->indices; },
     [](ReprPrinter& p, const BufferRegionNode* region) {
@@ -142,11 +139,17 @@ ReprRows expressions{
       p << "reduce(combiner=" << e->combiner << ", source=" << e->source << ", init=" << e->init << ", axis=" << e->axis
         << ", where=" << e->condition << ", value_index=" << e->value_index << ")";
     },
+    [](ReprPrinter& p, const LayoutNode* layout) { p << "Layout(" << layout->name.str() << ")"; },
+    [](ReprPrinter& p, const BijectiveLayoutNode* layout) {
+      p << "BijectiveLayout(" << layout->src_layout->name.str() << "->" << layout->dst_layout->name.str() << ")";
+    },
     [](ReprPrinter& p, const ProducerLoad* e) { p << producer_name(e->producer.get()) << e->indices; },
 };
 
 ReprRows statements{
-    print_for, print_if, print_allocate,
+    print_for,
+    print_if,
+    print_allocate,
     [](ReprPrinter& p, const LetStmt* stmt) {
       p.print_indent();
       p << "let " << stmt->var << " = " << stmt->value << "\n" << stmt->body;

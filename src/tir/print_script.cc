@@ -188,7 +188,8 @@ void ScriptPrinter::find_views(const PrimFuncNode* function) {
 
 std::string tvm_script(const ObjectRef& object, const std::string& prefix, bool) {
   ScriptPrinter printer(prefix);
-  if (object.as<IRModuleNode>() || object.as<PrimFuncNode>()) printer << "# from tvm.script import tir as " << prefix << "\n";
+  if (object.as<IRModuleNode>() || object.as<PrimFuncNode>())
+    printer << "# from tvm.script import tir as " << prefix << "\n";
   if (auto* function = object.as<PrimFuncNode>()) {
     printer.function(function, "func");
     printer << "\n";

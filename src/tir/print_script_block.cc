@@ -10,7 +10,8 @@ namespace {
 /// 'S' or 'R' where the axis is one loop, over the same range; else 0.
 char remap_kind(const ScriptPrinter& p, const IterVar& iter, const PrimExpr& value) {
   const For* loop = p.loop_of(value);
-  if (!loop || !structural_equal(loop->min, iter->dom->min) || !structural_equal(loop->extent, iter->dom->extent)) return 0;
+  if (!loop || !structural_equal(loop->min, iter->dom->min) || !structural_equal(loop->extent, iter->dom->extent))
+    return 0;
   if (iter->iter_type == IterType::DataPar) return 'S';
   if (iter->iter_type == IterType::CommReduce) return 'R';
   return 0;

@@ -133,15 +133,33 @@ void print_target(ScriptPrinter& p, const TargetNode* target) {
 }
 
 ScriptRows expressions{
-    print_int, print_float, print_call, print_reducer,
+    print_int,
+    print_float,
+    print_call,
+    print_reducer,
     [](ScriptPrinter& p, const VarNode* var) { p << p.name_of(var); },
     [](ScriptPrinter& p, const StringImm* imm) { p << quoted(imm->value); },
     [](ScriptPrinter& p, const AnyDim*) { p.dialect("Any") << "()"; },
-    [](ScriptPrinter& p, const Cast* e) { p.dialect("cast") << "(" << e->value << ", " << quoted(e->dtype.str()) << ")"; },
-    infix<Add>(" + "), infix<Sub>(" - "), infix<Mul>(" * "), infix<Div>(" / "), infix<FloorDiv>(" // "),
-    infix<FloorMod>(" % "), infix<EQ>(" == "), infix<NE>(" != "), infix<LT>(" < "), infix<LE>(" <= "),
-    infix<GT>(" > "), infix<GE>(" >= "), infix<And>(" and "), infix<Or>(" or "),
-    named<Mod>("truncmod"), named<Min>("min"), named<Max>("max"),
+    [](ScriptPrinter& p, const Cast* e) {
+      p.dialect("cast") << "(" << e->value << ", " << quoted(e->dtype.str()) << ")";
+    },
+    infix<Add>(" + "),
+    infix<Sub>(" - "),
+    infix<Mul>(" * "),
+    infix<Div>(" / "),
+    infix<FloorDiv>(" // "),
+    infix<FloorMod>(" % "),
+    infix<EQ>(" == "),
+    infix<NE>(" != "),
+    infix<LT>(" < "),
+    infix<LE>(" <= "),
+    infix<GT>(" > "),
+    infix<GE>(" >= "),
+    infix<And>(" and "),
+    infix<Or>(" or "),
+    named<Mod>("truncmod"),
+    named<Min>("min"),
+    named<Max>("max"),
     [](ScriptPrinter& p, const Not* e) { p << "not(" << e->a << ")"; },
     [](ScriptPrinter& p, const Select* e) {
       p.dialect("Select") << "(" << e->condition << ", " << e->true_value << ", " << e->false_value << ")";

@@ -189,7 +189,8 @@ void ScriptPrinter::module(const IRModuleNode* mod) {
     for (const auto& [var, function] : IRModule(mod).sorted_functions()) {
       auto* program = function.as<PrimFuncNode>();
       if (!program)
-        throw Error(NotImplementedError) << "TVMScript has no form for @" << var->name_hint << ", a " << function->type_key();
+        throw Error(NotImplementedError) << "TVMScript has no form for @" << var->name_hint << ", a "
+                                         << function->type_key();
       if (!first) *this << "\n";
       first = false;
       newline();

@@ -110,8 +110,9 @@ bool is_declared_whole(const Allocate* stmt) {
   auto* decl = stmt->body.as<DeclBuffer>();
   if (!decl || !decl->buffer->data.same_as(stmt->buffer_var)) return false;
   const BufferNode* buffer = decl->buffer.get();
-  return buffer->dtype == stmt->dtype && is_one(stmt->condition) && stmt->annotations.empty() && buffer->strides.empty() &&
-         buffer->axis_separators.empty() && is_zero(buffer->elem_offset) && structural_equal(buffer->shape, stmt->extents);
+  return buffer->dtype == stmt->dtype && is_one(stmt->condition) && stmt->annotations.empty() &&
+         buffer->strides.empty() && buffer->axis_separators.empty() && is_zero(buffer->elem_offset) &&
+         structural_equal(buffer->shape, stmt->extents);
 }
 
 void print_decl_buffer(ScriptPrinter& p, const DeclBuffer* stmt) {
@@ -199,7 +200,14 @@ void print_assert(ScriptPrinter& p, const AssertStmt* stmt) {
 }
 
 ScriptRows statements{
-    print_for, print_if, print_let, print_attr, print_allocate, print_allocate_const, print_decl_buffer, print_realize,
+    print_for,
+    print_if,
+    print_let,
+    print_attr,
+    print_allocate,
+    print_allocate_const,
+    print_decl_buffer,
+    print_realize,
     print_assert,
     [](ScriptPrinter& p, const SeqStmt* stmt) { p.body(Stmt(stmt)); },
     [](ScriptPrinter& p, const Evaluate* stmt) { p.dialect("evaluate") << "(" << stmt->value << ")"; },

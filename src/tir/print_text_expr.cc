@@ -63,7 +63,9 @@ void print_call(TextPrinter& p, const Call* call) {
 }
 
 TextRows values{
-    print_int, print_var, print_call,
+    print_int,
+    print_var,
+    print_call,
     [](TextPrinter& p, const FloatImm* imm) {
       p << short_number(imm->value);
       print_suffix(p, imm->dtype);
@@ -71,10 +73,23 @@ TextRows values{
     [](TextPrinter& p, const StringImm* imm) { p << quoted(imm->value); },
     [](TextPrinter& p, const AnyDim*) { p << "?"; },
     [](TextPrinter& p, const Cast* e) { p << "cast(" << e->dtype << ", " << e->value << ")"; },
-    infix<Add>(" + "), infix<Sub>(" - "), infix<Mul>("*"), infix<Div>(" / "), infix<Mod>(" % "),
-    infix<EQ>(" == "), infix<NE>(" != "), infix<LT>(" < "), infix<LE>(" <= "), infix<GT>(" > "), infix<GE>(" >= "),
-    infix<And>(" && "), infix<Or>(" || "),
-    named<FloorDiv>("floordiv"), named<FloorMod>("floormod"), named<Min>("min"), named<Max>("max"),
+    infix<Add>(" + "),
+    infix<Sub>(" - "),
+    infix<Mul>("*"),
+    infix<Div>(" / "),
+    infix<Mod>(" % "),
+    infix<EQ>(" == "),
+    infix<NE>(" != "),
+    infix<LT>(" < "),
+    infix<LE>(" <= "),
+    infix<GT>(" > "),
+    infix<GE>(" >= "),
+    infix<And>(" && "),
+    infix<Or>(" || "),
+    named<FloorDiv>("floordiv"),
+    named<FloorMod>("floormod"),
+    named<Min>("min"),
+    named<Max>("max"),
     [](TextPrinter& p, const Not* e) { p << "!" << e->a; },
     [](TextPrinter& p, const Select* e) {
       p << "select(" << e->condition << ", " << e->true_value << ", " << e->false_value << ")";

@@ -9,7 +9,8 @@ namespace tessera {
 namespace {
 
 void print_for(TextPrinter& p, const For* loop) {
-  static constexpr const char* kKinds[] = {"", " \"parallel\"", " \"vectorized\"", " \"unroll\"", " \"thread_binding\""};
+  static constexpr const char* kKinds[] = {"", " \"parallel\"", " \"vectorized\"", " \"unroll\"",
+                                           " \"thread_binding\""};
   p << "for (" << loop->loop_var << ", " << loop->min << ", " << loop->min + loop->extent << ")"
     << kKinds[static_cast<int>(loop->kind)];
   p.body(loop->body);
@@ -106,7 +107,10 @@ void print_block_realize(TextPrinter& p, const BlockRealize* realize) {
 }
 
 TextRows statements{
-    print_for, print_if, print_allocate, print_block_realize,
+    print_for,
+    print_if,
+    print_allocate,
+    print_block_realize,
     [](TextPrinter& p, const BlockNode* block) {
       print_block_head(p, block);
       p << " {";

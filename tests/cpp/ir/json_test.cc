@@ -91,20 +91,29 @@ TEST(Json, WhatIsWrongIsNamed) {
   EXPECT_THAT(load_error(R"({"root": 3, "nodes": []})"), HasSubstr("a node that is not there: 3 of 0"));
   EXPECT_THAT(load_error(R"({"root": -1, "nodes": []})"), HasSubstr("not there"));
   EXPECT_THAT(load_error(one(R"({"type_key": "no.Such"})")), HasSubstr("node 1 has the unknown type \"no.Such\""));
-  EXPECT_THAT(load_error(one(R"({"type_key": "PrimExpr", "attrs": {"dtype": "int32"}})")), HasSubstr("cannot be loaded"));
+  EXPECT_THAT(load_error(one(R"({"type_key": "PrimExpr", "attrs": {"dtype": "int32"}})")),
+              HasSubstr("cannot be loaded"));
   EXPECT_THAT(load_error(one(R"({"type_key": "runtime.PackedFunc"})")), HasSubstr("cannot be loaded"));
   EXPECT_THAT(load_error(one(R"({"type_key": "Array", "data": [1]})")), HasSubstr("refers to itself"));
   EXPECT_THAT(load_error(one(R"({"type_key": "Array", "data": ["x"]})")), HasSubstr("an integer is wanted"));
-  EXPECT_THAT(load_error(one(R"({"type_key": "IntImm", "attrs": {"dtype": "int32"}})")), HasSubstr("no value for IntImm.value"));
-  EXPECT_THAT(load_error(one(R"({"type_key": "IntImm", "attrs": {"dtype": "int32", "value": "1x"}})")), HasSubstr("no integer in value"));
-  EXPECT_THAT(load_error(one(R"({"type_key": "tir.Not", "attrs": {"dtype": "bool", "a": "0"}})")), HasSubstr("a is empty, expected PrimExpr"));
-  EXPECT_THAT(load_error(one(R"({"type_key": "tir.Not", "attrs": {"dtype": "bool", "a": "2"}}, {"type_key": "Array"})")),
-              HasSubstr("a is Array, expected PrimExpr"));
-  EXPECT_THAT(load_error(one(R"({"type_key": "Map", "keys": ["a", "b"], "data": [0]})")), HasSubstr("more keys than values"));
-  EXPECT_THAT(load_error(one(R"({"type_key": "runtime.NDArray", "data": [0]})")), HasSubstr("tensor that is not there"));
-  EXPECT_THAT(load_error(R"({"root": 0, "nodes": [{"type_key": "runtime.NDArray", "data": [0]}], "b64ndarrays": ["!!"]})"),
-              HasSubstr("base64"));
-  EXPECT_THAT(load_error(one(R"({"type_key": "Op", "repr_str": "tir.no_such"})")), HasSubstr("operator that does not exist"));
+  EXPECT_THAT(load_error(one(R"({"type_key": "IntImm", "attrs": {"dtype": "int32"}})")),
+              HasSubstr("no value for IntImm.value"));
+  EXPECT_THAT(load_error(one(R"({"type_key": "IntImm", "attrs": {"dtype": "int32", "value": "1x"}})")),
+              HasSubstr("no integer in value"));
+  EXPECT_THAT(load_error(one(R"({"type_key": "tir.Not", "attrs": {"dtype": "bool", "a": "0"}})")),
+              HasSubstr("a is empty, expected PrimExpr"));
+  EXPECT_THAT(
+      load_error(one(R"({"type_key": "tir.Not", "attrs": {"dtype": "bool", "a": "2"}}, {"type_key": "Array"})")),
+      HasSubstr("a is Array, expected PrimExpr"));
+  EXPECT_THAT(load_error(one(R"({"type_key": "Map", "keys": ["a", "b"], "data": [0]})")),
+              HasSubstr("more keys than values"));
+  EXPECT_THAT(load_error(one(R"({"type_key": "runtime.NDArray", "data": [0]})")),
+              HasSubstr("tensor that is not there"));
+  EXPECT_THAT(
+      load_error(R"({"root": 0, "nodes": [{"type_key": "runtime.NDArray", "data": [0]}], "b64ndarrays": ["!!"]})"),
+      HasSubstr("base64"));
+  EXPECT_THAT(load_error(one(R"({"type_key": "Op", "repr_str": "tir.no_such"})")),
+              HasSubstr("operator that does not exist"));
 }
 
 TEST(Json, DamagedTextIsAnErrorAndNeverACrash) {
@@ -122,8 +131,7 @@ TEST(Json, DamagedTextIsAnErrorAndNeverACrash) {
       ObjectRef loaded = load_json(bad);
       to_text(loaded);
       ++survived;
-    } catch (const Error&) {
-    }
+    } catch (const Error&) {}
   }
   EXPECT_LT(survived, 2000);
 }

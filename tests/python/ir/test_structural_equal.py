@@ -46,7 +46,9 @@ def test_lists_and_numbers_compare_too():
 
 def test_the_hash_is_the_same_in_every_process():
     program = "import tessera as t; x = t.te.var('x'); print(t.ir.structural_hash(x * 2 + 1))"
-    runs = {subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout for _ in "ab"}
+    runs = {
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout for _ in "ab"
+    }
     assert len(runs) == 1
     x = te.var("x")
     assert int(runs.pop()) == tvm.ir.structural_hash(x * 2 + 1)
