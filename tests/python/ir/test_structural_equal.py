@@ -4,7 +4,6 @@ import subprocess
 import sys
 
 import pytest
-
 import tessera as tvm
 from tessera import te, tir
 
@@ -46,9 +45,8 @@ def test_lists_and_numbers_compare_too():
 
 def test_the_hash_is_the_same_in_every_process():
     program = "import tessera as t; x = t.te.var('x'); print(t.ir.structural_hash(x * 2 + 1))"
-    runs = {
-        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout for _ in "ab"
-    }
+    run = [sys.executable, "-c", program]
+    runs = {subprocess.run(run, capture_output=True, text=True, check=True).stdout for _ in range(2)}
     assert len(runs) == 1
     x = te.var("x")
     assert int(runs.pop()) == tvm.ir.structural_hash(x * 2 + 1)
@@ -58,5 +56,5 @@ def test_json_brings_the_same_program_back():
     program = loop("i", 2)
     again = tvm.ir.load_json(tvm.ir.save_json(program))
     tvm.ir.assert_structural_equal(program, again)
-    with pytest.raises(ValueError, match='node 1 has the unknown type "no.Such"'):
+    with pytest.raises(ValueError, match=r'node 1 has the unknown type "no\.Such"'):
         tvm.ir.load_json('{"root": 1, "nodes": [{"type_key": ""}, {"type_key": "no.Such"}]}')

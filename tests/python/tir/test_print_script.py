@@ -1,7 +1,6 @@
 """TVMScript text. Whole programs are compared with v0.10's in the golden texts; here are the rules one by one."""
 
 import pytest
-
 import tessera as tvm
 from tessera import te, tir
 
