@@ -37,7 +37,6 @@ bool ScriptPrinter::is_simple(const BufferNode* buffer) const {
 
 /// The parameter list; `matched` receives the lines that match the other parameters with their buffers.
 std::string ScriptPrinter::parameters(const PrimFuncNode* function, std::vector<std::string>* matched) {
-  // A parameter that is itself the data of a buffer is known by its own name.
   std::vector<std::pair<Var, Buffer>> unmatched;
   std::string out = captured([&] {
     bool first = true;
@@ -45,14 +44,14 @@ std::string ScriptPrinter::parameters(const PrimFuncNode* function, std::vector<
       if (!first) *this << ", ";
       first = false;
       Buffer buffer = function->buffer_map.get_or_null(param);
-      if (buffer && !buffer->data.same_as(param) && is_simple(buffer.get())) {
+      if (buffer && is_simple(buffer.get())) {
         const std::string name = name_of(buffer.get());
         (*this << name << ": ").dialect("Buffer") << "[";
         if (buffer->shape.size() == 1) *this << buffer->shape[0];
         else (*this << "(").list(buffer->shape) << ")";
         *this << ", " << quoted(buffer->dtype.str()) << "]";
-        set_name(buffer->data.get(), name + ".data");
         set_name(param.get(), name);
+        set_name(buffer->data.get(), name + ".data");  // the parameter itself may be the data
         defined_.insert(buffer->data.get());
         defined_.insert(param.get());
         mark_declared(buffer.get());
