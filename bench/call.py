@@ -27,9 +27,13 @@ def benchmarks() -> dict[str, tuple[Callable[[], Any], str]]:
     callback = runtime.convert(lambda a, b, c: None)
     a, b, c = (nd.array(np.zeros(16, "float32")) for _ in range(3))
     array = runtime.convert(["x", "y"])
+    add = compiled_add(16)
+    function = add["add"]
     return {
         "nothing (the clock)": (lambda: None, ""),
         "PackedFunc(a, b, c), three tensors": (lambda: nop(a, b, c), "< 1 us, aim 500 ns"),
+        "compiled add of 16 floats, a function": (lambda: function(a, b, c), ""),
+        "compiled add of 16 floats, a module": (lambda: add(a, b, c), ""),
         "PackedFunc(1, 2.0, 'text')": (lambda: nop(1, 2.0, "text"), ""),
         "PackedFunc(tensor) -> tensor": (lambda: echo(a), ""),
         "PackedFunc([1, 2, 3])": (lambda: nop([1, 2, 3]), ""),
@@ -38,6 +42,16 @@ def benchmarks() -> dict[str, tuple[Callable[[], Any], str]]:
         "array[0]": (lambda: array[0], ""),
         f"empty parallel region, {runtime.num_threads()} threads": (lambda: region(), "< 5 us on two threads"),
     }
+
+
+def compiled_add(size: int) -> Any:
+    """c = a + b as a module."""
+    import tessera
+    from tessera import te
+
+    a, b = (te.placeholder((size,), name=name) for name in "ab")
+    c = te.compute((size,), lambda i: a[i] + b[i], name="c")
+    return tessera.build(te.create_schedule(c.op), [a, b, c], "llvm", name="add")
 
 
 def fastest(functions: list[Callable[[], Any]]) -> list[int]:
