@@ -146,7 +146,9 @@ class BoundsOf {
       }
     }
     std::unordered_map<const VarNode*, Interval> relaxed;
+    const StageNode* last = nullptr;
     for (const AttachPaths::Loop& loop : paths_.around(reader.get())) {
+      if (std::exchange(last, loop.stage.get()) != loop.stage.get()) add_root_values(loop.stage.get(), &relaxed);
       is_inside = is_inside || (is_attached && loop.iv.same_as(spec->attach_ivar));
       if (!is_relaxed(loop.stage.get(), loop.iv)) continue;
       relaxed[loop.iv->var.get()] = Interval::of(bounds_[loop.iv]);
@@ -173,19 +175,32 @@ class BoundsOf {
       }
       roots[iv->var.get()] = interval;
     }
-    resolve_dependent_axes(&roots);
     add_reads(stage->op, reader->op, roots, boxes);
   }
 
-  /// A reduce axis may depend on a spatial one: its interval is taken over that one's interval too.
-  void resolve_dependent_axes(std::unordered_map<const VarNode*, Interval>* roots) {
-    auto is_root = [&](const VarNode* var) { return roots->count(var) > 0; };
-    for (auto& [var, interval] : *roots) {
-      if (!interval.is_bounded() || !(uses_var(interval.min, is_root) || uses_var(interval.max, is_root))) continue;
-      Interval low = loops::eval_interval(interval.min, lookup(*roots), analyzer_);
-      Interval high = loops::eval_interval(interval.max, lookup(*roots), analyzer_);
-      interval = {low.min, high.max};
+  /// Where a reduce axis depends on a spatial one, ranges of loops mention axes of the operation: these are known by
+  /// the loops they come from.
+  void add_root_values(const StageNode* stage, std::unordered_map<const VarNode*, Interval>* known) {
+    auto* compute = stage->op.as<ComputeOp>();
+    if (!compute || compute->reduce_axis.empty()) return;
+    auto is_axis = [&](const VarNode* var) {
+      for (const IterVar& iv : compute->axis)
+        if (iv->var.get() == var) return true;
+      return false;
+    };
+    bool is_dependent = false;
+    for (const IterVar& iv : compute->reduce_axis)
+      is_dependent = is_dependent || uses_var(iv->dom->min, is_axis) || uses_var(iv->dom->extent, is_axis);
+    if (!is_dependent) return;
+    AxisMap<PrimExpr> values;
+    for (const IterVar& leaf : stage->leaf_iter_vars) {
+      IterVar thread = bound_thread(stage, leaf);
+      Range range = bounds_[leaf];
+      values[leaf.get()] = is_one(range->extent) ? range->min
+                                                 : cast(leaf->var->dtype, thread ? thread->var : leaf->var);
     }
+    pass_up_indices(stage, bounds_, &values);
+    for (const IterVar& iv : compute->axis) (*known)[iv->var.get()] = Interval::point(values.at(iv.get()));
   }
 
   static loops::IntervalOf lookup(const std::unordered_map<const VarNode*, Interval>& map) {

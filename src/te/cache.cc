@@ -51,6 +51,22 @@ PrimExpr only_inside(const std::vector<PrimExpr>& conditions, const PrimExpr& bo
   return if_then_else(likely(all), body, make_zero(body.dtype()));
 }
 
+/// The reduce axes; those whose domain mentions an axis of `op` become new ones over what stands for it.
+Array<IterVar> over_new_axes(const ComputeOp* op, Map<Var, PrimExpr>* roots) {
+  Array<IterVar> out;
+  for (const IterVar& iv : op->reduce_axis) {
+    Range domain = make_range(substitute(iv->dom->min, *roots), substitute(iv->dom->extent, *roots));
+    if (domain->min.same_as(iv->dom->min) && domain->extent.same_as(iv->dom->extent)) {
+      out.push_back(iv);
+      continue;
+    }
+    IterVar moved = make_iter_var(domain, make_var(iv->var->name, iv->var->dtype), iv->iter_type, iv->thread_tag);
+    roots->set(iv->var, moved->var);
+    out.push_back(moved);
+  }
+  return out;
+}
+
 Relayout relayout(const Stage& stage, const ComputeOp* op) {
   arith::Analyzer analyzer;
   Relayout out;
@@ -89,8 +105,12 @@ Relayout relayout(const Stage& stage, const ComputeOp* op) {
     roots.set(iv->var, values.at(iv.get()));
     down[iv.get()] = iv->var;
   }
-  out.bodies = rewrite_compute_bodies(
-      op, [&](const PrimExpr& body) { return only_inside(conditions, substitute(body, roots)); });
+  Array<IterVar> reduce_axis = over_new_axes(op, &roots);
+  out.bodies = rewrite_compute_bodies(op, [&](const PrimExpr& body) {
+    PrimExpr moved = only_inside(conditions, substitute(body, roots));
+    auto* reduce = moved.as<Reduce>();
+    return reduce ? PrimExpr(with(reduce, &Reduce::axis, reduce_axis)) : moved;
+  });
   pass_down_indices(stage.get(), domains, &down, Axes::Known);
   for (const IterVar& leaf : leaves) out.reader_indices.push_back(down.at(leaf.get()));
   return out;

@@ -3,8 +3,9 @@
 namespace tessera::te {
 
 Tensor Replacements::other(const Tensor& tensor) const {
-  auto it = map_.find(tensor->op.get());
-  return it == map_.end() ? Tensor() : output(it->second.second, tensor->value_index);
+  Operation op = tensor->op;
+  for (auto it = map_.find(op.get()); it != map_.end(); it = map_.find(op.get())) op = it->second.second;
+  return op.same_as(tensor->op) ? Tensor() : output(op, tensor->value_index);
 }
 
 void replace_dataflow(const Schedule& sch, Replacements* replaced) {

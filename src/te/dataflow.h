@@ -9,7 +9,7 @@ namespace tessera::te {
 class Replacements {
  public:
   void set(const Operation& from, const Operation& to) { map_[from.get()] = {from, to}; }
-  /// The tensor to read instead; empty when it stays.
+  /// The tensor to read instead, after all replacements in turn; empty when it stays.
   Tensor other(const Tensor& tensor) const;
 
  private:

@@ -219,6 +219,24 @@ Stmt NestBuilder::loops_around(const Nest& nest, size_t begin, size_t end, const
   return body;
 }
 
+/// An extent that depends on an axis of the operation takes that axis as guarded: never beyond its domain, even where
+/// the loops around run past it.
+PrimExpr NestBuilder::loop_extent(const Nest& nest, const Range& range) {
+  Map<Var, PrimExpr> values;
+  for (const IterVar& root : root_iter_vars(nest.stage->op.get())) {
+    if (!uses_var(range->extent, root->var)) continue;
+    PrimExpr value = nest.roots[root->var], last = loops::Interval::of(bounds_[root]).max;
+    if (analyzer_.can_prove(value <= last)) {
+      values.set(root->var, value);
+    } else {
+      loops::Interval reach = loops::eval_interval(value, intervals_.lookup(), analyzer_);
+      bool is_inside = reach.max.defined() && analyzer_.can_prove(reach.max <= last);
+      values.set(root->var, is_inside ? value : min(value, last));
+    }
+  }
+  return values.empty() ? range->extent : analyzer_.simplify(substitute(range->extent, values));
+}
+
 Stmt NestBuilder::one_loop(const Nest& nest, const IterVar& leaf, Stmt body, bool is_thread_new) {
   const StageNode* stage = nest.stage.get();
   auto* attr = attr_of(stage, leaf);
@@ -249,7 +267,7 @@ Stmt NestBuilder::one_loop(const Nest& nest, const IterVar& leaf, Stmt body, boo
     For loop;
     loop.loop_var = nest.loop_vars.at(leaf.get());
     loop.min = make_zero(leaf->var->dtype);
-    loop.extent = in_nest(nest, range->extent);
+    loop.extent = loop_extent(nest, range);
     loop.kind = kind;
     loop.body = body;
     body = make(std::move(loop));

@@ -54,6 +54,7 @@ class NestBuilder {
   Stmt realize(const Stage& stage, Stmt body);
   Stmt provide(const Stage& stage);
   Stmt one_loop(const Nest& nest, const IterVar& leaf, Stmt body, bool is_thread_new);
+  PrimExpr loop_extent(const Nest& nest, const Range& range);
   std::vector<Stage>& attached(const StageNode* stage, const IterVar& leaf) { return attached_[{stage, leaf.get()}]; }
 
   struct PairHash {

@@ -74,6 +74,12 @@ Array<Tensor> rfactor(const Schedule& sch, const Tensor& tensor, const IterVar& 
                             << stage_name(stage.get()) << " has " << ndim + 1 << " axes";
   Factored parts = factor(stage, op, axis);
 
+  for (const IterVar& iv : op->axis)
+    if (uses_var(parts.domains[axis]->extent, iv->var))
+      throw Error(RuntimeError) << "rfactor: the extent of " << axis->var->name << " of stage "
+                                << stage_name(stage.get()) << " depends on " << iv->var->name
+                                << ", so there is no tensor with that axis; split it and factor the inner part";
+
   // The factored operation: `axis` becomes spatial, the other loops it came with become reduce axes of their own.
   Array<IterVar> spatial = op->axis, reduced;
   spatial.insert(static_cast<size_t>(position), make_iter_var(parts.domains[axis], axis->var, IterType::DataPar));

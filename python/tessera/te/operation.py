@@ -234,11 +234,11 @@ def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: Any = No
     return IterVar(dom, name, 2, thread_tag, span)
 
 
-def create_prim_func(ops: list[_tensor.Tensor | Var], index_dtype_override: str | None = None) -> PrimFunc:
+def create_prim_func(ops: list[_tensor.Tensor]) -> PrimFunc:
     """The function, written with blocks, that computes the tensors in `ops` that are not placeholders from the others."""
     if not isinstance(ops, (list, tuple, Array)):
         ops = [ops]
-    return _ffi_api.CreatePrimFunc(ops, index_dtype_override)
+    return _ffi_api.CreatePrimFunc(ops)
 
 
 __all__ = [

@@ -41,7 +41,7 @@ class Evaluator {
   Interval visit(const PrimExpr& e) {
     if (auto* var = e.as<VarNode>()) {
       const Interval* known = vars_(var);
-      return known ? *known : Interval::point(e);
+      return known ? resolved(var, *known) : Interval::point(e);
     }
     if (is_constant(e)) return Interval::point(e);
     if (auto* add = e.as<Add>()) return sum((*this)(add->a), (*this)(add->b));
@@ -78,6 +78,20 @@ class Evaluator {
       return {cast(as->dtype, value.min), cast(as->dtype, value.max)};
     }
     return Interval::everything();
+  }
+
+  /// The ends of a variable's interval may mention other variables (a loop whose extent depends on an outer loop).
+  Interval resolved(const VarNode* var, const Interval& known) {
+    auto is_open = [&](const PrimExpr& end) {
+      return end.defined() && end.get() != static_cast<const PrimExprNode*>(var) && !is_constant(end);
+    };
+    if (depth_ > 8 || (!is_open(known.min) && !is_open(known.max))) return known;
+    ++depth_;
+    Interval low = known.min.defined() ? (*this)(known.min) : Interval();
+    Interval high = known.is_point() ? low : known.max.defined() ? (*this)(known.max) : Interval();
+    --depth_;
+    if (known.is_point() && low.is_point()) return low;
+    return {low.min, high.max};
   }
 
   Interval sum(const Interval& a, const Interval& b) {
@@ -140,6 +154,7 @@ class Evaluator {
 
   const IntervalOf& vars_;
   arith::Analyzer& analyzer_;
+  int depth_ = 0;
 };
 
 }  // namespace

@@ -84,6 +84,7 @@ std::pair<Interval, Interval> fuse_part_intervals(const Interval& fused, const R
   auto last = fuse_part_indices(fused.max, outer_domain, inner_domain);
   Interval outer{analyzer.simplify(first.first), analyzer.simplify(last.first)};
   PrimExpr length = analyzer.simplify(fused.max - fused.min + 1), zero = make_zero(length.dtype());
+  if (auto* known = as_int(length); known && *known <= 0) return {outer, Interval::of(inner_domain)};
   bool stays_in_row = analyzer.can_prove(equal(floormod(inner_domain->extent, length), zero)) &&
                       analyzer.can_prove(equal(floormod(fused.min, length), zero));
   if (!stays_in_row) return {outer, Interval::of(inner_domain)};

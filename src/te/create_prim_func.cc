@@ -1,0 +1,265 @@
+#include "te/create_prim_func.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "arith/analyzer.h"
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "runtime/registry.h"
+#include "tir/attrs.h"
+#include "tir/loops/reduction.h"
+#include "tir/loops/region.h"
+
+namespace tessera::te {
+namespace {
+
+class Creator {
+ public:
+  explicit Creator(const Array<Tensor>& args) {
+    for (const Tensor& tensor : args) {
+      if (buffers_.find(tensor.get()))
+        throw Error(ValueError) << "create_prim_func: tensor " << tensor_name(tensor.get()) << " is given twice";
+      Buffer buffer = decl_buffer(tensor->shape, tensor->dtype, tensor_name(tensor.get()), "global");
+      buffers_[tensor] = buffer;
+      Var param = make_var("var_" + tensor_name(tensor.get()), DataType::Handle());
+      params_.push_back(param);
+      buffer_map_.set(param, buffer);
+      outputs_.push_back(tensor->op);
+    }
+  }
+
+  PrimFunc operator()() {
+    std::vector<Stmt> stmts;
+    for (const Operation& op : post_order_operations(outputs_)) {
+      if (op.as<PlaceholderOp>()) {
+        check_given(output(op, 0));
+      } else if (auto* compute = op.as<ComputeOp>()) {
+        stmts.push_back(compute_block(op, compute));
+      } else if (auto* extern_op = op.as<ExternOp>()) {
+        stmts.push_back(extern_block(op, extern_op));
+      } else {
+        throw Error(TypeError) << "create_prim_func: " << op->name << " is a " << op->type_key()
+                               << "; only compute and extern operations can be written as blocks";
+      }
+    }
+    PrimFunc function = make_prim_func(params_, root_of(sequence(stmts)), buffer_map_);
+    function = with_attr(function, attr::kGlobalSymbol, String("main"));
+    function = with_attr(function, attr::kNoAlias, bool_imm(true));
+    if (!layout_free_.empty()) function = with_attr(function, "layout_free_buffers", layout_free_);
+    return function;
+  }
+
+ private:
+  void check_given(const Tensor& tensor) {
+    if (!buffers_.find(tensor.get()))
+      throw Error(ValueError) << "create_prim_func: the placeholder " << tensor_name(tensor.get())
+                              << " is read but not among the arguments";
+  }
+
+  /// A single block without axes is the root itself.
+  Stmt root_of(const Stmt& body) {
+    auto* realize = body.as<BlockRealize>();
+    if (realize && realize->block->iter_vars.empty() && allocated_.empty()) {
+      BlockNode root(*realize->block);
+      root.reads = {};
+      root.writes = {};
+      return make(BlockRealize{.predicate = bool_imm(true), .block = make(std::move(root))});
+    }
+    BlockNode root;
+    root.name_hint = "root";
+    root.body = body;
+    root.alloc_buffers = allocated_;
+    return make(BlockRealize{.predicate = bool_imm(true), .block = make(std::move(root))});
+  }
+
+  Buffer output_buffer(const Operation& op, int i) {
+    Tensor tensor = output(op, i);
+    if (Buffer* known = buffers_.find(tensor.get())) return *known;
+    Buffer buffer = decl_buffer(tensor->shape, tensor->dtype, tensor_name(tensor.get()), "global");
+    buffers_[tensor] = buffer;
+    allocated_.push_back(buffer);
+    return buffer;
+  }
+
+  std::string unique_name(const String& wanted) {
+    std::string base = wanted.str();
+    std::replace(base.begin(), base.end(), '.', '_');
+    std::string name = base;
+    for (int i = 1; !names_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
+    return name;
+  }
+
+  template <class R>
+  R over_buffers(const R& node, const Map<Var, PrimExpr>& axes) {
+    return rewrite(
+        node,
+        [&](const VarNode* var) -> PrimExpr {
+          PrimExpr value = axes.get_or_null(Var(var));
+          return value ? value : PrimExpr(var);
+        },
+        [&](Rewriter& self, const ProducerLoad* load) -> PrimExpr {
+          auto inner = self.children(load);
+          Buffer* buffer = buffers_.find(downcast<Tensor>(load->producer).get());
+          ICHECK(buffer) << "operations come after those they read";
+          return make_load(*buffer, inner->indices);
+        });
+  }
+
+  Stmt compute_block(const Operation& op, const ComputeOp* compute) {
+    BlockNode block;
+    block.name_hint = unique_name(op->name);
+    Map<Var, PrimExpr> axes;
+    Array<PrimExpr> indices, iter_values;
+    std::vector<std::pair<Var, Range>> loops;
+    auto add_axis = [&](const IterVar& iv, IterType type) {
+      DataType dtype = iv->dom->extent.dtype();
+      Var var = make_var(iv->var->name, dtype);
+      Range domain = make_range(substitute(iv->dom->min, axes), substitute(iv->dom->extent, axes));
+      Var loop = make_var("i" + std::to_string(loops.size()), dtype);
+      block.iter_vars.push_back(make_iter_var(domain, var, type));
+      axes.set(iv->var, cast(iv->var->dtype, var));
+      loops.emplace_back(loop, iv->dom);
+      iter_values.push_back(loop);
+      if (type == IterType::DataPar) indices.push_back(var);
+    };
+    for (const IterVar& iv : compute->axis) add_axis(iv, IterType::DataPar);
+    for (const IterVar& iv : compute->reduce_axis) add_axis(iv, IterType::CommReduce);
+    if (loops.empty()) {
+      block.iter_vars.push_back(make_iter_var(make_range(0, 1), make_var("vi"), IterType::DataPar));
+      iter_values.push_back(0);
+    }
+    std::vector<Buffer> outputs;
+    for (size_t i = 0; i < compute->body.size(); ++i) outputs.push_back(output_buffer(op, static_cast<int>(i)));
+    if (auto* reduce = compute->body[0].as<Reduce>())
+      fill_reduction(&block, reduce, outputs, indices, axes);
+    else
+      fill_plain(&block, compute, outputs, indices, axes);
+    for (const auto& [key, value] : op->attrs) {
+      if (key == "layout_free_placeholders")
+        note_layout_free(value);
+      else
+        block.annotations.set(key, value);
+    }
+    loops::BlockRegions regions = loops::block_regions(block);
+    block.reads = regions.reads;
+    block.writes = regions.writes;
+    Stmt stmt = make(
+        BlockRealize{.iter_values = iter_values, .predicate = bool_imm(true), .block = make(std::move(block))});
+    Map<Var, PrimExpr> loop_of;
+    for (size_t i = 0; i < loops.size(); ++i)
+      loop_of.set((i < compute->axis.size() ? compute->axis[i] : compute->reduce_axis[i - compute->axis.size()])->var,
+                  loops[i].first);
+    for (size_t i = loops.size(); i-- > 0;) {
+      For loop;
+      loop.loop_var = loops[i].first;
+      loop.min = substitute(loops[i].second->min, loop_of);
+      loop.extent = substitute(loops[i].second->extent, loop_of);
+      loop.body = stmt;
+      stmt = make(std::move(loop));
+    }
+    return stmt;
+  }
+
+  void fill_plain(BlockNode* block, const ComputeOp* compute, const std::vector<Buffer>& outputs,
+                  const Array<PrimExpr>& indices, const Map<Var, PrimExpr>& axes) {
+    std::vector<Stmt> stores;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      PrimExpr value = analyzer_.simplify(over_buffers(compute->body[i], axes));
+      stores.push_back(make(BufferStore{.buffer = outputs[i], .value = value, .indices = indices}));
+    }
+    block->body = sequence(stores);
+  }
+
+  void fill_reduction(BlockNode* block, const Reduce* reduce, const std::vector<Buffer>& outputs,
+                      const Array<PrimExpr>& indices, const Map<Var, PrimExpr>& axes) {
+    Array<PrimExpr> current, start = loops::reduction_start(reduce);
+    std::vector<Stmt> inits, stores;
+    auto store = [&](size_t i, PrimExpr value) -> Stmt {
+      return make(BufferStore{.buffer = outputs[i], .value = std::move(value), .indices = indices});
+    };
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      current.push_back(make_load(outputs[i], indices));
+      inits.push_back(store(i, over_buffers(start[i], axes)));
+    }
+    block->init = sequence(inits);
+    Reduce placed(*reduce);
+    placed.source = over_buffers(reduce->source, axes);
+    Array<PrimExpr> values = loops::reduction_step(&placed, current);
+    if (outputs.size() == 1) {
+      block->body = store(0, values[0]);
+    } else {
+      std::vector<Var> held;
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        held.push_back(make_var("v_" + outputs[i]->name.str(), outputs[i]->dtype));
+        stores.push_back(store(i, held[i]));
+      }
+      block->body = sequence(stores);
+      for (size_t i = held.size(); i-- > 0;)
+        block->body = make(LetStmt{.var = held[i], .value = values[i], .body = block->body});
+    }
+    if (!is_one(reduce->condition))
+      block->body = make(IfThenElse{.condition = over_buffers(reduce->condition, axes), .then_case = block->body});
+  }
+
+  Stmt extern_block(const Operation& op, const ExternOp* extern_op) {
+    std::unordered_map<const BufferNode*, Buffer> real;
+    Map<Var, PrimExpr> pointers;
+    BlockNode block;
+    block.name_hint = unique_name(op->name);
+    auto stand_in = [&](const Buffer& view, const Buffer& buffer, Array<BufferRegion>* regions) {
+      real[view.get()] = buffer;
+      pointers.set(view->data, buffer->data);
+      Array<Range> whole;
+      for (const PrimExpr& extent : buffer->shape) whole.push_back(make_range(make_zero(extent.dtype()), extent));
+      regions->push_back(make(BufferRegionNode{.buffer = buffer, .region = whole}));
+    };
+    for (size_t i = 0; i < extern_op->inputs.size(); ++i)
+      stand_in(extern_op->input_placeholders[i], *buffers_.find(extern_op->inputs[i].get()), &block.reads);
+    for (size_t i = 0; i < extern_op->output_placeholders.size(); ++i)
+      stand_in(extern_op->output_placeholders[i], output_buffer(op, static_cast<int>(i)), &block.writes);
+    auto buffer_for = [&](const Buffer& view) {
+      auto it = real.find(view.get());
+      return it == real.end() ? view : it->second;
+    };
+    block.body = rewrite(
+        extern_op->body,
+        [&](const VarNode* var) -> PrimExpr {
+          PrimExpr pointer = pointers.get_or_null(Var(var));
+          return pointer ? pointer : PrimExpr(var);
+        },
+        [&](Rewriter& self, const BufferLoad* load) -> PrimExpr {
+          return with(self.children(load), &BufferLoad::buffer, buffer_for(load->buffer));
+        },
+        [&](Rewriter& self, const BufferStore* store) -> Stmt {
+          return with(self.children(store), &BufferStore::buffer, buffer_for(store->buffer));
+        });
+    return make(BlockRealize{.predicate = bool_imm(true), .block = make(std::move(block))});
+  }
+
+  void note_layout_free(const ObjectRef& tensors) {
+    for (const Tensor& tensor : downcast<Array<Tensor>>(tensors))
+      for (size_t i = 0; i < params_.size(); ++i)
+        if (Buffer* buffer = buffers_.find(tensor.get()); buffer && buffer_map_[params_[i]].same_as(*buffer))
+          layout_free_.push_back(static_cast<int>(i));
+  }
+
+  TensorMap<Buffer> buffers_;
+  Array<Var> params_;
+  Map<Var, Buffer> buffer_map_;
+  Array<Operation> outputs_;
+  Array<Buffer> allocated_;
+  Array<PrimExpr> layout_free_;
+  std::unordered_set<std::string> names_;
+  arith::Analyzer analyzer_;
+};
+
+}  // namespace
+
+PrimFunc create_prim_func(const Array<Tensor>& args) { return Creator(args)(); }
+
+namespace {
+Globals globals{{"te.CreatePrimFunc", create_prim_func}};
+}  // namespace
+
+}  // namespace tessera::te

@@ -1,0 +1,19 @@
+"""Random tensor programs with random legal schedules give NumPy's answers, and stay inside the realised boxes."""
+
+import pytest
+from random_programs import Program, run
+
+BATCH = 50
+
+
+@pytest.mark.parametrize("first", range(0, 400, BATCH))
+def test_random_programs_give_numpys_answers(first):
+    for seed in range(first, first + BATCH):
+        run(Program(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1000, 6000, 500))
+def test_thousands_of_random_programs_give_numpys_answers(first):
+    for seed in range(first, first + 500):
+        run(Program(seed))
