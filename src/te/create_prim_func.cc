@@ -7,9 +7,9 @@
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
+#include "tir/analysis/block_access.h"
 #include "tir/attrs.h"
 #include "tir/loops/reduction.h"
-#include "tir/loops/region.h"
 
 namespace tessera::te {
 namespace {
@@ -141,9 +141,13 @@ class Creator {
       else
         block.annotations.set(key, value);
     }
-    loops::BlockRegions regions = loops::block_regions(block);
-    block.reads = regions.reads;
-    block.writes = regions.writes;
+    BlockAccess access = block_access(make(BlockNode(block)).get(), [&](const Var& pointer) {
+      for (const auto& [tensor, buffer] : buffers_)
+        if (buffer->data.same_as(pointer)) return buffer;
+      return Buffer();
+    });
+    block.reads = access.reads;
+    block.writes = access.writes;
     Stmt stmt = make(
         BlockRealize{.iter_values = iter_values, .predicate = bool_imm(true), .block = make(std::move(block))});
     Map<Var, PrimExpr> loop_of;

@@ -188,9 +188,9 @@ NestBuilder::Nest NestBuilder::make_nest(const Stage& stage, Part part, const Ne
     nest.values[leaf.get()] = cast(leaf->var->dtype, var);
   }
   pass_up_indices(stage.get(), bounds_, &nest.values, skip.empty() ? Axes::All : Axes::Known);
-  for (const IterVar& root : root_iter_vars(stage->op.get())) {
+  for (const IterVar& root : root_iter_vars(stage->op.get())) {  // spatial axes first: reduce axes may depend on them
     auto it = nest.values.find(root.get());
-    if (it != nest.values.end()) nest.roots.set(root->var, analyzer_.simplify(it->second));
+    if (it != nest.values.end()) nest.roots.set(root->var, analyzer_.simplify(over_loops(nest, it->second)));
   }
   return nest;
 }
@@ -219,22 +219,19 @@ Stmt NestBuilder::loops_around(const Nest& nest, size_t begin, size_t end, const
   return body;
 }
 
-/// An extent that depends on an axis of the operation takes that axis as guarded: never beyond its domain, even where
-/// the loops around run past it.
-PrimExpr NestBuilder::loop_extent(const Nest& nest, const Range& range) {
+PrimExpr NestBuilder::over_loops(const Nest& nest, const PrimExpr& e) {
   Map<Var, PrimExpr> values;
   for (const IterVar& root : root_iter_vars(nest.stage->op.get())) {
-    if (!uses_var(range->extent, root->var)) continue;
+    if (!nest.roots.count(root->var) || !uses_var(e, root->var)) continue;
     PrimExpr value = nest.roots[root->var], last = loops::Interval::of(bounds_[root]).max;
-    if (analyzer_.can_prove(value <= last)) {
-      values.set(root->var, value);
-    } else {
+    bool is_inside = analyzer_.can_prove(value <= last);
+    if (!is_inside) {
       loops::Interval reach = loops::eval_interval(value, intervals_.lookup(), analyzer_);
-      bool is_inside = reach.max.defined() && analyzer_.can_prove(reach.max <= last);
-      values.set(root->var, is_inside ? value : min(value, last));
+      is_inside = reach.max.defined() && analyzer_.can_prove(reach.max <= last);
     }
+    values.set(root->var, is_inside ? value : min(value, last));
   }
-  return values.empty() ? range->extent : analyzer_.simplify(substitute(range->extent, values));
+  return values.empty() ? e : analyzer_.simplify(substitute(e, values));
 }
 
 Stmt NestBuilder::one_loop(const Nest& nest, const IterVar& leaf, Stmt body, bool is_thread_new) {
@@ -267,7 +264,7 @@ Stmt NestBuilder::one_loop(const Nest& nest, const IterVar& leaf, Stmt body, boo
     For loop;
     loop.loop_var = nest.loop_vars.at(leaf.get());
     loop.min = make_zero(leaf->var->dtype);
-    loop.extent = loop_extent(nest, range);
+    loop.extent = over_loops(nest, range->extent);
     loop.kind = kind;
     loop.body = body;
     body = make(std::move(loop));

@@ -54,7 +54,9 @@ class NestBuilder {
   Stmt realize(const Stage& stage, Stmt body);
   Stmt provide(const Stage& stage);
   Stmt one_loop(const Nest& nest, const IterVar& leaf, Stmt body, bool is_thread_new);
-  PrimExpr loop_extent(const Nest& nest, const Range& range);
+  /// What depends on axes of the operation in terms of the loops. Such an axis is taken as guarded: never beyond its
+  /// domain, even where the loops around run past it.
+  PrimExpr over_loops(const Nest& nest, const PrimExpr& e);
   std::vector<Stage>& attached(const StageNode* stage, const IterVar& leaf) { return attached_[{stage, leaf.get()}]; }
 
   struct PairHash {

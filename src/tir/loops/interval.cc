@@ -121,16 +121,17 @@ class Evaluator {
     PrimExpr p = a.min * b.min, q = a.min * b.max, r = a.max * b.min, s = a.max * b.max;
     return {min(min(p, q), min(r, s)), max(max(p, q), max(r, s))};
   }
+  // Division by zero does not happen: a divisor that is never negative is positive.
   Interval divided(const PrimExpr& a, const PrimExpr& b, PrimExpr (*divide)(PrimExpr, PrimExpr)) {
     Interval top = (*this)(a), by = (*this)(b);
     if (!by.is_point()) return Interval::everything();
     if (top.is_point()) return Interval::point(divide(top.min, by.min));
     PrimExpr zero = make_zero(by.min.dtype());
     auto quotient = [&](const PrimExpr& end) { return end.defined() ? divide(end, by.min) : PrimExpr(); };
-    if (analyzer_.can_prove(by.min > zero)) return {quotient(top.min), quotient(top.max)};
-    if (analyzer_.can_prove(by.min < zero)) return {quotient(top.max), quotient(top.min)};
+    if (analyzer_.can_prove(by.min >= zero)) return {quotient(top.min), quotient(top.max)};
+    if (analyzer_.can_prove(by.min <= zero)) return {quotient(top.max), quotient(top.min)};
     if (!top.is_bounded()) return Interval::everything();
-    PrimExpr up = by.min > zero;  // division by zero does not happen
+    PrimExpr up = by.min > zero;
     return {select(up, quotient(top.min), quotient(top.max)), select(up, quotient(top.max), quotient(top.min))};
   }
   Interval remainder(const PrimExpr& a, const PrimExpr& b, bool truncates) {
@@ -138,7 +139,7 @@ class Evaluator {
     if (!by.is_point()) return Interval::everything();
     PrimExpr divisor = by.min, one = make_const(divisor.dtype(), 1), zero = make_zero(divisor.dtype());
     if (top.is_point()) return Interval::point(truncates ? truncmod(top.min, divisor) : floormod(top.min, divisor));
-    if (!analyzer_.can_prove(divisor > zero)) {
+    if (!analyzer_.can_prove(divisor >= zero)) {
       PrimExpr most = abs(divisor) - one;
       return {zero - most, most};
     }

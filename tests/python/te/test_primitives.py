@@ -1,0 +1,155 @@
+"""What primitives do to a schedule, and what they refuse."""
+
+import pytest
+
+import tessera
+from tessera import te
+
+
+@pytest.fixture
+def product():
+    A = te.placeholder((16, 16), name="A")
+    B = te.placeholder((16, 16), name="B")
+    k = te.reduce_axis((0, 16), name="k")
+    C = te.compute((16, 16), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    return A, B, C, te.create_schedule(C.op)
+
+
+def names(axes):
+    return [axis.var.name for axis in axes]
+
+
+def test_axes_are_named_after_where_they_come_from(product):
+    A, B, C, s = product
+    fused = s[C].fuse(*C.op.axis)
+    outer, inner = s[C].split(fused, 8)
+    assert names([fused, outer, inner]) == ["i.j.fused", "i.j.fused.outer", "i.j.fused.inner"]
+    assert names(s[C].leaf_iter_vars) == ["i.j.fused.outer", "i.j.fused.inner", "k"]
+
+
+def test_reorder_permutes_only_the_loops_it_names(product):
+    A, B, C, s = product
+    i, j = C.op.axis
+    s[C].reorder(C.op.reduce_axis[0], i)
+    assert names(s[C].leaf_iter_vars) == ["k", "j", "i"]
+
+
+def test_a_write_cache_takes_the_loops_as_its_layout(product):
+    A, B, C, s = product
+    s[C].tile(*C.op.axis, 4, 8)
+    W = s.cache_write(C, "local")
+    assert W.op.name == "C.local"
+    assert [int(extent) for extent in W.shape] == [4, 2, 4, 8]
+    assert names(s[W].op.axis) == ["i.outer.c", "j.outer.c", "i.inner.c", "j.inner.c"]
+    assert names(s[C].leaf_iter_vars) == ["i", "j"]
+
+
+def test_a_read_cache_is_read_only_by_the_readers_named(product):
+    A, B, C, s = product
+    R = s.cache_read(A, "shared", [C])
+    assert R.op.name == "A.shared"
+    assert [t.op.name for t in s[C].op.input_tensors] == ["A.shared", "B"]
+    assert [stage.op.name for stage in s.stages] == ["A", "A.shared", "B", "C"]
+
+
+def test_rfactor_makes_partial_results(product):
+    A, B, C, s = product
+    ko, ki = s[C].split(C.op.reduce_axis[0], factor=4)
+    F = s.rfactor(C, ki, 2)
+    assert [int(extent) for extent in F.shape] == [16, 16, 4]
+    assert names(s[F].op.reduce_axis) == ["k.outer"]
+    assert names(s[C].op.reduce_axis) == ["k.inner.v"]
+
+
+def test_a_schedule_is_found_by_tensor_and_by_operation(product):
+    A, B, C, s = product
+    assert s[C].same_as(s[C.op])
+    other = te.compute((4,), lambda i: A[i, i], name="other")
+    with pytest.raises(ValueError, match="Cannot find the operation other in schedule; its stages are A, B, C"):
+        s[other]
+
+
+@pytest.mark.parametrize(
+    "use, message",
+    [
+        (lambda s, C: s[C].split(C.op.axis[0]), "Either nparts or factor need to be provided"),
+        (lambda s, C: s[C].split(C.op.axis[0], factor=2, nparts=2), "Do not need to provide both"),
+        (lambda s, C: s[C].split(C.op.axis[0], factor=0), "stage C, axis i: cannot split by 0"),
+        (lambda s, C: s[C].reorder(C.op.axis[0], C.op.axis[0]), "stage C, axis i: Same axis can not appear more than once"),
+        (lambda s, C: s[C].fuse(C.op.axis[0], C.op.reduce_axis[0]), "i and k are not. Reorder them first"),
+        (lambda s, C: s.rfactor(C, C.op.axis[0]), "Can only factor reduction axis; i of stage C"),
+        (lambda s, C: s[C].bind(C.op.axis[0], C.op.axis[1]), "only thread axes can be bound to"),
+        (lambda s, C: s[C].double_buffer(), "stage C: Cannot apply double buffer on output"),
+        (lambda s, C: s[C].env_threads([te.thread_axis((0, 4), "threadIdx.x")]), "only valid for composite ops"),
+        (lambda s, C: s.cache_read(C, "local", [C]), "Cannot find C in the inputs of C"),
+    ],
+)
+def test_illegal_use_is_refused_by_name(product, use, message):
+    A, B, C, s = product
+    with pytest.raises(Exception, match=message):
+        use(s, C)
+
+
+def test_a_loop_that_was_split_is_no_loop_any_more(product):
+    A, B, C, s = product
+    s[C].split(C.op.axis[0], 4)
+    with pytest.raises(Exception, match="axis i has already been split or fused; its loops are i.outer, i.inner, j, k"):
+        s[C].vectorize(C.op.axis[0])
+
+
+def test_a_reduction_cannot_be_inlined(product):
+    A, B, C, _ = product
+    D = te.compute((16, 16), lambda i, j: C[i, j] + 1.0, name="D")
+    s = te.create_schedule(D.op)
+    s[C].compute_inline()
+    with pytest.raises(Exception, match="stage C cannot be inlined: Reductions are only allowed at the top level"):
+        s.normalize()
+
+
+def test_a_reduction_inside_an_expression_is_refused():
+    A = te.placeholder((4,), name="A")
+    k = te.reduce_axis((0, 4), name="k")
+    with pytest.raises(Exception, match="in compute B: Reductions are only allowed at the top level of compute"):
+        te.compute((1,), lambda i: te.sum(A[k], axis=k) + 1.0, name="B")
+
+
+def test_axes_are_named_by_the_arguments_of_the_body():
+    A = te.placeholder((4, 5, 6), name="A")
+    assert names(te.compute((4, 5, 6), lambda x, y, z: A[x, y, z]).op.axis) == ["x", "y", "z"]
+    assert names(te.compute((4, 5, 6), lambda *i: A(*i)).op.axis) == ["i0", "i1", "i2"]
+    assert names(te.compute((4, 5, 6), lambda x, *rest: A(x, *rest)).op.axis) == ["x", "i1", "i2"]
+    with pytest.raises(ValueError, match="default and keyword arguments are not allowed"):
+        te.compute((4,), lambda i, j=0: A[i, j, 0])
+
+
+def test_a_tag_scope_tags_what_is_computed_inside():
+    A = te.placeholder((4,), name="A")
+    with te.tag_scope(tag="mine"):
+        B = te.compute((4,), lambda i: A[i], name="B")
+        with pytest.raises(ValueError, match="nested tag is not allowed"):
+            te.compute((4,), lambda i: A[i], tag="other")
+    assert B.op.tag == "mine"
+    assert te.compute((4,), lambda i: A[i]).op.tag == ""
+
+
+def test_tensors_are_equal_when_they_are_the_same_output():
+    A = te.placeholder((4,), name="A")
+    P, Q = te.compute((4,), lambda i: (A[i], A[i] + 1.0), name="PQ")
+    assert P == P.op.output(0) and P != Q
+    assert len({P, Q, P.op.output(1)}) == 2
+    assert repr(A) == "Tensor(shape=[4], op.name=A)"
+
+
+def test_a_wrong_number_of_indices_is_refused():
+    A = te.placeholder((4, 4), name="A")
+    with pytest.raises(ValueError, match="Need to provide 2 index in tensor but 1 was provided"):
+        te.compute((4,), lambda i: A(i))
+
+
+def test_normalize_leaves_the_schedule_alone(product):
+    A, B, C, s = product
+    s[C].split(C.op.axis[0], 4)
+    before = names(s[C].leaf_iter_vars)
+    assert not s.normalize().same_as(s)
+    assert names(s[C].leaf_iter_vars) == before
+    assert isinstance(s, tessera.te.Schedule)
