@@ -62,6 +62,7 @@ class Creator {
     auto* realize = body.as<BlockRealize>();
     if (realize && realize->block->iter_vars.empty() && allocated_.empty()) {
       BlockNode root(*realize->block);
+      root.name_hint = "root";
       root.reads = {};
       root.writes = {};
       return make(BlockRealize{.predicate = bool_imm(true), .block = make(std::move(root))});
