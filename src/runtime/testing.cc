@@ -53,6 +53,17 @@ Globals globals{
        const Object* object = args[0].object();
        *result = Any(object ? object->use_count() : 0);
      }},
+    // `count` parallel regions without work. With `together`, a barrier makes every thread take part; without, the
+    // caller usually does all of it before a worker has begun.
+    {"testing.parallel_regions",
+     [](int count, bool together) {
+       TesseraParallelTask nothing = [](int, TesseraParallelGroupEnv*, void*) { return 0; };
+       TesseraParallelTask meet = [](int id, TesseraParallelGroupEnv* env, void*) {
+         return TesseraBackendParallelBarrier(id, env);
+       };
+       for (int i = 0; i < count; ++i)
+         if (parallel_launch(together ? meet : nothing, nullptr, 0) != 0) throw_last_error();
+     }},
     {"testing.ErrorTest",
      [](int x, int y) {
        if (x != y) throw Error(RuntimeError) << "Check failed: x == y (" << x << " vs. " << y << ")";

@@ -25,17 +25,20 @@ inline void relax() {
 #endif
 }
 
-/// Rounds of spinning before a waiting thread sleeps: some hundred microseconds, longer than the gap between the
-/// kernels of a model.
-int spin_count() {
-  static const int count = number_from_environment("TVM_THREAD_POOL_SPIN_COUNT", 0, 10000);
+/// Rounds of spinning before a worker without work sleeps: about a hundred microseconds, longer than the gap between
+/// the kernels of a model.
+int idle_spins() {
+  static const int count = number_from_environment("TVM_THREAD_POOL_SPIN_COUNT", 0, 4000);
   return count;
 }
 
+/// The same for a thread that waits for another of its region. That one may need this very processor, so less.
+int meeting_spins() { return idle_spins() / 8; }
+
 /// Waits until `value` is no longer `old`.
 template <class T>
-void wait_while(const std::atomic<T>& value, T old) {
-  for (int i = spin_count(); i > 0; --i) {
+void wait_while(const std::atomic<T>& value, T old, int spins) {
+  for (int i = spins; i > 0; --i) {
     if (value.load(std::memory_order_acquire) != old) return;
     relax();
   }
@@ -129,7 +132,7 @@ class ThreadPool {
     for (int i = 1; i < threads_; ++i)
       if (claim(i, epoch)) finish(i);
     in_region = false;
-    for (int left; (left = pending_.load(std::memory_order_acquire)) != 0;) wait_while(pending_, left);
+    for (int left; (left = pending_.load(std::memory_order_acquire)) != 0;) wait_while(pending_, left, meeting_spins());
     *status = region_.result();
     busy_.unlock();
     return true;
@@ -164,7 +167,7 @@ class ThreadPool {
   void work(int thread) {
     in_region = true;
     for (uint32_t seen = 0;;) {
-      wait_while(epoch_, seen);
+      wait_while(epoch_, seen, idle_spins());
       seen = epoch_.load(std::memory_order_acquire);
       if (is_retired_.load(std::memory_order_relaxed)) return;
       if (claim(thread, seen)) finish(thread);
@@ -287,7 +290,7 @@ int barrier(int task_id, const TesseraParallelGroupEnv* env) {
       set_last_error(Error(RuntimeError) << "task " << task_id << " waited for a task that failed");
       return -1;
     }
-    if (spins < spin_count()) {
+    if (spins < meeting_spins()) {
       relax();
     } else {
       std::this_thread::yield();
