@@ -161,6 +161,7 @@ Globals globals{
                     Span span) { return spanned(call_of(dtype, op, args), span); }},
     {"tir.Let",
      [](Var var, PrimExpr value, PrimExpr body, Span span) { return spanned(make_let(var, value, body), span); }},
+    {"tir.const_true", [](DataType dtype, Span span) { return spanned(bool_imm(true, dtype.lanes), span); }},
     {"tir.side_effect", [](PrimExpr e) { return side_effect(e); }},
 };
 

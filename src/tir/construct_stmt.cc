@@ -13,8 +13,10 @@ const R& need(const R& part, const char* node, const char* name) {
   return part;
 }
 
+/// A condition; a plain number stands for a boolean constant.
 PrimExpr need_bool(const PrimExpr& part, const char* node, const char* name) {
   need(part, node, name);
+  if (auto* value = as_int(part)) return bool_imm(*value != 0);
   if (!part.dtype().is_bool())
     throw Error(RuntimeError) << node << ": its " << name << " must be a bool, but " << part << " is " << part.dtype();
   return part;
@@ -69,7 +71,7 @@ Stmt checked_allocate(Var buffer_var, DataType dtype, Array<PrimExpr> extents, P
                       Map<String, ObjectRef> annotations) {
   check_pointer("Allocate", buffer_var);
   check_extents("Allocate", extents);
-  need_bool(condition, "Allocate", "condition");
+  condition = need_bool(condition, "Allocate", "condition");
   need(body, "Allocate", "body");
   Allocate node;
   node.buffer_var = std::move(buffer_var);
@@ -101,7 +103,7 @@ Stmt checked_block(Array<IterVar> iter_vars, Array<BufferRegion> reads, Array<Bu
 
 Stmt checked_block_realize(Array<PrimExpr> iter_values, PrimExpr predicate, Block block) {
   need(block, "BlockRealize", "block");
-  need_bool(predicate, "BlockRealize", "predicate");
+  predicate = need_bool(predicate, "BlockRealize", "predicate");
   if (iter_values.size() != block->iter_vars.size())
     throw Error(RuntimeError) << "BlockRealize: block \"" << block->name_hint << "\" has " << block->iter_vars.size()
                               << " iter_vars, but " << iter_values.size() << " iter_values were given";
@@ -118,7 +120,7 @@ Stmt checked_let(Var var, PrimExpr value, Stmt body) {
 }
 
 Stmt checked_assert(PrimExpr condition, PrimExpr message, Stmt body) {
-  need_bool(condition, "AssertStmt", "condition");
+  condition = need_bool(condition, "AssertStmt", "condition");
   need(message, "AssertStmt", "message");
   if (message.dtype() != DataType::Int(32) && !message.as<StringImm>())
     throw Error(RuntimeError) << "AssertStmt: its message is a string or an int32, not " << message;

@@ -1,5 +1,6 @@
 #include "tir/flat_buffer.h"
 
+#include "arith/analyzer.h"
 #include "ir/prim_ops.h"
 #include "runtime/registry.h"
 
@@ -22,9 +23,8 @@ std::vector<size_t> physical_axes(const Buffer& buffer) {
 }  // namespace
 
 Array<PrimExpr> flat_indices(const Buffer& buffer, const Array<PrimExpr>& indices) {
-  ICHECK(indices.size() == buffer->shape.size())
-      << "buffer " << buffer->name << " has " << buffer->shape.size() << " dimensions, accessed by " << indices.size()
-      << " indices";
+  ICHECK(indices.size() == buffer->shape.size()) << "buffer " << buffer->name << " has " << buffer->shape.size()
+                                                 << " dimensions, accessed by " << indices.size() << " indices";
   std::vector<size_t> physical = physical_axes(buffer);
   std::vector<PrimExpr> out(buffer->axis_separators.size() + 1);
   for (size_t axis = 0; axis < indices.size(); ++axis) {
@@ -72,9 +72,23 @@ Array<PrimExpr> compact_strides(const Array<PrimExpr>& shape) {
   return strides;
 }
 
-static Globals globals{
-    {"tir.BufferOffsetOf", flat_indices},
+namespace {
+
+/// The same for a user: the number of indices is checked, the offsets are simplified.
+Array<PrimExpr> offset_of(const Buffer& buffer, const Array<PrimExpr>& indices) {
+  if (indices.size() != buffer->shape.size())
+    throw Error(RuntimeError) << "offset_of: buffer " << buffer->name << " has " << buffer->shape.size()
+                              << " dimensions, but " << indices.size() << " indices were given";
+  arith::Analyzer analyzer;
+  Array<PrimExpr> out;
+  for (const PrimExpr& offset : flat_indices(buffer, indices)) out.push_back(analyzer.simplify(offset));
+  return out;
+}
+
+Globals globals{
+    {"tir.BufferOffsetOf", offset_of},
     {"tir.BufferGetFlattenedBuffer", flat_buffer},
 };
 
+}  // namespace
 }  // namespace tessera

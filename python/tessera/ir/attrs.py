@@ -64,6 +64,11 @@ class DictAttrs(Attrs):
     def __getitem__(self, key: str) -> Any:
         return self._dict()[key]
 
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and name in self:
+            return self[name]
+        return super().__getattr__(name)
+
     def __contains__(self, key: str) -> bool:
         return key in self._dict()
 

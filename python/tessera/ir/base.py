@@ -104,6 +104,8 @@ def structural_hash(node: Any, map_free_vars: bool = False) -> int:
 
 def make_node(type_key: str, **kwargs: Any) -> Any:
     """A node of a type given by key, with its fields by name."""
+    if type_key == "DictAttrs":
+        return _ffi_api.DictAttrs(kwargs)
     args: list[Any] = [type_key]
     for name, value in kwargs.items():
         args += [name, value]

@@ -1,6 +1,7 @@
 """Functions that make expressions: arithmetic with a name and real functions.
 
-Calls into libraries and hardware (tir.op_calls) and reductions (tir.reducers) are names of this module too.
+Calls into libraries and hardware (tir.op_calls, tir.op_matrix) and reductions (tir.reducers) are names of this module
+too.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from typing import Any, Callable
 
 from ..ir import PrimExpr, Span
 from ..runtime.object_generic import convert
-from . import _ffi_api, op_calls
+from . import _ffi_api, op_calls, op_matrix
 from .op_calls import *  # noqa: F403
 from .op_calls import call_intrin
+from .op_matrix import *  # noqa: F403
 
 __all__ = [
     "abs",
@@ -79,6 +81,7 @@ __all__ = [
 ]
 
 __all__ += op_calls.__all__
+__all__ += op_matrix.__all__
 
 
 def _unary(name: str, meaning: str) -> Callable[[Any], PrimExpr]:

@@ -158,6 +158,10 @@ class EqualOp(ObjectGeneric, ExprOp):
         self.b = b
         self.span = span
 
+    def same_as(self, other: object) -> bool:
+        """True when both are this very comparison."""
+        return self is other
+
     def __nonzero__(self) -> bool:
         return self.a.same_as(self.b)
 
@@ -179,6 +183,10 @@ class NotEqualOp(ObjectGeneric, ExprOp):
         self.a = a
         self.b = b
         self.span = span
+
+    def same_as(self, other: object) -> bool:
+        """True when both are this very comparison."""
+        return self is other
 
     def __nonzero__(self) -> bool:
         return not self.a.same_as(self.b)

@@ -57,3 +57,16 @@ def test_elements_by_index():
     region = A[0:8, x]
     assert isinstance(region, tir.BufferRegion)
     assert [repr(r) for r in region.region] == ["range(min=0, ext=8)", "range(min=x, ext=1)"]
+
+
+def test_offsets_and_the_flat_view():
+    A = tir.decl_buffer((16, n, 4), "float32", name="A")
+    assert repr(A.offset_of([1, x, 2])) == "[((({n|n>=0}*4) + (x*4)) + 2)]"
+    assert repr(A.get_flattened_buffer().shape) == "[((16*{n|n>=0})*4)]"
+    with pytest.raises(TVMError, match="A has 3 dimensions, but 1 indices were given"):
+        A.offset_of([x])
+    B = tir.decl_buffer((4, 8), "float32", strides=[16, 1], elem_offset=100)
+    assert [int(e) for e in B.offset_of([1, 2])] == [118]
+    C = tir.decl_buffer((4, 8, 2), "float32", axis_separators=[1])
+    assert [int(e) for e in C.offset_of([1, 2, 1])] == [1, 5]
+    assert [int(e) for e in C.get_flattened_buffer().shape] == [4, 16]

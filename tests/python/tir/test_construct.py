@@ -103,3 +103,21 @@ def test_reductions_over_axes_and_over_operands():
         tir.sum(A[x, 0], axis=tir.IterVar((0, 8), "i", tir.IterVar.DataPar))
     with pytest.raises(TVMError, match="an initial value is a constant"):
         tir.sum(A[x, k], axis=k, init=f)
+
+
+def test_a_comparison_of_comparisons_is_by_identity():
+    y = tir.Var("y", "int32")
+    lazy = x == y
+    assert not lazy and not (lazy != lazy)  # noqa: SIM202
+
+
+def test_plain_numbers_are_conditions():
+    realize = tir.BufferRealize(A, [ir.Range(4), ir.Range(4)], True, nothing)
+    assert realize.condition.dtype == "bool" and bool(realize.condition)
+
+
+def test_attributes_of_any_name():
+    attrs = ir.make_node("DictAttrs", x=1, name="xyz", padding=(0, 0))
+    assert attrs.x.value == 1 and attrs["name"] == "xyz" and "padding" in attrs and len(attrs) == 3
+    with pytest.raises(AttributeError):
+        attrs.missing
