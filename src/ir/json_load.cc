@@ -11,6 +11,7 @@
 #include "ir/json_tensor.h"
 #include "ir/node_table.h"
 #include "ir/op.h"
+#include "ir/target.h"
 
 namespace tessera {
 namespace {
@@ -131,7 +132,13 @@ class Reader {
       if (!items || items->items.size() != 1) fail("is a tensor without its number");
       return tensor(as_number(items->items[0], "\"data\""));
     }
-    return make_fields(type, entry);
+    ObjectRef made = make_fields(type, entry);
+    if (auto* kind = made.as<TargetKindNode>()) {  // there is one of each name
+      TargetKind known = find_target_kind(kind->name);
+      if (!known) fail("names a kind of target that does not exist: ", kind->name.str());
+      return known;
+    }
+    return made;
   }
 
   ObjectRef make_map(const MapNode* entry) {

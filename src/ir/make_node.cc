@@ -1,6 +1,6 @@
 // node.MakeNode(type_key, name, value, ...): a node by the name of its type and of its fields.
 
-#include "ir/expr.h"
+#include "ir/attrs.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -19,6 +19,11 @@ void make_node(Args args, Any* result) {
   if (!type) throw Error(ValueError) << "make_node: there is no node type " << quoted(key);
   if (type->fields().empty())
     throw Error(TypeError) << "make_node: " << key << " has no fields and cannot be made by name";
+  if (type->node == &DictAttrsNode::info) {  // its fields are its entries
+    Map<String, ObjectRef> entries;
+    for (int i = 1; i < args.size(); i += 2) entries.set(args[i].to<String>(), box(args[i + 1]));
+    return void(*result = Any(DictAttrs(entries)));
+  }
   ObjectRef node(type->create());
   std::vector<std::string> given;
   for (int i = 1; i < args.size(); i += 2) {

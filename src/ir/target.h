@@ -19,7 +19,7 @@ struct TargetKindNode : Object {
   static constexpr NodeInfo info{"TargetKind", &Object::info, Role::Identity};
   static void fields(auto f) {
     f("name", &TargetKindNode::name);
-    f("default_device_type", &TargetKindNode::default_device_type);
+    f("device_type", &TargetKindNode::default_device_type);
     f("default_keys", &TargetKindNode::default_keys);
   }
 };

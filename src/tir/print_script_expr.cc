@@ -199,7 +199,10 @@ ScriptRows parts{
     [](ScriptPrinter& p, const GlobalVarNode* var) { p << var->name_hint.str(); },
     [](ScriptPrinter& p, const PrimType* type) { p.dialect(type->dtype.str()); },
     [](ScriptPrinter& p, const PointerType* type) {
-      p.dialect("Ptr") << "[" << type->element_type;
+      auto* tuple = type->element_type.as<TupleType>();
+      p.dialect("Ptr") << "[";
+      if (tuple && tuple->fields_.empty()) p.dialect("void");
+      else p << type->element_type;
       if (!type->storage_scope.empty() && !(type->storage_scope == "global")) p << ", " << quoted(type->storage_scope);
       p << "]";
     },

@@ -7,6 +7,7 @@ from typing import Any
 from .._ffi.registry import get_global_func, register_object
 from ..runtime import _ffi_node_api
 from ..runtime.object import Object
+from ..runtime.object_generic import convert
 from . import _ffi_api
 
 __all__ = [
@@ -108,5 +109,5 @@ def make_node(type_key: str, **kwargs: Any) -> Any:
         return _ffi_api.DictAttrs(kwargs)
     args: list[Any] = [type_key]
     for name, value in kwargs.items():
-        args += [name, value]
+        args += [name, convert(value)]  # a bool stays one
     return _ffi_node_api.MakeNode(*args)

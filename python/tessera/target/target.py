@@ -22,8 +22,8 @@ class TargetKind(Object):
         return dict(_ffi_api.ListTargetKindOptions(self).items())
 
     @property
-    def device_type(self) -> int:
-        return self.default_device_type
+    def default_device_type(self) -> int:
+        return self.device_type
 
     @staticmethod
     def options_from_name(kind_name: str) -> dict:
