@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "runtime/compiled_code.h"
+#include "runtime/cpu_features.h"
 #include "runtime/elf_check.h"
 #include "runtime/library_module.h"
 #include "runtime/registry.h"
@@ -58,6 +59,7 @@ class CodeModule : public ModuleBody {
 /// The module of loaded code together with what was packed into it. `blob_size` is an upper bound, 0 if not known.
 Module module_of_code(const std::string& key, FindSymbol find, const std::string& what,
                       const std::function<size_t(void*)>& blob_size) {
+  if (auto* needed = static_cast<const char*>(find(kCpuFeaturesSymbol))) check_cpu_features(needed, what);
   Module library = make_module<CodeModule>(key, find);
   fill_context(find, library.get());
   void* blob = find(kBlob);

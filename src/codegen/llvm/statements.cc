@@ -4,6 +4,20 @@
 #include "codegen/llvm/codegen.h"
 
 namespace tessera::codegen {
+namespace {
+
+/// Made of variables and constants only: a part of indices that has been given a name.
+bool is_index_arithmetic(const PrimExpr& e) {
+  if (!e.dtype().is_int() || e.dtype().lanes != 1) return false;
+  bool reads_data = false;
+  pre_order(e, [&](const Object* node) {
+    reads_data |= node->is_a(BufferLoad::info) || node->is_a(Call::info);
+    return !reads_data;
+  });
+  return !reads_data;
+}
+
+}  // namespace
 
 void CodeGen::dispatch(const StmtNode* stmt) {
   using Function = void (*)(CodeGen&, const Object*);
@@ -42,7 +56,9 @@ void CodeGen::visit(const Evaluate* op) {
 void CodeGen::visit(const DeclBuffer* op) { emit(op->body); }
 
 void CodeGen::visit(const LetStmt* op) {
+  bool was = std::exchange(in_index_, in_index_ || is_index_arithmetic(op->value));
   Value* value = emit(op->value);
+  in_index_ = was;
   if (!value->hasName() && !llvm::isa<llvm::Constant>(value)) value->setName(op->var->name.str());
   if (is_call(op->value, "tir.TVMBackendAllocWorkspace")) alignments_[op->var.get()] = 64;
   for (const char* name : {"tir.address_of", "tir.tvm_access_ptr", "tir.reinterpret", "tir.if_then_else"})
