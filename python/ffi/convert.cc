@@ -68,17 +68,25 @@ bool extension_of(PyObject* value, TesseraValue* out, int* code) {
 /// A ctypes.c_void_p as an address, where a callee wants a plain handle.
 bool is_void_pointer(PyObject* value) { return std::string_view(Py_TYPE(value)->tp_name) == "c_void_p"; }
 
-nb::object fall_back(PyObject* value) {
-  if (!convert_fallback) {
+nb::object fall_back(const nb::object* hook, PyObject* value) {
+  if (!hook) {
     PyErr_Format(PyExc_TypeError, "Don't know how to handle type %R", Py_TYPE(value));
     return {};
   }
-  return nb::steal(PyObject_CallOneArg(convert_fallback->ptr(), value));
+  return nb::steal(PyObject_CallOneArg(hook->ptr(), value));
+}
+
+bool box_value(PyObject* value, ObjectRef* out) {
+  Any any;
+  if (!to_any(value, &any)) return false;
+  *out = box(any);
+  return true;
 }
 
 }  // namespace
 
 nb::object* convert_fallback = nullptr;
+nb::object* object_fallback = nullptr;
 
 Slots::Slots(Py_ssize_t count) : count_(count), values_(inline_values_), codes_(inline_codes_) {
   if (count > kInline) {
@@ -166,7 +174,7 @@ bool Slots::set_other(Py_ssize_t i, PyObject* value) {
   }
   if (extension_of(value, &values_[i], &codes_[i])) return true;
   if (PyErr_Occurred()) return false;
-  nb::object known = fall_back(value);
+  nb::object known = fall_back(convert_fallback, value);
   if (!known) return false;
   if (known.is(value)) {  // the fallback lets callables through
     keep(i, Any::of_object(wrap_callable(value).get()));
@@ -203,10 +211,13 @@ bool to_object(PyObject* value, ObjectRef* out) {
       *out = number_boxes.box_bool(value == Py_True);
       return true;
     }
-    Any any;
-    if (!to_any(value, &any)) return false;
-    *out = box(any);
-    return true;
+    if (PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyUnicode_Check(value) || value == Py_None)
+      return box_value(value, out);
+    // NumPy's scalars keep their type inside a container; Python knows how.
+    nb::object known = fall_back(object_fallback, value);
+    if (!known) return false;
+    if (!known.is(value)) return to_object(known.ptr(), out);
+    return box_value(value, out);
   });
 }
 

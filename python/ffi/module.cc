@@ -51,10 +51,11 @@ void set_hook(nb::object*& hook, nb::object value) {
   hook = new nb::object(std::move(value));
 }
 
-void set_hooks(nb::object make_error, nb::object fallback, nb::object text, nb::object device, nb::object void_pointer,
-               nb::object extensions) {
+void set_hooks(nb::object make_error, nb::object fallback, nb::object in_container, nb::object text, nb::object device,
+               nb::object void_pointer, nb::object extensions) {
   set_hook(make_error_function, std::move(make_error));
   set_hook(convert_fallback, std::move(fallback));
+  set_hook(object_fallback, std::move(in_container));
   set_hook(text_class, std::move(text));
   set_hook(device_class, std::move(device));
   set_hook(void_pointer_class, std::move(void_pointer));
@@ -86,8 +87,8 @@ NB_MODULE(_ffi_core, m) {
   add_container_types(m);
   add_tensor_type(m);
 
-  m.def("set_hooks", set_hooks, nb::kw_only(), nb::arg("make_error"), nb::arg("fallback"), nb::arg("text"),
-        nb::arg("device"), nb::arg("void_pointer"), nb::arg("extensions"));
+  m.def("set_hooks", set_hooks, nb::kw_only(), nb::arg("make_error"), nb::arg("fallback"), nb::arg("object_fallback"),
+        nb::arg("text"), nb::arg("device"), nb::arg("void_pointer"), nb::arg("extensions"));
   m.def("load_library", load_library, nb::arg("path"), nb::arg("is_global") = false);
   m.def("register_global", [](const std::string& name, nb::handle function, bool override) {
     tessera::register_global(name, function_of(function), override);

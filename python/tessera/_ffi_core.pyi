@@ -64,6 +64,7 @@ def set_hooks(
     *,
     make_error: Callable[[str, str, Callable[[], str]], BaseException],
     fallback: Callable[[Any], Any],
+    object_fallback: Callable[[Any], Any],
     text: type,
     device: type,
     void_pointer: type,

@@ -35,7 +35,7 @@ from .ndarray import (
     vulkan,
 )
 from .object import Object
-from .object_generic import ObjectGeneric, const, convert, convert_to_object, known_value
+from .object_generic import ObjectGeneric, const, convert, convert_to_object, known_item, known_value
 from .object_path import ObjectPath, ObjectPathPair
 from .packed_func import PackedFunc
 from .params import load_param_dict, load_param_dict_from_file, save_param_dict, save_param_dict_to_file
@@ -47,6 +47,7 @@ def _install_hooks() -> None:
     _ffi_core.set_hooks(
         make_error=_base.make_error,
         fallback=known_value,
+        object_fallback=known_item,
         text=String,
         device=Device,
         void_pointer=ctypes.c_void_p,

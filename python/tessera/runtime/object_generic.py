@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _ffi_core
 from .._ffi.registry import get_global_func
-from .._ffi_core import ObjectBase, PackedFunc
+from .._ffi_core import DataTypeBase, DeviceBase, ObjectBase, PackedFunc
 
 __all__ = ["ObjectGeneric", "const", "convert", "convert_to_object"]
 
@@ -37,6 +37,15 @@ def known_value(value: Any) -> Any:
     if hasattr(value, "asobject"):
         return value.asobject()
     raise TypeError(f"Don't know how to handle type {type(value)}")
+
+
+def known_item(value: Any) -> Any:
+    """The same for a value inside a container: NumPy's scalars become constants of their type."""
+    if isinstance(value, (np.number, np.bool_)):
+        return const(value)
+    if isinstance(value, (DataTypeBase, DeviceBase, bytes, bytearray)):
+        return value
+    return known_value(value)
 
 
 def convert_to_object(value: Any, span: Any = None) -> Any:

@@ -4,8 +4,11 @@ import copy
 import gc
 import pickle
 
+import numpy as np
 import pytest
 import tessera
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tessera import ir, tir
 from tessera._ffi import get_object_type_index, register_object
 from tessera._ffi.registry import get_global_func
@@ -222,3 +225,31 @@ def test_nothing_is_left_behind_by_calls(x):
             echo([object()])
     gc.collect()
     assert (use_count(x), sys.getrefcount(marker), sys.getrefcount(String)) == before
+
+
+def test_numpy_scalars_inside_containers_keep_their_type():
+    values = [np.int64(1), np.float64(0.5), np.int8(2), np.bool_(True), np.float32(3)]
+    assert [item.dtype for item in convert(values)] == ["int64", "float64", "int8", "bool", "float32"]
+    assert convert(np.int64(1)).dtype == "int64"
+    assert convert([tessera.DataType("int8"), b"ab"])[0] == "int8"
+
+
+json_like = st.recursive(
+    st.none() | st.integers(-(2**63), 2**63 - 1) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+def as_python(value):
+    if isinstance(value, ir.Array):
+        return [as_python(item) for item in value]
+    if isinstance(value, ir.Map):
+        return {str(key): as_python(item) for key, item in value.items()}
+    return value.value if isinstance(value, tir.IntImm) else value
+
+
+@given(json_like)
+@settings(max_examples=200, deadline=None)
+def test_nested_values_come_back_equal(value):
+    assert as_python(echo([value])) == [value]
