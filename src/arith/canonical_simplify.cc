@@ -4,6 +4,7 @@
 
 #include "arith/core.h"
 #include "arith/kind.h"
+#include "base/stack.h"
 #include "ir/expr_equal.h"
 
 namespace tessera::arith {
@@ -399,9 +400,9 @@ DigitSum CanonicalSimplifier::make_sum(const PrimExpr& e) {
 }
 
 CanonicalSimplifier::SumRef CanonicalSimplifier::sum_of(const PrimExpr& e) {
-  if (auto it = sums_.find(e.get()); it != sums_.end()) return it->second.second;
-  auto sum = std::make_shared<const DigitSum>(make_sum(e));
-  sums_.insert_or_assign(e.get(), std::pair(e, sum));
+  if (const SumRef* known = sums_.find(e)) return *known;
+  SumRef sum = on_enough_stack([&] { return std::make_shared<const DigitSum>(make_sum(e)); });
+  sums_.insert(e, sum);
   return sum;
 }
 
@@ -410,12 +411,11 @@ PrimExpr CanonicalSimplifier::compute(const PrimExpr& e) {
   bool sums = is_index_type(e.dtype()) &&
               ((is_arithmetic(kind) && kind != Kind::Min && kind != Kind::Max) || (kind == Kind::Cast));
   if (sums) {
-    if (sums_.size() > (1 << 14)) sums_.clear();
     std::optional<DigitSum> sum = arithmetic(e);
     if (sum) {
       PrimExpr out = expr_of(*sum);
       if (out.defined()) {
-        sums_.insert_or_assign(e.get(), std::pair(e, std::make_shared<const DigitSum>(std::move(*sum))));
+        sums_.insert(e, std::make_shared<const DigitSum>(std::move(*sum)));
         // -x as it came
         if (kind == Kind::Mul && kind_of(out) == Kind::Sub && is_zero(as_binary(out)->a))
           out = bare_node(Kind::Mul, as_binary(out)->b, make_const(e.dtype(), -1));

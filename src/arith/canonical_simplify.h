@@ -33,14 +33,13 @@ class CanonicalSimplifier : public RewriteSimplifier {
     RewriteSimplifier::forget();
     sums_.clear();
   }
-  using Sums = std::unordered_map<const Object*, std::pair<PrimExpr, std::shared_ptr<const DigitSum>>>;
-  Sums& sums() { return sums_; }
+  using SumRef = std::shared_ptr<const DigitSum>;
+  Memo<SumRef>& sums() { return sums_; }
 
  protected:
   PrimExpr compute(const PrimExpr& e) override;
 
  private:
-  using SumRef = std::shared_ptr<const DigitSum>;
   SumRef sum_of(const PrimExpr& e);
   DigitSum make_sum(const PrimExpr& e);
   std::optional<DigitSum> arithmetic(const PrimExpr& e);
@@ -56,7 +55,7 @@ class CanonicalSimplifier : public RewriteSimplifier {
   Digit whole(const DigitSum& sum);
   IntBound bound_of_sum(const DigitSum& sum);
 
-  Sums sums_;
+  Memo<SumRef> sums_;
 };
 
 }  // namespace tessera::arith

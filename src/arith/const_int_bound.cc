@@ -9,8 +9,6 @@
 namespace tessera::arith {
 namespace {
 
-constexpr size_t kMemoLimit = 1 << 14;
-
 /// The hull of f over the corners of two boxes: right for functions monotonic in each argument.
 template <class F>
 IntBound corners(IntBound a, IntBound b, F f) {
@@ -105,22 +103,17 @@ IntBound IntBound::of(DataType dtype) {
   return {-(int64_t{1} << (dtype.bits - 1)), (int64_t{1} << (dtype.bits - 1)) - 1};
 }
 
-IntBound BoundAnalyzer::operator()(const PrimExpr& e) {
-  if (memo_.size() > kMemoLimit) memo_.clear();
-  return visit(e);
-}
-
 IntBound BoundAnalyzer::visit(const PrimExpr& e) {
   Kind kind = kind_of(e);
   if (kind == Kind::IntImm) return IntBound::single(static_cast<const IntImm*>(e.get())->value);
   bool cached = kind != Kind::Var;
   if (cached)
-    if (auto it = memo_.find(e.get()); it != memo_.end()) return it->second.second;
+    if (const IntBound* known = memo_.find(e)) return *known;
   IntBound out = on_enough_stack([&] { return of_node(e); });
   for (const auto& [known, bound] : facts_->bounds)
     if (expr_equal(known, e)) out = out & bound;
   if (out.is_empty()) out.max = out.min;  // contradictory facts: this point is never reached
-  if (cached) memo_.insert_or_assign(e.get(), std::pair(e, out));
+  if (cached) memo_.insert(e, out);
   return out;
 }
 

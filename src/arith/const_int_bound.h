@@ -1,9 +1,8 @@
 #pragma once
 // Constant bounds of integer expressions.
 
-#include <unordered_map>
-
 #include "arith/facts.h"
+#include "arith/memo.h"
 
 namespace tessera::arith {
 
@@ -12,7 +11,7 @@ class BoundAnalyzer {
  public:
   explicit BoundAnalyzer(const Facts* facts) : facts_(facts) {}
 
-  IntBound operator()(const PrimExpr& e);
+  IntBound operator()(const PrimExpr& e) { return visit(e); }
   /// Must be called when the facts change.
   void forget() { memo_.clear(); }
 
@@ -22,7 +21,7 @@ class BoundAnalyzer {
   IntBound of_call(const PrimExpr& e);
 
   const Facts* facts_;
-  std::unordered_map<const Object*, std::pair<PrimExpr, IntBound>> memo_;
+  Memo<IntBound> memo_;
 };
 
 }  // namespace tessera::arith

@@ -18,8 +18,8 @@ struct Core {
   struct Mark {
     size_t bounds, modulars, literals;
     uint64_t bindings;
-    RewriteSimplifier::Memo rewritten, canonical;
-    CanonicalSimplifier::Sums sums;
+    Memo<PrimExpr> rewritten, canonical;
+    Memo<CanonicalSimplifier::SumRef> sums;
   };
   /// Takes `condition` for true until `leave`.
   Mark enter(const PrimExpr& condition);

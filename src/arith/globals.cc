@@ -65,8 +65,8 @@ void on_system(Args args, Any* result) {
   if (args.size() == 1) {
     *result = Any(solve(args[0].to<IntConstraints>()));
   } else if (args.size() == 3) {
-    *result = Any(solve(make_int_constraints(args[0].to<Array<Var>>(), args[1].to<Map<Var, Range>>(),
-                                             args[2].to<Array<PrimExpr>>())));
+    *result = Any(solve(
+        make_int_constraints(args[0].to<Array<Var>>(), args[1].to<Map<Var, Range>>(), args[2].to<Array<PrimExpr>>())));
   } else {
     throw Error(TypeError) << "expected IntConstraints, or variables, ranges and relations; got " << args.size()
                            << " arguments";
@@ -99,10 +99,8 @@ Globals globals{
     {"arith.EstimateRegionUpperBound", with_ranges<estimate_region_upper_bound>},
 
     {"arith.IterMark", make_iter_mark},
-    {"arith.IterSplitExpr",
-     [](IterMark source, PrimExpr lower_factor, PrimExpr extent, PrimExpr scale) {
-       return make_iter_split(source, lower_factor, extent, scale);
-     }},
+    {"arith.IterSplitExpr", [](IterMark source, PrimExpr lower_factor, PrimExpr extent,
+                               PrimExpr scale) { return make_iter_split(source, lower_factor, extent, scale); }},
     {"arith.IterSumExpr", make_iter_sum},
     {"arith.DetectIterMap",
      [](Array<PrimExpr> indices, Map<Var, Range> iters, PrimExpr predicate, int level, bool simplify_trivial) {

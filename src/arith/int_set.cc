@@ -152,7 +152,8 @@ class Evaluator {
         if (!stride) return everything();
         Interval base = visit(node->base);
         PrimExpr reach = node->stride * (node->lanes - 1);
-        Interval lanes = *stride >= 0 ? Interval{make_zero(reach.dtype()), reach} : Interval{reach, make_zero(reach.dtype())};
+        Interval lanes =
+            *stride >= 0 ? Interval{make_zero(reach.dtype()), reach} : Interval{reach, make_zero(reach.dtype())};
         return binary(Kind::Add, base, lanes, nullptr);
       }
       case Kind::Broadcast: return visit(static_cast<const Broadcast*>(e.get())->value);
@@ -241,7 +242,9 @@ class Evaluator {
     if (b.is_point()) {
       if (is_zero(b.min)) return b;
       auto times = [&](const PrimExpr& end) { return is_end(end) ? end * b.min : end; };
-      auto flipped = [&](const PrimExpr& end) { return is_end(end) ? end * b.min : is_pos_inf(end) ? neg_inf() : pos_inf(); };
+      auto flipped = [&](const PrimExpr& end) {
+        return is_end(end) ? end * b.min : is_pos_inf(end) ? neg_inf() : pos_inf();
+      };
       if (at_least(b.min, 0)) return {times(a.min), times(a.max)};
       if (at_most(b.min, 0)) return {flipped(a.max), flipped(a.min)};
       if (!a.is_bounded()) return everything();

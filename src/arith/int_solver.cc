@@ -139,7 +139,8 @@ PrimExpr linear_sum(const std::vector<int64_t>& factors, const std::vector<PrimE
 IntGroupBounds make_int_group_bounds(const PrimExpr& coef, const Array<PrimExpr>& lower, const Array<PrimExpr>& equal,
                                      const Array<PrimExpr>& upper) {
   const int64_t* value = as_int(coef);
-  if (!value || *value <= 0) throw Error(ValueError) << "the factor of IntGroupBounds is a positive constant, not " << to_text(coef);
+  if (!value || *value <= 0)
+    throw Error(ValueError) << "the factor of IntGroupBounds is a positive constant, not " << to_text(coef);
   IntGroupBoundsNode node;
   node.coef = coef;
   node.lower = lower;

@@ -144,7 +144,8 @@ class Inverse {
   Map<Var, PrimExpr> solve() {
     // Users of a mark were reached after it, so backwards each value is whole before it is taken apart.
     for (auto mark = order_.rbegin(); mark != order_.rend(); ++mark)
-      if (const auto* inner = (*mark)->source.as<IterSumExprNode>()) spread(IterSumExpr(inner), values_.at(mark->get()));
+      if (const auto* inner = (*mark)->source.as<IterSumExprNode>())
+        spread(IterSumExpr(inner), values_.at(mark->get()));
     Map<Var, PrimExpr> out;
     for (const IterMark& mark : order_)
       if (const auto* var = mark->source.as<VarNode>()) out.set(Var(var), analyzer_.simplify(values_.at(mark.get())));

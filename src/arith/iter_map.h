@@ -61,9 +61,9 @@ enum class IterMapLevel : int32_t {
 };
 
 struct IterMapResultNode : Object {
-  Array<IterSumExpr> indices;    // empty when the indices are no such map
-  Array<String> errors;          // why not
-  PrimExpr padding_predicate;    // true where a padded iterator is outside the original space
+  Array<IterSumExpr> indices;  // empty when the indices are no such map
+  Array<String> errors;        // why not
+  PrimExpr padding_predicate;  // true where a padded iterator is outside the original space
   static constexpr NodeInfo info{"arith.IterMapResult", &Object::info};
   static void fields(auto f) {
     f("indices", &IterMapResultNode::indices);

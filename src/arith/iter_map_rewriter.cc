@@ -87,7 +87,8 @@ IterSumExpr IterMapRewriter::parse_node(const PrimExpr& e) {
     }
     case Kind::FloorDiv:
     case Kind::FloorMod: {
-      if (uses_iter(b)) return refuse("Cannot represent as an IterMap: the divisor in " + to_text(e) + " is not constant");
+      if (uses_iter(b))
+        return refuse("Cannot represent as an IterMap: the divisor in " + to_text(e) + " is not constant");
       IterSumExpr sum = parse(a);
       return sum.defined() ? divide(sum, b, kind == Kind::FloorDiv, e) : nullptr;
     }
@@ -114,7 +115,8 @@ IterSumExpr IterMapRewriter::add(const IterSumExpr& a, const IterSumExpr& b, int
 IterSumExpr IterMapRewriter::scale(const IterSumExpr& a, const PrimExpr& by) {
   if (is_zero(by)) return make_iter_sum({}, make_zero(a->dtype));
   std::vector<IterSplitExpr> args;
-  for (const IterSplitExpr& arg : a->args) args.push_back(with(arg, &IterSplitExprNode::scale, simple(arg->scale * by)));
+  for (const IterSplitExpr& arg : a->args)
+    args.push_back(with(arg, &IterSplitExprNode::scale, simple(arg->scale * by)));
   return make_iter_sum(Array<IterSplitExpr>(args), simple(a->base * by));
 }
 
@@ -160,7 +162,8 @@ IterSumExpr IterMapRewriter::divide(const IterSumExpr& a, const PrimExpr& by, bo
     IterSumExpr shifted = make_iter_sum({with(split, &IterSplitExprNode::scale, unit)}, left);
     const Fused* known = nullptr;
     for (const Fused& f : fused_)
-      if (same_terms(f.flat, shifted) && expr_equal(f.flat->base, left) && expr_equal(f.mark->extent, padded)) known = &f;
+      if (same_terms(f.flat, shifted) && expr_equal(f.flat->base, left) && expr_equal(f.mark->extent, padded))
+        known = &f;
     PrimExpr right = simple(padded - left - extent);
     if (!known) {
       mark = make_iter_mark(shifted, padded);
@@ -294,7 +297,9 @@ bool IterMapRewriter::add_constraints(const PrimExpr& predicate) {
     if (!uses_iter(a) && !uses_iter(b)) continue;
     if (!uses_iter(b)) found.push_back({a, kind == Kind::EQ ? b : PrimExpr(), kind == Kind::LT ? b - one : b});
     else if (!uses_iter(a)) found.push_back({b, kind == Kind::LT ? a + one : a, kind == Kind::EQ ? a : PrimExpr()});
-    else found.push_back({a - b, kind == Kind::EQ ? make_zero(a.dtype()) : PrimExpr(), kind == Kind::LT ? make_zero(a.dtype()) - one : make_zero(a.dtype())});
+    else
+      found.push_back({a - b, kind == Kind::EQ ? make_zero(a.dtype()) : PrimExpr(),
+                       kind == Kind::LT ? make_zero(a.dtype()) - one : make_zero(a.dtype())});
   }
   // Conditions on few iterators first: they are inside those on many.
   auto width = [&](const Between& c) {
@@ -332,7 +337,8 @@ bool IterMapRewriter::constrain(const PrimExpr& e, const PrimExpr& low, const Pr
   IterSumExpr source = is_zero(from) ? flat : make_iter_sum(flat->args, simple(zero - from));
   fused_.push_back({flat, make_iter_mark(source, simple(end - from)), from});
   // One iterator alone: its mark is replaced wherever it is used.
-  if (flat->args.size() == 1 && is_one(flat->args[0]->lower_factor) && equal(flat->args[0]->extent, flat->args[0]->source->extent))
+  if (flat->args.size() == 1 && is_one(flat->args[0]->lower_factor) &&
+      equal(flat->args[0]->extent, flat->args[0]->source->extent))
     for (auto& [var, known] : of_var_)
       if (known->args.size() == 1 && known->args[0]->source.same_as(flat->args[0]->source))
         known = make_iter_sum({make_iter_split(fused_.back().mark, one)}, simple(known->base + from));
@@ -369,7 +375,8 @@ bool IterMapRewriter::check_mapping(const std::vector<IterSumExpr>& sums) {
     bool found = false;
     for (const IterMark& mark : order) found = found || mark.same_as(input);
     if (!found && !is_one(input->extent)) {
-      errors.push_back("The mapping is not bijective because input iterator " + to_text(input->source) + " is not used");
+      errors.push_back("The mapping is not bijective because input iterator " + to_text(input->source) +
+                       " is not used");
       return false;
     }
   }
@@ -388,7 +395,8 @@ bool IterMapRewriter::check_mark(const IterMark& mark, std::vector<IterSplitExpr
       int64_t best = 0;
       for (size_t i = 0; i < splits.size(); ++i) {  // the next digit above a gap
         const int64_t* lower = as_int(splits[i]->lower_factor);
-        if (lower && reach && *lower % *reach == 0 && (best == 0 || *lower < best)) best = *lower, found = static_cast<int>(i);
+        if (lower && reach && *lower % *reach == 0 && (best == 0 || *lower < best))
+          best = *lower, found = static_cast<int>(i);
       }
     }
     if (found < 0) return false;

@@ -153,9 +153,7 @@ class Isolation {
       bool in_a = names(a), in_b = names(b);
       if (in_a == in_b) return false;
       switch (kind_of(e)) {
-        case Kind::Add:
-          limit = limit - (in_a ? b : a);
-          break;
+        case Kind::Add: limit = limit - (in_a ? b : a); break;
         case Kind::Sub:
           limit = in_a ? limit + b : a - limit;
           if (in_b) upper = !upper;

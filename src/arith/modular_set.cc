@@ -7,8 +7,6 @@
 namespace tessera::arith {
 namespace {
 
-constexpr size_t kMemoLimit = 1 << 14;
-
 Modular normal(MaybeInt coeff, MaybeInt base) {
   if (!coeff || !base || *coeff == INT64_MIN) return {};
   int64_t c = *coeff < 0 ? -*coeff : *coeff;
@@ -68,22 +66,17 @@ Modular intersect(Modular a, Modular b) {
   return base ? normal(whole, base) : a;
 }
 
-Modular ModularAnalyzer::operator()(const PrimExpr& e) {
-  if (memo_.size() > kMemoLimit) memo_.clear();
-  return visit(e);
-}
-
 Modular ModularAnalyzer::visit(const PrimExpr& e) {
   Kind kind = kind_of(e);
   if (kind == Kind::IntImm) return {0, static_cast<const IntImm*>(e.get())->value};
   if (!e.dtype().is_integral() || kind == Kind::Other) return {};
   bool cached = kind != Kind::Var;
   if (cached)
-    if (auto it = memo_.find(e.get()); it != memo_.end()) return it->second.second;
+    if (const Modular* found = memo_.find(e)) return *found;
   Modular out = on_enough_stack([&] { return of_node(e); });
   for (const auto& [known, modular] : facts_->modulars)
     if (expr_equal(known, e)) out = intersect(out, modular);
-  if (cached) memo_.insert_or_assign(e.get(), std::pair(e, out));
+  if (cached) memo_.insert(e, out);
   return out;
 }
 

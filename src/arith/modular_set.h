@@ -1,8 +1,6 @@
 #pragma once
 // Remainders of integer expressions: which k * coeff + base they are.
 
-#include <unordered_map>
-
 #include "arith/const_int_bound.h"
 
 namespace tessera::arith {
@@ -11,7 +9,7 @@ class ModularAnalyzer {
  public:
   ModularAnalyzer(const Facts* facts, BoundAnalyzer* bounds) : facts_(facts), bounds_(bounds) {}
 
-  Modular operator()(const PrimExpr& e);
+  Modular operator()(const PrimExpr& e) { return visit(e); }
   void forget() { memo_.clear(); }
 
  private:
@@ -20,7 +18,7 @@ class ModularAnalyzer {
 
   const Facts* facts_;
   BoundAnalyzer* bounds_;
-  std::unordered_map<const Object*, std::pair<PrimExpr, Modular>> memo_;
+  Memo<Modular> memo_;
 };
 
 /// The values that are in both sets when they can be told in this form, else those of `a`.

@@ -42,9 +42,7 @@ ReprRows rows{
       p << "IterSplit(" << node->source << ", lower_factor=" << node->lower_factor << ", extent=" << node->extent
         << ", scale=" << node->scale << ")";
     },
-    [](ReprPrinter& p, const IterSumExprNode* node) {
-      p << "IterSum(" << node->args << ", " << node->base << ")";
-    },
+    [](ReprPrinter& p, const IterSumExprNode* node) { p << "IterSum(" << node->args << ", " << node->base << ")"; },
     [](ReprPrinter& p, const IntGroupBoundsNode* node) {
       p << "IntGroupBounds(coef=" << node->coef << ", lower=" << node->lower << ", equal=" << node->equal
         << ", upper=" << node->upper << ")";

@@ -278,11 +278,11 @@ std::string to_text(const PatNode* node) {
     case PatNode::Truth: return node->value ? "true" : "false";
     default: break;
   }
-  std::string name = node->type == PatNode::Proven     ? "proven"
-                     : node->type == PatNode::InRange  ? "in_range"
-                     : node->type == PatNode::Multiple ? "multiple"
+  std::string name = node->type == PatNode::Proven       ? "proven"
+                     : node->type == PatNode::InRange    ? "in_range"
+                     : node->type == PatNode::Multiple   ? "multiple"
                      : node->type == PatNode::NoExtremum ? "no_extremum"
-                                                       : names[static_cast<int>(node->kind)];
+                                                         : names[static_cast<int>(node->kind)];
   std::string out = name + "(";
   for (int i = 0; i < 3 && node->kids[i]; ++i) out += (i ? ", " : "") + to_text(node->kids[i]);
   return out + ")";

@@ -17,14 +17,14 @@ namespace tessera::arith {
 
 struct PatNode {
   enum Type : uint8_t {
-    Hole,      // any expression; a second occurrence must be equal
-    Const,     // an integer constant
-    Literal,   // this number
-    Truth,     // true or false
-    Node,      // an operator over `kids`
-    Proven,    // condition: the analyzer proves kids[0]
-    InRange,   // condition: kids[1] <= kids[0] < kids[2] by constant bounds
-    Multiple,  // condition: kids[0] is a multiple of kids[1]
+    Hole,        // any expression; a second occurrence must be equal
+    Const,       // an integer constant
+    Literal,     // this number
+    Truth,       // true or false
+    Node,        // an operator over `kids`
+    Proven,      // condition: the analyzer proves kids[0]
+    InRange,     // condition: kids[1] <= kids[0] < kids[2] by constant bounds
+    Multiple,    // condition: kids[0] is a multiple of kids[1]
     NoExtremum,  // condition: kids[0] is neither a min nor a max
   };
   Type type = Node;

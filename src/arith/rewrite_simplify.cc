@@ -10,7 +10,6 @@
 namespace tessera::arith {
 namespace {
 
-constexpr size_t kMemoLimit = 1 << 14;
 constexpr int kMaxDepth = 24;        // of rules on results of rules; no chain of sensible rules is that long
 constexpr int kMaxCompareDepth = 3;  // of comparisons inside comparisons
 
@@ -55,11 +54,6 @@ struct Deeper {
 
 }  // namespace
 
-PrimExpr RewriteSimplifier::operator()(const PrimExpr& e) {
-  if (memo_.size() > kMemoLimit) memo_.clear();
-  return visit(e);
-}
-
 PrimExpr RewriteSimplifier::visit(const PrimExpr& e) {
   Kind kind = kind_of(e);
   if (kind == Kind::IntImm) return e;
@@ -72,11 +66,11 @@ PrimExpr RewriteSimplifier::visit(const PrimExpr& e) {
     }
     return e.dtype().is_bool() ? by_known_conditions(e) : e;
   }
-  if (auto it = memo_.find(e.get()); it != memo_.end()) return it->second.second;
+  if (const PrimExpr* known = memo_.find(e)) return *known;
   PrimExpr out = on_enough_stack([&] { return compute(e); });
   if (out.dtype().is_bool()) out = by_known_conditions(out);
-  memo_.insert_or_assign(e.get(), std::pair(e, out));
-  if (!out.same_as(e)) memo_.insert_or_assign(out.get(), std::pair(out, out));
+  memo_.insert(e, out);
+  if (!out.same_as(e)) memo_.insert(out, out);
   return out;
 }
 

@@ -1,8 +1,7 @@
 #pragma once
 // Simplification by rules, bottom up.
 
-#include <unordered_map>
-
+#include "arith/memo.h"
 #include "arith/pattern.h"
 
 namespace tessera::arith {
@@ -13,14 +12,12 @@ struct Core;
 /// by node until `forget`.
 class RewriteSimplifier : protected Prover {
  public:
-  using Memo = std::unordered_map<const Object*, std::pair<PrimExpr, PrimExpr>>;
-
   explicit RewriteSimplifier(Core* core) : core_(core) {}
   ~RewriteSimplifier() override = default;
 
-  PrimExpr operator()(const PrimExpr& e);
+  PrimExpr operator()(const PrimExpr& e) { return visit(e); }
   void forget() { memo_.clear(); }
-  Memo& memo() { return memo_; }
+  Memo<PrimExpr>& memo() { return memo_; }
 
   enum class Order : uint8_t { Unknown, Less, LessEqual, Equal, NotEqual, GreaterEqual, Greater };
   /// How a stands to b, by bounds and remainders of their difference.
@@ -52,7 +49,7 @@ class RewriteSimplifier : protected Prover {
   PrimExpr on_children(const PrimExpr& e);
   PrimExpr under(const PrimExpr& condition, const PrimExpr& e);
 
-  Memo memo_;
+  Memo<PrimExpr> memo_;
   int depth_ = 0;          // of rules applied to results of rules
   int compare_depth_ = 0;  // of comparisons asked for by comparisons
 };

@@ -132,8 +132,7 @@ class Elimination {
   PrimExpr without(const Row& row, size_t k) const {
     PrimExpr out = row.rest;
     for (size_t i = 0; i < row.factors.size(); ++i)
-      if (i != k && row.factors[i] != 0)
-        out = out + PrimExpr(variables_[i]) * make_const(out.dtype(), row.factors[i]);
+      if (i != k && row.factors[i] != 0) out = out + PrimExpr(variables_[i]) * make_const(out.dtype(), row.factors[i]);
     return out;
   }
   PrimExpr condition(const Row& row) const {
