@@ -1,5 +1,7 @@
 #include "ir/expr.h"
 
+#include <cmath>
+#include <limits>
 #include <unordered_map>
 
 #include "ir/prim_expr.h"
@@ -17,7 +19,10 @@ ObjectRef box_int(int64_t value) {
   bool fits = value >= INT32_MIN && value <= INT32_MAX;
   return int_imm(DataType::Int(fits ? 32 : 64), value);
 }
-ObjectRef box_float(double value) { return float_imm(DataType::Float(32), value); }
+ObjectRef box_float(double value) {
+  bool fits = !std::isfinite(value) || std::abs(value) <= std::numeric_limits<float>::max();
+  return float_imm(DataType::Float(fits ? 32 : 64), value);
+}
 ObjectRef box_bool(bool value) { return bool_imm(value); }
 
 bool unbox_int(const Object* object, int64_t* out) {
@@ -52,6 +57,15 @@ void check_range(DataType dtype, int64_t value) {
   }
 }
 
+/// Infinities and NaN are of every floating type; finite values must not turn into them.
+void check_float_range(DataType dtype, double value) {
+  if (!std::isfinite(value)) return;
+  double largest = dtype.bits == 16 && dtype.is_float() ? 65504.0 : std::numeric_limits<float>::max();
+  if (dtype.bits < 64 && std::abs(value) > largest)
+    throw Error(RuntimeError) << "literal value " << value
+                              << (value > 0 ? " exceeds the maximum of " : " is below the minimum of ") << dtype;
+}
+
 }  // namespace
 
 PrimExpr::PrimExpr(int value) : Ref(int_imm(DataType::Int(32), value)) {}
@@ -70,6 +84,7 @@ PrimExpr int_imm(DataType dtype, int64_t value) {
 PrimExpr float_imm(DataType dtype, double value) {
   if (!dtype.is_scalar() || !dtype.is_floating())
     throw Error(ValueError) << "a floating-point constant has a scalar floating type, not " << dtype;
+  check_float_range(dtype, value);
   FloatImm node;
   node.dtype = dtype;
   node.value = value;

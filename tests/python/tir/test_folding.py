@@ -200,6 +200,26 @@ def test_constants_outside_their_type_are_refused(dtype):
             tir.const(low - 1, dtype)
 
 
+@pytest.mark.parametrize(("dtype", "value"), [("float16", 65520.0), ("float32", 1e39), ("float32", -1e39)])
+def test_floats_outside_their_type_are_refused(dtype, value):
+    with pytest.raises(TVMError, match=f"(exceeds the maximum|is below the minimum) of {dtype}"):
+        tir.const(value, dtype)
+    assert tir.const(math.inf, dtype).value == math.inf
+
+
+def test_plain_numbers_get_a_type_they_fit():
+    func = tir.PrimFunc([], tir.Evaluate(0))
+    attrs = func.with_attr({"big": 1e300, "small": 1.5, "long": 2**40, "int": 7}).attrs
+    assert [attrs[key].dtype for key in ("big", "small", "long", "int")] == ["float64", "float32", "int64", "int32"]
+    assert tir.Evaluate(1e300).value.dtype == "float64"
+
+
+def test_overflow_of_folded_floats_is_infinity():
+    largest = tir.max_value("float32")
+    assert (largest + largest).value == math.inf
+    assert (tir.min_value("float32") * 2.0).value == -math.inf
+
+
 def test_casts_of_constants_keep_their_value_or_fail():
     assert tir.const(3, "int32").astype("float32").value == 3.0
     assert tir.const(3.7, "float32").astype("int32").value == 3
