@@ -29,9 +29,7 @@ void widen(Box* box, const Box& more, arith::Analyzer& analyzer) {
   for (size_t i = 0; i < box->size(); ++i) (*box)[i] = loops::hull((*box)[i], more[i], analyzer);
 }
 
-Interval whole_dimension(const PrimExpr& extent) {
-  return Interval::of(make_range(make_zero(extent.dtype()), extent));
-}
+Interval whole_dimension(const PrimExpr& extent) { return Interval::of(make_range(make_zero(extent.dtype()), extent)); }
 
 }  // namespace
 
@@ -196,8 +194,8 @@ class BoundsOf {
     for (const IterVar& leaf : stage->leaf_iter_vars) {
       IterVar thread = bound_thread(stage, leaf);
       Range range = bounds_[leaf];
-      values[leaf.get()] = is_one(range->extent) ? range->min
-                                                 : cast(leaf->var->dtype, thread ? thread->var : leaf->var);
+      values[leaf.get()] =
+          is_one(range->extent) ? range->min : cast(leaf->var->dtype, thread ? thread->var : leaf->var);
     }
     pass_up_indices(stage, bounds_, &values);
     for (const IterVar& iv : compute->axis) (*known)[iv->var.get()] = Interval::point(values.at(iv.get()));
@@ -227,7 +225,8 @@ class BoundsOf {
         Tensor tensor = downcast<Tensor>(load->producer);
         if (!tensor->op.same_as(op)) return;
         Box box;
-        for (size_t i = 0; i < load->indices.size(); ++i) box.push_back(index_interval(load->indices[i], tensor->shape[i], root_of));
+        for (size_t i = 0; i < load->indices.size(); ++i)
+          box.push_back(index_interval(load->indices[i], tensor->shape[i], root_of));
         add(tensor, box);
       });
     };
@@ -299,8 +298,7 @@ class BoundsOf {
     } else if (auto* scan = op.as<ScanOp>()) {
       Range steps = scan->scan_axis->dom;
       Range asked = loops::cover(joined(0), steps, analyzer_);
-      set(scan->scan_axis,
-          make_range(steps->min, analyzer_.simplify(asked->min + asked->extent - steps->min)));
+      set(scan->scan_axis, make_range(steps->min, analyzer_.simplify(asked->min + asked->extent - steps->min)));
       for (const IterVar& iv : scan->spatial_axis_) set(iv, iv->dom);
     } else {
       for (const IterVar& iv : root_iter_vars(op.get())) set(iv, iv->dom);

@@ -15,9 +15,8 @@ Tensor cache_read(const Schedule& sch, const Tensor& tensor, const String& scope
   Replacements replaced;
   for (const Operation& reader : readers) {
     Stage stage = stage_of(sch, reader);
-    Operation changed = replace_inputs(stage->op, [&](const Tensor& read) {
-      return same_tensor(read.get(), original.get()) ? cache : Tensor();
-    });
+    Operation changed = replace_inputs(
+        stage->op, [&](const Tensor& read) { return same_tensor(read.get(), original.get()) ? cache : Tensor(); });
     if (changed.same_as(stage->op))
       throw Error(ValueError) << "cache_read: Cannot find " << tensor_name(tensor.get()) << " in the inputs of "
                               << stage_name(stage.get());
@@ -123,8 +122,8 @@ Array<Tensor> cache_write(const Schedule& sch, const Array<Tensor>& tensors, con
   Stage stage = stage_of(sch, tensors[0]->op);
   for (const Tensor& tensor : tensors)
     if (!tensor->op.same_as(tensors[0]->op))
-      throw Error(ValueError) << "cache_write: all tensors must be outputs of one operation, but " << tensors[0]->op->name
-                              << " and " << tensor->op->name << " are two";
+      throw Error(ValueError) << "cache_write: all tensors must be outputs of one operation, but "
+                              << tensors[0]->op->name << " and " << tensor->op->name << " are two";
   auto* op = stage->op.as<ComputeOp>();
   if (!op)
     throw Error(NotImplementedError) << "cache_write: stage " << stage_name(stage.get()) << " is a "

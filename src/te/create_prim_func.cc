@@ -132,15 +132,11 @@ class Creator {
     }
     std::vector<Buffer> outputs;
     for (size_t i = 0; i < compute->body.size(); ++i) outputs.push_back(output_buffer(op, static_cast<int>(i)));
-    if (auto* reduce = compute->body[0].as<Reduce>())
-      fill_reduction(&block, reduce, outputs, indices, axes);
-    else
-      fill_plain(&block, compute, outputs, indices, axes);
+    if (auto* reduce = compute->body[0].as<Reduce>()) fill_reduction(&block, reduce, outputs, indices, axes);
+    else fill_plain(&block, compute, outputs, indices, axes);
     for (const auto& [key, value] : op->attrs) {
-      if (key == "layout_free_placeholders")
-        note_layout_free(value);
-      else
-        block.annotations.set(key, value);
+      if (key == "layout_free_placeholders") note_layout_free(value);
+      else block.annotations.set(key, value);
     }
     BlockAccess access = block_access(make(BlockNode(block)).get(), [&](const Var& pointer) {
       for (const auto& [tensor, buffer] : buffers_)
@@ -149,8 +145,8 @@ class Creator {
     });
     block.reads = access.reads;
     block.writes = access.writes;
-    Stmt stmt = make(
-        BlockRealize{.iter_values = iter_values, .predicate = bool_imm(true), .block = make(std::move(block))});
+    Stmt stmt =
+        make(BlockRealize{.iter_values = iter_values, .predicate = bool_imm(true), .block = make(std::move(block))});
     Map<Var, PrimExpr> loop_of;
     for (size_t i = 0; i < loops.size(); ++i)
       loop_of.set((i < compute->axis.size() ? compute->axis[i] : compute->reduce_axis[i - compute->axis.size()])->var,

@@ -18,8 +18,7 @@ NestBuilder::NestBuilder(const Schedule& sch, const Bounds& bounds, bool keep_tr
   for (const auto& [iv, range] : bounds) analyzer_.bind(iv->var, range, true);
   std::unordered_map<const OperationNode*, Stage> scan_of_init;
   for (const Stage& stage : sch->stages) {
-    for (int i = 0; i < num_outputs(stage->op.get()); ++i)
-      targets_[output(stage->op, i)] = output(stage->origin_op, i);
+    for (int i = 0; i < num_outputs(stage->op.get()); ++i) targets_[output(stage->op, i)] = output(stage->origin_op, i);
     if (auto* scan = stage->op.as<ScanOp>())
       for (const Tensor& tensor : scan->init) {
         Stage& owner = scan_of_init[tensor->op.get()];
@@ -46,12 +45,10 @@ NestBuilder::NestBuilder(const Schedule& sch, const Bounds& bounds, bool keep_tr
                                 << " is yet to be inlined: call schedule.normalize() before ScheduleOps";
     if (auto it = scan_of_init.find(stage->op.get()); it != scan_of_init.end())
       scan_init_[it->second.get()].push_back(stage);
-    else if (spec->attach_type == AttachType::ScanUpdate)
-      scan_update_[spec->attach_stage.get()].push_back(stage);
+    else if (spec->attach_type == AttachType::ScanUpdate) scan_update_[spec->attach_stage.get()].push_back(stage);
     else if (spec->attach_type == AttachType::Scope)
       attached(spec->attach_stage.get(), spec->attach_ivar).push_back(stage);
-    else if (spec->attach_type == AttachType::GroupRoot)
-      roots_.push_back(stage);
+    else if (spec->attach_type == AttachType::GroupRoot) roots_.push_back(stage);
   }
 }
 
@@ -95,8 +92,7 @@ Stmt NestBuilder::realize(const Stage& stage, Stmt body) {
       region.push_back(make_range(make_zero(steps->extent.dtype()), analyzer_.simplify(steps->min + steps->extent)));
       size_t first = 0;
       for (int before = 0; before < i; ++before) first += scan->update[static_cast<size_t>(before)]->shape.size() - 1;
-      for (size_t k = 1; k < tensor->shape.size(); ++k)
-        region.push_back(bounds_[scan->spatial_axis_[first + k - 1]]);
+      for (size_t k = 1; k < tensor->shape.size(); ++k) region.push_back(bounds_[scan->spatial_axis_[first + k - 1]]);
     } else if (axis.empty()) {
       for (const PrimExpr& extent : tensor->shape) region.push_back(make_range(make_zero(extent.dtype()), extent));
     }
@@ -176,10 +172,8 @@ NestBuilder::Nest NestBuilder::make_nest(const Stage& stage, Part part, const Ne
       continue;
     }
     Var var = leaf->var;
-    if (thread)
-      var = thread->var;
-    else if (part == Part::Init)
-      var = make_var(leaf->var->name + ".init", leaf->var->dtype);
+    if (thread) var = thread->var;
+    else if (part == Part::Init) var = make_var(leaf->var->name + ".init", leaf->var->dtype);
     if (!var.same_as(leaf->var) && !thread) {
       analyzer_.bind(var, range, true);
       intervals_.add(var, range);

@@ -152,7 +152,8 @@ Stmt across_threads(NestBuilder& builder, const Stage& stage, const ComputeOp* o
       Array<PrimExpr> current, start = loops::reduction_start(reduce);
       for (size_t i = 0; i < op->body.size(); ++i) {
         partial.push_back(scratch(i, "normal_reduce_temp"));
-        starts.push_back(make(BufferStore{.buffer = partial[i], .value = builder.in_nest(nest, start[i]), .indices = first}));
+        starts.push_back(
+            make(BufferStore{.buffer = partial[i], .value = builder.in_nest(nest, start[i]), .indices = first}));
         current.push_back(make_load(partial[i], first));
       }
       Reduce placed(*reduce);

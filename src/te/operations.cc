@@ -25,7 +25,8 @@ bool is_one_reduction(const Reduce* a, const Reduce* b) {
 void check_no_reduction_inside(const String& name, const PrimExpr& e, bool is_top) {
   pre_order(e, [&](const Object* node) {
     if (node->is_a(Reduce::info) && !(is_top && node == e.get()))
-      throw Error(RuntimeError) << "in compute " << name << ": Reductions are only allowed at the top level of compute. "
+      throw Error(RuntimeError) << "in compute " << name
+                                << ": Reductions are only allowed at the top level of compute. "
                                 << "Please create another tensor for further composition.";
     return true;
   });
@@ -38,8 +39,7 @@ const Reduce* as_reduction(const OperationNode* op) {
   return compute ? compute->body[0].as<Reduce>() : nullptr;
 }
 
-Operation compute_op(String name, String tag, Map<String, ObjectRef> attrs, Array<IterVar> axis,
-                     Array<PrimExpr> body) {
+Operation compute_op(String name, String tag, Map<String, ObjectRef> attrs, Array<IterVar> axis, Array<PrimExpr> body) {
   if (body.empty()) throw Error(ValueError) << "compute " << name << " has no body";
   ComputeOp node;
   const Reduce* first = body[0].as<Reduce>();
@@ -206,7 +206,8 @@ Operation replace_inputs(const Operation& op, const ReplaceTensor& replace) {
     if (node.init.same_as(scan->init) && node.update.same_as(scan->update)) return op;
     return make(std::move(node));
   }
-  if (auto* extern_op = op.as<ExternOp>()) return with(extern_op, &ExternOp::inputs, replaced(extern_op->inputs, replace));
+  if (auto* extern_op = op.as<ExternOp>())
+    return with(extern_op, &ExternOp::inputs, replaced(extern_op->inputs, replace));
   if (auto* hybrid = op.as<HybridOp>()) {
     Array<Tensor> inputs = replaced(hybrid->inputs, replace);
     if (inputs.same_as(hybrid->inputs)) return op;
@@ -242,9 +243,10 @@ Globals globals{
        if (attrs) node.attrs = attrs;
        node.inputs = inputs;
        node.outputs = outputs;
-       walk(body, [&](const For* loop) {
-         node.axis.push_back(
-             make_iter_var(make_range(loop->min, loop->extent), loop->loop_var, IterType::DataPar));
+       pre_order(body, [&](const Object* part) {
+         if (auto* loop = cast_or_null<For>(part))
+           node.axis.push_back(make_iter_var(make_range(loop->min, loop->extent), loop->loop_var, IterType::DataPar));
+         return true;
        });
        node.body = body;
        return Operation(make(std::move(node)));

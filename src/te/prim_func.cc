@@ -103,9 +103,8 @@ std::pair<Array<ObjectRef>, Binds> argument_buffers(const Array<ObjectRef>& args
     if (Tensor tensor = downcast_or_null<Tensor>(arg)) {
       Buffer& buffer = known[tensor];
       if (!buffer)
-        buffer = has_symbolic_shape(tensor) && !compact
-                     ? broadcasting_buffer(tensor)
-                     : decl_buffer(tensor->shape, tensor->dtype, tensor->op->name);
+        buffer = has_symbolic_shape(tensor) && !compact ? broadcasting_buffer(tensor)
+                                                        : decl_buffer(tensor->shape, tensor->dtype, tensor->op->name);
       params.push_back(buffer);
     } else if (arg.as<BufferNode>() || arg.as<VarNode>()) {
       params.push_back(arg);

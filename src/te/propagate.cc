@@ -71,9 +71,9 @@ void pass_up_intervals(const StageNode* stage, const Bounds& bounds, AxisMap<loo
   for (size_t i = stage->relations.size(); i-- > 0;) {
     IterVarRelation relation = stage->relations[i];
     if (auto* split = relation.as<Split>()) {
-      known[split->parent.get()] = loops::split_parent_interval(
-          known.at(split->outer.get()), known.at(split->inner.get()), bounds[split->parent], bounds[split->outer],
-          bounds[split->inner], analyzer);
+      known[split->parent.get()] =
+          loops::split_parent_interval(known.at(split->outer.get()), known.at(split->inner.get()),
+                                       bounds[split->parent], bounds[split->outer], bounds[split->inner], analyzer);
     } else if (auto* fuse = relation.as<Fuse>()) {
       auto [outer, inner] = loops::fuse_part_intervals(known.at(fuse->fused.get()), bounds[fuse->fused],
                                                        bounds[fuse->outer], bounds[fuse->inner], analyzer);
@@ -82,10 +82,8 @@ void pass_up_intervals(const StageNode* stage, const Bounds& bounds, AxisMap<loo
     } else if (auto* rebase = relation.as<Rebase>()) {
       Range parent = bounds[rebase->parent];
       loops::Interval part = known.at(rebase->rebased.get());
-      if (part.is_point())
-        part = loops::Interval::point(analyzer.simplify(part.min + parent->min));
-      else if (loops::is_whole(part, bounds[rebase->rebased], analyzer))
-        part = loops::Interval::of(parent);
+      if (part.is_point()) part = loops::Interval::point(analyzer.simplify(part.min + parent->min));
+      else if (loops::is_whole(part, bounds[rebase->rebased], analyzer)) part = loops::Interval::of(parent);
       else if (part.is_bounded())
         part = {analyzer.simplify(part.min + parent->min), analyzer.simplify(part.max + parent->min)};
       known[rebase->parent.get()] = part;

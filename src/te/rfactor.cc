@@ -58,8 +58,7 @@ Array<Tensor> rfactor(const Schedule& sch, const Tensor& tensor, const IterVar& 
   Stage stage = stage_of(sch, tensor->op);
   auto* op = stage->op.as<ComputeOp>();
   const Reduce* reduce = as_reduction(op);
-  if (!reduce)
-    throw Error(RuntimeError) << "rfactor: stage " << stage_name(stage.get()) << " does not reduce";
+  if (!reduce) throw Error(RuntimeError) << "rfactor: stage " << stage_name(stage.get()) << " does not reduce";
   if (axis->iter_type != IterType::CommReduce)
     throw Error(RuntimeError) << "rfactor: Can only factor reduction axis; " << axis->var->name << " of stage "
                               << stage_name(stage.get()) << " is not one";

@@ -186,7 +186,6 @@ Tensor cache_read(const Schedule& sch, const Tensor& tensor, const String& scope
 Array<Tensor> cache_write(const Schedule& sch, const Array<Tensor>& tensors, const String& scope);
 /// Partial results for each value of `axis`, a reduce leaf; the stage then reduces over those.
 Array<Tensor> rfactor(const Schedule& sch, const Tensor& tensor, const IterVar& axis, int factor_axis);
-Stage create_group(const Schedule& sch, const Array<Tensor>& outputs, const Array<Tensor>& inputs,
-                   bool include_inputs);
+Stage create_group(const Schedule& sch, const Array<Tensor>& outputs, const Array<Tensor>& inputs, bool include_inputs);
 
 }  // namespace tessera::te

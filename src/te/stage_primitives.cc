@@ -25,8 +25,7 @@ IterVar derived_axis(const IterVar& from, const std::string& name, IterType type
 }
 
 void check_can_divide(const Stage& stage, const IterVar& iv, const char* what) {
-  if (iv->iter_type == IterType::DataPar || iv->iter_type == IterType::CommReduce ||
-      iv->iter_type == IterType::Ordered)
+  if (iv->iter_type == IterType::DataPar || iv->iter_type == IterType::CommReduce || iv->iter_type == IterType::Ordered)
     return;
   throw Error(RuntimeError) << at(stage.get(), iv) << "Cannot " << what << " an axis of kind "
                             << iter_type_name(iv->iter_type);
@@ -135,13 +134,15 @@ void compute_at(const Stage& stage, const Stage& parent, const IterVar& scope) {
 
 void compute_inline(const Stage& stage) {
   if (stage->attach_type == AttachType::ScanUpdate)
-    throw Error(RuntimeError) << "stage " << stage_name(stage.get()) << ": Cannot specify compute_inline for scan updates";
+    throw Error(RuntimeError) << "stage " << stage_name(stage.get())
+                              << ": Cannot specify compute_inline for scan updates";
   stage.edit()->attach_type = AttachType::Inline;
 }
 
 void compute_root(const Stage& stage) {
   if (stage->attach_type == AttachType::ScanUpdate)
-    throw Error(RuntimeError) << "stage " << stage_name(stage.get()) << ": Cannot specify compute_root for scan updates";
+    throw Error(RuntimeError) << "stage " << stage_name(stage.get())
+                              << ": Cannot specify compute_root for scan updates";
   StageNode* self = stage.edit();
   self->attach_type = AttachType::GroupRoot;
   self->attach_stage = nullptr;
@@ -234,10 +235,8 @@ Globals globals{
     {"te.StageComputeInline", compute_inline},
     {"te.StageComputeRoot", compute_root},
     {"te.StageReorder", reorder},
-    {"te.StageTile",
-     [](Stage stage, IterVar x, IterVar y, PrimExpr x_factor, PrimExpr y_factor) {
-       return Array<IterVar>(tile(stage, x, y, x_factor, y_factor));
-     }},
+    {"te.StageTile", [](Stage stage, IterVar x, IterVar y, PrimExpr x_factor,
+                        PrimExpr y_factor) { return Array<IterVar>(tile(stage, x, y, x_factor, y_factor)); }},
     {"te.StageEnvThreads", env_threads},
     {"te.StageSetStorePredicate", [](Stage stage, PrimExpr predicate) { stage.edit()->store_predicate = predicate; }},
     {"te.StageUnroll", [](Stage stage, IterVar iv) { set_loop_kind(stage, iv, IterType::Unrolled); }},

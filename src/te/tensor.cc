@@ -169,7 +169,8 @@ PrimExpr element_of_scalar(const Object* object) {
                            << tensor->op->name << "[i, ...]";
   return load(Tensor(tensor), {});
 }
-[[maybe_unused]] const bool tensor_converts = (register_prim_expr_conversion(TensorNode::info, element_of_scalar), true);
+[[maybe_unused]] const bool tensor_converts =
+    (register_prim_expr_conversion(TensorNode::info, element_of_scalar), true);
 
 std::string tensor_text(Tensor tensor) {
   std::string out = "Tensor(shape=[";

@@ -149,9 +149,8 @@ Operation compute_op(String name, String tag, Map<String, ObjectRef> attrs, Arra
 /// One or several tensors of `shape` whose axes are named ax0, ax1, ...
 Tensor compute(Array<PrimExpr> shape, const std::function<PrimExpr(const Array<PrimExpr>&)>& body,
                String name = "tensor", String tag = "");
-Array<Tensor> compute_many(Array<PrimExpr> shape,
-                           const std::function<Array<PrimExpr>(const Array<PrimExpr>&)>& body, String name = "tensor",
-                           String tag = "");
+Array<Tensor> compute_many(Array<PrimExpr> shape, const std::function<Array<PrimExpr>(const Array<PrimExpr>&)>& body,
+                           String name = "tensor", String tag = "");
 
 Operation scan_op(String name, String tag, Map<String, ObjectRef> attrs, IterVar axis, Array<Tensor> init,
                   Array<Tensor> update, Array<Tensor> state_placeholder, Array<Tensor> inputs);

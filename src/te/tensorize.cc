@@ -48,12 +48,9 @@ Covered covered(NestBuilder& builder, const Stage& stage, const ComputeOp* op, s
   for (size_t i = 0; i < stage->leaf_iter_vars.size(); ++i) {
     IterVar leaf = stage->leaf_iter_vars[i], thread = bound_thread(stage.get(), leaf);
     Range range = bounds[leaf];
-    if (i >= first)
-      intervals[leaf.get()] = Interval::of(range);
-    else if (is_one(range->extent))
-      intervals[leaf.get()] = Interval::point(range->min);
-    else
-      intervals[leaf.get()] = Interval::point(cast(leaf->var->dtype, thread ? thread->var : leaf->var));
+    if (i >= first) intervals[leaf.get()] = Interval::of(range);
+    else if (is_one(range->extent)) intervals[leaf.get()] = Interval::point(range->min);
+    else intervals[leaf.get()] = Interval::point(cast(leaf->var->dtype, thread ? thread->var : leaf->var));
   }
   pass_up_intervals(stage.get(), bounds, &intervals, analyzer);
   Covered out;
@@ -74,10 +71,8 @@ Covered covered(NestBuilder& builder, const Stage& stage, const ComputeOp* op, s
       bool is_new = box.empty();
       for (size_t i = 0; i < load->indices.size(); ++i) {
         Interval at = loops::eval_interval(load->indices[i], root_of, analyzer);
-        if (is_new)
-          box.push_back(at);
-        else
-          box[i] = loops::hull(box[i], at, analyzer);
+        if (is_new) box.push_back(at);
+        else box[i] = loops::hull(box[i], at, analyzer);
       }
     });
   for (const auto& [tensor, box] : boxes) {
@@ -128,7 +123,8 @@ class Matcher {
     for (size_t i = 0; i < axes.size(); ++i) {
       Range range = covered_.axes.at(axes[i].get());
       if (i < lead) {
-        if (!is_one(range->extent)) fail("axis " + axes[i]->var->name.str() + ", which the instruction lacks, has an extent that");
+        if (!is_one(range->extent))
+          fail("axis " + axes[i]->var->name.str() + ", which the instruction lacks, has an extent that");
         values_.set(axes[i]->var, range->min);
         continue;
       }
@@ -217,8 +213,9 @@ Stmt around(NestBuilder& builder, const Stage& stage, const TensorIntrinNode* in
   auto run = [&](const Stmt& part) { return builder.in_nest(main, bind_in(bind_out(part))); };
   if (begin == first) return builder.loops_around(main, 0, first, [&] { return run(intrin->body); });
   if (!intrin->reduce_update)
-    throw Error(RuntimeError) << "stage " << stage_name(stage.get()) << ": the reduction is split, but tensor intrinsic "
-                              << intrin->name << " has no reduce_update";
+    throw Error(RuntimeError) << "stage " << stage_name(stage.get())
+                              << ": the reduction is split, but tensor intrinsic " << intrin->name
+                              << " has no reduce_update";
   AxisSet reduce_only, inside;
   for (const auto& [iv, kind] : kinds)
     if (kind == 2) reduce_only.insert(iv);
@@ -257,7 +254,8 @@ Stmt provide_tensorized(NestBuilder& builder, const Stage& stage, const IterVar&
   Nest nest = builder.make_nest(stage);
   if (!builder.nest_guards(nest, false, {}).empty())
     throw Error(RuntimeError) << "stage " << stage_name(stage.get()) << ": Tensorize failed, split condition "
-                              << builder.nest_guards(nest, false, {})[0] << " relies on var defined inside tensorize scope";
+                              << builder.nest_guards(nest, false, {})[0]
+                              << " relies on var defined inside tensorize scope";
   Array<Tensor> read = input_tensors(op);
   auto bind_in = [&](Stmt body) {
     for (size_t i = read.size(); i-- > 0;)
@@ -283,7 +281,8 @@ Stmt provide_tensor_compute(NestBuilder& builder, const Stage& stage) {
     for (size_t i = op->inputs.size(); i-- > 0;)
       body = bind_view(intrin->buffers[i], builder.target(op->inputs[i]), downcast<Region>(op->input_regions[i]), body);
     Map<Var, PrimExpr> scalars;
-    for (size_t i = 0; i < intrin->scalar_params.size(); ++i) scalars.set(intrin->scalar_params[i], op->scalar_inputs[i]);
+    for (size_t i = 0; i < intrin->scalar_params.size(); ++i)
+      scalars.set(intrin->scalar_params[i], op->scalar_inputs[i]);
     return scalars.empty() ? body : substitute(body, scalars);
   };
   auto bind_out = [&](Stmt body) {

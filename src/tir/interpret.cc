@@ -38,10 +38,9 @@ class Interpreter {
       Var param = function->params[i];
       Buffer buffer = function->buffer_map.get_or_null(param);
       if (!buffer)
-        vars_[param.get()] = param->dtype.is_floating() ? Scalar{0, arguments[i].to<double>()}
-                                                        : Scalar{arguments[i].to<int64_t>(), 0};
-      else
-        bind(buffer, arguments[i].to<NDArray>());
+        vars_[param.get()] =
+            param->dtype.is_floating() ? Scalar{0, arguments[i].to<double>()} : Scalar{arguments[i].to<int64_t>(), 0};
+      else bind(buffer, arguments[i].to<NDArray>());
     }
     run(function->body);
   }
@@ -53,7 +52,8 @@ class Interpreter {
     if (auto* var = e.as<VarNode>(); var && !vars_.count(var)) {
       vars_[var] = {value, 0};
     } else if (int64_t expected = integer(e); expected != value) {
-      throw Error(ValueError) << "buffer " << buffer->name << ": expected " << e << " = " << expected << ", got " << value;
+      throw Error(ValueError) << "buffer " << buffer->name << ": expected " << e << " = " << expected << ", got "
+                              << value;
     }
   }
 
@@ -103,10 +103,8 @@ class Interpreter {
       run_loop(loop->loop_var, integer(loop->min), integer(loop->extent), loop->body);
       if (loop->thread_binding) vars_.erase(loop->thread_binding->var.get());
     } else if (auto* branch = stmt.as<IfThenElse>()) {
-      if (integer(branch->condition))
-        run(branch->then_case);
-      else if (branch->else_case)
-        run(branch->else_case);
+      if (integer(branch->condition)) run(branch->then_case);
+      else if (branch->else_case) run(branch->else_case);
     } else if (auto* store = stmt.as<BufferStore>()) {
       Scalar value = eval(store->value);
       write(store->buffer, store->indices, value);
@@ -128,10 +126,8 @@ class Interpreter {
     } else if (auto* mark = stmt.as<AttrStmt>()) {
       auto* thread = mark->node.as<IterVarNode>();
       bool is_thread = mark->attr_key == attr::kThreadExtent || mark->attr_key == attr::kVirtualThread;
-      if (thread && is_thread)
-        run_loop(thread->var, 0, integer(mark->value), mark->body);
-      else
-        run(mark->body);
+      if (thread && is_thread) run_loop(thread->var, 0, integer(mark->value), mark->body);
+      else run(mark->body);
     } else if (auto* realized = stmt.as<BlockRealize>()) {
       run_block(realized);
     } else if (auto* check = stmt.as<AssertStmt>()) {
@@ -197,8 +193,8 @@ class Interpreter {
     for (size_t i = 0; i < indices.size(); ++i) {
       int64_t at = integer(indices[i]) - memory.min[i];
       if (at < 0 || at >= memory.extent[i])
-        throw Error(IndexError) << "index " << indices[i] << " = " << at + memory.min[i] << " of dimension " << i << " of "
-                                << buffer->name << " is outside [" << memory.min[i] << ", "
+        throw Error(IndexError) << "index " << indices[i] << " = " << at + memory.min[i] << " of dimension " << i
+                                << " of " << buffer->name << " is outside [" << memory.min[i] << ", "
                                 << memory.min[i] + memory.extent[i] << ")";
       offset += at * memory.stride[i];
     }
@@ -276,7 +272,8 @@ class Interpreter {
     if (auto* load = e.as<BufferLoad>()) return read(load->buffer, load->indices);
     if (auto* binary = e.as<BinaryNode>()) return eval_binary(e, binary);
     if (auto* call = e.as<Call>()) return eval_call(call);
-    if (auto* choice = e.as<Select>()) return eval(integer(choice->condition) ? choice->true_value : choice->false_value);
+    if (auto* choice = e.as<Select>())
+      return eval(integer(choice->condition) ? choice->true_value : choice->false_value);
     if (auto* as = e.as<Cast>()) return eval_cast(as);
     if (auto* negation = e.as<Not>()) return {integer(negation->a) ? 0 : 1, 0};
     if (auto* let = e.as<Let>()) {
@@ -346,9 +343,18 @@ class Interpreter {
     if (name == "tir.likely" || name == "tir.assume") return eval(call->args[0]);
     using Function = double (*)(double);
     static const std::unordered_map<std::string_view, Function> functions{
-        {"tir.exp", std::exp},     {"tir.log", std::log},     {"tir.sqrt", std::sqrt},   {"tir.tanh", std::tanh},
-        {"tir.sin", std::sin},     {"tir.cos", std::cos},     {"tir.floor", std::floor}, {"tir.ceil", std::ceil},
-        {"tir.trunc", std::trunc}, {"tir.round", std::round}, {"tir.fabs", std::fabs},   {"tir.erf", std::erf},
+        {"tir.exp", std::exp},
+        {"tir.log", std::log},
+        {"tir.sqrt", std::sqrt},
+        {"tir.tanh", std::tanh},
+        {"tir.sin", std::sin},
+        {"tir.cos", std::cos},
+        {"tir.floor", std::floor},
+        {"tir.ceil", std::ceil},
+        {"tir.trunc", std::trunc},
+        {"tir.round", std::round},
+        {"tir.fabs", std::fabs},
+        {"tir.erf", std::erf},
         {"tir.nearbyint", std::nearbyint},
         {"tir.sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
         {"tir.rsqrt", [](double x) { return 1 / std::sqrt(x); }},

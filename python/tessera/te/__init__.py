@@ -46,12 +46,12 @@ from ..tir import (
     sum,
     tan,
     tanh,
-    trace,
     trunc,
     truncdiv,
     truncmod,
 )
-from . import schedule
+from ..tir.op_calls import trace
+from . import hybrid, schedule
 from .operation import (
     compute,
     const,

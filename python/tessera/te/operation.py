@@ -32,9 +32,7 @@ def _axis_names(fcompute: Callable[..., Any], ndim: int, varargs_names: Any) -> 
         rest = ndim - len(spec.args)
         names = list(varargs_names) if varargs_names else [f"i{i}" for i in range(len(spec.args), ndim)]
         if varargs_names and len(names) != rest:
-            raise RuntimeError(
-                f"Number of varargs ({rest}) does not match number of varargs_names ({len(names)})"
-            )
+            raise RuntimeError(f"Number of varargs ({rest}) does not match number of varargs_names ({len(names)})")
         return spec.args + names, ndim
     if spec.varkw or spec.defaults or spec.kwonlyargs:
         raise ValueError("default and keyword arguments are not allowed in fcompute")
@@ -135,18 +133,16 @@ def extern(
     shape = (shape,) if isinstance(shape, (PrimExpr, _Integral)) else shape
     if shape == () or isinstance(shape[0], (PrimExpr, _Integral)):
         shape = [shape]
-    in_buffers = [in_buffers] if in_buffers is not None and not isinstance(in_buffers, (list, tuple, Array)) else in_buffers
+    in_buffers = (
+        [in_buffers] if in_buffers is not None and not isinstance(in_buffers, (list, tuple, Array)) else in_buffers
+    )
     out_buffers = (
         [out_buffers] if out_buffers is not None and not isinstance(out_buffers, (list, tuple, Array)) else out_buffers
     )
     if in_buffers is not None and len(inputs) != len(in_buffers):
-        raise RuntimeError(
-            f"Number of inputs and in_buffers mismatch: {len(inputs)} vs {len(in_buffers)}."
-        )
+        raise RuntimeError(f"Number of inputs and in_buffers mismatch: {len(inputs)} vs {len(in_buffers)}.")
     if out_buffers is not None and len(shape) != len(out_buffers):
-        raise RuntimeError(
-            f"Number of outputs and out_buffers mismatch: {len(shape)} vs {len(out_buffers)}."
-        )
+        raise RuntimeError(f"Number of outputs and out_buffers mismatch: {len(shape)} vs {len(out_buffers)}.")
     types = set()
     input_placeholders = []
     for i, tensor in enumerate(inputs):
@@ -173,7 +169,9 @@ def extern(
 
         body = Evaluate(body)
     if not isinstance(body, Stmt):
-        raise ValueError(f"Function '{fcompute.__name__}' should return PrimExpr or Stmt, but it returned '{type(body)}'")
+        raise ValueError(
+            f"Function '{fcompute.__name__}' should return PrimExpr or Stmt, but it returned '{type(body)}'"
+        )
     op = _ffi_api.ExternOp(name, tag, attrs, inputs, input_placeholders, output_placeholders, body)
     outputs = [op.output(i) for i in range(len(output_placeholders))]
     return outputs[0] if len(outputs) == 1 else outputs

@@ -194,7 +194,7 @@ def _pragma_value(value: Any) -> Any:
         from ..tir import StringImm
 
         return StringImm(value)
-    return convert(value) if value is not None else None
+    return convert(int(value) if isinstance(value, bool) else value) if value is not None else None
 
 
 @register_object

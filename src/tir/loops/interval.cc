@@ -65,7 +65,8 @@ class Evaluator {
       Interval a = (*this)(most->a), b = (*this)(most->b);
       return {join_any(a.min, b.min, max), join(a.max, b.max, max)};
     }
-    if (auto* choice = e.as<Select>()) return hull((*this)(choice->true_value), (*this)(choice->false_value), analyzer_);
+    if (auto* choice = e.as<Select>())
+      return hull((*this)(choice->true_value), (*this)(choice->false_value), analyzer_);
     if (auto* call = e.as<Call>()) {
       if (is_call(call, "tir.if_then_else")) return hull((*this)(call->args[1]), (*this)(call->args[2]), analyzer_);
       if (is_call(call, "tir.likely")) return (*this)(call->args[0]);
@@ -116,8 +117,7 @@ class Evaluator {
   Interval product_of_ranges(const Interval& a, const Interval& b) {
     if (!a.is_bounded() || !b.is_bounded()) return Interval::everything();
     PrimExpr zero = make_zero(a.min.dtype());
-    if (analyzer_.can_prove(a.min >= zero) && analyzer_.can_prove(b.min >= zero))
-      return {a.min * b.min, a.max * b.max};
+    if (analyzer_.can_prove(a.min >= zero) && analyzer_.can_prove(b.min >= zero)) return {a.min * b.min, a.max * b.max};
     PrimExpr p = a.min * b.min, q = a.min * b.max, r = a.max * b.min, s = a.max * b.max;
     return {min(min(p, q), min(r, s)), max(max(p, q), max(r, s))};
   }

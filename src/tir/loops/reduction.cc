@@ -14,8 +14,7 @@ Stmt store_together(const Array<PrimExpr>& values, const std::function<Stmt(size
                     const std::function<bool(const PrimExpr&, size_t)>& reads) {
   bool is_entangled = false;
   for (size_t later = 1; later < values.size(); ++later)
-    for (size_t earlier = 0; earlier < later; ++earlier)
-      is_entangled = is_entangled || reads(values[later], earlier);
+    for (size_t earlier = 0; earlier < later; ++earlier) is_entangled = is_entangled || reads(values[later], earlier);
   std::vector<Stmt> stores;
   std::vector<Var> held;
   for (size_t i = 0; i < values.size(); ++i) {

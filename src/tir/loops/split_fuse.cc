@@ -38,9 +38,7 @@ bool split_is_exact(const Range& parent, const Range& outer, const Range& inner,
 bool is_whole(const Interval& interval, const Range& domain, arith::Analyzer& analyzer) {
   if (!interval.is_bounded()) return false;
   Interval whole = Interval::of(domain);
-  auto is_equal = [&](const PrimExpr& a, const PrimExpr& b) {
-    return a.same_as(b) || analyzer.can_prove(equal(a, b));
-  };
+  auto is_equal = [&](const PrimExpr& a, const PrimExpr& b) { return a.same_as(b) || analyzer.can_prove(equal(a, b)); };
   return is_equal(interval.min, whole.min) && is_equal(interval.max, whole.max);
 }
 

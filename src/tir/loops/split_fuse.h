@@ -17,7 +17,8 @@ PrimExpr ceil_quotient(const PrimExpr& x, const PrimExpr& y, arith::Analyzer& an
 /// longer than the whole axis shrinks to it unless `keep_length` (threads have the length they are said to have).
 std::pair<Range, Range> split_domains(const Range& parent, const PrimExpr& factor, const PrimExpr& nparts,
                                       bool keep_length, arith::Analyzer& analyzer);
-PrimExpr split_parent_index(const PrimExpr& outer, const PrimExpr& inner, const Range& parent, const Range& inner_domain);
+PrimExpr split_parent_index(const PrimExpr& outer, const PrimExpr& inner, const Range& parent,
+                            const Range& inner_domain);
 std::pair<PrimExpr, PrimExpr> split_part_indices(const PrimExpr& index, const Range& parent, const Range& inner_domain);
 /// True when outer * inner covers the parent and nothing beyond it.
 bool split_is_exact(const Range& parent, const Range& outer, const Range& inner, arith::Analyzer& analyzer);
@@ -28,7 +29,8 @@ Interval split_parent_interval(const Interval& outer, const Interval& inner, con
 // ---- fuse --------------------------------------------------------------------------------------------------
 
 Range fused_domain(const Range& outer, const Range& inner, arith::Analyzer& analyzer);
-PrimExpr fused_index(const PrimExpr& outer, const PrimExpr& inner, const Range& outer_domain, const Range& inner_domain);
+PrimExpr fused_index(const PrimExpr& outer, const PrimExpr& inner, const Range& outer_domain,
+                     const Range& inner_domain);
 std::pair<PrimExpr, PrimExpr> fuse_part_indices(const PrimExpr& fused, const Range& outer_domain,
                                                 const Range& inner_domain);
 /// The parts' intervals when the fused axis runs through its own; whole rows where it may cross the end of one.

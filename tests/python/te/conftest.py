@@ -1,7 +1,6 @@
 """Helpers shared by the tests of tensor expressions."""
 
 import pytest
-
 import tessera
 
 

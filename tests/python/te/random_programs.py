@@ -10,7 +10,6 @@ import random
 from typing import Any
 
 import numpy as np
-
 import tessera
 from tessera import te
 
@@ -32,6 +31,7 @@ class Program:
         self.dependent: set[str] = set()  # a reduce axis depends on a spatial one
         self.inputs: list[str] = []
         self.attached: dict[str, tuple[str, int]] = {}
+        self.vectorized: set[str] = set()  # nothing is attached to their innermost loop
         self.count = 0
         self.line(f"rng = np.random.RandomState({seed % 2**31})")
         self.is_symbolic = self.random.random() < 0.3
@@ -273,10 +273,18 @@ class Program:
         readers = list(self.readers[t])
         if self.random.random() < 0.3:
             readers = [self.random.choice(readers)]
-        self.line(f"{name} = s.cache_read({t}, 'local', [{', '.join(readers)}])")
+        self.line(f"{name} = s.cache_read({t}, '{self.scope()}', [{', '.join(readers)}])")
         self.readers[name] = readers
         self.readers[t] = [r for r in self.readers[t] if r not in readers] + [name]
         self.stages.insert(min(self.stages.index(r) for r in readers), name)
+
+    def scope(self) -> str:
+        """Local memory has a constant size."""
+        return "global" if self.is_symbolic or self.dependent else "local"
+
+    def last(self, t: str) -> int:
+        """The innermost loop that something may be attached to."""
+        return len(self.leaves(t)) - 1 - (t in self.vectorized)
 
     def leaves(self, t: str) -> list[Any]:
         return list(self.env["s"][self.env[t]].leaf_iter_vars)
@@ -312,12 +320,12 @@ class Program:
         readers = self.readers[t]
         parents = {self.attached[r][0] if r in self.attached else r for r in readers}
         if len(readers) == 1 and self.random.random() < 0.7:
-            parent, last = readers[0], len(self.leaves(readers[0])) - 1
+            parent, last = readers[0], self.last(readers[0])
         elif len(parents) == 1 and parents.isdisjoint(self.attached):
             # all readers lie in loops of one stage: attach outside of where they are attached
             parent = next(iter(parents))
             positions = [self.attached[r][1] for r in readers if r in self.attached]
-            last = min([*positions, len(self.leaves(parent)) - 1])
+            last = min([*positions, self.last(parent)])
         else:
             return
         if last >= 0:
@@ -333,7 +341,7 @@ class Program:
         if t not in self.reductions and self.random.random() < 0.5:
             self.transform(t)
         name = f"{t}_w"
-        self.line(f"{name} = s.cache_write({t}, 'local')")
+        self.line(f"{name} = s.cache_write({t}, '{self.scope()}')")
         self.put_between(name, t)
         for kind in (self.reductions, self.dependent):
             if t in kind:
@@ -377,21 +385,42 @@ class Program:
                 order = list(range(len(leaves)))
                 self.random.shuffle(order)
                 self.line(f"s[{t}].reorder(*[s[{t}].leaf_iter_vars[p] for p in {order}])")
-        if self.random.random() < 0.3 and self.leaves(t):
-            self.line(f"s[{t}].unroll(s[{t}].leaf_iter_vars[{len(self.leaves(t)) - 1}])")
+        self.mark(t)
+
+    def mark(self, t: str) -> None:
+        """Says how some loops run."""
+        leaves = self.leaves(t)
+        has_constant_loops = not self.is_symbolic and t not in self.attached and t not in self.dependent
+        if leaves and has_constant_loops:
+            if self.random.random() < 0.3:
+                self.line(f"s[{t}].unroll(s[{t}].leaf_iter_vars[{len(leaves) - 1}])")
+            elif self.random.random() < 0.4 and leaves[-1].iter_type == 0:
+                self.line(f"s[{t}].vectorize(s[{t}].leaf_iter_vars[{len(leaves) - 1}])")
+                self.vectorized.add(t)
+        if len(leaves) > 1 and leaves[0].iter_type == 0 and t not in self.attached and self.random.random() < 0.2:
+            self.line(f"s[{t}].parallel(s[{t}].leaf_iter_vars[0])")
 
 
-def run(program: Program) -> None:
-    """Interprets the program and compares with NumPy; an error ends with the text that reproduces it."""
-    to_prim_func = tessera.get_global_func("te.ScheduleToPrimFunc")
-    interpret = tessera.get_global_func("tir.Interpret")
+def check(program: Program, call: Any) -> None:
+    """Calls with the arguments and compares with NumPy; an error ends with the text that reproduces it."""
     env = program.env
     try:
-        function = to_prim_func(env["s"], env["args"], "main", {})
         results = [np.full(want.shape, -77, "int32") for want in env["want"]]
         tensors = [tessera.nd.array(array) for array in [*env["given"], *results]]
-        interpret(function, *tensors)
+        call(env["s"], env["args"], tensors)
         for want, got in zip(env["want"], tensors[len(env["given"]) :]):
             np.testing.assert_array_equal(got.numpy(), want)
     except Exception as error:
         raise AssertionError(f"{error}\n\nreproduce with:\n{program.text}") from error
+
+
+def run(program: Program) -> None:
+    """Interprets phase 0 of the program, which checks every access against the realised rectangle."""
+    to_prim_func = tessera.get_global_func("te.ScheduleToPrimFunc")
+    interpret = tessera.get_global_func("tir.Interpret")
+    check(program, lambda s, args, tensors: interpret(to_prim_func(s, args, "main", {}), *tensors))
+
+
+def run_compiled(program: Program) -> None:
+    """Compiles the program and runs it."""
+    check(program, lambda s, args, tensors: tessera.build(s, args, "llvm")(*tensors))

@@ -1,7 +1,6 @@
 """Ranges that InferBound gives, as v0.10 prints them."""
 
 import pytest
-
 from tessera import te
 
 
@@ -116,7 +115,9 @@ def test_threads_of_one_axis_must_have_one_extent():
     tx = te.thread_axis("threadIdx.x")
     s[P].bind(s[P].split(P.op.axis[0], factor=8)[1], tx)
     s[Q].bind(s[Q].split(Q.op.axis[0], factor=16)[1], tx)
-    with pytest.raises(Exception, match="extent 16 from Q.i.inner, but axis i.inner of stage P bound to it has extent 8"):
+    with pytest.raises(
+        Exception, match="extent 16 from Q.i.inner, but axis i.inner of stage P bound to it has extent 8"
+    ):
         bounds(s)
 
 

@@ -1,7 +1,6 @@
 """What primitives do to a schedule, and what they refuse."""
 
 import pytest
-
 import tessera
 from tessera import te
 
@@ -75,7 +74,10 @@ def test_a_schedule_is_found_by_tensor_and_by_operation(product):
         (lambda s, C: s[C].split(C.op.axis[0]), "Either nparts or factor need to be provided"),
         (lambda s, C: s[C].split(C.op.axis[0], factor=2, nparts=2), "Do not need to provide both"),
         (lambda s, C: s[C].split(C.op.axis[0], factor=0), "stage C, axis i: cannot split by 0"),
-        (lambda s, C: s[C].reorder(C.op.axis[0], C.op.axis[0]), "stage C, axis i: Same axis can not appear more than once"),
+        (
+            lambda s, C: s[C].reorder(C.op.axis[0], C.op.axis[0]),
+            "stage C, axis i: Same axis can not appear more than once",
+        ),
         (lambda s, C: s[C].fuse(C.op.axis[0], C.op.reduce_axis[0]), "i and k are not. Reorder them first"),
         (lambda s, C: s.rfactor(C, C.op.axis[0]), "Can only factor reduction axis; i of stage C"),
         (lambda s, C: s[C].bind(C.op.axis[0], C.op.axis[1]), "only thread axes can be bound to"),
@@ -135,7 +137,7 @@ def test_a_tag_scope_tags_what_is_computed_inside():
 def test_tensors_are_equal_when_they_are_the_same_output():
     A = te.placeholder((4,), name="A")
     P, Q = te.compute((4,), lambda i: (A[i], A[i] + 1.0), name="PQ")
-    assert P == P.op.output(0) and P != Q
+    assert P.op.output(0) == P and P != Q
     assert len({P, Q, P.op.output(1)}) == 2
     assert repr(A) == "Tensor(shape=[4], op.name=A)"
 

@@ -1,7 +1,7 @@
 """Random tensor programs with random legal schedules give NumPy's answers, and stay inside the realised boxes."""
 
 import pytest
-from random_programs import Program, run
+from random_programs import Program, run, run_compiled
 
 BATCH = 50
 
@@ -12,8 +12,21 @@ def test_random_programs_give_numpys_answers(first):
         run(Program(seed))
 
 
+@pytest.mark.parametrize("first", range(0, 300, BATCH))
+def test_compiled_random_programs_give_numpys_answers(first):
+    for seed in range(first, first + BATCH):
+        run_compiled(Program(seed))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(1000, 6000, 500))
 def test_thousands_of_random_programs_give_numpys_answers(first):
     for seed in range(first, first + 500):
         run(Program(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1000, 3000, 200))
+def test_thousands_of_compiled_random_programs_give_numpys_answers(first):
+    for seed in range(first, first + 200):
+        run_compiled(Program(seed))

@@ -1,0 +1,358 @@
+"""Hybrid script: a Python function over arrays that also describes a tensor operation.
+
+On NumPy arrays a decorated function runs as plain Python; on tensors it becomes a HybridOp with the loops it writes.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import textwrap
+from typing import Any, Callable
+
+import numpy as np
+
+from ..ir import PrimExpr, Range
+from ..tir import (
+    AssertStmt,
+    AttrStmt,
+    Evaluate,
+    For,
+    ForKind,
+    IfThenElse,
+    IntImm,
+    IterVar,
+    ProducerRealize,
+    ProducerStore,
+    SeqStmt,
+    StringImm,
+    Var,
+    const,
+)
+from ..tir import op as _op
+from . import _ffi_api
+from . import tensor as _tensor
+from .operation import placeholder
+
+_LOOPS = {
+    "range": ForKind.SERIAL,
+    "serial": ForKind.SERIAL,
+    "unroll": ForKind.UNROLLED,
+    "parallel": ForKind.PARALLEL,
+    "vectorize": ForKind.VECTORIZED,
+}
+_MATH = ("sqrt", "rsqrt", "log", "exp", "tanh", "sigmoid", "power", "popcount", "round", "likely")
+_TYPES = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)] + ["float16", "float32", "float64"]
+_OPERATORS: dict[type, Callable[..., Any]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b,
+    ast.FloorDiv: lambda a, b: a // b,
+    ast.Mod: lambda a, b: a % b,
+    ast.BitAnd: lambda a, b: a & b,
+    ast.BitOr: lambda a, b: a | b,
+    ast.BitXor: lambda a, b: a ^ b,
+    ast.LShift: lambda a, b: a << b,
+    ast.RShift: lambda a, b: a >> b,
+    ast.Gt: lambda a, b: a > b,
+    ast.GtE: lambda a, b: a >= b,
+    ast.Lt: lambda a, b: a < b,
+    ast.LtE: lambda a, b: a <= b,
+    ast.Eq: lambda a, b: a.equal(b) if isinstance(a, PrimExpr) else a == b,
+    ast.NotEq: lambda a, b: _op.all(a != b) if isinstance(a, PrimExpr) else a != b,
+    ast.And: _op.all,
+    ast.Or: _op.any,
+    ast.USub: lambda a: -a,
+    ast.UAdd: lambda a: a,
+    ast.Not: lambda a: _op.all(a).__invert__() if isinstance(a, PrimExpr) else not a,
+}
+
+
+class _Builder:
+    """Turns the body of one function into a statement over tensors."""
+
+    def __init__(self, names: dict[str, Any]):
+        self.names = names
+        self.outputs: list[_tensor.Tensor] = []
+        self.returned: list[_tensor.Tensor] = []
+
+    def error(self, node: ast.AST, message: str) -> Exception:
+        return ValueError(f"hybrid script, line {getattr(node, 'lineno', '?')}: {message}")
+
+    # ---- statements ----
+
+    def block(self, statements: list[ast.stmt]) -> Any:
+        """The statements in order; what one allocates exists in those after it."""
+        done: list[Any] = []
+        for position, statement in enumerate(statements):
+            allocation = self.allocation(statement)
+            if allocation is None:
+                done.append(self.statement(statement))
+                continue
+            tensor, scope = allocation
+            first = None if self.is_call(statement, "allocate") else self.statement(statement)
+            body = self.sequence([first, self.block(statements[position + 1 :])])
+            bounds = [Range.from_min_extent(0, extent) for extent in tensor.shape]
+            return self.sequence([*done, ProducerRealize(tensor, bounds, const(True, "bool"), body, scope)])
+        return self.sequence(done)
+
+    def nested(self, statements: list[ast.stmt]) -> Any:
+        outer = dict(self.names)
+        body = self.block(statements)
+        self.names = outer
+        return body
+
+    def sequence(self, statements: list[Any]) -> Any:
+        kept = [s for s in statements if s is not None]
+        if not kept:
+            return Evaluate(0)
+        return kept[0] if len(kept) == 1 else SeqStmt(kept)
+
+    def is_call(self, statement: ast.stmt, name: str) -> bool:
+        value = getattr(statement, "value", None)
+        return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == name
+
+    def allocation(self, statement: ast.stmt) -> Any:
+        """The tensor that a statement brings into being: an allocation, or the first value of a scalar."""
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+            return None
+        name = statement.targets[0].id
+        if self.is_call(statement, "output_tensor"):
+            shape, dtype = self.allocated(statement)[:2]
+            tensor = placeholder(shape, dtype, name)
+            self.outputs.append(tensor)
+            self.names[name] = tensor
+            return None
+        if self.is_call(statement, "allocate"):
+            shape, dtype, scope = self.allocated(statement)
+            tensor = placeholder(shape, dtype, name)
+            self.names[name] = tensor
+            return tensor, scope
+        if isinstance(self.names.get(name), (_tensor.Tensor, _Scalar)):
+            return None
+        value = self.expression(statement.value)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            value = const(value)
+        elif not isinstance(value, PrimExpr) or isinstance(value, IntImm):
+            self.names[name] = value  # a name for something known now, like a size
+            return None
+        tensor = placeholder((1,), value.dtype, name)
+        self.names[name] = _Scalar(tensor)
+        return tensor, "local"
+
+    def allocated(self, statement: ast.Assign) -> Any:
+        call = statement.value
+        assert isinstance(call, ast.Call)
+        args = [self.expression(arg) for arg in call.args]
+        given = dict(zip(("shape", "dtype", "scope"), args))
+        given.update({kw.arg: self.expression(kw.value) for kw in call.keywords if kw.arg})
+        return given["shape"], given.get("dtype", "float32"), given.get("scope", "global")
+
+    def statement(self, node: ast.stmt) -> Any:
+        if isinstance(node, ast.For):
+            return self.loop(node)
+        if isinstance(node, ast.If):
+            condition = self.expression(node.test)
+            if not isinstance(condition, PrimExpr):
+                return self.nested(node.body if condition else node.orelse)
+            otherwise = self.nested(node.orelse) if node.orelse else None
+            return IfThenElse(condition, self.nested(node.body), otherwise)
+        if isinstance(node, ast.Assign):
+            if self.is_call(node, "output_tensor"):
+                return None
+            target = node.targets[0]
+            if isinstance(target, ast.Name) and not isinstance(self.names.get(target.id), _Scalar):
+                return None  # a name for a value, noted already
+            return self.store(target, self.expression(node.value))
+        if isinstance(node, ast.AugAssign):
+            value = _OPERATORS[type(node.op)](self.expression(_as_load(node.target)), self.expression(node.value))
+            return self.store(node.target, value)
+        if isinstance(node, ast.Return):
+            values: list[Any] = list(node.value.elts) if isinstance(node.value, ast.Tuple) else [node.value]
+            self.returned = [self.names[v.id] for v in values if isinstance(v, ast.Name)]
+            if len(self.returned) != len(values):
+                raise self.error(node, "only output tensors can be returned")
+            return None
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            return None
+        if isinstance(node, ast.Expr):
+            return Evaluate(self.expression(node.value))
+        if isinstance(node, ast.Assert):
+            message = self.expression(node.msg) if node.msg else "assertion failed"
+            return AssertStmt(self.expression(node.test), StringImm(str(message)), Evaluate(0))
+        if isinstance(node, ast.Pass):
+            return None
+        raise self.error(node, f"{type(node).__name__} is not part of hybrid script")
+
+    def store(self, target: ast.expr, value: Any) -> Any:
+        if isinstance(target, ast.Name):
+            tensor, indices = self.names[target.id].tensor, [0]
+        elif isinstance(target, ast.Subscript):
+            tensor, indices = self.expression(target.value), self.indices(target)
+        else:
+            raise self.error(target, "only elements and names can be assigned to")
+        if not isinstance(value, PrimExpr):
+            value = const(value, tensor.dtype)
+        return ProducerStore(tensor, value, indices)
+
+    def loop(self, node: ast.For) -> Any:
+        call = node.iter
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and isinstance(node.target, ast.Name)):
+            raise self.error(node, "a loop is written `for i in range(...)`, unroll, parallel, vectorize or bind")
+        kind, args = call.func.id, [self.expression(arg) for arg in call.args]
+        name = node.target.id
+        if kind == "bind":
+            thread = IterVar((0, args[1]), args[0], 1, args[0])
+            self.names[name] = thread.var
+            return AttrStmt(thread, "thread_extent", _expr_of(args[1]), self.nested(node.body))
+        begin, end = (0, args[0]) if len(args) == 1 else args[:2]
+        if kind == "const_range":
+            parts = []
+            for i in range(int(begin), int(end)):
+                self.names[name] = i
+                parts.append(self.nested(node.body))
+            return self.sequence(parts)
+        if kind not in _LOOPS:
+            raise self.error(node, f"unknown loop {kind}")
+        var = Var(name, "int32")
+        self.names[name] = var
+        extent = _op.max(end - begin, 0) if isinstance(end - begin, PrimExpr) and begin != 0 else end - begin
+        return For(var, begin, extent, _LOOPS[kind], self.nested(node.body))
+
+    # ---- expressions ----
+
+    def indices(self, node: ast.Subscript) -> list[Any]:
+        inner = node.slice
+        return [self.expression(e) for e in (inner.elts if isinstance(inner, ast.Tuple) else [inner])]
+
+    def expression(self, node: Any) -> Any:
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.Name):
+            if node.id not in self.names:
+                raise self.error(node, f"the name {node.id} is not known")
+            value = self.names[node.id]
+            return value.tensor(0) if isinstance(value, _Scalar) else value
+        if isinstance(node, ast.BinOp):
+            return _OPERATORS[type(node.op)](self.expression(node.left), self.expression(node.right))
+        if isinstance(node, ast.UnaryOp):
+            return _OPERATORS[type(node.op)](self.expression(node.operand))
+        if isinstance(node, ast.BoolOp):
+            return _OPERATORS[type(node.op)](*[self.expression(v) for v in node.values])
+        if isinstance(node, ast.Compare):
+            values = [self.expression(v) for v in [node.left, *node.comparators]]
+            parts = [_OPERATORS[type(op)](a, b) for op, a, b in zip(node.ops, values, values[1:])]
+            return parts[0] if len(parts) == 1 else _op.all(*parts)
+        if isinstance(node, ast.IfExp):
+            condition = self.expression(node.test)
+            a, b = self.expression(node.body), self.expression(node.orelse)
+            return _op.if_then_else(condition, a, b) if isinstance(condition, PrimExpr) else a if condition else b
+        if isinstance(node, ast.Attribute):
+            return getattr(self.expression(node.value), node.attr)
+        if isinstance(node, ast.Tuple):
+            return tuple(self.expression(e) for e in node.elts)
+        if isinstance(node, ast.Subscript):
+            base, indices = self.expression(node.value), self.indices(node)
+            return base(*indices) if isinstance(base, _tensor.Tensor) else base[indices[0]]
+        if isinstance(node, ast.Call):
+            return self.call(node)
+        raise self.error(node, f"{type(node).__name__} is not part of hybrid script")
+
+    def call(self, node: ast.Call) -> Any:
+        args = [self.expression(arg) for arg in node.args]
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name in _TYPES:
+            return args[0].astype(name) if isinstance(args[0], PrimExpr) else const(args[0], name)
+        if name in _MATH:
+            return getattr(_op, name)(*args)
+        if name in ("min", "max"):
+            return getattr(_op, name)(*args)
+        if name == "len":
+            return len(args[0]) if not isinstance(args[0], _tensor.Tensor) else args[0].shape[0]
+        if name == "ceil_div":
+            return (args[0] + args[1] - 1) // args[1]
+        function = self.expression(node.func)
+        if callable(function):
+            return function(*args)
+        raise self.error(node, f"{name} cannot be called here")
+
+
+class _Scalar:
+    """A variable of the function: a tensor of one element."""
+
+    def __init__(self, tensor: _tensor.Tensor):
+        self.tensor = tensor
+
+
+def _as_load(target: Any) -> Any:
+    return ast.parse(ast.unparse(target), mode="eval").body
+
+
+def _expr_of(value: Any) -> Any:
+    return value if isinstance(value, PrimExpr) else const(value, "int32")
+
+
+def _build(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    source = textwrap.dedent(inspect.getsource(fn))
+    definition = ast.parse(source).body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    names = dict(inspect.getclosurevars(fn).globals)
+    names.update(inspect.getclosurevars(fn).nonlocals)
+    parameters = [a.arg for a in definition.args.args]
+    if len(parameters) != len(args):
+        raise ValueError(f"{fn.__name__} takes {len(parameters)} arguments, not {len(args)}")
+    names.update(zip(parameters, args))
+    builder = _Builder(names)
+    body = builder.block(definition.body)
+    if not builder.returned:
+        raise ValueError(f"{fn.__name__} returns no output tensor")
+    inputs = [a for a in args if isinstance(a, _tensor.Tensor)]
+    op = _ffi_api.HybridOp(fn.__name__, "", None, inputs, builder.returned, body)
+    outputs = [op.output(i) for i in range(op.num_outputs)]
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+def _run(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """Plain Python, with the words of the script defined over NumPy."""
+
+    def allocate(shape: Any, dtype: str = "float32", scope: str = "global") -> Any:
+        return np.zeros(shape, dtype)
+
+    words: dict[str, Any] = {
+        "output_tensor": allocate,
+        "allocate": allocate,
+        "bind": lambda _, extent: range(extent),
+        "ceil_div": lambda a, b: (a + b - 1) // b,
+        "likely": lambda x: x,
+        "power": np.power,
+        "rsqrt": lambda x: 1 / np.sqrt(x),
+        "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+        "popcount": lambda x: bin(x).count("1"),
+        "max_num_threads": lambda *_: 1,
+        "inf": np.inf,
+        "ninf": -np.inf,
+    }
+    words.update(dict.fromkeys(("unroll", "parallel", "vectorize", "const_range", "serial"), range))
+    words.update({name: getattr(np, name) for name in ("sqrt", "log", "exp", "tanh", "round", *_TYPES)})
+    known = fn.__globals__
+    saved = {name: known[name] for name in words if name in known}
+    known.update({name: word for name, word in words.items() if name not in saved})
+    try:
+        return fn(*args)
+    finally:
+        for name in words:
+            if name not in saved:
+                known.pop(name, None)
+
+
+def script(pyfunc: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes `pyfunc` a hybrid function: Python on arrays, a tensor operation on tensors."""
+
+    @functools.wraps(pyfunc)
+    def wrapped(*args: Any) -> Any:
+        on_tensors = any(isinstance(a, (_tensor.Tensor, PrimExpr)) for a in args)
+        return _build(pyfunc, args) if on_tensors else _run(pyfunc, args)
+
+    return wrapped

@@ -1,0 +1,79 @@
+"""Hybrid script: one function, run by Python on arrays and as a tensor operation on tensors."""
+
+import numpy as np
+import pytest
+import tessera
+from tessera import te
+
+
+def computed(function, arrays, out_shape, dtype="float32"):
+    """What the operation made from `function` gives for `arrays`."""
+    tensors = [te.placeholder(a.shape, str(a.dtype), name=f"A{i}") for i, a in enumerate(arrays)]
+    out = function(*tensors)
+    program = tessera.get_global_func("te.ScheduleToPrimFunc")(te.create_schedule(out.op), [*tensors, out], "main", {})
+    result = tessera.nd.array(np.zeros(out_shape, dtype))
+    tessera.get_global_func("tir.Interpret")(program, *[tessera.nd.array(a) for a in arrays], result)
+    return result.numpy()
+
+
+@te.hybrid.script
+def outer(a, b):
+    c = output_tensor((a.shape[0], b.shape[0]), "float32")  # noqa: F821
+    for i in range(a.shape[0]):
+        for j in range(b.shape[0]):
+            c[i, j] = a[i] * b[j]
+    return c
+
+
+@te.hybrid.script
+def row_sums(a):
+    c = output_tensor((a.shape[0],), "float32")  # noqa: F821
+    for i in range(a.shape[0]):
+        total = 0.0
+        for j in range(a.shape[1]):
+            if j % 2 == 0:
+                total += a[i, j]
+            else:
+                total -= a[i, j]
+        c[i] = total
+    return c
+
+
+@te.hybrid.script
+def shifted(a):
+    c = output_tensor((a.shape[0],), "float32")  # noqa: F821
+    t = allocate((a.shape[0],), "float32")  # noqa: F821
+    for i in range(a.shape[0]):
+        t[i] = max(a[i], 0.5) + 1.0
+    for i in range(a.shape[0]):
+        c[i] = t[a.shape[0] - 1 - i]
+    return c
+
+
+def test_a_hybrid_function_means_the_same_on_arrays_and_on_tensors():
+    a, b = np.random.rand(6).astype("float32"), np.random.rand(7).astype("float32")
+    np.testing.assert_allclose(outer(a, b), np.outer(a, b))
+    np.testing.assert_allclose(computed(outer, [a, b], (6, 7)), np.outer(a, b))
+
+
+def test_scalars_and_conditions_of_a_hybrid_function():
+    a = np.random.rand(4, 5).astype("float32")
+    want = a[:, ::2].sum(1) - a[:, 1::2].sum(1)
+    np.testing.assert_allclose(computed(row_sums, [a], (4,)), want, rtol=1e-5)
+
+
+def test_tensors_that_a_hybrid_function_allocates():
+    a = np.random.rand(5).astype("float32")
+    np.testing.assert_allclose(computed(shifted, [a], (5,)), (np.maximum(a, 0.5) + 1)[::-1], rtol=1e-6)
+
+
+def test_what_hybrid_script_lacks_is_refused_with_its_line():
+    @te.hybrid.script
+    def endless(a):
+        c = output_tensor((4,), "float32")  # noqa: F821
+        while True:
+            c[0] = a[0]
+        return c
+
+    with pytest.raises(ValueError, match="line 4: While is not part of hybrid script"):
+        endless(te.placeholder((4,), name="A"))
