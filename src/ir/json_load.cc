@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "ir/attrs.h"
 #include "ir/json.h"
 #include "ir/json_check.h"
 #include "ir/json_tensor.h"
@@ -199,10 +200,19 @@ class Reader {
     } else if (text != "null") {
       part = tensor(parse_int(text, field.name));
     }
+    if (!part && !(field.flags & Optional)) part = empty_for(field);  // v0.10 leaves empty attributes out
     if (part ? !accepts(field, part.get()) : !(field.flags & Optional))
       fail("",
            std::string(field.name) + " is " + (part ? part->type_key() : "empty") + ", expected " + field.expects());
     field.at<ObjectRef>(target) = part;
+  }
+
+  static ObjectRef empty_for(const Field& field) {
+    std::string expected = field.expects();
+    if (expected == DictAttrsNode::info.key) return DictAttrs();
+    if (expected.rfind("Map[", 0) == 0) return Map<ObjectRef, ObjectRef>();
+    if (expected.rfind("Array[", 0) == 0) return Array<ObjectRef>();
+    return nullptr;
   }
 
   /// Asked once for each object and kind of place: a long list referred to from many nodes is looked through once.

@@ -61,7 +61,7 @@ TEST(Json, SharingAndTensorsSurvive) {
   assert_structural_equal(list, again);
 }
 
-TEST(Json, AMillionNodesInAChainAreFine) {
+TEST(Json, TwoHundredThousandNodesInAChainAreFine) {
   Var x = make_var("x");
   PrimExpr e = x;
   for (int i = 0; i < 200000; ++i) {
