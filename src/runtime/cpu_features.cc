@@ -65,13 +65,13 @@ const std::vector<const char*>& checked_cpu_features() {
 
 bool cpu_has(const std::string& feature) {
   auto it = tests().find(feature);
-  return it == tests().end() || it->second();
+  return it == tests().end() || it->second();  // what is not checked is not refused
 }
 
 void check_cpu_features(const std::string& needed, const std::string& file) {
   std::string missing, part;
   for (std::istringstream parts(needed); std::getline(parts, part, ',');)
-    if (!cpu_has(part)) missing += (missing.empty() ? "" : ", ") + part;
+    if (!part.empty() && !cpu_has(part)) missing += (missing.empty() ? "" : ", ") + part;
   if (missing.empty()) return;
   throw Error(RuntimeError) << file << " needs instructions that this processor does not have: " << missing
                             << ". It was compiled for another processor; compile it again with a target such as "

@@ -1,0 +1,174 @@
+"""Code for the host: sources, files, exported libraries, options of the target."""
+
+import ctypes
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tessera
+from tessera import te
+
+
+def vector_add(n=64, lanes=16, dtype="float32"):
+    a = te.placeholder((n,), dtype, name="A")
+    b = te.placeholder((n,), dtype, name="B")
+    c = te.compute((n,), lambda i: a[i] + b[i], name="C")
+    s = te.create_schedule(c.op)
+    if lanes > 1:
+        _, inner = s[c].split(c.op.axis[0], lanes)
+        s[c].vectorize(inner)
+    return s, [a, b, c]
+
+
+def check_add(f, n=64):
+    a, b = np.random.default_rng(0).standard_normal((2, n)).astype("float32")
+    c = tessera.nd.array(np.zeros(n, "float32"))
+    f(tessera.nd.array(a), tessera.nd.array(b), c)
+    np.testing.assert_array_equal(c.numpy(), a + b)
+
+
+def test_sources_are_llvm_ir_and_assembly():
+    f = tessera.build(*vector_add(), target="llvm", name="add")
+    assert "fadd contract <16 x float>" in f.get_source()
+    assert f.get_source() == f.get_source("ll")
+    assert "add_compute_:" in f.get_source("asm")
+    assert f.get_source("s") == f.get_source("asm")
+    with pytest.raises(ValueError, match="it may be ll, s or asm"):
+        f.get_source("cu")
+
+
+def test_the_same_program_gives_the_same_bytes(tmp_path):
+    files = []
+    for i in range(2):
+        f = tessera.build(*vector_add(), target="llvm", name="add")
+        files.append(tmp_path / f"{i}.o")
+        f.save(str(files[-1]))
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize("form", ["ll", "bc"])
+def test_llvm_files_are_loaded_and_run(tmp_path, form):
+    path = str(tmp_path / f"add.{form}")
+    tessera.build(*vector_add(), target="llvm", name="add").save(path)
+    check_add(tessera.runtime.load_module(path)["add"])
+
+
+def test_an_object_has_the_function(tmp_path):
+    path = tmp_path / "add.o"
+    tessera.build(*vector_add(), target="llvm", name="add").save(str(path))
+    assert path.read_bytes()[:4] == b"\x7fELF"
+    with pytest.raises(ValueError, match="it may be o, s, ll or bc"):
+        tessera.build(*vector_add(), target="llvm", name="add").save(str(tmp_path / "add.xyz"))
+
+
+def test_an_exported_library_needs_nothing_and_runs(tmp_path):
+    path = str(tmp_path / "add.so")
+    tessera.build(*vector_add(), target="llvm", name="add").export_library(path)
+    needed = subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True).stdout
+    assert "tessera" not in needed and "tvm" not in needed
+    library = tessera.runtime.load_module(path)
+    check_add(library["add"])
+    check_add(library)  # its main function
+
+
+def test_a_library_says_which_instructions_it_needs(tmp_path):
+    path = str(tmp_path / "add.so")
+    tessera.build(*vector_add(), target="llvm -mcpu=skylake-avx512", name="add").export_library(path)
+    text = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(ctypes.CDLL(path), "__tessera_cpu_features")))
+    features = text.decode().split(",")
+    assert "avx512f" in features and "fma" in features and "avx512bf16" not in features
+
+
+def test_a_library_for_a_greater_processor_is_refused_by_name(tmp_path):
+    path = tmp_path / "add.so"
+    tessera.build(*vector_add(), target="llvm -mcpu=x86-64-v2", name="add").export_library(str(path))
+    check_add(tessera.runtime.load_module(str(path))["add"])
+    flags = Path("/proc/cpuinfo").read_text().split()
+    missing = next(name for name in ("fma4", "xop", "amx_int8") if name not in flags).replace("_", "-")
+    forged = tmp_path / "forged.so"
+    forged.write_bytes(path.read_bytes().replace(b"popcnt,sse3,", missing.encode().ljust(11, b",") + b","))
+    with pytest.raises(tessera.TVMError, match=f"forged.so needs instructions .*: {missing}.*mcpu"):
+        tessera.runtime.load_module(str(forged))
+
+
+def test_code_for_another_machine_is_written_but_not_run():
+    f = tessera.build(*vector_add(lanes=4), target="llvm -mtriple=aarch64-linux-gnu", name="add")
+    assert "fadd\tv" in f.get_source("asm")
+    with pytest.raises(tessera.TVMError, match="cannot run on this machine"):
+        f["add"]
+
+
+def test_options_of_the_target_reach_the_code():
+    s, args = vector_add()
+    assert "fadd fast <16" in tessera.build(s, args, target="llvm -fast-math").get_source()
+    assert "fadd nnan contract <16" in tessera.build(s, args, target="llvm -fast-math-nnan").get_source()
+    assert "zmm" in tessera.build(s, args, target="llvm -mcpu=skylake-avx512").get_source("asm")
+    assert "zmm" not in tessera.build(s, args, target="llvm -mcpu=haswell").get_source("asm")
+    with pytest.raises(ValueError, match='mcpu "pentium-99" is not a processor'):
+        tessera.build(s, args, target="llvm -mcpu=pentium-99")
+
+
+def test_facts_about_llvm():
+    from tessera.target import codegen
+
+    assert codegen.llvm_version_major() == 19
+    number = codegen.llvm_lookup_intrinsic_id("llvm.fma")
+    assert number > 0 and codegen.llvm_get_intrinsic_name(number) == "llvm.fma"
+    assert codegen.llvm_lookup_intrinsic_id("llvm.no.such.thing") == 0
+
+
+def test_a_function_outlives_the_name_of_its_module():
+    f = tessera.build(*vector_add(), target="llvm", name="add")["add"]
+    check_add(f)
+
+
+def test_intrinsics_of_llvm_by_name():
+    a = te.placeholder((8,), name="A")
+    c = te.compute(
+        (8,),
+        lambda i: tessera.tir.call_llvm_pure_intrin(
+            "float32", "llvm.fma", tessera.tir.const(3, "uint32"), a[i], a[i], a[i]
+        ),
+    )
+    s = te.create_schedule(c.op)
+    f = tessera.build(s, [a, c], "llvm")
+    x = np.arange(8, dtype="float32")
+    out = tessera.nd.array(np.zeros(8, "float32"))
+    f(tessera.nd.array(x), out)
+    np.testing.assert_array_equal(out.numpy(), x * x + x)
+
+
+FUNCTIONS = {
+    "exp": np.exp, "log": lambda x: np.log(np.abs(x)), "tanh": np.tanh, "sqrt": lambda x: np.sqrt(np.abs(x)),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "sin": np.sin, "cos": np.cos, "floor": np.floor, "round": None,
+    "erf": None, "log1p": lambda x: np.log1p(np.abs(x)), "rsqrt": lambda x: 1 / np.sqrt(np.abs(x)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_functions_of_vectors(name, dtype):
+    n = 48
+    a = te.placeholder((n,), dtype, name="A")
+    positive = name in ("log", "sqrt", "log1p", "rsqrt")
+    function = getattr(te, name, None) or getattr(tessera.tir, name)
+    c = te.compute((n,), lambda i: function(tessera.tir.abs(a[i]) if positive else a[i]), name="C")
+    s = te.create_schedule(c.op)
+    _, inner = s[c].split(c.op.axis[0], 16)
+    s[c].vectorize(inner)
+    f = tessera.build(s, [a, c], "llvm")
+    x = (np.random.default_rng(1).standard_normal(n) * 2).astype(dtype)
+    out = tessera.nd.array(np.zeros(n, dtype))
+    f(tessera.nd.array(x), out)
+    wide = x.astype("float64")
+    if name == "erf":
+        import math
+
+        expected = np.array([math.erf(v) for v in wide])
+    elif name == "round":
+        expected = np.copysign(np.floor(np.abs(wide) + 0.5), wide)
+    else:
+        expected = FUNCTIONS[name](wide)
+    tolerance = {"float16": 2e-3, "float32": 1e-6, "float64": 1e-14}[dtype]
+    np.testing.assert_allclose(out.numpy(), expected.astype(dtype), rtol=tolerance, atol=tolerance / 10)
