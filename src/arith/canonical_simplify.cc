@@ -8,87 +8,6 @@
 #include "ir/expr_equal.h"
 
 namespace tessera::arith {
-namespace {
-
-bool same_index(const Digit& a, const Digit& b) { return expr_equal(a.index, b.index); }
-bool same_rounding(const Digit& a, const Digit& b) { return a.floors == b.floors || a.is_plain() || b.is_plain(); }
-
-/// Adds `digit * scale`, keeping digits of one index together with the highest first. False on overflow.
-bool add_digit(DigitSum* sum, Digit digit, int64_t scale) {
-  MaybeInt scaled = checked_mul(digit.scale, scale);
-  if (!scaled) return false;
-  digit.scale = *scaled;
-  if (digit.scale == 0) return true;
-  auto& digits = sum->digits;
-  auto at = std::find_if(digits.begin(), digits.end(), [&](const Digit& d) { return same_index(d, digit); });
-  for (; at != digits.end() && same_index(*at, digit); ++at) {
-    if (digit.lower > at->lower) break;
-    if (digit.lower == at->lower && digit.upper == at->upper && same_rounding(*at, digit)) {
-      MaybeInt total = checked_add(at->scale, digit.scale);
-      if (!total) return false;
-      at->scale = *total;
-      if (at->scale == 0) digits.erase(at);
-      return true;
-    }
-  }
-  digits.insert(at, std::move(digit));
-  return true;
-}
-
-bool add_sum(DigitSum* sum, const DigitSum& other, int64_t scale) {
-  MaybeInt base = checked_mul(other.base, scale);
-  if (base) base = checked_add(sum->base, *base);
-  if (!base) return false;
-  sum->base = *base;
-  for (const Digit& digit : other.digits)
-    if (!add_digit(sum, digit, scale)) return false;
-  return true;
-}
-
-bool multiply(DigitSum* sum, int64_t by) {
-  DigitSum out{sum->dtype, {}, 0};
-  if (!add_sum(&out, *sum, by)) return false;
-  *sum = std::move(out);
-  return true;
-}
-
-/// Equal digits are added up. False on overflow.
-bool merge_equal(std::vector<Digit>* digits) {
-  DigitSum sum;
-  for (const Digit& digit : *digits)
-    if (!add_digit(&sum, digit, 1)) return false;
-  *digits = std::move(sum.digits);
-  return true;
-}
-
-/// Neighbouring digits of one index become one: (x % 16 // 4) * 4 + x % 4 = x % 16.
-void join_digits(std::vector<Digit>* digits) {
-  size_t before = digits->size();
-  for (size_t i = 0; i + 1 < digits->size(); ++i)
-    for (size_t j = i + 1; j < digits->size() && same_index((*digits)[i], (*digits)[j]); ++j) {
-      Digit &high = (*digits)[i], &low = (*digits)[j];
-      if (high.scale == 0 || low.scale == 0 || high.lower != low.upper || !same_rounding(high, low)) continue;
-      MaybeInt needed = checked_mul(low.scale, high.lower / low.lower);
-      if (!needed || high.scale != *needed) continue;
-      low.upper = high.upper;
-      low.floors = low.is_plain() || low.floors;
-      high.scale = 0;
-      break;
-    }
-  std::erase_if(*digits, [](const Digit& d) { return d.scale == 0; });
-  if (digits->size() < before && merge_equal(digits)) join_digits(digits);
-}
-
-/// Large factors first, then high digits; terms that tie stay as they came.
-bool stands_before(const Digit& a, const Digit& b) {
-  if (a.scale != b.scale) return a.scale > b.scale;
-  if (a.lower != b.lower) return a.lower > b.lower;
-  if (a.upper != b.upper) return a.upper > b.upper;
-  return a.floors < b.floors;
-}
-
-}  // namespace
-
 // ---- back to expressions ----
 
 PrimExpr CanonicalSimplifier::digit_expr(const Digit& digit, DataType dtype) {
@@ -201,15 +120,6 @@ Digit CanonicalSimplifier::reduce_digit(Digit digit, int64_t c, DataType dtype) 
 
 namespace {
 
-/// Parts a sum into terms that c divides and the rest.
-void separate(const DigitSum& a, int64_t c, DigitSum* divisible, DigitSum* rest) {
-  divisible->dtype = rest->dtype = a.dtype;
-  for (const Digit& digit : a.digits) (digit.scale % c == 0 ? divisible : rest)->digits.push_back(digit);
-  // the constant is divided too
-  rest->base = floor_mod(a.base, c);
-  divisible->base = a.base - rest->base;
-}
-
 /// c = g * k with a = g * high + low and 0 <= low < g, for the largest such g among the factors of a's terms; the caller
 /// gives the bound of a sum.
 template <class Bound>
@@ -229,11 +139,6 @@ int64_t find_grain(const DigitSum& a, int64_t c, const Bound& bound, DigitSum* h
 
 int size_of(const PrimExpr& e) {
   return is_binary(kind_of(e)) ? 1 + size_of(as_binary(e)->a) + size_of(as_binary(e)->b) : 1;
-}
-
-void exact_divide(DigitSum* sum, int64_t c) {
-  for (Digit& digit : sum->digits) digit.scale /= c;
-  sum->base /= c;
 }
 
 }  // namespace
@@ -361,8 +266,20 @@ std::optional<DigitSum> CanonicalSimplifier::arithmetic(const PrimExpr& e) {
   switch (kind) {
     case Kind::Add:
     case Kind::Sub: {
-      DigitSum out = *sum_of(node->a);
-      if (!add_sum(&out, *sum_of(node->b), kind == Kind::Add ? 1 : -1)) return {};
+      // A long sum is taken as one, not as a chain of sums of its beginnings.
+      DigitSum out{e.dtype(), {}, 0};
+      std::vector<std::pair<PrimExpr, int>> pending{{e, 1}};
+      while (!pending.empty()) {
+        auto [term, sign] = pending.back();
+        pending.pop_back();
+        Kind inner = kind_of(term);
+        if (inner == Kind::Add || inner == Kind::Sub) {
+          pending.emplace_back(as_binary(term)->b, inner == Kind::Add ? sign : -sign);
+          pending.emplace_back(as_binary(term)->a, sign);
+        } else if (!add_sum(&out, *sum_of(term), sign)) {
+          return {};
+        }
+      }
       return out;
     }
     case Kind::Mul: {

@@ -8,23 +8,10 @@
 
 #include <memory>
 
+#include "arith/digits.h"
 #include "arith/rewrite_simplify.h"
 
 namespace tessera::arith {
-
-/// (index mod upper) div lower * scale. upper = kPosInf: no mod. lower divides upper.
-struct Digit {
-  PrimExpr index;
-  int64_t lower = 1, upper = kPosInf, scale = 1;
-  bool floors = true;  // else quotients and remainders round to zero
-  bool is_plain() const { return lower == 1 && upper == kPosInf; }
-};
-
-struct DigitSum {
-  DataType dtype;
-  std::vector<Digit> digits;
-  int64_t base = 0;
-};
 
 class CanonicalSimplifier : public RewriteSimplifier {
  public:

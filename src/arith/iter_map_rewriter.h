@@ -8,6 +8,11 @@
 
 namespace tessera::arith {
 
+/// The same digit of the same mark, whatever its scale.
+bool same_digit(const IterSplitExpr& a, const IterSplitExpr& b);
+/// The same digits with the same scales in the same order.
+bool same_terms(const IterSumExpr& a, const IterSumExpr& b);
+
 class IterMapRewriter {
  public:
   IterMapRewriter(const Map<Var, Range>& iters, IterMapLevel level, Analyzer* analyzer, bool simplify_trivial);

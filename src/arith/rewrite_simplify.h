@@ -54,4 +54,17 @@ class RewriteSimplifier : protected Prover {
   int compare_depth_ = 0;  // of comparisons asked for by comparisons
 };
 
+// ---- shared by the parts of the simplifier ----
+
+inline bool is_truth(const PrimExpr& e) { return e.dtype().is_bool() && kind_of(e) == Kind::IntImm; }
+
+/// The node `a <kind> b`; `original` when it is that node already.
+PrimExpr rebuild(Kind kind, const PrimExpr& a, const PrimExpr& b, const PrimExpr& original);
+
+struct Deeper {
+  explicit Deeper(int* depth) : depth_(depth) { ++*depth_; }
+  ~Deeper() { --*depth_; }
+  int* depth_;
+};
+
 }  // namespace tessera::arith

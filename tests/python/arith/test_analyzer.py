@@ -1,10 +1,9 @@
 """The analyzer as Python programs use it."""
 
 import pytest
+import tessera
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-import tessera
 from tessera import arith, tir
 from tessera.ir import Range
 

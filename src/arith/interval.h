@@ -1,0 +1,56 @@
+#pragma once
+// Pairs of ends that sets are computed with. Internal to arith.
+
+#include "arith/int_set.h"
+#include "ir/expr_equal.h"
+#include "ir/prim_ops.h"
+
+namespace tessera::arith {
+
+inline bool is_end(const PrimExpr& e) { return !is_pos_inf(e) && !is_neg_inf(e); }
+
+struct Interval {
+  PrimExpr min, max;
+  bool is_point() const { return min.same_as(max) && is_end(min); }
+  bool is_nothing() const { return is_pos_inf(min) || is_neg_inf(max); }
+  bool is_everything() const { return is_neg_inf(min) && is_pos_inf(max); }
+  bool is_bounded() const { return is_end(min) && is_end(max); }
+};
+
+inline Interval everything() { return {neg_inf(), pos_inf()}; }
+inline Interval nothing() { return {pos_inf(), neg_inf()}; }
+inline Interval point(const PrimExpr& e) { return {e, e}; }
+
+inline PrimExpr lesser(const PrimExpr& a, const PrimExpr& b) {
+  if (is_neg_inf(a) || is_pos_inf(b)) return a;
+  if (is_neg_inf(b) || is_pos_inf(a)) return b;
+  return expr_equal(a, b) ? a : min(a, b);
+}
+inline PrimExpr greater(const PrimExpr& a, const PrimExpr& b) {
+  if (is_pos_inf(a) || is_neg_inf(b)) return a;
+  if (is_pos_inf(b) || is_neg_inf(a)) return b;
+  return expr_equal(a, b) ? a : max(a, b);
+}
+inline Interval hull(const Interval& a, const Interval& b) {
+  if (a.is_nothing()) return b;
+  if (b.is_nothing()) return a;
+  return {lesser(a.min, b.min), greater(a.max, b.max)};
+}
+
+/// An end simplified; infinity stays.
+inline PrimExpr tidy(const PrimExpr& e, Analyzer* analyzer) { return is_end(e) ? analyzer->simplify(e) : e; }
+
+inline IntSet as_set(const Interval& i, Analyzer* analyzer) {
+  if (i.is_point()) return IntSet::single_point(tidy(i.min, analyzer));
+  return IntSet::interval(tidy(i.min, analyzer), tidy(i.max, analyzer));
+}
+
+/// Calls `f` with `analyzer`, or with a fresh one where there is none.
+template <class F>
+auto with_analyzer(Analyzer* analyzer, F f) {
+  if (analyzer) return f(analyzer);
+  Analyzer own;
+  return f(&own);
+}
+
+}  // namespace tessera::arith
