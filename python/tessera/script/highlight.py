@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import Any
 
 __all__ = ["cprint"]
@@ -22,20 +23,19 @@ def cprint(printable: Any, style: str | None = None) -> None:
         print(text)
         return
     try:
-        import pygments
-        from pygments.formatters import HtmlFormatter, Terminal256Formatter
-        from pygments.lexers.python import Python3Lexer
+        pygments = import_module("pygments")
+        formatters = import_module("pygments.formatters")
+        lexer = import_module("pygments.lexers.python").Python3Lexer()
     except ImportError:
         print(text)
         return
     chosen = STYLES.get(style or "light", style)
     if notebook:
-        from IPython import display  # only there is it needed
-
-        page = pygments.highlight(text, Python3Lexer(), HtmlFormatter(style=chosen, full=False, noclasses=True))
+        page = pygments.highlight(text, lexer, formatters.HtmlFormatter(style=chosen, full=False, noclasses=True))
+        display = import_module("IPython.display")
         display.display(display.HTML(page))
         return
-    print(pygments.highlight(text, Python3Lexer(), Terminal256Formatter(style=chosen)))
+    print(pygments.highlight(text, lexer, formatters.Terminal256Formatter(style=chosen)))
 
 
 def _in_notebook() -> bool:
