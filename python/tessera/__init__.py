@@ -29,6 +29,14 @@ from . import ir, support, target, tir  # isort: skip
 from . import arith  # isort: skip
 from . import te  # isort: skip
 from .ir import IRModule, container, instrument, transform  # isort: skip
+from .ir.memory_pools import (  # isort: skip
+    ConstantMemoryPools,
+    ConstantPoolInfo,
+    PoolInfo,
+    PoolInfoProperties,
+    WorkspaceMemoryPools,
+    WorkspacePoolInfo,
+)
 from . import driver  # isort: skip
 from .driver import build, lower  # isort: skip
 

@@ -24,3 +24,4 @@ from .op import Op, register_intrin_lowering, register_op_attr  # isort: skip
 from .module import IRModule  # isort: skip
 from . import transform  # isort: skip
 from . import instrument  # isort: skip
+from . import memory_pools  # isort: skip
