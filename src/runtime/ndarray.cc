@@ -134,10 +134,10 @@ NDArray NDArray::from_dlpack(DLManagedTensor* managed) {
   if (dtype.code == kDLPackBool) dtype = DataType::Bool(dtype.lanes);
   std::span<const int64_t> shape(given.shape, static_cast<size_t>(given.ndim));
   auto address = reinterpret_cast<uintptr_t>(data_of(&given));
-  if (given.device.device_type == kDLCPU && tensor_bytes(shape, dtype) > 0 && address % kAllocAlignment != 0)
-    throw Error(ValueError) << "from_dlpack: data of the tensor " << describe(&given) << " starts at "
-                            << address % kAllocAlignment << " bytes past a multiple of " << kAllocAlignment
-                            << ", and compiled code needs a multiple. Copy it with nd.array instead";
+  auto element = static_cast<uintptr_t>(std::max(1, dtype.bytes()));
+  if (given.device.device_type == kDLCPU && tensor_bytes(shape, dtype) > 0 && address % element != 0)
+    throw Error(ValueError) << "from_dlpack: data of the tensor " << describe(&given)
+                            << " does not start at a multiple of its element size. Copy it with nd.array instead";
   NDArrayNode* node = new_node(shape, dtype, given.device, given.data);
   node->tensor.byte_offset = given.byte_offset;
   node->memory = std::move(keep);

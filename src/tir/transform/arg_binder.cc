@@ -160,10 +160,6 @@ void ArgBinder::bind_dltensor(const Buffer& buffer, const PrimExpr& device_type,
             name + ".dtype is expected to be " + dtype.str(), true);
 
   bind(buffer->data, struct_get(DataType::Handle(), handle, 0, StructField::Data), name + ".data", true);
-  inits_.push_back(make(AttrStmt{.node = buffer->data,
-                                 .attr_key = attr::kStorageAlignment,
-                                 .value = int_imm(DataType::Int(32), buffer->data_alignment),
-                                 .body = make_nop()}));
   bind_shape(buffer, handle, name);
   bind_strides(buffer, handle, name);
 

@@ -120,10 +120,7 @@ def test_a_capsule_is_taken_once():
         nd.from_dlpack(capsule)
 
 
-def test_unaligned_or_strided_memory_is_refused_with_advice():
-    data = aligned((17,))
-    with pytest.raises(ValueError, match="multiple of 64"):
-        nd.from_dlpack(data[1:])
+def test_strided_memory_is_refused_with_advice():
     with pytest.raises(ValueError, match="row-major"):
         nd.from_dlpack(aligned((4, 4)).T)
 
