@@ -43,10 +43,6 @@ PrimExpr RewriteSimplifier::visit(const PrimExpr& e) {
   if (kind == Kind::Var) {
     const Facts::OfVar* fact = core_->facts.find(static_cast<const VarNode*>(e.get()));
     if (fact && fact->value.defined()) return fact->value;
-    if (!core_->facts.bounds.empty() && is_index_type(e.dtype())) {
-      IntBound bound = bound_of(e);
-      if (bound.is_single()) return int_imm(e.dtype(), bound.min);
-    }
     return e.dtype().is_bool() ? by_known_conditions(e) : e;
   }
   if (const PrimExpr* known = memo_.find(e)) return *known;

@@ -62,6 +62,8 @@ Rules floor_rules() {
       rule(floormod(c1 - x, c2), floormod(floormod(c1, c2) - x, c2), c2 > 0 && (c1 < 0 || c1 >= c2)),
       rule(floormod(x * c1 + c2, c3), floormod(x + floordiv(c2, c1), floordiv(c3, c1)) * c1,
            c1 > 1 && c3 > 0 && floormod(c3, c1) == 0 && floormod(c2, c1) == 0),
+      ordered(floormod(x * c1 + y, c2), floormod(x, floordiv(c2, c1)) * c1 + y,
+              c1 > 1 && c2 > 0 && floormod(c2, c1) == 0 && in_range(y, 0, c1)),
       rule(floormod(x + y, c1), floormod(x, c1), c1 > 0 && multiple(y, c1)),
       rule(floormod(x - y, c1), floormod(x, c1), c1 > 0 && multiple(y, c1)),
       rule(floormod(floormod(x, c1), c2), floormod(x, c2), c1 > 0 && c2 > 0 && floormod(c1, c2) == 0),
