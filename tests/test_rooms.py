@@ -45,9 +45,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.MULTILIN
 
 
 def files(*folders: str) -> list[Path]:
-    found = (
-        path for folder in folders for path in (TOP / folder).rglob("*") if path.suffix in {".h", ".cc", ".c"}
-    )
+    found = (path for folder in folders for path in (TOP / folder).rglob("*") if path.suffix in {".h", ".cc", ".c"})
     return sorted(found)
 
 

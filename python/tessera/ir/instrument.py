@@ -67,9 +67,7 @@ def _instrument_class(user_class: type) -> type:
         def __init__(self, *args: Any, **kwargs: Any):
             inst = user_class(*args, **kwargs)
             callbacks = [getattr(inst, name, None) for name in _METHODS]
-            self.__init_handle_by_constructor__(
-                _ffi_instrument_api.PassInstrument, user_class.__name__, *callbacks
-            )
+            self.__init_handle_by_constructor__(_ffi_instrument_api.PassInstrument, user_class.__name__, *callbacks)
             self._inst = inst
 
         def __getattribute__(self, name: str) -> Any:
@@ -84,7 +82,7 @@ def _instrument_class(user_class: type) -> type:
                 raise AttributeError(name)
             return getattr(self._inst, name)
 
-    functools.update_wrapper(PyPassInstrument.__init__, user_class.__init__)
+    functools.update_wrapper(PyPassInstrument.__init__, user_class.__init__)  # type: ignore[misc]
     PyPassInstrument.__name__ = user_class.__name__
     PyPassInstrument.__doc__ = user_class.__doc__
     PyPassInstrument.__module__ = user_class.__module__
@@ -118,7 +116,9 @@ class PassTimingInstrument(PassInstrument):
 class PassPrintingInstrument:
     """Prints the module before and after the passes of the given names (all passes when a list is "all")."""
 
-    def __init__(self, print_before_pass_names: Sequence[str] | str = (), print_after_pass_names: Sequence[str] | str = ()):
+    def __init__(
+        self, print_before_pass_names: Sequence[str] | str = (), print_after_pass_names: Sequence[str] | str = ()
+    ):
         self.print_before = print_before_pass_names
         self.print_after = print_after_pass_names
 

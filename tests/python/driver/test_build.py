@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import tessera as tvm
 from tessera import te, tir
 
@@ -150,7 +149,9 @@ def test_an_extern_stage_calls_a_python_function_with_tensors():
         b.copyfrom(a.numpy() * factor)
 
     A = te.placeholder((4, 5), name="A")
-    B = te.extern((4, 5), [A], lambda i, o: tir.call_packed("test_build.double", i[0], o[0], 3), name="B", dtype="float32")
+    B = te.extern(
+        (4, 5), [A], lambda i, o: tir.call_packed("test_build.double", i[0], o[0], 3), name="B", dtype="float32"
+    )
     C = te.compute((4, 5), lambda i, j: B[i, j] + 1.0, name="C")
     f = tvm.build(te.create_schedule(C.op), [A, C], "llvm")
     x = random(4, 5)

@@ -1,7 +1,6 @@
 """Instruments."""
 
 import pytest
-
 import tessera as tvm
 from tessera.ir.instrument import PassInstrument, PassPrintingInstrument, PassTimingInstrument, pass_instrument
 

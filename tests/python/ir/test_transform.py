@@ -3,7 +3,6 @@
 import threading
 
 import pytest
-
 import tessera as tvm
 from tessera import te, tir
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import tessera
 from tessera import te
 

@@ -1,5 +1,4 @@
 from helpers import body_text, buffer, check, function, loop, run
-
 from tessera import te, tir
 
 io, ii = te.var("io"), te.var("ii")

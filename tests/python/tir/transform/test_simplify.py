@@ -1,5 +1,4 @@
 from helpers import buffer, check, function, loop, run
-
 from tessera import te, tir
 
 i = te.var("i")

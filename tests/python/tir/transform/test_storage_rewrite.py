@@ -1,6 +1,5 @@
-from helpers import body_text, buffer, function, loop, run
-
 import tessera as tvm
+from helpers import body_text, buffer, function, loop, run
 from tessera import te, tir
 
 i = te.var("i")
@@ -51,7 +50,9 @@ def test_an_allocation_leaves_a_serial_loop_but_not_a_parallel_one():
 def test_a_buffer_used_in_a_loop_lives_through_all_of_it():
     # T is read in the next iteration too, so U, first used later in the body, may not take its place.
     A, T, U = buffer("A", (64,)), buffer("T", (64,)), buffer("U", (64,))
-    body = tir.SeqStmt([tir.BufferStore(A, T[0], [i]), tir.BufferStore(U, A[i], [0]), tir.BufferStore(A, U[0], [i + 8])])
+    body = tir.SeqStmt(
+        [tir.BufferStore(A, T[0], [i]), tir.BufferStore(U, A[i], [0]), tir.BufferStore(A, U[0], [i + 8])]
+    )
     start = tir.BufferStore(T, 1.0, [0])
     func = function([A], allocate(T, tir.SeqStmt([start, allocate(U, loop(i, 8, body))])))
     assert body_text(run(REWRITE, func)).count("T.allocate") == 2

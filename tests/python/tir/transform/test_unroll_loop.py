@@ -1,7 +1,5 @@
-from helpers import check, function, loop, run, buffer
-
 import pytest
-
+from helpers import buffer, check, function, loop, run
 from tessera import te, tir
 
 i, j = te.var("i"), te.var("j")

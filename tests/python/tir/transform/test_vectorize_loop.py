@@ -1,7 +1,5 @@
-from helpers import body_text, buffer, check, function, loop, run
-
 import pytest
-
+from helpers import body_text, buffer, check, function, loop, run
 from tessera import te, tir
 
 i, j = te.var("i"), te.var("j")
