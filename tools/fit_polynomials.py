@@ -4,12 +4,16 @@ Each fit makes  base(u) + factor(u) * P(u)  close to f(u).
     python tools/fit_polynomials.py > src/codegen/intrin_rules/coefficients.h
 """
 
+from typing import Any, Callable
+
 import mpmath as mp
 
 mp.mp.dps = 150
 
+Function = Callable[[Any], Any]
 
-def interpolate(target, weight, lo, hi, degree):
+
+def interpolate(target: Function, weight: Function, lo: Any, hi: Any, degree: int) -> tuple[list[Any], Any]:
     """Coefficients (lowest first) of the polynomial through the Chebyshev points of [lo, hi], which is close to the
     best one, and its largest weighted error."""
     n = degree + 1
@@ -27,7 +31,9 @@ def interpolate(target, weight, lo, hi, degree):
     return coefficients, worst
 
 
-def fit(name, comment, bits, f, base, factor, lo, hi, degree):
+def fit(
+    name: str, comment: str, bits: int, f: Function, base: Function, factor: Function, lo: Any, hi: Any, degree: int
+) -> None:
     """[lo, hi] is the range of u; `f`, `base` and `factor` are functions of u."""
     coefficients, worst = interpolate(
         lambda u: (f(u) - base(u)) / factor(u), lambda u: factor(u) / f(u), mp.mpf(lo), mp.mpf(hi), degree
@@ -45,11 +51,11 @@ log_lo, log_hi = mp.sqrt(mp.mpf(1) / 2) - 1, mp.sqrt(2) - 1
 s_max = (mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)
 
 
-def away(u):
+def away(u: Any) -> Any:
     return EPS if abs(u) < EPS else u
 
 
-def over(function):
+def over(function: Function) -> Function:
     return lambda u: function(away(u))
 
 
@@ -126,7 +132,7 @@ fit(
 )
 
 
-def atanh_series(u):  # log((1 + s) / (1 - s)) = 2 s + s u P(u) with u = s^2
+def atanh_series(u: Any) -> Any:  # log((1 + s) / (1 - s)) = 2 s + s u P(u) with u = s^2
     s = mp.sqrt(u)
     return 2 * mp.atanh(s) / s
 
@@ -188,7 +194,7 @@ fit(
 )
 
 
-def fit_log_erfc():
+def fit_log_erfc() -> None:
     lo, hi, degree = mp.mpf(1), mp.mpf(4), 9
     coefficients, worst = interpolate(lambda t: mp.log(mp.erfc(t)), lambda t: mp.erfc(t), lo, hi, degree)
     print("/// log(1 - erf(u)) = P(u)")

@@ -28,7 +28,7 @@ class NDArray : public Ref<NDArrayNode> {
   /// A new row-major tensor with undefined contents, 64-byte aligned.
   static NDArray empty(std::span<const int64_t> shape, DataType dtype, DLDevice device = cpu(),
                        const std::string& scope = "");
-  /// Takes over `managed` (also when it throws). Wants row-major data at a multiple of 64 bytes.
+  /// Takes over `managed` (also when it throws). Wants row-major data at a multiple of its element size.
   static NDArray from_dlpack(DLManagedTensor* managed);
   /// A description of the same memory that keeps this tensor alive; the taker calls its deleter.
   DLManagedTensor* to_dlpack() const;

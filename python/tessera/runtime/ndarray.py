@@ -174,7 +174,7 @@ def array(arr: Any, device: Device | None = None, mem_scope: str | None = None) 
 def from_dlpack(dltensor: Any) -> NDArray:
     """A tensor on the memory of another system's: a capsule, or anything with ``__dlpack__`` (NumPy, PyTorch, ...).
 
-    Nothing is copied. The data has to be row-major without gaps and to start at a multiple of 64 bytes, because
+    Nothing is copied. The data has to be row-major without gaps and to start at a multiple of its element size, because
     compiled code counts on both; `array` copies what is not so.
     """
     if hasattr(dltensor, "__dlpack__"):
