@@ -100,6 +100,9 @@ const bool registered = [] {
   add_rule("tir.sigmoid", sigmoid_of);
   add_rule("tir.erf", erf_of);
   Op::define("tir.pow").set("llvm.FLowerIntrinsic", typed("tir.pow", lower_pow));
+  // Beyond the operators that v0.10 vectorises: these work on all lanes at once here.
+  for (const char* op : {"tir.erf", "tir.sigmoid", "tir.log1p", "tir.rsqrt", "tir.nearbyint", "tir.isnan"})
+    Op::define(op).set("TVectorizable", Any(true), 11);
   return true;
 }();
 

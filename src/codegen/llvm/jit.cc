@@ -1,6 +1,8 @@
 #include "codegen/llvm/jit.h"
 
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include "codegen/llvm/target_machine.h"
 
@@ -16,6 +18,11 @@ JitCode::JitCode(const std::string& object, const std::string& name) : state_(st
   state_->name = name;
   llvm::orc::LLJITBuilder builder;
   builder.setPlatformSetUp(llvm::orc::setUpInactivePlatform);
+  builder.setJITTargetMachineBuilder(llvm::orc::JITTargetMachineBuilder(llvm::Triple(llvm::sys::getProcessTriple())));
+  // Work is done where it is asked for: ORC would start a thread for each small task.
+  builder.setExecutorProcessControl(take_or_throw(
+      llvm::orc::SelfExecutorProcessControl::Create(nullptr, std::make_unique<llvm::orc::InPlaceTaskDispatcher>()),
+      "starting the JIT for " + name));
   state_->jit = take_or_throw(builder.create(), "starting the JIT for " + name);
   state_->jit->getExecutionSession().setErrorReporter(
       [state = state_.get()](llvm::Error error) { state->reported += llvm::toString(std::move(error)) + "; "; });

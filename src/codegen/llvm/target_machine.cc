@@ -16,12 +16,17 @@ namespace {
 
 void on_fatal_error(void*, const char* reason, bool) { throw Error(InternalError) << "LLVM gave up: " << reason; }
 
-std::string host_features() {
+std::string find_host_features() {
   std::vector<std::string> on;
   for (const auto& entry : llvm::sys::getHostCPUFeatures())
     on.push_back((entry.second ? "+" : "-") + entry.first().str());
   std::sort(on.begin(), on.end(), [](const std::string& a, const std::string& b) { return a.substr(1) < b.substr(1); });
   return llvm::join(on, ",");
+}
+
+const std::string& host_features() {
+  static const std::string features = find_host_features();
+  return features;
 }
 
 void read_fast_math(const Target& target, llvm::FastMathFlags& flags) {
