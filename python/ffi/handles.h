@@ -22,6 +22,10 @@ struct FunctionHandle {
   ObjectHandle base;
   vectorcallfunc call;
 };
+struct ModuleHandle {
+  ObjectHandle base;
+  PyObject* entry;  // the main function, once it was asked for
+};
 struct DeviceHandle {
   PyObject_HEAD;
   DLDevice device;

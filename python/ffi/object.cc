@@ -147,6 +147,18 @@ PyObject* get_handle(PyObject* self, void*) {
   return make_handle(object ? Any::of_object(object).raw().v_handle : nullptr);
 }
 
+/// A module is called through its main function, which is looked for once.
+PyObject* module_call(PyObject* self, PyObject* args, PyObject* keywords) {
+  PyObject*& entry = reinterpret_cast<ModuleHandle*>(self)->entry;
+  if (!entry) entry = PyObject_GetAttrString(self, "entry_func");
+  return entry ? PyObject_Call(entry, args, keywords) : nullptr;
+}
+
+void module_dealloc(PyObject* self) {
+  Py_CLEAR(reinterpret_cast<ModuleHandle*>(self)->entry);
+  object_dealloc(self);
+}
+
 void moved_dealloc(PyObject* self) {
   Py_DECREF(reinterpret_cast<MovedHandle*>(self)->source);
   PyObject_Free(self);
@@ -245,6 +257,9 @@ void add_object_types(nb::module_& m) {
   object_type.tp_methods = object_methods;
   object_type.tp_getset = object_properties;
   add_type(m, &object_type);
+  module_type.tp_basicsize = sizeof(ModuleHandle);
+  module_type.tp_dealloc = module_dealloc;
+  module_type.tp_call = module_call;
   add_type(m, &module_type);
   moved_type.tp_name = "tessera._ffi_core.ObjectRValueRef";
   moved_type.tp_basicsize = sizeof(MovedHandle);

@@ -76,9 +76,6 @@ class Module(ModuleBase):
             entry = self.__dict__["_entry"] = self.get_function(self.entry_name)
         return entry
 
-    def __call__(self, *args: Any) -> Any:
-        return self.entry_func(*args)
-
     def implements_function(self, name: str, query_imports: bool = False) -> bool:
         """True when there is a function of that name."""
         return bool(_ffi_api.ModuleImplementsFunction(self, name, query_imports))

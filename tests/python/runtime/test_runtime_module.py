@@ -180,3 +180,8 @@ def test_what_this_build_can_do_can_be_asked():
     assert runtime.enabled("cpu") and runtime.num_threads() >= 1
     with pytest.raises(tessera.TVMError, match="Unknown optional runtime foo"):
         runtime.enabled("foo")
+
+
+def test_a_module_without_a_main_function_says_so_when_called():
+    with pytest.raises(AttributeError, match="Module has no function '__tvm_main__'"):
+        tessera.support.FrontendTestModule()()
