@@ -7,6 +7,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
+from .._ffi import get_global_func
 from . import _ffi_api
 from .module import Module
 
@@ -23,6 +24,21 @@ def _blob_source(blob: bytes) -> str:
         f"const char __tvm_dev_mblob[] =\n{text};\n"
         "#ifdef __cplusplus\n}\n#endif\n"
     )
+
+
+def _write_blob(module: Module, dso_modules: Sequence[Module], folder: str, form: str) -> str:
+    """The packed imports as an object where LLVM is there, else as C source; returns the file."""
+    blob = bytes(_ffi_api.ModulePackImports(module))
+    write_object = get_global_func("codegen.codegen_blob", allow_missing=True)
+    if write_object is not None:
+        target = next((m["_get_target_string"]() for m in dso_modules if m.type_key == "llvm"), "llvm")
+        path = os.path.join(folder, f"devc.{form}")
+        write_object(bytearray(blob), False, target).save(path)
+        return path
+    path = os.path.join(folder, "devc.c")
+    with open(path, "w") as file:
+        file.write(_blob_source(blob))
+    return path
 
 
 def _needs_blob(module: Module, dso_modules: Sequence[Module]) -> bool:
@@ -72,10 +88,7 @@ def export_library(
 
             kwargs["options"] = ["-I" + path for path in find_include_path()]
     if _needs_blob(module, dso_modules):
-        source = os.path.join(folder, "devc.c")
-        with open(source, "w") as file:
-            file.write(_blob_source(bytes(_ffi_api.ModulePackImports(module))))
-        files.append(source)
+        files.append(_write_blob(module, dso_modules, folder, getattr(fcompile, "object_format", "o")))
     if not files:
         raise ValueError(f"Module[{module.type_key}] has nothing that can be written into {file_name}")
     return fcompile(file_name, files, **kwargs)

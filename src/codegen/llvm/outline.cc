@@ -200,9 +200,11 @@ void CodeGen::import_llvm(const std::string& source) {
   other->setDataLayout(module_->getDataLayout());
   for (llvm::Function& function : *other) {  // made for this machine, and free to be inlined
     if (function.isDeclaration()) continue;
+    function.removeFnAttr(llvm::Attribute::OptimizeNone);
+    function.removeFnAttr(llvm::Attribute::NoInline);
     prepare_function(&function);
     function.addFnAttr(llvm::Attribute::AlwaysInline);
-    function.setLinkage(llvm::GlobalValue::LinkOnceODRLinkage);
+    if (!function.hasLocalLinkage()) function.setLinkage(llvm::GlobalValue::LinkOnceODRLinkage);
   }
   if (llvm::Linker::linkModules(*module_, std::move(other), llvm::Linker::Flags::OverrideFromSrc))
     throw Error(ValueError) << "pragma_import_llvm: its definitions contradict others in the module";

@@ -323,6 +323,28 @@ TEST(Programs, FunctionsOfAModuleCallEachOther) {
   EXPECT_EQ(data[3], 11);
 }
 
+TEST(Programs, ImportedTextOfLLVMIsCalledAndInlined) {
+  const char* text = R"(
+    define i32 @add_three(ptr %p, i32 %v) noinline optnone {
+      %old = load i32, ptr %p
+      %new = add i32 %old, %v
+      store i32 %new, ptr %p
+      ret i32 0
+    })";
+  Buffer out = buffer("out");
+  Stmt call = evaluate(make_call(i32, "tir.call_extern", {string_imm("add_three"), out->data, PrimExpr(3)}));
+  Stmt body =
+      make(AttrStmt{.node = out->data, .attr_key = "pragma_import_llvm", .value = string_imm(text), .body = call});
+  Compiled code = compile(function_of({out}, body));
+  std::vector<int> data(16, 1);
+  EXPECT_EQ(code(data.data()), 0);
+  EXPECT_EQ(data[0], 4);
+  EXPECT_EQ(code.module->get_source("ll").find("call i32"), std::string::npos);
+  Stmt broken =
+      make(AttrStmt{.attr_key = "pragma_import_llvm", .value = string_imm("define i32 @x( {\n"), .body = call});
+  EXPECT_THROW(compile(function_of({out}, broken)), Error);
+}
+
 TEST(Programs, SharedPartsOfAnExpressionAreComputedOnce) {
   Buffer in = buffer("in", f32), out = buffer("out", f32);
   PrimExpr x = load(in, 0);

@@ -2,6 +2,7 @@
 
 import ctypes
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +73,18 @@ def test_an_exported_library_needs_nothing_and_runs(tmp_path):
     check_add(library)  # its main function
 
 
+@pytest.mark.parametrize("form", ["so", "tar"])
+def test_imported_modules_travel_with_the_library(tmp_path, form):
+    helper = tessera.build(*vector_add(), target="llvm", name="helper")
+    main = tessera.build(*vector_add(), target="llvm", name="add")
+    main.import_module(helper)
+    path = str(tmp_path / f"both.{form}")
+    main.export_library(path)
+    library = tessera.runtime.load_module(path)
+    check_add(library["add"])
+    check_add(library.get_function("helper", query_imports=True))
+
+
 def test_a_library_says_which_instructions_it_needs(tmp_path):
     path = str(tmp_path / "add.so")
     tessera.build(*vector_add(), target="llvm -mcpu=skylake-avx512", name="add").export_library(path)
@@ -107,6 +120,12 @@ def test_options_of_the_target_reach_the_code():
     assert "zmm" not in tessera.build(s, args, target="llvm -mcpu=haswell").get_source("asm")
     with pytest.raises(ValueError, match='mcpu "pentium-99" is not a processor'):
         tessera.build(s, args, target="llvm -mcpu=pentium-99")
+
+
+def test_threads_compile_at_the_same_time():
+    with ThreadPoolExecutor(4) as pool:
+        for f in pool.map(lambda i: tessera.build(*vector_add(), target="llvm", name=f"add{i}")[f"add{i}"], range(12)):
+            check_add(f)
 
 
 def test_facts_about_llvm():
