@@ -75,7 +75,7 @@ TEST(Builtin, every_row_is_an_operator_with_its_effect) {
   EXPECT_EQ(Op::get("tir.tvm_access_ptr")->num_inputs, 5);
   EXPECT_EQ(Op::get("tir.tvm_access_ptr").slot("TCallEffectKind").to<CallEffect>(), CallEffect::SpecialCallArg);
   EXPECT_TRUE(Op::get("tir.exp").has("TVectorizable"));
-  EXPECT_FALSE(Op::get("tir.erf").has("TVectorizable"));
+  EXPECT_FALSE(Op::get("tir.call_extern").has("TVectorizable"));
 }
 
 }  // namespace
