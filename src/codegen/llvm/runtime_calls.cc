@@ -62,7 +62,10 @@ llvm::Value* CodeGen::call_runtime(const std::string& name, const Values& args) 
   }
   ++impure_;
   auto* type = llvm::FunctionType::get(type_of_letter(row->signature[0]), types, false);
-  return builder_.CreateCall(type, runtime_pointer("__" + name), converted);
+  llvm::CallInst* call = builder_.CreateCall(type, runtime_pointer("__" + name), converted);
+  // Fresh memory: what is summed up there can stay in registers.
+  if (name == "TVMBackendAllocWorkspace") call->addRetAttr(llvm::Attribute::NoAlias);
+  return call;
 }
 
 void CodeGen::check_status(Value* status) {

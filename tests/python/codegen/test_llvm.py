@@ -122,6 +122,30 @@ def test_options_of_the_target_reach_the_code():
         tessera.build(s, args, target="llvm -mcpu=pentium-99")
 
 
+def test_sums_in_a_workspace_stay_in_registers():
+    n = 256
+    a = te.placeholder((n, n), name="A")
+    b = te.placeholder((n, n), name="B")
+    k = te.reduce_axis((0, n), name="k")
+    packed = te.compute((n // 64, n, 64), lambda x, y, z: b[y, x * 64 + z], name="packed")
+    c = te.compute((n, n), lambda i, j: te.sum(a[i, k] * packed[j // 64, k, te.indexmod(j, 64)], axis=k), name="C")
+    s = te.create_schedule(c.op)
+    sums = s.cache_write(c, "global")
+    _, jo, _, ji = s[c].tile(*c.op.axis, 4, 64)  # 1024 bytes of sums: too much for the stack
+    s[c].vectorize(ji)
+    s[sums].compute_at(s[c], jo)
+    i, j = s[sums].op.axis
+    s[sums].reorder(s[sums].op.reduce_axis[0], i, j)
+    jo, ji = s[sums].split(j, 16)
+    s[sums].vectorize(ji)
+    s[sums].unroll(jo)
+    s[sums].unroll(i)
+    f = tessera.build(s, [a, b, c], "llvm -mcpu=skylake-avx512")
+    text = f.get_source()
+    assert "__TVMBackendAllocWorkspace" in text
+    assert text.count("phi <16 x float>") == 16
+
+
 def test_threads_compile_at_the_same_time():
     with ThreadPoolExecutor(4) as pool:
         for f in pool.map(lambda i: tessera.build(*vector_add(), target="llvm", name=f"add{i}")[f"add{i}"], range(12)):
