@@ -31,7 +31,8 @@ void Analyzer::bind(const Var& var, const Range& range, bool replace) {
   const Facts::OfVar* known = core_->facts.find(var.get());
   if (known && !replace) {
     if (known->range.defined() && same_range(known->range, range)) return;
-    if (known->range.defined() && !can_prove_equal(known->range->min, range->min))
+    if (known->range.defined() &&
+        !(can_prove_equal(known->range->min, range->min) && can_prove_equal(known->range->extent, range->extent)))
       rebound(var, to_text(known->range), to_text(range));
   }
   PrimExpr extent = simplify(range->extent);

@@ -38,7 +38,7 @@ PrimExpr CanonicalSimplifier::expr_of(const DigitSum& sum) {
   std::vector<Digit> digits = sum.digits;
   join_digits(&digits);
   std::stable_sort(digits.begin(), digits.end(), stands_before);
-  if (!fits(dtype, sum.base) || !fits(dtype, sat_neg(sum.base))) return nullptr;
+  if (sum.base == INT64_MIN || !fits(dtype, sum.base) || !fits(dtype, -sum.base)) return nullptr;
   PrimExpr out = make_zero(dtype);
   for (const Digit& digit : digits) {
     if (digit.scale < 0) continue;

@@ -23,7 +23,7 @@ bool merge_equal(std::vector<Digit>* digits) {
 
 bool add_digit(DigitSum* sum, Digit digit, int64_t scale) {
   MaybeInt scaled = checked_mul(digit.scale, scale);
-  if (!scaled) return false;
+  if (!scaled || *scaled == INT64_MIN) return false;
   digit.scale = *scaled;
   if (digit.scale == 0) return true;
   auto& digits = sum->digits;
@@ -32,7 +32,7 @@ bool add_digit(DigitSum* sum, Digit digit, int64_t scale) {
     if (digit.lower > at->lower) break;
     if (digit.lower == at->lower && digit.upper == at->upper && same_rounding(*at, digit)) {
       MaybeInt total = checked_add(at->scale, digit.scale);
-      if (!total) return false;
+      if (!total || *total == INT64_MIN) return false;
       at->scale = *total;
       if (at->scale == 0) digits.erase(at);
       return true;

@@ -90,7 +90,7 @@ class Analyzer:
 
     def can_prove(self, expr: PrimExpr) -> bool:
         """True when the condition holds wherever what is known holds."""
-        return self._can_prove(expr)
+        return bool(self._can_prove(expr))
 
     def bind(self, var: Var, expr: PrimExpr | Range) -> None:
         """`var` equals `expr`, or lies in it."""
@@ -108,4 +108,4 @@ class Analyzer:
 
     def can_prove_equal(self, lhs: PrimExpr, rhs: PrimExpr) -> bool:
         """True when both sides are equal wherever what is known holds."""
-        return self._can_prove_equal(lhs, rhs)
+        return bool(self._can_prove_equal(lhs, rhs))

@@ -15,11 +15,11 @@ class IntSet(Object):
 
     def is_nothing(self) -> bool:
         """Whether the set is empty."""
-        return _ffi_api.IntSetIsNothing(self)
+        return bool(_ffi_api.IntSetIsNothing(self))
 
     def is_everything(self) -> bool:
         """Whether the set holds every integer."""
-        return _ffi_api.IntSetIsEverything(self)
+        return bool(_ffi_api.IntSetIsEverything(self))
 
     @staticmethod
     def vector(vec: PrimExpr) -> IntSet:
