@@ -43,8 +43,7 @@ constexpr GpuRow kGpus[] = {
      "geforce-920m geforce-gt-640-gddr5 geforce-gt-705 geforce-gt-720 geforce-gt-730 geforce-gtx-780 "
      "geforce-gtx-780-ti geforce-gtx-titan geforce-gtx-titan-black geforce-gtx-titan-z quadro-k510m "
      "quadro-k5200 quadro-k6000 quadro-k610m tesla-k20 tesla-k40"},
-    {"sm_37", 65536,
-     "tesla-k80"},
+    {"sm_37", 65536, "tesla-k80"},
     {"sm_50", 65536,
      "geforce-830m geforce-840m geforce-930m geforce-940m geforce-gtx-750 geforce-gtx-750-ti "
      "geforce-gtx-850m geforce-gtx-860m-sm-50 geforce-gtx-950m geforce-gtx-960m nvidia-nvs-810 "
@@ -55,27 +54,21 @@ constexpr GpuRow kGpus[] = {
      "geforce-gtx-980 geforce-gtx-980-ti geforce-gtx-980m geforce-gtx-titan-x quadro-m2000 quadro-m2200 "
      "quadro-m4000 quadro-m5000 quadro-m5500m quadro-m6000 quadro-m6000-24gb quadro-m620 tesla-m40 "
      "tesla-m60"},
-    {"sm_53", 32768,
-     "jetson-nano jetson-tx1 tegra-x1"},
-    {"sm_60", 65536,
-     "quadro-gp100 tesla-p100"},
+    {"sm_53", 32768, "jetson-nano jetson-tx1 tegra-x1"},
+    {"sm_60", 65536, "quadro-gp100 tesla-p100"},
     {"sm_61", 65536,
      "geforce-gtx-1050 geforce-gtx-1060 geforce-gtx-1070 geforce-gtx-1070-ti geforce-gtx-1080 "
      "geforce-gtx-1080-ti nvidia-titan-x nvidia-titan-xp p520 p620 quadro-p1000 quadro-p2000 quadro-p2200 "
      "quadro-p3000 quadro-p3200 quadro-p400 quadro-p4000 quadro-p4200 quadro-p500 quadro-p5000 "
      "quadro-p5200 quadro-p600 quadro-p6000 quadro-p620 tesla-p4 tesla-p40"},
-    {"sm_62", 32768,
-     "jetson-tx2"},
-    {"sm_70", 65536,
-     "nvidia-titan-v nvidia-v100 quadro-gv100"},
+    {"sm_62", 32768, "jetson-tx2"},
+    {"sm_70", 65536, "nvidia-titan-v nvidia-v100 quadro-gv100"},
     {"sm_75", 65536,
      "geforce-rtx-2060 geforce-rtx-2070 geforce-rtx-2080 geforce-rtx-2080-ti nvidia-t4 nvidia-titan-rtx "
      "quadro-rtx-4000 quadro-rtx-5000 quadro-rtx-6000 quadro-rtx-8000 rtx-3000 rtx-4000 rtx-5000 t1000 "
      "t2000"},
-    {"sm_80", 65536,
-     "nvidia-a100"},
-    {"sm_86", 65536,
-     "geforce-rtx-3070 geforce-rtx-3080 geforce-rtx-3090"},
+    {"sm_80", 65536, "nvidia-a100"},
+    {"sm_86", 65536, "geforce-rtx-3070 geforce-rtx-3080 geforce-rtx-3090"},
 };
 
 struct JsonRow {
@@ -122,7 +115,8 @@ Table make_table() {
                                               {"registers_per_block", number(row.registers)}};
     }
   }
-  for (const JsonRow& row : kOthers) table[row.name] = Map<String, ObjectRef>(downcast<Ref<MapNode>>(parse_json(row.config)));
+  for (const JsonRow& row : kOthers)
+    table[row.name] = Map<String, ObjectRef>(downcast<Ref<MapNode>>(parse_json(row.config)));
   return table;
 }
 

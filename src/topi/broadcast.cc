@@ -73,8 +73,8 @@ Array<PrimExpr> broadcast_indices(const Array<PrimExpr>& indices, const Array<Pr
 te::Tensor broadcast_to(const te::Tensor& data, const Array<PrimExpr>& shape, const String& name, const String& tag) {
   Array<PrimExpr> common = broadcast_shape(data->shape, shape);
   if (common.size() != shape.size())
-    throw Error(ValueError) << "broadcast_to: a tensor of " << data->shape.size() << " dimensions does not fit the shape "
-                            << shape_text(shape);
+    throw Error(ValueError) << "broadcast_to: a tensor of " << data->shape.size()
+                            << " dimensions does not fit the shape " << shape_text(shape);
   return compute(
       common, "ax", [&](const Array<PrimExpr>& i) { return te::load(data, broadcast_indices(i, common, data->shape)); },
       name, tag);
@@ -150,8 +150,8 @@ const Row kRows[] = {
   return true;
 }();
 
-Globals globals{{"topi.broadcast_to",
-                 [](te::Tensor data, Array<PrimExpr> shape) { return broadcast_to(data, shape); }}};
+Globals globals{
+    {"topi.broadcast_to", [](te::Tensor data, Array<PrimExpr> shape) { return broadcast_to(data, shape); }}};
 
 }  // namespace
 }  // namespace tessera::topi

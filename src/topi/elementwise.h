@@ -5,8 +5,8 @@
 
 namespace tessera::topi {
 
-te::Tensor elementwise(const te::Tensor& x, const std::function<PrimExpr(PrimExpr)>& body, const String& name = "compute",
-                       const std::string& axis_prefix = "i");
+te::Tensor elementwise(const te::Tensor& x, const std::function<PrimExpr(PrimExpr)>& body,
+                       const String& name = "compute", const std::string& axis_prefix = "i");
 
 te::Tensor cast(const te::Tensor& x, DataType dtype);
 te::Tensor reinterpret(const te::Tensor& x, DataType dtype);

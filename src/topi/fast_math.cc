@@ -24,20 +24,21 @@ PrimExpr fast_exp_float32(const PrimExpr& x) {
   PrimExpr n = floor(clipped * f32(1.44269504088896341) + f32(0.5));
   PrimExpr f = clipped - n * f32(0.6931471805599453);
   PrimExpr y = polynomial(f, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1,
-                              5.0000001201e-1}) * f * f + f + f32(1.0);
-  PrimExpr power = tessera::reinterpret(DataType::Float(32),
-                                        tessera::cast(DataType::Int(32), n + f32(127.0)) << PrimExpr(23));
+                              5.0000001201e-1}) *
+                   f * f +
+               f + f32(1.0);
+  PrimExpr power =
+      tessera::reinterpret(DataType::Float(32), tessera::cast(DataType::Int(32), n + f32(127.0)) << PrimExpr(23));
   return max(power * y, x);
 }
 
 /// A rational approximation on [-9, 9] (the one Eigen uses).
 PrimExpr fast_tanh_float32(const PrimExpr& x) {
   PrimExpr x2 = x * x;
-  PrimExpr p = x * polynomial(x2, {-2.76076847742355e-16, 2.00018790482477e-13, -8.60467152213735e-11,
-                                   5.12229709037114e-08, 1.48572235717979e-05, 6.37261928875436e-04,
-                                   4.89352455891786e-03});
-  PrimExpr q = polynomial(x2, {1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03,
-                               4.89352518554385e-03});
+  PrimExpr p =
+      x * polynomial(x2, {-2.76076847742355e-16, 2.00018790482477e-13, -8.60467152213735e-11, 5.12229709037114e-08,
+                          1.48572235717979e-05, 6.37261928875436e-04, 4.89352455891786e-03});
+  PrimExpr q = polynomial(x2, {1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03, 4.89352518554385e-03});
   return div(p, q);
 }
 
@@ -45,9 +46,9 @@ PrimExpr fast_tanh_float32(const PrimExpr& x) {
 PrimExpr fast_erf_float32(const PrimExpr& value) {
   PrimExpr x = max(min(value, f32(4.0)), f32(-4.0));
   PrimExpr x2 = x * x;
-  PrimExpr p = x * polynomial(x2, {-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06,
-                                   -5.69250639462346e-05, -7.34990630326855e-04, -2.95459980854025e-03,
-                                   -1.60960333262415e-02});
+  PrimExpr p =
+      x * polynomial(x2, {-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05,
+                          -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02});
   PrimExpr q = polynomial(x2, {-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03,
                                -7.37332916720468e-03, -1.42647390514189e-02});
   return div(p, q);

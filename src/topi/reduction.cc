@@ -15,9 +15,7 @@ struct Plan {
   Array<PrimExpr> shape;  // of the result
   bool keepdims;
 
-  bool reduces(size_t dim) const {
-    return std::find(axes.begin(), axes.end(), static_cast<int>(dim)) != axes.end();
-  }
+  bool reduces(size_t dim) const { return std::find(axes.begin(), axes.end(), static_cast<int>(dim)) != axes.end(); }
 };
 
 Plan make_plan(const te::Tensor& data, const ReduceOptions& options) {
@@ -62,15 +60,16 @@ PrimExpr reduce(const CommReducer& reducer, const Array<PrimExpr>& source, const
 
 using Combine = PrimExpr (*)(PrimExpr, PrimExpr);
 
-te::Tensor reduce_with(const te::Tensor& data, const ReduceOptions& options, Combine combine, const PrimExpr& identity) {
+te::Tensor reduce_with(const te::Tensor& data, const ReduceOptions& options, Combine combine,
+                       const PrimExpr& identity) {
   Plan plan = make_plan(data, options);
   if (plan.axes.empty())  // nothing to reduce: the data itself
     return compute(
         data->shape, "ax", [&](const Array<PrimExpr>& i) { return te::load(data, i); },
         te::tensor_name(data.get()) + "_red", kInjective);
   Var x = make_var("x", data->dtype), y = make_var("y", data->dtype);
-  CommReducer reducer = make(
-      CommReducerNode{.lhs = {x}, .rhs = {y}, .result = {combine(x, y)}, .identity_element = {identity}});
+  CommReducer reducer =
+      make(CommReducerNode{.lhs = {x}, .rhs = {y}, .result = {combine(x, y)}, .identity_element = {identity}});
   return compute(
       plan.shape, "ax",
       [&](const Array<PrimExpr>& i) {
@@ -91,11 +90,11 @@ te::Tensor reduce_position(const te::Tensor& data, const ReduceOptions& options,
   PrimExpr better = greatest ? lhs_v > rhs_v : lhs_v < rhs_v;
   PrimExpr earlier = last ? lhs_i > rhs_i : lhs_i < rhs_i;
   PrimExpr keep = logical_or(better, logical_and(equal(lhs_v, rhs_v), earlier));
-  CommReducer reducer = make(CommReducerNode{
-      .lhs = {lhs_i, lhs_v},
-      .rhs = {rhs_i, rhs_v},
-      .result = {select(keep, lhs_i, rhs_i), select(better, lhs_v, rhs_v)},
-      .identity_element = {PrimExpr(-1), greatest ? min_value(data->dtype) : max_value(data->dtype)}});
+  CommReducer reducer = make(
+      CommReducerNode{.lhs = {lhs_i, lhs_v},
+                      .rhs = {rhs_i, rhs_v},
+                      .result = {select(keep, lhs_i, rhs_i), select(better, lhs_v, rhs_v)},
+                      .identity_element = {PrimExpr(-1), greatest ? min_value(data->dtype) : max_value(data->dtype)}});
 
   Array<IterVar> axes;
   Array<PrimExpr> indices;
@@ -109,8 +108,9 @@ te::Tensor reduce_position(const te::Tensor& data, const ReduceOptions& options,
     position = position ? position * axis->dom->extent + axis->var : PrimExpr(axis->var);
   Array<PrimExpr> source{tessera::cast(index_type, position),
                          te::load(data, source_indices(plan, indices, data->shape.size()))};
-  te::Operation pairs = te::compute_op(name + "_temp", kReduceIndex, {}, axes,
-                                       {reduce(reducer, source, plan.reduce, 0), reduce(reducer, source, plan.reduce, 1)});
+  te::Operation pairs =
+      te::compute_op(name + "_temp", kReduceIndex, {}, axes,
+                     {reduce(reducer, source, plan.reduce, 0), reduce(reducer, source, plan.reduce, 1)});
   te::Tensor positions = te::output(pairs, 0);
   return compute(
       plan.shape, "ax", [&](const Array<PrimExpr>& i) { return te::load(positions, i); }, name, kReduceIndex);
@@ -186,9 +186,9 @@ auto position(PositionReduction reduction) {
 }
 
 Globals globals{
-    {"topi.sum", plain(sum)},           {"topi.prod", plain(prod)},         {"topi.min", plain(min)},
-    {"topi.max", plain(max)},           {"topi.all", plain(all)},           {"topi.any", plain(any)},
-    {"topi.argmin", position(argmin)},  {"topi.argmax", position(argmax)},
+    {"topi.sum", plain(sum)},          {"topi.prod", plain(prod)},        {"topi.min", plain(min)},
+    {"topi.max", plain(max)},          {"topi.all", plain(all)},          {"topi.any", plain(any)},
+    {"topi.argmin", position(argmin)}, {"topi.argmax", position(argmax)},
 };
 
 }  // namespace
