@@ -71,11 +71,6 @@ IntBound CanonicalSimplifier::bound_of_sum(const DigitSum& sum) {
   return out;
 }
 
-Digit CanonicalSimplifier::whole(const DigitSum& sum) {
-  if (sum.digits.size() == 1 && sum.base == 0 && sum.digits[0].scale == 1) return sum.digits[0];
-  return {.index = expr_of(sum)};
-}
-
 // ---- quotients and remainders ----
 
 Digit CanonicalSimplifier::divide_digit(Digit digit, int64_t c, DataType dtype) {

@@ -39,7 +39,6 @@ class CanonicalSimplifier : public RewriteSimplifier {
   PrimExpr digit_expr(const Digit& digit, DataType dtype);
   PrimExpr scaled(const Digit& digit, int64_t scale, DataType dtype);
   PrimExpr expr_of(const DigitSum& sum);
-  Digit whole(const DigitSum& sum);
   IntBound bound_of_sum(const DigitSum& sum);
 
   Memo<SumRef> sums_;

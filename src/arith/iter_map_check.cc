@@ -41,7 +41,6 @@ bool IterMapRewriter::add_constraints(const PrimExpr& predicate) {
     PrimExpr a = as_binary(e)->a, b = as_binary(e)->b;
     if (kind == Kind::GT || kind == Kind::GE) std::swap(a, b), kind = kind == Kind::GT ? Kind::LT : Kind::LE;
     PrimExpr one = make_const(a.dtype(), 1);
-    constraint_exprs_.push_back(e);
     if (!uses_iter(a) && !uses_iter(b)) continue;
     if (!uses_iter(b)) found.push_back({a, kind == Kind::EQ ? b : PrimExpr(), kind == Kind::LT ? b - one : b});
     else if (!uses_iter(a)) found.push_back({b, kind == Kind::LT ? a + one : a, kind == Kind::EQ ? a : PrimExpr()});

@@ -24,7 +24,7 @@ bool same_terms(const IterSumExpr& a, const IterSumExpr& b) {
 
 IterMapRewriter::IterMapRewriter(const Map<Var, Range>& iters, IterMapLevel level, Analyzer* analyzer,
                                  bool simplify_trivial)
-    : iters_(iters), level_(level), analyzer_(analyzer) {
+    : level_(level), analyzer_(analyzer) {
   for (const auto& [var, range] : iters) {
     PrimExpr extent = simple(range->extent);
     if (simplify_trivial && is_one(extent)) {

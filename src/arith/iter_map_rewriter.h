@@ -28,8 +28,6 @@ class IterMapRewriter {
 
   bool pads() const { return padding_.defined(); }
   PrimExpr padding_predicate() const;
-  /// The condition that keeps `var` or a fused iterator inside its space, as recorded by add_constraints.
-  const std::vector<PrimExpr>& constraints() const { return constraint_exprs_; }
 
   std::vector<std::string> errors;
 
@@ -56,13 +54,11 @@ class IterMapRewriter {
   PrimExpr simple(const PrimExpr& e) { return analyzer_->simplify(e); }
   void add_padding(const PrimExpr& condition);
 
-  Map<Var, Range> iters_;
   IterMapLevel level_;
   Analyzer* analyzer_;
   std::unordered_map<const VarNode*, IterSumExpr> of_var_;
   std::vector<IterMark> inputs_;
   std::vector<Fused> fused_;
-  std::vector<PrimExpr> constraint_exprs_;
   PrimExpr padding_;
   std::vector<IterMark> padded_;
 };

@@ -81,15 +81,15 @@ PrimExpr RewriteSimplifier::comparison(Kind kind, const PrimExpr& a, const PrimE
       if (apart || order == Order::Equal) return bool_imm(apart == (kind == Kind::NE));
       break;
   }
-  if (kind == Kind::LE) return less_or_equal_node(Kind::LT, b, a, original);
-  if (kind == Kind::NE) return less_or_equal_node(Kind::EQ, a, b, original);
+  if (kind == Kind::LE) return negated_comparison(Kind::LT, b, a, original);
+  if (kind == Kind::NE) return negated_comparison(Kind::EQ, a, b, original);
   PrimExpr node = rebuild(kind, a, b, original);
   PrimExpr out = scalar_rules().apply(node, *this);
   return out.defined() ? again(out) : node;
 }
 
 /// The negation of `a <kind> b`, where kind is LT (giving b <= a) or EQ (giving a != b).
-PrimExpr RewriteSimplifier::less_or_equal_node(Kind kind, const PrimExpr& a, const PrimExpr& b,
+PrimExpr RewriteSimplifier::negated_comparison(Kind kind, const PrimExpr& a, const PrimExpr& b,
                                                const PrimExpr& original) {
   PrimExpr positive = bare_node(kind, a, b);
   PrimExpr out = scalar_rules().apply(positive, *this);

@@ -40,7 +40,7 @@ class RewriteSimplifier : protected Prover {
   PrimExpr again(const PrimExpr& e);
   PrimExpr combine_index(Kind kind, const PrimExpr& a, const PrimExpr& b, const PrimExpr& original);
   PrimExpr comparison(Kind kind, const PrimExpr& a, const PrimExpr& b, const PrimExpr& original);
-  PrimExpr less_or_equal_node(Kind kind, const PrimExpr& a, const PrimExpr& b, const PrimExpr& original);
+  PrimExpr negated_comparison(Kind kind, const PrimExpr& a, const PrimExpr& b, const PrimExpr& original);
   PrimExpr negation(const PrimExpr& e);
   PrimExpr by_known_conditions(const PrimExpr& e);
   PrimExpr on_select(const PrimExpr& e);

@@ -54,7 +54,6 @@ class Divider {
 
   Side side_of(const PrimExpr& e) {
     bool outer = false, inner = false;
-    std::vector<PrimExpr> pending{e};
     walk_marks(e, [&](const VarNode* var) {
       bool is_inner = false;
       for (const Var& v : inner_iters_) is_inner = is_inner || v.get() == var;

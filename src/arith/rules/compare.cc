@@ -58,7 +58,7 @@ Rules order_rules() {
       rule(c2 < x * c1, floordiv(c2, c1) < x, c1 > 0),
       rule(x * c1 < c2, floordiv(c2, c1) < x, c1 < 0),
       rule(c2 < x * c1, x < 0 - floordiv(c2, 0 - c1), c1 < 0),
-      rule(x * c1 < x * c2, x < 0, c1 > c2),
+      rule(x * c1 < x * c2, x<0, c1> c2),
       rule(x * c1 < x * c2, 0 < x, c1 < c2),
       rule(x * c1 < x, x < 0, c1 > 1),
       rule(x * c1 < x, 0 < x, c1 < 1),

@@ -33,10 +33,8 @@ Rules floor_rules() {
       rule(floordiv(x + c1, c2), floordiv(x, c2) + floordiv(c1, c2), c2 != 0 && floormod(c1, c2) == 0),
       rule(floordiv(x + y, c1), floordiv(y, c1), c1 > 0 && in_range(x, 0, c1) && multiple(y, c1)),
       rule(floordiv(x - floormod(x, c1), c1), floordiv(x, c1)),
-      rule(floordiv(min(x * c1, y), c2), min(x * floordiv(c1, c2), floordiv(y, c2)),
-           c2 > 0 && floormod(c1, c2) == 0),
-      rule(floordiv(max(x * c1, y), c2), max(x * floordiv(c1, c2), floordiv(y, c2)),
-           c2 > 0 && floormod(c1, c2) == 0),
+      rule(floordiv(min(x * c1, y), c2), min(x * floordiv(c1, c2), floordiv(y, c2)), c2 > 0 && floormod(c1, c2) == 0),
+      rule(floordiv(max(x * c1, y), c2), max(x * floordiv(c1, c2), floordiv(y, c2)), c2 > 0 && floormod(c1, c2) == 0),
       rule(floordiv(select(p, c1, c2), c3), select(p, floordiv(c1, c3), floordiv(c2, c3)), c3 != 0),
 
       // ---- remainders
@@ -70,7 +68,8 @@ Rules floor_rules() {
       rule(floormod(floormod(x, c1) + y, c2), floormod(x + y, c2), c1 > 0 && c2 > 0 && floormod(c1, c2) == 0),
       rule(floormod(floormod(x, c1) - y, c2), floormod(x - y, c2), c1 > 0 && c2 > 0 && floormod(c1, c2) == 0),
       rule(floormod(y - floormod(x, c1), c2), floormod(y - x, c2), c1 > 0 && c2 > 0 && floormod(c1, c2) == 0),
-      rule(floormod(floormod(x, c1) * c2, c3), floormod(x * c2, c3), c1 > 0 && c3 > 0 && floormod(c1 * c2, c3) == 0 && c1 * c2 > c3),
+      rule(floormod(floormod(x, c1) * c2, c3), floormod(x * c2, c3),
+           c1 > 0 && c3 > 0 && floormod(c1 * c2, c3) == 0 && c1 * c2 > c3),
       rule(floormod(select(p, c1, c2), c3), select(p, floormod(c1, c3), floormod(c2, c3)), c3 != 0),
   };
 }

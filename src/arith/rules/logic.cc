@@ -63,7 +63,7 @@ Rules logic_rules() {
       rule(x <= c1 || c2 <= x, true, c2 <= c1 + 1),
       rule(x < c1 || x < c2, x < max(c1, c2)),
       rule(x <= c1 || x <= c2, x <= max(c1, c2)),
-      rule(x < c1 || x <= c2, x < c1, c1 > c2),
+      rule(x < c1 || x <= c2, x<c1, c1> c2),
       rule(x < c1 || x <= c2, x <= c2, c1 <= c2 + 1),
       rule(c1 < x || c2 < x, min(c1, c2) < x),
       rule(c1 <= x || c2 <= x, min(c1, c2) <= x),

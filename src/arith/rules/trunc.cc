@@ -14,10 +14,8 @@ Rules trunc_rules() {
       rule((x * c1) / c2, x * (c1 / c2), c2 != 0 && c1 % c2 == 0),
       rule((x * c1) / c2, x / (c2 / c1), c1 > 0 && c2 > 0 && c2 % c1 == 0),
       rule((x * y) / y, x),
-      rule((x * c1 + y) / c2, x * (c1 / c2) + y / c2,
-           c2 > 0 && c1 % c2 == 0 && proven(x * c1 >= 0) && proven(y >= 0)),
-      rule((x * c1 + y) / c2, x / (c2 / c1),
-           c1 > 0 && c2 > 0 && c2 % c1 == 0 && in_range(y, 0, c1) && proven(x >= 0)),
+      rule((x * c1 + y) / c2, x * (c1 / c2) + y / c2, c2 > 0 && c1 % c2 == 0 && proven(x * c1 >= 0) && proven(y >= 0)),
+      rule((x * c1 + y) / c2, x / (c2 / c1), c1 > 0 && c2 > 0 && c2 % c1 == 0 && in_range(y, 0, c1) && proven(x >= 0)),
       rule((x + c1) / c2, x / c2 + c1 / c2, c1 >= 0 && c2 > 0 && c1 % c2 == 0 && proven(x >= 0)),
       rule((x * y + z) / y, x + z / y, proven(x >= 0) && proven(y >= 0) && proven(z >= 0)),
 

@@ -31,8 +31,7 @@ Rules ramp_rules() {
            c2 > 0 && c1 >= 0 && c1 * (n - 1) < c2 && multiple(x, c2)),
 
       rule(floormod(broadcast(x, n), broadcast(y, n)), broadcast(floormod(x, y), n)),
-      rule(floormod(ramp(x, c1, n), broadcast(c2, n)), broadcast(floormod(x, c2), n),
-           c2 != 0 && floormod(c1, c2) == 0),
+      rule(floormod(ramp(x, c1, n), broadcast(c2, n)), broadcast(floormod(x, c2), n), c2 != 0 && floormod(c1, c2) == 0),
       rule(floormod(ramp(x * c3, c1, n), broadcast(c2, n)), ramp(0, c1, n),
            c2 > 0 && floormod(c3, c2) == 0 && c1 >= 0 && c1 * (n - 1) < c2),
       rule(floormod(ramp(x * c3 + c4, c1, n), broadcast(c2, n)), ramp(c4, c1, n),
@@ -43,9 +42,11 @@ Rules ramp_rules() {
            c2 > 0 && c1 >= 0 && c1 * (n - 1) < c2 && multiple(x, c2)),
 
       rule(broadcast(x, n) / broadcast(y, n), broadcast(x / y, n)),
-      rule(ramp(x, c1, n) / broadcast(c2, n), ramp(x / c2, c1 / c2, n), c2 > 0 && c1 % c2 == 0 && c1 >= 0 && proven(x >= 0)),
+      rule(ramp(x, c1, n) / broadcast(c2, n), ramp(x / c2, c1 / c2, n),
+           c2 > 0 && c1 % c2 == 0 && c1 >= 0 && proven(x >= 0)),
       rule(broadcast(x, n) % broadcast(y, n), broadcast(x % y, n)),
-      rule(ramp(x, c1, n) % broadcast(c2, n), broadcast(x % c2, n), c2 > 0 && c1 % c2 == 0 && c1 >= 0 && proven(x >= 0)),
+      rule(ramp(x, c1, n) % broadcast(c2, n), broadcast(x % c2, n),
+           c2 > 0 && c1 % c2 == 0 && c1 >= 0 && proven(x >= 0)),
 
       rule(min(broadcast(x, n), broadcast(y, n)), broadcast(min(x, y), n)),
       rule(max(broadcast(x, n), broadcast(y, n)), broadcast(max(x, y), n)),
