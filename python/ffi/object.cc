@@ -64,17 +64,37 @@ PyObject* unknown_attribute(PyObject* self, const Object* object, PyObject* name
   return PyErr_Format(PyExc_AttributeError, "%R has no attribute %U%s", Py_TYPE(self), name, known.c_str());
 }
 
+/// The field of that name; null without an error when there is none.
+PyObject* get_field_named(const Object* object, PyObject* name) {
+  Py_ssize_t size;
+  const char* text = object ? PyUnicode_AsUTF8AndSize(name, &size) : nullptr;
+  if (!text) return nullptr;
+  const Field* field = object->type()->find({text, static_cast<size_t>(size)});
+  return field ? to_python(get_field(object, *field)) : nullptr;
+}
+
+/// What the class has comes first, then what was set on this object, then the fields. A property that raises
+/// AttributeError leaves the word to the field of its name, and to its own message where there is none.
 PyObject* object_getattr(PyObject* self, PyObject* name) {
-  PyObject* found = _PyObject_GenericGetAttrWithDict(self, name, nullptr, 1);
-  if (found || PyErr_Occurred()) return found;
   const Object* object = object_of(self);
-  if (object) {
-    Py_ssize_t size;
-    const char* text = PyUnicode_AsUTF8AndSize(name, &size);
-    if (!text) return nullptr;
-    if (const Field* field = object->type()->find({text, static_cast<size_t>(size)}))
-      return to_python(get_field(object, *field));
+  if (_PyType_Lookup(Py_TYPE(self), name)) {
+    PyObject* found = PyObject_GenericGetAttr(self, name);
+    if (found || !object || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    found = get_field_named(object, name);
+    if (!found && !PyErr_Occurred()) {
+      PyErr_Restore(type, value, trace);
+      return nullptr;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return found;
   }
+  PyObject* found = _PyObject_GenericGetAttrWithDict(self, name, nullptr, 1);
+  if (!found && !PyErr_Occurred()) found = get_field_named(object, name);
+  if (found || PyErr_Occurred()) return found;
   return unknown_attribute(self, object, name);
 }
 
@@ -128,6 +148,13 @@ PyObject* move(PyObject* self, PyObject*) {
   return reinterpret_cast<PyObject*>(moved);
 }
 
+PyObject* field_named(PyObject* self, PyObject* name) {
+  if (!PyUnicode_Check(name)) return PyErr_Format(PyExc_TypeError, "a field's name is a str, not %R", name);
+  PyObject* found = get_field_named(object_of(self), name);
+  if (found || PyErr_Occurred()) return found;
+  return unknown_attribute(self, object_of(self), name);
+}
+
 PyObject* field_names(PyObject* self, PyObject*) {
   const Object* object = object_of(self);
   nb::list names;
@@ -170,6 +197,7 @@ PyMethodDef object_methods[] = {
      METH_FASTCALL, "Makes what the function returns this object."},
     {"__init_handle_by_handle__", init_by_handle, METH_O, "Makes this another handle of the same object."},
     {"_move", move, METH_NOARGS, "Passes the object on: the callee may take it over."},
+    {"_field", field_named, METH_O, "The field of that name, whatever the class has under it."},
     {"_field_names", field_names, METH_NOARGS, "Names of the fields of the object's type."},
     {"_core_type", core_type, METH_NOARGS, "The registered name of the object's type."},
     {nullptr, nullptr, 0, nullptr}};

@@ -92,22 +92,22 @@ class Tensor(DataProducer, ExprOp):
     @property
     def axis(self) -> Any:
         """The axes of the operation."""
-        return self.__getattr__("axis")
+        return self._field("axis")
 
     @property
     def op(self) -> Any:
         """The operation that produces it."""
-        return self.__getattr__("op")
+        return self._field("op")
 
     @property
     def value_index(self) -> int:
         """Which output of the operation it is."""
-        return self.__getattr__("value_index")
+        return self._field("value_index")
 
     @property
     def shape(self) -> Any:
         """Its shape, possibly symbolic."""
-        return self.__getattr__("shape")
+        return self._field("shape")
 
     @property
     def name(self) -> str:
@@ -147,12 +147,12 @@ class BaseComputeOp(Operation):
     @property
     def axis(self) -> Any:
         """The axes of the result."""
-        return self.__getattr__("axis")
+        return self._field("axis")
 
     @property
     def reduce_axis(self) -> Any:
         """The axes reduced over."""
-        return self.__getattr__("reduce_axis")
+        return self._field("reduce_axis")
 
 
 @register_object
@@ -172,7 +172,7 @@ class ScanOp(Operation):
     @property
     def scan_axis(self) -> Any:
         """The axis that is walked in order."""
-        return self.__getattr__("scan_axis")
+        return self._field("scan_axis")
 
 
 @register_object
@@ -187,4 +187,4 @@ class HybridOp(Operation):
     @property
     def axis(self) -> Any:
         """The loops of the function."""
-        return self.__getattr__("axis")
+        return self._field("axis")

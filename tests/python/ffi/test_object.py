@@ -253,3 +253,25 @@ def as_python(value):
 @settings(max_examples=200, deadline=None)
 def test_nested_values_come_back_equal(value):
     assert as_python(echo([value])) == [value]
+
+
+def test_a_property_raises_its_own_error():
+    class Odd(tir.Var):
+        @property
+        def broken(self):
+            raise AttributeError("the property's own words")
+
+    with pytest.raises(AttributeError, match="own words"):
+        Odd("x", "int32").broken
+
+
+def test_a_field_can_be_read_past_the_class(x):
+    class Named(tir.Var):
+        @property
+        def name(self):
+            return "other"
+
+    var = Named("x", "int32")
+    assert var.name == "other" and var._field("name") == "x"
+    with pytest.raises(AttributeError, match="its fields are"):
+        var._field("nonesuch")
