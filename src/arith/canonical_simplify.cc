@@ -164,7 +164,7 @@ std::optional<DigitSum> CanonicalSimplifier::quotient(const DigitSum& a, int64_t
     rest = std::move(high);
     c /= g;
   }
-  if (rest.digits.empty()) return divisible;
+  if (rest.digits.empty()) return rest.base >= 0 && rest.base < c ? std::optional(divisible) : std::nullopt;
   if (rest.base != 0 && g == 1) {  // a constant that is not a multiple stays in one piece
     rest.base = a.base;
     divisible.base = 0;

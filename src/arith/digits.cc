@@ -87,8 +87,9 @@ void separate(const DigitSum& a, int64_t c, DigitSum* divisible, DigitSum* rest)
   divisible->dtype = rest->dtype = a.dtype;
   for (const Digit& digit : a.digits) (digit.scale % c == 0 ? divisible : rest)->digits.push_back(digit);
   // the constant is divided too
-  rest->base = floor_mod(a.base, c);
-  divisible->base = a.base - rest->base;
+  MaybeInt whole = checked_sub(a.base, floor_mod(a.base, c));
+  divisible->base = whole ? *whole : 0;
+  rest->base = whole ? floor_mod(a.base, c) : a.base;
 }
 
 void exact_divide(DigitSum* sum, int64_t c) {
