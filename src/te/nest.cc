@@ -73,6 +73,17 @@ Stmt NestBuilder::pipeline(const Stage& stage, Stmt consumer) {
   return realize(stage, body);
 }
 
+/// An extent that depends on loops around it may be negative where nothing is computed; memory is not.
+Range NestBuilder::never_negative(const Range& range) {
+  loops::IntervalOf loop_of = intervals_.lookup();
+  bool varies = uses_var(range->extent, [&](const VarNode* var) { return loop_of(var) != nullptr; });
+  if (!varies) return range;
+  loops::Interval reach = loops::eval_interval(range->extent, loop_of, analyzer_);
+  PrimExpr one = make_const(range->extent.dtype(), 1);
+  if (reach.min.defined() && analyzer_.can_prove(reach.min >= one)) return range;
+  return make_range(range->min, max(range->extent, one));
+}
+
 Stmt NestBuilder::realize(const Stage& stage, Stmt body) {
   if (scan_parts_.count(stage->op.get())) return body;
   String scope = stage->scope;
@@ -99,7 +110,7 @@ Stmt NestBuilder::realize(const Stage& stage, Stmt body) {
     Tensor known = target(tensor);
     ProducerRealize node;
     node.producer = known;
-    node.bounds = region;
+    for (const Range& range : region) node.bounds.push_back(never_negative(range));
     node.condition = bool_imm(true);
     node.body = body;
     node.storage_scope = scope;

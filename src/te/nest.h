@@ -51,6 +51,7 @@ class NestBuilder {
  private:
   ObjectRef place(const Nest& nest, const ObjectRef& node);
   Stmt pipeline(const Stage& stage, Stmt consumer);
+  Range never_negative(const Range& range);
   Stmt realize(const Stage& stage, Stmt body);
   Stmt provide(const Stage& stage);
   Stmt one_loop(const Nest& nest, const IterVar& leaf, Stmt body, bool is_thread_new);

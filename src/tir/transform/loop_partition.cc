@@ -117,7 +117,7 @@ class Partitioner {
       return it == inner_.end() ? nullptr : &it->second;
     };
     loops::Interval range = loops::eval_interval(rest, bound_of, analyzer_);
-    if (!range.max || uses_inner(range.max)) return false;
+    if (!range.max || uses_inner(range.max) || uses_var(range.max, var)) return false;
     if (*factor > 0) {
       PrimExpr high = floordiv(make_zero(var->dtype) - range.max, scale);
       out->high = out->high ? min(out->high, high) : high;

@@ -66,10 +66,16 @@ class LifeFinder {
     on.on([this](const LetStmt* op) -> Stmt {
       begin_step(nullptr);
       visitor_(op->value);
-      return visitor_(op->body), Stmt(op);
+      inside_.insert(op->var.get());
+      visitor_(op->body);
+      inside_.erase(op->var.get());
+      return Stmt(op);
     });
     on.on([this](const For* op) -> Stmt {
-      return region(op, op->kind == LoopKind::Parallel, [&] { visitor_.children(op); }), Stmt(op);
+      inside_.insert(op->loop_var.get());
+      region(op, op->kind == LoopKind::Parallel, [&] { visitor_.children(op); });
+      inside_.erase(op->loop_var.get());
+      return Stmt(op);
     });
     on.on([this](const While* op) -> Stmt { return region(op, false, [&] { visitor_.children(op); }), Stmt(op); });
     on.on([this](const IfThenElse* op) -> Stmt { return region(op, false, [&] { visitor_.children(op); }), Stmt(op); });
@@ -92,6 +98,9 @@ class LifeFinder {
   };
 
   Stmt on_allocate(const Allocate* op) {
+    // A size that depends on a loop around it cannot be known outside: such memory stays where it is.
+    bool is_fixed = !uses_var(op->extents, [&](const VarNode* var) { return inside_.count(var) > 0; });
+    if (!is_fixed) return visitor_(op->extents), visitor_(op->body), Stmt(op);
     Life life{op};
     life.owner = owner_;
     const VarNode* var = op->buffer_var.get();
@@ -151,6 +160,7 @@ class LifeFinder {
 
   Rewriter visitor_;
   std::unordered_map<const VarNode*, Life> found_;
+  std::unordered_set<const VarNode*> inside_;  // variables of the loops and lets around
   std::unordered_map<const VarNode*, int> depth_;  // how many regions were open at the allocation
   std::vector<const VarNode*> order_;
   std::vector<int> regions_;                                      // the time each open region began
@@ -329,7 +339,9 @@ class StorageRewriter {
   explicit StorageRewriter(const Planner& plan) : plan_(plan) {
     rewriter_.share_results(false);
     auto& on = rewriter_;
-    on.on([this](const Allocate* op) -> Stmt { return rewriter_(op->body); });
+    on.on([this](const Allocate* op) -> Stmt {
+      return plan_.knows(op->buffer_var.get()) ? rewriter_(op->body) : Stmt(rewriter_.children(op));
+    });
     on.on([this](const VarNode* var) -> PrimExpr { return renamed(Var(var)); });
     on.on([this](const BufferLoad* op) -> PrimExpr {
       BufferLoad out(*op);

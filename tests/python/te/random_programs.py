@@ -19,8 +19,9 @@ HEAD = "import numpy as np\nimport tessera\nfrom tessera import te, tir\n"
 class Program:
     """One random program; `text` reproduces it."""
 
-    def __init__(self, seed: int):
+    def __init__(self, seed: int, threads: bool = False):
         self.random = random.Random(seed)
+        self.has_threads = threads
         self.lines: list[str] = []
         self.env: dict[str, Any] = {"np": np, "tessera": tessera, "te": te, "tir": tessera.tir}
         self.tensors: list[str] = []  # names of computed tensors, in order
@@ -387,9 +388,21 @@ class Program:
                 self.line(f"s[{t}].reorder(*[s[{t}].leaf_iter_vars[p] for p in {order}])")
         self.mark(t)
 
+    def bind(self, t: str) -> None:
+        """Runs the outer loops of a stage by threads of its own."""
+        if t in self.attached or self.random.random() < 0.3:
+            return
+        for at, (leaf, tag) in enumerate(zip(self.leaves(t), ["blockIdx.x", "threadIdx.x"])):
+            if leaf.iter_type != 0:
+                return
+            self.line(f"s[{t}].bind(s[{t}].leaf_iter_vars[{at}], te.thread_axis('{tag}'))")
+
     def mark(self, t: str) -> None:
         """Says how some loops run."""
         leaves = self.leaves(t)
+        if self.has_threads:
+            self.bind(t)
+            return
         has_constant_loops = not self.is_symbolic and t not in self.attached and t not in self.dependent
         if leaves and has_constant_loops:
             if self.random.random() < 0.3:
@@ -419,6 +432,12 @@ def run(program: Program) -> None:
     to_prim_func = tessera.get_global_func("te.ScheduleToPrimFunc")
     interpret = tessera.get_global_func("tir.Interpret")
     check(program, lambda s, args, tensors: interpret(to_prim_func(s, args, "main", {}), *tensors))
+
+
+def run_blocks(program: Program) -> None:
+    """Interprets the function of blocks that computes the same graph."""
+    interpret = tessera.get_global_func("tir.Interpret")
+    check(program, lambda s, args, tensors: interpret(te.create_prim_func(args), *tensors))
 
 
 def run_compiled(program: Program) -> None:

@@ -1,7 +1,7 @@
 """Random tensor programs with random legal schedules give NumPy's answers, and stay inside the realised boxes."""
 
 import pytest
-from random_programs import Program, run, run_compiled
+from random_programs import Program, run, run_blocks, run_compiled
 
 BATCH = 50
 
@@ -10,6 +10,18 @@ BATCH = 50
 def test_random_programs_give_numpys_answers(first):
     for seed in range(first, first + BATCH):
         run(Program(seed))
+
+
+@pytest.mark.parametrize("first", range(0, 200, BATCH))
+def test_random_programs_with_threads_give_numpys_answers(first):
+    for seed in range(first, first + BATCH):
+        run(Program(seed, threads=True))
+
+
+@pytest.mark.parametrize("first", range(0, 200, BATCH))
+def test_functions_of_blocks_give_numpys_answers(first):
+    for seed in range(first, first + BATCH):
+        run_blocks(Program(seed))
 
 
 @pytest.mark.parametrize("first", range(0, 300, BATCH))
@@ -23,6 +35,7 @@ def test_compiled_random_programs_give_numpys_answers(first):
 def test_thousands_of_random_programs_give_numpys_answers(first):
     for seed in range(first, first + 500):
         run(Program(seed))
+        run(Program(seed, threads=True))
 
 
 @pytest.mark.slow
