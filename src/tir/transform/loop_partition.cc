@@ -158,6 +158,7 @@ class Partitioner {
     if (!has_after) high = end;
     if (analyzer_.can_prove(high <= low)) return nullptr;
     // A part may not reach beyond the loop where the ends are symbolic and their order is not known.
+    if (has_before && !analyzer_.can_prove(begin <= low)) low = max(begin, low);
     if (has_before && !analyzer_.can_prove(low <= end)) low = min(low, end);
     if (has_before && has_after && !analyzer_.can_prove(low <= high)) high = max(low, high);
     if (has_after && !has_before && !analyzer_.can_prove(begin <= high)) high = max(begin, high);

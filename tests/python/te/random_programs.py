@@ -280,8 +280,8 @@ class Program:
         self.stages.insert(min(self.stages.index(r) for r in readers), name)
 
     def scope(self) -> str:
-        """Local memory has a constant size."""
-        return "global" if self.is_symbolic or self.dependent else "local"
+        """Local memory has a constant size, and under threads it belongs inside the innermost."""
+        return "global" if self.is_symbolic or self.dependent or self.has_threads else "local"
 
     def last(self, t: str) -> int:
         """The innermost loop that something may be attached to."""
