@@ -68,7 +68,9 @@ Module build_llvm(IRModule mod, Target target) {
 }
 
 /// A module of constant data only: `__tvm_dev_mblob` as the loader expects it, a 64-bit length and the bytes.
-Module build_blob(const Bytes& data, bool, const std::string& target) {
+Module build_blob(const Bytes& data, bool for_system_library, const std::string& target) {
+  if (for_system_library)
+    throw Error(NotImplementedError) << "imports of a system library: link it as a shared library instead";
   Machine machine = read_machine(Target::parse(target.empty() ? "llvm" : target));
   std::unique_ptr<llvm::TargetMachine> target_machine = make_target_machine(machine);
   std::unique_ptr<llvm::LLVMContext> context = make_context();

@@ -126,7 +126,7 @@ llvm::Value* CodeGen::load_lanes(Value* base, DataType element, Value* indices, 
     for (int part = 0; part < element.lanes; ++part) {
       Value* at = part ? builder_.CreateConstInBoundsGEP1_64(scalar, pointer, uint64_t(part)) : pointer;
       Value* item = builder_.CreateAlignedLoad(scalar, at, llvm::Align(uint64_t(element.bytes())));
-      out = builder_.CreateInsertElement(out, item, uint64_t(lane * element.lanes + part));
+      out = builder_.CreateInsertElement(out, item, uint64_t(lane) * element.lanes + uint64_t(part));
     }
   }
   return from_memory(out, element.with_lanes(lanes * element.lanes));
@@ -139,7 +139,7 @@ void CodeGen::store_lanes(Value* base, DataType element, Value* indices, Value* 
     Value* pointer = pointer_at(base, element, builder_.CreateExtractElement(indices, uint64_t(lane)));
     for (int part = 0; part < element.lanes; ++part) {
       Value* at = part ? builder_.CreateConstInBoundsGEP1_64(scalar, pointer, uint64_t(part)) : pointer;
-      Value* item = builder_.CreateExtractElement(value, uint64_t(lane * element.lanes + part));
+      Value* item = builder_.CreateExtractElement(value, uint64_t(lane) * element.lanes + uint64_t(part));
       builder_.CreateAlignedStore(item, at, llvm::Align(uint64_t(element.bytes())));
     }
   }

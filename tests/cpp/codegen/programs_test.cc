@@ -188,6 +188,21 @@ TEST(Programs, WhatHasNoMachineCodeIsAnErrorThatNamesIt) {
   EXPECT_NE(message(store(odd, make_const(DataType::Int(24), 1), 0), odd).find("int24"), std::string::npos);
 }
 
+TEST(Programs, WhatTheBackEndCannotDoIsAnErrorToo) {
+  Buffer out = buffer("out", f32);
+  PrimExpr lanes = make_ramp(PrimExpr(0), PrimExpr(1), 4), value = load(out, lanes);
+  int64_t id = get_global("target.llvm_lookup_intrinsic_id")(std::string("llvm.aarch64.neon.fmaxp")).to<int64_t>();
+  ASSERT_GT(id, 0);
+  DataType u32 = DataType::UInt(32);
+  PrimExpr call =
+      make_call(f32.with_lanes(4), "tir.call_llvm_pure_intrin", {int_imm(u32, id), int_imm(u32, 2), value, value});
+  EXPECT_THROW(compile(function_of({out}, store(out, call, lanes))), Error);
+  Compiled after = compile(function_of({out}, store(out, value + value, lanes)));  // LLVM goes on working
+  std::vector<float> data(16, 1);
+  EXPECT_EQ(after(data.data()), 0);
+  EXPECT_EQ(data[3], 2);
+}
+
 TEST(Programs, ParallelLoopsCoverEveryIterationOnce) {
   for (bool strided : {false, true}) {
     for (int extent : {0, 1, 3, 1000}) {
