@@ -96,6 +96,9 @@ PyObject* call_handle(PyObject* self, PyObject* const* args, size_t flags, PyObj
   if (!slots.set_all(args)) return nullptr;
   Any result;
   if (!call_function(static_cast<const PackedFuncNode*>(function), slots.args(), &result)) return nullptr;
+  // Text that a function makes is a plain str, which everything outside takes; names in nodes are runtime.String.
+  if (auto* text = cast_or_null<StringNode>(result.object()))
+    return PyUnicode_DecodeUTF8(text->text.data(), static_cast<Py_ssize_t>(text->text.size()), nullptr);
   return to_python(std::move(result));
 }
 

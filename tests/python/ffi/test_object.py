@@ -152,6 +152,12 @@ def test_objects_stand_for_others_through_asobject(x):
     assert convert(Stand()).same_as(x)
 
 
+def test_text_made_by_functions_is_a_plain_str(x):
+    for text in (repr(x), str(x), echo("a"), echo(String("a")), ir.save_json(x)):
+        assert type(text) is str
+    assert type(x.name) is String
+
+
 def test_strings_are_str():
     text = convert("abc")
     assert isinstance(text, String) and text == "abc" and text + "d" == "abcd" and {text: 1}["abc"] == 1
