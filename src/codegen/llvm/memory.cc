@@ -7,10 +7,12 @@
 namespace tessera::codegen {
 namespace {
 
-/// A number that `e` is certainly a multiple of; 0 for the constant 0.
+/// A power of two that `e` is certainly a multiple of; 0 for the constant 0.
 int64_t known_multiple(const PrimExpr& e) {
-  if (const int64_t* value = as_int(e)) return *value < 0 ? -*value : *value;
-  if (auto* mul = e.as<Mul>()) return known_multiple(mul->a) * known_multiple(mul->b);
+  constexpr int64_t kEnough = 1 << 20;  // no alignment is larger
+  if (const int64_t* value = as_int(e)) return std::gcd(*value % kEnough, *value ? kEnough : 0);
+  if (auto* mul = e.as<Mul>())
+    return std::min(kEnough, known_multiple(mul->a)) * std::min(kEnough, known_multiple(mul->b));
   if (auto* add = e.as<Add>()) return std::gcd(known_multiple(add->a), known_multiple(add->b));
   if (auto* sub = e.as<Sub>()) return std::gcd(known_multiple(sub->a), known_multiple(sub->b));
   if (auto* cast = e.as<Cast>()) return known_multiple(cast->value);
