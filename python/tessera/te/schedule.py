@@ -97,7 +97,7 @@ class Schedule(Object):
 class Stage(Object):
     """How one operation is computed."""
 
-    def split(self, parent: IterVar, factor: Any = None, nparts: Any = None, disable_predication: bool = False) -> Any:
+    def split(self, parent: IterVar, factor: Any = None, nparts: Any = None) -> Any:
         """Divides a loop into (outer, inner): the inner one `factor` long, or the outer one `nparts` long."""
         if nparts is not None:
             if factor is not None:
@@ -241,3 +241,18 @@ def SchedulePostProcToPrimFunc(args: Any, stmt: Any, binds: Any = None) -> Any:
 def VerifyCompactBuffer(stmt: Any) -> bool:
     """True when the nest needs its argument buffers without strides."""
     return bool(get_global_func("schedule.VerifyCompactBuffer")(stmt))
+
+
+def AutoInlineElemWise(sch: Schedule) -> None:
+    """Inlines stages that compute each element from the elements at the same place."""
+    get_global_func("schedule.AutoInlineElemWise")(sch)
+
+
+def AutoInlineBroadcast(sch: Schedule) -> None:
+    """Inlines elementwise stages and those that repeat elements along some axes."""
+    get_global_func("schedule.AutoInlineBroadcast")(sch)
+
+
+def AutoInlineInjective(sch: Schedule) -> None:
+    """Inlines all stages that do not reduce."""
+    get_global_func("schedule.AutoInlineInjective")(sch)

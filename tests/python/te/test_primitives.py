@@ -155,3 +155,24 @@ def test_normalize_leaves_the_schedule_alone(product):
     assert not s.normalize().same_as(s)
     assert names(s[C].leaf_iter_vars) == before
     assert isinstance(s, tessera.te.Schedule)
+
+
+@pytest.mark.parametrize(
+    "inline, left",
+    [
+        (te.schedule.AutoInlineElemWise, ["row", "flipped", "out"]),
+        (te.schedule.AutoInlineBroadcast, ["flipped", "out"]),
+        (te.schedule.AutoInlineInjective, ["out"]),
+    ],
+)
+def test_stages_of_a_kind_are_inlined_at_once(inline, left):
+    A = te.placeholder((8,), name="A")
+    B = te.placeholder((4, 8), name="B")
+    same = te.compute((4, 8), lambda i, j: B[i, j] + 1.0, name="same")
+    row = te.compute((4, 8), lambda i, j: A[j] + same[i, j], name="row")
+    flipped = te.compute((4, 8), lambda i, j: row[i, 7 - j], name="flipped")
+    out = te.compute((4, 8), lambda i, j: flipped[i, j] * 2.0, name="out")
+    s = te.create_schedule(out.op)
+    inline(s)
+    stages = s.normalize().stages
+    assert [t.op.name for t in stages if t.op.name not in "AB" and t.attach_type == 1] == left
