@@ -1,8 +1,11 @@
 """What every test may use."""
 
+import os
 from pathlib import Path
 
 import pytest
+
+os.environ.setdefault("TESSERA_VERIFY", "1")  # every pass is checked to leave well-formed functions
 
 try:
     import tessera  # noqa: F401

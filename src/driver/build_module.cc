@@ -25,8 +25,6 @@ Module generate(const IRModule& functions, const Target& target) {
 
 bool is_cpu(const Target& target) { return target->kind->default_device_type == kDLCPU; }
 
-IRModule run(const std::vector<Pass>& passes, const IRModule& mod) { return sequential(passes)(mod); }
-
 }  // namespace
 
 IRModule lower_prim_func(const BaseFunc& function, const String& name, bool simple_mode) {
@@ -43,8 +41,8 @@ IRModule lower_prim_func(const BaseFunc& function, const String& name, bool simp
 
 SplitModule split_module(const IRModule& lowered, const Target& target, const Target& host) {
   PassContext context = PassContext::current();
-  IRModule mixed = run(mixed_passes(lowered, target, context), lowered);
-  SplitModule out{run(host_passes(host, context), mixed), run(device_passes(target, context), mixed)};
+  IRModule mixed = run_passes(mixed_passes(lowered, target, context), lowered);
+  SplitModule out{run_passes(host_passes(host, context), mixed), run_passes(device_passes(target, context), mixed)};
   return out;
 }
 

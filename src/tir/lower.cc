@@ -1,5 +1,8 @@
 #include "tir/lower.h"
 
+#include <cstdlib>
+
+#include "tir/analysis/verify.h"
 #include "tir/attrs.h"
 #include "tir/transform/pass.h"
 
@@ -83,6 +86,29 @@ Passes ending(const PassContext& context) {
   return out;
 }
 
+/// TESSERA_VERIFY=1 in the environment, as the tests set it: every pass is checked to leave well-formed functions.
+bool verifies() {
+  static const bool on = [] {
+    const char* value = std::getenv("TESSERA_VERIFY");
+    return value && *value && std::string_view(value) != "0";
+  }();
+  return on;
+}
+
+Pass verified(const Pass& checked) {
+  return module_pass(checked->pass_info, [checked](IRModule mod, const PassContext& context) {
+    IRModule out = checked->run(std::move(mod), context);
+    for (const auto& [var, function] : out->functions) {
+      PrimFunc program = downcast_or_null<PrimFunc>(function);
+      std::string problem = program ? ill_formed(program) : "";
+      ICHECK(problem.empty()) << checked->pass_info->name << " left " << var->name_hint << " ill-formed: " << problem
+                              << "\n"
+                              << to_text(program);
+    }
+    return out;
+  });
+}
+
 Pass keep_functions(bool device) {
   return pass("Filter", typed("keep", [device](PrimFunc function) {
                 int64_t convention = function->attrs.get_int(attr::kCallingConv, 0);
@@ -101,8 +127,14 @@ std::vector<Pass> lowering_passes(bool simple_mode, const PassContext& context) 
   return out;
 }
 
+IRModule run_passes(const std::vector<Pass>& passes, const IRModule& mod) {
+  Array<Pass> list;
+  for (const Pass& each : passes) list.push_back(verifies() ? verified(each) : each);
+  return sequential(list)(mod);
+}
+
 IRModule lower_module(const IRModule& mod, bool simple_mode) {
-  return sequential(lowering_passes(simple_mode, PassContext::current()))(mod);
+  return run_passes(lowering_passes(simple_mode, PassContext::current()), mod);
 }
 
 std::vector<Pass> mixed_passes(const IRModule& mod, const Target& target, const PassContext& context) {

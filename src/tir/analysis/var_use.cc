@@ -63,6 +63,10 @@ class Finder {
 
   void on_attr(const AttrStmt* op) {
     visit(op->value);
+    if (op->attr_key == attr::kBufferBindScope) {
+      auto* pair = op->node.as<ArrayNode>();
+      return with_view(downcast<Buffer>(pair->items[0]), op->body);
+    }
     IterVar axis = downcast_or_null<IterVar>(op->node);
     bool binds = axis && (op->attr_key == attr::kThreadExtent || op->attr_key == attr::kVirtualThread);
     if (!binds) {
@@ -76,24 +80,42 @@ class Finder {
     inside(axis->var, op->body);
   }
 
+  /// Variables in scope of a statement, taken back at its end.
+  struct Added {
+    Finder* self;
+    std::vector<const VarNode*> vars;
+    void operator()(const Var& var) {
+      if (self->defined_.insert(var.get()).second) vars.push_back(var.get());
+    }
+    /// A view brings its pointer and the variables of its shape, strides and offset.
+    void view(const Buffer& buffer) {
+      (*this)(buffer->data);
+      for (const Array<PrimExpr>& part : {buffer->shape, buffer->strides})
+        for (const PrimExpr& e : part)
+          if (Var var = downcast_or_null<Var>(e)) (*this)(var);
+      if (Var var = downcast_or_null<Var>(buffer->elem_offset)) (*this)(var);
+    }
+    ~Added() {
+      for (const VarNode* var : vars) self->defined_.erase(var);
+    }
+  };
+
+  void with_view(const Buffer& view, const Stmt& body) {
+    Added define{this, {}};
+    define.view(view);
+    visit(body);
+  }
+
   void on_block(const BlockNode* op) {
-    std::vector<const VarNode*> added;
-    auto define = [&](const Var& var) {
-      if (defined_.insert(var.get()).second) added.push_back(var.get());
-    };
+    Added define{this, {}};
     for (const IterVar& axis : op->iter_vars) define(axis->var);
     for (const Buffer& buffer : op->alloc_buffers) define(buffer->data);
     for (const MatchBufferRegion& match : op->match_buffers) {
       visit(match->source->region);
-      define(match->buffer->data);
-      for (const Array<PrimExpr>& part : {match->buffer->shape, match->buffer->strides})
-        for (const PrimExpr& e : part)
-          if (Var var = downcast_or_null<Var>(e)) define(var);
-      if (Var var = downcast_or_null<Var>(match->buffer->elem_offset)) define(var);
+      define.view(match->buffer);
     }
     visit(op->init);
     visit(op->body);
-    for (const VarNode* var : added) defined_.erase(var);
   }
 
   Rewriter visitor_;

@@ -1,7 +1,6 @@
 // Steps of the pipeline for features that are not here yet. Each lets programs through that do not use its feature, and
 // refuses by name those that do.
 
-#include "ir/builtin.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "tir/transform/pass.h"
@@ -43,11 +42,6 @@ std::string has_custom_type(const Object* node) {
   return e && e->dtype.code >= DataType::kCustom ? "an expression of type " + e->dtype.str() : "";
 }
 
-std::string has_cross_thread_reduction(const Object* node) {
-  auto* call = cast_or_null<Call>(node);
-  return builtin::is(call, builtin::tvm_thread_allreduce()) ? "a reduction bound to a thread" : "";
-}
-
 std::string reduces_over_threads(const Object* node) {
   auto* outer = cast_or_null<For>(node);
   if (!outer || outer->kind != LoopKind::ThreadBinding) return "";
@@ -62,8 +56,6 @@ std::string reduces_over_threads(const Object* node) {
 }
 
 static Globals globals{
-    {"tir.transform.LowerThreadAllreduce",
-     [] { return refuse("LowerThreadAllreduce", "reduction across threads", has_cross_thread_reduction); }},
     {"tir.transform.LowerCrossThreadReduction",
      [] { return refuse("LowerCrossThreadReduction", "reduction across threads", reduces_over_threads); }},
     {"tir.transform.TextureFlatten",

@@ -41,7 +41,9 @@ def test_a_guarded_vector_tail_writes_nothing_outside(size):
     _, inner = s[C].split(C.op.axis[0], 16)
     s[C].vectorize(inner)
     f = tvm.build(s, [A, B, C], "llvm")
-    x, room = random(size), np.full(64, 7, "float32")
+    x, memory = random(size), np.full(64 + 16, 7, "float32")
+    begin = -memory.ctypes.data % 64 // 4  # tensors begin at a multiple of 64 bytes
+    room = memory[begin : begin + 64]
     out = tvm.nd.from_dlpack(room[:size])
     f(tvm.nd.array(x), tvm.nd.array(x), out)
     np.testing.assert_array_equal(room[:size], 2 * x)
