@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import sys
 from collections.abc import Sequence
@@ -82,7 +81,6 @@ def _instrument_class(user_class: type) -> type:
                 raise AttributeError(name)
             return getattr(self._inst, name)
 
-    functools.update_wrapper(PyPassInstrument.__init__, user_class.__init__)  # type: ignore[misc]
     PyPassInstrument.__name__ = user_class.__name__
     PyPassInstrument.__doc__ = user_class.__doc__
     PyPassInstrument.__module__ = user_class.__module__

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import types
 from collections.abc import Callable, Sequence
@@ -148,7 +147,6 @@ def make_pass_class(pass_cls: type, base: type[Pass], make: Callable[[Any, PassI
                 raise AttributeError(name)
             return getattr(self._inst, name)
 
-    functools.update_wrapper(PyPass.__init__, pass_cls.__init__)  # type: ignore[misc]
     PyPass.__name__ = pass_cls.__name__
     PyPass.__doc__ = pass_cls.__doc__
     PyPass.__module__ = pass_cls.__module__

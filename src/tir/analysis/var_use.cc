@@ -69,10 +69,7 @@ class Finder {
     }
     IterVar axis = downcast_or_null<IterVar>(op->node);
     bool binds = axis && (op->attr_key == attr::kThreadExtent || op->attr_key == attr::kVirtualThread);
-    if (!binds) {
-      if (auto* var = op->node.as<VarNode>()) use(var);
-      return visit(op->body);
-    }
+    if (!binds) return visit(op->body);  // saying something about a variable is no use of it
     if (op->attr_key == attr::kThreadExtent && thread_vars_.insert(axis->var.get()).second) {
       found_.thread_axes.push_back(axis);
       found_.thread_extents.push_back(op->value);

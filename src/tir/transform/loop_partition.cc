@@ -34,9 +34,10 @@ class Partitioner {
  public:
   Partitioner(const PrimFunc& function, const LoopPartitionConfig& options) : options_(options) {
     // What callers pass has no dimension of negative length.
-    for (const auto& [param, buffer] : function->preflattened_buffer_map)
-      for (const PrimExpr& extent : buffer->shape)
-        if (Var var = downcast_or_null<Var>(extent)) analyzer_.update(var, arith::IntBound{0, arith::kPosInf}, true);
+    for (const Map<Var, Buffer>& buffers : {function->preflattened_buffer_map, function->buffer_map})
+      for (const auto& [param, buffer] : buffers)
+        for (const PrimExpr& extent : buffer->shape)
+          if (Var var = downcast_or_null<Var>(extent)) analyzer_.update(var, arith::IntBound{0, arith::kPosInf}, true);
     rewriter_.share_results(false);
     rewriter_.on([this](const For* op) -> Stmt { return on_loop(op); });
     rewriter_.on([this](const AttrStmt* op) -> Stmt { return on_attr(op); });
@@ -50,8 +51,11 @@ class Partitioner {
       if (auto* axis = op->node.as<IterVarNode>()) hinted_.insert(axis->var.get());
       return rewriter_(op->body);
     }
-    if (auto* axis = op->node.as<IterVarNode>(); axis && op->attr_key == attr::kThreadExtent)
-      analyzer_.bind(axis->var, make_range(make_zero(op->value.dtype()), op->value), true);
+    auto* axis = op->node.as<IterVarNode>();
+    if (!axis || op->attr_key != attr::kThreadExtent) return rewriter_.children(op);
+    if (!as_int(op->value))
+      if (Stmt cut = try_cut_launch(op, axis->var)) return cut;
+    analyzer_.bind(axis->var, make_range(make_zero(op->value.dtype()), op->value), true);
     return rewriter_.children(op);
   }
 
@@ -133,17 +137,41 @@ class Partitioner {
     return uses_var(e, [this](const VarNode* v) { return inner_.count(v) > 0; });
   }
 
-  /// The loop in up to three parts, or an empty statement when there is nothing to gain.
-  Stmt try_cut(const For* op) {
-    find_conditions(op->body, op->loop_var);
-    Holding holding;
-    std::unordered_set<const Object*> solved;
+  using Conditions = std::unordered_set<const Object*>;
+
+  /// Where the conditions on `var` hold, and which of them that is said of.
+  Conditions find_holding(const Stmt& body, const Var& var, Holding* holding) {
+    find_conditions(body, var);
+    Conditions solved;
     for (const Call* call : conditions_) {
-      Holding more = holding;
-      if (defines(op->body, call->args[0]) || !solve(call->args[0], op->loop_var, &more)) continue;
-      holding = more;
+      Holding more = *holding;
+      if (defines(body, call->args[0]) || !solve(call->args[0], var, &more)) continue;
+      *holding = more;
       solved.insert(call);
     }
+    return solved;
+  }
+
+  /// Blocks of a launch that need no guard take a branch of their own, inside all threads.
+  Stmt try_cut_launch(const AttrStmt* op, const Var& var) {
+    Holding holding;
+    Conditions solved = find_holding(op->body, var, &holding);
+    if (solved.empty() || holding.low || !holding.high) return nullptr;
+    PrimExpr limit = analyzer_.simplify(holding.high + make_const(var->dtype, 1));
+    return with(op, &AttrStmt::body, inside_threads(op->body, var < limit, solved));
+  }
+
+  static Stmt inside_threads(const Stmt& body, const PrimExpr& unguarded, const Conditions& conditions) {
+    auto* attr = body.as<AttrStmt>();
+    if (attr && attr->attr_key == attr::kThreadExtent)
+      return with(attr, &AttrStmt::body, inside_threads(attr->body, unguarded, conditions));
+    return make(IfThenElse{.condition = unguarded, .then_case = hold(body, conditions), .else_case = body});
+  }
+
+  /// The loop in up to three parts, or an empty statement when there is nothing to gain.
+  Stmt try_cut(const For* op) {
+    Holding holding;
+    Conditions solved = find_holding(op->body, op->loop_var, &holding);
     if (solved.empty()) return nullptr;
 
     PrimExpr one = make_const(op->loop_var->dtype, 1);
@@ -165,20 +193,21 @@ class Partitioner {
     if (has_after && !analyzer_.can_prove(high <= end)) high = min(high, end);
 
     std::vector<Stmt> parts;
-    if (has_before) parts.push_back(part(op, op->body, begin, low));
-    parts.push_back(part(op, hold(op->body, solved), low, high));
-    if (has_after) parts.push_back(part(op, op->body, high, end));
+    if (has_before) parts.push_back(part(op, op->body, begin, low, false));
+    parts.push_back(part(op, hold(op->body, solved), low, high, true));
+    if (has_after) parts.push_back(part(op, op->body, high, end, false));
     return sequence(parts);
   }
 
-  static Stmt hold(const Stmt& body, const std::unordered_set<const Object*>& conditions) {
+  static Stmt hold(const Stmt& body, const Conditions& conditions) {
     return rewrite(body, [&](Rewriter& self, const Call* call) -> PrimExpr {
       return conditions.count(call) ? bool_imm(true) : PrimExpr(self.children(call));
     });
   }
 
-  /// The loop over [begin, end), moved to begin at zero, its own guards looked at in turn.
-  Stmt part(const For* op, const Stmt& body, const PrimExpr& begin, const PrimExpr& end) {
+  /// The loop over [begin, end), moved to begin at zero. The loops inside are cut in turn, except in the ends of symbolic
+  /// loops: they are short, and code would double with each dimension.
+  Stmt part(const For* op, const Stmt& body, const PrimExpr& begin, const PrimExpr& end, bool is_middle) {
     PrimExpr extent = analyzer_.simplify(end - begin);
     Stmt moved = body;
     if (is_one(extent) && !options_.no_unroll_loop_with_extent_one && op->kind != LoopKind::ThreadBinding) {
@@ -194,7 +223,7 @@ class Partitioner {
     out.min = make_zero(op->loop_var->dtype);
     out.extent = extent;
     analyzer_.bind(out.loop_var, make_range(out.min, out.extent), true);
-    out.body = rewriter_(moved);
+    out.body = is_middle || as_int(extent) ? rewriter_(moved) : moved;
     return make(std::move(out));
   }
 

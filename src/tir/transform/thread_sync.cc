@@ -5,6 +5,8 @@
 // Statements are followed in order, loop bodies twice, so that the end of an iteration is seen before its next
 // beginning. A barrier may not stand where only some threads come by: a conflict inside a condition is an error.
 
+#include <unordered_set>
+
 #include "ir/builtin.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
@@ -103,6 +105,13 @@ class SyncPlanner {
     return sequence({barrier(), stmt});
   }
 
+  /// True when all threads of a block agree on the condition.
+  bool is_uniform(const PrimExpr& condition) const {
+    bool uniform = side_effect(condition) <= CallEffect::Pure;
+    walk(condition, [&](const VarNode* var) { uniform = uniform && !thread_vars_.count(var); });
+    return uniform;
+  }
+
   Stmt plan(const Stmt& stmt, Accesses* pending) {
     if (auto* seq = stmt.as<SeqStmt>()) {
       std::vector<Stmt> parts;
@@ -111,6 +120,9 @@ class SyncPlanner {
     }
     if (auto* op = stmt.as<AttrStmt>()) {
       if (op->attr_key == attr::kDoubleBufferWrite) return leaf_without_sync(op, pending);
+      auto* axis = op->node.as<IterVarNode>();
+      if (axis && op->attr_key == attr::kThreadExtent && axis->thread_tag.str().rfind("threadIdx", 0) == 0)
+        thread_vars_.insert(axis->var.get());
       return with(op, &AttrStmt::body, plan(op->body, pending));
     }
     if (auto* op = stmt.as<Allocate>()) return with(op, &Allocate::body, plan(op->body, pending));
@@ -156,12 +168,13 @@ class SyncPlanner {
   }
 
   Stmt branches(const IfThenElse* op, Accesses* pending) {
-    ++depth_of_conditions_;
+    int divergent = is_uniform(op->condition) ? 0 : 1;
+    depth_of_conditions_ += divergent;
     IfThenElse out(*op);
     Accesses then_pending = *pending, else_pending = *pending;
     out.then_case = plan(op->then_case, &then_pending);
     if (op->else_case) out.else_case = plan(op->else_case, &else_pending);
-    --depth_of_conditions_;
+    depth_of_conditions_ -= divergent;
     *pending = then_pending;
     if (op->else_case) pending->add(else_pending);
     return make(std::move(out));
@@ -169,7 +182,8 @@ class SyncPlanner {
 
   std::string scope_;
   Accesses pending_;
-  int depth_of_conditions_ = 0;
+  std::unordered_set<const VarNode*> thread_vars_;
+  int depth_of_conditions_ = 0;  // those on which threads may differ
   bool second_time_ = false;
 };
 

@@ -3,6 +3,7 @@
 
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
+#include "tir/attrs.h"
 #include "tir/transform/pass.h"
 
 namespace tessera {
@@ -55,7 +56,13 @@ std::string reduces_over_threads(const Object* node) {
   return found;
 }
 
+std::string is_coproc_code(const Object* node) {
+  auto* attr = cast_or_null<AttrStmt>(node);
+  return attr && attr->attr_key == attr::kCoprocScope ? "a region for a coprocessor" : "";
+}
+
 static Globals globals{
+    {"tir.transform.CoProcSync", [] { return refuse("CoProcSync", "coprocessor code", is_coproc_code); }},
     {"tir.transform.LowerCrossThreadReduction",
      [] { return refuse("LowerCrossThreadReduction", "reduction across threads", reduces_over_threads); }},
     {"tir.transform.TextureFlatten",

@@ -17,6 +17,7 @@ __all__ = [
     "BF16Promote",
     "BF16TypeLowering",
     "BindTarget",
+    "CoProcSync",
     "CombineContextCall",
     "CommonSubexprElimTIR",
     "CompactBufferAllocation",
@@ -322,6 +323,11 @@ def LowerIntrin() -> Pass:
 def LowerDeviceStorageAccessInfo() -> Pass:
     """Turns access pointers into addresses."""
     return _ffi_api.LowerDeviceStorageAccessInfo()
+
+
+def CoProcSync() -> Pass:
+    """Synchronises a coprocessor with the processor."""
+    return _ffi_api.CoProcSync()
 
 
 def CombineContextCall() -> Pass:
