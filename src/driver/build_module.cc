@@ -79,15 +79,12 @@ static Globals globals{
     {"driver.lower_module", lower_module},
     {"driver.lower_primfunc", lower_prim_func},
     {"driver.tir_to_runtime", build},
-    {"driver.mixed_mod_passes", [](IRModule mod, Target target) {
-       return sequential(mixed_passes(mod, target, PassContext::current()));
-     }},
-    {"driver.host_mod_passes", [](IRModule, Target host) {
-       return sequential(host_passes(host, PassContext::current()));
-     }},
-    {"driver.device_mod_passes", [](IRModule, Target target) {
-       return sequential(device_passes(target, PassContext::current()));
-     }},
+    {"driver.mixed_mod_passes",
+     [](IRModule mod, Target target) { return sequential(mixed_passes(mod, target, PassContext::current())); }},
+    {"driver.host_mod_passes",
+     [](IRModule, Target host) { return sequential(host_passes(host, PassContext::current())); }},
+    {"driver.device_mod_passes",
+     [](IRModule, Target target) { return sequential(device_passes(target, PassContext::current())); }},
 };
 
 }  // namespace tessera

@@ -50,8 +50,7 @@ void render(const Profile& profile, int depth, int64_t total, int64_t parent, st
 
 std::string render_profiles() {
   const Profile& root = profiles().root;
-  if (root.children.empty())
-    return "Warning: no passes have been profiled. Did you enable pass profiling?\n";
+  if (root.children.empty()) return "Warning: no passes have been profiled. Did you enable pass profiling?\n";
   int64_t total = 0;
   for (const auto& child : root.children) total += microseconds(child->spent);
   std::string out;
@@ -85,7 +84,9 @@ PassInstrument instrument_of(String name, PackedFunc enter, PackedFunc exit, Pac
   if (enter) node.enter_pass_ctx = [enter] { enter(); };
   if (exit) node.exit_pass_ctx = [exit] { exit(); };
   if (should_run)
-    node.should_run = [should_run](const IRModule& mod, const PassInfo& info) { return should_run(mod, info).to<bool>(); };
+    node.should_run = [should_run](const IRModule& mod, const PassInfo& info) {
+      return should_run(mod, info).to<bool>();
+    };
   if (before) node.run_before_pass = [before](const IRModule& mod, const PassInfo& info) { before(mod, info); };
   if (after) node.run_after_pass = [after](const IRModule& mod, const PassInfo& info) { after(mod, info); };
   return make(std::move(node));
@@ -93,14 +94,24 @@ PassInstrument instrument_of(String name, PackedFunc enter, PackedFunc exit, Pac
 
 static Globals globals{
     {"instrument.PassInstrument", instrument_of},
-    {"instrument.EnterPassContext", [](PassInstrument i) { if (i->enter_pass_ctx) i->enter_pass_ctx(); }},
-    {"instrument.ExitPassContext", [](PassInstrument i) { if (i->exit_pass_ctx) i->exit_pass_ctx(); }},
+    {"instrument.EnterPassContext",
+     [](PassInstrument i) {
+       if (i->enter_pass_ctx) i->enter_pass_ctx();
+     }},
+    {"instrument.ExitPassContext",
+     [](PassInstrument i) {
+       if (i->exit_pass_ctx) i->exit_pass_ctx();
+     }},
     {"instrument.ShouldRun",
      [](PassInstrument i, IRModule mod, PassInfo info) { return !i->should_run || i->should_run(mod, info); }},
     {"instrument.RunBeforePass",
-     [](PassInstrument i, IRModule mod, PassInfo info) { if (i->run_before_pass) i->run_before_pass(mod, info); }},
+     [](PassInstrument i, IRModule mod, PassInfo info) {
+       if (i->run_before_pass) i->run_before_pass(mod, info);
+     }},
     {"instrument.RunAfterPass",
-     [](PassInstrument i, IRModule mod, PassInfo info) { if (i->run_after_pass) i->run_after_pass(mod, info); }},
+     [](PassInstrument i, IRModule mod, PassInfo info) {
+       if (i->run_after_pass) i->run_after_pass(mod, info);
+     }},
     {"instrument.MakePassTimingInstrument", timing_instrument},
     {"instrument.RenderTimePassProfiles", render_profiles},
 };

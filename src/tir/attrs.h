@@ -4,28 +4,29 @@
 namespace tessera::attr {
 
 // ---- AttrStmt: threads and scopes ----
-inline constexpr const char* kThreadExtent = "thread_extent";            // node: IterVar; value: extent
-inline constexpr const char* kVirtualThread = "virtual_thread";          // node: IterVar; value: extent
-inline constexpr const char* kCoprocScope = "coproc_scope";              // node: IterVar; value: queue id
-inline constexpr const char* kDeviceId = "device_id";                    // node: "default"; value: index of the device
-inline constexpr const char* kDeviceType = "device_type";                // node: "default"; value: DLDeviceType
-inline constexpr const char* kDeviceScope = "device_scope";              // the body runs on the device
-inline constexpr const char* kComputeScope = "compute_scope";            // value: name of the body as a function
-inline constexpr const char* kExternScope = "extern_scope";              // the body came from an extern operation
-inline constexpr const char* kScanInitScope = "scan_init_scope";         // the body is the init nest of a scan
-inline constexpr const char* kScanUpdateScope = "scan_update_scope";     // the body is the update nest of a scan
-inline constexpr const char* kReduceScope = "reduce_scope";              // node: CommReducer of a cross-thread reduction
+inline constexpr const char* kThreadExtent = "thread_extent";         // node: IterVar; value: extent
+inline constexpr const char* kVirtualThread = "virtual_thread";       // node: IterVar; value: extent
+inline constexpr const char* kCoprocScope = "coproc_scope";           // node: IterVar; value: queue id
+inline constexpr const char* kDeviceId = "device_id";                 // node: "default"; value: index of the device
+inline constexpr const char* kDeviceType = "device_type";             // node: "default"; value: DLDeviceType
+inline constexpr const char* kDeviceScope = "device_scope";           // the body runs on the device
+inline constexpr const char* kComputeScope = "compute_scope";         // value: name of the body as a function
+inline constexpr const char* kExternScope = "extern_scope";           // the body came from an extern operation
+inline constexpr const char* kScanInitScope = "scan_init_scope";      // the body is the init nest of a scan
+inline constexpr const char* kScanUpdateScope = "scan_update_scope";  // the body is the update nest of a scan
+inline constexpr const char* kReduceScope = "reduce_scope";           // node: CommReducer of a cross-thread reduction
 
 // ---- AttrStmt: memory ----
-inline constexpr const char* kStorageAlignment = "storage_alignment";    // node: pointer Var; value: bytes
-inline constexpr const char* kDoubleBufferScope = "double_buffer_scope"; // node: Buffer or its Var
-inline constexpr const char* kDoubleBufferWrite = "double_buffer_write"; // node: Var; the body fills the next buffer
+inline constexpr const char* kStorageAlignment = "storage_alignment";     // node: pointer Var; value: bytes
+inline constexpr const char* kDoubleBufferScope = "double_buffer_scope";  // node: Buffer or its Var
+inline constexpr const char* kDoubleBufferWrite = "double_buffer_write";  // node: Var; the body fills the next buffer
 inline constexpr const char* kRollingBufferScope = "rolling_buffer_scope";
-inline constexpr const char* kBufferDimAlign = "buffer_dim_align";       // node: Buffer; value: tuple(axis, factor, offset)
-inline constexpr const char* kBufferBindScope = "buffer_bind_scope";     // node: [view Buffer, Buffer]; value: tuple(min, extent, ...)
-inline constexpr const char* kBufferBound = "buffer_bound";              // node: Var; value: extents, for bound checkers
-inline constexpr const char* kVolatileScope = "volatile_scope";          // node: Var
-inline constexpr const char* kPrefetchScope = "prefetch_scope";          // node: Tensor or Buffer; value: how far ahead
+inline constexpr const char* kBufferDimAlign = "buffer_dim_align";  // node: Buffer; value: tuple(axis, factor, offset)
+inline constexpr const char* kBufferBindScope =
+    "buffer_bind_scope";  // node: [view Buffer, Buffer]; value: tuple(min, extent, ...)
+inline constexpr const char* kBufferBound = "buffer_bound";      // node: Var; value: extents, for bound checkers
+inline constexpr const char* kVolatileScope = "volatile_scope";  // node: Var
+inline constexpr const char* kPrefetchScope = "prefetch_scope";  // node: Tensor or Buffer; value: how far ahead
 inline constexpr const char* kLayoutTransforms = "layout_transforms";
 inline constexpr const char* kAxisSeparators = "axis_separators";
 

@@ -16,5 +16,4 @@ Buffer flat_buffer(const Buffer& buffer);
 /// Strides of a compact row-major buffer of that shape.
 Array<PrimExpr> compact_strides(const Array<PrimExpr>& shape);
 
-
 }  // namespace tessera

@@ -163,10 +163,8 @@ std::vector<Pass> host_passes(const Target& host, const PassContext& context) {
 }
 
 std::vector<Pass> device_passes(const Target& target, const PassContext&) {
-  return {keep_functions(true),         pass("BindTarget", target),
-          pass("LowerWarpMemory"),      pass("Simplify"),
-          pass("LowerCustomDatatypes"), pass("LowerDeviceStorageAccessInfo"),
-          pass("LowerIntrin")};
+  return {keep_functions(true),         pass("BindTarget", target),           pass("LowerWarpMemory"), pass("Simplify"),
+          pass("LowerCustomDatatypes"), pass("LowerDeviceStorageAccessInfo"), pass("LowerIntrin")};
 }
 
 }  // namespace tessera

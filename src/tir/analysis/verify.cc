@@ -4,8 +4,8 @@
 
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
-#include "tir/analysis/verify.h"
 #include "tir/analysis/var_use.h"
+#include "tir/analysis/verify.h"
 #include "tir/transform/pass.h"
 
 namespace tessera {

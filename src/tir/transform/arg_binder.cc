@@ -10,7 +10,9 @@ namespace {
 
 const DataType kShapeType = DataType::Int(64);
 
-Stmt let(const Var& var, const PrimExpr& value) { return make(LetStmt{.var = var, .value = value, .body = make_nop()}); }
+Stmt let(const Var& var, const PrimExpr& value) {
+  return make(LetStmt{.var = var, .value = value, .body = make_nop()});
+}
 
 Buffer int64_buffer(const std::string& name, int64_t length) {
   return decl_buffer({int_imm(DataType::Int(32), length)}, kShapeType, name);
@@ -32,8 +34,7 @@ PrimExpr struct_get(DataType dtype, const PrimExpr& handle, int index, StructFie
 }
 
 Stmt struct_set(const PrimExpr& handle, int index, StructField field, const PrimExpr& value) {
-  return evaluate(
-      make_call(DataType::Int(32), "tir.tvm_struct_set", {handle, index, static_cast<int>(field), value}));
+  return evaluate(make_call(DataType::Int(32), "tir.tvm_struct_set", {handle, index, static_cast<int>(field), value}));
 }
 
 void ArgBinder::require(const PrimExpr& condition, const std::string& message, bool first) {
@@ -91,7 +92,8 @@ void ArgBinder::bind_buffer(const Buffer& view, const Buffer& source, const std:
   if (!view->strides.empty()) {
     Array<PrimExpr> strides = source->strides.empty() ? compact_strides(source->shape) : source->strides;
     for (size_t i = 0; i < view->strides.size(); ++i)
-      bind(view->strides[i], analyzer.simplify(strides[i + extra]), name + ".strides[" + std::to_string(i) + "]", false);
+      bind(view->strides[i], analyzer.simplify(strides[i + extra]), name + ".strides[" + std::to_string(i) + "]",
+           false);
   }
   PrimExpr offset = source->elem_offset ? source->elem_offset : make_zero(source->index_dtype());
   bind(view->elem_offset, analyzer.simplify(offset), name + ".elem_offset", false);
@@ -134,8 +136,8 @@ void ArgBinder::bind_strides(const Buffer& buffer, const Var& handle, const std:
     PrimExpr given = load_as(strides, axis, dtype);
     PrimExpr value = if_then_else(is_null, cast(dtype, compact), given);
     if (buffer->buffer_type == BufferType::AutoBroadcast)  // a dimension of length one is read again and again
-      value = if_then_else(equal(buffer->shape[axis], make_const(buffer->shape[axis].dtype(), 1)), make_zero(dtype),
-                           value);
+      value =
+          if_then_else(equal(buffer->shape[axis], make_const(buffer->shape[axis].dtype(), 1)), make_zero(dtype), value);
     bind(buffer->strides[axis], value, name + ".strides[" + std::to_string(axis) + "]", true);
     compact = compact * buffer->shape[axis];
   }

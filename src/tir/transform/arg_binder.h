@@ -46,8 +46,18 @@ Stmt merge_nest(const std::vector<Stmt>& nest, Stmt body);
 
 /// The fields of a DLTensor and of a value slot, as tir.tvm_struct_get and tvm_struct_set number them.
 enum class StructField : int32_t {
-  ArrayAddress = 0, Data = 1, Shape = 2, Strides = 3, NDim = 4, TypeCode = 5, TypeBits = 6, TypeLanes = 7,
-  ByteOffset = 8, DeviceId = 9, DeviceType = 10, ValueContent = 12,
+  ArrayAddress = 0,
+  Data = 1,
+  Shape = 2,
+  Strides = 3,
+  NDim = 4,
+  TypeCode = 5,
+  TypeBits = 6,
+  TypeLanes = 7,
+  ByteOffset = 8,
+  DeviceId = 9,
+  DeviceType = 10,
+  ValueContent = 12,
 };
 PrimExpr struct_get(DataType dtype, const PrimExpr& handle, int index, StructField field);
 Stmt struct_set(const PrimExpr& handle, int index, StructField field, const PrimExpr& value);

@@ -14,9 +14,7 @@ namespace {
 
 DataType float32_like(DataType dtype) { return DataType::Float(32, dtype.lanes); }
 
-PrimExpr to_float32(const PrimExpr& e) {
-  return e.dtype().is_bfloat() ? make_cast(float32_like(e.dtype()), e) : e;
-}
+PrimExpr to_float32(const PrimExpr& e) { return e.dtype().is_bfloat() ? make_cast(float32_like(e.dtype()), e) : e; }
 
 // ---- promotion -------------------------------------------------------------------------------------------
 
@@ -75,7 +73,8 @@ class TypeLowering {
     on.on([this](const VarNode* var) -> PrimExpr { return renamed(Var(var)); });
     on.on([this](const BufferLoad* op) -> PrimExpr { return make_load(lowered(op->buffer), rewriter_(op->indices)); });
     on.on([this](const BufferStore* op) -> Stmt {
-      return make(BufferStore{.buffer = lowered(op->buffer), .value = rewriter_(op->value), .indices = rewriter_(op->indices)});
+      return make(
+          BufferStore{.buffer = lowered(op->buffer), .value = rewriter_(op->value), .indices = rewriter_(op->indices)});
     });
     on.on([this](const Allocate* op) -> Stmt {
       Allocate out(*op);
@@ -123,7 +122,8 @@ class TypeLowering {
     Var out = var;
     auto* pointer = var->type_annotation.as<PointerType>();
     auto* element = pointer ? pointer->element_type.as<PrimType>() : nullptr;
-    if (element && element->dtype.is_bfloat()) out = make_var(var->name, pointer_type(words(element->dtype), pointer->storage_scope));
+    if (element && element->dtype.is_bfloat())
+      out = make_var(var->name, pointer_type(words(element->dtype), pointer->storage_scope));
     else if (var->dtype.is_bfloat()) out = make_var(var->name, words(var->dtype));
     vars_[var.get()] = {var, out};
     return out;
@@ -159,10 +159,13 @@ class TypeLowering {
   static PrimExpr from_float32(const PrimExpr& value) {
     int lanes = value.dtype().lanes;
     DataType bits = DataType::UInt(32, lanes), half = DataType::UInt(16, lanes);
-    auto shifted = [&](const PrimExpr& e) { return make_call(bits, builtin::shift_right(), {e, make_const(bits, 16)}); };
+    auto shifted = [&](const PrimExpr& e) {
+      return make_call(bits, builtin::shift_right(), {e, make_const(bits, 16)});
+    };
     PrimExpr word = reinterpret(bits, value);
     PrimExpr odd = make_call(bits, builtin::bitwise_and(), {shifted(word), make_const(bits, 1)});
-    PrimExpr rounded = make_cast(half, shifted(make_binary<Add>(word, make_binary<Add>(odd, make_const(bits, 0x7FFF)))));
+    PrimExpr rounded =
+        make_cast(half, shifted(make_binary<Add>(word, make_binary<Add>(odd, make_const(bits, 0x7FFF)))));
     PrimExpr is_nan = make_binary<NE>(value, value);
     return make_select(is_nan, make_const(half, 0x7FC0), rounded);
   }
@@ -175,8 +178,9 @@ class TypeLowering {
 bool uses_bfloat(const PrimFunc& function) {
   bool found = false;
   for (const auto& [param, buffer] : function->buffer_map) found = found || buffer->dtype.is_bfloat();
-  walk(function->body, [&](const PrimExprNode* e) { found = found || e->dtype.is_bfloat(); },
-       [&](const BufferStore* op) { found = found || op->buffer->dtype.is_bfloat(); });
+  walk(
+      function->body, [&](const PrimExprNode* e) { found = found || e->dtype.is_bfloat(); },
+      [&](const BufferStore* op) { found = found || op->buffer->dtype.is_bfloat(); });
   return found;
 }
 

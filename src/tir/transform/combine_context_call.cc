@@ -24,8 +24,7 @@ PrimFunc combine_context_call(const PrimFunc& function) {
 }
 
 static Globals globals{
-    {"tir.transform.CombineContextCall",
-     [] { return prim_func_pass("tir.CombineContextCall", combine_context_call); }},
+    {"tir.transform.CombineContextCall", [] { return prim_func_pass("tir.CombineContextCall", combine_context_call); }},
 };
 
 }  // namespace

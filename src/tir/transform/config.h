@@ -28,8 +28,7 @@ struct LoopPartitionConfig : AttrsNode {
   static void fields(auto f) {
     f("partition_const_loop", &LoopPartitionConfig::partition_const_loop);
     f("no_unroll_loop_with_extent_one", &LoopPartitionConfig::no_unroll_loop_with_extent_one);
-    f("unroll_loop_with_partition_hint_no_interval",
-      &LoopPartitionConfig::unroll_loop_with_partition_hint_no_interval);
+    f("unroll_loop_with_partition_hint_no_interval", &LoopPartitionConfig::unroll_loop_with_partition_hint_no_interval);
   }
 };
 

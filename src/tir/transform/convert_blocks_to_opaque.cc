@@ -21,7 +21,8 @@ class OpaqueConverter {
  private:
   Stmt on_realize(const BlockRealize* op) {
     const Block& block = op->block;
-    if (block->init) throw Error(ValueError) << "block " << block->name_hint << " has an init; run LowerInitBlock first";
+    if (block->init)
+      throw Error(ValueError) << "block " << block->name_hint << " has an init; run LowerInitBlock first";
     ICHECK(block->iter_vars.size() == op->iter_values.size()) << "block " << block->name_hint;
     Array<PrimExpr> values = rewriter_(op->iter_values);
     BlockRealize out(*op);

@@ -245,8 +245,9 @@ class Flattener {
     auto look = [&](const Buffer& buffer) {
       if (buffer->data.same_as(allocate->buffer_var) && !buffer->axis_separators.empty()) found = true;
     };
-    walk(allocate->body, [&](const BufferLoad* load) { look(load->buffer); },
-         [&](const BufferStore* store) { look(store->buffer); });
+    walk(
+        allocate->body, [&](const BufferLoad* load) { look(load->buffer); },
+        [&](const BufferStore* store) { look(store->buffer); });
     return found;
   }
 

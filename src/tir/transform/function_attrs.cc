@@ -9,9 +9,8 @@ namespace {
 
 /// Drops the functions for which `keep` is false.
 Pass filter(PackedFunc keep) {
-  return prim_func_pass("tir.Filter", [keep](const PrimFunc& function) {
-    return keep(function).to<bool>() ? function : PrimFunc();
-  });
+  return prim_func_pass("tir.Filter",
+                        [keep](const PrimFunc& function) { return keep(function).to<bool>() ? function : PrimFunc(); });
 }
 
 Pass bind_target(Target target) {
@@ -23,9 +22,8 @@ Pass bind_target(Target target) {
 IRModule annotate_entry_func(IRModule mod) {
   if (mod->functions.size() != 1)
     throw Error(ValueError) << "AnnotateEntryFunc: expected one function, the module has " << mod->functions.size();
-  return map_functions(mod, [](const PrimFunc& function) {
-    return with_attr(function, attr::kIsEntryFunc, bool_imm(true));
-  });
+  return map_functions(
+      mod, [](const PrimFunc& function) { return with_attr(function, attr::kIsEntryFunc, bool_imm(true)); });
 }
 
 static Globals globals{

@@ -49,9 +49,7 @@ PrimFunc hoist_if_then_else(const PrimFunc& function, const PassContext& context
 static Globals globals{
     {"tir.transform.HoistIfThenElse", [] { return prim_func_pass("tir.HoistIfThenElse", hoist_if_then_else); }},
     {"tir.transform.HoistIfThenElseBasic",
-     [] {
-       return body_pass("tir.HoistIfThenElse", [](const Stmt& body) { return hoist(body, false); });
-     }},
+     [] { return body_pass("tir.HoistIfThenElse", [](const Stmt& body) { return hoist(body, false); }); }},
 };
 
 }  // namespace

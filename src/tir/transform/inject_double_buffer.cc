@@ -50,8 +50,8 @@ class DoubleBufferInjector {
 
  private:
   struct Entry {
-    PrimExpr stride;        // elements of one half
-    PrimExpr write, read;   // which half
+    PrimExpr stride;       // elements of one half
+    PrimExpr write, read;  // which half
     const For* loop = nullptr;
   };
 
@@ -123,15 +123,15 @@ class DoubleBufferInjector {
   /// All iterations but the last `split_loop` (at least one), unrolled by that factor; then those, without filling.
   Stmt split(const For* loop) {
     DataType dtype = loop->loop_var->dtype;
-    if (!is_zero(loop->min)) throw Error(ValueError) << "InjectDoubleBuffer: loop " << loop->loop_var->name
-                                                     << " has to begin at zero";
+    if (!is_zero(loop->min))
+      throw Error(ValueError) << "InjectDoubleBuffer: loop " << loop->loop_var->name << " has to begin at zero";
     PrimExpr factor = make_const(dtype, split_loop_);
     PrimExpr outer_extent = floordiv(loop->extent - make_const(dtype, 1), factor);
     Var outer = make_var(loop->loop_var->name + ".outer", dtype);
     std::vector<Stmt> inside, parts;
     for (int i = 0; i < split_loop_; ++i)
-      inside.push_back(substitute(
-          loop->body, Map<Var, PrimExpr>{{loop->loop_var, outer * factor + make_const(dtype, i)}}));
+      inside.push_back(
+          substitute(loop->body, Map<Var, PrimExpr>{{loop->loop_var, outer * factor + make_const(dtype, i)}}));
     For main(*loop);
     main.loop_var = outer;
     main.extent = outer_extent;
@@ -182,8 +182,7 @@ PrimFunc inject_double_buffer(const PrimFunc& function, const PassContext& conte
 }
 
 static Globals globals{
-    {"tir.transform.InjectDoubleBuffer",
-     [] { return prim_func_pass("tir.InjectDoubleBuffer", inject_double_buffer); }},
+    {"tir.transform.InjectDoubleBuffer", [] { return prim_func_pass("tir.InjectDoubleBuffer", inject_double_buffer); }},
 };
 
 }  // namespace

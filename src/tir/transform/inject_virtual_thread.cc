@@ -77,9 +77,8 @@ class VirtualThread {
     });
     on.on([this](const IfThenElse* op) -> Stmt {
       if (uses(op->condition)) return copies(Stmt(op));
-      return make(IfThenElse{.condition = op->condition,
-                             .then_case = rewriter_(op->then_case),
-                             .else_case = rewriter_(op->else_case)});
+      return make(IfThenElse{
+          .condition = op->condition, .then_case = rewriter_(op->then_case), .else_case = rewriter_(op->else_case)});
     });
     on.on([this](const Allocate* op) -> Stmt { return on_allocate(op); });
   }
@@ -103,7 +102,7 @@ class VirtualThread {
   }
 
   template <class T>
-  Stmt head(const T* op, const PrimExpr& value, Stmt T::*body) {
+  Stmt head(const T* op, const PrimExpr& value, Stmt T::* body) {
     return uses(value) ? copies(Stmt(op)) : Stmt(with(op, body, rewriter_(op->*body)));
   }
 
@@ -174,7 +173,6 @@ class VirtualThread {
     return make_load(buffer, indices);
   }
 
-
   Stmt on_allocate(const Allocate* op) {
     if (uses(op->condition) || uses(op->extents)) return copies(Stmt(op));
     Allocate out(*op);
@@ -212,8 +210,7 @@ Stmt inject_virtual_thread(const Stmt& body) {
 }
 
 static Globals globals{
-    {"tir.transform.InjectVirtualThread",
-     [] { return body_pass("tir.InjectVirtualThread", inject_virtual_thread); }},
+    {"tir.transform.InjectVirtualThread", [] { return body_pass("tir.InjectVirtualThread", inject_virtual_thread); }},
 };
 
 }  // namespace

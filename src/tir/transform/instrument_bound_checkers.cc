@@ -45,8 +45,8 @@ class BoundInstrument {
     check(op->buffer, op->indices);
     walk(op->value, [this](const BufferLoad* load) { check(load->buffer, load->indices); });
     if (!condition_) return Stmt(op);
-    Stmt failure = make(AssertStmt{
-        .condition = condition_, .message = string_imm("OUT OF THE BOUNDS"), .body = evaluate(PrimExpr(1))});
+    Stmt failure = make(
+        AssertStmt{.condition = condition_, .message = string_imm("OUT OF THE BOUNDS"), .body = evaluate(PrimExpr(1))});
     return make(IfThenElse{.condition = condition_, .then_case = Stmt(op), .else_case = failure});
   }
 
@@ -57,9 +57,7 @@ class BoundInstrument {
 
 static Globals globals{
     {"tir.transform.InstrumentBoundCheckers",
-     [] {
-       return body_pass("tir.InstrumentBoundCheckers", [](const Stmt& body) { return BoundInstrument()(body); });
-     }},
+     [] { return body_pass("tir.InstrumentBoundCheckers", [](const Stmt& body) { return BoundInstrument()(body); }); }},
 };
 
 }  // namespace

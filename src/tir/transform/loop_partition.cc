@@ -185,12 +185,11 @@ class Partitioner {
     if (!has_before) low = begin;
     if (!has_after) high = end;
     if (analyzer_.can_prove(high <= low)) return nullptr;
-    // A part may not reach beyond the loop where the ends are symbolic and their order is not known.
-    if (has_before && !analyzer_.can_prove(begin <= low)) low = max(begin, low);
+    // Where the order of symbolic ends is not known, begin <= low <= high <= end is made to hold.
+    if (has_before && !analyzer_.can_prove(low >= begin)) low = max(low, begin);
     if (has_before && !analyzer_.can_prove(low <= end)) low = min(low, end);
-    if (has_before && has_after && !analyzer_.can_prove(low <= high)) high = max(low, high);
-    if (has_after && !has_before && !analyzer_.can_prove(begin <= high)) high = max(begin, high);
     if (has_after && !analyzer_.can_prove(high <= end)) high = min(high, end);
+    if (has_after && !analyzer_.can_prove(low <= high)) high = max(low, high);
 
     std::vector<Stmt> parts;
     if (has_before) parts.push_back(part(op, op->body, begin, low, false));

@@ -79,8 +79,7 @@ class IntrinLowerer {
     if (e.dtype().is_uint()) return true;
     if (e.dtype().lanes == 1) return analyzer_.can_prove(e >= make_zero(e.dtype()));
     if (auto* op = e.as<Broadcast>()) return is_non_negative(op->value);
-    if (auto* op = e.as<Ramp>())
-      return is_non_negative(op->base) && is_non_negative(op->stride);
+    if (auto* op = e.as<Ramp>()) return is_non_negative(op->base) && is_non_negative(op->stride);
     if (auto* op = e.as<BinaryNode>())
       return (e.as<Add>() || e.as<Mul>() || e.as<FloorDiv>() || e.as<FloorMod>() || e.as<Div>()) &&
              is_non_negative(op->a) && is_non_negative(op->b);

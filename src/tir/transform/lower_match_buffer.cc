@@ -78,8 +78,7 @@ class MatchLowerer {
 
   BufferRegion resolve_region(const BufferRegionNode* op) {
     Array<Range> region;
-    for (const Range& range : op->region)
-      region.push_back(make_range(rewriter_(range->min), rewriter_(range->extent)));
+    for (const Range& range : op->region) region.push_back(make_range(rewriter_(range->min), rewriter_(range->extent)));
     auto it = views_.find(op->buffer.get());
     if (it == views_.end()) return make(BufferRegionNode{.buffer = op->buffer, .region = region});
     const BufferRegion& source = it->second;

@@ -66,7 +66,8 @@ class BlockLowerer {
     if (var) node = make_iter_var(Range(), var, IterType::Opaque);
     PrimExpr amount = downcast_or_null<PrimExpr>(value);
     if (auto* text = value.as<StringNode>()) amount = string_imm(String(text));
-    if (!amount) throw Error(TypeError) << "pragma " << key << ": expected a number or a string, got " << to_text(value);
+    if (!amount)
+      throw Error(TypeError) << "pragma " << key << ": expected a number or a string, got " << to_text(value);
     return make(AttrStmt{.node = node, .attr_key = key, .value = amount, .body = body});
   }
 

@@ -173,10 +173,10 @@ class AllreduceLowerer {
     steps.push_back(make(BufferStore{.buffer = mask, .value = active, .indices = {0}}));
     for (int64_t offset = inside.extent / 2; offset > 0; offset /= 2) {
       for (size_t i = 0; i < buffers.size(); ++i)
-        steps.push_back(make(BufferStore{
-            .buffer = others[i],
-            .value = shuffle(builtin::tvm_warp_shuffle_down(), buffers[i], int_imm(kInt32, offset)),
-            .indices = {0}}));
+        steps.push_back(
+            make(BufferStore{.buffer = others[i],
+                             .value = shuffle(builtin::tvm_warp_shuffle_down(), buffers[i], int_imm(kInt32, offset)),
+                             .indices = {0}}));
       steps.push_back(combine(combiner, buffers, 0, loads(buffers, 0), loads(others, 0)));
     }
     PrimExpr leader = group.value * make_const(kInt32, inside.extent);

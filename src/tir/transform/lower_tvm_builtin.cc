@@ -72,9 +72,8 @@ class BuiltinLowerer {
     rewriter_.on([this](const Evaluate* op) -> Stmt { return prepared([&] { return rewriter_.children(op); }); });
     rewriter_.on([this](const IfThenElse* op) -> Stmt {
       return prepared_head(op->condition, [&](PrimExpr condition) -> Stmt {
-        return make(IfThenElse{.condition = condition,
-                               .then_case = rewriter_(op->then_case),
-                               .else_case = rewriter_(op->else_case)});
+        return make(IfThenElse{
+            .condition = condition, .then_case = rewriter_(op->then_case), .else_case = rewriter_(op->else_case)});
       });
     });
     rewriter_.on([this](const AssertStmt* op) -> Stmt {
@@ -168,14 +167,16 @@ class BuiltinLowerer {
     return size;
   }
 
+  static bool is_global(const Var& memory) {
+    auto* pointer = memory->type_annotation.as<PointerType>();
+    return !pointer || pointer->storage_scope.empty() || pointer->storage_scope.str().rfind("global", 0) == 0;
+  }
+
   Stmt on_allocate(const Allocate* op) {
     Ref<Allocate> out = rewriter_.children(op);
-    std::string scope = "global";
-    if (auto* pointer = op->buffer_var->type_annotation.as<PointerType>())
-      if (!pointer->storage_scope.empty()) scope = pointer->storage_scope.str();
-    if (scope.rfind("global", 0) != 0) return out;
     int element_bytes = op->dtype.bytes() * op->dtype.lanes;
     bool on_cpu = device_type_ && is_const_int(device_type_, kDLCPU);
+    if (!on_cpu && !is_global(op->buffer_var)) return out;  // the device's own memory
     int64_t size = constant_size(op);
     if (on_cpu && size > 0 && size * element_bytes < kMaxStackBytes) return out;
     if (!device_type_ || !device_id_)
@@ -241,7 +242,8 @@ class BuiltinLowerer {
     PrimExpr byte_offset = args[5];
     if (!is_zero(byte_offset)) byte_offset = byte_offset * make_const(byte_offset.dtype(), dtype.bytes() * dtype.lanes);
     if (!device_type_ || !device_id_)
-      throw Error(ValueError) << "LowerTVMBuiltin: the device of a tensor argument is not known; run MakePackedAPI first";
+      throw Error(ValueError)
+          << "LowerTVMBuiltin: the device of a tensor argument is not known; run MakePackedAPI first";
     set(StructField::Data, args[0]);
     set(StructField::Shape, args[1]);
     set(StructField::Strides, strides);
@@ -281,9 +283,7 @@ class BuiltinLowerer {
     return make_call(op->dtype, lowered, args);
   }
 
-  static bool is_array(const PrimExpr& e) {
-    return builtin::is(e, builtin::tvm_stack_make_array());
-  }
+  static bool is_array(const PrimExpr& e) { return builtin::is(e, builtin::tvm_stack_make_array()); }
 
   /// The value as it lies in a slot, and its type code.
   static std::pair<PrimExpr, int> as_slot(const PrimExpr& arg, bool is_tensor) {
@@ -294,7 +294,9 @@ class BuiltinLowerer {
     if (dtype.is_floating()) return {make_cast_if(DataType::Float(64), arg), kTesseraFloat};
     return {arg, kTesseraHandle};
   }
-  static PrimExpr make_cast_if(DataType dtype, const PrimExpr& e) { return e.dtype() == dtype ? e : make_cast(dtype, e); }
+  static PrimExpr make_cast_if(DataType dtype, const PrimExpr& e) {
+    return e.dtype() == dtype ? e : make_cast(dtype, e);
+  }
 
   Rewriter rewriter_;
   StackFrame frame_;

@@ -8,18 +8,20 @@
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "ir/target.h"
+#include "tessera/c_api.h"
 #include "tir/analysis/var_use.h"
 #include "tir/attrs.h"
 #include "tir/transform/arg_binder.h"
 #include "tir/transform/pass.h"
-#include "tessera/c_api.h"
 
 namespace tessera {
 namespace {
 
 const DataType kInt32 = DataType::Int(32);
 
-Stmt let(const Var& var, const PrimExpr& value) { return make(LetStmt{.var = var, .value = value, .body = make_nop()}); }
+Stmt let(const Var& var, const PrimExpr& value) {
+  return make(LetStmt{.var = var, .value = value, .body = make_nop()});
+}
 Stmt check(const PrimExpr& condition, const std::string& message) {
   return make(AssertStmt{.condition = condition, .message = string_imm(message), .body = make_nop()});
 }
@@ -154,8 +156,8 @@ class PackedApi {
   }
 
   Stmt set_device() {
-    return evaluate(make_call(kInt32, builtin::tvm_call_packed(),
-                              {string_imm("__tvm_set_device"), device_type_, device_id_}));
+    return evaluate(
+        make_call(kInt32, builtin::tvm_call_packed(), {string_imm("__tvm_set_device"), device_type_, device_id_}));
   }
 
   PrimFunc function_;
@@ -212,9 +214,8 @@ PrimFunc make_unpacked_api(const PrimFunc& function) {
 }
 
 static Globals globals{
-    {"tir.transform.MakePackedAPI", [](int /*num_unpacked_params*/) {
-       return prim_func_pass("tir.MakePackedAPI", make_packed_api);
-     }},
+    {"tir.transform.MakePackedAPI",
+     [](int /*num_unpacked_params*/) { return prim_func_pass("tir.MakePackedAPI", make_packed_api); }},
     {"tir.transform.MakeUnpackedAPI", [] { return prim_func_pass("tir.MakeUnpackedAPI", make_unpacked_api); }},
 };
 

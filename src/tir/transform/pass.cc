@@ -9,10 +9,10 @@ IRModule change_functions(const IRModule& mod, const PrimFuncChange& change, con
 
 /// A pass from Python's f(func, mod, ctx).
 Pass prim_func_pass_of(PackedFunc change, PassInfo info) {
-  return prim_func_pass(std::move(info), [change](const PrimFunc& function, const IRModule& mod,
-                                                  const PassContext& context) {
-    return change(function, mod, context).to<PrimFunc>();
-  });
+  return prim_func_pass(std::move(info),
+                        [change](const PrimFunc& function, const IRModule& mod, const PassContext& context) {
+                          return change(function, mod, context).to<PrimFunc>();
+                        });
 }
 
 static register_types<PrimFuncPassNode> types;

@@ -42,8 +42,7 @@ Stmt rewrite_unsafe_select(const Stmt& body) {
 }
 
 static Globals globals{
-    {"tir.transform.RewriteUnsafeSelect",
-     [] { return body_pass("tir.RewriteUnsafeSelect", rewrite_unsafe_select); }},
+    {"tir.transform.RewriteUnsafeSelect", [] { return body_pass("tir.RewriteUnsafeSelect", rewrite_unsafe_select); }},
 };
 
 }  // namespace

@@ -24,13 +24,11 @@ PrimFunc specialize_strides(const PrimFunc& function) {
   }
   if (!all_one) return function;
   Stmt compact = simplify(substitute(function->body, ones));
-  return with_body(function,
-                   make(IfThenElse{.condition = all_one, .then_case = compact, .else_case = function->body}));
+  return with_body(function, make(IfThenElse{.condition = all_one, .then_case = compact, .else_case = function->body}));
 }
 
 static Globals globals{
-    {"tir.transform.SpecializeStrides",
-     [] { return prim_func_pass("tir.SpecializeStrides", specialize_strides); }},
+    {"tir.transform.SpecializeStrides", [] { return prim_func_pass("tir.SpecializeStrides", specialize_strides); }},
 };
 
 }  // namespace

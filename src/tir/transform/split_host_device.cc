@@ -36,13 +36,13 @@ class HostDeviceSplitter {
     VarUse use = find_var_use(region);
     std::string kernel_name = name_ + "_kernel" + std::to_string(count_++);
     DictAttrs attrs;
-    attrs = attrs.with(attr::kTarget, target_)
-                .with(attr::kNoAlias, int_imm(DataType::Int(32), 1))
-                .with(attr::kGlobalSymbol, String(kernel_name))
-                .with(attr::kDeviceThreadAxis, Array<IterVar>(use.thread_axes))
-                .with(attr::kIsGlobalFunc, int_imm(DataType::Int(32), 1))
-                .with(attr::kCallingConv,
-                      int_imm(DataType::Int(32), static_cast<int>(CallingConv::DeviceKernelLaunch)));
+    attrs =
+        attrs.with(attr::kTarget, target_)
+            .with(attr::kNoAlias, int_imm(DataType::Int(32), 1))
+            .with(attr::kGlobalSymbol, String(kernel_name))
+            .with(attr::kDeviceThreadAxis, Array<IterVar>(use.thread_axes))
+            .with(attr::kIsGlobalFunc, int_imm(DataType::Int(32), 1))
+            .with(attr::kCallingConv, int_imm(DataType::Int(32), static_cast<int>(CallingConv::DeviceKernelLaunch)));
     GlobalVarNode var;
     var.name_hint = kernel_name;
     out_.update(make(std::move(var)), make_prim_func(use.undefined, region, {}, attrs));
@@ -77,13 +77,13 @@ IRModule split_host_device(IRModule mod) {
 
 /// Marks where device code begins, for passes that come before the split.
 Stmt decorate_device_scope(const Stmt& body) {
-  return make(AttrStmt{.node = int_imm(DataType::Int(32), 0), .attr_key = attr::kDeviceScope, .value = 0, .body = body});
+  return make(
+      AttrStmt{.node = int_imm(DataType::Int(32), 0), .attr_key = attr::kDeviceScope, .value = 0, .body = body});
 }
 
 static Globals globals{
     {"tir.transform.SplitHostDevice", [] { return module_pass("tir.SplitHostDevice", split_host_device); }},
-    {"tir.transform.DecorateDeviceScope",
-     [] { return body_pass("tir.DecorateDeviceScope", decorate_device_scope); }},
+    {"tir.transform.DecorateDeviceScope", [] { return body_pass("tir.DecorateDeviceScope", decorate_device_scope); }},
 };
 
 }  // namespace

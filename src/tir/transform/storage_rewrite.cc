@@ -7,229 +7,24 @@
 // threads' own memory stay apart: they become registers.
 
 #include <algorithm>
-#include <unordered_set>
+#include <unordered_map>
 
-#include "arith/analyzer.h"
-#include "ir/builtin.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "tir/analysis/deep_equal.h"
-#include "tir/attrs.h"
 #include "tir/transform/pass.h"
+#include "tir/transform/storage_life.h"
 #include "tir/transform/vector_types.h"
 
 namespace tessera {
 namespace {
 
-constexpr int64_t kMatchRange = 16;        // memory at most so many times larger is taken over
+constexpr int64_t kMatchRange = 16;  // memory at most so many times larger is taken over
 constexpr int64_t kSmallArrayBits = 32;
 
 std::string scope_of(const Var& pointer) {
   auto* type = pointer->type_annotation.as<PointerType>();
   return type && !type->storage_scope.empty() ? type->storage_scope.str() : "global";
-}
-
-/// One allocation with its life: the first and last step at which it is used.
-struct Life {
-  const Allocate* allocate;
-  const Object* owner = nullptr;  // the statement it is to stand in, null for the function
-  int first = -1, last = -1;
-};
-
-/// A step that might be done in place: a store, or a loop with the time of its end.
-struct Step {
-  const BufferStore* store = nullptr;
-  const Object* region = nullptr;
-  int end = -1;
-};
-
-bool begins_owner(const AttrStmt* op) {
-  return op->attr_key == attr::kVirtualThread || std::string_view(op->attr_key).substr(0, 7) == attr::kPragmaPrefix;
-}
-
-/// Numbers the statements that touch memory, and finds when each allocation is used. A use inside a loop of memory from
-/// outside it counts for the whole loop.
-class LifeFinder {
- public:
-  LifeFinder() {
-    visitor_.share_results(false);
-    auto& on = visitor_;
-    on.on([this](const Allocate* op) -> Stmt { return on_allocate(op); });
-    on.on([this](const VarNode* var) -> PrimExpr { return use(var), PrimExpr(var); });
-    on.on([this](const BufferLoad* op) -> PrimExpr { return use(op->buffer->data.get()), visitor_.children(op); });
-    on.on([this](const BufferStore* op) -> Stmt {
-      begin_step(op);
-      use(op->buffer->data.get());
-      return visitor_.children(op);
-    });
-    on.on([this](const Evaluate* op) -> Stmt { return begin_step(nullptr), Stmt(visitor_.children(op)); });
-    on.on([this](const LetStmt* op) -> Stmt {
-      begin_step(nullptr);
-      visitor_(op->value);
-      inside_.insert(op->var.get());
-      visitor_(op->body);
-      inside_.erase(op->var.get());
-      return Stmt(op);
-    });
-    on.on([this](const For* op) -> Stmt {
-      inside_.insert(op->loop_var.get());
-      region(op, op->kind == LoopKind::Parallel, [&] { visitor_.children(op); });
-      inside_.erase(op->loop_var.get());
-      return Stmt(op);
-    });
-    on.on([this](const While* op) -> Stmt { return region(op, false, [&] { visitor_.children(op); }), Stmt(op); });
-    on.on([this](const IfThenElse* op) -> Stmt { return region(op, false, [&] { visitor_.children(op); }), Stmt(op); });
-    on.on([this](const AssertStmt* op) -> Stmt { return region(op, false, [&] { visitor_.children(op); }), Stmt(op); });
-    on.on([this](const AttrStmt* op) -> Stmt { return on_attr(op), Stmt(op); });
-  }
-
-  void run(const Stmt& body) {
-    visitor_(body);
-    for (const VarNode* var : order_) lives.push_back(found_.at(var));
-  }
-
-  std::vector<Life> lives;  // in order of appearance
-  std::vector<Step> steps;
-
- private:
-  struct Region {
-    const Object* statement;
-    int depth;
-  };
-
-  Stmt on_allocate(const Allocate* op) {
-    // A size that depends on a loop around it cannot be known outside: such memory stays where it is.
-    bool is_fixed = !uses_var(op->extents, [&](const VarNode* var) { return inside_.count(var) > 0; });
-    if (!is_fixed) return visitor_(op->extents), visitor_(op->body), Stmt(op);
-    Life life{op};
-    life.owner = owner_;
-    const VarNode* var = op->buffer_var.get();
-    bool is_new = found_.emplace(var, life).second;
-    ICHECK(is_new) << "buffer " << op->buffer_var->name << " is allocated twice";
-    order_.push_back(var);
-    depth_[var] = static_cast<int>(regions_.size());
-    visitor_(op->extents);
-    return visitor_(op->body), Stmt(op);
-  }
-
-  void begin_step(const BufferStore* store) {
-    steps.push_back({store});
-    ++time_;
-  }
-
-  void use(const VarNode* var) {
-    auto it = found_.find(var);
-    if (it == found_.end()) return;
-    // Used inside regions that began after the allocation: alive from the outermost of them to its end.
-    size_t depth = static_cast<size_t>(depth_[var]);
-    Life& life = it->second;
-    int begin = time_;
-    if (depth < regions_.size()) {
-      begin = regions_[depth];
-      touched_[depth].insert(var);
-    }
-    if (life.first < 0 || begin < life.first) life.first = begin;
-    life.last = std::max(life.last, time_);
-  }
-
-  template <class F>
-  void region(const Object* statement, bool owns, F visit) {
-    const Object* outer = owner_;
-    if (owns) owner_ = statement;
-    size_t at = steps.size();
-    steps.push_back({nullptr, statement});
-    regions_.push_back(++time_);
-    touched_.resize(regions_.size());
-    touched_.back().clear();
-    visit();
-    steps.push_back({});
-    steps[at].end = ++time_;
-    for (const VarNode* var : touched_.back()) found_.at(var).last = time_;
-    regions_.pop_back();
-    touched_.pop_back();
-    owner_ = outer;
-  }
-
-  void on_attr(const AttrStmt* op) {
-    bool begins_launch = op->attr_key == attr::kThreadExtent && !in_launch_;
-    if (begins_launch) in_launch_ = true;
-    if (begins_launch || begins_owner(op)) region(op, true, [&] { visitor_.children(op); });
-    else visitor_.children(op);
-    if (begins_launch) in_launch_ = false;
-  }
-
-  Rewriter visitor_;
-  std::unordered_map<const VarNode*, Life> found_;
-  std::unordered_set<const VarNode*> inside_;  // variables of the loops and lets around
-  std::unordered_map<const VarNode*, int> depth_;  // how many regions were open at the allocation
-  std::vector<const VarNode*> order_;
-  std::vector<int> regions_;                                      // the time each open region began
-  std::vector<std::unordered_set<const VarNode*>> touched_;       // used in that region, allocated just outside it
-  const Object* owner_ = nullptr;
-  bool in_launch_ = false;
-  int time_ = 0;
-};
-
-/// True when `store` reads `source` only at the very elements it writes, so that both may be the same memory.
-bool can_be_in_place(const BufferStore* store, const VarNode* target, const VarNode* source) {
-  if (store->buffer->data.get() != target) return false;
-  bool safe = true;
-  pre_order(store->value, [&](const Object* node) {
-    if (auto* load = cast_or_null<BufferLoad>(node)) {
-      const VarNode* data = load->buffer->data.get();
-      if (data == target) safe = false;
-      if (data == source) {
-        safe = safe && load->dtype == store->value.dtype() && load->indices.size() == store->indices.size();
-        for (size_t i = 0; safe && i < load->indices.size(); ++i)
-          safe = deep_equal(load->indices[i], store->indices[i]);
-      }
-    } else if (auto* call = cast_or_null<Call>(node)) {
-      if (builtin::effect_of(call) > CallEffect::ReadState) safe = false;
-    } else if (node == source) {
-      safe = false;
-    }
-    return safe;
-  });
-  return safe;
-}
-
-/// True when the loops around the store reach each element once, so that none is read after it was overwritten.
-bool reaches_once(const PrimExpr& index, const std::vector<const For*>& nest) {
-  arith::Analyzer analyzer;
-  PrimExpr base = index;
-  std::vector<std::pair<int64_t, int64_t>> steps;  // stride and count of each loop
-  if (auto* ramp = index.as<Ramp>()) {
-    const int64_t* stride = as_int(ramp->stride);
-    if (!stride) return false;
-    base = ramp->base;
-    steps.push_back({*stride, ramp->lanes});
-  }
-  if (base.dtype().lanes != 1) return false;
-  for (const For* loop : nest) {
-    PrimExpr next = substitute(base, Map<Var, PrimExpr>{{loop->loop_var, loop->loop_var + make_const(loop->loop_var->dtype, 1)}});
-    const int64_t *stride = as_int(next = analyzer.simplify(next - base)), *count = as_int(loop->extent);
-    if (!stride || !count || loop->kind == LoopKind::ThreadBinding) return false;
-    if (*count > 1) steps.push_back({*stride, *count});
-  }
-  std::sort(steps.begin(), steps.end());
-  int64_t reach = 0;  // the largest offset of the steps so far
-  for (const auto& [stride, count] : steps) {
-    if (stride <= reach) return false;
-    reach += stride * (count - 1);
-  }
-  return true;
-}
-
-/// A nest of loops around one store that can be done in place.
-bool nest_can_be_in_place(const Object* region, const VarNode* target, const VarNode* source) {
-  std::vector<const For*> nest;
-  while (auto* loop = cast_or_null<For>(region)) {
-    nest.push_back(loop);
-    region = loop->body.get();
-  }
-  auto* store = cast_or_null<BufferStore>(region);
-  return store && store->indices.size() == 1 && can_be_in_place(store, target, source) &&
-         reaches_once(store->indices[0], nest);
 }
 
 /// One piece of memory, shared by those assigned to it.
@@ -246,10 +41,11 @@ struct Memory {
 
 class Planner {
  public:
-  explicit Planner(LifeFinder* finder) : steps_(finder->steps) {
-    std::vector<Life> lives = finder->lives;
+  explicit Planner(const Lives& found) : steps_(found.steps) {
+    std::vector<Life> lives = found.lives;
     std::stable_sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.first < b.first; });
-    for (const Life& life : lives) place(life);
+    for (const Life& life : lives)
+      if (!life.is_pinned) place(life);
   }
 
   const Memory& memory_of(const VarNode* var) const { return memories_[assigned_.at(var)]; }
@@ -270,7 +66,8 @@ class Planner {
     const Allocate* op = life.allocate;
     int64_t elements = constant_elements(op);
     std::string scope = scope_of(op->buffer_var);
-    bool is_register = scope.rfind("local", 0) == 0 || scope.rfind("warp", 0) == 0 || scope.find('.') != std::string::npos;
+    bool is_register =
+        scope.rfind("local", 0) == 0 || scope.rfind("warp", 0) == 0 || scope.find('.') != std::string::npos;
     bool is_tiny = elements > 0 && elements * op->dtype.bits <= kSmallArrayBits;
     bool is_flat = op->extents.size() <= 1;
     bool shareable = !is_register && !is_tiny && is_flat && is_one(op->condition) && op->annotations.empty();
@@ -370,9 +167,7 @@ class StorageRewriter {
   Stmt operator()(const Stmt& body) { return allocate_in(nullptr, rewriter_(body)); }
 
  private:
-  Var renamed(const Var& var) {
-    return plan_.knows(var.get()) ? plan_.memory_of(var.get()).first->buffer_var : var;
-  }
+  Var renamed(const Var& var) { return plan_.knows(var.get()) ? plan_.memory_of(var.get()).first->buffer_var : var; }
 
   Buffer renamed(const Buffer& buffer) {
     if (!plan_.knows(buffer->data.get())) return buffer;
@@ -414,10 +209,9 @@ PrimFunc storage_rewrite(const PrimFunc& function) {
   bool has_vector_loop = false;
   walk(function->body, [&](const For* loop) { has_vector_loop |= loop->kind == LoopKind::Vectorized; });
   if (has_vector_loop) throw Error(RuntimeError) << "StorageRewrite: run VectorizeLoop first; vector loops are left";
-  LifeFinder finder;
-  finder.run(function->body);
-  if (finder.lives.empty()) return function;
-  Planner plan(&finder);
+  Lives found = find_lives(function->body);
+  if (found.lives.empty()) return function;
+  Planner plan(found);
   return with_body(function, use_vector_types(StorageRewriter(plan)(function->body)));
 }
 

@@ -142,7 +142,7 @@ class SyncPlanner {
   }
 
   template <class T>
-  Stmt loop(const T* op, Stmt T::*member, Accesses* pending) {
+  Stmt loop(const T* op, Stmt T::* member, Accesses* pending) {
     Stmt once = plan(op->*member, pending);
     bool outer = std::exchange(second_time_, true);
     Stmt again = plan(once, pending);  // with what the iteration before left

@@ -67,8 +67,9 @@ class BindingUnifier {
     for (const Launch& launch : launches_) {
       if (!(launch.tag == tag)) continue;
       if (!arith::Analyzer().can_prove_equal(launch.extent, extent))
-        throw Error(ValueError) << "loops bound to " << tag << " in one launch have different extents: " << launch.extent
-                                << " and " << extent << " (loop " << op->loop_var->name << ")";
+        throw Error(ValueError) << "loops bound to " << tag
+                                << " in one launch have different extents: " << launch.extent << " and " << extent
+                                << " (loop " << op->loop_var->name << ")";
       return launch.var;
     }
     launches_.push_back({tag, make_var(tag, op->loop_var->dtype), extent});
@@ -85,8 +86,7 @@ PrimFunc unify_thread_binding(const PrimFunc& function) {
 }
 
 static Globals globals{
-    {"tir.transform.UnifyThreadBinding",
-     [] { return prim_func_pass("tir.UnifyThreadBinding", unify_thread_binding); }},
+    {"tir.transform.UnifyThreadBinding", [] { return prim_func_pass("tir.UnifyThreadBinding", unify_thread_binding); }},
 };
 
 }  // namespace

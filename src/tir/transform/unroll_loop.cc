@@ -61,8 +61,8 @@ class Unroller {
     if (is_marked && extent < 0)
       throw Error(ValueError) << "cannot unroll loop " << loop->loop_var->name << ": its extent " << loop->extent
                               << " is not a constant";
-    bool is_small = extent >= 0 && (extent * counts_.steps <= options_.auto_max_step ||
-                                    extent <= options_.auto_max_extent);
+    bool is_small =
+        extent >= 0 && (extent * counts_.steps <= options_.auto_max_step || extent <= options_.auto_max_extent);
     bool unroll = is_marked || (loop->kind == LoopKind::Serial && is_small && counts_.loop_depth == 0 &&
                                 counts_.unrolled_depth <= options_.auto_max_depth);
     if (unroll) {

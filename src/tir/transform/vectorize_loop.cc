@@ -61,6 +61,8 @@ Stmt give_lanes(const Stmt& body, const Var& memory, const Var& var, int lanes) 
   return rewriter(body);
 }
 
+Stmt vectorize_loop(const Stmt& body);
+
 class Vectorizer {
  public:
   Vectorizer(Var var, PrimExpr min, int lanes)
@@ -274,7 +276,7 @@ class Vectorizer {
     return make(For{.loop_var = lane,
                     .min = make_zero(var_->dtype),
                     .extent = make_const(var_->dtype, lanes_),
-                    .body = substitute(stmt, Map<Var, PrimExpr>{{var_, min_ + lane}})});
+                    .body = vectorize_loop(substitute(stmt, Map<Var, PrimExpr>{{var_, min_ + lane}}))});
   }
 
   Rewriter rewriter_;
@@ -291,7 +293,8 @@ Stmt vectorize_loop(const Stmt& body) {
     const int64_t* lanes = as_int(loop->extent);
     if (!lanes || *lanes < 1)
       throw Error(RuntimeError) << "Failed to vectorize loop with extent " << loop->extent << ": the extent of "
-                                << loop->loop_var->name << " has to be a positive constant; split it by a constant first";
+                                << loop->loop_var->name
+                                << " has to be a positive constant; split it by a constant first";
     if (*lanes == 1) return self(substitute(loop->body, Map<Var, PrimExpr>{{loop->loop_var, loop->min}}));
     return Vectorizer(loop->loop_var, loop->min, static_cast<int>(*lanes))(loop->body);
   });
@@ -313,9 +316,7 @@ Stmt make_all_loops_serial(const Stmt& body) {
 
 static Globals globals{
     {"tir.transform.VectorizeLoop",
-     [](bool enable) {
-       return body_pass("tir.VectorizeLoop", enable ? vectorize_loop : make_vector_loops_serial);
-     }},
+     [](bool enable) { return body_pass("tir.VectorizeLoop", enable ? vectorize_loop : make_vector_loops_serial); }},
     {"tir.transform.ConvertForLoopsToSerial",
      [] { return body_pass("tir.ConvertForLoopsToSerial", make_all_loops_serial); }},
 };

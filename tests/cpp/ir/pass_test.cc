@@ -31,8 +31,8 @@ std::string message_of(const std::function<void()>& run) {
 
 TEST(Sequential, RunsPassesUpToTheLevelAndThoseRequiredButNotThoseDisabled) {
   std::vector<std::string> log;
-  Pass all = sequential({recording(&log, "a", 0), recording(&log, "b", 3), recording(&log, "c", 3),
-                         recording(&log, "d", 1)});
+  Pass all =
+      sequential({recording(&log, "a", 0), recording(&log, "b", 3), recording(&log, "c", 3), recording(&log, "d", 1)});
   PassContextNode node;
   node.opt_level = 1;
   node.required_pass = {"c"};
@@ -66,8 +66,9 @@ TEST(PassContext, RefusesAnUnknownOptionAndNamesThoseThereAre) {
 }
 
 TEST(PassContext, RefusesAnOptionOfTheWrongType) {
-  EXPECT_EQ(message_of([] { context_with({{"testing.immutable_module", String("yes")}}); }),
-            "AttributeError: expect config testing.immutable_module to have type IntImm, but instead get runtime.String");
+  EXPECT_EQ(
+      message_of([] { context_with({{"testing.immutable_module", String("yes")}}); }),
+      "AttributeError: expect config testing.immutable_module to have type IntImm, but instead get runtime.String");
 }
 
 TEST(Instrument, MayKeepAPassFromRunningUnlessItIsRequired) {

@@ -1,0 +1,112 @@
+"""From blocks to plain loops."""
+
+import numpy as np
+import pytest
+from helpers import body_text, run
+
+import tessera as tvm
+from tessera import tir
+from tessera.script import tir as T
+
+X = tir.transform
+
+
+@T.prim_func
+def row_cache(a: T.handle, b: T.handle) -> None:
+    A = T.match_buffer(a, (16, 16), "float32")
+    B = T.match_buffer(b, (16, 16), "float32")
+    C = T.alloc_buffer((16, 16), "float32")
+    for i in T.serial(16):
+        for j in T.serial(16):
+            with T.block("P"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = A[vi, vj] * 2.0
+        for j in T.serial(16):
+            with T.block("Q"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = C[vi, vj] + 1.0
+
+
+@T.prim_func
+def row_sums(a: T.handle, b: T.handle) -> None:
+    A = T.match_buffer(a, (8, 32), "float32")
+    B = T.match_buffer(b, (8,), "float32")
+    S = T.alloc_buffer((8,), "float32")
+    for i, k in T.grid(8, 32):
+        with T.block("S"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = T.float32(0)
+            S[vi] = S[vi] + A[vi, vk]
+    for i in T.serial(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = S[vi] * 2.0
+
+
+@T.prim_func
+def guarded(a: T.handle, b: T.handle) -> None:
+    A = T.match_buffer(a, (30,), "float32")
+    B = T.match_buffer(b, (30,), "float32")
+    for io, ii in T.grid(4, 8):
+        with T.block("B"):
+            vi = T.axis.spatial(30, io * 8 + ii)
+            T.where(io * 8 + ii < 30)
+            B[vi] = A[vi] + 1.0
+
+
+def lowered(func):
+    return tvm.lower(tvm.IRModule({"main": func.with_attr("global_symbol", "main")}))["main"]
+
+
+def test_a_buffer_used_in_one_row_only_keeps_one_row():
+    passes = [X.PlanAndUpdateBufferAllocationLocation(), X.ConvertBlocksToOpaque(), X.CompactBufferAllocation()]
+    text = body_text(run(passes, row_cache))
+    assert "C = T.alloc_buffer([1, 16]" in text
+    assert "C[0, j] = A[i, j] * T.float32(2)" in text
+
+
+def test_what_a_reduction_writes_lives_across_its_loops():
+    text = body_text(lowered(row_sums))
+    assert text.index("allocate") < text.index("for ")
+
+
+def test_a_predicate_becomes_a_guard():
+    assert "if " in body_text(lowered(guarded))
+
+
+@pytest.mark.parametrize(
+    "func, want",
+    [
+        (row_cache, lambda a: a * 2 + 1),
+        (row_sums, lambda a: a.sum(1) * 2),
+        (guarded, lambda a: a + 1),
+    ],
+)
+def test_blocks_compile(func, want):
+    compiled = tvm.build(func, target="llvm")
+    shapes = [tuple(int(x) for x in buf.shape) for buf in func.buffer_map.values()]
+    a = np.random.default_rng(0).uniform(size=shapes[0]).astype("float32")
+    out = tvm.nd.array(np.zeros(shapes[1], "float32"))
+    compiled(tvm.nd.array(a), out)
+    np.testing.assert_allclose(out.numpy(), want(a), rtol=1e-5)
+
+
+def test_loops_bound_to_one_thread_become_one_launch_dimension():
+    @T.prim_func
+    def two_loops(a: T.handle, b: T.handle) -> None:
+        A = T.match_buffer(a, (4, 16), "float32")
+        B = T.match_buffer(b, (4, 16), "float32")
+        for i in T.thread_binding(4, thread="blockIdx.x"):
+            for j in T.thread_binding(16, thread="threadIdx.x"):
+                with T.block("A"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    A[vi, vj] = 1.0
+            for k in T.thread_binding(16, thread="threadIdx.x"):
+                with T.block("B"):
+                    vi, vk = T.axis.remap("SS", [i, k])
+                    B[vi, vk] = 2.0
+
+    text = body_text(lowered(two_loops))
+    assert text.count("launch_thread") == 2
+    assert "A[blockIdx_x * 16 + threadIdx_x]" in text and "B[blockIdx_x * 16 + threadIdx_x]" in text
