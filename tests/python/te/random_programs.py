@@ -30,6 +30,7 @@ class Program:
         self.readers: dict[str, list[str]] = {}
         self.reductions: set[str] = set()
         self.dependent: set[str] = set()  # a reduce axis depends on a spatial one
+        self.has_reverse = False  # what lies between an element and its mirror image differs from place to place
         self.inputs: list[str] = []
         self.attached: dict[str, tuple[str, int]] = {}
         self.vectorized: set[str] = set()  # nothing is attached to their innermost loop
@@ -202,6 +203,7 @@ class Program:
         k = self.random.randrange(len(self.shapes[a]))
         at = self.axes(a)
         at[k] = f"{self.shapes[a][k]} - 1 - i{k}"
+        self.has_reverse = True
         body = f"{a}[{', '.join(at)}]"
         return self.add(self.fresh(), self.shapes[a], self.sizes[a], body, f"np.flip({a}_np, {k})", [a])
 
@@ -281,7 +283,8 @@ class Program:
 
     def scope(self) -> str:
         """Local memory has a constant size, and under threads it belongs inside the innermost."""
-        return "global" if self.is_symbolic or self.dependent or self.has_threads else "local"
+        is_uneven = self.is_symbolic or self.dependent or self.has_reverse
+        return "global" if is_uneven or self.has_threads else "local"
 
     def last(self, t: str) -> int:
         """The innermost loop that something may be attached to."""
