@@ -1,0 +1,240 @@
+"""tir.Schedule: one method per primitive; the rewriting is the core's."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from ..._ffi import TVMError, register_error, register_object
+from ...ir import GlobalVar, IRModule, PrimExpr
+from ...runtime import Object
+from ..function import PrimFunc
+from . import _ffi_api
+from .trace import Trace
+
+
+@register_error
+class ScheduleError(TVMError):
+    """A primitive that was refused: what it needs does not hold, or could not be shown."""
+
+
+@register_object("tir.BlockRV")
+class BlockRV(Object):
+    """A block of the program, whatever it is rewritten to."""
+
+
+@register_object("tir.LoopRV")
+class LoopRV(Object):
+    """A loop of the program."""
+
+
+#: A sampled integer; any expression over such variables.
+ExprRV = PrimExpr
+
+
+@register_object("tir.Schedule")
+class Schedule(Object):
+    """A module of blocks being rewritten, one primitive at a time."""
+
+    def __init__(
+        self,
+        mod: PrimFunc | IRModule,
+        *,
+        seed: int | None = None,
+        debug_mask: str | int = "none",
+        error_render_level: str = "detail",
+    ):
+        del seed, debug_mask  # nothing is sampled yet, and the state is right by construction
+        if error_render_level not in ("detail", "fast", "none"):
+            raise ValueError(f'error_render_level is "detail", "fast" or "none", not "{error_render_level}"')
+        if isinstance(mod, PrimFunc):
+            mod = IRModule({"main": mod})
+        self.__init_handle_by_constructor__(_ffi_api.Schedule, mod)
+
+    @property
+    def mod(self) -> IRModule:
+        """The module as it is now."""
+        return _ffi_api.ScheduleGetMod(self)
+
+    @property
+    def trace(self) -> Trace:
+        """What was done so far."""
+        return _ffi_api.ScheduleGetTrace(self)
+
+    def work_on(self, func_name: str) -> None:
+        """Makes `func_name` the function in which get_block looks."""
+        _ffi_api.ScheduleWorkOn(self, func_name)
+
+    def copy(self) -> Schedule:
+        """A schedule of its own with the same program; random variables are valid in both."""
+        return _ffi_api.ScheduleCopy(self)
+
+    def get(self, rand_var_or_sref: Any) -> Any:
+        """The block, loop or value that a random variable stands for now."""
+        return _ffi_api.ScheduleGet(self, rand_var_or_sref)
+
+    def remove_rv(self, rand_var: Any) -> None:
+        """Forgets a random variable."""
+        _ffi_api.ScheduleRemoveRV(self, rand_var)
+
+    def show(self, rand_var: Any = None) -> None:
+        """Prints the module, or what a random variable stands for."""
+        if rand_var is None:
+            self.mod.show()
+        else:
+            print(self.get(rand_var))
+
+    def _run(self, kind: str, inputs: list, attrs: list | None = None, decision: Any = None) -> list:
+        return list(_ffi_api.ScheduleRun(self, kind, inputs, attrs or [], decision))
+
+    # ---- blocks and loops ----
+
+    def get_block(self, name: str, func_name: str | GlobalVar | None = None) -> BlockRV:
+        """The block of that name."""
+        if isinstance(func_name, GlobalVar):
+            func_name = func_name.name_hint
+        return self._run("GetBlock", [], [name, func_name or _ffi_api.ScheduleFunction(self)])[0]
+
+    def get_loops(self, block: BlockRV | str) -> list[LoopRV]:
+        """The loops around a block, outermost first."""
+        return self._run("GetLoops", [self._block(block)])
+
+    def get_child_blocks(self, block_or_loop: BlockRV | LoopRV) -> list[BlockRV]:
+        """The blocks directly inside."""
+        return self._run("GetChildBlocks", [block_or_loop])
+
+    def get_producers(self, block: BlockRV | str) -> list[BlockRV]:
+        """The blocks that write what this one reads."""
+        return self._run("GetProducers", [self._block(block)])
+
+    def get_consumers(self, block: BlockRV | str) -> list[BlockRV]:
+        """The blocks that read what this one writes."""
+        return self._run("GetConsumers", [self._block(block)])
+
+    def _block(self, block: BlockRV | str) -> BlockRV:
+        return self.get_block(block) if isinstance(block, str) else block
+
+    # ---- loops ----
+
+    def split(self, loop: LoopRV, factors: list[int | ExprRV | None], preserve_unit_iters: bool = True) -> list[LoopRV]:
+        """Divides a loop into nested ones; one factor may be None."""
+        return self._run("Split", [loop, *factors], [int(preserve_unit_iters)])
+
+    def fuse(self, *loops: LoopRV, preserve_unit_iters: bool = True) -> LoopRV:
+        """Makes one loop of nested ones."""
+        return self._run("Fuse", list(loops), [int(preserve_unit_iters)])[0]
+
+    def reorder(self, *ordered_loops: LoopRV) -> None:
+        """Puts the loops named in this order; loops between them stay."""
+        self._run("Reorder", list(ordered_loops))
+
+    def add_unit_loop(self, block_or_loop: BlockRV | LoopRV) -> LoopRV:
+        """A loop of one iteration around a block or loop."""
+        return self._run("AddUnitLoop", [block_or_loop])[0]
+
+    def parallel(self, loop: LoopRV) -> None:
+        """Runs the iterations on several cores."""
+        self._run("Parallel", [loop])
+
+    def vectorize(self, loop: LoopRV) -> None:
+        """Runs the iterations as lanes of vectors."""
+        self._run("Vectorize", [loop])
+
+    def unroll(self, loop: LoopRV) -> None:
+        """Writes the iterations out."""
+        self._run("Unroll", [loop])
+
+    def bind(self, loop: LoopRV, thread_axis: str) -> None:
+        """Runs each iteration on the thread of that index."""
+        self._run("Bind", [loop], [thread_axis])
+
+    # ---- notes and storage ----
+
+    def annotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: Any) -> None:
+        """Notes a value under a key; a value already there is replaced."""
+        self._run("Annotate", [block_or_loop, ann_val], [ann_key])
+
+    def unannotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str) -> None:
+        """Takes a note away."""
+        self._run("Unannotate", [block_or_loop], [ann_key])
+
+    def storage_align(self, block: BlockRV | str, buffer_index: int, axis: int, factor: int, offset: int) -> None:
+        """Lets rows of a buffer begin at multiples of `factor`, plus `offset`."""
+        self._run("StorageAlign", [self._block(block)], [buffer_index, axis, factor, offset])
+
+    def set_scope(self, block: BlockRV | str, buffer_index: int, storage_scope: str) -> None:
+        """Moves a buffer that the block writes to another memory."""
+        self._run("SetScope", [self._block(block)], [buffer_index, storage_scope])
+
+    # ---- computation ----
+
+    def compute_inline(self, block: BlockRV | str) -> None:
+        """Puts what a block computes into its consumers."""
+        self._run("ComputeInline", [self._block(block)])
+
+    def reverse_compute_inline(self, block: BlockRV | str) -> None:
+        """Puts what a block computes into its only producer."""
+        self._run("ReverseComputeInline", [self._block(block)])
+
+    def cache_read(
+        self,
+        block: BlockRV | str,
+        read_buffer_index: int,
+        storage_scope: str,
+        consumer_blocks: list[BlockRV | str] | None = None,
+    ) -> BlockRV:
+        """Copies a buffer to another memory first and reads it there."""
+        consumers = [self._block(consumer) for consumer in consumer_blocks or []]
+        return self._run("CacheRead", [self._block(block), consumers], [read_buffer_index, storage_scope])[0]
+
+    def cache_write(self, block: BlockRV | str, write_buffer_index: int, storage_scope: str) -> BlockRV:
+        """Writes to another memory first and copies the result to its buffer."""
+        return self._run("CacheWrite", [self._block(block)], [write_buffer_index, storage_scope])[0]
+
+    def compute_at(
+        self, block: BlockRV | str, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1
+    ) -> None:
+        """Computes what an iteration of `loop` needs of the block inside it."""
+        self._run("ComputeAt", [self._block(block), loop], [int(preserve_unit_loops), index])
+
+    def reverse_compute_at(
+        self, block: BlockRV | str, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1
+    ) -> None:
+        """Uses what an iteration of `loop` has produced inside it."""
+        self._run("ReverseComputeAt", [self._block(block), loop], [int(preserve_unit_loops), index])
+
+    def decompose_reduction(self, block: BlockRV | str, loop: LoopRV) -> BlockRV:
+        """Gives the init of a reduction a block of its own, just outside `loop`."""
+        return self._run("DecomposeReduction", [self._block(block), loop])[0]
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _NOT_YET:
+
+            def missing(*_args: Any, **_kwargs: Any) -> NoReturn:
+                raise NotImplementedError(f"tir.Schedule does not have the primitive {name} yet")
+
+            return missing
+        return super().__getattr__(name)
+
+
+_NOT_YET = frozenset(
+    [
+        "seed",
+        "fork_seed",
+        "state",
+        "get_sref",
+        "sample_categorical",
+        "sample_perfect_tile",
+        "sample_compute_location",
+        "reindex",
+        "rfactor",
+        "blockize",
+        "tensorize",
+        "transform_layout",
+        "transform_block_layout",
+        "set_axis_separator",
+        "decompose_padding",
+        "can_decompose_padding",
+        "pad_einsum",
+        "enter_postproc",
+    ]
+)

@@ -1,0 +1,127 @@
+#include "schedule/checks.h"
+
+#include "arith/iter_map.h"
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+
+namespace tessera::schedule {
+namespace {
+
+bool fail(std::string* why_not, std::string text) {
+  if (why_not) *why_not = std::move(text);
+  return false;
+}
+
+/// True when another block of the same scope writes one of this block's outputs.
+bool has_rival(const Place& place) {
+  const BlockRealize* scope = place.scope();
+  if (!scope) return false;
+  for (const Place& other : blocks_below(scope->block->body, place.function)) {
+    if (other.block() == place.block()) continue;
+    for (const BufferRegion& write : place.block()->writes)
+      if (writes_buffer(other.block(), write->buffer)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool reads_buffer(const BlockNode* block, const Buffer& buffer) {
+  for (const BufferRegion& read : block->reads)
+    if (read->buffer.same_as(buffer)) return true;
+  return false;
+}
+
+bool writes_buffer(const BlockNode* block, const Buffer& buffer) {
+  for (const BufferRegion& write : block->writes)
+    if (write->buffer.same_as(buffer)) return true;
+  return false;
+}
+
+bool is_complete(const Place& place, std::string* why_not) {
+  const BlockNode* block = place.block();
+  for (const IterVar& iter : block->iter_vars)
+    if (iter->iter_type != IterType::DataPar)
+      return fail(why_not, "its axis " + iter->var->name.str() + " is not spatial");
+  for (const BufferRegion& write : block->writes)
+    if (reads_buffer(block, write->buffer))
+      return fail(why_not, "it reads " + write->buffer->name.str() + ", which it writes");
+  if (has_rival(place)) return fail(why_not, "another block writes the same buffer");
+  return true;
+}
+
+bool is_reduction(const Place& place, std::string* why_not) {
+  const BlockNode* block = place.block();
+  if (!block->init) return fail(why_not, "it has no init");
+  for (const IterVar& iter : block->iter_vars) {
+    if (iter->iter_type == IterType::DataPar) continue;
+    if (iter->iter_type != IterType::CommReduce)
+      return fail(why_not, "its axis " + iter->var->name.str() + " is neither spatial nor a reduction");
+    for (const BufferRegion& write : block->writes)
+      for (const Range& range : write->region)
+        if (uses_var(range->min, iter->var))
+          return fail(why_not, "its reduction axis " + iter->var->name.str() + " indexes what it writes");
+  }
+  if (has_rival(place)) return fail(why_not, "another block writes the same buffer");
+  return true;
+}
+
+bool has_affine_bindings(const Place& place) {
+  arith::Analyzer analyzer;
+  auto map = arith::detect_iter_map(place.realize()->iter_values, loop_domains(place), place.realize()->predicate,
+                                    arith::IterMapLevel::Surjective, &analyzer);
+  return place.realize()->iter_values.empty() || !map->indices.empty();
+}
+
+void require_known_block(const Place& place) {
+  std::string not_complete, not_reduction;
+  const String& name = place.block()->name_hint;
+  if (!is_complete(place, &not_complete) && !is_reduction(place, &not_reduction))
+    throw Error(ScheduleError) << "block " << quoted(name) << " is neither complete (" << not_complete
+                               << ") nor a reduction (" << not_reduction << ")";
+  if (!has_affine_bindings(place))
+    throw Error(ScheduleError) << "the bindings of block " << quoted(name)
+                               << " are not digits of the loops around it: " << loop_names(place.loops());
+}
+
+void require_scope(const String& scope) {
+  static const char* known[] = {"global",
+                                "shared",
+                                "warp",
+                                "local",
+                                "wmma.matrix_a",
+                                "wmma.matrix_b",
+                                "wmma.accumulator",
+                                "m16n8k8.matrixA",
+                                "m16n8k8.matrixB",
+                                "m16n8k8.matrixC",
+                                "texture",
+                                "vtcm"};
+  std::string_view head = scope;
+  if (head.starts_with("shared.")) head = "shared";
+  if (head.starts_with("global.")) head = "global";
+  for (const char* name : known)
+    if (head == name) return;
+  throw Error(ScheduleError) << "The input storage scope " << quoted(scope) << " is invalid";
+}
+
+Buffer buffer_at(const BlockNode* block, int index, bool is_write) {
+  const Array<BufferRegion>& regions = is_write ? block->writes : block->reads;
+  if (index < 0 || static_cast<size_t>(index) >= regions.size())
+    throw Error(ScheduleError) << "block " << quoted(block->name_hint) << " has " << regions.size()
+                               << (is_write ? " write" : " read") << " regions, so there is none of index " << index;
+  return regions[static_cast<size_t>(index)]->buffer;
+}
+
+bool is_output(const Place& place) {
+  const BlockRealize* scope = place.scope();
+  if (!scope) return true;
+  for (const BufferRegion& write : place.block()->writes) {
+    bool is_local = false;
+    for (const Buffer& buffer : scope->block->alloc_buffers) is_local |= buffer.same_as(write->buffer);
+    if (!is_local) return true;
+  }
+  return false;
+}
+
+}  // namespace tessera::schedule

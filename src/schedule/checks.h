@@ -1,0 +1,28 @@
+#pragma once
+// What primitives ask about blocks before they rewrite.
+
+#include "schedule/state.h"
+
+namespace tessera::schedule {
+
+/// The block computes each element of its outputs once, from data that nothing else in its scope writes at the same
+/// time: its iterations are independent. `why_not` says what is missing.
+bool is_complete(const Place& block, std::string* why_not = nullptr);
+/// The block accumulates: it has an init, its outputs are indexed by spatial iterations only.
+bool is_reduction(const Place& block, std::string* why_not = nullptr);
+/// Bindings are digits of the loops around, so that loops may change places.
+bool has_affine_bindings(const Place& block);
+/// Refuses a block that is neither complete nor a reduction, or whose bindings are not affine.
+void require_known_block(const Place& block);
+
+/// The buffers that the block writes or reads, by its regions.
+bool reads_buffer(const BlockNode* block, const Buffer& buffer);
+bool writes_buffer(const BlockNode* block, const Buffer& buffer);
+/// A storage scope that exists ("shared.dyn", "wmma.accumulator", ...); a ScheduleError otherwise.
+void require_scope(const String& scope);
+/// The region of that index; a ScheduleError that tells how many there are otherwise.
+Buffer buffer_at(const BlockNode* block, int index, bool is_write);
+/// True when the buffer outlives the scope: a parameter, or one allocated further out.
+bool is_output(const Place& block);
+
+}  // namespace tessera::schedule

@@ -1,0 +1,232 @@
+// Moving a block under a loop of its consumers (compute_at) or of its producers (reverse_compute_at).
+
+#include <unordered_map>
+
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "schedule/checks.h"
+#include "schedule/primitives.h"
+#include "schedule/region.h"
+
+namespace tessera::schedule {
+namespace {
+
+/// True when memory of that scope is shared by the threads that run the loop, so that one copy serves them all.
+bool spans_threads(const std::string& scope, const For* loop) {
+  if (!loop->thread_binding) return false;
+  std::string_view tag = loop->thread_binding->thread_tag;
+  if (scope.starts_with("global")) return true;
+  if (scope.starts_with("shared")) return !tag.starts_with("blockIdx");
+  return scope == "warp" && tag == "threadIdx.x";
+}
+
+/// The loops of `place` that run inside `loop`, and those outside it that share the memory of `buffer`.
+std::vector<const For*> relaxed_loops(const Place& place, const For* loop, const Buffer& buffer) {
+  std::vector<const For*> out;
+  bool is_inside = false;
+  for (const For* outer : place.loops()) {
+    if (is_inside || spans_threads(buffer->scope(), outer)) out.push_back(outer);
+    is_inside |= outer == loop;
+  }
+  return out;
+}
+
+bool contains(const Stmt& stmt, const BlockNode* block) {
+  for (const Place& place : all_blocks(stmt, GlobalVar()))
+    if (place.block() == block) return true;
+  return false;
+}
+
+class Mover {
+ public:
+  Mover(State& state, const BlockRef& ref, const LoopRef& loop_ref, bool to_consumers)
+      : state_(state), ref_(ref), loop_ref_(loop_ref), to_consumers_(to_consumers) {}
+
+  void run(bool preserve_unit_loops, int index) {
+    check();
+    Stmt nest = build(preserve_unit_loops);
+    Place place = state_.find(ref_);
+    size_t top = place.path.size() - 1;
+    while (top > 0 && place.path[top - 1].as<For>()) --top;
+    state_.replace(ref_.function, place.path[top], Stmt());
+    insert(nest, index);
+  }
+
+ private:
+  const char* partners() const { return to_consumers_ ? "consumer" : "producer"; }
+
+  void check() {
+    Place block = state_.find(ref_), loop = state_.find(loop_ref_);
+    const String& name = block.block()->name_hint;
+    if (!block.scope() || block.scope() != loop.scope() || contains(loop.stmt(), block.block()))
+      throw Error(ScheduleError) << "Expected the block " << quoted(name) << " and loop " << loop_ref_.var->name
+                                 << " to be under the same block scope, and loop not to be the ancestor of block";
+    if (to_consumers_ && is_output(block))
+      throw Error(ScheduleError) << "The block " << quoted(name) << " is an output block";
+    require_known_block(block);
+    std::vector<BlockRef> all = to_consumers_ ? get_consumers(state_, ref_) : get_producers(state_, ref_);
+    std::string missing;
+    for (const BlockRef& partner : all) {
+      const BlockNode* other = state_.find(partner).block();
+      if (!contains(loop.stmt(), other)) missing += (missing.empty() ? "" : ", ") + other->name_hint.str();
+    }
+    if (!missing.empty() || all.empty())
+      throw Error(ScheduleError) << "The primitive requires all the " << partners() << "(s) of block " << quoted(name)
+                                 << " to be present under the target loop " << loop_ref_.var->name
+                                 << (all.empty() ? ", but it has none" : "; these are not: " + missing);
+  }
+
+  /// The part of each buffer that the partners under the loop touch in one of its iterations.
+  void find_boxes(arith::Analyzer& analyzer) {
+    Place block = state_.find(ref_);
+    const For* loop = state_.find(loop_ref_).loop();
+    for (const Place& other : blocks_below(block.scope()->block->body, ref_.function)) {
+      if (other.block() == block.block()) continue;
+      for (const BufferRegion& own : to_consumers_ ? block.block()->writes : block.block()->reads)
+        for (const BufferRegion& theirs : to_consumers_ ? other.block()->reads : other.block()->writes) {
+          if (!own->buffer.same_as(theirs->buffer)) continue;
+          auto& box = boxes_[own->buffer.get()];
+          box = hull(box, touched(other, theirs, relaxed_loops(other, loop, own->buffer), analyzer), analyzer);
+        }
+    }
+  }
+
+  /// The values each axis of the block takes in one iteration of the loop; axes that are not told run through all.
+  std::unordered_map<const VarNode*, arith::IntSet> find_domains(const Place& block, arith::Analyzer& analyzer) {
+    std::unordered_map<const VarNode*, arith::IntSet> domains;
+    for (const BufferRegion& own : to_consumers_ ? block.block()->writes : block.block()->reads) {
+      auto box = boxes_.find(own->buffer.get());
+      if (box == boxes_.end()) continue;
+      for (size_t i = 0; i < own->region.size(); ++i) {
+        auto* var = own->region[i]->min.as<VarNode>();
+        const arith::IntSet set = box->second[i];
+        bool is_told = var && is_one(own->region[i]->extent) && set.has_lower_bound() && set.has_upper_bound();
+        if (is_told) {
+          auto [entry, is_new] = domains.emplace(var, set);
+          if (is_new) continue;
+          if (!to_consumers_) require_same(entry->second, set, own->buffer, analyzer);
+          entry->second = arith::union_sets({entry->second, set}, &analyzer);
+        } else if (!to_consumers_) {
+          require_whole(set, own->buffer, i, analyzer);
+        }
+      }
+    }
+    return domains;
+  }
+
+  void require_same(const arith::IntSet& a, const arith::IntSet& b, const Buffer& buffer, arith::Analyzer& analyzer) {
+    if (analyzer.can_prove_equal(a.min(), b.min()) && analyzer.can_prove_equal(a.max(), b.max())) return;
+    throw Error(ScheduleError) << "an iteration of loop " << loop_ref_.var->name << " produces another part of "
+                               << buffer->name << " than the block needs with it";
+  }
+  /// A consumer that does not walk along this dimension may run only where all of it has been produced.
+  void require_whole(const arith::IntSet& set, const Buffer& buffer, size_t dim, arith::Analyzer& analyzer) {
+    if (set.has_lower_bound() && set.has_upper_bound() &&
+        analyzer.can_prove(set.min() <= make_zero(set.min().dtype())) &&
+        analyzer.can_prove(set.max() >= buffer->shape[dim] - 1))
+      return;
+    throw Error(ScheduleError) << "the block needs more of dimension " << dim << " of " << buffer->name
+                               << " than an iteration of loop " << loop_ref_.var->name << " produces";
+  }
+
+  Stmt build(bool preserve_unit_loops) {
+    Place block = state_.find(ref_), target = state_.find(loop_ref_);
+    arith::Analyzer analyzer;
+    std::vector<const For*> outer = target.loops();
+    outer.push_back(target.loop());
+    for (const For* loop : outer) analyzer.bind(loop->loop_var, range_of(loop));
+    find_boxes(analyzer);
+    auto domains = find_domains(block, analyzer);
+
+    Array<PrimExpr> values;
+    std::vector<std::pair<Var, PrimExpr>> loops;
+    PrimExpr predicate = bool_imm(true);
+    for (const IterVar& iter : block.block()->iter_vars) {
+      PrimExpr first = iter->dom->min, extent = iter->dom->extent;
+      auto told = domains.find(iter->var.get());
+      bool is_told = told != domains.end();
+      if (is_told) {
+        first = analyzer.simplify(told->second.min());
+        extent = analyzer.simplify(told->second.max() - first + 1);
+        if (!as_int(extent) && as_int(iter->dom->extent)) {  // an extent that varies: all of the axis
+          first = iter->dom->min, extent = iter->dom->extent;
+          is_told = false;
+        }
+      }
+      PrimExpr value = first;
+      if (preserve_unit_loops || !is_one(extent)) {
+        Var var = make_var("ax" + std::to_string(loops.size()), iter->var->dtype);
+        loops.emplace_back(var, extent);
+        analyzer.bind(var, make_range(make_zero(extent.dtype()), extent));
+        value = is_zero(first) ? PrimExpr(var) : first + var;
+      }
+      values.push_back(value);
+      if (!is_told) continue;
+      PrimExpr end = iter->dom->min + iter->dom->extent;
+      if (!analyzer.can_prove(value >= iter->dom->min)) predicate = logical_and(predicate, value >= iter->dom->min);
+      if (!analyzer.can_prove(value < end)) predicate = logical_and(predicate, value < end);
+    }
+    Stmt nest = make(BlockRealize{.iter_values = values, .predicate = predicate, .block = block.realize()->block});
+    for (size_t i = loops.size(); i-- > 0;)
+      nest = make(For{.loop_var = loops[i].first,
+                      .min = make_zero(loops[i].second.dtype()),
+                      .extent = loops[i].second,
+                      .body = nest});
+    return nest;
+  }
+
+  /// Behind the last producer and before the first consumer: -1 as late as possible, -2 as early, else at `index`.
+  void insert(const Stmt& nest, int index) {
+    Stmt target = state_.find(loop_ref_).stmt();
+    const For* loop = target.as<For>();
+    std::vector<Stmt> parts{loop->body};
+    if (auto* seq = loop->body.as<SeqStmt>()) parts = seq->seq.vec();
+    const BlockNode* block = blocks_below(nest, ref_.function)[0].block();
+    int early = 0, late = static_cast<int>(parts.size());
+    for (int i = static_cast<int>(parts.size()); i-- > 0;) {
+      bool reads_ours = false, writes_ours = false;
+      for (const Place& other : blocks_below(parts[static_cast<size_t>(i)], ref_.function)) {
+        for (const BufferRegion& write : block->writes) reads_ours |= reads_buffer(other.block(), write->buffer);
+        for (const BufferRegion& read : block->reads) writes_ours |= writes_buffer(other.block(), read->buffer);
+      }
+      if (reads_ours) late = i;
+      if (writes_ours && early == 0) early = i + 1;
+    }
+    int at = index == -1 ? late : index == -2 ? early : index;
+    if (early > late || at < early || at > late)
+      throw Error(ScheduleError) << "there is no place for the block at index " << index << " of loop "
+                                 << loop_ref_.var->name << ": it may stand at " << early << " to " << late;
+    parts.insert(parts.begin() + at, nest);
+    state_.replace(ref_.function, target, with(loop, &For::body, sequence(parts)));
+  }
+
+  State& state_;
+  BlockRef ref_;
+  LoopRef loop_ref_;
+  bool to_consumers_;
+  std::unordered_map<const BufferNode*, Array<arith::IntSet>> boxes_;
+};
+
+/// Moves on a copy first, so that a refusal half way leaves the program as it was.
+void move_block(State& state, const BlockRef& block, const LoopRef& loop, bool to_consumers, bool preserve_unit_loops,
+                int index) {
+  State next = state.copy();
+  Mover(next, block, loop, to_consumers).run(preserve_unit_loops, index);
+  state.take(next);
+}
+
+}  // namespace
+
+/// compute_at(B, i):   for a: B[a] = f(a);  for i: for j: C[i, j] = g(B[e(i, j)])
+///                 =>  for i: { for ax: B[..ax..] = f(..);  for j: C[i, j] = g(B[e(i, j)]) }
+/// B computes in each iteration the box that its consumers inside read. Requires: all consumers stand under the loop.
+void compute_at(State& state, const BlockRef& block, const LoopRef& loop, bool preserve_unit_loops, int index) {
+  move_block(state, block, loop, true, preserve_unit_loops, index);
+}
+
+/// reverse_compute_at(C, i): the consumer C runs in each iteration on the box that its producers inside wrote.
+void reverse_compute_at(State& state, const BlockRef& block, const LoopRef& loop, bool preserve_unit_loops, int index) {
+  move_block(state, block, loop, false, preserve_unit_loops, index);
+}
+
+}  // namespace tessera::schedule

@@ -1,0 +1,95 @@
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "schedule/checks.h"
+#include "schedule/primitives.h"
+#include "tir/remap.h"
+
+namespace tessera::schedule {
+
+/// decompose_reduction(C, k):   for i: for k: with block C: init: C[i] = 0; C[i] += f(i, k)
+///                          =>  for i: { with block C_init: C[i] = 0;  for k: with block C_update: C[i] += f(i, k) }
+/// Requires: C is a reduction; the loop stands around it and outside all loops of its reduction axes.
+BlockRef decompose_reduction(State& state, const BlockRef& ref, const LoopRef& loop_ref) {
+  Place place = state.find(ref);
+  const BlockNode* block = place.block();
+  const BlockRealize* realize = place.realize();
+  std::string why_not;
+  if (!is_reduction(place, &why_not))
+    throw Error(ScheduleError) << "The block " << quoted(block->name_hint) << " is not a reduction block: " << why_not;
+  std::vector<const For*> loops = place.loops();
+  size_t from = 0;
+  while (from < loops.size() && !loops[from]->loop_var.same_as(loop_ref.var)) ++from;
+  if (from == loops.size())
+    throw Error(ScheduleError) << "no loop " << quoted(loop_ref.var->name) << " around block "
+                               << quoted(block->name_hint) << "; its loops are " << loop_names(loops);
+  for (size_t i = 0; i < block->iter_vars.size(); ++i)
+    for (size_t j = 0; j < from && block->iter_vars[i]->iter_type == IterType::CommReduce; ++j)
+      if (uses_var(realize->iter_values[i], loops[j]->loop_var))
+        throw Error(ScheduleError) << "loop " << loops[from]->loop_var->name << " stands inside loop "
+                                   << loops[j]->loop_var->name << " of the reduction axis "
+                                   << block->iter_vars[i]->var->name << "; the init must stand outside it";
+
+  // The init block: new variables for the spatial axes, and new loops for those of them inside.
+  Map<Var, PrimExpr> axes, inner;
+  Array<IterVar> iters;
+  Array<PrimExpr> values;
+  for (size_t i = 0; i < block->iter_vars.size(); ++i) {
+    const IterVar iter = block->iter_vars[i];
+    if (iter->iter_type != IterType::DataPar) continue;
+    Var var = make_var(iter->var->name, iter->var->dtype);
+    axes.set(iter->var, var);
+    iters.push_back(with(iter, &IterVarNode::var, var));
+    values.push_back(realize->iter_values[i]);
+  }
+  std::vector<const For*> kept;
+  for (size_t i = from; i < loops.size(); ++i) {
+    bool is_used = false;
+    for (const PrimExpr& value : values) is_used |= uses_var(value, loops[i]->loop_var);
+    if (!is_used) continue;
+    kept.push_back(loops[i]);
+    inner.set(loops[i]->loop_var, make_var(loops[i]->loop_var->name + "_init", loops[i]->loop_var->dtype));
+  }
+  BlockNode init{.iter_vars = iters, .name_hint = block->name_hint + "_init"};
+  init.body = substitute(block->init, axes);
+  for (const BufferRegion& write : block->writes) init.writes.push_back(substitute(write, axes));
+  Array<PrimExpr> bindings;
+  for (const PrimExpr& value : values) bindings.push_back(substitute(value, inner));
+  // Of the predicate only what concerns the init's loops.
+  PrimExpr predicate = bool_imm(true);
+  std::vector<PrimExpr> conditions{realize->predicate};
+  while (!conditions.empty()) {
+    PrimExpr condition = conditions.back();
+    conditions.pop_back();
+    if (auto* both = condition.as<And>()) {
+      conditions.push_back(both->b);
+      conditions.push_back(both->a);
+      continue;
+    }
+    bool is_foreign = false;
+    for (size_t i = from; i < loops.size(); ++i)
+      is_foreign |= !inner.count(loops[i]->loop_var) && uses_var(condition, loops[i]->loop_var);
+    if (!is_foreign) predicate = logical_and(predicate, substitute(condition, inner));
+  }
+  Block init_block = make(std::move(init));
+  Stmt init_nest = make(BlockRealize{.iter_values = bindings, .predicate = predicate, .block = init_block});
+  for (size_t i = kept.size(); i-- > 0;)
+    init_nest = make(For{.loop_var = downcast<Var>(inner[kept[i]->loop_var]),
+                         .min = kept[i]->min,
+                         .extent = substitute(kept[i]->extent, inner),
+                         .kind = kept[i]->kind == LoopKind::ThreadBinding ? kept[i]->kind : LoopKind::Serial,
+                         .body = init_nest,
+                         .thread_binding = kept[i]->thread_binding});
+
+  // The update block: no init any more, so it is said to read what it adds to.
+  BlockNode update(*block);
+  update.init = Stmt();
+  update.name_hint = block->name_hint + "_update";
+  update.reads = block->writes;
+  for (const BufferRegion& read : block->reads) update.reads.push_back(read);
+  state.replace(ref.function, place.stmt(), with(realize, &BlockRealize::block, make(std::move(update))));
+  Stmt outer = state.find(loop_ref).stmt();
+  state.replace(ref.function, outer, sequence({init_nest, outer}));
+  return State::ref(ref.function, init_block.get());
+}
+
+}  // namespace tessera::schedule

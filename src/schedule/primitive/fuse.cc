@@ -1,0 +1,70 @@
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "schedule/primitives.h"
+#include "tir/loops/split_fuse.h"
+#include "tir/remap.h"
+
+namespace tessera::schedule {
+namespace {
+
+void require_fusible(const For* outer, const For* inner) {
+  const String& name = inner->loop_var->name;
+  if (!inner->annotations.empty())
+    throw Error(ScheduleError) << "loop " << name << " has annotations; fuse it before annotating";
+  if (inner->thread_binding)
+    throw Error(ScheduleError) << "loop " << name << " is bound to " << inner->thread_binding->thread_tag
+                               << "; fuse it before binding";
+  if (!is_zero(inner->min)) throw Error(ScheduleError) << "loop " << name << " does not start at 0";
+  if (!outer) return;
+  if (outer->body.get() != inner)
+    throw Error(ScheduleError) << "The loops can't be fused because the outer loop " << outer->loop_var->name
+                               << " is not the parent of the inner loop " << name;
+  if (uses_var(inner->extent, outer->loop_var))
+    throw Error(ScheduleError) << "the extent of loop " << name << " depends on loop " << outer->loop_var->name;
+}
+
+}  // namespace
+
+/// fuse(i, j):   for i in range(n): for j in range(m): S(i, j)
+///           =>  for i_j_fused in range(n * m): S(i_j_fused // m, i_j_fused % m)
+/// Requires: each loop is the only statement of the one before it; the extents do not depend on one another.
+LoopRef fuse(State& state, const std::vector<LoopRef>& refs, bool preserve_unit_iters) {
+  if (refs.empty()) throw Error(ScheduleError) << "fuse needs at least one loop";
+  std::vector<Place> places;
+  std::vector<const For*> loops;
+  for (const LoopRef& ref : refs) {
+    places.push_back(state.find(ref));
+    loops.push_back(places.back().loop());
+    require_fusible(loops.size() > 1 ? loops[loops.size() - 2] : nullptr, loops.back());
+    for (size_t i = 0; i + 1 < loops.size(); ++i)
+      if (uses_var(loops.back()->extent, loops[i]->loop_var))
+        throw Error(ScheduleError) << "the extent of loop " << loops.back()->loop_var->name << " depends on loop "
+                                   << loops[i]->loop_var->name;
+  }
+  arith::Analyzer analyzer;
+  std::string name;
+  PrimExpr extent = make_const(loops[0]->extent.dtype(), 1);
+  for (const For* loop : loops) {
+    name += loop->loop_var->name.str() + "_";
+    extent = extent * loop->extent;
+  }
+  extent = analyzer.simplify(extent);
+  Var fused = make_var(name + "fused", extent.dtype());
+  analyzer.bind(fused, make_range(make_zero(extent.dtype()), extent));
+
+  Map<Var, PrimExpr> values;
+  PrimExpr rest = fused;
+  for (size_t i = loops.size(); i-- > 0;) {
+    auto [outer, inner] = loops::fuse_part_indices(rest, range_of(loops[0]), range_of(loops[i]));
+    values.set(loops[i]->loop_var, cast(loops[i]->loop_var->dtype, analyzer.simplify(i ? inner : rest)));
+    rest = outer;
+  }
+  Stmt body = substitute_all(loops.back()->body, values);
+  body = make(
+      For{.loop_var = fused, .min = make_zero(extent.dtype()), .extent = extent, .kind = loops[0]->kind, .body = body});
+  body = simplify_bindings(body, places[0].loops(), !preserve_unit_iters);
+  state.replace(refs[0].function, places[0].stmt(), body);
+  return {refs[0].function, fused};
+}
+
+}  // namespace tessera::schedule

@@ -1,0 +1,61 @@
+// Finding blocks and loops.
+
+#include "schedule/checks.h"
+#include "schedule/primitives.h"
+
+namespace tessera::schedule {
+namespace {
+
+std::vector<BlockRef> neighbours(const State& state, const BlockRef& block, bool consumers) {
+  Place place = state.find(block);
+  const BlockRealize* scope = place.scope();
+  std::vector<BlockRef> out;
+  if (!scope) return out;
+  for (const Place& other : blocks_below(scope->block->body, block.function)) {
+    if (other.block() == place.block()) continue;
+    bool linked = false;
+    for (const BufferRegion& region : consumers ? place.block()->writes : place.block()->reads)
+      linked |= consumers ? reads_buffer(other.block(), region->buffer) : writes_buffer(other.block(), region->buffer);
+    if (linked) out.push_back(State::ref(block.function, other.block()));
+  }
+  return out;
+}
+
+}  // namespace
+
+BlockRef get_block(const State& state, const String& name, const String& function) {
+  GlobalVar var = state.mod().get_global_var(function);
+  std::vector<Place> found = state.blocks_named(var, name);
+  if (found.size() == 1) return State::ref(var, found[0].block());
+  if (found.size() > 1)
+    throw Error(ScheduleError) << "Found " << found.size() << " blocks with the name: " << name
+                               << "; only a block whose name is its own can be asked for";
+  std::string names;
+  for (const Place& place : all_blocks(state.function(var)->body, var))
+    names += (names.empty() ? "" : ", ") + place.block()->name_hint.str();
+  throw Error(ScheduleError) << "Cannot find a block with the name: " << name << "; the blocks of " << quoted(function)
+                             << " are " << names;
+}
+
+std::vector<LoopRef> get_loops(const State& state, const BlockRef& block) {
+  std::vector<LoopRef> out;
+  for (const For* loop : state.find(block).loops()) out.push_back(State::ref(block.function, loop));
+  return out;
+}
+
+std::vector<BlockRef> get_child_blocks(const State&, const Place& place) {
+  std::vector<BlockRef> out;
+  const Stmt& body = place.loop() ? place.loop()->body : place.block()->body;
+  for (const Place& child : blocks_below(body, place.function))
+    out.push_back(State::ref(place.function, child.block()));
+  return out;
+}
+
+std::vector<BlockRef> get_producers(const State& state, const BlockRef& block) {
+  return neighbours(state, block, false);
+}
+std::vector<BlockRef> get_consumers(const State& state, const BlockRef& block) {
+  return neighbours(state, block, true);
+}
+
+}  // namespace tessera::schedule

@@ -1,0 +1,68 @@
+// How the iterations of a loop run.
+
+#include "ir/rewrite.h"
+#include "schedule/checks.h"
+#include "schedule/primitives.h"
+
+namespace tessera::schedule {
+namespace {
+
+/// Refuses unless iterations of the loop are independent in every block below: the loop appears only in bindings of
+/// spatial axes, or, where `allow_reduction`, of reduction axes.
+void require_independent(const Place& place, const char* what, bool allow_reduction) {
+  const Var& var = place.loop()->loop_var;
+  for (const Place& below : blocks_below(place.loop()->body, place.function)) {
+    std::vector<Stmt> path = place.path;
+    path.insert(path.end(), below.path.begin(), below.path.end());
+    Place block{place.function, path};
+    require_known_block(block);
+    for (size_t i = 0; i < block.block()->iter_vars.size(); ++i) {
+      IterVar iter = block.block()->iter_vars[i];
+      if (!uses_var(block.realize()->iter_values[i], var) || iter->iter_type == IterType::DataPar) continue;
+      if (allow_reduction && iter->iter_type == IterType::CommReduce) continue;
+      throw Error(ScheduleError) << "The " << quoted(what) << " cannot be fulfilled with regard to block "
+                                 << quoted(block.block()->name_hint) << " because its axis " << iter->var->name
+                                 << ", bound to loop " << var->name << ", is not a data parallel block iter";
+    }
+  }
+}
+
+void set_kind(State& state, const Place& place, LoopKind kind) {
+  For loop(*place.loop());
+  loop.kind = kind;
+  loop.thread_binding = IterVar();
+  state.replace(place.function, place.stmt(), make(std::move(loop)));
+}
+
+}  // namespace
+
+/// parallel(i):   for i in range(n)   =>   for i in parallel(n).   Requires: iterations are independent.
+void parallel(State& state, const LoopRef& ref) {
+  Place place = state.find(ref);
+  require_independent(place, "parallel", false);
+  set_kind(state, place, LoopKind::Parallel);
+}
+
+/// vectorize(i):   for i in range(n)   =>   for i in vectorized(n).   Requires: iterations are independent.
+void vectorize(State& state, const LoopRef& ref) {
+  Place place = state.find(ref);
+  require_independent(place, "vectorize", false);
+  set_kind(state, place, LoopKind::Vectorized);
+}
+
+/// unroll(i):   for i in range(n)   =>   for i in unroll(n)
+void unroll(State& state, const LoopRef& ref) { set_kind(state, state.find(ref), LoopKind::Unrolled); }
+
+/// bind(i, "threadIdx.x"):   for i in range(n)   =>   for i in thread_binding(n, "threadIdx.x")
+/// Requires: iterations are independent; threads of one block may share a reduction.
+void bind(State& state, const LoopRef& ref, const String& thread_axis) {
+  Place place = state.find(ref);
+  require_independent(place, "bind", std::string_view(thread_axis).starts_with("threadIdx"));
+  For loop(*place.loop());
+  loop.kind = LoopKind::ThreadBinding;
+  loop.thread_binding =
+      make_iter_var(Range(), make_var(thread_axis, loop.loop_var->dtype), IterType::ThreadIndex, thread_axis);
+  state.replace(place.function, place.stmt(), make(std::move(loop)));
+}
+
+}  // namespace tessera::schedule

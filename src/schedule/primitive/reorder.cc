@@ -1,0 +1,89 @@
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/rewrite.h"
+#include "schedule/checks.h"
+#include "schedule/primitives.h"
+
+namespace tessera::schedule {
+namespace {
+
+/// The chain of loops from the outermost to the innermost of those named, each the only statement of the last.
+std::vector<const For*> chain_of(const State& state, const std::vector<LoopRef>& refs) {
+  std::unordered_set<const Object*> wanted;
+  for (const LoopRef& ref : refs)
+    if (!wanted.insert(ref.var.get()).second)
+      throw Error(ScheduleError) << "Loop " << ref.var->name << " appears in the input array for multiple times";
+  Place deepest = state.find(refs[0]);
+  for (const LoopRef& ref : refs) {
+    Place place = state.find(ref);
+    if (place.path.size() > deepest.path.size()) deepest = place;
+  }
+  std::vector<const For*> chain;
+  size_t found = 0;
+  for (size_t i = deepest.path.size(); i-- > 0 && found < wanted.size();) {
+    auto* loop = deepest.path[i].as<For>();
+    if (!loop)
+      throw Error(ScheduleError) << "The loops are not in a chain because they are not under the same scope or a loop "
+                                    "between them has more than one statement";
+    chain.insert(chain.begin(), loop);
+    found += wanted.count(loop->loop_var.get());
+  }
+  if (found < wanted.size())
+    throw Error(ScheduleError) << "The loops are not in a chain because they are not under the same scope";
+  return chain;
+}
+
+void require_reorderable_blocks(const Place& innermost) {
+  for (Place below : blocks_below(innermost.loop()->body, innermost.function)) {
+    std::vector<Stmt> path = innermost.path;
+    path.insert(path.end(), below.path.begin(), below.path.end());
+    Place block{innermost.function, path};
+    for (const IterVar& iter : block.block()->iter_vars)
+      if (iter->iter_type != IterType::DataPar && iter->iter_type != IterType::CommReduce)
+        throw Error(ScheduleError) << "axis " << iter->var->name << " of block " << quoted(block.block()->name_hint)
+                                   << " is neither spatial nor a reduction, so its loops keep their order";
+    if (!has_affine_bindings(block))
+      throw Error(ScheduleError) << "the bindings of block " << quoted(block.block()->name_hint)
+                                 << " are not digits of the loops around it: " << loop_names(block.loops());
+  }
+}
+
+}  // namespace
+
+/// reorder(k, i):   for i: for j: for k: S   =>   for k: for j: for i: S
+/// The loops named take each other's places in the order given; loops between them stay where they are.
+/// Requires: a chain of loops around spatial and reduction blocks, no extent that would leave its loop's scope.
+void reorder(State& state, const std::vector<LoopRef>& refs) {
+  if (refs.empty()) throw Error(ScheduleError) << "reorder needs at least one loop";
+  std::vector<const For*> chain = chain_of(state, refs);
+  Place top = state.find(State::ref(refs[0].function, chain.front()));
+  require_reorderable_blocks(state.find(State::ref(refs[0].function, chain.back())));
+
+  std::unordered_set<const Object*> wanted;
+  std::unordered_map<const Object*, const For*> by_var;
+  for (const LoopRef& ref : refs) wanted.insert(ref.var.get());
+  for (const For* loop : chain) by_var[loop->loop_var.get()] = loop;
+  std::vector<const For*> order;
+  size_t next = 0;
+  for (const For* loop : chain)
+    order.push_back(wanted.count(loop->loop_var.get()) ? by_var[refs[next++].var.get()] : loop);
+  for (size_t i = 0; i < order.size(); ++i)
+    for (size_t j = i; j < order.size(); ++j)
+      if (uses_var(order[i]->extent, order[j]->loop_var) || uses_var(order[i]->min, order[j]->loop_var))
+        throw Error(ScheduleError) << "loop " << order[i]->loop_var->name << " cannot stand outside loop "
+                                   << order[j]->loop_var->name << ", on which its extent depends";
+
+  Stmt body = chain.back()->body;
+  for (size_t i = order.size(); i-- > 0;) body = with(order[i], &For::body, body);
+  state.replace(refs[0].function, top.stmt(), body);
+}
+
+/// add_unit_loop(S):   S   =>   for u in range(1): S
+LoopRef add_unit_loop(State& state, const Place& place) {
+  Var unit = make_var("u");
+  state.replace(place.function, place.stmt(), make(For{.loop_var = unit, .min = 0, .extent = 1, .body = place.stmt()}));
+  return {place.function, unit};
+}
+
+}  // namespace tessera::schedule

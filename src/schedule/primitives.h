@@ -1,0 +1,43 @@
+#pragma once
+// The rewrites of a schedule; each file of primitive/ says and does one.
+
+#include "schedule/state.h"
+
+namespace tessera::schedule {
+
+// ---- primitive/get.cc --------------------------------------------------------------------------------------
+BlockRef get_block(const State& state, const String& name, const String& function);
+std::vector<LoopRef> get_loops(const State& state, const BlockRef& block);
+std::vector<BlockRef> get_child_blocks(const State& state, const Place& place);
+std::vector<BlockRef> get_producers(const State& state, const BlockRef& block);
+std::vector<BlockRef> get_consumers(const State& state, const BlockRef& block);
+
+// ---- loops -------------------------------------------------------------------------------------------------
+/// One factor may be empty: it becomes what the others leave.
+std::vector<LoopRef> split(State& state, const LoopRef& loop, const std::vector<PrimExpr>& factors,
+                           bool preserve_unit_iters);
+LoopRef fuse(State& state, const std::vector<LoopRef>& loops, bool preserve_unit_iters);
+void reorder(State& state, const std::vector<LoopRef>& loops);
+LoopRef add_unit_loop(State& state, const Place& place);
+void parallel(State& state, const LoopRef& loop);
+void vectorize(State& state, const LoopRef& loop);
+void unroll(State& state, const LoopRef& loop);
+void bind(State& state, const LoopRef& loop, const String& thread_axis);
+
+// ---- annotations and storage -------------------------------------------------------------------------------
+void annotate(State& state, const Place& place, const String& key, const ObjectRef& value);
+void unannotate(State& state, const Place& place, const String& key);
+void storage_align(State& state, const BlockRef& block, int buffer_index, int axis, int factor, int offset);
+void set_scope(State& state, const BlockRef& block, int buffer_index, const String& scope);
+
+// ---- computation -------------------------------------------------------------------------------------------
+void compute_inline(State& state, const BlockRef& block);
+void reverse_compute_inline(State& state, const BlockRef& block);
+BlockRef cache_read(State& state, const BlockRef& block, int buffer_index, const String& scope,
+                    const std::vector<BlockRef>& consumers);
+BlockRef cache_write(State& state, const BlockRef& block, int buffer_index, const String& scope);
+void compute_at(State& state, const BlockRef& block, const LoopRef& loop, bool preserve_unit_loops, int index);
+void reverse_compute_at(State& state, const BlockRef& block, const LoopRef& loop, bool preserve_unit_loops, int index);
+BlockRef decompose_reduction(State& state, const BlockRef& block, const LoopRef& loop);
+
+}  // namespace tessera::schedule

@@ -1,0 +1,67 @@
+#include "schedule/rebuffer.h"
+
+#include "ir/rewrite.h"
+#include "tir/analysis/block_access.h"
+
+namespace tessera::schedule {
+
+Stmt replace_buffer(const Stmt& stmt, const Buffer& old, const Buffer& fresh) {
+  return rewrite(
+      stmt,
+      [&](Rewriter& self, const BufferLoad* node) -> PrimExpr {
+        auto load = self.children(node);
+        return load->buffer.same_as(old) ? PrimExpr(with(load, &BufferLoad::buffer, fresh)) : PrimExpr(load.get());
+      },
+      [&](Rewriter& self, const BufferStore* node) -> Stmt {
+        auto store = self.children(node);
+        return store->buffer.same_as(old) ? Stmt(with(store, &BufferStore::buffer, fresh)) : Stmt(store);
+      },
+      [&](Rewriter& self, const BufferRegionNode* node) -> BufferRegion {
+        auto region = self.children(node);
+        return region->buffer.same_as(old) ? with(region, &BufferRegionNode::buffer, fresh) : region;
+      },
+      [&](const VarNode* var) -> PrimExpr { return var == old->data.get() ? PrimExpr(fresh->data) : PrimExpr(var); },
+      [&](Rewriter& self, const BlockNode* node) -> Block {
+        Block block = self.children(node);
+        Array<Buffer> buffers;
+        for (const Buffer& buffer : block->alloc_buffers) buffers.push_back(buffer.same_as(old) ? fresh : buffer);
+        for (const Buffer& buffer : block->alloc_buffers)
+          if (buffer.same_as(old)) return with(block, &BlockNode::alloc_buffers, buffers);
+        return block;
+      });
+}
+
+Buffer with_scope(const Buffer& buffer, const String& scope) {
+  BufferNode node(*buffer);
+  std::string suffix = scope.str();
+  for (char& c : suffix)
+    if (c == '.') c = '_';
+  node.name = buffer->name + "_" + suffix;
+  Buffer plain = decl_buffer(buffer->shape, buffer->dtype, node.name, scope);
+  node.data = plain->data;
+  return make(std::move(node));
+}
+
+const BlockRealize* require_allocated(const Place& place, const Buffer& buffer) {
+  for (const Stmt& stmt : place.path)
+    if (auto* realize = stmt.as<BlockRealize>())
+      for (const Buffer& allocated : realize->block->alloc_buffers)
+        if (allocated.same_as(buffer)) return realize;
+  throw Error(ScheduleError) << "The input buffer " << buffer->name
+                             << " is not allocated by a block: it is a function parameter or defined in `match_buffer`";
+}
+
+Block with_found_reads(const Block& block) {
+  std::vector<Buffer> known;
+  walk(
+      block, [&](const BufferLoad* load) { known.push_back(load->buffer); },
+      [&](const BufferStore* store) { known.push_back(store->buffer); });
+  BlockAccess access = block_access(block.get(), [&](const Var& data) {
+    for (const Buffer& buffer : known)
+      if (buffer->data.same_as(data)) return buffer;
+    return Buffer();
+  });
+  return with(block, &BlockNode::reads, access.reads);
+}
+
+}  // namespace tessera::schedule

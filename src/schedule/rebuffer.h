@@ -1,0 +1,17 @@
+#pragma once
+// Replacing one buffer by another in a part of the program.
+
+#include "schedule/state.h"
+
+namespace tessera::schedule {
+
+/// `stmt` with every access, region, allocation and view of `old` taken from `fresh` instead.
+Stmt replace_buffer(const Stmt& stmt, const Buffer& old, const Buffer& fresh);
+/// A buffer like `buffer` in another memory, named after both: A_shared.
+Buffer with_scope(const Buffer& buffer, const String& scope);
+/// The block around `place` that allocates `buffer`; a ScheduleError when it is a parameter or a view.
+const BlockRealize* require_allocated(const Place& place, const Buffer& buffer);
+/// The block with its read regions found anew from its body.
+Block with_found_reads(const Block& block);
+
+}  // namespace tessera::schedule

@@ -1,0 +1,49 @@
+#include "schedule/region.h"
+
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+
+namespace tessera::schedule {
+
+Array<arith::IntSet> touched(const Place& place, const BufferRegion& region, const std::vector<const For*>& relaxed,
+                             arith::Analyzer& analyzer) {
+  Map<Var, PrimExpr> values;
+  for (size_t i = 0; i < place.block()->iter_vars.size(); ++i)
+    values.set(place.block()->iter_vars[i]->var, place.realize()->iter_values[i]);
+  arith::SetOfVar domains;
+  for (const For* loop : relaxed) domains.set(loop->loop_var, arith::IntSet::from_range(range_of(loop)));
+  Array<arith::IntSet> out;
+  for (const Range& range : region->region) {
+    Range bound = make_range(substitute(range->min, values), substitute(range->extent, values));
+    out.push_back(arith::eval_set(bound, domains, &analyzer));
+  }
+  return out;
+}
+
+Array<arith::IntSet> hull(const Array<arith::IntSet>& a, const Array<arith::IntSet>& b, arith::Analyzer& analyzer) {
+  if (a.empty()) return b;
+  if (b.empty()) return a;
+  Array<arith::IntSet> out;
+  for (size_t i = 0; i < a.size(); ++i) out.push_back(arith::union_sets({a[i], b[i]}, &analyzer));
+  return out;
+}
+
+Array<Range> ranges_of(const Array<arith::IntSet>& box, const Buffer& buffer, arith::Analyzer& analyzer) {
+  Array<Range> out;
+  for (size_t i = 0; i < buffer->shape.size(); ++i) {
+    const PrimExpr& length = buffer->shape[i];
+    PrimExpr zero = make_zero(length.dtype());
+    if (i >= box.size() || !box[i].has_lower_bound() || !box[i].has_upper_bound()) {
+      out.push_back(make_range(zero, length));
+      continue;
+    }
+    PrimExpr first = box[i].min(), end = box[i].max() + 1;
+    if (!analyzer.can_prove(first >= zero)) first = max(first, zero);
+    if (!analyzer.can_prove(end <= length)) end = min(end, length);
+    first = analyzer.simplify(first);
+    out.push_back(make_range(first, analyzer.simplify(end - first)));
+  }
+  return out;
+}
+
+}  // namespace tessera::schedule

@@ -1,0 +1,18 @@
+#pragma once
+// The part of a buffer that blocks touch while loops run.
+
+#include "arith/int_set.h"
+#include "schedule/state.h"
+
+namespace tessera::schedule {
+
+/// What the block at `place` touches of a region over all iterations of the loops `relaxed`; other loops are points.
+/// Clipped to the buffer.
+Array<arith::IntSet> touched(const Place& place, const BufferRegion& region, const std::vector<const For*>& relaxed,
+                             arith::Analyzer& analyzer);
+/// The smallest box around both; either may be empty.
+Array<arith::IntSet> hull(const Array<arith::IntSet>& a, const Array<arith::IntSet>& b, arith::Analyzer& analyzer);
+/// The box as ranges, `whole` where an end is not known.
+Array<Range> ranges_of(const Array<arith::IntSet>& box, const Buffer& buffer, arith::Analyzer& analyzer);
+
+}  // namespace tessera::schedule

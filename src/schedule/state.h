@@ -1,0 +1,84 @@
+#pragma once
+// The program under a schedule, and its loops and blocks by names that survive rewriting.
+//
+// A loop is known by its variable, a block by its first iteration variable (by its own node when it has none, as
+// roots do). Rewrites that keep these keep every handle to them valid; what a rewrite removes is no longer found.
+
+#include <string>
+#include <vector>
+
+#include "arith/analyzer.h"
+#include "tir/function.h"
+
+namespace tessera::schedule {
+
+struct LoopRef {
+  GlobalVar function;
+  Var var;
+};
+struct BlockRef {
+  GlobalVar function;
+  ObjectRef key;  // the first iteration variable, or the name of a block that has none
+};
+
+/// A statement of a function and the statements around it.
+struct Place {
+  GlobalVar function;
+  std::vector<Stmt> path;  // from the body of the function down to the statement itself
+
+  const Stmt& stmt() const { return path.back(); }
+  const For* loop() const { return stmt().as<For>(); }
+  const BlockRealize* realize() const { return stmt().as<BlockRealize>(); }
+  const BlockNode* block() const { return realize()->block.get(); }
+  /// The loops around the statement inside the nearest block, outermost first.
+  std::vector<const For*> loops() const;
+  /// The block the statement stands in; null for the root of a function.
+  const BlockRealize* scope() const;
+};
+
+class State {
+ public:
+  explicit State(IRModule mod);
+
+  const IRModule& mod() const { return mod_; }
+  PrimFunc function(const GlobalVar& var) const;
+
+  /// Where the loop or block stands now; a ValueError when a rewrite has removed it.
+  Place find(const LoopRef& loop) const;
+  Place find(const BlockRef& block) const;
+  /// All blocks of that name in the function.
+  std::vector<Place> blocks_named(const GlobalVar& function, std::string_view name) const;
+
+  static LoopRef ref(const GlobalVar& function, const For* loop) { return {function, loop->loop_var}; }
+  static BlockRef ref(const GlobalVar& function, const BlockNode* block);
+
+  /// Puts `fresh` in the place of the statement `old`; an empty `fresh` removes it.
+  void replace(const GlobalVar& function, const Stmt& old, const Stmt& fresh);
+  void set_body(const GlobalVar& function, const Stmt& body);
+  /// A state of its own with the same program, and the way back from it: holders of this module see the change.
+  State copy() const { return State(mod_); }
+  void take(const State& next);
+
+ private:
+  IRModule mod_;
+};
+
+/// Every block realize in `stmt` that is not inside another block, with the statements from `stmt` down to it.
+std::vector<Place> blocks_below(const Stmt& stmt, const GlobalVar& function);
+/// The same for all blocks, nested ones included.
+std::vector<Place> all_blocks(const Stmt& stmt, const GlobalVar& function);
+
+/// The domains of the loops of `place`, for facts about its block's bindings.
+Map<Var, Range> loop_domains(const Place& place);
+
+/// Changes the outermost blocks of `stmt`, and nothing inside them.
+Stmt map_blocks(const Stmt& stmt, const std::function<Stmt(const BlockRealize*)>& change);
+
+/// `stmt` with the bindings of its outermost blocks simplified as digits of the loops around them.
+Stmt simplify_bindings(const Stmt& stmt, const std::vector<const For*>& outer, bool simplify_unit_loops);
+
+Range range_of(const For* loop);
+/// "i, j, k"
+std::string loop_names(const std::vector<const For*>& loops);
+
+}  // namespace tessera::schedule
