@@ -30,7 +30,6 @@ class Program:
         self.readers: dict[str, list[str]] = {}
         self.reductions: set[str] = set()
         self.dependent: set[str] = set()  # a reduce axis depends on a spatial one
-        self.has_reverse = False  # what lies between an element and its mirror image differs from place to place
         self.inputs: list[str] = []
         self.attached: dict[str, tuple[str, int]] = {}
         self.vectorized: set[str] = set()  # nothing is attached to their innermost loop
@@ -203,7 +202,6 @@ class Program:
         k = self.random.randrange(len(self.shapes[a]))
         at = self.axes(a)
         at[k] = f"{self.shapes[a][k]} - 1 - i{k}"
-        self.has_reverse = True
         body = f"{a}[{', '.join(at)}]"
         return self.add(self.fresh(), self.shapes[a], self.sizes[a], body, f"np.flip({a}_np, {k})", [a])
 
@@ -276,15 +274,10 @@ class Program:
         readers = list(self.readers[t])
         if self.random.random() < 0.3:
             readers = [self.random.choice(readers)]
-        self.line(f"{name} = s.cache_read({t}, '{self.scope()}', [{', '.join(readers)}])")
+        self.line(f"{name} = s.cache_read({t}, 'global', [{', '.join(readers)}])")
         self.readers[name] = readers
         self.readers[t] = [r for r in self.readers[t] if r not in readers] + [name]
         self.stages.insert(min(self.stages.index(r) for r in readers), name)
-
-    def scope(self) -> str:
-        """Local memory has a constant size, and under threads it belongs inside the innermost."""
-        is_uneven = self.is_symbolic or self.dependent or self.has_reverse
-        return "global" if is_uneven or self.has_threads else "local"
 
     def last(self, t: str) -> int:
         """The innermost loop that something may be attached to."""
@@ -345,7 +338,7 @@ class Program:
         if t not in self.reductions and self.random.random() < 0.5:
             self.transform(t)
         name = f"{t}_w"
-        self.line(f"{name} = s.cache_write({t}, '{self.scope()}')")
+        self.line(f"{name} = s.cache_write({t}, 'global')")
         self.put_between(name, t)
         for kind in (self.reductions, self.dependent):
             if t in kind:
