@@ -4,141 +4,108 @@ namespace tessera::schedule {
 namespace {
 
 using Values = Array<ObjectRef>;
-
-int to_int(const ObjectRef& value) {
-  auto* number = value.as<IntImm>();
-  if (!number) throw Error(TypeError) << "expected an int, got " << to_text(value);
-  return static_cast<int>(number->value);
-}
-String to_string(const ObjectRef& value) {
-  if (auto* text = value.as<StringImm>()) return text->value;
-  String out = downcast_or_null<String>(value);
-  if (!out.defined()) throw Error(TypeError) << "expected a str, got " << to_text(value);
-  return out;
-}
-Values array_of(const ObjectRef& value) { return value ? Values(value.as<ArrayNode>()) : Values(); }
+using Call = const InstructionCall&;
 
 template <class R>
-Values rvs(ScheduleNode& sch, const std::vector<R>& refs) {
+Values rvs(Call call, const std::vector<R>& refs) {
   Values out;
-  for (const R& ref : refs) out.push_back(sch.add(ref));
+  for (const R& ref : refs) out.push_back(call.sch.add(ref));
   return out;
 }
-std::vector<LoopRef> loops_of(const ScheduleNode& sch, const Values& inputs) {
+Values rv(Call call, const BlockRef& ref) { return {call.sch.add(ref)}; }
+Values rv(Call call, const LoopRef& ref) { return {call.sch.add(ref)}; }
+
+Values run_split(Call c) {
+  std::vector<PrimExpr> factors;
+  for (size_t i = 1; i < c.inputs.size(); ++i)
+    factors.push_back(c.inputs[i] ? c.sch.value(downcast<PrimExpr>(c.inputs[i])) : PrimExpr());
+  return rvs(c, split(c.state(), c.loop(0), factors, c.number(0)));
+}
+
+Values run_annotate(Call c) {
+  auto* e = c.inputs[1].as<PrimExprNode>();
+  ObjectRef value = e ? ObjectRef(c.sch.value(PrimExpr(e))) : c.inputs[1];
+  annotate(c.state(), c.place(0), c.text(0), value);
+  return {};
+}
+
+Values run_cache_read(Call c) {
+  std::vector<BlockRef> consumers;
+  if (auto* list = c.inputs[1].as<ArrayNode>())
+    for (const ObjectRef& item : list->items) consumers.push_back(c.sch.block(item));
+  return rv(c, cache_read(c.state(), c.block(0), c.number(0), c.text(1), consumers));
+}
+
+const InstructionRecord records[] = {
+    {"GetBlock", "get_block", "name={a0}, func_name={a1}",
+     [](Call c) { return rv(c, get_block(c.state(), c.text(0), c.text(1))); }},
+    {"GetLoops", "get_loops", "block={i0}", [](Call c) { return rvs(c, get_loops(c.state(), c.block(0))); }},
+    {"GetChildBlocks", "get_child_blocks", "{i0}",
+     [](Call c) { return rvs(c, get_child_blocks(c.state(), c.place(0))); }},
+    {"GetProducers", "get_producers", "block={i0}",
+     [](Call c) { return rvs(c, get_producers(c.state(), c.block(0))); }},
+    {"GetConsumers", "get_consumers", "block={i0}",
+     [](Call c) { return rvs(c, get_consumers(c.state(), c.block(0))); }},
+    {"Split", "split", "loop={i0}, factors=[{i1:}], preserve_unit_iters={b0}", run_split},
+    {"Fuse", "fuse", "{i0:}, preserve_unit_iters={b0}",
+     [](Call c) { return rv(c, fuse(c.state(), c.all_loops(), c.number(0))); }},
+    {"Reorder", "reorder", "{i0:}", [](Call c) { return reorder(c.state(), c.all_loops()), Values(); }},
+    {"AddUnitLoop", "add_unit_loop", "block_or_loop={i0}",
+     [](Call c) { return rv(c, add_unit_loop(c.state(), c.place(0))); }},
+    {"Parallel", "parallel", "loop={i0}", [](Call c) { return parallel(c.state(), c.loop(0)), Values(); }},
+    {"Vectorize", "vectorize", "loop={i0}", [](Call c) { return vectorize(c.state(), c.loop(0)), Values(); }},
+    {"Unroll", "unroll", "loop={i0}", [](Call c) { return unroll(c.state(), c.loop(0)), Values(); }},
+    {"Bind", "bind", "loop={i0}, thread_axis={a0}",
+     [](Call c) { return bind(c.state(), c.loop(0), c.text(0)), Values(); }},
+    {"Annotate", "annotate", "block_or_loop={i0}, ann_key={a0}, ann_val={i1}", run_annotate},
+    {"Unannotate", "unannotate", "block_or_loop={i0}, ann_key={a0}",
+     [](Call c) { return unannotate(c.state(), c.place(0), c.text(0)), Values(); }},
+    {"StorageAlign", "storage_align", "block={i0}, buffer_index={a0}, axis={a1}, factor={a2}, offset={a3}",
+     [](Call c) {
+       storage_align(c.state(), c.block(0), c.number(0), c.number(1), c.number(2), c.number(3));
+       return Values();
+     }},
+    {"SetScope", "set_scope", "block={i0}, buffer_index={a0}, storage_scope={a1}",
+     [](Call c) { return set_scope(c.state(), c.block(0), c.number(0), c.text(1)), Values(); }},
+    {"ComputeInline", "compute_inline", "block={i0}",
+     [](Call c) { return compute_inline(c.state(), c.block(0)), Values(); }},
+    {"ReverseComputeInline", "reverse_compute_inline", "block={i0}",
+     [](Call c) { return reverse_compute_inline(c.state(), c.block(0)), Values(); }},
+    {"CacheRead", "cache_read", "block={i0}, read_buffer_index={a0}, storage_scope={a1}{c1}", run_cache_read},
+    {"CacheWrite", "cache_write", "block={i0}, write_buffer_index={a0}, storage_scope={a1}",
+     [](Call c) { return rv(c, cache_write(c.state(), c.block(0), c.number(0), c.text(1))); }},
+    {"ComputeAt", "compute_at", "block={i0}, loop={i1}, preserve_unit_loops={b0}, index={a1}",
+     [](Call c) { return compute_at(c.state(), c.block(0), c.loop(1), c.number(0), c.number(1)), Values(); }},
+    {"ReverseComputeAt", "reverse_compute_at", "block={i0}, loop={i1}, preserve_unit_loops={b0}, index={a1}",
+     [](Call c) { return reverse_compute_at(c.state(), c.block(0), c.loop(1), c.number(0), c.number(1)), Values(); }},
+    {"DecomposeReduction", "decompose_reduction", "block={i0}, loop={i1}",
+     [](Call c) { return rv(c, decompose_reduction(c.state(), c.block(0), c.loop(1))); }},
+    {"RFactor", "rfactor", "loop={i0}, factor_axis={a0}",
+     [](Call c) { return rv(c, rfactor(c.state(), c.loop(0), c.number(0))); }},
+};
+
+}  // namespace
+
+std::vector<LoopRef> InstructionCall::all_loops() const {
   std::vector<LoopRef> out;
   for (const ObjectRef& rv : inputs) out.push_back(sch.loop(rv));
   return out;
 }
 
-#define RUN [](ScheduleNode & sch, const Values& in, const Values& attrs) -> Values
-#define NOTHING (void)in, (void)attrs, Values()
+int InstructionCall::number(size_t i) const {
+  const ObjectRef value = attrs[i];
+  auto* number = value.as<IntImm>();
+  if (!number) throw Error(TypeError) << "expected an int, got " << to_text(value);
+  return static_cast<int>(number->value);
+}
 
-const InstructionRecord records[] = {
-    {"GetBlock", "get_block", "name={a0}, func_name={a1}",
-     RUN{return (void)in, rvs<BlockRef>(sch, {get_block(sch.state, to_string(attrs[0]), to_string(attrs[1]))});
-}  // namespace
-}  // namespace tessera::schedule
-, {"GetLoops", "get_loops", "block={i0}", RUN{return (void)attrs, rvs(sch, get_loops(sch.state, sch.block(in[0])));
+String InstructionCall::text(size_t i) const {
+  const ObjectRef value = attrs[i];
+  if (auto* text = value.as<StringImm>()) return text->value;
+  auto* text = value.as<StringNode>();
+  if (!text) throw Error(TypeError) << "expected a str, got " << to_text(value);
+  return String(text);
 }
-}
-, {"GetChildBlocks", "get_child_blocks", "{i0}",
-   RUN{return (void)attrs, rvs(sch, get_child_blocks(sch.state, sch.place(in[0])));
-}
-}
-, {"GetProducers", "get_producers", "block={i0}",
-   RUN{return (void)attrs, rvs(sch, get_producers(sch.state, sch.block(in[0])));
-}
-}
-, {"GetConsumers", "get_consumers", "block={i0}",
-   RUN{return (void)attrs, rvs(sch, get_consumers(sch.state, sch.block(in[0])));
-}
-}
-, {"Split", "split", "loop={i0}, factors=[{i1:}], preserve_unit_iters={b0}", RUN{std::vector<PrimExpr> factors;
-for (size_t i = 1; i < in.size(); ++i) factors.push_back(in[i] ? sch.value(downcast<PrimExpr>(in[i])) : PrimExpr());
-return rvs(sch, split(sch.state, sch.loop(in[0]), factors, to_int(attrs[0])));
-}
-}
-, {"Fuse", "fuse", "{i0:}, preserve_unit_iters={b0}",
-   RUN{return rvs<LoopRef>(sch, {fuse(sch.state, loops_of(sch, in), to_int(attrs[0]))});
-}
-}
-, {"Reorder", "reorder", "{i0:}", RUN{return reorder(sch.state, loops_of(sch, in)), NOTHING;
-}
-}
-, {"AddUnitLoop", "add_unit_loop", "block_or_loop={i0}",
-   RUN{return (void)attrs, rvs<LoopRef>(sch, {add_unit_loop(sch.state, sch.place(in[0]))});
-}
-}
-, {"Parallel", "parallel", "loop={i0}", RUN{return parallel(sch.state, sch.loop(in[0])), NOTHING;
-}
-}
-, {"Vectorize", "vectorize", "loop={i0}", RUN{return vectorize(sch.state, sch.loop(in[0])), NOTHING;
-}
-}
-, {"Unroll", "unroll", "loop={i0}", RUN{return unroll(sch.state, sch.loop(in[0])), NOTHING;
-}
-}
-, {"Bind", "bind", "loop={i0}, thread_axis={a0}",
-   RUN{return bind(sch.state, sch.loop(in[0]), to_string(attrs[0])), NOTHING;
-}
-}
-, {"Annotate", "annotate", "block_or_loop={i0}, ann_key={a0}, ann_val={i1}", RUN{auto* e = in[1].as<PrimExprNode>();
-ObjectRef value = e ? ObjectRef(sch.value(PrimExpr(e))) : in[1];
-return annotate(sch.state, sch.place(in[0]), to_string(attrs[0]), value), Values();
-}
-}
-, {"Unannotate", "unannotate", "block_or_loop={i0}, ann_key={a0}",
-   RUN{return unannotate(sch.state, sch.place(in[0]), to_string(attrs[0])), Values();
-}
-}
-, {"StorageAlign", "storage_align", "block={i0}, buffer_index={a0}, axis={a1}, factor={a2}, offset={a3}",
-   RUN{storage_align(sch.state, sch.block(in[0]), to_int(attrs[0]), to_int(attrs[1]), to_int(attrs[2]),
-                     to_int(attrs[3]));
-return {};
-}
-}
-, {"SetScope", "set_scope", "block={i0}, buffer_index={a0}, storage_scope={a1}",
-   RUN{return set_scope(sch.state, sch.block(in[0]), to_int(attrs[0]), to_string(attrs[1])), Values();
-}
-}
-, {"ComputeInline", "compute_inline", "block={i0}", RUN{return compute_inline(sch.state, sch.block(in[0])), NOTHING;
-}
-}
-, {"ReverseComputeInline", "reverse_compute_inline", "block={i0}",
-   RUN{return reverse_compute_inline(sch.state, sch.block(in[0])), NOTHING;
-}
-}
-, {"CacheRead", "cache_read", "block={i0}, read_buffer_index={a0}, storage_scope={a1}{c1}",
-   RUN{std::vector<BlockRef> consumers;
-for (const ObjectRef& rv : array_of(in[1])) consumers.push_back(sch.block(rv));
-return rvs<BlockRef>(sch, {cache_read(sch.state, sch.block(in[0]), to_int(attrs[0]), to_string(attrs[1]), consumers)});
-}
-}
-, {"CacheWrite", "cache_write", "block={i0}, write_buffer_index={a0}, storage_scope={a1}",
-   RUN{return rvs<BlockRef>(sch, {cache_write(sch.state, sch.block(in[0]), to_int(attrs[0]), to_string(attrs[1]))});
-}
-}
-, {"ComputeAt", "compute_at", "block={i0}, loop={i1}, preserve_unit_loops={b0}, index={a1}",
-   RUN{compute_at(sch.state, sch.block(in[0]), sch.loop(in[1]), to_int(attrs[0]), to_int(attrs[1]));
-return {};
-}
-}
-, {"ReverseComputeAt", "reverse_compute_at", "block={i0}, loop={i1}, preserve_unit_loops={b0}, index={a1}",
-   RUN{reverse_compute_at(sch.state, sch.block(in[0]), sch.loop(in[1]), to_int(attrs[0]), to_int(attrs[1]));
-return {};
-}
-}
-, {"DecomposeReduction", "decompose_reduction", "block={i0}, loop={i1}", RUN{(void)attrs;
-return rvs<BlockRef>(sch, {decompose_reduction(sch.state, sch.block(in[0]), sch.loop(in[1]))});
-}
-}
-,
-}
-;
-#undef RUN
-#undef NOTHING
-
-}  // namespace
 
 const InstructionRecord& find_instruction(const String& kind) {
   for (const InstructionRecord& record : records)

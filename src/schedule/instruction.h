@@ -5,13 +5,27 @@
 
 namespace tessera::schedule {
 
+/// A call as the table's functions see it.
+struct InstructionCall {
+  ScheduleNode& sch;
+  const Array<ObjectRef>&inputs, &attrs;
+
+  State& state() const { return sch.state; }
+  BlockRef block(size_t i) const { return sch.block(inputs[i]); }
+  LoopRef loop(size_t i) const { return sch.loop(inputs[i]); }
+  Place place(size_t i) const { return sch.place(inputs[i]); }
+  std::vector<LoopRef> all_loops() const;
+  int number(size_t i) const;  // attribute i, or a TypeError
+  String text(size_t i) const;
+};
+
 struct InstructionRecord {
   const char* kind;    // "ComputeAt"
   const char* method;  // "compute_at"
   /// The arguments in Python: {i0} input 0, {i1:} inputs from 1 as a list without brackets, {a0} attribute 0,
   /// {b0} attribute 0 as a bool, {c1} consumer blocks where there are any.
   const char* arguments;
-  Array<ObjectRef> (*run)(ScheduleNode& sch, const Array<ObjectRef>& inputs, const Array<ObjectRef>& attrs);
+  Array<ObjectRef> (*run)(const InstructionCall& call);
 };
 
 /// The record of a kind; a ValueError for a kind that there is none of.

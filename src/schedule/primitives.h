@@ -39,5 +39,6 @@ BlockRef cache_write(State& state, const BlockRef& block, int buffer_index, cons
 void compute_at(State& state, const BlockRef& block, const LoopRef& loop, bool preserve_unit_loops, int index);
 void reverse_compute_at(State& state, const BlockRef& block, const LoopRef& loop, bool preserve_unit_loops, int index);
 BlockRef decompose_reduction(State& state, const BlockRef& block, const LoopRef& loop);
+BlockRef rfactor(State& state, const LoopRef& loop, int factor_axis);
 
 }  // namespace tessera::schedule

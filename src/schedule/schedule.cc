@@ -63,7 +63,7 @@ Array<ObjectRef> run_instruction(ScheduleNode& sch, const String& kind, const Ar
   const InstructionRecord& record = find_instruction(kind);
   Array<ObjectRef> outputs;
   try {
-    outputs = record.run(sch, inputs, attrs);
+    outputs = record.run({sch, inputs, attrs});
   } catch (const Error& error) {
     if (error.kind() != ScheduleError) throw;
     std::string method = record.method;

@@ -59,7 +59,9 @@ bool is_key(const ObjectRef& key, const BlockNode* block) {
     auto* own_name = own.as<StringNode>();
     return own_name && own_name->text == name->text;
   }
-  return own.same_as(key);
+  for (const IterVar& iter : block->iter_vars)
+    if (iter->var.same_as(key)) return true;
+  return false;
 }
 
 /// True when two loops or two blocks share a variable, so that one would be taken for the other.

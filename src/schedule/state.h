@@ -1,8 +1,8 @@
 #pragma once
 // The program under a schedule, and its loops and blocks by names that survive rewriting.
 //
-// A loop is known by its variable, a block by its first iteration variable (by its own node when it has none, as
-// roots do). Rewrites that keep these keep every handle to them valid; what a rewrite removes is no longer found.
+// A loop is known by its variable, a block by one of its iteration variables (by its name when it has none, as roots
+// do). Rewrites that keep these keep every handle to them valid; what a rewrite removes is no longer found.
 
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ struct LoopRef {
 };
 struct BlockRef {
   GlobalVar function;
-  ObjectRef key;  // the first iteration variable, or the name of a block that has none
+  ObjectRef key;  // an iteration variable of it, or the name of a block that has none
 };
 
 /// A statement of a function and the statements around it.

@@ -109,6 +109,22 @@ def test_caches_moved_into_tiles_compute_the_same():
     check_result(sch, relu_of_product, [(16, 16), (16, 16)])
 
 
+def test_partial_sums_of_rfactor_run_in_parallel():
+    sch = schedule_of(matmul(16))
+    block = sch.get_block("C")
+    _, ki = sch.split(sch.get_loops(block)[2], [None, 4])
+    partial = sch.rfactor(ki, 0)
+    assert [sch.get(b).name_hint for b in (partial, block)] == ["C_rf", "C"]
+    sch.parallel(sch.get_loops(partial)[3])
+    check_result(sch, lambda a, b: a @ b, [(16, 16), (16, 16)])
+
+
+def test_rfactor_takes_loops_of_reductions_only():
+    sch = schedule_of(matmul())
+    with pytest.raises(tir.ScheduleError, match="loop i0 belongs to the spatial axis i of block"):
+        sch.rfactor(sch.get_loops(sch.get_block("C"))[0], 0)
+
+
 def test_tails_of_moved_blocks_are_guarded():
     sch = schedule_of(chain(10))
     i, _ = sch.get_loops(sch.get_block("C"))
@@ -192,5 +208,5 @@ def test_a_trace_does_the_same_again_from_python_and_from_json():
 
 
 def test_a_primitive_that_is_missing_says_so():
-    with pytest.raises(NotImplementedError, match="does not have the primitive rfactor yet"):
-        schedule_of(matmul()).rfactor(None, 0)
+    with pytest.raises(NotImplementedError, match="does not have the primitive blockize yet"):
+        schedule_of(matmul()).blockize(None)

@@ -206,6 +206,10 @@ class Schedule(Object):
         """Gives the init of a reduction a block of its own, just outside `loop`."""
         return self._run("DecomposeReduction", [self._block(block), loop])[0]
 
+    def rfactor(self, loop: LoopRV, factor_axis: int) -> BlockRV:
+        """Lets each iteration of a reduction's loop accumulate on its own, and sums these up in a second block."""
+        return self._run("RFactor", [loop], [factor_axis])[0]
+
     def __getattr__(self, name: str) -> Any:
         if name in _NOT_YET:
 

@@ -1,0 +1,188 @@
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "schedule/checks.h"
+#include "schedule/primitives.h"
+#include "schedule/rebuffer.h"
+
+namespace tessera::schedule {
+namespace {
+
+/// The update C[i] = C[i] op e of a reduction by one operator.
+struct Update {
+  const BufferStore* store;
+  const BinaryNode* step;
+};
+
+Update update_of(const BlockNode* block) {
+  auto* store = block->body.as<BufferStore>();
+  auto* init = block->init.as<BufferStore>();
+  auto* step = store ? store->value.as<BinaryNode>() : nullptr;
+  auto* current = step ? step->a.as<BufferLoad>() : nullptr;
+  bool is_known =
+      step && (store->value.as<Add>() || store->value.as<Mul>() || store->value.as<Min>() || store->value.as<Max>());
+  if (!init || !is_known || !current || !current->buffer.same_as(store->buffer))
+    throw Error(ScheduleError) << "block " << quoted(block->name_hint)
+                               << " does not accumulate by one sum, product, minimum or maximum";
+  return {store, step};
+}
+
+Array<PrimExpr> with_index(const Array<PrimExpr>& indices, size_t axis, const PrimExpr& index) {
+  Array<PrimExpr> out = indices;
+  out.insert(axis, index);
+  return out;
+}
+
+BufferRegion point_region(const Buffer& buffer, const Array<PrimExpr>& indices) {
+  Array<Range> region;
+  for (const PrimExpr& index : indices) region.push_back(make_range(index, make_const(index.dtype(), 1)));
+  return make(BufferRegionNode{.buffer = buffer, .region = region});
+}
+
+}  // namespace
+
+/// rfactor(k, axis):   for i: for r: for k: C[i] += f(i, r, k)
+///                 =>  for i: for r: for k: C_rf[k, i] += f(i, r, k);  for i: for k: C[i] += C_rf[k, i]
+/// so that iterations of k become independent; the index k stands at `axis` of C_rf.
+/// Requires: a reduction by one operator that is alone in its loops; k belongs to its reduction axes only.
+BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
+  Place loop_place = state.find(loop_ref);
+  std::vector<Place> below = blocks_below(loop_place.stmt(), loop_ref.function);
+  if (below.size() != 1)
+    throw Error(ScheduleError) << "loop " << loop_ref.var->name << " has " << below.size() << " blocks inside, not one";
+  BlockRef ref = State::ref(loop_ref.function, below[0].block());
+  Place place = state.find(ref);
+  const BlockNode* block = place.block();
+  const BlockRealize* realize = place.realize();
+  const For* factor = loop_place.loop();
+  std::string why_not;
+  if (!is_reduction(place, &why_not))
+    throw Error(ScheduleError) << "The block " << quoted(block->name_hint) << " is not a reduction block: " << why_not;
+  require_known_block(place);
+  for (size_t i = 0; i < block->iter_vars.size(); ++i)
+    if (block->iter_vars[i]->iter_type == IterType::DataPar && uses_var(realize->iter_values[i], factor->loop_var))
+      throw Error(ScheduleError) << "loop " << factor->loop_var->name << " belongs to the spatial axis "
+                                 << block->iter_vars[i]->var->name << " of block " << quoted(block->name_hint)
+                                 << "; rfactor takes a loop of reduction axes only";
+  Update update = update_of(block);
+  Buffer buffer = update.store->buffer;
+  int rank = static_cast<int>(buffer->shape.size());
+  if (factor_axis < -rank - 1 || factor_axis > rank)
+    throw Error(ScheduleError) << "The write buffer " << buffer->name << " has " << rank
+                               << " dimension(s), so `factor_axis` is required to be in [" << -rank - 1 << ", " << rank
+                               << "] for rfactor, not " << factor_axis;
+  size_t axis = static_cast<size_t>(factor_axis < 0 ? factor_axis + rank + 1 : factor_axis);
+  std::vector<const For*> loops = place.loops();
+  size_t top = place.path.size() - 1;
+  while (top > 0 && place.path[top - 1].as<For>()) --top;
+  if (place.path.size() - 1 - top != loops.size())
+    throw Error(ScheduleError) << "block " << quoted(block->name_hint) << " is not alone in its loops";
+
+  // Loops of reduction axes become axes of their own in the first block where rfactor's loop has a part in the axis.
+  Buffer partial = decl_buffer(with_index(buffer->shape, axis, factor->extent), buffer->dtype, buffer->name + "_rf",
+                               buffer->scope());
+  auto axis_of = [](const For* loop, IterType type) {
+    return make_iter_var(range_of(loop), make_var("v" + loop->loop_var->name.str(), loop->loop_var->dtype), type);
+  };
+  IterVar rf_index = axis_of(factor, IterType::DataPar), wb_index = axis_of(factor, IterType::CommReduce);
+  Map<Var, PrimExpr> own, loop_axes{{factor->loop_var, rf_index->var}};
+  Array<IterVar> rf_iters{rf_index}, wb_iters{wb_index};
+  Array<PrimExpr> rf_values{factor->loop_var}, wb_values;
+  std::vector<const For*> wb_loops;
+  Map<Var, PrimExpr> wb_vars;
+  for (const For* loop : loops) {
+    bool is_reduced = false;
+    for (size_t i = 0; i < block->iter_vars.size(); ++i)
+      is_reduced |=
+          block->iter_vars[i]->iter_type == IterType::CommReduce && uses_var(realize->iter_values[i], loop->loop_var);
+    if (is_reduced && loop != factor) continue;
+    wb_loops.push_back(loop);
+    wb_vars.set(loop->loop_var, make_var(loop->loop_var->name, loop->loop_var->dtype));
+  }
+  wb_values.push_back(wb_vars[factor->loop_var]);
+  for (size_t i = 0; i < block->iter_vars.size(); ++i) {
+    const IterVar iter = block->iter_vars[i];
+    const PrimExpr value = realize->iter_values[i];
+    if (iter->iter_type == IterType::DataPar) {
+      wb_iters.push_back(iter);
+      wb_values.push_back(substitute(value, wb_vars));
+    }
+    if (uses_var(value, factor->loop_var)) {
+      for (const For* loop : loops) {
+        if (loop_axes.count(loop->loop_var) || !uses_var(value, loop->loop_var)) continue;
+        IterVar added = axis_of(loop, IterType::CommReduce);
+        loop_axes.set(loop->loop_var, added->var);
+        rf_iters.push_back(added);
+        rf_values.push_back(loop->loop_var);
+      }
+      own.set(iter->var, substitute(value, loop_axes));
+      continue;
+    }
+    Var var = make_var(iter->var->name, iter->var->dtype);
+    own.set(iter->var, var);
+    rf_iters.push_back(with(iter, &IterVarNode::var, var));
+    rf_values.push_back(value);
+  }
+
+  auto into_partial = [&](const Stmt& stmt) {
+    return rewrite(
+        substitute(stmt, own),
+        [&](Rewriter& self, const BufferLoad* node) -> PrimExpr {
+          auto load = self.children(node);
+          if (!load->buffer.same_as(buffer)) return PrimExpr(load.get());
+          return make_load(partial, with_index(load->indices, axis, rf_index->var));
+        },
+        [&](Rewriter& self, const BufferStore* node) -> Stmt {
+          auto store = self.children(node);
+          return make(BufferStore{
+              .buffer = partial, .value = store->value, .indices = with_index(store->indices, axis, rf_index->var)});
+        });
+  };
+  BlockNode rf(*block);
+  rf.iter_vars = rf_iters;
+  rf.name_hint = block->name_hint + "_rf";
+  rf.init = into_partial(block->init);
+  rf.body = into_partial(block->body);
+  rf.writes = {point_region(partial, rf.body.as<BufferStore>()->indices)};
+  Block rf_block = with_found_reads(make(std::move(rf)));
+
+  Array<PrimExpr> from = with_index(update.store->indices, axis, wb_index->var);
+  PrimExpr current = update.step->a, part = make_load(partial, from), total;
+  if (update.store->value.as<Add>()) total = current + part;
+  else if (update.store->value.as<Mul>()) total = current * part;
+  else if (update.store->value.as<Min>()) total = min(current, part);
+  else total = max(current, part);
+  BlockNode wb(*block);
+  wb.iter_vars = wb_iters;
+  wb.reads = {point_region(partial, from)};
+  wb.body = with(update.store, &BufferStore::value, total);
+  Stmt nest = make(BlockRealize{.iter_values = wb_values, .predicate = bool_imm(true), .block = make(std::move(wb))});
+  for (size_t i = wb_loops.size(); i-- > 0;)
+    nest = make(For{.loop_var = downcast<Var>(wb_vars[wb_loops[i]->loop_var]),
+                    .min = wb_loops[i]->min,
+                    .extent = substitute(wb_loops[i]->extent, wb_vars),
+                    .body = nest});
+  if (!is_const_int(realize->predicate, 1))
+    throw Error(ScheduleError) << "block " << quoted(block->name_hint)
+                               << " is guarded by a condition; rfactor of guarded blocks is not supported yet";
+
+  Stmt first = make(BlockRealize{.iter_values = rf_values, .predicate = realize->predicate, .block = rf_block});
+  for (size_t i = loops.size(); i-- > 0;) first = with(loops[i], &For::body, first);
+  const BlockRealize* scope = place.scope();
+  Stmt parts = rewrite(
+      scope->block->body,
+      [&](Rewriter& self, const For* node) -> Stmt {
+        return node == loops[0] ? sequence({first, nest}) : Stmt(self.children(node));
+      },
+      [&](Rewriter& self, const SeqStmt* seq) -> Stmt {
+        std::vector<Stmt> items;
+        for (const Stmt& part : seq->seq) items.push_back(self(part));
+        return sequence(items);
+      });
+  BlockNode outer(*scope->block);
+  outer.body = parts;
+  outer.alloc_buffers.push_back(partial);
+  state.replace(ref.function, Stmt(scope), with(scope, &BlockRealize::block, make(std::move(outer))));
+  return State::ref(ref.function, rf_block.get());
+}
+
+}  // namespace tessera::schedule
