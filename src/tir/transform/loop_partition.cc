@@ -30,6 +30,26 @@ struct Holding {
   PrimExpr low, high;  // both included
 };
 
+/// The same statement with loop variables of its own: what is known of the loops of one copy is not true of another's.
+Stmt with_own_loops(const Stmt& body) {
+  std::unordered_map<const VarNode*, Var> own;
+  Rewriter rewriter;
+  rewriter.share_results(false);
+  rewriter.on([&](const VarNode* var) -> PrimExpr {
+    auto it = own.find(var);
+    return it == own.end() ? PrimExpr(var) : PrimExpr(it->second);
+  });
+  rewriter.on([&](Rewriter& self, const For* op) -> Stmt {
+    For out(*op);
+    out.min = self(op->min);
+    out.extent = self(op->extent);
+    out.loop_var = own[op->loop_var.get()] = make_var(op->loop_var->name, op->loop_var->dtype);
+    out.body = self(op->body);
+    return make(std::move(out));
+  });
+  return rewriter(body);
+}
+
 class Partitioner {
  public:
   Partitioner(const PrimFunc& function, const LoopPartitionConfig& options) : options_(options) {
@@ -192,9 +212,9 @@ class Partitioner {
     if (has_after && !analyzer_.can_prove(low <= high)) high = max(low, high);
 
     std::vector<Stmt> parts;
-    if (has_before) parts.push_back(part(op, op->body, begin, low, false));
+    if (has_before) parts.push_back(part(op, with_own_loops(op->body), begin, low, false));
     parts.push_back(part(op, hold(op->body, solved), low, high, true));
-    if (has_after) parts.push_back(part(op, op->body, high, end, false));
+    if (has_after) parts.push_back(part(op, with_own_loops(op->body), high, end, false));
     return sequence(parts);
   }
 

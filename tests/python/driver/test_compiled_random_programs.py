@@ -60,6 +60,10 @@ def test_compiled_programs_give_numpys_answers(first):
         check(seed)
 
 
+def test_what_is_known_of_a_loop_is_not_said_of_its_copy():
+    check(1647)  # the loop inside has one iteration in the middle part of a cut loop, and two in the rest
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(10_000, 12_000, 200))
 def test_thousands_of_compiled_programs_give_numpys_answers(first):
