@@ -156,17 +156,4 @@ PrimExpr make_let(Var var, PrimExpr value, PrimExpr body) {
   return make(std::move(node));
 }
 
-CallEffect side_effect(const PrimExpr& e) {
-  static const TypeInfo* buffer_load = find_type("tir.BufferLoad");
-  static const TypeInfo* producer_load = find_type("tir.ProducerLoad");
-  CallEffect effect = CallEffect::Pure;
-  post_order(e, [&](const Object* node) {
-    CallEffect own = CallEffect::Pure;
-    if (auto* call = cast_or_null<Call>(node)) own = std::min(builtin::effect_of(call), CallEffect::UpdateState);
-    if (node->type() == buffer_load || node->type() == producer_load) own = CallEffect::ReadState;
-    effect = std::max(effect, own);
-  });
-  return effect;
-}
-
 }  // namespace tessera

@@ -3,6 +3,7 @@
 // folded, and trivial identities (x + 0, x * 1, x // 1) disappear; anything deeper is the simplifier's work.
 
 #include "ir/prim_expr.h"
+#include "ir/side_effect.h"
 
 namespace tessera {
 
@@ -74,8 +75,5 @@ PrimExpr make_binary(PrimExpr a, PrimExpr b);
 /// Folds constants and trivial identities of one binary node; empty when there is nothing to fold.
 template <class T>
 PrimExpr try_fold(const PrimExpr& a, const PrimExpr& b);
-
-/// The effect of evaluating `e`: Pure when it neither reads nor writes anything.
-CallEffect side_effect(const PrimExpr& e);
 
 }  // namespace tessera

@@ -52,16 +52,16 @@ bool is_leaf(const PrimExpr& e) {
   return e.as<VarNode>() || e.as<IntImm>() || e.as<FloatImm>() || e.as<StringImm>() || e.as<AnyDim>();
 }
 
-bool is_eligible(const PrimExpr& e) {
+bool is_eligible(const PrimExpr& e, SideEffects& effects) {
   if (is_leaf(e) || e.as<Ramp>() || e.as<Broadcast>() || e.as<BufferLoad>()) return false;
   if (auto* call = e.as<Call>(); call && call->args.empty()) return false;
-  return side_effect(e) <= CallEffect::Pure;
+  return effects(e) <= CallEffect::Pure;
 }
 
 /// Collects the largest eligible expressions below a node.
 class Collector {
  public:
-  Collector() {
+  explicit Collector(SideEffects* effects) : effects_(effects) {
     visitor_.share_results(false);
     visitor_.on([this](const PrimExprNode* e) -> PrimExpr { return on_expr(PrimExpr(e)); });
     visitor_.on([this](const For* op) -> Stmt {
@@ -87,7 +87,7 @@ class Collector {
  private:
   PrimExpr on_expr(const PrimExpr& e) {
     if (is_leaf(e)) return e;
-    if (is_eligible(e)) found_.add(e);
+    if (is_eligible(e, *effects_)) found_.add(e);
     else visitor_.children(e.get());
     return e;
   }
@@ -107,6 +107,7 @@ class Collector {
     found_.add(condition);
   }
 
+  SideEffects* effects_;
   Rewriter visitor_;
   Computations found_;
 };
@@ -148,7 +149,7 @@ class Eliminator {
   struct Scope {
     Scope(Eliminator* self, const Var& var, const PrimExpr& value) : self(self), var(var) {
       added = self->known_.insert(var.get()).second;
-      if (value && is_eligible(value)) {
+      if (value && is_eligible(value, self->effects_)) {
         computed = self->key(value);
         if (!self->available_.try_emplace(computed, var).second) computed = nullptr;
       }
@@ -205,13 +206,14 @@ class Eliminator {
     return rewrite(stmt, [&](Rewriter& self, const PrimExprNode* node) -> PrimExpr {
       PrimExpr e(node);
       if (is_leaf(e)) return e;
-      if ((identify_ || node->type() == type) && is_eligible(e) && deep_equal(key(e), wanted)) return var;
+      if ((identify_ || node->type() == type) && is_eligible(e, effects_) && deep_equal(key(e), wanted)) return var;
       return self.children(node);
     });
   }
 
   Rewriter rewriter_;
-  Collector collector_;
+  SideEffects effects_;
+  Collector collector_{&effects_};
   std::unordered_set<const VarNode*> known_;  // parameters, loop variables and lets in scope
   std::unordered_map<PrimExpr, Var, DeepHash, DeepEqual> available_;
   int last_ = 0;
