@@ -14,8 +14,10 @@ struct Name {
 };
 
 // "bfloat" must be tried before "float" is, and "uint" before "int".
-constexpr Name kNames[] = {{"bfloat", DataType::kBFloat, 16}, {"float", DataType::kFloat, 32},
-                           {"uint", DataType::kUInt, 32},     {"int", DataType::kInt, 32},
+constexpr Name kNames[] = {{"bfloat", DataType::kBFloat, 16},
+                           {"float", DataType::kFloat, 32},
+                           {"uint", DataType::kUInt, 32},
+                           {"int", DataType::kInt, 32},
                            {"handle", DataType::kHandle, 64}};
 
 [[noreturn]] void unknown(std::string_view text) {

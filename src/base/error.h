@@ -95,9 +95,8 @@ class CheckFailure {
 }  // namespace detail
 
 /// `ICHECK(cond) << "why this holds"`: a promise only we can break. Throws InternalError with file and line.
-#define ICHECK(condition) \
+#define ICHECK(condition)     \
   if (condition) [[likely]] { \
-  } else \
-    ::tessera::detail::CheckFailure(__FILE__, __LINE__, #condition)
+  } else ::tessera::detail::CheckFailure(__FILE__, __LINE__, #condition)
 
 }  // namespace tessera

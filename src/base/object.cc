@@ -67,7 +67,8 @@ const std::vector<Field>& TypeInfo::build_table() const {
 }
 
 void detail::throw_not_a_value(const NodeInfo& node) {
-  throw Error(TypeError) << "a " << node.key << " owns a resource; it cannot be made from fields, copied or saved as JSON";
+  throw Error(TypeError) << "a " << node.key
+                         << " owns a resource; it cannot be made from fields, copied or saved as JSON";
 }
 
 void detail::add_type(TypeInfo* info) {

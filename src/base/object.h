@@ -247,7 +247,7 @@ Ref<T> make(T&& node) {
 
 /// A copy of `node` with one member replaced; the node itself when the member is that object already.
 template <class T, class M, class V>
-Ref<T> with(const T* node, M T::*member, V&& value) {
+Ref<T> with(const T* node, M T::* member, V&& value) {
   if constexpr (requires { (node->*member).same_as(value); }) {
     if ((node->*member).same_as(value)) return Ref<T>(node);
   } else {
@@ -258,7 +258,7 @@ Ref<T> with(const T* node, M T::*member, V&& value) {
   return make(std::move(copy));
 }
 template <class T, class M, class V>
-Ref<T> with(const Ref<T>& node, M T::*member, V&& value) {
+Ref<T> with(const Ref<T>& node, M T::* member, V&& value) {
   return with(node.get(), member, std::forward<V>(value));
 }
 
@@ -279,7 +279,7 @@ template <class T>
 struct FieldBuilder {
   std::vector<Field>* out;
   template <class C, class M>
-  void operator()(const char* name, M C::*member, FieldFlags flags = Plain) const {
+  void operator()(const char* name, M C::* member, FieldFlags flags = Plain) const {
     constexpr FieldKind kind = field_kind<M>();
     if constexpr (kind == FieldKind::Int32) static_assert(sizeof(M) == 4, "enum fields are 32 bits wide");
     alignas(T) static const char space[sizeof(T)] = {};

@@ -16,8 +16,8 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMargin = 256 << 10;       // left for code that does not ask
-constexpr size_t kFreshStack = 64 << 20;    // reserved address space; pages are touched as they are used
+constexpr size_t kMargin = 256 << 10;     // left for code that does not ask
+constexpr size_t kFreshStack = 64 << 20;  // reserved address space; pages are touched as they are used
 
 thread_local uintptr_t stack_limit = 0;  // lowest address the current stack may use; 0: not yet known
 

@@ -39,7 +39,8 @@ IRModule IRModule::copy() const { return IRModule(make(IRModuleNode(*node_))); }
 std::vector<std::pair<GlobalVar, BaseFunc>> IRModule::sorted_functions() const {
   std::vector<std::pair<GlobalVar, BaseFunc>> out;
   for (const auto& entry : node_->functions) out.push_back(entry);
-  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.first->name_hint < b.first->name_hint; });
+  std::sort(out.begin(), out.end(),
+            [](const auto& a, const auto& b) { return a.first->name_hint < b.first->name_hint; });
   return out;
 }
 

@@ -50,10 +50,10 @@ struct BinaryNode : PrimExprNode {
   }
 };
 
-#define TESSERA_BINARY(NAME)                                                        \
-  struct NAME : BinaryNode {                                                        \
-    static constexpr NodeInfo info{"tir." #NAME, &BinaryNode::info};                \
-    static void fields(auto) {}                                                     \
+#define TESSERA_BINARY(NAME)                                         \
+  struct NAME : BinaryNode {                                         \
+    static constexpr NodeInfo info{"tir." #NAME, &BinaryNode::info}; \
+    static void fields(auto) {}                                      \
   };
 TESSERA_BINARY(Add)
 TESSERA_BINARY(Sub)

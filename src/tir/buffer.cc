@@ -8,9 +8,7 @@ std::string BufferNode::scope() const {
   return pointer->storage_scope.str();
 }
 
-DataType BufferNode::index_dtype() const {
-  return shape.empty() ? DataType::Int(32) : shape[0].dtype().element();
-}
+DataType BufferNode::index_dtype() const { return shape.empty() ? DataType::Int(32) : shape[0].dtype().element(); }
 
 Buffer decl_buffer(Array<PrimExpr> shape, DataType dtype, String name, String scope) {
   DataType storage = dtype.is_bool() ? DataType::Int(8) : dtype;

@@ -26,9 +26,11 @@ Array<PrimExpr> CommReducerNode::operator()(const Array<PrimExpr>& a, const Arra
 }
 
 namespace {
-[[maybe_unused]] const bool iter_var_converts = (register_prim_expr_conversion(IterVarNode::info, [](const Object* object) {
-  return PrimExpr(static_cast<const IterVarNode*>(object)->var);
-}), true);
+[[maybe_unused]] const bool iter_var_converts =
+    (register_prim_expr_conversion(
+         IterVarNode::info,
+         [](const Object* object) { return PrimExpr(static_cast<const IterVarNode*>(object)->var); }),
+     true);
 }  // namespace
 
 }  // namespace tessera

@@ -64,8 +64,8 @@ TEST(Vectors, SimplifyingKeepsEveryLane) {
       Point at = random.point();
       Lanes expected = lanes_at(e, at);
       if (!expected) continue;
-      ASSERT_EQ(lanes_at(out, at), expected) << "node " << e->type_key() << " became " << out->type_key() << " at "
-                                             << show(at);
+      ASSERT_EQ(lanes_at(out, at), expected)
+          << "node " << e->type_key() << " became " << out->type_key() << " at " << show(at);
     }
   }
   EXPECT_GT(changed, 800);

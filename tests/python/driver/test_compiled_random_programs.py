@@ -6,11 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 import tessera as tvm
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "te"))
-from random_programs import Program  # noqa: E402
+from random_programs import Program
 
 BATCH = 20
 DATA_PARALLEL = 0

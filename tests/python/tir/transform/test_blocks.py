@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from helpers import body_text, run
-
 import tessera as tvm
+from helpers import body_text, run
 from tessera import tir
 from tessera.script import tir as T
 

@@ -1,9 +1,8 @@
 """Passes for devices with threads; checked by text, no device needed."""
 
 import pytest
-from helpers import body_text
-
 import tessera as tvm
+from helpers import body_text
 from tessera import te, tir
 
 X = tir.transform

@@ -1,9 +1,8 @@
 """Passes on data types."""
 
 import numpy as np
-from helpers import body_text, buffer, function, loop, run
-
 import tessera as tvm
+from helpers import body_text, buffer, function, loop, run
 from tessera import te, tir
 
 
