@@ -1,6 +1,6 @@
 // The slots "llvm.FLowerIntrinsic": real functions become expressions, which vectorise and need no library.
 // float32 and float64 are computed in their own precision, the 16-bit types in float32. What has no rule here for a
-// type (float64 erf and pow; sin, atan and their like) is left to the C library.
+// type (float64 erf and pow; atan and its like) is left to the C library; sin and cos are in codegen/llvm/sine.cc.
 
 #include "codegen/intrin_rules/coefficients.h"
 #include "codegen/intrin_rules/steps.h"
@@ -101,7 +101,8 @@ const bool registered = [] {
   add_rule("tir.erf", erf_of);
   Op::define("tir.pow").set("llvm.FLowerIntrinsic", typed("tir.pow", lower_pow));
   // Beyond the operators that v0.10 vectorises: these work on all lanes at once here.
-  for (const char* op : {"tir.erf", "tir.sigmoid", "tir.log1p", "tir.rsqrt", "tir.nearbyint", "tir.isnan"})
+  for (const char* op :
+       {"tir.erf", "tir.sigmoid", "tir.log1p", "tir.rsqrt", "tir.nearbyint", "tir.isnan", "tir.sin", "tir.cos"})
     Op::define(op).set("TVectorizable", Any(true), 11);
   return true;
 }();

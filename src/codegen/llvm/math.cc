@@ -66,6 +66,8 @@ llvm::Value* CodeGen::math(const Call* op) {
   } else if (name == "sigmoid") {
     Value* decay = scalar_math_call("exp", work, {builder_.CreateFNeg(args[0])}, types);
     out = builder_.CreateFDiv(one, builder_.CreateFAdd(one, decay));
+  } else if (name == "sin" || name == "cos") {
+    out = sine(args[0], work, name == "cos");
   } else if (name == "ldexp") {
     DataType exponent = DataType::Int(32, work.lanes);
     args[1] = cast(args[1], types[1], exponent);
