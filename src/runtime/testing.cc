@@ -34,8 +34,6 @@ void raise_in_callback(std::string message) { throw Error(RuntimeError) << messa
 Globals globals{
     {"runtime.RuntimeEnabled", runtime_enabled},
     {"testing.nop", [](Args, Any*) {}},
-    {"testing.empty_parallel_region",
-     [] { parallel_launch([](int, TesseraParallelGroupEnv*, void*) { return 0; }, nullptr, 0); }},
     {"testing.echo", [](Args args, Any* result) { *result = Any(args[0]); }},
     {"testing.test_wrap_callback",
      [](PackedFunc callback) { return PackedFunc([callback](Args, Any* result) { *result = callback(); }); }},
