@@ -10,7 +10,14 @@ import pytest
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
 
 # The number of cases that agree, errors by type, must not fall. Raise a figure when more of them do.
-AGREE = {"arith_simplify": 72, "expr_str": 133, "lower_text": 192, "targets": 111, "tir_passes": 58}
+AGREE = {
+    "arith_simplify": 72,
+    "expr_str": 133,
+    "lower_text": 194,
+    "prim_func_script": 162,
+    "targets": 111,
+    "tir_passes": 60,
+}
 
 
 @pytest.mark.parametrize("program", sorted(AGREE))
