@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ir/prim_match.h"
 
 #include "ir/builtin.h"
@@ -59,7 +61,7 @@ void match_types(PrimExpr& a, PrimExpr& b, std::string_view what) {
 }
 
 PrimExpr wrapped_const(DataType dtype, uint64_t bits) {
-  int unused = 64 - dtype.bits;
+  int unused = std::clamp(64 - dtype.bits, 0, 63);  // types wider than a word come only from nonsense
   if (dtype.is_int()) return int_imm(dtype, static_cast<int64_t>(bits << unused) >> unused);
   bits = bits << unused >> unused;
   if (bits <= INT64_MAX) return int_imm(dtype, static_cast<int64_t>(bits));
