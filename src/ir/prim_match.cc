@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include "ir/prim_match.h"
+
+#include <algorithm>
 
 #include "ir/builtin.h"
 
