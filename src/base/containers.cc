@@ -1,4 +1,5 @@
 #include "base/array.h"
+#include "base/escape.h"
 #include "base/map.h"
 #include "base/string.h"
 
@@ -26,7 +27,7 @@ Bytes::Bytes(std::string data) : Ref(nullptr) {
   *this = Bytes(make(std::move(node)).get());
 }
 
-std::string quoted(std::string_view text) {
+std::string escaped(std::string_view text, std::string_view control_prefix) {
   static constexpr char kHex[] = "0123456789abcdef";
   std::string out = "\"";
   for (char c : text) {
@@ -38,7 +39,7 @@ std::string quoted(std::string_view text) {
       case '\r': out += "\\r"; break;
       default:
         if (static_cast<unsigned char>(c) < 0x20) {
-          out += "\\x";
+          out += control_prefix;
           out += kHex[(c >> 4) & 15];
           out += kHex[c & 15];
         } else {
@@ -48,6 +49,8 @@ std::string quoted(std::string_view text) {
   }
   return out + '"';
 }
+
+std::string quoted(std::string_view text) { return escaped(text, "\\x"); }
 
 size_t MapNode::Hash::operator()(const Object* key) const {
   if (auto* text = cast_or_null<StringNode>(key)) return std::hash<std::string>()(text->text);

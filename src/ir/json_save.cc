@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/escape.h"
 #include "ir/json.h"
 #include "ir/json_tensor.h"
 #include "ir/op.h"
@@ -35,28 +36,7 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-std::string json_text(std::string_view text) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string out = "\"";
-  for (char c : text) {
-    switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\t': out += "\\t"; break;
-      case '\r': out += "\\r"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          out += "\\u00";
-          out += kHex[(c >> 4) & 15];
-          out += kHex[c & 15];
-        } else {
-          out += c;
-        }
-    }
-  }
-  return out + '"';
-}
+std::string json_text(std::string_view text) { return escaped(text, "\\u00"); }
 
 class Writer {
  public:

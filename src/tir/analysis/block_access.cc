@@ -128,7 +128,6 @@ class Detector {
     };
     add(&reads_, block->reads);
     add(&writes_, block->writes);
-    if (block->init) add(&writes_, block->writes);
   }
 
   /// The address of a buffer given away: what is done with it cannot be seen.
