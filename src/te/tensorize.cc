@@ -194,6 +194,22 @@ Stmt bind_outputs(NestBuilder& builder, const Stage& stage, const Array<IterVar>
   return body;
 }
 
+/// The guards of the loops around the instruction, which it runs under. One of a loop that it replaces is an error.
+std::vector<PrimExpr> guards_outside(NestBuilder& builder, const Nest& nest, const TensorIntrinNode* intrin,
+                                     size_t first) {
+  std::unordered_set<const VarNode*> replaced;
+  for (size_t i = first; i < nest.stage->leaf_iter_vars.size(); ++i) {
+    auto it = nest.loop_vars.find(nest.stage->leaf_iter_vars[i].get());
+    if (it != nest.loop_vars.end()) replaced.insert(it->second.get());
+  }
+  std::vector<PrimExpr> out = builder.nest_guards(nest, false, {});
+  for (const PrimExpr& guard : out)
+    if (uses_var(guard, [&](const VarNode* var) { return replaced.count(var) > 0; }))
+      throw Error(RuntimeError) << "stage " << stage_name(nest.stage.get()) << ": Tensorize failed, split condition "
+                                << guard << " relies on var defined inside tensorize scope of " << intrin->name;
+  return out;
+}
+
 /// Runs the instruction inside the first `first` loops: alone where it reduces everything itself, else after an init
 /// nest, or with its plain body in the first round where it has no init of its own.
 Stmt around(NestBuilder& builder, const Stage& stage, const TensorIntrinNode* intrin, size_t first,
@@ -210,7 +226,8 @@ Stmt around(NestBuilder& builder, const Stage& stage, const TensorIntrinNode* in
   size_t begin = 0;
   while (begin < first && !is_reduce(begin)) ++begin;
   Nest main = builder.make_nest(stage);
-  auto run = [&](const Stmt& part) { return builder.in_nest(main, bind_in(bind_out(part))); };
+  std::vector<PrimExpr> guards = guards_outside(builder, main, intrin, first);
+  auto run = [&](const Stmt& part) { return if_all(guards, builder.in_nest(main, bind_in(bind_out(part)))); };
   if (begin == first) return builder.loops_around(main, 0, first, [&] { return run(intrin->body); });
   if (!intrin->reduce_update)
     throw Error(RuntimeError) << "stage " << stage_name(stage.get())
@@ -236,7 +253,11 @@ Stmt around(NestBuilder& builder, const Stage& stage, const TensorIntrinNode* in
     Map<Var, PrimExpr> fresh;  // the regions mention the main loops
     for (const auto& [iv, var] : init.loop_vars) fresh.set(iv->var, var);
     Stmt start = builder.loops_around(
-        init, begin, first, [&] { return substitute(builder.in_nest(init, bind_out(intrin->reduce_init)), fresh); },
+        init, begin, first,
+        [&] {
+          Stmt body = substitute(builder.in_nest(init, bind_out(intrin->reduce_init)), fresh);
+          return if_all(builder.nest_guards(init, false, reduce_only), body);
+        },
         reduce_only);
     Stmt steps = builder.loops_around(main, begin, first, [&] { return run(intrin->reduce_update); });
     return sequence({start, steps});
@@ -251,11 +272,6 @@ Stmt provide_tensorized(NestBuilder& builder, const Stage& stage, const IterVar&
   size_t first = leaf_position(stage.get(), leaf);
   Covered parts = covered(builder, stage, op, first);
   Matcher(stage, op, intrin, parts, builder.analyzer()).check();
-  Nest nest = builder.make_nest(stage);
-  if (!builder.nest_guards(nest, false, {}).empty())
-    throw Error(RuntimeError) << "stage " << stage_name(stage.get()) << ": Tensorize failed, split condition "
-                              << builder.nest_guards(nest, false, {})[0]
-                              << " relies on var defined inside tensorize scope";
   Array<Tensor> read = input_tensors(op);
   auto bind_in = [&](Stmt body) {
     for (size_t i = read.size(); i-- > 0;)

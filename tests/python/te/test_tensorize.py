@@ -51,6 +51,27 @@ def test_a_split_reduction_resets_then_updates(phase0):
     assert "j.inner" not in text and "k.inner" not in text
 
 
+def test_guards_of_loops_around_the_intrinsic_hold_it_and_its_reset(phase0):
+    A, B, C = product()
+    s, ji = tiled(C)
+    io, ii = s[C].split(C.op.axis[0], factor=6)
+    s[C].reorder(io, s[C].leaf_iter_vars[2], s[C].leaf_iter_vars[3], ii, ji)
+    s[C].tensorize(ji, gemv(8, 16))
+    text = phase0(s, [A, B, C])
+    assert text.count("if @tir.likely") == 2
+    assert "((i.outer*6) + i.inner.init) < 16" in text and "((i.outer*6) + i.inner) < 16" in text
+
+
+def test_a_guard_of_a_loop_that_the_intrinsic_replaces_is_refused(phase0):
+    A, B, C = product()
+    s = te.create_schedule(C.op)
+    jo, ji = s[C].split(C.op.axis[1], factor=7)
+    s[C].reorder(C.op.axis[0], jo, ji, C.op.reduce_axis[0])
+    s[C].tensorize(ji, gemv(7, 32))
+    with pytest.raises(Exception, match="relies on var defined inside tensorize scope"):
+        phase0(s, [A, B, C])
+
+
 def test_a_body_that_is_not_what_the_intrinsic_computes_is_refused(phase0):
     A, B, C = product(transposed=False)
     s, ji = tiled(C)
