@@ -1,5 +1,5 @@
 #pragma once
-// Attribute dictionaries of functions and modules.
+// Attributes of functions, modules, operators and calls.
 
 #include "base/any.h"
 #include "base/map.h"
@@ -11,6 +11,18 @@ struct AttrsNode : Object {
   static void fields(auto) {}
 };
 using Attrs = Ref<AttrsNode>;
+
+/// What one attribute, or one argument of an operator, is called, may be and means, in words.
+struct AttrFieldInfoNode : Object {
+  String name, type_info, description;
+  static constexpr NodeInfo info{"AttrFieldInfo", &Object::info};
+  static void fields(auto f) {
+    f("name", &AttrFieldInfoNode::name);
+    f("type_info", &AttrFieldInfoNode::type_info);
+    f("description", &AttrFieldInfoNode::description);
+  }
+};
+using AttrFieldInfo = Ref<AttrFieldInfoNode>;
 
 /// String keys, any object as value.
 struct DictAttrsNode : AttrsNode {

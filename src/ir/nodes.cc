@@ -10,7 +10,7 @@ namespace {
 
 register_types<SourceNameNode, SpanNode, TypeNode, PrimType, PointerType, TupleType, FuncType, BaseExprNode,
                PrimExprNode, RelayExprNode, GlobalVarNode, IntImm, FloatImm, StringImm, RangeNode, OpNode, AttrsNode,
-               DictAttrsNode, BaseFuncNode, IRModuleNode>
+               AttrFieldInfoNode, DictAttrsNode, BaseFuncNode, IRModuleNode>
     common;
 
 register_types<VarNode, SizeVarNode, AnyDim, Cast, BinaryNode, Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max,

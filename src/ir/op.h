@@ -5,6 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "ir/attrs.h"
 #include "ir/expr.h"
 
 namespace tessera {
@@ -12,6 +13,9 @@ namespace tessera {
 /// One operator. Slots are looked up by name; each room declares those it owns.
 struct OpNode : RelayExprNode {
   String name, description;
+  Ref<FuncType> op_type;           // empty until a rule of types is given
+  Array<AttrFieldInfo> arguments;  // what each input is, in order; for readers and reference pages
+  String attrs_type_key;           // the type of a call's attributes; "" where it has none
   int32_t num_inputs = -1;  // -1: any number
   int32_t support_level = 10;
   std::unordered_map<std::string, std::pair<Any, int>> slots;  // value and its priority level
@@ -19,7 +23,10 @@ struct OpNode : RelayExprNode {
   static constexpr NodeInfo info{"Op", &RelayExprNode::info, Role::Identity};
   static void fields(auto f) {
     f("name", &OpNode::name);
+    f("op_type", &OpNode::op_type, Optional | Opaque);
     f("description", &OpNode::description);
+    f("arguments", &OpNode::arguments, Opaque);
+    f("attrs_type_key", &OpNode::attrs_type_key);
     f("num_inputs", &OpNode::num_inputs);
     f("support_level", &OpNode::support_level);
   }

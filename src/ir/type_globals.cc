@@ -66,6 +66,12 @@ Globals globals{
      [](std::string name, std::string key, Any value, int level) { Op::define(name).set(key, value, level); }},
     {"ir.OpSetSupportLevel", [](Op op, int level) { op.edit()->support_level = level; }},
     {"ir.OpSetNumInputs", [](Op op, int count) { op.edit()->num_inputs = count; }},
+    {"ir.OpAddArgument",
+     [](Op op, String name, String type, String description) {
+       op.edit()->arguments.push_back(
+           make(AttrFieldInfoNode{.name = name, .type_info = type, .description = description}));
+     }},
+    {"ir.OpSetAttrsTypeKey", [](Op op, String key) { op.edit()->attrs_type_key = key; }},
 };
 
 }  // namespace

@@ -48,6 +48,14 @@ class Op(RelayExpr):
         """Says how many inputs the operator takes."""
         _ffi_api.OpSetNumInputs(self, n)
 
+    def add_argument(self, name: str, type: str, description: str) -> None:
+        """Says what the next input is, in words."""
+        _ffi_api.OpAddArgument(self, name, type, description)
+
+    def set_attrs_type_key(self, key: str) -> None:
+        """Says which type the attributes of a call have."""
+        _ffi_api.OpSetAttrsTypeKey(self, key)
+
     def set_support_level(self, level: int) -> None:
         """Says how well the operator is supported; lower is better."""
         _ffi_api.OpSetSupportLevel(self, level)

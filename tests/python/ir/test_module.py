@@ -75,6 +75,19 @@ def test_operators_have_slots():
         ir.Op.get("tir.nothing")
 
 
+def test_an_operator_names_its_arguments_and_the_type_of_its_attributes():
+    op = tessera.get_global_func("ir.RegisterOp")("test.with_arguments", "adds two things")
+    assert list(op.arguments) == [] and op.attrs_type_key == "" and op.op_type is None
+    op.add_argument("data", "Tensor", "what is added to")
+    op.add_argument("bias", "Tensor", "what is added")
+    op.set_attrs_type_key("DictAttrs")
+    assert [(a.name, a.type_info, a.description) for a in ir.Op.get("test.with_arguments").arguments] == [
+        ("data", "Tensor", "what is added to"),
+        ("bias", "Tensor", "what is added"),
+    ]
+    assert op.attrs_type_key == "DictAttrs" and op.description == "adds two things"
+
+
 def test_the_table_of_operators_is_that_of_v0_10():
     """Names, numbers of inputs and effects of a sample of the table in tests/golden."""
     expected = {
