@@ -64,10 +64,11 @@ enum class FieldKind : uint8_t { Bool, Int32, Int64, Double, DType, Ref };
 /// What a field means to the walks over the table; flags may be joined with `|`.
 enum FieldFlags : uint8_t {
   Plain = 0,
-  Binds = 1,     // variables inside are introduced here (equality maps them)
-  Ignored = 2,   // not part of the meaning: skipped by equality and hash (spans)
-  Optional = 4,  // a null reference is allowed
-  Opaque = 8,    // walks and rewrites do not enter (buffers, operators, annotations); equality does
+  Binds = 1,      // variables inside are introduced here (equality maps them)
+  Ignored = 2,    // not part of the meaning: skipped by equality and hash (spans)
+  Optional = 4,   // a null reference is allowed
+  Opaque = 8,     // walks and rewrites do not enter (buffers, operators, annotations); equality does
+  Required = 16,  // an attribute without a default: whoever makes the node must give it, and printers always show it
 };
 constexpr FieldFlags operator|(FieldFlags a, FieldFlags b) { return FieldFlags(uint8_t(a) | uint8_t(b)); }
 

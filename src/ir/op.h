@@ -16,7 +16,7 @@ struct OpNode : RelayExprNode {
   Ref<FuncType> op_type;           // empty until a rule of types is given
   Array<AttrFieldInfo> arguments;  // what each input is, in order; for readers and reference pages
   String attrs_type_key;           // the type of a call's attributes; "" where it has none
-  int32_t num_inputs = -1;  // -1: any number
+  int32_t num_inputs = -1;         // -1: any number
   int32_t support_level = 10;
   std::unordered_map<std::string, std::pair<Any, int>> slots;  // value and its priority level
 

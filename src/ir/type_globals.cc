@@ -2,6 +2,7 @@
 
 #include "ir/op.h"
 #include "ir/prim_ops.h"
+#include "ir/tensor_type.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -31,7 +32,24 @@ Globals globals{
      [](Type element, String scope) { return make(PointerType{.element_type = element, .storage_scope = scope}); }},
     {"ir.TupleType", [](Array<Type> fields) { return make(TupleType{.fields_ = fields}); }},
     {"ir.FuncType",
-     [](Array<Type> args, Type ret, AnyView, AnyView) { return make(FuncType{.arg_types = args, .ret_type = ret}); }},
+     [](Array<Type> args, Type ret, Array<TypeVar> params, Array<TypeConstraint> constraints, Span span) {
+       FuncType type;
+       type.arg_types = args;
+       type.ret_type = ret;
+       type.type_params = params;
+       type.type_constraints = constraints;
+       return with_span(make(std::move(type)), span);
+     }},
+    {"ir.TypeVar",
+     [](String name, int kind) { return make(TypeVarNode{.name_hint = name, .kind = static_cast<TypeKind>(kind)}); }},
+    {"ir.GlobalTypeVar",
+     [](String name, int kind) {
+       return make(GlobalTypeVarNode{.name_hint = name, .kind = static_cast<TypeKind>(kind)});
+     }},
+    {"ir.TypeCall", [](Type func, Array<Type> args) { return make(TypeCall{.func = func, .args = args}); }},
+    {"ir.IncompleteType", [](int kind) { return make(IncompleteType{.kind = static_cast<TypeKind>(kind)}); }},
+    {"ir.RelayRefType", [](Type value) { return make(RefType{.value = value}); }},
+    {"ir.TensorType", [](Array<PrimExpr> shape, DataType dtype) { return TensorType(shape, dtype); }},
     {"ir.GlobalVar",
      [](String name) {
        GlobalVarNode var;

@@ -1,0 +1,15 @@
+// The node types of this room.
+
+#include "relay/pattern.h"
+#include "relay/type_rule.h"
+
+namespace tessera::relay {
+namespace {
+
+register_types<Constant, Tuple, IdNode, VarNode, Call, Let, If, TupleGetItem, RefCreate, RefRead, RefWrite,
+               TempExprNode, FunctionNode, PatternNode, PatternWildcard, PatternVar, PatternConstructor, PatternTuple,
+               ClauseNode, Match, TypeRuleSlot>
+    nodes;
+
+}  // namespace
+}  // namespace tessera::relay

@@ -1,0 +1,53 @@
+#pragma once
+// How an operator says the types of its calls.
+
+#include "relay/expr.h"
+
+namespace tessera::relay {
+
+/// One call as its operator's type rule sees it: the types known so far, and where the rule puts its conclusions.
+/// The rule throws Error(TypeError) with what disagrees; the name of the operator and the place are added for it.
+class TypeQuery {
+ public:
+  TypeQuery(std::vector<Type> args, Attrs attrs) : args_(std::move(args)), attrs_(std::move(attrs)) {}
+  virtual ~TypeQuery() = default;
+
+  int size() const { return static_cast<int>(args_.size()); }
+  /// The type of an argument; an IncompleteType while it is not known.
+  const Type& type(int i) const { return args_[i]; }
+  bool is_known(int i) const { return !args_[i].as<IncompleteType>(); }
+  /// An argument that must be a tensor (a tuple): null while unknown, an error when it is something else.
+  const TensorTypeNode* tensor(int i) const;
+  const TupleType* tuple(int i) const;
+  const Attrs& attrs() const { return attrs_; }
+  template <class T>
+  const T* attrs_as() const {
+    auto* out = attrs_.as<T>();
+    if (!out) throw Error(TypeError) << "the call has no attributes of type " << T::info.key;
+    return out;
+  }
+
+  /// Conclusions: the type of the call, and of an argument that was left open (weights that the attributes determine).
+  virtual void result(const Type& type) = 0;
+  virtual void argument(int i, const Type& type) = 0;
+  /// False when the extents certainly differ; Any and shape variables may be equal to anything.
+  virtual bool may_equal(const PrimExpr& a, const PrimExpr& b) const = 0;
+
+ private:
+  std::vector<Type> args_;
+  Attrs attrs_;
+};
+
+/// True when the types are settled; false when too little is known yet, and the rule will be asked again.
+using TypeRule = bool (*)(TypeQuery&);
+
+/// The operator's rule. C++ records set it; Python's `add_type_rel` sets one that calls back.
+struct TypeRuleSlot : Object {
+  std::function<bool(TypeQuery&)> rule;
+  String name;
+  static constexpr NodeInfo info{"relay.TypeRule", &Object::info, Role::Identity};
+  static void fields(auto f) { f("name", &TypeRuleSlot::name); }
+};
+inline constexpr const char* kTypeRule = "TTypeRule";
+
+}  // namespace tessera::relay
