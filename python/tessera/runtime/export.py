@@ -86,7 +86,7 @@ def export_library(
         if each.type_key == "c" and "options" not in kwargs:
             from .._ffi.libinfo import find_include_path
 
-            kwargs["options"] = ["-I" + path for path in find_include_path()]
+            kwargs["options"] = ["-O2", *("-I" + path for path in find_include_path()), "-lm"]
     if _needs_blob(module, dso_modules):
         files.append(_write_blob(module, dso_modules, folder, getattr(fcompile, "object_format", "o")))
     if not files:

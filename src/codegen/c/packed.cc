@@ -1,0 +1,259 @@
+// The packed calling convention in C: fields of tensors and value slots, and calls of functions found by name.
+
+#include "codegen/c/printer.h"
+#include "tessera/c_api.h"
+#include "tir/transform/arg_binder.h"
+
+namespace tessera::codegen {
+namespace {
+
+struct FieldRow {
+  StructField field;
+  const char* member;
+  DataType dtype;
+};
+
+constexpr FieldRow kFields[] = {
+    {StructField::Data, "data", DataType::Handle()},
+    {StructField::Shape, "shape", DataType::Handle()},
+    {StructField::Strides, "strides", DataType::Handle()},
+    {StructField::NDim, "ndim", DataType::Int(32)},
+    {StructField::TypeCode, "code", DataType::UInt(8)},
+    {StructField::TypeBits, "bits", DataType::UInt(8)},
+    {StructField::TypeLanes, "lanes", DataType::UInt(16)},
+    {StructField::ByteOffset, "byte_offset", DataType::UInt(64)},
+    {StructField::DeviceId, "device_id", DataType::Int(32)},
+    {StructField::DeviceType, "device_type", DataType::Int(32)},
+};
+
+const char* slot_member(DataType dtype) {
+  return dtype.is_handle() ? "v_handle" : dtype.is_floating() ? "v_float64" : "v_int64";
+}
+DataType slot_dtype(DataType dtype) {
+  return dtype.is_handle() ? dtype : dtype.is_floating() ? DataType::Float(64) : DataType::Int(64);
+}
+
+struct RuntimeFunction {
+  const char *name, *result, *params;
+};
+
+constexpr RuntimeFunction kRuntimeFunctions[] = {
+    {"TVMFuncCall", "int", "(void*, tsr_value*, int32_t*, int, tsr_value*, int32_t*)"},
+    {"TVMAPISetLastError", "void", "(const char*)"},
+    {"TVMBackendGetFuncFromEnv", "int", "(void*, const char*, void**)"},
+    {"TVMBackendAllocWorkspace", "void*", "(int, int, uint64_t, int, int)"},
+    {"TVMBackendFreeWorkspace", "int", "(int, int, void*)"},
+    {"TVMBackendParallelLaunch", "int", "(int (*)(int, tsr_group*, void*), void*, int)"},
+    {"TVMBackendParallelBarrier", "int", "(int, tsr_group*)"},
+};
+
+const RuntimeFunction* find_runtime_function(std::string_view name) {
+  for (const RuntimeFunction& row : kRuntimeFunctions)
+    if (row.name == name) return &row;
+  return nullptr;
+}
+
+}  // namespace
+
+std::string CPrinter::runtime_call(const std::string& name, const std::string& args) {
+  const RuntimeFunction* row = find_runtime_function(name);
+  ICHECK(row) << name << " is a function of the runtime";
+  need(name, "TSR_RUNTIME(" + std::string(row->result) + ", " + row->name + ", " + row->params + ")\n");
+  return "TSR_CALL(" + name + ")(" + args + ")";
+}
+
+void CPrinter::check_status(const std::string& status) { line("if (" + status + " != 0) return -1;"); }
+
+void CPrinter::fail_with(const std::string& message) {
+  line(runtime_call("TVMAPISetLastError", quoted(message)) + ";");
+  line("return -1;");
+}
+
+/// The field that the first three arguments name, as a place; `type` is what lies there.
+std::string CPrinter::struct_field(const Call* op, std::string* type, DataType value) {
+  std::string handle = text(op->args[0]), at = index(op->args[1]);
+  auto field = static_cast<StructField>(constant_argument(op, 2));
+  if (field == StructField::ValueContent) return "((tsr_value*)" + handle + ")[" + at + "]." + slot_member(value);
+  std::string tensor = "((tsr_tensor*)" + handle + ")[" + at + "]";
+  if (field == StructField::ArrayAddress) return "&" + tensor;
+  for (const FieldRow& row : kFields)
+    if (row.field == field) {
+      *type = row.dtype.str();
+      return tensor + "." + row.member;
+    }
+  throw Error(ValueError) << "tvm_struct_get: no field has number " << constant_argument(op, 2);
+}
+
+Lanes CPrinter::struct_get(const Call* op) {
+  std::string type = slot_dtype(op->dtype).str();
+  std::string place = struct_field(op, &type, op->dtype);
+  if (op->dtype.is_handle()) return {"((void*)" + place + ")"};
+  return {cast_scalar("(" + place + ")", DataType(type), op->dtype)};
+}
+
+Lanes CPrinter::struct_set(const Call* op) {
+  DataType given = op->args[3].dtype();
+  std::string type = slot_dtype(given).str();
+  std::string value = text(op->args[3]);
+  std::string place = struct_field(op, &type, given);
+  if (place[0] == '&') throw Error(ValueError) << "tvm_struct_set: the address of a tensor cannot be set";
+  DataType wanted(type);
+  if (op->args[3].as<StringImm>()) value = "(void*)" + value;
+  else if (!wanted.is_handle()) value = cast_scalar(value, given, wanted);
+  auto field = static_cast<StructField>(constant_argument(op, 2));
+  if (field == StructField::Shape || field == StructField::Strides) value = "(int64_t*)" + value;
+  line(place + " = " + value + ";");
+  return {""};
+}
+
+Lanes CPrinter::stack_alloca(const Call* op) {
+  auto* kind = op->args[0].as<StringImm>();
+  std::string_view what = kind ? std::string_view(kind->value) : "";
+  const char* type = what == "shape"       ? "int64_t"
+                     : what == "arg_value" ? "tsr_value"
+                     : what == "arg_tcode" ? "int32_t"
+                     : what == "array"     ? "tsr_tensor"
+                                           : nullptr;
+  if (!type)
+    throw Error(ValueError) << "tvm_stack_alloca of " << op->args[0]
+                            << "; it may be shape, arg_value, arg_tcode or array";
+  std::string name = fresh_name("stack");
+  line(std::string(type) + " " + name + "[" + std::to_string(std::max<int64_t>(constant_argument(op, 1), 1)) + "];");
+  return {"((void*)" + name + ")"};
+}
+
+/// The function called `name`, looked up once and kept. Two threads may both find it missing; they store the same.
+std::string CPrinter::packed_handle(const std::string& name) {
+  std::string variable = "packed_";
+  for (char c : name) variable += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  need(variable, "static void* " + variable + " = 0;\n");
+  std::string handle = fresh_name("handle");
+  line("void* " + handle + " = __atomic_load_n(&" + variable + ", __ATOMIC_RELAXED);");
+  block("if (" + handle + " == 0)", [&] {
+    check_status(runtime_call("TVMBackendGetFuncFromEnv", "__tvm_module_ctx, " + quoted(name) + ", &" + handle));
+    line("__atomic_store_n(&" + variable + ", " + handle + ", __ATOMIC_RELAXED);");
+  });
+  return handle;
+}
+
+/// Arguments: name, stack of values, stack of type codes, first and last slot (and, by address, a resource handle).
+/// The answer is left in the slot after the arguments.
+Lanes CPrinter::call_packed(const Call* op) {
+  auto* name = op->args[0].as<StringImm>();
+  if (!name || op->args.size() < 5)
+    throw Error(TypeError) << "a lowered packed call has a name and four more arguments: " << PrimExpr(op);
+  bool is_trace = is_call(op, "tir.tvm_call_trace_packed_lowered");
+  bool by_name = !is_call(op, "tir.tvm_call_cpacked_lowered");
+  std::string traced = is_trace ? atom(text(op->args[5]), op->dtype) : "";
+  std::string values = "((tsr_value*)" + text(op->args[1]) + ")", codes = "((int32_t*)" + text(op->args[2]) + ")";
+  int64_t begin = constant_argument(op, 3), end = constant_argument(op, 4);
+  auto at = [](const std::string& base, int64_t i) { return i ? base + " + " + std::to_string(i) : base; };
+  std::string list = at(values, begin) + ", " + at(codes, begin) + ", " + std::to_string(end - begin) + ", " +
+                     at(values, end) + ", " + at(codes, end);
+  if (by_name) {
+    std::string handle = packed_handle(name->value.str());
+    check_status(runtime_call("TVMFuncCall", handle + ", " + list));
+  } else {
+    std::string symbol = name->value.str();
+    bool is_ours = false;
+    for (const auto& [var, function] : functions_) is_ours |= function.first == symbol;
+    need("declare " + symbol, "TSR_C int32_t " + symbol + "(void*, int32_t*, int32_t, void*, int32_t*, void*);\n");
+    std::string resource = op->args.size() > 5 && op->args[5].dtype().is_handle() ? text(op->args[5]) : "0";
+    check_status(symbol + "(" + list + ", " + resource + ")");
+  }
+  if (op->dtype.is_void()) return {""};
+  std::string answer = "(" + values + "[" + std::to_string(end) + "]." + slot_member(op->dtype) + ")";
+  answer = cast_scalar(answer, slot_dtype(op->dtype), op->dtype);
+  if (!is_trace) return {answer};
+  return {"(" + codes + "[" + std::to_string(end) + "] == " + std::to_string(kTesseraNull) + " ? " + traced + " : " +
+          answer + ")"};
+}
+
+bool CPrinter::visit_call(const Call* op, Lanes* out) {
+  auto* callee = op->op.as<OpNode>();
+  if (!callee) return false;
+  std::string_view name = callee->name;
+  DataType dtype = op->dtype.element();
+  if (name == "tir.tvm_struct_get") *out = struct_get(op);
+  else if (name == "tir.tvm_struct_set") *out = struct_set(op);
+  else if (name == "tir.tvm_stack_alloca") *out = stack_alloca(op);
+  else if (name == "tir.tvm_call_packed_lowered" || name == "tir.tvm_call_cpacked_lowered" ||
+           name == "tir.tvm_call_trace_packed_lowered")
+    *out = call_packed(op);
+  else if (name == "tir.tvm_throw_last_error") {
+    line("return -1;");
+    *out = {""};
+  } else if (name == "tir.tvm_storage_sync") *out = {""};
+  else if (name == "tir.ret") {
+    line("return " + text(op->args[0]) + ";");
+    *out = {""};
+  } else if (name == "tir.tvm_static_handle") {
+    std::string made = fresh_name("static_handle");
+    line("static void* " + made + " = 0;");
+    *out = {"((void*)&" + made + ")"};
+  } else if (name == "tir.popcount") {
+    std::string wide = value_type(DataType::UInt(dtype.bits > 32 ? 64 : 32)),
+                type = value_type(DataType::UInt(dtype.bits));
+    std::string call = dtype.bits > 32 ? "__builtin_popcountll" : "__builtin_popcount";
+    *out = each_lane(
+        op, [&](const Lanes& a) { return "((" + value_type(dtype) + ")" + call + "((" + type + ")" + a[0] + "))"; });
+  } else if (name == "tir.clz") {
+    DataType from = op->args[0].dtype().element();
+    int width = from.bits > 32 ? 64 : 32;
+    std::string call = from.bits > 32 ? "__builtin_clzll" : "__builtin_clz",
+                type = value_type(DataType::UInt(from.bits));
+    *out = each_lane(op, [&](const Lanes& a) {
+      std::string x = atom("((" + type + ")" + a[0] + ")", DataType::UInt(from.bits));
+      std::string zeros = call + "(" + x + ")" + (width > from.bits ? " - " + std::to_string(width - from.bits) : "");
+      return "((" + value_type(dtype) + ")(" + x + " == 0 ? " + std::to_string(from.bits) + " : " + zeros + "))";
+    });
+  } else if (name == "tir.atomic_add") {
+    DataType type = op->args[1].dtype();
+    if (!type.is_integral()) throw Error(NotImplementedError) << "atomic_add of " << type << " in C; it takes integers";
+    std::string pointer = "(" + value_type(type) + "*)" + text(op->args[0]);
+    *out = {
+        declare_temporary(type, "__atomic_fetch_add(" + pointer + ", " + text(op->args[1]) + ", __ATOMIC_RELAXED)")};
+  } else if (name == "tir.prefetch") {
+    line("__builtin_prefetch(" + text(op->args[0]) + ");");
+    *out = {""};
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// A C function whose signature is what the call shows.
+std::string CPrinter::call_extern(const std::string& name, const Call* op, size_t first_argument) {
+  if (const RuntimeFunction* row = find_runtime_function(name)) {
+    std::string args;
+    for (size_t i = first_argument; i < op->args.size(); ++i)
+      args += (i > first_argument ? ", " : "") + text(op->args[i]);
+    return runtime_call(row->name, args);
+  }
+  std::string types, args;
+  for (size_t i = first_argument; i < op->args.size(); ++i) {
+    bool is_string = op->args[i].as<StringImm>();
+    std::string type = is_string ? "const char*" : value_type(op->args[i].dtype());
+    types += (types.empty() ? "" : ", ") + type;
+    args += (args.empty() ? "" : ", ") + text(op->args[i]);
+  }
+  const PrimFunc* ours = nullptr;
+  for (const auto& [var, function] : functions_)
+    if (function.first == name) ours = &function.second;
+  if (ours) {
+    bool gives_status = !(*ours)->ret_type || runtime_dtype((*ours)->ret_type).is_void();
+    std::string result = gives_status ? "int32_t" : value_type(runtime_dtype((*ours)->ret_type)), params;
+    for (const Var& param : (*ours)->params) params += (params.empty() ? "" : ", ") + parameter(param.get(), "", false);
+    bool is_public = (*ours)->attrs.get_attr(attr::kGlobalSymbol).defined();
+    need("declare " + name, (is_public ? "TSR_EXPORT " : "static ") + result + " " + name + "(" + params + ");\n");
+    if (!gives_status) return name + "(" + args + ")";
+    check_status(name + "(" + args + ")");
+    return "";
+  }
+  std::string result = op->dtype.is_void() ? "void" : value_type(op->dtype);
+  if (imported_.empty())
+    need("declare " + name, "TSR_C " + result + " " + name + "(" + (types.empty() ? "void" : types) + ");\n");
+  return name + "(" + args + ")";
+}
+
+}  // namespace tessera::codegen
