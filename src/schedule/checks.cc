@@ -124,4 +124,10 @@ bool is_output(const Place& place) {
   return false;
 }
 
+PrimExpr conditions_without(const PrimExpr& predicate, const std::function<bool(const VarNode*)>& is_dropped) {
+  if (auto* both = predicate.as<And>())
+    return logical_and(conditions_without(both->a, is_dropped), conditions_without(both->b, is_dropped));
+  return uses_var(predicate, is_dropped) ? bool_imm(true) : predicate;
+}
+
 }  // namespace tessera::schedule

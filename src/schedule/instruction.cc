@@ -82,6 +82,9 @@ const InstructionRecord records[] = {
      [](Call c) { return rv(c, decompose_reduction(c.state(), c.block(0), c.loop(1))); }},
     {"RFactor", "rfactor", "loop={i0}, factor_axis={a0}",
      [](Call c) { return rv(c, rfactor(c.state(), c.loop(0), c.number(0))); }},
+    {"Blockize", "blockize", "loop={i0}", [](Call c) { return rv(c, blockize(c.state(), c.loop(0))); }},
+    {"Tensorize", "tensorize", "block_or_loop={i0}, tensor_intrin={a0}",
+     [](Call c) { return tensorize(c.state(), c.place(0), c.text(0)), Values(); }},
 };
 
 }  // namespace

@@ -41,4 +41,8 @@ void reverse_compute_at(State& state, const BlockRef& block, const LoopRef& loop
 BlockRef decompose_reduction(State& state, const BlockRef& block, const LoopRef& loop);
 BlockRef rfactor(State& state, const LoopRef& loop, int factor_axis);
 
+// ---- blocks of blocks and instructions ---------------------------------------------------------------------
+BlockRef blockize(State& state, const LoopRef& loop);
+void tensorize(State& state, const Place& place, const String& intrin);
+
 }  // namespace tessera::schedule

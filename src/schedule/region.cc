@@ -46,4 +46,23 @@ Array<Range> ranges_of(const Array<arith::IntSet>& box, const Buffer& buffer, ar
   return out;
 }
 
+Array<BufferRegion> relax(const Array<BufferRegion>& regions, const Array<IterVar>& iters, arith::Analyzer& analyzer) {
+  arith::SetOfVar domains;
+  for (const IterVar& iter : iters) domains.set(iter->var, arith::IntSet::from_range(iter->dom));
+  Array<BufferRegion> out;
+  for (const BufferRegion& region : regions) {
+    Array<Range> box;
+    for (size_t i = 0; i < region->region.size(); ++i) {
+      arith::IntSet set = arith::eval_set(region->region[i], domains, &analyzer);
+      PrimExpr length = region->buffer->shape[i];
+      Range whole = make_range(make_zero(length.dtype()), length);
+      bool is_known = set.has_lower_bound() && set.has_upper_bound();
+      PrimExpr first = is_known ? analyzer.simplify(set.min()) : PrimExpr();
+      box.push_back(is_known ? make_range(first, analyzer.simplify(set.max() - first + 1)) : whole);
+    }
+    out.push_back(with(region, &BufferRegionNode::region, box));
+  }
+  return out;
+}
+
 }  // namespace tessera::schedule

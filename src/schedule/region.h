@@ -14,5 +14,7 @@ Array<arith::IntSet> touched(const Place& place, const BufferRegion& region, con
 Array<arith::IntSet> hull(const Array<arith::IntSet>& a, const Array<arith::IntSet>& b, arith::Analyzer& analyzer);
 /// The box as ranges, `whole` where an end is not known.
 Array<Range> ranges_of(const Array<arith::IntSet>& box, const Buffer& buffer, arith::Analyzer& analyzer);
+/// What the regions cover while `iters` run through their domains; not clipped, the whole of an unknown dimension.
+Array<BufferRegion> relax(const Array<BufferRegion>& regions, const Array<IterVar>& iters, arith::Analyzer& analyzer);
 
 }  // namespace tessera::schedule

@@ -53,7 +53,7 @@ Schedule make_schedule(const IRModule& mod) {
 
 Schedule copy_schedule(const Schedule& sch) {
   ScheduleNode node(*sch);
-  node.state = State(sch->state.mod());
+  node.state = sch->state.copy();
   node.trace = make(TraceNode(*sch->trace));
   return make(std::move(node));
 }

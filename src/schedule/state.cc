@@ -121,10 +121,12 @@ Place State::find(const LoopRef& loop) const {
 }
 
 Place State::find(const BlockRef& block) const {
+  ObjectRef key = block.key;
+  for (auto it = renamed_.find(key.get()); it != renamed_.end(); it = renamed_.find(key.get())) key = it->second.second;
   Place found;
   visit_statements(function(block.function)->body, [&](const std::vector<Stmt>& path) {
     auto* realize = path.back().as<BlockRealize>();
-    if (realize && is_key(block.key, realize->block.get())) found = {block.function, path};
+    if (realize && is_key(key, realize->block.get())) found = {block.function, path};
     return found.path.empty();
   });
   if (found.path.empty()) throw Error(ValueError) << "The block no longer exists in the IRModule";
@@ -144,8 +146,24 @@ void State::set_body(const GlobalVar& function, const Stmt& body) {
   mod_.update(function, with_body(this->function(function), body));
 }
 
+void State::rename(const BlockNode* old, const BlockNode* fresh) {
+  ObjectRef key = key_of(fresh);
+  for (const IterVar& iter : old->iter_vars) {
+    bool is_kept = false;
+    for (const IterVar& own : fresh->iter_vars) is_kept |= own->var.same_as(iter->var);
+    if (!is_kept) renamed_[iter->var.get()] = {iter->var, key};
+  }
+}
+
+State State::copy() const {
+  State out(mod_);
+  out.renamed_ = renamed_;
+  return out;
+}
+
 void State::take(const State& next) {
   for (const auto& [var, function] : next.mod_.sorted_functions()) mod_.update(var, function);
+  renamed_ = next.renamed_;
 }
 
 void State::replace(const GlobalVar& function, const Stmt& old, const Stmt& fresh) {

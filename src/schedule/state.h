@@ -2,9 +2,11 @@
 // The program under a schedule, and its loops and blocks by names that survive rewriting.
 //
 // A loop is known by its variable, a block by one of its iteration variables (by its name when it has none, as roots
-// do). Rewrites that keep these keep every handle to them valid; what a rewrite removes is no longer found.
+// do). Rewrites that keep these keep every handle to them valid; one that gives a block other variables says so
+// (State::rename); what a rewrite removes is no longer found.
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "arith/analyzer.h"
@@ -55,12 +57,15 @@ class State {
   /// Puts `fresh` in the place of the statement `old`; an empty `fresh` removes it.
   void replace(const GlobalVar& function, const Stmt& old, const Stmt& fresh);
   void set_body(const GlobalVar& function, const Stmt& body);
+  /// Handles to the block `old` mean `fresh` from now on, whose iteration variables are others.
+  void rename(const BlockNode* old, const BlockNode* fresh);
   /// A state of its own with the same program, and the way back from it: holders of this module see the change.
-  State copy() const { return State(mod_); }
+  State copy() const;
   void take(const State& next);
 
  private:
   IRModule mod_;
+  std::unordered_map<const Object*, std::pair<Var, ObjectRef>> renamed_;  // the key is kept alive
 };
 
 /// Every block realize in `stmt` that is not inside another block, with the statements from `stmt` down to it.

@@ -55,21 +55,12 @@ BlockRef decompose_reduction(State& state, const BlockRef& ref, const LoopRef& l
   Array<PrimExpr> bindings;
   for (const PrimExpr& value : values) bindings.push_back(substitute(value, inner));
   // Of the predicate only what concerns the init's loops.
-  PrimExpr predicate = bool_imm(true);
-  std::vector<PrimExpr> conditions{realize->predicate};
-  while (!conditions.empty()) {
-    PrimExpr condition = conditions.back();
-    conditions.pop_back();
-    if (auto* both = condition.as<And>()) {
-      conditions.push_back(both->b);
-      conditions.push_back(both->a);
-      continue;
-    }
-    bool is_foreign = false;
+  PrimExpr predicate = conditions_without(realize->predicate, [&](const VarNode* var) {
     for (size_t i = from; i < loops.size(); ++i)
-      is_foreign |= !inner.count(loops[i]->loop_var) && uses_var(condition, loops[i]->loop_var);
-    if (!is_foreign) predicate = logical_and(predicate, substitute(condition, inner));
-  }
+      if (loops[i]->loop_var.get() == var) return !inner.count(loops[i]->loop_var);
+    return false;
+  });
+  predicate = substitute(predicate, inner);
   Block init_block = make(std::move(init));
   Stmt init_nest = make(BlockRealize{.iter_values = bindings, .predicate = predicate, .block = init_block});
   for (size_t i = kept.size(); i-- > 0;)

@@ -208,5 +208,5 @@ def test_a_trace_does_the_same_again_from_python_and_from_json():
 
 
 def test_a_primitive_that_is_missing_says_so():
-    with pytest.raises(NotImplementedError, match="does not have the primitive blockize yet"):
-        schedule_of(matmul()).blockize(None)
+    with pytest.raises(NotImplementedError, match="does not have the primitive pad_einsum yet"):
+        schedule_of(matmul()).pad_einsum(None, [])

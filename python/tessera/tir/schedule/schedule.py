@@ -113,6 +113,9 @@ class Schedule(Object):
     def _block(self, block: BlockRV | str) -> BlockRV:
         return self.get_block(block) if isinstance(block, str) else block
 
+    def _place(self, block_or_loop: BlockRV | LoopRV | str) -> BlockRV | LoopRV:
+        return self.get_block(block_or_loop) if isinstance(block_or_loop, str) else block_or_loop
+
     # ---- loops ----
 
     def split(self, loop: LoopRV, factors: list[int | ExprRV | None], preserve_unit_iters: bool = True) -> list[LoopRV]:
@@ -210,6 +213,16 @@ class Schedule(Object):
         """Lets each iteration of a reduction's loop accumulate on its own, and sums these up in a second block."""
         return self._run("RFactor", [loop], [factor_axis])[0]
 
+    # ---- blocks of blocks and instructions ----
+
+    def blockize(self, loop: LoopRV) -> BlockRV:
+        """Makes one block of all that runs inside `loop`; its axes are the digits that loops outside count."""
+        return self._run("Blockize", [loop])[0]
+
+    def tensorize(self, block_or_loop: BlockRV | LoopRV | str, tensor_intrin: str) -> None:
+        """Does what runs inside a loop, or in a block, by the tensor intrinsic of that name."""
+        self._run("Tensorize", [self._place(block_or_loop)], [tensor_intrin])
+
     def __getattr__(self, name: str) -> Any:
         if name in _NOT_YET:
 
@@ -230,9 +243,6 @@ _NOT_YET = frozenset(
         "sample_perfect_tile",
         "sample_compute_location",
         "reindex",
-        "rfactor",
-        "blockize",
-        "tensorize",
         "transform_layout",
         "transform_block_layout",
         "set_axis_separator",
