@@ -36,7 +36,36 @@ Values run_cache_read(Call c) {
   return rv(c, cache_read(c.state(), c.block(0), c.number(0), c.text(1), consumers));
 }
 
+/// A loop to move a block to, or the answer of sample_compute_location to leave or to inline it.
+Values run_compute_at(Call c) {
+  LoopRef loop = c.loop(1);
+  if (loop.mark == LoopMark::Inline) compute_inline(c.state(), c.block(0));
+  if (loop.mark == LoopMark::None) compute_at(c.state(), c.block(0), loop, c.number(0), c.number(1));
+  return {};
+}
+
+Values run_reverse_compute_at(Call c) {
+  LoopRef loop = c.loop(1);
+  if (loop.mark == LoopMark::Inline) reverse_compute_inline(c.state(), c.block(0));
+  if (loop.mark == LoopMark::None) reverse_compute_at(c.state(), c.block(0), loop, c.number(0), c.number(1));
+  return {};
+}
+
+Values run_sample_perfect_tile(Call c) {
+  Values out;
+  for (int64_t factor : sample_perfect_tile(c.state(), &c.sch.random, c.loop(0), c.number(0), c.number(1), &c.decision))
+    out.push_back(c.sch.add(factor));
+  return out;
+}
+
 const InstructionRecord records[] = {
+    {"EnterPostproc", "enter_postproc", "", [](Call) { return Values(); }},
+    {"SampleCategorical", "sample_categorical", "candidates={a0}, probs={a1}",
+     [](Call c) { return Values{c.sch.add(sample_categorical(&c.sch.random, c.list(0), c.list(1), &c.decision))}; }},
+    {"SamplePerfectTile", "sample_perfect_tile", "loop={i0}, n={a0}, max_innermost_factor={a1}",
+     run_sample_perfect_tile},
+    {"SampleComputeLocation", "sample_compute_location", "block={i0}",
+     [](Call c) { return rv(c, sample_compute_location(c.state(), &c.sch.random, c.block(0), &c.decision)); }},
     {"GetBlock", "get_block", "name={a0}, func_name={a1}",
      [](Call c) { return rv(c, get_block(c.state(), c.text(0), c.text(1))); }},
     {"GetLoops", "get_loops", "block={i0}", [](Call c) { return rvs(c, get_loops(c.state(), c.block(0))); }},
@@ -74,10 +103,9 @@ const InstructionRecord records[] = {
     {"CacheRead", "cache_read", "block={i0}, read_buffer_index={a0}, storage_scope={a1}{c1}", run_cache_read},
     {"CacheWrite", "cache_write", "block={i0}, write_buffer_index={a0}, storage_scope={a1}",
      [](Call c) { return rv(c, cache_write(c.state(), c.block(0), c.number(0), c.text(1))); }},
-    {"ComputeAt", "compute_at", "block={i0}, loop={i1}, preserve_unit_loops={b0}, index={a1}",
-     [](Call c) { return compute_at(c.state(), c.block(0), c.loop(1), c.number(0), c.number(1)), Values(); }},
+    {"ComputeAt", "compute_at", "block={i0}, loop={i1}, preserve_unit_loops={b0}, index={a1}", run_compute_at},
     {"ReverseComputeAt", "reverse_compute_at", "block={i0}, loop={i1}, preserve_unit_loops={b0}, index={a1}",
-     [](Call c) { return reverse_compute_at(c.state(), c.block(0), c.loop(1), c.number(0), c.number(1)), Values(); }},
+     run_reverse_compute_at},
     {"DecomposeReduction", "decompose_reduction", "block={i0}, loop={i1}",
      [](Call c) { return rv(c, decompose_reduction(c.state(), c.block(0), c.loop(1))); }},
     {"RFactor", "rfactor", "loop={i0}, factor_axis={a0}",
@@ -108,6 +136,13 @@ String InstructionCall::text(size_t i) const {
   auto* text = value.as<StringNode>();
   if (!text) throw Error(TypeError) << "expected a str, got " << to_text(value);
   return String(text);
+}
+
+Array<ObjectRef> InstructionCall::list(size_t i) const {
+  const ObjectRef value = attrs[i];
+  auto* list = value.as<ArrayNode>();
+  if (!list) throw Error(TypeError) << "expected a list, got " << to_text(value);
+  return Array<ObjectRef>(list);
 }
 
 const InstructionRecord& find_instruction(const String& kind) {

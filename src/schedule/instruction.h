@@ -9,6 +9,7 @@ namespace tessera::schedule {
 struct InstructionCall {
   ScheduleNode& sch;
   const Array<ObjectRef>&inputs, &attrs;
+  ObjectRef& decision;  // of instructions that sample: the one to follow, and the one taken
 
   State& state() const { return sch.state; }
   BlockRef block(size_t i) const { return sch.block(inputs[i]); }
@@ -17,6 +18,7 @@ struct InstructionCall {
   std::vector<LoopRef> all_loops() const;
   int number(size_t i) const;  // attribute i, or a TypeError
   String text(size_t i) const;
+  Array<ObjectRef> list(size_t i) const;
 };
 
 struct InstructionRecord {

@@ -12,6 +12,13 @@ std::vector<BlockRef> get_child_blocks(const State& state, const Place& place);
 std::vector<BlockRef> get_producers(const State& state, const BlockRef& block);
 std::vector<BlockRef> get_consumers(const State& state, const BlockRef& block);
 
+// ---- sampling: `random` is the state of the generator; a decision is followed where given, and set ------------
+int64_t sample_categorical(int64_t* random, const Array<ObjectRef>& candidates, const Array<ObjectRef>& probs,
+                           ObjectRef* decision);
+std::vector<int64_t> sample_perfect_tile(const State& state, int64_t* random, const LoopRef& loop, int parts,
+                                         int max_innermost_factor, ObjectRef* decision);
+LoopRef sample_compute_location(const State& state, int64_t* random, const BlockRef& block, ObjectRef* decision);
+
 // ---- loops -------------------------------------------------------------------------------------------------
 /// One factor may be empty: it becomes what the others leave.
 std::vector<LoopRef> split(State& state, const LoopRef& loop, const std::vector<PrimExpr>& factors,

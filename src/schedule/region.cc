@@ -1,5 +1,6 @@
 #include "schedule/region.h"
 
+#include "arith/region_bound.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 
@@ -18,6 +19,19 @@ Array<arith::IntSet> touched(const Place& place, const BufferRegion& region, con
     out.push_back(arith::eval_set(bound, domains, &analyzer));
   }
   return out;
+}
+
+Array<arith::IntSet> exact_box(const Place& place, const BufferRegion& region, const std::vector<const For*>& relaxed,
+                               arith::Analyzer& analyzer) {
+  Map<Var, PrimExpr> values;
+  for (size_t i = 0; i < place.block()->iter_vars.size(); ++i)
+    values.set(place.block()->iter_vars[i]->var, place.realize()->iter_values[i]);
+  Map<Var, Range> domains;
+  for (const For* loop : relaxed) domains.set(loop->loop_var, range_of(loop));
+  Array<Range> bounds;
+  for (const Range& range : region->region)
+    bounds.push_back(make_range(substitute(range->min, values), substitute(range->extent, values)));
+  return arith::estimate_region_strict_bound(bounds, domains, bool_imm(true), &analyzer);
 }
 
 Array<arith::IntSet> hull(const Array<arith::IntSet>& a, const Array<arith::IntSet>& b, arith::Analyzer& analyzer) {

@@ -10,6 +10,10 @@ namespace tessera::schedule {
 /// Clipped to the buffer.
 Array<arith::IntSet> touched(const Place& place, const BufferRegion& region, const std::vector<const For*>& relaxed,
                              arith::Analyzer& analyzer);
+/// The same where it is exactly a box; an empty reference when that cannot be shown. Guards are not counted: the box may
+/// stick out of the domain of the block.
+Array<arith::IntSet> exact_box(const Place& place, const BufferRegion& region, const std::vector<const For*>& relaxed,
+                               arith::Analyzer& analyzer);
 /// The smallest box around both; either may be empty.
 Array<arith::IntSet> hull(const Array<arith::IntSet>& a, const Array<arith::IntSet>& b, arith::Analyzer& analyzer);
 /// The box as ranges, `whole` where an end is not known.

@@ -3,6 +3,7 @@
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
 #include "schedule/instruction.h"
+#include "schedule/sampling.h"
 
 namespace tessera::schedule {
 
@@ -36,14 +37,24 @@ ObjectRef ScheduleNode::add(const LoopRef& loop) {
   return rv;
 }
 
+ObjectRef ScheduleNode::add(int64_t value) {
+  Var rv = make_var("v" + std::to_string(values.size()));
+  values.set(rv, PrimExpr(static_cast<int>(value)));
+  return rv;
+}
+
 void ScheduleNode::remove(const ObjectRef& rv) {
   blocks.erase(rv.get());
   loops.erase(rv.get());
+  if (auto* var = rv.as<VarNode>()) values.erase(Var(var));
 }
 
-Schedule make_schedule(const IRModule& mod) {
+Schedule make_schedule(const IRModule& mod, int64_t seed, int debug_mask, int render_level) {
   ScheduleNode node;
   node.state = State(mod);
+  node.random = Random::state_of_seed(seed);
+  node.debug_mask = debug_mask;
+  node.render_level = static_cast<RenderLevel>(render_level);
   std::vector<std::string> names;
   for (const auto& [var, function] : mod.sorted_functions())
     if (function.as<PrimFuncNode>()) names.push_back(var->name_hint.str());
@@ -55,108 +66,50 @@ Schedule copy_schedule(const Schedule& sch) {
   ScheduleNode node(*sch);
   node.state = sch->state.copy();
   node.trace = make(TraceNode(*sch->trace));
+  node.random = Random::state_of_seed(Random(&sch.edit()->random).fork());
   return make(std::move(node));
 }
 
+namespace {
+
+/// The loops and blocks among the inputs of an instruction, as they stand in the program.
+std::vector<Stmt> places_of(const ScheduleNode& sch, const Array<ObjectRef>& inputs) {
+  std::vector<Stmt> out;
+  for (const ObjectRef& input : inputs) {
+    if (!input || (!sch.blocks.count(input.get()) && !sch.loops.count(input.get()))) continue;
+    try {
+      Place place = sch.place(input);
+      out.push_back(place.loop() ? place.stmt() : Stmt(place.block()));
+    } catch (const Error&) {
+      continue;  // gone by now
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 Array<ObjectRef> run_instruction(ScheduleNode& sch, const String& kind, const Array<ObjectRef>& inputs,
-                                 const Array<ObjectRef>& attrs, const ObjectRef& decision) {
+                                 const Array<ObjectRef>& attrs, ObjectRef decision) {
   const InstructionRecord& record = find_instruction(kind);
+  State::Snapshot before = sch.state.snapshot();
   Array<ObjectRef> outputs;
   try {
-    outputs = record.run({sch, inputs, attrs});
+    outputs = record.run({sch, inputs, attrs, decision});
   } catch (const Error& error) {
+    sch.state.restore(before);
     if (error.kind() != ScheduleError) throw;
-    std::string method = record.method;
-    for (char& c : method)
-      if (c == '_') c = '-';
-    throw Error(ScheduleError) << "An error occurred in the schedule primitive '" << method
-                               << "'.\nError message: " << error.message();
+    auto* refusal = dynamic_cast<const Refusal*>(&error);
+    std::vector<Stmt> places = refusal ? refusal->places() : std::vector<Stmt>();
+    if (places.empty()) places = places_of(sch, inputs);
+    throw Error(ScheduleError) << render_refusal(sch.render_level, sch.state.mod(), record.method, error.message(),
+                                                 places);
   }
   Instruction inst = make(InstructionNode{
       .kind = make(InstructionKindNode{.name = kind}), .inputs = inputs, .attrs = attrs, .outputs = outputs});
   sch.trace.edit()->insts.push_back(inst);
   if (decision) sch.trace.edit()->decisions.set(inst, decision);
   return outputs;
-}
-
-namespace {
-
-/// Inputs with random variables of another schedule replaced by ours; lists inside too.
-ObjectRef translate(const ObjectRef& value, const std::unordered_map<const Object*, ObjectRef>& known) {
-  if (!value) return value;
-  if (auto found = known.find(value.get()); found != known.end()) return found->second;
-  auto* array = value.as<ArrayNode>();
-  if (!array) return value;
-  Array<ObjectRef> out;
-  for (const ObjectRef& item : array->items) out.push_back(translate(item, known));
-  return out;
-}
-
-}  // namespace
-
-void replay(const Trace& trace, ScheduleNode& sch) {
-  std::unordered_map<const Object*, ObjectRef> known;
-  for (const Instruction& inst : Array<Instruction>(trace->insts)) {
-    Array<ObjectRef> inputs(translate(inst->inputs, known).as<ArrayNode>());
-    Array<ObjectRef> outputs =
-        run_instruction(sch, inst->kind->name, inputs, inst->attrs, trace->decisions.get_or_null(inst));
-    if (outputs.size() != inst->outputs.size())
-      throw Error(ValueError) << inst->kind->name << " gave " << outputs.size() << " results, the trace has "
-                              << inst->outputs.size();
-    for (size_t i = 0; i < outputs.size(); ++i) known[inst->outputs[i].get()] = outputs[i];
-  }
-}
-
-namespace {
-
-Array<ObjectRef> list_at(const Array<ObjectRef>& list, size_t i) {
-  if (i >= list.size() || !list[i].as<ArrayNode>())
-    throw Error(ValueError) << "not the JSON of a trace: expected a list at position " << i;
-  return Array<ObjectRef>(list[i].as<ArrayNode>());
-}
-
-/// A value of the JSON form: names are random variables, quoted text is a string.
-ObjectRef from_json(const ObjectRef& value, const std::unordered_map<std::string, ObjectRef>& named) {
-  if (auto* array = value.as<ArrayNode>()) {
-    Array<ObjectRef> out;
-    for (const ObjectRef& item : array->items) out.push_back(from_json(item, named));
-    return out;
-  }
-  auto* text = value.as<StringNode>();
-  if (!text) return value;
-  if (text->text == "None") return ObjectRef();
-  if (text->text.size() >= 2 && text->text.front() == '"') return String(text->text.substr(1, text->text.size() - 2));
-  auto found = named.find(text->text);
-  if (found == named.end()) throw Error(ValueError) << "the trace uses " << text->text << " before it is defined";
-  return found->second;
-}
-
-}  // namespace
-
-void replay_json(const Array<ObjectRef>& json, ScheduleNode& sch) {
-  std::unordered_map<std::string, ObjectRef> named;
-  std::unordered_map<int64_t, ObjectRef> decisions;
-  for (const ObjectRef& item : list_at(json, 1)) {
-    Array<ObjectRef> pair = list_at({item}, 0);
-    auto* index = pair.size() == 2 ? pair[0].as<IntImm>() : nullptr;
-    if (!index) throw Error(ValueError) << "not the JSON of a trace: a decision is [index, value]";
-    decisions[index->value] = pair[1];
-  }
-  int64_t position = 0;
-  for (const ObjectRef& item : list_at(json, 0)) {
-    Array<ObjectRef> inst = list_at({item}, 0);
-    String kind = inst.size() == 4 ? downcast_or_null<String>(inst[0]) : String(nullptr);
-    if (!kind.defined())
-      throw Error(ValueError) << "not the JSON of a trace: an instruction is [kind, inputs, attrs, outputs]";
-    Array<ObjectRef> inputs(from_json(list_at(inst, 1), named).as<ArrayNode>());
-    auto decision = decisions.find(position++);
-    Array<ObjectRef> outputs = run_instruction(sch, kind, inputs, list_at(inst, 2),
-                                               decision == decisions.end() ? ObjectRef() : decision->second);
-    Array<ObjectRef> names = list_at(inst, 3);
-    if (names.size() != outputs.size())
-      throw Error(ValueError) << kind << " gave " << outputs.size() << " results, the trace has " << names.size();
-    for (size_t i = 0; i < names.size(); ++i) named[to_text(downcast<String>(names[i]))] = outputs[i];
-  }
 }
 
 namespace {
@@ -171,7 +124,11 @@ ObjectRef get(const Schedule& sch, const ObjectRef& rv) {
 Globals globals{
     {"tir.schedule.Schedule", make_schedule},
     {"tir.schedule.ScheduleCopy", copy_schedule},
-    {"tir.schedule.ScheduleGetMod", [](const Schedule& sch) { return sch->state.mod(); }},
+    // A module of its own: what the user holds does not change under later primitives.
+    {"tir.schedule.ScheduleGetMod", [](const Schedule& sch) { return sch->state.mod().copy(); }},
+    {"tir.schedule.ScheduleSeed",
+     [](const Schedule& sch, int64_t seed) { sch.edit()->random = Random::state_of_seed(seed); }},
+    {"tir.schedule.ScheduleForkSeed", [](const Schedule& sch) { return Random(&sch.edit()->random).fork(); }},
     {"tir.schedule.ScheduleGetTrace", [](const Schedule& sch) { return sch->trace; }},
     {"tir.schedule.ScheduleWorkOn",
      [](const Schedule& sch, const String& name) {
@@ -183,12 +140,7 @@ Globals globals{
     {"tir.schedule.ScheduleRemoveRV", [](const Schedule& sch, const ObjectRef& rv) { sch.edit()->remove(rv); }},
     {"tir.schedule.ScheduleRun",
      [](const Schedule& sch, const String& kind, const Array<ObjectRef>& inputs, const Array<ObjectRef>& attrs,
-        const ObjectRef& decision) { return run_instruction(*sch.edit(), kind, inputs, attrs, decision); }},
-    {"tir.schedule.TraceAsPython", trace_as_python},
-    {"tir.schedule.TraceAsJSON", trace_as_json},
-    {"tir.schedule.TraceApplyToSchedule", [](const Trace& trace, const Schedule& sch) { replay(trace, *sch.edit()); }},
-    {"tir.schedule.TraceApplyJSONToSchedule",
-     [](const Array<ObjectRef>& json, const Schedule& sch) { replay_json(json, *sch.edit()); }},
+        const Any& decision) { return run_instruction(*sch.edit(), kind, inputs, attrs, box(decision)); }},
 };
 
 }  // namespace

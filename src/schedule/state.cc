@@ -108,6 +108,9 @@ State::State(IRModule mod) : mod_(mod.copy()) {
 PrimFunc State::function(const GlobalVar& var) const { return downcast<PrimFunc>(mod_->functions[var]); }
 
 Place State::find(const LoopRef& loop) const {
+  if (loop.mark != LoopMark::None)
+    throw Error(ValueError) << "this is no loop but the answer of sample_compute_location to "
+                            << (loop.mark == LoopMark::Root ? "leave the block where it is" : "inline the block");
   Place found;
   visit_statements(function(loop.function)->body, [&](const std::vector<Stmt>& path) {
     auto* here = path.back().as<For>();
@@ -122,7 +125,8 @@ Place State::find(const LoopRef& loop) const {
 
 Place State::find(const BlockRef& block) const {
   ObjectRef key = block.key;
-  for (auto it = renamed_.find(key.get()); it != renamed_.end(); it = renamed_.find(key.get())) key = it->second.second;
+  for (auto it = renamed_->find(key.get()); it != renamed_->end(); it = renamed_->find(key.get()))
+    key = it->second.second;
   Place found;
   visit_statements(function(block.function)->body, [&](const std::vector<Stmt>& path) {
     auto* realize = path.back().as<BlockRealize>();
@@ -151,19 +155,21 @@ void State::rename(const BlockNode* old, const BlockNode* fresh) {
   for (const IterVar& iter : old->iter_vars) {
     bool is_kept = false;
     for (const IterVar& own : fresh->iter_vars) is_kept |= own->var.same_as(iter->var);
-    if (!is_kept) renamed_[iter->var.get()] = {iter->var, key};
+    if (!is_kept) (*renamed_)[iter->var.get()] = {iter->var, key};
   }
 }
 
 State State::copy() const {
   State out(mod_);
-  out.renamed_ = renamed_;
+  *out.renamed_ = *renamed_;
   return out;
 }
 
-void State::take(const State& next) {
-  for (const auto& [var, function] : next.mod_.sorted_functions()) mod_.update(var, function);
-  renamed_ = next.renamed_;
+void State::take(const State& next) { restore(next.snapshot()); }
+
+void State::restore(const Snapshot& before) {
+  mod_.edit()->functions = before.functions;
+  *renamed_ = before.renamed;
 }
 
 void State::replace(const GlobalVar& function, const Stmt& old, const Stmt& fresh) {

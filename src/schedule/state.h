@@ -5,6 +5,7 @@
 // do). Rewrites that keep these keep every handle to them valid; one that gives a block other variables says so
 // (State::rename); what a rewrite removes is no longer found.
 
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -14,9 +15,13 @@
 
 namespace tessera::schedule {
 
+/// Where sample_compute_location may say to leave a block (Root) or to inline it, in the place of a loop.
+enum class LoopMark { None, Root, Inline };
+
 struct LoopRef {
   GlobalVar function;
   Var var;
+  LoopMark mark = LoopMark::None;
 };
 struct BlockRef {
   GlobalVar function;
@@ -59,13 +64,27 @@ class State {
   void set_body(const GlobalVar& function, const Stmt& body);
   /// Handles to the block `old` mean `fresh` from now on, whose iteration variables are others.
   void rename(const BlockNode* old, const BlockNode* fresh);
-  /// A state of its own with the same program, and the way back from it: holders of this module see the change.
+  /// A state of its own with the same program, and the way back from it. (The copies that C++ makes share the program.)
   State copy() const;
   void take(const State& next);
 
+  /// The program as it is, and the way back to it.
+  struct Snapshot {
+    Map<GlobalVar, BaseFunc> functions;
+    std::unordered_map<const Object*, std::pair<Var, ObjectRef>> renamed;
+  };
+  Snapshot snapshot() const { return {mod_->functions, *renamed_}; }
+  void restore(const Snapshot& before);
+
+  /// References to statements that users hold, by the key of the loop or block; the key is kept alive.
+  using Views = std::unordered_map<const Object*, std::pair<ObjectRef, ObjectRef>>;
+  Views& views() const { return *views_; }
+
  private:
+  using Renamed = decltype(Snapshot::renamed);  // the key is kept alive
   IRModule mod_;
-  std::unordered_map<const Object*, std::pair<Var, ObjectRef>> renamed_;  // the key is kept alive
+  std::shared_ptr<Renamed> renamed_ = std::make_shared<Renamed>();
+  std::shared_ptr<Views> views_ = std::make_shared<Views>();
 };
 
 /// Every block realize in `stmt` that is not inside another block, with the statements from `stmt` down to it.

@@ -2,7 +2,9 @@
 
 #include <cstdio>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "ir/rewrite.h"
 #include "schedule/instruction.h"
 
 namespace tessera::schedule {
@@ -87,10 +89,26 @@ std::string arguments_of(const InstructionRecord& record, const InstructionNode&
 
 }  // namespace
 
-Array<String> trace_as_python(const Trace& trace) {
+bool is_pure(const InstructionNode& inst) {
+  std::string_view kind = inst.kind->name;
+  return kind.starts_with("Get") || kind.starts_with("Sample");
+}
+
+bool is_postproc(const InstructionNode& inst) { return inst.kind->name == "EnterPostproc"; }
+
+std::vector<Instruction> instructions_of(const Trace& trace, bool remove_postproc) {
+  std::vector<Instruction> out;
+  for (const Instruction& inst : trace->insts) {
+    if (remove_postproc && is_postproc(*inst)) break;
+    out.push_back(inst);
+  }
+  return out;
+}
+
+Array<String> trace_as_python(const Trace& trace, bool remove_postproc) {
   Names names;
   Array<String> lines;
-  for (const Instruction& inst : trace->insts) {
+  for (const Instruction& inst : instructions_of(trace, remove_postproc)) {
     const InstructionRecord& record = find_instruction(inst->kind->name);
     std::string call = "sch." + std::string(record.method) + "(" + arguments_of(record, *inst, names);
     if (trace->decisions.count(inst)) call += ", decision=" + as_python(trace->decisions[inst], names);
@@ -101,10 +119,10 @@ Array<String> trace_as_python(const Trace& trace) {
   return lines;
 }
 
-Array<ObjectRef> trace_as_json(const Trace& trace) {
+Array<ObjectRef> trace_as_json(const Trace& trace, bool remove_postproc) {
   Names names;
   Array<ObjectRef> insts, decisions;
-  for (const Instruction& inst : trace->insts) {
+  for (const Instruction& inst : instructions_of(trace, remove_postproc)) {
     Array<ObjectRef> inputs, outputs;
     for (const ObjectRef& input : inst->inputs) inputs.push_back(as_json(input, names));
     for (const ObjectRef& rv : inst->outputs) outputs.push_back(String(names.define(rv)));
@@ -114,6 +132,47 @@ Array<ObjectRef> trace_as_json(const Trace& trace) {
     insts.push_back(Array<ObjectRef>{inst->kind->name, inputs, inst->attrs, outputs});
   }
   return {insts, decisions};
+}
+
+Trace trace_with_decision(const Trace& trace, const Instruction& inst, const ObjectRef& decision,
+                          bool remove_postproc) {
+  TraceNode out;
+  for (const Instruction& each : instructions_of(trace, remove_postproc)) {
+    out.insts.push_back(each);
+    if (trace->decisions.count(each)) out.decisions.set(each, trace->decisions[each]);
+  }
+  out.decisions.set(inst, decision);
+  return make(std::move(out));
+}
+
+namespace {
+
+void mark_used(const ObjectRef& value, std::unordered_set<const Object*>* used) {
+  if (!value) return;
+  used->insert(value.get());
+  if (auto* array = value.as<ArrayNode>())
+    for (const ObjectRef& item : array->items) mark_used(item, used);
+  if (auto* e = value.as<PrimExprNode>()) walk(PrimExpr(e), [&](const VarNode* var) { used->insert(var); });
+}
+
+}  // namespace
+
+Trace trace_simplified(const Trace& trace, bool remove_postproc) {
+  std::vector<Instruction> all = instructions_of(trace, remove_postproc), kept;
+  std::unordered_set<const Object*> used;
+  for (size_t i = all.size(); i-- > 0;) {
+    bool is_dead = is_pure(*all[i]);
+    for (const ObjectRef& output : all[i]->outputs) is_dead &= !used.count(output.get());
+    if (is_dead) continue;
+    kept.insert(kept.begin(), all[i]);
+    mark_used(all[i]->inputs, &used);
+  }
+  TraceNode out;
+  for (const Instruction& inst : kept) {
+    out.insts.push_back(inst);
+    if (trace->decisions.count(inst)) out.decisions.set(inst, trace->decisions[inst]);
+  }
+  return make(std::move(out));
 }
 
 }  // namespace tessera::schedule

@@ -1,6 +1,8 @@
 #pragma once
 // What was done to a schedule, as instructions that can be printed, saved and done again.
 
+#include <vector>
+
 #include "ir/prim_expr.h"
 
 namespace tessera::schedule {
@@ -50,9 +52,20 @@ struct TraceNode : Object {
 };
 using Trace = Ref<TraceNode>;
 
+/// True for instructions that change nothing and only name or choose something.
+bool is_pure(const InstructionNode& inst);
+/// True for the instruction from which on post-processing begins.
+bool is_postproc(const InstructionNode& inst);
+/// The instructions; only those before post-processing where that is to be removed.
+std::vector<Instruction> instructions_of(const Trace& trace, bool remove_postproc);
+
 /// One line of Python per instruction: `l4, l5 = sch.split(loop=l1, factors=[None, 16], ...)`.
-Array<String> trace_as_python(const Trace& trace);
+Array<String> trace_as_python(const Trace& trace, bool remove_postproc = false);
 /// `[[[kind, inputs, attrs, outputs], ...], [[index, decision], ...]]`, random variables by name.
-Array<ObjectRef> trace_as_json(const Trace& trace);
+Array<ObjectRef> trace_as_json(const Trace& trace, bool remove_postproc = false);
+/// The same instructions with another decision for one of them.
+Trace trace_with_decision(const Trace& trace, const Instruction& inst, const ObjectRef& decision, bool remove_postproc);
+/// Without pure instructions whose results nothing uses.
+Trace trace_simplified(const Trace& trace, bool remove_postproc);
 
 }  // namespace tessera::schedule

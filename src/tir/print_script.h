@@ -73,6 +73,18 @@ class ScriptPrinter {
   void scoped(const std::string& wide, const std::string& concise, const Stmt& inner,
               const std::function<void()>& extra = nullptr);
 
+  // ---- marks ----
+  static constexpr char kMarkBegin = '\x01', kMarkEnd = '\x02';
+  /// Asks for the head of a loop or block to be printed between these characters.
+  void mark(const Object* node) { marked_.insert(node); }
+  template <class F>
+  void marked(const Object* node, F&& print) {
+    bool is_marked = marked_.count(node) > 0;
+    if (is_marked) text += kMarkBegin;
+    print();
+    if (is_marked) text += kMarkEnd;
+  }
+
   // ---- names ----
   const std::string& name_of(const VarNode* var);
   const std::string& name_of(const BufferNode* buffer);
@@ -114,6 +126,7 @@ class ScriptPrinter {
   std::string prefix_;
   int indent_ = 0;
   bool is_last_ = true;  // nothing follows the present statement in its sequence
+  std::unordered_set<const Object*> marked_;
   std::unordered_map<std::string, int> taken_;
   std::unordered_map<const VarNode*, std::string> var_names_;
   std::unordered_map<const BufferNode*, std::string> buffer_names_;

@@ -93,9 +93,13 @@ void print_block_parts(ScriptPrinter& p, const BlockNode* block) {
 }
 
 void print_title(ScriptPrinter& p, const BlockNode* block) {
-  (p << "with ").dialect("block") << "(";
-  if (!block->name_hint.empty()) p << quoted(block->name_hint);
-  p << "):";
+  p << "with ";
+  p.marked(block, [&] {
+    p.dialect("block") << "(";
+    if (!block->name_hint.empty()) p << quoted(block->name_hint);
+    p << ")";
+  });
+  p << ":";
 }
 
 void print_realize(ScriptPrinter& p, const BlockRealize* realize) {

@@ -154,7 +154,8 @@ void ScriptPrinter::function(const PrimFuncNode* function, const std::string& na
       *this << "# body";
       newline();
       if (const BlockNode* root = plain_root(function)) {
-        (*this << "# with ").dialect("block") << "(" << quoted(root->name_hint) << ")";
+        *this << "# with ";
+        marked(root, [&] { dialect("block") << "(" << quoted(root->name_hint) << ")"; });
         for (const Buffer& buffer : root->alloc_buffers) {
           newline();
           declare_buffer(buffer.get(), "alloc_buffer");

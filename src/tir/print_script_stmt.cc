@@ -49,7 +49,8 @@ void print_for(ScriptPrinter& p, const For* loop) {
   p << "for ";
   for (const For* one : nest) {
     p.define(one->loop_var.get());
-    p << (one == loop ? "" : ", ") << one->loop_var;
+    p << (one == loop ? "" : ", ");
+    p.marked(one, [&] { p << one->loop_var; });
   }
   p << " in ";
   if (nest.size() == 1) {

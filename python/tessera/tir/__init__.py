@@ -78,4 +78,14 @@ from .stmt import (
 from . import ir_builder  # isort: skip
 from . import transform, analysis  # isort: skip
 from . import schedule  # isort: skip
-from .schedule import BlockRV, ExprRV, LoopRV, Schedule, ScheduleError  # isort: skip
+from .schedule import (  # isort: skip
+    BlockRV,
+    BlockScope,
+    ExprRV,
+    LoopRV,
+    Schedule,
+    ScheduleError,
+    ScheduleState,
+    StmtSRef,
+    Trace,
+)

@@ -207,26 +207,18 @@ class Mover {
   std::unordered_map<const BufferNode*, Array<arith::IntSet>> boxes_;
 };
 
-/// Moves on a copy first, so that a refusal half way leaves the program as it was.
-void move_block(State& state, const BlockRef& block, const LoopRef& loop, bool to_consumers, bool preserve_unit_loops,
-                int index) {
-  State next = state.copy();
-  Mover(next, block, loop, to_consumers).run(preserve_unit_loops, index);
-  state.take(next);
-}
-
 }  // namespace
 
 /// compute_at(B, i):   for a: B[a] = f(a);  for i: for j: C[i, j] = g(B[e(i, j)])
 ///                 =>  for i: { for ax: B[..ax..] = f(..);  for j: C[i, j] = g(B[e(i, j)]) }
 /// B computes in each iteration the box that its consumers inside read. Requires: all consumers stand under the loop.
 void compute_at(State& state, const BlockRef& block, const LoopRef& loop, bool preserve_unit_loops, int index) {
-  move_block(state, block, loop, true, preserve_unit_loops, index);
+  Mover(state, block, loop, true).run(preserve_unit_loops, index);
 }
 
 /// reverse_compute_at(C, i): the consumer C runs in each iteration on the box that its producers inside wrote.
 void reverse_compute_at(State& state, const BlockRef& block, const LoopRef& loop, bool preserve_unit_loops, int index) {
-  move_block(state, block, loop, false, preserve_unit_loops, index);
+  Mover(state, block, loop, false).run(preserve_unit_loops, index);
 }
 
 }  // namespace tessera::schedule

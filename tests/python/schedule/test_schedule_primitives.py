@@ -200,7 +200,7 @@ def test_a_trace_does_the_same_again_from_python_and_from_json():
     sch.reorder(j, io)
     sch.annotate(ii, "note", "hello")
     again, from_json = schedule_of(matmul()), schedule_of(matmul())
-    sch.trace.apply_to_schedule(again)
+    sch.trace.apply_to_schedule(again, remove_postproc=False)
     tir.schedule.Trace.apply_json_to_schedule(sch.trace.as_json(), from_json)
     tvm.ir.assert_structural_equal(sch.mod, again.mod)
     tvm.ir.assert_structural_equal(sch.mod, from_json.mod)

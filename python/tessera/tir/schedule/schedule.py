@@ -7,9 +7,23 @@ from typing import Any, NoReturn
 from ..._ffi import TVMError, register_error, register_object
 from ...ir import GlobalVar, IRModule, PrimExpr
 from ...runtime import Object
+from ..expr import IntImm
 from ..function import PrimFunc
+from ..stmt import Block, For
 from . import _ffi_api
+from .block_scope import StmtSRef
+from .state import ScheduleState, _parse_debug_mask, _parse_mod
 from .trace import Trace
+
+_RENDER_LEVELS = ("detail", "fast", "none")
+
+
+def _checked_seed(seed: int) -> int:
+    if not isinstance(seed, int):
+        raise TypeError(f"a seed is an int, not a {type(seed).__name__}")
+    if not 1 <= seed <= 2**31 - 1:
+        raise ValueError(f"a seed lies in [1, 2**31 - 1], {seed} does not")
+    return seed
 
 
 @register_error
@@ -21,10 +35,16 @@ class ScheduleError(TVMError):
 class BlockRV(Object):
     """A block of the program, whatever it is rewritten to."""
 
+    def __init__(self) -> None:
+        self.__init_handle_by_constructor__(_ffi_api.BlockRV)
+
 
 @register_object("tir.LoopRV")
 class LoopRV(Object):
     """A loop of the program."""
+
+    def __init__(self) -> None:
+        self.__init_handle_by_constructor__(_ffi_api.LoopRV)
 
 
 #: A sampled integer; any expression over such variables.
@@ -43,17 +63,22 @@ class Schedule(Object):
         debug_mask: str | int = "none",
         error_render_level: str = "detail",
     ):
-        del seed, debug_mask  # nothing is sampled yet, and the state is right by construction
-        if error_render_level not in ("detail", "fast", "none"):
+        if error_render_level not in _RENDER_LEVELS:
             raise ValueError(f'error_render_level is "detail", "fast" or "none", not "{error_render_level}"')
-        if isinstance(mod, PrimFunc):
-            mod = IRModule({"main": mod})
-        self.__init_handle_by_constructor__(_ffi_api.Schedule, mod)
+        level = _RENDER_LEVELS.index(error_render_level)
+        seed = -1 if seed is None else _checked_seed(seed)
+        mask = _parse_debug_mask(debug_mask)
+        self.__init_handle_by_constructor__(_ffi_api.Schedule, _parse_mod(mod), seed, mask, level)
 
     @property
     def mod(self) -> IRModule:
         """The module as it is now."""
         return _ffi_api.ScheduleGetMod(self)
+
+    @property
+    def state(self) -> ScheduleState:
+        """The program and its dependencies, to look at; it sees what later primitives do."""
+        return _ffi_api.ScheduleGetState(self)
 
     @property
     def trace(self) -> Trace:
@@ -70,7 +95,22 @@ class Schedule(Object):
 
     def get(self, rand_var_or_sref: Any) -> Any:
         """The block, loop or value that a random variable stands for now."""
-        return _ffi_api.ScheduleGet(self, rand_var_or_sref)
+        if isinstance(rand_var_or_sref, StmtSRef):
+            return rand_var_or_sref.stmt
+        result = _ffi_api.ScheduleGet(self, rand_var_or_sref)
+        return result.value if isinstance(result, IntImm) else result
+
+    def get_sref(self, rand_var_or_stmt: BlockRV | LoopRV | Block | For) -> StmtSRef | None:
+        """The reference to a block or loop, by its random variable or as it stands in the module."""
+        return _ffi_api.ScheduleGetSRef(self, rand_var_or_stmt)
+
+    def seed(self, seed: int) -> None:
+        """Starts the random choices from a seed."""
+        _ffi_api.ScheduleSeed(self, _checked_seed(seed))
+
+    def fork_seed(self) -> int:
+        """A seed for another schedule, drawn from the random choices of this one."""
+        return _ffi_api.ScheduleForkSeed(self)
 
     def remove_rv(self, rand_var: Any) -> None:
         """Forgets a random variable."""
@@ -85,6 +125,26 @@ class Schedule(Object):
 
     def _run(self, kind: str, inputs: list, attrs: list | None = None, decision: Any = None) -> list:
         return list(_ffi_api.ScheduleRun(self, kind, inputs, attrs or [], decision))
+
+    # ---- random choices ----
+
+    def sample_categorical(self, candidates: list[int], probs: list[float], decision: int | None = None) -> ExprRV:
+        """One of the candidates; the decision is its index."""
+        return self._run("SampleCategorical", [], [candidates, [float(p) for p in probs]], decision)[0]
+
+    def sample_perfect_tile(
+        self, loop: LoopRV, n: int, max_innermost_factor: int = 16, decision: list[int] | None = None
+    ) -> list[ExprRV]:
+        """Factors of a loop, the last of them not larger than `max_innermost_factor`."""
+        return self._run("SamplePerfectTile", [loop], [n, max_innermost_factor], decision)
+
+    def sample_compute_location(self, block: BlockRV | str, decision: int | None = None) -> LoopRV:
+        """A loop of the consumers to compute a block at; or a mark that lets compute_at inline or leave it."""
+        return self._run("SampleComputeLocation", [self._block(block)], [], decision)[0]
+
+    def enter_postproc(self) -> None:
+        """Marks in the trace where post-processing begins."""
+        self._run("EnterPostproc", [])
 
     # ---- blocks and loops ----
 
@@ -235,13 +295,6 @@ class Schedule(Object):
 
 _NOT_YET = frozenset(
     [
-        "seed",
-        "fork_seed",
-        "state",
-        "get_sref",
-        "sample_categorical",
-        "sample_perfect_tile",
-        "sample_compute_location",
         "reindex",
         "transform_layout",
         "transform_block_layout",
@@ -249,6 +302,5 @@ _NOT_YET = frozenset(
         "decompose_padding",
         "can_decompose_padding",
         "pad_einsum",
-        "enter_postproc",
     ]
 )

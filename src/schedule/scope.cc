@@ -1,0 +1,189 @@
+#include "schedule/scope.h"
+
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "schedule/checks.h"
+#include "schedule/refusal.h"
+#include "schedule/region.h"
+
+namespace tessera::schedule {
+namespace {
+
+bool fail(std::string* why_not, std::string text) {
+  if (why_not) *why_not = std::move(text);
+  return false;
+}
+
+std::string named(const BlockNode* block) { return quoted(block->name_hint); }
+
+/// The loops that both stand in, outermost first.
+std::vector<const For*> common_loops(const Place& a, const Place& b) {
+  std::vector<const For*> first = a.loops(), second = b.loops();
+  size_t same = 0;
+  while (same < first.size() && same < second.size() && first[same] == second[same]) ++same;
+  first.resize(same);
+  return first;
+}
+
+std::vector<const For*> loops_behind(const Place& place, size_t count) {
+  std::vector<const For*> loops = place.loops();
+  loops.erase(loops.begin(), loops.begin() + static_cast<long>(count));
+  return loops;
+}
+
+bool is_reduced_by(const Place& block, const For* loop) {
+  for (size_t i = 0; i < block.block()->iter_vars.size(); ++i)
+    if (block.block()->iter_vars[i]->iter_type == IterType::CommReduce &&
+        uses_var(block.realize()->iter_values[i], loop->loop_var))
+      return true;
+  return false;
+}
+
+/// The part of a dimension that the domain of the axis behind `index` allows; everything for other indices.
+arith::IntSet allowed(const Place& writer, const PrimExpr& index) {
+  for (const IterVar& iter : writer.block()->iter_vars)
+    if (iter->var.same_as(index)) return arith::IntSet::from_range(iter->dom);
+  return arith::IntSet::everything();
+}
+
+/// What `writer` writes in one iteration of the loops it shares with `reader` holds all that the reader reads.
+bool covers(const Place& writer, const BufferRegion& write, const Place& reader, const BufferRegion& read,
+            std::string* why_not) {
+  std::vector<const For*> common = common_loops(writer, reader);
+  const std::string& buffer = write->buffer->name.str();
+  for (const For* loop : common)
+    if (is_reduced_by(writer, loop))
+      return fail(why_not, "block " + named(reader.block()) + " reads " + buffer + " inside loop " +
+                               loop->loop_var->name.str() + ", over which block " + named(writer.block()) +
+                               " still accumulates it");
+  bool is_guarded = !is_one(writer.realize()->predicate);
+  if (is_guarded && !is_guard_of_domain(writer))
+    return fail(why_not, "block " + named(writer.block()) + " writes " + buffer + " only where its guard " +
+                             to_text(writer.realize()->predicate) + " holds");
+  arith::Analyzer analyzer;
+  for (const For* loop : common) analyzer.bind(loop->loop_var, range_of(loop));
+  Array<arith::IntSet> written = exact_box(writer, write, loops_behind(writer, common.size()), analyzer);
+  Array<arith::IntSet> wanted = touched(reader, read, loops_behind(reader, common.size()), analyzer);
+  std::string unknown = "block " + named(reader.block()) + " reads elements of " + buffer + " that block " +
+                        named(writer.block()) + " is not known to have written by then";
+  if (!written.defined()) return fail(why_not, unknown);
+  auto reaches_down = [&](const arith::IntSet& set, const PrimExpr& low) {
+    return set.has_lower_bound() ? analyzer.can_prove(set.min() <= low) : arith::is_neg_inf(set.min());
+  };
+  auto reaches_up = [&](const arith::IntSet& set, const PrimExpr& high) {
+    return set.has_upper_bound() ? analyzer.can_prove(set.max() >= high) : arith::is_pos_inf(set.max());
+  };
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    PrimExpr first = make_zero(write->buffer->shape[i].dtype()), last = write->buffer->shape[i] - 1;
+    arith::IntSet domain = is_guarded ? allowed(writer, write->region[i]->min) : arith::IntSet::everything();
+    for (const arith::IntSet& set : {arith::IntSet(written[i]), domain}) {
+      bool low = reaches_down(set, first) || (wanted[i].has_lower_bound() && reaches_down(set, wanted[i].min()));
+      bool high = reaches_up(set, last) || (wanted[i].has_upper_bound() && reaches_up(set, wanted[i].max()));
+      if (!low || !high) return fail(why_not, unknown);
+    }
+  }
+  return true;
+}
+
+bool stands_before(const std::vector<Place>& blocks, const BlockNode* a, const BlockNode* b) {
+  for (const Place& place : blocks) {
+    if (place.block() == a) return true;
+    if (place.block() == b) return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<BlockDependency> dependencies(const BlockRealize* scope, const GlobalVar& function) {
+  std::vector<BlockDependency> out;
+  std::vector<Place> blocks = blocks_below(scope->block->body, function);
+  for (size_t to = 0; to < blocks.size(); ++to)
+    for (size_t from = 0; from < to; ++from) {
+      const BlockNode *earlier = blocks[from].block(), *later = blocks[to].block();
+      auto add = [&](const Buffer& buffer, DepKind kind) { out.push_back({blocks[from], blocks[to], kind, buffer}); };
+      for (const BufferRegion& write : earlier->writes) {
+        if (reads_buffer(later, write->buffer)) add(write->buffer, DepKind::RAW);
+        if (writes_buffer(later, write->buffer)) add(write->buffer, DepKind::WAW);
+      }
+      for (const BufferRegion& read : earlier->reads)
+        if (writes_buffer(later, read->buffer) && !writes_buffer(earlier, read->buffer))
+          add(read->buffer, DepKind::WAR);
+    }
+  return out;
+}
+
+bool is_guard_of_domain(const Place& place) {
+  const BlockRealize* realize = place.realize();
+  if (is_one(realize->predicate)) return true;
+  arith::Analyzer analyzer;
+  for (const For* loop : place.loops()) analyzer.bind(loop->loop_var, range_of(loop));
+  PrimExpr inside = bool_imm(true);
+  for (size_t i = 0; i < realize->iter_values.size(); ++i) {
+    Range dom = realize->block->iter_vars[i]->dom;
+    inside = logical_and(
+        inside, logical_and(realize->iter_values[i] >= dom->min, realize->iter_values[i] < dom->min + dom->extent));
+  }
+  auto known = analyzer.assume(inside);
+  std::vector<PrimExpr> conditions{realize->predicate};
+  while (!conditions.empty()) {
+    PrimExpr condition = conditions.back();
+    conditions.pop_back();
+    if (auto* both = condition.as<And>()) {
+      conditions.push_back(both->a);
+      conditions.push_back(both->b);
+    } else if (!analyzer.can_prove(condition)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool is_region_covered(const Place& reader, std::string* why_not) {
+  const BlockRealize* scope = reader.scope();
+  if (!scope) return true;
+  std::vector<Place> blocks = blocks_below(scope->block->body, reader.function);
+  const Place* self = nullptr;
+  for (const Place& place : blocks)
+    if (place.block() == reader.block()) self = &place;
+  ICHECK(self) << "the block stands in its scope";
+  for (const BufferRegion& read : reader.block()->reads) {
+    bool is_written = false, is_covered = false;
+    std::string reason;
+    for (const Place& writer : blocks) {
+      if (writer.block() == reader.block()) continue;
+      for (const BufferRegion& write : writer.block()->writes) {
+        if (!write->buffer.same_as(read->buffer)) continue;
+        is_written = true;
+        if (!stands_before(blocks, writer.block(), reader.block()))
+          reason = "block " + named(reader.block()) + " reads " + read->buffer->name.str() + " before block " +
+                   named(writer.block()) + " writes it";
+        else is_covered |= covers(writer, write, *self, read, &reason);
+      }
+    }
+    if (is_written && !is_covered) return fail(why_not, reason);
+  }
+  return true;
+}
+
+bool is_stage_pipeline(const BlockRealize* scope, const GlobalVar& function, std::string* why_not) {
+  for (const BlockDependency& dependency : dependencies(scope, function))
+    if (dependency.kind == DepKind::WAR)
+      return fail(why_not, "block " + named(dependency.to.block()) + " overwrites " + dependency.buffer->name.str() +
+                               ", which block " + named(dependency.from.block()) + " has read");
+  for (Place place : blocks_below(scope->block->body, function)) {
+    place.path.insert(place.path.begin(), Stmt(scope));
+    if (!is_region_covered(place, why_not)) return false;
+  }
+  return true;
+}
+
+void require_stage_pipeline(const Place& block) {
+  const BlockRealize* scope = block.scope();
+  std::string why_not;
+  if (scope && !is_stage_pipeline(scope, block.function, &why_not))
+    throw Refusal(scope->block.get()) << "The scope " << quoted(scope->block->name_hint)
+                                      << " is not a stage pipeline: " << why_not;
+}
+
+}  // namespace tessera::schedule

@@ -1,0 +1,35 @@
+#pragma once
+// What blocks of one scope have to do with one another: who waits for whom, and whether what a block reads has been
+// written when it runs.
+
+#include "schedule/state.h"
+
+namespace tessera::schedule {
+
+/// Why one block must stay behind another: it reads what the other wrote, writes it again, or writes what it read.
+enum class DepKind : int { RAW = 0, WAW = 1, WAR = 2, Opaque = 3 };
+
+struct BlockDependency {
+  Place from, to;
+  DepKind kind;
+  Buffer buffer;
+};
+
+/// The dependencies among the blocks directly inside `scope`, in the order of the program.
+std::vector<BlockDependency> dependencies(const BlockRealize* scope, const GlobalVar& function);
+
+/// Every element that the block at `reader` reads and another block of its scope writes has been written in the same
+/// iteration of the loops that both stand in. `why_not` says what could not be shown.
+bool is_region_covered(const Place& reader, std::string* why_not = nullptr);
+
+/// The scope computes stage after stage: every block reads only what is complete by then, and nothing that was read is
+/// overwritten. Blocks of such a scope may be moved as long as producers stay before consumers.
+bool is_stage_pipeline(const BlockRealize* scope, const GlobalVar& function, std::string* why_not = nullptr);
+/// Refuses a block whose scope is not.
+void require_stage_pipeline(const Place& block);
+
+/// True when the guard of the block holds wherever its axes are inside their domains: it only cuts off the ends that
+/// loops run over.
+bool is_guard_of_domain(const Place& block);
+
+}  // namespace tessera::schedule

@@ -1,0 +1,145 @@
+#include "schedule/state_view.h"
+
+#include "runtime/registry.h"
+#include "schedule/checks.h"
+
+namespace tessera::schedule {
+namespace {
+
+/// Where the statement stands now; an empty path when it is gone.
+Place place_of(const StmtSRef& sref) {
+  try {
+    return sref->is_loop ? sref->state.find(sref->loop) : sref->state.find(sref->block);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+StmtSRef sref_at(const State& state, const Place& place) {
+  StmtSRefNode node;
+  node.state = state;
+  node.is_loop = place.loop() != nullptr;
+  if (node.is_loop) node.loop = State::ref(place.function, place.loop());
+  else node.block = State::ref(place.function, place.block());
+  if (place.path.size() > 1)
+    if (auto* seq = place.path[place.path.size() - 2].as<SeqStmt>())
+      for (size_t i = 0; i < seq->seq.size(); ++i)
+        if (seq->seq[i].same_as(place.stmt())) node.seq_index = static_cast<int64_t>(i);
+  ObjectRef key = node.is_loop ? ObjectRef(node.loop.var) : node.block.key;
+  ObjectRef& known = state.views()[key.get()].second;
+  if (!known) {
+    state.views()[key.get()].first = key;
+    known = make(StmtSRefNode(node));
+  }
+  StmtSRef sref = downcast<StmtSRef>(known);
+  sref.edit()->seq_index = node.seq_index;
+  return sref;
+}
+
+/// The sref of a loop or block of the module; empty when it is none of them.
+ObjectRef sref_of_stmt(const State& state, const Stmt& stmt) {
+  for (const auto& [var, function] : state.mod().sorted_functions()) {
+    auto* program = function.as<PrimFuncNode>();
+    if (!program || !program->body) continue;
+    for (const Place& block : all_blocks(program->body, var)) {
+      if (stmt.get() == block.block()) return sref_at(state, block);
+      for (size_t i = 0; i < block.path.size(); ++i)
+        if (block.path[i].same_as(stmt) && stmt.as<For>())
+          return sref_at(state, {var, {block.path.begin(), block.path.begin() + static_cast<long>(i) + 1}});
+    }
+  }
+  return {};
+}
+
+ObjectRef stmt_of(const StmtSRef& sref) {
+  Place place = place_of(sref);
+  if (place.path.empty()) return {};
+  return sref->is_loop ? ObjectRef(place.stmt()) : ObjectRef(place.realize()->block);
+}
+
+ObjectRef parent_of(const StmtSRef& sref) {
+  Place place = place_of(sref);
+  while (place.path.size() > 1) {
+    place.path.pop_back();
+    if (place.stmt().as<For>() || place.stmt().as<BlockRealize>()) return sref_at(sref->state, place);
+  }
+  return {};
+}
+
+Place require_block(const StmtSRef& sref) {
+  Place place = place_of(sref);
+  if (place.path.empty() || sref->is_loop) throw Error(ValueError) << "this reference is to no block of the program";
+  return place;
+}
+
+BlockScope scope_of(const ScheduleState& self, const StmtSRef& sref) {
+  Place place = require_block(sref);
+  BlockScopeNode scope;
+  for (BlockDependency& dependency : dependencies(place.realize(), place.function)) {
+    for (Place* end : {&dependency.from, &dependency.to})
+      end->path.insert(end->path.begin(), place.path.begin(), place.path.end());
+    scope.dependencies.push_back(make(DependencyNode{.src = sref_at(self->state, dependency.from),
+                                                     .dst = sref_at(self->state, dependency.to),
+                                                     .kind = static_cast<int>(dependency.kind)}));
+  }
+  return make(std::move(scope));
+}
+
+Array<Dependency> dependencies_at(const BlockScope& scope, const StmtSRef& end, bool by_src) {
+  Array<Dependency> out;
+  for (const Dependency& each : scope->dependencies)
+    if ((by_src ? each->src : each->dst).same_as(end)) out.push_back(each);
+  return out;
+}
+
+/// Whether the bindings are affine, the reads covered, and the block a scope of stages.
+Array<ObjectRef> flags_of(const ScheduleState&, const StmtSRef& sref) {
+  Place place = require_block(sref);
+  bool flags[] = {has_affine_bindings(place), is_region_covered(place),
+                  is_stage_pipeline(place.realize(), place.function)};
+  Array<ObjectRef> out;
+  for (bool flag : flags) out.push_back(bool_imm(flag));
+  return out;
+}
+
+ScheduleState view_of(const State& state, int debug_mask) {
+  ScheduleStateNode node;
+  node.state = state;
+  node.debug_mask = debug_mask;
+  return make(std::move(node));
+}
+
+void replace(const ScheduleState& self, const StmtSRef& sref, const Stmt& fresh) {
+  Place place = place_of(sref);
+  if (place.path.empty()) throw Error(ValueError) << "the statement to replace is no longer in the program";
+  auto* block = fresh.as<BlockNode>();
+  Stmt whole = block && place.realize() ? Stmt(with(place.realize(), &BlockRealize::block, Block(block))) : fresh;
+  if (!whole.as<For>() && !whole.as<BlockRealize>())
+    throw Error(TypeError) << "a loop or block is replaced by a loop or block, not by a " << fresh->type_key();
+  self.edit()->state.replace(place.function, place.stmt(), whole);
+}
+
+Globals globals{
+    {"tir.schedule.ScheduleState", [](const IRModule& mod, int debug_mask) { return view_of(State(mod), debug_mask); }},
+    {"tir.schedule.ScheduleGetState", [](const Schedule& sch) { return view_of(sch->state, sch->debug_mask); }},
+    {"tir.schedule.ScheduleStateGetMod", [](const ScheduleState& self) { return self->state.mod().copy(); }},
+    {"tir.schedule.ScheduleStateGetSRef",
+     [](const ScheduleState& self, const Stmt& stmt) { return sref_of_stmt(self->state, stmt); }},
+    {"tir.schedule.ScheduleStateGetBlockScope", scope_of},
+    {"tir.schedule.ScheduleStateGetCachedFlags", flags_of},
+    {"tir.schedule.ScheduleStateReplace", replace},
+    {"tir.schedule.ScheduleGetSRef",
+     [](const Schedule& sch, const ObjectRef& of) {
+       if (auto* stmt = of.as<StmtNode>()) return sref_of_stmt(sch->state, Stmt(stmt));
+       return ObjectRef(sref_at(sch->state, sch->place(of)));
+     }},
+    {"tir.schedule.StmtSRefStmt", stmt_of},
+    {"tir.schedule.StmtSRefParent", parent_of},
+    {"tir.schedule.BlockScopeGetDepsBySrc",
+     [](const BlockScope& scope, const StmtSRef& block) { return dependencies_at(scope, block, true); }},
+    {"tir.schedule.BlockScopeGetDepsByDst",
+     [](const BlockScope& scope, const StmtSRef& block) { return dependencies_at(scope, block, false); }},
+};
+
+}  // namespace
+}  // namespace tessera::schedule
