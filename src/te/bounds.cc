@@ -316,8 +316,9 @@ class BoundsOf {
         launch = make_range(make_zero(thread->var->dtype), cast(thread->var->dtype, extent));
         thread_owner_[thread.get()] = stage_name(stage.get()) + "." + leaf->var->name.str();
       }
-      bool fits = analyzer_.can_prove(equal(launch->extent, extent)) ||
-                  (thread->dom && analyzer_.can_prove(extent <= launch->extent));
+      PrimExpr launched = cast(launch->extent.dtype(), extent);  // a thread counts in 32 bits, whatever the axis does
+      bool fits = analyzer_.can_prove(equal(launch->extent, launched)) ||
+                  (thread->dom && analyzer_.can_prove(launched <= launch->extent));
       if (!fits)
         throw Error(RuntimeError) << "thread axis " << thread->var->name << " has extent " << launch->extent << " "
                                   << (thread->dom ? std::string("by its own range")
