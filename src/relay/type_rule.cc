@@ -1,6 +1,16 @@
 #include "relay/type_rule.h"
 
+#include "arith/analyzer.h"
+#include "ir/prim_ops.h"
+#include "relay/type_solver.h"
+
 namespace tessera::relay {
+
+bool TypeQuery::is_known(int i) const {
+  std::vector<Type> holes;
+  collect_holes(args_[i], &holes);
+  return holes.empty();
+}
 
 const TensorTypeNode* TypeQuery::tensor(int i) const {
   if (!is_known(i)) return nullptr;
@@ -14,6 +24,15 @@ const TupleType* TypeQuery::tuple(int i) const {
   auto* out = type(i).as<TupleType>();
   if (!out) throw Error(TypeError) << "argument " << i << " must be a tuple, but is " << to_text(type(i));
   return out;
+}
+
+bool is_any(const PrimExpr& extent) { return extent.as<AnyDim>(); }
+
+bool may_equal(const PrimExpr& a, const PrimExpr& b) {
+  const int64_t *x = as_int(a), *y = as_int(b);
+  if (x && y) return *x == *y;
+  if (is_any(a) || is_any(b)) return true;
+  return !arith::Analyzer().can_prove(not_equal(a, b));
 }
 
 }  // namespace tessera::relay

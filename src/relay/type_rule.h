@@ -1,6 +1,8 @@
 #pragma once
 // How an operator says the types of its calls.
 
+#include <functional>
+
 #include "relay/expr.h"
 
 namespace tessera::relay {
@@ -13,9 +15,9 @@ class TypeQuery {
   virtual ~TypeQuery() = default;
 
   int size() const { return static_cast<int>(args_.size()); }
-  /// The type of an argument; an IncompleteType while it is not known.
+  /// The type of an argument; an IncompleteType, or one that has such parts, while it is not known.
   const Type& type(int i) const { return args_[i]; }
-  bool is_known(int i) const { return !args_[i].as<IncompleteType>(); }
+  bool is_known(int i) const;  // no part of it is left open
   /// An argument that must be a tensor (a tuple): null while unknown, an error when it is something else.
   const TensorTypeNode* tensor(int i) const;
   const TupleType* tuple(int i) const;
@@ -30,8 +32,6 @@ class TypeQuery {
   /// Conclusions: the type of the call, and of an argument that was left open (weights that the attributes determine).
   virtual void result(const Type& type) = 0;
   virtual void argument(int i, const Type& type) = 0;
-  /// False when the extents certainly differ; Any and shape variables may be equal to anything.
-  virtual bool may_equal(const PrimExpr& a, const PrimExpr& b) const = 0;
 
  private:
   std::vector<Type> args_;
@@ -40,6 +40,11 @@ class TypeQuery {
 
 /// True when the types are settled; false when too little is known yet, and the rule will be asked again.
 using TypeRule = bool (*)(TypeQuery&);
+
+/// False when the extents certainly differ; Any and shape variables may be equal to anything.
+bool may_equal(const PrimExpr& a, const PrimExpr& b);
+/// True for Any.
+bool is_any(const PrimExpr& extent);
 
 /// The operator's rule. C++ records set it; Python's `add_type_rel` sets one that calls back.
 struct TypeRuleSlot : Object {

@@ -1,0 +1,15 @@
+#pragma once
+// The functions that fill the operator table, one for each operator or family of operators that differ in one line.
+
+#include "op/record.h"
+
+namespace tessera::op {
+
+// tensor/
+void binary_records();
+void unary_records();
+
+// nn/
+void dense_record();
+
+}  // namespace tessera::op

@@ -1,0 +1,66 @@
+#include "op/rules.h"
+
+#include "ir/prim_expr.h"
+
+namespace tessera::op {
+
+using relay::is_any;
+using relay::may_equal;
+using relay::TypeQuery;
+
+bool same_as_input(TypeQuery& query) {
+  if (!query.tensor(0)) return false;
+  query.result(query.type(0));
+  return true;
+}
+
+bool bool_of_input(TypeQuery& query) {
+  auto* data = query.tensor(0);
+  if (!data) return false;
+  query.result(TensorType(data->shape, DataType::Bool()));
+  return true;
+}
+
+Array<PrimExpr> broadcast_type_shape(const Array<PrimExpr>& a, const Array<PrimExpr>& b) {
+  size_t rank = std::max(a.size(), b.size());
+  std::vector<PrimExpr> out;
+  for (size_t i = 0; i < rank; ++i) {
+    size_t back = rank - i;
+    PrimExpr x = back <= a.size() ? a[a.size() - back] : PrimExpr(1);
+    PrimExpr y = back <= b.size() ? b[b.size() - back] : PrimExpr(1);
+    if (back > a.size() || is_one(x)) out.push_back(y);
+    else if (back > b.size() || is_one(y)) out.push_back(x);
+    else if (is_any(x) || is_any(y)) out.push_back(is_any(x) ? y : x);
+    else if (may_equal(x, y)) out.push_back(as_int(x) ? x : y);
+    else
+      throw Error(TypeError) << "the shapes " << to_text(a) << " and " << to_text(b)
+                             << " cannot be broadcast together: " << x << " and " << y << " differ and neither is 1";
+  }
+  return out;
+}
+
+namespace {
+
+bool broadcast_to(TypeQuery& query, bool compares) {
+  auto *lhs = query.tensor(0), *rhs = query.tensor(1);
+  if (!lhs || !rhs) return false;
+  if (lhs->dtype != rhs->dtype)
+    throw Error(TypeError) << "the element types " << to_text(lhs->dtype) << " and " << to_text(rhs->dtype)
+                           << " differ; cast one of the tensors";
+  DataType dtype = compares ? DataType::Bool() : lhs->dtype;
+  query.result(TensorType(broadcast_type_shape(lhs->shape, rhs->shape), dtype));
+  return true;
+}
+
+}  // namespace
+
+bool broadcast(TypeQuery& query) { return broadcast_to(query, false); }
+bool broadcast_compare(TypeQuery& query) { return broadcast_to(query, true); }
+
+int normal_axis(int64_t axis, int rank) {
+  if (axis < -rank || axis >= rank)
+    throw Error(TypeError) << "axis " << axis << " is out of range for a tensor of " << rank << " dimensions";
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+}  // namespace tessera::op

@@ -1,0 +1,86 @@
+// Operators of one tensor that work element by element.
+
+#include "op/records.h"
+#include "op/rules.h"
+#include "runtime/registry.h"
+
+namespace tessera::op {
+namespace {
+
+struct Row {
+  const char* name;
+  const char* topi;  // the compute of that name
+  int support_level;
+  TypeRule rule;
+  const char* doc;
+};
+
+constexpr const char *kIdentity = "Identity", *kToBool = "IdentityCompRel";
+
+const Row kRows[] = {
+    {"log", "log", 1, same_as_input, "The natural logarithm."},
+    {"log2", "log2", 1, same_as_input, "The logarithm to base 2."},
+    {"log10", "log10", 1, same_as_input, "The logarithm to base 10."},
+    {"tan", "tan", 1, same_as_input, "The tangent."},
+    {"cos", "cos", 1, same_as_input, "The cosine."},
+    {"cosh", "cosh", 1, same_as_input, "The hyperbolic cosine."},
+    {"sin", "sin", 1, same_as_input, "The sine."},
+    {"sinh", "sinh", 1, same_as_input, "The hyperbolic sine."},
+    {"acos", "acos", 1, same_as_input, "The inverse cosine."},
+    {"acosh", "acosh", 1, same_as_input, "The inverse hyperbolic cosine."},
+    {"asin", "asin", 1, same_as_input, "The inverse sine."},
+    {"asinh", "asinh", 1, same_as_input, "The inverse hyperbolic sine."},
+    {"atan", "atan", 1, same_as_input, "The inverse tangent."},
+    {"atanh", "atanh", 1, same_as_input, "The inverse hyperbolic tangent."},
+    {"exp", "exp", 1, same_as_input, "The exponential function."},
+    {"fast_exp", "fast_exp", 1, same_as_input, "exp, quicker and less exact."},
+    {"erf", "erf", 1, same_as_input, "The error function."},
+    {"fast_erf", "fast_erf", 1, same_as_input, "erf, quicker and less exact."},
+    {"sqrt", "sqrt", 1, same_as_input, "The square root."},
+    {"rsqrt", "rsqrt", 1, same_as_input, "One over the square root."},
+    {"zeros_like", nullptr, 4, same_as_input, "Zeros of the input's shape and type."},
+    {"ones_like", nullptr, 4, same_as_input, "Ones of the input's shape and type."},
+    {"sigmoid", "sigmoid", 1, same_as_input, "1 / (1 + exp(-x))."},
+    {"copy", "identity", 3, same_as_input, "The input itself."},
+    {"floor", "floor", 3, same_as_input, "The greatest integer that is not greater."},
+    {"ceil", "ceil", 3, same_as_input, "The least integer that is not less."},
+    {"trunc", "trunc", 3, same_as_input, "The integer part, towards zero."},
+    {"round", "round", 3, same_as_input, "The nearest integer."},
+    {"sign", "sign", 3, same_as_input, "-1, 0 or 1."},
+    {"abs", "abs", 3, same_as_input, "The absolute value."},
+    {"tanh", "tanh", 1, same_as_input, "The hyperbolic tangent."},
+    {"fast_tanh", "fast_tanh", 1, same_as_input, "tanh, quicker and less exact."},
+    {"negative", "negative", 3, same_as_input, "The number with the other sign."},
+    {"logical_not", "logical_not", 4, same_as_input, "True where the input is false."},
+    {"bitwise_not", "bitwise_not", 4, same_as_input, "Each bit turned."},
+    {"isnan", "isnan", 3, bool_of_input, "True where the input is not a number."},
+    {"isfinite", "isfinite", 3, bool_of_input, "True where the input is a finite number."},
+    {"isinf", "isinf", 3, bool_of_input, "True where the input is an infinity."},
+};
+
+te::Tensor filled_like(const te::Tensor& x, int value) {
+  static const PackedFunc full_like = get_global("topi.full_like");
+  return full_like(x, make_const(x->dtype, value)).to<te::Tensor>();
+}
+
+}  // namespace
+
+void unary_records() {
+  for (const Row& row : kRows) {
+    OpRecord record(row.name);
+    record.doc(row.doc).input("data", "the input").support_level(row.support_level).fusion(Fusion::Elementwise);
+    record.type(row.rule == bool_of_input ? kToBool : kIdentity, row.rule).stateful(false);
+    if (!row.topi) {
+      int value = std::string_view(row.name) == "ones_like";
+      record.compute([value](const Attrs&, const Array<te::Tensor>& in, const Type&) {
+        return Array<te::Tensor>{filled_like(in[0], value)};
+      });
+      continue;
+    }
+    record.compute([name = std::string("topi.") + row.topi](const Attrs&, const Array<te::Tensor>& in, const Type&) {
+      return Array<te::Tensor>{get_global(name)(in[0]).to<te::Tensor>()};
+    });
+  }
+}
+
+}  // namespace tessera::op

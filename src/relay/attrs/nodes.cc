@@ -1,0 +1,11 @@
+// The attribute types of operators.
+
+#include "relay/attrs/nn.h"
+
+namespace tessera::relay {
+namespace {
+
+register_types<DenseAttrs> nn;
+
+}  // namespace
+}  // namespace tessera::relay
