@@ -15,7 +15,7 @@ TensorType tensor_type(const Expr& expr) {
   return downcast<TensorType>(type);
 }
 
-Var make_var(String name, Type type_annotation, Span span) {
+Var make_local(String name, Type type_annotation, Span span) {
   VarNode var;
   var.vid = make(IdNode{.name_hint = std::move(name)});
   var.type_annotation = std::move(type_annotation);

@@ -54,7 +54,7 @@ struct VarNode : RelayExprNode {
   const String& name_hint() const { return vid->name_hint; }
 };
 using Var = Ref<VarNode>;
-Var make_var(String name, Type type_annotation = nullptr, Span span = nullptr);
+Var make_local(String name, Type type_annotation = nullptr, Span span = nullptr);
 
 /// Applies an operator, a function, a global or a constructor. `attrs` are the operator's.
 struct Call : RelayExprNode {
