@@ -2,8 +2,9 @@
 //
 //   S[t] = A[t]; B[t] = S[t + 1]     =>     S[t] = A[t]; tvm_storage_sync("shared"); B[t] = S[t + 1]
 //
-// Statements are followed in order, loop bodies twice, so that the end of an iteration is seen before its next
-// beginning. A barrier may not stand where only some threads come by: a conflict inside a condition is an error.
+// A barrier stands in front of the statement of a sequence that meets what came before, a loop as a whole; where the end
+// of an iteration meets the beginning of the next, it stands in front of the first statement that does. It may not stand
+// where only some threads come by: a conflict inside such a condition is settled in front of it or is an error.
 
 #include <unordered_set>
 
@@ -19,7 +20,8 @@ namespace {
 
 struct Access {
   const VarNode* memory;
-  Array<PrimExpr> indices;  // empty: anywhere
+  Array<PrimExpr> indices;    // empty: anywhere
+  bool is_next_half = false;  // a write of the half of a double buffer that this iteration does not read
 };
 
 struct Accesses {
@@ -30,11 +32,20 @@ struct Accesses {
   }
 };
 
+/// What a statement does to shared memory: before its first barrier, and after its last. Without a barrier both are all.
+struct Summary {
+  Accesses head, tail;
+  bool has_barrier = false;
+};
+
 class SyncPlanner {
  public:
   explicit SyncPlanner(std::string scope) : scope_(std::move(scope)) {}
 
-  Stmt operator()(const Stmt& body) { return plan(body, &pending_); }
+  Stmt operator()(const Stmt& body) {
+    Summary ignored;
+    return plan(body, &ignored);
+  }
 
  private:
   bool is_shared(const VarNode* memory) const {
@@ -52,6 +63,12 @@ class SyncPlanner {
         [&](const BufferStore* op) {
           if (is_shared(op->buffer->data.get())) out.writes.push_back({op->buffer->data.get(), op->indices});
         },
+        [&](const Call* op) {  // an address taken is of any element from there on
+          auto* load = builtin::is(op, builtin::address_of()) ? op->args[0].as<BufferLoad>() : nullptr;
+          if (!load || !is_shared(load->buffer->data.get())) return;
+          out.reads.push_back({load->buffer->data.get(), {}});
+          out.writes.push_back({load->buffer->data.get(), {}});
+        },
         [&](const VarNode* var) {  // an address handed to a call
           if (!var->dtype.is_handle() || !is_shared(var)) return;
           out.reads.push_back({var, {}});
@@ -60,20 +77,37 @@ class SyncPlanner {
     return out;
   }
 
-  /// Two accesses are apart when they are of one thread to one element: the very same index.
-  static bool meet(const std::vector<Access>& a, const std::vector<Access>& b, bool across_iterations) {
+  /// True when an index names every thread of the block: what lies there belongs to one of them.
+  bool is_of_one_thread(const Array<PrimExpr>& indices) const {
+    for (const VarNode* thread : threads_) {
+      bool occurs = false;
+      for (const PrimExpr& index : indices)
+        occurs = occurs || uses_var(index, [&](const VarNode* var) { return var == thread; });
+      if (!occurs) return false;
+    }
+    return true;
+  }
+
+  /// Two accesses are apart when they are of one thread to one element: the very same index. Between iterations the index
+  /// must be the same in all of them too.
+  bool meet(const std::vector<Access>& a, const std::vector<Access>& b, bool across_iterations) const {
     for (const Access& x : a) {
       for (const Access& y : b) {
-        if (x.memory != y.memory) continue;
-        bool same = !across_iterations && !x.indices.empty() && x.indices.size() == y.indices.size();
-        for (size_t i = 0; same && i < x.indices.size(); ++i) same = deep_equal(x.indices[i], y.indices[i]);
+        if (x.memory != y.memory || (!across_iterations && (x.is_next_half || y.is_next_half))) continue;
+        bool same = !x.indices.empty() && x.indices.size() == y.indices.size() && is_of_one_thread(x.indices);
+        for (size_t i = 0; same && i < x.indices.size(); ++i)
+          same = deep_equal(x.indices[i], y.indices[i]) && !(across_iterations && varies(x.indices[i]));
         if (!same) return true;
       }
     }
     return false;
   }
 
-  static bool conflicts(const Accesses& before, const Accesses& now, bool across_iterations) {
+  bool varies(const PrimExpr& index) const {
+    return uses_var(index, [&](const VarNode* var) { return inner_vars_.count(var) > 0; });
+  }
+
+  bool conflicts(const Accesses& before, const Accesses& now, bool across_iterations = false) const {
     return meet(before.writes, now.reads, across_iterations) || meet(before.reads, now.writes, across_iterations);
   }
 
@@ -89,20 +123,10 @@ class SyncPlanner {
     return scope && scope->value == scope_;
   }
 
-  Stmt leaf(const Stmt& stmt, Accesses* pending) {
-    if (is_barrier(stmt)) {
-      *pending = {};
-      return stmt;
-    }
-    Accesses now = of(stmt);
-    bool needs = conflicts(*pending, now, second_time_);
-    if (needs) *pending = {};
-    pending->add(now);
-    if (!needs) return stmt;
+  void need_all_threads() const {
     if (depth_of_conditions_)
       throw Error(RuntimeError) << "cannot put a barrier inside a condition: not every thread would come by; move the "
                                 << "accesses of " << scope_ << " memory out of it";
-    return sequence({barrier(), stmt});
   }
 
   /// True when all threads of a block agree on the condition.
@@ -112,79 +136,133 @@ class SyncPlanner {
     return uniform;
   }
 
-  Stmt plan(const Stmt& stmt, Accesses* pending) {
-    if (auto* seq = stmt.as<SeqStmt>()) {
-      std::vector<Stmt> parts;
-      for (const Stmt& part : seq->seq) parts.push_back(plan(part, pending));
-      return sequence(parts);
-    }
+  /// `stmt` with barriers inside where they are needed; says in `out` what it does.
+  Stmt plan(const Stmt& stmt, Summary* out) {
+    if (auto* seq = stmt.as<SeqStmt>()) return sequence_of({seq->seq.begin(), seq->seq.end()}, out);
     if (auto* op = stmt.as<AttrStmt>()) {
-      if (op->attr_key == attr::kDoubleBufferWrite) return leaf_without_sync(op, pending);
+      if (op->attr_key == attr::kDoubleBufferWrite) return double_buffer(op, out);
       auto* axis = op->node.as<IterVarNode>();
-      if (axis && op->attr_key == attr::kThreadExtent && axis->thread_tag.str().rfind("threadIdx", 0) == 0)
-        thread_vars_.insert(axis->var.get());
-      return with(op, &AttrStmt::body, plan(op->body, pending));
+      bool is_thread = axis && op->attr_key == attr::kThreadExtent && axis->thread_tag.str().starts_with("threadIdx");
+      if (is_thread && thread_vars_.insert(axis->var.get()).second && !is_one(op->value))
+        threads_.push_back(axis->var.get());
+      return with(op, &AttrStmt::body, plan(op->body, out));
     }
-    if (auto* op = stmt.as<Allocate>()) return with(op, &Allocate::body, plan(op->body, pending));
-    if (auto* op = stmt.as<LetStmt>()) return with(op, &LetStmt::body, plan(op->body, pending));
-    if (auto* op = stmt.as<AssertStmt>()) return with(op, &AssertStmt::body, plan(op->body, pending));
-    if (auto* op = stmt.as<For>()) return loop(op, &For::body, pending);
-    if (auto* op = stmt.as<While>()) return loop(op, &While::body, pending);
-    if (auto* op = stmt.as<IfThenElse>()) return condition(op, pending);
-    return leaf(stmt, pending);
+    if (auto* op = stmt.as<Allocate>()) return with(op, &Allocate::body, plan(op->body, out));
+    if (auto* op = stmt.as<LetStmt>()) return after(op->value, op, &LetStmt::body, out);
+    if (auto* op = stmt.as<AssertStmt>()) return after(op->condition, op, &AssertStmt::body, out);
+    if (auto* op = stmt.as<For>()) {
+      inner_vars_.insert(op->loop_var.get());
+      return loop(op, &For::body, out);
+    }
+    if (auto* op = stmt.as<While>()) return loop(op, &While::body, out);
+    if (auto* op = stmt.as<IfThenElse>()) return condition(op, out);
+    if (is_barrier(stmt)) {
+      out->has_barrier = true;
+      return stmt;
+    }
+    out->head = out->tail = of(stmt);
+    return stmt;
   }
 
-  /// The half being filled is not the half being read.
-  Stmt leaf_without_sync(const AttrStmt* op, Accesses* pending) {
+  /// A scope whose first expression reads before its body runs.
+  template <class T>
+  Stmt after(const PrimExpr& first, const T* op, Stmt T::* member, Summary* out) {
+    Stmt body = plan(op->*member, out);
+    Accesses reads = of(first);
+    out->head.add(reads);
+    if (!out->has_barrier) out->tail.add(reads);
+    return with(op, member, body);
+  }
+
+  Stmt sequence_of(const std::vector<Stmt>& parts, Summary* out) {
+    std::vector<Stmt> planned;
+    for (const Stmt& part : parts) {
+      Summary now;
+      Stmt done = plan(part, &now);
+      if (conflicts(out->tail, now.head)) {
+        need_all_threads();
+        planned.push_back(barrier());
+        out->has_barrier = true;
+        out->tail = {};
+      }
+      append(out, now);
+      planned.push_back(done);
+    }
+    return sequence(planned);
+  }
+
+  static void append(Summary* out, const Summary& now) {
+    if (!out->has_barrier) out->head.add(now.head);
+    if (now.has_barrier) out->tail = now.tail;
+    else out->tail.add(now.tail);
+    out->has_barrier = out->has_barrier || now.has_barrier;
+  }
+
+  Stmt double_buffer(const AttrStmt* op, Summary* out) {
     Accesses now = of(op->body);
-    pending->writes.insert(pending->writes.end(), now.writes.begin(), now.writes.end());
+    for (Access& write : now.writes) write.is_next_half = true;
+    out->head = out->tail = now;
     return Stmt(op);
   }
 
   template <class T>
-  Stmt loop(const T* op, Stmt T::* member, Accesses* pending) {
-    Stmt once = plan(op->*member, pending);
-    bool outer = std::exchange(second_time_, true);
-    Stmt again = plan(once, pending);  // with what the iteration before left
-    second_time_ = outer;
-    return with(op, member, again);
+  Stmt loop(const T* op, Stmt T::* member, Summary* out) {
+    Stmt body = plan(op->*member, out);
+    if (conflicts(out->tail, out->head, true)) {
+      need_all_threads();
+      body = with_barrier_at_meeting(body, out->tail);
+      *out = {};
+      Stmt same = plan(body, out);  // what it does now; nothing more is needed inside
+      ICHECK(!conflicts(out->tail, out->head, true)) << "a barrier settles what iterations share";
+      body = same;
+    }
+    for (Accesses* part : {&out->head, &out->tail})  // behind the loop its last half is read
+      for (Access& write : part->writes) write.is_next_half = false;
+    return with(op, member, body);
   }
 
-  Stmt condition(const IfThenElse* op, Accesses* pending) {
-    Accesses head = of(op->condition);
-    if (conflicts(*pending, head, second_time_)) {
-      *pending = {};
-      pending->add(head);
-      return sequence({barrier(), branches(op, pending)});
+  /// A barrier in front of the first part of the body that meets what the iteration before left.
+  Stmt with_barrier_at_meeting(const Stmt& body, const Accesses& left) {
+    if (auto* seq = body.as<SeqStmt>()) {
+      std::vector<Stmt> parts(seq->seq.begin(), seq->seq.end());
+      for (size_t i = 0; i < parts.size(); ++i) {
+        Summary now;
+        plan(parts[i], &now);
+        if (!conflicts(left, now.head, true)) continue;
+        parts.insert(parts.begin() + static_cast<ptrdiff_t>(i), barrier());
+        return sequence(parts);
+      }
     }
-    // A conflict with what came before is settled in front of the condition, where every thread comes by.
-    Accesses inside = of(op->then_case);
-    if (op->else_case) inside.add(of(op->else_case));
-    if (!depth_of_conditions_ && conflicts(*pending, inside, second_time_)) {
-      *pending = {};
-      return sequence({barrier(), branches(op, pending)});
-    }
-    return branches(op, pending);
+    if (auto* op = body.as<AttrStmt>())
+      if (op->attr_key != attr::kDoubleBufferWrite)
+        return with(op, &AttrStmt::body, with_barrier_at_meeting(op->body, left));
+    if (auto* op = body.as<Allocate>()) return with(op, &Allocate::body, with_barrier_at_meeting(op->body, left));
+    return sequence({barrier(), body});
   }
 
-  Stmt branches(const IfThenElse* op, Accesses* pending) {
+  Stmt condition(const IfThenElse* op, Summary* out) {
     int divergent = is_uniform(op->condition) ? 0 : 1;
     depth_of_conditions_ += divergent;
-    IfThenElse out(*op);
-    Accesses then_pending = *pending, else_pending = *pending;
-    out.then_case = plan(op->then_case, &then_pending);
-    if (op->else_case) out.else_case = plan(op->else_case, &else_pending);
+    IfThenElse made(*op);
+    Summary then_part, else_part;
+    made.then_case = plan(op->then_case, &then_part);
+    if (op->else_case) made.else_case = plan(op->else_case, &else_part);
     depth_of_conditions_ -= divergent;
-    *pending = then_pending;
-    if (op->else_case) pending->add(else_pending);
-    return make(std::move(out));
+    out->head = of(op->condition);
+    out->head.add(then_part.head);
+    out->head.add(else_part.head);
+    out->tail = then_part.tail;
+    out->tail.add(else_part.tail);
+    out->has_barrier = then_part.has_barrier && else_part.has_barrier;  // else some way has none
+    if (!out->has_barrier) out->tail.add(out->head);
+    return make(std::move(made));
   }
 
   std::string scope_;
-  Accesses pending_;
   std::unordered_set<const VarNode*> thread_vars_;
-  int depth_of_conditions_ = 0;  // those on which threads may differ
-  bool second_time_ = false;
+  std::vector<const VarNode*> threads_;            // those of more than one
+  std::unordered_set<const VarNode*> inner_vars_;  // of loops
+  int depth_of_conditions_ = 0;                    // those on which threads may differ
 };
 
 Pass thread_sync(String scope) {
