@@ -50,9 +50,10 @@ Lanes SourcePrinter::emit(const PrimExpr& e) {
   bool may_recur = e->use_count() > 1 && !e.as<VarNode>();
   if (may_recur)
     if (auto it = known.find(e.get()); it != known.end()) return it->second.lanes;
+  size_t written = out_.size();
   Lanes out = on_enough_stack([&] { return dispatch(e.get()); });
   if (e.dtype().is_void() || e.dtype().is_handle()) return out;
-  bool named = false;
+  bool named = out_.size() != written;  // parts have names already, which another occurrence may use
   for (std::string& lane : out) {
     bool is_long = lane.size() > (may_recur ? kWorthSharing : kLongest);
     if (is_long) lane = declare_temporary(e.dtype().element(), lane);

@@ -1,47 +1,18 @@
 """OpenCL kernels: their source, and what they compute on PoCL (or any other driver that is there)."""
 
-import math
 import threading
 
+import gpu_programs as programs
 import numpy as np
 import pytest
 import tessera
+from gpu_programs import bind_all, block, reduce_across, samples, thread, tiled_matmul
 from tessera import te, tir
 from tessera.contrib import utils
 
 needs_device = pytest.mark.skipif(
     not tessera.opencl(0).exist, reason="no OpenCL device; pocl-opencl-icd is one that runs on the CPU"
 )
-
-
-def block(name="x"):
-    return te.thread_axis(f"blockIdx.{name}")
-
-
-def thread(extent=None, name="x"):
-    return te.thread_axis((0, extent) if extent else None, f"threadIdx.{name}")
-
-
-def bind_all(s, tensor, threads=32):
-    """One element a thread."""
-    fused = s[tensor].fuse(*tensor.op.axis)
-    outer, inner = s[tensor].split(fused, factor=threads)
-    s[tensor].bind(outer, block())
-    s[tensor].bind(inner, thread())
-
-
-def reduce_across(s, tensor, threads, name="x"):
-    """The reduction of `tensor` by `threads` threads; returns the stage of their partial results."""
-    _, inner = s[tensor].split(s[tensor].op.reduce_axis[0], factor=threads)
-    partial = s.rfactor(tensor, inner)
-    s[tensor].bind(s[tensor].op.reduce_axis[0], thread(threads, name))
-    first = partial[0] if isinstance(partial, (list, tuple)) or hasattr(partial, "__len__") else partial
-    s[first].compute_at(s[tensor], s[tensor].op.reduce_axis[0])
-    return first
-
-
-def applied(function, tensor):
-    return lambda i: function(tensor[i])
 
 
 def source_of(mod):
@@ -56,16 +27,6 @@ def run(s, args, *data, name="main"):
     out = tessera.nd.array(np.zeros([int(n) for n in args[-1].shape], str(args[-1].dtype)), dev)
     mod[name](*arrays, out)
     return out.numpy()
-
-
-def samples(dtype, shape, seed=0):
-    rng = np.random.default_rng(seed)
-    if dtype == "bool":
-        return rng.integers(0, 2, shape).astype(bool)
-    if "int" in dtype:
-        info = np.iinfo(dtype)
-        return rng.integers(max(info.min, -100), min(info.max, 100), shape).astype(dtype)
-    return rng.standard_normal(shape).astype(dtype)
 
 
 def test_the_source_of_a_kernel_names_its_memory_and_threads():
@@ -97,25 +58,6 @@ def test_code_outside_of_threads_is_refused():
 
 
 @needs_device
-@pytest.mark.parametrize(
-    "dtype", ["float32", "float64", "float16", "int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"]
-)
-def test_arithmetic_of_each_type(dtype):
-    a, b = te.placeholder((100,), dtype, name="A"), te.placeholder((100,), dtype, name="B")
-    c = te.compute((100,), lambda i: te.max(a[i] * b[i], a[i] - b[i]) + a[i], name="C")
-    s = te.create_schedule(c.op)
-    bind_all(s, c)
-    x, y = samples(dtype, 100), samples(dtype, 100, 1)
-    with np.errstate(over="ignore"):
-        wanted = np.maximum(x * y, x - y) + x
-    got = run(s, [a, b, c], x, y)
-    if "int" in dtype:
-        np.testing.assert_array_equal(got, wanted)
-    else:
-        np.testing.assert_allclose(got, wanted, rtol=4 * np.finfo(dtype).eps, atol=4 * np.finfo(dtype).eps)
-
-
-@needs_device
 def test_half_is_rounded_after_each_operation():
     a, b = te.placeholder((4096,), "float16", name="A"), te.placeholder((4096,), "float16", name="B")
     c = te.compute((4096,), lambda i: (a[i] + b[i]) * a[i] - b[i], name="C")
@@ -123,46 +65,6 @@ def test_half_is_rounded_after_each_operation():
     bind_all(s, c)
     x, y = samples("float16", 4096), samples("float16", 4096, 1)
     np.testing.assert_array_equal(run(s, [a, b, c], x, y), (x + y) * x - y)
-
-
-@needs_device
-def test_bools_are_bytes():
-    a, b = te.placeholder((64,), "bool", name="A"), te.placeholder((64,), "float32", name="B")
-    c = te.compute((64,), lambda i: tir.all(a[i], b[i] > 0.0), name="C")
-    s = te.create_schedule(c.op)
-    bind_all(s, c)
-    x, y = samples("bool", 64), samples("float32", 64)
-    np.testing.assert_array_equal(run(s, [a, b, c], x, y), x & (y > 0))
-
-
-REAL_FUNCTIONS = {
-    "exp": np.exp,
-    "log": np.log,
-    "sqrt": np.sqrt,
-    "tanh": np.tanh,
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-    "erf": np.vectorize(math.erf),
-    "sin": np.sin,
-    "cos": np.cos,
-    "floor": np.floor,
-    "ceil": np.ceil,
-    "round": lambda x: np.floor(x + 0.5),
-    "trunc": np.trunc,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-}
-
-
-@needs_device
-@pytest.mark.parametrize("name", REAL_FUNCTIONS)
-def test_real_functions(name):
-    for dtype, tolerance in (("float32", 2e-6), ("float16", 2e-3)):
-        args = [te.placeholder((64,), dtype, name="A")]
-        args += [te.compute((64,), applied(getattr(te, name), args[0]), name="B")]
-        s = te.create_schedule(args[1].op)
-        bind_all(s, args[1])
-        x = np.abs(samples(dtype, 64)) + np.dtype(dtype).type(0.25)
-        wanted = REAL_FUNCTIONS[name](x.astype("float64"))
-        np.testing.assert_allclose(run(s, args, x), wanted, rtol=tolerance, atol=tolerance)
 
 
 @needs_device
@@ -182,48 +84,6 @@ def test_vector_loops_load_and_store_vectors(lanes, dtype):
     assert f"{lanes}(" in text and "vload" in text and "vstore" in text
     x, y = samples(dtype, n), samples(dtype, n, 1)
     np.testing.assert_array_equal(run(s, [a, b, c], x, y), np.where(x < y, x + y, x))
-
-
-@needs_device
-def test_strided_vectors_go_lane_by_lane():
-    a = te.placeholder((16, 8), name="A")
-    b = te.compute((8, 16), lambda i, j: a[j, i], name="B")
-    s = te.create_schedule(b.op)
-    outer, inner = s[b].split(b.op.axis[1], factor=4)
-    s[b].bind(b.op.axis[0], block())
-    s[b].bind(outer, thread())
-    s[b].vectorize(inner)
-    x = samples("float32", (16, 8))
-    np.testing.assert_array_equal(run(s, [a, b], x), x.T)
-
-
-@needs_device
-@pytest.mark.parametrize("threads", [1, 2, 7, 16, 32, 33, 64])
-def test_a_sum_across_threads(threads):
-    n, m = 5, 150
-    a = te.placeholder((n, m), name="A")
-    k = te.reduce_axis((0, m), "k")
-    b = te.compute((n,), lambda i: te.sum(a[i, k], axis=k), name="B")
-    s = te.create_schedule(b.op)
-    reduce_across(s, b, threads)
-    s[b].bind(s[b].op.axis[0], block())
-    x = samples("float32", (n, m))
-    np.testing.assert_allclose(run(s, [a, b], x), x.sum(1), rtol=1e-4, atol=1e-4)
-
-
-@needs_device
-def test_several_rows_a_block_reduce_in_groups_of_their_own():
-    n, m, rows = 12, 64, 4
-    a = te.placeholder((n, m), "int32", name="A")
-    k = te.reduce_axis((0, m), "k")
-    b = te.compute((n,), lambda i: te.max(a[i, k], axis=k), name="B")
-    s = te.create_schedule(b.op)
-    reduce_across(s, b, 16)
-    io, ii = s[b].split(s[b].op.axis[0], factor=rows)
-    s[b].bind(io, block())
-    s[b].bind(ii, thread(rows, "y"))
-    x = samples("int32", (n, m))
-    np.testing.assert_array_equal(run(s, [a, b], x), x.max(1))
 
 
 @needs_device
@@ -249,68 +109,18 @@ def test_an_argmax_across_threads():
     np.testing.assert_array_equal(arrays[3].numpy(), v.max(1))
 
 
-def tiled_matmul(n, tile, dtype="float32", double_buffer=False):
-    a, b = te.placeholder((n, n), dtype, name="A"), te.placeholder((n, n), dtype, name="B")
-    k = te.reduce_axis((0, n), "k")
-    c = te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
-    s = te.create_schedule(c.op)
-    aa, bb = s.cache_read(a, "shared", [c]), s.cache_read(b, "shared", [c])
-    cl = s.cache_write(c, "local")
-    i, j = c.op.axis
-    bi, ti = s[c].split(i, factor=tile)
-    bj, tj = s[c].split(j, factor=tile)
-    s[c].reorder(bi, bj, ti, tj)
-    s[c].bind(bi, block("y"))
-    s[c].bind(bj, block("x"))
-    s[c].bind(ti, thread(tile, "y"))
-    s[c].bind(tj, thread(tile, "x"))
-    s[cl].compute_at(s[c], tj)
-    ko, ki = s[cl].split(s[cl].op.reduce_axis[0], factor=tile)
-    for shared in (aa, bb):
-        s[shared].compute_at(s[cl], ko)
-        y, x = s[shared].op.axis
-        s[shared].bind(y, thread(tile, "y"))
-        s[shared].bind(x, thread(tile, "x"))
-        if double_buffer:
-            s[shared].double_buffer()
-    return s, [a, b, c]
-
-
 @needs_device
+@pytest.mark.parametrize("name", programs.PROGRAMS)
+def test_a_program_computes_its_answer(name):
+    s, args, inputs, wanted, tolerance = programs.PROGRAMS[name]()
+    np.testing.assert_allclose(run(s, args, *inputs), wanted, rtol=tolerance, atol=tolerance)
+
+
 @pytest.mark.parametrize("double_buffer", [False, True])
-@pytest.mark.parametrize("dtype", ["float32", "int32", "float16"])
-def test_a_matmul_tiled_through_shared_memory(dtype, double_buffer):
-    s, args = tiled_matmul(48, 8, dtype, double_buffer)
+def test_a_tiled_matmul_keeps_its_tiles_in_local_memory(double_buffer):
+    s, args = tiled_matmul(48, 8, "float16", double_buffer)
     text = source_of(tessera.build(s, args, "opencl"))
-    assert "__local" in text and text.count("barrier(CLK_LOCAL_MEM_FENCE)") >= (1 if double_buffer else 2)
-    x, y = samples(dtype, (48, 48)), samples(dtype, (48, 48), 1)
-    wanted = x.astype("float64") @ y.astype("float64")
-    tolerance = {"float32": 1e-4, "int32": 0, "float16": 0.3}[dtype]
-    np.testing.assert_allclose(run(s, args, x, y), wanted, rtol=0, atol=tolerance)
-
-
-@needs_device
-def test_softmax_in_one_kernel():
-    n, m, threads = 9, 100, 32
-    a = te.placeholder((n, m), name="A")
-    k1, k2 = te.reduce_axis((0, m), "k1"), te.reduce_axis((0, m), "k2")
-    largest = te.compute((n,), lambda i: te.max(a[i, k1], axis=k1), name="largest")
-    e = te.compute((n, m), lambda i, j: te.exp(a[i, j] - largest[i]), name="e")
-    total = te.compute((n,), lambda i: te.sum(e[i, k2], axis=k2), name="total")
-    out = te.compute((n, m), lambda i, j: e[i, j] / total[i], name="out")
-    s = te.create_schedule(out.op)
-    s[e].compute_inline()
-    row, col = out.op.axis
-    _, inner = s[out].split(col, factor=threads)
-    s[out].bind(row, block())
-    s[out].bind(inner, thread(threads))
-    for stage in (largest, total):
-        s[stage].compute_at(s[out], row)
-        s[stage].set_scope("shared")
-        reduce_across(s, stage, threads)
-    x = samples("float32", (n, m))
-    y = np.exp(x - x.max(1, keepdims=True))
-    np.testing.assert_allclose(run(s, [a, out], x), y / y.sum(1, keepdims=True), rtol=1e-5)
+    assert "__local" in text and text.count("barrier(CLK_LOCAL_MEM_FENCE)") == 2
 
 
 @needs_device

@@ -1,0 +1,39 @@
+#pragma once
+// CUDA devices through the driver. They share the primary contexts that PyTorch and the CUDA runtime use, and work on
+// the default stream unless told otherwise.
+
+#include <memory>
+#include <mutex>
+
+#include "runtime/cuda/driver.h"
+#include "runtime/device_api.h"
+
+namespace tessera::cuda {
+
+class CudaDevice final : public DeviceAPI {
+ public:
+  static CudaDevice& instance();
+
+  void set_device(DLDevice device) override;
+  Any get_attr(DLDevice device, DeviceAttr attr) override;
+  void* alloc(DLDevice device, size_t bytes, size_t alignment, DataType hint) override;
+  void free(DLDevice device, void* data) override;
+  void copy(const DLTensor* from, DLTensor* to, Stream stream) override;
+  Stream create_stream(DLDevice device) override;
+  void free_stream(DLDevice device, Stream stream) override;
+  void set_stream(DLDevice device, Stream stream) override;
+  void sync(DLDevice device, Stream stream) override;
+  void sync_streams(DLDevice device, Stream from, Stream to) override;
+
+  /// Makes the device's context current in the calling thread.
+  CUcontext enter(DLDevice device);
+  DLDevice current() const;
+  CUstream stream_of(DLDevice device, Stream stream) const;
+  /// "sm_90" of the device.
+  std::string arch(DLDevice device);
+
+ private:
+  int attribute(DLDevice device, int which);
+};
+
+}  // namespace tessera::cuda

@@ -1,0 +1,256 @@
+"""Programs for devices with threads: schedule and arguments, inputs, the answer, and how near it has to come.
+
+Each entry of PROGRAMS is a function without parameters; every device's test goes through the table.
+"""
+
+import numpy as np
+from tessera import te, tir
+
+PROGRAMS = {}
+
+
+def program(name, *args):
+    def register(make):
+        PROGRAMS[name] = lambda: make(*args)
+        return make
+
+    return register
+
+
+def block(name="x"):
+    return te.thread_axis(f"blockIdx.{name}")
+
+
+def thread(extent=None, name="x"):
+    return te.thread_axis((0, extent) if extent else None, f"threadIdx.{name}")
+
+
+def bind_all(s, tensor, threads=32):
+    """One element a thread."""
+    fused = s[tensor].fuse(*tensor.op.axis)
+    outer, inner = s[tensor].split(fused, factor=threads)
+    s[tensor].bind(outer, block())
+    s[tensor].bind(inner, thread())
+
+
+def reduce_across(s, tensor, threads):
+    """The reduction of `tensor` by `threads` threads, each of a part."""
+    _, inner = s[tensor].split(s[tensor].op.reduce_axis[0], factor=threads)
+    partial = s.rfactor(tensor, inner)
+    s[tensor].bind(s[tensor].op.reduce_axis[0], thread(threads))
+    first = partial[0] if hasattr(partial, "__len__") else partial
+    s[first].compute_at(s[tensor], s[tensor].op.reduce_axis[0])
+
+
+def samples(dtype, shape, seed=0):
+    rng = np.random.default_rng(seed)
+    if dtype == "bool":
+        return rng.integers(0, 2, shape).astype(bool)
+    if "int" in dtype:
+        info = np.iinfo(dtype)
+        return rng.integers(max(info.min, -100), min(info.max, 100), shape).astype(dtype)
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def elementwise(dtype):
+    a, b = te.placeholder((100,), dtype, name="A"), te.placeholder((100,), dtype, name="B")
+    c = te.compute((100,), lambda i: te.max(a[i] * b[i], a[i] - b[i]) + a[i], name="C")
+    s = te.create_schedule(c.op)
+    bind_all(s, c)
+    x, y = samples(dtype, 100), samples(dtype, 100, 1)
+    with np.errstate(over="ignore"):
+        wanted = np.maximum(x * y, x - y) + x
+    return s, [a, b, c], [x, y], wanted, 0 if "int" in dtype else 4 * np.finfo(dtype).eps
+
+
+def real_function(name, reference, dtype):
+    a = te.placeholder((64,), dtype, name="A")
+    b = te.compute((64,), lambda i: getattr(te, name)(a[i]), name="B")
+    s = te.create_schedule(b.op)
+    bind_all(s, b)
+    x = np.abs(samples(dtype, 64)) + np.dtype(dtype).type(0.25)
+    return s, [a, b], [x], reference(x.astype("float64")), 8 * np.finfo(dtype).eps
+
+
+def vector(dtype, lanes):
+    n = lanes * 24
+    a, b = te.placeholder((n,), dtype, name="A"), te.placeholder((n,), dtype, name="B")
+    c = te.compute((n,), lambda i: tir.Select(a[i] < b[i], a[i] + b[i], a[i]), name="C")
+    s = te.create_schedule(c.op)
+    outer, inner = s[c].split(c.op.axis[0], factor=lanes)
+    bx, tx = s[c].split(outer, factor=8)
+    s[c].bind(bx, block())
+    s[c].bind(tx, thread())
+    s[c].vectorize(inner)
+    x, y = samples(dtype, n), samples(dtype, n, 1)
+    return s, [a, b, c], [x, y], np.where(x < y, x + y, x), 0
+
+
+def casts(source, target):
+    a = te.placeholder((64,), source, name="A")
+    b = te.compute((64,), lambda i: a[i].astype(target), name="B")
+    s = te.create_schedule(b.op)
+    bind_all(s, b)
+    x = samples(source, 64)
+    return s, [a, b], [x], x.astype(target), 0
+
+
+def row_sums(threads, dtype="float32"):
+    n, m = 5, 150
+    a = te.placeholder((n, m), dtype, name="A")
+    k = te.reduce_axis((0, m), "k")
+    b = te.compute((n,), lambda i: te.sum(a[i, k], axis=k), name="B")
+    s = te.create_schedule(b.op)
+    reduce_across(s, b, threads)
+    s[b].bind(s[b].op.axis[0], block())
+    x = samples(dtype, (n, m))
+    tolerance = {"float32": 1e-4, "float16": 2e-2}.get(dtype, 0)
+    return s, [a, b], [x], x.sum(1, dtype="float64"), tolerance
+
+
+def rows_of_a_block():
+    n, m, rows = 12, 64, 4
+    a = te.placeholder((n, m), "int32", name="A")
+    k = te.reduce_axis((0, m), "k")
+    b = te.compute((n,), lambda i: te.max(a[i, k], axis=k), name="B")
+    s = te.create_schedule(b.op)
+    reduce_across(s, b, 16)
+    io, ii = s[b].split(s[b].op.axis[0], factor=rows)
+    s[b].bind(io, block())
+    s[b].bind(ii, thread(rows, "y"))
+    x = samples("int32", (n, m))
+    return s, [a, b], [x], x.max(1), 0
+
+
+def tiled_matmul(n, tile, dtype="float32", double_buffer=False, scope="shared"):
+    a, b = te.placeholder((n, n), dtype, name="A"), te.placeholder((n, n), dtype, name="B")
+    k = te.reduce_axis((0, n), "k")
+    c = te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    s = te.create_schedule(c.op)
+    aa, bb = s.cache_read(a, scope, [c]), s.cache_read(b, scope, [c])
+    cl = s.cache_write(c, "local")
+    i, j = c.op.axis
+    bi, ti = s[c].split(i, factor=tile)
+    bj, tj = s[c].split(j, factor=tile)
+    s[c].reorder(bi, bj, ti, tj)
+    s[c].bind(bi, block("y"))
+    s[c].bind(bj, block("x"))
+    s[c].bind(ti, thread(tile, "y"))
+    s[c].bind(tj, thread(tile, "x"))
+    s[cl].compute_at(s[c], tj)
+    ko, _ = s[cl].split(s[cl].op.reduce_axis[0], factor=tile)
+    for shared in (aa, bb):
+        s[shared].compute_at(s[cl], ko)
+        y, x = s[shared].op.axis
+        s[shared].bind(y, thread(tile, "y"))
+        s[shared].bind(x, thread(tile, "x"))
+        if double_buffer:
+            s[shared].double_buffer()
+    return s, [a, b, c]
+
+
+def matmul(dtype, double_buffer, scope="shared"):
+    x, y = samples(dtype, (48, 48)), samples(dtype, (48, 48), 1)
+    tolerance = {"float32": 1e-4, "int32": 0, "float16": 0.3}[dtype]
+    s, args = tiled_matmul(48, 8, dtype, double_buffer, scope)
+    return s, args, [x, y], x.astype("float64") @ y.astype("float64"), tolerance
+
+
+def softmax():
+    n, m, threads = 9, 100, 32
+    a = te.placeholder((n, m), name="A")
+    k1, k2 = te.reduce_axis((0, m), "k1"), te.reduce_axis((0, m), "k2")
+    largest = te.compute((n,), lambda i: te.max(a[i, k1], axis=k1), name="largest")
+    e = te.compute((n, m), lambda i, j: te.exp(a[i, j] - largest[i]), name="e")
+    total = te.compute((n,), lambda i: te.sum(e[i, k2], axis=k2), name="total")
+    out = te.compute((n, m), lambda i, j: e[i, j] / total[i], name="out")
+    s = te.create_schedule(out.op)
+    s[e].compute_inline()
+    row, col = out.op.axis
+    _, inner = s[out].split(col, factor=threads)
+    s[out].bind(row, block())
+    s[out].bind(inner, thread(threads))
+    for stage in (largest, total):
+        s[stage].compute_at(s[out], row)
+        s[stage].set_scope("shared")
+        reduce_across(s, stage, threads)
+    x = samples("float32", (n, m))
+    y = np.exp(x - x.max(1, keepdims=True))
+    return s, [a, out], [x], y / y.sum(1, keepdims=True), 1e-5
+
+
+def transpose():
+    a = te.placeholder((16, 8), name="A")
+    b = te.compute((8, 16), lambda i, j: a[j, i], name="B")
+    s = te.create_schedule(b.op)
+    outer, inner = s[b].split(b.op.axis[1], factor=4)
+    s[b].bind(b.op.axis[0], block())
+    s[b].bind(outer, thread())
+    s[b].vectorize(inner)
+    x = samples("float32", (16, 8))
+    return s, [a, b], [x], x.T, 0
+
+
+def logic():
+    a, b = te.placeholder((64,), "bool", name="A"), te.placeholder((64,), "float32", name="B")
+    c = te.compute((64,), lambda i: tir.all(a[i], b[i] > 0.0), name="C")
+    s = te.create_schedule(c.op)
+    bind_all(s, c)
+    x, y = samples("bool", 64), samples("float32", 64)
+    return s, [a, b, c], [x, y], x & (y > 0), 0
+
+
+def division():
+    a, b = te.placeholder((64,), "int32", name="A"), te.placeholder((64,), "int32", name="B")
+    c = te.compute((64,), lambda i: tir.floordiv(a[i], b[i]) * 1000 + tir.floormod(a[i], b[i]), name="C")
+    s = te.create_schedule(c.op)
+    bind_all(s, c)
+    x, y = samples("int32", 64), samples("int32", 64, 1)
+    y[y == 0] = 3
+    return s, [a, b, c], [x, y], x // y * 1000 + x % y, 0
+
+
+NUMBERS = ["float32", "float64", "float16", "int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"]
+for _dtype in NUMBERS:
+    program(f"elementwise_{_dtype}", _dtype)(elementwise)
+for _dtype in ("float32", "int8", "float16", "int64", "uint16"):
+    for _lanes in (2, 4, 8, 16):
+        program(f"vector_{_dtype}x{_lanes}", _dtype, _lanes)(vector)
+for _name, _reference in {
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "tanh": np.tanh,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "cos": np.cos,
+    "floor": np.floor,
+    "round": lambda x: np.floor(x + 0.5),
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+}.items():
+    for _dtype in ("float32", "float16"):
+        program(f"{_name}_{_dtype}", _name, _reference, _dtype)(real_function)
+for _source, _target in [
+    ("float32", "float16"),
+    ("float16", "float32"),
+    ("int32", "float16"),
+    ("uint8", "float16"),
+    ("float16", "int32"),
+    ("float64", "float16"),
+    ("int64", "float32"),
+    ("bool", "float32"),
+    ("float32", "bool"),
+    ("int8", "int64"),
+]:
+    program(f"{_source}_as_{_target}", _source, _target)(casts)
+for _threads in (1, 2, 7, 16, 32, 33, 64):
+    program(f"row_sums_{_threads}", _threads)(row_sums)
+program("row_sums_float16", 32, "float16")(row_sums)
+program("row_sums_int64", 32, "int64")(row_sums)
+program("rows_of_a_block")(rows_of_a_block)
+for _dtype in ("float32", "int32", "float16"):
+    program(f"matmul_{_dtype}", _dtype, False)(matmul)
+    program(f"matmul_double_buffered_{_dtype}", _dtype, True)(matmul)
+program("softmax")(softmax)
+program("transpose")(transpose)
+program("logic")(logic)
+program("division")(division)
