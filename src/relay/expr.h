@@ -48,8 +48,8 @@ struct VarNode : RelayExprNode {
   Type type_annotation;
   static constexpr NodeInfo info{"relay.Var", &RelayExprNode::info, Role::Var};
   static void fields(auto f) {
-    f("vid", &VarNode::vid);
-    f("type_annotation", &VarNode::type_annotation, Optional);
+    f("vid", &VarNode::vid, Opaque);
+    f("type_annotation", &VarNode::type_annotation, Optional | Opaque);
   }
   const String& name_hint() const { return vid->name_hint; }
 };

@@ -1,0 +1,37 @@
+#pragma once
+// Which expressions of a function become one kernel.
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "relay/expr.h"
+
+namespace tessera::relay {
+
+struct FusionLimits {
+  int level = 2;               // 0: every operator on its own
+  int max_depth = 256;         // operators in one kernel
+  bool link_constants = false; // constants stay inside kernels
+};
+
+/// The expressions of one kernel. `root` is the one whose value leaves it.
+struct FusionGroup {
+  const Object* root = nullptr;
+};
+
+/// Groups the expressions of a typed function body with v0.10's rules, along the tree of post-dominators: an
+/// element-wise or broadcast operator joins what it feeds where all paths there are no more than injective; a
+/// convolution takes along the element-wise operators behind it; then injective operators join, and tuples last.
+class FusionPlan {
+ public:
+  FusionPlan(const Expr& body, const FusionLimits& limits);
+  /// Two expressions are fused when they have the same group.
+  const FusionGroup* group(const Expr& expr) const { return groups_.at(expr.get()); }
+
+ private:
+  std::unordered_map<const Object*, const FusionGroup*> groups_;
+  std::vector<std::unique_ptr<FusionGroup>> storage_;
+};
+
+}  // namespace tessera::relay

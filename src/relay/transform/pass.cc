@@ -1,0 +1,53 @@
+#include "relay/transform/pass.h"
+
+#include "relay/infer_type.h"
+
+namespace tessera::relay {
+namespace {
+
+bool is_left_alone(const FunctionNode* function) {
+  return function->attrs.is_true(attr::kSkipOptimization) || function->attrs.has(attr::kCompiler);
+}
+
+IRModule apply(const FunctionChange& change, const IRModule& given, const PassContext& context) {
+  IRModule mod = infer_type(given);
+  IRModule out = mod.copy();
+  for (const auto& [var, function] : mod.sorted_functions()) {
+    auto* relay = function.as<FunctionNode>();
+    if (!relay || is_left_alone(relay)) continue;
+    Function changed = change(Function(relay), mod, context);
+    if (!changed.same_as(function)) out.update(var, changed);
+  }
+  return infer_type(out);
+}
+
+register_types<FunctionPassNode> nodes;
+
+}  // namespace
+
+Pass function_pass(PassInfo info, FunctionChange change) {
+  FunctionPassNode node;
+  node.pass_info = std::move(info);
+  node.run = [change = std::move(change)](const IRModule& mod, const PassContext& context) {
+    return apply(change, mod, context);
+  };
+  return Pass(make(std::move(node)));
+}
+
+Pass function_pass(String name, int opt_level, std::function<Function(const Function&)> change) {
+  return function_pass(make_pass_info(opt_level, std::move(name), {"InferType"}),
+                       [change = std::move(change)](const Function& function, const IRModule&, const PassContext&) {
+                         return change(function);
+                       });
+}
+
+static Globals globals{
+    {"relay._transform.MakeFunctionPass",
+     [](PackedFunc change, PassInfo info) {
+       return function_pass(info, [change](const Function& function, const IRModule& mod, const PassContext& context) {
+         return change(function, mod, context).to<Function>();
+       });
+     }},
+};
+
+}  // namespace tessera::relay
