@@ -66,8 +66,9 @@ class Graph {
     if (auto* call = expr.as<Call>()) return visit_call(call, node);
     if (auto* constant = expr.as<Constant>()) {
       DataType dtype = constant->data.dtype();
-      bool is_plain = dtype.lanes == 1 && (dtype.is_bool() || ((dtype.is_int() || dtype.is_float()) &&
-                                                              (dtype.bits == 32 || dtype.bits == 64)));
+      bool is_plain =
+          dtype.lanes == 1 &&
+          (dtype.is_bool() || ((dtype.is_int() || dtype.is_float()) && (dtype.bits == 32 || dtype.bits == 64)));
       bool stays = link_constants_ || (constant->is_scalar() && is_plain);
       node->kind = stays ? Fusion::Elementwise : Fusion::Opaque;
     } else if (auto* tuple = expr.as<Tuple>()) {
@@ -253,8 +254,7 @@ class Grouping {
   }
 
   bool paths_allow(size_t source, size_t sink, Allows allows) {
-    return each_between(source, sink,
-                        [&](size_t at) { return at == source || allows(kind_[find(at)], at == sink); });
+    return each_between(source, sink, [&](size_t at) { return at == source || allows(kind_[find(at)], at == sink); });
   }
 
   /// How many expressions the group of `sink` would have.

@@ -10,9 +10,9 @@
 namespace tessera::relay {
 
 struct FusionLimits {
-  int level = 2;               // 0: every operator on its own
-  int max_depth = 256;         // operators in one kernel
-  bool link_constants = false; // constants stay inside kernels
+  int level = 2;                // 0: every operator on its own
+  int max_depth = 256;          // operators in one kernel
+  bool link_constants = false;  // constants stay inside kernels
 };
 
 /// The expressions of one kernel. `root` is the one whose value leaves it.

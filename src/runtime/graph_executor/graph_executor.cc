@@ -1,0 +1,215 @@
+#include "runtime/graph_executor/graph_executor.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr const char* kNoOperation = "__nop";
+
+/// An error unless `data` has the shape and element type of `wanted`.
+void check_like(const DLTensor* data, const DLTensor* wanted, const std::string& what) {
+  bool same_shape = data->ndim == wanted->ndim && std::equal(data->shape, data->shape + data->ndim, wanted->shape);
+  if (!same_shape || DataType(data->dtype) != DataType(wanted->dtype))
+    throw Error(ValueError) << what << " is " << describe(wanted) << ", but the tensor given is " << describe(data);
+}
+
+}  // namespace
+
+GraphExecutor::GraphExecutor(Graph graph, Module code, std::vector<DLDevice> devices,
+                             const Map<String, NDArray>& params)
+    : graph_(std::move(graph)), code_(std::move(code)), devices_(std::move(devices)) {
+  if (devices_.empty()) throw Error(ValueError) << "the graph executor needs a device to run on";
+  for (size_t i = 0; i < graph_.inputs.size(); ++i)
+    input_of_name_.emplace(graph_.nodes[graph_.inputs[i]].name, static_cast<int>(i));
+  allocate(params);
+  for (uint32_t node = 0; node < graph_.nodes.size(); ++node) prepare(node);
+}
+
+DLDevice GraphExecutor::device_of(const Graph::Entry& entry) const {
+  if (entry.device_type == 0) return devices_[0];
+  for (DLDevice device : devices_)
+    if (device.device_type == entry.device_type) return device;
+  throw Error(ValueError) << "the graph needs a device of type " << entry.device_type << ", which was not given";
+}
+
+/// Entries whose values are parameters that can be used where they lie.
+std::unordered_map<uint32_t, NDArray> GraphExecutor::lent(const Map<String, NDArray>& params) {
+  std::unordered_map<uint32_t, int> users;
+  for (const Graph::Entry& entry : graph_.entries) ++users[entry.storage];
+  std::unordered_map<uint32_t, NDArray> out;
+  for (const auto& [name, tensor] : params) {
+    int index = input_index(std::string(name));
+    if (index < 0) continue;
+    const Graph::Entry& entry = graph_.entries[input_entry(index)];
+    DLDevice device = device_of(entry), given = tensor.device();
+    bool is_there = device.device_type == given.device_type && device.device_id == given.device_id;
+    bool is_like = std::ranges::equal(tensor.shape(), entry.shape) && tensor.dtype() == entry.dtype;
+    if (is_there && is_like && users[entry.storage] == 1 && is_contiguous(tensor.tensor()))
+      out.emplace(input_entry(index), tensor);
+  }
+  return out;
+}
+
+void GraphExecutor::allocate(const Map<String, NDArray>& params) {
+  std::unordered_map<uint32_t, NDArray> shared = lent(params);
+  struct Storage {
+    size_t bytes = 0;
+    DLDevice device{};
+    NDArray memory;
+  };
+  std::unordered_map<uint32_t, Storage> storages;
+  for (const Graph::Entry& entry : graph_.entries) {
+    Storage& storage = storages[entry.storage];
+    DLDevice device = device_of(entry);
+    bool is_first = storage.device.device_type == 0;
+    if (!is_first && (storage.device.device_type != device.device_type || storage.device.device_id != device.device_id))
+      throw Error(ValueError) << "graph JSON: storage " << entry.storage << " is used on two devices";
+    storage.device = device;
+    storage.bytes = std::max(storage.bytes, tensor_bytes(entry.shape, entry.dtype));
+  }
+  for (uint32_t i = 0; i < graph_.entries.size(); ++i) {
+    const Graph::Entry& entry = graph_.entries[i];
+    if (auto it = shared.find(i); it != shared.end()) {
+      values_.push_back(it->second);
+      continue;
+    }
+    Storage& storage = storages[entry.storage];
+    if (!storage.memory) {
+      int64_t bytes = static_cast<int64_t>(storage.bytes);
+      storage.memory = NDArray::empty(std::span(&bytes, 1), DataType::UInt(8), storage.device);
+    }
+    values_.push_back(storage.memory.view(entry.shape, entry.dtype));
+  }
+  for (const auto& [name, tensor] : params) {
+    int index = input_index(std::string(name));
+    if (index < 0) continue;
+    bool is_shared = shared.count(input_entry(index));
+    if (!is_shared) set_input(index, tensor.tensor());
+    params_[input_node(index)] = is_shared;
+  }
+}
+
+void GraphExecutor::prepare(uint32_t index) {
+  const Graph::Node& node = graph_.nodes[index];
+  if (node.is_input() || node.function == kNoOperation) return;
+  Step step;
+  step.node = index;
+  step.function = code_.get_function(node.function, true);
+  if (!step.function)
+    throw Error(ValueError) << "the graph calls " << node.function << ", which the library does not have";
+  for (const Graph::Value& input : node.inputs) step.entries.push_back(graph_.entry(input));
+  for (uint32_t i = 0; i < node.outputs; ++i) step.entries.push_back(graph_.first_entry[index] + i);
+  step.flat_shapes.resize(step.entries.size());
+  step.tensors.resize(step.entries.size());
+  steps_.push_back(std::move(step));
+  Step& placed = steps_.back();  // its vectors stay where they are from now on
+  for (size_t i = 0; i < placed.entries.size(); ++i) {
+    DLTensor& tensor = placed.tensors[i];
+    tensor = *values_[placed.entries[i]].tensor();
+    if (node.flattens) {
+      placed.flat_shapes[i] = values_[placed.entries[i]].size();
+      tensor.ndim = 1;
+      tensor.shape = &placed.flat_shapes[i];
+      tensor.strides = nullptr;
+    }
+    TesseraValue slot;
+    slot.v_handle = &tensor;
+    placed.slots.push_back(slot);
+    placed.codes.push_back(kTesseraDLTensor);
+  }
+}
+
+uint32_t GraphExecutor::input_node(int index) const {
+  if (index < 0 || index >= num_inputs())
+    throw Error(IndexError) << "input " << index << " of a graph that has " << num_inputs();
+  return graph_.inputs[static_cast<size_t>(index)];
+}
+
+uint32_t GraphExecutor::output_entry(int index) const {
+  if (index < 0 || index >= num_outputs())
+    throw Error(IndexError) << "output " << index << " of a graph that has " << num_outputs();
+  return graph_.entry(graph_.outputs[static_cast<size_t>(index)]);
+}
+
+int GraphExecutor::input_index(const std::string& name) const {
+  auto it = input_of_name_.find(name);
+  return it == input_of_name_.end() ? -1 : it->second;
+}
+
+void GraphExecutor::set_input(int index, const DLTensor* data) {
+  uint32_t entry = input_entry(index);
+  NDArray& value = values_[entry];
+  check_like(data, value.tensor(), "input " + input_name(index));
+  if (auto it = params_.find(input_node(index)); it != params_.end() && it->second) {
+    value = NDArray::empty(value.shape(), value.dtype(), value.device());
+    it->second = false;
+    point_steps_at(entry, values_[entry].tensor());
+  }
+  copy_tensor(data, value.tensor());
+}
+
+void GraphExecutor::use_memory(uint32_t entry, const DLTensor* data, const char* what) {
+  DLTensor* to = values_[entry].tensor();
+  check_like(data, to, what);
+  if (data->device.device_type != to->device.device_type || data->device.device_id != to->device.device_id)
+    throw Error(ValueError) << what << " is used without a copy, but lies on another device";
+  if (!is_contiguous(data)) throw Error(ValueError) << what << " is used without a copy, but is not row-major";
+  if (reinterpret_cast<uintptr_t>(data_of(data)) % kAlignment != 0)
+    throw Error(ValueError) << what << " is used without a copy, but is not aligned to " << kAlignment << " bytes";
+  point_steps_at(entry, data);
+}
+
+void GraphExecutor::set_input_zero_copy(int index, const DLTensor* data) {
+  use_memory(input_entry(index), data, ("input " + input_name(index)).c_str());
+}
+
+void GraphExecutor::set_output_zero_copy(int index, const DLTensor* data) {
+  use_memory(output_entry(index), data, ("output " + std::to_string(index)).c_str());
+}
+
+void GraphExecutor::point_steps_at(uint32_t entry, const DLTensor* data) {
+  for (Step& step : steps_) {
+    for (size_t i = 0; i < step.entries.size(); ++i) {
+      if (step.entries[i] != entry) continue;
+      step.tensors[i].data = data->data;
+      step.tensors[i].byte_offset = data->byte_offset;
+      if (step.tensors[i].shape != &step.flat_shapes[i]) step.tensors[i].shape = values_[entry].tensor()->shape;
+    }
+  }
+}
+
+void GraphExecutor::run_step(size_t index) {
+  Step& step = steps_[index];
+  Any result;
+  step.function.call_packed({step.slots.data(), step.codes.data(), static_cast<int>(step.slots.size())}, &result);
+}
+
+void GraphExecutor::run() {
+  for (size_t i = 0; i < steps_.size(); ++i) run_step(i);
+}
+
+void GraphExecutor::load_params(const Map<String, NDArray>& params) {
+  for (const auto& [name, tensor] : params) {
+    int index = input_index(std::string(name));
+    if (index < 0) continue;
+    set_input(index, tensor.tensor());
+    params_[input_node(index)] = false;
+  }
+}
+
+void GraphExecutor::share_params(const GraphExecutor& other, const Map<String, NDArray>& names) {
+  for (const auto& [name, _] : names) {
+    int index = input_index(std::string(name)), theirs = other.input_index(std::string(name));
+    if (index < 0) continue;
+    if (theirs < 0) throw Error(ValueError) << "the other executor has no input " << name << " to share";
+    check_like(other.input(theirs).tensor(), input(index).tensor(), "input " + std::string(name));
+    uint32_t entry = input_entry(index);
+    values_[entry] = other.input(theirs);
+    point_steps_at(entry, values_[entry].tensor());
+    params_[input_node(index)] = true;
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,82 @@
+#pragma once
+// Runs a static graph of compiled functions: one caller's state around shared code and parameters.
+
+#include <unordered_map>
+
+#include "runtime/graph_executor/graph.h"
+#include "runtime/module.h"
+#include "runtime/ndarray.h"
+
+namespace tessera {
+
+/// Memory is planned and allocated when the executor is made; `run` neither allocates nor locks.
+class GraphExecutor {
+ public:
+  /// Functions are looked up in `code` and what it imports. The first device is where the graph runs. `params` on that
+  /// device are used where they lie, by any number of executors; setting such an input gives it memory of its own.
+  GraphExecutor(Graph graph, Module code, std::vector<DLDevice> devices, const Map<String, NDArray>& params = {});
+
+  int num_inputs() const { return static_cast<int>(graph_.inputs.size()); }
+  int num_outputs() const { return static_cast<int>(graph_.outputs.size()); }
+  /// The place of the input of that name, -1 when there is none.
+  int input_index(const std::string& name) const;
+  const std::string& input_name(int index) const { return graph_.nodes[input_node(index)].name; }
+
+  NDArray input(int index) const { return values_[input_entry(index)]; }
+  NDArray output(int index) const { return values_[output_entry(index)]; }
+  /// Copies the contents; the shape and element type must be the input's.
+  void set_input(int index, const DLTensor* data);
+  /// Uses the caller's memory from now on, which must stay until it is replaced. It must lie on the same device, be
+  /// row-major, and be aligned like our own.
+  void set_input_zero_copy(int index, const DLTensor* data);
+  void set_output_zero_copy(int index, const DLTensor* data);
+  void run();
+
+  /// Fills inputs by name; names the graph does not have are left out, as v0.10 does.
+  void load_params(const Map<String, NDArray>& params);
+  /// Uses the other executor's tensors for these names, so that both share memory.
+  void share_params(const GraphExecutor& other, const Map<String, NDArray>& names);
+  bool is_param(int index) const { return params_.count(input_node(index)) != 0; }
+
+  const Graph& graph() const { return graph_; }
+  NDArray value(uint32_t entry) const { return values_[entry]; }
+  size_t num_steps() const { return steps_.size(); }
+  /// Runs one node; nothing for inputs.
+  void run_step(size_t step);
+  uint32_t step_node(size_t step) const { return steps_[step].node; }
+
+ private:
+  /// One call with its arguments ready.
+  struct Step {
+    uint32_t node;
+    PackedFunc function;
+    std::vector<DLTensor> tensors;
+    std::vector<int64_t> flat_shapes;
+    std::vector<TesseraValue> slots;
+    std::vector<int> codes;
+    std::vector<uint32_t> entries;  // which value each argument is
+  };
+
+  uint32_t input_node(int index) const;
+  uint32_t input_entry(int index) const { return graph_.first_entry[input_node(index)]; }
+  uint32_t output_entry(int index) const;
+  DLDevice device_of(const Graph::Entry& entry) const;
+  void allocate(const Map<String, NDArray>& params);
+  std::unordered_map<uint32_t, NDArray> lent(const Map<String, NDArray>& params);
+  void prepare(uint32_t node);
+  void use_memory(uint32_t entry, const DLTensor* data, const char* what);
+  void point_steps_at(uint32_t entry, const DLTensor* data);
+
+  Graph graph_;
+  Module code_;
+  std::vector<DLDevice> devices_;
+  std::vector<NDArray> values_;  // of every entry
+  std::vector<Step> steps_;
+  std::unordered_map<std::string, int> input_of_name_;
+  std::unordered_map<uint32_t, bool> params_;  // input nodes that hold parameters; true: in memory that others share
+};
+
+/// The executor as a module: set_input, run, get_output and the rest under v0.10's names.
+Module make_graph_executor(std::string_view graph_json, const Module& code, std::vector<DLDevice> devices);
+
+}  // namespace tessera
