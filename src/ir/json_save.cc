@@ -1,5 +1,6 @@
 // save_json: the object graph as a list of nodes, each with its fields as text.
 
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -43,12 +44,12 @@ class Writer {
   std::string write(const ObjectRef& root) {
     number_all(root);
     std::string nodes = "{\n      \"type_key\": \"\"\n    }";
-    for (const Object* node : nodes_) nodes += ", {\n" + write_node(node) + "\n    }";
-    std::string out = "{\n  \"root\": " + std::to_string(index_of(root.get())) + ",\n  \"nodes\": [\n    " + nodes;
-    out += "\n  ],\n  \"b64ndarrays\": [";
+    for (const Object* node : nodes_) nodes += ", \n    {\n" + write_node(node) + "\n    }";
+    std::string out = "{\n  \"root\": " + std::to_string(index_of(root.get())) + ", \n  \"nodes\": [\n    " + nodes;
+    out += "\n  ], \n  \"b64ndarrays\": [";
     for (size_t i = 0; i < tensors_.size(); ++i)
       out += (i ? ", " : "") + json_text(tensor_to_base64(NDArray(tensors_[i])));
-    return out + "],\n  \"attrs\": {\"tvm_version\": \"0.10.0\"}\n}";
+    return out + "], \n  \"attrs\": {\"tvm_version\": \"0.10.0\"}\n}";
   }
 
  private:
@@ -132,13 +133,13 @@ class Writer {
   }
 
   static std::string write_name(const std::string& name) {
-    if (is_utf8(name)) return ",\n      \"repr_str\": " + json_text(name);
-    return ",\n      \"repr_b64\": " + json_text(to_base64(name));
+    if (is_utf8(name)) return ", \n      \"repr_str\": " + json_text(name);
+    return ", \n      \"repr_b64\": " + json_text(to_base64(name));
   }
 
   static std::string write_data(const std::vector<size_t>& items) {
     if (items.empty()) return "";
-    std::string out = ",\n      \"data\": [";
+    std::string out = ", \n      \"data\": [";
     for (size_t i = 0; i < items.size(); ++i) out += (i ? ", " : "") + std::to_string(items[i]);
     return out + "]";
   }
@@ -153,20 +154,23 @@ class Writer {
       else data.push_back(index_of(key.get()));
       data.push_back(index_of(value.get()));
     }
-    return (by_name ? ",\n      \"keys\": [" + keys + "]" : "") + write_data(data);
+    return (by_name ? ", \n      \"keys\": [" + keys + "]" : "") + write_data(data);
   }
 
   std::string write_fields(const Object* node) {
     std::span<const Field> fields = node->type()->fields();
     if (fields.empty() || node->type()->node->slot_code != kTesseraObject)
       throw Error(TypeError) << "an object of type " << node->type_key() << " cannot be saved as JSON";
-    std::string out;
+    std::map<std::string_view, std::string> values;  // v0.10 writes them by name
     for (const Field& field : fields) {
       if (node->is_a(PrimType::info) && std::string_view(field.name) == "span") continue;  // v0.10 keeps none
-      out += (out.empty() ? "" : ",") + ("\n        " + json_text(field.name)) + ": " +
-             json_text(write_value(node, field));
+      values[field.name] = json_text(write_value(node, field));
     }
-    return ",\n      \"attrs\": {" + out + "\n      }";
+    bool is_short = values.size() == 1;
+    std::string out;
+    for (const auto& [name, value] : values)
+      out += (out.empty() ? "" : ", ") + std::string(is_short ? "" : "\n        ") + json_text(name) + ": " + value;
+    return ", \n      \"attrs\": {" + out + (is_short ? "}" : "\n      }");
   }
 
   std::string write_value(const Object* node, const Field& field) {

@@ -24,6 +24,8 @@ void require_scope(const String& scope);
 Buffer buffer_at(const BlockNode* block, int index, bool is_write);
 /// True when the buffer outlives the scope: a parameter, or one allocated further out.
 bool is_output(const Place& block);
+/// Refuses unless the loops of the block run it alone and are its axes, one for one.
+void require_own_loops(const Place& place);
 /// The conjunction `predicate` without the conditions that name such a variable.
 PrimExpr conditions_without(const PrimExpr& predicate, const std::function<bool(const VarNode*)>& is_dropped);
 

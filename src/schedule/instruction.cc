@@ -58,6 +58,13 @@ Values run_sample_perfect_tile(Call c) {
   return out;
 }
 
+Values run_pad_einsum(Call c) {
+  std::vector<int> padding;
+  for (const PrimExpr& amount : c.numbers(0)) padding.push_back(static_cast<int>(*as_int(amount)));
+  pad_einsum(c.state(), c.block(0), padding);
+  return {};
+}
+
 const InstructionRecord records[] = {
     {"EnterPostproc", "enter_postproc", "", [](Call) { return Values(); }},
     {"SampleCategorical", "sample_categorical", "candidates={a0}, probs={a1}",
@@ -110,6 +117,23 @@ const InstructionRecord records[] = {
      [](Call c) { return rv(c, decompose_reduction(c.state(), c.block(0), c.loop(1))); }},
     {"RFactor", "rfactor", "loop={i0}, factor_axis={a0}",
      [](Call c) { return rv(c, rfactor(c.state(), c.loop(0), c.number(0))); }},
+    {"ReIndex", "reindex", "block={i0}, buffer={r0}",
+     [](Call c) { return rv(c, reindex(c.state(), c.block(0), c.number(0), c.number(1))); }},
+    {"TransformLayout", "transform_layout", "block={i0}, buffer={r0}, index_map={m2}, pad_value={m3}",
+     [](Call c) {
+       transform_layout(c.state(), c.block(0), c.number(0), c.number(1), c.index_map(2), c.index_map(3));
+       return Values();
+     }},
+    {"TransformBlockLayout", "transform_block_layout", "block={i0}, index_map={m0}",
+     [](Call c) { return transform_block_layout(c.state(), c.block(0), c.index_map(0)), Values(); }},
+    {"SetAxisSeparator", "set_axis_separator", "block={i0}, buffer={r0}, axis_separators={a2}",
+     [](Call c) {
+       set_axis_separator(c.state(), c.block(0), c.number(0), c.number(1), c.numbers(2));
+       return Values();
+     }},
+    {"PadEinsum", "pad_einsum", "block={i0}, padding={a0}", run_pad_einsum},
+    {"DecomposePadding", "decompose_padding", "block={i0}, loop={i1}",
+     [](Call c) { return rv(c, decompose_padding(c.state(), c.block(0), c.loop(1))); }},
     {"Blockize", "blockize", "loop={i0}", [](Call c) { return rv(c, blockize(c.state(), c.loop(0))); }},
     {"Tensorize", "tensorize", "block_or_loop={i0}, tensor_intrin={a0}",
      [](Call c) { return tensorize(c.state(), c.place(0), c.text(0)), Values(); }},
@@ -128,6 +152,24 @@ int InstructionCall::number(size_t i) const {
   auto* number = value.as<IntImm>();
   if (!number) throw Error(TypeError) << "expected an int, got " << to_text(value);
   return static_cast<int>(number->value);
+}
+
+Array<PrimExpr> InstructionCall::numbers(size_t i) const {
+  const ObjectRef value = attrs[i];
+  auto* list = value.as<ArrayNode>();
+  if (!list) throw Error(TypeError) << "expected a list of ints, got " << to_text(value);
+  Array<PrimExpr> out;
+  for (const ObjectRef& item : list->items) {
+    if (!item.as<IntImm>()) throw Error(TypeError) << "expected a list of ints, got " << to_text(value);
+    out.push_back(downcast<PrimExpr>(item));
+  }
+  return out;
+}
+
+IndexMap InstructionCall::index_map(size_t i) const {
+  const ObjectRef value = attrs[i];
+  if (value && !value.as<IndexMapNode>()) throw Error(TypeError) << "expected an IndexMap, got " << to_text(value);
+  return downcast<IndexMap>(value);
 }
 
 String InstructionCall::text(size_t i) const {

@@ -17,6 +17,8 @@ struct InstructionCall {
   Place place(size_t i) const { return sch.place(inputs[i]); }
   std::vector<LoopRef> all_loops() const;
   int number(size_t i) const;  // attribute i, or a TypeError
+  Array<PrimExpr> numbers(size_t i) const;
+  IndexMap index_map(size_t i) const;  // may be empty
   String text(size_t i) const;
   Array<ObjectRef> list(size_t i) const;
 };
@@ -25,7 +27,8 @@ struct InstructionRecord {
   const char* kind;    // "ComputeAt"
   const char* method;  // "compute_at"
   /// The arguments in Python: {i0} input 0, {i1:} inputs from 1 as a list without brackets, {a0} attribute 0,
-  /// {b0} attribute 0 as a bool, {c1} consumer blocks where there are any.
+  /// {b0} attribute 0 as a bool, {c1} consumer blocks where there are any, {m0} attribute 0, an index map or None,
+  /// {r0} a buffer by attributes 0 and 1: ("read", 2).
   const char* arguments;
   Array<ObjectRef> (*run)(const InstructionCall& call);
 };

@@ -145,7 +145,8 @@ class Matcher {
     size_t lead = our_indices.size() - their_indices.size();
     for (size_t i = 0; i < our_indices.size(); ++i) {
       PrimExpr begin = our_indices[i];
-      if (i >= lead) begin = analyzer_.simplify(begin - cast(begin.dtype(), placed(their_indices[i - lead])));
+      if (i >= lead) begin = begin - cast(begin.dtype(), placed(their_indices[i - lead]));
+      begin = analyzer_.simplify(begin);
       if (uses_var(begin, [&](const VarNode* var) { return bound_.count(Var(var)) > 0; }))
         return fail("index " + std::to_string(i) + " of " + ours->name.str() + " is " + to_text(our_indices[i]) +
                     (i < lead ? ", which the description of " + theirs->name.str() + " has no dimension for"

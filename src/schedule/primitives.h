@@ -2,6 +2,7 @@
 // The rewrites of a schedule; each file of primitive/ says and does one.
 
 #include "schedule/state.h"
+#include "tir/index_map.h"
 
 namespace tessera::schedule {
 
@@ -47,6 +48,16 @@ void compute_at(State& state, const BlockRef& block, const LoopRef& loop, bool p
 void reverse_compute_at(State& state, const BlockRef& block, const LoopRef& loop, bool preserve_unit_loops, int index);
 BlockRef decompose_reduction(State& state, const BlockRef& block, const LoopRef& loop);
 BlockRef rfactor(State& state, const LoopRef& loop, int factor_axis);
+
+// ---- layouts and padding -----------------------------------------------------------------------------------
+BlockRef reindex(State& state, const BlockRef& block, int buffer_index, bool is_write);
+void transform_layout(State& state, const BlockRef& block, int buffer_index, bool is_write, const IndexMap& map,
+                      const IndexMap& pad_value);
+void transform_block_layout(State& state, const BlockRef& block, const IndexMap& map);
+void set_axis_separator(State& state, const BlockRef& block, int buffer_index, bool is_write,
+                        const Array<PrimExpr>& separators);
+void pad_einsum(State& state, const BlockRef& block, const std::vector<int>& padding);
+BlockRef decompose_padding(State& state, const BlockRef& block, const LoopRef& loop);
 
 // ---- blocks of blocks and instructions ---------------------------------------------------------------------
 BlockRef blockize(State& state, const LoopRef& loop);

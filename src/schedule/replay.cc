@@ -1,5 +1,6 @@
 // Doing again what a trace says.
 
+#include "ir/json.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
 #include "schedule/instruction.h"
@@ -64,6 +65,18 @@ ObjectRef from_json(const ObjectRef& value, const std::unordered_map<std::string
   return found->second;
 }
 
+/// Attributes of the JSON form; index maps are JSON texts of their own.
+Array<ObjectRef> attributes_of(const InstructionRecord& record, const Array<ObjectRef>& json) {
+  Array<ObjectRef> out = json;
+  for (std::string_view rest = record.arguments; rest.find("{m") != rest.npos;) {
+    rest.remove_prefix(rest.find("{m") + 2);
+    size_t index = static_cast<size_t>(rest[0] - '0');
+    auto* text = index < out.size() ? out[index].as<StringNode>() : nullptr;
+    if (text) out.set(index, load_json(text->text));
+  }
+  return out;
+}
+
 }  // namespace
 
 void replay_json(const Array<ObjectRef>& json, ScheduleNode& sch) {
@@ -83,8 +96,9 @@ void replay_json(const Array<ObjectRef>& json, ScheduleNode& sch) {
       throw Error(ValueError) << "not the JSON of a trace: an instruction is [kind, inputs, attrs, outputs]";
     Array<ObjectRef> inputs(from_json(list_at(inst, 1), named).as<ArrayNode>());
     auto decision = decisions.find(position++);
-    Array<ObjectRef> outputs = run_instruction(sch, kind, inputs, list_at(inst, 2),
-                                               decision == decisions.end() ? ObjectRef() : decision->second);
+    Array<ObjectRef> attrs = attributes_of(find_instruction(kind), list_at(inst, 2));
+    Array<ObjectRef> outputs =
+        run_instruction(sch, kind, inputs, attrs, decision == decisions.end() ? ObjectRef() : decision->second);
     Array<ObjectRef> names = list_at(inst, 3);
     if (names.size() != outputs.size())
       throw Error(ValueError) << kind << " gave " << outputs.size() << " results, the trace has " << names.size();

@@ -1,5 +1,6 @@
 #include "schedule/schedule.h"
 
+#include "ir/json.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
 #include "schedule/instruction.h"
@@ -141,6 +142,17 @@ Globals globals{
     {"tir.schedule.ScheduleRun",
      [](const Schedule& sch, const String& kind, const Array<ObjectRef>& inputs, const Array<ObjectRef>& attrs,
         const Any& decision) { return run_instruction(*sch.edit(), kind, inputs, attrs, box(decision)); }},
+    {"tir.schedule.ScheduleCanDecomposePadding",
+     [](const Schedule& sch, const ObjectRef& block, const ObjectRef& loop) {
+       State tried = sch->state.copy();
+       try {
+         decompose_padding(tried, sch->block(block), sch->loop(loop));
+       } catch (const Error& error) {
+         if (error.kind() != ScheduleError) throw;
+         return false;
+       }
+       return true;
+     }},
 };
 
 }  // namespace

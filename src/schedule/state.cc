@@ -150,6 +150,8 @@ void State::set_body(const GlobalVar& function, const Stmt& body) {
   mod_.update(function, with_body(this->function(function), body));
 }
 
+void State::set_function(const GlobalVar& function, const PrimFunc& changed) { mod_.update(function, changed); }
+
 void State::rename(const BlockNode* old, const BlockNode* fresh) {
   ObjectRef key = key_of(fresh);
   for (const IterVar& iter : old->iter_vars) {

@@ -62,6 +62,7 @@ class State {
   /// Puts `fresh` in the place of the statement `old`; an empty `fresh` removes it.
   void replace(const GlobalVar& function, const Stmt& old, const Stmt& fresh);
   void set_body(const GlobalVar& function, const Stmt& body);
+  void set_function(const GlobalVar& function, const PrimFunc& changed);
   /// Handles to the block `old` mean `fresh` from now on, whose iteration variables are others.
   void rename(const BlockNode* old, const BlockNode* fresh);
   /// A state of its own with the same program, and the way back from it. (The copies that C++ makes share the program.)

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/json.h"
 #include "ir/rewrite.h"
 #include "schedule/instruction.h"
 
@@ -43,6 +44,12 @@ std::string as_python(const ObjectRef& value, const Names& names) {
     for (const ObjectRef& item : array->items) out += (out.empty() ? "" : ", ") + as_python(item, names);
     return "[" + out + "]";
   }
+  if (auto* map = value.as<IndexMapNode>()) {
+    std::string vars, indices;
+    for (const Var& var : map->initial_indices) vars += (vars.empty() ? " " : ", ") + var->name.str();
+    for (const PrimExpr& index : map->final_indices) indices += (indices.empty() ? "" : " ") + to_text(index) + ",";
+    return "lambda" + vars + ": (" + indices + ")";
+  }
   return to_text(value);
 }
 
@@ -72,6 +79,9 @@ std::string arguments_of(const InstructionRecord& record, const InstructionNode&
     while (*at != '}') ++at;
     if (what == 'b') {
       out += as_python(inst.attrs[index], names) == "0" ? "False" : "True";
+    } else if (what == 'r') {
+      bool is_write = as_python(inst.attrs[index + 1], names) != "0";
+      out += std::string(is_write ? "(\"write\", " : "(\"read\", ") + as_python(inst.attrs[index], names) + ")";
     } else if (what == 'c') {
       std::string list = as_python(inst.inputs[index], names);
       if (list != "[]" && list != "None") out += ", consumer_blocks=" + list;
@@ -129,7 +139,10 @@ Array<ObjectRef> trace_as_json(const Trace& trace, bool remove_postproc) {
     if (trace->decisions.count(inst))
       decisions.push_back(
           Array<ObjectRef>{PrimExpr(static_cast<int>(insts.size())), as_json(trace->decisions[inst], names)});
-    insts.push_back(Array<ObjectRef>{inst->kind->name, inputs, inst->attrs, outputs});
+    Array<ObjectRef> attrs = inst->attrs;
+    for (size_t i = 0; i < attrs.size(); ++i)
+      if (attrs[i].as<IndexMapNode>()) attrs.set(i, String(save_json(attrs[i])));
+    insts.push_back(Array<ObjectRef>{inst->kind->name, inputs, attrs, outputs});
   }
   return {insts, decisions};
 }

@@ -26,6 +26,17 @@ Array<PrimExpr> map_indices(const IndexMap& map, const Array<PrimExpr>& indices)
 /// What the elements of a rectangle cover after the map.
 Array<Range> map_ranges(const IndexMap& map, const Array<Range>& ranges);
 Array<PrimExpr> map_shape(const IndexMap& map, const Array<PrimExpr>& shape);
+
+/// The way back of a map over `ranges`. `padding` holds where a place after the map belongs to no element.
+struct InverseMap {
+  IndexMap map;
+  PrimExpr padding;
+};
+/// For a map that fills every place; a RuntimeError for any other.
+IndexMap inverse_map(const IndexMap& map, const Array<Range>& ranges);
+/// For a map that may leave places empty; a RuntimeError where elements are lost.
+InverseMap non_surjective_inverse_map(const IndexMap& map, const Array<Range>& ranges);
+
 /// True when both are shown to send every index to the same place.
 bool is_equivalent(const IndexMap& a, const IndexMap& b);
 

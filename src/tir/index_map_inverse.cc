@@ -12,11 +12,6 @@
 namespace tessera {
 namespace {
 
-struct Inverse {
-  IndexMap map;
-  PrimExpr padding;  // holds where a place after the map belongs to no element
-};
-
 [[noreturn]] void not_invertible(const IndexMap& map, const std::string& why) {
   throw Error(RuntimeError) << map << " has no inverse: " << why;
 }
@@ -49,7 +44,7 @@ void check_leads_back(const IndexMap& map, const Array<Range>& ranges, const Ind
 }
 
 /// The inverse where `level` holds between the elements and the places after the map.
-Inverse invert(const IndexMap& map, const Array<Range>& ranges, arith::IterMapLevel level) {
+InverseMap invert(const IndexMap& map, const Array<Range>& ranges, arith::IterMapLevel level) {
   arith::Analyzer analyzer;
   Map<Var, Range> domains = initial_domains(map, ranges);
   arith::IterMapResult found = arith::detect_iter_map(map->final_indices, domains, bool_imm(true), level, &analyzer,
@@ -77,16 +72,24 @@ Inverse invert(const IndexMap& map, const Array<Range>& ranges, arith::IterMapLe
   return {inverse, padding};
 }
 
-IndexMap inverse(const IndexMap& map, const Array<Range>& ranges) {
+}  // namespace
+
+IndexMap inverse_map(const IndexMap& map, const Array<Range>& ranges) {
   if (auto* given = map->inverse_index_map.as<IndexMapNode>()) return IndexMap(given);
   return invert(map, ranges, arith::IterMapLevel::Bijective).map;
 }
 
+InverseMap non_surjective_inverse_map(const IndexMap& map, const Array<Range>& ranges) {
+  return invert(map, ranges, arith::IterMapLevel::NoCheck);
+}
+
+namespace {
+
 Globals globals{
-    {"tir.IndexMapInverse", inverse},
+    {"tir.IndexMapInverse", inverse_map},
     {"tir.IndexMapNonSurjectiveInverse",
      [](IndexMap map, Array<Range> ranges) {
-       Inverse found = invert(map, ranges, arith::IterMapLevel::NoCheck);
+       InverseMap found = non_surjective_inverse_map(map, ranges);
        return Array<ObjectRef>{found.map, found.padding};
      }},
 };

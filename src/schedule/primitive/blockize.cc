@@ -13,8 +13,11 @@ namespace {
 
 /// An axis of the block as outer * extent(inner) + inner: what the loops outside count and what those inside do.
 struct Axis {
-  PrimExpr outer, outer_extent, inner, inner_extent;
-  bool is_outer() const { return is_one(inner_extent) && is_zero(inner); }
+  PrimExpr outer;
+  Range outer_dom;
+  PrimExpr inner;
+  Range inner_dom;
+  bool is_outer() const { return is_one(inner_dom->extent) && is_zero(inner); }
 };
 struct Division {
   std::vector<Axis> axes;
@@ -26,10 +29,10 @@ bool divide_whole_axes(const Place& place, const std::function<bool(const VarNod
   auto is_outside = [&](const VarNode* var) { return !is_inside(var); };
   auto is_mixed = [&](const PrimExpr& e) { return uses_var(e, is_inside) && uses_var(e, is_outside); };
   for (size_t i = 0; i < place.block()->iter_vars.size(); ++i) {
-    const PrimExpr value = place.realize()->iter_values[i], extent = place.block()->iter_vars[i]->dom->extent;
-    const PrimExpr zero = make_zero(value.dtype()), one = make_const(value.dtype(), 1);
+    const PrimExpr value = place.realize()->iter_values[i], zero = make_zero(value.dtype());
+    const Range dom = place.block()->iter_vars[i]->dom, unit = make_range(zero, make_const(value.dtype(), 1));
     if (is_mixed(value)) return false;
-    out->axes.push_back(uses_var(value, is_inside) ? Axis{zero, one, value, extent} : Axis{value, extent, zero, one});
+    out->axes.push_back(uses_var(value, is_inside) ? Axis{zero, unit, value, dom} : Axis{value, dom, zero, unit});
   }
   const PrimExpr& predicate = place.realize()->predicate;
   if (is_mixed(predicate)) return false;
@@ -48,9 +51,12 @@ Division divide(const Place& place, const std::vector<const For*>& inside) {
                                       place.realize()->predicate, arith::IterMapLevel::Surjective, &analyzer);
   Division out;
   if (!marks.empty()) {
+    auto domain = [](const arith::IterMark& mark) {
+      return make_range(mark->source.as<arith::IterSumExprNode>()->base, mark->extent);
+    };
     for (size_t i = 0; i + 1 < marks.size(); ++i)
-      out.axes.push_back({arith::normalize_iter_map_to_expr(marks[i][0]->source), marks[i][0]->extent,
-                          arith::normalize_iter_map_to_expr(marks[i][1]->source), marks[i][1]->extent});
+      out.axes.push_back({arith::normalize_iter_map_to_expr(marks[i][0]->source), domain(marks[i][0]),
+                          arith::normalize_iter_map_to_expr(marks[i][1]->source), domain(marks[i][1])});
     out.outer_predicate = marks.back()[0]->extent;
     out.inner_predicate = marks.back()[1]->extent;
     if (!uses_var(out.inner_predicate, [&](const VarNode* var) { return !is_inside(var); })) return out;
@@ -142,19 +148,16 @@ BlockRef blockize(State& state, const LoopRef& ref) {
       iters.push_back(make_iter_var(dom, make_var(name, iter->var->dtype), iter->iter_type));
       return iters.back()->var;
     };
-    auto domain = [](const PrimExpr& value, const PrimExpr& extent) {  // a constant keeps its place
-      return make_range(is_one(extent) && as_int(value) ? value : make_zero(extent.dtype()), extent);
-    };
     outer_values.push_back(axis.outer);
     reduces_outside |= iter->iter_type == IterType::CommReduce;
     if (axis.is_outer()) {
       axes.set(iter->var, add(outer.iter_vars, iter->dom, iter->var->name));
       continue;
     }
-    Var high = add(outer.iter_vars, domain(axis.outer, axis.outer_extent), iter->var->name + "_o");
-    Var low = add(inner_iters, domain(axis.inner, axis.inner_extent), iter->var->name + "_i");
+    Var high = add(outer.iter_vars, axis.outer_dom, iter->var->name + "_o");
+    Var low = add(inner_iters, axis.inner_dom, iter->var->name + "_i");
     inner_values.push_back(axis.inner);
-    axes.set(iter->var, is_zero(axis.outer) ? PrimExpr(low) : high * axis.inner_extent + low);
+    axes.set(iter->var, is_zero(axis.outer) ? PrimExpr(low) : high * axis.inner_dom->extent + low);
   }
   Block moved = substitute_all(make(std::move(inner)), axes);
   BlockNode small(*moved);

@@ -1,6 +1,7 @@
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "schedule/checks.h"
+#include "schedule/insert.h"
 #include "schedule/primitives.h"
 #include "schedule/rebuffer.h"
 #include "schedule/region.h"
@@ -35,38 +36,6 @@ Stmt copy_nest(const Buffer& source, const Buffer& target, const String& name, c
     nest =
         make(For{.loop_var = loops[i], .min = make_zero(loops[i]->dtype), .extent = region[i]->extent, .body = nest});
   return nest;
-}
-
-const BlockNode* block_of(Stmt nest) {
-  while (auto* loop = nest.as<For>()) nest = loop->body;
-  return nest.as<BlockRealize>()->block.get();
-}
-
-/// The statements of the scope's body, and which of them holds `inside`.
-std::vector<Stmt> statements_of(const BlockRealize* scope) {
-  if (auto* seq = scope->block->body.as<SeqStmt>()) return seq->seq.vec();
-  return {scope->block->body};
-}
-size_t position_of(const std::vector<Stmt>& parts, const BlockNode* inside) {
-  for (size_t i = 0; i < parts.size(); ++i)
-    for (const Place& place : all_blocks(parts[i], GlobalVar()))
-      if (place.block() == inside) return i;
-  ICHECK(false) << "the block stands in its scope";
-  return 0;
-}
-
-/// Gives the scope its new body and one more buffer.
-void set_scope_body(State& state, const GlobalVar& function, const BlockRealize* scope, const std::vector<Stmt>& parts,
-                    const Buffer& extra) {
-  BlockNode block(*scope->block);
-  block.body = sequence(parts);
-  block.alloc_buffers.push_back(extra);
-  state.replace(function, Stmt(scope), with(scope, &BlockRealize::block, make(std::move(block))));
-}
-
-const BlockRealize* require_scope_of(const Place& place) {
-  if (const BlockRealize* scope = place.scope()) return scope;
-  throw Error(ScheduleError) << "The root block " << quoted(place.block()->name_hint) << " cannot be cached";
 }
 
 }  // namespace
@@ -115,7 +84,7 @@ BlockRef cache_read(State& state, const BlockRef& ref, int buffer_index, const S
     });
   parts.insert(parts.begin() + static_cast<long>(position), nest);
   BlockRef out = State::ref(ref.function, block_of(nest));
-  set_scope_body(state, ref.function, scope, parts, fresh);
+  set_scope_body(state, ref.function, scope, parts, {fresh});
   return out;
 }
 
@@ -147,7 +116,7 @@ BlockRef cache_write(State& state, const BlockRef& ref, int buffer_index, const 
   });
   parts.insert(parts.begin() + static_cast<long>(position) + 1, nest);
   BlockRef out = State::ref(ref.function, block_of(nest));
-  set_scope_body(state, ref.function, scope, parts, fresh);
+  set_scope_body(state, ref.function, scope, parts, {fresh});
   return out;
 }
 

@@ -79,11 +79,4 @@ void reorder(State& state, const std::vector<LoopRef>& refs) {
   state.replace(refs[0].function, top.stmt(), body);
 }
 
-/// add_unit_loop(S):   S   =>   for u in range(1): S
-LoopRef add_unit_loop(State& state, const Place& place) {
-  Var unit = make_var("u");
-  state.replace(place.function, place.stmt(), make(For{.loop_var = unit, .min = 0, .extent = 1, .body = place.stmt()}));
-  return {place.function, unit};
-}
-
 }  // namespace tessera::schedule

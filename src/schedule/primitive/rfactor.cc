@@ -1,30 +1,15 @@
+#include <algorithm>
+
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
+#include "schedule/accumulation.h"
 #include "schedule/checks.h"
+#include "schedule/insert.h"
 #include "schedule/primitives.h"
 #include "schedule/rebuffer.h"
 
 namespace tessera::schedule {
 namespace {
-
-/// The update C[i] = C[i] op e of a reduction by one operator.
-struct Update {
-  const BufferStore* store;
-  const BinaryNode* step;
-};
-
-Update update_of(const BlockNode* block) {
-  auto* store = block->body.as<BufferStore>();
-  auto* init = block->init.as<BufferStore>();
-  auto* step = store ? store->value.as<BinaryNode>() : nullptr;
-  auto* current = step ? step->a.as<BufferLoad>() : nullptr;
-  bool is_known =
-      step && (store->value.as<Add>() || store->value.as<Mul>() || store->value.as<Min>() || store->value.as<Max>());
-  if (!init || !is_known || !current || !current->buffer.same_as(store->buffer))
-    throw Error(ScheduleError) << "block " << quoted(block->name_hint)
-                               << " does not accumulate by one sum, product, minimum or maximum";
-  return {store, step};
-}
 
 Array<PrimExpr> with_index(const Array<PrimExpr>& indices, size_t axis, const PrimExpr& index) {
   Array<PrimExpr> out = indices;
@@ -32,10 +17,32 @@ Array<PrimExpr> with_index(const Array<PrimExpr>& indices, size_t axis, const Pr
   return out;
 }
 
-BufferRegion point_region(const Buffer& buffer, const Array<PrimExpr>& indices) {
-  Array<Range> region;
-  for (const PrimExpr& index : indices) region.push_back(make_range(index, make_const(index.dtype(), 1)));
-  return make(BufferRegionNode{.buffer = buffer, .region = region});
+/// Refuses a condition that could keep an iteration of `factor` from ever running, its partial result without a value.
+void require_reached(const Place& place, const For* factor, const std::vector<const For*>& reduced) {
+  arith::Analyzer analyzer;
+  Map<Var, PrimExpr> first;
+  for (const For* loop : place.loops()) analyzer.bind(loop->loop_var, range_of(loop));
+  for (const For* loop : reduced)
+    if (loop != factor) first.set(loop->loop_var, loop->min);
+  auto is_reduced = [&](const VarNode* var) {
+    return std::any_of(reduced.begin(), reduced.end(), [&](const For* loop) { return loop->loop_var.get() == var; });
+  };
+  std::vector<PrimExpr> conditions{place.realize()->predicate};
+  bool is_reached = true;
+  while (!conditions.empty()) {
+    PrimExpr condition = conditions.back();
+    conditions.pop_back();
+    if (auto* both = condition.as<And>()) {
+      conditions.push_back(both->a);
+      conditions.push_back(both->b);
+    } else if (uses_var(condition, is_reduced)) {
+      is_reached &= analyzer.can_prove(substitute(condition, first));
+    }
+  }
+  if (!is_reached)
+    throw Error(ScheduleError) << "the condition " << place.realize()->predicate << " of block "
+                               << quoted(place.block()->name_hint) << " may leave iterations of loop "
+                               << factor->loop_var->name << " without work, so their partial results have no value";
 }
 
 }  // namespace
@@ -43,7 +50,7 @@ BufferRegion point_region(const Buffer& buffer, const Array<PrimExpr>& indices) 
 /// rfactor(k, axis):   for i: for r: for k: C[i] += f(i, r, k)
 ///                 =>  for i: for r: for k: C_rf[k, i] += f(i, r, k);  for i: for k: C[i] += C_rf[k, i]
 /// so that iterations of k become independent; the index k stands at `axis` of C_rf.
-/// Requires: a reduction by one operator that is alone in its loops; k belongs to its reduction axes only.
+/// Requires: a reduction in a known way (accumulation.h), alone in its loops; k belongs to its reduction axes only.
 BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
   Place loop_place = state.find(loop_ref);
   std::vector<Place> below = blocks_below(loop_place.stmt(), loop_ref.function);
@@ -63,8 +70,8 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
       throw Error(ScheduleError) << "loop " << factor->loop_var->name << " belongs to the spatial axis "
                                  << block->iter_vars[i]->var->name << " of block " << quoted(block->name_hint)
                                  << "; rfactor takes a loop of reduction axes only";
-  Update update = update_of(block);
-  Buffer buffer = update.store->buffer;
+  std::vector<Accumulated> results = accumulation_of(block);
+  const Buffer& buffer = results[0].buffer;
   int rank = static_cast<int>(buffer->shape.size());
   if (factor_axis < -rank - 1 || factor_axis > rank)
     throw Error(ScheduleError) << "The write buffer " << buffer->name << " has " << rank
@@ -78,8 +85,10 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
     throw Error(ScheduleError) << "block " << quoted(block->name_hint) << " is not alone in its loops";
 
   // Loops of reduction axes become axes of their own in the first block where rfactor's loop has a part in the axis.
-  Buffer partial = decl_buffer(with_index(buffer->shape, axis, factor->extent), buffer->dtype, buffer->name + "_rf",
-                               buffer->scope());
+  std::vector<Buffer> partials;
+  for (const Accumulated& result : results)
+    partials.push_back(decl_buffer(with_index(result.buffer->shape, axis, factor->extent), result.buffer->dtype,
+                                   result.buffer->name + "_rf", result.buffer->scope()));
   auto axis_of = [](const For* loop, IterType type) {
     return make_iter_var(range_of(loop), make_var("v" + loop->loop_var->name.str(), loop->loop_var->dtype), type);
   };
@@ -87,13 +96,14 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
   Map<Var, PrimExpr> own, loop_axes{{factor->loop_var, rf_index->var}};
   Array<IterVar> rf_iters{rf_index}, wb_iters{wb_index};
   Array<PrimExpr> rf_values{factor->loop_var}, wb_values;
-  std::vector<const For*> wb_loops;
+  std::vector<const For*> wb_loops, reduced;
   Map<Var, PrimExpr> wb_vars;
   for (const For* loop : loops) {
     bool is_reduced = false;
     for (size_t i = 0; i < block->iter_vars.size(); ++i)
       is_reduced |=
           block->iter_vars[i]->iter_type == IterType::CommReduce && uses_var(realize->iter_values[i], loop->loop_var);
+    if (is_reduced) reduced.push_back(loop);
     if (is_reduced && loop != factor) continue;
     wb_loops.push_back(loop);
     wb_vars.set(loop->loop_var, make_var(loop->loop_var->name, loop->loop_var->dtype));
@@ -123,18 +133,26 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
     rf_values.push_back(value);
   }
 
+  require_reached(place, factor, reduced);
+  auto partial_of = [&](const Buffer& buffer) -> const Buffer* {
+    for (size_t i = 0; i < results.size(); ++i)
+      if (results[i].buffer.same_as(buffer)) return &partials[i];
+    return nullptr;
+  };
   auto into_partial = [&](const Stmt& stmt) {
     return rewrite(
         substitute(stmt, own),
         [&](Rewriter& self, const BufferLoad* node) -> PrimExpr {
           auto load = self.children(node);
-          if (!load->buffer.same_as(buffer)) return PrimExpr(load.get());
-          return make_load(partial, with_index(load->indices, axis, rf_index->var));
+          const Buffer* partial = partial_of(load->buffer);
+          if (!partial) return PrimExpr(load.get());
+          return make_load(*partial, with_index(load->indices, axis, rf_index->var));
         },
         [&](Rewriter& self, const BufferStore* node) -> Stmt {
           auto store = self.children(node);
-          return make(BufferStore{
-              .buffer = partial, .value = store->value, .indices = with_index(store->indices, axis, rf_index->var)});
+          return make(BufferStore{.buffer = *partial_of(store->buffer),
+                                  .value = store->value,
+                                  .indices = with_index(store->indices, axis, rf_index->var)});
         });
   };
   BlockNode rf(*block);
@@ -142,28 +160,30 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
   rf.name_hint = block->name_hint + "_rf";
   rf.init = into_partial(block->init);
   rf.body = into_partial(block->body);
-  rf.writes = {point_region(partial, rf.body.as<BufferStore>()->indices)};
-  Block rf_block = with_found_reads(make(std::move(rf)));
-
-  Array<PrimExpr> from = with_index(update.store->indices, axis, wb_index->var);
-  PrimExpr current = update.step->a, part = make_load(partial, from), total;
-  if (update.store->value.as<Add>()) total = current + part;
-  else if (update.store->value.as<Mul>()) total = current * part;
-  else if (update.store->value.as<Min>()) total = min(current, part);
-  else total = max(current, part);
+  rf.writes = {};
   BlockNode wb(*block);
   wb.iter_vars = wb_iters;
-  wb.reads = {point_region(partial, from)};
-  wb.body = with(update.store, &BufferStore::value, total);
-  Stmt nest = make(BlockRealize{.iter_values = wb_values, .predicate = bool_imm(true), .block = make(std::move(wb))});
+  wb.reads = {};
+  Array<PrimExpr> parts_read;
+  for (size_t i = 0; i < results.size(); ++i) {
+    Array<PrimExpr> place_of, from = with_index(results[i].indices, axis, wb_index->var);
+    for (const PrimExpr& index : results[i].indices) place_of.push_back(substitute(index, own));
+    rf.writes.push_back(point_region(partials[i], with_index(place_of, axis, rf_index->var)));
+    wb.reads.push_back(point_region(partials[i], from));
+    parts_read.push_back(make_load(partials[i], from));
+  }
+  wb.body = with_elements(block, results, parts_read);
+  Block rf_block = with_found_reads(make(std::move(rf)));
+  PrimExpr wb_predicate = conditions_without(realize->predicate, [&](const VarNode* var) {
+    return std::any_of(reduced.begin(), reduced.end(), [&](const For* loop) { return loop->loop_var.get() == var; });
+  });
+  Stmt nest = make(BlockRealize{
+      .iter_values = wb_values, .predicate = substitute(wb_predicate, wb_vars), .block = make(std::move(wb))});
   for (size_t i = wb_loops.size(); i-- > 0;)
     nest = make(For{.loop_var = downcast<Var>(wb_vars[wb_loops[i]->loop_var]),
                     .min = wb_loops[i]->min,
                     .extent = substitute(wb_loops[i]->extent, wb_vars),
                     .body = nest});
-  if (!is_const_int(realize->predicate, 1))
-    throw Error(ScheduleError) << "block " << quoted(block->name_hint)
-                               << " is guarded by a condition; rfactor of guarded blocks is not supported yet";
 
   Stmt first = make(BlockRealize{.iter_values = rf_values, .predicate = realize->predicate, .block = rf_block});
   for (size_t i = loops.size(); i-- > 0;) first = with(loops[i], &For::body, first);
@@ -180,7 +200,7 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
       });
   BlockNode outer(*scope->block);
   outer.body = parts;
-  outer.alloc_buffers.push_back(partial);
+  for (const Buffer& partial : partials) outer.alloc_buffers.push_back(partial);
   state.replace(ref.function, Stmt(scope), with(scope, &BlockRealize::block, make(std::move(outer))));
   return State::ref(ref.function, rf_block.get());
 }

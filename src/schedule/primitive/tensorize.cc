@@ -48,9 +48,8 @@ BufferRegion placed(const BufferView& view, const Array<Range>& part, arith::Ana
 void tensorize(State& state, const Place& given, const String& name) {
   TensorIntrin intrin = find_tensor_intrin(std::string(name.str()));
   if (!intrin) throw Error(ValueError) << "TensorIntrin '" << name << "' is not registered";
-  State next = state.copy();
-  Place place = next.find(given.loop() ? blockize(next, State::ref(given.function, given.loop()))
-                                       : State::ref(given.function, given.block()));
+  Place place = state.find(given.loop() ? blockize(state, State::ref(given.function, given.loop()))
+                                        : State::ref(given.function, given.block()));
   const BlockNode* desc = root_block(intrin->desc, name, "description");
   PrimFunc impl_function = renew_definitions(intrin->impl);
   const BlockNode* impl = root_block(impl_function, name, "implementation");
@@ -73,8 +72,7 @@ void tensorize(State& state, const Place& given, const String& name) {
   }
   for (const Buffer& buffer : impl->alloc_buffers) block.alloc_buffers.push_back(buffer);
   for (const auto& [key, value] : impl->annotations) block.annotations.set(key, value);
-  next.replace(given.function, place.stmt(), with(place.realize(), &BlockRealize::block, make(std::move(block))));
-  state.take(next);
+  state.replace(given.function, place.stmt(), with(place.realize(), &BlockRealize::block, make(std::move(block))));
 }
 
 }  // namespace tessera::schedule

@@ -205,8 +205,3 @@ def test_a_trace_does_the_same_again_from_python_and_from_json():
     tvm.ir.assert_structural_equal(sch.mod, again.mod)
     tvm.ir.assert_structural_equal(sch.mod, from_json.mod)
     assert str(from_json.trace) == str(sch.trace)
-
-
-def test_a_primitive_that_is_missing_says_so():
-    with pytest.raises(NotImplementedError, match="does not have the primitive pad_einsum yet"):
-        schedule_of(matmul()).pad_einsum(None, [])

@@ -1,7 +1,5 @@
 """tensorize: a piece of program is done by an intrinsic whose description it matches."""
 
-
-
 import numpy as np
 import pytest
 import tessera as tvm

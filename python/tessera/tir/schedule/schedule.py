@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, Callable, Union
 
 from ..._ffi import TVMError, register_error, register_object
 from ...ir import GlobalVar, IRModule, PrimExpr
 from ...runtime import Object
-from ..expr import IntImm
-from ..function import PrimFunc
+from ..buffer import Buffer
+from ..expr import FloatImm, IntImm
+from ..function import IndexMap, PrimFunc
 from ..stmt import Block, For
 from . import _ffi_api
 from .block_scope import StmtSRef
@@ -46,6 +47,9 @@ class LoopRV(Object):
     def __init__(self) -> None:
         self.__init_handle_by_constructor__(_ffi_api.LoopRV)
 
+
+#: A buffer that a block touches: ("read", 0), ("write", 0), its name, or itself.
+BufferSpec = Union[tuple[str, int], str, Buffer]
 
 #: A sampled integer; any expression over such variables.
 ExprRV = PrimExpr
@@ -273,6 +277,91 @@ class Schedule(Object):
         """Lets each iteration of a reduction's loop accumulate on its own, and sums these up in a second block."""
         return self._run("RFactor", [loop], [factor_axis])[0]
 
+    # ---- layouts and padding ----
+
+    def reindex(self, block: BlockRV | str, buffer: BufferSpec) -> BlockRV:
+        """Copies a buffer so that the block touches it at its own axes; returns the block of the copy."""
+        block = self._block(block)
+        kind, index, _ = self._buffer(block, buffer)
+        return self._run("ReIndex", [block], [index, kind])[0]
+
+    def transform_layout(
+        self,
+        block: BlockRV | str,
+        buffer: BufferSpec,
+        index_map: IndexMap | Callable[..., Any],
+        pad_value: int | float | PrimExpr | IndexMap | Callable[..., Any] | None = None,
+    ) -> None:
+        """Moves element `i` of a buffer to `index_map(i)`, wherever it is used.
+
+        ``IndexMap.AXIS_SEPARATOR`` between the indices of a function begins a physical dimension. Elements that no
+        index is mapped to hold `pad_value`, a value or a function of the new indices; without it they are undefined.
+        """
+        block = self._block(block)
+        kind, index, spec = self._buffer(block, buffer)
+        separators: list[int] = []
+        if not isinstance(index_map, IndexMap):
+            index_map, separators = IndexMap.from_func_with_separators(index_map, ndim=len(spec.shape))
+        pad = _pad_value(pad_value, spec.dtype, len(index_map.final_indices))
+        self._run("TransformLayout", [block], [index, kind, index_map, pad])
+        if separators:
+            self.set_axis_separator(block, ("write" if kind else "read", index), separators)
+
+    def transform_block_layout(self, block: BlockRV | str, index_map: IndexMap | Callable[..., Any]) -> None:
+        """Runs a block over `index_map` of its axes; the map is one to one."""
+        block = self._block(block)
+        if not isinstance(index_map, IndexMap):
+            index_map = IndexMap.from_func(index_map, ndim=len(self.get(block).iter_vars))
+        self._run("TransformBlockLayout", [block], [index_map])
+
+    def set_axis_separator(
+        self, block: BlockRV | str, buffer: BufferSpec, axis_separators: list[int] | None = None
+    ) -> None:
+        """Lets physical dimensions of a buffer begin at these axes."""
+        block = self._block(block)
+        kind, index, _ = self._buffer(block, buffer)
+        self._run("SetAxisSeparator", [block], [index, kind, axis_separators or []])
+
+    def pad_einsum(self, block: BlockRV | str, padding: list[int]) -> None:
+        """Makes the axes of a sum of products longer by `padding`; operands are 0 there."""
+        self._run("PadEinsum", [self._block(block)], [padding])
+
+    def decompose_padding(self, block: BlockRV | str, loop: LoopRV) -> BlockRV:
+        """Writes the constant around padded data in a block of its own, just outside `loop`."""
+        return self._run("DecomposePadding", [self._block(block), loop])[0]
+
+    def can_decompose_padding(self, block: BlockRV | str, loop: LoopRV) -> bool:
+        """True when decompose_padding would not refuse."""
+        return bool(_ffi_api.ScheduleCanDecomposePadding(self, self._block(block), loop))
+
+    def _buffer(self, block: BlockRV, spec: BufferSpec) -> tuple[int, int, Buffer]:
+        """A buffer of the block: 0 when it is one of its reads, 1 for a write; its index there; itself."""
+        node = self.get(block)
+        regions = [list(node.reads), list(node.writes)]
+        if isinstance(spec, tuple):
+            if len(spec) != 2 or spec[0] not in ("read", "write") or not isinstance(spec[1], int):
+                raise ValueError(f'a buffer is ("read" or "write", index), not {spec!r}')
+            kind, index = int(spec[0] == "write"), spec[1]
+            if not 0 <= index < len(regions[kind]):
+                raise ScheduleError(
+                    f'block "{node.name_hint}" has {len(regions[kind])} {spec[0]} regions, '
+                    f"so there is none of index {index}"
+                )
+            return kind, index, regions[kind][index].buffer
+        found = [
+            (kind, index, region.buffer)
+            for kind in (1, 0)
+            for index, region in enumerate(regions[kind])
+            if (region.buffer.name == spec if isinstance(spec, str) else region.buffer.same_as(spec))
+        ]
+        buffers = {id(buffer.data) for _, _, buffer in found}
+        if len(buffers) > 1:
+            raise ValueError(f'several buffers of block "{node.name_hint}" are named "{spec}"')
+        if not found:
+            names = [region.buffer.name for region in regions[0] + regions[1]]
+            raise ValueError(f'block "{node.name_hint}" has no buffer "{spec}"; it has {", ".join(names)}')
+        return found[0]
+
     # ---- blocks of blocks and instructions ----
 
     def blockize(self, loop: LoopRV) -> BlockRV:
@@ -283,24 +372,18 @@ class Schedule(Object):
         """Does what runs inside a loop, or in a block, by the tensor intrinsic of that name."""
         self._run("Tensorize", [self._place(block_or_loop)], [tensor_intrin])
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _NOT_YET:
 
-            def missing(*_args: Any, **_kwargs: Any) -> NoReturn:
-                raise NotImplementedError(f"tir.Schedule does not have the primitive {name} yet")
+def _pad_value(value: Any, dtype: str, ndim: int) -> IndexMap | None:
+    """What padding holds, as a function of the new indices."""
+    if value is None or isinstance(value, IndexMap):
+        return value
+    if callable(value):
 
-            return missing
-        return super().__getattr__(name)
+        def as_list(*indices: PrimExpr) -> Any:
+            found = value(*indices)
+            return found if isinstance(found, (list, tuple)) else [found]
 
-
-_NOT_YET = frozenset(
-    [
-        "reindex",
-        "transform_layout",
-        "transform_block_layout",
-        "set_axis_separator",
-        "decompose_padding",
-        "can_decompose_padding",
-        "pad_einsum",
-    ]
-)
+        return IndexMap.from_func(as_list, ndim=ndim)
+    if isinstance(value, (int, float)):
+        value = FloatImm(dtype, value) if "float" in dtype else IntImm(dtype, int(value))
+    return IndexMap.from_func(lambda *_: [value], ndim=ndim)

@@ -1,0 +1,89 @@
+#include "schedule/accumulation.h"
+
+#include "ir/expr_equal.h"
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "tir/remap.h"
+
+namespace tessera::schedule {
+namespace {
+
+std::vector<const BufferStore*> stores_of(const Stmt& stmt) {
+  std::vector<const BufferStore*> out;
+  if (auto* store = stmt.as<BufferStore>()) out.push_back(store);
+  if (auto* seq = stmt.as<SeqStmt>())
+    for (const Stmt& part : seq->seq) {
+      out.push_back(part.as<BufferStore>());
+      if (!out.back()) return {};
+    }
+  return out;
+}
+
+bool is_current(const PrimExpr& e, const BufferStore* store) {
+  auto* load = e.as<BufferLoad>();
+  if (!load || !load->buffer.same_as(store->buffer)) return false;
+  for (size_t i = 0; i < load->indices.size(); ++i)
+    if (!expr_equal(load->indices[i], store->indices[i])) return false;
+  return true;
+}
+
+/// What the value takes in; empty where it does not combine the current value with anything.
+PrimExpr element_of(const PrimExpr& value, const BufferStore* store) {
+  bool is_op = value.as<Add>() || value.as<Mul>() || value.as<Min>() || value.as<Max>();
+  if (auto* op = value.as<BinaryNode>(); op && is_op && is_current(op->a, store)) return op->b;
+  auto* choice = value.as<Select>();
+  if (choice && is_current(choice->true_value, store)) return choice->false_value;
+  if (choice && is_current(choice->false_value, store)) return choice->true_value;
+  return PrimExpr();
+}
+
+}  // namespace
+
+std::vector<Accumulated> accumulation_of(const BlockNode* block) {
+  Map<Var, PrimExpr> named;
+  Stmt body = block->body;
+  while (auto* let = body.as<LetStmt>()) {
+    named.set(let->var, substitute(let->value, named));
+    body = let->body;
+  }
+  std::vector<const BufferStore*> stores = stores_of(body), inits = stores_of(block->init);
+  std::vector<Accumulated> out;
+  for (const BufferStore* store : stores) {
+    PrimExpr value = substitute(store->value, named);
+    PrimExpr element = element_of(value, store);
+    bool is_alone = stores.size() == 1;
+    if (!element || (value.as<Select>() != nullptr) == is_alone || (!is_alone && as_int(element))) break;
+    bool reads_result = false;
+    walk(element, [&](const BufferLoad* load) {
+      for (const BufferStore* other : stores) reads_result |= load->buffer.same_as(other->buffer);
+    });
+    if (reads_result) break;
+    out.push_back({store->buffer, store->indices, value, element});
+  }
+  if (out.empty() || out.size() != stores.size() || inits.size() != stores.size())
+    throw Error(ScheduleError) << "block " << quoted(block->name_hint)
+                               << " does not accumulate in a known way: by one sum, product, minimum or maximum, or by "
+                                  "choosing between its results and new values all at once";
+  return out;
+}
+
+Stmt with_elements(const BlockNode* block, const std::vector<Accumulated>& results, const Array<PrimExpr>& elements) {
+  if (results.size() == 1) {
+    auto* store = block->body.as<BufferStore>();
+    auto* op = store->value.as<BinaryNode>();
+    PrimExpr total = store->value.as<Add>()   ? op->a + elements[0]
+                     : store->value.as<Mul>() ? op->a * elements[0]
+                     : store->value.as<Min>() ? min(op->a, elements[0])
+                                              : max(op->a, elements[0]);
+    return with(store, &BufferStore::value, total);
+  }
+  Remap renew([](const Var&) { return PrimExpr(); });  // the names of values are defined a second time
+  renew.renew_definitions();
+  return rewrite(renew(block->body), [&](Rewriter& self, const PrimExprNode* node) -> PrimExpr {
+    for (size_t i = 0; i < results.size(); ++i)
+      if (expr_equal(PrimExpr(node), results[i].element)) return elements[i];
+    return self.children(node);
+  });
+}
+
+}  // namespace tessera::schedule

@@ -1,0 +1,71 @@
+#include "schedule/insert.h"
+
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+
+namespace tessera::schedule {
+
+const BlockRealize* require_scope_of(const Place& place) {
+  if (const BlockRealize* scope = place.scope()) return scope;
+  throw Error(ScheduleError) << "The root block " << quoted(place.block()->name_hint)
+                             << " stands in no scope; take a block inside it";
+}
+
+std::vector<Stmt> statements_of(const BlockRealize* scope) {
+  if (auto* seq = scope->block->body.as<SeqStmt>()) return seq->seq.vec();
+  return {scope->block->body};
+}
+
+size_t position_of(const std::vector<Stmt>& parts, const BlockNode* inside) {
+  for (size_t i = 0; i < parts.size(); ++i)
+    for (const Place& place : all_blocks(parts[i], GlobalVar()))
+      if (place.block() == inside) return i;
+  ICHECK(false) << "the block stands in its scope";
+  return 0;
+}
+
+void set_scope_body(State& state, const GlobalVar& function, const BlockRealize* scope, const std::vector<Stmt>& parts,
+                    const std::vector<Buffer>& extra) {
+  BlockNode block(*scope->block);
+  block.body = sequence(parts);
+  for (const Buffer& buffer : extra) block.alloc_buffers.push_back(buffer);
+  state.replace(function, Stmt(scope), with(scope, &BlockRealize::block, make(std::move(block))));
+}
+
+Stmt make_nest(const Array<Range>& domains, const std::function<BlockNode(const Array<PrimExpr>& axes)>& build,
+               const OfIndices& predicate) {
+  Array<IterVar> iters;
+  Array<PrimExpr> axes, values;
+  std::vector<Var> loops;
+  for (size_t i = 0; i < domains.size(); ++i) {
+    DataType dtype = domains[i]->extent.dtype();
+    loops.push_back(make_var("ax" + std::to_string(i), dtype));
+    Var var = make_var("v" + std::to_string(i), dtype);
+    iters.push_back(make_iter_var(domains[i], var, IterType::DataPar));
+    axes.push_back(var);
+    values.push_back(is_zero(domains[i]->min) ? PrimExpr(loops[i]) : loops[i] + domains[i]->min);
+  }
+  BlockNode block = build(axes);
+  block.iter_vars = iters;
+  Stmt nest = make(BlockRealize{.iter_values = values,
+                                .predicate = predicate ? predicate(values) : bool_imm(true),
+                                .block = make(std::move(block))});
+  for (size_t i = domains.size(); i-- > 0;)
+    nest =
+        make(For{.loop_var = loops[i], .min = make_zero(loops[i]->dtype), .extent = domains[i]->extent, .body = nest});
+  return nest;
+}
+
+const BlockNode* block_of(const Stmt& nest) {
+  Stmt inside = nest;
+  while (auto* loop = inside.as<For>()) inside = loop->body;
+  return inside.as<BlockRealize>()->block.get();
+}
+
+BufferRegion point_region(const Buffer& buffer, const Array<PrimExpr>& indices) {
+  Array<Range> region;
+  for (const PrimExpr& index : indices) region.push_back(make_range(index, make_const(index.dtype(), 1)));
+  return make(BufferRegionNode{.buffer = buffer, .region = region});
+}
+
+}  // namespace tessera::schedule

@@ -1,0 +1,174 @@
+#include "ir/builtin.h"
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "schedule/checks.h"
+#include "schedule/insert.h"
+#include "schedule/layout.h"
+#include "schedule/primitives.h"
+#include "schedule/rebuffer.h"
+#include "tir/remap.h"
+
+namespace tessera::schedule {
+namespace {
+
+/// A buffer after its layout changed, which elements of it are padding, and what these shall hold.
+struct Padded {
+  Buffer buffer;
+  IndexMap back;     // from an element to the element of the old buffer
+  PrimExpr padding;  // over the same indices
+  IndexMap value;
+
+  PrimExpr is_padding(const Array<PrimExpr>& indices) const { return at(padding, back->initial_indices, indices); }
+  PrimExpr pad_value(const Array<PrimExpr>& indices) const {
+    PrimExpr out = at(value->final_indices[0], value->initial_indices, indices);
+    return cast(buffer->dtype, out);
+  }
+  Array<Range> domains() const {
+    Array<Range> out;
+    for (const PrimExpr& length : buffer->shape) out.push_back(make_range(make_zero(length.dtype()), length));
+    return out;
+  }
+
+ private:
+  static PrimExpr at(const PrimExpr& e, const Array<Var>& vars, const Array<PrimExpr>& indices) {
+    Map<Var, PrimExpr> values;
+    for (size_t i = 0; i < vars.size(); ++i) values.set(vars[i], indices[i]);
+    return substitute(e, values);
+  }
+};
+
+/// The writer when it computes every element of the old buffer once, indexed by its axes, alone in the loops of its
+/// axes: then it may as well run over the elements of the new one.
+bool runs_over_elements(const Place& place, const Buffer& buffer) {
+  const BlockNode* block = place.block();
+  auto* store = block->body.as<BufferStore>();
+  std::vector<const For*> loops = place.loops();
+  if (!store || !store->buffer.same_as(buffer) || !is_complete(place) || !is_one(place.realize()->predicate) ||
+      block->iter_vars.size() != buffer->shape.size() || loops.size() != block->iter_vars.size())
+    return false;
+  for (size_t i = 0; i < loops.size(); ++i) {
+    if (i + 1 < loops.size() && loops[i]->body.get() != loops[i + 1]) return false;
+    if (!place.realize()->iter_values[i].same_as(loops[i]->loop_var) || loops[i]->kind != LoopKind::Serial ||
+        !store->indices[i].same_as(block->iter_vars[i]->var) || !loops[i]->annotations.empty() ||
+        !arith::Analyzer().can_prove_equal(block->iter_vars[i]->dom->extent, buffer->shape[i]))
+      return false;
+  }
+  return loops.empty() || loops.back()->body.get() == place.realize();
+}
+
+/// for i: B[i // 4, i % 4] = f(i)   =>   for v0, v1: B[v0, v1] = if_then_else(padding, value, f(v0 * 4 + v1))
+void run_over_all_elements(State& state, const BlockRef& ref, const Padded& padded) {
+  Place place = state.find(ref);
+  const BlockNode* block = place.block();
+  Stmt nest = make_nest(padded.domains(), [&](const Array<PrimExpr>& axes) {
+    Array<PrimExpr> element = map_indices(padded.back, axes);
+    Map<Var, PrimExpr> values;
+    for (size_t i = 0; i < block->iter_vars.size(); ++i) values.set(block->iter_vars[i]->var, element[i]);
+    PrimExpr value = substitute_all(block->body.as<BufferStore>()->value, values);
+    BlockNode out(*block);
+    out.body = make(BufferStore{.buffer = padded.buffer,
+                                .value = if_then_else(padded.is_padding(axes), padded.pad_value(axes), value),
+                                .indices = axes});
+    out.writes = {point_region(padded.buffer, axes)};
+    for (size_t i = 0; i < out.reads.size(); ++i) out.reads.set(i, substitute_all(out.reads[i], values));
+    return out;
+  });
+  state.rename(block, block_of(nest));
+  state.replace(ref.function, place.path[place.path.size() - 1 - place.loops().size()], nest);
+}
+
+/// Writes the padding in a block of its own, behind the last statement that writes the buffer.
+void write_padding(State& state, const BlockRef& ref, const Padded& padded) {
+  Place place = state.find(ref);
+  const BlockRealize* scope = require_scope_of(place);
+  std::vector<Stmt> parts = statements_of(scope);
+  size_t behind = 0;
+  for (size_t i = 0; i < parts.size(); ++i)
+    for (const Place& below : blocks_below(parts[i], ref.function))
+      if (writes_buffer(below.block(), padded.buffer)) behind = i + 1;
+  Stmt nest = make_nest(
+      padded.domains(),
+      [&](const Array<PrimExpr>& axes) {
+        return BlockNode{
+            .writes = {point_region(padded.buffer, axes)},
+            .name_hint = place.block()->name_hint + "_pad_" + padded.buffer->name,
+            .body = make(BufferStore{.buffer = padded.buffer, .value = padded.pad_value(axes), .indices = axes})};
+      },
+      [&](const Array<PrimExpr>& loops) { return padded.is_padding(loops); });
+  parts.insert(parts.begin() + static_cast<long>(behind), nest);
+  set_scope_body(state, ref.function, scope, parts, {});
+}
+
+/// The padding of a parameter that is only read holds the value already: passes may rely on it.
+void assume_padding(State& state, const GlobalVar& function, const Padded& padded) {
+  auto* root = state.function(function)->body.as<BlockRealize>();
+  if (!root) throw Error(ScheduleError) << "the body of " << function->name_hint << " is not a root block";
+  std::vector<Stmt> parts = statements_of(root);
+  parts.insert(parts.begin(), make_nest(padded.domains(), [&](const Array<PrimExpr>& axes) {
+                 PrimExpr holds = logical_or(logical_not(padded.is_padding(axes)),
+                                             equal(make_load(padded.buffer, axes), padded.pad_value(axes)));
+                 return BlockNode{.reads = {point_region(padded.buffer, axes)},
+                                  .name_hint = "buffer_" + padded.buffer->name + "_assumption",
+                                  .body = evaluate(make_call(DataType::Bool(), builtin::assume(), {holds}))};
+               }));
+  set_scope_body(state, function, root, parts, {});
+}
+
+/// The blocks that write the buffer in the scope it belongs to: where it is allocated, or the root of the function.
+std::vector<Place> writers_of(const State& state, const Place& place, const Buffer& buffer) {
+  const BlockRealize* owner = state.function(place.function)->body.as<BlockRealize>();
+  for (const Stmt& stmt : place.path)
+    if (auto* realize = stmt.as<BlockRealize>())
+      for (const Buffer& allocated : realize->block->alloc_buffers)
+        if (allocated.same_as(buffer)) owner = realize;
+  std::vector<Place> out;
+  if (!owner) return out;
+  for (const Place& below : blocks_below(owner->block->body, place.function))
+    if (writes_buffer(below.block(), buffer)) out.push_back(state.find(State::ref(place.function, below.block())));
+  return out;
+}
+
+InverseMap inverse_of(const IndexMap& map, const Buffer& buffer) {
+  Array<Range> whole;
+  for (const PrimExpr& length : buffer->shape) whole.push_back(make_range(make_zero(length.dtype()), length));
+  try {
+    return non_surjective_inverse_map(map, whole);
+  } catch (const Error& error) {
+    throw Error(ScheduleError) << "the new layout of " << buffer->name
+                               << " must keep each element: " << error.message();
+  }
+}
+
+}  // namespace
+
+/// transform_layout(C, B, map):   B[i, j]   =>   B[map(i, j)] wherever B is used; its shape is what the map covers
+/// Elements of the new shape that no index is mapped to are padding: they hold `pad_value` where it is given.
+/// Requires: the map keeps elements apart; B is a parameter or allocated around, and used by its elements only.
+void transform_layout(State& state, const BlockRef& ref, int buffer_index, bool is_write, const IndexMap& given,
+                      const IndexMap& pad_value) {
+  Place place = state.find(ref);
+  Buffer buffer = buffer_at(place.block(), buffer_index, is_write);
+  if (given->initial_indices.size() != buffer->shape.size())
+    throw Error(ScheduleError) << "buffer " << buffer->name << " has " << buffer->shape.size()
+                               << " dimensions, the index map takes " << given->initial_indices.size();
+  if (!buffer->strides.empty())
+    throw Error(ScheduleError) << "buffer " << buffer->name << " has strides of its own, so its layout is given";
+  if (pad_value && pad_value->final_indices.size() != 1)
+    throw Error(ScheduleError) << "pad_value must give one value, not " << pad_value->final_indices.size();
+  IndexMap map = with_index_dtype(given, buffer->index_dtype());
+  InverseMap inverse = inverse_of(map, buffer);
+  BufferNode fresh(*buffer);
+  fresh.shape = map_shape(map, buffer->shape);
+  fresh.axis_separators = {};
+  Padded padded{make(std::move(fresh)), inverse.map, inverse.padding, pad_value};
+  std::vector<Place> writers = writers_of(state, place, buffer);
+  bool is_whole = writers.size() == 1 && runs_over_elements(writers[0], buffer);
+  BlockRef writer = writers.empty() ? ref : State::ref(ref.function, writers[0].block());
+  change_layout(state, place, buffer, padded.buffer, map);
+  if (!pad_value || is_zero(inverse.padding)) return;
+  if (writers.empty()) assume_padding(state, ref.function, padded);
+  else if (is_whole) run_over_all_elements(state, writer, padded);
+  else write_padding(state, writer, padded);
+}
+
+}  // namespace tessera::schedule
