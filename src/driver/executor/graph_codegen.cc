@@ -1,0 +1,242 @@
+#include "driver/executor/graph_codegen.h"
+
+#include "base/json.h"
+#include "base/stack.h"
+#include "driver/executor/memory_plan.h"
+#include "ir/prim_ops.h"
+
+namespace tessera::relay {
+namespace {
+
+/// A value of the graph: output `index` of node `node`.
+struct ValueId {
+  uint32_t node, index;
+};
+using ValueIds = std::vector<ValueId>;
+
+struct GraphNode {
+  std::string name, function;  // no function: an input
+  ValueIds inputs;
+  std::vector<TensorType> types;
+};
+
+uint64_t bytes_of(const TensorType& type) {
+  std::vector<int64_t> shape;
+  for (const PrimExpr& extent : type->shape) {
+    const int64_t* value = as_int(extent);
+    if (!value)
+      throw Error(ValueError) << "the graph executor needs fixed shapes, but a value has the type " << to_text(type)
+                              << "; use the virtual machine";
+    shape.push_back(*value);
+  }
+  return tensor_bytes(shape, type->dtype);
+}
+
+class GraphBuilder {
+ public:
+  GraphBuilder(const Target& target, const std::string& model_name)
+      : kernels_(target, model_name), device_type_(target->kind->default_device_type) {}
+
+  GraphProgram build(const FunctionNode* main) {
+    for (const Var& param : main->params)
+      values_[param.get()] = {input(std::string(param->name_hint()), tensor_type(param))};
+    ValueIds results = (*this)(main->body);
+    GraphProgram out;
+    out.json = to_json(describe(results));
+    out.params = params_;
+    out.kernels = kernels_.programs();
+    return out;
+  }
+
+ private:
+  ValueIds operator()(const Expr& expr) {
+    if (auto it = values_.find(expr.get()); it != values_.end()) return it->second;
+    ValueIds out = on_enough_stack([&] { return visit(expr); });
+    values_.insert_or_assign(expr.get(), out);
+    return out;
+  }
+
+  ValueId input(const std::string& name, const TensorType& type) {
+    GraphNode node;
+    node.name = name;
+    node.types = {type};
+    nodes_.push_back(std::move(node));
+    return {static_cast<uint32_t>(nodes_.size() - 1), 0};
+  }
+
+  ValueIds visit(const Expr& expr) {
+    if (auto* call = expr.as<Call>()) return call_kernel(call);
+    if (auto* constant = expr.as<Constant>()) {
+      std::string name = "p" + std::to_string(params_.size());
+      params_.set(String(name), constant->data);
+      return {input(name, tensor_type(expr))};
+    }
+    if (auto* tuple = expr.as<Tuple>()) {
+      ValueIds out;
+      for (const Expr& field : tuple->fields_)
+        for (ValueId value : (*this)(field)) out.push_back(value);
+      return out;
+    }
+    if (auto* get = expr.as<TupleGetItem>()) {
+      auto* type = checked_type(get->tuple).as<TupleType>();
+      size_t first = 0;
+      for (int i = 0; i < get->index; ++i) first += count(type->fields_[i]);
+      ValueIds all = (*this)(get->tuple);
+      auto begin = all.begin() + static_cast<long>(first);
+      return {begin, begin + static_cast<long>(count(type->fields_[get->index]))};
+    }
+    if (expr.as<Let>()) {
+      Expr at = expr;
+      while (auto* let = at.as<Let>()) {
+        values_[let->var.get()] = (*this)(let->value);
+        at = let->body;
+      }
+      return (*this)(at);
+    }
+    if (auto* var = expr.as<VarNode>())
+      throw Error(ValueError) << "the variable %" << var->name_hint() << " is not bound";
+    throw Error(ValueError) << "the graph executor cannot run a " << expr->type_key()
+                            << "; use the virtual machine (relay.vm) for control flow, closures and data types";
+  }
+
+  static size_t count(const Type& type) {
+    auto* tuple = type.as<TupleType>();
+    if (!tuple) return 1;
+    size_t out = 0;
+    for (const Type& field : tuple->fields_) out += count(field);
+    return out;
+  }
+
+  static void flatten(const Type& type, std::vector<TensorType>* out) {
+    if (auto* tuple = type.as<TupleType>()) {
+      for (const Type& field : tuple->fields_) flatten(field, out);
+    } else {
+      out->push_back(downcast<TensorType>(type));
+    }
+  }
+
+  ValueIds call_kernel(const Call* call) {
+    auto* function = call->op.as<FunctionNode>();
+    if (!function || !function->attrs.is_true(attr::kPrimitive))
+      throw Error(ValueError) << "the graph executor calls fused functions only, but the module calls a "
+                              << call->op->type_key() << "; run FuseOps, or use the virtual machine";
+    GraphNode node;
+    for (const Expr& arg : call->args)
+      for (ValueId value : (*this)(arg)) node.inputs.push_back(value);
+    flatten(checked_type(Expr(call)), &node.types);
+    if (function->attrs.is_true(attr::kReshapeOnly) && node.inputs.size() == 1) {
+      node.function = "__nop";
+      node.name = node_names_.fresh("reshape_nop");
+    } else {
+      node.function = kernels_.add(Function(function));
+      node.name = node_names_.fresh(node.function);
+    }
+    nodes_.push_back(std::move(node));
+    ValueIds out;
+    for (uint32_t i = 0; i < nodes_.back().types.size(); ++i)
+      out.push_back({static_cast<uint32_t>(nodes_.size() - 1), i});
+    return out;
+  }
+
+  /// The storage of every value, those of a reshape being its input's.
+  std::vector<uint32_t> storages(const std::vector<uint32_t>& first_entry, const ValueIds& results) {
+    std::vector<uint32_t> owner(first_entry.back());
+    for (uint32_t n = 0; n < nodes_.size(); ++n)
+      for (uint32_t i = first_entry[n]; i < first_entry[n + 1]; ++i)
+        owner[i] = nodes_[n].function == "__nop" ? owner[entry(nodes_[n].inputs[0], first_entry)] : i;
+    std::vector<PlannedValue> values(first_entry.back());
+    for (uint32_t n = 0; n < nodes_.size(); ++n) {
+      for (uint32_t i = 0; i < nodes_[n].types.size(); ++i) {
+        PlannedValue& value = values[first_entry[n] + i];
+        value.bytes = bytes_of(nodes_[n].types[i]);
+        value.made_at = value.last_use = n;
+        value.device_type = device_type_;
+        value.stays = nodes_[n].function.empty();
+      }
+      for (ValueId input : nodes_[n].inputs) values[owner[entry(input, first_entry)]].last_use = n;
+    }
+    for (ValueId result : results) values[owner[entry(result, first_entry)]].last_use = UINT32_MAX;
+    std::vector<PlannedValue> owners;
+    std::vector<uint32_t> place(values.size());
+    for (uint32_t i = 0; i < values.size(); ++i)
+      if (owner[i] == i) place[i] = static_cast<uint32_t>(owners.size()), owners.push_back(values[i]);
+    std::vector<uint32_t> planned = plan_memory(owners), out(values.size());
+    for (uint32_t i = 0; i < values.size(); ++i) out[i] = planned[place[owner[i]]];
+    return out;
+  }
+
+  static uint32_t entry(ValueId value, const std::vector<uint32_t>& first_entry) {
+    return first_entry[value.node] + value.index;
+  }
+
+  // ---- the JSON form of v0.10 ------------------------------------------------------------------------------
+
+  static ObjectRef number(int64_t value) { return int_imm(DataType::Int(64), value); }
+  static ObjectRef triple(ValueId id) { return Array<ObjectRef>{number(id.node), number(id.index), number(0)}; }
+  static ObjectRef typed_list(const char* kind, Array<ObjectRef> items) {
+    return Array<ObjectRef>{String(kind), std::move(items)};
+  }
+
+  ObjectRef describe(const ValueIds& results) {
+    std::vector<uint32_t> first_entry;
+    uint32_t entries = 0;
+    for (const GraphNode& node : nodes_) {
+      first_entry.push_back(entries);
+      entries += static_cast<uint32_t>(node.types.size());
+    }
+    first_entry.push_back(entries);
+    Array<ObjectRef> nodes, inputs, heads, rows, dtypes, shapes, storage, devices;
+    for (uint32_t n = 0; n < nodes_.size(); ++n) {
+      if (nodes_[n].function.empty()) inputs.push_back(number(n));
+      nodes.push_back(describe(nodes_[n]));
+      for (const TensorType& type : nodes_[n].types) {
+        dtypes.push_back(String(to_text(type->dtype)));
+        Array<ObjectRef> shape;
+        for (const PrimExpr& extent : type->shape) shape.push_back(number(*as_int(extent)));
+        shapes.push_back(shape);
+        devices.push_back(number(device_type_));
+      }
+    }
+    for (ValueId result : results) heads.push_back(triple(result));
+    for (uint32_t first : first_entry) rows.push_back(number(first));
+    for (uint32_t id : storages(first_entry, results)) storage.push_back(number(id));
+    return Map<String, ObjectRef>{
+        {"nodes", nodes},
+        {"arg_nodes", inputs},
+        {"heads", heads},
+        {"attrs", Map<String, ObjectRef>{{"dltype", typed_list("list_str", dtypes)},
+                                         {"shape", typed_list("list_shape", shapes)},
+                                         {"storage_id", typed_list("list_int", storage)},
+                                         {"device_index", typed_list("list_int", devices)}}},
+        {"node_row_ptr", rows},
+    };
+  }
+
+  static ObjectRef describe(const GraphNode& node) {
+    Array<ObjectRef> inputs;
+    for (ValueId id : node.inputs) inputs.push_back(triple(id));
+    Map<String, ObjectRef> out{
+        {"op", String(node.function.empty() ? "null" : "tvm_op")}, {"name", String(node.name)}, {"inputs", inputs}};
+    if (node.function.empty()) return out;
+    out.set("attrs", Map<String, ObjectRef>{{"func_name", String(node.function)},
+                                            {"num_inputs", String(std::to_string(node.inputs.size()))},
+                                            {"num_outputs", String(std::to_string(node.types.size()))},
+                                            {"flatten_data", String("0")}});
+    return out;
+  }
+
+  KernelTable kernels_;
+  int device_type_;
+  std::vector<GraphNode> nodes_;
+  NameSupply node_names_;
+  Map<String, NDArray> params_;
+  std::unordered_map<const Object*, ValueIds> values_;
+};
+
+}  // namespace
+
+GraphProgram compile_graph(const Function& main, const Target& target, const std::string& model_name) {
+  return GraphBuilder(target, model_name).build(main.get());
+}
+
+}  // namespace tessera::relay

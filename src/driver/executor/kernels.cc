@@ -1,0 +1,159 @@
+#include "driver/executor/kernels.h"
+
+#include <fmt/format.h>
+
+#include <unordered_set>
+
+#include "base/stack.h"
+#include "ir/prim_ops.h"
+#include "ir/structural_equal.h"
+#include "relay/slots.h"
+#include "te/create_prim_func.h"
+#include "topi/cpu/default_rule.h"
+
+namespace tessera::relay {
+namespace {
+
+using Tensors = Array<te::Tensor>;
+
+/// The fields of a type that are tensors, tuples opened.
+void flatten(const Type& type, std::vector<TensorType>* out) {
+  if (type.as<TensorTypeNode>()) return out->push_back(downcast<TensorType>(type));
+  auto* tuple = type.as<TupleType>();
+  if (!tuple) throw Error(TypeError) << "a kernel cannot take or give a value of type " << to_text(type);
+  for (const Type& field : tuple->fields_) flatten(field, out);
+}
+
+PrimExpr scalar_value(const NDArray& data) {
+  NDArray host = data.copy_to(cpu());
+  DataType dtype = data.dtype();
+  if (dtype == DataType::Float(32)) return float_imm(dtype, *host.data<float>());
+  if (dtype == DataType::Float(64)) return float_imm(dtype, *host.data<double>());
+  if (dtype == DataType::Int(32)) return int_imm(dtype, *host.data<int32_t>());
+  if (dtype == DataType::Int(64)) return int_imm(dtype, *host.data<int64_t>());
+  if (dtype == DataType::Bool()) return bool_imm(*host.data<uint8_t>() != 0);
+  throw Error(NotImplementedError) << "a constant of type " << to_text(dtype) << " inside a kernel";
+}
+
+/// The tensors of each expression of a primitive function.
+class KernelBuilder {
+ public:
+  Tensors inputs;
+
+  explicit KernelBuilder(const FunctionNode* function) {
+    for (const Var& param : function->params) {
+      std::vector<TensorType> types;
+      flatten(checked_type(param), &types);
+      Tensors tensors;
+      for (const TensorType& type : types)
+        tensors.push_back(
+            te::placeholder(type->shape, type->dtype, "p" + std::to_string(inputs.size() + tensors.size())));
+      for (const te::Tensor& tensor : tensors) inputs.push_back(tensor);
+      done_[param.get()] = tensors;
+    }
+  }
+
+  Tensors operator()(const Expr& expr) {
+    if (auto it = done_.find(expr.get()); it != done_.end()) return it->second;
+    return done_[expr.get()] = on_enough_stack([&] { return build(expr); });
+  }
+
+ private:
+  Tensors build(const Expr& expr) {
+    if (auto* call = expr.as<Call>()) {
+      auto* op = call->op.as<OpNode>();
+      if (!op) throw Error(TypeError) << "a kernel can only call operators";
+      return compute_of(Op(op), call->attrs, all(call->args), checked_type(expr));
+    }
+    if (auto* tuple = expr.as<Tuple>()) return all(tuple->fields_);
+    if (auto* get = expr.as<TupleGetItem>()) {
+      auto* type = checked_type(get->tuple).as<TupleType>();
+      size_t first = 0;
+      std::vector<TensorType> before, own;
+      for (int i = 0; i < get->index; ++i) flatten(type->fields_[i], &before);
+      flatten(type->fields_[get->index], &own);
+      first = before.size();
+      Tensors fields = (*this)(get->tuple);
+      return {fields.begin() + static_cast<long>(first), fields.begin() + static_cast<long>(first + own.size())};
+    }
+    if (auto* constant = expr.as<Constant>()) {
+      if (!constant->is_scalar()) throw Error(NotImplementedError) << "a constant tensor inside a kernel";
+      PrimExpr value = scalar_value(constant->data);
+      return {te::compute({}, [&](const Array<PrimExpr>&) { return value; }, "constant", "constant")};
+    }
+    throw Error(TypeError) << "a kernel cannot hold a " << expr->type_key();
+  }
+
+  Tensors all(const Array<Expr>& exprs) {
+    Tensors out;
+    for (const Expr& expr : exprs)
+      for (const te::Tensor& tensor : (*this)(expr)) out.push_back(tensor);
+    return out;
+  }
+
+  std::unordered_map<const Object*, Tensors> done_;
+};
+
+te::Tensor copy_of(const te::Tensor& tensor) {
+  return te::compute(
+      tensor->shape, [&](const Array<PrimExpr>& i) { return te::load(tensor, i); }, "T_identity", "elemwise");
+}
+
+void collect_names(const Expr& expr, std::unordered_set<const Object*>* seen, std::string* out) {
+  if (!seen->insert(expr.get()).second) return;
+  on_enough_stack([&] {
+    if (auto* call = expr.as<Call>()) {
+      for (const Expr& arg : call->args) collect_names(arg, seen, out);
+      if (auto* op = call->op.as<OpNode>()) *out += "_" + std::string(op->name);
+    } else if (auto* tuple = expr.as<Tuple>()) {
+      for (const Expr& field : tuple->fields_) collect_names(field, seen, out);
+    } else if (auto* get = expr.as<TupleGetItem>()) {
+      collect_names(get->tuple, seen, out);
+    }
+  });
+}
+
+}  // namespace
+
+PrimFunc kernel_program(const Function& primitive) {
+  KernelBuilder build(primitive.get());
+  Tensors outputs = build(primitive->body), args = build.inputs;
+  std::unordered_set<const Object*> taken;
+  for (const te::Tensor& input : build.inputs) taken.insert(input->op.get());
+  for (const te::Tensor& output : outputs) {
+    bool is_again = !taken.insert(output->op.get()).second && te::num_outputs(output->op.get()) == 1;
+    args.push_back(is_again ? copy_of(output) : output);  // a result of its own for what is an input or given twice
+  }
+  return te::create_prim_func(args);
+}
+
+std::string kernel_name(const Function& primitive) {
+  constexpr size_t kLongest = 80;
+  std::string name = "fused";
+  std::unordered_set<const Object*> seen;
+  collect_names(primitive->body, &seen, &name);
+  if (name.size() > kLongest) {
+    auto hash = static_cast<uint64_t>(structural_hash(primitive));
+    name = fmt::format("{}_{:016x}_", name.substr(0, kLongest), hash);
+  }
+  for (char& c : name)
+    if (!isalnum(static_cast<unsigned char>(c))) c = '_';
+  return name;
+}
+
+const std::string& KernelTable::add(const Function& primitive) {
+  int64_t hash = structural_hash(primitive);
+  auto [first, last] = by_hash_.equal_range(hash);
+  for (auto it = first; it != last; ++it)
+    if (structural_equal(it->second.primitive, primitive)) return it->second.name;
+  std::string name = names_.fresh("tvmgen_" + model_name_ + "_" + kernel_name(primitive));
+  PrimFunc program = topi::schedule_default_cpu(kernel_program(primitive));
+  program = with_attr(program, tessera::attr::kGlobalSymbol, String(name));
+  program = with_attr(program, tessera::attr::kTarget, target_);
+  GlobalVarNode var;
+  var.name_hint = String(name);
+  programs_.update(make(std::move(var)), program);
+  return by_hash_.emplace(hash, Entry{primitive, name})->second.name;
+}
+
+}  // namespace tessera::relay

@@ -1,0 +1,40 @@
+#pragma once
+// The kernels of a model: loop programs of its primitive functions, each distinct one once.
+
+#include <string>
+#include <unordered_map>
+
+#include "ir/target.h"
+#include "relay/expr.h"
+#include "tir/function.h"
+
+namespace tessera::relay {
+
+/// The tensor program of a primitive function as blocks, not scheduled. Tuples among parameters and results stand for
+/// their fields.
+PrimFunc kernel_program(const Function& primitive);
+/// "fused_nn_conv2d_add_nn_relu": the operators in order of evaluation, shortened with a hash where that gets long.
+std::string kernel_name(const Function& primitive);
+
+/// Gives each primitive function a name that is unique in the model, and schedules it for the target when it is new.
+class KernelTable {
+ public:
+  KernelTable(Target target, std::string model_name) : target_(std::move(target)), model_name_(std::move(model_name)) {}
+  /// The name of the compiled function for `primitive`; equal functions have one.
+  const std::string& add(const Function& primitive);
+  /// All scheduled programs under their names.
+  const IRModule& programs() const { return programs_; }
+
+ private:
+  struct Entry {
+    Function primitive;
+    std::string name;
+  };
+  Target target_;
+  std::string model_name_;
+  NameSupply names_;
+  IRModule programs_;
+  std::unordered_multimap<int64_t, Entry> by_hash_;
+};
+
+}  // namespace tessera::relay

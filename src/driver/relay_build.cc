@@ -1,0 +1,94 @@
+#include "driver/relay_build.h"
+
+#include <unordered_set>
+
+#include "driver/build_module.h"
+#include "ir/rewrite.h"
+#include "relay/transform/pass.h"
+#include "runtime/registry.h"
+#include "tir/lower.h"
+
+namespace tessera::relay {
+namespace {
+
+Pass pass(const char* name) { return get_global(std::string("relay._transform.") + name)().to<Pass>(); }
+
+template <class... A>
+Pass pass(const char* name, A&&... args) {
+  return get_global(std::string("relay._transform.") + name)(std::forward<A>(args)...).template to<Pass>();
+}
+
+Function main_of(const IRModule& mod) {
+  Function main = downcast_or_null<Function>(mod.lookup("main"));
+  if (!main) throw Error(TypeError) << "relay.build: \"main\" is not a Relay function";
+  return main;
+}
+
+}  // namespace
+
+Function bind_params_by_name(const Function& function, const Map<String, NDArray>& params) {
+  std::unordered_map<std::string, Var> by_name;
+  std::unordered_set<std::string> repeated;
+  for (const Var& param : function->params) {
+    std::string name(param->name_hint());
+    if (!by_name.emplace(name, param).second) repeated.insert(name);
+  }
+  std::unordered_map<const Object*, Expr> values;
+  for (const auto& [name, tensor] : params) {
+    auto it = by_name.find(std::string(name));
+    if (it == by_name.end()) continue;
+    if (repeated.count(it->first))
+      throw Error(ValueError) << "two parameters of the function are named " << name
+                              << "; they cannot be bound by name";
+    Constant constant;
+    constant.data = tensor;
+    values.emplace(it->second.get(), make(std::move(constant)));
+  }
+  if (values.empty()) return function;
+  Array<Var> left;
+  for (const Var& param : function->params)
+    if (!values.count(param.get())) left.push_back(param);
+  Expr body = tessera::rewrite(function->body, [&](const VarNode* var) -> Expr {
+    auto it = values.find(var);
+    return it == values.end() ? Expr(var) : it->second;
+  });
+  FunctionNode out(*function.get());
+  out.params = left;
+  out.body = body;
+  out.checked_type_ = nullptr;
+  return make(std::move(out));
+}
+
+Pass optimization_passes(const Target&) {
+  return sequential({pass("InferType"), pass("FuseOps", -1), pass("InferType")});
+}
+
+BuiltGraph build_graph(const IRModule& given, const Target& target, const Map<String, NDArray>& params,
+                       const std::string& model_name) {
+  IRModule mod = given.copy();
+  mod.update(mod.get_global_var("main"), bind_params_by_name(main_of(mod), params));
+  BuiltGraph out;
+  out.optimized = optimization_passes(target)(mod);
+  GraphProgram graph = compile_graph(main_of(out.optimized), target, model_name);
+  out.graph_json = graph.json;
+  out.params = graph.params;
+  Target host = host_of(target, {});
+  IRModule lowered = lower_module(graph.kernels, false);
+  if (!lowered->functions.empty()) out.library = tessera::build(Map<Target, IRModule>{{target, lowered}}, host);
+  return out;
+}
+
+static Globals globals{
+    {"relay.build_module.BindParamsByName", bind_params_by_name},
+    {"relay.build_module.build_graph",
+     [](IRModule mod, Target target, Map<String, NDArray> params, std::string model_name) {
+       BuiltGraph built = build_graph(mod, target, params, model_name);
+       return Map<String, ObjectRef>{{"graph_json", String(built.graph_json)},
+                                     {"params", built.params},
+                                     {"lib", built.library},
+                                     {"mod", built.optimized}};
+     }},
+    {"relay.build_module.optimize", [](IRModule mod, Target target) { return optimization_passes(target)(mod); }},
+};
+
+}  // namespace tessera::relay

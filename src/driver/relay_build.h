@@ -1,0 +1,27 @@
+#pragma once
+// From a Relay module to something that runs.
+
+#include "driver/executor/graph_codegen.h"
+#include "ir/pass.h"
+#include "runtime/module.h"
+
+namespace tessera::relay {
+
+/// Replaces the parameters of those names by constants. A name that two parameters share is an error; a name that no
+/// parameter has is left out.
+Function bind_params_by_name(const Function& function, const Map<String, NDArray>& params);
+
+/// The graph passes of `build`, in order, for the optimisation level of the current context.
+Pass optimization_passes(const Target& target);
+
+struct BuiltGraph {
+  std::string graph_json;
+  Map<String, NDArray> params;
+  Module library;
+  IRModule optimized;
+};
+/// Optimises, plans and compiles the function "main".
+BuiltGraph build_graph(const IRModule& mod, const Target& target, const Map<String, NDArray>& params,
+                       const std::string& model_name);
+
+}  // namespace tessera::relay
