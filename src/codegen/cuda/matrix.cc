@@ -175,7 +175,7 @@ void CudaPrinter::ptx_ldmatrix(const Call* op) {
   if (type.starts_with(".")) type = type.substr(1);
   line("asm volatile(\"ldmatrix.sync.aligned.m8n8.x" + std::to_string(count) + (transposed ? ".trans" : "") +
        ".shared." + type + " " + braces(0, registers.count) + ", [%" + std::to_string(count) + "];\"");
-  line("             : " + operands(registers, target, "=") + " : " + shared_address(source) + ");");
+  line("             : " + operands(registers, target, "=") + " : " + shared_address(source) + " : \"memory\");");
 }
 
 void CudaPrinter::ptx_cp_async(const Call* op) {

@@ -218,11 +218,12 @@ std::string CudaPrinter::barrier(const std::string& scope) {
 
 std::string CudaPrinter::declare_array(const std::string& element, const std::string& name, int64_t count,
                                        int alignment, const std::string& scope) {
-  std::string align = "alignas(" + std::to_string(alignment) + ") ";
-  if (scope == "shared.dyn") return "extern __shared__ " + align + element + " " + name + "[];";
-  if (scope == "shared") return "__shared__ " + align + element + " " + name + "[" + std::to_string(count) + "];";
-  if (scope == "local" || scope.starts_with("m16n8k"))
-    return align + element + " " + name + "[" + std::to_string(count) + "];";
+  std::string align = "__align__(" + std::to_string(alignment) + ") ", size = "[" + std::to_string(count) + "];";
+  if (scope == "shared") return "__shared__ " + align + element + " " + name + size;
+  if (scope == "local" || scope.starts_with("m16n8k")) return align + element + " " + name + size;
+  if (scope == "shared.dyn")  // all kernels of a source declare it alike
+    return "extern __shared__ " + align + "unsigned char tsr_dynamic_shared[];\n  " + element + "* " + name + " = (" +
+           element + "*)tsr_dynamic_shared;";
   throw Error(NotImplementedError) << "memory of scope " << scope << " in CUDA; it has shared, shared.dyn and local";
 }
 

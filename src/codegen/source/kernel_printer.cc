@@ -2,6 +2,7 @@
 
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
+#include "tir/transform/split_host_device.h"
 
 namespace tessera::codegen {
 namespace {
@@ -83,7 +84,7 @@ void KernelPrinter::add_kernel(const GlobalVar& var, const PrimFunc& function) {
   });
   if (auto* axes = function->attrs.get_attr(attr::kDeviceThreadAxis).as<ArrayNode>())
     for (const ObjectRef& axis : axes->items) info.launch_tags.push_back(downcast<IterVar>(axis)->thread_tag.str());
-  if (function->attrs.is_true("tir.device_use_dyn_shared_memory")) info.launch_tags.push_back(kDynamicSharedMemoryTag);
+  if (function->attrs.is_true(attr::kDeviceUseDynSharedMemory)) info.launch_tags.push_back(kDynamicSharedMemoryTag);
 
   try {
     indent_ = 1;

@@ -119,9 +119,11 @@ void SourcePrinter::visit(const BufferStore* op) {
 }
 
 void SourcePrinter::visit(const Allocate* op) {
+  static constexpr int64_t kOne = 1;
   int64_t count = op->dtype.lanes;
   for (const PrimExpr& extent : op->extents) {
     const int64_t* size = as_int(extent);
+    if (!size && scope_of(op->buffer_var.get()) == "shared.dyn") size = &kOne;  // the launch says how much
     if (!size)
       throw Error(ValueError) << "allocation of " << op->buffer_var->name << " has no constant size (" << extent << ")";
     count *= std::max<int64_t>(*size, 0);

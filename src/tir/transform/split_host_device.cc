@@ -5,6 +5,8 @@
 //
 // A kernel's parameters are the variables its body needs, in order of first use; the call adds the launch extents.
 
+#include "tir/transform/split_host_device.h"
+
 #include "ir/builtin.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
@@ -43,6 +45,8 @@ class HostDeviceSplitter {
             .with(attr::kDeviceThreadAxis, Array<IterVar>(use.thread_axes))
             .with(attr::kIsGlobalFunc, int_imm(DataType::Int(32), 1))
             .with(attr::kCallingConv, int_imm(DataType::Int(32), static_cast<int>(CallingConv::DeviceKernelLaunch)));
+    PrimExpr dynamic = dynamic_shared_bytes(region);
+    if (dynamic) attrs = attrs.with(attr::kDeviceUseDynSharedMemory, int_imm(DataType::Int(32), 1));
     GlobalVarNode var;
     var.name_hint = kernel_name;
     out_.update(make(std::move(var)), make_prim_func(use.undefined, region, {}, attrs));
@@ -50,7 +54,23 @@ class HostDeviceSplitter {
     Array<PrimExpr> args{string_imm(kernel_name)};
     for (const Var& param : use.undefined) args.push_back(param);
     for (const PrimExpr& extent : use.thread_extents) args.push_back(extent);
+    if (dynamic) args.push_back(dynamic);
     return evaluate(make_call(DataType::Int(32), builtin::tvm_call_packed(), args));
+  }
+
+  /// How much dynamic shared memory a kernel asks for; empty where it has none.
+  static PrimExpr dynamic_shared_bytes(const Stmt& region) {
+    PrimExpr out;
+    walk(region, [&](const Allocate* op) {
+      auto* type = op->buffer_var->type_annotation.as<PointerType>();
+      if (!type || type->storage_scope != "shared.dyn") return;
+      if (out)
+        throw Error(ValueError) << "a kernel has one piece of dynamic shared memory; run "
+                                << "MergeDynamicSharedMemoryAllocations first";
+      out = op->dtype.bytes() * op->dtype.lanes;
+      for (const PrimExpr& extent : op->extents) out = out * extent;
+    });
+    return out;
   }
 
   IRModule out_;

@@ -77,15 +77,6 @@ static Globals globals{
        return refuse("InjectSoftwarePipeline", "software pipelining",
                      [](auto* n) { return has_annotation(n, "software_pipeline"); });
      }},
-    {"tir.transform.InferFragment",
-     [] { return refuse("InferFragment", "WMMA fragments", [](auto* n) { return has_scope(n, "wmma."); }); }},
-    {"tir.transform.LowerWarpMemory",
-     [] { return refuse("LowerWarpMemory", "warp memory", [](auto* n) { return has_scope(n, "warp"); }); }},
-    {"tir.transform.MergeDynamicSharedMemoryAllocations",
-     [] {
-       return refuse("MergeDynamicSharedMemoryAllocations", "dynamic shared memory",
-                     [](auto* n) { return has_scope(n, "shared.dyn"); });
-     }},
     {"tir.transform.LowerCustomDatatypes",
      [] { return refuse("LowerCustomDatatypes", "custom data types", has_custom_type); }},
 };

@@ -254,3 +254,91 @@ program("softmax")(softmax)
 program("transpose")(transpose)
 program("logic")(logic)
 program("division")(division)
+
+
+# ---- for CUDA alone: what needs warps or tensor cores ----
+
+CUDA_PROGRAMS = {}
+
+
+def warp_rotation():
+    """Each thread reads what its neighbour loaded, through registers."""
+    n = 128
+    a = te.placeholder((n,), "float32", name="A")
+    b = te.compute((n,), lambda i: a[i // 32 * 32 + (i + 1) % 32], name="B")
+    s = te.create_schedule(b.op)
+    aa = s.cache_read(a, "warp", [b])
+    outer, inner = s[b].split(b.op.axis[0], 32)
+    tx = thread()
+    s[b].bind(inner, tx)
+    s[b].bind(outer, block())
+    s[aa].compute_at(s[b], outer)
+    s[aa].bind(s[aa].op.axis[0], tx)
+    x = samples("float32", n)
+    return s, [a, b], [x], np.roll(x.reshape(-1, 32), -1, axis=1).reshape(-1), 0
+
+
+def matrix_function(emit, shapes):
+    """A function of one warp over flat float16, float16, float32 buffers."""
+    ib = tir.ir_builder.create()
+    types = ("float16", "float16", "float32")
+    buffers = [tir.decl_buffer((size,), dtype, name=n) for n, dtype, size in zip("ABC", types, shapes)]
+    tx = te.thread_axis("threadIdx.x")
+    ib.scope_attr(tx, "thread_extent", 32)
+    emit(ib, tx.var, *buffers)
+    handles = [tir.Var(n, "handle") for n in "abc"]
+    return tir.PrimFunc(handles, ib.get(), buffer_map=dict(zip(handles, buffers))).with_attr("global_symbol", "f")
+
+
+def wmma_product():
+    def emit(ib, _, A, B, C):
+        a = ib.allocate("float16", 256, name="fa", scope="wmma.matrix_a").asobject()
+        b = ib.allocate("float16", 256, name="fb", scope="wmma.matrix_b").asobject()
+        c = ib.allocate("float32", 256, name="fc", scope="wmma.accumulator").asobject()
+        ib.emit(tir.tvm_fill_fragment(c, 16, 16, 16, 0, tir.const(0.0, "float32")))
+        ib.emit(tir.tvm_load_matrix_sync(a, 16, 16, 16, 0, A.access_ptr("r"), 16, "row_major"))
+        ib.emit(tir.tvm_load_matrix_sync(b, 16, 16, 16, 0, B.access_ptr("r"), 16, "row_major"))
+        ib.emit(tir.tvm_mma_sync(c, 0, a, 0, b, 0, c, 0))
+        ib.emit(tir.tvm_store_matrix_sync(c, 16, 16, 16, 0, C.access_ptr("w"), 16, "row_major"))
+
+    x, y = samples("float16", (16, 16)), samples("float16", (16, 16), 1)
+    wanted = x.astype("float32") @ y.astype("float32")
+    return matrix_function(emit, (256, 256, 256)), None, [x.reshape(-1), y.reshape(-1)], wanted.reshape(-1), 1e-3
+
+
+def mma_product():
+    """C = A * B with A 16x16, B 16x16: cp.async into shared memory, ldmatrix, two mma of eight columns each."""
+
+    def emit(ib, tx, A, B, C):
+        shared = ib.allocate("float16", 256, name="S", scope="shared")
+        a = ib.allocate("float16", 8, name="a", scope="local")
+        b = ib.allocate("float16", 8, name="b", scope="local")
+        c = ib.allocate("float32", 8, name="c", scope="local")
+        ib.emit(tir.ptx_cp_async("float16", shared.asobject(), tx * 8, A.data, tx * 8, 16))
+        ib.emit(tir.ptx_commit_group())
+        ib.emit(tir.ptx_wait_group(0))
+        ib.emit(tir.mma_fill("float32", 8, c.asobject(), 0))
+        at = tx % 16 * 16 + tx // 16 * 8
+        ib.emit(tir.ptx_ldmatrix("float16", False, 4, ".b16", a.asobject(), 0, shared.asobject(), at))
+        with ib.for_range(0, 8) as i:  # columns of B: the fragment of mma, by hand
+            row = tx % 4 * 2 + i % 2 + i // 2 % 2 * 8
+            b[i] = tir.BufferLoad(B, [row * 16 + i // 4 * 8 + tx // 4])
+        for half in (0, 4):
+            ib.emit(
+                tir.ptx_mma(
+                    "float32", "m16n8k16", "row", "col", "fp16", "fp16", "fp32",
+                    a.asobject(), 0, b.asobject(), half, c.asobject(), half, False,
+                )
+            )  # fmt: skip
+        ib.emit(tir.mma_store("float32", 16, 16, C.access_ptr("w"), c.asobject(), 0, 16))
+
+    x, y = samples("float16", (16, 16)), samples("float16", (16, 16), 1)
+    wanted = x.astype("float32") @ y.astype("float32")
+    return matrix_function(emit, (256, 256, 256)), None, [x.reshape(-1), y.reshape(-1)], wanted.reshape(-1), 1e-3
+
+
+CUDA_PROGRAMS["warp_rotation"] = warp_rotation
+CUDA_PROGRAMS["wmma_product"] = wmma_product
+CUDA_PROGRAMS["mma_product"] = mma_product
+CUDA_PROGRAMS["matmul_dynamic_shared"] = lambda: matmul("float16", False, "shared.dyn")
+CUDA_PROGRAMS["matmul_dynamic_shared_double"] = lambda: matmul("float32", True, "shared.dyn")

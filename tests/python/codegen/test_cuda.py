@@ -4,6 +4,7 @@
 """
 
 import os
+import re
 import shutil
 
 import gpu_programs as programs
@@ -95,6 +96,32 @@ def test_the_compiler_takes_all_programs(arch):
     ptx = built.imported_modules[0].get_source("ptx")
     assert f".target {arch}" in ptx
     assert ptx.count(".entry") == len(programs.PROGRAMS)
+
+
+@needs_compiler
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_the_compiler_takes_warps_and_tensor_cores(arch):
+    for name, make in programs.CUDA_PROGRAMS.items():
+        s, args, *_ = make()
+        text = source_of(tessera.build(s, args, f"cuda -arch={arch}", name="f"))
+        for word in WORDS[name]:
+            assert word in text, (name, text)
+        assert ".entry f_kernel0" in compiled(text, arch)
+
+
+WORDS = {
+    "warp_rotation": ["__shfl_sync(__activemask(), A_warp[0]", "__syncwarp();"],
+    "wmma_product": ["wmma::matrix_a, 16, 16, 16, half, nvcuda::wmma::row_major> fa[1]", "wmma::mma_sync(fc[0]"],
+    "mma_product": ["cp.async.cg.shared.global", "ldmatrix.sync.aligned.m8n8.x4", "mma.sync.aligned.m16n8k16"],
+    "matmul_dynamic_shared": ["extern __shared__", "(half*)buf_dyn_shmem"],
+    "matmul_dynamic_shared_double": ["extern __shared__", "__syncthreads();"],
+}
+
+
+def test_a_launch_says_how_much_dynamic_shared_memory_it_needs():
+    s, args, *_ = programs.CUDA_PROGRAMS["matmul_dynamic_shared"]()
+    mod = tessera.build(s, args, tessera.target.Target("cuda -arch=sm_80", host="c"), name="f")
+    assert re.search(r"\[7\]\.v_int64 = \D*256", mod.get_source())  # three tensors, four extents, then the bytes
 
 
 @needs_compiler
@@ -194,12 +221,13 @@ def test_a_machine_without_a_device_says_so():
 class TestOnTheDevice:
     pytestmark = gpu
 
-    @pytest.mark.parametrize("name", programs.PROGRAMS)
+    @pytest.mark.parametrize("name", [*programs.PROGRAMS, *programs.CUDA_PROGRAMS])
     def test_a_program_computes_its_answer(self, name):
-        s, args, inputs, wanted, tolerance = programs.PROGRAMS[name]()
+        s, args, inputs, wanted, tolerance = {**programs.PROGRAMS, **programs.CUDA_PROGRAMS}[name]()
         mod = tessera.build(s, args, "cuda", name="f")
         dev = tessera.cuda(0)
-        out = tessera.nd.array(np.zeros([int(n) for n in args[-1].shape], str(args[-1].dtype)), dev)
+        dtype = str(args[-1].dtype) if args else "float32"
+        out = tessera.nd.array(np.zeros(np.shape(wanted), dtype), dev)
         mod["f"](*[tessera.nd.array(x, dev) for x in inputs], out)
         np.testing.assert_allclose(out.numpy(), wanted, rtol=tolerance, atol=tolerance)
 
