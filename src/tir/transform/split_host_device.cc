@@ -7,6 +7,8 @@
 
 #include "tir/transform/split_host_device.h"
 
+#include <algorithm>
+
 #include "ir/builtin.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
@@ -35,7 +37,7 @@ class HostDeviceSplitter {
 
  private:
   Stmt split(const Stmt& region) {
-    VarUse use = find_var_use(region);
+    VarUse use = with_one_axis_a_tag(find_var_use(region));
     std::string kernel_name = name_ + "_kernel" + std::to_string(count_++);
     DictAttrs attrs;
     attrs =
@@ -56,6 +58,29 @@ class HostDeviceSplitter {
     for (const PrimExpr& extent : use.thread_extents) args.push_back(extent);
     if (dynamic) args.push_back(dynamic);
     return evaluate(make_call(DataType::Int(32), builtin::tvm_call_packed(), args));
+  }
+
+  /// Stages may have thread axes of their own over the same threads; a launch has each thread once.
+  static VarUse with_one_axis_a_tag(VarUse use) {
+    std::vector<IterVar> axes;
+    std::vector<PrimExpr> extents;
+    for (size_t i = 0; i < use.thread_axes.size(); ++i) {
+      const String& tag = use.thread_axes[i]->thread_tag;
+      auto known = std::find_if(axes.begin(), axes.end(), [&](const IterVar& axis) { return axis->thread_tag == tag; });
+      if (known == axes.end()) {
+        axes.push_back(use.thread_axes[i]);
+        extents.push_back(use.thread_extents[i]);
+        continue;
+      }
+      const PrimExpr& first = extents[static_cast<size_t>(known - axes.begin())];
+      const int64_t *a = as_int(first), *b = as_int(use.thread_extents[i]);
+      if (a && b && *a != *b)
+        throw Error(ValueError) << "one kernel is launched over " << tag << " with " << *a << " and with " << *b
+                                << " threads; use the same number everywhere in it";
+    }
+    use.thread_axes = axes;
+    use.thread_extents = extents;
+    return use;
   }
 
   /// How much dynamic shared memory a kernel asks for; empty where it has none.

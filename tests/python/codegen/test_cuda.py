@@ -118,10 +118,34 @@ WORDS = {
 }
 
 
+def test_a_launch_gives_each_thread_axis_once():
+    s, args = programs.tiled_matmul(48, 8)  # its stages have thread axes of their own
+    mod = tessera.build(s, args, tessera.target.Target("cuda -arch=sm_80", host="c"), name="f")
+    assert re.findall(r"v_int64 = \(\(int64_t\)([68])\)", mod.get_source()) == ["6", "6", "8", "8"]
+
+
+def test_one_kernel_has_one_number_of_threads():
+    a, b = tir.decl_buffer((64,), name="A"), tir.decl_buffer((64,), name="B")
+    body = []
+    for extent in (32, 64):
+        tx = te.thread_axis((0, extent), "threadIdx.x")
+        copy = tir.BufferStore(b, tir.BufferLoad(a, [tx.var]), [tx.var])
+        body.append(tir.AttrStmt(tx, "thread_extent", extent, copy))
+    bx = te.thread_axis((0, 1), "blockIdx.x")
+    handles = [tir.Var(n, "handle") for n in "ab"]
+    func = tir.PrimFunc(
+        handles, tir.AttrStmt(bx, "thread_extent", 1, tir.SeqStmt(body)), buffer_map=dict(zip(handles, [a, b]))
+    ).with_attr("global_symbol", "f")
+    with pytest.raises(ValueError, match="threadIdx.x with 32 and with 64"):
+        tessera.build(func, target="cuda -arch=sm_80", name="f")
+
+
 def test_a_launch_says_how_much_dynamic_shared_memory_it_needs():
     s, args, *_ = programs.CUDA_PROGRAMS["matmul_dynamic_shared"]()
     mod = tessera.build(s, args, tessera.target.Target("cuda -arch=sm_80", host="c"), name="f")
-    assert re.search(r"\[7\]\.v_int64 = \D*256", mod.get_source())  # three tensors, four extents, then the bytes
+    assert re.search(
+        r"\[7\]\.v_int64 = \(\(int64_t\)256", mod.get_source()
+    )  # three tensors, four extents, then the bytes
 
 
 @needs_compiler
