@@ -1,8 +1,11 @@
 #include "schedule/accumulation.h"
 
+#include <cmath>
+
 #include "ir/expr_equal.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
+#include "schedule/refusal.h"
 #include "tir/remap.h"
 
 namespace tessera::schedule {
@@ -37,6 +40,21 @@ PrimExpr element_of(const PrimExpr& value, const BufferStore* store) {
   return PrimExpr();
 }
 
+/// Partial results all begin with the init, so it must not count: 0 of a sum, 1 of a product, and so on.
+void require_identity(const BlockNode* block, const PrimExpr& step, const PrimExpr& init) {
+  DataType dtype = init.dtype();
+  PrimExpr identity = step.as<Add>()   ? make_zero(dtype)
+                      : step.as<Mul>() ? make_const(dtype, 1)
+                      : step.as<Min>() ? max_value(dtype)
+                                       : min_value(dtype);
+  auto* number = init.as<FloatImm>();
+  bool is_infinite = (step.as<Min>() || step.as<Max>()) && number && std::isinf(number->value);
+  if (!expr_equal(init, identity) && !is_infinite)
+    throw Refusal(block) << "block " << quoted(block->name_hint) << " begins with " << init
+                         << ", which is not the identity of its reduction, so that partial results would count it "
+                         << "more than once";
+}
+
 }  // namespace
 
 std::vector<Accumulated> accumulation_of(const BlockNode* block) {
@@ -64,6 +82,7 @@ std::vector<Accumulated> accumulation_of(const BlockNode* block) {
     throw Error(ScheduleError) << "block " << quoted(block->name_hint)
                                << " does not accumulate in a known way: by one sum, product, minimum or maximum, or by "
                                   "choosing between its results and new values all at once";
+  if (out.size() == 1) require_identity(block, out[0].value, inits[0]->value);
   return out;
 }
 

@@ -81,7 +81,8 @@ void require_known_block(const Place& place) {
   if (!is_complete(place, &not_complete) && !is_reduction(place, &not_reduction))
     throw Error(ScheduleError) << "block " << quoted(name) << " is neither complete (" << not_complete
                                << ") nor a reduction (" << not_reduction << ")";
-  if (!has_affine_bindings(place))
+  // Iterations of a complete block write the same however often they run; sums must not be added up twice.
+  if (place.block()->init && !has_affine_bindings(place))
     throw Error(ScheduleError) << "the bindings of block " << quoted(name)
                                << " are not digits of the loops around it: " << loop_names(place.loops());
 }

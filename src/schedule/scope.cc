@@ -139,6 +139,13 @@ bool is_guard_of_domain(const Place& place) {
   return true;
 }
 
+void require_domain_guard(const Place& block) {
+  if (!is_guard_of_domain(block))
+    throw Refusal(block.block()) << "block " << quoted(block.block()->name_hint) << " runs only where its guard "
+                                 << block.realize()->predicate
+                                 << " holds, which says more than that its axes are inside their domains";
+}
+
 bool is_region_covered(const Place& reader, std::string* why_not) {
   const BlockRealize* scope = reader.scope();
   if (!scope) return true;

@@ -31,5 +31,7 @@ void require_stage_pipeline(const Place& block);
 /// True when the guard of the block holds wherever its axes are inside their domains: it only cuts off the ends that
 /// loops run over.
 bool is_guard_of_domain(const Place& block);
+/// Refuses a block whose guard does more.
+void require_domain_guard(const Place& block);
 
 }  // namespace tessera::schedule

@@ -53,12 +53,9 @@ ObjectRef key_of(const BlockNode* block) {
   return block->iter_vars[0]->var;
 }
 
+/// A block without variables is known by its name as the very object that rewrites carry along.
 bool is_key(const ObjectRef& key, const BlockNode* block) {
-  ObjectRef own = key_of(block);
-  if (auto* name = key.as<StringNode>()) {
-    auto* own_name = own.as<StringNode>();
-    return own_name && own_name->text == name->text;
-  }
+  if (block->iter_vars.empty()) return block->name_hint.same_as(key);
   for (const IterVar& iter : block->iter_vars)
     if (iter->var.same_as(key)) return true;
   return false;
@@ -75,6 +72,16 @@ bool shares_variables(const Stmt& body) {
     return true;
   });
   return shared;
+}
+
+/// Gives each block that has no variables a name object of its own.
+Stmt with_own_names(const Stmt& body) {
+  std::unordered_set<const Object*> seen;
+  return rewrite(body, [&](Rewriter& self, const BlockNode* node) -> Block {
+    Block block = self.children(node);
+    if (!block->iter_vars.empty() || seen.insert(block->name_hint.get()).second) return block;
+    return with(block, &BlockNode::name_hint, String(block->name_hint.str()));
+  });
 }
 
 }  // namespace
@@ -98,10 +105,13 @@ State::State(IRModule mod) : mod_(mod.copy()) {
   for (const auto& [var, function] : mod_.sorted_functions()) {
     auto* prim_func = function.as<PrimFuncNode>();
     if (!prim_func || !prim_func->body) continue;
-    if (!shares_variables(prim_func->body)) continue;
-    Remap renew([](const Var&) { return PrimExpr(); });
-    renew.renew_definitions();
-    set_body(var, renew(prim_func->body));
+    if (shares_variables(prim_func->body)) {
+      Remap renew([](const Var&) { return PrimExpr(); });
+      renew.renew_definitions();
+      set_body(var, renew(prim_func->body));
+    }
+    Stmt body = this->function(var)->body, named = with_own_names(body);
+    if (!named.same_as(body)) set_body(var, named);
   }
 }
 

@@ -4,7 +4,9 @@
 #include "schedule/insert.h"
 #include "schedule/primitives.h"
 #include "schedule/rebuffer.h"
+#include "schedule/refusal.h"
 #include "schedule/region.h"
+#include "schedule/scope.h"
 
 namespace tessera::schedule {
 namespace {
@@ -38,85 +40,185 @@ Stmt copy_nest(const Buffer& source, const Buffer& target, const String& name, c
   return nest;
 }
 
+/// A place between statements: of the body of a loop, or of the scope where `loop` is null.
+struct Site {
+  const For* loop = nullptr;
+  size_t position = 0;
+};
+
+std::vector<Stmt> parts_of(const Stmt& body) {
+  if (auto* seq = body.as<SeqStmt>()) return seq->seq.vec();
+  return {body};
+}
+/// Right behind the writer, inside every loop that it shares with one of the readers behind it.
+Site site_behind(const Place& writer, const std::vector<Place>& readers, const BlockRealize* scope) {
+  Site site;
+  size_t depth = 0;
+  std::vector<const For*> loops = writer.loops();
+  for (const Place& reader : readers) {
+    std::vector<const For*> theirs = reader.loops();
+    size_t same = 0;
+    while (same < loops.size() && same < theirs.size() && loops[same] == theirs[same]) ++same;
+    depth = std::max(depth, same);
+  }
+  if (depth > 0) site.loop = loops[depth - 1];
+  site.position = position_of(parts_of(site.loop ? site.loop->body : scope->block->body), writer.block()) + 1;
+  return site;
+}
+
+bool stands_before(const Place& a, const Place& b, const BlockRealize* scope) {
+  for (const Place& place : blocks_below(scope->block->body, GlobalVar())) {
+    if (place.block() == a.block()) return place.block() != b.block();
+    if (place.block() == b.block()) return false;
+  }
+  return false;
+}
+
+/// The loops of `place` inside the site.
+std::vector<const For*> loops_inside(const Place& place, const Site& site) {
+  std::vector<const For*> loops = place.loops();
+  for (size_t i = 0; i < loops.size(); ++i)
+    if (loops[i] == site.loop) return {loops.begin() + static_cast<long>(i) + 1, loops.end()};
+  return loops;
+}
+
+/// Gives the scope one more buffer and the copy at the site; `change` is made to its blocks.
+void insert_copy(State& state, const GlobalVar& function, const BlockRealize* scope, const Site& site, const Stmt& nest,
+                 const Buffer& extra, const std::function<Stmt(const BlockRealize*)>& change) {
+  auto with_nest = [&](const Stmt& body) {
+    std::vector<Stmt> parts = parts_of(body);
+    for (Stmt& part : parts) part = map_blocks(part, change);
+    parts.insert(parts.begin() + static_cast<long>(site.position), nest);
+    return sequence(parts);
+  };
+  BlockNode block(*scope->block);
+  block.body = site.loop ? rewrite(
+                               block.body,
+                               [&](Rewriter& self, const For* loop) -> Stmt {
+                                 if (loop == site.loop) return with(loop, &For::body, with_nest(loop->body));
+                                 return self.children(loop);
+                               },
+                               [&](const BlockRealize* realize) -> Stmt { return change(realize); })
+                         : with_nest(block.body);
+  block.alloc_buffers.push_back(extra);
+  state.replace(function, Stmt(scope), with(scope, &BlockRealize::block, make(std::move(block))));
+}
+
+/// Tells the analyzer what the loops around the site run through.
+void bind_outside(const Place& place, const Site& site, arith::Analyzer& analyzer) {
+  size_t inside = loops_inside(place, site).size();
+  std::vector<const For*> loops = place.loops();
+  for (size_t i = 0; i + inside < loops.size(); ++i) analyzer.bind(loops[i]->loop_var, range_of(loops[i]));
+}
+
+/// What the block writes inside the site, which must be all of the box: a copy back would write the rest too.
+Array<arith::IntSet> written_box(const Place& writer, const BufferRegion& write, const Site& site,
+                                 arith::Analyzer& analyzer) {
+  require_domain_guard(writer);
+  Array<arith::IntSet> box = exact_box(writer, write, loops_inside(writer, site), analyzer);
+  if (!box.defined())
+    throw Refusal(writer.block()) << "it cannot be shown that block " << quoted(writer.block()->name_hint)
+                                  << " writes all of " << write->buffer->name << " between the first and the last "
+                                  << "element; the copy would overwrite the others";
+  if (is_one(writer.realize()->predicate)) return box;
+  for (size_t i = 0; i < box.size(); ++i)
+    for (const IterVar& iter : writer.block()->iter_vars)
+      if (iter->var.same_as(write->region[i]->min))
+        box.set(i, arith::intersect_sets({box[i], arith::IntSet::from_range(iter->dom)}, &analyzer));
+  return box;
+}
+
+/// Refuses the copy where it would come too early or be read too late; `before` tells whether all was well without it.
+void require_stages(const State& state, const BlockRef& copy, bool before) {
+  if (before) require_stage_pipeline(state.find(copy));
+}
+
 }  // namespace
 
 /// cache_read(C, 0, "shared"):   C[i] = f(A[i])   =>   A_shared[v] = A[v]; C[i] = f(A_shared[i])
-/// The copy stands just behind the block that writes A, or first in the scope where none does. All readers of the
-/// scope, or the `consumers` named, read the copy.
+/// The copy stands just behind the block that writes A, inside the loops it shares with readers; first in the scope where
+/// none does. All readers of the scope, or the `consumers` named, read the copy.
 BlockRef cache_read(State& state, const BlockRef& ref, int buffer_index, const String& scope_name,
                     const std::vector<BlockRef>& consumers) {
   Place place = state.find(ref);
   Buffer buffer = buffer_at(place.block(), buffer_index, false);
   require_scope(scope_name);
   const BlockRealize* scope = require_scope_of(place);
-  std::vector<const BlockNode*> readers;
-  for (const BlockRef& consumer : consumers) readers.push_back(state.find(consumer).block());
-  arith::Analyzer analyzer;
-  Array<arith::IntSet> box;
-  const BlockNode* writer = nullptr;
+  bool was_pipeline = is_stage_pipeline(scope, ref.function);
+  std::vector<const BlockNode*> wanted;
+  for (const BlockRef& consumer : consumers) wanted.push_back(state.find(consumer).block());
+  std::vector<Place> readers, writers;
   for (const Place& other : blocks_below(scope->block->body, ref.function)) {
-    if (writes_buffer(other.block(), buffer)) {
-      if (writer) throw Error(ScheduleError) << "buffer " << buffer->name << " is written by more than one block";
-      writer = other.block();
-    }
+    if (writes_buffer(other.block(), buffer)) writers.push_back(other);
+    if (writers.size() > 1)
+      throw Refusal({Stmt(writers[0].block()), Stmt(writers[1].block())})
+          << "buffer " << buffer->name << " is written by more than one block";
     if (!reads_buffer(other.block(), buffer)) continue;
     bool is_named = consumers.empty();
-    for (const BlockNode* reader : readers) is_named |= reader == other.block();
-    if (!is_named) continue;
-    if (consumers.empty()) readers.push_back(other.block());
-    for (const BufferRegion& read : other.block()->reads)
-      if (read->buffer.same_as(buffer)) box = hull(box, touched(other, read, other.loops(), analyzer), analyzer);
+    for (const BlockNode* reader : wanted) is_named |= reader == other.block();
+    if (is_named) readers.push_back(other);
   }
-  std::vector<Stmt> parts = statements_of(scope);
-  size_t position = writer ? position_of(parts, writer) + 1 : 0;
-  for (const BlockNode* reader : readers)
-    if (position_of(parts, reader) < position)
-      throw Error(ScheduleError) << "block " << quoted(reader->name_hint) << " shares a loop with block "
-                                 << quoted(writer->name_hint) << ", which writes " << buffer->name
-                                 << "; cache_read inside a shared loop is not supported yet";
+  size_t early = 0;  // readers that run before the writer: they want a copy of what was there before
+  for (const Place& reader : readers) early += !writers.empty() && stands_before(reader, writers[0], scope);
+  if (early > 0 && early < readers.size())
+    throw Refusal(writers[0].block()) << "buffer " << buffer->name << " is read before and after block "
+                                      << quoted(writers[0].block()->name_hint)
+                                      << " writes it; say by consumer_blocks which of them read the copy";
+  Site site = writers.empty() || early > 0 ? Site() : site_behind(writers[0], readers, scope);
+  arith::Analyzer analyzer;
+  if (site.loop) bind_outside(writers[0], site, analyzer);
+  Array<arith::IntSet> box;
+  for (const Place& reader : readers) {
+    if (!writers.empty() && reader.block() == writers[0].block())
+      throw Refusal(reader.block()) << "block " << quoted(reader.block()->name_hint) << " reads and writes "
+                                    << buffer->name << ", so that what it reads cannot be copied before";
+    for (const BufferRegion& read : reader.block()->reads)
+      if (read->buffer.same_as(buffer))
+        box = hull(box, touched(reader, read, loops_inside(reader, site), analyzer), analyzer);
+  }
   Buffer fresh = with_scope(buffer, scope_name);
   Stmt nest = copy_nest(buffer, fresh, fresh->name, ranges_of(box, buffer, analyzer));
-  for (Stmt& part : parts)
-    part = map_blocks(part, [&](const BlockRealize* realize) -> Stmt {
-      for (const BlockNode* reader : readers)
-        if (reader == realize->block.get()) return replace_buffer(Stmt(realize), buffer, fresh);
-      return Stmt(realize);
-    });
-  parts.insert(parts.begin() + static_cast<long>(position), nest);
   BlockRef out = State::ref(ref.function, block_of(nest));
-  set_scope_body(state, ref.function, scope, parts, {fresh});
+  insert_copy(state, ref.function, scope, site, nest, fresh, [&](const BlockRealize* realize) -> Stmt {
+    for (const Place& reader : readers)
+      if (reader.block() == realize->block.get()) return replace_buffer(Stmt(realize), buffer, fresh);
+    return Stmt(realize);
+  });
+  require_stages(state, out, was_pipeline);
   return out;
 }
 
 /// cache_write(C, 0, "local"):   C[i] = f(i)   =>   C_local[i] = f(i); C[v] = C_local[v]
+/// The copy stands right behind the block, inside the loops that it shares with those that read C.
 BlockRef cache_write(State& state, const BlockRef& ref, int buffer_index, const String& scope_name) {
   Place place = state.find(ref);
   Buffer buffer = buffer_at(place.block(), buffer_index, true);
   require_scope(scope_name);
   const BlockRealize* scope = require_scope_of(place);
+  bool was_pipeline = is_stage_pipeline(scope, ref.function);
   const BlockNode* writer = place.block();
-  std::vector<Stmt> parts = statements_of(scope);
-  size_t position = position_of(parts, writer);
-  for (const Place& other : blocks_below(parts[position], ref.function))
-    if (other.block() != writer && reads_buffer(other.block(), buffer))
-      throw Error(ScheduleError) << "block " << quoted(other.block()->name_hint) << " reads " << buffer->name
-                                 << " in a loop it shares with block " << quoted(writer->name_hint)
-                                 << "; cache_write inside a shared loop is not supported yet";
-  for (const Place& other : blocks_below(scope->block->body, ref.function))
-    if (other.block() != writer && writes_buffer(other.block(), buffer))
-      throw Error(ScheduleError) << "buffer " << buffer->name << " is written by more than one block";
+  std::vector<Place> readers;
+  Place self;
+  for (const Place& other : blocks_below(scope->block->body, ref.function)) {
+    if (other.block() == writer) self = other;
+    else if (writes_buffer(other.block(), buffer))
+      throw Refusal({Stmt(writer), Stmt(other.block())})
+          << "buffer " << buffer->name << " is written by more than one block";
+    else if (reads_buffer(other.block(), buffer)) readers.push_back(other);
+  }
+  Site site = site_behind(self, readers, scope);
   arith::Analyzer analyzer;
+  bind_outside(self, site, analyzer);
   Array<arith::IntSet> box;
   for (const BufferRegion& write : writer->writes)
-    if (write->buffer.same_as(buffer)) box = hull(box, touched(place, write, place.loops(), analyzer), analyzer);
+    if (write->buffer.same_as(buffer)) box = hull(box, written_box(self, write, site, analyzer), analyzer);
   Buffer fresh = with_scope(buffer, scope_name);
   Stmt nest = copy_nest(fresh, buffer, fresh->name, ranges_of(box, buffer, analyzer));
-  parts[position] = map_blocks(parts[position], [&](const BlockRealize* realize) -> Stmt {
+  BlockRef out = State::ref(ref.function, block_of(nest));
+  insert_copy(state, ref.function, scope, site, nest, fresh, [&](const BlockRealize* realize) -> Stmt {
     return realize->block.get() == writer ? replace_buffer(Stmt(realize), buffer, fresh) : Stmt(realize);
   });
-  parts.insert(parts.begin() + static_cast<long>(position) + 1, nest);
-  BlockRef out = State::ref(ref.function, block_of(nest));
-  set_scope_body(state, ref.function, scope, parts, {fresh});
+  require_stages(state, out, was_pipeline);
   return out;
 }
 

@@ -5,8 +5,11 @@
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "schedule/checks.h"
+#include "schedule/legality.h"
 #include "schedule/primitives.h"
+#include "schedule/refusal.h"
 #include "schedule/region.h"
+#include "schedule/scope.h"
 
 namespace tessera::schedule {
 namespace {
@@ -37,6 +40,14 @@ bool contains(const Stmt& stmt, const BlockNode* block) {
   return false;
 }
 
+/// Refuses blocks that are neither complete nor reductions, whose guard says more than their domain, or whose scope is not
+/// made of stages.
+void require_movable(const Place& block) {
+  require_known_block(block);
+  require_domain_guard(block);
+  require_stage_pipeline(block);
+}
+
 class Mover {
  public:
   Mover(State& state, const BlockRef& ref, const LoopRef& loop_ref, bool to_consumers)
@@ -44,12 +55,13 @@ class Mover {
 
   void run(bool preserve_unit_loops, int index) {
     check();
-    Stmt nest = build(preserve_unit_loops);
     Place place = state_.find(ref_);
+    Stmt nest = build(preserve_unit_loops);
     size_t top = place.path.size() - 1;
     while (top > 0 && place.path[top - 1].as<For>()) --top;
     state_.replace(ref_.function, place.path[top], Stmt());
     insert(nest, index);
+    check_moved(place);
   }
 
  private:
@@ -63,7 +75,7 @@ class Mover {
                                  << " to be under the same block scope, and loop not to be the ancestor of block";
     if (to_consumers_ && is_output(block))
       throw Error(ScheduleError) << "The block " << quoted(name) << " is an output block";
-    require_known_block(block);
+    require_movable(block);
     std::vector<BlockRef> all = to_consumers_ ? get_consumers(state_, ref_) : get_producers(state_, ref_);
     std::string missing;
     for (const BlockRef& partner : all) {
@@ -74,6 +86,19 @@ class Mover {
       throw Error(ScheduleError) << "The primitive requires all the " << partners() << "(s) of block " << quoted(name)
                                  << " to be present under the target loop " << loop_ref_.var->name
                                  << (all.empty() ? ", but it has none" : "; these are not: " + missing);
+  }
+
+  /// What must hold at the new place: all that is read has been written, a consumer still runs through its whole domain,
+  /// and sums are added up once.
+  void check_moved(const Place& before) {
+    Place now = state_.find(ref_);
+    std::string why_not;
+    bool is_fine = accumulates_once(now, &why_not) && (to_consumers_ || runs_all_of(now, before, &why_not)) &&
+                   is_stage_pipeline(now.scope(), ref_.function, &why_not);
+    if (!is_fine)
+      throw Refusal({Stmt(before.block()), state_.find(loop_ref_).stmt()})
+          << "block " << quoted(before.block()->name_hint) << " cannot stand in loop " << loop_ref_.var->name << ": "
+          << why_not;
   }
 
   /// The part of each buffer that the partners under the loop touch in one of its iterations.

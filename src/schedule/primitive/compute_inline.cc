@@ -1,10 +1,13 @@
 #include <unordered_set>
 
+#include "arith/region_bound.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "schedule/checks.h"
 #include "schedule/primitives.h"
 #include "schedule/rebuffer.h"
+#include "schedule/refusal.h"
+#include "schedule/scope.h"
 
 namespace tessera::schedule {
 namespace {
@@ -55,6 +58,51 @@ void drop_block(State& state, const BlockRef& ref, const Buffer& buffer) {
   state.set_body(ref.function, body);
 }
 
+/// Every variable of the block that `value` uses is told by the index of the element.
+void require_told(const BlockNode* block, const PrimExpr& value, const std::vector<Var>& told) {
+  for (const IterVar& iter : block->iter_vars) {
+    bool is_told = !uses_var(value, iter->var);
+    for (const Var& var : told) is_told |= var.same_as(iter->var);
+    if (!is_told)
+      throw Refusal(block) << "block " << quoted(block->name_hint) << " computes with its axis " << iter->var->name
+                           << ", which does not index what it writes, so it cannot be inlined";
+  }
+}
+
+/// No access to the buffer is left: one through its address cannot be inlined.
+void require_gone(const State& state, const GlobalVar& function, const Buffer& buffer) {
+  auto check = [&](bool is_left) {
+    if (is_left)
+      throw Error(ScheduleError) << "buffer " << buffer->name << " is accessed through its address, so the block that "
+                                 << "writes it cannot be inlined";
+  };
+  walk(
+      state.function(function)->body, [&](const VarNode* var) { check(var == buffer->data.get()); },
+      [&](const BufferLoad* load) { check(load->buffer.same_as(buffer)); },
+      [&](const BufferStore* store) { check(store->buffer.same_as(buffer)); });
+}
+
+/// The producer writes exactly the elements that the consumer reads, so that each run of it is one of the consumer's.
+void require_same_domain(const BlockNode* producer, const BufferStore* source, const BlockNode* consumer,
+                         const std::vector<Var>& vars) {
+  arith::Analyzer analyzer;
+  Map<Var, Range> domains;
+  for (const IterVar& iter : producer->iter_vars) domains.set(iter->var, iter->dom);
+  Array<Range> written;
+  for (const PrimExpr& index : source->indices) written.push_back(make_range(index, make_const(index.dtype(), 1)));
+  Array<arith::IntSet> box = arith::estimate_region_strict_bound(written, domains, bool_imm(true), &analyzer);
+  for (size_t i = 0; i < vars.size(); ++i)
+    for (const IterVar& iter : consumer->iter_vars) {
+      if (!iter->var.same_as(vars[i])) continue;
+      PrimExpr last = iter->dom->min + iter->dom->extent - 1;
+      if (!box.defined() || !analyzer.can_prove_equal(box[i].min(), iter->dom->min) ||
+          !analyzer.can_prove_equal(box[i].max(), last))
+        throw Refusal({Stmt(producer), Stmt(consumer)})
+            << "block " << quoted(consumer->name_hint) << " does not run for exactly the elements of "
+            << source->buffer->name << " that block " << quoted(producer->name_hint) << " writes";
+    }
+}
+
 }  // namespace
 
 /// compute_inline(B):   B[i] = f(i); C[j] = g(B[e(j)])   =>   C[j] = g(f(e(j)))
@@ -67,13 +115,16 @@ void compute_inline(State& state, const BlockRef& ref) {
   std::string why_not;
   if (!is_complete(place, &why_not))
     throw Error(ScheduleError) << "block " << quoted(block->name_hint) << " is not complete: " << why_not;
+  require_domain_guard(place);
+  require_stage_pipeline(place);
   Buffer buffer = store->buffer;
   std::vector<Var> vars = index_vars(store->indices, block);
   PrimExpr value = store->value;
+  require_told(block, value, vars);
 
   Block self_block(block);
   Stmt body = rewrite(state.function(ref.function)->body, [&](Rewriter& self, const BlockNode* node) -> Block {
-    if (node == self_block.get() || !uses_var(node->body, [](const VarNode*) { return true; })) return Block(node);
+    if (node == self_block.get()) return Block(node);
     Block outer = self.children(node);
     if (!reads_buffer(node, buffer)) return outer;
     Block changed = rewrite(outer, [&](Rewriter& inner, const BufferLoad* load) -> PrimExpr {
@@ -85,6 +136,10 @@ void compute_inline(State& state, const BlockRef& ref) {
   });
   state.set_body(ref.function, body);
   drop_block(state, ref, buffer);
+  require_gone(state, ref.function, buffer);
+  Stmt root = state.function(ref.function)->body;
+  if (auto* scope = root.as<BlockRealize>(); scope && !is_stage_pipeline(scope, ref.function, &why_not))
+    throw Error(ScheduleError) << "block " << quoted(self_block->name_hint) << " cannot be inlined: " << why_not;
 }
 
 /// reverse_compute_inline(C):   B[e(i)] = f(i); C[j] = g(B[j], j)   =>   C[e(i)] = g(f(i), e(i))
@@ -102,7 +157,10 @@ void reverse_compute_inline(State& state, const BlockRef& ref) {
     throw Error(ScheduleError) << "The consumer block " << quoted(consumer->name_hint)
                                << " to be inlined is required to have only a single producer block, and the producer "
                                   "block should be a complete block who has only a single consumer";
+  require_stage_pipeline(place);
+  require_domain_guard(place);
   Place producer = state.find(producers[0]);
+  require_domain_guard(producer);
   const BufferStore* source = only_store(producer.block());
   Buffer buffer = source->buffer;
 
@@ -117,6 +175,7 @@ void reverse_compute_inline(State& state, const BlockRef& ref) {
       throw Error(ScheduleError) << "block " << quoted(consumer->name_hint) << " reads " << buffer->name
                                  << " without its axis " << iter->var->name << ", so it cannot be inlined";
   }
+  require_same_domain(producer.block(), source, consumer, vars);
   Map<Var, PrimExpr> values = values_of(vars, source->indices);
   for (const IterVar& iter : consumer->iter_vars)
     if (!values.count(iter->var)) values.set(iter->var, iter->dom->min);

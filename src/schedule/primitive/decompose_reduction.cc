@@ -2,6 +2,8 @@
 #include "ir/rewrite.h"
 #include "schedule/checks.h"
 #include "schedule/primitives.h"
+#include "schedule/refusal.h"
+#include "schedule/scope.h"
 #include "tir/remap.h"
 
 namespace tessera::schedule {
@@ -29,6 +31,15 @@ BlockRef decompose_reduction(State& state, const BlockRef& ref, const LoopRef& l
                                    << loops[j]->loop_var->name << " of the reduction axis "
                                    << block->iter_vars[i]->var->name << "; the init must stand outside it";
 
+  for (size_t i = from; i < loops.size(); ++i) {
+    bool is_used = is_one(loops[i]->extent);
+    for (const PrimExpr& value : realize->iter_values) is_used |= uses_var(value, loops[i]->loop_var);
+    if (!is_used)
+      throw Refusal(loops[i]) << "loop " << loops[i]->loop_var->name << " repeats the whole of block "
+                              << quoted(block->name_hint) << "; the init must stand inside it";
+  }
+  require_domain_guard(place);
+
   // The init block: new variables for the spatial axes, and new loops for those of them inside.
   Map<Var, PrimExpr> axes, inner;
   Array<IterVar> iters;
@@ -54,13 +65,27 @@ BlockRef decompose_reduction(State& state, const BlockRef& ref, const LoopRef& l
   for (const BufferRegion& write : block->writes) init.writes.push_back(substitute(write, axes));
   Array<PrimExpr> bindings;
   for (const PrimExpr& value : values) bindings.push_back(substitute(value, inner));
-  // Of the predicate only what concerns the init's loops.
+  // Of the predicate only what concerns the init's loops, and what keeps its axes inside their domains.
+  for (size_t i = from; i < loops.size(); ++i)
+    if (is_one(loops[i]->extent) && !inner.count(loops[i]->loop_var)) inner.set(loops[i]->loop_var, loops[i]->min);
   PrimExpr predicate = conditions_without(realize->predicate, [&](const VarNode* var) {
     for (size_t i = from; i < loops.size(); ++i)
       if (loops[i]->loop_var.get() == var) return !inner.count(loops[i]->loop_var);
     return false;
   });
   predicate = substitute(predicate, inner);
+  for (size_t i = 0; i < iters.size(); ++i) {
+    arith::Analyzer analyzer;
+    for (const For* loop : loops) {
+      analyzer.bind(loop->loop_var, range_of(loop));
+      Var own = downcast_or_null<Var>(inner.get_or_null(loop->loop_var));
+      if (own) analyzer.bind(own, range_of(loop));
+    }
+    auto known = analyzer.assume(predicate);
+    Range dom = iters[i]->dom;
+    for (const PrimExpr& inside : {bindings[i] >= dom->min, bindings[i] < dom->min + dom->extent})
+      if (!analyzer.can_prove(inside)) predicate = logical_and(predicate, inside);
+  }
   Block init_block = make(std::move(init));
   Stmt init_nest = make(BlockRealize{.iter_values = bindings, .predicate = predicate, .block = init_block});
   for (size_t i = kept.size(); i-- > 0;)

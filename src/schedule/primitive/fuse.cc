@@ -27,7 +27,7 @@ void require_fusible(const For* outer, const For* inner) {
 
 /// fuse(i, j):   for i in range(n): for j in range(m): S(i, j)
 ///           =>  for i_j_fused in range(n * m): S(i_j_fused // m, i_j_fused % m)
-/// Requires: each loop is the only statement of the one before it; the extents do not depend on one another.
+/// The new loop is serial. Requires: each loop is the only statement of the one before it; the extents do not depend on one another.
 LoopRef fuse(State& state, const std::vector<LoopRef>& refs, bool preserve_unit_iters) {
   if (refs.empty()) throw Error(ScheduleError) << "fuse needs at least one loop";
   std::vector<Place> places;
@@ -60,8 +60,7 @@ LoopRef fuse(State& state, const std::vector<LoopRef>& refs, bool preserve_unit_
     rest = outer;
   }
   Stmt body = substitute_all(loops.back()->body, values);
-  body = make(
-      For{.loop_var = fused, .min = make_zero(extent.dtype()), .extent = extent, .kind = loops[0]->kind, .body = body});
+  body = make(For{.loop_var = fused, .min = make_zero(extent.dtype()), .extent = extent, .body = body});
   body = simplify_bindings(body, places[0].loops(), !preserve_unit_iters);
   state.replace(refs[0].function, places[0].stmt(), body);
   return {refs[0].function, fused};

@@ -1,30 +1,16 @@
 // How the iterations of a loop run.
 
-#include "ir/rewrite.h"
-#include "schedule/checks.h"
+#include "schedule/legality.h"
 #include "schedule/primitives.h"
 
 namespace tessera::schedule {
 namespace {
 
-/// Refuses unless iterations of the loop are independent in every block below: the loop appears only in bindings of
-/// spatial axes, or, where `allow_reduction`, of reduction axes.
-void require_independent(const Place& place, const char* what, bool allow_reduction) {
-  const Var& var = place.loop()->loop_var;
-  for (const Place& below : blocks_below(place.loop()->body, place.function)) {
-    std::vector<Stmt> path = place.path;
-    path.insert(path.end(), below.path.begin(), below.path.end());
-    Place block{place.function, path};
-    require_known_block(block);
-    for (size_t i = 0; i < block.block()->iter_vars.size(); ++i) {
-      IterVar iter = block.block()->iter_vars[i];
-      if (!uses_var(block.realize()->iter_values[i], var) || iter->iter_type == IterType::DataPar) continue;
-      if (allow_reduction && iter->iter_type == IterType::CommReduce) continue;
-      throw Error(ScheduleError) << "The " << quoted(what) << " cannot be fulfilled with regard to block "
-                                 << quoted(block.block()->name_hint) << " because its axis " << iter->var->name
-                                 << ", bound to loop " << var->name << ", is not a data parallel block iter";
-    }
-  }
+void require_independent(const Place& place, const char* what, bool shares_reductions) {
+  std::string why_not;
+  if (!has_independent_iterations(place, shares_reductions, &why_not))
+    throw Error(ScheduleError) << "The " << quoted(what) << " cannot be fulfilled with regard to loop "
+                               << place.loop()->loop_var->name << " because " << why_not;
 }
 
 void set_kind(State& state, const Place& place, LoopKind kind) {

@@ -3,7 +3,9 @@
 
 #include "ir/rewrite.h"
 #include "schedule/checks.h"
+#include "schedule/legality.h"
 #include "schedule/primitives.h"
+#include "schedule/scope.h"
 
 namespace tessera::schedule {
 namespace {
@@ -49,6 +51,18 @@ void require_reorderable_blocks(const Place& innermost) {
   }
 }
 
+/// Refuses an order in which blocks below read too early or add too often.
+void require_same_result(const Place& innermost) {
+  std::vector<Place> below = blocks_below(innermost.loop()->body, innermost.function);
+  for (const Place& inner : below) {
+    Place block = innermost;
+    block.path.insert(block.path.end(), inner.path.begin(), inner.path.end());
+    std::string why_not;
+    if (!accumulates_once(block, &why_not) || (below.size() > 1 && !is_region_covered(block, &why_not)))
+      throw Error(ScheduleError) << "the loops cannot run in this order: " << why_not;
+  }
+}
+
 }  // namespace
 
 /// reorder(k, i):   for i: for j: for k: S   =>   for k: for j: for i: S
@@ -77,6 +91,8 @@ void reorder(State& state, const std::vector<LoopRef>& refs) {
   Stmt body = chain.back()->body;
   for (size_t i = order.size(); i-- > 0;) body = with(order[i], &For::body, body);
   state.replace(refs[0].function, top.stmt(), body);
+  Place innermost = state.find(State::ref(refs[0].function, order.back()));
+  require_same_result(innermost);
 }
 
 }  // namespace tessera::schedule

@@ -7,6 +7,7 @@
 #include "schedule/insert.h"
 #include "schedule/primitives.h"
 #include "schedule/rebuffer.h"
+#include "schedule/refusal.h"
 
 namespace tessera::schedule {
 namespace {
@@ -15,6 +16,28 @@ Array<PrimExpr> with_index(const Array<PrimExpr>& indices, size_t axis, const Pr
   Array<PrimExpr> out = indices;
   out.insert(axis, index);
   return out;
+}
+
+/// The loop serves reduction axes only, and no loop around the block serves axes of both kinds.
+void require_reduction_loop(const Place& place, const For* factor) {
+  const BlockNode* block = place.block();
+  for (const For* loop : place.loops()) {
+    const IterVarNode *spatial = nullptr, *reduced = nullptr;
+    for (size_t i = 0; i < block->iter_vars.size(); ++i) {
+      if (!uses_var(place.realize()->iter_values[i], loop->loop_var)) continue;
+      (block->iter_vars[i]->iter_type == IterType::DataPar ? spatial : reduced) = block->iter_vars[i].get();
+    }
+    const String& name = loop->loop_var->name;
+    if (loop == factor && spatial)
+      throw Refusal(loop) << "loop " << name << " belongs to the spatial axis " << spatial->var->name << " of block "
+                          << quoted(block->name_hint) << "; rfactor takes a loop of reduction axes only";
+    if (loop == factor && !reduced)
+      throw Refusal(loop) << "loop " << name << " belongs to no reduction axis of block " << quoted(block->name_hint);
+    if (spatial && reduced)
+      throw Refusal(loop) << "loop " << name << " belongs to the spatial axis " << spatial->var->name
+                          << " and to the reduction axis " << reduced->var->name << " of block "
+                          << quoted(block->name_hint) << "; rfactor cannot part them";
+  }
 }
 
 /// Refuses a condition that could keep an iteration of `factor` from ever running, its partial result without a value.
@@ -65,11 +88,7 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
   if (!is_reduction(place, &why_not))
     throw Error(ScheduleError) << "The block " << quoted(block->name_hint) << " is not a reduction block: " << why_not;
   require_known_block(place);
-  for (size_t i = 0; i < block->iter_vars.size(); ++i)
-    if (block->iter_vars[i]->iter_type == IterType::DataPar && uses_var(realize->iter_values[i], factor->loop_var))
-      throw Error(ScheduleError) << "loop " << factor->loop_var->name << " belongs to the spatial axis "
-                                 << block->iter_vars[i]->var->name << " of block " << quoted(block->name_hint)
-                                 << "; rfactor takes a loop of reduction axes only";
+  require_reduction_loop(place, factor);
   std::vector<Accumulated> results = accumulation_of(block);
   const Buffer& buffer = results[0].buffer;
   int rank = static_cast<int>(buffer->shape.size());

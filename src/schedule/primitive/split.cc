@@ -1,5 +1,6 @@
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
+#include "schedule/legality.h"
 #include "schedule/primitives.h"
 #include "tir/loops/split_fuse.h"
 #include "tir/remap.h"
@@ -51,7 +52,7 @@ std::vector<PrimExpr> whole_factors(const For* loop, const std::vector<PrimExpr>
 
 /// split(i, [a, b]):   for i in range(n): S(i)
 ///                 =>  for i_0 in range(a): for i_1 in range(b): S(i_0 * b + i_1)
-/// Blocks below get the condition i_0 * b + i_1 < n unless a * b is known to be n.
+/// The new loops are serial. Blocks below get the condition i_0 * b + i_1 < n unless a * b is known to be n.
 /// Requires: i starts at 0, is not bound to a thread and carries no annotations.
 std::vector<LoopRef> split(State& state, const LoopRef& ref, const std::vector<PrimExpr>& given,
                            bool preserve_unit_iters) {
@@ -71,16 +72,17 @@ std::vector<LoopRef> split(State& state, const LoopRef& ref, const std::vector<P
   }
   Stmt body = substitute_all(loop->body, {{loop->loop_var, index}});
   PrimExpr guard = index < loop->extent;
-  if (!analyzer.can_prove(guard))
+  bool is_guarded = !analyzer.can_prove(guard);
+  if (is_guarded && loose_statement(loop->body))
+    throw Error(ScheduleError) << "loop " << loop->loop_var->name << " holds a statement outside any block, "
+                               << loose_statement(loop->body)->type_key()
+                               << ", which would need a guard; split it by factors that divide its extent";
+  if (is_guarded)
     body = map_blocks(body, [&](const BlockRealize* realize) -> Stmt {
       return with(realize, &BlockRealize::predicate, logical_and(realize->predicate, guard));
     });
   for (size_t i = factors.size(); i-- > 0;)
-    body = make(For{.loop_var = vars[i],
-                    .min = make_zero(factors[i].dtype()),
-                    .extent = factors[i],
-                    .kind = loop->kind,
-                    .body = body});
+    body = make(For{.loop_var = vars[i], .min = make_zero(factors[i].dtype()), .extent = factors[i], .body = body});
   body = simplify_bindings(body, place.loops(), !preserve_unit_iters);
   state.replace(ref.function, place.stmt(), body);
   std::vector<LoopRef> out;

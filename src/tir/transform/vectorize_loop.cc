@@ -35,14 +35,14 @@ bool is_lane_by_lane(const Call* call) {
   return op && Op(op).has("TVectorizable") && Op(op).slot("TVectorizable").to<bool>();
 }
 
-/// Access to memory that has become one copy per lane: the lane is the innermost dimension.
-Stmt give_lanes(const Stmt& body, const Var& memory, const Var& var, int lanes) {
+/// Access to memory that has become one copy per lane: the number of the lane is the innermost dimension.
+Stmt give_lanes(const Stmt& body, const Var& memory, const PrimExpr& lane, int lanes) {
   auto widen = [&](const Buffer& buffer, Array<PrimExpr> indices) {
     BufferNode wide(*buffer.get());
     size_t last = wide.shape.size() - 1;
     PrimExpr count = make_const(indices.back().dtype(), lanes);
     wide.shape.set(last, wide.shape[last] * count);
-    indices.set(last, indices[last] * count + cast(indices[last].dtype(), var));
+    indices.set(last, indices[last] * count + cast(indices[last].dtype(), lane));
     return std::make_pair(Buffer(make(std::move(wide))), indices);
   };
   Rewriter rewriter;
@@ -251,7 +251,7 @@ class Vectorizer {
     extents.set(last, extents[last] * make_const(extents[last].dtype(), lanes_));
     out.condition = condition;
     out.extents = extents;
-    out.body = rewriter_(give_lanes(op->body, op->buffer_var, var_, lanes_));
+    out.body = rewriter_(give_lanes(op->body, op->buffer_var, var_ - min_, lanes_));
     return make(std::move(out));
   }
 

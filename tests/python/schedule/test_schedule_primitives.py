@@ -159,7 +159,7 @@ def test_a_consumer_that_needs_neighbours_is_not_moved_to_its_producer():
 def test_iterations_of_a_reduction_stay_in_order(primitive):
     sch = schedule_of(matmul())
     k = sch.get_loops(sch.get_block("C"))[2]
-    with pytest.raises(tir.ScheduleError, match='with regard to block "C" because its axis k, bound to loop i2'):
+    with pytest.raises(tir.ScheduleError, match='with regard to loop i2 because axis k of block "C", bound to loop i2'):
         getattr(sch, primitive)(k)
 
 

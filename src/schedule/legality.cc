@@ -1,0 +1,170 @@
+#include "schedule/legality.h"
+
+#include "arith/iter_map.h"
+#include "arith/region_bound.h"
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "ir/structural_equal.h"
+#include "schedule/checks.h"
+#include "schedule/scope.h"
+
+namespace tessera::schedule {
+namespace {
+
+bool fail(std::string* why_not, std::string text) {
+  if (why_not) *why_not = std::move(text);
+  return false;
+}
+
+std::string named(const BlockNode* block) { return quoted(block->name_hint); }
+
+/// The bindings as points of a space of their own.
+Array<Range> points(const Array<PrimExpr>& values) {
+  Array<Range> out;
+  for (const PrimExpr& value : values) out.push_back(make_range(value, make_const(value.dtype(), 1)));
+  return out;
+}
+
+bool uses_loop(const Place& block, const For* loop, IterType type) {
+  for (size_t i = 0; i < block.block()->iter_vars.size(); ++i)
+    if (block.block()->iter_vars[i]->iter_type == type && uses_var(block.realize()->iter_values[i], loop->loop_var))
+      return true;
+  return false;
+}
+
+bool uses_loop(const Place& block, const For* loop) {
+  for (const PrimExpr& value : block.realize()->iter_values)
+    if (uses_var(value, loop->loop_var)) return true;
+  return false;
+}
+
+/// Different iterations of the loops that the bindings name give different values of the axes.
+bool is_injective(const Place& place) {
+  Map<Var, Range> domains;
+  for (const For* loop : place.loops())
+    if (uses_loop(place, loop)) domains.set(loop->loop_var, range_of(loop));
+  if (domains.empty()) return true;
+  arith::Analyzer analyzer;
+  auto map = arith::detect_iter_map(place.realize()->iter_values, domains, bool_imm(true),
+                                    arith::IterMapLevel::Bijective, &analyzer);
+  return !map->indices.empty();
+}
+
+/// The block as it stands in the function, when it was found below the loop.
+Place whole(const Place& loop, const Place& below) {
+  std::vector<Stmt> path = loop.path;
+  path.insert(path.end(), below.path.begin(), below.path.end());
+  return {loop.function, path};
+}
+
+}  // namespace
+
+bool is_accumulating(const BlockNode* block) {
+  if (block->init) return true;
+  for (const BufferRegion& write : block->writes)
+    if (reads_buffer(block, write->buffer)) return true;
+  return false;
+}
+
+bool runs_all_of(const Place& now, const Place& before, std::string* why_not) {
+  arith::Analyzer analyzer;
+  const BlockNode* block = before.block();
+  Array<arith::IntSet> wanted =
+      arith::eval_set(points(before.realize()->iter_values), arith::as_sets(loop_domains(before)), &analyzer);
+  Array<arith::IntSet> run = arith::estimate_region_strict_bound(points(now.realize()->iter_values), loop_domains(now),
+                                                                 bool_imm(true), &analyzer);
+  std::string broken = "it cannot be shown that block " + named(block) + " still runs for the whole domain of its axes";
+  if (!is_guard_of_domain(now) || (!run.defined() && !block->iter_vars.empty())) return fail(why_not, broken);
+  for (size_t i = 0; i < block->iter_vars.size(); ++i) {
+    Range dom = block->iter_vars[i]->dom;
+    PrimExpr last = dom->min + dom->extent - 1;
+    bool low = analyzer.can_prove(run[i].min() <= dom->min) ||
+               (wanted[i].has_lower_bound() && analyzer.can_prove(run[i].min() <= wanted[i].min()));
+    bool high = analyzer.can_prove(run[i].max() >= last) ||
+                (wanted[i].has_upper_bound() && analyzer.can_prove(run[i].max() >= wanted[i].max()));
+    if (!low || !high) return fail(why_not, broken + ": axis " + block->iter_vars[i]->var->name.str());
+  }
+  return true;
+}
+
+bool accumulates_once(const Place& place, std::string* why_not) {
+  if (!is_accumulating(place.block())) return true;
+  const For* reduced = nullptr;
+  for (const For* loop : place.loops()) {
+    if (uses_loop(place, loop, IterType::CommReduce)) reduced = loop;
+    if (reduced && !uses_loop(place, loop) && !is_one(loop->extent))
+      return fail(why_not, "loop " + loop->loop_var->name.str() + " repeats block " + named(place.block()) +
+                               " inside loop " + reduced->loop_var->name.str() +
+                               " of its reduction, so that elements would be added more than once");
+  }
+  if (is_injective(place)) return true;
+  return fail(why_not, "the loops " + loop_names(place.loops()) + " run reduction block " + named(place.block()) +
+                           " more than once for the same values of its axes");
+}
+
+bool is_private_to(const Place& loop, const Place& block) {
+  const BlockRealize* scope = loop.scope();
+  if (!scope) return false;
+  for (const BufferRegion& write : block.block()->writes) {
+    bool is_local = false;
+    for (const Buffer& buffer : scope->block->alloc_buffers) is_local |= buffer.same_as(write->buffer);
+    if (!is_local) return false;
+    for (const Place& other : blocks_below(scope->block->body, loop.function)) {
+      bool is_inside = false;
+      for (const Stmt& stmt : other.path) is_inside |= stmt.same_as(loop.stmt());
+      if (!is_inside && (reads_buffer(other.block(), write->buffer) || writes_buffer(other.block(), write->buffer)))
+        return false;
+    }
+  }
+  return true;
+}
+
+bool has_independent_iterations(const Place& loop, bool shares_reductions, std::string* why_not) {
+  std::vector<Place> below = blocks_below(loop.loop()->body, loop.function);
+  const Var& var = loop.loop()->loop_var;
+  for (const Place& inner : below) {
+    Place block = whole(loop, inner);
+    const std::string name = named(block.block());
+    for (size_t i = 0; i < block.block()->iter_vars.size(); ++i) {
+      IterVar iter = block.block()->iter_vars[i];
+      if (!uses_var(block.realize()->iter_values[i], var) || iter->iter_type == IterType::DataPar) continue;
+      if (shares_reductions && iter->iter_type == IterType::CommReduce) continue;
+      return fail(why_not, "axis " + iter->var->name.str() + " of block " + name + ", bound to loop " +
+                               var->name.str() + ", is not a data parallel block iter");
+    }
+    bool adds = is_accumulating(block.block());
+    bool is_shared_reduction = shares_reductions && uses_loop(block, loop.loop(), IterType::CommReduce);
+    if (adds && !is_one(loop.loop()->extent) && !is_shared_reduction && !is_private_to(loop, block) &&
+        (!uses_loop(block, loop.loop(), IterType::DataPar) || !has_affine_bindings(block)))
+      return fail(why_not,
+                  "block " + name + " adds to the same elements in several iterations of loop " + var->name.str());
+    for (const BufferRegion& write : block.block()->writes)
+      for (const BufferRegion& read : block.block()->reads)
+        if (read->buffer.same_as(write->buffer) && !structural_equal(read->region, write->region))
+          return fail(why_not,
+                      "block " + name + " reads other elements of " + write->buffer->name.str() + " than it writes");
+  }
+  if (below.size() < 2) return true;
+  for (const Place& inner : below)
+    if (!is_region_covered(whole(loop, inner), why_not)) return false;
+  for (size_t i = 0; i < below.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      for (const BufferRegion& write : below[i].block()->writes)
+        if (writes_buffer(below[j].block(), write->buffer) && !reads_buffer(below[i].block(), write->buffer))
+          return fail(why_not, "blocks " + named(below[j].block()) + " and " + named(below[i].block()) +
+                                   " both write " + write->buffer->name.str() + " inside loop " + var->name.str());
+  return true;
+}
+
+Stmt loose_statement(const Stmt& stmt) {
+  if (stmt.as<BlockRealize>()) return {};
+  if (auto* loop = stmt.as<For>()) return loose_statement(loop->body);
+  if (auto* seq = stmt.as<SeqStmt>()) {
+    for (const Stmt& part : seq->seq)
+      if (Stmt found = loose_statement(part)) return found;
+    return {};
+  }
+  return stmt;
+}
+
+}  // namespace tessera::schedule

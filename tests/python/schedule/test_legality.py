@@ -1,0 +1,302 @@
+# ruff: noqa: F821, B007
+"""What primitives refuse: each refusal names the rule that would be broken and leaves the program as it was."""
+
+import pytest
+from tessera import te, tir
+from tessera.script import tir as T
+
+
+def refuses(sch, primitive, *args, match, **options):
+    before, length = sch.mod.script(), len(sch.trace.insts)
+    with pytest.raises(tir.ScheduleError, match=match):
+        getattr(sch, primitive)(*args, **options)
+    assert sch.mod.script() == before
+    assert all(inst.kind.is_pure for inst in list(sch.trace.insts)[length:])
+
+
+def schedule(*tensors):
+    return tir.Schedule(te.create_prim_func(list(tensors)))
+
+
+def matmul_chain(n=16):
+    """C = A @ B, D = C + 1"""
+    a, b = te.placeholder((n, n), name="A"), te.placeholder((n, n), name="B")
+    k = te.reduce_axis((0, n), "k")
+    c = te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    return schedule(a, b, te.compute((n, n), lambda i, j: c[i, j] + 1.0, name="D"))
+
+
+# ---- reverse_compute_at ----
+
+
+def test_a_consumer_waits_for_the_whole_sum():
+    sch = matmul_chain()
+    refuses(sch, "reverse_compute_at", "D", sch.get_loops("C")[2], match='over which block "C" still accumulates it')
+
+
+def test_a_consumer_is_not_moved_to_a_part_with_holes():
+    a = te.placeholder((16,), name="A")
+    b = te.compute((16,), lambda i: a[i] * 2.0, name="B")
+    sch = schedule(a, te.compute((16,), lambda i: b[i] + 1.0, name="C"))
+    outer, inner = sch.split(sch.get_loops("B")[0], [4, 4])
+    sch.reorder(inner, outer)  # an iteration of `inner` now writes every fourth element
+    refuses(sch, "reverse_compute_at", "C", inner, match='reads elements of B that block "B" is not known to have')
+
+
+def test_a_sum_runs_in_parts_where_its_terms_are_made():
+    a = te.placeholder((16,), name="A")
+    b = te.compute((16,), lambda i: a[i] * 2.0, name="B")
+    k = te.reduce_axis((0, 16), "k")
+    sch = schedule(a, te.compute((), lambda: te.sum(b[k], axis=k), name="S"))
+    outer, _ = sch.split(sch.get_loops("B")[0], [4, 4])
+    sch.reverse_compute_at("S", outer)
+    assert "k = T.axis.reduce(16, i0_0 * 4 + ax0)" in sch.mod.script()
+
+
+@T.prim_func
+def repeated(A: T.Buffer[(16,), "float32"], S: T.Buffer[(1,), "float32"]):
+    B = T.alloc_buffer([16], "float32")
+    for t, i in T.grid(3, 16):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i)
+            B[vi] = A[vi] * T.float32(2)
+    for k in T.serial(16):
+        with T.block("S"):
+            vk = T.axis.reduce(16, k)
+            with T.init():
+                S[0] = T.float32(0)
+            S[0] = S[0] + B[vk]
+
+
+def test_a_sum_is_not_repeated_inside_its_own_loops():
+    sch = tir.Schedule(repeated)
+    repeat, each = sch.get_loops("B")
+    sch.reverse_compute_at("S", repeat)  # three times, each from the beginning
+    sch = tir.Schedule(repeated)
+    repeat, each = sch.get_loops("B")
+    sch.reorder(each, repeat)
+    refuses(sch, "reverse_compute_at", "S", repeat, match="elements would be added more than once")
+
+
+def test_a_consumer_keeps_running_through_its_whole_domain():
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] * 2.0, name="B")
+    wide = te.compute((16,), lambda i: tir.if_then_else(i < 8, b[i], tir.const(0.0, "float32")), name="W")
+    sch = schedule(a, wide)
+    refuses(sch, "reverse_compute_at", "W", sch.get_loops("B")[0], match="whole domain of its axes|needs more")
+
+
+# ---- compute_at ----
+
+
+def test_a_block_is_moved_only_where_all_its_consumers_are():
+    a = te.placeholder((16,), name="A")
+    b = te.compute((16,), lambda i: a[i] * 2.0, name="B")
+    c = te.compute((16,), lambda i: b[i] + 1.0, name="C")
+    sch = schedule(a, c, te.compute((16,), lambda i: b[i] + 2.0, name="D"))
+    refuses(sch, "compute_at", "B", sch.get_loops("C")[0], match="these are not: D")
+
+
+def test_an_output_is_not_moved_to_a_consumer():
+    a = te.placeholder((16,), name="A")
+    b = te.compute((16,), lambda i: a[i] * 2.0, name="B")
+    sch = schedule(a, b, te.compute((16,), lambda i: b[i] + 1.0, name="C"))
+    refuses(sch, "compute_at", "B", sch.get_loops("C")[0], match="is an output block")
+    refuses(sch, "compute_inline", "B", match="is an output block")
+
+
+@T.prim_func
+def overwritten(A: T.Buffer[(16,), "float32"], C: T.Buffer[(16,), "float32"]):
+    B = T.alloc_buffer([16], "float32")
+    for i in T.serial(16):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i)
+            B[vi] = A[15 - vi] + T.float32(1)
+    for i in T.serial(16):
+        with T.block("A"):
+            vi = T.axis.spatial(16, i)
+            A[vi] = T.float32(0)
+    for i in T.serial(16):
+        with T.block("C"):
+            vi = T.axis.spatial(16, i)
+            C[vi] = B[vi]
+
+
+@pytest.mark.parametrize("primitive", ["compute_at", "reverse_compute_at", "compute_inline", "reverse_compute_inline"])
+def test_nothing_moves_past_a_block_that_overwrites_what_was_read(primitive):
+    sch = tir.Schedule(overwritten)
+    args = {
+        "compute_at": ("B", sch.get_loops("C")[0]),
+        "reverse_compute_at": ("C", sch.get_loops("B")[0]),
+        "compute_inline": ("B",),
+        "reverse_compute_inline": ("C",),
+    }[primitive]
+    refuses(sch, primitive, *args, match='not a stage pipeline: block "A" overwrites A, which block "B" has read')
+
+
+@T.prim_func
+def backwards(A: T.Buffer[(16,), "float32"], C: T.Buffer[(16,), "float32"]):
+    B = T.alloc_buffer([16], "float32")
+    for i in T.serial(16):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i)
+            B[vi] = A[vi]
+        with T.block("C"):
+            vi = T.axis.spatial(16, i)
+            C[vi] = B[vi] + T.if_then_else(vi > 0, B[vi - 1], T.float32(0), dtype="float32")
+
+
+@pytest.mark.parametrize("primitive", ["parallel", "vectorize"])
+def test_iterations_that_read_earlier_ones_stay_in_order(primitive):
+    sch = tir.Schedule(backwards)
+    refuses(sch, primitive, sch.get_loops("C")[0], match='reads elements of B that block "B" is not known to have')
+
+
+# ---- guards ----
+
+
+@T.prim_func
+def guarded(A: T.Buffer[(16,), "float32"], n: T.int32, C: T.Buffer[(16,), "float32"]):
+    B = T.alloc_buffer([16], "float32")
+    for i in T.serial(16):
+        with T.block("B"):
+            T.where(i < n)
+            vi = T.axis.spatial(16, i)
+            B[vi] = A[vi] + T.float32(1)
+    for i in T.serial(16):
+        with T.block("C"):
+            vi = T.axis.spatial(16, i)
+            C[vi] = B[vi]
+
+
+def test_a_guard_that_says_more_than_the_domain_is_not_lost():
+    sch = tir.Schedule(guarded)
+    refuses(sch, "compute_inline", "B", match=r"its guard \(i < n\) holds")
+    refuses(sch, "compute_at", "B", sch.get_loops("C")[0], match=r"its guard \(i < n\) holds")
+    refuses(sch, "reverse_compute_inline", "C", match=r"its guard \(i < n\) holds")
+
+
+def test_a_guard_of_a_split_is_made_anew():
+    a = te.placeholder((10,), name="A")
+    b = te.compute((10,), lambda i: a[i] * 2.0, name="B")
+    sch = schedule(a, te.compute((10,), lambda i: b[i] + 1.0, name="C"))
+    sch.split(sch.get_loops("B")[0], [None, 4])
+    sch.compute_inline("B")
+    assert "A[i] * T.float32(2) + T.float32(1)" in sch.mod.script()
+
+
+@T.prim_func
+def loose(A: T.Buffer[(10,), "float32"], B: T.Buffer[(10,), "float32"]):
+    with T.block("root"):
+        for i in T.serial(10):
+            A[i] = T.float32(1)
+            with T.block("B"):
+                vi = T.axis.spatial(10, i)
+                B[vi] = T.float32(2)
+
+
+def test_a_statement_outside_blocks_cannot_be_guarded():
+    sch = tir.Schedule(loose)
+    (loop,) = sch.get_loops("B")
+    refuses(sch, "split", loop, [None, 4], match="holds a statement outside any block")
+    sch.split(loop, [None, 5])
+
+
+# ---- inlining ----
+
+
+def test_a_consumer_of_a_part_is_not_inlined_into_the_whole():
+    a = te.placeholder((16,), name="A")
+    b = te.compute((16,), lambda i: a[i] * 2.0, name="B")
+    sch = schedule(a, te.compute((8,), lambda i: b[i] + 1.0, name="C"))
+    refuses(sch, "reverse_compute_inline", "C", match="does not run for exactly the elements of B")
+
+
+@T.prim_func
+def untold(A: T.Buffer[(4, 16), "float32"], C: T.Buffer[(16,), "float32"]):
+    B = T.alloc_buffer([16], "float32")
+    for t, i in T.grid(4, 16):
+        with T.block("B"):
+            vt, vi = T.axis.remap("SS", [t, i])
+            B[vi] = A[vt, vi]
+    for i in T.serial(16):
+        with T.block("C"):
+            vi = T.axis.spatial(16, i)
+            C[vi] = B[vi]
+
+
+def test_an_axis_that_indexes_nothing_cannot_be_inlined():
+    refuses(tir.Schedule(untold), "compute_inline", "B", match="computes with its axis vt, which does not index")
+
+
+# ---- loops ----
+
+
+def test_a_fused_loop_of_a_vector_and_a_sum_is_serial():
+    sch = matmul_chain()
+    _, j, k = sch.get_loops("C")
+    sch.vectorize(j)
+    fused = sch.fuse(j, k)
+    assert sch.get(fused).kind == tir.ForKind.SERIAL
+    refuses(sch, "vectorize", fused, match='axis k of block "C", bound to loop i1_i2_fused, is not a data parallel')
+
+
+def test_the_update_of_a_decomposed_sum_is_still_parallel_over_its_elements():
+    sch = matmul_chain()
+    i, j, k = sch.get_loops("C")
+    sch.reorder(i, k, j)
+    sch.decompose_reduction("C", k)
+    sch.vectorize(j)
+    sch.parallel(i)
+    refuses(sch, "parallel", k, match='axis k of block "C_update", bound to loop i2')
+
+
+def test_a_sum_written_by_all_iterations_does_not_run_in_parallel():
+    sch = tir.Schedule(repeated)
+    loop = sch.get_loops("S")[0]
+    refuses(sch, "parallel", loop, match="is not a data parallel block iter")
+    repeat = sch.add_unit_loop(loop)
+    sch.parallel(repeat)  # one iteration has nothing to race with
+
+
+# ---- reductions ----
+
+
+@T.prim_func
+def from_five(A: T.Buffer[(16,), "float32"], S: T.Buffer[(1,), "float32"]):
+    for k in T.serial(16):
+        with T.block("S"):
+            vk = T.axis.reduce(16, k)
+            with T.init():
+                S[0] = T.float32(5)
+            S[0] = S[0] + A[vk]
+
+
+def test_partial_sums_begin_with_nothing():
+    sch = tir.Schedule(from_five)
+    refuses(sch, "rfactor", sch.get_loops("S")[0], 0, match="not the identity of its reduction")
+
+
+def test_a_loop_of_both_kinds_is_not_factored():
+    sch = matmul_chain()
+    i, j, k = sch.get_loops("C")
+    outer, inner = sch.split(k, [4, 4])
+    sch.fuse(j, outer)
+    refuses(sch, "rfactor", inner, 0, match="belongs to the spatial axis j and to the reduction axis k")
+
+
+def test_an_init_stays_inside_a_loop_that_repeats_the_sum():
+    sch = tir.Schedule(repeated)
+    repeat, _ = sch.get_loops("B")
+    sch.reverse_compute_at("S", repeat)
+    refuses(sch, "decompose_reduction", "S", sch.get_loops("S")[0], match="the init must stand inside it")
+
+
+def test_the_init_of_a_guarded_sum_is_guarded_too():
+    sch = matmul_chain(10)
+    i, j, k = sch.get_loops("C")
+    sch.split(i, [4, None, 3])
+    init = sch.decompose_reduction("C", sch.get_loops("C")[0])
+    assert sch.get(init).name_hint == "C_init"
+    where = sch.mod.script().split('T.block("C_init")')[1].split("T.reads")[0]
+    assert "T.where(" in where
