@@ -69,10 +69,16 @@ bool is_reduction(const Place& place, std::string* why_not) {
 }
 
 bool has_affine_bindings(const Place& place) {
-  arith::Analyzer analyzer;
-  auto map = arith::detect_iter_map(place.realize()->iter_values, loop_domains(place), place.realize()->predicate,
-                                    arith::IterMapLevel::Surjective, &analyzer);
-  return place.realize()->iter_values.empty() || !map->indices.empty();
+  if (place.realize()->iter_values.empty()) return true;
+  // The guard may be needed to see the digits, or be one that the analysis does not know.
+  for (const PrimExpr& guard : {place.realize()->predicate, bool_imm(true)}) {
+    arith::Analyzer analyzer;
+    auto map = arith::detect_iter_map(place.realize()->iter_values, loop_domains(place), guard,
+                                      arith::IterMapLevel::Surjective, &analyzer);
+    if (!map->indices.empty()) return true;
+    if (is_one(guard)) break;
+  }
+  return false;
 }
 
 void require_known_block(const Place& place) {

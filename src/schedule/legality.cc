@@ -135,7 +135,7 @@ bool has_independent_iterations(const Place& loop, bool shares_reductions, std::
     bool adds = is_accumulating(block.block());
     bool is_shared_reduction = shares_reductions && uses_loop(block, loop.loop(), IterType::CommReduce);
     if (adds && !is_one(loop.loop()->extent) && !is_shared_reduction && !is_private_to(loop, block) &&
-        (!uses_loop(block, loop.loop(), IterType::DataPar) || !has_affine_bindings(block)))
+        (!uses_loop(block, loop.loop(), IterType::DataPar) || !is_injective(block)))
       return fail(why_not,
                   "block " + name + " adds to the same elements in several iterations of loop " + var->name.str());
     for (const BufferRegion& write : block.block()->writes)

@@ -7,17 +7,24 @@
 #include "schedule/sampling.h"
 
 namespace tessera::schedule {
+namespace {
+
+std::string text_of(const ObjectRef& value) { return value ? to_text(value) : "None"; }
+
+}  // namespace
 
 BlockRef ScheduleNode::block(const ObjectRef& rv) const {
   auto found = blocks.find(rv.get());
-  if (found == blocks.end()) throw Error(ValueError) << "this is no block of the schedule: " << to_text(rv);
-  return found->second.second;
+  if (found != blocks.end()) return found->second.second;
+  if (rv.as<BlockRVNode>()) throw Error(IndexError) << "this block was found in another schedule, or is removed";
+  throw Error(TypeError) << "expected a block (BlockRV) of the schedule, got " << text_of(rv);
 }
 
 LoopRef ScheduleNode::loop(const ObjectRef& rv) const {
   auto found = loops.find(rv.get());
-  if (found == loops.end()) throw Error(ValueError) << "this is no loop of the schedule: " << to_text(rv);
-  return found->second.second;
+  if (found != loops.end()) return found->second.second;
+  if (rv.as<LoopRVNode>()) throw Error(IndexError) << "this loop was found in another schedule, or is removed";
+  throw Error(TypeError) << "expected a loop (LoopRV) of the schedule, got " << text_of(rv);
 }
 
 Place ScheduleNode::place(const ObjectRef& rv) const {

@@ -34,8 +34,10 @@ class Drawer:
         self.sch, self.rng = sch, rng
 
     def block(self):
-        names = [self.sch.get(b).name_hint for b in self.sch.get_child_blocks(self.sch.get_block("root"))]
-        return self.sch.get_block(self.rng.choice(names))
+        blocks = list(self.sch.get_child_blocks(self.sch.get_block("root")))
+        for block in blocks:
+            blocks += self.sch.get_child_blocks(block)
+        return self.sch.get_block(self.sch.get(self.rng.choice(blocks)).name_hint)
 
     def loops(self, block=None):
         return self.sch.get_loops(block or self.block()) or self.no_loops()
@@ -117,6 +119,9 @@ class Drawer:
     def rfactor(self):
         self.sch.rfactor(self.loop(), self.rng.randint(-1, 1))
 
+    def blockize(self):
+        self.sch.blockize(self.loop())
+
     def storage_align(self):
         self.sch.storage_align(self.block(), 0, -2, self.rng.choice([4, 8]), self.rng.choice([0, 3]))
 
@@ -170,7 +175,10 @@ def arguments(func, sizes, seed):
         if str(buffer.dtype).startswith("float"):
             out.append(rng.standard_normal(shape).astype(buffer.dtype))
         else:
-            out.append(rng.integers(-9, 9, shape).astype(buffer.dtype))
+            values = (
+                rng.permutation(np.prod(shape, dtype=int)) - 30
+            )  # no two alike: a maximum may be found in any order
+            out.append(values.reshape(shape).astype(buffer.dtype))
     return out
 
 

@@ -1,5 +1,6 @@
-# ruff: noqa: F821, B007
 """What primitives refuse: each refusal names the rule that would be broken and leaves the program as it was."""
+
+# ruff: noqa: F821, B007 - names inside scripts
 
 import pytest
 from tessera import te, tir
@@ -300,3 +301,70 @@ def test_the_init_of_a_guarded_sum_is_guarded_too():
     assert sch.get(init).name_hint == "C_init"
     where = sch.mod.script().split('T.block("C_init")')[1].split("T.reads")[0]
     assert "T.where(" in where
+
+
+# ---- caches ----
+
+
+def test_a_copy_is_read_by_blocks_on_one_side_of_the_writer():
+    sch = tir.Schedule(overwritten)
+    sch.cache_read("B", 0, "local")  # before A is overwritten
+    assert sch.mod.script().index("A_local[v0] = A[v0]") < sch.mod.script().index('T.block("B")')
+
+
+@T.prim_func
+def read_twice(A: T.Buffer[(16,), "float32"], C: T.Buffer[(16,), "float32"]):
+    B = T.alloc_buffer([16], "float32")
+    for i in T.serial(16):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i)
+            B[vi] = A[vi] + T.float32(1)
+    for i in T.serial(16):
+        with T.block("A"):
+            vi = T.axis.spatial(16, i)
+            A[vi] = T.float32(0)
+    for i in T.serial(16):
+        with T.block("C"):
+            vi = T.axis.spatial(16, i)
+            C[vi] = B[vi] + A[vi]
+
+
+def test_readers_before_and_after_a_write_do_not_share_a_copy():
+    sch = tir.Schedule(read_twice)
+    refuses(sch, "cache_read", "B", 0, "local", match='read before and after block "A" writes it')
+    sch.cache_read("C", 1, "local", ["C"])
+
+
+def test_a_copy_stands_inside_the_loop_that_writer_and_reader_share():
+    sch = matmul_chain()
+    i, _, _ = sch.get_loops("C")
+    sch.reverse_compute_at("D", i)
+    sch.cache_write("C", 0, "local")
+    copy = sch.cache_read("D", 0, "global")
+    for name in ("C_local", "C_global"):
+        assert sch.get(sch.get_loops(name)[0]).loop_var.name == "i0"
+    assert [sch.get(loop).extent for loop in sch.get_loops(copy)] == [16, 1, 16]
+
+
+@T.prim_func
+def even(A: T.Buffer[(8,), "float32"], B: T.Buffer[(16,), "float32"]):
+    for i in T.serial(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi * 2] = A[vi]
+
+
+def test_a_copy_back_does_not_overwrite_what_was_not_written():
+    refuses(tir.Schedule(even), "cache_write", "B", 0, "local", match="the copy would overwrite the others")
+    sch = tir.Schedule(guarded)
+    refuses(sch, "cache_write", "B", 0, "local", match=r"its guard \(i < n\) holds")
+
+
+def test_a_loop_is_no_block():
+    sch = matmul_chain()
+    with pytest.raises(TypeError, match="expected a block"):
+        sch.compute_inline(sch.get_loops("C")[0])
+    with pytest.raises(TypeError, match="expected a loop"):
+        sch.parallel(sch.get_block("C"))
+    with pytest.raises(IndexError, match="found in another schedule"):
+        matmul_chain().parallel(sch.get_loops("C")[0])
