@@ -2,8 +2,8 @@
 //
 //   for i: { block: alloc P[16, 16]; for j: P[i, j] = ...; ... = P[i, j] }   =>   alloc P[1, 16]; P[0, j] = ...
 //
-// The region is the hull of all accesses over the loops inside the allocation, with the guards around them taken into
-// account where they bound an index directly. Also lays out buffers by their "buffer_dim_align" annotations.
+// The region is the hull of all accesses over the loops inside the allocation, and over the threads that share it, with
+// the guards around them taken into account where they bound an index directly. Also lays out buffers by their "buffer_dim_align" annotations.
 
 #include "arith/analyzer.h"
 #include "ir/builtin.h"
@@ -20,6 +20,13 @@ namespace {
 struct Align {
   int64_t axis, factor, offset;
 };
+
+/// Do the threads of `tag` share one buffer of `scope`?
+bool is_shared_by(std::string_view scope, std::string_view tag) {
+  if (scope.empty() || scope.starts_with("global")) return true;
+  if (scope.starts_with("shared")) return tag.starts_with("threadIdx");
+  return scope == "warp" && tag == "threadIdx.x";
+}
 
 class Compactor {
  public:
@@ -41,6 +48,16 @@ class Compactor {
       analyzer_.bind(op->loop_var, make_range(op->min, op->extent), true);
       return rewriter_.children(op);
     });
+    on.on([this](const AttrStmt* op) -> Stmt {
+      auto* axis = op->node.as<IterVarNode>();
+      if (!axis || op->attr_key != attr::kThreadExtent) return rewriter_.children(op);
+      Range threads = make_range(make_zero(op->value.dtype()), op->value);
+      analyzer_.bind(axis->var, threads, true);
+      threads_.push_back({axis->thread_tag.str(), axis->var.get(), threads});
+      Stmt out = rewriter_.children(op);
+      threads_.pop_back();
+      return out;
+    });
   }
   Stmt operator()(const Stmt& body) { return rewriter_(body); }
 
@@ -48,6 +65,12 @@ class Compactor {
   struct Compact {
     Buffer original, buffer;
     Array<PrimExpr> mins;
+  };
+
+  struct Threads {
+    std::string tag;
+    const VarNode* var;
+    Range range;
   };
 
   Stmt on_block(const BlockNode* op) {
@@ -85,6 +108,8 @@ class Compactor {
   std::vector<loops::Interval> used_region(const BlockNode* block, const Buffer& buffer) {
     std::vector<loops::Interval> region;
     std::unordered_map<const VarNode*, loops::Interval> inner;
+    for (const Threads& threads : threads_)
+      if (is_shared_by(buffer->scope(), threads.tag)) inner[threads.var] = loops::Interval::of(threads.range);
     bool is_opaque = false;
     auto bound_of = [&](const VarNode* var) -> const loops::Interval* {
       auto it = inner.find(var);
@@ -181,6 +206,7 @@ class Compactor {
 
   Rewriter rewriter_;
   arith::Analyzer analyzer_;
+  std::vector<Threads> threads_;  // around the block at hand
   std::unordered_map<const BufferNode*, Compact> compacts_;
 };
 
