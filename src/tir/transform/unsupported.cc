@@ -43,19 +43,6 @@ std::string has_custom_type(const Object* node) {
   return e && e->dtype.code >= DataType::kCustom ? "an expression of type " + e->dtype.str() : "";
 }
 
-std::string reduces_over_threads(const Object* node) {
-  auto* outer = cast_or_null<For>(node);
-  if (!outer || outer->kind != LoopKind::ThreadBinding) return "";
-  std::string found;
-  walk(outer->body, [&](const BlockRealize* realize) {
-    for (size_t i = 0; i < realize->iter_values.size(); ++i)
-      if (realize->block->iter_vars[i]->iter_type == IterType::CommReduce &&
-          uses_var(realize->iter_values[i], outer->loop_var))
-        found = "block " + realize->block->name_hint.str() + " reduces over a loop bound to a thread";
-  });
-  return found;
-}
-
 std::string is_coproc_code(const Object* node) {
   auto* attr = cast_or_null<AttrStmt>(node);
   return attr && attr->attr_key == attr::kCoprocScope ? "a region for a coprocessor" : "";
@@ -63,8 +50,6 @@ std::string is_coproc_code(const Object* node) {
 
 static Globals globals{
     {"tir.transform.CoProcSync", [] { return refuse("CoProcSync", "coprocessor code", is_coproc_code); }},
-    {"tir.transform.LowerCrossThreadReduction",
-     [] { return refuse("LowerCrossThreadReduction", "reduction across threads", reduces_over_threads); }},
     {"tir.transform.TextureFlatten",
      [] { return refuse("TextureFlatten", "texture memory", [](auto* n) { return has_scope(n, "global.texture"); }); }},
     {"tir.transform.ManifestSharedMemoryLocalStage",

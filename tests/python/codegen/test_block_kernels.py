@@ -1,0 +1,124 @@
+"""Programs of blocks on devices with threads: `tir.Schedule` binds, passes lower, the device computes."""
+
+import numpy as np
+import pytest
+import tessera
+from tessera import te, tir
+
+TARGETS = [
+    pytest.param("opencl", marks=pytest.mark.skipif(not tessera.opencl(0).exist, reason="no OpenCL device")),
+    pytest.param(
+        "cuda", marks=[pytest.mark.gpu, pytest.mark.skipif(not tessera.cuda(0).exist, reason="no CUDA device")]
+    ),
+]
+
+
+def row_reduction(combine, rows=6, columns=100, dtype="float32"):
+    a = te.placeholder((rows, columns), dtype, name="A")
+    k = te.reduce_axis((0, columns), "k")
+    b = te.compute((rows,), lambda i: combine(a[i, k], axis=k), name="B")
+    return te.create_prim_func([a, b])
+
+
+def run(sch, kind, inputs, shape, dtype="float32"):
+    mod = tessera.build(sch.mod, target=kind)
+    dev = tessera.device(kind, 0)
+    out = tessera.nd.array(np.zeros(shape, dtype), dev)
+    mod["main"](*[tessera.nd.array(x, dev) for x in inputs], out)
+    return out.numpy()
+
+
+def rows_by_threads(combine, threads, **kwargs):
+    sch = tir.Schedule(row_reduction(combine, **kwargs))
+    block = sch.get_block("B")
+    i, k = sch.get_loops(block)
+    ko, ki = sch.split(k, [None, threads])
+    sch.bind(i, "blockIdx.x")
+    sch.bind(ki, "threadIdx.x")
+    return sch
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+@pytest.mark.parametrize("threads", [1, 16, 32, 33, 100])
+def test_a_block_reduces_across_threads(kind, threads):
+    x = np.random.default_rng(0).standard_normal((6, 100)).astype("float32")
+    got = run(rows_by_threads(te.sum, threads), kind, [x], 6)
+    np.testing.assert_allclose(got, x.sum(1), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_other_reductions_start_from_their_identity(kind, name):
+    x = np.random.default_rng(0).integers(-50, 50, (6, 100)).astype("int32")
+    got = run(rows_by_threads(getattr(te, name), 32, dtype="int32"), kind, [x], 6, "int32")
+    np.testing.assert_array_equal(got, getattr(x, name)(1))
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_rows_of_a_block_have_threads_of_their_own(kind):
+    sch = tir.Schedule(row_reduction(te.sum, rows=8, columns=64))
+    block = sch.get_block("B")
+    i, k = sch.get_loops(block)
+    io, ii = sch.split(i, [None, 4])
+    ko, ki = sch.split(k, [None, 16])
+    sch.bind(io, "blockIdx.x")
+    sch.bind(ii, "threadIdx.y")
+    sch.bind(ki, "threadIdx.x")
+    x = np.random.default_rng(0).standard_normal((8, 64)).astype("float32")
+    np.testing.assert_allclose(run(sch, kind, [x], 8), x.sum(1), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_a_matmul_of_blocks_through_shared_memory(kind):
+    n = 32
+    a, b = te.placeholder((n, n), name="A"), te.placeholder((n, n), name="B")
+    k = te.reduce_axis((0, n), "k")
+    c = te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    sch = tir.Schedule(te.create_prim_func([a, b, c]))
+    block = sch.get_block("C")
+    i, j, k = sch.get_loops(block)
+    io, ii = sch.split(i, [None, 8])
+    jo, ji = sch.split(j, [None, 8])
+    ko, ki = sch.split(k, [None, 8])
+    sch.reorder(io, jo, ii, ji, ko, ki)
+    for loop, thread in ((io, "blockIdx.y"), (jo, "blockIdx.x"), (ii, "threadIdx.y"), (ji, "threadIdx.x")):
+        sch.bind(loop, thread)
+    for index in (0, 1):
+        cached = sch.cache_read(block, index, "shared")
+        sch.compute_at(cached, ko)
+        y, x = sch.get_loops(cached)[-2:]
+        sch.bind(y, "threadIdx.y")
+        sch.bind(x, "threadIdx.x")
+    x, y = (np.random.default_rng(s).standard_normal((n, n)).astype("float32") for s in (0, 1))
+    np.testing.assert_allclose(run(sch, kind, [x, y], (n, n)), x @ y, rtol=1e-4, atol=1e-4)
+
+
+def test_the_three_steps_of_a_reduction_across_threads():
+    mod = tir.transform.LowerCrossThreadReduction()(rows_by_threads(te.sum, 25).mod)
+    text = mod["main"].script()
+    order = [
+        'T.thread_binding(25, thread="threadIdx.x")',
+        'T.block("B_in_thread_init")',
+        "in_thread_B[0] = T.float32(0)",
+        "in T.serial(4)",
+        "in_thread_B[0] = in_thread_B[0] + A[i, k]",
+        "T.tvm_thread_allreduce(",
+        'T.block("B_write_back")',
+        "T.where(i1_1 == 0)",
+        "B[i] = cross_thread_B[0]",
+    ]
+    places = [text.find(words) for words in order]
+    assert -1 not in places and places == sorted(places), (places, text)
+
+
+def test_a_reduction_that_is_no_plain_combination_is_refused():
+    sch = rows_by_threads(te.sum, 32)
+    function = sch.mod["main"]
+    changed = tir.stmt_functor.ir_transform(
+        function.body,
+        None,
+        lambda s: tir.BufferStore(s.buffer, s.value * 2.0, s.indices) if "A" in str(s) else None,
+        ["tir.BufferStore"],
+    )
+    with pytest.raises(ValueError, match="block B reduces over a loop bound to a thread, but it is not"):
+        tir.transform.LowerCrossThreadReduction()(tessera.IRModule({"main": function.with_body(changed)}))
