@@ -85,11 +85,46 @@ bool covers(const Place& writer, const BufferRegion& write, const Place& reader,
   return true;
 }
 
-bool stands_before(const std::vector<Place>& blocks, const BlockNode* a, const BlockNode* b) {
-  for (const Place& place : blocks) {
-    if (place.block() == a) return true;
-    if (place.block() == b) return false;
+/// The blocks of a scope in the order of the program, each with its path from the scope's body.
+struct Order {
+  std::vector<Place> blocks;
+
+  Order(const BlockRealize* scope, const GlobalVar& function) : blocks(blocks_below(scope->block->body, function)) {}
+  size_t position(const BlockNode* block) const {
+    for (size_t i = 0; i < blocks.size(); ++i)
+      if (blocks[i].block() == block) return i;
+    ICHECK(false) << "the block stands in its scope";
+    return 0;
   }
+};
+
+bool is_covered(const Order& order, size_t reader, std::string* why_not) {
+  const Place& self = order.blocks[reader];
+  for (const BufferRegion& read : self.block()->reads) {
+    bool is_written = false, is_covered = false;
+    std::string reason;
+    for (size_t i = 0; i < order.blocks.size() && !is_covered; ++i) {
+      const Place& writer = order.blocks[i];
+      if (i == reader) continue;
+      for (const BufferRegion& write : writer.block()->writes) {
+        if (!write->buffer.same_as(read->buffer)) continue;
+        is_written = true;
+        if (i < reader) is_covered |= covers(writer, write, self, read, &reason);
+        else if (reason.empty())
+          reason = "block " + named(self.block()) + " reads " + read->buffer->name.str() + " before block " +
+                   named(writer.block()) + " writes it";
+      }
+    }
+    if (is_written && !is_covered) return fail(why_not, reason);
+  }
+  return true;
+}
+
+bool is_war(const BlockNode* reader, const BlockNode* writer, std::string* why_not) {
+  for (const BufferRegion& read : reader->reads)
+    if (writes_buffer(writer, read->buffer) && !writes_buffer(reader, read->buffer))
+      return !fail(why_not, "block " + named(writer) + " overwrites " + read->buffer->name.str() + ", which block " +
+                                named(reader) + " has read");
   return false;
 }
 
@@ -149,48 +184,49 @@ void require_domain_guard(const Place& block) {
 bool is_region_covered(const Place& reader, std::string* why_not) {
   const BlockRealize* scope = reader.scope();
   if (!scope) return true;
-  std::vector<Place> blocks = blocks_below(scope->block->body, reader.function);
-  const Place* self = nullptr;
-  for (const Place& place : blocks)
-    if (place.block() == reader.block()) self = &place;
-  ICHECK(self) << "the block stands in its scope";
-  for (const BufferRegion& read : reader.block()->reads) {
-    bool is_written = false, is_covered = false;
-    std::string reason;
-    for (const Place& writer : blocks) {
-      if (writer.block() == reader.block()) continue;
-      for (const BufferRegion& write : writer.block()->writes) {
-        if (!write->buffer.same_as(read->buffer)) continue;
-        is_written = true;
-        if (!stands_before(blocks, writer.block(), reader.block()))
-          reason = "block " + named(reader.block()) + " reads " + read->buffer->name.str() + " before block " +
-                   named(writer.block()) + " writes it";
-        else is_covered |= covers(writer, write, *self, read, &reason);
-      }
-    }
-    if (is_written && !is_covered) return fail(why_not, reason);
+  Order order(scope, reader.function);
+  return is_covered(order, order.position(reader.block()), why_not);
+}
+
+bool is_covered_around(const Place& place, std::string* why_not) {
+  const BlockRealize* scope = place.scope();
+  if (!scope) return true;
+  Order order(scope, place.function);
+  for (size_t i = 0; i < order.blocks.size(); ++i) {
+    const BlockNode* other = order.blocks[i].block();
+    bool is_concerned = other == place.block();
+    for (const BufferRegion& write : place.block()->writes) is_concerned |= reads_buffer(other, write->buffer);
+    if (is_concerned && !is_covered(order, i, why_not)) return false;
   }
   return true;
 }
 
 bool is_stage_pipeline(const BlockRealize* scope, const GlobalVar& function, std::string* why_not) {
-  for (const BlockDependency& dependency : dependencies(scope, function))
-    if (dependency.kind == DepKind::WAR)
-      return fail(why_not, "block " + named(dependency.to.block()) + " overwrites " + dependency.buffer->name.str() +
-                               ", which block " + named(dependency.from.block()) + " has read");
-  for (Place place : blocks_below(scope->block->body, function)) {
-    place.path.insert(place.path.begin(), Stmt(scope));
-    if (!is_region_covered(place, why_not)) return false;
+  Order order(scope, function);
+  for (size_t i = 0; i < order.blocks.size(); ++i) {
+    for (size_t j = 0; j < i; ++j)
+      if (is_war(order.blocks[j].block(), order.blocks[i].block(), why_not)) return false;
+    if (!is_covered(order, i, why_not)) return false;
   }
   return true;
 }
 
-void require_stage_pipeline(const Place& block) {
-  const BlockRealize* scope = block.scope();
+void require_stage(const Place& place) {
+  const BlockRealize* scope = place.scope();
+  if (!scope) return;
   std::string why_not;
-  if (scope && !is_stage_pipeline(scope, block.function, &why_not))
-    throw Refusal(scope->block.get()) << "The scope " << quoted(scope->block->name_hint)
-                                      << " is not a stage pipeline: " << why_not;
+  Order order(scope, place.function);
+  size_t own = order.position(place.block());
+  bool is_stage = true;
+  for (size_t i = 0; i < order.blocks.size() && is_stage; ++i) {
+    const BlockNode* other = order.blocks[i].block();
+    if (i < own) is_stage = !is_war(other, place.block(), &why_not);
+    if (i > own) is_stage = !is_war(place.block(), other, &why_not);
+  }
+  if (is_stage && is_covered_around(place, &why_not)) return;
+  throw Refusal(scope->block.get()) << "The scope " << quoted(scope->block->name_hint)
+                                    << " is not a stage pipeline around block " << quoted(place.block()->name_hint)
+                                    << ": " << why_not;
 }
 
 }  // namespace tessera::schedule

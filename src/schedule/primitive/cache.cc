@@ -128,9 +128,17 @@ Array<arith::IntSet> written_box(const Place& writer, const BufferRegion& write,
   return box;
 }
 
+bool are_covered(const State& state, const GlobalVar& function, const std::vector<Place>& readers) {
+  for (const Place& reader : readers)
+    if (!is_region_covered(state.find(State::ref(function, reader.block())))) return false;
+  return true;
+}
+
 /// Refuses the copy where it would come too early or be read too late; `before` tells whether all was well without it.
-void require_stages(const State& state, const BlockRef& copy, bool before) {
-  if (before) require_stage_pipeline(state.find(copy));
+void require_covered(const State& state, const BlockRef& copy, bool before) {
+  std::string why_not;
+  if (before && !is_covered_around(state.find(copy), &why_not))
+    throw Error(ScheduleError) << "there is no place for a copy: " << why_not;
 }
 
 }  // namespace
@@ -144,7 +152,6 @@ BlockRef cache_read(State& state, const BlockRef& ref, int buffer_index, const S
   Buffer buffer = buffer_at(place.block(), buffer_index, false);
   require_scope(scope_name);
   const BlockRealize* scope = require_scope_of(place);
-  bool was_pipeline = is_stage_pipeline(scope, ref.function);
   std::vector<const BlockNode*> wanted;
   for (const BlockRef& consumer : consumers) wanted.push_back(state.find(consumer).block());
   std::vector<Place> readers, writers;
@@ -176,6 +183,7 @@ BlockRef cache_read(State& state, const BlockRef& ref, int buffer_index, const S
       if (read->buffer.same_as(buffer))
         box = hull(box, touched(reader, read, loops_inside(reader, site), analyzer), analyzer);
   }
+  bool was_covered = are_covered(state, ref.function, readers);
   Buffer fresh = with_scope(buffer, scope_name);
   Stmt nest = copy_nest(buffer, fresh, fresh->name, ranges_of(box, buffer, analyzer));
   BlockRef out = State::ref(ref.function, block_of(nest));
@@ -184,7 +192,7 @@ BlockRef cache_read(State& state, const BlockRef& ref, int buffer_index, const S
       if (reader.block() == realize->block.get()) return replace_buffer(Stmt(realize), buffer, fresh);
     return Stmt(realize);
   });
-  require_stages(state, out, was_pipeline);
+  require_covered(state, out, was_covered);
   return out;
 }
 
@@ -195,7 +203,6 @@ BlockRef cache_write(State& state, const BlockRef& ref, int buffer_index, const 
   Buffer buffer = buffer_at(place.block(), buffer_index, true);
   require_scope(scope_name);
   const BlockRealize* scope = require_scope_of(place);
-  bool was_pipeline = is_stage_pipeline(scope, ref.function);
   const BlockNode* writer = place.block();
   std::vector<Place> readers;
   Place self;
@@ -212,13 +219,14 @@ BlockRef cache_write(State& state, const BlockRef& ref, int buffer_index, const 
   Array<arith::IntSet> box;
   for (const BufferRegion& write : writer->writes)
     if (write->buffer.same_as(buffer)) box = hull(box, written_box(self, write, site, analyzer), analyzer);
+  bool was_covered = are_covered(state, ref.function, readers);
   Buffer fresh = with_scope(buffer, scope_name);
   Stmt nest = copy_nest(fresh, buffer, fresh->name, ranges_of(box, buffer, analyzer));
   BlockRef out = State::ref(ref.function, block_of(nest));
   insert_copy(state, ref.function, scope, site, nest, fresh, [&](const BlockRealize* realize) -> Stmt {
     return realize->block.get() == writer ? replace_buffer(Stmt(realize), buffer, fresh) : Stmt(realize);
   });
-  require_stages(state, out, was_pipeline);
+  require_covered(state, out, was_covered);
   return out;
 }
 

@@ -45,7 +45,7 @@ bool contains(const Stmt& stmt, const BlockNode* block) {
 void require_movable(const Place& block) {
   require_known_block(block);
   require_domain_guard(block);
-  require_stage_pipeline(block);
+  require_stage(block);
 }
 
 class Mover {
@@ -94,7 +94,7 @@ class Mover {
     Place now = state_.find(ref_);
     std::string why_not;
     bool is_fine = accumulates_once(now, &why_not) && (to_consumers_ || runs_all_of(now, before, &why_not)) &&
-                   is_stage_pipeline(now.scope(), ref_.function, &why_not);
+                   is_covered_around(now, &why_not);
     if (!is_fine)
       throw Refusal({Stmt(before.block()), state_.find(loop_ref_).stmt()})
           << "block " << quoted(before.block()->name_hint) << " cannot stand in loop " << loop_ref_.var->name << ": "

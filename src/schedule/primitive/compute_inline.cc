@@ -116,13 +116,14 @@ void compute_inline(State& state, const BlockRef& ref) {
   if (!is_complete(place, &why_not))
     throw Error(ScheduleError) << "block " << quoted(block->name_hint) << " is not complete: " << why_not;
   require_domain_guard(place);
-  require_stage_pipeline(place);
+  require_stage(place);
   Buffer buffer = store->buffer;
   std::vector<Var> vars = index_vars(store->indices, block);
   PrimExpr value = store->value;
   require_told(block, value, vars);
 
   Block self_block(block);
+  std::vector<BlockRef> consumers = get_consumers(state, ref);
   Stmt body = rewrite(state.function(ref.function)->body, [&](Rewriter& self, const BlockNode* node) -> Block {
     if (node == self_block.get()) return Block(node);
     Block outer = self.children(node);
@@ -137,9 +138,9 @@ void compute_inline(State& state, const BlockRef& ref) {
   state.set_body(ref.function, body);
   drop_block(state, ref, buffer);
   require_gone(state, ref.function, buffer);
-  Stmt root = state.function(ref.function)->body;
-  if (auto* scope = root.as<BlockRealize>(); scope && !is_stage_pipeline(scope, ref.function, &why_not))
-    throw Error(ScheduleError) << "block " << quoted(self_block->name_hint) << " cannot be inlined: " << why_not;
+  for (const BlockRef& consumer : consumers)
+    if (!is_region_covered(state.find(consumer), &why_not))
+      throw Error(ScheduleError) << "block " << quoted(self_block->name_hint) << " cannot be inlined: " << why_not;
 }
 
 /// reverse_compute_inline(C):   B[e(i)] = f(i); C[j] = g(B[j], j)   =>   C[e(i)] = g(f(i), e(i))
@@ -157,7 +158,7 @@ void reverse_compute_inline(State& state, const BlockRef& ref) {
     throw Error(ScheduleError) << "The consumer block " << quoted(consumer->name_hint)
                                << " to be inlined is required to have only a single producer block, and the producer "
                                   "block should be a complete block who has only a single consumer";
-  require_stage_pipeline(place);
+  require_stage(place);
   require_domain_guard(place);
   Place producer = state.find(producers[0]);
   require_domain_guard(producer);

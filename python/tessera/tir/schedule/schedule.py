@@ -120,12 +120,12 @@ class Schedule(Object):
         """Forgets a random variable."""
         _ffi_api.ScheduleRemoveRV(self, rand_var)
 
-    def show(self, rand_var: Any = None) -> None:
-        """Prints the module, or what a random variable stands for."""
-        if rand_var is None:
-            self.mod.show()
-        else:
-            print(self.get(rand_var))
+    def show(self, rand_var: Any = None) -> str | None:
+        """The text of what a random variable stands for; without one, prints the module."""
+        if rand_var is not None:
+            return str(self.get(rand_var))
+        self.mod.show()
+        return None
 
     def _run(self, kind: str, inputs: list, attrs: list | None = None, decision: Any = None) -> list:
         return list(_ffi_api.ScheduleRun(self, kind, inputs, attrs or [], decision))
