@@ -6,6 +6,7 @@
 #include "ir/expr.h"
 #include "ir/target_options.h"
 #include "ir/target_tags.h"
+#include "runtime/device_api.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -57,15 +58,24 @@ CortexM cortex_m(const Config& attrs) {
   return out;
 }
 
-/// Options that a kind fills in when the user does not give them. The architectures are the least that current
-/// device compilers accept.
+/// "sm_90" of the CUDA device of this machine; without one, the least that current device compilers accept.
+String cuda_arch() {
+  DLDevice device = make_device(kDLCUDA, 0);
+  DeviceAPI* api = find_device_api(kDLCUDA);
+  if (!api || api->get_attr(device, DeviceAttr::Exist).to<int>() == 0) return "sm_75";
+  auto version = api->get_attr(device, DeviceAttr::ComputeVersion).to<std::string>();
+  std::erase(version, '.');
+  return "sm_" + version;
+}
+
+/// Options that a kind fills in when the user does not give them.
 void fill_defaults(const TargetKind& kind, Config* attrs) {
   auto fill = [&](const std::string& name, ObjectRef value) {
     if (!attrs->count(name)) attrs->set(name, std::move(value));
   };
   for (const auto& [name, value] : kind->defaults) fill(name, box(value));
-  if (kind->name == "cuda") fill("arch", String("sm_75"));
-  if (kind->name == "nvptx") fill("mcpu", String("sm_75"));
+  if (kind->name == "cuda" && !attrs->count("arch")) fill("arch", cuda_arch());
+  if (kind->name == "nvptx" && !attrs->count("mcpu")) fill("mcpu", cuda_arch());
   if (kind->name == "rocm") fill("mcpu", String("gfx900"));
 }
 

@@ -69,39 +69,37 @@ void CPrinter::fail_with(const std::string& message) {
   line("return -1;");
 }
 
-/// The field that the first three arguments name, as a place; `type` is what lies there.
-std::string CPrinter::struct_field(const Call* op, std::string* type, DataType value) {
+/// The field that the first three arguments name, as a place; `type` becomes what lies there.
+std::string CPrinter::struct_field(const Call* op, DataType* type) {
   std::string handle = text(op->args[0]), at = index(op->args[1]);
   auto field = static_cast<StructField>(constant_argument(op, 2));
-  if (field == StructField::ValueContent) return "((tsr_value*)" + handle + ")[" + at + "]." + slot_member(value);
+  if (field == StructField::ValueContent) return "((tsr_value*)" + handle + ")[" + at + "]." + slot_member(*type);
   std::string tensor = "((tsr_tensor*)" + handle + ")[" + at + "]";
   if (field == StructField::ArrayAddress) return "&" + tensor;
-  for (const FieldRow& row : kFields)
-    if (row.field == field) {
-      *type = row.dtype.str();
-      return tensor + "." + row.member;
-    }
+  for (const FieldRow& row : kFields) {
+    if (row.field != field) continue;
+    *type = row.dtype;
+    return tensor + "." + row.member;
+  }
   throw Error(ValueError) << "tvm_struct_get: no field has number " << constant_argument(op, 2);
 }
 
 Lanes CPrinter::struct_get(const Call* op) {
-  std::string type = slot_dtype(op->dtype).str();
-  std::string place = struct_field(op, &type, op->dtype);
+  DataType type = slot_dtype(op->dtype);
+  std::string place = struct_field(op, &type);
   if (op->dtype.is_handle()) return {"((void*)" + place + ")"};
-  return {cast_scalar("(" + place + ")", DataType(type), op->dtype)};
+  return {cast_scalar("(" + place + ")", type, op->dtype)};
 }
 
 Lanes CPrinter::struct_set(const Call* op) {
-  DataType given = op->args[3].dtype();
-  std::string type = slot_dtype(given).str();
+  DataType given = op->args[3].dtype(), type = slot_dtype(given);
   std::string value = text(op->args[3]);
-  std::string place = struct_field(op, &type, given);
+  std::string place = struct_field(op, &type);
   if (place[0] == '&') throw Error(ValueError) << "tvm_struct_set: the address of a tensor cannot be set";
-  DataType wanted(type);
-  if (op->args[3].as<StringImm>()) value = "(void*)" + value;
-  else if (!wanted.is_handle()) value = cast_scalar(value, given, wanted);
   auto field = static_cast<StructField>(constant_argument(op, 2));
   if (field == StructField::Shape || field == StructField::Strides) value = "(int64_t*)" + value;
+  else if (type.is_handle()) value = "(void*)" + value;
+  else value = cast_scalar(value, given, type);
   line(place + " = " + value + ";");
   return {""};
 }
@@ -155,8 +153,6 @@ Lanes CPrinter::call_packed(const Call* op) {
     check_status(runtime_call("TVMFuncCall", handle + ", " + list));
   } else {
     std::string symbol = name->value.str();
-    bool is_ours = false;
-    for (const auto& [var, function] : functions_) is_ours |= function.first == symbol;
     need("declare " + symbol, "TSR_C int32_t " + symbol + "(void*, int32_t*, int32_t, void*, int32_t*, void*);\n");
     std::string resource = op->args.size() > 5 && op->args[5].dtype().is_handle() ? text(op->args[5]) : "0";
     check_status(symbol + "(" + list + ", " + resource + ")");
@@ -169,57 +165,77 @@ Lanes CPrinter::call_packed(const Call* op) {
           answer + ")"};
 }
 
+const std::unordered_map<std::string_view, CPrinter::CEmitter>& CPrinter::c_emitters() {
+  static const std::unordered_map<std::string_view, CEmitter> table = {
+      {"tir.tvm_struct_get", &CPrinter::struct_get},
+      {"tir.tvm_struct_set", &CPrinter::struct_set},
+      {"tir.tvm_stack_alloca", &CPrinter::stack_alloca},
+      {"tir.tvm_static_handle", &CPrinter::static_handle},
+      {"tir.tvm_call_packed_lowered", &CPrinter::call_packed},
+      {"tir.tvm_call_cpacked_lowered", &CPrinter::call_packed},
+      {"tir.tvm_call_trace_packed_lowered", &CPrinter::call_packed},
+      {"tir.tvm_throw_last_error", &CPrinter::return_error},
+      {"tir.ret", &CPrinter::return_value},
+      {"tir.popcount", &CPrinter::count_bits},
+      {"tir.clz", &CPrinter::count_bits},
+      {"tir.atomic_add", &CPrinter::atomic_add},
+      {"tir.prefetch", &CPrinter::prefetch_data},
+  };
+  return table;
+}
+
 bool CPrinter::visit_call(const Call* op, Lanes* out) {
   auto* callee = op->op.as<OpNode>();
-  if (!callee) return false;
-  std::string_view name = callee->name;
-  DataType dtype = op->dtype.element();
-  if (name == "tir.tvm_struct_get") *out = struct_get(op);
-  else if (name == "tir.tvm_struct_set") *out = struct_set(op);
-  else if (name == "tir.tvm_stack_alloca") *out = stack_alloca(op);
-  else if (name == "tir.tvm_call_packed_lowered" || name == "tir.tvm_call_cpacked_lowered" ||
-           name == "tir.tvm_call_trace_packed_lowered")
-    *out = call_packed(op);
-  else if (name == "tir.tvm_throw_last_error") {
-    line("return -1;");
-    *out = {""};
-  } else if (name == "tir.tvm_storage_sync") *out = {""};
-  else if (name == "tir.ret") {
-    line("return " + text(op->args[0]) + ";");
-    *out = {""};
-  } else if (name == "tir.tvm_static_handle") {
-    std::string made = fresh_name("static_handle");
-    line("static void* " + made + " = 0;");
-    *out = {"((void*)&" + made + ")"};
-  } else if (name == "tir.popcount") {
-    std::string wide = value_type(DataType::UInt(dtype.bits > 32 ? 64 : 32)),
-                type = value_type(DataType::UInt(dtype.bits));
-    std::string call = dtype.bits > 32 ? "__builtin_popcountll" : "__builtin_popcount";
-    *out = each_lane(
-        op, [&](const Lanes& a) { return "((" + value_type(dtype) + ")" + call + "((" + type + ")" + a[0] + "))"; });
-  } else if (name == "tir.clz") {
-    DataType from = op->args[0].dtype().element();
-    int width = from.bits > 32 ? 64 : 32;
-    std::string call = from.bits > 32 ? "__builtin_clzll" : "__builtin_clz",
-                type = value_type(DataType::UInt(from.bits));
-    *out = each_lane(op, [&](const Lanes& a) {
-      std::string x = atom("((" + type + ")" + a[0] + ")", DataType::UInt(from.bits));
-      std::string zeros = call + "(" + x + ")" + (width > from.bits ? " - " + std::to_string(width - from.bits) : "");
-      return "((" + value_type(dtype) + ")(" + x + " == 0 ? " + std::to_string(from.bits) + " : " + zeros + "))";
-    });
-  } else if (name == "tir.atomic_add") {
-    DataType type = op->args[1].dtype();
-    if (!type.is_integral()) throw Error(NotImplementedError) << "atomic_add of " << type << " in C; it takes integers";
-    std::string pointer = "(" + value_type(type) + "*)" + text(op->args[0]);
-    *out = {
-        declare_temporary(type, "__atomic_fetch_add(" + pointer + ", " + text(op->args[1]) + ", __ATOMIC_RELAXED)")};
-  } else if (name == "tir.prefetch") {
-    line("__builtin_prefetch(" + text(op->args[0]) + ");");
-    *out = {""};
-  } else {
-    return false;
+  auto it = callee ? c_emitters().find(std::string_view(callee->name)) : c_emitters().end();
+  if (it == c_emitters().end()) {
+    if (!builtin::is(op, builtin::tvm_storage_sync())) return false;
+    *out = {""};  // one thread runs a body of the host
+    return true;
   }
+  *out = (this->*it->second)(op);
   return true;
+}
+
+Lanes CPrinter::return_error(const Call*) {
+  line("return -1;");
+  return {""};
+}
+
+Lanes CPrinter::return_value(const Call* op) {
+  line("return " + text(op->args[0]) + ";");
+  return {""};
+}
+
+Lanes CPrinter::static_handle(const Call*) {
+  std::string name = fresh_name("static_handle");
+  line("static void* " + name + " = 0;");
+  return {"((void*)&" + name + ")"};
+}
+
+Lanes CPrinter::count_bits(const Call* op) {
+  DataType from = op->args[0].dtype().element();
+  bool is_popcount = is_call(op, "tir.popcount"), is_long = from.bits > 32;
+  std::string type = value_type(DataType::UInt(from.bits)), result = value_type(op->dtype.element());
+  std::string call = std::string(is_popcount ? "__builtin_popcount" : "__builtin_clz") + (is_long ? "ll" : "");
+  int excess = is_long ? 64 - from.bits : 32 - from.bits;
+  return each_lane(op, [&](const Lanes& a) {
+    std::string x = atom("((" + type + ")" + a[0] + ")", DataType::UInt(from.bits));
+    if (is_popcount) return "((" + result + ")" + call + "(" + x + "))";
+    std::string zeros = call + "(" + x + ")" + (excess ? " - " + std::to_string(excess) : "");
+    return "((" + result + ")(" + x + " == 0 ? " + std::to_string(from.bits) + " : " + zeros + "))";
+  });
+}
+
+Lanes CPrinter::atomic_add(const Call* op) {
+  DataType type = op->args[1].dtype();
+  if (!type.is_integral()) throw Error(NotImplementedError) << "atomic_add of " << type << " in C; it takes integers";
+  std::string pointer = "(" + value_type(type) + "*)" + text(op->args[0]);
+  return {declare_temporary(type, "__atomic_fetch_add(" + pointer + ", " + text(op->args[1]) + ", __ATOMIC_RELAXED)")};
+}
+
+Lanes CPrinter::prefetch_data(const Call* op) {
+  line("__builtin_prefetch(" + text(op->args[0]) + ");");
+  return {""};
 }
 
 /// A C function whose signature is what the call shows.

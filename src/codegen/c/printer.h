@@ -43,11 +43,19 @@ class CPrinter : public SourcePrinter {
   std::string call_extern(const std::string& name, const Call* op, size_t first_argument) override;
 
   // packed.cc
-  std::string struct_field(const Call* op, std::string* slot, DataType value);
+  using CEmitter = Lanes (CPrinter::*)(const Call*);
+  static const std::unordered_map<std::string_view, CEmitter>& c_emitters();
+  std::string struct_field(const Call* op, DataType* type);
   Lanes struct_get(const Call* op);
   Lanes struct_set(const Call* op);
   Lanes stack_alloca(const Call* op);
+  Lanes static_handle(const Call* op);
   Lanes call_packed(const Call* op);
+  Lanes return_error(const Call* op);
+  Lanes return_value(const Call* op);
+  Lanes count_bits(const Call* op);
+  Lanes atomic_add(const Call* op);
+  Lanes prefetch_data(const Call* op);
   std::string packed_handle(const std::string& name);
   std::string runtime_call(const std::string& name, const std::string& args);
   void check_status(const std::string& status);
@@ -68,7 +76,7 @@ class CPrinter : public SourcePrinter {
   FunctionState state_;
   bool restricted_ = false;
   std::string function_name_, entry_, imported_;
-  std::set<std::string> declared_extern_, outlined_;
+  std::set<std::string> outlined_;
   std::string done_;  // finished functions
 };
 

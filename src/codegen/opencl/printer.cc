@@ -65,9 +65,7 @@ std::string OpenCLPrinter::memory_type(DataType dtype) {
 }
 
 /// Without half arithmetic only pointers to half may be declared, no arrays of it.
-std::string OpenCLPrinter::array_type(DataType dtype, const std::string&) {
-  return is_half(dtype) ? "ushort" : memory_type(dtype);
-}
+std::string OpenCLPrinter::array_type(DataType dtype) { return is_half(dtype) ? "ushort" : memory_type(dtype); }
 
 std::string OpenCLPrinter::pointer_to(const std::string& element, const std::string& scope) {
   const char* space = scope.starts_with("shared") ? "__local " : scope == "local" ? "__private " : "__global ";

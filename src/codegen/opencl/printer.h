@@ -13,7 +13,7 @@ class OpenCLPrinter final : public KernelPrinter {
  private:
   std::string value_type(DataType dtype) override;
   std::string memory_type(DataType dtype) override;
-  std::string array_type(DataType dtype, const std::string& scope) override;
+  std::string array_type(DataType dtype) override;
   std::string pointer_to(const std::string& element, const std::string& scope) override;
   std::string load_element(const std::string& pointer, const std::string& index, DataType dtype) override;
   void store_element(const std::string& pointer, const std::string& index, const std::string& value,

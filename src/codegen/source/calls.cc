@@ -46,6 +46,36 @@ Lanes SourcePrinter::each_lane(const Call* op, const std::function<std::string(c
   return out;
 }
 
+const std::unordered_map<std::string_view, SourcePrinter::Emitter>& SourcePrinter::emitters() {
+  static const std::unordered_map<std::string_view, Emitter> table = {
+      {"tir.bitwise_and", &SourcePrinter::bitwise},
+      {"tir.bitwise_or", &SourcePrinter::bitwise},
+      {"tir.bitwise_xor", &SourcePrinter::bitwise},
+      {"tir.bitwise_not", &SourcePrinter::bitwise},
+      {"tir.shift_left", &SourcePrinter::shift},
+      {"tir.shift_right", &SourcePrinter::shift},
+      {"tir.if_then_else", &SourcePrinter::if_then_else},
+      {"tir.likely", &SourcePrinter::pass_through},
+      {"tir.tvm_thread_invariant", &SourcePrinter::pass_through},
+      {"tir.assume", &SourcePrinter::no_value},
+      {"tir.prefetch", &SourcePrinter::no_value},
+      {"tir.undef", &SourcePrinter::undefined},
+      {"tir.reinterpret", &SourcePrinter::reinterpret_call},
+      {"tir.isnullptr", &SourcePrinter::is_null},
+      {"tir.isnan", &SourcePrinter::is_nan},
+      {"tir.large_uint_imm", &SourcePrinter::large_uint},
+      {"tir.address_of", &SourcePrinter::address_of},
+      {"tir.tvm_access_ptr", &SourcePrinter::access_ptr},
+      {"tir.call_extern", &SourcePrinter::call_by_name},
+      {"tir.call_pure_extern", &SourcePrinter::call_by_name},
+      {"tir.q_multiply_shift", &SourcePrinter::q_multiply_shift},
+      {"tir.vectorlow", &SourcePrinter::vector_part},
+      {"tir.vectorhigh", &SourcePrinter::vector_part},
+      {"tir.vectorcombine", &SourcePrinter::vector_part},
+  };
+  return table;
+}
+
 Lanes SourcePrinter::visit(const Call* op) {
   Lanes out;
   if (visit_call(op, &out)) return out;
@@ -59,97 +89,102 @@ Lanes SourcePrinter::visit(const Call* op) {
   if (!callee)
     throw Error(TypeError) << "a call of " << op->op->type_key() << ": only operators and functions are called";
   std::string_view name = callee->name;
-  DataType dtype = op->dtype.element();
-  if (auto it = bit_operators().find(name); it != bit_operators().end())
-    return each_lane(op, [&](const Lanes& a) {
-      std::string bits = "(" + a[0] + " " + it->second + " " + a[1] + ")";
-      return dtype.bits < 32 ? narrowed(bits, dtype) : bits;
-    });
-  if (name == "tir.bitwise_not")
-    return each_lane(
-        op, [&](const Lanes& a) { return dtype.is_bool() ? "(!" + a[0] + ")" : narrowed("(~" + a[0] + ")", dtype); });
-  if (name == "tir.shift_left" || name == "tir.shift_right") {
-    // A count of the type's width or more is taken modulo the width.
-    std::string mask = std::to_string(dtype.bits - 1);
-    DataType bits = DataType::UInt(dtype.bits > 32 ? 64 : 32);
-    return each_lane(op, [&](const Lanes& a) {
-      bool is_small =
-          is_atom(a[1]) && a[1].find_first_not_of("0123456789") == std::string::npos && std::stoll(a[1]) < dtype.bits;
-      std::string count = is_small ? a[1] : "(" + a[1] + " & " + mask + ")";
-      if (name == "tir.shift_right") return "(" + a[0] + " >> " + count + ")";
-      bool was = std::exchange(in_index_, false);
-      std::string out = narrowed("((" + value_type(bits) + ")" + a[0] + " << " + count + ")", dtype);
-      in_index_ = was;
-      return out;
-    });
-  }
-  if (name == "tir.if_then_else") return if_then_else(op);
-  if (name == "tir.likely" || name == "tir.tvm_thread_invariant") return emit(op->args[0]);
-  if (name == "tir.assume") return {""};
-  if (name == "tir.undef") {
-    std::string made = fresh_name("undef");
-    line(value_type(dtype) + " " + made + ";");
-    return Lanes(std::max<size_t>(op->dtype.lanes, 1), made);
-  }
-  if (name == "tir.reinterpret") {
-    DataType from = op->args[0].dtype();
-    if (from.is_handle() || op->dtype.is_handle()) {
-      if (op->dtype.is_handle()) return {"((void*)" + text(op->args[0]) + ")"};
-      return {"((" + value_type(op->dtype) + ")" + text(op->args[0]) + ")"};
-    }
-    if (from.bits != dtype.bits || from.lanes != op->dtype.lanes)
-      throw Error(NotImplementedError) << "reinterpret of " << from << " as " << op->dtype
-                                       << ": source is written for lanes of equal width";
-    return each_lane(op, [&](const Lanes& a) { return bits_as(a[0], from.element(), dtype); });
-  }
-  if (name == "tir.isnullptr") return {"(" + text(op->args[0]) + " == 0)"};
-  if (name == "tir.isnan")
-    return each_lane(op, [&](const Lanes& a) -> std::string {
-      DataType type = op->args[0].dtype().element();
-      if (type.is_integral()) return "false";
-      std::string value = atom(a[0], type);
-      return "(" + value + " != " + value + ")";
-    });
-  if (name == "tir.large_uint_imm") {
-    uint64_t value = (static_cast<uint64_t>(constant_argument(op, 1)) << 32) |
-                     (static_cast<uint64_t>(constant_argument(op, 0)) & 0xffffffffu);
-    return {int_constant(op->dtype, static_cast<int64_t>(value))};
-  }
-  if (name == "tir.address_of") return {address_of(op)};
-  if (name == "tir.tvm_access_ptr") {
-    auto* data = op->args[1].as<VarNode>();
-    if (!data) throw Error(TypeError) << "tvm_access_ptr takes a pointer variable, not " << op->args[1];
-    DataType element = op->args[0].dtype();
-    std::string offset = index(op->args[2]);
-    if (element.lanes > 1) offset = "(" + offset + ") * " + std::to_string(element.lanes);
-    return {"(" + pointer(data, element) + " + " + offset + ")"};
-  }
-  if (name == "tir.call_extern" || name == "tir.call_pure_extern") {
-    auto* function = op->args.empty() ? nullptr : op->args[0].as<StringImm>();
-    if (!function) throw Error(TypeError) << "call_extern takes the function's name first, in " << PrimExpr(op);
-    std::string call = call_extern(function->value.str(), op, 1);
-    bool is_statement = op->dtype.is_void() || op == statement_;
-    if (is_statement || name == "tir.call_pure_extern") return {call};
-    return {declare_temporary(op->dtype, call)};  // calls stay in order
-  }
-  if (name == "tir.q_multiply_shift") return each_lane(op, [&](const Lanes& a) { return q_multiply_shift(op, a); });
-  if (name == "tir.vectorlow" || name == "tir.vectorhigh") {
-    Lanes whole = emit(op->args[0]);
-    size_t half = whole.size() / 2;
-    return name == "tir.vectorlow" ? Lanes(whole.begin(), whole.begin() + half)
-                                   : Lanes(whole.begin() + half, whole.end());
-  }
-  if (name == "tir.vectorcombine") {
-    out = emit(op->args[0]);
-    for (const std::string& lane : emit(op->args[1])) out.push_back(lane);
-    return out;
-  }
-  if (name == "tir.prefetch") return {""};
-  if (real_functions().count(name.substr(4))) return math(op);
+  if (auto it = emitters().find(name); it != emitters().end()) return (this->*it->second)(op);
+  if (name.starts_with("tir.") && real_functions().count(name.substr(4))) return math(op);
   if (Any global = Op(callee).slot("TGlobalSymbol"); !global.is_null())
     return {call_extern(global.to<std::string>(), op, 0)};
   throw Error(NotImplementedError) << "no source for a call of " << name
                                    << "; it has to be lowered before code generation, in " << PrimExpr(op);
+}
+
+Lanes SourcePrinter::pass_through(const Call* op) { return emit(op->args[0]); }
+
+Lanes SourcePrinter::no_value(const Call*) { return {""}; }
+
+Lanes SourcePrinter::undefined(const Call* op) {
+  std::string made = fresh_name("undef");
+  line(value_type(op->dtype.element()) + " " + made + ";");
+  return Lanes(std::max<size_t>(op->dtype.lanes, 1), made);
+}
+
+Lanes SourcePrinter::bitwise(const Call* op) {
+  DataType dtype = op->dtype.element();
+  auto it = bit_operators().find(op->op.as<OpNode>()->name);
+  return each_lane(op, [&](const Lanes& a) {
+    if (it == bit_operators().end()) return dtype.is_bool() ? "(!" + a[0] + ")" : narrowed("(~" + a[0] + ")", dtype);
+    std::string bits = "(" + a[0] + " " + it->second + " " + a[1] + ")";
+    return dtype.bits < 32 ? narrowed(bits, dtype) : bits;
+  });
+}
+
+/// A count of the type's width or more is taken modulo the width.
+Lanes SourcePrinter::shift(const Call* op) {
+  DataType dtype = op->dtype.element(), bits = DataType::UInt(dtype.bits > 32 ? 64 : 32);
+  std::string mask = std::to_string(dtype.bits - 1);
+  return each_lane(op, [&](const Lanes& a) {
+    bool is_number = a[1].find_first_not_of("0123456789") == std::string::npos && a[1].size() < 4;
+    std::string count = is_number && std::stoi(a[1]) < dtype.bits ? a[1] : "(" + a[1] + " & " + mask + ")";
+    if (is_call(op, "tir.shift_right")) return "(" + a[0] + " >> " + count + ")";
+    bool was = std::exchange(in_index_, false);
+    std::string out = narrowed("((" + value_type(bits) + ")" + a[0] + " << " + count + ")", dtype);
+    in_index_ = was;
+    return out;
+  });
+}
+
+Lanes SourcePrinter::reinterpret_call(const Call* op) {
+  DataType from = op->args[0].dtype(), to = op->dtype;
+  if (to.is_handle()) return {"((void*)" + text(op->args[0]) + ")"};
+  if (from.is_handle()) return {"((" + value_type(to) + ")" + text(op->args[0]) + ")"};
+  if (from.bits != to.bits || from.lanes != to.lanes)
+    throw Error(NotImplementedError) << "reinterpret of " << from << " as " << to
+                                     << ": source is written for lanes of equal width";
+  return each_lane(op, [&](const Lanes& a) { return bits_as(a[0], from.element(), to.element()); });
+}
+
+Lanes SourcePrinter::is_null(const Call* op) { return {"(" + text(op->args[0]) + " == 0)"}; }
+
+Lanes SourcePrinter::is_nan(const Call* op) {
+  DataType dtype = op->args[0].dtype().element();
+  return each_lane(op, [&](const Lanes& a) -> std::string {
+    if (dtype.is_integral()) return "false";
+    std::string value = atom(a[0], dtype);
+    return "(" + value + " != " + value + ")";
+  });
+}
+
+Lanes SourcePrinter::large_uint(const Call* op) {
+  uint64_t high = static_cast<uint64_t>(constant_argument(op, 1)),
+           low = static_cast<uint64_t>(constant_argument(op, 0));
+  return {int_constant(op->dtype, static_cast<int64_t>((high << 32) | (low & 0xffffffffu)))};
+}
+
+/// Arguments: an example of the element type, the pointer, an offset in elements, an extent, and a mask of uses.
+Lanes SourcePrinter::access_ptr(const Call* op) {
+  auto* data = op->args[1].as<VarNode>();
+  if (!data) throw Error(TypeError) << "tvm_access_ptr takes a pointer variable, not " << op->args[1];
+  DataType element = op->args[0].dtype();
+  std::string offset = index(op->args[2]);
+  if (element.lanes > 1) offset = "(" + offset + ") * " + std::to_string(element.lanes);
+  return {"(" + pointer(data, element) + " + " + offset + ")"};
+}
+
+Lanes SourcePrinter::call_by_name(const Call* op) {
+  auto* function = op->args.empty() ? nullptr : op->args[0].as<StringImm>();
+  if (!function) throw Error(TypeError) << "call_extern takes the function's name first, in " << PrimExpr(op);
+  std::string call = call_extern(function->value.str(), op, 1);
+  bool is_statement = op->dtype.is_void() || op == statement_;
+  if (is_statement || is_call(op, "tir.call_pure_extern")) return {call};
+  return {declare_temporary(op->dtype, call)};  // calls stay in order
+}
+
+Lanes SourcePrinter::vector_part(const Call* op) {
+  Lanes first = emit(op->args[0]);
+  auto half = first.begin() + static_cast<ptrdiff_t>(first.size() / 2);
+  if (is_call(op, "tir.vectorlow")) return Lanes(first.begin(), half);
+  if (is_call(op, "tir.vectorhigh")) return Lanes(half, first.end());
+  for (const std::string& lane : emit(op->args[1])) first.push_back(lane);
+  return first;
 }
 
 /// Only one of the two sides is evaluated: what they declare stays in their branch.
@@ -186,7 +221,7 @@ Lanes SourcePrinter::if_then_else(const Call* op) {
 }
 
 /// round(x * y * 2^(s - q)), half upwards: x times a fixed-point number with q fractional bits, then shifted by s.
-std::string SourcePrinter::q_multiply_shift(const Call* op, const Lanes& args) {
+Lanes SourcePrinter::q_multiply_shift(const Call* op) {
   if (op->args.size() != 4) throw Error(TypeError) << "q_multiply_shift takes x, y, q and s";
   std::string wide = value_type(DataType::Int(64)), type = value_type(DataType::Int(32));
   need("tsr_q_multiply_shift", std::string(inline_function()) + " " + type + " tsr_q_multiply_shift(" + type + " x, " +
@@ -194,7 +229,9 @@ std::string SourcePrinter::q_multiply_shift(const Call* op, const Lanes& args) {
                                    " right = q + (s > 0 ? 0 : -s);\n  " + wide + " product = (" + wide + ")x * ((" +
                                    wide + ")1 << (s > 0 ? s : 0)) * y;\n  return (" + type + ")((product + ((" + wide +
                                    ")1 << (right - 1))) >> right);\n}\n");
-  return "tsr_q_multiply_shift(" + args[0] + ", " + args[1] + ", " + args[2] + ", " + args[3] + ")";
+  return each_lane(op, [&](const Lanes& a) {
+    return "tsr_q_multiply_shift(" + a[0] + ", " + a[1] + ", " + a[2] + ", " + a[3] + ")";
+  });
 }
 
 Lanes SourcePrinter::math(const Call* op) {
@@ -209,15 +246,11 @@ Lanes SourcePrinter::math(const Call* op) {
     return each_lane(op, [&](const Lanes& a) { return cast_scalar(a[0], op->args[0].dtype().element(), dtype); });
   if (!dtype.is_floating()) throw Error(TypeError) << name << " of " << dtype << "; it takes floats: " << PrimExpr(op);
   return each_lane(op, [&](const Lanes& a) {
-    std::string one = dtype.bits == 64 ? "1.0" : "1.0f";
     if (name == "sigmoid") {
+      DataType real = DataType::Float(dtype.bits == 64 ? 64 : 32);
+      std::string one = cast_scalar(dtype.bits == 64 ? "1.0" : "1.0f", real, dtype);
       std::string decay = math_call("exp", dtype, {"(-" + a[0] + ")"});
-      return rounded(
-          "(" + cast_scalar(one, DataType::Float(dtype.bits == 64 ? 64 : 32), dtype) + " / " +
-              rounded("(" + cast_scalar(one, DataType::Float(dtype.bits == 64 ? 64 : 32), dtype) + " + " + decay + ")",
-                      dtype) +
-              ")",
-          dtype);
+      return rounded("(" + one + " / " + rounded("(" + one + " + " + decay + ")", dtype) + ")", dtype);
     }
     std::string out = math_call(name, dtype, a);
     if (out.empty()) throw Error(NotImplementedError) << "this target has no " << name << " of " << dtype;

@@ -134,13 +134,10 @@ void KernelPrinter::allocate(const Allocate* op, int64_t count) {
   if (scope == "global")
     throw Error(ValueError) << "allocation of " << var->name
                             << " in global memory inside a kernel; give it the scope shared or local";
-  std::string element = array_type(op->dtype.element(), scope);
+  std::string element = array_type(op->dtype.element());
   memory_[var] = {element, scope};
-  constexpr int kVectorBytes = 16;
-  int alignment = std::min(kVectorBytes, op->dtype.bytes() * static_cast<int>(count & -count));
-  alignments_[var] = kVectorBytes;
-  std::string text = declare_array(element, define(var), count, std::max(alignment, kVectorBytes), scope);
-  if (text.empty()) return;
+  constexpr int kVectorBytes = 16;  // the widest access
+  std::string text = declare_array(element, define(var), count, kVectorBytes, scope);
   if (scope.starts_with("shared")) shared_ += "  " + text + "\n";
   else line(text);
 }

@@ -40,12 +40,12 @@ class KernelPrinter : public SourcePrinter {
   virtual std::string vector_type(DataType dtype) = 0;
   virtual std::string lane_of(const std::string& vector, int lane, DataType dtype) = 0;
 
-  std::string array_element(DataType dtype, const std::string& scope);
   bool visit_call(const Call* op, Lanes* out) override;
   bool visit_attr(const AttrStmt* op) override;
   void allocate(const Allocate* op, int64_t count) override;
   std::string call_extern(const std::string& name, const Call* op, size_t first_argument) override;
-  virtual std::string array_type(DataType dtype, const std::string& /*scope*/) { return memory_type(dtype); }
+  /// The element type that arrays are declared with.
+  virtual std::string array_type(DataType dtype) { return memory_type(dtype); }
 
   std::string shared_;  // declarations of shared memory, which stand at the top of the kernel
 

@@ -120,7 +120,7 @@ void SourcePrinter::store(const Buffer& buffer, const PrimExpr& at, const Lanes&
   }
 }
 
-std::string SourcePrinter::address_of(const Call* op) {
+Lanes SourcePrinter::address_of(const Call* op) {
   auto* load = op->args[0].as<BufferLoad>();
   if (!load || load->indices.size() != 1)
     throw Error(TypeError) << "address_of takes an element of a flat buffer, not " << op->args[0];
@@ -128,7 +128,7 @@ std::string SourcePrinter::address_of(const Call* op) {
   if (auto* ramp = at.as<Ramp>()) at = ramp->base;
   std::string offset = index(at);
   if (load->buffer->dtype.lanes > 1) offset = "(" + offset + ") * " + std::to_string(load->buffer->dtype.lanes);
-  return "(" + pointer(load->buffer->data.get(), load->buffer->dtype) + " + " + offset + ")";
+  return {"(" + pointer(load->buffer->data.get(), load->buffer->dtype) + " + " + offset + ")"};
 }
 
 }  // namespace tessera::codegen

@@ -65,7 +65,6 @@ std::string SourcePrinter::symbol_of(const GlobalVar& var, const PrimFunc& funct
 void SourcePrinter::start_function() {
   names_.clear();
   memory_.clear();
-  alignments_.clear();
   volatile_.clear();
   used_names_.clear();
   for (const auto& [var, function] : functions_) used_names_[function.first] = 1;

@@ -97,10 +97,27 @@ class SourcePrinter {
   std::string narrowed(const std::string& value, DataType dtype);  // to the bits the type has
   std::string int_constant(DataType dtype, int64_t value);
   Lanes each_lane(const Call* op, const std::function<std::string(const Lanes&)>& write);
-  Lanes if_then_else(const Call* op);
-  Lanes math(const Call* op);
-  std::string q_multiply_shift(const Call* op, const Lanes& args);
   int64_t constant_argument(const Call* op, size_t i);
+
+  // one function per builtin, found by name
+  using Emitter = Lanes (SourcePrinter::*)(const Call*);
+  static const std::unordered_map<std::string_view, Emitter>& emitters();
+  Lanes bitwise(const Call* op);
+  Lanes shift(const Call* op);
+  Lanes if_then_else(const Call* op);
+  Lanes pass_through(const Call* op);
+  Lanes no_value(const Call* op);
+  Lanes undefined(const Call* op);
+  Lanes reinterpret_call(const Call* op);
+  Lanes is_null(const Call* op);
+  Lanes is_nan(const Call* op);
+  Lanes large_uint(const Call* op);
+  Lanes address_of(const Call* op);
+  Lanes access_ptr(const Call* op);
+  Lanes call_by_name(const Call* op);
+  Lanes q_multiply_shift(const Call* op);
+  Lanes vector_part(const Call* op);
+  Lanes math(const Call* op);
 
   // ---- memory: memory.cc ----
 
@@ -108,7 +125,6 @@ class SourcePrinter {
   std::string scope_of(const VarNode* data) const;
   Lanes load(const Buffer& buffer, const PrimExpr& index, DataType dtype);
   void store(const Buffer& buffer, const PrimExpr& index, const Lanes& value, DataType dtype);
-  std::string address_of(const Call* op);
   /// Is `first` certainly a multiple of `lanes`?
   static bool is_multiple_of(const PrimExpr& first, int lanes);
 
@@ -159,7 +175,6 @@ class SourcePrinter {
   std::unordered_map<std::string, int> used_names_;
   std::unordered_map<const VarNode*, std::string> names_;
   std::unordered_map<const VarNode*, MemoryInfo> memory_;
-  std::unordered_map<const VarNode*, int> alignments_;  // bytes; of memory that is ours
   std::unordered_set<const VarNode*> volatile_;
   std::unordered_map<const GlobalVarNode*, std::pair<std::string, PrimFunc>> functions_;
   bool in_index_ = false;

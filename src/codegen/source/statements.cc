@@ -94,8 +94,6 @@ void SourcePrinter::visit(const AttrStmt* op) {
   if (visit_attr(op)) return;
   auto* var = op->node.as<VarNode>();
   if (var && op->attr_key == attr::kVolatileScope) volatile_.insert(var);
-  if (var && op->attr_key == attr::kStorageAlignment)
-    if (const int64_t* bytes = as_int(op->value)) alignments_[var] = static_cast<int>(*bytes);
   emit(op->body);
 }
 
