@@ -13,7 +13,7 @@ CPP_FILES = $(shell git ls-files --cached --others --exclude-standard \
               'src/*.cc' 'src/*.h' 'include/*.h' 'python/ffi/*.cc' 'python/ffi/*.h' 'tests/*.cc' 'tests/*.h' 'tests/*.c' 'bench/*.cc')
 PY_DIRS   = $(wildcard python tests examples tools bench)
 
-.PHONY: help build demo test test-all test-asan test-tsan bench format lint build-times wheel clean distclean
+.PHONY: help build demo test test-all test-asan test-tsan test-gpu bench format lint build-times wheel clean distclean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -69,6 +69,9 @@ test-tsan: .venv/.installed  ## C and C++ tests under the thread sanitizer
 	@$(CMAKE) -S . -B build-tsan -DTESSERA_SANITIZE=thread -DTESSERA_PYTHON=OFF
 	@$(NINJA) -C build-tsan
 	@ctest --test-dir build-tsan --output-on-failure --no-tests=ignore -j $(JOBS)
+
+test-gpu: build  ## the tests that need a GPU, where one is
+	@$(BIN)/python -m pytest -m gpu
 
 bench: build  ## measurements of bench/
 	@$(CMAKE) -S . -B build -DTESSERA_BENCH=ON >/dev/null && $(NINJA) -C build

@@ -87,7 +87,7 @@ def get_target_compute_version(target: Target | None = None) -> str:
         if number:
             return f"{number.group(1)[:-1]}.{number.group(1)[-1]}"
     if cuda(0).exist:
-        return cuda(0).compute_version
+        return str(cuda(0).compute_version)
     raise ValueError(
         "No CUDA architecture was specified or GPU detected. Try specifying it by adding '-arch=sm_xx' to your target."
     )

@@ -181,7 +181,7 @@ class SyncPlanner {
       Stmt done = plan(part, &now);
       if (conflicts(out->tail, now.head)) {
         need_all_threads();
-        planned.push_back(barrier());
+        done = behind_barrier(done);
         out->has_barrier = true;
         out->tail = {};
       }
@@ -189,6 +189,13 @@ class SyncPlanner {
       planned.push_back(done);
     }
     return sequence(planned);
+  }
+
+  /// A barrier and then `stmt`; where that begins threads, inside them.
+  Stmt behind_barrier(const Stmt& stmt) const {
+    auto* op = stmt.as<AttrStmt>();
+    if (op && op->attr_key == attr::kThreadExtent) return with(op, &AttrStmt::body, behind_barrier(op->body));
+    return sequence({barrier(), stmt});
   }
 
   static void append(Summary* out, const Summary& now) {

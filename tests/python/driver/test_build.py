@@ -237,7 +237,7 @@ def test_build_takes_functions_modules_lists_and_dictionaries():
 def test_a_target_without_code_generator_is_named():
     A, B, C = vector_add(4)
     with pytest.raises(ValueError, match="no code generator for target kind"):
-        tvm.build(te.create_schedule(C.op), [A, B, C], "c")
+        tvm.build(te.create_schedule(C.op), [A, B, C], "stackvm")
 
 
 def test_user_passes_run_at_the_end_of_their_phase():
