@@ -105,4 +105,41 @@ Stmt with_elements(const BlockNode* block, const std::vector<Accumulated>& resul
   });
 }
 
+InitLoops init_loops(const BlockNode* block, const Array<PrimExpr>& values, const PrimExpr& predicate,
+                     const std::vector<const For*>& loops) {
+  std::vector<bool> is_kept, is_reduced;
+  for (const For* loop : loops) {
+    bool in_spatial = false, in_reduction = false;
+    for (size_t i = 0; i < values.size(); ++i)
+      if (uses_var(values[i], loop->loop_var))
+        (block->iter_vars[i]->iter_type == IterType::CommReduce ? in_reduction : in_spatial) = true;
+    is_kept.push_back(in_spatial);
+    is_reduced.push_back(in_reduction && !in_spatial);
+  }
+  InitLoops out{{}, bool_imm(true)};
+  std::vector<PrimExpr> conditions{predicate};
+  while (!conditions.empty()) {
+    PrimExpr condition = conditions.back();
+    conditions.pop_back();
+    if (auto* both = condition.as<And>()) {
+      conditions.push_back(both->b);
+      conditions.push_back(both->a);
+      continue;
+    }
+    bool of_reduction = false, of_others = false;
+    for (size_t i = 0; i < loops.size(); ++i)
+      if (uses_var(condition, loops[i]->loop_var)) (is_reduced[i] ? of_reduction : of_others) = true;
+    if (of_reduction && of_others)
+      throw Error(ScheduleError) << "the condition " << condition << " of block " << quoted(block->name_hint)
+                                 << " ties loops of its reduction axes to others, so its init cannot stand apart";
+    if (of_reduction) continue;
+    out.predicate = logical_and(out.predicate, condition);
+    for (size_t i = 0; i < loops.size(); ++i)
+      if (uses_var(condition, loops[i]->loop_var)) is_kept[i] = true;
+  }
+  for (size_t i = 0; i < loops.size(); ++i)
+    if (is_kept[i]) out.loops.push_back(loops[i]);
+  return out;
+}
+
 }  // namespace tessera::schedule

@@ -20,4 +20,14 @@ std::vector<Accumulated> accumulation_of(const BlockNode* block);
 /// The body of the block with other values to be taken in: `elements`, one for each result.
 Stmt with_elements(const BlockNode* block, const std::vector<Accumulated>& results, const Array<PrimExpr>& elements);
 
+/// The loops that an init runs in and where it does: those that spatial axes and their conditions name.
+struct InitLoops {
+  std::vector<const For*> loops;
+  PrimExpr predicate;
+};
+/// Of `loops` around the block, bound by `values` under `predicate`. A ScheduleError where a condition ties loops of
+/// reduction axes to others, so that nobody can say where the init alone must run.
+InitLoops init_loops(const BlockNode* block, const Array<PrimExpr>& values, const PrimExpr& predicate,
+                     const std::vector<const For*>& loops);
+
 }  // namespace tessera::schedule

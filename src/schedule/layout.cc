@@ -54,7 +54,8 @@ class Relayout {
   Array<PrimExpr> mapped(const Array<PrimExpr>& indices) {
     if (!map_) return indices;
     Map<Var, PrimExpr> values;
-    for (size_t i = 0; i < indices.size(); ++i) values.set(map_->initial_indices[i], indices[i]);
+    for (size_t i = 0; i < indices.size(); ++i)
+      values.set(map_->initial_indices[i], cast(map_->initial_indices[i]->dtype, indices[i]));
     Array<PrimExpr> out;
     for (const PrimExpr& index : map_->final_indices) out.push_back(analyzer_.simplify(substitute(index, values)));
     return out;
@@ -71,8 +72,11 @@ class Relayout {
       return out;
     }
     arith::SetOfVar domains;
-    for (size_t i = 0; i < region.size(); ++i)
-      domains.set(map_->initial_indices[i], arith::IntSet::from_range(region[i]));
+    for (size_t i = 0; i < region.size(); ++i) {
+      DataType dtype = map_->initial_indices[i]->dtype;
+      domains.set(map_->initial_indices[i],
+                  arith::IntSet::from_min_extent(cast(dtype, region[i]->min), cast(dtype, region[i]->extent)));
+    }
     for (size_t i = 0; i < map_->final_indices.size(); ++i) {
       arith::IntSet set = arith::eval_set(map_->final_indices[i], domains, &analyzer_);
       const PrimExpr length = fresh_->shape[i];
@@ -133,22 +137,20 @@ Block with_simple_indices(const Block& block, arith::Analyzer& analyzer) {
       });
 }
 
-IndexMap with_index_dtype(const IndexMap& map, DataType dtype) {
+IndexMap with_index_dtypes(const IndexMap& map, const std::vector<DataType>& dtypes) {
   bool is_same = true;
   Map<Var, PrimExpr> vars;
   Array<Var> initial;
-  for (const Var& var : map->initial_indices) {
-    is_same &= var->dtype == dtype;
-    initial.push_back(make_var(var->name, dtype));
+  for (size_t i = 0; i < dtypes.size(); ++i) {
+    const Var var = map->initial_indices[i];
+    is_same &= var->dtype == dtypes[i];
+    initial.push_back(make_var(var->name, dtypes[i]));
     vars.set(var, initial.back());
   }
   if (is_same) return map;
   Rewriter rewriter([&](const VarNode* var) -> PrimExpr {
     PrimExpr value = vars.get_or_null(Var(var));
-    return value ? value : cast(dtype, PrimExpr(var));
-  });
-  rewriter.on([&](const IntImm* number) -> PrimExpr {
-    return number->dtype.is_bool() ? PrimExpr(number) : make_const(dtype, number->value);
+    return value ? value : PrimExpr(var);
   });
   auto rebuild = [&rewriter]<class T>(const T*, auto build) {
     rewriter.on([build](Rewriter& self, const T* node) -> PrimExpr { return build(self(node->a), self(node->b)); });
@@ -161,7 +163,7 @@ IndexMap with_index_dtype(const IndexMap& map, DataType dtype) {
   rebuild(static_cast<const Min*>(nullptr), [](PrimExpr a, PrimExpr b) { return min(a, b); });
   rebuild(static_cast<const Max*>(nullptr), [](PrimExpr a, PrimExpr b) { return max(a, b); });
   Array<PrimExpr> final_indices;
-  for (const PrimExpr& index : map->final_indices) final_indices.push_back(cast(dtype, rewriter(index)));
+  for (const PrimExpr& index : map->final_indices) final_indices.push_back(rewriter(index));
   return make_index_map(initial, final_indices, map->inverse_index_map);
 }
 

@@ -14,7 +14,7 @@ void change_layout(State& state, const Place& place, const Buffer& old, const Bu
 /// The block with the indices and regions in it simplified, knowing `analyzer`'s facts.
 Block with_simple_indices(const Block& block, arith::Analyzer& analyzer);
 
-/// The map over indices of another type.
-IndexMap with_index_dtype(const IndexMap& map, DataType dtype);
+/// The map over indices of these types, one for each.
+IndexMap with_index_dtypes(const IndexMap& map, const std::vector<DataType>& dtypes);
 
 }  // namespace tessera::schedule

@@ -1,5 +1,6 @@
 #include "schedule/trace.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <unordered_map>
 #include <unordered_set>
@@ -47,7 +48,10 @@ std::string as_python(const ObjectRef& value, const Names& names) {
   if (auto* map = value.as<IndexMapNode>()) {
     std::string vars, indices;
     for (const Var& var : map->initial_indices) vars += (vars.empty() ? " " : ", ") + var->name.str();
-    for (const PrimExpr& index : map->final_indices) indices += (indices.empty() ? "" : " ") + to_text(index) + ",";
+    for (const PrimExpr& index : map->final_indices) {
+      bool is_number = index.as<IntImm>() || index.as<FloatImm>();
+      indices += (indices.empty() ? "" : " ") + (is_number ? as_python(index, names) : to_text(index)) + ",";
+    }
     return "lambda" + vars + ": (" + indices + ")";
   }
   return to_text(value);
@@ -115,6 +119,17 @@ std::vector<Instruction> instructions_of(const Trace& trace, bool remove_postpro
   return out;
 }
 
+namespace {
+
+/// The method returns a list, also where there is one thing in it: `l1, = sch.get_loops(...)`.
+bool returns_list(std::string_view method) {
+  static const char* methods[] = {"get_loops", "get_child_blocks",   "get_producers", "get_consumers",
+                                  "split",     "sample_perfect_tile"};
+  return std::find(std::begin(methods), std::end(methods), method) != std::end(methods);
+}
+
+}  // namespace
+
 Array<String> trace_as_python(const Trace& trace, bool remove_postproc) {
   Names names;
   Array<String> lines;
@@ -124,6 +139,7 @@ Array<String> trace_as_python(const Trace& trace, bool remove_postproc) {
     if (trace->decisions.count(inst)) call += ", decision=" + as_python(trace->decisions[inst], names);
     std::string results;
     for (const ObjectRef& rv : inst->outputs) results += (results.empty() ? "" : ", ") + names.define(rv);
+    if (inst->outputs.size() == 1 && returns_list(record.method)) results += ",";
     lines.push_back((results.empty() ? "" : results + " = ") + call + ")");
   }
   return lines;

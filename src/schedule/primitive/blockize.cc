@@ -3,6 +3,7 @@
 #include "arith/iter_map.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
+#include "schedule/accumulation.h"
 #include "schedule/checks.h"
 #include "schedule/primitives.h"
 #include "schedule/region.h"
@@ -24,50 +25,57 @@ struct Division {
   PrimExpr outer_predicate = bool_imm(true), inner_predicate = bool_imm(true);
 };
 
-/// Whole axes go to the side whose loops they name.
-bool divide_whole_axes(const Place& place, const std::function<bool(const VarNode*)>& is_inside, Division* out) {
-  auto is_outside = [&](const VarNode* var) { return !is_inside(var); };
-  auto is_mixed = [&](const PrimExpr& e) { return uses_var(e, is_inside) && uses_var(e, is_outside); };
-  for (size_t i = 0; i < place.block()->iter_vars.size(); ++i) {
-    const PrimExpr value = place.realize()->iter_values[i], zero = make_zero(value.dtype());
+using IsInside = std::function<bool(const VarNode*)>;
+
+bool is_mixed(const PrimExpr& e, const IsInside& is_inside) {
+  return uses_var(e, is_inside) && uses_var(e, [&](const VarNode* var) { return !is_inside(var); });
+}
+
+/// Each condition stays with the loops it names.
+bool divide_predicate(const PrimExpr& predicate, const IsInside& is_inside, Division* out) {
+  if (auto* both = predicate.as<And>())
+    return divide_predicate(both->a, is_inside, out) && divide_predicate(both->b, is_inside, out);
+  PrimExpr& side = uses_var(predicate, is_inside) ? out->inner_predicate : out->outer_predicate;
+  side = logical_and(side, predicate);
+  return !is_mixed(predicate, is_inside);
+}
+
+/// Axes that name loops of both sides are digits of them; the others go as they are to the side they name.
+bool divide_axes(const Place& place, const std::vector<const For*>& inside, const IsInside& is_inside, Division* out) {
+  const BlockRealize* realize = place.realize();
+  Array<Var> vars;
+  for (const For* loop : inside) vars.push_back(loop->loop_var);
+  arith::Analyzer analyzer;
+  auto marks = arith::subspace_divide(realize->iter_values, loop_domains(place), vars, realize->predicate,
+                                      arith::IterMapLevel::Surjective, &analyzer);
+  auto domain = [](const arith::IterMark& mark) {
+    return make_range(mark->source.as<arith::IterSumExprNode>()->base, mark->extent);
+  };
+  for (size_t i = 0; i < realize->iter_values.size(); ++i) {
+    if (!marks.empty()) {
+      out->axes.push_back({arith::normalize_iter_map_to_expr(marks[i][0]->source), domain(marks[i][0]),
+                           arith::normalize_iter_map_to_expr(marks[i][1]->source), domain(marks[i][1])});
+      continue;
+    }
+    const PrimExpr value = realize->iter_values[i], zero = make_zero(value.dtype());
     const Range dom = place.block()->iter_vars[i]->dom, unit = make_range(zero, make_const(value.dtype(), 1));
-    if (is_mixed(value)) return false;
+    if (is_mixed(value, is_inside)) return false;
     out->axes.push_back(uses_var(value, is_inside) ? Axis{zero, unit, value, dom} : Axis{value, dom, zero, unit});
   }
-  const PrimExpr& predicate = place.realize()->predicate;
-  if (is_mixed(predicate)) return false;
-  (uses_var(predicate, is_inside) ? out->inner_predicate : out->outer_predicate) = predicate;
   return true;
 }
 
 Division divide(const Place& place, const std::vector<const For*>& inside) {
-  Array<Var> vars;
-  for (const For* loop : inside) vars.push_back(loop->loop_var);
   auto is_inside = [&](const VarNode* var) {
     return std::any_of(inside.begin(), inside.end(), [&](const For* loop) { return loop->loop_var.get() == var; });
   };
-  arith::Analyzer analyzer;
-  auto marks = arith::subspace_divide(place.realize()->iter_values, loop_domains(place), vars,
-                                      place.realize()->predicate, arith::IterMapLevel::Surjective, &analyzer);
   Division out;
-  if (!marks.empty()) {
-    auto domain = [](const arith::IterMark& mark) {
-      return make_range(mark->source.as<arith::IterSumExprNode>()->base, mark->extent);
-    };
-    for (size_t i = 0; i + 1 < marks.size(); ++i)
-      out.axes.push_back({arith::normalize_iter_map_to_expr(marks[i][0]->source), domain(marks[i][0]),
-                          arith::normalize_iter_map_to_expr(marks[i][1]->source), domain(marks[i][1])});
-    out.outer_predicate = marks.back()[0]->extent;
-    out.inner_predicate = marks.back()[1]->extent;
-    if (!uses_var(out.inner_predicate, [&](const VarNode* var) { return !is_inside(var); })) return out;
-  }
-  out = Division();
-  if (divide_whole_axes(place, is_inside, &out)) return out;
+  if (divide_axes(place, inside, is_inside, &out) && divide_predicate(place.realize()->predicate, is_inside, &out))
+    return out;
   throw Error(ScheduleError) << "the bindings of block " << quoted(place.block()->name_hint)
                              << " cannot be divided between the loops outside (" << loop_names(place.loops())
                              << " up to " << inside[0]->loop_var->name << ") and those inside (" << loop_names(inside)
-                             << "): each axis must be outer * n + inner, and no condition may "
-                             << "name loops of both sides";
+                             << "): each axis must be outer * n + inner, and no condition may name loops of both sides";
 }
 
 /// The init over the spatial axes of the inner block, in loops and variables of its own.
@@ -84,27 +92,16 @@ Stmt init_nest(const BlockNode* block, const Array<PrimExpr>& values, const Prim
     init.iter_vars.push_back(with(iter, &IterVarNode::var, var));
     bindings.push_back(values[i]);
   }
-  std::vector<const For*> kept;
-  for (const For* loop : loops) {
-    bool is_used = false;
-    for (const PrimExpr& value : bindings) is_used |= uses_var(value, loop->loop_var);
-    if (!is_used) continue;
-    kept.push_back(loop);
-    vars.set(loop->loop_var, make_var(loop->loop_var->name, loop->loop_var->dtype));
-  }
-  auto is_dropped = [&](const VarNode* var) {
-    return std::any_of(loops.begin(), loops.end(),
-                       [&](const For* loop) { return loop->loop_var.get() == var && !vars.count(loop->loop_var); });
-  };
+  InitLoops own = init_loops(block, values, predicate, loops);
+  for (const For* loop : own.loops) vars.set(loop->loop_var, make_var(loop->loop_var->name, loop->loop_var->dtype));
   init.body = substitute_all(block->init, axes);
   for (const BufferRegion& write : block->writes) init.writes.push_back(substitute_all(write, axes));
   for (size_t i = 0; i < bindings.size(); ++i) bindings.set(i, substitute(bindings[i], vars));
-  Stmt nest = make(BlockRealize{.iter_values = bindings,
-                                .predicate = substitute(conditions_without(predicate, is_dropped), vars),
-                                .block = make(std::move(init))});
-  for (size_t i = kept.size(); i-- > 0;) {
-    For loop(*kept[i]);
-    loop.loop_var = downcast<Var>(vars[kept[i]->loop_var]);
+  Stmt nest = make(BlockRealize{
+      .iter_values = bindings, .predicate = substitute(own.predicate, vars), .block = make(std::move(init))});
+  for (size_t i = own.loops.size(); i-- > 0;) {
+    For loop(*own.loops[i]);
+    loop.loop_var = downcast<Var>(vars[own.loops[i]->loop_var]);
     loop.extent = substitute(loop.extent, vars);
     loop.body = nest;
     nest = make(std::move(loop));

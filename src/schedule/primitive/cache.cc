@@ -204,6 +204,10 @@ BlockRef cache_write(State& state, const BlockRef& ref, int buffer_index, const 
   require_scope(scope_name);
   const BlockRealize* scope = require_scope_of(place);
   const BlockNode* writer = place.block();
+  if (!writer->init && reads_buffer(writer, buffer))
+    throw Refusal(writer) << "block " << quoted(writer->name_hint) << " adds to what " << buffer->name
+                          << " holds already, which a copy would begin without; cache_write before blockize or "
+                          << "decompose_reduction";
   std::vector<Place> readers;
   Place self;
   for (const Place& other : blocks_below(scope->block->body, ref.function)) {

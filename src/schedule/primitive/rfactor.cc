@@ -112,6 +112,7 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
     return make_iter_var(range_of(loop), make_var("v" + loop->loop_var->name.str(), loop->loop_var->dtype), type);
   };
   IterVar rf_index = axis_of(factor, IterType::DataPar), wb_index = axis_of(factor, IterType::CommReduce);
+  PrimExpr rf_place = rf_index->var - factor->min, wb_place = wb_index->var - factor->min;
   Map<Var, PrimExpr> own, loop_axes{{factor->loop_var, rf_index->var}};
   Array<IterVar> rf_iters{rf_index}, wb_iters{wb_index};
   Array<PrimExpr> rf_values{factor->loop_var}, wb_values;
@@ -165,13 +166,13 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
           auto load = self.children(node);
           const Buffer* partial = partial_of(load->buffer);
           if (!partial) return PrimExpr(load.get());
-          return make_load(*partial, with_index(load->indices, axis, rf_index->var));
+          return make_load(*partial, with_index(load->indices, axis, rf_place));
         },
         [&](Rewriter& self, const BufferStore* node) -> Stmt {
           auto store = self.children(node);
           return make(BufferStore{.buffer = *partial_of(store->buffer),
                                   .value = store->value,
-                                  .indices = with_index(store->indices, axis, rf_index->var)});
+                                  .indices = with_index(store->indices, axis, rf_place)});
         });
   };
   BlockNode rf(*block);
@@ -185,9 +186,9 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
   wb.reads = {};
   Array<PrimExpr> parts_read;
   for (size_t i = 0; i < results.size(); ++i) {
-    Array<PrimExpr> place_of, from = with_index(results[i].indices, axis, wb_index->var);
+    Array<PrimExpr> place_of, from = with_index(results[i].indices, axis, wb_place);
     for (const PrimExpr& index : results[i].indices) place_of.push_back(substitute(index, own));
-    rf.writes.push_back(point_region(partials[i], with_index(place_of, axis, rf_index->var)));
+    rf.writes.push_back(point_region(partials[i], with_index(place_of, axis, rf_place)));
     wb.reads.push_back(point_region(partials[i], from));
     parts_read.push_back(make_load(partials[i], from));
   }

@@ -18,9 +18,13 @@ void transform_block_layout(State& state, const BlockRef& ref, const IndexMap& g
   if (given->initial_indices.size() != block->iter_vars.size())
     throw Error(ScheduleError) << "block " << quoted(block->name_hint) << " has " << block->iter_vars.size()
                                << " axes, the index map takes " << given->initial_indices.size();
-  IndexMap map = block->iter_vars.empty() ? given : with_index_dtype(given, block->iter_vars[0]->var->dtype);
   Array<Range> ranges;
-  for (const IterVar& iter : block->iter_vars) ranges.push_back(iter->dom);
+  std::vector<DataType> dtypes;
+  for (const IterVar& iter : block->iter_vars) {
+    ranges.push_back(iter->dom);
+    dtypes.push_back(iter->var->dtype);
+  }
+  IndexMap map = with_index_dtypes(given, dtypes);
 
   Array<IterVar> iters;
   Array<PrimExpr> values, axes;
@@ -45,7 +49,7 @@ void transform_block_layout(State& state, const BlockRef& ref, const IndexMap& g
   Map<Var, PrimExpr> back;
   try {
     Array<PrimExpr> old = map_indices(inverse_map(map, ranges), axes);
-    for (size_t i = 0; i < old.size(); ++i) back.set(block->iter_vars[i]->var, old[i]);
+    for (size_t i = 0; i < old.size(); ++i) back.set(block->iter_vars[i]->var, cast(dtypes[i], old[i]));
   } catch (const Error& error) {
     throw Error(ScheduleError) << "the index map must be one to one on the axes of block " << quoted(block->name_hint)
                                << ": " << error.message();

@@ -63,7 +63,10 @@ void run_over_all_elements(State& state, const BlockRef& ref, const Padded& padd
   Stmt nest = make_nest(padded.domains(), [&](const Array<PrimExpr>& axes) {
     Array<PrimExpr> element = map_indices(padded.back, axes);
     Map<Var, PrimExpr> values;
-    for (size_t i = 0; i < block->iter_vars.size(); ++i) values.set(block->iter_vars[i]->var, element[i]);
+    for (size_t i = 0; i < block->iter_vars.size(); ++i) {
+      const Var& var = block->iter_vars[i]->var;
+      values.set(var, cast(var->dtype, element[i]));
+    }
     PrimExpr value = substitute_all(block->body.as<BufferStore>()->value, values);
     BlockNode out(*block);
     out.body = make(BufferStore{.buffer = padded.buffer,
@@ -155,11 +158,14 @@ void transform_layout(State& state, const BlockRef& ref, int buffer_index, bool 
     throw Error(ScheduleError) << "buffer " << buffer->name << " has strides of its own, so its layout is given";
   if (pad_value && pad_value->final_indices.size() != 1)
     throw Error(ScheduleError) << "pad_value must give one value, not " << pad_value->final_indices.size();
-  IndexMap map = with_index_dtype(given, buffer->index_dtype());
+  std::vector<DataType> dtypes;
+  for (const PrimExpr& length : buffer->shape) dtypes.push_back(length.dtype());
+  IndexMap map = with_index_dtypes(given, dtypes);
   InverseMap inverse = inverse_of(map, buffer);
   BufferNode fresh(*buffer);
   fresh.shape = map_shape(map, buffer->shape);
   fresh.axis_separators = {};
+  if (is_zero(fresh.elem_offset)) fresh.elem_offset = make_zero(fresh.index_dtype());
   Padded padded{make(std::move(fresh)), inverse.map, inverse.padding, pad_value};
   std::vector<Place> writers = writers_of(state, place, buffer);
   bool is_whole = writers.size() == 1 && runs_over_elements(writers[0], buffer);

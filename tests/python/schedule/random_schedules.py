@@ -19,6 +19,7 @@ import tessera as tvm
 from random_programs import PROGRAMS, SIZES
 from tessera import tir
 from tessera.tir.schedule import Trace
+from tessera.tir.schedule.testing import verify_trace_roundtrip
 
 FACTORS = [1, 2, 3, 4, 5, 8]
 
@@ -128,8 +129,48 @@ class Drawer:
     def set_scope(self):
         self.sch.set_scope(self.block(), 0, self.rng.choice(["local", "global", "shared"]))
 
+    def reindex(self):
+        self.sch.reindex(self.block(), self.rng.choice([("read", 0), ("read", 1), ("write", 0)]))
 
-HELPERS = ("block", "loops", "loop", "no_loops", "extent")
+    def transform_layout(self):
+        """Of a buffer inside the program: those of parameters are the caller's."""
+        block = self.block()
+        kind = self.rng.choice(["read", "write"])
+        regions = getattr(self.sch.get(block), kind + "s")
+        params = self.sch.mod["main"].buffer_map.values()
+        own = [i for i, r in enumerate(regions) if not any(r.buffer.same_as(p) for p in params)] or self.no_loops()
+        index = self.rng.choice(own)
+        index_map = self.index_map(len(regions[index].buffer.shape))
+        self.sch.transform_layout(block, (kind, index), index_map, self.rng.choice([None, 0, 7]))
+
+    def transform_block_layout(self):
+        block = self.block()
+        self.sch.transform_block_layout(block, self.index_map(len(self.sch.get(block).iter_vars)))
+
+    def index_map(self, ndim):
+        """Axes in another order, one of them perhaps in two digits."""
+        order = self.rng.sample(range(ndim), ndim) or self.no_loops()
+        cut, factor = self.rng.choice([*order, None]), self.rng.choice(FACTORS)
+
+        def mapped(*axes):
+            parts = [[axes[i] // factor, axes[i] % factor] if i == cut else [axes[i]] for i in order]
+            return [index for part in parts for index in part]
+
+        return tir.IndexMap.from_func(mapped, ndim=ndim)
+
+    def decompose_padding(self):
+        block = self.block()
+        self.sch.decompose_padding(block, self.rng.choice(self.loops(block)))
+
+    def pad_einsum(self):
+        block = self.block()
+        self.sch.pad_einsum(block, [self.rng.choice([0, 0, 1, 3]) for _ in self.sch.get(block).iter_vars])
+
+    def set_axis_separator(self):
+        self.sch.set_axis_separator(self.block(), ("write", 0), [])
+
+
+HELPERS = ("block", "loops", "loop", "no_loops", "extent", "index_map")
 PRIMITIVES = [name for name in vars(Drawer) if not name.startswith("_") and name not in HELPERS]
 LIKELY = [
     "split",
@@ -214,6 +255,10 @@ def check(name, func, sch, reference, hashes):
     Trace.apply_json_to_schedule(json.loads(json.dumps(sch.trace.as_json())), once_more)
     if not tvm.ir.structural_equal(sch.mod, once_more.mod):
         raise Failure("the JSON of its trace does something else when it is applied")
+    try:
+        verify_trace_roundtrip(sch, func, debug_mask="none", text_format="python")
+    except (AssertionError, ValueError, NameError) as error:
+        raise Failure("its trace printed as Python does something else when it is run") from error
     script = sch.mod.script()
     if not tvm.ir.structural_equal(tvm.script.from_source(script), sch.mod):
         raise Failure("its script reads back as another program")
@@ -230,7 +275,16 @@ def check(name, func, sch, reference, hashes):
 
 def reproduction(name, sch):
     lines = [f"sch = tir.Schedule(PROGRAMS[{name!r}]())"] + list(sch.trace.simplified(False).as_python())
-    return "\n".join(["from random_programs import PROGRAMS", "from tessera import tir", "", *lines, ""])
+    return "\n".join(
+        [
+            "from random_programs import PROGRAMS",
+            "from tessera import tir",
+            "from tessera.tir import floordiv, floormod",
+            "",
+            *lines,
+            "",
+        ]
+    )
 
 
 def one_case(seed, only, reference, hashes, counts, note):

@@ -7,6 +7,7 @@ import pytest
 import tessera as tvm
 from tessera import te, tir
 from tessera.script import tir as T
+from tessera.tir.schedule.testing import verify_trace_roundtrip
 
 
 @T.prim_func
@@ -39,9 +40,7 @@ def check(sch, before, after, *shapes):
     tvm.ir.assert_structural_equal(sch.mod["main"], after)
     assert tvm.ir.structural_equal(tvm.script.from_source(sch.mod["main"].script()), sch.mod["main"])
     np.testing.assert_allclose(run(sch.mod["main"], *shapes), run(before, *shapes), rtol=1e-5)
-    again = tir.Schedule(before)
-    sch.trace.apply_to_schedule(again)
-    tvm.ir.assert_structural_equal(again.mod, sch.mod)
+    verify_trace_roundtrip(sch, before)
 
 
 def test_the_whole_nest_becomes_a_block_of_one_iteration():

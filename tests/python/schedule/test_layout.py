@@ -7,6 +7,7 @@ import pytest
 import tessera as tvm
 from tessera import te, tir
 from tessera.script import tir as T
+from tessera.tir.schedule.testing import verify_trace_roundtrip
 
 
 def data_of(shape, seed=0, dtype="float32"):
@@ -23,11 +24,7 @@ def check(sch, before, after):
     """The schedule made `after` of `before`; it prints, reads back and replays."""
     tvm.ir.assert_structural_equal(sch.mod["main"], after)
     assert tvm.ir.structural_equal(tvm.script.from_source(sch.mod["main"].script()), sch.mod["main"])
-    again, from_json = tir.Schedule(before), tir.Schedule(before)
-    sch.trace.apply_to_schedule(again)
-    tir.schedule.Trace.apply_json_to_schedule(sch.trace.as_json(), from_json)
-    tvm.ir.assert_structural_equal(again.mod, sch.mod)
-    tvm.ir.assert_structural_equal(from_json.mod, sch.mod)
+    verify_trace_roundtrip(sch, before)
 
 
 def refuses(sch, message, call):

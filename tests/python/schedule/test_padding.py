@@ -7,6 +7,7 @@ import pytest
 import tessera as tvm
 from tessera import te, tir
 from tessera.script import tir as T
+from tessera.tir.schedule.testing import verify_trace_roundtrip
 
 
 def run(function, inputs, shape, dtype="float32"):
@@ -17,11 +18,7 @@ def run(function, inputs, shape, dtype="float32"):
 
 def check(sch, before, after):
     tvm.ir.assert_structural_equal(sch.mod["main"], after)
-    again, from_json = tir.Schedule(before), tir.Schedule(before)
-    sch.trace.apply_to_schedule(again)
-    tir.schedule.Trace.apply_json_to_schedule(sch.trace.as_json(), from_json)
-    tvm.ir.assert_structural_equal(again.mod, sch.mod)
-    tvm.ir.assert_structural_equal(from_json.mod, sch.mod)
+    verify_trace_roundtrip(sch, before)
 
 
 def refuses(sch, message, call):

@@ -5,6 +5,7 @@ import pytest
 import tessera as tvm
 from tessera import te, tir
 from tessera.tir import tensor_intrin
+from tessera.tir.schedule.testing import verify_trace_roundtrip
 from tessera.tir.tensor_intrin import cuda
 
 
@@ -127,9 +128,7 @@ def test_a_product_is_done_by_fragments(in_dtype, out_dtype, transposed):
     for call in ("tvm_fill_fragment", "tvm_load_matrix_sync", "tvm_mma_sync", "tvm_store_matrix_sync"):
         assert f"T.{call}(" in text
     assert text.count('"col_major"') == int(transposed)
-    again = tir.Schedule(before)
-    sch.trace.apply_to_schedule(again)
-    tvm.ir.assert_structural_equal(again.mod, sch.mod)
+    verify_trace_roundtrip(sch, before)
 
 
 @pytest.mark.parametrize(

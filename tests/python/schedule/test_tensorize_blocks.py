@@ -5,6 +5,7 @@ import pytest
 import tessera as tvm
 from tessera import te, tir
 from tessera.script import tir as T
+from tessera.tir.schedule.testing import verify_trace_roundtrip
 
 
 @T.prim_func
@@ -81,14 +82,6 @@ def check_product(sch, n=16, transposed=False):
     np.testing.assert_allclose(out.numpy(), a @ (b.T if transposed else b), rtol=1e-4, atol=1e-5)
 
 
-def check_replay(sch, before):
-    again, from_json = tir.Schedule(before), tir.Schedule(before)
-    sch.trace.apply_to_schedule(again)
-    tir.schedule.Trace.apply_json_to_schedule(sch.trace.as_json(), from_json)
-    tvm.ir.assert_structural_equal(again.mod, sch.mod)
-    tvm.ir.assert_structural_equal(from_json.mod, sch.mod)
-
-
 def test_the_description_gives_way_to_the_implementation():
     sch = tir.Schedule(matmul(transposed=True))
     block = sch.get_block("C")
@@ -100,7 +93,7 @@ def test_the_description_gives_way_to_the_implementation():
     assert "A_1 = T.match_buffer(A[i, k_o * 4 : k_o * 4 + 4], [4]" in text
     assert "C_1 = T.match_buffer(C[i, j], [1]" in text
     check_product(sch, transposed=True)
-    check_replay(sch, matmul(transposed=True))
+    verify_trace_roundtrip(sch, matmul(transposed=True))
 
 
 def test_an_init_that_stands_outside_stays():
@@ -128,7 +121,7 @@ def test_a_tile_is_done_by_vectors_with_the_strides_of_the_buffers():
     sch.decompose_reduction(block, ko)
     sch.tensorize(ii, "test.outer8")
     check_product(sch)
-    check_replay(sch, matmul())
+    verify_trace_roundtrip(sch, matmul())
 
 
 def test_a_block_made_before_is_tensorized_as_it_is():

@@ -386,4 +386,4 @@ def _pad_value(value: Any, dtype: str, ndim: int) -> IndexMap | None:
         return IndexMap.from_func(as_list, ndim=ndim)
     if isinstance(value, (int, float)):
         value = FloatImm(dtype, value) if "float" in dtype else IntImm(dtype, int(value))
-    return IndexMap.from_func(lambda *_: [value], ndim=ndim)
+    return IndexMap.from_func(lambda *indices: [value], ndim=ndim)
