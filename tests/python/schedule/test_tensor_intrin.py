@@ -5,7 +5,9 @@ import pytest
 import tessera as tvm
 from tessera import te, tir
 from tessera.tir import tensor_intrin
+from tessera.tir.schedule.analysis import get_tensorize_loop_mapping
 from tessera.tir.schedule.testing import verify_trace_roundtrip
+from tessera.tir.schedule.transform import tile_with_tensor_intrin
 from tessera.tir.tensor_intrin import cuda
 
 
@@ -158,6 +160,43 @@ def test_registers_of_a_warp_are_tensorized_after_a_change_of_layout():
     text = sch.mod["main"].script()
     assert "T.mma_fill(8, " in text
     assert "T.mma_store(16, 16, " in text
+
+
+def test_loops_are_tiled_for_an_intrinsic():
+    out, inputs = packed_product()
+    sch = tir.Schedule(te.create_prim_func([*inputs, out]))
+    block = sch.get_block("C")
+    i, j, k = sch.get_loops(block)
+    desc = tir.TensorIntrin.get(tensor_intrin.VNNI_DOT_16x4_INTRIN).desc
+    info = get_tensorize_loop_mapping(sch, block, desc)
+    assert {sch.get_sref(loop): int(info.loop_map[sch.get_sref(loop)].extent) for loop in (j, k)} == {
+        sch.get_sref(j): 16,
+        sch.get_sref(k): 4,
+    }
+    assert sch.get_sref(i) not in info.loop_map
+    tile = tile_with_tensor_intrin(sch, block, tensor_intrin.VNNI_DOT_16x4_INTRIN)
+    sch.decompose_reduction(block, sch.get_loops(block)[2])
+    sch.tensorize(tile, tensor_intrin.VNNI_DOT_16x4_INTRIN)
+    assert "T.call_llvm_pure_intrin(" in sch.mod["main"].script()
+
+
+def test_loops_that_do_not_divide_are_padded_on_demand():
+    def schedule():
+        a, b = te.placeholder((15, 30), "float16", "A"), te.placeholder((30, 16), "float16", "B")
+        k = te.reduce_axis((0, 30), "k")
+        c = te.compute((15, 16), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+        sch = tir.Schedule(te.create_prim_func([a, b, c]))
+        for index, scope in enumerate(("wmma.matrix_a", "wmma.matrix_b")):
+            sch.cache_read("C", index, scope)
+        sch.cache_write("C", 0, "wmma.accumulator")
+        return sch, sch.get_block("C")
+
+    sch, block = schedule()
+    assert tile_with_tensor_intrin(sch, block, cuda.WMMA_SYNC_16x16x16_f16f16f16_INTRIN) is None
+    tile = tile_with_tensor_intrin(sch, block, cuda.WMMA_SYNC_16x16x16_f16f16f16_INTRIN, allow_padding=True)
+    sch.decompose_reduction(block, sch.get_loops(block)[2])
+    sch.tensorize(tile, cuda.WMMA_SYNC_16x16x16_f16f16f16_INTRIN)
+    assert "T.tvm_mma_sync(" in sch.mod["main"].script()
 
 
 def test_every_name_is_registered():

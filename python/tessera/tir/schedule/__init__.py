@@ -1,5 +1,6 @@
 """Rewriting programs of blocks."""
 
+from . import analysis, transform
 from .block_scope import BlockScope, Dependency, DepKind, StmtSRef
 from .instruction import Instruction, InstructionKind
 from .schedule import BlockRV, ExprRV, LoopRV, Schedule, ScheduleError
@@ -21,4 +22,6 @@ __all__ = [
     "ScheduleState",
     "StmtSRef",
     "Trace",
+    "analysis",
+    "transform",
 ]

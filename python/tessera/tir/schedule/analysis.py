@@ -1,0 +1,48 @@
+"""Questions about blocks that schedules are chosen by."""
+
+from __future__ import annotations
+
+from ..expr import IntImm
+from ..function import PrimFunc
+from ..stmt import For
+from . import _ffi_api
+from .block_scope import StmtSRef
+from .schedule import BlockRV, Schedule
+
+
+class TensorizeInfo:
+    """How loops of a block correspond to those of a description."""
+
+    #: the loop of the description that a loop of the block stands for
+    loop_map: dict[StmtSRef, For]
+    #: the position of each loop of the description, outermost first
+    desc_loop_indexer: dict[For, IntImm]
+    #: what each axis of the block lacks of being divided, where it does
+    block_iter_paddings: list[IntImm] | None
+
+    def __init__(
+        self,
+        loop_map: dict[StmtSRef, For],
+        desc_loop_indexer: dict[For, IntImm],
+        block_iter_paddings: list[IntImm] | None,
+    ):
+        self.loop_map = loop_map
+        self.desc_loop_indexer = desc_loop_indexer
+        self.block_iter_paddings = block_iter_paddings
+
+
+def get_tensorize_loop_mapping(
+    sch: Schedule, block: BlockRV, desc_func: PrimFunc, allow_padding: bool = False
+) -> TensorizeInfo | None:
+    """Which loops of the block an intrinsic described by `desc_func` would take; None where they do not correspond.
+
+    Loops are paired from the innermost outwards: axes of the same kind, extents that the description's divide.
+    """
+    found = _ffi_api.TensorizeLoopMapping(sch, block, desc_func, allow_padding)
+    if found is None:
+        return None
+    ours, theirs, paddings = found
+    position = {loop: IntImm("int32", len(theirs) - 1 - i) for i, loop in enumerate(theirs)}
+    srefs = [(sch.get_sref(loop), other) for loop, other in zip(ours, theirs)]
+    pairs = {sref: other for sref, other in srefs if sref is not None}
+    return TensorizeInfo(pairs, position, None if paddings is None else list(paddings))
