@@ -37,6 +37,8 @@ from .ir.memory_pools import (  # isort: skip
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
+from . import relay  # isort: skip
+from . import parser  # isort: skip
 from . import driver  # isort: skip
 from .driver import build, lower  # isort: skip
 

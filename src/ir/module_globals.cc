@@ -1,6 +1,6 @@
 // Functions, their attributes and modules by name, as Python calls them.
 
-#include "ir/module.h"
+#include "ir/module_types.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -13,7 +13,7 @@ BaseFunc with_attrs(const BaseFunc& function, DictAttrs attrs) {
   return copy;
 }
 
-IRModule new_module(Map<GlobalVar, BaseFunc> functions, Map<ObjectRef, ObjectRef> type_definitions,
+IRModule new_module(Map<GlobalVar, BaseFunc> functions, const Map<GlobalTypeVar, TypeData>& type_definitions,
                     const ObjectRef& attrs) {
   IRModule mod;
   for (const auto& [var, function] : functions) {
@@ -21,7 +21,7 @@ IRModule new_module(Map<GlobalVar, BaseFunc> functions, Map<ObjectRef, ObjectRef
       throw Error(ValueError) << "the module has two functions named \"" << var->name_hint << "\"";
     mod.update(var, function);
   }
-  mod.edit()->type_definitions = type_definitions.defined() ? type_definitions : Map<ObjectRef, ObjectRef>();
+  for (const auto& [var, data] : type_definitions) update_type(mod, var, data);
   if (auto* dict = attrs.as<DictAttrsNode>()) mod.edit()->attrs = DictAttrs(dict);
   if (auto* map = attrs.as<MapNode>()) mod.edit()->attrs = DictAttrs(Map<String, ObjectRef>(map));
   return mod;
@@ -59,9 +59,28 @@ Array<GlobalVar> global_vars(const IRModule& mod) {
   return out;
 }
 
-IRModule module_from_expr(const BaseFunc& function, const Map<GlobalVar, BaseFunc>& others) {
+void add_type(const IRModule& mod, const GlobalTypeVar& var, const TypeData& data, bool replace) {
+  if (!replace && var && find_type_var(mod, var->name_hint))
+    throw Error(ValueError) << "the module has a data type \"" << var->name_hint << "\" already";
+  update_type(mod, var, data);
+}
+
+TypeData lookup_type_by(const IRModule& mod, const AnyView& name_or_var) {
+  if (auto* var = cast_or_null<GlobalTypeVarNode>(name_or_var.object())) return lookup_type(mod, GlobalTypeVar(var));
+  return lookup_type(mod, get_type_var(mod, name_or_var.to<String>()));
+}
+
+Array<GlobalTypeVar> type_vars(const IRModule& mod) {
+  Array<GlobalTypeVar> out;
+  for (const auto& [var, _] : mod->type_definitions) out.push_back(downcast<GlobalTypeVar>(var));
+  return out;
+}
+
+IRModule module_from_expr(const BaseFunc& function, const Map<GlobalVar, BaseFunc>& others,
+                          const Map<GlobalTypeVar, TypeData>& types) {
   if (!function) throw Error(TypeError) << "IRModule.from_expr needs a function";
   IRModule mod(others.defined() ? others : Map<GlobalVar, BaseFunc>());
+  for (const auto& [var, data] : types) update_type(mod, var, data);
   ObjectRef symbol = function->attrs.get_attr(attr::kGlobalSymbol);
   String name = symbol ? downcast<String>(symbol) : String("main");
   mod.update(global_of(mod, AnyView(Any(name)), true), function);
@@ -74,14 +93,18 @@ Globals globals{
     {"ir.Module_GetGlobalVar", [](IRModule mod, String name) { return mod.get_global_var(name); }},
     {"ir.Module_ContainGlobalVar", [](IRModule mod, String name) { return mod.find_global_var(name).defined(); }},
     {"ir.Module_GetGlobalVars", global_vars},
-    {"ir.Module_GetGlobalTypeVars", [](IRModule) { return Array<ObjectRef>(); }},
+    {"ir.Module_GetGlobalTypeVars", type_vars},
+    {"ir.Module_GetGlobalTypeVar", [](IRModule mod, String name) { return get_type_var(mod, name); }},
+    {"ir.Module_ContainGlobalTypeVar", [](IRModule mod, String name) { return find_type_var(mod, name).defined(); }},
+    {"ir.Module_AddDef", add_type},
+    {"ir.Module_LookupDef", lookup_type_by},
+    {"ir.Module_LookupTag", [](IRModule mod, int tag) { return constructor_with_tag(mod, tag); }},
     {"ir.Module_Lookup", lookup},
     {"ir.Module_Lookup_str", lookup},
     {"ir.Module_Remove", [](IRModule mod, AnyView key) { mod.remove(global_of(mod, key, false)); }},
-    {"ir.Module_Update", [](IRModule mod, IRModule other) { mod.update(other); }},
+    {"ir.Module_Update", update_all},
     {"ir.Module_UpdateFunction", [](IRModule mod, GlobalVar var, BaseFunc function) { mod.update(var, function); }},
-    {"ir.Module_FromExpr", [](BaseFunc function, Map<GlobalVar, BaseFunc> functions,
-                              AnyView) { return module_from_expr(function, functions); }},
+    {"ir.Module_FromExpr", module_from_expr},
     {"ir.Module_Copy", [](IRModule mod) { return mod.copy(); }},
     {"ir.Module_WithAttr",
      [](IRModule mod, String key, Any value) {

@@ -2,20 +2,23 @@
 
 #include "ir/adt.h"
 #include "ir/attrs.h"
+#include "ir/diagnostic.h"
 #include "ir/module.h"
 #include "ir/pass.h"
 #include "ir/prim_expr.h"
 #include "ir/tensor_type.h"
+#include "ir/type_relation.h"
 
 namespace tessera {
 namespace {
 
-register_types<SourceNameNode, SpanNode, BaseExprNode, PrimExprNode, RelayExprNode, GlobalVarNode, IntImm, FloatImm,
-               StringImm, RangeNode, OpNode, AttrsNode, AttrFieldInfoNode, DictAttrsNode, BaseFuncNode, IRModuleNode>
+register_types<SourceNameNode, SpanNode, TextSpan, SourceNode, SourceMapNode, BaseExprNode, PrimExprNode, RelayExprNode,
+               GlobalVarNode, IntImm, FloatImm, StringImm, RangeNode, OpNode, AttrsNode, AttrFieldInfoNode,
+               DictAttrsNode, BaseFuncNode, IRModuleNode>
     common;
 
 register_types<TypeNode, PrimType, PointerType, TupleType, FuncType, TypeVarNode, GlobalTypeVarNode, TypeCall,
-               IncompleteType, RefType, TypeConstraintNode, TensorTypeNode, ConstructorNode, TypeDataNode>
+               IncompleteType, RefType, TypeConstraintNode, TypeRelation, TensorTypeNode, ConstructorNode, TypeDataNode>
     types;
 
 register_types<VarNode, SizeVarNode, AnyDim, Cast, BinaryNode, Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max,

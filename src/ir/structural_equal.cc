@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "ir/module.h"
+#include "ir/module_types.h"
 #include "runtime/containers.h"
 #include "runtime/ndarray.h"
 
@@ -87,6 +87,7 @@ class Comparison {
       return shape->values == static_cast<const ShapeTupleNode*>(rhs)->values || differ(path);
     if (auto* adt = cast_or_null<ADTNode>(lhs)) return compare_tuples(task, adt, static_cast<const ADTNode*>(rhs));
     if (lhs->type()->fields().empty()) return lhs == rhs || differ(path);  // nothing is known about it
+    if (auto* mod = cast_or_null<IRModuleNode>(lhs)) match_types(mod, static_cast<const IRModuleNode*>(rhs));
     return compare_fields(task);
   }
 
@@ -104,6 +105,7 @@ class Comparison {
       if (field.kind == FieldKind::Ref) {
         const Object* a = field.at<ObjectRef>(lhs).get();
         const Object* b = field.at<ObjectRef>(rhs).get();
+        if (lhs->is_a(TypeVarNode::info) && std::string_view(field.name) == "name_hint") continue;
         if (lhs->is_a(PointerType::info) && std::string_view(field.name) == "storage_scope") {
           if (!same_scope(a, b)) return differ(step(path, {.kind = Step::Field, .field = field.name}));
           continue;
@@ -189,6 +191,18 @@ class Comparison {
       return entry;
     }
     return find([&](const Object* k) { return k == key || Comparison(false).run(key, k, false); });
+  }
+
+  /// Data types are the same by name in two modules; functions, compared first, speak of them and their parameters.
+  void match_types(const IRModuleNode* lhs, const IRModuleNode* rhs) {
+    for (const TypeData& data : sorted_types(IRModule(lhs))) {
+      GlobalTypeVar other = find_type_var(IRModule(rhs), data->header->name_hint);
+      if (!other) continue;
+      match(data->header.get(), other.get());
+      TypeData other_data = lookup_type(IRModule(rhs), other);
+      size_t common = std::min(data->type_vars.size(), other_data->type_vars.size());
+      for (size_t i = 0; i < common; ++i) match(data->type_vars[i].get(), other_data->type_vars[i].get());
+    }
   }
 
   void match(const Object* lhs, const Object* rhs) {

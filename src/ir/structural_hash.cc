@@ -109,6 +109,7 @@ class Hashing {
         continue;
       }
       const Object* part = field.at<ObjectRef>(node).get();
+      if (node->is_a(TypeVarNode::info) && std::string_view(field.name) == "name_hint") continue;
       if (node->is_a(PointerType::info) && part && part->is_a(StringNode::info)) {  // "" and "global" are one scope
         const std::string& scope = static_cast<const StringNode*>(part)->text;
         frames_[at].hash = mix(frames_[at].hash, hash_bytes(scope.empty() ? "global" : scope));

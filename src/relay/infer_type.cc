@@ -1,6 +1,7 @@
 #include "relay/infer_type.h"
 
 #include "base/stack.h"
+#include "ir/diagnostic.h"
 #include "ir/rewrite.h"
 #include "ir/structural_equal.h"
 #include "relay/pattern.h"
@@ -10,12 +11,6 @@
 
 namespace tessera::relay {
 namespace {
-
-std::string place_of(const Span& span) {
-  if (!span) return "";
-  std::string source = span->source_name ? std::string(span->source_name->name) : "";
-  return "\n  at " + source + ":" + std::to_string(span->line) + ":" + std::to_string(span->column);
-}
 
 /// How a call is named in messages: its operator, function or global, and what is known of its arguments.
 std::string describe(const Call* call, TypeSolver& solver, const std::vector<Type>& args) {
@@ -79,7 +74,12 @@ class Inference {
   }
 
   void report(const std::string& message, const Span& span) {
-    if (errors_.size() < kMostErrors) errors_.push_back(message + place_of(span));
+    if (errors_.size() < kMostErrors) errors_.push_back(message + place(span));
+  }
+  /// Where that is in the text the module was read from, if it was.
+  std::string place(const Span& span) const {
+    std::string shown = underlined(span, mod_->source_map);
+    return shown.empty() ? "" : "\n" + shown;
   }
 
   const Type* find(const Object* expr) const {
@@ -365,7 +365,7 @@ class Attach {
       std::string what = expr.as<VarNode>() ? "%" + std::string(expr.as<VarNode>()->name_hint()) : "an expression";
       if (auto* call = expr.as<Call>()) what = "the call " + describe(call, types_.solver, arg_types(call));
       throw Error(DiagnosticError) << "the type of " << what << " cannot be inferred; annotate it"
-                                   << place_of(expr->span);
+                                   << types_.place(expr->span);
     }
     return type;
   }
@@ -382,7 +382,7 @@ class Attach {
     if (after.as<OpNode>() || after.as<ConstructorNode>()) return after;
     Type type = type_of(before);
     if (!type || (after->checked_type_ && structural_equal(after->checked_type_, type))) return after;
-    if (after.same_as(before)) {
+    if (after.same_as(before) && !after.as<GlobalVarNode>()) {  // a global is known by identity: it is not copied
       ObjectRef copy(after->type()->copy(after.get()));
       after = downcast<Expr>(copy);
     }

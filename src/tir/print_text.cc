@@ -3,7 +3,6 @@
 #include "base/stack.h"
 #include "ir/json.h"
 #include "ir/repr.h"
-#include "runtime/registry.h"
 #include "tir/print.h"
 
 namespace tessera {
@@ -110,12 +109,5 @@ std::string text_form(const ObjectRef& object) { return print_all(object, false)
 std::string text_form_with_metadata(const ObjectRef& object, bool show_metadata) {
   return "#[version = \"0.0.5\"]\n" + print_all(object, show_metadata);
 }
-
-static Globals globals{
-    {"ir.PrettyPrint", [](AnyView object) { return text_form(box(object)); }},
-    // ir.AsText(node, show_meta_data, annotate): annotate is for Relay's types, which have no place here
-    {"ir.AsText",
-     [](AnyView object, bool show_metadata, AnyView) { return text_form_with_metadata(box(object), show_metadata); }},
-};
 
 }  // namespace tessera

@@ -16,8 +16,23 @@ from .base import (
 from .container import Array, Map
 
 # What follows is made of the names above.
-from .type import FuncType, PointerType, PrimType, TupleType, Type, TypeKind  # isort: skip
+from .type import (  # isort: skip
+    FuncType,
+    GlobalTypeVar,
+    IncompleteType,
+    PointerType,
+    PrimType,
+    RelayRefType,
+    TupleType,
+    Type,
+    TypeConstraint,
+    TypeKind,
+    TypeVar,
+)
+from .tensor_type import TensorType  # isort: skip
+from .type_relation import TypeCall, TypeRelation  # isort: skip
 from .expr import BaseExpr, GlobalVar, PrimExpr, Range, RelayExpr  # isort: skip
+from .adt import Constructor, TypeData  # isort: skip
 from .attrs import Attrs, DictAttrs  # isort: skip
 from .function import BaseFunc, CallingConv  # isort: skip
 from .op import Op, register_intrin_lowering, register_op_attr  # isort: skip

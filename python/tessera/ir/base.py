@@ -52,6 +52,11 @@ class Span(Object):
         self.__init_handle_by_constructor__(_ffi_api.Span, source_name, line, end_line, column, end_column)
 
 
+@register_object("TextSpan")
+class TextSpan(Span):
+    """A span of Relay text: `line` and `column` as v0.10 tells them, `text_line` and `text_column` as they are."""
+
+
 @register_object("EnvFunc")
 class EnvFunc(Object):
     """A global function as a node: saved by its name."""

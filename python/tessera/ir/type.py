@@ -9,7 +9,19 @@ from .._ffi.registry import register_object
 from . import _ffi_api
 from .base import Node
 
-__all__ = ["FuncType", "PointerType", "PrimType", "TupleType", "Type", "TypeKind"]
+__all__ = [
+    "FuncType",
+    "GlobalTypeVar",
+    "IncompleteType",
+    "PointerType",
+    "PrimType",
+    "RelayRefType",
+    "TupleType",
+    "Type",
+    "TypeConstraint",
+    "TypeKind",
+    "TypeVar",
+]
 
 
 @register_object("Type")
@@ -65,11 +77,58 @@ class TupleType(Type):
         self.__init_handle_by_constructor__(_ffi_api.TupleType, fields)
 
 
+@register_object("TypeVar")
+class TypeVar(Type):
+    """A type parameter of a function or a data type. Calling it applies it to arguments."""
+
+    def __init__(self, name: str, kind: TypeKind = TypeKind.Type):
+        self.__init_handle_by_constructor__(_ffi_api.TypeVar, name, kind)
+
+    def __call__(self, *args: Type) -> Type:
+        from .type_relation import TypeCall
+
+        return TypeCall(self, args)
+
+
+@register_object("GlobalTypeVar")
+class GlobalTypeVar(Type):
+    """The name of a data type of a module. Calling it fills in the parameters of the type."""
+
+    def __init__(self, name: str, kind: TypeKind = TypeKind.AdtHandle):
+        self.__init_handle_by_constructor__(_ffi_api.GlobalTypeVar, name, kind)
+
+    def __call__(self, *args: Type) -> Type:
+        from .type_relation import TypeCall
+
+        return TypeCall(self, args)
+
+
+@register_object("IncompleteType")
+class IncompleteType(Type):
+    """A hole that type inference fills."""
+
+    def __init__(self, kind: TypeKind = TypeKind.Type):
+        self.__init_handle_by_constructor__(_ffi_api.IncompleteType, kind)
+
+
+@register_object("relay.RefType")
+class RelayRefType(Type):
+    """A reference to a value of type `value`."""
+
+    def __init__(self, value: Type):
+        self.__init_handle_by_constructor__(_ffi_api.RelayRefType, value)
+
+
+@register_object("TypeConstraint")
+class TypeConstraint(Type):
+    """What must hold between types besides a signature."""
+
+
 @register_object("FuncType")
 class FuncType(Type):
     """A function from `arg_types` to `ret_type`."""
 
     def __init__(self, arg_types: Any, ret_type: Type, type_params: Any = None, type_constraints: Any = None):
         self.__init_handle_by_constructor__(
-            _ffi_api.FuncType, arg_types, ret_type, type_params or [], type_constraints or []
+            _ffi_api.FuncType, arg_types, ret_type, type_params or [], type_constraints or [], None
         )

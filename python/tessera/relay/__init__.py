@@ -1,0 +1,73 @@
+"""Relay: the graph language of models."""
+
+from . import (
+    analysis,
+    base,
+    dataflow_pattern,
+    debug,
+    expr,
+    expr_functor,
+    function,
+    loops,
+    param_dict,
+    prelude,
+    scope_builder,
+    ty,
+    type_functor,
+)
+from .adt import (
+    Clause,
+    Constructor,
+    Match,
+    Pattern,
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
+    PatternWildcard,
+    TypeData,
+)
+from .base import Id, RelayNode, SourceName, Span, astext, pretty_print
+from .expr import (
+    Call,
+    Constant,
+    Expr,
+    GlobalVar,
+    If,
+    Let,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    TempExpr,
+    Tuple,
+    TupleGetItem,
+    TupleWrapper,
+    Var,
+    bind,
+    const,
+    var,
+)
+from .expr_functor import ExprFunctor, ExprMutator, ExprVisitor
+from .function import Function, FunctionWithFields
+from .loops import while_loop
+from .param_dict import load_param_dict, save_param_dict
+from .prelude import Prelude
+from .scope_builder import ScopeBuilder
+from .ty import (
+    Any,
+    FuncType,
+    GlobalTypeVar,
+    IncompleteType,
+    RefType,
+    ShapeVar,
+    TensorType,
+    TupleType,
+    Type,
+    TypeCall,
+    TypeConstraint,
+    TypeKind,
+    TypeRelation,
+    TypeVar,
+    scalar_type,
+    type_has_any,
+)
+from .type_functor import TypeFunctor, TypeMutator, TypeVisitor

@@ -1,0 +1,30 @@
+"""Helpers for tests and examples of Relay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import ir as _ir
+from ..._ffi.registry import get_global_func
+from ..function import Function
+from . import init
+from .init import create_workload
+
+__all__ = ["create_workload", "init", "run_infer_type", "run_opt_pass"]
+
+
+def run_opt_pass(expr: Any, opt_pass: Any, import_prelude: bool = False) -> Any:
+    """The expression after a pass."""
+    mod = _ir.IRModule.from_expr(expr)
+    if import_prelude:
+        from ..prelude import Prelude
+
+        Prelude(mod)
+    mod = opt_pass(mod)
+    entry = mod["main"]
+    return entry if isinstance(expr, Function) else entry.body
+
+
+def run_infer_type(expr: Any) -> Any:
+    """The expression with its types inferred."""
+    return run_opt_pass(expr, get_global_func("relay._transform.InferType")())

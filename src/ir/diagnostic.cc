@@ -1,0 +1,74 @@
+#include "ir/diagnostic.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+constexpr size_t kMostShown = 20;
+constexpr size_t kWidestLine = 300;
+
+std::string_view line_of(std::string_view text, int line) {
+  for (; line > 1; --line) {
+    size_t end = text.find('\n');
+    if (end == std::string_view::npos) return {};
+    text.remove_prefix(end + 1);
+  }
+  return text.substr(0, text.find('\n'));
+}
+
+}  // namespace
+
+Place place_of(const Span& span) {
+  if (auto* text = span.as<TextSpan>())
+    return {text->text_line, text->text_column, text->text_end_line, text->text_end_column};
+  return {span->line, span->column, span->end_line, span->end_column};
+}
+
+std::string underlined(const Span& span, const ObjectRef& source_map) {
+  if (!span || !span->source_name) return "";
+  Place place = place_of(span);
+  std::string out = " --> " + to_text(span->source_name->name) + ":" + std::to_string(place.line) + ":" +
+                    std::to_string(place.column);
+  auto* sources = source_map.as<SourceMapNode>();
+  Source source = sources ? sources->sources.get_or_null(span->source_name->name) : Source();
+  if (!source) return out;
+  std::string_view line = line_of(source->source, place.line);
+  size_t begin = std::min(static_cast<size_t>(std::max(place.column, 1)) - 1, line.size());
+  size_t end = place.end_line > place.line ? line.size() : static_cast<size_t>(std::max(place.end_column, 1)) - 1;
+  end = std::clamp(end, begin, line.size());
+  // Long lines are cut around the place.
+  size_t first = begin > kWidestLine / 2 && line.size() > kWidestLine ? begin - kWidestLine / 2 : 0;
+  std::string shown(line.substr(first, kWidestLine));
+  end = std::min(end, first + shown.size());
+  std::string number = std::to_string(place.line), margin(number.size(), ' ');
+  std::string marks(begin - first, ' ');
+  for (size_t i = 0; i < marks.size(); ++i)
+    if (shown[i] == '\t') marks[i] = '\t';
+  marks.append(std::max<size_t>(end > begin ? end - begin : 0, 1), '^');
+  return out + "\n" + margin + " |\n" + number + " |  " + shown + "\n" + margin + " |  " + marks;
+}
+
+void Diagnostics::add(const char* level, const Span& span, const std::string& message) {
+  if (std::string_view(level) == "error") ++errors_;
+  if (entries_.size() >= kMostShown) return;
+  std::string place = underlined(span, source_map_);
+  entries_.push_back(std::string(level) + ": " + message + (place.empty() ? "" : "\n" + place));
+}
+
+void Diagnostics::throw_errors() const {
+  if (!errors_) return;
+  Error error(DiagnosticError);
+  for (size_t i = 0; i < entries_.size(); ++i) error << (i ? "\n" : "") << entries_[i];
+  if (errors_ > entries_.size()) error << "\n(" << errors_ << " errors in all)";
+  throw error;
+}
+
+void Diagnostics::fatal(const Span& span, const std::string& message) {
+  error(span, message);
+  throw_errors();
+  ICHECK(false) << "an error was just added";
+  __builtin_unreachable();
+}
+
+}  // namespace tessera

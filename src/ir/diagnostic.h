@@ -1,0 +1,80 @@
+#pragma once
+// Errors that point into the text of the user's program:
+//
+//   error: operator `frobnicate` not found, perhaps you forgot to register it?
+//    --> from_string:2:39
+//     |
+//   2 |  def @main(%x: Tensor[(2), float32]) { frobnicate(%x) }
+//     |                                        ^^^^^^^^^^
+
+#include <string>
+#include <vector>
+
+#include "base/map.h"
+#include "ir/span.h"
+
+namespace tessera {
+
+/// A stretch of a text, lines and columns counted from 1; the end is one past the last character.
+struct Place {
+  int32_t line = 0, column = 0, end_line = 0, end_column = 0;
+};
+
+/// The span of a node read from Relay text. The fields of a Span are what v0.10 tells, which scripts compare: it counts
+/// columns with known slips and moves the place of a name to its last use. These are where the text really stands,
+/// and what messages underline.
+struct TextSpan : SpanNode {
+  int32_t text_line = 0, text_column = 0, text_end_line = 0, text_end_column = 0;
+  static constexpr NodeInfo info{"TextSpan", &SpanNode::info};
+  static void fields(auto f) {
+    f("text_line", &TextSpan::text_line);
+    f("text_column", &TextSpan::text_column);
+    f("text_end_line", &TextSpan::text_end_line);
+    f("text_end_column", &TextSpan::text_end_column);
+  }
+};
+Place place_of(const Span& span);
+
+/// A text that spans refer to.
+struct SourceNode : Object {
+  SourceName source_name;
+  String source;
+  static constexpr NodeInfo info{"Source", &Object::info};
+  static void fields(auto f) {
+    f("source_name", &SourceNode::source_name);
+    f("source", &SourceNode::source);
+  }
+};
+using Source = Ref<SourceNode>;
+
+/// The texts a module was read from, by name.
+struct SourceMapNode : Object {
+  Map<String, Source> sources;
+  static constexpr NodeInfo info{"SourceMap", &Object::info};
+  static void fields(auto f) { f("source_map", &SourceMapNode::sources); }
+};
+using SourceMap = Ref<SourceMapNode>;
+
+/// What is wrong and where; collected, so that one run shows all of it.
+class Diagnostics {
+ public:
+  explicit Diagnostics(ObjectRef source_map) : source_map_(std::move(source_map)) {}
+
+  void error(const Span& span, const std::string& message) { add("error", span, message); }
+  void help(const Span& span, const std::string& message) { add("help", span, message); }
+  /// Throws a DiagnosticError with everything collected, if there is anything.
+  void throw_errors() const;
+  [[noreturn]] void fatal(const Span& span, const std::string& message);
+
+ private:
+  void add(const char* level, const Span& span, const std::string& message);
+
+  ObjectRef source_map_;
+  std::vector<std::string> entries_;
+  size_t errors_ = 0;
+};
+
+/// The lines of the text that a span covers, the place underlined; "" when the text is not known.
+std::string underlined(const Span& span, const ObjectRef& source_map);
+
+}  // namespace tessera
