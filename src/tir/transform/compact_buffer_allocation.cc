@@ -115,20 +115,31 @@ class Compactor {
       auto it = inner.find(var);
       return it == inner.end() ? nullptr : &it->second;
     };
-    auto add = [&](const Array<PrimExpr>& indices) {
-      std::vector<loops::Interval> here;
-      for (const PrimExpr& index : indices) {
-        if (auto* ramp = index.as<Ramp>()) {
-          PrimExpr last = ramp->base + ramp->stride * make_const(ramp->base.dtype(), ramp->lanes - 1);
-          here.push_back(loops::hull(loops::eval_interval(ramp->base, bound_of, analyzer_),
-                                     loops::eval_interval(last, bound_of, analyzer_), analyzer_));
-        } else {
-          here.push_back(loops::eval_interval(index, bound_of, analyzer_));
-        }
-      }
+    auto join = [&](const std::vector<loops::Interval>& here) {
       if (region.empty()) region = here;
       else
         for (size_t i = 0; i < region.size(); ++i) region[i] = loops::hull(region[i], here[i], analyzer_);
+    };
+    auto between = [&](const PrimExpr& first, const PrimExpr& last) {
+      return loops::hull(loops::eval_interval(first, bound_of, analyzer_),
+                         loops::eval_interval(last, bound_of, analyzer_), analyzer_);
+    };
+    auto add = [&](const Array<PrimExpr>& indices) {
+      std::vector<loops::Interval> here;
+      for (const PrimExpr& index : indices) {
+        auto* ramp = index.as<Ramp>();
+        if (ramp)
+          here.push_back(
+              between(ramp->base, ramp->base + ramp->stride * make_const(ramp->base.dtype(), ramp->lanes - 1)));
+        else here.push_back(loops::eval_interval(index, bound_of, analyzer_));
+      }
+      join(here);
+    };
+    auto add_view = [&](const Array<Range>& ranges) {
+      std::vector<loops::Interval> here;
+      for (const Range& range : ranges)
+        here.push_back(between(range->min, range->min + range->extent - make_const(range->min.dtype(), 1)));
+      join(here);
     };
     pre_order(block->body, [&](const Object* node) {
       if (auto* loop = cast_or_null<For>(node))
@@ -139,7 +150,7 @@ class Compactor {
       if (auto* store = cast_or_null<BufferStore>(node); store && store->buffer.same_as(buffer)) add(store->indices);
       if (auto* inside = cast_or_null<BlockNode>(node))
         for (const MatchBufferRegion& match : inside->match_buffers)
-          if (match->source->buffer.same_as(buffer)) is_opaque = true;
+          if (match->source->buffer.same_as(buffer)) add_view(match->source->region);
       if (node == buffer->data.get()) is_opaque = true;  // its address is taken
       return true;
     });

@@ -4,6 +4,8 @@
 //   allocate B[w*m*n] (warp); B[m*tx + w*m*y + x] = v; use(B[m*z + w*m*y + x])
 //     =>   allocate B[m*n] (local); B[m*y + x] = v; use(tvm_warp_shuffle(mask, B[m*y + x], z, w, warp size))
 
+#include <algorithm>
+
 #include "arith/analyzer.h"
 #include "ir/builtin.h"
 #include "ir/prim_ops.h"
@@ -20,6 +22,14 @@ const DataType kInt32 = DataType::Int(32);
 bool is_warp_memory(const VarNode* var) {
   auto* type = var->type_annotation.as<PointerType>();
   return type && type->storage_scope == "warp";
+}
+
+/// Where calls that work on registers have a pointer, with its offset after it.
+std::vector<size_t> pointer_places(const Call* op) {
+  if (builtin::is(op, builtin::ptx_mma())) return {6, 8, 10};
+  if (builtin::is(op, builtin::ptx_ldmatrix()) || builtin::is(op, builtin::mma_store())) return {3};
+  if (builtin::is(op, builtin::mma_fill())) return {1};
+  return {};
 }
 
 class WarpLowerer {
@@ -85,23 +95,34 @@ class WarpLowerer {
                          .body = rewriter_(body)});
   }
 
-  /// The coefficient of the thread in all stores: how many neighbouring elements a thread holds.
+  /// The coefficient of the thread wherever the memory is written: how many neighbouring elements a thread holds.
   int64_t stride_of(const Var& memory, const Stmt& body) {
     int64_t out = 0;
-    walk(body, [&](const BufferStore* op) {
-      if (!op->buffer->data.same_as(memory)) return;
-      PrimExpr at = first_of(op->indices[0]);
+    auto agree = [&](int64_t stride) {
+      if (out && out != stride)
+        throw Error(ValueError) << "memory " << memory->name << " of scope warp is written with different strides, "
+                                << out << " and " << stride;
+      out = stride;
+    };
+    auto step_of = [&](const PrimExpr& at, int64_t lanes) {
       PrimExpr step = analyzer_.simplify(substitute(at, Map<Var, PrimExpr>{{thread_, thread_ + 1}}) - at);
       const int64_t* value = as_int(step);
-      int64_t lanes = op->indices[0].dtype().lanes;
       if (!value || *value < 1 || *value % lanes)
-        throw Error(ValueError) << "memory " << memory->name << " of scope warp is written at " << op->indices[0]
+        throw Error(ValueError) << "memory " << memory->name << " of scope warp is written at " << at
                                 << ", which does not go up by a constant with " << thread_->name;
-      if (out && out != *value)
-        throw Error(ValueError) << "memory " << memory->name << " of scope warp is written with different strides, "
-                                << out << " and " << *value;
-      out = *value;
-    });
+      return *value;
+    };
+    walk(
+        body,
+        [&](const BufferStore* op) {
+          if (op->buffer->data.same_as(memory)) agree(step_of(first_of(op->indices[0]), op->indices[0].dtype().lanes));
+        },
+        [&](const Call* op) {
+          bool is_load = builtin::is(op, builtin::ptx_ldmatrix()) && op->args[3].same_as(memory);
+          bool is_fill = builtin::is(op, builtin::mma_fill()) && op->args[1].same_as(memory);
+          if (is_load) agree(step_of(op->args[4], 1));
+          if (const int64_t* count = is_fill ? as_int(op->args[0]) : nullptr) agree(*count);
+        });
     if (!out) throw Error(ValueError) << "memory " << memory->name << " of scope warp is never written";
     return out;
   }
@@ -147,6 +168,18 @@ class WarpLowerer {
           return make_call(
               value.dtype(), builtin::tvm_warp_shuffle(),
               {mask, value, cast(kInt32, place.holder), int_imm(kInt32, width_), int_imm(kInt32, warp_size_)});
+        },
+        [&](Rewriter& self, const Call* op) -> PrimExpr {
+          std::vector<size_t> places = pointer_places(op);
+          if (places.empty()) return self.children(op);
+          Array<PrimExpr> args = op->args;
+          for (size_t i = 0; i < args.size(); ++i) {
+            bool is_offset = i > 0 && std::find(places.begin(), places.end(), i - 1) != places.end();
+            if (op->args[i].same_as(memory)) args.set(i, local);
+            else if (is_offset && op->args[i - 1].same_as(memory)) args.set(i, split(self(op->args[i]), share).local);
+            else args.set(i, self(op->args[i]));
+          }
+          return make_call(op->dtype, op->op, args);
         },
         [&](const VarNode* var) -> PrimExpr {
           if (var != memory.get()) return PrimExpr(var);

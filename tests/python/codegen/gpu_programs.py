@@ -5,6 +5,7 @@ Each entry of PROGRAMS is a function without parameters; every device's test goe
 
 import numpy as np
 from tessera import te, tir
+from tessera.tir.tensor_intrin import cuda
 
 PROGRAMS = {}
 
@@ -306,39 +307,84 @@ def wmma_product():
     return matrix_function(emit, (256, 256, 256)), None, [x.reshape(-1), y.reshape(-1)], wanted.reshape(-1), 1e-3
 
 
-def mma_product():
-    """C = A * B with A 16x16, B 16x16: cp.async into shared memory, ldmatrix, two mma of eight columns each."""
+def mma_product(scope="local"):
+    """C = A * B, all 16x16: cp.async into shared memory, ldmatrix, two mma of eight columns each.
+
+    Registers are a thread's own ("local"), or a share of memory that a warp has together ("warp").
+    """
 
     def emit(ib, tx, A, B, C):
+        size, own = (8, 0) if scope == "local" else (256, tx * 8)
         shared = ib.allocate("float16", 256, name="S", scope="shared")
-        a = ib.allocate("float16", 8, name="a", scope="local")
+        a = ib.allocate("float16", size, name="a", scope=scope)
         b = ib.allocate("float16", 8, name="b", scope="local")
-        c = ib.allocate("float32", 8, name="c", scope="local")
+        c = ib.allocate("float32", size, name="c", scope=scope)
         ib.emit(tir.ptx_cp_async("float16", shared.asobject(), tx * 8, A.data, tx * 8, 16))
         ib.emit(tir.ptx_commit_group())
         ib.emit(tir.ptx_wait_group(0))
         ib.emit(tir.mma_fill("float32", 8, c.asobject(), 0))
         at = tx % 16 * 16 + tx // 16 * 8
-        ib.emit(tir.ptx_ldmatrix("float16", False, 4, ".b16", a.asobject(), 0, shared.asobject(), at))
+        ib.emit(tir.ptx_ldmatrix("float16", False, 4, ".b16", a.asobject(), own, shared.asobject(), at))
         with ib.for_range(0, 8) as i:  # columns of B: the fragment of mma, by hand
             row = tx % 4 * 2 + i % 2 + i // 2 % 2 * 8
             b[i] = tir.BufferLoad(B, [row * 16 + i // 4 * 8 + tx // 4])
+        types = ("row", "col", "fp16", "fp16", "fp32")
         for half in (0, 4):
-            ib.emit(
-                tir.ptx_mma(
-                    "float32", "m16n8k16", "row", "col", "fp16", "fp16", "fp32",
-                    a.asobject(), 0, b.asobject(), half, c.asobject(), half, False,
-                )
-            )  # fmt: skip
-        ib.emit(tir.mma_store("float32", 16, 16, C.access_ptr("w"), c.asobject(), 0, 16))
+            pointers = (a.asobject(), own, b.asobject(), half, c.asobject(), own + half)
+            ib.emit(tir.ptx_mma("float32", "m16n8k16", *types, *pointers, False))
+        ib.emit(tir.mma_store("float32", 16, 16, C.access_ptr("w"), c.asobject(), own, 16))
 
     x, y = samples("float16", (16, 16)), samples("float16", (16, 16), 1)
     wanted = x.astype("float32") @ y.astype("float32")
     return matrix_function(emit, (256, 256, 256)), None, [x.reshape(-1), y.reshape(-1)], wanted.reshape(-1), 1e-3
 
 
+def scheduled_wmma(in_dtype, out_dtype, transposed, n=64):
+    """A product of blocks, each block of 16x16 by one warp through shared memory and fragments."""
+    a, b = te.placeholder((n, n), in_dtype, "A"), te.placeholder((n, n), in_dtype, "B")
+    k = te.reduce_axis((0, n), "k")
+    wide = lambda x: x if in_dtype == out_dtype else x.astype(out_dtype)
+    c = te.compute(
+        (n, n), lambda i, j: te.sum(wide(a[i, k]) * wide(b[j, k] if transposed else b[k, j]), axis=k), name="C"
+    )
+    sch = tir.Schedule(te.create_prim_func([a, b, c]))
+    product = sch.get_block("C")
+    i, j, k = sch.get_loops(product)
+    io, ii = sch.split(i, [None, 16])
+    jo, ji = sch.split(j, [None, 16])
+    ko, ki = sch.split(k, [None, 16])
+    sch.reorder(io, jo, ko, ii, ji, ki)
+    sch.bind(io, "blockIdx.y")
+    sch.bind(jo, "blockIdx.x")
+    loads = []
+    for index, scope in enumerate(("wmma.matrix_a", "wmma.matrix_b")):
+        shared = sch.cache_read(product, index, "shared")
+        loads.append(sch.cache_read(product, index, scope))
+        sch.compute_at(loads[-1], ko)
+        sch.compute_at(shared, ko)
+        _, lane = sch.split(sch.fuse(*sch.get_loops(shared)[-2:]), [None, 32])
+        sch.bind(lane, "threadIdx.x")
+    store = sch.cache_write(product, 0, "wmma.accumulator")
+    sch.reverse_compute_at(store, jo)
+    init = sch.decompose_reduction(product, ko)
+    group = cuda.get_wmma_intrin_group("global", in_dtype, out_dtype, transposed)
+    sch.tensorize(sch.get_loops(init)[2], group["init"])
+    sch.tensorize(sch.get_loops(loads[0])[3], group["load_a"])
+    sch.tensorize(sch.get_loops(loads[1])[3], group["load_b"])
+    sch.tensorize(ii, group["compute"])
+    sch.tensorize(sch.get_loops(store)[2], group["store"])
+    x, y = samples(in_dtype, (n, n)), samples(in_dtype, (n, n), 1)
+    wanted = x.astype("float64") @ (y.T if transposed else y).astype("float64")
+    tolerance = {"int32": 0, "float32": 1e-2, "float16": 0.3}[out_dtype]
+    return sch.mod["main"], None, [x, y], wanted.astype(out_dtype), tolerance
+
+
 CUDA_PROGRAMS["warp_rotation"] = warp_rotation
+CUDA_PROGRAMS["scheduled_wmma"] = lambda: scheduled_wmma("float16", "float32", False)
+CUDA_PROGRAMS["scheduled_wmma_transposed"] = lambda: scheduled_wmma("float16", "float16", True)
+CUDA_PROGRAMS["scheduled_wmma_int8"] = lambda: scheduled_wmma("int8", "int32", False)
 CUDA_PROGRAMS["wmma_product"] = wmma_product
 CUDA_PROGRAMS["mma_product"] = mma_product
+CUDA_PROGRAMS["mma_product_in_warp_memory"] = lambda: mma_product("warp")
 CUDA_PROGRAMS["matmul_dynamic_shared"] = lambda: matmul("float16", False, "shared.dyn")
 CUDA_PROGRAMS["matmul_dynamic_shared_double"] = lambda: matmul("float32", True, "shared.dyn")

@@ -110,9 +110,13 @@ def test_the_compiler_takes_warps_and_tensor_cores(arch):
 
 
 WORDS = {
+    "scheduled_wmma": ["half A_shared[256]", "nvcuda::wmma::row_major> A_shared_wmma_matrix_a[1];"],
+    "scheduled_wmma_transposed": ["nvcuda::wmma::col_major> B_shared_wmma_matrix_b[1];"],
+    "scheduled_wmma_int8": ["16, 16, 16, signed char, nvcuda::wmma::row_major>"],
     "warp_rotation": ["__shfl_sync(__activemask(), A_warp[0]", "__syncwarp();"],
     "wmma_product": ["wmma::matrix_a, 16, 16, 16, half, nvcuda::wmma::row_major> fa[1]", "wmma::mma_sync(fc[0]"],
     "mma_product": ["cp.async.cg.shared.global", "ldmatrix.sync.aligned.m8n8.x4", "mma.sync.aligned.m16n8k16"],
+    "mma_product_in_warp_memory": ["half a[8];", "float c[8];", "mma.sync.aligned.m16n8k16"],
     "matmul_dynamic_shared": ["extern __shared__", "(half*)buf_dyn_shmem"],
     "matmul_dynamic_shared_double": ["extern __shared__", "__syncthreads();"],
 }
@@ -250,7 +254,7 @@ class TestOnTheDevice:
         s, args, inputs, wanted, tolerance = {**programs.PROGRAMS, **programs.CUDA_PROGRAMS}[name]()
         mod = tessera.build(s, args, "cuda", name="f")
         dev = tessera.cuda(0)
-        dtype = str(args[-1].dtype) if args else "float32"
+        dtype = str(args[-1].dtype) if args else str(wanted.dtype)
         out = tessera.nd.array(np.zeros(np.shape(wanted), dtype), dev)
         mod["f"](*[tessera.nd.array(x, dev) for x in inputs], out)
         np.testing.assert_allclose(out.numpy(), wanted, rtol=tolerance, atol=tolerance)
