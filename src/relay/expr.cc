@@ -1,17 +1,19 @@
 #include "relay/expr.h"
 
+#include "relay/print_text.h"
+
 namespace tessera::relay {
 
 const Type& checked_type(const Expr& expr) {
   if (!expr->checked_type_)
     throw Error(ValueError) << "the type of this expression is not known yet; run relay.transform.InferType() first:\n"
-                            << to_text(expr);
+                            << text_of(expr);
   return expr->checked_type_;
 }
 
 TensorType tensor_type(const Expr& expr) {
   const Type& type = checked_type(expr);
-  if (!type.as<TensorTypeNode>()) throw Error(TypeError) << "expected a tensor, got a value of type " << to_text(type);
+  if (!type.as<TensorTypeNode>()) throw Error(TypeError) << "expected a tensor, got a value of type " << type_text(type);
   return downcast<TensorType>(type);
 }
 

@@ -5,6 +5,7 @@
 #include "ir/rewrite.h"
 #include "ir/structural_equal.h"
 #include "relay/pattern.h"
+#include "relay/print_text.h"
 #include "relay/type_rule.h"
 #include "relay/type_solver.h"
 #include "runtime/registry.h"
@@ -22,7 +23,7 @@ std::string describe(const Call* call, TypeSolver& solver, const std::vector<Typ
   out += "(";
   for (size_t i = 0; i < args.size(); ++i) {
     Type type = solver.resolve(args[i]);
-    out += (i ? ", " : "") + (type.as<IncompleteType>() ? std::string("?") : to_text(type));
+    out += (i ? ", " : "") + (type.as<IncompleteType>() ? std::string("?") : type_text(type));
   }
   return out + ")";
 }
@@ -195,7 +196,7 @@ class Inference {
       if (known.as<IncompleteType>()) return false;
       auto* fields = known.as<TupleType>();
       if (!fields)
-        report("field " + std::to_string(keep->index) + " of a value that is no tuple but " + to_text(known),
+        report("field " + std::to_string(keep->index) + " of a value that is no tuple but " + type_text(known),
                keep->span);
       else if (keep->index < 0 || static_cast<size_t>(keep->index) >= fields->fields_.size())
         report("field " + std::to_string(keep->index) + " of a tuple that has " +

@@ -2,6 +2,7 @@
 
 #include "arith/analyzer.h"
 #include "ir/prim_ops.h"
+#include "relay/print_text.h"
 #include "relay/type_solver.h"
 
 namespace tessera::relay {
@@ -15,14 +16,14 @@ bool TypeQuery::is_known(int i) const {
 const TensorTypeNode* TypeQuery::tensor(int i) const {
   if (!is_known(i)) return nullptr;
   auto* out = type(i).as<TensorTypeNode>();
-  if (!out) throw Error(TypeError) << "argument " << i << " must be a tensor, but is " << to_text(type(i));
+  if (!out) throw Error(TypeError) << "argument " << i << " must be a tensor, but is " << type_text(type(i));
   return out;
 }
 
 const TupleType* TypeQuery::tuple(int i) const {
   if (!is_known(i)) return nullptr;
   auto* out = type(i).as<TupleType>();
-  if (!out) throw Error(TypeError) << "argument " << i << " must be a tuple, but is " << to_text(type(i));
+  if (!out) throw Error(TypeError) << "argument " << i << " must be a tuple, but is " << type_text(type(i));
   return out;
 }
 

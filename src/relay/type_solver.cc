@@ -4,6 +4,7 @@
 #include "base/stack.h"
 #include "ir/expr_equal.h"
 #include "ir/structural_equal.h"
+#include "relay/print_text.h"
 
 namespace tessera::relay {
 namespace {
@@ -63,14 +64,14 @@ Type TypeSolver::resolve(const Type& type) {
 }
 
 void TypeSolver::differ(const Type& a, const Type& b) {
-  throw Error(TypeError) << "the types " << to_text(resolve(a)) << " and " << to_text(resolve(b)) << " differ";
+  throw Error(TypeError) << "the types " << type_text(resolve(a)) << " and " << type_text(resolve(b)) << " differ";
 }
 
 void TypeSolver::fill(const Type& hole, const Type& type) {
   std::vector<Type> inside;
   collect_holes(resolve(type), &inside);
   for (const Type& part : inside)
-    if (part.same_as(hole)) throw Error(TypeError) << "a type would contain itself: " << to_text(resolve(type));
+    if (part.same_as(hole)) throw Error(TypeError) << "a type would contain itself: " << type_text(resolve(type));
   filled_.insert_or_assign(hole.get(), std::pair(hole, type));
   auto it = waiting_.find(hole.get());
   if (it == waiting_.end()) return;
@@ -123,7 +124,12 @@ Type TypeSolver::unify(const Type& left, const Type& right) {
     }
     auto *func = a.as<FuncType>(), *func_b = b.as<FuncType>();
     if (func && func_b) {
-      if (func->type_params.size() != func_b->type_params.size()) differ(a, b);
+      if (func->type_params.size() != func_b->type_params.size()) {
+        // A polymorphic function that is used as a value of one type.
+        if (func->type_params.empty()) return unify(a, instance_of(func_b));
+        if (func_b->type_params.empty()) return unify(instance_of(func), b);
+        differ(a, b);
+      }
       std::unordered_map<const Object*, Type> renamed;
       for (size_t i = 0; i < func->type_params.size(); ++i)
         renamed.emplace(func_b->type_params[i].get(), func->type_params[i]);
@@ -136,6 +142,15 @@ Type TypeSolver::unify(const Type& left, const Type& right) {
     if (!structural_equal(a, b)) differ(a, b);
     return a;
   });
+}
+
+Type TypeSolver::instance_of(const FuncType* func) {
+  std::unordered_map<const Object*, Type> by;
+  for (const TypeVar& param : func->type_params) by.emplace(param.get(), hole(param->kind));
+  FuncType out;
+  for (const Type& arg : func->arg_types) out.arg_types.push_back(substitute_types(resolve(arg), by));
+  out.ret_type = substitute_types(resolve(func->ret_type), by);
+  return make(std::move(out));
 }
 
 void TypeSolver::ask(std::vector<Type> about, std::function<bool()> answer) {

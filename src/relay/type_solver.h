@@ -37,6 +37,8 @@ class TypeSolver {
   };
   void fill(const Type& hole, const Type& type);
   void attempt(size_t question);
+  /// A polymorphic function's type with a hole for each parameter.
+  Type instance_of(const FuncType* func);
   PrimExpr unify_extent(const PrimExpr& a, const PrimExpr& b);
   [[noreturn]] void differ(const Type& a, const Type& b);
 

@@ -230,3 +230,16 @@ def test_the_prelude_has_lists():
     assert p.mod.get_type("nat")[1].name_hint == "z"
     with pytest.raises(ValueError, match="no file 'nope.rly' in the library"):
         p.mod.import_from_std("nope.rly")
+
+
+def test_a_call_graph_counts_calls():
+    mod = tvm.parser.fromtext(
+        HEAD + "def @f(%x: int32) -> int32 { @f(%x) } def @g() { @f(1) } def @main() { add(@g(), @f(@g())) }"
+    )
+    graph = analysis.CallGraph(mod)
+    assert graph.is_recursive("f") and not graph.is_recursive("g")
+    assert graph.ref_count("f") == 3 and graph.ref_count("main") == 0
+    assert graph.global_call_count("main") == 3
+    assert graph["g"] == "Call graph node: g, #refs = 2\n  call: f\n"
+    with pytest.raises(ValueError, match='no function "h"'):
+        graph.ref_count("h")

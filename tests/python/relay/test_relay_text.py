@@ -390,3 +390,10 @@ def test_nested_scopes_print_and_read_back():
         e = relay.If(c, relay.const(i), e)
     text = str(relay.Function([c], e))
     assert tvm.ir.structural_equal(tvm.parser.parse_expr(text), relay.Function([c], e))
+
+
+def test_a_polymorphic_function_is_a_value_of_any_of_its_types():
+    mod = parsed(
+        "def @id[A](%x: A) -> A { %x } def @main(%c: bool, %f: fn (int32) -> int32) { if (%c) { @id } else { %f } }"
+    )
+    assert str(mod["main"].ret_type) == "fn (int32) -> int32"
