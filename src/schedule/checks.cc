@@ -5,14 +5,11 @@
 #include "arith/iter_map.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
+#include "schedule/unfuse.h"
+#include "schedule/why_not.h"
 
 namespace tessera::schedule {
 namespace {
-
-bool fail(std::string* why_not, std::string text) {
-  if (why_not) *why_not = std::move(text);
-  return false;
-}
 
 /// True when another block of the same scope writes one of this block's outputs.
 bool has_rival(const Place& place) {
@@ -78,7 +75,10 @@ bool has_affine_bindings(const Place& place) {
     if (!map->indices.empty()) return true;
     if (is_one(guard)) break;
   }
-  return false;
+  arith::Analyzer analyzer;
+  auto [values, domains] = unfuse(place.realize()->iter_values, loop_domains(place));
+  auto map = arith::detect_iter_map(values, domains, bool_imm(true), arith::IterMapLevel::Surjective, &analyzer);
+  return !map->indices.empty();
 }
 
 void require_known_block(const Place& place) {

@@ -7,16 +7,11 @@
 #include "ir/structural_equal.h"
 #include "schedule/checks.h"
 #include "schedule/scope.h"
+#include "schedule/unfuse.h"
+#include "schedule/why_not.h"
 
 namespace tessera::schedule {
 namespace {
-
-bool fail(std::string* why_not, std::string text) {
-  if (why_not) *why_not = std::move(text);
-  return false;
-}
-
-std::string named(const BlockNode* block) { return quoted(block->name_hint); }
 
 /// The bindings as points of a space of their own.
 Array<Range> points(const Array<PrimExpr>& values) {
@@ -45,8 +40,8 @@ bool is_injective(const Place& place) {
     if (uses_loop(place, loop)) domains.set(loop->loop_var, range_of(loop));
   if (domains.empty()) return true;
   arith::Analyzer analyzer;
-  auto map = arith::detect_iter_map(place.realize()->iter_values, domains, bool_imm(true),
-                                    arith::IterMapLevel::Bijective, &analyzer);
+  auto [values, parts] = unfuse(place.realize()->iter_values, domains);
+  auto map = arith::detect_iter_map(values, parts, bool_imm(true), arith::IterMapLevel::Bijective, &analyzer);
   return !map->indices.empty();
 }
 
@@ -71,8 +66,8 @@ bool runs_all_of(const Place& now, const Place& before, std::string* why_not) {
   const BlockNode* block = before.block();
   Array<arith::IntSet> wanted =
       arith::eval_set(points(before.realize()->iter_values), arith::as_sets(loop_domains(before)), &analyzer);
-  Array<arith::IntSet> run = arith::estimate_region_strict_bound(points(now.realize()->iter_values), loop_domains(now),
-                                                                 bool_imm(true), &analyzer);
+  auto [values, domains] = unfuse(now.realize()->iter_values, loop_domains(now));
+  Array<arith::IntSet> run = arith::estimate_region_strict_bound(points(values), domains, bool_imm(true), &analyzer);
   std::string broken = "it cannot be shown that block " + named(block) + " still runs for the whole domain of its axes";
   if (!is_guard_of_domain(now) || (!run.defined() && !block->iter_vars.empty())) return fail(why_not, broken);
   for (size_t i = 0; i < block->iter_vars.size(); ++i) {

@@ -3,6 +3,7 @@
 #include "arith/region_bound.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
+#include "schedule/unfuse.h"
 
 namespace tessera::schedule {
 
@@ -28,10 +29,23 @@ Array<arith::IntSet> exact_box(const Place& place, const BufferRegion& region, c
     values.set(place.block()->iter_vars[i]->var, place.realize()->iter_values[i]);
   Map<Var, Range> domains;
   for (const For* loop : relaxed) domains.set(loop->loop_var, range_of(loop));
+  Array<PrimExpr> starts;
+  for (const Range& range : region->region) starts.push_back(substitute(range->min, values));
+  Unfused parts = unfuse(starts, domains);
   Array<Range> bounds;
-  for (const Range& range : region->region)
-    bounds.push_back(make_range(substitute(range->min, values), substitute(range->extent, values)));
-  return arith::estimate_region_strict_bound(bounds, domains, bool_imm(true), &analyzer);
+  for (size_t i = 0; i < starts.size(); ++i) {
+    PrimExpr extent = substitute(region->region[i]->extent, values);
+    if (uses_var(extent, [&](const VarNode* var) { return domains.count(Var(var)); })) return nullptr;
+    bounds.push_back(make_range(parts.values[i], extent));
+  }
+  return arith::estimate_region_strict_bound(bounds, parts.domains, bool_imm(true), &analyzer);
+}
+
+arith::IntSet domain_box(const Place& place, const Range& range, arith::Analyzer& analyzer) {
+  Map<Var, Range> domains;
+  for (const IterVar& iter : place.block()->iter_vars) domains.set(iter->var, iter->dom);
+  Array<arith::IntSet> box = arith::estimate_region_strict_bound({range}, domains, bool_imm(true), &analyzer);
+  return box.defined() ? arith::IntSet(box[0]) : arith::IntSet::nothing();
 }
 
 Array<arith::IntSet> hull(const Array<arith::IntSet>& a, const Array<arith::IntSet>& b, arith::Analyzer& analyzer) {

@@ -14,6 +14,9 @@ Array<arith::IntSet> touched(const Place& place, const BufferRegion& region, con
 /// stick out of the domain of the block.
 Array<arith::IntSet> exact_box(const Place& place, const BufferRegion& region, const std::vector<const For*>& relaxed,
                                arith::Analyzer& analyzer);
+/// The part of one dimension that is touched while the axes of the block run through their domains; nothing when that is
+/// not known.
+arith::IntSet domain_box(const Place& place, const Range& range, arith::Analyzer& analyzer);
 /// The smallest box around both; either may be empty.
 Array<arith::IntSet> hull(const Array<arith::IntSet>& a, const Array<arith::IntSet>& b, arith::Analyzer& analyzer);
 /// The box as ranges, `whole` where an end is not known.

@@ -5,25 +5,10 @@
 #include "schedule/checks.h"
 #include "schedule/refusal.h"
 #include "schedule/region.h"
+#include "schedule/why_not.h"
 
 namespace tessera::schedule {
 namespace {
-
-bool fail(std::string* why_not, std::string text) {
-  if (why_not) *why_not = std::move(text);
-  return false;
-}
-
-std::string named(const BlockNode* block) { return quoted(block->name_hint); }
-
-/// The loops that both stand in, outermost first.
-std::vector<const For*> common_loops(const Place& a, const Place& b) {
-  std::vector<const For*> first = a.loops(), second = b.loops();
-  size_t same = 0;
-  while (same < first.size() && same < second.size() && first[same] == second[same]) ++same;
-  first.resize(same);
-  return first;
-}
 
 std::vector<const For*> loops_behind(const Place& place, size_t count) {
   std::vector<const For*> loops = place.loops();
@@ -37,13 +22,6 @@ bool is_reduced_by(const Place& block, const For* loop) {
         uses_var(block.realize()->iter_values[i], loop->loop_var))
       return true;
   return false;
-}
-
-/// The part of a dimension that the domain of the axis behind `index` allows; everything for other indices.
-arith::IntSet allowed(const Place& writer, const PrimExpr& index) {
-  for (const IterVar& iter : writer.block()->iter_vars)
-    if (iter->var.same_as(index)) return arith::IntSet::from_range(iter->dom);
-  return arith::IntSet::everything();
 }
 
 /// What `writer` writes in one iteration of the loops it shares with `reader` holds all that the reader reads.
@@ -75,7 +53,7 @@ bool covers(const Place& writer, const BufferRegion& write, const Place& reader,
   };
   for (size_t i = 0; i < wanted.size(); ++i) {
     PrimExpr first = make_zero(write->buffer->shape[i].dtype()), last = write->buffer->shape[i] - 1;
-    arith::IntSet domain = is_guarded ? allowed(writer, write->region[i]->min) : arith::IntSet::everything();
+    arith::IntSet domain = is_guarded ? domain_box(writer, write->region[i], analyzer) : arith::IntSet::everything();
     for (const arith::IntSet& set : {arith::IntSet(written[i]), domain}) {
       bool low = reaches_down(set, first) || (wanted[i].has_lower_bound() && reaches_down(set, wanted[i].min()));
       bool high = reaches_up(set, last) || (wanted[i].has_upper_bound() && reaches_up(set, wanted[i].max()));

@@ -101,6 +101,14 @@ const BlockRealize* Place::scope() const {
   return nullptr;
 }
 
+std::vector<const For*> common_loops(const Place& a, const Place& b) {
+  std::vector<const For*> first = a.loops(), second = b.loops();
+  size_t same = 0;
+  while (same < first.size() && same < second.size() && first[same] == second[same]) ++same;
+  first.resize(same);
+  return first;
+}
+
 State::State(IRModule mod) : mod_(mod.copy()) {
   for (const auto& [var, function] : mod_.sorted_functions()) {
     auto* prim_func = function.as<PrimFuncNode>();

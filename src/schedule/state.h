@@ -88,6 +88,9 @@ class State {
   std::shared_ptr<Views> views_ = std::make_shared<Views>();
 };
 
+/// The loops that both stand in, outermost first.
+std::vector<const For*> common_loops(const Place& a, const Place& b);
+
 /// Every block realize in `stmt` that is not inside another block, with the statements from `stmt` down to it.
 std::vector<Place> blocks_below(const Stmt& stmt, const GlobalVar& function);
 /// The same for all blocks, nested ones included.

@@ -55,12 +55,7 @@ Site site_behind(const Place& writer, const std::vector<Place>& readers, const B
   Site site;
   size_t depth = 0;
   std::vector<const For*> loops = writer.loops();
-  for (const Place& reader : readers) {
-    std::vector<const For*> theirs = reader.loops();
-    size_t same = 0;
-    while (same < loops.size() && same < theirs.size() && loops[same] == theirs[same]) ++same;
-    depth = std::max(depth, same);
-  }
+  for (const Place& reader : readers) depth = std::max(depth, common_loops(writer, reader).size());
   if (depth > 0) site.loop = loops[depth - 1];
   site.position = position_of(parts_of(site.loop ? site.loop->body : scope->block->body), writer.block()) + 1;
   return site;
@@ -116,16 +111,16 @@ Array<arith::IntSet> written_box(const Place& writer, const BufferRegion& write,
                                  arith::Analyzer& analyzer) {
   require_domain_guard(writer);
   Array<arith::IntSet> box = exact_box(writer, write, loops_inside(writer, site), analyzer);
-  if (!box.defined())
-    throw Refusal(writer.block()) << "it cannot be shown that block " << quoted(writer.block()->name_hint)
-                                  << " writes all of " << write->buffer->name << " between the first and the last "
-                                  << "element; the copy would overwrite the others";
-  if (is_one(writer.realize()->predicate)) return box;
-  for (size_t i = 0; i < box.size(); ++i)
-    for (const IterVar& iter : writer.block()->iter_vars)
-      if (iter->var.same_as(write->region[i]->min))
-        box.set(i, arith::intersect_sets({box[i], arith::IntSet::from_range(iter->dom)}, &analyzer));
-  return box;
+  bool is_known = box.defined();
+  for (size_t i = 0; is_known && !is_one(writer.realize()->predicate) && i < box.size(); ++i) {
+    arith::IntSet inside = domain_box(writer, write->region[i], analyzer);
+    is_known = !inside.is_nothing();
+    if (is_known) box.set(i, arith::intersect_sets({box[i], inside}, &analyzer));
+  }
+  if (is_known) return box;
+  throw Refusal(writer.block()) << "it cannot be shown that block " << quoted(writer.block()->name_hint)
+                                << " writes all of " << write->buffer->name << " between the first and the last "
+                                << "element; the copy would overwrite the others";
 }
 
 bool are_covered(const State& state, const GlobalVar& function, const std::vector<Place>& readers) {

@@ -45,15 +45,12 @@ bool is_possible(const State& state, F&& primitive) {
 }
 
 /// The loops around all of the blocks, outermost first.
-std::vector<const For*> common_loops(const State& state, const std::vector<BlockRef>& blocks) {
-  std::vector<const For*> common = state.find(blocks[0]).loops();
-  for (const BlockRef& block : blocks) {
-    std::vector<const For*> loops = state.find(block).loops();
-    size_t same = 0;
-    while (same < common.size() && same < loops.size() && common[same] == loops[same]) ++same;
-    common.resize(same);
-  }
-  return common;
+std::vector<const For*> loops_around(const State& state, const std::vector<BlockRef>& blocks) {
+  Place first = state.find(blocks[0]);
+  std::vector<const For*> shared = first.loops();
+  for (const BlockRef& block : blocks)
+    shared.resize(std::min(shared.size(), common_loops(first, state.find(block)).size()));
+  return shared;
 }
 
 struct Location {
@@ -69,7 +66,7 @@ std::vector<Location> compute_locations(const State& state, const BlockRef& bloc
   out.push_back({-1, {block.function, Var(), LoopMark::Root}});
   std::vector<BlockRef> consumers = get_consumers(state, block);
   if (consumers.empty()) return out;
-  std::vector<const For*> loops = common_loops(state, consumers);
+  std::vector<const For*> loops = loops_around(state, consumers);
   std::vector<bool> spatial;
   int last_spatial = -1;
   for (size_t i = 0; i < loops.size(); ++i) {

@@ -256,6 +256,21 @@ def test_a_sum_written_by_all_iterations_does_not_run_in_parallel():
     sch.parallel(repeat)  # one iteration has nothing to race with
 
 
+def test_a_fused_loop_of_unknown_length_counts_as_the_loops_it_was():
+    n, m = te.var("n"), te.var("m")
+    a, b = te.placeholder((n, 8), name="A"), te.placeholder((8, m), name="B")
+    k = te.reduce_axis((0, 8), "k")
+    c = te.compute((n, m), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    sch = schedule(a, b, te.compute((n, m), lambda i, j: c[i, j] + 1.0, name="D"))
+    i, j, k = sch.get_loops("C")
+    outer_i, inner_i = sch.split(i, [None, 4])
+    outer_j, inner_j = sch.split(j, [None, 4])
+    sch.reorder(outer_i, outer_j, inner_i, inner_j, k)
+    fused = sch.fuse(outer_i, outer_j)
+    sch.parallel(fused)
+    sch.reverse_compute_at("D", fused)
+
+
 # ---- reductions ----
 
 
