@@ -6,8 +6,11 @@ namespace tessera::op {
 namespace {
 
 [[maybe_unused]] const bool made = [] {
+  activation_records();
   binary_records();
+  conv_records();
   dense_record();
+  pool_records();
   unary_records();
   return true;
 }();

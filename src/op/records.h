@@ -10,6 +10,9 @@ void binary_records();
 void unary_records();
 
 // nn/
+void activation_records();
+void conv_records();
 void dense_record();
+void pool_records();
 
 }  // namespace tessera::op

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "te/tensor.h"
+
+namespace tessera::topi {
+
+/// exp(x) over its sum along `axis`, computed on x less its maximum.
+te::Tensor softmax(const te::Tensor& x, int axis);
+/// Its logarithm, computed without the quotient.
+te::Tensor log_softmax(const te::Tensor& x, int axis);
+
+}  // namespace tessera::topi
