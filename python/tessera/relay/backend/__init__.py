@@ -1,0 +1,1 @@
+"""What compilation of a model yields."""

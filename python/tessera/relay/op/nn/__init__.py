@@ -1,0 +1,3 @@
+"""Neural-network operators."""
+
+from .nn import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""Passes over Relay programs."""
+
+from .transform import *  # noqa: F403

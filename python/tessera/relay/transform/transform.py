@@ -1,0 +1,63 @@
+"""Passes over Relay programs; names and arguments are v0.10's."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any, Callable
+
+from ..._ffi.registry import register_object
+from ...ir.transform import Pass, PassInfo
+from . import _ffi_api
+
+__all__ = ["FunctionPass", "FuseOps", "InferType", "InferTypeLocal", "function_pass"]
+
+
+@register_object("relay.FunctionPass")
+class FunctionPass(Pass):
+    """A pass that changes the functions of a module one by one."""
+
+
+def InferType() -> Pass:
+    """Finds the type of every expression, and fills in annotations that were left open."""
+    return _ffi_api.InferType()
+
+
+def InferTypeLocal(expr: Any) -> Any:
+    """The type of one expression."""
+    return _ffi_api.InferTypeLocal(expr)
+
+
+def FuseOps(fuse_opt_level: int = -1) -> Pass:
+    """Makes one primitive function of each group of operators that one kernel computes.
+
+    Level 0 gives each operator its own; -1 takes the level of the context.
+    """
+    return _ffi_api.FuseOps(fuse_opt_level)
+
+
+def function_pass(
+    pass_func: Any = None, opt_level: int | None = None, name: str | None = None, required: Any = None
+) -> Any:
+    """A pass from `f(function, module, context) -> function`, or from a class with `transform_function`; a decorator."""
+    if opt_level is None:
+        raise ValueError("Please provide opt_level for the function pass.")
+
+    def create(target: Any) -> Any:
+        info = PassInfo(opt_level, name or target.__name__, required or [])
+        if inspect.isclass(target):
+            return _class_pass(target, info)
+        return _ffi_api.MakeFunctionPass(target, info)
+
+    return create if pass_func is None else create(pass_func)
+
+
+def _class_pass(cls: type, info: PassInfo) -> Callable[..., Any]:
+    """A maker of passes that takes the arguments of the class."""
+
+    @functools.wraps(cls, updated=())
+    def make(*args: Any, **kwargs: Any) -> Any:
+        instance = cls(*args, **kwargs)
+        return _ffi_api.MakeFunctionPass(instance.transform_function, info)
+
+    return make
