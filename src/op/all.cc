@@ -11,6 +11,8 @@ namespace {
   conv_records();
   dense_record();
   pool_records();
+  reduce_records();
+  transform_records();
   unary_records();
   return true;
 }();

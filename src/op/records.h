@@ -7,6 +7,8 @@ namespace tessera::op {
 
 // tensor/
 void binary_records();
+void reduce_records();
+void transform_records();
 void unary_records();
 
 // nn/

@@ -1,5 +1,7 @@
 """Operators of Relay."""
 
-from . import nn, tensor
+from . import nn, reduce, tensor, transform
 from ._make import call_op as _make_call
-from .tensor import *  # noqa: F403
+from .reduce import *
+from .tensor import *
+from .transform import *

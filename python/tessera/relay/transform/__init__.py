@@ -1,3 +1,3 @@
 """Passes over Relay programs."""
 
-from .transform import *  # noqa: F403
+from .transform import *

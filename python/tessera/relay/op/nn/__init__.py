@@ -1,3 +1,3 @@
 """Neural-network operators."""
 
-from .nn import *  # noqa: F403
+from .nn import *

@@ -1,0 +1,159 @@
+// Reductions: sum, max, min, prod, all, any, mean, argmax, argmin, variance.
+
+#include <algorithm>
+
+#include "ir/prim_ops.h"
+#include "op/records.h"
+#include "op/rules.h"
+#include "relay/attrs/reduce.h"
+#include "topi/broadcast.h"
+#include "topi/reduction.h"
+
+namespace tessera::op {
+namespace {
+
+using relay::ArgReduceAttrs;
+using relay::ReduceAttrs;
+using relay::VarianceAttrs;
+using topi::ReduceOptions;
+
+/// The axes that a call reduces, rising.
+std::vector<int64_t> axes_of(const ReduceAttrs* attrs, size_t rank) {
+  std::vector<int64_t> given, out;
+  if (attrs->axis.defined())
+    for (const PrimExpr& axis : attrs->axis) given.push_back(normal_axis(*as_int(axis), static_cast<int>(rank)));
+  bool all = !attrs->axis.defined() || (attrs->axis.empty() && !attrs->exclude);
+  for (int64_t i = 0; i < static_cast<int64_t>(rank); ++i) {
+    bool is_given = std::find(given.begin(), given.end(), i) != given.end();
+    if (all || is_given != attrs->exclude) out.push_back(i);
+  }
+  if (!attrs->axis.defined() && attrs->exclude) out.clear();
+  return out;
+}
+
+ReduceOptions options_of(const ReduceAttrs* attrs, const te::Tensor& data) {
+  return {.axes = axes_of(attrs, data->shape.size()), .all_axes = false, .keepdims = attrs->keepdims};
+}
+
+const ReduceAttrs* reduce_attrs(const Attrs& attrs) {
+  auto* out = cast_or_null<ReduceAttrs>(attrs.get());
+  if (!out) throw Error(TypeError) << "the call has no attributes of a reduction";
+  return out;
+}
+
+Array<PrimExpr> reduced_shape(const TensorTypeNode* data, const ReduceAttrs* attrs) {
+  std::vector<int64_t> axes = axes_of(attrs, data->shape.size());
+  Array<PrimExpr> out;
+  for (size_t i = 0; i < data->shape.size(); ++i) {
+    bool is_reduced = std::find(axes.begin(), axes.end(), static_cast<int64_t>(i)) != axes.end();
+    if (!is_reduced) out.push_back(data->shape[i]);
+    else if (attrs->keepdims) out.push_back(make_const(data->shape[i].dtype(), 1));
+  }
+  return out;
+}
+
+bool reduce_type(TypeQuery& query) {
+  auto* data = query.tensor(0);
+  if (!data) return false;
+  query.result(TensorType(reduced_shape(data, reduce_attrs(query.attrs())), data->dtype));
+  return true;
+}
+
+bool arg_reduce_type(TypeQuery& query) {
+  auto* data = query.tensor(0);
+  if (!data) return false;
+  query.result(TensorType(reduced_shape(data, reduce_attrs(query.attrs())), DataType::Int(32)));
+  return true;
+}
+
+using Reduction = te::Tensor (*)(const te::Tensor&, const ReduceOptions&);
+template <Reduction reduction>
+Array<te::Tensor> reduce(const Attrs& attrs, const Array<te::Tensor>& in, const Type&) {
+  return {reduction(in[0], options_of(reduce_attrs(attrs), in[0]))};
+}
+
+using Position = te::Tensor (*)(const te::Tensor&, const ReduceOptions&, bool);
+template <Position position>
+Array<te::Tensor> arg_reduce(const Attrs& attrs, const Array<te::Tensor>& in, const Type&) {
+  auto* options = attrs.as<ArgReduceAttrs>();
+  return {position(in[0], options_of(options, in[0]), options->select_last_index)};
+}
+
+/// How many elements go into one of the result.
+PrimExpr count_of(const te::Tensor& data, const ReduceAttrs* attrs) {
+  PrimExpr count = make_const(DataType::Int(32), 1);
+  for (int64_t axis : axes_of(attrs, data->shape.size())) count = count * data->shape[static_cast<size_t>(axis)];
+  return tessera::cast(data->dtype, count);
+}
+
+te::Tensor divided(const te::Tensor& data, const PrimExpr& by) {
+  return std::get<te::Tensor>(topi::broadcast(data, by, [](PrimExpr a, PrimExpr b) { return div(a, b); }, "T_divide"));
+}
+
+Array<te::Tensor> mean(const Attrs& given, const Array<te::Tensor>& in, const Type&) {
+  const ReduceAttrs* attrs = reduce_attrs(given);
+  return {divided(topi::sum(in[0], options_of(attrs, in[0])), count_of(in[0], attrs))};
+}
+
+/// The mean of the squares of what is left after the mean, which the caller gives with its dimensions kept.
+Array<te::Tensor> variance(const Attrs& given, const Array<te::Tensor>& in, const Type&) {
+  auto* attrs = given.as<VarianceAttrs>();
+  te::Tensor squares = std::get<te::Tensor>(
+      topi::broadcast(in[0], in[1], [](PrimExpr x, PrimExpr m) { return (x - m) * (x - m); }, "T_multiply"));
+  PrimExpr count = count_of(in[0], attrs);
+  if (attrs->unbiased) count = count - make_const(count.dtype(), 1);
+  return {divided(topi::sum(squares, options_of(attrs, squares)), count)};
+}
+
+struct Row {
+  const char* name;
+  relay::Compute compute;
+  const char* doc;
+};
+
+}  // namespace
+
+void reduce_records() {
+  const Row rows[] = {
+      {"sum", reduce<topi::sum>, "The sum over the axes."},
+      {"prod", reduce<topi::prod>, "The product over the axes."},
+      {"max", reduce<topi::max>, "The greatest element over the axes."},
+      {"min", reduce<topi::min>, "The least element over the axes."},
+      {"all", reduce<topi::all>, "True where all elements over the axes are."},
+      {"any", reduce<topi::any>, "True where one element over the axes is."},
+      {"mean", mean, "The mean over the axes."},
+  };
+  for (const Row& row : rows)
+    OpRecord(row.name)
+        .doc(row.doc)
+        .attrs<ReduceAttrs>()
+        .input("data", "the input")
+        .support_level(4)
+        .type("Reduce", reduce_type)
+        .fusion(Fusion::Reduction)
+        .compute(row.compute);
+  const Row positions[] = {
+      {"argmax", arg_reduce<topi::argmax>, "Where the greatest element over the axes is."},
+      {"argmin", arg_reduce<topi::argmin>, "Where the least element over the axes is."},
+  };
+  for (const Row& row : positions)
+    OpRecord(row.name)
+        .doc(row.doc)
+        .attrs<ArgReduceAttrs>()
+        .input("data", "the input")
+        .support_level(4)
+        .type("ArgReduce", arg_reduce_type)
+        .fusion(Fusion::Reduction)
+        .compute(row.compute);
+  OpRecord("variance")
+      .doc("The variance over the axes, given the mean.")
+      .attrs<VarianceAttrs>()
+      .input("data", "the input")
+      .input("mean", "its mean over the same axes, dimensions kept")
+      .support_level(4)
+      .type("Variance", reduce_type)
+      .fusion(Fusion::Reduction)
+      .compute(variance);
+}
+
+}  // namespace tessera::op
