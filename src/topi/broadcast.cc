@@ -111,6 +111,10 @@ PrimExpr floor_mod(PrimExpr a, PrimExpr b) {
   return floating ? a - floor(div(a, b)) * b : floormod(a, b);
 }
 PrimExpr mod(PrimExpr a, PrimExpr b) { return truncmod(a, b); }
+PrimExpr trunc_divide(PrimExpr a, PrimExpr b) {
+  bool floating = a.dtype().is_floating() || b.dtype().is_floating();
+  return floating ? trunc(div(a, b)) : truncdiv(a, b);
+}
 PrimExpr logical_xor(PrimExpr a, PrimExpr b) { return a ^ b; }
 
 struct Row {
@@ -125,6 +129,8 @@ const Row kRows[] = {
     {"divide", [](PrimExpr a, PrimExpr b) { return div(a, b); }},
     {"floor_divide", floor_divide},
     {"mod", mod},
+    {"trunc_mod", mod},
+    {"trunc_divide", trunc_divide},
     {"floor_mod", floor_mod},
     {"maximum", [](PrimExpr a, PrimExpr b) { return max(a, b); }},
     {"minimum", [](PrimExpr a, PrimExpr b) { return min(a, b); }},

@@ -2,16 +2,20 @@
 
 from . import (
     analysis,
+    backend,
     base,
+    build_module,
     dataflow_pattern,
     debug,
     expr,
     expr_functor,
     function,
     loops,
+    op,
     param_dict,
     prelude,
     scope_builder,
+    transform,
     ty,
     type_functor,
 )
@@ -27,6 +31,7 @@ from .adt import (
     TypeData,
 )
 from .base import Id, RelayNode, SourceName, Span, astext, pretty_print
+from .build_module import bind_params_by_name, build, optimize
 from .expr import (
     Call,
     Constant,
@@ -49,6 +54,8 @@ from .expr import (
 from .expr_functor import ExprFunctor, ExprMutator, ExprVisitor
 from .function import Function, FunctionWithFields
 from .loops import while_loop
+from .op import *
+from .op import nn
 from .param_dict import load_param_dict, save_param_dict
 from .prelude import Prelude
 from .scope_builder import ScopeBuilder

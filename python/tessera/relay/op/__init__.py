@@ -5,3 +5,5 @@ from ._make import call_op as _make_call
 from .reduce import *
 from .tensor import *
 from .transform import *
+
+__all__ = ["nn", *reduce.__all__, *tensor.__all__, *transform.__all__]

@@ -1,0 +1,339 @@
+"""Each operator, compiled and run, against NumPy."""
+
+import math
+
+import numpy as np
+import pytest
+import tessera
+from tessera import relay
+from tessera.contrib import graph_executor
+
+RNG = np.random.default_rng(7)
+
+
+def tensor(*shape, dtype="float32", low=-2.0, high=2.0):
+    values = RNG.uniform(low, high, shape)
+    return (values > 0) if dtype == "bool" else values.astype(dtype)
+
+
+def run(build, *arrays, opt_level=2):
+    """The outputs of `build(vars...)` on the arrays."""
+    params = [relay.var(f"x{i}", shape=a.shape, dtype=str(a.dtype)) for i, a in enumerate(arrays)]
+    body = build(*params)
+    body = body.astuple() if isinstance(body, relay.TupleWrapper) else body
+    mod = tessera.IRModule.from_expr(relay.Function(params, body))
+    with tessera.transform.PassContext(opt_level=opt_level):
+        graph = graph_executor.GraphModule(relay.build(mod, target="llvm")["default"](tessera.cpu()))
+    graph.run(**{f"x{i}": a for i, a in enumerate(arrays)})
+    return [graph.get_output(i).numpy() for i in range(graph.get_num_outputs())]
+
+
+def check(build, reference, *arrays, rtol=1e-5, atol=1e-6):
+    got = run(build, *arrays)
+    want = reference(*arrays)
+    want = list(want) if isinstance(want, (list, tuple)) else [want]
+    assert len(got) == len(want)
+    for a, b in zip(got, want):
+        assert a.shape == np.shape(b)
+        np.testing.assert_allclose(a, np.asarray(b).astype(a.dtype), rtol=rtol, atol=atol)
+
+
+UNARY = {
+    "exp": np.exp,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "tanh": np.tanh,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "erf": np.vectorize(math.erf, otypes=["float32"]),
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "atan": np.arctan,
+    "asinh": np.arcsinh,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "round": lambda x: np.sign(x) * np.floor(np.abs(x) + 0.5),
+    "abs": np.abs,
+    "sign": np.sign,
+    "negative": np.negative,
+    "copy": lambda x: x,
+    "zeros_like": np.zeros_like,
+    "ones_like": np.ones_like,
+    "isnan": np.isnan,
+    "isinf": np.isinf,
+    "isfinite": np.isfinite,
+}
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_an_operator_of_one_tensor(name):
+    positive = name in ("log", "log2", "log10", "sqrt", "rsqrt")
+    for shape in ((3, 33), (), (0, 4)):
+        check(getattr(relay, name), UNARY[name], tensor(*shape, low=0.1 if positive else -2.0))
+
+
+BINARY = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "floor_divide": np.floor_divide,
+    "floor_mod": np.mod,
+    "trunc_divide": lambda a, b: np.trunc(a / b),
+    "trunc_mod": np.fmod,
+    "equal": np.equal,
+    "not_equal": np.not_equal,
+    "less": np.less,
+    "less_equal": np.less_equal,
+    "greater": np.greater,
+    "greater_equal": np.greater_equal,
+}
+
+
+@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.parametrize("shapes", [((4, 5), (4, 5)), ((4, 1), (1, 5)), ((3, 4, 5), (5,)), ((), (2, 3))])
+def test_an_operator_of_two_tensors_stretches_them(name, shapes):
+    lhs, rhs = tensor(*shapes[0]), tensor(*shapes[1], low=0.5)
+    check(getattr(relay, name), BINARY[name], lhs, rhs)
+
+
+@pytest.mark.parametrize("name, reference", [("left_shift", np.left_shift), ("right_shift", np.right_shift)])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "int8"])
+def test_shifts(name, reference, dtype):
+    check(
+        getattr(relay, name), reference, RNG.integers(0, 7, (9,)).astype(dtype), RNG.integers(0, 4, (9,)).astype(dtype)
+    )
+
+
+@pytest.mark.parametrize("name", ["sum", "max", "min", "prod", "mean"])
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 2)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_a_reduction(name, axis, keepdims):
+    x = tensor(3, 4, 5)
+    reference = getattr(np, name)
+    build = getattr(relay, name)
+    check(lambda v: build(v, axis=axis, keepdims=keepdims), lambda a: reference(a, axis=axis, keepdims=keepdims), x)
+
+
+def test_reductions_of_other_kinds():
+    x = tensor(3, 4, 5)
+    check(lambda v: relay.sum(v, axis=1, exclude=True), lambda a: a.sum(axis=(0, 2)), x)
+    check(lambda v: relay.argmax(v, axis=1), lambda a: a.argmax(1), x)
+    check(lambda v: relay.argmin(v, axis=2, keepdims=True), lambda a: a.argmin(2, keepdims=True), x)
+    check(lambda v: relay.variance(v, axis=1), lambda a: a.var(1), x)
+    check(lambda v: relay.variance(v, axis=1, unbiased=True), lambda a: a.var(1, ddof=1), x)
+    check(lambda v: relay.std(v, axis=(0, 2)), lambda a: a.std((0, 2)), x)
+    check(lambda v: relay.mean_variance(v, axis=1), lambda a: (a.mean(1), a.var(1)), x)
+    b = tensor(3, 4, dtype="bool")
+    check(lambda v: relay.all(v, axis=0), lambda a: a.all(0), b)
+    check(lambda v: relay.any(v, axis=1), lambda a: a.any(1), b)
+
+
+def test_elements_are_moved():
+    x, y = tensor(2, 3, 4), tensor(2, 5, 4)
+    check(lambda v: relay.reshape(v, (-1, 4)), lambda a: a.reshape(-1, 4), x)
+    check(lambda v: relay.reshape(v, (0, -2)), lambda a: a, x)
+    check(lambda v: relay.reshape(v, (-4, 1, 2, -2)), lambda a: a.reshape(1, 2, 3, 4), x)
+    check(lambda v: relay.reshape(v, (-3, 4)), lambda a: a.reshape(6, 4), x)
+    check(lambda v: relay.transpose(v), lambda a: a.T, x)
+    check(lambda v: relay.transpose(v, (1, -1, 0)), lambda a: a.transpose(1, 2, 0), x)
+    check(lambda v: relay.expand_dims(v, 1, 2), lambda a: a[:, None, None], x)
+    check(lambda v: relay.squeeze(relay.expand_dims(v, -1)), lambda a: a, x)
+    check(lambda a, b: relay.concatenate([a, b, a], 1), lambda a, b: np.concatenate([a, b, a], 1), x, y)
+    check(lambda a: relay.stack([a, a + a], -1), lambda a: np.stack([a, a + a], -1), x)
+    check(lambda a: relay.split(a, 2, axis=2), lambda a: np.split(a, 2, axis=2), x)
+    check(lambda a: relay.split(a, (1, 3), axis=1), lambda a: np.split(a, (1, 3), axis=1), y)
+    check(lambda c, a, b: relay.where(c, a, b), np.where, tensor(3, 1, dtype="bool"), tensor(3, 4), tensor(4))
+    blocked = lambda a: a.reshape(1, 2, 16, 3, 3).transpose(0, 1, 3, 4, 2)
+    check(lambda a: relay.layout_transform(a, "NCHW", "NCHW16c"), blocked, tensor(1, 32, 3, 3))
+
+
+def test_elements_are_taken_by_index():
+    x, i = tensor(4, 6), np.array([[0, 3], [9, -2]], "int32")
+    check(lambda a, j: relay.take(a, j, axis=0), lambda a, j: a[np.clip(j, 0, 3)], x, i)
+    check(lambda a, j: relay.take(a, j, mode="wrap"), lambda a, j: a.reshape(-1)[j % 24], x, i)
+    check(lambda a, j: relay.take(a, j, axis=1, mode="fast"), lambda a, j: a[:, j], x, np.array([5, 0], "int64"))
+    b = np.array([[1, 2], [0, 0], [5, 4], [3, 3]], "int32")
+    check(
+        lambda a, j: relay.take(a, j, axis=1, batch_dims=1),
+        lambda a, j: np.stack([a[k][j[k]] for k in range(4)]),
+        x,
+        b,
+    )
+
+
+def test_types_are_changed_and_tensors_made():
+    x = tensor(3, 5, low=-300, high=300)
+    check(lambda a: relay.cast(a, "int32"), lambda a: a.astype("int32"), x)
+    check(lambda a: relay.clip(a, -1.5, 6.0), lambda a: a.clip(-1.5, 6), x)
+    check(lambda a: relay.reinterpret(a, "int32"), lambda a: a.view("int32"), x)
+    check(lambda a: a + relay.zeros((3, 5), "float32") + relay.ones((5,), "float32"), lambda a: a + 1, x)
+    check(
+        lambda a: relay.full(relay.const(2.5), (2, 2)) * relay.sum(a),
+        lambda a: np.full((2, 2), 2.5) * a.sum(),
+        x,
+        rtol=1e-4,
+    )
+    check(lambda a: relay.full_like(a, relay.const(3.0)), lambda a: np.full_like(a, 3), x)
+
+
+def windows(x, kernel, strides, dilation):
+    """Windows of a padded NC... array: (n, c, out..., taps...)."""
+    spatial = len(kernel)
+    reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation)]
+    view = np.lib.stride_tricks.sliding_window_view(x, reach, axis=tuple(range(2, 2 + spatial)))
+    steps = tuple(slice(None, None, s) for s in strides)
+    taps = tuple(slice(None, None, d) for d in dilation)
+    return view[(slice(None), slice(None), *steps, *taps)]
+
+
+def conv_reference(x, w, strides, padding, dilation, groups):
+    spatial = w.ndim - 2
+    pads = [(0, 0), (0, 0)] + [(padding[i], padding[i + spatial]) for i in range(spatial)]
+    view = windows(np.pad(x, pads), w.shape[2:], strides, dilation)
+    outputs = []
+    for g in range(groups):
+        part = view[:, g * w.shape[1] : (g + 1) * w.shape[1]]
+        kernel = w[g * (w.shape[0] // groups) : (g + 1) * (w.shape[0] // groups)]
+        axes = ([1, *range(2 + spatial, 2 + 2 * spatial)], [1, *range(2, 2 + spatial)])
+        outputs.append(np.moveaxis(np.tensordot(part, kernel, axes), -1, 1))
+    return np.concatenate(outputs, 1)
+
+
+@pytest.mark.parametrize(
+    "spatial, options",
+    [
+        (1, {}),
+        (1, {"strides": 2, "padding": (2, 1), "dilation": 2}),
+        (2, {"padding": (1, 1)}),
+        (2, {"strides": (2, 1), "padding": (1, 0, 2, 3), "dilation": (1, 2)}),
+        (2, {"groups": 2, "padding": 1}),
+        (2, {"groups": 4}),
+        (3, {"strides": (1, 2, 1), "padding": (1, 1, 1)}),
+    ],
+)
+def test_a_convolution(spatial, options):
+    groups = options.get("groups", 1)
+    x, w = tensor(2, 4, *[9, 8, 7][:spatial]), tensor(8, 4 // groups, *[3, 2, 3][:spatial])
+    one = (1,) * spatial
+    as_tuple = lambda v: (v,) * spatial if isinstance(v, int) else tuple(v)
+    padding = as_tuple(options.get("padding", 0))
+    padding = padding * 2 if len(padding) == spatial else padding
+    strides, dilation = as_tuple(options.get("strides", one)), as_tuple(options.get("dilation", one))
+    conv = getattr(relay.nn, f"conv{spatial}d")
+    check(
+        lambda a, b: conv(a, b, **options),
+        lambda a, b: conv_reference(a, b, strides, padding, dilation, groups),
+        x,
+        w,
+        rtol=1e-4,
+        atol=1e-4,
+    )
+
+
+def test_a_convolution_in_other_layouts():
+    x, w = tensor(1, 8, 6, 6), tensor(8, 8, 3, 3)
+    want = conv_reference(x, w, (1, 1), (1,) * 4, (1, 1), 1)
+    nhwc = lambda a, b: relay.nn.conv2d(a, b, padding=1, data_layout="NHWC", kernel_layout="HWIO")
+    got = run(nhwc, x.transpose(0, 2, 3, 1), w.transpose(2, 3, 1, 0))[0]
+    np.testing.assert_allclose(got.transpose(0, 3, 1, 2), want, rtol=1e-4, atol=1e-4)
+    blocked = lambda a, b: relay.nn.conv2d(
+        relay.layout_transform(a, "NCHW", "NCHW4c"),
+        relay.layout_transform(b, "OIHW", "OIHW4i8o"),
+        padding=1,
+        data_layout="NCHW4c",
+        kernel_layout="OIHW4i8o",
+        out_layout="NCHW8c",
+    )
+    got = run(lambda a, b: relay.layout_transform(blocked(a, b), "NCHW8c", "NCHW"), x, w)[0]
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+
+
+def pool_reference(x, kind, size, strides, padding, dilation, ceil_mode=False, include=False):
+    extra = [s - 1 if ceil_mode else 0 for s in strides]
+    pads = [(0, 0), (0, 0)] + [(padding[i], padding[i + 2] + extra[i]) for i in range(2)]
+    axes = (-2, -1)
+    if kind == "max":
+        return windows(np.pad(x, pads, constant_values=-np.inf), size, strides, dilation).max(axes)
+    total = windows(np.pad(x, pads), size, strides, dilation).sum(axes)
+    counted = np.pad(np.ones_like(x), pads, constant_values=1 if include else 0)
+    return total / windows(counted, size, strides, dilation).sum(axes)
+
+
+@pytest.mark.parametrize("kind", ["max", "avg"])
+@pytest.mark.parametrize(
+    "size, strides, padding, dilation, ceil_mode",
+    [
+        ((2, 2), (2, 2), (0, 0, 0, 0), (1, 1), False),
+        ((3, 3), (1, 2), (1, 1, 1, 1), (1, 1), False),
+        ((3, 2), (2, 2), (1, 0, 0, 1), (1, 2), False),
+        ((3, 3), (2, 2), (0, 0, 0, 0), (1, 1), True),
+    ],
+)
+def test_pooling(kind, size, strides, padding, dilation, ceil_mode):
+    pool = getattr(relay.nn, f"{kind}_pool2d")
+    check(
+        lambda v: pool(v, size, strides, dilation, padding, ceil_mode=ceil_mode),
+        lambda a: pool_reference(a, kind, size, strides, padding, dilation, ceil_mode),
+        tensor(2, 3, 8, 9),
+    )
+
+
+def test_pooling_of_other_kinds():
+    x = tensor(2, 3, 8, 9)
+    check(
+        lambda v: relay.nn.avg_pool2d(v, (3, 3), padding=(1, 1), count_include_pad=True),
+        lambda a: pool_reference(a, "avg", (3, 3), (1, 1), (1,) * 4, (1, 1), include=True),
+        x,
+    )
+    check(relay.nn.global_avg_pool2d, lambda a: a.mean((2, 3), keepdims=True), x)
+    check(relay.nn.global_max_pool2d, lambda a: a.max((2, 3), keepdims=True), x)
+    check(lambda v: relay.nn.max_pool1d(v, 3, 2), lambda a: windows(a, (3,), (2,), (1,)).max(-1), tensor(2, 3, 9))
+
+
+def softmax(x, axis=-1):
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+def test_layers():
+    x = tensor(3, 7, low=-20, high=20)
+    check(relay.nn.softmax, softmax, x)
+    check(lambda v: relay.nn.softmax(v, axis=0), lambda a: softmax(a, 0), x)
+    check(relay.nn.log_softmax, lambda a: np.log(softmax(a.astype("float64"))), x)
+    check(relay.nn.relu, lambda a: np.maximum(a, 0), x)
+    check(lambda v: relay.nn.leaky_relu(v, 0.1), lambda a: np.where(a > 0, a, a * 0.1), x)
+    check(relay.nn.dense, lambda a, w: a @ w.T, tensor(3, 20), tensor(17, 20), rtol=1e-4, atol=1e-5)
+    check(relay.nn.dense, lambda a, w: a @ w.T, tensor(2, 3, 20), tensor(17, 20), rtol=1e-4, atol=1e-5)
+    check(relay.nn.bias_add, lambda a, b: a + b[None, :, None], tensor(2, 3, 4), tensor(3))
+    check(relay.nn.batch_flatten, lambda a: a.reshape(2, -1), tensor(2, 3, 4))
+
+
+def test_not_a_number_and_infinities_go_through():
+    x = np.array([np.nan, np.inf, -np.inf, -0.0, 1.0], "float32")
+    for name in ("abs", "negative", "isnan", "isinf", "isfinite", "exp", "copy"):
+        check(getattr(relay, name), UNARY[name], x)
+    check(relay.nn.relu, lambda a: np.where(a > 0, a, np.where(np.isnan(a), a, 0)), x[1:])
+
+
+@pytest.mark.parametrize("level", [0, 1, 2, 3])
+def test_every_level_gives_the_same_answer(level):
+    x, w, b = tensor(1, 3, 8, 8), tensor(6, 3, 3, 3), tensor(6)
+
+    def network(data, weight, bias):
+        y = relay.nn.relu(relay.nn.bias_add(relay.nn.conv2d(data, weight, padding=1), bias))
+        y = relay.concatenate([relay.nn.max_pool2d(y, (2, 2), (2, 2)), relay.nn.avg_pool2d(y, (2, 2), (2, 2))], 1)
+        return relay.nn.softmax(relay.nn.batch_flatten(y))
+
+    y = np.maximum(conv_reference(x, w, (1, 1), (1,) * 4, (1, 1), 1) + b[None, :, None, None], 0)
+    pooled = [pool_reference(y, kind, (2, 2), (2, 2), (0,) * 4, (1, 1)) for kind in ("max", "avg")]
+    want = softmax(np.concatenate(pooled, 1).reshape(1, -1))
+    np.testing.assert_allclose(run(network, x, w, b, opt_level=level)[0], want, rtol=1e-4, atol=1e-6)
