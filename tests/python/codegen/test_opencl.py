@@ -225,3 +225,46 @@ def test_a_device_that_is_not_there_is_an_error_with_words():
     assert not tessera.opencl(99).exist
     with pytest.raises(tessera.TVMError, match=r"opencl\(99\) does not exist|no OpenCL"):
         tessera.nd.array(np.zeros(4, "float32"), tessera.opencl(99))
+
+
+@pytest.mark.parametrize(
+    ("meta", "words"),
+    [
+        ("", "JSON"),
+        ("[]", 'no "func_info"'),
+        ('{"func_info": 3}', "no table of kernels"),
+        ('{"func_info": {"f": {"name": "f"}}}', 'no "arg_types"'),
+        ('{"func_info": {"f": {"name": 1, "arg_types": [], "launch_param_tags": []}}}', "a name is expected"),
+        ('{"func_info": {"f": {"name": "f", "arg_types": ["floot"], "launch_param_tags": []}}}', "floot"),
+    ],
+)
+def test_a_damaged_table_of_kernels_is_an_error_that_says_so(meta, words):
+    folder = utils.tempdir()
+    with open(folder.relpath("kernels.cl"), "w") as file:
+        file.write("__kernel void f() {}")
+    with open(folder.relpath("kernels.tvm_meta.json"), "w") as file:
+        file.write(meta)
+    with pytest.raises((ValueError, tessera.TVMError), match=words):
+        tessera.runtime.load_module(folder.relpath("kernels.cl"))
+
+
+def test_a_file_of_kernels_without_its_table_is_an_error():
+    folder = utils.tempdir()
+    with open(folder.relpath("kernels.cl"), "w") as file:
+        file.write("__kernel void f() {}")
+    with pytest.raises(OSError, match="kernels.tvm_meta.json"):
+        tessera.runtime.load_module(folder.relpath("kernels.cl"))
+
+
+@needs_device
+def test_source_that_the_driver_refuses_is_shown_with_its_words():
+    folder = utils.tempdir()
+    with open(folder.relpath("kernels.cl"), "w") as file:
+        file.write("__kernel void f() { nonsense; }")
+    with open(folder.relpath("kernels.tvm_meta.json"), "w") as file:
+        file.write('{"func_info": {"f": {"name": "f", "arg_types": [], "launch_param_tags": ["threadIdx.x"]}}}')
+    mod = tessera.runtime.load_module(folder.relpath("kernels.cl"))
+    with pytest.raises(tessera.TVMError, match=r"(?s)cannot compile the kernels.*in the source"):
+        mod["f"](1)
+    with pytest.raises(TypeError, match="takes 0 arguments and 1 launch sizes, not 2 values"):
+        mod["f"](1, 2)
