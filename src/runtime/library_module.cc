@@ -9,6 +9,7 @@
 #include "runtime/compiled_code.h"
 #include "runtime/cpu_features.h"
 #include "runtime/elf_check.h"
+#include "runtime/file_seal.h"
 #include "runtime/library_module.h"
 #include "runtime/registry.h"
 
@@ -22,6 +23,7 @@ class Library {
   explicit Library(const std::string& path) {
     // A name without a slash would be searched in the system's folders.
     std::string file = path.find('/') == path.npos ? "./" + path : path;
+    check_seal(file, "library");
     check_library_file(file);
     handle_ = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (!handle_) throw Error(FileError) << "Failed to load dynamic shared library " << path << ": " << dlerror();

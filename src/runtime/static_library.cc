@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "runtime/file_seal.h"
 #include "runtime/module.h"
 #include "runtime/registry.h"
 
@@ -45,6 +46,7 @@ class StaticLibrary final : public ModuleBody {
 };
 
 Module load_static_library(std::string path, Array<String> names) {
+  check_seal(path, "object file");
   std::ifstream in(path, std::ios::binary);
   if (!in) throw Error(FileError) << "cannot read the object file " << path << ": " << std::strerror(errno);
   std::ostringstream data;

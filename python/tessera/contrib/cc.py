@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..runtime import _ffi_api
 from . import tar as _tar
 from . import utils
 
@@ -50,6 +51,10 @@ def _compiler(cc: str | None) -> str:
 def _link(output: str, objects: Any, options: Any, cc: str, flags: list[str], env: Any, cwd: str | None) -> None:
     with utils.tempdir() as temp:
         files = _tar.normalize_file_list_by_unpacking_tars(temp, _names(objects))
+        for file in files:
+            path = os.path.join(cwd or "", file)
+            if file.endswith((".o", ".so")) and os.path.isfile(path):
+                _ffi_api.CheckSeal(path, "object file")
         _run([cc, *flags, "-o", os.fspath(output), *files, *_names(options)], "Compilation error", env, cwd)
 
 
@@ -61,11 +66,13 @@ def create_shared(
     cwd: str | None = None,
     ccache_env: dict[str, str] | None = None,
 ) -> None:
-    """Links objects, sources and archives of them into a shared library."""
+    """Links objects, sources and archives of them into a shared library, with a checksum behind its last byte that
+    `load_module` looks at."""
     flags = ["-shared", "-fPIC"]
     if sys.platform == "darwin":
         flags += ["-undefined", "dynamic_lookup"]
     _link(output, objects, options, _compiler(cc), flags, ccache_env, cwd)
+    _ffi_api.SealFile(os.path.join(cwd or "", output))
 
 
 create_shared.output_format = "so"  # type: ignore[attr-defined]

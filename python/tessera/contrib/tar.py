@@ -6,6 +6,8 @@ import os
 import tarfile
 from collections.abc import Sequence
 
+from ..runtime import _ffi_api
+
 
 def tar(output: str, files: Sequence[str] | str) -> None:
     """Packs files, without their folders, into an archive. Equal inputs give equal bytes."""
@@ -16,6 +18,7 @@ def tar(output: str, files: Sequence[str] | str) -> None:
             entry.mtime, entry.uid, entry.gid, entry.uname, entry.gname = 0, 0, 0, "", ""
             with open(path, "rb") as file:
                 archive.addfile(entry, file)
+    _ffi_api.SealFile(output)
 
 
 tar.output_format = "tar"  # type: ignore[attr-defined]
@@ -23,7 +26,14 @@ tar.output_format = "tar"  # type: ignore[attr-defined]
 
 def untar(tar_file: str, directory: str) -> None:
     """Unpacks plain files. Entries that would land outside `directory`, links and devices are refused."""
-    root = os.path.realpath(directory)
+    _ffi_api.CheckSeal(tar_file, "archive")
+    try:
+        _unpack(tar_file, os.path.realpath(directory))
+    except tarfile.TarError as error:
+        raise ValueError(f"cannot unpack the archive {tar_file}: {error}") from error
+
+
+def _unpack(tar_file: str, root: str) -> None:
     with tarfile.open(tar_file) as archive:
         for entry in archive.getmembers():
             target = os.path.realpath(os.path.join(root, entry.name))

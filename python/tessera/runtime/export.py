@@ -91,4 +91,7 @@ def export_library(
         files.append(_write_blob(module, dso_modules, folder, getattr(fcompile, "object_format", "o")))
     if not files:
         raise ValueError(f"Module[{module.type_key}] has nothing that can be written into {file_name}")
-    return fcompile(file_name, files, **kwargs)
+    result = fcompile(file_name, files, **kwargs)
+    if os.path.isfile(file_name):
+        _ffi_api.SealFile(file_name)
+    return result

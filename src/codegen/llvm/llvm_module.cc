@@ -7,6 +7,7 @@
 
 #include "codegen/llvm/emit.h"
 #include "runtime/compiled_code.h"
+#include "runtime/file_seal.h"
 
 namespace tessera::codegen {
 namespace {
@@ -116,6 +117,7 @@ void LLVMModule::save_to_file(const std::string& path, const std::string& format
     std::lock_guard lock(mutex_);
     if (form == "o" || form == "obj") {
       bytes = object();
+      if (bytes.starts_with("\177ELF")) bytes += seal_of(bytes);
     } else if (form == "s" || form == "asm") {
       bytes = emit_assembly(*module_, machine_);
     } else if (form == "ll") {
