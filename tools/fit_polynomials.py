@@ -160,6 +160,17 @@ fit(
     4,
 )
 fit(
+    "kLogTail64",
+    "log((1 + s) / (1 - s)) = 2 s + 2/3 s u + s u^2 P(u), u = s^2",
+    64,
+    over(atanh_series),
+    lambda u: 2 + 2 * u / 3,
+    over(lambda u: u * u),
+    0,
+    s_max**2,
+    7,
+)
+fit(
     "kTanh32",
     "tanh(x) = x + x u P(u), u = x^2",
     32,
@@ -204,4 +215,64 @@ def fit_log_erfc() -> None:
 
 
 fit_log_erfc()
+fit(
+    "kErf64",
+    "erf(x) = x + x P(u), u = x^2",
+    64,
+    over(lambda u: mp.erf(mp.sqrt(u)) / mp.sqrt(u)),
+    lambda u: 1,
+    lambda u: 1,
+    0,
+    1,
+    11,
+)
+
+
+def fit_scaled_erfc() -> None:
+    center, degree = mp.mpf(7) / 2, 14
+
+    def argument(s: Any) -> Any:
+        return center * (1 + s) / (1 - s)
+
+    def scaled(s: Any) -> Any:
+        x = argument(s)
+        return mp.erfc(x) * mp.exp(x * x) * (1 + 2 * x)
+
+    def weight(s: Any) -> Any:
+        x = argument(s)
+        return mp.exp(-x * x) / (1 + 2 * x)
+
+    lo, hi = ((x - center) / (x + center) for x in (mp.mpf(1), mp.mpf(6)))
+    coefficients, worst = interpolate(scaled, weight, lo, hi, degree)
+    print("/// 1 - erf(x) = e^(-x^2) / (1 + 2 x) * P(s), s = (x - 3.5) / (x + 3.5)")
+    print(f"/// x in [1, 6]; largest error of the erf that follows {mp.nstr(worst, 2)}.")
+    lines = ", ".join(mp.nstr(c, 20, strip_zeros=False) for c in coefficients)
+    print(f"inline constexpr double kErfc64[] = {{{lines}}};\n")
+
+
+fit_scaled_erfc()
+
+
+def fit_odd(name: str, function: Function, lo: Any, hi: Any, degree: int, bits: int) -> None:
+    """f(x) = x + x u P(u) with u = x^2 in [lo, hi]."""
+    fit(
+        f"k{name.capitalize()}{bits}",
+        f"{name}(x) = x + x u P(u), u = x^2",
+        bits,
+        over(lambda u: function(mp.sqrt(u)) / mp.sqrt(u)),
+        lambda u: 1,
+        over(lambda u: u),
+        lo,
+        hi,
+        degree,
+    )
+
+
+octant = (mp.sqrt(2) - 1) ** 2  # tan(pi / 8) squared
+fit_odd("atan", mp.atan, 0, octant, 4, 32)
+fit_odd("atan", mp.atan, 0, octant, 10, 64)
+fit_odd("asin", mp.asin, 0, 0.25, 5, 32)
+fit_odd("asin", mp.asin, 0, 0.25, 12, 64)
+fit_odd("sinh", mp.sinh, 0, 1, 3, 32)
+fit_odd("sinh", mp.sinh, 0, 1, 6, 64)
 print("}  // namespace tessera::codegen::coefficients")

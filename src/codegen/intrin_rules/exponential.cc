@@ -40,12 +40,12 @@ std::pair<PrimExpr, PrimExpr> reduce(Steps& steps, const RealType& real, const P
 
 }  // namespace
 
-PrimExpr exp_of(Steps& steps, const RealType& real, const PrimExpr& x) {
-  static constexpr Base narrow{-104, 89, 1.4426950408889634074, 0.693359375, -0.00021219444005469058277};
-  static constexpr Base wide{-746, 710, 1.4426950408889634074, 0.69314718055829871446, 1.6465949582897081281e-12};
+PrimExpr exp_of(Steps& steps, const RealType& real, const PrimExpr& x, int halvings) {
+  static constexpr Base narrow{-104, 90, 1.4426950408889634074, 0.693359375, -0.00021219444005469058277};
+  static constexpr Base wide{-746, 711, 1.4426950408889634074, 0.69314718055829871446, 1.6465949582897081281e-12};
   auto [r, n] = reduce(steps, real, x, real.either(narrow, wide));
   PrimExpr p = real.is_double() ? polynomial(r, real, coefficients::kExp64) : polynomial(r, real, coefficients::kExp32);
-  return scale(steps, real, real(1) + (r + r * r * p), n);
+  return scale(steps, real, real(1) + (r + r * r * p), halvings ? steps(n - real.bits(halvings)) : n);
 }
 
 PrimExpr exp2_of(Steps& steps, const RealType& real, const PrimExpr& x) {

@@ -1,6 +1,6 @@
 // The slots "llvm.FLowerIntrinsic": real functions become expressions, which vectorise and need no library.
 // float32 and float64 are computed in their own precision, the 16-bit types in float32. What has no rule here for a
-// type (float64 erf and pow; atan and its like) is left to the C library; sin and cos are in codegen/llvm/sine.cc.
+// type (fmod, hypot, nextafter, ldexp) is left to the C library; sin, cos, tan and the pow of float64 are in codegen/llvm.
 
 #include "codegen/intrin_rules/coefficients.h"
 #include "codegen/intrin_rules/steps.h"
@@ -11,38 +11,10 @@ namespace {
 
 using Unary = PrimExpr (*)(Steps&, const RealType&, const PrimExpr&);
 
-PrimExpr log1p_of(Steps& steps, const RealType& real, const PrimExpr& x) {
-  // What 1 + x rounds away is made good by the factor x / (u - 1).
-  PrimExpr one = real(1), u = steps(one + x);
-  PrimExpr usual = log_of(steps, real, u) * div(x, u - one);
-  return make_select(logical_or(equal(u, one), equal(x, real.inf())), x, usual);
-}
-
-PrimExpr tanh_of(Steps& steps, const RealType& real, const PrimExpr& x) {
-  PrimExpr size = steps(unary_intrin("tir.fabs", x));
-  PrimExpr square = steps(x * x);
-  PrimExpr p = real.is_double() ? polynomial(square, real, coefficients::kTanh64)
-                                : polynomial(square, real, coefficients::kTanh32);
-  PrimExpr near = x + x * square * p;
-  PrimExpr far = steps(real(1) - div(real(2), exp_of(steps, real, steps(size + size)) + real(1)));
-  return make_select(size < real(0.625), near, make_select(x < real(0), real(0) - far, far));
-}
-
 PrimExpr sigmoid_of(Steps& steps, const RealType& real, const PrimExpr& x) {
   PrimExpr decay = steps(exp_of(steps, real, steps(real(0) - unary_intrin("tir.fabs", x))));
   PrimExpr upper = steps(div(real(1), real(1) + decay));
   return make_select(x < real(0), decay * upper, upper);
-}
-
-PrimExpr erf_of(Steps& steps, const RealType& real, const PrimExpr& x) {
-  if (real.is_double()) return nullptr;
-  PrimExpr size = steps(unary_intrin("tir.fabs", x));
-  PrimExpr square = steps(x * x);
-  PrimExpr near = x + x * polynomial(square, real, coefficients::kErf32);
-  PrimExpr bounded = steps(make_select(size > real(4), real(4), size));
-  PrimExpr rest = steps(polynomial(bounded, real, coefficients::kLogErfc32));
-  PrimExpr far = steps(real(1) - exp_of(steps, real, rest));
-  return make_select(size < real(1), near, make_select(x < real(0), real(0) - far, far));
 }
 
 /// x^n by multiplication, for the few n that programs write; empty for others.
@@ -88,8 +60,14 @@ PrimExpr lower_pow(PrimExpr call) {
   });
 }
 
+PrimExpr lower_atan2(PrimExpr call) {
+  return lower(call, [](Steps& steps, const RealType& real, const std::vector<PrimExpr>& args) {
+    return atan2_of(steps, real, args[0], args[1]);
+  });
+}
+
 const bool registered = [] {
-  add_rule("tir.exp", exp_of);
+  add_rule("tir.exp", [](Steps& steps, const RealType& real, const PrimExpr& x) { return exp_of(steps, real, x); });
   add_rule("tir.exp2", exp2_of);
   add_rule("tir.exp10", exp10_of);
   add_rule("tir.log", log_of);
@@ -99,10 +77,20 @@ const bool registered = [] {
   add_rule("tir.tanh", tanh_of);
   add_rule("tir.sigmoid", sigmoid_of);
   add_rule("tir.erf", erf_of);
+  add_rule("tir.sinh", sinh_of);
+  add_rule("tir.cosh", cosh_of);
+  add_rule("tir.asinh", asinh_of);
+  add_rule("tir.acosh", acosh_of);
+  add_rule("tir.atanh", atanh_of);
+  add_rule("tir.asin", asin_of);
+  add_rule("tir.acos", acos_of);
+  add_rule("tir.atan", atan_of);
+  Op::define("tir.atan2").set("llvm.FLowerIntrinsic", typed("tir.atan2", lower_atan2));
   Op::define("tir.pow").set("llvm.FLowerIntrinsic", typed("tir.pow", lower_pow));
   // Beyond the operators that v0.10 vectorises: these work on all lanes at once here.
-  for (const char* op :
-       {"tir.erf", "tir.sigmoid", "tir.log1p", "tir.rsqrt", "tir.nearbyint", "tir.isnan", "tir.sin", "tir.cos"})
+  for (const char* op : {"tir.erf", "tir.sigmoid", "tir.log1p", "tir.rsqrt", "tir.nearbyint", "tir.isnan", "tir.sin",
+                         "tir.cos", "tir.tan", "tir.sinh", "tir.cosh", "tir.asinh", "tir.acosh", "tir.atanh",
+                         "tir.asin", "tir.acos", "tir.atan", "tir.atan2"})
     Op::define(op).set("TVectorizable", Any(true), 11);
   return true;
 }();

@@ -52,13 +52,32 @@ inline PrimExpr polynomial(const PrimExpr& x, const RealType& real, std::span<co
   return out;
 }
 
-// Parts that other functions are made of; `x` is of type `real`.
-PrimExpr exp_of(Steps& steps, const RealType& real, const PrimExpr& x);
+/// `size` with the sign of `x`: the second half of an odd function. A NaN stays one.
+inline PrimExpr with_sign_of(const RealType& real, const PrimExpr& x, const PrimExpr& size) {
+  PrimExpr sign = reinterpret(real.integer(), x) & real.bits(real.either<int64_t>(INT32_MIN, INT64_MIN));
+  return reinterpret(real.dtype, reinterpret(real.integer(), size) | sign);
+}
+
+// The functions; `x` is a name or a constant of type `real`.
+/// e^x / 2^halvings, where e^x alone may be too large for the type.
+PrimExpr exp_of(Steps& steps, const RealType& real, const PrimExpr& x, int halvings = 0);
 PrimExpr exp2_of(Steps& steps, const RealType& real, const PrimExpr& x);
 PrimExpr exp10_of(Steps& steps, const RealType& real, const PrimExpr& x);
 PrimExpr log_of(Steps& steps, const RealType& real, const PrimExpr& x);
 PrimExpr log2_of(Steps& steps, const RealType& real, const PrimExpr& x);
 PrimExpr log10_of(Steps& steps, const RealType& real, const PrimExpr& x);
-PrimExpr pow_of(Steps& steps, const RealType& real, const PrimExpr& x, const PrimExpr& y);
+PrimExpr log1p_of(Steps& steps, const RealType& real, const PrimExpr& x);
+PrimExpr pow_of(Steps& steps, const RealType& real, const PrimExpr& x, const PrimExpr& y);  // float32
+PrimExpr erf_of(Steps& steps, const RealType& real, const PrimExpr& x);
+PrimExpr tanh_of(Steps& steps, const RealType& real, const PrimExpr& x);
+PrimExpr sinh_of(Steps& steps, const RealType& real, const PrimExpr& x);
+PrimExpr cosh_of(Steps& steps, const RealType& real, const PrimExpr& x);
+PrimExpr asinh_of(Steps& steps, const RealType& real, const PrimExpr& x);
+PrimExpr acosh_of(Steps& steps, const RealType& real, const PrimExpr& x);
+PrimExpr atanh_of(Steps& steps, const RealType& real, const PrimExpr& x);
+PrimExpr asin_of(Steps& steps, const RealType& real, const PrimExpr& x);
+PrimExpr acos_of(Steps& steps, const RealType& real, const PrimExpr& x);
+PrimExpr atan_of(Steps& steps, const RealType& real, const PrimExpr& x);
+PrimExpr atan2_of(Steps& steps, const RealType& real, const PrimExpr& y, const PrimExpr& x);
 
 }  // namespace tessera::codegen

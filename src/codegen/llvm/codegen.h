@@ -119,8 +119,10 @@ class CodeGen {
   Value* q_multiply_shift(const Call* op);
   Value* count_bits(const Call* op);
   Value* math(const Call* op);
-  Value* sine(Value* x, DataType dtype, bool is_cosine);
-  Value* small_sine(Value* x, DataType dtype, bool is_cosine);  // |x| < 2^20
+  enum class Angle { Sine, Cosine, Tangent };
+  Value* trigonometric(Value* x, DataType dtype, Angle function);
+  Value* small_angle(Value* x, DataType dtype, Angle function);  // |x| < 2^20
+  Value* power(Value* x, Value* y, DataType dtype);              // float64
   Value* scalar_math_call(const std::string& name, DataType dtype, const Values& args,
                           const std::vector<DataType>& types);
 

@@ -1,5 +1,6 @@
 // Real functions that reach code generation: instructions where there is one, else the C library, lane by lane.
-// (exp, log, tanh and their like have become polynomials before, see codegen/intrin_rules.)
+// (exp, log, tanh and their like have become polynomials before, see codegen/intrin_rules; angles.cc has sin, cos and tan,
+// power.cc the pow of float64.)
 
 #include "codegen/llvm/codegen.h"
 
@@ -66,8 +67,10 @@ llvm::Value* CodeGen::math(const Call* op) {
   } else if (name == "sigmoid") {
     Value* decay = scalar_math_call("exp", work, {builder_.CreateFNeg(args[0])}, types);
     out = builder_.CreateFDiv(one, builder_.CreateFAdd(one, decay));
-  } else if (name == "sin" || name == "cos") {
-    out = sine(args[0], work, name == "cos");
+  } else if (name == "sin" || name == "cos" || name == "tan") {
+    out = trigonometric(args[0], work, name == "sin" ? Angle::Sine : name == "cos" ? Angle::Cosine : Angle::Tangent);
+  } else if (name == "pow" && work.bits == 64) {
+    out = power(args[0], args[1], work);
   } else if (name == "ldexp") {
     DataType exponent = DataType::Int(32, work.lanes);
     args[1] = cast(args[1], types[1], exponent);

@@ -113,7 +113,7 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const Machine& machine)
     throw Error(ValueError) << "target \"" << machine.text << "\": no back end for " << machine.triple
                             << " is built in (" << problem << "); there are x86, aarch64, arm and riscv";
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = machine.fast_math.allowContract() ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Standard;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // each instruction says whether it may be contracted
   if (machine.soft_float) options.FloatABIType = llvm::FloatABI::Soft;
   options.MCOptions.ABIName = machine.abi;
   static constexpr llvm::CodeGenOptLevel levels[] = {llvm::CodeGenOptLevel::None, llvm::CodeGenOptLevel::Less,

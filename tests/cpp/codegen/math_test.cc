@@ -84,6 +84,11 @@ Wide sigmoid(Wide x) {
   return 1 / (1 + std::exp(-x));
 }
 
+template <class Wide>
+Wide reciprocal_root(Wide x) {
+  return 1 / std::sqrt(x);
+}
+
 TEST(Math, Float32FunctionsAreWithinAFewUnits) {
   check_unary<float, double>("tir.exp", std::exp, 1.5);
   check_unary<float, double>("tir.exp2", std::exp2, 1.5);
@@ -97,6 +102,16 @@ TEST(Math, Float32FunctionsAreWithinAFewUnits) {
   check_unary<float, double>("tir.erf", std::erf, 2.5);
   check_unary<float, double>("tir.sin", std::sin, 1.5);
   check_unary<float, double>("tir.cos", std::cos, 1.5);
+  check_unary<float, double>("tir.tan", std::tan, 1.5);
+  check_unary<float, double>("tir.sinh", std::sinh, 2.5);
+  check_unary<float, double>("tir.cosh", std::cosh, 2.5);
+  check_unary<float, double>("tir.asin", std::asin, 2.5);
+  check_unary<float, double>("tir.acos", std::acos, 2.5);
+  check_unary<float, double>("tir.atan", std::atan, 2.5);
+  check_unary<float, double>("tir.asinh", std::asinh, 4);
+  check_unary<float, double>("tir.acosh", std::acosh, 4);
+  check_unary<float, double>("tir.atanh", std::atanh, 4);
+  check_unary<float, double>("tir.rsqrt", reciprocal_root, 1.5);
 }
 
 TEST(Math, Float64FunctionsAreWithinAFewUnits) {
@@ -112,6 +127,50 @@ TEST(Math, Float64FunctionsAreWithinAFewUnits) {
   check_unary<double, long double>("tir.erf", std::erf, 1.5);
   check_unary<double, long double>("tir.sin", std::sin, 1.5);
   check_unary<double, long double>("tir.cos", std::cos, 1.5);
+  check_unary<double, long double>("tir.tan", std::tan, 2.5);
+  check_unary<double, long double>("tir.sinh", std::sinh, 2.5);
+  check_unary<double, long double>("tir.cosh", std::cosh, 2.5);
+  check_unary<double, long double>("tir.asin", std::asin, 2.5);
+  check_unary<double, long double>("tir.acos", std::acos, 2.5);
+  check_unary<double, long double>("tir.atan", std::atan, 2.5);
+  check_unary<double, long double>("tir.asinh", std::asinh, 4);
+  check_unary<double, long double>("tir.acosh", std::acosh, 4);
+  check_unary<double, long double>("tir.atanh", std::atanh, 4);
+  check_unary<double, long double>("tir.rsqrt", reciprocal_root, 1.5);
+}
+
+TEST(Math, ZerosKeepTheirSign) {
+  for (const char* op : {"tir.sin", "tir.tan", "tir.sinh", "tir.tanh", "tir.asin", "tir.atan", "tir.asinh", "tir.atanh",
+                         "tir.erf", "tir.log1p", "tir.sqrt"})
+    for (DataType dtype : {DataType::Float(32), DataType::Float(64)}) {
+      Compiled code =
+          elementwise(dtype, {dtype}, 8, 8, [&](const std::vector<PrimExpr>& in) { return lowered(op, {in[0]}); });
+      double wide[8], wide_out[8];
+      float narrow[8], narrow_out[8];
+      for (int i = 0; i < 8; ++i) wide[i] = i % 2 ? -0.0 : 0.0, narrow[i] = i % 2 ? -0.0f : 0.0f;
+      bool is_wide = dtype.bits == 64;
+      ASSERT_EQ(is_wide ? code(wide, wide_out) : code(narrow, narrow_out), 0);
+      for (int i = 0; i < 8; ++i) {
+        double got = is_wide ? wide_out[i] : narrow_out[i];
+        EXPECT_TRUE(got == 0 && std::signbit(got) == (i % 2 == 1)) << op << " of " << wide[i] << " gives " << got;
+      }
+    }
+}
+
+TEST(Math, FunctionsWorkOnAllLanesAtOnce) {
+  for (const char* op : {"exp",  "exp2", "exp10", "log",  "log2", "log10", "log1p", "tanh",  "sigmoid", "erf",
+                         "sinh", "cosh", "asin",  "acos", "atan", "asinh", "acosh", "atanh", "pow",     "atan2"})
+    for (DataType dtype : {DataType::Float(32), DataType::Float(64)}) {
+      bool is_binary = std::string(op) == "pow" || std::string(op) == "atan2";
+      std::vector<DataType> inputs(is_binary ? 2 : 1, dtype);
+      std::string full = std::string("tir.") + op;
+      Compiled code =
+          elementwise(dtype, inputs, 8, 8, [&](const std::vector<PrimExpr>& in) { return lowered(full.c_str(), in); });
+      std::string source = code.module->get_source("ll");
+      std::string library = std::string("@") + op + (dtype.bits == 32 ? "f(" : "(");
+      EXPECT_EQ(source.find(library), std::string::npos)
+          << full << " of " << dtype.str() << " is a call of the C library";
+    }
 }
 
 /// Angles of every quadrant, and the numbers next to multiples of pi/2, where sin or cos nearly vanish.
@@ -143,18 +202,11 @@ TEST(Math, SinesOfAnglesAreExactNearTheirZerosToo) {
   check_angles<float, double>("tir.cos", std::cos, 0.6);
   check_angles<double, long double>("tir.sin", std::sin, 2.5);
   check_angles<double, long double>("tir.cos", std::cos, 2.5);
+  check_angles<float, double>("tir.tan", std::tan, 0.6);
+  check_angles<double, long double>("tir.tan", std::tan, 3.5);
 }
 
-TEST(Math, FunctionsOfTheLibraryAreCalledLaneByLane) {
-  check_unary<float, double>("tir.tan", std::tan, 1.5);
-  check_unary<float, double>("tir.sinh", std::sinh, 3);
-  check_unary<float, double>("tir.cosh", std::cosh, 3);
-  check_unary<float, double>("tir.asin", std::asin, 2);
-  check_unary<float, double>("tir.acos", std::acos, 2);
-  check_unary<float, double>("tir.atan", std::atan, 2);
-  check_unary<float, double>("tir.asinh", std::asinh, 3);
-  check_unary<float, double>("tir.acosh", std::acosh, 3);
-  check_unary<float, double>("tir.atanh", std::atanh, 3);
+TEST(Math, RoundingIsExact) {
   check_unary<float, double>("tir.sqrt", std::sqrt, 0.51);
   check_unary<float, double>("tir.floor", std::floor, 0);
   check_unary<float, double>("tir.ceil", std::ceil, 0);
@@ -194,12 +246,50 @@ TEST(Math, FunctionsOfTwoArguments) {
     few.push_back(x), few.push_back(-x);
   check_binary<float, double>("tir.pow", std::pow, 1, edges, few);
   check_binary<float, double>("tir.pow", std::pow, 1, few, edges);
-  check_binary<float, double>("tir.atan2", std::atan2, 2, edges, few);
+  check_binary<float, double>("tir.atan2", std::atan2, 3, edges, few);
+  check_binary<float, double>("tir.atan2", std::atan2, 3, few, edges);
   check_binary<float, double>("tir.hypot", std::hypot, 2, edges, few);
   check_binary<float, double>("tir.fmod", std::fmod, 0, edges, few);
   check_binary<float, double>("tir.copysign", std::copysign, 0, few, edges);
-  std::vector<double> some = {0.3, -2.5, 1e300, 7.0, -1.0, 0.0, 2.0, 1e-310};
-  check_binary<double, long double>("tir.pow", std::pow, 1, some, some);
+}
+
+TEST(Math, FunctionsOfTwoFloat64Arguments) {
+  std::vector<double> edges = sweep<double>(1 << 11), few;
+  for (double x : {0.0,
+                   1.0,
+                   2.0,
+                   3.0,
+                   0.5,
+                   1.5,
+                   2.5,
+                   7.0,
+                   8.0,
+                   1e10,
+                   4503599627370497.0,
+                   9007199254740993.0,
+                   1e-3,
+                   100.0,
+                   1e300,
+                   1e-300,
+                   double(INFINITY),
+                   double(NAN),
+                   1e-310,
+                   0.7071067811865476,
+                   1.4142135623730951})
+    few.push_back(x), few.push_back(-x);
+  check_binary<double, long double>("tir.pow", std::pow, 1, edges, few);
+  check_binary<double, long double>("tir.pow", std::pow, 1, few, edges);
+  check_binary<double, long double>("tir.atan2", std::atan2, 3, edges, few);
+  check_binary<double, long double>("tir.atan2", std::atan2, 3, few, edges);
+  // bases near 1 and large exponents: answers from the smallest to the largest number
+  std::vector<double> near_one, large;
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> bases(0.5, 2), logs(-700, 700);
+  for (int i = 0; i < 400; ++i) near_one.push_back(bases(random)), large.push_back(logs(random));
+  check_binary<double, long double>("tir.pow", std::pow, 1, near_one, large);
+  for (double& x : near_one) x = 1 + (x - 1) * 1e-6;
+  for (double& y : large) y *= 1e6;
+  check_binary<double, long double>("tir.pow", std::pow, 1, near_one, large);
 }
 
 TEST(Math, SmallWholePowersAreProducts) {

@@ -1,9 +1,9 @@
-// sin and cos of all lanes at once.
+// sin, cos and tan of all lanes at once.
 //
 // x = n * pi/2 + r with |r| <= pi/4: the quadrant n % 4 says which of sin(r), cos(r) and their negatives is meant, and both
-// are Taylor polynomials that end below half a unit in the last place. n * pi/2 is taken off in parts of 33 bits, whose
-// products with n are exact (Cody and Waite). float32 is computed in float64. Where a lane is too large for that,
-// infinite or NaN, the C library does the whole vector.
+// are Taylor polynomials that end below half a unit in the last place; tan is their quotient. n * pi/2 is taken off in
+// parts of 33 bits, whose products with n are exact (Cody and Waite). float32 is computed in float64. Where a lane is too
+// large for that, infinite or NaN, the C library does the whole vector.
 
 #include "codegen/llvm/codegen.h"
 
@@ -30,20 +30,21 @@ constexpr double kCosine[] = {-1.0 / 2,
 
 }  // namespace
 
-llvm::Value* CodeGen::sine(Value* x, DataType dtype, bool is_cosine) {
-  auto *fast = new_block("sine"), *slow = new_block("sine_slow"), *end = new_block("sine_end");
+llvm::Value* CodeGen::trigonometric(Value* x, DataType dtype, Angle function) {
+  auto *fast = new_block("angle"), *slow = new_block("angle_slow"), *end = new_block("angle_end");
   Value* size = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
   Value* small = builder_.CreateFCmpOLT(size, llvm::ConstantFP::get(x->getType(), kLimit));
   if (dtype.is_vector()) small = builder_.CreateAndReduce(small);
   builder_.CreateCondBr(small, fast, slow, metadata_.createBranchWeights(1 << 20, 1));
 
   start_block(slow);
-  Value* by_library = scalar_math_call(is_cosine ? "cos" : "sin", dtype, {x}, {dtype});
+  static constexpr const char* names[] = {"sin", "cos", "tan"};
+  Value* by_library = scalar_math_call(names[static_cast<int>(function)], dtype, {x}, {dtype});
   slow = builder_.GetInsertBlock();
   builder_.CreateBr(end);
 
   start_block(fast);
-  Value* by_polynomial = small_sine(x, dtype, is_cosine);
+  Value* by_polynomial = small_angle(x, dtype, function);
   fast = builder_.GetInsertBlock();
   builder_.CreateBr(end);
 
@@ -54,7 +55,7 @@ llvm::Value* CodeGen::sine(Value* x, DataType dtype, bool is_cosine) {
   return out;
 }
 
-llvm::Value* CodeGen::small_sine(Value* x, DataType dtype, bool is_cosine) {
+llvm::Value* CodeGen::small_angle(Value* x, DataType dtype, Angle function) {
   DataType wide = DataType::Float(64, dtype.lanes);
   auto real = [&](double value) { return llvm::ConstantFP::get(value_type(wide), value); };
   Value* wide_x = cast(x, dtype, wide);
@@ -77,12 +78,15 @@ llvm::Value* CodeGen::small_sine(Value* x, DataType dtype, bool is_cosine) {
   DataType quadrant_type = DataType::Int(64, dtype.lanes);
   auto whole = [&](int64_t value) { return llvm::ConstantInt::get(value_type(quadrant_type), value); };
   Value* quadrant = builder_.CreateFPToSI(n, value_type(quadrant_type));
-  if (is_cosine) quadrant = builder_.CreateAdd(quadrant, whole(1));
+  if (function == Angle::Cosine) quadrant = builder_.CreateAdd(quadrant, whole(1));
   Value* is_odd = builder_.CreateICmpNE(builder_.CreateAnd(quadrant, whole(1)), whole(0));
-  Value* is_negative = builder_.CreateICmpNE(builder_.CreateAnd(quadrant, whole(2)), whole(0));
   Value* chosen = builder_.CreateSelect(is_odd, cosine, sine);
+  Value* is_negative = is_odd;
+  if (function == Angle::Tangent) chosen = builder_.CreateFDiv(chosen, builder_.CreateSelect(is_odd, sine, cosine));
+  else is_negative = builder_.CreateICmpNE(builder_.CreateAnd(quadrant, whole(2)), whole(0));
   chosen = builder_.CreateSelect(is_negative, builder_.CreateFNeg(chosen), chosen);
-  if (!is_cosine) chosen = builder_.CreateSelect(builder_.CreateFCmpOEQ(wide_x, real(0)), wide_x, chosen);  // -0 stays
+  if (function != Angle::Cosine)  // -0 stays
+    chosen = builder_.CreateSelect(builder_.CreateFCmpOEQ(wide_x, real(0)), wide_x, chosen);
   return cast(chosen, wide, dtype);
 }
 
