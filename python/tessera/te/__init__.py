@@ -52,6 +52,7 @@ from ..tir import (
 )
 from ..tir.op_calls import trace
 from . import hybrid, schedule
+from .autodiff import gradient
 from .operation import (
     compute,
     const,
