@@ -23,9 +23,19 @@ Stmt store_to(NestBuilder& builder, const Stage& stage, size_t i, PrimExpr value
   return make(ProducerStore{.producer = tensor, .value = std::move(value), .indices = indices});
 }
 
+/// The user's own guard of the stores. It may name threads and any axis of the stage.
+void add_store_predicate(const Nest& nest, std::vector<PrimExpr>* guards) {
+  if (!nest.stage->store_predicate) return;
+  guards->push_back(substitute(nest.stage->store_predicate, [&](const Var& var) -> PrimExpr {
+    for (const auto& [axis, value] : nest.values)
+      if (axis->var.same_as(var)) return value;
+    return nullptr;
+  }));
+}
+
 std::vector<PrimExpr> main_guards(NestBuilder& builder, const Nest& nest) {
   std::vector<PrimExpr> out = builder.nest_guards(nest, false, {});
-  if (nest.stage->store_predicate) out.push_back(nest.stage->store_predicate);
+  add_store_predicate(nest, &out);
   return out;
 }
 
@@ -191,7 +201,7 @@ Stmt across_threads(NestBuilder& builder, const Stage& stage, const ComputeOp* o
                                  .value = reinterpret(DataType::Handle(), make_zero(DataType::UInt(64))),
                                  .body = evaluate(make_call(DataType::Handle(), "tir.tvm_thread_allreduce", args))});
     std::vector<PrimExpr> store_guards = builder.nest_guards(nest, false, reduce_only);
-    if (stage->store_predicate) store_guards.push_back(stage->store_predicate);
+    add_store_predicate(nest, &store_guards);
     Stmt body = sequence({local, combine, if_all(store_guards, sequence(stores))});
     for (const std::vector<Buffer>& list : {result, partial})
       for (const Buffer& buffer : list) {

@@ -22,6 +22,15 @@ Stmt strip_writes(const Stmt& body) {
   });
 }
 
+/// Outside of all loops there is no next iteration: the mark means nothing there.
+Stmt drop_marks_outside_loops(const Stmt& body) {
+  return rewrite(
+      body, [](Rewriter&, const For* loop) -> Stmt { return Stmt(loop); },
+      [](Rewriter& self, const AttrStmt* op) -> Stmt {
+        return op->attr_key == attr::kDoubleBufferScope ? self(op->body) : Stmt(self.children(op));
+      });
+}
+
 class DoubleBufferInjector {
  public:
   DoubleBufferInjector(const Stmt& body, int split_loop) : split_loop_(split_loop) {
@@ -120,7 +129,8 @@ class DoubleBufferInjector {
     return out;
   }
 
-  /// All iterations but the last `split_loop` (at least one), unrolled by that factor; then those, without filling.
+  /// All iterations but the last `split_loop` (at least one), unrolled by that factor; then those, the very last without
+  /// filling.
   Stmt split(const For* loop) {
     DataType dtype = loop->loop_var->dtype;
     if (!is_zero(loop->min))
@@ -140,8 +150,9 @@ class DoubleBufferInjector {
     Stmt last = strip_writes(loop->body);
     for (int i = 0; i < split_loop_; ++i) {
       PrimExpr index = outer_extent * factor + make_const(dtype, i);
+      const Stmt& body = i + 1 < split_loop_ ? loop->body : last;  // another may follow, and needs its data
       parts.push_back(make(IfThenElse{.condition = index < loop->extent,
-                                      .then_case = substitute(last, Map<Var, PrimExpr>{{loop->loop_var, index}})}));
+                                      .then_case = substitute(body, Map<Var, PrimExpr>{{loop->loop_var, index}})}));
     }
     return sequence(parts);
   }
@@ -177,8 +188,9 @@ PrimFunc inject_double_buffer(const PrimFunc& function, const PassContext& conte
   int split_loop = context.options<InjectDoubleBufferConfig>("tir.InjectDoubleBuffer")->split_loop;
   if (split_loop != 1 && split_loop % 2 != 0)
     throw Error(ValueError) << "tir.InjectDoubleBuffer: split_loop has to be 0, 1 or even, got " << split_loop;
-  DoubleBufferInjector injector(function->body, split_loop);
-  return injector.has_work() ? with_body(function, convert_ssa(injector(function->body))) : function;
+  Stmt body = drop_marks_outside_loops(function->body);
+  DoubleBufferInjector injector(body, split_loop);
+  return with_body(function, injector.has_work() ? convert_ssa(injector(body)) : body);
 }
 
 static Globals globals{
