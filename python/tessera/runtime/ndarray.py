@@ -168,7 +168,8 @@ def array(arr: Any, device: Device | None = None, mem_scope: str | None = None) 
         return arr.copyto(device or Device(1, 0), mem_scope)
     if not isinstance(arr, np.ndarray):
         arr = np.array(arr)
-    return empty(arr.shape, arr.dtype, device, mem_scope).copyfrom(arr)
+    dtype = arr.dtype if arr.dtype.isnative else arr.dtype.newbyteorder("=")
+    return empty(arr.shape, dtype, device, mem_scope).copyfrom(arr)
 
 
 def from_dlpack(dltensor: Any) -> NDArray:

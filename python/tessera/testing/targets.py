@@ -267,6 +267,16 @@ def skip_if_32bit(reason: str = "does not run on 32-bit systems") -> Any:
     return _skip_unless(sys.maxsize > 2**32, reason)
 
 
+def skip_if_wheel_test(fn: Any) -> Any:
+    """Skips a test where ``WHEEL_TEST`` in the environment says that only an installed wheel is there."""
+    return _skip_unless(os.environ.get("WHEEL_TEST", "").lower() not in ("1", "true"), "not for wheel tests")(fn)
+
+
+def slow(fn: Any) -> Any:
+    """Skips a test where ``SKIP_SLOW_TESTS`` in the environment asks for it."""
+    return _skip_unless(os.environ.get("SKIP_SLOW_TESTS", "").lower() not in ("1", "true"), "slow")(fn)
+
+
 def is_ampere_or_newer() -> bool:
     """True when there is an NVIDIA GPU of compute capability 8.0 or newer."""
     return _compute_version(8)

@@ -57,5 +57,7 @@ from .targets import (
     requires_vulkan,
     requires_x86,
     skip_if_32bit,
+    skip_if_wheel_test,
+    slow,
     uses_gpu,
 )

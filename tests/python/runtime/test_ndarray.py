@@ -125,6 +125,12 @@ def test_strided_memory_is_refused_with_advice():
         nd.from_dlpack(aligned((4, 4)).T)
 
 
+def test_arrays_of_the_other_byte_order_and_with_gaps_are_copied():
+    other = np.arange(6, dtype=">f4").reshape(2, 3)
+    np.testing.assert_array_equal(tessera.nd.array(other).numpy(), other)
+    np.testing.assert_array_equal(tessera.nd.array(other[::-1, ::2]).numpy(), other[::-1, ::2])
+
+
 def test_torch_memory_is_shared():
     torch = pytest.importorskip("torch")
     source = torch.zeros(64)
