@@ -13,7 +13,7 @@ CPP_FILES = $(shell git ls-files --cached --others --exclude-standard \
               'src/*.cc' 'src/*.h' 'include/*.h' 'python/ffi/*.cc' 'python/ffi/*.h' 'tests/*.cc' 'tests/*.h' 'tests/*.c' 'bench/*.cc')
 PY_DIRS   = $(wildcard python tests examples tools bench)
 
-.PHONY: help build demo test test-all test-asan test-tsan test-gpu bench format lint build-times wheel clean distclean
+.PHONY: help build demo test test-all test-wheel test-asan test-tsan test-gpu bench format lint build-times wheel clean distclean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -54,21 +54,29 @@ test: build  ## the tests that need no accelerator
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not gpu" || status=1; \
 	exit $$status
 
-test-all: build .venv/.installed-all  ## the long ones too
-	@status=0; \
-	ctest --test-dir build --output-on-failure --no-tests=ignore -j $(JOBS) || status=1; \
-	$(BIN)/python -m pytest -n $(JOBS) -m "not gpu" || status=1; \
-	exit $$status
+test-all: build .venv/.installed-all  ## the long ones too, the wheel and the sanitizers
+	@status=0; report=""; \
+	phase() { name=$$1; start=$$(date +%s); shift; echo "== $$name"; result=ok; "$$@" || { result=FAILED; status=1; }; \
+	  report="$$report$$(printf '%-10s %6d s  %s' $$name $$(($$(date +%s) - start)) $$result)\n"; }; \
+	phase cpp    ctest --test-dir build --output-on-failure --no-tests=ignore -j $(JOBS); \
+	phase python $(BIN)/python -m pytest -n $(JOBS) -m "not gpu"; \
+	phase wheel  $(MAKE) --no-print-directory test-wheel; \
+	phase tsan   $(MAKE) --no-print-directory test-tsan; \
+	phase asan   $(MAKE) --no-print-directory test-asan; \
+	printf "\n$$report"; exit $$status
+
+test-wheel: .venv/.installed  ## the wheel in an empty virtual environment
+	@tools/test_wheel $(CURDIR)/$(BIN)/python
 
 test-asan: .venv/.installed  ## C and C++ tests under the address and undefined-behaviour sanitizers
 	@$(CMAKE) -S . -B build-asan -DTESSERA_SANITIZE=address -DTESSERA_PYTHON=OFF
 	@$(NINJA) -C build-asan
 	@UBSAN_OPTIONS=print_stacktrace=1 ctest --test-dir build-asan --output-on-failure --no-tests=ignore -j $(JOBS)
 
-test-tsan: .venv/.installed  ## C and C++ tests under the thread sanitizer
-	@$(CMAKE) -S . -B build-tsan -DTESSERA_SANITIZE=thread -DTESSERA_PYTHON=OFF
-	@$(NINJA) -C build-tsan
-	@ctest --test-dir build-tsan --output-on-failure --no-tests=ignore -j $(JOBS)
+test-tsan: .venv/.installed  ## tests of the runtime, where threads are, under the thread sanitizer
+	@$(CMAKE) -S . -B build-tsan -DTESSERA_SANITIZE=thread -DTESSERA_COMPILER=OFF -DTESSERA_PYTHON=OFF
+	@$(NINJA) -C build-tsan tessera_runtime_tests c_c_api
+	@ctest --test-dir build-tsan --output-on-failure -R '^(cpp_runtime|c_)' -j $(JOBS)
 
 test-gpu: build  ## the tests that need a GPU, where one is
 	@$(BIN)/python -m pytest -m gpu

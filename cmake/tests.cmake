@@ -1,9 +1,24 @@
-# tests/cpp: one GoogleTest program. tests/c: one program a file, in C, that knows only the runtime.
+# tests/cpp: two GoogleTest programs, of the runtime and of the compiler. tests/c: one program a file, in C, that knows only the runtime.
 # bench/cpp: one Google Benchmark program.
 
 if(TESSERA_TESTS)
   enable_testing()
+  # What base and runtime promise is tested without the compiler, so that their tests can be built alone.
+  file(GLOB_RECURSE runtime_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cpp/base/*.cc
+                                                    ${PROJECT_SOURCE_DIR}/tests/cpp/runtime/*.cc)
+  if(runtime_tests AND TARGET tessera_runtime)
+    find_package(GTest REQUIRED)
+    tessera_objects(tessera_runtime_tests_objects base ${runtime_tests})
+    target_include_directories(tessera_runtime_tests_objects PRIVATE ${PROJECT_SOURCE_DIR}/tests/cpp)
+    add_executable(tessera_runtime_tests $<TARGET_OBJECTS:tessera_runtime_tests_objects>)
+    set_target_properties(tessera_runtime_tests PROPERTIES LINKER_LANGUAGE CXX)
+    target_link_libraries(tessera_runtime_tests PRIVATE tessera_runtime GTest::gmock GTest::gtest_main)
+    add_test(NAME cpp_runtime COMMAND tessera_runtime_tests --gtest_brief=1)
+    set_tests_properties(cpp_runtime PROPERTIES TIMEOUT 600)
+  endif()
+
   file(GLOB_RECURSE cpp_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cpp/*.cc)
+  list(REMOVE_ITEM cpp_tests ${runtime_tests})
   if(cpp_tests AND TARGET tessera)
     find_package(GTest REQUIRED)
     tessera_objects(tessera_tests_objects ir ${cpp_tests})
