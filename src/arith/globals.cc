@@ -12,34 +12,43 @@
 namespace tessera::arith {
 namespace {
 
+/// `e`, where None is an error.
+const PrimExpr& given(const PrimExpr& e) {
+  static_cast<void>(*e);
+  return e;
+}
+
 /// An analyzer as a function from the name of a method to the method.
 PackedFunc create_analyzer() {
   auto self = std::make_shared<Analyzer>();
   return typed("analyzer", [self](std::string name) -> PackedFunc {
     if (name == "const_int_bound")
-      return typed(name, [self](PrimExpr e) { return as_object(self->const_int_bound(e)); });
-    if (name == "modular_set") return typed(name, [self](PrimExpr e) { return as_object(self->modular_set(e)); });
+      return typed(name, [self](PrimExpr e) { return as_object(self->const_int_bound(given(e))); });
+    if (name == "modular_set")
+      return typed(name, [self](PrimExpr e) { return as_object(self->modular_set(given(e))); });
     if (name == "const_int_bound_update")
       return typed(name, [self](Var var, ConstIntBound bound, bool replace) {
         self->update(var, IntBound{bound->min_value, bound->max_value}, replace);
       });
-    if (name == "Simplify") return typed(name, [self](PrimExpr e, int steps) { return self->simplify(e, steps); });
-    if (name == "rewrite_simplify") return typed(name, [self](PrimExpr e) { return self->rewrite_simplify(e); });
-    if (name == "canonical_simplify") return typed(name, [self](PrimExpr e) { return self->canonical_simplify(e); });
+    if (name == "Simplify")
+      return typed(name, [self](PrimExpr e, int steps) { return self->simplify(given(e), steps); });
+    if (name == "rewrite_simplify") return typed(name, [self](PrimExpr e) { return self->rewrite_simplify(given(e)); });
+    if (name == "canonical_simplify")
+      return typed(name, [self](PrimExpr e) { return self->canonical_simplify(given(e)); });
     if (name == "int_set")
-      return typed(name, [self](PrimExpr e, SetOfVar domains) { return eval_set(e, domains, self.get()); });
+      return typed(name, [self](PrimExpr e, SetOfVar domains) { return eval_set(given(e), domains, self.get()); });
     if (name == "bind")
       return typed(name, [self](Var var, ObjectRef value) {
         if (Range range = downcast_or_null<Range>(value)) return self->bind(var, range);
-        self->bind(var, Any::of_object(value.get()).to<PrimExpr>());
+        self->bind(var, given(Any::of_object(value.get()).to<PrimExpr>()));
       });
-    if (name == "can_prove") return typed(name, [self](PrimExpr e) { return self->can_prove(e); });
+    if (name == "can_prove") return typed(name, [self](PrimExpr e) { return self->can_prove(given(e)); });
     if (name == "can_prove_equal")
-      return typed(name, [self](PrimExpr a, PrimExpr b) { return self->can_prove_equal(a, b); });
+      return typed(name, [self](PrimExpr a, PrimExpr b) { return self->can_prove_equal(given(a), given(b)); });
     if (name == "enter_constraint_context")
       return typed(name, [self](PrimExpr condition) {
         // Ends once: when called, or when the last holder lets go of it.
-        auto scope = std::make_shared<std::optional<Analyzer::Scope>>(self->assume(condition));
+        auto scope = std::make_shared<std::optional<Analyzer::Scope>>(self->assume(given(condition)));
         return typed("exit_constraint_context", [self, scope]() { scope->reset(); });
       });
     throw Error(ValueError) << "an analyzer has no method " << name;
@@ -90,9 +99,10 @@ Globals globals{
     {"arith.IntSetIsEverything", [](IntSet set) { return set.is_everything(); }},
     {"arith.UnionLowerBound", union_lower_bound},
 
-    {"arith.DetectLinearEquation", detect_linear_equation},
-    {"arith.DetectClipBound", detect_clip_bound},
-    {"arith.DeduceBound", deduce_bound},
+    {"arith.DetectLinearEquation", [](PrimExpr e, Array<Var> vars) { return detect_linear_equation(given(e), vars); }},
+    {"arith.DetectClipBound", [](PrimExpr e, Array<Var> vars) { return detect_clip_bound(given(e), vars); }},
+    {"arith.DeduceBound", [](PrimExpr var, PrimExpr condition, SetOfVar hints,
+                             SetOfVar relaxed) { return deduce_bound(given(var), given(condition), hints, relaxed); }},
 
     {"arith.EstimateRegionLowerBound", with_ranges<estimate_region_lower_bound>},
     {"arith.EstimateRegionStrictBound", with_ranges<estimate_region_strict_bound>},

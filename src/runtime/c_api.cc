@@ -66,7 +66,7 @@ Ref<Node> borrowed(void* handle, const char* name) {
 template <class Node>
 void* owned(const Ref<Node>& ref) {
   if (ref) ref.get()->retain();
-  return static_cast<Object*>(ref.edit());
+  return const_cast<Object*>(static_cast<const Object*>(ref.get()));
 }
 
 NDArray array_of(DLTensor* handle) {

@@ -18,6 +18,7 @@ class Creator {
  public:
   explicit Creator(const Array<Tensor>& args) {
     for (const Tensor& tensor : args) {
+      if (!tensor) throw Error(ValueError) << "create_prim_func: an argument is missing (None)";
       if (buffers_.find(tensor.get()))
         throw Error(ValueError) << "create_prim_func: tensor " << tensor_name(tensor.get()) << " is given twice";
       Buffer buffer = decl_buffer(tensor->shape, tensor->dtype, tensor_name(tensor.get()), "global");

@@ -125,6 +125,9 @@ void compute_at(const Stage& stage, const Stage& parent, const IterVar& scope) {
   for (Stage above = stage->group; above; above = above->group)
     if (above.same_as(parent))
       throw Error(RuntimeError) << "stage " << stage_name(stage.get()) << ": cannot be computed at its own group";
+  if (!parent || !scope)
+    throw Error(ValueError) << "stage " << stage_name(stage.get())
+                            << ": compute_at needs a stage and an axis of it, not None";
   leaf_position(parent.get(), scope);
   StageNode* self = stage.edit();
   self->attach_type = AttachType::Scope;

@@ -30,7 +30,7 @@ PrimExpr tanh_of(Steps& steps, const RealType& real, const PrimExpr& x) {
                                 : polynomial(square, real, coefficients::kTanh32);
   PrimExpr near = x + x * square * p;
   PrimExpr far = steps(real(1) - div(real(2), exp_of(steps, real, steps(size + size)) + real(1)));
-  return make_select(size < real(0.625), near, with_sign_of(real, x, far));
+  return with_sign_of(real, x, make_select(size < real(0.625), near, far));  // -0 too
 }
 
 PrimExpr sinh_of(Steps& steps, const RealType& real, const PrimExpr& x) {

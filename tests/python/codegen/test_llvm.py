@@ -101,6 +101,7 @@ def test_a_library_for_a_greater_processor_is_refused_by_name(tmp_path):
     missing = next(name for name in ("fma4", "xop", "amx_int8") if name not in flags).replace("_", "-")
     forged = tmp_path / "forged.so"
     forged.write_bytes(path.read_bytes().replace(b"popcnt,sse3,", missing.encode().ljust(11, b",") + b","))
+    tessera.get_global_func("runtime.SealFile")(str(forged))
     with pytest.raises(tessera.TVMError, match=f"forged.so needs instructions .*: {missing}.*mcpu"):
         tessera.runtime.load_module(str(forged))
 
