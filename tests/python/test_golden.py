@@ -14,7 +14,7 @@ AGREE = {
     "arith_simplify": 72,
     "expr_str": 133,
     "lower_text": 194,
-    "prim_func_script": 195,
+    "prim_func_script": 196,
     "relay_text": 24,
     "targets": 111,
     "tir_passes": 60,
