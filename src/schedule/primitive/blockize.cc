@@ -48,8 +48,12 @@ bool divide_axes(const Place& place, const std::vector<const For*>& inside, cons
   arith::Analyzer analyzer;
   auto marks = arith::subspace_divide(realize->iter_values, loop_domains(place), vars, realize->predicate,
                                       arith::IterMapLevel::Surjective, &analyzer);
-  auto domain = [](const arith::IterMark& mark) {
-    return make_range(mark->source.as<arith::IterSumExprNode>()->base, mark->extent);
+  auto domain = [&](const arith::IterMark& mark) {
+    auto* sum = mark->source.as<arith::IterSumExprNode>();
+    PrimExpr first = sum->base;
+    for (const arith::IterSplitExpr& digit : sum->args)  // one that counts down begins with its last value
+      if (analyzer.can_prove(digit->scale < 0)) first = first + (digit->extent - 1) * digit->scale;
+    return make_range(analyzer.simplify(first), mark->extent);
   };
   for (size_t i = 0; i < realize->iter_values.size(); ++i) {
     if (!marks.empty()) {

@@ -151,3 +151,18 @@ def test_a_loop_around_two_blocks_is_refused():
     sch.compute_at(sch.get_block("B"), loop)
     with pytest.raises(tir.ScheduleError, match="loop i0 has 2 blocks inside; blockize takes a loop around one block"):
         sch.blockize(loop)
+
+
+@T.prim_func
+def backwards(A: T.Buffer[(16,), "float32"], B: T.Buffer[(16,), "float32"]) -> None:
+    for i in T.serial(16):
+        with T.block("B"):
+            vi = T.axis.spatial(16, 15 - i)
+            B[vi] = A[vi] * T.float32(2)
+
+
+def test_an_axis_that_counts_down_keeps_its_domain():
+    sch = tir.Schedule(backwards)
+    sch.blockize(sch.get_loops("B")[0])
+    script = sch.mod.script()
+    assert "T.writes(B[0 : 16])" in script and "vi_i = T.axis.spatial(16, i * -1 + 15)" in script
