@@ -6,7 +6,6 @@
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "schedule/refusal.h"
-#include "tir/remap.h"
 
 namespace tessera::schedule {
 namespace {
@@ -71,11 +70,12 @@ std::vector<Accumulated> accumulation_of(const BlockNode* block) {
     PrimExpr element = element_of(value, store);
     bool is_alone = stores.size() == 1;
     if (!element || (value.as<Select>() != nullptr) == is_alone || (!is_alone && as_int(element))) break;
-    bool reads_result = false;
+    bool is_unclear = false;
     walk(element, [&](const BufferLoad* load) {
-      for (const BufferStore* other : stores) reads_result |= load->buffer.same_as(other->buffer);
+      for (const BufferStore* other : stores) is_unclear |= load->buffer.same_as(other->buffer);
     });
-    if (reads_result) break;
+    for (const Accumulated& other : out) is_unclear |= expr_equal(other.element, element);  // not told apart
+    if (is_unclear) break;
     out.push_back({store->buffer, store->indices, value, element});
   }
   if (out.empty() || out.size() != stores.size() || inits.size() != stores.size())
@@ -86,23 +86,33 @@ std::vector<Accumulated> accumulation_of(const BlockNode* block) {
   return out;
 }
 
-Stmt with_elements(const BlockNode* block, const std::vector<Accumulated>& results, const Array<PrimExpr>& elements) {
+Stmt with_elements(const std::vector<Accumulated>& results, const Array<PrimExpr>& elements) {
   if (results.size() == 1) {
-    auto* store = block->body.as<BufferStore>();
-    auto* op = store->value.as<BinaryNode>();
-    PrimExpr total = store->value.as<Add>()   ? op->a + elements[0]
-                     : store->value.as<Mul>() ? op->a * elements[0]
-                     : store->value.as<Min>() ? min(op->a, elements[0])
-                                              : max(op->a, elements[0]);
-    return with(store, &BufferStore::value, total);
+    const PrimExpr& value = results[0].value;
+    const PrimExpr& current = value.as<BinaryNode>()->a;
+    PrimExpr total = value.as<Add>()   ? current + elements[0]
+                     : value.as<Mul>() ? current * elements[0]
+                     : value.as<Min>() ? min(current, elements[0])
+                                       : max(current, elements[0]);
+    return make(BufferStore{.buffer = results[0].buffer, .value = total, .indices = results[0].indices});
   }
-  Remap renew([](const Var&) { return PrimExpr(); });  // the names of values are defined a second time
-  renew.renew_definitions();
-  return rewrite(renew(block->body), [&](Rewriter& self, const PrimExprNode* node) -> PrimExpr {
-    for (size_t i = 0; i < results.size(); ++i)
-      if (expr_equal(PrimExpr(node), results[i].element)) return elements[i];
-    return self.children(node);
-  });
+  // All values are worked out before any is stored: each may depend on what the others were.
+  std::vector<Stmt> stores;
+  std::vector<Var> names;
+  for (const Accumulated& result : results) {
+    names.push_back(make_var("v_" + result.buffer->name.str(), result.value.dtype()));
+    stores.push_back(make(BufferStore{.buffer = result.buffer, .value = names.back(), .indices = result.indices}));
+  }
+  Stmt body = sequence(stores);
+  for (size_t i = results.size(); i-- > 0;) {
+    PrimExpr value = rewrite(results[i].value, [&](Rewriter& self, const PrimExprNode* node) -> PrimExpr {
+      for (size_t j = 0; j < results.size(); ++j)
+        if (expr_equal(PrimExpr(node), results[j].element)) return elements[j];
+      return self.children(node);
+    });
+    body = make(LetStmt{.var = names[i], .value = value, .body = body});
+  }
+  return body;
 }
 
 InitLoops init_loops(const BlockNode* block, const Array<PrimExpr>& values, const PrimExpr& predicate,

@@ -17,8 +17,8 @@ struct Accumulated {
 /// as argmin and argmax have it (either branch may keep). A ScheduleError for anything else.
 std::vector<Accumulated> accumulation_of(const BlockNode* block);
 
-/// The body of the block with other values to be taken in: `elements`, one for each result.
-Stmt with_elements(const BlockNode* block, const std::vector<Accumulated>& results, const Array<PrimExpr>& elements);
+/// A body that takes in other values by the same rule: `elements`, one for each result.
+Stmt with_elements(const std::vector<Accumulated>& results, const Array<PrimExpr>& elements);
 
 /// The loops that an init runs in and where it does: those that spatial axes and their conditions name.
 struct InitLoops {

@@ -1,5 +1,7 @@
 #include "schedule/rebuffer.h"
 
+#include <algorithm>
+
 #include "ir/rewrite.h"
 #include "tir/analysis/block_access.h"
 
@@ -52,16 +54,32 @@ const BlockRealize* require_allocated(const Place& place, const Buffer& buffer) 
 }
 
 Block with_found_reads(const Block& block) {
-  std::vector<Buffer> known;
+  std::vector<Buffer> known, own, seen_through;
   walk(
       block, [&](const BufferLoad* load) { known.push_back(load->buffer); },
-      [&](const BufferStore* store) { known.push_back(store->buffer); });
+      [&](const BufferStore* store) { known.push_back(store->buffer); },
+      [&](const BlockNode* inner) {
+        for (const Buffer& buffer : inner->alloc_buffers) own.push_back(buffer);
+        for (const MatchBufferRegion& match : inner->match_buffers) {
+          own.push_back(match->buffer);
+          seen_through.push_back(match->source->buffer);
+        }
+      });
+  auto is_in = [](const std::vector<Buffer>& list, const Buffer& buffer) {
+    return std::any_of(list.begin(), list.end(), [&](const Buffer& other) { return other.same_as(buffer); });
+  };
   BlockAccess access = block_access(block.get(), [&](const Var& data) {
     for (const Buffer& buffer : known)
-      if (buffer->data.same_as(data)) return buffer;
+      if (buffer->data.same_as(data) && !is_in(own, buffer)) return buffer;
     return Buffer();
   });
-  return with(block, &BlockNode::reads, access.reads);
+  Array<BufferRegion> reads = access.reads;
+  for (const BufferRegion& read : block->reads) {
+    bool is_found = false;
+    for (const BufferRegion& found : reads) is_found |= found->buffer.same_as(read->buffer);
+    if (!is_found && is_in(seen_through, read->buffer)) reads.push_back(read);
+  }
+  return with(block, &BlockNode::reads, reads);
 }
 
 }  // namespace tessera::schedule

@@ -48,23 +48,22 @@ bool divide_axes(const Place& place, const std::vector<const For*>& inside, cons
   arith::Analyzer analyzer;
   auto marks = arith::subspace_divide(realize->iter_values, loop_domains(place), vars, realize->predicate,
                                       arith::IterMapLevel::Surjective, &analyzer);
-  auto domain = [&](const arith::IterMark& mark) {
+  auto domain = [](const arith::IterMark& mark, const Range& whole) {  // of a digit that does not count by ones: all
     auto* sum = mark->source.as<arith::IterSumExprNode>();
-    PrimExpr first = sum->base;
-    for (const arith::IterSplitExpr& digit : sum->args)  // one that counts down begins with its last value
-      if (analyzer.can_prove(digit->scale < 0)) first = first + (digit->extent - 1) * digit->scale;
-    return make_range(analyzer.simplify(first), mark->extent);
+    bool counts_by_ones = sum->args.empty() || is_one(sum->args[sum->args.size() - 1]->scale);
+    return counts_by_ones ? make_range(sum->base, mark->extent) : whole;
   };
   for (size_t i = 0; i < realize->iter_values.size(); ++i) {
+    const Range& whole = place.block()->iter_vars[i]->dom;
     if (!marks.empty()) {
-      out->axes.push_back({arith::normalize_iter_map_to_expr(marks[i][0]->source), domain(marks[i][0]),
-                           arith::normalize_iter_map_to_expr(marks[i][1]->source), domain(marks[i][1])});
+      out->axes.push_back({arith::normalize_iter_map_to_expr(marks[i][0]->source), domain(marks[i][0], whole),
+                           arith::normalize_iter_map_to_expr(marks[i][1]->source), domain(marks[i][1], whole)});
       continue;
     }
     const PrimExpr value = realize->iter_values[i], zero = make_zero(value.dtype());
-    const Range dom = place.block()->iter_vars[i]->dom, unit = make_range(zero, make_const(value.dtype(), 1));
+    const Range unit = make_range(zero, make_const(value.dtype(), 1));
     if (is_mixed(value, is_inside)) return false;
-    out->axes.push_back(uses_var(value, is_inside) ? Axis{zero, unit, value, dom} : Axis{value, dom, zero, unit});
+    out->axes.push_back(uses_var(value, is_inside) ? Axis{zero, unit, value, whole} : Axis{value, whole, zero, unit});
   }
   return true;
 }

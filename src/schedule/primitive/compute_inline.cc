@@ -69,17 +69,18 @@ void require_told(const BlockNode* block, const PrimExpr& value, const std::vect
   }
 }
 
-/// No access to the buffer is left: one through its address cannot be inlined.
+/// No access to the buffer is left: one through its address or a view of it cannot be inlined.
 void require_gone(const State& state, const GlobalVar& function, const Buffer& buffer) {
   auto check = [&](bool is_left) {
     if (is_left)
-      throw Error(ScheduleError) << "buffer " << buffer->name << " is accessed through its address, so the block that "
-                                 << "writes it cannot be inlined";
+      throw Error(ScheduleError) << "buffer " << buffer->name << " is accessed through its address or through "
+                                 << "match_buffer, so the block that writes it cannot be inlined";
   };
   walk(
       state.function(function)->body, [&](const VarNode* var) { check(var == buffer->data.get()); },
       [&](const BufferLoad* load) { check(load->buffer.same_as(buffer)); },
-      [&](const BufferStore* store) { check(store->buffer.same_as(buffer)); });
+      [&](const BufferStore* store) { check(store->buffer.same_as(buffer)); },
+      [&](const MatchBufferRegionNode* match) { check(match->source->buffer.same_as(buffer)); });
 }
 
 /// The producer writes exactly the elements that the consumer reads, so that each run of it is one of the consumer's.

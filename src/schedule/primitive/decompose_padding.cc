@@ -129,7 +129,7 @@ BlockRef decompose_padding(State& state, const BlockRef& ref, const LoopRef& loo
   std::vector<bool> is_cut(block->iter_vars.size());
   for (size_t i = 0; i < block->iter_vars.size(); ++i) {
     const IterVar iter = block->iter_vars[i];
-    const Range dom = inside[i];
+    const Range& dom = inside[i];
     bool is_whole =
         analyzer.can_prove_equal(dom->min, iter->dom->min) && analyzer.can_prove_equal(dom->extent, iter->dom->extent);
     Var var = make_var(iter->var->name, iter->var->dtype);

@@ -192,7 +192,7 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
     wb.reads.push_back(point_region(partials[i], from));
     parts_read.push_back(make_load(partials[i], from));
   }
-  wb.body = with_elements(block, results, parts_read);
+  wb.body = with_elements(results, parts_read);
   Block rf_block = with_found_reads(make(std::move(rf)));
   PrimExpr wb_predicate = conditions_without(realize->predicate, [&](const VarNode* var) {
     return std::any_of(reduced.begin(), reduced.end(), [&](const For* loop) { return loop->loop_var.get() == var; });

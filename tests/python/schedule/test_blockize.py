@@ -166,3 +166,15 @@ def test_an_axis_that_counts_down_keeps_its_domain():
     sch.blockize(sch.get_loops("B")[0])
     script = sch.mod.script()
     assert "T.writes(B[0 : 16])" in script and "vi_i = T.axis.spatial(16, i * -1 + 15)" in script
+    np.testing.assert_allclose(run(sch.mod["main"], (16,), (16,)), run(backwards, (16,), (16,)), rtol=1e-6)
+
+
+def test_guards_stay_with_the_loops_they_name():
+    sch = tir.Schedule(row_sum)
+    block = sch.get_block("B")
+    _, i = sch.get_loops(block)
+    outer, _ = sch.split(i, [None, 5])
+    sch.reorder(outer, sch.get_loops(block)[0])
+    sch.blockize(outer)
+    assert sch.mod["main"].script().count("T.where(") == 2  # of the init and of the update
+    np.testing.assert_allclose(run(sch.mod["main"], (12, 16), (12,)), run(row_sum, (12, 16), (12,)), rtol=1e-5)

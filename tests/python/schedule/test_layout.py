@@ -7,6 +7,7 @@ import pytest
 import tessera as tvm
 from tessera import te, tir
 from tessera.script import tir as T
+from tessera.tir.schedule.analysis import suggest_index_map
 from tessera.tir.schedule.testing import verify_trace_roundtrip
 
 
@@ -353,3 +354,35 @@ def test_a_block_that_reads_several_elements_is_not_reindexed():
     a = te.placeholder((16, 16), name="A")
     sch = tir.Schedule(te.create_prim_func([a, te.compute((16, 16), lambda i, j: a[i, j] + a[j, i], name="B")]))
     refuses(sch, "touches A at several places", lambda s: s.reindex("B", ("read", 0)))
+
+
+# ---- suggest_index_map ----
+
+
+def loops_over(extents):
+    names = [tir.Var(f"i{n}", "int32") for n in range(len(extents))]
+    return names, [tir.For(var, 0, extent, tir.ForKind.SERIAL, tir.Evaluate(0)) for var, extent in zip(names, extents)]
+
+
+@pytest.mark.parametrize(
+    ("shape", "extents", "indices", "want"),
+    [
+        (
+            [8, 256],
+            [32, 64],
+            lambda i, j: [i // 16 * 4 + j // 16, i % 16 * 16 + j % 16],
+            lambda x, y: [x // 4, y // 16, x % 4, y % 16],
+        ),
+        ([8], [2, 32], lambda i, j: [j % 4 * 2 + i], lambda x: [x % 2, x // 2]),
+        ([4, 6], [6, 4], lambda i, j: [j, i], lambda x, y: [y, x]),
+    ],
+)
+def test_the_layout_for_a_walk_has_its_outer_digits_first(shape, extents, indices, want):
+    names, loops = loops_over(extents)
+    found = suggest_index_map(tir.decl_buffer(shape), indices(*names), loops, True)
+    assert found.is_equivalent_to(tir.IndexMap.from_func(want))
+
+
+def test_a_walk_that_is_no_digits_of_loops_has_no_layout():
+    names, loops = loops_over([4, 4])
+    assert suggest_index_map(tir.decl_buffer([16]), [names[0] * names[1]], loops) is None

@@ -1,9 +1,12 @@
 """rfactor: partial results of a reduction, and that together they are the result."""
 
+# ruff: noqa: F821 - names inside scripts
+
 import numpy as np
 import pytest
 import tessera as tvm
 from tessera import te, tir
+from tessera.script import tir as T
 from tessera.tir.schedule.testing import verify_trace_roundtrip
 
 
@@ -78,3 +81,22 @@ def test_a_reduction_of_another_kind_is_refused():
     sch = tir.Schedule(te.create_prim_func([a, te.compute((6,), lambda i: minus(a[i, k], axis=k), name="C")]))
     with pytest.raises(tir.ScheduleError, match="does not accumulate in a known way"):
         sch.rfactor(sch.get_loops("C")[1], 0)
+
+
+def test_named_values_are_part_of_the_reduction():
+    @T.prim_func
+    def before(A: T.Buffer[(6, 16), "float32"], B: T.Buffer[(6,), "float32"]) -> None:
+        for i, k in T.grid(6, 16):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                T.reads(A[vi, vk])
+                T.writes(B[vi])
+                with T.init():
+                    B[vi] = T.float32(0)
+                square: T.float32 = A[vi, vk] * A[vi, vk]
+                B[vi] = B[vi] + square
+
+    sch = tir.Schedule(before)
+    sch.rfactor(sch.get_loops("B")[1], 0)
+    x = np.random.default_rng(0).standard_normal((6, 16)).astype("float32")
+    np.testing.assert_allclose(run(sch.mod["main"], [x], [((6,), "float32")])[0], (x * x).sum(1), rtol=1e-5)

@@ -202,3 +202,14 @@ def test_a_name_is_registered_once_unless_it_is_replaced():
         tir.TensorIntrin.register("test.dot4", dot4_desc, dot4_impl)
     tir.TensorIntrin.register("test.dot4", dot4_desc, dot4_impl, override=True)
     tvm.ir.assert_structural_equal(tir.TensorIntrin.get("test.dot4").desc, dot4_desc)
+
+
+def test_what_an_intrinsic_reads_through_a_view_is_not_inlined():
+    sch, block, (_, _, ko, ii, _, _) = tiled()
+    copy = sch.cache_read(block, 0, "global")
+    sch.decompose_reduction(block, ko)
+    sch.tensorize(ii, "test.outer8")
+    before = sch.mod["main"].script()
+    with pytest.raises(tir.ScheduleError, match="through match_buffer, so the block that writes it cannot be inlined"):
+        sch.compute_inline(copy)
+    assert sch.mod["main"].script() == before

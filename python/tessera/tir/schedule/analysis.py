@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from ...ir import PrimExpr
+from ...runtime import convert
+from ..buffer import Buffer
 from ..expr import IntImm
-from ..function import PrimFunc
+from ..function import IndexMap, PrimFunc
 from ..stmt import For
 from . import _ffi_api
 from .block_scope import StmtSRef
 from .schedule import BlockRV, Schedule
+
+
+def suggest_index_map(
+    buffer: Buffer, indices: list[PrimExpr], loops: list[For], predicate: PrimExpr | bool = True
+) -> IndexMap | None:
+    """The layout of `buffer` in which `loops` that touch it at `indices` walk from its first element to its last.
+
+    Digits of outer loops come before those of inner ones. None where the indices are not digits of the loops.
+    """
+    return _ffi_api.SuggestIndexMap(buffer, indices, loops, convert(predicate))
 
 
 class TensorizeInfo:
