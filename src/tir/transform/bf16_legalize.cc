@@ -107,7 +107,10 @@ class TypeLowering {
   PrimFunc operator()(const PrimFunc& function) {
     PrimFuncNode out(*function.get());
     Map<Var, Buffer> buffers;
-    for (const auto& [param, buffer] : function->buffer_map) buffers.set(param, lowered(buffer));
+    for (const auto& [param, buffer] : function->buffer_map) {
+      vars_[buffer->data.get()] = {buffer->data, buffer->data};  // what the caller hands in keeps its name
+      buffers.set(param, lowered(buffer));
+    }
     out.buffer_map = buffers;
     out.body = rewriter_(function->body);
     return make(std::move(out));
@@ -136,6 +139,7 @@ class TypeLowering {
     if (buffer->dtype.is_bfloat()) {
       BufferNode node(*buffer.get());
       node.dtype = words(buffer->dtype);
+      node.data = renamed(buffer->data);
       out = make(std::move(node));
     }
     buffers_[buffer.get()] = {buffer, out};
