@@ -13,7 +13,7 @@ CPP_FILES = $(shell git ls-files --cached --others --exclude-standard \
               'src/*.cc' 'src/*.h' 'include/*.h' 'python/ffi/*.cc' 'python/ffi/*.h' 'tests/*.cc' 'tests/*.h' 'tests/*.c' 'bench/*.cc')
 PY_DIRS   = $(wildcard python tests examples tools bench)
 
-.PHONY: help build demo test test-all test-wheel test-asan test-tsan test-gpu bench format lint build-times wheel clean distclean
+.PHONY: help build runtime demo test test-all test-wheel test-asan test-tsan test-gpu bench format lint build-times wheel clean distclean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -44,6 +44,13 @@ build/build.ninja: | .venv/.installed
 
 build: build/build.ninja .venv/.installed  ## install what is missing, compile, leave .venv with tessera importable
 	@$(NINJA) -C build
+
+# The folder build-runtime/$(TARGET) then holds lib/libtessera_runtime.so and run_programs, for that machine.
+RUNTIME := build-runtime/$(or $(TARGET),native)
+runtime: | .make/packages  ## libtessera_runtime alone, which needs no LLVM; TARGET=aarch64-linux-gnu for another machine
+	@test -f $(RUNTIME)/build.ninja || cmake -G Ninja -S . -B $(RUNTIME) -DTESSERA_COMPILER=OFF -DTESSERA_PYTHON=OFF \
+	  $(if $(TARGET),-DCMAKE_TOOLCHAIN_FILE=cmake/toolchain.cmake -DTESSERA_TRIPLE=$(TARGET)) $(CMAKE_FLAGS)
+	@$(NINJA) -C $(RUNTIME)
 
 demo: build  ## compile and run a first program
 	@$(BIN)/python examples/demo.py
@@ -107,7 +114,7 @@ wheel: .venv/.installed  ## dist/tessera-*.whl, which needs numpy only
 	@ls -l dist/*.whl
 
 clean:  ## remove what was built; keep .venv
-	rm -rf build build-asan build-tsan build-wheel dist python/tessera/lib python/tessera/_ffi*.so
+	rm -rf build build-asan build-tsan build-wheel build-runtime dist python/tessera/lib python/tessera/_ffi*.so
 
 distclean: clean  ## remove .venv and stamps too
 	rm -rf .venv .make

@@ -1,6 +1,7 @@
 # What a builder may choose, and the compiler and linker flags that follow.
 
 option(TESSERA_IN_PLACE "Put the libraries into python/tessera, where an edit-build-run cycle finds them" OFF)
+option(TESSERA_COMPILER "Build the compiler; without it there is the runtime alone, which needs no LLVM" ON)
 option(TESSERA_PYTHON "Build the Python extension" ON)
 option(TESSERA_TESTS "Build the C and C++ tests" ON)
 option(TESSERA_BENCH "Build the C++ benchmarks" OFF)
@@ -48,9 +49,9 @@ endif()
 
 add_compile_definitions(TESSERA_VERSION="${PROJECT_VERSION}")
 find_package(Threads REQUIRED)
-find_package(fmt REQUIRED)
+include(headers)
 
-if(TESSERA_MOLD)
+if(TESSERA_MOLD AND NOT CMAKE_CROSSCOMPILING)
   find_program(MOLD mold)
   if(MOLD)
     add_link_options(-fuse-ld=mold)

@@ -1,4 +1,5 @@
 # tests/cpp: two GoogleTest programs, of the runtime and of the compiler. tests/c: one program a file, in C, that knows only the runtime.
+# tests/cross: what runs on other machines.
 # bench/cpp: one Google Benchmark program.
 
 if(TESSERA_TESTS)
@@ -47,6 +48,14 @@ if(TESSERA_TESTS)
       add_test(NAME c_${name} COMMAND c_${name})
       set_tests_properties(c_${name} PROPERTIES TIMEOUT 120)
     endforeach()
+
+    # Runs compiled functions, here or on another machine, for tests/python/codegen/test_agreement.py.
+    add_executable(run_programs ${PROJECT_SOURCE_DIR}/tests/cross/run_programs.c)
+    target_include_directories(run_programs PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    target_link_libraries(run_programs PRIVATE $<TARGET_FILE:tessera_runtime>)
+    add_dependencies(run_programs tessera_runtime)
+    # $ORIGIN/lib too: a cross build is copied to its machine as one folder.
+    set_target_properties(run_programs PROPERTIES ENABLE_EXPORTS ON BUILD_RPATH "$<TARGET_FILE_DIR:tessera_runtime>;$ORIGIN/lib")
   endif()
 endif()
 

@@ -33,6 +33,7 @@ int TesseraBackendRegisterEnvCAPI(const char* name, void*) {
 void* TesseraBackendAllocWorkspace(int device_type, int device_id, uint64_t nbytes, int, int) {
   void* data = nullptr;
   at_border([&] {
+    if (nbytes > SIZE_MAX) throw Error(RuntimeError) << "out of memory: a workspace of " << nbytes << " bytes";
     DLDevice device = make_device(device_type, device_id);
     data = get_device_api(device)->alloc_workspace(device, nbytes);
   });

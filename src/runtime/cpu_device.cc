@@ -13,8 +13,9 @@ namespace tessera {
 namespace {
 
 /// Linux promises more memory than there is and ends the process that uses it; such a promise is not asked for.
-size_t memory_of_machine() {
-  static const size_t bytes = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+uint64_t memory_of_machine() {  // a 32-bit process may run on a machine with more than it can count
+  static const auto bytes =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   return bytes;
 }
 

@@ -2,16 +2,18 @@
 // Which instructions this processor has, and whether they are enough for code that was compiled elsewhere.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tessera {
 
-/// The features that are recorded in exported code and checked when it is loaded, by LLVM's names; none where the
-/// architecture has no such check.
-const std::vector<const char*>& checked_cpu_features();
+/// The features of an architecture ("x86_64", "aarch64", "arm", "riscv64") that are recorded in exported code and checked
+/// when it is loaded, by LLVM's names; none where there is no such check.
+std::vector<const char*> checked_cpu_features(std::string_view architecture);
+/// True where this processor has the feature, or where nobody can tell.
 bool cpu_has(const std::string& feature);
 
-/// Throws, naming the missing features, when `needed` ("avx,avx2,fma") is more than this processor has.
+/// Throws, naming the missing features, when `needed` ("avx,avx2,fma for haswell") is more than this processor has.
 void check_cpu_features(const std::string& needed, const std::string& file);
 
 /// The symbol under which code keeps the text.

@@ -18,11 +18,27 @@ namespace {
 constexpr int kMachine = EM_X86_64;
 #elif defined(__aarch64__)
 constexpr int kMachine = EM_AARCH64;
+#elif defined(__arm__)
+constexpr int kMachine = EM_ARM;
+#elif defined(__riscv)
+constexpr int kMachine = EM_RISCV;
 #else
 #error "say which ELF machine this is"
 #endif
 
-constexpr uint64_t kMaxMemory = uint64_t{1} << 46;
+constexpr int kClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
+constexpr uint64_t kMaxMemory = uint64_t{1} << (sizeof(void*) == 8 ? 46 : 32);
+
+std::string machine_name(int machine) {
+  switch (machine) {
+    case EM_X86_64: return "x86-64";
+    case EM_386: return "32-bit x86";
+    case EM_AARCH64: return "64-bit ARM";
+    case EM_ARM: return "32-bit ARM";
+    case EM_RISCV: return "RISC-V";
+    default: return "another kind of machine (ELF number " + std::to_string(machine) + ")";
+  }
+}
 
 /// Entries of the dynamic section that give the address and the size of a table, and how its memory is used.
 struct Table {
@@ -56,8 +72,9 @@ class Checker {
     ElfW(Ehdr) header;
     read(&header, 0, sizeof header, "its header");
     if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) fail("it is no ELF file");
-    bool is_native = header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB;
-    if (!is_native || header.e_machine != kMachine) fail("it is for another kind of machine");
+    bool is_native = header.e_ident[EI_CLASS] == kClass && header.e_ident[EI_DATA] == ELFDATA2LSB;
+    if (!is_native || header.e_machine != kMachine)
+      fail("it is for " + machine_name(header.e_machine) + ", and this is " + machine_name(kMachine));
     if (header.e_type != ET_DYN) fail("it is an ELF file, but no shared library; link it with -shared");
     if (header.e_phentsize != sizeof(ElfW(Phdr))) fail("its program headers have a wrong size");
     segments_.resize(header.e_phnum);

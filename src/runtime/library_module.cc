@@ -72,7 +72,9 @@ Module module_of_code(const std::string& key, FindSymbol find, const std::string
   if (bound && (bound < sizeof bytes || bytes > bound - sizeof bytes))
     throw Error(ValueError) << "corrupt modules in " << what << ": " << kBlob << " announces " << bytes
                             << " bytes, but there are " << bound - std::min(bound, sizeof bytes);
-  return unpack_imports({static_cast<const char*>(blob) + sizeof bytes, bytes}, library, "modules in " + what);
+  if (bytes > SIZE_MAX) throw Error(ValueError) << "corrupt modules in " << what << ": " << bytes << " bytes of them";
+  return unpack_imports({static_cast<const char*>(blob) + sizeof bytes, static_cast<size_t>(bytes)}, library,
+                        "modules in " + what);
 }
 
 Module load_library(const std::string& path, const std::string&) {

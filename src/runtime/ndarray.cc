@@ -74,9 +74,11 @@ size_t tensor_bytes(std::span<const int64_t> shape, DataType dtype) {
     if (extent == 0) {
       is_empty = true;
     } else if (__builtin_mul_overflow(bytes, extent, &bytes)) {
+      bytes = -1;
+    }
+    if (bytes < 0 || static_cast<uint64_t>(bytes) > SIZE_MAX)  // a 32-bit machine counts to 2^32
       throw Error(ValueError) << "a tensor of shape " << shape_text(shape) << " and type " << dtype
                               << " has more bytes than can be counted";
-    }
   }
   return is_empty ? 0 : static_cast<size_t>(bytes);
 }

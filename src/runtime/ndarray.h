@@ -9,7 +9,7 @@ namespace tessera {
 
 /// Slots and C callers hold the address of `tensor`, which therefore stands at a fixed place.
 struct NDArrayNode : Object {
-  DLTensor tensor{};
+  alignas(16) DLTensor tensor{};        // at kTensorOffset also where pointers take four bytes
   std::vector<int64_t> shape, strides;  // what `tensor` points at; strides are empty for row-major tensors
   std::shared_ptr<void> memory;         // keeps tensor.data alive; views share it
 

@@ -60,7 +60,7 @@ NDArray read_tensor(ByteReader& in) {
   std::vector<int64_t> shape(static_cast<size_t>(rank));
   for (int64_t& extent : shape) extent = in.read<int64_t>("a shape");
   auto bytes = in.read<int64_t>("the size of a tensor");
-  if (bytes < 0 || tensor_bytes(shape, dtype) != static_cast<size_t>(bytes))
+  if (bytes < 0 || tensor_bytes(shape, dtype) != static_cast<uint64_t>(bytes))
     in.fail("the size of a tensor",
             "is " + std::to_string(bytes) + ", which does not fit its shape " + shape_text(shape));
   std::string_view data = in.raw(static_cast<size_t>(bytes), "the data of a tensor");  // before memory is asked for
