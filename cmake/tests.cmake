@@ -7,7 +7,7 @@ if(TESSERA_TESTS)
   # What base and runtime promise is tested without the compiler, so that their tests can be built alone.
   file(GLOB_RECURSE runtime_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cpp/base/*.cc
                                                     ${PROJECT_SOURCE_DIR}/tests/cpp/runtime/*.cc)
-  if(runtime_tests AND TARGET tessera_runtime)
+  if(runtime_tests AND TARGET tessera_runtime AND NOT CMAKE_CROSSCOMPILING)
     find_package(GTest REQUIRED)
     tessera_objects(tessera_runtime_tests_objects base ${runtime_tests})
     target_include_directories(tessera_runtime_tests_objects PRIVATE ${PROJECT_SOURCE_DIR}/tests/cpp)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -113,6 +114,30 @@ def get_target_by_dump_machine(compiler: str) -> Callable[[], str | None]:
 create_shared.get_target_triple = (  # type: ignore[attr-defined]
     lambda: get_target_by_dump_machine(os.environ.get("CXX") or get_cc() or "cc")()
 )
+
+
+def _machine_of(triple: str) -> tuple[str, str]:
+    """Architecture and environment of a triple, as the names of Debian's compilers have them."""
+    parts = triple.split("-")
+    arch, environment = parts[0], parts[-1]
+    if arch.startswith(("arm", "thumb")) and arch != "arm64":
+        arch = "arm"
+    return {"arm64": "aarch64", "amd64": "x86_64"}.get(arch, arch), environment
+
+
+def find_cross_compiler(triple: str) -> str | None:
+    """The C++ compiler that links for a triple ("armv7l-linux-gnueabihf"); None where that is this very machine."""
+    arch, environment = _machine_of(triple)
+    if arch == _machine_of(platform.machine())[0]:
+        return None
+    name = f"{arch}-linux-{environment if environment.startswith('gnu') else 'gnu'}"
+    for program in (f"{name}-g++", f"{name}-gcc"):
+        if shutil.which(program):
+            return program
+    raise RuntimeError(
+        f"no compiler that links for {triple} is installed: on Debian it is the package g++-{name.replace('_', '-')}. "
+        "Or give export_library an fcompile, such as tvm.contrib.cc.cross_compiler(compiler)"
+    )
 
 
 def cross_compiler(

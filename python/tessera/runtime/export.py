@@ -55,6 +55,20 @@ def _object_format(module: Module, fcompile: Any) -> str:
     return module.format or "o"
 
 
+def _linker(dso_modules: Sequence[Module]) -> Any:
+    """The system's C compiler, or the one for the machine that the code is for."""
+    from ..contrib import cc
+
+    for module in dso_modules:
+        if module.type_key == "llvm":
+            from ..target import Target
+
+            triple = Target(module["_get_target_string"]()).attrs.get("mtriple")
+            compiler = cc.find_cross_compiler(str(triple)) if triple else None
+            return cc.cross_compiler(compiler) if compiler else cc.create_shared
+    return cc.create_shared
+
+
 def export_library(
     module: Module,
     file_name: str,
@@ -64,7 +78,7 @@ def export_library(
     **kwargs: Any,
 ) -> Any:
     """See Module.export_library."""
-    from ..contrib import cc, tar, utils
+    from ..contrib import tar, utils
 
     file_name = os.fspath(file_name)
     if module.type_key == "stackvm":
@@ -75,10 +89,10 @@ def export_library(
 
     temporary = utils.tempdir()  # removed when this function ends
     folder = workspace_dir or temporary.temp_dir
-    if fcompile is None:
-        fcompile = tar.tar if file_name.endswith(".tar") else cc.create_shared
-    files = list(addons or [])
     dso_modules = module._collect_dso_modules()
+    if fcompile is None:
+        fcompile = tar.tar if file_name.endswith(".tar") else _linker(dso_modules)
+    files = list(addons or [])
     for i, each in enumerate(dso_modules):
         path = os.path.join(folder, f"lib{i}.{_object_format(each, fcompile)}")
         each.save(path)

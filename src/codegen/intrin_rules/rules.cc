@@ -1,4 +1,5 @@
-// The slots "llvm.FLowerIntrinsic": real functions become expressions, which vectorise and need no library.
+// The slots "llvm.FLowerIntrinsic", and those of LLVM's GPU targets: real functions become expressions, which vectorise
+// and need no library.
 // float32 and float64 are computed in their own precision, the 16-bit types in float32. What has no rule here for a
 // type (fmod, hypot, nextafter, ldexp) is left to the C library; sin, cos, tan and the pow of float64 are in codegen/llvm.
 
@@ -44,13 +45,18 @@ PrimExpr lower(const PrimExpr& expr, F write) {
   return out ? steps.finish(cast(dtype, out)) : expr;
 }
 
+/// Every kind of target that LLVM makes code for.
+void set_rule(const char* op, const PackedFunc& rule) {
+  for (const char* kind : {"llvm", "nvptx", "rocm"}) Op::define(op).set(std::string(kind) + ".FLowerIntrinsic", rule);
+}
+
 void add_rule(const char* op, Unary function) {
   auto rule = [function](PrimExpr call) {
     return lower(call, [&](Steps& steps, const RealType& real, const std::vector<PrimExpr>& args) {
       return function(steps, real, args[0]);
     });
   };
-  Op::define(op).set("llvm.FLowerIntrinsic", typed(op, rule));
+  set_rule(op, typed(op, rule));
 }
 
 PrimExpr lower_pow(PrimExpr call) {
@@ -85,8 +91,8 @@ const bool registered = [] {
   add_rule("tir.asin", asin_of);
   add_rule("tir.acos", acos_of);
   add_rule("tir.atan", atan_of);
-  Op::define("tir.atan2").set("llvm.FLowerIntrinsic", typed("tir.atan2", lower_atan2));
-  Op::define("tir.pow").set("llvm.FLowerIntrinsic", typed("tir.pow", lower_pow));
+  set_rule("tir.atan2", typed("tir.atan2", lower_atan2));
+  set_rule("tir.pow", typed("tir.pow", lower_pow));
   // Beyond the operators that v0.10 vectorises: these work on all lanes at once here.
   for (const char* op : {"tir.erf", "tir.sigmoid", "tir.log1p", "tir.rsqrt", "tir.nearbyint", "tir.isnan", "tir.sin",
                          "tir.cos", "tir.tan", "tir.sinh", "tir.cosh", "tir.asinh", "tir.acosh", "tir.atanh",

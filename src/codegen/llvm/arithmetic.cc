@@ -29,12 +29,12 @@ llvm::Value* CodeGen::binary(const Node* op) {
     if constexpr (is_comparison) return compare(&Node::info, DataType::UInt(64), a, b);
     throw Error(TypeError) << op->type_key() << " of handles";
   }
-  if (dtype.is_bfloat()) {
-    a = bfloat_to_float(a);
-    b = bfloat_to_float(b);
+  if (is_kept_as_bits(dtype)) {
+    a = widen(a, dtype);
+    b = widen(b, dtype);
     DataType wide = DataType::Float(32, dtype.lanes);
     if constexpr (is_comparison) return compare(&Node::info, wide, a, b);
-    return float_to_bfloat(arithmetic(&Node::info, wide, a, b));
+    return narrow(arithmetic(&Node::info, wide, a, b), dtype);
   }
   if constexpr (is_comparison) return compare(&Node::info, dtype, a, b);
   return arithmetic(&Node::info, dtype, a, b);

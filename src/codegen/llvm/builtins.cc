@@ -66,7 +66,7 @@ llvm::Value* CodeGen::is_nan(const Call* op) {
   DataType dtype = op->args[0].dtype();
   Value* value = emit(op->args[0]);
   if (dtype.is_integral()) return llvm::Constant::getNullValue(value_type(DataType::Bool(dtype.lanes)));
-  if (dtype.is_bfloat()) value = bfloat_to_float(value);
+  if (is_kept_as_bits(dtype)) value = widen(value, dtype);
   llvm::IRBuilder<>::FastMathFlagGuard guard(builder_);
   builder_.clearFastMathFlags();
   return builder_.CreateFCmpUNO(value, value);
@@ -75,6 +75,26 @@ llvm::Value* CodeGen::is_nan(const Call* op) {
 llvm::Value* CodeGen::is_null(const Call* op) { return builder_.CreateIsNull(emit(op->args[0])); }
 
 llvm::Value* CodeGen::pass_through(const Call* op) { return emit(op->args[0]); }
+
+/// One thread at a time runs this code; there is nobody to wait for.
+llvm::Value* CodeGen::storage_sync(const Call*) { return constant_int(32, 0); }
+
+llvm::Value* CodeGen::warp_call(const Call* op) {
+  throw Error(ValueError) << PrimExpr(op) << " in code for the host; warps exist only in kernels of a GPU";
+}
+
+/// `change` of each lane of a vector, or of a scalar.
+llvm::Value* CodeGen::by_lane(Value* value, const std::function<Value*(Value*)>& change) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  if (!vector) return change(value);
+  Value* out = nullptr;
+  for (uint64_t lane = 0; lane < vector->getNumElements(); ++lane) {
+    Value* changed = change(builder_.CreateExtractElement(value, lane));
+    if (!out) out = llvm::PoisonValue::get(llvm::FixedVectorType::get(changed->getType(), vector->getNumElements()));
+    out = builder_.CreateInsertElement(out, changed, lane);
+  }
+  return out;
+}
 
 llvm::Value* CodeGen::no_value(const Call*) { return constant_int(32, 0); }
 
@@ -112,7 +132,7 @@ llvm::Value* CodeGen::atomic_add(const Call* op) {
   Value* pointer = emit(op->args[0]);
   Value* value = emit(op->args[1]);
   DataType dtype = op->args[1].dtype();
-  if (dtype.lanes != 1 || dtype.is_bfloat() || dtype.is_bool())
+  if (dtype.lanes != 1 || is_kept_as_bits(dtype) || dtype.is_bool())
     throw Error(TypeError) << "atomic_add of " << dtype << "; it takes integers and floats, one at a time";
   ++impure_;
   return builder_.CreateAtomicRMW(dtype.is_float() ? llvm::AtomicRMWInst::FAdd : llvm::AtomicRMWInst::Add, pointer,

@@ -26,7 +26,11 @@ const std::unordered_map<std::string_view, CodeGen::Emitter>& CodeGen::emitters(
       {"tir.likely", &CodeGen::pass_through},
       {"tir.tvm_thread_invariant", &CodeGen::pass_through},
       {"tir.assume", &CodeGen::no_value},
-      {"tir.tvm_storage_sync", &CodeGen::no_value},
+      {"tir.tvm_storage_sync", &CodeGen::storage_sync},
+      {"tir.tvm_warp_shuffle", &CodeGen::warp_call},
+      {"tir.tvm_warp_shuffle_up", &CodeGen::warp_call},
+      {"tir.tvm_warp_shuffle_down", &CodeGen::warp_call},
+      {"tir.tvm_warp_activemask", &CodeGen::warp_call},
       {"tir.undef", &CodeGen::undefined},
       {"tir.if_then_else", &CodeGen::if_then_else},
       {"tir.reinterpret", &CodeGen::reinterpret_call},
@@ -100,8 +104,10 @@ llvm::Value* CodeGen::call_extern_named(const std::string& name, const Call* op,
     throw Error(TypeError) << "function " << name << " is called with arguments of other types than elsewhere, in "
                            << PrimExpr(op);
   }
-  Value* out = builder_.CreateCall(callee, args);
-  if (out->getType() == type->getReturnType()) return type->getReturnType()->isVoidTy() ? constant_int(32, 0) : out;
+  llvm::CallInst* out = builder_.CreateCall(callee, args);
+  for (size_t i = 0; i < args.size(); ++i) extend_argument(out, i, op->args[first_argument + i].dtype());
+  if (out->getType() == type->getReturnType())
+    return type->getReturnType()->isVoidTy() ? static_cast<Value*>(constant_int(32, 0)) : out;
   if (op->dtype.is_void()) return out;
   throw Error(TypeError) << "function " << name << " does not give " << op->dtype << " as " << PrimExpr(op) << " wants";
 }

@@ -6,6 +6,7 @@ CodeGen::CodeGen(llvm::LLVMContext& context, const llvm::TargetMachine& target, 
                  const std::string& name)
     : context_(context),
       machine_(machine),
+      half_(half_support(target)),
       module_(std::make_unique<llvm::Module>(name, context)),
       builder_(context),
       metadata_(context),
@@ -32,6 +33,7 @@ void CodeGen::declare(const GlobalVar& var, const PrimFunc& function) {
   auto linkage = symbol ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage;
   llvm::Function* made = llvm::Function::Create(function_type(function), linkage, name, module_.get());
   prepare_function(made);
+  if (function->ret_type) extend_result(made, runtime_dtype(function->ret_type));
   functions_[var.get()] = {function, made};
 }
 
@@ -68,7 +70,10 @@ void CodeGen::set_entry(const std::string& symbol) {
   new llvm::GlobalVariable(*module_, name->getType(), true, llvm::GlobalValue::WeakAnyLinkage, name, "__tvm_main__");
 }
 
-std::unique_ptr<llvm::Module> CodeGen::finish() { return std::move(module_); }
+std::unique_ptr<llvm::Module> CodeGen::finish() {
+  extend_ints();
+  return std::move(module_);
+}
 
 void verify(const llvm::Module& module) {
   std::string words;

@@ -6,26 +6,31 @@
 //   - x / 0 and x % 0 of integers do not trap: they give x and 0; min / -1 gives min;
 //   - a float outside the range of an integer type casts to some value of that type (never undefined behaviour);
 //   - bool and sub-byte integers take a byte in memory, where any non-zero bool is true;
-//   - bfloat16 arithmetic is float32 arithmetic, rounded to nearest even after each operation.
+//   - arithmetic of 16-bit floats is that of float32, rounded to nearest even after each operation.
 // A function gives 0, or -1 with the last error set. What cannot be translated is an Error that names the node.
 
 #include "codegen/llvm/target_machine.h"
 
 namespace tessera::codegen {
 
+/// What a machine does with float16 by itself.
+enum class HalfSupport { None, Conversions, Arithmetic };
+HalfSupport half_support(const llvm::TargetMachine& target);
+
 class CodeGen {
  public:
   CodeGen(llvm::LLVMContext& context, const llvm::TargetMachine& target, const Machine& machine,
           const std::string& name);
+  virtual ~CodeGen() = default;
 
   /// All functions are declared before the first is defined, so that they may call each other.
-  void declare(const GlobalVar& var, const PrimFunc& function);
-  void define(const GlobalVar& var);
+  virtual void declare(const GlobalVar& var, const PrimFunc& function);
+  virtual void define(const GlobalVar& var);
   /// The function that the module itself stands for when it is called.
   void set_entry(const std::string& symbol);
   std::unique_ptr<llvm::Module> finish();
 
- private:
+ protected:
   using Value = llvm::Value;
   using Values = std::vector<llvm::Value*>;
 
@@ -51,10 +56,13 @@ class CodeGen {
   // casts.cc
   Value* cast(Value* value, DataType from, DataType to);
   Value* reinterpret(Value* value, DataType from, DataType to);
-  Value* bfloat_to_float(Value* value);
-  Value* float_to_bfloat(Value* value);
-  Value* double_to_half(Value* value, DataType from);
   Value* to_index(Value* value, DataType dtype);  // any integer as i64
+
+  // narrow_floats.cc
+  bool is_kept_as_bits(DataType dtype) const;
+  Value* widen(Value* bits, DataType dtype);    // such a value as float32
+  Value* narrow(Value* value, DataType dtype);  // and back
+  Value* round_to_odd(Value* value, DataType from);
 
   // expressions.cc, arithmetic.cc
   Value* emit(const PrimExpr& e);
@@ -87,7 +95,7 @@ class CodeGen {
   Value* load_lanes(Value* base, DataType element, Value* indices, int lanes);
   void store_lanes(Value* base, DataType element, Value* indices, Value* value, int lanes);
   llvm::Align alignment(const Buffer& buffer, const PrimExpr& index, int lanes);
-  llvm::AllocaInst* entry_alloca(llvm::Type* type, Value* count, uint64_t align, const std::string& name);
+  Value* entry_alloca(llvm::Type* type, Value* count, uint64_t align, const std::string& name);
   Value* masked_load(const Call* op);
   Value* masked_store(const Call* op);
 
@@ -120,13 +128,17 @@ class CodeGen {
   Value* count_bits(const Call* op);
   Value* math(const Call* op);
   enum class Angle { Sine, Cosine, Tangent };
-  Value* trigonometric(Value* x, DataType dtype, Angle function);
+  virtual Value* trigonometric(Value* x, DataType dtype, Angle function);
   Value* small_angle(Value* x, DataType dtype, Angle function);  // |x| < 2^20
   Value* power(Value* x, Value* y, DataType dtype);              // float64
-  Value* scalar_math_call(const std::string& name, DataType dtype, const Values& args,
-                          const std::vector<DataType>& types);
+  virtual Value* scalar_math_call(const std::string& name, DataType dtype, const Values& args,
+                                  const std::vector<DataType>& types);
+  Value* by_lane(Value* value, const std::function<Value*(Value*)>& change);
+  virtual Value* storage_sync(const Call* op);
+  virtual Value* warp_call(const Call* op);
 
   // packed.cc: the packed calling convention
+  llvm::StructType* tensor_type();
   Value* struct_get(const Call* op);
   Value* struct_set(const Call* op);
   Value* struct_field(Value* handle, const PrimExpr& index, int kind, DataType* type);
@@ -144,6 +156,11 @@ class CodeGen {
   Value* throw_last_error(const Call* op);
   Value* static_handle(const Call* op);
 
+  // integer_arguments.cc
+  void extend_result(llvm::Function* function, DataType dtype);
+  void extend_argument(llvm::CallInst* call, size_t position, DataType dtype);
+  void extend_ints();  // of the whole module
+
   // runtime_calls.cc: calls of the runtime through pointers that the loader fills
   bool is_runtime_function(const std::string& name) const;
   Value* call_runtime(const std::string& name, const Values& args);
@@ -157,9 +174,10 @@ class CodeGen {
   void dispatch(const StmtNode* stmt);
   void visit(const LetStmt* op);
   void visit(const AttrStmt* op);
-  void visit(const AssertStmt* op);
+  virtual void thread_extent(const AttrStmt* op);
+  virtual void visit(const AssertStmt* op);
   void visit(const BufferStore* op);
-  void visit(const Allocate* op);
+  virtual void visit(const Allocate* op);
   void visit(const AllocateConst* op);
   void visit(const DeclBuffer* op);
   void visit(const SeqStmt* op);
@@ -173,7 +191,7 @@ class CodeGen {
   llvm::Function* outline(const std::string& name, const std::vector<llvm::Type*>& leading,
                           const std::vector<const VarNode*>& captured, const std::function<void()>& body);
   void compute_scope(const AttrStmt* op);
-  void parallel_loop(const For* op);
+  virtual void parallel_loop(const For* op);
   void parallel_launch(const Stmt& body, const std::string& name);
   void run_share(const For* op);
   void import_llvm(const std::string& source);
@@ -188,6 +206,7 @@ class CodeGen {
 
   llvm::LLVMContext& context_;
   const Machine& machine_;
+  HalfSupport half_;
   std::unique_ptr<llvm::Module> module_;
   llvm::IRBuilder<> builder_;
   llvm::MDBuilder metadata_;

@@ -3,6 +3,7 @@
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/TargetParser/Triple.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include "runtime/cpu_features.h"
@@ -47,12 +48,13 @@ std::string emit_bitcode(const llvm::Module& module) {
 }
 
 std::string needed_features(const llvm::TargetMachine& target, const Machine& machine) {
+  const llvm::Triple& triple = target.getTargetTriple();
+  std::string architecture = triple.isARM() || triple.isThumb() ? "arm" : triple.getArchName(triple.getArch()).str();
   std::string out;
-  if (!machine.is_x86()) return out;
-  for (const char* name : checked_cpu_features())
+  for (const char* name : checked_cpu_features(architecture))
     if (target.getMCSubtargetInfo()->checkFeatures(std::string("+") + name))
       out += (out.empty() ? "" : ",") + std::string(name);
-  return out;
+  return out.empty() ? out : out + " for " + machine.cpu;
 }
 
 }  // namespace tessera::codegen

@@ -71,7 +71,10 @@ llvm::Value* CodeGen::visit(const IntImm* op) {
 }
 
 llvm::Value* CodeGen::visit(const FloatImm* op) {
-  if (op->dtype.is_bfloat()) return float_to_bfloat(llvm::ConstantFP::get(builder_.getFloatTy(), op->value));
+  if (is_kept_as_bits(op->dtype)) {
+    DataType wide = DataType::Float(64);
+    return cast(llvm::ConstantFP::get(value_type(wide), op->value), wide, op->dtype);
+  }
   return llvm::ConstantFP::get(value_type(op->dtype), op->value);
 }
 

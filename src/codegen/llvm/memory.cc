@@ -148,13 +148,13 @@ void CodeGen::store_lanes(Value* base, DataType element, Value* indices, Value* 
 }
 
 /// Allocations stand at the entry of the function: they happen once, and SROA can turn them into registers.
-llvm::AllocaInst* CodeGen::entry_alloca(llvm::Type* type, Value* count, uint64_t align, const std::string& name) {
+llvm::Value* CodeGen::entry_alloca(llvm::Type* type, Value* count, uint64_t align, const std::string& name) {
   llvm::IRBuilder<>::InsertPointGuard guard(builder_);
   llvm::BasicBlock& entry = state_.function->getEntryBlock();
   builder_.SetInsertPoint(&entry, entry.getFirstInsertionPt());
   llvm::AllocaInst* out = builder_.CreateAlloca(type, count, name);
   out->setAlignment(llvm::Align(align));
-  return out;
+  return out->getAddressSpace() == 0 ? static_cast<Value*>(out) : builder_.CreateAddrSpaceCast(out, ptr_);
 }
 
 }  // namespace tessera::codegen

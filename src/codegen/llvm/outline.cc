@@ -152,6 +152,11 @@ void CodeGen::run_share(const For* op) {
   emit_loop(op->loop_var, back(begin), back(end), builder_.CreateTrunc(step, type), op->body);
 }
 
+void CodeGen::thread_extent(const AttrStmt* op) {
+  throw Error(ValueError) << "a " << op->attr_key
+                          << " in code for the host; threads of a device exist only in its kernels";
+}
+
 void CodeGen::visit(const AttrStmt* op) {
   std::string_view key = op->attr_key;
   auto* var = op->node.as<VarNode>();
@@ -159,8 +164,7 @@ void CodeGen::visit(const AttrStmt* op) {
     if (!state_.parallel_env)
       throw Error(ValueError) << key << " stands outside of a pragma_parallel_launch_point and of a parallel loop";
   };
-  if (key == "thread_extent" || key == "virtual_thread")
-    throw Error(ValueError) << "a " << key << " in code for the host; threads of a device exist only in its kernels";
+  if (key == "thread_extent" || key == "virtual_thread") return thread_extent(op);
   if (key == "compute_scope") return compute_scope(op);
   if (key == "volatile_scope" && var) volatile_.insert(var);
   if (key == "pragma_import_llvm") {

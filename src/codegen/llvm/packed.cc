@@ -23,21 +23,16 @@ enum FieldNumber {
 
 struct FieldPlace {
   int number;
-  size_t offset;
+  unsigned member;  // of tensor_type()
   DataType dtype;
 };
 
 constexpr FieldPlace kTensorFields[] = {
-    {kArrData, offsetof(DLTensor, data), DataType::Handle()},
-    {kArrShape, offsetof(DLTensor, shape), DataType::Handle()},
-    {kArrStrides, offsetof(DLTensor, strides), DataType::Handle()},
-    {kArrNDim, offsetof(DLTensor, ndim), DataType::Int(32)},
-    {kArrTypeCode, offsetof(DLTensor, dtype) + offsetof(DLDataType, code), DataType::UInt(8)},
-    {kArrTypeBits, offsetof(DLTensor, dtype) + offsetof(DLDataType, bits), DataType::UInt(8)},
-    {kArrTypeLanes, offsetof(DLTensor, dtype) + offsetof(DLDataType, lanes), DataType::UInt(16)},
-    {kArrByteOffset, offsetof(DLTensor, byte_offset), DataType::UInt(64)},
-    {kArrDeviceId, offsetof(DLTensor, device) + offsetof(DLDevice, device_id), DataType::Int(32)},
-    {kArrDeviceType, offsetof(DLTensor, device) + offsetof(DLDevice, device_type), DataType::Int(32)},
+    {kArrData, 0, DataType::Handle()},      {kArrDeviceType, 1, DataType::Int(32)},
+    {kArrDeviceId, 2, DataType::Int(32)},   {kArrNDim, 3, DataType::Int(32)},
+    {kArrTypeCode, 4, DataType::UInt(8)},   {kArrTypeBits, 5, DataType::UInt(8)},
+    {kArrTypeLanes, 6, DataType::UInt(16)}, {kArrShape, 7, DataType::Handle()},
+    {kArrStrides, 8, DataType::Handle()},   {kArrByteOffset, 9, DataType::UInt(64)},
 };
 
 int64_t constant_argument(const Call* op, size_t i) {
@@ -54,16 +49,21 @@ DataType slot_dtype(DataType dtype) {
 
 }  // namespace
 
+/// DLTensor as the machine that runs the code has it: pointers take four bytes or eight.
+llvm::StructType* CodeGen::tensor_type() {
+  llvm::Type *i8 = i8_, *i16 = builder_.getInt16Ty(), *i32 = i32_, *i64 = i64_;
+  return llvm::StructType::get(context_, {ptr_, i32, i32, i32, i8, i8, i16, ptr_, ptr_, i64});
+}
+
 /// The address of a field of element `index` of the array at `handle`; `type` becomes the field's.
 llvm::Value* CodeGen::struct_field(Value* handle, const PrimExpr& index, int kind, DataType* type) {
   Value* at = to_index(emit(index), index.dtype());
   if (kind == kValueContent) return builder_.CreateInBoundsGEP(i64_, handle, at);
-  Value* tensor =
-      builder_.CreateInBoundsGEP(i8_, handle, builder_.CreateNSWMul(at, constant_int(64, int64_t(sizeof(DLTensor)))));
+  Value* tensor = builder_.CreateInBoundsGEP(tensor_type(), handle, at);
   for (const FieldPlace& field : kTensorFields) {
     if (field.number != kind) continue;
     *type = field.dtype;
-    return builder_.CreateConstInBoundsGEP1_64(i8_, tensor, field.offset);
+    return builder_.CreateStructGEP(tensor_type(), tensor, field.member);
   }
   if (kind != kArrAddr) throw Error(ValueError) << "tvm_struct_get: no field has number " << kind;
   *type = DataType::Void();
@@ -91,7 +91,8 @@ llvm::Value* CodeGen::stack_alloca(const Call* op) {
   auto* kind = op->args[0].as<StringImm>();
   int64_t count = constant_argument(op, 1);
   std::string_view what = kind ? std::string_view(kind->value) : "";
-  uint64_t bytes = what == "arg_tcode" ? 4 : what == "array" ? sizeof(DLTensor) : 8;
+  uint64_t tensor_bytes = module_->getDataLayout().getTypeAllocSize(tensor_type());
+  uint64_t bytes = what == "arg_tcode" ? 4 : what == "array" ? tensor_bytes : 8;
   if (what != "shape" && what != "arg_value" && what != "arg_tcode" && what != "array")
     throw Error(ValueError) << "tvm_stack_alloca of " << op->args[0]
                             << "; it may be shape, arg_value, arg_tcode or array";

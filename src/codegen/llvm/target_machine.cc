@@ -29,6 +29,29 @@ const std::string& host_features() {
   return features;
 }
 
+/// What every machine of a kind that runs Linux has, beyond what LLVM takes for granted.
+std::string usual_features(const llvm::Triple& triple) {
+  return triple.isRISCV64() && triple.isOSLinux() ? "+m,+a,+f,+d,+c" : "";
+}
+
+/// LLVM itself only warns of names that it does not know, and goes on.
+void check_features(const llvm::Target& target, const Machine& machine) {
+  std::unique_ptr<llvm::MCSubtargetInfo> known(target.createMCSubtargetInfo(machine.triple, "", ""));
+  std::string architecture = llvm::Triple(machine.triple).getArchName().str();
+  if (!known->isCPUStringValid(machine.cpu))
+    throw Error(ValueError) << "target \"" << machine.text << "\": mcpu \"" << machine.cpu
+                            << "\" is not a processor of " << architecture;
+  llvm::SmallVector<llvm::StringRef> parts;
+  llvm::StringRef(machine.features).split(parts, ',', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef part : parts) {
+    llvm::StringRef name = part.drop_front();
+    bool is_known = llvm::any_of(known->getAllProcessorFeatures(), [&](const auto& row) { return name == row.Key; });
+    if (!is_known)
+      throw Error(ValueError) << "target \"" << machine.text << "\": mattr \"" << part.str()
+                              << "\" names no feature of " << architecture;
+  }
+}
+
 void read_fast_math(const Target& target, llvm::FastMathFlags& flags) {
   flags.setAllowContract(true);
   auto on = [&](const char* name) { return target.int_option(name, 0) != 0; };
@@ -54,6 +77,10 @@ bool Machine::has_feature(std::string_view name) const {
 
 bool Machine::is_x86() const { return llvm::Triple(triple).isX86(); }
 
+bool Machine::is_nvptx() const { return llvm::Triple(triple).isNVPTX(); }
+
+bool Machine::is_gpu() const { return is_nvptx() || llvm::Triple(triple).isAMDGPU(); }
+
 bool Machine::is_host() const {
   llvm::Triple host(llvm::sys::getProcessTriple()), own(triple);
   return host.getArch() == own.getArch() && host.getOS() == own.getOS();
@@ -70,7 +97,10 @@ void initialize_llvm() {
           LLVMInitializeAArch64AsmParser, LLVMInitializeARMTargetInfo,   LLVMInitializeARMTarget,
           LLVMInitializeARMTargetMC,      LLVMInitializeARMAsmPrinter,   LLVMInitializeARMAsmParser,
           LLVMInitializeRISCVTargetInfo,  LLVMInitializeRISCVTarget,     LLVMInitializeRISCVTargetMC,
-          LLVMInitializeRISCVAsmPrinter,  LLVMInitializeRISCVAsmParser})
+          LLVMInitializeRISCVAsmPrinter,  LLVMInitializeRISCVAsmParser,  LLVMInitializeNVPTXTargetInfo,
+          LLVMInitializeNVPTXTarget,      LLVMInitializeNVPTXTargetMC,   LLVMInitializeNVPTXAsmPrinter,
+          LLVMInitializeAMDGPUTargetInfo, LLVMInitializeAMDGPUTarget,    LLVMInitializeAMDGPUTargetMC,
+          LLVMInitializeAMDGPUAsmPrinter, LLVMInitializeAMDGPUAsmParser})
       initialize();
   });
 }
@@ -85,7 +115,7 @@ Machine read_machine(const Target& target) {
   out.cpu = target.option("mcpu").value_or("");
   if (out.cpu.empty()) {
     out.cpu = out.is_host() ? llvm::sys::getHostCPUName().str() : "generic";
-    if (out.is_host()) out.features = host_features();
+    out.features = out.is_host() ? host_features() : usual_features(llvm::Triple(out.triple));
   }
   for (const std::string& attr : target.list_option("mattr")) {
     if (attr.empty()) continue;
@@ -93,7 +123,10 @@ Machine read_machine(const Target& target) {
     out.features += attr[0] == '+' || attr[0] == '-' ? attr : "+" + attr;
   }
   out.abi = target.option("mabi").value_or("");
-  out.soft_float = target.option("mfloat-abi").value_or("") == "soft";
+  out.float_abi = target.option("mfloat-abi").value_or("");
+  if (out.float_abi != "" && out.float_abi != "soft" && out.float_abi != "hard")
+    throw Error(ValueError) << "mfloat-abi of target \"" << out.text << "\" is \"" << out.float_abi
+                            << "\"; it may be hard or soft";
   out.opt_level = static_cast<int>(target.int_option("opt-level", 2));
   if (out.opt_level < 0 || out.opt_level > 3)
     throw Error(ValueError) << "opt-level of target \"" << out.text << "\" is " << out.opt_level
@@ -111,10 +144,12 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const Machine& machine)
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(machine.triple, problem);
   if (!target)
     throw Error(ValueError) << "target \"" << machine.text << "\": no back end for " << machine.triple
-                            << " is built in (" << problem << "); there are x86, aarch64, arm and riscv";
+                            << " is built in (" << problem << "); there are x86, aarch64, arm, riscv, nvptx and amdgcn";
+  check_features(*target, machine);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // each instruction says whether it may be contracted
-  if (machine.soft_float) options.FloatABIType = llvm::FloatABI::Soft;
+  if (machine.float_abi == "soft") options.FloatABIType = llvm::FloatABI::Soft;
+  if (machine.float_abi == "hard") options.FloatABIType = llvm::FloatABI::Hard;
   options.MCOptions.ABIName = machine.abi;
   static constexpr llvm::CodeGenOptLevel levels[] = {llvm::CodeGenOptLevel::None, llvm::CodeGenOptLevel::Less,
                                                      llvm::CodeGenOptLevel::Aggressive,
@@ -123,9 +158,6 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const Machine& machine)
                                                                        options, llvm::Reloc::PIC_, std::nullopt,
                                                                        levels[machine.opt_level]));
   if (!out) throw Error(ValueError) << "target \"" << machine.text << "\": LLVM makes no code for it";
-  if (!out->getMCSubtargetInfo()->isCPUStringValid(machine.cpu))
-    throw Error(ValueError) << "target \"" << machine.text << "\": mcpu \"" << machine.cpu
-                            << "\" is not a processor of " << llvm::Triple(machine.triple).getArchName().str();
   return out;
 }
 

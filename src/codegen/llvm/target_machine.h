@@ -10,12 +10,14 @@ namespace tessera::codegen {
 struct Machine {
   std::string text;  // the target as the user wrote it
   std::string triple, cpu, features, abi;
-  int opt_level = 2;  // 3 adds LLVM's own vectorisers and unroller, 0 leaves out nearly everything
-  bool soft_float = false;
+  int opt_level = 2;      // 3 adds LLVM's own vectorisers and unroller, 0 leaves out nearly everything
+  std::string float_abi;  // of 32-bit ARM: "hard", "soft", or as the triple says
   llvm::FastMathFlags fast_math;
 
   bool has_feature(std::string_view name) const;
   bool is_x86() const;
+  bool is_nvptx() const;
+  bool is_gpu() const;
   /// True when code for this machine can run in this process.
   bool is_host() const;
 };

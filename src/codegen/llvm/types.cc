@@ -11,8 +11,8 @@ llvm::Type* CodeGen::value_type(DataType dtype) {
     out = ptr_;
   } else if (dtype.is_integral() && dtype.bits >= 1 && dtype.bits <= 64) {
     out = builder_.getIntNTy(dtype.bits);
-  } else if (dtype.is_bfloat() && dtype.bits == 16) {
-    out = builder_.getInt16Ty();  // its bits; see float_to_bfloat
+  } else if (dtype.bits == 16 && is_kept_as_bits(dtype)) {
+    out = builder_.getInt16Ty();
   } else if (dtype.is_float()) {
     if (dtype.bits == 16) out = builder_.getHalfTy();
     if (dtype.bits == 32) out = builder_.getFloatTy();

@@ -26,7 +26,7 @@ const DataType kInt32 = DataType::Int(32);
 class AllreduceLowerer {
  public:
   explicit AllreduceLowerer(const Target& target)
-      : has_shuffles_(target->kind->name == "cuda" || target->kind->name == "rocm"),
+      : has_shuffles_(target->kind->name == "cuda" || target->kind->name == "nvptx" || target->kind->name == "rocm"),
         warp_size_(static_cast<int>(target.int_option("thread_warp_size", 1))) {
     rewriter_.share_results(false);
     auto& on = rewriter_;
