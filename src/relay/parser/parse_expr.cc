@@ -114,9 +114,14 @@ Expr Parser::block() {
   return body;
 }
 
-/// A chain of `let %x = e;` and `%0 = e;` with the expression that ends it, in a loop.
-Expr Parser::bindings() {
+/// A chain of `let %x = e;` and `%0 = e;` with the expression that ends it, in a loop. As the value of a let the chain
+/// ends with its first expression: `let %a = let %b = e; add(%b, %b); multiply(%a, %a)` binds %b inside the value of %a.
+Expr Parser::bindings(bool is_value) {
   Scope scope(*this);
+  auto value_of = [&]() -> Expr {
+    if (peek().word != Word::Let) return infix();
+    return nested([&] { return with_span([&] { return bindings(true); }); });
+  };
   struct Binding {
     Var var;
     Expr value;
@@ -127,7 +132,7 @@ Expr Parser::bindings() {
     const Token& first = peek();
     if (first.word == Word::GraphVar && peek(1).is('=')) {
       next(), next();
-      Expr value = infix();
+      Expr value = value_of();
       expect(';');
       graph_[first.integer] = value;
     } else if (accept(Word::Let)) {
@@ -139,14 +144,14 @@ Expr Parser::bindings() {
       Type annotation = accept(':') ? type() : Type();
       Var var = bind_var(name.text, annotation);
       expect('=');
-      Expr value = infix();
+      Expr value = value_of();
       expect(';');
       lets.push_back({var, value, span_of(first)});
     } else {
       break;
     }
   }
-  Expr body = expr();
+  Expr body = is_value ? infix() : expr();
   for (size_t i = lets.size(); i-- > 0;)
     body = make_let(lets[i].var, lets[i].value, body, merged(lets[i].span, body->span));
   return body;

@@ -58,7 +58,7 @@ class Parser {
 
   // Expressions (parse_expr.cc).
   Expr expr();
-  Expr bindings();
+  Expr bindings(bool is_value = false);
   Expr infix();
   Expr call();
   Expr call_arguments(const Expr& op);

@@ -397,3 +397,11 @@ def test_a_polymorphic_function_is_a_value_of_any_of_its_types():
         "def @id[A](%x: A) -> A { %x } def @main(%c: bool, %f: fn (int32) -> int32) { if (%c) { @id } else { %f } }"
     )
     assert str(mod["main"].ret_type) == "fn (int32) -> int32"
+
+
+def test_a_let_inside_the_value_of_a_let_reads_back():
+    x, a, b = relay.var("x", shape=(4,)), relay.var("a"), relay.var("b")
+    inner = relay.Let(b, call("exp", x), call("add", call("exp", b), b))
+    mod = relay_infer(tvm.IRModule.from_expr(relay.Function([x], relay.Let(a, inner, call("multiply", a, a)))))
+    assert " = let %b" in str(mod)
+    round_trip(mod)
