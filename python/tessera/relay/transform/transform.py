@@ -10,7 +10,16 @@ from ..._ffi.registry import register_object
 from ...ir.transform import Pass, PassInfo
 from . import _ffi_api
 
-__all__ = ["FunctionPass", "FuseOps", "InferType", "InferTypeLocal", "function_pass"]
+__all__ = [
+    "EliminateCommonSubexpr",
+    "FunctionPass",
+    "FuseOps",
+    "InferType",
+    "InferTypeLocal",
+    "RemoveUnusedFunctions",
+    "ToGraphNormalForm",
+    "function_pass",
+]
 
 
 @register_object("relay.FunctionPass")
@@ -34,6 +43,21 @@ def FuseOps(fuse_opt_level: int = -1) -> Pass:
     Level 0 gives each operator its own; -1 takes the level of the context.
     """
     return _ffi_api.FuseOps(fuse_opt_level)
+
+
+def EliminateCommonSubexpr(fskip: Any = None) -> Pass:
+    """Makes equal calls one; those that `fskip` is true for stay apart."""
+    return _ffi_api.EliminateCommonSubexpr(fskip)
+
+
+def ToGraphNormalForm() -> Pass:
+    """Turns lets into sharing, where they mean no more than that."""
+    return _ffi_api.ToGraphNormalForm()
+
+
+def RemoveUnusedFunctions(entry_functions: Any = None) -> Pass:
+    """Drops functions that the entry functions, by default "main", do not reach."""
+    return _ffi_api.RemoveUnusedFunctions(entry_functions if entry_functions is not None else ["main"])
 
 
 def function_pass(

@@ -1,0 +1,69 @@
+// Lets become sharing:  let %a = exp(%x); add(%a, %a)   =>   %0 = exp(%x); add(%0, %0)
+//
+// A let stays where it means more than sharing: a function that uses its own name, and values that make, read or write
+// references, whose order matters.
+
+#include <algorithm>
+
+#include "ir/rewrite.h"
+#include "relay/transform/pass.h"
+#include "relay/walk.h"
+
+namespace tessera::relay {
+namespace {
+
+bool has_effect(const Expr& value) {
+  bool found = false;
+  pre_order(value, [&](const Expr& expr) {
+    found |= expr.as<RefCreate>() || expr.as<RefRead>() || expr.as<RefWrite>();
+    return !found && !expr.as<FunctionNode>();  // a closure does nothing until it is called
+  });
+  return found;
+}
+
+bool is_recursive(const Let* let) {
+  if (!let->value.as<FunctionNode>()) return false;
+  std::vector<Var> free = free_vars(let->value);
+  return std::any_of(free.begin(), free.end(), [&](const Var& var) { return var.same_as(let->var); });
+}
+
+Expr to_graph_normal_form(const Expr& root) {
+  std::unordered_map<const Object*, Expr> values;
+  Rewriter rewriter;
+  rewriter.on([&](const VarNode* var) -> Expr {
+    auto it = values.find(var);
+    return it == values.end() ? Expr(var) : it->second;
+  });
+  rewriter.on([&](Rewriter& self, const Let* let) -> Expr {
+    // Along the chain in a loop; those that stay are put around what follows at the end.
+    std::vector<std::pair<Ref<Let>, Expr>> kept;
+    Expr expr(let);
+    while (auto* next = expr.as<Let>()) {
+      Expr value = self(next->value);
+      if (is_recursive(next) || has_effect(next->value)) kept.emplace_back(Ref<Let>(next), value);
+      else values.emplace(next->var.get(), value);
+      expr = next->body;
+    }
+    Expr body = self(expr);
+    for (size_t i = kept.size(); i-- > 0;) {
+      Let copy(*kept[i].first);
+      copy.value = kept[i].second;
+      copy.body = body;
+      body = make(std::move(copy));
+    }
+    return body;
+  });
+  return rewriter(root);
+}
+
+Globals globals{
+    {"relay._transform.ToGraphNormalForm",
+     [] {
+       return function_pass("ToGraphNormalForm", 1, [](const Function& function) {
+         return with(function, &FunctionNode::body, to_graph_normal_form(function->body));
+       });
+     }},
+};
+
+}  // namespace
+}  // namespace tessera::relay

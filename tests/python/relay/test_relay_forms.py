@@ -1,0 +1,79 @@
+"""Passes between the forms of a program: lets and sharing."""
+
+import tessera as tvm
+from tessera import relay
+from tessera.relay import transform
+
+HEAD = '#[version = "0.0.5"]\n'
+
+
+def check(change, before, after):
+    mod = tvm.parser.fromtext(HEAD + before)
+    with tvm.transform.PassContext(opt_level=4):
+        got = change(mod)
+    tvm.ir.assert_structural_equal(got, tvm.parser.fromtext(HEAD + after))
+
+
+def test_lets_become_sharing():
+    check(
+        transform.ToGraphNormalForm(),
+        "def @main(%x: float32) { let %a = let %b = exp(%x); add(%b, %b); let %dead = exp(%a); multiply(%a, %a) }",
+        "def @main(%x: float32) { %0 = exp(%x); %1 = add(%0, %0); multiply(%1, %1) }",
+    )
+
+
+def test_lets_of_references_stay():
+    text = "def @main(%x: float32) { let %r = ref(%x); let %u = ref_write(%r, exp(%x)); ref_read(%r) }"
+    check(transform.ToGraphNormalForm(), text, text)
+
+
+def test_recursive_lets_stay():
+    text = "def @main() { let %f = fn (%n: int32) -> int32 { %f(%n) }; %f(1) }"
+    check(transform.ToGraphNormalForm(), text, text)
+
+
+def test_a_chain_of_lets_takes_no_stack():
+    text = "".join(f"let %v{i} = exp({f'%v{i - 1}' if i else '%x'});\n" for i in range(20_000))
+    mod = tvm.parser.fromtext(HEAD + "def @main(%x: float32) {\n" + text + "%v19999 }")
+    body = transform.ToGraphNormalForm()(mod)["main"].body
+    assert isinstance(body, relay.Call)
+
+
+def test_equal_calls_become_one():
+    check(
+        transform.EliminateCommonSubexpr(),
+        "def @main(%x: float32) { add(exp(%x), exp(%x)) }",
+        "def @main(%x: float32) { %0 = exp(%x); add(%0, %0) }",
+    )
+
+
+def test_equal_fields_become_one():
+    check(
+        transform.EliminateCommonSubexpr(),
+        "def @main(%t: (float32, float32)) { add(add(%t.0, %t.1), %t.0) }",
+        "def @main(%t: (float32, float32)) { %0 = %t.0; %1 = add(%0, %t.1); add(%1, %0) }",
+    )
+
+
+def test_calls_with_other_attributes_stay_apart():
+    text = (
+        "def @main(%x: Tensor[(2, 8), float32], %w: Tensor[(5, 8), float32])"
+        ' { (nn.dense(%x, %w, units=5), nn.dense(%x, %w, units=5, out_dtype="float32")) }'
+    )
+    check(transform.EliminateCommonSubexpr(), text, text)
+
+
+def test_calls_may_be_kept_apart():
+    text = "def @main(%x: float32) { add(exp(%x), exp(%x)) }"
+    skip = transform.EliminateCommonSubexpr(lambda e: isinstance(e, relay.Call) and e.op.name == "exp")
+    check(skip, text, text)
+
+
+def test_functions_nobody_calls_are_dropped():
+    mod = tvm.parser.fromtext(
+        HEAD + "def @a() { 1 } def @b() { @a() } def @main() { @b() } def @c(%n: int32) -> int32 { @c(%n) }"
+    )
+    names = {v.name_hint for v in transform.RemoveUnusedFunctions()(mod).get_global_vars()}
+    assert names == {"a", "b", "main"}
+    names = {v.name_hint for v in transform.RemoveUnusedFunctions(["c"])(mod).get_global_vars()}
+    assert names == {"c"}
