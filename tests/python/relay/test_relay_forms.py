@@ -77,3 +77,37 @@ def test_functions_nobody_calls_are_dropped():
     assert names == {"a", "b", "main"}
     names = {v.name_hint for v in transform.RemoveUnusedFunctions(["c"])(mod).get_global_vars()}
     assert names == {"c"}
+
+
+def test_lets_nobody_uses_are_dropped():
+    check(
+        transform.DeadCodeElimination(),
+        "def @main(%x: float32) { let %a = exp(%x); let %b = exp(%a); let %c = exp(%b); %a }",
+        "def @main(%x: float32) { let %a = exp(%x); %a }",
+    )
+
+
+def test_what_a_dead_let_shares_with_the_living_stays():
+    check(
+        transform.DeadCodeElimination(),
+        "def @main(%x: float32) { let %a = exp(%x); %0 = add(%a, %a); let %dead = %0; %0 }",
+        "def @main(%x: float32) { let %a = exp(%x); add(%a, %a) }",
+    )
+
+
+def test_effects_are_not_dropped():
+    text = "def @main(%x: float32) { let %r = ref(%x); let %u = ref_write(%r, exp(%x)); ref_read(%r) }"
+    check(transform.DeadCodeElimination(), text, text)
+    text = "def @main(%f: fn (int32) -> int32) { let %u = %f(1); 2 }"
+    check(transform.DeadCodeElimination(), text, text)
+    check(transform.DeadCodeElimination(ignore_impurity=True), text, "def @main(%f: fn (int32) -> int32) { 2 }")
+
+
+def test_values_used_once_move_to_their_use():
+    check(
+        transform.DeadCodeElimination(inline_once=True),
+        "def @main(%x: float32) { let %a = exp(%x); let %b = exp(%a); let %c = exp(%x); add(%b, add(%c, %c)) }",
+        "def @main(%x: float32) { let %c = exp(%x); add(exp(exp(%x)), add(%c, %c)) }",
+    )
+    text = "def @main(%x: float32) { let %a = exp(%x); fn (%y: float32) { add(%a, %y) } }"
+    check(transform.DeadCodeElimination(inline_once=True), text, text)

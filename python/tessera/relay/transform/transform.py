@@ -11,6 +11,7 @@ from ...ir.transform import Pass, PassInfo
 from . import _ffi_api
 
 __all__ = [
+    "DeadCodeElimination",
     "EliminateCommonSubexpr",
     "FunctionPass",
     "FuseOps",
@@ -43,6 +44,11 @@ def FuseOps(fuse_opt_level: int = -1) -> Pass:
     Level 0 gives each operator its own; -1 takes the level of the context.
     """
     return _ffi_api.FuseOps(fuse_opt_level)
+
+
+def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False) -> Pass:
+    """Drops lets that nobody uses; with `inline_once`, values used once move to their use."""
+    return _ffi_api.DeadCodeElimination(inline_once, ignore_impurity)
 
 
 def EliminateCommonSubexpr(fskip: Any = None) -> Pass:

@@ -1,0 +1,113 @@
+// Lets whose values nobody uses are dropped:  let %b = sqrt(%a); %a   =>   %a
+//
+// With `inline_once`, a value that is used once moves to its use. A value that may do more than give its result (it
+// touches references, calls a stateful operator or an unknown function) stays, unless `ignore_impurity` is set.
+
+#include "ir/rewrite.h"
+#include "relay/slots.h"
+#include "relay/transform/pass.h"
+#include "relay/walk.h"
+
+namespace tessera::relay {
+namespace {
+
+/// Which expressions only give a result, worked out once for all.
+class Purity {
+ public:
+  explicit Purity(const Expr& root) {
+    post_order(root, [&](const Expr& expr) {
+      bool pure = !(expr.as<RefCreate>() || expr.as<RefRead>() || expr.as<RefWrite>());
+      if (auto* call = expr.as<Call>(); call && !call->op.as<ConstructorNode>()) {
+        auto* op = call->op.as<OpNode>();
+        Any stateful = op ? Op(op).slot(kIsStateful) : Any();
+        pure &= op && (stateful.is_null() || !stateful.to<bool>());
+      }
+      if (!expr.as<FunctionNode>())  // a closure does nothing until it is called
+        each_child(expr, [&](const Expr& part) { pure &= pure_[part.get()]; });
+      pure_[expr.get()] = pure;
+    });
+  }
+  bool operator()(const Expr& expr) const { return pure_.at(expr.get()); }
+
+ private:
+  std::unordered_map<const Object*, bool> pure_;
+};
+
+/// What the result needs: starting from it, the value of a let is needed when its variable is, or when it is impure.
+struct Needed {
+  std::unordered_map<const Object*, int> uses;  // of variables; a use inside an inner function may run many times: 2
+
+  Needed(const Expr& root, const Purity& is_pure, bool ignore_impurity) {
+    std::vector<std::pair<Expr, bool>> todo{{root, false}};            // and whether it stands in an inner function
+    std::unordered_map<const Object*, std::pair<Expr, bool>> waiting;  // values of lets whose variable has no use yet
+    std::unordered_set<const Object*> seen;
+    while (!todo.empty()) {
+      auto [expr, inside] = todo.back();
+      todo.pop_back();
+      if (expr.as<VarNode>()) {
+        uses[expr.get()] += inside ? 2 : 1;
+        if (auto value = waiting.extract(expr.get())) todo.push_back(std::move(value.mapped()));
+        continue;
+      }
+      if (!seen.insert(expr.get()).second) continue;
+      if (auto* let = expr.as<Let>()) {
+        bool needed = uses.count(let->var.get()) || !(ignore_impurity || is_pure(let->value));
+        if (needed) todo.emplace_back(let->value, inside);
+        else waiting.emplace(let->var.get(), std::pair(let->value, inside));
+        todo.emplace_back(let->body, inside);
+        continue;
+      }
+      inside |= expr.as<FunctionNode>() != nullptr;
+      each_child(expr, [&, inside = inside](const Expr& part) { todo.emplace_back(part, inside); });
+    }
+  }
+  int of(const Var& var) const {
+    auto it = uses.find(var.get());
+    return it == uses.end() ? 0 : it->second;
+  }
+};
+
+Expr eliminate_dead_code(const Expr& root, bool inline_once, bool ignore_impurity) {
+  Purity is_pure(root);
+  Needed needed(root, is_pure, ignore_impurity);
+  std::unordered_map<const Object*, Expr> moved;
+  Rewriter rewriter;
+  rewriter.on([&](const VarNode* var) -> Expr {
+    auto it = moved.find(var);
+    return it == moved.end() ? Expr(var) : it->second;
+  });
+  rewriter.on([&](Rewriter& self, const Let* let) -> Expr {
+    std::vector<std::pair<const Let*, Expr>> kept;
+    Expr end(let);
+    for (; end.as<Let>(); end = end.as<Let>()->body) {
+      auto* next = end.as<Let>();
+      int uses = needed.of(next->var);
+      bool movable = ignore_impurity || is_pure(next->value);
+      if (uses == 0 && movable) continue;
+      Expr value = self(next->value);
+      if (inline_once && uses == 1 && movable) moved.emplace(next->var.get(), value);
+      else kept.emplace_back(next, value);
+    }
+    Expr body = self(end);
+    for (size_t i = kept.size(); i-- > 0;) {
+      Let copy(*kept[i].first);
+      copy.value = kept[i].second;
+      copy.body = body;
+      body = make(std::move(copy));
+    }
+    return body;
+  });
+  return rewriter(root);
+}
+
+Globals globals{
+    {"relay._transform.DeadCodeElimination",
+     [](bool inline_once, bool ignore_impurity) {
+       return function_pass("DeadCodeElimination", 1, [=](const Function& function) {
+         return with(function, &FunctionNode::body, eliminate_dead_code(function->body, inline_once, ignore_impurity));
+       });
+     }},
+};
+
+}  // namespace
+}  // namespace tessera::relay
