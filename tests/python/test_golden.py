@@ -15,7 +15,7 @@ AGREE = {
     "expr_str": 133,
     "lower_text": 194,
     "prim_func_script": 196,
-    "relay_text": 24,
+    "relay_text": 110,
     "targets": 111,
     "tir_passes": 60,
 }

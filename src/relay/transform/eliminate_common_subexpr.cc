@@ -10,7 +10,8 @@
 namespace tessera::relay {
 namespace {
 
-/// What two calls, or two fields of tuples, must have in common: the operator and the very same operands.
+/// What two calls, or two fields of tuples, must have in common: the operator and the same operands. Equal scalars are
+/// the same operand.
 struct Key {
   std::vector<const Object*> parts;
   int index = 0;
@@ -29,9 +30,25 @@ bool is_stateful(const OpNode* op) {
   return !value.is_null() && value.to<bool>();
 }
 
+/// One object for all scalar constants of a type and value.
+class Scalars {
+ public:
+  const Object* operator()(const Expr& expr) {
+    auto* constant = expr.as<Constant>();
+    if (!constant || !constant->is_scalar() || constant->data.device().device_type != kDLCPU) return expr.get();
+    std::string value = constant->data.dtype().str() + ":";
+    value.append(constant->data.data<char>(), constant->data.bytes());
+    return first_.try_emplace(std::move(value), expr).first->second.get();
+  }
+
+ private:
+  std::unordered_map<std::string, Expr> first_;
+};
+
 /// `skip` keeps the calls it is true for apart.
 Expr eliminate_common_subexpr(const Expr& root, const std::function<bool(const Expr&)>& skip) {
   std::unordered_map<Key, std::vector<Expr>, KeyHash> known;
+  Scalars one_of;
   auto find_or_add = [&](Key key, const Expr& expr, auto&& is_same) -> Expr {
     std::vector<Expr>& candidates = known[std::move(key)];
     for (const Expr& candidate : candidates)
@@ -45,7 +62,7 @@ Expr eliminate_common_subexpr(const Expr& root, const std::function<bool(const E
     auto* op = post->op.as<OpNode>();
     if (!op || is_stateful(op) || (skip && skip(post))) return post;
     Key key{{op}};
-    for (const Expr& arg : post->args) key.parts.push_back(arg.get());
+    for (const Expr& arg : post->args) key.parts.push_back(one_of(arg));
     return find_or_add(std::move(key), post,
                        [&](const Expr& other) { return structural_equal(other.as<Call>()->attrs, post->attrs); });
   });

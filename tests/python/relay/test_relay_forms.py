@@ -47,6 +47,14 @@ def test_equal_calls_become_one():
     )
 
 
+def test_equal_numbers_are_the_same_operand():
+    check(
+        transform.EliminateCommonSubexpr(),
+        "def @main(%x: float32) { (add(%x, 1f), add(%x, 1f), add(%x, 2f)) }",
+        "def @main(%x: float32) { %0 = add(%x, 1f); (%0, %0, add(%x, 2f)) }",
+    )
+
+
 def test_equal_fields_become_one():
     check(
         transform.EliminateCommonSubexpr(),
