@@ -126,7 +126,7 @@ class GraphModule:
         **kwargs: Any,
     ) -> BenchmarkResult:
         """Times a function of the module; `end_to_end` includes the copies of inputs (given by name) and outputs."""
-        options = {
+        options: dict[str, Any] = {
             "repeat": repeat,
             "number": number,
             "min_repeat_ms": 0 if min_repeat_ms is None else min_repeat_ms,

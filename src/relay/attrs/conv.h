@@ -44,7 +44,7 @@ struct ConvAttrs : AttrsNode {
 };
 
 struct Conv1DAttrs : ConvAttrs {
-  Conv1DAttrs() : ConvAttrs(1, "NCW", "OIW") {}
+  Conv1DAttrs() : ConvAttrs(1, "NCW", "OIW") { padding = {0, 0}; }
   static constexpr NodeInfo info{"relay.attrs.Conv1DAttrs", &ConvAttrs::info};
   static void fields(auto) {}
 };
