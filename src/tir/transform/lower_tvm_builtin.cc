@@ -5,7 +5,8 @@
 //   allocate T[n]             =>   let T = TVMBackendAllocWorkspace(...); ...; TVMBackendFreeWorkspace(...)
 //
 // The stack arrays are made once per function and once per parallel loop, as large as the largest call needs. On
-// CPUs an allocation of constant size under 1024 bytes stays; parallel loops stay for the code generator.
+// CPUs an allocation of constant size under 1 kB stays, a "local" one (the registers of a kernel) under 16 kB; parallel
+// loops stay for the code generator.
 
 #include <algorithm>
 
@@ -20,7 +21,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMaxStackBytes = 1024;
+constexpr int64_t kMaxStackBytes = 1024, kMaxLocalBytes = 16384;
 constexpr int kWorkspaceAlignment = 64;
 const DataType kInt32 = DataType::Int(32);
 
@@ -167,18 +168,19 @@ class BuiltinLowerer {
     return size;
   }
 
-  static bool is_global(const Var& memory) {
+  static std::string scope_of(const Var& memory) {
     auto* pointer = memory->type_annotation.as<PointerType>();
-    return !pointer || pointer->storage_scope.empty() || pointer->storage_scope.str().rfind("global", 0) == 0;
+    return !pointer || pointer->storage_scope.empty() ? "global" : pointer->storage_scope.str();
   }
 
   Stmt on_allocate(const Allocate* op) {
     Ref<Allocate> out = rewriter_.children(op);
     int element_bytes = op->dtype.bytes() * op->dtype.lanes;
     bool on_cpu = device_type_ && is_const_int(device_type_, kDLCPU);
-    if (!on_cpu && !is_global(op->buffer_var)) return out;  // the device's own memory
-    int64_t size = constant_size(op);
-    if (on_cpu && size > 0 && size * element_bytes < kMaxStackBytes) return out;
+    std::string scope = scope_of(op->buffer_var);
+    if (!on_cpu && scope.rfind("global", 0) != 0) return out;  // the device's own memory
+    int64_t size = constant_size(op), most = scope == "local" ? kMaxLocalBytes : kMaxStackBytes;
+    if (on_cpu && size > 0 && size < most && size * element_bytes < most) return out;
     if (!device_type_ || !device_id_)
       throw Error(ValueError) << "LowerTVMBuiltin: the device that " << op->buffer_var->name
                               << " is allocated on is not known here; run MakePackedAPI first";
