@@ -4,8 +4,11 @@
 //     if base + i.s < n: C[base + i.s] = A[base + i.s]   =>   mask = base + ramp < n
 //                                                        masked_store(&C[base], masked_load(&A[base], mask, 0), mask)
 //
-// Needs a guard that, once false, stays false for the lanes that follow, and accesses of neighbouring elements;
-// other loops stay as they are. Lanes whose mask is false touch no memory.
+// Needs accesses of neighbouring elements; other loops stay as they are. Lanes whose mask is false touch no memory.
+// Values that are chosen lane by lane are loaded the same way:
+//
+//   for j.s in range(8): P[base + j.s] = if_then_else(j + j.s < n, B[j + j.s], 0)
+//     =>   mask = j + ramp < n;  P[base + ramp] = select(mask, masked_load(&B[j], mask, 0), 0)
 
 #include "ir/builtin.h"
 #include "ir/prim_ops.h"
@@ -38,89 +41,139 @@ class Masker {
  public:
   Masker(const For* loop, int lanes) : var_(loop->loop_var), lanes_(lanes) {}
 
-  /// The masked form of `if condition: stores`, or an empty statement.
-  Stmt operator()(const IfThenElse* guarded) {
-    PrimExpr condition = without_likely(guarded->condition);
-    if (!stays_false(condition)) return nullptr;
-    mask_ = vector(condition);
-    if (!mask_ || mask_.dtype().lanes != lanes_) return nullptr;
-    Stmt body = without_lets(guarded->then_case);
-    std::vector<Stmt> stores;
-    if (auto* seq = body.as<SeqStmt>()) {
-      for (const Stmt& part : seq->seq) stores.push_back(masked(part));
-    } else {
-      stores.push_back(masked(body));
-    }
-    for (const Stmt& store : stores)
-      if (!store) return nullptr;
-    PrimExpr first = substitute(condition, Map<Var, PrimExpr>{{var_, make_zero(var_->dtype)}});
-    return make(IfThenElse{.condition = first, .then_case = sequence(stores)});
+  /// What the loop's body does, for all lanes at once; empty where there is no such form.
+  Stmt operator()(const Stmt& body) {
+    Stmt out = statement(body, nullptr);
+    return possible_ ? out : nullptr;
   }
 
  private:
-  PrimExpr vector(const PrimExpr& e) { return vectorize_expr(e, var_, make_zero(var_->dtype), lanes_); }
+  PrimExpr vector(const PrimExpr& e) {
+    PrimExpr out = vectorize_expr(e, var_, make_zero(var_->dtype), lanes_);
+    if (!out) possible_ = false;
+    return out;
+  }
+  PrimExpr all_lanes(const PrimExpr& e) { return e.dtype().lanes == 1 ? make_broadcast(e, lanes_) : e; }
+
+  /// `mask` is empty where every lane is on.
+  Stmt statement(const Stmt& given, const PrimExpr& mask) {
+    Stmt stmt = without_lets(given);
+    if (auto* seq = stmt.as<SeqStmt>()) {
+      std::vector<Stmt> parts;
+      for (const Stmt& part : seq->seq) parts.push_back(statement(part, mask));
+      return possible_ ? sequence(parts) : nullptr;
+    }
+    if (auto* guarded = stmt.as<IfThenElse>(); guarded && !guarded->else_case) return under(guarded, mask);
+    if (auto* store = stmt.as<BufferStore>(); store && store->indices.size() == 1) return stored(store, mask);
+    possible_ = false;
+    return nullptr;
+  }
+
+  Stmt under(const IfThenElse* guarded, const PrimExpr& mask) {
+    PrimExpr condition = without_likely(guarded->condition), lanes = loaded(vector(condition), mask);
+    if (!possible_) return nullptr;
+    if (lanes.dtype().lanes == 1) {
+      Stmt body = statement(guarded->then_case, mask);
+      return possible_ ? Stmt(make(IfThenElse{.condition = condition, .then_case = body})) : nullptr;
+    }
+    // A guard that stays false once it is false has nothing to do where the first lane is off.
+    bool has_first = stays_false(condition), was = std::exchange(may_be_off_, may_be_off_ || !has_first);
+    Stmt body = statement(guarded->then_case, both(mask, lanes));
+    may_be_off_ = was;
+    if (!possible_ || !has_first) return body;
+    PrimExpr first = substitute(condition, Map<Var, PrimExpr>{{var_, make_zero(var_->dtype)}});
+    return make(IfThenElse{.condition = first, .then_case = body});
+  }
+
+  static PrimExpr both(const PrimExpr& mask, const PrimExpr& more) {
+    return mask ? make_binary<And>(mask, more) : more;
+  }
 
   /// index < limit with an index that grows with the lane.
   bool stays_false(const PrimExpr& condition) {
     auto* pair = condition.as<BinaryNode>();
-    if (!pair || !(condition.as<LT>() || condition.as<LE>()) || uses_var(pair->b, var_)) return false;
-    PrimExpr index = vector(pair->a);
-    auto* ramp = index ? index.as<Ramp>() : nullptr;
-    const int64_t* stride = ramp ? as_int(ramp->stride) : nullptr;
-    return stride && *stride > 0;
+    return pair && (condition.as<LT>() || condition.as<LE>()) && !uses_var(pair->b, var_) && grows(pair->a);
+  }
+  bool grows(const PrimExpr& index) {
+    if (!uses_var(index, var_) || index.same_as(var_)) return true;
+    if (auto* add = index.as<Add>()) return grows(add->a) && grows(add->b);
+    auto* pair = index.as<BinaryNode>();
+    const int64_t* factor = index.as<Mul>() || index.as<FloorDiv>() ? as_int(pair->b) : nullptr;
+    return factor && *factor > 0 && grows(pair->a);
   }
 
   /// The address of the first lane of neighbouring elements; empty for other accesses.
-  PrimExpr address(const Buffer& buffer, const PrimExpr& index) {
+  static PrimExpr address(const Buffer& buffer, const PrimExpr& index) {
     auto* ramp = index ? index.as<Ramp>() : nullptr;
     if (!ramp || !is_one(ramp->stride) || buffer->dtype.lanes != 1) return nullptr;
     return make_call(DataType::Handle(), builtin::address_of(), {make_load(buffer, {ramp->base})});
   }
 
-  Stmt masked(const Stmt& stmt) {
-    auto* store = stmt.as<BufferStore>();
-    if (!store || store->indices.size() != 1) return nullptr;
-    PrimExpr where = address(store->buffer, vector(store->indices[0]));
-    PrimExpr value = vector(store->value);
-    if (!where || !value) return nullptr;
-    if (value.dtype().lanes == 1) value = make_broadcast(value, lanes_);
-    if (value.dtype().is_bool()) return nullptr;
-    bool possible = true;
-    value = rewrite(
+  Stmt stored(const BufferStore* store, const PrimExpr& mask) {
+    PrimExpr index = loaded(vector(store->indices[0]), mask), value = chosen(store->value, mask);
+    PrimExpr where = address(store->buffer, index);
+    if (!possible_ || !where || value.dtype().is_bool()) return possible_ = false, nullptr;
+    value = all_lanes(value);
+    if (!mask) return make(BufferStore{.buffer = store->buffer, .value = value, .indices = {index}});
+    return evaluate(make_call(DataType::Int(32), "tir.masked_store", {where, value, mask}));
+  }
+
+  /// A value, or a choice between values: each reads memory only in the lanes that take it.
+  PrimExpr chosen(const PrimExpr& value, const PrimExpr& mask) {
+    auto* choice = value.as<Call>();
+    if (!choice || !builtin::is(choice, builtin::if_then_else())) return loaded(vector(value), mask);
+    PrimExpr condition = loaded(vector(without_likely(choice->args[0])), mask);
+    if (!possible_) return nullptr;
+    if (condition.dtype().lanes == 1) {
+      PrimExpr yes = chosen(choice->args[1], mask), no = chosen(choice->args[2], mask);
+      if (!possible_) return nullptr;
+      return make_call(choice->dtype.with_lanes(lanes_), choice->op, {condition, all_lanes(yes), all_lanes(no)});
+    }
+    bool was = std::exchange(may_be_off_, true);
+    PrimExpr yes = chosen(choice->args[1], both(mask, condition));
+    PrimExpr no = chosen(choice->args[2], both(mask, make_not(condition)));
+    may_be_off_ = was;
+    return possible_ ? make_select(condition, all_lanes(yes), all_lanes(no)) : nullptr;
+  }
+
+  PrimExpr loaded(const PrimExpr& value, const PrimExpr& mask) {
+    if (!possible_ || !mask) return value;
+    return rewrite(
         value,
         [&](Rewriter& self, const BufferLoad* load) -> PrimExpr {
-          if (load->dtype.lanes == 1) return self.children(load);
+          if (load->dtype.lanes == 1) {  // read for all lanes, so one of them has to be on
+            possible_ = possible_ && !may_be_off_;
+            return self.children(load);
+          }
           PrimExpr from = load->indices.size() == 1 ? address(load->buffer, load->indices[0]) : nullptr;
-          if (!from || load->dtype.is_bool()) return possible = false, PrimExpr(load);
-          return make_call(load->dtype, "tir.masked_load", {from, mask_, make_zero(load->dtype)});
+          if (!from || load->dtype.is_bool()) return possible_ = false, PrimExpr(load);
+          return make_call(load->dtype, "tir.masked_load", {from, mask, make_zero(load->dtype)});
         },
-        [&](Rewriter& self, const Div* op) -> PrimExpr { return divided(self, op, &possible); },
-        [&](Rewriter& self, const Mod* op) -> PrimExpr { return divided(self, op, &possible); },
-        [&](Rewriter& self, const FloorDiv* op) -> PrimExpr { return divided(self, op, &possible); },
-        [&](Rewriter& self, const FloorMod* op) -> PrimExpr { return divided(self, op, &possible); });
-    if (!possible) return nullptr;
-    return evaluate(make_call(DataType::Int(32), "tir.masked_store", {where, value, mask_}));
+        [&](Rewriter& self, const Div* op) -> PrimExpr { return divided(self, op); },
+        [&](Rewriter& self, const Mod* op) -> PrimExpr { return divided(self, op); },
+        [&](Rewriter& self, const FloorDiv* op) -> PrimExpr { return divided(self, op); },
+        [&](Rewriter& self, const FloorMod* op) -> PrimExpr { return divided(self, op); });
   }
 
   /// A division of integers that is not guarded might fault in a lane that is off.
   template <class T>
-  static PrimExpr divided(Rewriter& self, const T* op, bool* possible) {
-    if (op->dtype.is_integral() && !is_const(op->b)) *possible = false;
+  PrimExpr divided(Rewriter& self, const T* op) {
+    if (op->dtype.is_integral() && !is_const(op->b)) possible_ = false;
     return self.children(op);
   }
 
   Var var_;
   int lanes_;
-  PrimExpr mask_;
+  bool possible_ = true;
+  bool may_be_off_ = false;  // every lane of the mask, that is
 };
 
 Stmt mask_vector_tails(const Stmt& body) {
   return rewrite(body, [](Rewriter& self, const For* loop) -> Stmt {
     const int64_t* lanes = as_int(loop->extent);
-    auto* guarded = loop->body.as<IfThenElse>();
-    bool is_tail = loop->kind == LoopKind::Serial && is_lane_loop(loop->loop_var) && is_zero(loop->min) && lanes &&
-                   *lanes > 1 && *lanes <= kMaxLanes && guarded && !guarded->else_case;
-    Stmt masked = is_tail ? Masker(loop, static_cast<int>(*lanes))(guarded) : nullptr;
+    bool is_vector = loop->kind == LoopKind::Serial && is_lane_loop(loop->loop_var) && is_zero(loop->min) && lanes &&
+                     *lanes > 1 && *lanes <= kMaxLanes;
+    Stmt masked = is_vector ? Masker(loop, static_cast<int>(*lanes))(loop->body) : nullptr;
     return masked ? masked : Stmt(self.children(loop));
   });
 }
