@@ -3,6 +3,7 @@
 Importing this package also lets `+ - * / ...` work on tensors, by broadcasting.
 """
 
+from . import cpu as cpu
 from . import tag
 from .broadcast import (
     add as add,

@@ -1,0 +1,40 @@
+#pragma once
+// How a matrix product is cut for registers, caches and threads, worked out from the machine.
+
+#include "topi/cpu/machine.h"
+
+namespace tessera::topi {
+
+/// C[m, n] = A[m, k] . B[k, n] is computed in blocks of `mc` x `nc` that stay in the second-level cache while k runs in
+/// steps of `kc`; a block is made of tiles of `mr` x `nr`, each the work of one call of a micro-kernel.
+///
+///   for each thread's part of C:                           threads_m x threads_n parts of part_m x part_n
+///     for columns of nc: pack B[k, nc] into panels         (once for all threads where threads_m > 1)
+///       for rows of mc: for k in steps of kc: pack A[mc, kc]
+///         for tiles of the block: micro-kernel             a panel of B stays in the first-level cache
+///         copy the block to C
+///
+/// Sizes are in elements; mc and part_m are multiples of mr, nc and part_n of nr. kc * steps may exceed k by a little, and
+/// tiles may stick out of C: panels are filled up with zeros and the copy stops at the edge.
+struct GemmTilesNode : Object {
+  int32_t mr = 0, nr = 0, kc = 0, mc = 0, nc = 0;
+  int32_t threads_m = 1, threads_n = 1, part_m = 0, part_n = 0;
+  static constexpr NodeInfo info{"topi.cpu.GemmTiles", &Object::info};
+  static void fields(auto f) {
+    f("mr", &GemmTilesNode::mr);
+    f("nr", &GemmTilesNode::nr);
+    f("kc", &GemmTilesNode::kc);
+    f("mc", &GemmTilesNode::mc);
+    f("nc", &GemmTilesNode::nc);
+    f("threads_m", &GemmTilesNode::threads_m);
+    f("threads_n", &GemmTilesNode::threads_n);
+    f("part_m", &GemmTilesNode::part_m);
+    f("part_n", &GemmTilesNode::part_n);
+  }
+};
+using GemmTiles = Ref<GemmTilesNode>;
+
+/// The cut for `threads` threads; 0 means one for each core of the machine.
+GemmTiles gemm_tiles(const Machine& machine, int64_t m, int64_t n, int64_t k, DataType dtype, int threads);
+
+}  // namespace tessera::topi

@@ -1,0 +1,119 @@
+#include "topi/cpu/machine.h"
+
+#include <fstream>
+
+#include "codegen/target_cpu.h"
+#include "runtime/registry.h"
+#include "runtime/thread_count.h"
+
+namespace tessera::topi {
+namespace {
+
+register_types<MachineNode> types;
+
+constexpr Isa kIsas[] = {
+    {"avx512", 64, 32}, {"avx2", 32, 16}, {"sse", 16, 16}, {"neon", 16, 32}, {"generic", 16, 16},
+};
+
+struct Caches {
+  int64_t l1, l2, l3;
+};
+
+constexpr int64_t kKilo = 1024, kMega = kKilo * kKilo;
+constexpr Caches kUnknown{32 * kKilo, 256 * kKilo, 0};
+
+/// Data caches of one core by LLVM's name of the processor; `l3` is what cores share.
+const std::pair<std::string_view, Caches> kKnown[] = {
+    {"haswell", {32 * kKilo, 256 * kKilo, 8 * kMega}},
+    {"broadwell", {32 * kKilo, 256 * kKilo, 8 * kMega}},
+    {"skylake", {32 * kKilo, 256 * kKilo, 8 * kMega}},
+    {"skylake-avx512", {32 * kKilo, 1 * kMega, 16 * kMega}},
+    {"cascadelake", {32 * kKilo, 1 * kMega, 16 * kMega}},
+    {"icelake-server", {48 * kKilo, 1280 * kKilo, 24 * kMega}},
+    {"sapphirerapids", {48 * kKilo, 2 * kMega, 32 * kMega}},
+    {"znver2", {32 * kKilo, 512 * kKilo, 16 * kMega}},
+    {"znver3", {32 * kKilo, 512 * kKilo, 32 * kMega}},
+    {"znver4", {32 * kKilo, 1 * kMega, 32 * kMega}},
+    {"cortex-a53", {32 * kKilo, 512 * kKilo, 0}},
+    {"cortex-a72", {32 * kKilo, 1 * kMega, 0}},
+    {"cortex-a76", {64 * kKilo, 512 * kKilo, 2 * kMega}},
+    {"neoverse-n1", {64 * kKilo, 1 * kMega, 32 * kMega}},
+    {"neoverse-v1", {64 * kKilo, 1 * kMega, 32 * kMega}},
+    {"apple-m1", {128 * kKilo, 4 * kMega, 8 * kMega}},
+};
+
+std::string line_of(const std::string& path) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+/// "32K", "1M" as Linux writes them.
+int64_t bytes_of(const std::string& text) {
+  int64_t number = std::strtoll(text.c_str(), nullptr, 10);
+  return text.empty() ? 0 : text.back() == 'K' ? number * kKilo : text.back() == 'M' ? number * kMega : number;
+}
+
+/// What Linux says about the first processor this process may use; zeros where it says nothing.
+Caches caches_of_host() {
+  Caches out{0, 0, 0};
+  std::vector<int> processors = allowed_processors();
+  std::string cpu = "/sys/devices/system/cpu/cpu" + std::to_string(processors.empty() ? 0 : processors[0]) + "/cache/";
+  for (int i = 0; i < 8; ++i) {
+    std::string cache = cpu + "index" + std::to_string(i) + "/", level = line_of(cache + "level");
+    if (level.empty()) break;
+    if (line_of(cache + "type") == "Instruction") continue;
+    (level == "1" ? out.l1 : level == "2" ? out.l2 : out.l3) = bytes_of(line_of(cache + "size"));
+  }
+  return out;
+}
+
+const char* isa_of(const codegen::TargetCpu& cpu) {
+  auto has = [&](const char* feature) { return cpu.features.count(feature) > 0; };
+  if (cpu.arch == "x86_64" || cpu.arch == "i386")
+    return has("avx512f") ? "avx512" : has("avx2") && has("fma") ? "avx2" : "sse";
+  return cpu.arch == "aarch64" && has("neon") ? "neon" : "generic";
+}
+
+}  // namespace
+
+const Isa& find_isa(std::string_view name) {
+  std::string known;
+  for (const Isa& isa : kIsas) {
+    if (isa.name == name) return isa;
+    known += (known.empty() ? "" : ", ") + std::string(isa.name);
+  }
+  throw Error(ValueError) << "no instruction set \"" << name << "\"; there are " << known;
+}
+
+Machine machine_of(const Target& target) {
+  if (target->kind->name != "llvm")
+    throw Error(ValueError) << "target \"" << target.str() << "\" is not a CPU that code is generated for: its kind is "
+                            << target->kind->name << ", not llvm";
+  codegen::TargetCpu cpu = codegen::target_cpu(target);
+  const Isa& isa = find_isa(isa_of(cpu));
+  Caches caches = cpu.is_host ? caches_of_host() : Caches{0, 0, 0};
+  Caches assumed = kUnknown;
+  for (const auto& [name, known] : kKnown)
+    if (name == cpu.name) assumed = known;
+  MachineNode out;
+  out.isa = isa.name;
+  out.arch = cpu.arch;
+  out.cpu = cpu.name;
+  out.vector_bytes = isa.vector_bytes;
+  out.vector_registers = isa.registers;
+  out.l1_bytes = caches.l1 ? caches.l1 : assumed.l1;
+  out.l2_bytes = caches.l2 ? caches.l2 : assumed.l2;
+  out.l3_bytes = caches.l1 ? caches.l3 : assumed.l3;
+  out.cores = static_cast<int32_t>(target.int_option("num-cores", cpu.runs_here ? default_thread_count() : 1));
+  for (const std::string& feature : cpu.features) out.features.push_back(feature);
+  return make(std::move(out));
+}
+
+namespace {
+
+Globals globals{{"topi.cpu.machine_of", machine_of}};
+
+}  // namespace
+}  // namespace tessera::topi

@@ -1,0 +1,44 @@
+#pragma once
+// What a schedule has to know about a processor to choose its tiles.
+
+#include "ir/target.h"
+
+namespace tessera::topi {
+
+/// A family of vector instructions.
+struct Isa {
+  const char* name;
+  int vector_bytes;  // of one register
+  int registers;     // that hold vectors
+};
+/// The family of that name; an unknown one is an error that lists those there are.
+const Isa& find_isa(std::string_view name);
+
+/// Cache sizes are in bytes and those of one core; `l3_bytes` is 0 where there is none. What the machine does not tell
+/// is assumed: small rather than large, because a tile that is too small costs little.
+struct MachineNode : Object {
+  String isa, arch, cpu;
+  int32_t vector_bytes = 16, vector_registers = 16, cores = 1;
+  int64_t l1_bytes = 0, l2_bytes = 0, l3_bytes = 0;
+  Array<String> features;
+  static constexpr NodeInfo info{"topi.cpu.Machine", &Object::info};
+  static void fields(auto f) {
+    f("isa", &MachineNode::isa);
+    f("arch", &MachineNode::arch);
+    f("cpu", &MachineNode::cpu);
+    f("vector_bytes", &MachineNode::vector_bytes);
+    f("vector_registers", &MachineNode::vector_registers);
+    f("cores", &MachineNode::cores);
+    f("l1_bytes", &MachineNode::l1_bytes);
+    f("l2_bytes", &MachineNode::l2_bytes);
+    f("l3_bytes", &MachineNode::l3_bytes);
+    f("features", &MachineNode::features);
+  }
+};
+using Machine = Ref<MachineNode>;
+
+/// The machine that a CPU target means: this one where the target does not name another (its caches are read from the
+/// system), else what is known about processors of that name. -num-cores counts before anything else.
+Machine machine_of(const Target& target);
+
+}  // namespace tessera::topi

@@ -1,0 +1,184 @@
+#include "topi/cpu/micro_kernel.h"
+
+#include "codegen/target_cpu.h"
+#include "ir/builtin.h"
+#include "ir/prim_ops.h"
+#include "runtime/registry.h"
+#include "tir/buffer_access.h"
+
+namespace tessera::topi {
+namespace {
+
+register_types<MicroKernelNode> types;
+
+const DataType kInt32 = DataType::Int(32), kFloat32 = DataType::Float(32);
+
+const Dot kDots[] = {
+    {"", kFloat32, kFloat32, kFloat32, 1, nullptr},
+    {"", DataType::Float(64), DataType::Float(64), DataType::Float(64), 1, nullptr},
+    {"avx512", DataType::UInt(8), DataType::Int(8), kInt32, 4, "llvm.x86.avx512.vpdpbusd.512"},
+    {"neon", DataType::Int(8), DataType::Int(8), kInt32, 4, "llvm.aarch64.neon.sdot"},
+};
+
+/// Registers that hold no sum: the vectors of B, and two to broadcast elements of A in turns.
+int working_registers(int vectors) { return vectors + 2; }
+
+class KernelBuilder {
+ public:
+  KernelBuilder(const MicroKernel& kernel, Panels panels)
+      : kernel_(kernel), dot_(find_dot(kernel->isa.str(), kernel->a_dtype)), panels_(std::move(panels)) {
+    vectors_ = kernel->nr / kernel->lanes;
+    vector_ = kernel->c_dtype.with_lanes(kernel->lanes);
+    sums_.data = make_var("sums", pointer_type(vector_, "local"));
+    sums_.dtype = vector_;
+    sums_.shape = {kernel->mr * vectors_};
+    sums_.elem_offset = 0;
+    sums_.name = "sums";
+  }
+
+  ///   sums = C or 0;  for k: sums += A[:, k] x B[k, :];  C = sums
+  Stmt run(Sums start) {
+    Buffer sums = make(BufferNode(sums_));
+    Array<PrimExpr> extents = sums->shape;
+    std::vector<Stmt> parts;
+    for_tile([&](int i, int j) {
+      PrimExpr first = start == Sums::FromZero ? zero() : vload(panels_.c, {i, j * kernel_->lanes}, vector_);
+      parts.push_back(store(sums, at(i, j), first));
+    });
+    Var k = make_var("k", kInt32);
+    parts.push_back(
+        make(For{.loop_var = k, .min = 0, .extent = kernel_->kc / kernel_->group, .body = multiply(sums, k)}));
+    for_tile([&](int i, int j) {
+      parts.push_back(vstore(panels_.c, {i, j * kernel_->lanes}, make_load(sums, {at(i, j)})));
+    });
+    return make(Allocate{.buffer_var = sums->data,
+                         .dtype = vector_,
+                         .extents = extents,
+                         .condition = bool_imm(true),
+                         .body = sequence(parts)});
+  }
+
+  Stmt clear() {
+    std::vector<Stmt> parts;
+    for_tile([&](int i, int j) { parts.push_back(vstore(panels_.c, {i, j * kernel_->lanes}, zero())); });
+    return sequence(parts);
+  }
+
+ private:
+  template <class F>
+  void for_tile(F visit) {
+    for (int i = 0; i < kernel_->mr; ++i)
+      for (int j = 0; j < vectors_; ++j) visit(i, j);
+  }
+  int at(int i, int j) const { return i * vectors_ + j; }
+  PrimExpr zero() const { return make_broadcast(make_zero(kernel_->c_dtype), kernel_->lanes); }
+  static Stmt store(const Buffer& buffer, int index, PrimExpr value) {
+    return make(BufferStore{.buffer = buffer, .value = std::move(value), .indices = {index}});
+  }
+
+  /// One step of k: each vector of B and each element of A is read once.
+  Stmt multiply(const Buffer& sums, const Var& k) {
+    std::vector<Var> columns;
+    for (int j = 0; j < vectors_; ++j) columns.push_back(make_var("b" + std::to_string(j), step_dtype()));
+    std::vector<Stmt> rows;
+    for (int i = 0; i < kernel_->mr; ++i) {
+      Var element = make_var("a" + std::to_string(i), step_dtype());
+      std::vector<Stmt> row;
+      for (int j = 0; j < vectors_; ++j)
+        row.push_back(store(sums, at(i, j), step(make_load(sums, {at(i, j)}), element, columns[size_t(j)])));
+      rows.push_back(make(LetStmt{.var = element, .value = row_element(i, k), .body = sequence(row)}));
+    }
+    Stmt body = sequence(rows);
+    for (int j = vectors_; j-- > 0;)
+      body = make(LetStmt{.var = columns[size_t(j)], .value = column_vector(j, k), .body = body});
+    return body;
+  }
+
+  /// What an instruction takes: a vector of elements, or of groups of them seen as whole lanes.
+  DataType step_dtype() const { return dot_.group == 1 ? vector_ : kInt32.with_lanes(kernel_->lanes); }
+
+  PrimExpr row_element(int i, const Var& k) {
+    int group = kernel_->group;
+    if (group == 1) return make_broadcast(make_load(panels_.a, {i, k}), kernel_->lanes);
+    PrimExpr neighbours = vload(panels_.a, {i, k * group}, kernel_->a_dtype.with_lanes(group));
+    return make_broadcast(reinterpret(kInt32, neighbours), kernel_->lanes);
+  }
+
+  PrimExpr column_vector(int j, const Var& k) {
+    int group = kernel_->group, first = j * kernel_->lanes;
+    if (group == 1) return vload(panels_.b, {k, first}, vector_);
+    DataType groups = kernel_->b_dtype.with_lanes(kernel_->lanes * group);
+    return reinterpret(step_dtype(), vload(panels_.b, {k, first, 0}, groups));
+  }
+
+  PrimExpr step(const PrimExpr& sum, const Var& a, const Var& b) {
+    if (!dot_.intrinsic) return sum + a * b;
+    PrimExpr number = make_const(DataType::UInt(32), codegen::llvm_intrinsic_id(dot_.intrinsic));
+    PrimExpr left = a, right = b;
+    if (kernel_->isa == "neon") {  // takes vectors of bytes
+      DataType bytes = kernel_->a_dtype.with_lanes(kernel_->lanes * kernel_->group);
+      left = reinterpret(bytes, a), right = reinterpret(bytes, b);
+    }
+    return make_call(vector_, "tir.call_llvm_pure_intrin",
+                     {number, make_const(DataType::UInt(32), 3), sum, left, right});
+  }
+
+  MicroKernel kernel_;
+  Dot dot_;
+  Panels panels_;
+  int vectors_;
+  DataType vector_;
+  BufferNode sums_;
+};
+
+}  // namespace
+
+const Dot& find_dot(std::string_view isa, DataType dtype) {
+  std::string known;
+  for (const Dot& dot : kDots) {
+    if (!dot.isa.empty() && dot.isa != isa) continue;
+    if (dot.a == dtype) return dot;
+    known += (known.empty() ? "" : ", ") + dot.a.str();
+  }
+  throw Error(ValueError) << "no micro-kernel of " << isa << " multiplies " << dtype << "; there are those of "
+                          << known;
+}
+
+MicroKernel micro_kernel(const String& isa, DataType dtype, int mr, int nr, int kc) {
+  const Isa& machine = find_isa(isa.str());
+  const Dot& dot = find_dot(isa.str(), dtype);
+  int lanes = machine.vector_bytes / dot.c.bytes();
+  if (mr < 1 || nr < 1 || kc < 1 || nr % lanes || kc % dot.group)
+    throw Error(ValueError) << "a micro-kernel of " << mr << "x" << nr << "x" << kc << " cannot be: nr has to be a "
+                            << "multiple of the " << lanes << " lanes of " << isa << " and kc of " << dot.group;
+  int vectors = nr / lanes, needed = mr * vectors + working_registers(vectors);
+  if (needed > machine.registers)
+    throw Error(ValueError) << "a micro-kernel of " << mr << "x" << nr << " needs " << needed << " vector registers, "
+                            << isa << " has " << machine.registers;
+  MicroKernelNode out;
+  out.isa = isa;
+  out.a_dtype = dot.a;
+  out.b_dtype = dot.b;
+  out.c_dtype = dot.c;
+  out.mr = mr;
+  out.nr = nr;
+  out.kc = kc;
+  out.lanes = lanes;
+  out.group = dot.group;
+  out.name = "gemm_" + isa.str() + "_" + dtype.str() + "_" + std::to_string(mr) + "x" + std::to_string(nr) + "x" +
+             std::to_string(kc);
+  return make(std::move(out));
+}
+
+Stmt kernel_body(const MicroKernel& kernel, const Panels& panels, Sums start) {
+  return KernelBuilder(kernel, panels).run(start);
+}
+
+Stmt kernel_clear(const MicroKernel& kernel, const Panels& panels) { return KernelBuilder(kernel, panels).clear(); }
+
+namespace {
+
+Globals globals{{"topi.cpu.micro_kernel", micro_kernel}};
+
+}  // namespace
+}  // namespace tessera::topi
