@@ -132,6 +132,17 @@ def test_blocks_of_blocks_of_blocks_compute_the_same():
     )
 
 
+def test_the_condition_of_an_uneven_split_outside_stays_around_the_block():
+    sch = tir.Schedule(twice)
+    i, j = sch.get_loops(sch.get_block("B"))
+    (io, ii), (jo, ji) = sch.split(i, [None, 48]), sch.split(j, [None, 16])
+    sch.reorder(io, jo, ii, ji)
+    sch.blockize(ji)
+    text = sch.mod["main"].script()
+    assert text.index('T.block("B_o")') < text.index("T.where(i_0 * 48 + i_1 < 128)") < text.index('T.block("B")')
+    np.testing.assert_allclose(run(sch.mod["main"], (128, 128), (128, 128)), run(twice, (128, 128), (128, 128)))
+
+
 def test_axes_that_do_not_divide_are_refused_and_nothing_changes():
     sch = tir.Schedule(row_sum)
     k, i = sch.get_loops(sch.get_block("B"))

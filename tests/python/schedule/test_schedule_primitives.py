@@ -205,3 +205,14 @@ def test_a_trace_does_the_same_again_from_python_and_from_json():
     tvm.ir.assert_structural_equal(sch.mod, again.mod)
     tvm.ir.assert_structural_equal(sch.mod, from_json.mod)
     assert str(from_json.trace) == str(sch.trace)
+
+
+def test_the_init_that_a_reduction_left_may_be_vectorized():
+    sch = schedule_of(matmul())
+    block = sch.get_block("C")
+    i, j, k = sch.get_loops(block)
+    sch.reorder(i, k, j)
+    init = sch.decompose_reduction(block, k)
+    sch.vectorize(sch.get_loops(init)[-1])
+    assert "in T.vectorized(16):\n" in body(sch)
+    check_result(sch, lambda a, b: a @ b, [(16, 16), (16, 16)])

@@ -65,6 +65,31 @@ def test_a_buffer_used_in_one_row_only_keeps_one_row():
     assert "C[0, j] = A[i, j] * T.float32(2)" in text
 
 
+@T.prim_func
+def row_view(a: T.handle, b: T.handle) -> None:
+    A = T.match_buffer(a, (16, 16), "float32")
+    B = T.match_buffer(b, (16, 16), "float32")
+    C = T.alloc_buffer((16, 16), "float32")
+    for i in T.serial(16):
+        with T.block("P"):
+            vi = T.axis.spatial(16, i)
+            T.reads(A[vi, 0:16])
+            T.writes(C[vi, 0:16])
+            V = T.match_buffer(C[vi, 0:16], (16,), "float32", strides=[1], offset_factor=1)
+            for j in T.serial(16):
+                V[j] = A[vi, j] * 2.0
+        for j in T.serial(16):
+            with T.block("Q"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = C[vi, vj] + 1.0
+
+
+def test_a_buffer_seen_through_a_view_of_one_row_keeps_one_row():
+    text = body_text(lowered(row_view))
+    assert 'T.allocate([16], "float32"' in text
+    assert "C_1[j] = A[i * 16 + j] * T.float32(2)" in text or "C[j] = A[i * 16 + j] * T.float32(2)" in text
+
+
 def test_what_a_reduction_writes_lives_across_its_loops():
     text = body_text(lowered(row_sums))
     assert text.index("allocate") < text.index("for ")
