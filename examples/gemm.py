@@ -65,7 +65,7 @@ def blocked_product(M: int, N: int, K: int, t: Any, dtype: str = "float32") -> t
     def element(i: Any, j: Any) -> Any:
         value = tile[i // t.mr, j // t.nr, i % t.mr, j % t.nr]
         # A C narrower than a tile: bounds would shrink the tile to it. The other branch asks for all, and is never taken.
-        return te.if_then_else(j < N, value, tile[i // t.mr, j // t.nr, i % t.mr, t.nr - 1]) if N < t.nr else value
+        return te.if_then_else(j < N, value, tile[i // t.mr, j // t.nr, i % t.mr, t.nr - 1]) if t.nr > N else value
 
     C = te.compute((M, N), element, name="C")
     return A, B, PA, PB, tile, C
@@ -124,16 +124,66 @@ def te_gemm(M: int, N: int, K: int, target: Any = "llvm", threads: int = 0) -> A
     return tessera.build(s, args, target, name="gemm")
 
 
+# ---- tir.Schedule --------------------------------------------------------------------------------------------------
+
+
+def tir_schedule(M: int, N: int, K: int, target: Any = "llvm", threads: int = 0) -> tir.Schedule:
+    """The same as a tir.Schedule, which rewrites the program step by step: `print(sch.mod.script())` after any of them."""
+    machine = topi.cpu.machine_of(target)
+    t = topi.cpu.gemm_tiles(machine, M, N, K, threads=threads)
+    kernel = topi.cpu.micro_kernel(machine.isa, "float32", t.mr, t.nr, t.kc)
+    A, B, _, _, _, C = blocked_product(M, N, K, t)
+    sch = tir.Schedule(te.create_prim_func([A, B, C]))
+    PA, PB, tile, out = (sch.get_block(name) for name in ("PA", "PB", "tile", "C"))
+
+    i, j = sch.get_loops(out)
+    part_i, i = sch.split(i, [None, t.part_m])
+    part_j, j = sch.split(j, [None, t.part_n])
+    block_i, i = sch.split(i, [None, t.mc])
+    block_j, j = sch.split(j, [None, t.nc])
+    j, lanes = sch.split(j, [None, kernel.lanes])
+    sch.reorder(part_i, part_j, block_j, block_i, i, j, lanes)
+    sch.vectorize(lanes)
+    sch.parallel(sch.fuse(part_i, part_j))
+
+    sch.compute_at(tile, block_i, preserve_unit_loops=True)
+    io, jo, ii, ji, k = sch.get_loops(tile)[-5:]
+    ko, ki = sch.split(k, [None, t.kc])
+    sch.reorder(ko, jo, io, ii, ji, ki)
+
+    sch.compute_at(PA, ko, preserve_unit_loops=True)
+    _, lanes = sch.split(sch.get_loops(PA)[-1], [None, kernel.lanes])
+    sch.vectorize(lanes)
+    if t.threads_m > 1:
+        sch.parallel(sch.get_loops(PB)[0])
+    else:
+        sch.compute_at(PB, block_j, preserve_unit_loops=True)
+    j, lanes = sch.split(sch.get_loops(PB)[-1], [None, kernel.lanes])
+    sch.unroll(j)
+    sch.vectorize(lanes)
+
+    zero = sch.decompose_reduction(tile, ko)
+    _, lanes = sch.split(sch.get_loops(zero)[-1], [None, kernel.lanes])
+    sch.vectorize(lanes)
+    sch.tensorize(ii, kernel.register())
+    return sch
+
+
+def tir_gemm(M: int, N: int, K: int, target: Any = "llvm", threads: int = 0) -> Any:
+    """The product as a compiled module."""
+    return tessera.build(tir_schedule(M, N, K, target, threads).mod["main"], target=target, name="gemm")
+
+
 def main(shape: list[int]) -> None:
     M, N, K = shape or [1000, 900, 800]
     a, b = (np.random.rand(*size).astype("float32") for size in ((M, K), (K, N)))
-    c = tessera.nd.array(np.zeros((M, N), "float32"))
-    for name, make in (("te", te_gemm),):
+    arrays = [tessera.nd.array(x) for x in (a, b, np.zeros((M, N), "float32"))]
+    for name, make in (("te", te_gemm), ("tir", tir_gemm)):
         module = make(M, N, K)
-        module(tessera.nd.array(a), tessera.nd.array(b), c)
-        np.testing.assert_allclose(c.numpy(), a @ b, rtol=1e-4)
+        module(*arrays)
+        np.testing.assert_allclose(arrays[2].numpy(), a @ b, rtol=1e-4)
         timer = module.time_evaluator(module.entry_name, tessera.cpu(), number=3, repeat=5)
-        seconds = min(timer(tessera.nd.array(a), tessera.nd.array(b), c).results)
+        seconds = min(timer(*arrays).results)
         print(f"{name}: {2 * M * N * K / seconds / 1e9:.1f} GFLOP/s, the same as NumPy's answer")
 
 

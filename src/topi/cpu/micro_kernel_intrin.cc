@@ -80,20 +80,24 @@ PrimFunc block_function(const Panels& panels, Stmt body) {
   return make_prim_func(params, root, buffers);
 }
 
+/// for i, j, k: C[i, j] += A[i, k] * B[k, j]. An axis of one iteration is no axis of the block, as a schedule leaves it.
 PrimFunc description(const MicroKernel& kernel) {
   Panels panels = free_panels(kernel);
   const std::pair<const char*, int> axes[] = {{"i", kernel->mr}, {"j", kernel->nr}, {"k", kernel->kc}};
-  Array<IterVar> iter_vars;
+  BlockNode update;
   std::vector<Var> loops;
+  Array<PrimExpr> points, bindings;
   for (const auto& [name, extent] : axes) {
     loops.push_back(make_var(name, kInt32));
-    IterVarNode axis;
-    axis.dom = make_range(0, extent);
-    axis.var = make_var(std::string("v") + name, kInt32);
-    axis.iter_type = loops.size() == 3 ? IterType::CommReduce : IterType::DataPar;
-    iter_vars.push_back(make(std::move(axis)));
+    points.push_back(PrimExpr(0));
+    if (extent == 1) continue;
+    Var axis = make_var(std::string("v") + name, kInt32);
+    IterType type = loops.size() == 3 ? IterType::CommReduce : IterType::DataPar;
+    update.iter_vars.push_back(make_iter_var(make_range(0, extent), axis, type));
+    bindings.push_back(loops.back());
+    points.set(points.size() - 1, axis);
   }
-  Var i = iter_vars[0]->var, j = iter_vars[1]->var, k = iter_vars[2]->var;
+  PrimExpr i = points[0], j = points[1], k = points[2];
   Array<PrimExpr> at_b = b_index(kernel, k, j);
   PrimExpr a = make_load(panels.a, {i, k}), b = make_load(panels.b, at_b), c = make_load(panels.c, {i, j});
   auto point = [](const Buffer& buffer, const Array<PrimExpr>& indices) {
@@ -101,14 +105,12 @@ PrimFunc description(const MicroKernel& kernel) {
     for (const PrimExpr& index : indices) region.push_back(make_range(index, 1));
     return BufferRegion(make(BufferRegionNode{.buffer = buffer, .region = region}));
   };
-  BlockNode update;
   update.name_hint = "update";
-  update.iter_vars = iter_vars;
   update.reads = {point(panels.c, {i, j}), point(panels.a, {i, k}), point(panels.b, at_b)};
   update.writes = {point(panels.c, {i, j})};
   update.body = make(BufferStore{.buffer = panels.c, .value = c + product(kernel, a, b), .indices = {i, j}});
-  Stmt body = make(BlockRealize{
-      .iter_values = {loops[0], loops[1], loops[2]}, .predicate = bool_imm(true), .block = make(std::move(update))});
+  Stmt body =
+      make(BlockRealize{.iter_values = bindings, .predicate = bool_imm(true), .block = make(std::move(update))});
   for (size_t n = 3; n-- > 0;) body = make(For{.loop_var = loops[n], .min = 0, .extent = axes[n].second, .body = body});
   return block_function(panels, body);
 }

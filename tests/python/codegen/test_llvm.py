@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tessera
-from tessera import te
+from tessera import te, tir
 
 
 def vector_add(n=64, lanes=16, dtype="float32"):
@@ -147,6 +147,54 @@ def test_sums_in_a_workspace_stay_in_registers():
     text = f.get_source()
     assert "__TVMBackendAllocWorkspace" in text
     assert text.count("phi <16 x float>") == 16
+
+
+def test_the_registers_of_a_kernel_are_no_workspace():
+    """Memory of scope "local" stays on the stack, and from there goes to registers, up to 16 kB."""
+    builder, lanes, count = tir.ir_builder.create(), 16, 28
+    x = tir.decl_buffer((count * lanes,), "float32", "x")
+    sums = builder.allocate("float32x16", (count,), name="sums", scope="local")
+    for i in range(count):
+        sums[i] = x.vload([i * lanes], "float32x16")
+    with builder.for_range(0, 100, name="k"):
+        for i in range(count):
+            sums[i] = sums[i] * sums[i]
+    for i in range(count):
+        builder.emit(x.vstore([i * lanes], sums[i]))
+    text = tessera.build(tir.PrimFunc([x], builder.get()), target="llvm -mcpu=skylake-avx512").get_source()
+    assert "AllocWorkspace" not in text and text.count("phi <16 x float>") == count
+
+
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 31])
+def test_a_padded_copy_is_done_by_masked_vectors(n):
+    """if_then_else between memory and a constant, lane by lane: what is off is not touched."""
+    a = te.placeholder((n,), name="A")
+    padded = te.compute((48,), lambda i: te.if_then_else(te.all(8 <= i, i < n + 8), a[i - 8], 7.0), name="padded")
+    s = te.create_schedule(padded.op)
+    s[padded].vectorize(s[padded].split(padded.op.axis[0], 16)[1])
+    f = tessera.build(s, [a, padded], "llvm")
+    assert "@llvm.masked.load.v16f32" in f.get_source()
+    guarded = np.full(n + 2, np.nan, "float32")
+    guarded[1:-1] = np.arange(n)
+    out = tessera.nd.array(np.zeros(48, "float32"))
+    f(tessera.nd.from_dlpack(guarded[1:-1]), out)
+    want = np.full(48, 7.0, "float32")
+    want[8 : 8 + n] = np.arange(n)
+    np.testing.assert_array_equal(out.numpy(), want)
+
+
+def test_a_guard_whose_lanes_share_a_bound_is_masked_too():
+    """i*16 + j < 1000 is asked as i*2 + j//8 < 125."""
+    a = te.placeholder((1000,), name="A")
+    b = te.compute((1000,), lambda i: a[i] + 1.0, name="B")
+    s = te.create_schedule(b.op)
+    outer, inner = s[b].split(b.op.axis[0], 48)
+    s[b].vectorize(s[b].split(inner, 16)[1])
+    f = tessera.build(s, [a, b], "llvm")
+    assert "@llvm.masked.store.v16f32" in f.get_source()
+    data, out = np.arange(1000, dtype="float32"), tessera.nd.array(np.zeros(1000, "float32"))
+    f(tessera.nd.array(data), out)
+    np.testing.assert_array_equal(out.numpy(), data + 1)
 
 
 def test_threads_compile_at_the_same_time():
