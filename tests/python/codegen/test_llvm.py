@@ -169,7 +169,7 @@ def test_the_registers_of_a_kernel_are_no_workspace():
 def test_a_padded_copy_is_done_by_masked_vectors(n):
     """if_then_else between memory and a constant, lane by lane: what is off is not touched."""
     a = te.placeholder((n,), name="A")
-    padded = te.compute((48,), lambda i: te.if_then_else(te.all(8 <= i, i < n + 8), a[i - 8], 7.0), name="padded")
+    padded = te.compute((48,), lambda i: te.if_then_else(te.all(i >= 8, i < n + 8), a[i - 8], 7.0), name="padded")
     s = te.create_schedule(padded.op)
     s[padded].vectorize(s[padded].split(padded.op.axis[0], 16)[1])
     f = tessera.build(s, [a, padded], "llvm")
