@@ -13,7 +13,7 @@ CPP_FILES = $(shell git ls-files --cached --others --exclude-standard \
               'src/*.cc' 'src/*.h' 'include/*.h' 'python/ffi/*.cc' 'python/ffi/*.h' 'tests/*.cc' 'tests/*.h' 'tests/*.c' 'bench/*.cc')
 PY_DIRS   = $(wildcard python tests examples tools bench)
 
-.PHONY: help build runtime demo test test-all test-wheel test-asan test-tsan test-gpu bench format lint build-times wheel clean distclean
+.PHONY: help build runtime demo test test-all test-wheel test-asan test-tsan test-gpu bench bench-torch format lint build-times wheel clean distclean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -93,6 +93,18 @@ bench: build  ## measurements of bench/
 	@if [ -x build/tessera_bench ]; then build/tessera_bench; else echo "bench/cpp has no benchmarks yet"; fi
 	@for script in $(wildcard bench/*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
+.venv-torch/.installed: .venv/.installed
+	@test -x .venv-torch/bin/python || $(PYTHON) -m venv .venv-torch
+	@.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check numpy
+	@# The build for CPUs is small; where its index is out of reach the usual one (some gigabytes) does as well.
+	@.venv-torch/bin/python -m pip install --quiet --retries 0 --index-url https://download.pytorch.org/whl/cpu torch \
+	  || .venv-torch/bin/python -m pip install --quiet torch
+	@echo "$(CURDIR)/python" > "$$(.venv-torch/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tessera.pth"
+	@touch $@
+
+bench-torch: build .venv-torch/.installed  ## bench/gemm.py beside PyTorch, from a virtual environment of its own
+	@.venv-torch/bin/python bench/gemm.py
+
 format: .venv/.installed  ## lay out all code
 	@$(BIN)/clang-format -i $(CPP_FILES)
 	@$(BIN)/ruff check --quiet --fix $(PY_DIRS); $(BIN)/ruff format --quiet $(PY_DIRS)
@@ -117,4 +129,4 @@ clean:  ## remove what was built; keep .venv
 	rm -rf build build-asan build-tsan build-wheel build-runtime dist python/tessera/lib python/tessera/_ffi*.so
 
 distclean: clean  ## remove .venv and stamps too
-	rm -rf .venv .make
+	rm -rf .venv .venv-torch .make
