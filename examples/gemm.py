@@ -141,9 +141,7 @@ def tir_schedule(M: int, N: int, K: int, target: Any = "llvm", threads: int = 0)
     part_j, j = sch.split(j, [None, t.part_n])
     block_i, i = sch.split(i, [None, t.mc])
     block_j, j = sch.split(j, [None, t.nc])
-    j, lanes = sch.split(j, [None, kernel.lanes])
-    sch.reorder(part_i, part_j, block_j, block_i, i, j, lanes)
-    sch.vectorize(lanes)
+    sch.reorder(part_i, part_j, block_j, block_i, i, j)
     sch.parallel(sch.fuse(part_i, part_j))
 
     sch.compute_at(tile, block_i, preserve_unit_loops=True)
@@ -152,20 +150,17 @@ def tir_schedule(M: int, N: int, K: int, target: Any = "llvm", threads: int = 0)
     sch.reorder(ko, jo, io, ii, ji, ki)
 
     sch.compute_at(PA, ko, preserve_unit_loops=True)
-    _, lanes = sch.split(sch.get_loops(PA)[-1], [None, kernel.lanes])
-    sch.vectorize(lanes)
     if t.threads_m > 1:
         sch.parallel(sch.get_loops(PB)[0])
     else:
         sch.compute_at(PB, block_j, preserve_unit_loops=True)
-    j, lanes = sch.split(sch.get_loops(PB)[-1], [None, kernel.lanes])
-    sch.unroll(j)
-    sch.vectorize(lanes)
-
     zero = sch.decompose_reduction(tile, ko)
-    _, lanes = sch.split(sch.get_loops(zero)[-1], [None, kernel.lanes])
-    sch.vectorize(lanes)
     sch.tensorize(ii, kernel.register())
+
+    # Last, what is copied or cleared goes by vectors; a length that is no multiple of them ends in a masked one.
+    for block in (PA, PB, zero, out):
+        _, lanes = sch.split(sch.get_loops(block)[-1], [None, kernel.lanes])
+        sch.vectorize(lanes)
     return sch
 
 

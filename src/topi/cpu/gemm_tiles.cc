@@ -115,8 +115,9 @@ GemmTiles gemm_tiles(const Machine& machine, int64_t m, int64_t n, int64_t k, Da
   out.nc = int32_t(nc * tile.nr);
   out.threads_m = int32_t(grid.m);
   out.threads_n = int32_t(grid.n);
-  out.part_m = int32_t(part_rows * tile.mr);
-  out.part_n = int32_t(part_columns * tile.nr);
+  // Whole blocks, so that no tile is computed by two threads.
+  out.part_m = int32_t(round_up(part_rows, mc) * tile.mr);
+  out.part_n = int32_t(round_up(part_columns, nc) * tile.nr);
   return make(std::move(out));
 }
 

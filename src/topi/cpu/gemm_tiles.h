@@ -14,8 +14,8 @@ namespace tessera::topi {
 ///         for tiles of the block: micro-kernel             a panel of B stays in the first-level cache
 ///         copy the block to C
 ///
-/// Sizes are in elements; mc and part_m are multiples of mr, nc and part_n of nr. kc * steps may exceed k by a little, and
-/// tiles may stick out of C: panels are filled up with zeros and the copy stops at the edge.
+/// Sizes are in elements; mc is a multiple of mr and nc of nr, and a part is made of whole blocks. kc * steps may exceed k
+/// by a little, and tiles may stick out of C: panels are filled up with zeros and the copy stops at the edge.
 struct GemmTilesNode : Object {
   int32_t mr = 0, nr = 0, kc = 0, mc = 0, nc = 0;
   int32_t threads_m = 1, threads_n = 1, part_m = 0, part_n = 0;

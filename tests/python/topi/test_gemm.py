@@ -82,7 +82,7 @@ def test_tiles_fit_registers_and_caches_and_parts_cover_the_product(target, thre
         t = topi.cpu.gemm_tiles(machine, m, n, k, threads=threads)
         vectors = t.nr // lanes
         assert t.nr % lanes == 0 and t.mr * vectors + vectors + 2 <= machine.vector_registers
-        assert t.mc % t.mr == t.part_m % t.mr == t.nc % t.nr == t.part_n % t.nr == 0
+        assert t.mc % t.mr == t.part_m % t.mc == t.nc % t.nr == t.part_n % t.nc == 0
         assert t.threads_m * t.threads_n <= threads
         assert t.part_m * t.threads_m >= m and t.part_n * t.threads_n >= n
         assert t.kc * t.nr * 4 <= machine.l1_bytes
@@ -175,6 +175,33 @@ def test_a_kernel_may_stand_in_a_plain_schedule_of_a_small_product(dtype):
         c = tessera.nd.array(np.zeros((M, N), dtype))
         module(tessera.nd.array(a), tessera.nd.array(b), c)
         np.testing.assert_allclose(c.numpy(), a @ b, rtol=1e-5)
+
+
+@pytest.mark.skipif("avx512vnni" not in topi.cpu.machine_of("llvm").features, reason="needs AVX-512 VNNI")
+def test_bytes_are_multiplied_four_at_a_time():
+    kernel = topi.cpu.micro_kernel("avx512", "uint8", 6, 32, 64)
+    assert (kernel.group, kernel.b_dtype, kernel.c_dtype) == (4, "int8", "int32")
+    M, N, K = 2 * kernel.mr, 2 * kernel.nr, 2 * kernel.kc
+    A, B = te.placeholder((M, K), "uint8", "A"), te.placeholder((K // 4, N, 4), "int8", "B")
+    k = te.reduce_axis((0, K), "k")
+
+    def element(i, j):
+        return te.sum(A[i, k].astype("int32") * B[k // 4, j, k % 4].astype("int32"), axis=k)
+
+    C = te.compute((M, N), element, name="C")
+    s = te.create_schedule(C.op)
+    io, jo, ii, ji = s[C].tile(*C.op.axis, kernel.mr, kernel.nr)
+    ko, ki = s[C].split(k, kernel.kc)
+    s[C].reorder(io, jo, ko, ii, ji, ki)
+    s[C].tensorize(ii, kernel.te_intrin())
+    module = tessera.build(s, [A, B, C], "llvm")
+    assert "vpdpbusd" in module.get_source("asm")
+    rng = np.random.default_rng(3)
+    a, b = rng.integers(0, 256, (M, K), "uint8"), rng.integers(-128, 128, (K // 4, N, 4), "int8")
+    c = tessera.nd.array(np.zeros((M, N), "int32"))
+    module(tessera.nd.array(a), tessera.nd.array(b), c)
+    flat = b.transpose(0, 2, 1).reshape(K, N).astype("int64")
+    np.testing.assert_array_equal(c.numpy(), a.astype("int64") @ flat)
 
 
 # ---- products of any shape -------------------------------------------------------------------------------------------
