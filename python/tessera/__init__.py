@@ -41,6 +41,7 @@ from . import relay  # isort: skip
 from . import parser  # isort: skip
 from . import driver  # isort: skip
 from .driver import build, lower  # isort: skip
+from . import script  # isort: skip
 
 #: The TVM release whose language this package speaks.
 __version__ = "0.10.0"

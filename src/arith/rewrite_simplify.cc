@@ -102,9 +102,8 @@ PrimExpr RewriteSimplifier::combine(Kind kind, const PrimExpr& a, const PrimExpr
     return combine_index(kind, a, b, original);
   PrimExpr folded = fold(kind, a, b);
   if (folded.defined()) return folded;
-  // The rules on vectors know == and <; the others are their mirror images and negations.
-  if (dtype.lanes > 1 && (kind == Kind::GT || kind == Kind::GE))
-    return combine(kind == Kind::GT ? Kind::LT : Kind::LE, b, a, original);
+  // Rules know == and <; the others are their mirror images and negations.
+  if (kind == Kind::GT || kind == Kind::GE) return combine(kind == Kind::GT ? Kind::LT : Kind::LE, b, a, original);
   PrimExpr node = rebuild(kind, a, b, original);
   if (dtype.lanes > 1) {
     PrimExpr out = vector_rules().apply(node, *this);

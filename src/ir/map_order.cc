@@ -59,7 +59,10 @@ class Table {
 }  // namespace
 
 std::vector<MapNode::Entry> printing_order(const MapNode* map) {
-  if (map->entries.size() <= 4) return map->entries;
+  return map->entries.size() <= 4 ? map->entries : table_order(map);
+}
+
+std::vector<MapNode::Entry> table_order(const MapNode* map) {
   for (const auto& [key, _] : map->entries)
     if (!key.as<StringNode>()) return map->entries;
   int bits = 3;

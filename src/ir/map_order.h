@@ -11,4 +11,8 @@ namespace tessera {
 /// which scripts and logs have preserved; so do we.
 std::vector<MapNode::Entry> printing_order(const MapNode* map);
 
+/// The order of that table, whatever the number of entries: v0.10 also made it of four entries when one of them was set
+/// again.
+std::vector<MapNode::Entry> table_order(const MapNode* map);
+
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/stack.h"
+#include "ir/infix.h"
 #include "ir/module.h"
 #include "ir/object_path.h"
 #include "ir/prim_expr.h"
@@ -36,16 +37,13 @@ void print_call(ReprPrinter& p, const Call* call) {
   (p << "(").list(call->args) << ")";
 }
 
-/// (a OP b)
-template <class T>
-auto infix(const char* op) {
-  return [op](ReprPrinter& p, const T* e) { p << "(" << e->a << op << e->b << ")"; };
-}
 /// NAME(a, b)
 template <class T>
 auto named(const char* name) {
   return [name](ReprPrinter& p, const T* e) { p << name << "(" << e->a << ", " << e->b << ")"; };
 }
+
+InfixRows<ReprRows, ReprPrinter> operators("/");
 
 ReprRows containers{
     [](ReprPrinter& p, const StringNode* s) { p << quoted(s->text); },
@@ -95,19 +93,6 @@ ReprRows expressions{
     [](ReprPrinter& p, const SizeVarNode* var) { p << "{" << var->name.str() << "|" << var->name.str() << ">=0}"; },
     [](ReprPrinter& p, const AnyDim*) { p << "?"; },
     [](ReprPrinter& p, const Cast* e) { p << e->dtype.str() << "(" << e->value << ")"; },
-    infix<Add>(" + "),
-    infix<Sub>(" - "),
-    infix<Mul>("*"),
-    infix<Div>("/"),
-    infix<Mod>(" % "),
-    infix<EQ>(" == "),
-    infix<NE>(" != "),
-    infix<LT>(" < "),
-    infix<LE>(" <= "),
-    infix<GT>(" > "),
-    infix<GE>(" >= "),
-    infix<And>(" && "),
-    infix<Or>(" || "),
     named<FloorDiv>("floordiv"),
     named<FloorMod>("floormod"),
     named<Min>("min"),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/module_types.h"
+#include "ir/prim_expr.h"
 #include "runtime/containers.h"
 #include "runtime/ndarray.h"
 
@@ -31,6 +32,7 @@ struct Task {
   bool bind;              // free variables inside are matched with each other
   uint32_t path;          // index of the step that led here
   uint32_t rhs_path = 0;  // set where only one side has something: the place on the right that is (not) there
+  bool apart = false;     // what was matched in the function before does not count here
 };
 
 /// Compares pair by pair from a list of tasks. A difference anywhere settles the answer, so matches of variables and
@@ -61,10 +63,11 @@ class Comparison {
 
  private:
   bool compare(const Task& task) {
-    auto [lhs, rhs, bind, path, rhs_path] = task;
+    auto [lhs, rhs, bind, path, rhs_path, apart] = task;
     if (rhs_path) return differ(path, rhs_path);
+    if (apart) forget_matches();
     if (!lhs || !rhs) return lhs == rhs || differ(path);
-    if (lhs->type() != rhs->type()) return differ(path);
+    if (!same_type(lhs, rhs)) return differ(path);
     if (lhs->is_a(NDArrayNode::info)) return same_tensor(lhs, rhs) || differ(path);
     if (auto it = matched_.find(lhs); it != matched_.end()) return it->second == rhs || differ(path);
     if (matched_rhs_.count(rhs)) return differ(path);
@@ -99,9 +102,9 @@ class Comparison {
   }
 
   bool compare_fields(const Task& task) {
-    auto [lhs, rhs, bind, path, _] = task;
+    auto [lhs, rhs, bind, path, _, __] = task;
     for (const Field& field : lhs->type()->fields()) {
-      if (field.flags & Ignored) continue;
+      if (field.flags & Ignored || (is_overlooked(lhs, field) && is_overlooked(rhs, field))) continue;
       if (field.kind == FieldKind::Ref) {
         const Object* a = field.at<ObjectRef>(lhs).get();
         const Object* b = field.at<ObjectRef>(rhs).get();
@@ -157,7 +160,8 @@ class Comparison {
       const Object* rhs_key = other ? other->first.get() : nullptr;
       uint32_t here = step(task.path, {.kind = Step::Value, .key = key.get(), .rhs_key = rhs_key});
       if (!other) return differ(here, step(task.path, {.kind = Step::MissingEntry}));
-      values.push_back({value.get(), other->second.get(), task.bind, here});
+      bool is_function = key.as<GlobalVarNode>();
+      values.push_back({value.get(), other->second.get(), task.bind, here, 0, is_function});
     }
     if (b->entries.size() > a->entries.size()) {
       for (const auto& [key, value] : b->entries)
@@ -166,6 +170,7 @@ class Comparison {
                         step(task.path, {.kind = Step::Value, .rhs_key = key.get()}));
       return differ(task.path);
     }
+    if (!values.empty() && values[0].apart) before_functions_ = matched_;
     tasks_.insert(tasks_.end(), values.begin(), values.end());
     return true;
   }
@@ -205,6 +210,14 @@ class Comparison {
     }
   }
 
+  /// Functions of a module may share variables, and do not have to: only what was matched before them carries over.
+  void forget_matches() {
+    seen_.clear();
+    matched_ = before_functions_;
+    matched_rhs_.clear();
+    for (const auto& [_, rhs] : matched_) matched_rhs_.insert(rhs);
+  }
+
   void match(const Object* lhs, const Object* rhs) {
     matched_.emplace(lhs, rhs);
     matched_rhs_.insert(rhs);
@@ -223,6 +236,9 @@ class Comparison {
     if (!is_contiguous(a) || !is_contiguous(b)) return false;
     size_t bytes = tensor_bytes(a);
     return bytes == 0 || std::memcmp(data_of(a), data_of(b), bytes) == 0;
+  }
+  static bool same_type(const Object* a, const Object* b) {
+    return a->type() == b->type() || (a->is_a(VarNode::info) && b->is_a(VarNode::info));
   }
   static bool same_scope(const Object* a, const Object* b) {
     auto scope = [](const Object* s) { return s && !text(s).empty() ? std::string_view(text(s)) : "global"; };
@@ -268,13 +284,18 @@ class Comparison {
   bool trace_;
   std::vector<Task> tasks_;
   std::vector<Step> steps_;
-  std::unordered_map<const Object*, const Object*> matched_;
+  std::unordered_map<const Object*, const Object*> matched_, before_functions_;
   std::unordered_set<const Object*> matched_rhs_;
   std::unordered_set<std::pair<const Object*, const Object*>, PairHash> seen_;
   uint32_t lhs_step_ = 0, rhs_step_ = 0;
 };
 
 }  // namespace
+
+std::vector<Overlooked>& overlooked_fields() {
+  static auto* fields = new std::vector<Overlooked>;
+  return *fields;
+}
 
 bool structural_equal(const ObjectRef& lhs, const ObjectRef& rhs, bool map_free_vars) {
   return lhs.same_as(rhs) || Comparison(false).run(lhs.get(), rhs.get(), map_free_vars);

@@ -8,6 +8,7 @@
 
 #include "base/any.h"
 #include "ir/module.h"
+#include "ir/prim_expr.h"
 #include "ir/structural_equal.h"
 #include "runtime/containers.h"
 #include "runtime/ndarray.h"
@@ -62,7 +63,7 @@ class Hashing {
   void open(const Object* node, bool bind) {
     if (!node) return void(result_ = 1);
     if (auto it = known_.find(node); it != known_.end()) return void(result_ = it->second);
-    uint64_t h = hash_bytes(node->type_key());
+    uint64_t h = hash_bytes(node->is_a(VarNode::info) ? VarNode::info.key : node->type_key());
     if (auto* array = cast_or_null<NDArrayNode>(node)) return void(result_ = hash_tensor(h, array->tensor));
     if (node->type()->node->role == Role::Identity) return void(result_ = mix(h, hash_bytes(name_of(node))));
     if (auto* text = cast_or_null<StringNode>(node)) return void(result_ = mix(h, hash_bytes(text->text)));
@@ -103,7 +104,7 @@ class Hashing {
     std::span<const Field> fields = node->type()->fields();
     while (frames_[at].next < fields.size()) {
       const Field& field = fields[frames_[at].next++];
-      if (field.flags & Ignored) continue;
+      if (field.flags & Ignored || is_overlooked(node, field)) continue;
       if (field.kind != FieldKind::Ref) {
         frames_[at].hash = mix(frames_[at].hash, plain(node, field));
         continue;
@@ -133,6 +134,7 @@ class Hashing {
     size_t i = frame.next++;
     if (i >= count) return false;
     frame.hash = mix(frame.hash, frame.key_hashes[i]);
+    if (frame.entries[i].first.as<GlobalVarNode>()) known_.clear();  // functions may share variables, or not
     return enter(at, frame.entries[i].second.get(), frame.bind);
   }
 

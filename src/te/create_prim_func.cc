@@ -235,6 +235,9 @@ class Creator {
         },
         [&](Rewriter& self, const BufferStore* store) -> Stmt {
           return with(self.children(store), &BufferStore::buffer, buffer_for(store->buffer));
+        },
+        [&](Rewriter& self, const BufferRegionNode* region) -> BufferRegion {
+          return with(self.children(region), &BufferRegionNode::buffer, buffer_for(region->buffer));
         });
     return make(BlockRealize{.predicate = bool_imm(true), .block = make(std::move(block))});
   }

@@ -86,6 +86,9 @@ Stmt provide_extern(NestBuilder& builder, const Stage& stage);
 Stmt provide_hybrid(NestBuilder& builder, const Stage& stage);
 Stmt provide_tensor_compute(NestBuilder& builder, const Stage& stage);
 
+/// `body` as something whose accesses are its own affair.
+Stmt mark_extern(Stmt body);
+
 /// `body` under each condition, the first one outermost.
 Stmt if_all(const std::vector<PrimExpr>& conditions, Stmt body);
 

@@ -1,4 +1,4 @@
-// Nests of scans, extern statements and hybrid functions.
+// Nests of scans and extern statements.
 
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
@@ -37,11 +37,11 @@ Stmt bind_view(const Buffer& view, const Tensor& tensor, Stmt body) {
                        .body = std::move(body)});
 }
 
+}  // namespace
+
 Stmt mark_extern(Stmt body) {
   return make(AttrStmt{.node = make_zero(DataType::Int(32)), .attr_key = attr::kExternScope, .value = 0, .body = body});
 }
-
-}  // namespace
 
 Stmt provide_extern(NestBuilder& builder, const Stage& stage) {
   auto* op = stage->op.as<ExternOp>();
@@ -51,34 +51,6 @@ Stmt provide_extern(NestBuilder& builder, const Stage& stage) {
   for (size_t i = op->inputs.size(); i-- > 0;)
     body = bind_view(op->input_placeholders[i], builder.target(op->inputs[i]), body);
   return body;
-}
-
-Stmt provide_hybrid(NestBuilder& builder, const Stage& stage) {
-  auto* op = stage->op.as<HybridOp>();
-  if (!stage->relations.empty())
-    throw Error(NotImplementedError) << "stage " << stage_name(stage.get())
-                                     << ": the loops of a hybrid function cannot be split or fused; "
-                                     << "write them so in the function";
-  TensorMap<Tensor> own;
-  for (size_t i = 0; i < op->outputs.size(); ++i)
-    own[op->outputs[i]] = builder.target(output(stage->op, static_cast<int>(i)));
-  auto redirect = [&](const DataProducer& producer) {
-    Tensor tensor = downcast<Tensor>(producer);
-    const Tensor* output = own.find(tensor.get());
-    return DataProducer(output ? *output : builder.target(tensor));
-  };
-  Stmt body = rewrite(
-      op->body,
-      [&](Rewriter& self, const ProducerLoad* load) -> PrimExpr {
-        return with(self.children(load), &ProducerLoad::producer, redirect(load->producer));
-      },
-      [&](Rewriter& self, const ProducerStore* store) -> Stmt {
-        return with(self.children(store), &ProducerStore::producer, redirect(store->producer));
-      },
-      [&](Rewriter& self, const ProducerRealize* realize) -> Stmt {
-        return with(self.children(realize), &ProducerRealize::producer, redirect(realize->producer));
-      });
-  return mark_extern(body);
 }
 
 }  // namespace tessera::te

@@ -154,12 +154,12 @@ Globals globals{
     {"tir.LetStmt",
      [](Var var, PrimExpr value, Stmt body, Span span) { return with_span(checked_let(var, value, body), span); }},
     {"tir.AttrStmt",
-     [](ObjectRef node, String key, AnyView value, Stmt body, Span span) {
+     [](AnyView node, String key, AnyView value, Stmt body, Span span) {
        if (value.code() == kTesseraStr)
          throw Error(RuntimeError) << "AttrStmt \"" << key
                                    << "\": its value is an expression, not a str; write StringImm("
                                    << quoted(value.to<std::string>()) << ")";
-       return with_span(make(AttrStmt{.node = node,
+       return with_span(make(AttrStmt{.node = box(node),
                                       .attr_key = key,
                                       .value = need(value.to<PrimExpr>(), "AttrStmt", "value"),
                                       .body = need(body, "AttrStmt", "body")}),

@@ -17,10 +17,15 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 
 /// A name as Python allows it.
 std::string identifier(const std::string& name, const char* otherwise) {
+  static const std::unordered_set<std::string> kReserved = {
+      "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",   "break",
+      "class", "continue", "def",   "del",    "elif", "else",   "except", "finally", "for",
+      "from",  "global",   "if",    "import", "in",   "is",     "lambda", "not",     "nonlocal",
+      "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
   std::string out = name.empty() || !is_letter(name[0]) ? otherwise + name : name;
   for (char& c : out)
-    if (c == '.') c = '_';
-  return out;
+    if (!is_letter(c) && c != '_' && !(c >= '0' && c <= '9')) c = '_';
+  return kReserved.count(out) ? out + "_" : out;
 }
 
 }  // namespace
@@ -117,6 +122,10 @@ void ScriptPrinter::define_thread(const VarNode* var, const std::string& tag) {
   threads_.emplace_back(var, tag);
 }
 
+void ScriptPrinter::release_thread(const VarNode* var) {
+  if (launches_[var] <= 1 && thread_tags_[var->name.str()].size() <= 1) release(var);
+}
+
 const For* ScriptPrinter::loop_of(const PrimExpr& e) const {
   auto* var = e.as<VarNode>();
   auto it = var ? loops_.find(var) : loops_.end();
@@ -125,27 +134,44 @@ const For* ScriptPrinter::loop_of(const PrimExpr& e) const {
 
 // ---- buffers -------------------------------------------------------------------------------------------------
 
+bool is_pointer_to(const VarNode* pointer, DataType dtype) {
+  auto* type = pointer->type_annotation.as<PointerType>();
+  auto* element = type ? type->element_type.as<PrimType>() : nullptr;
+  return element && element->dtype == (dtype.is_bool() ? DataType::Int(8) : dtype);
+}
+
+/// The pointer is first seen here and has the type that a declaration without `data` gives it.
+bool ScriptPrinter::is_own_pointer(const BufferNode* buffer) const {
+  return !is_named(buffer->data.get()) && is_pointer_to(buffer->data.get(), buffer->dtype);
+}
+
+/// The offset is a variable first seen here, as a declaration with an `offset_factor` makes it.
+bool ScriptPrinter::is_own_offset(const BufferNode* buffer) const {
+  auto* offset = buffer->elem_offset.as<VarNode>();
+  return offset && !is_named(offset) && offset->dtype == buffer->index_dtype() && buffer->offset_factor != 0;
+}
+
 void ScriptPrinter::buffer_options(const BufferNode* buffer) {
   const std::string& name = name_of(buffer);
   *this << ", dtype=" << quoted(buffer->dtype.str());
-  if (is_named(buffer->data.get())) {
-    *this << ", data=" << buffer->data;
-  } else {
+  if (is_own_pointer(buffer)) {
     set_name(buffer->data.get(), name + ".data");
     defined_.insert(buffer->data.get());
+  } else {
+    *this << ", data=" << buffer->data;
   }
   if (!buffer->strides.empty()) *this << ", strides=" << buffer->strides;
-  auto* offset = buffer->elem_offset.as<VarNode>();
-  bool is_own_offset = offset && !is_named(offset);
-  if (is_own_offset) {
-    set_name(offset, name + ".elem_offset");
-    defined_.insert(offset);
-  } else if (!is_zero(buffer->elem_offset)) {
+  bool own_offset = is_own_offset(buffer);
+  bool is_usual_offset = is_zero(buffer->elem_offset) && buffer->elem_offset->dtype == buffer->index_dtype();
+  if (own_offset) {
+    set_name(buffer->elem_offset.as<VarNode>(), name + ".elem_offset");
+    defined_.insert(buffer->elem_offset.as<VarNode>());
+  } else if (!is_usual_offset || buffer->offset_factor != 1) {
     *this << ", elem_offset=" << buffer->elem_offset;
   }
   if (std::string scope = buffer->scope(); scope != "global") *this << ", scope=" << quoted(scope);
   if (buffer->data_alignment != 64) *this << ", align=" << buffer->data_alignment;
-  if (buffer->offset_factor != 1 || is_own_offset) *this << ", offset_factor=" << buffer->offset_factor;
+  if (buffer->offset_factor != 1 || own_offset) *this << ", offset_factor=" << buffer->offset_factor;
   if (buffer->buffer_type != BufferType::Default) *this << ", type=\"auto\"";
   if (!buffer->axis_separators.empty()) *this << ", axis_separators=" << buffer->axis_separators;
 }
@@ -155,6 +181,17 @@ void ScriptPrinter::declare_buffer(const BufferNode* buffer, std::string_view wi
   (*this << name_of(buffer) << " = ").dialect(with) << "(" << buffer->shape;
   buffer_options(buffer);
   *this << ")";
+}
+
+bool ScriptPrinter::needs_scope(const BufferNode* buffer) const {
+  auto is_local = [&](const PrimExpr& e) {
+    return uses_var(e, [&](const VarNode* var) { return defined_.count(var) > 0; });
+  };
+  if (declared_.count(buffer)) return false;
+  for (const Array<PrimExpr>& part : {buffer->shape, buffer->strides, Array<PrimExpr>{buffer->elem_offset}})
+    for (const PrimExpr& e : part)
+      if (is_local(e)) return true;
+  return false;
 }
 
 void ScriptPrinter::declare_views(const VarNode* data) {
@@ -167,8 +204,8 @@ void ScriptPrinter::declare_views(const VarNode* data) {
   }
 }
 
-/// Which buffers are read or written through each pointer, in the order of the program.
-void ScriptPrinter::find_views(const PrimFuncNode* function) {
+/// Which buffers are read or written through each pointer, in the order of the program; how often threads are launched.
+void ScriptPrinter::look_through(const PrimFuncNode* function) {
   std::unordered_set<const BufferNode*> done;
   for (const auto& [_, buffer] : function->buffer_map) done.insert(buffer.get());
   auto use = [&](const Buffer& buffer) {
@@ -178,9 +215,22 @@ void ScriptPrinter::find_views(const PrimFuncNode* function) {
     if (auto* load = cast_or_null<BufferLoad>(node)) use(load->buffer);
     if (auto* store = cast_or_null<BufferStore>(node)) use(store->buffer);
     if (auto* decl = cast_or_null<DeclBuffer>(node)) done.insert(decl->buffer.get());
+    if (auto* realize = cast_or_null<BufferRealize>(node)) done.insert(realize->buffer.get());
+    if (auto* attr = cast_or_null<AttrStmt>(node)) {
+      auto* realize = attr->body.as<BufferRealize>();
+      if (auto* buffer = attr->node.as<BufferNode>(); buffer && !(realize && realize->buffer.get() == buffer))
+        use(Buffer(buffer));
+      if (auto* thread = attr->node.as<IterVarNode>()) {
+        ++launches_[thread->var.get()];
+        thread_tags_[thread->var->name.str()].insert(thread->thread_tag.str());
+      }
+    }
     if (auto* block = cast_or_null<BlockNode>(node)) {
       for (const Buffer& buffer : block->alloc_buffers) done.insert(buffer.get());
       for (const MatchBufferRegion& match : block->match_buffers) done.insert(match->buffer.get());
+      for (const auto& regions : {block->reads, block->writes})
+        for (const BufferRegion& region : regions) use(region->buffer);
+      for (const MatchBufferRegion& match : block->match_buffers) use(match->source->buffer);
     }
     return true;
   });

@@ -64,6 +64,8 @@ class ScriptPrinter {
     return std::exchange(text, std::move(outer));
   }
 
+  /// Nothing follows the present statement in its sequence.
+  bool is_last() const { return is_last_; }
   /// The statement at the present indentation; a sequence line by line.
   void body(const Stmt& stmt);
   /// The statement under `head:`, four columns further in.
@@ -95,6 +97,9 @@ class ScriptPrinter {
   /// Ends the scope of a loop or block variable: its name may be used again.
   void release(const VarNode* var);
   void define_thread(const VarNode* var, const std::string& tag);
+  /// The same for a thread, unless it is launched again elsewhere or another kind of thread has its name: readers give
+  /// each launch of a name that is declared more than once a thread of its own.
+  void release_thread(const VarNode* var);
 
   // ---- buffers ----
   /// , dtype="float32", data=..., strides=... : everything after the shape that differs from the usual.
@@ -102,6 +107,8 @@ class ScriptPrinter {
   void declare_buffer(const BufferNode* buffer, std::string_view with);  // A = T.with([8], dtype="float32")
   /// Declares the buffers of the function that are views of `data`, one line each with the line end after it.
   void declare_views(const VarNode* data);
+  /// Not declared yet, and in terms of variables that the statements around define.
+  bool needs_scope(const BufferNode* buffer) const;
   void mark_declared(const BufferNode* buffer) { declared_.insert(buffer); }
   void region(const BufferNode* buffer, const Array<Range>& ranges);
 
@@ -114,18 +121,24 @@ class ScriptPrinter {
   void module(const IRModuleNode* mod);
   /// {"key":value, ...}; `colon` stands between key and value.
   void dictionary(const Map<String, ObjectRef>& entries, std::string_view colon = ":");
+  /// A value among attributes, where plain text is a String and not an expression.
+  void value(const ObjectRef& object);
   void type(const VarNode* var);  // T.int32, T.handle, T.Ptr[T.float32]
 
  private:
   std::string unique(std::string wanted);
-  void find_views(const PrimFuncNode* function);
-  void function_head(const std::string& attrs, const std::string& buffers);
+  void look_through(const PrimFuncNode* function);
+  void declare_var(const VarNode* var);
+  bool is_own_pointer(const BufferNode* buffer) const;
+  bool is_own_offset(const BufferNode* buffer) const;
+  void function_head(const std::string& attrs, const std::string& matched, const std::vector<Buffer>& matched_buffers);
   bool is_simple(const BufferNode* buffer) const;
-  std::string parameters(const PrimFuncNode* function, std::vector<std::string>* matched);
+  std::string parameters(const PrimFuncNode* function, std::vector<std::string>* matched,
+                         std::vector<Buffer>* matched_buffers);
 
   std::string prefix_;
   int indent_ = 0;
-  bool is_last_ = true;  // nothing follows the present statement in its sequence
+  bool is_last_ = true;
   std::unordered_set<const Object*> marked_;
   std::unordered_map<std::string, int> taken_;
   std::unordered_map<const VarNode*, std::string> var_names_;
@@ -134,9 +147,14 @@ class ScriptPrinter {
   std::unordered_set<const VarNode*> defined_;
   std::unordered_set<const BufferNode*> declared_;
   std::vector<std::pair<const VarNode*, std::string>> threads_;
+  std::unordered_map<const VarNode*, int> launches_;
+  std::unordered_map<std::string, std::unordered_set<std::string>> thread_tags_;  // by the name of the variable
   std::unordered_map<const VarNode*, std::vector<const BufferNode*>> views_;
   std::unordered_map<const VarNode*, const For*> loops_;
 };
+
+/// The pointer's type is what a declaration of elements of this type gives it (bool is a byte in memory).
+bool is_pointer_to(const VarNode* pointer, DataType dtype);
 
 using ScriptHandler = std::function<void(ScriptPrinter&, const Object*)>;
 void set_script(const NodeInfo& type, ScriptHandler handler);

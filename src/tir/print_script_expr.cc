@@ -13,14 +13,15 @@ namespace tessera {
 namespace {
 
 /// How loosely an expression binds, in the order of Python's operators; anything that is no operator is 0.
-enum Level { kAtom = 0, kProduct = 1, kSum = 2, kOrder = 3, kEquality = 4, kAnd = 5, kOr = 6 };
+enum Level { kAtom = 0, kProduct = 1, kSum = 2, kCompare = 3, kNot = 4, kAnd = 5, kOr = 6 };
 
 template <class T>
 constexpr Level level_of() {
   if constexpr (std::is_same_v<T, Add> || std::is_same_v<T, Sub>) return kSum;
-  else if constexpr (std::is_same_v<T, LT> || std::is_same_v<T, LE> || std::is_same_v<T, GT> || std::is_same_v<T, GE>)
-    return kOrder;
-  else if constexpr (std::is_same_v<T, EQ> || std::is_same_v<T, NE>) return kEquality;
+  else if constexpr (std::is_same_v<T, LT> || std::is_same_v<T, LE> || std::is_same_v<T, GT> || std::is_same_v<T, GE> ||
+                     std::is_same_v<T, EQ> || std::is_same_v<T, NE>)
+    return kCompare;
+  else if constexpr (std::is_same_v<T, Not>) return kNot;
   else if constexpr (std::is_same_v<T, And>) return kAnd;
   else if constexpr (std::is_same_v<T, Or>) return kOr;
   else return kProduct;
@@ -30,7 +31,8 @@ const NodeTable<Level>& levels() {
   static const auto* table = [] {
     auto* out = new NodeTable<Level>;
     auto add = [&]<class... T>(std::tuple<T...>*) { (out->set(T::info, level_of<T>()), ...); };
-    add(static_cast<std::tuple<Add, Sub, Mul, Div, FloorDiv, FloorMod, LT, LE, GT, GE, EQ, NE, And, Or>*>(nullptr));
+    add(static_cast<std::tuple<Add, Sub, Mul, Div, FloorDiv, FloorMod, LT, LE, GT, GE, EQ, NE, Not, And, Or>*>(
+        nullptr));
     return out;
   }();
   return *table;
@@ -41,11 +43,11 @@ Level level_of(const PrimExpr& e) {
   return level ? *level : kAtom;
 }
 
-/// a OP b; operators of one level group from the left.
+/// a OP b; operators of one level group from the left, except comparisons, which Python would chain.
 template <class T>
 auto infix(const char* op) {
   return [op](ScriptPrinter& p, const T* e) {
-    p.operand(e->a, level_of<T>() + 1);
+    p.operand(e->a, level_of<T>() == kCompare ? kCompare : level_of<T>() + 1);
     p << op;
     p.operand(e->b, level_of<T>());
   };
@@ -66,12 +68,13 @@ void print_float(ScriptPrinter& p, const FloatImm* imm) {
   char digits[64];
   std::snprintf(digits, sizeof(digits), "%.17g", imm->value);
   p.dialect(imm->dtype.str()) << "(";
-  if (std::isfinite(imm->value)) p << digits;
+  if (imm->value == 0 && std::signbit(imm->value)) p << "-0.0";  // Python's -0 is 0
+  else if (std::isfinite(imm->value)) p << digits;
   else p << quoted(digits);
   p << ")";
 }
 
-/// A[i, j], A[()], and A[i:i + 8] where the index is a vector of consecutive places.
+/// A[i, j], A[()], and A[i:i + 8] where the index is a vector of evenly spaced places.
 void print_indices(ScriptPrinter& p, const Buffer& buffer, const Array<PrimExpr>& indices) {
   p << buffer << "[";
   if (indices.empty()) p << "()";
@@ -79,7 +82,9 @@ void print_indices(ScriptPrinter& p, const Buffer& buffer, const Array<PrimExpr>
   for (const PrimExpr& index : indices) {
     if (!first) p << ", ";
     first = false;
-    if (auto* ramp = index.as<Ramp>()) {
+    auto* ramp = index.as<Ramp>();
+    auto* stride = ramp ? ramp->stride.as<IntImm>() : nullptr;
+    if (stride && stride->value != 0) {
       p << ramp->base << ":" << ramp->base + ramp->stride * ramp->lanes;
       if (!is_one(ramp->stride)) p << ":" << ramp->stride;
     } else {
@@ -170,7 +175,6 @@ ScriptRows expressions{
     [](ScriptPrinter& p, const Broadcast* e) { p.dialect("broadcast") << "(" << e->value << ", " << e->lanes << ")"; },
     [](ScriptPrinter& p, const Shuffle* e) { p.dialect("shuffle") << "(" << e->vectors << ", " << e->indices << ")"; },
     [](ScriptPrinter& p, const Let* e) {
-      p.define(e->var.get());
       p.dialect("let") << "(" << e->var << ", " << e->value << ", " << e->body << ")";
     },
     [](ScriptPrinter& p, const BufferLoad* e) { print_indices(p, e->buffer, e->indices); },
@@ -192,17 +196,21 @@ ScriptRows parts{
                             << ", " << quoted(iter->thread_tag) << ")";
     },
     [](ScriptPrinter& p, const StringNode* s) { p << quoted(s->text); },
-    [](ScriptPrinter& p, const ArrayNode* array) { (p << "[").list(array->items) << "]"; },
+    [](ScriptPrinter& p, const ArrayNode* array) {
+      p << "[";
+      for (size_t i = 0; i < array->items.size(); ++i) {
+        if (i > 0) p << ", ";
+        p.value(array->items[i]);
+      }
+      p << "]";
+    },
     [](ScriptPrinter& p, const MapNode* map) { p.dictionary(Map<String, ObjectRef>(map)); },
     [](ScriptPrinter& p, const DictAttrsNode* attrs) { p.dictionary(attrs->dict); },
     print_target,
     [](ScriptPrinter& p, const GlobalVarNode* var) { p << var->name_hint.str(); },
     [](ScriptPrinter& p, const PrimType* type) { p.dialect(type->dtype.str()); },
     [](ScriptPrinter& p, const PointerType* type) {
-      auto* tuple = type->element_type.as<TupleType>();
-      p.dialect("Ptr") << "[";
-      if (tuple && tuple->fields_.empty()) p.dialect("void");
-      else p << type->element_type;
+      p.dialect("Ptr") << "[" << type->element_type;
       if (!type->storage_scope.empty() && !(type->storage_scope == "global")) p << ", " << quoted(type->storage_scope);
       p << "]";
     },
@@ -238,9 +246,15 @@ void ScriptPrinter::dictionary(const Map<String, ObjectRef>& entries, std::strin
   for (const auto& [key, value] : printing_order(entries.get())) {
     if (!first) *this << ", ";
     first = false;
-    *this << key << colon << value;
+    *this << key << colon;
+    this->value(value);
   }
   *this << "}";
+}
+
+void ScriptPrinter::value(const ObjectRef& object) {
+  if (auto* text = object.as<StringImm>()) dialect("StringImm") << "(" << quoted(text->value) << ")";
+  else *this << object;
 }
 
 void ScriptPrinter::type(const VarNode* var) {

@@ -11,8 +11,11 @@ namespace {
 /// The block around the whole body, where nothing about it needs saying.
 const BlockNode* plain_root(const PrimFuncNode* function) {
   auto* realize = function->body.as<BlockRealize>();
-  if (!realize || !realize->iter_values.empty() || !realize->block->annotations.empty()) return nullptr;
-  return is_one(realize->predicate) ? realize->block.get() : nullptr;
+  if (!realize || !realize->iter_values.empty() || !is_one(realize->predicate)) return nullptr;
+  const BlockNode* block = realize->block.get();
+  bool is_plain = block->annotations.empty() && block->reads.empty() && block->writes.empty() &&
+                  block->match_buffers.empty() && !block->init;
+  return is_plain ? block : nullptr;
 }
 
 bool has_variables(const PrimExpr& e) {
@@ -28,7 +31,8 @@ ScriptRows rows{
 
 /// A parameter of this buffer can be written as T.Buffer[shape, dtype].
 bool ScriptPrinter::is_simple(const BufferNode* buffer) const {
-  if (is_named(buffer->data.get()) || !buffer->strides.empty() || !is_zero(buffer->elem_offset)) return false;
+  if (!is_own_pointer(buffer) || !buffer->strides.empty() || !is_zero(buffer->elem_offset)) return false;
+  if (buffer->elem_offset->dtype != buffer->index_dtype()) return false;
   for (const PrimExpr& extent : buffer->shape)
     if (has_variables(extent)) return false;
   return buffer->scope() == "global" && buffer->data_alignment == 64 && buffer->offset_factor == 1 &&
@@ -36,7 +40,8 @@ bool ScriptPrinter::is_simple(const BufferNode* buffer) const {
 }
 
 /// The parameter list; `matched` receives the lines that match the other parameters with their buffers.
-std::string ScriptPrinter::parameters(const PrimFuncNode* function, std::vector<std::string>* matched) {
+std::string ScriptPrinter::parameters(const PrimFuncNode* function, std::vector<std::string>* matched,
+                                      std::vector<Buffer>* matched_buffers) {
   std::vector<std::pair<Var, Buffer>> unmatched;
   std::string out = captured([&] {
     bool first = true;
@@ -44,14 +49,14 @@ std::string ScriptPrinter::parameters(const PrimFuncNode* function, std::vector<
       if (!first) *this << ", ";
       first = false;
       Buffer buffer = function->buffer_map.get_or_null(param);
-      if (buffer && is_simple(buffer.get())) {
+      if (buffer && !param->type_annotation.as<PointerType>() && is_simple(buffer.get())) {
         const std::string name = name_of(buffer.get());
         (*this << name << ": ").dialect("Buffer") << "[";
         if (buffer->shape.size() == 1) *this << buffer->shape[0];
         else (*this << "(").list(buffer->shape) << ")";
         *this << ", " << quoted(buffer->dtype.str()) << "]";
         set_name(param.get(), name);
-        set_name(buffer->data.get(), name + ".data");  // the parameter itself may be the data
+        set_name(buffer->data.get(), name + ".data");
         defined_.insert(buffer->data.get());
         defined_.insert(param.get());
         mark_declared(buffer.get());
@@ -65,6 +70,7 @@ std::string ScriptPrinter::parameters(const PrimFuncNode* function, std::vector<
   });
   for (const auto& [param, buffer] : unmatched) {
     mark_declared(buffer.get());
+    matched_buffers->push_back(buffer);
     matched->push_back(captured([&, &param = param, &buffer = buffer] {
       (*this << name_of(buffer.get()) << " = ").dialect("match_buffer") << "(" << param << ", " << buffer->shape;
       buffer_options(buffer.get());
@@ -86,22 +92,30 @@ std::string ScriptPrinter::parameters(const PrimFuncNode* function, std::vector<
   return out;
 }
 
-/// The lines before the body: attributes, variables and buffers used but nowhere defined, matched parameters.
-void ScriptPrinter::function_head(const std::string& attrs, const std::string& matched) {
+/// The lines before the body: attributes, variables and buffers used but nowhere defined, matched parameters. A buffer
+/// that is a view of a matched one follows it.
+void ScriptPrinter::function_head(const std::string& attrs, const std::string& matched,
+                                  const std::vector<Buffer>& matched_buffers) {
   std::vector<const BufferNode*> free_buffers;
   for (const BufferNode* buffer : named_buffers_)
     if (!declared_.count(buffer)) free_buffers.push_back(buffer);
   std::sort(free_buffers.begin(), free_buffers.end(),
             [&](const BufferNode* a, const BufferNode* b) { return name_of(a) < name_of(b); });
-  std::string buffers = captured([&] {
-    if (free_buffers.empty()) return;
-    newline();
-    *this << "# buffer definition";
-    for (const BufferNode* buffer : free_buffers) {
+  auto is_view = [&](const BufferNode* buffer) {
+    return std::any_of(matched_buffers.begin(), matched_buffers.end(), [&](const Buffer& other) {
+      return other->data.same_as(buffer->data) ||
+             (other->elem_offset.as<VarNode>() && other->elem_offset.same_as(buffer->elem_offset));
+    });
+  };
+  std::string views, buffers;
+  for (const BufferNode* buffer : free_buffers) {
+    std::string line = captured([&] {
       newline();
       declare_buffer(buffer, "buffer_decl");
-    }
-  });
+    });
+    (is_view(buffer) ? views : buffers) += line;
+  }
+  if (!buffers.empty()) buffers = captured([&] { newline(), *this << "# buffer definition"; }) + buffers;
 
   std::vector<std::string> lines;
   for (const auto& [var, tag] : threads_)
@@ -113,14 +127,8 @@ void ScriptPrinter::function_head(const std::string& attrs, const std::string& m
   for (const auto& [var, name] : var_names_) {
     if (defined_.count(var)) continue;
     free_vars.push_back(captured([&, var = var, &name = name] {
-      auto* pointer = var->type_annotation.as<PointerType>();
       *this << name << " = ";
-      if (pointer) {
-        dialect("buffer_var") << "(" << quoted(runtime_dtype(pointer->element_type).str()) << ", "
-                              << quoted(pointer->storage_scope) << ")";
-      } else {
-        dialect("var") << "(" << quoted(var->dtype.str()) << ")";
-      }
+      declare_var(var);
     }));
   }
   std::sort(free_vars.begin(), free_vars.end());
@@ -129,7 +137,17 @@ void ScriptPrinter::function_head(const std::string& attrs, const std::string& m
   if (!lines.empty()) newline(), *this << "# var definition";
   for (const std::string& line : lines) newline(), *this << line;
   for (const std::string& line : free_vars) newline(), *this << line;
-  *this << buffers << matched;
+  *this << buffers << matched << views;
+}
+
+/// T.var("int32"), T.buffer_var("float32", "shared"); what is neither by its type.
+void ScriptPrinter::declare_var(const VarNode* var) {
+  auto* pointer = var->type_annotation.as<PointerType>();
+  auto* element = pointer ? pointer->element_type.as<PrimType>() : nullptr;
+  if (element)
+    dialect("buffer_var") << "(" << quoted(element->dtype.str()) << ", " << quoted(pointer->storage_scope) << ")";
+  else if (pointer) dialect("var") << "(" << var->type_annotation << ")";
+  else dialect("var") << "(" << quoted(var->dtype.str()) << ")";
 }
 
 void ScriptPrinter::function(const PrimFuncNode* function, const std::string& name) {
@@ -140,12 +158,16 @@ void ScriptPrinter::function(const PrimFuncNode* function, const std::string& na
   declared_.clear();
   threads_.clear();
   views_.clear();
-  find_views(function);
+  launches_.clear();
+  thread_tags_.clear();
+  look_through(function);
 
   (*this << "@").dialect("prim_func");
   newline();
   std::vector<std::string> matched_lines;
-  *this << "def " << name << "(" << parameters(function, &matched_lines) << ") -> " << function->ret_type << ":";
+  std::vector<Buffer> matched_buffers;
+  *this << "def " << name << "(" << parameters(function, &matched_lines, &matched_buffers) << ") -> "
+        << function->ret_type << ":";
   nested([&] {
     std::string matched;
     for (const std::string& line : matched_lines) matched += captured([&] { newline(), *this << line; });
@@ -175,7 +197,7 @@ void ScriptPrinter::function(const PrimFuncNode* function, const std::string& na
       dictionary(function->attrs->dict, ": ");
       *this << ")";
     });
-    function_head(attrs, matched);
+    function_head(attrs, matched, matched_buffers);
     *this << inside;
   });
 }

@@ -1,9 +1,8 @@
-// TVMScript of statements other than blocks.
+// TVMScript of statements other than blocks and allocations.
 
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "ir/structural_equal.h"
-#include "runtime/ndarray.h"
 #include "tir/print.h"
 #include "tir/print_script.h"
 
@@ -78,10 +77,11 @@ void print_if(ScriptPrinter& p, const IfThenElse* stmt) {
   p.suite(stmt->else_case);
 }
 
+/// In the wide form the head of the function says what the variable is.
 void print_let(ScriptPrinter& p, const LetStmt* stmt) {
   const VarNode* var = stmt->var.get();
   std::string value = p.captured([&] { p << stmt->value; });
-  p.define(var);
+  if (p.is_last()) p.define(var);
   std::string wide = p.captured([&] { p.dialect("let") << "(" << stmt->var << ", " << value << ")"; });
   std::string concise = p.captured([&] {
     p << stmt->var << ": ";
@@ -91,107 +91,50 @@ void print_let(ScriptPrinter& p, const LetStmt* stmt) {
   p.scoped(wide, concise, stmt->body, [&] { p.declare_views(var); });
 }
 
-void print_attr(ScriptPrinter& p, const AttrStmt* stmt) {
+/// T.realize(A[0 : 8], "shared"); without a scope there is no attribute around it that says one.
+/// A buffer whose shape depends on what is in scope only here is declared here and not at the head.
+void print_realize(ScriptPrinter& p, const BufferRealize* stmt, const StringImm* scope) {
+  if (p.needs_scope(stmt->buffer.get())) {
+    p.declare_buffer(stmt->buffer.get(), "buffer_decl");
+    p.newline();
+  }
+  std::string call = p.captured([&] {
+    p.dialect("realize") << "(";
+    p.region(stmt->buffer.get(), stmt->bounds);
+    if (scope) p << ", " << quoted(scope->value);
+    if (!is_one(stmt->condition)) p << ", condition=" << stmt->condition;
+    p << ")";
+  });
+  p.scoped(call, call, stmt->body);
+}
+
+/// T.launch_thread says this: a thread of the kind its tag asks for.
+bool is_thread_launch(const AttrStmt* stmt) {
   auto* iter = stmt->node.as<IterVarNode>();
-  bool is_launch = iter && (stmt->attr_key == "thread_extent" || stmt->attr_key == "virtual_thread");
+  if (!iter || iter->iter_type != IterType::ThreadIndex || iter->thread_tag.empty()) return false;
+  bool is_virtual = iter->thread_tag.str().rfind("vthread", 0) == 0;
+  return stmt->attr_key == (is_virtual ? "virtual_thread" : "thread_extent");
+}
+
+void print_attr(ScriptPrinter& p, const AttrStmt* stmt) {
+  auto* realize = stmt->body.as<BufferRealize>();
+  auto* scope = stmt->value.as<StringImm>();
+  if (realize && scope && stmt->attr_key == "realize_scope" && stmt->node.same_as(realize->buffer))
+    return print_realize(p, realize, scope);
+  auto* iter = stmt->node.as<IterVarNode>();
+  bool is_launch = is_thread_launch(stmt);
   std::string call = p.captured([&] {
     if (is_launch) {
       p.define_thread(iter->var.get(), iter->thread_tag.str());
       p.dialect("launch_thread") << "(" << iter->var << ", " << stmt->value << ")";
     } else {
-      p.dialect("attr") << "(" << stmt->node << ", " << quoted(stmt->attr_key) << ", " << stmt->value << ")";
+      p.dialect("attr") << "(";
+      p.value(stmt->node);
+      p << ", " << quoted(stmt->attr_key) << ", " << stmt->value << ")";
     }
   });
   p.scoped(call, call, stmt->body);
-  if (is_launch) p.release(iter->var.get());
-}
-
-/// An allocation whose only view is declared right away is written as the declaration alone.
-bool is_declared_whole(const Allocate* stmt) {
-  auto* decl = stmt->body.as<DeclBuffer>();
-  if (!decl || !decl->buffer->data.same_as(stmt->buffer_var)) return false;
-  const BufferNode* buffer = decl->buffer.get();
-  return buffer->dtype == stmt->dtype && is_one(stmt->condition) && stmt->annotations.empty() &&
-         buffer->strides.empty() && buffer->axis_separators.empty() && is_zero(buffer->elem_offset) &&
-         structural_equal(buffer->shape, stmt->extents);
-}
-
-void print_decl_buffer(ScriptPrinter& p, const DeclBuffer* stmt) {
-  p.mark_declared(stmt->buffer.get());
-  const std::string& name = p.name_of(stmt->buffer.get());
-  std::string call = p.captured([&] {
-    p.dialect("decl_buffer") << "(" << stmt->buffer->shape;
-    p.buffer_options(stmt->buffer.get());
-    p << ")";
-  });
-  p.scoped(call + " as " + name, name + " = " + call, stmt->body);
-}
-
-void print_allocate(ScriptPrinter& p, const Allocate* stmt) {
-  if (is_declared_whole(stmt)) return print_decl_buffer(p, stmt->body.as<DeclBuffer>());
-  const VarNode* var = stmt->buffer_var.get();
-  auto* pointer = var->type_annotation.as<PointerType>();
-  bool is_global = !pointer || pointer->storage_scope.empty();
-  p.define(var);
-  std::string call = p.captured([&] {
-    p.dialect("allocate") << "(" << stmt->extents << ", " << quoted(stmt->dtype.str()) << ", "
-                          << quoted(is_global ? "global" : pointer->storage_scope.str());
-    if (!is_one(stmt->condition)) p << ", " << stmt->condition;
-    if (!stmt->annotations.empty()) {
-      p << ", annotations=";
-      p.dictionary(stmt->annotations);
-    }
-    p << ")";
-  });
-  const std::string name = p.name_of(var);
-  p.scoped(call + " as " + name, name + " = " + call, stmt->body, [&] { p.declare_views(var); });
-}
-
-/// Every element of a tensor as a Python number.
-void print_elements(ScriptPrinter& p, const NDArray& tensor) {
-  DataType dtype = tensor.dtype();
-  p << "[";
-  for (int64_t i = 0; i < tensor.size(); ++i) {
-    if (i > 0) p << ", ";
-    char digits[64] = "";
-    if (dtype == DataType::Float(32)) std::snprintf(digits, sizeof(digits), "%.9g", tensor.data<float>()[i]);
-    else if (dtype == DataType::Float(64)) std::snprintf(digits, sizeof(digits), "%.17g", tensor.data<double>()[i]);
-    else if (dtype.bits == 8 && dtype.is_int()) std::snprintf(digits, sizeof(digits), "%d", tensor.data<int8_t>()[i]);
-    else if (dtype.bits <= 8 && dtype.is_uint()) std::snprintf(digits, sizeof(digits), "%u", tensor.data<uint8_t>()[i]);
-    else if (dtype == DataType::Int(16)) std::snprintf(digits, sizeof(digits), "%d", tensor.data<int16_t>()[i]);
-    else if (dtype == DataType::UInt(16)) std::snprintf(digits, sizeof(digits), "%u", tensor.data<uint16_t>()[i]);
-    else if (dtype == DataType::Int(32)) std::snprintf(digits, sizeof(digits), "%d", tensor.data<int32_t>()[i]);
-    else if (dtype == DataType::Int(64)) p << tensor.data<int64_t>()[i];
-    else throw Error(NotImplementedError) << "TVMScript has no form for constants of type " << dtype.str();
-    p << digits;
-  }
-  p << "]";
-}
-
-void print_allocate_const(ScriptPrinter& p, const AllocateConst* stmt) {
-  const VarNode* var = stmt->buffer_var.get();
-  p.define(var);
-  std::string call = p.captured([&] {
-    p.dialect("allocate_const") << "(";
-    if (auto* tensor = stmt->data.as<NDArrayNode>()) print_elements(p, NDArray(tensor));
-    else p << "None";
-    p << ", " << quoted(stmt->dtype.str()) << ", " << stmt->extents;
-    if (stmt->irmod_storage_idx) p << ", irmod_storage_idx=" << stmt->irmod_storage_idx;
-    p << ")";
-  });
-  const std::string name = p.name_of(var);
-  p.scoped(call + " as " + name, name + " = " + call, stmt->body, [&] { p.declare_views(var); });
-}
-
-void print_realize(ScriptPrinter& p, const BufferRealize* stmt) {
-  std::string call = p.captured([&] {
-    p.dialect("realize") << "(";
-    p.region(stmt->buffer.get(), stmt->bounds);
-    p << ", " << quoted(stmt->buffer->scope());
-    if (!is_one(stmt->condition)) p << ", condition=" << stmt->condition;
-    p << ")";
-  });
-  p.scoped(call, call, stmt->body);
+  if (is_launch) p.release_thread(iter->var.get());
 }
 
 void print_assert(ScriptPrinter& p, const AssertStmt* stmt) {
@@ -205,10 +148,7 @@ ScriptRows statements{
     print_if,
     print_let,
     print_attr,
-    print_allocate,
-    print_allocate_const,
-    print_decl_buffer,
-    print_realize,
+    [](ScriptPrinter& p, const BufferRealize* stmt) { print_realize(p, stmt, nullptr); },
     print_assert,
     [](ScriptPrinter& p, const SeqStmt* stmt) { p.body(Stmt(stmt)); },
     [](ScriptPrinter& p, const Evaluate* stmt) { p.dialect("evaluate") << "(" << stmt->value << ")"; },

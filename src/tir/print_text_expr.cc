@@ -1,5 +1,6 @@
 // The text form of expressions, types, buffers and containers.
 
+#include "ir/infix.h"
 #include "ir/prim_ops.h"
 #include "ir/repr.h"
 #include "tir/print.h"
@@ -8,11 +9,6 @@
 namespace tessera {
 namespace {
 
-/// (a OP b)
-template <class T>
-auto infix(const char* op) {
-  return [op](TextPrinter& p, const T* e) { p << "(" << e->a << op << e->b << ")"; };
-}
 /// NAME(a, b)
 template <class T>
 auto named(const char* name) {
@@ -62,6 +58,8 @@ void print_call(TextPrinter& p, const Call* call) {
   (p << "(").list(call->args) << ", dtype=" << call->dtype << ")";
 }
 
+InfixRows<TextRows, TextPrinter> operators(" / ");
+
 TextRows values{
     print_int,
     print_var,
@@ -73,19 +71,6 @@ TextRows values{
     [](TextPrinter& p, const StringImm* imm) { p << quoted(imm->value); },
     [](TextPrinter& p, const AnyDim*) { p << "?"; },
     [](TextPrinter& p, const Cast* e) { p << "cast(" << e->dtype << ", " << e->value << ")"; },
-    infix<Add>(" + "),
-    infix<Sub>(" - "),
-    infix<Mul>("*"),
-    infix<Div>(" / "),
-    infix<Mod>(" % "),
-    infix<EQ>(" == "),
-    infix<NE>(" != "),
-    infix<LT>(" < "),
-    infix<LE>(" <= "),
-    infix<GT>(" > "),
-    infix<GE>(" >= "),
-    infix<And>(" && "),
-    infix<Or>(" || "),
     named<FloorDiv>("floordiv"),
     named<FloorMod>("floormod"),
     named<Min>("min"),

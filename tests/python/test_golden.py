@@ -14,10 +14,10 @@ AGREE = {
     "arith_simplify": 72,
     "expr_str": 133,
     "lower_text": 194,
-    "prim_func_script": 196,
+    "prim_func_script": 197,
     "relay_text": 110,
     "targets": 111,
-    "tir_passes": 60,
+    "tir_passes": 59,
 }
 
 

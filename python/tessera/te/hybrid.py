@@ -13,6 +13,7 @@ from typing import Any, Callable
 
 import numpy as np
 
+from .._ffi.registry import get_global_func
 from ..ir import PrimExpr, Range
 from ..tir import (
     AssertStmt,
@@ -356,3 +357,58 @@ def script(pyfunc: Callable[..., Any]) -> Callable[..., Any]:
         return _build(pyfunc, args) if on_tensors else _run(pyfunc, args)
 
     return wrapped
+
+
+def decorate(func: Callable[..., Any], fwrapped: Callable[..., Any]) -> Callable[..., Any]:
+    """`fwrapped(func, *args)` under the name and documentation of `func`."""
+
+    @functools.wraps(func)
+    def wrapped(*args: Any) -> Any:
+        return fwrapped(func, *args)
+
+    return wrapped
+
+
+class HybridModule:
+    """A hybrid function kept as text: runs as plain Python on arrays, is saved and loaded."""
+
+    def __init__(self, src: str | None = None, name: str | None = None):
+        self.src_, self.name, self.func_ = src, name, None
+        if src is not None:
+            self._define(src, name)
+
+    def _define(self, src: str, name: str | None) -> None:
+        functions = [node.name for node in ast.parse(src).body if isinstance(node, ast.FunctionDef)]
+        if not functions or (name is not None and name not in functions):
+            raise ValueError(f"the text defines {', '.join(functions) or 'nothing'}, not {name or 'a hybrid function'}")
+        self.src_, self.name = src, name or functions[0]
+        names: dict[str, Any] = {}
+        exec(compile(src, f"<hybrid {self.name}>", "exec"), names)
+        self.func_ = names[self.name]
+
+    def __call__(self, *args: Any) -> Any:
+        if self.func_ is None:
+            raise ValueError("this module has no function yet; load one first")
+        return _run(self.func_, args)
+
+    def get_source(self) -> str | None:
+        return self.src_
+
+    def save(self, path: str) -> None:
+        """Writes the text to `path`, with the ending .py where it has none."""
+        with open(path if path.endswith(".py") else path + ".py", "w", encoding="utf-8") as file:
+            file.write(self.src_ or "")
+
+    def load(self, path: str) -> None:
+        """Takes the function of a file that `save` wrote. The text is run as Python: load only what you trust."""
+        with open(path, encoding="utf-8") as file:
+            self._define(file.read(), None)
+
+
+def build(sch: Any, inputs: Any, outputs: Any, name: str = "hybrid_func") -> HybridModule:
+    """The schedule as a hybrid function over arrays: takes the inputs and returns the outputs."""
+    from .hybrid_source import source_of
+
+    sch = sch.normalize()
+    body = get_global_func("schedule.ScheduleOps")(sch, get_global_func("schedule.InferBound")(sch), False)
+    return HybridModule(source_of(body, inputs, outputs, name), name)

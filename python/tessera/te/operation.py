@@ -178,14 +178,22 @@ def extern(
 
 
 def extern_primfunc(input_tensors: list[_tensor.Tensor], primfunc: PrimFunc, **kwargs: Any) -> Any:
-    """Tensors computed by a function whose first parameters are `input_tensors` and whose others are the outputs."""
-    buffers = {param: primfunc.buffer_map[param] for param in primfunc.params if param in primfunc.buffer_map}
-    if len(buffers) != len(primfunc.params):
-        raise ValueError("extern_primfunc needs a function whose parameters are all buffers")
-    ordered = [buffers[param] for param in primfunc.params]
-    in_buffers, out_buffers = ordered[: len(input_tensors)], ordered[len(input_tensors) :]
-    if not out_buffers:
-        raise ValueError("extern_primfunc: the function has no parameter left for an output")
+    """Tensors computed by a function: what it only writes are the outputs, `input_tensors` stand for what it reads.
+
+    A function that reads everything it writes (a reduction, an update in place) has its last written buffer as output.
+    """
+    in_buffers, out_buffers = _inputs_and_outputs(primfunc)
+    if len(in_buffers) != len(input_tensors):
+        names = ", ".join(buffer.name for buffer in in_buffers)
+        raise ValueError(
+            f"extern_primfunc: the function reads {names}; {len(input_tensors)} tensors are given for them"
+        )
+    for tensor, buffer in zip(input_tensors, in_buffers):
+        if len(tensor.shape) != len(buffer.shape) or tensor.dtype != buffer.dtype:
+            raise ValueError(
+                f"extern_primfunc: {tensor.op.name} is {tensor.dtype} of shape {list(tensor.shape)}, "
+                f"buffer {buffer.name} of the function is {buffer.dtype} of shape {list(buffer.shape)}"
+            )
     return extern(
         [buffer.shape for buffer in out_buffers],
         input_tensors,
@@ -195,6 +203,31 @@ def extern_primfunc(input_tensors: list[_tensor.Tensor], primfunc: PrimFunc, **k
         out_buffers=out_buffers,
         **kwargs,
     )
+
+
+def _inputs_and_outputs(primfunc: PrimFunc) -> tuple[list, list]:
+    """The buffers that a function takes in and gives out, in the order of its parameters."""
+    from ..tir import BufferLoad, BufferStore, stmt_functor
+
+    read: list = []
+    written: list = []
+
+    def note(node: Any) -> None:
+        if isinstance(node, (BufferLoad, BufferStore)):
+            (read if isinstance(node, BufferLoad) else written).append(node.buffer)
+
+    stmt_functor.post_order_visit(primfunc.body, note)
+    ordered = [primfunc.buffer_map[param] for param in primfunc.params if param in primfunc.buffer_map]
+    if len(ordered) != len(primfunc.params):
+        raise ValueError("extern_primfunc needs a function whose parameters are all buffers")
+    ins = [buffer for buffer in ordered if any(buffer.same_as(other) for other in read)]
+    outs = [buffer for buffer in ordered if any(buffer.same_as(other) for other in written)]
+    if not outs:
+        raise ValueError("extern_primfunc: the function writes none of its parameters")
+    only_written = [buffer for buffer in outs if not any(buffer.same_as(other) for other in ins)]
+    if only_written:
+        return ins, only_written
+    return [buffer for buffer in ins if not buffer.same_as(outs[-1])], [outs[-1]]
 
 
 def var(name: str = "tindex", dtype: str = "int32", span: Any = None) -> Var:

@@ -200,16 +200,18 @@ BlockAccess block_access(const BlockNode* block, const BufferAt& buffer_at) {
   return detector.result(block);
 }
 
-PrimFunc complete_script(const PrimFunc& function, const Array<Buffer>& root_allocations) {
+PrimFunc complete_script(const PrimFunc& function, const Array<Buffer>& root_allocations, bool is_printed,
+                         const ObjectRef& root_name) {
   auto buffers = all_buffers(function, root_allocations);
   Stmt body = rewrite(function->body, [&](Rewriter& self, const BlockNode* block) -> Stmt {
     return complete_block(self.children(block), buffers);
   });
   auto* realize = body.as<BlockRealize>();
   bool has_root = realize && realize->iter_values.empty();
-  if (!root_allocations.empty() || (!has_root && contains_block(body))) {
+  bool wants_root = is_printed ? root_name.defined() : !has_root && contains_block(body);
+  if (wants_root || !root_allocations.empty()) {
     BlockNode root;
-    root.name_hint = "root";
+    root.name_hint = root_name ? downcast<String>(root_name) : String("root");
     root.body = body;
     root.alloc_buffers = root_allocations;
     BlockRealize whole;
@@ -230,7 +232,10 @@ Array<ObjectRef> access_lists(const Block& block, bool with_opaque, const Map<Va
 }
 
 Globals globals{
-    {"tir.ScriptComplete", complete_script},
+    {"tir.ScriptComplete",
+     [](PrimFunc function, Array<Buffer> root_allocations, bool is_printed, AnyView root_name) {
+       return complete_script(function, root_allocations, is_printed, box(root_name));
+     }},
     {"tir.analysis.GetBlockAccessRegion",
      [](Block block, Map<Var, Buffer> buffers) { return access_lists(block, true, buffers); }},
     {"tir.analysis.GetBlockReadWriteRegion",

@@ -20,7 +20,9 @@ BlockAccess block_access(const BlockNode* block, const BufferAt& buffer_at);
 
 /// Gives a parsed function what its text left out: the read and write regions of blocks that carry the annotation
 /// "tir.script_parsing_detect_access" (1: reads, 2: writes), and a root block around a body of blocks, which then owns
-/// `root_allocations`.
-PrimFunc complete_script(const PrimFunc& function, const Array<Buffer>& root_allocations);
+/// `root_allocations`. In a text that the printer wrote (`is_printed`) there is a root block exactly where it said so, by
+/// the name it gave.
+PrimFunc complete_script(const PrimFunc& function, const Array<Buffer>& root_allocations, bool is_printed = false,
+                         const ObjectRef& root_name = {});
 
 }  // namespace tessera

@@ -7,7 +7,8 @@
 //                                                         for ii in range(32):
 //                                                           if (n//32 + io)*32 + ii < n: S(...)
 //
-// Loops of constant extent are cut only when asked for (or hinted). No `likely` is left afterwards.
+// Loops of constant extent are cut only when asked for (or hinted). No `likely` is left afterwards. A program grows at most
+// tenfold: where cutting would copy more, loops keep their guards.
 
 #include <unordered_set>
 
@@ -58,6 +59,7 @@ class Partitioner {
       for (const auto& [param, buffer] : buffers)
         for (const PrimExpr& extent : buffer->shape)
           if (Var var = downcast_or_null<Var>(extent)) analyzer_.update(var, arith::IntBound{0, arith::kPosInf}, true);
+    left_ = std::max<size_t>(kLeastToCopy, kMostGrowth * size_of(function->body));
     rewriter_.share_results(false);
     rewriter_.on([this](const For* op) -> Stmt { return on_loop(op); });
     rewriter_.on([this](const AttrStmt* op) -> Stmt { return on_attr(op); });
@@ -211,6 +213,9 @@ class Partitioner {
     if (has_after && !analyzer_.can_prove(high <= end)) high = min(high, end);
     if (has_after && !analyzer_.can_prove(low <= high)) high = max(low, high);
 
+    size_t copied = size_of(op->body) * (size_t{has_before} + size_t{has_after});
+    if (copied > left_) return nullptr;
+    left_ -= copied;
     std::vector<Stmt> parts;
     if (has_before) parts.push_back(part(op, with_own_loops(op->body), begin, low, false));
     parts.push_back(part(op, hold(op->body, solved), low, high, true));
@@ -246,7 +251,15 @@ class Partitioner {
     return make(std::move(out));
   }
 
+  static constexpr size_t kMostGrowth = 9, kLeastToCopy = 4000;  // nodes
+  static size_t size_of(const Stmt& body) {
+    size_t count = 0;
+    pre_order(body, [&](const Object*) { return ++count > 0; });
+    return count;
+  }
+
   LoopPartitionConfig options_;
+  size_t left_;  // nodes that may still be copied
   Rewriter rewriter_;
   arith::Analyzer analyzer_;
   std::unordered_set<const VarNode*> hinted_;

@@ -131,8 +131,8 @@ class PackedApi {
     if (defs_.count(device_id_.get())) {
       if (!is_const_int(device_type_, kDLCPU)) body = sequence({set_device(), body});
       body = merge_nest(binder_.asserts(), body);
-      body = attr_of(string_imm("default"), attr::kDeviceType, device_type_, body);
-      body = attr_of(string_imm("default"), attr::kDeviceId, device_id_, body);
+      body = attr_of(String("default"), attr::kDeviceType, device_type_, body);
+      body = attr_of(String("default"), attr::kDeviceId, device_id_, body);
     } else {
       body = merge_nest(binder_.asserts(), body);
     }
@@ -208,8 +208,8 @@ PrimFunc make_unpacked_api(const PrimFunc& function) {
   out.preflattened_buffer_map = {};
   out.ret_type = prim_type(kInt32);
   Stmt body = function->body;
-  body = attr_of(string_imm("default"), attr::kDeviceType, int_imm(kInt32, device_type), body);
-  out.body = attr_of(string_imm("default"), attr::kDeviceId, int_imm(kInt32, 0), body);
+  body = attr_of(String("default"), attr::kDeviceType, int_imm(kInt32, device_type), body);
+  out.body = attr_of(String("default"), attr::kDeviceId, int_imm(kInt32, 0), body);
   return make(std::move(out));
 }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "ir/builtin.h"
+#include "ir/map_order.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "ir/target.h"
@@ -104,6 +105,16 @@ class HostDeviceSplitter {
   int count_ = 0;
 };
 
+/// Host code is for no target yet. The attributes take the order that v0.10 then shows them in.
+PrimFunc without_target(const PrimFunc& program) {
+  Map<String, ObjectRef> attrs;
+  for (const auto& [key, value] : table_order(program->attrs->dict.get())) attrs.set(downcast<String>(key), value);
+  attrs.set(attr::kTarget, ObjectRef());
+  PrimFuncNode out(*program.get());
+  out.attrs = DictAttrs(attrs);
+  return make(std::move(out));
+}
+
 IRModule split_host_device(IRModule mod) {
   IRModule out = mod.copy();
   for (const auto& [var, function] : mod->functions) {
@@ -115,7 +126,7 @@ IRModule split_host_device(IRModule mod) {
     String name = downcast_or_null<String>(program->attrs.get_attr(attr::kGlobalSymbol));
     if (!name) throw Error(ValueError) << "SplitHostDevice: a function has no global_symbol attribute";
     Stmt body = HostDeviceSplitter(out, target, name.str())(program->body);
-    out.update(var, with_attr(with_body(program, body), attr::kTarget, ObjectRef()));
+    out.update(var, without_target(with_body(program, body)));
   }
   return out;
 }

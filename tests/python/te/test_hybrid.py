@@ -18,7 +18,7 @@ def computed(function, arrays, out_shape, dtype="float32"):
 
 @te.hybrid.script
 def outer(a, b):
-    c = output_tensor((a.shape[0], b.shape[0]), "float32")  # noqa: F821
+    c = output_tensor((a.shape[0], b.shape[0]), "float32")
     for i in range(a.shape[0]):
         for j in range(b.shape[0]):
             c[i, j] = a[i] * b[j]
@@ -27,7 +27,7 @@ def outer(a, b):
 
 @te.hybrid.script
 def row_sums(a):
-    c = output_tensor((a.shape[0],), "float32")  # noqa: F821
+    c = output_tensor((a.shape[0],), "float32")
     for i in range(a.shape[0]):
         total = 0.0
         for j in range(a.shape[1]):
@@ -41,8 +41,8 @@ def row_sums(a):
 
 @te.hybrid.script
 def shifted(a):
-    c = output_tensor((a.shape[0],), "float32")  # noqa: F821
-    t = allocate((a.shape[0],), "float32")  # noqa: F821
+    c = output_tensor((a.shape[0],), "float32")
+    t = allocate((a.shape[0],), "float32")
     for i in range(a.shape[0]):
         t[i] = max(a[i], 0.5) + 1.0
     for i in range(a.shape[0]):
@@ -70,10 +70,73 @@ def test_tensors_that_a_hybrid_function_allocates():
 def test_what_hybrid_script_lacks_is_refused_with_its_line():
     @te.hybrid.script
     def endless(a):
-        c = output_tensor((4,), "float32")  # noqa: F821
+        c = output_tensor((4,), "float32")
         while True:
             c[0] = a[0]
         return c
 
     with pytest.raises(ValueError, match="line 4: While is not part of hybrid script"):
         endless(te.placeholder((4,), name="A"))
+
+
+def computed_by(schedule, tensors, out, arrays):
+    """What the scheduled operation gives for `arrays`."""
+    program = tessera.get_global_func("te.ScheduleToPrimFunc")(schedule, [*tensors, out], "main", {})
+    result = tessera.nd.array(np.zeros([int(e) for e in out.shape], out.dtype))
+    tessera.get_global_func("tir.Interpret")(program, *[tessera.nd.array(a) for a in arrays], result)
+    return result.numpy(), program
+
+
+@pytest.fixture
+def outer_product():
+    a, b = te.placeholder((6,), name="a"), te.placeholder((7,), name="b")
+    c = outer(a, b)
+    arrays = [np.random.rand(6).astype("float32"), np.random.rand(7).astype("float32")]
+    return te.create_schedule(c.op), [a, b], c, arrays
+
+
+def test_loops_of_a_hybrid_function_are_split_and_reordered(outer_product):
+    s, tensors, c, arrays = outer_product
+    i, j = c.op.axis
+    io, ii = s[c].split(i, 4)
+    jo, ji = s[c].split(j, nparts=3)
+    s[c].reorder(io, jo, ii, ji)
+    result, program = computed_by(s, tensors, c, arrays)
+    np.testing.assert_allclose(result, np.outer(*arrays))
+    names = []
+    tessera.tir.stmt_functor.post_order_visit(
+        program.body, lambda n: names.append(n.loop_var.name) if isinstance(n, tessera.tir.For) else None
+    )
+    assert names[::-1] == ["i.outer", "j.outer", "i.inner", "j.inner"]
+
+
+def test_loops_of_a_hybrid_function_are_fused_and_annotated(outer_product):
+    s, tensors, c, arrays = outer_product
+    fused = s[c].fuse(*c.op.axis)
+    s[c].parallel(fused)
+    result, program = computed_by(s, tensors, c, arrays)
+    np.testing.assert_allclose(result, np.outer(*arrays))
+    assert "parallel (i.j.fused, 0, 42)" in repr(program)
+
+
+def test_loops_of_a_hybrid_function_are_bound_to_threads(outer_product):
+    s, tensors, c, arrays = outer_product
+    s[c].bind(c.op.axis[0], te.thread_axis("threadIdx.x"))
+    program = tessera.get_global_func("te.ScheduleToPrimFunc")(s, [*tensors, c], "main", {})
+    assert '"thread_extent" = 6' in str(program)
+
+
+def test_a_schedule_as_a_hybrid_module_runs_and_is_saved(tmp_path):
+    A, k = te.placeholder((8, 8), name="A"), te.reduce_axis((0, 8), name="k")
+    B = te.compute((8, 8), lambda i, j: te.max(A[i, j], 0.0) + 1, name="B")
+    C = te.compute((8,), lambda i: te.sum(B[i, k], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    s[C].split(C.op.axis[0], 3)
+    module = te.hybrid.build(s, [A], [C])
+    a = np.random.randn(8, 8).astype("float32")
+    np.testing.assert_allclose(module(a), (np.maximum(a, 0) + 1).sum(1), rtol=1e-5)
+    module.save(str(tmp_path / "saved"))
+    again = te.hybrid.HybridModule()
+    again.load(str(tmp_path / "saved.py"))
+    np.testing.assert_allclose(again(a), module(a))
+    assert again.get_source() == module.get_source()

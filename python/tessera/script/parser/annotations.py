@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
 from typing import Any
 
 
-def scalar_type_names() -> Iterator[str]:
-    """Every name under T that is a scalar or vector type."""
-    yield from ("bool", "boolean", "handle", "void")
-    for kind in ("int", "uint", "float"):
-        for bits in (8, 16, 32, 64):
-            for lanes in ("", "x4", "x8", "x16", "x32", "x64"):
-                yield f"{kind}{bits}{lanes}"
-    for lanes in ("", "x4", "x8", "x16", "x32", "x64"):
-        yield f"bfloat16{lanes}"
+def is_scalar_type(name: str) -> bool:
+    """A name under T that is a scalar or vector type: T.int32, T.float16x8, T.handle, ..."""
+    return re.fullmatch(r"boolean|handle|void|bool(x\d+)?|(int|uint|float|bfloat)\d+(x\d+)?", name) is not None
 
 
 class ScriptType:
@@ -27,8 +21,6 @@ class ScriptType:
         """The IR type."""
         from tessera import ir
 
-        if self.dtype == "void":
-            return ir.TupleType([])
         return ir.PrimType(self.dtype)
 
     def __call__(self, value: Any) -> Any:
@@ -45,6 +37,8 @@ def convert_scalar(dtype: str, value: Any) -> Any:
     if isinstance(value, str):
         value = float(value)  # "inf", "-inf", "nan"
     if isinstance(value, (bool, int, float)):
+        if dtype.startswith(("float", "bfloat")) and "x" not in dtype:
+            return tir.FloatImm(dtype, float(value))
         return tir.const(value, dtype)
     if isinstance(value, tir.PrimExpr) and value.dtype == dtype:
         return value
@@ -60,7 +54,8 @@ class PointerAnnotation:
     def evaluate(self) -> Any:
         from tessera import ir
 
-        return ir.PointerType(self.element.evaluate(), self.scope)
+        element = ir.TupleType([]) if self.element is None else self.element.evaluate()
+        return ir.PointerType(element, self.scope)
 
 
 class _Ptr:
@@ -69,12 +64,21 @@ class _Ptr:
         return PointerAnnotation(element, scope)
 
 
-class _TupleType:
-    def __getitem__(self, args: Any) -> Any:
+class TupleAnnotation:
+    """T.Tuple[T.int32, T.handle] once its arguments are known."""
+
+    def __init__(self, parts: tuple):
+        self.parts = parts
+
+    def evaluate(self) -> Any:
         from tessera import ir
 
-        parts = args if isinstance(args, tuple) else (args,)
-        return ir.TupleType([part.evaluate() for part in parts])
+        return ir.TupleType([part.evaluate() for part in self.parts])
+
+
+class _TupleType:
+    def __getitem__(self, args: Any) -> TupleAnnotation:
+        return TupleAnnotation(args if isinstance(args, tuple) else (args,))
 
 
 class BufferAnnotation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 from tessera.error import DiagnosticError
@@ -14,16 +15,33 @@ class Source:
     def __init__(self, text: str, filename: str = "<string>", first_line: int = 1, indent: int = 0):
         self.lines = text.splitlines()
         self.filename, self.first_line, self.indent = filename, first_line, indent
+        self.is_printed = False  # by the script printer, whose comments then count
 
     def error(self, node: ast.AST | None, message: str) -> DiagnosticError:
         """An error that shows the line of `node` with a mark under it."""
         line = getattr(node, "lineno", 1)
-        column = getattr(node, "col_offset", 0)
-        end = getattr(node, "end_col_offset", column + 1) if getattr(node, "end_lineno", line) == line else None
         text = self.lines[line - 1] if line <= len(self.lines) else ""
-        width = max(1, (end if end is not None else len(text)) - column)
+        column = self._column(line, getattr(node, "col_offset", 0))
+        is_one_line = getattr(node, "end_lineno", None) == line
+        end = self._column(line, getattr(node, "end_col_offset", 0)) if is_one_line else len(text)
         where = f"{self.filename}:{line + self.first_line - 1}:{column + self.indent + 1}"
-        return DiagnosticError(f"{message}\n  --> {where}\n   | {text}\n   | {' ' * column}{'^' * width}")
+        mark = " " * column + "^" * max(1, end - column)
+        return DiagnosticError(f"{message}\n  --> {where}\n   | {text}\n   | {mark}")
+
+    def _column(self, line: int, offset: int) -> int:
+        """A column in characters from one in bytes, which is how Python's trees count."""
+        text = self.lines[line - 1] if line <= len(self.lines) else ""
+        return len(text.encode()[:offset].decode(errors="ignore"))
+
+    def printed_root(self, node: ast.FunctionDef) -> tuple[bool, str | None]:
+        """(whether the printer wrote this text, the name of the root block that it mentions in a comment)."""
+        if not self.is_printed:
+            return False, None
+        for line in self.lines[node.lineno - 1 : node.end_lineno]:
+            found = re.fullmatch(r'# with \w+\.block\((".*")\)', line.strip())
+            if found:
+                return True, ast.literal_eval(found.group(1))
+        return True, None
 
     def span(self, node: Any) -> Any:
         from tessera import ir

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
+import re
 import sys
 import textwrap
 from types import FrameType
@@ -11,6 +13,12 @@ from typing import Any, Callable
 
 from tessera.script.parser.diagnostics import Source
 from tessera.script.parser.scope import Scopes
+
+_BUILTINS = {
+    **{name: getattr(builtins, name) for name in ("range", "len", "int", "float", "min", "max", "abs", "str", "sum")},
+    "inf": float("inf"),
+    "nan": float("nan"),
+}
 
 
 def prim_func(input_func: Callable) -> Any:
@@ -49,10 +57,13 @@ def from_source(input_func: Any, tir_prefix: Any = None) -> Any:
     import tessera
     from tessera.script import tir as script_tir
 
-    names: dict = {"T": script_tir, "tir": script_tir, "tvm": tessera, "tessera": tessera, "inf": float("inf")}
-    for prefix in [tir_prefix] if isinstance(tir_prefix, str) else tir_prefix or []:
+    names: dict = {**_BUILTINS, "T": script_tir, "tir": script_tir, "tvm": tessera, "tessera": tessera}
+    first_line = re.search(r"^# from tvm\.script import tir as (\w+)$", input_func, re.M)
+    prefixes = [tir_prefix] if isinstance(tir_prefix, str) else list(tir_prefix or [])
+    for prefix in prefixes + ([first_line.group(1)] if first_line else []):
         names[prefix] = script_tir
     source, tree = _parse(input_func, "<string>", 1)
+    source.is_printed = first_line is not None
     return _read(source, tree, names)
 
 
@@ -83,14 +94,14 @@ def _frame_names(frame: FrameType) -> dict:
 def _captured(function: Callable, frame: FrameType) -> dict:
     """Names a script may use: builtins it needs, the module's, the caller's, and what the function closes over."""
     closure = inspect.getclosurevars(function)
-    return {"range": range, **_frame_names(frame), **function.__globals__, **closure.nonlocals}
+    return {**_BUILTINS, **_frame_names(frame), **function.__globals__, **closure.nonlocals}
 
 
 def _read(source: Source, tree: ast.Module, captured: dict) -> Any:
     definitions = [n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))]
     if len(definitions) != 1:
         raise source.error(None, f"a script is one function or one class; this text has {len(definitions)}")
-    from tessera.script.parser.statements import parse_function
+    from tessera.script.parser.function import parse_function
 
     (definition,) = definitions
     if isinstance(definition, ast.FunctionDef):

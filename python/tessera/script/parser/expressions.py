@@ -6,10 +6,12 @@ import ast
 from typing import Any
 
 from tessera import ir, tir
+from tessera.error import DiagnosticError
 from tessera.script.parser import intrinsics
-from tessera.script.parser.annotations import ScriptType, convert_scalar
+from tessera.script.parser.annotations import ScriptType, convert_scalar, is_scalar_type
 from tessera.script.parser.diagnostics import Source
-from tessera.script.parser.scope import Scopes
+from tessera.script.parser.regions import BufferSlice
+from tessera.script.parser.scope import InTurn, Scopes
 from tessera.tir.op_calls import call_intrin
 
 _BINARY = {
@@ -30,6 +32,13 @@ _BITWISE = {
 _COMPARE = {ast.Lt: tir.LT, ast.LtE: tir.LE, ast.Gt: tir.GT, ast.GtE: tir.GE, ast.Eq: tir.EQ, ast.NotEq: tir.NE}
 
 
+def _is_literal(node: ast.AST) -> bool:
+    """Written out in the script itself, so that it stays as it is written."""
+    if isinstance(node, ast.BinOp):
+        return _is_literal(node.left) and _is_literal(node.right)
+    return _is_literal(node.operand) if isinstance(node, ast.UnaryOp) else isinstance(node, ast.Constant)
+
+
 class Expressions:
     """Evaluates expression trees. Numbers stay Python numbers until they meet an expression."""
 
@@ -40,7 +49,12 @@ class Expressions:
         method = getattr(self, f"visit_{type(node).__name__}", None)
         if method is None:
             raise self.source.error(node, f"a script cannot contain {type(node).__name__}")
-        return method(node)
+        try:
+            return method(node)
+        except DiagnosticError:
+            raise
+        except Exception as error:  # whatever the core or a captured function says, said where it happened
+            raise self.source.error(node, str(error) or type(error).__name__) from error
 
     def expr(self, node: ast.AST, dtype: str | None = None) -> Any:
         """The tree as a PrimExpr; a bare number takes `dtype`, or int32/float32."""
@@ -57,6 +71,10 @@ class Expressions:
             return tir.StringImm(value)
         if isinstance(value, BufferSlice):
             return value.as_load()
+        if hasattr(value, "asobject"):  # the lazy result of == and !=, and the like
+            return self.as_expr(value.asobject(), node, dtype)
+        if hasattr(value, "item") and getattr(value, "shape", None) == ():  # a NumPy scalar
+            return tir.const(value.item(), str(value.dtype))
         raise self.source.error(node, f"expected an expression, got {type(value).__name__}")
 
     # ---- leaves
@@ -68,9 +86,10 @@ class Expressions:
 
     def visit_Name(self, node: ast.Name) -> Any:
         try:
-            return self.scopes.lookup(node.id)
+            value = self.scopes.lookup(node.id)
         except KeyError:
             raise self.source.error(node, f"{node.id} is not defined") from None
+        return value.next() if isinstance(value, InTurn) else value
 
     def visit_Tuple(self, node: ast.Tuple) -> tuple:
         return tuple(self(item) for item in node.elts)
@@ -80,6 +99,13 @@ class Expressions:
 
     def visit_Dict(self, node: ast.Dict) -> dict:
         return {self(k): self(v) for k, v in zip(node.keys, node.values) if k is not None}
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> str:
+        return "".join(self(part) for part in node.values)
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> str:
+        spec = self(node.format_spec) if node.format_spec is not None else ""
+        return format(self(node.value), spec)
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
         names = [arg.arg for arg in node.args.args]
@@ -101,8 +127,10 @@ class Expressions:
     def visit_BinOp(self, node: ast.BinOp) -> Any:
         a, b = self(node.left), self(node.right)
         numbers = isinstance(a, (int, float)) and isinstance(b, (int, float))
-        if numbers and not (isinstance(node.left, ast.Constant) and isinstance(node.right, ast.Constant)):
+        if numbers and not _is_literal(node):
             return self._python_operator(node, a, b)  # captured numbers are worked out now
+        if isinstance(a, (str, list, tuple)) and isinstance(node.op, (ast.Add, ast.Mult)):
+            return a + b if isinstance(node.op, ast.Add) else a * b
         a, b = self._match(a, b, node)
         kind = type(node.op)
         if kind in _BINARY:
@@ -114,10 +142,7 @@ class Expressions:
     def _python_operator(self, node: ast.BinOp, a: Any, b: Any) -> Any:
         expression = ast.Expression(ast.BinOp(ast.Constant(a), node.op, ast.Constant(b)))
         ast.fix_missing_locations(expression)
-        try:
-            return eval(compile(expression, self.source.filename, "eval"))  # two numbers and an operator
-        except ArithmeticError as error:
-            raise self.source.error(node, str(error)) from None
+        return eval(compile(expression, self.source.filename, "eval"))  # two numbers and an operator
 
     def _match(self, a: Any, b: Any, node: ast.AST) -> tuple:
         """Two operands as expressions; a bare number takes the type of the other side."""
@@ -140,7 +165,8 @@ class Expressions:
         if isinstance(node.op, ast.UAdd):
             return value
         if isinstance(node.op, ast.Not):
-            return not value if isinstance(value, bool) else tir.Not(self.as_expr(value, node))
+            is_captured = isinstance(value, bool) and not _is_literal(node.operand)
+            return not value if is_captured else tir.Not(self.as_expr(value, node))
         value = self.as_expr(value, node)
         return call_intrin(value.dtype, "tir.bitwise_not", value)
 
@@ -171,10 +197,17 @@ class Expressions:
         value = self(node.value)
         if isinstance(value, BufferSlice):
             value = value.as_load()
-        try:
-            return getattr(value, node.attr)
-        except AttributeError as error:
-            raise self.source.error(node, str(error)) from None
+        shadowed = self._shadowed_dialect(node.value)
+        if shadowed is not None and (is_scalar_type(node.attr) or not hasattr(value, node.attr)):
+            value = shadowed
+        return getattr(value, node.attr)
+
+    def _shadowed_dialect(self, node: ast.AST) -> Any:
+        """The module behind `T` where a tensor or variable of the program is called T as well."""
+        if not isinstance(node, ast.Name) or node.id not in self.scopes.captured:
+            return None
+        outer = self.scopes.captured[node.id]
+        return outer if getattr(outer, "__name__", None) == "tessera.script.tir" else None
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         value = self(node.value)
@@ -185,13 +218,15 @@ class Expressions:
             return slice_ if slice_.has_slices() else slice_.as_load()
         if isinstance(value, BufferSlice):
             raise self.source.error(node, "a region cannot be indexed again")
-        try:
-            return value[index]
-        except (TypeError, KeyError, IndexError) as error:
-            raise self.source.error(node, str(error)) from None
+        return value[index]
 
     def visit_Call(self, node: ast.Call) -> Any:
-        function = self(node.func)
+        if isinstance(node.func, ast.Name) and not self.scopes.is_defined(node.func.id):
+            function: Any = self._unknown_function(node)
+        else:
+            function = self(node.func)
+        if intrinsics.script_name(function) in ("let", "Let") and len(node.args) == 3:
+            return self._let(node)
         args = []
         for arg in node.args:
             if isinstance(arg, ast.Starred):
@@ -201,81 +236,36 @@ class Expressions:
         kwargs = {kw.arg: self(kw.value) for kw in node.keywords if kw.arg is not None}
         return self.call(node, function, args, kwargs)
 
+    def _unknown_function(self, node: ast.Call) -> Any:
+        """name(..., dtype="int32") calls a function of some module, here unknown."""
+        assert isinstance(node.func, ast.Name)
+        if not any(keyword.arg == "dtype" for keyword in node.keywords):
+            raise self.source.error(node.func, f"{node.func.id} is not defined")
+        return ir.GlobalVar(node.func.id)
+
+    def _let(self, node: ast.Call) -> Any:
+        """T.let(x, value, body); `x` was announced by T.var, or is new."""
+        name, value = node.args[0], self.expr(node.args[1])
+        with self.scopes:
+            if isinstance(name, ast.Name) and not self.scopes.is_defined(name.id):
+                self.scopes.define(name.id, tir.Var(name.id, value.dtype))
+            variable = self(name)
+            self.scopes.settle(variable)
+            return tir.Let(variable, value, self.expr(node.args[2]))
+
     def call(self, node: ast.AST, function: Any, args: list, kwargs: dict) -> Any:
-        """Applies a script function, a type, or a captured Python function."""
-        try:
-            if isinstance(function, ScriptType):
-                if not args:
-                    return tir.Var("", function.dtype)
-                value = args[0] if isinstance(args[0], (bool, int, float, str)) else self.as_expr(args[0], node)
-                return convert_scalar(function.dtype, value)
-            name = intrinsics.script_name(function)
-            if name is not None:
-                return intrinsics.evaluate(self, node, name, args, kwargs)
-            if not callable(function):
-                raise self.source.error(node, f"{type(function).__name__} cannot be called")
-            return function(*args, **kwargs)
-        except (TypeError, ValueError, RuntimeError) as error:
-            if "\n  --> " in str(error):
-                raise
-            raise self.source.error(node, str(error)) from error
-
-
-class BufferSlice:
-    """buffer[...] with slices among the indices: a region, or a vector access."""
-
-    def __init__(self, expressions: Expressions, buffer: Any, indices: list, node: ast.AST):
-        self.expressions, self.buffer, self.indices, self.node = expressions, buffer, indices, node
-        if len(indices) != len(buffer.shape) and not (len(buffer.shape) == 0 and indices == [()]):
-            raise expressions.source.error(
-                node, f"buffer {buffer.name} has {len(buffer.shape)} dimensions, {len(indices)} indices are given"
-            )
-
-    def has_slices(self) -> bool:
-        return any(isinstance(index, slice) for index in self.indices)
-
-    def _index(self, value: Any, dim: int) -> Any:
-        dtype = self.buffer.shape[dim].dtype if isinstance(value, int) else None
-        return self.expressions.as_expr(value, self.node, dtype)
-
-    def as_indices(self) -> list:
-        """Indices of a load or store; a slice becomes a vector of indices."""
-        if len(self.buffer.shape) == 0:
-            return []
-        return [
-            self._ramp(index, dim) if isinstance(index, slice) else self._index(index, dim)
-            for dim, index in enumerate(self.indices)
-        ]
-
-    def _ramp(self, index: slice, dim: int) -> Any:
-        from tessera import arith
-
-        start = self._index(0 if index.start is None else index.start, dim)
-        stop = self._index(self.buffer.shape[dim] if index.stop is None else index.stop, dim)
-        step = 1 if index.step is None else index.step
-        length = arith.Analyzer().simplify(stop - start)
-        if not isinstance(length, tir.IntImm) or not isinstance(step, int):
-            raise self.expressions.source.error(self.node, "a vector access needs a constant length and step")
-        lanes = int(length.value) // step
-        if lanes == 1:
-            return start
-        return tir.Ramp(start, tir.const(step, start.dtype), lanes)
-
-    def as_load(self) -> Any:
-        return tir.BufferLoad(self.buffer, self.as_indices())
-
-    def as_region(self) -> Any:
-        """The rectangle that the indices and slices cover."""
-        from tessera import arith
-
-        analyzer = arith.Analyzer()
-        ranges = []
-        for dim, index in enumerate(self.indices if len(self.buffer.shape) else []):
-            if isinstance(index, slice):
-                start = self._index(0 if index.start is None else index.start, dim)
-                stop = self._index(self.buffer.shape[dim] if index.stop is None else index.stop, dim)
-                ranges.append(ir.Range.from_min_extent(start, analyzer.simplify(stop - start)))
-            else:
-                index = self._index(index, dim)
-                ranges.append(ir.Range.from_min_extent(index, tir.const(1, index.dtype)))
-        return tir.BufferRegion(self.buffer, ranges)
+        """Applies a script function, a type, a function of the module, or a captured Python function."""
+        if isinstance(function, ScriptType):
+            if not args:
+                return tir.Var("", function.dtype)
+            value = args[0] if isinstance(args[0], (bool, int, float, str)) else self.as_expr(args[0], node)
+            return convert_scalar(function.dtype, value)
+        name = intrinsics.script_name(function)
+        if name is not None:
+            return intrinsics.evaluate(self, node, name, args, kwargs)
+        if isinstance(function, ir.GlobalVar):
+            operands = [intrinsics.operand(self, node, arg) for arg in args]
+            return tir.Call(kwargs.get("dtype", "int32"), function, operands)
+        if not callable(function):
+            raise self.source.error(node, f"{type(function).__name__} cannot be called")
+        return function(*args, **kwargs)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tessera import ir, tir
-from tessera.tir.op_calls import call_intrin
+from tessera import arith, ir, tir
+from tessera.script.parser.regions import range_between
 
 
 def script_name(function: Any) -> str | None:
@@ -34,15 +34,17 @@ def _select(ev: Any, node: ast.AST, condition: Any, true_value: Any, false_value
 
 def _ramp(ev: Any, node: ast.AST, base: Any, stride: Any, lanes: Any) -> Any:
     base, stride = ev._match(base, stride, node)
-    return tir.Ramp(base, stride, int(lanes))
+    return tir.Ramp(base, stride, _count(lanes))
 
 
 def _broadcast(ev: Any, node: ast.AST, value: Any, lanes: Any) -> Any:
-    return tir.Broadcast(ev.as_expr(value, node), int(lanes))
+    return tir.Broadcast(ev.as_expr(value, node), _count(lanes))
 
 
-def _let(ev: Any, node: ast.AST, var: Any, value: Any, body: Any) -> Any:
-    return tir.Let(var, ev.as_expr(value, node), ev.as_expr(body, node))
+def _count(value: Any) -> int:
+    if isinstance(value, tir.PrimExpr):
+        value = arith.Analyzer().simplify(value)
+    return int(value)
 
 
 def _shuffle(ev: Any, node: ast.AST, vectors: Any, indices: Any) -> Any:
@@ -85,14 +87,15 @@ def _iter_var(ev: Any, node: ast.AST, var: Any, dom: Any, iter_type: str, thread
     if iter_type not in kinds:
         raise ev.source.error(node, f"no iteration type {iter_type!r}; there are {', '.join(kinds)}")
     if isinstance(dom, (tuple, list)):
-        dom = ir.Range(*dom)
+        dom = range_between(*(ev.as_expr(bound, node) for bound in dom))
     return tir.IterVar(dom, var, kinds[iter_type], thread_tag)
 
 
-def _op_of(name: str) -> Any:
-    return lambda ev, node, *args: call_intrin(
-        ev.as_expr(args[0], node).dtype, name, *(ev.as_expr(a, node) for a in args)
-    )
+def _gone(name: str, instead: str) -> Any:
+    def refuse(ev: Any, node: ast.AST, *_: Any, **__: Any) -> Any:
+        raise ev.source.error(node, f"T.{name} works on bare pointers and is no longer part of the language: {instead}")
+
+    return refuse
 
 
 FUNCTIONS: dict[str, Any] = {
@@ -107,9 +110,13 @@ FUNCTIONS: dict[str, Any] = {
     "cast": _cast,
     "ramp": _ramp,
     "broadcast": _broadcast,
-    "let": _let,
-    "Let": _let,
     "Shuffle": _shuffle,
+    "shuffle": _shuffle,
+    "StringImm": lambda ev, node, text: tir.StringImm(text),
+    "Any": lambda ev, node: tir.Any(),
+    "Range": lambda ev, node, low, high: range_between(*ev._match(low, high, node)),
+    "load": _gone("load", "index a view instead: V = T.buffer_decl(shape, dtype, data=pointer), then V[i]"),
+    "store": _gone("store", "assign to a view instead: V = T.buffer_decl(shape, dtype, data=pointer), then V[i] = x"),
     "comm_reducer": _comm_reducer,
     "iter_var": _iter_var,
     "ceildiv": lambda ev, node, a, b: tir.ceildiv(*ev._match(a, b, node)),
@@ -140,7 +147,7 @@ def evaluate(ev: Any, node: ast.AST, name: str, args: list, kwargs: dict) -> Any
     if op is None:
         raise ev.source.error(node, f"T.{name} is not known here")
     kwargs = dict(kwargs)
-    operands = [_operand(ev, node, arg) for arg in args]
+    operands = [operand(ev, node, arg) for arg in args]
     dtype = kwargs.pop("dtype", None)
     if kwargs:
         raise ev.source.error(node, f"T.{name} has no argument {', '.join(kwargs)}")
@@ -151,7 +158,7 @@ def evaluate(ev: Any, node: ast.AST, name: str, args: list, kwargs: dict) -> Any
     return tir.Call(dtype or "void", op, operands)
 
 
-def _operand(ev: Any, node: ast.AST, value: Any) -> Any:
+def operand(ev: Any, node: ast.AST, value: Any) -> Any:
     if isinstance(value, tir.Buffer):
         return value.data
     return ev.as_expr(value, node)
@@ -163,7 +170,7 @@ def _default_dtype(name: str, operands: list) -> str:
         return "bool"
     if name == "if_then_else":
         return operands[1].dtype
-    if name in ("evaluate", "ret", "tvm_storage_sync") or not operands:
+    if name in ("evaluate", "ret", "tvm_storage_sync") or ("call_" in name and "packed" in name) or not operands:
         return "int32"
     return operands[0].dtype
 

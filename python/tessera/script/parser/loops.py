@@ -7,6 +7,7 @@ from typing import Any
 
 from tessera import tir
 from tessera.script.parser import intrinsics
+from tessera.script.parser.regions import length_between
 
 _KINDS = {
     "serial": tir.ForKind.SERIAL,
@@ -31,13 +32,19 @@ def loop_of(ev: Any, call: ast.Call) -> Loops:
     """What the iterator of a `for` statement says."""
     function = ev(call.func)
     name = "range" if function is range else intrinsics.script_name(function)
-    args = [ev.as_expr(ev(arg), arg) for arg in call.args]
+    args: list = []
+    for arg in call.args:
+        args.extend(ev(arg.value) if isinstance(arg, ast.Starred) else [ev(arg)])
     keywords = {str(kw.arg): ev(kw.value) for kw in call.keywords}
-    if name == "grid":
-        return Loops([(tir.const(0, extent.dtype), extent) for extent in args], tir.ForKind.SERIAL)
+    args += [keywords.pop(side) for side in ("begin", "end") if side in keywords]
+    if name == "thread_binding" and args and isinstance(args[-1], str):
+        keywords["thread"] = args.pop()
+    if name == "grid" and not keywords:
+        extents = [ev.as_expr(arg, call) for arg in args]
+        return Loops([(tir.const(0, extent.dtype), extent) for extent in extents], tir.ForKind.SERIAL)
     if name not in _KINDS or not 1 <= len(args) <= 2:
         raise ev.source.error(call, f"a loop is over T.grid, {', '.join('T.' + kind for kind in _KINDS)}")
-    low, extent = _bounds(args)
+    low, extent = _bounds(list(ev._match(*args, call)) if len(args) == 2 else [ev.as_expr(args[0], call)])
     binding = None
     if name == "thread_binding":
         thread = keywords.pop("thread", None)
@@ -51,11 +58,6 @@ def loop_of(ev: Any, call: ast.Call) -> Loops:
 
 
 def _bounds(args: list) -> tuple:
-    from tessera import arith
-
     if len(args) == 1:
         return tir.const(0, args[0].dtype), args[0]
-    low, high = args
-    if isinstance(low, tir.IntImm) and low.value == 0:
-        return low, high
-    return low, arith.Analyzer().simplify(high - low)
+    return args[0], length_between(*args)

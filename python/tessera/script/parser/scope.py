@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 
 class BlockInfo:
@@ -21,6 +21,16 @@ class BlockInfo:
         self.init: Any = None
 
 
+class InTurn:
+    """Several threads of one name: each use of it is about the next."""
+
+    def __init__(self, threads: list):
+        self._threads = threads
+
+    def next(self) -> Any:
+        return self._threads.pop(0) if len(self._threads) > 1 else self._threads[0]
+
+
 class Scopes:
     """Nested tables of names, innermost last; captured Python values lie outermost."""
 
@@ -29,6 +39,7 @@ class Scopes:
         self.frames: list[dict] = []
         self.blocks: list[BlockInfo] = []
         self.loop_ranges: dict = {}  # loop variable -> (min, extent)
+        self._unbound: list = []  # variables that T.var announced and nothing has bound yet
 
     def __enter__(self) -> Scopes:
         self.frames.append({})
@@ -47,5 +58,23 @@ class Scopes:
                 return frame[name]
         return self.captured[name]
 
-    def is_script_variable(self, name: str) -> bool:
-        return any(name in frame for frame in self.frames)
+    def is_defined(self, name: str) -> bool:
+        return name in self.captured or any(name in frame for frame in self.frames)
+
+    def define_unbound(self, name: str, variable: Any) -> None:
+        self.define(name, variable)
+        self._unbound.append(variable)
+
+    def settle(self, variable: Any) -> None:
+        """The variable has its value: a `let` of that name makes a new one."""
+        self._unbound = [other for other in self._unbound if not other.same_as(variable)]
+
+    def bind(self, name: str, make: Callable[[], Any]) -> Any:
+        """Defines the name: the variable that was announced under it, else a new one."""
+        known = self.lookup(name) if self.is_defined(name) else None
+        if any(other.same_as(known) for other in self._unbound):
+            self.settle(known)
+        else:
+            known = make()
+        self.define(name, known)
+        return known

@@ -5,23 +5,25 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tessera import ir, tir
+from tessera import tir
+from tessera.error import DiagnosticError
 from tessera.script.parser import intrinsics
 from tessera.script.parser.annotations import BufferAnnotation, ScriptType
-from tessera.script.parser.declarations import DECLARATIONS, Allocation, declare_buffer
+from tessera.script.parser.buffers import Allocation
+from tessera.script.parser.declarations import DECLARATIONS
 from tessera.script.parser.diagnostics import Source
-from tessera.script.parser.expressions import BufferSlice, Expressions
+from tessera.script.parser.expressions import Expressions
 from tessera.script.parser.loops import Loops, loop_of
+from tessera.script.parser.regions import BufferSlice
 from tessera.script.parser.scope import BlockInfo, Scopes
 
 
 class Statements:
     """Reads function bodies. A declaration such as `X = T.allocate(...)` holds for the rest of its suite."""
 
-    def __init__(self, source: Source, scopes: Scopes):
-        self.source, self.scopes = source, scopes
+    def __init__(self, source: Source, scopes: Scopes, function: Any):
+        self.source, self.scopes, self.function = source, scopes, function
         self.ev = Expressions(source, scopes)
-        self.function = FunctionInfo()
 
     def body(self, suite: list) -> Any:
         """The statement of a whole suite."""
@@ -45,7 +47,12 @@ class Statements:
         method = getattr(self, f"visit_{type(node).__name__}", None)
         if method is None:
             raise self.source.error(node, f"a script cannot contain {type(node).__name__}")
-        return method(node, rest)
+        try:
+            return method(node, rest)
+        except DiagnosticError:
+            raise
+        except Exception as error:  # what the core says about a node, said where it stands
+            raise self.source.error(node, str(error) or type(error).__name__) from error
 
     # ---- control
 
@@ -77,8 +84,9 @@ class Statements:
         return tir.While(self.ev.expr(node.test), self.suite(node.body)), False
 
     def visit_If(self, node: ast.If, rest: list) -> Any:
+        condition, then = self.ev.expr(node.test), self.suite(node.body)
         otherwise = self.suite(node.orelse) if node.orelse else None
-        return tir.IfThenElse(self.ev.expr(node.test), self.suite(node.body), otherwise), False
+        return tir.IfThenElse(condition, then, otherwise), False
 
     def visit_Assert(self, node: ast.Assert, rest: list) -> Any:
         message = self.ev.expr(node.msg) if node.msg else tir.StringImm("")
@@ -96,8 +104,11 @@ class Statements:
         return self._let(node.target.id, self.ev.expr(node.value, dtype), rest, kind.evaluate())
 
     def _let(self, name: str, value: Any, rest: list, kind: Any = None) -> Any:
-        variable = tir.Var(name, value.dtype if kind is None else kind)
-        self.scopes.define(name, variable)
+        if kind is None:
+            variable = tir.Var(name, value.dtype)
+            self.scopes.define(name, variable)
+        else:
+            variable = self.scopes.bind(name, lambda: tir.Var(name, kind))
         return tir.LetStmt(variable, value, self.body(rest)), True
 
     def visit_Assign(self, node: ast.Assign, rest: list) -> Any:
@@ -138,11 +149,7 @@ class Statements:
         if isinstance(value, (bool, int, float)):
             lanes = indices[-1].dtype.split("x")[1:] if indices else []
             value = tir.const(value, buffer.dtype + ("x" + lanes[0] if lanes else ""))
-        value = self.ev.as_expr(value, node.value)
-        try:
-            return tir.BufferStore(buffer, value, indices), False
-        except (TypeError, ValueError, RuntimeError) as error:
-            raise self.source.error(node, str(error)) from None
+        return tir.BufferStore(buffer, self.ev.as_expr(value, node.value), indices), False
 
     # ---- declarations and scopes
 
@@ -150,29 +157,46 @@ class Statements:
         """(name under T, positional, keyword arguments) of a call, or three Nones."""
         if not isinstance(node, ast.Call):
             return None, None, None
-        function = self.ev(node.func)
-        name = intrinsics.script_name(function)
+        name = self._script_name(node)
         if name is None or name not in DECLARATIONS:
             return None, None, None
-        args = [self.ev(arg.value) if isinstance(arg, ast.Starred) else self.ev(arg) for arg in node.args]
+        if name == "let":
+            self._announce(node)
+        args: list = []
+        for arg in node.args:
+            args.extend(self.ev(arg.value) if isinstance(arg, ast.Starred) else [self.ev(arg)])
         return name, args, {kw.arg: self.ev(kw.value) for kw in node.keywords}
+
+    def _script_name(self, call: ast.Call) -> str | None:
+        if isinstance(call.func, ast.Name) and not self.scopes.is_defined(call.func.id):
+            return None
+        return intrinsics.script_name(self.ev(call.func))
+
+    def _announce(self, call: ast.Call) -> None:
+        """`with T.let(x, value):` may name a new variable."""
+        if len(call.args) == 2 and isinstance(call.args[0], ast.Name) and not self.scopes.is_defined(call.args[0].id):
+            name = call.args[0].id
+            self.scopes.define(name, tir.Var(name, self.ev.expr(call.args[1]).dtype))
 
     def _declaration(self, value: ast.AST, target: ast.AST | None, rest: list) -> Any:
         """A declaration under T, with the rest of the suite inside it where it opens a scope; None if it is none."""
+        if isinstance(value, ast.Call) and self._script_name(value) == "func_attr":
+            self.function.attr_calls.append(value)  # may name threads that are declared below it
+            return None, False
         name, args, kwargs = self._script_call(value)
         if name is None:
             return None
-        names = self._target_names(target)
-        try:
-            result = DECLARATIONS[name](self, value, names, *args, **kwargs)
-        except TypeError as error:
-            if "\n  --> " in str(error):
-                raise
-            raise self.source.error(value, f"T.{name}: {error}") from error
+        result = self._declare(value, name, self._target_names(target), args, kwargs)
         if result is None:
             return None, False
         wrap = result.wrap if isinstance(result, Allocation) else result
         return wrap(self.body(rest)), True
+
+    def _declare(self, call: ast.AST, name: str, names: list, args: list, kwargs: dict) -> Any:
+        try:
+            return DECLARATIONS[name](self, call, names, *args, **kwargs)
+        except TypeError as error:  # arguments that the declaration does not take
+            raise self.source.error(call, f"T.{name}: {error}".replace(f"{name}() ", "")) from error
 
     def _target_names(self, target: ast.AST | None) -> list:
         if target is None:
@@ -192,9 +216,12 @@ class Statements:
         if declared is not None:
             return declared
         if isinstance(node.value, ast.Call):
-            function = self.ev(node.value.func)
-            if intrinsics.script_name(function) == "evaluate":
+            name = self._script_name(node.value)
+            if name == "evaluate" and len(node.value.args) == 1:
                 return tir.Evaluate(self.ev.expr(node.value.args[0])), False
+            if name == "prefetch" and len(node.value.args) == 2:
+                buffer, bounds = (self.ev(arg) for arg in node.value.args)
+                return tir.Prefetch(buffer, list(bounds)), False
         value = self.ev(node.value)
         if isinstance(value, tir.Stmt):
             return value, False
@@ -207,7 +234,7 @@ class Statements:
                 call = item.context_expr
                 if not isinstance(call, ast.Call):
                     raise self.source.error(call, "`with` takes T.block, T.init, T.attr, T.allocate, ...")
-                name = intrinsics.script_name(self.ev(call.func))
+                name = self._script_name(call)
                 if name == "block":
                     return self._block(call, node), False
                 if name == "init":
@@ -215,7 +242,7 @@ class Statements:
                 declared, args, kwargs = self._script_call(call)
                 if declared is None:
                     raise self.source.error(call, "`with` takes T.block, T.init, T.attr, T.allocate, ...")
-                result = DECLARATIONS[declared](self, call, self._target_names(item.optional_vars), *args, **kwargs)
+                result = self._declare(call, declared, self._target_names(item.optional_vars), args, kwargs)
                 if result is None:
                     raise self.source.error(call, f"T.{declared} opens no scope")
                 wraps.append(result.wrap if isinstance(result, Allocation) else result)
@@ -231,8 +258,10 @@ class Statements:
         return None, False
 
     def _block(self, call: ast.Call, node: ast.With) -> Any:
-        args = [self.ev(arg) for arg in call.args]
-        name = next((arg for arg in args if isinstance(arg, str)), "")
+        args = [self.ev(arg) for arg in [*call.args, *(keyword.value for keyword in call.keywords)]]
+        if len(args) > 1 or not all(isinstance(arg, str) for arg in args):
+            raise self.source.error(call, 'a block is `with T.block("name"):`; its axes are lines of T.axis inside')
+        name = args[0] if args else ""
         block = BlockInfo(name)
         self.scopes.blocks.append(block)
         stmt = self.body(node.body)
@@ -253,47 +282,3 @@ class Statements:
         )
         predicate = tir.const(True, "bool") if block.predicate is None else block.predicate
         return tir.BlockRealize(block.iter_values, predicate, made)
-
-
-class FunctionInfo:
-    """What the head of a function has said."""
-
-    def __init__(self) -> None:
-        self.params: list = []
-        self.buffer_map: dict = {}
-        self.preflattened: dict = {}
-        self.attrs: dict = {}
-        self.root_allocs: list = []
-        self.env_threads: dict = {}
-        self.ret_type: Any = None
-
-
-def parse_function(source: Source, scopes: Scopes, node: ast.FunctionDef) -> Any:
-    """A PrimFunc from the tree of its definition."""
-    reader = Statements(source, scopes)
-    info = reader.function
-    with scopes:
-        for arg in node.args.args:
-            if arg.annotation is None:
-                raise source.error(arg, f"parameter {arg.arg} needs a type, such as T.handle or T.Buffer[...]")
-            kind = reader.ev(arg.annotation)
-            if isinstance(kind, BufferAnnotation):
-                param = tir.Var(arg.arg, "handle")
-                buffer = declare_buffer(reader, arg, arg.arg, *kind.args, **kind.kwargs)
-                info.buffer_map[param] = buffer
-                scopes.define(arg.arg, buffer)
-            elif hasattr(kind, "evaluate"):
-                param = tir.Var(arg.arg, kind.dtype if isinstance(kind, ScriptType) else kind.evaluate())
-                scopes.define(arg.arg, param)
-            else:
-                raise source.error(arg.annotation, f"{ast.unparse(arg.annotation)} is not a type")
-            info.params.append(param)
-        if node.returns is not None:
-            returns = reader.ev(node.returns)
-            info.ret_type = None if returns is None else returns.evaluate()
-        body = reader.body(node.body)
-    attrs = ir.make_node("DictAttrs", **info.attrs) if info.attrs else None
-    function = tir.PrimFunc(
-        info.params, body, info.ret_type, info.buffer_map, info.preflattened, attrs, source.span(node)
-    )
-    return tir._ffi_api.ScriptComplete(function, info.root_allocs)

@@ -11,11 +11,8 @@ from typing import Any
 from ..parser import prim_func as prim_func
 from ..parser.annotations import Buffer as Buffer
 from ..parser.annotations import Ptr as Ptr
-from ..parser.annotations import ScriptType, scalar_type_names
+from ..parser.annotations import ScriptType, is_scalar_type
 from ..parser.annotations import Tuple as Tuple
-
-for _name in scalar_type_names():
-    globals()[_name] = ScriptType(_name)
 
 
 class _ScriptName:
@@ -36,4 +33,4 @@ class _ScriptName:
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
-    return _ScriptName(name)
+    return ScriptType(name) if is_scalar_type(name) else _ScriptName(name)

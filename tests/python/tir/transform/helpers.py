@@ -43,3 +43,9 @@ def check(func, expected):
 
 def loop(var, extent, body, kind=tir.ForKind.SERIAL, annotations=None):
     return tir.For(var, 0, extent, kind, body, None, annotations or {})
+
+
+def becomes(passes, before, after, config=None):
+    """`before`, a function written as a script, is `after` once the passes have run."""
+    done = run(passes, before.with_attr("global_symbol", "main"), config)
+    tvm.ir.assert_structural_equal(done, after.with_attr("global_symbol", "main"))

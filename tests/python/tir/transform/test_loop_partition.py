@@ -43,3 +43,14 @@ def test_a_constant_loop_is_cut_when_asked_for():
             A[ii + 64] = T.float32(1)
         """,
     )
+
+
+def test_a_deep_nest_of_guards_does_not_explode():
+    axes = [te.var(f"i{k}") for k in range(8)]
+    A = buffer("A", (8,))
+    inner = tir.all(*(tir.likely(tir.all(axis >= 2, axis < 30)) for axis in axes))
+    body = tir.IfThenElse(inner, tir.BufferStore(A, 1.0, [0]), None)
+    for axis in axes:
+        body = loop(axis, 32, body)
+    before = function([A], body)
+    assert len(body_text(run(PARTITION, before, CONSTANT))) < 200_000
