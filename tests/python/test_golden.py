@@ -17,7 +17,7 @@ AGREE = {
     "prim_func_script": 197,
     "relay_text": 110,
     "targets": 111,
-    "tir_passes": 59,
+    "tir_passes": 60,
 }
 
 
