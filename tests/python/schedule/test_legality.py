@@ -379,3 +379,13 @@ def test_a_loop_is_no_block():
         sch.parallel(sch.get_block("C"))
     with pytest.raises(IndexError, match="found in another schedule"):
         matmul_chain().parallel(sch.get_loops("C")[0])
+
+
+def test_a_block_does_not_read_from_outside_what_it_allocates():
+    a = te.placeholder((8, 8), name="A")
+    b = te.compute((8, 8), lambda i, j: a[i, j] * 2.0, name="B")
+    sch = schedule(a, te.compute((8, 8), lambda i, j: b[i, j] + 1.0, name="C"))
+    sch.blockize(sch.get_loops("C")[0])
+    sch.cache_write("C", 0, "global")
+    sch.compute_inline("B")
+    assert "T.reads(A[0 : 8, 0 : 8])" in sch.mod.script()
