@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from ..._ffi.registry import get_global_func
 from ...ir.attrs import make_node
 from ...ir.op import Op
 from ..expr import Call, Expr, Tuple, TupleWrapper, const
@@ -12,6 +13,7 @@ from ..expr import Call, Expr, Tuple, TupleWrapper, const
 __all__ = ["call_op", "elementwise_function", "int_tuple"]
 
 _op = lru_cache(maxsize=None)(Op.get)
+_find_op = get_global_func("ir.GetOp", allow_missing=True)  # none where only the runtime is loaded
 
 
 def call_op(op_name: str, args: Any, attrs: dict[str, Any] | None = None, attrs_key: str | None = None) -> Call:
@@ -48,5 +50,5 @@ def elementwise_function(name: str, parameters: tuple[str, ...]) -> Any:
         return call_op(name, values)
 
     function.__name__ = function.__qualname__ = name.rsplit(".", 1)[-1]
-    function.__doc__ = str(_op(name).description)
+    function.__doc__ = str(_find_op(name).description) if _find_op else None
     return function
