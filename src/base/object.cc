@@ -24,6 +24,10 @@ ReprFunction repr_function = repr_by_key;
 
 }  // namespace
 
+void throw_missing(const char* key) {
+  throw Error(ValueError) << "a value of type " << key << " is missing: None was given where one is needed";
+}
+
 const Field* TypeInfo::find(std::string_view name) const {
   for (const Field& field : fields())
     if (name == field.name) return &field;

@@ -165,7 +165,10 @@ const T* cast_or_null(const Object* object) {
   return object && object->is_a(T::info) ? static_cast<const T*>(object) : nullptr;
 }
 
-/// A counted, nullable reference to an immutable node.
+/// What becomes of None where a node is needed: an error, not a crash. `key` is the type that was needed.
+[[noreturn]] void throw_missing(const char* key);
+
+/// A counted, nullable reference to an immutable node. Looking into an empty one throws.
 template <class T>
 class Ref {
  public:
@@ -193,8 +196,8 @@ class Ref {
   }
 
   const T* get() const { return node_; }
-  const T* operator->() const { return node_; }
-  const T& operator*() const { return *node_; }
+  const T* operator->() const { return checked(); }
+  const T& operator*() const { return *checked(); }
   explicit operator bool() const { return node_ != nullptr; }
   bool defined() const { return node_ != nullptr; }
   template <class U>
@@ -207,7 +210,7 @@ class Ref {
     return cast_or_null<U>(node_);
   }
   /// The few node types that change on purpose (DESIGN D1) are changed through this.
-  T* edit() const { return const_cast<T*>(node_); }
+  T* edit() const { return const_cast<T*>(checked()); }
   const T* detach() { return std::exchange(node_, nullptr); }
 
   /// A place for any object may be empty too: containers of ObjectRef hold None.
@@ -218,6 +221,11 @@ class Ref {
   static std::string expects() { return T::info.key; }
 
  protected:
+  const T* checked() const {
+    if (!node_) [[unlikely]]
+      throw_missing(T::info.key);
+    return node_;
+  }
   const T* node_ = nullptr;
 };
 

@@ -23,9 +23,9 @@ class String : public Ref<StringNode> {
   String(std::string_view text) : String(std::string(text)) {}
   String(const char* text) : String(std::string(text)) {}
 
-  const std::string& str() const { return node_->text; }
-  const char* c_str() const { return node_->text.c_str(); }
-  size_t size() const { return node_->text.size(); }
+  const std::string& str() const { return checked()->text; }
+  const char* c_str() const { return checked()->text.c_str(); }
+  size_t size() const { return checked()->text.size(); }
   bool empty() const { return !node_ || node_->text.empty(); }
   operator std::string_view() const { return node_ ? std::string_view(node_->text) : std::string_view(); }
 
@@ -48,7 +48,7 @@ class Bytes : public Ref<BytesNode> {
  public:
   using Ref::Ref;
   explicit Bytes(std::string data);
-  const std::string& str() const { return node_->data; }
+  const std::string& str() const { return checked()->data; }
 };
 
 /// `text` as a quoted literal with \n, \t, \", \\ and \xNN escapes.

@@ -29,7 +29,7 @@ class PrimExpr : public Ref<PrimExprNode> {
   PrimExpr(int value);
   PrimExpr(float value);
   PrimExpr(bool) = delete;  // bool_imm for a constant; logical_and and its like for a && b
-  DataType dtype() const { return node_->dtype; }
+  DataType dtype() const { return checked()->dtype; }
 };
 
 /// A value of Relay, or a function: what graph passes work on.

@@ -5,7 +5,7 @@
 namespace tessera {
 
 GlobalVar IRModule::find_global_var(const String& name) const {
-  for (const auto& [var, _] : node_->functions)
+  for (const auto& [var, _] : checked()->functions)
     if (var->name_hint == name) return var;
   return nullptr;
 }
@@ -38,7 +38,7 @@ IRModule IRModule::copy() const { return IRModule(make(IRModuleNode(*node_))); }
 
 std::vector<std::pair<GlobalVar, BaseFunc>> IRModule::sorted_functions() const {
   std::vector<std::pair<GlobalVar, BaseFunc>> out;
-  for (const auto& entry : node_->functions) out.push_back(entry);
+  for (const auto& entry : checked()->functions) out.push_back(entry);
   std::sort(out.begin(), out.end(),
             [](const auto& a, const auto& b) { return a.first->name_hint < b.first->name_hint; });
   return out;

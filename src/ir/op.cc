@@ -52,8 +52,8 @@ std::vector<std::string> Op::names() {
 
 Any Op::slot(const std::string& slot) const {
   std::lock_guard lock(slot_mutex);
-  auto it = node_->slots.find(slot);
-  return it == node_->slots.end() ? Any() : it->second.first;
+  auto it = checked()->slots.find(slot);
+  return it == checked()->slots.end() ? Any() : it->second.first;
 }
 
 const Op& Op::set(const std::string& slot, Any value, int level) const {
@@ -62,7 +62,7 @@ const Op& Op::set(const std::string& slot, Any value, int level) const {
   if (added) return *this;
   auto& [held, held_level] = it->second;
   if (held_level == level)
-    throw Error(ValueError) << "operator " << node_->name << ": " << slot << " is set already at level " << level
+    throw Error(ValueError) << "operator " << checked()->name << ": " << slot << " is set already at level " << level
                             << "; give a higher level to replace it";
   if (held_level < level) it->second = {std::move(value), level};
   return *this;

@@ -44,7 +44,7 @@ class Op : public Ref<OpNode> {
   static Op define(std::string_view name);
   static std::vector<std::string> names();
 
-  bool has(const std::string& slot) const { return node_->slots.count(slot); }
+  bool has(const std::string& slot) const { return checked()->slots.count(slot); }
   /// The value of a slot, or an empty Any.
   Any slot(const std::string& slot) const;
   /// Fills a slot; of two values the one with the higher level stays, equal levels are an error.

@@ -138,19 +138,19 @@ Target Target::from_config(const Config& config) {
 }
 
 std::string Target::str() const {
-  std::string out = node_->kind->name.str();
-  for (size_t i = 0; i < node_->keys.size(); ++i) out += (i ? "," : " -keys=") + node_->keys[i].str();
+  std::string out = checked()->kind->name.str();
+  for (size_t i = 0; i < checked()->keys.size(); ++i) out += (i ? "," : " -keys=") + checked()->keys[i].str();
   std::vector<std::string> options;
-  for (const auto& [name, value] : node_->attrs) options.push_back("-" + name.str() + "=" + value_text(value));
+  for (const auto& [name, value] : checked()->attrs) options.push_back("-" + name.str() + "=" + value_text(value));
   std::sort(options.begin(), options.end());
   for (const std::string& option : options) out += " " + option;
   return options.empty() ? out + " " : out;
 }
 
 Map<String, ObjectRef> Target::export_config() const {
-  Config out{{"kind", node_->kind->name}, {"tag", node_->tag}, {"keys", node_->keys}};
-  for (const auto& [name, value] : node_->attrs) out.set(name, value);
-  if (node_->host) out.set("host", host().export_config());
+  Config out{{"kind", checked()->kind->name}, {"tag", checked()->tag}, {"keys", checked()->keys}};
+  for (const auto& [name, value] : checked()->attrs) out.set(name, value);
+  if (checked()->host) out.set("host", host().export_config());
   return out;
 }
 
@@ -158,27 +158,27 @@ Target Target::with_host(const Target& host) const { return with(node_, &TargetN
 Target Target::without_host() const { return with(node_, &TargetNode::host, ObjectRef()); }
 
 std::optional<std::string> Target::option(const String& name) const {
-  auto value = node_->attrs.get_or_null(name);
+  auto value = checked()->attrs.get_or_null(name);
   if (!value) return std::nullopt;
   return value_text(value);
 }
 
 int64_t Target::int_option(const String& name, int64_t otherwise) const {
-  auto value = node_->attrs.get_or_null(name);
+  auto value = checked()->attrs.get_or_null(name);
   auto* number = value.as<IntImm>();
   return number ? number->value : otherwise;
 }
 
 std::vector<std::string> Target::list_option(const String& name) const {
   std::vector<std::string> out;
-  auto value = node_->attrs.get_or_null(name);
+  auto value = checked()->attrs.get_or_null(name);
   if (auto* list = value.as<ArrayNode>())
     for (const ObjectRef& item : list->items) out.push_back(value_text(item));
   return out;
 }
 
 bool Target::has_key(std::string_view key) const {
-  for (const String& k : node_->keys)
+  for (const String& k : checked()->keys)
     if (std::string_view(k) == key) return true;
   return false;
 }

@@ -58,7 +58,7 @@ class Target : public Ref<TargetNode> {
   /// "llvm -keys=cpu -mcpu=skylake": options sorted by name, the host not shown.
   std::string str() const;
   Map<String, ObjectRef> export_config() const;
-  Target host() const { return downcast<Target>(node_->host); }
+  Target host() const { return downcast<Target>(checked()->host); }
   Target with_host(const Target& host) const;
   Target without_host() const;
 

@@ -19,7 +19,7 @@ class ShapeTuple : public Ref<ShapeTupleNode> {
  public:
   using Ref::Ref;
   explicit ShapeTuple(std::vector<int64_t> values);
-  std::span<const int64_t> span() const { return node_->values; }
+  std::span<const int64_t> span() const { return checked()->values; }
 };
 
 /// An array of numbers is taken as a shape too.

@@ -54,7 +54,7 @@ std::vector<Module> reachable_modules(const Module& root) {
 }
 
 PackedFunc Module::get_function(const std::string& name, bool query_imports) const {
-  PackedFunc found = node_->body->get_function(name, *this);
+  PackedFunc found = checked()->body->get_function(name, *this);
   if (found || !query_imports) return found;
   std::vector<Module> modules = reachable_modules(*this);
   for (size_t i = 1; i < modules.size() && !found; ++i) found = modules[i]->get_function(name, modules[i]);

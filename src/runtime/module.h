@@ -45,12 +45,12 @@ class Module : public Ref<ModuleNode> {
   Module(const Ref<ModuleNode>& ref) : Ref(ref) {}
   explicit Module(std::unique_ptr<ModuleBody> body);
 
-  ModuleBody* operator->() const { return node_->body.get(); }
+  ModuleBody* operator->() const { return checked()->body.get(); }
   /// The function, or an empty one. Imported modules are asked too when `query_imports` is set.
   PackedFunc get_function(const std::string& name, bool query_imports = false) const;
   /// Compiled code in this module may call functions of `other` from now on. A cycle is an error.
   void import_module(const Module& other) const;
-  const std::vector<Ref<ModuleNode>>& imports() const { return node_->imports; }
+  const std::vector<Ref<ModuleNode>>& imports() const { return checked()->imports; }
 };
 
 /// What a kind of module can do. Calls a kind does not offer throw and say so.

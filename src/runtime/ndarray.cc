@@ -148,9 +148,9 @@ NDArray NDArray::from_dlpack(DLManagedTensor* managed) {
 
 DLManagedTensor* NDArray::to_dlpack() const {
   auto* managed = new DLManagedTensor{};
-  managed->dl_tensor = node_->tensor;
-  if (dtype().is_bool()) managed->dl_tensor.dtype = {kDLPackBool, 8, node_->tensor.dtype.lanes};
-  node_->retain();
+  managed->dl_tensor = checked()->tensor;
+  if (dtype().is_bool()) managed->dl_tensor.dtype = {kDLPackBool, 8, checked()->tensor.dtype.lanes};
+  checked()->retain();
   managed->manager_ctx = edit();
   managed->deleter = [](DLManagedTensor* self) {
     static_cast<NDArrayNode*>(self->manager_ctx)->release();
@@ -160,40 +160,40 @@ DLManagedTensor* NDArray::to_dlpack() const {
 }
 
 NDArray NDArray::view(std::span<const int64_t> shape, DataType dtype) const {
-  require_contiguous(&node_->tensor, "a view");
+  require_contiguous(&checked()->tensor, "a view");
   if (tensor_bytes(shape, dtype) > bytes())
     throw Error(ValueError) << "a view of shape " << shape_text(shape) << " and type " << dtype
-                            << " needs more bytes than the tensor " << describe(&node_->tensor) << " has";
-  NDArrayNode* out = new_node(shape, dtype, device(), node_->tensor.data);
-  out->tensor.byte_offset = node_->tensor.byte_offset;
-  out->memory = node_->memory;
+                            << " needs more bytes than the tensor " << describe(&checked()->tensor) << " has";
+  NDArrayNode* out = new_node(shape, dtype, device(), checked()->tensor.data);
+  out->tensor.byte_offset = checked()->tensor.byte_offset;
+  out->memory = checked()->memory;
   return NDArray(out);
 }
 
 int64_t NDArray::size() const {
   int64_t count = 1;
-  for (int64_t extent : node_->shape) count *= extent;
+  for (int64_t extent : checked()->shape) count *= extent;
   return count;
 }
 
-size_t NDArray::bytes() const { return tensor_bytes(&node_->tensor); }
+size_t NDArray::bytes() const { return tensor_bytes(&checked()->tensor); }
 
 void NDArray::copy_from_bytes(const void* data, size_t count) const {
-  require_bytes(&node_->tensor, count, "copy from bytes");
-  DLTensor host = host_view(&node_->tensor, const_cast<void*>(data));
+  require_bytes(&checked()->tensor, count, "copy from bytes");
+  DLTensor host = host_view(&checked()->tensor, const_cast<void*>(data));
   copy_tensor(&host, tensor());
   wait_for(device());
 }
 
 void NDArray::copy_to_bytes(void* data, size_t count) const {
-  require_bytes(&node_->tensor, count, "copy to bytes");
-  DLTensor host = host_view(&node_->tensor, data);
-  copy_tensor(&node_->tensor, &host);
+  require_bytes(&checked()->tensor, count, "copy to bytes");
+  DLTensor host = host_view(&checked()->tensor, data);
+  copy_tensor(&checked()->tensor, &host);
   wait_for(device());
 }
 
 void NDArray::copy_from(const NDArray& other) const {
-  copy_tensor(&other.node_->tensor, tensor());
+  copy_tensor(&other.checked()->tensor, tensor());
   wait_for(other.device().device_type == kDLCPU ? device() : other.device());
 }
 

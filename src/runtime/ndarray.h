@@ -38,9 +38,9 @@ class NDArray : public Ref<NDArrayNode> {
 
   DLTensor* tensor() const { return &edit()->tensor; }
   DLTensor* operator->() const { return tensor(); }
-  std::span<const int64_t> shape() const { return node_->shape; }
-  DataType dtype() const { return DataType(node_->tensor.dtype); }
-  DLDevice device() const { return node_->tensor.device; }
+  std::span<const int64_t> shape() const { return checked()->shape; }
+  DataType dtype() const { return DataType(checked()->tensor.dtype); }
+  DLDevice device() const { return checked()->tensor.device; }
   int64_t size() const;  // number of elements
   size_t bytes() const;
   template <class T>
@@ -67,7 +67,7 @@ std::string shape_text(std::span<const int64_t> shape);
 template <class T>
 T* NDArray::data() const {
   ICHECK(device().device_type == kDLCPU) << "data on " << device_text(device()) << " is not host memory";
-  return static_cast<T*>(data_of(&node_->tensor));
+  return static_cast<T*>(data_of(&checked()->tensor));
 }
 
 }  // namespace tessera

@@ -32,7 +32,7 @@ class PackedFunc : public Ref<PackedFuncNode> {
   using Ref::Ref;
   explicit PackedFunc(PackedFuncNode::Body body);
 
-  void call_packed(Args args, Any* result) const { node_->body(args, result); }
+  void call_packed(Args args, Any* result) const { checked()->body(args, result); }
 
   template <class... A>
   Any operator()(A&&... args) const {

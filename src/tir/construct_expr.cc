@@ -53,6 +53,9 @@ Stmt checked_store(Buffer buffer, PrimExpr value, Array<PrimExpr> indices) {
 
 IterVar checked_iter_var(Range dom, Var var, IterType type, String thread_tag) {
   if (!var) throw Error(ValueError) << "IterVar: the variable is missing (None)";
+  if (type < IterType::DataPar || type > IterType::Tensorized)
+    throw Error(ValueError) << "IterVar " << var->name << ": there is no type " << static_cast<int>(type)
+                            << "; the types are 0 (DataPar) to 8 (Tensorized)";
   if (dom) {
     PrimExpr extent = promoted_literal(dom->extent, var->dtype), min = promoted_literal(dom->min, var->dtype);
     if (!extent.dtype().is_int())
@@ -152,6 +155,9 @@ Globals globals{
      [](Array<Var> lhs, Array<Var> rhs, Array<PrimExpr> result, Array<PrimExpr> identity, Span span) {
        if (lhs.size() != result.size() || rhs.size() != result.size() || identity.size() != result.size())
          throw Error(RuntimeError) << "CommReducer: lhs, rhs, result and identity_element have different sizes";
+       for (const Array<PrimExpr>& values : {result, identity})
+         for (const PrimExpr& value : values)
+           if (!value) throw Error(ValueError) << "CommReducer: a result or an identity is missing (None)";
        return make(
            CommReducerNode{.lhs = lhs, .rhs = rhs, .result = result, .identity_element = identity, .span = span});
      }},

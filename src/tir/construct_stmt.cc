@@ -51,6 +51,9 @@ Stmt checked_for(Var loop_var, PrimExpr min, PrimExpr extent, LoopKind kind, Stm
   min = promoted_bound(need(min, "For", "min"), loop_var->dtype);
   extent = promoted_bound(need(extent, "For", "extent"), loop_var->dtype);
   need(body, "For", "body");
+  if (kind < LoopKind::Serial || kind > LoopKind::ThreadBinding)
+    throw Error(ValueError) << "For " << loop_var->name << ": there is no loop kind " << static_cast<int>(kind)
+                            << "; the kinds are 0 to 4 (serial, parallel, vectorized, unrolled, thread_binding)";
   for (DataType dtype : {loop_var->dtype, min.dtype(), extent.dtype()})
     if (!dtype.is_scalar() || !dtype.is_integral())
       throw Error(RuntimeError) << "For " << loop_var->name << ": loops count in scalar integers, not in " << dtype;

@@ -79,6 +79,8 @@ def compute(
     else:
         if not isinstance(body, (list, tuple, Array)):
             body = [body]
+        if any(value is None for value in body):
+            raise ValueError(f"compute {name}: fcompute returned None; it has to return an expression")
         op = _ffi_api.ComputeOp(name, tag, attrs, axes, convert(body))
     outputs = tuple(op.output(i) for i in range(op.num_outputs))
     return outputs[0] if len(outputs) == 1 else outputs

@@ -97,8 +97,12 @@ class PackedApi {
       Var handle = make_var(name, DataType::Handle());
       inits_.push_back(let(handle, slot(DataType::Handle(), i)));
       inits_.push_back(let(code, load_code));
-      PrimExpr is_pointer = code_is(code, {kTesseraHandle, kTesseraNDArray, kTesseraDLTensor, kTesseraNull});
-      checks_.push_back(check(is_pointer, where + "pointer"));
+      if (!buffer && is_data_pointer(param)) {
+        checks_.push_back(check(code_is(code, {kTesseraHandle, kTesseraNull}), where + "a pointer to data"));
+      } else {
+        PrimExpr is_pointer = code_is(code, {kTesseraHandle, kTesseraNDArray, kTesseraDLTensor, kTesseraNull});
+        checks_.push_back(check(is_pointer, where + "pointer"));
+      }
       if (buffer) {
         PrimExpr is_null = make_call(DataType::Bool(), builtin::isnullptr(), {handle});
         checks_.push_back(check(logical_not(is_null), where + "a tensor (" + buffer->name.str() + "), got None"));
@@ -117,6 +121,13 @@ class PackedApi {
       PrimExpr value = if_then_else(equal(code, kTesseraInt), from_int, slot(DataType::Float(64), i));
       binder_.bind(param, cast(param->dtype, value), name, true);
     }
+  }
+
+  /// A pointer to elements; given a tensor, the function would take the tensor's description for its data.
+  static bool is_data_pointer(const Var& param) {
+    auto* pointer = param->type_annotation.as<PointerType>();
+    auto* element = pointer ? pointer->element_type.as<PrimType>() : nullptr;
+    return element && !element->dtype.is_void() && !element->dtype.is_handle();
   }
 
   static PrimExpr code_is(const Var& code, std::initializer_list<int> codes) {
