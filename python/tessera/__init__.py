@@ -3,6 +3,8 @@
 The names are those of TVM v0.10; ``python -m tessera.as_tvm script.py`` runs a script that says ``import tvm``.
 """
 
+import importlib
+
 from . import _ffi, error, runtime
 from ._ffi import get_global_func, register_error, register_extension, register_func, register_object
 from ._ffi.base import TVMError
@@ -37,11 +39,16 @@ from .ir.memory_pools import (  # isort: skip
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
-from . import relay  # isort: skip
-from . import parser  # isort: skip
 from . import driver  # isort: skip
 from .driver import build, lower  # isort: skip
 from . import script  # isort: skip
 
 #: The TVM release whose language this package speaks.
 __version__ = "0.10.0"
+
+
+def __getattr__(name: str) -> object:
+    """Relay is loaded when it is first used: tensor programs do not wait for it."""
+    if name in ("parser", "relay"):
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,7 +13,8 @@ const Type& checked_type(const Expr& expr) {
 
 TensorType tensor_type(const Expr& expr) {
   const Type& type = checked_type(expr);
-  if (!type.as<TensorTypeNode>()) throw Error(TypeError) << "expected a tensor, got a value of type " << type_text(type);
+  if (!type.as<TensorTypeNode>())
+    throw Error(TypeError) << "expected a tensor, got a value of type " << type_text(type);
   return downcast<TensorType>(type);
 }
 

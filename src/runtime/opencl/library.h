@@ -11,16 +11,15 @@
 
 namespace tessera::opencl {
 
-#define TESSERA_OPENCL_FUNCTIONS(X)                                                                           \
-  X(clGetPlatformIDs)                                                                                         \
-  X(clGetDeviceIDs)                                                                                           \
-  X(clGetDeviceInfo)                                                                                          \
-  X(clCreateContext) X(clCreateCommandQueue) X(clReleaseCommandQueue) X(clCreateBuffer) X(clReleaseMemObject) \
-      X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer) X(clEnqueueCopyBuffer) X(clFinish) X(clFlush)            \
-          X(clEnqueueMarkerWithWaitList) X(clEnqueueBarrierWithWaitList) X(clReleaseEvent)                    \
-              X(clCreateProgramWithSource) X(clBuildProgram) X(clGetProgramBuildInfo) X(clReleaseProgram)     \
-                  X(clCreateKernel) X(clReleaseKernel) X(clSetKernelArg) X(clEnqueueNDRangeKernel)            \
-                      X(clGetKernelWorkGroupInfo) X(clReleaseContext)
+// clang-format off: a list in a macro is laid out anew at every run
+#define TESSERA_OPENCL_FUNCTIONS(X) \
+  X(clGetPlatformIDs) X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext) X(clCreateCommandQueue) \
+  X(clReleaseCommandQueue) X(clCreateBuffer) X(clReleaseMemObject) X(clEnqueueReadBuffer) \
+  X(clEnqueueWriteBuffer) X(clEnqueueCopyBuffer) X(clFinish) X(clFlush) X(clEnqueueMarkerWithWaitList) \
+  X(clEnqueueBarrierWithWaitList) X(clReleaseEvent) X(clCreateProgramWithSource) X(clBuildProgram) \
+  X(clGetProgramBuildInfo) X(clReleaseProgram) X(clCreateKernel) X(clReleaseKernel) X(clSetKernelArg) \
+  X(clEnqueueNDRangeKernel) X(clGetKernelWorkGroupInfo) X(clReleaseContext)
+// clang-format on
 
 struct Library {
 #define TESSERA_DECLARE(NAME) decltype(&::NAME) NAME = nullptr;
