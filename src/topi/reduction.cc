@@ -4,6 +4,7 @@
 
 #include "ir/prim_ops.h"
 #include "runtime/registry.h"
+#include "te/reduce.h"
 
 namespace tessera::topi {
 namespace {
@@ -67,14 +68,11 @@ te::Tensor reduce_with(const te::Tensor& data, const ReduceOptions& options, Com
     return compute(
         data->shape, "ax", [&](const Array<PrimExpr>& i) { return te::load(data, i); },
         te::tensor_name(data.get()) + "_red", kInjective);
-  Var x = make_var("x", data->dtype), y = make_var("y", data->dtype);
-  CommReducer reducer =
-      make(CommReducerNode{.lhs = {x}, .rhs = {y}, .result = {combine(x, y)}, .identity_element = {identity}});
   return compute(
       plan.shape, "ax",
       [&](const Array<PrimExpr>& i) {
         PrimExpr element = te::load(data, source_indices(plan, i, data->shape.size()));
-        return reduce(reducer, {element}, plan.reduce, 0);
+        return te::reduce(element, plan.reduce, combine, identity);
       },
       te::tensor_name(data.get()) + "_red", kReduce);
 }

@@ -78,12 +78,9 @@ class GraphBuilder {
       return out;
     }
     if (auto* get = expr.as<TupleGetItem>()) {
-      auto* type = checked_type(get->tuple).as<TupleType>();
-      size_t first = 0;
-      for (int i = 0; i < get->index; ++i) first += count(type->fields_[i]);
+      auto [first, last] = tensors_of_field(checked_type(get->tuple).as<TupleType>(), get->index);
       ValueIds all = (*this)(get->tuple);
-      auto begin = all.begin() + static_cast<long>(first);
-      return {begin, begin + static_cast<long>(count(type->fields_[get->index]))};
+      return {all.begin() + static_cast<long>(first), all.begin() + static_cast<long>(last)};
     }
     if (expr.as<Let>()) {
       Expr at = expr;
@@ -99,22 +96,6 @@ class GraphBuilder {
                             << "; use the virtual machine (relay.vm) for control flow, closures and data types";
   }
 
-  static size_t count(const Type& type) {
-    auto* tuple = type.as<TupleType>();
-    if (!tuple) return 1;
-    size_t out = 0;
-    for (const Type& field : tuple->fields_) out += count(field);
-    return out;
-  }
-
-  static void flatten(const Type& type, std::vector<TensorType>* out) {
-    if (auto* tuple = type.as<TupleType>()) {
-      for (const Type& field : tuple->fields_) flatten(field, out);
-    } else {
-      out->push_back(downcast<TensorType>(type));
-    }
-  }
-
   ValueIds call_kernel(const Call* call) {
     auto* function = call->op.as<FunctionNode>();
     if (!function || !function->attrs.is_true(attr::kPrimitive))
@@ -123,7 +104,7 @@ class GraphBuilder {
     GraphNode node;
     for (const Expr& arg : call->args)
       for (ValueId value : (*this)(arg)) node.inputs.push_back(value);
-    flatten(checked_type(Expr(call)), &node.types);
+    node.types = tensors_of(checked_type(Expr(call)));
     if (function->attrs.is_true(attr::kReshapeOnly) && node.inputs.size() == 1) {
       node.function = "__nop";
       node.name = node_names_.fresh("reshape_nop");

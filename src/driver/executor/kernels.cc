@@ -16,7 +16,6 @@ namespace {
 
 using Tensors = Array<te::Tensor>;
 
-/// The fields of a type that are tensors, tuples opened.
 void flatten(const Type& type, std::vector<TensorType>* out) {
   if (type.as<TensorTypeNode>()) return out->push_back(downcast<TensorType>(type));
   auto* tuple = type.as<TupleType>();
@@ -42,10 +41,8 @@ class KernelBuilder {
 
   explicit KernelBuilder(const FunctionNode* function) {
     for (const Var& param : function->params) {
-      std::vector<TensorType> types;
-      flatten(checked_type(param), &types);
       Tensors tensors;
-      for (const TensorType& type : types)
+      for (const TensorType& type : tensors_of(checked_type(param)))
         tensors.push_back(
             te::placeholder(type->shape, type->dtype, "p" + std::to_string(inputs.size() + tensors.size())));
       for (const te::Tensor& tensor : tensors) inputs.push_back(tensor);
@@ -67,14 +64,9 @@ class KernelBuilder {
     }
     if (auto* tuple = expr.as<Tuple>()) return all(tuple->fields_);
     if (auto* get = expr.as<TupleGetItem>()) {
-      auto* type = checked_type(get->tuple).as<TupleType>();
-      size_t first = 0;
-      std::vector<TensorType> before, own;
-      for (int i = 0; i < get->index; ++i) flatten(type->fields_[i], &before);
-      flatten(type->fields_[get->index], &own);
-      first = before.size();
+      auto [first, last] = tensors_of_field(checked_type(get->tuple).as<TupleType>(), get->index);
       Tensors fields = (*this)(get->tuple);
-      return {fields.begin() + static_cast<long>(first), fields.begin() + static_cast<long>(first + own.size())};
+      return {fields.begin() + static_cast<long>(first), fields.begin() + static_cast<long>(last)};
     }
     if (auto* constant = expr.as<Constant>()) {
       if (!constant->is_scalar()) throw Error(NotImplementedError) << "a constant tensor inside a kernel";
@@ -114,6 +106,18 @@ void collect_names(const Expr& expr, std::unordered_set<const Object*>* seen, st
 }
 
 }  // namespace
+
+std::vector<TensorType> tensors_of(const Type& type) {
+  std::vector<TensorType> out;
+  flatten(type, &out);
+  return out;
+}
+
+std::pair<size_t, size_t> tensors_of_field(const TupleType* tuple, int index) {
+  size_t first = 0;
+  for (int i = 0; i < index; ++i) first += tensors_of(tuple->fields_[i]).size();
+  return {first, first + tensors_of(tuple->fields_[index]).size()};
+}
 
 PrimFunc kernel_program(const Function& primitive) {
   KernelBuilder build(primitive.get());

@@ -3,12 +3,19 @@
 
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "ir/target.h"
 #include "relay/expr.h"
 #include "tir/function.h"
 
 namespace tessera::relay {
+
+/// The tensors that a value of this type consists of, tuples opened; an error when it holds anything else.
+std::vector<TensorType> tensors_of(const Type& type);
+/// Where the tensors of field `index` lie among those of a tuple: the first, and one past the last.
+std::pair<size_t, size_t> tensors_of_field(const TupleType* tuple, int index);
 
 /// The tensor program of a primitive function as blocks, not scheduled. Tuples among parameters and results stand for
 /// their fields.

@@ -6,6 +6,7 @@
 #include "relay/attrs/nn.h"
 #include "topi/elementwise.h"
 #include "topi/nn/softmax.h"
+#include "topi/transform.h"
 
 namespace tessera::op {
 namespace {
@@ -74,18 +75,15 @@ bool batch_flatten_type(TypeQuery& query) {
 
 Array<te::Tensor> batch_flatten(const Attrs&, const Array<te::Tensor>& in, const Type&) {
   const Array<PrimExpr>& shape = in[0]->shape;
+  Array<PrimExpr> inner = shape;
+  inner.erase(0);
   PrimExpr rest = make_const(shape[0].dtype(), 1);
-  for (size_t i = 1; i < shape.size(); ++i) rest = rest * shape[i];
+  for (const PrimExpr& extent : inner) rest = rest * extent;
   return {topi::compute(
       {shape[0], rest}, "i",
       [&](const Array<PrimExpr>& at) {
-        std::vector<PrimExpr> source(shape.size());
-        PrimExpr left = at[1];
-        for (size_t i = shape.size(); i-- > 1;) {
-          source[i] = floormod(left, shape[i]);
-          left = floordiv(left, shape[i]);
-        }
-        source[0] = at[0];
+        Array<PrimExpr> source = topi::unflat_index(at[1], inner);
+        source.insert(0, at[0]);
         return te::load(in[0], source);
       },
       "tensor", topi::kInjective)};

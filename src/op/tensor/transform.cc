@@ -392,12 +392,6 @@ Tensors full(const Attrs&, const Tensors& in, const Type& out) {
   return {topi::full(type->shape, type->dtype, te::load(in[0], {}))};
 }
 
-bool full_like_type(TypeQuery& query) {
-  if (!query.tensor(0)) return false;
-  query.result(query.type(0));
-  return true;
-}
-
 Tensors full_like(const Attrs&, const Tensors& in, const Type&) {
   return {topi::full(in[0]->shape, in[0]->dtype, te::load(in[1], {}), "T_full_like")};
 }
@@ -550,7 +544,7 @@ void transform_records() {
       .input("data", "the model")
       .input("fill_value", "the value", "double")
       .support_level(3)
-      .type("FullLike", full_like_type)
+      .type("FullLike", same_as_input)
       .fusion(Fusion::Elementwise)
       .compute(full_like);
 }
