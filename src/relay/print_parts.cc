@@ -1,8 +1,5 @@
 // Types, attributes, constants and metadata as text.
 
-#include <cmath>
-#include <cstring>
-
 #include "base/stack.h"
 #include "ir/json.h"
 #include "ir/map_order.h"
@@ -10,6 +7,7 @@
 #include "ir/repr.h"
 #include "ir/structural_equal.h"
 #include "relay/print_text.h"
+#include "runtime/element.h"
 
 namespace tessera::relay {
 namespace {
@@ -25,34 +23,16 @@ const char* suffix_of(DataType dtype) {
   return nullptr;
 }
 
-double half_to_double(uint16_t bits) {
-  int exponent = (bits >> 10) & 31, fraction = bits & 1023;
-  double magnitude = exponent == 0    ? std::ldexp(fraction, -24)
-                     : exponent == 31 ? (fraction ? std::nan("") : HUGE_VAL)
-                                      : std::ldexp(fraction + 1024, exponent - 25);
-  return bits & 0x8000 ? -magnitude : magnitude;
-}
-
-template <class T>
-T read(const NDArray& data) {
-  T value;
-  std::memcpy(&value, data.data<char>(), sizeof(T));
-  return value;
-}
-
 /// The number of a scalar constant, or "" when it is not one that has a text.
 std::string scalar_text(const NDArray& data) {
   if (!data.shape().empty() || data.device().device_type != kDLCPU) return "";
   DataType dtype = data.dtype();
-  if (dtype == DataType::Bool()) return read<uint8_t>(data) ? "True" : "False";
+  if (dtype == DataType::Bool()) return *data.data<uint8_t>() ? "True" : "False";
   const char* suffix = suffix_of(dtype);
   if (!suffix) return "";
-  if (dtype == DataType::Int(16)) return std::to_string(read<int16_t>(data)) + suffix;
-  if (dtype == DataType::Int(32)) return std::to_string(read<int32_t>(data)) + suffix;
-  if (dtype == DataType::Int(64)) return std::to_string(read<int64_t>(data)) + suffix;
-  if (dtype == DataType::Float(16)) return short_number(half_to_double(read<uint16_t>(data))) + suffix;
-  if (dtype == DataType::Float(32)) return short_number(read<float>(data)) + suffix;
-  return short_number(read<double>(data)) + suffix;
+  const char* at = data.data<char>();
+  return (dtype.code == DataType::kInt ? std::to_string(read_int(dtype, at)) : short_number(read_float(dtype, at))) +
+         suffix;
 }
 
 bool same_value(const Field& field, const Object* a, const Object* b) {

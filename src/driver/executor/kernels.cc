@@ -8,6 +8,7 @@
 #include "ir/prim_ops.h"
 #include "ir/structural_equal.h"
 #include "relay/slots.h"
+#include "runtime/element.h"
 #include "te/create_prim_func.h"
 #include "topi/cpu/default_rule.h"
 
@@ -26,12 +27,9 @@ void flatten(const Type& type, std::vector<TensorType>* out) {
 PrimExpr scalar_value(const NDArray& data) {
   NDArray host = data.copy_to(cpu());
   DataType dtype = data.dtype();
-  if (dtype == DataType::Float(32)) return float_imm(dtype, *host.data<float>());
-  if (dtype == DataType::Float(64)) return float_imm(dtype, *host.data<double>());
-  if (dtype == DataType::Int(32)) return int_imm(dtype, *host.data<int32_t>());
-  if (dtype == DataType::Int(64)) return int_imm(dtype, *host.data<int64_t>());
-  if (dtype == DataType::Bool()) return bool_imm(*host.data<uint8_t>() != 0);
-  throw Error(NotImplementedError) << "a constant of type " << to_text(dtype) << " inside a kernel";
+  const char* at = host.data<char>();
+  if (dtype.code == DataType::kFloat || dtype.code == DataType::kBFloat) return float_imm(dtype, read_float(dtype, at));
+  return int_imm(dtype, read_int(dtype, at));
 }
 
 /// The tensors of each expression of a primitive function.

@@ -1,11 +1,9 @@
 // Expressions, patterns and functions.
 
-#include <bit>
-#include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "relay/parser/nesting.h"
+#include "runtime/element.h"
 
 namespace tessera::relay {
 namespace {
@@ -22,31 +20,12 @@ Expr made(T node, const Span& span = nullptr) {
   return make(std::move(node));
 }
 
-Expr make_let(const Var& var, const Expr& value, const Expr& body, const Span& span) {
+Expr let_at(const Var& var, const Expr& value, const Expr& body, const Span& span) {
   Let let;
   let.var = var;
   let.value = value;
   let.body = body;
   return made(std::move(let), span);
-}
-
-uint16_t half_bits(double value) {
-  auto bits = std::bit_cast<uint64_t>(value);
-  auto sign = static_cast<uint16_t>((bits >> 48) & 0x8000);
-  if (std::isnan(value)) return sign | 0x7e00;
-  double magnitude = std::fabs(value);
-  if (magnitude >= 65520.0) return sign | 0x7c00;
-  // The value in units of the last place, which nearbyint rounds to even; a carry goes into the exponent by itself.
-  int exponent = magnitude < std::ldexp(1.0, -14) ? -14 : std::ilogb(magnitude);
-  auto units = static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
-  return static_cast<uint16_t>(sign | (units + static_cast<uint32_t>((exponent + 14) << 10)));
-}
-
-template <class T>
-NDArray scalar(DataType dtype, T value) {
-  NDArray data = NDArray::empty({}, dtype);
-  std::memcpy(data.data<char>(), &value, sizeof(T));
-  return data;
 }
 
 /// The place of one span with what another tells.
@@ -100,7 +79,7 @@ Expr Parser::expr() {
       // a; b evaluates a for its effect
       Expr body = values.back();
       for (size_t i = values.size() - 1; i-- > 0;)
-        body = make_let(make_local("", make(IncompleteType())), values[i], body, merged(values[i]->span, body->span));
+        body = let_at(make_local("", make(IncompleteType())), values[i], body, merged(values[i]->span, body->span));
       return body;
     });
   });
@@ -153,7 +132,7 @@ Expr Parser::bindings(bool is_value) {
   }
   Expr body = is_value ? infix() : expr();
   for (size_t i = lets.size(); i-- > 0;)
-    body = make_let(lets[i].var, lets[i].value, body, merged(lets[i].span, body->span));
+    body = let_at(lets[i].var, lets[i].value, body, merged(lets[i].span, body->span));
   return body;
 }
 
@@ -352,13 +331,9 @@ Expr Parser::named() {
 Expr Parser::number(const Token& token) {
   Constant constant;
   DataType dtype = token.dtype;
-  if (token.word == Word::Boolean) constant.data = scalar<uint8_t>(DataType::Bool(), token.integer != 0);
-  else if (dtype == DataType::Int(16)) constant.data = scalar(dtype, static_cast<int16_t>(token.integer));
-  else if (dtype == DataType::Int(32)) constant.data = scalar(dtype, static_cast<int32_t>(token.integer));
-  else if (dtype == DataType::Int(64)) constant.data = scalar(dtype, token.integer);
-  else if (dtype == DataType::Float(16)) constant.data = scalar(dtype, half_bits(token.number));
-  else if (dtype == DataType::Float(32)) constant.data = scalar(dtype, static_cast<float>(token.number));
-  else constant.data = scalar(dtype, token.number);
+  if (token.word == Word::Boolean) constant.data = int_scalar(token.integer != 0, DataType::Bool());
+  else if (dtype.code == DataType::kInt) constant.data = int_scalar(token.integer, dtype);
+  else constant.data = float_scalar(token.number, dtype);
   return made(std::move(constant));
 }
 

@@ -1,0 +1,119 @@
+#include "relay/make.h"
+
+#include "ir/prim_ops.h"
+#include "relay/attrs/reduce.h"
+#include "relay/attrs/transform.h"
+#include "runtime/element.h"
+
+namespace tessera::relay {
+
+Expr make_tuple(Array<Expr> fields) {
+  Tuple node;
+  node.fields_ = std::move(fields);
+  return make(std::move(node));
+}
+
+Expr make_get_item(Expr tuple, int index) {
+  TupleGetItem node;
+  node.tuple = std::move(tuple);
+  node.index = index;
+  return make(std::move(node));
+}
+
+Expr make_let(Var var, Expr value, Expr body) {
+  Let node;
+  node.var = std::move(var);
+  node.value = std::move(value);
+  node.body = std::move(body);
+  return make(std::move(node));
+}
+
+Expr make_constant(NDArray data) {
+  Constant node;
+  node.data = std::move(data);
+  return make(std::move(node));
+}
+
+Expr make_scalar(double value, DataType dtype) { return make_constant(float_scalar(value, dtype)); }
+
+Expr make_ints(const std::vector<int64_t>& values, DataType dtype) {
+  int64_t count = static_cast<int64_t>(values.size());
+  NDArray data = NDArray::empty(std::span(&count, 1), dtype);
+  for (size_t i = 0; i < values.size(); ++i) write_int(dtype, values[i], data.data<char>() + i * dtype.bytes());
+  return make_constant(data);
+}
+
+Expr cast(Expr x, DataType dtype) {
+  return call_op("cast", {x}, make_attrs<CastAttrs>([&](auto& a) { a.dtype = dtype; }));
+}
+
+Expr clip(Expr x, double low, double high) {
+  return call_op("clip", {x}, make_attrs<ClipAttrs>([&](auto& a) { a.a_min = low, a.a_max = high; }));
+}
+
+Expr reduce(std::string_view name, Expr x, Array<PrimExpr> axis, bool keepdims, bool exclude) {
+  return call_op(name, {x}, make_attrs<ReduceAttrs>([&](auto& a) {
+                   a.axis = axis;
+                   a.keepdims = keepdims;
+                   a.exclude = exclude;
+                 }));
+}
+Expr sum(Expr x, Array<PrimExpr> axis, bool keepdims, bool exclude) {
+  return reduce("sum", std::move(x), std::move(axis), keepdims, exclude);
+}
+Expr mean(Expr x, Array<PrimExpr> axis, bool keepdims, bool exclude) {
+  return reduce("mean", std::move(x), std::move(axis), keepdims, exclude);
+}
+
+Expr reshape(Expr x, Array<PrimExpr> shape) {
+  return call_op("reshape", {x}, make_attrs<ReshapeAttrs>([&](auto& a) { a.newshape = shape; }));
+}
+Expr reshape_like(Expr x, Expr like) { return call_op("reshape_like", {x, like}); }
+
+Expr transpose(Expr x, Array<PrimExpr> axes) {
+  return call_op("transpose", {x}, make_attrs<TransposeAttrs>([&](auto& a) { a.axes = axes; }));
+}
+
+Expr expand_dims(Expr x, int axis, int count) {
+  return call_op("expand_dims", {x},
+                 make_attrs<ExpandDimsAttrs>([&](auto& a) { a.axis = axis, a.num_newaxis = count; }));
+}
+
+Expr squeeze(Expr x, Array<PrimExpr> axis) {
+  return call_op("squeeze", {x}, make_attrs<SqueezeAttrs>([&](auto& a) { a.axis = axis; }));
+}
+
+Expr concatenate(Array<Expr> parts, int axis) {
+  return call_op("concatenate", {make_tuple(std::move(parts))},
+                 make_attrs<ConcatenateAttrs>([&](auto& a) { a.axis = axis; }));
+}
+
+Expr stack(Array<Expr> parts, int axis) {
+  return call_op("stack", {make_tuple(std::move(parts))}, make_attrs<StackAttrs>([&](auto& a) { a.axis = axis; }));
+}
+
+Expr split(Expr x, int sections, int axis) {
+  return call_op("split", {x}, make_attrs<SplitAttrs>([&](auto& a) {
+                   a.indices_or_sections = int_imm(DataType::Int(32), sections);
+                   a.axis = axis;
+                 }));
+}
+Expr split(Expr x, const std::vector<int64_t>& places, int axis) {
+  Array<PrimExpr> indices;
+  for (int64_t place : places) indices.push_back(int_imm(DataType::Int(64), place));
+  return call_op("split", {x},
+                 make_attrs<SplitAttrs>([&](auto& a) { a.indices_or_sections = indices, a.axis = axis; }));
+}
+
+Expr broadcast_to(Expr x, Array<PrimExpr> shape) {
+  return call_op("broadcast_to", {x}, make_attrs<InitOpAttrs>([&](auto& a) { a.shape = shape; }));
+}
+Expr broadcast_to_like(Expr x, Expr like) { return call_op("broadcast_to_like", {x, like}); }
+Expr collapse_sum_like(Expr x, Expr like) { return call_op("collapse_sum_like", {x, like}); }
+
+Expr layout_transform(Expr x, String from, String to) {
+  return call_op("layout_transform", {x},
+                 make_attrs<LayoutTransformAttrs>([&](auto& a) { a.src_layout = from, a.dst_layout = to; }));
+}
+
+}  // namespace tessera::relay

@@ -1,0 +1,80 @@
+#pragma once
+// Relay expressions made in C++, as passes, gradients and importers need them beside `call_op` (relay/expr.h):
+// functions for the operators that are written often. Nothing here knows an operator's record; types are inferred later.
+
+#include <string_view>
+#include <vector>
+
+#include "relay/expr.h"
+
+namespace tessera::relay {
+
+/// Attributes with the given fields: make_attrs<ReduceAttrs>([&](auto& a) { a.axis = axes; }).
+template <class T, class F>
+Attrs make_attrs(F&& fill) {
+  T node;
+  fill(node);
+  return make(std::move(node));
+}
+
+Expr make_tuple(Array<Expr> fields);
+Expr make_get_item(Expr tuple, int index);
+Expr make_let(Var var, Expr value, Expr body);
+Expr make_constant(NDArray data);
+/// A constant without dimensions; the value is rounded to the type.
+Expr make_scalar(double value, DataType dtype);
+/// A constant with one dimension (or none of them) of int32 or int64 numbers.
+Expr make_ints(const std::vector<int64_t>& values, DataType dtype = DataType::Int(64));
+
+// ---- element by element ------------------------------------------------------------------------------------------
+// clang-format off
+inline Expr add(Expr a, Expr b) { return call_op("add", {a, b}); }
+inline Expr subtract(Expr a, Expr b) { return call_op("subtract", {a, b}); }
+inline Expr multiply(Expr a, Expr b) { return call_op("multiply", {a, b}); }
+inline Expr divide(Expr a, Expr b) { return call_op("divide", {a, b}); }
+inline Expr power(Expr a, Expr b) { return call_op("power", {a, b}); }
+inline Expr maximum(Expr a, Expr b) { return call_op("maximum", {a, b}); }
+inline Expr minimum(Expr a, Expr b) { return call_op("minimum", {a, b}); }
+inline Expr equal(Expr a, Expr b) { return call_op("equal", {a, b}); }
+inline Expr less(Expr a, Expr b) { return call_op("less", {a, b}); }
+inline Expr greater(Expr a, Expr b) { return call_op("greater", {a, b}); }
+inline Expr where(Expr cond, Expr a, Expr b) { return call_op("where", {cond, a, b}); }
+inline Expr negative(Expr x) { return call_op("negative", {x}); }
+inline Expr exp(Expr x) { return call_op("exp", {x}); }
+inline Expr log(Expr x) { return call_op("log", {x}); }
+inline Expr sqrt(Expr x) { return call_op("sqrt", {x}); }
+inline Expr rsqrt(Expr x) { return call_op("rsqrt", {x}); }
+inline Expr tanh(Expr x) { return call_op("tanh", {x}); }
+inline Expr sigmoid(Expr x) { return call_op("sigmoid", {x}); }
+inline Expr zeros_like(Expr x) { return call_op("zeros_like", {x}); }
+inline Expr ones_like(Expr x) { return call_op("ones_like", {x}); }
+// clang-format on
+Expr cast(Expr x, DataType dtype);
+Expr clip(Expr x, double low, double high);
+
+// ---- reductions: without axes over all; with `exclude` over all but those -----------------------------------------
+Expr sum(Expr x, Array<PrimExpr> axis = nullptr, bool keepdims = false, bool exclude = false);
+Expr mean(Expr x, Array<PrimExpr> axis = nullptr, bool keepdims = false, bool exclude = false);
+/// The named reduction ("max", "prod", ...).
+Expr reduce(std::string_view name, Expr x, Array<PrimExpr> axis, bool keepdims = false, bool exclude = false);
+
+// ---- shapes ------------------------------------------------------------------------------------------------------
+Expr reshape(Expr x, Array<PrimExpr> shape);
+Expr reshape_like(Expr x, Expr like);
+/// Without axes: reversed.
+Expr transpose(Expr x, Array<PrimExpr> axes = nullptr);
+Expr expand_dims(Expr x, int axis, int count = 1);
+Expr squeeze(Expr x, Array<PrimExpr> axis = nullptr);
+Expr concatenate(Array<Expr> parts, int axis);
+Expr stack(Array<Expr> parts, int axis);
+/// `sections` equal parts.
+Expr split(Expr x, int sections, int axis);
+/// Parts that begin at 0 and at the given places.
+Expr split(Expr x, const std::vector<int64_t>& places, int axis);
+Expr broadcast_to(Expr x, Array<PrimExpr> shape);
+Expr broadcast_to_like(Expr x, Expr like);
+/// Sums over what broadcasting stretched, so that the result has the shape of `like`.
+Expr collapse_sum_like(Expr x, Expr like);
+Expr layout_transform(Expr x, String from, String to);
+
+}  // namespace tessera::relay
