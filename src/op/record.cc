@@ -37,6 +37,15 @@ OpRecord& OpRecord::gradient(Gradient gradient) {
   return set(relay::kGradient, Any(typed("gradient", std::move(gradient))));
 }
 
+OpRecord& OpRecord::shape(std::initializer_list<int> needs_value, ShapeFunc shape) {
+  Array<PrimExpr> flags;
+  for (int flag : needs_value) flags.push_back(PrimExpr(flag));
+  set(relay::kShapeDataDependent, Any(flags));
+  return set(relay::kShapeFunc, Any(typed("shape_func", std::move(shape))));
+}
+
+OpRecord& OpRecord::noncomputational() { return set(relay::kNonComputational, Any(true)); }
+
 OpRecord& OpRecord::stateful(bool is_stateful) { return set(relay::kIsStateful, Any(is_stateful)); }
 
 OpRecord& OpRecord::set(const char* slot, Any value) { return op_.set(slot, std::move(value)), *this; }

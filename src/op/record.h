@@ -17,6 +17,7 @@ using relay::Compute;
 using relay::Expr;
 using relay::Fusion;
 using relay::Gradient;
+using relay::ShapeFunc;
 using relay::TypeQuery;
 using relay::TypeRule;
 
@@ -39,7 +40,11 @@ class OpRecord {
   OpRecord& fusion(Fusion kind);
   OpRecord& compute(Compute compute);
   OpRecord& gradient(Gradient gradient);
+  /// For results whose shape depends on the values of arguments: `needs_value` says of which.
+  OpRecord& shape(std::initializer_list<int> needs_value, ShapeFunc shape);
   OpRecord& stateful(bool is_stateful);
+  /// The operator moves or names values and computes nothing.
+  OpRecord& noncomputational();
   OpRecord& set(const char* slot, Any value);
 
  private:

@@ -30,6 +30,16 @@ inline constexpr const char* kCompute = "FTVMCompute";
 using Gradient = std::function<Array<Expr>(const Expr& call, const Expr& gradient)>;
 inline constexpr const char* kGradient = "FPrimalGradient";
 
+/// The shapes of a call's results as int64 tensors, one per result, each with as many elements as the result has
+/// dimensions. As a PackedFunc: (attrs, inputs, out_ndims) -> tensors. An input is the argument itself where the flag of
+/// that argument in kShapeDataDependent (an array of integers; one flag counts for all) is set, else the argument's shape
+/// as an int64 tensor; a tuple argument gives all its fields. Operators without this slot have shapes that follow from
+/// their type rule.
+using ShapeFunc =
+    std::function<Array<te::Tensor>(const Attrs&, const Array<te::Tensor>& inputs, const Array<PrimExpr>& out_ndims)>;
+inline constexpr const char* kShapeFunc = "FShapeFunc";
+inline constexpr const char* kShapeDataDependent = "TShapeDataDependent";
+
 /// How a call of `op` may be fused; Opaque where the operator does not say.
 Fusion fusion_of(const Op& op);
 /// The tensors of a call; an error that names the operator when it has no compute.
