@@ -7,6 +7,7 @@
 #include <llvm/TargetParser/Triple.h>
 
 #include "codegen/llvm/codegen.h"
+#include "codegen/llvm/context.h"
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/llvm_module.h"
 #include "runtime/cpu_features.h"

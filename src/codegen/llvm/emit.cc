@@ -6,6 +6,7 @@
 #include <llvm/TargetParser/Triple.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
+#include "codegen/llvm/context.h"
 #include "runtime/cpu_features.h"
 
 namespace tessera::codegen {
@@ -20,6 +21,7 @@ std::string emit_machine_code(const llvm::Module& module, const Machine& machine
   if (target->addPassesToEmitFile(passes, stream, nullptr, type))
     throw Error(ValueError) << "target \"" << machine.text << "\" cannot write this kind of file";
   passes.run(*copy);
+  throw_reported(copy->getContext());
   return std::string(bytes.data(), bytes.size());
 }
 

@@ -1,5 +1,6 @@
 // target.build.nvptx and target.build.rocm: kernels as assembly, with the LLVM IR they were made from.
 
+#include "codegen/llvm/context.h"
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/kernels.h"
 #include "codegen/llvm/llvm_module.h"

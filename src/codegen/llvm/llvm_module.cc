@@ -1,8 +1,5 @@
 #include "codegen/llvm/llvm_module.h"
 
-#include <llvm/IR/DiagnosticInfo.h>
-#include <llvm/IR/DiagnosticPrinter.h>
-
 #include <fstream>
 
 #include "codegen/llvm/emit.h"
@@ -11,15 +8,6 @@
 
 namespace tessera::codegen {
 namespace {
-
-void on_diagnostic(const llvm::DiagnosticInfo* info, void*) {
-  if (info->getSeverity() != llvm::DS_Error) return;
-  std::string words;
-  llvm::raw_string_ostream stream(words);
-  llvm::DiagnosticPrinterRawOStream printer(stream);
-  info->print(printer);
-  throw Error(RuntimeError) << "LLVM: " << words;
-}
 
 std::string suffix_of(const std::string& path) {
   size_t dot = path.rfind('.');
@@ -36,13 +24,6 @@ bool is_packed(const llvm::Function& function) {
 }
 
 }  // namespace
-
-std::unique_ptr<llvm::LLVMContext> make_context() {
-  initialize_llvm();
-  auto context = std::make_unique<llvm::LLVMContext>();
-  context->setDiagnosticHandlerCallBack(on_diagnostic, nullptr, /*RespectFilters=*/false);
-  return context;
-}
 
 LLVMModule::LLVMModule(std::unique_ptr<llvm::LLVMContext> context, std::unique_ptr<llvm::Module> module,
                        Machine machine)

@@ -36,7 +36,4 @@ class LLVMModule : public ModuleBody {
   std::unique_ptr<JitCode> jit_;
 };
 
-/// A context whose errors are thrown.
-std::unique_ptr<llvm::LLVMContext> make_context();
-
 }  // namespace tessera::codegen

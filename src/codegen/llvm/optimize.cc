@@ -21,6 +21,7 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 #include "codegen/llvm/codegen.h"
+#include "codegen/llvm/context.h"
 
 namespace tessera::codegen {
 namespace {
@@ -79,6 +80,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& target, const Machine& 
     passes.addPass(llvm::GlobalDCEPass());
   }
   passes.run(module, modules);
+  throw_reported(module.getContext());
 }
 
 }  // namespace tessera::codegen

@@ -13,6 +13,7 @@
 #include <llvm/Support/SourceMgr.h>
 
 #include "codegen/llvm/codegen.h"
+#include "codegen/llvm/context.h"
 
 namespace tessera::codegen {
 
@@ -210,8 +211,9 @@ void CodeGen::import_llvm(const std::string& source) {
     function.addFnAttr(llvm::Attribute::AlwaysInline);
     if (!function.hasLocalLinkage()) function.setLinkage(llvm::GlobalValue::LinkOnceODRLinkage);
   }
-  if (llvm::Linker::linkModules(*module_, std::move(other), llvm::Linker::Flags::OverrideFromSrc))
-    throw Error(ValueError) << "pragma_import_llvm: its definitions contradict others in the module";
+  bool has_failed = llvm::Linker::linkModules(*module_, std::move(other), llvm::Linker::Flags::OverrideFromSrc);
+  throw_reported(context_);
+  if (has_failed) throw Error(ValueError) << "pragma_import_llvm: its definitions contradict others in the module";
 }
 
 }  // namespace tessera::codegen
