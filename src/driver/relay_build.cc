@@ -59,16 +59,17 @@ Function bind_params_by_name(const Function& function, const Map<String, NDArray
   return make(std::move(out));
 }
 
+IRModule fuse(const IRModule& mod) {
+  return sequential({pass("InferType"), pass("FuseOps", -1), pass("InferType")})(mod);
+}
+
 Pass optimization_passes(const Target&) {
   return sequential({pass("InferType"), pass("FuseOps", -1), pass("InferType")});
 }
 
-BuiltGraph build_graph(const IRModule& given, const Target& target, const Map<String, NDArray>& params,
-                       const std::string& model_name) {
-  IRModule mod = given.copy();
-  mod.update(mod.get_global_var("main"), bind_params_by_name(main_of(mod), params));
+BuiltGraph compile_fused(const IRModule& fused, const Target& target, const std::string& model_name) {
   BuiltGraph out;
-  out.optimized = optimization_passes(target)(mod);
+  out.optimized = fused;
   GraphProgram graph = compile_graph(main_of(out.optimized), target, model_name);
   out.graph_json = graph.json;
   out.params = graph.params;
@@ -78,6 +79,13 @@ BuiltGraph build_graph(const IRModule& given, const Target& target, const Map<St
                     ? get_global("target.build." + host->kind->name.str())(lowered, host).to<Module>()
                     : tessera::build(Map<Target, IRModule>{{target, lowered}}, host);
   return out;
+}
+
+BuiltGraph build_graph(const IRModule& given, const Target& target, const Map<String, NDArray>& params,
+                       const std::string& model_name) {
+  IRModule mod = given.copy();
+  mod.update(mod.get_global_var("main"), bind_params_by_name(main_of(mod), params));
+  return compile_fused(optimization_passes(target)(mod), target, model_name);
 }
 
 static Globals globals{

@@ -14,12 +14,17 @@ Function bind_params_by_name(const Function& function, const Map<String, NDArray
 /// The graph passes of `build`, in order, for the optimisation level of the current context.
 Pass optimization_passes(const Target& target);
 
+/// Groups of operators as primitive functions, typed: the last graph passes of every build.
+IRModule fuse(const IRModule& mod);
+
 struct BuiltGraph {
   std::string graph_json;
   Map<String, NDArray> params;
   Module library;
   IRModule optimized;
 };
+/// Plans and compiles the function "main" of a module whose operators are fused.
+BuiltGraph compile_fused(const IRModule& fused, const Target& target, const std::string& model_name);
 /// Optimises, plans and compiles the function "main".
 BuiltGraph build_graph(const IRModule& mod, const Target& target, const Map<String, NDArray>& params,
                        const std::string& model_name);

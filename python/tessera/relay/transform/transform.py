@@ -13,6 +13,8 @@ from . import _ffi_api
 __all__ = [
     "DeadCodeElimination",
     "EliminateCommonSubexpr",
+    "FoldConstant",
+    "FoldConstantExpr",
     "FunctionPass",
     "FuseOps",
     "InferType",
@@ -54,6 +56,16 @@ def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False
 def EliminateCommonSubexpr(fskip: Any = None) -> Pass:
     """Makes equal calls one; those that `fskip` is true for stay apart."""
     return _ffi_api.EliminateCommonSubexpr(fskip)
+
+
+def FoldConstant(fold_qnn: bool = False) -> Pass:
+    """Computes what depends on constants only; quantised operators too where `fold_qnn` says so."""
+    return _ffi_api.FoldConstant(fold_qnn)
+
+
+def FoldConstantExpr(expr: Any, mod: Any = None, fold_qnn: bool = False) -> Any:
+    """One expression with its constant parts computed."""
+    return _ffi_api.FoldConstantExpr(expr, mod, fold_qnn)
 
 
 def ToGraphNormalForm() -> Pass:

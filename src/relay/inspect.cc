@@ -1,0 +1,81 @@
+#include "relay/inspect.h"
+
+#include "ir/prim_ops.h"
+#include "relay/walk.h"
+#include "runtime/element.h"
+
+namespace tessera::relay {
+
+std::string_view op_name(const Call* call) {
+  auto* op = call ? call->op.as<OpNode>() : nullptr;
+  return op ? std::string_view(op->name) : std::string_view();
+}
+
+const Call* as_call(const Expr& expr, std::string_view op) {
+  auto* call = expr.as<Call>();
+  return call && op_name(call) == op ? call : nullptr;
+}
+
+bool has_flag(const OpNode* op, const char* slot) {
+  Any value = Op(op).slot(slot);
+  return !value.is_null() && value.to<bool>();
+}
+
+std::optional<std::vector<int64_t>> fixed_ints(const Array<PrimExpr>& values) {
+  std::vector<int64_t> out;
+  for (const PrimExpr& value : values) {
+    const int64_t* known = as_int(value);
+    if (!known) return std::nullopt;
+    out.push_back(*known);
+  }
+  return out;
+}
+
+std::optional<std::vector<int64_t>> fixed_shape(const Type& type) {
+  auto* tensor = type.as<TensorTypeNode>();
+  return tensor ? fixed_ints(tensor->shape) : std::nullopt;
+}
+
+Array<PrimExpr> int_array(const std::vector<int64_t>& values, DataType dtype) {
+  Array<PrimExpr> out;
+  for (int64_t value : values) out.push_back(int_imm(dtype, value));
+  return out;
+}
+
+size_t rank_of(const Expr& expr) { return tensor_type(expr)->shape.size(); }
+DataType dtype_of(const Expr& expr) { return tensor_type(expr)->dtype; }
+
+std::optional<double> scalar_value(const Expr& expr) {
+  auto* constant = expr.as<Constant>();
+  if (!constant || constant->data.size() != 1 || constant->data.device().device_type != kDLCPU) return std::nullopt;
+  return read_float(constant->data.dtype(), constant->data.data<char>());
+}
+
+bool is_filled_with(const Expr& expr, double value) {
+  auto* constant = expr.as<Constant>();
+  if (!constant || constant->data.device().device_type != kDLCPU) return false;
+  DataType dtype = constant->data.dtype();
+  const char* data = constant->data.data<char>();
+  for (int64_t i = 0, n = constant->data.size(); i < n; ++i)
+    if (read_float(dtype, data + i * dtype.bytes()) != value) return false;
+  return true;
+}
+
+std::unordered_map<const Object*, int> use_counts(const Expr& root) {
+  std::unordered_map<const Object*, int> out;
+  ++out[root.get()];
+  post_order(root, [&](const Expr& expr) { each_child(expr, [&](const Expr& part) { ++out[part.get()]; }); });
+  return out;
+}
+
+Expr with_args(const Call* call, Array<Expr> args) {
+  bool same = args.size() == call->args.size();
+  for (size_t i = 0; same && i < args.size(); ++i) same = args[i].same_as(call->args[i]);
+  if (same) return Expr(call);
+  Call copy(*call);
+  copy.args = std::move(args);
+  copy.checked_type_ = nullptr;
+  return make(std::move(copy));
+}
+
+}  // namespace tessera::relay
