@@ -7,10 +7,43 @@ from typing import Any
 from ... import ir as _ir
 from ..._ffi.registry import get_global_func
 from ..function import Function
-from . import init
+from . import (
+    dcgan,
+    densenet,
+    dqn,
+    inception_v3,
+    init,
+    layers,
+    lstm,
+    mlp,
+    mobilenet,
+    resnet,
+    resnet_3d,
+    squeezenet,
+    synthetic,
+    vgg,
+)
 from .init import create_workload
 
-__all__ = ["create_workload", "init", "run_infer_type", "run_opt_pass"]
+__all__ = [
+    "create_workload",
+    "dcgan",
+    "densenet",
+    "dqn",
+    "inception_v3",
+    "init",
+    "layers",
+    "lstm",
+    "mlp",
+    "mobilenet",
+    "resnet",
+    "resnet_3d",
+    "run_infer_type",
+    "run_opt_pass",
+    "squeezenet",
+    "synthetic",
+    "vgg",
+]
 
 
 def run_opt_pass(expr: Any, opt_pass: Any, import_prelude: bool = False) -> Any:
