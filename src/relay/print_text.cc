@@ -178,7 +178,8 @@ std::string RelayPrinter::node(const Expr& expr) {
     return "(" + joined(fields) + (fields.size() == 1 ? ",)" : ")");
   }
   if (auto* cond = expr.as<If>()) {
-    std::string text = "if (" + print(cond->cond) + ") " + body(cond->true_branch);
+    std::string text = "if (" + print(cond->cond) + ") ";  // numbers are given in the order of these lines
+    text += body(cond->true_branch);
     return text + " else " + body(cond->false_branch);
   }
   return repr(expr.get());

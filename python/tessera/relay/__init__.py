@@ -31,7 +31,7 @@ from .adt import (
     TypeData,
 )
 from .base import Id, RelayNode, SourceName, Span, astext, pretty_print
-from .build_module import bind_params_by_name, build, optimize
+from .build_module import bind_params_by_name, build, create_executor, optimize
 from .expr import (
     Call,
     Constant,

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Callable
 
 import numpy as np
 
 from .._ffi.registry import get_global_func
+from ..contrib import graph_executor
+from ..ir import GlobalVar
 from ..ir.module import IRModule
 from ..runtime import ndarray as nd
 from ..target import Target
+from . import ty as _ty
 from .backend.executor_factory import GraphExecutorFactoryModule
+from .backend.interpreter import Executor, Interpreter
 from .function import Function
+from .transform import InferType
 
-__all__ = ["bind_params_by_name", "build", "optimize"]
+__all__ = ["GraphExecutor", "bind_params_by_name", "build", "create_executor", "optimize"]
 
 
 def bind_params_by_name(func: Function, params: dict[str, Any]) -> Function:
@@ -53,6 +60,71 @@ def optimize(mod: IRModule, target: Any = None, params: dict[str, Any] | None = 
     if params:
         mod["main"] = bind_params_by_name(mod["main"], params)
     return get_global_func("relay.build_module.optimize")(mod, _target(target, None)), {}
+
+
+class GraphExecutor(Executor):
+    """Runs functions as compiled graphs: static shapes, no control flow."""
+
+    def __init__(self, mod: Any, device: Any, target: Any):
+        self.mod = mod if mod is not None else IRModule()
+        self.device = device
+        self.target = target
+
+    def _make_executor(self, expr: Any = None) -> Callable[..., Any]:
+        if expr is not None:
+            self.mod["main"] = self.mod[expr] if isinstance(expr, GlobalVar) else expr
+        self.mod = InferType()(self.mod)
+        main = self.mod["main"]
+        result_type = main.checked_type.ret_type
+        if _ty.is_dynamic(result_type):
+            raise ValueError("Graph Executor only supports static graphs, got output type", result_type)
+        module = graph_executor.GraphModule(build(self.mod, target=self.target)["default"](self.device))
+
+        def unflatten(tensors: Iterator[Any], of: Any) -> Any:
+            if isinstance(of, _ty.TensorType):
+                return next(tensors)
+            if isinstance(of, _ty.TupleType):
+                return [unflatten(tensors, field) for field in of.fields]
+            raise ValueError("Return type", result_type, "contains unsupported type", of)
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            for i, arg in enumerate(self._convert_args(main, args, kwargs)):
+                module.set_input(i, arg)
+            module.run()
+            outputs = [module.get_output(i).copyto(nd.cpu(0)) for i in range(module.get_num_outputs())]
+            return unflatten(iter(outputs), result_type)
+
+        return run
+
+
+def create_executor(
+    kind: str = "debug",
+    mod: IRModule | None = None,
+    device: Any = None,
+    target: Any = "llvm",
+    params: dict[str, Any] | None = None,
+) -> Executor:
+    """Something that evaluates expressions and functions of `mod`.
+
+    "debug" interprets; "graph" compiles a static graph; "vm" runs everything on the virtual machine.
+    """
+    mod = mod if mod is not None else IRModule()
+    target = _target(target, None)
+    if device is None:
+        device = nd.device(str(target.kind.name), 0)
+    elif device.device_type != nd.device(str(target.kind.name), 0).device_type:
+        raise AssertionError(f"the device {device} cannot run code for the target {target}")
+    if params is not None:
+        mod = IRModule.from_expr(bind_params_by_name(mod["main"], params))
+    if kind == "debug":
+        return Interpreter(mod, device, target)
+    if kind == "graph":
+        return GraphExecutor(mod, device, target)
+    if kind == "vm":
+        return importlib.import_module("tessera.relay.backend.vm").VMExecutor(mod, device, target)
+    if kind == "aot":
+        raise NotImplementedError('relay.create_executor("aot") is not there yet; "graph" runs the same programs')
+    raise RuntimeError(f"unknown execution strategy: {kind}")
 
 
 def _target(target: Any, host: Any) -> Target:

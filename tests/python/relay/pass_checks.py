@@ -1,7 +1,6 @@
 """What tests of graph passes share: the shape of the result, and that it computes the same."""
 
 import numpy as np
-
 import tessera
 from tessera import relay
 from tessera.contrib import graph_executor

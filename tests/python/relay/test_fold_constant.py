@@ -1,9 +1,8 @@
 """FoldConstant: what depends on constants only is computed at compile time."""
 
 import numpy as np
-from pass_checks import check, constants, module
-
 import tessera
+from pass_checks import check, constants, module
 from tessera import relay
 from tessera.relay.transform import FoldConstant, FoldConstantExpr, FuseOps
 

@@ -1,3 +1,4 @@
 """Passes over Relay programs."""
 
+from .language import *
 from .transform import *
