@@ -7,6 +7,7 @@ namespace {
 
 [[maybe_unused]] const bool made = [] {
   activation_records();
+  annotation_records();
   binary_records();
   conv_records();
   dense_record();

@@ -5,6 +5,8 @@
 
 namespace tessera::op {
 
+void annotation_records();
+
 // tensor/
 void binary_records();
 void reduce_records();

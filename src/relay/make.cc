@@ -79,6 +79,15 @@ Expr expand_dims(Expr x, int axis, int count) {
                  make_attrs<ExpandDimsAttrs>([&](auto& a) { a.axis = axis, a.num_newaxis = count; }));
 }
 
+Expr expand_to_axes(Expr x, const std::vector<int>& axes, int rank) {
+  int end = rank;
+  for (size_t i = axes.size(); i-- > 0; end = axes[i]) {
+    int behind = end - axes[i] - 1;
+    if (behind > 0) x = expand_dims(x, static_cast<int>(i) + 1, behind);
+  }
+  return x;
+}
+
 Expr squeeze(Expr x, Array<PrimExpr> axis) {
   return call_op("squeeze", {x}, make_attrs<SqueezeAttrs>([&](auto& a) { a.axis = axis; }));
 }

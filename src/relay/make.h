@@ -75,6 +75,9 @@ Expr broadcast_to(Expr x, Array<PrimExpr> shape);
 Expr broadcast_to_like(Expr x, Expr like);
 /// Sums over what broadcasting stretched, so that the result has the shape of `like`.
 Expr collapse_sum_like(Expr x, Expr like);
+/// A tensor with one dimension for each of the axes, in their order, as one that broadcasts against `rank` dimensions:
+/// dimensions of extent 1 are put behind each.
+Expr expand_to_axes(Expr x, const std::vector<int>& axes, int rank);
 Expr layout_transform(Expr x, String from, String to);
 
 }  // namespace tessera::relay

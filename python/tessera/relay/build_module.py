@@ -54,7 +54,9 @@ def build(
     )
 
 
-def optimize(mod: IRModule, target: Any = None, params: dict[str, Any] | None = None) -> tuple[IRModule, dict[str, Any]]:
+def optimize(
+    mod: IRModule, target: Any = None, params: dict[str, Any] | None = None
+) -> tuple[IRModule, dict[str, Any]]:
     """The module after the graph passes of `build`."""
     mod = IRModule(dict(mod.functions.items()), dict(mod.type_definitions.items()))
     if params:

@@ -7,19 +7,37 @@ import inspect
 from typing import Any, Callable
 
 from ..._ffi.registry import register_object
-from ...ir.transform import Pass, PassInfo
+from ...ir.transform import Pass, PassInfo, Sequential
 from . import _ffi_api
 
 __all__ = [
+    "BackwardFoldScaleAxis",
+    "BatchingOps",
+    "CanonicalizeCast",
+    "CanonicalizeOps",
+    "CombineParallelBatchMatmul",
+    "CombineParallelConv2D",
+    "CombineParallelDense",
     "DeadCodeElimination",
+    "DefuseOps",
+    "DynamicToStatic",
     "EliminateCommonSubexpr",
+    "FastMath",
+    "FlattenAtrousConv",
     "FoldConstant",
     "FoldConstantExpr",
+    "FoldExplicitPadding",
+    "FoldScaleAxis",
+    "ForwardFoldScaleAxis",
     "FunctionPass",
     "FuseOps",
     "InferType",
     "InferTypeLocal",
+    "LabelOps",
     "RemoveUnusedFunctions",
+    "SimplifyExpr",
+    "SimplifyInference",
+    "SplitArgs",
     "ToGraphNormalForm",
     "function_pass",
 ]
@@ -66,6 +84,96 @@ def FoldConstant(fold_qnn: bool = False) -> Pass:
 def FoldConstantExpr(expr: Any, mod: Any = None, fold_qnn: bool = False) -> Any:
     """One expression with its constant parts computed."""
     return _ffi_api.FoldConstantExpr(expr, mod, fold_qnn)
+
+
+def SimplifyInference() -> Pass:
+    """Writes operators that only differ in training (batch_norm, dropout, ...) as the arithmetic they are."""
+    return _ffi_api.SimplifyInference()
+
+
+def CanonicalizeOps() -> Pass:
+    """Writes nn.bias_add as an addition."""
+    return _ffi_api.CanonicalizeOps()
+
+
+def CanonicalizeCast() -> Pass:
+    """Gives each element-wise user of a widening cast its own, so that it is fused there."""
+    return _ffi_api.CanonicalizeCast()
+
+
+def FastMath() -> Pass:
+    """Replaces exp, erf, tanh and softmax by quicker, less exact versions."""
+    return _ffi_api.FastMath()
+
+
+def ForwardFoldScaleAxis() -> Pass:
+    """Moves a scale of a layer's input into its weight."""
+    return _ffi_api.ForwardFoldScaleAxis()
+
+
+def BackwardFoldScaleAxis() -> Pass:
+    """Moves a scale of a layer's result into its weight."""
+    return _ffi_api.BackwardFoldScaleAxis()
+
+
+def FoldScaleAxis() -> Pass:
+    """Moves scales into the weights of layers, backward and then forward."""
+    return _ffi_api.FoldScaleAxis()
+
+
+def SplitArgs(max_function_args: int) -> Pass:
+    """Makes concatenations of more tensors than a kernel may take in steps; 0 means no limit."""
+    return _ffi_api.SplitArgs(max_function_args)
+
+
+def DefuseOps() -> Pass:
+    """Turns calls of primitive functions into operators again."""
+    return _ffi_api.DefuseOps()
+
+
+def LabelOps() -> Pass:
+    """Gives every function its structural hash as the attribute "hash"."""
+    return _ffi_api.LabelOps()
+
+
+def FlattenAtrousConv() -> Pass:
+    """Joins space_to_batch_nd, a convolution and batch_to_space_nd to a dilated convolution."""
+    return _ffi_api.FlattenAtrousConv()
+
+
+def FoldExplicitPadding() -> Pass:
+    """Joins nn.pad with the convolution or pooling that follows."""
+    return _ffi_api.FoldExplicitPadding()
+
+
+def SimplifyExpr() -> Pass:
+    """Rewrites expressions by algebra: chains of reshapes, transposes and casts, neutral elements, and the like."""
+    return _ffi_api.SimplifyExpr()
+
+
+def CombineParallelConv2D(min_num_branches: int = 3) -> Pass:
+    """Makes convolutions of one tensor, and what follows each alike, one convolution."""
+    return _ffi_api.CombineParallelConv2D(min_num_branches)
+
+
+def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> Pass:
+    """Makes dense layers of one tensor one: a batched product, or with `to_batch` off a wider layer."""
+    return _ffi_api.CombineParallelDense(min_num_branches, to_batch)
+
+
+def CombineParallelBatchMatmul(min_num_branches: int = 3) -> Pass:
+    """Makes batched products with one left operand one product."""
+    return _ffi_api.CombineParallelBatchMatmul(min_num_branches)
+
+
+def BatchingOps() -> Pass:
+    """Joins parallel operators into larger ones."""
+    return Sequential([CombineParallelConv2D(), CombineParallelDense(), CombineParallelBatchMatmul()])
+
+
+def DynamicToStatic() -> Pass:
+    """Replaces operators whose shapes are given by tensors by static ones where those tensors are known."""
+    return _ffi_api.DynamicToStatic()
 
 
 def ToGraphNormalForm() -> Pass:

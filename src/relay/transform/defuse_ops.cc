@@ -1,0 +1,37 @@
+// DefuseOps: calls of primitive functions become the operators again; the inverse of FuseOps.
+
+#include "ir/rewrite.h"
+#include "relay/transform/pass.h"
+
+namespace tessera::relay {
+namespace {
+
+/// The body with the parameters replaced; each call of the function gets nodes of its own.
+Expr inlined(const FunctionNode* function, const Array<Expr>& args) {
+  std::unordered_map<const Object*, Expr> values;
+  for (size_t i = 0; i < args.size(); ++i) values.emplace(function->params[i].get(), args[i]);
+  return rewrite(function->body, [&](const VarNode* var) -> Expr {
+    auto it = values.find(var);
+    return it == values.end() ? Expr(var) : it->second;
+  });
+}
+
+Expr defuse_ops(const Expr& root) {
+  return rewrite(root, [](Rewriter& self, const Call* call) -> Expr {
+    auto* function = call->op.as<FunctionNode>();
+    if (!function || !function->attrs.has(attr::kPrimitive)) return self.children(call);
+    return inlined(function, self(call->args));
+  });
+}
+
+Globals globals{
+    {"relay._transform.DefuseOps",
+     [] {
+       return function_pass("DefuseOps", 3, [](const Function& function) {
+         return with(function, &FunctionNode::body, defuse_ops(function->body));
+       });
+     }},
+};
+
+}  // namespace
+}  // namespace tessera::relay

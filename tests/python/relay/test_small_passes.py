@@ -1,0 +1,90 @@
+"""Passes of one rule: CanonicalizeOps, CanonicalizeCast, FastMath, SplitArgs, DefuseOps, LabelOps."""
+
+import pytest
+import tessera
+from pass_checks import check, module
+from tessera import relay
+from tessera.relay import transform
+
+
+def var(name, *shape, dtype="float32"):
+    return relay.var(name, shape=shape, dtype=dtype)
+
+
+def test_bias_add_becomes_an_addition():
+    x, b = var("x", 1, 4, 3, 3), var("b", 4)
+    check(transform.CanonicalizeOps(), relay.nn.bias_add(x, b), relay.add(x, relay.expand_dims(b, 1, 2)))
+    x = var("x", 2, 4)
+    check(transform.CanonicalizeOps(), relay.nn.bias_add(x, b, axis=-1), relay.add(x, b))
+
+
+def test_each_user_of_a_widening_cast_gets_its_own():
+    x, p, q = var("x", 3, dtype="int8"), var("p", 3, dtype="int32"), var("q", 3, dtype="int32")
+    wide = relay.cast(x, "int32")
+    check(
+        transform.CanonicalizeCast(),
+        relay.Tuple([wide + p, wide + q]),
+        relay.Tuple([relay.cast(x, "int32") + p, relay.cast(x, "int32") + q]),
+    )
+
+
+def test_a_narrowing_cast_stays_shared():
+    x, p, q = var("x", 3, dtype="int32"), var("p", 3, dtype="int8"), var("q", 3, dtype="int8")
+    narrow = relay.cast(x, "int8")
+    check(transform.CanonicalizeCast(), relay.Tuple([narrow + p, narrow + q]))
+
+
+def test_fast_math_takes_the_quick_functions():
+    x = var("x", 3)
+
+    def call(name):
+        return relay.Call(tessera.ir.Op.get(name), [x])
+
+    check(
+        transform.FastMath(),
+        relay.Tuple([call(name) for name in ("exp", "tanh", "erf", "sigmoid")]),
+        relay.Tuple([call(name) for name in ("fast_exp", "fast_tanh", "fast_erf", "sigmoid")]),
+        rtol=1e-3,
+    )
+
+
+def test_functions_of_other_types_stay_exact():
+    x = var("x", 3, dtype="float64")
+    check(transform.FastMath(), relay.exp(x))
+
+
+def test_a_long_concatenation_is_made_in_steps():
+    parts = [var(f"a{i}", 2, 2) for i in range(6)]
+    stop = relay.annotation.stop_fusion
+    pairs = [stop(relay.concatenate(parts[i : i + 2], 1)) for i in (0, 2, 4)]
+    check(transform.SplitArgs(3), relay.concatenate(parts, 1), relay.concatenate(pairs, 1))
+    check(transform.SplitArgs(0), relay.concatenate(parts, 1))
+    check(transform.SplitArgs(7), relay.concatenate(parts, 1))
+
+
+def test_a_limit_below_three_is_refused():
+    with pytest.raises(ValueError, match="at least 3 tensors"):
+        transform.SplitArgs(2)(module(relay.concatenate([var("a", 2), var("b", 2)], 0)))
+
+
+def test_defuse_is_the_inverse_of_fuse():
+    x, w = var("x", 1, 4, 6, 6), var("w", 8, 4, 3, 3)
+    y = relay.nn.relu(relay.nn.conv2d(x, w))
+    check([transform.FuseOps(2), transform.DefuseOps()], relay.Tuple([relay.exp(y), relay.concatenate([y, y], 1)]))
+
+
+def test_labels_tell_different_functions_apart():
+    x = var("x", 4)
+    body = relay.Tuple([relay.exp(x), relay.exp(relay.copy(x)), relay.tanh(x)])
+    fused = transform.FuseOps(0)(module(body))
+    labels = []
+
+    def note(expr):
+        if isinstance(expr, relay.Function) and expr.attrs and "Primitive" in expr.attrs:
+            labels.append((expr.body.op.name, str(expr.attrs["hash"])))
+
+    relay.analysis.post_order_visit(transform.LabelOps()(fused)["main"], note)
+    hashes = {name: {h for n, h in labels if n == name} for name, _ in labels}
+    assert len(hashes["exp"]) == 1 and len(hashes["tanh"]) == 1
+    assert hashes["exp"] != hashes["tanh"]
+    assert all(len(h) == 16 for _, h in labels)
