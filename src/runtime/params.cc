@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "runtime/byte_stream.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -18,6 +17,22 @@ namespace {
 constexpr uint64_t kParamsMagic = 0xF7E58D4F05049CB7;
 constexpr uint64_t kTensorMagic = 0xDD5E40F096B4A13F;
 constexpr int kMaxRank = 1024;
+
+void expect(ByteReader& in, uint64_t magic, const char* part) {
+  if (in.read<uint64_t>(part) != magic) in.fail(part, "does not begin as it should");
+  in.read<uint64_t>(part);  // reserved
+}
+
+DataType read_dtype(ByteReader& in) {
+  auto code = in.read<uint8_t>("an element type");
+  auto bits = in.read<uint8_t>("an element type");
+  auto lanes = in.read<uint16_t>("an element type");
+  if (code > DataType::kBFloat || bits == 0 || bits > 64 || lanes == 0)
+    in.fail("an element type", "is none that exists");
+  return DataType(code, bits, lanes);
+}
+
+}  // namespace
 
 void write_tensor(ByteWriter& out, const NDArray& array) {
   NDArray host = array.device().device_type == kDLCPU ? array : array.copy_to(cpu());
@@ -33,20 +48,6 @@ void write_tensor(ByteWriter& out, const NDArray& array) {
   for (int64_t extent : host.shape()) out.write(extent);
   out.write(static_cast<int64_t>(host.bytes()));
   out.raw(host.data<char>(), host.bytes());
-}
-
-void expect(ByteReader& in, uint64_t magic, const char* part) {
-  if (in.read<uint64_t>(part) != magic) in.fail(part, "does not begin as it should");
-  in.read<uint64_t>(part);  // reserved
-}
-
-DataType read_dtype(ByteReader& in) {
-  auto code = in.read<uint8_t>("an element type");
-  auto bits = in.read<uint8_t>("an element type");
-  auto lanes = in.read<uint16_t>("an element type");
-  if (code > DataType::kBFloat || bits == 0 || bits > 64 || lanes == 0)
-    in.fail("an element type", "is none that exists");
-  return DataType(code, bits, lanes);
 }
 
 NDArray read_tensor(ByteReader& in) {
@@ -68,8 +69,6 @@ NDArray read_tensor(ByteReader& in) {
   array.copy_from_bytes(data.data(), data.size());
   return array;
 }
-
-}  // namespace
 
 std::string save_params(const Map<String, NDArray>& params) {
   ByteWriter out;

@@ -1,6 +1,7 @@
 #pragma once
 // Named tensors as one binary: the parameter file of v0.10.
 
+#include "runtime/byte_stream.h"
 #include "runtime/ndarray.h"
 
 namespace tessera {
@@ -9,5 +10,9 @@ namespace tessera {
 std::string save_params(const Map<String, NDArray>& params);
 /// Reads them back as host tensors. Data that is cut short, forged or not of this form is an error that says where.
 Map<String, NDArray> load_params(std::string_view data);
+
+/// One tensor in the form it has inside a parameter file.
+void write_tensor(ByteWriter& out, const NDArray& array);
+NDArray read_tensor(ByteReader& in);
 
 }  // namespace tessera

@@ -30,6 +30,7 @@ from .adt import (
     PatternWildcard,
     TypeData,
 )
+from .backend import vm
 from .base import Id, RelayNode, SourceName, Span, astext, pretty_print
 from .build_module import bind_params_by_name, build, create_executor, optimize
 from .expr import (

@@ -127,7 +127,7 @@ class Graph {
     visit(call->op);
     auto* out = checked_type(Expr(call)).as<TensorTypeNode>();
     for (const Expr& arg : call->args) {
-      auto* in = checked_type(arg).as<TensorTypeNode>();
+      auto* in = arg->checked_type_.as<TensorTypeNode>();  // a constructor that is a value has no type of its own
       bool same_shape = in && out && structural_equal(in->shape, out->shape);
       use(arg, node, kind == Fusion::Broadcast && same_shape ? Fusion::Elementwise : kind);
       visit(arg);

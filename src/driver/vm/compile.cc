@@ -1,0 +1,41 @@
+#include "driver/vm/compile.h"
+
+#include "driver/build_module.h"
+#include "driver/relay_build.h"
+#include "driver/vm/program_builder.h"
+#include "relay/infer_type.h"
+#include "runtime/registry.h"
+#include "tir/lower.h"
+
+namespace tessera::relay {
+namespace {
+
+/// Without functions that "main" does not reach; all of them where there is no "main".
+IRModule only_reachable(const IRModule& mod) {
+  if (!mod.find_global_var("main")) return mod;
+  return get_global("relay._transform.RemoveUnusedFunctions")(Array<String>{"main"}).to<Pass>()(mod);
+}
+
+}  // namespace
+
+IRModule optimize_for_vm(const IRModule& mod, const Target& target) {
+  IRModule fused = optimization_passes(target)(only_reachable(mod));
+  return infer_type(get_global("relay._transform.ToBasicBlockNormalForm")().to<Pass>()(fused));
+}
+
+Module compile_vm(const IRModule& fused, const Target& target, const std::string& model_name) {
+  ProgramBuilder builder(fused, target, model_name);
+  vm::Program program = builder.build();
+  IRModule lowered = lower_module(builder.kernels(), false);
+  Module library;
+  if (!lowered->functions.empty())
+    library = tessera::build(Map<Target, IRModule>{{target, lowered}}, host_of(target, {}));
+  return vm::make_executable(std::move(program), library);
+}
+
+static Globals globals{
+    {"relay.vm.optimize", optimize_for_vm},
+    {"relay.vm.compile", compile_vm},
+};
+
+}  // namespace tessera::relay

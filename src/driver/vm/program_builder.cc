@@ -1,0 +1,86 @@
+#include "driver/vm/program_builder.h"
+
+#include "driver/vm/registers.h"
+
+namespace tessera::relay {
+
+ProgramBuilder::ProgramBuilder(IRModule mod, Target target, const std::string& model_name)
+    : mod_(std::move(mod)), kernels_(target, model_name) {
+  program_.device_types.push_back(target->kind->default_device_type);
+  for (const auto& [var, function] : mod_.sorted_functions()) {
+    auto* relay = function.as<FunctionNode>();
+    if (!relay || relay->attrs.is_true(attr::kPrimitive)) continue;
+    globals_[var.get()] = add_function(std::string(var->name_hint), Function(relay), {}, {});
+  }
+}
+
+uint32_t ProgramBuilder::function_of(const GlobalVar& var) const {
+  auto it = globals_.find(var.get());
+  if (it == globals_.end()) throw Error(ValueError) << "there is no function @" << var->name_hint << " in the module";
+  return it->second;
+}
+
+uint32_t ProgramBuilder::add_function(const std::string& name, const Function& function, std::vector<Var> captured,
+                                      KnownFunctions known) {
+  auto index = static_cast<uint32_t>(program_.functions.size());
+  program_.functions.emplace_back();
+  program_.functions.back().name = names_.fresh(name);
+  pending_.push_back({index, function, std::move(captured), std::move(known)});
+  return index;
+}
+
+int32_t ProgramBuilder::tag_of(const ConstructorNode* constructor) const {
+  auto* data = mod_->type_definitions.get_or_null(constructor->belong_to).as<TypeDataNode>();
+  if (data)
+    for (const Constructor& known : data->constructors)
+      if (known->name_hint == constructor->name_hint) return known->tag;
+  return constructor->tag;
+}
+
+uint32_t ProgramBuilder::constructor_function(const ConstructorNode* constructor) {
+  auto [it, is_new] = constructors_.emplace(constructor, 0);
+  if (!is_new) return it->second;
+  it->second = static_cast<uint32_t>(program_.functions.size());
+  vm::Draft draft;
+  draft.function.name = names_.fresh(std::string(constructor->name_hint));
+  std::vector<int64_t> fields;
+  for (size_t i = 0; i < constructor->inputs.size(); ++i) {
+    draft.function.params.emplace_back().name = "field" + std::to_string(i);
+    fields.push_back(draft.fresh());
+  }
+  int32_t made = draft.fresh();
+  draft.emit(vm::Opcode::AllocADT, made, tag_of(constructor), 0, 0, fields);
+  draft.emit(vm::Opcode::Ret, -1, made);
+  program_.functions.push_back(finish(std::move(draft)));
+  return it->second;
+}
+
+int32_t ProgramBuilder::constant(const NDArray& data) {
+  auto [it, is_new] = constants_.emplace(data.get(), static_cast<int32_t>(program_.constants.size()));
+  if (is_new) {
+    program_.constant_names.push_back("const_" + std::to_string(program_.constants.size()));
+    program_.constants.push_back(data);
+  }
+  return it->second;
+}
+
+int32_t ProgramBuilder::primitive(const std::string& name) {
+  auto [it, is_new] = primitives_.emplace(name, static_cast<int32_t>(program_.primitives.size()));
+  if (is_new) program_.primitives.push_back(name);
+  return it->second;
+}
+
+int32_t ProgramBuilder::kernel(const Function& function) { return primitive(kernels_.add(function)); }
+
+vm::Program ProgramBuilder::build() {
+  while (!pending_.empty()) {
+    PendingFunction next = std::move(pending_.front());
+    pending_.pop_front();
+    std::string name = program_.functions[next.index].name;
+    vm::Function code = compile_function(*this, name, next);  // may add functions, and so move the table
+    program_.functions[next.index] = std::move(code);
+  }
+  return std::move(program_);
+}
+
+}  // namespace tessera::relay

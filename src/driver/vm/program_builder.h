@@ -1,0 +1,65 @@
+#pragma once
+// The parts of a program that all its functions share, while it is being compiled.
+
+#include <deque>
+
+#include "driver/executor/kernels.h"
+#include "runtime/vm/executable.h"
+
+namespace tessera::relay {
+
+/// A function that is known where it is called: its place in the program, and the variables of the scope around it that
+/// it takes before its own parameters.
+struct KnownFunction {
+  uint32_t index = 0;
+  std::vector<Var> captured;
+};
+using KnownFunctions = std::unordered_map<const Object*, KnownFunction>;  // by variable
+
+/// A function that waits to be compiled.
+struct PendingFunction {
+  uint32_t index;
+  Function function;
+  std::vector<Var> captured;
+  KnownFunctions known;  // those of the scope around it, and itself
+};
+
+class ProgramBuilder {
+ public:
+  ProgramBuilder(IRModule mod, Target target, const std::string& model_name);
+
+  /// The place of a global function; an error when there is none of that name.
+  uint32_t function_of(const GlobalVar& var) const;
+  /// A place for an inner function, which is compiled later.
+  uint32_t add_function(const std::string& name, const Function& function, std::vector<Var> captured,
+                        KnownFunctions known);
+  /// The place that the next function added will have.
+  uint32_t next_function() const { return static_cast<uint32_t>(program_.functions.size()); }
+  /// The function that makes a value of a data type, for constructors that are used as values.
+  uint32_t constructor_function(const ConstructorNode* constructor);
+  int32_t constant(const NDArray& data);
+  /// The kernel of a primitive function.
+  int32_t kernel(const Function& primitive);
+  int32_t primitive(const std::string& name);
+  int32_t tag_of(const ConstructorNode* constructor) const;
+  const IRModule& mod() const { return mod_; }
+
+  /// Compiles everything that `entry` reaches; call once.
+  vm::Program build();
+  const IRModule& kernels() const { return kernels_.programs(); }
+
+ private:
+  IRModule mod_;
+  KernelTable kernels_;
+  vm::Program program_;
+  NameSupply names_;
+  std::unordered_map<const Object*, uint32_t> globals_, constructors_;
+  std::unordered_map<const Object*, int32_t> constants_;
+  std::unordered_map<std::string, int32_t> primitives_;
+  std::deque<PendingFunction> pending_;
+};
+
+/// The code of one function; functions inside it are handed to the builder.
+vm::Function compile_function(ProgramBuilder& program, const std::string& name, const PendingFunction& pending);
+
+}  // namespace tessera::relay

@@ -1,0 +1,449 @@
+#include "runtime/vm/machine.h"
+
+#include <algorithm>
+
+#include "runtime/element.h"
+
+namespace tessera::vm {
+namespace {
+
+bool same_device(DLDevice a, DLDevice b) { return a.device_type == b.device_type && a.device_id == b.device_id; }
+
+bool has_type(const DLTensor* tensor, std::span<const int64_t> shape, DataType dtype) {
+  return DataType(tensor->dtype) == dtype && tensor->ndim == static_cast<int>(shape.size()) &&
+         std::equal(shape.begin(), shape.end(), tensor->shape);
+}
+
+std::string parameter_text(const Parameter& param) {
+  std::string out = "(";
+  for (size_t i = 0; i < param.shape.size(); ++i)
+    out += (i ? ", " : "") + (param.shape[i] < 0 ? "?" : std::to_string(param.shape[i]));
+  return out + (param.shape.size() == 1 ? ",) " : ") ") + param.dtype.str();
+}
+
+/// An integer of a host tensor.
+int64_t integer_at(const NDArray& host, int64_t index) {
+  DataType dtype = host.dtype();
+  if (!dtype.is_integral() || dtype.lanes != 1)
+    throw Error(TypeError) << "the virtual machine expected an integer, but the tensor is " << describe(host.tensor());
+  return read_int(dtype, host.data<char>() + index * dtype.bytes());
+}
+
+NDArray on_host(const NDArray& tensor) {
+  return tensor.device().device_type == kDLCPU ? tensor : tensor.copy_to(cpu());
+}
+
+ObjectRef make_data(int32_t tag, std::vector<ObjectRef> fields) {
+  ADTNode node;
+  node.tag = tag;
+  node.values = std::move(fields);
+  return make(std::move(node));
+}
+
+register_types<ClosureNode> registered;
+
+}  // namespace
+
+Machine::Machine(const Module& executable, std::vector<DLDevice> devices, bool pools_memory)
+    : program_(program_of(executable)), executable_(executable) {
+  for (int32_t type : program_->device_types) {
+    auto it = std::find_if(devices.begin(), devices.end(), [&](DLDevice d) { return d.device_type == type; });
+    if (it == devices.end())
+      throw Error(ValueError) << "the program runs on devices of type " << type
+                              << ", of which none was given to the virtual machine";
+    pools_.push_back(std::make_shared<MemoryPool>(*it, pools_memory));
+  }
+  Module library = library_of(executable);
+  for (const std::string& name : program_->primitives) {
+    PackedFunc kernel = library ? library.get_function(name, true) : nullptr;
+    if (!kernel) throw Error(ValueError) << "the VM executable calls " << name << ", which its library does not have";
+    kernels_.push_back(std::move(kernel));
+  }
+  for (size_t i = 0; i < program_->constants.size(); ++i) {
+    const NDArray& constant = program_->constants[i];
+    if (!constant)
+      throw Error(ValueError) << "the constant " << program_->constant_names[i]
+                              << " is bound late and was not loaded; call load_late_bound_consts first";
+    constants_.push_back(constant.device().device_type == device().device_type ? constant : constant.copy_to(device()));
+  }
+}
+
+// ---- calls from outside ---------------------------------------------------------------------------------------
+
+ObjectRef Machine::convert(const Function& function, size_t index, ObjectRef value) const {
+  const Parameter& param = function.params[index];
+  auto fail = [&](const std::string& got) {
+    throw Error(ValueError) << "argument " << index << " (" << param.name << ") of " << function.name << " is "
+                            << parameter_text(param) << ", but the value given is " << got;
+  };
+  auto* given = value.as<NDArrayNode>();
+  if (!param.is_tensor) return value;
+  if (!given) fail(value ? value->type_key() : "None");
+  const DLTensor& tensor = given->tensor;
+  bool fits = DataType(tensor.dtype) == param.dtype && tensor.ndim == static_cast<int>(param.shape.size());
+  for (size_t i = 0; fits && i < param.shape.size(); ++i)
+    fits = param.shape[i] < 0 || param.shape[i] == tensor.shape[i];
+  if (!fits) fail(describe(&tensor));
+  return same_device(tensor.device, device()) ? value : ObjectRef(NDArray(given).copy_to(device()));
+}
+
+void Machine::set_inputs(const std::string& name, std::vector<ObjectRef> args) {
+  const Function& function = program_->functions[program_->index_of(name)];
+  if (args.size() != function.params.size())
+    throw Error(ValueError) << "The number of provided parameters doesn't match the number of arguments: " << name
+                            << " takes " << function.params.size() << ", " << args.size() << " are given";
+  for (size_t i = 0; i < args.size(); ++i) args[i] = convert(function, i, std::move(args[i]));
+  inputs_[name] = std::move(args);
+}
+
+void Machine::set_input(const std::string& name, size_t index, ObjectRef value) {
+  const Function& function = program_->functions[program_->index_of(name)];
+  if (index >= function.params.size())
+    throw Error(IndexError) << "argument " << index << " of " << name << ", which takes " << function.params.size();
+  ObjectRef converted = convert(function, index, std::move(value));
+  auto& args = inputs_[name];
+  args.resize(function.params.size());
+  args[index] = std::move(converted);
+}
+
+ObjectRef Machine::invoke(const std::string& name) {
+  uint32_t function = program_->index_of(name);
+  auto it = inputs_.find(name);
+  size_t wanted = program_->functions[function].params.size();
+  if (it == inputs_.end() && wanted == 0) return run(function, {});
+  if (it == inputs_.end()) throw Error(ValueError) << "the inputs of " << name << " are not set";
+  for (size_t i = 0; i < it->second.size(); ++i)
+    if (!it->second[i])
+      throw Error(ValueError) << "input " << program_->functions[function].params[i].name << " of " << name
+                              << " is not set";
+  return run(function, it->second);
+}
+
+ObjectRef Machine::invoke(uint32_t index, std::vector<ObjectRef> args) {
+  const Function& function = program_->functions[index];
+  if (args.size() != function.params.size())
+    throw Error(ValueError) << function.name << " takes " << function.params.size() << " arguments, " << args.size()
+                            << " are given";
+  for (size_t i = 0; i < args.size(); ++i) args[i] = convert(function, i, std::move(args[i]));
+  return run(index, args);
+}
+
+ObjectRef Machine::run(uint32_t index, std::span<const ObjectRef> args) {
+  if (is_running_)
+    throw Error(RuntimeError) << "this virtual machine is running already; give each thread its own VirtualMachine";
+  struct Guard {  // also after an error the machine is empty and may be used again
+    Machine* machine;
+    ~Guard() {
+      machine->frames_.clear();
+      machine->registers_.clear();
+      machine->base_ = 0;
+      machine->is_running_ = false;
+      machine->presets_ = nullptr;
+    }
+  } guard{this};
+  is_running_ = true;
+  auto it = outputs_.find(index);
+  if (it != outputs_.end()) presets_ = &it->second;
+  push_frame(program_->functions[index], -1);
+  for (size_t i = 0; i < args.size(); ++i) reg(static_cast<int64_t>(i)).object = args[i];
+  ObjectRef result;
+  while (step(&result)) {}
+  return it != outputs_.end() ? put_out(it->second, result) : result;
+}
+
+// ---- results in the caller's memory ----------------------------------------------------------------------------
+
+void Machine::set_outputs(const std::string& name, std::vector<NDArray> tensors) {
+  uint32_t index = program_->index_of(name);
+  if (tensors.empty()) return void(outputs_.erase(index));
+  Outputs out{std::move(tensors), {}};
+  // In a function without branches the tensors it returns are found by walking back from its end.
+  const Function& function = program_->functions[index];
+  std::unordered_map<int64_t, size_t> wanted;
+  bool is_straight = std::none_of(function.code.begin(), function.code.end(), [](const Instruction& in) {
+    return in.op == Opcode::If || in.op == Opcode::Goto || in.op == Opcode::Fatal;
+  });
+  for (size_t pc = function.code.size(); is_straight && pc-- > 0;) {
+    const Instruction& in = function.code[pc];
+    if (in.op == Opcode::Ret) wanted[in.a] = 0;
+    auto it = wanted.find(in.dst);
+    if (in.dst < 0 || it == wanted.end()) continue;
+    size_t result = it->second;
+    wanted.erase(it);
+    if ((in.op == Opcode::AllocTensor && in.a < 0) || in.op == Opcode::AllocTensorReg) {
+      out.made_at.emplace(static_cast<uint32_t>(pc), result);
+    } else if (in.op == Opcode::Move) {
+      wanted.emplace(in.a, result);
+    } else if (in.op == Opcode::AllocADT && pc + 2 == function.code.size()) {
+      for (uint32_t i = 0; i < in.count; ++i) wanted.emplace(function.operands[in.first + i], i);
+    }
+  }
+  outputs_[index] = std::move(out);
+}
+
+NDArray Machine::preset(std::span<const int64_t> shape, DataType dtype) {
+  if (!presets_ || frames_.size() != 1) return nullptr;
+  auto it = presets_->made_at.find(frames_.back().pc - 1);
+  if (it == presets_->made_at.end() || it->second >= presets_->tensors.size()) return nullptr;
+  const NDArray& tensor = presets_->tensors[it->second];
+  bool is_usable = has_type(tensor.tensor(), shape, dtype) && same_device(tensor.device(), device()) &&
+                   is_contiguous(tensor.tensor()) &&
+                   reinterpret_cast<uintptr_t>(data_of(tensor.tensor())) % kAllocAlignment == 0;
+  return is_usable ? tensor : nullptr;
+}
+
+ObjectRef Machine::put_out(const Outputs& outputs, const ObjectRef& result) const {
+  std::vector<ObjectRef> results{result};
+  if (auto* data = result.as<ADTNode>()) results = data->values;
+  if (results.size() != outputs.tensors.size())
+    throw Error(ValueError) << "the function gives " << results.size() << " results, but " << outputs.tensors.size()
+                            << " tensors were set for them";
+  for (size_t i = 0; i < results.size(); ++i) {
+    auto* tensor = results[i].as<NDArrayNode>();
+    if (!tensor) throw Error(ValueError) << "result " << i << " is no tensor and cannot be put into one";
+    const NDArray& to = outputs.tensors[i];
+    if (tensor == to.get()) continue;
+    if (!has_type(&tensor->tensor, to.shape(), to.dtype()))
+      throw Error(ValueError) << "result " << i << " is " << describe(&tensor->tensor)
+                              << ", but the tensor set for it is " << describe(to.tensor());
+    to.copy_from(NDArray(tensor));
+    results[i] = to;
+  }
+  return result.as<ADTNode>() ? make_data(result.as<ADTNode>()->tag, results) : results[0];
+}
+
+// ---- registers ------------------------------------------------------------------------------------------------
+
+void Machine::misuse(int64_t index, const char* expected) const {
+  const Value& value = reg(index);
+  throw Error(TypeError) << "in " << frames_.back().function->name << " of the virtual machine: register " << index
+                         << " holds " << (value.object ? value.object->type_key() : "a number") << ", not " << expected;
+}
+
+const NDArrayNode* Machine::tensor(int64_t index) const {
+  auto* out = reg(index).object.as<NDArrayNode>();
+  if (!out) misuse(index, "a tensor");
+  return out;
+}
+
+const ADTNode* Machine::data(int64_t index) const {
+  auto* out = reg(index).object.as<ADTNode>();
+  if (!out) misuse(index, "a tuple or a value of a data type");
+  return out;
+}
+
+int64_t Machine::number(const Value& value) const {
+  if (!value.object) return value.number;
+  auto* node = value.object.as<NDArrayNode>();
+  if (!node || NDArray(node).size() != 1)
+    throw Error(TypeError) << "in " << frames_.back().function->name
+                           << " of the virtual machine: a condition must be a tensor of one element";
+  return integer_at(on_host(NDArray(node)), 0);
+}
+
+std::vector<int64_t> Machine::shape_in(int64_t index) const {
+  if (auto* shape = reg(index).object.as<ShapeTupleNode>()) return shape->values;
+  NDArray host = on_host(NDArray(tensor(index)));
+  if (host.shape().size() > 1) misuse(index, "a shape");
+  std::vector<int64_t> out;
+  for (int64_t i = 0; i < host.size(); ++i) out.push_back(integer_at(host, i));
+  return out;
+}
+
+// ---- instructions ---------------------------------------------------------------------------------------------
+
+void Machine::push_frame(const Function& function, int32_t dst) {
+  size_t base = registers_.size();
+  if (base + function.registers > kMostRegisters || frames_.size() > kMostRegisters)
+    throw Error(RuntimeError) << "the virtual machine: " << function.name << " is called too deep (" << frames_.size()
+                              << " calls inside each other)";
+  registers_.resize(base + function.registers);
+  frames_.push_back({&function, 0, static_cast<uint32_t>(base), dst});
+  base_ = base;
+}
+
+/// `is_tail`: the frame of the caller is not needed any more and is taken over.
+void Machine::call(const Instruction& in, uint32_t index, std::span<const ObjectRef> bound, bool is_tail) {
+  const Function& callee = program_->functions[index];
+  if (bound.size() + in.count != callee.params.size())
+    throw Error(ValueError) << "the virtual machine: " << callee.name << " takes " << callee.params.size()
+                            << " arguments, " << bound.size() + in.count << " are given";
+  std::span<const int64_t> args = operands(in);
+  if (is_tail) {
+    std::vector<ObjectRef> values(bound.begin(), bound.end());
+    for (int64_t arg : args) values.push_back(reg(arg).object);
+    int32_t dst = frames_.back().dst;
+    registers_.resize(base_);
+    frames_.pop_back();
+    push_frame(callee, dst);
+    for (size_t i = 0; i < values.size(); ++i) registers_[base_ + i].object = std::move(values[i]);
+    return;
+  }
+  size_t from = base_;
+  push_frame(callee, in.dst);
+  for (size_t i = 0; i < bound.size(); ++i) registers_[base_ + i].object = bound[i];
+  for (size_t i = 0; i < args.size(); ++i)
+    registers_[base_ + bound.size() + i].object = registers_[from + static_cast<size_t>(args[i])].object;
+}
+
+void Machine::invoke_packed(const Instruction& in) {
+  std::span<const int64_t> args = operands(in);
+  slots_.resize(args.size());
+  codes_.assign(args.size(), kTesseraDLTensor);
+  for (size_t i = 0; i < args.size(); ++i) slots_[i].v_handle = const_cast<DLTensor*>(&tensor(args[i])->tensor);
+  Any result;
+  Args packed{slots_.data(), codes_.data(), static_cast<int>(args.size())};
+  if (!observer_) return kernels_[static_cast<size_t>(in.a)].call_packed(packed, &result);
+  std::vector<const DLTensor*> tensors;
+  for (int64_t arg : args) tensors.push_back(&tensor(arg)->tensor);
+  observer_->before_kernel(program_->primitives[static_cast<size_t>(in.a)], tensors, device());
+  kernels_[static_cast<size_t>(in.a)].call_packed(packed, &result);
+  observer_->after_kernel();
+}
+
+NDArray Machine::allocate(const Instruction& in, std::span<const int64_t> shape) {
+  DataType dtype = dtype_of(in.b);
+  if (NDArray given = preset(shape, dtype)) return given;
+  return make_tensor(*pools_[static_cast<size_t>(in.c)], shape, dtype);
+}
+
+NDArray Machine::in_storage(const Instruction& in) const {
+  auto* storage = reg(in.a).object.as<StorageNode>();
+  if (!storage) misuse(in.a, "a storage");
+  std::span<const int64_t> all = operands(in);
+  std::span<const int64_t> shape = all.subspan(1);
+  size_t bytes = tensor_bytes(shape, dtype_of(in.b));
+  if (all[0] < 0 || static_cast<uint64_t>(all[0]) > storage->bytes ||
+      bytes > storage->bytes - static_cast<uint64_t>(all[0]) || all[0] % kAllocAlignment != 0)
+    throw Error(ValueError) << "the virtual machine: a tensor of " << bytes << " bytes at " << all[0]
+                            << " does not lie inside its storage of " << storage->bytes << " bytes";
+  return tensor_at(storage->memory, static_cast<char*>(storage->memory.get()) + all[0], shape, dtype_of(in.b),
+                   storage->device);
+}
+
+bool Machine::step(ObjectRef* result) {
+  Frame& frame = frames_.back();
+  const Function& function = *frame.function;
+  const Instruction* code = function.code.data();
+  for (;;) {
+    const Instruction& in = code[frame.pc++];
+    switch (in.op) {
+      case Opcode::Move: reg(in.dst) = reg(in.a); break;
+      case Opcode::Ret: {
+        Value value = std::move(reg(in.a));
+        int32_t dst = frame.dst;
+        registers_.resize(base_);
+        frames_.pop_back();
+        if (frames_.empty()) {
+          *result = std::move(value.object);
+          return false;
+        }
+        base_ = frames_.back().base;
+        reg(dst) = std::move(value);
+        return true;
+      }
+      case Opcode::Invoke:
+      case Opcode::InvokeClosure: {
+        const Instruction& next = code[frame.pc];
+        bool is_tail = next.op == Opcode::Ret && next.a == in.dst;
+        if (in.op == Opcode::Invoke) {
+          call(in, static_cast<uint32_t>(in.a), {}, is_tail);
+          return true;
+        }
+        Ref<ClosureNode> closure(reg(in.a).object.as<ClosureNode>());
+        if (!closure) misuse(in.a, "a function");
+        if (closure->program != program_)
+          throw Error(ValueError) << "the virtual machine: a closure of another program is called";
+        call(in, closure->function, closure->bound, is_tail);
+        return true;
+      }
+      case Opcode::InvokePacked: invoke_packed(in); break;
+      case Opcode::AllocTensor: reg(in.dst).object = in.a < 0 ? allocate(in, operands(in)) : in_storage(in); break;
+      case Opcode::AllocTensorReg: reg(in.dst).object = allocate(in, shape_in(in.a)); break;
+      case Opcode::AllocADT:
+      case Opcode::AllocClosure: {
+        std::vector<ObjectRef> fields;
+        fields.reserve(in.count);
+        for (int64_t field : operands(in)) fields.push_back(reg(field).object);
+        if (in.op == Opcode::AllocADT) {
+          reg(in.dst).object = make_data(in.a, std::move(fields));
+        } else {
+          ClosureNode closure;
+          closure.program = program_;
+          closure.function = static_cast<uint32_t>(in.a);
+          closure.bound = std::move(fields);
+          reg(in.dst).object = make(std::move(closure));
+        }
+        break;
+      }
+      case Opcode::GetField: {
+        const ADTNode* from = data(in.a);
+        if (in.b < 0 || static_cast<size_t>(in.b) >= from->values.size())
+          throw Error(IndexError) << "the virtual machine: field " << in.b << " of a value that has "
+                                  << from->values.size();
+        ObjectRef field = from->values[static_cast<size_t>(in.b)];
+        reg(in.dst).object = std::move(field);
+        break;
+      }
+      case Opcode::SetField: {
+        const ADTNode* to = data(in.a);
+        if (in.b < 0 || static_cast<size_t>(in.b) >= to->values.size())
+          throw Error(IndexError) << "the virtual machine: field " << in.b << " of a value that has "
+                                  << to->values.size();
+        const_cast<ADTNode*>(to)->values[static_cast<size_t>(in.b)] = reg(in.c).object;
+        break;
+      }
+      case Opcode::If:
+        if (number(reg(in.a)) != number(reg(in.b))) frame.pc += static_cast<uint32_t>(in.c) - 1;
+        break;
+      case Opcode::Goto: frame.pc += static_cast<uint32_t>(in.a) - 1; break;
+      case Opcode::LoadConst: reg(in.dst).object = constants_[static_cast<size_t>(in.a)]; break;
+      case Opcode::LoadConsti: reg(in.dst) = {nullptr, in.a}; break;
+      case Opcode::GetTag: reg(in.dst) = {nullptr, data(in.a)->tag}; break;
+      case Opcode::Fatal:
+        throw Error(RuntimeError) << "in " << function.name << ": no clause of a match fits the value";
+      case Opcode::AllocStorage: {
+        std::span<const int64_t> size = operands(in);
+        StorageNode storage;
+        storage.bytes = static_cast<size_t>(size[0]);
+        storage.device = device(static_cast<size_t>(in.c));
+        storage.memory = pools_[static_cast<size_t>(in.c)]->allocate(storage.bytes);
+        reg(in.dst).object = make(std::move(storage));
+        break;
+      }
+      case Opcode::ShapeOf: {
+        const NDArrayNode* from = tensor(in.a);
+        auto rank = static_cast<int64_t>(from->shape.size());
+        NDArray out = NDArray::empty(std::span(&rank, 1), DataType::Int(64));
+        std::copy(from->shape.begin(), from->shape.end(), out.data<int64_t>());
+        reg(in.dst).object = out;
+        break;
+      }
+      case Opcode::ReshapeTensor: {
+        NDArray from(tensor(in.a));
+        std::vector<int64_t> shape;
+        if (in.b >= 0) shape = shape_in(in.b);
+        else shape.assign(operands(in).begin(), operands(in).end());
+        if (tensor_bytes(shape, from.dtype()) != from.bytes())
+          throw Error(ValueError) << "cannot reshape " << describe(from.tensor()) << " to " << shape_text(shape);
+        reg(in.dst).object = from.view(shape, from.dtype());
+        break;
+      }
+      case Opcode::DeviceCopy: {
+        DLDevice to = device(static_cast<size_t>(in.b));
+        NDArray from(tensor(in.a));
+        reg(in.dst).object = same_device(from.device(), to) ? from : from.copy_to(to);
+        break;
+      }
+      case Opcode::KillRegister: reg(in.a) = {}; break;
+      case Opcode::ShapeFunc: {
+        std::vector<const DLTensor*> args;
+        for (int64_t arg : operands(in)) args.push_back(&tensor(arg)->tensor);
+        reg(in.dst).object = ShapeTuple(program_->shapes[static_cast<size_t>(in.a)].run(args, shape_scratch_));
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace tessera::vm

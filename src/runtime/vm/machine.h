@@ -1,0 +1,111 @@
+#pragma once
+// Runs programs of the virtual machine: one caller's registers, frames and memory around a shared program.
+
+#include <unordered_map>
+
+#include "runtime/containers.h"
+#include "runtime/vm/executable.h"
+#include "runtime/vm/memory.h"
+
+namespace tessera::vm {
+
+/// A function of a program with its first parameters bound.
+struct ClosureNode : Object {
+  std::shared_ptr<const Program> program;
+  uint32_t function = 0;
+  std::vector<ObjectRef> bound;
+  static constexpr NodeInfo info{"vm.Closure", &Object::info, Role::Identity};
+  static void fields(auto) {}
+};
+
+/// Is told of each kernel call: before, and after it returned.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void before_kernel(const std::string& name, std::span<const DLTensor* const> args, DLDevice device) = 0;
+  virtual void after_kernel() = 0;
+};
+
+/// Calls may nest as deep as memory for registers allows (`kMostRegisters`); the thread's own stack is not used for
+/// them. A machine serves one call at a time; many machines may run one program.
+class Machine {
+ public:
+  static constexpr size_t kMostRegisters = size_t(1) << 25;
+
+  /// Kernels come from the executable's library. `devices` must have one of each kind the program runs on.
+  Machine(const Module& executable, std::vector<DLDevice> devices, bool pools_memory);
+
+  const Program& program() const { return *program_; }
+  DLDevice device(size_t index = 0) const { return pools_[index]->device(); }
+
+  /// The arguments of a function for calls by name from now on. Tensors on other devices are copied.
+  void set_inputs(const std::string& function, std::vector<ObjectRef> args);
+  void set_input(const std::string& function, size_t index, ObjectRef value);
+  /// Tensors that results of `function` are put into; where possible they are computed there in the first place.
+  void set_outputs(const std::string& function, std::vector<NDArray> outputs);
+
+  /// Calls the function with the inputs set before.
+  ObjectRef invoke(const std::string& function);
+  ObjectRef invoke(uint32_t function, std::vector<ObjectRef> args);
+
+  void observe(Observer* observer) { observer_ = observer; }
+
+ private:
+  /// What a register holds: an object, or a number where there is none.
+  struct Value {
+    ObjectRef object;
+    int64_t number = 0;
+  };
+  struct Frame {
+    const Function* function;
+    uint32_t pc, base;
+    int32_t dst;  // the caller's register for the result
+  };
+  /// Tensors of the caller for results: by result, and by the instruction that makes it.
+  struct Outputs {
+    std::vector<NDArray> tensors;
+    std::unordered_map<uint32_t, size_t> made_at;
+  };
+
+  ObjectRef convert(const Function& function, size_t index, ObjectRef value) const;
+  ObjectRef run(uint32_t function, std::span<const ObjectRef> args);
+  bool step(ObjectRef* result);
+  void push_frame(const Function& function, int32_t dst);
+  void call(const Instruction& in, uint32_t function, std::span<const ObjectRef> bound, bool is_tail);
+  void invoke_packed(const Instruction& in);
+  NDArray allocate(const Instruction& in, std::span<const int64_t> shape);
+  NDArray in_storage(const Instruction& in) const;
+  NDArray preset(std::span<const int64_t> shape, DataType dtype);
+  ObjectRef put_out(const Outputs& outputs, const ObjectRef& result) const;
+
+  Value& reg(int64_t index) { return registers_[base_ + static_cast<size_t>(index)]; }
+  const Value& reg(int64_t index) const { return registers_[base_ + static_cast<size_t>(index)]; }
+  std::span<const int64_t> operands(const Instruction& in) const {
+    return {frames_.back().function->operands.data() + in.first, in.count};
+  }
+  const NDArrayNode* tensor(int64_t index) const;
+  const ADTNode* data(int64_t index) const;
+  int64_t number(const Value& value) const;
+  std::vector<int64_t> shape_in(int64_t index) const;
+  [[noreturn]] void misuse(int64_t index, const char* expected) const;
+
+  std::shared_ptr<const Program> program_;
+  Module executable_;
+  std::vector<PackedFunc> kernels_;
+  std::vector<NDArray> constants_;
+  std::vector<std::shared_ptr<MemoryPool>> pools_;  // by device of the program
+  std::unordered_map<std::string, std::vector<ObjectRef>> inputs_;
+  std::unordered_map<uint32_t, Outputs> outputs_;
+
+  std::vector<Value> registers_;
+  std::vector<Frame> frames_;
+  size_t base_ = 0;  // of the running frame
+  bool is_running_ = false;
+  const Outputs* presets_ = nullptr;
+  Observer* observer_ = nullptr;
+  std::vector<int64_t> shape_scratch_;
+  std::vector<TesseraValue> slots_;
+  std::vector<int> codes_;
+};
+
+}  // namespace tessera::vm

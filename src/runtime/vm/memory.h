@@ -1,0 +1,50 @@
+#pragma once
+// Memory of one virtual machine: blocks that were freed are kept and used again.
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "runtime/ndarray.h"
+
+namespace tessera::vm {
+
+/// Tensors may outlive the machine and die on other threads. Kept blocks are at most as many bytes as were ever in use
+/// at once; a request takes the smallest kept block that is less than twice as large.
+class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
+ public:
+  /// `keeps` false: every block goes back to the device at once.
+  MemoryPool(DLDevice device, bool keeps) : api_(get_device_api(device)), device_(device), keeps_(keeps) {}
+  ~MemoryPool();
+
+  std::shared_ptr<void> allocate(size_t bytes);
+  DLDevice device() const { return device_; }
+
+ private:
+  struct Release;
+  void* take(size_t* bytes);
+  void give(void* data, size_t bytes);
+
+  DeviceAPI* api_;
+  DLDevice device_;
+  bool keeps_;
+  std::mutex mutex_;
+  std::multimap<size_t, void*> kept_;
+  size_t kept_bytes_ = 0, used_bytes_ = 0, most_used_ = 0;
+};
+
+/// A row-major tensor at `data`, which `memory` keeps alive.
+NDArray tensor_at(std::shared_ptr<void> memory, void* data, std::span<const int64_t> shape, DataType dtype,
+                  DLDevice device);
+NDArray make_tensor(MemoryPool& pool, std::span<const int64_t> shape, DataType dtype);
+
+/// A piece of memory for several tensors.
+struct StorageNode : Object {
+  std::shared_ptr<void> memory;
+  size_t bytes = 0;
+  DLDevice device{};
+  static constexpr NodeInfo info{"vm.Storage", &Object::info, Role::Identity};
+  static void fields(auto) {}
+};
+
+}  // namespace tessera::vm
