@@ -10,9 +10,15 @@ namespace {
   annotation_records();
   binary_records();
   conv_records();
-  dense_record();
+  conv_transpose_records();
+  loss_records();
+  matmul_records();
+  norm_records();
+  pad_records();
   pool_records();
   reduce_records();
+  resize_records();
+  space_records();
   transform_records();
   unary_records();
   return true;

@@ -16,7 +16,15 @@ void unary_records();
 // nn/
 void activation_records();
 void conv_records();
-void dense_record();
+void conv_transpose_records();
+void loss_records();
+void matmul_records();
+void norm_records();
+void pad_records();
 void pool_records();
+void space_records();
+
+// image/
+void resize_records();
 
 }  // namespace tessera::op

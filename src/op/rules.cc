@@ -1,6 +1,7 @@
 #include "op/rules.h"
 
-#include "ir/prim_expr.h"
+#include "ir/prim_ops.h"
+#include "tir/layout.h"
 
 namespace tessera::op {
 
@@ -56,6 +57,43 @@ bool broadcast_to(TypeQuery& query, bool compares) {
 
 bool broadcast(TypeQuery& query) { return broadcast_to(query, false); }
 bool broadcast_compare(TypeQuery& query) { return broadcast_to(query, true); }
+
+void per_slice_argument(TypeQuery& query, int i, const char* name, const PrimExpr& extent, DataType dtype) {
+  auto* given = query.tensor(i);
+  if (!given) return query.argument(i, TensorType({extent}, dtype));
+  if (given->shape.size() != 1 || !may_equal(given->shape[0], extent))
+    throw Error(TypeError) << name << " must be one value for each of the " << extent << " slices of data, but is "
+                           << to_text(query.type(i));
+  if (given->dtype != dtype)
+    throw Error(TypeError) << name << " is of " << to_text(given->dtype) << ", but data is of " << to_text(dtype)
+                           << "; cast one of the tensors";
+}
+
+PrimExpr extent_product(const Array<PrimExpr>& shape, size_t begin) {
+  PrimExpr out = begin < shape.size() ? shape[begin] : PrimExpr(1);
+  for (size_t i = begin + 1; i < shape.size() && !is_any(out); ++i) out = is_any(shape[i]) ? shape[i] : out * shape[i];
+  return out;
+}
+
+void check_rank(const TypeQuery& query, int i, const char* name, const String& layout) {
+  if (query.tensor(i)->shape.size() != make_layout(layout)->axes.size())
+    throw Error(TypeError) << name << " is " << to_text(query.type(i)) << ", but its layout is " << layout;
+}
+
+std::pair<Array<PrimExpr>, Array<PrimExpr>> split_pairs(const Array<Array<PrimExpr>>& pairs) {
+  Array<PrimExpr> first, second;
+  for (const Array<PrimExpr>& pair : pairs) {
+    first.push_back(pair[0]);
+    second.push_back(pair[1]);
+  }
+  return {first, second};
+}
+
+Type tuple_type(Array<Type> fields) {
+  TupleType out;
+  out.fields_ = std::move(fields);
+  return make(std::move(out));
+}
 
 int normal_axis(int64_t axis, int rank) {
   if (axis < -rank || axis >= rank)

@@ -16,6 +16,21 @@ bool broadcast_compare(relay::TypeQuery& query);
 
 /// The common shape; an extent Any stands against 1 or Any, and yields to a constant above 1.
 Array<PrimExpr> broadcast_type_shape(const Array<PrimExpr>& a, const Array<PrimExpr>& b);
+/// A tensor of one value for each of `extent` slices, as bias and scale are: checked, or concluded while it is unknown.
+void per_slice_argument(relay::TypeQuery& query, int i, const char* name, const PrimExpr& extent, DataType dtype);
+/// `change` of an extent; Any stays Any.
+template <class F>
+PrimExpr on_extent(const PrimExpr& extent, const F& change) {
+  return relay::is_any(extent) ? extent : change(extent);
+}
+/// The product of extents from position `begin` on; Any when one is.
+PrimExpr extent_product(const Array<PrimExpr>& shape, size_t begin = 0);
+/// A TypeError unless the tensor has one dimension for each of the layout's.
+void check_rank(const relay::TypeQuery& query, int i, const char* name, const String& layout);
+/// The first numbers and the second numbers of pairs, as borders are written: (before, after) for each dimension.
+std::pair<Array<PrimExpr>, Array<PrimExpr>> split_pairs(const Array<Array<PrimExpr>>& pairs);
+/// The type of a tuple of values of these types.
+Type tuple_type(Array<Type> fields);
 /// `axis` counted from the front; a TypeError when it is not in [-rank, rank).
 int normal_axis(int64_t axis, int rank);
 

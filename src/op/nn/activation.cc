@@ -1,4 +1,4 @@
-// nn.relu, nn.leaky_relu, nn.bias_add, nn.softmax, nn.log_softmax, nn.batch_flatten.
+// nn.relu, nn.leaky_relu, nn.prelu, nn.bias_add, nn.softmax, nn.fast_softmax, nn.log_softmax, nn.batch_flatten.
 
 #include "ir/prim_ops.h"
 #include "op/records.h"
@@ -13,21 +13,17 @@ namespace {
 
 using relay::BiasAddAttrs;
 using relay::LeakyReluAttrs;
+using relay::PReluAttrs;
 using relay::SoftmaxAttrs;
 
-bool bias_add_type(TypeQuery& query) {
+/// data, and one value for each slice along an axis.
+template <class A>
+bool per_slice_type(TypeQuery& query) {
   auto* data = query.tensor(0);
   if (!data) return false;
-  auto axis =
-      static_cast<size_t>(normal_axis(query.attrs_as<BiasAddAttrs>()->axis, static_cast<int>(data->shape.size())));
-  PrimExpr extent = data->shape[axis];
-  if (auto* bias = query.tensor(1)) {
-    if (bias->shape.size() != 1 || !relay::may_equal(bias->shape[0], extent))
-      throw Error(TypeError) << "bias must be one value for each of the " << extent << " along axis " << axis
-                             << ", but is " << to_text(query.type(1));
-  } else {
-    query.argument(1, TensorType({extent}, data->dtype));
-  }
+  auto axis = static_cast<size_t>(normal_axis(query.attrs_as<A>()->axis, static_cast<int>(data->shape.size())));
+  const char* name = std::is_same_v<A, BiasAddAttrs> ? "bias" : "alpha";
+  per_slice_argument(query, 1, name, data->shape[axis], data->dtype);
   query.result(query.type(0));
   return true;
 }
@@ -49,6 +45,17 @@ Array<te::Tensor> leaky_relu(const Attrs& attrs, const Array<te::Tensor>& in, co
       in[0], [alpha](PrimExpr x) { return select(x > make_zero(x.dtype()), x, x * make_const(x.dtype(), alpha)); })};
 }
 
+Array<te::Tensor> prelu(const Attrs& attrs, const Array<te::Tensor>& in, const Type&) {
+  auto axis = static_cast<size_t>(normal_axis(attrs.as<PReluAttrs>()->axis, static_cast<int>(in[0]->shape.size())));
+  return {topi::compute(
+      in[0]->shape, "i",
+      [&](const Array<PrimExpr>& at) {
+        PrimExpr x = te::load(in[0], at);
+        return select(x > make_zero(x.dtype()), x, x * te::load(in[1], {at[axis]}));
+      },
+      "compute", topi::kBroadcast)};
+}
+
 template <te::Tensor (*function)(const te::Tensor&, int)>
 Array<te::Tensor> softmax(const Attrs& attrs, const Array<te::Tensor>& in, const Type&) {
   return {function(in[0], normal_axis(attrs.as<SoftmaxAttrs>()->axis, static_cast<int>(in[0]->shape.size())))};
@@ -66,10 +73,7 @@ bool batch_flatten_type(TypeQuery& query) {
   auto* data = query.tensor(0);
   if (!data) return false;
   if (data->shape.empty()) throw Error(TypeError) << "data must have at least one dimension";
-  PrimExpr rest = make_const(data->shape[0].dtype(), 1);
-  for (size_t i = 1; i < data->shape.size() && !relay::is_any(rest); ++i)
-    rest = relay::is_any(data->shape[i]) ? data->shape[i] : rest * data->shape[i];
-  query.result(TensorType({data->shape[0], rest}, data->dtype));
+  query.result(TensorType({data->shape[0], extent_product(data->shape, 1)}, data->dtype));
   return true;
 }
 
@@ -87,6 +91,17 @@ Array<te::Tensor> batch_flatten(const Attrs&, const Array<te::Tensor>& in, const
         return te::load(in[0], source);
       },
       "tensor", topi::kInjective)};
+}
+
+void softmax_record(const char* name, const char* doc, relay::Compute compute) {
+  OpRecord(name)
+      .doc(doc)
+      .attrs<SoftmaxAttrs>()
+      .input("data", "the input")
+      .support_level(1)
+      .type("Identity", softmax_type)
+      .fusion(Fusion::OutputElementwise)
+      .compute(std::move(compute));
 }
 
 }  // namespace
@@ -113,25 +128,21 @@ void activation_records() {
       .input("data", "the input", "nD Tensor")
       .input("bias", "one value per slice", "1D Tensor")
       .support_level(1)
-      .type("BiasAdd", bias_add_type)
+      .type("BiasAdd", per_slice_type<BiasAddAttrs>)
       .fusion(Fusion::Broadcast)
       .compute(bias_add);
-  OpRecord("nn.softmax")
-      .doc("exp(x) over its sum along an axis.")
-      .attrs<SoftmaxAttrs>()
+  OpRecord("nn.prelu")
+      .doc("x where it is positive, else alpha * x with one alpha per slice.")
+      .attrs<PReluAttrs>()
       .input("data", "the input")
-      .support_level(1)
-      .type("Identity", softmax_type)
-      .fusion(Fusion::OutputElementwise)
-      .compute(softmax<topi::softmax>);
-  OpRecord("nn.log_softmax")
-      .doc("The logarithm of softmax.")
-      .attrs<SoftmaxAttrs>()
-      .input("data", "the input")
-      .support_level(1)
-      .type("Identity", softmax_type)
-      .fusion(Fusion::OutputElementwise)
-      .compute(softmax<topi::log_softmax>);
+      .input("alpha", "one factor per slice")
+      .support_level(3)
+      .type("PRelu", per_slice_type<PReluAttrs>)
+      .fusion(Fusion::Broadcast)
+      .compute(prelu);
+  softmax_record("nn.softmax", "exp(x) over its sum along an axis.", softmax<topi::softmax>);
+  softmax_record("nn.fast_softmax", "softmax, quicker and less exact.", softmax<topi::fast_softmax>);
+  softmax_record("nn.log_softmax", "The logarithm of softmax.", softmax<topi::log_softmax>);
   OpRecord("nn.batch_flatten")
       .doc("All dimensions but the first become one.")
       .input("data", "the input")

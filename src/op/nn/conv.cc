@@ -1,78 +1,113 @@
-// nn.conv1d, nn.conv2d, nn.conv3d.
+// Convolutions: nn.conv1d, conv2d, conv3d, their blocked forms nn.contrib_(depthwise_)conv2d_NCHWc, and
+// nn.conv2d_backward_weight.
 
-#include "relay/attrs/conv.h"
+#include "op/nn/conv.h"
 #include "ir/prim_ops.h"
 #include "op/records.h"
-#include "tir/layout.h"
-#include "topi/nn/conv.h"
+#include "op/rules.h"
+#include "relay/attrs/conv.h"
 
 namespace tessera::op {
-namespace {
 
 using relay::ConvAttrs;
 using relay::may_equal;
 
-/// The weight (out channels, in channels / groups, taps...) that the attributes describe; empty when they do not.
-Array<PrimExpr> described_weight(const ConvAttrs* attrs, const PrimExpr& in_channels) {
-  if (!attrs->channels || !attrs->kernel_size.defined()) return nullptr;
-  PrimExpr groups = PrimExpr(attrs->groups);
-  Array<PrimExpr> out{attrs->channels, relay::is_any(in_channels) ? in_channels : floordiv(in_channels, groups)};
-  for (const PrimExpr& taps : attrs->kernel_size) out.push_back(taps);
+void check_described_weight(const Array<PrimExpr>& described, const Array<PrimExpr>& given) {
+  for (size_t i = 0; i < given.size(); ++i)
+    if (described[i].defined() && !may_equal(described[i], given[i]))
+      throw Error(TypeError) << "data and attributes describe a weight of "
+                             << (i == 0   ? "out channels "
+                                 : i == 1 ? "in channels "
+                                          : "taps ")
+                             << described[i] << ", but it has " << given[i] << ": its shape as (out, in / groups, "
+                             << "taps...) is " << to_text(given);
+}
+
+Array<PrimExpr> spatial_windows(const Array<PrimExpr>& shape, const Array<PrimExpr>& taps, const ConvWindow& window) {
+  const size_t spatial = window.strides.size();
+  Array<PrimExpr> padding = topi::full_padding(window.padding, spatial), out;
+  for (size_t i = 0; i < spatial; ++i) {
+    PrimExpr extent = on_extent(shape[2 + i], [&](const PrimExpr& n) { return n + padding[i] + padding[i + spatial]; });
+    out.push_back(topi::window_count(extent, taps[i], window.dilation[i], window.strides[i]));
+    if (const int64_t* count = as_int(out.back()); count && *count < 1)
+      throw Error(TypeError) << "the window of " << taps[i] << " taps does not fit into " << extent << " elements";
+  }
   return out;
 }
 
+namespace {
+
+const ConvAttrs* conv_attrs(const Attrs& attrs) {
+  auto* out = cast_or_null<ConvAttrs>(attrs.get());
+  if (!out) throw Error(TypeError) << "the call has no attributes of a convolution";
+  if (out->groups < 1) throw Error(TypeError) << "groups is " << out->groups << ", but must be at least 1";
+  return out;
+}
+
+/// What the attributes and the data say of the weight (out, in / groups, taps...); empty where they do not.
+std::vector<PrimExpr> described_weight(const ConvAttrs* attrs, const PrimExpr& in_channels) {
+  const size_t spatial = attrs->strides.size();
+  PrimExpr ins = on_extent(in_channels, [&](const PrimExpr& n) { return floordiv(n, attrs->groups); });
+  std::vector<PrimExpr> out{attrs->channels, ins};
+  if (attrs->kernel_size.defined() && attrs->kernel_size.size() != spatial)
+    throw Error(TypeError) << "kernel_size must have " << spatial << " values, got " << attrs->kernel_size.size();
+  for (size_t i = 0; i < spatial; ++i) out.push_back(attrs->kernel_size.defined() ? attrs->kernel_size[i] : PrimExpr());
+  return out;
+}
+
+bool is_whole(const std::vector<PrimExpr>& shape) {
+  for (const PrimExpr& extent : shape)
+    if (!extent) return false;
+  return true;
+}
+
 /// data and weight in their layouts -> the result in its own. A weight of unknown type gets it from the attributes.
+/// `trusts_weight`: a weight in some blocked layout that kernel_layout does not name is taken as it is.
+template <bool trusts_weight>
 bool conv_type(TypeQuery& query) {
   auto* data = query.tensor(0);
   if (!data) return false;
-  auto* attrs = cast_or_null<ConvAttrs>(query.attrs().get());
-  if (!attrs) throw Error(TypeError) << "the call has no attributes of a convolution";
+  auto* attrs = conv_attrs(query.attrs());
   const size_t spatial = attrs->strides.size();
   Layout plain = make_layout(topi::plain_data_layout(spatial));
   Layout plain_kernel = make_layout(topi::plain_kernel_layout(spatial));
   Layout in = make_layout(attrs->data_layout), kernel = make_layout(attrs->kernel_layout);
   Layout out = attrs->out_layout.empty() ? in : make_layout(attrs->out_layout);
-  if (data->shape.size() != in->axes.size())
-    throw Error(TypeError) << "data is " << to_text(query.type(0)) << ", but its layout is " << attrs->data_layout;
-  if (attrs->groups < 1) throw Error(TypeError) << "groups is " << attrs->groups << ", but must be at least 1";
-  Array<PrimExpr> shape = convert_shape(in, plain, data->shape), taps = described_weight(attrs, shape[1]);
+  check_rank(query, 0, "data", attrs->data_layout);
+  Array<PrimExpr> shape = convert_shape(in, plain, data->shape);
+  if (const int64_t* channels = as_int(shape[1]); channels && *channels % attrs->groups != 0)
+    throw Error(TypeError) << "data has " << *channels << " channels, which " << attrs->groups
+                           << " groups do not divide";
+  std::vector<PrimExpr> described = described_weight(attrs, shape[1]);
 
-  if (auto* weight = query.tensor(1)) {
-    if (weight->shape.size() != kernel->axes.size())
-      throw Error(TypeError) << "weight is " << to_text(query.type(1)) << ", but its layout is "
-                             << attrs->kernel_layout;
-    Array<PrimExpr> given = convert_shape(kernel, plain_kernel, weight->shape);
-    if (!may_equal(given[1] * attrs->groups, shape[1]))
-      throw Error(TypeError) << "data has " << shape[1] << " channels, but weight takes " << given[1] << " in "
-                             << attrs->groups << (attrs->groups == 1 ? " group" : " groups");
-    for (size_t i = 0; taps.defined() && i < taps.size(); ++i)
-      if (!may_equal(taps[i], given[i]))
-        throw Error(TypeError) << "channels and kernel_size describe a weight of shape " << to_text(taps)
-                               << " (out, in, taps), but it is " << to_text(given);
-    if (attrs->channels && !may_equal(attrs->channels, given[0]))
-      throw Error(TypeError) << "channels is " << attrs->channels << ", but weight gives " << given[0];
-    taps = given;
-  } else if (taps.defined()) {
+  Array<PrimExpr> taps;
+  auto* weight = query.tensor(1);
+  if (trusts_weight && weight && is_whole(described)) {
+    taps = described;
+  } else if (weight) {
+    check_rank(query, 1, "weight", attrs->kernel_layout);
+    taps = convert_shape(kernel, plain_kernel, weight->shape);
+    if (topi::is_depthwise(attrs->groups, shape[1], taps)) {  // (channels, multiplier) as (out, in / groups)
+      taps.set(0, taps[0] * taps[1]);
+      taps.set(1, make_const(taps[1].dtype(), 1));
+    }
+    check_described_weight(described, taps);
+  } else if (is_whole(described)) {
+    taps = described;
     query.argument(1, TensorType(convert_shape(plain_kernel, kernel, taps), data->dtype));
   } else {
     return false;
   }
-
-  Array<PrimExpr> padding = topi::full_padding(attrs->padding, spatial);
+  ConvWindow window{attrs->strides, attrs->padding, attrs->dilation};
   Array<PrimExpr> result{shape[0], taps[0]};
-  for (size_t i = 0; i < spatial; ++i) {
-    PrimExpr extent = relay::is_any(shape[2 + i]) ? shape[2 + i] : shape[2 + i] + padding[i] + padding[i + spatial];
-    result.push_back(topi::window_count(extent, taps[2 + i], attrs->dilation[i], attrs->strides[i]));
-    if (const int64_t* count = as_int(result.back()); count && *count < 1)
-      throw Error(TypeError) << "the window of " << taps[2 + i] << " taps does not fit into " << extent << " elements";
-  }
+  for (const PrimExpr& extent : spatial_windows(shape, {taps.begin() + 2, taps.end()}, window))
+    result.push_back(extent);
   DataType dtype = attrs->out_dtype.is_void() ? data->dtype : attrs->out_dtype;
   query.result(TensorType(convert_shape(plain, out, result), dtype));
   return true;
 }
 
-Array<te::Tensor> conv_compute(const Attrs& given, const Array<te::Tensor>& in, const Type& out) {
-  auto* attrs = static_cast<const ConvAttrs*>(given.get());
+topi::ConvOptions conv_options(const ConvAttrs* attrs, DataType out_dtype) {
   topi::ConvOptions options;
   options.strides = attrs->strides;
   options.padding = attrs->padding;
@@ -81,21 +116,65 @@ Array<te::Tensor> conv_compute(const Attrs& given, const Array<te::Tensor>& in, 
   options.data_layout = attrs->data_layout;
   options.kernel_layout = attrs->kernel_layout;
   options.out_layout = attrs->out_layout;
-  options.out_dtype = out.as<TensorTypeNode>()->dtype;
+  options.out_dtype = out_dtype;
+  return options;
+}
+
+Array<te::Tensor> conv(const Attrs& attrs, const Array<te::Tensor>& in, const Type& out) {
+  topi::ConvOptions options = conv_options(conv_attrs(attrs), out.as<TensorTypeNode>()->dtype);
+  size_t rank = in[1]->shape.size();
+  if (rank == 6 && make_layout(options.kernel_layout)->axes.size() != rank)  // blocks of in and of out channels
+    options.kernel_layout =
+        "OIHW" + std::to_string(*as_int(in[1]->shape[4])) + "i" + std::to_string(*as_int(in[1]->shape[5])) + "o";
   return {topi::conv(in[0], in[1], options)};
 }
 
+/// The convolution whose weight's gradient is asked for. Its attributes name the layouts of grad, data and weight as
+/// data_layout, kernel_layout and out_layout.
+topi::ConvOptions differentiated(const ConvAttrs* attrs, DataType out_dtype) {
+  topi::ConvOptions options = conv_options(attrs, out_dtype);
+  options.out_layout = attrs->data_layout;
+  options.data_layout = attrs->kernel_layout;
+  options.kernel_layout = attrs->out_layout.empty() ? topi::plain_kernel_layout(2) : attrs->out_layout;
+  return options;
+}
+
+bool backward_weight_type(TypeQuery& query) {
+  auto *grad = query.tensor(0), *data = query.tensor(1);
+  if (!grad || !data) return false;
+  auto* attrs = conv_attrs(query.attrs());
+  topi::ConvOptions options = differentiated(attrs, {});
+  check_rank(query, 0, "grad", options.out_layout);
+  check_rank(query, 1, "data", options.data_layout);
+  if (!attrs->kernel_size.defined() || attrs->kernel_size.size() != attrs->strides.size())
+    throw Error(TypeError) << "kernel_size must have " << attrs->strides.size() << " values";
+  Layout plain = make_layout("NCHW");
+  Array<PrimExpr> grads = convert_shape(make_layout(options.out_layout), plain, grad->shape);
+  Array<PrimExpr> datas = convert_shape(make_layout(options.data_layout), plain, data->shape);
+  PrimExpr ins = on_extent(datas[1], [&](const PrimExpr& n) { return floordiv(n, attrs->groups); });
+  Array<PrimExpr> weight{grads[1], ins, attrs->kernel_size[0], attrs->kernel_size[1]};
+  DataType dtype = attrs->out_dtype.is_void() ? grad->dtype : attrs->out_dtype;
+  query.result(TensorType(convert_shape(make_layout("OIHW"), make_layout(options.kernel_layout), weight), dtype));
+  return true;
+}
+
+Array<te::Tensor> backward_weight(const Attrs& given, const Array<te::Tensor>& in, const Type& out) {
+  auto* attrs = conv_attrs(given);
+  topi::ConvOptions options = differentiated(attrs, out.as<TensorTypeNode>()->dtype);
+  return {topi::conv_backward_weight(in[0], in[1], attrs->kernel_size, options)};
+}
+
 template <class A>
-void conv_record(const char* name, const char* type_name, const char* doc) {
-  OpRecord(name)
+OpRecord conv_record(const char* name, const char* rule_name, const char* doc, TypeRule rule = conv_type<false>) {
+  return OpRecord(name)
       .doc(doc)
       .template attrs<A>()
       .input("data", "the input, in data_layout")
       .input("weight", "the filters, in kernel_layout")
       .support_level(2)
-      .type(type_name, conv_type)
+      .type(rule_name, rule)
       .fusion(Fusion::OutputElementwise)
-      .compute(conv_compute);
+      .compute(conv);
 }
 
 }  // namespace
@@ -104,6 +183,19 @@ void conv_records() {
   conv_record<relay::Conv1DAttrs>("nn.conv1d", "Conv1D", "Convolution over one spatial dimension.");
   conv_record<relay::Conv2DAttrs>("nn.conv2d", "Conv2D", "Convolution over two spatial dimensions.");
   conv_record<relay::Conv3DAttrs>("nn.conv3d", "Conv3D", "Convolution over three spatial dimensions.");
+  const char* blocked = "Convolution of data and filters whose channels lie in blocks.";
+  conv_record<relay::Conv2DAttrs>("nn.contrib_conv2d_NCHWc", "Conv2DNCHWc", blocked, conv_type<true>).support_level(10);
+  conv_record<relay::Conv2DAttrs>("nn.contrib_depthwise_conv2d_NCHWc", "Conv2D", blocked, conv_type<true>)
+      .support_level(10);
+  OpRecord("nn.conv2d_backward_weight")
+      .doc("The gradient of a convolution by its weight.")
+      .attrs<relay::Conv2DAttrs>()
+      .input("grad", "the gradient of the result")
+      .input("data", "the data of the convolution")
+      .support_level(2)
+      .type("Conv2DBackwardWeight", backward_weight_type)
+      .fusion(Fusion::OutputElementwise)
+      .compute(backward_weight);
 }
 
 }  // namespace tessera::op

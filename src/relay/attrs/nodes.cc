@@ -1,7 +1,10 @@
 // The attribute types of operators.
 
 #include "relay/attrs/conv.h"
+#include "relay/attrs/image.h"
 #include "relay/attrs/nn.h"
+#include "relay/attrs/norm.h"
+#include "relay/attrs/pad.h"
 #include "relay/attrs/pool.h"
 #include "relay/attrs/reduce.h"
 #include "relay/attrs/transform.h"
@@ -9,10 +12,22 @@
 namespace tessera::relay {
 namespace {
 
-register_types<BiasAddAttrs, DenseAttrs, LeakyReluAttrs, SoftmaxAttrs> nn;
-register_types<ConvAttrs, Conv1DAttrs, Conv2DAttrs, Conv3DAttrs> conv;
+register_types<BatchMatmulAttrs, BiasAddAttrs, BitPackAttrs, DenseAttrs, DensePackAttrs, FIFOBufferAttrs,
+               LeakyReluAttrs, MatmulAttrs, NLLLossAttrs, PReluAttrs, SoftmaxAttrs>
+    nn;
+register_types<NormAttrs, BatchNormAttrs, DropoutAttrs, GroupNormAttrs, InstanceNormAttrs, L2NormalizeAttrs,
+               LayerNormAttrs, LRNAttrs>
+    norm;
+register_types<ConvAttrs, Conv1DAttrs, Conv2DAttrs, Conv3DAttrs, ConvTransposeAttrs, Conv1DTransposeAttrs,
+               Conv2DTransposeAttrs, Conv3DTransposeAttrs, CorrelationAttrs, DeformableConv2DAttrs>
+    conv;
+register_types<BatchToSpaceNDAttrs, DilateAttrs, MirrorPadAttrs, PadAttrs, SpaceToBatchNDAttrs, SubPixelAttrs> pad;
+register_types<AffineGridAttrs, CropAndResizeAttrs, Dilation2DAttrs, GridSampleAttrs, ResizeAttrs, Resize1DAttrs,
+               Resize2DAttrs, Resize3DAttrs, UpSamplingAttrs, UpSampling3DAttrs>
+    image;
 register_types<PoolAttrs, MaxPool1DAttrs, MaxPool2DAttrs, MaxPool3DAttrs, AvgPoolAttrs, AvgPool1DAttrs, AvgPool2DAttrs,
-               AvgPool3DAttrs, GlobalPool2DAttrs>
+               AvgPool3DAttrs, AdaptivePoolAttrs, AdaptivePool1DAttrs, AdaptivePool2DAttrs, AdaptivePool3DAttrs,
+               GlobalPool2DAttrs>
     pool;
 register_types<ReduceAttrs, ArgReduceAttrs, VarianceAttrs> reduce;
 register_types<CastAttrs, ClipAttrs, ConcatenateAttrs, ExpandDimsAttrs, InitOpAttrs, LayoutTransformAttrs, ReshapeAttrs,

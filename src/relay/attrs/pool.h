@@ -66,6 +66,36 @@ struct AvgPool3DAttrs : AvgPoolAttrs {
   static void fields(auto) {}
 };
 
+/// Windows of such sizes that the result has `output_size`; none given keeps the extents.
+struct AdaptivePoolAttrs : AttrsNode {
+  Array<PrimExpr> output_size;
+  String layout, out_layout;
+  static constexpr NodeInfo info{"relay.attrs.AdaptivePoolAttrs", &AttrsNode::info};
+  static void fields(auto f) {
+    f("output_size", &AdaptivePoolAttrs::output_size);
+    f("layout", &AdaptivePoolAttrs::layout);
+    f("out_layout", &AdaptivePoolAttrs::out_layout);
+  }
+
+  AdaptivePoolAttrs() = default;
+  explicit AdaptivePoolAttrs(const char* layout) : layout(layout) {}
+};
+struct AdaptivePool1DAttrs : AdaptivePoolAttrs {
+  AdaptivePool1DAttrs() : AdaptivePoolAttrs("NCW") {}
+  static constexpr NodeInfo info{"relay.attrs.AdaptivePool1DAttrs", &AdaptivePoolAttrs::info};
+  static void fields(auto) {}
+};
+struct AdaptivePool2DAttrs : AdaptivePoolAttrs {
+  AdaptivePool2DAttrs() : AdaptivePoolAttrs("NCHW") {}
+  static constexpr NodeInfo info{"relay.attrs.AdaptivePool2DAttrs", &AdaptivePoolAttrs::info};
+  static void fields(auto) {}
+};
+struct AdaptivePool3DAttrs : AdaptivePoolAttrs {
+  AdaptivePool3DAttrs() : AdaptivePoolAttrs("NCDHW") {}
+  static constexpr NodeInfo info{"relay.attrs.AdaptivePool3DAttrs", &AdaptivePoolAttrs::info};
+  static void fields(auto) {}
+};
+
 struct GlobalPool2DAttrs : AttrsNode {
   String layout = "NCHW", out_layout;
   static constexpr NodeInfo info{"relay.attrs.GlobalPool2DAttrs", &AttrsNode::info};

@@ -4,7 +4,6 @@
 
 #include "ir/prim_ops.h"
 #include "te/reduce.h"
-#include "tir/layout.h"
 #include "topi/nn/pad.h"
 #include "topi/operand.h"
 
@@ -17,9 +16,16 @@ const char* spatial_letters(size_t spatial) {
   return kLetters[spatial - 1];
 }
 
-std::string lower_case(const std::string& text) {
-  std::string out = text;
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+/// "nchw" of "NCHW"; "NCHWc" of "NCHW16c", the way blocked layouts are called.
+std::string layout_name(const String& layout) {
+  std::string out;
+  bool is_blocked = false;
+  for (char c : layout.str()) {
+    if (std::isdigit(static_cast<unsigned char>(c))) is_blocked = true;
+    else out += c;
+  }
+  if (!is_blocked)
+    for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return out;
 }
 
@@ -27,22 +33,106 @@ IterVar data_axis(const std::string& name, const PrimExpr& extent) {
   return make_iter_var(make_range(make_zero(extent.dtype()), extent), make_var(name, extent.dtype()),
                        IterType::DataPar);
 }
+IterVar reduce_over(const std::string& name, const PrimExpr& extent) {
+  return te::reduce_axis(make_range(make_zero(extent.dtype()), extent), name);
+}
 
-/// The padding of each dimension of a tensor in `layout`, from that of its spatial dimensions.
-void layout_padding(const Layout& layout, const Array<PrimExpr>& padding, const std::string& letters,
-                    Array<PrimExpr>* before, Array<PrimExpr>* after) {
+/// One value for each dimension of `layout`: those of the spatial dimensions, and `other` elsewhere.
+Array<PrimExpr> in_layout(const Layout& layout, const Array<PrimExpr>& spatial, int other) {
+  const std::string letters = spatial_letters(spatial.size());
+  Array<PrimExpr> out;
   for (size_t i = 0; i < layout->axes.size(); ++i) {
     size_t dim = letters.find(layout->letter(i));
-    bool is_spatial = dim != std::string::npos;
-    before->push_back(is_spatial ? padding[dim] : PrimExpr(0));
-    after->push_back(is_spatial ? padding[dim + letters.size()] : PrimExpr(0));
+    out.push_back(dim == std::string::npos ? PrimExpr(other) : spatial[dim]);
   }
+  return out;
+}
+
+te::Tensor pad_spatial(const te::Tensor& data, const Layout& layout, const Array<PrimExpr>& padding, const char* name) {
+  size_t spatial = padding.size() / 2;
+  Array<PrimExpr> begins, ends;
+  for (size_t i = 0; i < spatial; ++i) {
+    begins.push_back(padding[i]);
+    ends.push_back(padding[i + spatial]);
+  }
+  return pad(data, in_layout(layout, begins, 0), in_layout(layout, ends, 0), make_zero(data->dtype), name);
+}
+
+/// What the operation and its loops are called.
+struct Names {
+  std::string name, tag;
+  const char *batch = "nn", *channel = "ff", *reduce = "rc";
+  std::vector<std::string> places{"yy", "xx", "zz"}, taps{"ry", "rx", "rz"};
+};
+
+/// A convolution of padded data.
+te::Tensor convolve(const te::Tensor& padded, const te::Tensor& weight, const ConvOptions& options,
+                    const Names& names) {
+  const size_t spatial = options.strides.size();
+  Layout plain = make_layout(plain_data_layout(spatial)), plain_kernel = make_layout(plain_kernel_layout(spatial));
+  Layout in = make_layout(options.data_layout), kernel = make_layout(options.kernel_layout);
+  Layout out = options.out_layout.empty() ? in : make_layout(options.out_layout);
+  Array<PrimExpr> in_shape = convert_shape(in, plain, padded->shape);
+  Array<PrimExpr> kernel_shape = convert_shape(kernel, plain_kernel, weight->shape);
+  const bool by_channel = is_depthwise(options.groups, in_shape[1], kernel_shape);
+  const PrimExpr& multiplier = kernel_shape[1];
+  Array<PrimExpr> shape{in_shape[0], by_channel ? kernel_shape[0] * multiplier : kernel_shape[0]};
+  for (size_t i = 0; i < spatial; ++i)
+    shape.push_back(window_count(in_shape[2 + i], kernel_shape[2 + i], options.dilation[i], options.strides[i]));
+
+  // One axis per dimension of the result's layout, then back to n, f, y, x.
+  const std::string letters = std::string("NC") + spatial_letters(spatial);
+  Array<PrimExpr> out_shape = convert_shape(plain, out, shape), at;
+  Array<IterVar> axes;
+  for (size_t i = 0; i < out->axes.size(); ++i) {
+    size_t dim = letters.find(out->letter(i));
+    std::string name = dim == 0                   ? names.batch
+                       : dim == 1                 ? names.channel
+                       : dim == std::string::npos ? std::string(1, out->letter(i))
+                                                  : names.places[dim - 2];
+    axes.push_back(data_axis(name, out_shape[i]));
+    at.push_back(axes.back()->var);
+  }
+  Array<PrimExpr> result = convert_indices(out, plain, at);
+
+  Array<IterVar> reduce;
+  Array<PrimExpr> data_at{result[0]}, weight_at;
+  const PrimExpr& feature = result[1];
+  IterVar rc;
+  if (by_channel) {
+    data_at.push_back(floordiv(feature, multiplier));
+    weight_at = {floordiv(feature, multiplier), floormod(feature, multiplier)};
+  } else {
+    rc = reduce_over(names.reduce, kernel_shape[1]);
+    PrimExpr group = floordiv(feature, floordiv(shape[1], static_cast<int>(options.groups)));
+    data_at.push_back(options.groups == 1 ? PrimExpr(rc->var) : group * kernel_shape[1] + rc->var);
+    weight_at = {feature, rc->var};
+  }
+  for (size_t i = 0; i < spatial; ++i) {
+    reduce.push_back(reduce_over(names.taps[i], kernel_shape[2 + i]));
+    const Var& tap = reduce.back()->var;
+    data_at.push_back(result[2 + i] * options.strides[i] + tap * options.dilation[i]);
+    weight_at.push_back(tap);
+  }
+  // the axis that lies together in memory goes innermost
+  if (rc) reduce.insert(in->letter(in->axes.size() - 1) == 'C' ? reduce.size() : 0, rc);
+
+  auto cast = [&](const PrimExpr& e) { return tessera::cast(options.out_dtype, e); };
+  PrimExpr product = cast(te::load(padded, convert_indices(plain, in, data_at))) *
+                     cast(te::load(weight, convert_indices(plain_kernel, kernel, weight_at)));
+  Map<String, ObjectRef> attrs;
+  if (options.data_layout == "NHWC" && options.groups == 1)
+    attrs.set("layout_free_placeholders", Array<te::Tensor>{weight});
+  return te::output(te::compute_op(names.name, names.tag, attrs, axes, {te::sum(product, reduce)}), 0);
 }
 
 }  // namespace
 
 String plain_data_layout(size_t spatial) { return String(std::string("NC") + spatial_letters(spatial)); }
 String plain_kernel_layout(size_t spatial) { return String(std::string("OI") + spatial_letters(spatial)); }
+String plain_transposed_kernel_layout(size_t spatial) {
+  return String(std::string(spatial == 2 ? "IO" : "OI") + spatial_letters(spatial));
+}
 
 PrimExpr window_count(const PrimExpr& extent, const PrimExpr& kernel, const PrimExpr& dilation, const PrimExpr& stride,
                       bool rounds_up) {
@@ -50,6 +140,12 @@ PrimExpr window_count(const PrimExpr& extent, const PrimExpr& kernel, const Prim
   PrimExpr room = extent - ((kernel - 1) * dilation + 1);
   if (rounds_up) room = room + stride - 1;
   return floordiv(room, stride) + 1;
+}
+
+PrimExpr spread_extent(const PrimExpr& count, const PrimExpr& kernel, const PrimExpr& dilation, const PrimExpr& stride,
+                       const PrimExpr& padding) {
+  if (count.as<AnyDim>() || kernel.as<AnyDim>()) return count.as<AnyDim>() ? count : kernel;
+  return (count - 1) * stride + (kernel - 1) * dilation + 1 - padding;
 }
 
 Array<PrimExpr> full_padding(const Array<PrimExpr>& padding, size_t spatial) {
@@ -63,64 +159,110 @@ Array<PrimExpr> full_padding(const Array<PrimExpr>& padding, size_t spatial) {
   return out;
 }
 
+bool is_depthwise(int64_t groups, const PrimExpr& in_channels, const Array<PrimExpr>& weight) {
+  const int64_t *channels = as_int(in_channels), *first = as_int(weight[0]);
+  return groups > 1 && channels && first && *channels == groups && *first == groups;
+}
+
 te::Tensor conv(const te::Tensor& data, const te::Tensor& weight, const ConvOptions& options) {
   const size_t spatial = options.strides.size();
-  const std::string letters = spatial_letters(spatial);
+  Layout in = make_layout(options.data_layout);
+  Array<PrimExpr> in_shape = convert_shape(in, make_layout(plain_data_layout(spatial)), data->shape);
+  Array<PrimExpr> kernel_shape =
+      convert_shape(make_layout(options.kernel_layout), make_layout(plain_kernel_layout(spatial)), weight->shape);
+  Names names;
+  const std::string dims = std::to_string(spatial) + "d_" + layout_name(options.data_layout);
+  const bool by_channel = spatial == 2 && is_depthwise(options.groups, in_shape[1], kernel_shape);
+  if (by_channel) {
+    names = {"DepthwiseConv2d", "depthwise_conv" + dims, "b", "c", "", {"i", "j"}, {"di", "dj"}};
+  } else {
+    names.name = names.tag = (options.groups == 1 ? "conv" : "group_conv") + dims;
+  }
+  te::Tensor padded =
+      pad_spatial(data, in, full_padding(options.padding, spatial), by_channel ? "PaddedInput" : "pad_temp");
+  return convolve(padded, weight, options, names);
+}
+
+te::Tensor conv_transpose(const te::Tensor& data, const te::Tensor& weight, const ConvOptions& options,
+                          const Array<PrimExpr>& output_padding) {
+  const size_t spatial = options.strides.size();
+  Layout in = make_layout(options.data_layout), kernel = make_layout(options.kernel_layout);
+  Layout plain_kernel = make_layout(plain_transposed_kernel_layout(spatial));
+  Array<PrimExpr> kernel_shape = convert_shape(kernel, plain_kernel, weight->shape);
+  Array<PrimExpr> given = full_padding(options.padding, spatial), padding = given;
+  for (size_t i = 0; i < spatial; ++i) {
+    PrimExpr reach = (kernel_shape[2 + i] - 1) * options.dilation[i];
+    padding.set(i, reach - given[i]);
+    padding.set(i + spatial, reach - given[i + spatial] + output_padding[i]);
+  }
+  te::Tensor apart = dilate(data, in_layout(in, options.strides, 1), make_zero(data->dtype), "data_dilate");
+  te::Tensor padded = pad_spatial(apart, in, padding, "data_pad");
+
+  // The weight as (out, in / groups, taps...), taps in reverse.
+  auto groups = static_cast<int>(options.groups);
+  PrimExpr outs = kernel_shape[1], ins = floordiv(kernel_shape[0], groups);
+  Array<PrimExpr> turned_shape{outs * groups, ins};
+  for (size_t i = 0; i < spatial; ++i) turned_shape.push_back(kernel_shape[2 + i]);
+  const std::vector<std::string> letters[] = {{"w"}, {"h", "w"}, {"d", "h", "w"}};
+  Array<IterVar> axes{data_axis("o", turned_shape[0]), data_axis("i", turned_shape[1])};
+  Array<PrimExpr> at{axes[1]->var, axes[0]->var};
+  if (groups != 1) at = {floordiv(axes[0]->var, outs) * ins + axes[1]->var, floormod(axes[0]->var, outs)};
+  for (size_t i = 0; i < spatial; ++i) {
+    axes.push_back(data_axis(letters[spatial - 1][i], turned_shape[2 + i]));
+    at.push_back(kernel_shape[2 + i] - 1 - axes.back()->var);
+  }
+  te::Tensor turned = te::output(
+      te::compute_op("kernel_transform", "", {}, axes, {te::load(weight, convert_indices(plain_kernel, kernel, at))}),
+      0);
+
+  ConvOptions unit = options;
+  unit.strides = Array<PrimExpr>(spatial, PrimExpr(1));
+  unit.kernel_layout = plain_kernel_layout(spatial);
+  Names names;
+  names.name = "compute";
+  names.tag = (groups == 1 ? "conv" : "group_conv") + std::to_string(spatial) + "d_transpose_" +
+              layout_name(options.data_layout);
+  names.batch = "b";
+  names.channel = "c";
+  names.reduce = "dc";
+  names.places = names.taps = letters[spatial - 1];
+  for (std::string& tap : names.taps) tap.insert(0, "d");
+  return convolve(padded, turned, unit, names);
+}
+
+te::Tensor conv_backward_weight(const te::Tensor& grad, const te::Tensor& data, const Array<PrimExpr>& taps,
+                                const ConvOptions& options) {
+  const size_t spatial = options.strides.size();
   Layout plain = make_layout(plain_data_layout(spatial)), plain_kernel = make_layout(plain_kernel_layout(spatial));
   Layout in = make_layout(options.data_layout), kernel = make_layout(options.kernel_layout);
   Layout out = options.out_layout.empty() ? in : make_layout(options.out_layout);
+  te::Tensor padded = pad_spatial(data, in, full_padding(options.padding, spatial), "pad_temp");
+  Array<PrimExpr> grad_shape = convert_shape(out, plain, grad->shape);
+  Array<PrimExpr> data_shape = convert_shape(in, plain, padded->shape);
+  PrimExpr ins = floordiv(data_shape[1], static_cast<int>(options.groups));
+  Array<PrimExpr> shape{grad_shape[1], ins};
+  for (const PrimExpr& count : taps) shape.push_back(count);
 
-  Array<PrimExpr> before, after;
-  layout_padding(in, full_padding(options.padding, spatial), letters, &before, &after);
-  te::Tensor padded = pad(data, before, after, make_zero(data->dtype), "pad_temp");
-
-  Array<PrimExpr> in_shape = convert_shape(in, plain, padded->shape);
-  Array<PrimExpr> kernel_shape = convert_shape(kernel, plain_kernel, weight->shape);
-  Array<PrimExpr> shape{in_shape[0], kernel_shape[0]};
-  for (size_t i = 0; i < spatial; ++i)
-    shape.push_back(window_count(in_shape[2 + i], kernel_shape[2 + i], options.dilation[i], options.strides[i]));
-
-  // One axis per dimension of the result's layout, then back to n, f, y, x.
-  const char* names[] = {"nn", "ff"};
-  Array<PrimExpr> out_shape = convert_shape(plain, out, shape);
-  Array<IterVar> axes;
-  Array<PrimExpr> at;
-  for (size_t i = 0; i < out->axes.size(); ++i) {
-    char letter = out->letter(i);
-    std::string name = letter == 'N'   ? names[0]
-                       : letter == 'C' ? names[1]
-                       : letter == 'D' ? "zz"
-                       : letter == 'H' ? "yy"
-                       : letter == 'W' ? (spatial == 1 ? "yy" : "xx")
-                                       : std::string(1, letter);
-    axes.push_back(data_axis(name, out_shape[i]));
-    at.push_back(axes.back()->var);
-  }
-  Array<PrimExpr> result = convert_indices(out, plain, at);
-
-  const std::string taps = spatial == 3 ? "zyx" : spatial == 2 ? "yx" : "y";
-  IterVar rc = te::reduce_axis(make_range(make_zero(kernel_shape[1].dtype()), kernel_shape[1]), "rc");
-  Array<IterVar> reduce;
-  Array<PrimExpr> channel_and_place{result[0], rc->var}, weight_at{result[1], rc->var};
-  if (options.groups != 1) {
-    PrimExpr outputs_per_group = floordiv(shape[1], static_cast<int>(options.groups));
-    channel_and_place.set(1, floordiv(result[1], outputs_per_group) * kernel_shape[1] + rc->var);
-  }
-  for (size_t i = 0; i < spatial; ++i) {
-    PrimExpr extent = kernel_shape[2 + i];
-    IterVar tap = te::reduce_axis(make_range(make_zero(extent.dtype()), extent), std::string("r") + taps[i]);
-    reduce.push_back(tap);
-    channel_and_place.push_back(result[2 + i] * options.strides[i] + tap->var * options.dilation[i]);
-    weight_at.push_back(tap->var);
-  }
-  bool channels_last = in->letter(in->axes.size() - 1) == 'C';
-  reduce.insert(channels_last ? reduce.size() : 0, rc);  // the axis that lies together in memory goes innermost
-  auto cast = [&](const PrimExpr& e) { return tessera::cast(options.out_dtype, e); };
-  PrimExpr product = cast(te::load(padded, convert_indices(plain, in, channel_and_place))) *
-                     cast(te::load(weight, convert_indices(plain_kernel, kernel, weight_at)));
-  std::string name = std::string(options.groups == 1 ? "conv" : "group_conv") + std::to_string(spatial) + "d_" +
-                     lower_case(std::string(options.data_layout));
-  return te::output(te::compute_op(name, name, {}, axes, {te::sum(product, reduce)}), 0);
+  Array<IterVar> reduce{reduce_over("rn", grad_shape[0])};
+  for (size_t i = 0; i < spatial; ++i) reduce.push_back(reduce_over("r" + std::to_string(i), grad_shape[2 + i]));
+  return compute(
+      convert_shape(plain_kernel, kernel, shape), "i",
+      [&](const Array<PrimExpr>& at) {
+        Array<PrimExpr> place = convert_indices(kernel, plain_kernel, at);
+        PrimExpr group = floordiv(place[0], floordiv(shape[0], static_cast<int>(options.groups)));
+        Array<PrimExpr> grad_at{reduce[0]->var, place[0]};
+        Array<PrimExpr> data_at{reduce[0]->var, options.groups == 1 ? place[1] : group * ins + place[1]};
+        for (size_t i = 0; i < spatial; ++i) {
+          const Var& window = reduce[i + 1]->var;
+          grad_at.push_back(window);
+          data_at.push_back(window * options.strides[i] + place[2 + i] * options.dilation[i]);
+        }
+        auto cast = [&](const PrimExpr& e) { return tessera::cast(options.out_dtype, e); };
+        return te::sum(cast(te::load(grad, convert_indices(plain, out, grad_at))) *
+                           cast(te::load(padded, convert_indices(plain, in, data_at))),
+                       reduce);
+      },
+      "conv" + std::to_string(spatial) + "d_backward_weight", "");
 }
 
 }  // namespace tessera::topi

@@ -18,6 +18,10 @@ te::Tensor pool(const te::Tensor& data, PoolKind kind, const PoolOptions& option
 /// Windows such that the result has `size` in the spatial dimensions; they may overlap.
 te::Tensor adaptive_pool(const te::Tensor& data, PoolKind kind, const Array<PrimExpr>& size, const String& layout);
 
+/// The gradient of a pool's data from that of its result; where several elements of a window are the greatest, the first
+/// one gets it.
+te::Tensor pool_grad(const te::Tensor& grad, const te::Tensor& data, PoolKind kind, const PoolOptions& options);
+
 /// Positions of the spatial dimensions D, H, W in a layout, in that order.
 std::vector<int> spatial_axes(const String& layout, size_t spatial);
 

@@ -1,0 +1,3 @@
+"""Operators on images."""
+
+from .image import *

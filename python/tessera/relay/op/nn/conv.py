@@ -1,0 +1,143 @@
+"""Convolutions; signatures are v0.10's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...expr import Call, Expr
+from .._make import call_op, int_tuple
+
+__all__ = [
+    "contrib_conv2d_nchwc",
+    "contrib_depthwise_conv2d_nchwc",
+    "conv1d",
+    "conv1d_transpose",
+    "conv2d",
+    "conv2d_backward_weight",
+    "conv2d_transpose",
+    "conv3d",
+    "conv3d_transpose",
+]
+
+_SPACE = {1: "W", 2: "HW", 3: "DHW"}
+_COUNT = {1: "one spatial dimension", 2: "two spatial dimensions", 3: "three spatial dimensions"}
+
+
+def both_sides(padding: Any, spatial: int) -> tuple[Any, ...]:
+    """Padding before all dimensions, then after all: from one value, one per dimension, or all of them."""
+    values = (padding,) if isinstance(padding, int) else tuple(padding)
+    if len(values) == 1:
+        return values * (2 * spatial)
+    if len(values) == spatial:
+        return values + values
+    if len(values) == 2 * spatial:
+        return values
+    raise ValueError(f"padding takes 1, {spatial} or {2 * spatial} values, got {len(values)}")
+
+
+def window_attrs(spatial: int, attrs: dict[str, Any]) -> dict[str, Any]:
+    """The attributes with one number per dimension for each window, and padding for both sides."""
+    for name in ("strides", "dilation", "dilations", "kernel_size", "pool_size", "output_padding"):
+        if attrs.get(name) is not None:
+            attrs[name] = int_tuple(attrs[name], spatial)
+    attrs["padding"] = both_sides(attrs["padding"], spatial)
+    return attrs
+
+
+def _named(function: Callable[..., Call], name: str, doc: str) -> Callable[..., Call]:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+def _conv(name: str, spatial: int, data_layout: str, kernel_layout: str, doc: str) -> Callable[..., Call]:
+    """The function of an operator that takes data and filters."""
+    one: Any = 1 if spatial == 1 else (1,) * spatial
+    none: Any = 0 if spatial == 1 else (0,) * spatial
+    default_data, default_kernel = data_layout, kernel_layout
+
+    def function(
+        data: Expr,
+        weight: Expr,
+        strides: Any = one,
+        padding: Any = none,
+        dilation: Any = one,
+        groups: int = 1,
+        channels: Any = None,
+        kernel_size: Any = None,
+        data_layout: str = default_data,
+        kernel_layout: str = default_kernel,
+        out_layout: str = "",
+        out_dtype: str = "",
+    ) -> Call:
+        attrs = {key: value for key, value in locals().items() if key not in ("data", "weight", "name", "spatial")}
+        return call_op(name, [data, weight], window_attrs(spatial, attrs))
+
+    return _named(function, name.removeprefix("nn.").lower(), doc)
+
+
+def _conv_transpose(spatial: int, kernel_layout: str) -> Callable[..., Call]:
+    name, default_kernel = f"nn.conv{spatial}d_transpose", kernel_layout
+
+    def function(
+        data: Expr,
+        weight: Expr,
+        strides: Any = (1,) * spatial,
+        padding: Any = (0,) * spatial,
+        dilation: Any = (1,) * spatial,
+        groups: int = 1,
+        channels: Any = None,
+        kernel_size: Any = None,
+        data_layout: str = f"NC{_SPACE[spatial]}",
+        kernel_layout: str = default_kernel,
+        out_layout: str = "",
+        output_padding: Any = (0,) * spatial,
+        out_dtype: str = "",
+    ) -> Call:
+        attrs = {key: value for key, value in locals().items() if key not in ("data", "weight", "name", "spatial")}
+        return call_op(name, [data, weight], window_attrs(spatial, attrs))
+
+    return _named(function, name.removeprefix("nn."), f"Transposed convolution over {_COUNT[spatial]}.")
+
+
+conv1d, conv2d, conv3d = (
+    _conv(f"nn.conv{n}d", n, f"NC{_SPACE[n]}", f"OI{_SPACE[n]}", f"Convolution over {_COUNT[n]}.") for n in (1, 2, 3)
+)
+contrib_conv2d_nchwc, contrib_depthwise_conv2d_nchwc = (
+    _conv(f"nn.contrib_{kind}_NCHWc", 2, "NCHW8c", "OIHW", "Convolution whose channels lie in blocks.")
+    for kind in ("conv2d", "depthwise_conv2d")
+)
+conv1d_transpose, conv2d_transpose, conv3d_transpose = (
+    _conv_transpose(n, layout) for n, layout in ((1, "OIW"), (2, "IOHW"), (3, "OIDHW"))
+)
+
+
+def conv2d_backward_weight(
+    grad: Expr,
+    data: Expr,
+    strides: Any = (1, 1),
+    padding: Any = (0, 0),
+    dilation: Any = (1, 1),
+    groups: int = 1,
+    channels: Any = None,
+    kernel_size: Any = None,
+    grad_layout: str = "NCHW",
+    data_layout: str = "NCHW",
+    kernel_layout: str = "OIHW",
+    out_dtype: str = "",
+) -> Call:
+    """The gradient of a convolution by its weight."""
+    attrs = {
+        "strides": strides,
+        "padding": padding,
+        "dilation": dilation,
+        "groups": groups,
+        "channels": channels,
+        "kernel_size": kernel_size,
+        "data_layout": grad_layout,
+        "kernel_layout": data_layout,
+        "out_layout": kernel_layout,
+        "out_dtype": out_dtype,
+    }
+    return call_op("nn.conv2d_backward_weight", [grad, data], window_attrs(2, attrs))

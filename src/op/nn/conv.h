@@ -1,0 +1,19 @@
+#pragma once
+// What the records of convolutions share.
+
+#include "relay/type_rule.h"
+#include "topi/nn/conv.h"
+
+namespace tessera::op {
+
+struct ConvWindow {
+  Array<PrimExpr> strides, padding, dilation;
+};
+
+/// How many windows of `taps` fit into each spatial extent of `shape` (n, c, ...); a TypeError where none does.
+Array<PrimExpr> spatial_windows(const Array<PrimExpr>& shape, const Array<PrimExpr>& taps, const ConvWindow& window);
+
+/// A TypeError where the weight (out, in / groups, taps...) is not what attributes and data say; empty says nothing.
+void check_described_weight(const Array<PrimExpr>& described, const Array<PrimExpr>& given);
+
+}  // namespace tessera::op

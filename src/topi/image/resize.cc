@@ -1,0 +1,208 @@
+#include "topi/image/resize.h"
+
+#include <cmath>
+
+#include "ir/prim_ops.h"
+#include "topi/nn/pool.h"
+#include "topi/operand.h"
+
+namespace tessera::topi {
+namespace {
+
+/// Reads between the elements of an image.
+class Sampler {
+ public:
+  Sampler(const te::Tensor& data, const ResizeOptions& options, bool has_boxes)
+      : data_(data), options_(options), axes_(spatial_axes(options.layout, options.size.size())) {
+    real_ = data->dtype == DataType::Float(64) ? data->dtype : DataType::Float(32);
+    method_ = lower_case(options.method);
+    rounding_ = options.rounding;
+    if (rounding_.empty()) rounding_ = options.coordinates == "align_corners" ? "round" : "floor";
+    if (has_boxes) rounding_ = "round";
+  }
+
+  const std::vector<int>& axes() const { return axes_; }
+  PrimExpr extent(size_t dim) const { return data_->shape[static_cast<size_t>(axes_[dim])]; }
+  PrimExpr real(const PrimExpr& x) const { return tessera::cast(real_, x); }
+  PrimExpr real(double x) const { return make_const(real_, x); }
+
+  /// The place in the data that place `x` of the result corresponds to.
+  PrimExpr coordinate(size_t dim, const PrimExpr& x, const PrimExpr& begin, const PrimExpr& end) const {
+    const String& mode = options_.coordinates;
+    PrimExpr from = extent(dim), to = options_.size[dim];
+    PrimExpr scale = div(real(from), real(to));
+    if (mode == "half_pixel") return (real(x) + real(0.5)) * scale - real(0.5);
+    if (mode == "align_corners") return div(real(from - 1), real(to - 1)) * real(x);
+    if (mode == "asymmetric") return is_whole_step(dim) ? truncdiv(x, truncdiv(to, from)) : scale * real(x);
+    if (mode == "tf_half_pixel_for_nn") return (real(x) + real(0.5)) * scale;
+    if (mode == "pytorch_half_pixel") return if_then_else(to > 1, (real(x) + real(0.5)) * scale - real(0.5), real(0.0));
+    if (mode == "tf_crop_and_resize") {
+      PrimExpr last = real(from - 1);
+      return if_then_else(to > 1, begin * last + div(real(x) * (end - begin) * last, real(max(to - 1, PrimExpr(1)))),
+                          real(0.5) * (begin + end) * last);
+    }
+    throw Error(ValueError) << "coordinate_transformation_mode is " << mode
+                            << ", but must be half_pixel, align_corners, asymmetric, pytorch_half_pixel, "
+                               "tf_half_pixel_for_nn or tf_crop_and_resize";
+  }
+
+  /// The value at `places`, one per spatial dimension; `source` says the rest.
+  PrimExpr value(const Array<PrimExpr>& source, const std::vector<PrimExpr>& places) const {
+    PrimExpr out = along(0, source, places);
+    if (options_.coordinates == "tf_crop_and_resize") {
+      PrimExpr outside = tessera::cast(out.dtype(), real(options_.extrapolation_value));
+      for (size_t dim = places.size(); dim-- > 0;) {
+        out = if_then_else(places[dim] > real(extent(dim) - 1), outside, out);
+        out = if_then_else(places[dim] < real(0.0), outside, out);
+      }
+    }
+    return tessera::cast(options_.out_dtype.is_void() ? data_->dtype : options_.out_dtype, out);
+  }
+
+ private:
+  static String lower_case(const String& text) {
+    std::string out = text.str();
+    for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return out;
+  }
+
+  /// Whether one element of the data is a whole number of those of the result, so that integers do.
+  bool is_whole_step(size_t dim) const {
+    const int64_t *from = as_int(extent(dim)), *to = as_int(options_.size[dim]);
+    return method_ == "nearest_neighbor" && rounding_ == "floor" && from && to && *from > 0 && *to % *from == 0;
+  }
+
+  PrimExpr nearest(const PrimExpr& place) const {
+    DataType index = DataType::Int(32);
+    constexpr double kSlack = 1e-5;  // against rounding of the place itself
+    if (place.dtype().is_int()) return tessera::cast(index, place);
+    if (rounding_ == "round") return tessera::cast(index, round(place));
+    if (rounding_ == "round_prefer_floor") return tessera::cast(index, ceil(place - real(0.5)));
+    if (rounding_ == "round_prefer_ceil") return tessera::cast(index, floor(place + real(0.5)));
+    if (rounding_ == "floor") return tessera::cast(index, floor(place + real(kSlack)));
+    if (rounding_ == "ceil") return tessera::cast(index, ceil(place - real(kSlack)));
+    throw Error(ValueError) << "rounding_method is " << rounding_
+                            << ", but must be round, floor, ceil, round_prefer_floor or round_prefer_ceil";
+  }
+
+  /// The value with spatial dimensions before `dim` decided by `source`.
+  PrimExpr along(size_t dim, const Array<PrimExpr>& source, const std::vector<PrimExpr>& places) const {
+    if (dim == places.size()) {
+      PrimExpr element = te::load(data_, source);
+      return method_ == "nearest_neighbor" ? element : real(element);
+    }
+    auto at = [&](const PrimExpr& index) {
+      Array<PrimExpr> next = source;
+      next.set(static_cast<size_t>(axes_[dim]), max(min(index, extent(dim) - 1), make_zero(index.dtype())));
+      return along(dim + 1, next, places);
+    };
+    if (method_ == "nearest_neighbor") return at(nearest(places[dim]));
+    PrimExpr whole = tessera::cast(DataType::Int(32), floor(places[dim]));
+    PrimExpr t = places[dim] - real(whole);
+    if (method_ == "linear") return at(whole) * (real(1.0) - t) + at(whole + 1) * t;
+    if (method_ != "cubic")
+      throw Error(ValueError) << "method is " << options_.method << ", but must be nearest_neighbor, linear or cubic";
+    std::vector<PrimExpr> weights = cubic_weights(dim, whole, t);
+    PrimExpr out;
+    for (int tap = 0; tap < 4; ++tap) {
+      PrimExpr part = at(whole + (tap - 1)) * weights[static_cast<size_t>(tap)];
+      out = out ? out + part : part;
+    }
+    return out;
+  }
+
+  /// Of the cubic spline through four neighbours, `t` behind the second (Keys 1981).
+  std::vector<PrimExpr> cubic_weights(size_t dim, const PrimExpr& whole, const PrimExpr& t) const {
+    const double a = options_.cubic_alpha;
+    PrimExpr t2 = t * t, t3 = t2 * t;
+    std::vector<PrimExpr> out{real(a) * (t3 - real(2.0) * t2 + t),  //
+                              real(a + 2) * t3 - real(a + 3) * t2 + real(1.0),
+                              real(-(a + 2)) * t3 + real(2 * a + 3) * t2 - real(a) * t, real(-a) * t3 + real(a) * t2};
+    if (!options_.cubic_exclude) return out;
+    PrimExpr total;
+    for (int tap = 0; tap < 4; ++tap) {
+      PrimExpr index = whole + (tap - 1), &weight = out[static_cast<size_t>(tap)];
+      weight = if_then_else(logical_or(index < 0, index >= extent(dim)), real(0.0), weight);
+      total = total ? total + weight : weight;
+    }
+    for (PrimExpr& weight : out) weight = div(weight, total);
+    return out;
+  }
+
+  te::Tensor data_;
+  ResizeOptions options_;
+  std::vector<int> axes_;
+  DataType real_;
+  String method_, rounding_;
+};
+
+}  // namespace
+
+te::Tensor resize(const te::Tensor& data, const ResizeOptions& options) {
+  Sampler sampler(data, options, false);
+  const size_t spatial = options.size.size();
+  Array<PrimExpr> shape = data->shape;
+  for (size_t i = 0; i < spatial; ++i) shape.set(static_cast<size_t>(sampler.axes()[i]), options.size[i]);
+  bool crops = options.coordinates == "tf_crop_and_resize";
+  if (crops && options.roi.size() != 2 * spatial)
+    throw Error(ValueError) << "tf_crop_and_resize takes a roi of " << 2 * spatial << " values, got "
+                            << options.roi.size();
+  return compute(
+      shape, "i",
+      [&](const Array<PrimExpr>& at) {
+        std::vector<PrimExpr> places;
+        for (size_t i = 0; i < spatial; ++i) {
+          PrimExpr begin = crops ? sampler.real(options.roi[i]) : sampler.real(0.0);
+          PrimExpr end = crops ? sampler.real(options.roi[i + spatial]) : sampler.real(1.0);
+          places.push_back(sampler.coordinate(i, at[static_cast<size_t>(sampler.axes()[i])], begin, end));
+        }
+        return sampler.value(at, places);
+      },
+      "resize", kInjective);
+}
+
+te::Tensor crop_and_resize(const te::Tensor& data, const te::Tensor& boxes, const te::Tensor& box_indices,
+                           const ResizeOptions& given) {
+  ResizeOptions options = given;
+  options.coordinates = "tf_crop_and_resize";
+  Sampler sampler(data, options, true);
+  Array<PrimExpr> shape = data->shape;
+  shape.set(0, boxes->shape[0]);
+  for (size_t i = 0; i < 2; ++i) shape.set(static_cast<size_t>(sampler.axes()[i]), options.size[i]);
+  return compute(
+      shape, "i",
+      [&](const Array<PrimExpr>& at) {
+        std::vector<PrimExpr> places;
+        for (int i = 0; i < 2; ++i) {
+          PrimExpr begin = sampler.real(te::load(boxes, {at[0], PrimExpr(i)}));
+          PrimExpr end = sampler.real(te::load(boxes, {at[0], PrimExpr(i + 2)}));
+          auto dim = static_cast<size_t>(i);
+          places.push_back(sampler.coordinate(dim, at[static_cast<size_t>(sampler.axes()[dim])], begin, end));
+        }
+        Array<PrimExpr> source = at;
+        source.set(0, te::load(box_indices, {at[0]}));
+        return sampler.value(source, places);
+      },
+      "crop_and_resize", kInjective);
+}
+
+ResizeOptions upsampling_options(const String& method, const String& layout, bool align_corners) {
+  ResizeOptions out;
+  std::string name = method.str();
+  for (const char* prefix : {"bi", "tri"})
+    if (name.starts_with(prefix)) name = name.substr(std::string_view(prefix).size());
+  out.method = name;
+  out.layout = layout;
+  out.coordinates = align_corners ? "align_corners" : "asymmetric";
+  return out;
+}
+
+PrimExpr scaled_extent(const PrimExpr& extent, double scale) {
+  if (const int64_t* n = as_int(extent))
+    return make_const(extent.dtype(), static_cast<int64_t>(std::round(static_cast<double>(*n) * scale)));
+  if (scale == std::floor(scale)) return extent * make_const(extent.dtype(), static_cast<int64_t>(scale));
+  DataType real = DataType::Float(64);
+  return tessera::cast(extent.dtype(), round(tessera::cast(real, extent) * make_const(real, scale)));
+}
+
+}  // namespace tessera::topi
