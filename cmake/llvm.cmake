@@ -65,6 +65,7 @@ function(tessera_link_llvm target)
   target_link_options(${target} PRIVATE
     -Wl,--exclude-libs,ALL            # what comes from LLVM's archives
     -Wl,--version-script=${symbols}   # what our files instantiate from LLVM's headers
+    -Wl,--build-id                    # names this compiler in the keys of the kernel cache
     -Wl,--gc-sections)
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${symbols})
 endfunction()

@@ -9,27 +9,14 @@
 #include "codegen/llvm/codegen.h"
 #include "codegen/llvm/context.h"
 #include "codegen/llvm/emit.h"
+#include "codegen/llvm/link.h"
 #include "codegen/llvm/llvm_module.h"
-#include "runtime/cpu_features.h"
 
 namespace tessera::codegen {
 namespace {
 
-constexpr const char* kTargetFlag = "tvm_target";
-
-void add_text(llvm::Module& module, const char* symbol, const std::string& text) {
-  auto* data = llvm::ConstantDataArray::getString(module.getContext(), text);
-  new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::WeakAnyLinkage, data, symbol);
-}
-
-void record_target(llvm::Module& module, const llvm::TargetMachine& target, const Machine& machine) {
-  module.addModuleFlag(llvm::Module::Warning, kTargetFlag, llvm::MDString::get(module.getContext(), machine.text));
-  std::string features = needed_features(target, machine);
-  if (!features.empty()) add_text(module, kCpuFeaturesSymbol, features);
-}
-
 /// The function that a call of the module itself runs: the one marked, or the only one there is.
-std::string entry_symbol(const std::vector<std::pair<GlobalVar, PrimFunc>>& functions) {
+std::string entry_symbol(const NamedFunctions& functions) {
   std::vector<std::string> packed;
   for (const auto& [var, function] : functions) {
     ObjectRef symbol = function->attrs.get_attr(attr::kGlobalSymbol);
@@ -42,10 +29,7 @@ std::string entry_symbol(const std::vector<std::pair<GlobalVar, PrimFunc>>& func
 }
 
 Module build_llvm(IRModule mod, Target target) {
-  Machine machine = read_machine(target);
-  std::unique_ptr<llvm::TargetMachine> target_machine = make_target_machine(machine);
-  std::unique_ptr<llvm::LLVMContext> context = make_context();
-  std::vector<std::pair<GlobalVar, PrimFunc>> functions;
+  NamedFunctions functions;
   for (const auto& [var, function] : mod.sorted_functions()) {
     PrimFunc prim = downcast_or_null<PrimFunc>(function);
     if (!prim)
@@ -53,19 +37,7 @@ Module build_llvm(IRModule mod, Target target) {
                              << "; only PrimFuncs become machine code";
     functions.emplace_back(var, prim);
   }
-  std::unique_ptr<llvm::Module> module;
-  {
-    CodeGen codegen(*context, *target_machine, machine, "tessera");
-    for (const auto& [var, function] : functions) codegen.declare(var, function);
-    for (const auto& [var, function] : functions) codegen.define(var);
-    std::string entry = entry_symbol(functions);
-    if (!entry.empty()) codegen.set_entry(entry);
-    module = codegen.finish();
-  }
-  record_target(*module, *target_machine, machine);
-  verify(*module);
-  optimize(*module, *target_machine, machine);
-  return make_module<LLVMModule>(std::move(context), std::move(module), std::move(machine));
+  return make_module<LLVMModule>(std::move(functions), read_machine(target), entry_symbol(functions));
 }
 
 /// A module of constant data only: `__tvm_dev_mblob` as the loader expects it, a 64-bit length and the bytes.
@@ -74,25 +46,28 @@ Module build_blob(const Bytes& data, bool for_system_library, const std::string&
     throw Error(NotImplementedError) << "imports of a system library: link it as a shared library instead";
   Machine machine = read_machine(Target::parse(target.empty() ? "llvm" : target));
   std::unique_ptr<llvm::TargetMachine> target_machine = make_target_machine(machine);
-  std::unique_ptr<llvm::LLVMContext> context = make_context();
-  auto module = std::make_unique<llvm::Module>("imports", *context);
+  OwnedModule out{make_context(), nullptr};
+  llvm::LLVMContext& context = *out.context;
+  out.module = std::make_unique<llvm::Module>("imports", context);
+  llvm::Module* module = out.module.get();
   module->setTargetTriple(machine.triple);
   module->setDataLayout(target_machine->createDataLayout());
   module->addModuleFlag(llvm::Module::Max, "PIC Level", 2);
   uint64_t size = data.str().size();
   std::string bytes(reinterpret_cast<const char*>(&size), sizeof size);
   bytes += data.str();
-  auto* constant = llvm::ConstantDataArray::getString(*context, bytes, /*AddNull=*/false);
+  auto* constant = llvm::ConstantDataArray::getString(context, bytes, /*AddNull=*/false);
   auto* blob = new llvm::GlobalVariable(*module, constant->getType(), true, llvm::GlobalValue::ExternalLinkage,
                                         constant, "__tvm_dev_mblob");
   blob->setAlignment(llvm::Align(8));
-  return make_module<LLVMModule>(std::move(context), std::move(module), std::move(machine));
+  return make_module<LLVMModule>(std::move(out), std::move(machine));
 }
 
 Module load_text(const std::string& path, const std::string&) {
-  std::unique_ptr<llvm::LLVMContext> context = make_context();
+  OwnedModule out{make_context(), nullptr};
   llvm::SMDiagnostic problem;
-  std::unique_ptr<llvm::Module> module = llvm::parseIRFile(path, problem, *context);
+  out.module = llvm::parseIRFile(path, problem, *out.context);
+  llvm::Module* module = out.module.get();
   if (!module)
     throw Error(FileError) << "cannot load " << path << ": line " << problem.getLineNo() << ": "
                            << problem.getMessage().str();
@@ -100,7 +75,7 @@ Module load_text(const std::string& path, const std::string&) {
   Machine machine = read_machine(Target::parse(flag ? flag->getString().str() : "llvm"));
   if (!module->getTargetTriple().empty()) machine.triple = module->getTargetTriple();
   verify(*module);
-  return make_module<LLVMModule>(std::move(context), std::move(module), std::move(machine));
+  return make_module<LLVMModule>(std::move(out), std::move(machine));
 }
 
 int64_t lookup_intrinsic(const std::string& name) {
@@ -136,6 +111,8 @@ Globals globals{
     {"codegen.codegen_blob", build_blob},
     {"codegen.llvm_target_enabled", target_enabled},
     {"codegen.llvm_symbol_address", symbol_address},
+    {"codegen.link_shared",
+     [](Array<String> files, std::string output) { link_shared({files.begin(), files.end()}, output); }},
     {"runtime.module.loadfile_ll", load_text},
     {"runtime.module.loadfile_bc", load_text},
     {"target.llvm_lookup_intrinsic_id", lookup_intrinsic},

@@ -1,5 +1,7 @@
 // Calls of operators, of functions of the module and of functions outside.
 
+#include <llvm/TargetParser/Triple.h>
+
 #include "codegen/llvm/codegen.h"
 
 namespace tessera::codegen {
@@ -139,6 +141,10 @@ llvm::Value* CodeGen::call_llvm_intrin(const Call* op) {
     throw Error(ValueError) << "LLVM has no intrinsic of number " << *number;
   auto id = static_cast<llvm::Intrinsic::ID>(*number);
   std::string name = llvm::Intrinsic::getBaseName(id).str();
+  // The back end would give up, and with it all that LLVM holds.
+  std::string own = "llvm." + llvm::Triple::getArchTypePrefix(llvm::Triple(machine_.triple).getArch()).str() + ".";
+  if (llvm::Function::isTargetIntrinsic(id) && !name.starts_with(own))
+    throw Error(ValueError) << "the intrinsic " << name << " belongs to other processors than " << machine_.triple;
   if (!is_call(op, "tir.call_llvm_pure_intrin")) ++impure_;
   Values args = emit_args(op, 2);
   bool is_void = op->dtype.is_void() || name == "llvm.prefetch";

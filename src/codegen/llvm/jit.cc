@@ -14,7 +14,7 @@ struct JitCode::State {
   std::string reported;  // what ORC said on the way, for messages
 };
 
-JitCode::JitCode(const std::string& object, const std::string& name) : state_(std::make_unique<State>()) {
+JitCode::JitCode(const std::vector<Unit>& units, const std::string& name) : state_(std::make_unique<State>()) {
   state_->name = name;
   llvm::orc::LLJITBuilder builder;
   builder.setPlatformSetUp(llvm::orc::setUpInactivePlatform);
@@ -26,9 +26,11 @@ JitCode::JitCode(const std::string& object, const std::string& name) : state_(st
   state_->jit = take_or_throw(builder.create(), "starting the JIT for " + name);
   state_->jit->getExecutionSession().setErrorReporter(
       [state = state_.get()](llvm::Error error) { state->reported += llvm::toString(std::move(error)) + "; "; });
-  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(object, name);
-  if (llvm::Error error = state_->jit->addObjectFile(std::move(buffer)))
-    throw_llvm(std::move(error), "loading " + name);
+  for (const Unit& unit : units) {
+    auto buffer = llvm::MemoryBuffer::getMemBuffer(unit.object, name, /*RequiresNullTerminator=*/false);
+    if (llvm::Error error = state_->jit->addObjectFile(std::move(buffer)))
+      throw_llvm(std::move(error), "loading " + name);
+  }
 }
 
 JitCode::~JitCode() = default;

@@ -1,17 +1,16 @@
 #pragma once
 // Machine code in memory, callable at once.
 
-#include <memory>
-#include <string>
+#include "codegen/llvm/units.h"
 
 namespace tessera::codegen {
 
-/// An object file, linked into this process. Symbols it leaves open are looked for in the process.
+/// Object files, linked into this process as one library. Symbols it leaves open are looked for in the process.
 class JitCode {
  public:
-  JitCode(const std::string& object, const std::string& name);
+  JitCode(const std::vector<Unit>& units, const std::string& name);
   ~JitCode();
-  /// The address of a symbol of the object, or null.
+  /// The address of a symbol of the objects, or null.
   void* find(const std::string& symbol);
 
  private:

@@ -1,16 +1,18 @@
 #pragma once
-// The runtime module of type "llvm": code for a CPU, compiled to an object at first need and run in memory.
+// The runtime module of type "llvm": code for a CPU, run in memory.
 
 #include "codegen/llvm/jit.h"
-#include "codegen/llvm/target_machine.h"
+#include "codegen/llvm/units.h"
 #include "runtime/module.h"
 
 namespace tessera::codegen {
 
 class LLVMModule : public ModuleBody {
  public:
-  /// Takes a finished (optimised and verified) module together with the context it lives in.
-  LLVMModule(std::unique_ptr<llvm::LLVMContext> context, std::unique_ptr<llvm::Module> module, Machine machine);
+  /// Compiles the functions; LLVM's own form of them is made again when somebody asks for it.
+  LLVMModule(NamedFunctions functions, Machine machine, std::string entry);
+  /// Compiles a finished (optimised and verified) module.
+  LLVMModule(OwnedModule module, Machine machine);
   ~LLVMModule() override;
 
   std::string type_key() const override { return "llvm"; }
@@ -25,14 +27,16 @@ class LLVMModule : public ModuleBody {
   void* address_of(const std::string& symbol, const Module& self);
 
  private:
-  const std::string& object();
+  const llvm::Module& whole();
   JitCode& linked(const ModuleNode* self);
 
-  std::mutex mutex_;  // LLVM's context serves one thread at a time
-  std::unique_ptr<llvm::LLVMContext> context_;
-  std::unique_ptr<llvm::Module> module_;
   Machine machine_;
-  std::string object_;
+  std::string entry_;
+  NamedFunctions functions_;  // empty when made from a finished module
+  std::vector<Unit> units_;
+  std::unordered_map<std::string, Symbol::Kind> symbols_;
+  std::mutex mutex_;   // of what follows; LLVM's context serves one thread at a time
+  OwnedModule whole_;  // all functions, for those who want to read them
   std::unique_ptr<JitCode> jit_;
 };
 

@@ -1,0 +1,40 @@
+#include "codegen/llvm/generate.h"
+
+#include "codegen/llvm/codegen.h"
+#include "codegen/llvm/context.h"
+#include "codegen/llvm/emit.h"
+#include "runtime/cpu_features.h"
+
+namespace tessera::codegen {
+namespace {
+
+void add_text(llvm::Module& module, const char* symbol, const std::string& text) {
+  auto* data = llvm::ConstantDataArray::getString(module.getContext(), text);
+  new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::WeakAnyLinkage, data, symbol);
+}
+
+void record_target(llvm::Module& module, const llvm::TargetMachine& target, const Machine& machine) {
+  module.addModuleFlag(llvm::Module::Warning, kTargetFlag, llvm::MDString::get(module.getContext(), machine.text));
+  std::string features = needed_features(target, machine);
+  if (!features.empty()) add_text(module, kCpuFeaturesSymbol, features);
+}
+
+}  // namespace
+
+OwnedModule generate_llvm(const NamedFunctions& functions, const Machine& machine, const std::string& entry) {
+  std::unique_ptr<llvm::TargetMachine> target = make_target_machine(machine);
+  OwnedModule out{make_context(), nullptr};
+  {
+    CodeGen codegen(*out.context, *target, machine, "tessera");
+    for (const auto& [var, function] : functions) codegen.declare(var, function);
+    for (const auto& [var, function] : functions) codegen.define(var);
+    if (!entry.empty()) codegen.set_entry(entry);
+    out.module = codegen.finish();
+  }
+  record_target(*out.module, *target, machine);
+  verify(*out.module);
+  optimize(*out.module, *target, machine);
+  return out;
+}
+
+}  // namespace tessera::codegen
