@@ -116,7 +116,7 @@ class Normalizer {
       return changed(read, [&](RefRead& r) { return replace(r.ref, ref); });
     }
     if (auto* write = expr.as<RefWrite>()) {
-      Expr ref = visit(write->ref), value = visit(write->value);
+      Expr value = visit(write->value), ref = visit(write->ref);
       return changed(write, [&](RefWrite& w) { return replace(w.ref, ref) | replace(w.value, value); });
     }
     if (auto* match = expr.as<Match>()) {
