@@ -1,7 +1,7 @@
 // Lets become sharing:  let %a = exp(%x); add(%a, %a)   =>   %0 = exp(%x); add(%0, %0)
 //
 // A let stays where it means more than sharing: a function that uses its own name, and values that make, read or write
-// references, whose order matters.
+// references, whose order matters. In a program with references, that may be any call of a function.
 
 #include <algorithm>
 
@@ -12,10 +12,25 @@
 namespace tessera::relay {
 namespace {
 
-bool has_effect(const Expr& value) {
+bool touches_reference(const Expr& expr) { return expr.as<RefCreate>() || expr.as<RefRead>() || expr.as<RefWrite>(); }
+
+/// True when the program knows references: its own, or those it is given.
+bool has_references(const Expr& root) {
+  bool found = false;
+  post_order(root, [&](const Expr& expr) {
+    found |= touches_reference(expr);
+    if (!expr.as<VarNode>() || found || !expr->checked_type_) return;
+    tessera::post_order(expr->checked_type_, [&](const Object* type) { found |= type->is_a(RefType::info); });
+  });
+  return found;
+}
+
+bool has_effect(const Expr& value, bool calls_count) {
   bool found = false;
   pre_order(value, [&](const Expr& expr) {
-    found |= expr.as<RefCreate>() || expr.as<RefRead>() || expr.as<RefWrite>();
+    auto* call = expr.as<Call>();
+    found |= touches_reference(expr);
+    found |= calls_count && call && !call->op.as<OpNode>() && !call->op.as<ConstructorNode>();
     return !found && !expr.as<FunctionNode>();  // a closure does nothing until it is called
   });
   return found;
@@ -28,6 +43,7 @@ bool is_recursive(const Let* let) {
 }
 
 Expr to_graph_normal_form(const Expr& root) {
+  bool calls_count = has_references(root);
   std::unordered_map<const Object*, Expr> values;
   Rewriter rewriter;
   rewriter.on([&](const VarNode* var) -> Expr {
@@ -40,7 +56,7 @@ Expr to_graph_normal_form(const Expr& root) {
     Expr expr(let);
     while (auto* next = expr.as<Let>()) {
       Expr value = self(next->value);
-      if (is_recursive(next) || has_effect(next->value)) kept.emplace_back(Ref<Let>(next), value);
+      if (is_recursive(next) || has_effect(next->value, calls_count)) kept.emplace_back(Ref<Let>(next), value);
       else values.emplace(next->var.get(), value);
       expr = next->body;
     }

@@ -8,7 +8,10 @@ from ...ir.transform import Pass
 from . import _ffi_api
 
 __all__ = [
+    "EtaExpand",
     "FirstOrderGradient",
+    "Inline",
+    "LambdaLift",
     "ToANormalForm",
     "ToANormalFormExpr",
     "ToBasicBlockNormalForm",
@@ -29,6 +32,21 @@ def ToANormalFormExpr(e: Any) -> Any:
 def ToBasicBlockNormalForm() -> Pass:
     """Names, by lets, what is used in more than one scope."""
     return _ffi_api.ToBasicBlockNormalForm()
+
+
+def EtaExpand(expand_constructor: bool = False, expand_global_var: bool = False) -> Pass:
+    """Makes functions of constructors and globals that are used as values."""
+    return _ffi_api.EtaExpand(expand_constructor, expand_global_var)
+
+
+def Inline() -> Pass:
+    """Puts the bodies of functions marked "Inline" in place of their calls."""
+    return _ffi_api.Inline()
+
+
+def LambdaLift() -> Pass:
+    """Makes global functions of local ones."""
+    return _ffi_api.LambdaLift()
 
 
 def FirstOrderGradient() -> Pass:
