@@ -5,6 +5,7 @@
 #include "driver/build_module.h"
 #include "ir/rewrite.h"
 #include "relay/transform/pass.h"
+#include "relay/walk.h"
 #include "runtime/registry.h"
 #include "tir/lower.h"
 
@@ -22,6 +23,17 @@ Function main_of(const IRModule& mod) {
   Function main = downcast_or_null<Function>(mod.lookup("main"));
   if (!main) throw Error(TypeError) << "relay.build: \"main\" is not a Relay function";
   return main;
+}
+
+/// True when a function that is a value is called.
+bool calls_closures(const Function& main) {
+  bool found = false;
+  post_order(main->body, [&](const Expr& expr) {
+    auto* call = expr.as<Call>();
+    auto* function = call ? call->op.as<FunctionNode>() : nullptr;
+    found |= call && (call->op.as<VarNode>() || (function && !function->attrs.is_true(attr::kPrimitive)));
+  });
+  return found;
 }
 
 }  // namespace
@@ -85,6 +97,7 @@ BuiltGraph build_graph(const IRModule& given, const Target& target, const Map<St
                        const std::string& model_name) {
   IRModule mod = given.copy();
   mod.update(mod.get_global_var("main"), bind_params_by_name(main_of(mod), params));
+  if (calls_closures(main_of(mod))) mod = sequential({pass("ToGraphNormalForm"), pass("InlineClosures")})(mod);
   return compile_fused(optimization_passes(target)(mod), target, model_name);
 }
 

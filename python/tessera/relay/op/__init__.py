@@ -1,5 +1,7 @@
 """Operators of Relay."""
 
+from typing import TYPE_CHECKING, Any
+
 from . import annotation, image, nn, reduce, tensor, transform
 from ._make import call_op as _make_call
 from .reduce import *
@@ -7,3 +9,7 @@ from .tensor import *
 from .transform import *
 
 __all__ = ["annotation", "image", "nn", *reduce.__all__, *tensor.__all__, *transform.__all__]
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...  # functions of element-wise operators, made from the operator table

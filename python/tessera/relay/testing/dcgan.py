@@ -44,7 +44,7 @@ def get_net(
     if tuple(oshape[-2:] if layout == "NCHW" else oshape[:2]) != (64, 64):
         raise ValueError(f"the picture is 64 by 64, got {oshape}")
     code = var("data", dtype=dtype, shape=(batch_size, random_len)) if code is None else code
-    out = _op.nn.relu(dense_add_bias(code, units=4 * 4 * ngf * 8, name="g1"))
+    out: Expr = _op.nn.relu(dense_add_bias(code, units=4 * 4 * ngf * 8, name="g1"))
     out = _op.reshape(out, (-1, ngf * 8, 4, 4) if layout == "NCHW" else (-1, 4, 4, ngf * 8))
     for name, factor in (("g2", 4), ("g3", 2), ("g4", 1)):
         out = _grow(out, ngf * factor, layout, name)

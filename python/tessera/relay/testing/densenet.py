@@ -38,11 +38,11 @@ def _net(size: int, classes: int, data_shape: tuple[int, ...], dtype: str, bottl
         raise ValueError(f"no densenet of size {size} is known; known are {sorted(_SIZES)}")
     channels, growth, blocks = _SIZES[size]
     data = var("data", shape=data_shape, dtype=dtype)
-    out = conv2d(data, channels=channels, kernel_size=(7, 7), strides=(2, 2), padding=(3, 3), name="conv1")
+    out: Expr = conv2d(data, channels=channels, kernel_size=(7, 7), strides=(2, 2), padding=(3, 3), name="conv1")
     out = _norm_relu(out, "batch_norm1")
     out = _op.nn.max_pool2d(out, pool_size=(3, 3), strides=(2, 2), padding=(1, 1))
     for block, count in enumerate(blocks):
-        parts = [out]
+        parts: list[Expr] = [out]
         for layer in range(count):
             joined = parts[0] if len(parts) == 1 else _op.concatenate(parts, axis=1)
             parts.append(_layer(joined, growth, bottle, f"block{block}_layer{layer}"))

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import op as _op
 from ..analysis import free_vars
-from ..expr import var
+from ..expr import Expr, var
 from ..function import Function
 from .init import create_workload
 from .layers import conv2d, conv_kernel_layout, dense_add_bias
@@ -22,7 +22,7 @@ def get_net(
     layout: str = "NCHW",
 ) -> Function:
     """The network as a function of "data" and its parameters."""
-    out = var("data", shape=(batch_size, *image_shape), dtype=dtype)
+    out: Expr = var("data", shape=(batch_size, *image_shape), dtype=dtype)
     for index, (channels, kernel, stride) in enumerate(((32, 8, 4), (64, 4, 2), (64, 3, 1)), 1):
         out = conv2d(
             out,

@@ -14,11 +14,11 @@ from .layers import batch_norm_infer, conv2d
 __all__ = ["get_net", "get_workload"]
 
 
-def _conv(data: Expr, channels: int, kernel: Any = 1, stride: int = 1, pad: Any = 0, name: str = "") -> Expr:
+def _conv(data: Expr, name: str, channels: int, kernel: Any = 1, stride: int = 1, pad: Any = 0) -> Expr:
     def pair(value: Any) -> tuple[int, int]:
         return value if isinstance(value, tuple) else (value, value)
 
-    out = conv2d(
+    out: Expr = conv2d(
         data=data,
         channels=channels,
         kernel_size=pair(kernel),
@@ -33,7 +33,7 @@ def _conv(data: Expr, channels: int, kernel: Any = 1, stride: int = 1, pad: Any 
 def _chain(data: Expr, name: str, *steps: tuple[Any, ...]) -> Expr:
     """Convolutions one after the other: (channels, kernel, stride, pad) each."""
     for index, step in enumerate(steps):
-        data = _conv(data, *step, name=f"{name}_conv{'' if index == 0 else '_' + str(index)}")
+        data = _conv(data, f"{name}_conv{'' if index == 0 else '_' + str(index)}", *step)
     return data
 
 
@@ -113,12 +113,12 @@ def _block_e(data: Expr, pool: str, name: str) -> Expr:
 def get_net(batch_size: int, num_classes: int, image_shape: tuple[int, ...], dtype: str) -> Function:
     """The network as a function of "data" and its parameters."""
     out: Expr = var("data", shape=(batch_size, *image_shape), dtype=dtype)
-    out = _conv(out, 32, 3, 2, 0, "conv")
-    out = _conv(out, 32, 3, 1, 0, "conv_1")
-    out = _conv(out, 64, 3, 1, 1, "conv_2")
+    out = _conv(out, "conv", 32, 3, 2, 0)
+    out = _conv(out, "conv_1", 32, 3, 1, 0)
+    out = _conv(out, "conv_2", 64, 3, 1, 1)
     out = _pool(out, "max", 2, 0)
-    out = _conv(out, 80, 1, 1, 0, "conv_3")
-    out = _conv(out, 192, 3, 1, 0, "conv_4")
+    out = _conv(out, "conv_3", 80, 1, 1, 0)
+    out = _conv(out, "conv_4", 192, 3, 1, 0)
     out = _pool(out, "max", 2, 0)
     for name, projected in (("mixed", 32), ("mixed_1", 64), ("mixed_2", 64)):
         out = _block_a(out, projected, name)

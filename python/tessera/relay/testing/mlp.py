@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import op as _op
 from ..analysis import free_vars
-from ..expr import var
+from ..expr import Expr, var
 from ..function import Function
 from .init import create_workload
 from .layers import dense_add_bias
@@ -19,7 +19,7 @@ def get_net(
 ) -> Function:
     """The network as a function of "data" and its parameters."""
     data = var("data", shape=(batch_size, *image_shape), dtype=dtype)
-    out = _op.nn.batch_flatten(data)
+    out: Expr = _op.nn.batch_flatten(data)
     for index, units in enumerate((128, 64), 1):
         out = _op.nn.relu(dense_add_bias(out, units=units, name=f"fc{index}"))
     out = _op.nn.softmax(data=dense_add_bias(out, units=num_classes, name="fc3"))

@@ -25,7 +25,7 @@ def conv_block(
     layout: str = "NCHW",
 ) -> Expr:
     """A convolution, normalised and rectified."""
-    out = conv2d(
+    out: Expr = conv2d(
         data=data,
         channels=channels,
         kernel_size=kernel_size,

@@ -53,7 +53,7 @@ def get_net(batch_size: int, image_shape: tuple[int, ...], num_classes: int, ver
             out = _op.nn.max_pool2d(out, pool_size=(3, 3), strides=(2, 2))
         else:
             fires += 1
-            out = _fire(out, *step, name=str(fires))
+            out = _fire(out, step[0], step[1], str(fires))
     out = _op.nn.dropout(out, rate=0.5)
     out = _conv(out, num_classes, (1, 1), (0, 0), "conv_final")
     out = _op.nn.softmax(_op.nn.batch_flatten(_op.nn.global_avg_pool2d(out)))

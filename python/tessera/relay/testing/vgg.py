@@ -19,7 +19,7 @@ _LAYERS = {11: [1, 1, 2, 2, 2], 13: [2, 2, 2, 2, 2], 16: [2, 2, 3, 3, 3], 19: [2
 
 def get_feature(internal_layer: Expr, layers: list[int], filters: list[int], batch_norm: bool = False) -> Expr:
     """The stages of convolutions, each ending in a pool."""
-    out = internal_layer
+    out: Expr = internal_layer
     for stage, count in enumerate(layers, 1):
         for index in range(1, count + 1):
             name = f"conv{stage}_{index}"
@@ -34,7 +34,7 @@ def get_feature(internal_layer: Expr, layers: list[int], filters: list[int], bat
 
 def get_classifier(input_data: Expr, num_classes: int) -> Expr:
     """The three linear layers at the end."""
-    out = _op.nn.batch_flatten(data=input_data)
+    out: Expr = _op.nn.batch_flatten(data=input_data)
     for name in ("fc6", "fc7"):
         out = dense_add_bias(data=out, units=4096, name=name)
         out = _op.nn.dropout(data=_op.nn.relu(data=out), rate=0.5)
