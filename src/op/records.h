@@ -9,8 +9,16 @@ void annotation_records();
 
 // tensor/
 void binary_records();
+void cast_records();
+void create_records();
+void dimension_records();
+void index_records();
+void join_records();
+void position_records();
 void reduce_records();
-void transform_records();
+void repeat_records();
+void reshape_records();
+void slice_records();
 void unary_records();
 
 // nn/

@@ -101,4 +101,29 @@ int normal_axis(int64_t axis, int rank) {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
+PrimExpr common_extent(const PrimExpr& a, const PrimExpr& b) {
+  if (is_any(a)) return b;
+  if (is_any(b)) return a;
+  if (!may_equal(a, b)) return PrimExpr();
+  return as_int(a) ? a : b;
+}
+
+int64_t constant_of(const PrimExpr& value, const char* name) {
+  const int64_t* number = value ? as_int(value) : nullptr;
+  if (!number) throw Error(TypeError) << name << " must be a constant integer";
+  return *number;
+}
+
+void require_integers(const TypeQuery& query, int i, const char* name) {
+  DataType dtype = query.tensor(i)->dtype;
+  if (!dtype.is_int() && !dtype.is_uint())
+    throw Error(TypeError) << name << " must be integers, but is " << to_text(query.type(i));
+}
+
+void require_rank(const TypeQuery& query, int i, const char* name, int rank) {
+  if (rank_of(query.tensor(i)) != rank)
+    throw Error(TypeError) << name << " must have " << rank << (rank == 1 ? " dimension" : " dimensions") << ", but is "
+                           << to_text(query.type(i));
+}
+
 }  // namespace tessera::op

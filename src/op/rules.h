@@ -2,8 +2,15 @@
 // Type rules that many operators share.
 
 #include "relay/type_rule.h"
+#include "te/tensor.h"
 
 namespace tessera::op {
+
+using Tensors = Array<te::Tensor>;
+
+inline int rank_of(const TensorTypeNode* type) { return static_cast<int>(type->shape.size()); }
+inline int rank_of(const te::Tensor& tensor) { return static_cast<int>(tensor->shape.size()); }
+inline const TensorTypeNode* tensor_of(const Type& type) { return type.as<TensorTypeNode>(); }
 
 /// One tensor in, the same type out.
 bool same_as_input(relay::TypeQuery& query);
@@ -31,6 +38,21 @@ void check_rank(const relay::TypeQuery& query, int i, const char* name, const St
 std::pair<Array<PrimExpr>, Array<PrimExpr>> split_pairs(const Array<Array<PrimExpr>>& pairs);
 /// The type of a tuple of values of these types.
 Type tuple_type(Array<Type> fields);
+/// Any where one of the extents is, else what `extent()` says.
+template <class F>
+PrimExpr unless_any(std::initializer_list<PrimExpr> extents, F extent) {
+  for (const PrimExpr& e : extents)
+    if (relay::is_any(e)) return e;
+  return extent();
+}
+/// The extent that stands for both of two that must be equal; a constant is preferred. Empty when they differ.
+PrimExpr common_extent(const PrimExpr& a, const PrimExpr& b);
+/// The value of an integer attribute that must be a constant.
+int64_t constant_of(const PrimExpr& value, const char* name);
+/// A TypeError unless argument `i` holds integers.
+void require_integers(const relay::TypeQuery& query, int i, const char* name);
+/// A TypeError unless argument `i` has `rank` dimensions.
+void require_rank(const relay::TypeQuery& query, int i, const char* name, int rank);
 /// `axis` counted from the front; a TypeError when it is not in [-rank, rank).
 int normal_axis(int64_t axis, int rank);
 

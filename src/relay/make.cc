@@ -68,7 +68,9 @@ Expr mean(Expr x, Array<PrimExpr> axis, bool keepdims, bool exclude) {
 Expr reshape(Expr x, Array<PrimExpr> shape) {
   return call_op("reshape", {x}, make_attrs<ReshapeAttrs>([&](auto& a) { a.newshape = shape; }));
 }
-Expr reshape_like(Expr x, Expr like) { return call_op("reshape_like", {x, like}); }
+Expr reshape_like(Expr x, Expr like) {
+  return call_op("reshape_like", {x, like}, make_attrs<ReshapeLikeAttrs>([](auto&) {}));
+}
 
 Expr transpose(Expr x, Array<PrimExpr> axes) {
   return call_op("transpose", {x}, make_attrs<TransposeAttrs>([&](auto& a) { a.axes = axes; }));

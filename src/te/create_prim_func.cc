@@ -126,14 +126,19 @@ class Creator {
       if (type == IterType::DataPar) indices.push_back(var);
     };
     for (const IterVar& iv : compute->axis) add_axis(iv, IterType::DataPar);
-    for (const IterVar& iv : compute->reduce_axis) add_axis(iv, IterType::CommReduce);
+    bool is_empty = false;  // a reduction over nothing is its start, which no loop would reach
+    for (const IterVar& iv : compute->reduce_axis) is_empty = is_empty || is_zero(iv->dom->extent);
+    if (!is_empty)
+      for (const IterVar& iv : compute->reduce_axis) add_axis(iv, IterType::CommReduce);
     if (loops.empty()) {
       block.iter_vars.push_back(make_iter_var(make_range(0, 1), make_var("vi"), IterType::DataPar));
       iter_values.push_back(0);
     }
     std::vector<Buffer> outputs;
     for (size_t i = 0; i < compute->body.size(); ++i) outputs.push_back(output_buffer(op, static_cast<int>(i)));
-    if (auto* reduce = compute->body[0].as<Reduce>()) fill_reduction(&block, reduce, outputs, indices, axes);
+    auto* reduce = compute->body[0].as<Reduce>();
+    if (reduce && is_empty) fill_start(&block, reduce, outputs, indices, axes);
+    else if (reduce) fill_reduction(&block, reduce, outputs, indices, axes);
     else fill_plain(&block, compute, outputs, indices, axes);
     for (const auto& [key, value] : op->attrs) {
       if (key == "layout_free_placeholders") note_layout_free(value);
@@ -170,6 +175,16 @@ class Creator {
       PrimExpr value = analyzer_.simplify(over_buffers(compute->body[i], axes));
       stores.push_back(make(BufferStore{.buffer = outputs[i], .value = value, .indices = indices}));
     }
+    block->body = sequence(stores);
+  }
+
+  void fill_start(BlockNode* block, const Reduce* reduce, const std::vector<Buffer>& outputs,
+                  const Array<PrimExpr>& indices, const Map<Var, PrimExpr>& axes) {
+    std::vector<Stmt> stores;
+    Array<PrimExpr> start = loops::reduction_start(reduce);
+    for (size_t i = 0; i < outputs.size(); ++i)
+      stores.push_back(
+          make(BufferStore{.buffer = outputs[i], .value = over_buffers(start[i], axes), .indices = indices}));
     block->body = sequence(stores);
   }
 

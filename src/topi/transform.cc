@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "ir/prim_ops.h"
+#include "runtime/registry.h"
 #include "tir/layout.h"
-#include "topi/broadcast.h"
 
 namespace tessera::topi {
 namespace {
@@ -136,54 +136,6 @@ Array<te::Tensor> split(const te::Tensor& x, const std::vector<PrimExpr>& begins
   return out;
 }
 
-te::Tensor take(const te::Tensor& x, const te::Tensor& indices, int axis, int batch_dims, const String& mode) {
-  PrimExpr extent = PrimExpr(1);
-  for (const PrimExpr& e : x->shape) extent = axis < 0 ? extent * e : extent;
-  if (axis >= 0) extent = x->shape[at_axis(axis)];
-  auto bounded = [&](const PrimExpr& index) {
-    if (mode == "fast") return index;
-    PrimExpr size = tessera::cast(index.dtype(), extent), zero = make_zero(index.dtype());
-    if (mode == "wrap") return truncmod(truncmod(index, size) + size, size);
-    return min(max(zero, index), size - 1);
-  };
-  if (axis < 0)
-    return compute(
-        indices->shape, "ax",
-        [&](const Array<PrimExpr>& at) { return te::load(x, unflat_index(bounded(te::load(indices, at)), x->shape)); },
-        "T_take", kInjective);
-  const size_t before = at_axis(axis), batch = static_cast<size_t>(batch_dims);
-  Array<PrimExpr> shape;
-  for (size_t i = 0; i < before; ++i) shape.push_back(x->shape[i]);
-  for (size_t i = batch; i < indices->shape.size(); ++i) shape.push_back(indices->shape[i]);
-  for (size_t i = before + 1; i < x->shape.size(); ++i) shape.push_back(x->shape[i]);
-  return compute(
-      shape, "ax",
-      [&](const Array<PrimExpr>& at) {
-        const size_t inner = indices->shape.size() - batch;
-        Array<PrimExpr> where_index, source;
-        for (size_t i = 0; i < batch; ++i) where_index.push_back(at[i]);
-        for (size_t i = 0; i < inner; ++i) where_index.push_back(at[before + i]);
-        for (size_t i = 0; i < before; ++i) source.push_back(at[i]);
-        source.push_back(bounded(te::load(indices, where_index)));
-        for (size_t i = before + inner; i < at.size(); ++i) source.push_back(at[i]);
-        return te::load(x, source);
-      },
-      "T_take", kInjective);
-}
-
-te::Tensor where(const te::Tensor& condition, const te::Tensor& x, const te::Tensor& y) {
-  Array<PrimExpr> shape = broadcast_shape(broadcast_shape(condition->shape, x->shape), y->shape);
-  return compute(
-      shape, "ax",
-      [&](const Array<PrimExpr>& at) {
-        auto element = [&](const te::Tensor& t) { return te::load(t, broadcast_indices(at, shape, t->shape)); };
-        PrimExpr is_true = element(condition);
-        if (!is_true.dtype().is_bool()) is_true = not_equal(is_true, make_zero(is_true.dtype()));
-        return select(is_true, element(x), element(y));
-      },
-      "T_where", kBroadcast);
-}
-
 te::Tensor layout_transform(const te::Tensor& x, const String& from, const String& to) {
   Layout source = make_layout(from), target = make_layout(to);
   return compute(
@@ -204,4 +156,70 @@ te::Tensor layout_transform(const te::Tensor& x, const String& from, const Strin
       "T_layout_trans", kInjective);
 }
 
+namespace {
+
+int normal(int64_t axis, size_t rank) {
+  auto n = static_cast<int64_t>(rank);
+  if (axis < -n || axis >= n)
+    throw Error(ValueError) << "axis " << axis << " is out of range for a tensor of " << rank << " dimensions";
+  return static_cast<int>(axis < 0 ? axis + n : axis);
+}
+
+/// `axis` as Python gives it: one number or a list.
+std::vector<int> normal_axes(const AnyView& given, size_t rank) {
+  std::vector<int> out;
+  if (auto* list = cast_or_null<ArrayNode>(given.object())) {
+    for (const ObjectRef& item : list->items) out.push_back(normal(Any::of_object(item.get()).to<int64_t>(), rank));
+  } else {
+    out.push_back(normal(given.to<int64_t>(), rank));
+  }
+  return out;
+}
+
+te::Tensor transpose_of(te::Tensor x, Any axes) {
+  std::vector<int> order;
+  for (size_t i = x->shape.size(); i-- > 0;) order.push_back(static_cast<int>(i));
+  return transpose(x, axes.is_null() ? order : normal_axes(axes, x->shape.size()));
+}
+
+te::Tensor squeeze_of(te::Tensor x, Any axes) {
+  std::vector<int> gone;
+  for (size_t i = 0; i < x->shape.size(); ++i)
+    if (is_one(x->shape[i])) gone.push_back(static_cast<int>(i));
+  return squeeze(x, axes.is_null() ? gone : normal_axes(axes, x->shape.size()));
+}
+
+/// Equal parts, or parts that begin at the places given.
+Array<te::Tensor> split_of(te::Tensor x, Any parts, int axis) {
+  int place = normal(axis, x->shape.size());
+  PrimExpr extent = x->shape[place];
+  std::vector<PrimExpr> begins;
+  if (auto* list = cast_or_null<ArrayNode>(parts.object())) {
+    for (const PrimExpr& begin : Array<PrimExpr>(list)) begins.push_back(begin);
+    return split(x, begins, place, "T_split");
+  }
+  int64_t count = parts.to<int64_t>();
+  if (count < 1) throw Error(ValueError) << "a tensor cannot be split into " << count << " parts";
+  if (as_int(extent) && *as_int(extent) % count != 0)
+    throw Error(ValueError) << "an extent of " << extent << " cannot be split into " << count << " equal parts";
+  PrimExpr part = floordiv(extent, make_const(extent.dtype(), count));
+  for (int64_t i = 1; i < count; ++i) begins.push_back(part * make_const(extent.dtype(), i));
+  return split(x, begins, place, "T_split_sections");
+}
+
+Globals globals{
+    {"topi.reshape", [](te::Tensor x, Array<PrimExpr> shape) { return reshape(x, shape); }},
+    {"topi.transpose", transpose_of},
+    {"topi.expand_dims",
+     [](te::Tensor x, int axis, int count) { return expand_dims(x, normal(axis, x->shape.size() + 1), count); }},
+    {"topi.squeeze", squeeze_of},
+    {"topi.concatenate",
+     [](Array<te::Tensor> parts, int axis) { return concatenate(parts, normal(axis, parts[0]->shape.size())); }},
+    {"topi.stack",
+     [](Array<te::Tensor> parts, int axis) { return stack(parts, normal(axis, parts[0]->shape.size() + 1)); }},
+    {"topi.split", split_of},
+    {"topi.layout_transform", [](te::Tensor x, String from, String to) { return layout_transform(x, from, to); }},
+};
+
+}  // namespace
 }  // namespace tessera::topi

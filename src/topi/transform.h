@@ -1,5 +1,5 @@
 #pragma once
-// Functions that move or choose elements.
+// Functions that move elements.
 
 #include "topi/operand.h"
 
@@ -16,10 +16,6 @@ te::Tensor concatenate(const Array<te::Tensor>& parts, int axis);
 te::Tensor stack(const Array<te::Tensor>& parts, int axis);
 /// Parts that begin at 0 and at `begins`.
 Array<te::Tensor> split(const te::Tensor& x, const std::vector<PrimExpr>& begins, int axis, const String& name);
-/// Elements x[indices] along `axis`; `axis` -1 means of the flattened tensor. `mode` is "clip", "wrap" or "fast" (an
-/// index must be in range).
-te::Tensor take(const te::Tensor& x, const te::Tensor& indices, int axis, int batch_dims, const String& mode);
-te::Tensor where(const te::Tensor& condition, const te::Tensor& x, const te::Tensor& y);
 te::Tensor layout_transform(const te::Tensor& x, const String& from, const String& to);
 
 /// The place in a row-major sequence of element `at` of `shape`, and back.

@@ -1,4 +1,4 @@
-// The attribute types of operators.
+// The attribute types of operators; tensor_nodes.cc lists those of operators on tensors of any kind.
 
 #include "relay/attrs/conv.h"
 #include "relay/attrs/image.h"
@@ -6,8 +6,6 @@
 #include "relay/attrs/norm.h"
 #include "relay/attrs/pad.h"
 #include "relay/attrs/pool.h"
-#include "relay/attrs/reduce.h"
-#include "relay/attrs/transform.h"
 
 namespace tessera::relay {
 namespace {
@@ -29,10 +27,6 @@ register_types<PoolAttrs, MaxPool1DAttrs, MaxPool2DAttrs, MaxPool3DAttrs, AvgPoo
                AvgPool3DAttrs, AdaptivePoolAttrs, AdaptivePool1DAttrs, AdaptivePool2DAttrs, AdaptivePool3DAttrs,
                GlobalPool2DAttrs>
     pool;
-register_types<ReduceAttrs, ArgReduceAttrs, VarianceAttrs> reduce;
-register_types<CastAttrs, ClipAttrs, ConcatenateAttrs, ExpandDimsAttrs, InitOpAttrs, LayoutTransformAttrs, ReshapeAttrs,
-               SplitAttrs, SqueezeAttrs, StackAttrs, TakeAttrs, TransposeAttrs>
-    transform;
 
 }  // namespace
 }  // namespace tessera::relay

@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from . import annotation, image, nn, reduce, tensor, transform
+from . import annotation, dyn, image, nn, reduce, tensor, transform
 from ._make import call_op as _make_call
 from .reduce import *
 from .tensor import *
 from .transform import *
 
-__all__ = ["annotation", "image", "nn", *reduce.__all__, *tensor.__all__, *transform.__all__]
+__all__ = ["annotation", "dyn", "image", "nn", *reduce.__all__, *tensor.__all__, *transform.__all__]
 
 if TYPE_CHECKING:
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._make import elementwise_function
+from ..expr import Call, Expr
+from ._make import call_op, elementwise_function
 
 _UNARY = [
     "log",
@@ -72,8 +73,28 @@ _BINARY = [
     "left_shift",
 ]
 
-__all__ = [*_UNARY, *_BINARY]
+__all__ = [*_UNARY, *_BINARY, "clip", "fixed_point_multiply", "ndarray_size", "shape_of"]
 
 _functions: dict[str, Any] = {name: elementwise_function(name, ("data",)) for name in _UNARY}
 _functions.update((name, elementwise_function(name, ("lhs", "rhs"))) for name in _BINARY)
 globals().update(_functions)
+
+
+def clip(a: Expr, a_min: float, a_max: float) -> Call:
+    """Each element brought into [a_min, a_max]."""
+    return call_op("clip", [a], {"a_min": float(a_min), "a_max": float(a_max)})
+
+
+def fixed_point_multiply(data: Expr, multiplier: int, shift: int) -> Call:
+    """data * multiplier * 2^(shift - 31), rounded, in 32-bit integers."""
+    return call_op("fixed_point_multiply", [data], {"multiplier": multiplier, "shift": shift})
+
+
+def shape_of(data: Expr, dtype: str = "int32") -> Call:
+    """The extents as a vector."""
+    return call_op("shape_of", [data], {"dtype": dtype})
+
+
+def ndarray_size(data: Expr, dtype: str = "int32") -> Call:
+    """The number of elements."""
+    return call_op("ndarray_size", [data], {"dtype": dtype})

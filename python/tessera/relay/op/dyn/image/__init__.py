@@ -1,0 +1,3 @@
+"""Operators of images whose shape arguments are tensors."""
+
+from . import _make as _make

@@ -1,0 +1,3 @@
+"""Operators of networks whose shape arguments are tensors."""
+
+from . import _make as _make

@@ -1,0 +1,70 @@
+#pragma once
+// Attributes of sorting, searching and running sums.
+
+#include "ir/attrs.h"
+#include "ir/expr.h"
+
+namespace tessera::relay {
+
+struct ArgsortAttrs : AttrsNode {
+  int32_t axis = -1;
+  bool is_ascend = true;
+  DataType dtype = DataType::Void();
+  static constexpr NodeInfo info{"relay.attrs.ArgsortAttrs", &AttrsNode::info};
+  static void fields(auto f) {
+    f("axis", &ArgsortAttrs::axis);
+    f("is_ascend", &ArgsortAttrs::is_ascend);
+    f("dtype", &ArgsortAttrs::dtype);
+  }
+};
+
+/// Running sums and products; without an axis those of the flattened tensor.
+struct ScanopAttrs : AttrsNode {
+  PrimExpr axis;
+  DataType dtype = DataType::Void();
+  bool exclusive = false;
+  static constexpr NodeInfo info{"relay.attrs.ScanopAttrs", &AttrsNode::info};
+  static void fields(auto f) {
+    f("axis", &ScanopAttrs::axis, Optional);
+    f("dtype", &ScanopAttrs::dtype);
+    f("exclusive", &ScanopAttrs::exclusive);
+  }
+};
+
+struct SearchSortedAttrs : AttrsNode {
+  bool right = false;
+  DataType dtype = DataType::Int(32);
+  static constexpr NodeInfo info{"relay.attrs.SearchSortedAttrs", &AttrsNode::info};
+  static void fields(auto f) {
+    f("right", &SearchSortedAttrs::right);
+    f("dtype", &SearchSortedAttrs::dtype);
+  }
+};
+
+/// Without `k` it is an argument of the call (dyn.topk).
+struct TopkAttrs : AttrsNode {
+  PrimExpr k;
+  int32_t axis = -1;
+  String ret_type = "both";
+  bool is_ascend = false;
+  DataType dtype = DataType::Void();
+  static constexpr NodeInfo info{"relay.attrs.TopkAttrs", &AttrsNode::info};
+  static void fields(auto f) {
+    f("k", &TopkAttrs::k, Optional);
+    f("axis", &TopkAttrs::axis);
+    f("ret_type", &TopkAttrs::ret_type);
+    f("is_ascend", &TopkAttrs::is_ascend);
+    f("dtype", &TopkAttrs::dtype);
+  }
+};
+
+struct UniqueAttrs : AttrsNode {
+  bool sorted = true, return_counts = false;
+  static constexpr NodeInfo info{"relay.attrs.UniqueAttrs", &AttrsNode::info};
+  static void fields(auto f) {
+    f("sorted", &UniqueAttrs::sorted);
+    f("return_counts", &UniqueAttrs::return_counts);
+  }
+};
+
+}  // namespace tessera::relay

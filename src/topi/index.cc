@@ -1,0 +1,250 @@
+#include "topi/index.h"
+
+#include "ir/prim_ops.h"
+#include "runtime/registry.h"
+#include "topi/broadcast.h"
+#include "topi/transform.h"
+
+namespace tessera::topi {
+namespace {
+
+using Indices = Array<PrimExpr>;
+
+}  // namespace
+
+te::Tensor take(const te::Tensor& x, const te::Tensor& indices, int axis, int batch_dims, const String& mode) {
+  PrimExpr extent = PrimExpr(1);
+  for (const PrimExpr& e : x->shape) extent = axis < 0 ? extent * e : extent;
+  if (axis >= 0) extent = x->shape[axis];
+  auto bounded = [&](const PrimExpr& index) {
+    if (mode == "fast") return index;
+    PrimExpr size = tessera::cast(index.dtype(), extent), zero = make_zero(index.dtype());
+    if (mode == "wrap") return truncmod(truncmod(index, size) + size, size);
+    return min(max(zero, index), size - make_const(index.dtype(), 1));
+  };
+  if (axis < 0)
+    return compute(
+        indices->shape, "ax",
+        [&](const Indices& at) { return te::load(x, unflat_index(bounded(te::load(indices, at)), x->shape)); },
+        "T_take", kInjective);
+  const size_t before = static_cast<size_t>(axis), batch = static_cast<size_t>(batch_dims);
+  Indices shape;
+  for (size_t i = 0; i < before; ++i) shape.push_back(x->shape[i]);
+  for (size_t i = batch; i < indices->shape.size(); ++i) shape.push_back(indices->shape[i]);
+  for (size_t i = before + 1; i < x->shape.size(); ++i) shape.push_back(x->shape[i]);
+  return compute(
+      shape, "ax",
+      [&](const Indices& at) {
+        const size_t inner = indices->shape.size() - batch;
+        Indices where_index, source;
+        for (size_t i = 0; i < batch; ++i) where_index.push_back(at[i]);
+        for (size_t i = 0; i < inner; ++i) where_index.push_back(at[before + i]);
+        for (size_t i = 0; i < before; ++i) source.push_back(at[i]);
+        source.push_back(bounded(te::load(indices, where_index)));
+        for (size_t i = before + inner; i < at.size(); ++i) source.push_back(at[i]);
+        return te::load(x, source);
+      },
+      "T_take", kInjective);
+}
+
+te::Tensor gather(const te::Tensor& x, int axis, const te::Tensor& indices) {
+  return compute(
+      indices->shape, "ax",
+      [&](const Indices& at) {
+        Indices source = at;
+        source.set(axis, te::load(indices, at));
+        return te::load(x, source);
+      },
+      "T_gather", kInjective);
+}
+
+te::Tensor gather_nd(const te::Tensor& x, const te::Tensor& indices, int batch_dims) {
+  const int64_t* given = as_int(indices->shape[0]);
+  if (!given) throw Error(ValueError) << "gather_nd: the first extent of indices must be a constant";
+  const size_t width = static_cast<size_t>(*given), batch = static_cast<size_t>(batch_dims);
+  const size_t columns = indices->shape.size() - 1;
+  Indices shape;
+  for (size_t i = 1; i <= columns; ++i) shape.push_back(indices->shape[i]);
+  for (size_t i = batch + width; i < x->shape.size(); ++i) shape.push_back(x->shape[i]);
+  return compute(
+      shape, "ax",
+      [&](const Indices& at) {
+        Indices source;
+        for (size_t i = 0; i < batch; ++i) source.push_back(at[i]);
+        for (size_t i = 0; i < width; ++i) {
+          Indices column{PrimExpr(static_cast<int>(i))};
+          for (size_t k = 0; k < columns; ++k) column.push_back(at[k]);
+          source.push_back(te::load(indices, column));
+        }
+        for (size_t i = columns; i < at.size(); ++i) source.push_back(at[i]);
+        return te::load(x, source);
+      },
+      "T_gather_nd", kInjective);
+}
+
+te::Tensor adv_index(const te::Tensor& x, const Array<te::Tensor>& indices) {
+  Indices common = indices[0]->shape;
+  for (const te::Tensor& index : indices) common = broadcast_shape(common, index->shape);
+  Indices shape = common;
+  for (size_t i = indices.size(); i < x->shape.size(); ++i) shape.push_back(x->shape[i]);
+  return compute(
+      shape, "ax",
+      [&](const Indices& at) {
+        Indices place(at.begin(), at.begin() + static_cast<long>(common.size())), source;
+        for (const te::Tensor& index : indices)
+          source.push_back(te::load(index, broadcast_indices(place, common, index->shape)));
+        for (size_t i = common.size(); i < at.size(); ++i) source.push_back(at[i]);
+        return te::load(x, source);
+      },
+      "advanced_index", kInjective);
+}
+
+te::Tensor one_hot(const te::Tensor& indices, const PrimExpr& on, const PrimExpr& off, const PrimExpr& depth, int axis,
+                   DataType dtype) {
+  Indices shape = indices->shape;
+  size_t place = axis < 0 ? shape.size() : static_cast<size_t>(axis);
+  shape.insert(place, depth);
+  return compute(
+      shape, "ax",
+      [&](const Indices& at) {
+        Indices source = at;
+        source.erase(place);
+        PrimExpr index = te::load(indices, source);
+        return select(equal(index, tessera::cast(index.dtype(), at[place])), tessera::cast(dtype, on),
+                      tessera::cast(dtype, off));
+      },
+      "T_one_hot", kInjective);
+}
+
+te::Tensor where(const te::Tensor& condition, const te::Tensor& x, const te::Tensor& y) {
+  Indices shape = broadcast_shape(broadcast_shape(condition->shape, x->shape), y->shape);
+  return compute(
+      shape, "ax",
+      [&](const Indices& at) {
+        auto element = [&](const te::Tensor& t) { return te::load(t, broadcast_indices(at, shape, t->shape)); };
+        PrimExpr is_true = element(condition);
+        if (!is_true.dtype().is_bool()) is_true = not_equal(is_true, make_zero(is_true.dtype()));
+        return select(is_true, element(x), element(y));
+      },
+      "T_where", kBroadcast);
+}
+
+te::Tensor sequence_mask(const te::Tensor& x, const te::Tensor& valid_length, double mask, int axis) {
+  return compute(
+      x->shape, "ax",
+      [&](const Indices& at) {
+        PrimExpr length = te::load(valid_length, {at[1 - axis]});
+        return if_then_else(tessera::cast(length.dtype(), at[axis]) >= length, make_const(x->dtype, mask),
+                            te::load(x, at));
+      },
+      "T_sequence_mask", kInjective);
+}
+
+te::Tensor reverse_sequence(const te::Tensor& x, const te::Tensor& lengths, int seq_axis, int batch_axis) {
+  return compute(
+      x->shape, "ax",
+      [&](const Indices& at) {
+        PrimExpr place = at[seq_axis], one = make_const(place.dtype(), 1);
+        Indices source = at;
+        if (!lengths) {
+          source.set(seq_axis, x->shape[seq_axis] - one - place);
+        } else {
+          PrimExpr length = tessera::cast(place.dtype(), te::load(lengths, {at[batch_axis]}));
+          PrimExpr turned = if_then_else(length > x->shape[seq_axis], x->shape[seq_axis], length) - one - place;
+          PrimExpr is_inside = logical_and(length > one, place < length);
+          source.set(seq_axis, if_then_else(is_inside, turned, place));
+        }
+        return te::load(x, source);
+      },
+      "T_reverse_sequence", kInjective);
+}
+
+te::Tensor matrix_set_diag(const te::Tensor& x, const te::Tensor& diagonal, int k1, int k2, bool super_right,
+                           bool sub_right) {
+  const size_t rank = x->shape.size();
+  PrimExpr rows = x->shape[rank - 2], columns = x->shape[rank - 1];
+  return compute(
+      x->shape, "ax",
+      [&](const Indices& at) {
+        PrimExpr i = at[rank - 2], j = at[rank - 1], k = j - i, zero = make_zero(k.dtype());
+        Indices source(at.begin(), at.begin() + static_cast<long>(rank - 2));
+        if (k1 == k2) {
+          source.push_back(k1 >= 0 ? i : j);
+        } else {
+          PrimExpr length = min(rows + min(k, zero), columns - max(k, zero));
+          PrimExpr longest = diagonal->shape[diagonal->shape.size() - 1];
+          auto shifted = [&](const PrimExpr& place, bool right) { return right ? place + (longest - length) : place; };
+          source.push_back(make_const(k.dtype(), k2) - k);
+          source.push_back(if_then_else(k >= zero, shifted(i, super_right), shifted(j, sub_right)));
+        }
+        PrimExpr from_below = if_then_else(k <= make_const(k.dtype(), k2), te::load(diagonal, source), te::load(x, at));
+        return if_then_else(k >= make_const(k.dtype(), k1), from_below, te::load(x, at));
+      },
+      "T_matrix_set_diag", kInjective);
+}
+
+te::Tensor trilu(const te::Tensor& x, const PrimExpr& k, bool upper) {
+  const size_t rank = x->shape.size();
+  return compute(
+      x->shape, "ax",
+      [&](const Indices& at) {
+        PrimExpr diagonal = tessera::cast(k.dtype(), at[rank - 1]) - tessera::cast(k.dtype(), at[rank - 2]);
+        return if_then_else(upper ? diagonal >= k : diagonal <= k, te::load(x, at), make_zero(x->dtype));
+      },
+      "trilu", kElementwise);
+}
+
+te::Tensor unravel_index(const te::Tensor& places, const te::Tensor& shape) {
+  const int64_t* given = as_int(shape->shape[0]);
+  if (!given) throw Error(ValueError) << "unravel_index: the number of dimensions must be a constant";
+  Indices result = places->shape;
+  result.insert(0, shape->shape[0]);
+  return compute(
+      result, "ax",
+      [&](const Indices& at) {
+        Indices source = at;
+        source.erase(0);
+        PrimExpr left = te::load(places, source), out = make_zero(left.dtype());
+        for (int64_t i = *given; i-- > 0;) {
+          PrimExpr extent = tessera::cast(left.dtype(), te::load(shape, {PrimExpr(static_cast<int>(i))}));
+          PrimExpr digit = i ? floormod(left, extent) : left;
+          out = if_then_else(equal(at[0], make_const(at[0].dtype(), i)), digit, out);
+          if (i) left = floordiv(left, extent);
+        }
+        return out;
+      },
+      "T_unravel", kInjective);
+}
+
+namespace {
+
+int from_front(int64_t axis, size_t rank) {
+  return static_cast<int>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
+}
+
+Globals globals{
+    {"topi.take",
+     [](te::Tensor x, te::Tensor indices, Any axis, int batch_dims, String mode) {
+       int place = axis.is_null() ? -1 : from_front(axis.to<int64_t>(), x->shape.size());
+       return take(x, indices, place, from_front(batch_dims, indices->shape.size()), mode);
+     }},
+    {"topi.gather",
+     [](te::Tensor x, int axis, te::Tensor indices) { return gather(x, from_front(axis, x->shape.size()), indices); }},
+    {"topi.gather_nd", gather_nd},
+    {"topi.adv_index", adv_index},
+    {"topi.one_hot", one_hot},
+    {"topi.where", where},
+    {"topi.sequence_mask", sequence_mask},
+    {"topi.reverse_sequence",
+     [](te::Tensor x, Any lengths, int seq_axis, int batch_axis) {
+       te::Tensor given = lengths.is_null() ? te::Tensor() : lengths.to<te::Tensor>();
+       return reverse_sequence(x, given, from_front(seq_axis, x->shape.size()),
+                               from_front(batch_axis, x->shape.size()));
+     }},
+    {"topi.matrix_set_diag", matrix_set_diag},
+    {"topi.trilu", trilu},
+    {"topi.unravel_index", unravel_index},
+};
+
+}  // namespace
+}  // namespace tessera::topi

@@ -1,0 +1,30 @@
+#pragma once
+// Parts of tensors by begin, end and stride, as Python's slices mean them.
+
+#include "topi/operand.h"
+
+namespace tessera::topi {
+
+/// The elements begin, begin + stride, ... of one dimension, `extent` of them; `begin` is never negative.
+struct SliceAxis {
+  PrimExpr begin, stride, extent;
+};
+
+/// What a slice means for a dimension of `size` elements: negative places count from the end, places outside are brought
+/// to the edge. An empty `begin`, `end` or `stride` is the whole dimension's; an `end_is_size` of -1 reaches to the end.
+SliceAxis slice_axis(const PrimExpr& size, PrimExpr begin, PrimExpr end, PrimExpr stride, bool end_is_size = false);
+
+/// Numbers for the dimensions `axes`, or for the first ones when `axes` is empty.
+struct SliceSpec {
+  Array<PrimExpr> begin, end, strides, axes;
+  bool end_is_size = false;
+};
+/// One entry per dimension of `shape`. An axis or a number of entries that does not fit is a TypeError.
+std::vector<SliceAxis> slice_axes(const Array<PrimExpr>& shape, const SliceSpec& spec);
+
+te::Tensor strided_slice(const te::Tensor& x, const std::vector<SliceAxis>& slices);
+/// x with the elements of v in the places that the slices name; begin, end and strides are tensors of one dimension.
+te::Tensor strided_set(const te::Tensor& x, const te::Tensor& v, const te::Tensor& begin, const te::Tensor& end,
+                       const te::Tensor& strides);
+
+}  // namespace tessera::topi
