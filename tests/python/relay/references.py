@@ -151,10 +151,8 @@ def position(greatest):
         kept = [i for i in range(x.ndim) if i not in axes]
         flat = x.transpose(*kept, *axes).reshape([x.shape[i] for i in kept] + [-1])
         flat = flat if greatest else -flat
-        if attrs.select_last_index:
-            out = flat.shape[-1] - 1 - np.argmax(flat[..., ::-1], -1)
-        else:
-            out = np.argmax(flat, -1)
+        last = flat.shape[-1] - 1 - np.argmax(flat[..., ::-1], -1)
+        out = last if attrs.select_last_index else np.argmax(flat, -1)
         if attrs.keepdims:
             out = out.reshape([1 if i in axes else n for i, n in enumerate(x.shape)])
         return np.asarray(out).astype("int32")

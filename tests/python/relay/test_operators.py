@@ -7,6 +7,7 @@ from operator_check import as_function, indices, run_function, tensor, verify
 from references import BINARY, UNARY
 from tessera import relay
 
+
 def run(build, *arrays, opt_level=2):
     """The outputs of `build(vars...)` on the arrays."""
     return run_function(as_function(build, arrays), arrays, opt_level)
@@ -62,7 +63,9 @@ def test_logic():
     verify(relay.logical_not, a)
 
 
-FLOAT_BINARY = sorted(set(BINARY) - {name for name in BINARY if "bitwise" in name or "logical" in name or "shift" in name})
+FLOAT_BINARY = sorted(
+    set(BINARY) - {name for name in BINARY if "bitwise" in name or "logical" in name or "shift" in name}
+)
 
 
 @pytest.mark.parametrize("name", FLOAT_BINARY)
@@ -270,7 +273,20 @@ def test_layers():
 
 def test_not_a_number_and_infinities_go_through():
     x = np.array([np.nan, np.inf, -np.inf, -0.0, 1.0], "float32")
-    for name in ("abs", "negative", "isnan", "isinf", "isfinite", "exp", "copy", "sign", "floor", "sqrt", "tanh", "erf"):
+    for name in (
+        "abs",
+        "negative",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "exp",
+        "copy",
+        "sign",
+        "floor",
+        "sqrt",
+        "tanh",
+        "erf",
+    ):
         verify(getattr(relay, name), x)
     check(relay.nn.relu, lambda a: np.where(a > 0, a, np.where(np.isnan(a), a, 0)), x[1:])
 

@@ -166,7 +166,10 @@ BAD = {
     "take of floats": (lambda x: relay.take(x, x), "indices must be integers"),
     "take mode": (lambda x: relay.take(x, relay.const([0]), mode="raise"), "mode"),
     "gather rank": (lambda x: relay.gather(x, 0, relay.const([0])), "indices must have 2 dimensions"),
-    "one_hot axis": (lambda x: relay.one_hot(relay.const([1]), x, x, 3, 4, "float32"), "on_value must have 0 dimensions"),
+    "one_hot axis": (
+        lambda x: relay.one_hot(relay.const([1]), x, x, 3, 4, "float32"),
+        "on_value must have 0 dimensions",
+    ),
     "broadcast": (lambda x: relay.broadcast_to(x, (4, 5)), "cannot be"),
     "repeat": (lambda x: relay.repeat(x, 0, 0), "repeats is 0"),
     "reverse": (lambda x: relay.reverse(x, 2), "axis 2 is out of range"),

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..expr import Call, Expr, Tuple, TupleWrapper
 from ._make import call_op
-from .tensor import sqrt  # type: ignore[attr-defined]
+from .tensor import sqrt
 
 __all__ = [
     "all",
