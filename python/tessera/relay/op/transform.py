@@ -387,6 +387,7 @@ def sparse_reshape(sparse_indices: Expr, prev_shape: Expr, new_shape: Expr) -> T
 
 def segment_sum(data: Expr, segment_ids: Expr, num_segments: int | None = None) -> Call:
     """Row s of the result is the sum of the rows of data whose id is s. The number of rows is known only at run time."""
+    rows: Expr
     if num_segments:
         rows = const([num_segments], "int64")
     else:
