@@ -1,10 +1,12 @@
 #include "op/rules.h"
 
+#include "arith/analyzer.h"
 #include "ir/prim_ops.h"
 #include "tir/layout.h"
 
 namespace tessera::op {
 
+using relay::assume;
 using relay::is_any;
 using relay::may_equal;
 using relay::TypeQuery;
@@ -22,6 +24,26 @@ bool bool_of_input(TypeQuery& query) {
   return true;
 }
 
+namespace {
+
+/// The extent that two extents above 1, or of unknown size, are both stretched to; empty when they certainly differ.
+/// An unknown one that may be 1 yields to the other.
+PrimExpr stretched(const PrimExpr& x, const PrimExpr& y) {
+  arith::Analyzer analyzer;
+  if (analyzer.can_prove_equal(x, y)) return as_int(y) ? y : x;
+  bool certainly_differ = as_int(x) && as_int(y);
+  if (certainly_differ) return {};
+  PrimExpr one = PrimExpr(1), both_same = equal(x, y);
+  // Of an empty tensor there is no first element to repeat, so one of extent 0 is stretched to nothing.
+  PrimExpr x_stretches = logical_and(equal(x, one), y >= one), y_stretches = logical_and(equal(y, one), x >= one);
+  if (as_int(x)) return assume(logical_or(both_same, y_stretches)), x;
+  if (as_int(y)) return assume(logical_or(both_same, x_stretches)), y;
+  assume(logical_or(both_same, logical_or(x_stretches, y_stretches)));
+  return max(x, y);
+}
+
+}  // namespace
+
 Array<PrimExpr> broadcast_type_shape(const Array<PrimExpr>& a, const Array<PrimExpr>& b) {
   size_t rank = std::max(a.size(), b.size());
   std::vector<PrimExpr> out;
@@ -32,7 +54,7 @@ Array<PrimExpr> broadcast_type_shape(const Array<PrimExpr>& a, const Array<PrimE
     if (back > a.size() || is_one(x)) out.push_back(y);
     else if (back > b.size() || is_one(y)) out.push_back(x);
     else if (is_any(x) || is_any(y)) out.push_back(is_any(x) ? y : x);
-    else if (may_equal(x, y)) out.push_back(as_int(x) ? x : y);
+    else if (out.push_back(stretched(x, y)); out.back()) continue;
     else
       throw Error(TypeError) << "the shapes " << to_text(a) << " and " << to_text(b)
                              << " cannot be broadcast together: " << x << " and " << y << " differ and neither is 1";

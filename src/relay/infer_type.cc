@@ -28,11 +28,34 @@ std::string describe(const Call* call, TypeSolver& solver, const std::vector<Typ
   return out + ")";
 }
 
+/// An extent computed from Any is itself unknown.
+Type without_any_inside(const Type& type) {
+  if (auto* tensor = type.as<TensorTypeNode>()) {
+    Array<PrimExpr> shape = tensor->shape;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      PrimExpr extent = shape[i];
+      if (as_int(extent) || is_any(extent)) continue;
+      PrimExpr any;
+      walk(extent, [&](const AnyDim* inside) { any = PrimExpr(inside); });
+      if (any) shape.set(i, any);
+    }
+    return with(tensor, &TensorTypeNode::shape, shape);
+  }
+  auto* tuple = type.as<TupleType>();
+  if (!tuple) return type;
+  Array<Type> fields = tuple->fields_;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    Type field = without_any_inside(fields[i]);
+    if (!field.same_as(fields[i])) fields.set(i, field);
+  }
+  return with(tuple, &TupleType::fields_, fields);
+}
+
 class SolverQuery final : public TypeQuery {
  public:
   SolverQuery(TypeSolver& solver, std::vector<Type> resolved, const Attrs& attrs, Type out)
       : TypeQuery(std::move(resolved), attrs), solver_(solver), out_(std::move(out)) {}
-  void result(const Type& type) override { solver_.unify(out_, type); }
+  void result(const Type& type) override { solver_.unify(out_, without_any_inside(type)); }
   void argument(int i, const Type& given) override { solver_.unify(type(i), given); }
 
  private:

@@ -1,6 +1,7 @@
 #include "relay/type_rule.h"
 
 #include "arith/analyzer.h"
+#include "ir/expr_equal.h"
 #include "ir/prim_ops.h"
 #include "relay/print_text.h"
 #include "relay/type_solver.h"
@@ -29,11 +30,29 @@ const TupleType* TypeQuery::tuple(int i) const {
 
 bool is_any(const PrimExpr& extent) { return extent.as<AnyDim>(); }
 
+namespace {
+thread_local ExtentAssumptions* current_assumptions = nullptr;
+}
+
+ExtentAssumptions::ExtentAssumptions() : outer_(current_assumptions) { current_assumptions = this; }
+ExtentAssumptions::~ExtentAssumptions() { current_assumptions = outer_; }
+ExtentAssumptions* ExtentAssumptions::current() { return current_assumptions; }
+
+void assume(const PrimExpr& condition) {
+  if (!current_assumptions) return;
+  for (const PrimExpr& known : current_assumptions->conditions)
+    if (expr_equal(known, condition)) return;
+  current_assumptions->conditions.push_back(condition);
+}
+
 bool may_equal(const PrimExpr& a, const PrimExpr& b) {
   const int64_t *x = as_int(a), *y = as_int(b);
   if (x && y) return *x == *y;
-  if (is_any(a) || is_any(b)) return true;
-  return !arith::Analyzer().can_prove(not_equal(a, b));
+  if (is_any(a) || is_any(b) || expr_equal(a, b)) return true;
+  arith::Analyzer analyzer;
+  if (analyzer.can_prove(not_equal(a, b))) return false;
+  if (current_assumptions && !analyzer.can_prove_equal(a, b)) assume(equal(a, b));
+  return true;
 }
 
 }  // namespace tessera::relay

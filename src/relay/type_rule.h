@@ -41,8 +41,27 @@ class TypeQuery {
 /// True when the types are settled; false when too little is known yet, and the rule will be asked again.
 using TypeRule = bool (*)(TypeQuery&);
 
-/// False when the extents certainly differ; Any and shape variables may be equal to anything.
+/// False when the extents certainly differ; Any and shape variables may be equal to anything. Where it cannot be shown
+/// that they are equal, this is assumed.
 bool may_equal(const PrimExpr& a, const PrimExpr& b);
+
+/// What rules take for granted about extents that are known only at run time: while one of these lives, the conditions
+/// over shape variables that this thread's rules assume are noted in it. Whoever runs the program has to check them.
+class ExtentAssumptions {
+ public:
+  ExtentAssumptions();
+  ~ExtentAssumptions();
+  ExtentAssumptions(const ExtentAssumptions&) = delete;
+  ExtentAssumptions& operator=(const ExtentAssumptions&) = delete;
+  static ExtentAssumptions* current();
+
+  std::vector<PrimExpr> conditions;
+
+ private:
+  ExtentAssumptions* outer_;
+};
+/// Notes a condition that the call is only right under.
+void assume(const PrimExpr& condition);
 /// True for Any.
 bool is_any(const PrimExpr& extent);
 

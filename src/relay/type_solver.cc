@@ -5,6 +5,7 @@
 #include "ir/expr_equal.h"
 #include "ir/structural_equal.h"
 #include "relay/print_text.h"
+#include "relay/type_rule.h"
 
 namespace tessera::relay {
 namespace {
@@ -84,7 +85,9 @@ PrimExpr TypeSolver::unify_extent(const PrimExpr& a, const PrimExpr& b) {
   if (a.as<AnyDim>() || b.as<AnyDim>()) return a.as<AnyDim>() ? a : b;
   const int64_t *x = as_int(a), *y = as_int(b);
   if (x && y) return *x == *y ? a : PrimExpr();
-  return arith::Analyzer().can_prove_equal(a, b) ? a : PrimExpr();
+  if (arith::Analyzer().can_prove_equal(a, b)) return a;
+  if (!ExtentAssumptions::current() || !may_equal(a, b)) return {};
+  return y ? b : a;  // may_equal noted what is assumed
 }
 
 Type TypeSolver::unify(const Type& left, const Type& right) {

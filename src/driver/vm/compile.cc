@@ -3,6 +3,7 @@
 #include "driver/build_module.h"
 #include "driver/relay_build.h"
 #include "driver/vm/program_builder.h"
+#include "ir/structural_equal.h"
 #include "relay/infer_type.h"
 #include "runtime/registry.h"
 #include "tir/lower.h"
@@ -26,10 +27,13 @@ IRModule optimize_for_vm(const IRModule& mod, const Target& target) {
 Module compile_vm(const IRModule& fused, const Target& target, const std::string& model_name) {
   ProgramBuilder builder(fused, target, model_name);
   vm::Program program = builder.build();
-  IRModule lowered = lower_module(builder.kernels(), false);
+  Target host = host_of(target, {});
+  IRModule kernels = lower_module(builder.kernels(), false), on_host = lower_module(builder.host_kernels(), false);
+  if (structural_equal(target, host)) kernels.update(on_host);
+  Map<Target, IRModule> parts{{target, kernels}};
+  if (!structural_equal(target, host)) parts.set(host, on_host);
   Module library;
-  if (!lowered->functions.empty())
-    library = tessera::build(Map<Target, IRModule>{{target, lowered}}, host_of(target, {}));
+  if (!kernels->functions.empty() || !on_host->functions.empty()) library = tessera::build(parts, host);
   return vm::make_executable(std::move(program), library);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/stack.h"
+#include "driver/vm/dynamic_kernel.h"
 #include "driver/vm/program_builder.h"
 #include "driver/vm/registers.h"
 #include "relay/walk.h"
@@ -20,11 +21,7 @@ struct Value {
 
 std::vector<int64_t> fixed_shape(const TensorType& type) {
   std::vector<int64_t> out;
-  for (const PrimExpr& extent : type->shape) {
-    const int64_t* value = as_int(extent);
-    if (!value) throw Error(NotImplementedError) << "the virtual machine: a tensor of type " << to_text(type);
-    out.push_back(*value);
-  }
+  for (const PrimExpr& extent : type->shape) out.push_back(*as_int(extent));
   return out;
 }
 
@@ -260,19 +257,52 @@ class FunctionCompiler {
   }
 
   Value call_kernel(const Call* call, const Function& function) {
-    std::vector<int64_t> inputs, outputs;
+    std::vector<int64_t> inputs;
     for (const Expr& arg : call->args) tensors(value_of(arg), checked_type(arg), &inputs);
     const Type& type = checked_type(Expr(call));
-    for (const TensorType& out : tensors_of(type)) {
-      if (function->attrs.is_true(attr::kReshapeOnly) && inputs.size() == 1)
-        return emit(Opcode::ReshapeTensor, static_cast<int32_t>(inputs[0]), -1, 0, fixed_shape(out));
-      outputs.push_back(emit(Opcode::AllocTensor, -1, vm::dtype_code(out->dtype), 0, fixed_shape(out)).reg);
-    }
-    std::vector<int64_t> operands = inputs;
-    operands.insert(operands.end(), outputs.begin(), outputs.end());
-    draft_.emit(Opcode::InvokePacked, -1, program_.kernel(function), static_cast<int32_t>(outputs.size()), 0, operands);
+    bool only_reshapes = function->attrs.is_true(attr::kReshapeOnly) && inputs.size() == 1;
     size_t next = 0;
-    return value_from(type, outputs, &next);
+    if (is_dynamic(function)) {
+      std::vector<int64_t> results =
+          call_dynamic(program_.dynamic_kernel(function), inputs, tensors_of(type), only_reshapes);
+      return value_from(type, results, &next);
+    }
+    std::vector<int64_t> results;
+    for (const TensorType& out : tensors_of(type)) {
+      if (only_reshapes) return emit(Opcode::ReshapeTensor, static_cast<int32_t>(inputs[0]), -1, 0, fixed_shape(out));
+      results.push_back(emit(Opcode::AllocTensor, -1, vm::dtype_code(out->dtype), 0, fixed_shape(out)).reg);
+    }
+    invoke_kernel(program_.kernel(function), inputs, results, false);
+    return value_from(type, results, &next);
+  }
+
+  /// `counts_32`: the kernel counts elements in 32 bits, which the machine has to look after.
+  void invoke_kernel(int32_t kernel, std::vector<int64_t> operands, const std::vector<int64_t>& results,
+                     bool counts_32) {
+    operands.insert(operands.end(), results.begin(), results.end());
+    draft_.emit(Opcode::InvokePacked, -1, kernel, static_cast<int32_t>(results.size()), counts_32, operands);
+  }
+
+  std::vector<int64_t> call_dynamic(const ProgramBuilder::Dynamic& kernel, const std::vector<int64_t>& inputs,
+                                    const std::vector<TensorType>& types, bool only_reshapes) {
+    std::vector<int64_t> shapes, results;
+    if (kernel.shape_kernel < 0) {
+      for (int32_t program : kernel.shapes) shapes.push_back(emit(Opcode::ShapeFunc, program, 0, 0, inputs).reg);
+    } else {
+      std::vector<int64_t> args;
+      for (size_t i = 0; i < inputs.size(); ++i)
+        args.push_back(kernel.by_value[i] ? inputs[i] : emit(Opcode::ShapeOf, static_cast<int32_t>(inputs[i])).reg);
+      for (const TensorType& type : types)
+        shapes.push_back(emit(Opcode::AllocTensor, -1, vm::dtype_code(DataType::Int(64)), 0, {type.rank()}).reg);
+      invoke_kernel(kernel.shape_kernel, args, shapes, true);
+    }
+    for (size_t i = 0; i < types.size(); ++i) {
+      auto shape = static_cast<int32_t>(shapes[i]);
+      if (only_reshapes) return {emit(Opcode::ReshapeTensor, static_cast<int32_t>(inputs[0]), shape).reg};
+      results.push_back(emit(Opcode::AllocTensorReg, shape, vm::dtype_code(types[i]->dtype)).reg);
+    }
+    invoke_kernel(kernel.kernel, inputs, results, true);
+    return results;
   }
 
   // ---- branches -------------------------------------------------------------------------------------------------

@@ -1,11 +1,14 @@
 #include "driver/vm/program_builder.h"
 
+#include "driver/build_module.h"
+#include "driver/vm/dynamic_kernel.h"
 #include "driver/vm/registers.h"
+#include "ir/structural_equal.h"
 
 namespace tessera::relay {
 
 ProgramBuilder::ProgramBuilder(IRModule mod, Target target, const std::string& model_name)
-    : mod_(std::move(mod)), kernels_(target, model_name) {
+    : mod_(std::move(mod)), target_(target), kernels_(target, model_name) {
   program_.device_types.push_back(target->kind->default_device_type);
   for (const auto& [var, function] : mod_.sorted_functions()) {
     auto* relay = function.as<FunctionNode>();
@@ -71,6 +74,31 @@ int32_t ProgramBuilder::primitive(const std::string& name) {
 }
 
 int32_t ProgramBuilder::kernel(const Function& function) { return primitive(kernels_.add(function)); }
+
+const ProgramBuilder::Dynamic& ProgramBuilder::dynamic_kernel(const Function& function) {
+  int64_t hash = structural_hash(function);
+  auto [first, last] = dynamic_.equal_range(hash);
+  for (auto it = first; it != last; ++it)
+    if (structural_equal(it->second.primitive, function)) return it->second;
+  DynamicKernel made = make_dynamic(function, kernel_name(function));
+  Dynamic out;
+  out.primitive = function;
+  out.kernel = kernel(made.function);
+  for (vm::ShapeProgram& shape : made.shapes) {
+    out.shapes.push_back(static_cast<int32_t>(program_.shapes.size()));
+    program_.shapes.push_back(std::move(shape));
+  }
+  if (made.shape_kernel) {
+    out.by_value = made.by_value;
+    std::string name = "shape_func_" + program_.primitives[static_cast<size_t>(out.kernel)];
+    out.shape_kernel = primitive(name);
+    PrimFunc code = with_attr(made.shape_kernel, tessera::attr::kGlobalSymbol, String(name));
+    GlobalVarNode var;
+    var.name_hint = String(name);
+    host_kernels_.update(make(std::move(var)), with_attr(code, tessera::attr::kTarget, host_of(target_, {})));
+  }
+  return dynamic_.emplace(hash, std::move(out))->second;
+}
 
 vm::Program ProgramBuilder::build() {
   while (!pending_.empty()) {

@@ -38,19 +38,33 @@ class ProgramBuilder {
   /// The function that makes a value of a data type, for constructors that are used as values.
   uint32_t constructor_function(const ConstructorNode* constructor);
   int32_t constant(const NDArray& data);
-  /// The kernel of a primitive function.
+  /// The kernel of a primitive function whose shapes are fixed.
   int32_t kernel(const Function& primitive);
-  int32_t primitive(const std::string& name);
+  /// The kernel of one whose shapes are not, and how those of its results are found: by shape programs or a kernel.
+  struct Dynamic {
+    Function primitive;
+    int32_t kernel = -1;
+    std::vector<int32_t> shapes;
+    int32_t shape_kernel = -1;
+    std::vector<bool> by_value;  // which tensors, rather than their shapes, the shape kernel takes
+  };
+  const Dynamic& dynamic_kernel(const Function& primitive);
   int32_t tag_of(const ConstructorNode* constructor) const;
   const IRModule& mod() const { return mod_; }
 
   /// Compiles everything that `entry` reaches; call once.
   vm::Program build();
   const IRModule& kernels() const { return kernels_.programs(); }
+  /// Shape functions, which run on the host.
+  const IRModule& host_kernels() const { return host_kernels_; }
 
  private:
-  IRModule mod_;
+  int32_t primitive(const std::string& name);
+
+  IRModule mod_, host_kernels_;
+  Target target_;
   KernelTable kernels_;
+  std::unordered_multimap<int64_t, Dynamic> dynamic_;  // by the hash of the primitive function
   vm::Program program_;
   NameSupply names_;
   std::unordered_map<const Object*, uint32_t> globals_, constructors_;

@@ -20,7 +20,8 @@ enum class Opcode : uint8_t {
   Ret = 1,             // returns a
   Invoke = 2,          // dst = function a (operands)
   InvokeClosure = 3,   // dst = closure a (operands)
-  InvokePacked = 4,    // primitive a (operands); the last b of them are written
+  InvokePacked = 4,    // primitive a (operands); the last b of them are written. Where c is 1 it counts elements in
+                       // 32 bits
   AllocTensor = 5,     // dst = new tensor of type b on device c; operands = shape. In storage a at an offset, given
                        // as the first operand, where a is not -1
   AllocTensorReg = 6,  // dst = new tensor of type b on device c, with the shape in register a

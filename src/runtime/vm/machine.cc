@@ -29,6 +29,12 @@ int64_t integer_at(const NDArray& host, int64_t index) {
   return read_int(dtype, host.data<char>() + index * dtype.bytes());
 }
 
+double tensor_elements(const DLTensor* tensor) {
+  double count = 1;
+  for (int i = 0; i < tensor->ndim; ++i) count *= static_cast<double>(std::max<int64_t>(tensor->shape[i], 1));
+  return count;
+}
+
 NDArray on_host(const NDArray& tensor) {
   return tensor.device().device_type == kDLCPU ? tensor : tensor.copy_to(cpu());
 }
@@ -291,6 +297,11 @@ void Machine::invoke_packed(const Instruction& in) {
   slots_.resize(args.size());
   codes_.assign(args.size(), kTesseraDLTensor);
   for (size_t i = 0; i < args.size(); ++i) slots_[i].v_handle = const_cast<DLTensor*>(&tensor(args[i])->tensor);
+  for (size_t i = 0; in.c && i < args.size(); ++i)
+    if (auto* arg = static_cast<DLTensor*>(slots_[i].v_handle); tensor_elements(arg) > INT32_MAX)
+      throw Error(ValueError) << program_->primitives[static_cast<size_t>(in.a)] << ": the tensor " << describe(arg)
+                              << " has 2^31 elements or more, and the kernel, made for shapes known at run time, counts"
+                                 " in 32 bits";
   Any result;
   Args packed{slots_.data(), codes_.data(), static_cast<int>(args.size())};
   if (!observer_) return kernels_[static_cast<size_t>(in.a)].call_packed(packed, &result);

@@ -1,0 +1,224 @@
+#include "driver/vm/dynamic_kernel.h"
+
+#include <algorithm>
+
+#include "arith/analyzer.h"
+#include "driver/executor/kernels.h"
+#include "driver/vm/shape_program_builder.h"
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "relay/infer_type.h"
+#include "relay/slots.h"
+#include "relay/type_rule.h"
+#include "te/create_prim_func.h"
+#include "topi/cpu/default_rule.h"
+
+namespace tessera::relay {
+namespace {
+
+using Extents = std::unordered_map<const Object*, PrimExpr>;
+
+/// `type` with `change` applied to every extent.
+Type map_extents(const Type& type, const std::function<PrimExpr(const PrimExpr&)>& change) {
+  if (auto* tensor = type.as<TensorTypeNode>()) {
+    Array<PrimExpr> shape;
+    for (const PrimExpr& extent : tensor->shape) shape.push_back(change(extent));
+    return TensorType(shape, tensor->dtype);
+  }
+  auto* tuple = type.as<TupleType>();
+  if (!tuple) throw Error(TypeError) << "a kernel cannot take a value of type " << to_text(type);
+  TupleType out;
+  for (const Type& field : tuple->fields_) out.fields_.push_back(map_extents(field, change));
+  return make(std::move(out));
+}
+
+bool has_open_extent(const Type& type) {
+  for (const TensorType& tensor : tensors_of(type))
+    for (const PrimExpr& extent : tensor->shape)
+      if (!as_int(extent)) return true;
+  return false;
+}
+
+PrimExpr fresh_extent(size_t number) { return make_size_var("n" + std::to_string(number)); }
+
+/// The function with other types of its parameters, inferred anew.
+Function retyped(const Function& function, const std::vector<Type>& types) {
+  FunctionNode out(*function.get());
+  std::unordered_map<const Object*, Expr> by;
+  out.params = {};
+  for (size_t i = 0; i < types.size(); ++i) {
+    out.params.push_back(make_local(function->params[i]->name_hint(), types[i]));
+    by[function->params[i].get()] = out.params.back();
+  }
+  out.body = tessera::rewrite(function->body, [&](const VarNode* var) -> Expr {
+    auto it = by.find(var);
+    return it == by.end() ? Expr(var) : it->second;
+  });
+  out.ret_type = nullptr;
+  out.checked_type_ = nullptr;
+  return downcast<Function>(infer_type(Expr(make(std::move(out)))));
+}
+
+/// A variable that a condition says the value of, and the value; empty when it says something else.
+std::pair<PrimExpr, PrimExpr> solved(const PrimExpr& condition) {
+  auto* equation = condition.as<EQ>();
+  if (!equation) return {};
+  for (auto [var, value] : {std::pair(equation->a, equation->b), std::pair(equation->b, equation->a)})
+    if (var.as<tessera::VarNode>() && (as_int(value) || value.as<tessera::VarNode>())) return {var, value};
+  return {};
+}
+
+/// A primitive function in terms of shape variables, with what must hold between them.
+struct Symbolic {
+  Function function;
+  std::vector<PrimExpr> conditions;
+};
+
+Symbolic symbolic(const Function& primitive) {
+  std::vector<Type> types;
+  size_t count = 0;
+  for (const Var& param : primitive->params)
+    types.push_back(map_extents(
+        checked_type(param), [&](const PrimExpr& extent) { return as_int(extent) ? extent : fresh_extent(count++); }));
+  // A variable that must equal a number or another variable is replaced by it: the kernel is simpler for it. Each round
+  // has one variable less.
+  for (;;) {
+    ExtentAssumptions assumed;
+    Function function = retyped(primitive, types);
+    std::pair<PrimExpr, PrimExpr> known;
+    for (const PrimExpr& condition : assumed.conditions)
+      if (known = solved(condition); known.first) break;
+    if (!known.first) return {function, assumed.conditions};
+    for (Type& type : types)
+      type = map_extents(type,
+                         [&](const PrimExpr& extent) { return extent.same_as(known.first) ? known.second : extent; });
+  }
+}
+
+/// "argument 0's extent 1" for each variable, so that a condition can be read.
+std::string readable(const PrimExpr& condition, const ExtentPlaces& places) {
+  return to_text(substitute(condition, [&](const tessera::Var& var) -> PrimExpr {
+    auto it = places.find(var.get());
+    if (it == places.end()) return {};
+    return make_var("arg" + std::to_string(it->second.arg) + ".shape[" + std::to_string(it->second.dim) + "]",
+                    var->dtype);
+  }));
+}
+
+const relay::Call* only_call(const Function& function) {
+  auto* call = function->body.as<relay::Call>();
+  return call && call->op.as<OpNode>() ? call : nullptr;
+}
+
+/// Shape programs of all results; false when an extent is not integer arithmetic over those of the arguments.
+bool shape_programs(const Function& original, const Symbolic& kernel, const std::string& name,
+                    std::vector<vm::ShapeProgram>* out) {
+  std::vector<uint32_t> ranks;
+  ExtentPlaces places;
+  std::vector<std::pair<ExtentPlace, PrimExpr>> equalities;  // beyond the first place of each variable
+  uint32_t arg = 0;
+  for (size_t p = 0; p < original->params.size(); ++p) {
+    std::vector<TensorType> before = tensors_of(checked_type(original->params[p]));
+    std::vector<TensorType> now = tensors_of(checked_type(kernel.function->params[p]));
+    for (size_t t = 0; t < now.size(); ++t, ++arg) {
+      ranks.push_back(static_cast<uint32_t>(now[t].rank()));
+      for (uint32_t dim = 0; dim < ranks.back(); ++dim) {
+        PrimExpr extent = now[t]->shape[dim];
+        bool is_first = !as_int(extent) && places.emplace(extent.get(), ExtentPlace{arg, dim}).second;
+        if (!is_first && !as_int(before[t]->shape[dim])) equalities.push_back({{arg, dim}, extent});
+      }
+    }
+  }
+  arith::Analyzer analyzer;
+  bool is_first_result = true;
+  for (const TensorType& result : tensors_of(checked_type(kernel.function->body))) {
+    ShapeProgramBuilder program(name, ranks, places);
+    std::vector<uint32_t> extents;
+    for (const PrimExpr& extent : result->shape)
+      if (!program.add(analyzer.simplify(extent), &extents.emplace_back())) return false;
+    if (is_first_result) {  // the checks are the same for all
+      for (const auto& [place, extent] : equalities) {
+        uint32_t value = 0;
+        program.add(extent, &value);
+        std::string text = "arg" + std::to_string(place.arg) + ".shape[" + std::to_string(place.dim) +
+                           "] == " + readable(extent, places);
+        program.check(program.binary(vm::ShapeOp::EQ, program.extent(place), value), text);
+      }
+      for (const PrimExpr& condition : kernel.conditions) {
+        uint32_t holds = 0;
+        if (!program.add(condition, &holds)) return false;
+        program.check(holds, readable(condition, places));
+      }
+    }
+    is_first_result = false;
+    out->push_back(program.take(extents));
+  }
+  return true;
+}
+
+/// The operator's own shape function as a kernel of the host.
+void add_shape_kernel(const relay::Call* call, DynamicKernel* out) {
+  Op op(call->op.as<OpNode>());
+  Any slot = op.slot(kShapeDataDependent);
+  Array<PrimExpr> flags = slot.is_null() ? Array<PrimExpr>{PrimExpr(0)} : slot.to<Array<PrimExpr>>();
+  Array<te::Tensor> inputs, args;
+  Array<PrimExpr> ranks;
+  for (size_t i = 0; i < call->args.size(); ++i) {
+    bool by_value = *as_int(flags[flags.size() == 1 ? 0 : i]) != 0;
+    for (const TensorType& type : tensors_of(checked_type(call->args[i]))) {
+      Array<PrimExpr> shape = by_value ? type->shape : Array<PrimExpr>{PrimExpr(type.rank())};
+      inputs.push_back(
+          te::placeholder(shape, by_value ? type->dtype : DataType::Int(64), "p" + std::to_string(inputs.size())));
+      out->by_value.push_back(by_value);
+    }
+  }
+  for (const TensorType& type : tensors_of(checked_type(Expr(call)))) ranks.push_back(PrimExpr(type.rank()));
+  auto shapes = op.slot(kShapeFunc).to<PackedFunc>()(call->attrs, inputs, ranks).to<Array<te::Tensor>>();
+  if (shapes.size() != ranks.size())
+    throw Error(ValueError) << op->name << " gives " << ranks.size() << " results, but its shape function "
+                            << shapes.size() << " shapes";
+  args = inputs;
+  for (const te::Tensor& shape : shapes) args.push_back(shape);
+  out->shape_kernel = topi::schedule_default_cpu(te::create_prim_func(args));
+}
+
+}  // namespace
+
+bool is_dynamic(const Function& primitive) {
+  for (const Var& param : primitive->params)
+    if (has_open_extent(checked_type(param))) return true;
+  return has_open_extent(checked_type(primitive->body));
+}
+
+DynamicKernel make_dynamic(const Function& primitive, const std::string& name) {
+  DynamicKernel out;
+  Symbolic kernel = symbolic(primitive);
+  out.function = kernel.function;
+  auto* call = only_call(kernel.function);
+  bool says_itself = call && Op(call->op.as<OpNode>()).has(kShapeFunc);
+  bool has_any = false;
+  size_t count = 0;
+  Type result = map_extents(checked_type(kernel.function->body), [&](const PrimExpr& extent) {
+    if (!is_any(extent)) return extent;
+    has_any = true;
+    return PrimExpr(make_size_var("m" + std::to_string(count++)));
+  });
+  if (has_any && !says_itself)
+    throw Error(NotImplementedError) << "the virtual machine cannot tell the shape of the result of " << name << ", "
+                                     << to_text(checked_type(kernel.function->body))
+                                     << ", from those of its arguments, and no operator in it has a shape function";
+  if (has_any) {
+    add_shape_kernel(call, &out);
+    Expr body = make(relay::Call(*call));  // the same call; its extents are those of the tensors it is given
+    body->checked_type_ = result;
+    out.function = with(kernel.function, &FunctionNode::body, body);
+    return out;
+  }
+  if (!shape_programs(primitive, kernel, name, &out.shapes))
+    throw Error(NotImplementedError) << "the shape of the result of " << name << ", "
+                                     << to_text(checked_type(kernel.function->body))
+                                     << ", is no integer arithmetic over those of its arguments";
+  return out;
+}
+
+}  // namespace tessera::relay
