@@ -13,7 +13,7 @@ CPP_FILES = $(shell git ls-files --cached --others --exclude-standard \
               'src/*.cc' 'src/*.h' 'include/*.h' 'python/ffi/*.cc' 'python/ffi/*.h' 'tests/*.cc' 'tests/*.h' 'tests/*.c' 'bench/*.cc')
 PY_DIRS   = $(wildcard python tests examples tools bench)
 
-.PHONY: help build runtime demo test test-all test-wheel test-asan test-tsan test-gpu bench bench-torch format lint build-times wheel clean distclean
+.PHONY: help build runtime demo test test-all test-wheel test-asan test-tsan test-gpu fuzz bench bench-torch format lint build-times wheel clean distclean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -84,6 +84,20 @@ test-tsan: .venv/.installed  ## tests of the runtime, where threads are, under t
 	@$(CMAKE) -S . -B build-tsan -DTESSERA_SANITIZE=thread -DTESSERA_COMPILER=OFF -DTESSERA_PYTHON=OFF
 	@$(NINJA) -C build-tsan tessera_runtime_tests c_c_api
 	@ctest --test-dir build-tsan --output-on-failure -R '^(cpp_runtime|c_)' -j $(JOBS)
+
+# Each target of tests/fuzz runs for FUZZ_SECONDS (or the one that FUZZ names). What is found grows build-fuzz/corpus; an
+# input that fails is left as build-fuzz/<target>-crash-..., and belongs into tests/fuzz/corpus with its fix.
+FUZZ_SECONDS ?= 60
+CLANG        ?= clang-19
+fuzz: .venv/.installed  ## look for inputs that break our readers, with libFuzzer: FUZZ_SECONDS=60 FUZZ=relay_text
+	@command -v $(CLANG) >/dev/null || { echo "make fuzz needs $(CLANG): apt install clang-19"; exit 1; }
+	@$(CMAKE) -S . -B build-fuzz -DTESSERA_FUZZ=ON -DTESSERA_SANITIZE=address -DTESSERA_PYTHON=OFF -DTESSERA_TESTS=OFF \
+	  -DTESSERA_PCH=OFF -DTESSERA_MOLD=OFF -DCMAKE_C_COMPILER=$(CLANG) -DCMAKE_CXX_COMPILER=$(subst clang,clang++,$(CLANG)) >/dev/null
+	@targets="$(or $(FUZZ),$(basename $(filter-out replay.cc,$(notdir $(wildcard tests/fuzz/*.cc)))))"; \
+	for name in $$targets; do $(NINJA) -C build-fuzz fuzz_$$name || exit 1; done; status=0; \
+	for name in $$targets; do echo "== $$name"; mkdir -p build-fuzz/corpus/$$name; \
+	  (cd build-fuzz && ./fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 -max_len=20000 \
+	    -artifact_prefix=$$name- corpus/$$name ../tests/fuzz/corpus/$$name) || status=1; done; exit $$status
 
 test-gpu: build  ## the tests that need a GPU, where one is
 	@$(BIN)/python -m pytest -m gpu

@@ -62,7 +62,12 @@ void raise_error(const Error& error) {
   }
   // A function, not the text: resolving symbols is slow and rarely asked for.
   nb::object trace = nb::cpp_function([error] { return error.backtrace(); });
-  nb::object exception = (*make_error_function)(error.kind(), error.message(), trace);
+  // A message may quote what a user gave, which need not be text.
+  const std::string& message = error.message();
+  nb::object text =
+      nb::steal(PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "backslashreplace"));
+  if (!text) throw nb::python_error();
+  nb::object exception = (*make_error_function)(error.kind(), text, trace);
   raise(std::move(exception));
 }
 

@@ -375,7 +375,8 @@ std::vector<Pattern> Parser::patterns() {
 }
 
 Pattern Parser::pattern() {
-  return nested([&]() -> Pattern {
+  size_t start = at_;
+  Pattern out = nested([&]() -> Pattern {
     const Token& first = peek();
     if (accept('_')) return make(PatternWildcard());
     if (first.word == Word::Local) {
@@ -399,6 +400,8 @@ Pattern Parser::pattern() {
     node.patterns = Array<Pattern>(patterns());
     return make(std::move(node));
   });
+  out.edit()->span = span_over(source_name_, tokens_[start], tokens_[at_ - 1]);
+  return out;
 }
 
 /// `%x` or `%x: T`, bound from here on.

@@ -77,9 +77,12 @@ GlobalVar Parser::global(const Token& token) {
   return it->second;
 }
 
-GlobalTypeVar Parser::type_name(const std::string& name) {
-  auto [it, added] = type_names_.try_emplace(name);
-  if (added) it->second = make(GlobalTypeVarNode{.name_hint = String(name), .kind = TypeKind::AdtHandle});
+GlobalTypeVar Parser::type_name(const Token& token) {
+  auto [it, added] = type_names_.try_emplace(token.text);
+  if (added) {
+    it->second = make(GlobalTypeVarNode{.name_hint = String(token.text), .kind = TypeKind::AdtHandle});
+    first_type_uses_.emplace(token.text, static_cast<size_t>(&token - tokens_.data()));
+  }
   return it->second;
 }
 
@@ -132,7 +135,8 @@ void Parser::type_definition() {
   Scope scope(*this);
   const Token& name = expect(Word::Identifier, "the name of a type");
   TypeDataNode data;
-  data.header = type_name(name.text);
+  data.header = type_name(name);
+  first_type_uses_.erase(name.text);
   data.type_vars = Array<TypeVar>(type_params());
   if (peek().is('{')) {
     sequence('{', '}', [&] {
@@ -151,8 +155,10 @@ void Parser::type_definition() {
   update_type(mod_, header, make(std::move(data)));
 }
 
-/// A global that nobody defines is an error where it is first used.
+/// A global or a data type that nobody defines is an error where it is first used.
 void Parser::check_globals() {
+  for (const auto& [name, token] : first_type_uses_)
+    diagnostics_.error(span_of(tokens_[token]), "the data type `" + name + "` is not defined");
   for (const auto& [name, token] : first_uses_)
     diagnostics_.error(span_of(tokens_[token]), "the function `@" + name + "` is not defined");
   diagnostics_.throw_errors();

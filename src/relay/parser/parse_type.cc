@@ -104,7 +104,7 @@ Type Parser::named_type() {
     for (const char* scalar : {"int", "uint", "float", "bool", "bfloat"})
       if (first.text.starts_with(scalar)) return TensorType::scalar(dtype(first));
   }
-  Type head = is_var ? Type(var->second.back()) : Type(type_name(first.text));
+  Type head = is_var ? Type(var->second.back()) : Type(type_name(first));
   TypeCall call;
   call.func = head;
   if (peek().is('[')) sequence('[', ']', [&] { call.args.push_back(type()); });

@@ -93,7 +93,7 @@ class Parser {
   Var bind_var(const std::string& name, const Type& type);
   Var parameter();
   GlobalVar global(const Token& token);
-  GlobalTypeVar type_name(const std::string& name);
+  GlobalTypeVar type_name(const Token& token);
   struct Scope;
 
   static constexpr int kDeepest = 20000;
@@ -107,7 +107,8 @@ class Parser {
   MetaTable metadata_;
 
   std::unordered_map<std::string, GlobalVar> globals_;
-  std::unordered_map<std::string, size_t> first_uses_;  // of globals that have no definition yet: the token
+  // Of globals and data types that have no definition yet: the token.
+  std::unordered_map<std::string, size_t> first_uses_, first_type_uses_;
   std::unordered_map<std::string, GlobalTypeVar> type_names_;
   std::unordered_map<std::string, Constructor> constructors_;
   std::unordered_map<int64_t, Expr> graph_;

@@ -138,8 +138,11 @@ class Tokenizer {
   void symbol() {
     char c = peek();
     if (std::string_view("(){}[],;:.=<>!?+-*/|").find(c) == std::string_view::npos) {
-      step();
-      fail("unexpected character `" + std::string(1, c) + "`");
+      std::string shown(1, c);
+      for (step(); (static_cast<unsigned char>(c) & 0x80) && (static_cast<unsigned char>(peek()) & 0xc0) == 0x80;
+           step())
+        shown += peek();  // the rest of a character of several bytes
+      fail("unexpected character `" + shown + "`");
     }
     step();
     push(Word::Symbol).symbol = c;

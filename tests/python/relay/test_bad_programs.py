@@ -1,0 +1,78 @@
+"""Programs that are wrong are refused with an error that says where; none of them ends the process."""
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+import tessera as tvm
+from tessera import relay
+
+CORPUS = Path(__file__).parents[2] / "fuzz" / "corpus" / "relay_text"
+HEAD = '#[version = "0.0.5"]\n'
+
+REFUSED = {
+    "def @main() { %x }": "%x",
+    "def @main() { @nope(1) }": "nope",
+    "def @main(%x: Tensor[(2), float32], %y: Tensor[(3), float32]) { add(%x, %y) }": "add",
+    "def @main(%x: Tensor[(2, 8), float32], %w: Tensor[(5, 9), float32]) { nn.dense(%x, %w) }": "nn.dense",
+    "def @main(%x: Tensor[(2), float32]) { %x(%x) }": "fn (Tensor[(2), float32])",
+    "def @main(%t: Nope[int32]) { %t }": "the data type `Nope` is not defined",
+    "def @f(%x: int32) { %x } def @main() { @f() }": "argument",
+    "def @main(%c: bool) { if (%c) { 1 } else { 2f } }": "float32",
+    "def @main(%c: Tensor[(2), float32]) { if (%c) { 1 } else { 2 } }": "bool",
+    "def @main() { let %f = fn (%x) { %x(%x) }; %f(%f) }": "",
+    "def @main(%x: int32) { (%x, %x).7 }": "7",
+    "def @main(%x: int32) { frobnicate(%x) }": "frobnicate",
+    "type T { A(int32), B, } def @main(%t: T) -> int32 { match (%t) { A => { 1 }, B => { 2 }, } }": "A",
+    "def @main(%x: int32) -> Tensor[(2), int32] { %x }": "Tensor",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_a_wrong_program_is_refused_with_its_place(text):
+    with pytest.raises(tvm.error.DiagnosticError) as refusal:
+        relay.transform.InferType()(tvm.parser.parse(HEAD + text))
+    message = str(refusal.value)
+    assert "from_string:2:" in message and REFUSED[text] in message
+    assert "^" in message
+
+
+def mutations(texts, count, seed):
+    """Programs with a few tokens dropped, doubled, exchanged or replaced."""
+    draw = random.Random(seed)
+    token = re.compile(r'[%@]?[A-Za-z_][A-Za-z_0-9.]*|\d+\w*|"[^"]*"|/\*.*?\*/|\s+|.', re.S)
+    odd = ["(", ")", "{", "}", "%0", "@main", "let", "fn", "match", "1e999", "-1", "9" * 20, '"', "/*", "\0", "ÿ", "?"]
+    parts = [token.findall(text) for text in texts]
+    for _ in range(count):
+        tokens = list(draw.choice(parts))
+        for _ in range(draw.choice([1, 1, 2, 4])):
+            if not tokens:
+                break
+            i, j = draw.randrange(len(tokens)), draw.randrange(len(tokens))
+            change = draw.randrange(5)
+            if change == 0:
+                del tokens[i]
+            elif change == 1:
+                tokens.insert(i, tokens[j])
+            elif change == 2:
+                tokens[i], tokens[j] = tokens[j], tokens[i]
+            elif change == 3:
+                tokens[i] = draw.choice(odd)
+            else:
+                tokens[i:i] = draw.choice(parts)[: draw.randrange(40)]
+        yield "".join(tokens)
+
+
+def test_mutated_programs_are_read_or_refused():
+    texts = [path.read_text(errors="replace") for path in sorted(CORPUS.iterdir())]
+    texts = [text for text in texts if len(text) < 3000]
+    read = 0
+    for text in mutations(texts, 1500, seed=7):
+        try:
+            mod = tvm.parser.parse(text)
+        except (tvm.error.DiagnosticError, AttributeError):  # an attribute that the operator does not have
+            continue
+        read += 1
+        tvm.ir.assert_structural_equal(tvm.parser.parse(mod.astext()), mod)
+    assert read > 20
