@@ -87,6 +87,21 @@ void tile(State& state, const BlockRef& block) {
   attempt([&] { schedule::parallel(state, outer); });
 }
 
+/// A reduction over an axis that may be empty still gives its identity: the init gets loops of its own.
+void keep_init(State& state, const BlockRef& block) {
+  schedule::Place place = state.find(block);
+  if (!place.block()->init) return;
+  bool may_be_empty = false;
+  for (const IterVar& axis : place.block()->iter_vars) {
+    const int64_t* extent = as_int(axis->dom->extent);
+    if (axis->iter_type == IterType::CommReduce && (!extent || *extent < 1)) may_be_empty = true;
+  }
+  std::vector<const For*> loops = place.loops();
+  size_t spatial = spatial_loops(state, block).size();
+  if (!may_be_empty || spatial >= loops.size()) return;
+  schedule::decompose_reduction(state, block, State::ref(block.function, loops[spatial]));
+}
+
 }  // namespace
 
 PrimFunc schedule_default_cpu(const PrimFunc& function) {
@@ -97,6 +112,7 @@ PrimFunc schedule_default_cpu(const PrimFunc& function) {
   schedule::Place root = schedule::all_blocks(function->body, name).front();
   BlockRef root_ref = State::ref(name, root.block());
   inline_elementwise(state, schedule::get_child_blocks(state, state.find(root_ref)));
+  for (const BlockRef& block : schedule::get_child_blocks(state, state.find(root_ref))) keep_init(state, block);
   for (const BlockRef& block : schedule::get_child_blocks(state, state.find(root_ref))) tile(state, block);
   return state.function(name);
 }

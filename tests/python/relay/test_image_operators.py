@@ -1,0 +1,110 @@
+"""Operators on images, compiled and run, against NumPy."""
+
+import numpy as np
+import pytest
+import tessera
+from nn_checks import check, tensor, type_of
+from tessera import relay
+from tessera.relay import image, nn
+
+RESIZE = {1: image.resize1d, 2: image.resize2d, 3: image.resize3d}
+EXTENTS = {1: (7,), 2: (5, 6), 3: (3, 4, 5)}
+SIZES = {1: (11,), 2: (9, 4), 3: (5, 3, 7)}
+MODES = ["half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn"]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("method", ["nearest_neighbor", "linear", "cubic"])
+def test_resize(n, mode, method):
+    x = tensor(1, 2, *EXTENTS[n])
+    check(lambda v: RESIZE[n](v, SIZES[n], method=method, coordinate_transformation_mode=mode), x, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("rounding", ["round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil"])
+@pytest.mark.parametrize("mode", MODES)
+def test_resize_rounds_as_told(rounding, mode):
+    options = {"method": "nearest_neighbor", "coordinate_transformation_mode": mode, "rounding_method": rounding}
+    check(lambda v: image.resize2d(v, (8, 3), **options), tensor(1, 1, 4, 6))
+
+
+def test_resize_of_a_region():
+    x = tensor(1, 2, 5, 6)
+    options = {"coordinate_transformation_mode": "tf_crop_and_resize", "extrapolation_value": 7.0}
+    for method in ("nearest_neighbor", "linear", "cubic"):
+        check(
+            lambda v, method=method: image.resize2d(v, (4, 5), (0.2, 0.1, 0.7, 1.2), method=method, **options),
+            x,
+            atol=1e-4,
+        )
+    check(lambda v: image.resize2d(v, (1, 1), (0.2, 0.1, 0.7, 0.9), **options), x)
+
+
+def test_resize_with_other_splines():
+    x = tensor(1, 1, 5, 6)
+    check(lambda v: image.resize2d(v, (9, 10), method="cubic", cubic_alpha=-0.75), x, atol=1e-4)
+    check(lambda v: image.resize2d(v, (9, 10), method="cubic", cubic_exclude=1), x, atol=1e-4)
+
+
+def test_resize_in_other_layouts_and_types():
+    check(lambda v: image.resize2d(v, (7, 3), layout="NHWC"), tensor(1, 4, 5, 3))
+    check(lambda v: image.resize2d(v, (7, 3), layout="NCHW4c"), tensor(1, 2, 4, 5, 4))
+    check(lambda v: image.resize3d(v, (3, 7, 3), layout="NDHWC"), tensor(1, 2, 4, 5, 3))
+    check(lambda v: image.resize2d(v, (8, 8), method="nearest_neighbor"), tensor(1, 2, 4, 4, dtype="int32"))
+    check(lambda v: image.resize2d(v, (7, 3), out_dtype="float64"), tensor(1, 2, 4, 5))
+    check(lambda v: image.resize2d(v, (7, 3)), tensor(1, 2, 4, 5, dtype="float64"), rtol=1e-10)
+    check(lambda v: image.resize2d(v, relay.const(np.array([7, 3]))), tensor(1, 2, 4, 5))
+
+
+@pytest.mark.parametrize("layout, shape", [("NCHW", (2, 3, 5, 6)), ("NHWC", (2, 5, 6, 3))])
+@pytest.mark.parametrize("method", ["bilinear", "nearest_neighbor"])
+def test_crop_and_resize(layout, shape, method):
+    boxes = np.array([[0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1], [0.9, 0.1, 0.2, 1.3]], "float32")
+    indices = np.array([1, 0, 1], "int32")
+    check(
+        lambda d, b, i: image.crop_and_resize(d, b, i, (4, 3), layout, method, extrapolation_value=2.5),
+        tensor(*shape),
+        boxes,
+        indices,
+    )
+
+
+@pytest.mark.parametrize("method", ["nearest_neighbor", "bilinear", "bicubic"])
+@pytest.mark.parametrize("align_corners", [False, True])
+def test_upsampling(method, align_corners):
+    for layout, shape in (("NCHW", (1, 2, 4, 5)), ("NHWC", (1, 4, 5, 2))):
+        check(
+            lambda v, layout=layout: nn.upsampling(v, 2, 1.5, layout, method, align_corners), tensor(*shape), atol=1e-4
+        )
+
+
+@pytest.mark.parametrize("mode", ["half_pixel", "align_corners", "asymmetric"])
+@pytest.mark.parametrize("method", ["nearest_neighbor", "trilinear"])
+def test_upsampling_of_volumes(mode, method):
+    check(
+        lambda v: nn.upsampling3d(v, 2, 1.5, 2, method=method, coordinate_transformation_mode=mode),
+        tensor(1, 2, 2, 4, 3),
+        atol=1e-4,
+    )
+
+
+X = relay.var("x", shape=(2, 6, 4, 4))
+BAD = {
+    "one size": (lambda: image.resize2d(X, (4,)), "size must have 2 values"),
+    "another rank": (lambda: image.resize1d(X, (4,)), "its layout is NCW"),
+    "boxes of three": (
+        lambda: image.crop_and_resize(X, relay.var("b", shape=(2, 3)), relay.var("i", shape=(2,)), (2, 2), "NCHW"),
+        "boxes must be",
+    ),
+    "indices of another number": (
+        lambda: image.crop_and_resize(X, relay.var("b", shape=(2, 4)), relay.var("i", shape=(3,)), (2, 2), "NCHW"),
+        "one value for each of the 2 boxes",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_wrong_call_is_refused(name):
+    build, message = BAD[name]
+    with pytest.raises(tessera.error.DiagnosticError, match=message):
+        type_of(build())
