@@ -4,8 +4,6 @@
 
 namespace tessera {
 
-NumberBoxes number_boxes;
-
 const Object* AnyView::object() const {
   switch (code_) {
     case kTesseraObject:

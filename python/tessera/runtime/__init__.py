@@ -36,6 +36,8 @@ from .ndarray import (
 )
 from .object import Object
 from .object_generic import ObjectGeneric, const, convert, convert_to_object, known_item, known_value
+
+from . import profiling  # isort: skip
 from .object_path import ObjectPath, ObjectPathPair
 from .packed_func import PackedFunc
 from .params import load_param_dict, load_param_dict_from_file, save_param_dict, save_param_dict_to_file
