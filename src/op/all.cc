@@ -25,6 +25,8 @@ namespace {
   reduce_records();
   repeat_records();
   reshape_records();
+  scatter_records();
+  search_records();
   resize_records();
   slice_records();
   space_records();

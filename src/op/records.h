@@ -18,6 +18,8 @@ void position_records();
 void reduce_records();
 void repeat_records();
 void reshape_records();
+void scatter_records();
+void search_records();
 void slice_records();
 void unary_records();
 

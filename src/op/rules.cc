@@ -130,6 +130,12 @@ PrimExpr common_extent(const PrimExpr& a, const PrimExpr& b) {
   return as_int(a) ? a : b;
 }
 
+PrimExpr any_extent() {
+  AnyDim any;
+  any.dtype = DataType::Int(32);
+  return make(std::move(any));
+}
+
 int64_t constant_of(const PrimExpr& value, const char* name) {
   const int64_t* number = value ? as_int(value) : nullptr;
   if (!number) throw Error(TypeError) << name << " must be a constant integer";

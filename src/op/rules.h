@@ -47,6 +47,10 @@ PrimExpr unless_any(std::initializer_list<PrimExpr> extents, F extent) {
 }
 /// The extent that stands for both of two that must be equal; a constant is preferred. Empty when they differ.
 PrimExpr common_extent(const PrimExpr& a, const PrimExpr& b);
+/// An extent that is known only at run time.
+PrimExpr any_extent();
+/// The type of topk's result: values, places or both of `shape`.
+Type topk_result(const relay::TypeQuery& query, const Array<PrimExpr>& shape, const String& what, DataType dtype);
 /// The value of an integer attribute that must be a constant.
 int64_t constant_of(const PrimExpr& value, const char* name);
 /// A TypeError unless argument `i` holds integers.

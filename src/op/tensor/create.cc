@@ -75,9 +75,7 @@ bool arange_type(TypeQuery& query) {
     if (is_zero(step)) throw Error(TypeError) << "step is 0";
     count = topi::arange_count(start, stop, step);
   } else {
-    AnyDim any;
-    any.dtype = DataType::Int(32);
-    count = make(std::move(any));
+    count = any_extent();
   }
   query.result(TensorType({count}, attrs->dtype));
   return true;

@@ -1,0 +1,187 @@
+// Sorting for compiled code, under the names v0.10 gave these functions. A NaN counts as greater than all numbers, and
+// equal elements keep their order.
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+#include "runtime/element.h"
+#include "runtime/registry.h"
+
+namespace tessera {
+namespace {
+
+/// One element: its value as a number that orders as the value does, then its place.
+struct Entry {
+  uint64_t key;
+  int64_t place;
+  auto operator<=>(const Entry&) const = default;
+};
+
+uint64_t key_of(DataType dtype, const void* at) {
+  constexpr uint64_t kSign = uint64_t{1} << 63;
+  if (!dtype.is_floating()) {
+    auto bits = static_cast<uint64_t>(read_int(dtype, at));
+    return dtype.is_uint() ? bits : bits ^ kSign;
+  }
+  double value = read_float(dtype, at);
+  if (std::isnan(value)) return ~uint64_t{1};
+  auto bits = std::bit_cast<uint64_t>(value == 0 ? 0.0 : value);
+  return bits & kSign ? ~bits : bits | kSign;
+}
+
+void require(bool holds, const char* what) {
+  if (!holds) throw Error(ValueError) << "sort: " << what;
+}
+
+/// A tensor as lines along one axis.
+struct Lines {
+  DataType dtype;
+  char* data;
+  int64_t outer = 1, length = 1, inner = 1;
+
+  Lines(const DLTensor* tensor, int axis) : dtype(tensor->dtype), data(static_cast<char*>(data_of(tensor))) {
+    require(tensor->device.device_type == kDLCPU, "the tensor is not in host memory");
+    require(is_contiguous(tensor), "the tensor is not contiguous");
+    if (axis < 0) axis += tensor->ndim;
+    require(axis >= 0 && axis < tensor->ndim, "the axis is out of range");
+    length = tensor->shape[axis];
+    for (int i = 0; i < axis; ++i) outer *= tensor->shape[i];
+    for (int i = axis + 1; i < tensor->ndim; ++i) inner *= tensor->shape[i];
+  }
+  int64_t count() const { return outer * inner; }
+  char* at(int64_t line, int64_t place) const {
+    int64_t element = ((line / inner) * length + place) * inner + line % inner;
+    return data + element * static_cast<int64_t>(dtype.bytes());
+  }
+};
+
+/// The first `wanted` of the elements [0, length) of a line, in order.
+std::vector<Entry> ordered(const Lines& lines, int64_t line, int64_t length, int64_t wanted, bool ascends) {
+  std::vector<Entry> entries(static_cast<size_t>(length));
+  for (int64_t i = 0; i < length; ++i) {
+    uint64_t key = key_of(lines.dtype, lines.at(line, i));
+    entries[static_cast<size_t>(i)] = {ascends ? key : ~key, i};
+  }
+  auto end = entries.begin() + wanted;
+  if (wanted < length) std::partial_sort(entries.begin(), end, entries.end());
+  else std::sort(entries.begin(), entries.end());
+  entries.resize(static_cast<size_t>(wanted));
+  return entries;
+}
+
+void write_place(const Lines& out, int64_t line, int64_t at, int64_t place) {
+  if (out.dtype.is_floating()) write_float(out.dtype, static_cast<double>(place), out.at(line, at));
+  else write_int(out.dtype, place, out.at(line, at));
+}
+
+void copy_element(const Lines& from, int64_t line, int64_t place, const Lines& to, int64_t at) {
+  std::memcpy(to.at(line, at), from.at(line, place), from.dtype.bytes());
+}
+
+void argsort(DLTensor* input, DLTensor* output, int axis, bool ascends) {
+  Lines in(input, axis), out(output, axis);
+  require(in.count() == out.count() && in.length == out.length, "input and output differ in shape");
+  for (int64_t line = 0; line < in.count(); ++line) {
+    std::vector<Entry> entries = ordered(in, line, in.length, in.length, ascends);
+    for (int64_t i = 0; i < in.length; ++i) write_place(out, line, i, entries[static_cast<size_t>(i)].place);
+  }
+}
+
+/// Only the first counts[line] elements of a line are sorted; the rest keep their places.
+void argsort_counted(DLTensor* input, DLTensor* counts, DLTensor* output, int axis, bool ascends) {
+  Lines in(input, axis), out(output, axis), valid(counts, 0);
+  require(in.count() == out.count() && in.length == out.length && valid.length == in.count(), "shapes differ");
+  for (int64_t line = 0; line < in.count(); ++line) {
+    int64_t length = std::clamp<int64_t>(read_int(valid.dtype, valid.at(0, line)), 0, in.length);
+    std::vector<Entry> entries = ordered(in, line, length, length, ascends);
+    for (int64_t i = 0; i < in.length; ++i)
+      write_place(out, line, i, i < length ? entries[static_cast<size_t>(i)].place : i);
+  }
+}
+
+void sort(DLTensor* input, DLTensor* output, int axis, bool ascends) {
+  Lines in(input, axis), out(output, axis);
+  require(in.count() == out.count() && in.length == out.length && in.dtype == out.dtype, "input and output differ");
+  for (int64_t line = 0; line < in.count(); ++line) {
+    std::vector<Entry> entries = ordered(in, line, in.length, in.length, ascends);
+    for (int64_t i = 0; i < in.length; ++i) copy_element(in, line, entries[static_cast<size_t>(i)].place, out, i);
+  }
+}
+
+/// (input, [values], [indices], k, axis, "both" | "values" | "indices", ascends); k below 1 means all.
+void topk(Args args, Any*) {
+  int next = args.size() - 4;
+  require(next == 2 || next == 3, "topk takes 6 or 7 arguments");
+  auto k = args[next].to<int64_t>();
+  int axis = args[next + 1].to<int>();
+  std::string what = args[next + 2].to<String>().str();
+  bool ascends = args[next + 3].to<bool>();
+  Lines in(args[0].to<DLTensor*>(), axis);
+  int64_t wanted = k < 1 ? in.length : std::min(k, in.length);
+  int given = 1;
+  auto result = [&](bool is_wanted) {
+    return is_wanted ? std::optional(Lines(args[given++].to<DLTensor*>(), axis)) : std::nullopt;
+  };
+  std::optional<Lines> values = result(what != "indices"), places = result(what != "values");
+  for (const auto& out : {values, places})
+    require(!out || (out->count() == in.count() && out->length == wanted), "topk: a result has the wrong shape");
+  for (int64_t line = 0; line < in.count(); ++line) {
+    std::vector<Entry> entries = ordered(in, line, in.length, wanted, ascends);
+    for (int64_t i = 0; i < wanted; ++i) {
+      int64_t place = entries[static_cast<size_t>(i)].place;
+      if (values) copy_element(in, line, place, *values, i);
+      if (places) write_place(*places, line, i, place);
+    }
+  }
+}
+
+/// (data, unique, first places, where each element went, {how many}, [how often], sorted): in rising order or in the
+/// order of first appearance. What is behind the last different element is 0.
+void unique(Args args, Any*) {
+  bool with_counts = args.size() == 7, is_sorted = args[args.size() - 1].to<bool>();
+  Lines in(args[0].to<DLTensor*>(), 0), values(args[1].to<DLTensor*>(), 0), first(args[2].to<DLTensor*>(), 0),
+      inverse(args[3].to<DLTensor*>(), 0), number(args[4].to<DLTensor*>(), 0);
+  std::vector<Entry> entries = ordered(in, 0, in.length, in.length, true);
+  std::vector<Entry> groups;  // first place of each different element, in rising order
+  std::vector<int64_t> group_of(entries.size()), counts;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (i == 0 || entries[i].key != entries[i - 1].key) groups.push_back(entries[i]), counts.push_back(0);
+    group_of[static_cast<size_t>(entries[i].place)] = static_cast<int64_t>(groups.size()) - 1;
+    ++counts.back();
+  }
+  std::vector<size_t> order(groups.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  if (!is_sorted)
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return groups[a].place < groups[b].place; });
+  std::vector<int64_t> rank(groups.size());
+  for (size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<int64_t>(i);
+  std::memset(values.data, 0, static_cast<size_t>(values.length) * values.dtype.bytes());
+  auto place_of = [&](int64_t i) { return i < static_cast<int64_t>(order.size()) ? groups[order[i]].place : 0; };
+  for (int64_t i = 0; i < in.length; ++i) {
+    if (i < static_cast<int64_t>(order.size())) copy_element(in, 0, place_of(i), values, i);
+    write_place(first, 0, i, place_of(i));
+    write_place(inverse, 0, i, rank[static_cast<size_t>(group_of[static_cast<size_t>(i)])]);
+  }
+  write_place(number, 0, 0, static_cast<int64_t>(groups.size()));
+  if (!with_counts) return;
+  Lines often(args[5].to<DLTensor*>(), 0);
+  for (int64_t i = 0; i < in.length; ++i)
+    write_place(often, 0, i, i < static_cast<int64_t>(order.size()) ? counts[order[static_cast<size_t>(i)]] : 0);
+}
+
+Globals globals{
+    {"tvm.contrib.sort.argsort", argsort},
+    {"tvm.contrib.sort.argsort_nms", argsort_counted},
+    {"tvm.contrib.sort.sort", sort},
+};
+[[maybe_unused]] const bool registered = [] {
+  register_global("tvm.contrib.sort.topk", PackedFunc(topk));
+  register_global("tessera.sort.unique", PackedFunc(unique));
+  return true;
+}();
+
+}  // namespace
+}  // namespace tessera

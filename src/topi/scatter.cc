@@ -1,0 +1,133 @@
+#include "topi/scatter.h"
+
+#include "ir/prim_ops.h"
+#include "runtime/registry.h"
+#include "topi/program.h"
+
+namespace tessera::topi {
+namespace {
+
+PrimExpr joined(const String& join, const PrimExpr& old, const PrimExpr& update) {
+  if (join == "update") return update;
+  if (join == "add") return old + update;
+  if (join == "mul") return old * update;
+  if (join == "min") return min(old, update);
+  if (join == "max") return max(old, update);
+  throw Error(ValueError) << "an update cannot be joined by \"" << join
+                          << "\"; it may be \"update\", \"add\", \"mul\", \"min\" or \"max\"";
+}
+
+PrimExpr from_front(const PrimExpr& index, const PrimExpr& extent) {
+  PrimExpr size = tessera::cast(index.dtype(), extent);
+  return select(index < make_zero(index.dtype()), index + size, index);
+}
+
+PrimExpr inside(const PrimExpr& index, const PrimExpr& extent) {
+  return logical_and(index >= make_zero(index.dtype()), index < tessera::cast(index.dtype(), extent));
+}
+
+Stmt copied(const Buffer& from, const Buffer& to) {
+  return loops(from->shape, [&](const Indices& at) { return store(to, make_load(from, at), at); }, true);
+}
+
+}  // namespace
+
+te::Tensor scatter(const te::Tensor& x, const te::Tensor& indices, const te::Tensor& updates, int axis,
+                   const String& join) {
+  String name = join == "add" ? "scatter_add_generic" : "scatter_generic";
+  return program(name, {x, indices, updates}, {{x->shape, x->dtype}}, [&](const Buffers& in, const Buffers& out) {
+    Indices others = indices->shape;
+    others.erase(axis);
+    Stmt writes = loops(
+        others,
+        [&](const Indices& rest) {  // each line along the axis on its own
+          return loop(indices->shape[axis], [&](const PrimExpr& step) {
+            Indices from = rest;
+            from.insert(axis, step);
+            PrimExpr index = from_front(make_load(in[1], from), x->shape[axis]);
+            Indices to = rest;
+            to.insert(axis, index);
+            return when(inside(index, x->shape[axis]),
+                        store(out[0], joined(join, make_load(out[0], to), make_load(in[2], from)), to));
+          });
+        },
+        true);
+    return sequence({copied(in[0], out[0]), writes});
+  })[0];
+}
+
+te::Tensor scatter_nd(const te::Tensor& x, const te::Tensor& indices, const te::Tensor& updates, const String& join) {
+  const int64_t* width = as_int(indices->shape[0]);
+  if (!width) throw Error(ValueError) << "scatter_nd: the first extent of indices must be a constant";
+  return program("scatter_nd_generic", {x, indices, updates}, {{x->shape, x->dtype}},
+                 [&](const Buffers& in, const Buffers& out) {
+                   Indices columns(indices->shape.begin() + 1, indices->shape.end());
+                   Indices slice(x->shape.begin() + *width, x->shape.end());
+                   Stmt writes = loops(columns, [&](const Indices& column) {
+                     Indices place;
+                     PrimExpr fits = bool_imm(true);
+                     for (int64_t i = 0; i < *width; ++i) {
+                       Indices from{PrimExpr(static_cast<int>(i))};
+                       for (const PrimExpr& index : column) from.push_back(index);
+                       place.push_back(from_front(make_load(in[1], from), x->shape[i]));
+                       fits = logical_and(fits, inside(place.back(), x->shape[i]));
+                     }
+                     Stmt write = loops(slice, [&](const Indices& rest) {
+                       Indices from = column, to = place;
+                       for (const PrimExpr& index : rest) from.push_back(index), to.push_back(index);
+                       return store(out[0], joined(join, make_load(out[0], to), make_load(in[2], from)), to);
+                     });
+                     return when(fits, write);
+                   });
+                   return sequence({copied(in[0], out[0]), writes});
+                 })[0];
+}
+
+te::Tensor sparse_to_dense(const te::Tensor& indices, const Array<PrimExpr>& shape, const te::Tensor& values,
+                           const PrimExpr& value) {
+  te::Tensor rest =
+      compute({}, "ax", [&](const Indices&) { return tessera::cast(values->dtype, value); }, "default", "");
+  const size_t rank = indices->shape.size();
+  return program(
+      "sparse_to_dense", {indices, values, rest}, {{shape, values->dtype}}, [&](const Buffers& in, const Buffers& out) {
+        Stmt fill = loops(shape, [&](const Indices& at) { return store(out[0], make_load(in[2], {}), at); }, true);
+        Indices counted(indices->shape.begin(), indices->shape.begin() + (rank ? 1 : 0));
+        Stmt writes = loops(counted, [&](const Indices& entry) {
+          Indices place;
+          PrimExpr fits = bool_imm(true);
+          for (size_t i = 0; i < shape.size(); ++i) {
+            Indices from = entry;
+            if (rank == 2) from.push_back(PrimExpr(static_cast<int>(i)));
+            place.push_back(make_load(in[0], from));
+            fits = logical_and(fits, inside(place.back(), shape[i]));
+          }
+          Indices from = values->shape.empty() ? Indices{} : entry;
+          return when(fits, store(out[0], make_load(in[1], from), place));
+        });
+        return sequence({fill, writes});
+      })[0];
+}
+
+te::Tensor invert_permutation(const te::Tensor& x) {
+  return program("invert_permutation", {x}, {{x->shape, x->dtype}}, [&](const Buffers& in, const Buffers& out) {
+    return loop(x->shape[0], [&](const PrimExpr& i) {
+      PrimExpr place = make_load(in[0], {i});
+      return when(inside(place, x->shape[0]), store(out[0], i, {place}));
+    });
+  })[0];
+}
+
+namespace {
+
+int counted_axis(int axis, const te::Tensor& x) { return axis < 0 ? axis + static_cast<int>(x->shape.size()) : axis; }
+
+Globals globals{
+    {"topi.scatter", [](te::Tensor x, te::Tensor indices, te::Tensor updates, int axis,
+                        String join) { return scatter(x, indices, updates, counted_axis(axis, x), join); }},
+    {"topi.scatter_nd", scatter_nd},
+    {"topi.sparse_to_dense", sparse_to_dense},
+    {"topi.invert_permutation", invert_permutation},
+};
+
+}  // namespace
+}  // namespace tessera::topi
