@@ -3,18 +3,11 @@
 #include <unordered_map>
 
 #include "ir/rewrite.h"
+#include "relay/type_solver.h"
 #include "relay/walk.h"
 
 namespace tessera::relay {
 namespace {
-
-Var fresh_copy(const Var& var) {
-  VarNode copy(*var.get());
-  IdNode id;
-  id.name_hint = var->name_hint();
-  copy.vid = make(std::move(id));
-  return make(std::move(copy));
-}
 
 Pattern rename_pattern(const Pattern& pattern, const std::function<Var(const Var&)>& binder) {
   auto parts = [&](const Array<Pattern>& patterns) {
@@ -30,6 +23,14 @@ Pattern rename_pattern(const Pattern& pattern, const std::function<Var(const Var
 }
 
 }  // namespace
+
+Var fresh_copy(const Var& var) {
+  VarNode copy(*var.get());
+  IdNode id;
+  id.name_hint = var->name_hint();
+  copy.vid = make(std::move(id));
+  return make(std::move(copy));
+}
 
 Expr rename(const Expr& root, const std::function<Expr(const Var&)>& replace) {
   auto binder = [&](const Var& var) {
@@ -98,6 +99,49 @@ Expr inlined_body(const Function& function, const Array<Expr>& args) {
     auto it = values.find(var.get());
     return it == values.end() ? Expr(nullptr) : it->second;
   });
+}
+
+Function instantiated(const Function& function, const Array<Type>& type_args) {
+  if (type_args.size() != function->type_params.size())
+    throw Error(TypeError) << "a function of " << function->type_params.size() << " type parameters is given "
+                           << type_args.size() << " types";
+  std::unordered_map<const Object*, Type> types;
+  for (size_t i = 0; i < type_args.size(); ++i) types.emplace(function->type_params[i].get(), type_args[i]);
+  auto replaced = [&](const Type& type) { return type ? substitute_types(type, types) : type; };
+  FunctionNode open(*function.get());
+  open.type_params = {};
+  std::unordered_map<const Object*, Expr> fresh;
+  post_order(function, [&](const Expr& part) {
+    each_binder(part, [&](const Var& var) {
+      Var copy = fresh_copy(var);
+      copy.edit()->type_annotation = replaced(var->type_annotation);
+      copy->checked_type_ = nullptr;
+      fresh.emplace(var.get(), copy);
+    });
+  });
+  Expr renamed = rename(make(std::move(open)), [&](const Var& var) {
+    auto it = fresh.find(var.get());
+    return it == fresh.end() ? Expr(nullptr) : it->second;
+  });
+  Expr out = rewrite(renamed, [&](Rewriter& self, const RelayExprNode* node) -> Expr {
+    if (node->is_a(VarNode::info) || node->is_a(GlobalVarNode::info) || node->is_a(OpNode::info) ||
+        node->is_a(ConstructorNode::info) || node->is_a(Constant::info))
+      return Expr(node);
+    Expr out = self.children(node);
+    if (auto* call = out.as<Call>(); call && !call->type_args.empty()) {
+      Call copy(*call);
+      copy.type_args = {};
+      for (const Type& type : call->type_args) copy.type_args.push_back(replaced(type));
+      out = make(std::move(copy));
+    } else if (auto* inner = out.as<FunctionNode>()) {
+      FunctionNode copy(*inner);
+      copy.ret_type = replaced(inner->ret_type);
+      out = make(std::move(copy));
+    }
+    out->checked_type_ = nullptr;
+    return out;
+  });
+  return downcast<Function>(out);
 }
 
 }  // namespace tessera::relay

@@ -18,4 +18,11 @@ Expr with_fresh_binders(const Expr& expr);
 /// times is shared.
 Expr inlined_body(const Function& function, const Array<Expr>& args);
 
+/// A polymorphic function for given types: its type parameters replaced everywhere, bound variables new ones. Types that
+/// were inferred are forgotten.
+Function instantiated(const Function& function, const Array<Type>& type_args);
+
+/// A new variable of the same name and type.
+Var fresh_copy(const Var& var);
+
 }  // namespace tessera::relay

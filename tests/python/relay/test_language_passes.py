@@ -111,6 +111,8 @@ PASSES = {
     "Inline": [transform.Inline],
     "LambdaLift": [transform.LambdaLift],
     "EtaExpand": [lambda: transform.EtaExpand(True, True)],
+    "PartialEvaluate": [transform.PartialEvaluate],
+    "PartialEvaluate, then dead code": [transform.PartialEvaluate, transform.DeadCodeElimination],
     "all": [
         lambda: transform.EtaExpand(True, True),
         transform.Inline,
@@ -131,6 +133,21 @@ def test_the_program_means_the_same_afterwards(program, passes):
         mod = transform.InferType()(make()(mod))
         assert relay.analysis.well_formed(mod)
     assert run(mod, *args) == before
+
+
+@pytest.mark.parametrize("program", sorted(set(PROGRAMS) - {"constructors as functions"}))
+def test_continuation_passing_style_and_back_means_the_same(program):
+    text, args = PROGRAMS[program]
+    mod = parse(text)
+    before = run(mod, *args)
+    in_cps = transform.to_cps(mod["main"], mod)
+    assert in_cps.params[-1].name_hint == "k" and str(in_cps.ret_type) == "answer"
+    mod["main"] = in_cps
+    mod = transform.InferType()(mod)
+    mod["main"] = transform.un_cps(mod["main"])
+    mod = transform.InferType()(mod)
+    assert run(mod, *args) == before
+    assert run(transform.PartialEvaluate()(mod), *args) == before
 
 
 def is_atom(expr):
@@ -236,6 +253,61 @@ def test_an_inlined_function_that_nobody_uses_any_more_is_dropped():
     mod = transform.Inline()(parse(PROGRAMS["globals"][0]))
     assert [var.name_hint for var in mod.functions] == ["main"]
     assert relay.analysis.well_formed(mod["main"])
+
+
+def lets_of(expr):
+    out = []
+    while isinstance(expr, relay.Let):
+        out.append(expr.value)
+        expr = expr.body
+    return out, expr
+
+
+def test_partial_evaluation_unrolls_a_loop_over_known_numbers():
+    mod = transform.PartialEvaluate()(
+        parse(
+            """def @loop(%i: int32, %acc: float32) -> float32 {
+              if (greater(%i, 0)) { @loop(subtract(%i, 1), add(%acc, %acc)) } else { %acc }
+            }
+            def @main(%x: float32) -> float32 { @loop(3, %x) }"""
+        )
+    )
+    values, _ = lets_of(mod["main"].body)
+    assert [v.op.name for v in values if isinstance(v, relay.Call)] == ["add"] * 3
+    assert run(mod, 1.5) == 12.0
+
+
+def test_partial_evaluation_keeps_a_loop_over_unknown_numbers():
+    text = """def @main(%n: int32, %x: float32) -> float32 {
+      let %loop = fn (%i: int32, %acc: float32) -> float32 {
+        if (greater(%i, 0)) { %loop(subtract(%i, 1), add(%acc, %acc)) } else { %acc }
+      };
+      %loop(%n, %x)
+    }"""
+    mod = transform.PartialEvaluate()(parse(text))
+    assert relay.analysis.well_formed(mod["main"])
+    assert [run(mod, n, 1.0) for n in (0, 1, 5)] == [1.0, 2.0, 32.0]
+
+
+def test_partial_evaluation_follows_references_and_data():
+    mod = parse(
+        """type List[A] { Cons(A, List[A]), Nil, }
+        def @sum(%l: List[float32], %r: ref(float32)) -> () {
+          match (%l) { Nil => { () }, Cons(%h, %t) => {
+            let %u = ref_write(%r, add(ref_read(%r), %h));
+            @sum(%t, %r)
+          }, }
+        }
+        def @main(%x: float32) -> float32 {
+          let %r = ref(0f);
+          let %u = @sum(Cons(%x, Cons(2f, Cons(%x, Nil))), %r);
+          ref_read(%r)
+        }"""
+    )
+    out = transform.PartialEvaluate()(mod)
+    main = str(out["main"])
+    assert "match" not in main and "ref_read" not in main and "@sum" not in main
+    assert run(out, 5.0) == run(mod, 5.0) == 12.0
 
 
 def test_eta_expansion_makes_functions_of_values():

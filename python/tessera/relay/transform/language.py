@@ -12,10 +12,14 @@ __all__ = [
     "FirstOrderGradient",
     "Inline",
     "LambdaLift",
+    "PartialEvaluate",
     "ToANormalForm",
     "ToANormalFormExpr",
     "ToBasicBlockNormalForm",
+    "ToCPS",
     "gradient",
+    "to_cps",
+    "un_cps",
 ]
 
 
@@ -47,6 +51,26 @@ def Inline() -> Pass:
 def LambdaLift() -> Pass:
     """Makes global functions of local ones."""
     return _ffi_api.LambdaLift()
+
+
+def PartialEvaluate() -> Pass:
+    """Computes what is known when the program is compiled; the result is in A-normal form."""
+    return _ffi_api.PartialEvaluate()
+
+
+def to_cps(func: Any, mod: Any = None) -> Any:
+    """The function in continuation passing style. Functions of `mod` that it calls get counterparts there."""
+    return _ffi_api.to_cps(func, mod)
+
+
+def un_cps(func: Any) -> Any:
+    """A function in direct style that calls one in continuation passing style."""
+    return _ffi_api.un_cps(func)
+
+
+def ToCPS() -> Pass:
+    """Puts all functions of a module into continuation passing style."""
+    return _ffi_api.ToCPS()
 
 
 def FirstOrderGradient() -> Pass:
