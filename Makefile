@@ -31,6 +31,7 @@ help:  ## this list
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@# Python finds the package in the source tree, so a rebuilt library needs no reinstall.
 	@echo "$(CURDIR)/python" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tessera.pth"
+	@for name in tessera tvmc; do ln -sfn ../../python/tessera/bin/tessera $(BIN)/$$name; done
 	@touch $@
 
 .venv/.installed-all: requirements-test-all.txt .venv/.installed

@@ -16,6 +16,7 @@
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+#include <zstd.h>
 
 #include "base/map.h"
 #include "base/string.h"
@@ -30,11 +31,14 @@ namespace fs = std::filesystem;
 constexpr uint64_t kDefaultBytes = uint64_t{1} << 30;
 constexpr auto kAbandonedAfter = std::chrono::hours(1);
 
-/// The first bytes of an entry; the key, the value and a checksum of all that follow.
+/// The first bytes of an entry. Behind them come the key and the value, compressed together (keys are long and repeat
+/// themselves), and a checksum of all that stands before it.
 struct Header {
-  char magic[8] = {'T', 'S', 'R', 'K', 'E', 'R', 'N', '1'};
+  char magic[8] = {'T', 'S', 'R', 'K', 'E', 'R', 'N', '2'};
   uint64_t key_size = 0, value_size = 0;
 };
+constexpr int kCompression = 1;  // the quickest
+constexpr uint64_t kLargestValue = uint64_t{1} << 31;
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -72,34 +76,42 @@ std::string trouble_with(const std::string& folder) {
   return "";
 }
 
-uint64_t checksum(const Header& header, const std::string& key, const std::string& value) {
-  std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
-  XXH3_64bits_reset(state.get());
-  XXH3_64bits_update(state.get(), &header, sizeof header);
-  XXH3_64bits_update(state.get(), key.data(), key.size());
-  XXH3_64bits_update(state.get(), value.data(), value.size());
-  return XXH3_64bits_digest(state.get());
+/// The file of an entry, and what it holds when it is whole and has this key.
+std::string pack(const std::string& key, const std::string& value) {
+  Header header;
+  header.key_size = key.size();
+  header.value_size = value.size();
+  std::string content = key + value, out(sizeof header + ZSTD_compressBound(content.size()), '\0');
+  std::memcpy(out.data(), &header, sizeof header);
+  size_t size = ZSTD_compress(out.data() + sizeof header, out.size() - sizeof header, content.data(), content.size(),
+                              kCompression);
+  if (ZSTD_isError(size)) return "";
+  out.resize(sizeof header + size);
+  uint64_t sum = XXH3_64bits(out.data(), out.size());
+  return out.append(reinterpret_cast<const char*>(&sum), sizeof sum);
 }
 
-/// The value of the entry when it is whole and has this key.
-std::optional<std::string> read_entry(const std::string& path, const std::string& key) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return {};
-  auto size = static_cast<uint64_t>(file.tellg());
-  Header header, expected;
+std::optional<std::string> unpack(const std::string& file, const std::string& key) {
+  Header header;
+  const Header expected;
   uint64_t sum = 0;
-  if (size < sizeof header + sizeof sum) return {};
-  file.seekg(0);
-  if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return {};
-  if (std::memcmp(header.magic, expected.magic, sizeof header.magic) != 0) return {};
-  uint64_t rest = size - sizeof header - sizeof sum;
-  if (header.key_size != key.size() || header.key_size > rest || header.value_size != rest - header.key_size) return {};
-  std::string stored(header.key_size, '\0'), value(header.value_size, '\0');
-  file.read(stored.data(), std::streamsize(stored.size()));
-  file.read(value.data(), std::streamsize(value.size()));
-  file.read(reinterpret_cast<char*>(&sum), sizeof sum);
-  if (!file || stored != key || sum != checksum(header, key, value)) return {};
-  return value;
+  if (file.size() < sizeof header + sizeof sum) return {};
+  const size_t end = file.size() - sizeof sum;
+  std::memcpy(&header, file.data(), sizeof header);
+  std::memcpy(&sum, file.data() + end, sizeof sum);
+  if (std::memcmp(header.magic, expected.magic, sizeof header.magic) != 0 || sum != XXH3_64bits(file.data(), end) ||
+      header.key_size != key.size() || header.value_size > kLargestValue)
+    return {};
+  std::string content(header.key_size + header.value_size, '\0');
+  size_t size = ZSTD_decompress(content.data(), content.size(), file.data() + sizeof header, end - sizeof header);
+  if (ZSTD_isError(size) || size != content.size() || content.compare(0, key.size(), key) != 0) return {};
+  return content.substr(key.size());
+}
+
+std::optional<std::string> read_entry(const std::string& path, const std::string& key) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return {};
+  return unpack(std::string(std::istreambuf_iterator<char>(file), {}), key);
 }
 
 bool write_all(int file, const void* data, size_t size) {
@@ -173,19 +185,15 @@ void KernelCache::add(const std::string& key, const std::string& value) {
   std::string path = path_of(key), fresh = fmt::format("{}/{}-{}.new", folder_, getpid(), counter++);
   int file = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return;
-  Header header;
-  header.key_size = key.size();
-  header.value_size = value.size();
-  uint64_t sum = checksum(header, key, value);
-  bool is_whole = write_all(file, &header, sizeof header) && write_all(file, key.data(), key.size()) &&
-                  write_all(file, value.data(), value.size()) && write_all(file, &sum, sizeof sum);
+  std::string bytes = pack(key, value);
+  bool is_whole = !bytes.empty() && write_all(file, bytes.data(), bytes.size());
   is_whole = close(file) == 0 && is_whole;
   if (!is_whole || rename(fresh.c_str(), path.c_str()) != 0) {
     unlink(fresh.c_str());
     return;
   }
   std::lock_guard lock(mutex_);
-  if (bytes_) *bytes_ += sizeof header + key.size() + value.size() + sizeof sum;
+  if (bytes_) *bytes_ += bytes.size();
   make_room();
 }
 

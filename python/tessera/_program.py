@@ -1,0 +1,17 @@
+"""The command `tessera`: the program that lies beside the libraries."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Becomes the program."""
+    program = Path(__file__).parent / "bin" / "tessera"
+    if not program.exists():
+        sys.exit(f"tessera: {program} is missing; this installation has the runtime alone")
+    os.execv(program, [str(program), *sys.argv[1:]])

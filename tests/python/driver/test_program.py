@@ -1,0 +1,47 @@
+"""The command `tessera`."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import tessera
+
+PROGRAM = Path(tessera.__file__).parent / "bin" / "tessera"
+
+
+def run(*words, **env):
+    return subprocess.run([PROGRAM, *words], capture_output=True, text=True, env=env or None, check=False)
+
+
+def test_the_cache_is_shown_and_emptied(tmp_path):
+    env = {"TESSERA_CACHE_DIR": str(tmp_path / "cache")}
+    shown = run("cache", **env)
+    assert shown.returncode == 0 and str(tmp_path / "cache") in shown.stdout and "kernels  0" in shown.stdout
+    assert run("cache", "clear", **env).stdout == "removed 0 kernels\n"
+    assert "off: TESSERA_CACHE=0" in run("cache", TESSERA_CACHE="0").stdout
+
+
+def test_the_doctor_tells_what_there_is():
+    told = run("doctor")
+    assert told.returncode == 0
+    assert [line.split()[0] for line in told.stdout.splitlines()] == [
+        *("tessera", "llvm", "cpu", "threads", "cuda", "opencl", "cache")
+    ]
+
+
+def test_targets_are_listed():
+    rows = {line.split()[0]: line for line in run("targets").stdout.splitlines()}
+    assert "yes" in rows["llvm"] and "-mcpu" in rows["llvm"] and "cuda" in rows
+
+
+@pytest.mark.parametrize("words", [[], ["frobnicate"], ["cache", "--no-such-flag"]])
+def test_a_wrong_command_line_is_told_and_exits_with_2(words):
+    told = run(*words)
+    assert told.returncode == 2 and "--help" in told.stderr + told.stdout
+
+
+def test_help_names_the_commands():
+    told = run("--help")
+    assert told.returncode == 0
+    for command in ("cache", "doctor", "targets"):
+        assert command in told.stdout
