@@ -70,6 +70,9 @@ Graph::Node node_of(const json& item, const std::vector<Graph::Node>& before) {
     if (outputs < 1 || outputs > (1 << 20)) bad(where + " has " + std::to_string(outputs) + " outputs");
     node.outputs = static_cast<uint32_t>(outputs);
     if (attrs.contains("flatten_data")) node.flattens = number(attrs["flatten_data"], where + "'s flatten_data");
+    for (const auto& [name, value] : attrs.items())
+      if (value.is_string() && (name == "hash" || name.find("layout") != name.npos))
+        node.labels.emplace_back(name, value.get<std::string>());
   }
   for (const json& input : list(member(item, "inputs", where), where + "'s inputs"))
     node.inputs.push_back(value_of(input, before, where + "'s input"));

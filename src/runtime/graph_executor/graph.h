@@ -19,7 +19,8 @@ struct Graph {
     std::string name, function;  // "" for inputs; "__nop" only renames its input
     std::vector<Value> inputs;
     uint32_t outputs = 1;
-    bool flattens = false;  // the function takes its tensors with one dimension
+    bool flattens = false;                                    // the function takes its tensors with one dimension
+    std::vector<std::pair<std::string, std::string>> labels;  // "hash" and layouts, for reports
     bool is_input() const { return function.empty(); }
   };
   /// What is known of each value: values of one storage share memory.

@@ -180,6 +180,12 @@ void GraphExecutor::point_steps_at(uint32_t entry, const DLTensor* data) {
   }
 }
 
+int64_t GraphExecutor::step_of(size_t node) const {
+  auto at = std::lower_bound(steps_.begin(), steps_.end(), node,
+                             [](const Step& step, size_t wanted) { return step.node < wanted; });
+  return at != steps_.end() && at->node == node ? at - steps_.begin() : -1;
+}
+
 void GraphExecutor::run_step(size_t index) {
   Step& step = steps_[index];
   Any result;

@@ -41,9 +41,11 @@ class GraphExecutor {
   const Graph& graph() const { return graph_; }
   NDArray value(uint32_t entry) const { return values_[entry]; }
   size_t num_steps() const { return steps_.size(); }
-  /// Runs one node; nothing for inputs.
   void run_step(size_t step);
   uint32_t step_node(size_t step) const { return steps_[step].node; }
+  /// The step that runs a node; -1 for inputs and nodes that only rename.
+  int64_t step_of(size_t node) const;
+  const std::vector<DLDevice>& devices() const { return devices_; }
 
  private:
   /// One call with its arguments ready.
@@ -75,8 +77,5 @@ class GraphExecutor {
   std::unordered_map<std::string, int> input_of_name_;
   std::unordered_map<uint32_t, bool> params_;  // input nodes that hold parameters; true: in memory that others share
 };
-
-/// The executor as a module: set_input, run, get_output and the rest under v0.10's names.
-Module make_graph_executor(std::string_view graph_json, const Module& code, std::vector<DLDevice> devices);
 
 }  // namespace tessera

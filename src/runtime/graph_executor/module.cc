@@ -1,94 +1,89 @@
 // The graph executor and its factory as modules, under the names v0.10 gives their functions.
 
+#include "runtime/graph_executor/module.h"
+
 #include "runtime/containers.h"
-#include "runtime/graph_executor/graph_executor.h"
+#include "runtime/graph_executor/debug.h"
 #include "runtime/params.h"
 #include "runtime/registry.h"
 
 namespace tessera {
 namespace {
 
-class GraphExecutorModule final : public ModuleBody {
- public:
-  GraphExecutorModule(Graph graph, Module code, std::vector<DLDevice> devices, const Map<String, NDArray>& params = {})
-      : executor(std::move(graph), std::move(code), std::move(devices), params) {}
+int place_of(const GraphExecutor& graph, const AnyView& key) {
+  if (key.code() == kTesseraInt) return key.to<int>();
+  auto name = key.to<std::string>();
+  int index = graph.input_index(name);
+  if (index < 0) throw Error(ValueError) << "the graph has no input \"" << name << "\"";
+  return index;
+}
 
-  std::string type_key() const override { return "GraphExecutor"; }
+/// The tensor itself, or its contents in the tensor the caller gave.
+void give(const NDArray& tensor, Args args, int out, Any* result) {
+  if (args.size() <= out) return void(*result = Any(tensor));
+  copy_tensor(tensor.tensor(), args[out].to<DLTensor*>());
+}
 
-  PackedFunc get_function(const std::string& name, const Module& self) override {
-    GraphExecutor* graph = &executor;
-    if (name == "run") return typed(name, [self, graph] { graph->run(); });
-    if (name == "get_num_inputs") return typed(name, [self, graph] { return graph->num_inputs(); });
-    if (name == "get_num_outputs") return typed(name, [self, graph] { return graph->num_outputs(); });
-    if (name == "get_input_index") return typed(name, [self, graph](std::string n) { return graph->input_index(n); });
-    if (name == "set_input" || name == "set_input_zero_copy") {
-      bool copies = name == "set_input";
-      return typed(name, [self, graph, copies](AnyView key, DLTensor* data) {
-        int index = place_of(*graph, key);
-        copies ? graph->set_input(index, data) : graph->set_input_zero_copy(index, data);
-      });
-    }
-    if (name == "set_output_zero_copy")
-      return typed(name, [self, graph](int index, DLTensor* data) { graph->set_output_zero_copy(index, data); });
-    if (name == "get_input")
-      return PackedFunc(
-          [self, graph](Args args, Any* result) { give(graph->input(place_of(*graph, args[0])), args, 1, result); });
-    if (name == "get_output")
-      return PackedFunc(
-          [self, graph](Args args, Any* result) { give(graph->output(args[0].to<int>()), args, 1, result); });
-    if (name == "run_from_inputs") return PackedFunc([self, graph](Args args, Any*) { run_from(*graph, args); });
-    if (name == "load_params")
-      return typed(name, [self, graph](std::string blob) { graph->load_params(tessera::load_params(blob)); });
-    if (name == "share_params")
-      return typed(name, [self, graph](Module other, std::string blob) {
-        auto* from = dynamic_cast<GraphExecutorModule*>(other.operator->());
-        if (!from) throw Error(TypeError) << "share_params: the other module is no graph executor";
-        graph->share_params(from->executor, tessera::load_params(blob));
-      });
-    if (name == "get_input_info") return typed(name, [self, graph] { return input_info(*graph); });
-    return nullptr;
+/// (inputs in order on another device, then outputs): copies in, runs, copies out.
+void run_from(GraphExecutor& graph, Args args) {
+  int inputs = args[2].to<int>();
+  if (inputs < 0 || inputs % 2 || 3 + inputs > args.size())
+    throw Error(ValueError) << "run_from_inputs takes names and tensors in turn";
+  for (int i = 0; i < inputs; i += 2) graph.set_input(place_of(graph, args[3 + i]), args[4 + i].to<DLTensor*>());
+  graph.run();
+  DLDevice device{static_cast<DLDeviceType>(args[0].to<int>()), args[1].to<int>()};
+  for (int i = 0; i < graph.num_outputs(); ++i) graph.output(i).copy_to(device);
+}
+
+Map<String, ObjectRef> input_info(const GraphExecutor& graph) {
+  Map<String, ObjectRef> shapes, dtypes;
+  for (int i = 0; i < graph.num_inputs(); ++i) {
+    if (graph.is_param(i)) continue;
+    NDArray tensor = graph.input(i);
+    shapes.set(String(graph.input_name(i)),
+               ShapeTuple(std::vector<int64_t>(tensor.shape().begin(), tensor.shape().end())));
+    dtypes.set(String(graph.input_name(i)), String(to_text(tensor.dtype())));
   }
+  return {{"shape", shapes}, {"dtype", dtypes}};
+}
 
-  GraphExecutor executor;
+}  // namespace
 
- private:
-  static int place_of(const GraphExecutor& graph, const AnyView& key) {
-    if (key.code() == kTesseraInt) return key.to<int>();
-    auto name = key.to<std::string>();
-    int index = graph.input_index(name);
-    if (index < 0) throw Error(ValueError) << "the graph has no input \"" << name << "\"";
-    return index;
+PackedFunc GraphExecutorModule::get_function(const std::string& name, const Module& self) {
+  GraphExecutor* graph = &executor;
+  if (name == "run") return typed(name, [self, graph] { graph->run(); });
+  if (name == "get_num_inputs") return typed(name, [self, graph] { return graph->num_inputs(); });
+  if (name == "get_num_outputs") return typed(name, [self, graph] { return graph->num_outputs(); });
+  if (name == "get_input_index") return typed(name, [self, graph](std::string n) { return graph->input_index(n); });
+  if (name == "set_input" || name == "set_input_zero_copy") {
+    bool copies = name == "set_input";
+    return typed(name, [self, graph, copies](AnyView key, DLTensor* data) {
+      int index = place_of(*graph, key);
+      copies ? graph->set_input(index, data) : graph->set_input_zero_copy(index, data);
+    });
   }
+  if (name == "set_output_zero_copy")
+    return typed(name, [self, graph](int index, DLTensor* data) { graph->set_output_zero_copy(index, data); });
+  if (name == "get_input")
+    return PackedFunc(
+        [self, graph](Args args, Any* result) { give(graph->input(place_of(*graph, args[0])), args, 1, result); });
+  if (name == "get_output")
+    return PackedFunc(
+        [self, graph](Args args, Any* result) { give(graph->output(args[0].to<int>()), args, 1, result); });
+  if (name == "run_from_inputs") return PackedFunc([self, graph](Args args, Any*) { run_from(*graph, args); });
+  if (name == "load_params")
+    return typed(name, [self, graph](std::string blob) { graph->load_params(tessera::load_params(blob)); });
+  if (name == "share_params")
+    return typed(name, [self, graph](Module other, std::string blob) {
+      auto* from = dynamic_cast<GraphExecutorModule*>(other.operator->());
+      if (!from) throw Error(TypeError) << "share_params: the other module is no graph executor";
+      graph->share_params(from->executor, tessera::load_params(blob));
+    });
+  if (name == "get_input_info") return typed(name, [self, graph] { return input_info(*graph); });
+  return nullptr;
+}
 
-  /// The tensor itself, or its contents in the tensor the caller gave.
-  static void give(const NDArray& tensor, Args args, int out, Any* result) {
-    if (args.size() <= out) return void(*result = Any(tensor));
-    copy_tensor(tensor.tensor(), args[out].to<DLTensor*>());
-  }
-
-  /// (inputs in order on another device, then outputs): copies in, runs, copies out.
-  static void run_from(GraphExecutor& graph, Args args) {
-    int inputs = args[2].to<int>();
-    if (inputs < 0 || inputs % 2 || 3 + inputs > args.size())
-      throw Error(ValueError) << "run_from_inputs takes names and tensors in turn";
-    for (int i = 0; i < inputs; i += 2) graph.set_input(place_of(graph, args[3 + i]), args[4 + i].to<DLTensor*>());
-    graph.run();
-    DLDevice device{static_cast<DLDeviceType>(args[0].to<int>()), args[1].to<int>()};
-    for (int i = 0; i < graph.num_outputs(); ++i) graph.output(i).copy_to(device);
-  }
-
-  static Map<String, ObjectRef> input_info(const GraphExecutor& graph) {
-    Map<String, ObjectRef> shapes, dtypes;
-    for (int i = 0; i < graph.num_inputs(); ++i) {
-      if (graph.is_param(i)) continue;
-      NDArray tensor = graph.input(i);
-      shapes.set(String(graph.input_name(i)),
-                 ShapeTuple(std::vector<int64_t>(tensor.shape().begin(), tensor.shape().end())));
-      dtypes.set(String(graph.input_name(i)), String(to_text(tensor.dtype())));
-    }
-    return {{"shape", shapes}, {"dtype", dtypes}};
-  }
-};
+namespace {
 
 /// Graph, parameters and code in one: what `relay.build` gives and a library file holds.
 class GraphExecutorFactory final : public ModuleBody {
@@ -100,10 +95,20 @@ class GraphExecutorFactory final : public ModuleBody {
 
   PackedFunc get_function(const std::string& name, const Module& self) override {
     if (name == name_)
+      return PackedFunc(
+          [self, this](Args args, Any* result) { *result = Any(make<GraphExecutorModule>(self, args, 0)); });
+    if (name == "debug_create")
       return PackedFunc([self, this](Args args, Any* result) {
-        std::vector<DLDevice> devices;
-        for (int i = 0; i < args.size(); ++i) devices.push_back(args[i].to<DLDevice>());
-        *result = Any(make(self, devices));
+        if (args.size() < 2) throw Error(TypeError) << "debug_create takes the name of the model and devices";
+        if (args[0].to<std::string>() != name_)
+          throw Error(ValueError) << "the library holds the model \"" << name_ << "\", not \""
+                                  << args[0].to<std::string>() << "\"";
+        *result = Any(make<DebugGraphExecutor>(self, args, 1));
+      });
+    if (name == "cuda_graph_create")
+      return PackedFunc([](Args, Any*) {
+        throw Error(NotImplementedError) << "running a graph as one CUDA graph is not there yet; "
+                                            "lib[\"default\"](device) runs it kernel by kernel";
       });
     if (name == "get_graph_json") return typed(name, [self, this] { return graph_json_; });
     if (name == "get_graph_params") return typed(name, [self, this] { return params_; });
@@ -130,15 +135,21 @@ class GraphExecutorFactory final : public ModuleBody {
   }
 
  private:
-  Module make(const Module& self, const std::vector<DLDevice>& devices) const {
+  /// An executor on the devices that are the arguments from `first` on.
+  template <class Executor>
+  Module make(const Module& self, Args args, int first) const {
     if (self.imports().empty()) throw Error(ValueError) << "the graph executor factory has no library to call";
-    return make_module<GraphExecutorModule>(Graph::parse(graph_json_), self, devices, params_);
+    std::vector<DLDevice> devices;
+    for (int i = first; i < args.size(); ++i) devices.push_back(args[i].to<DLDevice>());
+    return make_module<Executor>(Graph::parse(graph_json_), self, devices, params_);
   }
 
   std::string graph_json_;
   Map<String, NDArray> params_;
   std::string name_;
 };
+
+}  // namespace
 
 std::vector<DLDevice> devices_from(Args args, int first) {
   std::vector<DLDevice> out;
@@ -147,18 +158,12 @@ std::vector<DLDevice> devices_from(Args args, int first) {
   return out;
 }
 
-}  // namespace
-
-Module make_graph_executor(std::string_view graph_json, const Module& code, std::vector<DLDevice> devices) {
-  return make_module<GraphExecutorModule>(Graph::parse(graph_json), code, std::move(devices));
-}
-
 static Globals globals{
     {"tvm.graph_executor.create", PackedFunc([](Args args, Any* result) {
        if (args.size() < 4) throw Error(TypeError) << "graph_executor.create takes a graph, a library and devices";
        int first = args.size() % 2;  // a callback for look-ups may stand before the devices
-       *result =
-           Any(make_graph_executor(args[0].to<std::string>(), args[1].to<Module>(), devices_from(args, 2 + first)));
+       *result = Any(make_module<GraphExecutorModule>(Graph::parse(args[0].to<std::string>()), args[1].to<Module>(),
+                                                      devices_from(args, 2 + first)));
      })},
     {"tvm.graph_executor_factory.create", PackedFunc([](Args args, Any* result) {
        if (args.size() < 3) throw Error(TypeError) << "graph_executor_factory.create takes a graph, a library, a name";

@@ -1,0 +1,1 @@
+"""Graphs launched at once on a CUDA device."""

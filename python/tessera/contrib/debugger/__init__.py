@@ -1,0 +1,1 @@
+"""Looking into a run: the time and the value of each node."""
