@@ -14,6 +14,9 @@ namespace {
   conv_transpose_records();
   create_records();
   dimension_records();
+  dyn_create_records();
+  dyn_image_records();
+  dyn_reshape_records();
   index_records();
   join_records();
   loss_records();

@@ -20,6 +20,8 @@ OpRecord& OpRecord::input(const char* name, const char* doc, const char* type) {
 
 OpRecord& OpRecord::variadic() { return op_.edit()->num_inputs = -1, *this; }
 
+OpRecord& OpRecord::takes(int count) { return op_.edit()->num_inputs = count, *this; }
+
 OpRecord& OpRecord::support_level(int level) { return op_.edit()->support_level = level, *this; }
 
 OpRecord& OpRecord::type(const char* name, TypeRule rule) {

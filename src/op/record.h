@@ -35,6 +35,8 @@ class OpRecord {
   OpRecord& input(const char* name, const char* doc, const char* type = "Tensor");
   /// Any number of inputs; those listed describe the first.
   OpRecord& variadic();
+  /// The number of inputs where the list says more or less.
+  OpRecord& takes(int count);
   OpRecord& support_level(int level);
   OpRecord& type(const char* name, TypeRule rule);
   OpRecord& fusion(Fusion kind);

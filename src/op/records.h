@@ -23,6 +23,11 @@ void search_records();
 void slice_records();
 void unary_records();
 
+// dyn/
+void dyn_create_records();
+void dyn_image_records();
+void dyn_reshape_records();
+
 // nn/
 void activation_records();
 void conv_records();

@@ -1,0 +1,231 @@
+// dyn.zeros, ones, full, broadcast_to, one_hot, sparse_to_dense, tile: the shape of the result is an argument.
+
+#include "ir/prim_ops.h"
+#include "op/dyn/shapes.h"
+#include "op/records.h"
+#include "relay/attrs/index.h"
+#include "relay/attrs/transform.h"
+#include "topi/broadcast.h"
+#include "topi/elementwise.h"
+#include "topi/index.h"
+#include "topi/scatter.h"
+
+namespace tessera::op {
+namespace {
+
+using relay::InitOpAttrs;
+using relay::OneHotAttrs;
+using relay::TileAttrs;
+
+PrimExpr one() { return make_const(DataType::Int(64), 1); }
+
+/// The values of input `i` are the shape.
+template <int i>
+Tensors shape_is_input(const Attrs&, const Tensors& in, const Array<PrimExpr>& ndims) {
+  return {shape_vector(*as_int(ndims[0]), [&](int64_t k) { return int64_at(in[i], k); })};
+}
+
+bool init_type(TypeQuery& query) {
+  if (!query.tensor(0)) return false;
+  query.result(TensorType(any_shape(vector_length(query, 0, "shape")), query.attrs_as<InitOpAttrs>()->dtype));
+  return true;
+}
+
+bool full_type(TypeQuery& query) {
+  auto* value = query.tensor(0);
+  if (!value || !query.tensor(1)) return false;
+  require_rank(query, 0, "fill_value", 0);
+  DataType dtype = query.attrs_as<InitOpAttrs>()->dtype;
+  query.result(TensorType(any_shape(vector_length(query, 1, "shape")), dtype.is_void() ? value->dtype : dtype));
+  return true;
+}
+
+template <int value>
+Tensors constant_tensor(const Attrs&, const Tensors&, const Type& out) {
+  auto* type = tensor_of(out);
+  return {topi::full(type->shape, type->dtype, make_const(type->dtype, value))};
+}
+
+Tensors full(const Attrs&, const Tensors& in, const Type& out) {
+  return {topi::full(tensor_of(out)->shape, tensor_of(out)->dtype, te::load(in[0], {}))};
+}
+
+bool broadcast_to_type(TypeQuery& query) {
+  auto* data = query.tensor(0);
+  if (!data || !query.tensor(1)) return false;
+  int64_t rank = vector_length(query, 1, "shape");
+  if (rank_of(data) > rank)
+    throw Error(TypeError) << "data is " << to_text(query.type(0)) << ", which a shape of " << rank
+                           << " dimensions does not hold";
+  query.result(TensorType(any_shape(rank), data->dtype));
+  return true;
+}
+
+/// An extent of 1 in the shape keeps the data's.
+Tensors broadcast_to_shape(const Attrs&, const Tensors& in, const Array<PrimExpr>& ndims) {
+  int64_t rank = *as_int(ndims[0]), have = *as_int(in[0]->shape[0]);
+  return {shape_vector(rank, [&](int64_t i) {
+    PrimExpr wanted = int64_at(in[1], i);
+    if (i < rank - have) return wanted;
+    return select(equal(wanted, one()), int64_at(in[0], i - (rank - have)), wanted);
+  })};
+}
+
+Tensors broadcast_to(const Attrs&, const Tensors& in, const Type& out) {
+  const Array<PrimExpr> shape = tensor_of(out)->shape;
+  return {topi::compute(
+      shape, "ax",
+      [&](const Array<PrimExpr>& at) { return te::load(in[0], topi::broadcast_indices(at, shape, in[0]->shape)); },
+      "T_broadcast_to", topi::kBroadcast)};
+}
+
+bool tile_type(TypeQuery& query) {
+  auto* data = query.tensor(0);
+  if (!data || !query.tensor(1)) return false;
+  int64_t rank = std::max<int64_t>(rank_of(data), vector_length(query, 1, "reps"));
+  query.result(TensorType(any_shape(rank), data->dtype));
+  return true;
+}
+
+Tensors tile_shape(const Attrs&, const Tensors& in, const Array<PrimExpr>& ndims) {
+  int64_t rank = *as_int(ndims[0]), have = *as_int(in[0]->shape[0]), reps = *as_int(in[1]->shape[0]);
+  return {shape_vector(rank, [&](int64_t i) {
+    PrimExpr extent = i < rank - have ? one() : int64_at(in[0], i - (rank - have));
+    return extent * (i < rank - reps ? one() : int64_at(in[1], i - (rank - reps)));
+  })};
+}
+
+Tensors tile(const Attrs&, const Tensors& in, const Type& out) {
+  return {topi::compute(
+      tensor_of(out)->shape, "ax",
+      [&](const Array<PrimExpr>& at) {
+        Array<PrimExpr> source;
+        for (int i = 0; i < rank_of(in[0]); ++i)
+          source.push_back(floormod(at[at.size() - in[0]->shape.size() + i], in[0]->shape[i]));
+        return te::load(in[0], source);
+      },
+      "T_tile", topi::kBroadcast)};
+}
+
+bool one_hot_type(TypeQuery& query) {
+  for (int i = 0; i < 4; ++i)
+    if (!query.tensor(i)) return false;
+  auto* attrs = query.attrs_as<OneHotAttrs>();
+  auto* places = query.tensor(0);
+  require_integers(query, 0, "indices");
+  require_integers(query, 3, "depth");
+  if (attrs->axis < -1 || attrs->axis > rank_of(places))
+    throw Error(TypeError) << "axis " << attrs->axis << " is out of range; it may be -1 to " << rank_of(places);
+  Array<PrimExpr> shape = places->shape;
+  shape.insert(attrs->axis < 0 ? shape.size() : attrs->axis, any_extent());
+  query.result(TensorType(shape, attrs->dtype));
+  return true;
+}
+
+int64_t hot_axis(const Attrs& attrs, int64_t rank) {
+  int axis = attrs.as<OneHotAttrs>()->axis;
+  return axis < 0 ? rank - 1 : axis;
+}
+
+Tensors one_hot_shape(const Attrs& attrs, const Tensors& in, const Array<PrimExpr>& ndims) {
+  int64_t rank = *as_int(ndims[0]), axis = hot_axis(attrs, rank);
+  return {shape_vector(rank,
+                       [&](int64_t i) { return i == axis ? int64_of(in[3]) : int64_at(in[0], i < axis ? i : i - 1); })};
+}
+
+Tensors one_hot(const Attrs& attrs, const Tensors& in, const Type& out) {
+  auto* type = tensor_of(out);
+  PrimExpr depth = type->shape[hot_axis(attrs, rank_of(type))];
+  return {topi::one_hot(in[0], te::load(in[1], {}), te::load(in[2], {}), depth, attrs.as<OneHotAttrs>()->axis,
+                        type->dtype)};
+}
+
+bool sparse_to_dense_type(TypeQuery& query) {
+  for (int i = 0; i < 4; ++i)
+    if (!query.tensor(i)) return false;
+  require_integers(query, 0, "sparse_indices");
+  require_rank(query, 2, "default_value", 0);
+  query.result(TensorType(any_shape(vector_length(query, 3, "output_shape")), query.tensor(1)->dtype));
+  return true;
+}
+
+}  // namespace
+
+void dyn_create_records() {
+  OpRecord("dyn.zeros")
+      .doc("A tensor of zeros.")
+      .attrs<InitOpAttrs>()
+      .input("shape", "the shape")
+      .support_level(3)
+      .type("DynamicInitOp", init_type)
+      .fusion(Fusion::Elementwise)
+      .compute(constant_tensor<0>)
+      .shape({1}, shape_is_input<0>);
+  OpRecord("dyn.ones")
+      .doc("A tensor of ones.")
+      .attrs<InitOpAttrs>()
+      .input("shape", "the shape")
+      .support_level(3)
+      .type("DynamicInitOp", init_type)
+      .fusion(Fusion::Elementwise)
+      .compute(constant_tensor<1>)
+      .shape({1}, shape_is_input<0>);
+  OpRecord("dyn.full")
+      .doc("A tensor filled with one value.")
+      .attrs<InitOpAttrs>()
+      .input("fill_value", "the value", "double")
+      .input("shape", "the shape")
+      .support_level(3)
+      .type("DynamicFull", full_type)
+      .fusion(Fusion::Elementwise)
+      .compute(full)
+      .shape({0, 1}, shape_is_input<1>);
+  OpRecord("dyn.broadcast_to")
+      .doc("Extents of 1 stretched, and dimensions added in front, to a shape.")
+      .attrs<InitOpAttrs>()
+      .input("data", "the input")
+      .input("shape", "the shape")
+      .support_level(4)
+      .type("DynamicBroadCastTo", broadcast_to_type)
+      .fusion(Fusion::Broadcast)
+      .compute(broadcast_to)
+      .shape({0, 1}, broadcast_to_shape);
+  OpRecord("dyn.tile")
+      .doc("The whole tensor several times along each dimension.")
+      .attrs<TileAttrs>()
+      .input("data", "the input")
+      .input("reps", "how many times")
+      .support_level(3)
+      .type("DynamicTile", tile_type)
+      .fusion(Fusion::Injective)
+      .compute(tile)
+      .shape({0, 1}, tile_shape);
+  OpRecord("dyn.one_hot")
+      .doc("One value at the place that the index names along a new axis, another elsewhere.")
+      .attrs<OneHotAttrs>()
+      .input("indices", "the places")
+      .input("on_value", "the value there", "Expr")
+      .input("off_value", "the value elsewhere", "Expr")
+      .input("depth", "the extent of the new axis", "Expr")
+      .support_level(10)
+      .type("DynOneHot", one_hot_type)
+      .fusion(Fusion::OutputElementwise)
+      .compute(one_hot)
+      .shape({0, 0, 0, 1}, one_hot_shape);
+  OpRecord("dyn.sparse_to_dense")
+      .doc("A tensor of one value, with others at the given indices.")
+      .input("sparse_indices", "the places")
+      .input("sparse_values", "the values there")
+      .input("default_value", "the value elsewhere")
+      .input("output_shape", "the shape")
+      .support_level(3)
+      .type("DynSparseToDense", sparse_to_dense_type)
+      .fusion(Fusion::Opaque)
+      .stateful(false)
+      .compute([](const Attrs&, const Tensors& in, const Type& out) {
+        return Tensors{topi::sparse_to_dense(in[0], tensor_of(out)->shape, in[1], te::load(in[2], {}))};
+      })
+      .shape({0, 0, 0, 1}, shape_is_input<3>);
+}
+
+}  // namespace tessera::op

@@ -1,0 +1,46 @@
+#include "op/dyn/shapes.h"
+
+#include "ir/prim_ops.h"
+#include "topi/operand.h"
+
+namespace tessera::op {
+
+Array<PrimExpr> any_shape(int64_t rank) {
+  Array<PrimExpr> out;
+  for (int64_t i = 0; i < rank; ++i) out.push_back(any_extent());
+  return out;
+}
+
+int64_t vector_length(const TypeQuery& query, int i, const char* name) {
+  require_integers(query, i, name);
+  require_rank(query, i, name, 1);
+  const int64_t* length = as_int(query.tensor(i)->shape[0]);
+  if (!length)
+    throw Error(TypeError) << name << " is " << to_text(query.type(i))
+                           << ": how many numbers it has must be known, since it says the number of dimensions";
+  return *length;
+}
+
+PrimExpr int64_at(const te::Tensor& vector, int64_t i) {
+  return cast(DataType::Int(64), te::load(vector, {PrimExpr(static_cast<int>(i))}));
+}
+
+PrimExpr int64_of(const te::Tensor& number) {
+  Array<PrimExpr> at;
+  for (size_t i = 0; i < number->shape.size(); ++i) at.push_back(PrimExpr(0));
+  return cast(DataType::Int(64), te::load(number, at));
+}
+
+te::Tensor shape_vector(int64_t rank, const std::function<PrimExpr(int64_t)>& extent) {
+  return topi::compute(
+      {PrimExpr(static_cast<int>(rank))}, "ax",
+      [&](const Array<PrimExpr>& at) {
+        PrimExpr out = make_const(DataType::Int(64), 0);
+        for (int64_t i = 0; i < rank; ++i)
+          out = if_then_else(equal(at[0], PrimExpr(static_cast<int>(i))), cast(DataType::Int(64), extent(i)), out);
+        return out;
+      },
+      "shape", "");
+}
+
+}  // namespace tessera::op
