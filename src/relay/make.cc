@@ -122,6 +122,15 @@ Expr broadcast_to(Expr x, Array<PrimExpr> shape) {
 Expr broadcast_to_like(Expr x, Expr like) { return call_op("broadcast_to_like", {x, like}); }
 Expr collapse_sum_like(Expr x, Expr like) { return call_op("collapse_sum_like", {x, like}); }
 
+Expr strided_slice(Expr x, Array<PrimExpr> begin, Array<PrimExpr> end, Array<PrimExpr> strides) {
+  if (!strides.defined()) strides = Array<PrimExpr>(begin.size(), PrimExpr(1));
+  return call_op("strided_slice", {x}, make_attrs<StridedSliceAttrs>([&](auto& a) {
+                   a.begin = begin;
+                   a.end = end;
+                   a.strides = strides;
+                 }));
+}
+
 Expr layout_transform(Expr x, String from, String to) {
   return call_op("layout_transform", {x},
                  make_attrs<LayoutTransformAttrs>([&](auto& a) { a.src_layout = from, a.dst_layout = to; }));

@@ -79,5 +79,7 @@ Expr collapse_sum_like(Expr x, Expr like);
 /// dimensions of extent 1 are put behind each.
 Expr expand_to_axes(Expr x, const std::vector<int>& axes, int rank);
 Expr layout_transform(Expr x, String from, String to);
+/// From `begin` to before `end` in steps of `strides` (one number each per dimension; without strides, each element).
+Expr strided_slice(Expr x, Array<PrimExpr> begin, Array<PrimExpr> end, Array<PrimExpr> strides = nullptr);
 
 }  // namespace tessera::relay

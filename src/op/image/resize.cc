@@ -2,6 +2,7 @@
 
 #include "topi/image/resize.h"
 #include "ir/prim_ops.h"
+#include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/image.h"
@@ -148,7 +149,8 @@ void resize_records() {
       .input("boxes", "(y1, x1, y2, x2) of each box, in fractions of the image")
       .input("box_indices", "the image of each box");
   image_record<UpSamplingAttrs>("nn.upsampling", "UpSampling", "Images larger by factors.", 2, upsampling_type,
-                                upsampling);
+                                upsampling)
+      .gradient(upsampling_gradient);
   image_record<UpSampling3DAttrs>("nn.upsampling3d", "UpSampling3D", "Volumes larger by factors.", 2, upsampling_type,
                                   upsampling);
 }

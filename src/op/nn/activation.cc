@@ -1,6 +1,7 @@
 // nn.relu, nn.leaky_relu, nn.prelu, nn.bias_add, nn.softmax, nn.fast_softmax, nn.log_softmax, nn.batch_flatten.
 
 #include "ir/prim_ops.h"
+#include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/nn.h"
@@ -93,7 +94,7 @@ Array<te::Tensor> batch_flatten(const Attrs&, const Array<te::Tensor>& in, const
       "tensor", topi::kInjective)};
 }
 
-void softmax_record(const char* name, const char* doc, relay::Compute compute) {
+void softmax_record(const char* name, const char* doc, relay::Compute compute, Gradient gradient) {
   OpRecord(name)
       .doc(doc)
       .attrs<SoftmaxAttrs>()
@@ -101,7 +102,8 @@ void softmax_record(const char* name, const char* doc, relay::Compute compute) {
       .support_level(1)
       .type("Identity", softmax_type)
       .fusion(Fusion::OutputElementwise)
-      .compute(std::move(compute));
+      .compute(std::move(compute))
+      .gradient(std::move(gradient));
 }
 
 }  // namespace
@@ -113,7 +115,8 @@ void activation_records() {
       .support_level(1)
       .type("Identity", same_as_input)
       .fusion(Fusion::Elementwise)
-      .compute(relu);
+      .compute(relu)
+      .gradient(relu_gradient);
   OpRecord("nn.leaky_relu")
       .doc("x where it is positive, else alpha * x.")
       .attrs<LeakyReluAttrs>()
@@ -121,7 +124,8 @@ void activation_records() {
       .support_level(3)
       .type("Identity", same_as_input)
       .fusion(Fusion::Elementwise)
-      .compute(leaky_relu);
+      .compute(leaky_relu)
+      .gradient(leaky_relu_gradient);
   OpRecord("nn.bias_add")
       .doc("Adds one value to each slice along an axis.")
       .attrs<BiasAddAttrs>()
@@ -130,7 +134,8 @@ void activation_records() {
       .support_level(1)
       .type("BiasAdd", per_slice_type<BiasAddAttrs>)
       .fusion(Fusion::Broadcast)
-      .compute(bias_add);
+      .compute(bias_add)
+      .gradient(bias_add_gradient);
   OpRecord("nn.prelu")
       .doc("x where it is positive, else alpha * x with one alpha per slice.")
       .attrs<PReluAttrs>()
@@ -139,17 +144,19 @@ void activation_records() {
       .support_level(3)
       .type("PRelu", per_slice_type<PReluAttrs>)
       .fusion(Fusion::Broadcast)
-      .compute(prelu);
-  softmax_record("nn.softmax", "exp(x) over its sum along an axis.", softmax<topi::softmax>);
-  softmax_record("nn.fast_softmax", "softmax, quicker and less exact.", softmax<topi::fast_softmax>);
-  softmax_record("nn.log_softmax", "The logarithm of softmax.", softmax<topi::log_softmax>);
+      .compute(prelu)
+      .gradient(prelu_gradient);
+  softmax_record("nn.softmax", "exp(x) over its sum along an axis.", softmax<topi::softmax>, softmax_gradient);
+  softmax_record("nn.fast_softmax", "softmax, quicker and less exact.", softmax<topi::fast_softmax>, softmax_gradient);
+  softmax_record("nn.log_softmax", "The logarithm of softmax.", softmax<topi::log_softmax>, log_softmax_gradient);
   OpRecord("nn.batch_flatten")
       .doc("All dimensions but the first become one.")
       .input("data", "the input")
       .support_level(2)
       .type("BatchFlatten", batch_flatten_type)
       .fusion(Fusion::Injective)
-      .compute(batch_flatten);
+      .compute(batch_flatten)
+      .gradient(batch_flatten_gradient);
 }
 
 }  // namespace tessera::op

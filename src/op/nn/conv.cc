@@ -3,6 +3,7 @@
 
 #include "op/nn/conv.h"
 #include "ir/prim_ops.h"
+#include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/conv.h"
@@ -174,7 +175,8 @@ OpRecord conv_record(const char* name, const char* rule_name, const char* doc, T
       .support_level(2)
       .type(rule_name, rule)
       .fusion(Fusion::OutputElementwise)
-      .compute(conv);
+      .compute(conv)
+      .gradient(conv_gradient);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Transposed convolutions: nn.conv1d_transpose, conv2d_transpose, conv3d_transpose.
 
 #include "ir/prim_ops.h"
+#include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/conv.h"
@@ -101,7 +102,8 @@ void transpose_record(const char* name, const char* rule_name) {
       .support_level(2)
       .type(rule_name, conv_transpose_type)
       .fusion(Fusion::OutputElementwise)
-      .compute(conv_transpose);
+      .compute(conv_transpose)
+      .gradient(conv_transpose_gradient);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Losses: nn.cross_entropy, nn.cross_entropy_with_logits, nn.nll_loss.
 
 #include "ir/prim_ops.h"
+#include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/nn.h"
@@ -107,7 +108,7 @@ Array<te::Tensor> nll_loss(const Attrs& given, const Array<te::Tensor>& in, cons
       topi::kElementwise)};
 }
 
-void cross_entropy_record(const char* name, const char* doc, relay::Compute compute) {
+void cross_entropy_record(const char* name, const char* doc, relay::Compute compute, Gradient gradient) {
   OpRecord(name)
       .doc(doc)
       .input("x", "predictions, (batch, classes)", "1D Tensor")
@@ -115,16 +116,17 @@ void cross_entropy_record(const char* name, const char* doc, relay::Compute comp
       .support_level(10)
       .type("CrossEntropy", cross_entropy_type)
       .fusion(Fusion::Opaque)
-      .compute(std::move(compute));
+      .compute(std::move(compute))
+      .gradient(std::move(gradient));
 }
 
 }  // namespace
 
 void loss_records() {
   cross_entropy_record("nn.cross_entropy", "Minus the mean over the batch of target times log of prediction.",
-                       cross_entropy<false>);
+                       cross_entropy<false>, cross_entropy_gradient);
   cross_entropy_record("nn.cross_entropy_with_logits", "Minus the mean over the batch of target times log-prediction.",
-                       cross_entropy<true>);
+                       cross_entropy<true>, cross_entropy_with_logits_gradient);
   OpRecord("nn.nll_loss")
       .doc("Minus the log-probability of the right class, weighted by class.")
       .attrs<NLLLossAttrs>()

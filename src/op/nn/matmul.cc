@@ -2,6 +2,7 @@
 
 #include "topi/nn/matmul.h"
 #include "ir/prim_ops.h"
+#include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/nn.h"
@@ -134,7 +135,8 @@ void matmul_records() {
       .support_level(1)
       .type("Dense", matmul_type)
       .fusion(Fusion::OutputElementwise)
-      .compute(matmul<true>);
+      .compute(matmul<true>)
+      .gradient(matmul_gradient);
   OpRecord("nn.matmul")
       .doc("Product with a matrix; either operand may be stored transposed.")
       .attrs<MatmulAttrs>()
@@ -143,7 +145,8 @@ void matmul_records() {
       .support_level(1)
       .type("Matmul", matmul_type)
       .fusion(Fusion::OutputElementwise)
-      .compute(matmul<false>);
+      .compute(matmul<false>)
+      .gradient(matmul_gradient);
   OpRecord("nn.batch_matmul")
       .doc("Products of the matrices of two batches; either operand may be stored transposed.")
       .attrs<BatchMatmulAttrs>()
@@ -152,7 +155,8 @@ void matmul_records() {
       .support_level(10)
       .type("BatchMatmul", batch_matmul_type)
       .fusion(Fusion::OutputElementwise)
-      .compute(batch_matmul);
+      .compute(batch_matmul)
+      .gradient(batch_matmul_gradient);
   OpRecord("nn.contrib_dense_pack")
       .doc("Linear layer whose weight lies in blocks of output features.")
       .attrs<DenseAttrs>()

@@ -3,6 +3,7 @@
 
 #include "topi/nn/norm.h"
 #include "ir/prim_ops.h"
+#include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/norm.h"
@@ -133,7 +134,8 @@ Array<te::Tensor> dropout(const Attrs&, const Array<te::Tensor>& in, const Type&
           topi::full(in[0]->shape, in[0]->dtype, make_const(in[0]->dtype, 1))};
 }
 
-OpRecord norm_record(const char* name, const char* doc, const char* rule_name, relay::Compute compute) {
+OpRecord norm_record(const char* name, const char* doc, const char* rule_name, relay::Compute compute,
+                     Gradient gradient) {
   return OpRecord(name)
       .doc(doc)
       .input("data", "the input")
@@ -141,23 +143,27 @@ OpRecord norm_record(const char* name, const char* doc, const char* rule_name, r
       .input("beta", "one offset per slice")
       .support_level(1)
       .type(rule_name, norm_type)
-      .compute(std::move(compute));
+      .compute(std::move(compute))
+      .gradient(std::move(gradient));
 }
 
 }  // namespace
 
 void norm_records() {
   norm_record("nn.batch_norm", "Normalises by a mean and a variance that are given; returns those too.", "BatchNorm",
-              batch_norm)
+              batch_norm, batch_norm_gradient)
       .attrs<relay::BatchNormAttrs>()
       .input("moving_mean", "the mean of each slice")
       .input("moving_var", "the variance of each slice")
       .fusion(Fusion::OutputElementwise);
-  norm_record("nn.layer_norm", "Normalises by mean and variance along an axis.", "LayerNorm", layer_norm)
+  norm_record("nn.layer_norm", "Normalises by mean and variance along an axis.", "LayerNorm", layer_norm,
+              layer_norm_gradient)
       .attrs<relay::LayerNormAttrs>();
-  norm_record("nn.instance_norm", "Normalises each channel of each sample.", "InstanceNorm", instance_norm)
+  norm_record("nn.instance_norm", "Normalises each channel of each sample.", "InstanceNorm", instance_norm,
+              instance_norm_gradient)
       .attrs<relay::InstanceNormAttrs>();
-  norm_record("nn.group_norm", "Normalises each group of channels of each sample.", "GroupNorm", group_norm)
+  norm_record("nn.group_norm", "Normalises each group of channels of each sample.", "GroupNorm", group_norm,
+              group_norm_gradient)
       .attrs<GroupNormAttrs>();
   OpRecord("nn.l2_normalize")
       .doc("x over the root of its sum of squares along some axes.")
@@ -165,7 +171,8 @@ void norm_records() {
       .input("data", "the input")
       .support_level(2)
       .type("Identity", l2_normalize_type)
-      .compute(l2_normalize);
+      .compute(l2_normalize)
+      .gradient(l2_normalize_gradient);
   OpRecord("nn.lrn")
       .doc("Normalises each element by its neighbours along an axis.")
       .attrs<LRNAttrs>()
@@ -173,7 +180,8 @@ void norm_records() {
       .support_level(2)
       .type("Identity", lrn_type)
       .fusion(Fusion::Opaque)
-      .compute(lrn);
+      .compute(lrn)
+      .gradient(lrn_gradient);
   OpRecord("nn.dropout")
       .doc("Leaves elements out at random while training; here the data as it is, and a mask of ones.")
       .attrs<DropoutAttrs>()
@@ -182,7 +190,8 @@ void norm_records() {
       .type("Dropout", dropout_type)
       .fusion(Fusion::Opaque)
       .stateful(true)
-      .compute(dropout);
+      .compute(dropout)
+      .gradient(dropout_gradient);
 }
 
 }  // namespace tessera::op

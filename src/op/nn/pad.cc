@@ -2,6 +2,7 @@
 
 #include "topi/nn/pad.h"
 #include "ir/prim_ops.h"
+#include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/nn.h"
@@ -148,7 +149,8 @@ void pad_records() {
       .support_level(2)
       .type("Pad", pad_type)
       .fusion(Fusion::Injective)
-      .compute(pad);
+      .compute(pad)
+      .gradient(pad_gradient);
   OpRecord("nn.mirror_pad")
       .doc("A border of the mirrored data.")
       .attrs<MirrorPadAttrs>()
@@ -163,7 +165,8 @@ void pad_records() {
       .support_level(10)
       .type("Dilate", dilate_type)
       .fusion(Fusion::Injective)
-      .compute(dilate);
+      .compute(dilate)
+      .gradient(dilate_gradient);
   OpRecord("nn.fifo_buffer")
       .doc("A buffer of the latest slices, with new ones pushed in behind.")
       .attrs<FIFOBufferAttrs>()

@@ -2,6 +2,7 @@
 
 #include "relay/attrs/pool.h"
 #include "ir/prim_ops.h"
+#include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "topi/nn/conv.h"
@@ -127,14 +128,17 @@ OpRecord pool_record(const char* name, const char* doc, relay::Compute compute, 
 template <size_t spatial, class MaxAttrs, class AvgAttrs, class AdaptiveAttrs>
 void pool_family(const std::string& dims) {
   const char *greatest = "The greatest element of each window.", *mean = "The mean of each window.";
-  pool_record<MaxAttrs>(("nn.max_pool" + dims).c_str(), greatest, pool_compute<PoolKind::Max>);
-  pool_record<AvgAttrs>(("nn.avg_pool" + dims).c_str(), mean, pool_compute<PoolKind::Avg>);
+  pool_record<MaxAttrs>(("nn.max_pool" + dims).c_str(), greatest, pool_compute<PoolKind::Max>)
+      .gradient(max_pool_gradient);
+  pool_record<AvgAttrs>(("nn.avg_pool" + dims).c_str(), mean, pool_compute<PoolKind::Avg>).gradient(avg_pool_gradient);
   pool_record<AdaptiveAttrs>(("nn.adaptive_max_pool" + dims).c_str(), greatest,
                              adaptive_pool_compute<PoolKind::Max, spatial>, adaptive_pool_type<spatial>)
-      .support_level(10);
+      .support_level(10)
+      .gradient(adaptive_max_pool_gradient);
   pool_record<AdaptiveAttrs>(("nn.adaptive_avg_pool" + dims).c_str(), mean,
                              adaptive_pool_compute<PoolKind::Avg, spatial>, adaptive_pool_type<spatial>)
-      .support_level(10);
+      .support_level(10)
+      .gradient(adaptive_avg_pool_gradient);
 }
 
 void pool_grad_record(const char* name, relay::Compute compute) {
@@ -149,9 +153,11 @@ void pool_records() {
   pool_family<2, relay::MaxPool2DAttrs, relay::AvgPool2DAttrs, relay::AdaptivePool2DAttrs>("2d");
   pool_family<3, relay::MaxPool3DAttrs, relay::AvgPool3DAttrs, relay::AdaptivePool3DAttrs>("3d");
   pool_record<GlobalPool2DAttrs>("nn.global_max_pool2d", "The greatest element of each channel.",
-                                 adaptive_pool_compute<PoolKind::Max, 2>, adaptive_pool_type<2>);
+                                 adaptive_pool_compute<PoolKind::Max, 2>, adaptive_pool_type<2>)
+      .gradient(adaptive_max_pool_gradient);
   pool_record<GlobalPool2DAttrs>("nn.global_avg_pool2d", "The mean of each channel.",
-                                 adaptive_pool_compute<PoolKind::Avg, 2>, adaptive_pool_type<2>);
+                                 adaptive_pool_compute<PoolKind::Avg, 2>, adaptive_pool_type<2>)
+      .gradient(adaptive_avg_pool_gradient);
   pool_grad_record("nn.max_pool2d_grad", pool_grad_compute<PoolKind::Max>);
   pool_grad_record("nn.avg_pool2d_grad", pool_grad_compute<PoolKind::Avg>);
 }

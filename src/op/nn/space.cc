@@ -2,6 +2,7 @@
 
 #include "topi/nn/space.h"
 #include "ir/prim_ops.h"
+#include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/pad.h"
@@ -112,7 +113,8 @@ Array<te::Tensor> batch_to_space(const Attrs& given, const Array<te::Tensor>& in
 }
 
 template <class A>
-void space_record(const char* name, const char* rule_name, const char* doc, TypeRule rule, relay::Compute compute) {
+void space_record(const char* name, const char* rule_name, const char* doc, TypeRule rule, relay::Compute compute,
+                  Gradient gradient) {
   OpRecord(name)
       .doc(doc)
       .template attrs<A>()
@@ -120,22 +122,23 @@ void space_record(const char* name, const char* rule_name, const char* doc, Type
       .support_level(5)
       .type(rule_name, rule)
       .fusion(Fusion::Injective)
-      .compute(std::move(compute));
+      .compute(std::move(compute))
+      .gradient(std::move(gradient));
 }
 
 }  // namespace
 
 void space_records() {
   space_record<SubPixelAttrs>("nn.space_to_depth", "SpaceToDepth", "Blocks of pixels become channels.",
-                              sub_pixel_type<true>, space_to_depth);
+                              sub_pixel_type<true>, space_to_depth, space_to_depth_gradient);
   space_record<SubPixelAttrs>("nn.depth_to_space", "DepthToSpace", "Channels become blocks of pixels.",
-                              sub_pixel_type<false>, depth_to_space);
+                              sub_pixel_type<false>, depth_to_space, depth_to_space_gradient);
   space_record<SpaceToBatchNDAttrs>("nn.space_to_batch_nd", "SpaceToBatchND",
                                     "Space is cut into blocks; the place in the block joins the batch.",
-                                    space_to_batch_type, space_to_batch);
+                                    space_to_batch_type, space_to_batch, space_to_batch_gradient);
   space_record<BatchToSpaceNDAttrs>("nn.batch_to_space_nd", "BatchToSpaceND",
                                     "A part of the batch becomes the place in a block of space.", batch_to_space_type,
-                                    batch_to_space);
+                                    batch_to_space, batch_to_space_gradient);
 }
 
 }  // namespace tessera::op

@@ -1,0 +1,189 @@
+"""Gradients of the nn operators against finite differences."""
+
+import numpy as np
+import pytest
+import tessera
+from nn_checks import execute, tensor, variables
+from tessera import relay
+from tessera.contrib import graph_executor
+from tessera.relay import nn
+
+
+def compiled(params, body):
+    """A function of arrays that gives all outputs."""
+    mod = tessera.IRModule.from_expr(relay.Function(params, body))
+    graph = graph_executor.GraphModule(relay.build(mod, target="llvm")["default"](tessera.cpu()))
+
+    def run(*arrays):
+        graph.run(**{p.name_hint: a for p, a in zip(params, arrays)})
+        return [graph.get_output(i).numpy() for i in range(graph.get_num_outputs())]
+
+    return run
+
+
+def differences(function, arrays, i, weights, step=1e-4):
+    """The gradient by array `i` of the sum of outputs times weights, element by element."""
+    out = np.zeros_like(arrays[i])
+    total = lambda: sum((w * o).sum() for w, o in zip(weights, function(*arrays)))
+    for at in np.ndindex(arrays[i].shape):
+        kept = arrays[i][at]
+        arrays[i][at] = kept + step
+        high = total()
+        arrays[i][at] = kept - step
+        out[at] = (high - total()) / (2 * step)
+        arrays[i][at] = kept
+    return out
+
+
+def check_gradient(build, *arrays, rtol=1e-4, atol=1e-5):
+    arrays = [a.astype("float64") for a in arrays]
+    params = variables(arrays)
+    body = build(*params)
+    body = body.tuple_value if isinstance(body, relay.TupleWrapper) else body
+    call = relay.transform.InferType()(tessera.IRModule.from_expr(relay.Function(params, body)))["main"].body
+    forward = compiled(params, body)
+    weights = [tensor(*o.shape, dtype="float64") for o in forward(*arrays)]
+    grads = [relay.var(f"g{i}", shape=w.shape, dtype="float64") for i, w in enumerate(weights)]
+    grad = relay.Tuple(grads) if isinstance(call.checked_type, relay.TupleType) else grads[0]
+    gradients = call.op.get_attr("FPrimalGradient")(call, grad)
+    assert len(gradients) == len(arrays)
+    got = execute(list(call_params(call, params)) + grads, relay.Tuple(list(gradients)), arrays + weights)
+    for i, analytic in enumerate(got):
+        assert analytic.shape == arrays[i].shape
+        numeric = differences(forward, arrays, i, weights)
+        np.testing.assert_allclose(analytic, numeric, rtol=rtol, atol=atol, err_msg=f"argument {i}")
+
+
+def call_params(call, params):
+    """The variables of the typed call, in the order of `params`."""
+    by_name = {v.name_hint: v for v in relay.analysis.free_vars(call)}
+    return [by_name.get(p.name_hint, p) for p in params]
+
+
+def away_from_zero(*shape):
+    x = tensor(*shape)
+    return x + 0.1 * np.sign(x)
+
+
+X = (2, 3, 4)
+CASES = {
+    "relu": lambda: (nn.relu, away_from_zero(*X)),
+    "leaky_relu": lambda: (lambda x: nn.leaky_relu(x, 0.2), away_from_zero(*X)),
+    "prelu": lambda: (lambda x, a: nn.prelu(x, a, axis=1), away_from_zero(*X), tensor(3)),
+    "prelu_last": lambda: (lambda x, a: nn.prelu(x, a, axis=-1), away_from_zero(*X), tensor(4)),
+    "bias_add": lambda: (lambda x, b: nn.bias_add(x, b, axis=-2), tensor(*X), tensor(3)),
+    "batch_flatten": lambda: (nn.batch_flatten, tensor(*X)),
+    "softmax": lambda: (lambda x: nn.softmax(x, axis=1), tensor(*X)),
+    "log_softmax": lambda: (lambda x: nn.log_softmax(x), tensor(*X)),
+    "dense": lambda: (lambda x, w: nn.dense(x, w), tensor(*X), tensor(5, 4)),
+    "matmul_nn": lambda: (lambda a, b: nn.matmul(a, b), tensor(3, 4), tensor(4, 5)),
+    "matmul_tn": lambda: (lambda a, b: nn.matmul(a, b, transpose_a=True), tensor(2, 4, 3), tensor(4, 5)),
+    "matmul_nt": lambda: (lambda a, b: nn.matmul(a, b, transpose_b=True), tensor(2, 3, 4), tensor(5, 4)),
+    "matmul_tt": lambda: (
+        lambda a, b: nn.matmul(a, b, transpose_a=True, transpose_b=True),
+        tensor(4, 3),
+        tensor(5, 4),
+    ),
+    "batch_matmul": lambda: (lambda a, b: nn.batch_matmul(a, b), tensor(2, 3, 4), tensor(2, 5, 4)),
+    "batch_matmul_tn": lambda: (
+        lambda a, b: nn.batch_matmul(a, b, transpose_a=True, transpose_b=False),
+        tensor(1, 4, 3),
+        tensor(2, 4, 5),
+    ),
+    "batch_matmul_tt": lambda: (
+        lambda a, b: nn.batch_matmul(a, b, transpose_a=True),
+        tensor(2, 4, 3),
+        tensor(1, 5, 4),
+    ),
+    "batch_matmul_nn": lambda: (
+        lambda a, b: nn.batch_matmul(a, b, transpose_b=False),
+        tensor(2, 3, 4),
+        tensor(2, 4, 5),
+    ),
+    "conv1d": lambda: (lambda x, w: nn.conv1d(x, w, strides=2, padding=1), tensor(2, 3, 6), tensor(4, 3, 3)),
+    "conv1d_grouped": lambda: (lambda x, w: nn.conv1d(x, w, groups=2, dilation=2), tensor(1, 4, 6), tensor(2, 2, 2)),
+    "conv2d": lambda: (lambda x, w: nn.conv2d(x, w, strides=(2, 1), padding=1), tensor(2, 2, 4, 5), tensor(3, 2, 3, 2)),
+    "conv2d_dilated": lambda: (
+        lambda x, w: nn.conv2d(x, w, dilation=2, padding=(1, 0, 2, 1), strides=2),
+        tensor(1, 2, 6, 5),
+        tensor(2, 2, 3, 2),
+    ),
+    "conv2d_grouped": lambda: (lambda x, w: nn.conv2d(x, w, groups=2), tensor(1, 4, 4, 4), tensor(4, 2, 2, 3)),
+    "conv2d_depthwise": lambda: (lambda x, w: nn.conv2d(x, w, groups=3), tensor(1, 3, 4, 4), tensor(3, 2, 2, 2)),
+    "conv2d_nhwc": lambda: (
+        lambda x, w: nn.conv2d(x, w, data_layout="NHWC", kernel_layout="HWIO", padding=1),
+        tensor(1, 4, 4, 2),
+        tensor(3, 3, 2, 3),
+    ),
+    "conv3d": lambda: (
+        lambda x, w: nn.conv3d(x, w, padding=1, strides=2),
+        tensor(1, 2, 3, 4, 3),
+        tensor(2, 2, 2, 3, 2),
+    ),
+    "conv1d_transpose": lambda: (
+        lambda x, w: nn.conv1d_transpose(x, w, strides=2, padding=1, output_padding=1),
+        tensor(1, 2, 4),
+        tensor(2, 3, 3),
+    ),
+    "conv2d_transpose": lambda: (
+        lambda x, w: nn.conv2d_transpose(x, w, strides=2, padding=1, output_padding=1),
+        tensor(1, 2, 3, 4),
+        tensor(2, 3, 3, 3),
+    ),
+    "conv2d_transpose_grouped": lambda: (
+        lambda x, w: nn.conv2d_transpose(x, w, groups=2),
+        tensor(1, 4, 3, 3),
+        tensor(4, 2, 2, 2),
+    ),
+    "max_pool2d": lambda: (lambda x: nn.max_pool2d(x, 3, 2, padding=1), tensor(1, 2, 6, 6)),
+    "max_pool2d_nhwc": lambda: (lambda x: nn.max_pool2d(x, 2, 1, layout="NHWC"), tensor(1, 4, 4, 2)),
+    "avg_pool2d": lambda: (lambda x: nn.avg_pool2d(x, 3, 2, padding=1), tensor(1, 2, 6, 6)),
+    "avg_pool2d_all": lambda: (
+        lambda x: nn.avg_pool2d(x, 3, 2, padding=1, count_include_pad=True, ceil_mode=True),
+        tensor(1, 1, 6, 6),
+    ),
+    "global_avg_pool2d": lambda: (nn.global_avg_pool2d, tensor(2, 3, 3, 4)),
+    "global_max_pool2d": lambda: (nn.global_max_pool2d, tensor(2, 3, 3, 4)),
+    "adaptive_avg_pool2d": lambda: (lambda x: nn.adaptive_avg_pool2d(x, (2, 3)), tensor(1, 2, 4, 6)),
+    "adaptive_max_pool2d": lambda: (lambda x: nn.adaptive_max_pool2d(x, 2), tensor(1, 2, 4, 6)),
+    "batch_norm": lambda: (nn.batch_norm, tensor(2, 3, 2), tensor(3), tensor(3), tensor(3), tensor(3, low=0.5)),
+    "batch_norm_plain": lambda: (
+        lambda *v: nn.batch_norm(*v, axis=-1, center=False, scale=False, epsilon=0.1),
+        tensor(2, 2, 3),
+        tensor(3),
+        tensor(3),
+        tensor(3),
+        tensor(3, low=0.5),
+    ),
+    "layer_norm": lambda: (nn.layer_norm, tensor(*X), tensor(4), tensor(4)),
+    "instance_norm": lambda: (nn.instance_norm, tensor(2, 3, 2, 3), tensor(3), tensor(3)),
+    "group_norm": lambda: (lambda x, g, b: nn.group_norm(x, g, b, 2), tensor(2, 4, 2, 2), tensor(4), tensor(4)),
+    "l2_normalize": lambda: (lambda x: nn.l2_normalize(x, 1e-3, axis=[1]), tensor(*X)),
+    "l2_normalize_small": lambda: (lambda x: nn.l2_normalize(x, 100.0), tensor(*X)),
+    "lrn": lambda: (lambda x: nn.lrn(x, size=3, alpha=0.3), tensor(2, 4, 2, 2)),
+    "lrn_last": lambda: (lambda x: nn.lrn(x, size=3, axis=-1, alpha=0.3, bias=1), tensor(2, 2, 5)),
+    "dropout": lambda: (nn.dropout_raw, tensor(*X)),
+    "pad": lambda: (lambda x, v: nn.pad(x, ((1, 0), (0, 2), (1, 1)), v), tensor(*X), tensor()),
+    "dilate": lambda: (lambda x: nn.dilate(x, (1, 2, 3)), tensor(*X)),
+    "space_to_depth": lambda: (lambda x: nn.space_to_depth(x, 2), tensor(1, 2, 4, 4)),
+    "depth_to_space": lambda: (lambda x: nn.depth_to_space(x, 2), tensor(1, 8, 2, 2)),
+    "space_to_batch_nd": lambda: (lambda x: nn.space_to_batch_nd(x, [2, 2], [[1, 0], [0, 1]]), tensor(1, 3, 3, 2)),
+    "batch_to_space_nd": lambda: (lambda x: nn.batch_to_space_nd(x, [2, 2], [[1, 0], [0, 1]]), tensor(4, 2, 2, 1)),
+    "upsampling": lambda: (lambda x: nn.upsampling(x, 2, 3), tensor(1, 2, 2, 3)),
+    "cross_entropy": lambda: (nn.cross_entropy, tensor(3, 4, low=0.5), tensor(3, 4)),
+    "cross_entropy_with_logits": lambda: (nn.cross_entropy_with_logits, tensor(3, 4), tensor(3, 4)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradient(name):
+    build, *arrays = CASES[name]()
+    check_gradient(build, *arrays)
+
+
+def test_a_gradient_that_is_not_there_is_said_so():
+    x = relay.var("x", shape=(1, 1, 2, 2))
+    call = relay.transform.InferType()(tessera.IRModule.from_expr(nn.upsampling(x, 2, 2, method="bilinear")))
+    body = call["main"].body
+    with pytest.raises(NotImplementedError, match="only nearest_neighbor upsampling"):
+        body.op.get_attr("FPrimalGradient")(body, relay.var("g", shape=(1, 1, 4, 4)))
