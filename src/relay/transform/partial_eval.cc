@@ -59,8 +59,10 @@ class PartialEvaluator {
  public:
   explicit PartialEvaluator(IRModule mod) : mod_(std::move(mod)) {}
 
-  Function run(const Function& given) {
-    Function function = downcast<Function>(to_a_normal_form(given));
+  /// The function of the module of that name. Its recursive calls are not put into itself.
+  Function run(const GlobalVar& var) {
+    Function function = global_function(var.get())->function;
+    active_[function.get()].push_back(0);
     auto env = std::make_shared<Env>();
     for (const Var& param : function->params) env->values[param.get()] = unknown(param);
     store_.clear();
@@ -371,8 +373,8 @@ Globals globals{
          IRModule mod = infer_type(given), out = mod.copy();
          for (const auto& [var, function] : mod.sorted_functions()) {
            auto* relay = function.as<FunctionNode>();
-           if (!relay || relay->attrs.has(attr::kCompiler)) continue;
-           out.update(var, PartialEvaluator(mod).run(Function(relay)));
+           if (!relay || relay->attrs.has(attr::kCompiler) || is_primitive(relay)) continue;
+           out.update(var, PartialEvaluator(mod).run(var));
          }
          return infer_type(out);
        });
