@@ -49,17 +49,37 @@ std::string underlined(const Span& span, const ObjectRef& source_map) {
   return out + "\n" + margin + " |\n" + number + " |  " + shown + "\n" + margin + " |  " + marks;
 }
 
-void Diagnostics::add(const char* level, const Span& span, const std::string& message) {
-  if (std::string_view(level) == "error") ++errors_;
-  if (entries_.size() >= kMostShown) return;
-  std::string place = underlined(span, source_map_);
-  entries_.push_back(std::string(level) + ": " + message + (place.empty() ? "" : "\n" + place));
+Diagnostic make_diagnostic(DiagnosticLevel level, Span span, String message) {
+  DiagnosticNode node;
+  node.level = level;
+  node.span = std::move(span);
+  node.message = std::move(message);
+  return make(std::move(node));
+}
+
+std::string diagnostic_text(const DiagnosticNode* diagnostic, const ObjectRef& source_map) {
+  const char* level = "error";
+  if (diagnostic->level == DiagnosticLevel::Bug) level = "bug";
+  if (diagnostic->level == DiagnosticLevel::Warning) level = "warning";
+  if (diagnostic->level == DiagnosticLevel::Note) level = "note";
+  if (diagnostic->level == DiagnosticLevel::Help) level = "help";
+  std::string place = underlined(diagnostic->span, source_map);
+  return std::string(level) + ": " + to_text(diagnostic->message) + (place.empty() ? "" : "\n" + place);
+}
+
+void Diagnostics::add(DiagnosticLevel level, const Span& span, const std::string& message) {
+  if (level == DiagnosticLevel::Error) ++errors_;
+  if (entries_.size() < kMostShown) entries_.push_back(make_diagnostic(level, span, String(message)));
 }
 
 void Diagnostics::throw_errors() const {
   if (!errors_) return;
+  IRModule mod;
+  mod.edit()->source_map = source_map_;
+  show_to_user(mod, entries_);
   Error error(DiagnosticError);
-  for (size_t i = 0; i < entries_.size(); ++i) error << (i ? "\n" : "") << entries_[i];
+  for (size_t i = 0; i < entries_.size(); ++i)
+    error << (i ? "\n" : "") << diagnostic_text(entries_[i].get(), source_map_);
   if (errors_ > entries_.size()) error << "\n(" << errors_ << " errors in all)";
   throw error;
 }

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "base/map.h"
+#include "ir/module.h"
 #include "ir/span.h"
+#include "runtime/packed_func.h"
 
 namespace tessera {
 
@@ -55,22 +57,65 @@ struct SourceMapNode : Object {
 };
 using SourceMap = Ref<SourceMapNode>;
 
+enum class DiagnosticLevel : int32_t { Bug = 10, Error = 20, Warning = 30, Note = 40, Help = 50 };
+
+struct DiagnosticNode : Object {
+  DiagnosticLevel level = DiagnosticLevel::Error;
+  Span span;
+  String message;
+  static constexpr NodeInfo info{"Diagnostic", &Object::info};
+  static void fields(auto f) {
+    f("level", &DiagnosticNode::level);
+    f("span", &DiagnosticNode::span, Optional);
+    f("message", &DiagnosticNode::message);
+  }
+};
+using Diagnostic = Ref<DiagnosticNode>;
+Diagnostic make_diagnostic(DiagnosticLevel level, Span span, String message);
+
+/// Shows the diagnostics of a context. The default one has no function: errors carry their text themselves.
+struct DiagnosticRendererNode : Object {
+  PackedFunc show;
+  static constexpr NodeInfo info{"DiagnosticRenderer", &Object::info, Role::Identity};
+  static void fields(auto) {}
+};
+using DiagnosticRenderer = Ref<DiagnosticRendererNode>;
+
+/// Diagnostics about one module as they are collected; changes on purpose.
+struct DiagnosticContextNode : Object {
+  IRModule module;
+  Array<Diagnostic> diagnostics;
+  DiagnosticRenderer renderer;
+  static constexpr NodeInfo info{"DiagnosticContext", &Object::info, Role::Identity};
+  static void fields(auto f) {
+    f("module", &DiagnosticContextNode::module);
+    f("diagnostics", &DiagnosticContextNode::diagnostics);
+    f("renderer", &DiagnosticContextNode::renderer, Optional);
+  }
+};
+using DiagnosticContext = Ref<DiagnosticContextNode>;
+
+/// Hands diagnostics to the renderer that a user has put in place of the default one, if any.
+void show_to_user(const IRModule& mod, const Array<Diagnostic>& diagnostics);
+/// "error: message", and where that is.
+std::string diagnostic_text(const DiagnosticNode* diagnostic, const ObjectRef& source_map);
+
 /// What is wrong and where; collected, so that one run shows all of it.
 class Diagnostics {
  public:
   explicit Diagnostics(ObjectRef source_map) : source_map_(std::move(source_map)) {}
 
-  void error(const Span& span, const std::string& message) { add("error", span, message); }
-  void help(const Span& span, const std::string& message) { add("help", span, message); }
+  void error(const Span& span, const std::string& message) { add(DiagnosticLevel::Error, span, message); }
+  void help(const Span& span, const std::string& message) { add(DiagnosticLevel::Help, span, message); }
   /// Throws a DiagnosticError with everything collected, if there is anything.
   void throw_errors() const;
   [[noreturn]] void fatal(const Span& span, const std::string& message);
 
  private:
-  void add(const char* level, const Span& span, const std::string& message);
+  void add(DiagnosticLevel level, const Span& span, const std::string& message);
 
   ObjectRef source_map_;
-  std::vector<std::string> entries_;
+  Array<Diagnostic> entries_;
   size_t errors_ = 0;
 };
 

@@ -40,3 +40,4 @@ from .module import IRModule  # isort: skip
 from . import transform  # isort: skip
 from . import instrument  # isort: skip
 from . import memory_pools  # isort: skip
+from . import diagnostics  # isort: skip

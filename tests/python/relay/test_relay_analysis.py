@@ -1,5 +1,6 @@
 """Questions about Relay programs, and the ways Python walks them."""
 
+import numpy as np
 import pytest
 import tessera as tvm
 from tessera import relay
@@ -243,3 +244,37 @@ def test_a_call_graph_counts_calls():
     assert graph["g"] == "Call graph node: g, #refs = 2\n  call: f\n"
     with pytest.raises(ValueError, match='no function "h"'):
         graph.ref_count("h")
+
+
+def test_multiplications_are_counted():
+    x, w = relay.var("x", shape=(1, 8, 6, 6)), relay.var("w", shape=(16, 4, 3, 3))
+    conv = relay.nn.conv2d(x, w, channels=16, kernel_size=(3, 3), padding=(1, 1), groups=2)
+    dense = relay.nn.dense(relay.nn.batch_flatten(conv), relay.var("v", shape=(10, 576)))
+    mod = relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function(relay.analysis.free_vars(dense), dense)))
+    assert relay.analysis.get_total_mac_number(mod["main"]) == 16 * 36 * 4 * 9 + 10 * 576
+
+
+def test_fused_functions_are_extracted_once_each():
+    x = relay.var("x", shape=(4,))
+    y = relay.nn.softmax(relay.exp(relay.nn.softmax(relay.exp(x))))
+    mod = relay.transform.FuseOps(0)(tvm.IRModule.from_expr(relay.Function([x], y)))
+    assert len(relay.analysis.extract_fused_functions(mod)) == 2
+
+
+def test_transposed_weights_are_named():
+    x, w = relay.var("x", shape=(2, 4)), relay.var("w", shape=(4, 5))
+    assert relay.analysis.search_fc_transpose(relay.nn.dense(x, relay.transpose(w, (1, 0)))) == ["w"]
+    assert relay.analysis.search_fc_transpose(relay.nn.dense(x, w)) == []
+
+
+def test_calibration_data_are_what_external_functions_see():
+    mod = tvm.parser.parse(
+        """#[version = "0.0.5"]
+        def @ext(%a: Tensor[(2), float32], Compiler="test", global_symbol="ext") -> Tensor[(2), float32] { exp(%a) }
+        def @main(%x: Tensor[(2), float32]) -> Tensor[(2), float32] { negative(@ext(add(%x, %x))) }"""
+    )
+    data = relay.analysis.get_calibration_data(mod, {"x": np.array([1, 2], "float32")})
+    ((name, seen),) = data.items()
+    assert name.name_hint == "ext"
+    np.testing.assert_array_equal(seen["inputs"][0].numpy(), [2, 4])
+    np.testing.assert_allclose(seen["outputs"][0].numpy(), np.exp([2, 4]), rtol=1e-6)

@@ -22,11 +22,15 @@ __all__ = [
     "check_kind",
     "count_layers",
     "detect_feature",
+    "extract_fused_functions",
     "extract_intermdeiate_expr",
     "free_type_vars",
     "free_vars",
+    "get_calibration_data",
+    "get_total_mac_number",
     "list_op_freqs",
     "post_order_visit",
+    "search_fc_transpose",
     "unmatched_cases",
     "well_formed",
 ]
@@ -134,3 +138,47 @@ def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
     if not 0 <= expr_id < len(numbered):
         raise ValueError(f"the program has {len(numbered)} expressions, none with the number {expr_id}")
     return IRModule.from_expr(numbered[expr_id])
+
+
+def get_total_mac_number(expr: Any) -> int:
+    """Products that are summed in convolutions and matrix products; needs inferred types."""
+    return int(_ffi_api.GetTotalMacNumber(expr))
+
+
+def extract_fused_functions(mod: IRModule) -> dict[Any, Any]:
+    """The primitive functions of a module, each distinct one once, by names made of their hashes."""
+    return dict(_ffi_api.ExtractFusedFunctions(mod).functions.items())
+
+
+def search_fc_transpose(expr: Any) -> list[str]:
+    """Names of the weights w in `nn.dense(x, transpose(w, axes=[1, 0]))`."""
+    return [str(name) for name in _ffi_api.search_fc_transpose(expr)]
+
+
+def get_calibration_data(mod: IRModule, data: dict[str, Any]) -> dict[Any, dict[str, list[Any]]]:
+    """What goes into and comes out of each function for an external compiler, when "main" is run on `data`."""
+    from ..build_module import create_executor
+    from ..expr import Call, Tuple
+    from ..ty import TupleType
+
+    called: list[Any] = []
+
+    def collect(expr: Any) -> None:
+        if isinstance(expr, Call) and expr.op in mod.functions:
+            function = mod[expr.op]
+            if function.attrs and "Compiler" in function.attrs:
+                called.append(expr)
+
+    main = mod["main"]
+    post_order_visit(main, collect)
+    values = [Tuple([*call.args, call]) for call in called]
+    probed = IRModule(dict(mod.functions.items()), dict(mod.type_definitions.items()))
+    probed["main"] = Function(main.params, Tuple(values))
+    results = create_executor("debug", mod=probed).evaluate()(**data)
+    out = {}
+    for call, result in zip(called, results):
+        result = list(result)
+        last = result[-1]
+        outputs = list(last) if isinstance(call.checked_type, TupleType) else [last]
+        out[call.op] = {"inputs": result[:-1], "outputs": outputs}
+    return out

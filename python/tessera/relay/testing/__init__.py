@@ -23,9 +23,13 @@ from . import (
     synthetic,
     vgg,
 )
+from .check_grad import check_grad
 from .init import create_workload
+from .nat import count, make_nat_expr, make_nat_value
 
 __all__ = [
+    "check_grad",
+    "count",
     "create_workload",
     "dcgan",
     "densenet",
@@ -34,6 +38,8 @@ __all__ = [
     "init",
     "layers",
     "lstm",
+    "make_nat_expr",
+    "make_nat_value",
     "mlp",
     "mobilenet",
     "resnet",

@@ -1,0 +1,175 @@
+"""relay.transform.gradient in both modes, against NumPy and finite differences."""
+
+import numpy as np
+import pytest
+import tessera as tvm
+from tessera import relay
+from tessera.relay import testing, transform
+
+
+def define(name, gradient):
+    """A gradient for an operator that has none yet, so that this file tests the passes alone."""
+    if tvm.ir.Op.get(name).get_attr("FPrimalGradient") is None:
+        tvm.ir.register_op_attr(name, "FPrimalGradient", gradient)
+
+
+define("exp", lambda call, g: [g * relay.exp(call.args[0])])
+
+
+def like(grads, call):
+    return [relay.collapse_sum_like(grad, arg) for grad, arg in zip(grads, call.args)]
+
+
+define("multiply", lambda call, g: like([g * call.args[1], g * call.args[0]], call))
+define("add", lambda call, g: like([g, g], call))
+define("subtract", lambda call, g: like([g, relay.negative(g)], call))
+define("collapse_sum_like", lambda call, g: [relay.broadcast_to_like(g, call.args[0]), relay.zeros_like(call.args[1])])
+for _constant in ("zeros_like", "ones_like"):
+    define(_constant, lambda call, g: [relay.zeros_like(call.args[0])])
+define("tanh", lambda call, g: [g * (relay.ones_like(call) - call * call)])
+for _comparison in ("greater", "equal"):
+    define(_comparison, lambda call, g: [relay.zeros_like(arg) for arg in call.args])
+define("split", lambda call, g: [relay.concatenate([relay.TupleGetItem(g, i) for i in range(2)], axis=0)])
+define("concatenate", lambda call, g: [relay.split(g, 2, axis=0).astuple()])
+
+
+def parse(text):
+    return tvm.parser.parse('#[version = "0.0.5"]\n' + text)
+
+
+def gradients(text, mode, *args):
+    """The value of main and the gradients of its parameters."""
+    mod = parse(text)
+    mod["backward"] = transform.gradient(mod.get_global_var("main"), mod, mode=mode)
+    mod = transform.InferType()(mod)
+    out, grads = relay.create_executor("debug", mod=mod).evaluate(mod.get_global_var("backward"))(*args)
+    return out.numpy(), [grad.numpy() for grad in grads]
+
+
+MODES = pytest.mark.parametrize("mode", ["first_order", "higher_order"])
+A = np.array([0.3, -0.7, 1.1, 0.2], "float32")
+
+
+@MODES
+def test_a_graph_with_shared_parts(mode):
+    text = "def @main(%a: Tensor[(4), float32]) { %0 = tanh(%a); multiply(%0, exp(%0)) }"
+    out, (grad,) = gradients(text, mode, A)
+    t = np.tanh(A)
+    np.testing.assert_allclose(out, t * np.exp(t), rtol=1e-5)
+    np.testing.assert_allclose(grad, (1 + t) * np.exp(t) * (1 - t * t), rtol=1e-4)
+
+
+@MODES
+def test_tuples_go_in_and_come_out(mode):
+    text = """def @main(%a: Tensor[(4), float32], %t: (float32, float32)) {
+      let %s = split(%a, indices_or_sections=2);
+      let %c = concatenate((%s.1, %s.0));
+      multiply(multiply(%c, %a), multiply(%t.0, %t.1))
+    }"""
+    mod = parse(text)
+    mod["backward"] = transform.gradient(mod.get_global_var("main"), mod, mode=mode)
+    mod = transform.InferType()(mod)
+    define_scalar = (np.float32(2), np.float32(3))
+    run = relay.create_executor("debug", mod=mod).evaluate(mod.get_global_var("backward"))
+    _, (grad, _) = run(A, define_scalar)
+    swapped = np.concatenate([A[2:], A[:2]])
+    np.testing.assert_allclose(grad.numpy(), 2 * 6 * swapped, rtol=1e-5)
+
+
+@MODES
+def test_calls_of_functions_are_followed(mode):
+    text = """def @square(%x: float32) -> float32 { multiply(%x, %x) }
+    def @main(%x: float32, %y: float32) -> float32 {
+      let %f = fn (%z: float32) { multiply(@square(%z), %y) };
+      add(%f(%x), %f(3f))
+    }"""
+    out, (dx, dy) = gradients(text, mode, 2.0, 5.0)
+    assert (out, dx, dy) == (65.0, 20.0, 13.0)
+
+
+def test_recursion_and_branches():
+    text = """def @pow(%x: float32, %n: int32) -> float32 {
+      if (greater(%n, 0)) { multiply(%x, @pow(%x, subtract(%n, 1))) } else { 1f }
+    }
+    def @main(%x: float32) { @pow(%x, 3) }"""
+    out, (grad,) = gradients(text, "higher_order", 2.0)
+    assert (out, grad) == (8.0, 12.0)
+
+
+def test_references_and_closures():
+    text = """def @main(%x: float32, %y: float32) {
+      let %f = fn (%a: float32) { multiply(%a, %x) };
+      let %r = ref(%y);
+      let %u = ref_write(%r, %f(%y));
+      add(ref_read(%r), %f(3f))
+    }"""
+    out, (dx, dy) = gradients(text, "higher_order", 2.0, 5.0)
+    assert (out, dx, dy) == (16.0, 8.0, 2.0)
+
+
+def test_lists_of_tensors():
+    text = """type List[A] { Cons(A, List[A]), Nil, }
+    def @product(%l: List[float32]) -> float32 {
+      match (%l) { Nil => { 1f }, Cons(%h, %t) => { multiply(%h, @product(%t)) }, }
+    }
+    def @main(%x: float32, %y: float32) { @product(Cons(%x, Cons(%y, Cons(%x, Nil)))) }"""
+    out, (dx, dy) = gradients(text, "higher_order", 3.0, 2.0)
+    assert (out, dx, dy) == (18.0, 12.0, 9.0)
+
+
+def test_an_expression_shared_by_branches_has_one_gradient():
+    text = """def @main(%c: bool, %x: float32) {
+      %0 = exp(%x);
+      add(if (%c) { multiply(%0, 2f) } else { %0 }, %0)
+    }"""
+    for choice, factor in ((True, 3.0), (False, 2.0)):
+        _, (_, grad) = gradients(text, "higher_order", choice, 0.5)
+        np.testing.assert_allclose(grad, factor * np.exp(0.5), rtol=1e-5)
+
+
+def test_the_gradient_of_a_gradient():
+    x = relay.var("x", shape=())
+    once = testing.run_infer_type(relay.Function([x], relay.multiply(relay.multiply(x, x), x)))
+    first = testing.run_infer_type(transform.gradient(once))
+    y = relay.var("y", shape=())
+    slope = testing.run_infer_type(relay.Function([y], relay.TupleGetItem(relay.TupleGetItem(first(y), 1), 0)))
+    second = testing.run_infer_type(transform.gradient(slope))
+    value, (grad,) = relay.create_executor("debug").evaluate(second)(2.0)
+    assert (value.numpy(), grad.numpy()) == (12.0, 12.0)
+
+
+def test_first_order_gradients_refuse_what_is_no_graph():
+    text = "def @main(%c: bool, %x: float32) { if (%c) { exp(%x) } else { %x } }"
+    with pytest.raises(NotImplementedError, match='this is a relay.If; use mode="higher_order"'):
+        gradients(text, "first_order", True, 1.0)
+
+
+@MODES
+def test_an_operator_without_a_gradient_is_named(mode):
+    with pytest.raises(NotImplementedError, match="argmax has no gradient"):
+        gradients("def @main(%x: Tensor[(4), float32]) { argmax(%x) }", mode, A)
+
+
+def test_only_tensors_have_gradients():
+    with pytest.raises(TypeError, match="the parameter %f is a fn"):
+        gradients("def @main(%f: fn (float32) -> float32) { %f(1f) }", "higher_order", None)
+    with pytest.raises(ValueError, match="unknown mode"):
+        transform.gradient(relay.Function([], relay.const(1.0)), mode="third_order")
+
+
+def test_the_pass_replaces_every_function():
+    mod = transform.InferType()(transform.FirstOrderGradient()(parse("def @main(%x: float32) { exp(%x) }")))
+    assert str(mod["main"].ret_type) == "(float32, (float32,))"
+
+
+@MODES
+def test_check_grad_compares_with_finite_differences(mode):
+    x, y = relay.var("x", shape=(2, 3), dtype="float64"), relay.var("y", shape=(2, 3), dtype="float64")
+    func = relay.Function([x, y], relay.multiply(relay.tanh(x), relay.exp(y)))
+    testing.check_grad(func, mode=mode, scale=1.0)
+
+
+def test_check_grad_tells_when_the_two_differ():
+    x = relay.var("x", shape=(3,), dtype="float64")
+    with pytest.raises(AssertionError, match="Not equal to tolerance"):  # steps of 1 are too long
+        testing.check_grad(relay.Function([x], relay.exp(x)), inputs=[np.array([0.2, 1.3, 2.2])], eps=1.0)
