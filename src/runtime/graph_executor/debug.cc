@@ -116,8 +116,8 @@ static Globals globals{
        if (args.size() < 4)
          throw Error(TypeError) << "graph_executor_debug.create takes a graph, a library and devices";
        int first = args.size() % 2;  // a callback for look-ups may stand before the devices
-       *result = Any(make_module<DebugGraphExecutor>(Graph::parse(args[0].to<std::string>()), args[1].to<Module>(),
-                                                     devices_from(args, 2 + first)));
+       auto graph = std::make_shared<const Graph>(Graph::parse(args[0].to<std::string>()));
+       *result = Any(make_module<DebugGraphExecutor>(graph, args[1].to<Module>(), devices_from(args, 2 + first)));
      })},
 };
 

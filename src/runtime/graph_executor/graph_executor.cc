@@ -17,9 +17,9 @@ void check_like(const DLTensor* data, const DLTensor* wanted, const std::string&
 
 }  // namespace
 
-GraphExecutor::GraphExecutor(Graph graph, Module code, std::vector<DLDevice> devices,
+GraphExecutor::GraphExecutor(std::shared_ptr<const Graph> graph, Module code, std::vector<DLDevice> devices,
                              const Map<String, NDArray>& params)
-    : graph_(std::move(graph)), code_(std::move(code)), devices_(std::move(devices)) {
+    : shared_graph_(std::move(graph)), graph_(*shared_graph_), code_(std::move(code)), devices_(std::move(devices)) {
   if (devices_.empty()) throw Error(ValueError) << "the graph executor needs a device to run on";
   for (size_t i = 0; i < graph_.inputs.size(); ++i)
     input_of_name_.emplace(graph_.nodes[graph_.inputs[i]].name, static_cast<int>(i));

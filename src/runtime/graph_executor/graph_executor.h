@@ -14,7 +14,10 @@ class GraphExecutor {
  public:
   /// Functions are looked up in `code` and what it imports. The first device is where the graph runs. `params` on that
   /// device are used where they lie, by any number of executors; setting such an input gives it memory of its own.
-  GraphExecutor(Graph graph, Module code, std::vector<DLDevice> devices, const Map<String, NDArray>& params = {});
+  GraphExecutor(std::shared_ptr<const Graph> graph, Module code, std::vector<DLDevice> devices,
+                const Map<String, NDArray>& params = {});
+  GraphExecutor(Graph graph, Module code, std::vector<DLDevice> devices, const Map<String, NDArray>& params = {})
+      : GraphExecutor(std::make_shared<const Graph>(std::move(graph)), std::move(code), std::move(devices), params) {}
 
   int num_inputs() const { return static_cast<int>(graph_.inputs.size()); }
   int num_outputs() const { return static_cast<int>(graph_.outputs.size()); }
@@ -69,7 +72,8 @@ class GraphExecutor {
   void use_memory(uint32_t entry, const DLTensor* data, const char* what);
   void point_steps_at(uint32_t entry, const DLTensor* data);
 
-  Graph graph_;
+  std::shared_ptr<const Graph> shared_graph_;
+  const Graph& graph_;
   Module code_;
   std::vector<DLDevice> devices_;
   std::vector<NDArray> values_;  // of every entry

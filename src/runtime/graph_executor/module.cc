@@ -2,6 +2,8 @@
 
 #include "runtime/graph_executor/module.h"
 
+#include <map>
+
 #include "runtime/containers.h"
 #include "runtime/graph_executor/debug.h"
 #include "runtime/params.h"
@@ -85,11 +87,15 @@ PackedFunc GraphExecutorModule::get_function(const std::string& name, const Modu
 
 namespace {
 
-/// Graph, parameters and code in one: what `relay.build` gives and a library file holds.
+/// Graph, parameters and code in one: what `relay.build` gives and a library file holds. The executors it makes share
+/// all three.
 class GraphExecutorFactory final : public ModuleBody {
  public:
   GraphExecutorFactory(std::string graph_json, Map<String, NDArray> params, std::string name)
-      : graph_json_(std::move(graph_json)), params_(std::move(params)), name_(std::move(name)) {}
+      : graph_json_(std::move(graph_json)),
+        graph_(std::make_shared<const Graph>(Graph::parse(graph_json_))),
+        params_(std::move(params)),
+        name_(std::move(name)) {}
 
   std::string type_key() const override { return "GraphExecutorFactory"; }
 
@@ -110,6 +116,7 @@ class GraphExecutorFactory final : public ModuleBody {
         throw Error(NotImplementedError) << "running a graph as one CUDA graph is not there yet; "
                                             "lib[\"default\"](device) runs it kernel by kernel";
       });
+    if (name == "get_model_name") return typed(name, [self, this] { return name_; });
     if (name == "get_graph_json") return typed(name, [self, this] { return graph_json_; });
     if (name == "get_graph_params") return typed(name, [self, this] { return params_; });
     if (name == "remove_params")
@@ -129,7 +136,6 @@ class GraphExecutorFactory final : public ModuleBody {
   static Module load_from_binary(void* stream) {
     auto& in = *static_cast<ByteReader*>(stream);
     std::string json = in.read_string("the graph");
-    Graph::parse(json);  // an error now rather than when it is first used
     std::string params = in.read_string("the parameters");
     return make_module<GraphExecutorFactory>(json, load_params(params), in.read_string("the name of the model"));
   }
@@ -141,12 +147,27 @@ class GraphExecutorFactory final : public ModuleBody {
     if (self.imports().empty()) throw Error(ValueError) << "the graph executor factory has no library to call";
     std::vector<DLDevice> devices;
     for (int i = first; i < args.size(); ++i) devices.push_back(args[i].to<DLDevice>());
-    return make_module<Executor>(Graph::parse(graph_json_), self, devices, params_);
+    if (devices.empty()) throw Error(ValueError) << "the graph executor needs a device to run on";
+    return make_module<Executor>(graph_, self, devices, params_on(devices[0]));
+  }
+
+  /// The parameters in the memory of a device, copied there once.
+  Map<String, NDArray> params_on(DLDevice device) const {
+    if (device.device_type == kDLCPU) return params_;
+    std::lock_guard lock(mutex_);
+    std::pair<int, int> place{device.device_type, device.device_id};
+    if (auto at = copies_.find(place); at != copies_.end()) return at->second;
+    Map<String, NDArray> copies;
+    for (const auto& [name, tensor] : params_) copies.set(name, tensor.copy_to(device));
+    return copies_.emplace(place, copies).first->second;
   }
 
   std::string graph_json_;
+  std::shared_ptr<const Graph> graph_;
   Map<String, NDArray> params_;
   std::string name_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::pair<int, int>, Map<String, NDArray>> copies_;
 };
 
 }  // namespace
@@ -162,8 +183,8 @@ static Globals globals{
     {"tvm.graph_executor.create", PackedFunc([](Args args, Any* result) {
        if (args.size() < 4) throw Error(TypeError) << "graph_executor.create takes a graph, a library and devices";
        int first = args.size() % 2;  // a callback for look-ups may stand before the devices
-       *result = Any(make_module<GraphExecutorModule>(Graph::parse(args[0].to<std::string>()), args[1].to<Module>(),
-                                                      devices_from(args, 2 + first)));
+       auto graph = std::make_shared<const Graph>(Graph::parse(args[0].to<std::string>()));
+       *result = Any(make_module<GraphExecutorModule>(graph, args[1].to<Module>(), devices_from(args, 2 + first)));
      })},
     {"tvm.graph_executor_factory.create", PackedFunc([](Args args, Any* result) {
        if (args.size() < 3) throw Error(TypeError) << "graph_executor_factory.create takes a graph, a library, a name";

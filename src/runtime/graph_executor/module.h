@@ -7,7 +7,8 @@ namespace tessera {
 
 class GraphExecutorModule : public ModuleBody {
  public:
-  GraphExecutorModule(Graph graph, Module code, std::vector<DLDevice> devices, const Map<String, NDArray>& params = {})
+  GraphExecutorModule(std::shared_ptr<const Graph> graph, Module code, std::vector<DLDevice> devices,
+                      const Map<String, NDArray>& params = {})
       : executor(std::move(graph), std::move(code), std::move(devices), params) {}
 
   std::string type_key() const override { return "GraphExecutor"; }

@@ -1,0 +1,102 @@
+"""A compiled model that many threads may run at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._ffi.registry import get_global_func
+from ._ffi.runtime_ctypes import Device
+from .runtime import ndarray as nd
+from .runtime.module import Module, load_module
+
+__all__ = ["Model", "TensorInfo"]
+
+
+class TensorInfo(NamedTuple):
+    """What is known of an input or output; an extent of -1 is one that a run decides."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+class Model:
+    """A compiled model. `run` may be called by any number of threads at the same time, on this one object.
+
+    `lib` is what `relay.build` or `relay.vm.compile` gave, a module, or the path of an exported library. Without a device
+    the model runs on the first one of the kind it was compiled for.
+
+        model = tessera.Model("resnet.so")
+        (scores,) = model.run(data=image)
+    """
+
+    def __init__(self, lib: Any, device: Device | None = None):
+        if isinstance(lib, (str, os.PathLike)):
+            lib = load_module(os.fspath(lib))
+        module = lib if isinstance(lib, Module) else getattr(lib, "module", None)
+        if not isinstance(module, Module):
+            raise TypeError(f"Model takes a compiled model, a module or a path, not {type(lib).__name__}")
+        self.module: Module = get_global_func("runtime.Model")(module, device)
+        self._run = self.module["run"]
+        self._index = self.module["input_index"]
+        self._inputs = _infos(self.module["inputs"]())
+        self._outputs = _infos(self.module["outputs"]())
+
+    @property
+    def inputs(self) -> list[TensorInfo]:
+        """What `run` takes, in order; parameters of the model are not among them."""
+        return list(self._inputs)
+
+    @property
+    def outputs(self) -> list[TensorInfo]:
+        """What `run` gives, in order; empty where only a run can tell."""
+        return list(self._outputs)
+
+    @property
+    def device(self) -> Device:
+        """Where the model runs."""
+        return self.module["device"]()
+
+    def run(self, *args: Any, **kwargs: Any) -> list[nd.NDArray]:
+        """Runs the model and returns its outputs, which belong to the caller.
+
+        Inputs are given in order, by keyword, or as one dict by name. They are tensors or what NumPy makes arrays of; a
+        list or a number takes the element type of its input, an array must have it.
+        """
+        named = dict(kwargs)
+        if len(args) == 1 and isinstance(args[0], Mapping):
+            named.update(args[0])
+            args = ()
+        if len(args) > len(self._inputs):
+            raise ValueError(f"the model takes {len(self._inputs)} inputs, got {len(args)}")
+        values: list[Any] = [None] * len(self._inputs)
+        for i, value in enumerate(args):
+            values[i] = self._tensor(i, value)
+        for name, value in named.items():
+            i = self._index(name)
+            if values[i] is not None:
+                raise ValueError(f'input "{name}" is given twice')
+            values[i] = self._tensor(i, value)
+        return list(self._run(*values))
+
+    def _tensor(self, index: int, value: Any) -> nd.NDArray:
+        if isinstance(value, nd.NDArray):
+            return value
+        if value is None:
+            raise ValueError(f'input "{self._inputs[index].name}" is None')
+        if hasattr(value, "__array__"):
+            return nd.array(np.asarray(value))
+        return nd.array(np.asarray(value, self._inputs[index].dtype))
+
+    def __repr__(self) -> str:
+        takes = ", ".join(f"{x.name}: {x.dtype}{list(x.shape)}" for x in self._inputs)
+        gives = ", ".join(f"{x.dtype}{list(x.shape)}" for x in self._outputs) or "..."
+        return f"Model({takes}) -> ({gives}) on {self.device}"
+
+
+def _infos(rows: Any) -> list[TensorInfo]:
+    return [TensorInfo(str(name), tuple(int(x) for x in shape), str(dtype)) for name, shape, dtype in rows]
