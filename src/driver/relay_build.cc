@@ -14,11 +14,6 @@ namespace {
 
 Pass pass(const char* name) { return get_global(std::string("relay._transform.") + name)().to<Pass>(); }
 
-template <class... A>
-Pass pass(const char* name, A&&... args) {
-  return get_global(std::string("relay._transform.") + name)(std::forward<A>(args)...).template to<Pass>();
-}
-
 Function main_of(const IRModule& mod) {
   Function main = downcast_or_null<Function>(mod.lookup("main"));
   if (!main) throw Error(TypeError) << "relay.build: \"main\" is not a Relay function";
@@ -71,12 +66,9 @@ Function bind_params_by_name(const Function& function, const Map<String, NDArray
   return make(std::move(out));
 }
 
-IRModule fuse(const IRModule& mod) {
-  return sequential({pass("InferType"), pass("FuseOps", -1), pass("InferType")})(mod);
-}
-
-Pass optimization_passes(const Target&) {
-  return sequential({pass("InferType"), pass("FuseOps", -1), pass("InferType")});
+IRModule optimize(const IRModule& mod, const Target& target) {
+  PackedFunc remove_unused = get_global("relay._transform.RemoveUnusedFunctions");
+  return sequential({remove_unused(Array<String>{"main"}).to<Pass>(), optimization_passes(target)})(mod);
 }
 
 BuiltGraph compile_fused(const IRModule& fused, const Target& target, const std::string& model_name) {
@@ -98,7 +90,7 @@ BuiltGraph build_graph(const IRModule& given, const Target& target, const Map<St
   IRModule mod = given.copy();
   mod.update(mod.get_global_var("main"), bind_params_by_name(main_of(mod), params));
   if (calls_closures(main_of(mod))) mod = sequential({pass("ToGraphNormalForm"), pass("InlineClosures")})(mod);
-  return compile_fused(optimization_passes(target)(mod), target, model_name);
+  return compile_fused(optimize(mod, target), target, model_name);
 }
 
 static Globals globals{
@@ -111,7 +103,7 @@ static Globals globals{
                                      {"lib", built.library},
                                      {"mod", built.optimized}};
      }},
-    {"relay.build_module.optimize", [](IRModule mod, Target target) { return optimization_passes(target)(mod); }},
+    {"relay.build_module.optimize", optimize},
 };
 
 }  // namespace tessera::relay

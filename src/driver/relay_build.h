@@ -14,6 +14,8 @@ Function bind_params_by_name(const Function& function, const Map<String, NDArray
 /// The graph passes of `build`, in order, for the optimisation level of the current context.
 Pass optimization_passes(const Target& target);
 
+/// The functions that "main" reaches, after those passes.
+IRModule optimize(const IRModule& mod, const Target& target);
 /// Groups of operators as primitive functions, typed: the last graph passes of every build.
 IRModule fuse(const IRModule& mod);
 

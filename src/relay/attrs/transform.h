@@ -176,7 +176,7 @@ struct ShapeOfAttrs : AttrsNode {
 struct SliceLikeAttrs : AttrsNode {
   Array<PrimExpr> axes = nullptr;
   static constexpr NodeInfo info{"relay.attrs.SliceLikeAttrs", &AttrsNode::info};
-  static void fields(auto f) { f("axes", &SliceLikeAttrs::axes, Optional); }
+  static void fields(auto f) { f("axes", &SliceLikeAttrs::axes, Optional | Required); }
 };
 
 struct SlidingWindowAttrs : AttrsNode {
@@ -238,7 +238,7 @@ struct StridedSliceAttrs : AttrsNode {
     f("end", &StridedSliceAttrs::end, Optional | Required);
     f("strides", &StridedSliceAttrs::strides, Optional | Required);
     f("slice_mode", &StridedSliceAttrs::slice_mode);
-    f("axes", &StridedSliceAttrs::axes, Optional);
+    f("axes", &StridedSliceAttrs::axes, Optional | Required);
   }
 };
 

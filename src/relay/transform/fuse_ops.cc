@@ -33,7 +33,8 @@ struct Contents {
 };
 
 Contents contents_of(const Expr& body) {
-  static const std::unordered_set<std::string_view> reshapes{"reshape", "contrib_reverse_reshape", "dyn.reshape"};
+  static const std::unordered_set<std::string_view> reshapes{
+      "reshape", "contrib_reverse_reshape", "dyn.reshape", "nn.batch_flatten", "expand_dims", "squeeze"};
   Contents out;
   walk(body, [&](const Call* call) {
     out.has_call = true;
@@ -59,6 +60,7 @@ class Fuser {
   Expr on(const Call* call) {
     auto* op = call->op.as<OpNode>();
     if (!op || Op(op).has(kNonComputational)) return rewriter_.children(call);
+    if (op->name == "annotation.stop_fusion") return rewriter_(call->args[0]);  // it has done its work in the plan
     const FusionGroup* group = plan_.group(Expr(call));
     Expr inside = with(call, &Call::args, inputs(call->args, group));
     return group->root == call ? close(group, checked_type(Expr(call)), inside) : inside;

@@ -88,3 +88,62 @@ def test_labels_tell_different_functions_apart():
     assert len(hashes["exp"]) == 1 and len(hashes["tanh"]) == 1
     assert hashes["exp"] != hashes["tanh"]
     assert all(len(h) == 16 for _, h in labels)
+
+
+def test_a_convolution_between_space_and_batch_is_a_dilated_one():
+    x, w = var("x", 1, 8, 8, 4), var("w", 3, 3, 4, 1)
+    how = {
+        "groups": 4,
+        "channels": 4,
+        "kernel_size": (3, 3),
+        "data_layout": "NHWC",
+        "kernel_layout": "HWOI",
+    }
+    for pads, crops, padding in [
+        ([[2, 2], [2, 2]], [[0, 0], [0, 0]], (2, 2, 2, 2)),
+        ([[2, 2], [2, 4]], [[1, 1], [0, 2]], (1, 2, 1, 2)),
+    ]:
+        small = relay.nn.conv2d(relay.nn.space_to_batch_nd(x, [2, 2], pads), w, **how)
+        before = relay.nn.batch_to_space_nd(small, [2, 2], crops)
+        after = relay.nn.conv2d(x, w, padding=padding, dilation=(2, 2), **how)
+        check(transform.FlattenAtrousConv(), before, after)
+
+
+def test_a_border_of_another_value_is_no_dilated_convolution():
+    x, w = var("x", 1, 8, 8, 4), var("w", 3, 3, 4, 1)
+    how = {"groups": 4, "channels": 4, "kernel_size": (3, 3), "data_layout": "NHWC", "kernel_layout": "HWOI"}
+    small = relay.nn.conv2d(relay.nn.space_to_batch_nd(x, [2, 2], [[2, 2], [2, 2]], pad_value=1), w, **how)
+    check(transform.FlattenAtrousConv(), relay.nn.batch_to_space_nd(small, [2, 2], [[0, 0], [0, 0]]))
+
+
+def test_an_explicit_border_becomes_padding():
+    x, w = var("x", 1, 4, 6, 6), var("w", 8, 4, 3, 3)
+    wide = ((0, 0), (0, 0), (1, 2), (0, 1))
+    fold = transform.FoldExplicitPadding()
+    assert fold.info.name == " FoldExplicitPadding"
+    check(
+        fold,
+        relay.nn.conv2d(relay.nn.pad(x, wide), w, padding=(1, 1)),
+        relay.nn.conv2d(x, w, padding=(2, 1, 3, 2)),
+    )
+    check(
+        fold,
+        relay.nn.avg_pool2d(relay.nn.pad(x, wide), (3, 3)),
+        relay.nn.avg_pool2d(x, (3, 3), padding=(1, 0, 2, 1), count_include_pad=True),
+    )
+    lowest = -3.4028234663852886e38
+    check(
+        fold,
+        relay.nn.max_pool2d(relay.nn.pad(x, wide, lowest), (3, 3)),
+        relay.nn.max_pool2d(x, (3, 3), padding=(1, 0, 2, 1)),
+    )
+
+
+def test_borders_that_padding_cannot_say_stay():
+    x, w = var("x", 1, 4, 6, 6), var("w", 8, 6, 3, 3)
+    fold = transform.FoldExplicitPadding()
+    check(fold, relay.nn.conv2d(relay.nn.pad(x, ((0, 0), (1, 1), (0, 0), (0, 0))), w))
+    w = var("w", 8, 4, 3, 3)
+    check(fold, relay.nn.conv2d(relay.nn.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), 1.0), w))
+    check(fold, relay.nn.conv2d(relay.nn.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), pad_mode="edge"), w))
+    check(fold, relay.nn.max_pool2d(relay.nn.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1))), (3, 3)))
