@@ -35,7 +35,7 @@ ONLY_IN = {
     r"nlohmann/": ["src/base/json.cc", "src/base/json/", "src/runtime/graph_executor/graph.cc"],
     r"xxhash": ["src/runtime/file_seal.cc", "src/codegen/kernel_cache.cc"],
     r"zstd": ["src/codegen/kernel_cache.cc"],
-    r"google/protobuf/": ["src/frontend/onnx/"],
+    r"protozero/": ["src/frontend/onnx/model.cc"],
     r"CLI/": ["src/driver/"],
     r"spdlog/": ["src/base/log.cc", "src/base/log/"],
 }

@@ -11,24 +11,7 @@
 #include "runtime/registry.h"
 
 namespace tessera::relay {
-namespace {
 
-/// How a call is named in messages: its operator, function or global, and what is known of its arguments.
-std::string describe(const Call* call, TypeSolver& solver, const std::vector<Type>& args) {
-  std::string out = call->op.as<OpNode>()            ? std::string(call->op.as<OpNode>()->name)
-                    : call->op.as<GlobalVarNode>()   ? "@" + std::string(call->op.as<GlobalVarNode>()->name_hint)
-                    : call->op.as<VarNode>()         ? "%" + std::string(call->op.as<VarNode>()->name_hint())
-                    : call->op.as<ConstructorNode>() ? std::string(call->op.as<ConstructorNode>()->name_hint)
-                                                     : std::string("fn");
-  out += "(";
-  for (size_t i = 0; i < args.size(); ++i) {
-    Type type = solver.resolve(args[i]);
-    out += (i ? ", " : "") + (type.as<IncompleteType>() ? std::string("?") : type_text(type));
-  }
-  return out + ")";
-}
-
-/// An extent computed from Any is itself unknown.
 Type without_any_inside(const Type& type) {
   if (auto* tensor = type.as<TensorTypeNode>()) {
     Array<PrimExpr> shape = tensor->shape;
@@ -49,6 +32,23 @@ Type without_any_inside(const Type& type) {
     if (!field.same_as(fields[i])) fields.set(i, field);
   }
   return with(tuple, &TupleType::fields_, fields);
+}
+
+namespace {
+
+/// How a call is named in messages: its operator, function or global, and what is known of its arguments.
+std::string describe(const Call* call, TypeSolver& solver, const std::vector<Type>& args) {
+  std::string out = call->op.as<OpNode>()            ? std::string(call->op.as<OpNode>()->name)
+                    : call->op.as<GlobalVarNode>()   ? "@" + std::string(call->op.as<GlobalVarNode>()->name_hint)
+                    : call->op.as<VarNode>()         ? "%" + std::string(call->op.as<VarNode>()->name_hint())
+                    : call->op.as<ConstructorNode>() ? std::string(call->op.as<ConstructorNode>()->name_hint)
+                                                     : std::string("fn");
+  out += "(";
+  for (size_t i = 0; i < args.size(); ++i) {
+    Type type = solver.resolve(args[i]);
+    out += (i ? ", " : "") + (type.as<IncompleteType>() ? std::string("?") : type_text(type));
+  }
+  return out + ")";
 }
 
 class SolverQuery final : public TypeQuery {

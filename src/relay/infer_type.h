@@ -15,4 +15,7 @@ IRModule infer_type(const IRModule& mod);
 /// The same for one expression, whose globals are those of `mod`.
 Expr infer_type(const Expr& expr, const IRModule& mod = IRModule());
 
+/// What a type rule says, with extents that are computed from Any made Any: they are unknown themselves.
+Type without_any_inside(const Type& type);
+
 }  // namespace tessera::relay

@@ -9,6 +9,7 @@ from . import (
     debug,
     expr,
     expr_functor,
+    frontend,
     function,
     loops,
     op,

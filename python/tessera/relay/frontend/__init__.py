@@ -1,0 +1,5 @@
+"""Importers of models of other frameworks."""
+
+from .onnx import from_onnx
+
+__all__ = ["from_onnx"]

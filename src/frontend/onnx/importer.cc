@@ -1,0 +1,309 @@
+#include "frontend/onnx/importer.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/stack.h"
+#include "frontend/onnx/scope.h"
+#include "ir/prim_ops.h"
+#include "relay/inspect.h"
+#include "relay/make.h"
+#include "relay/type_of.h"
+#include "relay/walk.h"
+#include "runtime/registry.h"
+
+namespace tessera::onnx {
+namespace {
+
+constexpr int kMaxCalls = 200;  // of functions within functions
+
+std::string domain_of(std::string_view domain) { return domain == "ai.onnx" ? "" : std::string(domain); }
+
+/// The converters of an operator, by the version since which they hold.
+using Table = std::map<std::pair<std::string, std::string>, std::map<int64_t, Converter>>;
+
+const Table& converters() {
+  static const Table table = [] {
+    Table out;
+    for (auto rows :
+         {control_rows(), elementwise_rows(), nn_rows(), normalization_rows(), reduction_rows(), shape_rows()})
+      for (const Row& row : rows) out[{row.op, row.domain}][row.since] = row.convert;
+    return out;
+  }();
+  return table;
+}
+
+Converter find_converter(const std::string& op, const std::string& domain, int64_t version) {
+  auto it = converters().find({op, domain});
+  if (it == converters().end()) return nullptr;
+  auto since = it->second.upper_bound(version);
+  return since == it->second.begin() ? nullptr : std::prev(since)->second;
+}
+
+const Function* find_function(const Model& model, const Node& node) {
+  for (const Function& function : model.functions)
+    if (function.name == node.op && domain_of(function.domain) == domain_of(node.domain) &&
+        function.overload == node.overload)
+      return &function;
+  return nullptr;
+}
+
+/// The attributes of a function's nodes that stand for attributes of the call are replaced by those.
+Node with_attributes_of(const Node& node, const Function& function, const Node& call) {
+  Node out = node;
+  std::erase_if(out.attributes, [&](Attribute& attribute) {
+    if (attribute.referred.empty()) return false;
+    for (const auto* list : {&call.attributes, &function.defaults})
+      for (const Attribute& given : *list)
+        if (given.name == attribute.referred) {
+          std::string_view name = attribute.name;
+          attribute = given;
+          attribute.name = name;
+          return false;
+        }
+    return true;  // not given, and without a default: as if it were not there
+  });
+  for (Attribute& attribute : out.attributes)
+    for (std::shared_ptr<Graph>& graph : attribute.graphs) {
+      auto copy = std::make_shared<Graph>(*graph);
+      for (Node& inner : copy->nodes) inner = with_attributes_of(inner, function, call);
+      graph = copy;
+    }
+  return out;
+}
+
+}  // namespace
+
+Importer::Importer(const Model& model, const ImportOptions& options) : model_(model), options_(options) {
+  for (const OperatorSet& set : model.operator_sets) versions_[domain_of(set.domain)] = set.version;
+  if (options.opset) versions_[""] = *options.opset;
+  if (!versions_.count("")) versions_[""] = 1;
+}
+
+int64_t Importer::version_of(const std::string& domain) const {
+  auto it = versions_.find(domain);
+  return it == versions_.end() ? 1 : it->second;
+}
+
+Type Importer::input_type(const ValueInfo& input) const {
+  std::string name(input.name);
+  if (input.type.kind != ValueType::Tensor)
+    throw Error(OpNotImplemented) << "the input " << name << " is not a tensor; only tensors can be given to a model";
+  auto dtype = options_.dtypes.find(name);
+  DataType element = dtype == options_.dtypes.end() ? element_type(input.type.element) : dtype->second;
+  Array<PrimExpr> shape;
+  auto unknown = [] { return PrimExpr(make(AnyDim{})); };
+  if (auto given = options_.shapes.find(name); given != options_.shapes.end()) {
+    if (input.type.has_shape && given->second.size() != input.type.shape.size())
+      throw Error(ValueError) << "the input " << name << " has " << input.type.shape.size() << " dimensions, but "
+                              << given->second.size() << " are given";
+    for (int64_t extent : given->second) shape.push_back(extent < 0 ? unknown() : PrimExpr(static_cast<int>(extent)));
+  } else {
+    if (!input.type.has_shape)
+      throw Error(ValueError) << "the number of dimensions of the input " << name
+                              << " is not in the file; give its shape";
+    for (const Dimension& dimension : input.type.shape) {
+      bool is_fixed = dimension.kind == Dimension::Known && dimension.value >= 0;
+      shape.push_back(is_fixed ? int_imm(DataType::Int(32), dimension.value) : unknown());
+    }
+  }
+  return TensorType(shape, element);
+}
+
+Imported Importer::run() {
+  const Graph& graph = model_.graph;
+  Scope scope(nullptr);
+  Array<relay::Var> params;
+  Imported out;
+  std::set<std::string_view> initialized;
+  for (const Tensor& tensor : graph.initializers) {
+    initialized.insert(tensor.name);
+    NDArray data = to_ndarray(tensor, model_.folder);
+    if (options_.freeze_params) {
+      scope.define(tensor.name, relay::make_constant(data));
+      continue;
+    }
+    Expr constant = relay::make_constant(data);
+    relay::Var var = relay::make_local(std::string(tensor.name), relay::type_of(constant));
+    params.push_back(var);
+    out.params.set(String(std::string(tensor.name)), data);
+    scope.define(tensor.name, Expr(var));
+  }
+  Array<relay::Var> inputs;
+  for (const SparseTensor& tensor : graph.sparse_initializers)
+    scope.define(tensor.values.name, relay::make_constant(to_ndarray(tensor, model_.folder)));
+  for (const ValueInfo& input : graph.inputs) {
+    if (initialized.count(input.name)) continue;
+    relay::Var var = relay::make_local(std::string(input.name), input_type(input));
+    inputs.push_back(var);
+    scope.define(input.name, Expr(var));
+  }
+  for (const relay::Var& param : params) inputs.push_back(param);
+  import_nodes(graph.nodes, scope);
+  Array<Expr> results;
+  for (const ValueInfo& output : graph.outputs) {
+    Value value = scope.find(output.name);
+    if (value.sequence) {
+      Array<Expr> items;
+      for (const Value& item : *value.sequence) items.push_back(item.tensor);
+      results.push_back(relay::make_tuple(items));
+    } else if (value.tensor.defined()) {
+      results.push_back(value.tensor);
+    } else {
+      throw Error(ValueError) << "nothing in the graph makes the output " << std::string(output.name);
+    }
+  }
+  if (results.empty()) throw Error(ValueError) << "the graph has no outputs";
+  Expr body = results.size() == 1 ? results[0] : relay::make_tuple(results);
+  GlobalVarNode main;
+  main.name_hint = "main";
+  out.mod.update(make(std::move(main)), relay::make_function(inputs, body));
+  return out;
+}
+
+Values Importer::import_graph(const Graph& graph, const Values& inputs, const Scope& outer) {
+  if (++depth_ > kMaxCalls)
+    throw Error(ValueError) << "functions or graphs of the model call each other deeper than " << kMaxCalls
+                            << " levels";
+  Scope scope(&outer);
+  for (const Tensor& tensor : graph.initializers)
+    scope.define(tensor.name, relay::make_constant(to_ndarray(tensor, model_.folder)));
+  for (const SparseTensor& tensor : graph.sparse_initializers)
+    scope.define(tensor.values.name, relay::make_constant(to_ndarray(tensor, model_.folder)));
+  if (inputs.size() > graph.inputs.size()) throw Error(ValueError) << "a graph inside a node is given too many inputs";
+  for (size_t i = 0; i < inputs.size(); ++i) scope.define(graph.inputs[i].name, inputs[i]);
+  import_nodes(graph.nodes, scope);
+  Values out;
+  for (const ValueInfo& output : graph.outputs) out.push_back(scope.find(output.name));
+  --depth_;
+  return out;
+}
+
+void Importer::import_nodes(const std::vector<Node>& nodes, Scope& scope) {
+  for (const Node& node : nodes) {
+    Values outputs;
+    try {
+      outputs = on_enough_stack([&] { return import_node(node, scope); });
+    } catch (Error& error) {
+      error << "\n  in node " << std::string(node.op) << (node.name.empty() ? "" : " " + std::string(node.name));
+      throw;
+    }
+    if (outputs.size() < node.outputs.size())
+      for (size_t i = outputs.size(); i < node.outputs.size(); ++i)
+        if (!node.outputs[i].empty())
+          throw Error(OpNotImplemented) << std::string(node.op) << ": output " << i << " is not supported";
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+      if (!node.outputs[i].empty()) scope.define(node.outputs[i], outputs[i]);
+  }
+}
+
+Values Importer::import_node(const Node& node, Scope& scope) {
+  Values inputs;
+  for (std::string_view name : node.inputs) inputs.push_back(name.empty() ? Value() : scope.find(name));
+  std::string domain = domain_of(node.domain);
+  if (Converter convert = find_converter(std::string(node.op), domain, version_of(domain))) {
+    Operation operation(*this, node, version_of(domain), std::move(inputs));
+    const Scope* outer = std::exchange(scope_, &scope);
+    struct Restore {
+      const Scope** place;
+      const Scope* value;
+      ~Restore() { *place = value; }
+    } restore{&scope_, outer};
+    return convert(operation);
+  }
+  const Function* function = find_function(model_, node);
+  if (!function)
+    throw Error(OpNotImplemented) << "the operator " << std::string(node.op) << (domain.empty() ? "" : " of " + domain)
+                                  << " is not supported in version " << version_of(domain);
+  return call_function(*function, node, inputs);
+}
+
+Values Importer::call_function(const Function& function, const Node& call, const Values& inputs) {
+  if (++depth_ > kMaxCalls)
+    throw Error(ValueError) << "functions of the model call each other deeper than " << kMaxCalls << " levels";
+  Scope scope(nullptr);
+  for (size_t i = 0; i < function.inputs.size(); ++i)
+    scope.define(function.inputs[i], i < inputs.size() ? inputs[i] : Value());
+  auto versions = versions_;
+  for (const OperatorSet& set : function.operator_sets) versions_[domain_of(set.domain)] = set.version;
+  std::vector<Node> nodes;
+  for (const Node& node : function.nodes) nodes.push_back(with_attributes_of(node, function, call));
+  import_nodes(nodes, scope);
+  versions_ = std::move(versions);
+  Values out;
+  for (std::string_view output : function.outputs) out.push_back(scope.find(output));
+  --depth_;
+  return out;
+}
+
+// ---- scopes ---------------------------------------------------------------------------------------------------------
+
+void Scope::define(std::string_view name, Value value) { values_.insert_or_assign(name, std::move(value)); }
+
+const Value& Scope::find(std::string_view name) const {
+  for (const Scope* scope = this; scope; scope = scope->outer_)
+    if (auto it = scope->values_.find(name); it != scope->values_.end()) return it->second;
+  throw Error(ValueError) << "the graph uses \"" << std::string(name) << "\" before anything makes it";
+}
+
+Values Operation::import(const Graph& graph, const Values& inputs) const {
+  return importer_.import_graph(graph, inputs, *importer_.scope_);
+}
+
+std::optional<NDArray> Operation::tensor(std::string_view name) const {
+  const Attribute* attribute = find(name);
+  if (!attribute) return std::nullopt;
+  if (attribute->kind != Attribute::TensorValue || attribute->tensors.empty())
+    throw Error(OpAttributeInvalid) << this->name() << ": the attribute " << std::string(name) << " is no tensor";
+  return to_ndarray(attribute->tensors[0], importer_.model_.folder);
+}
+
+// ---- the whole ------------------------------------------------------------------------------------------------------
+
+namespace {
+
+void collect_unsupported(const Model& model, const std::vector<Node>& nodes,
+                         const std::unordered_map<std::string, int64_t>& versions, std::set<const Function*>* seen,
+                         std::set<std::pair<std::string, std::string>>* out) {
+  for (const Node& node : nodes) {
+    for (const Attribute& attribute : node.attributes)
+      for (const std::shared_ptr<Graph>& graph : attribute.graphs)
+        collect_unsupported(model, graph->nodes, versions, seen, out);
+    std::string domain = domain_of(node.domain);
+    auto version = versions.find(domain);
+    if (find_converter(std::string(node.op), domain, version == versions.end() ? 1 : version->second)) continue;
+    const Function* function = find_function(model, node);
+    if (!function) out->emplace(std::string(node.op), domain);
+    else if (seen->insert(function).second)
+      on_enough_stack([&] {
+        auto inner = versions;
+        for (const OperatorSet& set : function->operator_sets) inner[domain_of(set.domain)] = set.version;
+        collect_unsupported(model, function->nodes, inner, seen, out);
+      });
+  }
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> unsupported_operators(const Model& model) {
+  std::unordered_map<std::string, int64_t> versions;
+  for (const OperatorSet& set : model.operator_sets) versions[domain_of(set.domain)] = set.version;
+  if (!versions.count("")) versions[""] = 1;
+  std::set<const Function*> seen;
+  std::set<std::pair<std::string, std::string>> out;
+  collect_unsupported(model, model.graph.nodes, versions, &seen, &out);
+  return {out.begin(), out.end()};
+}
+
+Imported import_model(const Model& model, const ImportOptions& options) {
+  if (auto missing = unsupported_operators(model); !missing.empty()) {
+    Error error(OpNotImplemented);
+    error << "The following operators are not supported for frontend ONNX: ";
+    for (size_t i = 0; i < missing.size(); ++i)
+      error << (i ? ", " : "") << missing[i].first << (missing[i].second.empty() ? "" : " (" + missing[i].second + ")");
+    throw error;
+  }
+  return Importer(model, options).run();
+}
+
+}  // namespace tessera::onnx

@@ -1,0 +1,140 @@
+#pragma once
+// From an ONNX model to a Relay module.
+//
+// A converter turns one node into Relay expressions. It sees the node through an `Operation`: its inputs as typed
+// expressions, its attributes, the version of its operator set. Types are Relay's own, inferred as the graph grows; what
+// the file says of inner values is not used. Converters are rows of one table, by operator and the version since which
+// they hold; each family of operators has a file that lists its rows.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <unordered_map>
+
+#include "frontend/errors.h"
+#include "frontend/onnx/tensor.h"
+#include "ir/module.h"
+#include "relay/expr.h"
+
+namespace tessera::onnx {
+
+using relay::Expr;
+
+/// What a name of a graph stands for: a tensor, or a sequence whose length is known while importing.
+struct Value {
+  Expr tensor;
+  std::shared_ptr<const std::vector<Value>> sequence;
+
+  Value() = default;
+  Value(Expr expr) : tensor(std::move(expr)) {}
+  static Value of(std::vector<Value> items);
+  /// An optional without content, or an input that is left out.
+  bool is_absent() const { return !tensor.defined() && !sequence; }
+};
+using Values = std::vector<Value>;
+
+class Importer;
+
+/// One node as its converter sees it.
+class Operation {
+ public:
+  Operation(Importer& importer, const Node& node, int64_t version, Values inputs)
+      : importer_(importer), node_(node), version_(version), inputs_(std::move(inputs)) {}
+
+  const Node& node() const { return node_; }
+  std::string name() const { return std::string(node_.op); }
+  int64_t version() const { return version_; }  // of the operator set that the node's graph uses
+  size_t num_outputs() const { return node_.outputs.size(); }
+  /// True when the node gives output i a name.
+  bool wants(size_t i) const { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
+
+  // ---- inputs -----------------------------------------------------------------------------------------------------
+  size_t size() const { return inputs_.size(); }
+  bool has(size_t i) const { return i < inputs_.size() && !inputs_[i].is_absent(); }
+  const Value& value(size_t i) const;  // an error when it is left out
+  Expr operator[](size_t i) const;     // the same for a tensor
+  Expr get_or(size_t i, Expr otherwise) const { return has(i) ? (*this)[i] : std::move(otherwise); }
+  /// All inputs, which must be tensors.
+  Array<Expr> tensors() const;
+
+  // ---- attributes -------------------------------------------------------------------------------------------------
+  bool has_attribute(std::string_view name) const { return find(name) != nullptr; }
+  int64_t integer(std::string_view name, int64_t otherwise) const;
+  int64_t integer(std::string_view name) const;  // an error when it is missing
+  double number(std::string_view name, double otherwise) const;
+  std::string text(std::string_view name, std::string otherwise) const;
+  std::vector<int64_t> integers(std::string_view name, std::vector<int64_t> otherwise = {}) const;
+  std::vector<float> numbers(std::string_view name) const;
+  std::vector<std::string> texts(std::string_view name) const;
+  std::optional<NDArray> tensor(std::string_view name) const;
+  const Graph& graph(std::string_view name) const;  // an error when it is missing
+  const Attribute* find(std::string_view name) const;
+
+  // ---- what is known of expressions -------------------------------------------------------------------------------
+  DataType dtype(const Expr& expr) const;
+  size_t rank(const Expr& expr) const;
+  Array<PrimExpr> shape(const Expr& expr) const;
+  std::optional<std::vector<int64_t>> fixed_shape(const Expr& expr) const;
+  /// The shape; an error that says what needs it where it is not fixed.
+  std::vector<int64_t> static_shape(const Expr& expr, const char* what) const;
+  /// The contents, where they depend on constants alone.
+  std::optional<NDArray> constant(const Expr& expr) const;
+  std::optional<std::vector<int64_t>> constant_ints(const Expr& expr) const;
+  std::optional<double> constant_number(const Expr& expr) const;
+  /// A negative axis counted from the end; an error outside the rank.
+  int axis(int64_t given, size_t rank) const;
+  /// The numbers of an attribute, or since `version` of input `index`; nothing where they are given nowhere. An input
+  /// that is no constant is an error.
+  std::optional<std::vector<int64_t>> integers_or_input(std::string_view name, size_t index) const;
+
+  /// Values of a graph inside this node, whose names see the outer ones. `inputs`: those of the graph's own inputs.
+  Values import(const Graph& graph, const Values& inputs) const;
+  Importer& importer() const { return importer_; }
+
+  [[noreturn]] void unsupported(const std::string& what) const;
+  [[noreturn]] void invalid(const std::string& what) const;
+
+ private:
+  Importer& importer_;
+  const Node& node_;
+  int64_t version_;
+  Values inputs_;
+};
+
+using Converter = Values (*)(Operation&);
+
+/// A converter of an operator from a version of its set on.
+struct Row {
+  const char* op;
+  int since;
+  Converter convert;
+  const char* domain = "";
+};
+
+std::span<const Row> control_rows();
+std::span<const Row> elementwise_rows();
+std::span<const Row> nn_rows();
+std::span<const Row> normalization_rows();
+std::span<const Row> reduction_rows();
+std::span<const Row> shape_rows();
+
+struct ImportOptions {
+  std::unordered_map<std::string, std::vector<int64_t>> shapes;  // of inputs; -1 is unknown
+  std::unordered_map<std::string, DataType> dtypes;
+  std::optional<int64_t> opset;  // instead of the one the file says
+  bool freeze_params = true;     // initialisers become constants; else parameters of the function
+};
+
+struct Imported {
+  IRModule mod;
+  Map<String, NDArray> params;
+};
+
+/// All operators that no converter takes are listed in one error.
+Imported import_model(const Model& model, const ImportOptions& options);
+
+/// (operator, domain) that some node of the model uses and no converter takes, sorted.
+std::vector<std::pair<std::string, std::string>> unsupported_operators(const Model& model);
+
+}  // namespace tessera::onnx

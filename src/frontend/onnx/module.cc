@@ -1,0 +1,51 @@
+// The importer as functions that Python calls.
+
+#include "frontend/onnx/importer.h"
+#include "ir/prim_ops.h"
+#include "runtime/registry.h"
+
+namespace tessera::onnx {
+namespace {
+
+ImportOptions options_from(const Map<String, Array<PrimExpr>>& shapes, const Map<String, String>& dtypes, int64_t opset,
+                           bool freeze_params) {
+  ImportOptions out;
+  for (const auto& [name, shape] : shapes) {
+    std::vector<int64_t>& extents = out.shapes[name.str()];
+    for (const PrimExpr& extent : shape) extents.push_back(as_int(extent) ? *as_int(extent) : -1);
+  }
+  for (const auto& [name, dtype] : dtypes) out.dtypes[name.str()] = DataType(dtype.str());
+  if (opset >= 0) out.opset = opset;
+  out.freeze_params = freeze_params;
+  return out;
+}
+
+Array<ObjectRef> import_bytes(const Bytes& bytes, const std::string& folder, const Map<String, Array<PrimExpr>>& shapes,
+                              const Map<String, String>& dtypes, int64_t opset, bool freeze_params) {
+  auto memory = std::make_shared<const std::string>(bytes.str());
+  Model model = parse_model(*memory, memory, folder);
+  Imported out = import_model(model, options_from(shapes, dtypes, opset, freeze_params));
+  return {out.mod, out.params};
+}
+
+Array<ObjectRef> import_file(const std::string& path, const Map<String, Array<PrimExpr>>& shapes,
+                             const Map<String, String>& dtypes, int64_t opset, bool freeze_params) {
+  Imported out = import_model(read_model(path), options_from(shapes, dtypes, opset, freeze_params));
+  return {out.mod, out.params};
+}
+
+static Globals globals{
+    {"frontend.onnx.import_bytes", import_bytes},
+    {"frontend.onnx.import_file", import_file},
+    {"frontend.onnx.unsupported",
+     [](const Bytes& bytes) {
+       auto memory = std::make_shared<const std::string>(bytes.str());
+       Array<String> out;
+       for (const auto& [op, domain] : unsupported_operators(parse_model(*memory, memory, "")))
+         out.push_back(String(domain.empty() ? op : domain + "." + op));
+       return out;
+     }},
+};
+
+}  // namespace
+}  // namespace tessera::onnx

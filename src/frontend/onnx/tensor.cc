@@ -1,0 +1,160 @@
+#include "frontend/onnx/tensor.h"
+
+#include <cstring>
+
+#include "frontend/errors.h"
+#include "frontend/onnx/external_data.h"
+#include "runtime/element.h"
+
+namespace tessera::onnx {
+namespace {
+
+struct TypeRow {
+  const char* name;
+  DataType dtype;   // in memory; void: there is none
+  int packed_bits;  // in raw data, where elements are packed into bytes; 0: as in memory
+};
+
+/// In the order of their numbers.
+constexpr TypeRow kTypes[] = {
+    {"undefined", DataType::Void(), 0},      {"float32", DataType::Float(32), 0},
+    {"uint8", DataType::UInt(8), 0},         {"int8", DataType::Int(8), 0},
+    {"uint16", DataType::UInt(16), 0},       {"int16", DataType::Int(16), 0},
+    {"int32", DataType::Int(32), 0},         {"int64", DataType::Int(64), 0},
+    {"string", DataType::Void(), 0},         {"bool", DataType::Bool(), 0},
+    {"float16", DataType::Float(16), 0},     {"float64", DataType::Float(64), 0},
+    {"uint32", DataType::UInt(32), 0},       {"uint64", DataType::UInt(64), 0},
+    {"complex64", DataType::Void(), 0},      {"complex128", DataType::Void(), 0},
+    {"bfloat16", DataType::BFloat(16), 0},   {"float8e4m3fn", DataType::Void(), 0},
+    {"float8e4m3fnuz", DataType::Void(), 0}, {"float8e5m2", DataType::Void(), 0},
+    {"float8e5m2fnuz", DataType::Void(), 0}, {"uint4", DataType::UInt(8), 4},
+    {"int4", DataType::Int(8), 4},           {"float4e2m1", DataType::Void(), 0},
+    {"float8e8m0", DataType::Void(), 0},     {"uint2", DataType::UInt(8), 2},
+    {"int2", DataType::Int(8), 2},           {"float6e2m3", DataType::Void(), 0},
+    {"float6e3m2", DataType::Void(), 0},
+};
+
+const TypeRow& row_of(ElementType type) {
+  auto index = static_cast<size_t>(type);
+  return index < std::size(kTypes) ? kTypes[index] : kTypes[0];
+}
+
+[[noreturn]] void wrong(const Tensor& tensor, const std::string& what) {
+  throw Error(ValueError) << "tensor \"" << std::string(tensor.name) << "\": " << what;
+}
+
+void check_count(const Tensor& tensor, size_t have, size_t want, const char* what) {
+  if (have != want)
+    wrong(tensor, "the shape asks for " + std::to_string(want) + " " + what + ", the file has " + std::to_string(have));
+}
+
+/// Element i of values packed into bytes, low bits first.
+int8_t unpacked(std::string_view bytes, size_t i, int bits, bool is_signed) {
+  size_t per_byte = 8 / static_cast<size_t>(bits);
+  int shift = static_cast<int>(i % per_byte) * bits, mask = (1 << bits) - 1;
+  int value = (static_cast<unsigned char>(bytes[i / per_byte]) >> shift) & mask;
+  return static_cast<int8_t>(is_signed && value >> (bits - 1) ? value - (1 << bits) : value);
+}
+
+/// Elements given as numbers of a field.
+template <class T>
+void fill(const Tensor& tensor, const std::vector<T>& values, const NDArray& out) {
+  check_count(tensor, values.size(), static_cast<size_t>(out.size()), "elements");
+  DataType dtype = out.dtype();
+  char* at = out.data<char>();
+  bool holds_bits = dtype == DataType::Float(16) || dtype == DataType::BFloat(16);
+  for (size_t i = 0; i < values.size(); ++i, at += dtype.bytes()) {
+    if (holds_bits) write_int(DataType::UInt(16), static_cast<int64_t>(values[i]), at);
+    else if constexpr (std::is_floating_point_v<T>) write_float(dtype, values[i], at);
+    else write_int(dtype, static_cast<int64_t>(values[i]), at);
+  }
+}
+
+void fill_packed(const Tensor& tensor, std::string_view raw, int bits, const NDArray& out) {
+  auto count = static_cast<size_t>(out.size());
+  check_count(tensor, raw.size(), (count * static_cast<size_t>(bits) + 7) / 8, "bytes");
+  for (size_t i = 0; i < count; ++i) out.data<int8_t>()[i] = unpacked(raw, i, bits, out.dtype().code == DataType::kInt);
+}
+
+}  // namespace
+
+const char* element_name(ElementType type) { return row_of(type).name; }
+
+DataType element_type(ElementType type) {
+  const TypeRow& row = row_of(type);
+  if (row.dtype.is_void()) throw Error(OpNotImplemented) << "tensors of " << row.name << " are not supported";
+  return row.dtype;
+}
+
+NDArray to_ndarray(const Tensor& tensor, const std::string& folder) {
+  const TypeRow& row = row_of(tensor.type);
+  DataType dtype = element_type(tensor.type);
+  size_t bytes = tensor_bytes(tensor.dims, dtype);  // also refuses negative and overflowing shapes
+  size_t held = tensor.has_raw ? tensor.raw.size() * (row.packed_bits ? 8 / size_t(row.packed_bits) : 1)
+                               : (tensor.floats.size() + tensor.int32s.size() + tensor.int64s.size() +
+                                  tensor.uint64s.size() + tensor.doubles.size()) *
+                                     8;
+  if (!tensor.is_external && bytes > held + 8)  // before memory is taken for a forged shape
+    wrong(tensor, "its shape is larger than what the file holds");
+  NDArray out = NDArray::empty(tensor.dims, dtype);
+  if (tensor.is_external) {
+    if (row.packed_bits) {
+      std::string raw((static_cast<size_t>(out.size()) * static_cast<size_t>(row.packed_bits) + 7) / 8, '\0');
+      read_external(tensor, folder, raw.data(), raw.size());
+      fill_packed(tensor, raw, row.packed_bits, out);
+    } else {
+      read_external(tensor, folder, out.data<char>(), bytes);
+    }
+  } else if (tensor.has_raw && row.packed_bits) {
+    fill_packed(tensor, tensor.raw, row.packed_bits, out);
+  } else if (tensor.has_raw) {
+    check_count(tensor, tensor.raw.size(), bytes, "bytes");
+    std::memcpy(out.data<char>(), tensor.raw.data(), bytes);
+  } else if (!tensor.floats.empty()) {
+    fill(tensor, tensor.floats, out);
+  } else if (!tensor.int64s.empty()) {
+    fill(tensor, tensor.int64s, out);
+  } else if (!tensor.doubles.empty()) {
+    fill(tensor, tensor.doubles, out);
+  } else if (!tensor.uint64s.empty()) {
+    fill(tensor, tensor.uint64s, out);
+  } else if (row.packed_bits && !tensor.int32s.empty()) {  // each number holds one byte of packed elements
+    std::string raw;
+    for (int32_t value : tensor.int32s) raw += static_cast<char>(value);
+    fill_packed(tensor, raw, row.packed_bits, out);
+  } else {
+    fill(tensor, tensor.int32s, out);
+  }
+  return out;
+}
+
+NDArray to_ndarray(const SparseTensor& tensor, const std::string& folder) {
+  NDArray values = to_ndarray(tensor.values, folder), indices = to_ndarray(tensor.indices, folder);
+  constexpr size_t kLargest = size_t{1} << 31;
+  size_t bytes = tensor_bytes(tensor.dims, values.dtype());
+  if (bytes > kLargest) wrong(tensor.values, "filled up, the sparse tensor is larger than 2 GiB");
+  NDArray out = NDArray::empty(tensor.dims, values.dtype());
+  std::memset(out.data<char>(), 0, bytes);
+  size_t rank = tensor.dims.size(), count = static_cast<size_t>(values.size());
+  bool is_flat = indices.shape().size() == 1;
+  if (indices.dtype() != DataType::Int(64)) wrong(tensor.indices, "indices of a sparse tensor are int64");
+  check_count(tensor.indices, static_cast<size_t>(indices.size()), is_flat ? count : count * rank, "indices");
+  const size_t width = values.dtype().bytes();
+  for (size_t i = 0; i < count; ++i) {
+    int64_t place = 0;
+    if (is_flat) {
+      place = indices.data<int64_t>()[i];
+    } else {
+      for (size_t axis = 0; axis < rank; ++axis) {
+        int64_t index = indices.data<int64_t>()[i * rank + axis];
+        if (index < 0 || index >= tensor.dims[axis]) wrong(tensor.indices, "an index is out of range");
+        place = place * tensor.dims[axis] + index;
+      }
+    }
+    if (place < 0 || place >= out.size()) wrong(tensor.indices, "an index is out of range");
+    std::memcpy(out.data<char>() + static_cast<size_t>(place) * width, values.data<char>() + i * width, width);
+  }
+  return out;
+}
+
+}  // namespace tessera::onnx

@@ -1,0 +1,12 @@
+#pragma once
+// Types of expressions while they are being built.
+
+#include "relay/expr.h"
+
+namespace tessera::relay {
+
+/// The type of an expression, set on it and on all below that have none yet. Only what is new is looked at, so a builder
+/// may ask after every call. Variables must have a type annotation; a call whose type rule cannot settle is an error.
+Type type_of(const Expr& expr);
+
+}  // namespace tessera::relay
