@@ -1,4 +1,5 @@
-// Operators that give their input and tell a pass something: annotation.stop_fusion, checkpoint, compiler_begin and _end.
+// Operators that give their input and tell a pass something: annotation.stop_fusion, checkpoint, compiler_begin and _end,
+// on_device, device_copy.
 
 #include "relay/attrs/annotation.h"
 #include "op/records.h"
@@ -9,7 +10,9 @@ namespace tessera::op {
 namespace {
 
 using relay::CompilerAttrs;
-register_types<CompilerAttrs> nodes;
+using relay::DeviceCopyAttrs;
+using relay::OnDeviceAttrs;
+register_types<CompilerAttrs, OnDeviceAttrs, DeviceCopyAttrs> nodes;
 
 Array<te::Tensor> identity(const Attrs&, const Array<te::Tensor>& in, const Type&) {
   Array<te::Tensor> out;
@@ -52,6 +55,24 @@ void annotation_records() {
         .fusion(Fusion::Opaque)
         .compute(identity)
         .stateful(false);
+  OpRecord("on_device")
+      .doc("The input itself, which PlanDevices puts on the device.")
+      .attrs<OnDeviceAttrs>()
+      .input("body", "the input")
+      .support_level(10)
+      .type("Identity", same_type)
+      .fusion(Fusion::Opaque)
+      .noncomputational()
+      .stateful(false);
+  OpRecord("device_copy")
+      .doc("The input, copied to another device.")
+      .attrs<DeviceCopyAttrs>()
+      .input("data", "the input")
+      .support_level(10)
+      .type("Identity", same_type)
+      .fusion(Fusion::Opaque)
+      .noncomputational()
+      .stateful(false);
 }
 
 }  // namespace tessera::op

@@ -22,11 +22,14 @@ from .target import (
     stm32,
     vta,
 )
+from .virtual_device import CompilationConfig, VirtualDevice, make_compilation_config
 
 __all__ = [
+    "CompilationConfig",
     "GenericFunc",
     "Target",
     "TargetKind",
+    "VirtualDevice",
     "arm_cpu",
     "bifrost",
     "codegen",
@@ -40,6 +43,7 @@ __all__ = [
     "llvm_get_intrinsic_name",
     "llvm_lookup_intrinsic_id",
     "llvm_version_major",
+    "make_compilation_config",
     "mali",
     "micro",
     "override_native_generic_func",

@@ -3,6 +3,7 @@
 
 #include "ir/attrs.h"
 #include "ir/expr.h"
+#include "ir/virtual_device.h"
 
 namespace tessera::relay {
 
@@ -11,6 +12,28 @@ struct CompilerAttrs : AttrsNode {
   String compiler;
   static constexpr NodeInfo info{"relay.attrs.CompilerAttrs", &AttrsNode::info};
   static void fields(auto f) { f("compiler", &CompilerAttrs::compiler, Required); }
+};
+
+/// on_device: the operand is on the device, and with `constrain_result` what it is used for too.
+struct OnDeviceAttrs : AttrsNode {
+  VirtualDevice virtual_device;
+  bool constrain_result = false, constrain_body = true;
+  static constexpr NodeInfo info{"relay.attrs.OnDeviceAttrs", &AttrsNode::info};
+  static void fields(auto f) {
+    f("virtual_device", &OnDeviceAttrs::virtual_device, Required);
+    f("constrain_result", &OnDeviceAttrs::constrain_result);
+    f("constrain_body", &OnDeviceAttrs::constrain_body);
+  }
+};
+
+/// device_copy: from one device to another.
+struct DeviceCopyAttrs : AttrsNode {
+  VirtualDevice src_virtual_device, dst_virtual_device;
+  static constexpr NodeInfo info{"relay.attrs.DeviceCopyAttrs", &AttrsNode::info};
+  static void fields(auto f) {
+    f("src_virtual_device", &DeviceCopyAttrs::src_virtual_device, Required);
+    f("dst_virtual_device", &DeviceCopyAttrs::dst_virtual_device, Required);
+  }
 };
 
 }  // namespace tessera::relay

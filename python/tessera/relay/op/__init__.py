@@ -2,14 +2,25 @@
 
 from typing import TYPE_CHECKING, Any
 
-from . import algorithm, annotation, dyn, image, nn, reduce, tensor, transform
+from . import algorithm, annotation, device, dyn, image, nn, reduce, tensor, transform
 from ._make import call_op as _make_call
 from .algorithm import *
+from .device import *
 from .reduce import *
 from .tensor import *
 from .transform import *
 
-__all__ = ["annotation", *algorithm.__all__, "dyn", "image", "nn", *reduce.__all__, *tensor.__all__, *transform.__all__]
+__all__ = [
+    "annotation",
+    *algorithm.__all__,
+    "dyn",
+    "image",
+    "nn",
+    *device.__all__,
+    *reduce.__all__,
+    *tensor.__all__,
+    *transform.__all__,
+]
 
 if TYPE_CHECKING:
 

@@ -13,6 +13,7 @@ __all__ = [
     "Inline",
     "LambdaLift",
     "PartialEvaluate",
+    "PlanDevices",
     "ToANormalForm",
     "ToANormalFormExpr",
     "ToBasicBlockNormalForm",
@@ -51,6 +52,11 @@ def Inline() -> Pass:
 def LambdaLift() -> Pass:
     """Makes global functions of local ones."""
     return _ffi_api.LambdaLift()
+
+
+def PlanDevices(config: Any) -> Pass:
+    """Says of every value on which device it is, and copies those that are marked by `on_device` and used elsewhere."""
+    return _ffi_api.PlanDevices(config)
 
 
 def PartialEvaluate() -> Pass:
