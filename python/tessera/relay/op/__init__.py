@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
-from . import algorithm, annotation, device, dyn, image, nn, reduce, tensor, transform
+from . import algorithm, annotation, device, dyn, image, nn, op, reduce, tensor, transform
 from ._make import call_op as _make_call
 from .algorithm import *
 from .device import *
+from .op import *
 from .reduce import *
 from .tensor import *
 from .transform import *

@@ -152,7 +152,8 @@ def depth_to_space(data: Expr, block_size: int, layout: str = "NCHW", mode: str 
 
 def space_to_depth(data: Expr, block_size: int, layout: str = "NCHW") -> Call:
     """Blocks of pixels become channels."""
-    return call_op("nn.space_to_depth", [data], {"block_size": block_size, "layout": layout})
+    attrs = {"block_size": block_size, "layout": layout, "mode": ""}  # it knows one order of elements only
+    return call_op("nn.space_to_depth", [data], attrs)
 
 
 def space_to_batch_nd(data: Expr, block_shape: Any, paddings: Any, pad_value: float = 0) -> Call:
