@@ -94,11 +94,14 @@ class Inference {
     if (errors_.empty()) return;
     std::string text;
     for (const std::string& error : errors_) text += (text.empty() ? "" : "\n") + error;
+    show_to_user(mod_, diagnostics_);
     throw Error(DiagnosticError) << text;
   }
 
   void report(const std::string& message, const Span& span) {
-    if (errors_.size() < kMostErrors) errors_.push_back(message + place(span));
+    if (errors_.size() >= kMostErrors) return;
+    errors_.push_back(message + place(span));
+    diagnostics_.push_back(make_diagnostic(DiagnosticLevel::Error, span, String(message)));
   }
   /// Where that is in the text the module was read from, if it was.
   std::string place(const Span& span) const {
@@ -356,6 +359,7 @@ class Inference {
   std::unordered_map<const Object*, Type> types_;  // the expressions are kept alive by the module or the root
   std::unordered_map<const Object*, Array<Type>> type_args_;
   std::vector<std::string> errors_;
+  Array<Diagnostic> diagnostics_;  // the same, for a renderer of the user's
 };
 
 /// Second pass: the same expressions with their types attached.

@@ -5,6 +5,8 @@ import tessera as tvm
 from tessera.ir import diagnostics
 from tessera.ir.diagnostics import Diagnostic, DiagnosticContext, DiagnosticLevel, DiagnosticRenderer
 
+BAD = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32], %y: Tensor[(3), float32]) { add(%x, %y) }'
+
 
 def test_a_context_raises_what_it_collected():
     context = DiagnosticContext(tvm.IRModule())
@@ -26,7 +28,7 @@ def test_a_renderer_is_given_the_context():
 
 @pytest.mark.parametrize(
     "text, message, line",
-    [('#[version = "0.0.5"]\ndef @main() { frobnicate(1) }', "frobnicate", 2)],
+    [(BAD, "add", 2), ('#[version = "0.0.5"]\ndef @main() { frobnicate(1) }', "frobnicate", 2)],
 )
 def test_an_overriding_renderer_sees_errors_of_types_and_of_the_parser(text, message, line):
     seen = []
