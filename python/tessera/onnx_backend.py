@@ -1,0 +1,89 @@
+"""Tessera behind ONNX's backend interface, so that programs and tests written for that interface can use it.
+
+import tessera.onnx_backend as backend
+outputs = backend.prepare(onnx.load("model.onnx")).run([data])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import transform
+from .relay import build_module
+from .relay.frontend import from_onnx
+from .runtime import ndarray as nd
+
+__all__ = ["Prepared", "is_compatible", "prepare", "run_model", "run_node", "supports_device"]
+
+
+class Prepared:
+    """A model ready to run."""
+
+    def __init__(self, model: Any, target: str, opt_level: int):
+        graph = model.graph
+        initialized = {tensor.name for tensor in graph.initializer}
+        self.input_names = [value.name for value in graph.input if value.name not in initialized]
+        mod, params = from_onnx(model)
+        with transform.PassContext(opt_level=opt_level):
+            self._evaluate = build_module.create_executor("vm", mod, nd.cpu(), target, params or None).evaluate()
+        self._is_single = len(graph.output) == 1
+
+    def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """The outputs for inputs in order, or by name."""
+        del kwargs
+        if isinstance(inputs, dict):
+            values = [inputs[name] for name in self.input_names]
+        else:
+            values = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+        if len(values) != len(self.input_names):
+            raise ValueError(f"the model takes {len(self.input_names)} inputs, {len(values)} are given")
+        out = self._evaluate(*[np.asarray(value) for value in values])
+        return (_plain(out),) if self._is_single else tuple(_plain(part) for part in out)
+
+
+def _plain(value: Any) -> Any:
+    return value.numpy() if isinstance(value, nd.NDArray) else [_plain(part) for part in value]
+
+
+def supports_device(device: str) -> bool:
+    """True for the CPU."""
+    return device.split(":")[0] == "CPU"
+
+
+def is_compatible(model: Any, device: str = "CPU", **kwargs: Any) -> bool:
+    """True when every operator of the model is known."""
+    from ._ffi.registry import get_global_func
+
+    del kwargs
+    data = bytearray(model.SerializeToString())
+    return supports_device(device) and not get_global_func("frontend.onnx.unsupported")(data)
+
+
+def prepare(model: Any, device: str = "CPU", **kwargs: Any) -> Prepared:
+    """Compiles the model. `target` and `opt_level` may be given."""
+    if not supports_device(device):
+        raise ValueError(f"the device {device} is not supported; CPU is")
+    return Prepared(model, kwargs.get("target", "llvm"), kwargs.get("opt_level", 3))
+
+
+def run_model(model: Any, inputs: Any, device: str = "CPU", **kwargs: Any) -> tuple[Any, ...]:
+    """Compiles the model and runs it once."""
+    return prepare(model, device, **kwargs).run(inputs)
+
+
+def run_node(node: Any, inputs: Sequence[Any], device: str = "CPU", outputs_info: Any = None, **kwargs: Any) -> Any:
+    """Runs one node alone, as the newest operator set has it."""
+    import onnx
+    from onnx import helper
+
+    names = [name for name in node.input if name]
+    values = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.asarray(value).dtype), np.shape(value))
+        for name, value in zip(names, inputs)
+    ]
+    del outputs_info
+    graph = helper.make_graph([node], "node", values, [onnx.ValueInfoProto(name=name) for name in node.output if name])
+    return run_model(helper.make_model(graph), list(inputs), device, **kwargs)
