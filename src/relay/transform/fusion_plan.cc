@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/stack.h"
+#include "ir/rewrite.h"
 #include "ir/structural_equal.h"
 #include "relay/pattern.h"
 #include "relay/slots.h"
@@ -119,9 +120,18 @@ class Graph {
     }
   }
 
+  /// True when the shape of the result is found by the operator's own shape function, which needs the arguments, or
+  /// their shapes, before the call: they must not be inside its kernel.
+  static bool computes_its_shape(const Call* call, const Op& op) {
+    if (!op.has(kShapeFunc)) return false;
+    bool is_open = false;
+    walk(checked_type(Expr(call)), [&](const AnyDim*) { is_open = true; });
+    return is_open;
+  }
+
   void visit_call(const Call* call, GraphNode* node) {
     Fusion kind = Fusion::Opaque;
-    if (auto* op = call->op.as<OpNode>()) kind = fusion_of(Op(op));
+    if (auto* op = call->op.as<OpNode>()) kind = computes_its_shape(call, Op(op)) ? Fusion::Opaque : fusion_of(Op(op));
     node->kind = kind;
     use(call->op, nullptr, Fusion::Opaque);
     visit(call->op);
