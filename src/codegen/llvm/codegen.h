@@ -192,7 +192,8 @@ class CodeGen {
                           const std::vector<const VarNode*>& captured, const std::function<void()>& body);
   void compute_scope(const AttrStmt* op);
   virtual void parallel_loop(const For* op);
-  void parallel_launch(const Stmt& body, const std::string& name);
+  void parallel_launch(const Stmt& body, const std::string& name, llvm::Value* tasks = nullptr);
+  llvm::Value* tasks_of(const For* op);
   void run_share(const For* op);
   void import_llvm(const std::string& source);
   std::vector<const VarNode*> captured_by(const Stmt& body);

@@ -14,6 +14,7 @@
 
 #include "codegen/llvm/codegen.h"
 #include "codegen/llvm/context.h"
+#include "codegen/parallel.h"
 
 namespace tessera::codegen {
 
@@ -78,7 +79,7 @@ void CodeGen::compute_scope(const AttrStmt* op) {
   check_status(builder_.CreateCall(function, args));
 }
 
-void CodeGen::parallel_launch(const Stmt& body, const std::string& name) {
+void CodeGen::parallel_launch(const Stmt& body, const std::string& name, Value* tasks) {
   std::vector<const VarNode*> captured = captured_by(body);
   std::vector<llvm::Type*> types;
   std::vector<Value*> values;
@@ -114,7 +115,18 @@ void CodeGen::parallel_launch(const Stmt& body, const std::string& name) {
           builder_.CreateLoad(types[i], builder_.CreateStructGEP(closure_type, lambda->getArg(2), unsigned(i))));
     builder_.CreateRet(builder_.CreateCall(inner, args));
   }
-  check_status(call_runtime("TVMBackendParallelLaunch", {lambda, closure, constant_int(32, 0)}));
+  check_status(call_runtime("TVMBackendParallelLaunch", {lambda, closure, tasks ? tasks : constant_int(32, 0)}));
+}
+
+/// How many tasks a loop is worth: one where it turns out to be shorter than its annotation says is worth sharing.
+llvm::Value* CodeGen::tasks_of(const For* op) {
+  auto* least = op->annotations.get_or_null(attr::kLeastParallelExtent).as<IntImm>();
+  if (!least || as_int(op->extent)) return nullptr;
+  bool was = std::exchange(in_index_, true);
+  Value* extent = to_index(emit(op->extent), op->extent.dtype());
+  in_index_ = was;
+  return builder_.CreateSelect(builder_.CreateICmpSLT(extent, constant_int(64, least->value)), constant_int(32, 1),
+                               constant_int(32, 0));
 }
 
 void CodeGen::parallel_loop(const For* op) {
@@ -125,7 +137,7 @@ void CodeGen::parallel_loop(const For* op) {
   } else if (state_.parallel_env) {  // the threads are busy with the outer loop already
     emit(with(with(op, &For::kind, LoopKind::Serial).get(), &For::thread_binding, IterVar()));
   } else {
-    parallel_launch(Stmt(op), "parallel_" + op->loop_var->name.str());
+    parallel_launch(Stmt(op), "parallel_" + op->loop_var->name.str(), tasks_of(op));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "driver/build_module.h"
 #include "driver/relay_build.h"
+#include "driver/vm/open_extents.h"
 #include "driver/vm/program_builder.h"
 #include "ir/structural_equal.h"
 #include "relay/infer_type.h"
@@ -25,7 +26,7 @@ IRModule optimize_for_vm(const IRModule& mod, const Target& target) {
 }
 
 Module compile_vm(const IRModule& fused, const Target& target, const std::string& model_name) {
-  ProgramBuilder builder(fused, target, model_name);
+  ProgramBuilder builder(name_open_extents(fused), target, model_name);
   vm::Program program = builder.build();
   Target host = host_of(target, {});
   IRModule kernels = lower_module(builder.kernels(), false), on_host = lower_module(builder.host_kernels(), false);

@@ -4,6 +4,7 @@
 
 #include "arith/analyzer.h"
 #include "driver/executor/kernels.h"
+#include "driver/vm/open_extents.h"
 #include "driver/vm/shape_program_builder.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
@@ -16,47 +17,11 @@
 namespace tessera::relay {
 namespace {
 
-using Extents = std::unordered_map<const Object*, PrimExpr>;
-
-/// `type` with `change` applied to every extent.
-Type map_extents(const Type& type, const std::function<PrimExpr(const PrimExpr&)>& change) {
-  if (auto* tensor = type.as<TensorTypeNode>()) {
-    Array<PrimExpr> shape;
-    for (const PrimExpr& extent : tensor->shape) shape.push_back(change(extent));
-    return TensorType(shape, tensor->dtype);
-  }
-  auto* tuple = type.as<TupleType>();
-  if (!tuple) throw Error(TypeError) << "a kernel cannot take a value of type " << to_text(type);
-  TupleType out;
-  for (const Type& field : tuple->fields_) out.fields_.push_back(map_extents(field, change));
-  return make(std::move(out));
-}
-
 bool has_open_extent(const Type& type) {
   for (const TensorType& tensor : tensors_of(type))
     for (const PrimExpr& extent : tensor->shape)
       if (!as_int(extent)) return true;
   return false;
-}
-
-PrimExpr fresh_extent(size_t number) { return make_size_var("n" + std::to_string(number)); }
-
-/// The function with other types of its parameters, inferred anew.
-Function retyped(const Function& function, const std::vector<Type>& types) {
-  FunctionNode out(*function.get());
-  std::unordered_map<const Object*, Expr> by;
-  out.params = {};
-  for (size_t i = 0; i < types.size(); ++i) {
-    out.params.push_back(make_local(function->params[i]->name_hint(), types[i]));
-    by[function->params[i].get()] = out.params.back();
-  }
-  out.body = tessera::rewrite(function->body, [&](const VarNode* var) -> Expr {
-    auto it = by.find(var);
-    return it == by.end() ? Expr(var) : it->second;
-  });
-  out.ret_type = nullptr;
-  out.checked_type_ = nullptr;
-  return downcast<Function>(infer_type(Expr(make(std::move(out)))));
 }
 
 /// A variable that a condition says the value of, and the value; empty when it says something else.
@@ -76,15 +41,12 @@ struct Symbolic {
 
 Symbolic symbolic(const Function& primitive) {
   std::vector<Type> types;
-  size_t count = 0;
-  for (const Var& param : primitive->params)
-    types.push_back(map_extents(
-        checked_type(param), [&](const PrimExpr& extent) { return as_int(extent) ? extent : fresh_extent(count++); }));
+  for (const Var& param : primitive->params) types.push_back(checked_type(param));
   // A variable that must equal a number or another variable is replaced by it: the kernel is simpler for it. Each round
   // has one variable less.
   for (;;) {
     ExtentAssumptions assumed;
-    Function function = retyped(primitive, types);
+    Function function = downcast<Function>(infer_type(Expr(retyped(primitive, types))));
     std::pair<PrimExpr, PrimExpr> known;
     for (const PrimExpr& condition : assumed.conditions)
       if (known = solved(condition); known.first) break;

@@ -8,9 +8,9 @@
 
 namespace tessera::relay {
 
-/// Any in the types of a primitive function's parameters becomes a shape variable each, and type inference says the
-/// rest: the result's extents are expressions over them, and what the type rules had to assume on the way (equal
-/// extents, stretched ones) are conditions to check. Where a result's shape follows from values or from what an
+/// The parameters of a primitive function have shape variables for their open extents (with_plain_extents), and type
+/// inference says the rest: the result's extents are expressions over them, and what the type rules had to assume on
+/// the way (equal extents, stretched ones) are conditions to check. Where a result's shape follows from values or from what an
 /// operator says itself (the slot FShapeFunc), its shape function is a kernel of its own.
 struct DynamicKernel {
   Function function;                     // with its types in terms of shape variables: what is compiled
@@ -22,7 +22,7 @@ struct DynamicKernel {
 /// True when an extent in the types of the function's parameters or of its result is not a number.
 bool is_dynamic(const Function& primitive);
 
-/// `name` is used in messages. An error that names the operator when nothing says what a result's shape is.
+/// `primitive` has numbers or variables for all extents of its parameters; `name` is used in messages. An error that names the operator when nothing says what a result's shape is.
 DynamicKernel make_dynamic(const Function& primitive, const std::string& name);
 
 }  // namespace tessera::relay

@@ -2,6 +2,7 @@
 
 #include "driver/build_module.h"
 #include "driver/vm/dynamic_kernel.h"
+#include "driver/vm/open_extents.h"
 #include "driver/vm/registers.h"
 #include "ir/structural_equal.h"
 
@@ -75,7 +76,8 @@ int32_t ProgramBuilder::primitive(const std::string& name) {
 
 int32_t ProgramBuilder::kernel(const Function& function) { return primitive(kernels_.add(function)); }
 
-const ProgramBuilder::Dynamic& ProgramBuilder::dynamic_kernel(const Function& function) {
+const ProgramBuilder::Dynamic& ProgramBuilder::dynamic_kernel(const Function& primitive_function) {
+  Function function = with_plain_extents(primitive_function, extents_);
   int64_t hash = structural_hash(function);
   auto [first, last] = dynamic_.equal_range(hash);
   for (auto it = first; it != last; ++it)

@@ -64,6 +64,7 @@ class ProgramBuilder {
   IRModule mod_, host_kernels_;
   Target target_;
   KernelTable kernels_;
+  std::vector<PrimExpr> extents_;                      // variables that open extents of kernels are named by
   std::unordered_multimap<int64_t, Dynamic> dynamic_;  // by the hash of the primitive function
   vm::Program program_;
   NameSupply names_;

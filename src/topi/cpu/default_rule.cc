@@ -1,5 +1,6 @@
 #include "topi/cpu/default_rule.h"
 
+#include "codegen/parallel.h"
 #include "schedule/primitives.h"
 
 namespace tessera::topi {
@@ -64,27 +65,39 @@ void tile(State& state, const BlockRef& block) {
   std::vector<LoopRef> loops = spatial_loops(state, block);
   if (loops.empty()) return;
   bool all_spatial = is_spatial(state.find(block)) && loops.size() == state.find(block).loops().size();
-  int64_t total = 1;
+  int64_t total = 1;  // of the extents that are known
+  bool is_open = false;
   for (const LoopRef& loop : loops) {
     int64_t extent = extent_of(state, loop);
-    total = extent < 0 ? kParallelElements : total * extent;
+    if (extent < 0) is_open = true;
+    else total *= extent;
   }
+  int64_t inside = 1;  // known elements in one iteration of the loop that will be shared
   if (all_spatial) {
     LoopRef inner = loops.back();
     int64_t extent = extent_of(state, inner);
-    if (extent > kVectorLanes) {
+    if (extent > kVectorLanes || extent < 0) {
       std::vector<LoopRef> parts;
       attempt([&] { parts = schedule::split(state, inner, {PrimExpr(), PrimExpr(int(kVectorLanes))}, true); });
       if (parts.size() == 2) loops.back() = parts[0], inner = parts[1];
+      // Of an open extent whole vectors and the rest are parted, which needs the loop over vectors as it is.
+      if (extent < 0 && loops.size() > 1) loops.pop_back();
+      else inside = kVectorLanes;
     } else {
       loops.pop_back();
+      inside = extent;
     }
-    if (extent > 1) attempt([&] { schedule::vectorize(state, inner); });
+    if (extent > 1 || extent < 0) attempt([&] { schedule::vectorize(state, inner); });
   }
-  if (loops.empty() || total < kParallelElements) return;
+  if (loops.empty() || (!is_open && total < kParallelElements)) return;
   LoopRef outer = loops[0];
   if (loops.size() > 1) attempt([&] { outer = schedule::fuse(state, loops, true); });
-  attempt([&] { schedule::parallel(state, outer); });
+  attempt([&] {
+    schedule::parallel(state, outer);
+    if (is_open)  // whether it is worth sharing is seen at run time
+      schedule::annotate(state, state.find(outer), attr::kLeastParallelExtent,
+                         int_imm(DataType::Int(32), std::max<int64_t>(2, kParallelElements / inside)));
+  });
 }
 
 /// A reduction over an axis that may be empty still gives its identity: the init gets loops of its own.

@@ -175,3 +175,35 @@ def test_a_loop_may_grow_its_tensor():
     )
     vm = compile_function([x], relay.TupleGetItem(loop(relay.const(0), x), 1))
     np.testing.assert_allclose(vm.run(floats(2, 2)).numpy(), np.concatenate([floats(2, 2)] * 4))
+
+
+def test_extents_that_are_equal_whatever_they_are_are_not_stretched():
+    x = relay.var("x", shape=any_shape((ANY, ANY)))
+    with tvm.transform.PassContext(opt_level=0):  # each operator is a kernel of its own
+        exe = relay.vm.compile(tvm.IRModule.from_expr(relay.Function([x], relay.nn.relu(x) + x)), "llvm")
+    assert len(exe.primitive_ops) == 2
+    assert "max #" not in exe.bytecode
+    a = floats(3, 4)
+    got = runtime_vm.VirtualMachine(exe, tvm.cpu()).run(a).numpy()
+    np.testing.assert_allclose(got, np.maximum(a, 0) + a)
+
+
+def test_branches_of_different_extents_meet():
+    c, x = relay.var("c", shape=(), dtype="bool"), relay.var("x", shape=any_shape((ANY, 2)))
+    branch = relay.If(c, relay.concatenate([x, x], 0), x)
+    vm = compile_function([c, x], relay.Tuple([branch * relay.const(2.0), x + relay.sum(branch)]))
+    a = floats(3, 2)
+    for flag, want in ((True, np.concatenate([a, a])), (False, a)):
+        out = vm.run(np.array(flag), a)
+        np.testing.assert_allclose(out[0].numpy(), want * 2)
+        np.testing.assert_allclose(out[1].numpy(), a + want.sum(), rtol=1e-5)
+
+
+def test_a_shape_that_values_decide_is_computed_before_the_call():
+    start, stop, step = (relay.var(name, shape=(), dtype="int32") for name in ("start", "stop", "step"))
+    vm = compile_function(
+        [start, stop, step], relay.arange(start + relay.const(0), stop, step, "int32") * relay.const(2)
+    )
+    for args in ((1, 10, 3), (10, 1, -3), (10, 1, 3)):
+        got = vm.run(*(np.array(arg, "int32") for arg in args)).numpy()
+        np.testing.assert_array_equal(got, np.arange(*args, dtype="int32") * 2)

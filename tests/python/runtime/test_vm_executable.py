@@ -4,7 +4,6 @@ import random
 
 import numpy as np
 import pytest
-
 import tessera as tvm
 from tessera import relay
 from tessera.runtime import vm as runtime_vm

@@ -1,0 +1,108 @@
+#include "driver/vm/open_extents.h"
+
+#include "arith/analyzer.h"
+#include "ir/expr_equal.h"
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "relay/infer_type.h"
+#include "relay/type_rule.h"
+
+namespace tessera::relay {
+namespace {
+
+/// Any in the parts of a type that are tensors, one by one; other parts stay as they are.
+Type name_any(const Type& type, size_t* count) {
+  if (type.as<TensorTypeNode>())
+    return map_extents(type, [&](const PrimExpr& extent) {
+      return is_any(extent) ? PrimExpr(make_size_var("d" + std::to_string((*count)++))) : extent;
+    });
+  auto* tuple = type.as<TupleType>();
+  if (!tuple) return type;
+  TupleType out;
+  for (const Type& field : tuple->fields_) out.fields_.push_back(name_any(field, count));
+  return make(std::move(out));
+}
+
+/// Primitive functions take the types of their arguments, whatever those were before.
+Expr with_open_kernels(const Expr& body) {
+  return tessera::rewrite(body, [](Rewriter& self, const FunctionNode* function) -> Expr {
+    if (!function->attrs.is_true(attr::kPrimitive)) {
+      Function out = self.children(function);
+      return with(out, &FunctionNode::ret_type, Type());
+    }
+    return retyped(Function(function), std::vector<Type>(function->params.size()));
+  });
+}
+
+}  // namespace
+
+Type map_extents(const Type& type, const std::function<PrimExpr(const PrimExpr&)>& change) {
+  if (auto* tensor = type.as<TensorTypeNode>()) {
+    Array<PrimExpr> shape;
+    for (const PrimExpr& extent : tensor->shape) shape.push_back(change(extent));
+    return TensorType(shape, tensor->dtype);
+  }
+  auto* tuple = type.as<TupleType>();
+  if (!tuple) throw Error(TypeError) << "a kernel cannot take a value of type " << to_text(type);
+  TupleType out;
+  for (const Type& field : tuple->fields_) out.fields_.push_back(map_extents(field, change));
+  return make(std::move(out));
+}
+
+Function retyped(const Function& function, const std::vector<Type>& types) {
+  FunctionNode out(*function.get());
+  std::unordered_map<const Object*, Expr> by;
+  out.params = {};
+  for (size_t i = 0; i < types.size(); ++i) {
+    Var param = make_local(function->params[i]->name_hint(), types[i]);
+    param->checked_type_ = types[i];
+    out.params.push_back(param);
+    by[function->params[i].get()] = param;
+  }
+  out.body = tessera::rewrite(function->body, [&](const VarNode* var) -> Expr {
+    auto it = by.find(var);
+    return it == by.end() ? Expr(var) : it->second;
+  });
+  out.ret_type = nullptr;
+  out.checked_type_ = nullptr;
+  return make(std::move(out));
+}
+
+IRModule name_open_extents(const IRModule& fused) {
+  GlobalVar main = fused.find_global_var("main");
+  Function function = main ? downcast_or_null<Function>(fused->functions[main]) : nullptr;
+  if (!function) return fused;
+  std::vector<Type> types;
+  size_t count = 0;
+  for (const Var& param : function->params) types.push_back(name_any(checked_type(param), &count));
+  if (count == 0) return fused;
+  Function named = retyped(function, types);
+  IRModule out = fused.copy();
+  out.update(main, with(named, &FunctionNode::body, with_open_kernels(named->body)));
+  try {
+    return infer_type(out);
+  } catch (const Error& error) {
+    if (error.kind() != DiagnosticError && error.kind() != TypeError) throw;
+    return fused;
+  }
+}
+
+Function with_plain_extents(const Function& primitive, std::vector<PrimExpr>& pool) {
+  arith::Analyzer analyzer;
+  std::vector<PrimExpr> seen;  // what each variable of the pool stands for; empty for Any
+  auto plain = [&](const PrimExpr& extent) {
+    if (as_int(extent)) return extent;
+    PrimExpr simple = is_any(extent) ? PrimExpr() : analyzer.simplify(extent);
+    if (simple && as_int(simple)) return simple;
+    for (size_t i = 0; simple && i < seen.size(); ++i)
+      if (seen[i] && expr_equal(seen[i], simple)) return pool[i];
+    seen.push_back(simple);
+    if (seen.size() > pool.size()) pool.push_back(make_size_var("n" + std::to_string(pool.size())));
+    return pool[seen.size() - 1];
+  };
+  std::vector<Type> types;
+  for (const Var& param : primitive->params) types.push_back(map_extents(checked_type(param), plain));
+  return retyped(primitive, types);
+}
+
+}  // namespace tessera::relay
