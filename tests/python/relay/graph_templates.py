@@ -66,14 +66,10 @@ ANY = ("copy", "zeros_like", "ones_like")
 
 
 def of_element(name):
-    for part in ("", "nn"):
-        space = getattr(relay, part) if part else relay
-        if hasattr(space, name):
-            return getattr(space, name)
-    return getattr(relay.op, name)
+    return lambda x: relay.Call(relay.op.get(name), [x])
 
 
-@template(4)
+@template(6)
 def unary(g: Graph):
     name = g.rng.choice(sorted(UNARY))
     at = g.pick(DOMAIN.get(name, is_number if name in ANY else is_float))
@@ -104,7 +100,7 @@ LOGICAL = ("logical_and", "logical_or", "logical_xor")
 assert {*ARITHMETIC, *COMPARE, *DIVIDE, *BITS, *SHIFTS, *LOGICAL} == set(BINARY)
 
 
-@template(5)
+@template(8)
 def arithmetic(g: Graph):
     a = g.pick(is_number)
     if a is None:

@@ -18,11 +18,13 @@ from typing import Any
 
 import numpy as np
 import tessera
-from references import evaluate
+from references import REFERENCES, evaluate
+from references_nn import REFERENCES as NN_REFERENCES
 from tessera import relay
 
 FLOATS, INTS = ("float32", "float64"), ("int32", "int64", "int8", "uint8")
 LARGEST = 4096  # elements of a tensor
+ALL_REFERENCES = {**REFERENCES, **NN_REFERENCES}
 TEMPLATES: list[tuple[float, Callable[[Graph], Any]]] = []
 
 
@@ -99,7 +101,7 @@ class Graph:
         variables = [self._variable(f"a{i}", self.nodes[arg].value) for i, arg in enumerate(args)]
         expr = make(*variables)
         expr = expr.astuple() if isinstance(expr, relay.TupleWrapper) else expr
-        value = evaluate(expr, {f"a{i}": self.nodes[arg].value for i, arg in enumerate(args)})
+        value = evaluate(expr, {f"a{i}": self.nodes[arg].value for i, arg in enumerate(args)}, ALL_REFERENCES)
         parts = value if isinstance(value, (list, tuple)) else [value]
         parts = [np.asarray(part) for part in parts]
         if any(part.size > LARGEST for part in parts) or not all(is_calm(part) for part in parts):
@@ -278,4 +280,5 @@ def shrink(graph: Graph, **how: Any) -> str:
     return f"seed {graph.seed}, {how}:\n{problem}\n{mod.astext(show_meta_data=False)}"
 
 
-from graph_templates import *  # noqa: E402, F403  (they register themselves)
+import graph_templates  # noqa: E402, F401  (they register themselves)
+import graph_templates_nn  # noqa: E402, F401
