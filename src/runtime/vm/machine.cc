@@ -305,9 +305,9 @@ void Machine::invoke_packed(const Instruction& in) {
   Any result;
   Args packed{slots_.data(), codes_.data(), static_cast<int>(args.size())};
   if (!observer_) return kernels_[static_cast<size_t>(in.a)].call_packed(packed, &result);
-  std::vector<const DLTensor*> tensors;
-  for (int64_t arg : args) tensors.push_back(&tensor(arg)->tensor);
-  observer_->before_kernel(program_->primitives[static_cast<size_t>(in.a)], tensors, device());
+  tensors_.clear();
+  for (int64_t arg : args) tensors_.push_back(&tensor(arg)->tensor);
+  observer_->before_kernel(program_->primitives[static_cast<size_t>(in.a)], tensors_, device());
   kernels_[static_cast<size_t>(in.a)].call_packed(packed, &result);
   observer_->after_kernel();
 }
@@ -370,7 +370,10 @@ bool Machine::step(ObjectRef* result) {
       }
       case Opcode::InvokePacked: invoke_packed(in); break;
       case Opcode::AllocTensor: reg(in.dst).object = in.a < 0 ? allocate(in, operands(in)) : in_storage(in); break;
-      case Opcode::AllocTensorReg: reg(in.dst).object = allocate(in, shape_in(in.a)); break;
+      case Opcode::AllocTensorReg:
+        if (auto* shape = reg(in.a).object.as<ShapeTupleNode>()) reg(in.dst).object = allocate(in, shape->values);
+        else reg(in.dst).object = allocate(in, shape_in(in.a));
+        break;
       case Opcode::AllocADT:
       case Opcode::AllocClosure: {
         std::vector<ObjectRef> fields;
@@ -448,9 +451,9 @@ bool Machine::step(ObjectRef* result) {
       }
       case Opcode::KillRegister: reg(in.a) = {}; break;
       case Opcode::ShapeFunc: {
-        std::vector<const DLTensor*> args;
-        for (int64_t arg : operands(in)) args.push_back(&tensor(arg)->tensor);
-        reg(in.dst).object = ShapeTuple(program_->shapes[static_cast<size_t>(in.a)].run(args, shape_scratch_));
+        tensors_.clear();
+        for (int64_t arg : operands(in)) tensors_.push_back(&tensor(arg)->tensor);
+        reg(in.dst).object = ShapeTuple(program_->shapes[static_cast<size_t>(in.a)].run(tensors_, steps_));
         break;
       }
     }

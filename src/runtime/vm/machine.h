@@ -103,7 +103,9 @@ class Machine {
   bool is_running_ = false;
   const Outputs* presets_ = nullptr;
   Observer* observer_ = nullptr;
-  std::vector<int64_t> shape_scratch_;
+  // Kept between instructions so that they need not be allocated again.
+  std::vector<const DLTensor*> tensors_;
+  std::vector<int64_t> steps_;
   std::vector<TesseraValue> slots_;
   std::vector<int> codes_;
 };

@@ -1,5 +1,6 @@
 """The virtual machine runs what the language has: branches, loops, closures, data types, references."""
 
+import resource
 import threading
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import tessera as tvm
 from tessera import relay
 from tessera.relay.prelude import Prelude
+from tessera.runtime import profiler_vm
 from tessera.runtime import vm as runtime_vm
 
 
@@ -255,3 +257,87 @@ def test_many_threads_run_one_executable():
     for thread in threads:
         thread.join()
     assert results == [sum(range(200))] * 160
+
+
+def two_results():
+    x = relay.var("x", shape=(8, 16))
+    return tvm.IRModule.from_expr(relay.Function([x], relay.Tuple([relay.exp(x), relay.sum(x, axis=1)])))
+
+
+def test_results_may_be_computed_in_tensors_of_the_caller():
+    vm = machine(two_results())
+    first, second = tvm.nd.empty((8, 16)), tvm.nd.empty((8,))
+    vm.set_outputs("main", first, second)
+    a = floats(8, 16)
+    out = vm.run(a)
+    assert out[0].same_as(first) and out[1].same_as(second)
+    np.testing.assert_allclose(first.numpy(), np.exp(a), rtol=1e-5)
+    np.testing.assert_allclose(second.numpy(), a.sum(1), rtol=1e-4)
+    vm.set_outputs("main")
+    assert not vm.run(a)[0].same_as(first)
+
+
+def test_results_of_branches_are_copied_into_tensors_of_the_caller():
+    c, x = relay.var("c", shape=(), dtype="bool"), relay.var("x", shape=(3,))
+    vm = machine(tvm.IRModule.from_expr(relay.Function([c, x], relay.If(c, x, x + x))))
+    out = tvm.nd.empty((3,))
+    vm.set_outputs("main", out)
+    for flag, want in ((True, floats(3)), (False, floats(3) * 2)):
+        assert vm.run(np.array(flag), floats(3)).same_as(out)
+        np.testing.assert_allclose(out.numpy(), want)
+    vm.set_outputs("main", tvm.nd.empty((4,)))
+    with pytest.raises(ValueError, match=r"result 0 is \(3,\) float32, but the tensor set for it is \(4,\) float32"):
+        vm.run(np.array(True), floats(3))
+
+
+def test_inputs_are_set_once_and_results_kept():
+    vm = machine(two_results())
+    with pytest.raises(ValueError, match="the inputs of main are not set"):
+        vm.invoke("main")
+    vm.set_one_input("main", "x", floats(8, 16))
+    vm.invoke_stateful("main")
+    first, second = vm.get_outputs()
+    np.testing.assert_allclose(first.numpy(), np.exp(floats(8, 16)), rtol=1e-5)
+    assert second.shape == (8,)
+    vm.set_input_with_index("main", 0, np.zeros((8, 16), "float32"))
+    assert vm.invoke("main")[1].numpy().sum() == 0
+    assert vm.get_input_index("x") == 0 and vm.get_input_index("y") == -1
+
+
+def test_runs_are_timed():
+    vm = machine(two_results())
+    for end_to_end in (False, True):
+        result = vm.benchmark(tvm.cpu(), floats(8, 16), repeat=2, number=3, end_to_end=end_to_end)
+        assert len(result.results) == 2 and result.min > 0
+
+
+def test_a_profile_names_each_kernel_once_per_call():
+    exe = relay.vm.compile(two_results(), "llvm")
+    vm = profiler_vm.VirtualMachineProfiler(exe, tvm.cpu())
+    report = vm.profile(floats(8, 16), func_name="main")
+    names = [str(call["Name"]) for call in report.calls]
+    assert sorted(names) == sorted(exe.primitive_ops)
+    assert "float32[8, 16]" in str(report.calls[0]["Argument Shapes"])
+    assert "Duration (us)" in report.csv()
+
+
+def test_registers_and_memory_are_used_again():
+    x = relay.var("x", shape=(512, 512))
+    y = x
+    for _ in range(200):
+        y = relay.nn.softmax(y)
+    with tvm.transform.PassContext(opt_level=0):
+        exe = relay.vm.compile(tvm.IRModule.from_expr(relay.Function([x], y)), "llvm")
+    size = next(line for line in exe.bytecode.splitlines() if "reg file size" in line)
+    assert int(size.split("=")[1]) <= 3
+    vm = runtime_vm.VirtualMachine(exe, tvm.cpu())
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    vm.run(floats(512, 512))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # kB; all values together are 200 MB
+
+
+def test_an_executor_evaluates_expressions_and_functions():
+    x = relay.var("x", shape=(), dtype="int32")
+    executor = relay.create_executor("vm", tvm.IRModule(), tvm.cpu(), "llvm")
+    assert executor.evaluate(relay.const(20) + relay.const(22)).numpy() == 42
+    assert executor.evaluate(relay.Function([x], x * x))(np.array(7, "int32")).numpy() == 49
