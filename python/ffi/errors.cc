@@ -1,5 +1,5 @@
-// Errors across the border. A Python exception that passes through C++ comes out as the same object; a C++ error
-// becomes the Python class of its kind.
+// Errors across the border. A Python exception that passes through C++ comes out as the same object, or as the cause of
+// another where C++ had more to say; a C++ error becomes the Python class of its kind.
 
 #include <nanobind/stl/string.h>
 
@@ -51,10 +51,23 @@ std::string text_or_name(nb::handle exception) {
   return "(an exception that cannot be printed)";
 }
 
+/// The message of an exception, as errors of ours carry it: without the kind in front.
+std::string message_of(nb::handle exception, const std::string& kind) {
+  std::string message = text_or_name(exception);
+  if (message.starts_with(kind + ": ")) message.erase(0, kind.size() + 2);
+  return message;
+}
+
+/// True when C++ added to what the exception says; it then becomes the cause of a new one.
+bool says_more(const Error& error, nb::handle exception) {
+  return error.message() != message_of(exception, error.kind());
+}
+
 void raise_error(const Error& error) {
+  nb::object cause;
   if (error.foreign() && std::get_deleter<DropException>(error.foreign())) {
-    raise(nb::borrow(static_cast<PyObject*>(error.foreign().get())));
-    return;
+    cause = nb::borrow(static_cast<PyObject*>(error.foreign().get()));
+    if (!says_more(error, cause)) return raise(std::move(cause));
   }
   if (!make_error_function) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
@@ -68,6 +81,7 @@ void raise_error(const Error& error) {
       nb::steal(PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "backslashreplace"));
   if (!text) throw nb::python_error();
   nb::object exception = (*make_error_function)(error.kind(), text, trace);
+  if (cause) PyException_SetCause(exception.ptr(), cause.release().ptr());
   raise(std::move(exception));
 }
 
@@ -97,9 +111,7 @@ Error take_python_error() {
   nb::object exception = take_exception();
   std::string kind = Py_TYPE(exception.ptr())->tp_name;
   if (size_t dot = kind.rfind('.'); dot != kind.npos) kind.erase(0, dot + 1);
-  std::string message = text_or_name(exception);
-  if (message.starts_with(kind + ": ")) message.erase(0, kind.size() + 2);
-  Error error(kind, message);
+  Error error(kind, message_of(exception, kind));
   error.set_foreign(std::shared_ptr<void>(exception.release().ptr(), DropException()));
   return error;
 }

@@ -34,6 +34,7 @@ namespace {
   slice_records();
   space_records();
   unary_records();
+  fill_strategies();  // the last: it looks at all of them
   return true;
 }();
 

@@ -42,4 +42,7 @@ void space_records();
 // image/
 void resize_records();
 
+/// Gives each operator with a compute its strategy (strategies.cc).
+void fill_strategies();
+
 }  // namespace tessera::op

@@ -42,7 +42,5 @@ inline constexpr const char* kShapeDataDependent = "TShapeDataDependent";
 
 /// How a call of `op` may be fused; Opaque where the operator does not say.
 Fusion fusion_of(const Op& op);
-/// The tensors of a call; an error that names the operator when it has no compute.
-Array<te::Tensor> compute_of(const Op& op, const Attrs& attrs, const Array<te::Tensor>& inputs, const Type& out_type);
 
 }  // namespace tessera::relay

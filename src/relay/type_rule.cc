@@ -5,6 +5,7 @@
 #include "ir/prim_ops.h"
 #include "relay/print_text.h"
 #include "relay/type_solver.h"
+#include "runtime/registry.h"
 
 namespace tessera::relay {
 
@@ -54,5 +55,32 @@ bool may_equal(const PrimExpr& a, const PrimExpr& b) {
   if (current_assumptions && !analyzer.can_prove_equal(a, b)) assume(equal(a, b));
   return true;
 }
+
+namespace {
+
+/// A rule written in another language: `function(arg_types, attrs)` gives the type of the call. Where there is none, it is
+/// that of the first argument.
+void add_type_rule(Op op, String name, PackedFunc function) {
+  TypeRuleSlot slot;
+  slot.name = name;
+  slot.rule = [function](TypeQuery& query) {
+    Array<Type> types;
+    for (int i = 0; i < query.size(); ++i) {
+      if (!query.is_known(i)) return false;
+      types.push_back(query.type(i));
+    }
+    if (!function && types.empty()) throw Error(TypeError) << "a call without arguments has no type of its own";
+    Type result = function ? function(types, query.attrs()).to<Type>() : types[0];
+    if (result) query.result(result);
+    return result.defined();
+  };
+  op.set(kTypeRule, Ref<TypeRuleSlot>(make(std::move(slot))));
+}
+
+}  // namespace
+
+static Globals globals{
+    {"ir.OpAddTypeRel", add_type_rule},
+};
 
 }  // namespace tessera::relay

@@ -1,17 +1,12 @@
 // Conditions that a schedule may be specialised for: a stack of them, entered and left by `with`.
 
+#include "te/specialize.h"
+
 #include "runtime/registry.h"
-#include "te/schedule.h"
 
 namespace tessera::te {
 namespace {
 
-struct SpecializedConditionNode : Object {
-  Array<PrimExpr> clauses;
-  static constexpr NodeInfo info{"SpecializedCondition", &Object::info};
-  static void fields(auto f) { f("clauses", &SpecializedConditionNode::clauses); }
-};
-using SpecializedCondition = Ref<SpecializedConditionNode>;
 register_types<SpecializedConditionNode> types;
 
 std::vector<SpecializedCondition>& entered() {
@@ -19,14 +14,18 @@ std::vector<SpecializedCondition>& entered() {
   return stack;
 }
 
-Globals globals{
+}  // namespace
+
+SpecializedCondition current_specialization() { return entered().empty() ? SpecializedCondition() : entered().back(); }
+
+static Globals globals{
     {"te.CreateSpecializedCondition",
      [](Array<PrimExpr> clauses) {
        SpecializedConditionNode node;
        node.clauses = clauses;
        return SpecializedCondition(make(std::move(node)));
      }},
-    {"te.GetCurrentSpecialization", [] { return entered().empty() ? SpecializedCondition() : entered().back(); }},
+    {"te.GetCurrentSpecialization", current_specialization},
     {"te.EnterSpecializationScope", [](SpecializedCondition condition) { entered().push_back(condition); }},
     {"te.ExitSpecializationScope",
      [](SpecializedCondition condition) {
@@ -36,5 +35,4 @@ Globals globals{
      }},
 };
 
-}  // namespace
 }  // namespace tessera::te

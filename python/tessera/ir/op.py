@@ -44,6 +44,10 @@ class Op(RelayExpr):
         """Empties a slot."""
         _ffi_api.OpResetAttr(self, attr_name)
 
+    def add_type_rel(self, rel_name: str, type_rel_func: Callable[..., Any] | None = None) -> None:
+        """Says the type of calls: type_rel_func(argument types, attrs); without one, the type of the first argument."""
+        _ffi_api.OpAddTypeRel(self, rel_name, type_rel_func)
+
     def set_num_inputs(self, n: int) -> None:
         """Says how many inputs the operator takes."""
         _ffi_api.OpSetNumInputs(self, n)

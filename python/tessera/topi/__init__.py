@@ -4,7 +4,10 @@ Importing this package also lets `+ - * / ...` work on tensors, by broadcasting.
 """
 
 from . import cpu as cpu
+from . import cuda as cuda
+from . import generic as generic
 from . import tag
+from . import x86 as x86
 from .broadcast import (
     add as add,
 )

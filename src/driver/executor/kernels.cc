@@ -10,6 +10,8 @@
 #include "relay/slots.h"
 #include "runtime/element.h"
 #include "te/create_prim_func.h"
+#include "te/prim_func.h"
+#include "tir/attrs.h"
 #include "topi/cpu/default_rule.h"
 
 namespace tessera::relay {
@@ -35,9 +37,10 @@ PrimExpr scalar_value(const NDArray& data) {
 /// The tensors of each expression of a primitive function.
 class KernelBuilder {
  public:
-  Tensors inputs;
+  KernelTensors kernel;
 
-  explicit KernelBuilder(const FunctionNode* function) {
+  KernelBuilder(const FunctionNode* function, const Target& target) : target_(target) {
+    Tensors& inputs = kernel.inputs;
     for (const Var& param : function->params) {
       Tensors tensors;
       for (const TensorType& type : tensors_of(checked_type(param)))
@@ -58,7 +61,7 @@ class KernelBuilder {
     if (auto* call = expr.as<Call>()) {
       auto* op = call->op.as<OpNode>();
       if (!op) throw Error(TypeError) << "a kernel can only call operators";
-      return compute_of(Op(op), call->attrs, all(call->args), checked_type(expr));
+      return compute(Op(op), call->attrs, all(call->args), checked_type(expr));
     }
     if (auto* tuple = expr.as<Tuple>()) return all(tuple->fields_);
     if (auto* get = expr.as<TupleGetItem>()) {
@@ -74,6 +77,17 @@ class KernelBuilder {
     throw Error(TypeError) << "a kernel cannot hold a " << expr->type_key();
   }
 
+  Tensors compute(const Op& op, const Attrs& attrs, const Tensors& inputs, const Type& type) {
+    OpImplementation chosen = select_implementation(op, attrs, inputs, type, target_);
+    if (Fusion fusion = fusion_of(op); !kernel.anchor || fusion >= anchor_fusion_) {
+      anchor_fusion_ = fusion;
+      kernel.anchor = op;
+      kernel.anchor_attrs = attrs;
+      kernel.implementation = chosen;
+    }
+    return compute_by(chosen, op, attrs, inputs, type, target_);
+  }
+
   Tensors all(const Array<Expr>& exprs) {
     Tensors out;
     for (const Expr& expr : exprs)
@@ -81,6 +95,8 @@ class KernelBuilder {
     return out;
   }
 
+  const Target& target_;
+  Fusion anchor_fusion_ = Fusion::Elementwise;
   std::unordered_map<const Object*, Tensors> done_;
 };
 
@@ -117,16 +133,30 @@ std::pair<size_t, size_t> tensors_of_field(const TupleType* tuple, int index) {
   return {first, first + tensors_of(tuple->fields_[index]).size()};
 }
 
-PrimFunc kernel_program(const Function& primitive) {
-  KernelBuilder build(primitive.get());
-  Tensors outputs = build(primitive->body), args = build.inputs;
+KernelTensors kernel_tensors(const Function& primitive, const Target& target) {
+  KernelBuilder build(primitive.get(), target);
+  Tensors outputs = build(primitive->body);
+  KernelTensors out = build.kernel;
   std::unordered_set<const Object*> taken;
-  for (const te::Tensor& input : build.inputs) taken.insert(input->op.get());
+  for (const te::Tensor& input : out.inputs) taken.insert(input->op.get());
   for (const te::Tensor& output : outputs) {
     bool is_again = !taken.insert(output->op.get()).second && te::num_outputs(output->op.get()) == 1;
-    args.push_back(is_again ? copy_of(output) : output);  // a result of its own for what is an input or given twice
+    out.outputs.push_back(is_again ? copy_of(output) : output);  // of its own for what is an input or given twice
   }
-  return te::create_prim_func(args);
+  return out;
+}
+
+PrimFunc schedule_kernel(const KernelTensors& tensors, const Target& target, const std::string& name) {
+  Array<ObjectRef> params(tensors.inputs.begin(), tensors.inputs.end());
+  for (const te::Tensor& output : tensors.outputs) params.push_back(output);
+  if (tensors.implementation && tensors.implementation->fschedule) {
+    te::Schedule schedule =
+        schedule_by(tensors.implementation, tensors.anchor, tensors.anchor_attrs, tensors.outputs, target);
+    return te::schedule_to_prim_func(schedule, params, String(name));
+  }
+  Tensors args = tensors.inputs;
+  for (const te::Tensor& output : tensors.outputs) args.push_back(output);
+  return topi::schedule_default_cpu(te::create_prim_func(args));
 }
 
 std::string kernel_name(const Function& primitive) {
@@ -149,9 +179,10 @@ const std::string& KernelTable::add(const Function& primitive) {
   for (auto it = first; it != last; ++it)
     if (structural_equal(it->second.primitive, primitive)) return it->second.name;
   std::string name = names_.fresh("tvmgen_" + model_name_ + "_" + kernel_name(primitive));
-  PrimFunc program = topi::schedule_default_cpu(kernel_program(primitive));
+  PrimFunc program = schedule_kernel(kernel_tensors(primitive, target_), target_, name);
   program = with_attr(program, tessera::attr::kGlobalSymbol, String(name));
   program = with_attr(program, tessera::attr::kTarget, target_);
+  program = with_attr(program, tessera::attr::kNoAlias, bool_imm(true));  // results never share memory with inputs
   GlobalVarNode var;
   var.name_hint = String(name);
   programs_.update(make(std::move(var)), program);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/target.h"
-#include "relay/expr.h"
+#include "relay/strategy.h"
 #include "tir/function.h"
 
 namespace tessera::relay {
@@ -17,9 +17,19 @@ std::vector<TensorType> tensors_of(const Type& type);
 /// Where the tensors of field `index` lie among those of a tuple: the first, and one past the last.
 std::pair<size_t, size_t> tensors_of_field(const TupleType* tuple, int index);
 
-/// The tensor program of a primitive function as blocks, not scheduled. Tuples among parameters and results stand for
-/// their fields.
-PrimFunc kernel_program(const Function& primitive);
+/// A primitive function as tensors. Tuples among parameters and results stand for their fields. The anchor is the most
+/// complex operator, the last of equals: its implementation decides how the whole is scheduled.
+struct KernelTensors {
+  Array<te::Tensor> inputs, outputs;
+  Op anchor;  // empty when nothing is called
+  Attrs anchor_attrs;
+  OpImplementation implementation;
+};
+KernelTensors kernel_tensors(const Function& primitive, const Target& target);
+
+/// The scheduled program of a primitive function: by the TE schedule of the anchor's implementation where it has one,
+/// else by the target's rule of blocks.
+PrimFunc schedule_kernel(const KernelTensors& tensors, const Target& target, const std::string& name);
 /// "fused_nn_conv2d_add_nn_relu": the operators in order of evaluation, shortened with a hash where that gets long.
 std::string kernel_name(const Function& primitive);
 

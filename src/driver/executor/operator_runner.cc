@@ -128,7 +128,7 @@ OperatorRunner::Plan OperatorRunner::make_plan(const Op& op, const Attrs& attrs,
   Plan plan{op, attrs, nullptr, nullptr, nullptr};
   Type result = checked_type(typed->body);
   plan.depends_on_values = !is_static(result);
-  if ((plan.depends_on_values || !op.has(kCompute)) && expand(typed, args, &plan)) return plan;
+  if ((plan.depends_on_values || !(op.has(kCompute) || op.has(kStrategy))) && expand(typed, args, &plan)) return plan;
   if (plan.depends_on_values) {
     result = result_for(typed, op, attrs, args);
     Expr body = make(Call(*call_of(typed)));  // the same call, its type known exactly

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from . import algorithm, annotation, device, dyn, image, nn, op, reduce, tensor, transform
+from . import algorithm, annotation, device, dyn, image, nn, op, reduce, strategy, tensor, transform
 from ._make import call_op as _make_call
 from .algorithm import *
 from .device import *

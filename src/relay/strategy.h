@@ -1,0 +1,68 @@
+#pragma once
+// How a call is computed on a target: implementations, those a strategy offers, and the choice among them.
+
+#include "ir/target.h"
+#include "relay/expr.h"
+#include "runtime/packed_func.h"
+#include "te/schedule.h"
+#include "te/specialize.h"
+
+namespace tessera::relay {
+
+/// One way to compute an operator. The one with the highest level is taken.
+struct OpImplementationNode : Object {
+  PackedFunc fcompute;   // (attrs, inputs, out_type) -> tensors
+  PackedFunc fschedule;  // (attrs, outs, target) -> te.Schedule; empty: the rule of blocks of the target decides
+  String name;
+  int32_t plevel = 10;
+  static constexpr NodeInfo info{"relay.OpImplementation", &Object::info, Role::Identity};
+  static void fields(auto f) {
+    f("name", &OpImplementationNode::name);
+    f("plevel", &OpImplementationNode::plevel);
+  }
+};
+using OpImplementation = Ref<OpImplementationNode>;
+
+/// Implementations that hold under a condition, or always.
+struct OpSpecializationNode : Object {
+  Array<OpImplementation> implementations;
+  te::SpecializedCondition condition;
+  static constexpr NodeInfo info{"relay.OpSpecialization", &Object::info, Role::Identity};
+  static void fields(auto f) {
+    f("implementations", &OpSpecializationNode::implementations);
+    f("condition", &OpSpecializationNode::condition, Optional);
+  }
+};
+using OpSpecialization = Ref<OpSpecializationNode>;
+
+/// All implementations of an operator for one call; filled in place.
+struct OpStrategyNode : Object {
+  Array<OpSpecialization> specializations;
+  static constexpr NodeInfo info{"relay.OpStrategy", &Object::info, Role::Identity};
+  static void fields(auto f) { f("specializations", &OpStrategyNode::specializations); }
+};
+using OpStrategy = Ref<OpStrategyNode>;
+
+/// Adds an implementation under the condition that is in force. `schedule` may be empty.
+void add_implementation(const OpStrategy& strategy, PackedFunc compute, PackedFunc schedule, String name, int plevel);
+
+/// The slot of strategies: a GenericFunc or PackedFunc (attrs, inputs, out_type, target) -> OpStrategy.
+inline constexpr const char* kStrategy = "FTVMStrategy";
+/// The slot of TE schedules, for operators without a strategy: (attrs, outs, target) -> te.Schedule.
+inline constexpr const char* kSchedule = "FTVMSchedule";
+
+/// What the operator's strategy offers for a call under conditions known to hold; where it has none, its compute slot.
+Array<OpImplementation> valid_implementations(const Op& op, const Attrs& attrs, const Array<te::Tensor>& inputs,
+                                              const Type& out_type, const Target& target);
+/// The one of the highest level, the first of equals; errors name the operator.
+OpImplementation select_implementation(const Op& op, const Attrs& attrs, const Array<te::Tensor>& inputs,
+                                       const Type& out_type, const Target& target);
+
+/// The tensors of a call by an implementation. An error in it names the operator.
+Array<te::Tensor> compute_by(const OpImplementation& implementation, const Op& op, const Attrs& attrs,
+                             const Array<te::Tensor>& inputs, const Type& out_type, const Target& target);
+/// The schedule of `outs`, whose most complex operator is `op`; the implementation has one. Errors name the operator.
+te::Schedule schedule_by(const OpImplementation& implementation, const Op& op, const Attrs& attrs,
+                         const Array<te::Tensor>& outs, const Target& target);
+
+}  // namespace tessera::relay

@@ -1,0 +1,21 @@
+#pragma once
+// TE schedules that fit any program of tensors: what topi's schedule functions give for CPUs and GPUs. Models are
+// compiled by the rules of blocks (cpu/default_rule.h, gpu/default_rule.h), which see more.
+
+#include "ir/target.h"
+#include "te/schedule.h"
+
+namespace tessera::topi {
+
+/// Puts all that is not reduced, nor an output, nor read by a statement of the user's own into what reads it; the rest
+/// is left as plain loops.
+te::Schedule schedule_inlined(const Array<te::Tensor>& outs);
+/// The same, with the loops of what is left run by threads: parallel and vectorised on a CPU, blockIdx.x and threadIdx.x
+/// on a GPU.
+te::Schedule schedule_for(const Array<te::Tensor>& outs, const Target& target);
+
+/// Schedules the loops of one stage in the same way.
+void schedule_stage_cpu(const te::Stage& stage);
+void schedule_stage_gpu(const te::Stage& stage, int64_t threads);
+
+}  // namespace tessera::topi
