@@ -4,6 +4,6 @@
 
 namespace tessera::onnx {
 
-std::span<const Row> control_rows() { return {}; }
+Rows control_rows() { return {}; }
 
 }  // namespace tessera::onnx

@@ -9,7 +9,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <span>
 #include <unordered_map>
 
 #include "frontend/errors.h"
@@ -102,7 +101,7 @@ class Operation {
   Values inputs_;
 };
 
-using Converter = Values (*)(Operation&);
+using Converter = std::function<Values(Operation&)>;
 
 /// A converter of an operator from a version of its set on.
 struct Row {
@@ -111,13 +110,20 @@ struct Row {
   Converter convert;
   const char* domain = "";
 };
+using Rows = std::vector<Row>;
 
-std::span<const Row> control_rows();
-std::span<const Row> elementwise_rows();
-std::span<const Row> nn_rows();
-std::span<const Row> normalization_rows();
-std::span<const Row> reduction_rows();
-std::span<const Row> shape_rows();
+/// Every family of operators adds its rows.
+Rows control_rows();
+Rows elementwise_rows();
+Rows image_rows();
+Rows index_rows();
+Rows nn_rows();
+Rows normalization_rows();
+Rows quantized_rows();
+Rows recurrent_rows();
+Rows reduction_rows();
+Rows sequence_rows();
+Rows shape_rows();
 
 struct ImportOptions {
   std::unordered_map<std::string, std::vector<int64_t>> shapes;  // of inputs; -1 is unknown

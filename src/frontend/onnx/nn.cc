@@ -134,18 +134,18 @@ Values matmul(Operation& in) {
   return {product(in, in[0], in[1], false, false)};
 }
 
-const Row kRows[] = {
-    {"AveragePool", 1, average_pool},
-    {"Conv", 1, conv},
-    {"Gemm", 1, gemm},
-    {"GlobalAveragePool", 1, global_average_pool},
-    {"GlobalMaxPool", 1, global_max_pool},
-    {"MatMul", 1, matmul},
-    {"MaxPool", 1, max_pool},
-};
-
 }  // namespace
 
-std::span<const Row> nn_rows() { return kRows; }
+Rows nn_rows() {
+  return {
+      {"AveragePool", 1, average_pool},
+      {"Conv", 1, conv},
+      {"Gemm", 1, gemm},
+      {"GlobalAveragePool", 1, global_average_pool},
+      {"GlobalMaxPool", 1, global_max_pool},
+      {"MatMul", 1, matmul},
+      {"MaxPool", 1, max_pool},
+  };
+}
 
 }  // namespace tessera::onnx

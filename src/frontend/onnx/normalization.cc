@@ -27,14 +27,14 @@ Values softmax_13(Operation& in) {
 
 constexpr char kSoftmax[] = "nn.softmax", kLogSoftmax[] = "nn.log_softmax";
 
-const Row kRows[] = {
-    {"BatchNormalization", 1, batch_normalization},
-    {"LogSoftmax", 13, softmax_13<kLogSoftmax>},
-    {"Softmax", 13, softmax_13<kSoftmax>},
-};
-
 }  // namespace
 
-std::span<const Row> normalization_rows() { return kRows; }
+Rows normalization_rows() {
+  return {
+      {"BatchNormalization", 1, batch_normalization},
+      {"LogSoftmax", 13, softmax_13<kLogSoftmax>},
+      {"Softmax", 13, softmax_13<kSoftmax>},
+  };
+}
 
 }  // namespace tessera::onnx

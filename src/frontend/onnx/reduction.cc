@@ -23,13 +23,13 @@ Values reduction(Operation& in) {
 
 constexpr char kMax[] = "max", kMean[] = "mean", kMin[] = "min", kProd[] = "prod", kSum[] = "sum";
 
-const Row kRows[] = {
-    {"ReduceMax", 1, reduction<kMax>},   {"ReduceMean", 1, reduction<kMean>}, {"ReduceMin", 1, reduction<kMin>},
-    {"ReduceProd", 1, reduction<kProd>}, {"ReduceSum", 1, reduction<kSum>},
-};
-
 }  // namespace
 
-std::span<const Row> reduction_rows() { return kRows; }
+Rows reduction_rows() {
+  return {
+      {"ReduceMax", 1, reduction<kMax>},   {"ReduceMean", 1, reduction<kMean>}, {"ReduceMin", 1, reduction<kMin>},
+      {"ReduceProd", 1, reduction<kProd>}, {"ReduceSum", 1, reduction<kSum>},
+  };
+}
 
 }  // namespace tessera::onnx

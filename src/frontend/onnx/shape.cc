@@ -52,13 +52,13 @@ Values transposed(Operation& in) {
   return {transpose(in[0], axes.empty() ? Array<PrimExpr>(nullptr) : int_array(axes))};
 }
 
-const Row kRows[] = {
-    {"Concat", 1, concat},    {"Constant", 1, constant},    {"Flatten", 1, flatten},
-    {"Reshape", 1, reshaped}, {"Transpose", 1, transposed},
-};
-
 }  // namespace
 
-std::span<const Row> shape_rows() { return kRows; }
+Rows shape_rows() {
+  return {
+      {"Concat", 1, concat},    {"Constant", 1, constant},    {"Flatten", 1, flatten},
+      {"Reshape", 1, reshaped}, {"Transpose", 1, transposed},
+  };
+}
 
 }  // namespace tessera::onnx
