@@ -34,6 +34,10 @@ namespace {
   slice_records();
   space_records();
   unary_records();
+  elementwise_gradients();
+  index_gradients();
+  reduce_gradients();
+  transform_gradients();
   fill_strategies();  // the last: it looks at all of them
   return true;
 }();

@@ -42,6 +42,12 @@ void space_records();
 // image/
 void resize_records();
 
+// gradient/: after the records, whose slots they fill
+void elementwise_gradients();
+void index_gradients();
+void reduce_gradients();
+void transform_gradients();
+
 /// Gives each operator with a compute its strategy (strategies.cc).
 void fill_strategies();
 

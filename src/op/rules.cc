@@ -2,6 +2,7 @@
 
 #include "arith/analyzer.h"
 #include "ir/prim_ops.h"
+#include "relay/attrs/reduce.h"
 #include "tir/layout.h"
 
 namespace tessera::op {
@@ -128,6 +129,18 @@ PrimExpr common_extent(const PrimExpr& a, const PrimExpr& b) {
   if (is_any(b)) return a;
   if (!may_equal(a, b)) return PrimExpr();
   return as_int(a) ? a : b;
+}
+
+std::vector<int> reduce_axes_of(const relay::ReduceAttrs* attrs, int rank) {
+  bool is_given = attrs->axis.defined();
+  std::vector<bool> chosen(static_cast<size_t>(rank));
+  if (is_given)
+    for (const PrimExpr& axis : attrs->axis) chosen[normal_axis(*as_int(axis), rank)] = true;
+  bool all = !attrs->exclude && (!is_given || attrs->axis.empty());
+  std::vector<int> out;
+  for (int i = 0; i < rank; ++i)
+    if (all || (is_given && chosen[i] != attrs->exclude)) out.push_back(i);
+  return out;
 }
 
 PrimExpr any_extent() {

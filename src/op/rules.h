@@ -4,6 +4,10 @@
 #include "relay/type_rule.h"
 #include "te/tensor.h"
 
+namespace tessera::relay {
+struct ReduceAttrs;
+}
+
 namespace tessera::op {
 
 using Tensors = Array<te::Tensor>;
@@ -47,6 +51,8 @@ PrimExpr unless_any(std::initializer_list<PrimExpr> extents, F extent) {
 }
 /// The extent that stands for both of two that must be equal; a constant is preferred. Empty when they differ.
 PrimExpr common_extent(const PrimExpr& a, const PrimExpr& b);
+/// The axes that a reduction of a tensor of `rank` dimensions reduces, rising.
+std::vector<int> reduce_axes_of(const relay::ReduceAttrs* attrs, int rank);
 /// An extent that is known only at run time.
 PrimExpr any_extent();
 /// The type of topk's result: values, places or both of `shape`.

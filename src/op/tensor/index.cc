@@ -54,9 +54,10 @@ bool gather_type(TypeQuery& query) {
   require_rank(query, 1, "indices", rank_of(data));
   int axis = gather_axis(query.attrs_as<GatherAttrs>(), rank_of(data));
   for (int i = 0; i < rank_of(data); ++i)
-    if (i != axis && !may_equal(data->shape[i], indices->shape[i]))
+    if (const int64_t *have = as_int(data->shape[i]), *read = as_int(indices->shape[i]);
+        i != axis && have && read && *read > *have)
       throw Error(TypeError) << "data is " << to_text(query.type(0)) << " and indices is " << to_text(query.type(1))
-                             << ": they may differ only in axis " << axis;
+                             << ": indices may be longer only in axis " << axis;
   query.result(TensorType(indices->shape, data->dtype));
   return true;
 }

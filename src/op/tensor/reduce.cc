@@ -17,22 +17,9 @@ using relay::ReduceAttrs;
 using relay::VarianceAttrs;
 using topi::ReduceOptions;
 
-/// The axes that a call reduces, rising.
-std::vector<int64_t> axes_of(const ReduceAttrs* attrs, size_t rank) {
-  std::vector<int64_t> given, out;
-  if (attrs->axis.defined())
-    for (const PrimExpr& axis : attrs->axis) given.push_back(normal_axis(*as_int(axis), static_cast<int>(rank)));
-  bool all = !attrs->axis.defined() || (attrs->axis.empty() && !attrs->exclude);
-  for (int64_t i = 0; i < static_cast<int64_t>(rank); ++i) {
-    bool is_given = std::find(given.begin(), given.end(), i) != given.end();
-    if (all || is_given != attrs->exclude) out.push_back(i);
-  }
-  if (!attrs->axis.defined() && attrs->exclude) out.clear();
-  return out;
-}
-
 ReduceOptions options_of(const ReduceAttrs* attrs, const te::Tensor& data) {
-  return {.axes = axes_of(attrs, data->shape.size()), .all_axes = false, .keepdims = attrs->keepdims};
+  std::vector<int> axes = reduce_axes_of(attrs, rank_of(data));
+  return {.axes = {axes.begin(), axes.end()}, .all_axes = false, .keepdims = attrs->keepdims};
 }
 
 const ReduceAttrs* reduce_attrs(const Attrs& attrs) {
@@ -42,10 +29,10 @@ const ReduceAttrs* reduce_attrs(const Attrs& attrs) {
 }
 
 Array<PrimExpr> reduced_shape(const TensorTypeNode* data, const ReduceAttrs* attrs) {
-  std::vector<int64_t> axes = axes_of(attrs, data->shape.size());
+  std::vector<int> axes = reduce_axes_of(attrs, rank_of(data));
   Array<PrimExpr> out;
   for (size_t i = 0; i < data->shape.size(); ++i) {
-    bool is_reduced = std::find(axes.begin(), axes.end(), static_cast<int64_t>(i)) != axes.end();
+    bool is_reduced = std::find(axes.begin(), axes.end(), static_cast<int>(i)) != axes.end();
     if (!is_reduced) out.push_back(data->shape[i]);
     else if (attrs->keepdims) out.push_back(make_const(data->shape[i].dtype(), 1));
   }
@@ -82,7 +69,7 @@ Array<te::Tensor> arg_reduce(const Attrs& attrs, const Array<te::Tensor>& in, co
 /// How many elements go into one of the result.
 PrimExpr count_of(const te::Tensor& data, const ReduceAttrs* attrs) {
   PrimExpr count = make_const(DataType::Int(32), 1);
-  for (int64_t axis : axes_of(attrs, data->shape.size())) count = count * data->shape[static_cast<size_t>(axis)];
+  for (int axis : reduce_axes_of(attrs, rank_of(data))) count = count * data->shape[axis];
   return tessera::cast(data->dtype, count);
 }
 

@@ -1,0 +1,32 @@
+#pragma once
+// Gradients of operators: for each, the gradients of a call's arguments from that of its value.
+//
+// They are written with operators whose results follow the shapes of their arguments (zeros_like, reshape_like,
+// collapse_sum_like), and where numbers are needed with the types of the call, which are known when a function is
+// differentiated.
+
+#include "op/record.h"
+#include "relay/make.h"
+
+namespace tessera::op {
+
+using Exprs = Array<Expr>;
+
+/// One operator's row: `call` is the call whose arguments' gradients are wanted, `grad` the gradient of its value.
+struct GradientRow {
+  const char* name;
+  Exprs (*gradient)(const relay::Call* call, const Expr& grad);
+};
+void set_gradients(std::initializer_list<GradientRow> rows);
+
+/// The type of an argument, a tensor; an extent of it that must be a number.
+const TensorTypeNode* arg_type(const relay::Call* call, size_t i);
+int64_t known_extent(const TensorTypeNode* type, size_t dimension);
+/// A scalar of the type of argument `i`.
+Expr scalar_like(const relay::Call* call, size_t i, double value);
+/// Zeros for every argument.
+Exprs zero_gradients(const relay::Call* call, const Expr& grad);
+/// The gradient summed to a number: of an argument that was put everywhere.
+Expr summed_to_scalar(const Expr& grad);
+
+}  // namespace tessera::op

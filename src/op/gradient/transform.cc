@@ -1,0 +1,191 @@
+// Gradients of operators that move, repeat or make elements.
+
+#include "relay/attrs/transform.h"
+#include "op/gradient/gradient.h"
+#include "op/records.h"
+#include "op/rules.h"
+#include "topi/slice.h"
+
+namespace tessera::op {
+namespace {
+
+using relay::Call;
+using relay::call_op;
+using relay::collapse_sum_like;
+using relay::make_attrs;
+using relay::make_get_item;
+using relay::make_ints;
+using relay::make_tuple;
+using relay::reshape_like;
+using relay::zeros_like;
+
+/// The same elements under the argument's shape.
+Exprs reshaped(const Call* call, const Expr& grad) { return {reshape_like(grad, call->args[0])}; }
+Exprs reshaped_with_model(const Call* call, const Expr& grad) {
+  return {reshape_like(grad, call->args[0]), zeros_like(call->args[1])};
+}
+Exprs collapsed(const Call* call, const Expr& grad) { return {collapse_sum_like(grad, call->args[0])}; }
+Exprs collapsed_with_model(const Call* call, const Expr& grad) {
+  return {collapse_sum_like(grad, call->args[0]), zeros_like(call->args[1])};
+}
+
+Exprs transpose_gradient(const Call* call, const Expr& grad) {
+  auto* attrs = call->attrs_as<relay::TransposeAttrs>();
+  if (!attrs->axes.defined() || attrs->axes.empty()) return {relay::transpose(grad)};
+  int rank = rank_of(arg_type(call, 0));
+  Array<PrimExpr> back(static_cast<size_t>(rank), PrimExpr(0));
+  for (int i = 0; i < rank; ++i) back.set(normal_axis(*as_int(attrs->axes[i]), rank), PrimExpr(i));
+  return {relay::transpose(grad, back)};
+}
+
+/// Each part's share of the gradient, as a tuple.
+Exprs concatenate_gradient(const Call* call, const Expr& grad) {
+  auto* parts = relay::checked_type(call->args[0]).as<TupleType>();
+  int axis = normal_axis(call->attrs_as<relay::ConcatenateAttrs>()->axis, rank_of(tensor_of(parts->fields_[0])));
+  std::vector<int64_t> places{0};
+  for (const Type& part : parts->fields_) places.push_back(places.back() + known_extent(tensor_of(part), axis));
+  Expr all = relay::split(grad, std::vector<int64_t>(places.begin() + 1, places.end() - 1), axis);
+  Exprs fields;
+  for (size_t i = 0; i < parts->fields_.size(); ++i) fields.push_back(make_get_item(all, static_cast<int>(i)));
+  return {make_tuple(fields)};
+}
+
+Exprs stack_gradient(const Call* call, const Expr& grad) {
+  auto* parts = relay::checked_type(call->args[0]).as<TupleType>();
+  int count = static_cast<int>(parts->fields_.size());
+  int axis = normal_axis(call->attrs_as<relay::StackAttrs>()->axis, rank_of(tensor_of(parts->fields_[0])) + 1);
+  Expr all = relay::split(grad, count, axis);
+  Exprs fields;
+  for (int i = 0; i < count; ++i) fields.push_back(relay::squeeze(make_get_item(all, i), {PrimExpr(axis)}));
+  return {make_tuple(fields)};
+}
+
+Exprs split_gradient(const Call* call, const Expr& grad) {
+  int axis = call->attrs_as<relay::SplitAttrs>()->axis;
+  return {call_op("concatenate", {grad}, make_attrs<relay::ConcatenateAttrs>([&](auto& a) { a.axis = axis; }))};
+}
+
+/// Copies stand along dimensions of their own, which are summed.
+Exprs tile_gradient(const Call* call, const Expr& grad) {
+  auto* type = arg_type(call, 0);
+  const Array<PrimExpr> reps = call->attrs_as<relay::TileAttrs>()->reps;
+  size_t rank = type->shape.size(), out_rank = std::max(rank, reps.size());
+  Array<PrimExpr> apart, copies;
+  for (size_t i = 0; i < out_rank; ++i) {
+    copies.push_back(PrimExpr(static_cast<int>(apart.size())));
+    apart.push_back(i + reps.size() >= out_rank ? reps[i + reps.size() - out_rank] : PrimExpr(1));
+    apart.push_back(i + rank >= out_rank ? type->shape[i + rank - out_rank] : PrimExpr(1));
+  }
+  return {reshape_like(relay::sum(relay::reshape(grad, apart), copies), call->args[0])};
+}
+
+Exprs repeat_gradient(const Call* call, const Expr& grad) {
+  auto* attrs = call->attrs_as<relay::RepeatAttrs>();
+  auto* type = arg_type(call, 0);
+  int axis = normal_axis(*as_int(attrs->axis), rank_of(type));
+  Array<PrimExpr> apart = type->shape;
+  apart.insert(static_cast<size_t>(axis) + 1, attrs->repeats);
+  return {relay::sum(relay::reshape(grad, apart), {PrimExpr(axis + 1)})};
+}
+
+/// `grad` in its place among zeros of the argument's shape.
+Expr placed(const Call* call, const Expr& grad, const std::vector<topi::SliceAxis>& slices) {
+  std::vector<int64_t> begin, end, strides;
+  for (size_t i = 0; i < slices.size(); ++i) {
+    int64_t size = known_extent(arg_type(call, 0), i);
+    auto number = [](const PrimExpr& value) { return *as_int(value); };
+    strides.push_back(number(slices[i].stride));
+    begin.push_back(number(slices[i].begin));
+    end.push_back(strides.back() < 0 ? -size - 1 : begin.back() + number(slices[i].extent) * strides.back());
+  }
+  return call_op("strided_set",
+                 {zeros_like(call->args[0]), grad, make_ints(begin), make_ints(end), make_ints(strides)});
+}
+
+Exprs strided_slice_gradient(const Call* call, const Expr& grad) {
+  auto* attrs = call->attrs_as<relay::StridedSliceAttrs>();
+  auto list = [](const Array<PrimExpr>& given) { return given.defined() ? given : Array<PrimExpr>(); };
+  topi::SliceSpec spec{attrs->begin, attrs->end, list(attrs->strides), list(attrs->axes), attrs->slice_mode == "size"};
+  auto* type = arg_type(call, 0);
+  for (size_t i = 0; i < type->shape.size(); ++i) known_extent(type, i);
+  return {placed(call, grad, topi::slice_axes(type->shape, spec))};
+}
+
+Exprs slice_like_gradient(const Call* call, const Expr& grad) {
+  auto* type = tensor_of(relay::checked_type(Expr(call)));
+  std::vector<topi::SliceAxis> slices;
+  for (size_t i = 0; i < type->shape.size(); ++i)
+    slices.push_back({PrimExpr(0), PrimExpr(1), make_const(DataType::Int(64), known_extent(type, i))});
+  return {placed(call, grad, slices), zeros_like(call->args[1])};
+}
+
+Exprs meshgrid_gradient(const Call* call, const Expr& grad) {
+  auto* vectors = relay::checked_type(call->args[0]).as<TupleType>();
+  bool swaps = call->attrs_as<relay::MeshgridAttrs>()->indexing == "xy" && vectors->fields_.size() > 1;
+  Exprs fields;
+  for (int i = 0; i < static_cast<int>(vectors->fields_.size()); ++i) {
+    Expr total = relay::sum(make_get_item(grad, i), {PrimExpr(swaps && i < 2 ? 1 - i : i)}, false, true);
+    fields.push_back(tensor_of(vectors->fields_[i])->shape.empty() ? relay::sum(total) : total);
+  }
+  return {make_tuple(fields)};
+}
+
+}  // namespace
+
+void transform_gradients() {
+  set_gradients({
+      {"reshape", reshaped},
+      {"contrib_reverse_reshape", reshaped},
+      {"reshape_like", reshaped_with_model},
+      {"dyn.reshape", reshaped_with_model},
+      {"expand_dims", reshaped},
+      {"squeeze", reshaped},
+      {"transpose", transpose_gradient},
+      {"concatenate", concatenate_gradient},
+      {"stack", stack_gradient},
+      {"split", split_gradient},
+      {"tile", tile_gradient},
+      {"repeat", repeat_gradient},
+      {"broadcast_to", collapsed},
+      {"broadcast_to_like", collapsed_with_model},
+      {"dyn.broadcast_to", collapsed_with_model},
+      {"collapse_sum_like",
+       [](const Call* call, const Expr& grad) {
+         return Exprs{relay::broadcast_to_like(grad, call->args[0]), zeros_like(call->args[1])};
+       }},
+      {"collapse_sum_to",
+       [](const Call* call, const Expr& grad) {
+         return Exprs{relay::broadcast_to_like(grad, call->args[0]), zeros_like(call->args[1])};
+       }},
+      {"strided_slice", strided_slice_gradient},
+      {"slice_like", slice_like_gradient},
+      {"layout_transform",
+       [](const Call* call, const Expr& grad) {
+         auto* attrs = call->attrs_as<relay::LayoutTransformAttrs>();
+         return Exprs{relay::layout_transform(grad, attrs->dst_layout, attrs->src_layout)};
+       }},
+      {"reverse", [](const Call* call, const Expr& grad) { return Exprs{call_op("reverse", {grad}, call->attrs)}; }},
+      {"reverse_sequence",
+       [](const Call* call, const Expr& grad) {
+         return Exprs{call_op("reverse_sequence", {grad, call->args[1]}, call->attrs), zeros_like(call->args[1])};
+       }},
+      {"meshgrid", meshgrid_gradient},
+      {"full", [](const Call* call,
+                  const Expr& grad) { return Exprs{call_op("cast_like", {summed_to_scalar(grad), call->args[0]})}; }},
+      {"full_like",
+       [](const Call* call, const Expr& grad) {
+         return Exprs{zeros_like(call->args[0]), call_op("cast_like", {summed_to_scalar(grad), call->args[1]})};
+       }},
+      {"dyn.full",
+       [](const Call* call, const Expr& grad) {
+         return Exprs{call_op("cast_like", {summed_to_scalar(grad), call->args[0]}), zeros_like(call->args[1])};
+       }},
+      {"zeros", zero_gradients},
+      {"ones", zero_gradients},
+      {"dyn.zeros", zero_gradients},
+      {"dyn.ones", zero_gradients},
+      {"arange", zero_gradients},
+  });
+}
+
+}  // namespace tessera::op
