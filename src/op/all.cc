@@ -17,6 +17,7 @@ namespace {
   dyn_create_records();
   dyn_image_records();
   dyn_reshape_records();
+  einsum_records();
   index_records();
   join_records();
   loss_records();

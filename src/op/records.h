@@ -12,6 +12,7 @@ void binary_records();
 void cast_records();
 void create_records();
 void dimension_records();
+void einsum_records();
 void index_records();
 void join_records();
 void position_records();

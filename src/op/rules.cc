@@ -30,10 +30,9 @@ namespace {
 /// The extent that two extents above 1, or of unknown size, are both stretched to; empty when they certainly differ.
 /// An unknown one that may be 1 yields to the other.
 PrimExpr stretched(const PrimExpr& x, const PrimExpr& y) {
+  if (as_int(x) && as_int(y)) return *as_int(x) == *as_int(y) ? x : PrimExpr();
   arith::Analyzer analyzer;
   if (analyzer.can_prove_equal(x, y)) return as_int(y) ? y : x;
-  bool certainly_differ = as_int(x) && as_int(y);
-  if (certainly_differ) return {};
   PrimExpr one = PrimExpr(1), both_same = equal(x, y);
   // Of an empty tensor there is no first element to repeat, so one of extent 0 is stretched to nothing.
   PrimExpr x_stretches = logical_and(equal(x, one), y >= one), y_stretches = logical_and(equal(y, one), x >= one);

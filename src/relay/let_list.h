@@ -14,7 +14,10 @@ Var fresh_local(const Expr& like = nullptr);
 class LetList {
  public:
   /// Names the value; the answer is its variable.
-  Var push(Expr value) { return push(fresh_local(value), std::move(value)); }
+  Var push(Expr value) {
+    Var var = fresh_local(value);
+    return push(var, std::move(value));
+  }
   Var push(Var var, Expr value) {
     lets_.emplace_back(var, std::move(value));
     return var;

@@ -6,8 +6,6 @@
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/search.h"
-#include "relay/attrs/transform.h"
-#include "runtime/element.h"
 
 namespace tessera::op {
 namespace {
@@ -136,28 +134,30 @@ Exprs scatter_nd_gradient(const Call* call, const Expr& grad) {
   return {kept, zeros_like(call->args[1]), read};
 }
 
-/// The numbers of a constant vector; empty where it is none.
-Array<PrimExpr> numbers_of(const Expr& vector) {
-  auto* constant = vector.as<relay::Constant>();
-  if (!constant) return nullptr;
-  NDArray data = constant->data.copy_to(cpu());
-  Array<PrimExpr> out;
-  for (int64_t i = 0; i < data.size(); ++i)
-    out.push_back(make_const(DataType::Int(64), read_int(data.dtype(), data.data<char>() + i * data.dtype().bytes())));
-  return out;
+/// Element i of a vector, without dimensions.
+Expr element(const Expr& vector, int64_t i) {
+  Expr place = relay::make_scalar(static_cast<double>(i), DataType::Int(64));
+  return call_op("take", {vector, place}, make_attrs<relay::TakeAttrs>([](auto& a) { a.axis = PrimExpr(0); }));
 }
 
+/// What was set is read back dimension by dimension: begin, begin + stride, ...
 Exprs strided_set_gradient(const Call* call, const Expr& grad) {
-  Exprs places{call->args[2], call->args[3], call->args[4]}, with_zeros{grad, zeros_like(call->args[1])}, cut{grad};
-  for (const Expr& place : places) with_zeros.push_back(place), cut.push_back(place);
-  Attrs attrs = make_attrs<relay::StridedSliceAttrs>([&](auto& a) {
-    a.begin = numbers_of(places[0]), a.end = numbers_of(places[1]), a.strides = numbers_of(places[2]);
-  });
-  auto* known = attrs.as<relay::StridedSliceAttrs>();
-  bool is_static = known->begin.defined() && known->end.defined() && known->strides.defined();
-  Expr read = is_static ? call_op("strided_slice", {grad}, attrs) : call_op("dyn.strided_slice", cut, attrs);
-  Exprs out{call_op("strided_set", with_zeros), relay::reshape_like(read, call->args[1])};
-  for (const Expr& place : places) out.push_back(zeros_like(place));
+  auto *data = arg_type(call, 0), *set = arg_type(call, 1);
+  Exprs with_zeros{grad, zeros_like(call->args[1])};
+  for (size_t i = 2; i < 5; ++i) with_zeros.push_back(call->args[i]);
+  DataType int64 = DataType::Int(64);
+  Expr begin = relay::cast(call->args[2], int64), strides = relay::cast(call->args[4], int64), read = grad;
+  for (int64_t i = 0; i < known_extent(arg_type(call, 2), 0); ++i) {
+    std::vector<int64_t> steps(static_cast<size_t>(known_extent(set, i)));
+    for (size_t k = 0; k < steps.size(); ++k) steps[k] = static_cast<int64_t>(k);
+    Expr first = element(begin, i), size = relay::make_scalar(static_cast<double>(known_extent(data, i)), int64);
+    first = where(relay::less(first, zeros_like(first)), relay::add(first, size), first);
+    Expr places = relay::add(first, relay::multiply(relay::make_ints(steps), element(strides, i)));
+    read = call_op("take", {read, places},
+                   make_attrs<relay::TakeAttrs>([&](auto& a) { a.axis = PrimExpr(static_cast<int>(i)); }));
+  }
+  Exprs out{call_op("strided_set", with_zeros), read};
+  for (size_t i = 2; i < 5; ++i) out.push_back(zeros_like(call->args[i]));
   return out;
 }
 

@@ -1,4 +1,4 @@
-// Gradients of reductions and running sums.
+// Gradients of reductions, running sums and sums of products.
 
 #include <algorithm>
 
@@ -8,6 +8,7 @@
 #include "relay/attrs/reduce.h"
 #include "relay/attrs/search.h"
 #include "relay/attrs/transform.h"
+#include "topi/einsum.h"
 
 namespace tessera::op {
 namespace {
@@ -96,6 +97,54 @@ Exprs cumsum_gradient(const Call* call, const Expr& grad) {
   return {call_op("cast_like", {relay::reshape_like(out, call->args[0]), call->args[0]})};
 }
 
+/// The equation turned: the result's term and the other operands' give an operand's. A letter that is in no other term
+/// was summed alone, and stands for ones.
+Exprs einsum_gradient(const Call* call, const Expr& grad) {
+  auto* tuple = relay::checked_type(call->args[0]).as<TupleType>();
+  std::vector<size_t> ranks;
+  for (const Type& field : tuple->fields_) ranks.push_back(tensor_of(field)->shape.size());
+  topi::Einsum einsum(call->attrs_as<relay::EinsumAttrs>()->equation.str(), ranks);
+  std::string used = einsum.output + einsum.summed, free;
+  for (char c = 'A'; c <= 'z'; ++c)
+    if (isalpha(c) && used.find(c) == std::string::npos) free += c;
+  auto letters = [&](std::string term) {
+    for (char& c : term)
+      if (isdigit(c)) c = free.at(static_cast<size_t>(c - '0'));
+    return term;
+  };
+  auto operand = [&](size_t i) {
+    auto* given = call->args[0].as<relay::Tuple>();
+    return given ? given->fields_[i] : relay::make_get_item(call->args[0], static_cast<int>(i));
+  };
+  Exprs out;
+  for (size_t k = 0; k < ranks.size(); ++k) {
+    auto* type = tensor_of(tuple->fields_[k]);
+    std::string known = einsum.output, equation = letters(einsum.output);
+    Exprs operands{grad};
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      if (i == k) continue;
+      known += einsum.inputs[i];
+      equation += "," + letters(einsum.inputs[i]);
+      operands.push_back(operand(i));
+    }
+    for (size_t d = 0; d < ranks[k]; ++d) {
+      char letter = einsum.inputs[k][d];
+      if (einsum.inputs[k].find(letter) != d)
+        throw Error(NotImplementedError) << "the gradient of a diagonal of einsum";
+      if (known.find(letter) != std::string::npos) continue;
+      equation += "," + letters(std::string(1, letter));
+      operands.push_back(call_op("ones", {}, make_attrs<relay::InitOpAttrs>([&](auto& a) {
+                                   a.shape = {type->shape[d]}, a.dtype = type->dtype;
+                                 })));
+    }
+    equation += "->" + letters(einsum.inputs[k]);
+    Expr turned = call_op("einsum", {relay::make_tuple(operands)},
+                          make_attrs<relay::EinsumAttrs>([&](auto& a) { a.equation = String(equation); }));
+    out.push_back(relay::collapse_sum_like(turned, operand(k)));
+  }
+  return {relay::make_tuple(out)};
+}
+
 }  // namespace
 
 void reduce_gradients() {
@@ -107,6 +156,7 @@ void reduce_gradients() {
       {"prod", prod_gradient},
       {"variance", variance_gradient},
       {"cumsum", cumsum_gradient},
+      {"einsum", einsum_gradient},
       {"argmax", zero_gradients},
       {"argmin", zero_gradients},
       {"all", zero_gradients},

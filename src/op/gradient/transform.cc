@@ -96,7 +96,8 @@ Expr placed(const Call* call, const Expr& grad, const std::vector<topi::SliceAxi
     auto number = [](const PrimExpr& value) { return *as_int(value); };
     strides.push_back(number(slices[i].stride));
     begin.push_back(number(slices[i].begin));
-    end.push_back(strides.back() < 0 ? -size - 1 : begin.back() + number(slices[i].extent) * strides.back());
+    int64_t behind = begin.back() + number(slices[i].extent) * strides.back();
+    end.push_back(behind < 0 ? -size - 1 : behind);  // before the first element
   }
   return call_op("strided_set",
                  {zeros_like(call->args[0]), grad, make_ints(begin), make_ints(end), make_ints(strides)});

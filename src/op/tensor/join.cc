@@ -81,7 +81,8 @@ std::vector<PrimExpr> split_begins(const SplitAttrs* attrs, const PrimExpr& exte
     for (int64_t i = 1; i < sections->value; ++i) out.push_back(part * make_const(extent.dtype(), i));
     return out;
   }
-  for (const PrimExpr& index : downcast<Array<PrimExpr>>(attrs->indices_or_sections)) out.push_back(index);
+  for (const PrimExpr& index : downcast<Array<PrimExpr>>(attrs->indices_or_sections))
+    out.push_back(cast(extent.dtype(), index));
   return out;
 }
 

@@ -210,6 +210,32 @@ def squeeze(attrs, x):
     return np.squeeze(x) if axes is None else np.squeeze(x, tuple(axes))
 
 
+def axes_of_layout(layout):
+    """Letters of "NCHW16c" with the size of those that are parts."""
+    out, size = [], ""
+    for c in layout:
+        size, out = (size + c, out) if c.isdigit() else ("", [*out, (c, int(size or 0))])
+    return out
+
+
+def layout_transform(attrs, x):
+    source, target = axes_of_layout(attrs.src_layout), axes_of_layout(attrs.dst_layout)
+    blocks = {c.upper(): size for c, size in source if c.islower()}
+    plain = [c for c, _ in source if c.isupper()]
+    order, shape = [], []
+    for letter in plain:  # whole dimensions first
+        order += [i for i, (c, _) in enumerate(source) if c.upper() == letter]
+        shape.append(x.shape[source.index((letter, 0))] * blocks.get(letter, 1))
+    x = x.transpose(order).reshape(shape)
+    parts = {c.upper(): size for c, size in target if c.islower()}
+    apart, names = [], []
+    for letter, extent in zip(plain, shape):
+        size = parts.get(letter)
+        apart += [extent // size, size] if size else [extent]
+        names += [letter, letter.lower()] if size else [letter]
+    return x.reshape(apart).transpose([names.index(c) for c, _ in target])
+
+
 def split(attrs, x):
     parts = attrs.indices_or_sections
     return np.split(x, int(parts) if not hasattr(parts, "__len__") else ints(parts), axis=attrs.axis)
@@ -464,6 +490,7 @@ REFERENCES = {
     "gather": lambda attrs, x, indices: np.take_along_axis(x, indices, int(attrs.axis)),
     "gather_nd": gather_nd,
     "invert_permutation": invert_permutation,
+    "layout_transform": layout_transform,
     "matrix_set_diag": matrix_set_diag,
     "meshgrid": lambda attrs, parts: np.meshgrid(*parts, indexing=attrs.indexing),
     "ndarray_size": lambda attrs, x: np.asarray(x.size, str(attrs.dtype)),

@@ -124,8 +124,10 @@ def test_elements_are_moved():
     verify(lambda a: relay.stack([a, a + a], -1), x)
     verify(lambda a: relay.split(a, 2, axis=2), x)
     verify(lambda a: relay.split(a, (1, 3), axis=1), y)
-    blocked = lambda a: a.reshape(1, 2, 16, 3, 3).transpose(0, 1, 3, 4, 2)
-    check(lambda a: relay.layout_transform(a, "NCHW", "NCHW16c"), blocked, tensor(1, 32, 3, 3))
+    for source, target in (("NCHW", "NCHW16c"), ("NCHW", "NHWC"), ("NHWC", "NCHW4c")):
+        verify(lambda a: relay.layout_transform(a, source, target), tensor(2, 32, 3, 16))
+    verify(lambda a: relay.layout_transform(a, "NCHW8c", "NHWC"), tensor(2, 3, 4, 5, 8))
+    verify(lambda a: relay.layout_transform(a, "OIHW4i8o", "OIHW"), tensor(2, 3, 4, 5, 4, 8))
 
 
 def test_types_are_changed_and_tensors_made():

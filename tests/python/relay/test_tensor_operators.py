@@ -159,7 +159,33 @@ def verify_windows(x, axis, window, strides):
     return got
 
 
+@pytest.mark.parametrize(
+    "equation, shapes",
+    [
+        ("ij,jk->ik", [(2, 3), (3, 4)]),
+        ("ij,jk", [(2, 3), (3, 4)]),
+        ("ij->ji", [(2, 3)]),
+        ("ii->i", [(3, 3)]),
+        ("ijk->", [(2, 3, 4)]),
+        ("bij,bjk,bk->bi", [(2, 3, 4), (2, 4, 5), (2, 5)]),
+        ("...ij,...jk->...ik", [(5, 1, 2, 3), (6, 3, 4)]),
+        ("i...,j->...j", [(2, 3), (4,)]),
+    ],
+)
+def test_products_are_summed_by_an_equation(equation, shapes):
+    verify(lambda *xs: relay.einsum(xs, equation), *[tensor(*shape) for shape in shapes], rtol=1e-4)
+
+
+@pytest.mark.parametrize("options", [{}, {"onesided": False}, {"normalized": True, "hop_length": 3}])
+def test_a_signal_is_transformed(options):
+    verify(lambda x, w: relay.stft(x, 16, window=w, **options), tensor(2, 50), tensor(16), rtol=1e-3, atol=1e-4)
+    verify(lambda x, w: relay.stft(x, 16, win_length=10, window=w, **options), tensor(1, 40), tensor(10), atol=1e-4)
+
+
 BAD = {
+    "einsum": (lambda x: relay.einsum([x], "ijk->i"), "names 3 dimensions of operand 0"),
+    "einsum letter": (lambda x: relay.einsum([x], "ij->k"), "has k in its result alone"),
+    "einsum extents": (lambda x: relay.einsum([x, x], "ij,jk->ik"), "has the extents 2 and 3"),
     "a slice of stride 0": (lambda x: relay.strided_slice(x, [0], [1], [0]), "stride 0"),
     "too many places": (lambda x: relay.strided_slice(x, [0] * 3, [1] * 3), "3 places for a tensor of 2 dimensions"),
     "slice_mode": (lambda x: relay.strided_slice(x, [0], [1], slice_mode="middle"), "slice_mode"),
