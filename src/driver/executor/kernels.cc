@@ -13,6 +13,7 @@
 #include "te/prim_func.h"
 #include "tir/attrs.h"
 #include "topi/cpu/default_rule.h"
+#include "topi/gpu/default_rule.h"
 
 namespace tessera::relay {
 namespace {
@@ -156,7 +157,8 @@ PrimFunc schedule_kernel(const KernelTensors& tensors, const Target& target, con
   }
   Tensors args = tensors.inputs;
   for (const te::Tensor& output : tensors.outputs) args.push_back(output);
-  return topi::schedule_default_cpu(te::create_prim_func(args));
+  PrimFunc program = te::create_prim_func(args);
+  return target.has_key("gpu") ? topi::schedule_default_gpu(program, target) : topi::schedule_default_cpu(program);
 }
 
 std::string kernel_name(const Function& primitive) {

@@ -1,0 +1,83 @@
+#include "topi/block_rule.h"
+
+#include "ir/prim_ops.h"
+
+namespace tessera::topi {
+
+using schedule::BlockRef;
+using schedule::LoopRef;
+using schedule::State;
+
+namespace {
+
+GlobalVar only_function() {
+  GlobalVarNode node;
+  node.name_hint = "main";
+  return make(std::move(node));
+}
+
+}  // namespace
+
+BlockProgram::BlockProgram(const PrimFunc& function)
+    : name_(only_function()),
+      state(IRModule(Map<GlobalVar, BaseFunc>{{name_, function}})),
+      root_(State::ref(name_, schedule::all_blocks(function->body, name_).front().block())) {}
+
+std::vector<BlockRef> BlockProgram::stages() const { return schedule::get_child_blocks(state, state.find(root_)); }
+
+bool is_spatial(const schedule::Place& place) {
+  for (const IterVar& axis : place.block()->iter_vars)
+    if (axis->iter_type != IterType::DataPar) return false;
+  return true;
+}
+
+std::vector<LoopRef> spatial_loops(const State& state, const BlockRef& block) {
+  schedule::Place place = state.find(block);
+  std::vector<LoopRef> out;
+  auto* realize = place.realize();
+  for (const For* loop : place.loops()) {
+    bool is_one = false;
+    for (size_t i = 0; i < realize->iter_values.size(); ++i) {
+      auto* var = realize->iter_values[i].as<VarNode>();
+      if (var == loop->loop_var.get() && place.block()->iter_vars[i]->iter_type == IterType::DataPar) is_one = true;
+    }
+    if (!is_one) break;
+    out.push_back(State::ref(block.function, loop));
+  }
+  return out;
+}
+
+int64_t extent_of(const State& state, const LoopRef& loop) {
+  const int64_t* extent = as_int(state.find(loop).loop()->extent);
+  return extent ? *extent : -1;
+}
+
+int64_t known_extent(const State& state, const std::vector<LoopRef>& loops) {
+  int64_t out = 1;
+  for (const LoopRef& loop : loops)
+    if (int64_t extent = extent_of(state, loop); extent >= 0) out *= extent;
+  return out;
+}
+
+void inline_elementwise(State& state, const std::vector<BlockRef>& blocks) {
+  for (const BlockRef& block : blocks) {
+    if (!is_spatial(state.find(block)) || schedule::get_consumers(state, block).empty()) continue;
+    attempt([&] { schedule::compute_inline(state, block); });
+  }
+}
+
+void keep_init(State& state, const BlockRef& block) {
+  schedule::Place place = state.find(block);
+  if (!place.block()->init) return;
+  bool may_be_empty = false;
+  for (const IterVar& axis : place.block()->iter_vars) {
+    const int64_t* extent = as_int(axis->dom->extent);
+    if (axis->iter_type == IterType::CommReduce && (!extent || *extent < 1)) may_be_empty = true;
+  }
+  std::vector<const For*> loops = place.loops();
+  size_t spatial = spatial_loops(state, block).size();
+  if (!may_be_empty || spatial >= loops.size()) return;
+  schedule::decompose_reduction(state, block, State::ref(block.function, loops[spatial]));
+}
+
+}  // namespace tessera::topi

@@ -1,0 +1,54 @@
+#pragma once
+// What rules that schedule programs of blocks share, whatever the target.
+
+#include <vector>
+
+#include "schedule/primitives.h"
+
+namespace tessera::topi {
+
+/// A function under a rule: its state, and the blocks that stand for the stages of the program.
+class BlockProgram {
+  GlobalVar name_;
+
+ public:
+  explicit BlockProgram(const PrimFunc& function);
+  BlockProgram(const BlockProgram&) = delete;
+
+  schedule::State state;
+
+  /// The stages in order; those that a rule removed are gone.
+  std::vector<schedule::BlockRef> stages() const;
+  PrimFunc function() const { return state.function(name_); }
+
+ private:
+  schedule::BlockRef root_;
+};
+
+/// Runs a primitive; one that refuses leaves the program as it was.
+template <class F>
+bool attempt(F primitive) {
+  try {
+    primitive();
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() != ScheduleError) throw;
+    return false;
+  }
+}
+
+/// All axes of the block are data parallel.
+bool is_spatial(const schedule::Place& place);
+/// The loops around a block that only carry spatial axes, from the outside.
+std::vector<schedule::LoopRef> spatial_loops(const schedule::State& state, const schedule::BlockRef& block);
+/// The extent of a loop, or -1 when it is not a number.
+int64_t extent_of(const schedule::State& state, const schedule::LoopRef& loop);
+/// The product of the extents that are numbers.
+int64_t known_extent(const schedule::State& state, const std::vector<schedule::LoopRef>& loops);
+
+/// Puts stages that reduce nothing into those that read them.
+void inline_elementwise(schedule::State& state, const std::vector<schedule::BlockRef>& blocks);
+/// A reduction over an axis that may be empty still gives its identity: the init gets loops of its own.
+void keep_init(schedule::State& state, const schedule::BlockRef& block);
+
+}  // namespace tessera::topi

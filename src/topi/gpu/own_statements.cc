@@ -1,0 +1,66 @@
+#include "topi/gpu/own_statements.h"
+
+#include "ir/builtin.h"
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+
+namespace tessera::topi {
+namespace {
+
+bool has_block(const Stmt& stmt) {
+  bool found = false;
+  walk(stmt, [&](const BlockRealize*) { found = true; });
+  return found;
+}
+
+void refuse_host_calls(const Stmt& stmt) {
+  walk(stmt, [&](const Call* call) {
+    if (!call->op.same_as(builtin::tvm_call_packed())) return;
+    auto* name = call->args.empty() ? nullptr : call->args[0].as<StringImm>();
+    throw Error(NotImplementedError) << "a kernel calls " << (name ? name->value.str() : "a packed function")
+                                     << ", which runs on the host; the operator cannot be compiled for this target";
+  });
+}
+
+/// Inside a kernel there are no threads of the host.
+Stmt without_parallel(const Stmt& stmt) {
+  return rewrite(stmt, [](Rewriter& self, const For* loop) -> Stmt {
+    For out(*loop);
+    out.body = self(loop->body);
+    if (out.kind == LoopKind::Parallel) out.kind = LoopKind::Serial;
+    return make(std::move(out));
+  });
+}
+
+Stmt bound(For loop, const char* thread) {
+  loop.kind = LoopKind::ThreadBinding;
+  loop.thread_binding = make_iter_var(Range(), make_var(thread), IterType::ThreadIndex, thread);
+  return make(std::move(loop));
+}
+
+Stmt bind(const Stmt& stmt) {
+  if (auto* seq = stmt.as<SeqStmt>()) {
+    Array<Stmt> parts;
+    for (const Stmt& part : seq->seq) parts.push_back(bind(part));
+    return with(seq, &SeqStmt::seq, parts);
+  }
+  if (has_block(stmt)) return stmt;
+  refuse_host_calls(stmt);
+  if (auto* loop = stmt.as<For>(); loop && loop->kind == LoopKind::Parallel) {
+    For out(*loop);
+    out.body = without_parallel(loop->body);
+    return bound(std::move(out), "blockIdx.x");
+  }
+  return bound(For{.loop_var = make_var("u"), .min = 0, .extent = 1, .body = without_parallel(stmt)}, "threadIdx.x");
+}
+
+}  // namespace
+
+PrimFunc bind_own_statements(const PrimFunc& function) {
+  auto* root = function->body.as<BlockRealize>();
+  if (!root) return function;
+  Block block = with(root->block, &BlockNode::body, bind(root->block->body));
+  return with_body(function, with(root, &BlockRealize::block, block));
+}
+
+}  // namespace tessera::topi
