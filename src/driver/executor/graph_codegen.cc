@@ -1,5 +1,7 @@
 #include "driver/executor/graph_codegen.h"
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/stack.h"
 #include "driver/executor/memory_plan.h"
@@ -141,8 +143,31 @@ class GraphBuilder {
     std::vector<uint32_t> place(values.size());
     for (uint32_t i = 0; i < values.size(); ++i)
       if (owner[i] == i) place[i] = static_cast<uint32_t>(owners.size()), owners.push_back(values[i]);
-    std::vector<uint32_t> planned = plan_memory(owners), out(values.size());
+    for (uint32_t n = 0; n < nodes_.size(); ++n)
+      for (auto [input, output] : replaceable(n, owner, first_entry))
+        owners[place[output]].may_replace.push_back(place[input]);
+    std::vector<uint32_t> planned = plan_memory(owners).storage, out(values.size());
     for (uint32_t i = 0; i < values.size(); ++i) out[i] = planned[place[owner[i]]];
+    for (uint32_t n = 0; n < nodes_.size(); ++n)
+      for (auto [input, output] : replaceable(n, owner, first_entry))
+        if (out[input] == out[output]) kernels_.allow_overlap(nodes_[n].function);
+    return out;
+  }
+
+  /// Values that a node reads once and may write over: (what is read, what is made). Kernels for other devices than the
+  /// host are compiled as if parameters never overlapped.
+  std::vector<std::pair<uint32_t, uint32_t>> replaceable(uint32_t n, const std::vector<uint32_t>& owner,
+                                                         const std::vector<uint32_t>& first_entry) {
+    const GraphNode& node = nodes_[n];
+    std::vector<std::pair<uint32_t, uint32_t>> out;
+    if (device_type_ != kDLCPU || node.function.empty() || node.function == "__nop") return out;
+    for (InPlace pair : kernels_.in_place(node.function)) {
+      if (pair.input >= node.inputs.size() || pair.output < node.inputs.size()) continue;
+      uint32_t read = owner[entry(node.inputs[pair.input], first_entry)];
+      auto is_it = [&](ValueId input) { return owner[entry(input, first_entry)] == read; };
+      if (std::count_if(node.inputs.begin(), node.inputs.end(), is_it) != 1) continue;
+      out.emplace_back(read, first_entry[n] + pair.output - static_cast<uint32_t>(node.inputs.size()));
+    }
     return out;
   }
 

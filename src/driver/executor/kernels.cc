@@ -184,11 +184,22 @@ const std::string& KernelTable::add(const Function& primitive) {
   PrimFunc program = schedule_kernel(kernel_tensors(primitive, target_), target_, name);
   program = with_attr(program, tessera::attr::kGlobalSymbol, String(name));
   program = with_attr(program, tessera::attr::kTarget, target_);
-  program = with_attr(program, tessera::attr::kNoAlias, bool_imm(true));  // results never share memory with inputs
+  program = with_attr(program, tessera::attr::kNoAlias, bool_imm(true));  // see allow_overlap
   GlobalVarNode var;
   var.name_hint = String(name);
   programs_.update(make(std::move(var)), program);
   return by_hash_.emplace(hash, Entry{primitive, name})->second.name;
+}
+
+const std::vector<InPlace>& KernelTable::in_place(const std::string& name) {
+  auto [at, is_new] = in_place_.try_emplace(name);
+  if (is_new) at->second = find_in_place(downcast<PrimFunc>(programs_.lookup(name)));
+  return at->second;
+}
+
+void KernelTable::allow_overlap(const std::string& name) {
+  auto program = downcast<PrimFunc>(programs_.lookup(name));
+  programs_.update(programs_.get_global_var(name), with_attr(program, tessera::attr::kNoAlias, bool_imm(false)));
 }
 
 }  // namespace tessera::relay

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "driver/executor/in_place.h"
 #include "ir/target.h"
 #include "relay/strategy.h"
 #include "tir/function.h"
@@ -39,6 +40,10 @@ class KernelTable {
   KernelTable(Target target, std::string model_name) : target_(std::move(target)), model_name_(std::move(model_name)) {}
   /// The name of the compiled function for `primitive`; equal functions have one.
   const std::string& add(const Function& primitive);
+  /// Which results of the kernel of that name may be written over which of its arguments.
+  const std::vector<InPlace>& in_place(const std::string& name);
+  /// The kernel of that name is called with results over arguments.
+  void allow_overlap(const std::string& name);
   /// All scheduled programs under their names.
   const IRModule& programs() const { return programs_; }
 
@@ -52,6 +57,7 @@ class KernelTable {
   NameSupply names_;
   IRModule programs_;
   std::unordered_multimap<int64_t, Entry> by_hash_;
+  std::unordered_map<std::string, std::vector<InPlace>> in_place_;
 };
 
 }  // namespace tessera::relay

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "driver/executor/memory_plan.h"
 #include "relay/attrs/nn.h"
 #include "runtime/graph_executor/graph_executor.h"
 
@@ -75,40 +74,6 @@ TEST(RelayBuild, ControlFlowNeedsTheVirtualMachine) {
     FAIL() << "no error";
   } catch (Error& error) {
     EXPECT_NE(error.message().find("virtual machine"), std::string::npos) << error.message();
-  }
-}
-
-TEST(MemoryPlan, AValueTakesMemoryThatIsFree) {
-  // a chain: each value is read by the next step only
-  std::vector<PlannedValue> values;
-  for (uint32_t i = 0; i < 6; ++i) values.push_back({.bytes = 64, .made_at = i, .last_use = i + 1, .device_type = 1});
-  EXPECT_EQ(plan_memory(values), (std::vector<uint32_t>{0, 1, 0, 1, 0, 1}));
-  values[0].stays = true;
-  EXPECT_EQ(plan_memory(values), (std::vector<uint32_t>{0, 1, 2, 1, 2, 1}));
-  values[3].bytes = 64 * 17;  // too large for what is free
-  EXPECT_EQ(plan_memory(values)[3], 3u);
-}
-
-TEST(MemoryPlan, ValuesThatLiveTogetherNeverShare) {
-  uint32_t random = 1;
-  auto draw = [&](uint32_t n) { return (random = random * 1664525u + 1013904223u) / (UINT32_MAX / n + 1); };
-  for (int round = 0; round < 200; ++round) {
-    std::vector<PlannedValue> values;
-    for (uint32_t i = 0; i < 30; ++i)
-      values.push_back({.bytes = 1 + draw(2000),
-                        .made_at = i,
-                        .last_use = i + draw(8),
-                        .device_type = int(1 + draw(2)),
-                        .stays = draw(6) == 0});
-    std::vector<uint32_t> storage = plan_memory(values);
-    for (uint32_t a = 0; a < 30; ++a) {
-      for (uint32_t b = a + 1; b < 30; ++b) {
-        if (storage[a] != storage[b]) continue;
-        EXPECT_FALSE(values[a].stays || values[b].stays);
-        EXPECT_LT(values[a].last_use, values[b].made_at);
-        EXPECT_EQ(values[a].device_type, values[b].device_type);
-      }
-    }
   }
 }
 
