@@ -33,13 +33,11 @@ PrimExpr stretched(const PrimExpr& x, const PrimExpr& y) {
   if (as_int(x) && as_int(y)) return *as_int(x) == *as_int(y) ? x : PrimExpr();
   arith::Analyzer analyzer;
   if (analyzer.can_prove_equal(x, y)) return as_int(y) ? y : x;
-  PrimExpr one = PrimExpr(1), both_same = equal(x, y);
-  // Of an empty tensor there is no first element to repeat, so one of extent 0 is stretched to nothing.
-  PrimExpr x_stretches = logical_and(equal(x, one), y >= one), y_stretches = logical_and(equal(y, one), x >= one);
-  if (as_int(x)) return assume(logical_or(both_same, y_stretches)), x;
-  if (as_int(y)) return assume(logical_or(both_same, x_stretches)), y;
-  assume(logical_or(both_same, logical_or(x_stretches, y_stretches)));
-  return max(x, y);
+  PrimExpr x_is_one = equal(x, PrimExpr(1)), y_is_one = equal(y, PrimExpr(1)), same = equal(x, y);
+  if (as_int(x)) return assume(logical_or(same, y_is_one)), x;
+  if (as_int(y)) return assume(logical_or(same, x_is_one)), y;
+  assume(logical_or(same, logical_or(x_is_one, y_is_one)));
+  return select(x_is_one, y, x);
 }
 
 }  // namespace

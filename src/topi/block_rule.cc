@@ -1,5 +1,6 @@
 #include "topi/block_rule.h"
 
+#include "arith/analyzer.h"
 #include "ir/prim_ops.h"
 
 namespace tessera::topi {
@@ -48,8 +49,9 @@ std::vector<LoopRef> spatial_loops(const State& state, const BlockRef& block) {
 }
 
 int64_t extent_of(const State& state, const LoopRef& loop) {
-  const int64_t* extent = as_int(state.find(loop).loop()->extent);
-  return extent ? *extent : -1;
+  PrimExpr extent = state.find(loop).loop()->extent;
+  if (!as_int(extent)) extent = arith::Analyzer().simplify(extent);
+  return as_int(extent) ? *as_int(extent) : -1;
 }
 
 int64_t known_extent(const State& state, const std::vector<LoopRef>& loops) {

@@ -21,7 +21,7 @@ PrimExpr common_extent(const PrimExpr& a, const PrimExpr& b) {
   if (a_known && b_known) return nullptr;
   if (a_known) return a;
   if (b_known) return b;
-  return max(a, b);
+  return select(equal(a, make_const(a.dtype(), 1)), b, a);  // not the larger one: 1 is stretched to 0 too
 }
 
 PrimExpr element(const Operand& operand, const Array<PrimExpr>& indices, const Array<PrimExpr>& common) {

@@ -113,19 +113,27 @@ te::Tensor ndarray_size(const te::Tensor& x, DataType dtype) {
 te::Tensor collapse_sum(const te::Tensor& x, const Array<PrimExpr>& shape) {
   const size_t extra = x->shape.size() - shape.size();
   Array<IterVar> reduced;
-  std::vector<PrimExpr> places(x->shape.size());
+  std::vector<PrimExpr> places(x->shape.size()), summed(x->shape.size());
   for (size_t i = 0; i < x->shape.size(); ++i) {
     PrimExpr extent = x->shape[i];
-    bool is_kept = i >= extra && (expr_equal(extent, shape[i - extra]) || !is_one(shape[i - extra]));
+    PrimExpr wanted = i < extra ? PrimExpr(1) : shape[i - extra];
+    bool is_kept = i >= extra && (expr_equal(extent, wanted) || (as_int(wanted) && !is_one(wanted)));
     if (is_kept) continue;
-    reduced.push_back(te::reduce_axis(make_range(make_zero(extent.dtype()), extent), "k" + std::to_string(i)));
+    // Whether an extent that is known only at run time is summed over is seen then.
+    PrimExpr sums = is_one(wanted) ? PrimExpr() : equal(wanted, make_const(wanted.dtype(), 1));
+    PrimExpr count = sums ? select(sums, extent, make_const(extent.dtype(), 1)) : extent;
+    reduced.push_back(te::reduce_axis(make_range(make_zero(extent.dtype()), count), "k" + std::to_string(i)));
     places[i] = reduced.back()->var;
+    if (sums) summed[i] = sums;
   }
   return compute(
       shape, "ax",
       [&](const Indices& at) {
         Indices source;
-        for (size_t i = 0; i < places.size(); ++i) source.push_back(places[i] ? places[i] : at[i - extra]);
+        for (size_t i = 0; i < places.size(); ++i) {
+          if (summed[i]) source.push_back(select(summed[i], places[i], at[i - extra]));
+          else source.push_back(places[i] ? places[i] : at[i - extra]);
+        }
         PrimExpr element = te::load(x, source);
         if (reduced.empty()) return element;
         return te::sum(element, reduced);

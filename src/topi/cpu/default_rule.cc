@@ -42,7 +42,7 @@ void tile(State& state, const BlockRef& block) {
     }
     if (extent > 1 || extent < 0) attempt([&] { schedule::vectorize(state, inner); });
   }
-  if (loops.empty() || (!is_open && total < kParallelElements)) return;
+  if (loops.empty() || total == 0 || (!is_open && total < kParallelElements)) return;
   LoopRef outer = loops[0];
   if (loops.size() > 1) attempt([&] { outer = schedule::fuse(state, loops, true); });
   attempt([&] {

@@ -32,6 +32,7 @@ class Sampler {
     PrimExpr from = extent(dim), to = options_.size[dim];
     PrimExpr scale = div(real(from), real(to));
     if (mode == "half_pixel") return (real(x) + real(0.5)) * scale - real(0.5);
+    if (mode == "align_corners" && is_one(to)) return real(PrimExpr(0));  // the one place is the first corner
     if (mode == "align_corners") return div(real(from - 1), real(to - 1)) * real(x);
     if (mode == "asymmetric") return is_whole_step(dim) ? truncdiv(x, truncdiv(to, from)) : scale * real(x);
     if (mode == "tf_half_pixel_for_nn") return (real(x) + real(0.5)) * scale;

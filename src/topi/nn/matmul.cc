@@ -2,6 +2,7 @@
 
 #include "ir/prim_ops.h"
 #include "te/reduce.h"
+#include "topi/broadcast.h"
 #include "topi/operand.h"
 
 namespace tessera::topi {
@@ -89,13 +90,12 @@ te::Tensor dense_pack(const te::Tensor& data, const te::Tensor& weight, const te
 }
 
 te::Tensor batch_matmul(const te::Tensor& x, const te::Tensor& y, const MatmulOptions& options) {
-  PrimExpr batch = is_one(x->shape[0]) ? y->shape[0] : x->shape[0];
+  Array<PrimExpr> batch = broadcast_shape({x->shape[0]}, {y->shape[0]});
   PrimExpr rows = x->shape[options.transpose_a ? 2 : 1], columns = y->shape[options.transpose_b ? 1 : 2];
   IterVar k = reduce_over(x->shape[options.transpose_a ? 1 : 2]);
-  Array<IterVar> axes{data_axis("b", batch), data_axis("i", rows), data_axis("j", columns)};
+  Array<IterVar> axes{data_axis("b", batch[0]), data_axis("i", rows), data_axis("j", columns)};
   auto batch_of = [&](const te::Tensor& operand) {
-    bool is_repeated = is_one(operand->shape[0]) && !is_one(batch);
-    return Array<PrimExpr>{is_repeated ? make_zero(batch.dtype()) : PrimExpr(axes[0]->var)};
+    return broadcast_indices({axes[0]->var}, batch, {operand->shape[0]});
   };
   PrimExpr left = te::load(x, place(batch_of(x), axes[1]->var, k->var, options.transpose_a));
   PrimExpr right = te::load(y, place(batch_of(y), k->var, axes[2]->var, options.transpose_b));
