@@ -39,6 +39,8 @@ namespace {
   index_gradients();
   reduce_gradients();
   transform_gradients();
+  layout_rules();
+  layout_conversions();
   fill_strategies();  // the last: it looks at all of them
   return true;
 }();

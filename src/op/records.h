@@ -6,6 +6,10 @@
 namespace tessera::op {
 
 void annotation_records();
+/// How operators follow the layouts of their inputs; the records must be there.
+void layout_rules();
+/// What ConvertLayout makes of operators.
+void layout_conversions();
 
 // tensor/
 void binary_records();

@@ -61,6 +61,17 @@ bool is_filled_with(const Expr& expr, double value) {
   return true;
 }
 
+std::optional<std::vector<int64_t>> constant_ints(const Expr& expr) {
+  auto* constant = expr.as<Constant>();
+  if (!constant || constant->data.device().device_type != kDLCPU) return std::nullopt;
+  DataType dtype = constant->data.dtype();
+  if (!dtype.is_int() && !dtype.is_uint()) return std::nullopt;
+  std::vector<int64_t> out;
+  for (int64_t i = 0, n = constant->data.size(); i < n; ++i)
+    out.push_back(read_int(dtype, constant->data.data<char>() + i * dtype.bytes()));
+  return out;
+}
+
 std::unordered_map<const Object*, int> use_counts(const Expr& root) {
   std::unordered_map<const Object*, int> out;
   ++out[root.get()];

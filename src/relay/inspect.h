@@ -30,6 +30,9 @@ std::optional<double> scalar_value(const Expr& expr);
 /// True for a constant all of whose elements are `value`.
 bool is_filled_with(const Expr& expr, double value);
 
+/// The elements of a constant of integers on the host; nothing for anything else.
+std::optional<std::vector<int64_t>> constant_ints(const Expr& expr);
+
 /// How often each expression is used by another; the root counts as used once.
 std::unordered_map<const Object*, int> use_counts(const Expr& root);
 

@@ -85,7 +85,7 @@ struct InitOpAttrs : AttrsNode {
   DataType dtype = DataType::Void();
   static constexpr NodeInfo info{"relay.attrs.InitOpAttrs", &AttrsNode::info};
   static void fields(auto f) {
-    f("shape", &InitOpAttrs::shape, Optional);
+    f("shape", &InitOpAttrs::shape, Optional | Required);
     f("dtype", &InitOpAttrs::dtype);
   }
 };

@@ -7,6 +7,8 @@
 // All constant parts of a function are computed by one compiled program: the pass hands a function that returns them as a
 // tuple to the global "relay.evaluate_constants", which the driver registers.
 
+#include "relay/transform/fold_constant.h"
+
 #include <unordered_set>
 
 #include "ir/rewrite.h"
@@ -56,7 +58,8 @@ bool may_fold(const OpNode* op, bool fold_qnn) {
   return Op(op).has(kCompute) || Op(op).has("FTVMStrategy");
 }
 
-/// shape_of and ndarray_size of a tensor whose type says it.
+}  // namespace
+
 Expr shape_constant(const Call* call) {
   std::string_view name = op_name(call);
   if (name != "shape_of" && name != "ndarray_size") return nullptr;
@@ -71,6 +74,8 @@ Expr shape_constant(const Call* call) {
   for (int64_t extent : *shape) size *= extent;
   return typed_constant(int_scalar(size, out->dtype));
 }
+
+namespace {
 
 /// What needs no computing: known shapes, fields of tuples, decided branches, names for constants.
 Expr simplify_structure(const Expr& root) {
@@ -220,6 +225,8 @@ class Folding {
   std::unordered_map<const Object*, Expr> values_;
 };
 
+}  // namespace
+
 Expr fold_constant(Expr expr, bool fold_qnn) {
   for (;;) {
     expr = simplify_structure(expr);
@@ -244,5 +251,4 @@ static Globals globals{
      }},
 };
 
-}  // namespace
 }  // namespace tessera::relay

@@ -46,8 +46,9 @@ class LayoutRewriter {
     });
     Expr out = rewriter(root);
     // What nobody followed goes back to the layout it had.
-    return rewrite(out,
-                   [this](const AlteredExpr* expr) -> Expr { return moved(expr->value, expr->now, expr->before); });
+    return rewrite(out, [this](Rewriter& self, const AlteredExpr* expr) -> Expr {
+      return self(moved(expr->value, expr->now, expr->before));
+    });
   }
 
  private:

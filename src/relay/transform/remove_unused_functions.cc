@@ -33,7 +33,7 @@ Globals globals{
     {"relay._transform.RemoveUnusedFunctions",
      [](Array<String> entries) {
        return module_pass(
-           make_pass_info(1, "RemoveUnusedFunctions", {"InferType"}),
+           make_pass_info(1, "RemoveUnusedFunctions"),
            [entries](const IRModule& mod, const PassContext&) { return remove_unused_functions(mod, entries); });
      }},
 };

@@ -75,9 +75,10 @@ Expr to_graph_normal_form(const Expr& root) {
 Globals globals{
     {"relay._transform.ToGraphNormalForm",
      [] {
-       return function_pass("ToGraphNormalForm", 1, [](const Function& function) {
-         return with(function, &FunctionNode::body, to_graph_normal_form(function->body));
-       });
+       return function_pass(make_pass_info(1, "ToGraphNormalForm"),
+                            [](const Function& function, const IRModule&, const PassContext&) -> Function {
+                              return with(function, &FunctionNode::body, to_graph_normal_form(function->body));
+                            });
      }},
 };
 

@@ -6,11 +6,12 @@ import functools
 import inspect
 from typing import Any, Callable
 
-from ..._ffi.registry import register_object
+from ..._ffi.registry import register_func, register_object
 from ...ir.transform import Pass, PassInfo, Sequential
 from . import _ffi_api
 
 __all__ = [
+    "AlterOpLayout",
     "BackwardFoldScaleAxis",
     "BatchingOps",
     "CanonicalizeCast",
@@ -18,6 +19,7 @@ __all__ = [
     "CombineParallelBatchMatmul",
     "CombineParallelConv2D",
     "CombineParallelDense",
+    "ConvertLayout",
     "DeadCodeElimination",
     "DefuseOps",
     "DynamicToStatic",
@@ -34,6 +36,8 @@ __all__ = [
     "InferType",
     "InferTypeLocal",
     "LabelOps",
+    "LayoutConfig",
+    "Legalize",
     "RemoveUnusedFunctions",
     "SimplifyExpr",
     "SimplifyInference",
@@ -174,6 +178,55 @@ def BatchingOps() -> Pass:
 def DynamicToStatic() -> Pass:
     """Replaces operators whose shapes are given by tensors by static ones where those tensors are known."""
     return _ffi_api.DynamicToStatic()
+
+
+def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> Pass:
+    """Replaces operators by what their slot of that name says."""
+    return _ffi_api.Legalize(legalize_map_attr_name)
+
+
+def AlterOpLayout() -> Pass:
+    """Gives operators the layouts that suit the current target, as their slot FTVMAlterOpLayout says."""
+    return _ffi_api.AlterOpLayout()
+
+
+def ConvertLayout(desired_layouts: dict[str, list[str]]) -> Pass:
+    """Gives the named operators the layouts asked for: {"nn.conv2d": ["NHWC", "default"]}; the rest follows."""
+    return _ffi_api.ConvertLayout(desired_layouts)
+
+
+class LayoutConfig:
+    """While it is entered, ConvertLayout leaves the convolutions of these numbers, counted as they are met, alone."""
+
+    current: LayoutConfig | None = None
+
+    def __init__(self, skip_layers: list[int] | None = None) -> None:
+        self.skip_counter = 0
+        self.skip_layers = skip_layers if skip_layers is not None else []
+
+    def check_skip(self) -> bool:
+        """Should the next convolution be left alone?"""
+        skip = self.skip_counter in self.skip_layers
+        self.skip_counter += 1
+        return skip
+
+    def reset(self) -> None:
+        """Starts counting again, with nothing left alone."""
+        self.skip_counter = 0
+        self.skip_layers = []
+
+    def __enter__(self) -> LayoutConfig:
+        self._outer = LayoutConfig.current
+        LayoutConfig.current = self
+        return self
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        LayoutConfig.current = self._outer
+
+
+@register_func("relay.transform.layout_config_skips", override=True)
+def _layout_config_skips() -> bool:
+    return LayoutConfig.current is not None and LayoutConfig.current.check_skip()
 
 
 def ToGraphNormalForm() -> Pass:

@@ -15,7 +15,7 @@ def reshape(data: Expr, newshape: Expr, allowzero: bool = False) -> Call:
 
 def tile(data: Expr, reps: Expr) -> Call:
     """tile by numbers that are a tensor."""
-    return call_op("dyn.tile", [data, reps], {"reps": None})
+    return call_op("dyn.tile", [data, reps], {"reps": []})
 
 
 def broadcast_to(data: Expr, shape: Expr) -> Call:
