@@ -14,14 +14,17 @@ from ..contrib import graph_executor
 from ..ir import GlobalVar
 from ..ir.module import IRModule
 from ..runtime import ndarray as nd
+from ..runtime.module import Module
 from ..target import Target
 from . import ty as _ty
+from .backend import Executor as ExecutorKind
+from .backend import Runtime as RuntimeKind
 from .backend.executor_factory import GraphExecutorFactoryModule
 from .backend.interpreter import Executor, Interpreter
 from .function import Function
 from .transform import InferType
 
-__all__ = ["GraphExecutor", "bind_params_by_name", "build", "create_executor", "optimize"]
+__all__ = ["BuildModule", "GraphExecutor", "bind_params_by_name", "build", "create_executor", "optimize"]
 
 
 def bind_params_by_name(func: Function, params: dict[str, Any]) -> Function:
@@ -40,18 +43,119 @@ def build(
     params: dict[str, Any] | None = None,
     mod_name: str = "default",
 ) -> GraphExecutorFactoryModule:
-    """Compiles the function "main" of `ir_mod`; `lib["default"](device)` gives an executor of the result."""
-    del runtime, workspace_memory_pools, constant_memory_pools
+    """Compiles the function "main" of `ir_mod`; `lib["default"](device)` gives an executor of the result.
+
+    `executor` and `runtime` are of `relay.backend`. With the option "link-params" the library alone (`get_lib`) holds
+    the parameters too, so that an executor made of it needs none.
+    """
     if not isinstance(ir_mod, (IRModule, Function)):
         raise ValueError("Type of input parameter mod must be tvm.IRModule")
     if isinstance(ir_mod, Function):
         warnings.warn("Please use input parameter mod (tvm.IRModule) instead of a function", DeprecationWarning, 2)
         ir_mod = IRModule.from_expr(ir_mod)
-    where = _target(target, target_host)
-    built = get_global_func("relay.build_module.build_graph")(ir_mod, where, _tensors(params or {}), mod_name)
-    return GraphExecutorFactoryModule(
-        built["mod"], where, executor, str(built["graph_json"]), built["lib"], mod_name, dict(built["params"].items())
+    builder = BuildModule()
+    graph_json, library, built_params = builder.build(
+        ir_mod,
+        target,
+        target_host,
+        executor,
+        runtime,
+        workspace_memory_pools,
+        constant_memory_pools,
+        params,
+        mod_name,
     )
+    return GraphExecutorFactoryModule(
+        builder.get_irmodule(),
+        builder.target,
+        builder.executor,
+        graph_json,
+        library,
+        mod_name,
+        built_params,
+        builder.get_function_metadata(),
+    )
+
+
+class BuildModule:
+    """Compiles modules step by step; `relay.build` is the short way."""
+
+    def __init__(self) -> None:
+        self.target: Target | None = None
+        self.executor: ExecutorKind | None = None
+        self._built: Any = None
+
+    def build(
+        self,
+        mod: IRModule,
+        target: Any = None,
+        target_host: Any = None,
+        executor: Any = None,
+        runtime: Any = None,
+        workspace_memory_pools: Any = None,
+        constant_memory_pools: Any = None,
+        params: dict[str, Any] | None = None,
+        mod_name: str | None = None,
+    ) -> tuple[str, Module, dict[str, Any]]:
+        """Compiles the function "main": the graph, the library of its kernels, and its parameters."""
+        self.executor = executor if executor is not None else ExecutorKind("graph")
+        _check_supported(self.executor, runtime, workspace_memory_pools, constant_memory_pools)
+        self.target = _target(target, target_host)
+        compile_graph = get_global_func("relay.build_module.build_graph")
+        self._built = compile_graph(mod, self.target, _tensors(params or {}), mod_name or "default")
+        if self.executor["link-params"]:
+            link = get_global_func("tvm.runtime.link_params")
+            self._built = {**dict(self._built.items()), "lib": link(self._built["lib"], self._built["params"])}
+        return self.get_graph_json(), self.get_module(), self.get_params()
+
+    def optimize(
+        self, mod: IRModule, target: Any = None, target_host: Any = None, params: dict[str, Any] | None = None
+    ) -> tuple[IRModule, dict[str, Any]]:
+        """The module after the graph passes of `build`."""
+        return optimize(mod, _target(target, target_host), params)
+
+    def get_graph_json(self) -> str:
+        """The graph that the executor runs."""
+        return str(self._built["graph_json"])
+
+    def get_module(self) -> Module:
+        """The library of compiled functions."""
+        return self._built["lib"]
+
+    def get_params(self) -> dict[str, Any]:
+        """Parameters of the compiled graph by name."""
+        return {str(name): value for name, value in self._built["params"].items()}
+
+    def get_irmodule(self) -> IRModule:
+        """The module that was compiled, after all graph passes."""
+        return self._built["mod"]
+
+    def get_function_metadata(self) -> dict[str, Any]:
+        """Nothing is recorded of the functions of a graph."""
+        return {}
+
+    def get_executor_codegen_metadata(self) -> None:
+        """Graphs have none; only ahead-of-time compilation does."""
+
+    def get_devices(self) -> list[str]:
+        """Kinds of devices that were named in the module; a graph runs on the one it is given."""
+        return []
+
+
+def _check_supported(executor: Any, runtime: Any, workspace_pools: Any, constant_pools: Any) -> None:
+    """What cannot be compiled for yet is an error that says what to use instead."""
+    if not isinstance(executor, ExecutorKind):
+        raise TypeError(f"executor must be a relay.backend.Executor, not {type(executor).__name__}")
+    if runtime is not None and not isinstance(runtime, RuntimeKind):
+        raise TypeError(f"runtime must be a relay.backend.Runtime, not {type(runtime).__name__}")
+    if executor.name == "aot":
+        raise NotImplementedError('Executor("aot") is not there yet; Executor("graph") runs the same models')
+    if runtime is not None and runtime.name == "crt":
+        raise NotImplementedError('Runtime("crt") is not there yet; use Runtime("cpp")')
+    if runtime is not None and "system-lib" in runtime and runtime["system-lib"]:
+        raise NotImplementedError("system libraries are not there yet; export_library writes a library to load")
+    if workspace_pools is not None or constant_pools is not None:
+        raise NotImplementedError("memory pools serve ahead-of-time compilation, which is not there yet")
 
 
 def optimize(

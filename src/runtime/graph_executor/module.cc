@@ -20,6 +20,18 @@ int place_of(const GraphExecutor& graph, const AnyView& key) {
   return index;
 }
 
+/// Parameters that the library holds itself.
+Map<String, NDArray> linked_params(const Graph& graph, const Module& code) {
+  Map<String, NDArray> out;
+  PackedFunc look_up = code.get_function("_lookup_linked_param", true);
+  if (!look_up) return out;
+  for (uint32_t node : graph.inputs) {
+    Any found = look_up(graph.nodes[node].name);
+    if (!found.is_null()) out.set(String(graph.nodes[node].name), found.to<NDArray>());
+  }
+  return out;
+}
+
 /// The tensor itself, or its contents in the tensor the caller gave.
 void give(const NDArray& tensor, Args args, int out, Any* result) {
   if (args.size() <= out) return void(*result = Any(tensor));
@@ -184,7 +196,9 @@ static Globals globals{
        if (args.size() < 4) throw Error(TypeError) << "graph_executor.create takes a graph, a library and devices";
        int first = args.size() % 2;  // a callback for look-ups may stand before the devices
        auto graph = std::make_shared<const Graph>(Graph::parse(args[0].to<std::string>()));
-       *result = Any(make_module<GraphExecutorModule>(graph, args[1].to<Module>(), devices_from(args, 2 + first)));
+       auto code = args[1].to<Module>();
+       *result = Any(
+           make_module<GraphExecutorModule>(graph, code, devices_from(args, 2 + first), linked_params(*graph, code)));
      })},
     {"tvm.graph_executor_factory.create", PackedFunc([](Args args, Any* result) {
        if (args.size() < 3) throw Error(TypeError) << "graph_executor_factory.create takes a graph, a library, a name";
