@@ -19,7 +19,7 @@ from ..target import Target
 from . import ty as _ty
 from .backend import Executor as ExecutorKind
 from .backend import Runtime as RuntimeKind
-from .backend.executor_factory import GraphExecutorFactoryModule
+from .backend.executor_factory import ExecutorFactoryModule, GraphExecutorFactoryModule, VMExecutorFactoryModule
 from .backend.interpreter import Executor, Interpreter
 from .function import Function
 from .transform import InferType
@@ -42,17 +42,25 @@ def build(
     constant_memory_pools: Any = None,
     params: dict[str, Any] | None = None,
     mod_name: str = "default",
-) -> GraphExecutorFactoryModule:
+) -> ExecutorFactoryModule:
     """Compiles the function "main" of `ir_mod`; `lib["default"](device)` gives an executor of the result.
 
     `executor` and `runtime` are of `relay.backend`. With the option "link-params" the library alone (`get_lib`) holds
-    the parameters too, so that an executor made of it needs none.
+    the parameters too, so that an executor made of it needs none. Without an `executor` a static graph is compiled for
+    the graph executor, and what needs more (control flow, data types, shapes that are not written down) for the
+    virtual machine.
     """
     if not isinstance(ir_mod, (IRModule, Function)):
         raise ValueError("Type of input parameter mod must be tvm.IRModule")
     if isinstance(ir_mod, Function):
         warnings.warn("Please use input parameter mod (tvm.IRModule) instead of a function", DeprecationWarning, 2)
         ir_mod = IRModule.from_expr(ir_mod)
+    if executor is None and get_global_func("relay.vm.is_needed")(ir_mod):
+        compiler = importlib.import_module("tessera.relay.backend.vm").VMCompiler()
+        compiler.set_params(params or {})
+        compiler.lower(ir_mod, target, target_host)
+        compiler.codegen()
+        return VMExecutorFactoryModule(compiler.lowered_module, compiler.target, compiler.get_exec(), mod_name)
     builder = BuildModule()
     graph_json, library, built_params = builder.build(
         ir_mod,
@@ -184,7 +192,9 @@ class GraphExecutor(Executor):
         result_type = main.checked_type.ret_type
         if _ty.is_dynamic(result_type):
             raise ValueError("Graph Executor only supports static graphs, got output type", result_type)
-        module = graph_executor.GraphModule(build(self.mod, target=self.target)["default"](self.device))
+        module = graph_executor.GraphModule(
+            build(self.mod, target=self.target, executor=ExecutorKind("graph"))["default"](self.device)
+        )
 
         def unflatten(tensors: Iterator[Any], of: Any) -> Any:
             if isinstance(of, _ty.TensorType):

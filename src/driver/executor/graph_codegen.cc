@@ -22,7 +22,7 @@ struct GraphNode {
   std::vector<TensorType> types;
 };
 
-uint64_t bytes_of(const TensorType& type) {
+std::vector<int64_t> fixed_shape(const TensorType& type) {
   std::vector<int64_t> shape;
   for (const PrimExpr& extent : type->shape) {
     const int64_t* value = as_int(extent);
@@ -31,8 +31,10 @@ uint64_t bytes_of(const TensorType& type) {
                               << "; use the virtual machine";
     shape.push_back(*value);
   }
-  return tensor_bytes(shape, type->dtype);
+  return shape;
 }
+
+uint64_t bytes_of(const TensorType& type) { return tensor_bytes(fixed_shape(type), type->dtype); }
 
 class GraphBuilder {
  public:
@@ -198,7 +200,7 @@ class GraphBuilder {
       for (const TensorType& type : nodes_[n].types) {
         dtypes.push_back(String(to_text(type->dtype)));
         Array<ObjectRef> shape;
-        for (const PrimExpr& extent : type->shape) shape.push_back(number(*as_int(extent)));
+        for (int64_t extent : fixed_shape(type)) shape.push_back(number(extent));
         shapes.push_back(shape);
         devices.push_back(number(device_type_));
       }

@@ -4,8 +4,10 @@
 #include "driver/relay_build.h"
 #include "driver/vm/open_extents.h"
 #include "driver/vm/program_builder.h"
+#include "ir/rewrite.h"
 #include "ir/structural_equal.h"
 #include "relay/infer_type.h"
+#include "relay/walk.h"
 #include "runtime/registry.h"
 #include "tir/lower.h"
 
@@ -38,7 +40,21 @@ Module compile_vm(const IRModule& fused, const Target& target, const std::string
   return vm::make_executable(std::move(program), library);
 }
 
+bool needs_vm(const IRModule& mod) {
+  bool found = false;
+  IRModule typed = infer_type(only_reachable(mod));
+  for (const auto& [var, function] : typed.sorted_functions()) {
+    if (!function.as<FunctionNode>()) continue;
+    post_order(function, [&](const Expr& expr) {
+      found = found || expr.as<If>() || expr.as<Match>() || expr.as<RefCreate>() || expr.as<ConstructorNode>();
+      if (!found && expr->checked_type_) walk(expr->checked_type_, [&](const AnyDim*) { found = true; });
+    });
+  }
+  return found;
+}
+
 static Globals globals{
+    {"relay.vm.is_needed", needs_vm},
     {"relay.vm.optimize", optimize_for_vm},
     {"relay.vm.compile", compile_vm},
 };

@@ -15,4 +15,8 @@ IRModule optimize_for_vm(const IRModule& mod, const Target& target);
 /// references and shapes that are known only at run time are all allowed.
 Module compile_vm(const IRModule& fused, const Target& target, const std::string& model_name);
 
+/// True when "main" needs decisions at run time that a static graph cannot make: branches, data types, references, or
+/// shapes that are not written down.
+bool needs_vm(const IRModule& mod);
+
 }  // namespace tessera::relay

@@ -241,7 +241,7 @@ class FunctionCompiler {
 
   /// An operator that no pass has put into a kernel becomes one by itself.
   Value call_operator(const Call* call, const Op& op) {
-    if (op->name == "on_device") return value_of(call->args[0]);
+    if (op->name == "on_device" || op->name == "device_copy") return value_of(call->args[0]);  // there is one device
     Array<Var> params;
     Array<Expr> inside;
     for (const Expr& arg : call->args) {
@@ -290,10 +290,14 @@ class FunctionCompiler {
       for (int32_t program : kernel.shapes) shapes.push_back(emit(Opcode::ShapeFunc, program, 0, 0, inputs).reg);
     } else {
       std::vector<int64_t> args;
-      for (size_t i = 0; i < inputs.size(); ++i)
-        args.push_back(kernel.by_value[i] ? inputs[i] : emit(Opcode::ShapeOf, static_cast<int32_t>(inputs[i])).reg);
+      int32_t host = program_.host();
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        auto input = static_cast<int32_t>(inputs[i]);
+        if (!kernel.by_value[i]) args.push_back(emit(Opcode::ShapeOf, input).reg);
+        else args.push_back(host == 0 ? input : emit(Opcode::DeviceCopy, input, host).reg);
+      }
       for (const TensorType& type : types)
-        shapes.push_back(emit(Opcode::AllocTensor, -1, vm::dtype_code(DataType::Int(64)), 0, {type.rank()}).reg);
+        shapes.push_back(emit(Opcode::AllocTensor, -1, vm::dtype_code(DataType::Int(64)), host, {type.rank()}).reg);
       invoke_kernel(kernel.shape_kernel, args, shapes, true);
     }
     for (size_t i = 0; i < types.size(); ++i) {

@@ -11,6 +11,7 @@ namespace tessera::relay {
 ProgramBuilder::ProgramBuilder(IRModule mod, Target target, const std::string& model_name)
     : mod_(std::move(mod)), target_(target), kernels_(target, model_name) {
   program_.device_types.push_back(target->kind->default_device_type);
+  if (program_.device_types[0] != kDLCPU) program_.device_types.push_back(kDLCPU);  // where shapes are computed
   for (const auto& [var, function] : mod_.sorted_functions()) {
     auto* relay = function.as<FunctionNode>();
     if (!relay || relay->attrs.is_true(attr::kPrimitive)) continue;

@@ -50,7 +50,8 @@ class ProgramBuilder {
   };
   const Dynamic& dynamic_kernel(const Function& primitive);
   int32_t tag_of(const ConstructorNode* constructor) const;
-  const IRModule& mod() const { return mod_; }
+  /// The host among the program's devices; 0 where it is the device itself.
+  int32_t host() const { return static_cast<int32_t>(program_.device_types.size()) - 1; }
 
   /// Compiles everything that `entry` reaches; call once.
   vm::Program build();

@@ -8,6 +8,7 @@
 
 #include "runtime/params.h"
 #include "runtime/registry.h"
+#include "runtime/vm/graph_like.h"
 #include "runtime/vm/machine.h"
 
 namespace tessera::vm {
@@ -72,6 +73,12 @@ class ExecutableModule final : public ModuleBody {
       return typed(name, [self] { return get_global("runtime._VirtualMachine")(self); });
     if (name == "vm_profiler_load_executable")
       return typed(name, [self] { return get_global("runtime._VirtualMachineDebug")(self); });
+    if (name == "default")
+      return PackedFunc([self](Args args, Any* result) {
+        std::vector<DLDevice> devices;
+        for (int i = 0; i < args.size(); ++i) devices.push_back(args[i].to<DLDevice>());
+        *result = Any(make_graph_like(self, std::move(devices)));
+      });
     if (name == "get_late_bound_consts")
       return typed(name, [self, this](int64_t limit) { return large_constants(limit); });
     if (name == "move_late_bound_consts")

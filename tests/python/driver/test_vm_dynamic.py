@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tessera as tvm
 from tessera import relay
+from tessera.contrib import graph_executor
 from tessera.relay import testing
 from tessera.runtime import vm as runtime_vm
 
@@ -211,3 +212,42 @@ def test_a_shape_that_values_decide_is_computed_before_the_call():
     for args in ((1, 10, 3), (10, 1, -3), (10, 1, 3)):
         got = vm.run(*(np.array(arg, "int32") for arg in args)).numpy()
         np.testing.assert_array_equal(got, np.arange(*args, dtype="int32") * 2)
+
+
+def test_build_takes_the_virtual_machine_where_a_graph_is_not_enough(tmp_path):
+    x, w = relay.var("x", shape=any_shape((ANY, 4))), relay.var("w", shape=(3, 4))
+    mod = tvm.IRModule.from_expr(relay.Function([x, w], relay.Tuple([relay.nn.dense(x, w), relay.sum(x)])))
+    weight = floats(3, 4, seed=1)
+    lib = relay.build(mod, "llvm", params={"w": weight})
+    lib.export_library(str(tmp_path / "model.so"))
+    for factory in (lib, tvm.runtime.load_module(str(tmp_path / "model.so"))):
+        graph = graph_executor.GraphModule(factory["default"](tvm.cpu()))
+        assert graph.get_num_inputs() == 1 and graph.get_input_index("x") == 0
+        for n in (1, 6):
+            a = floats(n, 4)
+            graph.set_input("x", a)
+            graph.run()
+            assert graph.get_num_outputs() == 2
+            np.testing.assert_allclose(graph.get_output(0).numpy(), a @ weight.T, rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(graph.get_output(1).numpy(), a.sum(), rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="the model has no input"):
+        graph.set_input("y", floats(1, 4))
+    with pytest.raises(ValueError, match="needs fixed shapes"):
+        relay.build(mod, "llvm", executor=relay.backend.Executor("graph"), params={"w": weight})
+
+
+@pytest.mark.skipif(not tvm.opencl(0).exist, reason="no OpenCL device")
+def test_a_device_gets_kernels_and_the_host_computes_shapes():
+    target = tvm.target.Target("opencl", host="llvm")
+
+    def run(params, body, *args):
+        exe = relay.vm.compile(tvm.IRModule.from_expr(relay.Function(params, body)), target)
+        return runtime_vm.VirtualMachine(exe, tvm.opencl(0)).run(*args)
+
+    x, c = relay.var("x", shape=any_shape((ANY, 8))), relay.var("c", shape=(), dtype="bool")
+    out = run([c, x], relay.If(c, relay.exp(x) + x, x), np.array(True), floats(4, 8))
+    assert out.device.device_type == tvm.opencl(0).device_type
+    np.testing.assert_allclose(out.numpy(), np.exp(floats(4, 8)) + floats(4, 8), rtol=1e-5)
+    n = relay.var("n", shape=(), dtype="int32")
+    out = run([n], relay.arange(relay.const(0), n, relay.const(2), "int32"), np.array(7, "int32"))
+    np.testing.assert_array_equal(out.numpy(), [0, 2, 4, 6])

@@ -9,7 +9,7 @@ from typing import Any
 from ..._ffi.registry import get_global_func
 from ...runtime.module import Module
 
-__all__ = ["ExecutorFactoryModule", "GraphExecutorFactoryModule"]
+__all__ = ["ExecutorFactoryModule", "GraphExecutorFactoryModule", "VMExecutorFactoryModule"]
 
 
 class ExecutorFactoryModule:
@@ -93,3 +93,42 @@ class GraphExecutorFactoryModule(ExecutorFactoryModule):
     def get_lib(self) -> Module:
         """The library of compiled functions."""
         return self.lib
+
+
+class VMExecutorFactoryModule(ExecutorFactoryModule):
+    """A model for the virtual machine, run as graphs are: `lib["default"](device)` has set_input, run, get_output.
+
+    `relay.build` gives it for models with control flow, or shapes that are not written down, when no executor is named.
+    """
+
+    def __init__(self, ir_mod: Any, target: Any, executable: Any, libmod_name: str):
+        self.ir_mod = ir_mod
+        self.target = target
+        self.executor = None
+        self.executable = executable
+        self.libmod_name = libmod_name
+        self.module = executable.mod
+        self.params = {}
+
+    def __getitem__(self, item: str) -> Any:
+        return self.module["default" if item == self.libmod_name else item]
+
+    def export_library(self, file_name: str, fcompile: Any = None, addons: Any = None, **kwargs: Any) -> Any:
+        """Writes code, constants and kernels into one library file."""
+        return self.module.export_library(file_name, fcompile, addons, **kwargs)
+
+    def get_devices(self) -> list[Any]:
+        """Devices the model was compiled for."""
+        return []
+
+    def get_params(self) -> dict[str, Any]:
+        """Parameters are constants of the program."""
+        return self.params
+
+    def get_executor_config(self) -> str:
+        """The program as text."""
+        return self.executable.bytecode
+
+    def get_lib(self) -> Module:
+        """The library of compiled functions."""
+        return self.executable.lib

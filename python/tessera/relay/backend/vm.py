@@ -45,6 +45,16 @@ class VMCompiler:
         """Optimises a module for a target."""
         self._lowered = self._optimized(mod, target, target_host)
 
+    @property
+    def lowered_module(self) -> IRModule | None:
+        """What `lower` made."""
+        return self._lowered[0] if self._lowered else None
+
+    @property
+    def target(self) -> Any:
+        """The target that `lower` was given."""
+        return self._lowered[1] if self._lowered else None
+
     def codegen(self) -> None:
         """Compiles what was lowered."""
         if self._lowered is None:
