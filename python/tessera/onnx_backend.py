@@ -30,6 +30,7 @@ class Prepared:
         with transform.PassContext(opt_level=opt_level):
             self._evaluate = build_module.create_executor("vm", mod, nd.cpu(), target, params or None).evaluate()
         self._is_single = len(graph.output) == 1
+        self._output_types = [_small_type(value) for value in graph.output]
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
         """The outputs for inputs in order, or by name."""
@@ -40,8 +41,27 @@ class Prepared:
             values = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
         if len(values) != len(self.input_names):
             raise ValueError(f"the model takes {len(self.input_names)} inputs, {len(values)} are given")
-        out = self._evaluate(*[np.asarray(value) for value in values])
-        return (_plain(out),) if self._is_single else tuple(_plain(part) for part in out)
+        out = self._evaluate(*[_in_bytes(np.asarray(value)) for value in values])
+        parts = [_plain(out)] if self._is_single else [_plain(part) for part in out]
+        return tuple(part if kind is None else part.astype(kind) for part, kind in zip(parts, self._output_types))
+
+
+def _small_type(value: Any) -> Any:
+    """The element type of a value whose elements are smaller than a byte; None for others."""
+    from onnx import helper
+
+    number = value.type.tensor_type.elem_type
+    if not number:
+        return None
+    kind = helper.tensor_dtype_to_np_dtype(number)
+    return kind if kind.name in ("int2", "int4", "uint2", "uint4") else None
+
+
+def _in_bytes(array: np.ndarray) -> np.ndarray:
+    """Elements smaller than a byte take one each."""
+    if array.dtype.name in ("int2", "int4"):
+        return array.astype("int8")
+    return array.astype("uint8") if array.dtype.name in ("uint2", "uint4") else array
 
 
 def _plain(value: Any) -> Any:

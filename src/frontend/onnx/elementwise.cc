@@ -3,6 +3,7 @@
 #include "frontend/onnx/importer.h"
 #include "relay/attrs/nn.h"
 #include "relay/make.h"
+#include "runtime/element.h"
 
 #include <cmath>
 #include <limits>
@@ -140,8 +141,16 @@ Expr cast_to(Operation& in, const Expr& x, DataType to) {
   if (to == DataType::Bool()) return call_op("not_equal", {x, make_scalar(0, in.dtype(x))});
   return cast(x, to);
 }
+/// Integers of fewer than eight bits lie in bytes; what does not fit wraps around.
 Values cast_by_number(Operation& in) {
-  return {cast_to(in, in[0], element_type(static_cast<ElementType>(in.integer("to"))))};
+  auto to = static_cast<ElementType>(in.integer("to"));
+  int bits = to == ElementType::Int4 || to == ElementType::UInt4   ? 4
+             : to == ElementType::Int2 || to == ElementType::UInt2 ? 2
+                                                                   : 8;
+  Expr out = cast_to(in, in[0], element_type(to));
+  if (bits == 8) return {out};
+  Expr spare = make_constant(int_scalar(8 - bits, element_type(to)));
+  return {call_op("right_shift", {call_op("left_shift", {out, spare}), spare})};
 }
 Values cast_like(Operation& in) { return {cast_to(in, in[0], in.dtype(in[1]))}; }
 
@@ -164,7 +173,6 @@ Values is_inf(Operation& in) {
 
 Values modulo(Operation& in) {
   bool truncates = in.integer("fmod", 0) != 0;
-  if (!truncates && is_float(in.dtype(in[0]))) in.invalid("floats need fmod=1");
   return {call_op(truncates ? "trunc_mod" : "floor_mod", {in[0], in[1]})};
 }
 

@@ -1,9 +1,214 @@
-// Operators that choose or place elements by index.
+// Operators that choose or place elements by index, and sorting.
 
+#include "relay/attrs/index.h"
 #include "frontend/onnx/importer.h"
+#include "ir/prim_ops.h"
+#include "relay/attrs/search.h"
+#include "relay/attrs/transform.h"
+#include "relay/inspect.h"
+#include "relay/make.h"
+#include "runtime/element.h"
 
 namespace tessera::onnx {
+namespace {
 
-Rows index_rows() { return {}; }
+using namespace relay;  // NOLINT: makers of calls
+
+/// Indices counted from the end made to count from the beginning.
+Expr from_begin(Operation& in, const Expr& indices, const Expr& data, int axis) {
+  DataType dtype = in.dtype(indices);
+  if (dtype.code != DataType::kInt) return indices;
+  Expr extent;
+  if (const int64_t* fixed = as_int(in.shape(data)[static_cast<size_t>(axis)])) {
+    extent = make_scalar(static_cast<double>(*fixed), dtype);
+  } else {
+    Expr shape = call_op("shape_of", {data}, make_attrs<ShapeOfAttrs>([&](auto& attrs) { attrs.dtype = dtype; }));
+    extent = call_op("take", {shape, make_constant(int_scalar(axis, DataType::Int(64)))},
+                     make_attrs<TakeAttrs>([](auto& attrs) { attrs.axis = PrimExpr(0); }));
+  }
+  return where(less(indices, make_scalar(0, dtype)), add(indices, extent), indices);
+}
+
+Values gather(Operation& in) {
+  int axis = in.axis(in.integer("axis", 0), in.rank(in[0]));
+  return {call_op("take", {in[0], from_begin(in, in[1], in[0], axis)}, make_attrs<TakeAttrs>([&](auto& attrs) {
+                    attrs.axis = PrimExpr(axis);
+                    attrs.mode = "clip";
+                  }))};
+}
+
+Values gather_elements(Operation& in) {
+  int axis = in.axis(in.integer("axis", 0), in.rank(in[0]));
+  return {call_op("gather", {in[0], from_begin(in, in[1], in[0], axis)},
+                  make_attrs<GatherAttrs>([&](auto& attrs) { attrs.axis = PrimExpr(axis); }))};
+}
+
+/// Index tuples stand in the last dimension; Relay wants them in the first.
+Expr tuples_first(Operation& in, const Expr& indices) {
+  size_t rank = in.rank(indices);
+  std::vector<int64_t> axes{static_cast<int64_t>(rank) - 1};
+  for (size_t i = 0; i + 1 < rank; ++i) axes.push_back(static_cast<int64_t>(i));
+  return rank > 1 ? transpose(indices, int_array(axes)) : indices;
+}
+
+/// Negative numbers in index tuples (..., k) that count from the end of dimension `first + i`.
+Expr tuples_from_begin(Operation& in, const Expr& indices, const Expr& data, size_t first) {
+  DataType dtype = in.dtype(indices);
+  std::vector<int64_t> shape = in.static_shape(data, "an index that may be negative");
+  std::optional<std::vector<int64_t>> own = in.fixed_shape(indices);
+  if (!own) in.unsupported("indices of unknown shape");
+  std::vector<int64_t> extents(shape.begin() + static_cast<long>(first),
+                               shape.begin() + static_cast<long>(first) + own->back());
+  return where(less(indices, make_scalar(0, dtype)), add(indices, make_ints(extents, dtype)), indices);
+}
+
+Values gather_nd(Operation& in) {
+  auto batch = static_cast<int32_t>(in.integer("batch_dims", 0));
+  Expr indices = tuples_from_begin(in, in[1], in[0], static_cast<size_t>(batch));
+  return {call_op("gather_nd", {in[0], tuples_first(in, indices)},
+                  make_attrs<GatherNDAttrs>([&](auto& attrs) { attrs.batch_dims = batch; }))};
+}
+
+Values one_hot(Operation& in) {
+  std::optional<std::vector<int64_t>> depth = in.constant_ints(in[1]);
+  if (!depth || depth->size() != 1) in.unsupported("a depth that is no constant");
+  DataType out = in.dtype(in[2]), dtype = in.dtype(in[0]);
+  size_t rank = in.rank(in[0]) + 1;
+  int axis = in.axis(in.integer("axis", -1), rank);
+  Expr indices = dtype.code == DataType::kInt ? in[0] : cast(in[0], DataType::Int(64));
+  dtype = in.dtype(indices);
+  indices = where(less(indices, make_scalar(0, dtype)), add(indices, make_scalar(double((*depth)[0]), dtype)), indices);
+  Expr pair = split(in[2], 2, 0);
+  auto part = [&](int i) { return reshape(make_get_item(pair, i), Array<PrimExpr>{}); };
+  return {call_op("one_hot", {indices, part(1), part(0)}, make_attrs<OneHotAttrs>([&](auto& attrs) {
+                    attrs.depth = static_cast<int32_t>((*depth)[0]);
+                    attrs.axis = axis;
+                    attrs.dtype = out;
+                  }))};
+}
+
+Values scatter_elements(Operation& in) {
+  int axis = in.axis(in.integer("axis", 0), in.rank(in[0]));
+  std::string how = in.text("reduction", "none");
+  Expr indices = from_begin(in, in[1], in[0], axis);
+  if (how == "none")
+    return {
+        call_op("scatter", {in[0], indices, in[2]}, make_attrs<ScatterAttrs>([&](auto& attrs) { attrs.axis = axis; }))};
+  if (how == "add")
+    return {call_op("scatter_add", {in[0], indices, in[2]},
+                    make_attrs<ScatterAddAttrs>([&](auto& attrs) { attrs.axis = axis; }))};
+  // As tuples: every dimension but `axis` keeps the place of the update.
+  std::vector<int64_t> shape = in.static_shape(indices, "a scatter that reduces");
+  DataType dtype = in.dtype(indices);
+  Array<Expr> parts;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (static_cast<int>(i) == axis) {
+      parts.push_back(indices);
+      continue;
+    }
+    NDArray places = NDArray::empty(shape, dtype);
+    int64_t inner = 1;
+    for (size_t j = i + 1; j < shape.size(); ++j) inner *= shape[j];
+    for (int64_t at = 0; at < places.size(); ++at)
+      write_int(dtype, at / inner % shape[i], places.data<char>() + at * int64_t(dtype.bytes()));
+    parts.push_back(make_constant(places));
+  }
+  if (how != "mul" && how != "min" && how != "max") in.unsupported("the reduction " + how);
+  return {call_op("scatter_nd", {in[0], stack(parts, 0), in[2]},
+                  make_attrs<ScatterNDAttrs>([&](auto& attrs) { attrs.mode = how; }))};
+}
+
+Values scatter_nd(Operation& in) {
+  std::string how = in.text("reduction", "none");
+  Expr indices = tuples_first(in, tuples_from_begin(in, in[1], in[0], 0));
+  return {call_op("scatter_nd", {in[0], indices, in[2]},
+                  make_attrs<ScatterNDAttrs>([&](auto& attrs) { attrs.mode = how == "none" ? "update" : how; }))};
+}
+
+Values top_k(Operation& in) {
+  int axis = in.axis(in.integer("axis", -1), in.rank(in[0]));
+  bool largest = in.integer("largest", 1) != 0;
+  auto fill = [&](TopkAttrs& attrs) {
+    attrs.axis = axis;
+    attrs.ret_type = "both";
+    attrs.is_ascend = !largest;
+    attrs.dtype = DataType::Int(64);
+  };
+  std::optional<std::vector<int64_t>> k;
+  if (in.has_attribute("k")) k = {in.integer("k")};
+  else k = in.constant_ints(in[1]);
+  Expr out;
+  if (k && k->size() == 1) {
+    out = call_op("topk", {in[0]}, make_attrs<TopkAttrs>([&](auto& attrs) {
+                    fill(attrs);
+                    attrs.k = PrimExpr(static_cast<int>((*k)[0]));
+                  }));
+  } else {
+    out = call_op("dyn.topk", {in[0], reshape(in[1], Array<PrimExpr>{})}, make_attrs<TopkAttrs>(fill));
+  }
+  return {make_get_item(out, 0), make_get_item(out, 1)};
+}
+
+Values running(const char* op, Operation& in) {
+  std::optional<std::vector<int64_t>> given = in.constant_ints(in[1]);
+  if (!given || given->size() != 1) in.unsupported("an axis that is no constant");
+  int axis = in.axis((*given)[0], in.rank(in[0]));
+  bool exclusive = in.integer("exclusive", 0) != 0, backwards = in.integer("reverse", 0) != 0;
+  auto reversed = [&](Expr x) {
+    return backwards
+               ? call_op("reverse", {x}, make_attrs<ReverseAttrs>([&](auto& attrs) { attrs.axis = PrimExpr(axis); }))
+               : x;
+  };
+  return {reversed(call_op(op, {reversed(in[0])}, make_attrs<ScanopAttrs>([&](auto& attrs) {
+                             attrs.axis = PrimExpr(axis);
+                             attrs.exclusive = exclusive;
+                           })))};
+}
+Values cumulative_sum(Operation& in) { return running("cumsum", in); }
+Values cumulative_product(Operation& in) { return running("cumprod", in); }
+
+/// The places of elements that are not zero, one column each.
+Values non_zero(Operation& in) {
+  Expr x = in.rank(in[0]) == 0 ? reshape(in[0], int_array({1})) : in[0];
+  Expr is_set = call_op("not_equal", {x, make_scalar(0, in.dtype(x))});
+  return {transpose(cast(call_op("argwhere", {is_set}), DataType::Int(64)), int_array({1, 0}))};
+}
+
+Values compress(Operation& in) {
+  Expr data = in[0];
+  int axis = 0;
+  if (in.has_attribute("axis")) axis = in.axis(in.integer("axis"), in.rank(data));
+  else data = reshape(data, int_array({-1}));
+  std::optional<std::vector<int64_t>> keeps = in.constant_ints(in[1]);
+  Expr places;
+  if (keeps) {
+    std::vector<int64_t> kept;
+    for (size_t i = 0; i < keeps->size(); ++i)
+      if ((*keeps)[i]) kept.push_back(static_cast<int64_t>(i));
+    places = make_ints(kept);
+  } else {
+    places = squeeze(call_op("argwhere", {in[1]}), int_array({1}));
+  }
+  return {call_op("take", {data, places}, make_attrs<TakeAttrs>([&](auto& attrs) { attrs.axis = PrimExpr(axis); }))};
+}
+
+}  // namespace
+
+Rows index_rows() {
+  return {
+      {"Compress", 9, compress},
+      {"CumProd", 26, cumulative_product},
+      {"CumSum", 11, cumulative_sum},
+      {"Gather", 1, gather},
+      {"GatherElements", 11, gather_elements},
+      {"GatherND", 11, gather_nd},
+      {"NonZero", 9, non_zero},
+      {"OneHot", 9, one_hot},
+      {"Scatter", 9, scatter_elements},
+      {"ScatterElements", 11, scatter_elements},
+      {"ScatterND", 11, scatter_nd},
+      {"TopK", 1, top_k},
+  };
+}
 
 }  // namespace tessera::onnx
