@@ -6,31 +6,63 @@ outputs = backend.prepare(onnx.load("model.onnx")).run([data])
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from . import transform
+from .error import OpNotImplemented
 from .relay import build_module
-from .relay.frontend import from_onnx
+from .relay.frontend.onnx import import_model
 from .runtime import ndarray as nd
 
 __all__ = ["Prepared", "is_compatible", "prepare", "run_model", "run_node", "supports_device"]
 
 
 class Prepared:
-    """A model ready to run."""
+    """A model ready to run.
+
+    Some operators need inputs (axes, depths, sizes) while a model is compiled. Where those are inputs of the model, it
+    is compiled when they are given, once for each of their values.
+    """
 
     def __init__(self, model: Any, target: str, opt_level: int):
         graph = model.graph
         initialized = {tensor.name for tensor in graph.initializer}
         self.input_names = [value.name for value in graph.input if value.name not in initialized]
-        mod, params = from_onnx(model)
-        with transform.PassContext(opt_level=opt_level):
-            self._evaluate = build_module.create_executor("vm", mod, nd.cpu(), target, params or None).evaluate()
         self._is_single = len(graph.output) == 1
         self._output_types = [_small_type(value) for value in graph.output]
+        self._model = model
+        self._target, self._opt_level = target, opt_level
+        self._frozen: list[str] = []
+        self._compiled: dict[Any, Any] = {}
+        self._compile({})
+
+    def _compile(self, values: dict[str, np.ndarray]) -> Any:
+        """The function of the other inputs; None when values of inputs are needed that are not given."""
+        while True:
+            frozen = {name: values[name] for name in self._frozen if name in values}
+            if len(frozen) < len(self._frozen):
+                return None
+            key = tuple((name, value.dtype.str, value.shape, value.tobytes()) for name, value in frozen.items())
+            if key in self._compiled:
+                return self._compiled[key]
+            try:
+                tensors = {name: nd.array(value) for name, value in frozen.items()}
+                mod, params = import_model(self._model, None, "float32", None, True, tensors)
+                with transform.PassContext(opt_level=self._opt_level):
+                    machine = build_module.create_executor("vm", mod, nd.cpu(), self._target, params or None)
+                    self._compiled[key] = machine.evaluate()
+                return self._compiled[key]
+            except OpNotImplemented as error:
+                needed = re.search(r"depends on the inputs: (.+)", str(error))
+                names = needed.group(1).split(", ") if needed else []
+                fresh = [name for name in names if name in self.input_names and name not in self._frozen]
+                if not fresh:
+                    raise
+                self._frozen += fresh
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
         """The outputs for inputs in order, or by name."""
@@ -41,7 +73,9 @@ class Prepared:
             values = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
         if len(values) != len(self.input_names):
             raise ValueError(f"the model takes {len(self.input_names)} inputs, {len(values)} are given")
-        out = self._evaluate(*[_in_bytes(np.asarray(value)) for value in values])
+        given = {name: _in_bytes(np.asarray(value)) for name, value in zip(self.input_names, values)}
+        evaluate = self._compile(given)
+        out = evaluate(*[value for name, value in given.items() if name not in self._frozen])
         parts = [_plain(out)] if self._is_single else [_plain(part) for part in out]
         return tuple(part if kind is None else part.astype(kind) for part, kind in zip(parts, self._output_types))
 

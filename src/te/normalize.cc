@@ -1,6 +1,7 @@
 // A schedule made ready for bounds: inlined stages put into their readers, loops beginning at 0, attachments that point
 // to loops which still exist.
 
+#include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "te/propagate.h"
 
@@ -53,7 +54,10 @@ class Inliner {
       if (auto it = inlined_.find(tensor->op.get()); it != inlined_.end()) {
         auto* compute = it->second.as<ComputeOp>();
         Map<Var, PrimExpr> values;
-        for (size_t i = 0; i < compute->axis.size(); ++i) values.set(compute->axis[i]->var, inner->indices[i]);
+        for (size_t i = 0; i < compute->axis.size(); ++i) {
+          const Var& var = compute->axis[i]->var;
+          values.set(var, cast(var->dtype, inner->indices[i]));
+        }
         return substitute(compute->body[static_cast<size_t>(tensor->value_index)], values);
       }
       return with(inner, &ProducerLoad::producer, DataProducer(other(tensor)));

@@ -172,8 +172,13 @@ Values is_inf(Operation& in) {
 }
 
 Values modulo(Operation& in) {
-  bool truncates = in.integer("fmod", 0) != 0;
-  return {call_op(truncates ? "trunc_mod" : "floor_mod", {in[0], in[1]})};
+  bool truncates = in.integer("fmod", 0) != 0, floats = is_float(in.dtype(in[0]));
+  if (truncates || !floats) return {call_op(truncates ? "trunc_mod" : "floor_mod", {in[0], in[1]})};
+  // The remainder takes the sign of the divisor, also where that is infinite.
+  Expr rest = call_op("trunc_mod", {in[0], in[1]}), zero = like(in, 0);
+  Expr differs = call_op("not_equal", {less(rest, zero), less(in[1], zero)});
+  Expr moves = call_op("logical_and", {call_op("not_equal", {rest, zero}), differs});
+  return {where(moves, add(rest, in[1]), rest)};
 }
 
 /// The result has the type of the base.
@@ -188,7 +193,18 @@ Values powered(Operation& in) {
 Values bit_shift(Operation& in) {
   std::string direction = in.text("direction", "");
   if (direction != "LEFT" && direction != "RIGHT") in.invalid("the direction is LEFT or RIGHT");
-  return {call_op(direction == "LEFT" ? "left_shift" : "right_shift", {in[0], in[1]})};
+  bool left = direction == "LEFT";
+  DataType dtype = in.dtype(in[0]);
+  Expr x = in[0], by = in[1], zero = like(in, 0), width = like(in, dtype.bits);
+  // By its width or more, everything is shifted out; so it is by a negative number.
+  Expr is_within = less(by, width), out_of_range = zero;
+  Expr amount = by;
+  if (dtype.code == DataType::kInt) {
+    is_within = call_op("logical_and", {is_within, call_op("greater_equal", {by, zero})});
+    if (!left) out_of_range = where(less(x, zero), like(in, -1), zero);
+  }
+  amount = where(is_within, by, zero);
+  return {where(is_within, call_op(left ? "left_shift" : "right_shift", {x, amount}), out_of_range)};
 }
 
 Values reciprocal(Operation& in) { return {divide(like(in, 1), in[0])}; }

@@ -134,6 +134,10 @@ Imported Importer::run() {
     scope.define(tensor.values.name, relay::make_constant(to_ndarray(tensor, model_.folder)));
   for (const ValueInfo& input : graph.inputs) {
     if (initialized.count(input.name)) continue;
+    if (auto known = options_.frozen.find(std::string(input.name)); known != options_.frozen.end()) {
+      scope.define(input.name, relay::make_constant(known->second));
+      continue;
+    }
     relay::Var var = relay::make_local(std::string(input.name), input_type(input));
     inputs.push_back(var);
     scope.define(input.name, Expr(var));

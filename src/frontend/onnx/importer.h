@@ -81,6 +81,9 @@ class Operation {
   std::optional<NDArray> constant(const Expr& expr) const;
   std::optional<std::vector<int64_t>> constant_ints(const Expr& expr) const;
   std::optional<double> constant_number(const Expr& expr) const;
+  /// The same where they are needed while importing; the error names the inputs of the model that they depend on, so that
+  /// a caller who knows those can give them (ImportOptions::frozen).
+  std::vector<int64_t> needed_ints(const Expr& expr, const std::string& what) const;
   /// A negative axis counted from the end; an error outside the rank.
   int axis(int64_t given, size_t rank) const;
   /// The numbers of an attribute, or since `version` of input `index`; nothing where they are given nowhere. An input
@@ -92,6 +95,8 @@ class Operation {
   Importer& importer() const { return importer_; }
 
   [[noreturn]] void unsupported(const std::string& what) const;
+  /// `what` of an expression must be known while importing.
+  [[noreturn]] void unknown(const std::string& what, const Expr& expr) const;
   [[noreturn]] void invalid(const std::string& what) const;
 
  private:
@@ -128,8 +133,9 @@ Rows shape_rows();
 struct ImportOptions {
   std::unordered_map<std::string, std::vector<int64_t>> shapes;  // of inputs; -1 is unknown
   std::unordered_map<std::string, DataType> dtypes;
-  std::optional<int64_t> opset;  // instead of the one the file says
-  bool freeze_params = true;     // initialisers become constants; else parameters of the function
+  std::optional<int64_t> opset;                     // instead of the one the file says
+  bool freeze_params = true;                        // initialisers become constants; else parameters of the function
+  std::unordered_map<std::string, NDArray> frozen;  // inputs whose values are known: they are constants too
 };
 
 struct Imported {

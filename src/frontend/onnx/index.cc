@@ -70,18 +70,18 @@ Values gather_nd(Operation& in) {
 }
 
 Values one_hot(Operation& in) {
-  std::optional<std::vector<int64_t>> depth = in.constant_ints(in[1]);
-  if (!depth || depth->size() != 1) in.unsupported("a depth that is no constant");
+  std::vector<int64_t> depth = in.needed_ints(in[1], "depth");
+  if (depth.size() != 1) in.invalid("the depth is one number");
   DataType out = in.dtype(in[2]), dtype = in.dtype(in[0]);
   size_t rank = in.rank(in[0]) + 1;
   int axis = in.axis(in.integer("axis", -1), rank);
   Expr indices = dtype.code == DataType::kInt ? in[0] : cast(in[0], DataType::Int(64));
   dtype = in.dtype(indices);
-  indices = where(less(indices, make_scalar(0, dtype)), add(indices, make_scalar(double((*depth)[0]), dtype)), indices);
+  indices = where(less(indices, make_scalar(0, dtype)), add(indices, make_scalar(double(depth[0]), dtype)), indices);
   Expr pair = split(in[2], 2, 0);
   auto part = [&](int i) { return reshape(make_get_item(pair, i), Array<PrimExpr>{}); };
   return {call_op("one_hot", {indices, part(1), part(0)}, make_attrs<OneHotAttrs>([&](auto& attrs) {
-                    attrs.depth = static_cast<int32_t>((*depth)[0]);
+                    attrs.depth = static_cast<int32_t>(depth[0]);
                     attrs.axis = axis;
                     attrs.dtype = out;
                   }))};
@@ -150,9 +150,9 @@ Values top_k(Operation& in) {
 }
 
 Values running(const char* op, Operation& in) {
-  std::optional<std::vector<int64_t>> given = in.constant_ints(in[1]);
-  if (!given || given->size() != 1) in.unsupported("an axis that is no constant");
-  int axis = in.axis((*given)[0], in.rank(in[0]));
+  std::vector<int64_t> given = in.needed_ints(in[1], "axis");
+  if (given.size() != 1) in.invalid("the axis is one number");
+  int axis = in.axis(given[0], in.rank(in[0]));
   bool exclusive = in.integer("exclusive", 0) != 0, backwards = in.integer("reverse", 0) != 0;
   auto reversed = [&](Expr x) {
     return backwards

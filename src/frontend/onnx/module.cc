@@ -8,7 +8,7 @@ namespace tessera::onnx {
 namespace {
 
 ImportOptions options_from(const Map<String, Array<PrimExpr>>& shapes, const Map<String, String>& dtypes, int64_t opset,
-                           bool freeze_params) {
+                           bool freeze_params, const Map<String, NDArray>& frozen) {
   ImportOptions out;
   for (const auto& [name, shape] : shapes) {
     std::vector<int64_t>& extents = out.shapes[name.str()];
@@ -17,20 +17,23 @@ ImportOptions options_from(const Map<String, Array<PrimExpr>>& shapes, const Map
   for (const auto& [name, dtype] : dtypes) out.dtypes[name.str()] = DataType(dtype.str());
   if (opset >= 0) out.opset = opset;
   out.freeze_params = freeze_params;
+  for (const auto& [name, value] : frozen) out.frozen.emplace(name.str(), value);
   return out;
 }
 
 Array<ObjectRef> import_bytes(const Bytes& bytes, const std::string& folder, const Map<String, Array<PrimExpr>>& shapes,
-                              const Map<String, String>& dtypes, int64_t opset, bool freeze_params) {
+                              const Map<String, String>& dtypes, int64_t opset, bool freeze_params,
+                              const Map<String, NDArray>& frozen) {
   auto memory = std::make_shared<const std::string>(bytes.str());
   Model model = parse_model(*memory, memory, folder);
-  Imported out = import_model(model, options_from(shapes, dtypes, opset, freeze_params));
+  Imported out = import_model(model, options_from(shapes, dtypes, opset, freeze_params, frozen));
   return {out.mod, out.params};
 }
 
 Array<ObjectRef> import_file(const std::string& path, const Map<String, Array<PrimExpr>>& shapes,
-                             const Map<String, String>& dtypes, int64_t opset, bool freeze_params) {
-  Imported out = import_model(read_model(path), options_from(shapes, dtypes, opset, freeze_params));
+                             const Map<String, String>& dtypes, int64_t opset, bool freeze_params,
+                             const Map<String, NDArray>& frozen) {
+  Imported out = import_model(read_model(path), options_from(shapes, dtypes, opset, freeze_params, frozen));
   return {out.mod, out.params};
 }
 

@@ -109,9 +109,9 @@ Values group_normalization(Operation& in) {
   };
   if (in.version() < 21) {
     out = add(multiply(out, stretched(in[1], 3)), stretched(in[2], 3));
-    out = reshape(out, int_array(shape, DataType::Int(64)));
+    out = reshape(out, int_array(shape));
   } else {
-    out = reshape(out, int_array(shape, DataType::Int(64)));
+    out = reshape(out, int_array(shape));
     out = add(multiply(out, stretched(in[1], shape.size())), stretched(in[2], shape.size()));
   }
   return {work == dtype ? out : cast(out, dtype)};
@@ -176,7 +176,7 @@ Converter along_rows(Along apply) {
     int64_t rows = 1;
     for (int i = 0; i < axis; ++i) rows *= shape[static_cast<size_t>(i)];
     Expr matrix = reshape(in[0], int_array({rows, -1}));
-    return Values{reshape(apply(in, matrix, 1), int_array(shape, DataType::Int(64)))};
+    return Values{reshape(apply(in, matrix, 1), int_array(shape))};
   };
 }
 

@@ -1,6 +1,7 @@
 #include "frontend/onnx/importer.h"
 #include "relay/inspect.h"
 #include "relay/type_of.h"
+#include "relay/walk.h"
 #include "runtime/element.h"
 #include "runtime/registry.h"
 
@@ -100,7 +101,7 @@ std::optional<std::vector<int64_t>> Operation::fixed_shape(const Expr& expr) con
 
 std::vector<int64_t> Operation::static_shape(const Expr& expr, const char* what) const {
   std::optional<std::vector<int64_t>> out = fixed_shape(expr);
-  if (!out) unsupported(std::string(what) + " needs a fixed shape; give the shapes of the model's inputs");
+  if (!out) unknown(std::string(what) + " needs a fixed shape", expr);
   return *out;
 }
 
@@ -137,9 +138,20 @@ int Operation::axis(int64_t given, size_t rank) const {
 std::optional<std::vector<int64_t>> Operation::integers_or_input(std::string_view name, size_t index) const {
   if (has_attribute(name)) return integers(name);
   if (!has(index)) return std::nullopt;
-  std::optional<std::vector<int64_t>> out = constant_ints((*this)[index]);
-  if (!out) unsupported("its input " + std::string(name) + " must be a constant");
-  return out;
+  return needed_ints((*this)[index], std::string(name));
+}
+
+std::vector<int64_t> Operation::needed_ints(const Expr& expr, const std::string& what) const {
+  std::optional<std::vector<int64_t>> out = constant_ints(expr);
+  if (!out) unknown(what + " must be known", expr);
+  return *out;
+}
+
+void Operation::unknown(const std::string& what, const Expr& expr) const {
+  std::string names;
+  for (const relay::Var& var : relay::free_vars(expr))
+    names += (names.empty() ? "" : ", ") + std::string(var->name_hint());
+  unsupported(what + " while importing; it depends on the inputs: " + names);
 }
 
 void Operation::unsupported(const std::string& what) const {

@@ -1,5 +1,8 @@
 // Reductions, and the places of extremes.
 
+#include <algorithm>
+#include <cmath>
+
 #include "frontend/onnx/importer.h"
 #include "relay/attrs/reduce.h"
 #include "relay/inspect.h"
@@ -50,10 +53,22 @@ Converter reduction(const char* op, Change before = same, Change after = same) {
   };
 }
 
+/// What the extreme of no elements is: the other end of the type, which for floats is infinite.
+Expr extreme_of_none(Operation& in, const Axes& axes, bool is_max) {
+  DataType dtype = in.dtype(in[0]);
+  if (dtype.code != DataType::kFloat && dtype.code != DataType::kBFloat) return nullptr;
+  std::optional<std::vector<int64_t>> shape = in.fixed_shape(in[0]);
+  bool is_empty = shape && std::count(shape->begin(), shape->end(), 0) > 0;
+  if (!is_empty || axes.is_none) return nullptr;
+  Expr none = reduced("sum", axes, in[0]), end = make_scalar(is_max ? -HUGE_VAL : HUGE_VAL, dtype);
+  return call_op("full_like", {none, end});
+}
+
 /// Of bools, the greatest is whether any is set.
 Converter extreme(const char* op, const char* of_bools) {
   return [op, of_bools](Operation& in) {
     Axes axes = axes_of(in);
+    if (Expr none = extreme_of_none(in, axes, std::string_view(op) == "max")) return Values{none};
     return Values{reduced(in.dtype(in[0]) == DataType::Bool() ? of_bools : op, axes, in[0])};
   };
 }

@@ -45,7 +45,7 @@ Values constant_of_shape(Operation& in) {
   Expr scalar = make_constant(value.view({}, value.dtype()));
   if (std::optional<std::vector<int64_t>> shape = in.constant_ints(in[0]))
     return {call_op("full", {scalar}, make_attrs<InitOpAttrs>([&](auto& attrs) {
-                      attrs.shape = int_array(*shape, DataType::Int(64));
+                      attrs.shape = int_array(*shape);
                       attrs.dtype = value.dtype();
                     }))};
   return {
@@ -123,7 +123,7 @@ Values expand(Operation& in) {
         int64_t& extent = wide[wide.size() - own->size() + i];
         if (extent == 1) extent = (*own)[i];
       }
-      return {broadcast_to(in[0], int_array(wide, DataType::Int(64)))};
+      return {broadcast_to(in[0], int_array(wide))};
     }
   }
   Expr ones =
@@ -173,7 +173,7 @@ Values reshaped(Operation& in) {
     zero_is_zero = true;
   }
   return {call_op("reshape", {in[0]}, make_attrs<ReshapeAttrs>([&](auto& attrs) {
-                    attrs.newshape = int_array(*shape, DataType::Int(64));
+                    attrs.newshape = int_array(*shape);
                     attrs.allowzero = zero_is_zero;
                   }))};
 }
@@ -229,10 +229,10 @@ Values parted(Operation& in) {
 
 Values tiled(Operation& in) {
   if (in.version() < 6) {
-    std::optional<std::vector<int64_t>> count = in.constant_ints(in[1]), axis = in.constant_ints(in[2]);
-    if (!count || !axis || count->size() != 1 || axis->size() != 1) in.unsupported("tiles that are no constants");
+    std::vector<int64_t> count = in.needed_ints(in[1], "tiles"), axis = in.needed_ints(in[2], "axis");
+    if (count.size() != 1 || axis.size() != 1) in.invalid("tiles and axis are one number each");
     std::vector<int64_t> reps(in.rank(in[0]), 1);
-    reps[static_cast<size_t>(in.axis((*axis)[0], reps.size()))] = (*count)[0];
+    reps[static_cast<size_t>(in.axis(axis[0], reps.size()))] = count[0];
     return {call_op("tile", {in[0]}, make_attrs<TileAttrs>([&](auto& attrs) { attrs.reps = int_array(reps); }))};
   }
   if (std::optional<std::vector<int64_t>> reps = in.constant_ints(in[1])) {
@@ -266,9 +266,9 @@ Expr sliced_by(Operation& in, std::vector<int64_t> begin, std::vector<int64_t> e
     if (backwards && end[i] == -1) end[i] = -extent - 1;  // before the first element
   }
   return call_op("strided_slice", {in[0]}, make_attrs<StridedSliceAttrs>([&](auto& attrs) {
-                   attrs.begin = int_array(begin, DataType::Int(64));
-                   attrs.end = int_array(end, DataType::Int(64));
-                   attrs.strides = int_array(strides, DataType::Int(64));
+                   attrs.begin = int_array(begin);
+                   attrs.end = int_array(end);
+                   attrs.strides = int_array(strides);
                    attrs.axes = int_array(axes);
                  }));
 }
@@ -300,13 +300,13 @@ Values slice_10(Operation& in) {
   }
   // Bounds for all axes: those of other axes keep everything.
   size_t rank = in.rank(in[0]);
-  if (in.has(3) && !axes) in.unsupported("axes that are no constants");
-  if (in.has(4) && !strides) in.unsupported("steps that are no constants");
+  if (in.has(3) && !axes) in.unknown("axes must be known", in[3]);
+  if (in.has(4) && !strides) in.unknown("steps must be known", in[4]);
   std::optional<std::vector<int64_t>> count = in.fixed_shape(in[1]);
   if (!count) in.unsupported("bounds of unknown number");
   if (!axes) axes = counted(static_cast<size_t>((*count)[0]));
   if (strides && std::any_of(strides->begin(), strides->end(), [](int64_t s) { return s != 1; }))
-    in.unsupported("steps with bounds that are no constants");
+    in.unknown("bounds with steps must be known", make_tuple({in[1], in[2]}));
   DataType dtype = DataType::Int(64);
   auto whole = [&](const Expr& given, const Expr& otherwise) {
     Expr values = in.dtype(given) == dtype ? given : cast(given, dtype);
@@ -330,14 +330,10 @@ Values padded(Operation& in) {
     pads = in.integers(in.has_attribute("pads") ? "pads" : "paddings");
     value = make_scalar(in.number("value", 0), in.dtype(in[0]));
   } else {
-    pads = in.constant_ints(in[1]);
+    pads = in.needed_ints(in[1], "pads");
     if (in.has(2)) value = reshape(in[2], Array<PrimExpr>{});
-    if (in.has(3)) {
-      axes = in.constant_ints(in[3]);
-      if (!axes) in.unsupported("axes that are no constants");
-    }
+    if (in.has(3)) axes = in.needed_ints(in[3], "axes");
   }
-  if (!pads) in.unsupported("pads that are no constants");
   if (!axes) axes = counted(rank);
   if (pads->size() != 2 * axes->size()) in.invalid("there must be two pads for each axis");
   std::vector<int64_t> before(rank, 0), after(rank, 0);
@@ -397,6 +393,7 @@ Converter sub_pixel(const char* op) {
   return [op](Operation& in) {
     auto block = static_cast<int32_t>(in.integer("blocksize"));
     std::string mode = in.text("mode", "DCR");
+    if (mode != "DCR" && in.name() == "SpaceToDepth") in.unsupported("the mode " + mode);
     return Values{call_op(op, {in[0]}, make_attrs<SubPixelAttrs>([&](auto& attrs) {
                             attrs.block_size = block;
                             attrs.mode = mode;

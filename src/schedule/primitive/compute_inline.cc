@@ -36,9 +36,10 @@ std::vector<Var> index_vars(const Array<PrimExpr>& indices, const BlockNode* blo
   return vars;
 }
 
+/// Indices of another type (read from a tensor of int64, say) take the variable's.
 Map<Var, PrimExpr> values_of(const std::vector<Var>& vars, const Array<PrimExpr>& indices) {
   Map<Var, PrimExpr> out;
-  for (size_t i = 0; i < vars.size(); ++i) out.set(vars[i], indices[i]);
+  for (size_t i = 0; i < vars.size(); ++i) out.set(vars[i], cast(vars[i]->dtype, indices[i]));
   return out;
 }
 

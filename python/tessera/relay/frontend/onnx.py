@@ -9,7 +9,7 @@ from ..._ffi.registry import get_global_func
 from ...ir.module import IRModule
 from .. import transform
 
-__all__ = ["from_onnx"]
+__all__ = ["from_onnx", "import_model"]
 
 
 def from_onnx(
@@ -26,18 +26,21 @@ def from_onnx(
     module, else parameters. `dtype` by name gives inputs another element type than the file says.
     """
     del convert_config
+    return import_model(model, shape, dtype, opset, freeze_params, {})
+
+
+def import_model(
+    model: Any, shape: Any, dtype: Any, opset: int | None, freeze_params: bool, frozen: dict[str, Any]
+) -> tuple[IRModule, dict[str, Any]]:
+    """`from_onnx`, with inputs in `frozen` taken as constants of those values."""
     shapes = {str(name): list(extents) for name, extents in (shape or {}).items()}
     dtypes = {str(name): str(value) for name, value in dtype.items()} if isinstance(dtype, dict) else {}
-    version = -1 if opset is None else int(opset)
+    options = (shapes, dtypes, -1 if opset is None else int(opset), freeze_params, frozen)
     if isinstance(model, (str, os.PathLike)):
-        mod, params = get_global_func("frontend.onnx.import_file")(
-            os.fspath(model), shapes, dtypes, version, freeze_params
-        )
+        mod, params = get_global_func("frontend.onnx.import_file")(os.fspath(model), *options)
     else:
         data = model if isinstance(model, (bytes, bytearray)) else model.SerializeToString()
-        mod, params = get_global_func("frontend.onnx.import_bytes")(
-            bytearray(data), "", shapes, dtypes, version, freeze_params
-        )
+        mod, params = get_global_func("frontend.onnx.import_bytes")(bytearray(data), "", *options)
     mod = transform.InferType()(mod)
     if freeze_params:
         mod = transform.FoldConstant()(mod)
