@@ -111,7 +111,7 @@ Expr split(Expr x, int sections, int axis) {
 }
 Expr split(Expr x, const std::vector<int64_t>& places, int axis) {
   Array<PrimExpr> indices;
-  for (int64_t place : places) indices.push_back(int_imm(DataType::Int(64), place));
+  for (int64_t place : places) indices.push_back(int_imm(DataType::Int(32), place));
   return call_op("split", {x},
                  make_attrs<SplitAttrs>([&](auto& a) { a.indices_or_sections = indices, a.axis = axis; }));
 }

@@ -74,7 +74,8 @@ Exprs prod_gradient(const Call* call, const Expr& grad) {
   flat.push_back(PrimExpr(-1));
   int last = static_cast<int>(flat.size()) - 1;
   Expr moved = relay::transpose(call->args[0], order), lines = relay::reshape(moved, flat);
-  Attrs before = make_attrs<relay::ScanopAttrs>([&](auto& a) { a.axis = PrimExpr(last), a.exclusive = true; });
+  Attrs before =
+      make_attrs<relay::ScanopAttrs>([&](auto& a) { a.axis = PrimExpr(last), a.exclusive = bool_imm(true); });
   Expr behind = reversed(scan("cumprod", reversed(lines, last), before), last);
   Expr others = relay::reshape_like(multiply(scan("cumprod", lines, before), behind), moved);
   return {multiply(stretched(call, grad), relay::transpose(others, back))};

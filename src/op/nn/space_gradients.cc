@@ -105,7 +105,9 @@ Array<Expr> dilate_gradient(const Expr& call, const Expr& grad) {
 }
 
 Array<Expr> space_to_depth_gradient(const Expr& call, const Expr& grad) {
-  return {call_op("nn.depth_to_space", {grad}, call.as<relay::Call>()->attrs)};
+  SubPixelAttrs attrs(*call_attrs<SubPixelAttrs>(call));
+  attrs.mode = "DCR";  // the one order that space_to_depth has
+  return {call_op("nn.depth_to_space", {grad}, make(std::move(attrs)))};
 }
 Array<Expr> depth_to_space_gradient(const Expr& call, const Expr& grad) {
   if (call_attrs<SubPixelAttrs>(call)->mode != "DCR")

@@ -39,9 +39,9 @@ Tensors scan(const Attrs& given, const Tensors& in, const Type& out) {
   auto* attrs = given.as<ScanopAttrs>();
   auto* type = tensor_of(out);
   if (attrs->axis)
-    return {topi::running(in[0], normal_axis(*as_int(attrs->axis), rank_of(in[0])), is_product, attrs->exclusive,
+    return {topi::running(in[0], normal_axis(*as_int(attrs->axis), rank_of(in[0])), is_product, attrs->is_exclusive(),
                           type->dtype)};
-  return {topi::running(topi::reshape(in[0], type->shape), 0, is_product, attrs->exclusive, type->dtype)};
+  return {topi::running(topi::reshape(in[0], type->shape), 0, is_product, attrs->is_exclusive(), type->dtype)};
 }
 
 bool argsort_type(TypeQuery& query) {

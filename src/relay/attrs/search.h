@@ -3,6 +3,7 @@
 
 #include "ir/attrs.h"
 #include "ir/expr.h"
+#include "ir/prim_ops.h"
 
 namespace tessera::relay {
 
@@ -18,16 +19,17 @@ struct ArgsortAttrs : AttrsNode {
   }
 };
 
-/// Running sums and products; without an axis those of the flattened tensor.
+/// Running sums and products; without an axis those of the flattened tensor. `exclusive` may be left out, which prints.
 struct ScanopAttrs : AttrsNode {
   PrimExpr axis;
   DataType dtype = DataType::Void();
-  bool exclusive = false;
+  PrimExpr exclusive = bool_imm(false);
+  bool is_exclusive() const { return exclusive && as_int(exclusive) && *as_int(exclusive) != 0; }
   static constexpr NodeInfo info{"relay.attrs.ScanopAttrs", &AttrsNode::info};
   static void fields(auto f) {
     f("axis", &ScanopAttrs::axis, Optional);
     f("dtype", &ScanopAttrs::dtype);
-    f("exclusive", &ScanopAttrs::exclusive);
+    f("exclusive", &ScanopAttrs::exclusive, Optional);
   }
 };
 

@@ -6,13 +6,15 @@ from typing import Any
 
 from ..expr import Call, Expr, Tuple, TupleWrapper
 from ._make import call_op
-from .tensor import sqrt
+from .tensor import add, exp, log, sqrt, subtract
+from .transform import squeeze
 
 __all__ = [
     "all",
     "any",
     "argmax",
     "argmin",
+    "logsumexp",
     "max",
     "mean",
     "mean_std",
@@ -119,3 +121,11 @@ def mean_std(data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool
     spread = sqrt(_variance(data, center, axis, keepdims, exclude, False))
     given = center if keepdims else mean(data, axis, keepdims, exclude)
     return TupleWrapper(Tuple((given, spread)), 2)
+
+
+def logsumexp(data: Expr, axis: Any = None, keepdims: bool = False) -> Call:
+    """The logarithm of the sum of exponentials over the axes, safe from overflow."""
+    axes = [axis] if isinstance(axis, int) else axis
+    greatest = max(data, axes, True)
+    out = add(log(sum(exp(subtract(data, greatest)), axes, True)), greatest)
+    return out if keepdims else squeeze(out, axes)

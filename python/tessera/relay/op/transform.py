@@ -424,7 +424,7 @@ def sliding_window(data: Expr, axis: int, window_shape: Any, strides: Any) -> Ca
 
 
 def _scan(name: str, data: Expr, axis: int | None, dtype: str | None, exclusive: bool | None) -> Call:
-    attrs = {"axis": axis, "dtype": dtype or "", "exclusive": bool(exclusive)}
+    attrs = {"axis": axis, "dtype": dtype or "", "exclusive": None if exclusive is None else bool(exclusive)}
     return call_op(name, [data], attrs, "relay.attrs.ScanopAttrs")
 
 
