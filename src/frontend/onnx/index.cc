@@ -161,7 +161,7 @@ Values running(const char* op, Operation& in) {
   };
   return {reversed(call_op(op, {reversed(in[0])}, make_attrs<ScanopAttrs>([&](auto& attrs) {
                              attrs.axis = PrimExpr(axis);
-                             attrs.exclusive = exclusive;
+                             attrs.exclusive = bool_imm(exclusive);
                            })))};
 }
 Values cumulative_sum(Operation& in) { return running("cumsum", in); }
