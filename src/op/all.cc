@@ -9,10 +9,12 @@ namespace {
   activation_records();
   annotation_records();
   binary_records();
+  boxes_records();
   cast_records();
   conv_records();
   conv_transpose_records();
   create_records();
+  deformable_records();
   dimension_records();
   dyn_create_records();
   dyn_image_records();
@@ -22,6 +24,7 @@ namespace {
   join_records();
   loss_records();
   matmul_records();
+  nms_records();
   norm_records();
   pad_records();
   pool_records();
@@ -29,9 +32,10 @@ namespace {
   reduce_records();
   repeat_records();
   reshape_records();
+  resize_records();
+  sample_records();
   scatter_records();
   search_records();
-  resize_records();
   slice_records();
   space_records();
   unary_records();

@@ -37,6 +37,7 @@ void dyn_reshape_records();
 void activation_records();
 void conv_records();
 void conv_transpose_records();
+void deformable_records();
 void loss_records();
 void matmul_records();
 void norm_records();
@@ -46,6 +47,11 @@ void space_records();
 
 // image/
 void resize_records();
+void sample_records();
+
+// vision/
+void boxes_records();
+void nms_records();
 
 // gradient/: after the records, whose slots they fill
 void elementwise_gradients();

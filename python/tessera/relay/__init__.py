@@ -57,7 +57,7 @@ from .expr_functor import ExprFunctor, ExprMutator, ExprVisitor
 from .function import Function, FunctionWithFields
 from .loops import while_loop
 from .op import *
-from .op import image, nn
+from .op import image, nn, vision
 from .param_dict import load_param_dict, save_param_dict
 from .prelude import Prelude
 from .scope_builder import ScopeBuilder

@@ -1,11 +1,13 @@
 // The attribute types of operators; tensor_nodes.cc lists those of operators on tensors of any kind.
 
+#include "ir/prim_expr.h"
 #include "relay/attrs/conv.h"
 #include "relay/attrs/image.h"
 #include "relay/attrs/nn.h"
 #include "relay/attrs/norm.h"
 #include "relay/attrs/pad.h"
 #include "relay/attrs/pool.h"
+#include "relay/attrs/vision.h"
 
 namespace tessera::relay {
 namespace {
@@ -28,5 +30,12 @@ register_types<PoolAttrs, MaxPool1DAttrs, MaxPool2DAttrs, MaxPool3DAttrs, AvgPoo
                GlobalPool2DAttrs>
     pool;
 
+register_types<AllClassNonMaximumSuppressionAttrs, GetValidCountsAttrs, MultiBoxPriorAttrs, MultiBoxTransformLocAttrs,
+               NonMaximumSuppressionAttrs, ProposalAttrs, ROIAlignAttrs, ROIPoolAttrs, YoloReorgAttrs>
+    vision;
+
 }  // namespace
+
+PrimExpr real_number(double value) { return make_const(DataType::Float(32), value); }
+
 }  // namespace tessera::relay

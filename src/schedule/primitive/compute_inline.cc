@@ -137,12 +137,18 @@ void compute_inline(State& state, const BlockRef& ref) {
     });
     return with_found_reads(changed);
   });
-  state.set_body(ref.function, body);
-  drop_block(state, ref, buffer);
-  require_gone(state, ref.function, buffer);
-  for (const BlockRef& consumer : consumers)
-    if (!is_region_covered(state.find(consumer), &why_not))
-      throw Error(ScheduleError) << "block " << quoted(self_block->name_hint) << " cannot be inlined: " << why_not;
+  State::Snapshot before = state.snapshot();
+  try {
+    state.set_body(ref.function, body);
+    drop_block(state, ref, buffer);
+    require_gone(state, ref.function, buffer);
+    for (const BlockRef& consumer : consumers)
+      if (!is_region_covered(state.find(consumer), &why_not))
+        throw Error(ScheduleError) << "block " << quoted(self_block->name_hint) << " cannot be inlined: " << why_not;
+  } catch (const Error&) {
+    state.restore(before);
+    throw;
+  }
 }
 
 /// reverse_compute_inline(C):   B[e(i)] = f(i); C[j] = g(B[j], j)   =>   C[e(i)] = g(f(i), e(i))

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ir/prim_ops.h"
+#include "topi/image/sample.h"
 #include "topi/nn/pool.h"
 #include "topi/operand.h"
 
@@ -49,7 +50,14 @@ class Sampler {
 
   /// The value at `places`, one per spatial dimension; `source` says the rest.
   PrimExpr value(const Array<PrimExpr>& source, const std::vector<PrimExpr>& places) const {
-    PrimExpr out = along(0, source, places);
+    std::vector<Taps> all;
+    for (size_t dim = 0; dim < places.size(); ++dim) all.push_back(taps(dim, places[dim]));
+    PrimExpr out = blend(all, [&](const std::vector<PrimExpr>& indices) {
+      Array<PrimExpr> at = source;
+      for (size_t dim = 0; dim < indices.size(); ++dim) at.set(static_cast<size_t>(axes_[dim]), indices[dim]);
+      PrimExpr element = te::load(data_, at);
+      return method_ == "nearest_neighbor" ? element : real(element);
+    });
     if (options_.coordinates == "tf_crop_and_resize") {
       PrimExpr outside = tessera::cast(out.dtype(), real(options_.extrapolation_value));
       for (size_t dim = places.size(); dim-- > 0;) {
@@ -86,48 +94,27 @@ class Sampler {
                             << ", but must be round, floor, ceil, round_prefer_floor or round_prefer_ceil";
   }
 
-  /// The value with spatial dimensions before `dim` decided by `source`.
-  PrimExpr along(size_t dim, const Array<PrimExpr>& source, const std::vector<PrimExpr>& places) const {
-    if (dim == places.size()) {
-      PrimExpr element = te::load(data_, source);
-      return method_ == "nearest_neighbor" ? element : real(element);
-    }
-    auto at = [&](const PrimExpr& index) {
-      Array<PrimExpr> next = source;
-      next.set(static_cast<size_t>(axes_[dim]), max(min(index, extent(dim) - 1), make_zero(index.dtype())));
-      return along(dim + 1, next, places);
-    };
-    if (method_ == "nearest_neighbor") return at(nearest(places[dim]));
-    PrimExpr whole = tessera::cast(DataType::Int(32), floor(places[dim]));
-    PrimExpr t = places[dim] - real(whole);
-    if (method_ == "linear") return at(whole) * (real(1.0) - t) + at(whole + 1) * t;
-    if (method_ != "cubic")
+  /// What makes up the value along one dimension; places outside the image are those at its edge.
+  Taps taps(size_t dim, const PrimExpr& place) const {
+    Taps out;
+    if (method_ == "nearest_neighbor") out = {{nearest(place), {}}};
+    else if (method_ == "linear") out = linear_taps(place);
+    else if (method_ == "cubic") out = cubic_taps(place, options_.cubic_alpha);
+    else
       throw Error(ValueError) << "method is " << options_.method << ", but must be nearest_neighbor, linear or cubic";
-    std::vector<PrimExpr> weights = cubic_weights(dim, whole, t);
-    PrimExpr out;
-    for (int tap = 0; tap < 4; ++tap) {
-      PrimExpr part = at(whole + (tap - 1)) * weights[static_cast<size_t>(tap)];
-      out = out ? out + part : part;
-    }
+    if (method_ == "cubic" && options_.cubic_exclude) exclude_outside(dim, &out);
+    for (Tap& tap : out) tap.index = max(min(tap.index, extent(dim) - 1), make_zero(tap.index.dtype()));
     return out;
   }
 
-  /// Of the cubic spline through four neighbours, `t` behind the second (Keys 1981).
-  std::vector<PrimExpr> cubic_weights(size_t dim, const PrimExpr& whole, const PrimExpr& t) const {
-    const double a = options_.cubic_alpha;
-    PrimExpr t2 = t * t, t3 = t2 * t;
-    std::vector<PrimExpr> out{real(a) * (t3 - real(2.0) * t2 + t),  //
-                              real(a + 2) * t3 - real(a + 3) * t2 + real(1.0),
-                              real(-(a + 2)) * t3 + real(2 * a + 3) * t2 - real(a) * t, real(-a) * t3 + real(a) * t2};
-    if (!options_.cubic_exclude) return out;
+  /// Taps outside the image lose their weight to the others.
+  void exclude_outside(size_t dim, Taps* taps) const {
     PrimExpr total;
-    for (int tap = 0; tap < 4; ++tap) {
-      PrimExpr index = whole + (tap - 1), &weight = out[static_cast<size_t>(tap)];
-      weight = if_then_else(logical_or(index < 0, index >= extent(dim)), real(0.0), weight);
-      total = total ? total + weight : weight;
+    for (Tap& tap : *taps) {
+      tap.weight = if_then_else(logical_or(tap.index < 0, tap.index >= extent(dim)), real(0.0), tap.weight);
+      total = total ? total + tap.weight : tap.weight;
     }
-    for (PrimExpr& weight : out) weight = div(weight, total);
-    return out;
+    for (Tap& tap : *taps) tap.weight = div(tap.weight, total);
   }
 
   te::Tensor data_;

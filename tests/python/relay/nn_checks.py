@@ -38,7 +38,7 @@ def check(build, *arrays, rtol=1e-4, atol=1e-5, opt_level=2):
     want = REFERENCES[call.op.name](call.attrs, *inputs)
     if isinstance(body, relay.TupleGetItem):
         want = want[body.index]
-    want = list(want) if isinstance(want, tuple) else [want]
+    want = want if isinstance(want, list) else [want]
     got = execute(params, body, arrays, opt_level)
     assert len(got) == len(want)
     for a, b in zip(got, want):

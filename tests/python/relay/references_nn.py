@@ -1,12 +1,13 @@
 """What the nn, image and vision operators compute, in plain NumPy: name -> function of (attrs, *inputs).
 
-Results are in the types that the operators give; a tuple stands for several results.
+Results are in the types that the operators give; a list stands for several results.
 """
 
 import itertools
 import re
 
 import numpy as np
+from references_vision import VISION_REFERENCES
 
 __all__ = ["REFERENCES"]
 
@@ -272,7 +273,7 @@ def batch_norm(attrs, data, gamma, beta, mean, var):
     shape = [1] * data.ndim
     shape[attrs.axis] = -1
     x = (data - mean.reshape(shape)) / np.sqrt(var.reshape(shape) + attrs.epsilon)
-    return _scaled(attrs, x, gamma, beta, attrs.axis).astype(data.dtype), mean, var
+    return [_scaled(attrs, x, gamma, beta, attrs.axis).astype(data.dtype), mean, var]
 
 
 def layer_norm(attrs, data, gamma, beta):
@@ -543,6 +544,102 @@ def crop_and_resize(attrs, data, boxes, indices):
     return from_plain(np.array(out).reshape(shape), "NCHW", attrs.layout).astype(_out_dtype(attrs, data))
 
 
+def affine_grid(attrs, data):
+    height, width = _ints(attrs.target_shape)
+    y, x = np.meshgrid(np.linspace(-1, 1, height), np.linspace(-1, 1, width), indexing="ij")
+    return np.einsum("ndk,khw->ndhw", data, np.stack([x, y, np.ones_like(x)])).astype(data.dtype)
+
+
+def _folded(place, extent, mode, align_corners):
+    if mode == "reflection":
+        low, high = (0, extent - 1) if align_corners else (-0.5, extent - 0.5)
+        while not low <= place <= high:
+            place = 2 * low - place if place < low else 2 * high - place
+    return place if mode == "zeros" else min(max(place, 0), extent - 1)
+
+
+def grid_sample(attrs, data, grid):
+    spatial, mode, align = data.ndim - 2, str(attrs.padding_mode), bool(attrs.align_corners)
+    out = np.zeros((*data.shape[:2], *grid.shape[2:]), "float64")
+    for n in range(data.shape[0]):
+        for at in np.ndindex(grid.shape[2:]):
+            taps = []
+            for i, extent in enumerate(data.shape[2:]):
+                place = float(grid[(n, spatial - 1 - i, *at)])
+                place = (place + 1) * (extent - 1) / 2 if align else (place + 1) * extent / 2 - 0.5
+                if attrs.method == "bicubic":
+                    whole = int(np.floor(place))
+                    weights = _cubic(place - whole, -0.75)
+                    taps.append([(int(_folded(whole - 1 + k, extent, mode, align)), w) for k, w in enumerate(weights)])
+                    continue
+                place = _folded(place, extent, mode, align)
+                whole = int(np.floor(place))
+                if attrs.method == "nearest":
+                    taps.append([(round(place), 1.0)])
+                else:
+                    taps.append([(whole, 1 - (place - whole)), (whole + 1, place - whole)])
+            for combination in itertools.product(*taps):
+                index = tuple(i for i, _ in combination)
+                if all(0 <= i < extent for i, extent in zip(index, data.shape[2:])):
+                    out[(n, slice(None), *at)] += data[(n, slice(None), *index)] * np.prod([w for _, w in combination])
+    return out.astype(data.dtype)
+
+
+def dilation2d(attrs, data, weight):
+    x, w = to_plain(data, attrs.data_layout, "NCHW"), to_plain(weight, attrs.kernel_layout, "IHW")
+    lowest = np.finfo(x.dtype).min if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    x = np.pad(x, [(0, 0), (0, 0), *_sides(attrs.padding, 2)], constant_values=lowest)
+    strides, steps = _ints(attrs.strides), _ints(attrs.dilations)
+    counts = [(x.shape[2 + i] - (w.shape[1 + i] - 1) * steps[i] - 1) // strides[i] + 1 for i in range(2)]
+    out = np.full((*x.shape[:2], *counts), lowest, x.dtype)
+    for tap in np.ndindex(w.shape[1:]):
+        places = tuple(slice(t * d, t * d + (c - 1) * s + 1, s) for t, d, c, s in zip(tap, steps, counts, strides))
+        with np.errstate(over="ignore"):
+            out = np.maximum(out, x[(..., *places)] + w[(slice(None), *tap)][:, None, None])
+    return from_plain(out, "NCHW", attrs.data_layout).astype(_out_dtype(attrs, data))
+
+
+def deformable_conv2d(attrs, data, offset, weight):
+    x, w = to_plain(data, attrs.data_layout, "NCHW"), to_plain(weight, attrs.kernel_layout, "OIHW")
+    moves = to_plain(offset, attrs.data_layout, "NCHW")
+    strides, dilation, pads = _ints(attrs.strides), _ints(attrs.dilation), _sides(attrs.padding, 2)
+    parts, groups = int(attrs.deformable_groups), int(attrs.groups)
+    n, channels, height, width = x.shape
+    taken = np.zeros((n, channels, *w.shape[2:], *moves.shape[2:]), "float64")
+    for at in np.ndindex(taken.shape):
+        b, c, ky, kx, oy, ox = at
+        first = ((c // (channels // parts)) * w.shape[2] * w.shape[3] + ky * w.shape[3] + kx) * 2
+        y = oy * strides[0] - pads[0][0] + ky * dilation[0] + moves[b, first, oy, ox]
+        z = ox * strides[1] - pads[1][0] + kx * dilation[1] + moves[b, first + 1, oy, ox]
+        if y < 0 or z < 0 or y >= height or z >= width:
+            continue
+        for i, wy in ((int(y), 1 - y % 1), (int(y) + 1, y % 1)):
+            for j, wx in ((int(z), 1 - z % 1), (int(z) + 1, z % 1)):
+                if i < height and j < width:
+                    taken[at] += wy * wx * x[b, c, i, j]
+    taken = taken.reshape(n, groups, channels // groups, *taken.shape[2:])
+    filters = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
+    out = np.einsum("ngiabyx,goiab->ngoyx", taken, filters).reshape(n, w.shape[0], *moves.shape[2:])
+    return from_plain(out, "NCHW", attrs.data_layout).astype(_out_dtype(attrs, data))
+
+
+def correlation(attrs, a, b):
+    pads = [(0, 0), (0, 0), *_sides(attrs.padding, 2)]
+    a, b = np.pad(a, pads), np.pad(b, pads)
+    size, reach = attrs.kernel_size, attrs.max_displacement
+    radius = reach // attrs.stride2
+    border = reach + size // 2
+    height, width = (-(-(extent - 2 * border) // attrs.stride1) for extent in a.shape[2:])
+    out = np.zeros((a.shape[0], (2 * radius + 1) ** 2, height, width), a.dtype)
+    for n, q, i, j in np.ndindex(out.shape):
+        y, x = i * attrs.stride1 + reach, j * attrs.stride1 + reach
+        v = y + (q // (2 * radius + 1) - radius) * attrs.stride2
+        u = x + (q % (2 * radius + 1) - radius) * attrs.stride2
+        p, r = a[n, :, y : y + size, x : x + size], b[n, :, v : v + size, u : u + size]
+        out[n, q, i, j] = (p * r if attrs.is_multiply else abs(p - r)).mean()
+    return out
+
+
 # ---- losses ----------------------------------------------------------------------------------------------------
 
 
@@ -586,7 +683,7 @@ REFERENCES = {
     "nn.group_norm": group_norm,
     "nn.l2_normalize": l2_normalize,
     "nn.lrn": lrn,
-    "nn.dropout": lambda attrs, x: (x, np.ones_like(x)),
+    "nn.dropout": lambda attrs, x: [x, np.ones_like(x)],
     "nn.pad": pad,
     "nn.mirror_pad": mirror_pad,
     "nn.dilate": dilate,
@@ -605,7 +702,12 @@ REFERENCES = {
     "nn.nll_loss": nll_loss,
     "nn.upsampling": upsampling,
     "nn.upsampling3d": upsampling,
+    "nn.deformable_conv2d": deformable_conv2d,
+    "nn.correlation": correlation,
     "image.crop_and_resize": crop_and_resize,
+    "image.affine_grid": affine_grid,
+    "image.grid_sample": grid_sample,
+    "image.dilation2d": dilation2d,
     **{f"nn.conv{n}d": conv for n in (1, 2, 3)},
     **{f"nn.conv{n}d_transpose": conv_transpose for n in (1, 2, 3)},
     **{f"nn.max_pool{n}d": max_pool for n in (1, 2, 3)},
@@ -615,4 +717,5 @@ REFERENCES = {
     **{f"image.resize{n}d": resize for n in (1, 2, 3)},
     "nn.contrib_conv2d_NCHWc": conv,
     "nn.contrib_depthwise_conv2d_NCHWc": conv,
+    **VISION_REFERENCES,
 }

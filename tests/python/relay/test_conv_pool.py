@@ -108,6 +108,24 @@ def test_gradient_of_a_weight(groups):
     check(lambda g, d: nn.conv2d_backward_weight(g, d, **options), grad, tensor(2, 7, 6, 4))
 
 
+@pytest.mark.parametrize("options", [{}, {"strides": 2, "padding": 1, "groups": 2, "deformable_groups": 2}])
+def test_deformable_convolution(options):
+    groups, parts = options.get("groups", 1), options.get("deformable_groups", 1)
+    height, width = (3, 3) if options else (4, 3)
+    x, w, offset = tensor(1, 4, 6, 5), tensor(6, 4 // groups, 3, 3), tensor(1, 18 * parts, height, width)
+    check(lambda d, o, f: nn.deformable_conv2d(d, o, f, **options), x, offset, w)
+    last = {"data_layout": "NHWC", "kernel_layout": "HWIO"}
+    moved = [x.transpose(0, 2, 3, 1), offset.transpose(0, 2, 3, 1), w.transpose(2, 3, 1, 0)]
+    check(lambda d, o, f: nn.deformable_conv2d(d, o, f, **options, **last), *map(np.ascontiguousarray, moved))
+
+
+@pytest.mark.parametrize(
+    "options", [(1, 4, 1, 1, 4, True), (3, 3, 2, 2, (2, 3), True), (3, 2, 1, 1, (1, 2, 3, 4), False)]
+)
+def test_correlation(options):
+    check(lambda a, b: nn.correlation(a, b, *options, "NCHW"), tensor(1, 3, 8, 9), tensor(1, 3, 8, 9))
+
+
 POOLS = {"max": (nn.max_pool1d, nn.max_pool2d, nn.max_pool3d), "avg": (nn.avg_pool1d, nn.avg_pool2d, nn.avg_pool3d)}
 
 
@@ -195,6 +213,12 @@ BAD = {
     "output padding": (
         lambda: nn.conv2d_transpose(X, relay.var("w", shape=(6, 3, 3, 3)), output_padding=1),
         "output_padding 1 must be smaller than the stride 1",
+    ),
+    "offsets of another shape": (
+        lambda: nn.deformable_conv2d(
+            X, relay.var("o", shape=(2, 18, 2, 3)), relay.var("w"), channels=3, kernel_size=(3, 3)
+        ),
+        "offset must have the shape \\[2, 18, 2, 2\\]",
     ),
     "pool of another rank": (lambda: nn.max_pool1d(X, 2), "its layout is NCW"),
     "adaptive sizes": (lambda: nn.adaptive_avg_pool2d(X, (1, 2, 3)), "output_size takes no, one or 2 values, got 3"),

@@ -108,3 +108,51 @@ def test_a_wrong_call_is_refused(name):
     build, message = BAD[name]
     with pytest.raises(tessera.error.DiagnosticError, match=message):
         type_of(build())
+
+
+def test_affine_grid():
+    check(lambda v: image.affine_grid(v, (4, 5)), tensor(3, 2, 3))
+
+
+@pytest.mark.parametrize("align_corners", [True, False])
+@pytest.mark.parametrize("padding_mode", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("method", ["bilinear", "nearest", "bicubic"])
+def test_grid_sample(method, padding_mode, align_corners):
+    options = {"method": method, "padding_mode": padding_mode, "align_corners": align_corners}
+    grid = tensor(2, 2, 3, 4, low=-1.7, high=1.7)
+    check(lambda d, g: image.grid_sample(d, g, **options), tensor(2, 3, 5, 4), grid, atol=1e-4)
+    if method != "bicubic":
+        grid = tensor(1, 3, 2, 3, 2, low=-1.7, high=1.7)
+        check(lambda d, g: image.grid_sample(d, g, layout="NCDHW", **options), tensor(1, 2, 3, 5, 4), grid, atol=1e-4)
+
+
+def test_morphological_dilation():
+    check(lambda d, w: image.dilation2d(d, w), tensor(1, 3, 6, 5), tensor(3, 3, 2))
+    options = {"strides": 2, "padding": 1, "dilations": (2, 1)}
+    check(lambda d, w: image.dilation2d(d, w, **options), tensor(1, 3, 6, 5), tensor(3, 2, 3))
+    check(
+        lambda d, w: image.dilation2d(d, w, data_layout="NHWC", kernel_layout="HWI"),
+        tensor(1, 6, 5, 3),
+        tensor(3, 2, 3),
+    )
+
+
+BAD_SAMPLES = {
+    "matrices": (lambda: image.affine_grid(relay.var("m", shape=(1, 3, 3)), (4, 4)), "must be matrices"),
+    "small target": (lambda: image.affine_grid(relay.var("m", shape=(1, 2, 3)), (1, 4)), "at least 2 by 2"),
+    "grid of three": (
+        lambda: image.grid_sample(X, relay.var("g", shape=(2, 3, 4, 4))),
+        "grid must be \\(batch, 2, ...\\) of 4 dimensions",
+    ),
+    "filters of other channels": (
+        lambda: image.dilation2d(X, relay.var("w", shape=(5, 2, 2))),
+        "data has 6 channels, but weight 5",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_SAMPLES)
+def test_a_wrong_sample_is_refused(name):
+    build, message = BAD_SAMPLES[name]
+    with pytest.raises(tessera.error.DiagnosticError, match=message):
+        type_of(build())

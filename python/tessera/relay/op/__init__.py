@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from . import algorithm, annotation, device, dyn, image, nn, op, reduce, strategy, tensor, transform
+from . import algorithm, annotation, device, dyn, image, nn, op, reduce, strategy, tensor, transform, vision
 from ._make import call_op as _make_call
 from .algorithm import *
 from .device import *
@@ -17,6 +17,7 @@ __all__ = [
     "dyn",
     "image",
     "nn",
+    "vision",
     *device.__all__,
     *reduce.__all__,
     *tensor.__all__,

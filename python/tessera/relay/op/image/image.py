@@ -7,9 +7,18 @@ from typing import Any
 
 from ...expr import Call, Expr
 from .._make import as_expr, call_op, int_tuple
+from ..nn.conv import window_attrs
 from ..nn.nn import number_of
 
-__all__ = ["crop_and_resize", "resize1d", "resize2d", "resize3d"]
+__all__ = [
+    "affine_grid",
+    "crop_and_resize",
+    "dilation2d",
+    "grid_sample",
+    "resize1d",
+    "resize2d",
+    "resize3d",
+]
 
 
 def _resize(spatial: int, default_layout: str) -> Callable[..., Call]:
@@ -76,3 +85,36 @@ def crop_and_resize(
         "out_dtype": out_dtype or "",
     }
     return call_op("image.crop_and_resize", [data, boxes, box_indices], attrs)
+
+
+def affine_grid(data: Expr, target_shape: Any = None) -> Call:
+    """Where the pixels of a target lie in an image, after the affine transformations (batch, 2, 3)."""
+    return call_op("image.affine_grid", [data], {"target_shape": target_shape})
+
+
+def grid_sample(
+    data: Expr,
+    grid: Expr,
+    method: str = "bilinear",
+    layout: str = "NCHW",
+    padding_mode: str = "zeros",
+    align_corners: bool = True,
+) -> Call:
+    """The data at the places of `grid`; `method` is "bilinear", "nearest" or "bicubic"."""
+    attrs = {"method": method, "layout": layout, "padding_mode": padding_mode, "align_corners": align_corners}
+    return call_op("image.grid_sample", [data, grid], attrs)
+
+
+def dilation2d(
+    data: Expr,
+    weight: Expr,
+    strides: Any = (1, 1),
+    padding: Any = (0, 0),
+    dilations: Any = (1, 1),
+    data_layout: str = "NCHW",
+    kernel_layout: str = "IHW",
+    out_dtype: str = "",
+) -> Call:
+    """Morphological dilation: the greatest of data plus filter over each window."""
+    attrs = {key: value for key, value in locals().items() if key not in ("data", "weight")}
+    return call_op("image.dilation2d", [data, weight], window_attrs(2, attrs))

@@ -18,6 +18,8 @@ __all__ = [
     "conv2d_transpose",
     "conv3d",
     "conv3d_transpose",
+    "correlation",
+    "deformable_conv2d",
 ]
 
 _SPACE = {1: "W", 2: "HW", 3: "DHW"}
@@ -141,3 +143,48 @@ def conv2d_backward_weight(
         "out_dtype": out_dtype,
     }
     return call_op("nn.conv2d_backward_weight", [grad, data], window_attrs(2, attrs))
+
+
+def deformable_conv2d(
+    data: Expr,
+    offset: Expr,
+    weight: Expr,
+    strides: Any = (1, 1),
+    padding: Any = (0, 0),
+    dilation: Any = (1, 1),
+    deformable_groups: int = 1,
+    groups: int = 1,
+    channels: Any = None,
+    kernel_size: Any = None,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "OIHW",
+    out_layout: str = "",
+    out_dtype: str = "",
+) -> Call:
+    """Convolution whose taps are moved by an offset each."""
+    attrs = {key: value for key, value in locals().items() if key not in ("data", "offset", "weight")}
+    return call_op("nn.deformable_conv2d", [data, offset, weight], window_attrs(2, attrs))
+
+
+def correlation(
+    data1: Expr,
+    data2: Expr,
+    kernel_size: int,
+    max_displacement: int,
+    stride1: int,
+    stride2: int,
+    padding: Any,
+    is_multiply: bool,
+    layout: str,
+) -> Call:
+    """How alike two images are under displacements of the second."""
+    attrs = {
+        "kernel_size": kernel_size,
+        "max_displacement": max_displacement,
+        "stride1": stride1,
+        "stride2": stride2,
+        "padding": (padding, padding) if isinstance(padding, int) else padding,
+        "is_multiply": is_multiply,
+        "layout": layout,
+    }
+    return call_op("nn.correlation", [data1, data2], attrs)

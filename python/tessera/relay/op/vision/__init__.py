@@ -1,0 +1,4 @@
+"""Operators that detect objects."""
+
+from .boxes import *
+from .nms import *

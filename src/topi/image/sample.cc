@@ -1,0 +1,198 @@
+#include "topi/image/sample.h"
+
+#include "ir/prim_ops.h"
+#include "te/reduce.h"
+#include "tir/layout.h"
+#include "topi/nn/conv.h"
+#include "topi/nn/pad.h"
+#include "topi/nn/pool.h"
+#include "topi/operand.h"
+
+namespace tessera::topi {
+namespace {
+
+PrimExpr number(const PrimExpr& like, double value) { return make_const(like.dtype(), value); }
+PrimExpr as_index(const PrimExpr& place) { return tessera::cast(DataType::Int(32), place); }
+
+/// The element at `indices` of the dimensions `axes`; zero outside the data.
+PrimExpr element_or_zero(const te::Tensor& data, const Array<PrimExpr>& source, const std::vector<int>& axes,
+                         const std::vector<PrimExpr>& indices) {
+  Array<PrimExpr> at = source;
+  PrimExpr inside;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    auto axis = static_cast<size_t>(axes[i]);
+    at.set(axis, indices[i]);
+    PrimExpr here = logical_and(indices[i] >= 0, indices[i] < data->shape[axis]);
+    inside = inside ? logical_and(inside, here) : here;
+  }
+  return if_then_else(inside, te::load(data, at), make_zero(data->dtype));
+}
+
+PrimExpr blend_from(const std::vector<Taps>& taps, std::vector<PrimExpr>* chosen,
+                    const std::function<PrimExpr(const std::vector<PrimExpr>&)>& read) {
+  if (chosen->size() == taps.size()) return read(*chosen);
+  PrimExpr out;
+  for (const Tap& tap : taps[chosen->size()]) {
+    chosen->push_back(tap.index);
+    PrimExpr part = blend_from(taps, chosen, read);
+    chosen->pop_back();
+    if (tap.weight) part = part * tap.weight;
+    out = out ? out + part : part;
+  }
+  return out;
+}
+
+}  // namespace
+
+Taps linear_taps(const PrimExpr& place) {
+  PrimExpr whole = as_index(floor(place)), t = place - tessera::cast(place.dtype(), whole);
+  return {{whole, number(t, 1.0) - t}, {whole + 1, t}};
+}
+
+Taps cubic_taps(const PrimExpr& place, double a) {
+  PrimExpr whole = as_index(floor(place)), t = place - tessera::cast(place.dtype(), whole);
+  PrimExpr t2 = t * t, t3 = t2 * t;
+  auto c = [&](double value) { return number(t, value); };
+  return {{whole - 1, c(a) * (t3 - c(2.0) * t2 + t)},
+          {whole, c(a + 2) * t3 - c(a + 3) * t2 + c(1.0)},
+          {whole + 1, c(-(a + 2)) * t3 + c(2 * a + 3) * t2 - c(a) * t},
+          {whole + 2, c(-a) * t3 + c(a) * t2}};
+}
+
+PrimExpr blend(const std::vector<Taps>& taps, const std::function<PrimExpr(const std::vector<PrimExpr>&)>& read) {
+  std::vector<PrimExpr> chosen;
+  return blend_from(taps, &chosen, read);
+}
+
+PrimExpr sample_linear(const te::Tensor& data, const Array<PrimExpr>& source, const std::vector<int>& axes,
+                       const std::vector<PrimExpr>& places) {
+  std::vector<Taps> taps;
+  for (const PrimExpr& place : places) taps.push_back(linear_taps(place));
+  return blend(taps, [&](const std::vector<PrimExpr>& indices) {
+    return tessera::cast(places[0].dtype(), element_or_zero(data, source, axes, indices));
+  });
+}
+
+te::Tensor affine_grid(const te::Tensor& data, const Array<PrimExpr>& target_shape) {
+  auto step = [&](size_t i) {  // a little less than whole, so that the last place is inside
+    PrimExpr last = tessera::cast(data->dtype, target_shape[i] - 1);
+    return div(make_const(data->dtype, 2.0 - 1e-7), last);
+  };
+  return compute(
+      {data->shape[0], PrimExpr(2), target_shape[0], target_shape[1]}, "i",
+      [&](const Array<PrimExpr>& at) {
+        auto place = [&](size_t i) {
+          return make_const(data->dtype, -1.0) + tessera::cast(data->dtype, at[i + 2]) * step(i);
+        };
+        auto entry = [&](int column) { return te::load(data, {at[0], at[1], PrimExpr(column)}); };
+        return entry(0) * place(1) + entry(1) * place(0) + entry(2);
+      },
+      "affine_grid", "affine_grid");
+}
+
+namespace {
+
+/// Places of a grid, and indices around them, brought into the data.
+class Folding {
+ public:
+  Folding(const GridSampleOptions& options) : options_(options) {}
+
+  /// From [-1, 1] to places of `extent` elements.
+  PrimExpr unnormalise(const PrimExpr& place, const PrimExpr& extent) const {
+    PrimExpr size = tessera::cast(place.dtype(), extent), one = number(place, 1.0), half = number(place, 0.5);
+    if (options_.align_corners) return (place + one) * (size - one) * half;
+    return (place + one) * size * half - half;
+  }
+
+  PrimExpr operator()(const PrimExpr& place, const PrimExpr& extent) const {
+    if (options_.padding_mode == "zeros") return place;
+    PrimExpr last = tessera::cast(place.dtype(), extent - 1), zero = number(place, 0.0);
+    PrimExpr inside = options_.padding_mode == "reflection" ? reflect(place, extent) : place;
+    return min(max(inside, zero), last);
+  }
+
+ private:
+  /// Mirrored at the first and the last element, or at their outer edges, as often as needed.
+  PrimExpr reflect(const PrimExpr& place, const PrimExpr& extent) const {
+    double edge = options_.align_corners ? 0.0 : -0.5;
+    PrimExpr size = tessera::cast(place.dtype(), options_.align_corners ? extent - 1 : extent);
+    PrimExpr from = abs(place - number(place, edge));
+    PrimExpr times = floor(div(from, max(size, number(place, 1.0))));
+    PrimExpr extra = from - times * size;
+    PrimExpr is_even = equal(floormod(as_index(times), 2), 0);
+    return if_then_else(is_even, extra, size - extra) + number(place, edge);
+  }
+
+  GridSampleOptions options_;
+};
+
+}  // namespace
+
+te::Tensor grid_sample(const te::Tensor& data, const te::Tensor& grid, const GridSampleOptions& options) {
+  const size_t spatial = data->shape.size() - 2;
+  Folding fold(options);
+  std::vector<int> axes = spatial_axes(options.layout, spatial);
+  Array<PrimExpr> shape{data->shape[0], data->shape[1]};
+  for (size_t i = 0; i < spatial; ++i) shape.push_back(grid->shape[2 + i]);
+  return compute(
+      shape, "i",
+      [&](const Array<PrimExpr>& at) {
+        std::vector<Taps> taps;
+        for (size_t i = 0; i < spatial; ++i) {
+          Array<PrimExpr> grid_at = at;
+          grid_at.set(1, PrimExpr(static_cast<int>(spatial - 1 - i)));
+          const PrimExpr& extent = data->shape[2 + i];
+          PrimExpr place = fold.unnormalise(te::load(grid, grid_at), extent);
+          if (options.method == "nearest") {
+            taps.push_back({{as_index(nearbyint(fold(place, extent))), {}}});
+          } else if (options.method == "bilinear") {
+            taps.push_back(linear_taps(fold(place, extent)));
+          } else if (options.method == "bicubic") {
+            taps.push_back(cubic_taps(place, -0.75));
+            for (Tap& tap : taps.back())
+              if (options.padding_mode != "zeros")
+                tap.index = as_index(fold(tessera::cast(place.dtype(), tap.index), extent));
+          } else {
+            throw Error(ValueError) << "method is " << options.method << ", but must be bilinear, nearest or bicubic";
+          }
+        }
+        PrimExpr value =
+            blend(taps, [&](const std::vector<PrimExpr>& indices) { return element_or_zero(data, at, axes, indices); });
+        return tessera::cast(data->dtype, value);
+      },
+      "grid_sample", "grid_sample");
+}
+
+te::Tensor dilation2d(const te::Tensor& data, const te::Tensor& filter, const DilationOptions& options) {
+  Layout plain = make_layout("NCHW"), plain_kernel = make_layout("IHW");
+  Layout in = make_layout(options.data_layout), kernel = make_layout(options.kernel_layout);
+  Array<PrimExpr> padding = full_padding(options.padding, 2), before, after;
+  for (size_t i = 0; i < 4; ++i) {
+    size_t dim = std::string("HW").find(in->letter(i));
+    before.push_back(dim > 1 ? PrimExpr(0) : padding[dim]);
+    after.push_back(dim > 1 ? PrimExpr(0) : padding[dim + 2]);
+  }
+  te::Tensor padded = pad(data, before, after, min_value(data->dtype), "pad_temp");
+  Array<PrimExpr> shape = convert_shape(in, plain, padded->shape);
+  Array<PrimExpr> taps = convert_shape(kernel, plain_kernel, filter->shape);
+  Array<IterVar> reduce;
+  for (size_t i = 0; i < 2; ++i) {
+    shape.set(i + 2, window_count(shape[i + 2], taps[i + 1], options.dilations[i], options.strides[i]));
+    reduce.push_back(te::reduce_axis(make_range(0, taps[i + 1]), i ? "rx" : "ry"));
+  }
+  return compute(
+      convert_shape(plain, in, shape), "i",
+      [&](const Array<PrimExpr>& at) {
+        Array<PrimExpr> place = convert_indices(in, plain, at), data_at = place;
+        for (size_t i = 0; i < 2; ++i)
+          data_at.set(i + 2, place[i + 2] * options.strides[i] + reduce[i]->var * options.dilations[i]);
+        auto cast = [&](const PrimExpr& e) { return tessera::cast(options.out_dtype, e); };
+        PrimExpr sum =
+            cast(te::load(padded, convert_indices(plain, in, data_at))) +
+            cast(te::load(filter, convert_indices(plain_kernel, kernel, {place[1], reduce[0]->var, reduce[1]->var})));
+        return te::max_over(sum, reduce);
+      },
+      "dilation2d", options.data_layout == "NHWC" ? "dilation2d_nhwc" : "dilation2d_nchw");
+}
+
+}  // namespace tessera::topi

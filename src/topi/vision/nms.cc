@@ -1,0 +1,293 @@
+#include "topi/vision/nms.h"
+
+#include "ir/prim_ops.h"
+#include "topi/program.h"
+#include "topi/search.h"
+
+namespace tessera::topi {
+namespace {
+
+const DataType kInt = DataType::Int(32);
+
+PrimExpr whole(int value) { return make_const(kInt, value); }
+PrimExpr as_int32(const PrimExpr& x) { return tessera::cast(kInt, x); }
+/// The only element of a tensor without dimensions, or of one element.
+PrimExpr only(const Buffer& buffer) { return make_load(buffer, Indices(buffer->shape.size(), PrimExpr(0))); }
+
+using Corner = std::function<PrimExpr(int)>;  // coordinate 0, 1 of one corner, 2, 3 of the opposite one
+/// The area that two boxes share over that which they cover; nothing over nothing is nothing.
+PrimExpr overlap(const Corner& a, const Corner& b) {
+  PrimExpr shared, of_a, of_b;
+  for (int i = 0; i < 2; ++i) {
+    PrimExpr low_a = min(a(i), a(i + 2)), high_a = max(a(i), a(i + 2));
+    PrimExpr low_b = min(b(i), b(i + 2)), high_b = max(b(i), b(i + 2));
+    PrimExpr side = max(min(high_a, high_b) - max(low_a, low_b), make_zero(low_a.dtype()));
+    shared = shared ? shared * side : side;
+    of_a = of_a ? of_a * (high_a - low_a) : high_a - low_a;
+    of_b = of_b ? of_b * (high_b - low_b) : high_b - low_b;
+  }
+  PrimExpr all = of_a + of_b - shared, zero = make_zero(all.dtype());
+  return select(all <= zero, zero, div(shared, select(all <= zero, make_const(all.dtype(), 1), all)));
+}
+
+/// One row of values set to one value.
+Stmt fill_row(const Buffer& buffer, const PrimExpr& batch, const PrimExpr& row, double value) {
+  return loop(buffer->shape[2],
+              [&](const PrimExpr& k) { return store(buffer, make_const(buffer->dtype, value), {batch, row, k}); });
+}
+Stmt copy_row(const Buffer& from, const PrimExpr& from_row, const Buffer& to, const PrimExpr& to_row,
+              const PrimExpr& batch) {
+  return loop(to->shape[2],
+              [&](const PrimExpr& k) { return store(to, make_load(from, {batch, from_row, k}), {batch, to_row, k}); });
+}
+
+/// For each image, with a counter that starts at 0.
+Stmt each_image(const PrimExpr& batch, int counters,
+                const std::function<Stmt(const PrimExpr& image, const std::vector<Cell>&)>& body) {
+  return loops(
+      {batch},
+      [&](const Indices& at) {
+        return with_memory(kInt, counters, [&](const Buffer& memory) {
+          std::vector<Cell> cells;
+          std::vector<Stmt> all;
+          for (int i = 0; i < counters; ++i) {
+            cells.emplace_back(memory, i);
+            all.push_back(cells.back().set(whole(0)));
+          }
+          all.push_back(body(at[0], cells));
+          return sequence(all);
+        });
+      },
+      true);
+}
+
+}  // namespace
+
+Array<te::Tensor> get_valid_counts(const te::Tensor& data, const te::Tensor& score_threshold, int id_index,
+                                   int score_index) {
+  PrimExpr batch = data->shape[0], boxes = data->shape[1];
+  std::vector<Result> results{{{batch}, kInt}, {data->shape, data->dtype}, {{batch, boxes}, kInt}};
+  return program("get_valid_counts", {data, score_threshold}, results, [&](const Buffers& in, const Buffers& out) {
+    PrimExpr threshold = tessera::cast(data->dtype, only(in[1]));
+    return each_image(batch, 1, [&](const PrimExpr& i, const std::vector<Cell>& cells) {
+      const Cell& count = cells[0];
+      Stmt choose = loop(boxes, [&](const PrimExpr& j) {
+        PrimExpr is_valid = make_load(in[0], {i, j, PrimExpr(score_index)}) > threshold;
+        if (id_index >= 0)
+          is_valid = logical_and(is_valid, make_load(in[0], {i, j, PrimExpr(id_index)}) >= make_zero(data->dtype));
+        Stmt take = sequence({copy_row(in[0], j, out[1], count(), i), store(out[2], j, {i, count()}), count.add(1)});
+        return when(is_valid, take);
+      });
+      Stmt rest = loop(boxes, [&](const PrimExpr& j) {
+        return when(j >= count(), sequence({fill_row(out[1], i, j, -1), store(out[2], whole(-1), {i, j})}));
+      });
+      return sequence({choose, rest, store(out[0], count(), {i})});
+    });
+  });
+}
+
+namespace {
+
+/// Scores of the boxes that count; the others come last when they are sorted.
+te::Tensor scores_that_count(const te::Tensor& data, const te::Tensor& valid_count, int score_index) {
+  return compute(
+      {data->shape[0], data->shape[1]}, "i",
+      [&](const Array<PrimExpr>& at) {
+        PrimExpr score = te::load(data, {at[0], at[1], PrimExpr(score_index)});
+        return if_then_else(at[1] < te::load(valid_count, {at[0]}), score, min_value(data->dtype));
+      },
+      "score", kElementwise);
+}
+
+/// Entries that are not negative at the front, -1 behind them, and how many.
+Array<te::Tensor> compact_indices(const te::Tensor& places) {
+  PrimExpr batch = places->shape[0], boxes = places->shape[1];
+  std::vector<Result> results{{places->shape, kInt}, {{batch, PrimExpr(1)}, kInt}};
+  return program("rearrange_indices_out", {places}, results, [&](const Buffers& in, const Buffers& out) {
+    return each_image(batch, 1, [&](const PrimExpr& i, const std::vector<Cell>& cells) {
+      const Cell& count = cells[0];
+      Stmt choose = loop(boxes, [&](const PrimExpr& j) {
+        PrimExpr place = make_load(in[0], {i, j});
+        return when(place >= 0, sequence({store(out[0], place, {i, count()}), count.add(1)}));
+      });
+      Stmt rest = loop(boxes, [&](const PrimExpr& j) { return when(j >= count(), store(out[0], whole(-1), {i, j})); });
+      return sequence({choose, rest, store(out[1], count(), {i, PrimExpr(0)})});
+    });
+  });
+}
+
+/// Boxes whose first value is not negative at the front, -1 behind them.
+te::Tensor compact_boxes(const te::Tensor& data) {
+  return program("rearrange_box_out", {data}, {{data->shape, data->dtype}}, [&](const Buffers& in, const Buffers& out) {
+    return each_image(data->shape[0], 1, [&](const PrimExpr& i, const std::vector<Cell>& cells) {
+      const Cell& count = cells[0];
+      Stmt choose = loop(data->shape[1], [&](const PrimExpr& j) {
+        PrimExpr is_valid = make_load(in[0], {i, j, PrimExpr(0)}) >= make_zero(data->dtype);
+        return when(is_valid, sequence({copy_row(in[0], j, out[0], count(), i), count.add(1)}));
+      });
+      Stmt rest =
+          loop(data->shape[1], [&](const PrimExpr& j) { return when(j >= count(), fill_row(out[0], i, j, -1)); });
+      return sequence({choose, rest});
+    });
+  })[0];
+}
+
+}  // namespace
+
+Array<te::Tensor> non_max_suppression(const te::Tensor& data, const te::Tensor& valid_count, const te::Tensor& indices,
+                                      const te::Tensor& max_output_size, const te::Tensor& iou_threshold,
+                                      const NmsOptions& options) {
+  PrimExpr batch = data->shape[0], boxes = data->shape[1];
+  te::Tensor order = argsort(scores_that_count(data, valid_count, options.score_index), 1, false, kInt);
+  Array<te::Tensor> inputs{data, order, valid_count, indices, max_output_size, iou_threshold};
+  std::vector<Result> results{{data->shape, data->dtype}, {{batch, boxes}, kInt}};
+  Array<te::Tensor> kept = program("nms", inputs, results, [&](const Buffers& in, const Buffers& out) {
+    PrimExpr threshold = tessera::cast(data->dtype, only(in[5])), most = as_int32(only(in[4]));
+    PrimExpr zero = make_zero(data->dtype), suppresses = threshold > zero;
+    return each_image(batch, 3, [&](const PrimExpr& i, const std::vector<Cell>& cells) {
+      const Cell &taken = cells[0], &is_good = cells[1], &looked_at = cells[2];
+      auto value = [&](const PrimExpr& row, int k) { return make_load(out[0], {i, row, PrimExpr(k)}); };
+      auto corner = [&](const PrimExpr& row) {
+        return [=](int k) { return make_load(out[0], {i, row, PrimExpr(options.coord_start + k)}); };
+      };
+      auto drop = [&](const PrimExpr& j) {
+        return sequence({fill_row(out[0], i, j, -1), store(out[1], whole(-1), {i, j})});
+      };
+      PrimExpr valid = min(as_int32(make_load(in[2], {i})), as_int32(boxes)), best = valid;
+      if (options.top_k > 0) best = if_then_else(suppresses, min(valid, whole(options.top_k)), valid);
+      Stmt gather = loop(boxes, [&](const PrimExpr& j) {
+        PrimExpr row = if_then_else(suppresses, make_load(in[1], {i, j}), as_int32(j));
+        return when(j < looked_at(), sequence({copy_row(in[0], row, out[0], j, i), store(out[1], row, {i, j})}),
+                    drop(j));
+      });
+      Stmt choose = loop(boxes, [&](const PrimExpr& j) {
+        Stmt compare = loop(boxes, [&](const PrimExpr& k) {
+          PrimExpr matters = logical_and(k < j, logical_and(equal(is_good(), 1), value(k, options.score_index) > zero));
+          if (options.id_index >= 0) {
+            matters = logical_and(matters, value(k, options.id_index) >= zero);
+            if (!options.force_suppress)
+              matters = logical_and(matters, equal(value(j, options.id_index), value(k, options.id_index)));
+          }
+          return when(matters, when(overlap(corner(j), corner(k)) >= threshold, is_good.set(whole(0))));
+        });
+        Stmt judge = sequence({is_good.set(whole(1)), compare, when(equal(is_good(), 1), taken.add(1), drop(j))});
+        Stmt step = when(equal(taken(), most), drop(j), when(value(j, options.score_index) > zero, judge));
+        return when(j < looked_at(), step);
+      });
+      std::vector<Stmt> all{looked_at.set(best), gather, when(suppresses, choose)};
+      if (options.return_indices)
+        all.push_back(loop(boxes, [&](const PrimExpr& j) {
+          PrimExpr place = make_load(out[1], {i, j});
+          return when(place >= 0, store(out[1], make_load(in[3], {i, place}), {i, j}));
+        }));
+      return sequence(all);
+    });
+  });
+  if (options.return_indices) return compact_indices(kept[1]);
+  if (options.invalid_to_bottom) return {compact_boxes(kept[0])};
+  return {kept[0]};
+}
+
+namespace {
+
+/// For each class of each image, by falling score: the boxes that stay, and how many.
+Array<te::Tensor> select_by_class(const te::Tensor& boxes, const te::Tensor& scores, const te::Tensor& max_per_class,
+                                  const te::Tensor& iou_threshold, const te::Tensor& score_threshold) {
+  PrimExpr batch = scores->shape[0], classes = scores->shape[1], count = scores->shape[2];
+  Array<te::Tensor> inputs{boxes,         scores,        argsort(scores, 2, false, kInt),
+                           max_per_class, iou_threshold, score_threshold};
+  std::vector<Result> results{{scores->shape, kInt}, {{batch, classes}, kInt}};
+  return program("all_class_nms", inputs, results, [&](const Buffers& in, const Buffers& out) {
+    PrimExpr most = as_int32(only(in[3])), threshold = tessera::cast(boxes->dtype, only(in[4]));
+    PrimExpr least = tessera::cast(scores->dtype, only(in[5]));
+    return loops(
+        {batch, classes},
+        [&](const Indices& at) {
+          const PrimExpr &b = at[0], &c = at[1];
+          return with_memory(kInt, 2, [&](const Buffer& memory) {
+            Cell taken(memory, 0), is_good(memory, 1);
+            auto corner = [&](const PrimExpr& box) {
+              return [=](int k) { return make_load(in[0], {b, box, PrimExpr(k)}); };
+            };
+            Stmt choose = loop(count, [&](const PrimExpr& j) {
+              PrimExpr box = make_load(in[2], {b, c, j});
+              Stmt compare = loop(count, [&](const PrimExpr& k) {
+                PrimExpr other = make_load(out[0], {b, c, k});
+                PrimExpr matters = logical_and(k < taken(), equal(is_good(), 1));
+                return when(matters, when(overlap(corner(box), corner(other)) >= threshold, is_good.set(whole(0))));
+              });
+              Stmt take = sequence({store(out[0], box, {b, c, taken()}), taken.add(1)});
+              PrimExpr has_room = logical_or(most < 0, taken() < most);
+              return when(logical_and(make_load(in[1], {b, c, box}) > least, has_room),
+                          sequence({is_good.set(whole(1)), compare, when(equal(is_good(), 1), take)}));
+            });
+            Stmt clear = loop(count, [&](const PrimExpr& j) { return store(out[0], whole(0), {b, c, j}); });
+            return sequence({taken.set(whole(0)), clear, choose, store(out[1], taken(), {b, c})});
+          });
+        },
+        true);
+  });
+}
+
+}  // namespace
+
+Array<te::Tensor> all_class_non_max_suppression(const te::Tensor& boxes, const te::Tensor& scores,
+                                                const te::Tensor& max_per_class, const te::Tensor& iou_threshold,
+                                                const te::Tensor& score_threshold, bool as_onnx) {
+  PrimExpr batch = scores->shape[0], classes = scores->shape[1], count = scores->shape[2];
+  DataType wide = DataType::Int(64);
+  Array<te::Tensor> chosen = select_by_class(boxes, scores, max_per_class, iou_threshold, score_threshold);
+  if (as_onnx) {
+    PrimExpr rows = batch * classes * count;
+    std::vector<Result> results{{{rows, PrimExpr(3)}, wide}, {{PrimExpr(1)}, wide}};
+    return program("all_class_nms_onnx", chosen, results, [&](const Buffers& in, const Buffers& out) {
+      return with_memory(kInt, 1, [&](const Buffer& memory) {
+        Cell row(memory, 0);
+        Stmt clear = loops({rows, PrimExpr(3)}, [&](const Indices& at) { return store(out[0], whole(0), at); });
+        Stmt collect = loops({batch, classes, count}, [&](const Indices& at) {
+          Stmt write = sequence({store(out[0], at[0], {row(), PrimExpr(0)}), store(out[0], at[1], {row(), PrimExpr(1)}),
+                                 store(out[0], make_load(in[0], at), {row(), PrimExpr(2)}), row.add(1)});
+          return when(at[2] < make_load(in[1], {at[0], at[1]}), write);
+        });
+        return sequence({clear, row.set(whole(0)), collect, store(out[1], row(), {PrimExpr(0)})});
+      });
+    });
+  }
+  PrimExpr rows = classes * count;
+  std::vector<Result> results{{{batch, rows, PrimExpr(2)}, wide}, {{batch, rows}, scores->dtype}, {{batch}, wide}};
+  Array<te::Tensor> collected = program(
+      "all_class_nms_collect", {chosen[0], chosen[1], scores}, results, [&](const Buffers& in, const Buffers& out) {
+        return each_image(batch, 1, [&](const PrimExpr& b, const std::vector<Cell>& cells) {
+          const Cell& row = cells[0];
+          Stmt clear = loop(rows, [&](const PrimExpr& j) {
+            return sequence({fill_row(out[0], b, j, 0), store(out[1], min_value(scores->dtype), {b, j})});
+          });
+          Stmt collect = loops({classes, count}, [&](const Indices& at) {
+            PrimExpr box = make_load(in[0], {b, at[0], at[1]});
+            Stmt write =
+                sequence({store(out[0], at[0], {b, row(), PrimExpr(0)}), store(out[0], box, {b, row(), PrimExpr(1)}),
+                          store(out[1], make_load(in[2], {b, at[0], box}), {b, row()}), row.add(1)});
+            return when(at[1] < make_load(in[1], {b, at[0]}), write);
+          });
+          return sequence({clear, collect, store(out[2], row(), {b})});
+        });
+      });
+  te::Tensor order = argsort(collected[1], 1, false, kInt);
+  auto is_there = [&](const Array<PrimExpr>& at) { return at[1] < te::load(collected[2], {at[0]}); };
+  te::Tensor pairs = compute(
+      {batch, rows, PrimExpr(2)}, "i",
+      [&](const Array<PrimExpr>& at) {
+        return te::load(collected[0], {at[0], te::load(order, {at[0], at[1]}), at[2]});
+      },
+      "selected_indices", kInjective);
+  te::Tensor sorted = compute(
+      {batch, rows}, "i",
+      [&](const Array<PrimExpr>& at) {
+        PrimExpr score = te::load(collected[1], {at[0], te::load(order, {at[0], at[1]})});
+        return tessera::cast(DataType::Float(32), if_then_else(is_there(at), score, make_zero(scores->dtype)));
+      },
+      "selected_scores", kInjective);
+  return {pairs, sorted, collected[2]};
+}
+
+}  // namespace tessera::topi

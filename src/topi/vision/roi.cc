@@ -1,0 +1,134 @@
+#include "topi/vision/roi.h"
+
+#include "ir/prim_ops.h"
+#include "tir/layout.h"
+#include "topi/image/sample.h"
+#include "topi/program.h"
+
+namespace tessera::topi {
+namespace {
+
+const DataType kInt = DataType::Int(32);
+
+/// What both ways of pooling do for one element of the result; `read` gives an element of the data by place.
+struct Bin {
+  Buffer data, rois, out;
+  Indices at;  // (region, channel, y, x)
+  std::function<PrimExpr(const PrimExpr& y, const PrimExpr& x)> read;
+};
+
+/// One statement for each element of the result, over regions in parallel.
+te::Tensor each_bin(
+    const char* name, const te::Tensor& data, const te::Tensor& rois, const RoiOptions& options,
+    const std::function<Stmt(const Bin&, const Layout& layout, const PrimExpr& coordinate_scale)>& body) {
+  Layout plain = make_layout("NCHW"), layout = make_layout(options.layout);
+  Array<PrimExpr> extents = convert_shape(layout, plain, data->shape);
+  Indices shape{rois->shape[0], extents[1], options.pooled_size[0], options.pooled_size[1]};
+  Result result{convert_shape(plain, layout, shape), data->dtype};
+  return program(name, {data, rois}, {result}, [&](const Buffers& in, const Buffers& out) {
+    return loops(
+        shape,
+        [&](const Indices& at) {
+          Bin bin;
+          bin.data = in[0];
+          bin.rois = in[1];
+          bin.out = out[0];
+          bin.at = at;
+          PrimExpr image = tessera::cast(kInt, make_load(in[1], {at[0], PrimExpr(0)}));
+          bin.read = [=](const PrimExpr& y, const PrimExpr& x) {
+            return make_load(in[0], convert_indices(plain, layout, {image, at[1], y, x}));
+          };
+          return body(bin, layout, make_const(rois->dtype, options.spatial_scale));
+        },
+        true);
+  })[0];
+}
+
+Indices result_place(const Bin& bin, const Layout& layout) {
+  return convert_indices(make_layout("NCHW"), layout, bin.at);
+}
+
+/// Coordinate `i` of the region, in elements of the data: x1, y1, x2, y2.
+PrimExpr coordinate(const Bin& bin, int i, const PrimExpr& scale) {
+  return make_load(bin.rois, {bin.at[0], PrimExpr(i + 1)}) * scale;
+}
+
+}  // namespace
+
+te::Tensor roi_align(const te::Tensor& data, const te::Tensor& rois, const RoiOptions& options) {
+  Array<PrimExpr> extents = convert_shape(make_layout(options.layout), make_layout("NCHW"), data->shape);
+  DataType real = rois->dtype;
+  auto number = [&](double value) { return make_const(real, value); };
+  return each_bin("roi_align", data, rois, options, [&](const Bin& bin, const Layout& layout, const PrimExpr& scale) {
+    std::vector<PrimExpr> begin, step;  // of the samples of this bin, y and x
+    Indices counts;
+    for (int i = 0; i < 2; ++i) {
+      PrimExpr first = coordinate(bin, 1 - i, scale), last = coordinate(bin, 3 - i, scale);
+      PrimExpr pooled = options.pooled_size[static_cast<size_t>(i)];
+      PrimExpr size = div(max(last - first, number(1.0)), tessera::cast(real, pooled));
+      PrimExpr count = options.sample_ratio > 0 ? PrimExpr(options.sample_ratio) : tessera::cast(kInt, ceil(size));
+      begin.push_back(first + tessera::cast(real, bin.at[static_cast<size_t>(i) + 2]) * size);
+      step.push_back(div(size, tessera::cast(real, count)));
+      counts.push_back(count);
+    }
+    return with_memory(real, 1, [&](const Buffer& memory) {
+      Cell value(memory, 0);
+      PrimExpr empty = options.is_max ? min_value(real) : number(0.0);
+      Stmt gather = loops(counts, [&](const Indices& sample) {
+        std::vector<Taps> taps;
+        PrimExpr is_outside;
+        for (size_t i = 0; i < 2; ++i) {
+          PrimExpr place = begin[i] + (tessera::cast(real, sample[i]) + number(0.5)) * step[i];
+          PrimExpr extent = tessera::cast(real, extents[i + 2]), last = extent - number(1.0);
+          PrimExpr outside = logical_or(place<number(-1.0), place> extent);
+          is_outside = is_outside ? logical_or(is_outside, outside) : outside;
+          taps.push_back(linear_taps(min(max(place, number(0.0)), last)));
+          for (Tap& tap : taps.back()) tap.index = min(tap.index, tessera::cast(kInt, extents[i + 2] - 1));
+        }
+        PrimExpr here = blend(taps, [&](const std::vector<PrimExpr>& index) {
+          return tessera::cast(real, bin.read(index[0], index[1]));
+        });
+        here = if_then_else(is_outside, number(0.0), here);
+        return value.set(options.is_max ? max(value(), here) : value() + here);
+      });
+      PrimExpr total = value();
+      if (!options.is_max) total = div(total, tessera::cast(real, counts[0] * counts[1]));
+      return sequence({value.set(empty), gather, store(bin.out, total, result_place(bin, layout))});
+    });
+  });
+}
+
+te::Tensor roi_pool(const te::Tensor& data, const te::Tensor& rois, const RoiOptions& options) {
+  Array<PrimExpr> extents = convert_shape(make_layout(options.layout), make_layout("NCHW"), data->shape);
+  DataType real = rois->dtype;
+  constexpr double kSlack = 1e-5;  // against rounding of the bin's edges
+  return each_bin("roi_pool", data, rois, options, [&](const Bin& bin, const Layout& layout, const PrimExpr& scale) {
+    std::vector<PrimExpr> begin;
+    Indices counts;
+    for (int i = 0; i < 2; ++i) {
+      PrimExpr first = tessera::cast(kInt, round(coordinate(bin, 1 - i, scale)));
+      PrimExpr last = tessera::cast(kInt, round(coordinate(bin, 3 - i, scale)));
+      PrimExpr pooled = tessera::cast(real, options.pooled_size[static_cast<size_t>(i)]);
+      PrimExpr size = div(tessera::cast(real, max(last - first + 1, make_const(kInt, 1))), pooled);
+      PrimExpr place = tessera::cast(real, bin.at[static_cast<size_t>(i) + 2]), slack = make_const(real, kSlack);
+      auto inside = [&](const PrimExpr& edge) {
+        PrimExpr extent = tessera::cast(kInt, extents[static_cast<size_t>(i) + 2]);
+        return min(max(tessera::cast(kInt, edge) + first, make_const(kInt, 0)), extent);
+      };
+      begin.push_back(inside(floor(place * size + slack)));
+      PrimExpr end = inside(ceil((place + make_const(real, 1.0)) * size - slack));
+      counts.push_back(max(end - begin.back(), make_const(kInt, 0)));
+    }
+    return with_memory(data->dtype, 1, [&](const Buffer& memory) {
+      Cell value(memory, 0);
+      PrimExpr is_empty = logical_or(counts[0] <= 0, counts[1] <= 0);
+      Stmt start = value.set(select(is_empty, make_zero(data->dtype), min_value(data->dtype)));
+      Stmt gather = loops(counts, [&](const Indices& at) {
+        return value.set(max(value(), bin.read(begin[0] + at[0], begin[1] + at[1])));
+      });
+      return sequence({start, gather, store(bin.out, value(), result_place(bin, layout))});
+    });
+  });
+}
+
+}  // namespace tessera::topi
