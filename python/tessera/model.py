@@ -67,16 +67,16 @@ class Model:
         Inputs are given in order, by keyword, or as one dict by name. They are tensors or what NumPy makes arrays of; a
         list or a number takes the element type of its input, an array must have it.
         """
-        named = dict(kwargs)
+        named = list(kwargs.items())
         if len(args) == 1 and isinstance(args[0], Mapping):
-            named.update(args[0])
+            named += args[0].items()
             args = ()
         if len(args) > len(self._inputs):
             raise ValueError(f"the model takes {len(self._inputs)} inputs, got {len(args)}")
         values: list[Any] = [None] * len(self._inputs)
         for i, value in enumerate(args):
             values[i] = self._tensor(i, value)
-        for name, value in named.items():
+        for name, value in named:
             i = self._index(name)
             if values[i] is not None:
                 raise ValueError(f'input "{name}" is given twice')

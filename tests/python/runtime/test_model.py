@@ -93,6 +93,8 @@ def test_inputs_given_twice_or_too_many_are_refused(built, data):
     model = tessera.Model(built)
     with pytest.raises(ValueError, match='"x" is given twice'):
         model.run(data[0], x=data[0], bias=data[1])
+    with pytest.raises(ValueError, match='"x" is given twice'):
+        model.run({"x": data[0], "bias": data[1]}, x=data[0])
     with pytest.raises(ValueError, match="takes 2 inputs, got 3"):
         model.run(*data, data[0])
     with pytest.raises(TypeError, match="not int"):
@@ -156,3 +158,22 @@ def test_a_program_of_the_virtual_machine_is_a_model_too(data):
 
     in_threads(4, work)
     np.testing.assert_array_equal(given.numpy(), data[0])
+
+
+def test_a_model_of_open_extents_runs_and_says_what_fits(tmp_path):
+    x = relay.var("x", shape=(relay.Any(), 3), dtype="float32")
+    lib = relay.build(tessera.IRModule.from_expr(relay.Function([x], relay.nn.relu(x))), target="llvm")
+    lib.export_library(str(tmp_path / "open.so"))
+    for model in (tessera.Model(lib), tessera.Model(tmp_path / "open.so")):
+        assert model.inputs == [("x", (-1, 3), "float32")] and model.outputs == []
+
+        def work(i, model=model):
+            for rows in range(1, 20):
+                given = np.linspace(-1, 1, (rows + i) * 3, dtype="float32").reshape(rows + i, 3)
+                np.testing.assert_array_equal(model.run(given)[0].numpy(), np.maximum(given, 0))
+
+        in_threads(4, work)
+        with pytest.raises(
+            ValueError, match=r'input "x" is \(\?, 3\) float32, but the tensor given is \(2, 4\) float32'
+        ):
+            model.run(np.zeros((2, 4), "float32"))
