@@ -115,9 +115,11 @@ Function finish(Draft draft) {
   std::vector<bool> is_number(static_cast<size_t>(draft.registers));  // holds no memory
   for (const Instruction& in : function.code)
     if (in.op == Opcode::LoadConsti || in.op == Opcode::GetTag) is_number[static_cast<size_t>(in.dst)] = true;
-  auto kill = [&](std::vector<int32_t> dead, bool is_needed) {
+  // `written` is the register that was just filled: a value that ends there made way for it.
+  auto kill = [&](std::vector<int32_t> dead, bool is_needed, int32_t written) {
     std::sort(dead.begin(), dead.end());
     dead.erase(std::unique(dead.begin(), dead.end()), dead.end());
+    std::erase_if(dead, [&](int32_t value) { return places.of(value) == written; });
     for (int32_t value : dead) {
       Instruction in;
       in.op = Opcode::KillRegister;
@@ -134,7 +136,7 @@ Function finish(Draft draft) {
     if (auto it = life.at_label.find(at); it != life.at_label.end()) {
       places.only(it->second);
       auto dead = life.dies_at_label.find(at);
-      if (dead != life.dies_at_label.end()) kill(dead->second, in.op != Opcode::Ret && in.op != Opcode::Fatal);
+      if (dead != life.dies_at_label.end()) kill(dead->second, in.op != Opcode::Ret && in.op != Opcode::Fatal, -1);
       places.only(it->second);
     }
     each_use(function, in, [&](int32_t& reg) { reg = places.of(reg); });
@@ -144,7 +146,9 @@ Function finish(Draft draft) {
       label = draft.label_at[static_cast<size_t>(label)];
     }
     code.push_back(in);
-    kill(life.dies_after[i], !ends_next);
+    bool is_used = std::find(life.dies_after[i].begin(), life.dies_after[i].end(), function.code[i].dst) ==
+                   life.dies_after[i].end();
+    kill(life.dies_after[i], !ends_next, is_used ? in.dst : -1);
   }
   now_at.back() = static_cast<int32_t>(code.size());
   for (size_t i = 0; i < code.size(); ++i) {
