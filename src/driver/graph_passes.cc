@@ -29,6 +29,9 @@ Pass for_target(const Pass& pass, const Target& target) {
   });
 }
 
+/// Runs whatever the level of the context.
+Pass always(const Pass& pass) { return module_pass(make_pass_info(0, pass->pass_info->name), pass->run); }
+
 /// What computes the same in fewer or cheaper operators.
 Array<Pass> simplifications(const Target& target) {
   constexpr int kBranches = 3;
@@ -62,7 +65,8 @@ IRModule fuse(const IRModule& mod) {
 Pass optimization_passes(const Target& target) {
   Array<Pass> passes = simplifications(target);
   if (int64_t most = target.int_option("max_function_args", 0); most > 0) passes.push_back(pass("SplitArgs", most));
-  for (const Pass& last : {pass("FuseOps", -1), pass("InferType"), pass("Inline"), pass("InferType"), pass("LabelOps")})
+  for (const Pass& last :
+       {pass("FuseOps", -1), pass("InferType"), always(pass("Inline")), pass("InferType"), always(pass("LabelOps"))})
     passes.push_back(last);
   return sequential(passes);
 }

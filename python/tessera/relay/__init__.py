@@ -15,6 +15,7 @@ from . import (
     op,
     param_dict,
     prelude,
+    qnn,
     scope_builder,
     transform,
     ty,

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/json.h"
 #include "base/stack.h"
+#include "driver/executor/graph_json.h"
 #include "driver/executor/memory_plan.h"
 #include "ir/prim_ops.h"
 
@@ -20,6 +20,7 @@ struct GraphNode {
   std::string name, function;  // no function: an input
   ValueIds inputs;
   std::vector<TensorType> types;
+  Map<String, ObjectRef> labels;  // what LabelOps wrote on the function
 };
 
 std::vector<int64_t> fixed_shape(const TensorType& type) {
@@ -46,7 +47,7 @@ class GraphBuilder {
       values_[param.get()] = {input(std::string(param->name_hint()), tensor_type(param))};
     ValueIds results = (*this)(main->body);
     GraphProgram out;
-    out.json = to_json(describe(results));
+    out.json = graph_text(describe(results));
     out.params = params_;
     out.kernels = kernels_.programs();
     return out;
@@ -109,9 +110,11 @@ class GraphBuilder {
     for (const Expr& arg : call->args)
       for (ValueId value : (*this)(arg)) node.inputs.push_back(value);
     node.types = tensors_of(checked_type(Expr(call)));
+    for (const auto& [key, value] : function->attrs->dict)
+      if (key == "hash" || key.str().ends_with("layout")) node.labels.set(key, value);
     if (function->attrs.is_true(attr::kReshapeOnly) && node.inputs.size() == 1) {
       node.function = "__nop";
-      node.name = node_names_.fresh("reshape_nop");
+      node.name = "reshape_nop";
     } else {
       node.function = kernels_.add(Function(function));
       node.name = node_names_.fresh(node.function);
@@ -213,9 +216,9 @@ class GraphBuilder {
         {"arg_nodes", inputs},
         {"heads", heads},
         {"attrs", Map<String, ObjectRef>{{"dltype", typed_list("list_str", dtypes)},
-                                         {"shape", typed_list("list_shape", shapes)},
+                                         {"device_index", typed_list("list_int", devices)},
                                          {"storage_id", typed_list("list_int", storage)},
-                                         {"device_index", typed_list("list_int", devices)}}},
+                                         {"shape", typed_list("list_shape", shapes)}}},
         {"node_row_ptr", rows},
     };
   }
@@ -223,13 +226,16 @@ class GraphBuilder {
   static ObjectRef describe(const GraphNode& node) {
     Array<ObjectRef> inputs;
     for (ValueId id : node.inputs) inputs.push_back(triple(id));
-    Map<String, ObjectRef> out{
-        {"op", String(node.function.empty() ? "null" : "tvm_op")}, {"name", String(node.name)}, {"inputs", inputs}};
-    if (node.function.empty()) return out;
-    out.set("attrs", Map<String, ObjectRef>{{"func_name", String(node.function)},
-                                            {"num_inputs", String(std::to_string(node.inputs.size()))},
-                                            {"num_outputs", String(std::to_string(node.types.size()))},
-                                            {"flatten_data", String("0")}});
+    Map<String, ObjectRef> out{{"op", String(node.function.empty() ? "null" : "tvm_op")}, {"name", String(node.name)}};
+    if (!node.function.empty()) {
+      Map<String, ObjectRef> attrs{{"num_outputs", String(std::to_string(node.types.size()))},
+                                   {"num_inputs", String(std::to_string(node.inputs.size()))},
+                                   {"flatten_data", String("0")},
+                                   {"func_name", String(node.function)}};
+      for (const auto& [key, value] : node.labels) attrs.set(key, value);
+      out.set("attrs", attrs);
+    }
+    out.set("inputs", inputs);
     return out;
   }
 

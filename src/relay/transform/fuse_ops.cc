@@ -82,11 +82,10 @@ class Fuser {
 
   /// The arguments as they are seen inside `group`: a parameter for each that comes from another.
   Array<Expr> inputs(const Array<Expr>& args, const FusionGroup* group) {
-    Array<Expr> out;
-    for (const Expr& arg : args) {
-      Expr changed = rewriter_(arg);
-      bool is_inside = plan_.group(arg) == group || (link_constants_ && changed.as<Constant>());
-      out.push_back(is_inside ? changed : kernels_[group].param_for(changed, checked_type(arg)));
+    Array<Expr> out = rewriter_(args);  // all of them before the first becomes a parameter: operands come first
+    for (size_t i = 0; i < args.size(); ++i) {
+      bool is_inside = plan_.group(args[i]) == group || (link_constants_ && out[i].as<Constant>());
+      if (!is_inside) out.set(i, kernels_[group].param_for(out[i], checked_type(args[i])));
     }
     return out;
   }

@@ -1,4 +1,5 @@
-// LabelOps: every function carries its structural hash as the attribute "hash", by which tuning records find it.
+// LabelOps: every function carries its structural hash as the attribute "hash", by which tuning records find it, and the
+// layouts that the calls in it name, which the graph of a model shows.
 
 #include <fmt/format.h>
 
@@ -9,22 +10,42 @@
 namespace tessera::relay {
 namespace {
 
-Function labelled(const Function& function) {
+/// The attributes of a call that say a layout of its tensors.
+void collect_layouts(const Call* call, DictAttrs* out) {
+  if (!call->attrs) return;
+  for (const Field& field : call->attrs->type()->fields()) {
+    std::string_view name(field.name);
+    if (!name.ends_with("layout") || name.starts_with("auto_scheduler") || field.kind != FieldKind::Ref) continue;
+    const auto& value = field.at<ObjectRef>(call->attrs.get());
+    if (value.as<StringNode>()) *out = out->with(String(name), value);
+  }
+}
+
+Function labelled(const Function& function, const DictAttrs& layouts) {
   std::string hash = fmt::format("{:016x}", static_cast<uint64_t>(structural_hash(function)));
   FunctionNode out(*function);
-  out.attrs = function->attrs.with("hash", String(hash));
+  for (const auto& [name, value] : layouts->dict) out.attrs = out.attrs.with(name, value);
+  out.attrs = out.attrs.with("hash", String(hash));
   return make(std::move(out));
 }
 
+Function label_ops(const Function& root) {
+  DictAttrs layouts;  // of the function at hand
+  return rewrite(
+      root,
+      [&](Rewriter& self, const FunctionNode* function) -> Function {
+        DictAttrs outer = std::exchange(layouts, DictAttrs());
+        Function inner = self.children(function);
+        return labelled(inner, std::exchange(layouts, outer));
+      },
+      [&](Rewriter& self, const Call* call) -> Expr {
+        collect_layouts(call, &layouts);
+        return self.children(call);
+      });
+}
+
 Globals globals{
-    {"relay._transform.LabelOps",
-     [] {
-       return function_pass("LabelOps", 1, [](const Function& root) {
-         return rewrite(root, [](Rewriter& self, const FunctionNode* function) -> Function {
-           return labelled(self.children(function));
-         });
-       });
-     }},
+    {"relay._transform.LabelOps", [] { return function_pass("LabelOps", 1, label_ops); }},
 };
 
 }  // namespace

@@ -12,6 +12,7 @@ from . import _ffi_api
 
 __all__ = [
     "AlterOpLayout",
+    "AnnotateTarget",
     "BackwardFoldScaleAxis",
     "BatchingOps",
     "CanonicalizeCast",
@@ -38,6 +39,9 @@ __all__ = [
     "LabelOps",
     "LayoutConfig",
     "Legalize",
+    "MergeCompilerRegions",
+    "MergeComposite",
+    "PartitionGraph",
     "RemoveUnusedFunctions",
     "SimplifyExpr",
     "SimplifyInference",
@@ -227,6 +231,34 @@ class LayoutConfig:
 @register_func("relay.transform.layout_config_skips", override=True)
 def _layout_config_skips() -> bool:
     return LayoutConfig.current is not None and LayoutConfig.current.check_skip()
+
+
+def MergeComposite(pattern_table: Any) -> Pass:
+    """Moves pieces of a graph that fit patterns into functions marked Composite.
+
+    `pattern_table` lists (name, pattern) or (name, pattern, check), where `check(expr)` may refuse a match.
+    """
+    names, patterns, checks = [], [], []
+    for name, pattern, *check in pattern_table:
+        names.append(name)
+        patterns.append(pattern)
+        checks.append(check[0] if check else lambda expr: True)
+    return _ffi_api.MergeComposite(names, patterns, checks)
+
+
+def AnnotateTarget(targets: Any, include_non_call_ops: bool = True) -> Pass:
+    """Marks which external code generator takes each call, as the slots target.<name> of operators say."""
+    return _ffi_api.AnnotateTarget([targets] if isinstance(targets, str) else list(targets), include_non_call_ops)
+
+
+def MergeCompilerRegions() -> Pass:
+    """Makes neighbouring regions of one external code generator one."""
+    return _ffi_api.MergeCompilerRegions()
+
+
+def PartitionGraph(mod_name: str = "default", bind_constants: bool = True) -> Pass:
+    """Makes a function of the module of each region of an external code generator."""
+    return _ffi_api.PartitionGraph(mod_name, bind_constants)
 
 
 def ToGraphNormalForm() -> Pass:

@@ -1,0 +1,5 @@
+"""Quantised operators: the passes that turn them into plain ones."""
+
+from . import transform
+
+__all__ = ["transform"]

@@ -1,0 +1,80 @@
+"""MergeComposite, AnnotateTarget, MergeCompilerRegions and PartitionGraph."""
+
+import pytest
+import tessera
+from pass_checks import module
+from tessera import relay
+from tessera.relay import transform
+from tessera.relay.dataflow_pattern import is_op, wildcard
+
+
+def var(name, *shape):
+    return relay.var(name, shape=shape)
+
+
+@pytest.fixture(autouse=True)
+def taken_operators():
+    names = ["nn.relu", "add", "multiply"]
+    for name in names:
+        tessera.ir.register_op_attr(name, "target.somedev", lambda expr: True)
+    yield
+    for name in names:
+        tessera.ir.Op.get(name).reset_attr("target.somedev")
+
+
+def flow(expr, *first):
+    mod = module(expr)
+    passes = [*first, transform.AnnotateTarget("somedev"), transform.MergeCompilerRegions(), transform.PartitionGraph()]
+    for one in passes:
+        mod = one(mod)
+    return mod
+
+
+def external(mod):
+    return {v.name_hint: f for v, f in mod.functions.items() if "Compiler" in (f.attrs or {})}
+
+
+def test_neighbours_become_one_function():
+    x, y = var("x", 4), var("y", 4)
+    mod = flow(relay.exp(relay.nn.relu(relay.add(x, y))))
+    (name, function), *others = external(mod).items()
+    assert not others and name == "tvmgen_default_somedev_main_0"
+    a, b = var("somedev_0_i0", 4), var("somedev_0_i1", 4)
+    wanted = module(relay.Function([a, b], relay.nn.relu(relay.add(a, b))))
+    tessera.ir.assert_structural_equal(function.body, wanted["main"].body, map_free_vars=True)
+    assert str(function.attrs["Compiler"]) == "somedev" and int(function.attrs["Primitive"]) == 1
+    assert [p.name_hint for p in function.params] == ["somedev_0_i0", "somedev_0_i1"]
+    assert "annotation" not in str(mod)
+
+
+def test_a_way_around_keeps_regions_apart():
+    x = relay.nn.relu(var("x", 4))
+    mod = flow(relay.add(relay.exp(x), relay.multiply(x, x)))
+    functions = external(mod)
+    assert sorted(functions) == ["tvmgen_default_somedev_main_0", "tvmgen_default_somedev_main_1"]
+    assert isinstance(functions["tvmgen_default_somedev_main_0"].body, relay.Tuple)
+
+
+def test_constants_are_bound_unless_told_otherwise():
+    expr = relay.add(var("x", 4), relay.const(1.0))
+    mod = transform.AnnotateTarget("somedev")(module(expr))
+    bound = external(transform.PartitionGraph()(mod))["tvmgen_default_somedev_main_0"]
+    open_ = external(transform.PartitionGraph("m", bind_constants=False)(mod))["tvmgen_m_somedev_main_0"]
+    assert len(bound.params) == 1 and len(open_.params) == 2
+
+
+def test_nothing_taken_nothing_changed():
+    mod = module(relay.exp(relay.tanh(var("x", 4))))
+    tessera.ir.assert_structural_equal(flow(mod), mod)
+
+
+def test_patterns_become_composite_functions_that_a_target_takes():
+    x, y, z = var("x", 3), var("y", 3), var("z", 3)
+    pattern = is_op("add")(is_op("multiply")(wildcard(), wildcard()), wildcard())
+    merge = transform.MergeComposite([("somedev.mul_add", pattern)])
+    mod = flow(relay.exp(relay.add(relay.multiply(x, y), z)), merge)
+    (function,) = external(mod).values()
+    assert str(function.body.op.attrs["Composite"]) == "somedev.mul_add"
+    refused = transform.MergeComposite([("somedev.mul_add", pattern, lambda found: False)])
+    before = module(relay.add(relay.multiply(x, y), z))
+    tessera.ir.assert_structural_equal(refused(before), before)
