@@ -103,6 +103,9 @@ fuzz: .venv/.installed  ## look for inputs that break our readers, with libFuzze
 test-gpu: build  ## the tests that need a GPU, where one is
 	@$(BIN)/python -m pytest -m gpu
 
+onnx-conformance: build  ## ONNX's own tests of its operators: a table in docs/onnx_operators.md
+	@$(BIN)/python tools/onnx_conformance.py --list failed,wrong --write docs/onnx_operators.md
+
 bench: build  ## measurements of bench/
 	@$(CMAKE) -S . -B build -DTESSERA_BENCH=ON >/dev/null && $(NINJA) -C build
 	@if [ -x build/tessera_bench ]; then build/tessera_bench; else echo "bench/cpp has no benchmarks yet"; fi

@@ -1,0 +1,80 @@
+"""ONNX's own tests of operators, some of each family; `make onnx-conformance` runs all."""
+
+import re
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+sys.path.insert(0, str(Path(__file__).parents[3] / "tools"))
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from onnx_conformance import run_case, suite
+from onnx import TensorProto, helper  # noqa: E402
+from tessera import onnx_backend  # noqa: E402
+
+FAMILIES = (
+    "abs|add|clip_example|elu_default|erf|gelu_default_1|hardswish|leakyrelu|mod_mixed_sign_int32|pow_types_float32_int32",
+    "argmax_default_axis_example|reduce_max_keepdims_example|reduce_l2_keep_dims_example|reduce_log_sum_exp_keepdims_example",
+    "concat_2d_axis_1|expand_dim_changed|flatten_axis2|reshape_reordered_last_dims|slice|split_equal_parts_1d_opset18|tile",
+    "gather_0|gather_elements_1|gathernd_example_int32|scatter_elements_with_axis|scatternd|top_k|onehot_with_axis",
+    "batchnorm_example|instancenorm_example|layer_normalization_4d_axis1|group_normalization_example|lrn|softmax_axis_1",
+    "basic_conv_with_padding|conv_with_strides_padding|maxpool_2d_default|averagepool_2d_pads|gemm_all_attributes|matmul_2d",
+    "constant_pad|edge_pad|reflect_pad|where_example|cumsum_1d_reverse|nonzero_example|shape_start_1|unsqueeze_axis_1",
+)
+
+
+@pytest.mark.parametrize("names", FAMILIES)
+def test_operators_as_onnx_tests_them(names):
+    cases = [f"test_{name}_cpu" for name in names.split("|")]
+    assert set(cases) <= set(suite())
+    wrong = {case: outcome for case in cases if (outcome := run_case(case))[0] != "passed"}
+    assert not wrong
+
+
+def test_the_small_copy_of_a_known_network():
+    assert run_case("test_squeezenet_cpu")[0] == "passed"
+
+
+def test_inputs_that_decide_shapes_are_compiled_in_when_they_are_given():
+    graph = helper.make_graph(
+        [helper.make_node("ReduceSum", ["x", "axes"], ["y"], keepdims=0)],
+        "graph",
+        [
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, (2, 3)),
+            helper.make_tensor_value_info("axes", TensorProto.INT64, (1,)),
+        ],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+    )
+    prepared = onnx_backend.prepare(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]))
+    x = np.arange(6, dtype="float32").reshape(2, 3)
+    for axis in (0, 1, -1):
+        (got,) = prepared.run([x, np.array([axis])])
+        np.testing.assert_array_equal(got, x.sum(axis))
+
+
+def test_one_node_runs_alone():
+    x = np.array([-1, 2], "float32")
+    (got,) = onnx_backend.run_node(helper.make_node("Relu", ["x"], ["y"]), [x])
+    np.testing.assert_array_equal(got, [0, 2])
+
+
+def test_another_device_is_refused():
+    assert not onnx_backend.supports_device("CUDA")
+    with pytest.raises(ValueError, match="CPU"):
+        onnx_backend.prepare(None, "CUDA:0")
+
+
+def test_the_wrong_number_of_inputs_is_told():
+    node = helper.make_node("Relu", ["x"], ["y"])
+    graph = helper.make_graph(
+        [node],
+        "graph",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (2,))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+    )
+    with pytest.raises(ValueError, match=re.escape("takes 1 inputs, 2 are given")):
+        onnx_backend.prepare(helper.make_model(graph)).run([np.zeros(2, "float32")] * 2)
