@@ -25,32 +25,33 @@ class Prepared:
     """A model ready to run.
 
     Some operators need inputs (axes, depths, sizes) while a model is compiled. Where those are inputs of the model, it
-    is compiled when they are given, once for each of their values.
+    is compiled when they are given, once for each of their values. Sequences and optionals are such inputs always.
     """
 
     def __init__(self, model: Any, target: str, opt_level: int):
         graph = model.graph
         initialized = {tensor.name for tensor in graph.initializer}
-        self.input_names = [value.name for value in graph.input if value.name not in initialized]
+        inputs = [value for value in graph.input if value.name not in initialized]
+        self.input_names = [value.name for value in inputs]
         self._is_single = len(graph.output) == 1
         self._output_types = [_small_type(value) for value in graph.output]
         self._model = model
         self._target, self._opt_level = target, opt_level
-        self._frozen: list[str] = []
+        self._frozen = [value.name for value in inputs if value.type.WhichOneof("value") != "tensor_type"]
         self._compiled: dict[Any, Any] = {}
         self._compile({})
 
-    def _compile(self, values: dict[str, np.ndarray]) -> Any:
+    def _compile(self, values: dict[str, Any]) -> Any:
         """The function of the other inputs; None when values of inputs are needed that are not given."""
         while True:
             frozen = {name: values[name] for name in self._frozen if name in values}
             if len(frozen) < len(self._frozen):
                 return None
-            key = tuple((name, value.dtype.str, value.shape, value.tobytes()) for name, value in frozen.items())
+            key = tuple((name, _key(value)) for name, value in frozen.items())
             if key in self._compiled:
                 return self._compiled[key]
             try:
-                tensors = {name: nd.array(value) for name, value in frozen.items()}
+                tensors = {name: _in_memory(value) for name, value in frozen.items()}
                 mod, params = import_model(self._model, None, "float32", None, True, tensors)
                 with transform.PassContext(opt_level=self._opt_level):
                     machine = build_module.create_executor("vm", mod, nd.cpu(), self._target, params or None)
@@ -65,7 +66,7 @@ class Prepared:
                 self._frozen += fresh
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """The outputs for inputs in order, or by name."""
+        """The outputs for inputs in order, or by name. A sequence is a list, an optional without content None."""
         del kwargs
         if isinstance(inputs, dict):
             values = [inputs[name] for name in self.input_names]
@@ -73,11 +74,29 @@ class Prepared:
             values = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
         if len(values) != len(self.input_names):
             raise ValueError(f"the model takes {len(self.input_names)} inputs, {len(values)} are given")
-        given = {name: _in_bytes(np.asarray(value)) for name, value in zip(self.input_names, values)}
+        given = {name: _taken(value) for name, value in zip(self.input_names, values)}
         evaluate = self._compile(given)
         out = evaluate(*[value for name, value in given.items() if name not in self._frozen])
         parts = [_plain(out)] if self._is_single else [_plain(part) for part in out]
         return tuple(part if kind is None else part.astype(kind) for part, kind in zip(parts, self._output_types))
+
+
+def _taken(value: Any) -> Any:
+    if value is None:
+        return None
+    return [_taken(part) for part in value] if isinstance(value, (list, tuple)) else _in_bytes(np.asarray(value))
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_key(part) for part in value)
+    return None if value is None else (value.dtype.str, value.shape, value.tobytes())
+
+
+def _in_memory(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_in_memory(part) for part in value]
+    return None if value is None else nd.array(value)
 
 
 def _small_type(value: Any) -> Any:

@@ -25,8 +25,8 @@ using Table = std::map<std::pair<std::string, std::string>, std::map<int64_t, Co
 const Table& converters() {
   static const Table table = [] {
     Table out;
-    for (auto family : {control_rows, elementwise_rows, image_rows, index_rows, nn_rows, normalization_rows,
-                        quantized_rows, recurrent_rows, reduction_rows, sequence_rows, shape_rows})
+    for (auto family : {attention_rows, control_rows, einsum_rows, elementwise_rows, image_rows, index_rows, nn_rows, normalization_rows,
+                        pool_rows, quantized_rows, recurrent_rows, reduction_rows, sequence_rows, shape_rows})
       for (const Row& row : family()) out[{row.op, row.domain}][row.since] = row.convert;
     return out;
   }();
@@ -46,6 +46,23 @@ const Function* find_function(const Model& model, const Node& node) {
         function.overload == node.overload)
       return &function;
   return nullptr;
+}
+
+int small_bits(ElementType type) {
+  if (type == ElementType::Int4 || type == ElementType::UInt4) return 4;
+  return type == ElementType::Int2 || type == ElementType::UInt2 ? 2 : 0;
+}
+
+/// The same of what a node makes by its attributes.
+int small_bits(const Node& node) {
+  bool is_cast = node.op == "Cast", is_constant = node.op == "Constant";
+  if (!is_cast && !is_constant) return 0;
+  for (const Attribute& attribute : node.attributes) {
+    if (is_cast && attribute.name == "to") return small_bits(static_cast<ElementType>(attribute.i));
+    if (is_constant && attribute.name == "value" && !attribute.tensors.empty())
+      return small_bits(attribute.tensors[0].type);
+  }
+  return 0;
 }
 
 /// The attributes of a function's nodes that stand for attributes of the call are replaced by those.
@@ -120,7 +137,9 @@ Imported Importer::run() {
     initialized.insert(tensor.name);
     NDArray data = to_ndarray(tensor, model_.folder);
     if (options_.freeze_params) {
-      scope.define(tensor.name, relay::make_constant(data));
+      Value value(relay::make_constant(data));
+      value.bits = small_bits(tensor.type);
+      scope.define(tensor.name, value);
       continue;
     }
     Expr constant = relay::make_constant(data);
@@ -135,12 +154,16 @@ Imported Importer::run() {
   for (const ValueInfo& input : graph.inputs) {
     if (initialized.count(input.name)) continue;
     if (auto known = options_.frozen.find(std::string(input.name)); known != options_.frozen.end()) {
-      scope.define(input.name, relay::make_constant(known->second));
+      Value value = known->second;
+      value.bits = small_bits(input.type.element);
+      scope.define(input.name, value);
       continue;
     }
     relay::Var var = relay::make_local(std::string(input.name), input_type(input));
     inputs.push_back(var);
-    scope.define(input.name, Expr(var));
+    Value value{Expr(var)};
+    value.bits = small_bits(input.type.element);
+    scope.define(input.name, value);
   }
   for (const relay::Var& param : params) inputs.push_back(param);
   import_nodes(graph.nodes, scope);
@@ -196,6 +219,7 @@ void Importer::import_nodes(const std::vector<Node>& nodes, Scope& scope) {
       for (size_t i = outputs.size(); i < node.outputs.size(); ++i)
         if (!node.outputs[i].empty())
           throw Error(OpNotImplemented) << std::string(node.op) << ": output " << i << " is not supported";
+    if (int bits = small_bits(node)) outputs[0].bits = bits;
     for (size_t i = 0; i < node.outputs.size(); ++i)
       if (!node.outputs[i].empty()) scope.define(node.outputs[i], outputs[i]);
   }

@@ -24,6 +24,7 @@ using relay::Expr;
 struct Value {
   Expr tensor;
   std::shared_ptr<const std::vector<Value>> sequence;
+  int bits = 0;  // of an integer smaller than a byte, where the file says so; in memory it takes a byte
 
   Value() = default;
   Value(Expr expr) : tensor(std::move(expr)) {}
@@ -52,6 +53,7 @@ class Operation {
   size_t size() const { return inputs_.size(); }
   bool has(size_t i) const { return i < inputs_.size() && !inputs_[i].is_absent(); }
   const Value& value(size_t i) const;  // an error when it is left out
+  Value value_or_absent(size_t i) const { return i < inputs_.size() ? inputs_[i] : Value(); }
   Expr operator[](size_t i) const;     // the same for a tensor
   Expr get_or(size_t i, Expr otherwise) const { return has(i) ? (*this)[i] : std::move(otherwise); }
   /// All inputs, which must be tensors.
@@ -118,12 +120,15 @@ struct Row {
 using Rows = std::vector<Row>;
 
 /// Every family of operators adds its rows.
+Rows attention_rows();
 Rows control_rows();
+Rows einsum_rows();
 Rows elementwise_rows();
 Rows image_rows();
 Rows index_rows();
 Rows nn_rows();
 Rows normalization_rows();
+Rows pool_rows();
 Rows quantized_rows();
 Rows recurrent_rows();
 Rows reduction_rows();
@@ -133,9 +138,9 @@ Rows shape_rows();
 struct ImportOptions {
   std::unordered_map<std::string, std::vector<int64_t>> shapes;  // of inputs; -1 is unknown
   std::unordered_map<std::string, DataType> dtypes;
-  std::optional<int64_t> opset;                     // instead of the one the file says
-  bool freeze_params = true;                        // initialisers become constants; else parameters of the function
-  std::unordered_map<std::string, NDArray> frozen;  // inputs whose values are known: they are constants too
+  std::optional<int64_t> opset;                   // instead of the one the file says
+  bool freeze_params = true;                      // initialisers become constants; else parameters of the function
+  std::unordered_map<std::string, Value> frozen;  // inputs whose values are known: they are constants too
 };
 
 struct Imported {

@@ -1,9 +1,9 @@
-// Convolutions, pools and matrix products.
+// Convolutions and matrix products.
 
 #include "relay/attrs/nn.h"
-#include "frontend/onnx/importer.h"
+#include "frontend/onnx/parts.h"
+#include "frontend/onnx/windows.h"
 #include "relay/attrs/conv.h"
-#include "relay/attrs/pool.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 
@@ -12,28 +12,8 @@ namespace {
 
 using namespace relay;  // NOLINT: makers of calls
 
-const char* kDataLayouts[] = {"NCW", "NCHW", "NCDHW"};
 const char* kKernelLayouts[] = {"OIW", "OIHW", "OIDHW"};
-
-/// Begins, then ends, for `auto_pad` too.
-std::vector<int64_t> padding_of(Operation& in, const std::vector<int64_t>& kernel, const std::vector<int64_t>& strides,
-                                const std::vector<int64_t>& dilations) {
-  size_t spatial = kernel.size();
-  std::string automatic = in.text("auto_pad", "NOTSET");
-  if (automatic == "NOTSET") return in.integers("pads", std::vector<int64_t>(2 * spatial, 0));
-  std::vector<int64_t> out(2 * spatial, 0);
-  if (automatic == "VALID") return out;
-  std::vector<int64_t> shape = in.static_shape(in[0], "auto_pad");
-  for (size_t i = 0; i < spatial; ++i) {
-    int64_t extent = shape[i + 2], wanted = (extent + strides[i] - 1) / strides[i];
-    int64_t window = (kernel[i] - 1) * dilations[i] + 1;
-    int64_t total = std::max<int64_t>((wanted - 1) * strides[i] + window - extent, 0);
-    int64_t less = total / 2, more = total - less;
-    out[i] = automatic == "SAME_LOWER" ? more : less;
-    out[i + spatial] = automatic == "SAME_LOWER" ? less : more;
-  }
-  return out;
-}
+const char* kTransposedLayouts[] = {"OIW", "IOHW", "OIDHW"};  // (in, out, taps...) in each
 
 template <class T>
 Expr conv_call(const char* op, Operation& in, size_t spatial) {
@@ -66,85 +46,161 @@ Values conv(Operation& in) {
   in.unsupported("a convolution over " + std::to_string(spatial) + " dimensions");
 }
 
-template <class T>
-Expr pool_call(const char* op, Operation& in, size_t spatial, const std::function<void(T&)>& more = {}) {
-  std::vector<int64_t> kernel = in.integers("kernel_shape"), ones(spatial, 1);
-  if (kernel.size() != spatial) in.invalid("kernel_shape has not as many numbers as there are dimensions");
-  std::vector<int64_t> strides = in.integers("strides", ones), dilations = in.integers("dilations", ones);
-  return call_op(op, {in[0]}, make_attrs<T>([&](T& attrs) {
-                   attrs.pool_size = int_array(kernel);
-                   attrs.strides = int_array(strides);
-                   attrs.dilation = int_array(dilations);
-                   attrs.padding = int_array(padding_of(in, kernel, strides, dilations));
-                   attrs.layout = kDataLayouts[spatial - 1];
-                   attrs.ceil_mode = in.integer("ceil_mode", 0) != 0;
-                   if (more) more(attrs);
-                 }));
-}
+// ---- transposed convolutions ----------------------------------------------------------------------------------------
 
-Values max_pool(Operation& in) {
-  size_t spatial = in.rank(in[0]) - 2;
-  if (in.wants(1)) in.unsupported("the indices of a pool");
-  if (spatial == 1) return {pool_call<MaxPool1DAttrs>("nn.max_pool1d", in, spatial)};
-  if (spatial == 2) return {pool_call<MaxPool2DAttrs>("nn.max_pool2d", in, spatial)};
-  if (spatial == 3) return {pool_call<MaxPool3DAttrs>("nn.max_pool3d", in, spatial)};
-  in.unsupported("a pool over " + std::to_string(spatial) + " dimensions");
-}
+/// What is cut off the whole result at the begin and the end of each dimension; less than zero is added.
+struct Cut {
+  std::vector<int64_t> begin, end;
+};
 
-Values average_pool(Operation& in) {
-  size_t spatial = in.rank(in[0]) - 2;
-  bool counts = in.integer("count_include_pad", 0) != 0;
-  auto more = [&](auto& attrs) { attrs.count_include_pad = counts; };
-  if (spatial == 1) return {pool_call<AvgPool1DAttrs>("nn.avg_pool1d", in, spatial, more)};
-  if (spatial == 2) return {pool_call<AvgPool2DAttrs>("nn.avg_pool2d", in, spatial, more)};
-  if (spatial == 3) return {pool_call<AvgPool3DAttrs>("nn.avg_pool3d", in, spatial, more)};
-  in.unsupported("a pool over " + std::to_string(spatial) + " dimensions");
-}
-
-std::vector<int64_t> spatial_axes(Operation& in) {
-  std::vector<int64_t> out;
-  for (size_t i = 2; i < in.rank(in[0]); ++i) out.push_back(static_cast<int64_t>(i));
+Cut cut_of(Operation& in, const std::vector<int64_t>& kernel, const std::vector<int64_t>& strides,
+           const std::vector<int64_t>& dilations, const std::vector<int64_t>& more) {
+  size_t spatial = kernel.size();
+  std::string automatic = in.text("auto_pad", "NOTSET");
+  std::vector<int64_t> wanted = in.integers("output_shape"), pads = in.integers("pads");
+  if (wanted.size() == spatial + 2) wanted.erase(wanted.begin(), wanted.begin() + 2);
+  bool is_same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
+  Cut out{std::vector<int64_t>(spatial, 0), std::vector<int64_t>(spatial, 0)};
+  if (wanted.empty() && !is_same) {
+    if (pads.size() == 2 * spatial && automatic == "NOTSET") {
+      out.begin.assign(pads.begin(), pads.begin() + static_cast<int64_t>(spatial));
+      out.end.assign(pads.begin() + static_cast<int64_t>(spatial), pads.end());
+    }
+    return out;
+  }
+  std::vector<int64_t> shape = in.static_shape(in[0], "the shape of the result of a transposed convolution");
+  for (size_t i = 0; i < spatial; ++i) {
+    int64_t extent = wanted.empty() ? shape[i + 2] * strides[i] : wanted[i];
+    int64_t total = strides[i] * (shape[i + 2] - 1) + more[i] + (kernel[i] - 1) * dilations[i] + 1 - extent;
+    int64_t half = total >= 0 ? total / 2 : -((1 - total) / 2);
+    out.begin[i] = automatic == "SAME_UPPER" ? half : total - half;
+    out.end[i] = total - out.begin[i];
+  }
   return out;
 }
-Values global_average_pool(Operation& in) { return {mean(in[0], int_array(spatial_axes(in)), true)}; }
-Values global_max_pool(Operation& in) { return {reduce("max", in[0], int_array(spatial_axes(in)), true)}; }
 
-Expr product(Operation& in, Expr a, Expr b, bool transpose_a, bool transpose_b) {
-  (void)in;
-  return call_op("nn.matmul", {a, b}, make_attrs<MatmulAttrs>([&](auto& attrs) {
-                   attrs.transpose_a = transpose_a;
-                   attrs.transpose_b = transpose_b;
-                 }));
+template <class T>
+Expr transposed_call(const char* op, Operation& in, size_t spatial) {
+  std::vector<int64_t> weight = in.static_shape(in[1], "the weight of a convolution");
+  std::vector<int64_t> kernel = in.integers("kernel_shape", {weight.begin() + 2, weight.end()});
+  std::vector<int64_t> ones(spatial, 1), none(spatial, 0), strides = in.integers("strides", ones);
+  std::vector<int64_t> dilations = in.integers("dilations", ones), more = in.integers("output_padding", none);
+  int64_t groups = in.integer("group", 1);
+  Cut cut = cut_of(in, kernel, strides, dilations, more);
+  bool is_plain = true;  // what the operator itself can cut and add
+  for (size_t i = 0; i < spatial; ++i)
+    is_plain = is_plain && cut.begin[i] >= 0 && cut.end[i] >= 0 &&
+               (more[i] == 0 || more[i] < std::max(strides[i], dilations[i]));
+  std::vector<int64_t> padding = cut.begin;
+  padding.insert(padding.end(), cut.end.begin(), cut.end.end());
+  Expr out = call_op(op, {in[0], in[1]}, make_attrs<T>([&](auto& attrs) {
+                       attrs.strides = int_array(strides);
+                       attrs.padding = int_array(is_plain ? padding : std::vector<int64_t>(2 * spatial, 0));
+                       attrs.output_padding = int_array(is_plain ? more : none);
+                       attrs.dilation = int_array(dilations);
+                       attrs.groups = static_cast<int32_t>(groups);
+                       attrs.channels = PrimExpr(static_cast<int>(weight[1] * groups));
+                       attrs.kernel_size = int_array(kernel);
+                       attrs.data_layout = kDataLayouts[spatial - 1];
+                       attrs.kernel_layout = kTransposedLayouts[spatial - 1];
+                     }));
+  if (is_plain) return out;
+  std::vector<int64_t> before(spatial + 2, 0), after(spatial + 2, 0);
+  std::vector<int64_t> shape = in.static_shape(out, "a result that is larger than its windows");
+  for (size_t i = 0; i < spatial; ++i) {
+    int axis = static_cast<int>(i) + 2;
+    int64_t end = cut.end[i] - more[i];
+    before[i + 2] = std::max<int64_t>(-cut.begin[i], 0);
+    after[i + 2] = std::max<int64_t>(-end, 0);
+    out = slice(out, axis, std::max<int64_t>(cut.begin[i], 0), shape[i + 2] - std::max<int64_t>(end, 0));
+  }
+  return pad_with(out, before, after, 0);
 }
+
+Values conv_transpose(Operation& in) {
+  size_t spatial = in.rank(in[0]) - 2;
+  if (spatial == 1) return {add_bias(in, transposed_call<Conv1DTransposeAttrs>("nn.conv1d_transpose", in, 1), 2)};
+  if (spatial == 2) return {add_bias(in, transposed_call<Conv2DTransposeAttrs>("nn.conv2d_transpose", in, 2), 2)};
+  if (spatial == 3) return {add_bias(in, transposed_call<Conv3DTransposeAttrs>("nn.conv3d_transpose", in, 3), 2)};
+  in.unsupported("a convolution over " + std::to_string(spatial) + " dimensions");
+}
+
+/// A convolution of each channel that looks back only; what it must remember is an input and an output.
+Values causal_conv_with_state(Operation& in) {
+  std::vector<int64_t> weight = in.static_shape(in[1], "the weight of a convolution");
+  std::string activation = in.text("activation", "none");
+  if (activation != "none" && activation != "silu" && activation != "swish")
+    in.invalid("the activation is none, silu or swish");
+  int64_t width = weight[2];
+  DataType dtype = in.dtype(in[0]);
+  Expr padded = in.has(3) ? concatenate({in[3], in[0]}, 2) : pad_with(in[0], {0, 0, width - 1}, {0, 0, 0}, 0);
+  DataType wide = dtype == DataType::Float(16) ? DataType::Float(32) : dtype;  // sums of halves are kept wide
+  Array<Expr> args{cast_if_needed(in, padded, wide), cast_if_needed(in, in[1], wide)};
+  Expr out = call_op("nn.conv1d", args, make_attrs<Conv1DAttrs>([&](auto& attrs) {
+                       attrs.groups = static_cast<int32_t>(weight[0]);
+                       attrs.channels = PrimExpr(static_cast<int>(weight[0]));
+                       attrs.kernel_size = int_array({width});
+                     }));
+  if (in.has(2)) out = add(out, reshape(cast_if_needed(in, in[2], wide), int_array({-1, 1})));
+  out = cast_if_needed(in, out, dtype);
+  if (activation != "none") {
+    Expr wide = cast_if_needed(in, out, DataType::Float(32));
+    out = cast_if_needed(in, multiply(wide, sigmoid(wide)), dtype);
+  }
+  if (!in.wants(1)) return {out};
+  std::vector<int64_t> shape = in.static_shape(padded, "the state of a convolution");
+  return {out, slice(padded, 2, shape[2] - (width - 1), shape[2])};
+}
+
+// ---- matrix products ------------------------------------------------------------------------------------------------
 
 Values gemm(Operation& in) {
   DataType dtype = in.dtype(in[0]);
-  Expr out = product(in, in[0], in[1], in.integer("transA", 0) != 0, in.integer("transB", 0) != 0);
+  Expr out = call_op("nn.matmul", {in[0], in[1]}, make_attrs<MatmulAttrs>([&](auto& attrs) {
+                       attrs.transpose_a = in.integer("transA", 0) != 0;
+                       attrs.transpose_b = in.integer("transB", 0) != 0;
+                     }));
   auto scaled = [&](Expr x, const char* name) {
     double factor = in.number(name, 1);
-    return factor == 1 ? x : multiply(x, make_scalar(factor, dtype));
+    if (factor == 1) return x;
+    if (!is_float(dtype) && factor != static_cast<double>(static_cast<int64_t>(factor)))
+      in.unsupported("a factor that is no whole number for integers");
+    return multiply(x, make_scalar(factor, dtype));
   };
   out = scaled(out, "alpha");
   if (in.has(2)) out = add(out, scaled(in[2], "beta"));
   return {out};
 }
 
-Values matmul(Operation& in) {
-  if (in.rank(in[0]) != 2 || in.rank(in[1]) != 2) in.unsupported("a product of more than two dimensions");
-  return {product(in, in[0], in[1], false, false)};
+Values matmul(Operation& in) { return {matrix_product(in, in[0], in[1])}; }
+
+Expr with_last_two_swapped(Operation& in, const Expr& x) {
+  std::vector<int64_t> axes;
+  for (size_t i = 0; i < in.rank(x); ++i) axes.push_back(static_cast<int64_t>(i));
+  if (axes.size() < 2) return x;
+  std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
+  return transpose(x, int_array(axes));
+}
+
+Values fused_matmul(Operation& in) {
+  if (in.integer("transBatchA", 0) != 0 || in.integer("transBatchB", 0) != 0) in.unsupported("a transposed batch");
+  Expr a = in.integer("transA", 0) != 0 ? with_last_two_swapped(in, in[0]) : in[0];
+  Expr b = in.integer("transB", 0) != 0 ? with_last_two_swapped(in, in[1]) : in[1];
+  Expr out = matrix_product(in, a, b);
+  double alpha = in.number("alpha", 1);
+  return {alpha == 1 ? out : multiply(out, make_scalar(alpha, in.dtype(out)))};
 }
 
 }  // namespace
 
 Rows nn_rows() {
   return {
-      {"AveragePool", 1, average_pool},
+      {"CausalConvWithState", 1, causal_conv_with_state},
       {"Conv", 1, conv},
+      {"ConvTranspose", 1, conv_transpose},
+      {"FusedMatMul", 1, fused_matmul, "com.microsoft"},
       {"Gemm", 1, gemm},
-      {"GlobalAveragePool", 1, global_average_pool},
-      {"GlobalMaxPool", 1, global_max_pool},
       {"MatMul", 1, matmul},
-      {"MaxPool", 1, max_pool},
   };
 }
 

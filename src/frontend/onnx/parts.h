@@ -1,0 +1,34 @@
+#pragma once
+// Relay expressions that converters of several families write.
+
+#include "frontend/onnx/importer.h"
+
+namespace tessera::onnx {
+
+bool is_float(DataType dtype);
+
+/// A constant of the given shape; values are rounded to the type.
+Expr numbers_of(const std::vector<double>& values, const std::vector<int64_t>& shape, DataType dtype);
+/// A tensor of a fixed shape full of one number.
+Expr filled(double value, const std::vector<int64_t>& shape, DataType dtype);
+/// Elements at `indices` of one axis.
+Expr take(Expr x, Expr indices, int axis);
+/// From `begin` to before `end` of one axis.
+Expr slice(Expr x, int axis, int64_t begin, int64_t end, int64_t stride = 1);
+/// A border of one number, so many elements before and after each dimension.
+Expr pad_with(Expr x, const std::vector<int64_t>& before, const std::vector<int64_t>& after, double value);
+/// The shape at run time, as int64.
+Expr shape_at_run_time(Expr x);
+Expr reshape_to(Expr x, const std::vector<int64_t>& shape);
+Expr cast_if_needed(Operation& in, Expr x, DataType dtype);
+/// The nearest whole number, the even one when halfway.
+Expr round_to_even(Operation& in, Expr x);
+Expr repeat(Expr x, int count, int axis);
+/// The product as NumPy's matmul has it: operands of any ranks, leading dimensions stretched to each other.
+Expr matrix_product(Operation& in, Expr a, Expr b, DataType out_dtype = DataType::Void());
+Expr softmax_of(Expr x, int axis);
+/// Places of all elements of a shape, the last dimension fastest.
+std::vector<std::vector<int64_t>> places_of(const std::vector<int64_t>& shape);
+int64_t product_of(const std::vector<int64_t>& extents);
+
+}  // namespace tessera::onnx
