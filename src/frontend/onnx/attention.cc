@@ -1,7 +1,7 @@
 // Attention and the parts of transformers around it.
 
-#include "relay/attrs/norm.h"
 #include "frontend/onnx/parts.h"
+#include "relay/attrs/norm.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 

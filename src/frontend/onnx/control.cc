@@ -133,7 +133,8 @@ Values recursive(Operation& in, Expr limit, const Expr& start, const Values& ini
     if (!value.tensor.defined()) in.unsupported("a sequence that a loop changes an unknown number of times");
     types.push_back(relay::type_of(value.tensor));
   }
-  Type number = TensorType(Array<PrimExpr>(), DataType::Int(64)), truth = TensorType(Array<PrimExpr>(), DataType::Bool());
+  Type number = TensorType(Array<PrimExpr>(), DataType::Int(64)),
+       truth = TensorType(Array<PrimExpr>(), DataType::Bool());
   for (size_t attempt = 0; attempt < 16; ++attempt) {
     relay::Var iteration = make_local("i", number), goes_on = make_local("goes_on", truth);
     Array<relay::Var> params{iteration, goes_on};
@@ -225,7 +226,14 @@ Values loop(Operation& in) {
       if (std::optional<Values> out = unrolled(in, most, start, states, body, scans)) return *out;
   }
   if (limit.defined()) limit = cast_if_needed(in, limit, DataType::Int(64));
-  return recursive(in, limit, start, states, body, scans);
+  auto is_open = [&](const Expr& x) { return x.defined() && !in.constant_ints(x); };
+  try {
+    return recursive(in, limit, start, states, body, scans);
+  } catch (const Error&) {  // with known values the body may be copied instead
+    if (is_open(limit)) in.unknown("the number of iterations must be known", limit);
+    if (is_open(start)) in.unknown("the condition of a loop must be known", start);
+    throw;
+  }
 }
 
 /// Inputs: states, then tensors of which each iteration sees one slice.
@@ -244,7 +252,8 @@ Values scan_over(Operation& in, const Graph& graph, const Values& states, const 
     Values inputs = now;
     for (size_t i = 0; i < scanned.size(); ++i) {
       Expr at = iteration;
-      if (directions[i]) at = subtract(make_constant(*in.constant(reshape(make_ints({length - 1}), Array<PrimExpr>()))), at);
+      if (directions[i])
+        at = subtract(make_constant(*in.constant(reshape(make_ints({length - 1}), Array<PrimExpr>()))), at);
       inputs.push_back(Value(take(scanned[i], at, in.axis(axes[i], in.rank(scanned[i])))));
     }
     Values out = in.import(graph, inputs);

@@ -54,7 +54,7 @@ class Operation {
   bool has(size_t i) const { return i < inputs_.size() && !inputs_[i].is_absent(); }
   const Value& value(size_t i) const;  // an error when it is left out
   Value value_or_absent(size_t i) const { return i < inputs_.size() ? inputs_[i] : Value(); }
-  Expr operator[](size_t i) const;     // the same for a tensor
+  Expr operator[](size_t i) const;  // the same for a tensor
   Expr get_or(size_t i, Expr otherwise) const { return has(i) ? (*this)[i] : std::move(otherwise); }
   /// All inputs, which must be tensors.
   Array<Expr> tensors() const;

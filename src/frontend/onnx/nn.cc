@@ -195,12 +195,8 @@ Values fused_matmul(Operation& in) {
 
 Rows nn_rows() {
   return {
-      {"CausalConvWithState", 1, causal_conv_with_state},
-      {"Conv", 1, conv},
-      {"ConvTranspose", 1, conv_transpose},
-      {"FusedMatMul", 1, fused_matmul, "com.microsoft"},
-      {"Gemm", 1, gemm},
-      {"MatMul", 1, matmul},
+      {"CausalConvWithState", 1, causal_conv_with_state}, {"Conv", 1, conv}, {"ConvTranspose", 1, conv_transpose},
+      {"FusedMatMul", 1, fused_matmul, "com.microsoft"},  {"Gemm", 1, gemm}, {"MatMul", 1, matmul},
   };
 }
 

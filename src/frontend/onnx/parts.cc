@@ -50,7 +50,8 @@ Expr pad_with(Expr x, const std::vector<int64_t>& before, const std::vector<int6
   bool is_none = true;
   for (size_t i = 0; i < before.size(); ++i) is_none = is_none && before[i] == 0 && after[i] == 0;
   if (is_none) return x;
-  return call_op("nn.pad", {x, make_scalar(value, relay::type_of(x).as<TensorTypeNode>()->dtype)}, make_attrs<PadAttrs>([&](auto& attrs) {
+  return call_op("nn.pad", {x, make_scalar(value, relay::type_of(x).as<TensorTypeNode>()->dtype)},
+                 make_attrs<PadAttrs>([&](auto& attrs) {
                    for (size_t i = 0; i < before.size(); ++i)
                      attrs.pad_width.push_back(int_array({before[i], after[i]}));
                  }));
@@ -105,9 +106,8 @@ std::vector<std::vector<int64_t>> places_of(const std::vector<int64_t>& shape) {
 namespace {
 
 Expr batched(Expr a, Expr b, DataType out_dtype) {
-  return call_op("nn.batch_matmul", {a, b}, make_attrs<BatchMatmulAttrs>([&](auto& attrs) {
-                   attrs.out_dtype = out_dtype;
-                 }));
+  return call_op("nn.batch_matmul", {a, b},
+                 make_attrs<BatchMatmulAttrs>([&](auto& attrs) { attrs.out_dtype = out_dtype; }));
 }
 
 Expr dyn_reshape(Expr x, Expr shape) {
@@ -133,9 +133,8 @@ Expr open_product(Operation& in, const Expr& a, const Expr& b, DataType out_dtyp
     return dyn_reshape(whole, concatenate({make_ints({-1}), last}, 0));
   };
   Expr out = batched(flat(a, shape_a, rank_a), flat(b, shape_b, rank_b), out_dtype);
-  return dyn_reshape(out, concatenate({batch, slice(shape_a, 0, rank_a - 2, rank_a - 1),
-                                       slice(shape_b, 0, rank_b - 1, rank_b)},
-                                      0));
+  return dyn_reshape(
+      out, concatenate({batch, slice(shape_a, 0, rank_a - 2, rank_a - 1), slice(shape_b, 0, rank_b - 1, rank_b)}, 0));
 }
 
 }  // namespace

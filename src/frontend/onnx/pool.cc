@@ -145,9 +145,7 @@ Values max_pool_with_places(Operation& in, const Pool& pool) {
   window_shape.insert(window_shape.end(), pool.counts.begin(), pool.counts.end());
   channel_shape.resize(spatial + 2, 1);
   Expr all = stack(taps, 0);
-  Expr chosen = call_op("argmax", {all}, make_attrs<ArgReduceAttrs>([](auto& attrs) {
-                          attrs.axis = {PrimExpr(0)};
-                        }));
+  Expr chosen = call_op("argmax", {all}, make_attrs<ArgReduceAttrs>([](auto& attrs) { attrs.axis = {PrimExpr(0)}; }));
   Expr places = add(take(make_ints(of_taps), chosen, 0), reshape_to(make_ints(of_windows), window_shape));
   return {reduce("max", all, {PrimExpr(0)}), add(places, reshape_to(make_ints(of_channels), channel_shape))};
 }
@@ -192,9 +190,7 @@ Expr powers(Operation& in, double p) {
   Expr size = call_op("abs", {in[0]});
   return p == 1 ? size : power(size, make_scalar(p, in.dtype(in[0])));
 }
-Expr root(Operation& in, Expr x, double p) {
-  return p == 1 ? x : power(x, make_scalar(1 / p, in.dtype(in[0])));
-}
+Expr root(Operation& in, Expr x, double p) { return p == 1 ? x : power(x, make_scalar(1 / p, in.dtype(in[0]))); }
 double exponent_of(Operation& in) {
   const Attribute* given = in.find("p");
   if (!given) return 2;
@@ -231,9 +227,9 @@ Values max_unpool(Operation& in) {
   for (size_t i = 0; i < spatial; ++i)
     result[i + 2] = (shape[i + 2] - 1) * strides[i] - pads[i] - pads[i + spatial] + kernel[i];
   int64_t count = product_of(shape), total = product_of(result);
-  Expr flat = call_op("scatter", {filled(0, {total}, in.dtype(in[0])), reshape_to(in[1], {count}),
-                                  reshape_to(in[0], {count})},
-                      make_attrs<ScatterAttrs>([](auto& attrs) { attrs.axis = 0; }));
+  Expr flat =
+      call_op("scatter", {filled(0, {total}, in.dtype(in[0])), reshape_to(in[1], {count}), reshape_to(in[0], {count})},
+              make_attrs<ScatterAttrs>([](auto& attrs) { attrs.axis = 0; }));
   Expr out = reshape_to(flat, result);
   if (!in.has(2)) return {out};
   std::vector<int64_t> wanted = in.needed_ints(in[2], "output_shape");
