@@ -33,3 +33,10 @@ def test_the_readme_program_runs():
     names: dict = {}
     exec(blocks("README.md", "python")[0], names)
     np.testing.assert_allclose(names["c"].numpy(), names["a"] @ names["b"], rtol=1e-4)
+
+
+def test_the_program_of_the_virtual_machine_page_is_compiled_as_shown():
+    names: dict = {}
+    exec(blocks("docs/virtual_machine.md", "python")[0], names)
+    assert blocks("docs/virtual_machine.md", "text")[0].strip() == names["executable"].bytecode.strip()
+    np.testing.assert_allclose(names["out"].numpy(), np.full((5, 3), 4.0, "float32"))
