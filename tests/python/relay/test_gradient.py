@@ -147,3 +147,32 @@ def test_check_grad_tells_when_the_two_differ():
     x = relay.var("x", shape=(3,), dtype="float64")
     with pytest.raises(AssertionError, match="Not equal to tolerance"):  # steps of 1 are too long
         testing.check_grad(relay.Function([x], relay.exp(x)), inputs=[np.array([0.2, 1.3, 2.2])], eps=1.0)
+
+
+def operators(function):
+    names = []
+    relay.analysis.post_order_visit(
+        function,
+        lambda e: names.append(e.op.name) if isinstance(e, relay.Call) and isinstance(e.op, tvm.ir.Op) else None,
+    )
+    return names
+
+
+def test_lazy_gradients_do_not_compute_with_zeros_and_ones():
+    text = "def @main(%a: Tensor[(4), float32]) { multiply(tanh(%a), exp(%a)) }"
+    mod = tvm.IRModule.from_expr(transform.gradient(parse(text)["main"], mode="first_order"))
+    before = transform.InferType()(mod)
+    passes = tvm.transform.Sequential([transform.LazyGradientInit(), transform.DeadCodeElimination()])
+    with tvm.transform.PassContext(opt_level=3):
+        after = passes(before)
+    assert operators(before["main"]).count("zeros_like") == 4
+    assert "zeros_like" not in operators(after["main"])
+    assert operators(after["main"]).count("add") == 1  # of the two ways to %a
+    _, (expected,) = relay.create_executor("debug", mod=before).evaluate()(A)
+    _, (grad,) = relay.create_executor("debug", mod=after).evaluate()(A)
+    np.testing.assert_array_equal(grad.numpy(), expected.numpy())
+
+
+def test_zeros_that_broadcast_stay():
+    text = "def @main(%x: float32, %y: Tensor[(4), float32]) { add(zeros_like(%y), %x) }"
+    assert operators(transform.LazyGradientInit()(parse(text))["main"]) == ["zeros_like", "add"]

@@ -12,6 +12,7 @@ __all__ = [
     "FirstOrderGradient",
     "Inline",
     "LambdaLift",
+    "LazyGradientInit",
     "PartialEvaluate",
     "PlanDevices",
     "ToANormalForm",
@@ -52,6 +53,11 @@ def Inline() -> Pass:
 def LambdaLift() -> Pass:
     """Makes global functions of local ones."""
     return _ffi_api.LambdaLift()
+
+
+def LazyGradientInit() -> Pass:
+    """Leaves out computations with the zeros and ones that gradients start from."""
+    return _ffi_api.LazyGradientInit()
 
 
 def PlanDevices(config: Any) -> Pass:
