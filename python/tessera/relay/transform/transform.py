@@ -25,6 +25,7 @@ __all__ = [
     "DefuseOps",
     "DynamicToStatic",
     "EliminateCommonSubexpr",
+    "FakeQuantizationToInteger",
     "FastMath",
     "FlattenAtrousConv",
     "FoldConstant",
@@ -47,6 +48,7 @@ __all__ = [
     "SimplifyInference",
     "SplitArgs",
     "ToGraphNormalForm",
+    "ToMixedPrecision",
     "function_pass",
 ]
 
@@ -259,6 +261,26 @@ def MergeCompilerRegions() -> Pass:
 def PartitionGraph(mod_name: str = "default", bind_constants: bool = True) -> Pass:
     """Makes a function of the module of each region of an external code generator."""
     return _ffi_api.PartitionGraph(mod_name, bind_constants)
+
+
+def ToMixedPrecision(mixed_precision_type: str = "float16", missing_op_mode: int = 1) -> Pass:
+    """Runs products in a narrower float type; what is sensitive stays in float32, the rest follows its inputs.
+
+    missing_op_mode says what becomes of operators of which nothing is known: 0 an error, 1 float32 and a warning, 2
+    float32.
+    """
+    return _ffi_api.ToMixedPrecision(mixed_precision_type, missing_op_mode)
+
+
+def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False) -> Pass:
+    """Turns float operators between dequantize and quantize into integer ones; not there yet."""
+    del hard_fail, use_qat
+    info = PassInfo(0, "FakeQuantizationToInteger", ["InferType"])
+
+    def refuse(function: Any, mod: Any, context: Any) -> Any:
+        raise NotImplementedError("FakeQuantizationToInteger needs the quantised operators, which are not there yet")
+
+    return _ffi_api.MakeFunctionPass(refuse, info)
 
 
 def ToGraphNormalForm() -> Pass:
