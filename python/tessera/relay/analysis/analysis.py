@@ -58,9 +58,9 @@ def check_constant(expr: Any) -> bool:
     return bool(_ffi_api.check_constant(expr))
 
 
-def check_basic_block_normal_form(expr: Any) -> bool:
-    """True when no expression is used in a scope deeper than where it belongs."""
-    return bool(_ffi_api.check_basic_block_normal_form(expr))
+def check_basic_block_normal_form(expr: Any) -> int:
+    """1 when no expression is used in a scope deeper than where it belongs, else 0."""
+    return int(_ffi_api.check_basic_block_normal_form(expr))
 
 
 def free_vars(expr: Any) -> list[Var]:
