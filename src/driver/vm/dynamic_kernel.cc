@@ -11,8 +11,8 @@
 #include "relay/infer_type.h"
 #include "relay/slots.h"
 #include "relay/type_rule.h"
-#include "te/create_prim_func.h"
-#include "topi/cpu/default_rule.h"
+#include "te/prim_func.h"
+#include "te/schedule.h"
 
 namespace tessera::relay {
 namespace {
@@ -123,7 +123,7 @@ void add_shape_kernel(const relay::Call* call, DynamicKernel* out) {
   Op op(call->op.as<OpNode>());
   Any slot = op.slot(kShapeDataDependent);
   Array<PrimExpr> flags = slot.is_null() ? Array<PrimExpr>{PrimExpr(0)} : slot.to<Array<PrimExpr>>();
-  Array<te::Tensor> inputs, args;
+  Array<te::Tensor> inputs;
   Array<PrimExpr> ranks;
   for (size_t i = 0; i < call->args.size(); ++i) {
     bool by_value = *as_int(flags[flags.size() == 1 ? 0 : i]) != 0;
@@ -139,9 +139,14 @@ void add_shape_kernel(const relay::Call* call, DynamicKernel* out) {
   if (shapes.size() != ranks.size())
     throw Error(ValueError) << op->name << " gives " << ranks.size() << " results, but its shape function "
                             << shapes.size() << " shapes";
-  args = inputs;
-  for (const te::Tensor& shape : shapes) args.push_back(shape);
-  out->shape_kernel = topi::schedule_default_cpu(te::create_prim_func(args));
+  // A plain TE schedule: it takes every kind of operation, hybrid scripts too, and there is little to compute.
+  Array<te::Operation> results;
+  Array<ObjectRef> args(inputs.begin(), inputs.end());
+  for (const te::Tensor& shape : shapes) {
+    results.push_back(shape->op);
+    args.push_back(shape);
+  }
+  out->shape_kernel = te::schedule_to_prim_func(te::create_schedule(results), args, "shape_func");
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tessera as tvm
-from tessera import relay
+from tessera import relay, te
 from tessera.contrib import graph_executor
 from tessera.relay import testing
 from tessera.runtime import vm as runtime_vm
@@ -251,3 +251,47 @@ def test_a_device_gets_kernels_and_the_host_computes_shapes():
     n = relay.var("n", shape=(), dtype="int32")
     out = run([n], relay.arange(relay.const(0), n, relay.const(2), "int32"), np.array(7, "int32"))
     np.testing.assert_array_equal(out.numpy(), [0, 2, 4, 6])
+
+
+def operator(name, num_inputs, compute):
+    """An operator of one dimension whose type rule does not know how long the result is."""
+    relay.op.register(name)
+    op = relay.op.get(name)
+    op.set_num_inputs(num_inputs)
+    op.set_support_level(10)
+    op.add_type_rel(name, lambda args, attrs: relay.TensorType((relay.Any(),), args[0].dtype))
+    relay.op.register_compute(name, compute)
+    relay.op.register_injective_schedule(name)
+
+
+def test_a_users_shape_function_of_shapes_is_called():
+    def every_other(attrs, inputs, out_type):
+        return [te.compute(out_type.shape, lambda i: inputs[0][i * 2])]
+
+    def shape(attrs, inputs, out_ndims):
+        return [te.compute((1,), lambda i: (inputs[0][i] + 1) // 2)]
+
+    operator("test.every_other", 1, every_other)
+    relay.op.register_shape_func("test.every_other", False, shape)
+    x = relay.var("x", shape=any_shape((ANY,)))
+    vm = compile_function([x], relay.Call(relay.op.get("test.every_other"), [x + x]) * relay.const(3.0))
+    for n in (1, 4, 7):
+        np.testing.assert_allclose(vm.run(floats(n)).numpy(), floats(n)[::2] * 6, rtol=1e-6)
+
+
+def test_a_users_shape_function_of_values_may_be_a_hybrid_script():
+    def first(attrs, inputs, out_type):
+        return [te.compute(out_type.shape, lambda i: inputs[0][i])]
+
+    @te.hybrid.script
+    def length(data_shape, count):
+        out = output_tensor((1,), "int64")
+        out[0] = min(data_shape[0], int64(count[0]))
+        return out
+
+    operator("test.first", 2, first)
+    relay.op.register_shape_func("test.first", [False, True], lambda attrs, inputs, ndims: [length(*inputs)])
+    x, count = relay.var("x", shape=any_shape((ANY,))), relay.var("count", shape=(1,), dtype="int32")
+    vm = compile_function([x, count], relay.Call(relay.op.get("test.first"), [x, count]))
+    for n, k in ((5, 3), (2, 9), (4, 0)):
+        np.testing.assert_allclose(vm.run(floats(n), np.array([k], "int32")).numpy(), floats(n)[:k])
