@@ -80,6 +80,20 @@ class LayoutRewriter {
     return out;
   }
 
+  /// One operator may take for NHWC what another made as NCHW. Such a value is brought back to where it lay, and is then
+  /// seen as its reader sees it.
+  void restore_renamed(const Array<Layout>& read_as, Inputs* inputs) {
+    Array<Layout> back;
+    std::vector<Layout> seen = inputs->now;
+    for (size_t i = 0; i < seen.size(); ++i) {
+      bool is_renamed = is_defined(inputs->before[i]) && !same_layout(inputs->before[i], read_as[i]);
+      back.push_back(is_renamed ? inputs->before[i] : inputs->now[i]);
+      if (is_renamed) seen[i] = read_as[i];
+    }
+    inputs->args = moved_inputs(inputs->args, inputs->now, back);
+    inputs->now = seen;
+  }
+
   /// The call in new layouts, or empty.
   Expr changed(const Call* call, const Array<Expr>& args) {
     if (!call->op.as<OpNode>()) return nullptr;
@@ -89,6 +103,7 @@ class LayoutRewriter {
 
     LayoutAnswer old = ask_layout_rule(call, {call->attrs, {}, inputs.before, types});
     if (!old) return nullptr;
+    restore_renamed(old->input_layouts, &inputs);
     for (size_t i = 0; i < inputs.now.size(); ++i)
       if (!is_defined(inputs.now[i])) inputs.now[i] = old->input_layouts[i];
 

@@ -174,3 +174,24 @@ def test_an_alteration_must_be_a_call():
     finally:
         relay_op.get("nn.conv2d").reset_attr("FTVMAlterOpLayout")
     assert tessera.ir.Op.get("nn.conv2d").get_attr("FTVMAlterOpLayout") is None
+
+
+def test_what_one_layer_made_as_nchw_another_may_read_as_nhwc():
+    x = relay.var("x", shape=(1, 3, 4, 5))
+    first = relay.nn.conv2d(x, relay.var("w0", shape=(6, 3, 1, 1)), channels=6, kernel_size=(1, 1))
+    last = relay.nn.conv2d(
+        first,
+        relay.var("w1", shape=(1, 1, 5, 2)),
+        channels=2,
+        kernel_size=(1, 1),
+        data_layout="NHWC",
+        kernel_layout="HWIO",
+    )
+    mod = tessera.IRModule.from_expr(relay.Function(relay.analysis.free_vars(last), last))
+    rng = np.random.default_rng(0)
+    arrays = [rng.random(shape, "float32") for shape in ((1, 3, 4, 5), (6, 3, 1, 1), (1, 1, 5, 2))]
+    want = np.einsum("nchw,oc->nohw", arrays[0], arrays[1][:, :, 0, 0]) @ arrays[2][0, 0]
+    for level in (0, 3):
+        with tessera.transform.PassContext(opt_level=level):
+            got = relay.create_executor("graph", mod).evaluate()(*arrays).numpy()
+        np.testing.assert_allclose(got, want, rtol=1e-5)
