@@ -40,6 +40,22 @@ Expr fill_last(const Call* call, const char* name, Array<PrimExpr> T::* field) {
   return call_op(name, args, changed<T>(call, [&](T& a) { a.*field = int_array(*values); }));
 }
 
+/// An extent of 1 asks for nothing: the data's stays (ONNX's Expand).
+Expr static_broadcast_to(const Call* call) {
+  auto values = constant_ints(call->args[1]);
+  auto* data = call->args[0]->checked_type_.as<TensorTypeNode>();
+  if (!values || !data || data->shape.size() > values->size()) return nullptr;
+  size_t extra = values->size() - data->shape.size();
+  for (size_t i = extra; i < values->size(); ++i) {
+    if ((*values)[i] != 1) continue;
+    const int64_t* extent = as_int(data->shape[i - extra]);
+    if (!extent) return nullptr;
+    (*values)[i] = *extent;
+  }
+  return call_op("broadcast_to", {call->args[0]},
+                 changed<InitOpAttrs>(call, [&](InitOpAttrs& a) { a.shape = int_array(*values); }));
+}
+
 Expr static_slice(const Call* call) {
   auto begin = constant_ints(call->args[1]), end = constant_ints(call->args[2]), strides = constant_ints(call->args[3]);
   if (!begin || !end || !strides) return nullptr;
@@ -121,7 +137,7 @@ Expr static_form(const Call* call) {
   if (name == "dyn.reshape") return fill_last<ReshapeAttrs>(call, "reshape", &ReshapeAttrs::newshape);
   if (name == "dyn.squeeze") return fill_last<SqueezeAttrs>(call, "squeeze", &SqueezeAttrs::axis);
   if (name == "dyn.tile") return fill_last<TileAttrs>(call, "tile", &TileAttrs::reps);
-  if (name == "dyn.broadcast_to") return fill_last<InitOpAttrs>(call, "broadcast_to", &InitOpAttrs::shape);
+  if (name == "dyn.broadcast_to") return static_broadcast_to(call);
   if (name == "dyn.zeros") return fill_last<InitOpAttrs>(call, "zeros", &InitOpAttrs::shape);
   if (name == "dyn.ones") return fill_last<InitOpAttrs>(call, "ones", &InitOpAttrs::shape);
   if (name == "dyn.full") return fill_last<InitOpAttrs>(call, "full", &InitOpAttrs::shape);

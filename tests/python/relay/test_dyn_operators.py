@@ -9,22 +9,24 @@ from tessera import relay
 ANY = relay.Any()
 
 
-def run(build, *arrays):
-    """`build(vars...)` with the arguments' ranks known and their extents not, run by the interpreter."""
+def run(build, *arrays, executor="debug"):
+    """The results of `build(vars...)`, whose shapes values decide."""
     params = [relay.var(f"x{i}", shape=a.shape, dtype=str(a.dtype)) for i, a in enumerate(arrays)]
     body = build(*params)
     body = body.astuple() if isinstance(body, relay.TupleWrapper) else body
     mod = tessera.IRModule.from_expr(relay.Function(params, body))
-    out = relay.create_executor("debug", mod=mod, device=tessera.cpu(), target="llvm").evaluate()(*arrays)
+    out = relay.create_executor(executor, mod=mod, device=tessera.cpu(), target="llvm").evaluate()(*arrays)
     return [part.numpy() for part in (out if hasattr(out, "__len__") and not hasattr(out, "numpy") else [out])]
 
 
 def check(build, want, *arrays):
-    got, want = run(build, *arrays), flat(want)
-    assert len(got) == len(want)
-    for have, expected in zip(got, want):
-        assert have.shape == np.shape(expected)
-        np.testing.assert_allclose(have, expected, rtol=1e-5)
+    want = flat(want)
+    for executor in ("debug", "vm"):
+        got = run(build, *arrays, executor=executor)
+        assert len(got) == len(want)
+        for have, expected in zip(got, want):
+            assert have.shape == np.shape(expected)
+            np.testing.assert_allclose(have, expected, rtol=1e-5)
 
 
 def ints(*values, dtype="int64"):
