@@ -33,7 +33,10 @@ OpRecord& OpRecord::type(const char* name, TypeRule rule) {
 
 OpRecord& OpRecord::fusion(Fusion kind) { return set(relay::kFusion, Any(static_cast<int64_t>(kind))); }
 
-OpRecord& OpRecord::compute(Compute compute) { return set(relay::kCompute, Any(typed("compute", std::move(compute)))); }
+OpRecord& OpRecord::compute(Compute compute) {
+  keep_compute(op_->name.str(), compute);
+  return set(relay::kCompute, Any(typed("compute", std::move(compute))));
+}
 
 OpRecord& OpRecord::gradient(Gradient gradient) {
   return set(relay::kGradient, Any(typed("gradient", std::move(gradient))));

@@ -53,4 +53,7 @@ class OpRecord {
   Op op_;
 };
 
+/// Notes the record's own compute, which `topi` in Python calls; see by_record.cc.
+void keep_compute(const std::string& name, Compute compute);
+
 }  // namespace tessera::op

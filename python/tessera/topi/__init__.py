@@ -6,7 +6,10 @@ Importing this package also lets `+ - * / ...` work on tensors, by broadcasting.
 from . import cpu as cpu
 from . import cuda as cuda
 from . import generic as generic
+from . import image as image
+from . import nn as nn
 from . import tag
+from . import vision as vision
 from . import x86 as x86
 from .broadcast import (
     add as add,

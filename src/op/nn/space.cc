@@ -20,6 +20,7 @@ PrimExpr exact_part(const PrimExpr& extent, const PrimExpr& part, const char* wh
   const int64_t *n = as_int(extent), *d = as_int(part);
   if (d && *d < 1) throw Error(TypeError) << "a block of " << *d;
   if (n && d && *n % *d != 0) throw Error(TypeError) << *d << " does not divide the " << *n << " of the " << what;
+  if (!n && !relay::is_any(extent)) relay::assume(equal(floormod(extent, part), make_zero(extent.dtype())));
   return on_extent(extent, [&](const PrimExpr& e) { return floordiv(e, part); });
 }
 

@@ -1,0 +1,8 @@
+"""Operators of neural networks as tensor expressions."""
+
+from .conv import *
+from .dense import *
+from .elementwise import *
+from .pad_tuple import *
+from .pool import *
+from .space import *
