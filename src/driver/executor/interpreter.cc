@@ -64,6 +64,29 @@ bool match(const Pattern& pattern, const ObjectRef& value, Frame* frame) {
   });
 }
 
+/// An error unless the value fits the type that a parameter declares. What is open in the type takes everything.
+void check_argument(const Type& type, const ObjectRef& value, const Var& param) {
+  auto* tensor = value.as<NDArrayNode>();
+  if (auto* tuple = type.as<TupleType>()) {
+    auto* fields = value.as<ADTNode>();
+    bool fits = fields && fields->values.size() == tuple->fields_.size();
+    for (size_t i = 0; fits && i < tuple->fields_.size(); ++i)
+      check_argument(tuple->fields_[i], fields->values[i], param);
+    if (fits) return;
+  } else if (auto* wanted = type.as<TensorTypeNode>()) {
+    bool fits = tensor && NDArray(tensor).dtype() == wanted->dtype && tensor->shape.size() == wanted->shape.size();
+    for (size_t i = 0; fits && i < tensor->shape.size(); ++i) {
+      const int64_t* extent = as_int(wanted->shape[i]);
+      fits = !extent || *extent == tensor->shape[i];
+    }
+    if (fits) return;
+  } else {
+    return;
+  }
+  throw Error(TypeError) << "the parameter %" << param->name_hint() << " is a " << to_text(type)
+                         << ", but the argument is " << (tensor ? describe(&tensor->tensor) : to_text(value));
+}
+
 }  // namespace
 
 class Interpreter : public std::enable_shared_from_this<Interpreter> {
@@ -82,6 +105,9 @@ class Interpreter : public std::enable_shared_from_this<Interpreter> {
   ObjectRef apply(const ObjectRef& function, const std::vector<ObjectRef>& args) {
     auto* closure = function.as<ClosureNode>();
     if (!closure) return apply_other(function, nullptr, args);
+    for (size_t i = 0; i < args.size() && i < closure->function->params.size(); ++i)
+      if (const Var& param = closure->function->params[i]; param->type_annotation)
+        check_argument(param->type_annotation, args[i], param);
     Frame frame;
     enter(closure, args, &frame);
     return run(body_of(closure->function), &frame);

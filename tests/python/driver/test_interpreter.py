@@ -247,3 +247,31 @@ def test_parameters_are_bound_by_name():
     for kind in ("debug", "graph"):
         f = relay.create_executor(kind, mod, params={"w": np.array([2, 3], "float32")}).evaluate()
         np.testing.assert_array_equal(f(np.array([1, 1], "float32")).numpy(), [2, 3])
+
+
+def test_arguments_must_fit_their_parameters():
+    x = relay.var("x", shape=(2, relay.Any()))
+    f = value(relay.Function([x], relay.exp(x)))
+    assert f(np.zeros((2, 7), "float32")).numpy().shape == (2, 7)
+    with pytest.raises(TypeError, match=r"the parameter %x is a .*, but the argument is \(3, 7\) float32"):
+        f(np.zeros((3, 7), "float32"))
+    with pytest.raises(TypeError, match="the argument is .* float64"):
+        f(np.zeros((2, 7), "float64"))
+
+
+def test_numbers_of_python_take_the_type_of_the_parameter():
+    n, y = relay.var("n", shape=(), dtype="int64"), relay.var("y", shape=(), dtype="float64")
+    out = value(relay.Function([n, y], relay.add(relay.cast(n, "float64"), y)))(3, 0.5).numpy()
+    assert out == 3.5 and out.dtype == "float64"
+
+
+def test_shapes_that_depend_on_values():
+    x, n = relay.var("x", shape=(2, 3)), relay.var("n", shape=(), dtype="int32")
+    s = relay.var("s", shape=(2,), dtype="int64")
+    data = np.array([[0, 1, 2], [3, 0, 5]], "float32")
+    places = value(relay.Function([x], relay.argwhere(x)))(data).numpy()
+    np.testing.assert_array_equal(places, np.argwhere(data))
+    shaped = value(relay.Function([x, s], relay.reshape(x, s)))(data, np.array([3, 2], "int64")).numpy()
+    np.testing.assert_array_equal(shaped, data.reshape(3, 2))
+    steps = value(relay.Function([n], relay.arange(relay.const(0), n, relay.const(2), dtype="int32")))
+    assert steps(7).numpy().tolist() == [0, 2, 4, 6] and steps(2).numpy().tolist() == [0]

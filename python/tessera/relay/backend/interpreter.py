@@ -15,6 +15,7 @@ from ..analysis import free_vars
 from ..expr import Constant, Expr, Tuple
 from ..function import Function
 from ..scope_builder import ScopeBuilder
+from ..ty import TensorType
 
 __all__ = ["Closure", "ConstructorValue", "Executor", "Interpreter", "RefValue"]
 
@@ -41,11 +42,16 @@ class Closure(Object):
     """A function with the values of its free variables; call it with values."""
 
     def __call__(self, *args: Any) -> Any:
-        return get_global_func("relay.backend.ApplyClosure")(self, [_value(arg) for arg in args])
+        types = [param.type_annotation for param in self.func.params] + [None] * len(args)
+        values = [_value(arg, wanted) for arg, wanted in zip(args, types)]
+        return get_global_func("relay.backend.ApplyClosure")(self, values)
 
 
-def _value(arg: Any) -> Any:
-    """Python's and NumPy's numbers, arrays and sequences as values of the interpreter."""
+def _value(arg: Any, wanted: Any = None) -> Any:
+    """Python's and NumPy's numbers, arrays and sequences as values of the interpreter.
+
+    A number of Python's takes the element type that is wanted, else that of 32 bits.
+    """
     if isinstance(arg, Constant):
         return arg.data
     if isinstance(arg, Tuple):
@@ -58,8 +64,10 @@ def _value(arg: Any) -> Any:
         return _nd.array(arg)
     if isinstance(arg, (bool, int, float, np.generic)):
         value = np.asarray(arg)
-        narrow = {"int64": "int32", "float64": "float32"} if not isinstance(arg, np.generic) else {}
-        return _nd.array(value.astype(narrow.get(str(value.dtype), value.dtype)))
+        if isinstance(arg, np.generic):
+            return _nd.array(value)
+        narrow = {"int64": "int32", "float64": "float32"}.get(str(value.dtype), str(value.dtype))
+        return _nd.array(value.astype(str(wanted.dtype) if isinstance(wanted, TensorType) else narrow))
     if hasattr(arg, "__array__"):
         return _nd.array(np.asarray(arg))
     raise TypeError(f"{type(arg).__name__} is not a value of a Relay program: {arg!r}")
