@@ -28,7 +28,7 @@ bool has_open_extent(const Type& type) {
 std::pair<PrimExpr, PrimExpr> solved(const PrimExpr& condition) {
   auto* equation = condition.as<EQ>();
   if (!equation) return {};
-  for (auto [var, value] : {std::pair(equation->a, equation->b), std::pair(equation->b, equation->a)})
+  for (const auto& [var, value] : {std::pair(equation->a, equation->b), std::pair(equation->b, equation->a)})
     if (var.as<tessera::VarNode>() && (as_int(value) || value.as<tessera::VarNode>())) return {var, value};
   return {};
 }
