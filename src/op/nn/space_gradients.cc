@@ -7,6 +7,7 @@
 #include "relay/attrs/pad.h"
 #include "relay/attrs/pool.h"
 #include "relay/make.h"
+#include "topi/nn/conv.h"
 #include "topi/nn/pool.h"
 
 namespace tessera::op {
@@ -15,10 +16,39 @@ using namespace relay;
 
 namespace {
 
-Expr pool_grad(const char* name, const Expr& grad, const Expr& data, Attrs attrs) {
-  if (cast_or_null<PoolAttrs>(attrs.get())->pool_size.size() != 2)
-    throw Error(NotImplementedError) << "only pools of two dimensions have a gradient";
-  return call_op(name, {grad, data}, std::move(attrs));
+/// A pool of one dimension as one of two, the first of extent 1.
+template <class A>
+Attrs with_height(const PoolAttrs* attrs) {
+  auto spread = [](const Array<PrimExpr>& values, int first) {
+    Array<PrimExpr> out;
+    for (const PrimExpr& value : values) {
+      out.push_back(PrimExpr(first));
+      out.push_back(value);
+    }
+    return out;
+  };
+  return make_attrs<A>([&](auto& a) {
+    a.pool_size = spread(attrs->pool_size, 1);
+    a.strides = spread(attrs->strides, 1);
+    a.dilation = spread(attrs->dilation, 1);
+    a.padding = spread(topi::full_padding(attrs->padding, 1), 0);
+    a.ceil_mode = attrs->ceil_mode;
+    std::string layout = attrs->layout.str();
+    a.layout = layout.replace(layout.find('W'), 1, "HW");
+    if constexpr (std::is_same_v<A, AvgPool2DAttrs>)
+      a.count_include_pad = static_cast<const AvgPoolAttrs*>(attrs)->count_include_pad;
+  });
+}
+
+template <class A>
+Expr pool_grad(const char* name, const Expr& grad, const Expr& data, const Attrs& given) {
+  auto* attrs = cast_or_null<PoolAttrs>(given.get());
+  const size_t spatial = attrs->pool_size.size();
+  if (spatial == 2) return call_op(name, {grad, data}, given);
+  if (spatial != 1) throw Error(NotImplementedError) << "pools of " << spatial << " dimensions have no gradient";
+  int axis = topi::spatial_axes(attrs->layout, 1)[0];
+  Expr out = call_op(name, {expand_dims(grad, axis), expand_dims(data, axis)}, with_height<A>(attrs));
+  return squeeze(out, {PrimExpr(axis)});
 }
 
 /// The pool of fixed windows that an adaptive or global pool of two dimensions is, where its windows are all alike.
@@ -60,16 +90,16 @@ Expr reshaped_slice(const Expr& grad, const Array<PrimExpr>& begin, const Array<
 }  // namespace
 
 Array<Expr> max_pool_gradient(const Expr& call, const Expr& grad) {
-  return {pool_grad("nn.max_pool2d_grad", grad, args_of(call)[0], call.as<relay::Call>()->attrs)};
+  return {pool_grad<MaxPool2DAttrs>("nn.max_pool2d_grad", grad, args_of(call)[0], call.as<relay::Call>()->attrs)};
 }
 Array<Expr> avg_pool_gradient(const Expr& call, const Expr& grad) {
-  return {pool_grad("nn.avg_pool2d_grad", grad, args_of(call)[0], call.as<relay::Call>()->attrs)};
+  return {pool_grad<AvgPool2DAttrs>("nn.avg_pool2d_grad", grad, args_of(call)[0], call.as<relay::Call>()->attrs)};
 }
 Array<Expr> adaptive_max_pool_gradient(const Expr& call, const Expr& grad) {
-  return {pool_grad("nn.max_pool2d_grad", grad, args_of(call)[0], fixed_pool<MaxPool2DAttrs>(call))};
+  return {pool_grad<MaxPool2DAttrs>("nn.max_pool2d_grad", grad, args_of(call)[0], fixed_pool<MaxPool2DAttrs>(call))};
 }
 Array<Expr> adaptive_avg_pool_gradient(const Expr& call, const Expr& grad) {
-  return {pool_grad("nn.avg_pool2d_grad", grad, args_of(call)[0], fixed_pool<AvgPool2DAttrs>(call))};
+  return {pool_grad<AvgPool2DAttrs>("nn.avg_pool2d_grad", grad, args_of(call)[0], fixed_pool<AvgPool2DAttrs>(call))};
 }
 
 /// Each element was copied to a block: its gradient is the sum over that block.

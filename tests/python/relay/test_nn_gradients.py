@@ -7,6 +7,7 @@ from nn_checks import execute, tensor, variables
 from tessera import relay
 from tessera.contrib import graph_executor
 from tessera.relay import nn
+from tessera.relay.testing import check_grad
 
 
 def compiled(params, body):
@@ -142,6 +143,8 @@ CASES = {
         lambda x: nn.avg_pool2d(x, 3, 2, padding=1, count_include_pad=True, ceil_mode=True),
         tensor(1, 1, 6, 6),
     ),
+    "max_pool1d": lambda: (lambda x: nn.max_pool1d(x, 3, 2, padding=1), tensor(2, 3, 7)),
+    "avg_pool1d": lambda: (lambda x: nn.avg_pool1d(x, 3, 2, padding=(1, 0), layout="NWC"), tensor(2, 7, 3)),
     "global_avg_pool2d": lambda: (nn.global_avg_pool2d, tensor(2, 3, 3, 4)),
     "global_max_pool2d": lambda: (nn.global_max_pool2d, tensor(2, 3, 3, 4)),
     "adaptive_avg_pool2d": lambda: (lambda x: nn.adaptive_avg_pool2d(x, (2, 3)), tensor(1, 2, 4, 6)),
@@ -187,3 +190,12 @@ def test_a_gradient_that_is_not_there_is_said_so():
     body = call["main"].body
     with pytest.raises(NotImplementedError, match="only nearest_neighbor upsampling"):
         body.op.get_attr("FPrimalGradient")(body, relay.var("g", shape=(1, 1, 4, 4)))
+
+
+def test_gradient_of_a_network():
+    arrays = [tensor(*shape, dtype="float64") for shape in ((1, 2, 4, 4), (3, 2, 3, 3), (4, 12))]
+    x, w, d = params = variables(arrays)
+    features = nn.batch_flatten(nn.max_pool2d(nn.relu(nn.conv2d(x, w, padding=1)), 2, 2))
+    body = relay.multiply(nn.log_softmax(nn.dense(features, d)), relay.const(tensor(1, 4), "float64"))
+    for mode in ("first_order", "higher_order"):
+        check_grad(relay.Function(params, body), arrays, eps=1e-6, atol=1e-4, rtol=1e-4, mode=mode)
