@@ -61,9 +61,17 @@ int64_t known_extent(const State& state, const std::vector<LoopRef>& loops) {
   return out;
 }
 
-void inline_elementwise(State& state, const std::vector<BlockRef>& blocks) {
+bool is_scheduled(const schedule::Place& place) {
+  for (const For* loop : place.loops())
+    if (loop->kind != LoopKind::Serial) return true;
+  return false;
+}
+
+void inline_elementwise(State& state, const std::vector<BlockRef>& blocks,
+                        const std::function<bool(const BlockRef&)>& stays) {
   for (const BlockRef& block : blocks) {
     if (!is_spatial(state.find(block)) || schedule::get_consumers(state, block).empty()) continue;
+    if (stays && stays(block)) continue;
     attempt([&] { schedule::compute_inline(state, block); });
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 // What rules that schedule programs of blocks share, whatever the target.
 
+#include <functional>
 #include <vector>
 
 #include "schedule/primitives.h"
@@ -46,8 +47,11 @@ int64_t extent_of(const schedule::State& state, const schedule::LoopRef& loop);
 /// The product of the extents that are numbers.
 int64_t known_extent(const schedule::State& state, const std::vector<schedule::LoopRef>& loops);
 
-/// Puts stages that reduce nothing into those that read them.
-void inline_elementwise(schedule::State& state, const std::vector<schedule::BlockRef>& blocks);
+/// Puts stages that reduce nothing into those that read them, except those that `stays` says it of.
+void inline_elementwise(schedule::State& state, const std::vector<schedule::BlockRef>& blocks,
+                        const std::function<bool(const schedule::BlockRef&)>& stays = {});
+/// True when the loops around the block are not all as they were: a rule has scheduled it.
+bool is_scheduled(const schedule::Place& place);
 /// A reduction over an axis that may be empty still gives its identity: the init gets loops of its own.
 void keep_init(schedule::State& state, const schedule::BlockRef& block);
 

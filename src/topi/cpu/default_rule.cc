@@ -2,7 +2,8 @@
 
 #include "codegen/parallel.h"
 #include "ir/prim_ops.h"
-#include "topi/block_rule.h"
+#include "ir/rewrite.h"
+#include "topi/cpu/tile_reduction.h"
 
 namespace tessera::topi {
 namespace {
@@ -53,13 +54,50 @@ void tile(State& state, const BlockRef& block) {
   });
 }
 
+/// The product of the loops around a block; -1 when one is not a number.
+int64_t iterations(const schedule::Place& place) {
+  int64_t out = 1;
+  for (const For* loop : place.loops()) {
+    const int64_t* extent = as_int(loop->extent);
+    if (!extent) return -1;
+    out *= *extent;
+  }
+  return out;
+}
+
+/// A function of its elements, or a choice between them: not what one wants to do again for each step of a reduction.
+bool is_costly(const BlockNode* block) {
+  bool found = false;
+  walk(block->body, [&](const Select*) { found = true; });
+  walk(block->body, [&](const Call*) { found = true; });
+  return found;
+}
+
+/// True for stages that are computed once and read often: put into their readers, they would be computed as often.
+bool is_shared_work(const State& state, const BlockRef& block) {
+  schedule::Place place = state.find(block);
+  if (!is_costly(place.block())) return false;
+  const int64_t once = iterations(place);
+  for (const BlockRef& reader : schedule::get_consumers(state, block)) {
+    schedule::Place there = state.find(reader);
+    if (!is_spatial(there) && once > 0 && iterations(there) > 2 * once) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-PrimFunc schedule_default_cpu(const PrimFunc& function) {
+PrimFunc schedule_default_cpu(const PrimFunc& function, const Target& target) {
   BlockProgram program(function);
-  inline_elementwise(program.state, program.stages());
-  for (const BlockRef& block : program.stages()) keep_init(program.state, block);
-  for (const BlockRef& block : program.stages()) tile(program.state, block);
+  State& state = program.state;
+  inline_elementwise(state, program.stages(), [&](const BlockRef& block) { return is_shared_work(state, block); });
+  for (const BlockRef& block : program.stages()) keep_init(state, block);
+  if (target && target->kind->name == "llvm") {
+    Machine machine = machine_of(target);
+    for (const BlockRef& block : program.stages()) tile_reduction(state, block, machine);
+  }
+  for (const BlockRef& block : program.stages())
+    if (!is_scheduled(state.find(block))) tile(state, block);
   return program.function();
 }
 

@@ -1,0 +1,214 @@
+#include "topi/cpu/tile_reduction.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+
+namespace tessera::topi {
+namespace {
+
+using schedule::BlockRef;
+using schedule::LoopRef;
+using schedule::State;
+
+constexpr int64_t kMostRegisters = 16;  // sums of one tile: more do not hide more of an addition's latency
+constexpr int64_t kPage = 4096,
+                  kWays = 4;  // bytes by which lines of the first cache repeat; lines it can hold of those
+constexpr int64_t kParallelSteps = 1 << 15;  // below this a second thread costs more than it brings
+
+PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
+
+/// The largest divisor of `extent` that is at most `limit`.
+int64_t divisor(int64_t extent, int64_t limit) {
+  int64_t out = std::min(extent, limit);
+  while (extent % out != 0) --out;
+  return out;
+}
+
+/// A reduction whose axes are loops of fixed extents, results first, and which writes one buffer in that order.
+struct Reduction {
+  const BlockNode* block = nullptr;
+  std::vector<Var> axes;  // of the results
+  std::vector<int64_t> extents;
+  int64_t steps = 1;  // of all loops
+  size_t reduce_axes = 0;
+};
+
+std::optional<Reduction> as_reduction(const schedule::Place& place) {
+  Reduction out;
+  out.block = place.block();
+  std::vector<const For*> loops = place.loops();
+  auto* realize = place.realize();
+  if (!out.block->init || out.block->writes.size() != 1 || loops.size() != realize->iter_values.size()) return {};
+  for (size_t i = 0; i < loops.size(); ++i) {
+    const IterVar& axis = out.block->iter_vars[i];
+    const int64_t* extent = as_int(loops[i]->extent);
+    if (!realize->iter_values[i].same_as(loops[i]->loop_var) || !extent || *extent < 1 ||
+        loops[i]->kind != LoopKind::Serial)
+      return {};
+    out.steps *= *extent;
+    if (axis->iter_type == IterType::CommReduce) {
+      ++out.reduce_axes;
+    } else if (axis->iter_type == IterType::DataPar && out.reduce_axes == 0) {
+      out.axes.push_back(axis->var);
+      out.extents.push_back(*extent);
+    } else {
+      return {};
+    }
+  }
+  const Array<Range>& region = out.block->writes[0]->region;
+  if (out.axes.empty() || out.reduce_axes == 0 || region.size() != out.axes.size()) return {};
+  for (size_t i = 0; i < region.size(); ++i)
+    if (!region[i]->min.same_as(out.axes[i])) return {};
+  return out;
+}
+
+/// How far apart in memory a load's elements of neighbouring `axis` are; nothing where that is not one number.
+std::optional<int64_t> stride(const BufferLoad* load, const Var& axis) {
+  arith::Analyzer analyzer;
+  PrimExpr flat = number(0);
+  for (size_t i = 0; i < load->indices.size(); ++i) flat = flat * load->buffer->shape[i] + load->indices[i];
+  PrimExpr next = substitute(flat, [&](const Var& var) { return var.same_as(axis) ? axis + 1 : PrimExpr(); });
+  PrimExpr step = analyzer.simplify(next - flat);
+  const int64_t* value = as_int(step);
+  return value ? std::optional(*value) : std::nullopt;
+}
+
+/// What a tile is: `lanes` of the last axis, and `rows` of axis `row_axis`.
+struct Tile {
+  int64_t lanes = 1, rows = 1;
+  size_t row_axis = 0;
+};
+
+std::optional<Tile> choose(const Reduction& reduction, const Machine& machine) {
+  const size_t last = reduction.axes.size() - 1;
+  const Buffer& result = reduction.block->writes[0]->buffer;
+  std::vector<const BufferLoad*> loads;
+  walk(reduction.block->body, [&](const BufferLoad* load) {
+    if (!load->buffer.same_as(result)) loads.push_back(load);
+  });
+  std::vector<bool> shares(reduction.axes.size(), false);  // a load of lanes that is the same for all of the axis
+  bool has_gather = false;
+  for (const BufferLoad* load : loads) {
+    std::optional<int64_t> apart = stride(load, reduction.axes[last]);
+    if (!apart) return {};
+    if (*apart == 0) continue;
+    has_gather |= *apart > 4 || *apart < -4;
+    for (size_t i = 0; i < last; ++i)
+      if (reduction.extents[i] > 1 && stride(load, reduction.axes[i]) == 0) shares[i] = true;
+  }
+  Tile out;
+  const int64_t native = machine->vector_bytes * 8 / std::max(result->dtype.bits * 1, 8);
+  out.lanes = divisor(reduction.extents[last], native);
+  if (out.lanes * 3 < native) out.lanes = std::min(reduction.extents[last], native);  // the last ones under a guard
+  if (out.lanes < 4) return {};
+  int64_t most = std::min<int64_t>(kMostRegisters, machine->vector_registers - 4);
+  // an axis that shares loads of lanes; else the nearest one, for sums that do not wait for each other
+  std::optional<size_t> row_axis;
+  for (size_t i = 0; i < last; ++i)
+    if (shares[i] && (!row_axis || reduction.extents[i] > reduction.extents[*row_axis])) row_axis = i;
+  if (!row_axis && has_gather) return {};
+  for (size_t i = last; i-- > 0 && !row_axis;)
+    if (reduction.extents[i] > 1) row_axis = i;
+  for (const BufferLoad* load : loads)  // rows that lie a page apart fall on the same lines of a cache
+    if (auto apart = row_axis ? stride(load, reduction.axes[*row_axis]) : std::nullopt; apart && *apart != 0)
+      if (*apart * load->buffer->dtype.bytes() % kPage == 0) most = std::min<int64_t>(most, kWays);
+  if (row_axis) out.rows = divisor(reduction.extents[*row_axis], most), out.row_axis = *row_axis;
+  if (has_gather && out.rows < 4) return {};
+  return out;
+}
+
+/// The stage that alone reads the reduction, element by element and in the same order; empty when there is none.
+BlockRef reader_of(const State& state, const BlockRef& block, const Reduction& reduction) {
+  std::vector<BlockRef> readers = schedule::get_consumers(state, block);
+  if (readers.size() != 1) return {};
+  schedule::Place place = state.find(readers[0]);
+  const BlockNode* reader = place.block();
+  if (!is_spatial(place) || place.loops().size() != reduction.axes.size() ||
+      spatial_loops(state, readers[0]).size() != reduction.axes.size() || reader->writes.size() != 1)
+    return {};
+  bool fits = true;
+  walk(reader->body, [&](const BufferLoad* load) {
+    if (!load->buffer.same_as(reduction.block->writes[0]->buffer)) return;
+    for (size_t i = 0; i < load->indices.size(); ++i)
+      fits &= i < reader->iter_vars.size() && load->indices[i].same_as(reader->iter_vars[i]->var);
+  });
+  const Array<Range>& region = reader->writes[0]->region;
+  for (size_t i = 0; i < region.size(); ++i)
+    fits &= region.size() == reduction.axes.size() && region[i]->min.same_as(reader->iter_vars[i]->var);
+  return fits ? readers[0] : BlockRef();
+}
+
+std::vector<LoopRef> last_loops(const State& state, const BlockRef& block, size_t count) {
+  std::vector<const For*> loops = state.find(block).loops();
+  ICHECK(loops.size() >= count) << "a block has a loop for each of its axes";
+  std::vector<LoopRef> out;
+  for (size_t i = loops.size() - count; i < loops.size(); ++i) out.push_back(State::ref(block.function, loops[i]));
+  return out;
+}
+
+void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, const Reduction& reduction,
+                   const Tile& tile) {
+  const size_t last = reduction.axes.size() - 1, count = reduction.axes.size();
+  const bool has_rows = tile.rows > 1;
+  // the loops of the stage that stores: outer ones over tiles, then those of a tile
+  std::vector<LoopRef> outer = spatial_loops(state, store), order;
+  LoopRef rows, lanes;
+  auto cut = [&](size_t axis, int64_t size) {
+    auto parts = schedule::split(state, outer[axis], {PrimExpr(), number(size)}, true);
+    outer[axis] = parts[0];
+    return parts[1];
+  };
+  lanes = cut(last, tile.lanes);
+  if (has_rows) rows = cut(tile.row_axis, tile.rows);
+  order = outer;
+  if (has_rows) order.push_back(rows);
+  order.push_back(lanes);
+  schedule::reorder(state, order);
+  schedule::set_scope(state, block, 0, "local");
+  schedule::compute_at(state, block, outer.back(), true, -1);
+  schedule::vectorize(state, lanes);
+  if (has_rows) schedule::unroll(state, rows);
+  // the loops of the reduction: its axes, then the tile
+  std::vector<LoopRef> mine = last_loops(state, block, count + reduction.reduce_axes);
+  order.clear();
+  for (size_t i = 0; i < mine.size(); ++i)
+    if (i != last && !(has_rows && i == tile.row_axis)) order.push_back(mine[i]);
+  if (has_rows) order.push_back(mine[tile.row_axis]);
+  order.push_back(mine[last]);
+  schedule::reorder(state, order);
+  schedule::vectorize(state, mine[last]);
+  if (has_rows) schedule::unroll(state, mine[tile.row_axis]);
+  BlockRef init = schedule::decompose_reduction(state, block, mine[count]);
+  std::vector<LoopRef> at_start = last_loops(state, init, has_rows ? 2 : 1);
+  schedule::vectorize(state, at_start.back());
+  if (has_rows) schedule::unroll(state, at_start[0]);
+  if (reduction.steps < kParallelSteps) return;
+  if (outer.size() > 1) outer.pop_back();
+  schedule::parallel(state, outer.size() == 1 ? outer[0] : schedule::fuse(state, outer, true));
+}
+
+}  // namespace
+
+bool tile_reduction(State& state, const BlockRef& block, const Machine& machine) {
+  std::optional<Reduction> reduction = as_reduction(state.find(block));
+  if (!reduction) return false;
+  std::optional<Tile> tile = choose(*reduction, machine);
+  if (!tile) return false;
+  State::Snapshot before = state.snapshot();
+  BlockRef reader = reader_of(state, block, *reduction);
+  for (bool stores_alone : {false, true}) {
+    if (!stores_alone && !reader.key) continue;
+    bool fits = attempt([&] {
+      BlockRef store = stores_alone ? schedule::cache_write(state, block, 0, "local") : reader;
+      schedule_tile(state, block, store, *reduction, *tile);
+    });
+    if (fits) return true;
+    state.restore(before);
+  }
+  return false;
+}
+
+}  // namespace tessera::topi

@@ -1,0 +1,84 @@
+"""The CPU rule for fused functions: what is computed once, and sums in registers."""
+
+import numpy as np
+import pytest
+import tessera as tvm
+from tessera import relay
+from tessera.contrib import graph_executor
+
+
+def conv(ic, oc, h, w, k, stride=1, groups=1, padding=0):
+    x = relay.var("x", shape=(1, ic, h, w))
+    weight = relay.var("w", shape=(oc, ic // groups, k, k))
+    y = relay.nn.conv2d(
+        x, weight, strides=(stride, stride), padding=(padding, padding), groups=groups, channels=oc, kernel_size=(k, k)
+    )
+    return relay.Function([x, weight], relay.nn.relu(y))
+
+
+def reference(x, w, stride, groups, padding):
+    x = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
+    oc, ic, k, _ = w.shape
+    h, width = (x.shape[2] - k) // stride + 1, (x.shape[3] - k) // stride + 1
+    out = np.zeros((1, oc, h, width), "float32")
+    for f in range(oc):
+        first = f // (oc // groups) * ic
+        for i in range(k):
+            for j in range(k):
+                part = x[0, first : first + ic, i : i + h * stride : stride, j : j + width * stride : stride]
+                out[0, f] += np.tensordot(w[f, :, i, j], part, 1)
+    return np.maximum(out, 0)
+
+
+def lowered(function):
+    """The scheduled loops of a model's kernels, as text."""
+    texts = []
+
+    @tvm.tir.transform.prim_func_pass(opt_level=0)
+    def see(func, mod, ctx):
+        texts.append(str(func))
+        return func
+
+    with tvm.transform.PassContext(opt_level=3, config={"tir.add_lower_pass": [(3, see)]}):
+        relay.build(tvm.IRModule.from_expr(function), "llvm -mcpu=skylake-avx512")
+    return "\n".join(texts)
+
+
+SHAPES = {
+    "whole vectors": (4, 16, 10, 34, 3, 1, 1, 0),
+    "a vector of 14": (4, 32, 16, 16, 3, 1, 1, 0),
+    "a prime width": (3, 8, 6, 75, 3, 1, 1, 0),
+    "narrow": (8, 8, 5, 5, 3, 1, 1, 1),
+    "strided": (4, 16, 17, 33, 3, 2, 1, 1),
+    "of one channel each": (8, 8, 12, 16, 3, 1, 8, 1),
+    "in groups": (8, 16, 10, 16, 3, 1, 2, 1),
+    "of one output": (8, 1, 10, 16, 1, 1, 1, 0),
+    "rows a page apart": (1024, 16, 4, 16, 1, 1, 1, 0),
+}
+
+
+@pytest.mark.parametrize("name", sorted(SHAPES))
+@pytest.mark.parametrize("target", ["llvm", "llvm -mcpu=x86-64"])
+def test_tiles_of_a_convolution_give_its_sums(name, target):
+    ic, oc, h, w, k, stride, groups, padding = SHAPES[name]
+    function = conv(*SHAPES[name])
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((1, ic, h, w)).astype("float32")
+    weight = rng.standard_normal((oc, ic // groups, k, k)).astype("float32")
+    module = graph_executor.GraphModule(relay.build(tvm.IRModule.from_expr(function), target)["default"](tvm.cpu()))
+    module.run(x=x, w=weight)
+    want = reference(x, weight, stride, groups, padding)
+    np.testing.assert_allclose(module.get_output(0).numpy(), want, rtol=1e-4, atol=1e-3)
+
+
+def test_sums_of_a_convolution_are_kept_in_registers():
+    text = lowered(conv(16, 32, 16, 16, 3))
+    assert 'for (i0_i1_0_i2_fused: int32, 0, 28) "parallel"' in text  # two tiles of features times 14 rows
+    assert "Pointer(local float32x14), float32x14, [16])" in text  # 16 sums of a row of 14
+    assert "conv2d_nchw_local_1[15] = (conv2d_nchw_local_1[15] + (p0[ramp(" in text
+
+
+def test_padding_is_computed_once_and_not_in_the_loops_of_the_sums():
+    text = lowered(conv(16, 32, 16, 16, 3, padding=1))
+    sums = text[text.rindex('"parallel"') :]
+    assert "if_then_else" in text and "if_then_else" not in sums
