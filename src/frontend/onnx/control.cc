@@ -1,6 +1,7 @@
 // Branches and loops. What is known while importing is decided then: constant conditions, few iterations. The rest
 // becomes Relay's If and a recursive function.
 
+#include "frontend/onnx/loops.h"
 #include "frontend/onnx/parts.h"
 #include "ir/prim_ops.h"
 #include "relay/inspect.h"
@@ -62,13 +63,6 @@ Values if_then_else(Operation& in) {
 }
 
 // ---- loops ----------------------------------------------------------------------------------------------------------
-
-/// What one iteration gives. An empty condition goes on.
-struct Step {
-  Expr condition;
-  Values states, scans;
-};
-using Body = std::function<Step(Expr iteration, Expr condition, const Values& states)>;
 
 /// States, then what each iteration gave, stacked.
 Values results_of(Operation& in, const Values& states, const std::vector<Array<Expr>>& scans) {
@@ -236,6 +230,18 @@ Values loop(Operation& in) {
   }
 }
 
+}  // namespace
+
+Values counted_loop(Operation& in, std::optional<int64_t> count, Expr limit, const Values& states, const Body& body,
+                    size_t scans) {
+  if (count && *count <= kMostCopies)
+    if (std::optional<Values> out = unrolled(in, *count, Expr(), states, body, scans)) return *out;
+  if (count) limit = make_constant(*in.constant(reshape(make_ints({*count}), Array<PrimExpr>())));
+  return recursive(in, limit, Expr(), states, body, scans);
+}
+
+namespace {
+
 /// Inputs: states, then tensors of which each iteration sees one slice.
 Values scan_over(Operation& in, const Graph& graph, const Values& states, const std::vector<Expr>& scanned,
                  const std::vector<int64_t>& axes, const std::vector<int64_t>& directions) {
@@ -260,10 +266,7 @@ Values scan_over(Operation& in, const Graph& graph, const Values& states, const 
     auto middle = out.begin() + static_cast<int64_t>(states.size());
     return Step{Expr(), {out.begin(), middle}, {middle, out.end()}};
   };
-  if (length <= kMostCopies)
-    if (std::optional<Values> out = unrolled(in, length, Expr(), states, body, scans)) return *out;
-  Expr limit = make_constant(*in.constant(reshape(make_ints({length}), Array<PrimExpr>())));
-  return recursive(in, limit, Expr(), states, body, scans);
+  return counted_loop(in, length, Expr(), states, body, scans);
 }
 
 /// Results that iterations gave, in the order and along the axis that the node asks for.

@@ -1,9 +1,182 @@
-// Pictures: resizing, sampling, regions.
+// Images: sampling at places, cropping, boxes.
 
-#include "frontend/onnx/importer.h"
+#include "relay/attrs/image.h"
+#include "frontend/onnx/parts.h"
+#include "ir/prim_ops.h"
+#include "relay/attrs/conv.h"
+#include "relay/attrs/index.h"
+#include "relay/attrs/transform.h"
+#include "relay/attrs/vision.h"
+#include "relay/inspect.h"
+#include "relay/make.h"
+#include "runtime/element.h"
+
+#include <cmath>
 
 namespace tessera::onnx {
+namespace {
 
-Rows image_rows() { return {}; }
+using namespace relay;  // NOLINT: makers of calls
+
+Values grid_sample(Operation& in) {
+  size_t rank = in.rank(in[0]);
+  if (rank != 4 && rank != 5) in.unsupported("data of " + std::to_string(rank) + " dimensions");
+  std::string mode = in.text("mode", in.version() >= 20 ? "linear" : "bilinear");
+  if (mode == "linear") mode = "bilinear";
+  if (mode == "cubic") mode = "bicubic";
+  if (rank == 5 && mode == "bicubic") in.unsupported("cubic sampling of volumes");
+  std::vector<int64_t> axes{0, static_cast<int64_t>(rank) - 1};
+  for (size_t i = 1; i + 1 < rank; ++i) axes.push_back(static_cast<int64_t>(i));
+  return {call_op("image.grid_sample", {in[0], transpose(in[1], int_array(axes))},
+                  make_attrs<GridSampleAttrs>([&](auto& attrs) {
+                    attrs.method = mode;
+                    attrs.layout = rank == 4 ? "NCHW" : "NCDHW";
+                    attrs.padding_mode = in.text("padding_mode", "zeros");
+                    attrs.align_corners = in.integer("align_corners", 0) != 0;
+                  }))};
+}
+
+/// Places of a regular grid, x first and a 1 behind, moved by each matrix.
+Values affine_grid(Operation& in) {
+  std::vector<int64_t> size = in.needed_ints(in[1], "size");
+  std::vector<int64_t> extents(size.begin() + 2, size.end());
+  bool aligns = in.integer("align_corners", 0) != 0;
+  auto dimensions = static_cast<int64_t>(extents.size());
+  std::vector<std::vector<int64_t>> places = places_of(extents);
+  auto count = static_cast<int64_t>(places.size());
+  std::vector<double> values;
+  for (size_t i = extents.size(); i-- > 0;)
+    for (const std::vector<int64_t>& place : places) {
+      auto at = static_cast<double>(place[i]), extent = static_cast<double>(extents[i]);
+      values.push_back(aligns ? (extent == 1 ? -1 : -1 + 2 * at / (extent - 1)) : -1 + (2 * at + 1) / extent);
+    }
+  values.resize(values.size() + places.size(), 1);
+  Expr grid = numbers_of(values, {1, dimensions + 1, count}, in.dtype(in[0]));
+  std::vector<int64_t> shape{size[0]};
+  shape.insert(shape.end(), extents.begin(), extents.end());
+  shape.push_back(dimensions);
+  return {reshape_to(transpose(matrix_product(in, in[0], grid), int_array({0, 2, 1})), shape)};
+}
+
+Values center_crop_pad(Operation& in) {
+  std::vector<int64_t> shape = in.static_shape(in[0], "CenterCropPad"), wanted = in.needed_ints(in[1], "shape");
+  std::vector<int64_t> all, before(shape.size(), 0), after(shape.size(), 0);
+  for (size_t i = 0; i < shape.size(); ++i) all.push_back(static_cast<int64_t>(i));
+  std::vector<int64_t> axes = in.integers("axes", all);
+  if (axes.size() != wanted.size()) in.invalid("there are not as many extents as axes");
+  Expr out = in[0];
+  for (size_t i = 0; i < axes.size(); ++i) {
+    int axis = in.axis(axes[i], shape.size());
+    auto at = static_cast<size_t>(axis);
+    int64_t more = wanted[i] - shape[at];
+    if (more < 0) out = slice(out, axis, -more / 2, -more / 2 + wanted[i]);
+    if (more > 0) before[at] = more / 2, after[at] = more - more / 2;
+  }
+  return {pad_with(out, before, after, 0)};
+}
+
+// ---- boxes ----------------------------------------------------------------------------------------------------------
+
+Expr number_or(Operation& in, size_t i, double otherwise, DataType dtype) {
+  if (!in.has(i)) return make_scalar(otherwise, dtype);
+  Expr out = cast_if_needed(in, in[i], dtype);
+  return in.rank(out) == 0 ? out : reshape(out, Array<PrimExpr>());
+}
+
+/// Boxes as (y, x) of two corners, the lesser first.
+Expr corners(Operation& in, const Expr& boxes) {
+  auto part = [&](int i) { return slice(boxes, 2, i, i + 1); };
+  if (in.integer("center_point_box", 0) != 0) {
+    Expr half = make_scalar(0.5, in.dtype(boxes)), width = multiply(part(2), half), height = multiply(part(3), half);
+    return concatenate({subtract(part(1), height), subtract(part(0), width), add(part(1), height), add(part(0), width)},
+                       2);
+  }
+  return concatenate(
+      {minimum(part(0), part(2)), minimum(part(1), part(3)), maximum(part(0), part(2)), maximum(part(1), part(3))}, 2);
+}
+
+/// The next greater float: what Relay calls too much from a threshold on, ONNX does above it. Three quarters of a unit in
+/// the last place, or up to one and a half, are added and rounded to one.
+Expr just_above(const Expr& x, DataType dtype) {
+  int digits = dtype.bits == 64 ? 52 : dtype.bits == 16 ? 10 : 23;
+  return add(x, multiply(x, make_scalar(std::ldexp(1.5, -digits - 1), dtype)));
+}
+
+Values non_max_suppression(Operation& in) {
+  if (!in.has(2)) return {make_constant(NDArray::empty(std::vector<int64_t>{0, 3}, DataType::Int(64)))};
+  DataType dtype = in.dtype(in[0]);
+  Expr pair = call_op("vision.all_class_non_max_suppression",
+                      {corners(in, in[0]), in[1], number_or(in, 2, 0, DataType::Int(64)),
+                       just_above(number_or(in, 3, 0, dtype), dtype), number_or(in, 4, -INFINITY, dtype)},
+                      make_attrs<AllClassNonMaximumSuppressionAttrs>([](auto&) {}));
+  Expr all = make_get_item(pair, 0), count = make_get_item(pair, 1);
+  count = reshape(cast_if_needed(in, count, DataType::Int(64)), int_array({1}));
+  Expr end = concatenate({count, make_ints({3})}, 0);
+  Expr kept = call_op("dyn.strided_slice", {all, make_ints({0, 0}), end, make_ints({1, 1})},
+                      make_attrs<StridedSliceAttrs>([](auto& attrs) { attrs.slice_mode = "end"; }));
+  return {cast_if_needed(in, kept, DataType::Int(64))};
+}
+
+// ---- windows at places that data says -------------------------------------------------------------------------------
+
+Values deform_conv(Operation& in) {
+  if (in.rank(in[0]) != 4) in.unsupported("other than two spatial dimensions");
+  if (in.has(4)) in.unsupported("a mask");
+  std::vector<int64_t> weight = in.static_shape(in[1], "the weight of a convolution");
+  Expr out = call_op("nn.deformable_conv2d", {in[0], in[2], in[1]}, make_attrs<DeformableConv2DAttrs>([&](auto& attrs) {
+                       attrs.strides = int_array(in.integers("strides", {1, 1}));
+                       attrs.padding = int_array(in.integers("pads", {0, 0, 0, 0}));
+                       attrs.dilation = int_array(in.integers("dilations", {1, 1}));
+                       attrs.groups = static_cast<int32_t>(in.integer("group", 1));
+                       attrs.deformable_groups = static_cast<int32_t>(in.integer("offset_group", 1));
+                       attrs.channels = PrimExpr(static_cast<int>(weight[0]));
+                       attrs.kernel_size = int_array({weight[2], weight[3]});
+                     }));
+  return {in.has(3) ? add(out, expand_dims(in[3], 1, 2)) : out};
+}
+
+/// Columns of windows are added up where the windows lie. Inputs: columns, the image's shape, the window's.
+Values col2im(Operation& in) {
+  std::vector<int64_t> image = in.needed_ints(in[1], "image_shape"), block = in.needed_ints(in[2], "block_shape");
+  size_t spatial = image.size();
+  std::vector<int64_t> ones(spatial, 1), strides = in.integers("strides", ones),
+                                         dilations = in.integers("dilations", ones);
+  std::vector<int64_t> pads = in.integers("pads", std::vector<int64_t>(2 * spatial, 0)), counts;
+  std::vector<int64_t> shape = in.static_shape(in[0], "Col2Im");
+  for (size_t i = 0; i < spatial; ++i)
+    counts.push_back((image[i] + pads[i] + pads[i + spatial] - (block[i] - 1) * dilations[i] - 1) / strides[i] + 1);
+  int64_t taps = product_of(block), windows = product_of(counts), size = product_of(image);
+  if (shape[1] % taps || shape[2] != windows) in.invalid("the columns do not fit the image and the window");
+  std::vector<int64_t> places;
+  for (const std::vector<int64_t>& tap : places_of(block))
+    for (const std::vector<int64_t>& window : places_of(counts)) {
+      int64_t place = 0;
+      bool is_in = true;
+      for (size_t i = 0; i < spatial; ++i) {
+        int64_t at = window[i] * strides[i] - pads[i] + tap[i] * dilations[i];
+        is_in = is_in && at >= 0 && at < image[i];
+        place = place * image[i] + at;
+      }
+      places.push_back(is_in ? place : size);  // what lies outside goes behind the image
+    }
+  int64_t rows = shape[0] * shape[1] / taps;
+  Expr updates = reshape_to(in[0], {rows, taps * windows});
+  Expr indices = broadcast_to(make_ints(places), int_array({rows, taps * windows}));
+  Expr sums = call_op("scatter_add", {filled(0, {rows, size + 1}, in.dtype(in[0])), indices, updates},
+                      make_attrs<ScatterAddAttrs>([](auto& attrs) { attrs.axis = 1; }));
+  std::vector<int64_t> result{shape[0], shape[1] / taps};
+  result.insert(result.end(), image.begin(), image.end());
+  return {reshape_to(slice(sums, 1, 0, size), result)};
+}
+
+}  // namespace
+
+Rows image_rows() {
+  return {
+      {"AffineGrid", 20, affine_grid}, {"CenterCropPad", 18, center_crop_pad},
+      {"Col2Im", 18, col2im},          {"DeformConv", 19, deform_conv},
+      {"GridSample", 16, grid_sample}, {"NonMaxSuppression", 10, non_max_suppression},
+  };
+}
 
 }  // namespace tessera::onnx

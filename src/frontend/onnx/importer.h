@@ -132,6 +132,7 @@ Rows pool_rows();
 Rows quantized_rows();
 Rows recurrent_rows();
 Rows reduction_rows();
+Rows resize_rows();
 Rows sequence_rows();
 Rows shape_rows();
 

@@ -16,12 +16,12 @@ const char* kKernelLayouts[] = {"OIW", "OIHW", "OIDHW"};
 const char* kTransposedLayouts[] = {"OIW", "IOHW", "OIDHW"};  // (in, out, taps...) in each
 
 template <class T>
-Expr conv_call(const char* op, Operation& in, size_t spatial) {
-  std::vector<int64_t> weight = in.static_shape(in[1], "the weight of a convolution");
+Expr conv_call(const char* op, Operation& in, const Expr& data, const Expr& filters, size_t spatial) {
+  std::vector<int64_t> weight = in.static_shape(filters, "the weight of a convolution");
   std::vector<int64_t> kernel = in.integers("kernel_shape", {weight.begin() + 2, weight.end()});
   std::vector<int64_t> ones(spatial, 1), strides = in.integers("strides", ones);
   std::vector<int64_t> dilations = in.integers("dilations", ones);
-  return call_op(op, {in[0], in[1]}, make_attrs<T>([&](auto& attrs) {
+  return call_op(op, {data, filters}, make_attrs<T>([&](auto& attrs) {
                    attrs.strides = int_array(strides);
                    attrs.padding = int_array(padding_of(in, kernel, strides, dilations));
                    attrs.dilation = int_array(dilations);
@@ -33,18 +33,24 @@ Expr conv_call(const char* op, Operation& in, size_t spatial) {
                  }));
 }
 
+}  // namespace
+
+Expr convolution(Operation& in, const Expr& data, const Expr& filters) {
+  size_t spatial = in.rank(data) - 2;
+  if (spatial == 1) return conv_call<Conv1DAttrs>("nn.conv1d", in, data, filters, spatial);
+  if (spatial == 2) return conv_call<Conv2DAttrs>("nn.conv2d", in, data, filters, spatial);
+  if (spatial == 3) return conv_call<Conv3DAttrs>("nn.conv3d", in, data, filters, spatial);
+  in.unsupported("a convolution over " + std::to_string(spatial) + " dimensions");
+}
+
+namespace {
+
 Expr add_bias(Operation& in, const Expr& out, size_t index) {
   if (!in.has(index)) return out;
   return call_op("nn.bias_add", {out, in[index]}, make_attrs<BiasAddAttrs>([](auto& attrs) { attrs.axis = 1; }));
 }
 
-Values conv(Operation& in) {
-  size_t spatial = in.rank(in[0]) - 2;
-  if (spatial == 1) return {add_bias(in, conv_call<Conv1DAttrs>("nn.conv1d", in, spatial), 2)};
-  if (spatial == 2) return {add_bias(in, conv_call<Conv2DAttrs>("nn.conv2d", in, spatial), 2)};
-  if (spatial == 3) return {add_bias(in, conv_call<Conv3DAttrs>("nn.conv3d", in, spatial), 2)};
-  in.unsupported("a convolution over " + std::to_string(spatial) + " dimensions");
-}
+Values conv(Operation& in) { return {add_bias(in, convolution(in, in[0], in[1]), 2)}; }
 
 // ---- transposed convolutions ----------------------------------------------------------------------------------------
 

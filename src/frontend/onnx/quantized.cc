@@ -1,9 +1,182 @@
-// Quantised operators.
+// Integers that stand for real numbers: value = scale * (integer - zero point). Products of integers are sums of int32,
+// and what is rounded goes to the even number when halfway.
 
-#include "frontend/onnx/importer.h"
+#include "frontend/onnx/parts.h"
+#include "frontend/onnx/windows.h"
+#include "relay/inspect.h"
+#include "relay/make.h"
+
+#include <cmath>
 
 namespace tessera::onnx {
+namespace {
 
-Rows quantized_rows() { return {}; }
+using namespace relay;  // NOLINT: makers of calls
+
+const DataType kInt32 = DataType::Int(32), kFloat32 = DataType::Float(32), kFloat64 = DataType::Float(64);
+
+/// A scale or zero point as it meets the data: one number, one for each place along `axis`, or one for each block.
+Expr spread(Operation& in, const Expr& part, const Expr& data, int64_t given_axis, int64_t block) {
+  size_t rank = in.rank(part), whole = in.rank(data);
+  if (rank == 0) return part;
+  std::optional<std::vector<int64_t>> shape = in.fixed_shape(part);
+  if (rank == 1 && block == 0) {
+    if (shape && (*shape)[0] == 1) return reshape(part, Array<PrimExpr>());
+    int axis = in.axis(given_axis, whole);
+    return expand_dims(part, 1, static_cast<int>(whole) - axis - 1);
+  }
+  if (block <= 0 || rank != whole) in.invalid("a scale that fits neither an axis nor blocks");
+  int axis = in.axis(given_axis, whole);
+  int64_t extent = in.static_shape(data, "quantisation by blocks")[static_cast<size_t>(axis)];
+  Expr out = repeat(part, static_cast<int>(block), axis);
+  int64_t made = in.static_shape(out, "quantisation by blocks")[static_cast<size_t>(axis)];
+  if (made < extent) in.invalid("the blocks do not cover the data");
+  return made == extent ? out : slice(out, axis, 0, extent);
+}
+
+struct Range {
+  DataType dtype;
+  double low, high;
+};
+Range range_of(Operation& in, DataType dtype, int bits) {
+  if (dtype.code != DataType::kInt && dtype.code != DataType::kUInt) in.unsupported("quantisation to floats");
+  if (bits == 0) bits = dtype.bits;
+  if (dtype.code == DataType::kUInt) return {dtype, 0, std::ldexp(1.0, bits) - 1};
+  return {dtype, -std::ldexp(1.0, bits - 1), std::ldexp(1.0, bits - 1) - 1};
+}
+
+/// Rounds, moves by the zero point, and cuts to the range.
+Expr quantized(Operation& in, const Expr& scaled, const Expr& zero, const Range& range) {
+  Expr out = round_to_even(in, scaled);
+  DataType work = in.dtype(out).bits < 32 ? kFloat32 : in.dtype(out);
+  out = cast_if_needed(in, out, work);
+  if (zero.defined()) out = add(out, cast_if_needed(in, zero, work));
+  return cast(clip(out, range.low, range.high), range.dtype);
+}
+
+int bits_of(ElementType type) {
+  if (type == ElementType::Int4 || type == ElementType::UInt4) return 4;
+  return type == ElementType::Int2 || type == ElementType::UInt2 ? 2 : 0;
+}
+
+Values quantize_linear(Operation& in) {
+  Expr x = in[0];
+  int64_t axis = in.integer("axis", 1), block = in.integer("block_size", 0), wanted = in.integer("output_dtype", 0);
+  int64_t precision = in.integer("precision", 0);
+  Range range = range_of(in, DataType::UInt(8), 0);
+  if (in.has(2)) range = range_of(in, in.dtype(in[2]), in.value(2).bits);
+  if (wanted && !in.has(2)) {
+    auto type = static_cast<ElementType>(wanted);
+    range = range_of(in, element_type(type), bits_of(type));
+  }
+  DataType work = precision ? element_type(static_cast<ElementType>(precision)) : in.dtype(x);
+  if (!is_float(work)) work = kFloat64;
+  if (!is_float(in.dtype(in[1]))) in.unsupported("a scale of this element type");
+  if (!precision && in.dtype(in[1]).bits > work.bits) work = in.dtype(in[1]);
+  Expr scale = cast_if_needed(in, spread(in, in[1], x, axis, block), work), zero;
+  if (in.has(2)) zero = spread(in, in[2], x, axis, block);
+  return {quantized(in, divide(cast_if_needed(in, x, work), scale), zero, range)};
+}
+
+Values dequantize_linear(Operation& in) {
+  Expr x = in[0];
+  int64_t axis = in.integer("axis", 1), block = in.integer("block_size", 0), wanted = in.integer("output_dtype", 0);
+  DataType scale_type = in.dtype(in[1]);
+  if (!is_float(scale_type)) in.unsupported("a scale of this element type");
+  DataType work = scale_type == kFloat64 ? kFloat64 : kFloat32;
+  Expr out = cast_if_needed(in, x, work);
+  if (in.has(2)) out = subtract(out, cast_if_needed(in, spread(in, in[2], x, axis, block), work));
+  out = multiply(out, cast_if_needed(in, spread(in, in[1], x, axis, block), work));
+  return {cast_if_needed(in, out, wanted ? element_type(static_cast<ElementType>(wanted)) : scale_type)};
+}
+
+/// The scale and zero point of a tensor are outputs.
+Values dynamic_quantize_linear(Operation& in) {
+  Expr x = in[0];
+  auto number = [](double value) { return make_scalar(value, kFloat32); };
+  Expr high = maximum(reduce("max", x, nullptr), number(0)), low = minimum(reduce("min", x, nullptr), number(0));
+  Expr width = subtract(high, low);
+  Expr scale = divide(where(equal(width, number(0)), number(1), width), number(255));
+  Expr zero = round_to_even(in, clip(subtract(number(0), divide(low, scale)), 0, 255));
+  Range range = range_of(in, DataType::UInt(8), 0);
+  return {quantized(in, divide(x, scale), zero, range), scale, cast(zero, DataType::UInt(8))};
+}
+
+// ---- products of integers -------------------------------------------------------------------------------------------
+
+/// The integers of input `data` less their zero point. One for each place of the dimension `at` (from the end for
+/// matrices) or for all.
+Expr centred(Operation& in, size_t data, size_t zero, int trailing) {
+  Expr x = cast_if_needed(in, in[data], kInt32);
+  if (!in.has(zero)) return x;
+  Expr point = cast_if_needed(in, in[zero], kInt32);
+  if (in.rank(point) == 1) {
+    std::optional<std::vector<int64_t>> shape = in.fixed_shape(point);
+    bool is_one = shape && (*shape)[0] == 1;
+    point = is_one ? reshape(point, Array<PrimExpr>()) : trailing ? expand_dims(point, 1, trailing) : point;
+  }
+  return subtract(x, point);
+}
+int after_channels(Operation& in, size_t weight) { return static_cast<int>(in.rank(in[weight])) - 1; }
+
+Values matmul_integer(Operation& in) { return {matrix_product(in, centred(in, 0, 2, 1), centred(in, 1, 3, 0))}; }
+
+Values conv_integer(Operation& in) {
+  return {convolution(in, centred(in, 0, 2, 0), centred(in, 1, 3, after_channels(in, 1)))};
+}
+
+/// Scales of both operands over that of the result; one that is a vector is spread over `trailing` dimensions behind it.
+Expr factor(Operation& in, size_t a, size_t b, size_t out, int a_trailing, int b_trailing) {
+  auto scale = [&](size_t i, int trailing) {
+    Expr x = cast_if_needed(in, in[i], kFloat32);
+    if (in.rank(x) != 1) return x;
+    std::optional<std::vector<int64_t>> shape = in.fixed_shape(x);
+    if (shape && (*shape)[0] == 1) return reshape(x, Array<PrimExpr>());
+    return trailing ? expand_dims(x, 1, trailing) : x;
+  };
+  return cast(divide(multiply(scale(a, a_trailing), scale(b, b_trailing)), scale(out, a_trailing)), kFloat64);
+}
+
+/// The zero point of the result is added before rounding.
+Expr requantized(Operation& in, const Expr& sums, const Expr& scale, size_t zero, DataType otherwise) {
+  Expr out = multiply(cast(sums, kFloat64), scale);
+  Range range = range_of(in, in.has(zero) ? in.dtype(in[zero]) : otherwise, 0);
+  if (in.has(zero)) {
+    Expr point = in[zero];
+    if (in.rank(point) == 1) point = reshape(point, Array<PrimExpr>());
+    out = add(out, cast(point, kFloat64));
+  }
+  return quantized(in, out, Expr(), range);
+}
+
+/// Inputs: a, its scale and zero point, b, its, those of the result.
+Values qlinear_matmul(Operation& in) {
+  Expr sums = matrix_product(in, centred(in, 0, 2, 1), centred(in, 3, 5, 0));
+  return {requantized(in, sums, factor(in, 1, 4, 6, 1, 0), 7, in.dtype(in[0]))};
+}
+
+/// The same for data and weight, and a bias of int32.
+Values qlinear_conv(Operation& in) {
+  int spatial = static_cast<int>(in.rank(in[0])) - 2;
+  Expr sums = convolution(in, centred(in, 0, 2, 0), centred(in, 3, 5, after_channels(in, 3)));
+  if (in.has(8)) sums = add(sums, expand_dims(in[8], 1, spatial));
+  return {requantized(in, sums, factor(in, 1, 4, 6, 0, spatial), 7, in.dtype(in[0]))};
+}
+
+}  // namespace
+
+Rows quantized_rows() {
+  return {
+      {"ConvInteger", 10, conv_integer},
+      {"DequantizeLinear", 10, dequantize_linear},
+      {"DequantizeLinear", 1, dequantize_linear, "com.microsoft"},
+      {"DynamicQuantizeLinear", 11, dynamic_quantize_linear},
+      {"MatMulInteger", 10, matmul_integer},
+      {"QLinearConv", 10, qlinear_conv},
+      {"QLinearMatMul", 10, qlinear_matmul},
+      {"QuantizeLinear", 10, quantize_linear},
+      {"QuantizeLinear", 1, quantize_linear, "com.microsoft"},
+  };
+}
 
 }  // namespace tessera::onnx

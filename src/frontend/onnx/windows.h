@@ -11,4 +11,7 @@ inline constexpr const char* kDataLayouts[] = {"NCW", "NCHW", "NCDHW"};
 std::vector<int64_t> padding_of(Operation& in, const std::vector<int64_t>& kernel, const std::vector<int64_t>& strides,
                                 const std::vector<int64_t>& dilations);
 
+/// A convolution as the node's attributes say, of data of the shape of its first input.
+Expr convolution(Operation& in, const Expr& data, const Expr& filters);
+
 }  // namespace tessera::onnx
