@@ -25,10 +25,12 @@ namespace {
   loss_records();
   matmul_records();
   nms_records();
+  memory_records();
   norm_records();
   pad_records();
   pool_records();
   position_records();
+  random_records();
   reduce_records();
   repeat_records();
   reshape_records();
@@ -37,6 +39,7 @@ namespace {
   scatter_records();
   search_records();
   slice_records();
+  sparse_records();
   space_records();
   unary_records();
   elementwise_gradients();

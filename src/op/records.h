@@ -6,6 +6,8 @@
 namespace tessera::op {
 
 void annotation_records();
+void memory_records();
+void random_records();
 /// How operators follow the layouts of their inputs; the records must be there.
 void layout_rules();
 /// What ConvertLayout makes of operators.
@@ -26,6 +28,7 @@ void reshape_records();
 void scatter_records();
 void search_records();
 void slice_records();
+void sparse_records();
 void unary_records();
 
 // dyn/

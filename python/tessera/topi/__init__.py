@@ -8,6 +8,7 @@ from . import cuda as cuda
 from . import generic as generic
 from . import image as image
 from . import nn as nn
+from . import random as random
 from . import tag
 from . import vision as vision
 from . import x86 as x86
@@ -234,6 +235,7 @@ from .reduction import (
 from .reduction import (
     sum as sum,
 )
+from .search import *
 from .tensor import (
     elemwise_sum as elemwise_sum,
 )
@@ -243,6 +245,7 @@ from .tensor import (
 from .tensor import (
     full_like as full_like,
 )
+from .transform import *
 
 _bind_generic_ops()
 

@@ -167,3 +167,58 @@ def test_a_bad_call_says_what_is_wrong(case):
     x, n = relay.var("x", shape=(2, 3)), relay.var("n", shape=(ANY,), dtype="int64")
     with pytest.raises((TypeError, tessera.error.DiagnosticError), match=message):
         relay.transform.InferType()(tessera.IRModule.from_expr(relay.Function([x, n], build(x, n))))
+
+
+def test_sparse_indices_are_reshaped():
+    i = np.array([[0, 0, 1], [1, 2, 3], [1, 0, 0]], "int64")
+    want = np.stack(np.unravel_index(np.ravel_multi_index(i.T, (2, 3, 4)), (4, 6)), 1)
+    check(relay.sparse_reshape, [want, np.array([4, 6])], i, ints(2, 3, 4), ints(4, -1))
+
+
+def test_empty_rows_of_sparse_tensors_are_filled():
+    i = np.array([[0, 3], [2, 1], [2, 2], [4, 0]], "int64")
+    v = np.array([1, 2, 3, 4], "float32")
+    rows = np.array([[0, 3], [1, 0], [2, 1], [2, 2], [3, 0], [4, 0]])
+    want = [rows, np.array([1, 9, 2, 3, 9, 4], "float32"), np.array([0, 1, 0, 1, 0], bool)]
+    check(relay.sparse_fill_empty_rows, want, i, v, ints(5, 4), np.array(9, "float32"))
+
+
+def test_a_tensor_is_shown_while_the_program_runs():
+    seen = []
+    note = lambda x: seen.append(x.numpy().copy())
+    x = tensor(2, 3)
+    check(lambda a: relay.op.debug(a + a, note) * relay.const(2.0), 4 * x, x)
+    np.testing.assert_allclose(seen, [2 * x])
+
+
+def infer(expr, *params):
+    return relay.transform.InferType()(tessera.IRModule.from_expr(relay.Function(list(params), expr)))["main"].ret_type
+
+
+def test_types_of_memory_and_of_what_a_machine_runs():
+    x = relay.var("x", shape=(ANY, 3))
+    memory, vm = relay.op.memory, relay.op.vm
+    assert infer(vm.shape_of(x), x) == relay.TensorType((2,), "int64")
+    shape = relay.const(ints(6))
+    assert infer(vm.reshape_tensor(x, shape, (6,)), x) == relay.TensorType((6,))
+    storage = memory.alloc_storage(relay.const(64, "int64"), relay.const(64, "int64"), tessera.cpu())
+    made = memory.alloc_tensor(storage, relay.const(0, "int64"), relay.const(ints(2, 3)), "int8")
+    assert infer(made) == relay.TensorType((2, 3), "int8")
+    with pytest.raises((TypeError, tessera.error.DiagnosticError), match="const_shape or assert_shape"):
+        infer(memory.alloc_tensor(storage, relay.const(0, "int64"), vm.shape_of(x)), x)
+
+
+def test_tuples_are_flat_lists_of_tensors():
+    leaf = relay.TensorType((2,))
+    kind = relay.TupleType([leaf, relay.TupleType([leaf, leaf])])
+    x = relay.var("x", kind)
+    assert len(relay.op.memory.flatten_tuple_type(kind)) == 3
+    parts = relay.op.memory.from_tuple_type(kind, x)
+    assert infer(relay.op.memory.to_tuple_type(kind, parts), x) == kind
+
+
+def test_logarithms_of_sums():
+    x = tensor(3, 4, low=50, high=200)
+    want = np.log(np.exp(x.astype("float64") - 200).sum(1)) + 200
+    check(lambda a: relay.logsumexp(a, axis=1), want, x)
+    check(lambda a: relay.logsumexp(a, axis=(1,), keepdims=True), want[:, None], x)

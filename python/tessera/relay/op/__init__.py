@@ -1,8 +1,22 @@
 """Operators of Relay."""
 
-from typing import TYPE_CHECKING, Any
-
-from . import algorithm, annotation, device, dyn, image, nn, op, reduce, strategy, tensor, transform, vision
+from . import (
+    algorithm,
+    annotation,
+    device,
+    dyn,
+    image,
+    memory,
+    nn,
+    op,
+    random,
+    reduce,
+    strategy,
+    tensor,
+    transform,
+    vision,
+    vm,
+)
 from ._make import call_op as _make_call
 from .algorithm import *
 from .device import *
@@ -17,13 +31,10 @@ __all__ = [
     "dyn",
     "image",
     "nn",
+    "random",
     "vision",
     *device.__all__,
     *reduce.__all__,
     *tensor.__all__,
     *transform.__all__,
 ]
-
-if TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any: ...  # functions of element-wise operators, made from the operator table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ..._ffi.registry import get_global_func, register_object
+from ..._ffi.registry import get_global_func, register_func, register_object
 from ...ir.op import Op, register_op_attr
 from ...runtime.object import Object
 from ...target.generic_func import GenericFunc
@@ -16,6 +16,7 @@ __all__ = [
     "OpPattern",
     "OpSpecialization",
     "OpStrategy",
+    "debug",
     "get",
     "register",
     "register_alter_op_layout",
@@ -229,3 +230,22 @@ def register_fake_quantization_to_integer(op_name: str, func: Callable | None = 
 def register_mixed_precision_conversion(op_name: str, func: Callable | None = None, level: int = 10) -> Any:
     """Says how a call behaves in mixed precision: func(call, type) gives category and types; also a decorator."""
     return register_op_attr(op_name, "FTVMMixedPrecisionConversionType", func, level)
+
+
+_debug_functions = 0
+
+
+def debug(expr: Any, debug_func: Callable | None = None) -> Any:
+    """The value of `expr`; when the program runs, `debug_func` is called with each tensor of it (by default it is
+    printed)."""
+    global _debug_functions
+    from ._make import call_op
+
+    if debug_func is None:
+        name = "tessera.print_tensor"
+        register_func(name, lambda tensor: print(tensor), override=True)
+    else:
+        name = f"debugger_func{_debug_functions}"
+        register_func(name, debug_func)
+        _debug_functions += 1
+    return call_op("debug", [expr], {"debug_func": name})

@@ -1,0 +1,193 @@
+// Operators that name memory (memory.*), that a virtual machine runs as they are (vm.*), and leftovers of annotations.
+
+#include "relay/attrs/memory.h"
+#include "ir/prim_ops.h"
+#include "op/records.h"
+#include "op/rules.h"
+#include "relay/attrs/transform.h"
+#include "relay/expr.h"
+#include "runtime/element.h"
+#include "runtime/registry.h"
+#include "topi/program.h"
+
+namespace tessera::op {
+namespace {
+
+using relay::AllocStorageAttrs;
+using relay::AllocTensorAttrs;
+using relay::DebugAttrs;
+using relay::ReshapeTensorAttrs;
+using relay::ShapeOfAttrs;
+register_types<AllocStorageAttrs, AllocTensorAttrs, relay::CastHintAttrs, DebugAttrs, ReshapeTensorAttrs> nodes;
+
+/// The type of memory: the name Storage, which stands for itself in every module.
+Type storage_type() {
+  static const Type type = [] {
+    GlobalTypeVarNode name;
+    name.name_hint = "Storage";
+    TypeCall call;
+    call.func = make(std::move(name));
+    return Type(make(std::move(call)));
+  }();
+  return type;
+}
+
+bool is_settled(const TypeQuery& query) {
+  for (int i = 0; i < query.size(); ++i)
+    if (!query.is_known(i)) return false;
+  return true;
+}
+
+bool gives_nothing(TypeQuery& query) {
+  if (!is_settled(query)) return false;
+  query.result(tuple_type({}));
+  return true;
+}
+
+bool gives_input(TypeQuery& query) {
+  if (!query.is_known(0)) return false;
+  query.result(query.type(0));
+  return true;
+}
+
+bool alloc_storage_type(TypeQuery& query) {
+  if (!query.tensor(0) || !query.tensor(1)) return false;
+  query.attrs_as<AllocStorageAttrs>();
+  require_integers(query, 0, "size");
+  require_integers(query, 1, "alignment");
+  query.result(storage_type());
+  return true;
+}
+
+bool alloc_tensor_type(TypeQuery& query) {
+  if (!is_settled(query)) return false;
+  auto* attrs = query.attrs_as<AllocTensorAttrs>();
+  Array<PrimExpr> shape;
+  if (auto* constant = attrs->const_shape.as<relay::Constant>()) {
+    NDArray numbers = constant->data.copy_to(cpu());
+    for (int64_t i = 0; i < numbers.size(); ++i)
+      shape.push_back(PrimExpr(static_cast<int>(
+          read_int(numbers.dtype(), numbers.data<char>() + i * static_cast<int64_t>(numbers.dtype().bytes())))));
+  } else if (attrs->assert_shape.defined()) {
+    shape = attrs->assert_shape;
+  } else {
+    throw Error(TypeError) << "const_shape or assert_shape must say the shape of the tensor";
+  }
+  query.result(TensorType(shape, attrs->dtype));
+  return true;
+}
+
+bool shape_of_type(TypeQuery& query) {
+  auto* data = query.tensor(0);
+  if (!data) return false;
+  query.result(TensorType({PrimExpr(rank_of(data))}, query.attrs_as<ShapeOfAttrs>()->dtype));
+  return true;
+}
+
+bool reshape_tensor_type(TypeQuery& query) {
+  auto* data = query.tensor(0);
+  if (!data || !query.tensor(1)) return false;
+  query.result(TensorType(query.attrs_as<ReshapeTensorAttrs>()->newshape, data->dtype));
+  return true;
+}
+
+/// The tensors themselves; the function is called with each of them first.
+Tensors debug(const Attrs& attrs, const Tensors& in, const Type&) {
+  std::string name = attrs.as<DebugAttrs>()->debug_func.str();
+  Tensors out;
+  for (const te::Tensor& tensor : in)
+    out.push_back(topi::program(
+        "debug", {tensor}, {{tensor->shape, tensor->dtype}}, [&](const topi::Buffers& from, const topi::Buffers& to) {
+          Stmt copy = topi::loops(
+              tensor->shape, [&](const Array<PrimExpr>& at) { return topi::store(to[0], make_load(from[0], at), at); });
+          return sequence({topi::call_function(name.c_str(), {from[0]}), copy});
+        })[0]);
+  return out;
+}
+
+Tensors identity(const Attrs&, const Tensors& in, const Type&) {
+  return {get_global("topi.identity")(in[0]).to<te::Tensor>()};
+}
+
+}  // namespace
+
+void memory_records() {
+  OpRecord("memory.alloc_storage")
+      .doc("A piece of memory.")
+      .attrs<AllocStorageAttrs>()
+      .input("size", "its bytes")
+      .input("alignment", "what its address is a multiple of")
+      .support_level(10)
+      .type("AllocStorage", alloc_storage_type)
+      .fusion(Fusion::Opaque)
+      .stateful(false)
+      .noncomputational();
+  OpRecord("memory.alloc_tensor")
+      .doc("A tensor in a piece of memory.")
+      .attrs<AllocTensorAttrs>()
+      .input("storage", "the memory", "Storage")
+      .input("offset", "where the tensor begins")
+      .input("shape", "its shape")
+      .support_level(10)
+      .type("AllocTensor", alloc_tensor_type)
+      .fusion(Fusion::Opaque)
+      .stateful(false)
+      .noncomputational();
+  OpRecord("memory.kill")
+      .doc("The value is not used any more.")
+      .input("to_free", "the value", "Variable")
+      .support_level(10)
+      .type("Kill", gives_nothing)
+      .fusion(Fusion::Opaque)
+      .stateful(true)
+      .noncomputational();
+  OpRecord("vm.shape_of")
+      .doc("The extents of a tensor at run time.")
+      .attrs<ShapeOfAttrs>()
+      .input("tensor", "the tensor")
+      .support_level(10)
+      .type("ShapeOf", shape_of_type)
+      .fusion(Fusion::Opaque)
+      .stateful(false)
+      .noncomputational();
+  OpRecord("vm.invoke_tvm_op")
+      .doc("Calls a compiled function, which writes its results into tensors that are given.")
+      .input("op", "the function", "Function")
+      .input("ins", "its inputs", "Tuple")
+      .input("outs", "where its results go", "Tuple")
+      .attrs<DictAttrsNode>()
+      .support_level(10)
+      .type("InvokeTVMOp", gives_nothing)
+      .fusion(Fusion::Opaque)
+      .stateful(true)
+      .noncomputational();
+  OpRecord("vm.reshape_tensor")
+      .doc("The same memory under another shape.")
+      .attrs<ReshapeTensorAttrs>()
+      .input("data", "the tensor")
+      .input("shape", "the shape")
+      .support_level(10)
+      .type("ReshapeTensor", reshape_tensor_type)
+      .fusion(Fusion::Opaque)
+      .stateful(false)
+      .noncomputational();
+  OpRecord("debug")
+      .doc("The input itself; a function is called with it when the program runs.")
+      .attrs<DebugAttrs>()
+      .input("program", "the input", "Tuple")
+      .support_level(1)
+      .type("Debug", gives_input)
+      .fusion(Fusion::Opaque)
+      .compute(debug);
+  for (const char* name : {"annotation.cast_hint", "annotation.bitpack_start", "annotation.bitpack_end"})
+    OpRecord(name)
+        .doc("The input itself, marked for a pass.")
+        .input("data", "the input")
+        .support_level(10)
+        .type("Identity", gives_input)
+        .fusion(Fusion::Opaque)
+        .compute(identity)
+        .stateful(false);
+}
+
+}  // namespace tessera::op
