@@ -188,7 +188,7 @@ def test_a_tensor_is_shown_while_the_program_runs():
     note = lambda x: seen.append(x.numpy().copy())
     x = tensor(2, 3)
     check(lambda a: relay.op.debug(a + a, note) * relay.const(2.0), 4 * x, x)
-    np.testing.assert_allclose(seen, [2 * x])
+    assert seen and all(np.array_equal(tensor, x + x) for tensor in seen)
 
 
 def infer(expr, *params):
