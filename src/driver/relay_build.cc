@@ -4,6 +4,7 @@
 
 #include "driver/build_module.h"
 #include "ir/rewrite.h"
+#include "relay/infer_type.h"
 #include "relay/transform/pass.h"
 #include "relay/walk.h"
 #include "runtime/registry.h"
@@ -68,7 +69,9 @@ Function bind_params_by_name(const Function& function, const Map<String, NDArray
 
 IRModule optimize(const IRModule& mod, const Target& target) {
   PackedFunc remove_unused = get_global("relay._transform.RemoveUnusedFunctions");
-  return sequential({remove_unused(Array<String>{"main"}).to<Pass>(), optimization_passes(target)})(mod);
+  IRModule out = sequential({remove_unused(Array<String>{"main"}).to<Pass>(), optimization_passes(target)})(mod);
+  forget_typed();
+  return out;
 }
 
 BuiltGraph compile_fused(const IRModule& fused, const Target& target, const std::string& model_name) {

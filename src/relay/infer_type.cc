@@ -499,7 +499,24 @@ class Attach {
 
 }  // namespace
 
+namespace {
+
+/// What this thread typed last. Functions do not change once made, so a module that has the very same ones needs no second
+/// look: passes follow each other, and most change nothing. Maps are copied when they are changed while someone holds them.
+struct LastTyped {
+  Map<GlobalVar, BaseFunc> functions{nullptr};
+  ObjectRef data_types;
+};
+thread_local LastTyped last_typed;
+
+}  // namespace
+
+void forget_typed() { last_typed = {}; }
+
 IRModule infer_type(const IRModule& mod) {
+  if (mod->functions.defined() && mod->functions.same_as(last_typed.functions) &&
+      mod->type_definitions.same_as(last_typed.data_types))
+    return mod.copy();
   Inference inference(mod);
   for (const auto& [var, function] : mod.sorted_functions())
     if (function.as<FunctionNode>()) inference.global(var);
@@ -512,6 +529,7 @@ IRModule infer_type(const IRModule& mod) {
     var->checked_type_ = typed->checked_type_;
     if (!typed.same_as(function)) out.update(var, typed);
   }
+  last_typed = {out->functions, out->type_definitions};
   return out;
 }
 
