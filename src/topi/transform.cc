@@ -79,6 +79,25 @@ te::Tensor squeeze(const te::Tensor& x, const std::vector<int>& axes) {
       "T_squeeze", kInjective);
 }
 
+namespace {
+
+/// The element of the part, of those in [first, last), that `at` falls into. Of many parts one half is excluded first, so
+/// that a few comparisons find the part; few are tried one after another, as v0.10 does.
+PrimExpr find_part(const std::vector<PrimExpr>& elements, const std::vector<PrimExpr>& begins, const PrimExpr& at,
+                   size_t first, size_t last) {
+  constexpr size_t kFew = 4;
+  if (last - first > kFew) {
+    size_t middle = (first + last) / 2;
+    return if_then_else(at >= begins[middle], find_part(elements, begins, at, middle, last),
+                        find_part(elements, begins, at, first, middle));
+  }
+  PrimExpr out = elements[first];
+  for (size_t i = first + 1; i < last; ++i) out = if_then_else(at >= begins[i], elements[i], out);
+  return out;
+}
+
+}  // namespace
+
 te::Tensor concatenate(const Array<te::Tensor>& parts, int axis) {
   Array<PrimExpr> shape = parts[0]->shape;
   std::vector<PrimExpr> begins{make_zero(shape[at_axis(axis)].dtype())};
@@ -87,14 +106,13 @@ te::Tensor concatenate(const Array<te::Tensor>& parts, int axis) {
   return compute(
       shape, "ax",
       [&](const Array<PrimExpr>& at) {
-        PrimExpr out;
+        std::vector<PrimExpr> elements;
         for (size_t i = 0; i < parts.size(); ++i) {
           Array<PrimExpr> source = at;
           source.set(at_axis(axis), at[at_axis(axis)] - begins[i]);
-          PrimExpr element = te::load(parts[i], source);
-          out = out ? if_then_else(at[at_axis(axis)] >= begins[i], element, out) : element;
+          elements.push_back(te::load(parts[i], source));
         }
-        return out;
+        return find_part(elements, begins, at[at_axis(axis)], 0, parts.size());
       },
       "T_concat", kInjective);
 }

@@ -82,3 +82,14 @@ def test_padding_is_computed_once_and_not_in_the_loops_of_the_sums():
     text = lowered(conv(16, 32, 16, 16, 3, padding=1))
     sums = text[text.rindex('"parallel"') :]
     assert "if_then_else" in text and "if_then_else" not in sums
+
+
+@pytest.mark.parametrize("count", [2, 4, 5, 9, 25])
+def test_many_tensors_are_joined(count):
+    inputs = [relay.var(f"x{i}", shape=(1, 3 + i % 4, 6, 5)) for i in range(count)]
+    function = relay.Function(inputs, relay.nn.relu(relay.concatenate(inputs, axis=1)))
+    module = graph_executor.GraphModule(relay.build(tvm.IRModule.from_expr(function), "llvm")["default"](tvm.cpu()))
+    rng = np.random.default_rng(count)
+    values = [rng.standard_normal((1, 3 + i % 4, 6, 5)).astype("float32") for i in range(count)]
+    module.run(**{f"x{i}": value for i, value in enumerate(values)})
+    np.testing.assert_array_equal(module.get_output(0).numpy(), np.maximum(np.concatenate(values, 1), 0))
