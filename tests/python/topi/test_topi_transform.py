@@ -75,4 +75,6 @@ def test_numbers_are_made():
     np.testing.assert_array_equal(run(lambda: topi.arange(1, 8, 3, "int32"))[0], [1, 4, 7])
     grid = run(lambda a, b: topi.meshgrid([a, b], "xy"), floats(2), floats(3))
     assert grid[0].shape == grid[1].shape == (3, 2)
-    np.testing.assert_array_equal(run(lambda a, b: topi.matmul(a, b, transp_b=True), np.eye(3), np.eye(3))[0], np.eye(3))
+    np.testing.assert_array_equal(
+        run(lambda a, b: topi.matmul(a, b, transp_b=True), np.eye(3), np.eye(3))[0], np.eye(3)
+    )
