@@ -135,6 +135,99 @@ Values deform_conv(Operation& in) {
   return {in.has(3) ? add(out, expand_dims(in[3], 1, 2)) : out};
 }
 
+/// Regions (x1, y1, x2, y2), each of an image of the batch, in bins of so many samples along each dimension.
+class RegionSamples {
+ public:
+  RegionSamples(Operation& in, int64_t samples) : in_(in), samples_(samples), dtype_(in.dtype(in[0])) {
+    std::vector<int64_t> shape = in.static_shape(in[0], "RoiAlign");
+    channels_ = shape[1], height_ = shape[2], width_ = shape[3];
+    regions_ = in.static_shape(in[1], "RoiAlign")[0];
+    shifts_ = in.text("coordinate_transformation_mode", in.version() >= 16 ? "half_pixel" : "output_half_pixel") ==
+              "half_pixel";
+  }
+
+  /// Of what the four neighbours of each sample weigh, the sum and its mean in each bin, or the greatest.
+  Expr pooled(bool takes_max) const {
+    Line rows = line(1, in_.integer("output_height", 1), height_, 1);
+    Line columns = line(0, in_.integer("output_width", 1), width_, 2);
+    Expr image = multiply(cast_if_needed(in_, in_[2], DataType::Int(64)), make_ints({height_ * width_}));
+    image = reshape_to(image, {regions_, 1, 1});
+    Expr flat = reshape_to(transpose(in_[0], int_array({0, 2, 3, 1})), {-1, channels_}), out;
+    for (int i = 0; i < 2; ++i)
+      for (int j = 0; j < 2; ++j) {
+        Expr place = add(image, add(multiply(rows.places[i], make_ints({width_})), columns.places[j]));
+        Expr weight = expand_dims(multiply(rows.weights[i], columns.weights[j]), 3);
+        Expr part = multiply(take(flat, place, 0), weight);
+        out = !out.defined() ? part : takes_max ? maximum(out, part) : add(out, part);
+      }
+    out = reshape_to(out, {regions_, rows.bins, samples_, columns.bins, samples_, channels_});
+    Array<PrimExpr> axes = int_array({2, 4});
+    return transpose(takes_max ? reduce("max", out, axes) : mean(out, axes), int_array({0, 3, 1, 2}));
+  }
+
+ private:
+  struct Line {
+    int64_t bins;
+    Expr places[2], weights[2];  // of the neighbours on either side
+  };
+
+  /// Samples along one dimension, whose coordinates are numbers `first` and `first` + 2 of a region; the result has it as
+  /// dimension `axis` of three.
+  Line line(int first, int64_t bins, int64_t extent, int axis) const {
+    auto number = [&](double value) { return make_scalar(value, dtype_); };
+    auto edge = [&](int i) {
+      Expr x = multiply(slice(in_[1], 1, i, i + 1), number(in_.number("spatial_scale", 1)));
+      return reshape_to(shifts_ ? subtract(x, number(0.5)) : x, {regions_, 1, 1});
+    };
+    Expr begin = edge(first), size = subtract(edge(first + 2), begin);
+    if (!shifts_) size = maximum(size, number(1));
+    std::vector<double> steps;
+    for (int64_t i = 0; i < bins * samples_; ++i)
+      steps.push_back((static_cast<double>(i) + 0.5) / static_cast<double>(samples_ * bins));
+    std::vector<int64_t> shape{1, 1, 1};
+    shape[static_cast<size_t>(axis)] = bins * samples_;
+    Expr x = add(begin, multiply(size, numbers_of(steps, shape, dtype_)));
+    auto last = static_cast<double>(extent - 1);
+    Expr is_outside = call_op("logical_or", {less(x, number(-1)), greater(x, number(last + 1))});
+    Expr inside = clip(x, 0, last), low = call_op("floor", {inside}), rest = subtract(inside, low);
+    auto weight = [&](Expr w) { return where(is_outside, number(0), w); };
+    auto place = [&](Expr at) { return cast(at, DataType::Int(64)); };
+    return {bins,
+            {place(low), place(minimum(add(low, number(1)), number(last)))},
+            {weight(subtract(number(1), rest)), weight(rest)}};
+  }
+
+  Operation& in_;
+  int64_t samples_, channels_ = 0, height_ = 0, width_ = 0, regions_ = 0;
+  DataType dtype_;
+  bool shifts_ = false;
+};
+
+Values roi_align(Operation& in) {
+  int64_t samples = in.integer("sampling_ratio", 0);
+  std::string mode = in.text("mode", "avg");
+  if (mode != "avg" && mode != "max") in.invalid("the mode is avg or max");
+  if (samples > 0) return {RegionSamples(in, samples).pooled(mode == "max")};
+  // As many samples as elements are covered: only the operator itself can count them.
+  if (mode == "max") in.unsupported("mode max with sampling_ratio 0");
+  if (in.text("coordinate_transformation_mode", in.version() >= 16 ? "half_pixel" : "output_half_pixel") ==
+      "half_pixel")
+    in.unsupported("half_pixel coordinates with sampling_ratio 0");
+  Expr images = expand_dims(cast_if_needed(in, in[2], in.dtype(in[1])), 1);
+  return {
+      call_op("vision.roi_align", {in[0], concatenate({images, in[1]}, 1)}, make_attrs<ROIAlignAttrs>([&](auto& attrs) {
+                attrs.pooled_size = int_array({in.integer("output_height", 1), in.integer("output_width", 1)});
+                attrs.spatial_scale = in.number("spatial_scale", 1);
+              }))};
+}
+
+Values max_roi_pool(Operation& in) {
+  return {call_op("vision.roi_pool", {in[0], in[1]}, make_attrs<ROIPoolAttrs>([&](auto& attrs) {
+                    attrs.pooled_size = int_array(in.integers("pooled_shape"));
+                    attrs.spatial_scale = in.number("spatial_scale", 1);
+                  }))};
+}
+
 /// Columns of windows are added up where the windows lie. Inputs: columns, the image's shape, the window's.
 Values col2im(Operation& in) {
   std::vector<int64_t> image = in.needed_ints(in[1], "image_shape"), block = in.needed_ints(in[2], "block_shape");
@@ -176,6 +269,7 @@ Rows image_rows() {
       {"AffineGrid", 20, affine_grid}, {"CenterCropPad", 18, center_crop_pad},
       {"Col2Im", 18, col2im},          {"DeformConv", 19, deform_conv},
       {"GridSample", 16, grid_sample}, {"NonMaxSuppression", 10, non_max_suppression},
+      {"RoiAlign", 10, roi_align},
   };
 }
 

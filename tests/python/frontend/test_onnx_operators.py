@@ -23,6 +23,14 @@ FAMILIES = (
     "gather_0|gather_elements_1|gathernd_example_int32|scatter_elements_with_axis|scatternd|top_k|onehot_with_axis",
     "batchnorm_example|instancenorm_example|layer_normalization_4d_axis1|group_normalization_example|lrn|softmax_axis_1",
     "basic_conv_with_padding|conv_with_strides_padding|maxpool_2d_default|averagepool_2d_pads|gemm_all_attributes|matmul_2d",
+    "convtranspose_autopad_same|convtranspose_output_shape|maxpool_with_argmax_2d_precomputed_strides|maxunpool_export_without_output_shape",
+    "averagepool_2d_ceil_last_window_starts_on_pad|lppool_2d_dilations|matmul_bcast|einsum_batch_matmul|einsum_inner_prod",
+    "attention_4d_gqa_softcap|attention_3d_with_past_and_present|rotary_embedding_interleaved|causal_conv_with_state_silu",
+    "if|loop11|scan9_sum|sequence_map_add_1_sequence_1_tensor|optional_has_element_empty_optional_input",
+    "lstm_with_peepholes|gru_batchwise|rnn_seq_length",
+    "quantizelinear_blocked_asymmetric|quantizelinear_int4|dequantizelinear_axis|qlinearmatmul_2D_int8_float32|qlinearconv",
+    "resize_downsample_scales_cubic_antialias|resize_tf_crop_and_resize|resize_upsample_sizes_nearest_ceil_half_pixel",
+    "gridsample_bicubic|affine_grid_2d|center_crop_pad_crop_and_pad|nonmaxsuppression_two_batches|roialign_mode_max|col2im",
     "constant_pad|edge_pad|reflect_pad|where_example|cumsum_1d_reverse|nonzero_example|shape_start_1|unsqueeze_axis_1",
 )
 
