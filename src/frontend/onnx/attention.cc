@@ -77,14 +77,6 @@ class Bias {
   Expr query_, key_, bias_;
 };
 
-/// Over the last dimension. Of short floats each step is rounded as the standard's own function does, and sums are wide.
-Expr softmax_over_keys(Operation& in, const Expr& x) {
-  DataType dtype = in.dtype(x), wide = DataType::Float(32);
-  if (dtype.bits != 16) return softmax_of(x, -1);
-  Expr raised = cast(exp(cast(subtract(x, reduce("max", x, {PrimExpr(-1)}, true)), wide)), dtype);
-  return divide(raised, cast(sum(cast(raised, wide), {PrimExpr(-1)}, true), dtype));
-}
-
 std::optional<int64_t> if_not_negative(int64_t value) {
   return value >= 0 ? std::optional<int64_t>(value) : std::nullopt;
 }
@@ -146,7 +138,7 @@ Values attention(Operation& in) {
   if (mode == 2) shown = scores;
   if (in.has_attribute("softmax_precision"))
     scores = cast_if_needed(in, scores, element_type(static_cast<ElementType>(in.integer("softmax_precision"))));
-  Expr weights = softmax_over_keys(in, scores);
+  Expr weights = softmax_of(scores, -1);
   if (bias.get().defined()) {  // a query that sees nothing takes nothing
     Expr sees = reduce("any", greater(bias.get(), bias.number(kNever)), {PrimExpr(-1)}, true);
     weights = where(sees, weights, make_scalar(0, in.dtype(weights)));

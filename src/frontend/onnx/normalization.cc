@@ -1,6 +1,6 @@
 // Normalisations, softmax and losses over classes.
 
-#include "frontend/onnx/importer.h"
+#include "frontend/onnx/parts.h"
 #include "relay/attrs/index.h"
 #include "relay/attrs/nn.h"
 #include "relay/attrs/norm.h"
@@ -180,7 +180,7 @@ Converter along_rows(Along apply) {
   };
 }
 
-Expr softmax(Operation&, const Expr& x, int axis) { return softmax_along("nn.softmax", x, axis); }
+Expr softmax(Operation&, const Expr& x, int axis) { return softmax_of(x, axis); }
 Expr log_softmax(Operation&, const Expr& x, int axis) { return softmax_along("nn.log_softmax", x, axis); }
 
 // ---- losses ---------------------------------------------------------------------------------------------------------

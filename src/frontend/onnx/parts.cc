@@ -88,6 +88,12 @@ Expr repeat(Expr x, int count, int axis) {
 }
 
 Expr softmax_of(Expr x, int axis) {
+  DataType dtype = relay::type_of(x).as<TensorTypeNode>()->dtype, wide = DataType::Float(32);
+  if (dtype.bits == 16) {
+    Array<PrimExpr> axes{PrimExpr(axis)};
+    Expr raised = cast(exp(cast(subtract(x, reduce("max", x, axes, true)), wide)), dtype);
+    return divide(raised, cast(sum(cast(raised, wide), axes, true), dtype));
+  }
   return call_op("nn.softmax", {x}, make_attrs<SoftmaxAttrs>([&](auto& attrs) { attrs.axis = axis; }));
 }
 

@@ -69,7 +69,12 @@ Converter extreme(const char* op, const char* of_bools) {
   return [op, of_bools](Operation& in) {
     Axes axes = axes_of(in);
     if (Expr none = extreme_of_none(in, axes, std::string_view(op) == "max")) return Values{none};
-    return Values{reduced(in.dtype(in[0]) == DataType::Bool() ? of_bools : op, axes, in[0])};
+    DataType dtype = in.dtype(in[0]);
+    Expr out = reduced(dtype == DataType::Bool() ? of_bools : op, axes, in[0]);
+    if ((dtype.code != DataType::kFloat && dtype.code != DataType::kBFloat) || axes.is_none) return Values{out};
+    // Relay's reduction begins with the greatest finite number, not with infinity.
+    Expr end = make_scalar(std::string_view(op) == "max" ? -HUGE_VAL : HUGE_VAL, dtype);
+    return Values{where(reduced("all", axes, equal(in[0], end)), end, out)};
   };
 }
 
