@@ -21,16 +21,20 @@ Expr conv_call(const char* op, Operation& in, const Expr& data, const Expr& filt
   std::vector<int64_t> kernel = in.integers("kernel_shape", {weight.begin() + 2, weight.end()});
   std::vector<int64_t> ones(spatial, 1), strides = in.integers("strides", ones);
   std::vector<int64_t> dilations = in.integers("dilations", ones);
-  return call_op(op, {data, filters}, make_attrs<T>([&](auto& attrs) {
-                   attrs.strides = int_array(strides);
-                   attrs.padding = int_array(padding_of(in, kernel, strides, dilations));
-                   attrs.dilation = int_array(dilations);
-                   attrs.groups = static_cast<int32_t>(in.integer("group", 1));
-                   attrs.channels = PrimExpr(static_cast<int>(weight[0]));
-                   attrs.kernel_size = int_array(kernel);
-                   attrs.data_layout = kDataLayouts[spatial - 1];
-                   attrs.kernel_layout = kKernelLayouts[spatial - 1];
-                 }));
+  DataType dtype = in.dtype(data);
+  bool is_short = is_float(dtype) && dtype.bits == 16;  // sums of short floats are kept wide
+  Expr out = call_op(op, {data, filters}, make_attrs<T>([&](auto& attrs) {
+                       attrs.strides = int_array(strides);
+                       attrs.padding = int_array(padding_of(in, kernel, strides, dilations));
+                       attrs.dilation = int_array(dilations);
+                       attrs.groups = static_cast<int32_t>(in.integer("group", 1));
+                       attrs.channels = PrimExpr(static_cast<int>(weight[0]));
+                       attrs.kernel_size = int_array(kernel);
+                       attrs.data_layout = kDataLayouts[spatial - 1];
+                       attrs.kernel_layout = kKernelLayouts[spatial - 1];
+                       if (is_short) attrs.out_dtype = DataType::Float(32);
+                     }));
+  return is_short ? cast(out, dtype) : out;
 }
 
 }  // namespace
