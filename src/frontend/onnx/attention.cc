@@ -149,6 +149,40 @@ Values attention(Operation& in) {
   return {is_flat ? join_heads(out) : out, present_key, present_value, shown};
 }
 
+/// Attention whose scores and weights graphs of the node change.
+Values flex_attention(Operation& in) {
+  Expr query = in[0], key = in[1], value = in[2];
+  std::vector<int64_t> shape = in.static_shape(query, "FlexAttention"), keys = in.static_shape(key, "FlexAttention");
+  if (shape.size() != 4 || keys.size() != 4) in.invalid("the inputs must have four dimensions");
+  if (shape[1] != keys[1]) {
+    if (shape[1] % keys[1]) in.invalid("the heads of queries must be a multiple of those of keys");
+    key = repeat(key, static_cast<int>(shape[1] / keys[1]), 1);
+    value = repeat(value, static_cast<int>(shape[1] / keys[1]), 1);
+  }
+  DataType dtype = in.dtype(query), work = dtype.bits < 32 ? DataType::Float(32) : dtype;
+  if (in.has_attribute("softmax_precision"))
+    work = element_type(static_cast<ElementType>(in.integer("softmax_precision")));
+  double scale = in.number("scale", 1 / std::sqrt(static_cast<double>(shape[3])));
+  Expr factor = make_scalar(std::sqrt(scale), dtype);
+  Expr scores = matrix_product(in, multiply(query, factor), transposed_matrices(multiply(key, factor)));
+  scores = cast_if_needed(in, scores, work);
+  auto changed = [&](const char* name, const Expr& x) {
+    if (!in.has_attribute(name)) return x;
+    Values out = in.import(in.graph(name), {Value(x)});
+    return cast_if_needed(in, out.at(0).tensor, work);
+  };
+  Expr weights = changed("prob_mod", softmax_of(changed("score_mod", scores), -1));
+  Expr out = matrix_product(in, weights, cast_if_needed(in, value, work));
+  return {cast_if_needed(in, out, in.dtype(in[2]))};
+}
+
+/// One input, gated by itself, times the other.
+Values swiglu(Operation& in) {
+  double alpha = in.number("alpha", 1);
+  Expr scaled = alpha == 1 ? in[0] : multiply(in[0], make_scalar(alpha, in.dtype(in[0])));
+  return {multiply(multiply(in[0], sigmoid(scaled)), in[1])};
+}
+
 // ---- rotary embedding -----------------------------------------------------------------------------------------------
 
 Values rotary_embedding(Operation& in) {
@@ -324,9 +358,11 @@ Rows attention_rows() {
       {"BiasGelu", 1, bias_gelu, "com.microsoft"},
       {"EmbedLayerNormalization", 1, embed_layer_normalization, "com.microsoft"},
       {"FastGelu", 1, fast_gelu, "com.microsoft"},
+      {"FlexAttention", 1, flex_attention, "ai.onnx.preview"},
       {"LinearAttention", 1, linear_attention},
       {"RotaryEmbedding", 23, rotary_embedding},
       {"SkipLayerNormalization", 1, skip_layer_normalization, "com.microsoft"},
+      {"SwiGLU", 1, swiglu},
   };
 }
 
