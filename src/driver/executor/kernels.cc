@@ -158,7 +158,8 @@ PrimFunc schedule_kernel(const KernelTensors& tensors, const Target& target, con
   Tensors args = tensors.inputs;
   for (const te::Tensor& output : tensors.outputs) args.push_back(output);
   PrimFunc program = te::create_prim_func(args);
-  return target.has_key("gpu") ? topi::schedule_default_gpu(program, target) : topi::schedule_default_cpu(program, target);
+  return target.has_key("gpu") ? topi::schedule_default_gpu(program, target)
+                               : topi::schedule_default_cpu(program, target);
 }
 
 std::string kernel_name(const Function& primitive) {

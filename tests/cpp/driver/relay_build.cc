@@ -61,7 +61,8 @@ TEST(RelayBuild, EqualKernelsAreCompiledOnce) {
   Var x = make_local("x", f32({4, 4})), w = make_local("w", f32({4, 4}));
   Expr y = dense(call_op("exp", {dense(x, w)}), w);
   BuiltGraph built = build_graph(module_of(make_function({x, w}, call_op("exp", {y}))), Target::parse("llvm"), {}, "m");
-  EXPECT_NE(built.graph_json.find("\"name\": \"tvmgen_m_fused_nn_dense_exp_1\""), std::string::npos) << built.graph_json;
+  EXPECT_NE(built.graph_json.find("\"name\": \"tvmgen_m_fused_nn_dense_exp_1\""), std::string::npos)
+      << built.graph_json;
   EXPECT_EQ(built.graph_json.find("\"func_name\": \"tvmgen_m_fused_nn_dense_exp_1\""), std::string::npos);
 }
 
