@@ -67,10 +67,12 @@ Values eye_like(Operation& in) {
 
 Values range(Operation& in) {
   DataType dtype = in.dtype(in[0]);
-  return {call_op("arange", {in[0], in[1], in[2]}, make_attrs<ArangeAttrs>([&](auto& attrs) {
-                    attrs.start = in[0];
-                    attrs.stop = in[1];
-                    attrs.step = in[2];
+  auto scalar = [&](size_t i) { return in.rank(in[i]) == 0 ? in[i] : reshape(in[i], Array<PrimExpr>{}); };
+  Expr start = scalar(0), stop = scalar(1), step = scalar(2);
+  return {call_op("arange", {start, stop, step}, make_attrs<ArangeAttrs>([&](auto& attrs) {
+                    attrs.start = start;
+                    attrs.stop = stop;
+                    attrs.step = step;
                     attrs.dtype = dtype;
                   }))};
 }
