@@ -2,6 +2,7 @@
 
 #include "frontend/onnx/importer.h"
 #include "relay/attrs/nn.h"
+#include "relay/attrs/transform.h"
 #include "relay/make.h"
 #include "runtime/element.h"
 
@@ -152,6 +153,15 @@ Values cast_by_number(Operation& in) {
   Expr spare = make_constant(int_scalar(8 - bits, element_type(to)));
   return {call_op("right_shift", {call_op("left_shift", {out, spare}), spare})};
 }
+/// The bits read as another type of the same size.
+Values bit_cast(Operation& in) {
+  DataType to = element_type(static_cast<ElementType>(in.integer("to"))), from = in.dtype(in[0]);
+  if (from.bytes() != to.bytes()) in.invalid("the types have different sizes");
+  if (from == to) return {in[0]};
+  if (from == DataType::Bool() || to == DataType::Bool()) return {cast_to(in, in[0], to)};  // a byte of 0 or 1
+  return {call_op("reinterpret", {in[0]}, make_attrs<CastAttrs>([&](auto& attrs) { attrs.dtype = to; }))};
+}
+
 Values cast_like(Operation& in) { return {cast_to(in, in[0], in.dtype(in[1]))}; }
 
 /// Towards the even number when halfway.
@@ -235,6 +245,7 @@ Rows elementwise_rows() {
       {"Asinh", 9, unary("asinh")},
       {"Atan", 7, unary("atan")},
       {"Atanh", 9, unary("atanh")},
+      {"BitCast", 26, bit_cast},
       {"BitShift", 11, bit_shift},
       {"BitwiseAnd", 18, binary("bitwise_and")},
       {"BitwiseNot", 18, unary("bitwise_not")},

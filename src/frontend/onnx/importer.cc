@@ -27,7 +27,7 @@ const Table& converters() {
     Table out;
     for (auto family : {attention_rows, control_rows, einsum_rows, elementwise_rows, image_rows, index_rows, nn_rows,
                         normalization_rows, pool_rows, quantized_rows, recurrent_rows, reduction_rows, resize_rows,
-                        sequence_rows, shape_rows})
+                        sequence_rows, shape_rows, signal_rows})
       for (const Row& row : family()) out[{row.op, row.domain}][row.since] = row.convert;
     return out;
   }();

@@ -135,6 +135,7 @@ Rows reduction_rows();
 Rows resize_rows();
 Rows sequence_rows();
 Rows shape_rows();
+Rows signal_rows();
 
 struct ImportOptions {
   std::unordered_map<std::string, std::vector<int64_t>> shapes;  // of inputs; -1 is unknown
