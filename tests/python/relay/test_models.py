@@ -23,7 +23,7 @@ NETWORKS = {
     "resnet, channels last": lambda: models.resnet.get_workload(
         num_layers=18, num_classes=10, image_shape=(32, 32, 3), layout="NHWC"
     ),
-    "resnet_3d": lambda: models.resnet_3d.get_workload(num_layers=18, num_classes=10, image_shape=(3, 4, 16, 16)),
+    "resnet_3d": lambda: models.resnet_3d.get_workload(num_layers=18, num_classes=10, image_shape=(3, 4, 32, 32)),
     "vgg": lambda: models.vgg.get_workload(1, num_classes=10, image_shape=(3, 32, 32), batch_norm=True),
     "mobilenet": lambda: models.mobilenet.get_workload(num_classes=10, image_shape=(3, 32, 32)),
     "squeezenet 1.0": lambda: models.squeezenet.get_workload(num_classes=10, image_shape=(3, 48, 48)),
