@@ -19,6 +19,10 @@ class DirectQuery final : public TypeQuery {
 
 Type call_type(const Call* call) {
   auto* op = call->op.as<OpNode>();
+  if (!op) {
+    auto* function = typed(call->op)->checked_type_.as<FuncType>();
+    if (function && function->type_params.empty()) return function->ret_type;
+  }
   auto* slot = op ? cast_or_null<TypeRuleSlot>(Op(op).slot(kTypeRule).object()) : nullptr;
   if (!slot) return infer_type(Expr(call))->checked_type_;
   std::vector<Type> args;
@@ -63,6 +67,13 @@ Type compute(const Expr& expr) {
 Type type_of(const Expr& expr) {
   if (!expr->checked_type_) expr->checked_type_ = on_enough_stack([&] { return compute(expr); });
   return expr->checked_type_;
+}
+
+Expr typed(const Expr& expr) {
+  auto* var = expr.as<VarNode>();
+  bool is_plain = expr.as<Call>() || expr.as<Constant>() || expr.as<Tuple>() || expr.as<TupleGetItem>();
+  if (is_plain || (var && var->type_annotation)) type_of(expr);
+  return expr;
 }
 
 }  // namespace tessera::relay

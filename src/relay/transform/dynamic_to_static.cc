@@ -9,12 +9,12 @@
 #include "relay/attrs/pad.h"
 #include "relay/attrs/search.h"
 #include "relay/attrs/transform.h"
-#include "relay/infer_new.h"
 #include "relay/infer_type.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/transform/fold_constant.h"
 #include "relay/transform/pass.h"
+#include "relay/type_of.h"
 
 namespace tessera::relay {
 namespace {

@@ -17,11 +17,11 @@
 #include "ir/structural_equal.h"
 #include "relay/attrs/reduce.h"
 #include "relay/attrs/transform.h"
-#include "relay/infer_new.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/slots.h"
 #include "relay/transform/pass.h"
+#include "relay/type_of.h"
 #include "tir/layout.h"
 
 namespace tessera::relay {

@@ -13,10 +13,10 @@
 #include "relay/attrs/conv.h"
 #include "relay/attrs/nn.h"
 #include "relay/attrs/transform.h"
-#include "relay/infer_new.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/transform/pass.h"
+#include "relay/type_of.h"
 
 namespace tessera::relay {
 namespace {
