@@ -17,8 +17,6 @@ namespace {
 
 constexpr int kMaxCalls = 200;  // of functions within functions
 
-std::string domain_of(std::string_view domain) { return domain == "ai.onnx" ? "" : std::string(domain); }
-
 /// The converters of an operator, by the version since which they hold.
 using Table = std::map<std::pair<std::string, std::string>, std::map<int64_t, Converter>>;
 
@@ -32,21 +30,6 @@ const Table& converters() {
     return out;
   }();
   return table;
-}
-
-Converter find_converter(const std::string& op, const std::string& domain, int64_t version) {
-  auto it = converters().find({op, domain});
-  if (it == converters().end()) return nullptr;
-  auto since = it->second.upper_bound(version);
-  return since == it->second.begin() ? nullptr : std::prev(since)->second;
-}
-
-const Function* find_function(const Model& model, const Node& node) {
-  for (const Function& function : model.functions)
-    if (function.name == node.op && domain_of(function.domain) == domain_of(node.domain) &&
-        function.overload == node.overload)
-      return &function;
-  return nullptr;
 }
 
 int small_bits(ElementType type) {
@@ -90,12 +73,58 @@ Node with_attributes_of(const Node& node, const Function& function, const Node& 
   return out;
 }
 
+/// Gives a variable another value while it lives.
+template <class T>
+struct Restore {
+  Restore(T& place, T now) : place(place), before(std::exchange(place, std::move(now))) {}
+  ~Restore() { place = std::move(before); }
+  T& place;
+  T before;
+};
+
+/// Counts up while it lives.
+struct Level {
+  explicit Level(int& count) : count(count) { ++count; }
+  ~Level() { --count; }
+  int& count;
+};
+
+/// A value that is known, or the error of one that is not because its node is refused.
+const Value& known(const Scope& scope, std::string_view name) {
+  const Value& out = scope.find(name);
+  if (out.is_refused) throw Error(kFollowsRefusal) << "the value \"" << std::string(name) << "\" is not known";
+  return out;
+}
+
 }  // namespace
 
-Importer::Importer(const Model& model, const ImportOptions& options) : model_(model), options_(options) {
-  for (const OperatorSet& set : model.operator_sets) versions_[domain_of(set.domain)] = set.version;
+std::string domain_of(std::string_view domain) { return domain == "ai.onnx" ? "" : std::string(domain); }
+
+Converter find_converter(const std::string& op, const std::string& domain, int64_t version) {
+  auto it = converters().find({op, domain});
+  if (it == converters().end()) return nullptr;
+  auto since = it->second.upper_bound(version);
+  return since == it->second.begin() ? nullptr : std::prev(since)->second;
+}
+
+const Function* find_function(const Model& model, const Node& node) {
+  for (const Function& function : model.functions)
+    if (function.name == node.op && domain_of(function.domain) == domain_of(node.domain) &&
+        function.overload == node.overload)
+      return &function;
+  return nullptr;
+}
+
+Versions versions_of(const Model& model) {
+  Versions out;
+  for (const OperatorSet& set : model.operator_sets) out[domain_of(set.domain)] = set.version;
+  out.try_emplace("", 1);
+  return out;
+}
+
+Importer::Importer(const Model& model, const ImportOptions& options, std::vector<Refusal>* refusals)
+    : model_(model), options_(options), refusals_(refusals), versions_(versions_of(model)) {
   if (options.opset) versions_[""] = *options.opset;
-  if (!versions_.count("")) versions_[""] = 1;
 }
 
 int64_t Importer::version_of(const std::string& domain) const {
@@ -136,7 +165,14 @@ Imported Importer::run() {
   std::set<std::string_view> initialized;
   for (const Tensor& tensor : graph.initializers) {
     initialized.insert(tensor.name);
-    NDArray data = to_ndarray(tensor, model_.folder);
+    NDArray data = nullptr;
+    try {
+      data = to_ndarray(tensor, model_.folder);
+    } catch (const Error& error) {
+      if (!refusals_) throw;
+      refuse_value("an initializer", tensor.name, error, scope);
+      continue;
+    }
     if (options_.freeze_params) {
       Value value(relay::make_constant(data));
       value.bits = small_bits(tensor.type);
@@ -160,14 +196,24 @@ Imported Importer::run() {
       scope.define(input.name, value);
       continue;
     }
-    relay::Var var = relay::make_local(std::string(input.name), input_type(input));
+    Type type;
+    try {
+      type = input_type(input);
+    } catch (const Error& error) {
+      if (!refusals_) throw;
+      refuse_value("an input", input.name, error, scope);
+      continue;
+    }
+    relay::Var var = relay::make_local(std::string(input.name), type);
     inputs.push_back(var);
     Value value{Expr(var)};
     value.bits = small_bits(input.type.element);
     scope.define(input.name, value);
   }
   for (const relay::Var& param : params) inputs.push_back(param);
-  import_nodes(graph.nodes, scope);
+  import_nodes(graph.nodes, &graph, scope);
+  if (refusals_ && !refusals_->empty()) return {};
+  out.layers = std::move(layers_);
   Array<Expr> results;
   for (const ValueInfo& output : graph.outputs) {
     Value value = scope.find(output.name);
@@ -190,7 +236,8 @@ Imported Importer::run() {
 }
 
 Values Importer::import_graph(const Graph& graph, const Values& inputs, const Scope& outer) {
-  if (++depth_ > kMaxCalls)
+  Level call(depth_), inner(inner_graphs_);
+  if (depth_ > kMaxCalls)
     throw Error(ValueError) << "functions or graphs of the model call each other deeper than " << kMaxCalls
                             << " levels";
   Scope scope(&outer);
@@ -200,47 +247,55 @@ Values Importer::import_graph(const Graph& graph, const Values& inputs, const Sc
     scope.define(tensor.values.name, relay::make_constant(to_ndarray(tensor, model_.folder)));
   if (inputs.size() > graph.inputs.size()) throw Error(ValueError) << "a graph inside a node is given too many inputs";
   for (size_t i = 0; i < inputs.size(); ++i) scope.define(graph.inputs[i].name, inputs[i]);
-  import_nodes(graph.nodes, scope);
+  import_nodes(graph.nodes, &graph, scope);
   Values out;
-  for (const ValueInfo& output : graph.outputs) out.push_back(scope.find(output.name));
-  --depth_;
+  for (const ValueInfo& output : graph.outputs) out.push_back(known(scope, output.name));
   return out;
 }
 
-void Importer::import_nodes(const std::vector<Node>& nodes, Scope& scope) {
+void Importer::import_nodes(const std::vector<Node>& nodes, const Graph* graph, Scope& scope) {
   for (const Node& node : nodes) {
-    Values outputs;
     try {
-      outputs = on_enough_stack([&] { return import_node(node, scope); });
+      define_outputs(node, on_enough_stack([&] { return import_node(node, scope); }), scope);
     } catch (Error& error) {
+      if (refusals_) {
+        refuse(node, error, scope);
+        define_stand_ins(node, graph, scope);
+        continue;
+      }
       error << "\n  in node " << std::string(node.op) << (node.name.empty() ? "" : " " + std::string(node.name));
       throw;
     }
-    if (outputs.size() < node.outputs.size())
-      for (size_t i = outputs.size(); i < node.outputs.size(); ++i)
-        if (!node.outputs[i].empty())
-          throw Error(OpNotImplemented) << std::string(node.op) << ": output " << i << " is not supported";
-    if (int bits = small_bits(node)) outputs[0].bits = bits;
-    for (size_t i = 0; i < node.outputs.size(); ++i)
-      if (!node.outputs[i].empty()) scope.define(node.outputs[i], outputs[i]);
+  }
+}
+
+void Importer::define_outputs(const Node& node, Values outputs, Scope& scope) {
+  for (size_t i = outputs.size(); i < node.outputs.size(); ++i)
+    if (!node.outputs[i].empty())
+      throw Error(OpNotImplemented) << std::string(node.op) << ": output " << i << " is not supported";
+  if (int bits = small_bits(node)) outputs[0].bits = bits;
+  bool follows = refusals_ && follows_refusal(node, scope);
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i].empty()) continue;
+    outputs[i].follows_refusal = follows;
+    if (options_.keep_layers && inner_graphs_ == 0 && outputs[i].tensor.defined())
+      layers_.push_back(
+          {std::string(node.op), std::string(node.name), std::string(node.outputs[i]), outputs[i].tensor});
+    scope.define(node.outputs[i], std::move(outputs[i]));
   }
 }
 
 Values Importer::import_node(const Node& node, Scope& scope) {
   Values inputs;
-  for (std::string_view name : node.inputs) inputs.push_back(name.empty() ? Value() : scope.find(name));
+  for (std::string_view name : node.inputs) inputs.push_back(name.empty() ? Value() : known(scope, name));
   std::string domain = domain_of(node.domain);
   if (Converter convert = find_converter(std::string(node.op), domain, version_of(domain))) {
     Operation operation(*this, node, version_of(domain), std::move(inputs));
-    const Scope* outer = std::exchange(scope_, &scope);
-    struct Restore {
-      const Scope** place;
-      const Scope* value;
-      ~Restore() { *place = value; }
-    } restore{&scope_, outer};
+    Restore<const Scope*> outer(scope_, &scope);
     return convert(operation);
   }
   const Function* function = find_function(model_, node);
+  if (!function && refusals_) throw Error(kFollowsRefusal) << "no converter, which is listed beforehand";
   if (!function)
     throw Error(OpNotImplemented) << "the operator " << std::string(node.op) << (domain.empty() ? "" : " of " + domain)
                                   << " is not supported in version " << version_of(domain);
@@ -248,20 +303,19 @@ Values Importer::import_node(const Node& node, Scope& scope) {
 }
 
 Values Importer::call_function(const Function& function, const Node& call, const Values& inputs) {
-  if (++depth_ > kMaxCalls)
+  Level level(depth_);
+  if (depth_ > kMaxCalls)
     throw Error(ValueError) << "functions of the model call each other deeper than " << kMaxCalls << " levels";
   Scope scope(nullptr);
   for (size_t i = 0; i < function.inputs.size(); ++i)
     scope.define(function.inputs[i], i < inputs.size() ? inputs[i] : Value());
-  auto versions = versions_;
+  Restore<Versions> versions(versions_, versions_);
   for (const OperatorSet& set : function.operator_sets) versions_[domain_of(set.domain)] = set.version;
   std::vector<Node> nodes;
   for (const Node& node : function.nodes) nodes.push_back(with_attributes_of(node, function, call));
-  import_nodes(nodes, scope);
-  versions_ = std::move(versions);
+  import_nodes(nodes, nullptr, scope);
   Values out;
-  for (std::string_view output : function.outputs) out.push_back(scope.find(output));
-  --depth_;
+  for (std::string_view output : function.outputs) out.push_back(known(scope, output));
   return out;
 }
 
@@ -269,9 +323,14 @@ Values Importer::call_function(const Function& function, const Node& call, const
 
 void Scope::define(std::string_view name, Value value) { values_.insert_or_assign(name, std::move(value)); }
 
-const Value& Scope::find(std::string_view name) const {
+const Value* Scope::find_or_null(std::string_view name) const {
   for (const Scope* scope = this; scope; scope = scope->outer_)
-    if (auto it = scope->values_.find(name); it != scope->values_.end()) return it->second;
+    if (auto it = scope->values_.find(name); it != scope->values_.end()) return &it->second;
+  return nullptr;
+}
+
+const Value& Scope::find(std::string_view name) const {
+  if (const Value* out = find_or_null(name)) return *out;
   throw Error(ValueError) << "the graph uses \"" << std::string(name) << "\" before anything makes it";
 }
 
@@ -288,41 +347,6 @@ std::optional<NDArray> Operation::tensor(std::string_view name) const {
 }
 
 // ---- the whole ------------------------------------------------------------------------------------------------------
-
-namespace {
-
-void collect_unsupported(const Model& model, const std::vector<Node>& nodes,
-                         const std::unordered_map<std::string, int64_t>& versions, std::set<const Function*>* seen,
-                         std::set<std::pair<std::string, std::string>>* out) {
-  for (const Node& node : nodes) {
-    for (const Attribute& attribute : node.attributes)
-      for (const std::shared_ptr<Graph>& graph : attribute.graphs)
-        collect_unsupported(model, graph->nodes, versions, seen, out);
-    std::string domain = domain_of(node.domain);
-    auto version = versions.find(domain);
-    if (find_converter(std::string(node.op), domain, version == versions.end() ? 1 : version->second)) continue;
-    const Function* function = find_function(model, node);
-    if (!function) out->emplace(std::string(node.op), domain);
-    else if (seen->insert(function).second)
-      on_enough_stack([&] {
-        auto inner = versions;
-        for (const OperatorSet& set : function->operator_sets) inner[domain_of(set.domain)] = set.version;
-        collect_unsupported(model, function->nodes, inner, seen, out);
-      });
-  }
-}
-
-}  // namespace
-
-std::vector<std::pair<std::string, std::string>> unsupported_operators(const Model& model) {
-  std::unordered_map<std::string, int64_t> versions;
-  for (const OperatorSet& set : model.operator_sets) versions[domain_of(set.domain)] = set.version;
-  if (!versions.count("")) versions[""] = 1;
-  std::set<const Function*> seen;
-  std::set<std::pair<std::string, std::string>> out;
-  collect_unsupported(model, model.graph.nodes, versions, &seen, &out);
-  return {out.begin(), out.end()};
-}
 
 Imported import_model(const Model& model, const ImportOptions& options) {
   if (auto missing = unsupported_operators(model); !missing.empty()) {

@@ -25,6 +25,8 @@ struct Value {
   Expr tensor;
   std::shared_ptr<const std::vector<Value>> sequence;
   int bits = 0;  // of an integer smaller than a byte, where the file says so; in memory it takes a byte
+  // While refusals are collected: nothing is known of the value, or it only stands for what a refused node makes.
+  bool is_refused = false, follows_refusal = false;
 
   Value() = default;
   Value(Expr expr) : tensor(std::move(expr)) {}
@@ -143,15 +145,40 @@ struct ImportOptions {
   std::optional<int64_t> opset;                   // instead of the one the file says
   bool freeze_params = true;                      // initialisers become constants; else parameters of the function
   std::unordered_map<std::string, Value> frozen;  // inputs whose values are known: they are constants too
+  bool keep_layers = false;                       // fills Imported::layers
+};
+
+/// A tensor that a node of the main graph (or of a function that it calls) makes.
+struct Layer {
+  std::string op, node, output;  // the operator, and the names of node and tensor in the file
+  Expr value;
 };
 
 struct Imported {
   IRModule mod;
   Map<String, NDArray> params;
+  std::vector<Layer> layers;  // in the order of the file, which is that of the computation
 };
 
 /// All operators that no converter takes are listed in one error.
 Imported import_model(const Model& model, const ImportOptions& options);
+
+/// A node that cannot be imported.
+struct Refusal {
+  std::string op, domain, node;  // `node`: its name, or where it has none that of its first output
+  int64_t version = 0;           // of the operator set
+  std::string reason;
+  bool is_invalid = false;       // the file is wrong, rather than that something is not supported
+  bool follows_another = false;  // it uses what another refused node makes, of which only the type is known
+};
+
+struct Survey {
+  std::vector<Refusal> refusals;
+  Imported imported;  // its module is empty where something is refused
+};
+/// Imports as far as it goes: a node that is refused does not stop the rest. Nodes that need the value of a refused one,
+/// where the file does not tell its type, are looked up in the table of converters and no more.
+Survey survey_model(const Model& model, const ImportOptions& options);
 
 /// (operator, domain) that some node of the model uses and no converter takes, sorted.
 std::vector<std::pair<std::string, std::string>> unsupported_operators(const Model& model);

@@ -1,6 +1,8 @@
 #pragma once
 // The importer at work: names and their values, graph by graph.
 
+#include <set>
+
 #include "frontend/onnx/importer.h"
 
 namespace tessera::onnx {
@@ -11,15 +13,32 @@ class Scope {
   explicit Scope(const Scope* outer) : outer_(outer) {}
   void define(std::string_view name, Value value);
   const Value& find(std::string_view name) const;
+  const Value* find_or_null(std::string_view name) const;
 
  private:
   const Scope* outer_;
   std::unordered_map<std::string_view, Value> values_;
 };
 
+/// The kind of error of a node that is not listed itself: it needs what a refused one makes, or is listed already.
+inline constexpr ErrorKind kFollowsRefusal = "FollowsRefusal";
+
+/// "" for ONNX's own operators.
+std::string domain_of(std::string_view domain);
+/// The converter that holds for a version; null where there is none.
+Converter find_converter(const std::string& op, const std::string& domain, int64_t version);
+/// The function of the model that a node calls, or null.
+const Function* find_function(const Model& model, const Node& node);
+/// Versions of operator sets by domain.
+using Versions = std::unordered_map<std::string, int64_t>;
+Versions versions_of(const Model& model);
+/// Every node, also in graphs inside nodes and in functions that are called, that no converter takes.
+std::vector<Refusal> without_converter(const Model& model, Versions versions);
+
 class Importer {
  public:
-  Importer(const Model& model, const ImportOptions& options);
+  /// With `refusals`, nodes that fail are written there, and the rest is imported; the module is empty then.
+  Importer(const Model& model, const ImportOptions& options, std::vector<Refusal>* refusals = nullptr);
   Imported run();
 
   Values import_graph(const Graph& graph, const Values& inputs, const Scope& outer);
@@ -28,15 +47,32 @@ class Importer {
   friend class Operation;
   int64_t version_of(const std::string& domain) const;
   Type input_type(const ValueInfo& input) const;
-  void import_nodes(const std::vector<Node>& nodes, Scope& scope);
+  /// `graph`: what the nodes are of; null for those of a function.
+  void import_nodes(const std::vector<Node>& nodes, const Graph* graph, Scope& scope);
   Values import_node(const Node& node, Scope& scope);
   Values call_function(const Function& function, const Node& call, const Values& inputs);
+  void define_outputs(const Node& node, Values outputs, Scope& scope);
+
+  // Collecting refusals; see refusals.cc.
+  void refuse(const Node& node, const Error& error, const Scope& scope);
+  void refuse_value(const char* what, std::string_view name, const Error& error, Scope& scope);
+  void add_refusal(Refusal refusal, const Error& error);
+  /// What stands for the outputs of a refused node.
+  void define_stand_ins(const Node& node, const Graph* graph, Scope& scope);
+  bool follows_refusal(const Node& node, const Scope& scope) const;
+  /// What the file says of a value of a graph, or null.
+  const ValueInfo* find_info(const Graph& graph, std::string_view name);
 
   const Model& model_;
   const ImportOptions& options_;
-  std::unordered_map<std::string, int64_t> versions_;
+  std::vector<Refusal>* refusals_;
+  Versions versions_;
   const Scope* scope_ = nullptr;  // of the node that is being converted
   int depth_ = 0;
+  int inner_graphs_ = 0;  // how many graphs inside nodes are being imported
+  std::vector<Layer> layers_;
+  std::set<std::string> refused_;
+  std::map<const Graph*, std::unordered_map<std::string_view, const ValueInfo*>> infos_;
 };
 
 }  // namespace tessera::onnx
