@@ -1,5 +1,6 @@
 #include "runtime/compiled_code.h"
 
+#include "runtime/device.h"
 #include "tessera/c_api.h"
 #include "tessera/c_backend_api.h"
 
@@ -43,8 +44,7 @@ std::string describe(const AnyView& value) {
     out += ")";
   }
   if (tensor->byte_offset) out += " offset " + std::to_string(tensor->byte_offset) + " bytes";
-  return out + " on device " + std::to_string(tensor->device.device_type) + "(" +
-         std::to_string(tensor->device.device_id) + ")";
+  return out + " on " + device_text(tensor->device);
 }
 
 /// The checks of compiled code know what they expected; here is what came.

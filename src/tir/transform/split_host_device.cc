@@ -124,7 +124,10 @@ IRModule split_host_device(IRModule mod) {
     Target target = downcast_or_null<Target>(program->attrs.get_attr(attr::kTarget));
     if (!target) throw Error(ValueError) << "SplitHostDevice: a function has no target attribute; run BindTarget first";
     String name = downcast_or_null<String>(program->attrs.get_attr(attr::kGlobalSymbol));
-    if (!name) throw Error(ValueError) << "SplitHostDevice: a function has no global_symbol attribute";
+    if (!name)
+      throw Error(ValueError) << "SplitHostDevice: the function " << var->name_hint
+                              << " has no global_symbol attribute, the name it is called by; in a script: "
+                              << "T.func_attr({\"global_symbol\": \"" << var->name_hint << "\"})";
     Stmt body = HostDeviceSplitter(out, target, name.str())(program->body);
     out.update(var, without_target(with_body(program, body)));
   }
