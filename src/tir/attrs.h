@@ -40,6 +40,18 @@ inline constexpr const char* kPragmaImportC = "pragma_import_c";
 inline constexpr const char* kPragmaImportLlvm = "pragma_import_llvm";
 inline constexpr const char* kPragmaTensorCore = "pragma_tensor_core";
 
+// ---- For annotations: software pipelines ----
+inline constexpr const char* kSoftwarePipelineStage = "software_pipeline_stage";  // of each statement of the body
+inline constexpr const char* kSoftwarePipelineOrder =
+    "software_pipeline_order";  // places of the statements in the new body
+inline constexpr const char* kSoftwarePipelineAsyncStages = "software_pipeline_async_stages";
+
+// ---- AttrStmt: copies that run on their own; value: the queue, which is the stage of the pipeline ----
+inline constexpr const char* kAsyncScope = "async_scope";                          // the body may run on its own
+inline constexpr const char* kAsyncCommitQueueScope = "async_commit_queue_scope";  // what the body began is one group
+inline constexpr const char* kAsyncWaitQueueScope = "async_wait_queue_scope";      // wait for groups of the queue until
+inline constexpr const char* kAsyncWaitInflightCount = "async_wait_inflight_count";  // this many are left
+
 // ---- PrimFunc ----
 inline constexpr const char* kFromLegacyTeSchedule = "from_legacy_te_schedule";
 inline constexpr const char* kNoAlias = "tir.noalias";
@@ -50,5 +62,6 @@ inline constexpr const char* kDeviceThreadAxis = "tir.device_thread_axis";
 // ---- Block annotations ----
 inline constexpr const char* kBufferDimAlignAnnotation = "buffer_dim_align";
 inline constexpr const char* kScriptParsingDetectAccess = "tir.script_parsing_detect_access";
+inline constexpr const char* kLayoutRewritePreproc = "meta_schedule.layout_rewrite_preproc";  // copies a weight
 
 }  // namespace tessera::attr

@@ -147,6 +147,7 @@ std::vector<Pass> mixed_passes(const IRModule& mod, const Target& target, const 
   out.push_back(pass("ThreadSync", "warp"));
   out.push_back(pass("InferFragment"));
   out.push_back(pass("LowerThreadAllreduce"));
+  if (context.flag("tir.use_async_copy")) out.push_back(pass("InjectPTXAsyncCopy"));
   out.push_back(target.option("unpacked-api").value_or("0") == "1" ? pass("MakeUnpackedAPI")
                                                                    : pass("MakePackedAPI", -1));
   out.push_back(pass("SplitHostDevice"));

@@ -12,7 +12,13 @@ from .int_set import (
     pos_inf,
     union_lower_bound,
 )
-from .int_solver import solve_linear_equations, solve_linear_inequalities
+from .int_solver import (
+    IntConstraints,
+    IntConstraintsTransform,
+    IntGroupBounds,
+    solve_linear_equations,
+    solve_linear_inequalities,
+)
 from .iter_affine_map import (
     IterMapExpr,
     IterMapLevel,

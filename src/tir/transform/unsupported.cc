@@ -57,11 +57,6 @@ static Globals globals{
        return refuse("ManifestSharedMemoryLocalStage", "a local stage for shared memory",
                      [](auto* n) { return has_annotation(n, "tir.manifest_shared_memory_local_stage"); });
      }},
-    {"tir.transform.InjectSoftwarePipeline",
-     [] {
-       return refuse("InjectSoftwarePipeline", "software pipelining",
-                     [](auto* n) { return has_annotation(n, "software_pipeline"); });
-     }},
     {"tir.transform.LowerCustomDatatypes",
      [] { return refuse("LowerCustomDatatypes", "custom data types", has_custom_type); }},
 };

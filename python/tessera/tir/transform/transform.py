@@ -24,15 +24,20 @@ __all__ = [
     "ConvertBlocksToOpaque",
     "ConvertForLoopsToSerial",
     "DecorateDeviceScope",
+    "ExtractPrimFuncConstants",
     "Filter",
     "FlattenBuffer",
+    "HoistExpression",
     "HoistIfThenElse",
     "InferFragment",
+    "InjectCopyIntrin",
     "InjectDoubleBuffer",
+    "InjectPTXAsyncCopy",
     "InjectPrefetch",
     "InjectSoftwarePipeline",
     "InjectVirtualThread",
     "InstrumentBoundCheckers",
+    "LiftAttrScope",
     "LoopPartition",
     "LowerCrossThreadReduction",
     "LowerCustomDatatypes",
@@ -50,7 +55,10 @@ __all__ = [
     "MergeDynamicSharedMemoryAllocations",
     "NarrowDataType",
     "PlanAndUpdateBufferAllocationLocation",
+    "RemoveAssume",
     "RemoveNoOp",
+    "RemoveStoreUndef",
+    "RemoveWeightLayoutRewriteBlock",
     "RenormalizeSplitPattern",
     "RewriteUnsafeSelect",
     "Simplify",
@@ -343,3 +351,43 @@ def InstrumentBoundCheckers() -> Pass:
 def VerifyMemory() -> Pass:
     """Refuses functions that touch device memory from the host."""
     return _ffi_api.VerifyMemory()
+
+
+def ExtractPrimFuncConstants() -> Pass:
+    """Moves the constants of functions into the module's attribute "constants"."""
+    return _ffi_api.ExtractPrimFuncConstants()
+
+
+def HoistExpression() -> Pass:
+    """Moves conditions and bindings out of the loops they do not depend on, as the config says."""
+    return _ffi_api.HoistExpression()
+
+
+def InjectPTXAsyncCopy() -> Pass:
+    """Turns copies from global to shared memory in an async_scope into cp.async instructions."""
+    return _ffi_api.InjectPTXAsyncCopy()
+
+
+def LiftAttrScope(attr_key: str) -> Pass:
+    """Says an attribute that neighbours share once, and as far out as it holds."""
+    return _ffi_api.LiftAttrScope(attr_key)
+
+
+def RemoveAssume() -> Pass:
+    """Drops assumptions, which only passes need."""
+    return _ffi_api.RemoveAssume()
+
+
+def RemoveStoreUndef() -> Pass:
+    """Drops stores of undefined values."""
+    return _ffi_api.RemoveStoreUndef()
+
+
+def RemoveWeightLayoutRewriteBlock() -> Pass:
+    """Drops blocks that lay out weights, which callers then pass laid out."""
+    return _ffi_api.RemoveWeightLayoutRewriteBlock()
+
+
+def InjectCopyIntrin(pragma_key: str, fintrin: Callable[..., Any]) -> Pass:
+    """Replaces copy nests under `pragma_key` by ``fintrin(src, dst, pad_before, pad_after, pad_value)``."""
+    return _ffi_api.InjectCopyIntrin(pragma_key, fintrin)
