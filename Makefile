@@ -13,7 +13,7 @@ CPP_FILES = $(shell git ls-files --cached --others --exclude-standard \
               'src/*.cc' 'src/*.h' 'include/*.h' 'python/ffi/*.cc' 'python/ffi/*.h' 'tests/*.cc' 'tests/*.h' 'tests/*.c' 'bench/*.cc')
 PY_DIRS   = $(wildcard python tests examples tools bench)
 
-.PHONY: help build runtime demo test test-all test-wheel test-asan test-tsan test-gpu fuzz onnx-conformance bench bench-torch format lint build-times wheel clean distclean
+.PHONY: help build runtime demo test test-all test-wheel test-asan test-tsan test-gpu fuzz onnx-conformance test-frameworks bench bench-torch bench-models format lint build-times wheel clean distclean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -71,6 +71,7 @@ test-all: build .venv/.installed-all  ## the long ones too, the wheel and the sa
 	phase wheel  $(MAKE) --no-print-directory test-wheel; \
 	phase tsan   $(MAKE) --no-print-directory test-tsan; \
 	phase asan   $(MAKE) --no-print-directory test-asan; \
+	phase models $(MAKE) --no-print-directory test-frameworks; \
 	printf "\n$$report"; exit $$status
 
 test-wheel: .venv/.installed  ## the wheel in an empty virtual environment
@@ -111,17 +112,24 @@ bench: build  ## measurements of bench/
 	@if [ -x build/tessera_bench ]; then build/tessera_bench; else echo "bench/cpp has no benchmarks yet"; fi
 	@for script in $(wildcard bench/*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-.venv-torch/.installed: .venv/.installed
+# PyTorch, its models, and ONNX Runtime and OpenVINO to compare with: some gigabytes, so only for those who ask for them.
+.venv-torch/.installed: requirements-frameworks.txt .venv/.installed
 	@test -x .venv-torch/bin/python || $(PYTHON) -m venv .venv-torch
-	@.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check numpy
-	@# The build for CPUs is small; where its index is out of reach the usual one (some gigabytes) does as well.
-	@.venv-torch/bin/python -m pip install --quiet --retries 0 --index-url https://download.pytorch.org/whl/cpu torch \
-	  || .venv-torch/bin/python -m pip install --quiet torch
+	@# The builds for CPUs are small; where their index is out of reach the usual ones do as well.
+	@.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check --retries 0 \
+	  --index-url https://download.pytorch.org/whl/cpu $$(grep -o '^torch[a-z]*==[0-9.]*' requirements-frameworks.txt) || true
+	@.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-frameworks.txt
 	@echo "$(CURDIR)/python" > "$$(.venv-torch/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tessera.pth"
 	@touch $@
 
+test-frameworks: build .venv-torch/.installed  ## models exported from PyTorch against ONNX Runtime
+	@.venv-torch/bin/python -m pytest tests/frameworks
+
 bench-torch: build .venv-torch/.installed  ## bench/gemm.py beside PyTorch, from a virtual environment of its own
 	@.venv-torch/bin/python bench/gemm.py
+
+bench-models: build .venv-torch/.installed  ## whole models beside ONNX Runtime, OpenVINO and PyTorch; a chart in build/
+	@.venv-torch/bin/python bench/models.py
 
 format: .venv/.installed  ## lay out all code
 	@$(BIN)/clang-format -i $(CPP_FILES)

@@ -30,9 +30,9 @@ from tessera import te, tir, topi
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
 
 import gemm
+from common.roof import peak_runner
 
 WANTED = 0.95  # of NumPy's speed
-SUMS = 12  # multiply-adds under way in the measurement of the peak
 PAUSE = 0.05  # seconds
 
 
@@ -60,25 +60,6 @@ def seed_schedule(M: int, N: int, K: int, bn: int = 32, kfactor: int = 4) -> tup
     s[packed].vectorize(little)
     s[packed].parallel(big)
     return s, [A, B, C]
-
-
-def peak_module(threads: int, steps: int = 100_000) -> tuple[Any, float]:
-    """Multiply-adds of registers only, one task a thread; and how many operations a task is."""
-    lanes = topi.cpu.machine_of("llvm").vector_bytes // 4
-    dtype = f"float32x{lanes}"
-    x = tir.decl_buffer((lanes,), "float32", "x")
-    y = tir.decl_buffer((threads * SUMS * lanes,), "float32", "y")
-    ib = tir.ir_builder.create()
-    with ib.for_range(0, threads, name="task", kind="parallel") as task:
-        registers = ib.allocate(dtype, (SUMS,), name="registers", scope="local")
-        for i in range(SUMS):
-            registers[i] = y.vload([(task * SUMS + i) * lanes], dtype)
-        with ib.for_range(0, steps, name="step"):
-            for i in range(SUMS):
-                registers[i] = registers[i] * x.vload([0], dtype) + x.vload([0], dtype)
-        for i in range(SUMS):
-            ib.emit(y.vstore([(task * SUMS + i) * lanes], registers[i]))
-    return tessera.build(tir.PrimFunc([x, y], ib.get()), target="llvm", name="peak"), 2.0 * lanes * SUMS * steps
 
 
 class Row:
@@ -127,11 +108,7 @@ def make_rows(M: int, N: int, K: int, threads: int) -> list[Row]:
         function(*arrays)
         np.testing.assert_allclose(arrays[2].numpy(), want, rtol=1e-4, err_msg=name)
         rows.append(Row(name, lambda function=function: function(*arrays), operations, compile_ms))
-    threads = tessera.runtime.num_threads()
-    module, task = peak_module(threads)
-    peak, lanes = module[module.entry_name], topi.cpu.machine_of("llvm").vector_bytes // 4
-    x, y = (tessera.nd.array(np.full(size, 0.5, "float32")) for size in (lanes, lanes * SUMS * threads))
-    rows.append(Row("peak", lambda: peak(x, y), task * threads))
+    rows.append(Row("peak", *peak_runner()))
     return rows
 
 

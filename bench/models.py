@@ -1,0 +1,270 @@
+#!/usr/bin/env python
+"""Whole models beside ONNX Runtime, OpenVINO and PyTorch (eager and torch.compile), float32, with one thread and with all.
+
+    make bench-models                                      # all of it, from .venv-torch, with a chart
+    .venv-torch/bin/python bench/models.py resnet50 bert_base --threads 1 --peers ort,openvino
+    .venv-torch/bin/python bench/models.py --clock processor   # on a busy machine: time on the processor, one thread only
+
+For each model and number of threads one process holds all contenders, with that many threads each; one thread is pinned
+to one processor. Every round runs each of them in turns, so that a busy moment of the machine hits all alike, and the
+smallest time counts. The answers are compared with ONNX Runtime's. The compute roof is measured in the same rounds:
+multiply-adds on registers; the operations of a model are the products and sums of its convolutions and matrix products.
+
+A ratio is the other's time over ours: above 1 we are faster. Peers that are not installed are left out. Writes
+models.json and models.html (the chart) into --out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Callable
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parent
+MODELS = [
+    "resnet18",
+    "resnet50",
+    "mobilenet_v2",
+    "mobilenet_v3_large",
+    "efficientnet_b0",
+    "squeezenet1_1",
+    "densenet121",
+    "inception_v3",
+    "vgg16",
+    "vit_b_16",
+    "bert_base",
+    "gpt2",
+]
+PEERS = {"ort": "ONNX Runtime", "openvino": "OpenVINO", "torch": "PyTorch", "compile": "torch.compile"}
+PAUSE = 0.02  # seconds in which the threads of the contender before stop waiting for more work
+ROUNDS_SECONDS = 0.25  # each contender of a round runs about this long, at least once
+
+Inputs = dict[str, np.ndarray]
+Run = Callable[[], Any]  # gives the outputs as arrays
+
+
+# ---- contenders: each gives a function that runs the model once -----------------------------------------------------
+
+
+def tessera_runner(path: Path, inputs: Inputs, facts: dict[str, Any]) -> Run:
+    import tessera
+    from tessera import relay
+
+    start = time.perf_counter()
+    mod, params = relay.frontend.from_onnx(os.fspath(path))
+    facts["operations"] = 2 * relay.analysis.get_total_mac_number(mod["main"])
+    with tessera.transform.PassContext(opt_level=3):
+        model = tessera.Model(relay.build(mod, "llvm", params=params))
+    facts["compile_s"] = time.perf_counter() - start
+    tensors = {name: tessera.nd.array(value) for name, value in inputs.items()}
+    return lambda: [out.numpy() for out in model.run(tensors)]
+
+
+def ort_runner(path: Path, inputs: Inputs, threads: int) -> Run:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(os.fspath(path), options, providers=["CPUExecutionProvider"])
+    return lambda: session.run(None, inputs)
+
+
+def openvino_runner(path: Path, inputs: Inputs, threads: int) -> Run:
+    import openvino
+
+    options = {
+        "INFERENCE_NUM_THREADS": threads,
+        "INFERENCE_PRECISION_HINT": "f32",
+        "PERFORMANCE_HINT": "LATENCY",
+        "NUM_STREAMS": 1,
+    }
+    request = openvino.Core().compile_model(os.fspath(path), "CPU", options).create_infer_request()
+
+    def run() -> list[np.ndarray]:
+        request.infer(inputs, share_inputs=True, share_outputs=True)
+        return [tensor.data for tensor in request.output_tensors]
+
+    return run
+
+
+def torch_runner(name: str, inputs: Inputs, threads: int, compiled: bool) -> Run:
+    import torch
+
+    sys.path.insert(0, str(REPOSITORY / "tests" / "frameworks"))
+    import export
+
+    torch.manual_seed(export.SEED)
+    module = export.MODELS[name]().module.eval()
+    torch.set_num_threads(threads)
+    if compiled:
+        module = torch.compile(module)
+    tensors = [torch.from_numpy(value) for value in inputs.values()]
+
+    def run() -> list[np.ndarray]:
+        with torch.inference_mode():
+            out = module(*tensors)
+        return [value.numpy() for value in (out if isinstance(out, tuple) else (out,))]
+
+    return run
+
+
+def contenders(name: str, path: Path, threads: int, peers: Sequence[str], facts: dict[str, Any]) -> dict[str, Run]:
+    """Ours first. What is not installed is not there."""
+    inputs = dict(np.load(path.with_suffix(".npz")))
+    makers: dict[str, Callable[[], Run]] = {
+        "ort": lambda: ort_runner(path, inputs, threads),
+        "openvino": lambda: openvino_runner(path, inputs, threads),
+        "torch": lambda: torch_runner(name, inputs, threads, False),
+        "compile": lambda: torch_runner(name, inputs, threads, True),
+    }
+    out = {"tessera": tessera_runner(path, inputs, facts)}
+    for peer in peers:
+        try:
+            out[peer] = makers[peer]()
+        except ImportError as error:
+            print(f"  {PEERS[peer]} is left out: {error}", file=sys.stderr)
+    return out
+
+
+# ---- one model and number of threads, in a process of its own -------------------------------------------------------
+
+
+def difference(got: Sequence[np.ndarray], want: Sequence[np.ndarray]) -> float:
+    """The greatest difference over the greatest magnitude, of the worst output."""
+    return max(float(np.abs(g - w).max() / np.abs(w).max()) for g, w in zip(got, want))
+
+
+def measure(
+    name: str, path: Path, threads: int, peers: Sequence[str], rounds: int, clock: Callable[[], float]
+) -> dict[str, Any]:
+    from common.roof import peak_runner
+
+    facts: dict[str, Any] = {"model": name, "threads": threads}
+    runs = contenders(name, path, threads, peers, facts)
+    answers = {who: run() for who, run in runs.items()}
+    want = answers["ort" if "ort" in runs else next(iter(runs))]
+    facts["difference"] = {who: difference(answer, want) for who, answer in answers.items()}
+    peak, peak_operations = peak_runner()
+    timed: dict[str, Run] = {**runs, "peak": peak}
+    counts = {}
+    for who, run in timed.items():  # how often in a round
+        start = time.perf_counter()
+        run()
+        counts[who] = max(1, min(200, int(ROUNDS_SECONDS / max(time.perf_counter() - start, 1e-6))))
+    best = dict.fromkeys(timed, math.inf)
+    for _ in range(rounds):
+        for who, run in timed.items():
+            time.sleep(PAUSE)
+            for _ in range(counts[who]):
+                start = clock()
+                run()
+                best[who] = min(best[who], clock() - start)
+    facts["peak"] = peak_operations / best.pop("peak")
+    facts["seconds"] = best
+    return facts
+
+
+# ---- the whole -------------------------------------------------------------------------------------------------------
+
+
+def run_child(name: str, threads: int, args: argparse.Namespace, processors: list[int]) -> dict[str, Any] | None:
+    """Thread pools read their size once, from the environment."""
+    environment = dict(os.environ)
+    for prefix in ("TVM", "OPENBLAS", "OMP", "MKL"):
+        environment[f"{prefix}_NUM_THREADS"] = str(threads)
+    command = [sys.executable, __file__, name, "--child", str(threads), "--peers", args.peers, "--clock", args.clock]
+    command += ["--rounds", str(args.rounds), "--models", os.fspath(args.models)]
+    chosen = processors if threads > 1 else processors[-1:]
+    pin = lambda: os.sched_setaffinity(0, chosen)  # noqa: E731
+    run = subprocess.run(command, env=environment, preexec_fn=pin, stdout=subprocess.PIPE, text=True, check=False)
+    if run.returncode != 0:
+        print(f"{name}: failed with status {run.returncode}", file=sys.stderr)
+        return None
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def geomean(values: Sequence[float]) -> float:
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def print_table(results: list[dict[str, Any]], threads: int) -> None:
+    rows = [result for result in results if result["threads"] == threads]
+    if not rows:
+        return
+    peers = [peer for peer in PEERS if any(peer in row["seconds"] for row in rows)]
+    roof = max(row["peak"] for row in rows)
+    print(f"\n{threads} thread{'s' * (threads > 1)}, peak {roof / 1e9:.0f} GFLOP/s; ratios are theirs over ours")
+    print(f"{'':20}{'ms':>9}{'of peak':>9}" + "".join(f"{PEERS[peer]:>15}" for peer in peers) + "   apart")
+    for row in rows:
+        ours = row["seconds"]["tessera"]
+        part = row["operations"] / ours / roof
+        ratios = "".join(
+            f"{row['seconds'][peer] / ours:>15.2f}" if peer in row["seconds"] else f"{'-':>15}" for peer in peers
+        )
+        print(f"{row['model']:20}{ours * 1e3:>9.2f}{part:>9.1%}{ratios}{row['difference']['tessera']:>8.0e}")
+    means = "".join(
+        f"{geomean([row['seconds'][peer] / row['seconds']['tessera'] for row in rows if peer in row['seconds']]):>15.2f}"
+        for peer in peers
+    )
+    print(f"{'geomean':20}{'':18}{means}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Whole models beside ONNX Runtime, OpenVINO and PyTorch.")
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(MODELS)}; all unless given")
+    parser.add_argument("--threads", help="such as 1,2; default: one and all")
+    parser.add_argument("--peers", default=",".join(PEERS), help=f"of {','.join(PEERS)}; all unless given")
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--clock", choices=["wall", "processor"], default="wall")
+    parser.add_argument(
+        "--models", type=Path, default=REPOSITORY / "build" / "models", help="folder of exported models"
+    )
+    parser.add_argument("--out", type=Path, default=REPOSITORY / "build" / "bench", help="folder for JSON and chart")
+    parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if unknown := [peer for peer in args.peers.split(",") if peer not in PEERS]:
+        parser.error(f"no peer {unknown[0]}; there are {', '.join(PEERS)}")
+    if args.child:
+        clock = time.perf_counter if args.clock == "wall" else time.process_time
+        path = args.models / f"{args.names[0]}.onnx"
+        print(json.dumps(measure(args.names[0], path, args.child, args.peers.split(","), args.rounds, clock)))
+        return 0
+    names = args.names or MODELS
+    if missing := [name for name in names if not (args.models / f"{name}.onnx").exists()]:
+        script = REPOSITORY / "tests" / "frameworks" / "export.py"
+        if subprocess.run([sys.executable, script, "--out", args.models, *missing], check=False).returncode != 0:
+            print("bench/models.py needs models that PyTorch exports: `make bench-models` has it")
+            return 0
+    processors = sorted(os.sched_getaffinity(0))
+    counts = [int(count) for count in args.threads.split(",")] if args.threads else sorted({1, len(processors)})
+    results = []
+    for threads in counts:
+        for name in names:
+            if (result := run_child(name, threads, args, processors)) is not None:
+                results.append(result)
+                times = ", ".join(f"{who} {s * 1e3:.2f} ms" for who, s in result["seconds"].items())
+                print(f"{name}, {threads} thread{'s' * (threads > 1)}: {times}", flush=True)
+        print_table(results, threads)
+    args.out.mkdir(parents=True, exist_ok=True)
+    (args.out / "models.json").write_text(json.dumps(results, indent=1))
+    from common.chart import write_chart
+
+    write_chart(args.out / "models.html", results, PEERS)
+    print(f"\nwritten: {args.out / 'models.json'}, {args.out / 'models.html'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
