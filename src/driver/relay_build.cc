@@ -2,6 +2,7 @@
 
 #include <unordered_set>
 
+#include "base/progress.h"
 #include "driver/build_module.h"
 #include "ir/rewrite.h"
 #include "relay/infer_type.h"
@@ -77,11 +78,13 @@ IRModule optimize(const IRModule& mod, const Target& target) {
 BuiltGraph compile_fused(const IRModule& fused, const Target& target, const std::string& model_name) {
   BuiltGraph out;
   out.optimized = fused;
+  begin_stage("schedule kernels");
   GraphProgram graph = compile_graph(main_of(out.optimized), target, model_name);
   out.graph_json = graph.json;
   out.params = graph.params;
   Target host = host_of(target, {});
   IRModule lowered = lower_module(graph.kernels, false);
+  begin_stage("generate code");
   out.library = lowered->functions.empty()  // a graph that only renames its inputs
                     ? get_global("target.build." + host->kind->name.str())(lowered, host).to<Module>()
                     : tessera::build(Map<Target, IRModule>{{target, lowered}}, host);
@@ -90,6 +93,7 @@ BuiltGraph compile_fused(const IRModule& fused, const Target& target, const std:
 
 BuiltGraph build_graph(const IRModule& given, const Target& target, const Map<String, NDArray>& params,
                        const std::string& model_name) {
+  begin_stage("optimise graph");
   IRModule mod = given.copy();
   mod.update(mod.get_global_var("main"), bind_params_by_name(main_of(mod), params));
   if (calls_closures(main_of(mod))) mod = sequential({pass("ToGraphNormalForm"), pass("InlineClosures")})(mod);

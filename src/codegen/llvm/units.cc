@@ -4,6 +4,7 @@
 #include <numeric>
 #include <thread>
 
+#include "base/progress.h"
 #include "codegen/kernel_cache.h"
 #include "codegen/llvm/emit.h"
 #include "ir/json.h"
@@ -139,7 +140,7 @@ std::vector<Unit> compile_units(const NamedFunctions& functions, const Machine& 
   if (parts.empty()) parts.emplace_back();  // a library without functions is one too
   std::vector<Unit> out(parts.size());
   std::vector<std::exception_ptr> errors(parts.size());
-  std::atomic<size_t> next{0};
+  std::atomic<size_t> next{0}, done{0};
   auto work = [&] {
     for (size_t i; (i = next++) < parts.size();) {
       try {
@@ -147,6 +148,7 @@ std::vector<Unit> compile_units(const NamedFunctions& functions, const Machine& 
       } catch (...) {
         errors[i] = std::current_exception();
       }
+      report_progress(++done, parts.size(), "kernels");
     }
   };
   {

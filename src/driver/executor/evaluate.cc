@@ -1,5 +1,6 @@
 #include "driver/executor/evaluate.h"
 
+#include "base/progress.h"
 #include "driver/relay_build.h"
 #include "runtime/graph_executor/graph_executor.h"
 #include "runtime/registry.h"
@@ -8,6 +9,7 @@ namespace tessera::relay {
 
 Array<NDArray> evaluate_constants(const Function& function) {
   WithPassContext fresh{PassContext()};
+  WithProgress quiet(nullptr);
   IRModule mod;
   GlobalVarNode main;
   main.name_hint = "main";

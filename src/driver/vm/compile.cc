@@ -1,5 +1,6 @@
 #include "driver/vm/compile.h"
 
+#include "base/progress.h"
 #include "driver/build_module.h"
 #include "driver/relay_build.h"
 #include "driver/vm/open_extents.h"
@@ -28,6 +29,7 @@ IRModule optimize_for_vm(const IRModule& mod, const Target& target) {
 }
 
 Module compile_vm(const IRModule& fused, const Target& target, const std::string& model_name) {
+  begin_stage("schedule kernels");
   ProgramBuilder builder(name_open_extents(fused), target, model_name);
   vm::Program program = builder.build();
   Target host = host_of(target, {});
@@ -36,6 +38,7 @@ Module compile_vm(const IRModule& fused, const Target& target, const std::string
   Map<Target, IRModule> parts{{target, kernels}};
   if (!structural_equal(target, host)) parts.set(host, on_host);
   Module library;
+  begin_stage("generate code");
   if (!kernels->functions.empty() || !on_host->functions.empty()) library = tessera::build(parts, host);
   return vm::make_executable(std::move(program), library);
 }
