@@ -184,6 +184,16 @@ class GraphExecutorFactory final : public ModuleBody {
 
 }  // namespace
 
+Module make_graph_factory(std::string graph_json, const Module& library, Map<String, NDArray> params,
+                          std::string name) {
+  if (library.get_function("_lookup_linked_param", true))
+    for (const auto& [param, tensor] : linked_params(Graph::parse(graph_json), library))
+      if (!params.count(param)) params.set(param, tensor);
+  Module factory = make_module<GraphExecutorFactory>(std::move(graph_json), std::move(params), std::move(name));
+  factory.import_module(library);
+  return factory;
+}
+
 std::vector<DLDevice> devices_from(Args args, int first) {
   std::vector<DLDevice> out;
   for (int i = first; i + 1 < args.size(); i += 2)
@@ -204,9 +214,8 @@ static Globals globals{
        if (args.size() < 3) throw Error(TypeError) << "graph_executor_factory.create takes a graph, a library, a name";
        Map<String, NDArray> params;
        for (int i = 3; i + 1 < args.size(); i += 2) params.set(args[i].to<String>(), args[i + 1].to<NDArray>());
-       Module factory = make_module<GraphExecutorFactory>(args[0].to<std::string>(), params, args[2].to<std::string>());
-       factory.import_module(args[1].to<Module>());
-       *result = Any(factory);
+       *result =
+           Any(make_graph_factory(args[0].to<std::string>(), args[1].to<Module>(), params, args[2].to<std::string>()));
      })},
     {"runtime.module.loadbinary_GraphExecutorFactory",
      [](void* stream) { return GraphExecutorFactory::load_from_binary(stream); }},

@@ -17,6 +17,10 @@ class GraphExecutorModule : public ModuleBody {
   GraphExecutor executor;
 };
 
+/// Graph, code and parameters in one: a module whose function `name` makes executors, given a device. Parameters that
+/// the library holds itself are found too.
+Module make_graph_factory(std::string graph_json, const Module& library, Map<String, NDArray> params, std::string name);
+
 /// The devices that a call names by pairs of numbers (type, id) from argument `first` on.
 std::vector<DLDevice> devices_from(Args args, int first);
 

@@ -1,0 +1,80 @@
+#include "runtime/archive/files.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+
+namespace tessera {
+
+namespace fs = std::filesystem;
+
+MappedFile::MappedFile(const std::string& path, const std::string& what) {
+  auto fail = [&](const std::string& why) {
+    throw Error(FileError) << "cannot read " << what << " " << path << ": " << why;
+  };
+  int handle = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // opening a pipe must not wait
+  if (handle < 0) fail(std::strerror(errno));
+  struct Closer {
+    int handle;
+    ~Closer() { close(handle); }
+  } closer{handle};
+  struct stat info;
+  if (fstat(handle, &info) != 0) fail(std::strerror(errno));
+  if (S_ISDIR(info.st_mode)) fail("it is a folder");
+  if (!S_ISREG(info.st_mode)) fail("it is no plain file");
+  auto size = static_cast<size_t>(info.st_size);
+  if (size == 0) return;
+  void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, handle, 0);
+  if (data == MAP_FAILED) fail(std::strerror(errno));
+  owner_ = std::shared_ptr<const void>(data, [size](const void* p) { munmap(const_cast<void*>(p), size); });
+  bytes_ = {static_cast<const char*>(data), size};
+}
+
+void write_whole_file(const std::string& path, const std::function<void(const std::string&)>& write) {
+  if (path.empty()) throw Error(FileError) << "cannot write a file without a name";
+  if (fs::is_directory(path)) throw Error(FileError) << "cannot write " << path << ": it is a folder";
+  static std::atomic<int> count{0};
+  std::string temporary = path + "." + std::to_string(getpid()) + "-" + std::to_string(count++) + ".tmp";
+  int handle = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (handle < 0) throw Error(FileError) << "cannot write " << path << ": " << std::strerror(errno);
+  close(handle);
+  try {
+    write(temporary);
+    if (std::rename(temporary.c_str(), path.c_str()) != 0)
+      throw Error(FileError) << "cannot write " << path << ": " << std::strerror(errno);
+  } catch (...) {
+    unlink(temporary.c_str());
+    throw;
+  }
+}
+
+void write_whole_file(const std::string& path, std::string_view contents) {
+  write_whole_file(path, [&](const std::string& temporary) {
+    std::ofstream out(temporary, std::ios::binary);
+    out.write(contents.data(), static_cast<std::streamsize>(contents.size()));
+    if (!out.flush()) throw Error(FileError) << "cannot write " << path << ": " << std::strerror(errno);
+  });
+}
+
+TemporaryFolder::TemporaryFolder() {
+  path_ = (fs::temp_directory_path() / "tessera-XXXXXX").string();
+  if (!mkdtemp(path_.data()))
+    throw Error(FileError) << "cannot make a temporary folder like " << path_ << ": " << std::strerror(errno);
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+}  // namespace tessera

@@ -1,0 +1,44 @@
+#pragma once
+// Files as whole things: read through memory that the system maps, written so that readers see all of them or none.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace tessera {
+
+/// The bytes of a file, mapped: pages are read when they are looked at. A FileError names the file and what is wrong.
+class MappedFile {
+ public:
+  /// `what` says what kind of file it is, for messages ("the package").
+  MappedFile(const std::string& path, const std::string& what);
+  std::string_view bytes() const { return bytes_; }
+  /// The same bytes, with a share of the mapping.
+  const std::shared_ptr<const void>& owner() const { return owner_; }
+
+ private:
+  std::shared_ptr<const void> owner_;
+  std::string_view bytes_;
+};
+
+/// Calls `write` with the name of a new file in the folder of `path`, which then takes the place of `path` in one step. When
+/// it throws, or when the process is killed, `path` is as it was.
+void write_whole_file(const std::string& path, const std::function<void(const std::string& temporary)>& write);
+/// The same for contents that are at hand.
+void write_whole_file(const std::string& path, std::string_view contents);
+
+/// A folder for files that nobody else needs; it is gone when this is.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,130 @@
+#include "runtime/package.h"
+
+#include "runtime/graph_executor/module.h"
+#include "runtime/params.h"
+#include "runtime/registry.h"
+
+namespace tessera {
+namespace {
+
+Package::Kind kind_of(const TarReader& archive, std::string* library) {
+  if (archive.find("metadata.json")) return Package::MLF;
+  for (const char* name : {"mod.so", "mod.tar", "lib.so", "lib.tar"}) {
+    if (!archive.find(name)) continue;
+    *library = name;
+    return library->starts_with("mod") ? Package::Classic : Package::VM;
+  }
+  if (archive.find("model.json")) return Package::Model;
+  Error error(ValueError);
+  error << archive.path()
+        << " is a tar archive, but no package of a model: it has neither mod.so (or mod.tar) nor lib.so "
+        << "(or lib.tar). It holds";
+  for (size_t i = 0; i < archive.members().size() && i < 10; ++i)
+    error << (i ? ", " : " ") << archive.members()[i].name;
+  throw error;
+}
+
+/// Links the objects of an archive into a library.
+void link_objects(const Package& package, const TemporaryFolder& folder, const std::string& output) {
+  PackedFunc link = find_global("codegen.link_shared");
+  if (!link)
+    throw Error(RuntimeError)
+        << package.archive.path() << " holds objects (" << package.library
+        << ") that must be linked first, and this build has no linker; compile it again to mod.so";
+  TarReader objects(package.archive[package.library], package.archive.path() + "/" + package.library, "the archive");
+  Array<String> files;
+  for (const TarReader::Member& member : objects.members()) {
+    if (!member.name.ends_with(".o"))
+      throw Error(NotImplementedError) << package.archive.path() << ": " << package.library << " holds " << member.name
+                                       << ", which is no object file and cannot be linked here";
+    files.push_back(String(folder.file(std::to_string(files.size()) + ".o")));
+    write_whole_file(files.back().str(), member.bytes);
+  }
+  link(files, output);
+}
+
+Module load_library(const Package& package) {
+  TemporaryFolder folder;  // the system keeps a loaded file after its name is gone
+  std::string file = folder.file("model.so");
+  if (package.library.ends_with(".tar")) {
+    link_objects(package, folder, file);
+  } else {
+    write_whole_file(file, package.archive[package.library]);
+  }
+  try {
+    return load_module(file);
+  } catch (const Error& error) {
+    std::string message = error.message();  // the name of the temporary file tells a reader nothing
+    for (size_t at; (at = message.find(file)) != message.npos;)
+      message.replace(at, file.size(), package.archive.path() + "/" + package.library);
+    throw Error(error.kind(), message);
+  }
+}
+
+}  // namespace
+
+Package::Package(const std::string& path) : archive(path, "the package") { kind = kind_of(archive, &library); }
+
+const char* Package::kind_name() const {
+  constexpr const char* names[] = {"classic", "vm", "mlf", "model"};
+  return names[kind];
+}
+
+Module load_package(const Package& package) {
+  if (package.kind == Package::MLF)
+    throw Error(NotImplementedError)
+        << package.archive.path()
+        << " is in Model Library Format, which is source for microcontrollers; compile the "
+           "model with --output-format so to run it here";
+  if (package.kind == Package::Model)
+    throw Error(ValueError) << package.archive.path() << " holds a model that is not compiled yet; compile it first";
+  Module library = load_library(package);
+  if (package.kind == Package::VM) return library;
+  Map<String, NDArray> params;
+  if (package.archive.find("mod.params")) params = load_params(package.params());
+  return make_graph_factory(std::string(package.graph()), library, params, "default");
+}
+
+void write_package(const std::string& path, const std::string& library_file, const std::string& graph,
+                   const Map<String, NDArray>& params) {
+  if (graph.empty()) return write_tar(path, {{"lib.so", "", library_file}});
+  write_tar(path, {{"mod.so", "", library_file}, {"mod.json", graph, ""}, {"mod.params", save_params(params), ""}});
+}
+
+namespace {
+
+/// type, lib_name, and for a classic package graph and params, as Python's TVMCPackage has them.
+Map<String, ObjectRef> describe(const Package& package) {
+  Map<String, ObjectRef> out{{"type", String(package.kind_name())}, {"lib_name", String(package.library)}};
+  if (package.kind == Package::Classic) {
+    out.set("graph", String(package.graph()));
+    out.set("params", Bytes(std::string(package.params())));
+  }
+  return out;
+}
+
+Globals globals{
+    {"runtime.ReadPackage", [](std::string path) { return describe(Package(path)); }},
+    {"runtime.LoadPackage", [](std::string path) { return load_package(Package(path)); }},
+    {"runtime.ReadPackageMember",
+     [](std::string path, std::string name) { return Bytes(std::string(TarReader(path, "the package")[name])); }},
+    {"runtime.WritePackage", write_package},
+    {"runtime.IsPackage", [](std::string path) { return Package::is_package(path); }},
+    {"runtime.ReadTar",
+     [](std::string path) {
+       TarReader archive(path);
+       Map<String, Bytes> out;
+       for (const TarReader::Member& member : archive.members())
+         out.set(String(member.name), Bytes(std::string(member.bytes)));
+       return out;
+     }},
+    {"runtime.WriteTar",
+     [](std::string path, Map<String, Bytes> members) {
+       std::vector<TarEntry> entries;
+       for (const auto& [name, bytes] : members) entries.push_back({name.str(), bytes.str(), ""});
+       write_tar(path, entries);
+     }},
+};
+
+}  // namespace
+}  // namespace tessera
