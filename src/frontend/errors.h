@@ -9,5 +9,6 @@ inline constexpr ErrorKind OpNotImplemented = "OpNotImplemented";        // an o
 inline constexpr ErrorKind OpAttributeRequired = "OpAttributeRequired";  // an attribute is missing
 inline constexpr ErrorKind OpAttributeInvalid = "OpAttributeInvalid";    // an attribute cannot have this value
 inline constexpr ErrorKind OpAttributeUnImplemented = "OpAttributeUnImplemented";  // a value that is not supported
+inline constexpr ErrorKind MissingFrontend = "ImportError";  // models of this format cannot be read here
 
 }  // namespace tessera

@@ -1,0 +1,266 @@
+#include "frontend/load_model.h"
+
+#include <charconv>
+#include <random>
+
+#include "base/progress.h"
+#include "frontend/onnx/importer.h"
+#include "ir/json.h"
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "relay/infer_type.h"
+#include "relay/make.h"
+#include "relay/parser/parser.h"
+#include "runtime/archive/files.h"
+#include "runtime/element.h"
+#include "runtime/package.h"
+#include "runtime/params.h"
+#include "runtime/registry.h"
+
+namespace tessera {
+namespace {
+
+using relay::Function;
+using relay::FunctionNode;
+
+std::string suffix_of(const std::string& path) {
+  size_t dot = path.rfind('.'), slash = path.rfind('/');
+  return dot == path.npos || (slash != path.npos && dot < slash) ? "" : path.substr(dot + 1);
+}
+
+std::string native_suffixes() {
+  std::string out;
+  for (const ModelFormat& format : model_formats())
+    for (const std::string& suffix : format.suffixes)
+      if (format.is_native) out += (out.empty() ? "." : ", .") + suffix;
+  return out;
+}
+
+/// An extent as the command line gives it: -1 is one that is known at run time only.
+PrimExpr extent_of(int64_t given) {
+  if (given >= 0) return int_imm(DataType::Int(32), given);
+  AnyDim any;
+  any.dtype = DataType::Int(32);
+  return make(std::move(any));
+}
+
+Function main_of(const IRModule& mod, const std::string& path) {
+  Function main = mod.find_global_var("main") ? downcast_or_null<Function>(mod.lookup("main")) : nullptr;
+  if (!main) throw Error(ValueError) << path << " has no Relay function \"main\"";
+  return main;
+}
+
+void check_names(const InputShapes& shapes, const Function& main, const std::string& path) {
+  for (const auto& [name, _] : shapes) {
+    std::string known;
+    bool found = false;
+    for (const relay::Var& param : main->params) {
+      found |= param->name_hint() == name;
+      known += (known.empty() ? "" : ", ") + std::string(param->name_hint());
+    }
+    if (!found)
+      throw Error(ValueError) << path << " has no input \"" << name << "\" to give a shape; its inputs are " << known;
+  }
+}
+
+// ---- ONNX --------------------------------------------------------------------------------------------------------
+
+LoadedModel load_onnx(const std::string& path, const LoadOptions& options) {
+  onnx::ImportOptions import;
+  import.shapes = options.input_shapes;
+  onnx::Imported imported = onnx::import_model(onnx::read_model(path), import);
+  check_names(options.input_shapes, main_of(imported.mod, path), path);
+  IRModule mod = relay::infer_type(imported.mod);
+  mod = get_global("relay._transform.FoldConstant")(false).to<Pass>()(mod);
+  return {mod, imported.params, "onnx"};
+}
+
+// ---- Relay -------------------------------------------------------------------------------------------------------
+
+/// Numbers between 0 and 1 for floats, small ones for integers; the same for the same seed.
+NDArray random_weights(const TensorType& type, const std::string& name, const std::string& path, uint32_t seed) {
+  std::vector<int64_t> shape;
+  for (const PrimExpr& extent : type->shape) {
+    const int64_t* value = as_int(extent);
+    if (!value)
+      throw Error(ValueError) << path << ": the parameter " << name << " is " << to_text(type)
+                              << " and gets no random numbers, because its shape is open; name it in --input-shapes";
+    shape.push_back(*value);
+  }
+  NDArray out = NDArray::empty(shape, type->dtype);
+  std::mt19937 generator(seed);
+  bool is_float = type->dtype.is_floating();
+  auto step = static_cast<size_t>(type->dtype.bytes());
+  char* at = out.data<char>();
+  for (int64_t i = 0; i < out.size(); ++i, at += step) {
+    uint32_t bits = generator();
+    is_float ? write_float(type->dtype, static_cast<double>(bits) / 4294967296.0, at)
+             : write_int(type->dtype, type->dtype.is_bool() ? bits & 1 : bits % 10, at);
+  }
+  return out;
+}
+
+/// The function with inputs of the given shapes, and random numbers for the other parameters.
+LoadedModel with_shapes(LoadedModel model, const InputShapes& shapes, const std::string& path) {
+  Function main = main_of(model.mod, path);
+  check_names(shapes, main, path);
+  std::unordered_map<const Object*, relay::Expr> changed;
+  FunctionNode out(*main.get());
+  out.params = {};
+  uint32_t seed = 0;
+  for (const relay::Var& param : main->params) {
+    std::string name(param->name_hint());
+    TensorType type = downcast_or_null<TensorType>(relay::checked_type(param));
+    auto given = shapes.find(name);
+    if (given == shapes.end()) {
+      out.params.push_back(param);
+      if (!model.params.count(String(name)) && type)
+        model.params.set(String(name), random_weights(type, name, path, seed++));
+      continue;
+    }
+    if (!type) throw Error(ValueError) << path << ": the input " << name << " is no tensor; it has no shape to give";
+    Array<PrimExpr> shape;
+    for (int64_t extent : given->second) shape.push_back(extent_of(extent));
+    relay::Var input = relay::make_local(String(name), TensorType(shape, type->dtype));
+    changed.emplace(param.get(), input);
+    out.params.push_back(input);
+  }
+  out.body = tessera::rewrite(main->body, [&](const relay::VarNode* var) -> relay::Expr {
+    auto it = changed.find(var);
+    return it == changed.end() ? relay::Expr(var) : it->second;
+  });
+  out.ret_type = nullptr;
+  out.checked_type_ = nullptr;
+  IRModule mod = model.mod.copy();
+  mod.update(mod.get_global_var("main"), make(std::move(out)));
+  model.mod = relay::infer_type(mod);
+  return model;
+}
+
+LoadedModel load_relay(const std::string& path, const LoadOptions& options) {
+  MappedFile file(path, "the Relay text");
+  LoadedModel out{relay::parse_module(String(path), String(file.bytes())), {}, "relay"};
+  main_of(out.mod, path);
+  return options.input_shapes.empty() ? out : with_shapes(std::move(out), options.input_shapes, path);
+}
+
+// ---- archives ----------------------------------------------------------------------------------------------------
+
+LoadedModel load_archive(const std::string& path, const LoadOptions& options) {
+  Package package(path);
+  if (package.kind != Package::Model)
+    throw Error(ValueError) << path << " is a compiled model already (of kind " << package.kind_name()
+                            << "); `tessera run " << path << "` runs it";
+  LoadedModel out;
+  out.format = "model";
+  out.mod = downcast_or_null<IRModule>(load_json(package.archive["model.json"]));
+  if (!out.mod) throw Error(ValueError) << path << ": model.json holds no module";
+  if (package.archive.find("model.params")) out.params = load_params(package.archive["model.params"]);
+  main_of(out.mod, path);
+  out.mod = relay::infer_type(out.mod);
+  return options.input_shapes.empty() ? out : with_shapes(std::move(out), options.input_shapes, path);
+}
+
+}  // namespace
+
+const std::vector<ModelFormat>& model_formats() {
+  static const std::vector<ModelFormat> formats{
+      {"keras", {"h5"}, false, "Keras", "python -m tf2onnx.convert (package tf2onnx)"},
+      {"onnx", {"onnx"}, true, "ONNX", ""},
+      {"pb", {"pb"}, false, "TensorFlow", "python -m tf2onnx.convert --graphdef (package tf2onnx)"},
+      {"tflite", {"tflite"}, false, "TFLite", "python -m tf2onnx.convert --tflite (package tf2onnx)"},
+      {"pytorch", {"pth", "zip"}, false, "PyTorch", "torch.onnx.export"},
+      {"paddle", {"pdmodel"}, false, "PaddlePaddle", "paddle2onnx"},
+      {"mxnet", {}, false, "MXNet", "mx.onnx.export_model"},
+      {"relay", {"relay"}, true, "Relay", ""},
+  };
+  return formats;
+}
+
+std::string guess_model_format(const std::string& path) {
+  if (TarReader::is_tar(path)) return Package(path).kind == Package::Model ? "model" : "package";
+  std::string suffix = suffix_of(path);
+  for (const ModelFormat& format : model_formats())
+    for (const std::string& known : format.suffixes)
+      if (known == suffix) return format.name;
+  throw Error(ValueError) << "cannot tell the format of the model " << path
+                          << " from its name; give --model-format, or a "
+                          << "name that ends in " << native_suffixes();
+}
+
+InputShapes parse_input_shapes(std::string_view text) {
+  auto fail = [&]() {
+    throw Error(ValueError) << "--input-shapes argument must be of the form \"input_name:[dim1,dim2,...,dimn] "
+                            << "input_name2:[dim1,dim2]\", not \"" << text << "\"";
+  };
+  InputShapes out;
+  std::string_view left = text;
+  auto skip = [&] { left.remove_prefix(std::min(left.find_first_not_of(" \t\n"), left.size())); };
+  for (skip(); !left.empty(); skip()) {
+    size_t open = left.find('['), close = left.find(']');
+    if (open == left.npos || close == left.npos || close < open) fail();
+    std::string_view name = left.substr(0, open), numbers = left.substr(open + 1, close - open - 1);
+    left.remove_prefix(close + 1);
+    size_t colon = name.find_last_not_of(" \t");
+    if (colon == name.npos || colon == 0 || name[colon] != ':') fail();
+    name = name.substr(0, name.find_last_not_of(" \t", colon - 1) + 1);
+    auto [entry, is_new] = out.emplace(std::string(name), std::vector<int64_t>());
+    if (!is_new || name.empty() || name.find_first_of(" \t") != name.npos) fail();
+    while (numbers.find_first_not_of(" \t") != numbers.npos) {
+      numbers.remove_prefix(numbers.find_first_not_of(" \t"));
+      int64_t value = 0;
+      auto [end, error] = std::from_chars(numbers.data(), numbers.data() + numbers.size(), value);
+      if (error != std::errc() || value < -1) fail();
+      entry->second.push_back(value);
+      numbers.remove_prefix(static_cast<size_t>(end - numbers.data()));
+      numbers.remove_prefix(std::min(numbers.find_first_not_of(" \t"), numbers.size()));
+      if (!numbers.empty() && numbers.front() != ',') fail();
+      if (!numbers.empty()) numbers.remove_prefix(1);
+    }
+  }
+  if (out.empty()) fail();
+  return out;
+}
+
+LoadedModel load_model(const std::string& path, const LoadOptions& options) {
+  begin_stage("import");
+  MappedFile exists(path, "the model");  // says what is wrong before its format is thought about
+  std::string format = options.format.empty() ? guess_model_format(path) : options.format;
+  if (format == "onnx") return load_onnx(path, options);
+  if (format == "relay") return load_relay(path, options);
+  if (format == "model" || format == "package") return load_archive(path, options);
+  std::string names;
+  for (const ModelFormat& known : model_formats()) {
+    if (known.name == format)
+      throw Error(MissingFrontend) << path << ": models of " << known.title
+                                   << " cannot be read yet; make an ONNX file of it, "
+                                   << "for example with " << known.instead << ", and compile that";
+    names += (names.empty() ? "" : ", ") + known.name;
+  }
+  throw Error(ValueError) << "there is no model format \"" << format << "\"; the formats are " << names;
+}
+
+static Globals globals{
+    {"frontend.load_model",
+     [](std::string path, std::string format, Map<String, Array<PrimExpr>> shapes) {
+       LoadOptions options{format, {}};
+       for (const auto& [name, shape] : shapes)
+         for (const PrimExpr& extent : shape)
+           options.input_shapes[name.str()].push_back(as_int(extent) ? *as_int(extent) : -1);
+       LoadedModel model = load_model(path, options);
+       return Array<ObjectRef>{model.mod, model.params, String(model.format)};
+     }},
+    {"frontend.guess_model_format", guess_model_format},
+    {"frontend.parse_input_shapes",
+     [](std::string text) {
+       Map<String, Array<PrimExpr>> out;
+       for (const auto& [name, shape] : parse_input_shapes(text)) {
+         Array<PrimExpr> extents;
+         for (int64_t extent : shape) extents.push_back(extent_of(extent));
+         out.set(String(name), extents);
+       }
+       return out;
+     }},
+};
+
+}  // namespace tessera

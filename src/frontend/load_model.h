@@ -1,0 +1,52 @@
+#pragma once
+// A model file of any known format as Relay.
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "frontend/errors.h"
+#include "ir/module.h"
+#include "runtime/ndarray.h"
+
+namespace tessera {
+
+/// A format as `--model-format` names it.
+struct ModelFormat {
+  std::string name;
+  std::vector<std::string> suffixes;  // of its files, without the dot
+  bool is_native = false;             // read by the core; others are not read yet
+  std::string title, instead;         // the system it belongs to, and how to get an ONNX file from it
+};
+/// All of them: those of tvmc, and what this build adds.
+const std::vector<ModelFormat>& model_formats();
+
+using InputShapes = std::unordered_map<std::string, std::vector<int64_t>>;  // by name; -1 is an extent left open
+
+/// Reads "data:[1,3,224,224] mask:[1,-1]" as tvmc does; names may hold colons and slashes. A ValueError shows what is
+/// expected.
+InputShapes parse_input_shapes(std::string_view text);
+
+struct LoadOptions {
+  std::string format;        // empty: by the suffix of the file
+  InputShapes input_shapes;  // in place of those that the file gives; names that the model does not have are an error
+};
+
+struct LoadedModel {
+  IRModule mod;                 // types inferred, constant parts computed
+  Map<String, NDArray> params;  // values of parameters of "main"; ONNX weights are constants of `mod` instead
+  std::string format;           // "onnx", "relay", "model" (a tar that TVMCModel.save wrote)
+};
+
+/// The format of a file: its suffix, or "model" and "package" for tar archives of models and of compiled ones. A ValueError
+/// that asks for --model-format where the name does not tell.
+std::string guess_model_format(const std::string& path);
+
+/// Reads a model. Stages are reported as progress (base/progress.h).
+///
+/// A Relay text has its parameters as inputs. With `input_shapes`, those that are not named are weights: they get
+/// random numbers, always the same, as tvmc does it. A format that cannot be read is a MissingFrontend error that
+/// says how to get an ONNX file; a compiled package an error that says to run it.
+LoadedModel load_model(const std::string& path, const LoadOptions& options = {});
+
+}  // namespace tessera
