@@ -2,9 +2,29 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "driver/cli/config.h"
+#include "frontend/errors.h"
 
 namespace tessera::cli {
+namespace {
+
+enum ExitCode { kDone = 0, kFailed = 1, kWrongCommandLine = 2, kError = 4, kMissingFrontend = 5 };
+
+ExitCode code_of(const Error& error) {
+  if (error.kind() == InternalError) return kFailed;
+  return error.kind() == MissingFrontend ? kMissingFrontend : kError;
+}
+
+int run(CLI::App& app, std::vector<std::string> words) {
+  words = with_config(app, words);
+  std::reverse(words.begin(), words.end());  // as CLI11 takes them
+  app.parse(std::move(words));
+  if (!app.get_subcommands().empty()) return kDone;
+  fmt::print("{}", app.help());
+  return kFailed;
+}
+
+}  // namespace
 
 std::string bytes_text(uint64_t bytes) {
   const char* units[] = {"bytes", "kB", "MB", "GB", "TB"};
@@ -16,19 +36,28 @@ std::string bytes_text(uint64_t bytes) {
 
 int run(int argc, char** argv) {
   CLI::App app("Tessera compiles machine-learning models and runs them.", "tessera");
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.set_version_flag("--version", TESSERA_VERSION);
-  app.require_subcommand(1);
+  std::string config;
+  int verbose = 0;
+  app.add_option("--config", config, "A JSON file with defaults for the flags of commands");
+  app.add_flag("-v,--verbose", verbose, "Say more");
+  add_compile(app);
+  add_run(app);
   add_cache(app);
   add_doctor(app);
   add_targets(app);
+  add_unavailable(app);
   try {
-    app.parse(argc, argv);
-    return 0;
+    return run(app, {argv + 1, argv + argc});
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return app.exit(error) == 0 ? kDone : kWrongCommandLine;
+  } catch (const Error& error) {
+    fmt::print(stderr, "Error: {}\n", error.kind() == InternalError ? error.what() : error.message());
+    return code_of(error);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "tessera: {}\n", error.what());
-    return 1;
+    fmt::print(stderr, "Error: {}\n", error.what());
+    return kFailed;
   }
 }
 

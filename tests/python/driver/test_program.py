@@ -34,7 +34,12 @@ def test_targets_are_listed():
     assert "yes" in rows["llvm"] and "-mcpu" in rows["llvm"] and "cuda" in rows
 
 
-@pytest.mark.parametrize("words", [[], ["frobnicate"], ["cache", "--no-such-flag"]])
+def test_without_a_command_the_usage_is_shown_and_the_exit_code_is_1():
+    told = run()
+    assert told.returncode == 1 and "Usage: tessera" in told.stdout
+
+
+@pytest.mark.parametrize("words", [["frobnicate"], ["cache", "--no-such-flag"]])
 def test_a_wrong_command_line_is_told_and_exits_with_2(words):
     told = run(*words)
     assert told.returncode == 2 and "--help" in told.stderr + told.stdout
@@ -43,5 +48,5 @@ def test_a_wrong_command_line_is_told_and_exits_with_2(words):
 def test_help_names_the_commands():
     told = run("--help")
     assert told.returncode == 0
-    for command in ("cache", "doctor", "targets"):
+    for command in ("cache", "compile", "doctor", "run", "targets"):
         assert command in told.stdout

@@ -1,0 +1,78 @@
+// tessera compile: a model file to a package that can be run.
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "driver/cli/cli.h"
+#include "driver/cli/model_flags.h"
+#include "driver/cli/progress_bar.h"
+#include "relay/print_text.h"
+#include "runtime/archive/files.h"
+
+namespace tessera::cli {
+namespace {
+
+struct Compile {
+  ModelFlags model;
+  CompileFlags flags;
+  std::string output = "module.tar", format = "so", dump_code, compiler, compiler_options;
+  int verbose = 0;
+
+  void run() const {
+    if (format == "mlf")
+      throw Error(NotImplementedError)
+          << "--output-format mlf (Model Library Format, for microcontrollers) is not there yet; "
+          << "use --output-format so";
+    CompileOptions options = flags.options();
+    CompiledModel compiled;
+    {
+      ProgressBar progress;
+      LoadedModel loaded = model.load();
+      IRModule given = dump_code.empty() ? IRModule(nullptr) : loaded.mod;
+      compiled = compile_model(std::move(loaded), options);
+      export_package(compiled, output, {compiler, split_list(compiler_options, ' ')});
+      for (const std::string& kind : split_list(dump_code)) dump(kind, given, compiled, options);
+    }
+    fmt::print("{}: {} for {}, run by the {}\n", output, bytes_text(std::filesystem::file_size(output)),
+               options.target.str(), compiled.executor == "vm" ? "virtual machine" : "graph executor");
+  }
+
+  void dump(const std::string& kind, const IRModule& given, const CompiledModel& compiled,
+            const CompileOptions& options) const {
+    std::string text;
+    if (kind == "relay") {
+      text = relay::text_with_metadata(
+          options.desired_layout.empty() ? given : convert_layout(given, options.desired_layout), true);
+    } else if (compiled.library) {
+      for (const Module& module : reachable_modules(compiled.library)) text += module->get_source(kind);
+    }
+    if (text.empty())
+      throw Error(ValueError) << "--dump-code: the compiled model has no text of the form \"" << kind
+                              << "\"; there are relay, ll and asm for CPUs, and the source of GPU kernels";
+    write_whole_file(output + "." + kind, text);
+  }
+};
+
+}  // namespace
+
+void add_compile(CLI::App& app) {
+  auto command = std::make_shared<Compile>();
+  CLI::App* sub = app.add_subcommand("compile", "Compile a model to a package that `tessera run` runs");
+  command->model.add_to(*sub);
+  sub->add_option("-o,--output", command->output, "The package that is written")->capture_default_str();
+  sub->add_option("-f,--output-format", command->format, "so: a shared library; mlf: for microcontrollers")
+      ->check(CLI::IsMember({"so", "mlf"}))
+      ->capture_default_str();
+  command->flags.add_to(*sub);
+  sub->add_option("--dump-code", command->dump_code,
+                  "Also write OUTPUT.<form> for each of these, with commas between: relay, ll, asm, ...");
+  sub->add_option("--cross-compiler", command->compiler,
+                  "A C++ compiler that links for the target's machine; when not given, the built-in linker does it");
+  sub->add_option("--cross-compiler-options", command->compiler_options,
+                  "Words for that compiler, with blanks between");
+  sub->add_flag("-v,--verbose", command->verbose, "Say more");
+  sub->callback([command] { command->run(); });
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,39 @@
+#pragma once
+// Flags that say which model is meant and how it is compiled: those of `tvmc compile`, shared by all commands that take a
+// model. A struct of flags must stay where it is until the command line is parsed.
+
+#include <CLI/CLI.hpp>
+
+#include "driver/cli/target_flags.h"
+#include "driver/compile_model.h"
+
+namespace tessera::cli {
+
+/// Which model.
+struct ModelFlags {
+  std::string path, format, input_shapes;
+
+  /// Adds FILE (unless `path_name` is empty), --model-format and --input-shapes.
+  void add_to(CLI::App& command, const std::string& path_name = "FILE");
+  InputShapes shapes() const;
+  LoadedModel load() const { return load_model(path, {format, shapes()}); }
+};
+
+/// How it is compiled.
+struct CompileFlags {
+  TargetFlags target;
+  int opt_level = 3;
+  std::string executor, runtime = "cpp", desired_layout, disabled_pass, tuning_records, module_name = "default";
+  std::vector<std::string> pass_config;
+  std::vector<std::pair<std::string, std::string>> executor_options, runtime_options;  // "aot-unpacked-api" and "1"
+  std::vector<std::string> pool_flags;                                                 // the names of those given
+
+  void add_to(CLI::App& command);
+  /// What was asked for; an error for what is not there yet.
+  CompileOptions options() const;
+};
+
+/// "a,b,c" without empty parts and blanks around them.
+std::vector<std::string> split_list(const std::string& text, char at = ',');
+
+}  // namespace tessera::cli

@@ -1,0 +1,132 @@
+// tessera run: a package, or a model file that is compiled first.
+
+#include <fmt/format.h>
+
+#include "driver/cli/cli.h"
+#include "driver/cli/model_flags.h"
+#include "driver/cli/progress_bar.h"
+#include "driver/cli/results.h"
+#include "driver/cli/runner.h"
+#include "runtime/package.h"
+
+namespace tessera::cli {
+namespace {
+
+struct Run {
+  ModelFlags model;
+  CompileFlags flags;
+  std::string device = "cpu", fill = "random", inputs, outputs, rpc_key, rpc_tracker;
+  std::vector<std::string> project_options;
+  bool print_time = false, profile = false, end_to_end = false, list_options = false;
+  int64_t print_top = 0, repeat = 1, number = 1;
+  uint64_t seed = 0;
+  int verbose = 0;
+
+  void run() const {
+    refuse_what_is_missing();
+    DLDevice place = device_of(device);
+    std::optional<Runner> made;
+    {
+      ProgressBar progress;
+      made.emplace(load(), place);
+    }
+    Runner& runner = *made;
+    NamedTensors given = inputs.empty() ? NamedTensors() : load_npz(inputs);
+    runner.set_inputs(make_inputs(runner.inputs(), given, fill_of(fill), shapes_to_fill(), seed));
+    note_open_extents(runner, given);
+    runner.run();
+    std::vector<NDArray> results = runner.outputs();
+    show(runner, results);
+  }
+
+  void refuse_what_is_missing() const {
+    if (device == "micro" || list_options || !project_options.empty())
+      throw Error(NotImplementedError)
+          << "running on microcontrollers (--device micro) is not there yet; use --device cpu";
+    if (!rpc_key.empty() || !rpc_tracker.empty())
+      throw Error(NotImplementedError)
+          << "running on another machine (--rpc-tracker, --rpc-key) is not there yet; copy the "
+          << "package there and run it with `tessera run`";
+    if (profile && end_to_end)
+      throw Error(ValueError) << "--profile and --end-to-end cannot be given together: a profile has no copies in it";
+  }
+
+  Module load() const {
+    if (!Package::is_package(model.path) || guess_model_format(model.path) == "model") {
+      CompileOptions options = flags.options();
+      return compile_model(model.load(), options).runnable;
+    }
+    return load_package(Package(model.path));
+  }
+
+  InputShapes shapes_to_fill() const {
+    InputShapes shapes = model.shapes();
+    return shapes;
+  }
+
+  /// Says which extents were made up.
+  void note_open_extents(const Runner& runner, const NamedTensors& given) const {
+    InputShapes shapes = model.shapes();
+    for (const TensorInfo& info : runner.inputs()) {
+      bool is_given = shapes.count(info.name) || std::any_of(given.begin(), given.end(), [&](const auto& tensor) {
+                        return tensor.first == info.name;
+                      });
+      if (!is_given && std::count(info.shape.begin(), info.shape.end(), -1))
+        fmt::print(stderr,
+                   "note: input {} is {}; open extents are taken as 1 (--input-shapes or --inputs says otherwise)\n",
+                   info.name, text_of(info));
+    }
+  }
+
+  void show(Runner& runner, const std::vector<NDArray>& results) const {
+    if (!outputs.empty()) {
+      NamedTensors named;
+      for (size_t i = 0; i < results.size(); ++i) named.emplace_back("output_" + std::to_string(i), results[i]);
+      save_npz(outputs, named);
+    }
+    if (print_top > 0) {
+      if (results.empty()) throw Error(ValueError) << "--print-top: the model has no outputs";
+      fmt::print("{}", top_values(results[0], print_top));
+    }
+    if (profile) fmt::print("{}\n", runner.profile()->table());
+    if (print_time) fmt::print("{}", time_table(runner.measure(number, repeat, end_to_end)));
+    if (outputs.empty() && print_top == 0 && !profile && !print_time) fmt::print("{}", output_table(results));
+  }
+};
+
+}  // namespace
+
+void add_run(CLI::App& app) {
+  auto command = std::make_shared<Run>();
+  CLI::App* sub = app.add_subcommand("run", "Run a package, or a model file, which is compiled first");
+  sub->add_option("PATH", command->model.path, "A package of `tessera compile`, or a model: .onnx, .relay")->required();
+  command->model.add_to(*sub, "");
+  sub->add_option("--device", command->device, "Where it runs")
+      ->check(CLI::IsMember({"cpu", "cuda", "cl", "metal", "vulkan", "rocm", "micro"}))
+      ->capture_default_str();
+  sub->add_option("--fill-mode", command->fill, "What inputs hold that are not given")
+      ->check(CLI::IsMember({"zeros", "ones", "random"}))
+      ->capture_default_str();
+  sub->add_option("--seed", command->seed, "Of random inputs")->capture_default_str();
+  sub->add_option("-i,--inputs", command->inputs, "A .npz file with inputs by name");
+  sub->add_option("-o,--outputs", command->outputs, "A .npz file to write, with output_0, output_1, ...");
+  sub->add_flag("--print-time", command->print_time, "Print what a run takes: mean, median, max, min, std");
+  sub->add_option("--print-top", command->print_top, "Print places and values of the N largest numbers of output_0");
+  sub->add_flag("--profile", command->profile, "Print what each kernel takes");
+  sub->add_flag("--end-to-end", command->end_to_end, "Times include copies between the host and the device");
+  sub->add_option("--repeat", command->repeat, "How many times are measured")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  sub->add_option("--number", command->number, "How many runs each of them is the mean of")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  sub->add_option("--rpc-key", command->rpc_key)->group("");
+  sub->add_option("--rpc-tracker", command->rpc_tracker)->group("");
+  sub->add_option("--project-option", command->project_options)->group("");
+  sub->add_flag("--list-options", command->list_options)->group("");
+  command->flags.add_to(*sub);
+  sub->add_flag("-v,--verbose", command->verbose, "Say more");
+  sub->callback([command] { command->run(); });
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,194 @@
+#include "driver/cli/runner.h"
+
+#include <random>
+
+#include "runtime/containers.h"
+#include "runtime/element.h"
+#include "runtime/graph_executor/module.h"
+#include "runtime/registry.h"
+#include "runtime/time_evaluator.h"
+#include "runtime/vm/executable.h"
+#include "runtime/vm/graph_like.h"
+
+namespace tessera::cli {
+namespace {
+
+PackedFunc function_of(const Module& executor, const char* name) {
+  PackedFunc found = executor.get_function(name);
+  ICHECK(found) << "executors have the function " << name;
+  return found;
+}
+
+std::string model_name(const Module& factory) {
+  PackedFunc named = factory.get_function("get_model_name");
+  if (!named)
+    throw Error(ValueError) << "a module of type " << factory->type_key()
+                            << " is no compiled model; a package that `tessera compile` wrote can be run";
+  return named().to<std::string>();
+}
+
+void fill_random(const NDArray& tensor, uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  DataType dtype = tensor.dtype();
+  auto step = static_cast<size_t>(dtype.bytes());
+  char* at = tensor.data<char>();
+  for (int64_t i = 0, count = tensor.size(); i < count; ++i, at += step) {
+    uint64_t bits = generator() >> 11;
+    if (dtype.is_floating()) {
+      write_float(dtype, static_cast<double>(bits) * 0x1p-53, at);
+    } else {
+      write_int(dtype, static_cast<int64_t>(dtype.bits == 8 ? bits % 128 : bits % 2), at);
+    }
+  }
+}
+
+NDArray filled(const TensorInfo& info, Fill fill, const InputShapes& shapes, uint64_t seed) {
+  std::vector<int64_t> shape = info.shape;
+  auto wanted = shapes.find(info.name);
+  if (wanted != shapes.end() && wanted->second.size() != shape.size())
+    throw Error(ValueError) << "input \"" << info.name << "\" is " << text_of(info) << "; --input-shapes gives it "
+                            << wanted->second.size() << " dimensions";
+  for (size_t i = 0; i < shape.size(); ++i) {
+    int64_t given = wanted == shapes.end() ? -1 : wanted->second[i];
+    if (shape[i] >= 0 && given >= 0 && given != shape[i])
+      throw Error(ValueError) << "input \"" << info.name << "\" is " << text_of(info)
+                              << "; --input-shapes gives extent " << i << " as " << given;
+    if (shape[i] < 0) shape[i] = given < 0 ? 1 : given;
+  }
+  NDArray out = NDArray::empty(shape, info.dtype);
+  if (fill == Fill::Random) {
+    fill_random(out, seed);
+  } else {
+    auto step = static_cast<size_t>(info.dtype.bytes());
+    char* at = out.data<char>();
+    for (int64_t i = 0, count = out.size(); i < count; ++i, at += step)
+      info.dtype.is_floating() ? write_float(info.dtype, fill == Fill::Ones, at)
+                               : write_int(info.dtype, fill == Fill::Ones, at);
+  }
+  return out;
+}
+
+void check(const TensorInfo& info, const NDArray& given) {
+  bool fits = given.shape().size() == info.shape.size();
+  for (size_t i = 0; fits && i < info.shape.size(); ++i) fits = info.shape[i] < 0 || given.shape()[i] == info.shape[i];
+  if (!fits)
+    throw Error(ValueError) << "input \"" << info.name << "\" is " << text_of(info) << ", but the tensor given is "
+                            << describe(given.tensor());
+  if (given.dtype() != info.dtype)
+    throw Error(ValueError) << "input \"" << info.name << "\" is " << text_of(info) << ", but the tensor given is of "
+                            << to_text(given.dtype()) << "; convert it with .astype(\"" << to_text(info.dtype) << "\")";
+}
+
+}  // namespace
+
+DLDevice device_of(const std::string& name) {
+  int type = find_device_type(name == "cl" ? "opencl" : name);
+  if (type < 0)
+    throw Error(ValueError) << "there is no kind of device \"" << name
+                            << "\"; the kinds are cpu, cuda, cl, metal, vulkan, rocm";
+  DLDevice device = make_device(type, 0);
+  DeviceAPI* api = find_device_api(static_cast<DLDeviceType>(type));
+  if (!api || api->get_attr(device, DeviceAttr::Exist).to<int64_t>() == 0)
+    throw Error(RuntimeError) << "this machine has no device \"" << name
+                              << "\" that can be used; `tessera doctor` says what it has";
+  return device;
+}
+
+std::string text_of(const TensorInfo& info) {
+  std::string out;
+  for (int64_t extent : info.shape) out += (out.empty() ? "" : ", ") + (extent < 0 ? "?" : std::to_string(extent));
+  return "(" + out + (info.shape.size() == 1 ? ",) " : ") ") + to_text(info.dtype);
+}
+
+Fill fill_of(const std::string& name) {
+  return name == "zeros" ? Fill::Zeros : name == "ones" ? Fill::Ones : Fill::Random;
+}
+
+NamedTensors make_inputs(const std::vector<TensorInfo>& inputs, const NamedTensors& given, Fill fill,
+                         const InputShapes& shapes, uint64_t seed) {
+  auto find = [](const auto& list, const std::string& name, auto name_of) {
+    return std::find_if(list.begin(), list.end(), [&](const auto& item) { return name_of(item) == name; });
+  };
+  auto no_input = [&](const std::string& what, const std::string& name) {
+    Error error(ValueError);
+    error << what << " has \"" << name << "\", which is no input of the model; its inputs are";
+    for (size_t i = 0; i < inputs.size(); ++i) error << (i ? ", " : " ") << inputs[i].name << " " << text_of(inputs[i]);
+    throw error;
+  };
+  auto info_name = [](const TensorInfo& info) { return info.name; };
+  for (const auto& [name, _] : given)
+    if (find(inputs, name, info_name) == inputs.end()) no_input("the file of inputs", name);
+  for (const auto& [name, _] : shapes)
+    if (find(inputs, name, info_name) == inputs.end()) no_input("--input-shapes", name);
+  NamedTensors out;
+  for (const TensorInfo& info : inputs) {
+    auto found = find(given, info.name, [](const auto& item) { return item.first; });
+    if (found == given.end()) {
+      out.emplace_back(info.name, filled(info, fill, shapes, seed + out.size()));
+    } else {
+      check(info, found->second);
+      out.emplace_back(info.name, found->second);
+    }
+  }
+  return out;
+}
+
+Runner::Runner(Module compiled, DLDevice device) : compiled_(std::move(compiled)), device_(device) {
+  is_machine_ = compiled_->type_key() == "VMExecutable";
+  executor_ = is_machine_ ? vm::make_graph_like(compiled_, {device})
+                          : compiled_.get_function(model_name(compiled_))(device).to<Module>();
+  set_input_ = function_of(executor_, "set_input");
+  run_ = function_of(executor_, "run");
+  get_output_ = function_of(executor_, "get_output");
+  get_num_outputs_ = function_of(executor_, "get_num_outputs");
+  auto infos = function_of(executor_, "get_input_info")().to<Map<String, ObjectRef>>();
+  auto types = downcast<Map<String, ObjectRef>>(infos["dtype"]);
+  for (const auto& [name, shape] : downcast<Map<String, ObjectRef>>(infos["shape"])) {
+    const auto& extents = downcast<ShapeTuple>(shape)->values;
+    inputs_.push_back({name.str(), {extents.begin(), extents.end()}, DataType(downcast<String>(types[name]).str())});
+  }
+}
+
+void Runner::set_inputs(const NamedTensors& tensors) {
+  given_ = tensors;
+  for (const auto& [name, tensor] : given_) set_input_(name, tensor);
+}
+
+std::vector<NDArray> Runner::outputs() const {
+  std::vector<NDArray> out;
+  auto count = get_num_outputs_().to<int64_t>();
+  for (int64_t i = 0; i < count; ++i) out.push_back(get_output_(i).to<NDArray>().copy_to(cpu()));
+  return out;
+}
+
+std::vector<double> Runner::measure(int64_t number, int64_t repeat, bool end_to_end) {
+  TimePlan plan{device_, number, repeat};
+  plan.check("run");
+  PackedFunc whole([this](Args, Any*) {
+    for (const auto& [name, tensor] : given_) set_input_(name, tensor);
+    run_();
+    outputs();
+  });
+  return measure_calls(end_to_end ? whole : run_, {}, plan);
+}
+
+profiling::Report Runner::profile() {
+  if (!is_machine_) {
+    auto debug = compiled_.get_function("debug_create")(model_name(compiled_), device_).to<Module>();
+    PackedFunc set_input = function_of(debug, "set_input");
+    for (const auto& [name, tensor] : given_) set_input(name, tensor);
+    return function_of(debug, "profile")(profiling::Collectors()).to<profiling::Report>();
+  }
+  auto machine = get_global("runtime._VirtualMachineDebug")(compiled_).to<Module>();
+  constexpr int kPooled = 2;
+  PackedFunc init = function_of(machine, "init"), set_input = function_of(machine, "set_one_input");
+  if (device_.device_type == kDLCPU) {
+    init(static_cast<int>(kDLCPU), device_.device_id, kPooled);
+  } else {
+    init(static_cast<int>(device_.device_type), device_.device_id, kPooled, static_cast<int>(kDLCPU), 0, kPooled);
+  }
+  for (const auto& [name, tensor] : given_) set_input("main", name, tensor);
+  return function_of(machine, "profile")("main", profiling::Collectors()).to<profiling::Report>();
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,59 @@
+#include "driver/cli/target_flags.h"
+
+#include <algorithm>
+
+#include "ir/target_options.h"
+
+namespace tessera::cli {
+namespace {
+
+/// External code generators that tvmc knows by these names, with the options it has flags for.
+struct ExternalCodegen {
+  const char* name;
+  std::vector<const char*> options;
+};
+const std::vector<ExternalCodegen>& external_codegens() {
+  static const std::vector<ExternalCodegen> codegens{
+      {"compute-library", {}},
+      {"cmsis-nn", {"mcpu", "mattr", "debug_last_error"}},
+      {"ethos-n", {"variant", "tops", "ple_ratio"}},
+      {"ethos-n78", {"variant", "tops", "ple_ratio"}},
+      {"ethos-u", {"accelerator_config", "enable_cascader", "enable_striping"}},
+      {"bnns", {}},
+      {"vitis-ai", {"dpu", "build_dir", "work_dir", "export_runtime_module", "load_runtime_module"}},
+  };
+  return codegens;
+}
+
+bool is_external(const std::string& name) {
+  const auto& all = external_codegens();
+  return std::any_of(all.begin(), all.end(), [&](const ExternalCodegen& codegen) { return codegen.name == name; });
+}
+
+}  // namespace
+
+void TargetFlags::add_to(CLI::App& command) {
+  command
+      .add_option("--target", text,
+                  "What code is made for: \"llvm -mcpu=skylake\", a JSON object, a JSON file, or \"target, host\" "
+                  "(see `tessera targets`; each option is also a flag --target-<kind>-<option>)")
+      ->capture_default_str();
+  auto add = [&](const std::string& kind, const std::string& name) {
+    command
+        .add_option_function<std::string>("--target-" + kind + "-" + name,
+                                          [this, kind, name](const std::string& value) {
+                                            Map<String, String> known =
+                                                options.count(kind) ? options[kind] : Map<String, String>();
+                                            known.set(String(name), String(value));
+                                            options.set(String(kind), known);
+                                          })
+        ->group("");
+  };
+  for (const TargetKind& kind : target_kinds())
+    for (const auto& [name, _] : target_options(kind))
+      if (!is_external(kind->name.str())) add(kind->name.str(), name);
+  for (const ExternalCodegen& codegen : external_codegens())
+    for (const char* name : codegen.options) add(codegen.name, name);
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,19 @@
+#pragma once
+// --target and --target-<kind>-<option>.
+
+#include <CLI/CLI.hpp>
+
+#include "driver/option_text.h"
+
+namespace tessera::cli {
+
+struct TargetFlags {
+  std::string text = "llvm";
+  TargetOptionTexts options;
+
+  /// One flag for each option of each registered kind; help shows --target alone.
+  void add_to(CLI::App& command);
+  Target target() const { return target_from_text(text, options); }
+};
+
+}  // namespace tessera::cli

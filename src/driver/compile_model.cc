@@ -1,0 +1,91 @@
+#include "driver/compile_model.h"
+
+#include "base/progress.h"
+#include "driver/relay_build.h"
+#include "driver/vm/compile.h"
+#include "ir/pass.h"
+#include "runtime/graph_executor/module.h"
+#include "runtime/registry.h"
+
+namespace tessera {
+namespace {
+
+template <class... A>
+Pass pass(const char* name, A&&... args) {
+  return get_global(std::string("relay._transform.") + name)(std::forward<A>(args)...).template to<Pass>();
+}
+
+PassContext context_of(const CompileOptions& options) {
+  PassContextNode node;
+  node.opt_level = options.opt_level;
+  node.disabled_pass = options.disabled_pass;
+  node.config = options.pass_config;
+  return PassContext::create(std::move(node));
+}
+
+IRModule bind_params(const IRModule& given, const Map<String, NDArray>& params) {
+  if (params.empty()) return given;
+  IRModule mod = given.copy();
+  auto main = downcast<relay::Function>(mod.lookup("main"));
+  mod.update(mod.get_global_var("main"), relay::bind_params_by_name(main, params));
+  return mod;
+}
+
+CompiledModel compile_graph(const LoadedModel& model, const CompileOptions& options) {
+  CompiledModel out;
+  out.executor = "graph";
+  relay::BuiltGraph built = relay::build_graph(model.mod, options.target, model.params, options.module_name);
+  out.graph_json = built.graph_json;
+  out.optimized = built.optimized;
+  out.library = built.library;
+  if (options.link_params) {
+    out.library = get_global("tvm.runtime.link_params")(built.library, built.params).to<Module>();
+  } else {
+    out.params = built.params;
+  }
+  out.runnable = make_graph_factory(out.graph_json, out.library, out.params, options.module_name);
+  return out;
+}
+
+CompiledModel compile_program(const LoadedModel& model, const CompileOptions& options) {
+  CompiledModel out;
+  out.executor = "vm";
+  begin_stage("optimise graph");
+  out.optimized = relay::optimize_for_vm(bind_params(model.mod, model.params), options.target);
+  out.runnable = relay::compile_vm(out.optimized, options.target, options.module_name);
+  out.library = out.runnable.imports().empty() ? Module() : Module(out.runnable.imports()[0]);
+  return out;
+}
+
+}  // namespace
+
+IRModule convert_layout(const IRModule& mod, const std::string& layout) {
+  if (layout != "NCHW" && layout != "NHWC")
+    throw Error(ValueError) << "the layout of convolutions can be NCHW or NHWC, not \"" << layout << "\"";
+  Map<String, Array<String>> desired;
+  for (const char* op : {"nn.conv2d", "nn.conv2d_transpose", "qnn.conv2d"})
+    desired.set(op, Array<String>{String(layout), String("default")});
+  PassContextNode context;
+  context.opt_level = 3;
+  WithPassContext scope(PassContext::create(std::move(context)));
+  return sequential({pass("RemoveUnusedFunctions", Array<String>{"main"}), pass("ConvertLayout", desired),
+                     pass("FoldConstant", false)})(mod);
+}
+
+CompiledModel compile_model(const LoadedModel& given, const CompileOptions& options) {
+  LoadedModel model = given;
+  if (!options.desired_layout.empty()) {
+    begin_stage("convert layout");
+    model.mod = convert_layout(model.mod, options.desired_layout);
+  }
+  WithPassContext scope(context_of(options));
+  bool needs_vm = options.executor != "vm" && relay::needs_vm(model.mod);
+  if (needs_vm && options.executor == "graph")
+    throw Error(ValueError)
+        << "the model has control flow, data types or open shapes, which the graph executor cannot run. "
+        << "Leave out --executor so that the virtual machine is used, or fix the shapes of the "
+        << "inputs with --input-shapes";
+  return needs_vm || options.executor == "vm" ? compile_program(model, options) : compile_graph(model, options);
+}
+
+}  // namespace tessera

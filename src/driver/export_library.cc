@@ -1,0 +1,124 @@
+// Compiled modules as files: a shared library, or a package of a whole model.
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "base/progress.h"
+#include "driver/compile_model.h"
+#include "runtime/archive/files.h"
+#include "runtime/file_seal.h"
+#include "runtime/package.h"
+#include "runtime/registry.h"
+
+extern char** environ;
+
+namespace tessera {
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
+  return out;
+}
+
+/// Runs a program to its end; an error with what it said when it fails.
+void run_program(const std::vector<std::string>& words, const TemporaryFolder& folder) {
+  std::string log = folder.file("compiler.log");
+  std::vector<char*> args;
+  for (const std::string& word : words) args.push_back(const_cast<char*>(word.c_str()));
+  args.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  pid_t child = 0;
+  int problem = posix_spawnp(&child, args[0], &actions, nullptr, args.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (problem)
+    throw Error(FileError) << "cannot start the compiler " << words[0] << ": " << std::strerror(problem)
+                           << "; install it, or give another with --cross-compiler";
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  std::ifstream said(log);
+  std::ostringstream text;
+  text << said.rdbuf();
+  throw Error(RuntimeError) << "the compiler could not link the library:\n"
+                            << text.str() << "\nit was called as: " << joined(words);
+}
+
+/// Objects, and C sources, of a module and its imports, as files of a folder.
+struct Parts {
+  std::vector<std::string> files;
+  std::string target;  // text of the LLVM target among them
+  bool has_source = false;
+
+  Parts(const Module& module, const TemporaryFolder& folder) {
+    std::vector<Module> code;
+    for (const Module& each : reachable_modules(module))
+      if (each->is_dso_exportable()) code.push_back(each);
+    for (size_t i = 0; i < code.size(); ++i) {
+      const Module& each = code[i];
+      bool is_c = each->type_key() == "c";
+      has_source |= is_c;
+      files.push_back(folder.file("lib" + std::to_string(i) + (is_c ? ".c" : ".o")));
+      each->save_to_file(files.back(), is_c ? "c" : "o");
+      if (PackedFunc text = each.get_function("_get_target_string"); text && target.empty())
+        target = text().to<std::string>();
+    }
+    bool stands_alone = code.size() == 1 && code[0].same_as(module) && module.imports().empty();
+    if (stands_alone) return;
+    files.push_back(folder.file("imports.o"));
+    Module blob = get_global("codegen.codegen_blob")(Bytes(pack_imports(module)), false, target).to<Module>();
+    blob->save_to_file(files.back(), "o");
+  }
+};
+
+}  // namespace
+
+void export_library(const Module& module, const std::string& path, const LinkOptions& options) {
+  begin_stage("link");
+  TemporaryFolder folder;
+  Parts parts(module, folder);
+  if (parts.files.empty())
+    throw Error(ValueError) << "a module of type " << module->type_key() << " has nothing that can be written into "
+                            << path;
+  write_whole_file(path, [&](const std::string& temporary) {
+    if (options.compiler.empty() && !parts.has_source) {
+      Array<String> files;
+      for (const std::string& file : parts.files) files.push_back(String(file));
+      get_global("codegen.link_shared")(files, temporary);
+    } else {
+      std::vector<std::string> words{options.compiler.empty() ? "cc" : options.compiler, "-shared", "-fPIC", "-o",
+                                     temporary};
+      words.insert(words.end(), parts.files.begin(), parts.files.end());
+      words.insert(words.end(), options.compiler_options.begin(), options.compiler_options.end());
+      if (parts.has_source) words.insert(words.end(), {"-O2", "-lm"});
+      run_program(words, folder);
+    }
+    seal_file(temporary);
+  });
+}
+
+void export_package(const CompiledModel& model, const std::string& path, const LinkOptions& options) {
+  TemporaryFolder folder;
+  std::string library = folder.file("model.so");
+  export_library(model.executor == "vm" ? model.runnable : model.library, library, options);
+  begin_stage("write");
+  write_package(path, library, model.graph_json, model.params);
+}
+
+static Globals globals{
+    {"driver.export_library",
+     [](Module module, std::string path, std::string compiler, Array<String> options) {
+       export_library(module, path, {compiler, {options.begin(), options.end()}});
+     }},
+};
+
+}  // namespace tessera
