@@ -53,8 +53,13 @@ runtime: | .make/packages  ## libtessera_runtime alone, which needs no LLVM; TAR
 	  $(if $(TARGET),-DCMAKE_TOOLCHAIN_FILE=cmake/toolchain.cmake -DTESSERA_TRIPLE=$(TARGET)) $(CMAKE_FLAGS)
 	@$(NINJA) -C $(RUNTIME)
 
-demo: build  ## compile and run a first program
-	@$(BIN)/python examples/demo.py
+# ONNX Runtime is what the demo compares itself with; without it (no network, no such machine) it says so and goes on.
+.venv/.installed-demo: requirements-demo.txt .venv/.installed
+	@if $(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-demo.txt; then touch $@; \
+	else echo "onnxruntime could not be installed: the demo runs without it"; fi
+
+demo: build .venv/.installed-demo  ## compile a trained network, read digits with it, write a report
+	@$(BIN)/python examples/digits/demo.py --report build/demo/report.html
 
 test: build  ## the tests that need no accelerator
 	@status=0; \

@@ -14,7 +14,7 @@ import numpy as np
 import tessera
 from tessera import te
 
-SIZE = int(os.environ.get("DEMO_SIZE", "768"))
+SIZE = int(os.environ.get("SIZE", "768"))
 BLOCK = 32
 
 
@@ -103,9 +103,7 @@ def main() -> None:
         bar = "█" * max(1, round(32 * speed / top))
         compiled = f"compiled in {compile_ms:4.0f} ms" if compile_ms else ""
         print(f"  {label:<58} {bar:<32} {speed:7.1f} GFLOP/s  {compiled}")
-    print(
-        "\nEvery answer agrees with NumPy. The schedules are in examples/demo.py: change one and run `make demo` again."
-    )
+    print("\nEvery answer agrees with NumPy. The schedules are in examples/schedules.py: change one and run it again.")
 
 
 if __name__ == "__main__":
