@@ -1,11 +1,15 @@
 #include "runtime/package.h"
 
+#include <algorithm>
+
 #include "runtime/graph_executor/module.h"
 #include "runtime/params.h"
 #include "runtime/registry.h"
 
 namespace tessera {
 namespace {
+
+bool is_object(const TarReader::Member& member) { return member.name.ends_with(".o"); }
 
 Package::Kind kind_of(const TarReader& archive, std::string* library) {
   if (archive.find("metadata.json")) return Package::MLF;
@@ -15,6 +19,7 @@ Package::Kind kind_of(const TarReader& archive, std::string* library) {
     return library->starts_with("mod") ? Package::Classic : Package::VM;
   }
   if (archive.find("model.json")) return Package::Model;
+  if (!archive.members().empty() && std::ranges::all_of(archive.members(), is_object)) return Package::Objects;
   Error error(ValueError);
   error << archive.path()
         << " is a tar archive, but no package of a model: it has neither mod.so (or mod.tar) nor lib.so "
@@ -25,17 +30,16 @@ Package::Kind kind_of(const TarReader& archive, std::string* library) {
 }
 
 /// Links the objects of an archive into a library.
-void link_objects(const Package& package, const TemporaryFolder& folder, const std::string& output) {
+void link_objects(const TarReader& objects, const TemporaryFolder& folder, const std::string& output) {
   PackedFunc link = find_global("codegen.link_shared");
   if (!link)
-    throw Error(RuntimeError)
-        << package.archive.path() << " holds objects (" << package.library
-        << ") that must be linked first, and this build has no linker; compile it again to mod.so";
-  TarReader objects(package.archive[package.library], package.archive.path() + "/" + package.library, "the archive");
+    throw Error(RuntimeError) << objects.path()
+                              << " holds objects that must be linked first, and this build has no linker; "
+                              << "compile it again to a library (.so)";
   Array<String> files;
   for (const TarReader::Member& member : objects.members()) {
-    if (!member.name.ends_with(".o"))
-      throw Error(NotImplementedError) << package.archive.path() << ": " << package.library << " holds " << member.name
+    if (!is_object(member))
+      throw Error(NotImplementedError) << objects.path() << " holds " << member.name
                                        << ", which is no object file and cannot be linked here";
     files.push_back(String(folder.file(std::to_string(files.size()) + ".o")));
     write_whole_file(files.back().str(), member.bytes);
@@ -46,8 +50,11 @@ void link_objects(const Package& package, const TemporaryFolder& folder, const s
 Module load_library(const Package& package) {
   TemporaryFolder folder;  // the system keeps a loaded file after its name is gone
   std::string file = folder.file("model.so");
-  if (package.library.ends_with(".tar")) {
-    link_objects(package, folder, file);
+  if (package.kind == Package::Objects) {
+    link_objects(package.archive, folder, file);
+  } else if (package.library.ends_with(".tar")) {
+    std::string name = package.archive.path() + "/" + package.library;
+    link_objects(TarReader(package.archive[package.library], name, "the archive"), folder, file);
   } else {
     write_whole_file(file, package.archive[package.library]);
   }
@@ -66,7 +73,7 @@ Module load_library(const Package& package) {
 Package::Package(const std::string& path) : archive(path, "the package") { kind = kind_of(archive, &library); }
 
 const char* Package::kind_name() const {
-  constexpr const char* names[] = {"classic", "vm", "mlf", "model"};
+  constexpr const char* names[] = {"classic", "vm", "mlf", "model", "objects"};
   return names[kind];
 }
 
@@ -79,7 +86,7 @@ Module load_package(const Package& package) {
   if (package.kind == Package::Model)
     throw Error(ValueError) << package.archive.path() << " holds a model that is not compiled yet; compile it first";
   Module library = load_library(package);
-  if (package.kind == Package::VM) return library;
+  if (package.kind != Package::Classic) return library;
   Map<String, NDArray> params;
   if (package.archive.find("mod.params")) params = load_params(package.params());
   return make_graph_factory(std::string(package.graph()), library, params, "default");
@@ -87,8 +94,11 @@ Module load_package(const Package& package) {
 
 void write_package(const std::string& path, const std::string& library_file, const std::string& graph,
                    const Map<String, NDArray>& params) {
-  if (graph.empty()) return write_tar(path, {{"lib.so", "", library_file}});
-  write_tar(path, {{"mod.so", "", library_file}, {"mod.json", graph, ""}, {"mod.params", save_params(params), ""}});
+  const char* form = library_file.ends_with(".tar") ? ".tar" : ".so";
+  if (graph.empty()) return write_tar(path, {{std::string("lib") + form, "", library_file}});
+  write_tar(path, {{std::string("mod") + form, "", library_file},
+                   {"mod.json", graph, ""},
+                   {"mod.params", save_params(params), ""}});
 }
 
 namespace {
