@@ -13,7 +13,6 @@ import os
 import pathlib
 import platform
 import statistics
-import sys
 import time
 from typing import Any, Callable
 
@@ -51,7 +50,7 @@ def runtime_session() -> tuple[Callable[[np.ndarray], Any], str] | None:
     return lambda image: session.run(None, {"image": image})[0], f"ONNX Runtime {onnxruntime.__version__}"
 
 
-def times_of(functions: list[Callable[[], Any]], rounds: int = 15, calls: int = 200) -> list[float]:
+def times_of(functions: list[Callable[[], Any]], rounds: int, calls: int = 200) -> list[float]:
     """Seconds of one call of each: the median over rounds, in which they take turns."""
     seconds: list[list[float]] = [[] for _ in functions]
     for _ in range(rounds):
@@ -64,16 +63,16 @@ def times_of(functions: list[Callable[[], Any]], rounds: int = 15, calls: int = 
     return [statistics.median(found) for found in seconds]
 
 
-def speed(model: tessera.Model, image: np.ndarray) -> Rows:
+def speed(model: tessera.Model, image: np.ndarray, rounds: int) -> Rows:
     """The time of one picture, from a NumPy array to a NumPy array."""
     peer = runtime_session()
     ours: Callable[[], Any] = lambda: model.run(image)[0].numpy()
     if peer is None:
-        (seconds,) = times_of([ours])
+        (seconds,) = times_of([ours], rounds)
         return [("one picture", f"{seconds * 1e6:.1f} µs (onnxruntime is not installed: nothing to compare with)")]
     run, name = peer
     np.testing.assert_allclose(ours(), run(image), rtol=1e-3, atol=1e-5)
-    seconds, theirs = times_of([ours, lambda: run(image)])
+    seconds, theirs = times_of([ours, lambda: run(image)], rounds)
     ratio = theirs / seconds
     told = f"{ratio:.2f} times as fast" if ratio >= 1 else f"{1 / ratio:.2f} times as slow"
     return [("one picture", f"{seconds * 1e6:.1f} µs; {name}: {theirs * 1e6:.1f} µs, so {told}")]
@@ -83,75 +82,68 @@ def kilobytes(path: str | os.PathLike) -> str:
     return f"{os.path.getsize(path) / 1000:,.0f} kB"
 
 
+def compiled(package_path: pathlib.Path, image: np.ndarray) -> tuple[tvmc.TVMCModel, tessera.Model, Rows]:
+    """The model as it was read and as it runs, and what that took."""
+    times = [time.perf_counter()]
+    loaded = tvmc.load(MODEL)
+    times.append(time.perf_counter())
+    package = tvmc.compile(loaded, target="llvm", package_path=package_path)
+    times.append(time.perf_counter())
+    model = tessera.Model(package.package_path)
+    model.run(image)
+    times.append(time.perf_counter())
+    read, compile_, run = ((end - start) * 1e3 for start, end in zip(times, times[1:]))
+    steps = f"{read:.0f} to read the model, {compile_:.0f} to compile and pack it, {run:.0f} to load and run it"
+    return (
+        loaded,
+        model,
+        [
+            ("from file to answer", f"{read + compile_ + run:.0f} ms: {steps}"),
+            ("to ship", f"{kilobytes(package_path)}: {package_path}"),
+            ("beside it", f"{kilobytes(LIBRARY)}: {LIBRARY.name}, which runs it without compiler or Python"),
+        ],
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compiles a trained network and reads digits with it.")
-    parser.add_argument(
-        "--report", type=pathlib.Path, default=pathlib.Path("digits-report.html"), help="where the page goes"
-    )
-    parser.add_argument(
-        "--package", type=pathlib.Path, help="where the compiled model goes; beside the report when not given"
-    )
+    parser.add_argument("--report", type=pathlib.Path, default=pathlib.Path("digits.html"), help="where the page goes")
+    parser.add_argument("--rounds", type=int, default=15, help="how often the time is taken, 200 pictures each")
     options = parser.parse_args()
     options.report.parent.mkdir(parents=True, exist_ok=True)
-    package_path = options.package or options.report.with_name("digits.tar")
-    style = pictures.style_of()
     images, labels = held_back()
 
-    start = time.perf_counter()
-    loaded = tvmc.load(str(MODEL))
-    imported = time.perf_counter()
-    package = tvmc.compile(loaded, target="llvm", package_path=str(package_path))
-    compiled = time.perf_counter()
-    model = tessera.Model(package.package_path)
-    model.run(images[:1])
-    first = time.perf_counter()
+    loaded, model, costs = compiled(options.report.with_name("digits.tar"), images[:1])
     answers, certainty = answers_of(model, images)
     right = answers == labels
-
-    shown = [int(np.flatnonzero((labels == digit) & right)[0]) for digit in range(10)]
+    first = [int(np.flatnonzero(labels == digit)[0]) for digit in range(10)]
     hardest = [int(i) for i in np.lexsort((certainty, right))[:5]]
-    captions = {
-        i: f"{answers[i]} ({certainty[i]:.0%})" + ("" if right[i] else f", is {labels[i]}") for i in shown + hardest
-    }
-    rows: Rows = [
+    rows = [
         ("accuracy", f"{right.sum()} of {len(labels)} held-back digits read right, {right.mean():.1%}"),
-        *speed(model, images[:1]),
-        ("from file to answer", f"{(first - start) * 1e3:.0f} ms: {(imported - start) * 1e3:.0f} to read the model, "
-         f"{(compiled - imported) * 1e3:.0f} to compile and pack it, {(first - compiled) * 1e3:.0f} to load and run it"),
-        ("to ship", f"{kilobytes(package.package_path)}: {package.package_path}"),
-        ("beside it", f"{kilobytes(LIBRARY)}: {LIBRARY.name}, which runs it without compiler or Python"),
-    ]  # fmt: skip
-
-    print(
-        f"Tessera {tessera.__version__} reads handwritten digits: {MODEL.name}, {kilobytes(MODEL)}, trained by Tessera\n"
-    )
-    print(pictures.side_by_side([pictures.picture(images[i, 0], style) for i in shown], [captions[i] for i in shown]))
-    print("  The hardest of those held back:\n")
-    print(
-        pictures.side_by_side([pictures.picture(images[i, 0], style) for i in hardest], [captions[i] for i in hardest])
-    )
-    width = max(len(name) for name, _ in rows)
-    text = "\n".join(f"  {name:<{width}}  {value}" for name, value in rows)
-    print(text if style != pictures.LETTERS else text.replace("µ", "u"))
-
-    parts = [
-        report.paragraph(
-            f"{MODEL.name} on {platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}."
-        ),
-        report.table(rows),
-        report.heading("Digits it had not seen"),
-        *(report.figure(images[i, 0], captions[i]) for i in shown),
-        report.heading("The hardest of those held back"),
-        *(report.figure(images[i, 0], captions[i], bool(right[i])) for i in hardest),
-        report.heading("The model as Relay"),
-        report.preformatted(loaded.mod.astext(show_meta_data=False)),
+        *speed(model, images[:1], options.rounds),
+        *costs,
     ]
-    options.report.write_text(report.page("Tessera reads handwritten digits", parts), encoding="utf-8")
+
+    def caption(i: int) -> str:
+        return f"{answers[i]} ({certainty[i]:.0%})" + ("" if right[i] else f", is {labels[i]}")
+
+    style = pictures.style_of()
+    title = f"Tessera reads handwritten digits: {MODEL.name}, {kilobytes(MODEL)}, trained by Tessera"
+    parts = [report.paragraph(f"{platform.machine()}, {os.cpu_count()} processors"), report.table(rows)]
+    print(title)
+    for heading, chosen in (("Digits it had not seen", first), ("The hardest of them", hardest)):
+        drawn = [pictures.picture(images[i, 0], style) for i in chosen]
+        print(f"\n{heading}:\n\n{pictures.side_by_side(drawn, [caption(i) for i in chosen])}", end="")
+        figures = (report.figure(images[i, 0], caption(i), bool(right[i])) for i in chosen)
+        parts += [report.heading(heading), *figures]
+    text = "\n".join(f"  {name:<20} {value}" for name, value in rows)
+    print("\n" + (text if style != pictures.LETTERS else text.replace("µ", "u")))
+
+    parts += [report.heading("The model as Relay"), report.preformatted(loaded.mod.astext(show_meta_data=False))]
+    options.report.write_text(report.page(title, parts), encoding="utf-8")
     print(f"\nThe report is in {options.report.resolve()}")
-    print(
-        "Next: `tessera run examples/digits/digits.onnx`, docs/, or train the network again: examples/digits/train.py"
-    )
+    print("Next: docs/quick_start.md, or train the network again: examples/digits/train.py")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -164,7 +164,7 @@ class OnnxBuilder:
             [helper.make_tensor_value_info("probabilities", real, [1, 10])],
             self.initializers,
         )
-        opset = helper.make_opsetid("", 13)
+        opset = helper.make_opsetid("", 17)
         model = helper.make_model(graph, producer_name="tessera/examples/digits", opset_imports=[opset], ir_version=8)
         self._onnx.checker.check_model(model, full_check=True)
         return model

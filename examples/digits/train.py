@@ -4,7 +4,7 @@
     python examples/digits/train.py
 
 The gradients are Tessera's: the loss is a Relay function, `relay.transform.gradient` makes the function that also gives the
-gradient of every parameter, and `relay.build` compiles it. What is left for NumPy is the step of the optimiser and
+gradient of every parameter, and `tessera.compile` compiles it. What is left for NumPy is the step of the optimiser and
 moving the pictures about. A fifth of scikit-learn's 1797 digits is held back; nothing is chosen by looking at it.
 """
 
@@ -19,7 +19,6 @@ import numpy as np
 import onnx
 import tessera
 from network import OnnxBuilder, RelayBuilder, classifier
-from sklearn.datasets import load_digits
 from tessera import relay
 
 HERE = pathlib.Path(__file__).parent
@@ -28,11 +27,12 @@ BATCH = 64
 
 def split(seed: int = 7) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Pictures and labels to train with, then those that are held back: a fifth of each digit."""
+    from sklearn.datasets import load_digits
+
     digits = load_digits()
     order = np.random.default_rng(seed).permutation(len(digits.target))
-    held_back = np.concatenate(
-        [of_one[: len(of_one) // 5] for d in range(10) for of_one in [order[digits.target[order] == d]]]
-    )
+    of_digit = [order[digits.target[order] == digit] for digit in range(10)]
+    held_back = np.concatenate([places[: len(places) // 5] for places in of_digit])
     train = np.setdiff1d(order, held_back)
     images = digits.images.astype("uint8")
     return images[train], digits.target[train], images[held_back], digits.target[held_back]
@@ -101,8 +101,7 @@ def loss_with_gradients() -> tuple[RelayBuilder, tessera.Model]:
     mod = tessera.IRModule.from_expr(relay.Function([image, label, *builder.variables.values()], loss))
     mod = relay.transform.InferType()(mod)
     mod["main"] = relay.transform.gradient(mod["main"], mode="first_order")
-    with tessera.transform.PassContext(opt_level=3):
-        return builder, tessera.Model(relay.build(relay.transform.InferType()(mod), "llvm"))
+    return builder, tessera.compile(relay.transform.InferType()(mod))
 
 
 def statistics_of(images: np.ndarray, values: dict[str, np.ndarray]) -> list[np.ndarray]:
@@ -113,9 +112,7 @@ def statistics_of(images: np.ndarray, values: dict[str, np.ndarray]) -> list[np.
     mod = tessera.IRModule.from_expr(
         relay.Function([image, *builder.variables.values()], relay.Tuple(builder.statistics))
     )
-    with tessera.transform.PassContext(opt_level=3):
-        model = tessera.Model(relay.build(mod, "llvm", params=values))
-    return [s.numpy() for s in model.run(images)]
+    return [s.numpy() for s in tessera.compile(mod, params=values).run(images)]
 
 
 def main() -> None:
@@ -147,14 +144,9 @@ def main() -> None:
     proto = writer.model(classifier(writer, "image"))
     onnx.save(proto, options.folder / "digits.onnx")
     np.savez_compressed(options.folder / "held_back.npz", images=held_back, labels=held_back_labels.astype("uint8"))
-    compiled = tessera.Model(relay.build(*_batched(proto, len(held_back))))
-    answers = compiled.run(as_input(held_back))[0].numpy().argmax(axis=1)
+    read = tessera.compile(proto, shapes={"image": (len(held_back), 1, 8, 8)})
+    answers = read.run(as_input(held_back))[0].numpy().argmax(axis=1)
     print(f"{(answers == held_back_labels).sum()} of {len(held_back)} digits that were held back are read right")
-
-
-def _batched(proto: onnx.ModelProto, pictures: int) -> tuple[tessera.IRModule, str]:
-    mod, _ = relay.frontend.from_onnx(proto, shape={"image": (pictures, 1, 8, 8)})
-    return mod, "llvm"
 
 
 if __name__ == "__main__":

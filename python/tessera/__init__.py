@@ -42,7 +42,7 @@ from .ir.memory_pools import (  # isort: skip
 from . import driver  # isort: skip
 from .driver import build, lower  # isort: skip
 from . import script  # isort: skip
-from .model import Model  # isort: skip
+from .model import Model, compile  # isort: skip
 
 #: The TVM release whose language this package speaks.
 __version__ = "0.10.0"

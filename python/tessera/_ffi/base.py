@@ -31,6 +31,7 @@ ERROR_TYPE: dict[str, type[BaseException]] = {
         AttributeError,
         NotImplementedError,
         OSError,
+        ImportError,
         MemoryError,
         AssertionError,
     )

@@ -107,7 +107,7 @@ class BuildModule:
     ) -> tuple[str, Module, dict[str, Any]]:
         """Compiles the function "main": the graph, the library of its kernels, and its parameters."""
         self.executor = executor if executor is not None else ExecutorKind("graph")
-        _check_supported(self.executor, runtime, workspace_memory_pools, constant_memory_pools)
+        check_supported(self.executor, runtime, workspace_memory_pools, constant_memory_pools)
         self.target = _target(target, target_host)
         compile_graph = get_global_func("relay.build_module.build_graph")
         self._built = compile_graph(mod, self.target, _tensors(params or {}), mod_name or "default")
@@ -150,7 +150,7 @@ class BuildModule:
         return []
 
 
-def _check_supported(executor: Any, runtime: Any, workspace_pools: Any, constant_pools: Any) -> None:
+def check_supported(executor: Any, runtime: Any, workspace_pools: Any = None, constant_pools: Any = None) -> None:
     """What cannot be compiled for yet is an error that says what to use instead."""
     if not isinstance(executor, ExecutorKind):
         raise TypeError(f"executor must be a relay.backend.Executor, not {type(executor).__name__}")

@@ -1,0 +1,124 @@
+"""Compiling models into packages."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...relay.backend import Executor, Runtime
+from ...relay.backend.executor_factory import GraphExecutorFactoryModule
+from ...relay.build_module import check_supported
+from ...runtime.vm import Executable
+from ...target import Target
+from .. import _ffi_api
+from .exceptions import TVMCException, from_core
+from .model import TVMCModel, TVMCPackage, check_output_format
+from .pass_config import parse_configs
+from .pass_list import parse_pass_list_str
+from .target import target_from_cli
+
+__all__ = ["compile_model", "save_dumps"]
+
+
+def compile_model(
+    tvmc_model: TVMCModel,
+    target: Any,
+    opt_level: int = 3,
+    executor: Executor | None = None,
+    runtime: Runtime | None = None,
+    tuning_records: str | os.PathLike | None = None,
+    package_path: str | os.PathLike | None = None,
+    cross: Any = None,
+    cross_options: str | None = None,
+    output_format: str = "so",
+    dump_code: str | Sequence[str] | None = None,
+    target_host: Any = None,
+    desired_layout: str | None = None,
+    disabled_pass: str | Sequence[str] | None = None,
+    pass_context_configs: Sequence[str] | None = None,
+    additional_target_options: Mapping[str, Mapping[str, Any]] | None = None,
+    use_vm: bool = False,
+    mod_name: str | None = "default",
+    workspace_pools: Any = None,
+) -> TVMCPackage:
+    """Compiles a model and writes its package, to the model's own folder unless `package_path` says where.
+
+    Without an `executor` a static model is compiled for the graph executor, and one with control flow or open shapes
+    (or with `use_vm`) for the virtual machine. `dump_code` names texts that are written beside the package: "relay", and
+    what the target has ("ll", "asm", ...). `cross` is the compiler that links the library, with `cross_options`.
+    """
+    _check(tvmc_model, opt_level, output_format, workspace_pools)
+    target, _ = target_from_cli(target, additional_target_options)
+    if target_host is not None:
+        target = Target(target, target_from_cli(target_host)[0])
+    passes = disabled_pass if isinstance(disabled_pass, str) else ",".join(disabled_pass or [])
+    with from_core():
+        check_supported(executor or Executor("graph"), runtime)
+    _look_for_records(tvmc_model, tuning_records)
+
+    options = {
+        "target": target,
+        "opt_level": opt_level,
+        "executor": "vm" if use_vm else executor.name if executor is not None else "",
+        "link_params": executor is not None and bool(executor["link-params"]),
+        "disabled_pass": parse_pass_list_str(passes),
+        "pass_config": parse_configs(pass_context_configs),
+        "desired_layout": desired_layout or "",
+        "module_name": mod_name or "default",
+    }
+    with from_core():
+        built = _ffi_api.compile_model(tvmc_model.mod, tvmc_model.params, options)
+    package_path = package_path if package_path is not None else tvmc_model.default_package_path()
+    if dump_code:
+        kinds = dump_code.split(",") if isinstance(dump_code, str) else dump_code
+        save_dumps(os.fspath(package_path), {kind: _text(kind, tvmc_model, built["library"]) for kind in kinds})
+    with from_core():
+        tvmc_model.export_package(_factory(built, target), package_path, cross, cross_options, output_format)
+    package = TVMCPackage(package_path)
+    package._folder_of_model = tvmc_model._tmp_dir
+    return package
+
+
+def save_dumps(module_name: str, dumps: Mapping[str, str], dump_root: str | os.PathLike = ".") -> None:
+    """Writes each text as `<dump_root>/<module_name>.<its kind>`."""
+    for kind, text in dumps.items():
+        pathlib.Path(dump_root, f"{module_name}.{kind}").write_text(text, encoding="utf-8")
+
+
+def _text(kind: str, model: TVMCModel, library: Any) -> str:
+    return str(model.mod) if kind == "relay" else library.get_source(kind)
+
+
+def _factory(built: Any, target: Target) -> Any:
+    """What `relay.build` or `relay.vm.compile` would have given."""
+    if str(built["executor"]) == "vm":
+        return Executable(built["runnable"])
+    params = {str(name): value for name, value in built["params"].items()}
+    graph, library = str(built["graph_json"]), built["library"]
+    return GraphExecutorFactoryModule(built["optimized"], target, Executor("graph"), graph, library, "default", params)
+
+
+def _check(model: Any, opt_level: Any, output_format: str, workspace_pools: Any) -> None:
+    """What cannot be is said before anything is compiled."""
+    if not isinstance(model, TVMCModel):
+        raise TVMCException(f"compile takes a TVMCModel, which `load` gives, not {type(model).__name__}")
+    if not isinstance(opt_level, int) or not 0 <= opt_level <= 4:
+        raise TVMCException(f"opt_level is a number from 0 to 4, not {opt_level!r}")
+    check_output_format(output_format)
+    if workspace_pools is not None:
+        raise TVMCException("memory pools (workspace_pools) serve ahead-of-time compilation, which is not there yet")
+
+
+def _look_for_records(model: TVMCModel, tuning_records: str | os.PathLike | None) -> None:
+    """Records are not used yet: an error where they are asked for, a warning where the model brings them."""
+    if tuning_records:
+        if not os.path.isfile(tuning_records):
+            raise TVMCException(f"there are no tuning records at {os.fspath(tuning_records)}")
+        raise TVMCException(
+            f"tuning records ({os.fspath(tuning_records)}) cannot be used yet; without them the built-in rules choose schedules"
+        )
+    if os.path.isfile(model.default_tuning_records_path()):
+        warnings.warn("the model's tuning records are not used: that is not there yet", stacklevel=3)

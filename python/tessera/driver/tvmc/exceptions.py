@@ -1,0 +1,39 @@
+"""What goes wrong in the driver, and turning the core's errors into it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from ..._ffi.base import TVMError
+
+__all__ = ["TVMCException", "TVMCImportError", "from_core"]
+
+
+class TVMCException(Exception):
+    """A model, an option or a combination of them that the driver cannot take."""
+
+
+class TVMCImportError(TVMCException):
+    """A model's format needs something that is not here."""
+
+
+@contextlib.contextmanager
+def from_core() -> Iterator[None]:
+    """Wrong values, missing files and what is not there come out as TVMCException.
+
+    An operator that is not known or a text that is no program stay what they are: they say more by their class.
+    """
+    try:
+        yield
+    except TVMError:
+        raise
+    except ImportError as error:
+        raise TVMCImportError(_message(error)) from error
+    except (ValueError, TypeError, AttributeError, OSError, NotImplementedError) as error:
+        raise TVMCException(_message(error)) from error
+
+
+def _message(error: Exception) -> str:
+    """The text without the kind of the error, which texts of the core begin with."""
+    return str(error).removeprefix(f"{type(error).__name__}: ")

@@ -1,0 +1,94 @@
+"""Reading models. The formats and the importers of ONNX and Relay text are the core's (src/frontend/load_model.h)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from ... import relay
+from ..._ffi.registry import get_global_func
+from ...ir import IRModule
+from .exceptions import TVMCException, from_core
+from .model import TVMCModel
+
+__all__ = [
+    "ALL_FRONTENDS",
+    "Frontend",
+    "get_frontend_by_name",
+    "get_frontend_names",
+    "guess_frontend",
+    "load_model",
+]
+
+
+class Frontend:
+    """One format of model files."""
+
+    def __init__(self, name: str, suffixes: list[str]):
+        self._name, self._suffixes = name, suffixes
+
+    def name(self) -> str:
+        """As `--model-format` spells it."""
+        return self._name
+
+    def suffixes(self) -> list[str]:
+        """Endings of its files, without the dot."""
+        return list(self._suffixes)
+
+    def load(
+        self, path: str | os.PathLike, shape_dict: Mapping[str, Any] | None = None, **kwargs: Any
+    ) -> tuple[IRModule, dict[str, Any]]:
+        """A module and its parameters. A format that cannot be read yet is a TVMCImportError that says what to do."""
+        if kwargs and self._name == "onnx":  # options of the importer itself
+            with from_core():
+                return relay.frontend.from_onnx(os.fspath(path), shape=dict(shape_dict or {}), **kwargs)
+        if kwargs:
+            raise TVMCException(f"the importer of {self._name} models has no option {', '.join(sorted(kwargs))}")
+        shapes = {str(name): list(shape) for name, shape in (shape_dict or {}).items()}
+        with from_core():
+            mod, params, _ = get_global_func("frontend.load_model")(os.fspath(path), self._name, shapes)
+        return mod, dict(params.items())
+
+    def __repr__(self) -> str:
+        return f"Frontend({self._name!r})"
+
+
+#: The formats of tvmc; the core knows which of them can be read.
+ALL_FRONTENDS = [
+    Frontend(str(name), [str(suffix) for suffix in suffixes])
+    for name, suffixes in get_global_func("frontend.model_formats")()
+]
+
+
+def get_frontend_names() -> list[str]:
+    """Names of all formats."""
+    return [frontend.name() for frontend in ALL_FRONTENDS]
+
+
+def get_frontend_by_name(name: str) -> Frontend:
+    """The format of that name."""
+    for frontend in ALL_FRONTENDS:
+        if frontend.name() == name:
+            return frontend
+    raise TVMCException(f"there is no model format {name!r}; the formats are {', '.join(get_frontend_names())}")
+
+
+def guess_frontend(path: str | os.PathLike) -> Frontend:
+    """The format that the name of a file tells."""
+    with from_core():
+        return get_frontend_by_name(str(get_global_func("frontend.guess_model_format")(os.fspath(path))))
+
+
+def load_model(
+    path: str | os.PathLike,
+    model_format: str | None = None,
+    shape_dict: Mapping[str, Any] | None = None,
+    **kwargs: Any,
+) -> TVMCModel:
+    """Reads a model. The format is that of the file's name unless given; `shape_dict` gives inputs their shapes.
+
+    What else is given goes to the importer (for ONNX: `freeze_params`, `opset`, `dtype`).
+    """
+    frontend = get_frontend_by_name(model_format) if model_format is not None else guess_frontend(path)
+    return TVMCModel(*frontend.load(path, shape_dict, **kwargs))

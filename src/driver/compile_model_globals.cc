@@ -1,0 +1,63 @@
+// `compile_model` as `tessera.driver.tvmc` and `tessera.compile` call it.
+
+#include "driver/compile_model.h"
+#include "runtime/registry.h"
+
+namespace tessera {
+namespace {
+
+/// One option by name; what is not given keeps its default.
+template <class T>
+void take(const Map<String, ObjectRef>& options, const char* name, T* out) {
+  if (options.count(name)) *out = Any::of_object(options[name].get()).to<T>();
+}
+
+Map<String, ObjectRef> compile(const IRModule& mod, const Map<String, NDArray>& params,
+                               const Map<String, ObjectRef>& given) {
+  CompileOptions options;
+  take(given, "target", &options.target);
+  take(given, "opt_level", &options.opt_level);
+  take(given, "executor", &options.executor);
+  take(given, "link_params", &options.link_params);
+  take(given, "disabled_pass", &options.disabled_pass);
+  take(given, "pass_config", &options.pass_config);
+  take(given, "desired_layout", &options.desired_layout);
+  take(given, "module_name", &options.module_name);
+  CompiledModel built = compile_model({mod, params, ""}, options);
+  return {{"executor", String(built.executor)},
+          {"graph_json", String(built.graph_json)},
+          {"params", built.params},
+          {"library", built.library},
+          {"runnable", built.runnable},
+          {"optimized", built.optimized}};
+}
+
+/// Writes a package of what `compile` gave.
+void write(const Map<String, ObjectRef>& built, const std::string& path, const std::string& compiler,
+           const Array<String>& compiler_options) {
+  CompiledModel model;
+  take(built, "executor", &model.executor);
+  take(built, "graph_json", &model.graph_json);
+  take(built, "params", &model.params);
+  take(built, "library", &model.library);
+  take(built, "runnable", &model.runnable);
+  export_package(model, path, {compiler, {compiler_options.begin(), compiler_options.end()}});
+}
+
+Globals globals{
+    {"driver.compile_model", compile},
+    {"driver.export_package", write},
+    {"driver.convert_layout", convert_layout},
+    {"frontend.model_formats",
+     [] {
+       Array<ObjectRef> out;
+       for (const ModelFormat& format : model_formats()) {
+         Array<String> suffixes(format.suffixes.begin(), format.suffixes.end());
+         out.push_back(Array<ObjectRef>{String(format.name), suffixes});
+       }
+       return out;
+     }},
+};
+
+}  // namespace
+}  // namespace tessera
