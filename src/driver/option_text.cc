@@ -73,24 +73,26 @@ std::vector<std::string> target_texts(const std::string& text) {
 constexpr std::string_view external_generators[] = {"bnns",      "cmsis-nn", "compute-library", "ethos-n",
                                                     "ethos-n78", "ethos-u",  "vitis-ai"};
 
-/// One target, with the options of the command line for its kind behind its own.
-Target parse_one(std::string text, const TargetOptionTexts& options) {
+Target parse_one(const std::string& text) {
   std::string kind = text.substr(0, text.find_first_of(" \t"));
   if (std::ranges::find(external_generators, kind) != std::end(external_generators))
     throw Error(NotImplementedError) << "the target \"" << kind
                                      << "\" is an external code generator, and those are not there yet; name a target "
                                      << "alone, such as llvm";
-  if (text.starts_with('{')) kind = Target::parse(text)->kind->name.str();
-  if (options.count(String(kind))) {
-    if (text.starts_with('{'))
-      throw Error(ValueError) << "the target is given as an object: its options (--target-" << kind
-                              << "-...) belong into it";
-    for (const auto& [name, value] : options[String(kind)]) {
-      bool has_space = std::string_view(value).find(' ') != std::string_view::npos;
-      text += " -" + name.str() + "=" + (has_space ? "\"" + value.str() + "\"" : value.str());
-    }
-  }
   return Target::parse(text);
+}
+
+/// The target with options of the command line, which come before those of its text.
+Target with_options(const Target& target, const TargetOptionTexts& options) {
+  String kind = target->kind->name;
+  if (!options.count(kind)) return target;
+  Map<String, ObjectRef> config = target.export_config();
+  for (const auto& [name, value] : options[kind]) {
+    bool has_space = std::string_view(value).find(' ') != std::string_view::npos;
+    std::string word = has_space ? "\"" + value.str() + "\"" : value.str();
+    config.set(name, Target::parse(kind.str() + " -" + name.str() + "=" + word).export_config()[name]);
+  }
+  return Target::from_config(config);
 }
 
 std::string file_contents(const std::string& path) {
@@ -103,8 +105,11 @@ std::string file_contents(const std::string& path) {
 // ---- options of passes -------------------------------------------------------------------------------------------
 
 std::optional<int64_t> as_number(std::string_view text) {
-  if (text == "true" || text == "True") return 1;
-  if (text == "false" || text == "False") return 0;
+  auto is = [&](std::string_view word) {
+    return std::ranges::equal(text, word, {}, [](unsigned char c) { return std::tolower(c); });
+  };
+  if (is("true")) return 1;
+  if (is("false")) return 0;
   int64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
@@ -114,7 +119,7 @@ std::optional<int64_t> as_number(std::string_view text) {
   throw Error(ValueError) << "the option " << key.name << " takes " << wanted << ", not \"" << value << "\"";
 }
 
-/// "1,UnrollLoop,2,Simplify" as pairs of a phase and a pass.
+/// "1,UnrollLoop,2,Simplify" as pairs of a phase and a pass; names may begin with "tir.transform.".
 ObjectRef lower_passes(const ConfigKey& key, std::string_view value) {
   std::vector<std::string_view> words = split(value, ',');
   if (words.size() % 2) wrong_value(key, value, "phases and passes in turn, such as 1,UnrollLoop");
@@ -122,9 +127,10 @@ ObjectRef lower_passes(const ConfigKey& key, std::string_view value) {
   for (size_t i = 0; i < words.size(); i += 2) {
     std::optional<int64_t> phase = as_number(words[i]);
     if (!phase) wrong_value(key, words[i], "a number for the phase");
-    PackedFunc make_pass = find_global("tir.transform." + std::string(words[i + 1]));
-    if (!make_pass)
-      throw Error(ValueError) << "the option " << key.name << ": there is no pass tir.transform." << words[i + 1];
+    std::string_view prefix = "tir.transform.", name = words[i + 1];
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+    PackedFunc make_pass = find_global(std::string(prefix) + std::string(name));
+    if (!make_pass) throw Error(ValueError) << "the option " << key.name << ": there is no pass " << prefix << name;
     out.push_back(Array<ObjectRef>{number_boxes.box_int(*phase), make_pass().to<Pass>()});
   }
   return out;
@@ -151,7 +157,7 @@ Target target_from_text(const std::string& given, const TargetOptionTexts& optio
   if (text.empty()) throw Error(ValueError) << "no target is named; llvm means the CPU of this machine";
   std::vector<Target> targets;
   for (const std::string& each : text.starts_with('{') ? std::vector{text} : target_texts(text))
-    targets.push_back(parse_one(each, options));
+    targets.push_back(parse_one(each));
   if (targets.size() > 2)
     throw Error(ValueError) << "a list of targets is one target, or two: the target and its host. \"" << text
                             << "\" names " << targets.size();
@@ -163,6 +169,7 @@ Target target_from_text(const std::string& given, const TargetOptionTexts& optio
       throw Error(ValueError) << "options for the target " << kind << " are given (--target-" << kind << "-"
                               << (*values.begin()).first << "), but the target is \"" << text << "\"";
   }
+  for (Target& target : targets) target = with_options(target, options);
   return targets.size() == 2 ? targets[0].with_host(targets[1]) : targets[0];
 }
 
