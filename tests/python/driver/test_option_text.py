@@ -61,7 +61,9 @@ def test_options_of_passes_have_the_type_of_their_key():
     read = driver.parse_pass_configs(["tir.disable_vectorize=TRUE", "relay.FuseOps.max_depth = 10"])
     with tessera.transform.PassContext(config=dict(read.items())) as context:
         assert int(context.config["relay.FuseOps.max_depth"]) == 10 and bool(context.config["tir.disable_vectorize"])
-    ((phase, unroll),) = driver.parse_pass_configs(["tir.add_lower_pass=1,tir.transform.UnrollLoop"])["tir.add_lower_pass"]
+    ((phase, unroll),) = driver.parse_pass_configs(["tir.add_lower_pass=1,tir.transform.UnrollLoop"])[
+        "tir.add_lower_pass"
+    ]
     assert int(phase) == 1 and unroll.info.name == "tir.UnrollLoop"
 
 
