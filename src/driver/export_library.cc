@@ -59,6 +59,7 @@ struct Parts {
   std::string target;  // text of the LLVM target among them
   bool has_source = false;
 
+  Array<String> needed() const;
   Parts(const Module& module, const TemporaryFolder& folder) {
     std::vector<Module> code;
     for (const Module& each : reachable_modules(module))
@@ -80,6 +81,14 @@ struct Parts {
   }
 };
 
+/// What the code calls that is not in it: functions of C's library for mathematics.
+Array<String> Parts::needed() const {
+  std::string triple = Target::parse(target.empty() ? "llvm" : target).option("mtriple").value_or("linux-gnu");
+  bool is_glibc = triple.find("linux") != triple.npos && triple.find("musl") == triple.npos &&
+                  triple.find("android") == triple.npos;
+  return is_glibc ? Array<String>{"libm.so.6"} : Array<String>();
+}
+
 }  // namespace
 
 void export_library(const Module& module, const std::string& path, const LinkOptions& options) {
@@ -93,7 +102,7 @@ void export_library(const Module& module, const std::string& path, const LinkOpt
     if (options.compiler.empty() && !parts.has_source) {
       Array<String> files;
       for (const std::string& file : parts.files) files.push_back(String(file));
-      get_global("codegen.link_shared")(files, temporary);
+      get_global("codegen.link_shared")(files, temporary, parts.needed());
     } else {
       std::vector<std::string> words{options.compiler.empty() ? "cc" : options.compiler, "-shared", "-fPIC", "-o",
                                      temporary};

@@ -112,7 +112,9 @@ Globals globals{
     {"codegen.llvm_target_enabled", target_enabled},
     {"codegen.llvm_symbol_address", symbol_address},
     {"codegen.link_shared",
-     [](Array<String> files, std::string output) { link_shared({files.begin(), files.end()}, output); }},
+     [](Array<String> files, std::string output, Array<String> needed) {
+       link_shared({files.begin(), files.end()}, output, {needed.begin(), needed.end()});
+     }},
     {"runtime.module.loadfile_ll", load_text},
     {"runtime.module.loadfile_bc", load_text},
     {"target.llvm_lookup_intrinsic_id", lookup_intrinsic},

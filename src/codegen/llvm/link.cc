@@ -66,9 +66,18 @@ std::string merge_objects(const std::vector<std::string>& objects) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-void link_shared(const std::vector<std::string>& files, const std::string& output) {
+void link_shared(const std::vector<std::string>& files, const std::string& output,
+                 const std::vector<std::string>& needed) {
+  TemporaryFolder folder;
   std::vector<std::string> words{"-shared", "--build-id=none", "-o", output};
   words.insert(words.end(), files.begin(), files.end());
+  for (const std::string& name : needed) {
+    // The linker asks for a file to learn a library's name from. This one has that name and nothing that is looked for
+    // in it: what it defines, the objects define themselves.
+    std::string stand_in = folder.file(name);
+    run_linker({"-shared", "--build-id=none", "-soname", name, "-o", stand_in, files.at(0)});
+    words.push_back(stand_in);
+  }
   run_linker(words);
 }
 

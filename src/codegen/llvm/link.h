@@ -9,7 +9,9 @@ namespace tessera::codegen {
 /// One relocatable object that holds all of them.
 std::string merge_objects(const std::vector<std::string>& objects);
 
-/// Writes a shared library of object files (paths).
-void link_shared(const std::vector<std::string>& files, const std::string& output);
+/// Writes a shared library of object files (paths). `needed`: libraries that the loader brings along ("libm.so.6"); they need
+/// not be on this machine.
+void link_shared(const std::vector<std::string>& files, const std::string& output,
+                 const std::vector<std::string>& needed = {});
 
 }  // namespace tessera::codegen
