@@ -48,6 +48,7 @@ namespace {
   transform_gradients();
   layout_rules();
   layout_conversions();
+  layout_alterations();
   fill_strategies();  // the last: it looks at all of them
   return true;
 }();

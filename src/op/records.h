@@ -12,6 +12,8 @@ void random_records();
 void layout_rules();
 /// What ConvertLayout makes of operators.
 void layout_conversions();
+/// What AlterOpLayout makes of operators.
+void layout_alterations();
 
 // tensor/
 void binary_records();

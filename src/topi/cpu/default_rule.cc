@@ -3,6 +3,7 @@
 #include "codegen/parallel.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
+#include "topi/cpu/tile_contraction.h"
 #include "topi/cpu/tile_reduction.h"
 
 namespace tessera::topi {
@@ -94,7 +95,8 @@ PrimFunc schedule_default_cpu(const PrimFunc& function, const Target& target) {
   for (const BlockRef& block : program.stages()) keep_init(state, block);
   if (target && target->kind->name == "llvm") {
     Machine machine = machine_of(target);
-    for (const BlockRef& block : program.stages()) tile_reduction(state, block, machine);
+    for (const BlockRef& block : program.stages())
+      if (!tile_contraction(state, block, machine)) tile_reduction(state, block, machine);
   }
   for (const BlockRef& block : program.stages())
     if (!is_scheduled(state.find(block))) tile(state, block);

@@ -1,10 +1,8 @@
 #include "topi/cpu/tile_reduction.h"
 
 #include <algorithm>
-#include <optional>
 
-#include "ir/prim_ops.h"
-#include "ir/rewrite.h"
+#include "topi/cpu/reduction_block.h"
 
 namespace tessera::topi {
 namespace {
@@ -27,55 +25,6 @@ int64_t divisor(int64_t extent, int64_t limit) {
   return out;
 }
 
-/// A reduction whose axes are loops of fixed extents, results first, and which writes one buffer in that order.
-struct Reduction {
-  const BlockNode* block = nullptr;
-  std::vector<Var> axes;  // of the results
-  std::vector<int64_t> extents;
-  int64_t steps = 1;  // of all loops
-  size_t reduce_axes = 0;
-};
-
-std::optional<Reduction> as_reduction(const schedule::Place& place) {
-  Reduction out;
-  out.block = place.block();
-  std::vector<const For*> loops = place.loops();
-  auto* realize = place.realize();
-  if (!out.block->init || out.block->writes.size() != 1 || loops.size() != realize->iter_values.size()) return {};
-  for (size_t i = 0; i < loops.size(); ++i) {
-    const IterVar& axis = out.block->iter_vars[i];
-    const int64_t* extent = as_int(loops[i]->extent);
-    if (!realize->iter_values[i].same_as(loops[i]->loop_var) || !extent || *extent < 1 ||
-        loops[i]->kind != LoopKind::Serial)
-      return {};
-    out.steps *= *extent;
-    if (axis->iter_type == IterType::CommReduce) {
-      ++out.reduce_axes;
-    } else if (axis->iter_type == IterType::DataPar && out.reduce_axes == 0) {
-      out.axes.push_back(axis->var);
-      out.extents.push_back(*extent);
-    } else {
-      return {};
-    }
-  }
-  const Array<Range>& region = out.block->writes[0]->region;
-  if (out.axes.empty() || out.reduce_axes == 0 || region.size() != out.axes.size()) return {};
-  for (size_t i = 0; i < region.size(); ++i)
-    if (!region[i]->min.same_as(out.axes[i])) return {};
-  return out;
-}
-
-/// How far apart in memory a load's elements of neighbouring `axis` are; nothing where that is not one number.
-std::optional<int64_t> stride(const BufferLoad* load, const Var& axis) {
-  arith::Analyzer analyzer;
-  PrimExpr flat = number(0);
-  for (size_t i = 0; i < load->indices.size(); ++i) flat = flat * load->buffer->shape[i] + load->indices[i];
-  PrimExpr next = substitute(flat, [&](const Var& var) { return var.same_as(axis) ? axis + 1 : PrimExpr(); });
-  PrimExpr step = analyzer.simplify(next - flat);
-  const int64_t* value = as_int(step);
-  return value ? std::optional(*value) : std::nullopt;
-}
-
 /// What a tile is: `lanes` of the last axis, and `rows` of axis `row_axis`.
 struct Tile {
   int64_t lanes = 1, rows = 1;
@@ -85,10 +34,7 @@ struct Tile {
 std::optional<Tile> choose(const Reduction& reduction, const Machine& machine) {
   const size_t last = reduction.axes.size() - 1;
   const Buffer& result = reduction.block->writes[0]->buffer;
-  std::vector<const BufferLoad*> loads;
-  walk(reduction.block->body, [&](const BufferLoad* load) {
-    if (!load->buffer.same_as(result)) loads.push_back(load);
-  });
+  std::vector<const BufferLoad*> loads = loads_of(reduction);
   std::vector<bool> shares(reduction.axes.size(), false);  // a load of lanes that is the same for all of the axis
   bool has_gather = false;
   for (const BufferLoad* load : loads) {
@@ -117,35 +63,6 @@ std::optional<Tile> choose(const Reduction& reduction, const Machine& machine) {
       if (*apart * load->buffer->dtype.bytes() % kPage == 0) most = std::min<int64_t>(most, kWays);
   if (row_axis) out.rows = divisor(reduction.extents[*row_axis], most), out.row_axis = *row_axis;
   if (has_gather && out.rows < 4) return {};
-  return out;
-}
-
-/// The stage that alone reads the reduction, element by element and in the same order; empty when there is none.
-BlockRef reader_of(const State& state, const BlockRef& block, const Reduction& reduction) {
-  std::vector<BlockRef> readers = schedule::get_consumers(state, block);
-  if (readers.size() != 1) return {};
-  schedule::Place place = state.find(readers[0]);
-  const BlockNode* reader = place.block();
-  if (!is_spatial(place) || place.loops().size() != reduction.axes.size() ||
-      spatial_loops(state, readers[0]).size() != reduction.axes.size() || reader->writes.size() != 1)
-    return {};
-  bool fits = true;
-  walk(reader->body, [&](const BufferLoad* load) {
-    if (!load->buffer.same_as(reduction.block->writes[0]->buffer)) return;
-    for (size_t i = 0; i < load->indices.size(); ++i)
-      fits &= i < reader->iter_vars.size() && load->indices[i].same_as(reader->iter_vars[i]->var);
-  });
-  const Array<Range>& region = reader->writes[0]->region;
-  for (size_t i = 0; i < region.size(); ++i)
-    fits &= region.size() == reduction.axes.size() && region[i]->min.same_as(reader->iter_vars[i]->var);
-  return fits ? readers[0] : BlockRef();
-}
-
-std::vector<LoopRef> last_loops(const State& state, const BlockRef& block, size_t count) {
-  std::vector<const For*> loops = state.find(block).loops();
-  ICHECK(loops.size() >= count) << "a block has a loop for each of its axes";
-  std::vector<LoopRef> out;
-  for (size_t i = loops.size() - count; i < loops.size(); ++i) out.push_back(State::ref(block.function, loops[i]));
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cctype>
 
+#include "arith/analyzer.h"
 #include "ir/prim_ops.h"
 #include "te/reduce.h"
 #include "topi/nn/pad.h"
@@ -65,6 +66,21 @@ struct Names {
   std::vector<std::string> places{"yy", "xx", "zz"}, taps{"ry", "rx", "rz"};
 };
 
+bool has_blocks(const Layout& layout) {
+  for (size_t i = 0; i < layout->axes.size(); ++i)
+    if (!layout->is_primal(i)) return true;
+  return false;
+}
+
+/// The axis over in channels, or two of them where data and weight have them in the same blocks: blocks, and in a block.
+Array<IterVar> reduced_channels(const char* name, const PrimExpr& extent, const Layout& in, const Layout& kernel) {
+  const int64_t block = in->factor_of('C');
+  if (block <= 0 || kernel->factor_of('I') != block) return {reduce_over(name, extent)};
+  auto size = static_cast<int>(block);
+  return {reduce_over(std::string(name) + "_outer", floordiv(extent, size)),
+          reduce_over(std::string(name) + "_inner", PrimExpr(size))};
+}
+
 /// A convolution of padded data.
 te::Tensor convolve(const te::Tensor& padded, const te::Tensor& weight, const ConvOptions& options,
                     const Names& names) {
@@ -95,18 +111,19 @@ te::Tensor convolve(const te::Tensor& padded, const te::Tensor& weight, const Co
   }
   Array<PrimExpr> result = convert_indices(out, plain, at);
 
-  Array<IterVar> reduce;
+  Array<IterVar> reduce, channels;
   Array<PrimExpr> data_at{result[0]}, weight_at;
   const PrimExpr& feature = result[1];
-  IterVar rc;
   if (by_channel) {
     data_at.push_back(floordiv(feature, multiplier));
     weight_at = {floordiv(feature, multiplier), floormod(feature, multiplier)};
   } else {
-    rc = reduce_over(names.reduce, kernel_shape[1]);
+    channels = reduced_channels(names.reduce, kernel_shape[1], in, kernel);
+    PrimExpr channel = channels[0]->var;
+    if (channels.size() > 1) channel = channel * channels[1]->dom->extent + channels[1]->var;
     PrimExpr group = floordiv(feature, floordiv(shape[1], static_cast<int>(options.groups)));
-    data_at.push_back(options.groups == 1 ? PrimExpr(rc->var) : group * kernel_shape[1] + rc->var);
-    weight_at = {feature, rc->var};
+    data_at.push_back(options.groups == 1 ? channel : group * kernel_shape[1] + channel);
+    weight_at = {feature, channel};
   }
   for (size_t i = 0; i < spatial; ++i) {
     reduce.push_back(reduce_over(names.taps[i], kernel_shape[2 + i]));
@@ -115,11 +132,20 @@ te::Tensor convolve(const te::Tensor& padded, const te::Tensor& weight, const Co
     weight_at.push_back(tap);
   }
   // the axis that lies together in memory goes innermost
-  if (rc) reduce.insert(in->letter(in->axes.size() - 1) == 'C' ? reduce.size() : 0, rc);
+  if (channels.size() == 1) reduce.insert(in->letter(in->axes.size() - 1) == 'C' ? reduce.size() : 0, channels[0]);
+  if (channels.size() == 2) reduce.insert(0, channels[0]), reduce.push_back(channels[1]);
 
   auto cast = [&](const PrimExpr& e) { return tessera::cast(options.out_dtype, e); };
-  PrimExpr product = cast(te::load(padded, convert_indices(plain, in, data_at))) *
-                     cast(te::load(weight, convert_indices(plain_kernel, kernel, weight_at)));
+  data_at = convert_indices(plain, in, data_at);
+  weight_at = convert_indices(plain_kernel, kernel, weight_at);
+  if (has_blocks(in) || has_blocks(out) || has_blocks(kernel)) {
+    arith::Analyzer analyzer;
+    for (const Array<IterVar>* all : {&axes, &reduce})
+      for (const IterVar& axis : *all) analyzer.bind(axis->var, axis->dom);
+    for (Array<PrimExpr>* at : {&data_at, &weight_at})
+      for (size_t i = 0; i < at->size(); ++i) at->set(i, analyzer.simplify((*at)[i]));
+  }
+  PrimExpr product = cast(te::load(padded, data_at)) * cast(te::load(weight, weight_at));
   Map<String, ObjectRef> attrs;
   if (options.data_layout == "NHWC" && options.groups == 1)
     attrs.set("layout_free_placeholders", Array<te::Tensor>{weight});

@@ -124,9 +124,11 @@ def blocked_layouts():
         named["data_layout"], named["out_layout"], named["kernel_layout"] = "NCHW8c", "NCHW8c", "OIHW8i8o"
         return relay.op._make.call_op("nn.contrib_conv2d_NCHWc", inputs, named)
 
+    own = relay_op.get("nn.conv2d").get_attr("FTVMAlterOpLayout")
     relay_op.register_alter_op_layout("nn.conv2d", alter, level=15)
     yield
     relay_op.get("nn.conv2d").reset_attr("FTVMAlterOpLayout")
+    relay_op.register_alter_op_layout("nn.conv2d", own)
 
 
 def test_blocks_of_channels_travel(blocked_layouts):

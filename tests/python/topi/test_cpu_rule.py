@@ -31,7 +31,7 @@ def reference(x, w, stride, groups, padding):
 
 
 def lowered(function):
-    """The scheduled loops of a model's kernels, as text."""
+    """The scheduled loops of a model's kernels in the layouts it has, as text."""
     texts = []
 
     @tvm.tir.transform.prim_func_pass(opt_level=0)
@@ -39,7 +39,8 @@ def lowered(function):
         texts.append(str(func))
         return func
 
-    with tvm.transform.PassContext(opt_level=3, config={"tir.add_lower_pass": [(3, see)]}):
+    config = {"tir.add_lower_pass": [(3, see)]}
+    with tvm.transform.PassContext(opt_level=3, disabled_pass=["AlterOpLayout"], config=config):
         relay.build(tvm.IRModule.from_expr(function), "llvm -mcpu=skylake-avx512")
     return "\n".join(texts)
 

@@ -1,0 +1,90 @@
+#include "topi/cpu/reduction_block.h"
+
+#include "arith/analyzer.h"
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+
+namespace tessera::topi {
+
+using schedule::BlockRef;
+using schedule::LoopRef;
+using schedule::State;
+
+std::optional<Reduction> as_reduction(const schedule::Place& place) {
+  Reduction out;
+  out.block = place.block();
+  std::vector<const For*> loops = place.loops();
+  auto* realize = place.realize();
+  if (!out.block->init || out.block->writes.size() != 1 || loops.size() != realize->iter_values.size()) return {};
+  for (size_t i = 0; i < loops.size(); ++i) {
+    const IterVar& axis = out.block->iter_vars[i];
+    const int64_t* extent = as_int(loops[i]->extent);
+    if (!realize->iter_values[i].same_as(loops[i]->loop_var) || !extent || *extent < 1 ||
+        loops[i]->kind != LoopKind::Serial)
+      return {};
+    out.steps *= *extent;
+    if (axis->iter_type == IterType::CommReduce) {
+      ++out.reduce_axes;
+      out.reduce_extents.push_back(*extent);
+    } else if (axis->iter_type == IterType::DataPar && out.reduce_axes == 0) {
+      out.axes.push_back(axis->var);
+      out.extents.push_back(*extent);
+    } else {
+      return {};
+    }
+  }
+  const Array<Range>& region = out.block->writes[0]->region;
+  if (out.axes.empty() || out.reduce_axes == 0 || region.size() != out.axes.size()) return {};
+  for (size_t i = 0; i < region.size(); ++i)
+    if (!region[i]->min.same_as(out.axes[i])) return {};
+  return out;
+}
+
+std::vector<const BufferLoad*> loads_of(const Reduction& reduction) {
+  const Buffer& result = reduction.block->writes[0]->buffer;
+  std::vector<const BufferLoad*> loads;
+  walk(reduction.block->body, [&](const BufferLoad* load) {
+    if (!load->buffer.same_as(result)) loads.push_back(load);
+  });
+  return loads;
+}
+
+std::optional<int64_t> stride(const BufferLoad* load, const Var& axis) {
+  arith::Analyzer analyzer;
+  PrimExpr flat = PrimExpr(0);
+  for (size_t i = 0; i < load->indices.size(); ++i) flat = flat * load->buffer->shape[i] + load->indices[i];
+  PrimExpr next = substitute(flat, [&](const Var& var) { return var.same_as(axis) ? axis + 1 : PrimExpr(); });
+  PrimExpr step = analyzer.simplify(next - flat);
+  const int64_t* value = as_int(step);
+  return value ? std::optional(*value) : std::nullopt;
+}
+
+BlockRef reader_of(const State& state, const BlockRef& block, const Reduction& reduction) {
+  std::vector<BlockRef> readers = schedule::get_consumers(state, block);
+  if (readers.size() != 1) return {};
+  schedule::Place place = state.find(readers[0]);
+  const BlockNode* reader = place.block();
+  if (!is_spatial(place) || place.loops().size() != reduction.axes.size() ||
+      spatial_loops(state, readers[0]).size() != reduction.axes.size() || reader->writes.size() != 1)
+    return {};
+  bool fits = true;
+  walk(reader->body, [&](const BufferLoad* load) {
+    if (!load->buffer.same_as(reduction.block->writes[0]->buffer)) return;
+    for (size_t i = 0; i < load->indices.size(); ++i)
+      fits &= i < reader->iter_vars.size() && load->indices[i].same_as(reader->iter_vars[i]->var);
+  });
+  const Array<Range>& region = reader->writes[0]->region;
+  for (size_t i = 0; i < region.size(); ++i)
+    fits &= region.size() == reduction.axes.size() && region[i]->min.same_as(reader->iter_vars[i]->var);
+  return fits ? readers[0] : BlockRef();
+}
+
+std::vector<LoopRef> last_loops(const State& state, const BlockRef& block, size_t count) {
+  std::vector<const For*> loops = state.find(block).loops();
+  ICHECK(loops.size() >= count) << "a block has a loop for each of its axes";
+  std::vector<LoopRef> out;
+  for (size_t i = loops.size() - count; i < loops.size(); ++i) out.push_back(State::ref(block.function, loops[i]));
+  return out;
+}
+
+}  // namespace tessera::topi

@@ -1,0 +1,34 @@
+#pragma once
+// What rules have to know of a reduction before they cut it into tiles.
+
+#include <optional>
+
+#include "topi/block_rule.h"
+
+namespace tessera::topi {
+
+/// A reduction whose axes are loops of fixed extents, results first, and which writes one buffer in that order.
+struct Reduction {
+  const BlockNode* block = nullptr;
+  std::vector<Var> axes;  // of the results
+  std::vector<int64_t> extents;
+  int64_t steps = 1;  // of all loops
+  size_t reduce_axes = 0;
+  std::vector<int64_t> reduce_extents;
+};
+/// Nothing where the block is not of that form or has been scheduled.
+std::optional<Reduction> as_reduction(const schedule::Place& place);
+
+/// What the reduction reads beside its own sums.
+std::vector<const BufferLoad*> loads_of(const Reduction& reduction);
+
+/// How far apart in memory a load's elements of neighbouring `axis` are; nothing where that is not one number.
+std::optional<int64_t> stride(const BufferLoad* load, const Var& axis);
+
+/// The stage that alone reads the reduction, element by element and in the same order; empty when there is none.
+schedule::BlockRef reader_of(const schedule::State& state, const schedule::BlockRef& block, const Reduction& reduction);
+
+/// The innermost `count` loops around a block, from the outside.
+std::vector<schedule::LoopRef> last_loops(const schedule::State& state, const schedule::BlockRef& block, size_t count);
+
+}  // namespace tessera::topi

@@ -1,0 +1,259 @@
+#include "topi/cpu/tile_contraction.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ir/prim_ops.h"
+#include "tir/attrs.h"
+#include "topi/cpu/reduction_block.h"
+
+namespace tessera::topi {
+namespace {
+
+using schedule::BlockRef;
+using schedule::LoopRef;
+using schedule::State;
+
+/// Sums that have to be under way at once to keep the multipliers busy: their latency times their number.
+constexpr int64_t kSumsInFlight = 8;
+/// What a step costs beside its multiplications (the loop itself), counted in multiplications.
+constexpr double kStepCost = 0.5;
+constexpr int64_t kFewestLanes = 4, kMostVectors = 8, kLongestUnrolled = 7;
+constexpr int64_t kParallelSteps = 1 << 15;  // below this a second thread costs more than it brings
+
+PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
+
+/// The factors of the products, as the last axis of the result sees them.
+struct Factors {
+  std::vector<const BufferLoad*> lanes;   // one element after the other
+  std::vector<const BufferLoad*> single;  // the same for all
+};
+
+std::optional<Factors> factors_of(const Reduction& reduction) {
+  Factors out;
+  DataType dtype = reduction.block->writes[0]->buffer->dtype;
+  for (const BufferLoad* load : loads_of(reduction)) {
+    std::optional<int64_t> apart = stride(load, reduction.axes.back());
+    if (!apart || *apart < 0 || *apart > 1 || load->buffer->dtype != dtype) return {};
+    (*apart == 1 ? out.lanes : out.single).push_back(load);
+  }
+  bool is_product = out.lanes.size() + out.single.size() == 2 && !out.lanes.empty();
+  return is_product ? std::optional(out) : std::nullopt;
+}
+
+bool is_shared(const BufferLoad* load, const Var& axis) { return stride(load, axis) == 0; }
+
+/// `size` neighbours of an axis of the result.
+struct Cut {
+  size_t axis;
+  int64_t size;
+};
+struct Tile {
+  int64_t lanes = 1;
+  std::vector<Cut> pixels;  // from the outside
+  Cut vectors{0, 1};        // of the last axis: vectors side by side in it
+};
+
+/// What a tile may be made of.
+struct Space {
+  int64_t lanes = 1;
+  std::vector<size_t> pixels;  // at most two axes, the inner one last
+  std::optional<size_t> vectors;
+  int64_t vector_extent = 1;
+  bool reads_pixels = false;  // a factor has lanes of its own for each pixel
+};
+
+std::optional<Space> space_of(const Reduction& reduction, const Factors& factors, const Machine& machine) {
+  const size_t last = reduction.axes.size() - 1;
+  Space out;
+  const int64_t extent = reduction.extents[last];
+  const int64_t native = machine->vector_bytes / reduction.block->writes[0]->buffer->dtype.bytes();
+  for (out.lanes = native; out.lanes > 1 && extent % out.lanes != 0;) out.lanes /= 2;
+  if (out.lanes < std::min(native, kFewestLanes)) return {};
+  for (size_t i = 0; i < last; ++i) {
+    if (reduction.extents[i] == 1) continue;
+    auto shares = [&](const BufferLoad* load) { return is_shared(load, reduction.axes[i]); };
+    bool all_single = std::all_of(factors.single.begin(), factors.single.end(), shares);
+    if (std::any_of(factors.lanes.begin(), factors.lanes.end(), shares)) out.pixels.push_back(i);
+    else if (!factors.single.empty() && all_single) out.vectors = i;
+  }
+  if (out.pixels.size() > 2) out.pixels.erase(out.pixels.begin(), out.pixels.end() - 2);
+  out.reads_pixels = factors.single.empty();
+  if (extent > out.lanes && !factors.single.empty()) out.vectors = last;
+  if (extent > out.lanes && factors.single.empty() && out.pixels.empty()) return {};
+  if (out.vectors) out.vector_extent = *out.vectors == last ? extent / out.lanes : reduction.extents[*out.vectors];
+  if (out.pixels.empty() && out.vector_extent == 1) return {};
+  return out;
+}
+
+/// Multiplications that a step of a tile takes the time of: loads count where they are more.
+double step_work(const Space& space, int64_t pixels, int64_t vectors) {
+  int64_t sums = pixels * vectors, loads = pixels + vectors;
+  return static_cast<double>(std::max({sums, loads, kSumsInFlight})) + kStepCost;
+}
+
+Tile choose(const Reduction& reduction, const Space& space, const Machine& machine) {
+  const int64_t registers = machine->vector_registers;
+  auto fits = [&](int64_t pixels, int64_t vectors) {
+    if (space.reads_pixels) return 2 * pixels + 5 <= registers;  // what taps side by side read stays in registers too
+    return pixels * vectors + vectors + 2 <= registers;
+  };
+  const int64_t width = space.pixels.empty() ? 1 : reduction.extents[space.pixels.back()];
+  const int64_t height = space.pixels.size() < 2 ? 1 : reduction.extents[space.pixels[0]];
+  Tile best;
+  double least = INFINITY;
+  int64_t most = 0;
+  auto consider = [&](int64_t rows, int64_t columns, int64_t vectors) {
+    if (!fits(rows * columns, vectors)) return;
+    double row_of_tiles = static_cast<double>(width / columns) * step_work(space, rows * columns, vectors);
+    if (int64_t rest = width % columns) row_of_tiles += step_work(space, rows * rest, vectors);
+    double work = row_of_tiles * static_cast<double>(height / rows * (space.vector_extent / vectors));
+    if (work > least * 1.001 || (work > least * 0.999 && rows * columns * vectors <= most)) return;
+    least = std::min(least, work);
+    most = rows * columns * vectors;
+    best.pixels.clear();
+    if (rows > 1) best.pixels.push_back({space.pixels[0], rows});
+    if (!space.pixels.empty()) best.pixels.push_back({space.pixels.back(), columns});
+    best.vectors = {space.vectors.value_or(0), vectors};
+  };
+  for (int64_t vectors = 1; vectors <= std::min(kMostVectors, space.vector_extent); ++vectors) {
+    if (space.vector_extent % vectors != 0) continue;
+    for (int64_t columns = 1; columns <= std::min(width, registers); ++columns)
+      for (int64_t rows = 1; rows <= (columns == width ? std::min(height, registers) : 1); ++rows)
+        if (height % rows == 0) consider(rows, columns, vectors);
+  }
+  best.lanes = space.lanes;
+  return best;
+}
+
+/// All of the elements of the factors that have lanes: the weights of a convolution.
+int64_t lane_bytes(const Factors& factors) {
+  int64_t out = 0;
+  for (const BufferLoad* load : factors.lanes) {
+    int64_t elements = load->buffer->dtype.bytes();
+    for (const PrimExpr& extent : load->buffer->shape) elements *= as_int(extent) ? *as_int(extent) : 1;
+    out += elements;
+  }
+  return out;
+}
+
+class Scheduler {
+ public:
+  Scheduler(State& state, BlockRef block, BlockRef store, const Reduction& reduction, const Tile& tile)
+      : state_(state), block_(std::move(block)), store_(std::move(store)), reduction_(reduction), tile_(tile) {}
+
+  void run(bool vectors_first, bool unrolls_taps) {
+    std::vector<LoopRef> outer = store_loops(vectors_first);
+    schedule::set_scope(state_, block_, 0, "local");
+    schedule::compute_at(state_, block_, outer.back(), true, -1);
+    reduction_loops(unrolls_taps);
+    if (reduction_.steps < kParallelSteps) return;
+    if (outer.size() > 1) outer.pop_back();
+    schedule::parallel(state_, outer.size() == 1 ? outer[0] : schedule::fuse(state_, outer, true));
+  }
+
+ private:
+  size_t last() const { return reduction_.axes.size() - 1; }
+  bool vectors_in_last() const { return tile_.vectors.size > 1 && tile_.vectors.axis == last(); }
+
+  /// The loops of the stage that stores: outer ones over tiles, then those of a tile. Returns the outer ones.
+  std::vector<LoopRef> store_loops(bool vectors_first) {
+    std::vector<LoopRef> axes = spatial_loops(state_, store_), tile;
+    auto cut = [&](size_t axis, int64_t size) {
+      auto parts = schedule::split(state_, axes[axis], {PrimExpr(), number(size)}, true);
+      axes[axis] = parts[0];
+      return parts[1];
+    };
+    LoopRef lanes = cut(last(), tile_.lanes);
+    for (const Cut& pixels : tile_.pixels) tile.push_back(cut(pixels.axis, pixels.size));
+    if (tile_.vectors.size > 1) tile.push_back(cut(tile_.vectors.axis, tile_.vectors.size));
+    for (const LoopRef& loop : tile) schedule::unroll(state_, loop);
+    schedule::vectorize(state_, lanes);
+    // tiles that follow each other read the same lanes
+    std::vector<LoopRef> outer = axes;
+    if (!tile_.pixels.empty()) {
+      const Cut& inner = tile_.pixels.back();
+      outer.erase(outer.begin() + static_cast<long>(inner.axis));
+      if (vectors_first && tile_.vectors.axis == last()) std::rotate(outer.begin(), outer.end() - 1, outer.end());
+      outer.push_back(axes[inner.axis]);
+      if (reduction_.extents[inner.axis] % inner.size != 0)
+        schedule::annotate(state_, state_.find(axes[inner.axis]), attr::kPragmaLoopPartitionHint, PrimExpr(1));
+    }
+    std::vector<LoopRef> order = outer;
+    order.insert(order.end(), tile.begin(), tile.end());
+    order.push_back(lanes);
+    schedule::reorder(state_, order);
+    return outer;
+  }
+
+  /// The loops of the sums: axes of one iteration, the reduction, then the tile.
+  void reduction_loops(bool unrolls_taps) {
+    const size_t count = reduction_.axes.size();
+    std::vector<LoopRef> mine = last_loops(state_, block_, count + reduction_.reduce_axes), tile, order;
+    std::vector<bool> in_tile(count, false);
+    for (const Cut& pixels : tile_.pixels) {
+      tile.push_back(mine[pixels.axis]);
+      in_tile[pixels.axis] = true;
+    }
+    LoopRef lanes = mine[last()];
+    in_tile[last()] = true;
+    if (vectors_in_last()) {
+      auto parts = schedule::split(state_, lanes, {PrimExpr(), number(tile_.lanes)}, true);
+      tile.push_back(parts[0]);
+      lanes = parts[1];
+    } else if (tile_.vectors.size > 1) {
+      tile.push_back(mine[tile_.vectors.axis]);
+      in_tile[tile_.vectors.axis] = true;
+    }
+    for (size_t i = 0; i < mine.size(); ++i)
+      if (i >= count || !in_tile[i]) order.push_back(mine[i]);
+    order.insert(order.end(), tile.begin(), tile.end());
+    order.push_back(lanes);
+    schedule::reorder(state_, order);
+    if (unrolls_taps) schedule::unroll(state_, mine.back());
+    mark(tile, lanes);
+    BlockRef init = schedule::decompose_reduction(state_, block_, mine[count]);
+    std::vector<LoopRef> at_start = last_loops(state_, init, tile.size() + 1);
+    lanes = at_start.back();
+    at_start.pop_back();
+    mark(at_start, lanes);
+  }
+
+  void mark(const std::vector<LoopRef>& tile, const LoopRef& lanes) {
+    for (const LoopRef& loop : tile) schedule::unroll(state_, loop);
+    schedule::vectorize(state_, lanes);
+  }
+
+  State& state_;
+  BlockRef block_, store_;
+  const Reduction& reduction_;
+  const Tile& tile_;
+};
+
+}  // namespace
+
+bool tile_contraction(State& state, const BlockRef& block, const Machine& machine) {
+  std::optional<Reduction> reduction = as_reduction(state.find(block));
+  if (!reduction) return false;
+  std::optional<Factors> factors = factors_of(*reduction);
+  if (!factors) return false;
+  std::optional<Space> space = space_of(*reduction, *factors, machine);
+  if (!space) return false;
+  Tile tile = choose(*reduction, *space, machine);
+  const bool vectors_first = lane_bytes(*factors) > machine->l2_bytes / 2;
+  const bool unrolls_taps = space->reads_pixels && reduction->reduce_extents.back() <= kLongestUnrolled;
+  State::Snapshot before = state.snapshot();
+  BlockRef reader = reader_of(state, block, *reduction);
+  for (bool stores_alone : {false, true}) {
+    if (!stores_alone && !reader.key) continue;
+    bool fits = attempt([&] {
+      BlockRef store = stores_alone ? schedule::cache_write(state, block, 0, "local") : reader;
+      Scheduler(state, block, store, *reduction, tile).run(vectors_first, unrolls_taps);
+    });
+    if (fits) return true;
+    state.restore(before);
+  }
+  return false;
+}
+
+}  // namespace tessera::topi
