@@ -48,6 +48,17 @@ PrimExpr exp_of(Steps& steps, const RealType& real, const PrimExpr& x, int halvi
   return scale(steps, real, real(1) + (r + r * r * p), halvings ? steps(n - real.bits(halvings)) : n);
 }
 
+PrimExpr decay_of(Steps& steps, const RealType& real, const PrimExpr& x) {
+  static constexpr Base narrow{-87, 0, 1.4426950408889634074, 0.693359375, -0.00021219444005469058277};
+  static constexpr Base wide{-708, 0, 1.4426950408889634074, 0.69314718055829871446, 1.6465949582897081281e-12};
+  const Base& base = real.either(narrow, wide);
+  PrimExpr n = steps(floor(x * real(base.log2_base) + real(0.5)));
+  PrimExpr r = steps(steps(x - n * real(base.step_high)) - n * real(base.step_low));
+  PrimExpr p = real.is_double() ? polynomial(r, real, coefficients::kExp64) : polynomial(r, real, coefficients::kExp32);
+  PrimExpr power = (real(1) + (r + r * r * p)) * power_of_two(real, steps(cast(real.integer(), n)));
+  return make_select(x < real(base.low), real(0), power);
+}
+
 PrimExpr exp2_of(Steps& steps, const RealType& real, const PrimExpr& x) {
   static constexpr Base narrow{-151, 129, 1, 1, 0};
   static constexpr Base wide{-1076, 1025, 1, 1, 0};

@@ -13,7 +13,7 @@ namespace {
 using Unary = PrimExpr (*)(Steps&, const RealType&, const PrimExpr&);
 
 PrimExpr sigmoid_of(Steps& steps, const RealType& real, const PrimExpr& x) {
-  PrimExpr decay = steps(exp_of(steps, real, steps(real(0) - unary_intrin("tir.fabs", x))));
+  PrimExpr decay = steps(decay_of(steps, real, steps(real(0) - unary_intrin("tir.fabs", x))));
   PrimExpr upper = steps(div(real(1), real(1) + decay));
   return make_select(x < real(0), decay * upper, upper);
 }

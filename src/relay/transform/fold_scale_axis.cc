@@ -7,6 +7,7 @@
 #include "relay/attrs/conv.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/slots.h"
 #include "relay/transform/pass.h"
 #include "runtime/element.h"
 #include "tir/layout.h"
@@ -71,6 +72,21 @@ std::optional<ScaledLayer> conv_layer(const Call* call) {
   return layer;
 }
 
+/// What a layer computes anew in every run, such as the gate of squeeze-and-excitation. A weight that takes it in could no
+/// longer be prepared when the model is compiled.
+bool is_of_a_layer(const Expr& factor) {
+  constexpr size_t kMostSeen = 32;
+  std::vector<Expr> seen{factor};
+  for (size_t i = 0; i < seen.size() && i < kMostSeen; ++i) {
+    auto* call = seen[i].as<Call>();
+    auto* op = call ? call->op.as<OpNode>() : nullptr;
+    if (!op) continue;
+    if (fusion_of(Op(op)) == Fusion::OutputElementwise) return true;
+    seen.insert(seen.end(), call->args.begin(), call->args.end());
+  }
+  return false;
+}
+
 }  // namespace
 
 bool broadcasts_along(const Expr& data, const Expr& other, const std::vector<int>& axes) {
@@ -79,7 +95,7 @@ bool broadcasts_along(const Expr& data, const Expr& other, const std::vector<int
 
 Expr factors_along(const Expr& data, const Expr& factor, const ScaleMessage& message) {
   TensorType type = tensor_type(data), given = tensor_type(factor);
-  if (message.require_positive && !is_positive(factor)) return nullptr;
+  if ((message.require_positive && !is_positive(factor)) || is_of_a_layer(factor)) return nullptr;
   if (given->shape.empty()) {  // one factor for all
     std::vector<PrimExpr> shape;
     for (int axis : message.axes) shape.push_back(type->shape[static_cast<size_t>(axis)]);

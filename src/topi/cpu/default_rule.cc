@@ -4,6 +4,7 @@
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "topi/cpu/tile_contraction.h"
+#include "topi/cpu/tile_dot.h"
 #include "topi/cpu/tile_reduction.h"
 
 namespace tessera::topi {
@@ -96,7 +97,8 @@ PrimFunc schedule_default_cpu(const PrimFunc& function, const Target& target) {
   if (target && target->kind->name == "llvm") {
     Machine machine = machine_of(target);
     for (const BlockRef& block : program.stages())
-      if (!tile_contraction(state, block, machine)) tile_reduction(state, block, machine);
+      if (!tile_contraction(state, block, machine) && !tile_dot(state, block, machine))
+        tile_reduction(state, block, machine);
   }
   for (const BlockRef& block : program.stages())
     if (!is_scheduled(state.find(block))) tile(state, block);

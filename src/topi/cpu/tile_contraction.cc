@@ -87,7 +87,7 @@ std::optional<Space> space_of(const Reduction& reduction, const Factors& factors
 }
 
 /// Multiplications that a step of a tile takes the time of: loads count where they are more.
-double step_work(const Space& space, int64_t pixels, int64_t vectors) {
+double step_work(int64_t pixels, int64_t vectors) {
   int64_t sums = pixels * vectors, loads = pixels + vectors;
   return static_cast<double>(std::max({sums, loads, kSumsInFlight})) + kStepCost;
 }
@@ -105,8 +105,8 @@ Tile choose(const Reduction& reduction, const Space& space, const Machine& machi
   int64_t most = 0;
   auto consider = [&](int64_t rows, int64_t columns, int64_t vectors) {
     if (!fits(rows * columns, vectors)) return;
-    double row_of_tiles = static_cast<double>(width / columns) * step_work(space, rows * columns, vectors);
-    if (int64_t rest = width % columns) row_of_tiles += step_work(space, rows * rest, vectors);
+    double row_of_tiles = static_cast<double>(width / columns) * step_work(rows * columns, vectors);
+    if (int64_t rest = width % columns) row_of_tiles += step_work(rows * rest, vectors);
     double work = row_of_tiles * static_cast<double>(height / rows * (space.vector_extent / vectors));
     if (work > least * 1.001 || (work > least * 0.999 && rows * columns * vectors <= most)) return;
     least = std::min(least, work);
@@ -142,14 +142,15 @@ class Scheduler {
   Scheduler(State& state, BlockRef block, BlockRef store, const Reduction& reduction, const Tile& tile)
       : state_(state), block_(std::move(block)), store_(std::move(store)), reduction_(reduction), tile_(tile) {}
 
-  void run(bool vectors_first, bool unrolls_taps) {
+  /// `padded`: a stage that fills data up, to be computed for `rows` at a time; it may be empty.
+  void run(bool vectors_first, bool unrolls_taps, const BlockRef& padded, const Cut& rows) {
     std::vector<LoopRef> outer = store_loops(vectors_first);
     schedule::set_scope(state_, block_, 0, "local");
     schedule::compute_at(state_, block_, outer.back(), true, -1);
     reduction_loops(unrolls_taps);
-    if (reduction_.steps < kParallelSteps) return;
     if (outer.size() > 1) outer.pop_back();
-    schedule::parallel(state_, outer.size() == 1 ? outer[0] : schedule::fuse(state_, outer, true));
+    if (padded.key && place_padding(padded, rows, &outer)) return;
+    if (reduction_.steps >= kParallelSteps) share(outer);
   }
 
  private:
@@ -219,6 +220,24 @@ class Scheduler {
     mark(at_start, lanes);
   }
 
+  LoopRef share(const std::vector<LoopRef>& outer) {
+    LoopRef all = outer.size() == 1 ? outer[0] : schedule::fuse(state_, outer, true);
+    schedule::parallel(state_, all);
+    return all;
+  }
+
+  /// Padding inside the loop that threads share: what is filled up is still in the cache when it is read.
+  bool place_padding(const BlockRef& padded, const Cut& rows, std::vector<LoopRef>* outer) {
+    if (rows.axis >= outer->size() || reduction_.steps < kParallelSteps) return false;
+    auto parts = schedule::split(state_, (*outer)[rows.axis], {PrimExpr(), number(rows.size)}, true);
+    std::vector<LoopRef> shared(outer->begin(), outer->begin() + static_cast<long>(rows.axis));
+    shared.push_back(parts[0]);
+    LoopRef all = share(shared);
+    schedule::compute_at(state_, padded, all, true, -1);
+    schedule::vectorize(state_, last_loops(state_, padded, 1)[0]);
+    return true;
+  }
+
   void mark(const std::vector<LoopRef>& tile, const LoopRef& lanes) {
     for (const LoopRef& loop : tile) schedule::unroll(state_, loop);
     schedule::vectorize(state_, lanes);
@@ -229,6 +248,30 @@ class Scheduler {
   const Reduction& reduction_;
   const Tile& tile_;
 };
+
+/// The stage that pads what each pixel reads for itself, if there is one.
+BlockRef padding_of(const State& state, const BlockRef& block, const Reduction& reduction) {
+  for (const BlockRef& producer : schedule::get_producers(state, block)) {
+    schedule::Place place = state.find(producer);
+    bool is_plain = is_spatial(place) && !is_scheduled(place) && schedule::get_consumers(state, producer).size() == 1;
+    if (is_plain && place.loops().size() == reduction.axes.size()) return producer;
+  }
+  return {};
+}
+
+/// As many rows of tiles as leave the data they are made of in a part of the second-level cache.
+Cut padded_rows(const Reduction& reduction, const Tile& tile, size_t axis, const State& state, const BlockRef& padded,
+                const Machine& machine) {
+  const Array<PrimExpr>& shape = state.find(padded).block()->writes[0]->buffer->shape;
+  int64_t row_bytes = reduction.block->writes[0]->buffer->dtype.bytes();
+  for (size_t i = axis + 1; i < shape.size(); ++i) row_bytes *= as_int(shape[i]) ? *as_int(shape[i]) : 1;
+  const int64_t height = reduction.extents[axis], padded_height = as_int(shape[axis]) ? *as_int(shape[axis]) : height;
+  const int64_t tile_rows = tile.pixels[0].axis == axis ? tile.pixels[0].size : 1, tiles = height / tile_rows;
+  auto bytes = [&](int64_t count) { return count * tile_rows * padded_height / height * row_bytes; };
+  int64_t count = tiles;
+  while (count > 1 && (tiles % count != 0 || bytes(count) > machine->l2_bytes / 4)) --count;
+  return {axis, count};
+}
 
 }  // namespace
 
@@ -243,12 +286,15 @@ bool tile_contraction(State& state, const BlockRef& block, const Machine& machin
   const bool vectors_first = lane_bytes(*factors) > machine->l2_bytes / 2;
   const bool unrolls_taps = space->reads_pixels && reduction->reduce_extents.back() <= kLongestUnrolled;
   State::Snapshot before = state.snapshot();
-  BlockRef reader = reader_of(state, block, *reduction);
+  BlockRef reader = reader_of(state, block, *reduction), padded;
+  Cut rows{0, 1};
+  if (space->reads_pixels && space->pixels.size() == 2) padded = padding_of(state, block, *reduction);
+  if (padded.key) rows = padded_rows(*reduction, tile, space->pixels[0], state, padded, machine);
   for (bool stores_alone : {false, true}) {
     if (!stores_alone && !reader.key) continue;
     bool fits = attempt([&] {
       BlockRef store = stores_alone ? schedule::cache_write(state, block, 0, "local") : reader;
-      Scheduler(state, block, store, *reduction, tile).run(vectors_first, unrolls_taps);
+      Scheduler(state, block, store, *reduction, tile).run(vectors_first, unrolls_taps, padded, rows);
     });
     if (fits) return true;
     state.restore(before);
