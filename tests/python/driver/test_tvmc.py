@@ -19,7 +19,6 @@ from tessera.driver.tvmc import (
     pass_config,
     pass_list,
     result_utils,
-    runner,
     shape_parser,
     tracker,
     transform,
@@ -89,8 +88,7 @@ def test_open_shapes_take_the_virtual_machine(onnx_file):
     package = tvmc.compile(tvmc.load(onnx_file), target="llvm")
     assert package.type == "vm" and package.lib_name == "lib.so" and package.graph is None
     np.testing.assert_allclose(tvmc.run(package, "cpu", inputs={"x": X}).outputs["output_0"], Y, rtol=1e-5)
-    with pytest.raises(TVMCException, match=r'"x" has the shape \[-1, 4\].*give it in `inputs`'):
-        tvmc.run(package, device="cpu")
+    assert tvmc.run(package, device="cpu").outputs["output_0"].shape == (1, 3)  # what is open is 1
 
 
 def test_use_vm_asks_for_the_virtual_machine():
@@ -196,6 +194,18 @@ def test_a_model_is_made_of_something(package, tmp_path):
         TVMCModel(model_path=package.package_path)
     with pytest.raises(TVMCException, match="nothing.tar"):
         TVMCModel(model_path=tmp_path / "nothing.tar")
+
+
+def test_a_saved_model_that_holds_something_else_is_refused(tmp_path):
+    write = tessera.get_global_func("runtime.WriteTar")
+    params = relay.save_param_dict({})
+    for text, message in [
+        (tessera.ir.save_json(tessera.tir.IntImm("int32", 3)), "no module"),
+        ("{", "model.json|JSON"),
+    ]:
+        write(str(tmp_path / "m.tar"), {"model.json": bytearray(text.encode()), "model.params": params})
+        with pytest.raises((TVMCException, tessera.TVMError), match=message):
+            TVMCModel(model_path=tmp_path / "m.tar")
 
 
 def test_a_summary_is_the_text_of_the_model(capsys):
@@ -344,13 +354,6 @@ def test_missing_inputs_are_filled(package):
     assert (tvmc.run(package, "cpu").outputs["output_0"] > 0).any()
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint8", "int64", "bool"])
-def test_random_numbers_fit_their_type(dtype):
-    data = runner.generate_tensor_data((50,), dtype, "random")
-    assert data.dtype == dtype and data.min() >= 0 and data.max() <= (127 if dtype.startswith(("int", "uint")) else 1)
-    assert len(set(data.tolist())) > 1
-
-
 def test_inputs_come_from_a_file(package, tmp_path):
     np.savez(tmp_path / "in.npz", x=X)
     np.testing.assert_allclose(tvmc.run(package, "cpu", inputs=tmp_path / "in.npz").outputs["output_0"], Y, rtol=1e-5)
@@ -375,7 +378,7 @@ def test_a_run_is_timed_and_profiled(package, capsys):
         ({"hostname": "board"}, "another machine"),
         ({"fill_mode": "twos"}, 'zeros, ones, random, not "twos"'),
         ({"repeat": 0}, "repeat is a number from 1 on, not 0"),
-        ({"inputs": {"y": X}}, 'no input "y"; its inputs are x'),
+        ({"inputs": {"y": X}}, 'has "y", which is no input of the model; its inputs are x'),
         ({"inputs": {"x": X[:1]}}, "x"),
         ({"profile": True, "end_to_end": True}, "choose one"),
     ],

@@ -177,3 +177,78 @@ def test_a_model_of_open_extents_runs_and_says_what_fits(tmp_path):
             ValueError, match=r'input "x" is \(\?, 3\) float32, but the tensor given is \(2, 4\) float32'
         ):
             model.run(np.zeros((2, 4), "float32"))
+
+
+# ---- tessera.compile -------------------------------------------------------------------------------------------------
+
+
+def scorer():
+    x, w = relay.var("x", shape=(4, 16)), relay.var("w", shape=(8, 16))
+    return tessera.IRModule.from_expr(relay.Function([x, w], relay.nn.softmax(relay.nn.dense(x, w))))
+
+
+def doubler(extents=("n", 3)):
+    onnx = pytest.importorskip("onnx")
+    ends = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, extents) for name in "xy"]
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Add", ["x", "x"], ["y"])], "g", ends[:1], ends[1:])
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
+
+
+def test_a_module_is_compiled_in_one_call(data):
+    x, _ = data
+    for target in ("llvm", tessera.target.Target("llvm")):
+        model = tessera.compile(scorer(), target, params={"w": WEIGHT})
+        np.testing.assert_allclose(model.run(x)[0].numpy(), reference(x, 0)[0], rtol=1e-5, atol=1e-6)
+
+
+def test_a_file_is_compiled_in_one_call(tmp_path):
+    path = tmp_path / "double.onnx"
+    path.write_bytes(doubler().SerializeToString())
+    x = np.arange(6, dtype="float32").reshape(2, 3)
+    for model in (tessera.compile(path), tessera.compile(str(path), shapes={"x": (2, 3)}), tessera.compile(doubler())):
+        np.testing.assert_array_equal(model.run(x)[0].numpy(), x * 2)
+    assert tessera.compile(path).inputs[0].shape == (-1, 3)
+    assert tessera.compile(doubler(), shapes={"x": (5, 3)}).inputs[0].shape == (5, 3)
+
+
+def test_a_compiled_model_is_saved_as_library_or_package(tmp_path, data):
+    x, _ = data
+    model = tessera.compile(scorer(), params={"w": WEIGHT})
+    expected = model.run(x)[0].numpy()
+    for name in ("m.so", "m.tar"):
+        model.save(tmp_path / name)
+        np.testing.assert_array_equal(tessera.Model(tmp_path / name).run(x)[0].numpy(), expected)
+    program = tessera.compile(doubler())
+    for name in ("p.so", "p.tar"):
+        program.save(tmp_path / name)
+        np.testing.assert_array_equal(tessera.Model(tmp_path / name).run(x[:, :3])[0].numpy(), x[:, :3] * 2)
+
+
+def test_models_of_libraries_are_saved_as_libraries(built, tmp_path, data):
+    x, bias = data
+    model = tessera.Model(built)
+    model.save(tmp_path / "m.so")
+    agree(tessera.Model(tmp_path / "m.so").run(x, bias), x, bias)
+    with pytest.raises(ValueError, match=r"write this model as a library \(\.so\)"):
+        model.save(tmp_path / "m.tar")
+    with pytest.raises(ValueError, match=r"a library \(\.so\) or a package \(\.tar\), not as .*m\.zip"):
+        model.save(tmp_path / "m.zip")
+
+
+def test_an_archive_of_objects_is_a_model(built, tmp_path, data):
+    built.export_library(str(tmp_path / "m.tar"))
+    agree(tessera.Model(tmp_path / "m.tar").run(*data), *data)
+
+
+@pytest.mark.parametrize(
+    "model, options, kind, message",
+    [
+        (3, {}, TypeError, "compile takes the path of a model, a module or an ONNX model, not int"),
+        ("no-such-file.onnx", {}, OSError, "no-such-file.onnx"),
+        (scorer(), {"shapes": {"x": (1, 16)}}, ValueError, "the inputs of a module have theirs"),
+        (scorer(), {"target": "no-such-target"}, ValueError, "no-such-target"),
+    ],
+)
+def test_what_cannot_be_compiled_is_told(model, options, kind, message):
+    with pytest.raises(kind, match=message):
+        tessera.compile(model, **options)

@@ -68,6 +68,8 @@ class TVMCModel:
         with from_core():
             self.mod = load_json(members["model.json"].decode())
             self.params = dict(relay.load_param_dict(members["model.params"]).items())
+        if not isinstance(self.mod, IRModule):
+            raise TVMCException(f"{path}: model.json holds no module")
         for name, target in self._companions().items():
             if name in members:
                 with open(target, "wb") as file:

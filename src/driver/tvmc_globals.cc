@@ -1,5 +1,8 @@
-// `compile_model` as `tessera.driver.tvmc` and `tessera.compile` call it.
+// What `tessera.driver.tvmc` and `tessera.compile` call.
 
+#include <chrono>
+
+#include "driver/cli/runner.h"
 #include "driver/compile_model.h"
 #include "runtime/registry.h"
 
@@ -44,7 +47,45 @@ void write(const Map<String, ObjectRef>& built, const std::string& path, const s
   export_package(model, path, {compiler, {compiler_options.begin(), compiler_options.end()}});
 }
 
+/// Seconds of one run.
+double timed(cli::Runner& runner) {
+  auto start = std::chrono::steady_clock::now();
+  runner.run();
+  runner.outputs();  // waits for the device
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Outputs of one run, in order, and the seconds of that run; with "number" those of as many runs, "repeat" times. Inputs that
+/// are not given are filled.
+Map<String, ObjectRef> run(const Module& compiled, const std::string& device, const Map<String, NDArray>& inputs,
+                           const Map<String, ObjectRef>& options) {
+  std::string fill = "random";
+  int64_t number = 0, repeat = 1;
+  bool end_to_end = false, profile = false;
+  take(options, "fill_mode", &fill);
+  take(options, "number", &number);
+  take(options, "repeat", &repeat);
+  take(options, "end_to_end", &end_to_end);
+  take(options, "profile", &profile);
+
+  cli::Runner runner(compiled, cli::device_of(device));
+  NamedTensors given;
+  for (const auto& [name, tensor] : inputs) given.emplace_back(name.str(), tensor);
+  runner.set_inputs(cli::make_inputs(runner.inputs(), given, cli::fill_of(fill)));
+  Map<String, ObjectRef> out;
+  if (profile) out.set("profile", runner.profile());
+  std::vector<double> seconds{timed(runner)};
+  std::vector<NDArray> outputs = runner.outputs();
+  out.set("outputs", Array<NDArray>(outputs.begin(), outputs.end()));
+  if (number > 0) seconds = runner.measure(number, repeat, end_to_end);
+  Array<ObjectRef> times;
+  for (double each : seconds) times.push_back(number_boxes.box_float(each));
+  out.set("seconds", times);
+  return out;
+}
+
 Globals globals{
+    {"driver.run_model", run},
     {"driver.compile_model", compile},
     {"driver.export_package", write},
     {"driver.convert_layout", convert_layout},
