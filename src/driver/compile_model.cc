@@ -51,8 +51,9 @@ CompiledModel compile_program(const LoadedModel& model, const CompileOptions& op
   CompiledModel out;
   out.executor = "vm";
   begin_stage("optimise graph");
-  out.optimized = relay::optimize_for_vm(bind_params(model.mod, model.params), options.target);
-  out.runnable = relay::compile_vm(out.optimized, options.target, options.module_name);
+  CompilationConfig config = make_compilation_config({options.target}, {});
+  out.optimized = relay::optimize_for_vm(bind_params(model.mod, model.params), config);
+  out.runnable = relay::compile_vm(out.optimized, config);
   out.library = out.runnable.imports().empty() ? Module() : Module(out.runnable.imports()[0]);
   return out;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "driver/relay_build.h"
+#include "relay/attrs/annotation.h"
+#include "relay/walk.h"
 #include "runtime/registry.h"
 
 namespace tessera::relay {
@@ -29,15 +31,42 @@ Pass for_target(const Pass& pass, const Target& target) {
   });
 }
 
+/// True where a program says of a value on which device it is.
+bool mentions_devices(const IRModule& mod) {
+  bool found = false;
+  for (const auto& [var, function] : mod->functions) {
+    if (!function.as<FunctionNode>()) continue;
+    post_order(function, [&](const Expr& expr) {
+      auto* call = expr.as<Call>();
+      found |= call && (call->attrs.as<OnDeviceAttrs>() || call->attrs.as<DeviceCopyAttrs>());
+    });
+  }
+  return found;
+}
+
 /// Runs whatever the level of the context.
 Pass always(const Pass& pass) { return module_pass(make_pass_info(0, pass->pass_info->name), pass->run); }
 
-/// What computes the same in fewer or cheaper operators.
+/// Nothing: for a pass that is left out.
+Pass nothing(const char* name) {
+  return module_pass(make_pass_info(0, name), [](IRModule mod, const PassContext&) { return mod; });
+}
+
+/// Devices of all values, where a program can have several.
+Pass plan_devices(const CompilationConfig& config) {
+  Pass plan = pass("PlanDevices", config);
+  return module_pass(plan->pass_info, [plan, config](IRModule mod, const PassContext& context) {
+    bool is_plain = config->primitive_targets.size() == 1 && !mentions_devices(mod);
+    return is_plain ? mod : plan->run(std::move(mod), context);
+  });
+}
+
+/// What computes the same in fewer or cheaper operators. Rules that depend on a target are asked only where there is one.
 Array<Pass> simplifications(const Target& target) {
   constexpr int kBranches = 3;
   return {
       pass("ToBasicBlockNormalForm"),  // a value that two branches share is computed before both
-      for_target(pass("Legalize", String("FTVMLegalize")), target),
+      target ? for_target(pass("Legalize", String("FTVMLegalize")), target) : nothing("Legalize"),
       pass("SimplifyInference"),
       pass("EliminateCommonSubexpr", nullptr),
       pass("CombineParallelConv2D", kBranches),
@@ -50,7 +79,7 @@ Array<Pass> simplifications(const Target& target) {
       pass("CanonicalizeOps"),
       pass("FlattenAtrousConv"),
       pass("InferType"),
-      for_target(pass("AlterOpLayout"), target),
+      target ? for_target(pass("AlterOpLayout"), target) : nothing("AlterOpLayout"),
       pass("FastMath"),
       pass("FoldConstant", false),  // weights that were scaled, packed or put together
   };
@@ -62,9 +91,12 @@ IRModule fuse(const IRModule& mod) {
   return sequential({pass("InferType"), pass("FuseOps", -1), pass("InferType")})(mod);
 }
 
-Pass optimization_passes(const Target& target) {
+Pass optimization_passes(const CompilationConfig& config) {
+  Target target = config->optional_homogeneous_target;
   Array<Pass> passes = simplifications(target);
-  if (int64_t most = target.int_option("max_function_args", 0); most > 0) passes.push_back(pass("SplitArgs", most));
+  int64_t most_args = target ? target.int_option("max_function_args", 0) : 0;
+  if (most_args > 0) passes.push_back(pass("SplitArgs", most_args));
+  passes.push_back(plan_devices(config));
   for (const Pass& last :
        {pass("FuseOps", -1), pass("InferType"), always(pass("Inline")), pass("InferType"), always(pass("LabelOps"))})
     passes.push_back(last);

@@ -68,49 +68,58 @@ Function bind_params_by_name(const Function& function, const Map<String, NDArray
   return make(std::move(out));
 }
 
-IRModule optimize(const IRModule& mod, const Target& target) {
+IRModule optimize(const IRModule& mod, const CompilationConfig& config) {
   PackedFunc remove_unused = get_global("relay._transform.RemoveUnusedFunctions");
-  IRModule out = sequential({remove_unused(Array<String>{"main"}).to<Pass>(), optimization_passes(target)})(mod);
+  IRModule out = sequential({remove_unused(Array<String>{"main"}).to<Pass>(), optimization_passes(config)})(mod);
   forget_typed();
   return out;
 }
 
-BuiltGraph compile_fused(const IRModule& fused, const Target& target, const std::string& model_name) {
+BuiltGraph compile_fused(const IRModule& fused, const CompilationConfig& config, const std::string& model_name) {
   BuiltGraph out;
   out.optimized = fused;
   begin_stage("schedule kernels");
-  GraphProgram graph = compile_graph(main_of(out.optimized), target, model_name);
+  GraphProgram graph = compile_graph(main_of(out.optimized), config, model_name);
   out.graph_json = graph.json;
   out.params = graph.params;
-  Target host = host_of(target, {});
-  IRModule lowered = lower_module(graph.kernels, false);
+  Target host = config->host_target;
+  Map<Target, IRModule> lowered;
+  for (const auto& [target, programs] : graph.kernels) lowered.set(target, lower_module(programs, false));
   begin_stage("generate code");
-  out.library = lowered->functions.empty()  // a graph that only renames its inputs
-                    ? get_global("target.build." + host->kind->name.str())(lowered, host).to<Module>()
-                    : tessera::build(Map<Target, IRModule>{{target, lowered}}, host);
+  out.library = lowered.empty()  // a graph that only renames its inputs
+                    ? get_global("target.build." + host->kind->name.str())(IRModule(), host).to<Module>()
+                    : tessera::build(lowered, host);
+  out.functions = function_infos(graph, main_of(out.optimized), lowered);
   return out;
 }
 
-BuiltGraph build_graph(const IRModule& given, const Target& target, const Map<String, NDArray>& params,
+BuiltGraph build_graph(const IRModule& mod, const Target& target, const Map<String, NDArray>& params,
+                       const std::string& model_name) {
+  return build_graph(mod, make_compilation_config({target}, {}), params, model_name);
+}
+
+BuiltGraph build_graph(const IRModule& given, const CompilationConfig& config, const Map<String, NDArray>& params,
                        const std::string& model_name) {
   begin_stage("optimise graph");
   IRModule mod = given.copy();
   mod.update(mod.get_global_var("main"), bind_params_by_name(main_of(mod), params));
   if (calls_closures(main_of(mod))) mod = sequential({pass("ToGraphNormalForm"), pass("InlineClosures")})(mod);
-  return compile_fused(optimize(mod, target), target, model_name);
+  return compile_fused(optimize(mod, config), config, model_name);
 }
 
 static Globals globals{
     {"relay.build_module.BindParamsByName", bind_params_by_name},
     {"relay.build_module.build_graph",
-     [](IRModule mod, Target target, Map<String, NDArray> params, std::string model_name) {
-       BuiltGraph built = build_graph(mod, target, params, model_name);
+     [](IRModule mod, Array<Target> targets, Map<String, NDArray> params, std::string model_name) {
+       BuiltGraph built = build_graph(mod, make_compilation_config(targets, {}), params, model_name);
        return Map<String, ObjectRef>{{"graph_json", String(built.graph_json)},
                                      {"params", built.params},
                                      {"lib", built.library},
-                                     {"mod", built.optimized}};
+                                     {"mod", built.optimized},
+                                     {"functions", built.functions}};
      }},
-    {"relay.build_module.optimize", optimize},
+    {"relay.build_module.optimize",
+     [](IRModule mod, Array<Target> targets) { return optimize(mod, make_compilation_config(targets, {})); }},
 };
 
 }  // namespace tessera::relay

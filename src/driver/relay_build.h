@@ -1,7 +1,7 @@
 #pragma once
 // From a Relay module to something that runs.
 
-#include "driver/executor/graph_codegen.h"
+#include "driver/executor/function_info.h"
 #include "ir/pass.h"
 #include "runtime/module.h"
 
@@ -11,11 +11,12 @@ namespace tessera::relay {
 /// parameter has is left out.
 Function bind_params_by_name(const Function& function, const Map<String, NDArray>& params);
 
-/// The graph passes of `build`, in order, for the optimisation level of the current context.
-Pass optimization_passes(const Target& target);
+/// The graph passes of `build`, in order, for the optimisation level of the current context. Where there are several
+/// targets, or the program says where its values are, calls and variables afterwards tell their device.
+Pass optimization_passes(const CompilationConfig& config);
 
 /// The functions that "main" reaches, after those passes.
-IRModule optimize(const IRModule& mod, const Target& target);
+IRModule optimize(const IRModule& mod, const CompilationConfig& config);
 /// Groups of operators as primitive functions, typed: the last graph passes of every build.
 IRModule fuse(const IRModule& mod);
 
@@ -24,10 +25,13 @@ struct BuiltGraph {
   Map<String, NDArray> params;
   Module library;
   IRModule optimized;
+  Map<String, FunctionInfo> functions;
 };
 /// Plans and compiles the function "main" of a module whose operators are fused.
-BuiltGraph compile_fused(const IRModule& fused, const Target& target, const std::string& model_name);
+BuiltGraph compile_fused(const IRModule& fused, const CompilationConfig& config, const std::string& model_name);
 /// Optimises, plans and compiles the function "main".
+BuiltGraph build_graph(const IRModule& mod, const CompilationConfig& config, const Map<String, NDArray>& params,
+                       const std::string& model_name);
 BuiltGraph build_graph(const IRModule& mod, const Target& target, const Map<String, NDArray>& params,
                        const std::string& model_name);
 

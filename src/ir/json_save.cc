@@ -1,18 +1,25 @@
 // save_json: the object graph as a list of nodes, each with its fields as text.
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <unordered_map>
 #include <vector>
 
 #include "base/escape.h"
+#include "ir/adt.h"
 #include "ir/json.h"
 #include "ir/json_tensor.h"
+#include "ir/module.h"
 #include "ir/op.h"
 #include "ir/type.h"
+#include "ir/virtual_device.h"
 #include "runtime/registry.h"
 
 namespace tessera {
 namespace {
+
+using std::string_view_literals::operator""sv;
 
 /// The length of the UTF-8 character at `at`, or 0 where the bytes are none.
 size_t utf8_length(std::string_view text, size_t at) {
@@ -80,16 +87,53 @@ class Writer {
         out->push_back(value.get());
       }
     } else {
-      for (const Field& field : node->type()->fields()) {
-        if (field.kind != FieldKind::Ref) continue;
-        const Object* part = field.at<ObjectRef>(node).get();
-        if (holds_tensors(field)) {
+      for (const Field* field : parts_in_order(node->type())) {
+        const Object* part = written_part(node, *field);
+        if (holds_tensors(*field)) {
           if (part) tensor_index(static_cast<const NDArrayNode*>(part));
         } else {
           out->push_back(part);
         }
       }
     }
+  }
+
+  /// The fields that are references, as v0.10 meets them: a node's own before those of its families.
+  const std::vector<const Field*>& parts_in_order(const TypeInfo* type) {
+    auto [it, added] = in_order_.try_emplace(type);
+    if (!added) return it->second;
+    bool is_function = false;
+    for (const NodeInfo* at = type->node; at; at = at->parent) is_function |= at == &BaseFuncNode::info;
+    auto rank = [&](const Field* field) {
+      static constexpr std::array kLast{"type_params"sv, "type_constraints"sv, "attrs"sv, "virtual_device_"sv,
+                                        "span"sv,        "_checked_type_"sv};
+      if (!is_function && field->name == "attrs"sv) return size_t{0};
+      auto found = std::find(kLast.begin(), kLast.end(), field->name);
+      return found == kLast.end() ? 0 : static_cast<size_t>(found - kLast.begin()) + 1;
+    };
+    for (const Field& field : type->fields())
+      if (field.kind == FieldKind::Ref && is_written(type, field)) it->second.push_back(&field);
+    std::stable_sort(it->second.begin(), it->second.end(),
+                     [&](const Field* a, const Field* b) { return rank(a) < rank(b); });
+    return it->second;
+  }
+
+  /// v0.10 keeps no span of a PrimType, and knows of no device of loop programs and constructors.
+  static bool is_written(const TypeInfo* type, const Field& field) {
+    if (field.name == "span"sv) return type->node != &PrimType::info;
+    if (field.name == "virtual_device_"sv)
+      return type->node->key != "tir.PrimFunc"sv && type->node != &ConstructorNode::info;
+    return true;
+  }
+
+  /// What stands for a field in the file. v0.10 writes a device that is open in all where a value has none, and
+  /// nothing where a function has no attributes.
+  const Object* written_part(const Object* node, const Field& field) {
+    const Object* part = field.at<ObjectRef>(node).get();
+    if (!part && field.name == "virtual_device_"sv) return open_device_.get();
+    if (auto* attrs = cast_or_null<DictAttrsNode>(part))
+      if (attrs->dict.empty() && node->is_a(BaseFuncNode::info)) return nullptr;
+    return part;
   }
 
   bool holds_tensors(const Field& field) {
@@ -163,7 +207,7 @@ class Writer {
       throw Error(TypeError) << "an object of type " << node->type_key() << " cannot be saved as JSON";
     std::map<std::string_view, std::string> values;  // v0.10 writes them by name
     for (const Field& field : fields) {
-      if (node->is_a(PrimType::info) && std::string_view(field.name) == "span") continue;  // v0.10 keeps none
+      if (!is_written(node->type(), field)) continue;
       values[field.name] = json_text(write_value(node, field));
     }
     bool is_short = values.size() == 1;
@@ -189,7 +233,7 @@ class Writer {
       }
       case FieldKind::Ref: break;
     }
-    const Object* part = field.at<ObjectRef>(node).get();
+    const Object* part = written_part(node, field);
     if (!holds_tensors(field)) return std::to_string(index_of(part));
     return part ? std::to_string(tensor_index(static_cast<const NDArrayNode*>(part))) : "null";
   }
@@ -197,6 +241,8 @@ class Writer {
   std::vector<const Object*> nodes_;
   std::unordered_map<const Object*, size_t> index_;
   std::unordered_map<const Field*, bool> holds_tensors_;
+  std::unordered_map<const TypeInfo*, std::vector<const Field*>> in_order_;
+  VirtualDevice open_device_ = make(VirtualDeviceNode{});
   std::vector<const NDArrayNode*> tensors_;
   std::unordered_map<const NDArrayNode*, size_t> tensor_index_;
 };

@@ -1,5 +1,6 @@
 #include "ir/virtual_device.h"
 
+#include "ir/pass.h"
 #include "ir/structural_equal.h"
 #include "runtime/device.h"
 #include "runtime/registry.h"
@@ -13,6 +14,11 @@ VirtualDevice make_virtual_device(int device_type, int id, Target target, String
   node.target = std::move(target);
   node.memory_scope = std::move(memory_scope);
   return make(std::move(node));
+}
+
+bool is_open(const VirtualDeviceNode* device) {
+  return device->device_type_int < 0 && device->virtual_device_id < 0 && !device->target &&
+         device->memory_scope.empty();
 }
 
 VirtualDevice device_of_target(const Target& target) {
@@ -48,8 +54,11 @@ CompilationConfig make_compilation_config(const Array<Target>& targets, const Ta
   if (targets.size() == 1) {
     out.optional_homogeneous_target = chosen;
   } else {
+    int64_t fallback = kDLCPU;
+    if (ObjectRef given = PassContext::current().get_config("relay.fallback_device_type"))
+      fallback = Any::of_object(given.get()).to<int64_t>();
     for (const Target& target : targets)
-      if (target->kind->default_device_type == kDLCPU) chosen = target;
+      if (target->kind->default_device_type == fallback) chosen = target;
   }
   out.default_primitive_virtual_device = device_of_target(chosen);
   return make(std::move(out));
@@ -67,6 +76,8 @@ VirtualDevice with_target(const CompilationConfig& config, const VirtualDevice& 
   throw Error(ValueError) << "something is to be on " << device_type_name(device->device_type_int)
                           << ", but none of the targets is for such a device";
 }
+
+static ConfigKeys keys{config_int("relay.fallback_device_type")};
 
 static register_types<VirtualDeviceNode, CompilationConfigNode> nodes;
 

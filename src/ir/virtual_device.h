@@ -22,6 +22,8 @@ struct VirtualDeviceNode : Object {
 using VirtualDevice = Ref<VirtualDeviceNode>;
 
 VirtualDevice make_virtual_device(int device_type, int id = 0, Target target = nullptr, String memory_scope = "");
+/// True when nothing is said.
+bool is_open(const VirtualDeviceNode* device);
 /// The default device of a target.
 VirtualDevice device_of_target(const Target& target);
 
@@ -45,7 +47,8 @@ struct CompilationConfigNode : Object {
 };
 using CompilationConfig = Ref<CompilationConfigNode>;
 
-/// Where several targets are given, values are by default on a CPU.
+/// Where several targets are given, values are by default on a CPU, or on the kind of device that the option
+/// "relay.fallback_device_type" of the current context names.
 CompilationConfig make_compilation_config(const Array<Target>& targets, const Target& host);
 /// The device with the target of the configuration that its type has, unless it names one.
 VirtualDevice with_target(const CompilationConfig& config, const VirtualDevice& device);

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._ffi.registry import get_global_func
 from ..contrib import graph_executor
-from ..ir import GlobalVar
+from ..ir import Array, GlobalVar
 from ..ir.module import IRModule
 from ..runtime import ndarray as nd
 from ..runtime.module import Module
@@ -89,7 +89,7 @@ class BuildModule:
     """Compiles modules step by step; `relay.build` is the short way."""
 
     def __init__(self) -> None:
-        self.target: Target | None = None
+        self.target: Target | list[Target] | None = None
         self.executor: ExecutorKind | None = None
         self._built: Any = None
 
@@ -108,9 +108,10 @@ class BuildModule:
         """Compiles the function "main": the graph, the library of its kernels, and its parameters."""
         self.executor = executor if executor is not None else ExecutorKind("graph")
         check_supported(self.executor, runtime, workspace_memory_pools, constant_memory_pools)
-        self.target = _target(target, target_host)
+        targets = _targets(target, target_host)
+        self.target = targets[0] if len(targets) == 1 else targets
         compile_graph = get_global_func("relay.build_module.build_graph")
-        self._built = compile_graph(mod, self.target, _tensors(params or {}), mod_name or "default")
+        self._built = compile_graph(mod, targets, _tensors(params or {}), mod_name or "default")
         if self.executor["link-params"]:
             link = get_global_func("tvm.runtime.link_params")
             self._built = {**dict(self._built.items()), "lib": link(self._built["lib"], self._built["params"])}
@@ -120,7 +121,7 @@ class BuildModule:
         self, mod: IRModule, target: Any = None, target_host: Any = None, params: dict[str, Any] | None = None
     ) -> tuple[IRModule, dict[str, Any]]:
         """The module after the graph passes of `build`."""
-        return optimize(mod, _target(target, target_host), params)
+        return optimize(mod, _targets(target, target_host), params)
 
     def get_graph_json(self) -> str:
         """The graph that the executor runs."""
@@ -139,8 +140,8 @@ class BuildModule:
         return self._built["mod"]
 
     def get_function_metadata(self) -> dict[str, Any]:
-        """Nothing is recorded of the functions of a graph."""
-        return {}
+        """The kernels of the graph by name, and the whole as "__tvm_main__": sizes in bytes and programs by target."""
+        return {str(name): info for name, info in self._built["functions"].items()}
 
     def get_executor_codegen_metadata(self) -> None:
         """Graphs have none; only ahead-of-time compilation does."""
@@ -173,7 +174,7 @@ def optimize(
     mod = IRModule(dict(mod.functions.items()), dict(mod.type_definitions.items()))
     if params:
         mod["main"] = bind_params_by_name(mod["main"], params)
-    return get_global_func("relay.build_module.optimize")(mod, _target(target, None)), {}
+    return get_global_func("relay.build_module.optimize")(mod, _targets(target, None)), {}
 
 
 class GraphExecutor(Executor):
@@ -225,7 +226,7 @@ def create_executor(
     "debug" interprets; "graph" compiles a static graph; "vm" runs everything on the virtual machine.
     """
     mod = mod if mod is not None else IRModule()
-    target = _target(target, None)
+    target = Target(target)
     if device is None:
         device = nd.device(str(target.kind.name), 0)
     elif device.device_type != nd.device(str(target.kind.name), 0).device_type:
@@ -243,19 +244,25 @@ def create_executor(
     raise RuntimeError(f"unknown execution strategy: {kind}")
 
 
-def _target(target: Any, host: Any) -> Target:
+def _targets(target: Any, host: Any = None) -> list[Target]:
+    """The targets of a build: one, a list, or a dictionary by device (a `Device`, its type as a number or name)."""
     target = target if target is not None else Target.current()
     if target is None:
         raise ValueError("Target is not set in env or passed as argument.")
     if isinstance(target, dict):
-        if len(target) != 1:
-            raise NotImplementedError("relay.build: models over several devices are not supported yet")
-        target = next(iter(target.values()))
-    if isinstance(target, (list, tuple)):
-        if len(target) != 1:
-            raise NotImplementedError("relay.build: models over several devices are not supported yet")
-        target = target[0]
-    return Target(target, host) if host is not None else Target(target)
+        several = []
+        for device, given in target.items():
+            one = Target(given)
+            kind = getattr(device, "device_type", device)
+            kind = nd.device(kind, 0).device_type if isinstance(kind, str) else int(kind)
+            if kind != one.kind.default_device_type:
+                raise ValueError(f"the target {one} does not run on the device {device} that it is given for")
+            several.append(one)
+    else:
+        several = [Target(one) for one in (target if isinstance(target, (list, tuple, Array)) else [target])]
+    if not several:
+        raise ValueError("relay.build needs at least one target")
+    return [Target(one, host) for one in several] if host is not None else several
 
 
 def _tensors(params: dict[str, Any]) -> dict[str, nd.NDArray]:

@@ -14,7 +14,7 @@ Array<NDArray> evaluate_constants(const Function& function) {
   GlobalVarNode main;
   main.name_hint = "main";
   mod.update(make(std::move(main)), function);
-  BuiltGraph built = compile_fused(fuse(mod), Target::parse("llvm"), "constants");
+  BuiltGraph built = compile_fused(fuse(mod), make_compilation_config({Target::parse("llvm")}, {}), "constants");
   GraphExecutor executor(Graph::parse(built.graph_json), built.library, {cpu()}, built.params);
   executor.run();
   Array<NDArray> out;

@@ -1,27 +1,15 @@
 #include "driver/executor/graph_codegen.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/stack.h"
 #include "driver/executor/graph_json.h"
 #include "driver/executor/memory_plan.h"
 #include "ir/prim_ops.h"
+#include "relay/attrs/annotation.h"
 
 namespace tessera::relay {
-namespace {
-
-/// A value of the graph: output `index` of node `node`.
-struct ValueId {
-  uint32_t node, index;
-};
-using ValueIds = std::vector<ValueId>;
-
-struct GraphNode {
-  std::string name, function;  // no function: an input
-  ValueIds inputs;
-  std::vector<TensorType> types;
-  Map<String, ObjectRef> labels;  // what LabelOps wrote on the function
-};
 
 std::vector<int64_t> fixed_shape(const TensorType& type) {
   std::vector<int64_t> shape;
@@ -35,21 +23,38 @@ std::vector<int64_t> fixed_shape(const TensorType& type) {
   return shape;
 }
 
+namespace {
+
+/// A value of the graph: output `index` of node `node`.
+struct ValueId {
+  uint32_t node, index;
+};
+using ValueIds = std::vector<ValueId>;
+
+struct GraphNode {
+  std::string name, function;  // no function: an input
+  ValueIds inputs;
+  std::vector<TensorType> types;
+  VirtualDevice device;
+  Map<String, ObjectRef> labels;  // what LabelOps wrote on the function
+};
+
 uint64_t bytes_of(const TensorType& type) { return tensor_bytes(fixed_shape(type), type->dtype); }
 
 class GraphBuilder {
  public:
-  GraphBuilder(const Target& target, const std::string& model_name)
-      : kernels_(target, model_name), device_type_(target->kind->default_device_type) {}
+  GraphBuilder(CompilationConfig config, const std::string& model_name)
+      : config_(std::move(config)), kernels_("tvmgen_" + model_name) {}
 
   GraphProgram build(const FunctionNode* main) {
-    for (const Var& param : main->params)
-      values_[param.get()] = {input(std::string(param->name_hint()), tensor_type(param))};
+    for (const Var& param : main->params) values_[param.get()] = {input(std::string(param->name_hint()), param)};
     ValueIds results = (*this)(main->body);
     GraphProgram out;
     out.json = graph_text(describe(results));
     out.params = params_;
     out.kernels = kernels_.programs();
+    out.compiled.assign(kernels_.entries().begin(), kernels_.entries().end());
+    out.devices = memory_use(results);
     return out;
   }
 
@@ -61,10 +66,16 @@ class GraphBuilder {
     return out;
   }
 
-  ValueId input(const std::string& name, const TensorType& type) {
+  VirtualDevice device_of(const Expr& expr) const {
+    VirtualDevice known = downcast_or_null<VirtualDevice>(expr->virtual_device_);
+    return known && known->target ? known : config_->default_primitive_virtual_device;
+  }
+
+  ValueId input(const std::string& name, const Expr& value) {
     GraphNode node;
     node.name = name;
-    node.types = {type};
+    node.types = {tensor_type(value)};
+    node.device = device_of(value);
     nodes_.push_back(std::move(node));
     return {static_cast<uint32_t>(nodes_.size() - 1), 0};
   }
@@ -74,7 +85,7 @@ class GraphBuilder {
     if (auto* constant = expr.as<Constant>()) {
       std::string name = "p" + std::to_string(params_.size());
       params_.set(String(name), constant->data);
-      return {input(name, tensor_type(expr))};
+      return {input(name, expr)};
     }
     if (auto* tuple = expr.as<Tuple>()) {
       ValueIds out;
@@ -101,8 +112,30 @@ class GraphBuilder {
                             << "; use the virtual machine (relay.vm) for control flow, closures and data types";
   }
 
+  /// A copy of each tensor of a value to where the call is.
+  ValueIds copy_between_devices(const Call* call) {
+    ValueIds out;
+    for (ValueId value : (*this)(call->args[0])) {
+      GraphNode node;
+      node.function = "__copy";
+      node.name = node_names_.fresh("__copy");
+      node.inputs = {value};
+      node.types = {nodes_[value.node].types[value.index]};
+      node.device = device_of(Expr(call));
+      nodes_.push_back(std::move(node));
+      out.push_back({static_cast<uint32_t>(nodes_.size() - 1), 0});
+    }
+    return out;
+  }
+
   ValueIds call_kernel(const Call* call) {
+    if (call->attrs.as<DeviceCopyAttrs>()) return copy_between_devices(call);
     auto* function = call->op.as<FunctionNode>();
+    if (function && function->attrs.has(attr::kPrimitive) && !function->attrs.is_true(attr::kPrimitive)) {
+      for (size_t i = 0; i < function->params.size(); ++i)  // what FuseOps makes of tuples that nothing computes
+        values_[function->params[i].get()] = (*this)(call->args[i]);
+      return (*this)(function->body);
+    }
     if (!function || !function->attrs.is_true(attr::kPrimitive))
       throw Error(ValueError) << "the graph executor calls fused functions only, but the module calls a "
                               << call->op->type_key() << "; run FuseOps, or use the virtual machine";
@@ -110,13 +143,14 @@ class GraphBuilder {
     for (const Expr& arg : call->args)
       for (ValueId value : (*this)(arg)) node.inputs.push_back(value);
     node.types = tensors_of(checked_type(Expr(call)));
+    node.device = device_of(Expr(call));
     for (const auto& [key, value] : function->attrs->dict)
       if (key == "hash" || key.str().ends_with("layout")) node.labels.set(key, value);
     if (function->attrs.is_true(attr::kReshapeOnly) && node.inputs.size() == 1) {
       node.function = "__nop";
       node.name = "reshape_nop";
     } else {
-      node.function = kernels_.add(Function(function));
+      node.function = kernels_.add(Function(function), node.device->target);
       node.name = node_names_.fresh(node.function);
     }
     nodes_.push_back(std::move(node));
@@ -138,7 +172,7 @@ class GraphBuilder {
         PlannedValue& value = values[first_entry[n] + i];
         value.bytes = bytes_of(nodes_[n].types[i]);
         value.made_at = value.last_use = n;
-        value.device_type = device_type_;
+        value.device_type = nodes_[n].device->device_type_int;
         value.stays = nodes_[n].function.empty();
       }
       for (ValueId input : nodes_[n].inputs) values[owner[entry(input, first_entry)]].last_use = n;
@@ -165,7 +199,7 @@ class GraphBuilder {
                                                          const std::vector<uint32_t>& first_entry) {
     const GraphNode& node = nodes_[n];
     std::vector<std::pair<uint32_t, uint32_t>> out;
-    if (device_type_ != kDLCPU || node.function.empty() || node.function == "__nop") return out;
+    if (node.device->device_type_int != kDLCPU || !is_kernel(node)) return out;
     for (InPlace pair : kernels_.in_place(node.function)) {
       if (pair.input >= node.inputs.size() || pair.output < node.inputs.size()) continue;
       uint32_t read = owner[entry(node.inputs[pair.input], first_entry)];
@@ -176,8 +210,51 @@ class GraphBuilder {
     return out;
   }
 
+  static bool is_kernel(const GraphNode& node) {
+    return !node.function.empty() && node.function != "__nop" && node.function != "__copy";
+  }
+
   static uint32_t entry(ValueId value, const std::vector<uint32_t>& first_entry) {
     return first_entry[value.node] + value.index;
+  }
+
+  /// What the values take on each target. Of a storage that a result shares with other values, all is counted.
+  std::vector<DeviceUse> memory_use(const ValueIds& results) {
+    std::vector<DeviceUse> out;
+    auto use_on = [&](const Target& target) -> DeviceUse& {
+      for (DeviceUse& use : out)
+        if (use.target.same_as(target)) return use;
+      out.push_back({target});
+      return out.back();
+    };
+    use_on(config_->default_primitive_virtual_device->target);
+    std::vector<bool> is_result;
+    for (const GraphNode& node : nodes_) is_result.resize(is_result.size() + node.types.size());
+    std::vector<uint32_t> first_entry;
+    for (uint32_t n = 0, at = 0; n < nodes_.size(); at += static_cast<uint32_t>(nodes_[n++].types.size()))
+      first_entry.push_back(at);
+    for (ValueId result : results) {
+      is_result[entry(result, first_entry)] = true;
+      use_on(nodes_[result.node].device->target).io_bytes += bytes_of(nodes_[result.node].types[result.index]);
+    }
+    std::map<uint32_t, uint64_t> bytes;  // of storages of which something is neither input nor result
+    std::map<uint32_t, Target> places;
+    for (uint32_t n = 0; n < nodes_.size(); ++n) {
+      for (uint32_t i = 0; i < nodes_[n].types.size(); ++i) {
+        uint32_t at = first_entry[n] + i;
+        uint64_t size = bytes_of(nodes_[n].types[i]);
+        if (nodes_[n].function.empty()) {
+          DeviceUse& use = use_on(nodes_[n].device->target);
+          (params_.count(String(nodes_[n].name)) ? use.constant_bytes : use.io_bytes) += size;
+        } else {
+          uint64_t& most = bytes[storages_[at]];
+          most = std::max(most, size);
+          if (!is_result[at]) places.emplace(storages_[at], nodes_[n].device->target);
+        }
+      }
+    }
+    for (const auto& [storage, target] : places) use_on(target).intermediate_bytes += bytes[storage];
+    return out;
   }
 
   // ---- the JSON form of v0.10 ------------------------------------------------------------------------------
@@ -205,12 +282,13 @@ class GraphBuilder {
         Array<ObjectRef> shape;
         for (int64_t extent : fixed_shape(type)) shape.push_back(number(extent));
         shapes.push_back(shape);
-        devices.push_back(number(device_type_));
+        devices.push_back(number(nodes_[n].device->device_type_int));
       }
     }
     for (ValueId result : results) heads.push_back(triple(result));
     for (uint32_t first : first_entry) rows.push_back(number(first));
-    for (uint32_t id : storages(first_entry, results)) storage.push_back(number(id));
+    storages_ = storages(first_entry, results);
+    for (uint32_t id : storages_) storage.push_back(number(id));
     return Map<String, ObjectRef>{
         {"nodes", nodes},
         {"arg_nodes", inputs},
@@ -239,8 +317,9 @@ class GraphBuilder {
     return out;
   }
 
+  CompilationConfig config_;
   KernelTable kernels_;
-  int device_type_;
+  std::vector<uint32_t> storages_;  // of every value, once the graph is described
   std::vector<GraphNode> nodes_;
   NameSupply node_names_;
   Map<String, NDArray> params_;
@@ -249,8 +328,8 @@ class GraphBuilder {
 
 }  // namespace
 
-GraphProgram compile_graph(const Function& main, const Target& target, const std::string& model_name) {
-  return GraphBuilder(target, model_name).build(main.get());
+GraphProgram compile_graph(const Function& main, const CompilationConfig& config, const std::string& model_name) {
+  return GraphBuilder(config, model_name).build(main.get());
 }
 
 }  // namespace tessera::relay

@@ -2,19 +2,34 @@
 // From an optimised module to a graph of kernel calls.
 
 #include "driver/executor/kernels.h"
+#include "ir/virtual_device.h"
 #include "runtime/ndarray.h"
 
 namespace tessera::relay {
 
-struct GraphProgram {
-  std::string json;             // what the graph executor reads
-  Map<String, NDArray> params;  // constants of the model, under the names of the graph's inputs
-  IRModule kernels;             // scheduled loop programs
+/// The memory of a graph on the devices of one target, in bytes.
+struct DeviceUse {
+  Target target;
+  uint64_t io_bytes = 0;            // inputs that are not parameters, and results
+  uint64_t constant_bytes = 0;      // parameters
+  uint64_t intermediate_bytes = 0;  // storages that hold anything else
 };
 
-/// The graph of a fused, first-order function: calls of primitive functions, tuples, constants and parameters, in graph
-/// or let form. Anything that needs a decision at run time (control flow, closures, data types) is an error that
-/// says to use the virtual machine.
-GraphProgram compile_graph(const Function& main, const Target& target, const std::string& model_name);
+struct GraphProgram {
+  std::string json;                   // what the graph executor reads
+  Map<String, NDArray> params;        // constants of the model, under the names of the graph's inputs
+  Map<Target, IRModule> kernels;      // scheduled loop programs by target
+  std::vector<KernelEntry> compiled;  // what each of them was made from, in order
+  std::vector<DeviceUse> devices;
+};
+
+/// The graph of a fused, first-order function: calls of primitive functions, copies between devices, tuples, constants
+/// and parameters, in graph or let form. Each value is on its `virtual_device_`, the default device of the
+/// configuration where it has none. Anything that needs a decision at run time (control flow, closures, data types) is
+/// an error that says to use the virtual machine.
+GraphProgram compile_graph(const Function& main, const CompilationConfig& config, const std::string& model_name);
+
+/// The extents of a type, which must be known.
+std::vector<int64_t> fixed_shape(const TensorType& type);
 
 }  // namespace tessera::relay

@@ -176,31 +176,38 @@ std::string kernel_name(const Function& primitive) {
   return name;
 }
 
-const std::string& KernelTable::add(const Function& primitive) {
+const std::string& KernelTable::add(const Function& primitive, const Target& target) {
   int64_t hash = structural_hash(primitive);
   auto [first, last] = by_hash_.equal_range(hash);
-  for (auto it = first; it != last; ++it)
-    if (structural_equal(it->second.primitive, primitive)) return it->second.name;
-  std::string name = names_.fresh("tvmgen_" + model_name_ + "_" + kernel_name(primitive));
-  PrimFunc program = schedule_kernel(kernel_tensors(primitive, target_), target_, name);
+  for (auto it = first; it != last; ++it) {
+    const KernelEntry& known = entries_[it->second];
+    if (known.target.same_as(target) && structural_equal(known.primitive, primitive)) return known.name;
+  }
+  std::string name = names_.fresh(prefix_ + "_" + kernel_name(primitive));
+  PrimFunc program = schedule_kernel(kernel_tensors(primitive, target), target, name);
   program = with_attr(program, tessera::attr::kGlobalSymbol, String(name));
-  program = with_attr(program, tessera::attr::kTarget, target_);
+  program = with_attr(program, tessera::attr::kTarget, target);
   program = with_attr(program, tessera::attr::kNoAlias, bool_imm(true));  // see allow_overlap
   GlobalVarNode var;
   var.name_hint = String(name);
-  programs_.update(make(std::move(var)), program);
-  return by_hash_.emplace(hash, Entry{primitive, name})->second.name;
+  if (!programs_.count(target)) programs_.set(target, IRModule());
+  programs_[target].update(make(std::move(var)), program);
+  by_hash_.emplace(hash, entries_.size());
+  by_name_.emplace(name, entries_.size());
+  entries_.push_back({primitive, target, name});
+  return entries_.back().name;
 }
 
 const std::vector<InPlace>& KernelTable::in_place(const std::string& name) {
   auto [at, is_new] = in_place_.try_emplace(name);
-  if (is_new) at->second = find_in_place(downcast<PrimFunc>(programs_.lookup(name)));
+  if (is_new) at->second = find_in_place(downcast<PrimFunc>(programs_with(name).lookup(name)));
   return at->second;
 }
 
 void KernelTable::allow_overlap(const std::string& name) {
-  auto program = downcast<PrimFunc>(programs_.lookup(name));
-  programs_.update(programs_.get_global_var(name), with_attr(program, tessera::attr::kNoAlias, bool_imm(false)));
+  IRModule programs = programs_with(name);
+  auto program = downcast<PrimFunc>(programs.lookup(name));
+  programs.update(programs.get_global_var(name), with_attr(program, tessera::attr::kNoAlias, bool_imm(false)));
 }
 
 }  // namespace tessera::relay

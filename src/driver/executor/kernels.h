@@ -1,6 +1,7 @@
 #pragma once
 // The kernels of a model: loop programs of its primitive functions, each distinct one once.
 
+#include <deque>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -34,29 +35,36 @@ PrimFunc schedule_kernel(const KernelTensors& tensors, const Target& target, con
 /// "fused_nn_conv2d_add_nn_relu": the operators in order of evaluation, shortened with a hash where that gets long.
 std::string kernel_name(const Function& primitive);
 
-/// Gives each primitive function a name that is unique in the model, and schedules it for the target when it is new.
+/// A kernel of a model and what it was made from.
+struct KernelEntry {
+  Function primitive;
+  Target target;
+  std::string name;
+};
+
+/// Gives each primitive function a name that is unique in the model and starts with `prefix`, and schedules it for its target when it is new.
 class KernelTable {
  public:
-  KernelTable(Target target, std::string model_name) : target_(std::move(target)), model_name_(std::move(model_name)) {}
-  /// The name of the compiled function for `primitive`; equal functions have one.
-  const std::string& add(const Function& primitive);
+  explicit KernelTable(std::string prefix) : prefix_(std::move(prefix)) {}
+  /// The name of the function that is compiled from `primitive` for `target`; equal functions have one.
+  const std::string& add(const Function& primitive, const Target& target);
   /// Which results of the kernel of that name may be written over which of its arguments.
   const std::vector<InPlace>& in_place(const std::string& name);
   /// The kernel of that name is called with results over arguments.
   void allow_overlap(const std::string& name);
-  /// All scheduled programs under their names.
-  const IRModule& programs() const { return programs_; }
+  /// All scheduled programs by target, under their names.
+  const Map<Target, IRModule>& programs() const { return programs_; }
+  const std::deque<KernelEntry>& entries() const { return entries_; }
 
  private:
-  struct Entry {
-    Function primitive;
-    std::string name;
-  };
-  Target target_;
-  std::string model_name_;
+  IRModule programs_with(const std::string& name) const { return programs_[entries_[by_name_.at(name)].target]; }
+
+  std::string prefix_;
   NameSupply names_;
-  IRModule programs_;
-  std::unordered_multimap<int64_t, Entry> by_hash_;
+  Map<Target, IRModule> programs_;
+  std::deque<KernelEntry> entries_;  // references into it stay
+  std::unordered_multimap<int64_t, size_t> by_hash_;
+  std::unordered_map<std::string, size_t> by_name_;
   std::unordered_map<std::string, std::vector<InPlace>> in_place_;
 };
 

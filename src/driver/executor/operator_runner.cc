@@ -231,9 +231,9 @@ PackedFunc OperatorRunner::compile(const Function& typed) {
   for (auto it = first; it != last; ++it)
     if (structural_equal(it->second.primitive, typed) && structural_equal(it->second.result, result))
       return it->second.kernel;
-  KernelTable kernels(target_, "interpreter");
-  std::string name = kernels.add(typed);
-  PackedFunc kernel = build_module(kernels.programs(), target_).get_function(name);
+  KernelTable kernels("interpreter");
+  std::string name = kernels.add(typed, target_);
+  PackedFunc kernel = build_module(kernels.programs()[target_], target_).get_function(name);
   ICHECK(kernel) << "no function " << name << " in the module that was built for it";
   compiled_.emplace(hash, Compiled{typed, result, kernel});
   return kernel;

@@ -23,23 +23,27 @@ IRModule only_reachable(const IRModule& mod) {
 
 }  // namespace
 
-IRModule optimize_for_vm(const IRModule& mod, const Target& target) {
-  IRModule fused = optimization_passes(target)(only_reachable(mod));
+IRModule optimize_for_vm(const IRModule& mod, const CompilationConfig& config) {
+  IRModule fused = optimization_passes(config)(only_reachable(mod));
   return infer_type(get_global("relay._transform.ToBasicBlockNormalForm")().to<Pass>()(fused));
 }
 
-Module compile_vm(const IRModule& fused, const Target& target, const std::string& model_name) {
+Module compile_vm(const IRModule& fused, const CompilationConfig& config) {
   begin_stage("schedule kernels");
-  ProgramBuilder builder(name_open_extents(fused), target, model_name);
+  ProgramBuilder builder(name_open_extents(fused), config);
   vm::Program program = builder.build();
-  Target host = host_of(target, {});
-  IRModule kernels = lower_module(builder.kernels(), false), on_host = lower_module(builder.host_kernels(), false);
-  if (structural_equal(target, host)) kernels.update(on_host);
-  Map<Target, IRModule> parts{{target, kernels}};
-  if (!structural_equal(target, host)) parts.set(host, on_host);
+  Target host = config->host_target;
+  Map<Target, IRModule> parts;
+  for (const auto& [target, kernels] : builder.kernels()) parts.set(target, lower_module(kernels, false));
+  if (IRModule on_host = lower_module(builder.host_kernels(), false); !on_host->functions.empty()) {
+    Target place = host;
+    for (const auto& [target, kernels] : parts)
+      if (structural_equal(target, host)) place = target;
+    if (parts.count(place)) parts[place].update(on_host);
+    else parts.set(place, on_host);
+  }
   Module library;
-  begin_stage("generate code");
-  if (!kernels->functions.empty() || !on_host->functions.empty()) library = tessera::build(parts, host);
+  if (!parts.empty()) library = tessera::build(parts, host);
   return vm::make_executable(std::move(program), library);
 }
 
@@ -58,8 +62,10 @@ bool needs_vm(const IRModule& mod) {
 
 static Globals globals{
     {"relay.vm.is_needed", needs_vm},
-    {"relay.vm.optimize", optimize_for_vm},
-    {"relay.vm.compile", compile_vm},
+    {"relay.vm.optimize",
+     [](IRModule mod, Array<Target> targets) { return optimize_for_vm(mod, make_compilation_config(targets, {})); }},
+    {"relay.vm.compile",
+     [](IRModule fused, Array<Target> targets) { return compile_vm(fused, make_compilation_config(targets, {})); }},
 };
 
 }  // namespace tessera::relay

@@ -25,12 +25,13 @@ std::vector<int64_t> fixed_shape(const TensorType& type) {
   return out;
 }
 
-vm::Parameter describe(const Var& param) {
+vm::Parameter describe(ProgramBuilder& program, const Var& param) {
   vm::Parameter out;
   out.name = std::string(param->name_hint());
   auto* tensor = checked_type(param).as<TensorTypeNode>();
   if (!tensor) return out;
   out.is_tensor = true;
+  out.device = program.device_index(program.device_of(param));
   out.dtype = tensor->dtype;
   for (const PrimExpr& extent : tensor->shape) out.shape.push_back(as_int(extent) ? *as_int(extent) : -1);
   return out;
@@ -42,7 +43,7 @@ class FunctionCompiler {
       : program_(program), known_(pending.known) {
     draft_.function.name = name;
     auto add = [&](const Var& param) {
-      draft_.function.params.push_back(describe(param));
+      draft_.function.params.push_back(describe(program, param));
       set(param, {draft_.fresh()});
     };
     for (const Var& var : pending.captured) add(var);
@@ -121,7 +122,8 @@ class FunctionCompiler {
       return out;
     }
     if (auto* get = expr.as<TupleGetItem>()) return field(value_of(get->tuple), get->index);
-    if (auto* constant = expr.as<Constant>()) return emit(Opcode::LoadConst, program_.constant(constant->data));
+    if (auto* constant = expr.as<Constant>())
+      return emit(Opcode::LoadConst, program_.constant(constant->data), device_of(expr));
     if (expr.as<Let>()) return value_of(lets(expr));
     if (auto* branch = expr.as<If>()) {
       int32_t out = draft_.fresh();
@@ -241,7 +243,9 @@ class FunctionCompiler {
 
   /// An operator that no pass has put into a kernel becomes one by itself.
   Value call_operator(const Call* call, const Op& op) {
-    if (op->name == "on_device" || op->name == "device_copy") return value_of(call->args[0]);  // there is one device
+    if (op->name == "on_device") return value_of(call->args[0]);
+    if (op->name == "device_copy")
+      return copied(value_of(call->args[0]), checked_type(Expr(call)), device_of(Expr(call)));
     Array<Var> params;
     Array<Expr> inside;
     for (const Expr& arg : call->args) {
@@ -256,23 +260,36 @@ class FunctionCompiler {
     return call_kernel(call, make_function(params, body, checked_type(Expr(call)), {}, attrs));
   }
 
+  int32_t device_of(const Expr& expr) { return program_.device_index(program_.device_of(expr)); }
+
+  /// The value with all its tensors on a device.
+  Value copied(const Value& value, const Type& type, int32_t device) {
+    std::vector<int64_t> from, to;
+    tensors(value, type, &from);
+    for (int64_t tensor : from) to.push_back(emit(Opcode::DeviceCopy, static_cast<int32_t>(tensor), device).reg);
+    size_t next = 0;
+    return value_from(type, to, &next);
+  }
+
   Value call_kernel(const Call* call, const Function& function) {
     std::vector<int64_t> inputs;
     for (const Expr& arg : call->args) tensors(value_of(arg), checked_type(arg), &inputs);
     const Type& type = checked_type(Expr(call));
     bool only_reshapes = function->attrs.is_true(attr::kReshapeOnly) && inputs.size() == 1;
     size_t next = 0;
+    Target target = program_.device_of(Expr(call))->target;
+    int32_t device = device_of(Expr(call));
     if (is_dynamic(function)) {
       std::vector<int64_t> results =
-          call_dynamic(program_.dynamic_kernel(function), inputs, tensors_of(type), only_reshapes);
+          call_dynamic(program_.dynamic_kernel(function, target), inputs, tensors_of(type), only_reshapes, device);
       return value_from(type, results, &next);
     }
     std::vector<int64_t> results;
     for (const TensorType& out : tensors_of(type)) {
       if (only_reshapes) return emit(Opcode::ReshapeTensor, static_cast<int32_t>(inputs[0]), -1, 0, fixed_shape(out));
-      results.push_back(emit(Opcode::AllocTensor, -1, vm::dtype_code(out->dtype), 0, fixed_shape(out)).reg);
+      results.push_back(emit(Opcode::AllocTensor, -1, vm::dtype_code(out->dtype), device, fixed_shape(out)).reg);
     }
-    invoke_kernel(program_.kernel(function), inputs, results, false);
+    invoke_kernel(program_.kernel(function, target), inputs, results, false);
     return value_from(type, results, &next);
   }
 
@@ -284,7 +301,7 @@ class FunctionCompiler {
   }
 
   std::vector<int64_t> call_dynamic(const ProgramBuilder::Dynamic& kernel, const std::vector<int64_t>& inputs,
-                                    const std::vector<TensorType>& types, bool only_reshapes) {
+                                    const std::vector<TensorType>& types, bool only_reshapes, int32_t device) {
     std::vector<int64_t> shapes, results;
     if (kernel.shape_kernel < 0) {
       for (int32_t program : kernel.shapes) shapes.push_back(emit(Opcode::ShapeFunc, program, 0, 0, inputs).reg);
@@ -294,7 +311,7 @@ class FunctionCompiler {
       for (size_t i = 0; i < inputs.size(); ++i) {
         auto input = static_cast<int32_t>(inputs[i]);
         if (!kernel.by_value[i]) args.push_back(emit(Opcode::ShapeOf, input).reg);
-        else args.push_back(host == 0 ? input : emit(Opcode::DeviceCopy, input, host).reg);
+        else args.push_back(host == device ? input : emit(Opcode::DeviceCopy, input, host).reg);
       }
       for (const TensorType& type : types)
         shapes.push_back(emit(Opcode::AllocTensor, -1, vm::dtype_code(DataType::Int(64)), host, {type.rank()}).reg);
@@ -303,7 +320,7 @@ class FunctionCompiler {
     for (size_t i = 0; i < types.size(); ++i) {
       auto shape = static_cast<int32_t>(shapes[i]);
       if (only_reshapes) return {emit(Opcode::ReshapeTensor, static_cast<int32_t>(inputs[0]), shape).reg};
-      results.push_back(emit(Opcode::AllocTensorReg, shape, vm::dtype_code(types[i]->dtype)).reg);
+      results.push_back(emit(Opcode::AllocTensorReg, shape, vm::dtype_code(types[i]->dtype), device).reg);
     }
     invoke_kernel(kernel.kernel, inputs, results, true);
     return results;

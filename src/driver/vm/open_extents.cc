@@ -56,6 +56,7 @@ Function retyped(const Function& function, const std::vector<Type>& types) {
   for (size_t i = 0; i < types.size(); ++i) {
     Var param = make_local(function->params[i]->name_hint(), types[i]);
     param->checked_type_ = types[i];
+    param->virtual_device_ = function->params[i]->virtual_device_;
     out.params.push_back(param);
     by[function->params[i].get()] = param;
   }

@@ -1,6 +1,7 @@
 #include "driver/vm/program_builder.h"
 
-#include "driver/build_module.h"
+#include <algorithm>
+
 #include "driver/vm/dynamic_kernel.h"
 #include "driver/vm/open_extents.h"
 #include "driver/vm/registers.h"
@@ -8,10 +9,10 @@
 
 namespace tessera::relay {
 
-ProgramBuilder::ProgramBuilder(IRModule mod, Target target, const std::string& model_name)
-    : mod_(std::move(mod)), target_(target), kernels_(target, model_name) {
-  program_.device_types.push_back(target->kind->default_device_type);
-  if (program_.device_types[0] != kDLCPU) program_.device_types.push_back(kDLCPU);  // where shapes are computed
+ProgramBuilder::ProgramBuilder(IRModule mod, CompilationConfig config)
+    : mod_(std::move(mod)), config_(std::move(config)), kernels_("vm_mod") {
+  device_index(config_->default_primitive_virtual_device);
+  device_index(config_->host_virtual_device);  // where shapes are computed
   for (const auto& [var, function] : mod_.sorted_functions()) {
     auto* relay = function.as<FunctionNode>();
     if (!relay || relay->attrs.is_true(attr::kPrimitive)) continue;
@@ -75,18 +76,34 @@ int32_t ProgramBuilder::primitive(const std::string& name) {
   return it->second;
 }
 
-int32_t ProgramBuilder::kernel(const Function& function) { return primitive(kernels_.add(function)); }
+VirtualDevice ProgramBuilder::device_of(const Expr& expr) const {
+  VirtualDevice known = downcast_or_null<VirtualDevice>(expr->virtual_device_);
+  return known && known->target ? known : config_->default_primitive_virtual_device;
+}
 
-const ProgramBuilder::Dynamic& ProgramBuilder::dynamic_kernel(const Function& primitive_function) {
+int32_t ProgramBuilder::device_index(const VirtualDevice& device) {
+  std::vector<int32_t>& types = program_.device_types;
+  auto it = std::find(types.begin(), types.end(), device->device_type_int);
+  if (it == types.end()) it = types.insert(it, device->device_type_int);
+  return static_cast<int32_t>(it - types.begin());
+}
+
+int32_t ProgramBuilder::kernel(const Function& function, const Target& target) {
+  return primitive(kernels_.add(function, target));
+}
+
+const ProgramBuilder::Dynamic& ProgramBuilder::dynamic_kernel(const Function& primitive_function,
+                                                              const Target& target) {
   Function function = with_plain_extents(primitive_function, extents_);
   int64_t hash = structural_hash(function);
   auto [first, last] = dynamic_.equal_range(hash);
   for (auto it = first; it != last; ++it)
-    if (structural_equal(it->second.primitive, function)) return it->second;
+    if (it->second.target.same_as(target) && structural_equal(it->second.primitive, function)) return it->second;
   DynamicKernel made = make_dynamic(function, kernel_name(function));
   Dynamic out;
   out.primitive = function;
-  out.kernel = kernel(made.function);
+  out.target = target;
+  out.kernel = kernel(made.function, target);
   for (vm::ShapeProgram& shape : made.shapes) {
     out.shapes.push_back(static_cast<int32_t>(program_.shapes.size()));
     program_.shapes.push_back(std::move(shape));
@@ -98,7 +115,7 @@ const ProgramBuilder::Dynamic& ProgramBuilder::dynamic_kernel(const Function& pr
     PrimFunc code = with_attr(made.shape_kernel, tessera::attr::kGlobalSymbol, String(name));
     GlobalVarNode var;
     var.name_hint = String(name);
-    host_kernels_.update(make(std::move(var)), with_attr(code, tessera::attr::kTarget, host_of(target_, {})));
+    host_kernels_.update(make(std::move(var)), with_attr(code, tessera::attr::kTarget, config_->host_target));
   }
   return dynamic_.emplace(hash, std::move(out))->second;
 }

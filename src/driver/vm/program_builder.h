@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "driver/executor/kernels.h"
+#include "ir/virtual_device.h"
 #include "runtime/vm/executable.h"
 
 namespace tessera::relay {
@@ -26,7 +27,7 @@ struct PendingFunction {
 
 class ProgramBuilder {
  public:
-  ProgramBuilder(IRModule mod, Target target, const std::string& model_name);
+  ProgramBuilder(IRModule mod, CompilationConfig config);
 
   /// The place of a global function; an error when there is none of that name.
   uint32_t function_of(const GlobalVar& var) const;
@@ -38,24 +39,29 @@ class ProgramBuilder {
   /// The function that makes a value of a data type, for constructors that are used as values.
   uint32_t constructor_function(const ConstructorNode* constructor);
   int32_t constant(const NDArray& data);
+  /// Where a value is: its `virtual_device_`, or the default where it has none.
+  VirtualDevice device_of(const Expr& expr) const;
+  /// The place of a device among the program's.
+  int32_t device_index(const VirtualDevice& device);
   /// The kernel of a primitive function whose shapes are fixed.
-  int32_t kernel(const Function& primitive);
+  int32_t kernel(const Function& primitive, const Target& target);
   /// The kernel of one whose shapes are not, and how those of its results are found: by shape programs or a kernel.
   struct Dynamic {
     Function primitive;
+    Target target;
     int32_t kernel = -1;
     std::vector<int32_t> shapes;
     int32_t shape_kernel = -1;
     std::vector<bool> by_value;  // which tensors, rather than their shapes, the shape kernel takes
   };
-  const Dynamic& dynamic_kernel(const Function& primitive);
+  const Dynamic& dynamic_kernel(const Function& primitive, const Target& target);
   int32_t tag_of(const ConstructorNode* constructor) const;
-  /// The host among the program's devices; 0 where it is the device itself.
-  int32_t host() const { return static_cast<int32_t>(program_.device_types.size()) - 1; }
+  /// The host among the program's devices.
+  int32_t host() { return device_index(config_->host_virtual_device); }
 
   /// Compiles everything that `entry` reaches; call once.
   vm::Program build();
-  const IRModule& kernels() const { return kernels_.programs(); }
+  const Map<Target, IRModule>& kernels() const { return kernels_.programs(); }
   /// Shape functions, which run on the host.
   const IRModule& host_kernels() const { return host_kernels_; }
 
@@ -63,7 +69,7 @@ class ProgramBuilder {
   int32_t primitive(const std::string& name);
 
   IRModule mod_, host_kernels_;
-  Target target_;
+  CompilationConfig config_;
   KernelTable kernels_;
   std::vector<PrimExpr> extents_;                      // variables that open extents of kernels are named by
   std::unordered_multimap<int64_t, Dynamic> dynamic_;  // by the hash of the primitive function

@@ -14,8 +14,6 @@ struct ConvAttrs : AttrsNode {
   PrimExpr channels;            // of the result; empty: the weight says
   Array<PrimExpr> kernel_size;  // empty: the weight says
   String data_layout, kernel_layout, out_layout;
-  String auto_scheduler_rewritten_layout;
-  Array<PrimExpr> meta_schedule_original_shape;
   DataType out_dtype = DataType::Void();
   static constexpr NodeInfo info{"relay.attrs.ConvAttrs", &AttrsNode::info};
   static void fields(auto f) {
@@ -28,8 +26,6 @@ struct ConvAttrs : AttrsNode {
     f("data_layout", &ConvAttrs::data_layout);
     f("kernel_layout", &ConvAttrs::kernel_layout);
     f("out_layout", &ConvAttrs::out_layout);
-    f("auto_scheduler_rewritten_layout", &ConvAttrs::auto_scheduler_rewritten_layout);
-    f("meta_schedule_original_shape", &ConvAttrs::meta_schedule_original_shape);
     f("out_dtype", &ConvAttrs::out_dtype);
   }
 

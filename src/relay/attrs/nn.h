@@ -14,14 +14,10 @@ struct BiasAddAttrs : AttrsNode {
 
 struct DenseAttrs : AttrsNode {
   PrimExpr units;
-  String auto_scheduler_rewritten_layout;
-  Array<PrimExpr> meta_schedule_original_shape;
   DataType out_dtype = DataType::Void();
   static constexpr NodeInfo info{"relay.attrs.DenseAttrs", &AttrsNode::info};
   static void fields(auto f) {
     f("units", &DenseAttrs::units, Optional | Required);
-    f("auto_scheduler_rewritten_layout", &DenseAttrs::auto_scheduler_rewritten_layout);
-    f("meta_schedule_original_shape", &DenseAttrs::meta_schedule_original_shape);
     f("out_dtype", &DenseAttrs::out_dtype);
   }
 };

@@ -95,7 +95,14 @@ class Fuser {
     Contents contents = contents_of(body);
     DictAttrs attrs = DictAttrs().with(attr::kPrimitive, box_int(contents.has_call));
     if (contents.has_call && contents.only_reshapes) attrs = attrs.with(attr::kReshapeOnly, box_int(1));
-    return make_call(make_function(kernel.params, body, type, {}, attrs), kernel.arguments);
+    Expr out = make_call(make_function(kernel.params, body, type, {}, attrs), kernel.arguments);
+    out->virtual_device_ = device_of(body);
+    return out;
+  }
+  /// Where PlanDevices put the result of a kernel; all of it is in one place.
+  static ObjectRef device_of(const Expr& body) {
+    auto* get = body.as<TupleGetItem>();
+    return get ? device_of(get->tuple) : body->virtual_device_;
   }
   static ObjectRef box_int(int value) { return int_imm(DataType::Int(32), value); }
 

@@ -16,7 +16,7 @@ struct Graph {
   };
   /// An input or parameter (no function), or a call of a compiled function.
   struct Node {
-    std::string name, function;  // "" for inputs; "__nop" only renames its input
+    std::string name, function;  // "" for inputs; "__nop" only renames its input, "__copy" copies it
     std::vector<Value> inputs;
     uint32_t outputs = 1;
     bool flattens = false;                                    // the function takes its tensors with one dimension

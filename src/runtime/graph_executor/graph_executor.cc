@@ -7,6 +7,12 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr const char* kNoOperation = "__nop";
+constexpr const char* kCopy = "__copy";
+
+/// (from, to), which may lie on different devices.
+PackedFunc copy_function() {
+  return PackedFunc([](Args args, Any*) { copy_tensor(args[0].to<DLTensor*>(), args[1].to<DLTensor*>()); });
+}
 
 /// An error unless `data` has the shape and element type of `wanted`.
 void check_like(const DLTensor* data, const DLTensor* wanted, const std::string& what) {
@@ -96,11 +102,13 @@ void GraphExecutor::prepare(uint32_t index) {
   if (node.is_input() || node.function == kNoOperation) return;
   Step step;
   step.node = index;
-  step.function = code_.get_function(node.function, true);
+  step.function = node.function == kCopy ? copy_function() : code_.get_function(node.function, true);
   if (!step.function)
     throw Error(ValueError) << "the graph calls " << node.function << ", which the library does not have";
   for (const Graph::Value& input : node.inputs) step.entries.push_back(graph_.entry(input));
   for (uint32_t i = 0; i < node.outputs; ++i) step.entries.push_back(graph_.first_entry[index] + i);
+  if (node.function == kCopy && step.entries.size() != 2)
+    throw Error(ValueError) << "graph JSON: node " << index << " (" << node.name << ") does not copy one value to one";
   step.flat_shapes.resize(step.entries.size());
   step.tensors.resize(step.entries.size());
   steps_.push_back(std::move(step));

@@ -29,7 +29,7 @@ enum class Opcode : uint8_t {
   AllocClosure = 8,    // dst = function a with its first parameters bound to operands
   GetField = 9,        // dst = field b of a
   If = 10,             // goes on when register a equals register b, else jumps c forwards
-  LoadConst = 11,      // dst = constant a
+  LoadConst = 11,      // dst = constant a on device b
   Goto = 12,           // jumps a forwards
   GetTag = 13,         // dst = the tag of a
   LoadConsti = 14,     // dst = the number a
@@ -51,10 +51,11 @@ struct Instruction {
   uint32_t first = 0, count = 0;  // the operands, in the function's list
 };
 
-/// What is known of a parameter: its name, and the type where it is a tensor (an extent -1 is anything).
+/// What is known of a parameter: its name, and the type and device where it is a tensor (an extent -1 is anything).
 struct Parameter {
   std::string name;
   bool is_tensor = false;
+  int32_t device = 0;
   DataType dtype;
   std::vector<int64_t> shape;
 };

@@ -11,6 +11,7 @@ class Checker {
 
   void run() {
     if (function_.params.size() > function_.registers) fail("has fewer registers than parameters");
+    for (const Parameter& param : function_.params) inside(param.device, program_.device_types.size(), "device");
     if (function_.code.empty()) fail("has no instructions");
     for (at_ = 0; at_ < function_.code.size(); ++at_) check(function_.code[at_]);
     Opcode last = function_.code.back().op;
@@ -76,7 +77,10 @@ class Checker {
         if (in.count > program_.functions[static_cast<size_t>(in.a)].params.size())
           fail("binds more parameters than the function has");
         break;
-      case Opcode::LoadConst: inside(in.a, program_.constants.size(), "constant"); break;
+      case Opcode::LoadConst:
+        inside(in.a, program_.constants.size(), "constant");
+        inside(in.b, devices, "device");
+        break;
       case Opcode::DeviceCopy: inside(in.b, devices, "device"); break;
       case Opcode::ShapeFunc: inside(in.a, program_.shapes.size(), "shape program"); break;
       case Opcode::If: jump(in.c); break;

@@ -70,7 +70,17 @@ Machine::Machine(const Module& executable, std::vector<DLDevice> devices, bool p
     if (!constant)
       throw Error(ValueError) << "the constant " << program_->constant_names[i]
                               << " is bound late and was not loaded; call load_late_bound_consts first";
-    constants_.push_back(constant.device().device_type == device().device_type ? constant : constant.copy_to(device()));
+  }
+  constants_.resize(pools_.size(), std::vector<NDArray>(program_->constants.size()));
+  for (const Function& function : program_->functions) {
+    for (const Instruction& in : function.code) {
+      if (in.op != Opcode::LoadConst) continue;
+      auto index = static_cast<size_t>(in.a), place = static_cast<size_t>(in.b);
+      NDArray& there = constants_[place][index];
+      const NDArray& given = program_->constants[index];
+      if (!there)
+        there = given.device().device_type == device(place).device_type ? given : given.copy_to(device(place));
+    }
   }
 }
 
@@ -90,7 +100,8 @@ ObjectRef Machine::convert(const Function& function, size_t index, ObjectRef val
   for (size_t i = 0; fits && i < param.shape.size(); ++i)
     fits = param.shape[i] < 0 || param.shape[i] == tensor.shape[i];
   if (!fits) fail(describe(&tensor));
-  return same_device(tensor.device, device()) ? value : ObjectRef(NDArray(given).copy_to(device()));
+  DLDevice place = device(static_cast<size_t>(param.device));
+  return same_device(tensor.device, place) ? value : ObjectRef(NDArray(given).copy_to(place));
 }
 
 void Machine::set_inputs(const std::string& name, std::vector<ObjectRef> args) {
@@ -187,13 +198,13 @@ void Machine::set_outputs(const std::string& name, std::vector<NDArray> tensors)
   outputs_[index] = std::move(out);
 }
 
-NDArray Machine::preset(std::span<const int64_t> shape, DataType dtype) {
+NDArray Machine::preset(const Instruction& in, std::span<const int64_t> shape) {
   if (!presets_ || frames_.size() != 1) return nullptr;
   auto it = presets_->made_at.find(frames_.back().pc - 1);
   if (it == presets_->made_at.end() || it->second >= presets_->tensors.size()) return nullptr;
   const NDArray& tensor = presets_->tensors[it->second];
-  bool is_usable = has_type(tensor.tensor(), shape, dtype) && same_device(tensor.device(), device()) &&
-                   is_contiguous(tensor.tensor()) &&
+  bool is_usable = has_type(tensor.tensor(), shape, dtype_of(in.b)) &&
+                   same_device(tensor.device(), device(static_cast<size_t>(in.c))) && is_contiguous(tensor.tensor()) &&
                    reinterpret_cast<uintptr_t>(data_of(tensor.tensor())) % kAllocAlignment == 0;
   return is_usable ? tensor : nullptr;
 }
@@ -314,7 +325,7 @@ void Machine::invoke_packed(const Instruction& in) {
 
 NDArray Machine::allocate(const Instruction& in, std::span<const int64_t> shape) {
   DataType dtype = dtype_of(in.b);
-  if (NDArray given = preset(shape, dtype)) return given;
+  if (NDArray given = preset(in, shape)) return given;
   return make_tensor(*pools_[static_cast<size_t>(in.c)], shape, dtype);
 }
 
@@ -411,7 +422,9 @@ bool Machine::step(ObjectRef* result) {
         if (number(reg(in.a)) != number(reg(in.b))) frame.pc += static_cast<uint32_t>(in.c) - 1;
         break;
       case Opcode::Goto: frame.pc += static_cast<uint32_t>(in.a) - 1; break;
-      case Opcode::LoadConst: reg(in.dst).object = constants_[static_cast<size_t>(in.a)]; break;
+      case Opcode::LoadConst:
+        reg(in.dst).object = constants_[static_cast<size_t>(in.b)][static_cast<size_t>(in.a)];
+        break;
       case Opcode::LoadConsti: reg(in.dst) = {nullptr, in.a}; break;
       case Opcode::GetTag: reg(in.dst) = {nullptr, data(in.a)->tag}; break;
       case Opcode::Fatal:

@@ -75,7 +75,7 @@ class Machine {
   void invoke_packed(const Instruction& in);
   NDArray allocate(const Instruction& in, std::span<const int64_t> shape);
   NDArray in_storage(const Instruction& in) const;
-  NDArray preset(std::span<const int64_t> shape, DataType dtype);
+  NDArray preset(const Instruction& in, std::span<const int64_t> shape);
   ObjectRef put_out(const Outputs& outputs, const ObjectRef& result) const;
 
   Value& reg(int64_t index) { return registers_[base_ + static_cast<size_t>(index)]; }
@@ -92,7 +92,7 @@ class Machine {
   std::shared_ptr<const Program> program_;
   Module executable_;
   std::vector<PackedFunc> kernels_;
-  std::vector<NDArray> constants_;
+  std::vector<std::vector<NDArray>> constants_;     // by device, those that are used there
   std::vector<std::shared_ptr<MemoryPool>> pools_;  // by device of the program
   std::unordered_map<std::string, std::vector<ObjectRef>> inputs_;
   std::unordered_map<uint32_t, Outputs> outputs_;

@@ -6,7 +6,7 @@
 //                        n x u32 step of the result)
 //   functions: n x (str name, n x parameter, u32 registers, n x i64 operand,
 //                   n x (u8 op, i32 dst, a, b, c, u32 first, count))
-//   parameter: str name, u8 is it a tensor, u8 code, u8 bits, u16 lanes, n x i64 extent
+//   parameter: str name, u8 0 or, of a tensor, one more than its device, u8 code, u8 bits, u16 lanes, n x i64 extent
 //
 // Each list is led by its u64 length.
 
@@ -74,7 +74,7 @@ void write(ByteWriter& out, const Function& function) {
   out.write(function.name);
   write_list(out, function.params, [&](const Parameter& param) {
     out.write(param.name);
-    out.write(static_cast<uint8_t>(param.is_tensor));
+    out.write(static_cast<uint8_t>(param.is_tensor ? param.device + 1 : 0));
     out.write(param.dtype.code);
     out.write(param.dtype.bits);
     out.write(param.dtype.lanes);
@@ -96,7 +96,9 @@ Function read_function(ByteReader& in) {
   out.params = read_list<Parameter>(in, 21, "the parameters of a function", [&] {
     Parameter param;
     param.name = in.read_string("the name of a parameter");
-    param.is_tensor = in.read<uint8_t>("a parameter") != 0;
+    auto place = in.read<uint8_t>("a parameter");
+    param.is_tensor = place != 0;
+    param.device = place ? place - 1 : 0;
     param.dtype.code = in.read<uint8_t>("a parameter");
     param.dtype.bits = in.read<uint8_t>("a parameter");
     param.dtype.lanes = in.read<uint16_t>("a parameter");

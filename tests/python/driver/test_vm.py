@@ -32,7 +32,7 @@ def floats(*shape):
 def test_operators_run_in_fused_kernels():
     x, y = relay.var("x", shape=(2, 3)), relay.var("y", shape=(2, 3))
     exe = relay.vm.compile(tvm.IRModule.from_expr(relay.Function([x, y], relay.nn.relu(x + y))), "llvm")
-    assert exe.primitive_ops == ["tvmgen_default_fused_add_nn_relu"]
+    assert exe.primitive_ops == ["vm_mod_fused_add_nn_relu"]
     a, b = floats(2, 3), floats(2, 3) - 1
     np.testing.assert_allclose(runtime_vm.VirtualMachine(exe, tvm.cpu()).run(a, b).numpy(), np.maximum(a + b, 0))
 

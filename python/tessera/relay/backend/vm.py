@@ -52,14 +52,17 @@ class VMCompiler:
 
     @property
     def target(self) -> Any:
-        """The target that `lower` was given."""
-        return self._lowered[1] if self._lowered else None
+        """The target that `lower` was given, or a list where there were several."""
+        if self._lowered is None:
+            return None
+        targets = self._lowered[1]
+        return targets[0] if len(targets) == 1 else targets
 
     def codegen(self) -> None:
         """Compiles what was lowered."""
         if self._lowered is None:
             raise ValueError("VMCompiler: there is nothing to compile; call lower first")
-        self._exec = get_global_func("relay.vm.compile")(*self._lowered, "default")
+        self._exec = get_global_func("relay.vm.compile")(*self._lowered)
 
     def optimize(
         self, mod: IRModule, target: Any = None, target_host: Any = None, params: dict[str, Any] | None = None
@@ -76,11 +79,11 @@ class VMCompiler:
         return vm_rt.Executable(self._exec)
 
     def _optimized(self, mod: IRModule, target: Any, target_host: Any) -> tuple[IRModule, Any]:
-        from ..build_module import _target, bind_params_by_name
+        from ..build_module import _targets, bind_params_by_name
 
         if not isinstance(mod, IRModule):
             raise ValueError(f"the virtual machine compiles an IRModule, got {type(mod).__name__}")
-        where = _target(target, target_host)
+        where = _targets(target, target_host)
         mod = IRModule(dict(mod.functions.items()), dict(mod.type_definitions.items()))
         if self._params:
             mod["main"] = bind_params_by_name(mod["main"], self._params)
