@@ -253,7 +253,7 @@ def _targets(target: Any, host: Any = None) -> list[Target]:
         several = []
         for device, given in target.items():
             one = Target(given)
-            kind = getattr(device, "device_type", device)
+            kind: Any = getattr(device, "device_type", device)
             kind = nd.device(kind, 0).device_type if isinstance(kind, str) else int(kind)
             if kind != one.kind.default_device_type:
                 raise ValueError(f"the target {one} does not run on the device {device} that it is given for")

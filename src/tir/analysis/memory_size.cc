@@ -1,8 +1,7 @@
-// How many bytes a program allocates.
+#include "tir/analysis/memory_size.h"
 
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
-#include "tir/function.h"
 
 namespace tessera {
 namespace {
@@ -25,7 +24,8 @@ void check_alignment(int64_t alignment) {
   if (alignment < 1) throw Error(ValueError) << "the alignment has to be 1 byte or more, got " << alignment;
 }
 
-/// The most bytes that exist at one time: allocations inside one another add up, those side by side share.
+}  // namespace
+
 int64_t workspace_bytes(const PrimFunc& function, int64_t alignment) {
   check_alignment(alignment);
   int64_t now = 0, most = 0;
@@ -43,7 +43,6 @@ int64_t workspace_bytes(const PrimFunc& function, int64_t alignment) {
   return most;
 }
 
-/// Constants live as long as the program.
 int64_t constant_bytes(const PrimFunc& function, int64_t alignment) {
   check_alignment(alignment);
   int64_t total = 0;
@@ -56,5 +55,4 @@ static Globals globals{
     {"tir.analysis.calculate_constant_bytes", constant_bytes},
 };
 
-}  // namespace
 }  // namespace tessera

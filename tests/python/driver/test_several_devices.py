@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-
 import tessera as tvm
 from tessera import relay
 from tessera.contrib import graph_executor
