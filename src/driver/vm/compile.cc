@@ -42,6 +42,7 @@ Module compile_vm(const IRModule& fused, const CompilationConfig& config) {
     if (parts.count(place)) parts[place].update(on_host);
     else parts.set(place, on_host);
   }
+  begin_stage("generate code");
   Module library;
   if (!parts.empty()) library = tessera::build(parts, host);
   return vm::make_executable(std::move(program), library);
