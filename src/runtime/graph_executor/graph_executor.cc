@@ -37,7 +37,8 @@ DLDevice GraphExecutor::device_of(const Graph::Entry& entry) const {
   if (entry.device_type == 0) return devices_[0];
   for (DLDevice device : devices_)
     if (device.device_type == entry.device_type) return device;
-  throw Error(ValueError) << "the graph needs a device of type " << entry.device_type << ", which was not given";
+  throw Error(ValueError) << "the graph was compiled for a device of kind " << device_type_name(entry.device_type)
+                          << ", which was not given";
 }
 
 /// Entries whose values are parameters that can be used where they lie.

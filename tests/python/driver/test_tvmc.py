@@ -388,6 +388,12 @@ def test_what_cannot_be_run_is_told(package, options, message):
         tvmc.run(package, **{"device": "cpu", **options})
 
 
+def test_a_package_for_another_device_says_for_which(tmp_path):
+    package = tvmc.compile(dense_model(), "opencl", package_path=tmp_path / "m.tar")
+    with pytest.raises(TVMCException, match="compiled for a device of kind opencl"):
+        tvmc.run(package, "cpu")
+
+
 # ---- tuning ----------------------------------------------------------------------------------------------------------
 
 

@@ -10,10 +10,10 @@ from typing import Any, TextIO
 import numpy as np
 
 from ... import relay
-from ..._ffi.registry import get_global_func
 from ...contrib import utils
 from ...ir import IRModule, load_json, save_json
 from ...relay.backend.executor_factory import GraphExecutorFactoryModule, VMExecutorFactoryModule
+from ...runtime import _ffi_api as _runtime_api
 from ...runtime.module import BenchmarkResult
 from ...runtime.vm import Executable
 from .. import _ffi_api
@@ -55,13 +55,13 @@ class TVMCModel:
             if os.path.exists(path):
                 with open(path, "rb") as file:
                     members[name] = bytearray(file.read())
-        get_global_func("runtime.WriteTar")(os.fspath(model_path), members)
+        _runtime_api.WriteTar(os.fspath(model_path), members)
 
     def load(self, model_path: str | os.PathLike) -> None:
         """Reads what `save` wrote."""
         path = os.fspath(model_path)
         with from_core():
-            members = {str(name): bytes(data) for name, data in get_global_func("runtime.ReadTar")(path).items()}
+            members = {str(name): bytes(data) for name, data in _runtime_api.ReadTar(path).items()}
         if "model.json" not in members or "model.params" not in members:
             held = ", ".join(sorted(members)) or "nothing"
             raise TVMCException(f"{path} is no saved model: it has no model.json and model.params. It holds {held}")
@@ -151,7 +151,7 @@ class TVMCModel:
             file = folder.relpath("mod." + form)
             library = built["library"] if built["executor"] == "graph" else built["runnable"]
             library.export_library(file, cross or None)
-            get_global_func("runtime.WritePackage")(path, file, built.get("graph_json", ""), built.get("params", {}))
+            _runtime_api.WritePackage(path, file, built.get("graph_json", ""), built.get("params", {}))
         return path
 
     def summary(self, file: TextIO | None = None) -> None:
@@ -183,7 +183,7 @@ class TVMCPackage:
         """Reads and checks a package."""
         self.package_path = os.fspath(package_path)
         with from_core():
-            held = get_global_func("runtime.ReadPackage")(self.package_path)
+            held = _runtime_api.ReadPackage(self.package_path)
         self.type = str(held["type"])
         if self.type == "model":
             raise TVMCException(
@@ -200,7 +200,7 @@ class TVMCPackage:
             return None
         path = self._tmp_dir.relpath(self.lib_name)
         with open(path, "wb") as file:
-            file.write(get_global_func("runtime.ReadPackageMember")(self.package_path, self.lib_name))
+            file.write(_runtime_api.ReadPackageMember(self.package_path, self.lib_name))
         return path
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._ffi.registry import get_global_func
+from ...runtime import _ffi_api as _runtime_api
 from ...runtime import ndarray as nd
 from ...runtime.module import BenchmarkResult
 from .. import _ffi_api
@@ -50,7 +50,7 @@ def run_module(
     if benchmark:
         choices.update(number=number, repeat=repeat)
     with from_core():
-        module = get_global_func("runtime.LoadPackage")(tvmc_package.package_path)
+        module = _runtime_api.LoadPackage(tvmc_package.package_path)
         ran = _ffi_api.run_model(module, device, given, choices)
     if profile:
         print(ran["profile"])
