@@ -38,18 +38,6 @@ struct Relayout {
   Array<PrimExpr> reader_indices;  // where an element of the original lies, in terms of its axes
 };
 
-/// Reductions skip points outside the original domain; other bodies give zero there.
-PrimExpr only_inside(const std::vector<PrimExpr>& conditions, const PrimExpr& body) {
-  if (conditions.empty()) return body;
-  PrimExpr all = conditions[0];
-  for (size_t i = 1; i < conditions.size(); ++i) all = logical_and(all, conditions[i]);
-  if (auto* reduce = body.as<Reduce>()) {
-    PrimExpr condition = is_one(reduce->condition) ? likely(all) : likely(logical_and(all, reduce->condition));
-    return with(reduce, &Reduce::condition, condition);
-  }
-  return if_then_else(likely(all), body, make_zero(body.dtype()));
-}
-
 /// The reduce axes; those whose domain mentions an axis of `op` become new ones over what stands for it.
 Array<IterVar> over_new_axes(const ComputeOp* op, Map<Var, PrimExpr>* roots) {
   Array<IterVar> out;
@@ -128,6 +116,9 @@ Array<Tensor> cache_write(const Schedule& sch, const Array<Tensor>& tensors, con
   if (!op)
     throw Error(NotImplementedError) << "cache_write: stage " << stage_name(stage.get()) << " is a "
                                      << stage->op->type_key() << "; only a compute can be cached";
+  if (!stage->layout_transforms.empty())
+    throw Error(NotImplementedError) << "cache_write: stage " << stage_name(stage.get())
+                                     << " has a layout of its own; call cache_write before transform_layout";
   if (static_cast<int>(tensors.size()) != num_outputs(op))
     throw Error(ValueError) << "cache_write: " << op->name << " has " << num_outputs(op)
                             << " outputs; give all of them, as a list";

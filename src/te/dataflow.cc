@@ -1,5 +1,7 @@
 #include "te/dataflow.h"
 
+#include "ir/prim_ops.h"
+
 namespace tessera::te {
 
 Tensor Replacements::other(const Tensor& tensor) const {
@@ -26,6 +28,17 @@ void replace_stage_op(const Schedule& sch, const Stage& stage, const Operation& 
   self->all_iter_vars = root_iter_vars(op.get());
   self->leaf_iter_vars = self->all_iter_vars;
   self->relations = {};
+}
+
+PrimExpr only_inside(const std::vector<PrimExpr>& conditions, const PrimExpr& body) {
+  if (conditions.empty()) return body;
+  PrimExpr all = conditions[0];
+  for (size_t i = 1; i < conditions.size(); ++i) all = logical_and(all, conditions[i]);
+  if (auto* reduce = body.as<Reduce>()) {
+    PrimExpr condition = is_one(reduce->condition) ? likely(all) : likely(logical_and(all, reduce->condition));
+    return with(reduce, &Reduce::condition, condition);
+  }
+  return if_then_else(likely(all), body, make_zero(body.dtype()));
 }
 
 Stage insert_stage(const Schedule& sch, const Operation& op, const Stage& where, Place place) {

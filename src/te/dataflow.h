@@ -22,6 +22,9 @@ void replace_dataflow(const Schedule& sch, Replacements* replaced);
 /// Gives a stage another operation and no loops but that operation's axes; its readers read the new one.
 void replace_stage_op(const Schedule& sch, const Stage& stage, const Operation& op);
 
+/// The body where all conditions hold. Elsewhere reductions skip the point, and other bodies give zero.
+PrimExpr only_inside(const std::vector<PrimExpr>& conditions, const PrimExpr& body);
+
 enum class Place { Before, After };
 /// A stage for `op` next to `where`, in the same group.
 Stage insert_stage(const Schedule& sch, const Operation& op, const Stage& where, Place place);

@@ -4,6 +4,7 @@
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "te/propagate.h"
+#include "te/transform_layout.h"
 
 namespace tessera::te {
 namespace {
@@ -145,6 +146,7 @@ void rebase_loops(const Schedule& sch) {
 
 Schedule normalize(const Schedule& sch) {
   Schedule out = copy_schedule(sch);
+  apply_layouts(out);
   Inliner()(out);
   mend_attachments(out->stages);
   mend_attachments(out->groups);

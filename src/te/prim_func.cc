@@ -7,10 +7,26 @@
 namespace tessera::te {
 namespace {
 
+/// Where the physical dimensions of tensors begin, of those that say so.
+using Separators = TensorMap<Array<PrimExpr>>;
+
+Separators separators_of(const Schedule& ready) {
+  Separators out;
+  for (const Stage& stage : ready->stages)
+    for (int i = 0; !stage->axis_separators.empty() && i < num_outputs(stage->op.get()); ++i)
+      out[output(stage->op, i)] = stage->axis_separators;
+  return out;
+}
+
+Buffer separated(const Buffer& buffer, const Tensor& tensor, const Separators& separators) {
+  const Array<PrimExpr>* known = separators.find(tensor.get());
+  return known ? with(buffer, &BufferNode::axis_separators, *known) : buffer;
+}
+
 /// Replaces tensors by buffers: those given, else one made where the tensor is realised.
 class BuffersForTensors {
  public:
-  explicit BuffersForTensors(const Binds& given) {
+  BuffersForTensors(const Binds& given, const Separators& separators) : separators_(separators) {
     for (const auto& [tensor, buffer] : given) {
       buffers_[tensor] = buffer;
       given_[tensor] = true;
@@ -56,7 +72,9 @@ class BuffersForTensors {
     walk(body, [&](const ProducerRealize* realize) {
       Tensor tensor = downcast<Tensor>(realize->producer);
       if (buffers_.find(tensor.get())) return;
-      buffers_[tensor] = decl_buffer(tensor->shape, tensor->dtype, tensor_name(tensor.get()), realize->storage_scope);
+      buffers_[tensor] =
+          separated(decl_buffer(tensor->shape, tensor->dtype, tensor_name(tensor.get()), realize->storage_scope),
+                    tensor, separators_);
     });
   }
 
@@ -67,6 +85,7 @@ class BuffersForTensors {
                               << ": it is neither computed by the schedule nor among the arguments";
   }
 
+  const Separators& separators_;
   TensorMap<Buffer> buffers_;
   TensorMap<bool> given_;
 };
@@ -91,6 +110,15 @@ bool needs_compact_buffers(const Stmt& body) {
   bool found = false;
   walk(body, [&](const AttrStmt* mark) { found = found || mark->attr_key == attr::kBufferBindScope; });
   return found;
+}
+
+/// A tensor whose stage has a layout of its own is, once normalised, another one of that shape.
+Tensor in_layout(const Schedule& sch, const Schedule& ready, const Tensor& tensor) {
+  Stage stage = sch->stage_map.get_or_null(tensor->op);
+  if (!stage || stage->layout_transforms.empty()) return tensor;
+  for (size_t i = 0; i < sch->stages.size(); ++i)
+    if (sch->stages[i].same_as(stage)) return output(ready->stages[i]->op, tensor->value_index);
+  return tensor;
 }
 
 }  // namespace
@@ -118,7 +146,8 @@ std::pair<Array<ObjectRef>, Binds> argument_buffers(const Array<ObjectRef>& args
   return {params, out};
 }
 
-PrimFunc nest_to_prim_func(const Array<ObjectRef>& args, const Stmt& nest, const Binds& binds) {
+static PrimFunc nest_to_prim_func(const Array<ObjectRef>& args, const Stmt& nest, const Binds& binds,
+                                  const Separators& separators) {
   Binds known = binds ? binds : Binds();
   Array<Var> params;
   Map<Var, Buffer> buffer_map;
@@ -131,30 +160,48 @@ PrimFunc nest_to_prim_func(const Array<ObjectRef>& args, const Stmt& nest, const
     if (Var var = downcast_or_null<Var>(arg)) {
       params.push_back(var);
     } else if (Tensor tensor = downcast_or_null<Tensor>(arg)) {
-      Buffer buffer = decl_buffer(tensor->shape, tensor->dtype, tensor_name(tensor.get()));
+      Buffer buffer =
+          separated(decl_buffer(tensor->shape, tensor->dtype, tensor_name(tensor.get())), tensor, separators);
       known.set(tensor, buffer);
       add(buffer);
     } else {
       add(downcast<Buffer>(arg));
     }
   }
-  PrimFunc function = make_prim_func(params, BuffersForTensors(known)(nest), buffer_map);
+  PrimFunc function = make_prim_func(params, BuffersForTensors(known, separators)(nest), buffer_map);
   return with_attr(function, attr::kFromLegacyTeSchedule, bool_imm(true));
+}
+
+PrimFunc nest_to_prim_func(const Array<ObjectRef>& args, const Stmt& nest, const Binds& binds) {
+  return nest_to_prim_func(args, nest, binds, {});
 }
 
 PrimFunc schedule_to_prim_func(const Schedule& sch, const Array<ObjectRef>& args, const String& name,
                                const Binds& binds) {
   Schedule ready = normalize(sch);
   Stmt nest = schedule_ops(ready, infer_bounds(ready));
-  auto [params, buffers] = argument_buffers(args, needs_compact_buffers(nest), binds);
-  PrimFunc function = nest_to_prim_func(params, nest, buffers);
+  auto laid_out = [&](const Tensor& tensor) { return in_layout(sch, ready, tensor); };
+  Array<ObjectRef> given;
+  for (const ObjectRef& arg : args) {
+    Tensor tensor = downcast_or_null<Tensor>(arg);
+    given.push_back(tensor ? ObjectRef(laid_out(tensor)) : arg);
+  }
+  Binds bound;
+  for (const auto& [tensor, buffer] : binds) bound.set(laid_out(tensor), buffer);
+  Separators separators = separators_of(ready);
+  for (const ObjectRef& arg : given)  // arguments of physical dimensions are declared so
+    if (Tensor tensor = downcast_or_null<Tensor>(arg); tensor && separators.find(tensor.get()) && !bound.count(tensor))
+      bound.set(tensor, separated(decl_buffer(tensor->shape, tensor->dtype, tensor->op->name), tensor, separators));
+  auto [params, buffers] = argument_buffers(given, needs_compact_buffers(nest), bound);
+  PrimFunc function = nest_to_prim_func(params, nest, buffers, separators);
   return with_attr(function, attr::kGlobalSymbol, name);
 }
 
 namespace {
 
 Globals globals{
-    {"schedule.SchedulePostProcToPrimFunc", nest_to_prim_func},
+    {"schedule.SchedulePostProcToPrimFunc",
+     [](Array<ObjectRef> args, Stmt nest, Binds binds) { return nest_to_prim_func(args, nest, binds); }},
     {"schedule.VerifyCompactBuffer", needs_compact_buffers},
     {"te.ArgumentBuffers",
      [](Array<ObjectRef> args, bool compact, Binds binds) {

@@ -62,6 +62,7 @@ inline constexpr const char* kDeviceThreadAxis = "tir.device_thread_axis";
 // ---- Block annotations ----
 inline constexpr const char* kBufferDimAlignAnnotation = "buffer_dim_align";
 inline constexpr const char* kScriptParsingDetectAccess = "tir.script_parsing_detect_access";
+inline constexpr const char* kManifestSharedMemoryLocalStage = "tir.manifest_shared_memory_local_stage";
 inline constexpr const char* kLayoutRewritePreproc = "meta_schedule.layout_rewrite_preproc";  // copies a weight
 
 }  // namespace tessera::attr

@@ -186,7 +186,13 @@ class Stage(Object):
 
     def transform_layout(self, mapping_function: Any) -> Any:
         """Lays the result out by `mapping_function` of its axes; returns the new axes."""
-        raise NotImplementedError("transform_layout of a TE stage is not supported yet")
+        from ..tir import IndexMap
+
+        ndim = len(self.op.output(0).shape)
+        if self.layout_transforms:
+            ndim = len(self.layout_transforms[-1].final_indices)
+        index_map, separators = IndexMap.from_func_with_separators(mapping_function, ndim)
+        return _ffi_api.StageTransformLayout(self, index_map, separators)
 
 
 def _pragma_value(value: Any) -> Any:

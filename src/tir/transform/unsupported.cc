@@ -20,15 +20,6 @@ Pass refuse(const char* name, const char* feature, std::function<std::string(con
   });
 }
 
-std::string has_annotation(const Object* node, std::string_view prefix) {
-  Map<String, ObjectRef> annotations;
-  if (auto* loop = cast_or_null<For>(node)) annotations = loop->annotations;
-  if (auto* block = cast_or_null<BlockNode>(node)) annotations = block->annotations;
-  for (const auto& [key, value] : annotations)
-    if (std::string_view(key).substr(0, prefix.size()) == prefix) return "annotation " + key.str();
-  return "";
-}
-
 std::string has_scope(const Object* node, std::string_view prefix) {
   Var memory;
   if (auto* allocate = cast_or_null<Allocate>(node)) memory = allocate->buffer_var;
@@ -52,11 +43,6 @@ static Globals globals{
     {"tir.transform.CoProcSync", [] { return refuse("CoProcSync", "coprocessor code", is_coproc_code); }},
     {"tir.transform.TextureFlatten",
      [] { return refuse("TextureFlatten", "texture memory", [](auto* n) { return has_scope(n, "global.texture"); }); }},
-    {"tir.transform.ManifestSharedMemoryLocalStage",
-     [] {
-       return refuse("ManifestSharedMemoryLocalStage", "a local stage for shared memory",
-                     [](auto* n) { return has_annotation(n, "tir.manifest_shared_memory_local_stage"); });
-     }},
     {"tir.transform.LowerCustomDatatypes",
      [] { return refuse("LowerCustomDatatypes", "custom data types", has_custom_type); }},
 };

@@ -34,6 +34,7 @@ __all__ = [
     "InjectDoubleBuffer",
     "InjectPTXAsyncCopy",
     "InjectPrefetch",
+    "InjectRollingBuffer",
     "InjectSoftwarePipeline",
     "InjectVirtualThread",
     "InstrumentBoundCheckers",
@@ -391,3 +392,8 @@ def RemoveWeightLayoutRewriteBlock() -> Pass:
 def InjectCopyIntrin(pragma_key: str, fintrin: Callable[..., Any]) -> Pass:
     """Replaces copy nests under `pragma_key` by ``fintrin(src, dst, pad_before, pad_after, pad_value)``."""
     return _ffi_api.InjectCopyIntrin(pragma_key, fintrin)
+
+
+def InjectRollingBuffer() -> Pass:
+    """Keeps in rolling buffers what the next iteration needs again. Runs in phase 0, before memory is flat."""
+    return _ffi_api.InjectRollingBuffer()
