@@ -106,6 +106,9 @@ def test_every_command_of_the_readme_works(tmp_path):
         "make help": lambda: run("make", "-C", str(ROOT), "help"),
         "tessera cache": lambda: run("tessera", "cache"),
         "tessera doctor": lambda: run("tessera", "doctor"),
+        "tessera run model.onnx": lambda: run(
+            "tessera", "run", ROOT / "examples/digits/digits.onnx", "--print-top", "1"
+        ),
         "python -m tessera.as_tvm script.py": lambda: run(
             sys.executable, "-m", "tessera.as_tvm", "script.py", cwd=tmp_path, env=python_path
         ),
