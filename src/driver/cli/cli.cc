@@ -34,14 +34,24 @@ std::string bytes_text(uint64_t bytes) {
   return unit == 0 ? fmt::format("{} bytes", bytes) : fmt::format("{:.1f} {}", value, units[unit]);
 }
 
+int& verbosity() {
+  static int level = 0;
+  return level;
+}
+
+void add_verbose(CLI::App& command) {
+  command.add_flag_function(
+      "-v,--verbose", [](int64_t count) { verbosity() += static_cast<int>(count); },
+      "Say what is done and how long it takes");
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Tessera compiles machine-learning models and runs them.", "tessera");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.set_version_flag("--version", TESSERA_VERSION);
   std::string config;
-  int verbose = 0;
   app.add_option("--config", config, "A JSON file with defaults for the flags of commands");
-  app.add_flag("-v,--verbose", verbose, "Say more");
+  add_verbose(app);
   add_compile(app);
   add_run(app);
   add_cache(app);

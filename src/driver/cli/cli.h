@@ -15,6 +15,10 @@ void add_run(CLI::App& app);
 void add_targets(CLI::App& app);
 void add_unavailable(CLI::App& app);
 
+/// How often -v was given. Commands that have it say more.
+int& verbosity();
+void add_verbose(CLI::App& command);
+
 /// All of the program.
 int run(int argc, char** argv);
 

@@ -17,13 +17,13 @@ struct Compile {
   ModelFlags model;
   CompileFlags flags;
   std::string output = "module.tar", format = "so", dump_code, compiler, compiler_options;
-  int verbose = 0;
 
   void run() const {
     if (format == "mlf")
       throw Error(NotImplementedError)
           << "--output-format mlf (Model Library Format, for microcontrollers) is not there yet; "
           << "use --output-format so";
+    check_folder(output);
     CompileOptions options = flags.options();
     CompiledModel compiled;
     {
@@ -35,7 +35,14 @@ struct Compile {
       for (const std::string& kind : split_list(dump_code)) dump(kind, given, compiled, options);
     }
     fmt::print("{}: {} for {}, run by the {}\n", output, bytes_text(std::filesystem::file_size(output)),
-               options.target.str(), compiled.executor == "vm" ? "virtual machine" : "graph executor");
+               flags.target.text, compiled.executor == "vm" ? "virtual machine" : "graph executor");
+  }
+
+  /// Hours of work should not end with a folder that is not there.
+  static void check_folder(const std::string& file) {
+    std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+    if (!std::filesystem::is_directory(folder))
+      throw Error(FileError) << "cannot write " << file << ": there is no folder " << folder.string();
   }
 
   void dump(const std::string& kind, const IRModule& given, const CompiledModel& compiled,
@@ -71,7 +78,7 @@ void add_compile(CLI::App& app) {
                   "A C++ compiler that links for the target's machine; when not given, the built-in linker does it");
   sub->add_option("--cross-compiler-options", command->compiler_options,
                   "Words for that compiler, with blanks between");
-  sub->add_flag("-v,--verbose", command->verbose, "Say more");
+  add_verbose(*sub);
   sub->callback([command] { command->run(); });
 }
 

@@ -7,10 +7,16 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "driver/cli/cli.h"
+
 namespace tessera::cli {
 namespace {
 
 using namespace std::chrono_literals;
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 bool is_terminal() {
   const char* kind = std::getenv("TERM");
@@ -19,16 +25,14 @@ bool is_terminal() {
 
 }  // namespace
 
-ProgressBar::ProgressBar() : listening_(this) {
+ProgressBar::ProgressBar() : begin_(Clock::now()), stage_begin_(begin_), listening_(this) {
   if (!is_terminal()) return;
   clock_ = std::thread([this] {
-    auto begin = std::chrono::steady_clock::now();
     std::unique_lock lock(mutex_);
-    auto wait = std::chrono::steady_clock::duration(1s);
+    auto wait = Clock::duration(1s);
     while (!ended_.wait_for(lock, wait, [this] { return is_ended_; })) {
-      double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       constexpr size_t kWidth = 24;
-      std::string line = fmt::format("{:>5.1f} s  {}", seconds, stage_);
+      std::string line = fmt::format("{:>5.1f} s  {}", seconds_since(begin_), stage_);
       if (total_ > 0) {
         size_t filled = kWidth * done_ / total_;
         line += fmt::format("  [{}{}] {} of {} {}", std::string(filled, '#'), std::string(kWidth - filled, '.'), done_,
@@ -47,14 +51,22 @@ ProgressBar::ProgressBar() : listening_(this) {
 ProgressBar::~ProgressBar() {
   {
     std::lock_guard lock(mutex_);
+    end_stage();
     is_ended_ = true;
   }
   ended_.notify_all();
   if (clock_.joinable()) clock_.join();
 }
 
+void ProgressBar::end_stage() {
+  if (verbosity() > 0 && !stage_.empty())
+    fmt::print(stderr, "{}{:<20} {:>8.3f} s\n", is_shown_ ? "\r\033[K" : "", stage_, seconds_since(stage_begin_));
+  stage_begin_ = Clock::now();
+}
+
 void ProgressBar::stage(const std::string& name) {
   std::lock_guard lock(mutex_);
+  end_stage();
   stage_ = name;
   done_ = total_ = 0;
 }

@@ -1,6 +1,7 @@
 #pragma once
 // How far a command is, on the terminal: the stage, a bar where its length is known, and the time so far.
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -10,7 +11,7 @@
 namespace tessera::cli {
 
 /// Shows progress on stderr while it lives, from a second after its beginning on; the line is gone afterwards. Silent where
-/// stderr is no terminal.
+/// stderr is no terminal. With -v every stage is told, with the time it took, wherever stderr goes.
 class ProgressBar : public ProgressListener {
  public:
   ProgressBar();
@@ -21,8 +22,12 @@ class ProgressBar : public ProgressListener {
  private:
   std::mutex mutex_;  // of what follows
   std::condition_variable ended_;
+  /// Tells the stage that ends, with -v.
+  void end_stage();
+
   bool is_ended_ = false, is_shown_ = false;
-  std::string stage_ = "start", unit_;
+  std::string stage_, unit_;
+  std::chrono::steady_clock::time_point begin_, stage_begin_;
   size_t done_ = 0, total_ = 0;
   std::thread clock_;
   WithProgress listening_;

@@ -20,23 +20,22 @@ struct Run {
   bool print_time = false, profile = false, end_to_end = false, list_options = false;
   int64_t print_top = 0, repeat = 1, number = 1;
   uint64_t seed = 0;
-  int verbose = 0;
 
   void run() const {
     refuse_what_is_missing();
     DLDevice place = device_of(device);
-    std::optional<Runner> made;
+    std::string shown;
     {
       ProgressBar progress;
-      made.emplace(load(), place);
+      Runner runner(load(), place);
+      NamedTensors given = read_inputs(runner.inputs());
+      runner.set_inputs(make_inputs(runner.inputs(), given, fill_of(fill), model.shapes(), seed));
+      note_open_extents(runner, given);
+      begin_stage("run");
+      runner.run();
+      shown = results_of(runner, runner.outputs());
     }
-    Runner& runner = *made;
-    NamedTensors given = inputs.empty() ? NamedTensors() : load_npz(inputs);
-    runner.set_inputs(make_inputs(runner.inputs(), given, fill_of(fill), shapes_to_fill(), seed));
-    note_open_extents(runner, given);
-    runner.run();
-    std::vector<NDArray> results = runner.outputs();
-    show(runner, results);
+    fmt::print("{}", shown);
   }
 
   void refuse_what_is_missing() const {
@@ -51,17 +50,25 @@ struct Run {
       throw Error(ValueError) << "--profile and --end-to-end cannot be given together: a profile has no copies in it";
   }
 
+  /// A package as it is; a model compiled, for the device where no target is named.
   Module load() const {
-    if (!Package::is_package(model.path) || guess_model_format(model.path) == "model") {
-      CompileOptions options = flags.options();
-      return compile_model(model.load(), options).runnable;
-    }
-    return load_package(Package(model.path));
+    if (Package::is_package(model.path) && guess_model_format(model.path) != "model")
+      return load_package(Package(model.path));
+    CompileFlags chosen = flags;
+    if (!flags.target.is_given() && device != "cpu") chosen.target.text = device == "cl" ? "opencl" : device;
+    CompileOptions options = chosen.options();
+    return compile_model(model.load(), options).runnable;
   }
 
-  InputShapes shapes_to_fill() const {
-    InputShapes shapes = model.shapes();
-    return shapes;
+  /// A .npy file has no name for its tensor; it is the one input's.
+  NamedTensors read_inputs(const std::vector<TensorInfo>& infos) const {
+    if (inputs.empty()) return {};
+    NamedTensors out = load_npz(inputs);
+    if (out.size() != 1 || !out[0].first.empty()) return out;
+    if (infos.size() != 1)
+      throw Error(ValueError) << inputs << " holds one tensor without a name, but the model has " << infos.size()
+                              << " inputs; give a .npz file with their names";
+    return {{infos[0].name, out[0].second}};
   }
 
   /// Says which extents were made up.
@@ -78,19 +85,22 @@ struct Run {
     }
   }
 
-  void show(Runner& runner, const std::vector<NDArray>& results) const {
+  std::string results_of(Runner& runner, const std::vector<NDArray>& results) const {
     if (!outputs.empty()) {
       NamedTensors named;
       for (size_t i = 0; i < results.size(); ++i) named.emplace_back("output_" + std::to_string(i), results[i]);
-      save_npz(outputs, named);
+      save_npz(outputs.ends_with(".npz") ? outputs : outputs + ".npz", named);  // as numpy.savez names it
     }
+    std::string out;
     if (print_top > 0) {
       if (results.empty()) throw Error(ValueError) << "--print-top: the model has no outputs";
-      fmt::print("{}", top_values(results[0], print_top));
+      out += top_values(results[0], print_top);
     }
-    if (profile) fmt::print("{}\n", runner.profile()->table());
-    if (print_time) fmt::print("{}", time_table(runner.measure(number, repeat, end_to_end)));
-    if (outputs.empty() && print_top == 0 && !profile && !print_time) fmt::print("{}", output_table(results));
+    begin_stage("measure");
+    if (profile) out += runner.profile()->table() + "\n";
+    if (print_time) out += time_table(runner.measure(number, repeat, end_to_end));
+    bool is_plain = outputs.empty() && print_top == 0 && !profile && !print_time;
+    return is_plain ? output_table(results) : out;
   }
 };
 
@@ -125,7 +135,7 @@ void add_run(CLI::App& app) {
   sub->add_option("--project-option", command->project_options)->group("");
   sub->add_flag("--list-options", command->list_options)->group("");
   command->flags.add_to(*sub);
-  sub->add_flag("-v,--verbose", command->verbose, "Say more");
+  add_verbose(*sub);
   sub->callback([command] { command->run(); });
 }
 

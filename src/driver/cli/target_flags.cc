@@ -33,11 +33,12 @@ bool is_external(const std::string& name) {
 }  // namespace
 
 void TargetFlags::add_to(CLI::App& command) {
-  command
-      .add_option("--target", text,
-                  "What code is made for: \"llvm -mcpu=skylake\", a JSON object, a JSON file, or \"target, host\" "
-                  "(see `tessera targets`; each option is also a flag --target-<kind>-<option>)")
-      ->capture_default_str();
+  flag_ =
+      command
+          .add_option("--target", text,
+                      "What code is made for: \"llvm -mcpu=skylake\", a JSON object, a JSON file, or \"target, host\" "
+                      "(see `tessera targets`; each option is also a flag --target-<kind>-<option>)")
+          ->capture_default_str();
   auto add = [&](const std::string& kind, const std::string& name) {
     command
         .add_option_function<std::string>("--target-" + kind + "-" + name,

@@ -13,7 +13,12 @@ struct TargetFlags {
 
   /// One flag for each option of each registered kind; help shows --target alone.
   void add_to(CLI::App& command);
+  /// False when --target and its like were left out.
+  bool is_given() const { return flag_ && (flag_->count() > 0 || !options.empty()); }
   Target target() const { return target_from_text(text, options); }
+
+ private:
+  CLI::Option* flag_ = nullptr;
 };
 
 }  // namespace tessera::cli
