@@ -6,12 +6,18 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["main"]
+__all__ = ["main", "path"]
+
+
+def path() -> str:
+    """Where the program is."""
+    program = Path(__file__).parent / "bin" / "tessera"
+    if not program.exists():
+        sys.exit(f"tessera: {program} is missing; this installation has the runtime alone")
+    return str(program)
 
 
 def main() -> None:
     """Becomes the program."""
-    program = Path(__file__).parent / "bin" / "tessera"
-    if not program.exists():
-        sys.exit(f"tessera: {program} is missing; this installation has the runtime alone")
-    os.execv(program, [str(program), *sys.argv[1:]])
+    program = path()
+    os.execv(program, [program, *sys.argv[1:]])

@@ -160,6 +160,16 @@ def test_python_starts_the_program():
     assert done.returncode == 0 and done.stdout == told.stdout
 
 
+def test_the_program_runs_from_python(onnx_file, tmp_path, capfd):
+    from tessera.driver.tvmc.main import _main
+
+    assert _main(["compile", "--target", "llvm", "-o", tmp_path / "m.tar", onnx_file]) == 0
+    assert _main(["run", tmp_path / "m.tar", "--print-top", "2"]) == 0
+    assert "[[" in capfd.readouterr().out
+    assert _main(["run", tmp_path / "nothing.tar"]) == 4
+    assert "Error: " in capfd.readouterr().err
+
+
 def test_the_program_compiles_a_saved_model(tmp_path):
     dense_model().save(tmp_path / "model.tar")
     words = ["compile", "-o", tmp_path / "m.tar", tmp_path / "model.tar"]
@@ -185,6 +195,10 @@ def test_a_saved_model_is_read_back_with_records_and_package(tmp_path):
     np.testing.assert_array_equal(again.params["w"].numpy(), W)
     assert Path(again.default_tuning_records_path()).read_text() == "{}\n"
     assert Path(again.default_package_path()).read_bytes() == b"x"
+    loaded = tvmc.load(tmp_path / "model.tar")
+    assert tessera.ir.structural_equal(loaded.mod, relay.transform.InferType()(model.mod)) and list(loaded.params) == [
+        "w"
+    ]
 
 
 def test_a_model_is_made_of_something(package, tmp_path):
@@ -192,6 +206,8 @@ def test_a_model_is_made_of_something(package, tmp_path):
         TVMCModel()
     with pytest.raises(TVMCException, match=r"no saved model.*It holds mod\.json, mod\.params, mod\.so"):
         TVMCModel(model_path=package.package_path)
+    with pytest.raises(TVMCException, match="compiled model already"):
+        tvmc.load(package.package_path)
     with pytest.raises(TVMCException, match="nothing.tar"):
         TVMCModel(model_path=tmp_path / "nothing.tar")
 

@@ -45,13 +45,20 @@ class Frontend:
                 return relay.frontend.from_onnx(os.fspath(path), shape=dict(shape_dict or {}), **kwargs)
         if kwargs:
             raise TVMCException(f"the importer of {self._name} models has no option {', '.join(sorted(kwargs))}")
-        shapes = {str(name): list(shape) for name, shape in (shape_dict or {}).items()}
-        with from_core():
-            mod, params, _ = get_global_func("frontend.load_model")(os.fspath(path), self._name, shapes)
-        return mod, dict(params.items())
+        return _load(path, self._name, shape_dict)
 
     def __repr__(self) -> str:
         return f"Frontend({self._name!r})"
+
+
+def _load(
+    path: str | os.PathLike, model_format: str, shape_dict: Mapping[str, Any] | None
+) -> tuple[IRModule, dict[str, Any]]:
+    """By the core's importers; an empty format is that of the file."""
+    shapes = {str(name): list(shape) for name, shape in (shape_dict or {}).items()}
+    with from_core():
+        mod, params, _ = get_global_func("frontend.load_model")(os.fspath(path), model_format, shapes)
+    return mod, dict(params.items())
 
 
 #: The formats of tvmc; the core knows which of them can be read.
@@ -88,7 +95,10 @@ def load_model(
 ) -> TVMCModel:
     """Reads a model. The format is that of the file's name unless given; `shape_dict` gives inputs their shapes.
 
-    What else is given goes to the importer (for ONNX: `freeze_params`, `opset`, `dtype`).
+    What else is given goes to the importer (for ONNX: `freeze_params`, `opset`, `dtype`). What `TVMCModel.save` wrote is
+    a model too.
     """
+    if model_format is None and not kwargs:
+        return TVMCModel(*_load(path, "", shape_dict))
     frontend = get_frontend_by_name(model_format) if model_format is not None else guess_frontend(path)
     return TVMCModel(*frontend.load(path, shape_dict, **kwargs))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+from collections.abc import Sequence
 
-from ..._program import main as become_the_program
+from ... import _program
 
 __all__ = ["main"]
 
@@ -12,7 +14,13 @@ __all__ = ["main"]
 def main() -> None:
     """Becomes the program, with the arguments of this process."""
     sys.stdout.flush()
-    become_the_program()
+    _program.main()
+
+
+def _main(argv: Sequence[str]) -> int:
+    """Runs the program with these arguments and returns its exit code; 4 is an error it has told about."""
+    sys.stdout.flush()
+    return subprocess.run([_program.path(), *map(str, argv)], check=False).returncode
 
 
 if __name__ == "__main__":
