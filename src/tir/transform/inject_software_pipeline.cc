@@ -9,6 +9,7 @@
 // "software_pipeline_async_stages" only begin their copies (async_scope); what needs the data waits for it.
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "arith/analyzer.h"
@@ -326,7 +327,7 @@ class Pipeline {
   /// A statement that uses what an asynchronous stage fetches waits until its iteration's group has come; groups that were
   /// begun later, one in each step in between, may still be under way while there are such.
   Stmt waiting(const Part* part, Stmt body) const {
-    std::set<std::pair<int64_t, int64_t>> waits;  // stage, groups that may stay
+    std::map<int64_t, int64_t> waits;  // of each stage's groups, how many may stay under way
     for (const Part& producer : parts_) {
       if (!producer.is_async || &producer == part || producer.stage >= part->stage) continue;
       const VarNode* memory = common(producer, *part);
@@ -338,7 +339,8 @@ class Pipeline {
         later += part->stage - producer.stage - 1 + (each.order < part->order ? 1 : 0);
         if (each.order > producer.order) ++later;
       }
-      waits.insert({producer.stage, can_overlap_ ? later : 0});
+      int64_t& left = waits.try_emplace(producer.stage, INT64_MAX).first->second;
+      left = std::min(left, can_overlap_ ? later : 0);
     }
     for (auto it = waits.rbegin(); it != waits.rend(); ++it)
       body = attribute(attr::kAsyncWaitQueueScope, make_const(DataType::Int(32), it->first),

@@ -122,3 +122,49 @@ def test_a_reduction_that_is_no_plain_combination_is_refused():
     )
     with pytest.raises(ValueError, match="block B reduces over a loop bound to a thread, but it is not"):
         tir.transform.LowerCrossThreadReduction()(tessera.IRModule({"main": function.with_body(changed)}))
+
+
+def pipelined_product(size, tile, stages, orders, asynchronous=False):
+    """A matrix product whose tiles come through shared memory, fetched while the ones before are multiplied."""
+    a, b = te.placeholder((size, size), name="A"), te.placeholder((size, size), name="B")
+    k = te.reduce_axis((0, size), "k")
+    c = te.compute((size, size), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    sch = tir.Schedule(te.create_prim_func([a, b, c]))
+    block = sch.get_block("C")
+    i, j, k = sch.get_loops(block)
+    (bi, ti), (bj, tj), (ko, ki) = (sch.split(loop, [None, tile]) for loop in (i, j, k))
+    sch.reorder(bi, bj, ti, tj, ko, ki)
+    for loop, axis in ((bi, "blockIdx.y"), (bj, "blockIdx.x"), (ti, "threadIdx.y"), (tj, "threadIdx.x")):
+        sch.bind(loop, axis)
+    for index in (0, 1):
+        copy = sch.cache_read(block, index, "shared")
+        sch.compute_at(copy, ko)
+        row, column = sch.get_loops(copy)[-2:]
+        sch.bind(row, "threadIdx.y")
+        sch.bind(column, "threadIdx.x")
+    sch.decompose_reduction(block, ko)
+    sch.annotate(ko, "software_pipeline_stage", stages)
+    sch.annotate(ko, "software_pipeline_order", orders)
+    if asynchronous:
+        sch.annotate(ko, "software_pipeline_async_stages", [0])
+    return sch
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+@pytest.mark.parametrize("stages, orders", [([0, 0, 1], [0, 1, 2]), ([0, 0, 3], [0, 1, 2]), ([0, 0, 1], [1, 2, 0])])
+def test_tiles_are_fetched_while_others_are_multiplied(kind, stages, orders):
+    x, y = (np.random.default_rng(seed).standard_normal((64, 64)).astype("float32") for seed in (0, 1))
+    got = run(pipelined_product(64, 8, stages, orders), kind, [x, y], (64, 64))
+    np.testing.assert_allclose(got, x @ y, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not tessera.cuda(0).exist, reason="no CUDA device")
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_copies_run_on_their_own(depth):
+    x, y = (np.random.default_rng(seed).standard_normal((256, 256)).astype("float32") for seed in (0, 1))
+    with tessera.transform.PassContext(config={"tir.use_async_copy": True}):
+        sch = pipelined_product(256, 16, [0, 0, depth], [0, 1, 2], asynchronous=True)
+        assert "cp.async" in tessera.build(sch.mod, target="cuda").imported_modules[0].get_source()
+        got = run(sch, "cuda", [x, y], (256, 256))
+    np.testing.assert_allclose(got, x @ y, rtol=1e-3, atol=1e-3)

@@ -142,6 +142,7 @@ def test_asynchronous_stages_wait_for_their_copies():
     text = run(passes, func).script()
     assert "async_scope" in text and "async_commit_queue_scope" in text
     assert '"async_wait_inflight_count", 2' in text  # the two groups of the step that has just begun
+    assert text.count("async_wait_inflight_count") == 2  # in the loop and after it
     assert '"async_wait_inflight_count", 0' in text  # at the end nothing more is begun
     check_result(func, (16, 4))
 
