@@ -24,6 +24,8 @@ Expr as_int64(Operation& in, Expr x) { return cast_if_needed(in, x, DataType::In
 
 /// Numbers from 0 on along one of four dimensions.
 Expr counting(int64_t count, size_t axis) {
+  constexpr int64_t kMost = 1 << 24;
+  if (count > kMost) throw Error(OpNotImplemented) << "attention over " << count << " places is not supported";
   std::vector<int64_t> values, shape(4, 1);
   for (int64_t i = 0; i < count; ++i) values.push_back(i);
   shape[axis] = count;
@@ -92,6 +94,8 @@ Values attention(Operation& in) {
     key = split_heads(key, keys);
     value = split_heads(value, keys);
   }
+  for (const Expr& part : {query, key, value})
+    if (in.rank(part) != 4) in.invalid("query, key and value have three dimensions, or four");
   if (in.has(4) != in.has(5)) in.invalid("past_key and past_value come together");
   Expr offset = make_ints({0});
   if (in.has(4)) {
@@ -152,7 +156,7 @@ Values attention(Operation& in) {
 /// Attention whose scores and weights graphs of the node change.
 Values flex_attention(Operation& in) {
   Expr query = in[0], key = in[1], value = in[2];
-  std::vector<int64_t> shape = in.static_shape(query, "FlexAttention"), keys = in.static_shape(key, "FlexAttention");
+  Ints shape = in.static_shape(query, "FlexAttention"), keys = in.static_shape(key, "FlexAttention");
   if (shape.size() != 4 || keys.size() != 4) in.invalid("the inputs must have four dimensions");
   if (shape[1] != keys[1]) {
     if (shape[1] % keys[1]) in.invalid("the heads of queries must be a multiple of those of keys");
@@ -223,8 +227,8 @@ Values linear_attention(Operation& in) {
   if (fades != in.has(4) || corrects != in.has(5)) in.invalid("decay and beta do not fit the update rule " + rule);
   int64_t queries = in.integer("q_num_heads"), keys = in.integer("kv_num_heads");
   if (keys < 1 || queries < 1 || queries % keys) in.invalid("q_num_heads must be a multiple of kv_num_heads");
-  std::vector<int64_t> shape = in.static_shape(in[0], "LinearAttention");
-  std::vector<int64_t> value_shape = in.static_shape(in[2], "LinearAttention");
+  Ints shape = in.static_shape(in[0], "LinearAttention");
+  Ints value_shape = in.static_shape(in[2], "LinearAttention");
   int64_t batch = shape[0], length = shape[1], key_size = shape[2] / queries, value_size = value_shape[2] / keys;
   DataType wide = DataType::Float(32), dtype = in.dtype(in[0]);
   auto heads = [&](size_t i, int64_t count) { return split_heads(cast_if_needed(in, in[i], wide), count); };
@@ -234,6 +238,8 @@ Values linear_attention(Operation& in) {
   Expr state = in.has(3) ? cast_if_needed(in, in[3], wide) : filled(0, {batch, keys, key_size, value_size}, wide);
   double scale = in.number("scale", 0);
   if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(key_size));
+  constexpr int64_t kMostSteps = 10'000;  // each is written out
+  if (length > kMostSteps) in.unsupported("more than " + std::to_string(kMostSteps) + " steps");
   Array<Expr> outputs;
   for (int64_t i = 0; i < length; ++i) {
     auto step = [&](const Expr& x) { return slice(x, 2, i, i + 1); };  // (batch, heads, 1, size)
@@ -294,7 +300,7 @@ Values fused_attention(Operation& in) {
   if (in.has(4)) in.unsupported("past keys and values");
   if (in.integer("do_rotary", 0) != 0) in.unsupported("rotary embedding inside attention");
   int64_t heads = in.integer("num_heads");
-  std::vector<int64_t> sizes = in.integers("qkv_hidden_sizes");
+  Ints sizes = in.integers("qkv_hidden_sizes");
   int64_t whole = in.static_shape(in[1], "the weight of attention")[1];
   if (sizes.empty()) sizes = {whole / 3, whole / 3, whole / 3};
   Expr projected = matrix_product(in, in[0], in[1]);
@@ -311,7 +317,7 @@ Values fused_attention(Operation& in) {
   if (in.has(3)) {
     Expr mask = in[3];
     size_t rank = in.rank(mask);
-    std::vector<int64_t> shape = in.static_shape(in[0], "the mask of attention");
+    Ints shape = in.static_shape(in[0], "the mask of attention");
     Expr seen;
     if (rank == 1) {
       if (in.static_shape(mask, "the mask of attention")[0] != shape[0]) in.unsupported("a mask of begins and ends");

@@ -7,6 +7,7 @@
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/type_of.h"
+#include "runtime/element.h"
 
 namespace tessera::onnx {
 namespace {
@@ -64,6 +65,8 @@ Values if_then_else(Operation& in) {
 
 // ---- loops ----------------------------------------------------------------------------------------------------------
 
+Expr int64_number(int64_t value) { return make_constant(int_scalar(value, DataType::Int(64))); }
+
 /// States, then what each iteration gave, stacked.
 Values results_of(Operation& in, const Values& states, const std::vector<Array<Expr>>& scans) {
   Values out = states;
@@ -86,10 +89,7 @@ std::optional<Values> unrolled(Operation& in, int64_t count, const Expr& start, 
       if (!(*goes_on)[0]) break;
     }
     if (i >= kMostCopies) return std::nullopt;
-    Expr iteration = reshape(make_ints({i}), Array<PrimExpr>());
-    std::optional<NDArray> number = in.constant(iteration);
-    Step step = body(number ? make_constant(*number) : iteration,
-                     condition.defined() ? condition : make_scalar(1, DataType::Bool()), states);
+    Step step = body(int64_number(i), condition.defined() ? condition : make_scalar(1, DataType::Bool()), states);
     states = std::move(step.states);
     for (size_t k = 0; k < scans; ++k) parts[k].push_back(step.scans.at(k).tensor);
     condition = step.condition;
@@ -147,10 +147,9 @@ Values recursive(Operation& in, Expr limit, const Expr& start, const Values& ini
     }
     if (!is_stable) continue;
 
-    Array<Expr> next{add(iteration, make_constant(*in.constant(reshape(make_ints({1}), Array<PrimExpr>())))),
+    Array<Expr> next{add(iteration, int64_number(1)),
                      step.condition.defined() ? step.condition : Expr(make_scalar(1, DataType::Bool()))};
-    Array<Expr> now, first{make_constant(*in.constant(reshape(make_ints({0}), Array<PrimExpr>()))),
-                           start.defined() ? start : Expr(make_scalar(1, DataType::Bool()))};
+    Array<Expr> now, first{int64_number(0), start.defined() ? start : Expr(make_scalar(1, DataType::Bool()))};
     TupleType result;
     for (size_t i = 0; i < types.size(); ++i) {
       next.push_back(step.states[i].tensor);
@@ -202,7 +201,9 @@ Values loop(Operation& in) {
   const Graph& graph = in.graph("body");
   Values states;
   for (size_t i = 2; i < in.size(); ++i) states.push_back(in.value_or_absent(i));
-  size_t count = states.size(), scans = graph.outputs.size() - count - 1;
+  size_t count = states.size();
+  if (graph.outputs.size() < count + 1) in.invalid("the body gives fewer values than the loop has");
+  size_t scans = graph.outputs.size() - count - 1;
   Body body = [&](Expr iteration, Expr condition, const Values& now) {
     Values inputs{Value(iteration), Value(condition)};
     inputs.insert(inputs.end(), now.begin(), now.end());
@@ -236,7 +237,7 @@ Values counted_loop(Operation& in, std::optional<int64_t> count, Expr limit, con
                     size_t scans) {
   if (count && *count <= kMostCopies)
     if (std::optional<Values> out = unrolled(in, *count, Expr(), states, body, scans)) return *out;
-  if (count) limit = make_constant(*in.constant(reshape(make_ints({*count}), Array<PrimExpr>())));
+  if (count) limit = int64_number(*count);
   return recursive(in, limit, Expr(), states, body, scans);
 }
 
@@ -244,7 +245,7 @@ namespace {
 
 /// Inputs: states, then tensors of which each iteration sees one slice.
 Values scan_over(Operation& in, const Graph& graph, const Values& states, const std::vector<Expr>& scanned,
-                 const std::vector<int64_t>& axes, const std::vector<int64_t>& directions) {
+                 const Ints& axes, const Ints& directions) {
   std::vector<Expr> sources;
   int64_t length = 0;
   for (size_t i = 0; i < scanned.size(); ++i) {
@@ -253,13 +254,13 @@ Values scan_over(Operation& in, const Graph& graph, const Values& states, const 
     if (!extent) in.unsupported("the length of a scan must be fixed");
     length = extent->value;
   }
+  if (graph.outputs.size() < states.size()) in.invalid("the body gives fewer values than the scan has");
   size_t scans = graph.outputs.size() - states.size();
   Body body = [&](Expr iteration, Expr, const Values& now) {
     Values inputs = now;
     for (size_t i = 0; i < scanned.size(); ++i) {
       Expr at = iteration;
-      if (directions[i])
-        at = subtract(make_constant(*in.constant(reshape(make_ints({length - 1}), Array<PrimExpr>()))), at);
+      if (directions[i]) at = subtract(int64_number(length - 1), at);
       inputs.push_back(Value(take(scanned[i], at, in.axis(axes[i], in.rank(scanned[i])))));
     }
     Values out = in.import(graph, inputs);
@@ -293,11 +294,12 @@ Values scan_9(Operation& in) {
   for (size_t i = 0; i + count < in.size(); ++i) states.push_back(Value(in[i]));
   std::vector<Expr> scanned;
   for (size_t i = states.size(); i < in.size(); ++i) scanned.push_back(in[i]);
+  if (graph.outputs.size() < states.size()) in.invalid("the body gives fewer values than the scan has");
   size_t scans = graph.outputs.size() - states.size();
-  std::vector<int64_t> none(count, 0), none_out(scans, 0), axes = in.integers("scan_input_axes", none);
+  Ints none(count, 0), none_out(scans, 0), axes = in.integers("scan_input_axes", none);
   Values out = scan_over(in, graph, states, scanned, axes, in.integers("scan_input_directions", none));
-  std::vector<int64_t> out_axes = in.integers("scan_output_axes", none_out);
-  std::vector<int64_t> out_directions = in.integers("scan_output_directions", none_out);
+  Ints out_axes = in.integers("scan_output_axes", none_out);
+  Ints out_directions = in.integers("scan_output_directions", none_out);
   auto first = static_cast<size_t>(in.axis(axes[0], in.rank(scanned[0])));
   int64_t length = in.shape(scanned[0])[first].as<IntImm>()->value;
   for (size_t k = 0; k < scans; ++k) {
@@ -313,8 +315,10 @@ Values scan_8(Operation& in) {
   if (in.has(0)) in.unsupported("lengths of the sequences");
   const Graph& graph = in.graph("body");
   auto count = static_cast<size_t>(in.integer("num_scan_inputs"));
-  std::vector<int64_t> directions = in.integers("directions", std::vector<int64_t>(count, 0));
+  if (count < 1 || count >= in.size()) in.invalid("num_scan_inputs does not fit the inputs");
+  Ints directions = in.integers("directions", std::vector<int64_t>(count, 0));
   size_t states = in.size() - 1 - count;
+  if (in.rank(in[1]) == 0) in.invalid("a scan of version 8 has a batch");
   auto* batch = in.shape(in[1])[0].as<IntImm>();
   if (!batch) in.unsupported("the batch of a scan must be fixed");
   std::vector<Array<Expr>> parts(graph.outputs.size());
@@ -324,7 +328,7 @@ Values scan_8(Operation& in) {
     std::vector<Expr> scanned;
     for (size_t i = 0; i < states; ++i) initial.push_back(Value(one(i + 1)));
     for (size_t i = 0; i < count; ++i) scanned.push_back(one(i + 1 + states));
-    Values out = scan_over(in, graph, initial, scanned, std::vector<int64_t>(count, 0), directions);
+    Values out = scan_over(in, graph, initial, scanned, Ints(count, 0), directions);
     for (size_t i = 0; i < out.size(); ++i) parts[i].push_back(out[i].tensor);
   }
   Values out;

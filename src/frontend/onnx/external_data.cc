@@ -78,7 +78,7 @@ File open_under(const Tensor& tensor, const std::string& folder, std::string_vie
 
 }  // namespace
 
-void read_external(const Tensor& tensor, const std::string& folder, void* to, size_t size) {
+void read_external(const Tensor& tensor, const std::string& folder, size_t size, const std::function<char*()>& memory) {
   std::string_view location = entry(tensor, "location");
   File file = open_under(tensor, folder, location);
   struct stat info{};
@@ -92,7 +92,7 @@ void read_external(const Tensor& tensor, const std::string& folder, void* to, si
     refuse(tensor, std::string(location) + " has " + std::to_string(available) + " bytes; " + std::to_string(size) +
                        " are needed from byte " + std::to_string(offset) + ", and the model says " +
                        std::to_string(length));
-  auto* out = static_cast<char*>(to);
+  char* out = memory();
   while (size > 0) {
     ssize_t count = pread(file.get(), out, size, static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;

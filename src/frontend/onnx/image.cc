@@ -2,6 +2,7 @@
 
 #include "relay/attrs/image.h"
 #include "frontend/onnx/parts.h"
+#include "frontend/onnx/windows.h"
 #include "ir/prim_ops.h"
 #include "relay/attrs/conv.h"
 #include "relay/attrs/index.h"
@@ -122,7 +123,9 @@ Values non_max_suppression(Operation& in) {
 Values deform_conv(Operation& in) {
   if (in.rank(in[0]) != 4) in.unsupported("other than two spatial dimensions");
   if (in.has(4)) in.unsupported("a mask");
+  check_windows(in, 2);
   std::vector<int64_t> weight = in.static_shape(in[1], "the weight of a convolution");
+  if (weight.size() != 4) in.invalid("the weight has not as many dimensions as the data");
   Expr out = call_op("nn.deformable_conv2d", {in[0], in[2], in[1]}, make_attrs<DeformableConv2DAttrs>([&](auto& attrs) {
                        attrs.strides = int_array(in.integers("strides", {1, 1}));
                        attrs.padding = int_array(in.integers("pads", {0, 0, 0, 0}));
@@ -232,12 +235,18 @@ Values max_roi_pool(Operation& in) {
 Values col2im(Operation& in) {
   std::vector<int64_t> image = in.needed_ints(in[1], "image_shape"), block = in.needed_ints(in[2], "block_shape");
   size_t spatial = image.size();
+  check_windows(in, spatial);
+  if (block.size() != spatial) in.invalid("image_shape and block_shape differ in length");
+  for (const std::vector<int64_t>& extents : {image, block})
+    for (int64_t extent : extents)
+      if (extent < 1 || extent > INT32_MAX) in.invalid("an extent is " + std::to_string(extent));
   std::vector<int64_t> ones(spatial, 1), strides = in.integers("strides", ones),
                                          dilations = in.integers("dilations", ones);
   std::vector<int64_t> pads = in.integers("pads", std::vector<int64_t>(2 * spatial, 0)), counts;
   std::vector<int64_t> shape = in.static_shape(in[0], "Col2Im");
   for (size_t i = 0; i < spatial; ++i)
     counts.push_back((image[i] + pads[i] + pads[i + spatial] - (block[i] - 1) * dilations[i] - 1) / strides[i] + 1);
+  if (shape.size() != 3) in.invalid("columns have three dimensions");
   int64_t taps = product_of(block), windows = product_of(counts), size = product_of(image);
   if (shape[1] % taps || shape[2] != windows) in.invalid("the columns do not fit the image and the window");
   std::vector<int64_t> places;

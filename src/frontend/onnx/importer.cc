@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
 
 #include "base/stack.h"
 #include "frontend/onnx/scope.h"
@@ -52,8 +53,10 @@ int small_bits(const Node& node) {
 /// The attributes of a function's nodes that stand for attributes of the call are replaced by those.
 Node with_attributes_of(const Node& node, const Function& function, const Node& call) {
   Node out = node;
+  std::set<std::string_view> replaced;  // graphs among them are the caller's: what they refer to is not ours to replace
   std::erase_if(out.attributes, [&](Attribute& attribute) {
     if (attribute.referred.empty()) return false;
+    replaced.insert(attribute.name);
     for (const auto* list : {&call.attributes, &function.defaults})
       for (const Attribute& given : *list)
         if (given.name == attribute.referred) {
@@ -64,13 +67,35 @@ Node with_attributes_of(const Node& node, const Function& function, const Node& 
         }
     return true;  // not given, and without a default: as if it were not there
   });
-  for (Attribute& attribute : out.attributes)
+  for (Attribute& attribute : out.attributes) {
+    if (replaced.count(attribute.name)) continue;
     for (std::shared_ptr<Graph>& graph : attribute.graphs) {
       auto copy = std::make_shared<Graph>(*graph);
       for (Node& inner : copy->nodes) inner = with_attributes_of(inner, function, call);
       graph = copy;
     }
+  }
   return out;
+}
+
+/// Extents are 32-bit numbers.
+int64_t checked_extent(const std::string& name, int64_t extent) {
+  if (extent > INT32_MAX)
+    throw Error(ValueError) << "the input " << name << " has a dimension of extent " << extent << "; at most "
+                            << INT32_MAX << " is supported";
+  return extent;
+}
+
+void check_size(const std::string& name, const Array<PrimExpr>& shape, DataType dtype) {
+  if (shape.size() > kMaxRank)
+    throw Error(ValueError) << "the input " << name << " has " << shape.size() << " dimensions; at most " << kMaxRank
+                            << " are supported";
+  std::vector<int64_t> fixed;
+  for (const PrimExpr& extent : shape)
+    if (const int64_t* value = as_int(extent)) fixed.push_back(*value);
+  constexpr size_t kMostBytes = size_t{1} << 42;
+  if (tensor_bytes(fixed, dtype) > kMostBytes)
+    throw Error(ValueError) << "the shape of the input " << name << " asks for more than 4 TiB";
 }
 
 /// Gives a variable another value while it lives.
@@ -144,16 +169,18 @@ Type Importer::input_type(const ValueInfo& input) const {
     if (input.type.has_shape && given->second.size() != input.type.shape.size())
       throw Error(ValueError) << "the input " << name << " has " << input.type.shape.size() << " dimensions, but "
                               << given->second.size() << " are given";
-    for (int64_t extent : given->second) shape.push_back(extent < 0 ? unknown() : PrimExpr(static_cast<int>(extent)));
+    for (int64_t extent : given->second)
+      shape.push_back(extent < 0 ? unknown() : int_imm(DataType::Int(32), checked_extent(name, extent)));
   } else {
     if (!input.type.has_shape)
       throw Error(ValueError) << "the number of dimensions of the input " << name
                               << " is not in the file; give its shape";
     for (const Dimension& dimension : input.type.shape) {
       bool is_fixed = dimension.kind == Dimension::Known && dimension.value >= 0;
-      shape.push_back(is_fixed ? int_imm(DataType::Int(32), dimension.value) : unknown());
+      shape.push_back(is_fixed ? int_imm(DataType::Int(32), checked_extent(name, dimension.value)) : unknown());
     }
   }
+  check_size(name, shape, element);
   return TensorType(shape, element);
 }
 
@@ -237,6 +264,7 @@ Imported Importer::run() {
 
 Values Importer::import_graph(const Graph& graph, const Values& inputs, const Scope& outer) {
   Level call(depth_), inner(inner_graphs_);
+  num_nodes_ += 10;  // what an iteration costs
   if (depth_ > kMaxCalls)
     throw Error(ValueError) << "functions or graphs of the model call each other deeper than " << kMaxCalls
                             << " levels";
@@ -255,6 +283,9 @@ Values Importer::import_graph(const Graph& graph, const Values& inputs, const Sc
 
 void Importer::import_nodes(const std::vector<Node>& nodes, const Graph* graph, Scope& scope) {
   for (const Node& node : nodes) {
+    if (++num_nodes_ > options_.most_nodes)
+      throw Error(ValueError) << "with its functions and loops written out, the model has more than "
+                              << options_.most_nodes << " nodes";
     try {
       define_outputs(node, on_enough_stack([&] { return import_node(node, scope); }), scope);
     } catch (Error& error) {
@@ -273,7 +304,7 @@ void Importer::define_outputs(const Node& node, Values outputs, Scope& scope) {
   for (size_t i = outputs.size(); i < node.outputs.size(); ++i)
     if (!node.outputs[i].empty())
       throw Error(OpNotImplemented) << std::string(node.op) << ": output " << i << " is not supported";
-  if (int bits = small_bits(node)) outputs[0].bits = bits;
+  if (int bits = outputs.empty() ? 0 : small_bits(node)) outputs[0].bits = bits;
   bool follows = refusals_ && follows_refusal(node, scope);
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty()) continue;
@@ -292,7 +323,15 @@ Values Importer::import_node(const Node& node, Scope& scope) {
   if (Converter convert = find_converter(std::string(node.op), domain, version_of(domain))) {
     Operation operation(*this, node, version_of(domain), std::move(inputs));
     Restore<const Scope*> outer(scope_, &scope);
-    return convert(operation);
+    try {
+      return convert(operation);
+    } catch (const std::bad_alloc&) {
+      operation.invalid("its numbers ask for more memory than there is");
+    } catch (const std::length_error&) {
+      operation.invalid("its numbers ask for more memory than there is");
+    } catch (const std::out_of_range&) {
+      operation.invalid("the node has fewer inputs or attributes than its operator needs");
+    }
   }
   const Function* function = find_function(model_, node);
   if (!function && refusals_) throw Error(kFollowsRefusal) << "no converter, which is listed beforehand";

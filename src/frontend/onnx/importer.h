@@ -38,6 +38,23 @@ using Values = std::vector<Value>;
 
 class Importer;
 
+/// Numbers of a file or a shape, of which there may be fewer than an operator needs: that is an error, not a crash.
+class Ints : public std::vector<int64_t> {
+ public:
+  using vector::vector;
+  Ints(std::vector<int64_t> values) : vector(std::move(values)) {}
+  int64_t& operator[](size_t i) { return check(i), data()[i]; }
+  const int64_t& operator[](size_t i) const { return check(i), data()[i]; }
+  int64_t& back() { return (*this)[size() - 1]; }
+  const int64_t& back() const { return (*this)[size() - 1]; }
+
+ private:
+  void check(size_t i) const {
+    if (i >= size())
+      throw Error(ValueError) << "there are only " << size() << " numbers or dimensions where the operator needs more";
+  }
+};
+
 /// One node as its converter sees it.
 class Operation {
  public:
@@ -67,7 +84,7 @@ class Operation {
   int64_t integer(std::string_view name) const;  // an error when it is missing
   double number(std::string_view name, double otherwise) const;
   std::string text(std::string_view name, std::string otherwise) const;
-  std::vector<int64_t> integers(std::string_view name, std::vector<int64_t> otherwise = {}) const;
+  Ints integers(std::string_view name, std::vector<int64_t> otherwise = {}) const;
   std::vector<float> numbers(std::string_view name) const;
   std::vector<std::string> texts(std::string_view name) const;
   std::optional<NDArray> tensor(std::string_view name) const;
@@ -78,16 +95,18 @@ class Operation {
   DataType dtype(const Expr& expr) const;
   size_t rank(const Expr& expr) const;
   Array<PrimExpr> shape(const Expr& expr) const;
+  /// The dimensions after batch and channels; an error where those are missing.
+  size_t spatial(const Expr& expr) const;
   std::optional<std::vector<int64_t>> fixed_shape(const Expr& expr) const;
   /// The shape; an error that says what needs it where it is not fixed.
-  std::vector<int64_t> static_shape(const Expr& expr, const char* what) const;
+  Ints static_shape(const Expr& expr, const char* what) const;
   /// The contents, where they depend on constants alone.
   std::optional<NDArray> constant(const Expr& expr) const;
   std::optional<std::vector<int64_t>> constant_ints(const Expr& expr) const;
   std::optional<double> constant_number(const Expr& expr) const;
   /// The same where they are needed while importing; the error names the inputs of the model that they depend on, so that
   /// a caller who knows those can give them (ImportOptions::frozen).
-  std::vector<int64_t> needed_ints(const Expr& expr, const std::string& what) const;
+  Ints needed_ints(const Expr& expr, const std::string& what) const;
   /// A negative axis counted from the end; an error outside the rank.
   int axis(int64_t given, size_t rank) const;
   /// The numbers of an attribute, or since `version` of input `index`; nothing where they are given nowhere. An input
@@ -145,6 +164,7 @@ struct ImportOptions {
   std::optional<int64_t> opset;                   // instead of the one the file says
   bool freeze_params = true;                      // initialisers become constants; else parameters of the function
   std::unordered_map<std::string, Value> frozen;  // inputs whose values are known: they are constants too
+  int64_t most_nodes = 1'000'000;                 // with functions and loops written out; more is an error
   bool keep_layers = false;                       // fills Imported::layers
 };
 

@@ -57,6 +57,9 @@ Expr tuples_from_begin(Operation& in, const Expr& indices, const Expr& data, siz
   std::vector<int64_t> shape = in.static_shape(data, "an index that may be negative");
   std::optional<std::vector<int64_t>> own = in.fixed_shape(indices);
   if (!own) in.unsupported("indices of unknown shape");
+  if (own->empty() || first > shape.size() || own->back() < 0 ||
+      static_cast<size_t>(own->back()) > shape.size() - first)
+    in.invalid("the last dimension of the indices does not fit the data");
   std::vector<int64_t> extents(shape.begin() + static_cast<long>(first),
                                shape.begin() + static_cast<long>(first) + own->back());
   return where(less(indices, make_scalar(0, dtype)), add(indices, make_ints(extents, dtype)), indices);

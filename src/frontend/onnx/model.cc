@@ -18,6 +18,8 @@ using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 
 constexpr int kMaxDepth = 100;  // graphs within graphs, types within types
+constexpr int kMaxParts =
+    4'000'000;  // two bytes of a file can be an empty node, which takes a hundred times as much memory
 
 std::string_view text(pbf_reader& in) {
   protozero::data_view view = in.get_view();
@@ -78,6 +80,7 @@ class Reader {
   }
 
   Node node(pbf_reader in) {
+    count_part();
     Node out;
     while (in.next()) switch (in.tag()) {
         case 1: out.inputs.push_back(text(in)); break;
@@ -93,6 +96,7 @@ class Reader {
   }
 
   Attribute attribute(pbf_reader in) {
+    count_part();
     Attribute out;
     Attribute::Kind guess = Attribute::Undefined;  // files before IR version 3 leave the type out
     auto filled = [&](Attribute::Kind kind) { guess = kind; };
@@ -133,6 +137,7 @@ class Reader {
   }
 
   Tensor tensor(pbf_reader in) {
+    count_part();
     Tensor out;
     while (in.next()) switch (in.tag()) {
         case 1: int64s(in, &out.dims); break;
@@ -178,6 +183,7 @@ class Reader {
   }
 
   ValueInfo value_info(pbf_reader in) {
+    count_part();
     ValueInfo out;
     while (in.next()) switch (in.tag()) {
         case 1: out.name = text(in); break;
@@ -254,6 +260,7 @@ class Reader {
   }
 
   Function function(pbf_reader in) {
+    count_part();
     Function out;
     while (in.next()) switch (in.tag()) {
         case 1: out.name = text(in); break;
@@ -270,6 +277,11 @@ class Reader {
     return out;
   }
 
+  void count_part() {
+    if (++parts_ > kMaxParts)
+      throw Error(ValueError) << "ONNX file: more than " << kMaxParts << " nodes, attributes, tensors and values";
+  }
+
   struct Level {
     explicit Level(Reader* reader) : depth(reader->depth_) {
       if (++depth > kMaxDepth)
@@ -279,11 +291,12 @@ class Reader {
     int& depth;
   };
   int depth_ = 0;
+  int parts_ = 0;
 };
 
 /// A file in memory, as far as the system reads it.
 std::shared_ptr<const void> map_file(const std::string& path, std::string_view* bytes) {
-  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is refused, not waited for
   if (file < 0) throw Error(FileError) << "cannot read " << path << ": " << std::strerror(errno);
   struct stat info{};
   if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {

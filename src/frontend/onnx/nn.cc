@@ -15,12 +15,20 @@ using namespace relay;  // NOLINT: makers of calls
 const char* kKernelLayouts[] = {"OIW", "OIHW", "OIDHW"};
 const char* kTransposedLayouts[] = {"OIW", "IOHW", "OIDHW"};  // (in, out, taps...) in each
 
+/// The shape of a weight (_, _, taps...) for windows over `spatial` dimensions, which are checked too.
+std::vector<int64_t> weight_shape(Operation& in, const Expr& weight, size_t spatial) {
+  check_windows(in, spatial);
+  Ints out = in.static_shape(weight, "the weight of a convolution");
+  if (out.size() != spatial + 2) in.invalid("the weight has not as many dimensions as the data");
+  return out;
+}
+
 template <class T>
 Expr conv_call(const char* op, Operation& in, const Expr& data, const Expr& filters, size_t spatial) {
-  std::vector<int64_t> weight = in.static_shape(filters, "the weight of a convolution");
-  std::vector<int64_t> kernel = in.integers("kernel_shape", {weight.begin() + 2, weight.end()});
-  std::vector<int64_t> ones(spatial, 1), strides = in.integers("strides", ones);
-  std::vector<int64_t> dilations = in.integers("dilations", ones);
+  Ints weight = weight_shape(in, filters, spatial);
+  Ints kernel = in.integers("kernel_shape", {weight.begin() + 2, weight.end()});
+  Ints ones(spatial, 1), strides = in.integers("strides", ones);
+  Ints dilations = in.integers("dilations", ones);
   DataType dtype = in.dtype(data);
   bool is_short = is_float(dtype) && dtype.bits == 16;  // sums of short floats are kept wide
   Expr out = call_op(op, {data, filters}, make_attrs<T>([&](auto& attrs) {
@@ -40,7 +48,7 @@ Expr conv_call(const char* op, Operation& in, const Expr& data, const Expr& filt
 }  // namespace
 
 Expr convolution(Operation& in, const Expr& data, const Expr& filters) {
-  size_t spatial = in.rank(data) - 2;
+  size_t spatial = in.spatial(data);
   if (spatial == 1) return conv_call<Conv1DAttrs>("nn.conv1d", in, data, filters, spatial);
   if (spatial == 2) return conv_call<Conv2DAttrs>("nn.conv2d", in, data, filters, spatial);
   if (spatial == 3) return conv_call<Conv3DAttrs>("nn.conv3d", in, data, filters, spatial);
@@ -63,12 +71,12 @@ struct Cut {
   std::vector<int64_t> begin, end;
 };
 
-Cut cut_of(Operation& in, const std::vector<int64_t>& kernel, const std::vector<int64_t>& strides,
-           const std::vector<int64_t>& dilations, const std::vector<int64_t>& more) {
+Cut cut_of(Operation& in, const Ints& kernel, const Ints& strides, const Ints& dilations, const Ints& more) {
   size_t spatial = kernel.size();
   std::string automatic = in.text("auto_pad", "NOTSET");
-  std::vector<int64_t> wanted = in.integers("output_shape"), pads = in.integers("pads");
+  Ints wanted = in.integers("output_shape"), pads = in.integers("pads");
   if (wanted.size() == spatial + 2) wanted.erase(wanted.begin(), wanted.begin() + 2);
+  if (!wanted.empty() && wanted.size() != spatial) in.invalid("output_shape has not as many numbers as the data");
   bool is_same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
   Cut out{std::vector<int64_t>(spatial, 0), std::vector<int64_t>(spatial, 0)};
   if (wanted.empty() && !is_same) {
@@ -78,7 +86,7 @@ Cut cut_of(Operation& in, const std::vector<int64_t>& kernel, const std::vector<
     }
     return out;
   }
-  std::vector<int64_t> shape = in.static_shape(in[0], "the shape of the result of a transposed convolution");
+  Ints shape = in.static_shape(in[0], "the shape of the result of a transposed convolution");
   for (size_t i = 0; i < spatial; ++i) {
     int64_t extent = wanted.empty() ? shape[i + 2] * strides[i] : wanted[i];
     int64_t total = strides[i] * (shape[i + 2] - 1) + more[i] + (kernel[i] - 1) * dilations[i] + 1 - extent;
@@ -91,10 +99,10 @@ Cut cut_of(Operation& in, const std::vector<int64_t>& kernel, const std::vector<
 
 template <class T>
 Expr transposed_call(const char* op, Operation& in, size_t spatial) {
-  std::vector<int64_t> weight = in.static_shape(in[1], "the weight of a convolution");
-  std::vector<int64_t> kernel = in.integers("kernel_shape", {weight.begin() + 2, weight.end()});
-  std::vector<int64_t> ones(spatial, 1), none(spatial, 0), strides = in.integers("strides", ones);
-  std::vector<int64_t> dilations = in.integers("dilations", ones), more = in.integers("output_padding", none);
+  Ints weight = weight_shape(in, in[1], spatial);
+  Ints kernel = in.integers("kernel_shape", {weight.begin() + 2, weight.end()});
+  Ints ones(spatial, 1), none(spatial, 0), strides = in.integers("strides", ones);
+  Ints dilations = in.integers("dilations", ones), more = in.integers("output_padding", none);
   int64_t groups = in.integer("group", 1);
   Cut cut = cut_of(in, kernel, strides, dilations, more);
   bool is_plain = true;  // what the operator itself can cut and add
@@ -116,7 +124,7 @@ Expr transposed_call(const char* op, Operation& in, size_t spatial) {
                      }));
   if (is_plain) return out;
   std::vector<int64_t> before(spatial + 2, 0), after(spatial + 2, 0);
-  std::vector<int64_t> shape = in.static_shape(out, "a result that is larger than its windows");
+  Ints shape = in.static_shape(out, "a result that is larger than its windows");
   for (size_t i = 0; i < spatial; ++i) {
     int axis = static_cast<int>(i) + 2;
     int64_t end = cut.end[i] - more[i];
@@ -128,7 +136,7 @@ Expr transposed_call(const char* op, Operation& in, size_t spatial) {
 }
 
 Values conv_transpose(Operation& in) {
-  size_t spatial = in.rank(in[0]) - 2;
+  size_t spatial = in.spatial(in[0]);
   if (spatial == 1) return {add_bias(in, transposed_call<Conv1DTransposeAttrs>("nn.conv1d_transpose", in, 1), 2)};
   if (spatial == 2) return {add_bias(in, transposed_call<Conv2DTransposeAttrs>("nn.conv2d_transpose", in, 2), 2)};
   if (spatial == 3) return {add_bias(in, transposed_call<Conv3DTransposeAttrs>("nn.conv3d_transpose", in, 3), 2)};
@@ -137,7 +145,7 @@ Values conv_transpose(Operation& in) {
 
 /// A convolution of each channel that looks back only; what it must remember is an input and an output.
 Values causal_conv_with_state(Operation& in) {
-  std::vector<int64_t> weight = in.static_shape(in[1], "the weight of a convolution");
+  Ints weight = weight_shape(in, in[1], in.spatial(in[0]));
   std::string activation = in.text("activation", "none");
   if (activation != "none" && activation != "silu" && activation != "swish")
     in.invalid("the activation is none, silu or swish");
@@ -158,7 +166,7 @@ Values causal_conv_with_state(Operation& in) {
     out = cast_if_needed(in, multiply(wide, sigmoid(wide)), dtype);
   }
   if (!in.wants(1)) return {out};
-  std::vector<int64_t> shape = in.static_shape(padded, "the state of a convolution");
+  Ints shape = in.static_shape(padded, "the state of a convolution");
   return {out, slice(padded, 2, shape[2] - (width - 1), shape[2])};
 }
 

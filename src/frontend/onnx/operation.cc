@@ -62,7 +62,7 @@ double Operation::number(std::string_view name, double otherwise) const {
 std::string Operation::text(std::string_view name, std::string otherwise) const {
   return has_attribute(name) ? std::string(checked(*this, find(name), name, Attribute::String).s) : otherwise;
 }
-std::vector<int64_t> Operation::integers(std::string_view name, std::vector<int64_t> otherwise) const {
+Ints Operation::integers(std::string_view name, std::vector<int64_t> otherwise) const {
   return has_attribute(name) ? checked(*this, find(name), name, Attribute::Ints).ints : otherwise;
 }
 std::vector<float> Operation::numbers(std::string_view name) const {
@@ -75,7 +75,9 @@ std::vector<std::string> Operation::texts(std::string_view name) const {
   return out;
 }
 const Graph& Operation::graph(std::string_view name) const {
-  return *checked(*this, find(name), name, Attribute::GraphValue).graphs.at(0);
+  const Attribute& attribute = checked(*this, find(name), name, Attribute::GraphValue);
+  if (attribute.graphs.size() != 1) invalid("the attribute " + std::string(name) + " has no graph");
+  return *attribute.graphs[0];
 }
 
 // ---- what is known of expressions -----------------------------------------------------------------------------------
@@ -95,11 +97,17 @@ DataType Operation::dtype(const Expr& expr) const { return tensor_type(*this, ex
 size_t Operation::rank(const Expr& expr) const { return tensor_type(*this, expr)->shape.size(); }
 Array<PrimExpr> Operation::shape(const Expr& expr) const { return tensor_type(*this, expr)->shape; }
 
+size_t Operation::spatial(const Expr& expr) const {
+  size_t count = rank(expr);
+  if (count < 2) invalid("data of " + std::to_string(count) + " dimensions has no batch and channels");
+  return count - 2;
+}
+
 std::optional<std::vector<int64_t>> Operation::fixed_shape(const Expr& expr) const {
   return relay::fixed_shape(relay::type_of(expr));
 }
 
-std::vector<int64_t> Operation::static_shape(const Expr& expr, const char* what) const {
+Ints Operation::static_shape(const Expr& expr, const char* what) const {
   std::optional<std::vector<int64_t>> out = fixed_shape(expr);
   if (!out) unknown(std::string(what) + " needs a fixed shape", expr);
   return *out;
@@ -141,7 +149,7 @@ std::optional<std::vector<int64_t>> Operation::integers_or_input(std::string_vie
   return needed_ints((*this)[index], std::string(name));
 }
 
-std::vector<int64_t> Operation::needed_ints(const Expr& expr, const std::string& what) const {
+Ints Operation::needed_ints(const Expr& expr, const std::string& what) const {
   std::optional<std::vector<int64_t>> out = constant_ints(expr);
   if (!out) unknown(what + " must be known", expr);
   return *out;

@@ -15,14 +15,13 @@ namespace tessera::onnx {
 using namespace relay;  // NOLINT: makers of calls
 
 /// Begins, then ends, for `auto_pad` too.
-std::vector<int64_t> padding_of(Operation& in, const std::vector<int64_t>& kernel, const std::vector<int64_t>& strides,
-                                const std::vector<int64_t>& dilations) {
+Ints padding_of(Operation& in, const Ints& kernel, const Ints& strides, const Ints& dilations) {
   size_t spatial = kernel.size();
   std::string automatic = in.text("auto_pad", "NOTSET");
   if (automatic == "NOTSET") return in.integers("pads", std::vector<int64_t>(2 * spatial, 0));
-  std::vector<int64_t> out(2 * spatial, 0);
+  Ints out(2 * spatial, 0);
   if (automatic == "VALID") return out;
-  std::vector<int64_t> shape = in.static_shape(in[0], "auto_pad");
+  Ints shape = in.static_shape(in[0], "auto_pad");
   for (size_t i = 0; i < spatial; ++i) {
     int64_t extent = shape[i + 2], wanted = (extent + strides[i] - 1) / strides[i];
     int64_t window = (kernel[i] - 1) * dilations[i] + 1;
@@ -34,19 +33,36 @@ std::vector<int64_t> padding_of(Operation& in, const std::vector<int64_t>& kerne
   return out;
 }
 
+void check_windows(const Operation& in, size_t spatial) {
+  constexpr int64_t kMost = INT32_MAX;
+  auto check = [&](const char* name, size_t count, int64_t least) {
+    if (!in.has_attribute(name)) return;
+    std::vector<int64_t> given = in.integers(name);
+    if (given.size() != count)
+      in.invalid(std::string(name) + " has " + std::to_string(given.size()) + " numbers, not " + std::to_string(count));
+    for (int64_t number : given)
+      if (number < least || number > kMost)
+        in.invalid(std::string(name) + " has the number " + std::to_string(number) + ", which makes no window");
+  };
+  for (const char* name : {"kernel_shape", "strides", "dilations"}) check(name, spatial, 1);
+  check("pads", 2 * spatial, -kMost);
+  check("output_padding", spatial, 0);
+}
+
 namespace {
 
 /// The windows of a pool. With fixed extents, windows that reach beyond the end are made by more padding.
 struct Pool {
-  std::vector<int64_t> kernel, strides, dilations, padding, given;  // given: the padding that the node asks for
-  std::vector<int64_t> extents, counts;                             // of the data and the result; empty where open
+  Ints kernel, strides, dilations, padding, given;  // given: the padding that the node asks for
+  Ints extents, counts;                             // of the data and the result; empty where open
   bool rounds_up = false;
   size_t spatial() const { return kernel.size(); }
 };
 
 Pool pool_of(Operation& in) {
   Pool out;
-  size_t spatial = in.rank(in[0]) - 2;
+  size_t spatial = in.spatial(in[0]);
+  check_windows(in, spatial);
   out.kernel = in.integers("kernel_shape");
   if (out.kernel.size() != spatial) in.invalid("kernel_shape has not as many numbers as there are dimensions");
   if (spatial < 1 || spatial > 3) in.unsupported("a pool over " + std::to_string(spatial) + " dimensions");
@@ -109,7 +125,7 @@ double lowest(DataType dtype) {
 /// The greatest of each window, and where in the whole tensor it stands. One slice for each tap is stacked; the place
 /// of tap t in window w is that of the window plus that of the tap.
 Values max_pool_with_places(Operation& in, const Pool& pool) {
-  std::vector<int64_t> shape = in.static_shape(in[0], "the indices of a pool");
+  Ints shape = in.static_shape(in[0], "the indices of a pool");
   size_t spatial = pool.spatial();
   std::vector<int64_t> before(spatial + 2, 0), after(spatial + 2, 0), steps(spatial, 1);
   for (size_t i = 0; i < spatial; ++i) before[i + 2] = pool.padding[i], after[i + 2] = pool.padding[i + spatial];
@@ -170,7 +186,7 @@ Expr counts_of(Operation& in, const Pool& pool) {
     }
     values.push_back(static_cast<double>(product_of(pool.kernel)) / count);
   }
-  std::vector<int64_t> shape{1, 1};
+  Ints shape{1, 1};
   shape.insert(shape.end(), pool.counts.begin(), pool.counts.end());
   return numbers_of(values, shape, in.dtype(in[0]));
 }
@@ -205,7 +221,7 @@ Values lp_pool(Operation& in) {
 }
 
 Array<PrimExpr> spatial_axes(Operation& in) {
-  std::vector<int64_t> out;
+  Ints out;
   for (size_t i = 2; i < in.rank(in[0]); ++i) out.push_back(static_cast<int64_t>(i));
   return int_array(out);
 }
@@ -219,10 +235,12 @@ Values global_lp_pool(Operation& in) {
 /// Puts each element where its index says in a tensor of zeros, whose shape the pool would have had; a larger shape that
 /// is asked for is filled up behind.
 Values max_unpool(Operation& in) {
-  std::vector<int64_t> shape = in.static_shape(in[0], "MaxUnpool"), kernel = in.integers("kernel_shape");
-  size_t spatial = kernel.size();
-  std::vector<int64_t> strides = in.integers("strides", std::vector<int64_t>(spatial, 1));
-  std::vector<int64_t> pads = in.integers("pads", std::vector<int64_t>(2 * spatial, 0));
+  Ints shape = in.static_shape(in[0], "MaxUnpool"), kernel = in.integers("kernel_shape");
+  size_t spatial = in.spatial(in[0]);
+  check_windows(in, spatial);
+  if (kernel.size() != spatial) in.invalid("kernel_shape is missing");
+  Ints strides = in.integers("strides", std::vector<int64_t>(spatial, 1));
+  Ints pads = in.integers("pads", std::vector<int64_t>(2 * spatial, 0));
   std::vector<int64_t> result = shape;
   for (size_t i = 0; i < spatial; ++i)
     result[i + 2] = (shape[i + 2] - 1) * strides[i] - pads[i] - pads[i + spatial] + kernel[i];
@@ -232,7 +250,8 @@ Values max_unpool(Operation& in) {
               make_attrs<ScatterAttrs>([](auto& attrs) { attrs.axis = 0; }));
   Expr out = reshape_to(flat, result);
   if (!in.has(2)) return {out};
-  std::vector<int64_t> wanted = in.needed_ints(in[2], "output_shape");
+  Ints wanted = in.needed_ints(in[2], "output_shape");
+  if (wanted.size() != result.size()) in.invalid("output_shape has not as many numbers as the data has dimensions");
   std::vector<int64_t> before(result.size(), 0), after(result.size(), 0);
   for (size_t i = 0; i < result.size(); ++i) after[i] = wanted[i] - result[i];
   for (int64_t more : after)

@@ -69,6 +69,7 @@ class Importer {
   Versions versions_;
   const Scope* scope_ = nullptr;  // of the node that is being converted
   int depth_ = 0;
+  int64_t num_nodes_ = 0;
   int inner_graphs_ = 0;  // how many graphs inside nodes are being imported
   std::vector<Layer> layers_;
   std::set<std::string> refused_;

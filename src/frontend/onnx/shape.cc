@@ -224,6 +224,7 @@ Values parted(Operation& in) {
   std::optional<std::vector<int64_t>> sizes = in.integers_or_input("split", 1);
   size_t count = static_cast<size_t>(in.integer("num_outputs", static_cast<int64_t>(in.num_outputs())));
   if (count == 0) in.invalid("there are no outputs");
+  if (count != in.num_outputs()) in.invalid("num_outputs is not the number of outputs");
   if (!sizes) {
     int64_t extent = in.static_shape(in[0], "Split")[static_cast<size_t>(axis)], n = static_cast<int64_t>(count);
     int64_t each = (extent + n - 1) / n;

@@ -76,6 +76,27 @@ void fill_packed(const Tensor& tensor, std::string_view raw, int bits, const NDA
   for (size_t i = 0; i < count; ++i) out.data<int8_t>()[i] = unpacked(raw, i, bits, out.dtype().code == DataType::kInt);
 }
 
+/// The data of a tensor that lies in a file of its own. Memory is taken after the file is seen to be as large.
+NDArray from_external(const Tensor& tensor, const std::string& folder, DataType dtype, size_t bytes, int packed_bits) {
+  NDArray out = nullptr;
+  if (packed_bits) {
+    std::string raw;
+    size_t packed = (bytes * static_cast<size_t>(packed_bits) + 7) / 8;  // in memory an element takes a byte
+    read_external(tensor, folder, packed, [&] {
+      raw.resize(packed);
+      return raw.data();
+    });
+    out = NDArray::empty(tensor.dims, dtype);
+    fill_packed(tensor, raw, packed_bits, out);
+  } else {
+    read_external(tensor, folder, bytes, [&] {
+      out = NDArray::empty(tensor.dims, dtype);
+      return out.data<char>();
+    });
+  }
+  return out;
+}
+
 }  // namespace
 
 const char* element_name(ElementType type) { return row_of(type).name; }
@@ -89,6 +110,9 @@ DataType element_type(ElementType type) {
 NDArray to_ndarray(const Tensor& tensor, const std::string& folder) {
   const TypeRow& row = row_of(tensor.type);
   DataType dtype = element_type(tensor.type);
+  if (tensor.dims.size() > kMaxRank)
+    wrong(tensor, "it has " + std::to_string(tensor.dims.size()) + " dimensions; at most " + std::to_string(kMaxRank) +
+                      " are supported");
   size_t bytes = tensor_bytes(tensor.dims, dtype);  // also refuses negative and overflowing shapes
   size_t held = tensor.has_raw ? tensor.raw.size() * (row.packed_bits ? 8 / size_t(row.packed_bits) : 1)
                                : (tensor.floats.size() + tensor.int32s.size() + tensor.int64s.size() +
@@ -96,16 +120,9 @@ NDArray to_ndarray(const Tensor& tensor, const std::string& folder) {
                                      8;
   if (!tensor.is_external && bytes > held + 8)  // before memory is taken for a forged shape
     wrong(tensor, "its shape is larger than what the file holds");
+  if (tensor.is_external) return from_external(tensor, folder, dtype, bytes, row.packed_bits);
   NDArray out = NDArray::empty(tensor.dims, dtype);
-  if (tensor.is_external) {
-    if (row.packed_bits) {
-      std::string raw((static_cast<size_t>(out.size()) * static_cast<size_t>(row.packed_bits) + 7) / 8, '\0');
-      read_external(tensor, folder, raw.data(), raw.size());
-      fill_packed(tensor, raw, row.packed_bits, out);
-    } else {
-      read_external(tensor, folder, out.data<char>(), bytes);
-    }
-  } else if (tensor.has_raw && row.packed_bits) {
+  if (tensor.has_raw && row.packed_bits) {
     fill_packed(tensor, tensor.raw, row.packed_bits, out);
   } else if (tensor.has_raw) {
     check_count(tensor, tensor.raw.size(), bytes, "bytes");

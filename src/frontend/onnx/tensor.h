@@ -6,6 +6,9 @@
 
 namespace tessera::onnx {
 
+/// No tensor has more dimensions.
+inline constexpr size_t kMaxRank = 64;
+
 /// The element type in memory; an error that names it for types that tensors cannot have here. Types of less than eight
 /// bits take a byte an element.
 DataType element_type(ElementType type);

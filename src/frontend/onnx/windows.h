@@ -8,8 +8,11 @@ namespace tessera::onnx {
 inline constexpr const char* kDataLayouts[] = {"NCW", "NCHW", "NCDHW"};
 
 /// Begins, then ends, for `auto_pad` too.
-std::vector<int64_t> padding_of(Operation& in, const std::vector<int64_t>& kernel, const std::vector<int64_t>& strides,
-                                const std::vector<int64_t>& dilations);
+Ints padding_of(Operation& in, const Ints& kernel, const Ints& strides, const Ints& dilations);
+
+/// Refuses windows that cannot be: kernels, strides and dilations have one number of at least 1 for each of `spatial`
+/// dimensions, paddings have two for each. What the node leaves out is fine.
+void check_windows(const Operation& in, size_t spatial);
 
 /// A convolution as the node's attributes say, of data of the shape of its first input.
 Expr convolution(Operation& in, const Expr& data, const Expr& filters);

@@ -249,17 +249,21 @@ std::string npy_header(std::span<const int64_t> shape, DataType dtype) {
   return out.take();
 }
 
-NamedTensors load_npz(const std::string& path) {
-  MappedFile file(path, "the arrays");
-  if (file.bytes().substr(0, kMagic.size()) == kMagic) return {{"", read_npy(file.bytes(), path)}};
+NamedTensors read_npz(std::string_view bytes, const std::string& what) {
+  if (bytes.substr(0, kMagic.size()) == kMagic) return {{"", read_npy(bytes, what)}};
   NamedTensors out;
-  for (const ZipMember& member : read_zip(file.bytes(), path)) {
+  for (const ZipMember& member : read_zip(bytes, what)) {
     if (!member.name.ends_with(".npy"))
-      throw Error(ValueError) << path << ": the member " << quoted(member.name)
+      throw Error(ValueError) << what << ": the member " << quoted(member.name)
                               << " is no array; a .npz file holds .npy files only";
-    out.emplace_back(member.name.substr(0, member.name.size() - 4), read_member(member, path));
+    out.emplace_back(member.name.substr(0, member.name.size() - 4), read_member(member, what));
   }
   return out;
+}
+
+NamedTensors load_npz(const std::string& path) {
+  MappedFile file(path, "the arrays");
+  return read_npz(file.bytes(), path);
 }
 
 void save_npz(const std::string& path, const NamedTensors& tensors) {

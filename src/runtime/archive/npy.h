@@ -19,6 +19,8 @@ NDArray read_npy(std::string_view bytes, const std::string& what);
 /// What stands before the elements of a row-major tensor in a .npy file.
 std::string npy_header(std::span<const int64_t> shape, DataType dtype);
 
+/// The tensors in the bytes of a .npz file in its order, or the only one of a .npy file, whose name is "".
+NamedTensors read_npz(std::string_view bytes, const std::string& what);
 /// The tensors of a .npz file in its order, or the only one of a .npy file, whose name is "".
 NamedTensors load_npz(const std::string& path);
 /// Writes a .npz file by rename, as numpy.savez does: members are stored. Tensors of other devices are copied.

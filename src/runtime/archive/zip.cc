@@ -20,6 +20,7 @@ constexpr uint32_t kEnd64 = 0x06064b50, kLocator64 = 0x07064b50;
 constexpr uint16_t kZip64 = 1;  // the extra field with 64-bit numbers
 constexpr uint32_t kOpen32 = 0xffffffff;
 constexpr size_t kMostMembers = 1000000;
+constexpr uint64_t kMostUnpacked = uint64_t{4} << 30;  // of an archive that is a hundred times smaller
 
 // CRC-32 as Ethernet and zip have it, eight bits a step.
 constexpr std::array<uint32_t, 256> crc_table() {
@@ -148,10 +149,17 @@ std::vector<ZipMember> read_zip(std::string_view bytes, const std::string& what)
     throw Error(ValueError) << what << " announces " << directory.count << " members, more than its directory can hold";
   std::vector<ZipMember> out;
   std::unordered_set<std::string> names;
+  uint64_t packed = 0, unpacked = 0, most = std::max<uint64_t>(kMostUnpacked, bytes.size() * 100);
   for (uint64_t i = 0; i < directory.count; ++i) {
     out.push_back(read_member(in, bytes, what));
     if (!names.insert(out.back().name).second)
       throw Error(ValueError) << what << ": the member " << quoted(out.back().name) << " comes twice";
+    packed += out.back().packed.size();
+    if (packed > bytes.size()) throw Error(ValueError) << what << ": members of the archive share their bytes";
+    if (out.back().size > most - unpacked)
+      throw Error(ValueError) << what << ": its " << bytes.size() << " bytes unpack to more than " << most
+                              << ", which looks like a bomb; store the members uncompressed (numpy.savez)";
+    unpacked += out.back().size;
   }
   return out;
 }

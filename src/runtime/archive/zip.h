@@ -21,7 +21,8 @@ struct ZipMember {
   uint32_t crc = 0;
 };
 
-/// The members of an archive in memory, in the order of its directory. `what` names the file in messages.
+/// The members of an archive in memory, in the order of its directory. `what` names the file in messages. Members that
+/// share bytes, and an archive that unpacks to more than 4 GiB and a hundred times its size, are refused: both are bombs.
 std::vector<ZipMember> read_zip(std::string_view bytes, const std::string& what);
 
 /// Unpacks a member into memory of `member.size` bytes.

@@ -125,6 +125,157 @@ def test_all_unknown_operators_are_named_at_once():
         from_onnx(unknown)
 
 
+def chain_of_functions(length, calls, last="Relu"):
+    """f0 calls f1 `calls` times, f1 calls f2, and so on; the last one is an operator."""
+    sets = [helper.make_opsetid("mine", 1), helper.make_opsetid("", 21)]
+    functions = []
+    for i in range(length):
+        op, domain = (f"f{i + 1}", "mine") if i + 1 < length else (last, "")
+        names = ["x", *(f"h{j}" for j in range(calls - 1)), "y"]
+        body = [helper.make_node(op, [a], [b], domain=domain) for a, b in zip(names, names[1:])]
+        functions.append(helper.make_function("mine", f"f{i}", ["x"], ["y"], body, sets))
+    call = helper.make_node("f0", ["x"], ["y"], domain="mine")
+    return model([call], [("x", (2,))], ["y"], functions=functions, opsets=(("", 21), ("mine", 1)))
+
+
+def test_functions_that_double_at_each_level_are_an_error():
+    from_onnx(chain_of_functions(10, 2))  # a thousand nodes
+    with pytest.raises(ValueError, match="more than 1000000 nodes"):
+        from_onnx(chain_of_functions(60, 2))
+
+
+def test_loops_that_multiply_are_an_error():
+    def loop(depth):
+        body = [helper.make_node("Relu", ["v"], ["w"])] if depth == 0 else [loop(depth - 1)]
+        inputs = [
+            helper.make_tensor_value_info("i", TensorProto.INT64, ()),
+            helper.make_tensor_value_info("c", TensorProto.BOOL, ()),
+            helper.make_tensor_value_info("v", TensorProto.FLOAT, (2,)),
+        ]
+        outputs = [inputs[1], helper.make_tensor_value_info("w", TensorProto.FLOAT, (2,))]
+        graph = helper.make_graph(body, "body", inputs, outputs)
+        return helper.make_node("Loop", ["n", "yes", "x" if depth == 5 else "v"], ["w"], body=graph)
+
+    known = [numpy_helper.from_array(np.array(60), "n"), numpy_helper.from_array(np.array(True), "yes")]
+    with pytest.raises((ValueError, NotImplementedError), match="more than 1000000 nodes|not supported"):
+        from_onnx(model([loop(5)], [("x", (2,))], ["w"], known))
+
+
+def test_thousands_of_nested_graphs_are_an_error():
+    leaf = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["y"])], "g", [], [helper.make_tensor_value_info("y", TensorProto.FLOAT, (2,))]
+    )
+    data = leaf.SerializeToString()
+
+    def field(number, payload):
+        size, out = len(payload), bytearray([number << 3 | 2])
+        while size > 127:
+            out.append(size & 127 | 128)
+            size >>= 7
+        return bytes(out) + bytes([size]) + payload
+
+    for _ in range(3000):  # written byte by byte: Python's protobuf has a limit of its own
+        attribute = field(1, b"then_branch") + field(6, data) + bytes([20 << 3 & 127 | 128, 1, 5])
+        data = field(1, field(4, b"If") + field(5, attribute))
+    with pytest.raises(ValueError, match="nested deeper than 100 levels"):
+        from_onnx(b"\x08\x08" + field(7, data))
+
+
+def test_millions_of_empty_nodes_take_no_memory():
+    graph = b"\x0a\x00" * 5_000_000  # ten megabytes
+    size = len(graph)
+    data = b"\x08\x08" + b"\x3a" + bytes([size & 127 | 128, size >> 7 & 127 | 128, size >> 14 & 127 | 128, size >> 21])
+    with pytest.raises(ValueError, match="more than 4000000 nodes"):
+        from_onnx(data + graph)
+
+
+def test_a_graph_that_refers_to_itself_through_an_attribute_ends():
+    """A function hands its attribute to a node, and the graph it is given asks for that attribute again."""
+    inner = helper.make_node("If", ["c"], ["z"])
+    for name in ("then_branch", "else_branch"):
+        attribute = inner.attribute.add()
+        attribute.name, attribute.ref_attr_name, attribute.type = name, "g", onnx.AttributeProto.GRAPH
+    graph = helper.make_graph([inner], "g", [], [helper.make_tensor_value_info("z", TensorProto.FLOAT, (2,))])
+    sets = [helper.make_opsetid("mine", 1), helper.make_opsetid("", 21)]
+    function = helper.make_function("mine", "f", ["x", "c"], ["z"], [inner], sets, ["g"])
+    call = helper.make_node("f", ["x", "c"], ["y"], domain="mine", g=graph)
+    endless = model([call], [("x", (2,))], ["y"], functions=[function], opsets=(("", 21), ("mine", 1)))
+    endless.graph.input.append(helper.make_tensor_value_info("c", TensorProto.BOOL, ()))
+    with pytest.raises((ValueError, NotImplementedError)):
+        from_onnx(endless)
+
+
+def test_a_cycle_through_the_graph_inside_a_node_is_an_error():
+    branch = helper.make_graph(
+        [helper.make_node("Relu", ["y"], ["z"])], "g", [], [helper.make_tensor_value_info("z", TensorProto.FLOAT, (2,))]
+    )
+    node = helper.make_node("If", ["c"], ["y"], then_branch=branch, else_branch=branch)
+    loop = model([node], [("x", (2,))], ["y"], [numpy_helper.from_array(np.array(True), "c")])
+    with pytest.raises(ValueError, match='uses "y" before anything makes it'):
+        from_onnx(loop)
+
+
+@pytest.mark.parametrize("shape, why", [((1 << 31,), "at most 2147483647"), ((1 << 20, 1 << 20, 64), "4 TiB")])
+def test_forged_shapes_of_inputs_are_refused(shape, why):
+    with pytest.raises(ValueError, match=why):
+        from_onnx(model([helper.make_node("Relu", ["x"], ["y"])], [("x", shape)], ["y"]))
+
+
+def test_more_dimensions_than_tensors_can_have_are_refused():
+    with pytest.raises(ValueError, match="100 dimensions; at most 64"):
+        from_onnx(model([helper.make_node("Relu", ["x"], ["y"])], [("x", (1,) * 100)], ["y"]))
+    weight = numpy_helper.from_array(np.ones(1, "float32"), "w")
+    del weight.dims[:]
+    weight.dims.extend([1] * 100)
+    with pytest.raises(ValueError, match="100 dimensions; at most 64"):
+        from_onnx(model([helper.make_node("Add", ["x", "w"], ["y"])], [("x", (1,))], ["y"], [weight]))
+
+
+@pytest.mark.parametrize(
+    "op, attributes, shapes",
+    [
+        ("MaxPool", {"kernel_shape": [5, 5], "strides": [0, 3]}, [(1, 3, 32, 32)]),
+        ("MaxPool", {"kernel_shape": [1 << 40, 1 << 40]}, [(1, 3, 32, 32)]),
+        ("Conv", {"strides": [2], "auto_pad": "SAME_LOWER"}, [(1, 1, 5, 5), (1, 1, 3, 3)]),
+        ("Conv", {"dilations": [0, 0]}, [(1, 1, 5, 5), (1, 1, 3, 3)]),
+        ("Conv", {"pads": [1]}, [(1, 1, 5, 5), (1, 1, 3, 3)]),
+        ("Conv", {}, [(1, 1, 7, 5), ()]),
+        ("Conv", {}, [(4,), (4,)]),
+        ("ConvTranspose", {"output_shape": [4]}, [(1, 1, 5, 5), (1, 1, 3, 3)]),
+        ("MaxUnpool", {"kernel_shape": [2, 2]}, [(1, 1, 2), (1, 1, 2)]),
+        ("GatherND", {}, [(), (2, 2)]),
+        ("GatherND", {"batch_dims": 7}, [(2, 2), (2, 2)]),
+        ("ScatterND", {}, [(4,), (2, 9), (2,)]),
+        ("Reshape", {}, [(2, 3), (1 << 30,)]),
+    ],
+)
+def test_forged_numbers_of_nodes_are_refused(op, attributes, shapes):
+    integers = {"GatherND": [1], "ScatterND": [1], "MaxUnpool": [1], "Reshape": [1]}.get(op, [])
+    forged = model([helper.make_node(op, [f"x{i}" for i in range(len(shapes))], ["y"], **attributes)], [], ["y"])
+    for i, shape in enumerate(shapes):
+        kind = TensorProto.INT64 if i in integers else TensorProto.FLOAT
+        forged.graph.input.append(helper.make_tensor_value_info(f"x{i}", kind, shape))
+    with pytest.raises((ValueError, TypeError, NotImplementedError, RuntimeError)) as error:
+        from_onnx(forged)
+    assert type(error.value).__name__ != "InternalError", error.value
+
+
+def test_an_attribute_that_claims_to_be_a_graph_is_refused():
+    node = helper.make_node("If", ["c"], ["y"])
+    for name in ("then_branch", "else_branch"):
+        attribute = node.attribute.add()
+        attribute.name, attribute.type = name, onnx.AttributeProto.GRAPH
+    forged = model([node], [("x", (2,))], ["y"], [numpy_helper.from_array(np.array(True), "c")])
+    with pytest.raises(ValueError, match="has no graph"):
+        from_onnx(forged)
+
+
+def test_a_hundred_thousand_nodes_in_a_row_are_read():
+    nodes = [helper.make_node("Neg", [f"x{i}"], [f"x{i + 1}"]) for i in range(100_000)]
+    mod, _ = from_onnx(model(nodes, [("x0", (2,))], ["x100000"]))
+    assert mod["main"].params[0].name_hint == "x0"
+
+
 # ---- data beside the file --------------------------------------------------------------------------------------------
 
 
@@ -190,3 +341,32 @@ def test_wrong_places_in_the_data_are_refused(folders, more):
 def test_a_model_in_memory_has_no_folder():
     with pytest.raises(ValueError, match="no folder"):
         from_onnx(with_data_at("data.bin"))
+
+
+def test_a_forged_shape_of_data_beside_the_file_takes_no_memory(folders):
+    inside, _ = folders
+    forged = with_data_at("data.bin")
+    del forged.graph.initializer[0].dims[:]
+    forged.graph.initializer[0].dims.extend([1 << 20, 1 << 20])
+    with pytest.raises(ValueError, match="has 48 bytes; 4398046511104 are needed"):
+        from_onnx(saved(inside, forged))
+
+
+def test_what_is_no_plain_file_is_not_waited_for(folders):
+    inside, _ = folders
+    os.mkfifo(inside / "pipe")
+    with pytest.raises(ValueError, match="not a plain file"):
+        from_onnx(saved(inside, with_data_at("pipe")))
+    with pytest.raises(OSError, match="not a file"):
+        from_onnx(inside / "pipe")
+    with pytest.raises(OSError, match="not a file"):
+        from_onnx("/dev/zero")
+
+
+def test_reading_writes_nothing(folders):
+    inside, outside = folders
+    path = saved(inside, with_data_at("../outside/data.bin"))
+    before = {f: f.read_bytes() for f in (*inside.iterdir(), *outside.iterdir())}
+    with pytest.raises(ValueError, match="leads out of the folder"):
+        from_onnx(path)
+    assert before == {f: f.read_bytes() for f in (*inside.iterdir(), *outside.iterdir())}
