@@ -56,30 +56,30 @@ void run_program(const std::vector<std::string>& words, const TemporaryFolder& f
 /// Objects, and C sources, of a module and its imports, as files of a folder.
 struct Parts {
   std::vector<std::string> files;
+  std::string blob;    // what the modules are that no linker takes, and how all of them import each other
   std::string target;  // text of the LLVM target among them
   bool has_source = false;
 
+  Parts(const Module& module, const TemporaryFolder& folder);
   Array<String> needed() const;
-  Parts(const Module& module, const TemporaryFolder& folder) {
-    std::vector<Module> code;
-    for (const Module& each : reachable_modules(module))
-      if (each->is_dso_exportable()) code.push_back(each);
-    for (size_t i = 0; i < code.size(); ++i) {
-      const Module& each = code[i];
-      bool is_c = each->type_key() == "c";
-      has_source |= is_c;
-      files.push_back(folder.file("lib" + std::to_string(i) + (is_c ? ".c" : ".o")));
-      each->save_to_file(files.back(), is_c ? "c" : "o");
-      if (PackedFunc text = each.get_function("_get_target_string"); text && target.empty())
-        target = text().to<std::string>();
-    }
-    bool stands_alone = code.size() == 1 && code[0].same_as(module) && module.imports().empty();
-    if (stands_alone) return;
-    files.push_back(folder.file("imports.o"));
-    Module blob = get_global("codegen.codegen_blob")(Bytes(pack_imports(module)), false, target).to<Module>();
-    blob->save_to_file(files.back(), "o");
-  }
 };
+
+Parts::Parts(const Module& module, const TemporaryFolder& folder) {
+  std::vector<Module> code;
+  for (const Module& each : reachable_modules(module))
+    if (each->is_dso_exportable()) code.push_back(each);
+  for (size_t i = 0; i < code.size(); ++i) {
+    const Module& each = code[i];
+    bool is_c = each->type_key() == "c";
+    has_source |= is_c;
+    files.push_back(folder.file("lib" + std::to_string(i) + (is_c ? ".c" : ".o")));
+    each->save_to_file(files.back(), is_c ? "c" : "o");
+    if (PackedFunc text = each.get_function("_get_target_string"); text && target.empty())
+      target = text().to<std::string>();
+  }
+  bool stands_alone = code.size() == 1 && code[0].same_as(module) && module.imports().empty();
+  if (!stands_alone) blob = pack_imports(module);
+}
 
 /// What the code calls that is not in it: functions of C's library for mathematics.
 Array<String> Parts::needed() const {
@@ -89,28 +89,56 @@ Array<String> Parts::needed() const {
   return is_glibc ? Array<String>{"libm.so.6"} : Array<String>();
 }
 
+/// The blob as an object file, for linkers of other kinds and for libraries without code of their own.
+std::string blob_object(Parts& parts, const TemporaryFolder& folder) {
+  std::string file = folder.file("imports.o");
+  Module object = get_global("codegen.codegen_blob")(Bytes(std::move(parts.blob)), false, parts.target).to<Module>();
+  object->save_to_file(file, "o");
+  return file;
+}
+
+/// The blob with its length, as the loader reads it.
+std::string blob_file(Parts& parts, const TemporaryFolder& folder) {
+  std::string file = folder.file("imports.bin"), blob = std::move(parts.blob);  // frees what may be large
+  std::ofstream out(file, std::ios::binary);
+  uint64_t size = blob.size();
+  out.write(reinterpret_cast<const char*>(&size), sizeof size);
+  out.write(blob.data(), static_cast<std::streamsize>(blob.size()));
+  if (!out.flush()) throw Error(FileError) << "cannot write " << file << ": " << std::strerror(errno);
+  return file;
+}
+
+void link_here(Parts& parts, const std::string& output, const TemporaryFolder& folder) {
+  std::string blob;
+  if (!parts.blob.empty() && parts.files.empty()) parts.files.push_back(blob_object(parts, folder));
+  if (!parts.blob.empty()) blob = blob_file(parts, folder);
+  Array<String> files;
+  for (const std::string& file : parts.files) files.push_back(String(file));
+  get_global("codegen.link_shared")(files, output, parts.needed(), blob);
+}
+
+void link_by_compiler(Parts& parts, const std::string& output, const LinkOptions& options,
+                      const TemporaryFolder& folder) {
+  std::vector<std::string> words{options.compiler.empty() ? "cc" : options.compiler, "-shared", "-fPIC", "-o", output};
+  words.insert(words.end(), parts.files.begin(), parts.files.end());
+  if (!parts.blob.empty()) words.push_back(blob_object(parts, folder));
+  words.insert(words.end(), options.compiler_options.begin(), options.compiler_options.end());
+  if (parts.has_source) words.insert(words.end(), {"-O2", "-lm"});
+  run_program(words, folder);
+}
+
 }  // namespace
 
 void export_library(const Module& module, const std::string& path, const LinkOptions& options) {
   begin_stage("link");
   TemporaryFolder folder;
   Parts parts(module, folder);
-  if (parts.files.empty())
+  if (parts.files.empty() && parts.blob.empty())
     throw Error(ValueError) << "a module of type " << module->type_key() << " has nothing that can be written into "
                             << path;
   write_whole_file(path, [&](const std::string& temporary) {
-    if (options.compiler.empty() && !parts.has_source) {
-      Array<String> files;
-      for (const std::string& file : parts.files) files.push_back(String(file));
-      get_global("codegen.link_shared")(files, temporary, parts.needed());
-    } else {
-      std::vector<std::string> words{options.compiler.empty() ? "cc" : options.compiler, "-shared", "-fPIC", "-o",
-                                     temporary};
-      words.insert(words.end(), parts.files.begin(), parts.files.end());
-      words.insert(words.end(), options.compiler_options.begin(), options.compiler_options.end());
-      if (parts.has_source) words.insert(words.end(), {"-O2", "-lm"});
-      run_program(words, folder);
-    }
+    options.compiler.empty() && !parts.has_source ? link_here(parts, temporary, folder)
+                                                  : link_by_compiler(parts, temporary, options, folder);
     seal_file(temporary);
   });
 }

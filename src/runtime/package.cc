@@ -44,7 +44,7 @@ void link_objects(const TarReader& objects, const TemporaryFolder& folder, const
     files.push_back(String(folder.file(std::to_string(files.size()) + ".o")));
     write_whole_file(files.back().str(), member.bytes);
   }
-  link(files, output, Array<String>{"libm.so.6"});
+  link(files, output, Array<String>{"libm.so.6"}, "");
 }
 
 Module load_library(const Package& package) {

@@ -112,8 +112,8 @@ Globals globals{
     {"codegen.llvm_target_enabled", target_enabled},
     {"codegen.llvm_symbol_address", symbol_address},
     {"codegen.link_shared",
-     [](Array<String> files, std::string output, Array<String> needed) {
-       link_shared({files.begin(), files.end()}, output, {needed.begin(), needed.end()});
+     [](Array<String> files, std::string output, Array<String> needed, std::string blob) {
+       link_shared({files.begin(), files.end()}, output, {needed.begin(), needed.end()}, blob);
      }},
     {"runtime.module.loadfile_ll", load_text},
     {"runtime.module.loadfile_bc", load_text},

@@ -67,7 +67,7 @@ std::string merge_objects(const std::vector<std::string>& objects) {
 }
 
 void link_shared(const std::vector<std::string>& files, const std::string& output,
-                 const std::vector<std::string>& needed) {
+                 const std::vector<std::string>& needed, const std::string& blob) {
   TemporaryFolder folder;
   std::vector<std::string> words{"-shared", "--build-id=none", "-o", output};
   words.insert(words.end(), files.begin(), files.end());
@@ -77,6 +77,12 @@ void link_shared(const std::vector<std::string>& files, const std::string& outpu
     std::string stand_in = folder.file(name);
     run_linker({"-shared", "--build-id=none", "-soname", name, "-o", stand_in, files.at(0)});
     words.push_back(stand_in);
+  }
+  if (!blob.empty()) {
+    std::string symbol = "_binary_" + blob + "_start";  // as linkers name the bytes of a file
+    for (char& c : symbol)
+      if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+    words.insert(words.end(), {"--format=binary", blob, "--format=default", "--defsym=__tvm_dev_mblob=" + symbol});
   }
   run_linker(words);
 }

@@ -10,8 +10,9 @@ namespace tessera::codegen {
 std::string merge_objects(const std::vector<std::string>& objects);
 
 /// Writes a shared library of object files (paths). `needed`: libraries that the loader brings along ("libm.so.6"); they need
-/// not be on this machine.
+/// not be on this machine. `blob`: a file whose bytes become the data `__tvm_dev_mblob`; however large, it is not read
+/// into memory.
 void link_shared(const std::vector<std::string>& files, const std::string& output,
-                 const std::vector<std::string>& needed = {});
+                 const std::vector<std::string>& needed = {}, const std::string& blob = "");
 
 }  // namespace tessera::codegen

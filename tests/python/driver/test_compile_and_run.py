@@ -410,3 +410,37 @@ def test_long_work_shows_its_stages_on_a_terminal_only(tool, env, tmp_path):
     assert said.endswith("\r\x1b[K"), "the line is taken away at the end"
     quiet = subprocess.run(words, capture_output=True, text=True, env={**env, "TESSERA_CACHE": "0"}, check=True)
     assert quiet.stderr == ""
+
+
+def test_a_package_of_objects_is_linked_when_it_is_run(tool, tmp_path):
+    relay = pytest.importorskip("tessera.relay")
+    x = relay.var("x", shape=(2, 3))
+    lib = relay.build(tessera.IRModule.from_expr(relay.Function([x], relay.exp(x))), target="llvm")
+    lib.get_lib().export_library(str(tmp_path / "mod.tar"))
+    (tmp_path / "mod.json").write_text(lib.get_graph_json())
+    (tmp_path / "mod.params").write_bytes(relay.save_param_dict(lib.get_params()))
+    with tarfile.open(tmp_path / "m.tar", "w") as archive:  # with pax headers, as tvmc of v0.10 wrote it
+        for name in ("mod.tar", "mod.json", "mod.params"):
+            archive.add(tmp_path / name, name)
+    assert "2.7183" in tool("run", tmp_path / "m.tar", "--fill-mode", "ones")
+
+
+def test_a_forged_file_of_inputs_asks_for_no_memory(tool, model, tmp_path):
+    np.savez_compressed(tmp_path / "in.npz", x=np.zeros((1, 8), "float32"))
+    whole = (tmp_path / "in.npz").read_bytes()
+    header = whole.index(b"PK\x01\x02")  # of the directory: sizes stand 20 and 24 bytes behind
+    forged = whole[: header + 24] + (0xFFFFFFF0).to_bytes(4, "little") + whole[header + 28 :]
+    (tmp_path / "in.npz").write_bytes(forged)
+    limited = [
+        "bash",
+        "-c",
+        'ulimit -v 2000000; exec "$@"',
+        "bash",
+        PROGRAM,
+        "run",
+        model[0],
+        "-i",
+        tmp_path / "in.npz",
+    ]
+    told = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert told.returncode == 4 and "in.npz" in told.stderr and "4294967280 bytes" in told.stderr
