@@ -24,17 +24,18 @@ struct Run {
   void run() const {
     refuse_what_is_missing();
     DLDevice place = device_of(device);
-    std::string shown;
+    std::string notes, shown;
     {
       ProgressBar progress;
       Runner runner(load(), place);
       NamedTensors given = read_inputs(runner.inputs());
       runner.set_inputs(make_inputs(runner.inputs(), given, fill_of(fill), model.shapes(), seed));
-      note_open_extents(runner, given);
+      notes = open_extents(runner, given);
       begin_stage("run");
       runner.run();
       shown = results_of(runner, runner.outputs());
     }
+    fmt::print(stderr, "{}", notes);
     fmt::print("{}", shown);
   }
 
@@ -52,8 +53,8 @@ struct Run {
 
   /// A package as it is; a model compiled, for the device where no target is named.
   Module load() const {
-    if (Package::is_package(model.path) && guess_model_format(model.path) != "model")
-      return load_package(Package(model.path));
+    if (Package::is_package(model.path))
+      if (Package package(model.path); package.kind != Package::Model) return load_package(package);
     CompileFlags chosen = flags;
     if (!flags.target.is_given() && device != "cpu") chosen.target.text = device == "cl" ? "opencl" : device;
     CompileOptions options = chosen.options();
@@ -72,17 +73,19 @@ struct Run {
   }
 
   /// Says which extents were made up.
-  void note_open_extents(const Runner& runner, const NamedTensors& given) const {
+  std::string open_extents(const Runner& runner, const NamedTensors& given) const {
     InputShapes shapes = model.shapes();
+    std::string out;
     for (const TensorInfo& info : runner.inputs()) {
       bool is_given = shapes.count(info.name) || std::any_of(given.begin(), given.end(), [&](const auto& tensor) {
                         return tensor.first == info.name;
                       });
       if (!is_given && std::count(info.shape.begin(), info.shape.end(), -1))
-        fmt::print(stderr,
-                   "note: input {} is {}; open extents are taken as 1 (--input-shapes or --inputs says otherwise)\n",
-                   info.name, text_of(info));
+        out += fmt::format(
+            "note: input {} is {}; open extents are taken as 1 (--input-shapes or --inputs says otherwise)\n",
+            info.name, text_of(info));
     }
+    return out;
   }
 
   std::string results_of(Runner& runner, const std::vector<NDArray>& results) const {
