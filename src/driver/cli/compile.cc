@@ -30,7 +30,7 @@ struct Compile {
       ProgressBar progress;
       LoadedModel loaded = model.load();
       IRModule given = dump_code.empty() ? IRModule(nullptr) : loaded.mod;
-      compiled = compile_model(std::move(loaded), options);
+      compiled = compile_model(loaded, options);
       export_package(compiled, output, {compiler, split_list(compiler_options, ' ')});
       for (const std::string& kind : split_list(dump_code)) dump(kind, given, compiled, options);
     }
