@@ -1,12 +1,15 @@
 // Which layouts convolutions take on a processor (the slot FTVMAlterOpLayout): channels in blocks of as many as a vector
 // register holds, so that neighbours of a result lie together whatever the kernel. All convolutions of a graph choose by the
-// number of channels alone; so a result already lies as the next one reads it.
+// number of channels alone; so a result already lies as the next one reads it. Where it takes less time, a 3x3 convolution
+// becomes Winograd's; the option relay.conv2d.winograd of a PassContext, true by default, says whether it may.
 
+#include "ir/pass.h"
 #include "ir/prim_ops.h"
 #include "op/records.h"
 #include "relay/attrs/conv.h"
 #include "relay/inspect.h"
 #include "relay/layout_rule.h"
+#include "relay/make.h"
 #include "runtime/packed_func.h"
 #include "te/tensor.h"
 #include "topi/cpu/machine.h"
@@ -15,6 +18,7 @@
 namespace tessera::op {
 namespace {
 
+constexpr const char* kWinogradOption = "relay.conv2d.winograd";
 constexpr int64_t kFewestLanes = 4;  // of a result: fewer are no vector
 
 /// The largest power of two times `kFewestLanes` that divides the channels and fits a register; 0 where there is none.
@@ -36,6 +40,47 @@ bool is_fixed(const Array<PrimExpr>& shape) {
   for (const PrimExpr& extent : shape)
     if (!as_int(extent) || *as_int(extent) < 1) return false;
   return true;
+}
+
+constexpr int kWinogradTile = 4;
+
+/// Work in vector multiplications. Transforms of a tile of 16 results take some 250 and 200 of them for each vector of
+/// channels; the larger weight comes from memory, a multiplication every kBytes.
+bool is_winograd_faster(int64_t ins, int64_t outs, int64_t height, int64_t width, int64_t batch, int64_t lanes) {
+  constexpr double kBytes = 6, kGain = 0.8, kSide = kWinogradTile + 2, kDataWork = 250, kResultWork = 200;
+  auto tiles =
+      double((height + kWinogradTile - 1) / kWinogradTile * ((width + kWinogradTile - 1) / kWinogradTile) * batch);
+  const double pairs = double(ins * outs), vectors = 1.0 / double(lanes);
+  const double direct = 9 * pairs * double(height * width * batch) * vectors;
+  const double products = 1.1 * kSide * kSide * tiles * pairs * vectors;
+  const double transforms = tiles * vectors * (double(ins) * kDataWork + double(outs) * kResultWork);
+  const double weight = (kSide * kSide - 9) * pairs * 4 / kBytes;
+  return products + transforms + weight < kGain * direct;
+}
+
+bool may_be_winograd(const relay::Conv2DAttrs* attrs, const Array<PrimExpr>& kernel, const Expr& weight) {
+  for (const Array<PrimExpr>& ones : {attrs->strides, attrs->dilation})
+    for (const PrimExpr& value : ones)
+      if (!is_one(value)) return false;
+  return is_const_int(kernel[2], 3) && is_const_int(kernel[3], 3) && weight.as<relay::Constant>() &&
+         PassContext::current().flag(kWinogradOption, true);
+}
+
+/// The convolution with a weight that is transformed when the model is compiled.
+Expr make_winograd(const Array<Expr>& args, const relay::Conv2DAttrs& attrs, const String& given_kernel,
+                   int64_t block) {
+  relay::ConvWinogradWeightTransformAttrs transform;
+  transform.tile_size = kWinogradTile;
+  Expr weight = args[1];
+  if (given_kernel != "OIHW") weight = relay::layout_transform(weight, given_kernel, "OIHW");
+  weight = relay::make_call(Op::get("nn.contrib_conv2d_winograd_weight_transform"), {weight},
+                            Attrs(make(std::move(transform))));
+  weight = relay::layout_transform(weight, "HWOI", "HWOI" + std::to_string(block) + "o");
+  relay::Conv2DWinogradAttrs out;
+  static_cast<relay::ConvAttrs&>(out) = attrs;
+  out.tile_size = kWinogradTile;
+  return relay::make_call(Op::get("nn.contrib_conv2d_winograd_without_weight_transform"), {args[0], weight},
+                          Attrs(make(std::move(out))));
 }
 
 std::string blocked(int64_t block) { return "NCHW" + std::to_string(block) + "c"; }
@@ -71,9 +116,16 @@ Expr block_channels(const Attrs& given, const Array<Expr>& args, const Array<Obj
   changed->data_layout = blocked(in_block);
   changed->out_layout = blocked(out_block);
   changed->kernel_layout = "OIHW" + std::to_string(by_channel ? 1 : in_block) + "i" + std::to_string(out_block) + "o";
+  if (!by_channel && in_block >= kFewestLanes && may_be_winograd(attrs, kernel, args[1])) {
+    Array<PrimExpr> out = convert_shape(make_layout(attrs->data_layout), make_layout("NCHW"), result->shape);
+    if (is_winograd_faster(ins, outs, *as_int(out[2]), *as_int(out[3]), *as_int(out[0]), lanes))
+      return make_winograd(args, *changed, attrs->kernel_layout, out_block);
+  }
   const char* op = by_channel ? "nn.contrib_depthwise_conv2d_NCHWc" : "nn.contrib_conv2d_NCHWc";
   return relay::make_call(Op::get(op), args, downcast<Attrs>(copy));
 }
+
+ConfigKeys keys{config_flag(kWinogradOption)};
 
 }  // namespace
 

@@ -90,6 +90,14 @@ LayoutAnswer convolution(const LayoutQuery& query) {
                        query.attrs);
 }
 
+/// A transformed weight has no layout that others know; it stays as it is.
+LayoutAnswer winograd(const LayoutQuery& query) {
+  auto* attrs = cast_or_null<relay::ConvAttrs>(query.attrs.get());
+  if (!attrs) return unknown(query);
+  const String& out = attrs->out_layout.empty() ? attrs->data_layout : attrs->out_layout;
+  return layout_answer({make_layout(attrs->data_layout), query.in()[1]}, {make_layout(out)}, query.attrs);
+}
+
 LayoutAnswer conv_transpose(const LayoutQuery& query) {
   auto* attrs = cast_or_null<relay::ConvTransposeAttrs>(query.attrs.get());
   if (!attrs) return unknown(query);
@@ -136,6 +144,7 @@ const Row kRows[] = {
     {"nn.conv3d", convolution},
     {"nn.contrib_conv2d_NCHWc", convolution},
     {"nn.contrib_depthwise_conv2d_NCHWc", convolution},
+    {"nn.contrib_conv2d_winograd_without_weight_transform", winograd},
     {"nn.conv1d_transpose", conv_transpose},
     {"nn.conv2d_transpose", conv_transpose},
     {"nn.conv3d_transpose", conv_transpose},

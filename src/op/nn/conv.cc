@@ -1,5 +1,5 @@
 // Convolutions: nn.conv1d, conv2d, conv3d, their blocked forms nn.contrib_(depthwise_)conv2d_NCHWc, and
-// nn.conv2d_backward_weight.
+// nn.conv2d_backward_weight. winograd.cc has those of transformed weights.
 
 #include "op/nn/conv.h"
 #include "ir/prim_ops.h"
@@ -181,6 +181,12 @@ OpRecord conv_record(const char* name, const char* rule_name, const char* doc, T
 
 }  // namespace
 
+bool described_conv_type(relay::TypeQuery& query) { return conv_type<true>(query); }
+
+topi::ConvOptions conv_options(const Attrs& attrs, DataType out_dtype) {
+  return conv_options(conv_attrs(attrs), out_dtype);
+}
+
 void conv_records() {
   conv_record<relay::Conv1DAttrs>("nn.conv1d", "Conv1D", "Convolution over one spatial dimension.");
   conv_record<relay::Conv2DAttrs>("nn.conv2d", "Conv2D", "Convolution over two spatial dimensions.");
@@ -198,6 +204,7 @@ void conv_records() {
       .type("Conv2DBackwardWeight", backward_weight_type)
       .fusion(Fusion::OutputElementwise)
       .compute(backward_weight);
+  winograd_records();
 }
 
 }  // namespace tessera::op

@@ -16,4 +16,12 @@ Array<PrimExpr> spatial_windows(const Array<PrimExpr>& shape, const Array<PrimEx
 /// A TypeError where the weight (out, in / groups, taps...) is not what attributes and data say; empty says nothing.
 void check_described_weight(const Array<PrimExpr>& described, const Array<PrimExpr>& given);
 
+/// The type rule of convolutions whose weight lies in a way of its own: attributes say what it is.
+bool described_conv_type(relay::TypeQuery& query);
+/// Strides, padding, layouts and the like.
+topi::ConvOptions conv_options(const Attrs& attrs, DataType out_dtype);
+
+/// nn.contrib_conv2d_winograd_*
+void winograd_records();
+
 }  // namespace tessera::op

@@ -141,6 +141,18 @@ struct Conv2DAttrs : ConvAttrs {
   static constexpr NodeInfo info{"relay.attrs.Conv2DAttrs", &ConvAttrs::info};
   static void fields(auto) {}
 };
+/// A convolution whose weight has been transformed for tiles of `tile_size` results a side.
+struct Conv2DWinogradAttrs : ConvAttrs {
+  int32_t tile_size = 4;
+  Conv2DWinogradAttrs() : ConvAttrs(2, "NCHW", "OIHW") {}
+  static constexpr NodeInfo info{"relay.attrs.Conv2DWinogradAttrs", &ConvAttrs::info};
+  static void fields(auto f) { f("tile_size", &Conv2DWinogradAttrs::tile_size, Required); }
+};
+struct ConvWinogradWeightTransformAttrs : AttrsNode {
+  int32_t tile_size = 4;
+  static constexpr NodeInfo info{"relay.attrs.ConvWinogradWeightTransformAttrs", &AttrsNode::info};
+  static void fields(auto f) { f("tile_size", &ConvWinogradWeightTransformAttrs::tile_size, Required); }
+};
 struct Conv3DAttrs : ConvAttrs {
   Conv3DAttrs() : ConvAttrs(3, "NCDHW", "OIDHW") {}
   static constexpr NodeInfo info{"relay.attrs.Conv3DAttrs", &ConvAttrs::info};

@@ -6,6 +6,7 @@
 #include "topi/cpu/tile_contraction.h"
 #include "topi/cpu/tile_dot.h"
 #include "topi/cpu/tile_reduction.h"
+#include "topi/cpu/tile_winograd.h"
 
 namespace tessera::topi {
 namespace {
@@ -92,12 +93,15 @@ bool is_shared_work(const State& state, const BlockRef& block) {
 PrimFunc schedule_default_cpu(const PrimFunc& function, const Target& target) {
   BlockProgram program(function);
   State& state = program.state;
-  inline_elementwise(state, program.stages(), [&](const BlockRef& block) { return is_shared_work(state, block); });
+  const bool has_machine = target && target->kind->name == "llvm";
+  if (!has_machine || !tile_winograd(program, machine_of(target)))
+    inline_elementwise(state, program.stages(), [&](const BlockRef& block) { return is_shared_work(state, block); });
   for (const BlockRef& block : program.stages()) keep_init(state, block);
-  if (target && target->kind->name == "llvm") {
+  if (has_machine) {
     Machine machine = machine_of(target);
     for (const BlockRef& block : program.stages())
-      if (!tile_contraction(state, block, machine) && !tile_dot(state, block, machine))
+      if (!is_scheduled(state.find(block)) && !tile_contraction(state, block, machine) &&
+          !tile_dot(state, block, machine))
         tile_reduction(state, block, machine);
   }
   for (const BlockRef& block : program.stages())

@@ -5,7 +5,6 @@
 
 #include "ir/prim_ops.h"
 #include "tir/attrs.h"
-#include "topi/cpu/reduction_block.h"
 
 namespace tessera::topi {
 namespace {
@@ -43,16 +42,8 @@ std::optional<Factors> factors_of(const Reduction& reduction) {
 
 bool is_shared(const BufferLoad* load, const Var& axis) { return stride(load, axis) == 0; }
 
-/// `size` neighbours of an axis of the result.
-struct Cut {
-  size_t axis;
-  int64_t size;
-};
-struct Tile {
-  int64_t lanes = 1;
-  std::vector<Cut> pixels;  // from the outside
-  Cut vectors{0, 1};        // of the last axis: vectors side by side in it
-};
+using Cut = ContractionPlan::Cut;
+using Tile = ContractionPlan;
 
 /// What a tile may be made of.
 struct Space {
@@ -139,15 +130,20 @@ int64_t lane_bytes(const Factors& factors) {
 
 class Scheduler {
  public:
-  Scheduler(State& state, BlockRef block, BlockRef store, const Reduction& reduction, const Tile& tile)
-      : state_(state), block_(std::move(block)), store_(std::move(store)), reduction_(reduction), tile_(tile) {}
+  Scheduler(State& state, BlockRef block, BlockRef store, const ContractionPlan& plan)
+      : state_(state), block_(std::move(block)), store_(std::move(store)), reduction_(plan.reduction), tile_(plan) {}
 
-  /// `padded`: a stage that fills data up, to be computed for `rows` at a time; it may be empty.
-  void run(bool vectors_first, bool unrolls_taps, const BlockRef& padded, const Cut& rows) {
-    std::vector<LoopRef> outer = store_loops(vectors_first);
+  std::vector<LoopRef> cut() {
+    std::vector<LoopRef> outer = store_loops(tile_.vectors_first);
     schedule::set_scope(state_, block_, 0, "local");
     schedule::compute_at(state_, block_, outer.back(), true, -1);
-    reduction_loops(unrolls_taps);
+    reduction_loops(tile_.unrolls_taps);
+    return outer;
+  }
+
+  /// `padded`: a stage that fills data up, to be computed for `rows` at a time; it may be empty.
+  void run(const BlockRef& padded, const Cut& rows) {
+    std::vector<LoopRef> outer = cut();
     if (outer.size() > 1) outer.pop_back();
     if (padded.key && place_padding(padded, rows, &outer)) return;
     if (reduction_.steps >= kParallelSteps) share(outer);
@@ -159,7 +155,7 @@ class Scheduler {
 
   /// The loops of the stage that stores: outer ones over tiles, then those of a tile. Returns the outer ones.
   std::vector<LoopRef> store_loops(bool vectors_first) {
-    std::vector<LoopRef> axes = spatial_loops(state_, store_), tile;
+    std::vector<LoopRef> axes = last_loops(state_, store_, reduction_.axes.size()), tile;
     auto cut = [&](size_t axis, int64_t size) {
       auto parts = schedule::split(state_, axes[axis], {PrimExpr(), number(size)}, true);
       axes[axis] = parts[0];
@@ -251,6 +247,7 @@ class Scheduler {
 
 /// The stage that pads what each pixel reads for itself, if there is one.
 BlockRef padding_of(const State& state, const BlockRef& block, const Reduction& reduction) {
+  if (reduction.axes.size() < 4) return {};
   for (const BlockRef& producer : schedule::get_producers(state, block)) {
     schedule::Place place = state.find(producer);
     bool is_plain = is_spatial(place) && !is_scheduled(place) && schedule::get_consumers(state, producer).size() == 1;
@@ -260,13 +257,14 @@ BlockRef padding_of(const State& state, const BlockRef& block, const Reduction& 
 }
 
 /// As many rows of tiles as leave the data they are made of in a part of the second-level cache.
-Cut padded_rows(const Reduction& reduction, const Tile& tile, size_t axis, const State& state, const BlockRef& padded,
-                const Machine& machine) {
+Cut padded_rows(const ContractionPlan& plan, const State& state, const BlockRef& padded, const Machine& machine) {
+  const Reduction& reduction = plan.reduction;
+  const size_t axis = plan.pixels.back().axis - 1;
   const Array<PrimExpr>& shape = state.find(padded).block()->writes[0]->buffer->shape;
   int64_t row_bytes = reduction.block->writes[0]->buffer->dtype.bytes();
   for (size_t i = axis + 1; i < shape.size(); ++i) row_bytes *= as_int(shape[i]) ? *as_int(shape[i]) : 1;
   const int64_t height = reduction.extents[axis], padded_height = as_int(shape[axis]) ? *as_int(shape[axis]) : height;
-  const int64_t tile_rows = tile.pixels[0].axis == axis ? tile.pixels[0].size : 1, tiles = height / tile_rows;
+  const int64_t tile_rows = plan.pixels[0].axis == axis ? plan.pixels[0].size : 1, tiles = height / tile_rows;
   auto bytes = [&](int64_t count) { return count * tile_rows * padded_height / height * row_bytes; };
   int64_t count = tiles;
   while (count > 1 && (tiles % count != 0 || bytes(count) > machine->l2_bytes / 4)) --count;
@@ -275,26 +273,42 @@ Cut padded_rows(const Reduction& reduction, const Tile& tile, size_t axis, const
 
 }  // namespace
 
-bool tile_contraction(State& state, const BlockRef& block, const Machine& machine) {
+std::optional<ContractionPlan> plan_contraction(const State& state, const BlockRef& block, const Machine& machine,
+                                                const std::vector<int64_t>& extents) {
   std::optional<Reduction> reduction = as_reduction(state.find(block));
-  if (!reduction) return false;
+  if (!reduction) return {};
+  if (!extents.empty()) reduction->extents = extents;
   std::optional<Factors> factors = factors_of(*reduction);
-  if (!factors) return false;
+  if (!factors) return {};
   std::optional<Space> space = space_of(*reduction, *factors, machine);
-  if (!space) return false;
-  Tile tile = choose(*reduction, *space, machine);
-  const bool vectors_first = lane_bytes(*factors) > machine->l2_bytes / 2;
-  const bool unrolls_taps = space->reads_pixels && reduction->reduce_extents.back() <= kLongestUnrolled;
+  if (!space) return {};
+  ContractionPlan out = choose(*reduction, *space, machine);
+  out.reduction = *reduction;
+  out.vectors_first = lane_bytes(*factors) > machine->l2_bytes / 2;
+  out.unrolls_taps = space->reads_pixels && reduction->reduce_extents.back() <= kLongestUnrolled;
+  out.reads_pixels = space->reads_pixels;
+  return out;
+}
+
+std::vector<LoopRef> apply_contraction(State& state, const BlockRef& block, const BlockRef& store,
+                                       const ContractionPlan& plan) {
+  return Scheduler(state, block, store, plan).cut();
+}
+
+bool tile_contraction(State& state, const BlockRef& block, const Machine& machine) {
+  std::optional<ContractionPlan> plan = plan_contraction(state, block, machine);
+  if (!plan) return false;
   State::Snapshot before = state.snapshot();
-  BlockRef reader = reader_of(state, block, *reduction), padded;
+  BlockRef reader = reader_of(state, block, plan->reduction), padded;
   Cut rows{0, 1};
-  if (space->reads_pixels && space->pixels.size() == 2) padded = padding_of(state, block, *reduction);
-  if (padded.key) rows = padded_rows(*reduction, tile, space->pixels[0], state, padded, machine);
+  const bool has_rows = !plan->pixels.empty() && plan->pixels.back().axis > 0;
+  if (plan->reads_pixels && has_rows) padded = padding_of(state, block, plan->reduction);
+  if (padded.key) rows = padded_rows(*plan, state, padded, machine);
   for (bool stores_alone : {false, true}) {
     if (!stores_alone && !reader.key) continue;
     bool fits = attempt([&] {
       BlockRef store = stores_alone ? schedule::cache_write(state, block, 0, "local") : reader;
-      Scheduler(state, block, store, *reduction, tile).run(vectors_first, unrolls_taps, padded, rows);
+      Scheduler(state, block, store, *plan).run(padded, rows);
     });
     if (fits) return true;
     state.restore(before);
