@@ -47,7 +47,8 @@ constexpr int kWinogradTile = 4;
 /// Work in vector multiplications. Transforms of a tile of 16 results take some 250 and 200 of them for each vector of
 /// channels; the larger weight comes from memory, a multiplication every kBytes.
 bool is_winograd_faster(int64_t ins, int64_t outs, int64_t height, int64_t width, int64_t batch, int64_t lanes) {
-  constexpr double kBytes = 6, kGain = 0.8, kSide = kWinogradTile + 2, kDataWork = 250, kResultWork = 200;
+  constexpr double kBytes = 6, kGain = 0.8, kSide = kWinogradTile + 2, kDataWork = 250, kResultWork = 200,
+                   kLeastWork = 1e5;
   auto tiles =
       double((height + kWinogradTile - 1) / kWinogradTile * ((width + kWinogradTile - 1) / kWinogradTile) * batch);
   const double pairs = double(ins * outs), vectors = 1.0 / double(lanes);
@@ -55,7 +56,7 @@ bool is_winograd_faster(int64_t ins, int64_t outs, int64_t height, int64_t width
   const double products = 1.1 * kSide * kSide * tiles * pairs * vectors;
   const double transforms = tiles * vectors * (double(ins) * kDataWork + double(outs) * kResultWork);
   const double weight = (kSide * kSide - 9) * pairs * 4 / kBytes;
-  return products + transforms + weight < kGain * direct;
+  return direct >= kLeastWork && products + transforms + weight < kGain * direct;
 }
 
 bool may_be_winograd(const relay::Conv2DAttrs* attrs, const Array<PrimExpr>& kernel, const Expr& weight) {

@@ -10,6 +10,8 @@ from .._make import call_op, int_tuple
 
 __all__ = [
     "contrib_conv2d_nchwc",
+    "contrib_conv2d_winograd_weight_transform",
+    "contrib_conv2d_winograd_without_weight_transform",
     "contrib_depthwise_conv2d_nchwc",
     "conv1d",
     "conv1d_transpose",
@@ -113,6 +115,32 @@ contrib_conv2d_nchwc, contrib_depthwise_conv2d_nchwc = (
 conv1d_transpose, conv2d_transpose, conv3d_transpose = (
     _conv_transpose(n, layout) for n, layout in ((1, "OIW"), (2, "IOHW"), (3, "OIDHW"))
 )
+
+
+def contrib_conv2d_winograd_weight_transform(weight: Expr, tile_size: int) -> Call:
+    """The filters of a 3x3 convolution as Winograd's convolution of tiles takes them."""
+    return call_op("nn.contrib_conv2d_winograd_weight_transform", [weight], {"tile_size": tile_size})
+
+
+def contrib_conv2d_winograd_without_weight_transform(
+    data: Expr,
+    weight: Expr,
+    tile_size: int,
+    strides: Any = (1, 1),
+    padding: Any = (0, 0),
+    dilation: Any = (1, 1),
+    groups: int = 1,
+    channels: Any = None,
+    kernel_size: Any = None,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "OIHW",
+    out_layout: str = "",
+    out_dtype: str = "",
+) -> Call:
+    """A 3x3 convolution by Winograd's minimal filtering, with filters that have been transformed."""
+    attrs = {key: value for key, value in locals().items() if key not in ("data", "weight")}
+    name = "nn.contrib_conv2d_winograd_without_weight_transform"
+    return call_op(name, [data, weight], window_attrs(2, attrs))
 
 
 def conv2d_backward_weight(
