@@ -20,4 +20,5 @@ def path() -> str:
 def main() -> None:
     """Becomes the program."""
     program = path()
+    os.environ.setdefault("TESSERA_PYTHON", sys.executable)  # what the program asks for other runtimes
     os.execv(program, [program, *sys.argv[1:]])

@@ -45,6 +45,26 @@ void wait_while(const std::atomic<T>& value, T old, int spins) {
   value.wait(old, std::memory_order_acquire);
 }
 
+std::atomic<ShareObserver*> share_observer{nullptr};
+
+/// Tells the observer, if there is one, of a share while it lives.
+class Observed {
+ public:
+  Observed() : observer_(share_observer.load(std::memory_order_acquire)) {
+    if (observer_) [[unlikely]]
+      observer_->share_begins();
+  }
+  ~Observed() {
+    if (observer_) [[unlikely]]
+      observer_->share_ends();
+  }
+  Observed(const Observed&) = delete;
+  Observed& operator=(const Observed&) = delete;
+
+ private:
+  ShareObserver* observer_;
+};
+
 /// True on a thread that works for a region.
 thread_local bool in_region = false;
 
@@ -73,6 +93,8 @@ struct Region {
 
   /// The share of one thread: tasks `thread`, `thread + threads`, ...
   void run(int thread) {
+    if (thread >= env.num_task) return;
+    Observed observed;
     for (int id = thread; id < env.num_task; id += threads) {
       int status = 0;
       int thrown = at_border([&] { status = task(id, &env, cdata); });
@@ -254,6 +276,8 @@ void set_num_threads(int count, std::vector<int> processors) {
   }
   if (old) old->retire();  // waits for its region, whose tasks may ask for the number of threads
 }
+
+void observe_shares(ShareObserver* observer) { share_observer.store(observer, std::memory_order_release); }
 
 int parallel_launch(TesseraParallelTask task, void* cdata, int num_task) {
   if (num_task < 0) {

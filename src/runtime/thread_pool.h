@@ -23,4 +23,14 @@ void set_num_threads(int count, std::vector<int> processors = {});
 /// lowest failed task as the calling thread's last error.
 int parallel_launch(TesseraParallelTask task, void* cdata, int num_task);
 
+/// Is told when a thread begins and ends its share of a region, on that thread; many may be told at once.
+class ShareObserver {
+ public:
+  virtual ~ShareObserver() = default;
+  virtual void share_begins() = 0;
+  virtual void share_ends() = 0;
+};
+/// From now on `observer` is told; null for nobody. No region may run meanwhile.
+void observe_shares(ShareObserver* observer);
+
 }  // namespace tessera

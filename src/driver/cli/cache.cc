@@ -1,6 +1,7 @@
 // tessera cache: what the kernel cache holds, and how to empty it.
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "codegen/kernel_cache.h"
 #include "driver/cli/cli.h"

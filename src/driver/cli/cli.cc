@@ -1,6 +1,7 @@
 #include "driver/cli/cli.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "driver/cli/config.h"
 #include "frontend/errors.h"
@@ -54,12 +55,17 @@ int run(int argc, char** argv) {
   add_verbose(app);
   add_compile(app);
   add_run(app);
+  add_bench(app);
+  add_inspect(app);
+  add_diff(app);
   add_cache(app);
   add_doctor(app);
   add_targets(app);
   add_unavailable(app);
   try {
     return run(app, {argv + 1, argv + argc});
+  } catch (const ExitWith& exit) {
+    return exit.code;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kWrongCommandLine;
   } catch (const Error& error) {

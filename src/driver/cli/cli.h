@@ -1,16 +1,25 @@
 #pragma once
 // The program `tessera`, which is also `tvmc`: one file for each of its commands, which adds itself to the command line.
 //
-// Exit codes, as tvmc has them: 0 done; 1 no command, or a failure of the program itself; 2 the command line is wrong;
-// 4 what was asked for cannot be done (said on stderr as "Error: ..."); 5 the format of the model cannot be read.
+// Exit codes, as tvmc has them: 0 done; 1 no command, a failure of the program itself, or the answer "no" of a command that
+// was asked something (`diff`, `inspect`, `bench --compare`); 2 the command line is wrong; 4 what was asked for cannot be done
+// (said on stderr as "Error: ..."); 5 the format of the model cannot be read.
 
-#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+
+namespace CLI {
+class App;
+}
 
 namespace tessera::cli {
 
+void add_bench(CLI::App& app);
 void add_cache(CLI::App& app);
 void add_compile(CLI::App& app);
+void add_diff(CLI::App& app);
 void add_doctor(CLI::App& app);
+void add_inspect(CLI::App& app);
 void add_run(CLI::App& app);
 void add_targets(CLI::App& app);
 void add_unavailable(CLI::App& app);
@@ -18,6 +27,11 @@ void add_unavailable(CLI::App& app);
 /// How often -v was given. Commands that have it say more.
 int& verbosity();
 void add_verbose(CLI::App& command);
+
+/// Thrown by a command that has done its work and ends with this exit code: "the models differ" is no error.
+struct ExitWith {
+  int code;
+};
 
 /// All of the program.
 int run(int argc, char** argv);

@@ -1,6 +1,7 @@
 // tessera compile: a model file to a package that can be run.
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <filesystem>
 

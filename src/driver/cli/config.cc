@@ -1,5 +1,6 @@
 #include "driver/cli/config.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>

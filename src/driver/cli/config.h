@@ -1,7 +1,12 @@
 #pragma once
 // --config: defaults of flags from a JSON file.
 
-#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace tessera::cli {
 

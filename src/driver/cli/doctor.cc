@@ -1,6 +1,7 @@
 // tessera doctor: what this machine has, and what is missing.
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "codegen/kernel_cache.h"
 #include "driver/cli/cli.h"

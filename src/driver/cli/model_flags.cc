@@ -1,5 +1,6 @@
 #include "driver/cli/model_flags.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 namespace tessera::cli {

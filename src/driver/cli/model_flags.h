@@ -2,10 +2,16 @@
 // Flags that say which model is meant and how it is compiled: those of `tvmc compile`, shared by all commands that take a
 // model. A struct of flags must stay where it is until the command line is parsed.
 
-#include <CLI/CLI.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "driver/cli/target_flags.h"
 #include "driver/compile_model.h"
+
+namespace CLI {
+class App;
+}
 
 namespace tessera::cli {
 

@@ -1,6 +1,7 @@
 // tessera run: a package, or a model file that is compiled first.
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "driver/cli/cli.h"
 #include "driver/cli/model_flags.h"

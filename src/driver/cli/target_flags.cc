@@ -1,5 +1,6 @@
 #include "driver/cli/target_flags.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "ir/target_options.h"
@@ -31,6 +32,8 @@ bool is_external(const std::string& name) {
 }
 
 }  // namespace
+
+bool TargetFlags::is_given() const { return flag_ && (flag_->count() > 0 || !options.empty()); }
 
 void TargetFlags::add_to(CLI::App& command) {
   flag_ =

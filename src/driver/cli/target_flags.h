@@ -1,9 +1,14 @@
 #pragma once
 // --target and --target-<kind>-<option>.
 
-#include <CLI/CLI.hpp>
+#include <string>
 
 #include "driver/option_text.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace tessera::cli {
 
@@ -14,7 +19,7 @@ struct TargetFlags {
   /// One flag for each option of each registered kind; help shows --target alone.
   void add_to(CLI::App& command);
   /// False when --target and its like were left out.
-  bool is_given() const { return flag_ && (flag_->count() > 0 || !options.empty()); }
+  bool is_given() const;
   Target target() const { return target_from_text(text, options); }
 
  private:

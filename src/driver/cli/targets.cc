@@ -1,6 +1,7 @@
 // tessera targets: what code can be made for.
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "driver/cli/cli.h"
 #include "ir/target_options.h"

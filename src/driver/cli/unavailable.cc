@@ -1,6 +1,8 @@
 // tessera tune, tessera micro: commands of tvmc that are not there yet. Their flags are read, so that a wrong one is told
 // apart from a right one that cannot be served.
 
+#include <CLI/CLI.hpp>
+
 #include "driver/cli/cli.h"
 #include "driver/cli/model_flags.h"
 

@@ -310,8 +310,8 @@ void Importer::define_outputs(const Node& node, Values outputs, Scope& scope) {
     if (node.outputs[i].empty()) continue;
     outputs[i].follows_refusal = follows;
     if (options_.keep_layers && inner_graphs_ == 0 && outputs[i].tensor.defined())
-      layers_.push_back(
-          {std::string(node.op), std::string(node.name), std::string(node.outputs[i]), outputs[i].tensor});
+      layers_.push_back({std::string(node.op), domain_of(node.domain), std::string(node.name),
+                         std::string(node.outputs[i]), outputs[i].tensor, depth_ > 0});
     scope.define(node.outputs[i], std::move(outputs[i]));
   }
 }

@@ -170,8 +170,9 @@ struct ImportOptions {
 
 /// A tensor that a node of the main graph (or of a function that it calls) makes.
 struct Layer {
-  std::string op, node, output;  // the operator, and the names of node and tensor in the file
+  std::string op, domain, node, output;  // the operator, and the names of node and tensor in the file
   Expr value;
+  bool in_function = false;  // made inside a function; names repeat there with every call
 };
 
 struct Imported {

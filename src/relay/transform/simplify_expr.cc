@@ -67,9 +67,10 @@ Expr fill_value(const Expr& expr) {
   return nullptr;
 }
 
+/// x + full(c)  =>  x + c. Operators with attributes (nn.bias_add) want their arguments in the shape that they have.
 Expr use_fill_value(const Call* call) {
   auto* op = call->op.as<OpNode>();
-  if (call->args.size() != 2 || fusion_of(Op(op)) != Fusion::Broadcast) return nullptr;
+  if (call->args.size() != 2 || call->attrs.defined() || fusion_of(Op(op)) != Fusion::Broadcast) return nullptr;
   for (size_t i : {1, 0}) {
     auto* tensor = call->args[1 - i]->checked_type_.as<TensorTypeNode>();
     auto* out = call->checked_type_.as<TensorTypeNode>();

@@ -110,3 +110,9 @@ def test_rules_apply_inside_functions_and_lets():
     after = relay.Let(t, x, t)
     mod = SimplifyExpr()(module(before))
     tessera.ir.assert_structural_equal(mod["main"], module(after)["main"])
+
+
+def test_operators_with_attributes_keep_the_shape_of_a_filled_argument():
+    x = var("x", 1, 4, 3)
+    biased = relay.nn.bias_add(x, relay.full(relay.const(2.0), (4,), "float32"))
+    check(SimplifyExpr(), relay.Function([x], biased), relay.Function([x], biased))
