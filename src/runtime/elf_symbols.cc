@@ -20,7 +20,7 @@ bool read_header(std::string_view file, Elf64_Ehdr* header) {
          header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELFDATA2LSB;
 }
 
-/// The bytes that are loaded at an address.
+/// The bytes that are loaded at an address; without a size, all that lie behind it in its segment.
 std::optional<std::string_view> loaded_at(std::string_view file, const Elf64_Ehdr& header, uint64_t address,
                                           uint64_t size) {
   Elf64_Phdr segment;
@@ -29,7 +29,7 @@ std::optional<std::string_view> loaded_at(std::string_view file, const Elf64_Ehd
     if (segment.p_type != PT_LOAD || address < segment.p_vaddr || at > segment.p_filesz) continue;
     if (size > segment.p_filesz - at || segment.p_offset > file.size() || at > file.size() - segment.p_offset) continue;
     uint64_t begin = segment.p_offset + at;
-    if (size <= file.size() - begin) return file.substr(begin, size);
+    if (size <= file.size() - begin) return file.substr(begin, size ? size : segment.p_filesz - at);
   }
   return std::nullopt;
 }
