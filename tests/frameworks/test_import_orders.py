@@ -129,7 +129,9 @@ def test_a_library_is_imported_before_or_after_tessera(library: str, order: str)
     run("".join(text for _, text in parts) + turns(*(name for name, _ in parts)))
 
 
-@pytest.mark.parametrize("first, second", itertools.permutations(["torch", "tensorflow", "onnxruntime", "onnx"], 2))
+@pytest.mark.parametrize(
+    "first, second", list(itertools.permutations(["torch", "tensorflow", "onnxruntime", "onnx"], 2))
+)
 def test_tessera_is_imported_between_two_others(first: str, second: str) -> None:
     need(first, second)
     run(LIBRARIES[first] + TESSERA + LIBRARIES[second] + turns(first, "tessera", second))
