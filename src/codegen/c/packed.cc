@@ -228,7 +228,8 @@ Lanes CPrinter::count_bits(const Call* op) {
 
 Lanes CPrinter::atomic_add(const Call* op) {
   DataType type = op->args[1].dtype();
-  if (!type.is_integral()) throw Error(NotImplementedError) << "atomic_add of " << type << " in C; it takes integers";
+  if (!type.is_integral())
+    throw Error(NotImplementedError) << "atomic_add of " << type << " is not supported in C; it takes integers";
   std::string pointer = "(" + value_type(type) + "*)" + text(op->args[0]);
   return {declare_temporary(type, "__atomic_fetch_add(" + pointer + ", " + text(op->args[1]) + ", __ATOMIC_RELAXED)")};
 }

@@ -192,7 +192,7 @@ void CudaPrinter::ptx_cp_async(const Call* op) {
 /// Arguments: m, n, target, registers and offset, stride of the target. A 16x16 result lies in 8 registers a thread.
 void CudaPrinter::mma_store(const Call* op) {
   if (constant_argument(op, 0) != 16 || constant_argument(op, 1) != 16)
-    throw Error(NotImplementedError) << "mma_store of other shapes than 16x16";
+    throw Error(NotImplementedError) << "mma_store is supported for tiles of 16x16 only";
   std::string source = text(op->args[3]) + " + " + index(op->args[4]), target = text(op->args[2]);
   std::string stride = index(op->args[5]), i = fresh_name("i");
   block("for (int " + i + " = 0; " + i + " < 8; ++" + i + ")", [&] {

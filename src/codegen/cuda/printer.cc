@@ -213,7 +213,7 @@ std::string CudaPrinter::thread_index(const std::string& tag, DataType dtype) {
 std::string CudaPrinter::barrier(const std::string& scope) {
   if (scope == "shared" || scope == "shared.dyn") return "__syncthreads()";
   if (scope == "warp") return "__syncwarp()";
-  throw Error(NotImplementedError) << "a barrier over " << scope << " memory in CUDA";
+  throw Error(NotImplementedError) << "a barrier over " << scope << " memory is not supported in CUDA";
 }
 
 std::string CudaPrinter::declare_array(const std::string& element, const std::string& name, int64_t count,

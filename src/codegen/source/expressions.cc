@@ -160,7 +160,7 @@ Lanes SourcePrinter::visit(const Select* op) {
 
 Lanes SourcePrinter::visit(const Ramp* op) {
   if (op->base.dtype().lanes != 1)
-    throw Error(NotImplementedError) << "a Ramp whose base is a vector: " << PrimExpr(op);
+    throw Error(NotImplementedError) << "a Ramp whose base is a vector is not supported: " << PrimExpr(op);
   DataType dtype = op->dtype.element();
   std::string base = atom(text(op->base), dtype);
   const int64_t* step = as_int(op->stride);

@@ -65,7 +65,8 @@ void KernelPrinter::add_kernel(const GlobalVar& var, const PrimFunc& function) {
       memory_[node] = {text, "global"};
       params += pointer_parameter(text, define(node), constant.count(node) > 0, is_restricted);
     } else if (dtype.is_floating() && dtype.bits == 16) {  // travels as a wider one
-      throw Error(NotImplementedError) << "kernel " << name << ": a scalar argument of " << dtype;
+      throw Error(NotImplementedError) << "kernel " << name << ": scalar arguments of type " << dtype
+                                       << " are not supported";
     } else {
       DataType passed = dtype.is_bool() ? DataType::UInt(8) : dtype;
       params += value_type(passed) + " " + define(node);

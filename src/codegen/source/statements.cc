@@ -106,7 +106,7 @@ void SourcePrinter::visit(const AssertStmt* op) {
 }
 
 void SourcePrinter::fail_with(const std::string& message) {
-  throw Error(NotImplementedError) << "an assertion (\"" << message << "\") in code for a device";
+  throw Error(NotImplementedError) << "an assertion (\"" << message << "\") is not supported in code for a device";
 }
 
 void SourcePrinter::visit(const BufferStore* op) {
@@ -127,7 +127,8 @@ void SourcePrinter::visit(const Allocate* op) {
     count *= std::max<int64_t>(*size, 0);
   }
   if (!is_one(op->condition))
-    throw Error(NotImplementedError) << "allocation of " << op->buffer_var->name << " under a condition";
+    throw Error(NotImplementedError) << "allocation of " << op->buffer_var->name
+                                     << " under a condition is not supported in source";
   allocate(op, std::max<int64_t>(count, 1));
   emit(op->body);
 }
@@ -144,7 +145,8 @@ void SourcePrinter::visit(const AllocateConst* op) {
 }
 
 void SourcePrinter::allocate_const(const AllocateConst* op) {
-  throw Error(NotImplementedError) << "the constant " << op->buffer_var->name << " inside code for a device";
+  throw Error(NotImplementedError) << "the constant " << op->buffer_var->name
+                                   << " is not supported inside code for a device; hand it in as an argument";
 }
 
 void SourcePrinter::visit(const IfThenElse* op) {

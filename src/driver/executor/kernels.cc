@@ -71,7 +71,9 @@ class KernelBuilder {
       return {fields.begin() + static_cast<long>(first), fields.begin() + static_cast<long>(last)};
     }
     if (auto* constant = expr.as<Constant>()) {
-      if (!constant->is_scalar()) throw Error(NotImplementedError) << "a constant tensor inside a kernel";
+      if (!constant->is_scalar())
+        throw Error(NotImplementedError)
+            << "a tensor that is constant inside a kernel is not supported; FuseOps leaves them outside";
       PrimExpr value = scalar_value(constant->data);
       return {te::compute({}, [&](const Array<PrimExpr>&) { return value; }, "constant", "constant")};
     }

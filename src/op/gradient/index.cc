@@ -41,7 +41,7 @@ Expr bounded(const Expr& indices, const String& mode, int64_t size, DataType dty
 Exprs take_gradient(const Call* call, const Expr& grad) {
   auto* attrs = call->attrs_as<relay::TakeAttrs>();
   auto *data = arg_type(call, 0), *places = arg_type(call, 1);
-  if (attrs->batch_dims != 0) throw Error(NotImplementedError) << "the gradient of take with batch_dims";
+  if (attrs->batch_dims != 0) throw Error(NotImplementedError) << "take with batch_dims has no gradient";
   Expr indices = call->args[1], flat, rows, target;
   int64_t size = 1;
   int axis = attrs->axis ? normal_axis(*as_int(attrs->axis), rank_of(data)) : -1;
@@ -75,7 +75,7 @@ Exprs gather_gradient(const Call* call, const Expr& grad) {
 
 Exprs gather_nd_gradient(const Call* call, const Expr& grad) {
   if (call->attrs_as<relay::GatherNDAttrs>()->batch_dims != 0)
-    throw Error(NotImplementedError) << "the gradient of gather_nd with batch_dims";
+    throw Error(NotImplementedError) << "gather_nd with batch_dims has no gradient";
   return {scatter_nd(zeros_like(call->args[0]), call->args[1], grad, "add"), zeros_like(call->args[1])};
 }
 
@@ -128,7 +128,8 @@ Exprs scatter_add_gradient(const Call* call, const Expr& grad) {
 
 Exprs scatter_nd_gradient(const Call* call, const Expr& grad) {
   const String mode = call->attrs_as<relay::ScatterNDAttrs>()->mode;
-  if (mode != "update" && mode != "add") throw Error(NotImplementedError) << "the gradient of scatter_nd by " << mode;
+  if (mode != "update" && mode != "add")
+    throw Error(NotImplementedError) << "scatter_nd by " << mode << " has no gradient";
   Expr kept = mode == "add" ? grad : scatter_nd(grad, call->args[1], zeros_like(call->args[2]), "update");
   Expr read = call_op("gather_nd", {grad, call->args[1]}, make_attrs<relay::GatherNDAttrs>([](auto&) {}));
   return {kept, zeros_like(call->args[1]), read};

@@ -131,7 +131,7 @@ Exprs einsum_gradient(const Call* call, const Expr& grad) {
     for (size_t d = 0; d < ranks[k]; ++d) {
       char letter = einsum.inputs[k][d];
       if (einsum.inputs[k].find(letter) != d)
-        throw Error(NotImplementedError) << "the gradient of a diagonal of einsum";
+        throw Error(NotImplementedError) << "an einsum that takes a diagonal has no gradient";
       if (known.find(letter) != std::string::npos) continue;
       equation += "," + letters(std::string(1, letter));
       operands.push_back(call_op("ones", {}, make_attrs<relay::InitOpAttrs>([&](auto& a) {

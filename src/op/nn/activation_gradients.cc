@@ -32,7 +32,7 @@ PrimExpr axis_of(int axis, const Expr& x) {
 /// How many samples a batch has, as a number of the data's type.
 Expr batch_of(const Expr& x) {
   const int64_t* batch = as_int(tensor_type(x)->shape[0]);
-  if (!batch) throw Error(NotImplementedError) << "the gradient of a mean over a batch of unknown size";
+  if (!batch) throw Error(NotImplementedError) << "a mean over a batch of unknown size has no gradient";
   return number_like(static_cast<double>(*batch), x);
 }
 

@@ -37,7 +37,7 @@ Expr as_rows(const Expr& x, const PrimExpr& columns) { return reshape(x, {PrimEx
 Array<PrimExpr> known_shape(const Expr& x, const String& from, const String& to) {
   Array<PrimExpr> out = convert_shape(make_layout(from), make_layout(to), tensor_type(x)->shape);
   for (const PrimExpr& extent : out)
-    if (!as_int(extent)) throw Error(NotImplementedError) << "the gradient of a convolution whose shape is not known";
+    if (!as_int(extent)) throw Error(NotImplementedError) << "a convolution whose shape is not known has no gradient";
   return out;
 }
 

@@ -72,7 +72,7 @@ Attrs fixed_pool(const Expr& call) {
   for (int axis : axes) {
     const int64_t *n = as_int(from[static_cast<size_t>(axis)]), *m = as_int(to[static_cast<size_t>(axis)]);
     if (!n || !m || *n % *m != 0)
-      throw Error(NotImplementedError) << "the gradient of an adaptive pool whose windows differ in size";
+      throw Error(NotImplementedError) << "an adaptive pool whose windows differ in size has no gradient";
     window.push_back(PrimExpr(static_cast<int>(*n / *m)));
   }
   return make_attrs<A>([&](auto& a) {

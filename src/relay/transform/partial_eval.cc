@@ -339,7 +339,7 @@ class PartialEvaluator {
       return unknown(lets.push(make(std::move(node))));
     }
     auto* write = expr.as<RefWrite>();
-    if (!write) throw Error(NotImplementedError) << "PartialEvaluate: " << expr->type_key();
+    if (!write) throw Error(NotImplementedError) << "PartialEvaluate does not know " << expr->type_key();
     ValuePtr ref = step(write->ref, env, lets), value = step(write->value, env, lets);
     RefWrite node;
     node.ref = ref->name;

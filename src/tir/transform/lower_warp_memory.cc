@@ -129,7 +129,8 @@ class WarpLowerer {
 
   static PrimExpr first_of(const PrimExpr& at) {
     if (auto* ramp = at.as<Ramp>(); ramp && is_one(ramp->stride)) return ramp->base;
-    if (at.dtype().lanes != 1) throw Error(NotImplementedError) << "memory of scope warp at the vector index " << at;
+    if (at.dtype().lanes != 1)
+      throw Error(NotImplementedError) << "memory of scope warp is not supported at a vector index: " << at;
     return at;
   }
 
