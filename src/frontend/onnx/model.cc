@@ -7,9 +7,19 @@
 
 #include <cstring>
 #include <filesystem>
-#include <protozero/pbf_reader.hpp>
 
 #include "base/error.h"
+
+// A field of another wire type than its number has is a promise that the file breaks, not we: an error, also in release
+// builds, where protozero would not look.
+namespace {
+[[noreturn]] void break_off() {
+  throw tessera::Error(tessera::ValueError)
+      << "this is no ONNX model, or it is damaged: a field has the wrong wire type";
+}
+}  // namespace
+#define protozero_assert(condition) ((condition) ? static_cast<void>(0) : break_off())
+#include <protozero/pbf_reader.hpp>
 
 namespace tessera::onnx {
 namespace {
@@ -18,8 +28,8 @@ using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 
 constexpr int kMaxDepth = 100;  // graphs within graphs, types within types
-constexpr int kMaxParts =
-    4'000'000;  // two bytes of a file can be an empty node, which takes a hundred times as much memory
+/// Two bytes of a file can be an empty node, which takes a hundred times as much memory.
+constexpr int kMaxParts = 4'000'000;
 
 std::string_view text(pbf_reader& in) {
   protozero::data_view view = in.get_view();

@@ -58,6 +58,12 @@ def test_other_files_are_refused(data):
         from_onnx(data)
 
 
+def test_fields_of_another_wire_type_are_refused():
+    for data in (b"\x08\x08\x38\x05", b"\x08\x08\x3a\x02\x08\x05", b"\x0a\x01\x08", b"\x08\x08\x3d\x00\x00\x00\x00"):
+        with pytest.raises(ValueError, match="wrong wire type"):
+            from_onnx(data)
+
+
 @pytest.mark.parametrize("dims", [(1 << 40, 1 << 40), (1 << 33,), (-1, 4), (1 << 62, 4)])
 def test_forged_shapes_of_tensors_take_no_memory(dims):
     forged = simple()
