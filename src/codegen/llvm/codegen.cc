@@ -49,6 +49,7 @@ void CodeGen::define(const GlobalVar& var) {
   state_ = FunctionState();
   state_.function = made;
   restricted_ = function->attrs.is_true("tir.noalias");
+  has_compute_scope_ = false;
   for (auto& known : known_) known.clear();
   for (size_t i = 0; i < function->params.size(); ++i) {
     llvm::Argument* argument = made->getArg(unsigned(i));
@@ -63,6 +64,13 @@ void CodeGen::define(const GlobalVar& var) {
     throw Error(error.kind(), error.message() + "\n  in function " + made->getName().str());
   }
   if (!is_terminated()) builder_.CreateRet(llvm::Constant::getNullValue(made->getReturnType()));
+  // What is left of a function whose work is elsewhere are checks of its arguments, once a call. Those of dozens of
+  // arguments would take LLVM longer than the work (its passes grow with the square), and gain nothing.
+  constexpr size_t kManyBlocks = 160;
+  if (has_compute_scope_ && made->size() > kManyBlocks) {
+    made->addFnAttr(llvm::Attribute::NoInline);
+    made->addFnAttr(llvm::Attribute::OptimizeNone);
+  }
 }
 
 void CodeGen::set_entry(const std::string& symbol) {

@@ -214,9 +214,10 @@ class CodeGen {
   llvm::PointerType* ptr_;
   llvm::IntegerType *i1_, *i8_, *i32_, *i64_;
   FunctionState state_;
-  bool in_index_ = false;    // integer arithmetic is promised not to overflow
-  bool restricted_ = false;  // pointers of this function do not alias
-  uint64_t impure_ = 0;      // grows with each call that must not be repeated or left out
+  bool in_index_ = false;           // integer arithmetic is promised not to overflow
+  bool restricted_ = false;         // pointers of this function do not alias
+  bool has_compute_scope_ = false;  // its work is in a function of its own
+  uint64_t impure_ = 0;             // grows with each call that must not be repeated or left out
 
   struct Known {
     Value* value;

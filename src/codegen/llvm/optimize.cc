@@ -4,6 +4,7 @@
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Passes/StandardInstrumentations.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -64,7 +65,10 @@ void optimize(llvm::Module& module, llvm::TargetMachine& target, const Machine& 
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopUnrolling = machine.opt_level >= 3;
-  llvm::PassBuilder builder(&target, tuning);
+  llvm::PassInstrumentationCallbacks callbacks;
+  llvm::OptNoneInstrumentation leaves_alone(/*DebugLogging=*/false);  // functions marked so
+  leaves_alone.registerCallbacks(callbacks);
+  llvm::PassBuilder builder(&target, tuning, std::nullopt, &callbacks);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);

@@ -77,6 +77,7 @@ void CodeGen::compute_scope(const AttrStmt* op) {
   llvm::Function* function =
       outline(name ? name->value.str() : local_name("compute"), {}, captured, [&] { emit(op->body); });
   check_status(builder_.CreateCall(function, args));
+  has_compute_scope_ = true;
 }
 
 void CodeGen::parallel_launch(const Stmt& body, const std::string& name, Value* tasks) {

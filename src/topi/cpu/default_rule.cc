@@ -3,6 +3,7 @@
 #include "codegen/parallel.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
+#include "topi/cpu/part_copies.h"
 #include "topi/cpu/tile_contraction.h"
 #include "topi/cpu/tile_dot.h"
 #include "topi/cpu/tile_reduction.h"
@@ -88,6 +89,35 @@ bool is_shared_work(const State& state, const BlockRef& block) {
   return false;
 }
 
+/// The nest of one block, tiled in a function of its own: beside its fellows, which write the same tensor, the rules
+/// for one block alone could not be shown to hold.
+Stmt tiled_alone(const PrimFunc& function, const BlockRealize* root, const Stmt& nest) {
+  Block body = with(root->block.get(), &BlockNode::body, nest);
+  BlockProgram program(with(function, &PrimFuncNode::body, Stmt(with(root, &BlockRealize::block, body))));
+  for (const BlockRef& block : program.stages()) tile(program.state, block);
+  return program.function()->body.as<BlockRealize>()->block->body;
+}
+
+/// The function with the nests of some blocks replaced by others.
+PrimFunc with_parts(const PrimFunc& function, const std::unordered_map<const Object*, std::vector<Stmt>>& in_parts) {
+  auto* root = function->body.as<BlockRealize>();
+  std::vector<Stmt> stages;
+  auto* several = root->block->body.as<SeqStmt>();
+  for (const Stmt& nest : several ? several->seq : Array<Stmt>{root->block->body}) {
+    const std::vector<Stmt>* parts = nullptr;
+    walk(nest, [&](const BlockNode* block) {
+      if (auto it = in_parts.find(block); it != in_parts.end()) parts = &it->second;
+    });
+    if (!parts) {
+      stages.push_back(nest);
+      continue;
+    }
+    for (const Stmt& part : *parts) stages.push_back(tiled_alone(function, root, part));
+  }
+  Block body = with(root->block.get(), &BlockNode::body, sequence(stages));
+  return with(function, &PrimFuncNode::body, Stmt(with(root, &BlockRealize::block, body)));
+}
+
 }  // namespace
 
 PrimFunc schedule_default_cpu(const PrimFunc& function, const Target& target) {
@@ -104,9 +134,14 @@ PrimFunc schedule_default_cpu(const PrimFunc& function, const Target& target) {
           !tile_dot(state, block, machine))
         tile_reduction(state, block, machine);
   }
-  for (const BlockRef& block : program.stages())
-    if (!is_scheduled(state.find(block))) tile(state, block);
-  return program.function();
+  std::unordered_map<const Object*, std::vector<Stmt>> in_parts;  // by block
+  for (const BlockRef& block : program.stages()) {
+    if (is_scheduled(state.find(block))) continue;
+    std::vector<Stmt> parts = part_copies(state.find(block));
+    if (parts.empty()) tile(state, block);
+    else in_parts.emplace(state.find(block).block(), std::move(parts));
+  }
+  return in_parts.empty() ? program.function() : with_parts(program.function(), in_parts);
 }
 
 }  // namespace tessera::topi
