@@ -3,6 +3,11 @@
 #include "ir/prim_ops.h"
 
 namespace tessera::te {
+namespace {
+
+bool has_infinity(DataType dtype) { return dtype.code == DataType::kFloat || dtype.code == DataType::kBFloat; }
+
+}  // namespace
 
 PrimExpr reduce(const PrimExpr& source, const Array<IterVar>& axes,
                 const std::function<PrimExpr(PrimExpr, PrimExpr)>& combine, const PrimExpr& identity) {
@@ -17,6 +22,9 @@ PrimExpr reduce(const PrimExpr& source, const Array<IterVar>& axes,
   return make(std::move(node));
 }
 
+PrimExpr least_of(DataType dtype) { return has_infinity(dtype) ? -infinity(dtype) : min_value(dtype); }
+PrimExpr greatest_of(DataType dtype) { return has_infinity(dtype) ? infinity(dtype) : max_value(dtype); }
+
 PrimExpr sum(const PrimExpr& source, const Array<IterVar>& axes) {
   return reduce(source, axes, [](PrimExpr a, PrimExpr b) { return a + b; }, make_zero(source.dtype()));
 }
@@ -24,10 +32,10 @@ PrimExpr prod(const PrimExpr& source, const Array<IterVar>& axes) {
   return reduce(source, axes, [](PrimExpr a, PrimExpr b) { return a * b; }, make_const(source.dtype(), 1));
 }
 PrimExpr min_over(const PrimExpr& source, const Array<IterVar>& axes) {
-  return reduce(source, axes, [](PrimExpr a, PrimExpr b) { return min(a, b); }, max_value(source.dtype()));
+  return reduce(source, axes, [](PrimExpr a, PrimExpr b) { return min(a, b); }, greatest_of(source.dtype()));
 }
 PrimExpr max_over(const PrimExpr& source, const Array<IterVar>& axes) {
-  return reduce(source, axes, [](PrimExpr a, PrimExpr b) { return max(a, b); }, min_value(source.dtype()));
+  return reduce(source, axes, [](PrimExpr a, PrimExpr b) { return max(a, b); }, least_of(source.dtype()));
 }
 
 }  // namespace tessera::te

@@ -7,8 +7,13 @@ namespace tessera::te {
 
 PrimExpr sum(const PrimExpr& source, const Array<IterVar>& axes);
 PrimExpr prod(const PrimExpr& source, const Array<IterVar>& axes);
+/// Minimum and maximum start from infinities, so that those among the elements count.
 PrimExpr min_over(const PrimExpr& source, const Array<IterVar>& axes);
 PrimExpr max_over(const PrimExpr& source, const Array<IterVar>& axes);
+
+/// What no value of the type is less than (greater than): minus infinity, or the least number of a type that has none.
+PrimExpr least_of(DataType dtype);
+PrimExpr greatest_of(DataType dtype);
 
 /// `combine` is commutative and associative, and `identity` changes nothing under it.
 PrimExpr reduce(const PrimExpr& source, const Array<IterVar>& axes,

@@ -88,11 +88,13 @@ te::Tensor reduce_position(const te::Tensor& data, const ReduceOptions& options,
   PrimExpr better = greatest ? lhs_v > rhs_v : lhs_v < rhs_v;
   PrimExpr earlier = last ? lhs_i > rhs_i : lhs_i < rhs_i;
   PrimExpr keep = logical_or(better, logical_and(equal(lhs_v, rhs_v), earlier));
+  // Of equal values the identity's place must lose: an element may be infinite too.
+  PrimExpr nowhere = last ? PrimExpr(-1) : max_value(index_type);
   CommReducer reducer = make(
       CommReducerNode{.lhs = {lhs_i, lhs_v},
                       .rhs = {rhs_i, rhs_v},
                       .result = {select(keep, lhs_i, rhs_i), select(better, lhs_v, rhs_v)},
-                      .identity_element = {PrimExpr(-1), greatest ? min_value(data->dtype) : max_value(data->dtype)}});
+                      .identity_element = {nowhere, greatest ? te::least_of(data->dtype) : te::greatest_of(data->dtype)}});
 
   Array<IterVar> axes;
   Array<PrimExpr> indices;
@@ -140,10 +142,10 @@ te::Tensor prod(const te::Tensor& data, const ReduceOptions& options) {
   return reduce_with(data, options, [](PrimExpr a, PrimExpr b) { return a * b; }, make_const(data->dtype, 1));
 }
 te::Tensor min(const te::Tensor& data, const ReduceOptions& options) {
-  return reduce_with(data, options, [](PrimExpr a, PrimExpr b) { return min(a, b); }, max_value(data->dtype));
+  return reduce_with(data, options, [](PrimExpr a, PrimExpr b) { return min(a, b); }, te::greatest_of(data->dtype));
 }
 te::Tensor max(const te::Tensor& data, const ReduceOptions& options) {
-  return reduce_with(data, options, [](PrimExpr a, PrimExpr b) { return max(a, b); }, min_value(data->dtype));
+  return reduce_with(data, options, [](PrimExpr a, PrimExpr b) { return max(a, b); }, te::least_of(data->dtype));
 }
 te::Tensor all(const te::Tensor& data, const ReduceOptions& options) {
   return reduce_with(data, options, [](PrimExpr a, PrimExpr b) { return logical_and(a, b); }, bool_imm(true));

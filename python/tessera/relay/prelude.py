@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir import GlobalTypeVar, GlobalVar, IRModule
+from .tensor_arrays import StaticTensorArrayOps, TensorArrayOps
+from .ty import Any as AnyExtent
 
-__all__ = ["Prelude"]
+__all__ = ["Prelude", "StaticTensorArrayOps", "TensorArrayOps"]
 
 _TYPES = ("List", "Option", "Tree")
 _FUNCTIONS = (
@@ -52,9 +54,9 @@ class Prelude:
         for name in _FUNCTIONS:
             setattr(self, name, self.mod.get_global_var(name))
 
-    def get_type(self, ty_name: str) -> tuple[Any, ...]:
-        """A data type, followed by its constructors."""
-        return self.mod.get_type(ty_name)
+    def get_type(self, ty_name: str, dtype: str | None = None) -> tuple[Any, ...]:
+        """A data type, followed by its constructors; the version of it for tensors of `dtype` where that is given."""
+        return self.mod.get_type(ty_name if dtype is None else self._tensor_array_name(ty_name, dtype))
 
     def get_global_type_var(self, name: str) -> GlobalTypeVar:
         """The name of a data type."""
@@ -62,16 +64,59 @@ class Prelude:
 
     def get_ctor(self, ty_name: str, canonical: str, dtype: str | None = None) -> Any:
         """A constructor of a data type by name, of the type for `dtype` where one is given."""
-        type_name = ty_name if dtype is None else self.get_name(ty_name, dtype)
-        for constructor in self.mod.get_type(type_name)[1:]:
+        for constructor in self.get_type(ty_name, dtype)[1:]:
             if constructor.name_hint in (canonical, f"{canonical}_{dtype}"):
                 return constructor
         raise Exception(f"could not find {canonical}")
+
+    # ---- arrays of tensors of any shape: see tensor_arrays.py ------------------------------------------------------
 
     def get_name(self, canonical: str, dtype: str) -> str:
         """The name of the version of a function, or type, for tensors of `dtype`."""
         return f"tensor_{dtype}_t" if canonical == "tensor_t" else f"{canonical}_{dtype}"
 
     def get_global_var(self, canonical: str, dtype: str) -> GlobalVar:
-        """The version of a function for tensors of `dtype`."""
-        return self.mod.get_global_var(self.get_name(canonical, dtype))
+        """The version of a function for tensors of `dtype`, which is put into the module when it is first asked for."""
+        return self.mod.get_global_var(self._tensor_array_name(canonical, dtype))
+
+    def get_tensor_ctor(self, canonical: str, dtype: str) -> Any:
+        """A constructor of elements: "tensor_nil", "tensor0" ... "tensor6"."""
+        return self.get_ctor("tensor_t", canonical, dtype)
+
+    def _tensor_array_name(self, canonical: str, dtype: str) -> str:
+        if not self._has_type(self.get_name("tensor_t", dtype)):
+            TensorArrayOps(self, dtype).register()
+        return self.get_name(canonical, dtype)
+
+    def _has_type(self, name: str) -> bool:
+        return any(known.name_hint == name for known in self.mod.get_global_type_vars())
+
+    # ---- arrays of tensors of one shape ----------------------------------------------------------------------------
+
+    def get_name_static(self, canonical: str, dtype: str, shape: Any, batch_dim: int | None = None) -> str:
+        """The name of the version of a function, or type, for tensors of that shape."""
+        extents = "_".join("any" if isinstance(extent, AnyExtent) else str(extent) for extent in shape) or "scalar"
+        if canonical == "tensor_t":
+            return f"static_tensor_{dtype}_{extents}_t"
+        has_batch = batch_dim not in (None, 1) and canonical not in ("tensor_constructor", "tensor_nil")
+        return f"{canonical}_{dtype}_batch{batch_dim}_{extents}" if has_batch else f"{canonical}_{dtype}_{extents}"
+
+    def get_global_var_static(self, canonical: str, dtype: str, shape: Any, batch_dim: int | None = None) -> GlobalVar:
+        """The version of a function that a `StaticTensorArrayOps` registered."""
+        return self.mod.get_global_var(self.get_name_static(canonical, dtype, shape, batch_dim))
+
+    def get_type_static(self, canonical: str, dtype: str, shape: Any) -> GlobalTypeVar:
+        """The name of the data type for tensors of that shape."""
+        return self.mod.get_global_type_var(self.get_name_static(canonical, dtype, shape))
+
+    def get_ctor_static(self, ty_name: str, name: str, dtype: str, shape: Any) -> Any:
+        """A constructor of a data type for tensors of that shape."""
+        wanted = self.get_name_static(name, dtype, shape)
+        for constructor in self.mod.get_type(self.get_name_static(ty_name, dtype, shape))[1:]:
+            if constructor.name_hint == wanted:
+                return constructor
+        raise Exception(f"could not find {name}")
+
+    def get_tensor_ctor_static(self, name: str, dtype: str, shape: Any) -> Any:
+        """A constructor of elements: "tensor_nil" or "tensor_constructor"."""
+        return self.get_ctor_static("tensor_t", name, dtype, shape)

@@ -172,7 +172,7 @@ te::Tensor dilation2d(const te::Tensor& data, const te::Tensor& filter, const Di
     before.push_back(dim > 1 ? PrimExpr(0) : padding[dim]);
     after.push_back(dim > 1 ? PrimExpr(0) : padding[dim + 2]);
   }
-  te::Tensor padded = pad(data, before, after, min_value(data->dtype), "pad_temp");
+  te::Tensor padded = pad(data, before, after, te::least_of(data->dtype), "pad_temp");
   Array<PrimExpr> shape = convert_shape(in, plain, padded->shape);
   Array<PrimExpr> taps = convert_shape(kernel, plain_kernel, filter->shape);
   Array<IterVar> reduce;

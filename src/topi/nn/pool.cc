@@ -125,7 +125,7 @@ Array<PrimExpr> vars_of(const Array<IterVar>& axes) {
 }
 
 PrimExpr border_of(const te::Tensor& data, PoolKind kind) {
-  return kind == PoolKind::Max ? min_value(data->dtype) : make_zero(data->dtype);
+  return kind == PoolKind::Max ? te::least_of(data->dtype) : make_zero(data->dtype);
 }
 
 }  // namespace
