@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..ir import TypeCall
 from . import op
 from .adt import Clause, Constructor, Match, PatternConstructor, PatternVar, PatternWildcard, TypeData
-from .expr import Call, If, Tuple, Var, const, var
+from .expr import If, Tuple, Var, const, var
 from .function import Function
 from .ty import Any as AnyExtent
 from .ty import GlobalTypeVar, TensorType, scalar_type
@@ -75,6 +75,10 @@ class _ArrayOps:
         """The version of a function."""
         return self.prelude.mod.get_global_var(self.get_name(canonical))
 
+    def _library(self, name: str) -> Any:
+        """A function of the prelude."""
+        return self.prelude.mod.get_global_var(name)
+
     def _list(self, name: str) -> Constructor:
         return self.prelude.get_ctor("List", name)
 
@@ -101,20 +105,24 @@ class _ArrayOps:
     def define_tensor_array(self) -> None:
         """tensor_array(n): n elements that are nothing."""
         n = _int("n")
-        rest = lambda me: self._list("Cons")(self.get_ctor("tensor_nil")(), me(op.subtract(n, const(1))))
-        self._define(
-            "tensor_array", [n], self.array, lambda me: If(op.equal(n, const(0)), self._list("Nil")(), rest(me))
-        )
+
+        def body(me: Any) -> Any:
+            rest = self._list("Cons")(self.get_ctor("tensor_nil")(), me(op.subtract(n, const(1))))
+            return If(op.equal(n, const(0)), self._list("Nil")(), rest)
+
+        self._define("tensor_array", [n], self.array, body)
 
     def define_tensor_array_read(self) -> None:
         """tensor_array_read(array, n): element n."""
         array, n = var("tensor_array", self.array), _int("n")
-        self._define("tensor_array_read", [array, n], self.element, lambda me: self.prelude.nth(array, n))
+        self._define("tensor_array_read", [array, n], self.element, lambda me: self._library("nth")(array, n))
 
     def define_tensor_array_write(self) -> None:
         """tensor_array_write(array, n, v): the array with v as element n."""
         array, n, value = var("tensor_array", self.array), _int("n"), var("v", self.element)
-        self._define("tensor_array_write", [array, n, value], self.array, lambda me: self.prelude.update(array, n, value))
+        self._define(
+            "tensor_array_write", [array, n, value], self.array, lambda me: self._library("update")(array, n, value)
+        )
 
     def define_tensor_array_scatter(self) -> None:
         """tensor_array_scatter(array, indices, values): the array with value i as element indices[i]."""
@@ -154,9 +162,7 @@ class _ArrayOps:
             rest = me(array, value, end, op.add(at, const(1)), limit, lengths)
             return If(op.equal(at, limit), array, write(rest, at, piece(value, begin, end)))
 
-        helper = self._define(
-            "tensor_array_split_helper", [array, value, begin, at, limit, lengths], self.array, body
-        )
+        helper = self._define("tensor_array_split_helper", [array, value, begin, at, limit, lengths], self.array, body)
         array, value, lengths = params()
         self._define(
             "tensor_array_split",
@@ -177,6 +183,25 @@ class _ArrayOps:
         helper = self._define(canonical + "_helper", [at, limit, tensor], self.array, body)
         whole = var("tensor", tensor_type)
         self._define(canonical, [whole], self.array, lambda me: helper(const(0), _length(whole), whole))
+
+    def _define_gather(self, result: Any) -> None:
+        """tensor_array_gather(array, indices): those elements as rows of one tensor."""
+        read, stack = self.get_global_var("tensor_array_read"), self.get_global_var("tensor_array_stack")
+
+        def params() -> tuple[Var, Var]:
+            return var("tensor_array", self.array), var("indices", TensorType([AnyExtent()], "int32"))
+
+        (array, indices), done, at = params(), var("accu", self.array), _int("current")
+
+        def body(me: Any) -> Any:
+            before = op.subtract(at, const(1))
+            more = self._list("Cons")(read(array, op.take(indices, before, axis=0)), done)
+            return If(op.equal(at, const(0)), stack(done), me(array, more, before, indices))
+
+        helper = self._define("tensor_array_gather_helper", [array, done, at, indices], result, body)
+        array, indices = params()
+        whole = helper(array, self._list("Nil")(), _length(indices), indices)
+        self._define("tensor_array_gather", [array, indices], result, lambda me: whole)
 
 
 class TensorArrayOps(_ArrayOps):
@@ -213,12 +238,15 @@ class TensorArrayOps(_ArrayOps):
         self._define_split(self.element, lambda value, begin, end: take(value, begin, end))
         self.define_tensor_array_concat()
         self.define_tensor_array_stack()
-        self.define_tensor_array_gather()
+        self._define_gather(self.element)
 
     def define_tensor_take(self) -> None:
         """tensor_take(t, lower, upper): rows [lower, upper) of a tensor."""
         value, lower, upper = var("tensor", self.element), _int("lower"), _int("upper")
-        taken = lambda rank, t: self.get_ctor(f"tensor{rank}")(_slice(t, lower, upper))
+
+        def taken(rank: int, t: Var) -> Any:
+            return self.get_ctor(f"tensor{rank}")(_slice(t, lower, upper))
+
         self._define("tensor_take", [value, lower, upper], self.element, lambda me: self._open(value, taken, 1))
 
     def define_tensor_expand_dims(self) -> None:
@@ -263,27 +291,8 @@ class TensorArrayOps(_ArrayOps):
         array = var("tensor_array", self.array)
         raise_each, join = self.get_global_var("tensor_expand_dims"), self.get_global_var("tensor_array_concat")
         self._define(
-            "tensor_array_stack", [array], self.element, lambda me: join(self.prelude.map(raise_each, array))
+            "tensor_array_stack", [array], self.element, lambda me: join(self._library("map")(raise_each, array))
         )
-
-    def define_tensor_array_gather(self) -> None:
-        """tensor_array_gather(array, indices): those elements as rows of one tensor."""
-        read, stack = self.get_global_var("tensor_array_read"), self.get_global_var("tensor_array_stack")
-
-        def params() -> tuple[Var, Var]:
-            return var("tensor_array", self.array), var("indices", TensorType([AnyExtent()], "int32"))
-
-        (array, indices), done, at = params(), var("accu", self.array), _int("current")
-
-        def body(me: Any) -> Any:
-            before = op.subtract(at, const(1))
-            more = self._list("Cons")(read(array, op.take(indices, before, axis=0)), done)
-            return If(op.equal(at, const(0)), stack(done), me(array, more, before, indices))
-
-        helper = self._define("tensor_array_gather_helper", [array, done, at, indices], self.element, body)
-        array, indices = params()
-        start = lambda me: helper(array, self._list("Nil")(), _length(indices), indices)
-        self._define("tensor_array_gather", [array, indices], self.element, start)
 
 
 class StaticTensorArrayOps(_ArrayOps):
@@ -317,7 +326,7 @@ class StaticTensorArrayOps(_ArrayOps):
             self._define_split(whole, lambda value, begin, end: make(_slice(value, begin, end)))
             self._define_join("tensor_array_concat", whole, lambda t: t)
         self._define_join("tensor_array_stack", TensorType([AnyExtent(), *self.shape], self.dtype), self._as_row)
-        self.define_tensor_array_gather()
+        self._define_gather(TensorType([AnyExtent(), *self.shape], self.dtype))
 
     @staticmethod
     def _as_row(tensor: Any) -> Any:
@@ -349,23 +358,3 @@ class StaticTensorArrayOps(_ArrayOps):
             return Match(array, [Clause(some, self._data(head, joined))], False)
 
         self._define(canonical, [array], result, body)
-
-    def define_tensor_array_gather(self) -> None:
-        """tensor_array_gather(array, indices): those elements as rows of one tensor."""
-        read, stack = self.get_global_var("tensor_array_read"), self.get_global_var("tensor_array_stack")
-        result = TensorType([AnyExtent(), *self.shape], self.dtype)
-
-        def params() -> tuple[Var, Var]:
-            return var("tensor_array", self.array), var("indices", TensorType([AnyExtent()], "int32"))
-
-        (array, indices), done, at = params(), var("accu", self.array), _int("current")
-
-        def body(me: Any) -> Call:
-            before = op.subtract(at, const(1))
-            more = self._list("Cons")(read(array, op.take(indices, before, axis=0)), done)
-            return If(op.equal(at, const(0)), stack(done), me(array, more, before, indices))
-
-        helper = self._define("tensor_array_gather_helper", [array, done, at, indices], result, body)
-        array, indices = params()
-        start = lambda me: helper(array, self._list("Nil")(), _length(indices), indices)
-        self._define("tensor_array_gather", [array, indices], result, start)

@@ -181,7 +181,6 @@ def _pool(attrs, data, reduce):
 
 def max_pool(attrs, data):
     lowest = -np.inf if data.dtype.kind == "f" else np.iinfo(data.dtype).min
-    lowest = np.finfo(data.dtype).min if data.dtype.kind == "f" else lowest
     return _pool(attrs, data, lambda x, axes, size: x.max(axes, initial=lowest))
 
 
@@ -587,7 +586,7 @@ def grid_sample(attrs, data, grid):
 
 def dilation2d(attrs, data, weight):
     x, w = to_plain(data, attrs.data_layout, "NCHW"), to_plain(weight, attrs.kernel_layout, "IHW")
-    lowest = np.finfo(x.dtype).min if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     x = np.pad(x, [(0, 0), (0, 0), *_sides(attrs.padding, 2)], constant_values=lowest)
     strides, steps = _ints(attrs.strides), _ints(attrs.dilations)
     counts = [(x.shape[2 + i] - (w.shape[1 + i] - 1) * steps[i] - 1) // strides[i] + 1 for i in range(2)]
