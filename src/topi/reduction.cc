@@ -90,11 +90,11 @@ te::Tensor reduce_position(const te::Tensor& data, const ReduceOptions& options,
   PrimExpr keep = logical_or(better, logical_and(equal(lhs_v, rhs_v), earlier));
   // Of equal values the identity's place must lose: an element may be infinite too.
   PrimExpr nowhere = last ? PrimExpr(-1) : max_value(index_type);
-  CommReducer reducer = make(
-      CommReducerNode{.lhs = {lhs_i, lhs_v},
-                      .rhs = {rhs_i, rhs_v},
-                      .result = {select(keep, lhs_i, rhs_i), select(better, lhs_v, rhs_v)},
-                      .identity_element = {nowhere, greatest ? te::least_of(data->dtype) : te::greatest_of(data->dtype)}});
+  CommReducer reducer = make(CommReducerNode{
+      .lhs = {lhs_i, lhs_v},
+      .rhs = {rhs_i, rhs_v},
+      .result = {select(keep, lhs_i, rhs_i), select(better, lhs_v, rhs_v)},
+      .identity_element = {nowhere, greatest ? te::least_of(data->dtype) : te::greatest_of(data->dtype)}});
 
   Array<IterVar> axes;
   Array<PrimExpr> indices;
