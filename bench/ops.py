@@ -25,7 +25,7 @@ from typing import Any, Callable, NamedTuple
 
 import numpy as np
 import tessera
-from gemm import SUMS, peak_module
+from common.roof import SUMS, peak_module
 from tessera import relay, topi
 from tessera.contrib import graph_executor
 

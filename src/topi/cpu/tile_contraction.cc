@@ -18,7 +18,7 @@ constexpr int64_t kSumsInFlight = 8;
 /// What a step costs beside its multiplications (the loop itself), counted in multiplications.
 constexpr double kStepCost = 0.5;
 constexpr int64_t kFewestLanes = 4, kMostVectors = 8, kLongestUnrolled = 7;
-constexpr int64_t kParallelSteps = 1 << 15;  // below this a second thread costs more than it brings
+constexpr int64_t kParallelSteps = 1 << 17;  // some microseconds: below this a second thread costs more than it brings
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 

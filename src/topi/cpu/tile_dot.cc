@@ -15,7 +15,7 @@ using schedule::State;
 
 constexpr int64_t kSumsInFlight = 8;  // that keep the multipliers busy
 constexpr int64_t kFewestLanes = 4, kFewestSteps = 2, kLargestSide = 8;
-constexpr int64_t kParallelSteps = 1 << 15;  // below this a second thread costs more than it brings
+constexpr int64_t kParallelSteps = 1 << 17;  // some microseconds: below this a second thread costs more than it brings
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
