@@ -240,3 +240,14 @@ def test_functions_of_constants():
     assert tir.isinf(tir.const(math.inf, "float32")).value == 1
     assert tir.isfinite(tir.const(1.0, "float32")).value == 1
     assert tir.likely(tir.const(True, "bool")).value == 1
+
+
+@pytest.mark.parametrize("dtype", [*INTS, "float32", "float64"])
+@pytest.mark.parametrize("value", [0, 1, 6, 100])
+def test_a_constant_is_true_unless_it_is_zero(dtype, value):
+    assert tir.const(value, dtype).astype("bool").value == (value != 0)
+
+
+def test_negative_constants_and_fractions_are_true():
+    assert tir.const(-2, "int64").astype("bool").value
+    assert tir.const(0.25, "float32").astype("bool").value
