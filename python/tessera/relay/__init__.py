@@ -5,6 +5,7 @@ from . import (
     backend,
     base,
     build_module,
+    data_dep_optimization,
     dataflow_pattern,
     debug,
     expr,

@@ -45,6 +45,7 @@ __all__ = [
     "PartitionGraph",
     "RemoveUnusedFunctions",
     "SimplifyExpr",
+    "SimplifyFCTranspose",
     "SimplifyInference",
     "SplitArgs",
     "ToGraphNormalForm",
@@ -154,6 +155,11 @@ def FlattenAtrousConv() -> Pass:
 def FoldExplicitPadding() -> Pass:
     """Joins nn.pad with the convolution or pooling that follows."""
     return _ffi_api.FoldExplicitPadding()
+
+
+def SimplifyFCTranspose(target_weight_name: list[str]) -> Pass:
+    """Takes the weights of those names transposed, as `name.T`, where `nn.dense` transposes them."""
+    return _ffi_api.SimplifyFCTranspose(target_weight_name)
 
 
 def SimplifyExpr() -> Pass:

@@ -1,0 +1,3 @@
+"""Changes of a model that change its parameters too."""
+
+from . import simplify_fc_transpose
