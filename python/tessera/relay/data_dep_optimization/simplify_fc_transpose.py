@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...ir import IRModule
-from ...runtime import ndarray as nd
 from ...ir.transform import PassContext
+from ...runtime import ndarray as nd
 from ..analysis import search_fc_transpose
 from ..function import Function
 from ..transform import InferType, SimplifyFCTranspose
