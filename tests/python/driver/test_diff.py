@@ -131,6 +131,19 @@ def test_onnx_runtime_is_a_side(model, tmp_path):
     assert told["first_layer"]["node"] in ("first", "bend", "second")
 
 
+def test_values_that_nothing_uses_are_no_layers(tmp_path):
+    pytest.importorskip("onnxruntime")
+    graph = helper.make_graph(
+        [helper.make_node("Dropout", ["x"], ["d", "mask"]), helper.make_node("Neg", ["d"], ["y"])],
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [8])],
+    )
+    path = tmp_path / "dropout.onnx"
+    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 9)]), path)
+    assert "No layer of 1 that both have differs" in run("diff", path, "ort", "--all-layers").stdout
+
+
 def test_inputs_can_be_given(model, tmp_path):
     np.savez(tmp_path / "x.npz", x=np.zeros((2, 16), "float32"))
     told = diff(model, save(tmp_path / "same.onnx"), "--inputs", tmp_path / "x.npz", code=0)

@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "base/stack.h"
 #include "frontend/onnx/importer.h"
 #include "ir/pass.h"
 #include "ir/prim_ops.h"
@@ -56,6 +57,30 @@ struct LayeredModel {
   }
 };
 
+/// Names of values that something uses. Others (the mask of a Dropout that leaves nothing out) may be anything.
+void add_used(const std::vector<onnx::Node>& nodes, std::unordered_set<std::string_view>* out) {
+  for (const onnx::Node& node : nodes) {
+    out->insert(node.inputs.begin(), node.inputs.end());
+    for (const onnx::Attribute& attribute : node.attributes)
+      for (const auto& graph : attribute.graphs)
+        on_enough_stack([&] {
+          add_used(graph->nodes, out);
+          for (const onnx::ValueInfo& output : graph->outputs) out->insert(output.name);
+        });
+  }
+}
+
+std::unordered_set<std::string_view> used_values(const onnx::Model& model) {
+  std::unordered_set<std::string_view> out;
+  add_used(model.graph.nodes, &out);
+  for (const onnx::ValueInfo& output : model.graph.outputs) out.insert(output.name);
+  for (const onnx::Function& function : model.functions) {
+    add_used(function.nodes, &out);
+    out.insert(function.outputs.begin(), function.outputs.end());
+  }
+  return out;
+}
+
 LayeredModel read_onnx(const ModelFlags& flags) {
   onnx::Model model = onnx::read_model(flags.path);
   onnx::ImportOptions options;
@@ -64,7 +89,9 @@ LayeredModel read_onnx(const ModelFlags& flags) {
   onnx::Imported imported = onnx::import_model(model, options);
   LayeredModel out{.mod = imported.mod, .params = imported.params, .format = "onnx"};
   std::unordered_set<const Object*> seen;
+  std::unordered_set<std::string_view> used = used_values(model);
   for (const onnx::Layer& layer : imported.layers) {
+    if (!used.count(layer.output)) continue;
     relay::type_of(layer.value);
     if (seen.insert(layer.value.get()).second)
       out.add({layer.output, layer.op, layer.node, layer.in_function}, layer.value);
