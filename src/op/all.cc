@@ -20,6 +20,7 @@ namespace {
   dyn_image_records();
   dyn_reshape_records();
   einsum_records();
+  host_records();
   index_records();
   join_records();
   loss_records();
@@ -39,6 +40,7 @@ namespace {
   scatter_records();
   search_records();
   slice_records();
+  small_float_records();
   sparse_records();
   space_records();
   unary_records();

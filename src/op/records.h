@@ -21,6 +21,7 @@ void cast_records();
 void create_records();
 void dimension_records();
 void einsum_records();
+void host_records();
 void index_records();
 void join_records();
 void position_records();
@@ -30,6 +31,7 @@ void reshape_records();
 void scatter_records();
 void search_records();
 void slice_records();
+void small_float_records();
 void sparse_records();
 void unary_records();
 

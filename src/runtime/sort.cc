@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <compare>
 #include <cstring>
 #include <optional>
 
@@ -172,10 +173,50 @@ void unique(Args args, Any*) {
     write_place(often, 0, i, i < static_cast<int64_t>(order.size()) ? counts[order[static_cast<size_t>(i)]] : 0);
 }
 
+/// (rows (m, k), first places (m), where each row went (m), how often (m), {how many}, sorted): rows that differ, in rising
+/// order of their elements from the first on, or in the order of first appearance. What is behind the last is 0.
+void unique_rows(DLTensor* data, DLTensor* first, DLTensor* inverse, DLTensor* counts, DLTensor* number,
+                 bool is_sorted) {
+  require(data->ndim == 2, "unique_rows wants rows");
+  Lines in(data, 1), firsts(first, 0), places(inverse, 0), often(counts, 0), many(number, 0);
+  int64_t rows = data->shape[0];
+  require(firsts.length == rows && places.length == rows && often.length == rows && many.length == 1,
+          "unique_rows: a result has the wrong shape");
+  std::vector<uint64_t> keys;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t i = 0; i < in.length; ++i) keys.push_back(key_of(in.dtype, in.at(row, i)));
+  auto begin = [&](int64_t row) { return keys.begin() + row * in.length; };
+  auto compare = [&](int64_t a, int64_t b) {
+    return std::lexicographical_compare_three_way(begin(a), begin(a) + in.length, begin(b), begin(b) + in.length);
+  };
+  std::vector<int64_t> order(static_cast<size_t>(rows)), group_of(order.size()), group_first, group_count;
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return compare(a, b) < 0; });
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (i == 0 || compare(order[i - 1], order[i]) != 0) group_first.push_back(order[i]), group_count.push_back(0);
+    group_of[static_cast<size_t>(order[i])] = static_cast<int64_t>(group_first.size()) - 1;
+    ++group_count.back();
+  }
+  std::vector<size_t> groups(group_first.size());
+  for (size_t i = 0; i < groups.size(); ++i) groups[i] = i;
+  if (!is_sorted)
+    std::sort(groups.begin(), groups.end(), [&](size_t a, size_t b) { return group_first[a] < group_first[b]; });
+  std::vector<int64_t> rank(groups.size());
+  for (size_t i = 0; i < groups.size(); ++i) rank[groups[i]] = static_cast<int64_t>(i);
+  for (int64_t i = 0; i < rows; ++i) {
+    auto at = static_cast<size_t>(i);
+    write_place(firsts, 0, i, at < groups.size() ? group_first[groups[at]] : 0);
+    write_place(often, 0, i, at < groups.size() ? group_count[groups[at]] : 0);
+    write_place(places, 0, i, rank[static_cast<size_t>(group_of[at])]);
+  }
+  write_place(many, 0, 0, static_cast<int64_t>(groups.size()));
+}
+
 Globals globals{
     {"tvm.contrib.sort.argsort", argsort},
     {"tvm.contrib.sort.argsort_nms", argsort_counted},
     {"tvm.contrib.sort.sort", sort},
+    {"tessera.sort.unique_rows", unique_rows},
 };
 [[maybe_unused]] const bool registered = [] {
   register_global("tvm.contrib.sort.topk", PackedFunc(topk));

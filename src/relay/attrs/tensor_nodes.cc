@@ -4,6 +4,8 @@
 #include "relay/attrs/random.h"
 #include "relay/attrs/reduce.h"
 #include "relay/attrs/search.h"
+#include "relay/attrs/signal.h"
+#include "relay/attrs/small_float.h"
 #include "relay/attrs/transform.h"
 
 namespace tessera::relay {
@@ -16,11 +18,11 @@ register_types<MultinomialAttrs, NormalAttrs, ThreefryGenerateAttrs, UniformAttr
 register_types<ReduceAttrs, ArgReduceAttrs, VarianceAttrs> reduce;
 register_types<ArgsortAttrs, ScanopAttrs, SearchSortedAttrs, TopkAttrs, UniqueAttrs> search;
 register_types<ArangeAttrs, AutoSchedulerLayoutTransformAttrs, CastAttrs, ClipAttrs, ConcatenateAttrs,
-               DynExpandDimsAttrs, EinsumAttrs, ExpandDimsAttrs, FixedPointMultiplyAttrs, InitOpAttrs,
+               DynExpandDimsAttrs, EinsumAttrs, ExpandDimsAttrs, FftAttrs, FixedPointMultiplyAttrs, InitOpAttrs,
                LayoutTransformAttrs, MeshgridAttrs, MetaScheduleLayoutTransformAttrs, NdarraySizeAttrs, RepeatAttrs,
                ReshapeAttrs, ReshapeLikeAttrs, ReverseAttrs, ReverseSequenceAttrs, ShapeOfAttrs, SliceLikeAttrs,
-               SlidingWindowAttrs, SplitAttrs, SqueezeAttrs, StackAttrs, StftAttrs, StridedSliceAttrs, TileAttrs,
-               TransposeAttrs>
+               SlidingWindowAttrs, SmallFloatAttrs, UniqueRowsAttrs, SplitAttrs, SqueezeAttrs, StackAttrs, StftAttrs,
+               StridedSliceAttrs, TileAttrs, TransposeAttrs>
     transform;
 
 }  // namespace
