@@ -36,11 +36,29 @@ def suite() -> dict[str, unittest.TestCase]:
 
     found = {}
     runner: Any = Runner  # it takes a module as well as a class
+    package_compare = runner.assert_similar_outputs
+    runner.assert_similar_outputs = functools.partial(compare, package_compare)
     for kind in runner(backend, __name__).test_cases.values():
         for name in dir(kind):
             if name.startswith("test_") and name.endswith("_cpu"):
                 found[name] = kind(name)
     return found
+
+
+def compare(
+    package: Any, ref_outputs: Any, outputs: Any, rtol: float, atol: float, model_dir: str | None = None
+) -> None:
+    """What the package compares with, put right where it takes a tensor of a sequence for a list of tensors.
+
+    It cannot compare a sequence that holds a tensor without dimensions, and does not see that one is too short.
+    """
+    assert len(outputs) == len(ref_outputs), f"{len(outputs)} values, not {len(ref_outputs)}"
+    for want, got in zip(ref_outputs, outputs):
+        if isinstance(want, (list, tuple)):
+            assert isinstance(got, (list, tuple)), "no sequence"
+            compare(package, want, got, rtol, atol, model_dir)
+        else:
+            package([want], [got], rtol, atol, model_dir)
 
 
 def run_case(name: str) -> tuple[str, str, list[str]]:

@@ -33,7 +33,7 @@ class Prepared:
         initialized = {tensor.name for tensor in graph.initializer}
         inputs = [value for value in graph.input if value.name not in initialized]
         self.input_names = [value.name for value in inputs]
-        self._is_single = len(graph.output) == 1
+        self._output_names = [value.name for value in graph.output]
         self._output_types = [_small_type(value) for value in graph.output]
         self._model = model
         self._target, self._opt_level = target, opt_level
@@ -52,10 +52,10 @@ class Prepared:
                 return self._compiled[key]
             try:
                 tensors = {name: _in_memory(value) for name, value in frozen.items()}
-                mod, params = import_model(self._model, None, "float32", None, True, tensors)
+                mod, params, texts = import_model(self._model, None, "float32", None, True, tensors)
                 with transform.PassContext(opt_level=self._opt_level):
                     machine = build_module.create_executor("vm", mod, nd.cpu(), self._target, params or None)
-                    self._compiled[key] = machine.evaluate()
+                    self._compiled[key] = machine.evaluate(), {name: _as_strings(text) for name, text in texts.items()}
                 return self._compiled[key]
             except OpNotImplemented as error:
                 needed = re.search(r"depends on the inputs: (.+)", str(error))
@@ -75,10 +75,11 @@ class Prepared:
         if len(values) != len(self.input_names):
             raise ValueError(f"the model takes {len(self.input_names)} inputs, {len(values)} are given")
         given = {name: _taken(value) for name, value in zip(self.input_names, values)}
-        evaluate = self._compile(given)
+        evaluate, texts = self._compile(given)
         out = evaluate(*[value for name, value in given.items() if name not in self._frozen])
-        parts = [_plain(out)] if self._is_single else [_plain(part) for part in out]
-        return tuple(part if kind is None else part.astype(kind) for part, kind in zip(parts, self._output_types))
+        results = iter([out] if len(self._output_names) - len(texts) == 1 else out)
+        parts = [texts[name] if name in texts else _plain(next(results)) for name in self._output_names]
+        return tuple(_from_bytes(part, kind) for part, kind in zip(parts, self._output_types))
 
 
 def _taken(value: Any) -> Any:
@@ -90,30 +91,66 @@ def _taken(value: Any) -> Any:
 def _key(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_key(part) for part in value)
+    if value is not None and value.dtype.kind in "OUS":
+        return (value.shape, *(_text(item) for item in value.ravel()))
     return None if value is None else (value.dtype.str, value.shape, value.tobytes())
 
 
 def _in_memory(value: Any) -> Any:
     if isinstance(value, list):
         return [_in_memory(part) for part in value]
+    if value is not None and value.dtype.kind in "OUS":
+        return {"shape": list(value.shape), "items": [_text(item) for item in value.ravel()]}
     return None if value is None else nd.array(value)
 
 
+def _text(item: Any) -> str:
+    return item.decode() if isinstance(item, bytes) else str(item)
+
+
+def _as_strings(text: Any) -> np.ndarray:
+    items = np.empty(len(text["items"]), dtype=object)
+    items[:] = [str(item) for item in text["items"]]
+    return items.reshape([int(extent) for extent in text["shape"]])
+
+
+_SMALL_FLOATS = frozenset(
+    (
+        "float4_e2m1fn",
+        "float6_e2m3fn",
+        "float6_e3m2fn",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+        "float8_e8m0fnu",
+    )
+)
+
+
 def _small_type(value: Any) -> Any:
-    """The element type of a value whose elements are smaller than a byte; None for others."""
+    """The element type of a value whose elements are bytes that stand for something else; None for others."""
     from onnx import helper
 
     number = value.type.tensor_type.elem_type
     if not number:
         return None
     kind = helper.tensor_dtype_to_np_dtype(number)
-    return kind if kind.name in ("int2", "int4", "uint2", "uint4") else None
+    return kind if kind.name in ("int2", "int4", "uint2", "uint4", *_SMALL_FLOATS) else None
+
+
+def _from_bytes(array: Any, kind: Any) -> Any:
+    if kind is None:
+        return array
+    return array.view(kind) if kind.name in _SMALL_FLOATS else array.astype(kind)
 
 
 def _in_bytes(array: np.ndarray) -> np.ndarray:
-    """Elements smaller than a byte take one each."""
+    """Elements smaller than a byte take one each, and so do small floats."""
     if array.dtype.name in ("int2", "int4"):
         return array.astype("int8")
+    if array.dtype.name in _SMALL_FLOATS:
+        return array.view("uint8")
     return array.astype("uint8") if array.dtype.name in ("uint2", "uint4") else array
 
 

@@ -1,28 +1,22 @@
 // Attention and the parts of transformers around it.
 
+#include "frontend/onnx/heads.h"
 #include "frontend/onnx/parts.h"
-#include "relay/attrs/norm.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 
 #include <cmath>
 
 namespace tessera::onnx {
-namespace {
 
 using namespace relay;  // NOLINT: makers of calls
 
-constexpr double kNever = -INFINITY;
-
-/// (batch, length, heads * size) -> (batch, heads, length, size).
 Expr split_heads(Expr x, int64_t heads) {
   return transpose(reshape(x, int_array({0, 0, heads, -1})), int_array({0, 2, 1, 3}));
 }
 Expr join_heads(Expr x) { return reshape(transpose(x, int_array({0, 2, 1, 3})), int_array({0, 0, -1})); }
+Expr transposed_matrices(const Expr& x) { return transpose(x, int_array({0, 1, 3, 2})); }
 
-Expr as_int64(Operation& in, Expr x) { return cast_if_needed(in, x, DataType::Int(64)); }
-
-/// Numbers from 0 on along one of four dimensions.
 Expr counting(int64_t count, size_t axis) {
   constexpr int64_t kMost = 1 << 24;
   if (count > kMost) throw Error(OpNotImplemented) << "attention over " << count << " places is not supported";
@@ -31,6 +25,31 @@ Expr counting(int64_t count, size_t axis) {
   shape[axis] = count;
   return reshape_to(make_ints(values), shape);
 }
+
+Expr rotated(Operation& in, const Expr& x, const Expr& cosine, const Expr& sine, int64_t turned, bool is_interleaved) {
+  auto* whole = in.shape(x)[3].as<IntImm>();
+  if (!whole) in.unsupported("the size of heads must be fixed");
+  if (turned == 0) turned = whole->value;
+  Expr part = slice(x, 3, 0, turned), first, second;
+  if (is_interleaved) {
+    first = slice(part, 3, 0, turned, 2);
+    second = slice(part, 3, 1, turned, 2);
+  } else {
+    first = slice(part, 3, 0, turned / 2);
+    second = slice(part, 3, turned / 2, turned);
+  }
+  Expr real = subtract(multiply(cosine, first), multiply(sine, second));
+  Expr imaginary = add(multiply(sine, first), multiply(cosine, second));
+  Expr out = is_interleaved ? reshape(stack({real, imaginary}, -1), int_array({0, 0, 0, -1}))
+                            : concatenate({real, imaginary}, 3);
+  return turned < whole->value ? concatenate({out, slice(x, 3, turned, whole->value)}, 3) : out;
+}
+
+namespace {
+
+constexpr double kNever = -INFINITY;
+
+Expr as_int64(Operation& in, Expr x) { return cast_if_needed(in, x, DataType::Int(64)); }
 
 /// What is added to scores before the softmax; empty: nothing. Inputs: query, key, value, mask, past key, past value,
 /// and how many keys of each row of the batch are real.
@@ -82,8 +101,6 @@ class Bias {
 std::optional<int64_t> if_not_negative(int64_t value) {
   return value >= 0 ? std::optional<int64_t>(value) : std::nullopt;
 }
-
-Expr transposed_matrices(const Expr& x) { return transpose(x, int_array({0, 1, 3, 2})); }
 
 Values attention(Operation& in) {
   bool is_flat = in.rank(in[0]) == 3;
@@ -192,28 +209,9 @@ Values swiglu(Operation& in) {
 Values rotary_embedding(Operation& in) {
   bool is_flat = in.rank(in[0]) == 3;
   Expr x = is_flat ? split_heads(in[0], in.integer("num_heads")) : in[0];
-  auto* whole = in.shape(x)[3].as<IntImm>();
-  if (!whole) in.unsupported("the size of heads must be fixed");
-  int64_t size = whole->value, turned = in.integer("rotary_embedding_dim", 0);
-  if (turned == 0) turned = size;
-  auto cached = [&](size_t i) {
-    Expr cache = in.has(3) ? take(in[i], in[3], 0) : in[i];
-    return expand_dims(cache, 1);
-  };
-  Expr cosine = cached(1), sine = cached(2), part = slice(x, 3, 0, turned), first, second;
-  bool is_interleaved = in.integer("interleaved", 0) != 0;
-  if (is_interleaved) {
-    first = slice(part, 3, 0, turned, 2);
-    second = slice(part, 3, 1, turned, 2);
-  } else {
-    first = slice(part, 3, 0, turned / 2);
-    second = slice(part, 3, turned / 2, turned);
-  }
-  Expr real = subtract(multiply(cosine, first), multiply(sine, second));
-  Expr imaginary = add(multiply(sine, first), multiply(cosine, second));
-  Expr out = is_interleaved ? reshape(stack({real, imaginary}, -1), int_array({0, 0, 0, -1}))
-                            : concatenate({real, imaginary}, 3);
-  if (turned < size) out = concatenate({out, slice(x, 3, turned, size)}, 3);
+  auto cached = [&](size_t i) { return expand_dims(in.has(3) ? take(in[i], in[3], 0) : in[i], 1); };
+  Expr out =
+      rotated(in, x, cached(1), cached(2), in.integer("rotary_embedding_dim", 0), in.integer("interleaved", 0) != 0);
   return {is_flat ? join_heads(out) : out};
 }
 
@@ -258,116 +256,14 @@ Values linear_attention(Operation& in) {
   return {cast_if_needed(in, out, dtype), cast_if_needed(in, state, in.has(3) ? in.dtype(in[3]) : dtype)};
 }
 
-// ---- com.microsoft --------------------------------------------------------------------------------------------------
-
-Expr layer_norm(Expr x, Expr gamma, Expr beta, double epsilon) {
-  return call_op("nn.layer_norm", {x, gamma, beta}, make_attrs<LayerNormAttrs>([&](auto& attrs) {
-                   attrs.axis = -1;
-                   attrs.epsilon = epsilon;
-                 }));
-}
-
-Values skip_layer_normalization(Operation& in) {
-  Expr total = add(in[0], in[1]);
-  if (in.has(4)) total = add(total, in[4]);
-  Expr beta = in.has(3) ? in[3] : zeros_like(in[2]);
-  Expr out = layer_norm(total, in[2], beta, in.number("epsilon", 1e-12));
-  if (in.wants(1) || in.wants(2)) in.unsupported("the mean and the deviation as outputs");
-  return {out, Value(), Value(), total};
-}
-
-/// Inputs: words, segments, their tables (words, places, segments), gamma, beta, mask, places.
-Values embed_layer_normalization(Operation& in) {
-  Expr total = take(in[2], in[0], 0);
-  if (in.has(8)) {
-    total = add(total, take(in[3], in[8], 0));
-  } else {
-    int64_t length = in.static_shape(in[0], "EmbedLayerNormalization")[1];
-    total = add(total, slice(in[3], 0, 0, length));
-  }
-  if (in.has(1)) total = add(total, take(in[4], in[1], 0));
-  Expr out = layer_norm(total, in[5], in[6], in.number("epsilon", 1e-12)), lengths;
-  if (in.has(7)) {
-    lengths = sum(cast_if_needed(in, in[7], DataType::Int(32)), {PrimExpr(1)});
-  } else {
-    lengths = filled(0, {in.static_shape(in[0], "EmbedLayerNormalization")[0]}, DataType::Int(32));
-  }
-  return {out, lengths, total};
-}
-
-/// Inputs: data, weight of all three projections, bias, mask, past, what is added to scores.
-Values fused_attention(Operation& in) {
-  if (in.has(4)) in.unsupported("past keys and values");
-  if (in.integer("do_rotary", 0) != 0) in.unsupported("rotary embedding inside attention");
-  int64_t heads = in.integer("num_heads");
-  Ints sizes = in.integers("qkv_hidden_sizes");
-  int64_t whole = in.static_shape(in[1], "the weight of attention")[1];
-  if (sizes.empty()) sizes = {whole / 3, whole / 3, whole / 3};
-  Expr projected = matrix_product(in, in[0], in[1]);
-  if (in.has(2)) projected = add(projected, in[2]);
-  Expr query = split_heads(slice(projected, 2, 0, sizes[0]), heads);
-  Expr key = split_heads(slice(projected, 2, sizes[0], sizes[0] + sizes[1]), heads);
-  Expr value = split_heads(slice(projected, 2, sizes[0] + sizes[1], whole), heads);
-  DataType dtype = in.dtype(in[0]);
-  auto number = [&](double x) { return make_scalar(x, dtype); };
-  double scale = in.number("scale", 0);
-  if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(sizes[0] / heads));
-  Expr scores = multiply(matrix_product(in, query, transposed_matrices(key)), number(scale));
-  double hidden = in.number("mask_filter_value", -10000);
-  if (in.has(3)) {
-    Expr mask = in[3];
-    size_t rank = in.rank(mask);
-    Ints shape = in.static_shape(in[0], "the mask of attention");
-    Expr seen;
-    if (rank == 1) {
-      if (in.static_shape(mask, "the mask of attention")[0] != shape[0]) in.unsupported("a mask of begins and ends");
-      seen = less(counting(shape[1], 3), reshape(as_int64(in, mask), int_array({-1, 1, 1, 1})));
-    } else if (rank == 2) {
-      seen = greater(reshape(as_int64(in, mask), int_array({0, 1, 1, -1})), make_ints({0}));
-    } else if (rank == 3) {
-      seen = greater(expand_dims(as_int64(in, mask), 1), make_ints({0}));
-    } else {
-      in.unsupported("a mask of four dimensions");
-    }
-    scores = add(scores, where(seen, number(0), number(hidden)));
-  }
-  if (in.integer("unidirectional", 0) != 0) {
-    int64_t length = in.static_shape(in[0], "a mask by position")[1];
-    Expr seen = call_op("less_equal", {counting(length, 3), counting(length, 2)});
-    scores = where(seen, scores, number(kNever));
-  }
-  if (in.has(5)) scores = add(scores, in[5]);
-  return {join_heads(matrix_product(in, softmax_of(scores, -1), value))};
-}
-
-Values bias_gelu(Operation& in) {
-  Expr x = add(in[0], in[1]);
-  auto number = [&](double value) { return make_scalar(value, in.dtype(in[0])); };
-  Expr inner = call_op("erf", {multiply(x, number(std::sqrt(0.5)))});
-  return {multiply(multiply(number(0.5), x), add(number(1), inner))};
-}
-
-Values fast_gelu(Operation& in) {
-  Expr x = in.has(1) ? add(in[0], in[1]) : in[0];
-  auto number = [&](double value) { return make_scalar(value, in.dtype(in[0])); };
-  Expr cube = multiply(x, multiply(x, x));
-  Expr inner = multiply(number(std::sqrt(2 / M_PI)), add(x, multiply(number(0.044715), cube)));
-  return {multiply(multiply(number(0.5), x), add(number(1), tanh(inner)))};
-}
-
 }  // namespace
 
 Rows attention_rows() {
   return {
       {"Attention", 23, attention},
-      {"Attention", 1, fused_attention, "com.microsoft"},
-      {"BiasGelu", 1, bias_gelu, "com.microsoft"},
-      {"EmbedLayerNormalization", 1, embed_layer_normalization, "com.microsoft"},
-      {"FastGelu", 1, fast_gelu, "com.microsoft"},
       {"FlexAttention", 1, flex_attention, "ai.onnx.preview"},
       {"LinearAttention", 1, linear_attention},
       {"RotaryEmbedding", 23, rotary_embedding},
-      {"SkipLayerNormalization", 1, skip_layer_normalization, "com.microsoft"},
       {"SwiGLU", 1, swiglu},
   };
 }

@@ -4,6 +4,7 @@
 #include "frontend/onnx/loops.h"
 #include "frontend/onnx/parts.h"
 #include "ir/prim_ops.h"
+#include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/type_of.h"
@@ -39,10 +40,26 @@ Expr make_if(Expr condition, Expr yes, Expr no) {
   return expr;
 }
 
-bool same_type(const Type& a, const Type& b) {
-  auto *x = a.as<TensorTypeNode>(), *y = b.as<TensorTypeNode>();
-  std::optional<std::vector<int64_t>> left = fixed_shape(a), right = fixed_shape(b);
-  return x && y && x->dtype == y->dtype && left && right && *left == *right;
+PrimExpr any_extent() { return PrimExpr(make(AnyDim{})); }
+
+bool same_extent(const PrimExpr& a, const PrimExpr& b) {
+  const int64_t *x = as_int(a), *y = as_int(b);
+  return x && y && *x == *y;
+}
+
+bool same_shape(const TensorTypeNode* a, const TensorTypeNode* b) {
+  for (size_t i = 0; i < a->shape.size(); ++i)
+    if (!same_extent(a->shape[i], b->shape[i])) return false;
+  return true;
+}
+
+/// What a branch gives, with unknown extents. It is a slice whose end is the shape times `taken`, which is 1 in that branch, so
+/// that no pass finds the extents out.
+Expr opened(const Expr& value, const Expr& taken) {
+  std::vector<int64_t> ones(relay::type_of(value).as<TensorTypeNode>()->shape.size(), 1), none(ones.size(), 0);
+  return call_op("dyn.strided_slice",
+                 {value, make_ints(none), multiply(shape_at_run_time(value), taken), make_ints(ones)},
+                 make_attrs<StridedSliceAttrs>([](auto& attrs) { attrs.slice_mode = "end"; }));
 }
 
 Values if_then_else(Operation& in) {
@@ -52,14 +69,29 @@ Values if_then_else(Operation& in) {
   }
   Values yes = in.import(in.graph("then_branch"), {}), no = in.import(in.graph("else_branch"), {});
   if (yes.size() != no.size()) in.invalid("the branches have different numbers of outputs");
-  Expr first = joined(in, yes), second = joined(in, no);
-  for (size_t i = 0; i < yes.size(); ++i)
-    if (!same_type(relay::type_of(yes[i].tensor), relay::type_of(no[i].tensor)))
-      in.unknown("the condition of branches whose results differ in shape must be known", in[0]);
   Expr condition = in.rank(in[0]) == 0 ? in[0] : reshape(in[0], Array<PrimExpr>());
+  Expr is_yes = cast(condition, DataType::Int(64)),
+       is_no = subtract(make_constant(int_scalar(1, DataType::Int(64))), is_yes);
+  for (size_t i = 0; i < yes.size(); ++i) {
+    if (!yes[i].tensor.defined() || !no[i].tensor.defined())
+      in.unknown("the condition of branches that give sequences must be known", in[0]);
+    auto *a = relay::type_of(yes[i].tensor).as<TensorTypeNode>(),
+         *b = relay::type_of(no[i].tensor).as<TensorTypeNode>();
+    if (yes[i].element != no[i].element || !a || !b || a->dtype != b->dtype)
+      in.invalid("the branches have results of different types");
+    if (a->shape.size() != b->shape.size())
+      in.unknown("the condition of branches whose results differ in their number of dimensions must be known", in[0]);
+    if (same_shape(a, b)) continue;
+    yes[i].tensor = opened(yes[i].tensor, is_yes);
+    no[i].tensor = opened(no[i].tensor, is_no);
+  }
+  Expr first = joined(in, yes), second = joined(in, no);
   Expr both = make_if(condition, first, second);
   Values out;
-  for (size_t i = 0; i < yes.size(); ++i) out.push_back(make_get_item(both, static_cast<int>(i)));
+  for (size_t i = 0; i < yes.size(); ++i) {
+    out.push_back(make_get_item(both, static_cast<int>(i)));
+    out.back().element = yes[i].element;
+  }
   return out;
 }
 
@@ -96,8 +128,6 @@ std::optional<Values> unrolled(Operation& in, int64_t count, const Expr& start, 
   }
   return results_of(in, states, parts);
 }
-
-PrimExpr any_extent() { return PrimExpr(make(AnyDim{})); }
 
 /// The type of both, with unknown extents where they differ.
 Type wider(Operation& in, const Type& a, const Type& b) {

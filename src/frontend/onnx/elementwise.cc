@@ -1,6 +1,6 @@
 // Operators on single elements, stretched to each other where there are several inputs.
 
-#include "frontend/onnx/importer.h"
+#include "frontend/onnx/texts.h"
 #include "relay/attrs/nn.h"
 #include "relay/attrs/transform.h"
 #include "relay/make.h"
@@ -142,28 +142,6 @@ Expr cast_to(Operation& in, const Expr& x, DataType to) {
   if (to == DataType::Bool()) return call_op("not_equal", {x, make_scalar(0, in.dtype(x))});
   return cast(x, to);
 }
-/// Integers of fewer than eight bits lie in bytes; what does not fit wraps around.
-Values cast_by_number(Operation& in) {
-  auto to = static_cast<ElementType>(in.integer("to"));
-  int bits = to == ElementType::Int4 || to == ElementType::UInt4   ? 4
-             : to == ElementType::Int2 || to == ElementType::UInt2 ? 2
-                                                                   : 8;
-  Expr out = cast_to(in, in[0], element_type(to));
-  if (bits == 8) return {out};
-  Expr spare = make_constant(int_scalar(8 - bits, element_type(to)));
-  return {call_op("right_shift", {call_op("left_shift", {out, spare}), spare})};
-}
-/// The bits read as another type of the same size.
-Values bit_cast(Operation& in) {
-  DataType to = element_type(static_cast<ElementType>(in.integer("to"))), from = in.dtype(in[0]);
-  if (from.bytes() != to.bytes()) in.invalid("the types have different sizes");
-  if (from == to) return {in[0]};
-  if (from == DataType::Bool() || to == DataType::Bool()) return {cast_to(in, in[0], to)};  // a byte of 0 or 1
-  return {call_op("reinterpret", {in[0]}, make_attrs<CastAttrs>([&](auto& attrs) { attrs.dtype = to; }))};
-}
-
-Values cast_like(Operation& in) { return {cast_to(in, in[0], in.dtype(in[1]))}; }
-
 /// Towards the even number when halfway.
 Values rounded(Operation& in) {
   Expr x = in[0], two = like(in, 2);
@@ -221,15 +199,9 @@ Values reciprocal(Operation& in) { return {divide(like(in, 1), in[0])}; }
 
 Values chosen(Operation& in) { return {where(in[0], in[1], in[2])}; }
 
-/// As at inference: the values, and a mask that keeps all of them.
-Values dropout(Operation& in) {
-  if (in.has(2)) {
-    std::optional<double> training = in.constant_number(in[2]);
-    std::optional<double> ratio = in.has(1) ? in.constant_number(in[1]) : std::optional<double>(0.5);
-    if (!training || (*training != 0 && (!ratio || *ratio != 0))) in.unsupported("training mode");
-  }
-  Expr kept = in.wants(1) ? call_op("ones_like", {in[0]}) : in[0];
-  return {in[0], in.version() >= 10 && in.wants(1) ? cast(kept, DataType::Bool()) : kept};
+/// Numbers, or strings.
+Values same(Operation& in) {
+  return in.is_texts(0) ? Values{equal_texts(in)} : Values{call_op("equal", {in[0], aligned(in, in[1])})};
 }
 
 }  // namespace
@@ -245,23 +217,19 @@ Rows elementwise_rows() {
       {"Asinh", 9, unary("asinh")},
       {"Atan", 7, unary("atan")},
       {"Atanh", 9, unary("atanh")},
-      {"BitCast", 26, bit_cast},
       {"BitShift", 11, bit_shift},
       {"BitwiseAnd", 18, binary("bitwise_and")},
       {"BitwiseNot", 18, unary("bitwise_not")},
       {"BitwiseOr", 18, binary("bitwise_or")},
       {"BitwiseXor", 18, binary("bitwise_xor")},
-      {"Cast", 6, cast_by_number},
-      {"CastLike", 15, cast_like},
       {"Ceil", 1, unary("ceil")},
       {"Celu", 12, celu},
       {"Clip", 1, clipped},
       {"Cos", 7, unary("cos")},
       {"Cosh", 9, unary("cosh")},
       {"Div", 1, binary("divide")},
-      {"Dropout", 1, dropout},
       {"Elu", 1, elu},
-      {"Equal", 1, binary("equal")},
+      {"Equal", 1, same},
       {"Erf", 9, unary("erf")},
       {"Exp", 1, unary("exp")},
       {"Floor", 1, unary("floor")},

@@ -39,7 +39,7 @@ Values grid_sample(Operation& in) {
 
 /// Places of a regular grid, x first and a 1 behind, moved by each matrix.
 Values affine_grid(Operation& in) {
-  std::vector<int64_t> size = in.needed_ints(in[1], "size");
+  Ints size = in.needed_ints(in[1], "size");
   std::vector<int64_t> extents(size.begin() + 2, size.end());
   bool aligns = in.integer("align_corners", 0) != 0;
   auto dimensions = static_cast<int64_t>(extents.size());
@@ -60,10 +60,10 @@ Values affine_grid(Operation& in) {
 }
 
 Values center_crop_pad(Operation& in) {
-  std::vector<int64_t> shape = in.static_shape(in[0], "CenterCropPad"), wanted = in.needed_ints(in[1], "shape");
+  Ints shape = in.static_shape(in[0], "CenterCropPad"), wanted = in.needed_ints(in[1], "shape");
   std::vector<int64_t> all, before(shape.size(), 0), after(shape.size(), 0);
   for (size_t i = 0; i < shape.size(); ++i) all.push_back(static_cast<int64_t>(i));
-  std::vector<int64_t> axes = in.integers("axes", all);
+  Ints axes = in.integers("axes", all);
   if (axes.size() != wanted.size()) in.invalid("there are not as many extents as axes");
   Expr out = in[0];
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -120,11 +120,57 @@ Values non_max_suppression(Operation& in) {
 
 // ---- windows at places that data says -------------------------------------------------------------------------------
 
+/// With a mask: what each tap sees is sampled and weighed, and the taps are multiplied with the weight as a matrix.
+Expr masked_deform_conv(Operation& in) {
+  Ints data = in.static_shape(in[0], "DeformConv"), weight = in.static_shape(in[1], "DeformConv");
+  Ints strides = in.integers("strides", {1, 1}), dilations = in.integers("dilations", {1, 1});
+  Ints pads = in.integers("pads", {0, 0, 0, 0});
+  int64_t groups = in.integer("group", 1), moved = in.integer("offset_group", 1), taps = weight[2] * weight[3];
+  Ints out = in.static_shape(in[2], "DeformConv");
+  int64_t batch = data[0], channels = data[1], rows = out[2], columns = out[3];
+  if (moved < 1 || groups < 1 || channels % moved || channels % groups)
+    in.invalid("groups that do not divide the channels");
+  DataType dtype = in.dtype(in[0]);
+  Expr offsets = reshape_to(in[2], {batch * moved, taps, 2, rows, columns});
+  // Of dimension `axis`, where each tap of each window lies, as a fraction of the image from -1 to 1.
+  auto places = [&](int axis) {
+    std::vector<double> values;
+    for (int64_t tap = 0; tap < taps; ++tap)
+      for (int64_t row = 0; row < rows; ++row)
+        for (int64_t column = 0; column < columns; ++column) {
+          auto at = static_cast<size_t>(axis);
+          int64_t step = axis == 0 ? tap / weight[3] : tap % weight[3], window = axis == 0 ? row : column;
+          values.push_back(static_cast<double>(window * strides[at] - pads[at] + step * dilations[at]));
+        }
+    Expr at = add(squeeze(slice(offsets, 2, axis, axis + 1), int_array({2})),
+                  numbers_of(values, {taps, rows, columns}, dtype));
+    double extent = static_cast<double>(data[static_cast<size_t>(axis) + 2]);
+    at = subtract(multiply(add(at, make_scalar(0.5, dtype)), make_scalar(2 / extent, dtype)), make_scalar(1, dtype));
+    return reshape_to(at, {batch * moved, 1, taps * rows, columns});
+  };
+  Expr seen = call_op(
+      "image.grid_sample",
+      {reshape_to(in[0], {batch * moved, channels / moved, data[2], data[3]}), concatenate({places(1), places(0)}, 1)},
+      make_attrs<GridSampleAttrs>([](auto& attrs) {
+        attrs.method = "bilinear";
+        attrs.layout = "NCHW";
+        attrs.padding_mode = "zeros";
+        attrs.align_corners = false;
+      }));
+  seen = multiply(seen, reshape_to(in[4], {batch * moved, 1, taps * rows, columns}));
+  seen = reshape_to(seen, {batch, groups, channels / groups * taps, rows * columns});
+  Expr product = matrix_product(in, reshape_to(in[1], {1, groups, weight[0] / groups, weight[1] * taps}), seen);
+  return reshape_to(product, {batch, weight[0], rows, columns});
+}
+
 Values deform_conv(Operation& in) {
   if (in.rank(in[0]) != 4) in.unsupported("other than two spatial dimensions");
-  if (in.has(4)) in.unsupported("a mask");
   check_windows(in, 2);
-  std::vector<int64_t> weight = in.static_shape(in[1], "the weight of a convolution");
+  if (in.has(4)) {
+    Expr out = masked_deform_conv(in);
+    return {in.has(3) ? add(out, expand_dims(in[3], 1, 2)) : out};
+  }
+  Ints weight = in.static_shape(in[1], "the weight of a convolution");
   if (weight.size() != 4) in.invalid("the weight has not as many dimensions as the data");
   Expr out = call_op("nn.deformable_conv2d", {in[0], in[2], in[1]}, make_attrs<DeformableConv2DAttrs>([&](auto& attrs) {
                        attrs.strides = int_array(in.integers("strides", {1, 1}));
@@ -138,13 +184,16 @@ Values deform_conv(Operation& in) {
   return {in.has(3) ? add(out, expand_dims(in[3], 1, 2)) : out};
 }
 
-/// Regions (x1, y1, x2, y2), each of an image of the batch, in bins of so many samples along each dimension.
+/// Regions (x1, y1, x2, y2), each of an image of the batch, in bins of so many samples along each dimension. Neither their
+/// number nor the size of the images need be known.
 class RegionSamples {
  public:
   RegionSamples(Operation& in, int64_t samples) : in_(in), samples_(samples), dtype_(in.dtype(in[0])) {
-    std::vector<int64_t> shape = in.static_shape(in[0], "RoiAlign");
-    channels_ = shape[1], height_ = shape[2], width_ = shape[3];
-    regions_ = in.static_shape(in[1], "RoiAlign")[0];
+    auto* channels = in.shape(in[0])[1].as<IntImm>();
+    if (!channels) in.unknown("the number of channels must be known", in[0]);
+    channels_ = channels->value;
+    height_ = extent_at_run_time(in, in[0], 2);
+    width_ = extent_at_run_time(in, in[0], 3);
     shifts_ = in.text("coordinate_transformation_mode", in.version() >= 16 ? "half_pixel" : "output_half_pixel") ==
               "half_pixel";
   }
@@ -153,17 +202,17 @@ class RegionSamples {
   Expr pooled(bool takes_max) const {
     Line rows = line(1, in_.integer("output_height", 1), height_, 1);
     Line columns = line(0, in_.integer("output_width", 1), width_, 2);
-    Expr image = multiply(cast_if_needed(in_, in_[2], DataType::Int(64)), make_ints({height_ * width_}));
-    image = reshape_to(image, {regions_, 1, 1});
+    Expr image = multiply(cast_if_needed(in_, in_[2], DataType::Int(64)), multiply(height_, width_));
+    image = expand_dims(image, 1, 2);
     Expr flat = reshape_to(transpose(in_[0], int_array({0, 2, 3, 1})), {-1, channels_}), out;
     for (int i = 0; i < 2; ++i)
       for (int j = 0; j < 2; ++j) {
-        Expr place = add(image, add(multiply(rows.places[i], make_ints({width_})), columns.places[j]));
+        Expr place = add(image, add(multiply(rows.places[i], width_), columns.places[j]));
         Expr weight = expand_dims(multiply(rows.weights[i], columns.weights[j]), 3);
         Expr part = multiply(take(flat, place, 0), weight);
         out = !out.defined() ? part : takes_max ? maximum(out, part) : add(out, part);
       }
-    out = reshape_to(out, {regions_, rows.bins, samples_, columns.bins, samples_, channels_});
+    out = reshape_to(out, {-1, rows.bins, samples_, columns.bins, samples_, channels_});
     Array<PrimExpr> axes = int_array({2, 4});
     return transpose(takes_max ? reduce("max", out, axes) : mean(out, axes), int_array({0, 3, 1, 2}));
   }
@@ -176,11 +225,11 @@ class RegionSamples {
 
   /// Samples along one dimension, whose coordinates are numbers `first` and `first` + 2 of a region; the result has it as
   /// dimension `axis` of three.
-  Line line(int first, int64_t bins, int64_t extent, int axis) const {
+  Line line(int first, int64_t bins, const Expr& extent, int axis) const {
     auto number = [&](double value) { return make_scalar(value, dtype_); };
     auto edge = [&](int i) {
       Expr x = multiply(slice(in_[1], 1, i, i + 1), number(in_.number("spatial_scale", 1)));
-      return reshape_to(shifts_ ? subtract(x, number(0.5)) : x, {regions_, 1, 1});
+      return expand_dims(shifts_ ? subtract(x, number(0.5)) : x, 2);
     };
     Expr begin = edge(first), size = subtract(edge(first + 2), begin);
     if (!shifts_) size = maximum(size, number(1));
@@ -190,18 +239,19 @@ class RegionSamples {
     std::vector<int64_t> shape{1, 1, 1};
     shape[static_cast<size_t>(axis)] = bins * samples_;
     Expr x = add(begin, multiply(size, numbers_of(steps, shape, dtype_)));
-    auto last = static_cast<double>(extent - 1);
-    Expr is_outside = call_op("logical_or", {less(x, number(-1)), greater(x, number(last + 1))});
-    Expr inside = clip(x, 0, last), low = call_op("floor", {inside}), rest = subtract(inside, low);
+    Expr end = cast(extent, dtype_), last = subtract(end, number(1));
+    Expr is_outside = call_op("logical_or", {less(x, number(-1)), greater(x, end)});
+    Expr inside = minimum(maximum(x, number(0)), last), low = call_op("floor", {inside}), rest = subtract(inside, low);
     auto weight = [&](Expr w) { return where(is_outside, number(0), w); };
     auto place = [&](Expr at) { return cast(at, DataType::Int(64)); };
     return {bins,
-            {place(low), place(minimum(add(low, number(1)), number(last)))},
+            {place(low), place(minimum(add(low, number(1)), last))},
             {weight(subtract(number(1), rest)), weight(rest)}};
   }
 
   Operation& in_;
-  int64_t samples_, channels_ = 0, height_ = 0, width_ = 0, regions_ = 0;
+  int64_t samples_, channels_ = 0;
+  Expr height_, width_;
   DataType dtype_;
   bool shifts_ = false;
 };
@@ -233,7 +283,7 @@ Values max_roi_pool(Operation& in) {
 
 /// Columns of windows are added up where the windows lie. Inputs: columns, the image's shape, the window's.
 Values col2im(Operation& in) {
-  std::vector<int64_t> image = in.needed_ints(in[1], "image_shape"), block = in.needed_ints(in[2], "block_shape");
+  Ints image = in.needed_ints(in[1], "image_shape"), block = in.needed_ints(in[2], "block_shape");
   size_t spatial = image.size();
   check_windows(in, spatial);
   if (block.size() != spatial) in.invalid("image_shape and block_shape differ in length");
@@ -242,8 +292,8 @@ Values col2im(Operation& in) {
       if (extent < 1 || extent > INT32_MAX) in.invalid("an extent is " + std::to_string(extent));
   std::vector<int64_t> ones(spatial, 1), strides = in.integers("strides", ones),
                                          dilations = in.integers("dilations", ones);
-  std::vector<int64_t> pads = in.integers("pads", std::vector<int64_t>(2 * spatial, 0)), counts;
-  std::vector<int64_t> shape = in.static_shape(in[0], "Col2Im");
+  Ints pads = in.integers("pads", std::vector<int64_t>(2 * spatial, 0)), counts;
+  Ints shape = in.static_shape(in[0], "Col2Im");
   for (size_t i = 0; i < spatial; ++i)
     counts.push_back((image[i] + pads[i] + pads[i + spatial] - (block[i] - 1) * dilations[i] - 1) / strides[i] + 1);
   if (shape.size() != 3) in.invalid("columns have three dimensions");
@@ -278,7 +328,7 @@ Rows image_rows() {
       {"AffineGrid", 20, affine_grid}, {"CenterCropPad", 18, center_crop_pad},
       {"Col2Im", 18, col2im},          {"DeformConv", 19, deform_conv},
       {"GridSample", 16, grid_sample}, {"NonMaxSuppression", 10, non_max_suppression},
-      {"RoiAlign", 10, roi_align},
+      {"MaxRoiPool", 1, max_roi_pool}, {"RoiAlign", 10, roi_align},
   };
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/stack.h"
 #include "frontend/onnx/scope.h"
+#include "frontend/onnx/small_types.h"
 #include "ir/prim_ops.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -24,30 +25,44 @@ using Table = std::map<std::pair<std::string, std::string>, std::map<int64_t, Co
 const Table& converters() {
   static const Table table = [] {
     Table out;
-    for (auto family : {attention_rows, control_rows, einsum_rows, elementwise_rows, image_rows, index_rows, nn_rows,
-                        normalization_rows, pool_rows, quantized_rows, recurrent_rows, reduction_rows, resize_rows,
-                        sequence_rows, shape_rows, signal_rows})
+    for (auto family : {attention_rows,
+                        cast_rows,
+                        control_rows,
+                        einsum_rows,
+                        elementwise_rows,
+                        fused_rows,
+                        fused_quantized_rows,
+                        image_rows,
+                        index_rows,
+                        ml_rows,
+                        nn_rows,
+                        normalization_rows,
+                        pool_rows,
+                        quantized_rows,
+                        random_rows,
+                        recurrent_rows,
+                        reduction_rows,
+                        resize_rows,
+                        sequence_rows,
+                        shape_rows,
+                        signal_rows,
+                        text_rows})
       for (const Row& row : family()) out[{row.op, row.domain}][row.since] = row.convert;
     return out;
   }();
   return table;
 }
 
-int small_bits(ElementType type) {
-  if (type == ElementType::Int4 || type == ElementType::UInt4) return 4;
-  return type == ElementType::Int2 || type == ElementType::UInt2 ? 2 : 0;
+/// A tensor of the file as a constant.
+Value constant_of(const Tensor& tensor, const std::string& folder) {
+  if (tensor.type == ElementType::String) return Value::of(Texts{tensor.dims, text_items(tensor)});
+  Value out(relay::make_constant(to_ndarray(tensor, folder)));
+  if (small_bits(tensor.type) || is_small_float(tensor.type)) out.element = tensor.type;
+  return out;
 }
 
-/// The same of what a node makes by its attributes.
-int small_bits(const Node& node) {
-  bool is_cast = node.op == "Cast", is_constant = node.op == "Constant";
-  if (!is_cast && !is_constant) return 0;
-  for (const Attribute& attribute : node.attributes) {
-    if (is_cast && attribute.name == "to") return small_bits(static_cast<ElementType>(attribute.i));
-    if (is_constant && attribute.name == "value" && !attribute.tensors.empty())
-      return small_bits(attribute.tensors[0].type);
-  }
-  return 0;
+ElementType small_type(ElementType type) {
+  return small_bits(type) || is_small_float(type) ? type : ElementType::Undefined;
 }
 
 /// The attributes of a function's nodes that stand for attributes of the call are replaced by those.
@@ -161,8 +176,10 @@ Type Importer::input_type(const ValueInfo& input) const {
   std::string name(input.name);
   if (input.type.kind != ValueType::Tensor)
     throw Error(OpNotImplemented) << "the input " << name << " is not a tensor; only tensors can be given to a model";
+  if (input.type.element == ElementType::String)
+    throw Error(OpNotImplemented) << "strings must be known while importing; the model depends on the inputs: " << name;
   auto dtype = options_.dtypes.find(name);
-  DataType element = dtype == options_.dtypes.end() ? element_type(input.type.element) : dtype->second;
+  DataType element = dtype == options_.dtypes.end() ? memory_type(input.type.element) : dtype->second;
   Array<PrimExpr> shape;
   auto unknown = [] { return PrimExpr(make(AnyDim{})); };
   if (auto given = options_.shapes.find(name); given != options_.shapes.end()) {
@@ -192,25 +209,21 @@ Imported Importer::run() {
   std::set<std::string_view> initialized;
   for (const Tensor& tensor : graph.initializers) {
     initialized.insert(tensor.name);
-    NDArray data = nullptr;
+    Value value;
     try {
-      data = to_ndarray(tensor, model_.folder);
+      value = constant_of(tensor, model_.folder);
     } catch (const Error& error) {
       if (!refusals_) throw;
       refuse_value("an initializer", tensor.name, error, scope);
       continue;
     }
-    if (options_.freeze_params) {
-      Value value(relay::make_constant(data));
-      value.bits = small_bits(tensor.type);
-      scope.define(tensor.name, value);
-      continue;
+    if (!options_.freeze_params && !value.texts) {
+      relay::Var var = relay::make_local(std::string(tensor.name), relay::type_of(value.tensor));
+      params.push_back(var);
+      out.params.set(String(std::string(tensor.name)), value.tensor.as<relay::Constant>()->data);
+      value.tensor = var;
     }
-    Expr constant = relay::make_constant(data);
-    relay::Var var = relay::make_local(std::string(tensor.name), relay::type_of(constant));
-    params.push_back(var);
-    out.params.set(String(std::string(tensor.name)), data);
-    scope.define(tensor.name, Expr(var));
+    scope.define(tensor.name, value);
   }
   Array<relay::Var> inputs;
   for (const SparseTensor& tensor : graph.sparse_initializers)
@@ -219,7 +232,7 @@ Imported Importer::run() {
     if (initialized.count(input.name)) continue;
     if (auto known = options_.frozen.find(std::string(input.name)); known != options_.frozen.end()) {
       Value value = known->second;
-      value.bits = small_bits(input.type.element);
+      value.element = small_type(input.type.element);
       scope.define(input.name, value);
       continue;
     }
@@ -234,7 +247,7 @@ Imported Importer::run() {
     relay::Var var = relay::make_local(std::string(input.name), type);
     inputs.push_back(var);
     Value value{Expr(var)};
-    value.bits = small_bits(input.type.element);
+    value.element = small_type(input.type.element);
     scope.define(input.name, value);
   }
   for (const relay::Var& param : params) inputs.push_back(param);
@@ -250,11 +263,15 @@ Imported Importer::run() {
       results.push_back(relay::make_tuple(items));
     } else if (value.tensor.defined()) {
       results.push_back(value.tensor);
+    } else if (value.texts) {
+      if (!options_.takes_texts)
+        throw Error(OpNotImplemented) << "the output " << std::string(output.name) << " is strings";
+      out.texts.emplace_back(std::string(output.name), value);
     } else {
       throw Error(ValueError) << "nothing in the graph makes the output " << std::string(output.name);
     }
   }
-  if (results.empty()) throw Error(ValueError) << "the graph has no outputs";
+  if (graph.outputs.empty()) throw Error(ValueError) << "the graph has no outputs";
   Expr body = results.size() == 1 ? results[0] : relay::make_tuple(results);
   GlobalVarNode main;
   main.name_hint = "main";
@@ -269,8 +286,7 @@ Values Importer::import_graph(const Graph& graph, const Values& inputs, const Sc
     throw Error(ValueError) << "functions or graphs of the model call each other deeper than " << kMaxCalls
                             << " levels";
   Scope scope(&outer);
-  for (const Tensor& tensor : graph.initializers)
-    scope.define(tensor.name, relay::make_constant(to_ndarray(tensor, model_.folder)));
+  for (const Tensor& tensor : graph.initializers) scope.define(tensor.name, constant_of(tensor, model_.folder));
   for (const SparseTensor& tensor : graph.sparse_initializers)
     scope.define(tensor.values.name, relay::make_constant(to_ndarray(tensor, model_.folder)));
   if (inputs.size() > graph.inputs.size()) throw Error(ValueError) << "a graph inside a node is given too many inputs";
@@ -304,7 +320,6 @@ void Importer::define_outputs(const Node& node, Values outputs, Scope& scope) {
   for (size_t i = outputs.size(); i < node.outputs.size(); ++i)
     if (!node.outputs[i].empty())
       throw Error(OpNotImplemented) << std::string(node.op) << ": output " << i << " is not supported";
-  if (int bits = outputs.empty() ? 0 : small_bits(node)) outputs[0].bits = bits;
   bool follows = refusals_ && follows_refusal(node, scope);
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty()) continue;
@@ -321,10 +336,13 @@ Values Importer::import_node(const Node& node, Scope& scope) {
   for (std::string_view name : node.inputs) inputs.push_back(name.empty() ? Value() : known(scope, name));
   std::string domain = domain_of(node.domain);
   if (Converter convert = find_converter(std::string(node.op), domain, version_of(domain))) {
-    Operation operation(*this, node, version_of(domain), std::move(inputs));
+    check_small_inputs(node, inputs);
+    Operation operation(*this, node, version_of(domain), inputs);
     Restore<const Scope*> outer(scope_, &scope);
     try {
-      return convert(operation);
+      Values outputs = convert(operation);
+      mark_small_outputs(node, inputs, &outputs);
+      return outputs;
     } catch (const std::bad_alloc&) {
       operation.invalid("its numbers ask for more memory than there is");
     } catch (const std::length_error&) {
@@ -382,7 +400,16 @@ std::optional<NDArray> Operation::tensor(std::string_view name) const {
   if (!attribute) return std::nullopt;
   if (attribute->kind != Attribute::TensorValue || attribute->tensors.empty())
     throw Error(OpAttributeInvalid) << this->name() << ": the attribute " << std::string(name) << " is no tensor";
+  element_type(attribute->tensors[0].type);  // refuses what is more than its bytes
   return to_ndarray(attribute->tensors[0], importer_.model_.folder);
+}
+
+std::optional<Value> Operation::tensor_value(std::string_view name) const {
+  const Attribute* attribute = find(name);
+  if (!attribute) return std::nullopt;
+  if (attribute->kind != Attribute::TensorValue || attribute->tensors.empty())
+    throw Error(OpAttributeInvalid) << this->name() << ": the attribute " << std::string(name) << " is no tensor";
+  return constant_of(attribute->tensors[0], importer_.model_.folder);
 }
 
 // ---- the whole ------------------------------------------------------------------------------------------------------

@@ -20,19 +20,27 @@ namespace tessera::onnx {
 
 using relay::Expr;
 
-/// What a name of a graph stands for: a tensor, or a sequence whose length is known while importing.
+/// A tensor of strings. Strings exist only while importing: what depends on them is computed then.
+struct Texts {
+  std::vector<int64_t> shape;
+  std::vector<std::string> items;
+};
+
+/// What a name of a graph stands for: a tensor, a sequence whose length is known while importing, or strings.
 struct Value {
   Expr tensor;
   std::shared_ptr<const std::vector<Value>> sequence;
-  int bits = 0;  // of an integer smaller than a byte, where the file says so; in memory it takes a byte
+  std::shared_ptr<const Texts> texts;
+  ElementType element = ElementType::Undefined;  // where the type in memory does not say it; see small_types.h
   // While refusals are collected: nothing is known of the value, or it only stands for what a refused node makes.
   bool is_refused = false, follows_refusal = false;
 
   Value() = default;
   Value(Expr expr) : tensor(std::move(expr)) {}
   static Value of(std::vector<Value> items);
+  static Value of(Texts texts);
   /// An optional without content, or an input that is left out.
-  bool is_absent() const { return !tensor.defined() && !sequence; }
+  bool is_absent() const { return !tensor.defined() && !sequence && !texts; }
 };
 using Values = std::vector<Value>;
 
@@ -75,6 +83,9 @@ class Operation {
   Value value_or_absent(size_t i) const { return i < inputs_.size() ? inputs_[i] : Value(); }
   Expr operator[](size_t i) const;  // the same for a tensor
   Expr get_or(size_t i, Expr otherwise) const { return has(i) ? (*this)[i] : std::move(otherwise); }
+  /// The same for strings.
+  const Texts& texts(size_t i) const;
+  bool is_texts(size_t i) const { return has(i) && inputs_[i].texts; }
   /// All inputs, which must be tensors.
   Array<Expr> tensors() const;
 
@@ -88,6 +99,8 @@ class Operation {
   std::vector<float> numbers(std::string_view name) const;
   std::vector<std::string> texts(std::string_view name) const;
   std::optional<NDArray> tensor(std::string_view name) const;
+  /// A tensor of any type, with what its bytes mean.
+  std::optional<Value> tensor_value(std::string_view name) const;
   const Graph& graph(std::string_view name) const;  // an error when it is missing
   const Attribute* find(std::string_view name) const;
 
@@ -142,26 +155,33 @@ using Rows = std::vector<Row>;
 
 /// Every family of operators adds its rows.
 Rows attention_rows();
+Rows cast_rows();
 Rows control_rows();
 Rows einsum_rows();
 Rows elementwise_rows();
+Rows fused_rows();
+Rows fused_quantized_rows();
 Rows image_rows();
 Rows index_rows();
+Rows ml_rows();
 Rows nn_rows();
 Rows normalization_rows();
 Rows pool_rows();
 Rows quantized_rows();
+Rows random_rows();
 Rows recurrent_rows();
 Rows reduction_rows();
 Rows resize_rows();
 Rows sequence_rows();
 Rows shape_rows();
 Rows signal_rows();
+Rows text_rows();
 
 struct ImportOptions {
   std::unordered_map<std::string, std::vector<int64_t>> shapes;  // of inputs; -1 is unknown
   std::unordered_map<std::string, DataType> dtypes;
   std::optional<int64_t> opset;                   // instead of the one the file says
+  bool takes_texts = false;                       // outputs may be strings: Imported::texts; else they are refused
   bool freeze_params = true;                      // initialisers become constants; else parameters of the function
   std::unordered_map<std::string, Value> frozen;  // inputs whose values are known: they are constants too
   int64_t most_nodes = 1'000'000;                 // with functions and loops written out; more is an error
@@ -178,7 +198,8 @@ struct Layer {
 struct Imported {
   IRModule mod;
   Map<String, NDArray> params;
-  std::vector<Layer> layers;  // in the order of the file, which is that of the computation
+  std::vector<Layer> layers;                         // in the order of the file, which is that of the computation
+  std::vector<std::pair<std::string, Value>> texts;  // outputs that are strings: they are no results of the program
 };
 
 /// All operators that no converter takes are listed in one error.

@@ -1,9 +1,10 @@
 // Operators that choose or place elements by index, and sorting.
 
 #include "relay/attrs/index.h"
-#include "frontend/onnx/importer.h"
+#include "frontend/onnx/parts.h"
 #include "ir/prim_ops.h"
 #include "relay/attrs/search.h"
+#include "relay/attrs/signal.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -18,8 +19,17 @@ using namespace relay;  // NOLINT: makers of calls
 Expr from_begin(Operation& in, const Expr& indices, const Expr& data, int axis) {
   DataType dtype = in.dtype(indices);
   if (dtype.code != DataType::kInt) return indices;
+  const int64_t* fixed = as_int(in.shape(data)[static_cast<size_t>(axis)]);
+  if (auto* known = indices.as<Constant>(); known && fixed) {  // decided at once
+    NDArray places = NDArray::empty(known->data.shape(), dtype);
+    for (int64_t i = 0; i < places.size(); ++i) {
+      int64_t offset = i * int64_t(dtype.bytes()), place = read_int(dtype, known->data.data<char>() + offset);
+      write_int(dtype, place < 0 ? place + *fixed : place, places.data<char>() + offset);
+    }
+    return make_constant(places);
+  }
   Expr extent;
-  if (const int64_t* fixed = as_int(in.shape(data)[static_cast<size_t>(axis)])) {
+  if (fixed) {
     extent = make_scalar(static_cast<double>(*fixed), dtype);
   } else {
     Expr shape = call_op("shape_of", {data}, make_attrs<ShapeOfAttrs>([&](auto& attrs) { attrs.dtype = dtype; }));
@@ -54,15 +64,21 @@ Expr tuples_first(Operation& in, const Expr& indices) {
 /// Negative numbers in index tuples (..., k) that count from the end of dimension `first + i`.
 Expr tuples_from_begin(Operation& in, const Expr& indices, const Expr& data, size_t first) {
   DataType dtype = in.dtype(indices);
-  std::vector<int64_t> shape = in.static_shape(data, "an index that may be negative");
-  std::optional<std::vector<int64_t>> own = in.fixed_shape(indices);
-  if (!own) in.unsupported("indices of unknown shape");
-  if (own->empty() || first > shape.size() || own->back() < 0 ||
-      static_cast<size_t>(own->back()) > shape.size() - first)
+  if (in.rank(indices) == 0 || first > in.rank(data))
     in.invalid("the last dimension of the indices does not fit the data");
-  std::vector<int64_t> extents(shape.begin() + static_cast<long>(first),
-                               shape.begin() + static_cast<long>(first) + own->back());
-  return where(less(indices, make_scalar(0, dtype)), add(indices, make_ints(extents, dtype)), indices);
+  auto* length = in.shape(indices)[in.rank(indices) - 1].as<IntImm>();
+  if (!length) in.unsupported("index tuples of unknown length");
+  if (length->value < 0 || static_cast<size_t>(length->value) > in.rank(data) - first)
+    in.invalid("index tuples that are too long");
+  Expr extents;
+  if (std::optional<std::vector<int64_t>> shape = in.fixed_shape(data)) {
+    auto begin = shape->begin() + static_cast<int64_t>(first);
+    extents = make_ints({begin, begin + length->value}, dtype);
+  } else {
+    auto begin = static_cast<int64_t>(first);
+    extents = cast_if_needed(in, slice(shape_at_run_time(data), 0, begin, begin + length->value), dtype);
+  }
+  return where(less(indices, make_scalar(0, dtype)), add(indices, extents), indices);
 }
 
 Values gather_nd(Operation& in) {
@@ -73,7 +89,7 @@ Values gather_nd(Operation& in) {
 }
 
 Values one_hot(Operation& in) {
-  std::vector<int64_t> depth = in.needed_ints(in[1], "depth");
+  Ints depth = in.needed_ints(in[1], "depth");
   if (depth.size() != 1) in.invalid("the depth is one number");
   DataType out = in.dtype(in[2]), dtype = in.dtype(in[0]);
   size_t rank = in.rank(in[0]) + 1;
@@ -101,7 +117,7 @@ Values scatter_elements(Operation& in) {
     return {call_op("scatter_add", {in[0], indices, in[2]},
                     make_attrs<ScatterAddAttrs>([&](auto& attrs) { attrs.axis = axis; }))};
   // As tuples: every dimension but `axis` keeps the place of the update.
-  std::vector<int64_t> shape = in.static_shape(indices, "a scatter that reduces");
+  Ints shape = in.static_shape(indices, "a scatter that reduces");
   DataType dtype = in.dtype(indices);
   Array<Expr> parts;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -153,7 +169,7 @@ Values top_k(Operation& in) {
 }
 
 Values running(const char* op, Operation& in) {
-  std::vector<int64_t> given = in.needed_ints(in[1], "axis");
+  Ints given = in.needed_ints(in[1], "axis");
   if (given.size() != 1) in.invalid("the axis is one number");
   int axis = in.axis(given[0], in.rank(in[0]));
   bool exclusive = in.integer("exclusive", 0) != 0, backwards = in.integer("reverse", 0) != 0;
@@ -195,6 +211,59 @@ Values compress(Operation& in) {
   return {call_op("take", {data, places}, make_attrs<TakeAttrs>([&](auto& attrs) { attrs.axis = PrimExpr(axis); }))};
 }
 
+/// Elements, or slices along an axis, that differ; their first places, where each went, and how often each is there.
+Values unique(Operation& in) {
+  Expr x = in[0], rows;
+  bool is_flat = !in.has_attribute("axis");
+  int axis = is_flat ? 0 : in.axis(in.integer("axis"), in.rank(x));
+  if (is_flat) {
+    x = reshape(x, int_array({-1}));
+    rows = expand_dims(x, 1);
+  } else {
+    std::vector<int64_t> order{axis};
+    for (size_t i = 0; i < in.rank(x); ++i)
+      if (static_cast<int>(i) != axis) order.push_back(static_cast<int64_t>(i));
+    auto* count = in.shape(x)[static_cast<size_t>(axis)].as<IntImm>();
+    if (!count) in.unsupported("slices along an axis of unknown extent");
+    rows = reshape(transpose(x, int_array(order)), int_array({count->value, -1}));
+  }
+  bool is_sorted = in.integer("sorted", 1) != 0;
+  Expr all =
+      call_op("unique_rows", {rows}, make_attrs<UniqueRowsAttrs>([&](auto& attrs) { attrs.sorted = is_sorted; }));
+  auto known = [&](int i) {  // without what is behind the last
+    return call_op("dyn.strided_slice", {make_get_item(all, i), make_ints({0}), make_get_item(all, 3), make_ints({1})},
+                   make_attrs<StridedSliceAttrs>([](auto& attrs) { attrs.slice_mode = "end"; }));
+  };
+  Expr first = known(0);
+  Expr out = call_op("take", {x, first}, make_attrs<TakeAttrs>([&](auto& attrs) { attrs.axis = PrimExpr(axis); }));
+  return {out, first, make_get_item(all, 1), known(2)};
+}
+
+/// A cache with new elements written along an axis, from a place of its own in each sample on.
+Values tensor_scatter(Operation& in) {
+  Expr cache = in[0], update = in[1];
+  size_t rank = in.rank(cache);
+  int axis = in.axis(in.integer("axis", -2), rank);
+  std::string mode = in.text("mode", "linear");
+  if (mode != "linear" && mode != "circular") in.invalid("the mode is linear or circular");
+  if (axis == 0) in.invalid("the axis is that of the batch");
+  auto *size = in.shape(cache)[static_cast<size_t>(axis)].as<IntImm>(),
+       *count = in.shape(update)[static_cast<size_t>(axis)].as<IntImm>();
+  if (!size || !count) in.unsupported("an unknown extent along the axis");
+  std::vector<int64_t> steps;
+  for (int64_t i = 0; i < count->value; ++i) steps.push_back(i);
+  Expr places = make_ints(steps);
+  int behind = static_cast<int>(rank) - axis - 1;
+  if (behind) places = expand_dims(places, 1, behind);
+  if (in.has(2)) {
+    Expr begins = cast(in[2], DataType::Int(64));
+    places = add(expand_dims(begins, 1, static_cast<int>(rank) - 1), places);
+  }
+  if (mode == "circular") places = call_op("floor_mod", {places, make_ints({size->value})});
+  return {call_op("scatter", {cache, broadcast_to_like(places, update), update},
+                  make_attrs<ScatterAttrs>([&](auto& attrs) { attrs.axis = axis; }))};
+}
+
 }  // namespace
 
 Rows index_rows() {
@@ -210,7 +279,9 @@ Rows index_rows() {
       {"Scatter", 9, scatter_elements},
       {"ScatterElements", 11, scatter_elements},
       {"ScatterND", 11, scatter_nd},
+      {"TensorScatter", 24, tensor_scatter},
       {"TopK", 1, top_k},
+      {"Unique", 11, unique},
   };
 }
 

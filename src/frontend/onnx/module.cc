@@ -8,9 +8,16 @@
 namespace tessera::onnx {
 namespace {
 
-/// Null is an optional without content, an array a sequence.
+/// Null is an optional without content, an array a sequence, a map of "shape" and "items" a tensor of strings.
 Value value_of(const ObjectRef& given) {
   if (!given.defined()) return Value();
+  if (given.as<MapNode>()) {
+    auto parts = downcast<Map<String, ObjectRef>>(given);
+    Texts out;
+    for (const PrimExpr& extent : downcast<Array<PrimExpr>>(parts["shape"])) out.shape.push_back(*as_int(extent));
+    for (const String& item : downcast<Array<String>>(parts["items"])) out.items.push_back(item.str());
+    return Value::of(std::move(out));
+  }
   if (!given.as<ArrayNode>()) return Value(relay::make_constant(downcast<NDArray>(given)));
   std::vector<Value> items;
   for (const ObjectRef& item : downcast<Array<ObjectRef>>(given)) items.push_back(value_of(item));
@@ -27,8 +34,25 @@ ImportOptions options_from(const Map<String, Array<PrimExpr>>& shapes, const Map
   for (const auto& [name, dtype] : dtypes) out.dtypes[name.str()] = DataType(dtype.str());
   if (opset >= 0) out.opset = opset;
   out.freeze_params = freeze_params;
+  out.takes_texts = true;  // what calls this looks at them
   for (const auto& [name, value] : frozen) out.frozen.emplace(name.str(), value_of(value));
   return out;
+}
+
+/// The module, its parameters, and outputs that are strings, by name.
+Array<ObjectRef> as_array(const Imported& imported) {
+  Map<String, ObjectRef> texts;
+  for (const auto& [name, value] : imported.texts) {
+    Map<String, ObjectRef> parts;
+    Array<PrimExpr> shape;
+    Array<String> items;
+    for (int64_t extent : value.texts->shape) shape.push_back(PrimExpr(static_cast<int>(extent)));
+    for (const std::string& item : value.texts->items) items.push_back(String(item));
+    parts.set("shape", shape);
+    parts.set("items", items);
+    texts.set(String(name), parts);
+  }
+  return {imported.mod, imported.params, texts};
 }
 
 Array<ObjectRef> import_bytes(const Bytes& bytes, const std::string& folder, const Map<String, Array<PrimExpr>>& shapes,
@@ -36,15 +60,13 @@ Array<ObjectRef> import_bytes(const Bytes& bytes, const std::string& folder, con
                               const Map<String, ObjectRef>& frozen) {
   auto memory = std::make_shared<const std::string>(bytes.str());
   Model model = parse_model(*memory, memory, folder);
-  Imported out = import_model(model, options_from(shapes, dtypes, opset, freeze_params, frozen));
-  return {out.mod, out.params};
+  return as_array(import_model(model, options_from(shapes, dtypes, opset, freeze_params, frozen)));
 }
 
 Array<ObjectRef> import_file(const std::string& path, const Map<String, Array<PrimExpr>>& shapes,
                              const Map<String, String>& dtypes, int64_t opset, bool freeze_params,
                              const Map<String, ObjectRef>& frozen) {
-  Imported out = import_model(read_model(path), options_from(shapes, dtypes, opset, freeze_params, frozen));
-  return {out.mod, out.params};
+  return as_array(import_model(read_model(path), options_from(shapes, dtypes, opset, freeze_params, frozen)));
 }
 
 static Globals globals{

@@ -209,12 +209,19 @@ Values fused_matmul(Operation& in) {
   return {alpha == 1 ? out : multiply(out, make_scalar(alpha, in.dtype(out)))};
 }
 
+Values determinant(Operation& in) { return {call_op("determinant", {in[0]})}; }
+
 }  // namespace
 
 Rows nn_rows() {
   return {
-      {"CausalConvWithState", 1, causal_conv_with_state}, {"Conv", 1, conv}, {"ConvTranspose", 1, conv_transpose},
-      {"FusedMatMul", 1, fused_matmul, "com.microsoft"},  {"Gemm", 1, gemm}, {"MatMul", 1, matmul},
+      {"CausalConvWithState", 1, causal_conv_with_state},
+      {"Conv", 1, conv},
+      {"ConvTranspose", 1, conv_transpose},
+      {"Det", 11, determinant},
+      {"FusedMatMul", 1, fused_matmul, "com.microsoft"},
+      {"Gemm", 1, gemm},
+      {"MatMul", 1, matmul},
   };
 }
 

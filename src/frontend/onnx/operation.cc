@@ -1,4 +1,5 @@
 #include "frontend/onnx/importer.h"
+#include "frontend/onnx/known.h"
 #include "relay/inspect.h"
 #include "relay/type_of.h"
 #include "relay/walk.h"
@@ -13,6 +14,12 @@ Value Value::of(std::vector<Value> items) {
   return out;
 }
 
+Value Value::of(Texts texts) {
+  Value out;
+  out.texts = std::make_shared<const Texts>(std::move(texts));
+  return out;
+}
+
 // ---- inputs ---------------------------------------------------------------------------------------------------------
 
 const Value& Operation::value(size_t i) const {
@@ -23,7 +30,14 @@ const Value& Operation::value(size_t i) const {
 Expr Operation::operator[](size_t i) const {
   const Value& given = value(i);
   if (given.sequence) invalid("input " + std::to_string(i) + " is a sequence, not a tensor");
+  if (given.texts) unsupported("strings");
   return given.tensor;
+}
+
+const Texts& Operation::texts(size_t i) const {
+  const Value& given = value(i);
+  if (!given.texts) invalid("input " + std::to_string(i) + " must be strings");
+  return *given.texts;
 }
 
 Array<Expr> Operation::tensors() const {
@@ -122,6 +136,7 @@ std::optional<NDArray> Operation::constant(const Expr& expr) const {
 }
 
 std::optional<std::vector<int64_t>> Operation::constant_ints(const Expr& expr) const {
+  if (std::optional<std::vector<int64_t>> seen = seen_ints(expr)) return seen;  // most of what models do with shapes
   std::optional<NDArray> data = constant(expr);
   if (!data) return std::nullopt;
   std::vector<int64_t> out;

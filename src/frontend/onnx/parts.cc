@@ -61,6 +61,13 @@ Expr shape_at_run_time(Expr x) {
   return call_op("shape_of", {x}, make_attrs<ShapeOfAttrs>([](auto& attrs) { attrs.dtype = DataType::Int(64); }));
 }
 
+Expr extent_at_run_time(Operation& in, const Expr& x, int axis) {
+  const DataType dtype = DataType::Int(64);
+  if (auto* known = in.shape(x)[static_cast<size_t>(axis)].as<IntImm>())
+    return make_constant(int_scalar(known->value, dtype));
+  return take(shape_at_run_time(x), make_constant(int_scalar(axis, dtype)), 0);
+}
+
 Expr reshape_to(Expr x, const std::vector<int64_t>& shape) {
   return call_op("reshape", {x}, make_attrs<ReshapeAttrs>([&](auto& attrs) {
                    attrs.newshape = int_array(shape);

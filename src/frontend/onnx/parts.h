@@ -19,6 +19,8 @@ Expr slice(Expr x, int axis, int64_t begin, int64_t end, int64_t stride = 1);
 Expr pad_with(Expr x, const std::vector<int64_t>& before, const std::vector<int64_t>& after, double value);
 /// The shape at run time, as int64.
 Expr shape_at_run_time(Expr x);
+/// One extent as an int64 number; a constant where it is known.
+Expr extent_at_run_time(Operation& in, const Expr& x, int axis);
 Expr reshape_to(Expr x, const std::vector<int64_t>& shape);
 Expr cast_if_needed(Operation& in, Expr x, DataType dtype);
 /// The nearest whole number, the even one when halfway.

@@ -1,7 +1,9 @@
 // Integers that stand for real numbers: value = scale * (integer - zero point). Products of integers are sums of int32,
 // and what is rounded goes to the even number when halfway.
 
+#include "frontend/onnx/quantized.h"
 #include "frontend/onnx/parts.h"
+#include "frontend/onnx/small_types.h"
 #include "frontend/onnx/windows.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -9,11 +11,53 @@
 #include <cmath>
 
 namespace tessera::onnx {
-namespace {
 
 using namespace relay;  // NOLINT: makers of calls
 
+namespace {
+
 const DataType kInt32 = DataType::Int(32), kFloat32 = DataType::Float(32), kFloat64 = DataType::Float(64);
+
+}  // namespace
+
+Range range_of(Operation& in, DataType dtype, int bits) {
+  if (dtype.code != DataType::kInt && dtype.code != DataType::kUInt) in.unsupported("quantisation to floats");
+  if (bits == 0) bits = dtype.bits;
+  if (dtype.code == DataType::kUInt) return {dtype, 0, std::ldexp(1.0, bits) - 1};
+  return {dtype, -std::ldexp(1.0, bits - 1), std::ldexp(1.0, bits - 1) - 1};
+}
+
+Expr quantized(Operation& in, const Expr& scaled, const Expr& zero, const Range& range) {
+  Expr out = round_to_even(in, scaled);
+  DataType work = in.dtype(out).bits < 32 ? kFloat32 : in.dtype(out);
+  out = cast_if_needed(in, out, work);
+  if (zero.defined()) out = add(out, cast_if_needed(in, zero, work));
+  return cast(clip(out, range.low, range.high), range.dtype);
+}
+
+std::vector<Expr> quantized_by_range(Operation& in, const Expr& x) {
+  auto number = [](double value) { return make_scalar(value, kFloat32); };
+  Expr high = maximum(reduce("max", x, nullptr), number(0)), low = minimum(reduce("min", x, nullptr), number(0));
+  Expr width = subtract(high, low);
+  Expr scale = divide(where(equal(width, number(0)), number(1), width), number(255));
+  Expr zero = round_to_even(in, clip(subtract(number(0), divide(low, scale)), 0, 255));
+  Range range = range_of(in, DataType::UInt(8), 0);
+  return {quantized(in, divide(x, scale), zero, range), scale, cast(zero, DataType::UInt(8))};
+}
+
+Expr centred(Operation& in, size_t data, size_t zero, int trailing) {
+  Expr x = cast_if_needed(in, in[data], kInt32);
+  if (!in.has(zero)) return x;
+  Expr point = cast_if_needed(in, in[zero], kInt32);
+  if (in.rank(point) == 1) {
+    std::optional<std::vector<int64_t>> shape = in.fixed_shape(point);
+    bool is_one = shape && (*shape)[0] == 1;
+    point = is_one ? reshape(point, Array<PrimExpr>()) : trailing ? expand_dims(point, 1, trailing) : point;
+  }
+  return subtract(x, point);
+}
+
+namespace {
 
 /// A scale or zero point as it meets the data: one number, one for each place along `axis`, or one for each block.
 Expr spread(Operation& in, const Expr& part, const Expr& data, int64_t given_axis, int64_t block) {
@@ -34,89 +78,59 @@ Expr spread(Operation& in, const Expr& part, const Expr& data, int64_t given_axi
   return made == extent ? out : slice(out, axis, 0, extent);
 }
 
-struct Range {
-  DataType dtype;
-  double low, high;
-};
-Range range_of(Operation& in, DataType dtype, int bits) {
-  if (dtype.code != DataType::kInt && dtype.code != DataType::kUInt) in.unsupported("quantisation to floats");
-  if (bits == 0) bits = dtype.bits;
-  if (dtype.code == DataType::kUInt) return {dtype, 0, std::ldexp(1.0, bits) - 1};
-  return {dtype, -std::ldexp(1.0, bits - 1), std::ldexp(1.0, bits - 1) - 1};
-}
-
-/// Rounds, moves by the zero point, and cuts to the range.
-Expr quantized(Operation& in, const Expr& scaled, const Expr& zero, const Range& range) {
-  Expr out = round_to_even(in, scaled);
-  DataType work = in.dtype(out).bits < 32 ? kFloat32 : in.dtype(out);
-  out = cast_if_needed(in, out, work);
-  if (zero.defined()) out = add(out, cast_if_needed(in, zero, work));
-  return cast(clip(out, range.low, range.high), range.dtype);
-}
-
-int bits_of(ElementType type) {
-  if (type == ElementType::Int4 || type == ElementType::UInt4) return 4;
-  return type == ElementType::Int2 || type == ElementType::UInt2 ? 2 : 0;
+/// What a quantised result is made of: its zero point, else what the node says, else uint8.
+ElementType quantized_type(Operation& in) {
+  if (!in.has(2)) return static_cast<ElementType>(in.integer("output_dtype", static_cast<int>(ElementType::UInt8)));
+  const Value& zero = in.value(2);
+  return zero.element == ElementType::Undefined ? number_of(in.dtype(zero.tensor)) : zero.element;
 }
 
 Values quantize_linear(Operation& in) {
-  Expr x = in[0];
-  int64_t axis = in.integer("axis", 1), block = in.integer("block_size", 0), wanted = in.integer("output_dtype", 0);
-  int64_t precision = in.integer("precision", 0);
-  Range range = range_of(in, DataType::UInt(8), 0);
-  if (in.has(2)) range = range_of(in, in.dtype(in[2]), in.value(2).bits);
-  if (wanted && !in.has(2)) {
-    auto type = static_cast<ElementType>(wanted);
-    range = range_of(in, element_type(type), bits_of(type));
-  }
+  Expr x = as_numbers(in.value(0));
+  int64_t axis = in.integer("axis", 1), block = in.integer("block_size", 0), precision = in.integer("precision", 0);
+  auto to = quantized_type(in);
+  if (to == ElementType::Undefined) to = ElementType::UInt8;
+  Expr given_scale = as_numbers(in.value(1)), zero;
   DataType work = precision ? element_type(static_cast<ElementType>(precision)) : in.dtype(x);
   if (!is_float(work)) work = kFloat64;
-  if (!is_float(in.dtype(in[1]))) in.unsupported("a scale of this element type");
-  if (!precision && in.dtype(in[1]).bits > work.bits) work = in.dtype(in[1]);
-  Expr scale = cast_if_needed(in, spread(in, in[1], x, axis, block), work), zero;
-  if (in.has(2)) zero = spread(in, in[2], x, axis, block);
-  return {quantized(in, divide(cast_if_needed(in, x, work), scale), zero, range)};
+  if (!is_float(in.dtype(given_scale))) in.unsupported("a scale of this element type");
+  if (!precision && in.dtype(given_scale).bits > work.bits) work = in.dtype(given_scale);
+  Expr scale = cast_if_needed(in, spread(in, given_scale, x, axis, block), work);
+  if (in.has(2)) zero = spread(in, as_numbers(in.value(2)), x, axis, block);
+  Expr scaled = divide(cast_if_needed(in, x, work), scale);
+  if (is_small_float(to)) {
+    bool is_moved = small_bits(to) && zero.defined();  // floats of a byte have no zero point but 0
+    if (is_moved) scaled = add(cast_if_needed(in, scaled, kFloat32), zero);
+    return {as_small_float(in, scaled, to, in.integer("saturate", 1) != 0, "nearest")};
+  }
+  Value out(quantized(in, scaled, zero, range_of(in, element_type(to), small_bits(to))));
+  if (small_bits(to)) out.element = to;
+  return {out};
 }
 
 Values dequantize_linear(Operation& in) {
-  Expr x = in[0];
-  int64_t axis = in.integer("axis", 1), block = in.integer("block_size", 0), wanted = in.integer("output_dtype", 0);
-  DataType scale_type = in.dtype(in[1]);
+  Expr x = as_numbers(in.value(0)), scale = as_numbers(in.value(1));
+  int64_t axis = in.integer("axis", 1), block = in.integer("block_size", 0);
+  auto wanted = static_cast<ElementType>(in.integer("output_dtype", 0));
+  DataType scale_type = in.dtype(scale);
   if (!is_float(scale_type)) in.unsupported("a scale of this element type");
   DataType work = scale_type == kFloat64 ? kFloat64 : kFloat32;
   Expr out = cast_if_needed(in, x, work);
-  if (in.has(2)) out = subtract(out, cast_if_needed(in, spread(in, in[2], x, axis, block), work));
-  out = multiply(out, cast_if_needed(in, spread(in, in[1], x, axis, block), work));
-  return {cast_if_needed(in, out, wanted ? element_type(static_cast<ElementType>(wanted)) : scale_type)};
+  if (in.has(2)) out = subtract(out, cast_if_needed(in, spread(in, as_numbers(in.value(2)), x, axis, block), work));
+  out = multiply(out, cast_if_needed(in, spread(in, scale, x, axis, block), work));
+  if (wanted == ElementType::Undefined && is_small_float(in.value(1).element)) wanted = in.value(1).element;
+  if (is_small_float(wanted)) return {as_small_float(in, out, wanted, true, "up")};
+  return {cast_if_needed(in, out, wanted == ElementType::Undefined ? scale_type : element_type(wanted))};
 }
 
 /// The scale and zero point of a tensor are outputs.
 Values dynamic_quantize_linear(Operation& in) {
-  Expr x = in[0];
-  auto number = [](double value) { return make_scalar(value, kFloat32); };
-  Expr high = maximum(reduce("max", x, nullptr), number(0)), low = minimum(reduce("min", x, nullptr), number(0));
-  Expr width = subtract(high, low);
-  Expr scale = divide(where(equal(width, number(0)), number(1), width), number(255));
-  Expr zero = round_to_even(in, clip(subtract(number(0), divide(low, scale)), 0, 255));
-  Range range = range_of(in, DataType::UInt(8), 0);
-  return {quantized(in, divide(x, scale), zero, range), scale, cast(zero, DataType::UInt(8))};
+  std::vector<Expr> parts = quantized_by_range(in, in[0]);
+  return {parts[0], parts[1], parts[2]};
 }
 
 // ---- products of integers -------------------------------------------------------------------------------------------
 
-/// The integers of input `data` less their zero point. One for each place of the dimension `at` (from the end for
-/// matrices) or for all.
-Expr centred(Operation& in, size_t data, size_t zero, int trailing) {
-  Expr x = cast_if_needed(in, in[data], kInt32);
-  if (!in.has(zero)) return x;
-  Expr point = cast_if_needed(in, in[zero], kInt32);
-  if (in.rank(point) == 1) {
-    std::optional<std::vector<int64_t>> shape = in.fixed_shape(point);
-    bool is_one = shape && (*shape)[0] == 1;
-    point = is_one ? reshape(point, Array<PrimExpr>()) : trailing ? expand_dims(point, 1, trailing) : point;
-  }
-  return subtract(x, point);
-}
 int after_channels(Operation& in, size_t weight) { return static_cast<int>(in.rank(in[weight])) - 1; }
 
 Values matmul_integer(Operation& in) { return {matrix_product(in, centred(in, 0, 2, 1), centred(in, 1, 3, 0))}; }

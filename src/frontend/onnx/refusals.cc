@@ -150,6 +150,8 @@ void Importer::define_stand_ins(const Node& node, const Graph* graph, Scope& sco
     const ValueInfo* info = graph ? find_info(*graph, name) : nullptr;
     if (info && info->type.has_shape) try {
         value.tensor = relay::make_local(std::string(name), input_type(*info));
+        ElementType element = info->type.element;
+        if (small_bits(element) || is_small_float(element)) value.element = element;
         value.is_refused = false;
       } catch (const Error&) {  // a type that no tensor has here: the value stays unknown
       }

@@ -1,6 +1,7 @@
 // Resize and Upsample: one axis after another, each as a sum of a few shifted copies whose places and weights are
 // computed while importing.
 
+#include "frontend/onnx/resize.h"
 #include "frontend/onnx/parts.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -12,12 +13,7 @@ namespace tessera::onnx {
 namespace {
 
 using namespace relay;  // NOLINT: makers of calls
-
-struct Options {
-  std::string mode = "nearest", coordinates = "half_pixel", nearest = "round_prefer_floor", policy = "stretch";
-  double cubic = -0.75, outside = 0;
-  bool antialias = false, exclude_outside = false;
-};
+using Options = ResizeOptions;
 
 /// One axis: how it is stretched, and which part of it is looked at.
 struct Axis {
@@ -233,6 +229,8 @@ Options plain_options(Operation& in) {
   return out;
 }
 Values resize_10(Operation& in) {
+  if (!in.fixed_shape(in[0]) || !in.constant(in[1]))
+    return {resized_at_run_time(in, plain_options(in), all_axes(in), in[1], false)};
   return resized(in, plain_options(in), axes_by_scale(in, needed_numbers(in, in[1], "scales"), all_axes(in)));
 }
 Values upsample_7(Operation& in) {
@@ -258,6 +256,9 @@ Values resize_11(Operation& in) {
   options.exclude_outside = in.integer("exclude_outside", 0) != 0;
   std::vector<int64_t> which = in.integers("axes", all_axes(in));
   std::vector<Axis> axes;
+  Expr asked = is_given(in, 3) ? in[3] : is_given(in, 2) ? in[2] : Expr();
+  if (asked.defined() && (!in.fixed_shape(in[0]) || !in.constant(asked)))
+    return {resized_at_run_time(in, options, which, asked, is_given(in, 3))};
   if (is_given(in, 3)) axes = axes_by_size(in, in.needed_ints(in[3], "sizes"), which, options.policy);
   else if (is_given(in, 2)) axes = axes_by_scale(in, needed_numbers(in, in[2], "scales"), which);
   else in.invalid("neither scales nor sizes are given");

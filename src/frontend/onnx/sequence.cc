@@ -31,7 +31,7 @@ Values sequence_construct(Operation& in) {
   for (size_t i = 0; i < in.size(); ++i) items.push_back(in.value(i));
   return {Value::of(std::move(items))};
 }
-Values sequence_empty(Operation&) { return {Value::of({})}; }
+Values sequence_empty(Operation&) { return {Value::of(Values())}; }
 Values sequence_length(Operation& in) {
   return {make_constant(int_scalar(static_cast<int64_t>(items_of(in, 0).size()), DataType::Int(64)))};
 }
@@ -92,7 +92,7 @@ Values split_to_sequence(Operation& in) {
   Expr x = in[0];
   int axis = in.axis(in.integer("axis", 0), in.rank(x));
   auto* extent = in.shape(x)[static_cast<size_t>(axis)].as<IntImm>();
-  if (!extent) in.unsupported("the extent along its axis must be fixed");
+  if (!extent) in.unknown("the extent along its axis must be known", x);
   std::vector<int64_t> sizes;
   bool is_squeezed = false;
   if (in.has(1)) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "frontend/onnx/importer.h"
+#include "frontend/onnx/pad_open.h"
 #include "relay/attrs/index.h"
 #include "relay/attrs/pad.h"
 #include "relay/attrs/transform.h"
@@ -25,7 +25,7 @@ Expr shape_value(Operation& in, const Expr& x, DataType dtype = DataType::Int(64
 // ---- made from nothing ----------------------------------------------------------------------------------------------
 
 Values constant(Operation& in) {
-  if (std::optional<NDArray> value = in.tensor("value")) return {make_constant(*value)};
+  if (std::optional<Value> value = in.tensor_value("value")) return {*value};
   if (in.has_attribute("value_float")) return {make_scalar(in.number("value_float", 0), DataType::Float(32))};
   if (in.has_attribute("value_int")) return {make_constant(int_scalar(in.integer("value_int"), DataType::Int(64)))};
   if (in.has_attribute("value_ints")) return {make_ints(in.integers("value_ints"))};
@@ -38,7 +38,12 @@ Values constant(Operation& in) {
     std::copy(values.begin(), values.end(), data.data<float>());
     return {make_constant(data)};
   }
-  in.unsupported("a constant that is no tensor of numbers");
+  if (in.has_attribute("value_string")) return {Value::of(Texts{{}, {in.text("value_string", "")}})};
+  if (in.has_attribute("value_strings")) {
+    std::vector<std::string> items = in.texts("value_strings");
+    return {Value::of(Texts{{static_cast<int64_t>(items.size())}, items})};
+  }
+  in.unsupported("a constant that is no tensor");
 }
 
 Values constant_of_shape(Operation& in) {
@@ -54,7 +59,7 @@ Values constant_of_shape(Operation& in) {
 }
 
 Values eye_like(Operation& in) {
-  std::vector<int64_t> shape = in.static_shape(in[0], "EyeLike");
+  Ints shape = in.static_shape(in[0], "EyeLike");
   if (shape.size() != 2) in.invalid("the input has two dimensions");
   DataType dtype =
       in.has_attribute("dtype") ? element_type(static_cast<ElementType>(in.integer("dtype"))) : in.dtype(in[0]);
@@ -153,7 +158,7 @@ Values flatten(Operation& in) {
   if (axis == 0) return {reshape(in[0], int_array({1, -1}))};
   if (axis == static_cast<int>(rank)) return {reshape(in[0], int_array({-1, 1}))};
   if (axis == 1) return {call_op("nn.batch_flatten", {in[0]})};
-  std::vector<int64_t> shape = in.static_shape(in[0], "Flatten");
+  Ints shape = in.static_shape(in[0], "Flatten");
   int64_t before = 1, after = 1;
   for (size_t i = 0; i < rank; ++i) (static_cast<int>(i) < axis ? before : after) *= shape[i];
   return {reshape(in[0], int_array({before, after}))};
@@ -213,7 +218,7 @@ Values unsqueezed(Operation& in) {
 }
 
 Values transposed(Operation& in) {
-  std::vector<int64_t> axes = in.integers("perm");
+  Ints axes = in.integers("perm");
   if (axes.empty() && in.rank(in[0]) == 0) return {in[0]};
   return {transpose(in[0], axes.empty() ? Array<PrimExpr>(nullptr) : int_array(axes))};
 }
@@ -243,7 +248,7 @@ Values parted(Operation& in) {
 
 Values tiled(Operation& in) {
   if (in.version() < 6) {
-    std::vector<int64_t> count = in.needed_ints(in[1], "tiles"), axis = in.needed_ints(in[2], "axis");
+    Ints count = in.needed_ints(in[1], "tiles"), axis = in.needed_ints(in[2], "axis");
     if (count.size() != 1 || axis.size() != 1) in.invalid("tiles and axis are one number each");
     std::vector<int64_t> reps(in.rank(in[0]), 1);
     reps[static_cast<size_t>(in.axis(axis[0], reps.size()))] = count[0];
@@ -294,7 +299,7 @@ std::vector<int64_t> counted(size_t count) {
 }
 
 Values slice_1(Operation& in) {
-  std::vector<int64_t> begin = in.integers("starts"), end = in.integers("ends");
+  Ints begin = in.integers("starts"), end = in.integers("ends");
   if (begin.size() != end.size()) in.invalid("starts and ends are not equally many");
   std::vector<int64_t> ones(begin.size(), 1);
   return {sliced_by(in, begin, end, ones, in.integers("axes", counted(begin.size())))};
@@ -344,9 +349,10 @@ Values padded(Operation& in) {
     pads = in.integers(in.has_attribute("pads") ? "pads" : "paddings");
     value = make_scalar(in.number("value", 0), in.dtype(in[0]));
   } else {
-    pads = in.needed_ints(in[1], "pads");
     if (in.has(2)) value = reshape(in[2], Array<PrimExpr>{});
     if (in.has(3)) axes = in.needed_ints(in[3], "axes");
+    pads = in.constant_ints(in[1]);
+    if (!pads) return {padded_at_run_time(in, in[0], in[1], axes ? *axes : counted(rank), value, mode)};
   }
   if (!axes) axes = counted(rank);
   if (pads->size() != 2 * axes->size()) in.invalid("there must be two pads for each axis");
@@ -360,7 +366,7 @@ Values padded(Operation& in) {
   }
   Expr data = in[0];
   if (cuts) {
-    std::vector<int64_t> extents = in.static_shape(data, "a pad that cuts"), end(rank), begin(rank), ones(rank, 1);
+    Ints extents = in.static_shape(data, "a pad that cuts"), end(rank), begin(rank), ones(rank, 1);
     for (size_t i = 0; i < rank; ++i) {
       begin[i] = std::max<int64_t>(-before[i], 0);
       end[i] = extents[i] - std::max<int64_t>(-after[i], 0);
@@ -374,7 +380,7 @@ Values padded(Operation& in) {
                    }));
   }
   if (mode == "wrap") {  // the other end goes on
-    std::vector<int64_t> extents = in.static_shape(data, "wrapping");
+    Ints extents = in.static_shape(data, "wrapping");
     for (size_t axis = 0; axis < rank; ++axis) {
       if (before[axis] == 0 && after[axis] == 0) continue;
       std::vector<int64_t> places;
@@ -407,7 +413,14 @@ Converter sub_pixel(const char* op) {
   return [op](Operation& in) {
     auto block = static_cast<int32_t>(in.integer("blocksize"));
     std::string mode = in.text("mode", "DCR");
-    if (mode != "DCR" && in.name() == "SpaceToDepth") in.unsupported("the mode " + mode);
+    if (mode == "CRD" && in.name() == "SpaceToDepth") {
+      // Blocks come before channels; they are put behind them.
+      Expr blocks = call_op(op, {in[0]}, make_attrs<SubPixelAttrs>([&](auto& attrs) { attrs.block_size = block; }));
+      Ints shape = in.static_shape(blocks, "the mode CRD");
+      int64_t count = int64_t{block} * block;
+      Expr parts = reshape(blocks, int_array({shape[0], count, shape[1] / count, shape[2], shape[3]}));
+      return Values{reshape(transpose(parts, int_array({0, 2, 1, 3, 4})), int_array(shape))};
+    }
     return Values{call_op(op, {in[0]}, make_attrs<SubPixelAttrs>([&](auto& attrs) {
                             attrs.block_size = block;
                             attrs.mode = mode;

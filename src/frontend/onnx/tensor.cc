@@ -11,27 +11,44 @@ namespace {
 
 struct TypeRow {
   const char* name;
-  DataType dtype;   // in memory; void: there is none
-  int packed_bits;  // in raw data, where elements are packed into bytes; 0: as in memory
+  DataType dtype;                     // in memory; void: there is none
+  int packed_bits = 0;                // in raw data, where elements are packed into bytes; 0: as in memory
+  const char* small_float = nullptr;  // the format, where bytes stand for floats
 };
+
+constexpr DataType kNone = DataType::Void(), kByte = DataType::UInt(8);
 
 /// In the order of their numbers.
 constexpr TypeRow kTypes[] = {
-    {"undefined", DataType::Void(), 0},      {"float32", DataType::Float(32), 0},
-    {"uint8", DataType::UInt(8), 0},         {"int8", DataType::Int(8), 0},
-    {"uint16", DataType::UInt(16), 0},       {"int16", DataType::Int(16), 0},
-    {"int32", DataType::Int(32), 0},         {"int64", DataType::Int(64), 0},
-    {"string", DataType::Void(), 0},         {"bool", DataType::Bool(), 0},
-    {"float16", DataType::Float(16), 0},     {"float64", DataType::Float(64), 0},
-    {"uint32", DataType::UInt(32), 0},       {"uint64", DataType::UInt(64), 0},
-    {"complex64", DataType::Void(), 0},      {"complex128", DataType::Void(), 0},
-    {"bfloat16", DataType::BFloat(16), 0},   {"float8e4m3fn", DataType::Void(), 0},
-    {"float8e4m3fnuz", DataType::Void(), 0}, {"float8e5m2", DataType::Void(), 0},
-    {"float8e5m2fnuz", DataType::Void(), 0}, {"uint4", DataType::UInt(8), 4},
-    {"int4", DataType::Int(8), 4},           {"float4e2m1", DataType::Void(), 0},
-    {"float8e8m0", DataType::Void(), 0},     {"uint2", DataType::UInt(8), 2},
-    {"int2", DataType::Int(8), 2},           {"float6e2m3", DataType::Void(), 0},
-    {"float6e3m2", DataType::Void(), 0},
+    {"undefined", kNone},
+    {"float32", DataType::Float(32)},
+    {"uint8", DataType::UInt(8)},
+    {"int8", DataType::Int(8)},
+    {"uint16", DataType::UInt(16)},
+    {"int16", DataType::Int(16)},
+    {"int32", DataType::Int(32)},
+    {"int64", DataType::Int(64)},
+    {"string", kNone},
+    {"bool", DataType::Bool()},
+    {"float16", DataType::Float(16)},
+    {"float64", DataType::Float(64)},
+    {"uint32", DataType::UInt(32)},
+    {"uint64", DataType::UInt(64)},
+    {"complex64", kNone},
+    {"complex128", kNone},
+    {"bfloat16", DataType::BFloat(16)},
+    {"float8e4m3fn", kByte, 0, "float8_e4m3fn"},
+    {"float8e4m3fnuz", kByte, 0, "float8_e4m3fnuz"},
+    {"float8e5m2", kByte, 0, "float8_e5m2"},
+    {"float8e5m2fnuz", kByte, 0, "float8_e5m2fnuz"},
+    {"uint4", DataType::UInt(8), 4},
+    {"int4", DataType::Int(8), 4},
+    {"float4e2m1", kByte, 4, "float4_e2m1fn"},
+    {"float8e8m0", kByte, 0, "float8_e8m0fnu"},
+    {"uint2", DataType::UInt(8), 2},
+    {"int2", DataType::Int(8), 2},
+    {"float6e2m3", kByte, 6, "float6_e2m3fn"},
+    {"float6e3m2", kByte, 6, "float6_e3m2fn"},
 };
 
 const TypeRow& row_of(ElementType type) {
@@ -50,9 +67,10 @@ void check_count(const Tensor& tensor, size_t have, size_t want, const char* wha
 
 /// Element i of values packed into bytes, low bits first.
 int8_t unpacked(std::string_view bytes, size_t i, int bits, bool is_signed) {
-  size_t per_byte = 8 / static_cast<size_t>(bits);
-  int shift = static_cast<int>(i % per_byte) * bits, mask = (1 << bits) - 1;
-  int value = (static_cast<unsigned char>(bytes[i / per_byte]) >> shift) & mask;
+  size_t at = i * static_cast<size_t>(bits), byte = at / 8;
+  int window = static_cast<unsigned char>(bytes[byte]);
+  if (byte + 1 < bytes.size()) window |= static_cast<unsigned char>(bytes[byte + 1]) << 8;
+  int value = (window >> (at % 8)) & ((1 << bits) - 1);
   return static_cast<int8_t>(is_signed && value >> (bits - 1) ? value - (1 << bits) : value);
 }
 
@@ -101,20 +119,37 @@ NDArray from_external(const Tensor& tensor, const std::string& folder, DataType 
 
 const char* element_name(ElementType type) { return row_of(type).name; }
 
-DataType element_type(ElementType type) {
+DataType memory_type(ElementType type) {
   const TypeRow& row = row_of(type);
   if (row.dtype.is_void()) throw Error(OpNotImplemented) << "tensors of " << row.name << " are not supported";
   return row.dtype;
 }
 
+DataType element_type(ElementType type) {
+  if (is_small_float(type))
+    throw Error(OpNotImplemented) << "tensors of " << element_name(type) << " are not supported here";
+  return memory_type(type);
+}
+
+ElementType number_of(DataType dtype) {
+  for (size_t i = 0; i < std::size(kTypes); ++i)
+    if (kTypes[i].dtype == dtype && !kTypes[i].packed_bits && !kTypes[i].small_float)
+      return static_cast<ElementType>(i);
+  throw Error(OpNotImplemented) << "ONNX has no tensors of " << to_text(dtype);
+}
+
+bool is_small_float(ElementType type) { return row_of(type).small_float != nullptr; }
+const char* small_float_name(ElementType type) { return row_of(type).small_float; }
+int small_bits(ElementType type) { return row_of(type).packed_bits; }
+
 NDArray to_ndarray(const Tensor& tensor, const std::string& folder) {
   const TypeRow& row = row_of(tensor.type);
-  DataType dtype = element_type(tensor.type);
+  DataType dtype = memory_type(tensor.type);
   if (tensor.dims.size() > kMaxRank)
     wrong(tensor, "it has " + std::to_string(tensor.dims.size()) + " dimensions; at most " + std::to_string(kMaxRank) +
                       " are supported");
   size_t bytes = tensor_bytes(tensor.dims, dtype);  // also refuses negative and overflowing shapes
-  size_t held = tensor.has_raw ? tensor.raw.size() * (row.packed_bits ? 8 / size_t(row.packed_bits) : 1)
+  size_t held = tensor.has_raw ? tensor.raw.size() * (row.packed_bits ? 4 : 1)
                                : (tensor.floats.size() + tensor.int32s.size() + tensor.int64s.size() +
                                   tensor.uint64s.size() + tensor.doubles.size()) *
                                      8;
@@ -135,7 +170,8 @@ NDArray to_ndarray(const Tensor& tensor, const std::string& folder) {
     fill(tensor, tensor.doubles, out);
   } else if (!tensor.uint64s.empty()) {
     fill(tensor, tensor.uint64s, out);
-  } else if (row.packed_bits && !tensor.int32s.empty()) {  // each number holds one byte of packed elements
+  } else if (row.packed_bits && row.packed_bits != 6 &&
+             !tensor.int32s.empty()) {  // each number holds one byte of packed elements
     std::string raw;
     for (int32_t value : tensor.int32s) raw += static_cast<char>(value);
     fill_packed(tensor, raw, row.packed_bits, out);
@@ -145,7 +181,14 @@ NDArray to_ndarray(const Tensor& tensor, const std::string& folder) {
   return out;
 }
 
+std::vector<std::string> text_items(const Tensor& tensor) {
+  size_t count = tensor_bytes(tensor.dims, DataType::UInt(8));
+  check_count(tensor, tensor.strings.size(), count, "strings");
+  return {tensor.strings.begin(), tensor.strings.end()};
+}
+
 NDArray to_ndarray(const SparseTensor& tensor, const std::string& folder) {
+  element_type(tensor.values.type);  // refuses bytes that are no numbers
   NDArray values = to_ndarray(tensor.values, folder), indices = to_ndarray(tensor.indices, folder);
   constexpr size_t kLargest = size_t{1} << 31;
   size_t bytes = tensor_bytes(tensor.dims, values.dtype());

@@ -11,12 +11,24 @@ inline constexpr size_t kMaxRank = 64;
 
 /// The element type in memory; an error that names it for types that tensors cannot have here. Types of less than eight
 /// bits take a byte an element.
+DataType memory_type(ElementType type);
+/// The same for types that Relay computes with: not for small floats, whose bytes are no numbers.
 DataType element_type(ElementType type);
+/// The type that has this one in memory and means the same.
+ElementType number_of(DataType dtype);
 const char* element_name(ElementType type);
+/// Floats of eight bits and fewer.
+bool is_small_float(ElementType type);
+/// The name of such a format in topi/small_float.h.
+const char* small_float_name(ElementType type);
+/// The bits of an element that is smaller than a byte; 0 for others.
+int small_bits(ElementType type);
 
 /// The tensor, checked: the file must hold exactly as many elements as the shape says. `folder`: that of the model, under
 /// which data outside the file must lie; symbolic links, hard links and paths that lead out are refused.
 NDArray to_ndarray(const Tensor& tensor, const std::string& folder);
+/// The same of strings; the shape must fit.
+std::vector<std::string> text_items(const Tensor& tensor);
 /// A sparse tensor, filled up.
 NDArray to_ndarray(const SparseTensor& tensor, const std::string& folder);
 

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from ..._ffi.registry import get_global_func
+from ...error import OpNotImplemented
 from ...ir.module import IRModule
 from .. import transform
 
@@ -26,22 +27,28 @@ def from_onnx(
     module, else parameters. `dtype` by name gives inputs another element type than the file says.
     """
     del convert_config
-    return import_model(model, shape, dtype, opset, freeze_params, {})
+    mod, params, texts = import_model(model, shape, dtype, opset, freeze_params, {})
+    if texts:
+        raise OpNotImplemented(f"outputs that are strings are not supported: {', '.join(texts)}")
+    return mod, params
 
 
 def import_model(
     model: Any, shape: Any, dtype: Any, opset: int | None, freeze_params: bool, frozen: dict[str, Any]
-) -> tuple[IRModule, dict[str, Any]]:
-    """`from_onnx`, with inputs in `frozen` taken as constants of those values."""
+) -> tuple[IRModule, dict[str, Any], dict[str, Any]]:
+    """`from_onnx`, with inputs in `frozen` taken as constants of those values; also outputs that are strings.
+
+    Strings are known while importing: a dict of "shape" and "items", flat.
+    """
     shapes = {str(name): list(extents) for name, extents in (shape or {}).items()}
     dtypes = {str(name): str(value) for name, value in dtype.items()} if isinstance(dtype, dict) else {}
     options = (shapes, dtypes, -1 if opset is None else int(opset), freeze_params, frozen)
     if isinstance(model, (str, os.PathLike)):
-        mod, params = get_global_func("frontend.onnx.import_file")(os.fspath(model), *options)
+        mod, params, texts = get_global_func("frontend.onnx.import_file")(os.fspath(model), *options)
     else:
         data = model if isinstance(model, (bytes, bytearray)) else model.SerializeToString()
-        mod, params = get_global_func("frontend.onnx.import_bytes")(bytearray(data), "", *options)
+        mod, params, texts = get_global_func("frontend.onnx.import_bytes")(bytearray(data), "", *options)
     mod = transform.InferType()(mod)
     if freeze_params:
         mod = transform.FoldConstant()(mod)
-    return mod, dict(params.items())
+    return mod, dict(params.items()), dict(texts.items())

@@ -1,0 +1,23 @@
+#pragma once
+// What can be seen of integers without computing anything: constants, shapes, and what models do with shapes.
+
+#include <optional>
+#include <vector>
+
+#include "relay/expr.h"
+
+namespace tessera::onnx {
+
+/// One element: a number, or the extent of a tensor along an axis that is known only at run time.
+struct Element {
+  std::optional<int64_t> value;
+  relay::Expr tensor;
+  int axis = -1;
+};
+
+/// Element `place` of integers of at most one dimension; nothing where it is not seen.
+std::optional<Element> element_of(const relay::Expr& integers, int64_t place);
+/// All elements, where each is a number.
+std::optional<std::vector<int64_t>> seen_ints(const relay::Expr& integers);
+
+}  // namespace tessera::onnx

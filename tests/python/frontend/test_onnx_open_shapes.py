@@ -1,0 +1,133 @@
+"""Models whose extents are known only at run time, as detectors have them, against ONNX Runtime."""
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+ort = pytest.importorskip("onnxruntime")
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from tessera import onnx_backend  # noqa: E402
+
+rng = np.random.default_rng(0)
+
+
+def real(*shape):
+    return rng.standard_normal(shape).astype("float32")
+
+
+def check(nodes, inputs, shapes, kind=TensorProto.FLOAT, constants=None, rtol=1e-5):
+    """`shapes`: those of the inputs, with names of extents that are open."""
+    types = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), shapes[name])
+        for name, value in inputs.items()
+    ]
+    held = [numpy_helper.from_array(value, name) for name, value in (constants or {}).items()]
+    result = helper.make_tensor_value_info("y", kind, None)
+    graph = helper.make_graph(nodes, "graph", types, [result], held)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    prepared = onnx_backend.prepare(model)
+    (got,), (want,) = prepared.run(inputs), session.run(None, inputs)
+    assert got.shape == want.shape
+    np.testing.assert_allclose(got, want, rtol=rtol, atol=1e-5)
+    assert not prepared._frozen, "nothing was compiled for one value"
+
+
+MODES = [
+    ("linear", "half_pixel", {}),
+    ("linear", "align_corners", {}),
+    ("cubic", "pytorch_half_pixel", {}),
+    ("nearest", "asymmetric", {"nearest_mode": "floor"}),
+    ("nearest", "half_pixel", {}),
+]
+
+
+@pytest.mark.parametrize(("mode", "coordinates", "more"), MODES)
+def test_resize_to_sizes_that_the_program_computes(mode, coordinates, more):
+    attributes = {"mode": mode, "coordinate_transformation_mode": coordinates, **more}
+    nodes = [
+        helper.make_node("Shape", ["x"], ["whole"]),
+        helper.make_node("Slice", ["whole", "zero", "two"], ["front"]),
+        helper.make_node("Concat", ["front", "size"], ["sizes"], axis=0),
+        helper.make_node("Resize", ["x", "", "", "sizes"], ["z"], **attributes),
+        helper.make_node("Conv", ["z", "w"], ["y"]),
+    ]
+    constants = {"zero": np.array([0]), "two": np.array([2]), "w": real(4, 3, 1, 1)}
+    inputs = {"x": real(2, 3, 7, 9), "size": np.array([10, 5])}
+    check(nodes, inputs, {"x": ("n", 3, "h", "w"), "size": (2,)}, constants=constants, rtol=1e-4)
+
+
+def test_resize_of_open_extents_by_scales():
+    nodes = [helper.make_node("Resize", ["x", "", "scales"], ["y"], mode="linear")]
+    constants = {"scales": np.array([1, 1, 1.5, 2], "float32")}
+    check(nodes, {"x": real(1, 2, 6, 5)}, {"x": (1, 2, "h", "w")}, constants=constants)
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge"])
+def test_pads_that_the_program_computes(mode):
+    nodes = [
+        helper.make_node("Concat", ["none", "before", "none", "after"], ["pads"], axis=0),
+        helper.make_node("Pad", ["x", "pads", "value"], ["y"], mode=mode),
+    ]
+    inputs = {"x": real(2, 3, 5), "before": np.array([1, 0]), "after": np.array([2, 3])}
+    constants = {"none": np.array([0]), "value": np.array(7, "float32")}
+    check(nodes, inputs, {"x": (2, "h", 5), "before": (2,), "after": (2,)}, constants=constants)
+
+
+@pytest.mark.parametrize("mode", ["avg", "max"])
+def test_any_number_of_regions_of_open_images(mode):
+    boxes = np.array([[0, 0, 20, 30], [5, 6, 25, 18], [-3, 2, 8, 9]], "float32")
+    inputs = {"x": real(2, 4, 16, 20), "boxes": boxes, "image": np.array([0, 1, 1])}
+    shapes = {"x": (2, 4, "h", "w"), "boxes": ("r", 4), "image": ("r",)}
+    attributes = {"output_height": 3, "output_width": 2, "sampling_ratio": 2, "spatial_scale": 0.5, "mode": mode}
+    if mode == "max":
+        attributes["coordinate_transformation_mode"] = "output_half_pixel"
+    check([helper.make_node("RoiAlign", ["x", "boxes", "image"], ["y"], **attributes)], inputs, shapes)
+
+
+def test_places_counted_from_the_end_of_open_data():
+    inputs = {"x": real(5, 4, 3), "at": np.array([[0, -1], [-2, 1], [4, -4]])}
+    check([helper.make_node("GatherND", ["x", "at"], ["y"])], inputs, {"x": ("a", "b", 3), "at": ("n", 2)})
+    inputs["new"] = real(3, 3)
+    nodes = [helper.make_node("ScatterND", ["x", "at", "new"], ["y"])]
+    check(nodes, inputs, {"x": ("a", "b", 3), "at": ("n", 2), "new": ("n", 3)})
+
+
+@pytest.mark.parametrize("count", [0, 4])
+def test_branches_that_give_different_extents(count):
+    """What detectors do with boxes: nothing where there are none."""
+    empty = helper.make_tensor("e", TensorProto.INT64, [0], [])
+    nothing = helper.make_graph(
+        [helper.make_node("Constant", [], ["none"], value=empty)],
+        "nothing",
+        [],
+        [helper.make_tensor_value_info("none", TensorProto.INT64, None)],
+    )
+    some = helper.make_graph(
+        [helper.make_node("NonZero", ["x"], ["places"]), helper.make_node("Squeeze", ["places", "zero"], ["kept"])],
+        "some",
+        [],
+        [helper.make_tensor_value_info("kept", TensorProto.INT64, None)],
+    )
+    nodes = [
+        helper.make_node("Size", ["x"], ["size"]),
+        helper.make_node("Equal", ["size", "none_left"], ["is_empty"]),
+        helper.make_node("If", ["is_empty"], ["y"], then_branch=nothing, else_branch=some),
+    ]
+    constants = {"zero": np.array([0]), "none_left": np.array(0)}
+    check(nodes, {"x": real(count)}, {"x": ("n",)}, TensorProto.INT64, constants)
+
+
+def test_conditions_on_known_extents_of_open_shapes_are_decided():
+    """As torch.squeeze is exported: the branches differ in their number of dimensions."""
+    branches = {}
+    for name, op, inputs in [("then_branch", "Squeeze", ["x", "one"]), ("else_branch", "Identity", ["x"])]:
+        out = helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+        branches[name] = helper.make_graph([helper.make_node(op, inputs, [name])], name, [], [out])
+    nodes = [
+        helper.make_node("Shape", ["x"], ["shape"]),
+        helper.make_node("Gather", ["shape", "one"], ["extent"], axis=0),
+        helper.make_node("Equal", ["extent", "one"], ["is_one"]),
+        helper.make_node("If", ["is_one"], ["y"], **branches),
+    ]
+    check(nodes, {"x": real(5, 1)}, {"x": ("n", 1)}, constants={"one": np.array([1])})
