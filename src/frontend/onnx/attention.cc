@@ -139,6 +139,7 @@ Values attention(Operation& in) {
     if (!heads) in.unsupported("the number of heads must be fixed");
     own.push_back(heads->value);
   }
+  if (own[1] <= 0) in.invalid("there are no heads of keys");
   if (own[0] != own[1] && own[0] % own[1] == 0) {
     key = repeat(key, static_cast<int>(own[0] / own[1]), 1);
     value = repeat(value, static_cast<int>(own[0] / own[1]), 1);
@@ -176,7 +177,7 @@ Values flex_attention(Operation& in) {
   Ints shape = in.static_shape(query, "FlexAttention"), keys = in.static_shape(key, "FlexAttention");
   if (shape.size() != 4 || keys.size() != 4) in.invalid("the inputs must have four dimensions");
   if (shape[1] != keys[1]) {
-    if (shape[1] % keys[1]) in.invalid("the heads of queries must be a multiple of those of keys");
+    if (keys[1] < 1 || shape[1] % keys[1]) in.invalid("the heads of queries must be a multiple of those of keys");
     key = repeat(key, static_cast<int>(shape[1] / keys[1]), 1);
     value = repeat(value, static_cast<int>(shape[1] / keys[1]), 1);
   }

@@ -113,6 +113,8 @@ Expr gate(const Expr& x, int i, int64_t hidden, int axis) { return slice(x, axis
 class Recurrent {
  public:
   Recurrent(Operation& in, const Layer& layer) : in_(in), layer_(layer), dtype_(in.dtype(in[0])) {
+    for (size_t i = 0; i < 3; ++i)
+      if (in.rank(in[i]) != 3) in.invalid("data and weights have three dimensions");
     std::vector<int64_t> shape = in.static_shape(in[2], "the weights of a recurrent layer");
     directions_ = static_cast<int>(shape[0]);
     hidden_ = shape[2];

@@ -175,6 +175,13 @@ bool is_given(Operation& in, size_t i) {
   return !shape || product_of(*shape) != 0;
 }
 
+/// An extent of the data or the result; tables are made for each of its places.
+int64_t checked_extent(Operation& in, double extent) {
+  constexpr double kMost = 1 << 24;
+  if (!(extent >= 0 && extent <= kMost)) in.invalid("an extent of " + std::to_string(extent) + " cannot be resized");
+  return static_cast<int64_t>(extent);
+}
+
 std::vector<Axis> axes_by_scale(Operation& in, const std::vector<double>& scales, const std::vector<int64_t>& which) {
   std::vector<int64_t> shape = in.static_shape(in[0], "Resize");
   std::vector<Axis> out;
@@ -183,7 +190,9 @@ std::vector<Axis> axes_by_scale(Operation& in, const std::vector<double>& scales
   for (size_t i = 0; i < which.size(); ++i) {
     Axis& axis = out[static_cast<size_t>(in.axis(which[i], shape.size()))];
     axis.scale = scales[i];
-    axis.out = static_cast<int64_t>(std::floor(scales[i] * static_cast<double>(axis.in)));
+    if (axis.scale == 1) continue;
+    checked_extent(in, static_cast<double>(axis.in));
+    axis.out = checked_extent(in, std::floor(scales[i] * static_cast<double>(axis.in)));
   }
   return out;
 }
@@ -197,18 +206,20 @@ std::vector<Axis> axes_by_size(Operation& in, const std::vector<int64_t>& sizes,
   std::vector<double> scales;
   for (size_t i = 0; i < which.size(); ++i) {
     Axis& axis = out[static_cast<size_t>(in.axis(which[i], shape.size()))];
-    axis.out = sizes[i];
+    if (sizes[i] != axis.in) checked_extent(in, static_cast<double>(axis.in));
+    axis.out = sizes[i] == axis.in ? axis.in : checked_extent(in, static_cast<double>(sizes[i]));
     axis.scale = static_cast<double>(sizes[i]) / static_cast<double>(axis.in);
     scales.push_back(axis.scale);
   }
   if (policy == "stretch") return out;
   if (policy != "not_larger" && policy != "not_smaller") in.unsupported("the policy " + policy);
+  if (scales.empty()) in.invalid("there are no axes to resize");
   double scale = policy == "not_larger" ? *std::min_element(scales.begin(), scales.end())
                                         : *std::max_element(scales.begin(), scales.end());
   for (int64_t given : which) {
     Axis& axis = out[static_cast<size_t>(in.axis(given, shape.size()))];
     axis.scale = scale;
-    axis.out = static_cast<int64_t>(scale * static_cast<double>(axis.in) + 0.5);
+    axis.out = checked_extent(in, std::floor(scale * static_cast<double>(axis.in) + 0.5));
   }
   return out;
 }

@@ -265,6 +265,8 @@ Values tiled(Operation& in) {
 
 Expr sliced_by(Operation& in, std::vector<int64_t> begin, std::vector<int64_t> end, std::vector<int64_t> strides,
                std::vector<int64_t> axes) {
+  if (end.size() != begin.size() || strides.size() != begin.size() || axes.size() != begin.size())
+    in.invalid("starts, ends, axes and steps differ in length");
   auto rank = static_cast<int64_t>(in.rank(in[0]));
   for (size_t i = 0; i < axes.size(); ++i) axes[i] = in.axis(axes[i], static_cast<size_t>(rank));
   std::optional<std::vector<int64_t>> shape = in.fixed_shape(in[0]);

@@ -253,6 +253,10 @@ def test_more_dimensions_than_tensors_can_have_are_refused():
         ("GatherND", {"batch_dims": 7}, [(2, 2), (2, 2)]),
         ("ScatterND", {}, [(4,), (2, 9), (2,)]),
         ("Reshape", {}, [(2, 3), (1 << 30,)]),
+        ("GRU", {"hidden_size": 5}, [(), (1, 15, 2), (1, 15, 5)]),
+        ("RNN", {"hidden_size": 4}, [(3, 1, 2), (1, 4, 2), (1, 4)]),
+        ("Attention", {"q_num_heads": 9, "kv_num_heads": 3}, [(2, 72), (2, 6, 24), (2, 6, 24)]),
+        ("Split", {"num_outputs": 1 << 31}, [(7,)]),
     ],
 )
 def test_forged_numbers_of_nodes_are_refused(op, attributes, shapes):
@@ -264,6 +268,14 @@ def test_forged_numbers_of_nodes_are_refused(op, attributes, shapes):
     with pytest.raises((ValueError, TypeError, NotImplementedError, RuntimeError)) as error:
         from_onnx(forged)
     assert type(error.value).__name__ != "InternalError", error.value
+
+
+@pytest.mark.parametrize("scale", [1e12, -1.0, float("nan"), float("inf")])
+def test_a_forged_scale_is_refused(scale):
+    scales = numpy_helper.from_array(np.array([1, 1, scale, 2], "float32"), "s")
+    node = helper.make_node("Resize", ["x", "", "s"], ["y"], mode="linear")
+    with pytest.raises(ValueError, match="cannot be resized"):
+        from_onnx(model([node], [("x", (1, 1, 4, 4))], ["y"], [scales]))
 
 
 def test_an_attribute_that_claims_to_be_a_graph_is_refused():
