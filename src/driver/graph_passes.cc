@@ -80,6 +80,7 @@ Array<Pass> simplifications(const Target& target) {
       pass("FlattenAtrousConv"),
       pass("InferType"),
       target ? for_target(pass("AlterOpLayout"), target) : nothing("AlterOpLayout"),
+      target ? for_target(pass("PackWeights"), target) : nothing("PackWeights"),
       pass("FastMath"),
       pass("FoldConstant", false),  // weights that were scaled, packed or put together
   };

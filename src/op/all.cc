@@ -2,6 +2,8 @@
 
 #include "op/records.h"
 
+#include "op/nn/gemm.h"
+
 namespace tessera::op {
 namespace {
 
@@ -51,6 +53,7 @@ namespace {
   layout_rules();
   layout_conversions();
   layout_alterations();
+  gemm_implementations();
   fill_strategies();  // the last: it looks at all of them
   return true;
 }();

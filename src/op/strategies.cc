@@ -42,7 +42,8 @@ std::string strategy_base(const std::string& op) {
   return op;
 }
 
-relay::OpStrategy native_strategy(const Op& op, const std::string& base, const Target& target) {
+relay::OpStrategy native_strategy(const Op& op, const std::string& base, const Attrs& attrs,
+                                  const Array<te::Tensor>& inputs, const Type& type, const Target& target) {
   Any compute = op.slot(relay::kCompute), schedule = op.slot(relay::kSchedule);
   if (compute.is_null()) throw Error(NotImplementedError) << "the operator " << op->name << " has no compute";
   std::string where = target && !target->keys.empty() ? target->keys[0].str() : "generic";
@@ -50,6 +51,8 @@ relay::OpStrategy native_strategy(const Op& op, const std::string& base, const T
   relay::add_implementation(out, compute.to<PackedFunc>(),
                             schedule.is_null() ? PackedFunc() : schedule.to<PackedFunc>(),
                             String(fmt::format("{}.{}", base, where)), 10);
+  if (Any more = op.slot(relay::kMoreImplementations); !more.is_null() && schedule.is_null())
+    more.to<PackedFunc>()(out, attrs, inputs, type, target);
   return out;
 }
 
@@ -61,9 +64,10 @@ void fill_strategies() {
     if (!op.has(relay::kCompute) || op.has(relay::kStrategy) || has_no_strategy(name)) continue;
     std::string base = strategy_base(name);
     GenericFunc strategy = global_generic_func(base + "_strategy");
-    strategy.edit()->fallback = typed(base + "_strategy", [op, base](Attrs, Array<te::Tensor>, Type, Target target) {
-      return native_strategy(op, base, target);
-    });
+    strategy.edit()->fallback =
+        typed(base + "_strategy", [op, base](Attrs attrs, Array<te::Tensor> inputs, Type type, Target target) {
+          return native_strategy(op, base, attrs, inputs, type, target);
+        });
     op.set(relay::kStrategy, strategy);
   }
 }

@@ -51,6 +51,12 @@ inline constexpr const char* kStrategy = "FTVMStrategy";
 /// The slot of TE schedules, for operators without a strategy: (attrs, outs, target) -> te.Schedule.
 inline constexpr const char* kSchedule = "FTVMSchedule";
 
+/// A slot for implementations beside an operator's own compute: (strategy, attrs, inputs, out_type, target) adds to it.
+inline constexpr const char* kMoreImplementations = "TMoreImplementations";
+/// A slot for how a call with constant arguments is better put on the current target: (attrs, arguments, placeholders of the
+/// arguments, result type) -> expression or None.
+inline constexpr const char* kPackWeights = "TPackWeights";
+
 /// What the operator's strategy offers for a call under conditions known to hold; where it has none, its compute slot.
 Array<OpImplementation> valid_implementations(const Op& op, const Attrs& attrs, const Array<te::Tensor>& inputs,
                                               const Type& out_type, const Target& target);

@@ -102,26 +102,32 @@ Array<te::Tensor> batch_matmul(const Attrs& given, const Array<te::Tensor>& in, 
   return {topi::batch_matmul(in[0], in[1], {attrs->transpose_a, attrs->transpose_b, out.as<TensorTypeNode>()->dtype})};
 }
 
-/// data (m, k), weight (units / block, k, block) or (units / block, k / inner, block, inner).
+/// data (..., k), weight (units / block, k, block) or (units / block, k / inner, block, inner). `units` says how many there
+/// are where the last block is filled up.
 bool dense_pack_type(TypeQuery& query) {
   auto *data = query.tensor(0), *weight = query.tensor(1);
   if (!data || !weight) return false;
   auto* attrs = query.attrs_as<DensePackAttrs>();
   size_t rank = weight->shape.size();
-  if (data->shape.size() != 2 || (rank != 3 && rank != 4))
-    throw Error(TypeError) << "data must have two dimensions and a packed weight three or four, but they are "
+  if (data->shape.empty() || (rank != 3 && rank != 4))
+    throw Error(TypeError) << "data must have a dimension and a packed weight three or four, but they are "
                            << to_text(query.type(0)) << " and " << to_text(query.type(1));
   PrimExpr depth = rank == 4 ? weight->shape[1] * weight->shape[3] : weight->shape[1];
-  if (!may_equal(depth, data->shape[1]))
+  if (!may_equal(depth, data->shape.back()))
     throw Error(TypeError) << "data and weight disagree about k: data is " << to_text(query.type(0)) << ", weight is "
-                           << to_text(query.type(1)) << "; " << data->shape[1] << " is not " << depth;
-  query.result(TensorType({data->shape[0], weight->shape[0] * weight->shape[2]},
-                          result_dtype(attrs->out_dtype, data->dtype, data->dtype)));
+                           << to_text(query.type(1)) << "; " << data->shape.back() << " is not " << depth;
+  Array<PrimExpr> shape = data->shape;
+  shape.set(shape.size() - 1, weight->shape[0] * weight->shape[2]);
+  const int64_t *units = attrs->units ? as_int(attrs->units) : nullptr, *room = as_int(shape.back());
+  if (units && room && *units < *room && *units > *room - *as_int(weight->shape[2]))
+    shape.set(shape.size() - 1, attrs->units);
+  query.result(TensorType(shape, result_dtype(attrs->out_dtype, data->dtype, data->dtype)));
   return true;
 }
 
 Array<te::Tensor> dense_pack(const Attrs&, const Array<te::Tensor>& in, const Type& out) {
-  return {topi::dense_pack(in[0], in[1], {}, out.as<TensorTypeNode>()->dtype)};
+  auto* type = out.as<TensorTypeNode>();
+  return {topi::dense_pack(in[0], in[1], {}, type->dtype, type->shape.back())};
 }
 
 }  // namespace
@@ -160,7 +166,7 @@ void matmul_records() {
   OpRecord("nn.contrib_dense_pack")
       .doc("Linear layer whose weight lies in blocks of output features.")
       .attrs<DenseAttrs>()
-      .input("data", "(m, k): activations", "2D Tensor")
+      .input("data", "(..., k): activations", "nD Tensor")
       .input("weight", "(units / block, k, block)", "3D Tensor")
       .support_level(10)
       .type("DensePack", dense_pack_type)

@@ -74,18 +74,28 @@ te::Tensor dense(const te::Tensor& data, const te::Tensor& weight, const te::Ten
   return matmul(data, weight, bias, {.transpose_b = true, .out_dtype = out_dtype}, true);
 }
 
-te::Tensor dense_pack(const te::Tensor& data, const te::Tensor& weight, const te::Tensor& bias, DataType out_dtype) {
-  PrimExpr block = weight->shape[2], units = weight->shape[0] * block;
-  IterVar k = reduce_over(data->shape[1]);
-  Array<IterVar> axes{data_axis("y", data->shape[0]), data_axis("x", units)};
-  PrimExpr unit = axes[1]->var, depth = k->var;
+te::Tensor dense_pack(const te::Tensor& data, const te::Tensor& weight, const te::Tensor& bias, DataType out_dtype,
+                      PrimExpr units) {
+  PrimExpr block = weight->shape[2];
+  if (!units.defined()) units = weight->shape[0] * block;
+  IterVar k = reduce_over(data->shape.back());
+  Array<IterVar> axes;
+  Array<PrimExpr> at_data;
+  const size_t rank = data->shape.size();
+  for (size_t i = 0; i + 1 < rank; ++i) {
+    axes.push_back(data_axis(rank == 2 ? "y" : "y" + std::to_string(i), data->shape[i]));
+    at_data.push_back(axes.back()->var);
+  }
+  axes.push_back(data_axis("x", units));
+  PrimExpr unit = axes.back()->var, depth = k->var;
+  at_data.push_back(depth);
   Array<PrimExpr> at{floordiv(unit, block), depth, floormod(unit, block)};
   if (weight->shape.size() == 4) {
     at.set(1, floordiv(depth, weight->shape[3]));
     at.push_back(floormod(depth, weight->shape[3]));
   }
-  te::Tensor out = product("compute", "dense_pack", axes, k, te::load(data, {axes[0]->var, depth}),
-                           te::load(weight, at), weight, out_dtype);
+  te::Tensor out = product("compute", "dense_pack", axes, k, te::load(data, at_data), te::load(weight, at), weight,
+                           out_dtype);
   return with_bias(out, bias);
 }
 

@@ -42,6 +42,7 @@ __all__ = [
     "Legalize",
     "MergeCompilerRegions",
     "MergeComposite",
+    "PackWeights",
     "PartitionGraph",
     "RemoveUnusedFunctions",
     "SimplifyExpr",
@@ -110,6 +111,11 @@ def CanonicalizeOps() -> Pass:
 def CanonicalizeCast() -> Pass:
     """Gives each element-wise user of a widening cast its own, so that it is fused there."""
     return _ffi_api.CanonicalizeCast()
+
+
+def PackWeights() -> Pass:
+    """Puts constant weights into the panels that the current target reads fastest; FoldConstant then computes them."""
+    return _ffi_api.PackWeights()
 
 
 def FastMath() -> Pass:

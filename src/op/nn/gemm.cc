@@ -1,0 +1,120 @@
+// Matrix products on processors with micro-kernels (topi/cpu/gemm.h): another implementation of nn.dense, nn.matmul,
+// nn.batch_matmul and nn.contrib_dense_pack, and constant weights in the panels that it reads.
+
+#include "ir/prim_ops.h"
+#include "op/nn/gemm.h"
+#include "relay/attrs/nn.h"
+#include "relay/attrs/pad.h"
+#include "relay/make.h"
+#include "relay/strategy.h"
+#include "topi/cpu/gemm.h"
+
+namespace tessera::op {
+namespace {
+
+using relay::Expr;
+using topi::GemmSize;
+using topi::Machine;
+using topi::MatrixProduct;
+
+constexpr int kLevel = 15;  // before an operator's own compute
+
+/// How a call multiplies matrices.
+MatrixProduct product_of(const Attrs& attrs, const Array<te::Tensor>& inputs, DataType dtype) {
+  MatrixProduct out;
+  out.a = inputs[0];
+  out.b = inputs[1];
+  out.options.out_dtype = dtype;
+  if (attrs.as<relay::DenseAttrs>()) {
+    out.options.transpose_b = true;
+  } else if (auto* matmul = attrs.as<relay::MatmulAttrs>()) {
+    out.options.transpose_a = matmul->transpose_a;
+    out.options.transpose_b = matmul->transpose_b;
+  } else if (auto* batch = attrs.as<relay::BatchMatmulAttrs>()) {
+    out.options.transpose_a = batch->transpose_a;
+    out.options.transpose_b = batch->transpose_b;
+  } else {
+    ICHECK(attrs.as<relay::DensePackAttrs>()) << "no matrix product has " << attrs->type_key();
+    out.is_packed = true;
+  }
+  return out;
+}
+
+/// Blocks of the weight as its micro-kernel reads them; a product that fits gets its number of columns.
+bool fits_panels(MatrixProduct* product, const Type& type, const Machine& machine) {
+  const int64_t* units = as_int(type.as<TensorTypeNode>()->shape.back());
+  if (!units || product->b->shape.size() != 3 || !as_int(product->b->shape[2])) return false;
+  product->units = *units;
+  std::optional<GemmSize> size = topi::gemm_size(*product, machine);
+  if (!size) return false;
+  return topi::gemm_tiles(machine, size->m, size->n, size->k, product->a->dtype, 1)->nr ==
+         *as_int(product->b->shape[2]);
+}
+
+void offer_gemm(const relay::OpStrategy& strategy, const Attrs& attrs, const Array<te::Tensor>& inputs,
+                const Type& type, const Target& target) {
+  if (!target || target->kind->name != "llvm") return;
+  Machine machine = topi::machine_of(target);
+  MatrixProduct product = product_of(attrs, inputs, type.as<TensorTypeNode>()->dtype);
+  if (product.is_packed && !fits_panels(&product, type, machine)) return;
+  std::optional<GemmSize> size = topi::gemm_size(product, machine);
+  if (!size) return;
+  auto compute = [machine](Attrs attrs, Array<te::Tensor> inputs, Type type) {
+    MatrixProduct product = product_of(attrs, inputs, type.as<TensorTypeNode>()->dtype);
+    if (product.is_packed) fits_panels(&product, type, machine);
+    GemmSize size = *topi::gemm_size(product, machine);
+    return Array<te::Tensor>{topi::gemm(product, size, topi::gemm_tiles_of(product, size, machine))};
+  };
+  auto schedule = [](Attrs, Array<te::Tensor> outs, Target target) { return topi::schedule_gemm(outs, target); };
+  relay::add_implementation(strategy, typed("gemm", compute), typed("schedule_gemm", schedule), "gemm.cpu", kLevel);
+}
+
+// ---- weights --------------------------------------------------------------------------------------------------------
+
+/// nn.dense(x, constant) => nn.contrib_dense_pack(x, layout_transform(constant, "NK", "NK32n")), folded later on.
+Expr pack_weight(const Attrs& attrs, const Array<Expr>& args, const Array<ObjectRef>& placeholders, const Type& type) {
+  Target target = Target::current();
+  if (!target || target->kind->name != "llvm" || !args[1].as<relay::Constant>()) return nullptr;
+  Machine machine = topi::machine_of(target);
+  Array<te::Tensor> inputs{downcast<te::Tensor>(placeholders[0]), downcast<te::Tensor>(placeholders[1])};
+  DataType dtype = type.as<TensorTypeNode>()->dtype;
+  MatrixProduct product = product_of(attrs, inputs, dtype);
+  if (product.options.transpose_a || inputs[1]->shape.size() != 2) return nullptr;
+  product.options.transpose_b = true;  // only extents are asked for
+  if (!attrs.as<relay::DenseAttrs>() && !attrs.as<relay::MatmulAttrs>()->transpose_b)
+    product.b = te::placeholder({inputs[1]->shape[1], inputs[1]->shape[0]}, inputs[1]->dtype, "b");
+  product.is_packed = true;  // one row is enough for a weight that is packed beforehand
+  const int64_t* units = as_int(product.b->shape[0]);
+  if (!units) return nullptr;
+  product.units = *units;
+  std::optional<GemmSize> size = topi::gemm_size(product, machine);
+  if (!size) return nullptr;
+  const int64_t block = topi::gemm_tiles(machine, size->m, size->n, size->k, dtype, 1)->nr;
+  const bool by_rows = attrs.as<relay::DenseAttrs>() || attrs.as<relay::MatmulAttrs>()->transpose_b;
+  Expr weight = args[1];
+  if (const int64_t more = (block - size->n % block) % block) {
+    const Array<PrimExpr> none{0, 0}, rest{0, static_cast<int>(more)};
+    const Array<Array<PrimExpr>> widths{by_rows ? rest : none, by_rows ? none : rest};
+    weight = relay::call_op("nn.pad", {weight, relay::make_scalar(0, dtype)},
+                            relay::make_attrs<relay::PadAttrs>([&](auto& pad) { pad.pad_width = widths; }));
+  }
+  const std::string layout = "NK" + std::to_string(block) + "n";
+  weight = relay::layout_transform(weight, by_rows ? "NK" : "KN", layout);
+  return relay::call_op("nn.contrib_dense_pack", {args[0], weight},
+                        relay::make_attrs<relay::DensePackAttrs>([&](auto& packed) {
+                          packed.units = PrimExpr(static_cast<int>(size->n));
+                          packed.out_dtype = dtype;
+                          packed.weight_layout = layout;
+                        }));
+}
+
+}  // namespace
+
+void gemm_implementations() {
+  for (const char* name : {"nn.dense", "nn.matmul", "nn.batch_matmul", "nn.contrib_dense_pack"})
+    Op::get(name).set(relay::kMoreImplementations, Any(typed("gemm.cpu", offer_gemm)));
+  for (const char* name : {"nn.dense", "nn.matmul"})
+    Op::get(name).set(relay::kPackWeights, Any(typed("weights in panels", pack_weight)));
+}
+
+}  // namespace tessera::op

@@ -1,0 +1,164 @@
+#include "topi/cpu/gemm.h"
+
+#include <algorithm>
+
+#include "ir/prim_ops.h"
+#include "te/reduce.h"
+#include "topi/cpu/micro_kernel.h"
+
+namespace tessera::topi {
+namespace {
+
+/// Multiplications below which copying panels costs more than they bring.
+constexpr int64_t kFewestSteps = 1 << 14;
+/// Steps of k of a micro-kernel: longer ones reuse nothing more.
+constexpr int64_t kLongestStep = 512;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
+
+std::optional<std::vector<int64_t>> numbers(const Array<PrimExpr>& shape) {
+  std::vector<int64_t> out;
+  for (const PrimExpr& extent : shape) {
+    const int64_t* value = as_int(extent);
+    if (!value || *value < 1) return {};
+    out.push_back(*value);
+  }
+  return out;
+}
+
+/// The largest divisor of `total` of at most `longest` that is not much shorter; without one all of it is one step.
+int64_t dividing_step(int64_t total, int64_t longest) {
+  for (int64_t step = std::min(longest, total); step * 4 >= std::min(longest, total); --step)
+    if (total % step == 0) return step;
+  return total;
+}
+
+/// Dimensions of `a` in front of its matrices.
+Array<PrimExpr> leading(const MatrixProduct& product) {
+  const Array<PrimExpr>& a = product.a->shape;
+  Array<PrimExpr> out(a.begin(), a.end() - 2);
+  if (!product.is_packed && product.b->shape.size() == 3 && is_one(out[0])) out.set(0, product.b->shape[0]);
+  return out;
+}
+
+PrimExpr element(const te::Tensor& operand, const Array<PrimExpr>& lead, const PrimExpr& row, const PrimExpr& column,
+                 bool is_transposed) {
+  Array<PrimExpr> at;
+  const size_t own = operand->shape.size() - 2;  // a matrix alone serves all
+  for (size_t i = 0; i < own; ++i) at.push_back(is_one(operand->shape[i]) ? PrimExpr(0) : lead[i]);
+  at.push_back(is_transposed ? column : row);
+  at.push_back(is_transposed ? row : column);
+  return te::load(operand, at);
+}
+
+/// `value`, and 0 outside of the limits that an index may pass: (index, limit, its largest value + 1).
+struct Limit {
+  PrimExpr index;
+  int64_t limit, end;
+};
+PrimExpr filled_up(const PrimExpr& value, std::initializer_list<Limit> limits) {
+  PrimExpr inside;
+  for (const Limit& one : limits) {
+    if (one.end <= one.limit) continue;
+    PrimExpr check = one.index < number(one.limit);
+    inside = inside.defined() ? logical_and(inside, check) : check;
+  }
+  return inside.defined() ? if_then_else(inside, value, make_zero(value.dtype())) : value;
+}
+
+Array<PrimExpr> joined(Array<PrimExpr> lead, std::initializer_list<PrimExpr> rest) {
+  for (const PrimExpr& value : rest) lead.push_back(value);
+  return lead;
+}
+
+}  // namespace
+
+std::optional<GemmSize> gemm_size(const MatrixProduct& product, const Machine& machine) {
+  auto a = numbers(product.a->shape), b = numbers(product.b->shape);
+  if (!a || !b || a->size() < 2 || product.a->dtype != product.b->dtype ||
+      product.options.out_dtype != product.a->dtype || machine->isa.empty())
+    return {};
+  if (product.a->dtype != DataType::Float(32) && product.a->dtype != DataType::Float(64)) return {};
+  if (!product.is_packed && b->size() == 3 && a->size() != 3) return {};
+  GemmSize out;
+  for (const PrimExpr& extent : leading(product)) out.batch *= *as_int(extent);
+  out.m = (*a)[a->size() - (product.options.transpose_a ? 1 : 2)];
+  out.k = (*a)[a->size() - (product.options.transpose_a ? 2 : 1)];
+  out.n = product.is_packed ? product.units : (*b)[b->size() - (product.options.transpose_b ? 2 : 1)];
+  if (out.m * out.n * out.k < kFewestSteps) return {};
+  if (!product.is_packed && (out.m < 4 || out.n < 4)) return {};  // a panel is not read often enough
+  return out;
+}
+
+GemmTiles gemm_tiles_of(const MatrixProduct& product, const GemmSize& size, const Machine& machine) {
+  const int threads = size.batch >= machine->cores ? 1 : machine->cores;
+  GemmTiles tiles = gemm_tiles(machine, size.m, size.n, size.k, product.a->dtype, threads);
+  if (!product.is_packed) return tiles;
+  GemmTilesNode out = *tiles.get();
+  const auto block = static_cast<int32_t>(*as_int(product.b->shape[2]));
+  ICHECK(block == tiles->nr) << "a weight packed by " << block << " where tiles of " << tiles->nr << " are wanted";
+  const int64_t longest = std::min(kLongestStep, machine->l1_bytes / (block * product.a->dtype.bytes()));
+  out.kc = static_cast<int32_t>(dividing_step(size.k, longest));
+  return make(std::move(out));
+}
+
+te::Tensor gemm(const MatrixProduct& product, const GemmSize& size, const GemmTiles& t) {
+  const int64_t rows = ceil_div(size.m, t->mr), columns = ceil_div(size.n, t->nr);
+  const int64_t depth = ceil_div(size.k, t->kc) * t->kc;
+  const Array<PrimExpr> lead = leading(product);
+  const size_t rank = lead.size();
+  auto front = [rank](const Array<PrimExpr>& at) { return Array<PrimExpr>(at.begin(), at.begin() + long(rank)); };
+
+  te::Tensor a = te::compute(
+      joined(lead, {number(rows), number(t->mr), number(depth)}),
+      [&](const Array<PrimExpr>& at) {
+        PrimExpr i = at[rank] * number(t->mr) + at[rank + 1], k = at[rank + 2];
+        return filled_up(element(product.a, front(at), i, k, product.options.transpose_a),
+                         {{i, size.m, rows * t->mr}, {k, size.k, depth}});
+      },
+      "rows", "gemm_rows");
+
+  te::Tensor b = product.b;
+  const bool is_shared = product.b->shape.size() == 2 || product.is_packed;  // by all of the batch
+  if (!product.is_packed)
+    b = te::compute(
+        joined(is_shared ? Array<PrimExpr>() : lead, {number(columns), number(depth), number(t->nr)}),
+        [&](const Array<PrimExpr>& at) {
+          const size_t own = at.size() - 3;
+          PrimExpr j = at[own] * number(t->nr) + at[own + 2], k = at[own + 1];
+          Array<PrimExpr> place(at.begin(), at.begin() + long(own));
+          return filled_up(element(product.b, place, k, j, product.options.transpose_b),
+                           {{j, size.n, columns * t->nr}, {k, size.k, depth}});
+        },
+        "columns", "gemm_columns");
+
+  IterVar k = te::reduce_axis(make_range(0, number(depth)), "k");
+  te::Tensor tile = te::compute(
+      joined(lead, {number(rows), number(columns), number(t->mr), number(t->nr)}),
+      [&](const Array<PrimExpr>& at) {
+        PrimExpr left = te::load(a, joined(front(at), {at[rank], at[rank + 2], k->var}));
+        PrimExpr right =
+            te::load(b, joined(is_shared ? Array<PrimExpr>() : front(at), {at[rank + 1], k->var, at[rank + 3]}));
+        return te::sum(left * right, {k});
+      },
+      "tile", "gemm_tile");
+
+  Array<IterVar> axes;
+  Array<PrimExpr> at;
+  for (const PrimExpr& extent : joined(lead, {number(size.m), number(size.n)})) {
+    Var var = make_var("i" + std::to_string(axes.size()), DataType::Int(32));
+    axes.push_back(make_iter_var(make_range(0, extent), var, IterType::DataPar));
+    at.push_back(var);
+  }
+  PrimExpr i = at[rank], j = at[rank + 1];
+  PrimExpr io = floordiv(i, number(t->mr)), ii = floormod(i, number(t->mr)), jo = floordiv(j, number(t->nr));
+  PrimExpr value = te::load(tile, joined(front(at), {io, jo, ii, floormod(j, number(t->nr))}));
+  if (t->nr > size.n)  // narrower than a tile: the branch that is never taken asks for all of it
+    value = if_then_else(j < number(size.n), value,
+                         te::load(tile, joined(front(at), {io, jo, ii, number(t->nr - 1)})));
+  Map<String, ObjectRef> attrs{{"gemm_tiles", t}};
+  return te::output(te::compute_op("product", "gemm", attrs, axes, {value}), 0);
+}
+
+}  // namespace tessera::topi

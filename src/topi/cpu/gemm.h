@@ -1,0 +1,36 @@
+#pragma once
+// Matrix products by micro-kernels: what is computed, panel by panel, and the TE schedule that goes with it.
+
+#include "ir/target.h"
+#include "te/schedule.h"
+#include "topi/cpu/gemm_tiles.h"
+#include "topi/nn/matmul.h"
+
+namespace tessera::topi {
+
+/// a (..., m, k) or (..., k, m), and b, a matrix or one for each element of a's only leading dimension (either of which may
+/// be 1 for the other). The result is (..., m, n).
+struct MatrixProduct {
+  te::Tensor a, b;
+  MatmulOptions options;
+  bool is_packed = false;  // b is (blocks of n, k, block)
+  int64_t units = 0;       // n of a packed b, whose last block may be filled up
+};
+
+/// The extents of a product; nothing where one is not a number, where elements are of a type without micro-kernel, or where
+/// it is too small for panels to pay.
+struct GemmSize {
+  int64_t batch = 1, m = 0, n = 0, k = 0;  // `batch` products of each
+};
+std::optional<GemmSize> gemm_size(const MatrixProduct& product, const Machine& machine);
+
+/// How the product is cut. Where b is packed, its blocks and steps that divide k are kept to.
+GemmTiles gemm_tiles_of(const MatrixProduct& product, const GemmSize& size, const Machine& machine);
+
+/// The product in panels. What follows it element by element may be put into the copy at its end.
+te::Tensor gemm(const MatrixProduct& product, const GemmSize& size, const GemmTiles& tiles);
+
+/// The schedule of `outs`, which are computed from one product that `gemm` gave.
+te::Schedule schedule_gemm(const Array<te::Tensor>& outs, const Target& target);
+
+}  // namespace tessera::topi

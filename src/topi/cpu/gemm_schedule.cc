@@ -1,0 +1,128 @@
+// The TE schedule of matrix products in panels; gemm_tiles.h shows its loops.
+
+#include "ir/prim_ops.h"
+#include "runtime/registry.h"
+#include "te/tensor.h"
+#include "topi/cpu/gemm.h"
+#include "topi/cpu/micro_kernel.h"
+#include "topi/te_schedule.h"
+
+namespace tessera::topi {
+namespace {
+
+PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
+
+/// The stages that `gemm` made; `columns` is missing where b is packed.
+struct Stages {
+  te::Stage rows, columns, tile, product;
+};
+
+Stages find_stages(const te::Schedule& sch) {
+  Stages out;
+  for (const te::Stage& stage : sch->stages) {
+    auto* op = stage->op.as<te::ComputeOp>();
+    if (!op) continue;
+    if (op->tag == "gemm_rows") out.rows = stage;
+    else if (op->tag == "gemm_columns") out.columns = stage;
+    else if (op->tag == "gemm_tile") out.tile = stage;
+    else if (op->tag == "gemm") out.product = stage;
+  }
+  ICHECK(out.rows && out.tile && out.product) << "the schedule of a matrix product needs one that gemm() made";
+  return out;
+}
+
+bool same_shape(const te::Stage& a, const te::Stage& b) {
+  Array<IterVar> left = a->op.as<te::ComputeOp>()->axis, right = b->op.as<te::ComputeOp>()->axis;
+  if (left.size() != right.size()) return false;
+  for (size_t i = 0; i < left.size(); ++i) {
+    const int64_t *x = as_int(left[i]->dom->extent), *y = as_int(right[i]->dom->extent);
+    if (!x || !y || *x != *y) return false;
+  }
+  return true;
+}
+
+/// The stage whose loops are cut into blocks: what follows the product, where it is one tensor of the same shape (of
+/// operators that follow element by element); else the product itself.
+te::Stage last_stage(const te::Schedule& sch, const Stages& stages, const Array<te::Tensor>& outs) {
+  if (outs.size() == 1) {
+    te::Stage out = te::stage_of(sch, outs[0]->op);
+    if (out->op.as<te::ComputeOp>() && out->op.as<te::ComputeOp>()->reduce_axis.empty() &&
+        same_shape(out, stages.product))
+      return out;
+  }
+  te::compute_root(stages.product);
+  return stages.product;
+}
+
+struct Loops {
+  IterVar columns, block;  // of a part: those that share panels of b, and one block of c
+};
+
+/// A part for each thread, then blocks of mc x nc, which are copied out of the tiles by vectors.
+Loops cut_result(const te::Stage& stage, const GemmTiles& t, int lanes) {
+  Array<IterVar> axes = stage->op.as<te::ComputeOp>()->axis, order(axes.begin(), axes.end() - 2);
+  auto cut = [&](const IterVar& axis, int64_t size) { return te::split(stage, axis, number(size), PrimExpr()); };
+  auto [part_i, rest_i] = cut(axes[axes.size() - 2], t->part_m);
+  auto [part_j, rest_j] = cut(axes[axes.size() - 1], t->part_n);
+  auto [block_i, i] = cut(rest_i, t->mc);
+  auto [block_j, inner_j] = cut(rest_j, t->nc);
+  auto [j, vector] = cut(inner_j, lanes);
+  for (const IterVar& axis : {part_i, part_j}) order.push_back(axis);
+  Array<IterVar> parts = order;
+  for (const IterVar& axis : {block_j, block_i, i, j, vector}) order.push_back(axis);
+  te::reorder(stage, order);
+  te::set_loop_kind(stage, vector, IterType::Vectorized);
+  te::set_loop_kind(stage, te::fuse(stage, parts), IterType::Parallelized);
+  return {block_j, block_i};
+}
+
+void vectorize_last(const te::Stage& stage, int lanes) {
+  auto [rest, vector] = te::split(stage, stage->op.as<te::ComputeOp>()->axis.back(), number(lanes), PrimExpr());
+  te::set_loop_kind(stage, vector, IterType::Vectorized);
+}
+
+}  // namespace
+
+te::Schedule schedule_gemm(const Array<te::Tensor>& outs, const Target& target) {
+  Machine machine = machine_of(target);
+  te::Schedule sch = schedule_inlined(outs);
+  Stages stages = find_stages(sch);
+  auto t = downcast<GemmTiles>(stages.product->op->attrs["gemm_tiles"]);
+  MicroKernel kernel = micro_kernel(machine->isa, te::output(stages.tile->op, 0)->dtype, t->mr, t->nr, t->kc);
+  te::Stage last = last_stage(sch, stages, outs);
+  Loops loops = cut_result(last, t, kernel->lanes);
+
+  // k in steps of kc outside, so that a panel of b serves all rows of the block
+  te::compute_at(stages.tile, last, loops.block);
+  auto* tile = stages.tile->op.as<te::ComputeOp>();
+  Array<IterVar> axes = tile->axis, order(axes.begin(), axes.end() - 4);
+  const size_t first = axes.size() - 4;
+  auto [outer_k, inner_k] = te::split(stages.tile, tile->reduce_axis[0], number(t->kc), PrimExpr());
+  const Array<IterVar> steps{outer_k, axes[first + 1], axes[first], axes[first + 2], axes[first + 3], inner_k};
+  for (const IterVar& axis : steps) order.push_back(axis);
+  te::reorder(stages.tile, order);
+  static const PackedFunc tensorize = get_global("te.StageTensorize");
+  tensorize(stages.tile, axes[first + 2], te_intrin(kernel));
+
+  te::compute_at(stages.rows, stages.tile, outer_k);
+  vectorize_last(stages.rows, kernel->lanes);
+  if (stages.columns) {
+    if (t->threads_m > 1) {  // all threads need all panels
+      te::compute_root(stages.columns);
+      Array<IterVar> panels = stages.columns->op.as<te::ComputeOp>()->axis;
+      te::set_loop_kind(stages.columns,
+                        te::fuse(stages.columns, Array<IterVar>(panels.begin(), panels.end() - 2)),
+                        IterType::Parallelized);
+    } else {
+      te::compute_at(stages.columns, last, loops.columns);
+    }
+    vectorize_last(stages.columns, kernel->lanes);
+  }
+  for (const te::Stage& stage : sch->stages)  // what could not be part of the copy
+    if (stage->is_output && !stage.same_as(last)) schedule_stage_cpu(stage);
+  return sch;
+}
+
+static Globals globals{{"topi.cpu.schedule_gemm", schedule_gemm}};
+
+}  // namespace tessera::topi
