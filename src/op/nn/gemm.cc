@@ -1,8 +1,8 @@
 // Matrix products on processors with micro-kernels (topi/cpu/gemm.h): another implementation of nn.dense, nn.matmul,
 // nn.batch_matmul and nn.contrib_dense_pack, and constant weights in the panels that it reads.
 
-#include "ir/prim_ops.h"
 #include "op/nn/gemm.h"
+#include "ir/prim_ops.h"
 #include "relay/attrs/nn.h"
 #include "relay/attrs/pad.h"
 #include "relay/make.h"

@@ -97,8 +97,16 @@ class Compactor {
     return out.buffer;
   }
 
-  /// A region larger than the buffer, or of unknown size, is the buffer.
+  static bool reads_memory(const PrimExpr& expr) {
+    bool found = false;
+    walk(expr, [&](const BufferLoad*) { found = true; });
+    return found;
+  }
+
+  /// A region larger than the buffer, or of unknown size, is the buffer; so is one at a place that is read from memory, which
+  /// is not known yet where the buffer begins to exist.
   Range clipped(const Range& used, const Range& whole) {
+    if (reads_memory(used->min) || reads_memory(used->extent)) return whole;
     if (!as_int(used->extent)) return is_const(whole->extent) ? whole : used;
     const int64_t *extent = as_int(used->extent), *limit = as_int(whole->extent);
     if (limit && *extent >= *limit) return whole;

@@ -34,22 +34,54 @@ int64_t dividing_step(int64_t total, int64_t longest) {
   return total;
 }
 
-/// Dimensions of `a` in front of its matrices.
-Array<PrimExpr> leading(const MatrixProduct& product) {
+bool is_shared(const MatrixProduct& product) { return product.is_packed || product.b->shape.size() == 2; }
+
+/// The dimension of `a` and of the result that counts rows: the last but one, or where that is 1 and one matrix serves all,
+/// the only one that is not 1.
+size_t row_axis(const MatrixProduct& product) {
   const Array<PrimExpr>& a = product.a->shape;
-  Array<PrimExpr> out(a.begin(), a.end() - 2);
-  if (!product.is_packed && product.b->shape.size() == 3 && is_one(out[0])) out.set(0, product.b->shape[0]);
+  const size_t last = a.size() - 2;
+  if (!is_shared(product) || product.options.transpose_a || !is_one(a[last])) return last;
+  size_t out = last, found = 0;
+  for (size_t i = 0; i < last; ++i)
+    if (!is_one(a[i])) out = i, ++found;
+  return found == 1 ? out : last;
+}
+
+/// The other dimensions of the result but the last.
+Array<PrimExpr> leading(const MatrixProduct& product) {
+  Array<PrimExpr> out;
+  for (size_t i = 0; i + 1 < product.a->shape.size(); ++i)
+    if (i != row_axis(product)) out.push_back(product.a->shape[i]);
+  if (!is_shared(product) && is_one(out[0])) out.set(0, product.b->shape[0]);
   return out;
 }
 
-PrimExpr element(const te::Tensor& operand, const Array<PrimExpr>& lead, const PrimExpr& row, const PrimExpr& column,
-                 bool is_transposed) {
+Array<PrimExpr> with_row(Array<PrimExpr> lead, size_t axis, const PrimExpr& row) {
+  lead.insert(axis, row);
+  return lead;
+}
+
+PrimExpr a_element(const MatrixProduct& product, const Array<PrimExpr>& lead, const PrimExpr& row,
+                   const PrimExpr& column) {
+  Array<PrimExpr> at = with_row(lead, row_axis(product), row);
+  at.push_back(column);
+  const size_t rank = at.size();
+  if (product.options.transpose_a) {
+    at.set(rank - 2, column);
+    at.set(rank - 1, row);
+  }
+  if (!is_shared(product) && is_one(product.a->shape[0])) at.set(0, PrimExpr(0));
+  return te::load(product.a, at);
+}
+
+PrimExpr b_element(const MatrixProduct& product, const Array<PrimExpr>& lead, const PrimExpr& row,
+                   const PrimExpr& column) {
   Array<PrimExpr> at;
-  const size_t own = operand->shape.size() - 2;  // a matrix alone serves all
-  for (size_t i = 0; i < own; ++i) at.push_back(is_one(operand->shape[i]) ? PrimExpr(0) : lead[i]);
-  at.push_back(is_transposed ? column : row);
-  at.push_back(is_transposed ? row : column);
-  return te::load(operand, at);
+  if (!is_shared(product)) at.push_back(is_one(product.b->shape[0]) ? PrimExpr(0) : lead[0]);
+  at.push_back(product.options.transpose_b ? column : row);
+  at.push_back(product.options.transpose_b ? row : column);
+  return te::load(product.b, at);
 }
 
 /// `value`, and 0 outside of the limits that an index may pass: (index, limit, its largest value + 1).
@@ -83,7 +115,7 @@ std::optional<GemmSize> gemm_size(const MatrixProduct& product, const Machine& m
   if (!product.is_packed && b->size() == 3 && a->size() != 3) return {};
   GemmSize out;
   for (const PrimExpr& extent : leading(product)) out.batch *= *as_int(extent);
-  out.m = (*a)[a->size() - (product.options.transpose_a ? 1 : 2)];
+  out.m = product.options.transpose_a ? a->back() : (*a)[row_axis(product)];
   out.k = (*a)[a->size() - (product.options.transpose_a ? 2 : 1)];
   out.n = product.is_packed ? product.units : (*b)[b->size() - (product.options.transpose_b ? 2 : 1)];
   if (out.m * out.n * out.k < kFewestSteps) return {};
@@ -114,22 +146,20 @@ te::Tensor gemm(const MatrixProduct& product, const GemmSize& size, const GemmTi
       joined(lead, {number(rows), number(t->mr), number(depth)}),
       [&](const Array<PrimExpr>& at) {
         PrimExpr i = at[rank] * number(t->mr) + at[rank + 1], k = at[rank + 2];
-        return filled_up(element(product.a, front(at), i, k, product.options.transpose_a),
-                         {{i, size.m, rows * t->mr}, {k, size.k, depth}});
+        return filled_up(a_element(product, front(at), i, k), {{i, size.m, rows * t->mr}, {k, size.k, depth}});
       },
       "rows", "gemm_rows");
 
   te::Tensor b = product.b;
-  const bool is_shared = product.b->shape.size() == 2 || product.is_packed;  // by all of the batch
+  const bool serves_all = is_shared(product);
   if (!product.is_packed)
     b = te::compute(
-        joined(is_shared ? Array<PrimExpr>() : lead, {number(columns), number(depth), number(t->nr)}),
+        joined(serves_all ? Array<PrimExpr>() : lead, {number(columns), number(depth), number(t->nr)}),
         [&](const Array<PrimExpr>& at) {
           const size_t own = at.size() - 3;
           PrimExpr j = at[own] * number(t->nr) + at[own + 2], k = at[own + 1];
           Array<PrimExpr> place(at.begin(), at.begin() + long(own));
-          return filled_up(element(product.b, place, k, j, product.options.transpose_b),
-                           {{j, size.n, columns * t->nr}, {k, size.k, depth}});
+          return filled_up(b_element(product, place, k, j), {{j, size.n, columns * t->nr}, {k, size.k, depth}});
         },
         "columns", "gemm_columns");
 
@@ -139,25 +169,28 @@ te::Tensor gemm(const MatrixProduct& product, const GemmSize& size, const GemmTi
       [&](const Array<PrimExpr>& at) {
         PrimExpr left = te::load(a, joined(front(at), {at[rank], at[rank + 2], k->var}));
         PrimExpr right =
-            te::load(b, joined(is_shared ? Array<PrimExpr>() : front(at), {at[rank + 1], k->var, at[rank + 3]}));
+            te::load(b, joined(serves_all ? Array<PrimExpr>() : front(at), {at[rank + 1], k->var, at[rank + 3]}));
         return te::sum(left * right, {k});
       },
       "tile", "gemm_tile");
 
   Array<IterVar> axes;
   Array<PrimExpr> at;
-  for (const PrimExpr& extent : joined(lead, {number(size.m), number(size.n)})) {
+  const size_t row = row_axis(product);
+  for (const PrimExpr& extent : joined(with_row(lead, row, number(size.m)), {number(size.n)})) {
     Var var = make_var("i" + std::to_string(axes.size()), DataType::Int(32));
     axes.push_back(make_iter_var(make_range(0, extent), var, IterType::DataPar));
     at.push_back(var);
   }
-  PrimExpr i = at[rank], j = at[rank + 1];
+  PrimExpr i = at[row], j = at.back();
+  Array<PrimExpr> place;
+  for (size_t n = 0; n + 1 < at.size(); ++n)
+    if (n != row) place.push_back(at[n]);
   PrimExpr io = floordiv(i, number(t->mr)), ii = floormod(i, number(t->mr)), jo = floordiv(j, number(t->nr));
-  PrimExpr value = te::load(tile, joined(front(at), {io, jo, ii, floormod(j, number(t->nr))}));
+  PrimExpr value = te::load(tile, joined(place, {io, jo, ii, floormod(j, number(t->nr))}));
   if (t->nr > size.n)  // narrower than a tile: the branch that is never taken asks for all of it
-    value = if_then_else(j < number(size.n), value,
-                         te::load(tile, joined(front(at), {io, jo, ii, number(t->nr - 1)})));
-  Map<String, ObjectRef> attrs{{"gemm_tiles", t}};
+    value = if_then_else(j < number(size.n), value, te::load(tile, joined(place, {io, jo, ii, number(t->nr - 1)})));
+  Map<String, ObjectRef> attrs{{"gemm_tiles", t}, {"gemm_row_axis", int_imm(DataType::Int(32), int64_t(row))}};
   return te::output(te::compute_op("product", "gemm", attrs, axes, {value}), 0);
 }
 

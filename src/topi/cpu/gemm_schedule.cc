@@ -59,11 +59,13 @@ struct Loops {
 };
 
 /// A part for each thread, then blocks of mc x nc, which are copied out of the tiles by vectors.
-Loops cut_result(const te::Stage& stage, const GemmTiles& t, int lanes) {
-  Array<IterVar> axes = stage->op.as<te::ComputeOp>()->axis, order(axes.begin(), axes.end() - 2);
+Loops cut_result(const te::Stage& stage, const GemmTiles& t, size_t row, int lanes) {
+  Array<IterVar> axes = stage->op.as<te::ComputeOp>()->axis, order;
+  for (size_t i = 0; i + 1 < axes.size(); ++i)
+    if (i != row) order.push_back(axes[i]);
   auto cut = [&](const IterVar& axis, int64_t size) { return te::split(stage, axis, number(size), PrimExpr()); };
-  auto [part_i, rest_i] = cut(axes[axes.size() - 2], t->part_m);
-  auto [part_j, rest_j] = cut(axes[axes.size() - 1], t->part_n);
+  auto [part_i, rest_i] = cut(axes[row], t->part_m);
+  auto [part_j, rest_j] = cut(axes.back(), t->part_n);
   auto [block_i, i] = cut(rest_i, t->mc);
   auto [block_j, inner_j] = cut(rest_j, t->nc);
   auto [j, vector] = cut(inner_j, lanes);
@@ -90,7 +92,8 @@ te::Schedule schedule_gemm(const Array<te::Tensor>& outs, const Target& target) 
   auto t = downcast<GemmTiles>(stages.product->op->attrs["gemm_tiles"]);
   MicroKernel kernel = micro_kernel(machine->isa, te::output(stages.tile->op, 0)->dtype, t->mr, t->nr, t->kc);
   te::Stage last = last_stage(sch, stages, outs);
-  Loops loops = cut_result(last, t, kernel->lanes);
+  const int64_t row = *as_int(downcast<PrimExpr>(stages.product->op->attrs["gemm_row_axis"]));
+  Loops loops = cut_result(last, t, static_cast<size_t>(row), kernel->lanes);
 
   // k in steps of kc outside, so that a panel of b serves all rows of the block
   te::compute_at(stages.tile, last, loops.block);
@@ -110,8 +113,7 @@ te::Schedule schedule_gemm(const Array<te::Tensor>& outs, const Target& target) 
     if (t->threads_m > 1) {  // all threads need all panels
       te::compute_root(stages.columns);
       Array<IterVar> panels = stages.columns->op.as<te::ComputeOp>()->axis;
-      te::set_loop_kind(stages.columns,
-                        te::fuse(stages.columns, Array<IterVar>(panels.begin(), panels.end() - 2)),
+      te::set_loop_kind(stages.columns, te::fuse(stages.columns, Array<IterVar>(panels.begin(), panels.end() - 2)),
                         IterType::Parallelized);
     } else {
       te::compute_at(stages.columns, last, loops.columns);

@@ -32,10 +32,8 @@ Globals globals{
     {"topi.nn_matmul",
      [](te::Tensor a, te::Tensor b, te::Tensor bias, DataType dtype, bool transpose_a, bool transpose_b,
         bool is_dense) { return matmul(a, b, bias, {transpose_a, transpose_b, dtype}, is_dense); }},
-    {"topi.nn_dense_pack",
-     [](te::Tensor data, te::Tensor weight, te::Tensor bias, DataType out_dtype) {
-       return dense_pack(data, weight, bias, out_dtype);
-     }},
+    {"topi.nn_dense_pack", [](te::Tensor data, te::Tensor weight, te::Tensor bias,
+                              DataType out_dtype) { return dense_pack(data, weight, bias, out_dtype); }},
     {"topi.nn_scale_shift", scale_shift},
     {"topi.nn_pad", [](te::Tensor data, Array<PrimExpr> before, Array<PrimExpr> after, PrimExpr value,
                        String name) { return pad(data, before, after, value, name); }},

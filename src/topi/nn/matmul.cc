@@ -94,8 +94,8 @@ te::Tensor dense_pack(const te::Tensor& data, const te::Tensor& weight, const te
     at.set(1, floordiv(depth, weight->shape[3]));
     at.push_back(floormod(depth, weight->shape[3]));
   }
-  te::Tensor out = product("compute", "dense_pack", axes, k, te::load(data, at_data), te::load(weight, at), weight,
-                           out_dtype);
+  te::Tensor out =
+      product("compute", "dense_pack", axes, k, te::load(data, at_data), te::load(weight, at), weight, out_dtype);
   return with_bias(out, bias);
 }
 

@@ -121,12 +121,15 @@ def test_a_residual_and_an_activation_follow_a_product():
 
 def test_doubles_are_multiplied_as_doubles():
     x, w = random(33, 65, dtype="float64"), random(70, 65, dtype="float64")
-    (got,), _ = run(lambda x: relay.nn.dense(x, relay.const(w)), {"x": x})
+    (got,), _ = run(lambda x: relay.nn.dense(x, relay.const(w, "float64")), {"x": x})
     np.testing.assert_allclose(got, x @ w.T, rtol=1e-12)
 
 
 def test_a_constant_layer_of_integers_stays_as_it_is():
-    x, w = np.arange(64 * 64).reshape(64, 64).astype("int32") % 7, np.arange(64 * 64).reshape(64, 64).astype("int32") % 5
+    x, w = (
+        np.arange(64 * 64).reshape(64, 64).astype("int32") % 7,
+        np.arange(64 * 64).reshape(64, 64).astype("int32") % 5,
+    )
     (got,), optimized = run(lambda x: relay.nn.dense(x, relay.const(w)), {"x": x})
     np.testing.assert_array_equal(got, x @ w.T)
     assert "contrib_dense_pack" not in optimized.astext(False)
@@ -136,7 +139,9 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
     from tessera._ffi.registry import get_global_func
 
     x, w = random(200, 300), random(500, 300)
-    mod = tvm.IRModule.from_expr(relay.Function([v := relay.var("x", shape=x.shape)], relay.nn.dense(v, relay.const(w))))
+    mod = tvm.IRModule.from_expr(
+        relay.Function([v := relay.var("x", shape=x.shape)], relay.nn.dense(v, relay.const(w)))
+    )
     with tvm.transform.PassContext(opt_level=3):
         model = tvm.Model(relay.build(mod, "llvm"))
     set_threads = get_global_func("runtime.config_threadpool")
@@ -144,3 +149,10 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
     one = model.run(x)[0].numpy()
     set_threads(1, 2)
     np.testing.assert_array_equal(model.run(x)[0].numpy(), one)
+
+
+@pytest.mark.parametrize("shape", [(197, 1, 64), (1, 50, 1, 64), (3, 4, 40, 64), (64,)])
+def test_rows_of_data_may_be_any_dimension(shape):
+    x, w, b = random(*shape), random(64, 96), random(96)
+    (got,), _ = run(lambda x: relay.add(relay.nn.matmul(x, relay.const(w)), relay.const(b)), {"x": x})
+    close(got, x.astype("float64") @ w + b)
