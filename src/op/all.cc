@@ -2,7 +2,7 @@
 
 #include "op/records.h"
 
-#include "op/nn/gemm.h"
+#include "op/nn/cpu_implementations.h"
 
 namespace tessera::op {
 namespace {
@@ -54,6 +54,7 @@ namespace {
   layout_conversions();
   layout_alterations();
   gemm_implementations();
+  row_implementations();
   fill_strategies();  // the last: it looks at all of them
   return true;
 }();

@@ -1,13 +1,13 @@
 // Matrix products on processors with micro-kernels (topi/cpu/gemm.h): another implementation of nn.dense, nn.matmul,
 // nn.batch_matmul and nn.contrib_dense_pack, and constant weights in the panels that it reads.
 
-#include "op/nn/gemm.h"
+#include "topi/cpu/gemm.h"
 #include "ir/prim_ops.h"
+#include "op/nn/cpu_implementations.h"
 #include "relay/attrs/nn.h"
 #include "relay/attrs/pad.h"
 #include "relay/make.h"
 #include "relay/strategy.h"
-#include "topi/cpu/gemm.h"
 
 namespace tessera::op {
 namespace {

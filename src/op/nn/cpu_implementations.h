@@ -1,0 +1,11 @@
+#pragma once
+// Implementations of operators for processors beside their own compute.
+
+namespace tessera::op {
+
+/// Matrix products by micro-kernels, and constant weights packed for them.
+void gemm_implementations();
+/// Softmax and reductions along the last axis by vectors, row after row.
+void row_implementations();
+
+}  // namespace tessera::op
