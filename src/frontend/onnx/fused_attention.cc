@@ -176,6 +176,7 @@ Values group_query_attention(Operation& in) {
   if (in.integer("smooth_softmax", 0) > 0) in.unsupported("a smooth softmax");
   if (in.integer("causal", 1) == 0) in.unsupported("queries that see what is behind them");
   int64_t heads = in.integer("num_heads"), key_heads = in.integer("kv_num_heads");
+  if (heads < 1 || key_heads < 1) in.invalid("there are no heads");
   Expr query = in[0], key = in.get_or(1, nullptr), value = in.get_or(2, nullptr);
   int64_t width = fixed_extent(in, query, 2, "the width of heads"), length = fixed_extent(in, query, 1, "the length");
   if (!key.defined()) {
