@@ -59,11 +59,24 @@ bool is_winograd_faster(int64_t ins, int64_t outs, int64_t height, int64_t width
   return direct >= kLeastWork && products + transforms + weight < kGain * direct;
 }
 
+/// Will be a constant when the model is compiled: constants, and what operators make of them (a scale that was folded in).
+bool is_made_of_constants(const Expr& expr) {
+  constexpr size_t kMostSeen = 32;
+  std::vector<Expr> seen{expr};
+  for (size_t i = 0; i < seen.size(); ++i) {
+    auto* call = seen[i].as<relay::Call>();
+    if (!call && !seen[i].as<relay::Constant>()) return false;
+    if (call) seen.insert(seen.end(), call->args.begin(), call->args.end());
+    if (seen.size() > kMostSeen) return false;
+  }
+  return true;
+}
+
 bool may_be_winograd(const relay::Conv2DAttrs* attrs, const Array<PrimExpr>& kernel, const Expr& weight) {
   for (const Array<PrimExpr>& ones : {attrs->strides, attrs->dilation})
     for (const PrimExpr& value : ones)
       if (!is_one(value)) return false;
-  return is_const_int(kernel[2], 3) && is_const_int(kernel[3], 3) && weight.as<relay::Constant>() &&
+  return is_const_int(kernel[2], 3) && is_const_int(kernel[3], 3) && is_made_of_constants(weight) &&
          PassContext::current().flag(kWinogradOption, true);
 }
 

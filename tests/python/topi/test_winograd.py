@@ -111,6 +111,16 @@ def test_a_weight_that_is_not_known_when_compiling_is_not_transformed():
     assert not chosen(relay.Function([x, w], y))
 
 
+def test_a_weight_that_takes_a_scale_in_is_known_too():
+    x, scale = relay.var("x", shape=(1, 64, 16, 16)), relay.const(values(64, 1, 1, 1))
+    y = relay.nn.conv2d(x, relay.const(values(64, 64, 3, 3)) * scale, kernel_size=(3, 3), channels=64, padding=(1, 1))
+    function = relay.Function([x], y)
+    assert chosen(function)
+    data = values(1, 64, 16, 16)
+    want = reference(data, values(64, 64, 3, 3) * values(64, 1, 1, 1), padding=(1, 1, 1, 1))
+    close(run(function, {"x": data}), want)
+
+
 @pytest.mark.parametrize("tile", [2, 4])
 def test_the_operators_alone(tile):
     x, w = relay.var("x", shape=(2, 5, 9, 11)), relay.var("w", shape=(6, 5, 3, 3))
