@@ -29,34 +29,39 @@ struct Base {
   double step_high, step_low;  // log_base(2) in two parts, so that n * step_high is exact
 };
 
-/// r and n of the reduction.
-std::pair<PrimExpr, PrimExpr> reduce(Steps& steps, const RealType& real, const PrimExpr& x, const Base& base) {
-  PrimExpr bounded = clamp(steps, real, x, base.low, base.high);
-  PrimExpr n = steps(floor(bounded * real(base.log2_base) + real(0.5)));
-  PrimExpr r = steps(bounded - n * real(base.step_high));
+/// r and n of the reduction of an x within the bounds.
+std::pair<PrimExpr, PrimExpr> split(Steps& steps, const RealType& real, const PrimExpr& x, const Base& base) {
+  PrimExpr n = steps(floor(x * real(base.log2_base) + real(0.5)));
+  PrimExpr r = steps(x - n * real(base.step_high));
   if (base.step_low != 0) r = steps(r - n * real(base.step_low));
   return {r, steps(cast(real.integer(), n))};
+}
+
+/// The same of any x.
+std::pair<PrimExpr, PrimExpr> reduce(Steps& steps, const RealType& real, const PrimExpr& x, const Base& base) {
+  return split(steps, real, clamp(steps, real, x, base.low, base.high), base);
+}
+
+constexpr Base kNarrow{-104, 90, 1.4426950408889634074, 0.693359375, -0.00021219444005469058277};
+constexpr Base kWide{-746, 711, 1.4426950408889634074, 0.69314718055829871446, 1.6465949582897081281e-12};
+
+/// e^x / 2^halvings of an x within the bounds.
+PrimExpr exp_within(Steps& steps, const RealType& real, const PrimExpr& x, int halvings) {
+  auto [r, n] = split(steps, real, x, real.either(kNarrow, kWide));
+  PrimExpr p = real.is_double() ? polynomial(r, real, coefficients::kExp64) : polynomial(r, real, coefficients::kExp32);
+  return scale(steps, real, real(1) + (r + r * r * p), halvings ? steps(n - real.bits(halvings)) : n);
 }
 
 }  // namespace
 
 PrimExpr exp_of(Steps& steps, const RealType& real, const PrimExpr& x, int halvings) {
-  static constexpr Base narrow{-104, 90, 1.4426950408889634074, 0.693359375, -0.00021219444005469058277};
-  static constexpr Base wide{-746, 711, 1.4426950408889634074, 0.69314718055829871446, 1.6465949582897081281e-12};
-  auto [r, n] = reduce(steps, real, x, real.either(narrow, wide));
-  PrimExpr p = real.is_double() ? polynomial(r, real, coefficients::kExp64) : polynomial(r, real, coefficients::kExp32);
-  return scale(steps, real, real(1) + (r + r * r * p), halvings ? steps(n - real.bits(halvings)) : n);
+  const Base& base = real.either(kNarrow, kWide);
+  return exp_within(steps, real, clamp(steps, real, x, base.low, base.high), halvings);
 }
 
 PrimExpr decay_of(Steps& steps, const RealType& real, const PrimExpr& x) {
-  static constexpr Base narrow{-87, 0, 1.4426950408889634074, 0.693359375, -0.00021219444005469058277};
-  static constexpr Base wide{-708, 0, 1.4426950408889634074, 0.69314718055829871446, 1.6465949582897081281e-12};
-  const Base& base = real.either(narrow, wide);
-  PrimExpr n = steps(floor(x * real(base.log2_base) + real(0.5)));
-  PrimExpr r = steps(steps(x - n * real(base.step_high)) - n * real(base.step_low));
-  PrimExpr p = real.is_double() ? polynomial(r, real, coefficients::kExp64) : polynomial(r, real, coefficients::kExp32);
-  PrimExpr power = (real(1) + (r + r * r * p)) * power_of_two(real, steps(cast(real.integer(), n)));
-  return make_select(x < real(base.low), real(0), power);
+  PrimExpr low = real(real.either(kNarrow.low, kWide.low));
+  return exp_within(steps, real, steps(make_select(x < low, low, x)), 0);
 }
 
 PrimExpr exp2_of(Steps& steps, const RealType& real, const PrimExpr& x) {

@@ -61,7 +61,7 @@ inline PrimExpr with_sign_of(const RealType& real, const PrimExpr& x, const Prim
 // The functions; `x` is a name or a constant of type `real`.
 /// e^x / 2^halvings, where e^x alone may be too large for the type.
 PrimExpr exp_of(Steps& steps, const RealType& real, const PrimExpr& x, int halvings = 0);
-/// e^x of x <= 0; what is hardly a normal number is 0.
+/// e^x of x <= 0, which needs no upper bound.
 PrimExpr decay_of(Steps& steps, const RealType& real, const PrimExpr& x);
 PrimExpr exp2_of(Steps& steps, const RealType& real, const PrimExpr& x);
 PrimExpr exp10_of(Steps& steps, const RealType& real, const PrimExpr& x);
