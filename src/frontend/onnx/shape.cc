@@ -158,10 +158,16 @@ Values flatten(Operation& in) {
   if (axis == 0) return {reshape(in[0], int_array({1, -1}))};
   if (axis == static_cast<int>(rank)) return {reshape(in[0], int_array({-1, 1}))};
   if (axis == 1) return {call_op("nn.batch_flatten", {in[0]})};
-  Ints shape = in.static_shape(in[0], "Flatten");
-  int64_t before = 1, after = 1;
-  for (size_t i = 0; i < rank; ++i) (static_cast<int>(i) < axis ? before : after) *= shape[i];
-  return {reshape(in[0], int_array({before, after}))};
+  // One of the two extents is enough.
+  std::optional<int64_t> before = 1, after = 1;
+  Array<PrimExpr> shape = in.shape(in[0]);
+  for (size_t i = 0; i < rank; ++i) {
+    std::optional<int64_t>& side = static_cast<int>(i) < axis ? before : after;
+    auto* extent = shape[i].as<IntImm>();
+    side = side && extent ? std::optional<int64_t>(*side * extent->value) : std::nullopt;
+  }
+  if (!before && !after) in.unknown("one side of the axis must be known", in[0]);
+  return {reshape(in[0], int_array({before.value_or(-1), after.value_or(-1)}))};
 }
 
 Values reshaped(Operation& in) {

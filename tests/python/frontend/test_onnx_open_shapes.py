@@ -57,6 +57,11 @@ def test_resize_to_sizes_that_the_program_computes(mode, coordinates, more):
     check(nodes, inputs, {"x": ("n", 3, "h", "w"), "size": (2,)}, constants=constants, rtol=1e-4)
 
 
+@pytest.mark.parametrize("axis", [2, -1])
+def test_flatten_needs_one_side_of_its_axis(axis):
+    check([helper.make_node("Flatten", ["x"], ["y"], axis=axis)], {"x": real(2, 3, 4, 5)}, {"x": ("n", 3, 4, 5)})
+
+
 def test_resize_of_open_extents_by_scales():
     nodes = [helper.make_node("Resize", ["x", "", "scales"], ["y"], mode="linear")]
     constants = {"scales": np.array([1, 1, 1.5, 2], "float32")}
