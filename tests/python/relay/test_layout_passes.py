@@ -1,5 +1,7 @@
 """ConvertLayout, AlterOpLayout and Legalize: layouts travel through a graph."""
 
+import contextlib
+
 import numpy as np
 import pytest
 import tessera
@@ -111,6 +113,18 @@ def test_a_pool_can_be_asked_for():
     check(ConvertLayout({"nn.max_pool2d": ["NHWC"]}), relay.nn.max_pool2d(x, (2, 2)), moved(after, "NHWC", "NCHW"))
 
 
+@contextlib.contextmanager
+def altered_by(rule):
+    """Inside, convolutions change their layouts by `rule`."""
+    own = relay_op.get("nn.conv2d").get_attr("FTVMAlterOpLayout")
+    relay_op.register_alter_op_layout("nn.conv2d", rule, level=15)
+    try:
+        yield
+    finally:
+        relay_op.get("nn.conv2d").reset_attr("FTVMAlterOpLayout")
+        relay_op.register_alter_op_layout("nn.conv2d", own)
+
+
 @pytest.fixture
 def blocked_layouts():
     """While a test runs, convolutions take their channels in blocks of 8."""
@@ -124,11 +138,8 @@ def blocked_layouts():
         named["data_layout"], named["out_layout"], named["kernel_layout"] = "NCHW8c", "NCHW8c", "OIHW8i8o"
         return relay.op._make.call_op("nn.contrib_conv2d_NCHWc", inputs, named)
 
-    own = relay_op.get("nn.conv2d").get_attr("FTVMAlterOpLayout")
-    relay_op.register_alter_op_layout("nn.conv2d", alter, level=15)
-    yield
-    relay_op.get("nn.conv2d").reset_attr("FTVMAlterOpLayout")
-    relay_op.register_alter_op_layout("nn.conv2d", own)
+    with altered_by(alter):
+        yield
 
 
 def test_blocks_of_channels_travel(blocked_layouts):
@@ -169,13 +180,8 @@ def test_legalize_asks_the_operators():
 
 
 def test_an_alteration_must_be_a_call():
-    relay_op.register_alter_op_layout("nn.conv2d", lambda attrs, inputs, tinfos, out: inputs[0], level=15)
-    try:
-        with pytest.raises(TypeError, match="must give a call"):
-            AlterOpLayout()(module(conv(X, W)))
-    finally:
-        relay_op.get("nn.conv2d").reset_attr("FTVMAlterOpLayout")
-    assert tessera.ir.Op.get("nn.conv2d").get_attr("FTVMAlterOpLayout") is None
+    with altered_by(lambda attrs, inputs, tinfos, out: inputs[0]), pytest.raises(TypeError, match="must give a call"):
+        AlterOpLayout()(module(conv(X, W)))
 
 
 def test_what_one_layer_made_as_nchw_another_may_read_as_nhwc():

@@ -68,7 +68,7 @@ def test_large_constants_may_lie_in_a_file_of_their_own(tmp_path):
 
 def test_a_program_without_its_library_names_the_kernel_it_misses(executable):
     loaded = runtime_vm.Executable.load_exec(executable.save()[0], None)
-    with pytest.raises(ValueError, match="calls tvmgen_default_fused_.* which its library does not have"):
+    with pytest.raises(ValueError, match="calls vm_mod_fused_.* which its library does not have"):
         runtime_vm.VirtualMachine(loaded, tvm.cpu())
 
 
