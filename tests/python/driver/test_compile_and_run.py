@@ -414,6 +414,7 @@ def test_long_work_shows_its_stages_on_a_terminal_only(tool, env, tmp_path):
 
 def test_a_package_of_objects_is_linked_when_it_is_run(tool, tmp_path):
     from tessera import relay
+
     x = relay.var("x", shape=(2, 3))
     lib = relay.build(tessera.IRModule.from_expr(relay.Function([x], relay.exp(x))), target="llvm")
     lib.get_lib().export_library(str(tmp_path / "mod.tar"))
