@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import torch
 from torch import nn
 
@@ -290,6 +291,14 @@ def clip(length: int = 77, **sizes: Any) -> Example:
 # ---- files -----------------------------------------------------------------------------------------------------------
 
 
+def drop_notes(path: Path) -> None:
+    """Takes out where in Python each node came from: paths of the machine that exported it."""
+    model = onnx.load(path)
+    for holder in (model.graph, *model.graph.node, *model.graph.input, *model.graph.output, *model.graph.value_info):
+        del holder.metadata_props[:]
+    onnx.save(model, path)
+
+
 def write(name: str, example: Example, path: Path, dynamo: bool) -> None:
     """Writes the model and its inputs; the model last and by its final name, so that it is whole where it is."""
     names, inputs = list(example.inputs), tuple(example.inputs.values())
@@ -299,6 +308,7 @@ def write(name: str, example: Example, path: Path, dynamo: bool) -> None:
         torch.onnx.export(
             example.module, inputs, str(partial), dynamo=True, opset_version=OPSET_DYNAMO, external_data=False, **common
         )
+        drop_notes(partial)
     else:
         torch.onnx.export(
             example.module,
