@@ -255,6 +255,20 @@ void ZipWriter::put(std::string_view bytes) {
   at_ += bytes.size();
 }
 
+/// What both heads of a member say, in this order: version to read it, flags, stored, time, checksum, sizes (in a field of 64 bits
+/// that follows) and the length of its name.
+void ZipWriter::write_facts(ByteWriter& head, const Written& member) {
+  head.write(kVersion);
+  head.write(kUtf8);
+  head.write(uint16_t{0});
+  head.write(uint16_t{0});
+  head.write(kFirstDay);
+  head.write(member.crc);
+  head.write(kOpen32);
+  head.write(kOpen32);
+  head.write(static_cast<uint16_t>(member.name.size()));
+}
+
 void ZipWriter::add(const std::string& name, std::initializer_list<std::string_view> pieces) {
   if (name.size() > 0xffff)
     throw Error(ValueError) << "a name of " << name.size() << " bytes is too long for a zip file";
@@ -265,15 +279,7 @@ void ZipWriter::add(const std::string& name, std::initializer_list<std::string_v
   }
   ByteWriter head;
   head.write(kLocal);
-  head.write(kVersion);
-  head.write(kUtf8);
-  head.write(uint16_t{0});
-  head.write(uint16_t{0});
-  head.write(kFirstDay);
-  head.write(member.crc);
-  head.write(kOpen32);
-  head.write(kOpen32);
-  head.write(static_cast<uint16_t>(name.size()));
+  write_facts(head, member);
   head.write(uint16_t{20});
   head.raw(name.data(), name.size());
   head.write(kZip64);
@@ -291,15 +297,7 @@ void ZipWriter::finish() {
     ByteWriter row;
     row.write(kCentral);
     row.write(kVersion);
-    row.write(kVersion);
-    row.write(kUtf8);
-    row.write(uint16_t{0});
-    row.write(uint16_t{0});
-    row.write(kFirstDay);
-    row.write(member.crc);
-    row.write(kOpen32);
-    row.write(kOpen32);
-    row.write(static_cast<uint16_t>(member.name.size()));
+    write_facts(row, member);
     row.write(uint16_t{28});
     row.write(uint16_t{0});
     row.write(uint16_t{0});

@@ -13,6 +13,8 @@
 
 namespace tessera {
 
+class ByteWriter;
+
 struct ZipMember {
   std::string name;
   uint64_t size = 0;         // once unpacked
@@ -67,6 +69,7 @@ class ZipWriter {
     uint32_t crc;
   };
   void put(std::string_view bytes);
+  static void write_facts(ByteWriter& head, const Written& member);
 
   std::function<void(std::string_view)> write_;
   std::vector<Written> written_;

@@ -1,9 +1,7 @@
 // Does a program for a GPU stay within what the device has? Asked of programs that were lowered, before host and device
 // are split: the search for schedules throws away those that would not run.
 
-#include <optional>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"

@@ -21,7 +21,7 @@ namespace tessera {
 namespace {
 
 enum Conditionals { kIfElseStmt = 1, kIfElseExpr = 2, kBooleanExpression = 4, kUsingBlockVar = 8 };
-enum LetBindings { kRequiredByCondition = 1, kLetStmt = 2, kLetExpr = 4 };
+enum LetBindings { kRequiredByCondition = 1, kLetStmt = 2 };
 
 /// Each condition doubles the copies of the loop; a loop is copied for so many at most.
 constexpr size_t kMostConditions = 5;
@@ -44,10 +44,9 @@ Stmt assuming(const Stmt& stmt, const PrimExpr& condition, bool holds) {
     if (known(op->condition)) return self(holds ? op->true_value : op->false_value);
     return self.children(op);
   });
-  auto replace = [&](Rewriter& self, const auto* op) -> PrimExpr {
+  rewriter.on([&](Rewriter& self, const Not* op) -> PrimExpr {
     return known(PrimExpr(op)) ? value : PrimExpr(self.children(op));
-  };
-  rewriter.on([&](Rewriter& self, const Not* op) -> PrimExpr { return replace(self, op); });
+  });
   rewriter.on([&](Rewriter& self, const BinaryNode* op) -> PrimExpr {
     if (known(PrimExpr(op))) return value;
     Ref<BinaryNode> out = self.children(op);
@@ -73,10 +72,6 @@ class Hoister {
       return rewriter_.children(op);
     });
     rewriter_.on([this](const For* op) -> Stmt { return outside(rewriter_.children(op)); });
-    rewriter_.on([this](const Let* op) -> PrimExpr {
-      Ref<Let> out = rewriter_.children(op);
-      return out;
-    });
   }
   Stmt operator()(const Stmt& body) { return rewriter_(body); }
 

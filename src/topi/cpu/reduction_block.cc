@@ -79,6 +79,19 @@ BlockRef reader_of(const State& state, const BlockRef& block, const Reduction& r
   return fits ? readers[0] : BlockRef();
 }
 
+bool tile_with_store(State& state, const BlockRef& block, const Reduction& reduction,
+                     const std::function<void(const BlockRef& store)>& cut) {
+  State::Snapshot before = state.snapshot();
+  BlockRef reader = reader_of(state, block, reduction);
+  for (bool stores_alone : {false, true}) {
+    if (!stores_alone && !reader.key) continue;
+    bool fits = attempt([&] { cut(stores_alone ? schedule::cache_write(state, block, 0, "local") : reader); });
+    if (fits) return true;
+    state.restore(before);
+  }
+  return false;
+}
+
 std::vector<LoopRef> last_loops(const State& state, const BlockRef& block, size_t count) {
   std::vector<const For*> loops = state.find(block).loops();
   ICHECK(loops.size() >= count) << "a block has a loop for each of its axes";

@@ -1,6 +1,7 @@
 #pragma once
 // What rules have to know of a reduction before they cut it into tiles.
 
+#include <functional>
 #include <optional>
 
 #include "topi/block_rule.h"
@@ -27,6 +28,14 @@ std::optional<int64_t> stride(const BufferLoad* load, const Var& axis);
 
 /// The stage that alone reads the reduction, element by element and in the same order; empty when there is none.
 schedule::BlockRef reader_of(const schedule::State& state, const schedule::BlockRef& block, const Reduction& reduction);
+
+/// Below so many steps, some microseconds of products, a second thread costs more than it brings.
+inline constexpr int64_t kParallelTileSteps = 1 << 17;
+
+/// Cuts a reduction into tiles by `cut`, given the stage that stores them: the one that reads the reduction, or else a
+/// copy of its own. False, with the program as it was, when neither lets itself be scheduled so.
+bool tile_with_store(schedule::State& state, const schedule::BlockRef& block, const Reduction& reduction,
+                     const std::function<void(const schedule::BlockRef& store)>& cut);
 
 /// The innermost `count` loops around a block, from the outside.
 std::vector<schedule::LoopRef> last_loops(const schedule::State& state, const schedule::BlockRef& block, size_t count);

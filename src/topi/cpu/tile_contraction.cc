@@ -18,7 +18,6 @@ constexpr int64_t kSumsInFlight = 8;
 /// What a step costs beside its multiplications (the loop itself), counted in multiplications.
 constexpr double kStepCost = 0.5;
 constexpr int64_t kFewestLanes = 4, kMostVectors = 8, kLongestUnrolled = 7;
-constexpr int64_t kParallelSteps = 1 << 17;  // some microseconds: below this a second thread costs more than it brings
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
@@ -146,7 +145,7 @@ class Scheduler {
     std::vector<LoopRef> outer = cut();
     if (outer.size() > 1) outer.pop_back();
     if (padded.key && place_padding(padded, rows, &outer)) return;
-    if (reduction_.steps >= kParallelSteps) share(outer);
+    if (reduction_.steps >= kParallelTileSteps) share(outer);
   }
 
  private:
@@ -224,7 +223,7 @@ class Scheduler {
 
   /// Padding inside the loop that threads share: what is filled up is still in the cache when it is read.
   bool place_padding(const BlockRef& padded, const Cut& rows, std::vector<LoopRef>* outer) {
-    if (rows.axis >= outer->size() || reduction_.steps < kParallelSteps) return false;
+    if (rows.axis >= outer->size() || reduction_.steps < kParallelTileSteps) return false;
     auto parts = schedule::split(state_, (*outer)[rows.axis], {PrimExpr(), number(rows.size)}, true);
     std::vector<LoopRef> shared(outer->begin(), outer->begin() + static_cast<long>(rows.axis));
     shared.push_back(parts[0]);
@@ -298,22 +297,13 @@ std::vector<LoopRef> apply_contraction(State& state, const BlockRef& block, cons
 bool tile_contraction(State& state, const BlockRef& block, const Machine& machine) {
   std::optional<ContractionPlan> plan = plan_contraction(state, block, machine);
   if (!plan) return false;
-  State::Snapshot before = state.snapshot();
-  BlockRef reader = reader_of(state, block, plan->reduction), padded;
+  BlockRef padded;
   Cut rows{0, 1};
   const bool has_rows = !plan->pixels.empty() && plan->pixels.back().axis > 0;
   if (plan->reads_pixels && has_rows) padded = padding_of(state, block, plan->reduction);
   if (padded.key) rows = padded_rows(*plan, state, padded, machine);
-  for (bool stores_alone : {false, true}) {
-    if (!stores_alone && !reader.key) continue;
-    bool fits = attempt([&] {
-      BlockRef store = stores_alone ? schedule::cache_write(state, block, 0, "local") : reader;
-      Scheduler(state, block, store, *plan).run(padded, rows);
-    });
-    if (fits) return true;
-    state.restore(before);
-  }
-  return false;
+  return tile_with_store(state, block, plan->reduction,
+                         [&](const BlockRef& store) { Scheduler(state, block, store, *plan).run(padded, rows); });
 }
 
 }  // namespace tessera::topi

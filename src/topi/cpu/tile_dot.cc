@@ -15,7 +15,6 @@ using schedule::State;
 
 constexpr int64_t kSumsInFlight = 8;  // that keep the multipliers busy
 constexpr int64_t kFewestLanes = 4, kFewestSteps = 2, kLargestSide = 8;
-constexpr int64_t kParallelSteps = 1 << 17;  // some microseconds: below this a second thread costs more than it brings
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
@@ -128,7 +127,7 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
   Loops total = loops_by_axis(state, block);
   for (const std::vector<LoopRef>* loops : {&total.results, &total.reduced})
     for (const LoopRef& loop : *loops) schedule::unroll(state, loop);
-  if (reduction.steps < kParallelSteps) return;
+  if (reduction.steps < kParallelTileSteps) return;
   schedule::parallel(state, outer.size() == 1 ? outer[0] : schedule::fuse(state, outer, true));
 }
 
@@ -139,18 +138,8 @@ bool tile_dot(State& state, const BlockRef& block, const Machine& machine) {
   if (!reduction) return false;
   std::optional<Tile> tile = choose(*reduction, machine);
   if (!tile) return false;
-  State::Snapshot before = state.snapshot();
-  BlockRef reader = reader_of(state, block, *reduction);
-  for (bool stores_alone : {false, true}) {
-    if (!stores_alone && !reader.key) continue;
-    bool fits = attempt([&] {
-      BlockRef store = stores_alone ? schedule::cache_write(state, block, 0, "local") : reader;
-      schedule_tile(state, block, store, *reduction, *tile);
-    });
-    if (fits) return true;
-    state.restore(before);
-  }
-  return false;
+  return tile_with_store(state, block, *reduction,
+                         [&](const BlockRef& store) { schedule_tile(state, block, store, *reduction, *tile); });
 }
 
 }  // namespace tessera::topi

@@ -114,18 +114,8 @@ bool tile_reduction(State& state, const BlockRef& block, const Machine& machine)
   if (!reduction) return false;
   std::optional<Tile> tile = choose(*reduction, machine);
   if (!tile) return false;
-  State::Snapshot before = state.snapshot();
-  BlockRef reader = reader_of(state, block, *reduction);
-  for (bool stores_alone : {false, true}) {
-    if (!stores_alone && !reader.key) continue;
-    bool fits = attempt([&] {
-      BlockRef store = stores_alone ? schedule::cache_write(state, block, 0, "local") : reader;
-      schedule_tile(state, block, store, *reduction, *tile);
-    });
-    if (fits) return true;
-    state.restore(before);
-  }
-  return false;
+  return tile_with_store(state, block, *reduction,
+                         [&](const BlockRef& store) { schedule_tile(state, block, store, *reduction, *tile); });
 }
 
 }  // namespace tessera::topi
