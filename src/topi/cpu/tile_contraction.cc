@@ -95,9 +95,10 @@ Tile choose(const Reduction& reduction, const Space& space, const Machine& machi
   int64_t most = 0;
   auto consider = [&](int64_t rows, int64_t columns, int64_t vectors) {
     if (!fits(rows * columns, vectors)) return;
-    double row_of_tiles = static_cast<double>(width / columns) * step_work(rows * columns, vectors);
+    const int64_t whole_tiles = width / columns, rows_of_tiles = height / rows * (space.vector_extent / vectors);
+    double row_of_tiles = static_cast<double>(whole_tiles) * step_work(rows * columns, vectors);
     if (int64_t rest = width % columns) row_of_tiles += step_work(rows * rest, vectors);
-    double work = row_of_tiles * static_cast<double>(height / rows * (space.vector_extent / vectors));
+    double work = row_of_tiles * static_cast<double>(rows_of_tiles);
     if (work > least * 1.001 || (work > least * 0.999 && rows * columns * vectors <= most)) return;
     least = std::min(least, work);
     most = rows * columns * vectors;
