@@ -13,7 +13,7 @@ CPP_FILES = $(shell git ls-files --cached --others --exclude-standard \
               'src/*.cc' 'src/*.h' 'include/*.h' 'python/ffi/*.cc' 'python/ffi/*.h' 'tests/*.cc' 'tests/*.h' 'tests/*.c' 'bench/*.cc')
 PY_DIRS   = $(wildcard python tests examples tools bench)
 
-.PHONY: help build runtime demo test test-all test-wheel test-asan test-tsan test-gpu fuzz onnx-conformance test-frameworks bench bench-torch bench-models format lint build-times wheel clean distclean
+.PHONY: help build runtime demo test test-all test-wheel test-asan test-tsan test-gpu fuzz onnx-conformance test-frameworks bench bench-torch bench-ops bench-models format lint build-times wheel clean distclean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -132,6 +132,9 @@ test-frameworks: build .venv-torch/.installed  ## models exported from PyTorch a
 
 bench-torch: build .venv-torch/.installed  ## bench/gemm.py beside PyTorch, from a virtual environment of its own
 	@.venv-torch/bin/python bench/gemm.py
+
+bench-ops: build .venv-torch/.installed  ## single operators beside ONNX Runtime, OpenVINO and PyTorch; a chart in build/
+	@.venv-torch/bin/python bench/ops.py
 
 bench-models: build .venv-torch/.installed  ## whole models beside ONNX Runtime, OpenVINO and PyTorch; a chart in build/
 	@.venv-torch/bin/python bench/models.py

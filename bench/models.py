@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import subprocess
 import sys
@@ -28,6 +27,19 @@ from pathlib import Path
 from typing import Any, Callable
 
 import numpy as np
+from common.contenders import (
+    PEERS,
+    Inputs,
+    Run,
+    child_environment,
+    difference,
+    geomean,
+    installed,
+    openvino_runner,
+    ort_runner,
+    shortest,
+    tessera_runner,
+)
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent
@@ -45,58 +57,10 @@ MODELS = [
     "bert_base",
     "gpt2",
 ]
-PEERS = {"ort": "ONNX Runtime", "openvino": "OpenVINO", "torch": "PyTorch", "compile": "torch.compile"}
-PAUSE = 0.02  # seconds in which the threads of the contender before stop waiting for more work
 ROUNDS_SECONDS = 0.25  # each contender of a round runs about this long, at least once
 
-Inputs = dict[str, np.ndarray]
-Run = Callable[[], Any]  # gives the outputs as arrays
 
-
-# ---- contenders: each gives a function that runs the model once -----------------------------------------------------
-
-
-def tessera_runner(path: Path, inputs: Inputs, facts: dict[str, Any]) -> Run:
-    import tessera
-    from tessera import relay
-
-    start = time.perf_counter()
-    mod, params = relay.frontend.from_onnx(os.fspath(path))
-    facts["operations"] = 2 * relay.analysis.get_total_mac_number(mod["main"])
-    with tessera.transform.PassContext(opt_level=3):
-        model = tessera.Model(relay.build(mod, "llvm", params=params))
-    facts["compile_s"] = time.perf_counter() - start
-    tensors = {name: tessera.nd.array(value) for name, value in inputs.items()}
-    return lambda: [out.numpy() for out in model.run(tensors)]
-
-
-def ort_runner(path: Path, inputs: Inputs, threads: int) -> Run:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(os.fspath(path), options, providers=["CPUExecutionProvider"])
-    return lambda: session.run(None, inputs)
-
-
-def openvino_runner(path: Path, inputs: Inputs, threads: int) -> Run:
-    import openvino
-
-    options = {
-        "INFERENCE_NUM_THREADS": threads,
-        "INFERENCE_PRECISION_HINT": "f32",
-        "PERFORMANCE_HINT": "LATENCY",
-        "NUM_STREAMS": 1,
-    }
-    request = openvino.Core().compile_model(os.fspath(path), "CPU", options).create_infer_request()
-
-    def run() -> list[np.ndarray]:
-        request.infer(inputs, share_inputs=True, share_outputs=True)
-        return [tensor.data for tensor in request.output_tensors]
-
-    return run
+# ---- contenders ------------------------------------------------------------------------------------------------------
 
 
 def torch_runner(name: str, inputs: Inputs, threads: int, compiled: bool) -> Run:
@@ -129,21 +93,10 @@ def contenders(name: str, path: Path, threads: int, peers: Sequence[str], facts:
         "torch": lambda: torch_runner(name, inputs, threads, False),
         "compile": lambda: torch_runner(name, inputs, threads, True),
     }
-    out = {"tessera": tessera_runner(path, inputs, facts)}
-    for peer in peers:
-        try:
-            out[peer] = makers[peer]()
-        except ImportError as error:
-            print(f"  {PEERS[peer]} is left out: {error}", file=sys.stderr)
-    return out
+    return {"tessera": tessera_runner(path, inputs, facts), **installed(makers, peers)}
 
 
 # ---- one model and number of threads, in a process of its own -------------------------------------------------------
-
-
-def difference(got: Sequence[np.ndarray], want: Sequence[np.ndarray]) -> float:
-    """The greatest difference over the greatest magnitude, of the worst output."""
-    return max(float(np.abs(g - w).max() / np.abs(w).max()) for g, w in zip(got, want))
 
 
 def measure(
@@ -157,20 +110,7 @@ def measure(
     want = answers["ort" if "ort" in runs else next(iter(runs))]
     facts["difference"] = {who: difference(answer, want) for who, answer in answers.items()}
     peak, peak_operations = peak_runner()
-    timed: dict[str, Run] = {**runs, "peak": peak}
-    counts = {}
-    for who, run in timed.items():  # how often in a round
-        start = time.perf_counter()
-        run()
-        counts[who] = max(1, min(200, int(ROUNDS_SECONDS / max(time.perf_counter() - start, 1e-6))))
-    best = dict.fromkeys(timed, math.inf)
-    for _ in range(rounds):
-        for who, run in timed.items():
-            time.sleep(PAUSE)
-            for _ in range(counts[who]):
-                start = clock()
-                run()
-                best[who] = min(best[who], clock() - start)
+    best = shortest({**runs, "peak": peak}, clock, rounds, ROUNDS_SECONDS)
     facts["peak"] = peak_operations / best.pop("peak")
     facts["seconds"] = best
     return facts
@@ -180,23 +120,17 @@ def measure(
 
 
 def run_child(name: str, threads: int, args: argparse.Namespace, processors: list[int]) -> dict[str, Any] | None:
-    """Thread pools read their size once, from the environment."""
-    environment = dict(os.environ)
-    for prefix in ("TVM", "OPENBLAS", "OMP", "MKL"):
-        environment[f"{prefix}_NUM_THREADS"] = str(threads)
     command = [sys.executable, __file__, name, "--child", str(threads), "--peers", args.peers, "--clock", args.clock]
     command += ["--rounds", str(args.rounds), "--models", os.fspath(args.models)]
     chosen = processors if threads > 1 else processors[-1:]
     pin = lambda: os.sched_setaffinity(0, chosen)  # noqa: E731
-    run = subprocess.run(command, env=environment, preexec_fn=pin, stdout=subprocess.PIPE, text=True, check=False)
+    run = subprocess.run(
+        command, env=child_environment(threads), preexec_fn=pin, stdout=subprocess.PIPE, text=True, check=False
+    )
     if run.returncode != 0:
         print(f"{name}: failed with status {run.returncode}", file=sys.stderr)
         return None
     return json.loads(run.stdout.splitlines()[-1])
-
-
-def geomean(values: Sequence[float]) -> float:
-    return math.exp(sum(map(math.log, values)) / len(values))
 
 
 def print_table(results: list[dict[str, Any]], threads: int) -> None:

@@ -1,230 +1,202 @@
 #!/usr/bin/env python
-"""Convolutions of networks against ONNX Runtime, one operator at a time; with one thread and with all.
+"""Single operators beside ONNX Runtime, OpenVINO and PyTorch, float32, with one thread and with all.
 
-    python bench/ops.py [--net resnet50 --net ... | --net all] [--threads 1,2] [--rounds 20] [--json FILE]
+    python bench/ops.py                                        # all families beside what is installed
+    .venv-torch/bin/python bench/ops.py conv1d pool --threads 1 --peers ort,openvino
+    python bench/ops.py networks --net resnet50 --net ...      # convolutions of these networks, or --net all
 
-The shapes are those of conv_shapes.txt. Each is a model of one convolution with its bias, channels first, on both sides: the
-time of bringing data into the layout that a side computes in, and back, counts. Every round runs both in turns, and the
-smallest time counts. With one thread that is the processor time of the thread, which a busy machine disturbs less; with
-more it is the time on the wall. The peak is measured in the same process: multiply-adds on registers.
+A case is a model of one operator (or a short chain) in the layout of ONNX; its shapes are in op_cases/. All sides run that
+model, so bringing data into the layout a side computes in, and back, counts. Every round runs all sides in turns, and the
+smallest time counts: with one thread the processor time of the process, which a busy machine disturbs less, with more the
+time on the wall. A ratio is the other's time over ours: above 1 we are faster. Answers are compared with ONNX Runtime's.
 
-Without ONNX Runtime there are no ratios.
+Two roofs are measured in the same rounds: multiply-adds on registers, and a copy that moves as many bytes as the operator
+has to, in operands and results together; so the memory roof of a small operator is that of the cache it fits in.
+
+Writes ops.json and ops.html (the chart) into --out. Peers that are not installed are left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
-import numpy as np
-import tessera
-from common.roof import SUMS, peak_module
-from tessera import relay, topi
-from tessera.contrib import graph_executor
+from common.contenders import (
+    PEERS,
+    Run,
+    child_environment,
+    difference,
+    geomean,
+    installed,
+    openvino_runner,
+    ort_runner,
+    shortest,
+    tessera_runner,
+)
 
-try:
-    import onnx
-    import onnxruntime
-except ImportError:
-    onnx = onnxruntime = None
-
-SHAPES = Path(__file__).with_name("conv_shapes.txt")
-USUAL = ["resnet18", "mobilenet_v2"]
-
-
-class Conv(NamedTuple):
-    """One line of conv_shapes.txt."""
-
-    net: str
-    count: int
-    channels: int
-    height: int
-    width: int
-    outs: int
-    kh: int
-    kw: int
-    stride: int
-    pad_h: int
-    pad_w: int
-    groups: int
-
-    @property
-    def out(self) -> tuple[int, int]:
-        high = (self.height + 2 * self.pad_h - self.kh) // self.stride + 1
-        return high, (self.width + 2 * self.pad_w - self.kw) // self.stride + 1
-
-    @property
-    def operations(self) -> float:
-        return 2.0 * self.outs * math.prod(self.out) * self.channels // self.groups * self.kh * self.kw
-
-    def __str__(self) -> str:
-        text = f"{self.channels}x{self.height}x{self.width} -> {self.outs}, {self.kh}x{self.kw}"
-        text += f" / {self.stride}" if self.stride > 1 else ""
-        return text + (f", {self.groups} groups" if self.groups > 1 else "")
+REPOSITORY = Path(__file__).resolve().parent.parent
+ROUND_SECONDS = 0.03  # each contender of a round runs about this long, at least once
+FURTHEST = 1e-3  # an answer from ONNX Runtime's, relative to the greatest magnitude
 
 
-def read_shapes(nets: list[str]) -> list[Conv]:
-    rows = [line.split() for line in SHAPES.read_text().splitlines() if not line.startswith("#")]
-    convs = [Conv(row[0], *map(int, row[1:])) for row in rows]
-    known = list(dict.fromkeys(conv.net for conv in convs))
-    for net in nets:
-        if net not in known and net != "all":
-            raise SystemExit(f"no network {net!r}; there are {', '.join(known)} and all")
-    return convs if "all" in nets else [conv for conv in convs if conv.net in nets]
+def torch_runner(case: Any, threads: int, compiled: bool) -> Run:
+    import torch
 
-
-# ---- the two sides ---------------------------------------------------------------------------------------------------
-
-Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
-
-
-def ours(conv: Conv, arrays: Arrays) -> Callable[[], Any]:
-    data, weight, bias = arrays
-    x = relay.var("x", shape=data.shape)
-    y = relay.nn.conv2d(
-        x,
-        relay.const(weight),
-        strides=(conv.stride, conv.stride),
-        padding=(conv.pad_h, conv.pad_w),
-        groups=conv.groups,
-        channels=conv.outs,
-        kernel_size=(conv.kh, conv.kw),
-    )
-    mod = tessera.IRModule.from_expr(relay.Function([x], relay.nn.bias_add(y, relay.const(bias))))
-    with tessera.transform.PassContext(opt_level=3):
-        module = graph_executor.GraphModule(relay.build(mod, "llvm")["default"](tessera.cpu()))
-    module.set_input("x", data)
+    torch.set_num_threads(threads)
+    tensors = {name: torch.from_numpy(value) for name, value in {**case.inputs, **case.weights}.items()}
+    function = lambda: case.torch(torch, tensors)  # noqa: E731
+    if compiled:
+        function = torch.compile(function)
 
     def run() -> Any:
-        module.run()
-        return module.get_output(0)
+        with torch.inference_mode():
+            return [function().numpy()]
 
     return run
 
 
-def theirs(conv: Conv, arrays: Arrays, threads: int) -> Callable[[], Any] | None:
-    if onnx is None or onnxruntime is None:
-        return None
-    data, weight, bias = arrays
-    node = onnx.helper.make_node(
-        "Conv",
-        ["x", "w", "b"],
-        ["y"],
-        strides=[conv.stride] * 2,
-        pads=[conv.pad_h, conv.pad_w] * 2,
-        group=conv.groups,
+# ---- one family and number of threads, in a process of its own ------------------------------------------------------
+
+
+def measure(case: Any, threads: int, peers: Sequence[str], rounds: int, clock: Callable[[], float]) -> dict[str, Any]:
+    from common.roof import copy_runner, peak_runner
+
+    facts: dict[str, Any] = {"model": case.name, "threads": threads, "count": case.count}
+    makers: dict[str, Callable[[], Run]] = {
+        "ort": lambda: ort_runner(case.model, case.inputs, threads),
+        "openvino": lambda: openvino_runner(case.model, case.inputs, threads),
+        "torch": lambda: torch_runner(case, threads, False),
+        "compile": lambda: torch_runner(case, threads, True),
+    }
+    wanted = [peer for peer in peers if case.torch or peer not in ("torch", "compile")]
+    runs = {"tessera": tessera_runner(case.model, case.inputs, facts), **installed(makers, wanted)}
+    answers = {who: run() for who, run in runs.items()}
+    want = answers["ort" if "ort" in runs else "tessera"]
+    facts["difference"] = {who: difference(answer, want) for who, answer in answers.items()}
+    if facts["difference"]["tessera"] > FURTHEST:
+        raise SystemExit(f"{case.name}: the answer is {facts['difference']['tessera']:.1e} from ONNX Runtime's")
+    if case.operations is not None:
+        facts["operations"] = case.operations
+    facts["bytes"] = case.bytes(want)
+    peak, operations = peak_runner(steps=2000)
+    best = shortest(
+        {**runs, "peak": peak, "copy": copy_runner(facts["bytes"])}, clock, rounds, ROUND_SECONDS, most=1000
     )
-    value = onnx.helper.make_tensor_value_info
-    graph = onnx.helper.make_graph(
-        [node],
-        "conv",
-        [value("x", onnx.TensorProto.FLOAT, data.shape)],
-        [value("y", onnx.TensorProto.FLOAT, (1, conv.outs, *conv.out))],
-        [onnx.numpy_helper.from_array(weight, "w"), onnx.numpy_helper.from_array(bias, "b")],
-    )
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return lambda: session.run(None, {"x": data})[0]
+    facts["peak"] = operations / best.pop("peak")
+    facts["copy_s"] = best.pop("copy")
+    facts["seconds"] = best
+    return facts
 
 
-def measured_peak(threads: int, clock: Callable[[], float]) -> float:
-    module, task = peak_module(threads)
-    lanes = topi.cpu.machine_of("llvm").vector_bytes // 4
-    x, y = (tessera.nd.array(np.full(size, 0.5, "float32")) for size in (lanes, lanes * SUMS * threads))
-    function = module[module.entry_name]
-    return task * threads / shortest([lambda: function(x, y)], clock, 10)[0] / 1e9
+# ---- the whole -------------------------------------------------------------------------------------------------------
 
 
-def shortest(runs: list[Callable[[], Any]], clock: Callable[[], float], rounds: int) -> list[float]:
-    best = [math.inf] * len(runs)
-    for _ in range(rounds):
-        for i, run in enumerate(runs):
-            for _ in range(2):
-                start = clock()
-                run()
-                best[i] = min(best[i], clock() - start)
-    return best
-
-
-# ---- one number of threads, in a process of its own -----------------------------------------------------------------
-
-
-def measure(nets: list[str], threads: int, rounds: int) -> list[dict[str, Any]]:
-    clock = time.thread_time if threads == 1 else time.perf_counter
-    peak = measured_peak(threads, clock)
-    print(f"\n{threads} thread{'s' * (threads > 1)}, peak {peak:.1f} GFLOP/s")
-    print(f"{'':52}{'ms':>8}{'GFLOP/s':>9}{'of peak':>9}{'ONNX Runtime ms':>17}{'ratio':>7}")
-    rng = np.random.default_rng(0)
-    records, seen = [], {}
-    for conv in read_shapes(nets):
-        key = conv[2:]
-        if key not in seen:
-            shapes = (
-                (1, conv.channels, conv.height, conv.width),
-                (conv.outs, conv.channels // conv.groups, conv.kh, conv.kw),
-                (conv.outs,),
-            )
-            data, weight, bias = (rng.standard_normal(shape).astype("float32") for shape in shapes)
-            run, other = ours(conv, (data, weight, bias)), theirs(conv, (data, weight, bias), threads)
-            if other:
-                want = other()
-                np.testing.assert_allclose(
-                    run().numpy(), want, rtol=1e-3, atol=1e-3 * abs(want).max(), err_msg=str(conv)
-                )
-            seen[key] = shortest([run, other] if other else [run], clock, rounds)
-        mine, *rest = seen[key]
-        gflops = conv.operations / mine / 1e9
-        ratio = rest[0] / mine if rest else math.nan
-        compared = f"{rest[0] * 1e3:>17.3f}{ratio:>7.2f}" if rest else ""
-        print(f"{conv.net:20}{conv!s:32}{mine * 1e3:>8.3f}{gflops:>9.1f}{gflops / peak:>9.1%}{compared}", flush=True)
-        records.append(conv._asdict() | {"threads": threads, "ms": mine * 1e3, "peak": peak, "ratio": ratio})
-    if onnxruntime is not None:
-        for net in dict.fromkeys(record["net"] for record in records):
-            ratios = [record["ratio"] for record in records if record["net"] == net]
-            print(f"{net:20}{'geometric mean of the ratios':32}{math.exp(np.mean(np.log(ratios))):>50.2f}")
-    return records
-
-
-def run_child(args: argparse.Namespace, threads: int, processors: list[int]) -> list[dict[str, Any]]:
-    """Thread pools read their size once, from the environment; one thread is pinned to one processor."""
-    environment = dict(os.environ, TVM_NUM_THREADS=str(threads))
-    command = [sys.executable, __file__, "--child", str(threads), "--rounds", str(args.rounds), "--json", args.json]
+def run_child(family: str, threads: int, args: argparse.Namespace, processors: list[int]) -> list[dict[str, Any]]:
+    command = [sys.executable, __file__, family, "--child", str(threads), "--peers", args.peers]
+    command += ["--rounds", str(args.rounds), "--only", args.only]
     for net in args.net:
         command += ["--net", net]
-    pin = lambda: os.sched_setaffinity(0, processors if threads > 1 else processors[-1:])  # noqa: E731
-    subprocess.run(command, env=environment, preexec_fn=pin, check=True)
-    return json.loads(Path(args.json).read_text())
+    chosen = processors if threads > 1 else processors[-1:]
+    pin = lambda: os.sched_setaffinity(0, chosen)  # noqa: E731
+    out = []
+    environment = child_environment(threads)
+    with subprocess.Popen(command, env=environment, preexec_fn=pin, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout
+        for line in child.stdout:
+            out.append(json.loads(line))
+            print_row(out[-1])
+    if child.returncode != 0:
+        print(f"{family}: failed with status {child.returncode}", file=sys.stderr)
+    return out
+
+
+def part_of_roofs(row: dict[str, Any]) -> tuple[float, float]:
+    ours = row["seconds"]["tessera"]
+    return row["operations"] / ours / row["peak"], row["copy_s"] / ours
+
+
+def ratios(row: dict[str, Any]) -> dict[str, float]:
+    return {peer: row["seconds"][peer] / row["seconds"]["tessera"] for peer in PEERS if peer in row["seconds"]}
+
+
+def print_row(row: dict[str, Any]) -> None:
+    compute, memory = part_of_roofs(row)
+    against = ratios(row)
+    text = "".join(f"{against[peer]:>14.2f}" if peer in against else f"{'-':>14}" for peer in PEERS)
+    ours = row["seconds"]["tessera"] * 1e3
+    print(
+        f"{row['model']:48}{ours:>9.3f}{compute:>9.0%}{memory:>9.0%}{text}{row['difference']['tessera']:>9.0e}",
+        flush=True,
+    )
+
+
+def print_mean(title: str, rows: Sequence[dict[str, Any]]) -> None:
+    text = ""
+    for peer in PEERS:
+        all_ratios = [ratios(row)[peer] for row in rows if peer in ratios(row)]
+        text += f"{geomean(all_ratios):>14.2f}" if all_ratios else f"{'-':>14}"
+    print(f"{title:75}{text}")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Convolutions against ONNX Runtime.")
-    parser.add_argument("--net", action="append", help=f"a network of conv_shapes.txt, or all ({', '.join(USUAL)})")
+    try:
+        from op_cases import FAMILIES
+    except ImportError as error:
+        print(f"bench/ops.py describes operators as models of ONNX: {error}")
+        return 0
+    parser = argparse.ArgumentParser(description="Operators beside ONNX Runtime, OpenVINO and PyTorch.")
+    parser.add_argument("families", nargs="*", help=f"of {', '.join(FAMILIES)}; all unless given")
+    parser.add_argument("--net", action="append", default=[], help="a network of conv_shapes.txt, or all")
+    parser.add_argument("--only", default="", help="only cases whose name has this in it")
     parser.add_argument("--threads", help="such as 1,2; default: one and all")
-    parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--json", default="bench-ops.json", help="where the figures go (bench-ops.json)")
+    parser.add_argument(
+        "--peers", default="ort,openvino,torch", help=f"of {','.join(PEERS)}; all but compile unless given"
+    )
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--out", type=Path, default=REPOSITORY / "build" / "bench", help="folder for JSON and chart")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    args.net = args.net or USUAL
+    peers = [peer for peer in args.peers.split(",") if peer]
+    if unknown := [peer for peer in peers if peer not in PEERS]:
+        parser.error(f"no peer {unknown[0]}; there are {', '.join(PEERS)}")
+    if unknown := [family for family in args.families if family not in FAMILIES]:
+        parser.error(f"no family {unknown[0]}; there are {', '.join(FAMILIES)}")
     if args.child:
-        Path(args.json).write_text(json.dumps(measure(args.net, args.child, args.rounds)))
+        clock = time.process_time if args.child == 1 else time.perf_counter
+        for case in FAMILIES[args.families[0]](args.net):
+            if args.only in case.name:
+                facts = measure(case, args.child, peers, args.rounds, clock)
+                print(json.dumps(facts | {"family": args.families[0]}), flush=True)
         return 0
-    read_shapes(args.net)
+    FAMILIES["networks"](args.net)  # says it if there is no such network
     processors = sorted(os.sched_getaffinity(0))
-    machine = topi.cpu.machine_of("llvm")
-    print(f"{machine.cpu}, {machine.isa}, {len(processors)} processors")
     counts = [int(count) for count in args.threads.split(",")] if args.threads else sorted({1, len(processors)})
-    records = [record for count in counts for record in run_child(args, count, processors)]
-    Path(args.json).write_text(json.dumps(records, indent=1))
+    results = []
+    for threads in counts:
+        peers_text = "".join(f"{name:>14}" for name in PEERS.values())
+        for family in args.families or FAMILIES:
+            title = f"{family}, {threads} thread{'s' * (threads > 1)}"
+            print(f"\n{title:48}{'ms':>9}{'compute':>9}{'memory':>9}{peers_text}{'apart':>9}")
+            rows = run_child(family, threads, args, processors)
+            results += rows
+            if rows:
+                print_mean("geomean", rows)
+        print_mean(
+            f"\ngeomean of all, {threads} thread{'s' * (threads > 1)}", [r for r in results if r["threads"] == threads]
+        )
+    args.out.mkdir(parents=True, exist_ok=True)
+    (args.out / "ops.json").write_text(json.dumps(results, indent=1))
+    from common.chart import write_chart
+
+    write_chart(args.out / "ops.html", results, PEERS)
+    print(f"\nwritten: {args.out / 'ops.json'}, {args.out / 'ops.html'}")
     return 0
 
 

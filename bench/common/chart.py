@@ -1,4 +1,4 @@
-"""Ratios of models as bars, in one HTML file with an SVG for each number of threads."""
+"""Ratios of models or operators as bars, in one HTML file with an SVG for each family and number of threads."""
 
 from __future__ import annotations
 
@@ -53,12 +53,14 @@ def bars(rows: Sequence[dict[str, Any]], peers: Sequence[str], names: Mapping[st
 
 
 def write_chart(path: Path, results: Sequence[dict[str, Any]], names: Mapping[str, str]) -> None:
-    """`results` as bench/models.py has them; `names` of the peers by their keys."""
+    """`results` as bench/models.py and bench/ops.py have them; `names` of the peers by their keys."""
     charts = []
-    for threads in sorted({row["threads"] for row in results}):
-        rows = [row for row in results if row["threads"] == threads]
+    groups = dict.fromkeys((row["threads"], row.get("family", "")) for row in results)
+    for threads, family in sorted(groups, key=lambda group: group[0]):
+        rows = [row for row in results if row["threads"] == threads and row.get("family", "") == family]
         peers = [peer for peer in names if any(peer in row["seconds"] for row in rows)]
         title = f"{threads} thread{'s' * (threads > 1)}: speed of Tessera relative to each (above 1: faster)"
+        title = f"{family}, {title}" if family else title
         charts.append(bars(rows, peers, names, title))
     body = "\n<hr>\n".join(charts)
-    path.write_text(f'<!doctype html>\n<meta charset="utf-8">\n<title>Models</title>\n{body}\n')
+    path.write_text(f'<!doctype html>\n<meta charset="utf-8">\n<title>Speed</title>\n{body}\n')

@@ -1,4 +1,4 @@
-"""The compute roof of this machine, measured: multiply-adds on registers, nothing else."""
+"""The roofs of this machine, measured: multiply-adds on registers, nothing else; and a copy."""
 
 from __future__ import annotations
 
@@ -30,10 +30,28 @@ def peak_module(threads: int, steps: int = 100_000) -> tuple[Any, float]:
     return tessera.build(tir.PrimFunc([x, y], ib.get()), target="llvm", name="peak"), 2.0 * lanes * SUMS * steps
 
 
-def peak_runner() -> tuple[Callable[[], Any], float]:
+def peak_runner(steps: int = 100_000) -> tuple[Callable[[], Any], float]:
     """A call that keeps all threads of the runtime at multiply-adds, and how many operations it does."""
     threads = tessera.runtime.num_threads()
-    module, task = peak_module(threads)
+    module, task = peak_module(threads, steps)
     peak, lanes = module[module.entry_name], topi.cpu.machine_of("llvm").vector_bytes // 4
     x, y = (tessera.nd.array(np.full(size, 0.5, "float32")) for size in (lanes, lanes * SUMS * threads))
     return lambda: peak(x, y), task * threads
+
+
+def copy_runner(traffic: int) -> Callable[[], Any]:
+    """A copy by vectors, shared among all threads, that reads and writes `traffic` bytes together."""
+    threads, lanes = tessera.runtime.num_threads(), 16
+    part = max(1, traffic // 8 // lanes // threads) * lanes
+    x, y = (tir.decl_buffer((threads * part,), "float32", name) for name in "xy")
+    ib = tir.ir_builder.create()
+    with (
+        ib.for_range(0, threads, name="task", kind="parallel") as task,
+        ib.for_range(0, part // lanes, name="step") as step,
+    ):
+        at = task * part + step * lanes
+        ib.emit(y.vstore([at], x.vload([at], f"float32x{lanes}")))
+    module = tessera.build(tir.PrimFunc([x, y], ib.get()), target="llvm", name="copy")
+    copy = module[module.entry_name]
+    source, target = (tessera.nd.array(np.zeros(threads * part, "float32")) for _ in range(2))
+    return lambda: copy(source, target)

@@ -1,0 +1,23 @@
+"""Shapes of operators that bench/ops.py measures: one module a family, each with `cases(nets) -> list[Case]`."""
+
+from __future__ import annotations
+
+from typing import Callable
+
+from . import conv, pool
+from .case import Case
+
+__all__ = ["FAMILIES", "Case"]
+
+#: By name: what gives the cases. Names of networks choose among the convolutions of networks only.
+FAMILIES: dict[str, Callable[[list[str]], list[Case]]] = {
+    "networks": conv.networks,
+    "conv2d": conv.two_dimensions,
+    "grouped": conv.grouped,
+    "conv1d": conv.one_dimension,
+    "conv3d": conv.three_dimensions,
+    "transposed": conv.transposed,
+    "pool": pool.cases,
+    "resize": pool.resizes,
+    "elementwise": pool.chains,
+}
