@@ -30,6 +30,24 @@ class LetList {
   std::vector<std::pair<Var, Expr>> lets_;
 };
 
+/// Goes along a chain of lets in a loop, however long it is: `new_value` gives the new value of one, or nothing where the let
+/// is dropped; those that stay are put around what `new_body` makes of the end of the chain.
+template <class Value, class Body>
+Expr rewrite_lets(const Let* first, Value&& new_value, Body&& new_body) {
+  std::vector<std::pair<const Let*, Expr>> kept;
+  Expr end(first);
+  for (; auto* let = end.as<Let>(); end = let->body)
+    if (Expr value = new_value(let); value.defined()) kept.emplace_back(let, std::move(value));
+  Expr body = new_body(end);
+  for (size_t i = kept.size(); i-- > 0;) {
+    Let copy(*kept[i].first);
+    copy.value = std::move(kept[i].second);
+    copy.body = std::move(body);
+    body = make(std::move(copy));
+  }
+  return body;
+}
+
 /// Calls `build` with a new list and puts what it pushed around its answer.
 template <class F>
 Expr with_lets(F&& build) {

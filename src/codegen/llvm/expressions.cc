@@ -1,40 +1,16 @@
 // Expressions other than operators and calls, and the table that finds the right function for a node.
 
 #include "base/stack.h"
+#include "codegen/dispatch.h"
 #include "codegen/llvm/codegen.h"
 
 namespace tessera::codegen {
 
 llvm::Value* CodeGen::dispatch(const PrimExprNode* e) {
-  using Function = Value* (*)(CodeGen&, const Object*);
-  static const auto* table = new std::unordered_map<const NodeInfo*, Function>([] {
-    std::unordered_map<const NodeInfo*, Function> rows;
-    auto visits = [&]<class... Node>(std::type_identity<Node>...) {
-      ((rows[&Node::info] = [](CodeGen& self, const Object* n) { return self.visit(static_cast<const Node*>(n)); }),
-       ...);
-    };
-    auto binaries = [&]<class... Node>(std::type_identity<Node>...) {
-      ((rows[&Node::info] = [](CodeGen& self, const Object* n) { return self.binary(static_cast<const Node*>(n)); }),
-       ...);
-    };
-    visits(std::type_identity<VarNode>(), std::type_identity<IntImm>(), std::type_identity<FloatImm>(),
-           std::type_identity<StringImm>(), std::type_identity<Cast>(), std::type_identity<Not>(),
-           std::type_identity<Select>(), std::type_identity<Ramp>(), std::type_identity<Broadcast>(),
-           std::type_identity<Shuffle>(), std::type_identity<Let>(), std::type_identity<BufferLoad>(),
-           std::type_identity<Call>());
-    rows[&SizeVarNode::info] = rows[&VarNode::info];
-    binaries(std::type_identity<Add>(), std::type_identity<Sub>(), std::type_identity<Mul>(), std::type_identity<Div>(),
-             std::type_identity<Mod>(), std::type_identity<FloorDiv>(), std::type_identity<FloorMod>(),
-             std::type_identity<Min>(), std::type_identity<Max>(), std::type_identity<EQ>(), std::type_identity<NE>(),
-             std::type_identity<LT>(), std::type_identity<LE>(), std::type_identity<GT>(), std::type_identity<GE>(),
-             std::type_identity<And>(), std::type_identity<Or>());
-    return rows;
-  }());
-  auto it = table->find(e->type()->node);
-  if (it == table->end())
-    throw Error(NotImplementedError) << "no machine code for " << e->type_key()
-                                     << ": it has to be lowered before code generation, in " << PrimExpr(e);
-  return it->second(*this, e);
+  return visit_lowered<Value*>(LoweredExpressions(), e, "machine code", [this]<class Node>(const Node* node) {
+    if constexpr (std::derived_from<Node, BinaryNode>) return binary(node);
+    else return visit(node);
+  });
 }
 
 /// Parts that occur more than once in a statement are computed once, as long as no branch lies between.

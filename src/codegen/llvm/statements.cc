@@ -1,6 +1,7 @@
 // Statements and control flow.
 
 #include "base/stack.h"
+#include "codegen/dispatch.h"
 #include "codegen/llvm/codegen.h"
 
 namespace tessera::codegen {
@@ -20,23 +21,7 @@ bool is_index_arithmetic(const PrimExpr& e) {
 }  // namespace
 
 void CodeGen::dispatch(const StmtNode* stmt) {
-  using Function = void (*)(CodeGen&, const Object*);
-  static const auto* table = new std::unordered_map<const NodeInfo*, Function>([] {
-    std::unordered_map<const NodeInfo*, Function> rows;
-    auto visits = [&]<class... Node>(std::type_identity<Node>...) {
-      ((rows[&Node::info] = [](CodeGen& self, const Object* n) { self.visit(static_cast<const Node*>(n)); }), ...);
-    };
-    visits(std::type_identity<LetStmt>(), std::type_identity<AttrStmt>(), std::type_identity<AssertStmt>(),
-           std::type_identity<BufferStore>(), std::type_identity<Allocate>(), std::type_identity<AllocateConst>(),
-           std::type_identity<DeclBuffer>(), std::type_identity<SeqStmt>(), std::type_identity<Evaluate>(),
-           std::type_identity<IfThenElse>(), std::type_identity<For>(), std::type_identity<While>());
-    return rows;
-  }());
-  auto it = table->find(stmt->type()->node);
-  if (it == table->end())
-    throw Error(NotImplementedError) << "no machine code for " << stmt->type_key()
-                                     << ": it has to be lowered before code generation";
-  it->second(*this, stmt);
+  visit_lowered<void>(LoweredStatements(), stmt, "machine code", [this](const auto* node) { visit(node); });
 }
 
 void CodeGen::emit(const Stmt& stmt) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/stack.h"
+#include "codegen/dispatch.h"
 #include "codegen/source/printer.h"
 
 namespace tessera::codegen {
@@ -17,31 +18,7 @@ constexpr size_t kWorthSharing = 48;
 }  // namespace
 
 Lanes SourcePrinter::dispatch(const PrimExprNode* e) {
-  using Function = Lanes (*)(SourcePrinter&, const Object*);
-  static const auto* table = new std::unordered_map<const NodeInfo*, Function>([] {
-    std::unordered_map<const NodeInfo*, Function> rows;
-    auto visits = [&]<class... Node>(std::type_identity<Node>...) {
-      ((rows[&Node::info] = [](SourcePrinter& self,
-                               const Object* n) { return self.visit(static_cast<const Node*>(n)); }),
-       ...);
-    };
-    visits(std::type_identity<VarNode>(), std::type_identity<IntImm>(), std::type_identity<FloatImm>(),
-           std::type_identity<StringImm>(), std::type_identity<Cast>(), std::type_identity<Not>(),
-           std::type_identity<Select>(), std::type_identity<Ramp>(), std::type_identity<Broadcast>(),
-           std::type_identity<Shuffle>(), std::type_identity<Let>(), std::type_identity<BufferLoad>(),
-           std::type_identity<Call>());
-    rows[&SizeVarNode::info] = rows[&VarNode::info];
-    for (const NodeInfo* op :
-         {&Add::info, &Sub::info, &Mul::info, &Div::info, &Mod::info, &FloorDiv::info, &FloorMod::info, &Min::info,
-          &Max::info, &EQ::info, &NE::info, &LT::info, &LE::info, &GT::info, &GE::info, &And::info, &Or::info})
-      rows[op] = [](SourcePrinter& self, const Object* n) { return self.visit(static_cast<const BinaryNode*>(n)); };
-    return rows;
-  }());
-  auto it = table->find(e->type()->node);
-  if (it == table->end())
-    throw Error(NotImplementedError) << "no source for " << e->type_key()
-                                     << ": it has to be lowered before code generation, in " << PrimExpr(e);
-  return it->second(*this, e);
+  return visit_lowered<Lanes>(LoweredExpressions(), e, "source", [this](const auto* node) { return visit(node); });
 }
 
 Lanes SourcePrinter::emit(const PrimExpr& e) {

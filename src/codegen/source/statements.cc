@@ -1,6 +1,7 @@
 // Statements and control flow.
 
 #include "base/stack.h"
+#include "codegen/dispatch.h"
 #include "codegen/source/printer.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
@@ -26,24 +27,7 @@ bool is_index_arithmetic(const PrimExpr& e) { return e.dtype().is_int() && e.dty
 }  // namespace
 
 void SourcePrinter::dispatch(const StmtNode* stmt) {
-  using Function = void (*)(SourcePrinter&, const Object*);
-  static const auto* table = new std::unordered_map<const NodeInfo*, Function>([] {
-    std::unordered_map<const NodeInfo*, Function> rows;
-    auto visits = [&]<class... Node>(std::type_identity<Node>...) {
-      ((rows[&Node::info] = [](SourcePrinter& self, const Object* n) { self.visit(static_cast<const Node*>(n)); }),
-       ...);
-    };
-    visits(std::type_identity<LetStmt>(), std::type_identity<AttrStmt>(), std::type_identity<AssertStmt>(),
-           std::type_identity<BufferStore>(), std::type_identity<Allocate>(), std::type_identity<AllocateConst>(),
-           std::type_identity<DeclBuffer>(), std::type_identity<SeqStmt>(), std::type_identity<Evaluate>(),
-           std::type_identity<IfThenElse>(), std::type_identity<For>(), std::type_identity<While>());
-    return rows;
-  }());
-  auto it = table->find(stmt->type()->node);
-  if (it == table->end())
-    throw Error(NotImplementedError) << "no source for " << stmt->type_key()
-                                     << ": it has to be lowered before code generation";
-  it->second(*this, stmt);
+  visit_lowered<void>(LoweredStatements(), stmt, "source", [this](const auto* node) { visit(node); });
 }
 
 void SourcePrinter::emit(const Stmt& stmt) {

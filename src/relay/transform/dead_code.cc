@@ -4,6 +4,7 @@
 // touches references, calls a stateful operator or an unknown function) stays, unless `ignore_impurity` is set.
 
 #include "ir/rewrite.h"
+#include "relay/let_list.h"
 #include "relay/slots.h"
 #include "relay/transform/pass.h"
 #include "relay/walk.h"
@@ -76,26 +77,17 @@ Expr eliminate_dead_code(const Expr& root, bool inline_once, bool ignore_impurit
     auto it = moved.find(var);
     return it == moved.end() ? Expr(var) : it->second;
   });
-  rewriter.on([&](Rewriter& self, const Let* let) -> Expr {
-    std::vector<std::pair<const Let*, Expr>> kept;
-    Expr end(let);
-    for (; end.as<Let>(); end = end.as<Let>()->body) {
-      auto* next = end.as<Let>();
-      int uses = needed.of(next->var);
-      bool movable = ignore_impurity || is_pure(next->value);
-      if (uses == 0 && movable) continue;
-      Expr value = self(next->value);
-      if (inline_once && uses == 1 && movable) moved.emplace(next->var.get(), value);
-      else kept.emplace_back(next, value);
-    }
-    Expr body = self(end);
-    for (size_t i = kept.size(); i-- > 0;) {
-      Let copy(*kept[i].first);
-      copy.value = kept[i].second;
-      copy.body = body;
-      body = make(std::move(copy));
-    }
-    return body;
+  rewriter.on([&](Rewriter& self, const Let* first) -> Expr {
+    auto new_value = [&](const Let* let) -> Expr {
+      int uses = needed.of(let->var);
+      bool movable = ignore_impurity || is_pure(let->value);
+      if (uses == 0 && movable) return nullptr;
+      Expr value = self(let->value);
+      if (!inline_once || uses != 1 || !movable) return value;
+      moved.emplace(let->var.get(), value);
+      return nullptr;
+    };
+    return rewrite_lets(first, new_value, self);
   });
   return rewriter(root);
 }

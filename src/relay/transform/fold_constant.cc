@@ -14,6 +14,7 @@
 #include "ir/rewrite.h"
 #include "relay/infer_type.h"
 #include "relay/inspect.h"
+#include "relay/let_list.h"
 #include "relay/make.h"
 #include "relay/slots.h"
 #include "relay/transform/pass.h"
@@ -104,22 +105,13 @@ Expr simplify_structure(const Expr& root) {
     return it == values.end() ? Expr(var) : it->second;
   });
   rewriter.on([&](Rewriter& self, const Let* first) -> Expr {
-    std::vector<std::pair<const Let*, Expr>> kept;
-    Expr end(first);
-    for (; end.as<Let>(); end = end.as<Let>()->body) {
-      auto* let = end.as<Let>();
+    auto new_value = [&](const Let* let) -> Expr {
       Expr value = self(let->value);
-      if (value.as<Constant>()) values.emplace(let->var.get(), value);
-      else kept.emplace_back(let, value);
-    }
-    Expr body = self(end);
-    for (size_t i = kept.size(); i-- > 0;) {
-      Let copy(*kept[i].first);
-      copy.value = kept[i].second;
-      copy.body = body;
-      body = make(std::move(copy));
-    }
-    return body;
+      if (!value.as<Constant>()) return value;
+      values.emplace(let->var.get(), value);
+      return nullptr;
+    };
+    return rewrite_lets(first, new_value, self);
   });
   rewriter.on([](Rewriter& self, const FunctionNode* function) -> Expr {
     return function->attrs.is_true(attr::kPrimitive) ? Expr(function) : Expr(self.children(function));

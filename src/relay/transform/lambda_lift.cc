@@ -8,6 +8,7 @@
 #include "ir/rewrite.h"
 #include "ir/structural_equal.h"
 #include "relay/infer_type.h"
+#include "relay/let_list.h"
 #include "relay/rename.h"
 #include "relay/scopes.h"
 #include "relay/transform/pass.h"
@@ -43,22 +44,12 @@ class Lifter {
       return it == recursive_.end() ? Expr(var) : it->second;
     });
     rewriter.on([&](Rewriter&, const FunctionNode* function) -> Expr { return lift(Function(function), nullptr); });
-    rewriter.on([&](Rewriter& self, const Let* let) -> Expr {
-      std::vector<std::pair<Ref<Let>, Expr>> chain;
-      Expr end(let);
-      for (; end.as<Let>(); end = Expr(end.as<Let>()->body)) {
-        auto* next = end.as<Let>();
-        auto* function = next->value.as<FunctionNode>();
-        chain.emplace_back(Ref<Let>(next), function ? lift(Function(function), next->var) : self(next->value));
-      }
-      Expr body = self(end);
-      for (size_t i = chain.size(); i-- > 0;) {
-        Let copy(*chain[i].first);
-        copy.value = chain[i].second;
-        copy.body = body;
-        body = make(std::move(copy));
-      }
-      return body;
+    rewriter.on([&](Rewriter& self, const Let* first) -> Expr {
+      auto new_value = [&](const Let* let) -> Expr {
+        auto* function = let->value.as<FunctionNode>();
+        return function ? lift(Function(function), let->var) : self(let->value);
+      };
+      return rewrite_lets(first, new_value, self);
     });
     return rewriter(root);
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/rewrite.h"
+#include "relay/let_list.h"
 #include "relay/transform/pass.h"
 #include "relay/walk.h"
 
@@ -50,24 +51,14 @@ Expr to_graph_normal_form(const Expr& root) {
     auto it = values.find(var);
     return it == values.end() ? Expr(var) : it->second;
   });
-  rewriter.on([&](Rewriter& self, const Let* let) -> Expr {
-    // Along the chain in a loop; those that stay are put around what follows at the end.
-    std::vector<std::pair<Ref<Let>, Expr>> kept;
-    Expr expr(let);
-    while (auto* next = expr.as<Let>()) {
-      Expr value = self(next->value);
-      if (is_recursive(next) || has_effect(next->value, calls_count)) kept.emplace_back(Ref<Let>(next), value);
-      else values.emplace(next->var.get(), value);
-      expr = next->body;
-    }
-    Expr body = self(expr);
-    for (size_t i = kept.size(); i-- > 0;) {
-      Let copy(*kept[i].first);
-      copy.value = kept[i].second;
-      copy.body = body;
-      body = make(std::move(copy));
-    }
-    return body;
+  rewriter.on([&](Rewriter& self, const Let* first) -> Expr {
+    auto new_value = [&](const Let* let) -> Expr {
+      Expr value = self(let->value);
+      if (is_recursive(let) || has_effect(let->value, calls_count)) return value;
+      values.emplace(let->var.get(), value);
+      return nullptr;
+    };
+    return rewrite_lets(first, new_value, self);
   });
   return rewriter(root);
 }

@@ -2,22 +2,20 @@
 
 import os
 import random
+import re
 
 import pytest
 from random_graphs import Graph, compare, generate, run
 from tessera import relay
 
 
-def function_with_open_extents(graph, results, share, keeps_ones):
+def function_with_open_extents(graph, results, share):
     """The function of a graph with Any for a share of its inputs' extents."""
     rng = random.Random(graph.seed)
 
     def variable(name, value):
         def open_type(part):
-            extents = [
-                relay.Any() if rng.random() < share and not (keeps_ones and extent == 1) else extent
-                for extent in part.shape
-            ]
+            extents = [relay.Any() if rng.random() < share else extent for extent in part.shape]
             return relay.TensorType(extents, str(part.dtype))
 
         parts = value if isinstance(value, list) else [value]
@@ -34,10 +32,11 @@ def check_seed(seed):
     results = graph.results()
     if not results:
         return
-    # Without axes, squeeze drops the extents that are written as 1: those must stay written.
-    keeps_ones = "squeeze" in str(graph.function(results)[0])
+    # Without axes, squeeze drops the extents that are written as 1; one that is open stays.
+    if re.search(r"squeeze\(%\w+\)", str(graph.function(results)[0])):
+        return
     for share, opt_level in ((1.0, 3), (0.5, 0)):
-        function, inputs = function_with_open_extents(graph, results, share, keeps_ones)
+        function, inputs = function_with_open_extents(graph, results, share)
         for i, got in zip(results, run(function, inputs, executor="vm", opt_level=opt_level)):
             compare(got, graph.nodes[i].value)
 
