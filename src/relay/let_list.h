@@ -36,8 +36,10 @@ template <class Value, class Body>
 Expr rewrite_lets(const Let* first, Value&& new_value, Body&& new_body) {
   std::vector<std::pair<const Let*, Expr>> kept;
   Expr end(first);
-  for (; auto* let = end.as<Let>(); end = let->body)
+  while (auto* let = end.as<Let>()) {
     if (Expr value = new_value(let); value.defined()) kept.emplace_back(let, std::move(value));
+    end = let->body;
+  }
   Expr body = new_body(end);
   for (size_t i = kept.size(); i-- > 0;) {
     Let copy(*kept[i].first);
