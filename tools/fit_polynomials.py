@@ -171,17 +171,6 @@ fit(
     7,
 )
 fit(
-    "kTanh32",
-    "tanh(x) = x + x u P(u), u = x^2",
-    32,
-    over(lambda u: mp.tanh(mp.sqrt(u)) / mp.sqrt(u)),
-    lambda u: 1,
-    over(lambda u: u),
-    0,
-    0.625**2,
-    4,
-)
-fit(
     "kTanh64",
     "tanh(x) = x + x u P(u), u = x^2",
     64,
@@ -192,29 +181,48 @@ fit(
     0.625**2,
     11,
 )
-fit(
-    "kErf32",
-    "erf(x) = x + x P(u), u = x^2",
-    32,
-    over(lambda u: mp.erf(mp.sqrt(u)) / mp.sqrt(u)),
-    lambda u: 1,
-    lambda u: 1,
-    0,
-    1,
-    6,
-)
 
 
-def fit_log_erfc() -> None:
-    lo, hi, degree = mp.mpf(1), mp.mpf(4), 9
-    coefficients, worst = interpolate(lambda t: mp.log(mp.erfc(t)), lambda t: mp.erfc(t), lo, hi, degree)
-    print("/// log(1 - erf(u)) = P(u)")
-    print(f"/// u in [1, 4]; largest error of the erf that follows {mp.nstr(worst, 2)}.")
-    lines = ", ".join(mp.nstr(c, 10, strip_zeros=False) for c in coefficients)
-    print(f"inline constexpr double kLogErfc32[] = {{{lines}}};\n")
+def fit_ratio(name: str, function: Function, last: Any, degrees: tuple[int, int]) -> None:
+    """function(x) = x P(u) / Q(u), u = x^2, for x from 0 to `last`: least squares of the relative error, in which points
+    count the more the worse they are, and which is linear because Q is taken from the round before."""
+    top, bottom = degrees
+    count = 120
+    points = [mp.mpf(last) * (1 - mp.cos(mp.pi * (i + mp.mpf(1) / 2) / count)) / 2 for i in range(count)]
+    squares, values = [x * x for x in points], [function(x) / x for x in points]
+    weights, below = [mp.mpf(1)] * count, [mp.mpf(1)] * count
+    best: tuple[Any, list[Any], list[Any]] | None = None
+    for _ in range(25):
+        rows, right = mp.matrix(count, top + 1 + bottom), mp.matrix(count, 1)
+        for i, (u, value) in enumerate(zip(squares, values, strict=True)):
+            scale = mp.sqrt(weights[i]) / (value * below[i])
+            for k in range(top + 1):
+                rows[i, k] = scale * u**k
+            for k in range(1, bottom + 1):
+                rows[i, top + k] = -scale * value * u**k
+            right[i] = scale * value
+        solution = mp.lu_solve(rows.T * rows, rows.T * right)
+        p = [solution[k] for k in range(top + 1)]
+        q = [mp.mpf(1), *(solution[top + k] for k in range(1, bottom + 1))]
+        below = [mp.polyval(q[::-1], u) for u in squares]
+        errors = [abs(mp.polyval(p[::-1], u) / below[i] / values[i] - 1) for i, u in enumerate(squares)]
+        if best is None or max(errors) < best[0]:
+            best = max(errors), p, q
+        mean = sum(errors) / count
+        weights = [w * (e / mean + mp.mpf("1e-3")) ** mp.mpf("0.7") for w, e in zip(weights, errors, strict=True)]
+        total = sum(weights) / count
+        weights = [w / total for w in weights]
+    assert best
+    print(f"/// {name.lower()}(x) = x P(u) / Q(u), u = x^2")
+    print(f"/// x in [0, {mp.nstr(mp.mpf(last), 3)}]; largest relative error {mp.nstr(best[0], 2)}.")
+    for part, coefficients in (("Top", best[1]), ("Bottom", best[2])):
+        lines = ", ".join(mp.nstr(c, 12) for c in coefficients)
+        print(f"inline constexpr double k{name}{part}32[] = {{{lines}}};")
+    print()
 
 
-fit_log_erfc()
+fit_ratio("Erf", mp.erf, "3.93", (5, 5))
+fit_ratio("Tanh", mp.tanh, "9.02", (4, 4))
 fit(
     "kErf64",
     "erf(x) = x + x P(u), u = x^2",

@@ -23,12 +23,21 @@ PrimExpr log1p_of(Steps& steps, const RealType& real, const PrimExpr& x) {
   return make_select(logical_or(equal(u, one), equal(x, real.inf())), x, usual);
 }
 
+PrimExpr ratio_of(Steps& steps, const RealType& real, const PrimExpr& x, const Ratio& ratio) {
+  auto within = [&](const PrimExpr& value, double limit) {
+    PrimExpr above = steps(make_select(value < real(-limit), real(-limit), value));
+    return steps(make_select(above > real(limit), real(limit), above));
+  };
+  PrimExpr inside = within(x, ratio.last), square = steps(inside * inside);
+  PrimExpr top = polynomial(square, real, ratio.top), bottom = polynomial(square, real, ratio.bottom);
+  return within(steps(div(inside * top, bottom)), 1);
+}
+
 PrimExpr tanh_of(Steps& steps, const RealType& real, const PrimExpr& x) {
+  if (!real.is_double()) return ratio_of(steps, real, x, {coefficients::kTanhTop32, coefficients::kTanhBottom32, 9.1});
   PrimExpr size = steps(unary_intrin("tir.fabs", x));
   PrimExpr square = steps(x * x);
-  PrimExpr p = real.is_double() ? polynomial(square, real, coefficients::kTanh64)
-                                : polynomial(square, real, coefficients::kTanh32);
-  PrimExpr near = x + x * square * p;
+  PrimExpr near = x + x * square * polynomial(square, real, coefficients::kTanh64);
   PrimExpr far = steps(real(1) - div(real(2), exp_of(steps, real, steps(size + size)) + real(1)));
   return with_sign_of(real, x, make_select(size < real(0.625), near, far));  // -0 too
 }

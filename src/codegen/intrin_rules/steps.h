@@ -70,6 +70,12 @@ PrimExpr log2_of(Steps& steps, const RealType& real, const PrimExpr& x);
 PrimExpr log10_of(Steps& steps, const RealType& real, const PrimExpr& x);
 PrimExpr log1p_of(Steps& steps, const RealType& real, const PrimExpr& x);
 PrimExpr pow_of(Steps& steps, const RealType& real, const PrimExpr& x, const PrimExpr& y);  // float32
+/// x P(x^2) / Q(x^2) for an odd function that is 1 from `last` on, as near as the type can tell.
+struct Ratio {
+  std::span<const double> top, bottom;
+  double last;
+};
+PrimExpr ratio_of(Steps& steps, const RealType& real, const PrimExpr& x, const Ratio& ratio);
 PrimExpr erf_of(Steps& steps, const RealType& real, const PrimExpr& x);
 PrimExpr tanh_of(Steps& steps, const RealType& real, const PrimExpr& x);
 PrimExpr sinh_of(Steps& steps, const RealType& real, const PrimExpr& x);

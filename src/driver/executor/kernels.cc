@@ -41,6 +41,7 @@ class KernelBuilder {
   KernelTensors kernel;
 
   KernelBuilder(const FunctionNode* function, const Target& target) : target_(target) {
+    kernel.rule = kernel_rule(function, target);
     Tensors& inputs = kernel.inputs;
     for (const Var& param : function->params) {
       Tensors tensors;
@@ -62,6 +63,8 @@ class KernelBuilder {
     if (auto* call = expr.as<Call>()) {
       auto* op = call->op.as<OpNode>();
       if (!op) throw Error(TypeError) << "a kernel can only call operators";
+      if (kernel.rule.compute)
+        if (Tensors ruled = kernel.rule.compute(call, all(call->args)); !ruled.empty()) return ruled;
       return compute(Op(op), call->attrs, all(call->args), checked_type(expr));
     }
     if (auto* tuple = expr.as<Tuple>()) return all(tuple->fields_);
@@ -152,6 +155,8 @@ KernelTensors kernel_tensors(const Function& primitive, const Target& target) {
 PrimFunc schedule_kernel(const KernelTensors& tensors, const Target& target, const std::string& name) {
   Array<ObjectRef> params(tensors.inputs.begin(), tensors.inputs.end());
   for (const te::Tensor& output : tensors.outputs) params.push_back(output);
+  if (tensors.rule.schedule)
+    return te::schedule_to_prim_func(tensors.rule.schedule(tensors.outputs), params, String(name));
   if (tensors.implementation && tensors.implementation->fschedule) {
     te::Schedule schedule =
         schedule_by(tensors.implementation, tensors.anchor, tensors.anchor_attrs, tensors.outputs, target);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "driver/executor/in_place.h"
+#include "driver/executor/kernel_rules.h"
 #include "ir/target.h"
 #include "relay/strategy.h"
 #include "tir/function.h"
@@ -26,6 +27,7 @@ struct KernelTensors {
   Op anchor;  // empty when nothing is called
   Attrs anchor_attrs;
   OpImplementation implementation;
+  KernelRule rule;  // decides instead, where the function has one
 };
 KernelTensors kernel_tensors(const Function& primitive, const Target& target);
 

@@ -7,9 +7,12 @@
 // Needs accesses of neighbouring elements; other loops stay as they are. Lanes whose mask is false touch no memory.
 // Values that are chosen lane by lane are loaded the same way:
 //
-//   for j.s in range(8): P[base + j.s] = if_then_else(j + j.s < n, B[j + j.s], 0)
-//     =>   mask = j + ramp < n;  P[base + ramp] = select(mask, masked_load(&B[j], mask, 0), 0)
+//   for j.s in range(8): P[base + j.s] = exp(if_then_else(j + j.s < n, B[j + j.s], 0))
+//     =>   mask = j + ramp < n;  P[base + ramp] = exp(select(mask, masked_load(&B[j], mask, 0), 0))
 
+#include <unordered_set>
+
+#include "arith/analyzer.h"
 #include "ir/builtin.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
@@ -39,7 +42,7 @@ Stmt without_lets(Stmt stmt) {
 
 class Masker {
  public:
-  Masker(const For* loop, int lanes) : var_(loop->loop_var), lanes_(lanes) {}
+  Masker(const For* loop, int lanes, arith::Analyzer& known) : var_(loop->loop_var), lanes_(lanes), known_(known) {}
 
   /// What the loop's body does, for all lanes at once; empty where there is no such form.
   Stmt operator()(const Stmt& body) {
@@ -81,8 +84,11 @@ class Masker {
     Stmt body = statement(guarded->then_case, both(mask, lanes));
     may_be_off_ = was;
     if (!possible_ || !has_first) return body;
-    PrimExpr first = substitute(condition, Map<Var, PrimExpr>{{var_, make_zero(var_->dtype)}});
-    return make(IfThenElse{.condition = first, .then_case = body});
+    return make(IfThenElse{.condition = first_lane(condition), .then_case = body});
+  }
+
+  PrimExpr first_lane(const PrimExpr& condition) const {
+    return substitute(without_likely(condition), Map<Var, PrimExpr>{{var_, make_zero(var_->dtype)}});
   }
 
   static PrimExpr both(const PrimExpr& mask, const PrimExpr& more) {
@@ -110,6 +116,7 @@ class Masker {
   }
 
   Stmt stored(const BufferStore* store, const PrimExpr& mask) {
+    find_choices(store->value);
     PrimExpr index = loaded(vector(store->indices[0]), mask), value = chosen(store->value, mask);
     PrimExpr where = address(store->buffer, index);
     if (!possible_ || !where || value.dtype().is_bool()) return possible_ = false, nullptr;
@@ -118,10 +125,11 @@ class Masker {
     return evaluate(make_call(DataType::Int(32), "tir.masked_store", {where, value, mask}));
   }
 
-  /// A value, or a choice between values: each reads memory only in the lanes that take it.
+  /// A value, or choices between values in it: each reads memory only in the lanes that take it.
   PrimExpr chosen(const PrimExpr& value, const PrimExpr& mask) {
+    if (!has_choice(value)) return loaded(vector(value), mask);
     auto* choice = value.as<Call>();
-    if (!choice || !builtin::is(choice, builtin::if_then_else())) return loaded(vector(value), mask);
+    if (!choice || !builtin::is(choice, builtin::if_then_else())) return computed(value, mask);
     PrimExpr condition = loaded(vector(without_likely(choice->args[0])), mask);
     if (!possible_) return nullptr;
     if (condition.dtype().lanes == 1) {
@@ -129,11 +137,51 @@ class Masker {
       if (!possible_) return nullptr;
       return make_call(choice->dtype.with_lanes(lanes_), choice->op, {condition, all_lanes(yes), all_lanes(no)});
     }
-    bool was = std::exchange(may_be_off_, true);
+    bool has_first = stays_false(without_likely(choice->args[0])) && known_.can_prove(first_lane(choice->args[0]));
+    bool was = std::exchange(may_be_off_, may_be_off_ || !has_first);
     PrimExpr yes = chosen(choice->args[1], both(mask, condition));
+    may_be_off_ = true;
     PrimExpr no = chosen(choice->args[2], both(mask, make_not(condition)));
     may_be_off_ = was;
     return possible_ ? make_select(condition, all_lanes(yes), all_lanes(no)) : nullptr;
+  }
+
+  /// Notes which parts of a value have choices in them.
+  void find_choices(const PrimExpr& value) {
+    walk(
+        value,
+        [&](const BinaryNode* op) {
+          if (has_choice(op->a) || has_choice(op->b)) with_choices_.insert(op);
+        },
+        [&](const Call* call) {
+          bool found = builtin::is(call, builtin::if_then_else());
+          for (const PrimExpr& arg : call->args) found |= has_choice(arg);
+          if (found) with_choices_.insert(call);
+        });
+  }
+  bool has_choice(const PrimExpr& value) const { return with_choices_.count(value.get()) > 0; }
+
+  /// Arithmetic, or a function of elements, on values with choices in them.
+  PrimExpr computed(const PrimExpr& value, const PrimExpr& mask) {
+    if (auto* op = value.as<BinaryNode>(); op && op->dtype.is_float()) {
+      PrimExpr a = chosen(op->a, mask), b = chosen(op->b, mask);
+      if (!possible_) return nullptr;
+      a = all_lanes(a), b = all_lanes(b);
+      if (value.as<Add>()) return make_binary<Add>(a, b);
+      if (value.as<Sub>()) return make_binary<Sub>(a, b);
+      if (value.as<Mul>()) return make_binary<Mul>(a, b);
+      if (value.as<Div>()) return make_binary<Div>(a, b);
+      if (value.as<Max>()) return make_binary<Max>(a, b);
+      if (value.as<Min>()) return make_binary<Min>(a, b);
+    }
+    if (auto* call = value.as<Call>(); call && is_lane_by_lane(call)) {
+      Array<PrimExpr> args;
+      for (const PrimExpr& arg : call->args) args.push_back(chosen(arg, mask));
+      if (!possible_) return nullptr;
+      for (size_t i = 0; i < args.size(); ++i) args.set(i, all_lanes(args[i]));
+      return make_call(call->dtype.with_lanes(lanes_), call->op, args);
+    }
+    return possible_ = false, nullptr;
   }
 
   PrimExpr loaded(const PrimExpr& value, const PrimExpr& mask) {
@@ -164,16 +212,20 @@ class Masker {
 
   Var var_;
   int lanes_;
+  arith::Analyzer& known_;  // the loops around
+  std::unordered_set<const Object*> with_choices_;
   bool possible_ = true;
   bool may_be_off_ = false;  // every lane of the mask, that is
 };
 
 Stmt mask_vector_tails(const Stmt& body) {
-  return rewrite(body, [](Rewriter& self, const For* loop) -> Stmt {
+  arith::Analyzer known;
+  return rewrite(body, [&known](Rewriter& self, const For* loop) -> Stmt {
+    known.bind(loop->loop_var, make_range(loop->min, loop->extent));
     const int64_t* lanes = as_int(loop->extent);
     bool is_vector = loop->kind == LoopKind::Serial && is_lane_loop(loop->loop_var) && is_zero(loop->min) && lanes &&
                      *lanes > 1 && *lanes <= kMaxLanes;
-    Stmt masked = is_vector ? Masker(loop, static_cast<int>(*lanes))(loop->body) : nullptr;
+    Stmt masked = is_vector ? Masker(loop, static_cast<int>(*lanes), known)(loop->body) : nullptr;
     return masked ? masked : Stmt(self.children(loop));
   });
 }

@@ -27,14 +27,6 @@ PrimExpr broadcast_to(const PrimExpr& e, int lanes) {
   return make_broadcast(e, lanes);
 }
 
-bool is_lane_by_lane(const Call* call) {
-  auto* op = call->op.as<OpNode>();
-  // These have vector forms here, although v0.10 does not list them as vectorizable.
-  for (const Op& more : {builtin::sigmoid(), builtin::erf(), builtin::log1p(), builtin::rsqrt()})
-    if (call->op.same_as(more)) return true;
-  return op && Op(op).has("TVectorizable") && Op(op).slot("TVectorizable").to<bool>();
-}
-
 /// Access to memory that has become one copy per lane: the number of the lane is the innermost dimension.
 Stmt give_lanes(const Stmt& body, const Var& memory, const PrimExpr& lane, int lanes) {
   auto widen = [&](const Buffer& buffer, Array<PrimExpr> indices) {
@@ -322,6 +314,14 @@ static Globals globals{
 };
 
 }  // namespace
+
+bool is_lane_by_lane(const Call* call) {
+  auto* op = call->op.as<OpNode>();
+  // These have vector forms here, although v0.10 does not list them as vectorizable.
+  for (const Op& more : {builtin::sigmoid(), builtin::erf(), builtin::log1p(), builtin::rsqrt()})
+    if (call->op.same_as(more)) return true;
+  return op && Op(op).has("TVectorizable") && Op(op).slot("TVectorizable").to<bool>();
+}
 
 PrimExpr vectorize_expr(const PrimExpr& e, const Var& var, const PrimExpr& min, int lanes) {
   return Vectorizer(var, min, lanes).expr(e);

@@ -8,6 +8,9 @@ namespace tessera {
 /// where it has no vector form.
 PrimExpr vectorize_expr(const PrimExpr& e, const Var& var, const PrimExpr& min, int lanes);
 
+/// A function of elements that has a form for vectors.
+bool is_lane_by_lane(const Call* call);
+
 /// The name of a loop that does lane by lane what has no vector form.
 bool is_lane_loop(const Var& loop_var);
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ir/prim_ops.h"
+#include "ir/rewrite.h"
 #include "te/reduce.h"
 #include "topi/elementwise.h"
 #include "topi/te_schedule.h"
@@ -12,7 +13,9 @@ namespace {
 
 constexpr int64_t kShortestRow = 16;
 constexpr int64_t kParallelElements = 4096;  // below this a second thread costs more than it brings
-constexpr const char *kParts = "row_parts", *kTotal = "row_total", *kValues = "row_values";
+constexpr int64_t kLongRow = 32;             // vectors of a row from which on several sums are under way at once
+constexpr const char *kParts = "row_parts", *kHalves = "row_halves", *kTotal = "row_total", *kValues = "row_values",
+                     *kSoftmax = "softmax_output";
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
@@ -32,6 +35,45 @@ int64_t elements(const Array<IterVar>& axes) {
   return out;
 }
 
+/// How many partial results a row has: four vectors where it is long and little is filled up, else one.
+int64_t parts_of(int64_t length, int64_t lanes) {
+  const int64_t vectors = (length + lanes - 1) / lanes;
+  for (int64_t several : {4, 2})
+    if (vectors % several == 0 || vectors >= kLongRow) return several * lanes;
+  return lanes;
+}
+
+PrimExpr both(RowKind kind, const PrimExpr& a, const PrimExpr& b) { return kind == RowKind::Sum ? a + b : max(a, b); }
+
+bool has_tag(const te::ComputeOp* op, std::initializer_list<const char*> tags) {
+  for (const char* tag : tags)
+    if (op->tag == tag) return true;
+  return false;
+}
+
+/// The axes of the rows that a schedule reduces; empty where it reduces none, or several of other numbers.
+Array<IterVar> reduced_rows(const te::Schedule& sch) {
+  Array<IterVar> out;
+  for (const te::Stage& stage : sch->stages) {
+    auto* op = stage->op.as<te::ComputeOp>();
+    if (!op || op->tag != kTotal) continue;
+    if (!out.empty() && elements(out) != elements(op->axis)) return {};
+    out = op->axis;
+  }
+  return out;
+}
+
+/// One number for each of `rows`: their extents, then ones.
+bool is_for_rows(const te::ComputeOp* op, const Array<IterVar>& rows) {
+  if (!op->reduce_axis.empty() || op->body.size() != 1 || op->axis.size() < rows.size()) return false;
+  if (op->tag.str().starts_with("injective")) return false;
+  for (size_t i = 0; i < op->axis.size(); ++i) {
+    const int64_t* extent = as_int(op->axis[i]->dom->extent);
+    if (!extent || *extent != (i < rows.size() ? *as_int(rows[i]->dom->extent) : 1)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 int64_t row_lanes(const te::Tensor& x, const Machine& machine) {
@@ -43,67 +85,114 @@ int64_t row_lanes(const te::Tensor& x, const Machine& machine) {
 }
 
 te::Tensor reduce_rows(const te::Tensor& x, RowKind kind, int64_t lanes) {
-  const int64_t length = *as_int(x->shape.back()), steps = (length + lanes - 1) / lanes;
+  const int64_t length = *as_int(x->shape.back());
+  int64_t width = parts_of(length, lanes);
+  const int64_t steps = (length + width - 1) / width;
   const Array<PrimExpr> rows = but_last(x->shape);
   const PrimExpr none = kind == RowKind::Sum ? make_zero(x->dtype) : float_imm(x->dtype, -INFINITY);
   IterVar step = te::reduce_axis(make_range(0, number(steps)), "k");
   te::Tensor parts = te::compute(
-      joined(rows, number(lanes)),
+      joined(rows, number(width)),
       [&](const Array<PrimExpr>& at) {
-        PrimExpr k = step->var * number(lanes) + at.back();
+        PrimExpr k = step->var * number(width) + at.back();
         PrimExpr value = te::load(x, joined(but_last(at), k));
-        if (steps * lanes > length) value = if_then_else(k < number(length), value, none);
+        if (steps * width > length) value = if_then_else(k < number(length), value, none);
         return combined(kind, value, step);
       },
       "parts", kParts);
-  IterVar lane = te::reduce_axis(make_range(0, number(lanes)), "lane");
+  for (width /= 2; width > 1; width /= 2)
+    parts = te::compute(
+        joined(rows, number(width)),
+        [&](const Array<PrimExpr>& at) {
+          PrimExpr other = te::load(parts, joined(but_last(at), at.back() + number(width)));
+          return both(kind, te::load(parts, at), other);
+        },
+        "halves", kHalves);
   return te::compute(
-      rows, [&](const Array<PrimExpr>& at) { return combined(kind, te::load(parts, joined(at, lane->var)), lane); },
+      rows,
+      [&](const Array<PrimExpr>& at) {
+        return both(kind, te::load(parts, joined(at, number(0))), te::load(parts, joined(at, number(1))));
+      },
       "total", kTotal);
 }
 
 te::Tensor softmax_rows(const te::Tensor& x, int64_t lanes) {
+  // Rows are filled up to whole vectors, so that no step has to ask where they end.
+  const int64_t length = *as_int(x->shape.back()), filled = (length + lanes - 1) / lanes * lanes;
   te::Tensor greatest = reduce_rows(x, RowKind::Max, lanes);
   te::Tensor power = te::compute(
-      x->shape,
+      joined(but_last(x->shape), number(filled)),
       [&](const Array<PrimExpr>& at) {
-        return unary_intrin("tir.exp", te::load(x, at) - te::load(greatest, but_last(at)));
+        PrimExpr less = te::load(x, at) - te::load(greatest, but_last(at));
+        if (filled > length) less = if_then_else(at.back() < number(length), less, float_imm(x->dtype, -INFINITY));
+        return unary_intrin("tir.exp", less);
       },
       "power", kValues);
   te::Tensor total = reduce_rows(power, RowKind::Sum, lanes);
+  te::Tensor share = te::compute(
+      total->shape, [&](const Array<PrimExpr>& at) { return div(make_const(x->dtype, 1), te::load(total, at)); },
+      "share", kTotal);
   return te::compute(
-      x->shape, [&](const Array<PrimExpr>& at) { return div(te::load(power, at), te::load(total, but_last(at))); },
-      "softmax", "softmax_output");
+      x->shape, [&](const Array<PrimExpr>& at) { return te::load(power, at) * te::load(share, but_last(at)); },
+      "softmax", kSoftmax);
+}
+
+namespace {
+
+/// True for a function, read by several stages, of the elements of rows: put into each of them, it would be computed as often.
+bool is_shared_work(const te::Schedule& sch, const te::ComputeOp* op, const Array<IterVar>& rows) {
+  if (!op->reduce_axis.empty() || op->body.size() != 1 || op->axis.size() != rows.size() + 1) return false;
+  for (size_t i = 0; i < rows.size(); ++i)
+    if (!as_int(op->axis[i]->dom->extent) || *as_int(op->axis[i]->dom->extent) != *as_int(rows[i]->dom->extent))
+      return false;
+  bool is_costly = false;
+  walk(op->body[0], [&](const Call*) { is_costly = true; });
+  int readers = 0;
+  for (const te::Stage& stage : sch->stages)
+    for (const te::Tensor& input : te::input_tensors(stage->op.get())) readers += input->op.get() == op;
+  return is_costly && readers > 1;
+}
+
+}  // namespace
+
+void attach_rows(const te::Schedule& sch, const te::Stage& reader, const IterVar& row, const Target& target) {
+  const int64_t bytes = machine_of(target)->vector_bytes;
+  const Array<IterVar> rows = reduced_rows(sch);
+  for (size_t i = sch->stages.size(); i-- > 0;) {
+    const te::Stage& stage = sch->stages[i];
+    auto* made = stage->op.as<te::ComputeOp>();
+    if (!made || stage->is_output || stage->attach_type == te::AttachType::Scope) continue;
+    const bool is_values = made->tag == kValues || is_shared_work(sch, made, rows);
+    const bool is_row = is_values || has_tag(made, {kParts, kHalves, kTotal});
+    if (!is_row && !is_for_rows(made, rows)) continue;
+    te::compute_at(stage, reader, row);
+    if (!is_row || made->tag == kTotal) continue;
+    IterVar along = made->axis.back();
+    const int64_t lanes = bytes / te::output(stage->op, 0)->dtype.bytes();
+    if (is_values) along = te::split(stage, along, number(lanes), PrimExpr()).second;
+    else if (made->tag == kParts) te::reorder(stage, {made->reduce_axis[0], along});
+    te::set_loop_kind(stage, along, IterType::Vectorized);
+  }
 }
 
 te::Schedule schedule_rows(const Array<te::Tensor>& outs, const Target& target) {
   te::Schedule sch = schedule_inlined(outs);
   te::Stage last = te::stage_of(sch, outs[0]->op);
   auto* op = last->op.as<te::ComputeOp>();
-  Array<IterVar> reduced;  // the rows
-  for (const te::Stage& stage : sch->stages)
-    if (auto* total = stage->op.as<te::ComputeOp>(); total && total->tag == kTotal) reduced = total->axis;
-  // the result is a row for each, or a number for each
-  const bool fits = outs.size() == 1 && op && op->reduce_axis.empty() && !reduced.empty() &&
-                    op->axis.size() >= reduced.size() &&
-                    (op->tag == "softmax_output" || elements(op->axis) == elements(reduced));
-  if (!fits) return schedule_for(outs, target);
-  const int64_t lanes = machine_of(target)->vector_bytes / outs[0]->dtype.bytes();
-  IterVar row = te::fuse(last, Array<IterVar>(op->axis.begin(), op->axis.begin() + static_cast<long>(reduced.size())));
-  if (op->tag == "softmax_output")
+  const Array<IterVar> rows = reduced_rows(sch);
+  if (outs.size() != 1 || !op || !op->reduce_axis.empty() || rows.empty() || op->axis.empty())
+    return schedule_for(outs, target);
+  // the result is a number for each row, or a row for each
+  const bool is_number = elements(op->axis) == elements(rows);
+  const Array<IterVar> lead = is_number ? op->axis : Array<IterVar>(op->axis.begin(), op->axis.end() - 1);
+  if (lead.empty() || elements(lead) != elements(rows)) return schedule_for(outs, target);
+  IterVar row = te::fuse(last, lead);
+  if (!is_number) {
+    const int64_t lanes = machine_of(target)->vector_bytes / outs[0]->dtype.bytes();
     te::set_loop_kind(last, te::split(last, op->axis.back(), number(lanes), PrimExpr()).second, IterType::Vectorized);
-  if (elements(reduced) * kShortestRow >= kParallelElements) te::set_loop_kind(last, row, IterType::Parallelized);
-  for (size_t i = sch->stages.size(); i-- > 0;) {
-    const te::Stage& stage = sch->stages[i];
-    auto* made = stage->op.as<te::ComputeOp>();
-    if (!made || (made->tag != kParts && made->tag != kTotal && made->tag != kValues)) continue;
-    te::compute_at(stage, last, row);
-    if (made->tag == kTotal) continue;
-    IterVar along = made->axis.back();
-    if (made->tag == kValues) along = te::split(stage, along, number(lanes), PrimExpr()).second;
-    else te::reorder(stage, {made->reduce_axis[0], along});
-    te::set_loop_kind(stage, along, IterType::Vectorized);
   }
+  if (elements(rows) * kShortestRow >= kParallelElements) te::set_loop_kind(last, row, IterType::Parallelized);
+  attach_rows(sch, last, row, target);
   return sch;
 }
 

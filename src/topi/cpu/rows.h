@@ -7,19 +7,25 @@
 
 namespace tessera::topi {
 
-/// How many lanes partial results of the last axis of `x` have; 0 where rows are not of known extents, too short, or of a
-/// type that is not worth it.
+/// How many lanes a vector of the last axis of `x` has; 0 where rows are not of known extents, too short, or of a type
+/// that is not worth it.
 int64_t row_lanes(const te::Tensor& x, const Machine& machine);
 
 enum class RowKind { Sum, Max };
-/// The reduction of the last axis, which the result lacks.
-///   parts[..., lane] = over k: x[..., k * lanes + lane];  result[...] = over lanes: parts[..., lane]
+/// The reduction of the last axis, which the result lacks. Partial results, of one or several vectors, are put together
+/// in pairs: how many there are depends on the length of a row alone.
+///   parts[..., lane] = over k: x[..., k * width + lane];  halves[..., l] = parts[..., l] and parts[..., l + width / 2]; ...
 te::Tensor reduce_rows(const te::Tensor& x, RowKind kind, int64_t lanes);
 
 /// exp of x less the greatest of its row, over the sum of its row.
 te::Tensor softmax_rows(const te::Tensor& x, int64_t lanes);
 
-/// The schedule of `outs`, computed from what the functions above gave: one row after the other, rows in parallel.
+/// Puts the stages that the functions above made, and all that has one number for a row, into the loop `row` of `reader`,
+/// in which one row is done. What has been put elsewhere stays there.
+void attach_rows(const te::Schedule& sch, const te::Stage& reader, const IterVar& row, const Target& target);
+
+/// The schedule of `outs`, computed from what the functions above gave and from functions of elements: one row after the
+/// other, rows in parallel.
 te::Schedule schedule_rows(const Array<te::Tensor>& outs, const Target& target);
 
 }  // namespace tessera::topi

@@ -1,0 +1,65 @@
+#include "driver/executor/kernel_rules.h"
+
+#include "ir/rewrite.h"
+#include "relay/attrs/nn.h"
+#include "relay/inspect.h"
+#include "relay/transform/kernel_groups.h"
+#include "topi/cpu/attention.h"
+#include "topi/cpu/rows.h"
+
+namespace tessera::relay {
+namespace {
+
+topi::MatmulOptions options_of(const Call* call) {
+  auto* attrs = call->attrs_as<BatchMatmulAttrs>();
+  return {.transpose_a = attrs->transpose_a, .transpose_b = attrs->transpose_b, .out_dtype = dtype_of(Expr(call))};
+}
+
+/// Operands come first, so the first product of the body is that of the scores.
+KernelRule attention_rule(const FunctionNode* primitive, const Target& target) {
+  std::vector<const Call*> products;
+  walk(primitive->body, [&](const Call* call) {
+    if (op_name(call) == "nn.batch_matmul") products.push_back(call);
+  });
+  ICHECK(products.size() == 2) << "attention is made of two products";
+  topi::Machine machine = topi::machine_of(target);
+  auto scores = *fixed_shape(checked_type(Expr(products[0]))), out = *fixed_shape(checked_type(Expr(products[1])));
+  auto left = *fixed_shape(checked_type(products[0]->args[0]));
+  topi::AttentionSize size;
+  size.batch = scores[0], size.rows = scores[1], size.columns = scores[2], size.width = out[2];
+  size.depth = left[options_of(products[0]).transpose_a ? 1 : 2];
+  const DataType dtype = dtype_of(Expr(products[1]));
+  topi::AttentionTiles tiles = topi::attention_tiles(machine, size, dtype);
+  const int64_t lanes = machine->vector_bytes / dtype.bytes();
+
+  KernelRule rule;
+  rule.compute = [=](const Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
+    if (call == products[0]) return {topi::attention_scores(in[0], in[1], options_of(call), tiles)};
+    if (call == products[1]) return {topi::attention_values(in[0], in[1], options_of(call), tiles)};
+    if (op_name(call) == "reshape") return {topi::view_by_dimensions(in[0], tensor_type(Expr(call))->shape)};
+    if (op_name(call) == "nn.softmax") return {topi::softmax_rows(in[0], lanes)};
+    return {};
+  };
+  rule.schedule = [target](const Array<te::Tensor>& outs) { return topi::schedule_attention(outs, target); };
+  return rule;
+}
+
+KernelRule rows_rule(const FunctionNode*, const Target& target) {
+  KernelRule rule;
+  rule.compute = [](const Call*, const Array<te::Tensor>&) { return Array<te::Tensor>(); };
+  rule.schedule = [target](const Array<te::Tensor>& outs) { return topi::schedule_rows(outs, target); };
+  return rule;
+}
+
+}  // namespace
+
+KernelRule kernel_rule(const FunctionNode* primitive, const Target& target) {
+  ObjectRef name = primitive->attrs.get_attr(attr::kKernelRule);
+  if (!name || !target || target->kind->name != "llvm") return {};
+  const auto rule = downcast<String>(name);
+  if (rule == "attention") return attention_rule(primitive, target);
+  if (rule == "rows") return rows_rule(primitive, target);
+  throw Error(ValueError) << "no rule for kernels is called \"" << rule << "\"; there are attention and rows";
+}
+
+}  // namespace tessera::relay
