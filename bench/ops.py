@@ -76,7 +76,7 @@ def measure(case: Any, threads: int, peers: Sequence[str], rounds: int, clock: C
         "compile": lambda: torch_runner(case, threads, True),
     }
     wanted = [peer for peer in peers if case.torch or peer not in ("torch", "compile")]
-    runs = {"tessera": tessera_runner(case.model, case.inputs, facts), **installed(makers, wanted)}
+    runs = {"tessera": tessera_runner(case.model, case.inputs, facts, bound=True), **installed(makers, wanted)}
     answers = {who: run() for who, run in runs.items()}
     want = answers["ort" if "ort" in runs else "tessera"]
     facts["difference"] = {who: difference(answer, want) for who, answer in answers.items()}

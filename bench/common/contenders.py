@@ -20,10 +20,12 @@ Run = Callable[[], Any]  # gives the outputs as arrays
 Model = Path | bytes  # a file, or what is in it
 
 
-def tessera_runner(model: Model, inputs: Inputs, facts: dict[str, Any]) -> Run:
-    """Adds to `facts`: operations of the products and sums of the model, and seconds of compiling it."""
+def tessera_runner(model: Model, inputs: Inputs, facts: dict[str, Any], bound: bool = False) -> Run:
+    """Adds to `facts`: operations of the products and sums of the model, and seconds of compiling it. `bound`: inputs and
+    outputs lie in the memory of an executor, so that nothing is copied but by the model."""
     import tessera
     from tessera import relay
+    from tessera.contrib import graph_executor
 
     start = time.perf_counter()
     if isinstance(model, bytes):
@@ -34,10 +36,20 @@ def tessera_runner(model: Model, inputs: Inputs, facts: dict[str, Any]) -> Run:
         mod, params = relay.frontend.from_onnx(os.fspath(model))
     facts["operations"] = 2 * relay.analysis.get_total_mac_number(mod["main"])
     with tessera.transform.PassContext(opt_level=3):
-        compiled = tessera.Model(relay.build(mod, "llvm", params=params))
+        built = relay.build(mod, "llvm", params=params)
     facts["compile_s"] = time.perf_counter() - start
+    if bound:
+        executor = graph_executor.GraphModule(built["default"](tessera.cpu()))
+        executor.set_input(**inputs)
+
+        def run() -> list[np.ndarray]:
+            executor.run()
+            return [np.from_dlpack(executor.get_output(i)) for i in range(executor.get_num_outputs())]
+
+        return run
+    compiled = tessera.Model(built)
     tensors = {name: tessera.nd.array(value) for name, value in inputs.items()}
-    return lambda: [out.numpy() for out in compiled.run(tensors)]
+    return lambda: [np.from_dlpack(out) for out in compiled.run(tensors)]
 
 
 def ort_runner(model: Model, inputs: Inputs, threads: int) -> Run:

@@ -55,6 +55,7 @@ namespace {
   layout_alterations();
   gemm_implementations();
   row_implementations();
+  layout_move_implementations();
   fill_strategies();  // the last: it looks at all of them
   return true;
 }();

@@ -237,7 +237,10 @@ class Creator {
       stand_in(extern_op->output_placeholders[i], output_buffer(op, static_cast<int>(i)), &block.writes);
     auto buffer_for = [&](const Buffer& view) {
       auto it = real.find(view.get());
-      return it == real.end() ? view : it->second;
+      if (it != real.end()) return it->second;
+      PrimExpr pointer = pointers.get_or_null(view->data);  // another view of the same memory
+      if (!pointer) return view;
+      return real[view.get()] = with(view, &BufferNode::data, downcast<Var>(pointer));
     };
     block.body = rewrite(
         extern_op->body,

@@ -92,6 +92,8 @@ class CodeGen {
   Value* pointer_at(Value* base, DataType element, Value* index);
   Value* load(const Buffer& buffer, const PrimExpr& index, DataType dtype);
   void store(const Buffer& buffer, const PrimExpr& index, Value* value, DataType dtype);
+  Value* join_lanes(Value* a, Value* b);
+  Value* load_shuffled(const Buffer& buffer, const PrimExpr& index, DataType dtype);
   Value* load_lanes(Value* base, DataType element, Value* indices, int lanes);
   void store_lanes(Value* base, DataType element, Value* indices, Value* value, int lanes);
   llvm::Align alignment(const Buffer& buffer, const PrimExpr& index, int lanes);

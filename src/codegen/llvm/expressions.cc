@@ -91,23 +91,55 @@ llvm::Value* CodeGen::visit(const Broadcast* op) {
 }
 
 llvm::Value* CodeGen::visit(const Shuffle* op) {
-  std::vector<Value*> lanes;  // of all vectors, one after another
+  std::vector<Value*> vectors;
+  int64_t count = 0;
   for (const PrimExpr& vector : op->vectors) {
     Value* value = emit(vector);
-    for (int lane = 0; lane < vector.dtype().lanes; ++lane)
-      lanes.push_back(vector.dtype().lanes == 1 ? value : builder_.CreateExtractElement(value, uint64_t(lane)));
+    const int lanes = vector.dtype().lanes;
+    vectors.push_back(
+        lanes == 1 ? builder_.CreateInsertElement(
+                         llvm::PoisonValue::get(llvm::FixedVectorType::get(value->getType(), 1)), value, uint64_t(0))
+                   : value);
+    count += lanes;
   }
-  auto pick = [&](const PrimExpr& index) {
+  std::vector<int> mask;
+  for (const PrimExpr& index : op->indices) {
     const int64_t* at = as_int(index);
-    if (!at || *at < 0 || *at >= int64_t(lanes.size()))
-      throw Error(ValueError) << "a Shuffle picks lane " << index << " of " << lanes.size()
+    if (!at || *at < 0 || *at >= count)
+      throw Error(ValueError) << "a Shuffle picks lane " << index << " of " << count
                               << "; lanes are picked by constants in range";
-    return lanes[size_t(*at)];
+    mask.push_back(int(*at));
+  }
+  auto lanes_of = [](Value* vector) {
+    return int(llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements());
   };
-  if (op->indices.size() == 1) return pick(op->indices[0]);
-  Value* out = llvm::PoisonValue::get(value_type(op->dtype));
-  for (size_t i = 0; i < op->indices.size(); ++i) out = builder_.CreateInsertElement(out, pick(op->indices[i]), i);
-  return out;
+  // two vectors are shuffled at once; of more, neighbours are joined first
+  while (vectors.size() > 2 || (vectors.size() == 2 && lanes_of(vectors[0]) != lanes_of(vectors[1]))) {
+    std::vector<Value*> joined;
+    for (size_t i = 0; i < vectors.size(); i += 2)
+      joined.push_back(i + 1 < vectors.size() ? join_lanes(vectors[i], vectors[i + 1]) : vectors[i]);
+    vectors = std::move(joined);
+  }
+  Value* out = vectors.size() == 2 ? builder_.CreateShuffleVector(vectors[0], vectors[1], mask)
+                                   : builder_.CreateShuffleVector(vectors[0], mask);
+  return op->indices.size() == 1 ? builder_.CreateExtractElement(out, uint64_t(0)) : out;
+}
+
+/// The lanes of `a`, then those of `b`.
+llvm::Value* CodeGen::join_lanes(Value* a, Value* b) {
+  auto count = [](Value* vector) {
+    return int(llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements());
+  };
+  const int first = count(a), second = count(b), wide = std::max(first, second);
+  auto widened = [&](Value* vector, int lanes) {
+    if (lanes == wide) return vector;
+    std::vector<int> mask;
+    for (int i = 0; i < wide; ++i) mask.push_back(i < lanes ? i : -1);
+    return builder_.CreateShuffleVector(vector, mask);
+  };
+  std::vector<int> mask;
+  for (int i = 0; i < first + second; ++i) mask.push_back(i < first ? i : wide + i - first);
+  return builder_.CreateShuffleVector(widened(a, first), widened(b, second), mask);
 }
 
 llvm::Value* CodeGen::visit(const Let* op) {

@@ -1,11 +1,17 @@
-// Loads, stores and allocations. Contiguous vectors are one access; any other vector index goes lane by lane.
+// Loads, stores and allocations. Contiguous vectors are one access; lanes that are read from a few neighbouring vectors
+// are those vectors shuffled; any other vector index goes lane by lane.
 
+#include <algorithm>
 #include <numeric>
 
 #include "codegen/llvm/codegen.h"
+#include "codegen/llvm/lane_offsets.h"
 
 namespace tessera::codegen {
 namespace {
+
+/// Vectors that are read and shuffled into one; more cost as much as reading lane by lane.
+constexpr int64_t kMostShuffled = 4;
 
 /// A power of two that `e` is certainly a multiple of; 0 for the constant 0.
 int64_t known_multiple(const PrimExpr& e) {
@@ -75,6 +81,8 @@ llvm::Value* CodeGen::load(const Buffer& buffer, const PrimExpr& index, DataType
   bool is_volatile = volatile_.count(buffer->data.get()) > 0;
   if (pattern.kind == Pattern::Any ||
       (pattern.kind != Pattern::Contiguous && pattern.kind != Pattern::Scalar && element.lanes > 1)) {
+    if (Value* shuffled = element.lanes == 1 && !is_volatile ? load_shuffled(buffer, index, dtype) : nullptr)
+      return shuffled;
     bool was = std::exchange(in_index_, true);
     Value* indices = to_index(emit(index), index.dtype());
     in_index_ = was;
@@ -118,6 +126,38 @@ void CodeGen::store(const Buffer& buffer, const PrimExpr& index, Value* value, D
   Value* indices = to_index(emit(index), index.dtype());
   in_index_ = was;
   store_lanes(visit(buffer->data.get()), element, indices, value, index.dtype().lanes);
+}
+
+/// Where the lanes' distances are known numbers, all between the first and the last that is read is read by vectors.
+/// Null where that would be more than a few.
+llvm::Value* CodeGen::load_shuffled(const Buffer& buffer, const PrimExpr& index, DataType dtype) {
+  std::optional<LaneOffsets> lanes = lane_offsets(index);
+  if (!lanes) return nullptr;
+  auto [least, greatest] = std::minmax_element(lanes->offsets.begin(), lanes->offsets.end());
+  const int64_t first = *least, span = *greatest - first + 1, count = dtype.lanes;
+  const int64_t width = std::min(span, count), loads = (span + width - 1) / width;
+  if (loads > kMostShuffled) return nullptr;
+  Value* base = element_pointer(buffer, lanes->base);
+  llvm::Type* scalar = memory_type(buffer->dtype);
+  llvm::Type* type = llvm::FixedVectorType::get(scalar, unsigned(width));
+  Value* out = nullptr;
+  std::vector<bool> is_filled(size_t(count), false);
+  for (int64_t i = 0; i < loads; ++i) {
+    const int64_t start = std::min(i * width, span - width);  // the last one ends with the last element that is read
+    std::vector<int> mask(static_cast<size_t>(count));
+    bool is_needed = false;
+    for (size_t lane = 0; lane < mask.size(); ++lane) {
+      const int64_t at = lanes->offsets[lane] - first - start;
+      const bool is_mine = !is_filled[lane] && at >= 0 && at < width;
+      mask[lane] = is_mine ? int(at) : is_filled[lane] && out ? int(width + int64_t(lane)) : -1;
+      if (is_mine) is_filled[lane] = is_needed = true;
+    }
+    if (!is_needed) continue;
+    Value* pointer = builder_.CreateInBoundsGEP(scalar, base, constant_int(64, first + start));
+    Value* part = builder_.CreateAlignedLoad(type, pointer, llvm::Align(uint64_t(buffer->dtype.bytes())));
+    out = out ? builder_.CreateShuffleVector(part, out, mask) : builder_.CreateShuffleVector(part, mask);
+  }
+  return from_memory(out, dtype);
 }
 
 llvm::Value* CodeGen::load_lanes(Value* base, DataType element, Value* indices, int lanes) {

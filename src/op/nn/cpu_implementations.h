@@ -7,5 +7,7 @@ namespace tessera::op {
 void gemm_implementations();
 /// Softmax and reductions along the last axis by vectors, row after row.
 void row_implementations();
+/// Moves between layouts by tiles in registers.
+void layout_move_implementations();
 
 }  // namespace tessera::op

@@ -641,6 +641,35 @@ def transpose(dtype: str) -> Case:
     return Case(s, [px, out], [(dtype, x), (dtype, np.zeros_like(x.T.copy()))], [x.T.copy()])
 
 
+@row(ALL)
+def lanes_apart(dtype: str) -> Case:
+    """Vectors whose lanes lie in known places that are no neighbours: strided, repeated, backwards, in small groups."""
+    places: list[Callable[[Any], Any]] = [
+        lambda i: i * 2,
+        lambda i: i * 3 + 1,
+        lambda i: i * 7,
+        lambda i: 70 - i * 2,
+        lambda i: i // 4 * 4 + 2,
+        lambda i: i // 2 + 5,
+        lambda i: i % 4 * 4 + i // 16,
+        lambda i: i // 3 + i % 2,
+    ]
+    x = np.random.default_rng(3).integers(0, 2, 256).astype("bool") if dtype == "bool" else numbers(dtype, 256)
+    source = te.placeholder((256,), dtype, name="x")
+
+    def read(at: Callable[[Any], Any], name: str) -> te.Tensor:
+        return te.compute((32,), lambda i: source[at(i)], name=name)
+
+    outs = [read(at, f"out{n}") for n, at in enumerate(places)]
+    s = te.create_schedule([out.op for out in outs])
+    for n, out in enumerate(outs):
+        _, inner = s[out].split(out.op.axis[0], 16 if n % 2 else 8)
+        s[out].vectorize(inner)
+    answers = [x[[at(i) for i in range(32)]] for at in places]
+    args = [(dtype, x), *((dtype, np.zeros_like(answer)) for answer in answers)]
+    return Case(s, [source, *outs], args, answers)
+
+
 @row(("int8", "uint16", "int32", "int64"))
 def gather(dtype: str) -> Case:
     """Indices of every integer type, in vectors."""

@@ -1,0 +1,98 @@
+"""Moves between layouts and of axes: tiles transposed in registers give what NumPy gives, whatever the extents."""
+
+import numpy as np
+import pytest
+import tessera as tvm
+from tessera import relay
+from tessera.contrib import graph_executor
+
+TARGETS = ["llvm", "llvm -mcpu=haswell", "llvm -mcpu=x86-64"]
+
+
+def run(body, x, target):
+    data = relay.var("x", shape=x.shape, dtype=str(x.dtype))
+    with tvm.transform.PassContext(opt_level=3):
+        lib = relay.build(tvm.IRModule.from_expr(relay.Function([data], body(data))), target)
+    module = graph_executor.GraphModule(lib["default"](tvm.cpu()))
+    module.run(x=x)
+    return module.get_output(0).numpy()
+
+
+def numbers(shape, dtype="float32"):
+    return (np.arange(np.prod(shape)) % 251).reshape(shape).astype(dtype)
+
+
+SHAPES = [(1, 16, 4, 4), (1, 32, 7, 7), (2, 48, 5, 3), (1, 64, 1, 9), (3, 16, 1, 2), (1, 16, 1, 1), (1, 80, 33, 17)]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("block", [4, 8, 16])
+def test_channels_go_into_blocks_and_back(shape, block, target):
+    x = numbers(shape)
+    n, c, h, w = shape
+    blocked = x.reshape(n, c // block, block, h, w).transpose(0, 1, 3, 4, 2)
+    name = f"NCHW{block}c"
+    got = run(lambda data: relay.layout_transform(data, "NCHW", name), x, target)
+    np.testing.assert_array_equal(got, blocked)
+    got = run(lambda data: relay.layout_transform(data, name, "NCHW"), np.ascontiguousarray(blocked), target)
+    np.testing.assert_array_equal(got, x)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [
+        ((5, 7), None),
+        ((64, 64), (1, 0)),
+        ((1, 33, 20, 6), (0, 2, 3, 1)),
+        ((2, 9, 11, 18), (0, 3, 1, 2)),
+        ((3, 4, 5, 16), (0, 3, 1, 2)),
+        ((16, 1, 40), (2, 1, 0)),
+        ((2, 3, 4, 5), (3, 2, 1, 0)),
+        ((6, 10, 12), (1, 2, 0)),
+        ((2, 8, 8, 8), (0, 2, 1, 3)),
+        ((4, 9, 3), (0, 2, 1)),
+    ],
+    ids=str,
+)
+def test_axes_change_places(shape, axes, target):
+    x = numbers(shape)
+    got = run(lambda data: relay.transpose(data, axes), x, target)
+    np.testing.assert_array_equal(got, np.transpose(x, axes))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "float16", "int32", "int64", "float64", "bool"])
+def test_elements_of_any_type_are_moved(dtype):
+    x = numbers((2, 32, 9, 10), dtype)
+    got = run(lambda data: relay.transpose(data, (0, 2, 3, 1)), x, "llvm")
+    np.testing.assert_array_equal(got, x.transpose(0, 2, 3, 1))
+
+
+@pytest.mark.parametrize("before", [lambda x: x, lambda x: x * x], ids=["given", "computed"])
+def test_what_stands_around_a_move_is_computed(before):
+    x = numbers((1, 32, 13, 13)) - 100
+
+    def body(data):
+        moved = relay.layout_transform(before(data), "NCHW", "NHWC")
+        return relay.reshape(relay.nn.relu(moved - relay.const(5.0)), (13, -1))
+
+    want = np.maximum(before(x).transpose(0, 2, 3, 1) - 5, 0).reshape(13, -1)
+    np.testing.assert_array_equal(run(body, x, "llvm"), want)
+
+
+def test_tiles_are_moved_by_shuffles():
+    data = relay.var("x", shape=(1, 64, 56, 56))
+    mod = tvm.IRModule.from_expr(relay.Function([data], relay.layout_transform(data, "NCHW", "NCHW16c")))
+    with tvm.transform.PassContext(opt_level=3):
+        text = relay.build(mod, "llvm -mcpu=skylake-avx512").lib.get_source("asm")
+    assert text.count("vpermt2") + text.count("vunpck") + text.count("vshuf") >= 48
+    assert "vinsertps" not in text
+
+
+def test_a_tensor_of_unknown_extent_is_moved():
+    data = relay.var("x", shape=(relay.Any(), 8))
+    mod = tvm.IRModule.from_expr(relay.Function([data], relay.transpose(data)))
+    model = tvm.Model(relay.vm.compile(mod, "llvm"))
+    x = numbers((11, 8))
+    np.testing.assert_array_equal(model.run(x)[0].numpy(), x.T)
