@@ -56,7 +56,7 @@ void offer_gemm(const relay::OpStrategy& strategy, const Attrs& attrs, const Arr
   if (!target || target->kind->name != "llvm") return;
   Machine machine = topi::machine_of(target);
   MatrixProduct product = product_of(attrs, inputs, type.as<TensorTypeNode>()->dtype);
-  if (product.is_packed && !fits_panels(&product, type, machine)) return;
+  if (!product.is_packed || !fits_panels(&product, type, machine)) return;
   std::optional<GemmSize> size = topi::gemm_size(product, machine);
   if (!size) return;
   auto compute = [machine](Attrs attrs, Array<te::Tensor> inputs, Type type) {

@@ -3,7 +3,9 @@
 #include "codegen/parallel.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
+#include "runtime/registry.h"
 #include "topi/cpu/part_copies.h"
+#include "topi/cpu/product_nest.h"
 #include "topi/cpu/tile_contraction.h"
 #include "topi/cpu/tile_dot.h"
 #include "topi/cpu/tile_reduction.h"
@@ -98,16 +100,28 @@ Stmt tiled_alone(const PrimFunc& function, const BlockRealize* root, const Stmt&
   return program.function()->body.as<BlockRealize>()->block->body;
 }
 
+/// Nests to put in the place of others, by block.
+struct Replacements {
+  std::unordered_map<const Object*, std::vector<Stmt>> in_parts;  // of which each is to be tiled
+  std::unordered_map<const Object*, Stmt> done;
+};
+
 /// The function with the nests of some blocks replaced by others.
-PrimFunc with_parts(const PrimFunc& function, const std::unordered_map<const Object*, std::vector<Stmt>>& in_parts) {
+PrimFunc with_replaced(const PrimFunc& function, const Replacements& replacements) {
   auto* root = function->body.as<BlockRealize>();
   std::vector<Stmt> stages;
   auto* several = root->block->body.as<SeqStmt>();
   for (const Stmt& nest : several ? several->seq : Array<Stmt>{root->block->body}) {
     const std::vector<Stmt>* parts = nullptr;
+    const Stmt* done = nullptr;
     walk(nest, [&](const BlockNode* block) {
-      if (auto it = in_parts.find(block); it != in_parts.end()) parts = &it->second;
+      if (auto it = replacements.in_parts.find(block); it != replacements.in_parts.end()) parts = &it->second;
+      if (auto it = replacements.done.find(block); it != replacements.done.end()) done = &it->second;
     });
+    if (done) {
+      stages.push_back(*done);
+      continue;
+    }
     if (!parts) {
       stages.push_back(nest);
       continue;
@@ -116,6 +130,22 @@ PrimFunc with_parts(const PrimFunc& function, const std::unordered_map<const Obj
   }
   Block body = with(root->block.get(), &BlockNode::body, sequence(stages));
   return with(function, &PrimFuncNode::body, Stmt(with(root, &BlockRealize::block, body)));
+}
+
+/// The nest of a matrix product and what follows it, where the block is one.
+bool put_product(const BlockProgram& program, const BlockRef& block, const Machine& machine, Replacements* out) {
+  std::optional<Product> product = as_product(program.state, block, program.function());
+  if (!product) return false;
+  std::optional<ProductPlan> plan = plan_product(*product, machine);
+  if (!plan) return false;
+  Stmt nest = product_nest(*product, *plan);
+  if (product->reader) {
+    out->done.emplace(product->block, make_nop());
+    out->done.emplace(product->reader, nest);
+  } else {
+    out->done.emplace(product->block, nest);
+  }
+  return true;
 }
 
 }  // namespace
@@ -127,21 +157,27 @@ PrimFunc schedule_default_cpu(const PrimFunc& function, const Target& target) {
   if (!has_machine || !tile_winograd(program, machine_of(target)))
     inline_elementwise(state, program.stages(), [&](const BlockRef& block) { return is_shared_work(state, block); });
   for (const BlockRef& block : program.stages()) keep_init(state, block);
+  Replacements replaced;
+  auto is_replaced = [&](const BlockRef& block) { return replaced.done.count(state.find(block).block()) > 0; };
   if (has_machine) {
     Machine machine = machine_of(target);
-    for (const BlockRef& block : program.stages())
-      if (!is_scheduled(state.find(block)) && !tile_contraction(state, block, machine) &&
-          !tile_dot(state, block, machine))
+    for (const BlockRef& block : program.stages()) {
+      if (is_scheduled(state.find(block)) || is_replaced(block)) continue;
+      if (put_product(program, block, machine, &replaced)) continue;
+      if (!tile_contraction(state, block, machine) && !tile_dot(state, block, machine))
         tile_reduction(state, block, machine);
+    }
   }
-  std::unordered_map<const Object*, std::vector<Stmt>> in_parts;  // by block
   for (const BlockRef& block : program.stages()) {
-    if (is_scheduled(state.find(block))) continue;
+    if (is_scheduled(state.find(block)) || is_replaced(block)) continue;
     std::vector<Stmt> parts = part_copies(state.find(block));
     if (parts.empty()) tile(state, block);
-    else in_parts.emplace(state.find(block).block(), std::move(parts));
+    else replaced.in_parts.emplace(state.find(block).block(), std::move(parts));
   }
-  return in_parts.empty() ? program.function() : with_parts(program.function(), in_parts);
+  return replaced.in_parts.empty() && replaced.done.empty() ? program.function()
+                                                            : with_replaced(program.function(), replaced);
 }
+
+static Globals globals{{"topi.cpu.schedule_default", schedule_default_cpu}};
 
 }  // namespace tessera::topi

@@ -1,0 +1,57 @@
+#pragma once
+// The innermost loops of matrix products: tiles whose sums stay in registers, and panels that are copied for them.
+
+#include <functional>
+
+#include "tir/stmt.h"
+
+namespace tessera::topi {
+
+/// Elements of vectors: `lanes` of them, of which the last vector of a row may use fewer.
+struct TileSize {
+  int64_t rows = 1, vectors = 1, lanes = 1;
+  int64_t rest = 1;  // lanes of the last vector that are elements of the result
+
+  int64_t columns() const { return (vectors - 1) * lanes + rest; }
+  /// Lanes that the given vector is computed with: a last one that is nearly empty is a shorter one.
+  int64_t lanes_of(int64_t vector) const;
+};
+
+/// Neighbouring elements of one-dimensional memory from `first` on; those from `used` on are zeros, and are not touched.
+PrimExpr load_vector(const Buffer& flat, const PrimExpr& first, int64_t lanes, int64_t used);
+Stmt store_vector(const Buffer& flat, const PrimExpr& first, const PrimExpr& value);
+
+///   sums = first;  for k: sums[i, v] += a(i, k) * b(k, v);  use(sums)
+/// Sum (i, v) lies in `sums` from (i * vectors + v) * lanes on.
+struct OuterTile {
+  DataType dtype;
+  TileSize size;
+  PrimExpr depth;  // steps of k
+  std::function<PrimExpr(int64_t i, const PrimExpr& k)> a;
+  std::function<PrimExpr(const PrimExpr& k, int64_t v)> b;  // a vector of lanes_of(v)
+  std::function<PrimExpr(int64_t i, int64_t v)> first;      // null: zeros
+  std::function<Stmt(const Buffer& sums)> use;
+};
+Stmt outer_tile(const OuterTile& tile);
+
+///   sums = 0;  for k by vectors: sums[i, j] += a(i, k) * b(j, k);  use(sums of lanes)
+/// Of the last vector along k only `depth` % lanes elements are read. `use` is given the sum of each element (i, j).
+struct DotTile {
+  DataType dtype;
+  int64_t rows = 1, columns = 1, lanes = 1, depth = 1;
+  std::function<PrimExpr(int64_t i, const PrimExpr& k, int64_t used)> a;  // vectors of lanes
+  std::function<PrimExpr(int64_t j, const PrimExpr& k, int64_t used)> b;
+  std::function<Stmt(const std::function<PrimExpr(int64_t i, int64_t j)>& sum)> use;
+};
+Stmt dot_tile(const DotTile& tile);
+
+/// `lanes` vectors of as many lanes become their columns: `use` is given vector j made of lane j of each.
+Stmt transposed(const std::vector<PrimExpr>& rows, const std::function<Stmt(const std::vector<PrimExpr>&)>& use);
+
+/// for name in range(extent): body(name); a single iteration is the body alone.
+Stmt loop_over(const char* name, const PrimExpr& extent, const std::function<Stmt(const PrimExpr&)>& body,
+               LoopKind kind = LoopKind::Serial);
+/// `buffer` exists inside `body`.
+Stmt allocated(const Buffer& buffer, const Stmt& body);
+
+}  // namespace tessera::topi
