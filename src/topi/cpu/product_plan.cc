@@ -51,8 +51,9 @@ Choice best_outer(const Product& product, const Machine& machine, int64_t lanes)
       const double steps = (step_work(rows.size * width, rows.size + width) + lines) * static_cast<double>(product.k);
       return static_cast<double>(rows.tiles) * (steps + kTileCost + 2.0 * static_cast<double>(rows.size * width));
     };
-    double cost = static_cast<double>(all / vectors) * panel(vectors);
-    if (all % vectors) cost += panel(all % vectors);
+    const int64_t whole = all / vectors, left = all % vectors;
+    double cost = static_cast<double>(whole) * panel(vectors);
+    if (left > 0) cost += panel(left);
     if (cost >= best.cost * 0.999) continue;
     best.cost = cost;
     best.plan.rows = rows;
