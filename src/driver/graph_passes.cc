@@ -97,6 +97,7 @@ Pass optimization_passes(const CompilationConfig& config) {
   Array<Pass> passes = simplifications(target);
   int64_t most_args = target ? target.int_option("max_function_args", 0) : 0;
   if (most_args > 0) passes.push_back(pass("SplitArgs", most_args));
+  passes.push_back(pass("SplitOpenJoins"));
   passes.push_back(plan_devices(config));
   if (target && target->kind->name == "llvm")
     for (const char* name : {"FuseAttention", "FuseRows"}) passes.push_back(pass(name));

@@ -4,7 +4,8 @@
     python tests/frameworks/check.py MODEL.onnx [--reference OUT.npz] [--no-cache]
 
 Prints one line of JSON: seconds of import, of compilation and of the first run, the peak of memory while compiling in
-MB, and the greatest relative difference to ONNX Runtime (greatest difference over greatest magnitude, worst output).
+MB, and the greatest relative difference to ONNX Runtime (greatest difference over greatest magnitude, worst output). Detectors
+sort what they find by scores that may be as good as equal: each of their rows is compared with the nearest of the other side.
 """
 
 from __future__ import annotations
@@ -51,6 +52,27 @@ def difference(got: np.ndarray, want: np.ndarray) -> float:
     return float(apart / np.abs(want).max()) if np.isfinite(apart) else float("inf")
 
 
+def is_detected(outputs: list[np.ndarray]) -> bool:
+    """Boxes, scores and labels, one each for what was found, and perhaps more of each."""
+    count = len(outputs[0]) if outputs[0].ndim else 0
+    return len(outputs) >= 3 and outputs[0].shape == (count, 4) and all(x.shape[:1] == (count,) for x in outputs)
+
+
+def same_order(got: list[np.ndarray], want: list[np.ndarray]) -> list[np.ndarray]:
+    """`got`, its rows put in the order of those of `want` that they are nearest to, each taken once. Scores keep theirs."""
+    far = sum(
+        np.abs(g.reshape(len(g), 1, -1).astype("float64") - w.reshape(1, len(w), -1)).max(2)
+        / max(np.abs(w).max(), 1e-9)
+        for g, w in zip(got, want, strict=True)
+    )
+    order = []
+    for i in range(len(want[0])):
+        nearest = int(far[:, i].argmin())
+        far[nearest] = np.inf
+        order.append(nearest)
+    return [g if w.ndim == 1 and w.dtype.kind == "f" else g[order] for g, w in zip(got, want, strict=True)]
+
+
 def compile_model(path: Path) -> tuple[Any, dict[str, float]]:
     """A `tessera.Model`; the seconds of import and of compilation, and the processor's in both together."""
     import tessera
@@ -85,6 +107,8 @@ def main() -> int:
     got = [out.numpy() for out in model.run({name: inputs[name] for name in inputs})]
     first = time.perf_counter() - start
     want = list(np.load(args.reference).values()) if args.reference else reference(args.model, inputs)
+    if is_detected(want) and [g.shape for g in got] == [w.shape for w in want]:
+        got = same_order(got, want)
     apart = max(difference(g, w) for g, w in zip(got, want, strict=True))
     print(
         json.dumps(

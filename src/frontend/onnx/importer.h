@@ -156,6 +156,7 @@ using Rows = std::vector<Row>;
 /// Every family of operators adds its rows.
 Rows attention_rows();
 Rows cast_rows();
+Rows classifier_rows();
 Rows control_rows();
 Rows einsum_rows();
 Rows elementwise_rows();

@@ -90,7 +90,9 @@ class Descent {
             "logical_or",
             {is_true, call_op("logical_and", {call_op("isnan", {value}),
                                               equal(of_nodes(make_ints(forest_.tracks), node), make_ints({1}))})});
-      node = where(is_true, of_nodes(make_ints(forest_.yes), node), of_nodes(make_ints(forest_.no), node));
+      // A kernel for each level, and the same one: fused, a level would be computed again for each use of its nodes.
+      node = call_op("annotation.stop_fusion",
+                     {where(is_true, of_nodes(make_ints(forest_.yes), node), of_nodes(make_ints(forest_.no), node))});
     }
     return node;
   }
@@ -167,13 +169,91 @@ Expr rows_of(Operation& in) {
   return in.rank(x) == 1 ? expand_dims(x, 0) : x;
 }
 
+/// The older form: nodes are named by (tree, node), and leaves are nodes of the mode LEAF. What the leaves give is in lists that
+/// begin with `prefix`.
+Forest named_forest(Operation& in, const std::string& prefix) {
+  static const std::map<std::string, int64_t> kModes{{"BRANCH_LEQ", Leq}, {"BRANCH_LT", Lt}, {"BRANCH_GTE", Gte},
+                                                     {"BRANCH_GT", Gt},   {"BRANCH_EQ", Eq}, {"BRANCH_NEQ", Neq},
+                                                     {"LEAF", Leq}};
+  Ints trees = in.integers("nodes_treeids"), names = in.integers("nodes_nodeids"),
+       features = in.integers("nodes_featureids"), yes = in.integers("nodes_truenodeids"),
+       no = in.integers("nodes_falsenodeids"), tracks = in.integers("nodes_missing_value_tracks_true");
+  std::vector<std::string> modes = in.texts("nodes_modes");
+  std::vector<double> splits = tree_numbers(in, "nodes_values");
+  size_t nodes = trees.size();
+  if (tracks.empty()) tracks.assign(nodes, 0);
+  if (names.size() != nodes || features.size() != nodes || yes.size() != nodes || no.size() != nodes ||
+      modes.size() != nodes || splits.size() != nodes || tracks.size() != nodes)
+    in.invalid("the lists of nodes differ in length");
+  Forest forest;
+  std::map<std::pair<int64_t, int64_t>, int64_t> places;
+  std::map<int64_t, int64_t> roots;
+  for (size_t i = 0; i < nodes; ++i) {
+    auto mode = kModes.find(modes[i]);
+    if (mode == kModes.end()) in.invalid("a node of the unknown mode " + modes[i]);
+    int64_t place = forest.add_node(modes[i] == "LEAF" ? 0 : features[i], mode->second, splits[i], tracks[i] != 0);
+    places[{trees[i], names[i]}] = place;
+    roots.emplace(trees[i], place);  // the first node of a tree
+  }
+  auto find = [&](int64_t tree, int64_t name) {
+    auto found = places.find({tree, name});
+    if (found == places.end()) in.invalid("a branch leads to a node that does not exist");
+    return found->second;
+  };
+  for (size_t i = 0; i < nodes; ++i)
+    if (modes[i] != "LEAF") forest.yes[i] = find(trees[i], yes[i]), forest.no[i] = find(trees[i], no[i]);
+  Ints leaf_trees = in.integers(prefix + "treeids"), leaf_names = in.integers(prefix + "nodeids"),
+       targets = in.integers(prefix + "ids");
+  std::vector<double> weights = tree_numbers(in, prefix + "weights");
+  if (leaf_names.size() != leaf_trees.size() || targets.size() != leaf_trees.size() ||
+      weights.size() != leaf_trees.size())
+    in.invalid("the lists of targets differ in length");
+  for (size_t i = 0; i < targets.size(); ++i)
+    forest.gives[static_cast<size_t>(find(leaf_trees[i], leaf_names[i]))].emplace_back(targets[i], weights[i]);
+  for (const auto& [tree, root] : roots) forest.roots.push_back(root);
+  return forest;
+}
+
+/// Softmax that leaves zeros zero; rows of zeros alone become halves.
+Expr softmax_zero(Operation& in, const Expr& scores) {
+  DataType dtype = in.dtype(scores);
+  Array<PrimExpr> axis = int_array({static_cast<int64_t>(in.rank(scores)) - 1});
+  Expr greatest = reduce("max", scores, axis, true);
+  Expr is_zero = call_op("less_equal", {call_op("abs", {scores}), make_scalar(1e-7, dtype)});
+  Expr each = where(is_zero, multiply(scores, exp(negative(greatest))), exp(subtract(scores, greatest)));
+  Expr total = sum(each, axis, true), is_nothing = equal(total, make_scalar(0, dtype));
+  return where(is_nothing, make_scalar(0.5, dtype), divide(each, where(is_nothing, make_scalar(1, dtype), total)));
+}
+
+/// The inverse of the normal distribution, by Winitzki's approximation of the inverse of erf.
+Expr probit(Operation& in, const Expr& scores) {
+  DataType dtype = in.dtype(scores);
+  auto number = [&](double value) { return make_scalar(value, dtype); };
+  constexpr double kA = 0.147, kPi = 3.14159265358979;
+  Expr x = subtract(multiply(scores, number(2)), number(1));
+  Expr inner = multiply(subtract(number(1), x), add(number(1), x));
+  Expr logarithm = log(inner);
+  Expr middle = add(multiply(logarithm, number(0.5)), number(2 / (kPi * kA)));
+  Expr root = sqrt(subtract(sqrt(subtract(multiply(middle, middle), divide(logarithm, number(kA)))), middle));
+  Expr value = multiply(where(less(x, number(0)), number(-1.41421356), number(1.41421356)), root);
+  return where(equal(inner, number(0)), number(0), value);
+}
+
 }  // namespace
+
+std::vector<double> tree_numbers(Operation& in, const std::string& name) {
+  if (std::optional<NDArray> data = in.tensor(name + "_as_tensor")) return doubles_of(*data);
+  std::vector<float> values = in.numbers(name);
+  return {values.begin(), values.end()};
+}
 
 Expr with_post_transform(Operation& in, const Expr& scores, const std::string& name) {
   if (name == "NONE") return scores;
   if (name == "LOGISTIC") return sigmoid(scores);
   if (name == "SOFTMAX") return softmax_of(scores, static_cast<int>(in.rank(scores)) - 1);
-  in.unsupported("the transform " + name);
+  if (name == "SOFTMAX_ZERO") return softmax_zero(in, scores);
+  if (name == "PROBIT") return probit(in, scores);
+  in.invalid("an unknown transform " + name);
 }
 
 Values tree_ensemble(Operation& in) {
@@ -224,52 +304,24 @@ Values tree_ensemble(Operation& in) {
   return {with_post_transform(in, scores_of(in, forest, rows_of(in), kHow[how]), kTransforms[transform])};
 }
 
-/// The older form: nodes are named by (tree, node), and leaves are nodes of the mode LEAF.
-Values tree_ensemble_regressor(Operation& in) {
-  static const std::map<std::string, int64_t> kModes{{"BRANCH_LEQ", Leq}, {"BRANCH_LT", Lt}, {"BRANCH_GTE", Gte},
-                                                     {"BRANCH_GT", Gt},   {"BRANCH_EQ", Eq}, {"BRANCH_NEQ", Neq},
-                                                     {"LEAF", Leq}};
-  Ints trees = in.integers("nodes_treeids"), names = in.integers("nodes_nodeids"),
-       features = in.integers("nodes_featureids"), yes = in.integers("nodes_truenodeids"),
-       no = in.integers("nodes_falsenodeids"), tracks = in.integers("nodes_missing_value_tracks_true");
-  std::vector<std::string> modes = in.texts("nodes_modes");
-  std::vector<float> splits = in.numbers("nodes_values");
-  size_t nodes = trees.size();
-  if (tracks.empty()) tracks.assign(nodes, 0);
-  if (names.size() != nodes || features.size() != nodes || yes.size() != nodes || no.size() != nodes ||
-      modes.size() != nodes || splits.size() != nodes || tracks.size() != nodes)
-    in.invalid("the lists of nodes differ in length");
-  Forest forest;
-  std::map<std::pair<int64_t, int64_t>, int64_t> places;
-  std::map<int64_t, int64_t> roots;
-  for (size_t i = 0; i < nodes; ++i) {
-    auto mode = kModes.find(modes[i]);
-    if (mode == kModes.end()) in.invalid("a node of the unknown mode " + modes[i]);
-    int64_t place = forest.add_node(modes[i] == "LEAF" ? 0 : features[i], mode->second, splits[i], tracks[i] != 0);
-    places[{trees[i], names[i]}] = place;
-    roots.emplace(trees[i], place);  // the first node of a tree
-  }
-  auto find = [&](int64_t tree, int64_t name) {
-    auto found = places.find({tree, name});
-    if (found == places.end()) in.invalid("a branch leads to a node that does not exist");
-    return found->second;
-  };
-  for (size_t i = 0; i < nodes; ++i)
-    if (modes[i] != "LEAF") forest.yes[i] = find(trees[i], yes[i]), forest.no[i] = find(trees[i], no[i]);
-  Ints leaf_trees = in.integers("target_treeids"), leaf_names = in.integers("target_nodeids"),
-       targets = in.integers("target_ids");
-  std::vector<float> weights = in.numbers("target_weights"), base = in.numbers("base_values");
-  if (leaf_names.size() != leaf_trees.size() || targets.size() != leaf_trees.size() ||
-      weights.size() != leaf_trees.size())
-    in.invalid("the lists of targets differ in length");
-  for (size_t i = 0; i < targets.size(); ++i)
-    forest.gives[static_cast<size_t>(find(leaf_trees[i], leaf_names[i]))].emplace_back(targets[i], weights[i]);
-  for (const auto& [tree, root] : roots) forest.roots.push_back(root);
-  forest.targets = in.integer("n_targets", 1);
+Expr tree_scores(Operation& in, const std::string& prefix, int64_t targets) {
+  Forest forest = named_forest(in, prefix);
+  if (targets == 1)
+    for (auto& given : forest.gives)
+      for (auto& [target, weight] : given) target = 0;
+  forest.targets = targets;
   Expr x = rows_of(in), out = scores_of(in, forest, x, in.text("aggregate_function", "SUM"));
-  if (!base.empty())
-    out = add(out, numbers_of({base.begin(), base.end()}, {static_cast<int64_t>(base.size())}, in.dtype(x)));
-  return {cast_if_needed(in, with_post_transform(in, out, in.text("post_transform", "NONE")), DataType::Float(32))};
+  std::vector<double> base = tree_numbers(in, "base_values");
+  if (!base.empty()) {
+    base.resize(std::min(base.size(), static_cast<size_t>(targets)));
+    out = add(out, numbers_of(base, {static_cast<int64_t>(base.size())}, in.dtype(x)));
+  }
+  return cast_if_needed(in, out, DataType::Float(32));
+}
+
+Values tree_ensemble_regressor(Operation& in) {
+  Expr scores = tree_scores(in, "target_", in.integer("n_targets", 1));
+  return {with_post_transform(in, scores, in.text("post_transform", "NONE"))};
 }
 
 }  // namespace tessera::onnx

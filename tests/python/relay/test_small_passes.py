@@ -1,5 +1,6 @@
 """Passes of one rule: CanonicalizeOps, CanonicalizeCast, FastMath, SplitArgs, DefuseOps, LabelOps."""
 
+import numpy as np
 import pytest
 import tessera
 from pass_checks import check, module
@@ -60,6 +61,23 @@ def test_a_long_concatenation_is_made_in_steps():
     check(transform.SplitArgs(3), relay.concatenate(parts, 1), relay.concatenate(pairs, 1))
     check(transform.SplitArgs(0), relay.concatenate(parts, 1))
     check(transform.SplitArgs(7), relay.concatenate(parts, 1))
+
+
+def test_a_long_concatenation_of_open_extents_is_made_in_steps():
+    split = transform._ffi_api.SplitOpenJoins
+    stop = relay.annotation.stop_fusion
+    parts = [var(f"a{i}", relay.Any(), 2) for i in range(25)]
+    groups = [stop(relay.concatenate(parts[i : i + 12], 0)) for i in (0, 12)]
+    check(split(), relay.concatenate(parts, 0), relay.concatenate([*groups, parts[24]], 0), runs=False)
+    check(split(), relay.concatenate(parts[:12], 0), runs=False)
+    fixed_width = [var(f"a{i}", relay.Any(), 2) for i in range(25)]
+    check(split(), relay.concatenate(fixed_width, 1), runs=False)  # each begins at a known place
+    lengths = [i % 4 for i in range(25)]
+    values = {f"a{i}": np.full((n, 2), i, "float32") for i, n in enumerate(lengths)}
+    got = tessera.Model(relay.build(module(relay.concatenate(parts, 0)), "llvm")).run(values)[0].numpy()
+    np.testing.assert_array_equal(got, np.concatenate(list(values.values())))
+    fixed = [var(f"a{i}", 2, 2) for i in range(25)]
+    check(split(), relay.concatenate(fixed, 0))
 
 
 def test_a_limit_below_three_is_refused():
