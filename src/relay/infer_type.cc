@@ -1,5 +1,7 @@
 #include "relay/infer_type.h"
 
+#include <algorithm>
+
 #include "base/stack.h"
 #include "ir/diagnostic.h"
 #include "ir/rewrite.h"
@@ -61,6 +63,22 @@ class SolverQuery final : public TypeQuery {
  private:
   TypeSolver& solver_;
   Type out_;
+};
+
+/// The same where all arguments are known: the result needs no hole to be put into.
+class KnownQuery final : public TypeQuery {
+ public:
+  KnownQuery(TypeSolver& solver, std::vector<Type> args, const Attrs& attrs)
+      : TypeQuery(std::move(args), attrs), solver_(solver) {}
+  void result(const Type& type) override {
+    Type said = without_any_inside(type);
+    out = out ? solver_.unify(out, said) : said;
+  }
+  void argument(int i, const Type& given) override { solver_.unify(type(i), given); }
+  Type out;
+
+ private:
+  TypeSolver& solver_;
 };
 
 /// First pass: a type, perhaps with holes, for every expression.
@@ -262,8 +280,8 @@ class Inference {
   Type infer_call(const Call* call) {
     std::vector<Type> args;
     for (const Expr& arg : call->args) args.push_back(visit(arg));
+    if (auto* op = call->op.as<OpNode>()) return infer_op_call(call, Op(op), std::move(args));
     Type out = solver.hole();
-    if (auto* op = call->op.as<OpNode>()) return ask_rule(call, Op(op), std::move(args), out), out;
     Type callee = visit(call->op);
     Ref<Call> keep(call);
     solver.ask({callee}, [this, keep, callee, args, out] {
@@ -300,14 +318,47 @@ class Inference {
     }
   }
 
-  void ask_rule(const Call* call, const Op& op, std::vector<Type> args, const Type& out) {
-    std::string name(op->name);
+  Type infer_op_call(const Call* call, const Op& op, std::vector<Type> args) {
     auto* slot = cast_or_null<TypeRuleSlot>(op.slot(kTypeRule).object());
-    if (!slot) return report("the operator " + name + " has no type rule", call->span);
-    if (op->num_inputs >= 0 && static_cast<int>(args.size()) != op->num_inputs)
-      return report(name + " takes " + std::to_string(op->num_inputs) + " arguments, " + std::to_string(args.size()) +
-                        " are given",
-                    call->span);
+    if (!slot) {
+      report("the operator " + std::string(op->name) + " has no type rule", call->span);
+    } else if (op->num_inputs >= 0 && static_cast<int>(args.size()) != op->num_inputs) {
+      report(std::string(op->name) + " takes " + std::to_string(op->num_inputs) + " arguments, " +
+                 std::to_string(args.size()) + " are given",
+             call->span);
+    } else {
+      if (Type direct = rule_of_known(call, slot, args)) return direct;
+      Type out = solver.hole();
+      ask_rule(call, slot, std::move(args), out);
+      return out;
+    }
+    return solver.hole();
+  }
+
+  /// What the rule says at once when all arguments are known, as in most programs: no holes and no questions. The type that
+  /// the call has already is kept where it is that. Null when the rule has to be asked the long way.
+  Type rule_of_known(const Call* call, const TypeRuleSlot* slot, const std::vector<Type>& args) {
+    for (const Type& arg : args)
+      if (!is_of_tensors(arg)) return nullptr;
+    KnownQuery query(solver, args, call->attrs);
+    try {
+      if (!slot->rule(query) || !query.out) return nullptr;
+    } catch (Error& error) {
+      report(describe(call, solver, args) + ": " + error.message(), call->span);
+      return solver.hole();
+    }
+    const Type& before = call->checked_type_;
+    return before && structural_equal(before, query.out) ? before : query.out;
+  }
+
+  static bool is_of_tensors(const Type& type) {
+    if (type.as<TensorTypeNode>()) return true;
+    auto* tuple = type.as<TupleType>();
+    if (!tuple) return false;
+    return std::all_of(tuple->fields_.begin(), tuple->fields_.end(), [](const Type& t) { return is_of_tensors(t); });
+  }
+
+  void ask_rule(const Call* call, const TypeRuleSlot* slot, std::vector<Type> args, const Type& out) {
     Ref<Call> keep(call);
     Ref<TypeRuleSlot> rule(slot);
     std::vector<Type> about = args;
@@ -405,11 +456,13 @@ class Attach {
     return out;
   }
 
+  static bool same_type(const Type& a, const Type& b) { return a.same_as(b) || structural_equal(a, b); }
+
   /// `after` with the type of `before`; the same object when it has that type already.
   Expr typed(const Expr& before, Expr after) {
     if (after.as<OpNode>() || after.as<ConstructorNode>()) return after;
     Type type = type_of(before);
-    if (!type || (after->checked_type_ && structural_equal(after->checked_type_, type))) return after;
+    if (!type || (after->checked_type_ && same_type(after->checked_type_, type))) return after;
     if (after.same_as(before) && !after.as<GlobalVarNode>()) {  // a global is known by identity: it is not copied
       ObjectRef copy(after->type()->copy(after.get()));
       after = downcast<Expr>(copy);

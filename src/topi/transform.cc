@@ -23,8 +23,13 @@ Array<PrimExpr> unflat_index(const PrimExpr& place, const Array<PrimExpr>& shape
   std::vector<PrimExpr> out(shape.size());
   PrimExpr left = place;
   for (size_t i = shape.size(); i-- > 0;) {
-    out[i] = i ? floormod(left, shape[i]) : left;
-    if (i) left = floordiv(left, shape[i]);
+    const int64_t* extent = as_int(shape[i]);
+    if (!i || (extent && *extent == 0)) {  // of a tensor without elements none is read
+      out[i] = left;
+      continue;
+    }
+    out[i] = floormod(left, shape[i]);
+    left = floordiv(left, shape[i]);
   }
   return out;
 }

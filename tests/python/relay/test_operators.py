@@ -271,6 +271,8 @@ def test_layers():
     check(relay.nn.dense, lambda a, w: a @ w.T, tensor(2, 3, 20), tensor(17, 20), rtol=1e-4, atol=1e-5)
     check(relay.nn.bias_add, lambda a, b: a + b[None, :, None], tensor(2, 3, 4), tensor(3))
     check(relay.nn.batch_flatten, lambda a: a.reshape(2, -1), tensor(2, 3, 4))
+    for shape in [(2, 3, 0, 4), (0, 3, 4), (1, 0)]:
+        check(relay.nn.batch_flatten, lambda a: a.reshape(a.shape[0], int(np.prod(a.shape[1:]))), tensor(*shape))
 
 
 def test_not_a_number_and_infinities_go_through():

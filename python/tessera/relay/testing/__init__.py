@@ -17,6 +17,7 @@ from . import (
     lstm,
     mlp,
     mobilenet,
+    py_converter,
     resnet,
     resnet_3d,
     squeezenet,
@@ -26,6 +27,7 @@ from . import (
 from .check_grad import check_grad
 from .init import create_workload
 from .nat import count, make_nat_expr, make_nat_value
+from .py_converter import run_as_python, to_python
 
 __all__ = [
     "check_grad",
@@ -42,12 +44,15 @@ __all__ = [
     "make_nat_value",
     "mlp",
     "mobilenet",
+    "py_converter",
     "resnet",
     "resnet_3d",
+    "run_as_python",
     "run_infer_type",
     "run_opt_pass",
     "squeezenet",
     "synthetic",
+    "to_python",
     "vgg",
 ]
 

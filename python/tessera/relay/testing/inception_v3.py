@@ -110,6 +110,13 @@ def _block_e(data: Expr, pool: str, name: str) -> Expr:
     )
 
 
+def _size_at_end(size: int) -> int:
+    """What is left of a picture of that height or width before the last pool: 8 of 299."""
+    for lost, stride in ((2, 2), (2, 1), (2, 2), (2, 1), (2, 2), (2, 2), (2, 2)):
+        size = (size - lost - 1) // stride + 1
+    return size
+
+
 def get_net(batch_size: int, num_classes: int, image_shape: tuple[int, ...], dtype: str) -> Function:
     """The network as a function of "data" and its parameters."""
     out: Expr = var("data", shape=(batch_size, *image_shape), dtype=dtype)
@@ -128,8 +135,13 @@ def get_net(batch_size: int, num_classes: int, image_shape: tuple[int, ...], dty
     out = _block_d(out, "mixed_8")
     for name, pool in (("mixed_9", "avg"), ("mixed_10", "max")):
         out = _block_e(out, pool, name)
-    size = image_shape[1] // 32 - 1  # 8 for pictures of 299
-    out = _op.nn.avg_pool2d(data=out, pool_size=(size, size), strides=(1, 1), padding=(0, 0), count_include_pad=True)
+    out = _op.nn.avg_pool2d(
+        data=out,
+        pool_size=(_size_at_end(image_shape[1]), _size_at_end(image_shape[2])),
+        strides=(1, 1),
+        padding=(0, 0),
+        count_include_pad=True,
+    )
     out = _op.nn.dense(_op.nn.batch_flatten(data=out), var("fc1_weight"), units=num_classes)
     out = _op.nn.softmax(data=_op.nn.bias_add(out, var("fc1_bias"), axis=-1))
     return Function(free_vars(out), out)

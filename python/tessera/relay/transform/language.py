@@ -8,6 +8,7 @@ from ...ir.transform import Pass
 from . import _ffi_api
 
 __all__ = [
+    "Defunctionalization",
     "EtaExpand",
     "FirstOrderGradient",
     "Inline",
@@ -78,6 +79,15 @@ def to_cps(func: Any, mod: Any = None) -> Any:
 def un_cps(func: Any) -> Any:
     """A function in direct style that calls one in continuation passing style."""
     return _ffi_api.un_cps(func)
+
+
+def Defunctionalization(func: Any, mod: Any) -> Any:
+    """The function without functions as values: closures become data, and calls of unknown functions calls of `apply`.
+
+    `func` must have one type, without functions in its parameters and its result. `mod` gets the data types, the apply
+    functions and copies of the functions that are called, one for each of the types they are called with.
+    """
+    return _ffi_api.Defunctionalization(func, mod)
 
 
 def ToCPS() -> Pass:
