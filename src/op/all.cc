@@ -46,9 +46,11 @@ namespace {
   sparse_records();
   space_records();
   unary_records();
+  copy_gradients();
   elementwise_gradients();
   index_gradients();
   reduce_gradients();
+  separable_gradients();
   transform_gradients();
   layout_rules();
   layout_conversions();

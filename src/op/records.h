@@ -61,9 +61,11 @@ void boxes_records();
 void nms_records();
 
 // gradient/: after the records, whose slots they fill
+void copy_gradients();
 void elementwise_gradients();
 void index_gradients();
 void reduce_gradients();
+void separable_gradients();
 void transform_gradients();
 
 /// Gives each operator with a compute its strategy (strategies.cc).

@@ -112,6 +112,7 @@ void elementwise_gradients() {
       {"negative", [](const Call*, const Expr& g) { return Exprs{negative(g)}; }},
       {"copy", unchanged},
       {"annotation.stop_fusion", unchanged},
+      {"annotation.checkpoint", unchanged},
       {"clip", clip_gradient},
       {"cast", [](const Call* c, const Expr& g) { return Exprs{call_op("cast_like", {g, x(c)})}; }},
       {"cast_like",

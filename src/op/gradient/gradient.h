@@ -24,6 +24,8 @@ const TensorTypeNode* arg_type(const relay::Call* call, size_t i);
 int64_t known_extent(const TensorTypeNode* type, size_t dimension);
 /// A scalar of the type of argument `i`.
 Expr scalar_like(const relay::Call* call, size_t i, double value);
+/// Of an operator that copies elements of its first argument to places that the others say, whatever they are.
+Exprs copied_gradient(const relay::Call* call, const Expr& grad);
 /// Zeros for every argument.
 Exprs zero_gradients(const relay::Call* call, const Expr& grad);
 /// The gradient summed to a number: of an argument that was put everywhere.

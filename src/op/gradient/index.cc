@@ -41,7 +41,7 @@ Expr bounded(const Expr& indices, const String& mode, int64_t size, DataType dty
 Exprs take_gradient(const Call* call, const Expr& grad) {
   auto* attrs = call->attrs_as<relay::TakeAttrs>();
   auto *data = arg_type(call, 0), *places = arg_type(call, 1);
-  if (attrs->batch_dims != 0) throw Error(NotImplementedError) << "take with batch_dims has no gradient";
+  if (attrs->batch_dims != 0) return copied_gradient(call, grad);
   Expr indices = call->args[1], flat, rows, target;
   int64_t size = 1;
   int axis = attrs->axis ? normal_axis(*as_int(attrs->axis), rank_of(data)) : -1;
@@ -74,8 +74,7 @@ Exprs gather_gradient(const Call* call, const Expr& grad) {
 }
 
 Exprs gather_nd_gradient(const Call* call, const Expr& grad) {
-  if (call->attrs_as<relay::GatherNDAttrs>()->batch_dims != 0)
-    throw Error(NotImplementedError) << "gather_nd with batch_dims has no gradient";
+  if (call->attrs_as<relay::GatherNDAttrs>()->batch_dims != 0) return copied_gradient(call, grad);
   return {scatter_nd(zeros_like(call->args[0]), call->args[1], grad, "add"), zeros_like(call->args[1])};
 }
 

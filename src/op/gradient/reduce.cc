@@ -98,6 +98,28 @@ Exprs cumsum_gradient(const Call* call, const Expr& grad) {
   return {call_op("cast_like", {relay::reshape_like(out, call->args[0]), call->args[0]})};
 }
 
+/// An element x has its gradient from the products after it, divided by x. Of zeros only the first along the axis has one:
+/// the products without it.
+Exprs cumprod_gradient(const Call* call, const Expr& grad) {
+  auto* attrs = call->attrs_as<relay::ScanopAttrs>();
+  int axis = attrs->axis ? normal_axis(*as_int(attrs->axis), rank_of(arg_type(call, 0))) : 0;
+  Attrs same =
+      make_attrs<relay::ScanopAttrs>([&](auto& a) { a.axis = PrimExpr(axis), a.exclusive = attrs->exclusive; });
+  Attrs counting = make_attrs<relay::ScanopAttrs>([&](auto& a) { a.axis = PrimExpr(axis); });
+  Expr x = attrs->axis ? call->args[0] : relay::reshape(call->args[0], {PrimExpr(-1)});
+  x = call_op("cast_like", {x, grad});
+  Expr zero = zeros_like(x), one = relay::ones_like(x), is_zero = relay::equal(x, zero);
+  Expr zeros_so_far = scan("cumsum", relay::where(is_zero, one, zero), counting);
+  Expr is_first = call_op("logical_and", {is_zero, relay::equal(zeros_so_far, one)});
+  auto later = [&](const Expr& products) {
+    return reversed(scan("cumsum", reversed(relay::multiply(grad, products), axis), same), axis);
+  };
+  Expr without_zero = later(scan("cumprod", relay::where(is_first, one, x), same));
+  Expr plain = relay::divide(later(scan("cumprod", x, same)), relay::where(is_zero, one, x));
+  Expr out = relay::where(is_zero, relay::where(is_first, without_zero, zero), plain);
+  return {call_op("cast_like", {relay::reshape_like(out, call->args[0]), call->args[0]})};
+}
+
 /// The equation turned: the result's term and the other operands' give an operand's. A letter that is in no other term
 /// was summed alone, and stands for ones.
 Exprs einsum_gradient(const Call* call, const Expr& grad) {
@@ -157,6 +179,7 @@ void reduce_gradients() {
       {"prod", prod_gradient},
       {"variance", variance_gradient},
       {"cumsum", cumsum_gradient},
+      {"cumprod", cumprod_gradient},
       {"einsum", einsum_gradient},
       {"argmax", zero_gradients},
       {"argmin", zero_gradients},

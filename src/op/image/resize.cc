@@ -2,6 +2,7 @@
 
 #include "topi/image/resize.h"
 #include "ir/prim_ops.h"
+#include "op/gradient/separable.h"
 #include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"
@@ -41,8 +42,7 @@ bool resize_type(TypeQuery& query) {
   return true;
 }
 
-Array<te::Tensor> resize(const Attrs& given, const Array<te::Tensor>& in, const Type& out) {
-  auto* attrs = cast_or_null<ResizeAttrs>(given.get());
+ResizeOptions resize_options(const ResizeAttrs* attrs) {
   ResizeOptions options;
   options.size = attrs->size;
   if (attrs->roi.defined()) options.roi = attrs->roi;
@@ -53,8 +53,34 @@ Array<te::Tensor> resize(const Attrs& given, const Array<te::Tensor>& in, const 
   options.cubic_alpha = attrs->cubic_alpha;
   options.cubic_exclude = attrs->cubic_exclude != 0;
   options.extrapolation_value = attrs->extrapolation_value;
+  return options;
+}
+
+Array<te::Tensor> resize(const Attrs& given, const Array<te::Tensor>& in, const Type& out) {
+  ResizeOptions options = resize_options(cast_or_null<ResizeAttrs>(given.get()));
   options.out_dtype = out.as<TensorTypeNode>()->dtype;
   return {topi::resize(in[0], options)};
+}
+
+/// Axes are resized one by one: each as pictures of one dimension.
+Expr resized_back(const relay::Call* call, const Expr& grad, const ResizeOptions& options) {
+  const size_t spatial = options.size.size();
+  return separable_gradient(call, grad, spatial_axes(options.layout, spatial), [&](const Expr& identity, size_t i) {
+    return relay::call_op("image.resize1d", {identity}, relay::make_attrs<relay::Resize1DAttrs>([&](auto& a) {
+                            a.size = {options.size[i]};
+                            if (options.roi.size() == 2 * spatial) a.roi = {options.roi[i], options.roi[spatial + i]};
+                            a.method = options.method;
+                            a.coordinate_transformation_mode = options.coordinates;
+                            a.rounding_method = options.rounding;
+                            a.cubic_alpha = options.cubic_alpha;
+                            a.cubic_exclude = options.cubic_exclude ? 1 : 0;
+                          }));
+  });
+}
+
+Array<Expr> resize_gradient(const Expr& call, const Expr& grad) {
+  auto* attrs = cast_or_null<ResizeAttrs>(call.as<relay::Call>()->attrs.get());
+  return {resized_back(call.as<relay::Call>(), grad, resize_options(attrs))};
 }
 
 bool crop_and_resize_type(TypeQuery& query) {
@@ -124,6 +150,14 @@ Array<te::Tensor> upsampling(const Attrs& attrs, const Array<te::Tensor>& in, co
   return {topi::resize(in[0], sampling.options)};
 }
 
+/// Each element that was copied to a block gets the sum over that block; else as any resizing.
+Array<Expr> upsampling_gradient(const Expr& call, const Expr& grad) {
+  Upsampling sampling = upsampling_of(call.as<relay::Call>()->attrs);
+  sampling.options.size = upsampled_size(sampling, tensor_type(args_of(call)[0])->shape);
+  if (auto blocks = whole_blocks_gradient(call, grad)) return {blocks};
+  return {resized_back(call.as<relay::Call>(), grad, sampling.options)};
+}
+
 template <class A>
 OpRecord image_record(const char* name, const char* rule_name, const char* doc, int level, TypeRule rule,
                       relay::Compute compute) {
@@ -141,9 +175,12 @@ OpRecord image_record(const char* name, const char* rule_name, const char* doc, 
 
 void resize_records() {
   const char* doc = "Images of another size, read between the elements.";
-  image_record<relay::Resize1DAttrs>("image.resize1d", "Resize1D", doc, 5, resize_type<1>, resize);
-  image_record<relay::Resize2DAttrs>("image.resize2d", "Resize2D", doc, 5, resize_type<2>, resize);
-  image_record<relay::Resize3DAttrs>("image.resize3d", "Resize3d", doc, 5, resize_type<3>, resize);
+  image_record<relay::Resize1DAttrs>("image.resize1d", "Resize1D", doc, 5, resize_type<1>, resize)
+      .gradient(resize_gradient);
+  image_record<relay::Resize2DAttrs>("image.resize2d", "Resize2D", doc, 5, resize_type<2>, resize)
+      .gradient(resize_gradient);
+  image_record<relay::Resize3DAttrs>("image.resize3d", "Resize3d", doc, 5, resize_type<3>, resize)
+      .gradient(resize_gradient);
   image_record<CropAndResizeAttrs>("image.crop_and_resize", "CropAndResize", "Boxes cut out of images, in one size.", 5,
                                    crop_and_resize_type, crop_and_resize)
       .input("boxes", "(y1, x1, y2, x2) of each box, in fractions of the image")
@@ -152,7 +189,8 @@ void resize_records() {
                                 upsampling)
       .gradient(upsampling_gradient);
   image_record<UpSampling3DAttrs>("nn.upsampling3d", "UpSampling3D", "Volumes larger by factors.", 2, upsampling_type,
-                                  upsampling);
+                                  upsampling)
+      .gradient(upsampling_gradient);
 }
 
 }  // namespace tessera::op

@@ -1,6 +1,7 @@
 #include "ir/prim_ops.h"
 #include "op/nn/gradients.h"
 #include "op/rules.h"
+#include "relay/attrs/index.h"
 #include "relay/attrs/nn.h"
 #include "relay/make.h"
 
@@ -87,6 +88,34 @@ Array<Expr> cross_entropy_with_logits_gradient(const Expr& call, const Expr& gra
   const Expr &x = args_of(call)[0], &y = args_of(call)[1];
   Expr share = negative(divide(grad, batch_of(x)));
   return {multiply(share, y), multiply(share, x)};
+}
+
+/// Of the predictions only those of the right classes count, each with its weight. A mean is divided by the weights too.
+Array<Expr> nll_loss_gradient(const Expr& call, const Expr& grad) {
+  const Expr &predictions = args_of(call)[0], &targets = args_of(call)[1], &weights = args_of(call)[2];
+  auto* attrs = call_attrs<NLLLossAttrs>(call);
+  auto *type = tensor_type(predictions), *classes = tensor_type(weights);
+  const size_t rank = type->shape.size();
+  const int axis = rank == 1 ? 0 : 1;
+  const int64_t* depth = as_int(classes->shape[0]);
+  if (!depth) throw Error(NotImplementedError) << "nll_loss over an unknown number of classes has no gradient";
+  Expr right = call_op("one_hot", {targets, number_like(1, predictions), number_like(0, predictions)},
+                       make_attrs<OneHotAttrs>([&](auto& a) {
+                         a.depth = static_cast<int>(*depth);
+                         a.axis = axis;
+                         a.dtype = type->dtype;
+                       }));
+  Expr ignored = equal(targets, make_scalar(attrs->ignore_index, tensor_type(targets)->dtype));
+  right = where(expand_dims(ignored, axis), zeros_like(right), right);
+  Expr weighted = multiply(right, along_axis(weights, axis, rank)), value = predictions, share = negative(grad);
+  if (attrs->reduction == "none") {
+    share = expand_dims(share, axis);
+  } else if (attrs->reduction == "mean") {
+    share = divide(share, sum(weighted));
+    value = add(predictions, call);  // the loss is minus a quotient of sums: more weight also makes it smaller
+  }
+  Expr of_weights = sum(multiply(multiply(right, value), share), {PrimExpr(axis)}, false, true);
+  return {multiply(weighted, share), zeros_like(targets), of_weights};
 }
 
 }  // namespace tessera::op

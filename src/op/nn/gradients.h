@@ -17,6 +17,7 @@ Array<Expr> softmax_gradient(const Expr& call, const Expr& grad);
 Array<Expr> log_softmax_gradient(const Expr& call, const Expr& grad);
 Array<Expr> cross_entropy_gradient(const Expr& call, const Expr& grad);
 Array<Expr> cross_entropy_with_logits_gradient(const Expr& call, const Expr& grad);
+Array<Expr> nll_loss_gradient(const Expr& call, const Expr& grad);
 
 // conv_gradients.cc
 Array<Expr> matmul_gradient(const Expr& call, const Expr& grad);
@@ -38,7 +39,8 @@ Array<Expr> max_pool_gradient(const Expr& call, const Expr& grad);
 Array<Expr> avg_pool_gradient(const Expr& call, const Expr& grad);
 Array<Expr> adaptive_max_pool_gradient(const Expr& call, const Expr& grad);
 Array<Expr> adaptive_avg_pool_gradient(const Expr& call, const Expr& grad);
-Array<Expr> upsampling_gradient(const Expr& call, const Expr& grad);
+/// Of nearest-neighbour nn.upsampling by whole factors; empty for all others.
+Expr whole_blocks_gradient(const Expr& call, const Expr& grad);
 Array<Expr> pad_gradient(const Expr& call, const Expr& grad);
 Array<Expr> dilate_gradient(const Expr& call, const Expr& grad);
 Array<Expr> space_to_depth_gradient(const Expr& call, const Expr& grad);

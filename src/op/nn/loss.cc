@@ -136,7 +136,8 @@ void loss_records() {
       .support_level(10)
       .type("NLLLoss", nll_loss_type)
       .fusion(Fusion::OutputElementwise)
-      .compute(nll_loss);
+      .compute(nll_loss)
+      .gradient(nll_loss_gradient);
 }
 
 }  // namespace tessera::op

@@ -1,13 +1,15 @@
+#include <algorithm>
 #include <cmath>
 
 #include "ir/prim_ops.h"
+#include "op/gradient/separable.h"
 #include "op/nn/gradients.h"
 #include "op/rules.h"
 #include "relay/attrs/image.h"
+#include "relay/attrs/index.h"
 #include "relay/attrs/pad.h"
 #include "relay/attrs/pool.h"
 #include "relay/make.h"
-#include "topi/nn/conv.h"
 #include "topi/nn/pool.h"
 
 namespace tessera::op {
@@ -16,70 +18,58 @@ using namespace relay;
 
 namespace {
 
-/// A pool of one dimension as one of two, the first of extent 1.
-template <class A>
-Attrs with_height(const PoolAttrs* attrs) {
-  auto spread = [](const Array<PrimExpr>& values, int first) {
-    Array<PrimExpr> out;
-    for (const PrimExpr& value : values) {
-      out.push_back(PrimExpr(first));
-      out.push_back(value);
-    }
-    return out;
-  };
-  return make_attrs<A>([&](auto& a) {
-    a.pool_size = spread(attrs->pool_size, 1);
-    a.strides = spread(attrs->strides, 1);
-    a.dilation = spread(attrs->dilation, 1);
-    a.padding = spread(topi::full_padding(attrs->padding, 1), 0);
-    a.ceil_mode = attrs->ceil_mode;
-    std::string layout = attrs->layout.str();
-    a.layout = layout.replace(layout.find('W'), 1, "HW");
-    if constexpr (std::is_same_v<A, AvgPool2DAttrs>)
-      a.count_include_pad = static_cast<const AvgPoolAttrs*>(attrs)->count_include_pad;
-  });
-}
-
-template <class A>
+/// The gradient of a pool of any number of dimensions: the operators have their names from the first of them.
 Expr pool_grad(const char* name, const Expr& grad, const Expr& data, const Attrs& given) {
-  auto* attrs = cast_or_null<PoolAttrs>(given.get());
-  const size_t spatial = attrs->pool_size.size();
-  if (spatial == 2) return call_op(name, {grad, data}, given);
-  if (spatial != 1) throw Error(NotImplementedError) << "pools of " << spatial << " dimensions have no gradient";
-  int axis = topi::spatial_axes(attrs->layout, 1)[0];
-  Expr out = call_op(name, {expand_dims(grad, axis), expand_dims(data, axis)}, with_height<A>(attrs));
-  return squeeze(out, {PrimExpr(axis)});
+  return call_op(name, {grad, data}, given);
 }
 
-/// The pool of fixed windows that an adaptive or global pool of two dimensions is, where its windows are all alike.
-template <class A>
-Attrs fixed_pool(const Expr& call) {
+/// Which windows an adaptive or global pool has along each spatial axis.
+struct AdaptiveWindows {
   String layout;
-  if (auto* global = call.as<relay::Call>()->attrs.as<GlobalPool2DAttrs>()) {
-    layout = global->layout;
-  } else {
-    layout = call_attrs<AdaptivePoolAttrs>(call)->layout;
-  }
   std::vector<int> axes;
-  try {
-    axes = topi::spatial_axes(layout, 2);
-  } catch (const Error&) {
-    throw Error(NotImplementedError) << "only pools of two dimensions have a gradient";
+  std::vector<int64_t> from, to;  // extents of the data and of the result
+  bool are_alike = true;          // all windows of an axis have one size
+
+  explicit AdaptiveWindows(const Expr& call) {
+    const Array<PrimExpr>& data = tensor_type(args_of(call)[0])->shape;
+    auto* global = call.as<relay::Call>()->attrs.as<GlobalPool2DAttrs>();
+    layout = global ? global->layout : call_attrs<AdaptivePoolAttrs>(call)->layout;
+    axes = topi::spatial_axes(layout, data.size() - 2);
+    for (int axis : axes) {
+      from.push_back(known_extent(tensor_type(args_of(call)[0]), static_cast<size_t>(axis)));
+      to.push_back(known_extent(tensor_type(call), static_cast<size_t>(axis)));
+      are_alike = are_alike && from.back() % to.back() == 0;
+    }
   }
-  const Array<PrimExpr>&from = tensor_type(args_of(call)[0])->shape, &to = tensor_type(call)->shape;
-  if (from.size() != 4) throw Error(NotImplementedError) << "only pools of two dimensions have a gradient";
-  Array<PrimExpr> window;
-  for (int axis : axes) {
-    const int64_t *n = as_int(from[static_cast<size_t>(axis)]), *m = as_int(to[static_cast<size_t>(axis)]);
-    if (!n || !m || *n % *m != 0)
-      throw Error(NotImplementedError) << "an adaptive pool whose windows differ in size has no gradient";
-    window.push_back(PrimExpr(static_cast<int>(*n / *m)));
+
+  int64_t begin(size_t i, int64_t at) const { return at * from[i] / to[i]; }
+  int64_t end(size_t i, int64_t at) const { return ((at + 1) * from[i] + to[i] - 1) / to[i]; }
+  /// The size of the largest window of an axis.
+  int64_t largest(size_t i) const {
+    int64_t out = 1;
+    for (int64_t at = 0; at < to[i]; ++at) out = std::max(out, end(i, at) - begin(i, at));
+    return out;
   }
-  return make_attrs<A>([&](auto& a) {
-    a.pool_size = a.strides = window;
-    a.layout = layout;
-  });
-}
+  /// The elements of the windows of an axis, one window after the other; short windows repeat their last.
+  std::vector<int64_t> elements(size_t i) const {
+    std::vector<int64_t> out;
+    for (int64_t at = 0; at < to[i]; ++at)
+      for (int64_t k = 0; k < largest(i); ++k) out.push_back(std::min(begin(i, at) + k, end(i, at) - 1));
+    return out;
+  }
+  /// The pool of fixed windows, one beside the other, that it is on these elements.
+  template <class A>
+  Attrs fixed_pool() const {
+    Array<PrimExpr> window;
+    for (size_t i = 0; i < axes.size(); ++i) window.push_back(PrimExpr(static_cast<int>(largest(i))));
+    return make_attrs<A>([&](auto& a) {
+      a.pool_size = a.strides = window;
+      a.dilation = Array<PrimExpr>(axes.size(), PrimExpr(1));
+      a.padding = Array<PrimExpr>(axes.size(), PrimExpr(0));
+      a.layout = layout;
+    });
+  }
+};
 
 Expr reshaped_slice(const Expr& grad, const Array<PrimExpr>& begin, const Array<PrimExpr>& shape) {
   Array<PrimExpr> end;
@@ -90,37 +80,69 @@ Expr reshaped_slice(const Expr& grad, const Array<PrimExpr>& begin, const Array<
 }  // namespace
 
 Array<Expr> max_pool_gradient(const Expr& call, const Expr& grad) {
-  return {pool_grad<MaxPool2DAttrs>("nn.max_pool2d_grad", grad, args_of(call)[0], call.as<relay::Call>()->attrs)};
+  return {pool_grad("nn.max_pool2d_grad", grad, args_of(call)[0], call.as<relay::Call>()->attrs)};
 }
 Array<Expr> avg_pool_gradient(const Expr& call, const Expr& grad) {
-  return {pool_grad<AvgPool2DAttrs>("nn.avg_pool2d_grad", grad, args_of(call)[0], call.as<relay::Call>()->attrs)};
-}
-Array<Expr> adaptive_max_pool_gradient(const Expr& call, const Expr& grad) {
-  return {pool_grad<MaxPool2DAttrs>("nn.max_pool2d_grad", grad, args_of(call)[0], fixed_pool<MaxPool2DAttrs>(call))};
-}
-Array<Expr> adaptive_avg_pool_gradient(const Expr& call, const Expr& grad) {
-  return {pool_grad<AvgPool2DAttrs>("nn.avg_pool2d_grad", grad, args_of(call)[0], fixed_pool<AvgPool2DAttrs>(call))};
+  return {pool_grad("nn.avg_pool2d_grad", grad, args_of(call)[0], call.as<relay::Call>()->attrs)};
 }
 
-/// Each element was copied to a block: its gradient is the sum over that block.
-Array<Expr> upsampling_gradient(const Expr& call, const Expr& grad) {
-  auto* attrs = call_attrs<UpSamplingAttrs>(call);
-  bool is_whole = attrs->scale_h == std::floor(attrs->scale_h) && attrs->scale_w == std::floor(attrs->scale_w);
-  if (attrs->method != "nearest_neighbor" || attrs->align_corners || !is_whole)
-    throw Error(NotImplementedError) << "only nearest_neighbor upsampling by whole factors has a gradient";
+/// Windows of different size are laid out side by side; an element gets what all its copies there get.
+Array<Expr> adaptive_max_pool_gradient(const Expr& call, const Expr& grad) {
+  AdaptiveWindows windows(call);
+  const Expr& data = args_of(call)[0];
+  Attrs pool = windows.fixed_pool<MaxPool2DAttrs>();
+  if (windows.are_alike) return {pool_grad("nn.max_pool2d_grad", grad, data, pool)};
+  Expr side_by_side = data;
+  for (size_t i = 0; i < windows.axes.size(); ++i)
+    side_by_side = call_op("take", {side_by_side, make_ints(windows.elements(i))},
+                           make_attrs<TakeAttrs>([&](auto& a) { a.axis = PrimExpr(windows.axes[i]); }));
+  Expr out = pool_grad("nn.max_pool2d_grad", grad, side_by_side, pool);
+  for (size_t i = 0; i < windows.axes.size(); ++i) {
+    Expr copies =
+        call_op("take", {identity_matrix(windows.from[i], tensor_type(data)->dtype), make_ints(windows.elements(i))},
+                make_attrs<TakeAttrs>([&](auto& a) { a.axis = PrimExpr(1); }));
+    out = times_matrix(out, tensor_type(data)->shape.size(), windows.axes[i], copies);
+  }
+  return {out};
+}
+
+Array<Expr> adaptive_avg_pool_gradient(const Expr& call, const Expr& grad) {
+  AdaptiveWindows windows(call);
+  if (windows.are_alike)
+    return {pool_grad("nn.avg_pool2d_grad", grad, args_of(call)[0], windows.fixed_pool<AvgPool2DAttrs>())};
+  return {separable_gradient(call.as<relay::Call>(), grad, windows.axes, [&](const Expr& identity, size_t i) {
+    return call_op("nn.adaptive_avg_pool1d", {identity}, make_attrs<AdaptivePool1DAttrs>([&](auto& a) {
+                     a.output_size = {PrimExpr(static_cast<int>(windows.to[i]))};
+                   }));
+  })};
+}
+
+Expr whole_blocks_gradient(const Expr& call, const Expr& grad) {
+  auto* attrs = call.as<relay::Call>()->attrs.as<UpSamplingAttrs>();
+  if (!attrs || attrs->method != "nearest_neighbor" || attrs->align_corners) return nullptr;
+  if (attrs->scale_h != std::floor(attrs->scale_h) || attrs->scale_w != std::floor(attrs->scale_w)) return nullptr;
   Attrs blocks = make_attrs<AvgPool2DAttrs>([&](auto& a) {
     a.pool_size = {PrimExpr(static_cast<int>(attrs->scale_h)), PrimExpr(static_cast<int>(attrs->scale_w))};
     a.strides = a.pool_size;
     a.layout = attrs->layout;
   });
   Expr mean = call_op("nn.avg_pool2d", {grad}, blocks);
-  return {multiply(mean, number_like(attrs->scale_h * attrs->scale_w, args_of(call)[0]))};
+  return multiply(mean, number_like(attrs->scale_h * attrs->scale_w, args_of(call)[0]));
 }
 
 Array<Expr> pad_gradient(const Expr& call, const Expr& grad) {
   auto* attrs = call_attrs<PadAttrs>(call);
-  if (attrs->pad_mode != "constant")
-    throw Error(NotImplementedError) << "only a border of a constant has a gradient, not \"" << attrs->pad_mode << "\"";
+  if (attrs->pad_mode != "constant") {
+    std::vector<int> axes;
+    for (size_t i = 0; i < attrs->pad_width.size(); ++i) axes.push_back(static_cast<int>(i));
+    Expr inside = separable_gradient(call.as<relay::Call>(), grad, axes, [&](const Expr& identity, size_t i) {
+      return call_op("nn.pad", {identity, args_of(call)[1]}, make_attrs<PadAttrs>([&](auto& a) {
+                       a.pad_mode = attrs->pad_mode;
+                       a.pad_width = {{0, 0}, {0, 0}, attrs->pad_width[i]};
+                     }));
+    });
+    return {inside, zeros_like(args_of(call)[1])};
+  }
   auto [before, after] = split_pairs(attrs->pad_width);
   Expr inside = reshaped_slice(grad, before, tensor_type(args_of(call)[0])->shape);
   Expr border = subtract(sum(grad), sum(inside));
@@ -140,8 +162,7 @@ Array<Expr> space_to_depth_gradient(const Expr& call, const Expr& grad) {
   return {call_op("nn.depth_to_space", {grad}, make(std::move(attrs)))};
 }
 Array<Expr> depth_to_space_gradient(const Expr& call, const Expr& grad) {
-  if (call_attrs<SubPixelAttrs>(call)->mode != "DCR")
-    throw Error(NotImplementedError) << "depth_to_space has a gradient only in mode DCR";
+  if (call_attrs<SubPixelAttrs>(call)->mode != "DCR") return copied_gradient(call.as<relay::Call>(), grad);
   return {call_op("nn.space_to_depth", {grad}, call.as<relay::Call>()->attrs)};
 }
 

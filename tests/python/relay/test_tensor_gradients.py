@@ -169,6 +169,16 @@ CASES = {
     "cumsum": lambda: (lambda x: relay.cumsum(x, axis=1), real(*X)),
     "cumsum flat": lambda: (lambda x: relay.cumsum(x, exclusive=True), real(2, 3)),
     "cumsum exclusive": lambda: (lambda x: relay.cumsum(x, axis=-1, exclusive=True), real(2, 3)),
+    "cumprod": lambda: (lambda x: relay.cumprod(x, axis=1), real(*X)),
+    "cumprod flat": lambda: (lambda x: relay.cumprod(x, exclusive=True), real(2, 3)),
+    "cumprod zeros": lambda: (
+        lambda x: relay.cumprod(x, axis=-1),
+        np.array([[1.5, 0.0, 2.0, 0.0, 3.0], [0.0, 2.0, 0.5, 1.5, 0.0], [1.0, 2.0, 3.0, 0.5, 0.0]]),
+    ),
+    "cumprod exclusive": lambda: (
+        lambda x: relay.cumprod(x, axis=0, exclusive=True),
+        np.array([[1.5, 2.0], [0.0, 0.5], [2.0, 0.0], [3.0, 0.0]]),
+    ),
     "einsum": lambda: (lambda a, b: relay.einsum([a, b], "ij,jk->ki"), real(2, 3), real(3, 4)),
     "einsum alone": lambda: (lambda a, b: relay.einsum([a, b], "ijm,ik->k"), real(2, 3, 2), real(2, 4)),
     "einsum batched": lambda: (lambda a, b: relay.einsum([a, b], "...ij,...jk"), real(3, 2, 2), real(1, 2, 3)),
@@ -177,7 +187,17 @@ CASES = {
     "full_like": lambda: (relay.full_like, real(2, 3), real()),
     "gather": lambda: (lambda x, i: relay.gather(x, 1, i), real(3, 4), indices(4, 3, 6)),
     "gather_nd": lambda: (lambda x, i: relay.gather_nd(x, i), real(4, 5, 2), indices(4, 2, 3)),
+    "gather_nd batches": lambda: (
+        lambda x, i: relay.gather_nd(x, i, batch_dims=1),
+        real(2, 5, 2),
+        indices(5, 1, 2, 3),
+    ),
     "layout_transform": lambda: (lambda x: relay.layout_transform(x, "NCHW", "NCHW2c"), real(1, 4, 2, 2)),
+    "matrix_set_diag": lambda: (
+        lambda x, d: relay.matrix_set_diag(x, d, (-1, 1), "LEFT_RIGHT"),
+        real(2, 3, 4),
+        real(2, 3, 3),
+    ),
     "meshgrid": lambda: (lambda a, b, c: relay.meshgrid([a, b, c], "xy"), real(2), real(3), real()),
     "one_hot": lambda: (
         lambda i, on, off: relay.one_hot(i, on, off, 4, 0, "float64"),
@@ -229,6 +249,11 @@ CASES = {
     "take wrapped": lambda: (lambda x, i: relay.take(x, i, axis=-1, mode="wrap"), real(*X), indices(9, 5, low=-9)),
     "take flat": lambda: (lambda x, i: relay.take(x, i), real(2, 3), indices(6, 4)),
     "take one": lambda: (lambda x, i: relay.take(x, i, axis=0), real(3, 2), np.array(1, "int32")),
+    "take batches": lambda: (
+        lambda x, i: relay.take(x, i, axis=2, batch_dims=1, mode="clip"),
+        real(2, 3, 4),
+        indices(6, 2, 2, low=-2),
+    ),
     "tile": lambda: (lambda x: relay.tile(x, (2, 1, 3)), real(2, 3)),
     "topk": lambda: (lambda x: relay.topk(x, 2, ret_type="values"), apart(3, 5)),
     "transpose": lambda: (lambda x: relay.transpose(x, (1, -1, 0)), real(*X)),
