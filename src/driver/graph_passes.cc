@@ -98,8 +98,10 @@ Pass optimization_passes(const CompilationConfig& config) {
   int64_t most_args = target ? target.int_option("max_function_args", 0) : 0;
   if (most_args > 0) passes.push_back(pass("SplitArgs", most_args));
   passes.push_back(pass("SplitOpenJoins"));
+  const bool is_cpu = target && target->kind->name == "llvm";
+  if (is_cpu) passes.push_back(pass("SinkViews"));
   passes.push_back(plan_devices(config));
-  if (target && target->kind->name == "llvm")
+  if (is_cpu)
     for (const char* name : {"FuseAttention", "FuseRows"}) passes.push_back(pass(name));
   for (const Pass& last :
        {pass("FuseOps", -1), pass("InferType"), always(pass("Inline")), pass("InferType"), always(pass("LabelOps"))})

@@ -30,14 +30,13 @@ KernelRule attention_rule(const FunctionNode* primitive, const Target& target) {
   size.depth = left[options_of(products[0]).transpose_a ? 1 : 2];
   const DataType dtype = dtype_of(Expr(products[1]));
   topi::AttentionTiles tiles = topi::attention_tiles(machine, size, dtype);
-  const int64_t lanes = machine->vector_bytes / dtype.bytes();
 
   KernelRule rule;
   rule.compute = [=](const Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
     if (call == products[0]) return {topi::attention_scores(in[0], in[1], options_of(call), tiles)};
     if (call == products[1]) return {topi::attention_values(in[0], in[1], options_of(call), tiles)};
     if (op_name(call) == "reshape") return {topi::view_by_dimensions(in[0], tensor_type(Expr(call))->shape)};
-    if (op_name(call) == "nn.softmax") return {topi::softmax_rows(in[0], lanes)};
+    if (op_name(call) == "nn.softmax") return {topi::softmax_rows(in[0], tiles->lanes, tiles->lanes)};
     return {};
   };
   rule.schedule = [target](const Array<te::Tensor>& outs) { return topi::schedule_attention(outs, target); };

@@ -22,6 +22,7 @@ namespace {
 constexpr int64_t kLongestRow = 8192;      // of scores: a few rows have to fit the cache
 constexpr int64_t kFewestSteps = 1 << 14;  // multiplications of a product below which its panels do not pay
 constexpr size_t kMostMembers = 64;
+constexpr int kLongestPath = 8;  // from the softmax to the first product
 
 /// Elements in another place, each found by arithmetic on indices alone.
 bool is_move(const Expr& expr) {
@@ -103,23 +104,19 @@ class Finder {
       return false;
     group->members.insert(last);
     group->root = last;
-    // down to the first: one path, along which every value is a score of its own
-    Expr down = softmax->args[0];
-    while (!as_call(down, "nn.batch_matmul")) {
-      auto* call = down.as<Call>();
-      const bool is_view = op_name(call) == "reshape";
-      if (!call || !next(down) || !same_last(down, at) || (!is_view && kind_of(down) > Fusion::Broadcast)) return false;
-      group->members.insert(call);
-      Expr below;
-      for (const Expr& arg : call->args)
-        if (leads_to_product(arg) && same_size(arg, down)) below = arg;
-      if (!below) return false;
-      down = below;
-    }
-    auto* first = down.as<Call>();
-    if (!next(down) || !is_product(first)) return false;
-    group->members.insert(first);
-    return true;
+    return take_down(softmax->args[0], at, kLongestPath, group);
+  }
+
+  /// Down to the first product: one path, along which every value is a score of its own.
+  bool take_down(const Expr& from, const Expr& scores, int steps, KernelGroup* group) const {
+    auto* call = from.as<Call>();
+    if (!call || steps == 0 || !next(from) || !same_size(from, scores) || !same_last(from, scores)) return false;
+    bool found = is_product(call);
+    if (!found && (op_name(call) == "reshape" || kind_of(from) <= Fusion::Broadcast))
+      found = std::any_of(call->args.begin(), call->args.end(),
+                          [&](const Expr& arg) { return take_down(arg, scores, steps - 1, group); });
+    if (found) group->members.insert(call);
+    return found;
   }
 
   static bool same_size(const Expr& a, const Expr& b) {
@@ -129,12 +126,6 @@ class Finder {
     for (int64_t extent : *left) x *= extent;
     for (int64_t extent : *right) y *= extent;
     return x == y;
-  }
-
-  /// A product, or a view or function of elements that may come from one.
-  static bool leads_to_product(const Expr& expr) {
-    return as_call(expr, "nn.batch_matmul") || as_call(expr, "reshape") ||
-           (expr.as<Call>() && kind_of(expr) <= Fusion::Broadcast);
   }
 
   /// All that only the group reads and that moves elements, or comes after what does.

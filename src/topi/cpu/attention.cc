@@ -10,6 +10,7 @@
 #include "te/reduce.h"
 #include "topi/cpu/micro_kernel.h"
 #include "topi/cpu/rows.h"
+#include "topi/cpu/transpose_kernel.h"
 #include "topi/te_schedule.h"
 
 namespace tessera::topi {
@@ -33,7 +34,7 @@ PrimExpr filled_up(const PrimExpr& value, const PrimExpr& index, int64_t limit, 
 }
 
 te::Tensor product(const te::Tensor& a, const te::Tensor& b, const MatmulOptions& options, const AttentionTiles& t,
-                   const char* name, int64_t nr) {
+                   const char* name, int64_t nr, bool turns) {
   const int64_t batch = *as_int(a->shape[0]), m = *as_int(a->shape[options.transpose_a ? 2 : 1]);
   const int64_t depth = *as_int(a->shape[options.transpose_a ? 1 : 2]);
   const int64_t n = *as_int(b->shape[options.transpose_b ? 1 : 2]), mr = t->mr;
@@ -46,12 +47,20 @@ te::Tensor product(const te::Tensor& a, const te::Tensor& b, const MatmulOptions
         return filled_up(te::load(a, place), i, m, rows * mr);
       },
       "rows", tag(name, "rows"));
+  auto column = [&](const PrimExpr& lead, const PrimExpr& k, const PrimExpr& j) {
+    Array<PrimExpr> place{lead, options.transpose_b ? j : k, options.transpose_b ? k : j};
+    return filled_up(te::load(b, place), j, n, columns * nr);
+  };
+  te::Tensor copy;  // by columns, from which squares are turned over
+  if (turns)
+    copy = te::compute(
+        {number(batch), number(columns * nr), number(depth)},
+        [&](const Array<PrimExpr>& at) { return column(at[0], at[2], at[1]); }, "copy", tag(name, "copy"));
   te::Tensor right = te::compute(
       {number(batch), number(columns), number(depth), number(nr)},
       [&](const Array<PrimExpr>& at) {
         PrimExpr j = at[1] * number(nr) + at[3];
-        Array<PrimExpr> place{at[0], options.transpose_b ? j : at[2], options.transpose_b ? at[2] : j};
-        return filled_up(te::load(b, place), j, n, columns * nr);
+        return turns ? te::load(copy, {at[0], j, at[2]}) : column(at[0], at[2], j);
       },
       "columns", tag(name, "columns"));
   IterVar k = te::reduce_axis(make_range(0, number(depth)), "k");
@@ -80,13 +89,14 @@ te::Tensor product(const te::Tensor& a, const te::Tensor& b, const MatmulOptions
 // ---- schedule -------------------------------------------------------------------------------------------------------
 
 struct Product {
-  te::Stage rows, columns, tile, product;
+  te::Stage rows, copy, columns, tile, product;  // `copy` may be missing
 };
 
 Product find_product(const te::Schedule& sch, const char* name) {
   Product out;
   for (const te::Stage& stage : sch->stages) {
     if (stage->op->tag == tag(name, "rows")) out.rows = stage;
+    else if (stage->op->tag == tag(name, "copy")) out.copy = stage;
     else if (stage->op->tag == tag(name, "columns")) out.columns = stage;
     else if (stage->op->tag == tag(name, "tile")) out.tile = stage;
     else if (stage->op->tag == tag(name, "product")) out.product = stage;
@@ -138,8 +148,21 @@ Axes find_axes(const te::ComputeOp* last, const te::OperationNode* product) {
 }
 
 void vectorize_last(const te::Stage& stage, int64_t lanes) {
-  auto [rest, vector] = te::split(stage, compute_of(stage)->axis.back(), number(lanes), PrimExpr());
-  te::set_loop_kind(stage, vector, IterType::Vectorized);
+  vectorize_row(stage, compute_of(stage)->axis.back(), lanes);
+}
+
+/// Panels of columns, for all of a task. Where they are turned over, one panel after the other is copied first.
+void schedule_columns(const Product& product, int64_t lanes, const te::Stage& last, const IterVar& task) {
+  te::compute_at(product.columns, last, task);
+  if (!product.copy) return vectorize_last(product.columns, lanes);
+  const Array<IterVar> axes = compute_of(product.columns)->axis;
+  auto [outer_k, k] = te::split(product.columns, axes[2], number(lanes), PrimExpr());
+  auto [outer_j, j] = te::split(product.columns, axes[3], number(lanes), PrimExpr());
+  te::reorder(product.columns, {axes[0], axes[1], outer_j, outer_k, k, j});
+  static const PackedFunc tensorize = get_global("te.StageTensorize");
+  tensorize(product.columns, k, transpose_intrin(te::output(product.columns->op, 0)->dtype, static_cast<int>(lanes)));
+  te::compute_at(product.copy, product.columns, axes[1]);
+  vectorize_last(product.copy, lanes);
 }
 
 /// A tile after the other, columns outside, so that a panel of them serves all rows of the block.
@@ -161,6 +184,7 @@ AttentionTiles attention_tiles(const Machine& machine, const AttentionSize& size
   const Isa& isa = find_isa(machine->isa.str());
   const int64_t lanes = isa.vector_bytes / dtype.bytes();
   AttentionTilesNode out;
+  out.lanes = static_cast<int32_t>(lanes);
   double least = INFINITY;
   for (int64_t wide = 1; wide <= 4; ++wide) {
     for (int64_t wide_out = 1; wide_out <= 4; ++wide_out) {
@@ -196,12 +220,14 @@ AttentionTiles attention_tiles(const Machine& machine, const AttentionSize& size
 
 te::Tensor attention_scores(const te::Tensor& a, const te::Tensor& b, const MatmulOptions& options,
                             const AttentionTiles& tiles) {
-  return product(a, b, options, tiles, "scores", tiles->nr);
+  // The elements of a key lie together, those of a panel's row come from as many keys.
+  const int64_t depth = *as_int(a->shape[options.transpose_a ? 1 : 2]);
+  return product(a, b, options, tiles, "scores", tiles->nr, depth % tiles->lanes == 0);
 }
 
 te::Tensor attention_values(const te::Tensor& a, const te::Tensor& b, const MatmulOptions& options,
                             const AttentionTiles& tiles) {
-  return product(a, b, options, tiles, "values", tiles->nr_out);
+  return product(a, b, options, tiles, "values", tiles->nr_out, false);
 }
 
 te::Tensor view_by_dimensions(const te::Tensor& x, const Array<PrimExpr>& shape) {
@@ -272,8 +298,7 @@ te::Schedule schedule_attention(const Array<te::Tensor>& outs, const Target& tar
   te::set_loop_kind(last, task, IterType::Parallelized);
 
   for (const Product& product : {scores, values}) {
-    te::compute_at(product.columns, last, task);
-    vectorize_last(product.columns, lanes);
+    schedule_columns(product, lanes, last, task);
     te::compute_at(product.rows, last, block);
     vectorize_last(product.rows, lanes);
     schedule_tiles(product.tile, machine, last, block);

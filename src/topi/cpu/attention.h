@@ -12,6 +12,7 @@ namespace tessera::topi {
 /// How both products are cut: tiles of `mr` rows, of `nr` columns of scores and of `nr_out` of the result.
 struct AttentionTilesNode : Object {
   int32_t mr = 0, nr = 0, nr_out = 0;
+  int32_t lanes = 0;  // of a vector
   int32_t block = 0;  // rows that go through together, a multiple of mr
   int32_t part = 0;   // rows of one task, a multiple of `block`
   static constexpr NodeInfo info{"topi.cpu.AttentionTiles", &Object::info};
@@ -19,6 +20,7 @@ struct AttentionTilesNode : Object {
     f("mr", &AttentionTilesNode::mr);
     f("nr", &AttentionTilesNode::nr);
     f("nr_out", &AttentionTilesNode::nr_out);
+    f("lanes", &AttentionTilesNode::lanes);
     f("block", &AttentionTilesNode::block);
     f("part", &AttentionTilesNode::part);
   }

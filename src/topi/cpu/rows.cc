@@ -16,6 +16,8 @@ constexpr int64_t kParallelElements = 4096;  // below this a second thread costs
 constexpr int64_t kLongRow = 32;             // vectors of a row from which on several sums are under way at once
 constexpr const char *kParts = "row_parts", *kHalves = "row_halves", *kTotal = "row_total", *kValues = "row_values",
                      *kSoftmax = "softmax_output";
+constexpr const char* kCut =
+    "loop_partition_hint";  // the last vector of a row, which may be short, gets code of its own
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
@@ -36,10 +38,10 @@ int64_t elements(const Array<IterVar>& axes) {
 }
 
 /// How many partial results a row has: four vectors where it is long and little is filled up, else one.
-int64_t parts_of(int64_t length, int64_t lanes) {
+int64_t parts_of(int64_t length, int64_t lanes, int64_t widest) {
   const int64_t vectors = (length + lanes - 1) / lanes;
   for (int64_t several : {4, 2})
-    if (vectors % several == 0 || vectors >= kLongRow) return several * lanes;
+    if (several * lanes <= widest && (vectors % several == 0 || vectors >= kLongRow)) return several * lanes;
   return lanes;
 }
 
@@ -84,9 +86,15 @@ int64_t row_lanes(const te::Tensor& x, const Machine& machine) {
   return *as_int(x->shape.back()) < kShortestRow ? 0 : machine->vector_bytes / x->dtype.bytes();
 }
 
-te::Tensor reduce_rows(const te::Tensor& x, RowKind kind, int64_t lanes) {
+void vectorize_row(const te::Stage& stage, const IterVar& axis, int64_t lanes) {
+  auto [outer, inner] = te::split(stage, axis, number(lanes), PrimExpr());
+  te::pragma(stage, outer, kCut, number(1));
+  te::set_loop_kind(stage, inner, IterType::Vectorized);
+}
+
+te::Tensor reduce_rows(const te::Tensor& x, RowKind kind, int64_t lanes, int64_t widest) {
   const int64_t length = *as_int(x->shape.back());
-  int64_t width = parts_of(length, lanes);
+  int64_t width = parts_of(length, lanes, widest);
   const int64_t steps = (length + width - 1) / width;
   const Array<PrimExpr> rows = but_last(x->shape);
   const PrimExpr none = kind == RowKind::Sum ? make_zero(x->dtype) : float_imm(x->dtype, -INFINITY);
@@ -96,7 +104,7 @@ te::Tensor reduce_rows(const te::Tensor& x, RowKind kind, int64_t lanes) {
       [&](const Array<PrimExpr>& at) {
         PrimExpr k = step->var * number(width) + at.back();
         PrimExpr value = te::load(x, joined(but_last(at), k));
-        if (steps * width > length) value = if_then_else(k < number(length), value, none);
+        if (steps * width > length) value = if_then_else(likely(k < number(length)), value, none);
         return combined(kind, value, step);
       },
       "parts", kParts);
@@ -116,15 +124,16 @@ te::Tensor reduce_rows(const te::Tensor& x, RowKind kind, int64_t lanes) {
       "total", kTotal);
 }
 
-te::Tensor softmax_rows(const te::Tensor& x, int64_t lanes) {
+te::Tensor softmax_rows(const te::Tensor& x, int64_t lanes, int64_t widest) {
   // Rows are filled up to whole vectors, so that no step has to ask where they end.
   const int64_t length = *as_int(x->shape.back()), filled = (length + lanes - 1) / lanes * lanes;
-  te::Tensor greatest = reduce_rows(x, RowKind::Max, lanes);
+  te::Tensor greatest = reduce_rows(x, RowKind::Max, lanes, widest);
   te::Tensor power = te::compute(
       joined(but_last(x->shape), number(filled)),
       [&](const Array<PrimExpr>& at) {
         PrimExpr less = te::load(x, at) - te::load(greatest, but_last(at));
-        if (filled > length) less = if_then_else(at.back() < number(length), less, float_imm(x->dtype, -INFINITY));
+        if (filled > length)
+          less = if_then_else(likely(at.back() < number(length)), less, float_imm(x->dtype, -INFINITY));
         return unary_intrin("tir.exp", less);
       },
       "power", kValues);
@@ -169,8 +178,14 @@ void attach_rows(const te::Schedule& sch, const te::Stage& reader, const IterVar
     if (!is_row || made->tag == kTotal) continue;
     IterVar along = made->axis.back();
     const int64_t lanes = bytes / te::output(stage->op, 0)->dtype.bytes();
-    if (is_values) along = te::split(stage, along, number(lanes), PrimExpr()).second;
-    else if (made->tag == kParts) te::reorder(stage, {made->reduce_axis[0], along});
+    if (is_values) {
+      vectorize_row(stage, along, lanes);
+      continue;
+    }
+    if (made->tag == kParts) {
+      te::reorder(stage, {made->reduce_axis[0], along});
+      te::pragma(stage, made->reduce_axis[0], kCut, number(1));
+    }
     te::set_loop_kind(stage, along, IterType::Vectorized);
   }
 }
@@ -189,7 +204,7 @@ te::Schedule schedule_rows(const Array<te::Tensor>& outs, const Target& target) 
   IterVar row = te::fuse(last, lead);
   if (!is_number) {
     const int64_t lanes = machine_of(target)->vector_bytes / outs[0]->dtype.bytes();
-    te::set_loop_kind(last, te::split(last, op->axis.back(), number(lanes), PrimExpr()).second, IterType::Vectorized);
+    vectorize_row(last, op->axis.back(), lanes);
   }
   if (elements(rows) * kShortestRow >= kParallelElements) te::set_loop_kind(last, row, IterType::Parallelized);
   attach_rows(sch, last, row, target);

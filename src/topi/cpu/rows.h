@@ -1,6 +1,8 @@
 #pragma once
 // Reductions along rows that lie together in memory: by vectors of partial results, and what they are used for.
 
+#include <cstdint>
+
 #include "ir/target.h"
 #include "te/schedule.h"
 #include "topi/cpu/machine.h"
@@ -13,12 +15,15 @@ int64_t row_lanes(const te::Tensor& x, const Machine& machine);
 
 enum class RowKind { Sum, Max };
 /// The reduction of the last axis, which the result lacks. Partial results, of one or several vectors, are put together
-/// in pairs: how many there are depends on the length of a row alone.
+/// in pairs: how many there are, at most `widest`, depends on the length of a row alone.
 ///   parts[..., lane] = over k: x[..., k * width + lane];  halves[..., l] = parts[..., l] and parts[..., l + width / 2]; ...
-te::Tensor reduce_rows(const te::Tensor& x, RowKind kind, int64_t lanes);
+te::Tensor reduce_rows(const te::Tensor& x, RowKind kind, int64_t lanes, int64_t widest = INT64_MAX);
 
-/// exp of x less the greatest of its row, over the sum of its row.
-te::Tensor softmax_rows(const te::Tensor& x, int64_t lanes);
+/// exp of x less the greatest of its row, over the sum of its row. No more than `widest` elements of x lie together.
+te::Tensor softmax_rows(const te::Tensor& x, int64_t lanes, int64_t widest = INT64_MAX);
+
+/// Splits an axis into vectors; a short one at its end gets code of its own.
+void vectorize_row(const te::Stage& stage, const IterVar& axis, int64_t lanes);
 
 /// Puts the stages that the functions above made, and all that has one number for a row, into the loop `row` of `reader`,
 /// in which one row is done. What has been put elsewhere stays there.
