@@ -1,11 +1,14 @@
 #include "driver/executor/kernel_rules.h"
 
+#include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "relay/attrs/nn.h"
+#include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/transform/kernel_groups.h"
 #include "topi/cpu/attention.h"
 #include "topi/cpu/rows.h"
+#include "topi/transform.h"
 
 namespace tessera::relay {
 namespace {
@@ -13,6 +16,17 @@ namespace {
 topi::MatmulOptions options_of(const Call* call) {
   auto* attrs = call->attrs_as<BatchMatmulAttrs>();
   return {.transpose_a = attrs->transpose_a, .transpose_b = attrs->transpose_b, .out_dtype = dtype_of(Expr(call))};
+}
+
+std::vector<int> axes_of(const Call* transpose) {
+  auto* attrs = transpose->attrs_as<TransposeAttrs>();
+  const int rank = static_cast<int>(rank_of(transpose->args[0]));
+  std::vector<int> out;
+  for (int i = 0; i < rank; ++i) {
+    const int64_t axis = attrs->axes.defined() ? *as_int(attrs->axes[static_cast<size_t>(i)]) : rank - 1 - i;
+    out.push_back(static_cast<int>(axis < 0 ? axis + rank : axis));
+  }
+  return out;
 }
 
 /// Operands come first, so the first product of the body is that of the scores.
@@ -36,6 +50,7 @@ KernelRule attention_rule(const FunctionNode* primitive, const Target& target) {
     if (call == products[0]) return {topi::attention_scores(in[0], in[1], options_of(call), tiles)};
     if (call == products[1]) return {topi::attention_values(in[0], in[1], options_of(call), tiles)};
     if (op_name(call) == "reshape") return {topi::view_by_dimensions(in[0], tensor_type(Expr(call))->shape)};
+    if (op_name(call) == "transpose") return {topi::transpose(in[0], axes_of(call))};
     if (op_name(call) == "nn.softmax") return {topi::softmax_rows(in[0], tiles->lanes, tiles->lanes)};
     return {};
   };
