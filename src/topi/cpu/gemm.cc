@@ -11,18 +11,22 @@ namespace {
 
 /// Multiplications below which copying panels costs more than they bring.
 constexpr int64_t kFewestSteps = 1 << 14;
+/// Rows of a product whose rows are open, for the choice of its tiles.
+constexpr int64_t kGuessedRows = 96;
 /// Steps of k of a micro-kernel: longer ones reuse nothing more.
 constexpr int64_t kLongestStep = 512;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
-std::optional<std::vector<int64_t>> numbers(const Array<PrimExpr>& shape) {
+/// The extents; those before the last may be open where `may_be_open`, and are then 0.
+std::optional<std::vector<int64_t>> numbers(const Array<PrimExpr>& shape, bool may_be_open = false) {
   std::vector<int64_t> out;
   for (const PrimExpr& extent : shape) {
     const int64_t* value = as_int(extent);
-    if (!value || *value < 1) return {};
-    out.push_back(*value);
+    const bool is_open = !value && may_be_open && out.size() + 1 < shape.size();
+    if (!is_open && (!value || *value < 1)) return {};
+    out.push_back(value ? *value : 0);
   }
   return out;
 }
@@ -88,12 +92,13 @@ PrimExpr b_element(const MatrixProduct& product, const Array<PrimExpr>& lead, co
 struct Limit {
   PrimExpr index;
   int64_t limit, end;
+  PrimExpr open;  // the limit where it is no number
 };
 PrimExpr filled_up(const PrimExpr& value, std::initializer_list<Limit> limits) {
   PrimExpr inside;
   for (const Limit& one : limits) {
-    if (one.end <= one.limit) continue;
-    PrimExpr check = one.index < number(one.limit);
+    if (!one.open.defined() && one.end <= one.limit) continue;
+    PrimExpr check = one.index < (one.open.defined() ? one.open : number(one.limit));
     inside = inside.defined() ? logical_and(inside, check) : check;
   }
   return inside.defined() ? if_then_else(inside, value, make_zero(value.dtype())) : value;
@@ -107,15 +112,21 @@ Array<PrimExpr> joined(Array<PrimExpr> lead, std::initializer_list<PrimExpr> res
 }  // namespace
 
 std::optional<GemmSize> gemm_size(const MatrixProduct& product, const Machine& machine) {
-  auto a = numbers(product.a->shape), b = numbers(product.b->shape);
+  const bool may_be_open = product.is_packed && !product.options.transpose_a;
+  auto a = numbers(product.a->shape, may_be_open), b = numbers(product.b->shape);
   if (!a || !b || a->size() < 2 || product.a->dtype != product.b->dtype ||
       product.options.out_dtype != product.a->dtype || machine->isa.empty())
     return {};
   if (product.a->dtype != DataType::Float(32) && product.a->dtype != DataType::Float(64)) return {};
   if (!product.is_packed && b->size() == 3 && a->size() != 3) return {};
   GemmSize out;
-  for (const PrimExpr& extent : leading(product)) out.batch *= *as_int(extent);
+  for (const PrimExpr& extent : leading(product))
+    if (const int64_t* value = as_int(extent)) out.batch *= *value;
   out.m = product.options.transpose_a ? a->back() : (*a)[row_axis(product)];
+  if (out.m == 0) {
+    out.m = kGuessedRows;
+    out.open_m = product.a->shape[row_axis(product)];
+  }
   out.k = (*a)[a->size() - (product.options.transpose_a ? 2 : 1)];
   out.n = product.is_packed ? product.units : (*b)[b->size() - (product.options.transpose_b ? 2 : 1)];
   if (out.m * out.n * out.k < kFewestSteps) return {};
@@ -132,21 +143,29 @@ GemmTiles gemm_tiles_of(const MatrixProduct& product, const GemmSize& size, cons
   ICHECK(block == tiles->nr) << "a weight packed by " << block << " where tiles of " << tiles->nr << " are wanted";
   const int64_t longest = std::min(kLongestStep, machine->l1_bytes / (block * product.a->dtype.bytes()));
   out.kc = static_cast<int32_t>(dividing_step(size.k, longest));
+  if (size.open_m.defined()) {  // rows are computed a tile at a time: there may be few; threads share columns
+    out.mc = out.part_m = out.mr;
+    out.threads_m = 1;
+  }
   return make(std::move(out));
 }
 
 te::Tensor gemm(const MatrixProduct& product, const GemmSize& size, const GemmTiles& t) {
-  const int64_t rows = ceil_div(size.m, t->mr), columns = ceil_div(size.n, t->nr);
+  const bool is_open = size.open_m.defined();
+  const int64_t columns = ceil_div(size.n, t->nr), filled_rows = ceil_div(size.m, t->mr) * t->mr;
+  const PrimExpr rows =
+      is_open ? floordiv(size.open_m + number(t->mr - 1), number(t->mr)) : number(filled_rows / t->mr);
   const int64_t depth = ceil_div(size.k, t->kc) * t->kc;
   const Array<PrimExpr> lead = leading(product);
   const size_t rank = lead.size();
   auto front = [rank](const Array<PrimExpr>& at) { return Array<PrimExpr>(at.begin(), at.begin() + long(rank)); };
 
   te::Tensor a = te::compute(
-      joined(lead, {number(rows), number(t->mr), number(depth)}),
+      joined(lead, {rows, number(t->mr), number(depth)}),
       [&](const Array<PrimExpr>& at) {
         PrimExpr i = at[rank] * number(t->mr) + at[rank + 1], k = at[rank + 2];
-        return filled_up(a_element(product, front(at), i, k), {{i, size.m, rows * t->mr}, {k, size.k, depth}});
+        return filled_up(a_element(product, front(at), i, k),
+                         {{i, size.m, filled_rows, size.open_m}, {k, size.k, depth, {}}});
       },
       "rows", "gemm_rows");
 
@@ -159,13 +178,13 @@ te::Tensor gemm(const MatrixProduct& product, const GemmSize& size, const GemmTi
           const size_t own = at.size() - 3;
           PrimExpr j = at[own] * number(t->nr) + at[own + 2], k = at[own + 1];
           Array<PrimExpr> place(at.begin(), at.begin() + long(own));
-          return filled_up(b_element(product, place, k, j), {{j, size.n, columns * t->nr}, {k, size.k, depth}});
+          return filled_up(b_element(product, place, k, j), {{j, size.n, columns * t->nr, {}}, {k, size.k, depth, {}}});
         },
         "columns", "gemm_columns");
 
   IterVar k = te::reduce_axis(make_range(0, number(depth)), "k");
   te::Tensor tile = te::compute(
-      joined(lead, {number(rows), number(columns), number(t->mr), number(t->nr)}),
+      joined(lead, {rows, number(columns), number(t->mr), number(t->nr)}),
       [&](const Array<PrimExpr>& at) {
         PrimExpr left = te::load(a, joined(front(at), {at[rank], at[rank + 2], k->var}));
         PrimExpr right =
@@ -177,7 +196,7 @@ te::Tensor gemm(const MatrixProduct& product, const GemmSize& size, const GemmTi
   Array<IterVar> axes;
   Array<PrimExpr> at;
   const size_t row = row_axis(product);
-  for (const PrimExpr& extent : joined(with_row(lead, row, number(size.m)), {number(size.n)})) {
+  for (const PrimExpr& extent : joined(with_row(lead, row, is_open ? size.open_m : number(size.m)), {number(size.n)})) {
     Var var = make_var("i" + std::to_string(axes.size()), DataType::Int(32));
     axes.push_back(make_iter_var(make_range(0, extent), var, IterType::DataPar));
     at.push_back(var);

@@ -1,6 +1,7 @@
 // The TE schedule of matrix products in panels; gemm_tiles.h shows its loops.
 
 #include "ir/prim_ops.h"
+#include "ir/structural_equal.h"
 #include "runtime/registry.h"
 #include "te/tensor.h"
 #include "topi/cpu/gemm.h"
@@ -35,8 +36,9 @@ bool same_shape(const te::Stage& a, const te::Stage& b) {
   Array<IterVar> left = a->op.as<te::ComputeOp>()->axis, right = b->op.as<te::ComputeOp>()->axis;
   if (left.size() != right.size()) return false;
   for (size_t i = 0; i < left.size(); ++i) {
-    const int64_t *x = as_int(left[i]->dom->extent), *y = as_int(right[i]->dom->extent);
-    if (!x || !y || *x != *y) return false;
+    const PrimExpr &x = left[i]->dom->extent, &y = right[i]->dom->extent;
+    const bool are_numbers = as_int(x) && as_int(y);
+    if (are_numbers ? *as_int(x) != *as_int(y) : !structural_equal(x, y)) return false;
   }
   return true;
 }

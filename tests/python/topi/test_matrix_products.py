@@ -156,3 +156,24 @@ def test_rows_of_data_may_be_any_dimension(shape):
     x, w, b = random(*shape), random(64, 96), random(96)
     (got,), _ = run(lambda x: relay.add(relay.nn.matmul(x, relay.const(w)), relay.const(b)), {"x": x})
     close(got, x.astype("float64") @ w + b)
+
+
+@pytest.mark.parametrize("lead", [(), (relay.Any(),), (5,)])
+@pytest.mark.parametrize("is_followed", [False, True])
+def test_rows_may_be_open_until_run_time(lead, is_followed):
+    """Weights are packed all the same, and rows beyond the last full tile are not stored."""
+    w, b = random(70, 64), random(70)
+    x = relay.var("x", shape=(*lead, relay.Any(), 64))
+    body = relay.nn.dense(x, relay.const(w))
+    if is_followed:
+        body = relay.nn.relu(relay.add(body, relay.const(b)))
+    mod = tvm.IRModule.from_expr(relay.Function([x], body))
+    with tvm.transform.PassContext(opt_level=3):
+        optimized, _ = relay.optimize(mod, "llvm")
+        model = tvm.Model(relay.build(mod, "llvm"))
+    assert "contrib_dense_pack" in optimized.astext(False)
+    for rows in (1, 2, 13, 14, 15, 60):
+        value = random(*([5] * len(lead)), rows, 64)
+        want = value.astype("float64") @ w.T
+        close(model.run(value)[0].numpy(), np.maximum(want + b, 0) if is_followed else want)
+    assert model.run(random(*([5] * len(lead)), 0, 64))[0].numpy().size == 0
