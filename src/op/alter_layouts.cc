@@ -5,6 +5,7 @@
 
 #include "ir/pass.h"
 #include "ir/prim_ops.h"
+#include "op/channel_blocks.h"
 #include "op/records.h"
 #include "relay/attrs/conv.h"
 #include "relay/inspect.h"
@@ -19,29 +20,6 @@ namespace tessera::op {
 namespace {
 
 constexpr const char* kWinogradOption = "relay.conv2d.winograd";
-constexpr int64_t kFewestLanes = 4;  // of a result: fewer are no vector
-
-/// The largest power of two times `kFewestLanes` that divides the channels and fits a register; 0 where there is none.
-int64_t result_block(int64_t channels, int64_t lanes) {
-  for (int64_t block = lanes; block >= kFewestLanes; block /= 2)
-    if (channels % block == 0) return block;
-  return 0;
-}
-
-/// Data only has to be read one channel after the other: any divisor will do.
-int64_t data_block(int64_t channels, int64_t lanes) {
-  if (int64_t block = result_block(channels, lanes)) return block;
-  int64_t block = std::min(channels, lanes);
-  while (channels % block != 0) --block;
-  return block;
-}
-
-bool is_fixed(const Array<PrimExpr>& shape) {
-  for (const PrimExpr& extent : shape)
-    if (!as_int(extent) || *as_int(extent) < 1) return false;
-  return true;
-}
-
 constexpr int kWinogradTile = 4;
 
 /// Work in vector multiplications. Transforms of a tile of 16 results take some 250 and 200 of them for each vector of
@@ -119,7 +97,7 @@ Expr block_channels(const Attrs& given, const Array<Expr>& args, const Array<Obj
   const int64_t ins = *as_int(in[1]), lanes = topi::machine_of(target)->vector_bytes / dtype.bytes();
   const bool by_channel = topi::is_depthwise(attrs->groups, in[1], kernel) && is_one(kernel[1]);
   const int64_t outs = *as_int(kernel[0]);
-  if (attrs->groups != 1 && !by_channel) return nullptr;
+  if (attrs->groups != 1 && !by_channel) return block_conv("nn.contrib_conv2d_NCHWc", given, args, placeholders, type);
   const int64_t out_block = result_block(outs, lanes), in_block = by_channel ? out_block : data_block(ins, lanes);
   if (out_block == 0) return nullptr;
 
@@ -145,6 +123,7 @@ ConfigKeys keys{config_flag(kWinogradOption)};
 
 void layout_alterations() {
   Op::get("nn.conv2d").set(relay::kAlterOpLayout, Any(typed("nn.conv2d in blocks of channels", block_channels)));
+  more_layout_alterations();
 }
 
 }  // namespace tessera::op

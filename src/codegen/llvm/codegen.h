@@ -9,6 +9,7 @@
 //   - arithmetic of 16-bit floats is that of float32, rounded to nearest even after each operation.
 // A function gives 0, or -1 with the last error set. What cannot be translated is an Error that names the node.
 
+#include "codegen/llvm/lane_offsets.h"
 #include "codegen/llvm/target_machine.h"
 
 namespace tessera::codegen {
@@ -92,6 +93,8 @@ class CodeGen {
   Value* pointer_at(Value* base, DataType element, Value* index);
   Value* load(const Buffer& buffer, const PrimExpr& index, DataType dtype);
   void store(const Buffer& buffer, const PrimExpr& index, Value* value, DataType dtype);
+  void note_lanes(const VarNode* var, const PrimExpr& value);
+  bool is_defined_here(const PrimExpr& e);
   Value* join_lanes(Value* a, Value* b);
   Value* load_shuffled(const Buffer& buffer, const PrimExpr& index, DataType dtype);
   Value* load_lanes(Value* base, DataType element, Value* indices, int lanes);
@@ -236,6 +239,7 @@ class CodeGen {
   std::unordered_map<std::string, llvm::GlobalVariable*> strings_, packed_handles_;
   std::unordered_map<const VarNode*, uint64_t> alignments_;  // of memory that is ours
   std::unordered_set<const VarNode*> volatile_;
+  KnownLanes known_lanes_;
   std::unordered_set<const VarNode*> derived_;  // pointers into memory that another variable names too
   std::unordered_map<std::string, int> outlined_;
 };

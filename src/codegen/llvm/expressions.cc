@@ -148,6 +148,7 @@ llvm::Value* CodeGen::visit(const Let* op) {
   if (it != state_.vars.end() && it->second != value)  // what was computed with the old value is void
     for (auto& known : known_) known.clear();
   define_variable(op->var.get(), value);
+  note_lanes(op->var.get(), op->value);
   return emit(op->body);
 }
 

@@ -39,8 +39,8 @@ std::optional<LaneOffsets> map(std::optional<LaneOffsets> lanes, auto change_bas
   return lanes;
 }
 
-std::optional<LaneOffsets> sum(const PrimExpr& a, const PrimExpr& b, int sign) {
-  auto left = lane_offsets(a), right = lane_offsets(b);
+std::optional<LaneOffsets> sum(const PrimExpr& a, const PrimExpr& b, int sign, const KnownLanes& known) {
+  auto left = lane_offsets(a, known), right = lane_offsets(b, known);
   if (!left || !right) return {};
   left->base = sign > 0 ? left->base + right->base : left->base - right->base;
   for (size_t i = 0; i < left->offsets.size(); ++i) left->offsets[i] += sign * right->offsets[i];
@@ -49,7 +49,11 @@ std::optional<LaneOffsets> sum(const PrimExpr& a, const PrimExpr& b, int sign) {
 
 }  // namespace
 
-std::optional<LaneOffsets> lane_offsets(const PrimExpr& index) {
+std::optional<LaneOffsets> lane_offsets(const PrimExpr& index, const KnownLanes& known) {
+  if (auto* var = index.as<VarNode>()) {
+    auto it = known.find(var);
+    return it == known.end() ? std::nullopt : std::optional(it->second);
+  }
   const auto lanes = static_cast<size_t>(index.dtype().lanes);
   if (auto* ramp = index.as<Ramp>(); ramp && ramp->base.dtype().lanes == 1) {
     const int64_t* step = as_int(ramp->stride);
@@ -60,27 +64,29 @@ std::optional<LaneOffsets> lane_offsets(const PrimExpr& index) {
   }
   if (auto* same = index.as<Broadcast>(); same && same->value.dtype().lanes == 1)
     return LaneOffsets{same->value, std::vector<int64_t>(lanes, 0)};
-  if (auto* add = index.as<Add>()) return sum(add->a, add->b, 1);
-  if (auto* sub = index.as<Sub>()) return sum(sub->a, sub->b, -1);
+  if (auto* add = index.as<Add>()) return sum(add->a, add->b, 1, known);
+  if (auto* sub = index.as<Sub>()) return sum(sub->a, sub->b, -1, known);
   if (auto* mul = index.as<Mul>()) {
     std::optional<int64_t> factor = number_of(mul->b);
     const bool is_second = factor.has_value();
     if (!factor) factor = number_of(mul->a);
     if (!factor) return {};
     return map(
-        lane_offsets(is_second ? mul->a : mul->b),
+        lane_offsets(is_second ? mul->a : mul->b, known),
         [&](const PrimExpr& base) { return base * make_const(base.dtype(), *factor); },
         [&](int64_t offset) { return offset > kFurthest / 64 ? kFurthest + 1 : offset * *factor; });
   }
   // (base + offset) / divisor = base / divisor + offset / divisor where the divisor divides the base
   auto divided = [&](const PrimExpr& a, std::optional<int64_t> divisor,
                      bool is_quotient) -> std::optional<LaneOffsets> {
-    auto of = lane_offsets(a);
+    auto of = lane_offsets(a, known);
     if (!divisor || *divisor < 1 || !of || !is_multiple(of->base, *divisor)) return {};
     return map(
         of,
         [&](const PrimExpr& base) {
-          return is_quotient ? make_binary<Div>(base, make_const(base.dtype(), *divisor)) : make_zero(base.dtype());
+          if (!is_quotient) return make_zero(base.dtype());
+          if (const int64_t* value = as_int(base)) return int_imm(base.dtype(), *value / *divisor);
+          return make_binary<Div>(base, make_const(base.dtype(), *divisor));
         },
         [&](int64_t offset) {
           const int64_t quotient = floor_quotient(offset, *divisor);

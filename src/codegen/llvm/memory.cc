@@ -6,6 +6,7 @@
 
 #include "codegen/llvm/codegen.h"
 #include "codegen/llvm/lane_offsets.h"
+#include "ir/rewrite.h"
 
 namespace tessera::codegen {
 namespace {
@@ -128,11 +129,25 @@ void CodeGen::store(const Buffer& buffer, const PrimExpr& index, Value* value, D
   store_lanes(visit(buffer->data.get()), element, indices, value, index.dtype().lanes);
 }
 
+/// Remembers an index of vectors: expressions that programs share are variables by now.
+void CodeGen::note_lanes(const VarNode* var, const PrimExpr& value) {
+  if (var->dtype.lanes == 1 || !var->dtype.is_int()) return;
+  known_lanes_.erase(var);
+  if (std::optional<LaneOffsets> lanes = lane_offsets(value, known_lanes_)) known_lanes_.emplace(var, *lanes);
+}
+
+/// Its variables have values in the function that is being written; one outside of it may have had others.
+bool CodeGen::is_defined_here(const PrimExpr& e) {
+  bool out = true;
+  walk(e, [&](const VarNode* var) { out &= state_.vars.count(var) > 0; });
+  return out;
+}
+
 /// Where the lanes' distances are known numbers, all between the first and the last that is read is read by vectors.
 /// Null where that would be more than a few.
 llvm::Value* CodeGen::load_shuffled(const Buffer& buffer, const PrimExpr& index, DataType dtype) {
-  std::optional<LaneOffsets> lanes = lane_offsets(index);
-  if (!lanes) return nullptr;
+  std::optional<LaneOffsets> lanes = lane_offsets(index, known_lanes_);
+  if (!lanes || !is_defined_here(lanes->base)) return nullptr;
   auto [least, greatest] = std::minmax_element(lanes->offsets.begin(), lanes->offsets.end());
   const int64_t first = *least, span = *greatest - first + 1, count = dtype.lanes;
   const int64_t width = std::min(span, count), loads = (span + width - 1) / width;

@@ -50,6 +50,7 @@ void CodeGen::visit(const LetStmt* op) {
     if (op->var->dtype.is_handle() && is_call(op->value, name)) derived_.insert(op->var.get());
   if (op->value.as<VarNode>() || op->value.as<Select>()) derived_.insert(op->var.get());
   define_variable(op->var.get(), value);
+  note_lanes(op->var.get(), op->value);
   emit(op->body);
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "arith/analyzer.h"
 #include "ir/prim_ops.h"
+#include "ir/rewrite.h"
 #include "tir/attrs.h"
 
 namespace tessera::topi {
@@ -25,13 +27,38 @@ PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 struct Factors {
   std::vector<const BufferLoad*> lanes;   // one element after the other
   std::vector<const BufferLoad*> single;  // the same for all
+  bool has_groups = false;                // one of `lanes` reads its vector in another order: neighbours share elements
 };
+
+/// Lanes of a load that are all in one vector, though not one after the other: those of channels in small groups.
+bool reads_one_vector(const BufferLoad* load, const Var& axis, int64_t extent) {
+  constexpr int64_t kMostLanes = 16;
+  if (extent > kMostLanes) return false;
+  arith::Analyzer analyzer;
+  PrimExpr flat = PrimExpr(0);
+  for (size_t i = 0; i < load->indices.size(); ++i) flat = flat * load->buffer->shape[i] + load->indices[i];
+  auto at = [&](int64_t lane) {
+    return substitute(flat, [&](const Var& var) { return var.same_as(axis) ? number(lane) : PrimExpr(); });
+  };
+  for (int64_t lane = 1; lane < extent; ++lane) {
+    PrimExpr apart = analyzer.simplify(at(lane) - at(0));
+    const int64_t* value = as_int(apart);
+    if (!value || *value < 0 || *value >= extent) return false;
+  }
+  return true;
+}
 
 std::optional<Factors> factors_of(const Reduction& reduction) {
   Factors out;
   DataType dtype = reduction.block->writes[0]->buffer->dtype;
   for (const BufferLoad* load : loads_of(reduction)) {
     std::optional<int64_t> apart = stride(load, reduction.axes.back());
+    if (!apart && load->buffer->dtype == dtype &&
+        reads_one_vector(load, reduction.axes.back(), reduction.extents.back())) {
+      out.has_groups = true;
+      out.lanes.push_back(load);
+      continue;
+    }
     if (!apart || *apart < 0 || *apart > 1 || load->buffer->dtype != dtype) return {};
     (*apart == 1 ? out.lanes : out.single).push_back(load);
   }
@@ -59,7 +86,7 @@ std::optional<Space> space_of(const Reduction& reduction, const Factors& factors
   const int64_t extent = reduction.extents[last];
   const int64_t native = machine->vector_bytes / reduction.block->writes[0]->buffer->dtype.bytes();
   for (out.lanes = native; out.lanes > 1 && extent % out.lanes != 0;) out.lanes /= 2;
-  if (out.lanes < std::min(native, kFewestLanes)) return {};
+  if (out.lanes < std::min(native, kFewestLanes) || (factors.has_groups && out.lanes != extent)) return {};
   for (size_t i = 0; i < last; ++i) {
     if (reduction.extents[i] == 1) continue;
     auto shares = [&](const BufferLoad* load) { return is_shared(load, reduction.axes[i]); };
@@ -285,7 +312,8 @@ std::optional<ContractionPlan> plan_contraction(const State& state, const BlockR
   ContractionPlan out = choose(*reduction, *space, machine);
   out.reduction = *reduction;
   out.vectors_first = lane_bytes(*factors) > machine->l2_bytes / 2;
-  out.unrolls_taps = space->reads_pixels && reduction->reduce_extents.back() <= kLongestUnrolled;
+  const int64_t longest = factors->has_groups ? out.lanes : kLongestUnrolled;
+  out.unrolls_taps = space->reads_pixels && reduction->reduce_extents.back() <= longest;
   out.reads_pixels = space->reads_pixels;
   return out;
 }

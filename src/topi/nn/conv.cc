@@ -5,6 +5,7 @@
 #include "arith/analyzer.h"
 #include "ir/prim_ops.h"
 #include "te/reduce.h"
+#include "topi/nn/conv_phases.h"
 #include "topi/nn/pad.h"
 #include "topi/operand.h"
 
@@ -132,7 +133,9 @@ te::Tensor convolve(const te::Tensor& padded, const te::Tensor& weight, const Co
     weight_at.push_back(tap);
   }
   // the axis that lies together in memory goes innermost
-  if (channels.size() == 1) reduce.insert(in->letter(in->axes.size() - 1) == 'C' ? reduce.size() : 0, channels[0]);
+  const char last = in->letter(in->axes.size() - 1);
+  const bool ends_in_channels = last == 'C' || (last == 'c' && options.groups != 1);
+  if (channels.size() == 1) reduce.insert(ends_in_channels ? reduce.size() : 0, channels[0]);
   if (channels.size() == 2) reduce.insert(0, channels[0]), reduce.push_back(channels[1]);
 
   auto cast = [&](const PrimExpr& e) { return tessera::cast(options.out_dtype, e); };
@@ -211,6 +214,7 @@ te::Tensor conv(const te::Tensor& data, const te::Tensor& weight, const ConvOpti
 
 te::Tensor conv_transpose(const te::Tensor& data, const te::Tensor& weight, const ConvOptions& options,
                           const Array<PrimExpr>& output_padding) {
+  if (te::Tensor phases = conv_transpose_phases(data, weight, options, output_padding)) return phases;
   const size_t spatial = options.strides.size();
   Layout in = make_layout(options.data_layout), kernel = make_layout(options.kernel_layout);
   Layout plain_kernel = make_layout(plain_transposed_kernel_layout(spatial));

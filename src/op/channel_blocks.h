@@ -1,0 +1,62 @@
+#pragma once
+// In which blocks the channels of convolutions lie on a processor. All convolutions of a graph choose by the number of
+// channels alone; so a result already lies as the next one reads it.
+
+#include <algorithm>
+
+#include "ir/prim_ops.h"
+#include "relay/expr.h"
+
+namespace tessera::op {
+
+using relay::Expr;
+
+inline constexpr int64_t kFewestLanes = 4;  // of a result: fewer are no vector
+
+/// The largest power of two times `kFewestLanes` that divides the channels and fits a register; 0 where there is none.
+inline int64_t result_block(int64_t channels, int64_t lanes) {
+  for (int64_t block = lanes; block >= kFewestLanes; block /= 2)
+    if (channels % block == 0) return block;
+  return 0;
+}
+
+/// Data only has to be read one channel after the other: any divisor will do.
+inline int64_t data_block(int64_t channels, int64_t lanes) {
+  if (int64_t block = result_block(channels, lanes)) return block;
+  int64_t block = std::min(channels, lanes);
+  while (channels % block != 0) --block;
+  return block;
+}
+
+inline bool is_fixed(const Array<PrimExpr>& shape) {
+  for (const PrimExpr& extent : shape)
+    if (!as_int(extent) || *as_int(extent) < 1) return false;
+  return true;
+}
+
+/// Blocks for a convolution in groups.
+struct GroupBlocks {
+  int64_t in = 0, out = 0;  // of data and result; 0: there are none
+  int64_t weight = 0;       // of the weight's in channels
+};
+
+/// Blocks inside a group; or, where a group has as many channels in as out and fewer than a vector, blocks of whole groups.
+inline GroupBlocks group_blocks(int64_t ins, int64_t outs, int64_t groups, int64_t lanes) {
+  const int64_t group_ins = ins / groups, group_outs = outs / groups;
+  const int64_t in = data_block(ins, lanes), out = result_block(outs, lanes);
+  if (group_ins == group_outs && group_outs >= kFewestLanes && in == out && out > group_outs && out % group_outs == 0)
+    return {in, out, group_ins};
+  const int64_t inner_out = result_block(group_outs, lanes);
+  if (inner_out == 0) return {};
+  const int64_t inner_in = group_ins % in == 0 ? in : data_block(group_ins, lanes);
+  return {inner_in, inner_out, inner_in};
+}
+
+/// A convolution of any number of dimensions and groups as a call of `op` with its channels in blocks; null where there are
+/// none. The arguments are those of the slot FTVMAlterOpLayout.
+Expr block_conv(const char* op, const Attrs& attrs, const Array<Expr>& args, const Array<ObjectRef>& placeholders,
+                const Type& type);
+/// The slots of convolutions beside nn.conv2d.
+void more_layout_alterations();
+
+}  // namespace tessera::op
