@@ -66,8 +66,43 @@ std::optional<Tile> choose(const Reduction& reduction, const Machine& machine) {
   return out;
 }
 
+/// The stage that fills up what the reduction reads, if there is one, and how many of the first axes it has in common.
+struct Padding {
+  BlockRef block;
+  size_t shared = 0;
+};
+Padding padding_of(const State& state, const BlockRef& block, const Reduction& reduction) {
+  std::vector<const BufferLoad*> loads = loads_of(reduction);
+  if (loads.size() != 1) return {};
+  for (const BlockRef& producer : schedule::get_producers(state, block)) {
+    schedule::Place place = state.find(producer);
+    if (!is_spatial(place) || is_scheduled(place) || place.loops().size() != reduction.axes.size() ||
+        schedule::get_consumers(state, producer).size() != 1)
+      continue;
+    Padding out{producer, 0};
+    while (out.shared + 1 < reduction.axes.size() && loads[0]->indices[out.shared].same_as(reduction.axes[out.shared]))
+      ++out.shared;
+    return out;
+  }
+  return {};
+}
+
+/// Padding inside the loop that threads share: what is filled up is still in the cache when it is read.
+bool place_padding(State& state, const Padding& padding, const std::vector<LoopRef>& outer, int64_t lanes) {
+  if (!padding.block.key || padding.shared == 0) return false;
+  std::vector<LoopRef> first(outer.begin(), outer.begin() + static_cast<long>(padding.shared));
+  if (known_extent(state, first) == 1) return false;  // threads would have nothing to share
+  LoopRef shared = first.size() == 1 ? first[0] : schedule::fuse(state, first, true);
+  schedule::parallel(state, shared);
+  schedule::compute_at(state, padding.block, shared, true, -1);
+  LoopRef along = last_loops(state, padding.block, 1)[0];
+  if (extent_of(state, along) > lanes) along = schedule::split(state, along, {PrimExpr(), number(lanes)}, true)[1];
+  schedule::vectorize(state, along);
+  return true;
+}
+
 void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, const Reduction& reduction,
-                   const Tile& tile) {
+                   const Tile& tile, const Padding& padding) {
   const size_t last = reduction.axes.size() - 1, count = reduction.axes.size();
   const bool has_rows = tile.rows > 1;
   // the loops of the stage that stores: outer ones over tiles, then those of a tile
@@ -102,7 +137,7 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
   std::vector<LoopRef> at_start = last_loops(state, init, has_rows ? 2 : 1);
   schedule::vectorize(state, at_start.back());
   if (has_rows) schedule::unroll(state, at_start[0]);
-  if (reduction.steps < kParallelSteps) return;
+  if (reduction.steps < kParallelSteps || place_padding(state, padding, outer, tile.lanes)) return;
   if (outer.size() > 1) outer.pop_back();
   schedule::parallel(state, outer.size() == 1 ? outer[0] : schedule::fuse(state, outer, true));
 }
@@ -114,8 +149,10 @@ bool tile_reduction(State& state, const BlockRef& block, const Machine& machine)
   if (!reduction) return false;
   std::optional<Tile> tile = choose(*reduction, machine);
   if (!tile) return false;
-  return tile_with_store(state, block, *reduction,
-                         [&](const BlockRef& store) { schedule_tile(state, block, store, *reduction, *tile); });
+  const Padding padding = padding_of(state, block, *reduction);
+  return tile_with_store(state, block, *reduction, [&](const BlockRef& store) {
+    schedule_tile(state, block, store, *reduction, *tile, padding);
+  });
 }
 
 }  // namespace tessera::topi
