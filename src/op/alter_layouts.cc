@@ -27,7 +27,8 @@ constexpr int kWinogradTile = 4;
 bool is_winograd_faster(int64_t ins, int64_t outs, int64_t height, int64_t width, int64_t batch, int64_t lanes) {
   constexpr double kBytes = 6, kGain = 0.8, kSide = kWinogradTile + 2, kDataWork = 250, kResultWork = 200,
                    kLeastWork = 1e5;
-  const int64_t rows = (height + kWinogradTile - 1) / kWinogradTile, columns = (width + kWinogradTile - 1) / kWinogradTile;
+  const int64_t rows = (height + kWinogradTile - 1) / kWinogradTile,
+                columns = (width + kWinogradTile - 1) / kWinogradTile;
   const auto tiles = double(rows * columns * batch);
   const double pairs = double(ins * outs), vectors = 1.0 / double(lanes);
   const double direct = 9 * pairs * double(height * width * batch) * vectors;

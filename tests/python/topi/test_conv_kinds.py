@@ -180,3 +180,27 @@ def test_the_zeros_of_a_transposed_convolution_are_not_multiplied():
     y = relay.nn.conv2d_transpose(x, w, strides=(2, 2), padding=(1, 1), channels=16, kernel_size=(3, 3))
     text = altered(relay.Function([x], y))
     assert "kernel_size=[4, 4]" in text and "padding=[1, 1, 2, 2]" in text  # a tap of zeros each, cut off at the end
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC", "NCHW16c"])
+@pytest.mark.parametrize("kind", ["max", "avg"])
+@pytest.mark.parametrize(
+    ("size", "stride", "padding"), [(3, 2, (1, 1, 1, 1)), (2, 2, (0, 0, 0, 0)), (3, 1, (0, 1, 2, 1))]
+)
+def test_a_pool_goes_over_its_windows(kind, size, stride, padding, layout, target):
+    x = values((1, 32, 29, 37))
+    moved = {"NHWC": x.transpose(0, 2, 3, 1), "NCHW16c": x.reshape(1, 2, 16, 29, 37).transpose(0, 1, 3, 4, 2)}
+    data = np.ascontiguousarray(moved.get(layout, x))
+    var = relay.var("x", shape=data.shape)
+    op = getattr(relay.nn, f"{kind}_pool2d")
+    more = {"count_include_pad": True} if kind == "avg" else {}
+    y = op(var, (size, size), (stride, stride), padding=padding, layout=layout, **more)
+    got = run(relay.Function([var], y), {"x": data}, target)
+    top, left, bottom, right = padding
+    border = -np.inf if kind == "max" else 0
+    padded = np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=border)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (size, size), (2, 3))[:, :, ::stride, ::stride]
+    want = windows.max((-2, -1)) if kind == "max" else windows.mean((-2, -1))
+    back = {"NHWC": lambda v: v.transpose(0, 3, 1, 2), "NCHW16c": lambda v: v.transpose(0, 1, 4, 2, 3)}
+    np.testing.assert_allclose(back.get(layout, lambda v: v)(got).reshape(want.shape), want, rtol=1e-5, atol=1e-6)
