@@ -84,9 +84,18 @@ Expr pack_weight(const Attrs& attrs, const Array<Expr>& args, const Array<Object
   if (!attrs.as<relay::DenseAttrs>() && !attrs.as<relay::MatmulAttrs>()->transpose_b)
     product.b = te::placeholder({inputs[1]->shape[1], inputs[1]->shape[0]}, inputs[1]->dtype, "b");
   product.is_packed = true;  // one row is enough for a weight that is packed beforehand
-  const int64_t* units = as_int(product.b->shape[0]);
-  if (!units) return nullptr;
+  const int64_t *units = as_int(product.b->shape[0]), *depth = as_int(product.b->shape[1]);
+  if (!units || !depth) return nullptr;
   product.units = *units;
+  Expr data = args[0];
+  // Where only the weight says how long rows are: reshaping data of another extent is an error.
+  if (!as_int(inputs[0]->shape.back())) {
+    Array<PrimExpr> shape = inputs[0]->shape, same(shape.size(), PrimExpr(0));
+    shape.set(shape.size() - 1, PrimExpr(static_cast<int>(*depth)));
+    same.set(shape.size() - 1, PrimExpr(static_cast<int>(*depth)));
+    product.a = te::placeholder(shape, inputs[0]->dtype, "a");
+    data = relay::reshape(data, same);
+  }
   std::optional<GemmSize> size = topi::gemm_size(product, machine);
   if (!size) return nullptr;
   const int64_t block = topi::gemm_tiles(machine, size->m, size->n, size->k, dtype, 1)->nr;
@@ -100,7 +109,7 @@ Expr pack_weight(const Attrs& attrs, const Array<Expr>& args, const Array<Object
   }
   const std::string layout = "NK" + std::to_string(block) + "n";
   weight = relay::layout_transform(weight, by_rows ? "NK" : "KN", layout);
-  return relay::call_op("nn.contrib_dense_pack", {args[0], weight},
+  return relay::call_op("nn.contrib_dense_pack", {data, weight},
                         relay::make_attrs<relay::DensePackAttrs>([&](auto& packed) {
                           packed.units = PrimExpr(static_cast<int>(size->n));
                           packed.out_dtype = dtype;

@@ -33,6 +33,7 @@ std::optional<topi::Transposition> move_of(const Attrs& given, const Array<PrimE
 void offer_tiles(const relay::OpStrategy& strategy, const Attrs& given, const Array<te::Tensor>& inputs, const Type&,
                  const Target& target) {
   if (!target || target->kind->name != "llvm" || !inputs[0]->op.as<te::PlaceholderOp>()) return;
+  if (inputs[0]->dtype.is_bfloat()) return;  // it becomes uint16 later on, which vectors that are stored do not follow
   std::optional<topi::Transposition> move = move_of(given, inputs[0]->shape);
   topi::Machine machine = topi::machine_of(target);
   if (!move || !topi::has_tiles(*move, inputs[0]->dtype, machine)) return;

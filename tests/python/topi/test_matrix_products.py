@@ -177,3 +177,17 @@ def test_rows_may_be_open_until_run_time(lead, is_followed):
         want = value.astype("float64") @ w.T
         close(model.run(value)[0].numpy(), np.maximum(want + b, 0) if is_followed else want)
     assert model.run(random(*([5] * len(lead)), 0, 64))[0].numpy().size == 0
+
+
+def test_the_weight_says_how_long_open_rows_are():
+    w = random(70, 64)
+    x = relay.var("x", shape=(relay.Any(), relay.Any()))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.nn.matmul(x, relay.const(w), transpose_b=True)))
+    with tvm.transform.PassContext(opt_level=3):
+        optimized, _ = relay.optimize(mod, "llvm")
+        model = tvm.Model(relay.build(mod, "llvm"))
+    assert "contrib_dense_pack" in optimized.astext(False)
+    value = random(9, 64)
+    close(model.run(value)[0].numpy(), value.astype("float64") @ w.T)
+    with pytest.raises(ValueError):
+        model.run(random(64, 9))

@@ -96,3 +96,11 @@ def test_a_tensor_of_unknown_extent_is_moved():
     model = tvm.Model(relay.vm.compile(mod, "llvm"))
     x = numbers((11, 8))
     np.testing.assert_array_equal(model.run(x)[0].numpy(), x.T)
+
+
+def test_axes_of_short_floats_change_places():
+    x = numbers((1, 64, 32))
+    data = relay.var("x", shape=x.shape)
+    body = relay.cast(relay.transpose(relay.annotation.stop_fusion(relay.cast(data, "bfloat16")), (0, 2, 1)), "float32")
+    model = tvm.Model(relay.build(tvm.IRModule.from_expr(relay.Function([data], body)), "llvm"))
+    np.testing.assert_array_equal(model.run(x)[0].numpy(), x.transpose(0, 2, 1))
