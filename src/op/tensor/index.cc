@@ -11,7 +11,6 @@ namespace {
 
 using relay::GatherAttrs;
 using relay::GatherNDAttrs;
-using relay::is_any;
 using relay::may_equal;
 using relay::OneHotAttrs;
 using relay::TakeAttrs;

@@ -10,7 +10,6 @@
 namespace tessera::op {
 namespace {
 
-using relay::is_any;
 using relay::MatrixSetDiagAttrs;
 using relay::may_equal;
 using relay::ReverseAttrs;

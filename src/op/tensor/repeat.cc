@@ -11,7 +11,6 @@ namespace tessera::op {
 namespace {
 
 using relay::InitOpAttrs;
-using relay::is_any;
 using relay::NdarraySizeAttrs;
 using relay::RepeatAttrs;
 using relay::ShapeOfAttrs;
