@@ -156,6 +156,7 @@ class OuterNest {
       out.use = [&, place](const Buffer& sums) { return copy_sums(size, sums, waiting_, place); };
       return outer_tile(out);
     }
+    out.before = bring_result_near(at.batch, size, i0, j0);
     if (!product_.stores_by_functions()) {
       out.use = [&](const Buffer& sums) {
         std::vector<Stmt> rows;
@@ -173,6 +174,18 @@ class OuterNest {
       return sequence({copy_sums(size, sums, aside, PrimExpr(0)), rows});
     };
     return allocated(aside, outer_tile(out));
+  }
+
+  /// The result of a tile is on its way while sums are made.
+  Stmt bring_result_near(const PrimExpr& batch, const TileSize& size, const PrimExpr& i0, const PrimExpr& j0) const {
+    if (!plan_.result_is_far) return nullptr;
+    std::vector<Stmt> lines;
+    for (int64_t i = 0; i < size.rows; ++i)
+      for (int64_t v = 0; v < size.vectors; ++v) {
+        Stmt store = product_.store(batch, i0 + number(i), j0 + number(v * size.lanes), make_zero(product_.dtype));
+        lines.push_back(brought_near(store.as<BufferStore>()->buffer, store.as<BufferStore>()->indices, true));
+      }
+    return sequence(lines);
   }
 
   static Stmt copy_sums(const TileSize& size, const Buffer& sums, const Buffer& to, const PrimExpr& first) {

@@ -8,6 +8,7 @@ namespace tessera::topi {
 namespace {
 
 constexpr int64_t kLineBytes = 64;
+constexpr int64_t kRowsAhead = 16;  // that are asked for while one is copied
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -17,6 +18,8 @@ Stmt copied(const Product& product, const TileSize& size, const PrimExpr& base, 
   return loop_over("k", number(product.k), [&](const PrimExpr& k) {
     std::vector<Stmt> parts;
     for (int64_t v = 0; v < size.vectors; ++v) {
+      PrimExpr later = product.b.at(base, k + number(kRowsAhead), j0 + number(v * size.lanes));
+      parts.push_back(brought_near(product.b.flat, {later}, false));
       PrimExpr from = product.b.at(base, k, j0 + number(v * size.lanes));
       PrimExpr value = load_vector(product.b.flat, from, size.lanes, v + 1 < size.vectors ? size.lanes : size.rest);
       parts.push_back(store_vector(panels, to + k * number(size.vectors * size.lanes) + number(v * size.lanes), value));

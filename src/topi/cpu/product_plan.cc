@@ -18,11 +18,18 @@ constexpr double kTileCost = 24;
 constexpr double kLaneSumCost = 5;
 /// Moving a vector into a panel, as it lies or transposed.
 constexpr double kCopyCost = 2.5, kTransposeCost = 5;
+/// Steps of k in which lines of the result come from memory.
+constexpr int64_t kShortestToWaitFor = 64;
 constexpr int64_t kLargestDotSide = 8;
 /// Up to here k runs at once; above it in steps.
 constexpr int64_t kLongestAtOnce = 1024, kLongestStep = 512;
-/// Tiles of rows that have to read a panel of B before copying it pays.
-constexpr int64_t kRowsForPanels = 8;
+/// Rows that have to read a panel of B before copying it pays.
+constexpr int64_t kRowsForPanels = 288;
+/// With fewer rows than the first, B comes from memory faster than it is used: a few rows of it are read to their ends, as
+/// many as the second, or as the last where there are hardly any sums.
+constexpr int64_t kFewRows = 40, kShortStep = 16, kShortestStep = 8;
+/// Rows of B that all may be read side by side.
+constexpr int64_t kFewSteps = 256;
 constexpr int64_t kLine = 64, kWays = 8;  // of first-level caches
 /// Below so many steps a second thread costs more than it brings.
 constexpr int64_t kThreadSteps = 1 << 16;
@@ -102,12 +109,14 @@ void choose_blocks(const Product& product, const Machine& machine, ProductPlan* 
   const int64_t panels = ceil_div(product.n, panel);
   const int64_t b_bytes = product.k * product.n * bytes;
   const bool is_transposed = product.b.column != 1;
-  plan->packs_b = is_transposed || (plan->rows.tiles >= kRowsForPanels && b_bytes > machine->l2_bytes / 4);
+  plan->packs_b = is_transposed || (product.m >= kRowsForPanels && b_bytes > machine->l2_bytes / 4);
   plan->step = product.k <= kLongestAtOnce ? product.k : ceil_div(product.k, ceil_div(product.k, kLongestStep));
+  if (!plan->packs_b && product.m < kFewRows && product.k > kFewSteps && b_bytes > machine->l2_bytes / 2)
+    plan->step = std::min(product.k, product.m < 4 ? kShortestStep : kShortStep);
   plan->packs_a = product.a.column != 1 ? panels >= 2 : collide(product.a.row * bytes, plan->rows.size, machine);
-  // A block of rows of A and the sums that wait take half of the second level.
-  const int64_t tile_rows = plan->rows.size, budget = machine->l2_bytes / 2;
+  // A block of rows of A takes a quarter of the second level, with sums that wait a half.
   const bool waits = plan->step < product.k;
+  const int64_t tile_rows = plan->rows.size, budget = machine->l2_bytes / (waits ? 2 : 4);
   auto size = [&](int64_t rows, int64_t columns) {
     return rows * tile_rows * (plan->step + (waits ? columns * panel : 0)) * bytes;
   };
@@ -125,6 +134,10 @@ void choose_blocks(const Product& product, const Machine& machine, ProductPlan* 
     if (few < columns) columns = ceil_div(panels, ceil_div(panels, few));
   }
   plan->block_columns = columns;
+  plan->result_is_far =
+      (product.m * product.k + product.k * product.n + product.m * product.n) * product.batch * bytes >
+          machine->l2_bytes &&
+      product.k >= kShortestToWaitFor;
 }
 
 /// Parts of one product so that threads have about equal shares.

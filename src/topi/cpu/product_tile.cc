@@ -59,6 +59,11 @@ int64_t TileSize::lanes_of(int64_t vector) const {
   return out;
 }
 
+Stmt brought_near(const Buffer& buffer, const Array<PrimExpr>& indices, bool to_write) {
+  PrimExpr address = make_call(DataType::Handle(), builtin::address_of(), {make_load(buffer, indices)});
+  return evaluate(make_call(DataType::Int(32), "tir.prefetch", {address, PrimExpr(to_write ? 1 : 0), 3, 1}));
+}
+
 PrimExpr load_vector(const Buffer& flat, const PrimExpr& first, int64_t lanes, int64_t used) {
   if (used <= 0) return zeros(flat->dtype, lanes);
   if (used >= lanes) return make_load(flat, {ramp(first, lanes)});
@@ -97,6 +102,7 @@ Stmt outer_tile(const OuterTile& tile) {
     for (int64_t v = 0; v < size.vectors; ++v)
       parts.push_back(
           store_vector(sums, place(i, v), tile.first ? tile.first(i, v) : zeros(tile.dtype, size.lanes_of(v))));
+  if (tile.before) parts.push_back(tile.before);
   // one step of k: each vector of b and each element of a is read once
   parts.push_back(loop_over("k", tile.depth, [&](const PrimExpr& k) {
     Names columns;
