@@ -32,6 +32,7 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent
 SHAPES = HERE / "product_shapes.txt"
+FIGURES = HERE.parent / "build" / "bench" / "products.json"
 SAMPLE = 100e-6  # seconds that are measured at once, at least
 TURN = 2e-3  # seconds of a contender in a round, at least one sample
 PAUSE = 3e-3  # seconds in which the threads of the one before stop waiting for more work
@@ -217,13 +218,14 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--clock", choices=["wall", "processor"], default="wall")
     parser.add_argument("--dtype", choices=["float32", "float64"], default="float32")
-    parser.add_argument("--json", default="bench-products.json", help="where the figures go (bench-products.json)")
+    parser.add_argument("--json", default=os.fspath(FIGURES), help="where the figures go (build/bench/products.json)")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
     args.only = [word for word in args.only.split(",") if word]
     if args.child:
         Path(args.json).write_text(json.dumps(measure_all(args)))
         return 0
+    Path(args.json).parent.mkdir(parents=True, exist_ok=True)
     processors = sorted(os.sched_getaffinity(0))
     counts = [int(count) for count in args.threads.split(",")] if args.threads else sorted({1, len(processors)})
     if args.clock == "processor" and counts != [1]:
