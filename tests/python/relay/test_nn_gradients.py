@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tessera
 from nn_checks import execute, tensor, variables
+from references import REFERENCES
 from tessera import relay
 from tessera.contrib import graph_executor
 from tessera.relay import image, nn
@@ -176,6 +177,36 @@ CASES = {
     "depth_to_space": lambda: (lambda x: nn.depth_to_space(x, 2), tensor(1, 8, 2, 2)),
     "space_to_batch_nd": lambda: (lambda x: nn.space_to_batch_nd(x, [2, 2], [[1, 0], [0, 1]]), tensor(1, 3, 3, 2)),
     "batch_to_space_nd": lambda: (lambda x: nn.batch_to_space_nd(x, [2, 2], [[1, 0], [0, 1]]), tensor(4, 2, 2, 1)),
+    "conv3d_transpose": lambda: (
+        lambda x, w: nn.conv3d_transpose(x, w, strides=(1, 2, 1), padding=(0, 1, 0)),
+        tensor(1, 2, 2, 2, 3),
+        tensor(2, 1, 2, 3, 2),
+    ),
+    "conv2d_blocks": lambda: (
+        lambda x, w: nn.contrib_conv2d_nchwc(
+            x, w, channels=4, kernel_size=(3, 3), padding=(1, 1), data_layout="NCHW2c", kernel_layout="OIHW2i4o"
+        ),
+        tensor(1, 2, 4, 4, 2),
+        tensor(1, 2, 3, 3, 2, 4),
+    ),
+    "depthwise_conv2d_blocks": lambda: (
+        lambda x, w: nn.contrib_depthwise_conv2d_nchwc(
+            x,
+            w,
+            channels=4,
+            kernel_size=(3, 3),
+            groups=4,
+            strides=(2, 2),
+            data_layout="NCHW2c",
+            kernel_layout="OIHW1i2o",
+            out_layout="NCHW2c",
+        ),
+        tensor(1, 2, 5, 5, 2),
+        tensor(2, 1, 3, 3, 1, 2),
+    ),
+    "fast_softmax": lambda: (nn.fast_softmax, tensor(2, 3)),
+    "stop_fusion": lambda: (relay.annotation.stop_fusion, tensor(3)),
+    "checkpoint": lambda: (relay.annotation.checkpoint, tensor(3)),
     "max_pool3d": lambda: (
         lambda x: nn.max_pool3d(x, (2, 3, 2), (2, 1, 2), padding=(0, 1, 1)),
         tensor(1, 2, 4, 3, 4),
@@ -259,6 +290,40 @@ CASES = {
 def test_gradient(name):
     build, *arrays = CASES[name]()
     check_gradient(build, *arrays)
+
+
+SHAPES = {
+    "dyn.reshape": (relay.reshape, [3, 2], 1),
+    "dyn.squeeze": (relay.squeeze, [1], 1),
+    "dyn.expand_dims": (relay.expand_dims, 1, 1),
+    "dyn.broadcast_to": (relay.broadcast_to, [2, 4, 3], 4),
+    "dyn.full": (relay.full, [2, 3], 6),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_gradient_where_the_shape_is_an_argument(name):
+    build, shape, copies = SHAPES[name]
+    given = () if name == "dyn.full" else (2, 1, 3)
+    arrays = tensor(*given, dtype="float64"), np.array(shape, "int64")
+    x, s = params = variables(arrays)
+    body = build(x, s)
+    assert body.op.name == name
+    mod = relay.transform.InferType()(tessera.IRModule.from_expr(relay.Function(params, relay.sum(body * body))))
+    backward = tessera.IRModule.from_expr(relay.transform.gradient(mod["main"], mode="first_order"))
+    _, (by_x, by_shape) = relay.create_executor("vm", backward, tessera.cpu(), "llvm").evaluate()(*arrays)
+    np.testing.assert_allclose(by_x.numpy(), 2 * copies * arrays[0])
+    assert not by_shape.numpy().any()
+
+
+def test_every_gradient_of_another_operator_is_compared():
+    compared = set(SHAPES)
+    for build, *arrays in (case() for case in CASES.values()):
+        body = build(*variables([a if a.dtype.kind == "i" else a.astype("float64") for a in arrays]))
+        compared.add((body.tuple_value if isinstance(body, relay.TupleWrapper) else body).op.name)
+    zero = {"argwhere", "dyn.ones", "dyn.zeros"}
+    names = {name for name in tessera.ir.Op.list_op_names() if not name.startswith("tir.")} - set(REFERENCES) - zero
+    assert {name for name in names if tessera.ir.Op.get(name).has_attr("FPrimalGradient")} == compared - set(REFERENCES)
 
 
 def test_a_gradient_that_is_not_there_is_said_so():
