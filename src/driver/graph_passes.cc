@@ -103,8 +103,8 @@ Pass optimization_passes(const CompilationConfig& config) {
   passes.push_back(plan_devices(config));
   if (is_cpu)
     for (const char* name : {"FuseAttention", "FuseRows"}) passes.push_back(pass(name));
-  for (const Pass& last :
-       {pass("FuseOps", -1), pass("InferType"), always(pass("Inline")), pass("InferType"), always(pass("LabelOps"))})
+  for (const Pass& last : {pass("FuseOps", -1), pass("InferType"), always(pass("Inline")), pass("InferType"),
+                           always(pass("LabelKernels"))})
     passes.push_back(last);
   return sequential(passes);
 }

@@ -1,10 +1,13 @@
 // LabelOps: every function carries its structural hash as the attribute "hash", by which tuning records find it, and the
 // layouts that the calls in it name, which the graph of a model shows.
+//
+// LabelKernels: the same for the functions that become kernels alone. The hash of a whole model reads all of its weights.
 
 #include <fmt/format.h>
 
 #include "ir/rewrite.h"
 #include "ir/structural_equal.h"
+#include "relay/scopes.h"
 #include "relay/transform/pass.h"
 
 namespace tessera::relay {
@@ -29,14 +32,15 @@ Function labelled(const Function& function, const DictAttrs& layouts) {
   return make(std::move(out));
 }
 
-Function label_ops(const Function& root) {
+Function label_ops(const Function& root, bool kernels_only) {
   DictAttrs layouts;  // of the function at hand
   return rewrite(
       root,
       [&](Rewriter& self, const FunctionNode* function) -> Function {
         DictAttrs outer = std::exchange(layouts, DictAttrs());
         Function inner = self.children(function);
-        return labelled(inner, std::exchange(layouts, outer));
+        DictAttrs found = std::exchange(layouts, outer);
+        return kernels_only && !is_primitive(function) ? inner : labelled(inner, found);
       },
       [&](Rewriter& self, const Call* call) -> Expr {
         collect_layouts(call, &layouts);
@@ -45,7 +49,10 @@ Function label_ops(const Function& root) {
 }
 
 Globals globals{
-    {"relay._transform.LabelOps", [] { return function_pass("LabelOps", 1, label_ops); }},
+    {"relay._transform.LabelOps",
+     [] { return function_pass("LabelOps", 1, [](const Function& root) { return label_ops(root, false); }); }},
+    {"relay._transform.LabelKernels",
+     [] { return function_pass("LabelKernels", 1, [](const Function& root) { return label_ops(root, true); }); }},
 };
 
 }  // namespace

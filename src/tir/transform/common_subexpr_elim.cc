@@ -20,6 +20,7 @@ namespace tessera {
 namespace {
 
 using Counts = std::unordered_map<PrimExpr, size_t, DeepHash, DeepEqual>;
+using Variables = std::unordered_map<PrimExpr, Var, DeepHash, DeepEqual>;
 
 /// Expressions and how often each is computed, in the order of their first appearance.
 struct Computations {
@@ -36,21 +37,38 @@ struct Computations {
   }
 };
 
-size_t complexity(const PrimExpr& e) {
-  size_t count = 0;
-  Rewriter visitor;  // counts occurrences, shared or not
-  visitor.share_results(false);
-  visitor.on([&](Rewriter& self, const PrimExprNode* node) -> PrimExpr {
-    ++count;
-    return self.children(node);
-  });
-  visitor(e);
-  return count;
-}
-
 bool is_leaf(const PrimExpr& e) {
   return e.as<VarNode>() || e.as<IntImm>() || e.as<FloatImm>() || e.as<StringImm>() || e.as<AnyDim>();
 }
+
+/// How many nodes an expression is made of, counted at each place where they stand; every expression is looked at once.
+class Complexity {
+ public:
+  Complexity() {
+    visitor_.share_results(false);
+    visitor_.on([this](const PrimExprNode* part) -> PrimExpr {
+      count_ += (*this)(PrimExpr(part));
+      return PrimExpr(part);
+    });
+  }
+  Complexity(const Complexity&) = delete;
+  Complexity& operator=(const Complexity&) = delete;
+
+  size_t operator()(const PrimExpr& e) {
+    if (is_leaf(e)) return 1;
+    if (auto it = known_.find(e.get()); it != known_.end()) return it->second.second;
+    size_t outer = std::exchange(count_, 1);
+    visitor_.children(e.get());
+    size_t out = std::exchange(count_, outer);
+    known_.try_emplace(e.get(), e, out);
+    return out;
+  }
+
+ private:
+  Rewriter visitor_;
+  size_t count_ = 0;                                                      // of the expression at hand
+  std::unordered_map<const Object*, std::pair<PrimExpr, size_t>> known_;  // expressions are kept alive
+};
 
 bool is_eligible(const PrimExpr& e, SideEffects& effects) {
   if (is_leaf(e) || e.as<Ramp>() || e.as<Broadcast>() || e.as<BufferLoad>()) return false;
@@ -171,27 +189,32 @@ class Eliminator {
     auto add = [&](const PrimExpr& e, size_t times) {
       auto [it, is_new] = counts.try_emplace(key(e), 0);
       it->second += times;
-      if (is_new) by_size[complexity(e)].push_back(e);
+      if (is_new) by_size[complexity_(e)].push_back(e);
     };
     Computations done = collector_.of(*stmt);
     for (const PrimExpr& e : done.order) add(e, done.counts.at(e));
 
     bool created = false;
     while (!by_size.empty()) {
-      std::vector<PrimExpr> same_size = std::move(by_size.begin()->second);
+      auto [size, same_size] = std::move(*by_size.begin());
       by_size.erase(by_size.begin());
+      Variables found;  // no two of one size contain each other: all are replaced at once
+      std::vector<std::pair<Var, PrimExpr>> made;
       for (const PrimExpr& e : same_size) {
         auto existing = available_.find(key(e));
         if (existing != available_.end()) {
-          *stmt = replace(*stmt, e, existing->second);
+          found.emplace(key(e), existing->second);
         } else if (counts.at(key(e)) > 1 && is_known(e)) {
           Var var = make_var("cse_var_" + std::to_string(++last_), e.dtype());
-          *stmt = make(LetStmt{.var = var, .value = e, .body = replace(*stmt, e, var)});
-          created = true;
+          found.emplace(key(e), var);
+          made.emplace_back(var, e);
         } else {
           for (const PrimExpr& part : collector_.direct_parts(e)) add(part, 1);
         }
       }
+      if (!found.empty()) *stmt = replace(*stmt, found, size);
+      for (const auto& [var, e] : made) *stmt = make(LetStmt{.var = var, .value = e, .body = *stmt});
+      created = created || !made.empty();
     }
     return created;
   }
@@ -200,22 +223,25 @@ class Eliminator {
     return !uses_var(e, [this](const VarNode* var) { return !known_.count(var); });
   }
 
-  Stmt replace(const Stmt& stmt, const PrimExpr& computed, const Var& var) {
-    PrimExpr wanted = key(computed);
-    const TypeInfo* type = computed->type();
+  /// `stmt` with variables in place of expressions of `size` nodes (of any size where equal terms are identified).
+  Stmt replace(const Stmt& stmt, const Variables& by, size_t size) {
     return rewrite(stmt, [&](Rewriter& self, const PrimExprNode* node) -> PrimExpr {
       PrimExpr e(node);
       if (is_leaf(e)) return e;
-      if ((identify_ || node->type() == type) && is_eligible(e, effects_) && deep_equal(key(e), wanted)) return var;
+      size_t here = identify_ ? size : complexity_(e);
+      if (here < size) return e;
+      if (here == size && is_eligible(e, effects_))
+        if (auto it = by.find(key(e)); it != by.end()) return it->second;
       return self.children(node);
     });
   }
 
   Rewriter rewriter_;
   SideEffects effects_;
+  Complexity complexity_;
   Collector collector_{&effects_};
   std::unordered_set<const VarNode*> known_;  // parameters, loop variables and lets in scope
-  std::unordered_map<PrimExpr, Var, DeepHash, DeepEqual> available_;
+  Variables available_;
   int last_ = 0;
   bool identify_;
 };
