@@ -1,5 +1,6 @@
-// Matrix products on processors with micro-kernels (topi/cpu/gemm.h): another implementation of nn.dense, nn.matmul,
-// nn.batch_matmul and nn.contrib_dense_pack, and constant weights in the panels that it reads.
+// Matrix products with constant weights on processors with micro-kernels (topi/cpu/gemm.h): another implementation of
+// nn.contrib_dense_pack, and weights of nn.dense and nn.matmul in the panels that it reads. Products of two inputs are
+// found in programs of blocks (topi/cpu/product.h).
 
 #include "topi/cpu/gemm.h"
 #include "ir/prim_ops.h"
@@ -30,9 +31,6 @@ MatrixProduct product_of(const Attrs& attrs, const Array<te::Tensor>& inputs, Da
   } else if (auto* matmul = attrs.as<relay::MatmulAttrs>()) {
     out.options.transpose_a = matmul->transpose_a;
     out.options.transpose_b = matmul->transpose_b;
-  } else if (auto* batch = attrs.as<relay::BatchMatmulAttrs>()) {
-    out.options.transpose_a = batch->transpose_a;
-    out.options.transpose_b = batch->transpose_b;
   } else {
     ICHECK(attrs.as<relay::DensePackAttrs>()) << "no matrix product has " << attrs->type_key();
     out.is_packed = true;
@@ -56,12 +54,12 @@ void offer_gemm(const relay::OpStrategy& strategy, const Attrs& attrs, const Arr
   if (!target || target->kind->name != "llvm") return;
   Machine machine = topi::machine_of(target);
   MatrixProduct product = product_of(attrs, inputs, type.as<TensorTypeNode>()->dtype);
-  if (!product.is_packed || !fits_panels(&product, type, machine)) return;
+  if (!fits_panels(&product, type, machine)) return;
   std::optional<GemmSize> size = topi::gemm_size(product, machine);
   if (!size) return;
   auto compute = [machine](Attrs attrs, Array<te::Tensor> inputs, Type type) {
     MatrixProduct product = product_of(attrs, inputs, type.as<TensorTypeNode>()->dtype);
-    if (product.is_packed) fits_panels(&product, type, machine);
+    fits_panels(&product, type, machine);
     GemmSize size = *topi::gemm_size(product, machine);
     return Array<te::Tensor>{topi::gemm(product, size, topi::gemm_tiles_of(product, size, machine))};
   };
@@ -120,8 +118,7 @@ Expr pack_weight(const Attrs& attrs, const Array<Expr>& args, const Array<Object
 }  // namespace
 
 void gemm_implementations() {
-  for (const char* name : {"nn.dense", "nn.matmul", "nn.batch_matmul", "nn.contrib_dense_pack"})
-    Op::get(name).set(relay::kMoreImplementations, Any(typed("gemm.cpu", offer_gemm)));
+  Op::get("nn.contrib_dense_pack").set(relay::kMoreImplementations, Any(typed("gemm.cpu", offer_gemm)));
   for (const char* name : {"nn.dense", "nn.matmul"})
     Op::get(name).set(relay::kPackWeights, Any(typed("weights in panels", pack_weight)));
 }
