@@ -28,6 +28,7 @@ from .runtime.ndarray import (
 from .runtime.object import Object
 
 from . import ir, support, target, tir  # isort: skip
+from .target import datatype as _datatype  # isort: skip
 from . import arith  # isort: skip
 from . import te  # isort: skip
 from .ir import IRModule, container, instrument, transform  # isort: skip

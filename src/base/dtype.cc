@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/custom_type.h"
 #include "base/error.h"
 
 namespace tessera {
@@ -22,8 +23,8 @@ constexpr Name kNames[] = {{"bfloat", DataType::kBFloat, 16},
 
 [[noreturn]] void unknown(std::string_view text) {
   throw Error(RuntimeError) << "unknown type " << text
-                            << "; a type is int, uint, float or bfloat with its bits, bool or handle, and lanes as "
-                               "in float32x4";
+                            << "; a type is int, uint, float, bfloat or custom[name] with its bits, bool or handle, "
+                               "and lanes as in float32x4";
 }
 
 /// Takes digits off the front of `rest`; -1 when there are none or too many.
@@ -35,6 +36,22 @@ int take_number(std::string_view& rest) {
   return value;
 }
 
+/// "32" or "32x4" behind the name of a type.
+DataType take_size(int code, int bits, std::string_view rest, std::string_view text) {
+  int lanes = 1;
+  if (!rest.empty() && rest[0] != 'x') bits = take_number(rest);
+  if (bits <= 0 || bits > 255) unknown(text);
+  if (!rest.empty()) {
+    if (rest[0] != 'x') unknown(text);
+    rest.remove_prefix(1);
+    lanes = take_number(rest);
+    if (lanes <= 0 || lanes > 65535 || !rest.empty()) unknown(text);
+  }
+  return {code, bits, lanes};
+}
+
+constexpr std::string_view kCustomPrefix = "custom[";
+
 }  // namespace
 
 DataType::DataType(std::string_view text) {
@@ -45,20 +62,13 @@ DataType::DataType(std::string_view text) {
   }
   for (const Name& name : kNames) {
     if (!text.starts_with(name.text)) continue;
-    std::string_view rest = text.substr(name.text.size());
-    int bits = name.default_bits, lanes = 1;
-    if (!rest.empty() && rest[0] != 'x') bits = take_number(rest);
-    if (bits <= 0 || bits > 255) unknown(text);
-    if (!rest.empty()) {
-      if (rest[0] != 'x') unknown(text);
-      rest.remove_prefix(1);
-      lanes = take_number(rest);
-      if (lanes <= 0 || lanes > 65535 || !rest.empty()) unknown(text);
-    }
-    *this = DataType(name.code, bits, lanes);
+    *this = take_size(name.code, name.default_bits, text.substr(name.text.size()), text);
     return;
   }
-  unknown(text);
+  size_t close = text.find(']');
+  if (!text.starts_with(kCustomPrefix) || close == std::string_view::npos) unknown(text);
+  int custom = custom_type_code(text.substr(kCustomPrefix.size(), close - kCustomPrefix.size()));
+  *this = take_size(custom, 0, text.substr(close + 1), text);
 }
 
 std::string DataType::str() const {
@@ -74,7 +84,9 @@ std::string DataType::str() const {
       case kUInt: out = "uint"; break;
       case kFloat: out = "float"; break;
       case kBFloat: out = "bfloat"; break;
-      default: out = "custom[" + std::to_string(code) + "]"; break;
+      default:
+        out = "custom[" + (is_registered_type(code) ? custom_type_name(code) : std::to_string(code)) + "]";
+        break;
     }
     out += std::to_string(bits);
   }

@@ -82,9 +82,10 @@ PrimExpr int_imm(DataType dtype, int64_t value) {
 }
 
 PrimExpr float_imm(DataType dtype, double value) {
-  if (!dtype.is_scalar() || !dtype.is_floating())
+  bool is_custom = dtype.code >= DataType::kCustom;  // what the number becomes there is for its lowering to say
+  if (!dtype.is_scalar() || !(dtype.is_floating() || is_custom))
     throw Error(ValueError) << "a floating-point constant has a scalar floating type, not " << dtype;
-  check_float_range(dtype, value);
+  if (!is_custom) check_float_range(dtype, value);
   FloatImm node;
   node.dtype = dtype;
   node.value = value;
@@ -102,14 +103,14 @@ PrimExpr string_imm(String value) {
 
 PrimExpr make_const(DataType dtype, int64_t value) {
   if (dtype.is_vector()) return make_broadcast(make_const(dtype.element(), value), dtype.lanes);
-  if (dtype.is_floating()) return float_imm(dtype, static_cast<double>(value));
+  if (dtype.is_floating() || dtype.code >= DataType::kCustom) return float_imm(dtype, static_cast<double>(value));
   if (dtype.is_integral()) return int_imm(dtype, value);
   throw Error(TypeError) << "there are no constants of type " << dtype;
 }
 
 PrimExpr make_const(DataType dtype, double value) {
   if (dtype.is_vector()) return make_broadcast(make_const(dtype.element(), value), dtype.lanes);
-  if (dtype.is_floating()) return float_imm(dtype, value);
+  if (dtype.is_floating() || dtype.code >= DataType::kCustom) return float_imm(dtype, value);
   if (!(value >= -0x1p63 && value < 0x1p63))
     throw Error(RuntimeError) << "the constant " << value << " is out of range for " << dtype;
   return make_const(dtype, static_cast<int64_t>(value));

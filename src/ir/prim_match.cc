@@ -11,6 +11,8 @@ namespace {
 DataType common_element(DataType a, DataType b, std::string_view what) {
   if (a.is_handle() || b.is_handle() || a.is_void() || b.is_void())
     throw Error(RuntimeError) << what << ": cannot match type " << a << " vs " << b;
+  if (a.code >= DataType::kCustom && b.code < DataType::kCustom) return a;
+  if (b.code >= DataType::kCustom && a.code < DataType::kCustom) return b;
   if (a.is_float() && b.is_float()) return a.bits >= b.bits ? a : b;
   if (a.is_float() || b.is_float()) return a.is_float() ? a : b;
   if (a.is_bfloat() || b.is_bfloat()) return a.is_bfloat() ? a : b;

@@ -3,8 +3,10 @@
 #include <cmath>
 #include <limits>
 
+#include "base/custom_type.h"
 #include "ir/builtin.h"
 #include "ir/prim_match.h"
+#include "runtime/registry.h"
 
 namespace tessera {
 namespace {
@@ -63,6 +65,12 @@ PrimExpr reinterpret(DataType dtype, PrimExpr value) {
 
 PrimExpr min_value(DataType dtype) {
   if (dtype.is_vector() || dtype.is_void()) no_limit("smallest value", dtype);
+  if (dtype.code >= DataType::kCustom) {  // see target.datatype.register_min_func
+    PackedFunc smallest = find_global("tvm.datatype.min." + custom_type_name(dtype.code));
+    if (!smallest)
+      no_limit("smallest value (register \"tvm.datatype.min." + custom_type_name(dtype.code) + "\")", dtype);
+    return smallest(int{dtype.bits}).to<PrimExpr>();
+  }
   if (dtype.is_int()) return int_imm(dtype, static_cast<int64_t>(-(uint64_t{1} << (dtype.bits - 1))));
   if (dtype.is_uint()) return int_imm(dtype, 0);
   return float_imm(dtype, -largest_float(dtype, "smallest value"));

@@ -5,9 +5,22 @@
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
-#include "schedule/schedule.h"
+#include "schedule/auto_tensorize.h"
 
 namespace tessera::schedule {
+
+std::vector<const For*> loops_of(const PrimFunc& desc, const BlockRealize** inner) {
+  auto* root = desc->body.as<BlockRealize>();
+  std::vector<const For*> out;
+  Stmt body = root ? root->block->body : desc->body;
+  while (auto* loop = body.as<For>()) {
+    out.push_back(loop);
+    body = loop->body;
+  }
+  *inner = body.as<BlockRealize>();
+  return out;
+}
+
 namespace {
 
 /// The kind of axis that the loop is the fastest digit of; Opaque when there is none, or not one.
@@ -22,19 +35,6 @@ IterType kind_of(const BlockRealize* realize, const For* loop) {
     kind = realize->block->iter_vars[i]->iter_type;
   }
   return kind;
-}
-
-/// The loops of a description around its one inner block.
-std::vector<const For*> loops_of(const PrimFunc& desc, const BlockRealize** inner) {
-  auto* root = desc->body.as<BlockRealize>();
-  std::vector<const For*> out;
-  Stmt body = root ? root->block->body : desc->body;
-  while (auto* loop = body.as<For>()) {
-    out.push_back(loop);
-    body = loop->body;
-  }
-  *inner = body.as<BlockRealize>();
-  return out;
 }
 
 /// Pairs loops from the innermost outwards: axes of the same kind, extents that the description's divide. Empty where

@@ -65,6 +65,8 @@ Passes phase_2(bool simple_mode, const PassContext& context) {
   out.push_back(pass("InjectVirtualThread"));
   out.push_back(pass("InjectDoubleBuffer"));
   if (!context.flag("tir.disable_storage_rewrite")) out.push_back(pass("StorageRewrite"));
+  out.push_back(pass("LowerVtcmAlloc"));
+  if (context.flag("tir.use_async_copy")) out.push_back(pass("LowerAsyncDMA"));
   out.push_back(pass("UnrollLoop"));
   return out;
 }

@@ -8,6 +8,7 @@
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "tir/transform/pass.h"
+#include "tir/transform/retype.h"
 
 namespace tessera {
 namespace {
@@ -63,91 +64,20 @@ Stmt eliminate_casts(const Stmt& body) {
 
 class TypeLowering {
  public:
-  TypeLowering() {
-    rewriter_.share_results(false);
-    auto& on = rewriter_;
-    on.on([this](const Cast* op) -> PrimExpr { return on_cast(op); });
-    on.on([](const FloatImm* op) -> PrimExpr {
+  TypeLowering() : retype_([](DataType dtype) { return words(dtype); }) {
+    retype_.rewriter.on([this](const Cast* op) -> PrimExpr { return on_cast(op); });
+    retype_.rewriter.on([](const FloatImm* op) -> PrimExpr {
       return op->dtype.is_bfloat() ? from_float32(float_imm(DataType::Float(32), op->value)) : PrimExpr(op);
-    });
-    on.on([this](const VarNode* var) -> PrimExpr { return renamed(Var(var)); });
-    on.on([this](const BufferLoad* op) -> PrimExpr { return make_load(lowered(op->buffer), rewriter_(op->indices)); });
-    on.on([this](const BufferStore* op) -> Stmt {
-      return make(
-          BufferStore{.buffer = lowered(op->buffer), .value = rewriter_(op->value), .indices = rewriter_(op->indices)});
-    });
-    on.on([this](const Allocate* op) -> Stmt {
-      Allocate out(*op);
-      out.dtype = words(op->dtype);
-      out.buffer_var = renamed(op->buffer_var);
-      out.body = rewriter_(op->body);
-      return make(std::move(out));
-    });
-    on.on([this](const LetStmt* op) -> Stmt {
-      return make(LetStmt{.var = renamed(op->var), .value = rewriter_(op->value), .body = rewriter_(op->body)});
-    });
-    on.on([this](const Let* op) -> PrimExpr {
-      return make_let(renamed(op->var), rewriter_(op->value), rewriter_(op->body));
-    });
-    on.on([this](const AttrStmt* op) -> Stmt {
-      Ref<AttrStmt> out = rewriter_.children(op);
-      if (Var var = downcast_or_null<Var>(op->node)) return with(out, &AttrStmt::node, ObjectRef(renamed(var)));
-      return out;
-    });
-    on.on([this](const Select* op) -> PrimExpr {
-      return make_select(rewriter_(op->condition), rewriter_(op->true_value), rewriter_(op->false_value));
-    });
-    on.on([this](const Broadcast* op) -> PrimExpr { return make_broadcast(rewriter_(op->value), op->lanes); });
-    on.on([this](const Call* op) -> PrimExpr {
-      Ref<Call> out = rewriter_.children(op);
-      return op->dtype.is_bfloat() ? make_call(words(op->dtype), op->op, out->args) : PrimExpr(out);
     });
   }
 
-  PrimFunc operator()(const PrimFunc& function) {
-    PrimFuncNode out(*function.get());
-    Map<Var, Buffer> buffers;
-    for (const auto& [param, buffer] : function->buffer_map) {
-      vars_[buffer->data.get()] = {buffer->data, buffer->data};  // what the caller hands in keeps its name
-      buffers.set(param, lowered(buffer));
-    }
-    out.buffer_map = buffers;
-    out.body = rewriter_(function->body);
-    return make(std::move(out));
-  }
+  PrimFunc operator()(const PrimFunc& function) { return retype_(function); }
 
  private:
   static DataType words(DataType dtype) { return dtype.is_bfloat() ? DataType::UInt(16, dtype.lanes) : dtype; }
 
-  Var renamed(const Var& var) {
-    auto it = vars_.find(var.get());
-    if (it != vars_.end()) return it->second.second;
-    Var out = var;
-    auto* pointer = var->type_annotation.as<PointerType>();
-    auto* element = pointer ? pointer->element_type.as<PrimType>() : nullptr;
-    if (element && element->dtype.is_bfloat())
-      out = make_var(var->name, pointer_type(words(element->dtype), pointer->storage_scope));
-    else if (var->dtype.is_bfloat()) out = make_var(var->name, words(var->dtype));
-    vars_[var.get()] = {var, out};
-    return out;
-  }
-
-  Buffer lowered(const Buffer& buffer) {
-    auto it = buffers_.find(buffer.get());
-    if (it != buffers_.end()) return it->second.second;
-    Buffer out = buffer;
-    if (buffer->dtype.is_bfloat()) {
-      BufferNode node(*buffer.get());
-      node.dtype = words(buffer->dtype);
-      node.data = renamed(buffer->data);
-      out = make(std::move(node));
-    }
-    buffers_[buffer.get()] = {buffer, out};
-    return out;
-  }
-
   PrimExpr on_cast(const Cast* op) {
-    PrimExpr value = rewriter_(op->value);
+    PrimExpr value = retype_.rewriter(op->value);
     bool from = op->value.dtype().is_bfloat(), to = op->dtype.is_bfloat();
     if (from && to) return value;
     if (from) {
@@ -174,9 +104,7 @@ class TypeLowering {
     return make_select(is_nan, make_const(half, 0x7FC0), rounded);
   }
 
-  Rewriter rewriter_;
-  std::unordered_map<const VarNode*, std::pair<Var, Var>> vars_;
-  std::unordered_map<const BufferNode*, std::pair<Buffer, Buffer>> buffers_;
+  Retype retype_;
 };
 
 bool uses_bfloat(const PrimFunc& function) {

@@ -3,17 +3,20 @@
 //   C[i*48 + j] = C[i*48 + j] + x     =>     let cse_var_1 = i*48 + j: C[cse_var_1] = C[cse_var_1] + x
 //
 // Largest expressions first; when one is not worth a variable, the expressions it is made of are looked at. Loads are not
-// shared (memory changes), bodies of loops are not counted outside them (they may not run), and of the two branches
-// of an if only what both compute. Only loop variables, lets and parameters may stand in a shared expression.
+// shared (memory changes), nor divisions that only a lazy choice reaches (they may fail). A statement that may skip a part of itself counts outside only for what two of its parts
+// compute: condition, then and else of an if; bounds and body of a loop. Only loop variables, lets and parameters may
+// stand in a shared expression.
 
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "arith/analyzer.h"
+#include "ir/builtin.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "tir/analysis/deep_equal.h"
+#include "tir/analysis/may_fail.h"
 #include "tir/transform/pass.h"
 
 namespace tessera {
@@ -82,13 +85,10 @@ class Collector {
   explicit Collector(SideEffects* effects) : effects_(effects) {
     visitor_.share_results(false);
     visitor_.on([this](const PrimExprNode* e) -> PrimExpr { return on_expr(PrimExpr(e)); });
-    visitor_.on([this](const For* op) -> Stmt {
-      visitor_(op->min);
-      visitor_(op->extent);
-      return Stmt(op);
-    });
-    visitor_.on([this](const While* op) -> Stmt { return visitor_(op->condition), Stmt(op); });
-    visitor_.on([this](const IfThenElse* op) -> Stmt { return on_if(op), Stmt(op); });
+    visitor_.on([this](const For* op) -> Stmt { return join({op->min, op->extent, op->body}), Stmt(op); });
+    visitor_.on([this](const While* op) -> Stmt { return join({op->condition, op->body}), Stmt(op); });
+    visitor_.on(
+        [this](const IfThenElse* op) -> Stmt { return join({op->condition, op->then_case, op->else_case}), Stmt(op); });
   }
   Computations of(const ObjectRef& node) {
     found_ = {};
@@ -98,36 +98,53 @@ class Collector {
   /// The largest eligible expressions strictly inside `e`.
   std::vector<PrimExpr> direct_parts(const PrimExpr& e) {
     found_ = {};
-    visitor_.children(e.get());
+    inside(e);
     return std::move(found_.order);
   }
 
  private:
   PrimExpr on_expr(const PrimExpr& e) {
     if (is_leaf(e)) return e;
-    if (is_eligible(e, *effects_)) found_.add(e);
-    else visitor_.children(e.get());
+    if (is_eligible(e, *effects_) && !(is_lazy_ && may_fail(e))) found_.add(e);
+    else inside(e);
     return e;
   }
 
-  void on_if(const IfThenElse* op) {
-    Computations outer = std::exchange(found_, {});
-    visitor_(op->condition);
-    Computations condition = std::exchange(found_, {});
-    visitor_(op->then_case);
-    Computations then_case = std::exchange(found_, {});
-    if (op->else_case) visitor_(op->else_case);
-    Computations else_case = std::exchange(found_, std::move(outer));
-    for (const PrimExpr& e : then_case.order) {
-      auto it = else_case.counts.find(e);
-      if (it != else_case.counts.end()) found_.add(e, then_case.counts.at(e) + it->second);
+  /// What a lazy choice guards may be computed before it only where that cannot fail.
+  void inside(const PrimExpr& e) {
+    auto* call = e.as<Call>();
+    if (!builtin::is(call, builtin::if_then_else())) {
+      visitor_.children(e.get());
+      return;
     }
-    found_.add(condition);
+    visitor_(call->args[0]);
+    bool outer = std::exchange(is_lazy_, true);
+    visitor_(call->args[1]);
+    visitor_(call->args[2]);
+    is_lazy_ = outer;
+  }
+
+  /// Adds what at least two of `parts` compute, as often as all of them do. One of any two surely runs: the first part
+  /// always does, and of the branches of an if one. A last part that has nothing to share with is not looked at.
+  void join(std::initializer_list<ObjectRef> parts) {
+    Computations outer = std::exchange(found_, {}), all;
+    Counts parts_with;
+    for (const ObjectRef& part : parts) {
+      if (!part || (&part == parts.end() - 1 && all.order.empty())) continue;
+      visitor_(part);
+      Computations here = std::exchange(found_, {});
+      for (const PrimExpr& e : here.order) ++parts_with[e];
+      all.add(here);
+    }
+    found_ = std::move(outer);
+    for (const PrimExpr& e : all.order)
+      if (parts_with.at(e) > 1) found_.add(e, all.counts.at(e));
   }
 
   SideEffects* effects_;
   Rewriter visitor_;
   Computations found_;
+  bool is_lazy_ = false;  // inside a value that if_then_else may not evaluate
 };
 
 class Eliminator {

@@ -3,8 +3,10 @@
 //   for i: { if c: S(i) else: T(i) }          =>     if c: for i: S(i)   else: for i: T(i)
 //   for i: A[i] = if_then_else(c, x, y)       =>     if c: for i: A[i] = x   else: for i: A[i] = y
 //   for i: let x = v: S(i, x)                 =>     let x = v: for i: S(i, x)
+//   for i: A[i] = (let x = v in f(i, x))      =>     let x = v: for i: A[i] = f(i, x)
 //
-// The configuration "tir.HoistExpression" says which kinds.
+// The configuration "tir.HoistExpression" says which kinds. What reads memory stays, and so does a division by what may be
+// zero: the loop may not run.
 
 #include <unordered_set>
 
@@ -13,6 +15,7 @@
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "tir/analysis/convert_ssa.h"
+#include "tir/analysis/may_fail.h"
 #include "tir/attrs.h"
 #include "tir/transform/config.h"
 #include "tir/transform/pass.h"
@@ -21,7 +24,7 @@ namespace tessera {
 namespace {
 
 enum Conditionals { kIfElseStmt = 1, kIfElseExpr = 2, kBooleanExpression = 4, kUsingBlockVar = 8 };
-enum LetBindings { kRequiredByCondition = 1, kLetStmt = 2 };
+enum LetBindings { kRequiredByCondition = 1, kLetStmt = 2, kLetExpr = 4 };
 
 /// Each condition doubles the copies of the loop; a loop is copied for so many at most.
 constexpr size_t kMostConditions = 5;
@@ -62,6 +65,8 @@ Stmt assuming(const Stmt& stmt, const PrimExpr& condition, bool holds) {
   return rewriter(stmt);
 }
 
+using Bindings = std::vector<std::pair<Var, PrimExpr>>;
+
 class Hoister {
  public:
   Hoister(int conditionals, int lets) : conditionals_(conditionals), lets_(lets) {
@@ -77,10 +82,12 @@ class Hoister {
 
  private:
   Stmt outside(const Ref<For>& loop) {
-    std::vector<std::pair<Var, PrimExpr>> lets;
+    Bindings lets, let_exprs;
     Stmt body = without_lets(loop, &lets);
+    if (lets_ & kLetExpr) body = without_let_exprs(body, loop->loop_var, &let_exprs);
     std::vector<PrimExpr> conditions = conditions_of(body, loop->loop_var);
     if (!(lets_ & kLetStmt)) put_back(&lets, conditions, &body);
+    lets.insert(lets.end(), let_exprs.begin(), let_exprs.end());
     Stmt out = split(with(loop, &For::body, body), conditions, 0);
     for (size_t i = lets.size(); i-- > 0;)
       out = make(LetStmt{.var = lets[i].first, .value = lets[i].second, .body = out});
@@ -105,7 +112,7 @@ class Hoister {
   }
 
   /// The body without the bindings it begins with that may leave the loop.
-  Stmt without_lets(const Ref<For>& loop, std::vector<std::pair<Var, PrimExpr>>* lets) const {
+  Stmt without_lets(const Ref<For>& loop, Bindings* lets) const {
     if (!(lets_ & (kLetStmt | kRequiredByCondition))) return loop->body;
     std::vector<const LetStmt*> kept;
     std::unordered_set<const VarNode*> inner{loop->loop_var.get()};
@@ -125,12 +132,11 @@ class Hoister {
   }
 
   /// Bindings that no condition needs stay where they were.
-  static void put_back(std::vector<std::pair<Var, PrimExpr>>* lets, const std::vector<PrimExpr>& conditions,
-                       Stmt* body) {
+  static void put_back(Bindings* lets, const std::vector<PrimExpr>& conditions, Stmt* body) {
     std::unordered_set<const VarNode*> needed;
     auto need = [&](const PrimExpr& e) { walk(e, [&](const VarNode* var) { needed.insert(var); }); };
     for (const PrimExpr& condition : conditions) need(condition);
-    std::vector<std::pair<Var, PrimExpr>> stay, leave;
+    Bindings stay, leave;
     for (size_t i = lets->size(); i-- > 0;) {
       bool is_needed = needed.count((*lets)[i].first.get()) > 0;
       if (is_needed) need((*lets)[i].second);
@@ -140,12 +146,23 @@ class Hoister {
     lets->assign(leave.rbegin(), leave.rend());
   }
 
-  bool can_leave(const PrimExpr& e, const std::unordered_set<const VarNode*>& inner) const {
-    return side_effect(e) <= CallEffect::Pure && !uses_var(e, [&](const VarNode* var) { return inner.count(var) > 0; });
+  /// The body without the bindings inside its expressions that may leave the loop.
+  Stmt without_let_exprs(const Stmt& body, const Var& loop_var, Bindings* lets) const {
+    std::unordered_set<const VarNode*> inner = defined_in(body, loop_var);
+    Rewriter rewriter;
+    rewriter.share_results(false);
+    rewriter.on([&](Rewriter& self, const Let* op) -> PrimExpr {
+      PrimExpr value = self(op->value);
+      if (!can_leave(value, inner)) return make_let(op->var, value, self(op->body));
+      inner.erase(op->var.get());  // it is outside now, for the bindings that use it
+      lets->push_back({op->var, value});
+      return self(op->body);
+    });
+    return rewriter(body);
   }
 
-  /// The conditions in `body` that depend on nothing that the loop defines, in order, each once.
-  std::vector<PrimExpr> conditions_of(const Stmt& body, const Var& loop_var) const {
+  /// The variables that belong to the loop: its own and those that its body defines.
+  static std::unordered_set<const VarNode*> defined_in(const Stmt& body, const Var& loop_var) {
     std::unordered_set<const VarNode*> inner{loop_var.get()};
     pre_order(body, [&](const Object* node) {
       if (auto* loop = cast_or_null<For>(node)) inner.insert(loop->loop_var.get());
@@ -157,6 +174,17 @@ class Hoister {
         if (auto* axis = attr->node.as<IterVarNode>()) inner.insert(axis->var.get());
       return true;
     });
+    return inner;
+  }
+
+  bool can_leave(const PrimExpr& e, const std::unordered_set<const VarNode*>& inner) const {
+    return side_effect(e) <= CallEffect::Pure && !may_fail(e) &&
+           !uses_var(e, [&](const VarNode* var) { return inner.count(var) > 0; });
+  }
+
+  /// The conditions in `body` that depend on nothing that the loop defines, in order, each once.
+  std::vector<PrimExpr> conditions_of(const Stmt& body, const Var& loop_var) const {
+    std::unordered_set<const VarNode*> inner = defined_in(body, loop_var);
     std::vector<PrimExpr> out;
     auto offer = [&](PrimExpr condition) {
       if (auto* call = condition.as<Call>(); call && is_call(call, "tir.likely")) condition = call->args[0];

@@ -16,6 +16,7 @@
 #include "tessera/c_api.h"
 #include "tir/attrs.h"
 #include "tir/transform/arg_binder.h"
+#include "tir/transform/device_memory.h"
 #include "tir/transform/pass.h"
 
 namespace tessera {
@@ -134,6 +135,7 @@ class BuiltinLowerer {
   }
 
   Stmt on_let(const LetStmt* op) {
+    if (Stmt calls = call_device_memory(op, device_type_, device_id_)) return rewriter_(calls);
     return prepared_head(op->value, [&](PrimExpr value) -> Stmt {
       return make(LetStmt{.var = op->var, .value = value, .body = rewriter_(op->body)});
     });

@@ -279,9 +279,17 @@ class Vectorizer {
   bool needs_lanes_ = false;  // the expression just visited has no vector form
 };
 
+/// What is computed with custom types is said by functions of single values (LowerCustomDatatypes).
+bool uses_custom_types(const Stmt& body) {
+  bool found = false;
+  walk(body, [&](const PrimExprNode* e) { found = found || e->dtype.code >= DataType::kCustom; });
+  return found;
+}
+
 Stmt vectorize_loop(const Stmt& body) {
   return rewrite(body, [](Rewriter& self, const For* loop) -> Stmt {
     if (loop->kind != LoopKind::Vectorized) return self.children(loop);
+    if (uses_custom_types(loop->body)) return with(self.children(loop), &For::kind, LoopKind::Serial);
     const int64_t* lanes = as_int(loop->extent);
     if (!lanes || *lanes < 1)
       throw Error(RuntimeError) << "Failed to vectorize loop with extent " << loop->extent << ": the extent of "

@@ -5,7 +5,7 @@ import pytest
 import tessera as tvm
 from tessera import te, tir
 from tessera.tir import tensor_intrin
-from tessera.tir.schedule.analysis import get_tensorize_loop_mapping
+from tessera.tir.schedule.analysis import get_auto_tensorize_mapping_info, get_tensorize_loop_mapping
 from tessera.tir.schedule.testing import verify_trace_roundtrip
 from tessera.tir.schedule.transform import tile_with_tensor_intrin
 from tessera.tir.tensor_intrin import cuda
@@ -205,3 +205,74 @@ def test_every_name_is_registered():
     for name in names:
         intrin = tir.TensorIntrin.get(name)
         assert len(intrin.desc.params) == len(intrin.impl.params)
+
+
+def conv2d_nhwc(n, h, w, ci, co, kernel, pad):
+    A = te.placeholder((n, h, w, ci), "float16", name="A")
+    W = te.placeholder((kernel, kernel, ci, co), "float16", name="W")
+    inside = lambda y, x: tir.all(y >= pad, y < h + pad, x >= pad, x < w + pad)
+    P = te.compute(
+        (n, h + 2 * pad, w + 2 * pad, ci),
+        lambda b, y, x, c: tir.if_then_else(inside(y, x), A[b, y - pad, x - pad, c], tir.const(0, "float16")),
+        name="P",
+    )
+    rh, rw = te.reduce_axis((0, kernel), "rh"), te.reduce_axis((0, kernel), "rw")
+    rc = te.reduce_axis((0, ci), "rc")
+    conv = te.compute(
+        (n, h, w, co),
+        lambda b, y, x, c: te.sum(
+            P[b, y + rh, x + rw, rc].astype("float32") * W[rh, rw, rc, c].astype("float32"), axis=[rh, rw, rc]
+        ),
+        name="conv",
+    )
+    return te.create_prim_func([A, W, conv])
+
+
+def batch_matmul(b, n, m, k):
+    A = te.placeholder((b, n, k), "float16", name="A")
+    B = te.placeholder((b, k, m), "float16", name="B")
+    kk = te.reduce_axis((0, k), "k")
+    C = te.compute(
+        (b, n, m),
+        lambda z, i, j: te.sum(A[z, i, kk].astype("float32") * B[z, kk, j].astype("float32"), axis=kk),
+        name="C",
+    )
+    return te.create_prim_func([A, B, C])
+
+
+@pytest.mark.parametrize(
+    ("func", "name", "expected"),
+    [
+        (
+            conv2d_nhwc(4, 16, 16, 64, 64, 3, 1),
+            "conv",
+            lambda n, h, w, c, rh, rw, rc: (n * 256 + h * 16 + w, c, rh * 192 + rw * 64 + rc),
+        ),
+        (
+            conv2d_nhwc(1, 16, 16, 64, 64, 3, 1),
+            "conv",
+            lambda n, h, w, c, rh, rw, rc: (n, h * 16 + w, c, rh * 192 + rw * 64 + rc),
+        ),
+        (batch_matmul(16, 32, 32, 32), "C", lambda b, m, n, k: (b, m, n, k)),
+        (batch_matmul(1, 32, 32, 32), "C", lambda b, m, n, k: (b, m, n, k)),
+    ],
+)
+def test_axes_are_joined_so_that_an_intrinsic_fits(func, name, expected):
+    sch = tir.Schedule(func)
+    block = sch.get_block(name)
+    desc = tir.TensorIntrin.get(cuda.WMMA_SYNC_16x16x16_f16f16f32_INTRIN).desc
+    info = get_auto_tensorize_mapping_info(sch, block, desc)
+    assert tir.IndexMap.from_func(expected).is_equivalent_to(info.mappings[0])
+    assert [axis.var.name for axis in info.lhs_iters] == [axis.var.name for axis in sch.get(block).iter_vars]
+    assert len(info.rhs_iters) == 3
+    assert len(info.lhs_buffer_map) == 3
+    assert set(info.rhs_indices) == set(info.lhs_buffer_map.values())
+    sch.transform_block_layout(block, info.mappings[0])  # and it is one that the block takes
+
+
+def test_a_block_that_computes_something_else_has_no_mapping():
+    n = te.placeholder((32, 32), "float16", name="A")
+    C = te.compute((32, 32), lambda i, j: n[i, j] + n[j, i], name="C")
+    sch = tir.Schedule(te.create_prim_func([n, C]))
+    desc = tir.TensorIntrin.get(cuda.WMMA_SYNC_16x16x16_f16f16f32_INTRIN).desc
+    assert get_auto_tensorize_mapping_info(sch, sch.get_block("C"), desc) is None

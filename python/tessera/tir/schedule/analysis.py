@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ..._ffi.registry import register_object
 from ...ir import PrimExpr
 from ...runtime import convert
+from ...runtime.object import Object
 from ..buffer import Buffer
 from ..expr import IntImm
 from ..function import IndexMap, PrimFunc
@@ -59,3 +61,23 @@ def get_tensorize_loop_mapping(
     srefs = [(sch.get_sref(loop), other) for loop, other in zip(ours, theirs)]
     pairs = {sref: other for sref, other in srefs if sref is not None}
     return TensorizeInfo(pairs, position, None if paddings is None else list(paddings))
+
+
+@register_object("tir.schedule.AutoTensorizeMappingInfo")
+class AutoTensorizeMappingInfo(Object):
+    """How the axes of a block would be joined for an intrinsic to fit.
+
+    `mappings` are index maps of the block's axes `lhs_iters`; `lhs_buffer_map` says which buffer of the description each
+    of its buffers stands for, `rhs_indices` where the description touches them with its axes `rhs_iters`.
+    """
+
+
+def get_auto_tensorize_mapping_info(
+    sch: Schedule, block: BlockRV, desc_func: PrimFunc
+) -> AutoTensorizeMappingInfo | None:
+    """The index map (for `transform_block_layout`) after which an intrinsic described by `desc_func` fits the block.
+
+    An axis of the description stands for all axes of the block that occur in the same operands; None where the two do not
+    compute the same.
+    """
+    return _ffi_api.GetAutoTensorizeMappingInfo(sch, block, desc_func)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from .function_pass import prim_func_pass
 __all__ = [
     "AnnotateEntryFunc",
     "Apply",
+    "ApplyLayoutTransforms",
     "BF16CastElimination",
     "BF16Legalize",
     "BF16Promote",
@@ -29,6 +31,8 @@ __all__ = [
     "FlattenBuffer",
     "HoistExpression",
     "HoistIfThenElse",
+    "HoistedConditionals",
+    "HoistedLetBindings",
     "InferFragment",
     "InjectCopyIntrin",
     "InjectDoubleBuffer",
@@ -38,6 +42,7 @@ __all__ = [
     "InjectSoftwarePipeline",
     "InjectVirtualThread",
     "InstrumentBoundCheckers",
+    "LegalizePackedCalls",
     "LiftAttrScope",
     "LoopPartition",
     "LowerCrossThreadReduction",
@@ -122,6 +127,11 @@ def InjectPrefetch() -> Pass:
 def StorageFlatten(cache_line_size: int, create_bound_attribute: bool = False) -> Pass:
     """Makes memory of functions from TE schedules flat."""
     return _ffi_api.StorageFlatten(cache_line_size, create_bound_attribute)
+
+
+def ApplyLayoutTransforms() -> Pass:
+    """Gives buffers the layouts of the function's attribute "layout_transform_map"."""
+    return _ffi_api.ApplyLayoutTransforms()
 
 
 def FlattenBuffer() -> Pass:
@@ -284,6 +294,11 @@ def MakeUnpackedAPI() -> Pass:
     return _ffi_api.MakeUnpackedAPI()
 
 
+def LegalizePackedCalls() -> Pass:
+    """Wraps pointers that packed calls pass to functions of the module into tensors."""
+    return _ffi_api.LegalizePackedCalls()
+
+
 def SplitHostDevice() -> Pass:
     """Splits kernels off host functions."""
     return _ffi_api.SplitHostDevice()
@@ -357,6 +372,27 @@ def VerifyMemory() -> Pass:
 def ExtractPrimFuncConstants() -> Pass:
     """Moves the constants of functions into the module's attribute "constants"."""
     return _ffi_api.ExtractPrimFuncConstants()
+
+
+class HoistedConditionals(enum.Flag):
+    """Which conditions HoistExpression moves, for its config "hoisted_conditionals"."""
+
+    Never = 0
+    IfElseStmt = 1
+    IfElseExpr = 2
+    BooleanExpression = 4
+    UsingBlockVar = 8
+    All = IfElseStmt | IfElseExpr | BooleanExpression | UsingBlockVar
+
+
+class HoistedLetBindings(enum.Flag):
+    """Which bindings HoistExpression moves, for its config "hoisted_let_bindings"."""
+
+    Never = 0
+    RequiredByCondition = 1
+    LetStmt = 2
+    LetExpr = 4
+    All = RequiredByCondition | LetStmt | LetExpr
 
 
 def HoistExpression() -> Pass:

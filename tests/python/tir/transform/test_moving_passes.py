@@ -201,6 +201,36 @@ class TestHoistExpression:
         kept = run(X.HoistExpression(), mod, {"tir.HoistExpression": {"hoisted_let_bindings": 0}})
         tvm.ir.assert_structural_equal(kept, mod)
 
+    def test_a_binding_inside_an_expression_leaves_the_loops(self):
+        @T.prim_func
+        def before(A: T.Buffer[(16, 16), "int32"], n: T.int32):
+            x = T.var("int32")
+            y = T.var("int32")
+            for i, j in T.grid(16, 16):
+                A[i, j] = T.let(x, n * 2, x + T.let(y, x * i, y * y + j))
+
+        @T.prim_func
+        def after(A: T.Buffer[(16, 16), "int32"], n: T.int32):
+            x: T.int32 = n * 2
+            for i in T.serial(16):
+                y: T.int32 = x * i
+                for j in T.serial(16):
+                    A[i, j] = x + (y * y + j)
+
+        becomes(X.HoistExpression(), before, after)
+        without = int(X.HoistedLetBindings.LetStmt.value | X.HoistedLetBindings.RequiredByCondition.value)
+        becomes(X.HoistExpression(), before, before, {"tir.HoistExpression": {"hoisted_let_bindings": without}})
+
+    def test_a_division_by_what_may_be_zero_stays_since_the_loop_may_not_run(self):
+        @T.prim_func
+        def func(A: T.Buffer[16, "int32"], n: T.int32):
+            for i in T.serial(n):
+                x: T.int32 = 64 // n
+                if 16 % n < 3:
+                    A[i] = x
+
+        becomes(X.HoistExpression(), func, func)
+
     def test_what_reads_memory_stays(self):
         @T.prim_func
         def func(A: T.Buffer[16, "int32"], B: T.Buffer[16, "int32"]):
@@ -209,6 +239,43 @@ class TestHoistExpression:
                     A[i] = B[i]
 
         becomes(X.HoistExpression(), func, func)
+
+
+class TestCommonSubexprElim:
+    def test_a_condition_alone_shares_nothing_with_what_follows(self):
+        @T.prim_func
+        def func(A: T.Buffer[64, "int32"], n: T.int32):
+            for i in T.serial(8):
+                if i * 4 + n == 0:
+                    A[i] = 1
+                A[i * 4] = 2
+
+        becomes(X.CommonSubexprElimTIR(), func, func)
+
+    def test_a_condition_that_a_branch_repeats_is_computed_once(self):
+        @T.prim_func
+        def before(A: T.Buffer[64, "bool"], n: T.int32):
+            if n * 4 < 12:
+                A[0] = True
+            else:
+                A[1] = n * 4 < 12
+
+        @T.prim_func
+        def after(A: T.Buffer[64, "bool"], n: T.int32):
+            c: T.bool = n * 4 < 12
+            if c:
+                A[0] = True
+            else:
+                A[1] = c
+
+        becomes(X.CommonSubexprElimTIR(), before, after)
+
+    def test_a_guarded_division_is_not_computed_before_its_guard(self):
+        @T.prim_func
+        def func(A: T.Buffer[64, "int32"], n: T.int32):
+            A[0] = T.if_then_else(n == 0, 0, 64 // n + (64 // n) * 3, dtype="int32")
+
+        becomes(X.CommonSubexprElimTIR(), func, func)
 
 
 class TestCopyIntrin:

@@ -1,0 +1,30 @@
+#pragma once
+// How the axes of a block would have to be joined for an intrinsic to take its place.
+
+#include "schedule/schedule.h"
+#include "tir/index_map.h"
+
+namespace tessera::schedule {
+
+/// Each map sends the axes of the block to those that no axis of the description stands for, then one for each axis of
+/// the description.
+struct AutoTensorizeMappingInfoNode : Object {
+  Array<IndexMap> mappings;
+  Map<Buffer, Buffer> lhs_buffer_map;        // buffers of the block, to those of the description
+  Map<Buffer, Array<PrimExpr>> rhs_indices;  // where the description touches its buffers
+  Array<IterVar> lhs_iters, rhs_iters;       // the axes of the block and of the description
+  static constexpr NodeInfo info{"tir.schedule.AutoTensorizeMappingInfo", &Object::info};
+  static void fields(auto f) {
+    f("mappings", &AutoTensorizeMappingInfoNode::mappings);
+    f("lhs_buffer_map", &AutoTensorizeMappingInfoNode::lhs_buffer_map);
+    f("rhs_indices", &AutoTensorizeMappingInfoNode::rhs_indices);
+    f("lhs_iters", &AutoTensorizeMappingInfoNode::lhs_iters);
+    f("rhs_iters", &AutoTensorizeMappingInfoNode::rhs_iters);
+  }
+};
+using AutoTensorizeMappingInfo = Ref<AutoTensorizeMappingInfoNode>;
+
+/// The loops of a description around its one inner block, which is empty where there is none.
+std::vector<const For*> loops_of(const PrimFunc& desc, const BlockRealize** inner);
+
+}  // namespace tessera::schedule

@@ -1,0 +1,11 @@
+#pragma once
+// Whether an expression may be evaluated where the program does not ask for it.
+
+#include "ir/prim_expr.h"
+
+namespace tessera {
+
+/// True when `e` divides integers by what may be zero: processors trap there. What a lazy if_then_else guards counts too.
+bool may_fail(const PrimExpr& e);
+
+}  // namespace tessera
