@@ -2,23 +2,15 @@
 // How a reduction block accumulates: one buffer by a sum, or several at once by choosing between two sets of values.
 
 #include "schedule/state.h"
+#include "tir/loops/accumulation.h"
 
 namespace tessera::schedule {
 
-/// One result: C[indices] = value, where `value` combines C[indices] with `element`.
-struct Accumulated {
-  Buffer buffer;
-  Array<PrimExpr> indices;
-  PrimExpr value, element;
-};
+using loops::Accumulated;
+using loops::with_elements;
 
-/// What the block accumulates. Known are C op e, where op is +, *, min or max, and
-///   R0, R1 = Select(keep(R, x), R0, x0), Select(keep(R, x), R1, x1)
-/// as argmin and argmax have it (either branch may keep). A ScheduleError for anything else.
+/// What the block accumulates. A ScheduleError where that is not known, or where it does not begin with its identity.
 std::vector<Accumulated> accumulation_of(const BlockNode* block);
-
-/// A body that takes in other values by the same rule: `elements`, one for each result.
-Stmt with_elements(const std::vector<Accumulated>& results, const Array<PrimExpr>& elements);
 
 /// The loops that an init runs in and where it does: those that spatial axes and their conditions name.
 struct InitLoops {

@@ -13,8 +13,9 @@
 #include "ir/builtin.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
-#include "tir/analysis/deep_equal.h"
 #include "tir/attrs.h"
+#include "tir/loops/accumulation.h"
+#include "tir/loops/reduction.h"
 #include "tir/transform/pass.h"
 
 namespace tessera {
@@ -51,37 +52,40 @@ bool reduces_over(const BlockRealize* realize, const For* loop) {
   return false;
 }
 
-/// `target = combine(target, value)`, for the combinations that have an identity.
-struct Update {
+/// What a block reduces across threads, and the memory that each thread has for it.
+struct Reduction {
+  std::vector<loops::Accumulated> results;
   CommReducer combiner;
-  PrimExpr value;
+  std::vector<Buffer> partial, total;  // of this thread, of all of them; one element for each result
 };
 
-template <class T>
-bool match(const BufferStore* store, const PrimExpr& identity, Update* out) {
-  auto* op = store->value.as<T>();
-  if (!op) return false;
-  auto is_target = [&](const PrimExpr& e) {
-    auto* load = e.as<BufferLoad>();
-    bool same = load && load->buffer.same_as(store->buffer) && load->indices.size() == store->indices.size();
-    for (size_t i = 0; same && i < store->indices.size(); ++i) same = deep_equal(load->indices[i], store->indices[i]);
-    return same;
-  };
-  if (!is_target(op->a) && !is_target(op->b)) return false;
-  out->value = is_target(op->a) ? op->b : op->a;
-  DataType dtype = store->value.dtype();
-  Var x = make_var("x", dtype), y = make_var("y", dtype);
+/// The rule by which the block combines values, on variables.
+CommReducer combiner_of(const std::vector<loops::Accumulated>& results) {
   CommReducerNode node;
-  node.lhs = {x};
-  node.rhs = {y};
-  node.result = {make_binary<T>(x, y)};
-  node.identity_element = {identity};
-  out->combiner = make(std::move(node));
-  return true;
+  Array<PrimExpr> left, right;
+  for (const loops::Accumulated& result : results) {
+    Var x = make_var("x", result.value.dtype()), y = make_var("y", result.value.dtype());
+    node.lhs.push_back(x);
+    node.rhs.push_back(y);
+    left.push_back(x);
+    right.push_back(y);
+    node.identity_element.push_back(result.init);
+  }
+  node.result = loops::combined(results, left, right);
+  return make(std::move(node));
 }
 
-BufferRegion one_element(const Buffer& buffer) {
-  return make(BufferRegionNode{.buffer = buffer, .region = {make_range(0, 1)}});
+Array<PrimExpr> loads(const std::vector<Buffer>& buffers) {
+  Array<PrimExpr> out;
+  for (const Buffer& buffer : buffers) out.push_back(make_load(buffer, {0}));
+  return out;
+}
+
+Array<BufferRegion> one_element_each(const std::vector<Buffer>& buffers) {
+  Array<BufferRegion> out;
+  for (const Buffer& buffer : buffers)
+    out.push_back(make(BufferRegionNode{.buffer = buffer, .region = {make_range(0, 1)}}));
+  return out;
 }
 
 Stmt realize(BlockNode block, Array<PrimExpr> values, PrimExpr predicate) {
@@ -116,32 +120,35 @@ class ReductionLowerer {
   Stmt operator()(const Stmt& body) { return rewriter_(body); }
 
  private:
-  static Update update_of(const BlockNode* block) {
-    auto* init = block->init.as<BufferStore>();
-    auto* store = block->body.as<BufferStore>();
-    Update out;
-    bool matches = init && store &&
-                   (match<Add>(store, init->value, &out) || match<Mul>(store, init->value, &out) ||
-                    match<Min>(store, init->value, &out) || match<Max>(store, init->value, &out));
-    if (!matches)
+  Reduction reduction_of(const BlockNode* block) {
+    Reduction out;
+    out.results = loops::match_accumulation(block);
+    if (out.results.empty())
+      throw Error(ValueError)
+          << "block " << block->name_hint << " reduces over a loop bound to a thread, but not by "
+          << "`B[...] = B[...] op value` with op one of +, *, min and max, nor by choosing between its "
+          << "results and new values all at once";
+    const PrimExpr& step = out.results[0].value;
+    if ((step.as<Add>() || step.as<Mul>()) && !loops::begins_with_identity(out.results[0]))
       throw Error(ValueError) << "block " << block->name_hint
-                              << " reduces over a loop bound to a thread, but it is not "
-                              << "`B[...] = B[...] op value` with op one of +, *, min and max";
+                              << " reduces over a loop bound to a thread and begins with " << out.results[0].init
+                              << ", which every thread would count; begin with " << (step.as<Add>() ? "0" : "1")
+                              << " and take it in afterwards";
+    out.combiner = combiner_of(out.results);
+    for (const loops::Accumulated& result : out.results) {
+      const std::string name = result.buffer->name.str();
+      out.partial.push_back(decl_buffer({1}, result.value.dtype(), "in_thread_" + name, "local"));
+      out.total.push_back(decl_buffer({1}, result.value.dtype(), "cross_thread_" + name, "local"));
+      memory_.push_back(out.partial.back());
+      memory_.push_back(out.total.back());
+    }
     return out;
   }
 
   Stmt lower(const Nest& nest) {
     const BlockNode* block = nest.realize->block.get();
     std::string name = block->name_hint.str();
-    Update update = update_of(block);
-    auto* store = block->body.as<BufferStore>();
-    PrimExpr identity = update.combiner->identity_element[0];
-    DataType dtype = store->value.dtype();
-    Buffer partial = decl_buffer({1}, dtype, "in_thread_" + store->buffer->name.str(), "local");
-    Buffer result = decl_buffer({1}, dtype, "cross_thread_" + store->buffer->name.str(), "local");
-    memory_.push_back(partial);
-    memory_.push_back(result);
-
+    Reduction reduction = reduction_of(block);
     std::vector<const For*> threads, serial;
     Array<PrimExpr> reduced;
     PrimExpr is_first = bool_imm(true);
@@ -156,49 +163,63 @@ class ReductionLowerer {
         is_first = logical_and(is_first, equal(loop->loop_var, loop->min));
       }
     }
-    Stmt body = sequence({start(name, partial, identity), in_thread(nest, serial, partial, update),
-                          across(name, partial, result, update, reduced), write_back(nest, result, is_first)});
+    Stmt body = sequence({start(name, reduction), in_thread(nest, serial, reduction), across(name, reduction, reduced),
+                          write_back(nest, reduction, is_first)});
     for (size_t i = threads.size(); i-- > 0;) body = with(threads[i], &For::body, body);
     return body;
   }
 
-  static Stmt start(const std::string& name, const Buffer& partial, const PrimExpr& identity) {
+  static Stmt start(const std::string& name, const Reduction& reduction) {
     BlockNode block;
     block.name_hint = name + "_in_thread_init";
-    block.writes = {one_element(partial)};
-    block.body = make(BufferStore{.buffer = partial, .value = identity, .indices = {0}});
+    block.writes = one_element_each(reduction.partial);
+    std::vector<Stmt> stores;
+    for (size_t i = 0; i < reduction.results.size(); ++i)
+      stores.push_back(
+          make(BufferStore{.buffer = reduction.partial[i], .value = reduction.results[i].init, .indices = {0}}));
+    block.body = sequence(stores);
     return realize(std::move(block), {}, bool_imm(true));
   }
 
-  /// The block itself, with the thread's own element in place of its target.
-  static Stmt in_thread(const Nest& nest, const std::vector<const For*>& serial, const Buffer& partial,
-                        const Update& update) {
+  /// The block itself, with the thread's own elements in place of its targets.
+  static Stmt in_thread(const Nest& nest, const std::vector<const For*>& serial, const Reduction& reduction) {
     BlockNode block(*nest.realize->block.get());
     block.name_hint = block.name_hint.str() + "_in_thread";
     block.init = nullptr;
-    PrimExpr value = (*update.combiner)({make_load(partial, {0})}, {update.value})[0];
-    block.body = make(BufferStore{.buffer = partial, .value = value, .indices = {0}});
-    block.writes = {one_element(partial)};
-    Array<BufferRegion> reads;
-    for (const BufferRegion& region : block.reads) reads.push_back(region);
-    reads.push_back(one_element(partial));
+    Array<PrimExpr> elements;
+    for (const loops::Accumulated& result : reduction.results) elements.push_back(result.element);
+    Array<PrimExpr> values = (*reduction.combiner)(loads(reduction.partial), elements);
+    block.body = loops::store_together(
+        values,
+        [&](size_t i, PrimExpr value) -> Stmt {
+          return make(BufferStore{.buffer = reduction.partial[i], .value = std::move(value), .indices = {0}});
+        },
+        [&](const PrimExpr& value, size_t i) {
+          bool reads = false;
+          walk(value, [&](const BufferLoad* load) { reads |= load->buffer.same_as(reduction.partial[i]); });
+          return reads;
+        });
+    block.writes = one_element_each(reduction.partial);
+    Array<BufferRegion> reads = block.reads;
+    for (const BufferRegion& region : block.writes) reads.push_back(region);
     block.reads = reads;
     Stmt body = realize(std::move(block), nest.realize->iter_values, nest.realize->predicate);
     for (size_t i = serial.size(); i-- > 0;) body = with(serial[i], &For::body, body);
     return body;
   }
 
-  static Stmt across(const std::string& name, const Buffer& partial, const Buffer& result, const Update& update,
-                     const Array<PrimExpr>& reduced) {
-    Array<PrimExpr> args{int_imm(DataType::UInt(32), 1), make_load(partial, {0}), bool_imm(true),
-                         make_load(result, {0})};
+  static Stmt across(const std::string& name, const Reduction& reduction, const Array<PrimExpr>& reduced) {
+    Array<PrimExpr> args{int_imm(DataType::UInt(32), static_cast<int64_t>(reduction.results.size()))};
+    for (const PrimExpr& part : loads(reduction.partial)) args.push_back(part);
+    args.push_back(bool_imm(true));
+    for (const PrimExpr& total : loads(reduction.total)) args.push_back(total);
     for (const PrimExpr& thread : reduced) args.push_back(thread);
     PrimExpr call = make_call(DataType::Handle(), builtin::tvm_thread_allreduce(), args);
     BlockNode block;
     block.name_hint = name + "_cross_thread";
-    block.reads = {one_element(partial)};
-    block.writes = {one_element(result)};
-    block.body = make(AttrStmt{.node = update.combiner,
+    block.reads = one_element_each(reduction.partial);
+    block.writes = one_element_each(reduction.total);
+    block.body = make(AttrStmt{.node = reduction.combiner,
                                .attr_key = attr::kReduceScope,
                                .value = reinterpret(DataType::Handle(), make_zero(DataType::UInt(64))),
                                .body = evaluate(call)});
@@ -206,9 +227,8 @@ class ReductionLowerer {
   }
 
   /// The answer goes where the block would have put it, by one thread, or by all where each has memory of its own.
-  static Stmt write_back(const Nest& nest, const Buffer& result, PrimExpr is_first) {
+  static Stmt write_back(const Nest& nest, const Reduction& reduction, const PrimExpr& is_first) {
     const BlockNode* from = nest.realize->block.get();
-    auto* store = from->body.as<BufferStore>();
     BlockNode block;
     block.name_hint = from->name_hint.str() + "_write_back";
     Array<PrimExpr> values;
@@ -221,16 +241,24 @@ class ReductionLowerer {
       block.iter_vars.push_back(make_iter_var(axis->dom, var, axis->iter_type, axis->thread_tag));
       values.push_back(nest.realize->iter_values[i]);
     }
-    Array<PrimExpr> indices;
-    Array<Range> region;
-    for (const PrimExpr& index : store->indices) {
-      indices.push_back(substitute(index, renamed));
-      region.push_back(make_range(indices[indices.size() - 1], make_const(index.dtype(), 1)));
+    block.reads = one_element_each(reduction.total);
+    std::vector<Stmt> stores;
+    bool is_own = true;  // each thread has memory of its own
+    for (size_t r = 0; r < reduction.results.size(); ++r) {
+      const loops::Accumulated& result = reduction.results[r];
+      Array<PrimExpr> indices;
+      Array<Range> region;
+      for (const PrimExpr& index : result.indices) {
+        indices.push_back(substitute(index, renamed));
+        region.push_back(make_range(indices[indices.size() - 1], make_const(index.dtype(), 1)));
+      }
+      is_own = is_own && result.buffer->scope() == "local";
+      block.writes.push_back(make(BufferRegionNode{.buffer = result.buffer, .region = region}));
+      stores.push_back(
+          make(BufferStore{.buffer = result.buffer, .value = make_load(reduction.total[r], {0}), .indices = indices}));
     }
-    block.reads = {one_element(result)};
-    block.writes = {make(BufferRegionNode{.buffer = store->buffer, .region = region})};
-    block.body = make(BufferStore{.buffer = store->buffer, .value = make_load(result, {0}), .indices = indices});
-    PrimExpr predicate = store->buffer->scope() == "local" ? bool_imm(true) : is_first;
+    block.body = sequence(stores);
+    PrimExpr predicate = is_own ? bool_imm(true) : is_first;
     return realize(std::move(block), values, logical_and(predicate, spatial_guard(nest)));
   }
 

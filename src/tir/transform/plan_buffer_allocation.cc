@@ -1,10 +1,12 @@
 // Buffers of blocks are allocated at the innermost place that holds all their uses.
 //
-// The place is a block, or the body of a loop, which then becomes a block of its own to hold the allocation.
+// The place is a block, or the body of a loop, which then becomes a block of its own to hold the allocation. A buffer that
+// an iteration reads of what earlier ones wrote stays outside that loop.
 
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "tir/analysis/access_place.h"
+#include "tir/analysis/loop_carried.h"
 #include "tir/transform/pass.h"
 
 namespace tessera {
@@ -14,6 +16,7 @@ class Planner {
  public:
   explicit Planner(const Stmt& body) {
     AccessPlaces access = access_places(body);
+    move_out_of_carrying_loops(body, &access);
     for (const Buffer& buffer : access.allocated) {
       auto place = access.places.find(buffer->data.get());
       if (place == access.places.end()) continue;  // never used: gone

@@ -54,6 +54,55 @@ def test_other_reductions_start_from_their_identity(kind, name):
     np.testing.assert_array_equal(got, getattr(x, name)(1))
 
 
+def argmax_by_threads(threads, rows=6, columns=100):
+    """The largest element of each row and its place; of equal ones the first."""
+    places, values = te.placeholder((rows, columns), "int32", name="I"), te.placeholder((rows, columns), name="V")
+    k = te.reduce_axis((0, columns), "k")
+
+    def keep(x, y):
+        is_left = te.any(x[1] > y[1], te.all(x[1] == y[1], x[0] < y[0]))
+        return tir.Select(is_left, x[0], y[0]), tir.Select(is_left, x[1], y[1])
+
+    argmax = te.comm_reducer(keep, lambda i, v: (tir.const(2**31 - 1, i), te.min_value(v)), name="argmax")
+    where, most = te.compute((rows,), lambda i: argmax((places[i, k], values[i, k]), axis=k), name="B")
+    sch = tir.Schedule(te.create_prim_func([places, values, where, most]))
+    i, k = sch.get_loops("B")
+    _, ki = sch.split(k, [None, threads])
+    sch.bind(i, "blockIdx.x")
+    sch.bind(ki, "threadIdx.x")
+    return sch
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+@pytest.mark.parametrize("threads", [1, 16, 32, 33])
+def test_a_block_reduces_tuples_across_threads(kind, threads):
+    values = np.random.default_rng(0).integers(-9, 9, (6, 100)).astype("float32")
+    places = np.broadcast_to(np.arange(100, dtype="int32"), (6, 100)).copy()
+    mod = tessera.build(argmax_by_threads(threads).mod, target=kind)
+    dev = tessera.device(kind, 0)
+    out = [tessera.nd.array(np.zeros(6, dtype), dev) for dtype in ("int32", "float32")]
+    mod["main"](tessera.nd.array(places, dev), tessera.nd.array(values, dev), *out)
+    np.testing.assert_array_equal(out[0].numpy(), values.argmax(1))
+    np.testing.assert_array_equal(out[1].numpy(), values.max(1))
+
+
+def test_the_steps_of_a_reduction_of_tuples_across_threads():
+    text = tir.transform.LowerCrossThreadReduction()(argmax_by_threads(25).mod)["main"].script()
+    order = [
+        'T.block("B_in_thread_init")',
+        "in_thread_B_v0[0] = 2147483647",
+        "in_thread_B_v1[0] = T.float32(-3",
+        'T.block("B_in_thread")',
+        "T.tvm_thread_allreduce(T.uint32(2), in_thread_B_v0[0], in_thread_B_v1[0], True, "
+        "cross_thread_B_v0[0], cross_thread_B_v1[0], ",
+        'T.block("B_write_back")',
+        "B_v0[i] = cross_thread_B_v0[0]",
+        "B_v1[i] = cross_thread_B_v1[0]",
+    ]
+    places = [text.find(words) for words in order]
+    assert -1 not in places and places == sorted(places), (places, text)
+
+
 @pytest.mark.parametrize("kind", TARGETS)
 def test_rows_of_a_block_have_threads_of_their_own(kind):
     sch = tir.Schedule(row_reduction(te.sum, rows=8, columns=64))
@@ -120,8 +169,25 @@ def test_a_reduction_that_is_no_plain_combination_is_refused():
         lambda s: tir.BufferStore(s.buffer, s.value * 2.0, s.indices) if "A" in str(s) else None,
         ["tir.BufferStore"],
     )
-    with pytest.raises(ValueError, match="block B reduces over a loop bound to a thread, but it is not"):
+    with pytest.raises(ValueError, match="block B reduces over a loop bound to a thread, but not by"):
         tir.transform.LowerCrossThreadReduction()(tessera.IRModule({"main": function.with_body(changed)}))
+
+
+def test_a_sum_that_begins_with_something_is_not_begun_by_every_thread():
+    function = rows_by_threads(te.sum, 32).mod["main"]
+    zero = tir.const(0, "float32")
+    begun = tir.stmt_functor.ir_transform(
+        function.body,
+        None,
+        lambda s: (
+            tir.BufferStore(s.buffer, tir.const(5, "float32"), s.indices)
+            if tessera.ir.structural_equal(s.value, zero)
+            else None
+        ),
+        ["tir.BufferStore"],
+    )
+    with pytest.raises(ValueError, match="begins with .*5.*, which every thread would count; begin with 0"):
+        tir.transform.LowerCrossThreadReduction()(tessera.IRModule({"main": function.with_body(begun)}))
 
 
 def pipelined_product(size, tile, stages, orders, asynchronous=False):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tessera as tvm
 from tessera import te, tir
+from tessera.script import tir as T
 
 
 def matmul(n=16):
@@ -216,3 +217,64 @@ def test_the_init_that_a_reduction_left_may_be_vectorized():
     sch.vectorize(sch.get_loops(init)[-1])
     assert "in T.vectorized(16):\n" in body(sch)
     check_result(sch, lambda a, b: a @ b, [(16, 16), (16, 16)])
+
+
+def decomposed_product():
+    A, B = te.placeholder((16, 16), name="A"), te.placeholder((16, 16), name="B")
+    k = te.reduce_axis((0, 16), "k")
+    C = te.compute((16, 16), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    D = te.compute((16, 16), lambda i, j: C[i, j] * 2.0, name="D")
+    sch = tir.Schedule(te.create_prim_func([A, B, D]))
+    i, j, k = sch.get_loops("C")
+    sch.reorder(i, k, j)
+    sch.decompose_reduction("C", k)
+    return sch
+
+
+def test_cache_write_takes_all_blocks_that_build_the_buffer_up():
+    sch = decomposed_product()
+    copy = sch.cache_write(sch.get_block("C_update"), 0, "local")
+    assert [region.buffer.name for region in sch.get(sch.get_block("C_init")).writes] == ["C_local"]
+    assert sch.get(sch.get_block("C_update")).writes[0].buffer.name == "C_local"
+    assert sch.get(sch.get_block("D")).reads[0].buffer.name == "C"
+    sch.reverse_compute_at(copy, sch.get_loops("C_update")[0])
+    x, y = np.random.rand(2, 16, 16).astype("float32")
+    out = tvm.nd.empty((16, 16))
+    tvm.build(sch.mod, target="llvm")(tvm.nd.array(x), tvm.nd.array(y), out)
+    np.testing.assert_allclose(out.numpy(), 2 * (x @ y), rtol=1e-5)
+
+
+def test_cache_write_of_halves_that_two_blocks_write_is_refused():
+    @T.prim_func
+    def halves(A: T.Buffer[16, "float32"], B: T.Buffer[16, "float32"]):
+        for i in T.serial(8):
+            with T.block("low"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi]
+        for i in T.serial(8):
+            with T.block("high"):
+                vi = T.axis.spatial(8, i)
+                B[vi + 8] = A[vi + 8]
+
+    sch = tir.Schedule(halves)
+    before = sch.mod.script()
+    with pytest.raises(tir.ScheduleError, match="none of them is known to write all that the others do"):
+        sch.cache_write(sch.get_block("low"), 0, "local")
+    assert sch.mod.script() == before
+
+
+def test_cache_write_of_what_was_there_before_is_refused():
+    @T.prim_func
+    def adds(A: T.Buffer[16, "float32"], B: T.Buffer[16, "float32"]):
+        for i in T.serial(16):
+            with T.block("first"):
+                vi = T.axis.spatial(16, i)
+                B[vi] = B[vi] + A[vi]
+        for i in T.serial(16):
+            with T.block("second"):
+                vi = T.axis.spatial(16, i)
+                B[vi] = B[vi] * 2.0
+
+    sch = tir.Schedule(adds)
+    with pytest.raises(tir.ScheduleError, match='block "first" adds to what B holds already'):
+        sch.cache_write(sch.get_block("second"), 0, "local")

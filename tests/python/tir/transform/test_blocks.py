@@ -134,3 +134,58 @@ def test_loops_bound_to_one_thread_become_one_launch_dimension():
     text = body_text(lowered(two_loops))
     assert text.count("launch_thread") == 2
     assert "A[blockIdx_x * 16 + threadIdx_x]" in text and "B[blockIdx_x * 16 + threadIdx_x]" in text
+
+
+class TestBuffersThatOutliveAnIteration:
+    def lowered_like(self, func, expected):
+        x = np.random.rand(34).astype("float32")
+        out = tvm.nd.empty((32,))
+        tvm.build(func, target="llvm")(tvm.nd.array(x), out)
+        np.testing.assert_allclose(out.numpy(), expected(x), rtol=1e-6)
+
+    def test_a_window_that_rolls_keeps_what_earlier_iterations_wrote(self):
+        @T.prim_func
+        def func(A: T.Buffer[34, "float32"], C: T.Buffer[32, "float32"]):
+            B = T.alloc_buffer((34,), "float32")
+            for i in T.serial(34):
+                with T.block("B"):
+                    vi = T.axis.spatial(34, i)
+                    B[vi] = A[vi] * 2.0
+                with T.block("C"):
+                    T.where(i >= 2)
+                    vi = T.axis.spatial(32, i - 2)
+                    C[vi] = B[vi] + B[vi + 1] + B[vi + 2]
+
+        self.lowered_like(func, lambda x: 2 * (x[:-2] + x[1:-1] + x[2:]))
+
+    def test_what_is_read_before_it_is_written_comes_from_the_iteration_before(self):
+        @T.prim_func
+        def func(A: T.Buffer[34, "float32"], C: T.Buffer[32, "float32"]):
+            B = T.alloc_buffer((1,), "float32")
+            for i in T.serial(33):
+                with T.block("C"):
+                    T.where(i >= 1)
+                    vi = T.axis.spatial(32, i - 1)
+                    C[vi] = B[0]
+                with T.block("B"):
+                    vi = T.axis.spatial(33, i)
+                    B[0] = A[vi]
+
+        self.lowered_like(func, lambda x: x[:32])
+
+    def test_a_buffer_of_one_iteration_is_allocated_inside_the_loop(self):
+        @T.prim_func
+        def func(A: T.Buffer[34, "float32"], C: T.Buffer[32, "float32"]):
+            B = T.alloc_buffer((34,), "float32")
+            for i in T.serial(8):
+                for j in T.serial(6):
+                    with T.block("B"):
+                        vi = T.axis.spatial(34, i * 4 + j)
+                        B[vi] = A[vi] * 2.0
+                for j in T.serial(4):
+                    with T.block("C"):
+                        vi = T.axis.spatial(32, i * 4 + j)
+                        C[vi] = B[vi] + B[vi + 1] + B[vi + 2]
+
+        assert "float32, [6])" in str(tvm.lower(func))
+        self.lowered_like(func, lambda x: 2 * (x[:-2] + x[1:-1] + x[2:]))

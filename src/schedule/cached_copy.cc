@@ -1,0 +1,100 @@
+#include "schedule/cached_copy.h"
+
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "schedule/checks.h"
+#include "schedule/insert.h"
+#include "schedule/rebuffer.h"
+#include "schedule/scope.h"
+
+namespace tessera::schedule {
+
+Stmt copy_nest(const Buffer& source, const Buffer& target, const String& name, const Array<Range>& region) {
+  Array<IterVar> iters;
+  Array<PrimExpr> values, indices;
+  Array<Range> points;
+  std::vector<Var> loops;
+  for (size_t i = 0; i < region.size(); ++i) {
+    DataType dtype = region[i]->extent.dtype();
+    loops.push_back(make_var("ax" + std::to_string(i), dtype));
+    Var var = make_var("v" + std::to_string(i), dtype);
+    iters.push_back(make_iter_var(make_range(make_zero(dtype), source->shape[i]), var, IterType::DataPar));
+    values.push_back(loops[i] + region[i]->min);
+    indices.push_back(var);
+    points.push_back(make_range(var, make_const(dtype, 1)));
+  }
+  Block block = make(BlockNode{
+      .iter_vars = iters,
+      .reads = {make(BufferRegionNode{.buffer = source, .region = points})},
+      .writes = {make(BufferRegionNode{.buffer = target, .region = points})},
+      .name_hint = name,
+      .body = make(BufferStore{.buffer = target, .value = make_load(source, indices), .indices = indices}),
+  });
+  Stmt nest = make(BlockRealize{.iter_values = values, .predicate = bool_imm(true), .block = block});
+  for (size_t i = region.size(); i-- > 0;)
+    nest =
+        make(For{.loop_var = loops[i], .min = make_zero(loops[i]->dtype), .extent = region[i]->extent, .body = nest});
+  return nest;
+}
+
+std::vector<Stmt> parts_of(const Stmt& body) {
+  if (auto* seq = body.as<SeqStmt>()) return seq->seq.vec();
+  return {body};
+}
+Site site_behind(const Place& writer, const std::vector<Place>& readers, const BlockRealize* scope) {
+  Site site;
+  size_t depth = 0;
+  std::vector<const For*> loops = writer.loops();
+  for (const Place& reader : readers) depth = std::max(depth, common_loops(writer, reader).size());
+  if (depth > 0) site.loop = loops[depth - 1];
+  site.position = position_of(parts_of(site.loop ? site.loop->body : scope->block->body), writer.block()) + 1;
+  return site;
+}
+
+std::vector<const For*> loops_inside(const Place& place, const Site& site) {
+  std::vector<const For*> loops = place.loops();
+  for (size_t i = 0; i < loops.size(); ++i)
+    if (loops[i] == site.loop) return {loops.begin() + static_cast<long>(i) + 1, loops.end()};
+  return loops;
+}
+
+void insert_copy(State& state, const GlobalVar& function, const BlockRealize* scope, const Site& site, const Stmt& nest,
+                 const Buffer& extra, const std::function<Stmt(const BlockRealize*)>& change) {
+  auto with_nest = [&](const Stmt& body) {
+    std::vector<Stmt> parts = parts_of(body);
+    for (Stmt& part : parts) part = map_blocks(part, change);
+    parts.insert(parts.begin() + static_cast<long>(site.position), nest);
+    return sequence(parts);
+  };
+  BlockNode block(*scope->block);
+  block.body = site.loop ? rewrite(
+                               block.body,
+                               [&](Rewriter& self, const For* loop) -> Stmt {
+                                 if (loop == site.loop) return with(loop, &For::body, with_nest(loop->body));
+                                 return self.children(loop);
+                               },
+                               [&](const BlockRealize* realize) -> Stmt { return change(realize); })
+                         : with_nest(block.body);
+  block.alloc_buffers.push_back(extra);
+  state.replace(function, Stmt(scope), with(scope, &BlockRealize::block, make(std::move(block))));
+}
+
+void bind_outside(const Place& place, const Site& site, arith::Analyzer& analyzer) {
+  size_t inside = loops_inside(place, site).size();
+  std::vector<const For*> loops = place.loops();
+  for (size_t i = 0; i + inside < loops.size(); ++i) analyzer.bind(loops[i]->loop_var, range_of(loops[i]));
+}
+
+bool are_covered(const State& state, const GlobalVar& function, const std::vector<Place>& readers) {
+  for (const Place& reader : readers)
+    if (!is_region_covered(state.find(State::ref(function, reader.block())))) return false;
+  return true;
+}
+
+void require_covered(const State& state, const BlockRef& copy, bool before) {
+  std::string why_not;
+  if (before && !is_covered_around(state.find(copy), &why_not))
+    throw Error(ScheduleError) << "there is no place for a copy: " << why_not;
+}
+
+}  // namespace tessera::schedule

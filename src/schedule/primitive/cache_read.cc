@@ -1,0 +1,77 @@
+#include "ir/prim_ops.h"
+#include "schedule/cached_copy.h"
+#include "schedule/checks.h"
+#include "schedule/insert.h"
+#include "schedule/primitives.h"
+#include "schedule/rebuffer.h"
+#include "schedule/refusal.h"
+#include "schedule/region.h"
+#include "schedule/scope.h"
+
+namespace tessera::schedule {
+namespace {
+
+bool stands_before(const Place& a, const Place& b, const BlockRealize* scope) {
+  for (const Place& place : blocks_below(scope->block->body, GlobalVar())) {
+    if (place.block() == a.block()) return place.block() != b.block();
+    if (place.block() == b.block()) return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+/// cache_read(C, 0, "shared"):   C[i] = f(A[i])   =>   A_shared[v] = A[v]; C[i] = f(A_shared[i])
+/// The copy stands just behind the block that writes A, inside the loops it shares with readers; first in the scope where
+/// none does. All readers of the scope, or the `consumers` named, read the copy.
+BlockRef cache_read(State& state, const BlockRef& ref, int buffer_index, const String& scope_name,
+                    const std::vector<BlockRef>& consumers) {
+  Place place = state.find(ref);
+  Buffer buffer = buffer_at(place.block(), buffer_index, false);
+  require_scope(scope_name);
+  const BlockRealize* scope = require_scope_of(place);
+  std::vector<const BlockNode*> wanted;
+  for (const BlockRef& consumer : consumers) wanted.push_back(state.find(consumer).block());
+  std::vector<Place> readers, writers;
+  for (const Place& other : blocks_below(scope->block->body, ref.function)) {
+    if (writes_buffer(other.block(), buffer)) writers.push_back(other);
+    if (writers.size() > 1)
+      throw Refusal({Stmt(writers[0].block()), Stmt(writers[1].block())})
+          << "buffer " << buffer->name << " is written by more than one block";
+    if (!reads_buffer(other.block(), buffer)) continue;
+    bool is_named = consumers.empty();
+    for (const BlockNode* reader : wanted) is_named |= reader == other.block();
+    if (is_named) readers.push_back(other);
+  }
+  size_t early = 0;  // readers that run before the writer: they want a copy of what was there before
+  for (const Place& reader : readers) early += !writers.empty() && stands_before(reader, writers[0], scope);
+  if (early > 0 && early < readers.size())
+    throw Refusal(writers[0].block()) << "buffer " << buffer->name << " is read before and after block "
+                                      << quoted(writers[0].block()->name_hint)
+                                      << " writes it; say by consumer_blocks which of them read the copy";
+  Site site = writers.empty() || early > 0 ? Site() : site_behind(writers[0], readers, scope);
+  arith::Analyzer analyzer;
+  if (site.loop) bind_outside(writers[0], site, analyzer);
+  Array<arith::IntSet> box;
+  for (const Place& reader : readers) {
+    if (!writers.empty() && reader.block() == writers[0].block())
+      throw Refusal(reader.block()) << "block " << quoted(reader.block()->name_hint) << " reads and writes "
+                                    << buffer->name << ", so that what it reads cannot be copied before";
+    for (const BufferRegion& read : reader.block()->reads)
+      if (read->buffer.same_as(buffer))
+        box = hull(box, touched(reader, read, loops_inside(reader, site), analyzer), analyzer);
+  }
+  bool was_covered = are_covered(state, ref.function, readers);
+  Buffer fresh = with_scope(buffer, scope_name);
+  Stmt nest = copy_nest(buffer, fresh, fresh->name, ranges_of(box, buffer, analyzer));
+  BlockRef out = State::ref(ref.function, block_of(nest));
+  insert_copy(state, ref.function, scope, site, nest, fresh, [&](const BlockRealize* realize) -> Stmt {
+    for (const Place& reader : readers)
+      if (reader.block() == realize->block.get()) return replace_buffer(Stmt(realize), buffer, fresh);
+    return Stmt(realize);
+  });
+  require_covered(state, out, was_covered);
+  return out;
+}
+
+}  // namespace tessera::schedule
