@@ -78,8 +78,10 @@ PrimExpr normalize_iter_map_to_expr(const PrimExpr& e) {
 
 // ---- detection ----
 
-IterMapResult detect_iter_map(const Array<PrimExpr>& indices, const Map<Var, Range>& iters, const PrimExpr& predicate,
-                              IterMapLevel level, Analyzer* analyzer, bool simplify_trivial_iterators) {
+namespace {
+
+IterMapResult detect_once(const Array<PrimExpr>& indices, const Map<Var, Range>& iters, const PrimExpr& predicate,
+                          IterMapLevel level, Analyzer* analyzer, bool simplify_trivial_iterators) {
   IterMapRewriter rewriter(iters, level, analyzer, simplify_trivial_iterators);
   auto answer = [&](const Array<IterSumExpr>& found) {
     IterMapResultNode node;
@@ -116,6 +118,24 @@ IterMapResult detect_iter_map(const Array<PrimExpr>& indices, const Map<Var, Ran
   }
   if (!rewriter.check_mapping(sums)) return refused();
   return answer(Array<IterSumExpr>(sums));
+}
+
+}  // namespace
+
+/// Simplified indices are looked at first; where they are no map, as they stand: `(i*4 + j) % 3`, a digit of `i*4 + j`, is
+/// simplified to `(i + j) % 3`, which is none.
+IterMapResult detect_iter_map(const Array<PrimExpr>& indices, const Map<Var, Range>& iters, const PrimExpr& predicate,
+                              IterMapLevel level, Analyzer* analyzer, bool simplify_trivial_iterators) {
+  Array<PrimExpr> simplified;
+  bool is_other = false;
+  for (const PrimExpr& index : indices) {
+    simplified.push_back(analyzer->simplify(index));
+    is_other = is_other || !expr_equal(simplified.back(), index);
+  }
+  IterMapResult out = detect_once(simplified, iters, predicate, level, analyzer, simplify_trivial_iterators);
+  if (out->errors.empty() || !is_other) return out;
+  IterMapResult plain = detect_once(indices, iters, predicate, level, analyzer, simplify_trivial_iterators);
+  return plain->errors.empty() ? plain : out;
 }
 
 Array<PrimExpr> iter_map_simplify(const Array<PrimExpr>& indices, const Map<Var, Range>& iters,

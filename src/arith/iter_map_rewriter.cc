@@ -255,7 +255,7 @@ IterSumExpr IterMapRewriter::fuse(const IterSumExpr& sum) {
 }
 
 IterSumExpr IterMapRewriter::normalize(const PrimExpr& index) {
-  IterSumExpr sum = parse(simple(index));
+  IterSumExpr sum = parse(index);
   if (!sum.defined()) return sum;
   IterSumExpr out = fuse(sum);
   return out.defined() ? out : refuse("Could not normalize iterators");

@@ -106,7 +106,7 @@ Array<Array<IterMark>> subspace_divide(const Array<PrimExpr>& bindings, const Ma
   if (!rewriter.add_constraints(predicate)) return {};
   std::vector<IterSumExpr> sums;
   for (const PrimExpr& binding : bindings) {
-    IterSumExpr sum = rewriter.normalize(binding);
+    IterSumExpr sum = rewriter.normalize(analyzer->simplify(binding));
     if (!sum.defined()) return {};
     sums.push_back(sum);
   }
