@@ -73,25 +73,38 @@ class Compactor {
     Range range;
   };
 
+  /// What a block does with one of its buffers.
+  struct Use {
+    Buffer buffer;
+    std::string scope;
+    std::vector<loops::Interval> region;  // empty: not touched
+    bool is_opaque = false;               // its address is taken
+    std::vector<Align> aligns;
+  };
+
   Stmt on_block(const BlockNode* op) {
     BlockNode out(*op);
     out.alloc_buffers = {};
-    for (const Buffer& buffer : op->alloc_buffers) out.alloc_buffers.push_back(compact(op, buffer));
+    std::vector<Use> uses;
+    for (const Buffer& buffer : op->alloc_buffers) uses.push_back({.buffer = buffer, .scope = buffer->scope()});
+    if (!uses.empty()) find_uses(op, &uses);
+    for (const Use& use : uses) out.alloc_buffers.push_back(compact(use));
     out.annotations.erase(attr::kBufferDimAlignAnnotation);
     return rewriter_.children(make(std::move(out)).get());
   }
 
-  Buffer compact(const BlockNode* block, const Buffer& buffer) {
-    std::vector<loops::Interval> region = used_region(block, buffer);
+  Buffer compact(const Use& use) {
+    const Buffer& buffer = use.buffer;
+    bool is_known = !use.is_opaque && !use.region.empty();
     BufferNode node(*buffer.get());
     Array<PrimExpr> mins;
     for (size_t i = 0; i < buffer->shape.size(); ++i) {
       Range whole = make_range(make_zero(buffer->shape[i].dtype()), buffer->shape[i]);
-      Range used = region.empty() ? whole : clipped(loops::cover(region[i], whole, analyzer_), whole);
+      Range used = is_known ? clipped(loops::cover(use.region[i], whole, analyzer_), whole) : whole;
       node.shape.set(i, used->extent);
       mins.push_back(used->min);
     }
-    node.strides = aligned_strides(block, buffer, node.shape);
+    node.strides = aligned_strides(use.aligns, node.shape);
     Compact out{buffer, make(std::move(node)), mins};
     compacts_[buffer.get()] = out;
     return out.buffer;
@@ -113,61 +126,120 @@ class Compactor {
     return *extent < 1 ? whole : used;
   }
 
-  std::vector<loops::Interval> used_region(const BlockNode* block, const Buffer& buffer) {
-    std::vector<loops::Interval> region;
-    std::unordered_map<const VarNode*, loops::Interval> inner;
-    for (const Threads& threads : threads_)
-      if (is_shared_by(buffer->scope(), threads.tag)) inner[threads.var] = loops::Interval::of(threads.range);
-    bool is_opaque = false;
-    auto bound_of = [&](const VarNode* var) -> const loops::Interval* {
-      auto it = inner.find(var);
-      return it == inner.end() ? nullptr : &it->second;
+  /// Looks through the block once for all its buffers.
+  void find_uses(const BlockNode* block, std::vector<Use>* uses) {
+    std::unordered_map<const BufferNode*, Use*> of_buffer;
+    std::unordered_multimap<const VarNode*, Use*> of_memory;
+    for (Use& use : *uses) {
+      of_buffer[use.buffer.get()] = &use;
+      of_memory.emplace(use.buffer->data.get(), &use);
+    }
+    auto find = [&](const Buffer& buffer) -> Use* {
+      auto it = of_buffer.find(buffer.get());
+      return it == of_buffer.end() ? nullptr : it->second;
     };
-    auto join = [&](const std::vector<loops::Interval>& here) {
-      if (region.empty()) region = here;
-      else
-        for (size_t i = 0; i < region.size(); ++i) region[i] = loops::hull(region[i], here[i], analyzer_);
-    };
-    auto between = [&](const PrimExpr& first, const PrimExpr& last) {
-      return loops::hull(loops::eval_interval(first, bound_of, analyzer_),
-                         loops::eval_interval(last, bound_of, analyzer_), analyzer_);
-    };
-    auto add = [&](const Array<PrimExpr>& indices) {
-      std::vector<loops::Interval> here;
-      for (const PrimExpr& index : indices) {
-        auto* ramp = index.as<Ramp>();
-        if (ramp)
-          here.push_back(
-              between(ramp->base, ramp->base + ramp->stride * make_const(ramp->base.dtype(), ramp->lanes - 1)));
-        else here.push_back(loops::eval_interval(index, bound_of, analyzer_));
-      }
-      join(here);
-    };
-    auto add_view = [&](const Array<Range>& ranges) {
-      std::vector<loops::Interval> here;
-      for (const Range& range : ranges)
-        here.push_back(between(range->min, range->min + range->extent - make_const(range->min.dtype(), 1)));
-      join(here);
-    };
+    Scopes scopes(threads_, analyzer_);
     pre_order(block->body, [&](const Object* node) {
-      if (auto* loop = cast_or_null<For>(node))
-        inner[loop->loop_var.get()] = loops::Interval::of(make_range(loop->min, loop->extent));
-      if (auto* let = cast_or_null<LetStmt>(node))
-        inner[let->var.get()] = loops::eval_interval(let->value, bound_of, analyzer_);
-      if (auto* load = cast_or_null<BufferLoad>(node); load && load->buffer.same_as(buffer)) add(load->indices);
-      if (auto* store = cast_or_null<BufferStore>(node); store && store->buffer.same_as(buffer)) add(store->indices);
-      if (auto* inside = cast_or_null<BlockNode>(node))
+      if (auto* loop = cast_or_null<For>(node)) scopes.add(loop);
+      if (auto* let = cast_or_null<LetStmt>(node)) scopes.add(let);
+      if (auto* load = cast_or_null<BufferLoad>(node))
+        if (Use* use = find(load->buffer)) add(load->indices, scopes, use);
+      if (auto* store = cast_or_null<BufferStore>(node))
+        if (Use* use = find(store->buffer)) add(store->indices, scopes, use);
+      if (auto* inside = cast_or_null<BlockNode>(node)) {
         for (const MatchBufferRegion& match : inside->match_buffers)
-          if (match->source->buffer.same_as(buffer)) add_view(match->source->region);
-      if (node == buffer->data.get()) is_opaque = true;  // its address is taken
+          if (Use* use = find(match->source->buffer)) add_view(match->source->region, scopes, use);
+        note_aligns(inside, find);
+      }
+      if (auto* var = cast_or_null<VarNode>(node))
+        for (auto [it, end] = of_memory.equal_range(var); it != end; ++it) it->second->is_opaque = true;
       return true;
     });
-    if (is_opaque) region.clear();
-    return region;
   }
 
-  Array<PrimExpr> aligned_strides(const BlockNode* block, const Buffer& buffer, const Array<PrimExpr>& shape) {
-    std::vector<Align> aligns = find_aligns(block, buffer);
+  /// The intervals of variables inside a block, as memory of a scope sees them: threads that share it count as loops.
+  class Scopes {
+   public:
+    Scopes(const std::vector<Threads>& threads, arith::Analyzer& analyzer) : analyzer_(analyzer) {
+      for (const Threads& each : threads) threads_.emplace_back(each, loops::Interval::of(each.range));
+    }
+    void add(const For* loop) {
+      loops_[loop->loop_var.get()] = loops::Interval::of(make_range(loop->min, loop->extent));
+    }
+    void add(const LetStmt* let) { lets_[let->var.get()] = let->value; }
+
+    loops::Interval between(const PrimExpr& first, const PrimExpr& last, const std::string& scope) {
+      return loops::hull(eval(first, scope), eval(last, scope), analyzer_);
+    }
+    loops::Interval eval(const PrimExpr& e, const std::string& scope) {
+      return loops::eval_interval(e, [&](const VarNode* var) { return bound_of(var, scope); }, analyzer_);
+    }
+
+   private:
+    const loops::Interval* bound_of(const VarNode* var, const std::string& scope) {
+      if (auto loop = loops_.find(var); loop != loops_.end()) return &loop->second;
+      for (const auto& [threads, interval] : threads_)
+        if (threads.var == var && is_shared_by(scope, threads.tag)) return &interval;
+      auto let = lets_.find(var);
+      if (let == lets_.end()) return nullptr;
+      auto [known, is_new] = values_[scope].try_emplace(var);
+      if (is_new) {
+        loops::Interval value = eval(let->second, scope);
+        values_[scope][var] = value;
+      }
+      return &values_[scope][var];
+    }
+
+    arith::Analyzer& analyzer_;
+    std::vector<std::pair<Threads, loops::Interval>> threads_;
+    std::unordered_map<const VarNode*, loops::Interval> loops_;
+    std::unordered_map<const VarNode*, PrimExpr> lets_;
+    std::unordered_map<std::string, std::unordered_map<const VarNode*, loops::Interval>> values_;  // of lets, by scope
+  };
+
+  void join(const std::vector<loops::Interval>& here, Use* use) {
+    if (use->region.empty()) use->region = here;
+    else
+      for (size_t i = 0; i < here.size(); ++i) use->region[i] = loops::hull(use->region[i], here[i], analyzer_);
+  }
+
+  void add(const Array<PrimExpr>& indices, Scopes& scopes, Use* use) {
+    std::vector<loops::Interval> here;
+    for (const PrimExpr& index : indices) {
+      auto* ramp = index.as<Ramp>();
+      if (!ramp) here.push_back(scopes.eval(index, use->scope));
+      else
+        here.push_back(scopes.between(
+            ramp->base, ramp->base + ramp->stride * make_const(ramp->base.dtype(), ramp->lanes - 1), use->scope));
+    }
+    join(here, use);
+  }
+
+  void add_view(const Array<Range>& ranges, Scopes& scopes, Use* use) {
+    std::vector<loops::Interval> here;
+    for (const Range& range : ranges)
+      here.push_back(
+          scopes.between(range->min, range->min + range->extent - make_const(range->min.dtype(), 1), use->scope));
+    join(here, use);
+  }
+
+  /// "buffer_dim_align" of a block that writes: tuples (index of the write, axis, factor, offset).
+  static void note_aligns(const BlockNode* block, const std::function<Use*(const Buffer&)>& find) {
+    ObjectRef given = block->annotations.get_or_null(attr::kBufferDimAlignAnnotation);
+    auto* tuples = given ? given.as<ArrayNode>() : nullptr;
+    if (!tuples) return;
+    for (const ObjectRef& item : tuples->items) {
+      auto* tuple = item.as<ArrayNode>();
+      int64_t values[4] = {};
+      for (size_t i = 0; tuple && i < 4 && i < tuple->items.size(); ++i)
+        number_boxes.unbox_int(tuple->items[i].get(), &values[i]);
+      if (static_cast<size_t>(values[0]) >= block->writes.size()) continue;
+      if (Use* use = find(block->writes[static_cast<size_t>(values[0])]->buffer))
+        use->aligns.push_back({values[1], values[2], values[3]});
+    }
+  }
+
+  Array<PrimExpr> aligned_strides(const std::vector<Align>& aligns, const Array<PrimExpr>& shape) {
     if (aligns.empty()) return {};
     std::vector<PrimExpr> strides(shape.size());
     PrimExpr stride = make_const(shape[0].dtype(), 1);
@@ -181,26 +253,6 @@ class Compactor {
       stride = stride * shape[axis];
     }
     return strides;
-  }
-
-  /// "buffer_dim_align" of the blocks inside that write `buffer`: tuples (index of the write, axis, factor, offset).
-  static std::vector<Align> find_aligns(const BlockNode* block, const Buffer& buffer) {
-    std::vector<Align> out;
-    walk(block->body, [&](const BlockNode* inside) {
-      ObjectRef given = inside->annotations.get_or_null(attr::kBufferDimAlignAnnotation);
-      auto* tuples = given ? given.as<ArrayNode>() : nullptr;
-      if (!tuples) return;
-      for (const ObjectRef& item : tuples->items) {
-        auto* tuple = item.as<ArrayNode>();
-        int64_t values[4] = {};
-        for (size_t i = 0; tuple && i < 4 && i < tuple->items.size(); ++i)
-          number_boxes.unbox_int(tuple->items[i].get(), &values[i]);
-        if (static_cast<size_t>(values[0]) < inside->writes.size() &&
-            inside->writes[static_cast<size_t>(values[0])]->buffer.same_as(buffer))
-          out.push_back({values[1], values[2], values[3]});
-      }
-    });
-    return out;
   }
 
   std::pair<Buffer, Array<PrimExpr>> moved(const Buffer& buffer, Array<PrimExpr> indices) {

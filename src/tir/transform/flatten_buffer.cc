@@ -52,6 +52,7 @@ class Flattener {
   }
 
   PrimFunc run() {
+    find_separated();
     PrimFuncNode out(*function_.get());
     for (const auto& [param, buffer] : function_->buffer_map) {
       if (function_->preflattened_buffer_map.count(param)) {
@@ -68,6 +69,16 @@ class Flattener {
   }
 
  private:
+  /// Memory whose buffers have axis separators keeps its physical dimensions.
+  void find_separated() {
+    auto look = [this](const Buffer& buffer) {
+      if (!buffer->axis_separators.empty()) separated_.insert(buffer->data.get());
+    };
+    walk(
+        function_->body, [&](const BufferLoad* load) { look(load->buffer); },
+        [&](const BufferStore* store) { look(store->buffer); });
+  }
+
   static Layout plain_layout(const Buffer& buffer) { return {buffer, flat_buffer(buffer), {}}; }
 
   const Layout& layout_of(const Buffer& buffer) {
@@ -228,7 +239,7 @@ class Flattener {
   Stmt on_allocate(const Allocate* allocate) {
     Allocate out(*allocate);
     if (out.dtype.is_bool()) out.dtype = DataType::Int(8, out.dtype.lanes);
-    if (allocate->extents.size() > 1 && !is_multi_dimensional(allocate)) {
+    if (allocate->extents.size() > 1 && !separated_.count(allocate->buffer_var.get())) {
       PrimExpr size = allocate->extents[0];
       for (size_t i = 1; i < allocate->extents.size(); ++i) size = size * allocate->extents[i];
       out.extents = {analyzer_.simplify(size)};
@@ -237,18 +248,6 @@ class Flattener {
     }
     out.body = rewriter_(allocate->body);
     return make(std::move(out));
-  }
-
-  /// Memory whose buffers have axis separators keeps its physical dimensions.
-  static bool is_multi_dimensional(const Allocate* allocate) {
-    bool found = false;
-    auto look = [&](const Buffer& buffer) {
-      if (buffer->data.same_as(allocate->buffer_var) && !buffer->axis_separators.empty()) found = true;
-    };
-    walk(
-        allocate->body, [&](const BufferLoad* load) { look(load->buffer); },
-        [&](const BufferStore* store) { look(store->buffer); });
-    return found;
   }
 
   Stmt on_allocate_const(const AllocateConst* allocate) {
@@ -337,6 +336,7 @@ class Flattener {
   std::unordered_map<const BufferNode*, std::unordered_map<int64_t, DimAlign>> aligns_;
   std::unordered_map<const VarNode*, PrimExpr> defs_;  // variables of views
   std::unordered_set<const BufferNode*> is_flat_;
+  std::unordered_set<const VarNode*> separated_;
   std::vector<Buffer> keep_;  // alive as long as they are keys
   std::vector<Var> kept_vars_;
   std::vector<std::pair<Var, Array<PrimExpr>>> bounds_;  // buffers met while visiting a store
