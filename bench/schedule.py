@@ -2,8 +2,8 @@
 
     python bench/schedule.py [REPEATS]
 
-Prints the best time of applying the primitives and of lowering the result, and the time for each primitive while their
-number grows, which should stay the same.
+Prints the best time of applying the primitives and of lowering the result, the time for each primitive while their number
+grows, and that of lowering each block while the program grows; both should stay the same.
 """
 
 import sys
@@ -55,6 +55,23 @@ def apply(sch, notes):
     return sch
 
 
+def chain(blocks):
+    """Blocks one after another, each tiled and vectorised."""
+
+    def step(tensor, i):
+        return te.compute((64, 64), lambda y, x: tensor[y, x] + 1.0, name=f"B{i}")
+
+    data = last = te.placeholder((64, 64), name="A")
+    for i in range(blocks):
+        last = step(last, i)
+    sch = tir.Schedule(te.create_prim_func([data, last]))
+    for i in range(blocks):
+        y, x = sch.get_loops(f"B{i}")
+        sch.split(y, [None, 8])
+        sch.vectorize(sch.split(x, [None, 8])[1])
+    return sch
+
+
 def main(repeats):
     func = conv2d()
     best_apply = best_lower = float("inf")
@@ -72,6 +89,11 @@ def main(repeats):
         sch = apply(tir.Schedule(func), notes)
         each = (time.perf_counter() - start) / len(sch.trace.insts)
         print(f"{len(sch.trace.insts)} instructions: {each * 1e6:.0f} us each")
+    for blocks in (20, 80, 320):
+        mod = chain(blocks).mod
+        start = time.perf_counter()
+        tvm.lower(mod)
+        print(f"{blocks} blocks: lowered in {(time.perf_counter() - start) / blocks * 1e3:.2f} ms each")
 
 
 if __name__ == "__main__":

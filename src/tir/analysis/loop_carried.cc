@@ -100,7 +100,7 @@ bool carries(const std::vector<Use>& uses, size_t depth) {
   arith::Analyzer analyzer;
   for (size_t i = 0; i <= depth; ++i)
     if (auto* loop = cast_or_null<For>(uses[0].path[i]))
-      analyzer.bind(loop->loop_var, make_range(loop->min, loop->extent));
+      analyzer.bind(loop->loop_var, make_range(loop->min, loop->extent), true);
   Box written;
   for (const Use& use : uses) {
     Box here = box_of(use, use.writes, depth, analyzer);

@@ -221,7 +221,7 @@ class Masker {
 Stmt mask_vector_tails(const Stmt& body) {
   arith::Analyzer known;
   return rewrite(body, [&known](Rewriter& self, const For* loop) -> Stmt {
-    known.bind(loop->loop_var, make_range(loop->min, loop->extent));
+    known.bind(loop->loop_var, make_range(loop->min, loop->extent), true);
     const int64_t* lanes = as_int(loop->extent);
     bool is_vector = loop->kind == LoopKind::Serial && is_lane_loop(loop->loop_var) && is_zero(loop->min) && lanes &&
                      *lanes > 1 && *lanes <= kMaxLanes;
