@@ -1,5 +1,7 @@
 """What each primitive rewrites a program of blocks to, what it refuses, and that the result computes the same."""
 
+# ruff: noqa: F821 - names inside scripts
+
 import numpy as np
 import pytest
 import tessera as tvm
