@@ -3,6 +3,7 @@
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "relay/attrs/nn.h"
+#include "relay/attrs/reduce.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/transform/kernel_groups.h"
@@ -58,9 +59,26 @@ KernelRule attention_rule(const FunctionNode* primitive, const Target& target) {
   return rule;
 }
 
+/// Reductions of these functions go over their last axes and keep them.
 KernelRule rows_rule(const FunctionNode*, const Target& target) {
+  topi::Machine machine = topi::machine_of(target);
   KernelRule rule;
-  rule.compute = [](const Call*, const Array<te::Tensor>&) { return Array<te::Tensor>(); };
+  rule.compute = [machine](const Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
+    std::string_view name = op_name(call);
+    if (name != "sum" && name != "mean" && name != "max" && name != "variance") return {};
+    auto* attrs = cast_or_null<ReduceAttrs>(call->attrs.get());
+    ICHECK(attrs && attrs->axis.defined() && attrs->keepdims) << "FuseRows takes reductions that keep their axes";
+    const size_t rank = in[0]->shape.size(), last = attrs->axis.size(), left = rank - last;
+    const int64_t lanes = machine->vector_bytes / in[0]->dtype.bytes();
+    if (name == "variance") {
+      const bool unbiased = call->attrs_as<VarianceAttrs>()->unbiased;
+      return {topi::variance_blocks(in[0], in[1], lanes, left, true, unbiased)};
+    }
+    int64_t count = 1;
+    for (size_t i = left; i < rank && name == "mean"; ++i) count *= *as_int(in[0]->shape[i]);
+    const topi::RowKind kind = name == "max" ? topi::RowKind::Max : topi::RowKind::Sum;
+    return {topi::finish_rows(topi::reduce_blocks(in[0], kind, lanes, left), last, count)};
+  };
   rule.schedule = [target](const Array<te::Tensor>& outs) { return topi::schedule_rows(outs, target); };
   return rule;
 }

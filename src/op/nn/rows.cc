@@ -1,7 +1,10 @@
-// Softmax and reductions along the last axis on processors (topi/cpu/rows.h): other implementations of nn.softmax, sum, mean,
+// Softmax, and reductions along the last axes, on processors (topi/cpu/rows.h): other implementations of nn.softmax, sum, mean,
 // max and variance.
 
 #include "topi/cpu/rows.h"
+
+#include <optional>
+
 #include "ir/prim_ops.h"
 #include "op/nn/cpu_implementations.h"
 #include "relay/attrs/nn.h"
@@ -20,10 +23,26 @@ bool is_last(int64_t axis, const te::Tensor& x) {
   return axis == -1 || axis + 1 == static_cast<int64_t>(x->shape.size());
 }
 
-/// The reduction goes over the last axis alone.
-bool reduces_last(const relay::ReduceAttrs* attrs, const te::Tensor& x) {
-  if (attrs->exclude || !attrs->axis || attrs->axis.size() != 1 || !as_int(attrs->axis[0])) return false;
-  return is_last(*as_int(attrs->axis[0]), x) && x->shape.size() > 1;
+/// How many dimensions are left where the reduction goes over the last ones, which lie together in memory; nothing for others.
+std::optional<size_t> rows_left(const relay::ReduceAttrs* attrs, const te::Tensor& x) {
+  const size_t rank = x->shape.size();
+  if (attrs->exclude || !attrs->axis || attrs->axis.empty() || attrs->axis.size() >= rank) return {};
+  std::vector<bool> reduced(rank, false);
+  for (const PrimExpr& given : attrs->axis) {
+    const int64_t* axis = as_int(given);
+    if (!axis) return {};
+    reduced[static_cast<size_t>(*axis < 0 ? *axis + static_cast<int64_t>(rank) : *axis)] = true;
+  }
+  size_t left = rank;
+  while (left > 0 && reduced[left - 1]) --left;
+  return left > 0 && left + attrs->axis.size() == rank ? std::optional(left) : std::nullopt;
+}
+
+/// Lanes of the rows of a reduction over the last axis, or the `last` last ones; 0 for others, or where it is not worth it.
+int64_t lanes_for(const relay::ReduceAttrs* attrs, const te::Tensor& x, const Target& target, size_t last) {
+  if (!target || target->kind->name != "llvm" || !attrs) return 0;
+  std::optional<size_t> left = rows_left(attrs, x);
+  return left && *left + last >= x->shape.size() ? topi::row_lanes(x, topi::machine_of(target)) : 0;
 }
 
 void offer_softmax(const relay::OpStrategy& strategy, const Attrs& attrs, const Array<te::Tensor>& inputs, const Type&,
@@ -41,29 +60,15 @@ void offer_softmax(const relay::OpStrategy& strategy, const Attrs& attrs, const 
                             kLevel);
 }
 
-/// What follows the reduction of a row: the division by `count`, where it is not 1.
-te::Tensor finished(const te::Tensor& rows, bool keeps, int64_t count) {
-  Array<PrimExpr> shape = rows->shape;
-  if (keeps) shape.push_back(PrimExpr(1));
-  return te::compute(
-      shape,
-      [&](const Array<PrimExpr>& at) {
-        PrimExpr value = te::load(rows, Array<PrimExpr>(at.begin(), at.end() - (keeps ? 1 : 0)));
-        return count == 1 ? value : div(value, make_const(rows->dtype, static_cast<double>(count)));
-      },
-      "rows_result", "elemwise");
-}
-
 template <RowKind kind, bool is_mean>
 void offer_reduction(const relay::OpStrategy& strategy, const Attrs& attrs, const Array<te::Tensor>& inputs,
                      const Type&, const Target& target) {
   auto* reduce = attrs.as<relay::ReduceAttrs>();
-  if (!target || target->kind->name != "llvm" || !reduce || !reduces_last(reduce, inputs[0])) return;
-  const int64_t lanes = topi::row_lanes(inputs[0], topi::machine_of(target));
+  const int64_t lanes = lanes_for(reduce, inputs[0], target, 1);  // others are tiles of loops
   if (!lanes) return;
   auto compute = [lanes, keeps = reduce->keepdims](Attrs, Array<te::Tensor> in, Type) {
     const int64_t count = is_mean ? *as_int(in[0]->shape.back()) : 1;
-    return Array<te::Tensor>{finished(topi::reduce_rows(in[0], kind, lanes), keeps, count)};
+    return Array<te::Tensor>{topi::finish_rows(topi::reduce_rows(in[0], kind, lanes), keeps ? 1 : 0, count)};
   };
   auto schedule = [](Attrs, Array<te::Tensor> outs, Target target) { return topi::schedule_rows(outs, target); };
   relay::add_implementation(strategy, typed("reduction by rows", compute), typed("rows", schedule), "reduce_rows.cpu",
@@ -73,21 +78,14 @@ void offer_reduction(const relay::OpStrategy& strategy, const Attrs& attrs, cons
 void offer_variance(const relay::OpStrategy& strategy, const Attrs& attrs, const Array<te::Tensor>& inputs, const Type&,
                     const Target& target) {
   auto* reduce = attrs.as<relay::VarianceAttrs>();
-  if (!target || target->kind->name != "llvm" || !reduce || !reduces_last(reduce, inputs[0])) return;
-  const int64_t lanes = topi::row_lanes(inputs[0], topi::machine_of(target));
-  if (!lanes || inputs[1]->shape.size() != inputs[0]->shape.size() || !is_one(inputs[1]->shape.back())) return;
-  auto compute = [lanes, keeps = reduce->keepdims, unbiased = reduce->unbiased](Attrs, Array<te::Tensor> in, Type) {
-    te::Tensor squares = te::compute(
-        in[0]->shape,
-        [&](const Array<PrimExpr>& at) {
-          Array<PrimExpr> place(at.begin(), at.end() - 1);
-          place.push_back(PrimExpr(0));
-          PrimExpr rest = te::load(in[0], at) - te::load(in[1], place);
-          return rest * rest;
-        },
-        "squares", "elemwise");
-    const int64_t count = *as_int(in[0]->shape.back()) - (unbiased ? 1 : 0);
-    return Array<te::Tensor>{finished(topi::reduce_rows(squares, RowKind::Sum, lanes), keeps, count)};
+  const int64_t lanes = lanes_for(reduce, inputs[0], target, inputs[0]->shape.size());
+  if (!lanes || inputs[1]->shape.size() != inputs[0]->shape.size()) return;
+  const size_t left = *rows_left(reduce, inputs[0]), rank = inputs[0]->shape.size();
+  for (size_t i = left; i < rank; ++i)
+    if (!is_one(inputs[1]->shape[i])) return;
+  auto compute = [lanes, left, keeps = reduce->keepdims, unbiased = reduce->unbiased](Attrs, Array<te::Tensor> in,
+                                                                                      Type) {
+    return Array<te::Tensor>{topi::variance_blocks(in[0], in[1], lanes, left, keeps, unbiased)};
   };
   auto schedule = [](Attrs, Array<te::Tensor> outs, Target target) { return topi::schedule_rows(outs, target); };
   relay::add_implementation(strategy, typed("variance by rows", compute), typed("rows", schedule), "variance_rows.cpu",

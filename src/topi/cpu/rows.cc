@@ -27,8 +27,13 @@ Array<PrimExpr> joined(Array<PrimExpr> at, const PrimExpr& last) {
 }
 Array<PrimExpr> but_last(const Array<PrimExpr>& at) { return {at.begin(), at.end() - 1}; }
 
-PrimExpr combined(RowKind kind, const PrimExpr& value, const IterVar& axis) {
-  return kind == RowKind::Sum ? te::sum(value, {axis}) : te::max_over(value, {axis});
+PrimExpr combined(RowKind kind, const PrimExpr& value, const Array<IterVar>& axes) {
+  return kind == RowKind::Sum ? te::sum(value, axes) : te::max_over(value, axes);
+}
+
+Array<IterVar> joined_axes(Array<IterVar> axes, const IterVar& last) {
+  axes.push_back(last);
+  return axes;
 }
 
 int64_t elements(const Array<IterVar>& axes) {
@@ -93,19 +98,27 @@ void vectorize_row(const te::Stage& stage, const IterVar& axis, int64_t lanes) {
 }
 
 te::Tensor reduce_rows(const te::Tensor& x, RowKind kind, int64_t lanes, int64_t widest) {
+  return reduce_blocks(x, kind, lanes, x->shape.size() - 1, widest);
+}
+
+te::Tensor reduce_blocks(const te::Tensor& x, RowKind kind, int64_t lanes, size_t left, int64_t widest) {
   const int64_t length = *as_int(x->shape.back());
   int64_t width = parts_of(length, lanes, widest);
   const int64_t steps = (length + width - 1) / width;
-  const Array<PrimExpr> rows = but_last(x->shape);
+  const Array<PrimExpr> rows(x->shape.begin(), x->shape.begin() + static_cast<long>(left));
   const PrimExpr none = kind == RowKind::Sum ? make_zero(x->dtype) : float_imm(x->dtype, -INFINITY);
-  IterVar step = te::reduce_axis(make_range(0, number(steps)), "k");
+  Array<IterVar> axes;
+  for (size_t i = left; i + 1 < x->shape.size(); ++i) axes.push_back(te::reduce_axis(make_range(0, x->shape[i]), "r"));
+  axes.push_back(te::reduce_axis(make_range(0, number(steps)), "k"));
   te::Tensor parts = te::compute(
       joined(rows, number(width)),
       [&](const Array<PrimExpr>& at) {
-        PrimExpr k = step->var * number(width) + at.back();
-        PrimExpr value = te::load(x, joined(but_last(at), k));
+        Array<PrimExpr> place = but_last(at);
+        for (size_t i = 0; i + 1 < axes.size(); ++i) place.push_back(axes[i]->var);
+        PrimExpr k = axes.back()->var * number(width) + at.back();
+        PrimExpr value = te::load(x, joined(place, k));
         if (steps * width > length) value = if_then_else(likely(k < number(length)), value, none);
-        return combined(kind, value, step);
+        return combined(kind, value, axes);
       },
       "parts", kParts);
   for (width /= 2; width > 1; width /= 2)
@@ -122,6 +135,36 @@ te::Tensor reduce_rows(const te::Tensor& x, RowKind kind, int64_t lanes, int64_t
         return both(kind, te::load(parts, joined(at, number(0))), te::load(parts, joined(at, number(1))));
       },
       "total", kTotal);
+}
+
+te::Tensor finish_rows(const te::Tensor& rows, size_t kept, int64_t count) {
+  Array<PrimExpr> shape = rows->shape;
+  for (size_t i = 0; i < kept; ++i) shape.push_back(PrimExpr(1));
+  return te::compute(
+      shape,
+      [&](const Array<PrimExpr>& at) {
+        PrimExpr value = te::load(rows, Array<PrimExpr>(at.begin(), at.end() - static_cast<long>(kept)));
+        return count == 1 ? value : div(value, make_const(rows->dtype, static_cast<double>(count)));
+      },
+      "rows_result", "elemwise");
+}
+
+te::Tensor variance_blocks(const te::Tensor& x, const te::Tensor& mean, int64_t lanes, size_t left, bool keeps,
+                           bool unbiased) {
+  const size_t rank = x->shape.size();
+  te::Tensor squares = te::compute(
+      x->shape,
+      [&](const Array<PrimExpr>& at) {
+        Array<PrimExpr> place(at.begin(), at.begin() + static_cast<long>(left));
+        while (place.size() < rank) place.push_back(PrimExpr(0));
+        PrimExpr rest = te::load(x, at) - te::load(mean, place);
+        return rest * rest;
+      },
+      "squares", "elemwise");
+  int64_t count = 1;
+  for (size_t i = left; i < rank; ++i) count *= *as_int(x->shape[i]);
+  if (unbiased) --count;
+  return finish_rows(reduce_blocks(squares, RowKind::Sum, lanes, left), keeps ? rank - left : 0, count);
 }
 
 te::Tensor softmax_rows(const te::Tensor& x, int64_t lanes, int64_t widest) {
@@ -183,8 +226,8 @@ void attach_rows(const te::Schedule& sch, const te::Stage& reader, const IterVar
       continue;
     }
     if (made->tag == kParts) {
-      te::reorder(stage, {made->reduce_axis[0], along});
-      te::pragma(stage, made->reduce_axis[0], kCut, number(1));
+      te::reorder(stage, joined_axes(made->reduce_axis, along));
+      te::pragma(stage, made->reduce_axis.back(), kCut, number(1));
     }
     te::set_loop_kind(stage, along, IterType::Vectorized);
   }
@@ -197,14 +240,16 @@ te::Schedule schedule_rows(const Array<te::Tensor>& outs, const Target& target) 
   const Array<IterVar> rows = reduced_rows(sch);
   if (outs.size() != 1 || !op || !op->reduce_axis.empty() || rows.empty() || op->axis.empty())
     return schedule_for(outs, target);
-  // the result is a number for each row, or a row for each
+  // the result is a number for each row, or a row for each, of one or several axes
   const bool is_number = elements(op->axis) == elements(rows);
-  const Array<IterVar> lead = is_number ? op->axis : Array<IterVar>(op->axis.begin(), op->axis.end() - 1);
-  if (lead.empty() || elements(lead) != elements(rows)) return schedule_for(outs, target);
+  if (!is_number && op->axis.size() <= rows.size()) return schedule_for(outs, target);
+  const auto middle = op->axis.begin() + static_cast<long>(is_number ? op->axis.size() : rows.size());
+  const Array<IterVar> lead(op->axis.begin(), middle), along(middle, op->axis.end());
+  if (elements(lead) != elements(rows)) return schedule_for(outs, target);
   IterVar row = te::fuse(last, lead);
   if (!is_number) {
     const int64_t lanes = machine_of(target)->vector_bytes / outs[0]->dtype.bytes();
-    vectorize_row(last, op->axis.back(), lanes);
+    vectorize_row(last, along.back(), lanes);
   }
   if (elements(rows) * kShortestRow >= kParallelElements) te::set_loop_kind(last, row, IterType::Parallelized);
   attach_rows(sch, last, row, target);

@@ -18,6 +18,15 @@ enum class RowKind { Sum, Max };
 /// in pairs: how many there are, at most `widest`, depends on the length of a row alone.
 ///   parts[..., lane] = over k: x[..., k * width + lane];  halves[..., l] = parts[..., l] and parts[..., l + width / 2]; ...
 te::Tensor reduce_rows(const te::Tensor& x, RowKind kind, int64_t lanes, int64_t widest = INT64_MAX);
+/// The same over all axes but the first `left`: along the last by vectors, one after the other of those between.
+te::Tensor reduce_blocks(const te::Tensor& x, RowKind kind, int64_t lanes, size_t left, int64_t widest = INT64_MAX);
+
+/// What follows a reduction: the division by `count`, where it is not 1. Ones are put behind for `kept` dimensions.
+te::Tensor finish_rows(const te::Tensor& rows, size_t kept, int64_t count);
+/// The mean of the squares of x less `mean`, which has ones for all axes but the first `left`; of one element less where
+/// it is `unbiased`.
+te::Tensor variance_blocks(const te::Tensor& x, const te::Tensor& mean, int64_t lanes, size_t left, bool keeps,
+                           bool unbiased);
 
 /// exp of x less the greatest of its row, over the sum of its row. No more than `widest` elements of x lie together.
 te::Tensor softmax_rows(const te::Tensor& x, int64_t lanes, int64_t widest = INT64_MAX);

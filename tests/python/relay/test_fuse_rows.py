@@ -101,3 +101,48 @@ def test_a_long_chain_of_functions_is_searched_quickly():
         out = relay.negative(out)
     function = relay.Function([x], out - relay.mean(out, axis=-1, keepdims=True))
     assert "rows" in rules(function)
+
+
+def over_channels(value, axis):
+    """One of each channel, beside four dimensions."""
+    return value.reshape([-1 if i == axis else 1 for i in range(4)])
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 8, 8), (1, 5, 7, 9), (2, 4, 1, 33), (1, 1, 13, 17)], ids=str)
+def test_instance_normalisation_is_one_kernel_and_right(shape):
+    x = relay.var("x", shape=shape)
+    gamma, beta = (relay.var(name, shape=shape[1:2]) for name in ("gamma", "beta"))
+    function = relay.Function([x, gamma, beta], relay.nn.instance_norm(x, gamma, beta))
+    assert rules(function).count("rows") == 1
+    rng = np.random.default_rng(3)
+    values = [rng.standard_normal(size).astype("float32") for size in (shape, shape[1:2], shape[1:2])]
+    wide = values[0].astype("float64")
+    rest = wide - wide.mean((2, 3), keepdims=True)
+    answer = rest / np.sqrt(wide.var((2, 3), keepdims=True) + 1e-5)
+    answer = answer * over_channels(values[1], 1) + over_channels(values[2], 1)
+    np.testing.assert_allclose(run(function, values), answer, rtol=2e-5, atol=2e-6)
+
+
+def test_group_normalisation_is_right():
+    shape, groups = (2, 6, 5, 7), 3
+    x = relay.var("x", shape=shape)
+    gamma, beta = (relay.var(name, shape=(6,)) for name in ("gamma", "beta"))
+    function = relay.Function([x, gamma, beta], relay.nn.group_norm(x, gamma, beta, num_groups=groups))
+    assert "rows" in rules(function)
+    rng = np.random.default_rng(3)
+    values = [rng.standard_normal(size).astype("float32") for size in (shape, (6,), (6,))]
+    wide = values[0].astype("float64").reshape(2, groups, -1)
+    answer = ((wide - wide.mean(-1, keepdims=True)) / np.sqrt(wide.var(-1, keepdims=True) + 1e-5)).reshape(shape)
+    answer = answer * over_channels(values[1], 1) + over_channels(values[2], 1)
+    np.testing.assert_allclose(run(function, values), answer, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("name", ["mean", "sum", "max", "variance"])
+def test_reductions_over_several_last_axes_are_right(name, keepdims):
+    x = relay.var("x", shape=(3, 4, 7, 9))
+    function = relay.Function([x], getattr(relay, name)(x, axis=[2, 3], keepdims=keepdims))
+    value = np.random.default_rng(4).standard_normal((3, 4, 7, 9)).astype("float32")
+    reference = {"mean": np.mean, "sum": np.sum, "max": np.max, "variance": np.var}[name]
+    answer = reference(value.astype("float64"), axis=(2, 3), keepdims=keepdims)
+    np.testing.assert_allclose(run(function, [value]), answer, rtol=2e-5, atol=2e-5)
