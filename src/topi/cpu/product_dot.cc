@@ -6,7 +6,20 @@
 namespace tessera::topi {
 namespace {
 
+constexpr int64_t kLineBytes = 64, kShortRow = 256;
+
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
+
+/// Asks for the rows of the next tile where they are short and lie one after the other: too short to be foreseen.
+Stmt next_rows_near(const Product& product, const PrimExpr& base, const PrimExpr& i0, int64_t height) {
+  const int64_t line = kLineBytes / product.dtype.bytes();
+  if (product.a.row != product.k || product.k > kShortRow) return make_nop();
+  std::vector<Stmt> lines;
+  PrimExpr first = product.a.at(base, i0 + number(height), PrimExpr(0));
+  for (int64_t at = 0; at < height * product.k; at += line)
+    lines.push_back(brought_near(product.a.flat, {first + number(at)}, false));
+  return sequence(lines);
+}
 
 /// The tile of `height` x `width` elements from (i0, j0) on.
 Stmt tile_at(const Product& product, const ProductPlan& plan, const PrimExpr& batch, int64_t height, int64_t width,
@@ -42,7 +55,8 @@ Stmt tile_at(const Product& product, const ProductPlan& plan, const PrimExpr& ba
       }));
     return sequence(parts);
   };
-  return sums ? allocated(sums, dot_tile(out)) : dot_tile(out);
+  Stmt tile = sums ? allocated(sums, dot_tile(out)) : dot_tile(out);
+  return plan.rows_outside ? sequence({next_rows_near(product, base_a, i0, height), tile}) : tile;
 }
 
 }  // namespace
