@@ -66,6 +66,9 @@ Array<Pass> simplifications(const Target& target) {
   constexpr int kBranches = 3;
   return {
       pass("ToBasicBlockNormalForm"),  // a value that two branches share is computed before both
+      target ? for_target(pass("IntegerProducts"), target) : nothing("IntegerProducts"),
+      always(pass("Legalize", String("FTVMQnnLegalize"))),
+      always(pass("Legalize", String("FTVMQnnCanonicalize"))),
       target ? for_target(pass("Legalize", String("FTVMLegalize")), target) : nothing("Legalize"),
       pass("SimplifyInference"),
       pass("EliminateCommonSubexpr", nullptr),

@@ -33,6 +33,7 @@ namespace {
   pad_records();
   pool_records();
   position_records();
+  quantize_records();
   random_records();
   reduce_records();
   repeat_records();

@@ -13,7 +13,7 @@
 #include "relay/make.h"
 #include "runtime/packed_func.h"
 #include "te/tensor.h"
-#include "topi/cpu/machine.h"
+#include "topi/cpu/byte_dot.h"
 #include "topi/nn/conv.h"
 
 namespace tessera::op {
@@ -87,20 +87,25 @@ Expr block_channels(const Attrs& given, const Array<Expr>& args, const Array<Obj
   auto* weight = placeholders[1].as<te::TensorNode>();
   auto* result = type.as<TensorTypeNode>();
   const DataType dtype = DataType::Float(32);
-  if (!is_fixed(data->shape) || !is_fixed(weight->shape) || data->dtype != dtype || weight->dtype != dtype ||
-      result->dtype != dtype)
-    return nullptr;
+  const bool are_floats = data->dtype == dtype && weight->dtype == dtype && result->dtype == dtype;
+  const bool are_bytes =
+      data->dtype == DataType::UInt(8) && weight->dtype == DataType::Int(8) && result->dtype == DataType::Int(32);
+  if (!is_fixed(data->shape) || !is_fixed(weight->shape) || (!are_floats && !are_bytes)) return nullptr;
   if (attrs->data_layout != "NCHW" && attrs->data_layout != "NHWC") return nullptr;
   if (!attrs->out_layout.empty() && attrs->out_layout != attrs->data_layout) return nullptr;
   Layout plain_kernel = make_layout("OIHW");
   Array<PrimExpr> in = convert_shape(make_layout(attrs->data_layout), make_layout("NCHW"), data->shape);
   Array<PrimExpr> kernel = convert_shape(make_layout(attrs->kernel_layout), plain_kernel, weight->shape);
-  const int64_t ins = *as_int(in[1]), lanes = topi::machine_of(target)->vector_bytes / dtype.bytes();
+  const topi::Machine machine = topi::machine_of(target);
+  const topi::Isa* byte_isa = are_bytes ? topi::byte_isa(machine) : nullptr;
+  if (are_bytes && !byte_isa) return nullptr;
+  const int64_t ins = *as_int(in[1]), lanes = (byte_isa ? byte_isa->vector_bytes : machine->vector_bytes) / 4;
   const bool by_channel = topi::is_depthwise(attrs->groups, in[1], kernel) && is_one(kernel[1]);
   const int64_t outs = *as_int(kernel[0]);
   if (attrs->groups != 1 && !by_channel) return block_conv("nn.contrib_conv2d_NCHWc", given, args, placeholders, type);
   const int64_t out_block = result_block(outs, lanes), in_block = by_channel ? out_block : data_block(ins, lanes);
-  if (out_block == 0) return nullptr;
+  if (out_block == 0 || (are_bytes && (out_block != lanes || (!by_channel && in_block % topi::kByteGroup != 0))))
+    return nullptr;
 
   ObjectRef copy(given->type()->copy(given.get()));
   auto* changed = const_cast<relay::Conv2DAttrs*>(copy.as<relay::Conv2DAttrs>());
@@ -109,7 +114,10 @@ Expr block_channels(const Attrs& given, const Array<Expr>& args, const Array<Obj
   changed->data_layout = blocked(in_block);
   changed->out_layout = blocked(out_block);
   changed->kernel_layout = "OIHW" + std::to_string(by_channel ? 1 : in_block) + "i" + std::to_string(out_block) + "o";
-  if (!by_channel && in_block >= kFewestLanes && may_be_winograd(attrs, kernel, args[1])) {
+  if (are_bytes && !by_channel)
+    changed->kernel_layout = "OIHW" + std::to_string(in_block / topi::kByteGroup) + "i" + std::to_string(out_block) +
+                             "o" + std::to_string(topi::kByteGroup) + "i";
+  if (are_floats && !by_channel && in_block >= kFewestLanes && may_be_winograd(attrs, kernel, args[1])) {
     Array<PrimExpr> out = convert_shape(make_layout(attrs->data_layout), make_layout("NCHW"), result->shape);
     if (is_winograd_faster(ins, outs, *as_int(out[2]), *as_int(out[3]), *as_int(out[0]), lanes))
       return make_winograd(args, *changed, attrs->kernel_layout, out_block);

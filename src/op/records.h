@@ -52,6 +52,9 @@ void pad_records();
 void pool_records();
 void space_records();
 
+// qnn/
+void quantize_records();
+
 // image/
 void resize_records();
 void sample_records();

@@ -62,17 +62,12 @@ struct UnaryRow {
   UnaryBody body;
 };
 const UnaryRow kUnary[] = {
-    {"identity", [](PrimExpr e) { return e; }},
-    {"negative", [](PrimExpr e) { return -e; }},
-    {"abs", [](PrimExpr e) { return abs(e); }},
-    {"floor", [](PrimExpr e) { return floor(e); }},
-    {"ceil", [](PrimExpr e) { return ceil(e); }},
-    {"trunc", [](PrimExpr e) { return trunc(e); }},
-    {"round", [](PrimExpr e) { return round(e); }},
-    {"isnan", [](PrimExpr e) { return isnan(e); }},
-    {"isfinite", [](PrimExpr e) { return isfinite(e); }},
-    {"isinf", [](PrimExpr e) { return isinf(e); }},
-    {"logical_not", [](PrimExpr e) { return logical_not(e); }},
+    {"identity", [](PrimExpr e) { return e; }},     {"negative", [](PrimExpr e) { return -e; }},
+    {"abs", [](PrimExpr e) { return abs(e); }},     {"floor", [](PrimExpr e) { return floor(e); }},
+    {"ceil", [](PrimExpr e) { return ceil(e); }},   {"trunc", [](PrimExpr e) { return trunc(e); }},
+    {"round", [](PrimExpr e) { return round(e); }}, {"round_to_even", [](PrimExpr e) { return nearbyint(e); }},
+    {"isnan", [](PrimExpr e) { return isnan(e); }}, {"isfinite", [](PrimExpr e) { return isfinite(e); }},
+    {"isinf", [](PrimExpr e) { return isinf(e); }}, {"logical_not", [](PrimExpr e) { return logical_not(e); }},
     {"bitwise_not", [](PrimExpr e) { return ~e; }},
 };
 

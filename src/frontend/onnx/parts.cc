@@ -77,15 +77,7 @@ Expr reshape_to(Expr x, const std::vector<int64_t>& shape) {
 
 Expr cast_if_needed(Operation& in, Expr x, DataType dtype) { return in.dtype(x) == dtype ? x : cast(x, dtype); }
 
-Expr round_to_even(Operation& in, Expr x) {
-  DataType dtype = in.dtype(x);
-  auto number = [&](double value) { return make_scalar(value, dtype); };
-  Expr below = call_op("floor", {x}), rest = subtract(x, below);
-  Expr odd = subtract(below, multiply(number(2), call_op("floor", {divide(below, number(2))})));
-  Expr up = call_op("logical_or", {greater(rest, number(0.5)),
-                                   call_op("logical_and", {equal(rest, number(0.5)), equal(odd, number(1))})});
-  return where(up, add(below, number(1)), below);
-}
+Expr round_to_even(Expr x) { return call_op("round_to_even", {x}); }
 
 Expr repeat(Expr x, int count, int axis) {
   return call_op("repeat", {x}, make_attrs<RepeatAttrs>([&](auto& attrs) {

@@ -24,7 +24,7 @@ Expr extent_at_run_time(Operation& in, const Expr& x, int axis);
 Expr reshape_to(Expr x, const std::vector<int64_t>& shape);
 Expr cast_if_needed(Operation& in, Expr x, DataType dtype);
 /// The nearest whole number, the even one when halfway.
-Expr round_to_even(Operation& in, Expr x);
+Expr round_to_even(Expr x);
 Expr repeat(Expr x, int count, int axis);
 /// The product as NumPy's matmul has it: operands of any ranks, leading dimensions stretched to each other.
 Expr matrix_product(Operation& in, Expr a, Expr b, DataType out_dtype = DataType::Void());

@@ -5,8 +5,10 @@
 #include "frontend/onnx/parts.h"
 #include "frontend/onnx/small_types.h"
 #include "frontend/onnx/windows.h"
+#include "relay/attrs/qnn.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "runtime/element.h"
 
 #include <cmath>
 
@@ -28,7 +30,7 @@ Range range_of(Operation& in, DataType dtype, int bits) {
 }
 
 Expr quantized(Operation& in, const Expr& scaled, const Expr& zero, const Range& range) {
-  Expr out = round_to_even(in, scaled);
+  Expr out = round_to_even(scaled);
   DataType work = in.dtype(out).bits < 32 ? kFloat32 : in.dtype(out);
   out = cast_if_needed(in, out, work);
   if (zero.defined()) out = add(out, cast_if_needed(in, zero, work));
@@ -40,7 +42,7 @@ std::vector<Expr> quantized_by_range(Operation& in, const Expr& x) {
   Expr high = maximum(reduce("max", x, nullptr), number(0)), low = minimum(reduce("min", x, nullptr), number(0));
   Expr width = subtract(high, low);
   Expr scale = divide(where(equal(width, number(0)), number(1), width), number(255));
-  Expr zero = round_to_even(in, clip(subtract(number(0), divide(low, scale)), 0, 255));
+  Expr zero = round_to_even(clip(subtract(number(0), divide(low, scale)), 0, 255));
   Range range = range_of(in, DataType::UInt(8), 0);
   return {quantized(in, divide(x, scale), zero, range), scale, cast(zero, DataType::UInt(8))};
 }
@@ -78,6 +80,62 @@ Expr spread(Operation& in, const Expr& part, const Expr& data, int64_t given_axi
   return made == extent ? out : slice(out, axis, 0, extent);
 }
 
+// ---- as operators of qnn: one scale and zero point, or one for each place along an axis -----------------------------
+
+/// A scale or zero point as these take it; empty where it is neither a number nor a vector.
+Expr number_or_vector(Operation& in, const Expr& part, DataType dtype) {
+  if (in.rank(part) > 1) return nullptr;
+  std::optional<std::vector<int64_t>> shape = in.fixed_shape(part);
+  const bool is_one = shape && in.rank(part) == 1 && (*shape)[0] == 1;
+  if (auto* constant = part.as<Constant>(); constant && shape) {  // passes look at its numbers
+    const NDArray& from = constant->data;
+    const DataType given = in.dtype(part);
+    NDArray to = NDArray::empty(is_one ? std::vector<int64_t>{} : *shape, dtype);
+    for (int64_t i = 0; i < product_of(*shape); ++i) {
+      double value = read_float(given, from.data<char>() + i * given.bytes());
+      write_float(dtype, value, to.data<char>() + i * dtype.bytes());
+    }
+    return make_constant(to);
+  }
+  return cast_if_needed(in, is_one ? reshape(part, Array<PrimExpr>()) : part, dtype);
+}
+
+/// (x, scale, zero point) for an operator of qnn; empty where the node means something that those do not.
+Array<Expr> affine_args(Operation& in, const Expr& x, DataType scale_type) {
+  const Value &scale = in.value(1), *zero = in.has(2) ? &in.value(2) : nullptr;
+  if (in.integer("block_size", 0) != 0 || scale_type != kFloat32 || scale.element != ElementType::Undefined) return {};
+  Expr scales = number_or_vector(in, scale.tensor, kFloat32);
+  Expr zeros = zero ? number_or_vector(in, zero->tensor, kInt32) : make_scalar(0, kInt32);
+  if (!scales || !zeros) return {};
+  return {x, scales, zeros};
+}
+
+int qnn_axis(Operation& in, const Expr& scale, const Expr& x) {
+  return in.rank(scale) == 0 ? -1 : in.axis(in.integer("axis", 1), in.rank(x));
+}
+
+Expr qnn_quantize(Operation& in, const Expr& x, DataType dtype) {
+  if (in.dtype(x) != kFloat32 || in.integer("precision", 0) != 0) return nullptr;
+  if (dtype.bits > 16 || (dtype.code != DataType::kInt && dtype.code != DataType::kUInt)) return nullptr;
+  Array<Expr> args = affine_args(in, x, in.dtype(as_numbers(in.value(1))));
+  if (args.empty()) return nullptr;
+  return call_op("qnn.quantize", args, make_attrs<QuantizeAttrs>([&](auto& attrs) {
+                   attrs.out_dtype = dtype;
+                   attrs.axis = qnn_axis(in, args[1], x);
+                   attrs.rounding = "TOEVEN";
+                 }));
+}
+
+Expr qnn_dequantize(Operation& in, const Expr& x) {
+  const DataType dtype = in.dtype(x);
+  if (dtype.bits > 32 || (dtype.code != DataType::kInt && dtype.code != DataType::kUInt)) return nullptr;
+  if (dtype == DataType::UInt(32) || in.integer("output_dtype", 0) != 0) return nullptr;
+  Array<Expr> args = affine_args(in, x, in.dtype(as_numbers(in.value(1))));
+  if (args.empty()) return nullptr;
+  const int axis = qnn_axis(in, args[1], x);
+  return call_op("qnn.dequantize", args, make_attrs<DequantizeAttrs>([&](auto& attrs) { attrs.axis = axis; }));
+}
+
 /// What a quantised result is made of: its zero point, else what the node says, else uint8.
 ElementType quantized_type(Operation& in) {
   if (!in.has(2)) return static_cast<ElementType>(in.integer("output_dtype", static_cast<int>(ElementType::UInt8)));
@@ -90,6 +148,8 @@ Values quantize_linear(Operation& in) {
   int64_t axis = in.integer("axis", 1), block = in.integer("block_size", 0), precision = in.integer("precision", 0);
   auto to = quantized_type(in);
   if (to == ElementType::Undefined) to = ElementType::UInt8;
+  if (!is_small_float(to) && !small_bits(to))
+    if (Expr out = qnn_quantize(in, x, element_type(to))) return {out};
   Expr given_scale = as_numbers(in.value(1)), zero;
   DataType work = precision ? element_type(static_cast<ElementType>(precision)) : in.dtype(x);
   if (!is_float(work)) work = kFloat64;
@@ -110,6 +170,8 @@ Values quantize_linear(Operation& in) {
 
 Values dequantize_linear(Operation& in) {
   Expr x = as_numbers(in.value(0)), scale = as_numbers(in.value(1));
+  if (in.value(0).element == ElementType::Undefined)
+    if (Expr out = qnn_dequantize(in, x)) return {out};
   int64_t axis = in.integer("axis", 1), block = in.integer("block_size", 0);
   auto wanted = static_cast<ElementType>(in.integer("output_dtype", 0));
   DataType scale_type = in.dtype(scale);

@@ -154,7 +154,7 @@ Values resized(Operation& in, const Options& options, const std::vector<Axis>& a
   if (work != dtype && !is_float(dtype)) {
     double low = dtype.code == DataType::kUInt ? 0 : -std::ldexp(1.0, dtype.bits - 1);
     double high = std::ldexp(1.0, dtype.code == DataType::kUInt ? dtype.bits : dtype.bits - 1) - 1;
-    out = clip(round_to_even(in, out), low, high);
+    out = clip(round_to_even(out), low, high);
   }
   return {cast_if_needed(in, out, dtype)};
 }

@@ -132,11 +132,11 @@ void elementwise_gradients() {
       {"floor_mod", [](const Call* c, const Expr& g) { return remainder(c, g, "floor_divide"); }},
   });
   for (const char* name :
-       {"floor",       "ceil",        "trunc",       "round",         "sign",         "zeros_like",
-        "ones_like",   "isnan",       "isfinite",    "isinf",         "equal",        "not_equal",
-        "less",        "less_equal",  "greater",     "greater_equal", "floor_divide", "trunc_divide",
-        "logical_and", "logical_or",  "logical_xor", "logical_not",   "bitwise_and",  "bitwise_or",
-        "bitwise_xor", "bitwise_not", "left_shift",  "right_shift",   "shape_of",     "ndarray_size"})
+       {"floor",       "ceil",        "trunc",         "round",        "round_to_even", "sign",        "zeros_like",
+        "ones_like",   "isnan",       "isfinite",      "isinf",        "equal",         "not_equal",   "less",
+        "less_equal",  "greater",     "greater_equal", "floor_divide", "trunc_divide",  "logical_and", "logical_or",
+        "logical_xor", "logical_not", "bitwise_and",   "bitwise_or",   "bitwise_xor",   "bitwise_not", "left_shift",
+        "right_shift", "shape_of",    "ndarray_size"})
     set_gradients({{name, zero_gradients}});
 }
 

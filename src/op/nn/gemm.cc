@@ -41,7 +41,8 @@ MatrixProduct product_of(const Attrs& attrs, const Array<te::Tensor>& inputs, Da
 /// Blocks of the weight as its micro-kernel reads them; a product that fits gets its number of columns.
 bool fits_panels(MatrixProduct* product, const Type& type, const Machine& machine) {
   const int64_t* units = as_int(type.as<TensorTypeNode>()->shape.back());
-  if (!units || product->b->shape.size() != 3 || !as_int(product->b->shape[2])) return false;
+  const size_t rank = product->b->dtype == DataType::Int(8) ? 4 : 3;
+  if (!units || product->b->shape.size() != rank || !as_int(product->b->shape[2])) return false;
   product->units = *units;
   std::optional<GemmSize> size = topi::gemm_size(*product, machine);
   if (!size) return false;
@@ -96,16 +97,17 @@ Expr pack_weight(const Attrs& attrs, const Array<Expr>& args, const Array<Object
   }
   std::optional<GemmSize> size = topi::gemm_size(product, machine);
   if (!size) return nullptr;
-  const int64_t block = topi::gemm_tiles(machine, size->m, size->n, size->k, dtype, 1)->nr;
+  const bool are_bytes = dtype != inputs[0]->dtype;
+  const int64_t block = topi::gemm_tiles(machine, size->m, size->n, size->k, inputs[0]->dtype, 1)->nr;
   const bool by_rows = attrs.as<relay::DenseAttrs>() || attrs.as<relay::MatmulAttrs>()->transpose_b;
   Expr weight = args[1];
   if (const int64_t more = (block - size->n % block) % block) {
     const Array<PrimExpr> none{0, 0}, rest{0, static_cast<int>(more)};
     const Array<Array<PrimExpr>> widths{by_rows ? rest : none, by_rows ? none : rest};
-    weight = relay::call_op("nn.pad", {weight, relay::make_scalar(0, dtype)},
+    weight = relay::call_op("nn.pad", {weight, relay::make_scalar(0, inputs[1]->dtype)},
                             relay::make_attrs<relay::PadAttrs>([&](auto& pad) { pad.pad_width = widths; }));
   }
-  const std::string layout = "NK" + std::to_string(block) + "n";
+  const std::string layout = "NK" + std::to_string(block) + "n" + (are_bytes ? "4k" : "");
   weight = relay::layout_transform(weight, by_rows ? "NK" : "KN", layout);
   return relay::call_op("nn.contrib_dense_pack", {data, weight},
                         relay::make_attrs<relay::DensePackAttrs>([&](auto& packed) {

@@ -46,6 +46,7 @@ const Row kRows[] = {
     {"ceil", "ceil", 3, same_as_input, "The least integer that is not less."},
     {"trunc", "trunc", 3, same_as_input, "The integer part, towards zero."},
     {"round", "round", 3, same_as_input, "The nearest integer."},
+    {"round_to_even", "round_to_even", 10, same_as_input, "The nearest integer, the even one when halfway."},
     {"sign", "sign", 3, same_as_input, "-1, 0 or 1."},
     {"abs", "abs", 3, same_as_input, "The absolute value."},
     {"tanh", "tanh", 1, same_as_input, "The hyperbolic tangent."},

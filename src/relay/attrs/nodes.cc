@@ -7,6 +7,7 @@
 #include "relay/attrs/norm.h"
 #include "relay/attrs/pad.h"
 #include "relay/attrs/pool.h"
+#include "relay/attrs/qnn.h"
 #include "relay/attrs/vision.h"
 
 namespace tessera::relay {
@@ -31,6 +32,7 @@ register_types<PoolAttrs, MaxPool1DAttrs, MaxPool2DAttrs, MaxPool3DAttrs, AvgPoo
                GlobalPool2DAttrs>
     pool;
 
+register_types<QuantizeAttrs, DequantizeAttrs> qnn;
 register_types<AllClassNonMaximumSuppressionAttrs, GetValidCountsAttrs, MultiBoxPriorAttrs, MultiBoxTransformLocAttrs,
                NonMaximumSuppressionAttrs, ProposalAttrs, ROIAlignAttrs, ROIPoolAttrs, YoloReorgAttrs>
     vision;

@@ -4,6 +4,7 @@
 
 #include "ir/prim_ops.h"
 #include "te/reduce.h"
+#include "topi/cpu/byte_dot.h"
 #include "topi/cpu/micro_kernel.h"
 
 namespace tessera::topi {
@@ -109,15 +110,21 @@ Array<PrimExpr> joined(Array<PrimExpr> lead, std::initializer_list<PrimExpr> res
   return lead;
 }
 
+bool are_bytes(const MatrixProduct& product) {
+  return product.a->dtype == DataType::UInt(8) && product.b->dtype == DataType::Int(8) &&
+         product.options.out_dtype == DataType::Int(32);
+}
+
 }  // namespace
 
 std::optional<GemmSize> gemm_size(const MatrixProduct& product, const Machine& machine) {
   const bool may_be_open = product.is_packed && !product.options.transpose_a;
   auto a = numbers(product.a->shape, may_be_open), b = numbers(product.b->shape);
-  if (!a || !b || a->size() < 2 || product.a->dtype != product.b->dtype ||
-      product.options.out_dtype != product.a->dtype || machine->isa.empty())
-    return {};
-  if (product.a->dtype != DataType::Float(32) && product.a->dtype != DataType::Float(64)) return {};
+  if (!a || !b || a->size() < 2 || machine->isa.empty()) return {};
+  const DataType dtype = product.a->dtype;
+  const bool are_floats = (dtype == DataType::Float(32) || dtype == DataType::Float(64)) && product.b->dtype == dtype &&
+                          product.options.out_dtype == dtype;
+  if (!are_floats && !(are_bytes(product) && product.is_packed && byte_isa(machine))) return {};
   if (!product.is_packed && b->size() == 3 && a->size() != 3) return {};
   GemmSize out;
   for (const PrimExpr& extent : leading(product))
@@ -129,7 +136,7 @@ std::optional<GemmSize> gemm_size(const MatrixProduct& product, const Machine& m
   }
   out.k = (*a)[a->size() - (product.options.transpose_a ? 2 : 1)];
   out.n = product.is_packed ? product.units : (*b)[b->size() - (product.options.transpose_b ? 2 : 1)];
-  if (out.m * out.n * out.k < kFewestSteps) return {};
+  if (out.m * out.n * out.k < kFewestSteps || (are_bytes(product) && out.k % kByteGroup != 0)) return {};
   if (!product.is_packed && (out.m < 4 || out.n < 4)) return {};  // a panel is not read often enough
   return out;
 }
@@ -140,9 +147,10 @@ GemmTiles gemm_tiles_of(const MatrixProduct& product, const GemmSize& size, cons
   if (!product.is_packed) return tiles;
   GemmTilesNode out = *tiles.get();
   const auto block = static_cast<int32_t>(*as_int(product.b->shape[2]));
+  const int64_t unit = are_bytes(product) ? kByteGroup : 1;
   ICHECK(block == tiles->nr) << "a weight packed by " << block << " where tiles of " << tiles->nr << " are wanted";
-  const int64_t longest = std::min(kLongestStep, machine->l1_bytes / (block * product.a->dtype.bytes()));
-  out.kc = static_cast<int32_t>(dividing_step(size.k, longest));
+  const int64_t longest = std::min(kLongestStep * unit, machine->l1_bytes / (block * product.a->dtype.bytes()));
+  out.kc = static_cast<int32_t>(dividing_step(size.k / unit, longest / unit) * unit);
   if (size.open_m.defined()) {  // rows are computed a tile at a time: there may be few; threads share columns
     out.mc = out.part_m = out.mr;
     out.threads_m = 1;
@@ -187,6 +195,12 @@ te::Tensor gemm(const MatrixProduct& product, const GemmSize& size, const GemmTi
       joined(lead, {rows, number(columns), number(t->mr), number(t->nr)}),
       [&](const Array<PrimExpr>& at) {
         PrimExpr left = te::load(a, joined(front(at), {at[rank], at[rank + 2], k->var}));
+        if (are_bytes(product)) {
+          PrimExpr right =
+              te::load(b, {at[rank + 1], floordiv(k->var, kByteGroup), at[rank + 3], floormod(k->var, kByteGroup)});
+          const DataType sums = product.options.out_dtype;
+          return te::sum(cast(sums, left) * cast(sums, right), {k});
+        }
         PrimExpr right =
             te::load(b, joined(serves_all ? Array<PrimExpr>() : front(at), {at[rank + 1], k->var, at[rank + 3]}));
         return te::sum(left * right, {k});

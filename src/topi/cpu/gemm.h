@@ -13,7 +13,7 @@ namespace tessera::topi {
 struct MatrixProduct {
   te::Tensor a, b;
   MatmulOptions options;
-  bool is_packed = false;  // b is (blocks of n, k, block)
+  bool is_packed = false;  // b is (blocks of n, k, block); of bytes (blocks of n, k / 4, block, 4)
   int64_t units = 0;       // n of a packed b, whose last block may be filled up
 };
 

@@ -92,7 +92,8 @@ te::Schedule schedule_gemm(const Array<te::Tensor>& outs, const Target& target) 
   te::Schedule sch = schedule_inlined(outs);
   Stages stages = find_stages(sch);
   auto t = downcast<GemmTiles>(stages.product->op->attrs["gemm_tiles"]);
-  MicroKernel kernel = micro_kernel(machine->isa, te::output(stages.tile->op, 0)->dtype, t->mr, t->nr, t->kc);
+  const DataType dtype = te::output(stages.rows->op, 0)->dtype;
+  MicroKernel kernel = micro_kernel(product_isa(machine, dtype).name, dtype, t->mr, t->nr, t->kc);
   te::Stage last = last_stage(sch, stages, outs);
   const int64_t row = *as_int(downcast<PrimExpr>(stages.product->op->attrs["gemm_row_axis"]));
   Loops loops = cut_result(last, t, static_cast<size_t>(row), kernel->lanes);

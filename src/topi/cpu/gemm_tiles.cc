@@ -84,7 +84,7 @@ Grid thread_grid(int64_t rows, int64_t columns, int64_t threads) {
 GemmTiles gemm_tiles(const Machine& machine, int64_t m, int64_t n, int64_t k, DataType dtype, int threads) {
   if (m < 1 || n < 1 || k < 1 || std::max({m, n, k}) > INT32_MAX)
     throw Error(ValueError) << "a matrix product of " << m << "x" << n << "x" << k << " has no tiles";
-  const Isa& isa = find_isa(machine->isa.str());
+  const Isa& isa = product_isa(machine, dtype);
   const Dot& dot = find_dot(isa.name, dtype);
   int lanes = isa.vector_bytes / dot.c.bytes();
   Tile tile = best_tile(isa, lanes, m, n);

@@ -5,6 +5,7 @@
 #include "ir/prim_ops.h"
 #include "runtime/registry.h"
 #include "tir/buffer_access.h"
+#include "topi/cpu/byte_dot.h"
 
 namespace tessera::topi {
 namespace {
@@ -16,7 +17,9 @@ const DataType kInt32 = DataType::Int(32), kFloat32 = DataType::Float(32);
 const Dot kDots[] = {
     {"", kFloat32, kFloat32, kFloat32, 1, nullptr},
     {"", DataType::Float(64), DataType::Float(64), DataType::Float(64), 1, nullptr},
-    {"avx512", DataType::UInt(8), DataType::Int(8), kInt32, 4, "llvm.x86.avx512.vpdpbusd.512"},
+    {"avx512", DataType::UInt(8), DataType::Int(8), kInt32, kByteGroup, "llvm.x86.avx512.vpdpbusd.512"},
+    {"avx2", DataType::UInt(8), DataType::Int(8), kInt32, kByteGroup, "llvm.x86.avx2.pmadd.wd"},
+    {"neon", DataType::UInt(8), DataType::Int(8), kInt32, kByteGroup, "llvm.aarch64.neon.usdot"},
     {"neon", DataType::Int(8), DataType::Int(8), kInt32, 4, "llvm.aarch64.neon.sdot"},
 };
 
@@ -113,6 +116,7 @@ class KernelBuilder {
 
   PrimExpr step(const PrimExpr& sum, const Var& a, const Var& b) {
     if (!dot_.intrinsic) return sum + a * b;
+    if (kernel_->a_dtype == DataType::UInt(8)) return byte_dot(find_isa(kernel_->isa.str()), sum, a, b);
     PrimExpr number = make_const(DataType::UInt(32), codegen::llvm_intrinsic_id(dot_.intrinsic));
     PrimExpr left = a, right = b;
     if (kernel_->isa == "neon") {  // takes vectors of bytes
@@ -142,6 +146,11 @@ const Dot& find_dot(std::string_view isa, DataType dtype) {
   }
   throw Error(ValueError) << "no micro-kernel of " << isa << " multiplies " << dtype << "; there are those of "
                           << known;
+}
+
+const Isa& product_isa(const Machine& machine, DataType dtype) {
+  const Isa* bytes = dtype == DataType::UInt(8) ? byte_isa(machine) : nullptr;
+  return bytes ? *bytes : find_isa(machine->isa.str());
 }
 
 MicroKernel micro_kernel(const String& isa, DataType dtype, int mr, int nr, int kc) {

@@ -43,6 +43,9 @@ struct Dot {
 };
 const Dot& find_dot(std::string_view isa, DataType dtype);
 
+/// The instructions with which a machine multiplies elements of this type: those of bytes may be narrower than others.
+const Isa& product_isa(const Machine& machine, DataType dtype);
+
 /// The kernel of these sizes; sizes that do not fit the registers or each other are errors.
 MicroKernel micro_kernel(const String& isa, DataType dtype, int mr, int nr, int kc);
 

@@ -7,6 +7,7 @@
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
+#include "topi/cpu/byte_dot.h"
 
 namespace tessera::topi {
 namespace {
@@ -28,6 +29,7 @@ struct Factors {
   std::vector<const BufferLoad*> lanes;   // one element after the other
   std::vector<const BufferLoad*> single;  // the same for all
   bool has_groups = false;                // one of `lanes` reads its vector in another order: neighbours share elements
+  bool are_bytes = false;                 // four a lane, along the innermost reduce axis
 };
 
 /// Lanes of a load that are all in one vector, though not one after the other: those of channels in small groups.
@@ -48,18 +50,36 @@ bool reads_one_vector(const BufferLoad* load, const Var& axis, int64_t extent) {
   return true;
 }
 
+/// The factors of a sum of products of bytes; nothing where it is none, or where the machine has no instruction for it.
+std::optional<Factors> byte_factors_of(const Reduction& reduction, const Machine& machine) {
+  if (!byte_isa(machine) || reduction.reduce_extents.back() != kByteGroup || reduction.reduce_axes < 2) return {};
+  const Var& along = reduction.block->iter_vars.back()->var;
+  Factors out;
+  out.are_bytes = true;
+  for (const BufferLoad* load : loads_of(reduction)) {
+    std::optional<int64_t> apart = stride(load, reduction.axes.back());
+    if (stride(load, along) != 1) return {};
+    if (apart == 0 && load->buffer->dtype == DataType::UInt(8)) out.single.push_back(load);
+    else if (apart == kByteGroup && load->buffer->dtype == DataType::Int(8)) out.lanes.push_back(load);
+    else return {};
+  }
+  if (out.lanes.size() != 1 || out.single.size() != 1) return {};
+  return out;
+}
+
 std::optional<Factors> factors_of(const Reduction& reduction) {
   Factors out;
   DataType dtype = reduction.block->writes[0]->buffer->dtype;
   for (const BufferLoad* load : loads_of(reduction)) {
     std::optional<int64_t> apart = stride(load, reduction.axes.back());
-    if (!apart && load->buffer->dtype == dtype &&
-        reads_one_vector(load, reduction.axes.back(), reduction.extents.back())) {
+    const DataType own = load->buffer->dtype;
+    const bool is_widened = dtype == DataType::Int(32) && own.bits == 8 && !own.is_float();
+    if (!apart && own == dtype && reads_one_vector(load, reduction.axes.back(), reduction.extents.back())) {
       out.has_groups = true;
       out.lanes.push_back(load);
       continue;
     }
-    if (!apart || *apart < 0 || *apart > 1 || load->buffer->dtype != dtype) return {};
+    if (!apart || *apart < 0 || *apart > 1 || (own != dtype && !is_widened)) return {};
     (*apart == 1 ? out.lanes : out.single).push_back(load);
   }
   bool is_product = out.lanes.size() + out.single.size() == 2 && !out.lanes.empty();
@@ -84,9 +104,12 @@ std::optional<Space> space_of(const Reduction& reduction, const Factors& factors
   const size_t last = reduction.axes.size() - 1;
   Space out;
   const int64_t extent = reduction.extents[last];
-  const int64_t native = machine->vector_bytes / reduction.block->writes[0]->buffer->dtype.bytes();
+  const int64_t bytes = factors.are_bytes ? byte_isa(machine)->vector_bytes : machine->vector_bytes;
+  const int64_t native = bytes / reduction.block->writes[0]->buffer->dtype.bytes();
   for (out.lanes = native; out.lanes > 1 && extent % out.lanes != 0;) out.lanes /= 2;
-  if (out.lanes < std::min(native, kFewestLanes) || (factors.has_groups && out.lanes != extent)) return {};
+  if (out.lanes < std::min(native, kFewestLanes) || (factors.has_groups && out.lanes != extent) ||
+      (factors.are_bytes && out.lanes != native))
+    return {};
   for (size_t i = 0; i < last; ++i) {
     if (reduction.extents[i] == 1) continue;
     auto shares = [&](const BufferLoad* load) { return is_shared(load, reduction.axes[i]); };
@@ -109,8 +132,7 @@ double step_work(int64_t pixels, int64_t vectors) {
   return static_cast<double>(std::max({sums, loads, kSumsInFlight})) + kStepCost;
 }
 
-Tile choose(const Reduction& reduction, const Space& space, const Machine& machine) {
-  const int64_t registers = machine->vector_registers;
+Tile choose(const Reduction& reduction, const Space& space, int64_t registers) {
   auto fits = [&](int64_t pixels, int64_t vectors) {
     if (space.reads_pixels) return 2 * pixels + 5 <= registers;  // what taps side by side read stays in registers too
     return pixels * vectors + vectors + 2 <= registers;
@@ -231,16 +253,18 @@ class Scheduler {
     }
     for (size_t i = 0; i < mine.size(); ++i)
       if (i >= count || !in_tile[i]) order.push_back(mine[i]);
+    if (tile_.bytes) order.pop_back();
     order.insert(order.end(), tile.begin(), tile.end());
     order.push_back(lanes);
+    if (tile_.bytes) order.push_back(mine.back());
     schedule::reorder(state_, order);
     if (unrolls_taps) schedule::unroll(state_, mine.back());
-    mark(tile, lanes);
+    for (const LoopRef& loop : tile) schedule::unroll(state_, loop);
+    if (!tile_.bytes) schedule::vectorize(state_, lanes);
     BlockRef init = schedule::decompose_reduction(state_, block_, mine[count]);
     std::vector<LoopRef> at_start = last_loops(state_, init, tile.size() + 1);
-    lanes = at_start.back();
-    at_start.pop_back();
-    mark(at_start, lanes);
+    if (tile_.bytes) schedule::tensorize(state_, state_.find(lanes), byte_dot_intrin(*tile_.bytes));
+    mark(at_start);
   }
 
   LoopRef share(const std::vector<LoopRef>& outer) {
@@ -261,9 +285,10 @@ class Scheduler {
     return true;
   }
 
-  void mark(const std::vector<LoopRef>& tile, const LoopRef& lanes) {
-    for (const LoopRef& loop : tile) schedule::unroll(state_, loop);
-    schedule::vectorize(state_, lanes);
+  /// Loops of a tile and then its lanes.
+  void mark(const std::vector<LoopRef>& loops) {
+    for (size_t i = 0; i + 1 < loops.size(); ++i) schedule::unroll(state_, loops[i]);
+    schedule::vectorize(state_, loops.back());
   }
 
   State& state_;
@@ -288,7 +313,7 @@ Cut padded_rows(const ContractionPlan& plan, const State& state, const BlockRef&
   const Reduction& reduction = plan.reduction;
   const size_t axis = plan.pixels.back().axis - 1;
   const Array<PrimExpr>& shape = state.find(padded).block()->writes[0]->buffer->shape;
-  int64_t row_bytes = reduction.block->writes[0]->buffer->dtype.bytes();
+  int64_t row_bytes = state.find(padded).block()->writes[0]->buffer->dtype.bytes();
   for (size_t i = axis + 1; i < shape.size(); ++i) row_bytes *= as_int(shape[i]) ? *as_int(shape[i]) : 1;
   const int64_t height = reduction.extents[axis], padded_height = as_int(shape[axis]) ? *as_int(shape[axis]) : height;
   const int64_t tile_rows = plan.pixels[0].axis == axis ? plan.pixels[0].size : 1, tiles = height / tile_rows;
@@ -305,11 +330,14 @@ std::optional<ContractionPlan> plan_contraction(const State& state, const BlockR
   std::optional<Reduction> reduction = as_reduction(state.find(block));
   if (!reduction) return {};
   if (!extents.empty()) reduction->extents = extents;
-  std::optional<Factors> factors = factors_of(*reduction);
+  std::optional<Factors> factors = byte_factors_of(*reduction, machine);
+  if (!factors) factors = factors_of(*reduction);
   if (!factors) return {};
   std::optional<Space> space = space_of(*reduction, *factors, machine);
   if (!space) return {};
-  ContractionPlan out = choose(*reduction, *space, machine);
+  const Isa* bytes = factors->are_bytes ? byte_isa(machine) : nullptr;
+  ContractionPlan out = choose(*reduction, *space, bytes ? bytes->registers : machine->vector_registers);
+  out.bytes = bytes;
   out.reduction = *reduction;
   out.vectors_first = lane_bytes(*factors) > machine->l2_bytes / 2;
   const int64_t longest = factors->has_groups ? out.lanes : kLongestUnrolled;

@@ -73,13 +73,23 @@ bool has_blocks(const Layout& layout) {
   return false;
 }
 
-/// The axis over in channels, or two of them where data and weight have them in the same blocks: blocks, and in a block.
+/// The axis over in channels, or several where data and weight have them in the same blocks: blocks, and in a block. Where
+/// groups of channels are the weight's last dimension (OIHW4i16o4i), groups, and in a group.
 Array<IterVar> reduced_channels(const char* name, const PrimExpr& extent, const Layout& in, const Layout& kernel) {
   const int64_t block = in->factor_of('C');
   if (block <= 0 || kernel->factor_of('I') != block) return {reduce_over(name, extent)};
   auto size = static_cast<int>(block);
-  return {reduce_over(std::string(name) + "_outer", floordiv(extent, size)),
-          reduce_over(std::string(name) + "_inner", PrimExpr(size))};
+  const std::string base = name;
+  Array<IterVar> out{reduce_over(base + "_outer", floordiv(extent, size))};
+  const size_t last = kernel->axes.size() - 1;
+  const int64_t* group = kernel->letter(last) == 'i' ? as_int(kernel->axes[last]->dom->extent) : nullptr;
+  if (group) {
+    out.push_back(reduce_over(base + "_inner", PrimExpr(static_cast<int>(block / *group))));
+    out.push_back(reduce_over(base + "_group", PrimExpr(static_cast<int>(*group))));
+  } else {
+    out.push_back(reduce_over(base + "_inner", PrimExpr(size)));
+  }
+  return out;
 }
 
 /// A convolution of padded data.
@@ -121,7 +131,7 @@ te::Tensor convolve(const te::Tensor& padded, const te::Tensor& weight, const Co
   } else {
     channels = reduced_channels(names.reduce, kernel_shape[1], in, kernel);
     PrimExpr channel = channels[0]->var;
-    if (channels.size() > 1) channel = channel * channels[1]->dom->extent + channels[1]->var;
+    for (size_t i = 1; i < channels.size(); ++i) channel = channel * channels[i]->dom->extent + channels[i]->var;
     PrimExpr group = floordiv(feature, floordiv(shape[1], static_cast<int>(options.groups)));
     data_at.push_back(options.groups == 1 ? channel : group * kernel_shape[1] + channel);
     weight_at = {feature, channel};
@@ -136,7 +146,10 @@ te::Tensor convolve(const te::Tensor& padded, const te::Tensor& weight, const Co
   const char last = in->letter(in->axes.size() - 1);
   const bool ends_in_channels = last == 'C' || (last == 'c' && options.groups != 1);
   if (channels.size() == 1) reduce.insert(ends_in_channels ? reduce.size() : 0, channels[0]);
-  if (channels.size() == 2) reduce.insert(0, channels[0]), reduce.push_back(channels[1]);
+  if (channels.size() > 1) {
+    reduce.insert(0, channels[0]);
+    for (size_t i = 1; i < channels.size(); ++i) reduce.push_back(channels[i]);
+  }
 
   auto cast = [&](const PrimExpr& e) { return tessera::cast(options.out_dtype, e); };
   data_at = convert_indices(plain, in, data_at);

@@ -1,5 +1,5 @@
-"""Quantised operators: the passes that turn them into plain ones."""
+"""Quantised operators, and the passes that turn them into plain ones."""
 
-from . import transform
+from . import op, transform
 
-__all__ = ["transform"]
+__all__ = ["op", "transform"]

@@ -1,0 +1,3 @@
+"""Quantised operators: integers that stand for real numbers, value = scale * (integer - zero point)."""
+
+from .qnn import *
