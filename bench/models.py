@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Whole models beside ONNX Runtime, OpenVINO and PyTorch (eager and torch.compile), float32, with one thread and with all.
+"""Whole models beside ONNX Runtime, OpenVINO and PyTorch (eager and torch.compile), with one thread and with all.
 
     make bench-models                                      # all of it, from .venv-torch, with a chart
     .venv-torch/bin/python bench/models.py resnet50 bert_base --threads 1 --peers ort,openvino
@@ -9,6 +9,9 @@ For each model and number of threads one process holds all contenders, with that
 to one processor. Every round runs each of them in turns, so that a busy moment of the machine hits all alike, and the
 smallest time counts. The answers are compared with ONNX Runtime's. The compute roof is measured in the same rounds:
 multiply-adds on registers; the operations of a model are the products and sums of its convolutions and matrix products.
+
+Models are float32; those called NAME_int8 are made by ONNX Runtime's quantiser (tests/frameworks/quantize.py), and our
+own float32 is a contender there. The roof is that of float32, which they may pass, and the means leave them out.
 
 A ratio is the other's time over ours: above 1 we are faster. Peers that are not installed are left out. Writes
 models.json and models.html (the chart) into --out.
@@ -56,7 +59,11 @@ MODELS = [
     "vit_b_16",
     "bert_base",
     "gpt2",
+    "resnet50_int8",
+    "bert_base_int8",
 ]
+INT8 = "_int8"
+ALL_PEERS = {**PEERS, "float": "our float32"}  # the last for 8-bit models only
 ROUNDS_SECONDS = 0.25  # each contender of a round runs about this long, at least once
 
 
@@ -90,10 +97,14 @@ def contenders(name: str, path: Path, threads: int, peers: Sequence[str], facts:
     makers: dict[str, Callable[[], Run]] = {
         "ort": lambda: ort_runner(path, inputs, threads),
         "openvino": lambda: openvino_runner(path, inputs, threads),
-        "torch": lambda: torch_runner(name, inputs, threads, False),
-        "compile": lambda: torch_runner(name, inputs, threads, True),
     }
-    return {"tessera": tessera_runner(path, inputs, facts), **installed(makers, peers)}
+    if name.endswith(INT8):
+        makers["float"] = lambda: tessera_runner(path.with_name(f"{name.removesuffix(INT8)}.onnx"), inputs, {})
+    else:
+        makers["torch"] = lambda: torch_runner(name, inputs, threads, False)
+        makers["compile"] = lambda: torch_runner(name, inputs, threads, True)
+    chosen = [peer for peer in peers if peer in makers]
+    return {"tessera": tessera_runner(path, inputs, facts), **installed(makers, chosen)}
 
 
 # ---- one model and number of threads, in a process of its own -------------------------------------------------------
@@ -137,10 +148,10 @@ def print_table(results: list[dict[str, Any]], threads: int) -> None:
     rows = [result for result in results if result["threads"] == threads]
     if not rows:
         return
-    peers = [peer for peer in PEERS if any(peer in row["seconds"] for row in rows)]
+    peers = [peer for peer in ALL_PEERS if any(peer in row["seconds"] for row in rows)]
     roof = max(row["peak"] for row in rows)
     print(f"\n{threads} thread{'s' * (threads > 1)}, peak {roof / 1e9:.0f} GFLOP/s; ratios are theirs over ours")
-    print(f"{'':20}{'ms':>9}{'of peak':>9}" + "".join(f"{PEERS[peer]:>15}" for peer in peers) + "   apart")
+    print(f"{'':20}{'ms':>9}{'of peak':>9}" + "".join(f"{ALL_PEERS[peer]:>15}" for peer in peers) + "   apart")
     for row in rows:
         ours = row["seconds"]["tessera"]
         part = row["operations"] / ours / roof
@@ -148,10 +159,11 @@ def print_table(results: list[dict[str, Any]], threads: int) -> None:
             f"{row['seconds'][peer] / ours:>15.2f}" if peer in row["seconds"] else f"{'-':>15}" for peer in peers
         )
         print(f"{row['model']:20}{ours * 1e3:>9.2f}{part:>9.1%}{ratios}{row['difference']['tessera']:>8.0e}")
-    means = "".join(
-        f"{geomean([row['seconds'][peer] / row['seconds']['tessera'] for row in rows if peer in row['seconds']]):>15.2f}"
-        for peer in peers
-    )
+    means = ""
+    for peer in peers:
+        floats = [row["seconds"] for row in rows if peer in row["seconds"] and not row["model"].endswith(INT8)]
+        mean = geomean([seconds[peer] / seconds["tessera"] for seconds in floats]) if floats else 0
+        means += f"{mean:>15.2f}" if floats else f"{'-':>15}"
     print(f"{'geomean':20}{'':18}{means}")
 
 
@@ -159,7 +171,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Whole models beside ONNX Runtime, OpenVINO and PyTorch.")
     parser.add_argument("names", nargs="*", help=f"of {', '.join(MODELS)}; all unless given")
     parser.add_argument("--threads", help="such as 1,2; default: one and all")
-    parser.add_argument("--peers", default=",".join(PEERS), help=f"of {','.join(PEERS)}; all unless given")
+    parser.add_argument("--peers", default=",".join(ALL_PEERS), help=f"of {','.join(ALL_PEERS)}; all unless given")
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--clock", choices=["wall", "processor"], default="wall")
     parser.add_argument(
@@ -168,17 +180,21 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=REPOSITORY / "build" / "bench", help="folder for JSON and chart")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if unknown := [peer for peer in args.peers.split(",") if peer not in PEERS]:
-        parser.error(f"no peer {unknown[0]}; there are {', '.join(PEERS)}")
+    if unknown := [peer for peer in args.peers.split(",") if peer not in ALL_PEERS]:
+        parser.error(f"no peer {unknown[0]}; there are {', '.join(ALL_PEERS)}")
     if args.child:
         clock = time.perf_counter if args.clock == "wall" else time.process_time
         path = args.models / f"{args.names[0]}.onnx"
         print(json.dumps(measure(args.names[0], path, args.child, args.peers.split(","), args.rounds, clock)))
         return 0
     names = args.names or MODELS
-    if missing := [name for name in names if not (args.models / f"{name}.onnx").exists()]:
-        script = REPOSITORY / "tests" / "frameworks" / "export.py"
-        if subprocess.run([sys.executable, script, "--out", args.models, *missing], check=False).returncode != 0:
+    missing = [name for name in names if not (args.models / f"{name}.onnx").exists()]
+    for script, made in (
+        ("export.py", [name for name in missing if not name.endswith(INT8)]),
+        ("quantize.py", [name for name in missing if name.endswith(INT8)]),
+    ):
+        command = [sys.executable, REPOSITORY / "tests" / "frameworks" / script, "--out", args.models, *made]
+        if made and subprocess.run(command, check=False).returncode != 0:
             print("bench/models.py needs models that PyTorch exports: `make bench-models` has it")
             return 0
     processors = sorted(os.sched_getaffinity(0))
@@ -195,7 +211,7 @@ def main() -> int:
     (args.out / "models.json").write_text(json.dumps(results, indent=1))
     from common.chart import write_chart
 
-    write_chart(args.out / "models.html", results, PEERS)
+    write_chart(args.out / "models.html", results, ALL_PEERS)
     print(f"\nwritten: {args.out / 'models.json'}, {args.out / 'models.html'}")
     return 0
 

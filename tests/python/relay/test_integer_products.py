@@ -142,7 +142,7 @@ def residual_block(x, w, dtype="uint8"):
     """Two convolutions whose results are added up; all results quantised."""
     data = relay.var("x", shape=x.shape, dtype=dtype)
     weight = relay.qnn.op.dequantize(relay.const(w), relay.const(np.float32(0.03)), relay.const(0))
-    conv = lambda y: relay.nn.conv2d(y, weight, padding=(1, 1), channels=w.shape[0], kernel_size=(3, 3))  # noqa: E731
+    conv = lambda y: relay.nn.conv2d(y, weight, padding=(1, 1), channels=w.shape[0], kernel_size=(3, 3))
     bias = relay.const(RNG(4).normal(size=w.shape[0]).astype("float32"))
     shift = -128 if dtype == "int8" else 0
     first = even(relay.nn.relu(relay.nn.bias_add(conv(real(data, 0.1, 3 + shift)), bias)), 0.7, shift, dtype)
