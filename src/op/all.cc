@@ -34,6 +34,9 @@ namespace {
   pool_records();
   position_records();
   quantize_records();
+  quantized_elementwise_records();
+  quantized_product_records();
+  requantize_records();
   random_records();
   reduce_records();
   repeat_records();

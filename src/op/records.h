@@ -54,6 +54,9 @@ void space_records();
 
 // qnn/
 void quantize_records();
+void quantized_elementwise_records();
+void quantized_product_records();
+void requantize_records();
 
 // image/
 void resize_records();

@@ -8,7 +8,7 @@
 
 namespace tessera::op {
 
-Any canonicalization(const char* name, Canonicalize rule) {
+Any canonicalization(const char* name, const Canonicalize& rule) {
   return Any(typed(std::string("canonical ") + name,
                    [rule](Attrs attrs, Array<Expr> args, Array<Type> types) { return rule(attrs, args, types); }));
 }

@@ -1,6 +1,9 @@
 #pragma once
 // What the records of quantised operators share.
 
+#include <functional>
+#include <optional>
+
 #include "op/record.h"
 #include "relay/expr.h"
 
@@ -8,9 +11,9 @@ namespace tessera::op {
 
 /// How a quantised operator is written in plain ones: (call's attributes, its arguments, the types of those and of the
 /// result). The slot FTVMQnnCanonicalize.
-using Canonicalize = Expr (*)(const Attrs&, const Array<Expr>& args, const Array<Type>& types);
+using Canonicalize = std::function<Expr(const Attrs&, const Array<Expr>& args, const Array<Type>& types)>;
 inline constexpr const char* kCanonicalize = "FTVMQnnCanonicalize";
-Any canonicalization(const char* name, Canonicalize rule);
+Any canonicalization(const char* name, const Canonicalize& rule);
 
 /// The least and the greatest value of an integer type.
 struct IntegerRange {
@@ -24,5 +27,27 @@ bool check_affine(TypeQuery& query, int scale, int zero, const Array<PrimExpr>& 
 
 /// A scale or zero point as it meets a tensor of `rank` dimensions: a vector gets dimensions of 1 behind it.
 Expr along_axis(const Expr& part, const Type& type, int axis, size_t rank);
+
+/// The number of a constant of one element; nothing for anything else.
+std::optional<double> number_of(const Expr& expr);
+/// Scale and zero point of integers, as expressions with their types.
+struct AffineArgs {
+  Expr scale, zero;
+  Type scale_type, zero_type;
+};
+/// The real numbers that integers stand for, and back, in plain operators; `rank` is that of the tensor.
+Expr real_of(const Expr& x, const AffineArgs& from, int axis, size_t rank);
+Expr integers_of(const Expr& x, const AffineArgs& to, int axis, size_t rank, DataType dtype, bool to_even);
+
+/// Integers of one scale and zero point as int32 of another: cast(round((x - zero) * scale / to scale)) + to zero, not yet cut
+/// to a range. Steps that change nothing are left out.
+struct Requantize {
+  AffineArgs from, to;
+  int axis = -1;
+  String rounding = "None", compute_dtype = "None";
+};
+Expr requantized(const Expr& x, const Type& type, const Requantize& how);
+/// Cut to the range of `dtype`.
+Expr narrowed(const Expr& x, DataType dtype);
 
 }  // namespace tessera::op

@@ -39,27 +39,34 @@ bool dequantize_type(TypeQuery& query) {
   return true;
 }
 
-///   cast(clip(round(x / scale) + zero point))
 Expr plain_quantize(const Attrs& given, const Array<Expr>& args, const Array<Type>& types) {
   auto* attrs = given.as<QuantizeAttrs>();
-  auto* data = tensor_of(types[0]);
-  const size_t rank = data->shape.size();
-  Expr scaled = relay::divide(args[0], along_axis(args[1], types[1], attrs->axis, rank));
-  Expr rounded = relay::call_op(attrs->rounding == "TOEVEN" ? "round_to_even" : "round", {scaled});
-  Expr zero = relay::cast(along_axis(args[2], types[2], attrs->axis, rank), data->dtype);
-  auto [low, high] = integer_range(attrs->out_dtype);
-  return relay::cast(relay::clip(relay::add(rounded, zero), low, high), attrs->out_dtype);
+  return integers_of(args[0], {args[1], args[2], types[1], types[2]}, attrs->axis, tensor_of(types[0])->shape.size(),
+                     attrs->out_dtype, attrs->rounding == "TOEVEN");
 }
 
-///   cast(x - zero point) * scale
 Expr plain_dequantize(const Attrs& given, const Array<Expr>& args, const Array<Type>& types) {
-  const int axis = given.as<DequantizeAttrs>()->axis;
-  const size_t rank = tensor_of(types[0])->shape.size();
-  Expr moved = relay::subtract(relay::cast(args[0], kInt32), along_axis(args[2], types[2], axis, rank));
-  return relay::multiply(relay::cast(moved, tensor_of(types[1])->dtype), along_axis(args[1], types[1], axis, rank));
+  return real_of(args[0], {args[1], args[2], types[1], types[2]}, given.as<DequantizeAttrs>()->axis,
+                 tensor_of(types[0])->shape.size());
 }
 
 }  // namespace
+
+///   cast(clip(round(x / scale) + zero point))
+Expr integers_of(const Expr& x, const AffineArgs& to, int axis, size_t rank, DataType dtype, bool to_even) {
+  Expr scaled = relay::divide(x, along_axis(to.scale, to.scale_type, axis, rank));
+  Expr rounded = relay::call_op(to_even ? "round_to_even" : "round", {scaled});
+  Expr zero = relay::cast(along_axis(to.zero, to.zero_type, axis, rank), tensor_of(to.scale_type)->dtype);
+  auto [low, high] = integer_range(dtype);
+  return relay::cast(relay::clip(relay::add(rounded, zero), low, high), dtype);
+}
+
+///   cast(x - zero point) * scale
+Expr real_of(const Expr& x, const AffineArgs& from, int axis, size_t rank) {
+  Expr moved = relay::subtract(relay::cast(x, kInt32), along_axis(from.zero, from.zero_type, axis, rank));
+  return relay::multiply(relay::cast(moved, tensor_of(from.scale_type)->dtype),
+                         along_axis(from.scale, from.scale_type, axis, rank));
+}
 
 void quantize_records() {
   OpRecord("qnn.quantize")
