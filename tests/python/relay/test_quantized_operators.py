@@ -52,3 +52,119 @@ def test_round_to_even():
     data = relay.var("x", shape=x.shape)
     out = run(relay.Call(tessera.ir.Op.get("round_to_even"), [data]), x)
     np.testing.assert_array_equal(out, np.round(x))
+
+
+# ---- what is computed with integers ---------------------------------------------------------------------------------
+
+NUMBER = relay.const
+INT8 = np.iinfo("int8")
+
+
+def integers(seed, shape, dtype="int8"):
+    info = np.iinfo(dtype)
+    return np.random.default_rng(seed).integers(info.min, info.max + 1, shape).astype(dtype)
+
+
+def as_int8(values):
+    return np.clip(values, INT8.min, INT8.max)
+
+
+@pytest.mark.parametrize("target", ["llvm", "llvm -mcpu=haswell"])  # in integers; in floats
+@pytest.mark.parametrize("rounding", ["None", "UPWARD", "TONEAREST"])
+def test_requantize_changes_scale_and_zero_point(rounding, target):
+    x = np.arange(-300, 301, dtype="int32")
+    data = relay.var("x", shape=x.shape, dtype="int32")
+    call = relay.qnn.op.requantize(data, NUMBER(0.5), NUMBER(1), NUMBER(2.0), NUMBER(-3), rounding=rounding)
+    real = (x - 1) / 4
+    whole = np.sign(real) * np.floor(np.abs(real) + 0.5) if rounding == "TONEAREST" else np.floor(real + 0.5)
+    np.testing.assert_array_equal(run(call, x, target=target), as_int8(whole - 3))
+
+
+def test_requantize_with_a_scale_for_each_channel():
+    x = integers(1, (2, 3, 5)).astype("int32") * 100
+    data = relay.var("x", shape=x.shape, dtype="int32")
+    scales = np.array([0.25, 0.5, 0.125], "float32")
+    call = relay.qnn.op.requantize(data, NUMBER(scales), NUMBER(0), NUMBER(16.0), NUMBER(5), axis=1)
+    np.testing.assert_array_equal(run(call, x), as_int8(np.floor(x * scales[:, None] / 16 + 0.5) + 5))
+
+
+@pytest.mark.parametrize("x_zero, w_zero", [(0, 0), (7, 0), (-4, 3)])
+@pytest.mark.parametrize("layouts", [("NCHW", "OIHW"), ("NHWC", "HWIO")])
+def test_convolution_of_integers(x_zero, w_zero, layouts):
+    x, w = integers(2, (1, 4, 6, 6)), integers(3, (8, 4, 3, 3))
+    padded = np.pad(x.astype("int64") - x_zero, [(0, 0), (0, 0), (1, 1), (1, 1)])
+    want = np.zeros((1, 8, 6, 6), "int64")
+    for i in range(3):
+        for j in range(3):
+            want += np.einsum(
+                "ncyx,oc->noyx", padded[:, :, i : i + 6, j : j + 6], w[:, :, i, j].astype("int64") - w_zero
+            )
+    if layouts[0] == "NHWC":
+        x, w, want = x.transpose(0, 2, 3, 1), w.transpose(2, 3, 1, 0), want.transpose(0, 2, 3, 1)
+    data, weight = relay.var("x", shape=x.shape, dtype="int8"), relay.var("w", shape=w.shape, dtype="int8")
+    affine = [NUMBER(x_zero), NUMBER(w_zero), NUMBER(0.5), NUMBER(0.25)]
+    call = relay.qnn.op.conv2d(
+        data, weight, *affine, (3, 3), 8, padding=(1, 1), data_layout=layouts[0], kernel_layout=layouts[1]
+    )
+    np.testing.assert_array_equal(run(call, x, w), want)
+
+
+@pytest.mark.parametrize("x_zero, y_zero", [(0, 0), (5, 0), (0, -2), (3, 9)])
+def test_matrix_products_of_integers(x_zero, y_zero):
+    affine = [NUMBER(x_zero), NUMBER(y_zero), NUMBER(0.5), NUMBER(0.25)]
+    x, w = integers(4, (3, 8), "uint8"), integers(5, (5, 8))
+    data, weight = relay.var("x", shape=x.shape, dtype="uint8"), relay.var("w", shape=w.shape, dtype="int8")
+    want = (x.astype("int64") - x_zero) @ (w.astype("int64") - y_zero).T
+    np.testing.assert_array_equal(run(relay.qnn.op.dense(data, weight, *affine, units=5), x, w), want)
+    x, y = integers(6, (2, 3, 4)), integers(7, (2, 5, 4))
+    left, right = relay.var("x", shape=x.shape, dtype="int8"), relay.var("y", shape=y.shape, dtype="int8")
+    want = (x.astype("int64") - x_zero) @ (y.astype("int64") - y_zero).transpose(0, 2, 1)
+    np.testing.assert_array_equal(run(relay.qnn.op.batch_matmul(left, right, *affine), x, y), want)
+
+
+@pytest.mark.parametrize("name, real", [("add", np.add), ("subtract", np.subtract), ("mul", np.multiply)])
+def test_sums_and_products_are_those_of_the_real_numbers(name, real):
+    x, y = integers(8, (4, 30)), integers(9, (30,))
+    left, right = relay.var("x", shape=x.shape, dtype="int8"), relay.var("y", shape=y.shape, dtype="int8")
+    step = 8.0 if name == "mul" else 0.5
+    affine = [NUMBER(0.25), NUMBER(3), NUMBER(0.5), NUMBER(-2), NUMBER(step), NUMBER(4)]
+    got = run(getattr(relay.qnn.op, name)(left, right, *affine), x, y).astype("int32")
+    want = as_int8(real((x.astype("float64") - 3) * 0.25, (y.astype("float64") + 2) * 0.5) / step + 4)
+    assert np.abs(got - want).max() <= 1 and want.std() > 20
+
+
+def test_parts_of_different_scales_are_joined():
+    x, y = integers(10, (2, 3), "uint8"), integers(11, (2, 4), "uint8")
+    parts = [relay.var("x", shape=x.shape, dtype="uint8"), relay.var("y", shape=y.shape, dtype="uint8")]
+    call = relay.qnn.op.concatenate(
+        parts, [NUMBER(0.5), NUMBER(0.25)], [NUMBER(0), NUMBER(1)], NUMBER(0.5), NUMBER(0), 1
+    )
+    second = np.clip(np.floor((y.astype("int32") - 1) / 2 + 0.5), 0, 255)
+    np.testing.assert_array_equal(run(call, x, y), np.concatenate([x, second], 1))
+
+
+@pytest.mark.parametrize(
+    "name, real",
+    [
+        ("tanh", np.tanh),
+        ("exp", np.exp),
+        ("abs", np.abs),
+        ("sigmoid", lambda v: 1 / (1 + np.exp(-v))),
+        ("hardswish", lambda v: v * np.clip(v + 3, 0, 6) / 6),
+    ],
+)
+def test_functions_go_by_the_real_numbers(name, real):
+    x = np.arange(-128, 128).astype("int8")
+    data = relay.var("x", shape=x.shape, dtype="int8")
+    got = run(getattr(relay.qnn.op, name)(data, NUMBER(0.05), NUMBER(10), NUMBER(0.04), NUMBER(-6)), x)
+    want = as_int8(np.round(real((x.astype("float64") - 10) * np.float32(0.05)) / np.float32(0.04)) - 6)
+    assert np.abs(got.astype("int32") - want).max() <= 1
+
+
+def test_leaky_relu_of_integers():
+    x = np.arange(-128, 128).astype("int8")
+    data = relay.var("x", shape=x.shape, dtype="int8")
+    got = run(relay.qnn.op.leaky_relu(data, 0.25, NUMBER(0.5), NUMBER(10), NUMBER(0.25), NUMBER(-6)), x)
+    real = (x.astype("float64") - 10) * 0.5
+    want = as_int8(np.round(np.where(real < 0, real * 0.25, real) / 0.25) - 6)
+    assert np.abs(got.astype("int32") - want).max() <= 1

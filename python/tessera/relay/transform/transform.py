@@ -285,14 +285,11 @@ def ToMixedPrecision(mixed_precision_type: str = "float16", missing_op_mode: int
 
 
 def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False) -> Pass:
-    """Turns float operators between dequantize and quantize into integer ones; not there yet."""
-    del hard_fail, use_qat
-    info = PassInfo(0, "FakeQuantizationToInteger", ["InferType"])
+    """Turns float operators between dequantize and quantize into integer ones.
 
-    def refuse(function: Any, mod: Any, context: Any) -> Any:
-        raise NotImplementedError("FakeQuantizationToInteger needs the quantised operators, which are not there yet")
-
-    return _ffi_api.MakeFunctionPass(refuse, info)
+    Where an operator has no integer form, floats stay; with hard_fail that is an error.
+    """
+    return _ffi_api.FakeQuantizationToInteger(hard_fail, use_qat)
 
 
 def ToGraphNormalForm() -> Pass:
