@@ -56,8 +56,7 @@ Expr plain_product(const Attrs& given, const Array<Expr>& args, const Array<Type
   auto centred = [&](size_t i, size_t affine, int axis) {
     Expr x = relay::cast(args[i], kInt32);
     if (number_of(args[affine + 1]) == 0.0) return x;
-    return relay::subtract(
-        x, along_axis(args[affine + 1], types[affine + 1], axis, tensor_of(types[i])->shape.size()));
+    return relay::subtract(x, along_axis(args[affine + 1], types[affine + 1], axis, tensor_of(types[i])->shape.size()));
   };
   Expr out = relay::multiply(centred(0, 2, attrs->lhs_axis), centred(1, 4, attrs->rhs_axis));
   AffineArgs from = affine_at(args, types, 2);
@@ -146,9 +145,9 @@ OpRecord record(const char* name, const char* doc, std::initializer_list<const c
 }
 
 void binary_record(const char* name, const char* doc, Canonicalize rule) {
-  record(name, doc,
-         {"lhs", "rhs", "lhs_scale", "lhs_zero_point", "rhs_scale", "rhs_zero_point", "output_scale",
-          "output_zero_point"})
+  record(
+      name, doc,
+      {"lhs", "rhs", "lhs_scale", "lhs_zero_point", "rhs_scale", "rhs_zero_point", "output_scale", "output_zero_point"})
       .attrs<BroadcastAttrs>()
       .type("QnnBroadcast", binary_type)
       .set(kCanonicalize, canonicalization(name, rule));
@@ -182,10 +181,9 @@ void quantized_elementwise_records() {
       .type("QnnLeakyRelu", unary_type)
       .set(kCanonicalize, canonicalization("qnn.leaky_relu", plain_leaky_relu));
   const std::pair<const char*, const char*> functions[] = {
-      {"abs", "The absolute value."},       {"erf", "The error function."},
-      {"exp", "e to the power of it."},     {"log", "The natural logarithm."},
-      {"rsqrt", "One over the square root."}, {"sigmoid", "1 / (1 + exp(-x))."},
-      {"sqrt", "The square root."},         {"tanh", "The hyperbolic tangent."},
+      {"abs", "The absolute value."},    {"erf", "The error function."},         {"exp", "e to the power of it."},
+      {"log", "The natural logarithm."}, {"rsqrt", "One over the square root."}, {"sigmoid", "1 / (1 + exp(-x))."},
+      {"sqrt", "The square root."},      {"tanh", "The hyperbolic tangent."},
   };
   for (const auto& [name, doc] : functions)
     unary_record(("qnn." + std::string(name)).c_str(), doc,

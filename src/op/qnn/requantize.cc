@@ -54,7 +54,8 @@ FixedPoint fixed_point(double factor) {
 /// x * factor in integers, halfway up.
 Expr times_upward(const Expr& x, double factor) {
   FixedPoint fixed = fixed_point(factor);
-  return relay::call_op("fixed_point_multiply", {x}, relay::make_attrs<relay::FixedPointMultiplyAttrs>([&](auto& attrs) {
+  return relay::call_op("fixed_point_multiply", {x},
+                        relay::make_attrs<relay::FixedPointMultiplyAttrs>([&](auto& attrs) {
                           attrs.multiplier = static_cast<int32_t>(fixed.multiplier);
                           attrs.shift = fixed.shift;
                         }));
@@ -103,8 +104,8 @@ Expr requantized(const Expr& given, const Type& type, const Requantize& how) {
   const size_t rank = shape.size();
   std::optional<double> from_scale = number_of(how.from.scale), to_scale = number_of(how.to.scale);
   const bool keeps_scale = from_scale && to_scale && *from_scale == *to_scale;
-  const bool in_floats = !from_scale || !to_scale || how.compute_dtype == "float32" ||
-                         (how.compute_dtype == "None" && prefers_floats());
+  const bool in_floats =
+      !from_scale || !to_scale || how.compute_dtype == "float32" || (how.compute_dtype == "None" && prefers_floats());
   Expr x = relay::cast(given, kInt32);
   std::optional<double> from_zero = number_of(how.from.zero), to_zero = number_of(how.to.zero);
   if (keeps_scale && from_zero && from_zero == to_zero) return x;
@@ -118,16 +119,14 @@ Expr requantized(const Expr& given, const Type& type, const Requantize& how) {
     Expr factor = relay::divide(along_axis(how.from.scale, how.from.scale_type, how.axis, rank),
                                 along_axis(how.to.scale, how.to.scale_type, how.axis, rank));
     Expr scaled = relay::multiply(relay::cast(x, kFloat32), factor);
-    x = how.rounding == "TONEAREST"
-            ? relay::call_op("round", {scaled})
-            : relay::call_op("floor", {relay::add(scaled, relay::make_scalar(0.5, kFloat32))});
+    x = how.rounding == "TONEAREST" ? relay::call_op("round", {scaled})
+                                    : relay::call_op("floor", {relay::add(scaled, relay::make_scalar(0.5, kFloat32))});
     x = relay::cast(x, kInt32);
   } else if (!keeps_scale) {
     const double factor = *from_scale / *to_scale;
     x = how.rounding == "TONEAREST" ? times_to_nearest(x, factor, shape) : times_upward(x, factor);
   }
-  if (to_zero != 0.0)
-    x = relay::add(relay::cast(along_axis(how.to.zero, how.to.zero_type, how.axis, rank), kInt32), x);
+  if (to_zero != 0.0) x = relay::add(relay::cast(along_axis(how.to.zero, how.to.zero_type, how.axis, rank), kInt32), x);
   return x;
 }
 
@@ -142,16 +141,16 @@ void requantize_records() {
       .input("output_zero_point", "the same of the result")
       .support_level(11)
       .type("Requantize", requantize_type)
-      .set(kCanonicalize, canonicalization("qnn.requantize", [](const Attrs& given, const Array<Expr>& args,
-                                                                const Array<Type>& types) {
-             auto* attrs = given.as<RequantizeAttrs>();
-             Requantize how{{args[1], args[2], types[1], types[2]},
-                            {args[3], args[4], types[3], types[4]},
-                            attrs->axis,
-                            attrs->rounding,
-                            attrs->compute_dtype};
-             return narrowed(requantized(args[0], types[0], how), attrs->out_dtype);
-           }));
+      .set(kCanonicalize, canonicalization("qnn.requantize",
+                                           [](const Attrs& given, const Array<Expr>& args, const Array<Type>& types) {
+                                             auto* attrs = given.as<RequantizeAttrs>();
+                                             Requantize how{{args[1], args[2], types[1], types[2]},
+                                                            {args[3], args[4], types[3], types[4]},
+                                                            attrs->axis,
+                                                            attrs->rounding,
+                                                            attrs->compute_dtype};
+                                             return narrowed(requantized(args[0], types[0], how), attrs->out_dtype);
+                                           }));
 }
 
 }  // namespace tessera::op

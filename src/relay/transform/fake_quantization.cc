@@ -170,9 +170,9 @@ class Region {
       zeros.push_back(one->zero);
     }
     Quantized out = wanted_;
-    out.data = call_op("qnn.concatenate",
-                       {make_tuple(data), make_tuple(scales), make_tuple(zeros), wanted_.scale, wanted_.zero},
-                       call->attrs);
+    out.data =
+        call_op("qnn.concatenate",
+                {make_tuple(data), make_tuple(scales), make_tuple(zeros), wanted_.scale, wanted_.zero}, call->attrs);
     return out;
   }
 
