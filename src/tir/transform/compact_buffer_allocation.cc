@@ -138,21 +138,25 @@ class Compactor {
       auto it = of_buffer.find(buffer.get());
       return it == of_buffer.end() ? nullptr : it->second;
     };
+    auto take_address = [&](const VarNode* memory) {
+      for (auto [it, end] = of_memory.equal_range(memory); it != end; ++it) it->second->is_opaque = true;
+    };
     Scopes scopes(threads_, analyzer_);
+    auto touch = [&](const Buffer& buffer, const Array<PrimExpr>& indices) {
+      if (Use* use = find(buffer)) add(indices, scopes, use);
+      else take_address(buffer->data.get());  // the same memory in another shape
+    };
     pre_order(block->body, [&](const Object* node) {
       if (auto* loop = cast_or_null<For>(node)) scopes.add(loop);
       if (auto* let = cast_or_null<LetStmt>(node)) scopes.add(let);
-      if (auto* load = cast_or_null<BufferLoad>(node))
-        if (Use* use = find(load->buffer)) add(load->indices, scopes, use);
-      if (auto* store = cast_or_null<BufferStore>(node))
-        if (Use* use = find(store->buffer)) add(store->indices, scopes, use);
+      if (auto* load = cast_or_null<BufferLoad>(node)) touch(load->buffer, load->indices);
+      if (auto* store = cast_or_null<BufferStore>(node)) touch(store->buffer, store->indices);
       if (auto* inside = cast_or_null<BlockNode>(node)) {
         for (const MatchBufferRegion& match : inside->match_buffers)
           if (Use* use = find(match->source->buffer)) add_view(match->source->region, scopes, use);
         note_aligns(inside, find);
       }
-      if (auto* var = cast_or_null<VarNode>(node))
-        for (auto [it, end] = of_memory.equal_range(var); it != end; ++it) it->second->is_opaque = true;
+      if (auto* var = cast_or_null<VarNode>(node)) take_address(var);
       return true;
     });
   }

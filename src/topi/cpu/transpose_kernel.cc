@@ -2,6 +2,7 @@
 
 #include "ir/prim_ops.h"
 #include "tir/buffer_access.h"
+#include "topi/cpu/product_tile.h"
 
 namespace tessera::topi {
 namespace {
@@ -18,58 +19,6 @@ Buffer square(const char* name, DataType dtype, int lanes) {
   return make(std::move(node));
 }
 
-PrimExpr shuffled(const Var& a, const Var& b, const std::vector<int>& lanes) {
-  Shuffle node;
-  node.dtype = a->dtype;
-  node.vectors = {a, b};
-  for (int lane : lanes) node.indices.push_back(PrimExpr(lane));
-  return make(std::move(node));
-}
-
-/// Vectors named one after the other.
-class Names {
- public:
-  Var add(PrimExpr value) {
-    Var var = make_var("v" + std::to_string(steps_.size()), value.dtype());
-    steps_.emplace_back(var, std::move(value));
-    return var;
-  }
-  Stmt around(Stmt body) const {
-    for (auto it = steps_.rbegin(); it != steps_.rend(); ++it)
-      body = make(LetStmt{.var = it->first, .value = it->second, .body = body});
-    return body;
-  }
-
- private:
-  std::vector<std::pair<Var, PrimExpr>> steps_;
-};
-
-/// Rows whose numbers differ in one bit exchange the halves, quarters, ... that have the other value of that bit.
-Stmt transposed(const Buffer& from, const Buffer& to, int lanes) {
-  Names names;
-  std::vector<Var> rows;
-  const DataType vector = from->dtype.with_lanes(lanes);
-  for (int i = 0; i < lanes; ++i) rows.push_back(names.add(vload(from, {i, 0}, vector)));
-  for (int step = lanes / 2; step > 0; step /= 2) {
-    std::vector<int> low, high;  // of the two rows, one after the other
-    for (int lane = 0; lane < lanes; ++lane) {
-      const bool is_high = lane & step;
-      low.push_back(is_high ? lanes + lane - step : lane);
-      high.push_back(is_high ? lanes + lane : lane + step);
-    }
-    const auto apart = static_cast<size_t>(step);
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (i & apart) continue;
-      Var a = rows[i], b = rows[i + apart];
-      rows[i] = names.add(shuffled(a, b, low));
-      rows[i + apart] = names.add(shuffled(a, b, high));
-    }
-  }
-  std::vector<Stmt> stores;
-  for (const Var& row : rows) stores.push_back(vstore(to, {static_cast<int>(stores.size()), 0}, row));
-  return names.around(sequence(stores));
-}
-
 }  // namespace
 
 te::TensorIntrin transpose_intrin(DataType dtype, int lanes) {
@@ -82,7 +31,13 @@ te::TensorIntrin transpose_intrin(DataType dtype, int lanes) {
   out.op = b->op;
   out.inputs = {a};
   out.buffers = {from, to};
-  out.body = transposed(from, to, lanes);
+  std::vector<PrimExpr> rows;
+  for (int i = 0; i < lanes; ++i) rows.push_back(vload(from, {i, 0}, dtype.with_lanes(lanes)));
+  out.body = transposed(rows, [&](const std::vector<PrimExpr>& columns) {
+    std::vector<Stmt> stores;
+    for (int i = 0; i < lanes; ++i) stores.push_back(vstore(to, {i, 0}, columns[static_cast<size_t>(i)]));
+    return sequence(stores);
+  });
   return make(std::move(out));
 }
 

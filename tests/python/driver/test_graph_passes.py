@@ -70,6 +70,6 @@ def test_instruments_see_the_passes_in_order():
     with tessera.transform.PassContext(opt_level=3, instruments=[Notes()]):
         relay.optimize(mod, "llvm", params)
     order = ["RemoveUnusedFunctions", "SimplifyInference", "FoldConstant", "FoldScaleAxis", "SimplifyExpr"]
-    order += ["CanonicalizeOps", "AlterOpLayout", "FuseOps", "LabelOps"]
+    order += ["CanonicalizeOps", "AlterOpLayout", "FuseOps", "LabelKernels"]
     assert [name for name in seen if name in order][: len(order) + 1] == [*order[:7], "FoldConstant", *order[7:]]
     assert "FastMath" not in seen

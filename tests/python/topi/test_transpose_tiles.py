@@ -104,3 +104,11 @@ def test_axes_of_short_floats_change_places():
     body = relay.cast(relay.transpose(relay.annotation.stop_fusion(relay.cast(data, "bfloat16")), (0, 2, 1)), "float32")
     model = tvm.Model(relay.build(tvm.IRModule.from_expr(relay.Function([data], body)), "llvm"))
     np.testing.assert_array_equal(model.run(x)[0].numpy(), x.transpose(0, 2, 1))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_part_of_what_was_moved(target):
+    """The tiles write all of the tensor, though only a part of it is read."""
+    x = numbers((3, 20, 8))
+    got = run(lambda data: relay.strided_slice(relay.transpose(data, (2, 0, 1)), [1, 0, 2], [7, 3, 18]), x, target)
+    np.testing.assert_array_equal(got, x.transpose(2, 0, 1)[1:7, 0:3, 2:18])

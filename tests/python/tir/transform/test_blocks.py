@@ -189,3 +189,27 @@ class TestBuffersThatOutliveAnIteration:
 
         assert "float32, [6])" in str(tvm.lower(func))
         self.lowered_like(func, lambda x: 2 * (x[:-2] + x[1:-1] + x[2:]))
+
+
+@T.prim_func
+def written_in_another_shape(a: T.handle, b: T.handle) -> None:
+    A = T.match_buffer(a, (64,), "float32")
+    B = T.match_buffer(b, (4, 4), "float32")
+    C = T.alloc_buffer((8, 8), "float32")
+    D = T.buffer_decl((64,), "float32", data=C.data)
+    for i in T.serial(64):
+        with T.block("D"):
+            T.reads(A[i])
+            T.writes(C[0:8, 0:8])
+            D[i] = A[i]
+    for i, j in T.grid(4, 4):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = C[vi + 2, vj + 3]
+
+
+def test_a_buffer_that_is_written_in_another_shape_keeps_its_size():
+    x = np.arange(64, dtype="float32")
+    out = tvm.nd.empty((4, 4))
+    tvm.build(written_in_another_shape.with_attr("global_symbol", "main"), target="llvm")(tvm.nd.array(x), out)
+    np.testing.assert_array_equal(out.numpy(), x.reshape(8, 8)[2:6, 3:7])
