@@ -35,7 +35,7 @@ bool is_of_elements(const Call* call) {
   return !call->attrs || name == "clip" || name == "cast" || name == "nn.leaky_relu";
 }
 
-/// Extents other than 1 stay in order.
+/// Extents other than 1 stay in order, and none is 0.
 bool moves_only_ones(const Call* transpose, const Shape& from) {
   Shape order;
   if (auto axes = transpose->attrs_as<TransposeAttrs>()->axes; axes.defined()) {
@@ -48,8 +48,9 @@ bool moves_only_ones(const Call* transpose, const Shape& from) {
   int64_t last = -1;
   for (int64_t axis : order) {
     if (axis < 0) axis += static_cast<int64_t>(from.size());
-    if (from[static_cast<size_t>(axis)] == 1) continue;
-    if (axis < last) return false;
+    const int64_t extent = from[static_cast<size_t>(axis)];
+    if (extent == 1) continue;
+    if (axis < last || extent == 0) return false;  // 0 means another thing to reshape
     last = axis;
   }
   return true;

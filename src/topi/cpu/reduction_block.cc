@@ -68,8 +68,14 @@ BlockRef reader_of(const State& state, const BlockRef& block, const Reduction& r
       spatial_loops(state, readers[0]).size() != reduction.axes.size() || reader->writes.size() != 1)
     return {};
   bool fits = true;
+  const Buffer& results = reduction.block->writes[0]->buffer;
+  // A join of tensors has more elements than the results, and asks which of them an element is.
+  for (size_t i = 0; i < reader->iter_vars.size() && i < results->shape.size(); ++i) {
+    const int64_t *extent = as_int(reader->iter_vars[i]->dom->extent), *results_extent = as_int(results->shape[i]);
+    fits &= extent && results_extent && *extent == *results_extent;
+  }
   walk(reader->body, [&](const BufferLoad* load) {
-    if (!load->buffer.same_as(reduction.block->writes[0]->buffer)) return;
+    if (!load->buffer.same_as(results)) return;
     for (size_t i = 0; i < load->indices.size(); ++i)
       fits &= i < reader->iter_vars.size() && load->indices[i].same_as(reader->iter_vars[i]->var);
   });

@@ -48,6 +48,11 @@ def test_a_transposition_of_ones_is_a_view(names):
     np.testing.assert_allclose(run(function, values), (values[0] @ values[1].T)[None] + values[2], rtol=1e-4, atol=1e-5)
 
 
+def test_a_transposition_of_nothing_stays():
+    x = relay.var("x", shape=(1, 0))
+    assert run(relay.Function([x], relay.transpose(x)), [np.zeros((1, 0), "float32")]).shape == (0, 1)
+
+
 def test_what_is_stretched_over_the_view_stays_behind_it(names):
     x, w, _, _ = names
     row = relay.var("row", shape=(2, 1, 32))
