@@ -20,47 +20,27 @@ using topi::MatrixProduct;
 
 constexpr int kLevel = 15;  // before an operator's own compute
 
-/// How a call multiplies matrices.
-MatrixProduct product_of(const Attrs& attrs, const Array<te::Tensor>& inputs, DataType dtype) {
-  MatrixProduct out;
-  out.a = inputs[0];
-  out.b = inputs[1];
-  out.options.out_dtype = dtype;
-  if (attrs.as<relay::DenseAttrs>()) {
-    out.options.transpose_b = true;
-  } else if (auto* matmul = attrs.as<relay::MatmulAttrs>()) {
-    out.options.transpose_a = matmul->transpose_a;
-    out.options.transpose_b = matmul->transpose_b;
-  } else {
-    ICHECK(attrs.as<relay::DensePackAttrs>()) << "no matrix product has " << attrs->type_key();
-    out.is_packed = true;
-  }
-  return out;
+/// The product of a packed weight; nothing where its blocks are not as its micro-kernel reads them.
+std::optional<MatrixProduct> product_of(const Array<te::Tensor>& inputs, const Type& type, const Machine& machine) {
+  auto* result = type.as<TensorTypeNode>();
+  MatrixProduct out{.a = inputs[0], .b = inputs[1], .out_dtype = result->dtype};
+  const int64_t* units = as_int(result->shape.back());
+  const size_t rank = out.b->dtype == DataType::Int(8) ? 4 : 3;
+  if (!units || out.b->shape.size() != rank || !as_int(out.b->shape[2])) return {};
+  out.units = *units;
+  std::optional<GemmSize> size = topi::gemm_size(out, machine);
+  if (!size) return {};
+  const int64_t block = topi::gemm_tiles(machine, size->m, size->n, size->k, out.a->dtype, 1)->nr;
+  return block == *as_int(out.b->shape[2]) ? std::optional(out) : std::nullopt;
 }
 
-/// Blocks of the weight as its micro-kernel reads them; a product that fits gets its number of columns.
-bool fits_panels(MatrixProduct* product, const Type& type, const Machine& machine) {
-  const int64_t* units = as_int(type.as<TensorTypeNode>()->shape.back());
-  const size_t rank = product->b->dtype == DataType::Int(8) ? 4 : 3;
-  if (!units || product->b->shape.size() != rank || !as_int(product->b->shape[2])) return false;
-  product->units = *units;
-  std::optional<GemmSize> size = topi::gemm_size(*product, machine);
-  if (!size) return false;
-  return topi::gemm_tiles(machine, size->m, size->n, size->k, product->a->dtype, 1)->nr ==
-         *as_int(product->b->shape[2]);
-}
-
-void offer_gemm(const relay::OpStrategy& strategy, const Attrs& attrs, const Array<te::Tensor>& inputs,
-                const Type& type, const Target& target) {
+void offer_gemm(const relay::OpStrategy& strategy, const Attrs&, const Array<te::Tensor>& inputs, const Type& type,
+                const Target& target) {
   if (!target || target->kind->name != "llvm") return;
   Machine machine = topi::machine_of(target);
-  MatrixProduct product = product_of(attrs, inputs, type.as<TensorTypeNode>()->dtype);
-  if (!fits_panels(&product, type, machine)) return;
-  std::optional<GemmSize> size = topi::gemm_size(product, machine);
-  if (!size) return;
-  auto compute = [machine](Attrs attrs, Array<te::Tensor> inputs, Type type) {
-    MatrixProduct product = product_of(attrs, inputs, type.as<TensorTypeNode>()->dtype);
-    fits_panels(&product, type, machine);
+  if (!product_of(inputs, type, machine)) return;
+  auto compute = [machine](Attrs, Array<te::Tensor> inputs, Type type) {
+    MatrixProduct product = *product_of(inputs, type, machine);
     GemmSize size = *topi::gemm_size(product, machine);
     return Array<te::Tensor>{topi::gemm(product, size, topi::gemm_tiles_of(product, size, machine))};
   };
@@ -77,12 +57,11 @@ Expr pack_weight(const Attrs& attrs, const Array<Expr>& args, const Array<Object
   Machine machine = topi::machine_of(target);
   Array<te::Tensor> inputs{downcast<te::Tensor>(placeholders[0]), downcast<te::Tensor>(placeholders[1])};
   DataType dtype = type.as<TensorTypeNode>()->dtype;
-  MatrixProduct product = product_of(attrs, inputs, dtype);
-  if (product.options.transpose_a || inputs[1]->shape.size() != 2) return nullptr;
-  product.options.transpose_b = true;  // only extents are asked for
-  if (!attrs.as<relay::DenseAttrs>() && !attrs.as<relay::MatmulAttrs>()->transpose_b)
+  auto* matmul = attrs.as<relay::MatmulAttrs>();
+  if ((matmul && matmul->transpose_a) || inputs[1]->shape.size() != 2) return nullptr;
+  MatrixProduct product{.a = inputs[0], .b = inputs[1], .out_dtype = dtype};  // only extents are asked for
+  if (matmul && !matmul->transpose_b)
     product.b = te::placeholder({inputs[1]->shape[1], inputs[1]->shape[0]}, inputs[1]->dtype, "b");
-  product.is_packed = true;  // one row is enough for a weight that is packed beforehand
   const int64_t *units = as_int(product.b->shape[0]), *depth = as_int(product.b->shape[1]);
   if (!units || !depth) return nullptr;
   product.units = *units;

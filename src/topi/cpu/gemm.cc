@@ -39,14 +39,11 @@ int64_t dividing_step(int64_t total, int64_t longest) {
   return total;
 }
 
-bool is_shared(const MatrixProduct& product) { return product.is_packed || product.b->shape.size() == 2; }
-
-/// The dimension of `a` and of the result that counts rows: the last but one, or where that is 1 and one matrix serves all,
-/// the only one that is not 1.
+/// The dimension of `a` and of the result that counts rows: the last but one, or where that is 1, the only one that is not.
 size_t row_axis(const MatrixProduct& product) {
   const Array<PrimExpr>& a = product.a->shape;
   const size_t last = a.size() - 2;
-  if (!is_shared(product) || product.options.transpose_a || !is_one(a[last])) return last;
+  if (!is_one(a[last])) return last;
   size_t out = last, found = 0;
   for (size_t i = 0; i < last; ++i)
     if (!is_one(a[i])) out = i, ++found;
@@ -58,7 +55,6 @@ Array<PrimExpr> leading(const MatrixProduct& product) {
   Array<PrimExpr> out;
   for (size_t i = 0; i + 1 < product.a->shape.size(); ++i)
     if (i != row_axis(product)) out.push_back(product.a->shape[i]);
-  if (!is_shared(product) && is_one(out[0])) out.set(0, product.b->shape[0]);
   return out;
 }
 
@@ -71,22 +67,7 @@ PrimExpr a_element(const MatrixProduct& product, const Array<PrimExpr>& lead, co
                    const PrimExpr& column) {
   Array<PrimExpr> at = with_row(lead, row_axis(product), row);
   at.push_back(column);
-  const size_t rank = at.size();
-  if (product.options.transpose_a) {
-    at.set(rank - 2, column);
-    at.set(rank - 1, row);
-  }
-  if (!is_shared(product) && is_one(product.a->shape[0])) at.set(0, PrimExpr(0));
   return te::load(product.a, at);
-}
-
-PrimExpr b_element(const MatrixProduct& product, const Array<PrimExpr>& lead, const PrimExpr& row,
-                   const PrimExpr& column) {
-  Array<PrimExpr> at;
-  if (!is_shared(product)) at.push_back(is_one(product.b->shape[0]) ? PrimExpr(0) : lead[0]);
-  at.push_back(product.options.transpose_b ? column : row);
-  at.push_back(product.options.transpose_b ? row : column);
-  return te::load(product.b, at);
 }
 
 /// `value`, and 0 outside of the limits that an index may pass: (index, limit, its largest value + 1).
@@ -112,39 +93,35 @@ Array<PrimExpr> joined(Array<PrimExpr> lead, std::initializer_list<PrimExpr> res
 
 bool are_bytes(const MatrixProduct& product) {
   return product.a->dtype == DataType::UInt(8) && product.b->dtype == DataType::Int(8) &&
-         product.options.out_dtype == DataType::Int(32);
+         product.out_dtype == DataType::Int(32);
 }
 
 }  // namespace
 
 std::optional<GemmSize> gemm_size(const MatrixProduct& product, const Machine& machine) {
-  const bool may_be_open = product.is_packed && !product.options.transpose_a;
-  auto a = numbers(product.a->shape, may_be_open), b = numbers(product.b->shape);
+  auto a = numbers(product.a->shape, true), b = numbers(product.b->shape);
   if (!a || !b || a->size() < 2 || machine->isa.empty()) return {};
   const DataType dtype = product.a->dtype;
   const bool are_floats = (dtype == DataType::Float(32) || dtype == DataType::Float(64)) && product.b->dtype == dtype &&
-                          product.options.out_dtype == dtype;
-  if (!are_floats && !(are_bytes(product) && product.is_packed && byte_isa(machine))) return {};
-  if (!product.is_packed && b->size() == 3 && a->size() != 3) return {};
+                          product.out_dtype == dtype;
+  if (!are_floats && !(are_bytes(product) && byte_isa(machine))) return {};
   GemmSize out;
   for (const PrimExpr& extent : leading(product))
     if (const int64_t* value = as_int(extent)) out.batch *= *value;
-  out.m = product.options.transpose_a ? a->back() : (*a)[row_axis(product)];
+  out.m = (*a)[row_axis(product)];
   if (out.m == 0) {
     out.m = kGuessedRows;
     out.open_m = product.a->shape[row_axis(product)];
   }
-  out.k = (*a)[a->size() - (product.options.transpose_a ? 2 : 1)];
-  out.n = product.is_packed ? product.units : (*b)[b->size() - (product.options.transpose_b ? 2 : 1)];
+  out.k = a->back();
+  out.n = product.units;
   if (out.m * out.n * out.k < kFewestSteps || (are_bytes(product) && out.k % kByteGroup != 0)) return {};
-  if (!product.is_packed && (out.m < 4 || out.n < 4)) return {};  // a panel is not read often enough
   return out;
 }
 
 GemmTiles gemm_tiles_of(const MatrixProduct& product, const GemmSize& size, const Machine& machine) {
   const int threads = size.batch >= machine->cores ? 1 : machine->cores;
   GemmTiles tiles = gemm_tiles(machine, size.m, size.n, size.k, product.a->dtype, threads);
-  if (!product.is_packed) return tiles;
   GemmTilesNode out = *tiles.get();
   const auto block = static_cast<int32_t>(*as_int(product.b->shape[2]));
   const int64_t unit = are_bytes(product) ? kByteGroup : 1;
@@ -177,18 +154,7 @@ te::Tensor gemm(const MatrixProduct& product, const GemmSize& size, const GemmTi
       },
       "rows", "gemm_rows");
 
-  te::Tensor b = product.b;
-  const bool serves_all = is_shared(product);
-  if (!product.is_packed)
-    b = te::compute(
-        joined(serves_all ? Array<PrimExpr>() : lead, {number(columns), number(depth), number(t->nr)}),
-        [&](const Array<PrimExpr>& at) {
-          const size_t own = at.size() - 3;
-          PrimExpr j = at[own] * number(t->nr) + at[own + 2], k = at[own + 1];
-          Array<PrimExpr> place(at.begin(), at.begin() + long(own));
-          return filled_up(b_element(product, place, k, j), {{j, size.n, columns * t->nr, {}}, {k, size.k, depth, {}}});
-        },
-        "columns", "gemm_columns");
+  const te::Tensor& b = product.b;
 
   IterVar k = te::reduce_axis(make_range(0, number(depth)), "k");
   te::Tensor tile = te::compute(
@@ -198,12 +164,10 @@ te::Tensor gemm(const MatrixProduct& product, const GemmSize& size, const GemmTi
         if (are_bytes(product)) {
           PrimExpr right =
               te::load(b, {at[rank + 1], floordiv(k->var, kByteGroup), at[rank + 3], floormod(k->var, kByteGroup)});
-          const DataType sums = product.options.out_dtype;
+          const DataType sums = product.out_dtype;
           return te::sum(cast(sums, left) * cast(sums, right), {k});
         }
-        PrimExpr right =
-            te::load(b, joined(serves_all ? Array<PrimExpr>() : front(at), {at[rank + 1], k->var, at[rank + 3]}));
-        return te::sum(left * right, {k});
+        return te::sum(left * te::load(b, {at[rank + 1], k->var, at[rank + 3]}), {k});
       },
       "tile", "gemm_tile");
 

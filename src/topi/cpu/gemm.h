@@ -4,29 +4,26 @@
 #include "ir/target.h"
 #include "te/schedule.h"
 #include "topi/cpu/gemm_tiles.h"
-#include "topi/nn/matmul.h"
 
 namespace tessera::topi {
 
-/// a (..., m, k) or (..., k, m), and b, a matrix or one for each element of a's only leading dimension (either of which may
-/// be 1 for the other). The result is (..., m, n).
+/// a (..., m, k) and b, a matrix for all of them that was packed beforehand. The result is (..., m, n).
 struct MatrixProduct {
-  te::Tensor a, b;
-  MatmulOptions options;
-  bool is_packed = false;  // b is (blocks of n, k, block); of bytes (blocks of n, k / 4, block, 4)
-  int64_t units = 0;       // n of a packed b, whose last block may be filled up
+  te::Tensor a, b;  // b is (blocks of n, k, block); of bytes (blocks of n, k / 4, block, 4)
+  DataType out_dtype;
+  int64_t units = 0;  // n: the last block may be filled up
 };
 
 /// The extents of a product; nothing where one is not a number, where elements are of a type without micro-kernel, or where
-/// it is too small for panels to pay. Where b is packed, rows and the dimensions before them may be open until run time: `batch`
-/// and `m` then are a guess.
+/// it is too small for panels to pay. Rows and the dimensions before them may be open until run time: `batch` and `m` then are a
+/// guess.
 struct GemmSize {
   int64_t batch = 1, m = 0, n = 0, k = 0;  // `batch` products of each
   PrimExpr open_m;                         // the rows where they are no number
 };
 std::optional<GemmSize> gemm_size(const MatrixProduct& product, const Machine& machine);
 
-/// How the product is cut. Where b is packed, its blocks and steps that divide k are kept to.
+/// How the product is cut: in the blocks of b and in steps that divide k.
 GemmTiles gemm_tiles_of(const MatrixProduct& product, const GemmSize& size, const Machine& machine);
 
 /// The product in panels. What follows it element by element may be put into the copy at its end.

@@ -13,9 +13,9 @@ namespace {
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
-/// The stages that `gemm` made; `columns` is missing where b is packed.
+/// The stages that `gemm` made.
 struct Stages {
-  te::Stage rows, columns, tile, product;
+  te::Stage rows, tile, product;
 };
 
 Stages find_stages(const te::Schedule& sch) {
@@ -24,7 +24,6 @@ Stages find_stages(const te::Schedule& sch) {
     auto* op = stage->op.as<te::ComputeOp>();
     if (!op) continue;
     if (op->tag == "gemm_rows") out.rows = stage;
-    else if (op->tag == "gemm_columns") out.columns = stage;
     else if (op->tag == "gemm_tile") out.tile = stage;
     else if (op->tag == "gemm") out.product = stage;
   }
@@ -56,12 +55,8 @@ te::Stage last_stage(const te::Schedule& sch, const Stages& stages, const Array<
   return stages.product;
 }
 
-struct Loops {
-  IterVar columns, block;  // of a part: those that share panels of b, and one block of c
-};
-
-/// A part for each thread, then blocks of mc x nc, which are copied out of the tiles by vectors.
-Loops cut_result(const te::Stage& stage, const GemmTiles& t, size_t row, int lanes) {
+/// A part for each thread, then blocks of mc x nc, which are copied out of the tiles by vectors; the loop over blocks.
+IterVar cut_result(const te::Stage& stage, const GemmTiles& t, size_t row, int lanes) {
   Array<IterVar> axes = stage->op.as<te::ComputeOp>()->axis, order;
   for (size_t i = 0; i + 1 < axes.size(); ++i)
     if (i != row) order.push_back(axes[i]);
@@ -77,7 +72,7 @@ Loops cut_result(const te::Stage& stage, const GemmTiles& t, size_t row, int lan
   te::reorder(stage, order);
   te::set_loop_kind(stage, vector, IterType::Vectorized);
   te::set_loop_kind(stage, te::fuse(stage, parts), IterType::Parallelized);
-  return {block_j, block_i};
+  return block_i;
 }
 
 void vectorize_last(const te::Stage& stage, int lanes) {
@@ -96,10 +91,10 @@ te::Schedule schedule_gemm(const Array<te::Tensor>& outs, const Target& target) 
   MicroKernel kernel = micro_kernel(product_isa(machine, dtype).name, dtype, t->mr, t->nr, t->kc);
   te::Stage last = last_stage(sch, stages, outs);
   const int64_t row = *as_int(downcast<PrimExpr>(stages.product->op->attrs["gemm_row_axis"]));
-  Loops loops = cut_result(last, t, static_cast<size_t>(row), kernel->lanes);
+  IterVar block = cut_result(last, t, static_cast<size_t>(row), kernel->lanes);
 
   // k in steps of kc outside, so that a panel of b serves all rows of the block
-  te::compute_at(stages.tile, last, loops.block);
+  te::compute_at(stages.tile, last, block);
   auto* tile = stages.tile->op.as<te::ComputeOp>();
   Array<IterVar> axes = tile->axis, order(axes.begin(), axes.end() - 4);
   const size_t first = axes.size() - 4;
@@ -112,17 +107,6 @@ te::Schedule schedule_gemm(const Array<te::Tensor>& outs, const Target& target) 
 
   te::compute_at(stages.rows, stages.tile, outer_k);
   vectorize_last(stages.rows, kernel->lanes);
-  if (stages.columns) {
-    if (t->threads_m > 1) {  // all threads need all panels
-      te::compute_root(stages.columns);
-      Array<IterVar> panels = stages.columns->op.as<te::ComputeOp>()->axis;
-      te::set_loop_kind(stages.columns, te::fuse(stages.columns, Array<IterVar>(panels.begin(), panels.end() - 2)),
-                        IterType::Parallelized);
-    } else {
-      te::compute_at(stages.columns, last, loops.columns);
-    }
-    vectorize_last(stages.columns, kernel->lanes);
-  }
   for (const te::Stage& stage : sch->stages)  // what could not be part of the copy
     if (stage->is_output && !stage.same_as(last)) schedule_stage_cpu(stage);
   return sch;
