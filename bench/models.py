@@ -13,6 +13,11 @@ multiply-adds on registers; the operations of a model are the products and sums 
 Models are float32; those called NAME_int8 are made by ONNX Runtime's quantiser (tests/frameworks/quantize.py), and our
 own float32 is a contender there. The roof is that of float32, which they may pass, and the means leave them out.
 
+    .venv-torch/bin/python bench/models.py --switches all --peers ort      # what each decision about the graph gives
+
+With --switches our own models are contenders too, each compiled without one of the
+decisions about the whole graph.
+
 A ratio is the other's time over ours: above 1 we are faster. Peers that are not installed are left out. Writes
 models.json and models.html (the chart) into --out.
 """
@@ -63,6 +68,16 @@ MODELS = [
     "bert_base_int8",
 ]
 INT8 = "_int8"
+SWITCHES: dict[str, dict[str, Any]] = {  # decisions about the whole graph, and the PassContext without them
+    "layouts": {"disabled_pass": ["AlterOpLayout"]},
+    "winograd": {"config": {"relay.conv2d.winograd": False}},
+    "packing": {"disabled_pass": ["PackWeights"]},
+    "fusion": {"config": {"relay.FuseOps.max_depth": 1}},
+    "joined": {"disabled_pass": ["CombineProducts"]},
+    "attention": {"disabled_pass": ["FuseAttention"]},
+    "rows": {"disabled_pass": ["FuseRows"]},
+    "views": {"disabled_pass": ["SinkViews"]},
+}
 ALL_PEERS = {**PEERS, "float": "our float32"}  # the last for 8-bit models only
 ROUNDS_SECONDS = 0.25  # each contender of a round runs about this long, at least once
 
@@ -91,7 +106,9 @@ def torch_runner(name: str, inputs: Inputs, threads: int, compiled: bool) -> Run
     return run
 
 
-def contenders(name: str, path: Path, threads: int, peers: Sequence[str], facts: dict[str, Any]) -> dict[str, Run]:
+def contenders(
+    name: str, path: Path, threads: int, peers: Sequence[str], switches: Sequence[str], facts: dict[str, Any]
+) -> dict[str, Run]:
     """Ours first. What is not installed is not there."""
     inputs = dict(np.load(path.with_suffix(".npz")))
     makers: dict[str, Callable[[], Run]] = {
@@ -104,19 +121,26 @@ def contenders(name: str, path: Path, threads: int, peers: Sequence[str], facts:
         makers["torch"] = lambda: torch_runner(name, inputs, threads, False)
         makers["compile"] = lambda: torch_runner(name, inputs, threads, True)
     chosen = [peer for peer in peers if peer in makers]
-    return {"tessera": tessera_runner(path, inputs, facts), **installed(makers, chosen)}
+    off = {switch: tessera_runner(path, inputs, {}, **SWITCHES[switch]) for switch in switches}
+    return {"tessera": tessera_runner(path, inputs, facts), **installed(makers, chosen), **off}
 
 
 # ---- one model and number of threads, in a process of its own -------------------------------------------------------
 
 
 def measure(
-    name: str, path: Path, threads: int, peers: Sequence[str], rounds: int, clock: Callable[[], float]
+    name: str,
+    path: Path,
+    threads: int,
+    peers: Sequence[str],
+    switches: Sequence[str],
+    rounds: int,
+    clock: Callable[[], float],
 ) -> dict[str, Any]:
     from common.roof import peak_runner
 
     facts: dict[str, Any] = {"model": name, "threads": threads}
-    runs = contenders(name, path, threads, peers, facts)
+    runs = contenders(name, path, threads, peers, switches, facts)
     answers = {who: run() for who, run in runs.items()}
     want = answers["ort" if "ort" in runs else next(iter(runs))]
     facts["difference"] = {who: difference(answer, want) for who, answer in answers.items()}
@@ -132,7 +156,7 @@ def measure(
 
 def run_child(name: str, threads: int, args: argparse.Namespace, processors: list[int]) -> dict[str, Any] | None:
     command = [sys.executable, __file__, name, "--child", str(threads), "--peers", args.peers, "--clock", args.clock]
-    command += ["--rounds", str(args.rounds), "--models", os.fspath(args.models)]
+    command += ["--rounds", str(args.rounds), "--models", os.fspath(args.models), "--switches", args.switches]
     chosen = processors if threads > 1 else processors[-1:]
     pin = lambda: os.sched_setaffinity(0, chosen)  # noqa: E731
     run = subprocess.run(
@@ -165,6 +189,12 @@ def print_table(results: list[dict[str, Any]], threads: int) -> None:
         mean = geomean([seconds[peer] / seconds["tessera"] for seconds in floats]) if floats else 0
         means += f"{mean:>15.2f}" if floats else f"{'-':>15}"
     print(f"{'geomean':20}{'':18}{means}")
+    if switches := [name for name in SWITCHES if any(name in row["seconds"] for row in rows)]:
+        print(f"\nwithout one decision about the graph, its time over ours\n{'':20}", end="")
+        print("".join(f"{name:>11}" for name in switches))
+        for row in rows:
+            print(f"{row['model']:20}", end="")
+            print("".join(f"{row['seconds'][name] / row['seconds']['tessera']:>11.2f}" for name in switches))
 
 
 def main() -> int:
@@ -172,6 +202,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help=f"of {', '.join(MODELS)}; all unless given")
     parser.add_argument("--threads", help="such as 1,2; default: one and all")
     parser.add_argument("--peers", default=",".join(ALL_PEERS), help=f"of {','.join(ALL_PEERS)}; all unless given")
+    parser.add_argument("--switches", default="", help=f"all, or of {','.join(SWITCHES)}; none unless given")
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--clock", choices=["wall", "processor"], default="wall")
     parser.add_argument(
@@ -182,10 +213,14 @@ def main() -> int:
     args = parser.parse_args()
     if unknown := [peer for peer in args.peers.split(",") if peer not in ALL_PEERS]:
         parser.error(f"no peer {unknown[0]}; there are {', '.join(ALL_PEERS)}")
+    switches = list(SWITCHES) if args.switches == "all" else list(filter(None, args.switches.split(",")))
+    if unknown := [switch for switch in switches if switch not in SWITCHES]:
+        parser.error(f"no switch {unknown[0]}; there are {', '.join(SWITCHES)}")
     if args.child:
         clock = time.perf_counter if args.clock == "wall" else time.process_time
         path = args.models / f"{args.names[0]}.onnx"
-        print(json.dumps(measure(args.names[0], path, args.child, args.peers.split(","), args.rounds, clock)))
+        peers = args.peers.split(",")
+        print(json.dumps(measure(args.names[0], path, args.child, peers, switches, args.rounds, clock)))
         return 0
     names = args.names or MODELS
     missing = [name for name in names if not (args.models / f"{name}.onnx").exists()]

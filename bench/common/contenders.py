@@ -20,9 +20,9 @@ Run = Callable[[], Any]  # gives the outputs as arrays
 Model = Path | bytes  # a file, or what is in it
 
 
-def tessera_runner(model: Model, inputs: Inputs, facts: dict[str, Any], bound: bool = False) -> Run:
+def tessera_runner(model: Model, inputs: Inputs, facts: dict[str, Any], bound: bool = False, **context: Any) -> Run:
     """Adds to `facts`: operations of the products and sums of the model, and seconds of compiling it. `bound`: inputs and
-    outputs lie in the memory of an executor, so that nothing is copied but by the model."""
+    outputs lie in the memory of an executor, so that nothing is copied but by the model. `context`: more of the PassContext."""
     import tessera
     from tessera import relay
     from tessera.contrib import graph_executor
@@ -35,7 +35,7 @@ def tessera_runner(model: Model, inputs: Inputs, facts: dict[str, Any], bound: b
     else:
         mod, params = relay.frontend.from_onnx(os.fspath(model))
     facts["operations"] = 2 * relay.analysis.get_total_mac_number(mod["main"])
-    with tessera.transform.PassContext(opt_level=3):
+    with tessera.transform.PassContext(opt_level=3, **context):
         built = relay.build(mod, "llvm", params=params)
     facts["compile_s"] = time.perf_counter() - start
     if bound:

@@ -52,6 +52,8 @@ Pass nothing(const char* name) {
   return module_pass(make_pass_info(0, name), [](IRModule mod, const PassContext&) { return mod; });
 }
 
+bool is_cpu(const Target& target) { return target && target->kind->name == "llvm"; }
+
 /// Devices of all values, where a program can have several.
 Pass plan_devices(const CompilationConfig& config) {
   Pass plan = pass("PlanDevices", config);
@@ -75,6 +77,7 @@ Array<Pass> simplifications(const Target& target) {
       pass("CombineParallelConv2D", kBranches),
       pass("CombineParallelDense", kBranches, true),
       pass("CombineParallelBatchMatmul", kBranches),
+      is_cpu(target) ? pass("CombineProducts") : nothing("CombineProducts"),
       pass("FoldConstant", false),
       pass("FoldScaleAxis"),
       pass("SimplifyExpr"),
@@ -101,10 +104,9 @@ Pass optimization_passes(const CompilationConfig& config) {
   int64_t most_args = target ? target.int_option("max_function_args", 0) : 0;
   if (most_args > 0) passes.push_back(pass("SplitArgs", most_args));
   passes.push_back(pass("SplitOpenJoins"));
-  const bool is_cpu = target && target->kind->name == "llvm";
-  if (is_cpu) passes.push_back(pass("SinkViews"));
+  if (is_cpu(target)) passes.push_back(pass("SinkViews"));
   passes.push_back(plan_devices(config));
-  if (is_cpu)
+  if (is_cpu(target))
     for (const char* name : {"FuseAttention", "FuseRows"}) passes.push_back(pass(name));
   for (const Pass& last : {pass("FuseOps", -1), pass("InferType"), always(pass("Inline")), pass("InferType"),
                            always(pass("LabelKernels"))})

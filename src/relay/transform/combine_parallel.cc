@@ -12,8 +12,6 @@
 namespace tessera::relay {
 namespace {
 
-using Users = std::unordered_map<const Object*, std::vector<Expr>>;
-
 /// The users of each expression, and how often something that is no call of an operator uses it.
 Users users_of(const Expr& root) {
   Users out;
@@ -110,7 +108,7 @@ Expr ParallelCombiner::operator()(const Expr& root) {
       group->push_back(branch_from(call, users));
     }
     for (const std::vector<Branch>& group : groups)
-      if (static_cast<int>(group.size()) >= min_branches_) combine(group);
+      if (pays(group, users)) combine(group);
   }
   if (replaced_.empty()) return root;
   return rewrite(root, [this](Rewriter& self, const Call* call) -> Expr {

@@ -10,6 +10,8 @@ namespace tessera::relay {
 
 /// An operator and the element-wise ones that follow it one after the other, each the only user of the one before.
 using Branch = std::vector<const Call*>;
+/// Who uses an expression; a null one is the result of the function.
+using Users = std::unordered_map<const Object*, std::vector<Expr>>;
 
 class ParallelCombiner {
  public:
@@ -23,6 +25,10 @@ class ParallelCombiner {
   virtual bool can_combine(const Call* a, const Call* b) const = 0;
   /// Argument `i` of two calls that follow: can those of all branches be put together?
   virtual bool can_combine_argument(const Call* a, const Call* b, size_t i) const = 0;
+  /// Whether it is worth it, of branches that can be combined.
+  virtual bool pays(const std::vector<Branch>& branches, const Users& users) const {
+    return (void)users, static_cast<int>(branches.size()) >= min_branches_;
+  }
   virtual Expr combined(const std::vector<Branch>& branches) = 0;
   /// Argument `i` of the calls at `depth`, put together.
   virtual Expr combined_argument(const std::vector<Branch>& branches, size_t depth, size_t i) const = 0;

@@ -1,7 +1,9 @@
-// CombineParallelConv2D, CombineParallelDense (without batches), CombineParallelBatchMatmul: weights are put together along
-// the output channels, the result is cut into parts.
+// CombineParallelConv2D, CombineParallelDense (without batches), CombineParallelBatchMatmul, CombineProducts: weights are put
+// together along the output channels, the result is cut into parts.
 //
 //   (nn.conv2d(%x, %w0), nn.conv2d(%x, %w1))  =>  %0 = nn.conv2d(%x, concatenate((%w0, %w1))); (slice of %0, slice of %0)
+
+#include <algorithm>
 
 #include "ir/prim_ops.h"
 #include "ir/structural_equal.h"
@@ -135,7 +137,7 @@ class Conv2DCombiner final : public ChannelCombiner {
   }
 };
 
-class DenseCombiner final : public ChannelCombiner {
+class DenseCombiner : public ChannelCombiner {
  public:
   explicit DenseCombiner(int min_branches) : ChannelCombiner("nn.dense", min_branches) {}
 
@@ -150,6 +152,54 @@ class DenseCombiner final : public ChannelCombiner {
     DenseAttrs out(*attrs.as<DenseAttrs>());
     out.units = int_imm(DataType::Int(32), channels);
     return make(std::move(out));
+  }
+};
+
+class MatmulCombiner : public ChannelCombiner {
+ public:
+  explicit MatmulCombiner(int min_branches) : ChannelCombiner("nn.matmul", min_branches) {}
+
+ private:
+  size_t out_axis(const Call* call) const override { return rank_of(Expr(call)) - 1; }
+  size_t weight_axis(const Call* call) const override { return call->attrs_as<MatmulAttrs>()->transpose_b ? 0 : 1; }
+  bool is_supported(const Call*) const override { return true; }
+  bool can_combine(const Call* a, const Call* b) const override {
+    MatmulAttrs x(*a->attrs_as<MatmulAttrs>()), y(*b->attrs_as<MatmulAttrs>());
+    x.units = y.units = nullptr;
+    return structural_equal(make(std::move(x)), make(std::move(y))) && weights_fit(a, b);
+  }
+  Attrs widened(const Attrs& attrs, int64_t channels) const override {
+    MatmulAttrs out(*attrs.as<MatmulAttrs>());
+    if (out.units.defined()) out.units = int_imm(DataType::Int(32), channels);
+    return make(std::move(out));
+  }
+};
+
+/// Products with constant weights, which are put together while compiling. They share the input's panels, and have one end
+/// at which threads wait. Cutting the result costs nothing where what reads a part moves its elements anyway: the
+/// heads of attention, and nothing else is taken.
+template <class Combiner>
+class OfConstants final : public Combiner {
+ public:
+  using Combiner::Combiner;
+
+ private:
+  bool is_supported(const Call* call) const override { return call->args[1].template as<Constant>(); }
+  bool pays(const std::vector<Branch>& branches, const Users& users) const override {
+    if (branches.size() < 2) return false;
+    return std::all_of(branches.begin(), branches.end(), [&](const Branch& branch) {
+      const std::vector<Expr>& readers = users.at(branch.back());
+      return std::all_of(readers.begin(), readers.end(), [&](const Expr& reader) { return moves(reader, users, 3); });
+    });
+  }
+  /// A transposition, or at most `views` views up to one.
+  static bool moves(const Expr& reader, const Users& users, int views) {
+    auto* call = reader ? reader.as<Call>() : nullptr;
+    if (!call) return false;
+    if (op_name(call) == "transpose") return true;
+    if (op_name(call) != "reshape" || views == 0) return false;
+    const std::vector<Expr>& next = users.at(call);
+    return std::all_of(next.begin(), next.end(), [&](const Expr& after) { return moves(after, users, views - 1); });
   }
 };
 
@@ -176,7 +226,15 @@ Pass pass_of(const char* name, int min_branches) {
       name, 4, [min_branches](const Function& function) { return combine_parallel(Combiner(min_branches), function); });
 }
 
+template <class Combiner>
+Pass pass_of_constants() {
+  return function_pass("CombineProducts", 3,
+                       [](const Function& function) { return combine_parallel(OfConstants<Combiner>(2), function); });
+}
+
 Globals globals{
+    {"relay._transform.CombineProducts",
+     [] { return sequential({pass_of_constants<DenseCombiner>(), pass_of_constants<MatmulCombiner>()}); }},
     {"relay._transform.CombineParallelConv2D",
      [](int min_branches) { return pass_of<Conv2DCombiner>("CombineParallelConv2d", min_branches); }},
     {"relay._transform.CombineParallelDenseToDense",

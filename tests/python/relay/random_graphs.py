@@ -215,6 +215,7 @@ PASSES: dict[str, Callable[[], Any]] = {
         "CombineParallelBatchMatmul",
         "CombineParallelConv2D",
         "CombineParallelDense",
+        "CombineProducts",
         "DeadCodeElimination",
         "EliminateCommonSubexpr",
         "FoldConstant",

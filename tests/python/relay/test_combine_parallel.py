@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from pass_checks import check, module
 from tessera import relay
-from tessera.relay.transform import CombineParallelBatchMatmul, CombineParallelConv2D, CombineParallelDense
+from tessera.relay.transform import (
+    CombineParallelBatchMatmul,
+    CombineParallelConv2D,
+    CombineParallelDense,
+    CombineProducts,
+)
 
 
 def var(name, *shape):
@@ -115,3 +120,42 @@ def test_groups_behind_groups_are_combined_too(levels):
     mod = CombineParallelConv2D(2)(module(before))
     assert str(mod).count("nn.conv2d") == levels
     check(CombineParallelConv2D(2), before, mod["main"])
+
+
+def heads(x):
+    return relay.transpose(relay.reshape(x, (2, 3, 2, -1)), (0, 2, 1, 3))
+
+
+def constants(*shapes):
+    random = np.random.RandomState(0)
+    return [relay.const(random.uniform(-1, 1, shape).astype("float32")) for shape in shapes]
+
+
+def test_projections_of_attention_become_one_product():
+    x = var("x", 2, 3, 8)
+    ws, bs = constants(*[(8, 4)] * 3), constants(*[(4,)] * 3)
+    before = relay.Tuple([heads(b + relay.nn.matmul(x, w)) for w, b in zip(ws, bs)])
+    wide = relay.concatenate(bs, 0) + relay.nn.matmul(x, relay.concatenate(ws, 1))
+    after = relay.Tuple([heads(part(wide, 2, 4 * i, 4)) for i in range(3)])
+    check(CombineProducts(), before, after)
+
+
+def test_dense_projections_of_other_sizes_become_one_too():
+    x = var("x", 6, 8)
+    ws = constants((4, 8), (6, 8))
+    wide = relay.nn.dense(x, relay.concatenate(ws, 0), units=10)
+    before = relay.Tuple([heads(relay.nn.dense(x, w)) for w in ws])
+    check(CombineProducts(), before, relay.Tuple([heads(part(wide, 1, 0, 4)), heads(part(wide, 1, 4, 6))]))
+
+
+@pytest.mark.parametrize("follows", [lambda y: y, relay.nn.softmax, lambda y: relay.reshape(y, (-1,))])
+def test_products_whose_parts_would_be_copied_stay_apart(follows):
+    x = var("x", 6, 8)
+    ws = constants((8, 4), (8, 4))
+    check(CombineProducts(), relay.Tuple([follows(relay.nn.matmul(x, w)) for w in ws]))
+
+
+def test_weights_that_are_inputs_stay_apart():
+    x = var("x", 6, 8)
+    ws = [var("w0", 8, 4), var("w1", 8, 4)]
+    check(CombineProducts(), relay.Tuple([heads(relay.nn.matmul(x, w)) for w in ws]))

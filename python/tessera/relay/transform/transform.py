@@ -20,6 +20,7 @@ __all__ = [
     "CombineParallelBatchMatmul",
     "CombineParallelConv2D",
     "CombineParallelDense",
+    "CombineProducts",
     "ConvertLayout",
     "DeadCodeElimination",
     "DefuseOps",
@@ -111,6 +112,12 @@ def CanonicalizeOps() -> Pass:
 def CanonicalizeCast() -> Pass:
     """Gives each element-wise user of a widening cast its own, so that it is fused there."""
     return _ffi_api.CanonicalizeCast()
+
+
+def CombineProducts() -> Pass:
+    """Dense layers and matrix products of one tensor with constant weights become one where their results are transposed, as
+    queries, keys and values of attention are."""
+    return _ffi_api.CombineProducts()
 
 
 def PackWeights() -> Pass:
