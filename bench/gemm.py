@@ -30,10 +30,10 @@ from tessera import te, tir, topi
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
 
 import gemm
+from common.contenders import PAUSE
 from common.roof import peak_runner
 
 WANTED = 0.95  # of NumPy's speed
-PAUSE = 0.05  # seconds
 
 
 # ---- what is measured ------------------------------------------------------------------------------------------------

@@ -1,14 +1,16 @@
 #!/usr/bin/env python
-"""Matrix products of sixty shapes beside NumPy and, where it is installed, PyTorch; with one thread and with all.
+"""Matrix products of sixty shapes beside NumPy, PyTorch and ONNX Runtime, as installed; with one thread and with all.
 
     .venv-torch/bin/python bench/products.py                     # all, 1 thread and all threads (make bench-torch)
     python bench/products.py --only vector,1x --threads 1        # lines that hold one of these words
     python bench/products.py --clock processor --threads 1       # on a busy machine
+    .venv-torch/bin/python bench/products.py --peers ort --threads 1,4,16
 
 The shapes are those of product_shapes.txt. Ours is what a user gets: a Relay function of nn.matmul, nn.dense or
 nn.batch_matmul, built at opt_level 3 and run by the graph executor. Both matrices are inputs, so nothing is packed
 beforehand; NumPy (matmul) and PyTorch (matmul) are given the same memory, a view where a matrix is stored transposed, and
-the place of the result.
+the place of the result. ONNX Runtime, which is no peer unless asked for, runs a model of one FusedMatMul, which takes
+matrices as they are stored.
 
 For each number of threads one process holds all contenders; one thread is pinned to one processor. Every round runs each
 of them for a moment, in turns, and the shortest time of one call counts. A ratio is the time of the faster of the others
@@ -29,14 +31,14 @@ from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
 import numpy as np
+from common.contenders import PAUSE
 
 HERE = Path(__file__).resolve().parent
 SHAPES = HERE / "product_shapes.txt"
 FIGURES = HERE.parent / "build" / "bench" / "products.json"
 SAMPLE = 100e-6  # seconds that are measured at once, at least
-TURN = 2e-3  # seconds of a contender in a round, at least one sample
-PAUSE = 3e-3  # seconds in which the threads of the one before stop waiting for more work
-LONGEST = 3.0  # seconds for a shape, and three rounds at least
+TURN = 5e-3  # seconds of a contender in a round, at least one sample
+LONGEST = 4.0  # seconds for a shape, and three rounds at least
 
 Run = Callable[[], Any]
 
@@ -110,6 +112,39 @@ def torch_runner(one: Product, a: np.ndarray, b: np.ndarray) -> tuple[Run, Run] 
     return lambda: torch.matmul(left, right, out=out), lambda: out.numpy()
 
 
+def ort_runner(one: Product, a: np.ndarray, b: np.ndarray, threads: int) -> tuple[Run, Run] | None:
+    try:
+        import onnx
+        import onnxruntime
+    except ImportError:
+        return None
+    helper, kind = onnx.helper, onnx.helper.np_dtype_to_tensor_dtype(a.dtype)
+    node = helper.make_node(
+        "FusedMatMul",
+        ["x", "y"],
+        ["z"],
+        domain="com.microsoft",
+        transA=int(one.layout[0] == "t"),
+        transB=int(one.layout[1] == "t"),
+    )
+    values = [helper.make_tensor_value_info(name, kind, value.shape) for name, value in (("x", a), ("y", b))]
+    graph = helper.make_graph([node], "product", values, [helper.make_tensor_value_info("z", kind, None)])
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    model = helper.make_model(graph, opset_imports=imports, ir_version=8)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    binding = session.io_binding()
+    binding.bind_cpu_input("x", a)
+    binding.bind_cpu_input("y", b)
+    out = onnxruntime.OrtValue.ortvalue_from_shape_and_type([*a.shape[:-2], one.m, one.n], a.dtype)
+    binding.bind_ortvalue_output("z", out)
+    return lambda: session.run_with_iobinding(binding), out.numpy
+
+
+PEERS = {"numpy": "NumPy", "torch": "PyTorch", "ort": "ORT"}
+
+
 # ---- one number of threads, in a process of its own -----------------------------------------------------------------
 
 
@@ -138,24 +173,26 @@ def shortest(runs: dict[str, Run], rounds: int, clock: Callable[[], float]) -> d
     return best
 
 
-def measure(one: Product, rounds: int, clock: Callable[[], float], dtype: str) -> dict[str, Any]:
+def measure(one: Product, args: argparse.Namespace, clock: Callable[[], float]) -> dict[str, Any]:
+    dtype = args.dtype
     rng = np.random.default_rng(0)
     lead = (one.batch,) if one.batch > 1 else ()
     a, b = (rng.standard_normal((*lead, *size)).astype(dtype) for size in ((one.m, one.k), (one.k, one.n)))
     want = a[..., :50, :].astype("float64") @ b.astype("float64")
     a, b = (np.ascontiguousarray(transposed_view(x, s)) for x, s in zip((a, b), one.layout))
     facts: dict[str, Any] = one._asdict() | {"dtype": dtype}
-    made = {
-        "tessera": tessera_runner(one, a, b, facts),
-        "numpy": numpy_runner(one, a, b),
-        "torch": torch_runner(one, a, b),
+    makers = {
+        "numpy": lambda: numpy_runner(one, a, b),
+        "torch": lambda: torch_runner(one, a, b),
+        "ort": lambda: ort_runner(one, a, b, args.child),
     }
+    made = {"tessera": tessera_runner(one, a, b, facts), **{who: makers[who]() for who in args.peers}}
     there = {who: pair for who, pair in made.items() if pair}
     for who, (run, result) in there.items():
         run()
         got = result()[..., :50, :]
         np.testing.assert_allclose(got, want, atol=1e-5 * abs(want).max(), err_msg=f"{one}: {who}")
-    facts["seconds"] = shortest({who: run for who, (run, _) in there.items()}, rounds, clock)
+    facts["seconds"] = shortest({who: run for who, (run, _) in there.items()}, args.rounds, clock)
     return facts
 
 
@@ -174,17 +211,15 @@ def measure_all(args: argparse.Namespace) -> list[dict[str, Any]]:
     print(
         f"\n{threads} thread{'s' * (threads > 1)}, {args.dtype}, peak of float32 {peak / 1e9:.1f} GFLOP/s, {args.clock} time"
     )
-    print(f"{'':26}{'us':>10}{'GFLOP/s':>9}{'of peak':>8}{'/ NumPy':>9}{'/ PyTorch':>10}{'ratio':>7}{'compile':>9}")
+    columns = "".join(f"{'/ ' + PEERS[who]:>10}" for who in args.peers)
+    print(f"{'':26}{'us':>10}{'GFLOP/s':>9}{'of peak':>8}{columns}{'ratio':>7}{'compile':>9}")
     records = []
     for one in read_shapes(args.only):
-        facts = measure(one, args.rounds, clock, args.dtype)
+        facts = measure(one, args, clock)
         facts |= {"threads": threads, "peak": peak, "ratio": ratio(facts)}
         records.append(facts)
         seconds, ours = facts["seconds"], facts["seconds"]["tessera"]
-        others = "".join(
-            f"{seconds[who] / ours:>{width}.2f}" if who in seconds else f"{'-':>{width}}"
-            for who, width in (("numpy", 9), ("torch", 10))
-        )
+        others = "".join(f"{seconds[who] / ours:>10.2f}" if who in seconds else f"{'-':>10}" for who in args.peers)
         speed = one.operations / ours
         print(
             f"{one!s:26}{ours * 1e6:>10.1f}{speed / 1e9:>9.1f}{speed / peak:>8.1%}{others}{facts['ratio']:>7.2f}"
@@ -205,7 +240,16 @@ def run_child(args: argparse.Namespace, threads: int, processors: list[int]) -> 
     for prefix in ("TVM", "OPENBLAS", "OMP", "MKL"):
         environment[f"{prefix}_NUM_THREADS"] = str(threads)
     command = [sys.executable, __file__, "--child", str(threads), "--rounds", str(args.rounds), "--clock", args.clock]
-    command += ["--json", args.json, "--only", ",".join(args.only), "--dtype", args.dtype]
+    command += [
+        "--json",
+        args.json,
+        "--only",
+        ",".join(args.only),
+        "--dtype",
+        args.dtype,
+        "--peers",
+        ",".join(args.peers),
+    ]
     pin = lambda: os.sched_setaffinity(0, processors if threads > 1 else processors[-1:])  # noqa: E731
     subprocess.run(command, env=environment, preexec_fn=pin, check=True)
     return json.loads(Path(args.json).read_text())
@@ -219,9 +263,13 @@ def main() -> int:
     parser.add_argument("--clock", choices=["wall", "processor"], default="wall")
     parser.add_argument("--dtype", choices=["float32", "float64"], default="float32")
     parser.add_argument("--json", default=os.fspath(FIGURES), help="where the figures go (build/bench/products.json)")
+    parser.add_argument("--peers", default="numpy,torch", help=f"of {','.join(PEERS)}; those that are installed count")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
     args.only = [word for word in args.only.split(",") if word]
+    args.peers = args.peers.split(",")
+    if unknown := [peer for peer in args.peers if peer not in PEERS]:
+        parser.error(f"no peer {unknown[0]}; there are {', '.join(PEERS)}")
     if args.child:
         Path(args.json).write_text(json.dumps(measure_all(args)))
         return 0

@@ -13,8 +13,9 @@ TESSERA_API(void*, AllocWorkspace,
             (int device_type, int device_id, uint64_t nbytes, int dtype_code_hint, int dtype_bits_hint),
             (device_type, device_id, nbytes, dtype_code_hint, dtype_bits_hint))
 TESSERA_API(int, FreeWorkspace, (int device_type, int device_id, void* data), (device_type, device_id, data))
-/* Calls `task` with task ids 0 to n-1, on several threads. n is num_task, or for 0 the number of threads there are;
- * the task finds it in env->num_task. Inside another parallel region everything runs on the calling thread. */
+/* Calls `task` with task ids 0 to n-1, on several threads. n is num_task; for 0 the number of threads there are; for a
+ * negative one what seems good for -num_task pieces of work, at most as many, and the tasks must not wait for one
+ * another. The task finds n in env->num_task. Inside another parallel region everything runs on the calling thread. */
 TESSERA_API(int, ParallelLaunch, (TesseraParallelTask task, void* cdata, int num_task), (task, cdata, num_task))
 /* Waits for the other tasks of the region. */
 TESSERA_API(int, ParallelBarrier, (int task_id, TesseraParallelGroupEnv* env), (task_id, env))

@@ -2,7 +2,9 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
+#include <climits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -11,39 +13,12 @@
 #include "runtime/c_border.h"
 #include "runtime/registry.h"
 #include "runtime/thread_count.h"
+#include "runtime/wait.h"
 
 namespace tessera {
 namespace {
 
 constexpr size_t kCacheLine = 64;
-
-inline void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-/// Rounds of spinning before a worker without work sleeps: about a hundred microseconds, longer than the gap between
-/// the kernels of a model.
-int idle_spins() {
-  static const int count = number_from_environment("TVM_THREAD_POOL_SPIN_COUNT", 0, 4000);
-  return count;
-}
-
-/// The same for a thread that waits for another of its region. That one may need this very processor, so less.
-int meeting_spins() { return idle_spins() / 8; }
-
-/// Waits until `value` is no longer `old`.
-template <class T>
-void wait_while(const std::atomic<T>& value, T old, int spins) {
-  for (int i = spins; i > 0; --i) {
-    if (value.load(std::memory_order_acquire) != old) return;
-    relax();
-  }
-  value.wait(old, std::memory_order_acquire);
-}
 
 std::atomic<ShareObserver*> share_observer{nullptr};
 
@@ -68,6 +43,7 @@ class Observed {
 /// True on a thread that works for a region.
 thread_local bool in_region = false;
 
+/// What the threads of the pool do together. Task ids are cut into one run of neighbours for each thread.
 struct Region {
   TesseraParallelTask task = nullptr;
   void* cdata = nullptr;
@@ -76,11 +52,10 @@ struct Region {
 
   alignas(kCacheLine) std::atomic<int> arrived{0};  // the barrier: tasks that wait, and how often all had come
   std::atomic<uint32_t> phase{0};
-  std::atomic<bool> failed{false};
+  std::atomic<int> failed_task{INT_MAX};  // the lowest
 
   std::mutex mutex;  // of what follows
   std::optional<Error> error;
-  int failed_task = 0;
 
   void start(TesseraParallelTask new_task, void* new_cdata, int num_task, int num_threads) {
     task = new_task;
@@ -88,22 +63,23 @@ struct Region {
     env = {this, num_task};
     threads = num_threads;
     arrived.store(0, std::memory_order_relaxed);
-    failed.store(false, std::memory_order_relaxed);
+    failed_task.store(INT_MAX, std::memory_order_relaxed);
   }
 
-  /// The share of one thread: tasks `thread`, `thread + threads`, ...
-  void run(int thread) {
-    if (thread >= env.num_task) return;
-    Observed observed;
-    for (int id = thread; id < env.num_task; id += threads) {
-      int status = 0;
-      int thrown = at_border([&] { status = task(id, &env, cdata); });
-      if (status == 0 && thrown == 0) [[likely]]
-        continue;
-      keep_error(id);
+  /// The first task of a thread's own.
+  int first_of(int thread) const { return static_cast<int>(static_cast<int64_t>(env.num_task) * thread / threads); }
+
+  /// Tasks behind one that failed are left out, those before it run: the lowest that fails is always found.
+  void run(int id) {
+    if (id > failed_task.load(std::memory_order_relaxed)) [[unlikely]]
       return;
-    }
+    int status = 0;
+    int thrown = at_border([&] { status = task(id, &env, cdata); });
+    if (status != 0 || thrown != 0) [[unlikely]]
+      keep_error(id);
   }
+
+  bool has_failed() const { return failed_task.load(std::memory_order_acquire) != INT_MAX; }
 
   /// Takes the thread's last error away from it: an exception of another language is not left on a worker.
   void keep_error(int id) {
@@ -111,17 +87,15 @@ struct Region {
       throw_last_error();
     } catch (const Error& mine) {
       std::lock_guard lock(mutex);
-      if (!error || id < failed_task) {
-        error = mine;
-        failed_task = id;
-      }
+      if (id > failed_task.load(std::memory_order_relaxed)) return;
+      error = mine;
+      failed_task.store(id, std::memory_order_release);
     }
-    failed.store(true, std::memory_order_release);
   }
 
   /// 0, or -1 after handing the error to the calling thread.
   int result() {
-    if (!failed.load(std::memory_order_acquire)) [[likely]]
+    if (!has_failed()) [[likely]]
       return 0;
     std::lock_guard lock(mutex);
     set_last_error(*std::exchange(error, std::nullopt));
@@ -145,16 +119,16 @@ class ThreadPool {
   bool run(TesseraParallelTask task, void* cdata, int num_task, int* status) {
     if (!busy_.try_lock()) return false;
     region_.start(task, cdata, num_task, threads_);
-    pending_.store(threads_ - 1, std::memory_order_relaxed);
-    uint32_t epoch = epoch_.fetch_add(1) + 1;
+    pending_.store(num_task, std::memory_order_relaxed);
+    const uint32_t epoch = epoch_.load(std::memory_order_relaxed) + 1;
+    for (int i = 0; i < threads_; ++i)
+      share(i).store(pack(epoch, region_.first_of(i + 1) - region_.first_of(i)), std::memory_order_release);
+    epoch_.store(epoch);
     epoch_.notify_all();  // costs next to nothing while no worker sleeps
     in_region = true;
-    region_.run(0);
-    // A worker that has not begun its share by now sleeps, or its processor is taken: do it here.
-    for (int i = 1; i < threads_; ++i)
-      if (claim(i, epoch)) finish(i);
+    take_part(0, epoch);
     in_region = false;
-    for (int left; (left = pending_.load(std::memory_order_acquire)) != 0;) wait_while(pending_, left, meeting_spins());
+    for (int left; (left = pending_.load(std::memory_order_acquire)) != 0;) wait_while(pending_, left);
     *status = region_.result();
     busy_.unlock();
     return true;
@@ -169,30 +143,52 @@ class ThreadPool {
   }
 
  private:
-  /// The epoch in which a thread's share of the tasks was last begun: by the thread, or by who started the region.
+  /// A thread's own tasks that nobody has begun, counted, with the epoch in which they are there. One number, so that who
+  /// comes late takes nothing of another region: while a task is begun and not done, its region lasts.
+  using Left = std::atomic<uint64_t>;
   struct alignas(kCacheLine) Share {
-    std::atomic<uint32_t> epoch{0};
+    Left left{0};
   };
-
-  /// Every share is begun in every epoch, by one thread; one that comes too late finds a later number there.
-  bool claim(int i, uint32_t epoch) {
-    uint32_t before = epoch - 1;
-    return shares_[static_cast<size_t>(i)].epoch.compare_exchange_strong(before, epoch, std::memory_order_acq_rel,
-                                                                         std::memory_order_relaxed);
+  static constexpr int kEpochShift = 32;
+  static uint64_t pack(uint32_t epoch, int count) {
+    return uint64_t{epoch} << kEpochShift | static_cast<uint32_t>(count);
   }
 
-  void finish(int i) {
-    region_.run(i);
-    if (pending_.fetch_sub(1) == 1) pending_.notify_one();
+  Left& share(int owner) { return shares_[static_cast<size_t>(owner)].left; }
+
+  /// The next of the owner's tasks, or -1 when all are begun.
+  int claim(int owner, uint32_t epoch) {
+    Left& left = share(owner);
+    uint64_t seen = left.load(std::memory_order_acquire);
+    do {
+      if (static_cast<uint32_t>(seen >> kEpochShift) != epoch || static_cast<uint32_t>(seen) == 0) return -1;
+    } while (!left.compare_exchange_weak(seen, seen - 1, std::memory_order_acq_rel, std::memory_order_acquire));
+    return region_.first_of(owner + 1) - static_cast<int>(static_cast<uint32_t>(seen));
+  }
+
+  /// A thread does its own tasks, then those of others that they have not come to: because they sleep, or their processor
+  /// is slower or taken.
+  void take_part(int thread, uint32_t epoch) {
+    std::optional<Observed> observed;
+    int done = 0;
+    for (int turn = 0; turn < threads_; ++turn) {
+      const int owner = thread + turn < threads_ ? thread + turn : thread + turn - threads_;
+      for (int id; (id = claim(owner, epoch)) >= 0; ++done) {
+        if (!observed) observed.emplace();
+        region_.run(id);
+      }
+    }
+    observed.reset();
+    if (done > 0 && pending_.fetch_sub(done) == done) pending_.notify_one();
   }
 
   void work(int thread) {
     in_region = true;
     for (uint32_t seen = 0;;) {
-      wait_while(epoch_, seen, idle_spins());
+      wait_while(epoch_, seen);
       seen = epoch_.load(std::memory_order_acquire);
       if (is_retired_.load(std::memory_order_relaxed)) return;
-      if (claim(thread, seen)) finish(thread);
+      take_part(thread, seen);
     }
   }
 
@@ -210,7 +206,7 @@ class ThreadPool {
   std::mutex busy_;
   Region region_;
   alignas(kCacheLine) std::atomic<uint32_t> epoch_{0};  // counts regions
-  alignas(kCacheLine) std::atomic<int> pending_{0};     // shares of the current one that are not done
+  alignas(kCacheLine) std::atomic<int> pending_{0};     // tasks of the current one that are not done
 };
 
 /// The pool, made when first needed. After a fork the child has none of its threads and makes its own.
@@ -252,11 +248,21 @@ struct Current {
 
 int run_alone(TesseraParallelTask task, void* cdata, int num_task) {
   Region region;
-  region.start(task, cdata, num_task == 0 ? 1 : num_task, 1);
+  region.start(task, cdata, std::max(num_task, 1), 1);
   bool outer = std::exchange(in_region, true);
-  region.run(0);
+  {
+    Observed observed;
+    for (int id = 0; id < region.env.num_task && !region.has_failed(); ++id) region.run(id);
+  }
   in_region = outer;
   return region.result();
+}
+
+/// Tasks for `pieces` of work that do not need one another: enough that a thread which is done can help the others, and
+/// not so many that neighbouring pieces, which often share data, are torn apart.
+int tasks_for(int pieces, int threads) {
+  constexpr int kTasksOfThread = 4;
+  return std::min(pieces, kTasksOfThread * threads);
 }
 
 }  // namespace
@@ -280,15 +286,14 @@ void set_num_threads(int count, std::vector<int> processors) {
 void observe_shares(ShareObserver* observer) { share_observer.store(observer, std::memory_order_release); }
 
 int parallel_launch(TesseraParallelTask task, void* cdata, int num_task) {
-  if (num_task < 0) {
-    set_last_error(Error(ValueError, "a parallel region cannot have " + std::to_string(num_task) + " tasks"));
-    return -1;
-  }
-  if (in_region) return run_alone(task, cdata, num_task);
+  if (in_region || num_task == 1 || num_task == -1) return run_alone(task, cdata, num_task);
   ThreadPool& pool = Current::instance().get();
+  const int threads = pool.size();
   int status = 0;
-  if (pool.size() > 1 && num_task != 1 && pool.run(task, cdata, num_task == 0 ? pool.size() : num_task, &status))
-    return status;
+  const int tasks = num_task > 0    ? num_task
+                    : num_task == 0 ? threads
+                                    : tasks_for(-std::max(num_task, -INT_MAX), threads);
+  if (threads > 1 && pool.run(task, cdata, tasks, &status)) return status;
   return run_alone(task, cdata, num_task);
 }
 
@@ -309,16 +314,12 @@ int barrier(int task_id, const TesseraParallelGroupEnv* env) {
     region->phase.fetch_add(1, std::memory_order_release);
     return 0;
   }
-  for (int spins = 0; region->phase.load(std::memory_order_acquire) == phase; ++spins) {
-    if (region->failed.load(std::memory_order_acquire)) {  // who failed does not come
+  for (Patience patience; region->phase.load(std::memory_order_acquire) == phase;) {
+    if (region->has_failed()) {  // who failed does not come
       set_last_error(Error(RuntimeError) << "task " << task_id << " waited for a task that failed");
       return -1;
     }
-    if (spins < meeting_spins()) {
-      relax();
-    } else {
-      std::this_thread::yield();
-    }
+    if (!patience.lasts()) std::this_thread::yield();
   }
   return 0;
 }

@@ -2,9 +2,10 @@
 // Parallel regions: one pool of threads for the process, that wait spinning for a while, then sleeping.
 //
 // One region runs at a time. A region started inside another, or while another thread's region runs, takes place on its
-// own thread alone: with many callers all processors are busy anyhow. Tasks have fixed threads; only a thread that has
-// not begun when the caller is done gets its share taken over, so a busy machine does not make regions wait. The work is
-// cut by task id only, so results are the same on any number of threads.
+// own thread alone: with many callers all processors are busy anyhow. Every thread has tasks of its own, neighbours and the
+// same ones in every region of the same size, so that what it wrote in the last region is in its cache; one that is done
+// takes over what others have not begun, so a slow or busy processor does not make regions wait. The work is cut by task
+// id only, so results are the same on any number of threads.
 
 #include <vector>
 
@@ -20,7 +21,8 @@ int num_threads();
 void set_num_threads(int count, std::vector<int> processors = {});
 
 /// Runs tasks 0..num_task-1 (0: as many as threads) and returns when all are done: 0, or -1 with the error of the
-/// lowest failed task as the calling thread's last error.
+/// lowest failed task as the calling thread's last error. -n: there are n pieces of work that do not wait for one another,
+/// to be shared among as many tasks as seems good, at most n.
 int parallel_launch(TesseraParallelTask task, void* cdata, int num_task);
 
 /// Is told when a thread begins and ends its share of a region, on that thread; many may be told at once.

@@ -1,7 +1,7 @@
 // Bodies that become functions of their own: compute scopes and parallel regions.
 //
 //   for i in parallel(n): S(i)
-//     =>  status = ParallelLaunch(lambda, &{captured values}, 0)
+//     =>  status = ParallelLaunch(lambda, &{captured values}, -n)
 //         lambda(task, env, data): return body(task, env, *data...)          // unpacks
 //         body(task, env, captured...): for i in the task's share of n: S(i)  // parameters can be noalias
 //
@@ -119,15 +119,21 @@ void CodeGen::parallel_launch(const Stmt& body, const std::string& name, Value* 
   check_status(call_runtime("TVMBackendParallelLaunch", {lambda, closure, tasks ? tasks : constant_int(32, 0)}));
 }
 
-/// How many tasks a loop is worth: one where it turns out to be shorter than its annotation says is worth sharing.
+/// What a loop asks of ParallelLaunch: -n for its n iterations, which do not wait for one another; one task where it turns
+/// out to be shorter than its annotation says is worth sharing.
 llvm::Value* CodeGen::tasks_of(const For* op) {
-  auto* least = op->annotations.get_or_null(attr::kLeastParallelExtent).as<IntImm>();
-  if (!least || as_int(op->extent)) return nullptr;
   bool was = std::exchange(in_index_, true);
   Value* extent = to_index(emit(op->extent), op->extent.dtype());
   in_index_ = was;
+  auto limit = [&](llvm::Intrinsic::ID which, Value* value, int64_t bound) {
+    return builder_.CreateBinaryIntrinsic(which, value, constant_int(64, bound));
+  };
+  Value* pieces = limit(llvm::Intrinsic::smax, limit(llvm::Intrinsic::smin, extent, INT32_MAX), 1);
+  Value* tasks = builder_.CreateNeg(builder_.CreateTrunc(pieces, i32_));
+  auto* least = op->annotations.get_or_null(attr::kLeastParallelExtent).as<IntImm>();
+  if (!least || as_int(op->extent)) return tasks;
   return builder_.CreateSelect(builder_.CreateICmpSLT(extent, constant_int(64, least->value)), constant_int(32, 1),
-                               constant_int(32, 0));
+                               tasks);
 }
 
 void CodeGen::parallel_loop(const For* op) {
@@ -155,11 +161,8 @@ void CodeGen::run_share(const For* op) {
   if (state_.stride_pattern) {
     begin = task, end = extent, step = tasks;
   } else {
-    Value* share =
-        builder_.CreateSDiv(builder_.CreateNSWSub(builder_.CreateNSWAdd(extent, tasks), constant_int(64, 1)), tasks);
-    auto at_most_extent = [&](Value* v) { return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, v, extent); };
-    begin = at_most_extent(builder_.CreateNSWMul(task, share));
-    end = at_most_extent(builder_.CreateNSWAdd(begin, share));
+    auto cut = [&](Value* at) { return builder_.CreateSDiv(builder_.CreateNSWMul(at, extent), tasks); };
+    begin = cut(task), end = cut(builder_.CreateNSWAdd(task, constant_int(64, 1)));
     step = constant_int(64, 1);
   }
   auto back = [&](Value* v) { return builder_.CreateNSWAdd(builder_.CreateTrunc(v, type), first); };

@@ -3,7 +3,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <climits>
 #include <thread>
 
 #include "expect_error.h"
@@ -49,6 +52,35 @@ TEST(ThreadPool, ZeroTasksMeansOnePerThread) {
   std::atomic<int> seen{0};
   EXPECT_EQ(launch(0, [&](int, TesseraParallelGroupEnv* env) { return seen += env->num_task, 0; }), 0);
   EXPECT_EQ(seen.load(), 9);
+}
+
+TEST(ThreadPool, PiecesOfWorkAreSharedByTasksOfWhichThereAreNoMore) {
+  for (int threads : {1, 2, 3}) {
+    Threads scope(threads);
+    for (int pieces : {1, 2, 5, 1000, INT_MAX, INT_MIN}) {  // the last is as many as there can be
+      const int asked = pieces < 0 ? pieces : -pieces;
+      std::atomic<int> runs{0}, tasks{0};
+      ASSERT_EQ(launch(asked, [&](int, TesseraParallelGroupEnv* env) { return tasks = env->num_task, ++runs, 0; }), 0);
+      EXPECT_EQ(runs, tasks);
+      EXPECT_GE(tasks, pieces < 0 ? threads : std::min(pieces, threads));
+      EXPECT_LE(tasks, pieces < 0 ? 16 * threads : pieces);
+    }
+  }
+}
+
+TEST(ThreadPool, AThreadThatIsDoneTakesOverWhatOthersHaveNotBegun) {
+  Threads scope(2);
+  std::atomic<int> done{0};
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  EXPECT_EQ(launch(8,
+                   [&](int id, TesseraParallelGroupEnv*) {  // the first takes as long as all others together
+                     while (id == 0 && done < 7 && std::chrono::steady_clock::now() < give_up)
+                       std::this_thread::yield();
+                     return ++done, 0;
+                   }),
+            0);
+  EXPECT_EQ(done, 8);
+  EXPECT_LT(std::chrono::steady_clock::now(), give_up);
 }
 
 TEST(ThreadPool, ManyRegionsInARowSeeEachOthersWrites) {
