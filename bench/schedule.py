@@ -3,7 +3,8 @@
     python bench/schedule.py [REPEATS]
 
 Prints the best time of applying the primitives and of lowering the result, the time for each primitive while their number
-grows, and that of lowering each block while the program grows; both should stay the same.
+grows and while the program does, and that of lowering each block while the program grows. The first and the last should
+stay the same; a primitive may cost a little more in a larger program, less than in proportion to its blocks.
 """
 
 import sys
@@ -55,8 +56,8 @@ def apply(sch, notes):
     return sch
 
 
-def chain(blocks):
-    """Blocks one after another, each tiled and vectorised."""
+def chain_program(blocks):
+    """Blocks one after another."""
 
     def step(tensor, i):
         return te.compute((64, 64), lambda y, x: tensor[y, x] + 1.0, name=f"B{i}")
@@ -64,12 +65,48 @@ def chain(blocks):
     data = last = te.placeholder((64, 64), name="A")
     for i in range(blocks):
         last = step(last, i)
-    sch = tir.Schedule(te.create_prim_func([data, last]))
+    return te.create_prim_func([data, last])
+
+
+def chain(blocks):
+    """The chain with each block tiled and vectorised."""
+    sch = tir.Schedule(chain_program(blocks))
     for i in range(blocks):
         y, x = sch.get_loops(f"B{i}")
         sch.split(y, [None, 8])
         sch.vectorize(sch.split(x, [None, 8])[1])
     return sch
+
+
+PRIMITIVES = {
+    "get_block": lambda sch, block, loops: sch.get_block(sch.get(block).name_hint),
+    "split": lambda sch, block, loops: sch.split(loops[0], [None, 8]),
+    "fuse": lambda sch, block, loops: sch.fuse(*loops),
+    "reorder": lambda sch, block, loops: sch.reorder(loops[1], loops[0]),
+    "vectorize": lambda sch, block, loops: sch.vectorize(loops[1]),
+    "annotate": lambda sch, block, loops: sch.annotate(block, "note", 1),
+    "compute_at": lambda sch, block, loops: sch.compute_at(block, sch.get_loops(sch.get_consumers(block)[0])[0]),
+    "compute_inline": lambda sch, block, loops: sch.compute_inline(block),
+    "cache_read": lambda sch, block, loops: sch.cache_read(block, 0, "local"),
+    "cache_write": lambda sch, block, loops: sch.cache_write(block, 0, "local"),
+    "set_scope": lambda sch, block, loops: sch.set_scope(block, 0, "local"),
+    "transform_layout": lambda sch, block, loops: sch.transform_layout(block, ("write", 0), lambda i, j: (j, i)),
+    "blockize": lambda sch, block, loops: sch.blockize(loops[1]),
+}
+
+
+def cost_of(primitive, func, blocks, repeats):
+    """The best mean time of the primitive on five blocks of the chain."""
+    best = float("inf")
+    for _ in range(repeats):
+        sch = tir.Schedule(func)
+        chosen = [sch.get_block(f"B{i * blocks // 6}") for i in range(1, 6)]
+        chosen = [(block, sch.get_loops(block)) for block in chosen]
+        start = time.perf_counter()
+        for block, loops in chosen:
+            primitive(sch, block, loops)
+        best = min(best, (time.perf_counter() - start) / len(chosen))
+    return best
 
 
 def main(repeats):
@@ -89,6 +126,11 @@ def main(repeats):
         sch = apply(tir.Schedule(func), notes)
         each = (time.perf_counter() - start) / len(sch.trace.insts)
         print(f"{len(sch.trace.insts)} instructions: {each * 1e6:.0f} us each")
+    sizes = {blocks: chain_program(blocks) for blocks in (10, 40, 160, 640)}
+    print("us among blocks " + "".join(f"{blocks:8}" for blocks in sizes))
+    for name, primitive in PRIMITIVES.items():
+        costs = [cost_of(primitive, func, blocks, repeats) for blocks, func in sizes.items()]
+        print(f"{name:16}" + "".join(f"{cost * 1e6:8.0f}" for cost in costs))
     for blocks in (20, 80, 320):
         mod = chain(blocks).mod
         start = time.perf_counter()

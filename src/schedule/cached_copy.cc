@@ -1,7 +1,6 @@
 #include "schedule/cached_copy.h"
 
 #include "ir/prim_ops.h"
-#include "ir/rewrite.h"
 #include "schedule/checks.h"
 #include "schedule/insert.h"
 #include "schedule/rebuffer.h"
@@ -66,15 +65,13 @@ void insert_copy(State& state, const GlobalVar& function, const BlockRealize* sc
     parts.insert(parts.begin() + static_cast<long>(site.position), nest);
     return sequence(parts);
   };
+  auto at_site = [&](const Stmt& stmt) -> Stmt {
+    if (auto* realize = stmt.as<BlockRealize>()) return change(realize);
+    auto* loop = stmt.as<For>();
+    return loop && loop == site.loop ? Stmt(with(loop, &For::body, with_nest(loop->body))) : Stmt();
+  };
   BlockNode block(*scope->block);
-  block.body = site.loop ? rewrite(
-                               block.body,
-                               [&](Rewriter& self, const For* loop) -> Stmt {
-                                 if (loop == site.loop) return with(loop, &For::body, with_nest(loop->body));
-                                 return self.children(loop);
-                               },
-                               [&](const BlockRealize* realize) -> Stmt { return change(realize); })
-                         : with_nest(block.body);
+  block.body = site.loop ? map_statements(block.body, at_site) : with_nest(block.body);
   block.alloc_buffers.push_back(extra);
   state.replace(function, Stmt(scope), with(scope, &BlockRealize::block, make(std::move(block))));
 }

@@ -15,12 +15,12 @@ namespace {
 bool has_rival(const Place& place) {
   const BlockRealize* scope = place.scope();
   if (!scope) return false;
-  for (const Place& other : blocks_below(scope->block->body, place.function)) {
-    if (other.block() == place.block()) continue;
-    for (const BufferRegion& write : place.block()->writes)
-      if (writes_buffer(other.block(), write->buffer)) return true;
-  }
-  return false;
+  bool has = false;
+  for_each_block(scope->block->body, [&](const BlockNode* other) {
+    if (other == place.block()) return;
+    for (const BufferRegion& write : place.block()->writes) has |= writes_buffer(other, write->buffer);
+  });
+  return has;
 }
 
 }  // namespace

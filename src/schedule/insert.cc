@@ -16,10 +16,18 @@ std::vector<Stmt> statements_of(const BlockRealize* scope) {
   return {scope->block->body};
 }
 
+bool contains(const Stmt& stmt, const BlockNode* block) {
+  bool is_found = false;
+  visit_statements(stmt, [&](const Path& path) {
+    if (auto* realize = cast_or_null<BlockRealize>(path.back())) is_found |= realize->block.get() == block;
+    return !is_found;
+  });
+  return is_found;
+}
+
 size_t position_of(const std::vector<Stmt>& parts, const BlockNode* inside) {
   for (size_t i = 0; i < parts.size(); ++i)
-    for (const Place& place : all_blocks(parts[i], GlobalVar()))
-      if (place.block() == inside) return i;
+    if (contains(parts[i], inside)) return i;
   ICHECK(false) << "the block stands in its scope";
   return 0;
 }

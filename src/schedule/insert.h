@@ -7,8 +7,9 @@ namespace tessera::schedule {
 
 /// The block that `place` stands in; a ScheduleError for a root block.
 const BlockRealize* require_scope_of(const Place& place);
-/// The statements of the scope's body, and which of them holds the block `inside`.
+/// The statements of the scope's body, whether one holds a block, and which of them holds the block `inside`.
 std::vector<Stmt> statements_of(const BlockRealize* scope);
+bool contains(const Stmt& stmt, const BlockNode* block);
 size_t position_of(const std::vector<Stmt>& parts, const BlockNode* inside);
 /// Gives the scope its new body and more buffers.
 void set_scope_body(State& state, const GlobalVar& function, const BlockRealize* scope, const std::vector<Stmt>& parts,

@@ -1,8 +1,11 @@
 #include "schedule/layout.h"
 
+#include <unordered_set>
+
 #include "arith/int_set.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
+#include "schedule/rebuffer.h"
 
 namespace tessera::schedule {
 namespace {
@@ -11,8 +14,16 @@ class Relayout {
  public:
   Relayout(const Buffer& old, const Buffer& fresh, const IndexMap& map) : old_(old), fresh_(fresh), map_(map) {
     rewriter_.on([this](Rewriter& self, const For* loop) -> Stmt {
-      analyzer_.bind(loop->loop_var, range_of(loop));
-      return self.children(loop);
+      loops_.push_back(loop);
+      Stmt out = self.children(loop);
+      loops_.pop_back();
+      return out;
+    });
+    rewriter_.on([this](Rewriter& self, const BlockRealize* realize) -> Stmt {
+      if (!mentions(realize, old_)) return Stmt(realize);
+      for (const For* loop : loops_)
+        if (bound_.insert(loop).second) analyzer_.bind(loop->loop_var, range_of(loop));
+      return self.children(realize);
     });
     rewriter_.on([this](Rewriter& self, const BlockNode* node) -> Block {
       for (const IterVar& iter : node->iter_vars) analyzer_.bind(iter->var, iter->dom);
@@ -89,6 +100,8 @@ class Relayout {
 
   Buffer old_, fresh_;
   IndexMap map_;
+  std::vector<const For*> loops_;         // around, outermost first
+  std::unordered_set<const For*> bound_;  // those that the analyzer knows
   arith::Analyzer analyzer_;
   Rewriter rewriter_;
 };

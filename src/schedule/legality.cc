@@ -104,11 +104,13 @@ bool is_private_to(const Place& loop, const Place& block) {
     bool is_local = false;
     for (const Buffer& buffer : scope->block->alloc_buffers) is_local |= buffer.same_as(write->buffer);
     if (!is_local) return false;
-    for (const Place& other : blocks_below(scope->block->body, loop.function)) {
+    auto is_user = [&](const BlockNode* other) {
+      return reads_buffer(other, write->buffer) || writes_buffer(other, write->buffer);
+    };
+    for (const Place& user : blocks_where(scope->block->body, loop.function, is_user)) {
       bool is_inside = false;
-      for (const Stmt& stmt : other.path) is_inside |= stmt.same_as(loop.stmt());
-      if (!is_inside && (reads_buffer(other.block(), write->buffer) || writes_buffer(other.block(), write->buffer)))
-        return false;
+      for (const Stmt& stmt : user.path) is_inside |= stmt.same_as(loop.stmt());
+      if (!is_inside) return false;
     }
   }
   return true;

@@ -7,9 +7,42 @@
 
 namespace tessera::schedule {
 
+namespace {
+
+/// Numbers, variables and sums and products of them.
+bool is_plain(const PrimExpr& e) {
+  if (e.as<VarNode>() || e.as<IntImm>()) return true;
+  bool is_plain_too = false;
+  auto both = [&]<class T>(const T* node) {
+    if (node) is_plain_too = is_plain(node->a) && is_plain(node->b);
+    return node != nullptr;
+  };
+  [[maybe_unused]] bool known = both(e.as<Add>()) || both(e.as<Sub>()) || both(e.as<Mul>()) || both(e.as<FloorDiv>()) ||
+                                both(e.as<FloorMod>()) || both(e.as<LT>()) || both(e.as<LE>()) || both(e.as<And>());
+  return is_plain_too;
+}
+
+}  // namespace
+
+bool mentions(const BlockRealize* realize, const Buffer& buffer) {
+  const BlockNode* block = realize->block.get();
+  auto has = [&](const Array<BufferRegion>& regions) {
+    for (const BufferRegion& region : regions)
+      if (region->buffer.same_as(buffer) || region->buffer->data.same_as(buffer->data)) return true;
+    return false;
+  };
+  if (block->iter_vars.empty() || has(block->reads) || has(block->writes) || !is_plain(realize->predicate)) return true;
+  for (const PrimExpr& value : realize->iter_values)
+    if (!is_plain(value)) return true;
+  return false;
+}
+
 Stmt replace_buffer(const Stmt& stmt, const Buffer& old, const Buffer& fresh) {
   return rewrite(
       stmt,
+      [&](Rewriter& self, const BlockRealize* realize) -> Stmt {
+        return mentions(realize, old) ? self.children(realize) : Ref<BlockRealize>(realize);
+      },
       [&](Rewriter& self, const BufferLoad* node) -> PrimExpr {
         auto load = self.children(node);
         return load->buffer.same_as(old) ? PrimExpr(with(load, &BufferLoad::buffer, fresh)) : PrimExpr(load.get());

@@ -5,6 +5,9 @@
 
 namespace tessera::schedule {
 
+/// The block may touch the buffer, by the regions that it declares or in its bindings; always true of blocks without axes,
+/// whose regions nobody writes down.
+bool mentions(const BlockRealize* realize, const Buffer& buffer);
 /// `stmt` with every access, region, allocation and view of `old` taken from `fresh` instead.
 Stmt replace_buffer(const Stmt& stmt, const Buffer& old, const Buffer& fresh);
 /// A buffer like `buffer` in another memory, named after both: A_shared.

@@ -1,10 +1,15 @@
 #include "schedule/scope.h"
 
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "schedule/checks.h"
 #include "schedule/refusal.h"
 #include "schedule/region.h"
+#include "schedule/statements.h"
 #include "schedule/why_not.h"
 
 namespace tessera::schedule {
@@ -63,16 +68,38 @@ bool covers(const Place& writer, const BufferRegion& write, const Place& reader,
   return true;
 }
 
-/// The blocks of a scope in the order of the program, each with its path from the scope's body.
+using Buffers = std::unordered_set<const Object*>;
+
+bool touches(const Array<BufferRegion>& regions, const Buffers& buffers) {
+  for (const BufferRegion& region : regions)
+    if (buffers.count(region->buffer.get())) return true;
+  return false;
+}
+
+void add_buffers(const Array<BufferRegion>& regions, Buffers* out) {
+  for (const BufferRegion& region : regions) out->insert(region->buffer.get());
+}
+
+/// Blocks of a scope in the order of the program, each with its path from the scope's body, and who writes what.
 struct Order {
   std::vector<Place> blocks;
+  std::unordered_map<const Object*, std::vector<size_t>> writers;
 
-  Order(const BlockRealize* scope, const GlobalVar& function) : blocks(blocks_below(scope->block->body, function)) {}
-  size_t position(const BlockNode* block) const {
+  explicit Order(std::vector<Place> all) : blocks(std::move(all)) {
     for (size_t i = 0; i < blocks.size(); ++i)
-      if (blocks[i].block() == block) return i;
-    ICHECK(false) << "the block stands in its scope";
-    return 0;
+      for (const BufferRegion& write : blocks[i].block()->writes) {
+        std::vector<size_t>& of_buffer = writers[write->buffer.get()];
+        if (of_buffer.empty() || of_buffer.back() != i) of_buffer.push_back(i);
+      }
+  }
+  /// The `readers` and the blocks that write what they read.
+  static Order around(const BlockRealize* scope, const GlobalVar& function,
+                      const std::unordered_set<const BlockNode*>& readers) {
+    Buffers read;
+    for (const BlockNode* reader : readers) add_buffers(reader->reads, &read);
+    return Order(blocks_where(scope->block->body, function, [&](const BlockNode* block) {
+      return readers.count(block) > 0 || touches(block->writes, read);
+    }));
   }
 };
 
@@ -81,9 +108,11 @@ bool is_covered(const Order& order, size_t reader, std::string* why_not) {
   for (const BufferRegion& read : self.block()->reads) {
     bool is_written = false, is_covered = false;
     std::string reason;
-    for (size_t i = 0; i < order.blocks.size() && !is_covered; ++i) {
+    auto writers = order.writers.find(read->buffer.get());
+    if (writers == order.writers.end()) continue;
+    for (size_t i : writers->second) {
       const Place& writer = order.blocks[i];
-      if (i == reader) continue;
+      if (i == reader || is_covered) continue;
       for (const BufferRegion& write : writer.block()->writes) {
         if (!write->buffer.same_as(read->buffer)) continue;
         is_written = true;
@@ -95,6 +124,15 @@ bool is_covered(const Order& order, size_t reader, std::string* why_not) {
     }
     if (is_written && !is_covered) return fail(why_not, reason);
   }
+  return true;
+}
+
+/// Each of the `readers`, blocks of the scope, is covered.
+bool are_covered(const BlockRealize* scope, const GlobalVar& function,
+                 const std::unordered_set<const BlockNode*>& readers, std::string* why_not) {
+  Order order = Order::around(scope, function, readers);
+  for (size_t i = 0; i < order.blocks.size(); ++i)
+    if (readers.count(order.blocks[i].block()) && !is_covered(order, i, why_not)) return false;
   return true;
 }
 
@@ -111,9 +149,17 @@ bool is_war(const BlockNode* reader, const BlockNode* writer, std::string* why_n
 std::vector<BlockDependency> dependencies(const BlockRealize* scope, const GlobalVar& function) {
   std::vector<BlockDependency> out;
   std::vector<Place> blocks = blocks_below(scope->block->body, function);
-  for (size_t to = 0; to < blocks.size(); ++to)
-    for (size_t from = 0; from < to; ++from) {
-      const BlockNode *earlier = blocks[from].block(), *later = blocks[to].block();
+  std::unordered_map<const Object*, std::set<size_t>> users;  // by buffer, among the blocks before
+  for (size_t to = 0; to < blocks.size(); ++to) {
+    const BlockNode* later = blocks[to].block();
+    std::set<size_t> before;
+    for (const Array<BufferRegion>& regions : {later->reads, later->writes})
+      for (const BufferRegion& region : regions) {
+        const std::set<size_t>& of_buffer = users[region->buffer.get()];
+        before.insert(of_buffer.begin(), of_buffer.end());
+      }
+    for (size_t from : before) {
+      const BlockNode* earlier = blocks[from].block();
       auto add = [&](const Buffer& buffer, DepKind kind) { out.push_back({blocks[from], blocks[to], kind, buffer}); };
       for (const BufferRegion& write : earlier->writes) {
         if (reads_buffer(later, write->buffer)) add(write->buffer, DepKind::RAW);
@@ -123,6 +169,9 @@ std::vector<BlockDependency> dependencies(const BlockRealize* scope, const Globa
         if (writes_buffer(later, read->buffer) && !writes_buffer(earlier, read->buffer))
           add(read->buffer, DepKind::WAR);
     }
+    for (const Array<BufferRegion>& regions : {later->reads, later->writes})
+      for (const BufferRegion& region : regions) users[region->buffer.get()].insert(to);
+  }
   return out;
 }
 
@@ -161,30 +210,33 @@ void require_domain_guard(const Place& block) {
 
 bool is_region_covered(const Place& reader, std::string* why_not) {
   const BlockRealize* scope = reader.scope();
-  if (!scope) return true;
-  Order order(scope, reader.function);
-  return is_covered(order, order.position(reader.block()), why_not);
+  return !scope || are_covered(scope, reader.function, {reader.block()}, why_not);
 }
 
 bool is_covered_around(const Place& place, std::string* why_not) {
   const BlockRealize* scope = place.scope();
   if (!scope) return true;
-  Order order(scope, place.function);
-  for (size_t i = 0; i < order.blocks.size(); ++i) {
-    const BlockNode* other = order.blocks[i].block();
-    bool is_concerned = other == place.block();
-    for (const BufferRegion& write : place.block()->writes) is_concerned |= reads_buffer(other, write->buffer);
-    if (is_concerned && !is_covered(order, i, why_not)) return false;
-  }
-  return true;
+  Buffers written;
+  add_buffers(place.block()->writes, &written);
+  std::unordered_set<const BlockNode*> concerned{place.block()};
+  for_each_block(scope->block->body, [&](const BlockNode* block) {
+    if (touches(block->reads, written)) concerned.insert(block);
+  });
+  return are_covered(scope, place.function, concerned, why_not);
 }
 
 bool is_stage_pipeline(const BlockRealize* scope, const GlobalVar& function, std::string* why_not) {
-  Order order(scope, function);
+  Order order(blocks_below(scope->block->body, function));
+  std::unordered_map<const Object*, const BlockNode*> readers;  // by buffer, that do not write it
   for (size_t i = 0; i < order.blocks.size(); ++i) {
-    for (size_t j = 0; j < i; ++j)
-      if (is_war(order.blocks[j].block(), order.blocks[i].block(), why_not)) return false;
+    const BlockNode* block = order.blocks[i].block();
+    for (const BufferRegion& write : block->writes) {
+      auto reader = readers.find(write->buffer.get());
+      if (reader != readers.end() && is_war(reader->second, block, why_not)) return false;
+    }
     if (!is_covered(order, i, why_not)) return false;
+    for (const BufferRegion& read : block->reads)
+      if (!writes_buffer(block, read->buffer)) readers.emplace(read->buffer.get(), block);
   }
   return true;
 }
@@ -193,14 +245,12 @@ void require_stage(const Place& place) {
   const BlockRealize* scope = place.scope();
   if (!scope) return;
   std::string why_not;
-  Order order(scope, place.function);
-  size_t own = order.position(place.block());
-  bool is_stage = true;
-  for (size_t i = 0; i < order.blocks.size() && is_stage; ++i) {
-    const BlockNode* other = order.blocks[i].block();
-    if (i < own) is_stage = !is_war(other, place.block(), &why_not);
-    if (i > own) is_stage = !is_war(place.block(), other, &why_not);
-  }
+  bool is_stage = true, is_behind = false;
+  for_each_block(scope->block->body, [&](const BlockNode* other) {
+    if (!is_stage) return;
+    if (other == place.block()) is_behind = true;
+    else is_stage = is_behind ? !is_war(place.block(), other, &why_not) : !is_war(other, place.block(), &why_not);
+  });
   if (is_stage && is_covered_around(place, &why_not)) return;
   throw Refusal(scope->block.get()) << "The scope " << quoted(scope->block->name_hint)
                                     << " is not a stage pipeline around block " << quoted(place.block()->name_hint)

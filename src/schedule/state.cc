@@ -10,64 +10,47 @@
 namespace tessera::schedule {
 namespace {
 
-/// The statements directly inside `stmt`.
-std::vector<Stmt> inner(const Stmt& stmt) {
-  if (auto* loop = stmt.as<For>()) return {loop->body};
-  if (auto* realize = stmt.as<BlockRealize>()) {
-    if (realize->block->init) return {realize->block->init, realize->block->body};
-    return {realize->block->body};
+/// A path as references of its own, which outlive the program.
+Place place_at(const GlobalVar& function, const Path& path) {
+  Place out{function, {}};
+  out.path.reserve(path.size());
+  for (const StmtNode* stmt : path) out.path.emplace_back(stmt);
+  return out;
+}
+
+/// `parent` with `fresh` in the place of the statement `old` directly inside it.
+Stmt with_inner(const Stmt& parent, const StmtNode* old, const Stmt& fresh) {
+  auto body = [&]<class T>(const T* node) -> Stmt { return with(node, &T::body, fresh); };
+  if (auto* loop = parent.as<For>()) return body(loop);
+  if (auto* realize = parent.as<BlockRealize>()) {
+    bool is_init = realize->block->init.get() == old;
+    Block block = with(realize->block, is_init ? &BlockNode::init : &BlockNode::body, fresh);
+    return with(realize, &BlockRealize::block, block);
   }
-  if (auto* seq = stmt.as<SeqStmt>()) return seq->seq.vec();
-  if (auto* choice = stmt.as<IfThenElse>()) {
-    if (choice->else_case) return {choice->then_case, choice->else_case};
-    return {choice->then_case};
+  if (auto* seq = parent.as<SeqStmt>()) {
+    std::vector<Stmt> parts = seq->seq.vec();
+    for (Stmt& part : parts)
+      if (part.get() == old) part = fresh;
+    return sequence(parts);
   }
-  if (auto* let = stmt.as<LetStmt>()) return {let->body};
-  if (auto* attr = stmt.as<AttrStmt>()) return {attr->body};
-  if (auto* loop = stmt.as<While>()) return {loop->body};
-  if (auto* check = stmt.as<AssertStmt>()) return {check->body};
-  if (auto* allocate = stmt.as<Allocate>()) return {allocate->body};
-  if (auto* constant = stmt.as<AllocateConst>()) return {constant->body};
-  if (auto* declare = stmt.as<DeclBuffer>()) return {declare->body};
-  return {};
-}
-
-using Visit = std::function<bool(const std::vector<Stmt>& path)>;  // true: go inside
-
-void descend(std::vector<Stmt>& path, const Visit& visit) {
-  if (!visit(path)) return;
-  for (const Stmt& child : inner(path.back())) {
-    path.push_back(child);
-    descend(path, visit);
-    path.pop_back();
-  }
-}
-
-void visit_statements(const Stmt& root, const Visit& visit) {
-  std::vector<Stmt> path{root};
-  descend(path, visit);
-}
-
-ObjectRef key_of(const BlockNode* block) {
-  if (block->iter_vars.empty()) return block->name_hint;
-  return block->iter_vars[0]->var;
-}
-
-/// A block without variables is known by its name as the very object that rewrites carry along.
-bool is_key(const ObjectRef& key, const BlockNode* block) {
-  if (block->iter_vars.empty()) return block->name_hint.same_as(key);
-  for (const IterVar& iter : block->iter_vars)
-    if (iter->var.same_as(key)) return true;
-  return false;
+  if (auto* choice = parent.as<IfThenElse>())
+    return with(choice, choice->then_case.get() == old ? &IfThenElse::then_case : &IfThenElse::else_case, fresh);
+  if (auto* let = parent.as<LetStmt>()) return body(let);
+  if (auto* attr = parent.as<AttrStmt>()) return body(attr);
+  if (auto* loop = parent.as<While>()) return body(loop);
+  if (auto* check = parent.as<AssertStmt>()) return body(check);
+  if (auto* allocate = parent.as<Allocate>()) return body(allocate);
+  if (auto* constant = parent.as<AllocateConst>()) return body(constant);
+  return body(parent.as<DeclBuffer>());
 }
 
 /// True when two loops or two blocks share a variable, so that one would be taken for the other.
 bool shares_variables(const Stmt& body) {
   std::unordered_set<const Object*> seen;
   bool shared = false;
-  visit_statements(body, [&](const std::vector<Stmt>& path) {
-    if (auto* loop = path.back().as<For>()) shared |= !seen.insert(loop->loop_var.get()).second;
-    if (auto* realize = path.back().as<BlockRealize>())
+  visit_statements(body, [&](const Path& path) {
+    if (auto* loop = cast_or_null<For>(path.back())) shared |= !seen.insert(loop->loop_var.get()).second;
+    if (auto* realize = cast_or_null<BlockRealize>(path.back()))
       for (const IterVar& iter : realize->block->iter_vars) shared |= !seen.insert(iter->var.get()).second;
     return true;
   });
@@ -125,44 +108,42 @@ State::State(IRModule mod) : mod_(mod.copy()) {
 
 PrimFunc State::function(const GlobalVar& var) const { return downcast<PrimFunc>(mod_->functions[var]); }
 
+const Index& State::index(const GlobalVar& function) const {
+  Index& index = (*indices_)[function.get()];
+  index.follow(this->function(function)->body);
+  return index;
+}
+
 Place State::find(const LoopRef& loop) const {
   if (loop.mark != LoopMark::None)
     throw Error(ValueError) << "this is no loop but the answer of sample_compute_location to "
                             << (loop.mark == LoopMark::Root ? "leave the block where it is" : "inline the block");
-  Place found;
-  visit_statements(function(loop.function)->body, [&](const std::vector<Stmt>& path) {
-    auto* here = path.back().as<For>();
-    if (here && here->loop_var.same_as(loop.var)) found = {loop.function, path};
-    return found.path.empty();
-  });
-  if (found.path.empty())
+  Path path = index(loop.function).find(loop.var.get());
+  if (path.empty() || !cast_or_null<For>(path.back()))
     throw Error(ValueError) << "The loop no longer exists in the IRModule: " << loop.var->name
                             << " was rewritten or removed; take the loops that the primitive returned";
-  return found;
+  return place_at(loop.function, path);
 }
 
 Place State::find(const BlockRef& block) const {
-  ObjectRef key = block.key;
-  for (auto it = renamed_->find(key.get()); it != renamed_->end(); it = renamed_->find(key.get()))
-    key = it->second.second;
-  Place found;
-  visit_statements(function(block.function)->body, [&](const std::vector<Stmt>& path) {
-    auto* realize = path.back().as<BlockRealize>();
-    if (realize && is_key(key, realize->block.get())) found = {block.function, path};
-    return found.path.empty();
-  });
-  if (found.path.empty()) throw Error(ValueError) << "The block no longer exists in the IRModule";
-  return found;
+  const Object* key = block.key.get();
+  for (auto it = names_->now.find(key); it != names_->now.end(); it = names_->now.find(key)) key = it->second.get();
+  Path path = index(block.function).find(key);
+  if (path.empty() || !cast_or_null<BlockRealize>(path.back()))
+    throw Error(ValueError) << "The block no longer exists in the IRModule";
+  return place_at(block.function, path);
 }
 
-std::vector<Place> State::blocks_named(const GlobalVar& function, std::string_view name) const {
+std::vector<Place> State::blocks_named(const GlobalVar& function, const std::string& name) const {
   std::vector<Place> out;
-  for (Place& place : all_blocks(this->function(function)->body, function))
-    if (place.block()->name_hint == std::string(name)) out.push_back(std::move(place));
+  const Index& index = this->index(function);
+  for (const Object* key : index.named(name)) out.push_back(place_at(function, index.find(key)));
   return out;
 }
 
-BlockRef State::ref(const GlobalVar& function, const BlockNode* block) { return {function, key_of(block)}; }
+BlockRef State::ref(const GlobalVar& function, const BlockNode* block) {
+  return {function, ObjectRef(block_key(block))};
+}
 
 void State::set_body(const GlobalVar& function, const Stmt& body) {
   mod_.update(function, with_body(this->function(function), body));
@@ -171,57 +152,60 @@ void State::set_body(const GlobalVar& function, const Stmt& body) {
 void State::set_function(const GlobalVar& function, const PrimFunc& changed) { mod_.update(function, changed); }
 
 void State::rename(const BlockNode* old, const BlockNode* fresh) {
-  ObjectRef key = key_of(fresh);
+  ObjectRef key(block_key(fresh));
   for (const IterVar& iter : old->iter_vars) {
     bool is_kept = false;
     for (const IterVar& own : fresh->iter_vars) is_kept |= own->var.same_as(iter->var);
-    if (!is_kept) (*renamed_)[iter->var.get()] = {iter->var, key};
+    if (is_kept) continue;
+    ObjectRef& now = names_->now[iter->var.get()];
+    names_->log.emplace_back(iter->var, now);
+    now = key;
   }
 }
 
 State State::copy() const {
   State out(mod_);
-  *out.renamed_ = *renamed_;
+  *out.names_ = *names_;
   return out;
 }
 
-void State::take(const State& next) { restore(next.snapshot()); }
-
 void State::restore(const Snapshot& before) {
   mod_.edit()->functions = before.functions;
-  *renamed_ = before.renamed;
+  for (; names_->log.size() > before.renamed; names_->log.pop_back()) {
+    const auto& [var, meant] = names_->log.back();
+    if (meant) names_->now[var.get()] = meant;
+    else names_->now.erase(var.get());
+  }
 }
 
 void State::replace(const GlobalVar& function, const Stmt& old, const Stmt& fresh) {
-  Rewriter rewriter;
-  auto swap = [&old, &fresh](Rewriter& self, const auto* node) -> Stmt {
-    if (static_cast<const Object*>(node) == static_cast<const Object*>(old.get())) return fresh ? fresh : make_nop();
-    return self.children(node);
-  };
-  rewriter.on([&](Rewriter& self, const For* loop) -> Stmt { return swap(self, loop); });
-  rewriter.on([&](Rewriter& self, const BlockRealize* realize) -> Stmt { return swap(self, realize); });
-  rewriter.on([&](Rewriter& self, const SeqStmt* seq) -> Stmt {
-    std::vector<Stmt> parts;
-    for (const Stmt& part : seq->seq) parts.push_back(self(part));
-    return sequence(parts);
-  });
-  set_body(function, rewriter(this->function(function)->body));
+  const Object* key = old.as<For>() ? old.as<For>()->loop_var.get() : block_key(old.as<BlockRealize>()->block.get());
+  Path path = index(function).find(key);
+  ICHECK(!path.empty() && path.back() == old.get()) << "the statement to replace is a loop or block of the program";
+  Stmt changed = fresh ? fresh : make_nop();
+  for (size_t i = path.size() - 1; i-- > 0;) changed = with_inner(Stmt(path[i]), path[i + 1], changed);
+  set_body(function, changed);
 }
 
 std::vector<Place> blocks_below(const Stmt& stmt, const GlobalVar& function) {
+  return blocks_where(stmt, function, [](const BlockNode*) { return true; });
+}
+
+std::vector<Place> blocks_where(const Stmt& stmt, const GlobalVar& function,
+                                const std::function<bool(const BlockNode*)>& is_wanted) {
   std::vector<Place> out;
-  visit_statements(stmt, [&](const std::vector<Stmt>& path) {
-    bool is_block = path.back().as<BlockRealize>();
-    if (is_block) out.push_back({function, path});
-    return !is_block;
+  visit_statements(stmt, [&](const Path& path) {
+    auto* realize = cast_or_null<BlockRealize>(path.back());
+    if (realize && is_wanted(realize->block.get())) out.push_back(place_at(function, path));
+    return !realize;
   });
   return out;
 }
 
 std::vector<Place> all_blocks(const Stmt& stmt, const GlobalVar& function) {
   std::vector<Place> out;
-  visit_statements(stmt, [&](const std::vector<Stmt>& path) {
-    if (path.back().as<BlockRealize>()) out.push_back({function, path});
+  visit_statements(stmt, [&](const Path& path) {
+    if (cast_or_null<BlockRealize>(path.back())) out.push_back(place_at(function, path));
     return true;
   });
   return out;
@@ -233,8 +217,31 @@ Map<Var, Range> loop_domains(const Place& place) {
   return out;
 }
 
+Stmt map_statements(const Stmt& stmt, const std::function<Stmt(const Stmt&)>& change) {
+  if (Stmt changed = change(stmt)) return changed;
+  if (auto* seq = stmt.as<SeqStmt>()) {
+    std::vector<Stmt> parts = seq->seq.vec();
+    bool is_same = true;
+    for (Stmt& part : parts) {
+      Stmt changed = map_statements(part, change);
+      is_same &= changed.same_as(part);
+      part = changed;
+    }
+    return is_same ? stmt : sequence(parts);
+  }
+  Stmt out = stmt;
+  for_each_inner(stmt.get(), [&](const Stmt& inside) {
+    Stmt changed = map_statements(inside, change);
+    if (!changed.same_as(inside)) out = with_inner(out, inside.get(), changed);
+  });
+  return out;
+}
+
 Stmt map_blocks(const Stmt& stmt, const std::function<Stmt(const BlockRealize*)>& change) {
-  return rewrite(stmt, [&](const BlockRealize* realize) -> Stmt { return change(realize); });
+  return map_statements(stmt, [&](const Stmt& inside) -> Stmt {
+    auto* realize = inside.as<BlockRealize>();
+    return realize ? change(realize) : Stmt();
+  });
 }
 
 Stmt simplify_bindings(const Stmt& stmt, const std::vector<const For*>& outer, bool simplify_unit_loops) {

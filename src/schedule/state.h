@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "arith/analyzer.h"
+#include "schedule/index.h"
 #include "tir/function.h"
 
 namespace tessera::schedule {
@@ -54,7 +55,7 @@ class State {
   Place find(const LoopRef& loop) const;
   Place find(const BlockRef& block) const;
   /// All blocks of that name in the function.
-  std::vector<Place> blocks_named(const GlobalVar& function, std::string_view name) const;
+  std::vector<Place> blocks_named(const GlobalVar& function, const std::string& name) const;
 
   static LoopRef ref(const GlobalVar& function, const For* loop) { return {function, loop->loop_var}; }
   static BlockRef ref(const GlobalVar& function, const BlockNode* block);
@@ -65,16 +66,15 @@ class State {
   void set_function(const GlobalVar& function, const PrimFunc& changed);
   /// Handles to the block `old` mean `fresh` from now on, whose iteration variables are others.
   void rename(const BlockNode* old, const BlockNode* fresh);
-  /// A state of its own with the same program, and the way back from it. (The copies that C++ makes share the program.)
+  /// A state of its own with the same program. (The copies that C++ makes share the program.)
   State copy() const;
-  void take(const State& next);
 
   /// The program as it is, and the way back to it.
   struct Snapshot {
     Map<GlobalVar, BaseFunc> functions;
-    std::unordered_map<const Object*, std::pair<Var, ObjectRef>> renamed;
+    size_t renamed;  // how many blocks had been renamed
   };
-  Snapshot snapshot() const { return {mod_->functions, *renamed_}; }
+  Snapshot snapshot() const { return {mod_->functions, names_->log.size()}; }
   void restore(const Snapshot& before);
 
   /// References to statements that users hold, by the key of the loop or block; the key is kept alive.
@@ -82,10 +82,19 @@ class State {
   Views& views() const { return *views_; }
 
  private:
-  using Renamed = decltype(Snapshot::renamed);  // the key is kept alive
+  /// The keys that took the place of others, and these in the order in which that happened, which keeps them alive.
+  struct Names {
+    std::unordered_map<const Object*, ObjectRef> now;
+    std::vector<std::pair<Var, ObjectRef>> log;  // the variable, and what it meant before
+  };
+  using Indices = std::unordered_map<const Object*, Index>;  // by function
+
+  const Index& index(const GlobalVar& function) const;
+
   IRModule mod_;
-  std::shared_ptr<Renamed> renamed_ = std::make_shared<Renamed>();
+  std::shared_ptr<Names> names_ = std::make_shared<Names>();
   std::shared_ptr<Views> views_ = std::make_shared<Views>();
+  std::shared_ptr<Indices> indices_ = std::make_shared<Indices>();
 };
 
 /// The loops that both stand in, outermost first.
@@ -93,12 +102,18 @@ std::vector<const For*> common_loops(const Place& a, const Place& b);
 
 /// Every block realize in `stmt` that is not inside another block, with the statements from `stmt` down to it.
 std::vector<Place> blocks_below(const Stmt& stmt, const GlobalVar& function);
+/// Those of them that are wanted.
+std::vector<Place> blocks_where(const Stmt& stmt, const GlobalVar& function,
+                                const std::function<bool(const BlockNode*)>& is_wanted);
 /// The same for all blocks, nested ones included.
 std::vector<Place> all_blocks(const Stmt& stmt, const GlobalVar& function);
 
 /// The domains of the loops of `place`, for facts about its block's bindings.
 Map<Var, Range> loop_domains(const Place& place);
 
+/// Changes the statements of `stmt`, those around before those inside: what `change` returns stands instead, nothing
+/// means to go inside.
+Stmt map_statements(const Stmt& stmt, const std::function<Stmt(const Stmt&)>& change);
 /// Changes the outermost blocks of `stmt`, and nothing inside them.
 Stmt map_blocks(const Stmt& stmt, const std::function<Stmt(const BlockRealize*)>& change);
 

@@ -12,11 +12,11 @@ namespace tessera::schedule {
 namespace {
 
 bool stands_before(const Place& a, const Place& b, const BlockRealize* scope) {
-  for (const Place& place : blocks_below(scope->block->body, GlobalVar())) {
-    if (place.block() == a.block()) return place.block() != b.block();
-    if (place.block() == b.block()) return false;
-  }
-  return false;
+  const BlockNode* first = nullptr;
+  for_each_block(scope->block->body, [&](const BlockNode* block) {
+    if (!first && (block == a.block() || block == b.block())) first = block;
+  });
+  return first == a.block() && first != b.block();
 }
 
 }  // namespace
@@ -32,8 +32,9 @@ BlockRef cache_read(State& state, const BlockRef& ref, int buffer_index, const S
   const BlockRealize* scope = require_scope_of(place);
   std::vector<const BlockNode*> wanted;
   for (const BlockRef& consumer : consumers) wanted.push_back(state.find(consumer).block());
+  auto is_user = [&](const BlockNode* block) { return reads_buffer(block, buffer) || writes_buffer(block, buffer); };
   std::vector<Place> readers, writers;
-  for (const Place& other : blocks_below(scope->block->body, ref.function)) {
+  for (const Place& other : blocks_where(scope->block->body, ref.function, is_user)) {
     if (writes_buffer(other.block(), buffer)) writers.push_back(other);
     if (writers.size() > 1)
       throw Refusal({Stmt(writers[0].block()), Stmt(writers[1].block())})

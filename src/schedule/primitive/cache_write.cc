@@ -41,7 +41,8 @@ struct Builders {
 
 Builders builders_of(const Buffer& buffer, const BlockRealize* scope, const GlobalVar& function) {
   Builders out;
-  std::vector<Place> blocks = blocks_below(scope->block->body, function);
+  auto is_user = [&](const BlockNode* block) { return reads_buffer(block, buffer) || writes_buffer(block, buffer); };
+  std::vector<Place> blocks = blocks_where(scope->block->body, function, is_user);
   size_t last = 0;
   for (size_t i = 0; i < blocks.size(); ++i)
     if (writes_buffer(blocks[i].block(), buffer)) last = i;

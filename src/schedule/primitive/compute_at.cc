@@ -5,6 +5,7 @@
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "schedule/checks.h"
+#include "schedule/insert.h"
 #include "schedule/legality.h"
 #include "schedule/primitives.h"
 #include "schedule/refusal.h"
@@ -32,12 +33,6 @@ std::vector<const For*> relaxed_loops(const Place& place, const For* loop, const
     is_inside |= outer == loop;
   }
   return out;
-}
-
-bool contains(const Stmt& stmt, const BlockNode* block) {
-  for (const Place& place : all_blocks(stmt, GlobalVar()))
-    if (place.block() == block) return true;
-  return false;
 }
 
 /// Refuses blocks that are neither complete nor reductions, whose guard says more than their domain, or whose scope is not
@@ -105,8 +100,13 @@ class Mover {
   void find_boxes(arith::Analyzer& analyzer) {
     Place block = state_.find(ref_);
     const For* loop = state_.find(loop_ref_).loop();
-    for (const Place& other : blocks_below(block.scope()->block->body, ref_.function)) {
-      if (other.block() == block.block()) continue;
+    auto is_partner = [&](const BlockNode* other) {
+      if (other == block.block()) return false;
+      for (const BufferRegion& own : to_consumers_ ? block.block()->writes : block.block()->reads)
+        if (to_consumers_ ? reads_buffer(other, own->buffer) : writes_buffer(other, own->buffer)) return true;
+      return false;
+    };
+    for (const Place& other : blocks_where(block.scope()->block->body, ref_.function, is_partner)) {
       for (const BufferRegion& own : to_consumers_ ? block.block()->writes : block.block()->reads)
         for (const BufferRegion& theirs : to_consumers_ ? other.block()->reads : other.block()->writes) {
           if (!own->buffer.same_as(theirs->buffer)) continue;
@@ -206,14 +206,14 @@ class Mover {
     const For* loop = target.as<For>();
     std::vector<Stmt> parts{loop->body};
     if (auto* seq = loop->body.as<SeqStmt>()) parts = seq->seq.vec();
-    const BlockNode* block = blocks_below(nest, ref_.function)[0].block();
+    const BlockNode* block = block_of(nest);
     int early = 0, late = static_cast<int>(parts.size());
     for (int i = static_cast<int>(parts.size()); i-- > 0;) {
       bool reads_ours = false, writes_ours = false;
-      for (const Place& other : blocks_below(parts[static_cast<size_t>(i)], ref_.function)) {
-        for (const BufferRegion& write : block->writes) reads_ours |= reads_buffer(other.block(), write->buffer);
-        for (const BufferRegion& read : block->reads) writes_ours |= writes_buffer(other.block(), read->buffer);
-      }
+      for_each_block(parts[static_cast<size_t>(i)], [&](const BlockNode* other) {
+        for (const BufferRegion& write : block->writes) reads_ours |= reads_buffer(other, write->buffer);
+        for (const BufferRegion& read : block->reads) writes_ours |= writes_buffer(other, read->buffer);
+      });
       if (reads_ours) late = i;
       if (writes_ours && early == 0) early = i + 1;
     }

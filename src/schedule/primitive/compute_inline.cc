@@ -46,17 +46,16 @@ Map<Var, PrimExpr> values_of(const std::vector<Var>& vars, const Array<PrimExpr>
 /// The scope without the buffer, and without the block and the loops that ran only it.
 void drop_block(State& state, const BlockRef& ref, const Buffer& buffer) {
   Place place = state.find(ref);
+  BlockRef scope_ref = State::ref(ref.function, place.scope()->block.get());
   size_t top = place.path.size() - 1;
   while (top > 0 && place.path[top - 1].as<For>()) --top;
   state.replace(ref.function, place.path[top], Stmt());
-  Stmt body = rewrite(state.function(ref.function)->body, [&](Rewriter& self, const BlockNode* node) -> Block {
-    Block block = self.children(node);
-    Array<Buffer> kept;
-    for (const Buffer& allocated : block->alloc_buffers)
-      if (!allocated.same_as(buffer)) kept.push_back(allocated);
-    return kept.size() == block->alloc_buffers.size() ? block : with(block, &BlockNode::alloc_buffers, kept);
-  });
-  state.set_body(ref.function, body);
+  Place scope = state.find(scope_ref);
+  Array<Buffer> kept;
+  for (const Buffer& allocated : scope.block()->alloc_buffers)
+    if (!allocated.same_as(buffer)) kept.push_back(allocated);
+  Block block = with(scope.block(), &BlockNode::alloc_buffers, kept);
+  state.replace(ref.function, scope.stmt(), with(scope.realize(), &BlockRealize::block, block));
 }
 
 /// Every variable of the block that `value` uses is told by the index of the element.
@@ -71,17 +70,25 @@ void require_told(const BlockNode* block, const PrimExpr& value, const std::vect
 }
 
 /// No access to the buffer is left: one through its address or a view of it cannot be inlined.
-void require_gone(const State& state, const GlobalVar& function, const Buffer& buffer) {
+void require_gone(const State& state, const BlockRef& scope, const std::vector<BlockRef>& consumers,
+                  const Buffer& buffer) {
   auto check = [&](bool is_left) {
     if (is_left)
       throw Error(ScheduleError) << "buffer " << buffer->name << " is accessed through its address or through "
                                  << "match_buffer, so the block that writes it cannot be inlined";
   };
-  walk(
-      state.function(function)->body, [&](const VarNode* var) { check(var == buffer->data.get()); },
-      [&](const BufferLoad* load) { check(load->buffer.same_as(buffer)); },
-      [&](const BufferStore* store) { check(store->buffer.same_as(buffer)); },
-      [&](const MatchBufferRegionNode* match) { check(match->source->buffer.same_as(buffer)); });
+  auto check_in = [&](const Stmt& stmt, bool enters_blocks) {
+    pre_order(stmt, [&](const Object* node) {
+      if (auto* load = cast_or_null<BufferLoad>(node)) check(load->buffer.same_as(buffer));
+      if (auto* store = cast_or_null<BufferStore>(node)) check(store->buffer.same_as(buffer));
+      if (auto* match = cast_or_null<MatchBufferRegionNode>(node)) check(match->source->buffer.same_as(buffer));
+      check(node == buffer->data.get());
+      auto* realize = cast_or_null<BlockRealize>(node);
+      return enters_blocks || !realize || mentions(realize, buffer);
+    });
+  };
+  check_in(state.find(scope).stmt(), false);
+  for (const BlockRef& consumer : consumers) check_in(state.find(consumer).stmt(), true);
 }
 
 /// The producer writes exactly the elements that the consumer reads, so that each run of it is one of the consumer's.
@@ -125,23 +132,29 @@ void compute_inline(State& state, const BlockRef& ref) {
   require_told(block, value, vars);
 
   Block self_block(block);
+  BlockRef scope = State::ref(ref.function, place.scope()->block.get());
   std::vector<BlockRef> consumers = get_consumers(state, ref);
-  Stmt body = rewrite(state.function(ref.function)->body, [&](Rewriter& self, const BlockNode* node) -> Block {
-    if (node == self_block.get()) return Block(node);
-    Block outer = self.children(node);
-    if (!reads_buffer(node, buffer)) return outer;
-    Block changed = rewrite(outer, [&](Rewriter& inner, const BufferLoad* load) -> PrimExpr {
-      auto visited = inner.children(load);
-      if (!visited->buffer.same_as(buffer)) return PrimExpr(visited.get());
-      return substitute(value, values_of(vars, visited->indices));
-    });
-    return with_found_reads(changed);
-  });
+  Stmt changed = rewrite(
+      Stmt(place.scope()),
+      [&](Rewriter& self, const BlockRealize* realize) -> Stmt {
+        return mentions(realize, buffer) ? self.children(realize) : Ref<BlockRealize>(realize);
+      },
+      [&](Rewriter& self, const BlockNode* node) -> Block {
+        if (node == self_block.get()) return Block(node);
+        Block outer = self.children(node);
+        if (!reads_buffer(node, buffer)) return outer;
+        Block inlined = rewrite(outer, [&](Rewriter& inner, const BufferLoad* load) -> PrimExpr {
+          auto visited = inner.children(load);
+          if (!visited->buffer.same_as(buffer)) return PrimExpr(visited.get());
+          return substitute(value, values_of(vars, visited->indices));
+        });
+        return with_found_reads(inlined);
+      });
   State::Snapshot before = state.snapshot();
   try {
-    state.set_body(ref.function, body);
+    state.replace(ref.function, Stmt(place.scope()), changed);
     drop_block(state, ref, buffer);
-    require_gone(state, ref.function, buffer);
+    require_gone(state, scope, consumers, buffer);
     for (const BlockRef& consumer : consumers)
       if (!is_region_covered(state.find(consumer), &why_not))
         throw Error(ScheduleError) << "block " << quoted(self_block->name_hint) << " cannot be inlined: " << why_not;

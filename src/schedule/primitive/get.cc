@@ -11,13 +11,13 @@ std::vector<BlockRef> neighbours(const State& state, const BlockRef& block, bool
   const BlockRealize* scope = place.scope();
   std::vector<BlockRef> out;
   if (!scope) return out;
-  for (const Place& other : blocks_below(scope->block->body, block.function)) {
-    if (other.block() == place.block()) continue;
+  for_each_block(scope->block->body, [&](const BlockNode* other) {
+    if (other == place.block()) return;
     bool linked = false;
     for (const BufferRegion& region : consumers ? place.block()->writes : place.block()->reads)
-      linked |= consumers ? reads_buffer(other.block(), region->buffer) : writes_buffer(other.block(), region->buffer);
-    if (linked) out.push_back(State::ref(block.function, other.block()));
-  }
+      linked |= consumers ? reads_buffer(other, region->buffer) : writes_buffer(other, region->buffer);
+    if (linked) out.push_back(State::ref(block.function, other));
+  });
   return out;
 }
 
@@ -25,7 +25,7 @@ std::vector<BlockRef> neighbours(const State& state, const BlockRef& block, bool
 
 BlockRef get_block(const State& state, const String& name, const String& function) {
   GlobalVar var = state.mod().get_global_var(function);
-  std::vector<Place> found = state.blocks_named(var, name);
+  std::vector<Place> found = state.blocks_named(var, name.str());
   if (found.size() == 1) return State::ref(var, found[0].block());
   if (found.size() > 1)
     throw Error(ScheduleError) << "Found " << found.size() << " blocks with the name: " << name
@@ -46,8 +46,7 @@ std::vector<LoopRef> get_loops(const State& state, const BlockRef& block) {
 std::vector<BlockRef> get_child_blocks(const State&, const Place& place) {
   std::vector<BlockRef> out;
   const Stmt& body = place.loop() ? place.loop()->body : place.block()->body;
-  for (const Place& child : blocks_below(body, place.function))
-    out.push_back(State::ref(place.function, child.block()));
+  for_each_block(body, [&](const BlockNode* child) { out.push_back(State::ref(place.function, child)); });
   return out;
 }
 

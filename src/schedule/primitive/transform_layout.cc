@@ -87,8 +87,9 @@ void write_padding(State& state, const BlockRef& ref, const Padded& padded) {
   std::vector<Stmt> parts = statements_of(scope);
   size_t behind = 0;
   for (size_t i = 0; i < parts.size(); ++i)
-    for (const Place& below : blocks_below(parts[i], ref.function))
-      if (writes_buffer(below.block(), padded.buffer)) behind = i + 1;
+    for_each_block(parts[i], [&](const BlockNode* block) {
+      if (writes_buffer(block, padded.buffer)) behind = i + 1;
+    });
   Stmt nest = make_nest(
       padded.domains(),
       [&](const Array<PrimExpr>& axes) {
@@ -126,8 +127,9 @@ std::vector<Place> writers_of(const State& state, const Place& place, const Buff
         if (allocated.same_as(buffer)) owner = realize;
   std::vector<Place> out;
   if (!owner) return out;
-  for (const Place& below : blocks_below(owner->block->body, place.function))
-    if (writes_buffer(below.block(), buffer)) out.push_back(state.find(State::ref(place.function, below.block())));
+  for_each_block(owner->block->body, [&](const BlockNode* block) {
+    if (writes_buffer(block, buffer)) out.push_back(state.find(State::ref(place.function, block)));
+  });
   return out;
 }
 
