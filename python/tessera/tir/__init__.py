@@ -76,7 +76,7 @@ from .stmt import (
 )
 
 from . import ir_builder  # isort: skip
-from . import transform, analysis  # isort: skip
+from . import transform, analysis, usmp  # isort: skip
 from . import schedule  # isort: skip
 from .schedule import (  # isort: skip
     BlockRV,

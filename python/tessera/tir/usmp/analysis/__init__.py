@@ -1,0 +1,3 @@
+"""What a module allocates."""
+
+from .analysis import extract_buffer_info
