@@ -90,8 +90,9 @@ Expr block_channels(const Attrs& given, const Array<Expr>& args, const Array<Obj
   const bool are_floats = data->dtype == dtype && weight->dtype == dtype && result->dtype == dtype;
   const bool are_bytes =
       data->dtype == DataType::UInt(8) && weight->dtype == DataType::Int(8) && result->dtype == DataType::Int(32);
-  if (!is_fixed(data->shape) || !is_fixed(weight->shape) || (!are_floats && !are_bytes)) return nullptr;
   if (attrs->data_layout != "NCHW" && attrs->data_layout != "NHWC") return nullptr;
+  if (!has_fixed_channels(make_layout(attrs->data_layout), data->shape) || !is_fixed(weight->shape)) return nullptr;
+  if (!are_floats && !are_bytes) return nullptr;
   if (!attrs->out_layout.empty() && attrs->out_layout != attrs->data_layout) return nullptr;
   Layout plain_kernel = make_layout("OIHW");
   Array<PrimExpr> in = convert_shape(make_layout(attrs->data_layout), make_layout("NCHW"), data->shape);
@@ -119,7 +120,7 @@ Expr block_channels(const Attrs& given, const Array<Expr>& args, const Array<Obj
                              "o" + std::to_string(topi::kByteGroup) + "i";
   if (are_floats && !by_channel && in_block >= kFewestLanes && may_be_winograd(attrs, kernel, args[1])) {
     Array<PrimExpr> out = convert_shape(make_layout(attrs->data_layout), make_layout("NCHW"), result->shape);
-    if (is_winograd_faster(ins, outs, *as_int(out[2]), *as_int(out[3]), *as_int(out[0]), lanes))
+    if (is_fixed(out) && is_winograd_faster(ins, outs, *as_int(out[2]), *as_int(out[3]), *as_int(out[0]), lanes))
       return make_winograd(args, *changed, attrs->kernel_layout, out_block);
   }
   const char* op = by_channel ? "nn.contrib_depthwise_conv2d_NCHWc" : "nn.contrib_conv2d_NCHWc";

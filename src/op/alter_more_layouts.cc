@@ -23,17 +23,18 @@ std::string blocked_data(size_t spatial, int64_t block) {
   return topi::plain_data_layout(spatial).str() + std::to_string(block) + "c";
 }
 
-/// All of float32, of fixed extents, on a CPU, in a layout without blocks; then how many floats a vector has, else 0.
+/// All of float32, with a weight and channels of fixed extents, on a CPU, in a layout without blocks; then how many floats a vector has, else 0.
 template <class A>
 int64_t lanes_for(const A* attrs, const Array<Expr>& args, const Array<ObjectRef>& placeholders, const Type& type) {
   Target target = Target::current();
   if (!target || target->kind->name != "llvm" || !attrs || args.size() != 2) return 0;
   const DataType dtype = DataType::Float(32);
-  for (const ObjectRef& placeholder : placeholders) {
-    auto* tensor = placeholder.as<te::TensorNode>();
-    if (!is_fixed(tensor->shape) || tensor->dtype != dtype) return 0;
-  }
-  if (type.as<TensorTypeNode>()->dtype != dtype || make_layout(attrs->data_layout)->factor_of('C') > 0) return 0;
+  for (const ObjectRef& placeholder : placeholders)
+    if (placeholder.as<te::TensorNode>()->dtype != dtype) return 0;
+  const Layout layout = make_layout(attrs->data_layout);
+  if (type.as<TensorTypeNode>()->dtype != dtype || layout->factor_of('C') > 0) return 0;
+  if (!has_fixed_channels(layout, placeholders[0].as<te::TensorNode>()->shape)) return 0;
+  if (!is_fixed(placeholders[1].as<te::TensorNode>()->shape)) return 0;
   if (!attrs->out_layout.empty() && attrs->out_layout != attrs->data_layout) return 0;
   for (size_t i = 0; i < attrs->strides.size(); ++i)
     if (!as_int(attrs->strides[i]) || !as_int(attrs->dilation[i])) return 0;

@@ -6,6 +6,7 @@
 
 #include "ir/prim_ops.h"
 #include "relay/expr.h"
+#include "tir/layout.h"
 
 namespace tessera::op {
 
@@ -28,9 +29,15 @@ inline int64_t data_block(int64_t channels, int64_t lanes) {
   return block;
 }
 
+/// True where an extent is known and not 0.
+inline bool is_fixed(const PrimExpr& extent) { return as_int(extent) && *as_int(extent) >= 1; }
 inline bool is_fixed(const Array<PrimExpr>& shape) {
-  for (const PrimExpr& extent : shape)
-    if (!as_int(extent) || *as_int(extent) < 1) return false;
+  return std::all_of(shape.begin(), shape.end(), [](const PrimExpr& extent) { return is_fixed(extent); });
+}
+/// True for data of so many channels, whatever its other extents are at run time.
+inline bool has_fixed_channels(const Layout& layout, const Array<PrimExpr>& shape) {
+  for (size_t i = 0; i < layout->axes.size(); ++i)
+    if ((as_int(shape[i]) || layout->letter(i) == 'C') && !is_fixed(shape[i])) return false;
   return true;
 }
 

@@ -36,22 +36,26 @@ te::Tensor scatter(const te::Tensor& x, const te::Tensor& indices, const te::Ten
                    const String& join) {
   String name = join == "add" ? "scatter_add_generic" : "scatter_generic";
   return program(name, {x, indices, updates}, {{x->shape, x->dtype}}, [&](const Buffers& in, const Buffers& out) {
-    Indices others = indices->shape;
-    others.erase(axis);
+    auto write = [&](const Indices& from) {
+      PrimExpr index = from_front(make_load(in[1], from), x->shape[axis]);
+      Indices to = from;
+      to.set(axis, index);
+      return when(inside(index, x->shape[axis]),
+                  store(out[0], joined(join, make_load(out[0], to), make_load(in[2], from)), to));
+    };
+    // Lines along the axis are independent, an element of a line follows the one before: where the axis is the first one,
+    // the next one goes around it, for threads to share.
+    const bool turns = axis == 0 && indices->shape.size() > 1;
+    auto turned = [&](const Indices& at) {
+      Indices out = at;
+      if (turns) out.set(0, at[1]), out.set(1, at[0]);
+      return out;
+    };
+    const Indices order = turned(indices->shape);
+    size_t shared = 0;
+    while (shared < order.size() && is_one(order[shared])) ++shared;
     Stmt writes = loops(
-        others,
-        [&](const Indices& rest) {  // each line along the axis on its own
-          return loop(indices->shape[axis], [&](const PrimExpr& step) {
-            Indices from = rest;
-            from.insert(axis, step);
-            PrimExpr index = from_front(make_load(in[1], from), x->shape[axis]);
-            Indices to = rest;
-            to.insert(axis, index);
-            return when(inside(index, x->shape[axis]),
-                        store(out[0], joined(join, make_load(out[0], to), make_load(in[2], from)), to));
-          });
-        },
-        true);
+        order, [&](const Indices& at) { return write(turned(at)); }, shared != static_cast<size_t>(turns ? 1 : axis));
     return sequence({copied(in[0], out[0]), writes});
   })[0];
 }

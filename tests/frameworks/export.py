@@ -146,19 +146,22 @@ for _name in ("fcn_resnet50", "deeplabv3_resnet50"):
 
 
 class Detected(nn.Module):
-    """Boxes, scores and labels of one picture."""
+    """Boxes, scores and labels of one picture, and what else a model says of each box."""
 
-    def __init__(self, module: nn.Module) -> None:
+    def __init__(self, module: nn.Module, fields: Sequence[str]) -> None:
         super().__init__()
-        self.module = module
+        self.module, self.fields = module, list(fields)
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         found = self.module([x])[0]
-        return found["boxes"], found["scores"], found["labels"]
+        return tuple(found[name] for name in self.fields)
 
 
-def detector(name: str, size: int, spread: float, dynamic: bool, **arguments: Any) -> Callable[[], Example]:
-    """`spread` scales the last layers, so that scores are far enough apart to have one order."""
+def detector(
+    name: str, size: int, spread: float, dynamic: bool, more: Sequence[str] = (), **arguments: Any
+) -> Callable[[], Example]:
+    """`spread` scales the last layers, so that scores are far enough apart to have one order; `more` are fields beside
+    boxes, scores and labels."""
 
     def build() -> Example:
         from torchvision.models import detection
@@ -171,7 +174,8 @@ def detector(name: str, size: int, spread: float, dynamic: bool, **arguments: An
                 if (is_last or ".classification_head.module_list" in path) and isinstance(part, (nn.Conv2d, nn.Linear)):
                     part.weight *= spread
         open_dims = {"input": {1: "height", 2: "width"}} if dynamic else {}
-        return Example(Detected(module), {"input": image(size)[0]}, ("boxes", "scores", "labels"), open_dims)
+        fields = ("boxes", "scores", "labels", *more)
+        return Example(Detected(module, fields), {"input": image(size)[0]}, fields, open_dims)
 
     return build
 
@@ -183,6 +187,19 @@ MODELS["fasterrcnn_mobilenet_v3_large_320_fpn"] = detector(
 )
 MODELS["fasterrcnn_mobilenet_v3_large_320_fpn.open"] = detector(
     "fasterrcnn_mobilenet_v3_large_320_fpn", 320, 40.0, True, box_score_thresh=0.3
+)
+MODELS["maskrcnn_resnet50_fpn"] = detector(
+    "maskrcnn_resnet50_fpn", 256, 40.0, False, ("masks",), min_size=256, max_size=256, box_score_thresh=0.3
+)
+MODELS["keypointrcnn_resnet50_fpn"] = detector(
+    "keypointrcnn_resnet50_fpn",
+    256,
+    40.0,
+    False,
+    ("keypoints", "keypoints_scores"),
+    min_size=256,
+    max_size=256,
+    box_score_thresh=0.3,
 )
 
 

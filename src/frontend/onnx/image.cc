@@ -260,18 +260,23 @@ Values roi_align(Operation& in) {
   int64_t samples = in.integer("sampling_ratio", 0);
   std::string mode = in.text("mode", "avg");
   if (mode != "avg" && mode != "max") in.invalid("the mode is avg or max");
-  if (samples > 0) return {RegionSamples(in, samples).pooled(mode == "max")};
+  const bool is_shifted =
+      in.text("coordinate_transformation_mode", in.version() >= 16 ? "half_pixel" : "output_half_pixel") ==
+      "half_pixel";
+  // The operator knows neither half pixels nor the greatest of what neighbours weigh.
+  if (samples > 0 && (is_shifted || mode == "max")) return {RegionSamples(in, samples).pooled(mode == "max")};
   // As many samples as elements are covered: only the operator itself can count them.
   if (mode == "max") in.unsupported("mode max with sampling_ratio 0");
-  if (in.text("coordinate_transformation_mode", in.version() >= 16 ? "half_pixel" : "output_half_pixel") ==
-      "half_pixel")
-    in.unsupported("half_pixel coordinates with sampling_ratio 0");
+  if (is_shifted) in.unsupported("half_pixel coordinates with sampling_ratio 0");
   Expr images = expand_dims(cast_if_needed(in, in[2], in.dtype(in[1])), 1);
-  return {
-      call_op("vision.roi_align", {in[0], concatenate({images, in[1]}, 1)}, make_attrs<ROIAlignAttrs>([&](auto& attrs) {
-                attrs.pooled_size = int_array({in.integer("output_height", 1), in.integer("output_width", 1)});
-                attrs.spatial_scale = in.number("spatial_scale", 1);
-              }))};
+  Expr regions = concatenate({images, in[1]}, 1), data = transpose(in[0], int_array({0, 2, 3, 1}));
+  Expr out = call_op("vision.roi_align", {data, regions}, make_attrs<ROIAlignAttrs>([&](auto& attrs) {
+                       attrs.pooled_size = int_array({in.integer("output_height", 1), in.integer("output_width", 1)});
+                       attrs.spatial_scale = in.number("spatial_scale", 1);
+                       attrs.sample_ratio = static_cast<int32_t>(samples > 0 ? samples : -1);
+                       attrs.layout = "NHWC";  // channels side by side are read together
+                     }));
+  return {transpose(out, int_array({0, 3, 1, 2}))};
 }
 
 Values max_roi_pool(Operation& in) {

@@ -109,13 +109,14 @@ Values one_hot(Operation& in) {
 Values scatter_elements(Operation& in) {
   int axis = in.axis(in.integer("axis", 0), in.rank(in[0]));
   std::string how = in.text("reduction", "none");
-  Expr indices = from_begin(in, in[1], in[0], axis);
+  // These two count negative indices from the end themselves.
   if (how == "none")
     return {
-        call_op("scatter", {in[0], indices, in[2]}, make_attrs<ScatterAttrs>([&](auto& attrs) { attrs.axis = axis; }))};
+        call_op("scatter", {in[0], in[1], in[2]}, make_attrs<ScatterAttrs>([&](auto& attrs) { attrs.axis = axis; }))};
   if (how == "add")
-    return {call_op("scatter_add", {in[0], indices, in[2]},
+    return {call_op("scatter_add", {in[0], in[1], in[2]},
                     make_attrs<ScatterAddAttrs>([&](auto& attrs) { attrs.axis = axis; }))};
+  Expr indices = from_begin(in, in[1], in[0], axis);
   // As tuples: every dimension but `axis` keeps the place of the update.
   Ints shape = in.static_shape(indices, "a scatter that reduces");
   DataType dtype = in.dtype(indices);

@@ -144,6 +144,9 @@ Values expand(Operation& in) {
       return {broadcast_to(in[0], int_array(wide))};
     }
   }
+  const int64_t* length = as_int(in.shape(in[1])[0]);
+  if (length && *length >= static_cast<int64_t>(in.rank(in[0])))
+    return {call_op("dyn.broadcast_to", {in[0], in[1]}, make_attrs<InitOpAttrs>([](auto&) {}))};
   Expr ones =
       call_op("dyn.ones", {in[1]}, make_attrs<InitOpAttrs>([&](auto& attrs) { attrs.dtype = in.dtype(in[0]); }));
   if (in.dtype(in[0]) == DataType::Bool()) return {call_op("logical_and", {in[0], ones})};
@@ -166,8 +169,11 @@ Values flatten(Operation& in) {
     auto* extent = shape[i].as<IntImm>();
     side = side && extent ? std::optional<int64_t>(*side * extent->value) : std::nullopt;
   }
-  if (!before && !after) in.unknown("one side of the axis must be known", in[0]);
-  return {reshape(in[0], int_array({before.value_or(-1), after.value_or(-1)}))};
+  if (before || after) return {reshape(in[0], int_array({before.value_or(-1), after.value_or(-1)}))};
+  constexpr int kJoinTwo = -3, kAllOthers = -2;
+  Expr joined = in[0];
+  for (int i = 1; i < axis; ++i) joined = reshape(joined, int_array({kJoinTwo, kAllOthers}));
+  return {call_op("nn.batch_flatten", {joined})};
 }
 
 Values reshaped(Operation& in) {

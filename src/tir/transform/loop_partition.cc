@@ -7,6 +7,8 @@
 //                                                         for ii in range(32):
 //                                                           if (n//32 + io)*32 + ii < n: S(...)
 //
+// A hint above 1 says how many steps the loop inside has that does not always run to its end. What is left over then gets code
+// for each number of steps below that, without guards: `if n % 32 == 1: ... else if n % 32 == 2: ...`.
 // Loops of constant extent are cut only when asked for (or hinted). No `likely` is left afterwards. A program grows at most
 // tenfold: where cutting would copy more, loops keep their guards.
 
@@ -70,7 +72,7 @@ class Partitioner {
  private:
   Stmt on_attr(const AttrStmt* op) {
     if (op->attr_key == attr::kPragmaLoopPartitionHint) {
-      if (auto* axis = op->node.as<IterVarNode>()) hinted_.insert(axis->var.get());
+      if (auto* axis = op->node.as<IterVarNode>()) hinted_[axis->var.get()] = as_int(op->value) ? *as_int(op->value) : 1;
       return rewriter_(op->body);
     }
     auto* axis = op->node.as<IterVarNode>();
@@ -82,7 +84,7 @@ class Partitioner {
   }
 
   Stmt on_loop(const For* op) {
-    bool is_hinted = hinted_.count(op->loop_var.get()) || op->annotations.count(attr::kPragmaLoopPartitionHint);
+    bool is_hinted = hint_of(op) > 0;
     bool is_constant = as_int(op->min) && as_int(op->extent);
     if (!is_constant || options_.partition_const_loop || is_hinted)
       if (Stmt cut = try_cut(op)) return cut;
@@ -213,13 +215,19 @@ class Partitioner {
     if (has_after && !analyzer_.can_prove(high <= end)) high = min(high, end);
     if (has_after && !analyzer_.can_prove(low <= high)) high = max(low, high);
 
-    size_t copied = size_of(op->body) * (size_t{has_before} + size_t{has_after});
+    std::vector<Counted> counted;
+    if (has_after && !as_int(end)) counted = count_steps(solved, op);
+    const size_t afters = counted.empty() ? size_t{has_after} : static_cast<size_t>(hint_of(op) - 1);
+    size_t copied = size_of(op->body) * (size_t{has_before} + afters);
     if (copied > left_) return nullptr;
     left_ -= copied;
     std::vector<Stmt> parts;
     if (has_before) parts.push_back(part(op, with_own_loops(op->body), begin, low, false));
     parts.push_back(part(op, hold(op->body, solved), low, high, true));
-    if (has_after) parts.push_back(part(op, with_own_loops(op->body), high, end, false));
+    if (has_after) {
+      Stmt body = counted.empty() ? with_own_loops(op->body) : by_count(op->body, counted, hint_of(op));
+      parts.push_back(part(op, body, high, end, false));
+    }
     return sequence(parts);
   }
 
@@ -227,6 +235,62 @@ class Partitioner {
     return rewrite(body, [&](Rewriter& self, const Call* call) -> PrimExpr {
       return conditions.count(call) ? bool_imm(true) : PrimExpr(self.children(call));
     });
+  }
+
+  /// A condition that is the same as `step < left`, where `step` counts the iterations of a loop inside.
+  struct Counted {
+    const Call* condition;
+    PrimExpr step, left;
+  };
+
+  /// 0 where there is none.
+  int64_t hint_of(const For* op) const {
+    if (auto it = hinted_.find(op->loop_var.get()); it != hinted_.end()) return it->second;
+    ObjectRef hint = op->annotations.get_or_null(attr::kPragmaLoopPartitionHint);
+    if (!hint) return 0;
+    return hint.as<IntImm>() ? hint.as<IntImm>()->value : 1;
+  }
+
+  /// All conditions as such, for the same number of steps left and loops of as many steps as the hint says; else nothing.
+  std::vector<Counted> count_steps(const Conditions& solved, const For* op) {
+    if (hint_of(op) < 2) return {};
+    std::vector<Counted> out;
+    for (const Call* call : conditions_) {
+      if (!solved.count(call)) continue;
+      auto* less = call->args[0].as<LT>();
+      if (!less) return {};
+      Counted one{call, {}, {}};
+      walk(less->a, [&](const VarNode* var) {
+        if (inner_.count(var)) one.step = PrimExpr(var);
+      });
+      auto* step = one.step.as<VarNode>();
+      if (!step) return {};
+      const loops::Interval& range = inner_[step];
+      if (!range.min || !range.max || !is_zero(range.min) || !is_const_int(range.max, hint_of(op) - 1)) return {};
+      one.left = analyzer_.simplify(less->b - less->a + one.step);
+      if (uses_inner(one.left) || (!out.empty() && !analyzer_.can_prove_equal(one.left, out[0].left))) return {};
+      out.push_back(one);
+    }
+    return out;
+  }
+
+  /// if left == 1: body(1) else if left == 2: body(2) ...: bodies in which each condition is decided by the step alone.
+  static Stmt by_count(const Stmt& body, const std::vector<Counted>& counted, int64_t steps) {
+    Stmt out;
+    for (int64_t count = steps - 1; count > 0; --count) {
+      std::unordered_map<const Object*, PrimExpr> decided;
+      for (const Counted& one : counted)
+        decided[one.condition] = one.step < make_const(one.step.dtype(), count);
+      Stmt exact = rewrite(body, [&](Rewriter& self, const Call* call) -> PrimExpr {
+        auto it = decided.find(call);
+        return it == decided.end() ? PrimExpr(self.children(call)) : it->second;
+      });
+      PrimExpr left = counted[0].left;
+      out = make(IfThenElse{.condition = equal(left, make_const(left.dtype(), count)),
+                            .then_case = with_own_loops(exact),
+                            .else_case = out});
+    }
+    return out;
   }
 
   /// The loop over [begin, end), moved to begin at zero. The loops inside are cut in turn, except in the ends of symbolic
@@ -262,7 +326,7 @@ class Partitioner {
   size_t left_;  // nodes that may still be copied
   Rewriter rewriter_;
   arith::Analyzer analyzer_;
-  std::unordered_set<const VarNode*> hinted_;
+  std::unordered_map<const VarNode*, int64_t> hinted_;
   std::vector<const Call*> conditions_;
   std::unordered_map<const VarNode*, loops::Interval> inner_;
 };

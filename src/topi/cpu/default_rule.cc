@@ -60,14 +60,11 @@ void tile(State& state, const BlockRef& block) {
   });
 }
 
-/// The product of the loops around a block; -1 when one is not a number.
+/// The product of the loops around a block; those of open extents count as one.
 int64_t iterations(const schedule::Place& place) {
   int64_t out = 1;
-  for (const For* loop : place.loops()) {
-    const int64_t* extent = as_int(loop->extent);
-    if (!extent) return -1;
-    out *= *extent;
-  }
+  for (const For* loop : place.loops())
+    if (const int64_t* extent = as_int(loop->extent)) out *= *extent;
   return out;
 }
 

@@ -1,6 +1,9 @@
 #include "topi/cpu/reduction_block.h"
 
+#include <algorithm>
+
 #include "arith/analyzer.h"
+#include "codegen/parallel.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 
@@ -10,7 +13,7 @@ using schedule::BlockRef;
 using schedule::LoopRef;
 using schedule::State;
 
-std::optional<Reduction> as_reduction(const schedule::Place& place) {
+std::optional<Reduction> as_reduction(const schedule::Place& place, bool may_be_open) {
   Reduction out;
   out.block = place.block();
   std::vector<const For*> loops = place.loops();
@@ -19,25 +22,31 @@ std::optional<Reduction> as_reduction(const schedule::Place& place) {
   for (size_t i = 0; i < loops.size(); ++i) {
     const IterVar& axis = out.block->iter_vars[i];
     const int64_t* extent = as_int(loops[i]->extent);
-    if (!realize->iter_values[i].same_as(loops[i]->loop_var) || !extent || *extent < 1 ||
+    if (!realize->iter_values[i].same_as(loops[i]->loop_var) || (extent && *extent < 1) ||
         loops[i]->kind != LoopKind::Serial)
       return {};
-    out.steps *= *extent;
+    if (!extent && (!may_be_open || axis->iter_type == IterType::CommReduce)) return {};
+    if (extent) out.steps *= *extent;
     if (axis->iter_type == IterType::CommReduce) {
       ++out.reduce_axes;
       out.reduce_extents.push_back(*extent);
     } else if (axis->iter_type == IterType::DataPar && out.reduce_axes == 0) {
       out.axes.push_back(axis->var);
-      out.extents.push_back(*extent);
+      out.extents.push_back(extent ? *extent : kOpen);
     } else {
       return {};
     }
   }
   const Array<Range>& region = out.block->writes[0]->region;
   if (out.axes.empty() || out.reduce_axes == 0 || region.size() != out.axes.size()) return {};
+  if (out.extents.back() == kOpen) return {};
   for (size_t i = 0; i < region.size(); ++i)
     if (!region[i]->min.same_as(out.axes[i])) return {};
   return out;
+}
+
+bool is_open(const Reduction& reduction) {
+  return std::find(reduction.extents.begin(), reduction.extents.end(), kOpen) != reduction.extents.end();
 }
 
 std::vector<const BufferLoad*> loads_of(const Reduction& reduction) {
@@ -71,8 +80,7 @@ BlockRef reader_of(const State& state, const BlockRef& block, const Reduction& r
   const Buffer& results = reduction.block->writes[0]->buffer;
   // A join of tensors has more elements than the results, and asks which of them an element is.
   for (size_t i = 0; i < reader->iter_vars.size() && i < results->shape.size(); ++i) {
-    const int64_t *extent = as_int(reader->iter_vars[i]->dom->extent), *results_extent = as_int(results->shape[i]);
-    fits &= extent && results_extent && *extent == *results_extent;
+    fits &= arith::Analyzer().can_prove_equal(reader->iter_vars[i]->dom->extent, results->shape[i]);
   }
   walk(reader->body, [&](const BufferLoad* load) {
     if (!load->buffer.same_as(results)) return;
@@ -96,6 +104,17 @@ bool tile_with_store(State& state, const BlockRef& block, const Reduction& reduc
     state.restore(before);
   }
   return false;
+}
+
+LoopRef share_between_threads(State& state, const std::vector<LoopRef>& loops, const Reduction& reduction,
+                              int64_t least_steps) {
+  const int64_t inside = std::max<int64_t>(1, reduction.steps / std::max<int64_t>(1, known_extent(state, loops)));
+  LoopRef all = loops.size() == 1 ? loops[0] : schedule::fuse(state, loops, true);
+  schedule::parallel(state, all);
+  if (is_open(reduction))
+    schedule::annotate(state, state.find(all), attr::kLeastParallelExtent,
+                       int_imm(DataType::Int(32), std::max<int64_t>(2, least_steps / inside)));
+  return all;
 }
 
 std::vector<LoopRef> last_loops(const State& state, const BlockRef& block, size_t count) {

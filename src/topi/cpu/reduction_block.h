@@ -8,17 +8,20 @@
 
 namespace tessera::topi {
 
-/// A reduction whose axes are loops of fixed extents, results first, and which writes one buffer in that order.
+/// A reduction whose axes are loops, results first, and which writes one buffer in that order.
 struct Reduction {
   const BlockNode* block = nullptr;
-  std::vector<Var> axes;  // of the results
-  std::vector<int64_t> extents;
-  int64_t steps = 1;  // of all loops
+  std::vector<Var> axes;         // of the results
+  std::vector<int64_t> extents;  // kOpen for those that are known only at run time
+  int64_t steps = 1;             // of all loops; an open one counts as one step
   size_t reduce_axes = 0;
   std::vector<int64_t> reduce_extents;
 };
-/// Nothing where the block is not of that form or has been scheduled.
-std::optional<Reduction> as_reduction(const schedule::Place& place);
+inline constexpr int64_t kOpen = -1;
+/// Nothing where the block is not of that form or has been scheduled. Extents of results may be open where that is asked for,
+/// but not the last one; those of the reduction never are.
+std::optional<Reduction> as_reduction(const schedule::Place& place, bool may_be_open = false);
+bool is_open(const Reduction& reduction);
 
 /// What the reduction reads beside its own sums.
 std::vector<const BufferLoad*> loads_of(const Reduction& reduction);
@@ -36,6 +39,11 @@ inline constexpr int64_t kParallelTileSteps = 1 << 17;
 /// copy of its own. False, with the program as it was, when neither lets itself be scheduled so.
 bool tile_with_store(schedule::State& state, const schedule::BlockRef& block, const Reduction& reduction,
                      const std::function<void(const schedule::BlockRef& store)>& cut);
+
+/// Shares the iterations of loops of the reduction, from the outside, between threads, as one loop, which is returned. Where
+/// extents are open it is seen at run time whether there are enough iterations for `least_steps` of the reduction.
+schedule::LoopRef share_between_threads(schedule::State& state, const std::vector<schedule::LoopRef>& loops,
+                                        const Reduction& reduction, int64_t least_steps);
 
 /// The innermost `count` loops around a block, from the outside.
 std::vector<schedule::LoopRef> last_loops(const schedule::State& state, const schedule::BlockRef& block, size_t count);

@@ -21,6 +21,8 @@ constexpr int64_t kSumsInFlight = 8;
 /// What a step costs beside its multiplications (the loop itself), counted in multiplications.
 constexpr double kStepCost = 0.5;
 constexpr int64_t kFewestLanes = 4, kMostVectors = 8, kLongestUnrolled = 7;
+/// Pixels of a tile where rows end at run time: each smaller tile is code of its own.
+constexpr int64_t kMostOpenColumns = 6;
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
@@ -132,22 +134,33 @@ double step_work(int64_t pixels, int64_t vectors) {
   return static_cast<double>(std::max({sums, loads, kSumsInFlight})) + kStepCost;
 }
 
+/// How many pixels a row may have: one number, or where that is known only at run time some that are likely.
+std::vector<int64_t> widths_of(const Reduction& reduction, const Space& space) {
+  const int64_t width = space.pixels.empty() ? 1 : reduction.extents[space.pixels.back()];
+  if (width != kOpen) return {width};
+  return {7, 10, 14, 20, 28, 40, 56, 80};
+}
+
 Tile choose(const Reduction& reduction, const Space& space, int64_t registers) {
   auto fits = [&](int64_t pixels, int64_t vectors) {
     if (space.reads_pixels) return 2 * pixels + 5 <= registers;  // what taps side by side read stays in registers too
     return pixels * vectors + vectors + 2 <= registers;
   };
-  const int64_t width = space.pixels.empty() ? 1 : reduction.extents[space.pixels.back()];
+  const std::vector<int64_t> widths = widths_of(reduction, space);
+  const int64_t widest = *std::max_element(widths.begin(), widths.end());
   const int64_t height = space.pixels.size() < 2 ? 1 : reduction.extents[space.pixels[0]];
   Tile best;
   double least = INFINITY;
   int64_t most = 0;
   auto consider = [&](int64_t rows, int64_t columns, int64_t vectors) {
     if (!fits(rows * columns, vectors)) return;
-    const int64_t whole_tiles = width / columns, rows_of_tiles = height / rows * (space.vector_extent / vectors);
-    double row_of_tiles = static_cast<double>(whole_tiles) * step_work(rows * columns, vectors);
-    if (int64_t rest = width % columns) row_of_tiles += step_work(rows * rest, vectors);
-    double work = row_of_tiles * static_cast<double>(rows_of_tiles);
+    double work = 0;
+    for (int64_t width : widths) {
+      double row_of_tiles = static_cast<double>(width / columns) * step_work(rows * columns, vectors);
+      if (int64_t rest = width % columns) row_of_tiles += step_work(rows * rest, vectors);
+      work += row_of_tiles / static_cast<double>(width);
+    }
+    work *= static_cast<double>(space.vector_extent / vectors) / static_cast<double>(rows);
     if (work > least * 1.001 || (work > least * 0.999 && rows * columns * vectors <= most)) return;
     least = std::min(least, work);
     most = rows * columns * vectors;
@@ -158,9 +171,12 @@ Tile choose(const Reduction& reduction, const Space& space, int64_t registers) {
   };
   for (int64_t vectors = 1; vectors <= std::min(kMostVectors, space.vector_extent); ++vectors) {
     if (space.vector_extent % vectors != 0) continue;
-    for (int64_t columns = 1; columns <= std::min(width, registers); ++columns)
-      for (int64_t rows = 1; rows <= (columns == width ? std::min(height, registers) : 1); ++rows)
-        if (height % rows == 0) consider(rows, columns, vectors);
+    const int64_t most_columns = widths.size() > 1 ? kMostOpenColumns : std::min(widest, registers);
+    for (int64_t columns = 1; columns <= most_columns; ++columns) {
+      const bool takes_rows = widths.size() == 1 && columns == widest && height != kOpen;
+      for (int64_t rows = 1; rows <= (takes_rows ? std::min(height, registers) : 1); ++rows)
+        if (rows == 1 || height % rows == 0) consider(rows, columns, vectors);
+    }
   }
   best.lanes = space.lanes;
   return best;
@@ -195,7 +211,7 @@ class Scheduler {
     std::vector<LoopRef> outer = cut();
     if (outer.size() > 1) outer.pop_back();
     if (padded.key && place_padding(padded, rows, &outer)) return;
-    if (reduction_.steps >= kParallelTileSteps) share(outer);
+    if (is_open(reduction_) || reduction_.steps >= kParallelTileSteps) share(outer);
   }
 
  private:
@@ -222,8 +238,10 @@ class Scheduler {
       outer.erase(outer.begin() + static_cast<long>(inner.axis));
       if (vectors_first && tile_.vectors.axis == last()) std::rotate(outer.begin(), outer.end() - 1, outer.end());
       outer.push_back(axes[inner.axis]);
-      if (reduction_.extents[inner.axis] % inner.size != 0)
-        schedule::annotate(state_, state_.find(axes[inner.axis]), attr::kPragmaLoopPartitionHint, PrimExpr(1));
+      const bool is_open = reduction_.extents[inner.axis] == kOpen;  // then each number of pixels left gets a tile
+      if (is_open || reduction_.extents[inner.axis] % inner.size != 0)
+        schedule::annotate(state_, state_.find(axes[inner.axis]), attr::kPragmaLoopPartitionHint,
+                           is_open ? number(inner.size) : PrimExpr(1));
     }
     std::vector<LoopRef> order = outer;
     order.insert(order.end(), tile.begin(), tile.end());
@@ -268,14 +286,12 @@ class Scheduler {
   }
 
   LoopRef share(const std::vector<LoopRef>& outer) {
-    LoopRef all = outer.size() == 1 ? outer[0] : schedule::fuse(state_, outer, true);
-    schedule::parallel(state_, all);
-    return all;
+    return share_between_threads(state_, outer, reduction_, kParallelTileSteps);
   }
 
   /// Padding inside the loop that threads share: what is filled up is still in the cache when it is read.
   bool place_padding(const BlockRef& padded, const Cut& rows, std::vector<LoopRef>* outer) {
-    if (rows.axis >= outer->size() || reduction_.steps < kParallelTileSteps) return false;
+    if (rows.axis >= outer->size() || (!is_open(reduction_) && reduction_.steps < kParallelTileSteps)) return false;
     auto parts = schedule::split(state_, (*outer)[rows.axis], {PrimExpr(), number(rows.size)}, true);
     std::vector<LoopRef> shared(outer->begin(), outer->begin() + static_cast<long>(rows.axis));
     shared.push_back(parts[0]);
@@ -300,6 +316,7 @@ class Scheduler {
 /// The stage that pads what each pixel reads for itself, if there is one.
 BlockRef padding_of(const State& state, const BlockRef& block, const Reduction& reduction) {
   if (reduction.axes.size() < 4) return {};
+  if (std::any_of(reduction.extents.begin() + 1, reduction.extents.end(), [](int64_t e) { return e == kOpen; })) return {};
   for (const BlockRef& producer : schedule::get_producers(state, block)) {
     schedule::Place place = state.find(producer);
     bool is_plain = is_spatial(place) && !is_scheduled(place) && schedule::get_consumers(state, producer).size() == 1;
@@ -327,7 +344,7 @@ Cut padded_rows(const ContractionPlan& plan, const State& state, const BlockRef&
 
 std::optional<ContractionPlan> plan_contraction(const State& state, const BlockRef& block, const Machine& machine,
                                                 const std::vector<int64_t>& extents) {
-  std::optional<Reduction> reduction = as_reduction(state.find(block));
+  std::optional<Reduction> reduction = as_reduction(state.find(block), true);
   if (!reduction) return {};
   if (!extents.empty()) reduction->extents = extents;
   std::optional<Factors> factors = byte_factors_of(*reduction, machine);

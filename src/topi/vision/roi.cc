@@ -10,14 +10,29 @@ namespace {
 
 const DataType kInt = DataType::Int(32);
 
-/// What both ways of pooling do for one element of the result; `read` gives an element of the data by place.
+/// What both ways of pooling do for one bin and some neighbouring channels; `read` gives an element of the data by place and
+/// number of the channel among them.
 struct Bin {
   Buffer data, rois, out;
-  Indices at;  // (region, channel, y, x)
-  std::function<PrimExpr(const PrimExpr& y, const PrimExpr& x)> read;
+  Indices at;     // (region, first channel, y, x)
+  int lanes = 1;  // channels
+  std::function<PrimExpr(const PrimExpr& y, const PrimExpr& x, const PrimExpr& lane)> read;
+
+  Stmt each_lane(const std::function<Stmt(const PrimExpr&)>& body) const {
+    return lanes == 1 ? body(PrimExpr(0)) : loop(PrimExpr(lanes), body, LoopKind::Vectorized);
+  }
 };
 
-/// One statement for each element of the result, over regions in parallel.
+/// How many channels that lie together are computed at once.
+int lanes_of(const Layout& layout, const PrimExpr& channels) {
+  const int64_t* count = as_int(channels);
+  if (!count || layout->letter(layout->axes.size() - 1) != 'C') return 1;
+  int out = 16;
+  while (*count % out != 0) out /= 2;
+  return out;
+}
+
+/// One statement for each bin of the result, over regions in parallel.
 te::Tensor each_bin(
     const char* name, const te::Tensor& data, const te::Tensor& rois, const RoiOptions& options,
     const std::function<Stmt(const Bin&, const Layout& layout, const PrimExpr& coordinate_scale)>& body) {
@@ -26,17 +41,22 @@ te::Tensor each_bin(
   Indices shape{rois->shape[0], extents[1], options.pooled_size[0], options.pooled_size[1]};
   Result result{convert_shape(plain, layout, shape), data->dtype};
   return program(name, {data, rois}, {result}, [&](const Buffers& in, const Buffers& out) {
+    const bool ends_in_channels = layout->letter(layout->axes.size() - 1) == 'C';
+    const int lanes = lanes_of(layout, shape[1]);
+    const PrimExpr groups = lanes == 1 ? shape[1] : floordiv(shape[1], PrimExpr(lanes));
     return loops(
-        shape,
-        [&](const Indices& at) {
+        ends_in_channels ? Indices{shape[0], shape[2], shape[3], groups} : shape,
+        [&](const Indices& i) {
+          const Indices at = ends_in_channels ? Indices{i[0], i[3] * PrimExpr(lanes), i[1], i[2]} : i;
           Bin bin;
           bin.data = in[0];
           bin.rois = in[1];
           bin.out = out[0];
           bin.at = at;
+          bin.lanes = lanes;
           PrimExpr image = tessera::cast(kInt, make_load(in[1], {at[0], PrimExpr(0)}));
-          bin.read = [=](const PrimExpr& y, const PrimExpr& x) {
-            return make_load(in[0], convert_indices(plain, layout, {image, at[1], y, x}));
+          bin.read = [=](const PrimExpr& y, const PrimExpr& x, const PrimExpr& lane) {
+            return make_load(in[0], convert_indices(plain, layout, {image, at[1] + lane, y, x}));
           };
           return body(bin, layout, make_const(rois->dtype, options.spatial_scale));
         },
@@ -44,8 +64,8 @@ te::Tensor each_bin(
   })[0];
 }
 
-Indices result_place(const Bin& bin, const Layout& layout) {
-  return convert_indices(make_layout("NCHW"), layout, bin.at);
+Indices result_place(const Bin& bin, const Layout& layout, const PrimExpr& lane) {
+  return convert_indices(make_layout("NCHW"), layout, {bin.at[0], bin.at[1] + lane, bin.at[2], bin.at[3]});
 }
 
 /// Coordinate `i` of the region, in elements of the data: x1, y1, x2, y2.
@@ -71,9 +91,12 @@ te::Tensor roi_align(const te::Tensor& data, const te::Tensor& rois, const RoiOp
       step.push_back(div(size, tessera::cast(real, count)));
       counts.push_back(count);
     }
-    return with_memory(real, 1, [&](const Buffer& memory) {
-      Cell value(memory, 0);
+    return with_memory(real, bin.lanes, [&](const Buffer& memory) {
       PrimExpr empty = options.is_max ? min_value(real) : number(0.0);
+      auto join = [&](const PrimExpr& lane, const PrimExpr& here) {
+        PrimExpr before = make_load(memory, {lane});
+        return store(memory, options.is_max ? max(before, here) : before + here, {lane});
+      };
       Stmt gather = loops(counts, [&](const Indices& sample) {
         std::vector<Taps> taps;
         PrimExpr is_outside;
@@ -85,15 +108,21 @@ te::Tensor roi_align(const te::Tensor& data, const te::Tensor& rois, const RoiOp
           taps.push_back(linear_taps(min(max(place, number(0.0)), last)));
           for (Tap& tap : taps.back()) tap.index = min(tap.index, tessera::cast(kInt, extents[i + 2] - 1));
         }
-        PrimExpr here = blend(taps, [&](const std::vector<PrimExpr>& index) {
-          return tessera::cast(real, bin.read(index[0], index[1]));
+        Stmt inside = bin.each_lane([&](const PrimExpr& lane) {
+          return join(lane, blend(taps, [&](const std::vector<PrimExpr>& index) {
+                        return tessera::cast(real, bin.read(index[0], index[1], lane));
+                      }));
         });
-        here = if_then_else(is_outside, number(0.0), here);
-        return value.set(options.is_max ? max(value(), here) : value() + here);
+        Stmt outside = bin.each_lane([&](const PrimExpr& lane) { return join(lane, number(0.0)); });
+        return when(is_outside, outside, inside);
       });
-      PrimExpr total = value();
-      if (!options.is_max) total = div(total, tessera::cast(real, counts[0] * counts[1]));
-      return sequence({value.set(empty), gather, store(bin.out, total, result_place(bin, layout))});
+      Stmt start = bin.each_lane([&](const PrimExpr& lane) { return store(memory, empty, {lane}); });
+      Stmt end = bin.each_lane([&](const PrimExpr& lane) {
+        PrimExpr total = make_load(memory, {lane});
+        if (!options.is_max) total = div(total, tessera::cast(real, counts[0] * counts[1]));
+        return store(bin.out, total, result_place(bin, layout, lane));
+      });
+      return sequence({start, gather, end});
     });
   });
 }
@@ -119,14 +148,20 @@ te::Tensor roi_pool(const te::Tensor& data, const te::Tensor& rois, const RoiOpt
       PrimExpr end = inside(ceil((place + make_const(real, 1.0)) * size - slack));
       counts.push_back(max(end - begin.back(), make_const(kInt, 0)));
     }
-    return with_memory(data->dtype, 1, [&](const Buffer& memory) {
-      Cell value(memory, 0);
+    return with_memory(data->dtype, bin.lanes, [&](const Buffer& memory) {
       PrimExpr is_empty = logical_or(counts[0] <= 0, counts[1] <= 0);
-      Stmt start = value.set(select(is_empty, make_zero(data->dtype), min_value(data->dtype)));
+      PrimExpr first = select(is_empty, make_zero(data->dtype), min_value(data->dtype));
+      Stmt start = bin.each_lane([&](const PrimExpr& lane) { return store(memory, first, {lane}); });
       Stmt gather = loops(counts, [&](const Indices& at) {
-        return value.set(max(value(), bin.read(begin[0] + at[0], begin[1] + at[1])));
+        return bin.each_lane([&](const PrimExpr& lane) {
+          PrimExpr here = bin.read(begin[0] + at[0], begin[1] + at[1], lane);
+          return store(memory, max(make_load(memory, {lane}), here), {lane});
+        });
       });
-      return sequence({start, gather, store(bin.out, value(), result_place(bin, layout))});
+      Stmt end = bin.each_lane([&](const PrimExpr& lane) {
+        return store(bin.out, make_load(memory, {lane}), result_place(bin, layout, lane));
+      });
+      return sequence({start, gather, end});
     });
   });
 }

@@ -54,3 +54,19 @@ def test_a_deep_nest_of_guards_does_not_explode():
         body = loop(axis, 32, body)
     before = function([A], body)
     assert len(body_text(run(PARTITION, before, CONSTANT))) < 200_000
+
+
+def test_a_hint_of_how_many_steps_there_are_gives_each_rest_code_without_guards():
+    n = te.var("n")
+    A = buffer("A", (n,))
+    store = tir.BufferStore(A, 1.0, [io * 3 + ii])
+    body = loop(ii, 3, tir.IfThenElse(tir.likely(io * 3 + ii < n), store, None))
+    outer = tir.For(io, 0, (n + 2) // 3, tir.ForKind.SERIAL, body, None, {"pragma_loop_partition_hint": 3})
+    passes = [PARTITION, tir.transform.UnrollLoop(), tir.transform.Simplify(), tir.transform.RemoveNoOp()]
+    unrolled = {"tir.UnrollLoop": {"auto_max_step": 16, "explicit_unroll": True}}
+    text = body_text(run(passes, function([A], outer, [n]), unrolled))
+    assert text.count("T.float32(1)") == 3 + 1 + 2, text
+    assert "likely" not in text
+    rest = "n - n // 3 * 3 - io * 3"
+    conditions = [line.strip() for line in text.splitlines() if "if " in line]
+    assert conditions == [f"if {rest} == 1:", f"if {rest} == 2:"], text

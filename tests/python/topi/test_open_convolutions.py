@@ -1,0 +1,117 @@
+"""Convolutions and pools of pictures whose height, width and number are known only at run time lie in blocks of channels as others
+do, and one program answers for every extent."""
+
+import numpy as np
+import pytest
+import tessera as tvm
+from tessera import relay
+from tessera.runtime import vm
+from test_blocked_conv import blocked_text, reference
+
+ANY = relay.Any()
+EXTENTS = [(1, 14, 14), (2, 7, 9), (1, 8, 1), (1, 1, 23), (3, 5, 6), (1, 6, 5), (0, 7, 7), (1, 9, 4)]
+
+
+def values(*shape, seed=0):
+    return np.random.default_rng(seed + sum(shape)).standard_normal(shape).astype("float32")
+
+
+def compiled(function, target="llvm"):
+    with tvm.transform.PassContext(opt_level=3):
+        return vm.VirtualMachine(relay.vm.compile(tvm.IRModule.from_expr(function), target), tvm.cpu())
+
+
+CASES = {
+    "1x1": ((64, 32, 1, 1), {}),
+    "1x1 strided": ((48, 32, 1, 1), {"strides": (2, 2)}),
+    "3x3": ((32, 16, 3, 3), {"padding": (1, 1, 1, 1)}),
+    "3x3 with uneven borders": ((32, 16, 3, 3), {"padding": (0, 2, 2, 1), "strides": (2, 1)}),
+    "3x3 dilated": ((16, 16, 3, 3), {"padding": (2, 2, 2, 2), "dilation": (2, 2)}),
+    "a first layer": ((32, 3, 7, 7), {"padding": (3, 3, 3, 3), "strides": (2, 2)}),
+    "each channel alone": ((32, 1, 3, 3), {"padding": (1, 1, 1, 1), "groups": 32}),
+    "each channel alone, strided": ((24, 1, 5, 5), {"padding": (2, 2, 2, 2), "groups": 24, "strides": (2, 2)}),
+    "groups": ((32, 8, 3, 3), {"padding": (1, 1, 1, 1), "groups": 4}),
+    "channels of no vector": ((6, 5, 3, 3), {"padding": (1, 1, 1, 1)}),
+}
+
+
+def conv_of(weight, options):
+    outs = weight.shape[0]
+    bias = values(outs, 1, 1, seed=7)
+
+    def make(x):
+        y = relay.nn.conv2d(x, relay.const(weight), channels=outs, kernel_size=weight.shape[2:], **options)
+        return relay.nn.relu(y + relay.const(bias))
+
+    def want(x):
+        return np.maximum(reference(x, weight, **options) + bias, 0)
+
+    return make, want
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_convolution_of_open_extents_is_right_whatever_they_are(name):
+    weight, options = values(*CASES[name][0], seed=3), CASES[name][1]
+    make, want = conv_of(weight, options)
+    channels = weight.shape[1] * options.get("groups", 1)
+    x = relay.var("x", shape=(ANY, channels, ANY, ANY))
+    program = compiled(relay.Function([x], make(x)))
+    for batch, height, width in EXTENTS:
+        data = values(batch, channels, height, width)
+        got = program.run(data).numpy()
+        expected = want(data)
+        assert got.shape == expected.shape
+        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["3x3", "each channel alone", "1x1"])
+def test_a_convolution_of_an_open_batch_is_right(name):
+    weight, options = values(*CASES[name][0], seed=3), CASES[name][1]
+    make, want = conv_of(weight, options)
+    channels = weight.shape[1] * options.get("groups", 1)
+    x = relay.var("x", shape=(ANY, channels, 9, 11))
+    program = compiled(relay.Function([x], make(x)))
+    for batch in (1, 3, 0, 2):
+        data = values(batch, channels, 9, 11)
+        np.testing.assert_allclose(program.run(data).numpy(), want(data), rtol=1e-4, atol=1e-4)
+
+
+def test_open_extents_do_not_keep_channels_from_blocks():
+    x = relay.var("x", shape=(ANY, 32, ANY, ANY))
+    make, _ = conv_of(values(64, 32, 3, 3), {"padding": (1, 1, 1, 1)})
+    text = blocked_text(relay.Function([x], relay.nn.max_pool2d(make(x), (3, 3), strides=(2, 2))))
+    assert "nn.contrib_conv2d_NCHWc" in text
+    assert text.count("layout_transform") == 2 + 2, text  # of the picture, the weight, the bias and the answer
+
+
+def test_an_open_number_of_channels_keeps_the_layout():
+    x = relay.var("x", shape=(1, ANY, 14, 14))
+    text = blocked_text(relay.Function([x], relay.nn.conv2d(x, relay.const(values(64, 32, 3, 3)))))
+    assert "NCHWc" not in text
+
+
+POOLS = {
+    "maximum": lambda x: relay.nn.max_pool2d(x, (3, 3), strides=(2, 2), padding=(1, 1)),
+    "mean": lambda x: relay.nn.avg_pool2d(x, (2, 2), strides=(2, 2), padding=(1, 1)),
+    "of all": relay.nn.global_avg_pool2d,
+}
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_what_follows_a_convolution_of_open_extents_agrees_with_fixed_ones(name):
+    """A small network: a residual connection, a pool, another convolution and a product at its end."""
+    first, second, last = values(32, 3, 3, 3), values(32, 32, 3, 3, seed=1) * 0.1, values(10, 32)
+
+    def make(x):
+        y = relay.nn.relu(relay.nn.conv2d(x, relay.const(first), padding=(1, 1)))
+        y = y + relay.nn.conv2d(y, relay.const(second), padding=(1, 1))
+        y = relay.nn.conv2d(POOLS[name](y), relay.const(second), padding=(1, 1))
+        return relay.nn.dense(relay.nn.batch_flatten(relay.nn.global_avg_pool2d(y)), relay.const(last))
+
+    x = relay.var("x", shape=(ANY, 3, ANY, ANY))
+    program = compiled(relay.Function([x], make(x)))
+    for extents in [(1, 16, 16), (2, 9, 13), (1, 2, 3)]:
+        data = values(extents[0], 3, *extents[1:])
+        y = relay.var("x", shape=data.shape)
+        want = compiled(relay.Function([y], make(y))).run(data).numpy()
+        np.testing.assert_allclose(program.run(data).numpy(), want, rtol=1e-3, atol=1e-3)
