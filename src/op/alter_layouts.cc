@@ -76,13 +76,28 @@ Expr make_winograd(const Array<Expr>& args, const relay::Conv2DAttrs& attrs, con
                           Attrs(make(std::move(out))));
 }
 
+/// Where only the weight says how many channels the data has, the data is said to have as many: a reshape that is an error for
+/// any other number.
+void settle_channels(const relay::Conv2DAttrs* attrs, const Array<PrimExpr>& weight, Array<PrimExpr>* shape,
+                     Array<Expr>* args) {
+  const Layout layout = make_layout(attrs->data_layout);
+  const auto axis = static_cast<size_t>(layout->index_of('C'));
+  if (as_int((*shape)[axis])) return;
+  const int64_t* ins = as_int(convert_shape(make_layout(attrs->kernel_layout), make_layout("OIHW"), weight)[1]);
+  if (!ins || attrs->groups != 1) return;
+  Array<PrimExpr> same(shape->size(), PrimExpr(0));
+  same.set(axis, PrimExpr(static_cast<int>(*ins)));
+  shape->set(axis, same[axis]);
+  args->set(0, relay::reshape((*args)[0], same));
+}
+
 std::string blocked(int64_t block) { return "NCHW" + std::to_string(block) + "c"; }
 
-Expr block_channels(const Attrs& given, const Array<Expr>& args, const Array<ObjectRef>& placeholders,
+Expr block_channels(const Attrs& given, const Array<Expr>& given_args, const Array<ObjectRef>& placeholders,
                     const Type& type) {
   Target target = Target::current();
   auto* attrs = given.as<relay::Conv2DAttrs>();
-  if (!target || target->kind->name != "llvm" || !attrs || args.size() != 2) return nullptr;
+  if (!target || target->kind->name != "llvm" || !attrs || given_args.size() != 2) return nullptr;
   auto* data = placeholders[0].as<te::TensorNode>();
   auto* weight = placeholders[1].as<te::TensorNode>();
   auto* result = type.as<TensorTypeNode>();
@@ -91,11 +106,14 @@ Expr block_channels(const Attrs& given, const Array<Expr>& args, const Array<Obj
   const bool are_bytes =
       data->dtype == DataType::UInt(8) && weight->dtype == DataType::Int(8) && result->dtype == DataType::Int(32);
   if (attrs->data_layout != "NCHW" && attrs->data_layout != "NHWC") return nullptr;
-  if (!has_fixed_channels(make_layout(attrs->data_layout), data->shape) || !is_fixed(weight->shape)) return nullptr;
+  Array<PrimExpr> shape = data->shape;
+  Array<Expr> args = given_args;
+  settle_channels(attrs, weight->shape, &shape, &args);
+  if (!has_fixed_channels(make_layout(attrs->data_layout), shape) || !is_fixed(weight->shape)) return nullptr;
   if (!are_floats && !are_bytes) return nullptr;
   if (!attrs->out_layout.empty() && attrs->out_layout != attrs->data_layout) return nullptr;
   Layout plain_kernel = make_layout("OIHW");
-  Array<PrimExpr> in = convert_shape(make_layout(attrs->data_layout), make_layout("NCHW"), data->shape);
+  Array<PrimExpr> in = convert_shape(make_layout(attrs->data_layout), make_layout("NCHW"), shape);
   Array<PrimExpr> kernel = convert_shape(make_layout(attrs->kernel_layout), plain_kernel, weight->shape);
   const topi::Machine machine = topi::machine_of(target);
   const topi::Isa* byte_isa = are_bytes ? topi::byte_isa(machine) : nullptr;

@@ -116,6 +116,13 @@ for _name in (
 MODELS["inception_v3"] = classifier("inception_v3", 299, init_weights=True)
 
 
+@model("resnet50.open")
+def resnet50_of_any_batch() -> Example:
+    example = MODELS["resnet50"]()
+    example.dynamic = {"input": {0: "batch"}}
+    return example
+
+
 class Segmented(nn.Module):
     """The one picture of a segmentation model's dictionary of answers."""
 
@@ -252,6 +259,13 @@ def bert_base(length: int = 128, **sizes: Any) -> Example:
         "token_type_ids": (torch.arange(length) > length // 2).long()[None],
     }
     return answers(BertModel(config), inputs, "last_hidden_state", "pooler_output")
+
+
+@model("bert_base.open")
+def bert_base_of_any_length() -> Example:
+    example = bert_base()
+    example.dynamic = {name: {0: "batch", 1: "length"} for name in example.inputs}
+    return example
 
 
 @model("distilbert")

@@ -260,9 +260,8 @@ Values roi_align(Operation& in) {
   int64_t samples = in.integer("sampling_ratio", 0);
   std::string mode = in.text("mode", "avg");
   if (mode != "avg" && mode != "max") in.invalid("the mode is avg or max");
-  const bool is_shifted =
-      in.text("coordinate_transformation_mode", in.version() >= 16 ? "half_pixel" : "output_half_pixel") ==
-      "half_pixel";
+  const bool is_shifted = in.text("coordinate_transformation_mode",
+                                  in.version() >= 16 ? "half_pixel" : "output_half_pixel") == "half_pixel";
   // The operator knows neither half pixels nor the greatest of what neighbours weigh.
   if (samples > 0 && (is_shifted || mode == "max")) return {RegionSamples(in, samples).pooled(mode == "max")};
   // As many samples as elements are covered: only the operator itself can count them.

@@ -72,7 +72,8 @@ class Partitioner {
  private:
   Stmt on_attr(const AttrStmt* op) {
     if (op->attr_key == attr::kPragmaLoopPartitionHint) {
-      if (auto* axis = op->node.as<IterVarNode>()) hinted_[axis->var.get()] = as_int(op->value) ? *as_int(op->value) : 1;
+      if (auto* axis = op->node.as<IterVarNode>())
+        hinted_[axis->var.get()] = as_int(op->value) ? *as_int(op->value) : 1;
       return rewriter_(op->body);
     }
     auto* axis = op->node.as<IterVarNode>();
@@ -279,8 +280,7 @@ class Partitioner {
     Stmt out;
     for (int64_t count = steps - 1; count > 0; --count) {
       std::unordered_map<const Object*, PrimExpr> decided;
-      for (const Counted& one : counted)
-        decided[one.condition] = one.step < make_const(one.step.dtype(), count);
+      for (const Counted& one : counted) decided[one.condition] = one.step < make_const(one.step.dtype(), count);
       Stmt exact = rewrite(body, [&](Rewriter& self, const Call* call) -> PrimExpr {
         auto it = decided.find(call);
         return it == decided.end() ? PrimExpr(self.children(call)) : it->second;

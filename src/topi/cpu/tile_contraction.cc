@@ -316,7 +316,8 @@ class Scheduler {
 /// The stage that pads what each pixel reads for itself, if there is one.
 BlockRef padding_of(const State& state, const BlockRef& block, const Reduction& reduction) {
   if (reduction.axes.size() < 4) return {};
-  if (std::any_of(reduction.extents.begin() + 1, reduction.extents.end(), [](int64_t e) { return e == kOpen; })) return {};
+  if (std::any_of(reduction.extents.begin() + 1, reduction.extents.end(), [](int64_t e) { return e == kOpen; }))
+    return {};
   for (const BlockRef& producer : schedule::get_producers(state, block)) {
     schedule::Place place = state.find(producer);
     bool is_plain = is_spatial(place) && !is_scheduled(place) && schedule::get_consumers(state, producer).size() == 1;

@@ -84,10 +84,15 @@ def test_open_extents_do_not_keep_channels_from_blocks():
     assert text.count("layout_transform") == 2 + 2, text  # of the picture, the weight, the bias and the answer
 
 
-def test_an_open_number_of_channels_keeps_the_layout():
-    x = relay.var("x", shape=(1, ANY, 14, 14))
-    text = blocked_text(relay.Function([x], relay.nn.conv2d(x, relay.const(values(64, 32, 3, 3)))))
-    assert "NCHWc" not in text
+def test_channels_that_only_the_weight_knows_are_checked_and_blocked():
+    x = relay.var("x", shape=(1, ANY, ANY, 14))
+    make, want = conv_of(values(32, 16, 3, 3), {"padding": (1, 1, 1, 1)})
+    assert "nn.contrib_conv2d_NCHWc" in blocked_text(relay.Function([x], make(x)))
+    program = compiled(relay.Function([x], make(x)))
+    data = values(1, 16, 9, 14)
+    np.testing.assert_allclose(program.run(data).numpy(), want(data), rtol=1e-4, atol=1e-4)
+    with pytest.raises(ValueError, match="do not fit together"):
+        program.run(values(1, 8, 9, 14))
 
 
 POOLS = {
