@@ -57,12 +57,7 @@ bool broadcast_to_type(TypeQuery& query) {
   if (rank_of(data) > rank)
     throw Error(TypeError) << "data is " << to_text(query.type(0)) << ", which a shape of " << rank
                            << " dimensions does not hold";
-  // Only an extent of 1 is stretched.
-  Array<PrimExpr> shape = any_shape(rank);
-  for (size_t i = 0; i < data->shape.size(); ++i)
-    if (const int64_t* extent = as_int(data->shape[i]); extent && *extent != 1)
-      shape.set(shape.size() - data->shape.size() + i, data->shape[i]);
-  query.result(TensorType(shape, data->dtype));
+  query.result(TensorType(any_shape(rank), data->dtype));
   return true;
 }
 

@@ -128,9 +128,15 @@ GemmTiles gemm_tiles_of(const MatrixProduct& product, const GemmSize& size, cons
   ICHECK(block == tiles->nr) << "a weight packed by " << block << " where tiles of " << tiles->nr << " are wanted";
   const int64_t longest = std::min(kLongestStep * unit, machine->l1_bytes / (block * product.a->dtype.bytes()));
   out.kc = static_cast<int32_t>(dividing_step(size.k / unit, longest / unit) * unit);
-  if (size.open_m.defined()) {  // rows are computed a tile at a time: there may be few; threads share columns
+  if (size.open_m.defined()) {  // rows are computed a tile at a time: there may be few
     out.mc = out.part_m = out.mr;
     out.threads_m = 1;
+    // All rows pass by the columns of a part, which stay in the second-level cache.
+    const int64_t blocks = ceil_div(size.n, block), column_bytes = size.k * block * product.b->dtype.bytes();
+    int64_t count = std::clamp<int64_t>(machine->l2_bytes / 2 / column_bytes, 1, blocks);
+    while (blocks % count != 0) --count;
+    out.nc = out.part_n = static_cast<int32_t>(count * block);
+    out.threads_n = static_cast<int32_t>(blocks / count);
   }
   return make(std::move(out));
 }

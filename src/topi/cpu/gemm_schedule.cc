@@ -66,7 +66,8 @@ IterVar cut_result(const te::Stage& stage, const GemmTiles& t, size_t row, int l
   auto [block_i, i] = cut(rest_i, t->mc);
   auto [block_j, inner_j] = cut(rest_j, t->nc);
   auto [j, vector] = cut(inner_j, lanes);
-  for (const IterVar& axis : {part_i, part_j}) order.push_back(axis);
+  const bool is_open = !as_int(axes[row]->dom->extent);  // then all rows pass by a part of the columns
+  for (const IterVar& axis : {is_open ? part_j : part_i, is_open ? part_i : part_j}) order.push_back(axis);
   Array<IterVar> parts = order;
   for (const IterVar& axis : {block_j, block_i, i, j, vector}) order.push_back(axis);
   te::reorder(stage, order);
