@@ -81,6 +81,18 @@ void vectorize_last(const te::Stage& stage, int lanes) {
   te::set_loop_kind(stage, vector, IterType::Vectorized);
 }
 
+/// The panel of weights after the one that tiles of rows share; none where weights stay in the second-level cache or too few
+/// tiles are there to fetch it without waiting, a line with each step.
+NextPanel next_panel(const Stages& stages, const GemmTiles& t, const MicroKernel& kernel, const Machine& machine) {
+  constexpr int64_t kLine = 64;
+  const te::Tensor b = te::input_tensors(stages.tile->op.get())[1];
+  int64_t size = 1;
+  for (const PrimExpr& extent : b->shape) size *= *as_int(extent);
+  const int64_t tiles = t->mc / t->mr, lines = kernel->nr * kernel->group * b->dtype.bytes() / kLine;
+  if (size * b->dtype.bytes() <= machine->l2_bytes || size > INT32_MAX / 2 || tiles < lines) return {};
+  return {.distance = size / *as_int(b->shape[0]), .size = size, .tiles = tiles};
+}
+
 }  // namespace
 
 te::Schedule schedule_gemm(const Array<te::Tensor>& outs, const Target& target) {
@@ -104,7 +116,7 @@ te::Schedule schedule_gemm(const Array<te::Tensor>& outs, const Target& target) 
   for (const IterVar& axis : steps) order.push_back(axis);
   te::reorder(stages.tile, order);
   static const PackedFunc tensorize = get_global("te.StageTensorize");
-  tensorize(stages.tile, axes[first + 2], te_intrin(kernel));
+  tensorize(stages.tile, axes[first + 2], te_intrin(kernel, next_panel(stages, t, kernel, machine)));
 
   te::compute_at(stages.rows, stages.tile, outer_k);
   vectorize_last(stages.rows, kernel->lanes);

@@ -28,8 +28,8 @@ int working_registers(int vectors) { return vectors + 2; }
 
 class KernelBuilder {
  public:
-  KernelBuilder(const MicroKernel& kernel, Panels panels)
-      : kernel_(kernel), dot_(find_dot(kernel->isa.str(), kernel->a_dtype)), panels_(std::move(panels)) {
+  KernelBuilder(const MicroKernel& kernel, Panels panels, const NextPanel& next = {})
+      : kernel_(kernel), dot_(find_dot(kernel->isa.str(), kernel->a_dtype)), panels_(std::move(panels)), next_(next) {
     vectors_ = kernel->nr / kernel->lanes;
     vector_ = kernel->c_dtype.with_lanes(kernel->lanes);
     sums_.data = make_var("sums", pointer_type(vector_, "local"));
@@ -49,8 +49,8 @@ class KernelBuilder {
       parts.push_back(store(sums, at(i, j), first));
     });
     Var k = make_var("k", kInt32);
-    parts.push_back(
-        make(For{.loop_var = k, .min = 0, .extent = kernel_->kc / kernel_->group, .body = multiply(sums, k)}));
+    Stmt step = next_.distance == 0 ? multiply(sums, k) : sequence({fetch(k), multiply(sums, k)});
+    parts.push_back(make(For{.loop_var = k, .min = 0, .extent = kernel_->kc / kernel_->group, .body = step}));
     for_tile([&](int i, int j) {
       parts.push_back(vstore(panels_.c, {i, j * kernel_->lanes}, make_load(sums, {at(i, j)})));
     });
@@ -97,6 +97,20 @@ class KernelBuilder {
     return body;
   }
 
+  /// Brings a few elements of the next panel near; that of the last is the panel itself.
+  Stmt fetch(const Var& k) {
+    const int steps = kernel_->kc / kernel_->group;
+    const int64_t each = (int64_t{kernel_->kc} * kernel_->nr + steps * next_.tiles - 1) / (steps * next_.tiles);
+    PrimExpr tile = floordiv(panels_.a->elem_offset, panels_.a->strides[0] * kernel_->mr);
+    PrimExpr distance = make_const(kInt32, next_.distance);
+    PrimExpr ahead = select(panels_.b->elem_offset + distance < make_const(kInt32, next_.size), distance, PrimExpr(0));
+    Array<PrimExpr> at(panels_.b->shape.size() - 1, PrimExpr(0));
+    at.push_back(ahead + (tile * steps + k) * static_cast<int>(each));
+    PrimExpr address = make_call(DataType::Handle(), builtin::address_of(), {make_load(panels_.b, at)});
+    constexpr int kRead = 0, kSecondLevel = 2, kData = 1;
+    return evaluate(make_call(kInt32, "tir.prefetch", {address, kRead, kSecondLevel, kData}));
+  }
+
   /// What an instruction takes: a vector of elements, or of groups of them seen as whole lanes.
   DataType step_dtype() const { return dot_.group == 1 ? vector_ : kInt32.with_lanes(kernel_->lanes); }
 
@@ -130,6 +144,7 @@ class KernelBuilder {
   MicroKernel kernel_;
   Dot dot_;
   Panels panels_;
+  NextPanel next_;
   int vectors_;
   DataType vector_;
   BufferNode sums_;
@@ -179,8 +194,8 @@ MicroKernel micro_kernel(const String& isa, DataType dtype, int mr, int nr, int 
   return make(std::move(out));
 }
 
-Stmt kernel_body(const MicroKernel& kernel, const Panels& panels, Sums start) {
-  return KernelBuilder(kernel, panels).run(start);
+Stmt kernel_body(const MicroKernel& kernel, const Panels& panels, Sums start, const NextPanel& next) {
+  return KernelBuilder(kernel, panels, next).run(start);
 }
 
 Stmt kernel_clear(const MicroKernel& kernel, const Panels& panels) { return KernelBuilder(kernel, panels).clear(); }

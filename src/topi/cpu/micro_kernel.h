@@ -52,14 +52,22 @@ MicroKernel micro_kernel(const String& isa, DataType dtype, int mr, int nr, int 
 struct Panels {
   Buffer a, b, c;
 };
+/// Where the panel of B lies that comes after this one, for kernels whose B comes from far away: `tiles` kernels in a row
+/// read the same panel of B, and each brings its part of the next one near, a little with each step of k. What the processor
+/// itself sees coming it fetches while the first of them waits.
+struct NextPanel {
+  int64_t distance = 0;  // in elements of B; 0: nothing is fetched
+  int64_t size = 0;      // of all of B
+  int64_t tiles = 1;     // of rows; A holds one after the other
+};
 enum class Sums { FromZero, FromMemory };
 ///   sums = C or 0;  for k: sums += A[:, k] x B[k, :];  C = sums
-Stmt kernel_body(const MicroKernel& kernel, const Panels& panels, Sums start);
+Stmt kernel_body(const MicroKernel& kernel, const Panels& panels, Sums start, const NextPanel& next = {});
 ///   C = 0
 Stmt kernel_clear(const MicroKernel& kernel, const Panels& panels);
 
 /// The kernel for `Stage.tensorize`. Strides of the three tensors are free, their innermost dimension is dense.
-te::TensorIntrin te_intrin(const MicroKernel& kernel);
+te::TensorIntrin te_intrin(const MicroKernel& kernel, const NextPanel& next = {});
 
 /// The kernel for `Schedule.tensorize`: what it does, as loops over i, j and k, and how.
 TensorIntrin tir_intrin(const MicroKernel& kernel);

@@ -151,6 +151,17 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
     np.testing.assert_array_equal(model.run(x)[0].numpy(), one)
 
 
+@pytest.mark.parametrize("rows,columns,is_far", [(130, 2100, True), (130, 100, False), (14, 2100, False)])
+def test_weights_beyond_the_cache_are_fetched_a_panel_ahead(rows, columns, is_far):
+    x, w = random(rows, 1024), random(columns, 1024)
+    (got,), _ = run(lambda x: relay.nn.dense(x, relay.const(w)), {"x": x})
+    close(got, x.astype("float64") @ w.T)
+    body = relay.nn.dense(relay.var("x", shape=x.shape), relay.const(w))
+    with tvm.transform.PassContext(opt_level=3):
+        library = relay.build(tvm.IRModule.from_expr(body), "llvm -mcpu=skylake-avx512")
+    assert ("prefetcht1" in library.lib.get_source("asm")) == is_far
+
+
 @pytest.mark.parametrize("shape", [(197, 1, 64), (1, 50, 1, 64), (3, 4, 40, 64), (64,)])
 def test_rows_of_data_may_be_any_dimension(shape):
     x, w, b = random(*shape), random(64, 96), random(96)
