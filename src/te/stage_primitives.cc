@@ -206,6 +206,8 @@ void prefetch(Stage stage, Tensor tensor, IterVar iv, PrimExpr offset) {
 }
 
 void storage_align(Stage stage, IterVar iv, int factor, int offset) {
+  auto is_it = [&](const IterVar& own) { return own.same_as(iv); };
+  if (std::none_of(stage->all_iter_vars.begin(), stage->all_iter_vars.end(), is_it)) leaf_position(stage.get(), iv);
   edit_attr(stage, iv, [&](IterVarAttrNode* attr) {
     attr->dim_align_factor = factor;
     attr->dim_align_offset = offset;

@@ -44,10 +44,16 @@ class BlockLowerer {
   static Stmt allocate(const Block& block, const Buffer& buffer, Stmt body) {
     Array<PrimExpr> extents = buffer->shape;
     if (!buffer->strides.empty()) {
-      // With strides, the memory is that of a buffer whose inner extents are the ratios of neighbouring strides.
+      // With strides, the memory is that of a buffer whose inner extents are the ratios of neighbouring strides, rounded
+      // up where one is not a multiple of the next.
       arith::Analyzer analyzer;
-      for (size_t i = 1; i < extents.size(); ++i)
-        extents.set(i, analyzer.simplify(floordiv(buffer->strides[i - 1], buffer->strides[i])));
+      for (size_t i = 1; i < extents.size(); ++i) {
+        PrimExpr outer = buffer->strides[i - 1], inner = buffer->strides[i];
+        bool is_multiple = analyzer.can_prove(equal(floormod(outer, inner), make_zero(inner.dtype())));
+        extents.set(i, analyzer.simplify(floordiv(is_multiple ? outer : outer + inner - 1, inner)));
+      }
+      if (!is_one(buffer->strides.back()))
+        extents.set(extents.size() - 1, analyzer.simplify(extents.back() * buffer->strides.back()));
     }
     Map<String, ObjectRef> annotations;
     for (const auto& [key, value] : block->annotations)

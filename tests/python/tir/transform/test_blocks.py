@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tessera as tvm
-from helpers import body_text, run
+from helpers import body_text, function, run
 from tessera import tir
 from tessera.script import tir as T
 
@@ -213,3 +213,18 @@ def test_a_buffer_that_is_written_in_another_shape_keeps_its_size():
     out = tvm.nd.empty((4, 4))
     tvm.build(written_in_another_shape.with_attr("global_symbol", "main"), target="llvm")(tvm.nd.array(x), out)
     np.testing.assert_array_equal(out.numpy(), x.reshape(8, 8)[2:6, 3:7])
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides"),
+    [([10, 6], [11, 1]), ([10, 1, 6], [11, 6, 1]), ([4, 3, 2], [13, 5, 2]), ([5], [3]), ([2, 8], [16, 2])],
+)
+def test_memory_of_a_strided_buffer_reaches_to_its_last_element(shape, strides):
+    buffer = tir.decl_buffer(shape, "float32", name="B", strides=strides)
+    indices = [extent - 1 for extent in shape]
+    store = tir.BufferStore(buffer, tir.const(1.0, "float32"), indices)
+    root = tir.Block([], [], [], "root", store, alloc_buffers=[buffer])
+    func = function([], tir.BlockRealize([], True, root))
+    allocate = run(X.LowerOpaqueBlock(), func).body
+    last = sum(index * stride for index, stride in zip(indices, strides, strict=True))
+    assert np.prod([int(extent) for extent in allocate.extents]) > last
