@@ -68,11 +68,19 @@ void nms_records();
 
 // gradient/: after the records, whose slots they fill
 void copy_gradients();
+void dynamic_gradients();
+void einsum_gradients();
 void elementwise_gradients();
 void index_gradients();
 void reduce_gradients();
+void region_gradients();
+void sampling_gradients();
+void scatter_gradients();
 void separable_gradients();
+void signal_gradients();
+void slice_gradients();
 void transform_gradients();
+void window_gradients();
 
 /// Gives each operator with a compute its strategy (strategies.cc).
 void fill_strategies();

@@ -1,10 +1,11 @@
 // Gradients of operators that copy elements: the operator applied to the places of its elements says where each element
 // of the result comes from, and there its gradient is added.
 
-#include "op/gradient/gradient.h"
+#include "op/gradient/expansion.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/index.h"
+#include "relay/attrs/nn.h"
 
 namespace tessera::op {
 namespace {
@@ -45,6 +46,18 @@ Exprs matrix_set_diag_gradient(const Call* call, const Expr& grad) {
   return {kept, added_at(call, 1, places, grad)};
 }
 
+/// The last elements of the buffer and the data together.
+Exprs fifo_buffer_gradient(const Call* call, const Expr& grad) {
+  auto *data = arg_type(call, 0), *buffer = arg_type(call, 1);
+  int axis = normal_axis(call->attrs_as<relay::FIFOBufferAttrs>()->axis, rank_of(data));
+  int64_t added = known_extent(data, static_cast<size_t>(axis));
+  std::vector<int64_t> last(static_cast<size_t>(known_extent(buffer, static_cast<size_t>(axis))));
+  for (size_t i = 0; i < last.size(); ++i) last[i] = added + static_cast<int64_t>(i);
+  return expanded_gradient(call, grad, [&](const Exprs& args) {
+    return taken(relay::concatenate({args[1], args[0]}, axis), relay::make_ints(last), axis);
+  });
+}
+
 }  // namespace
 
 Exprs copied_gradient(const Call* call, const Expr& grad) {
@@ -59,6 +72,7 @@ void copy_gradients() {
   set_gradients({
       {"matrix_set_diag", matrix_set_diag_gradient},
       {"vision.yolo_reorg", copied_gradient},
+      {"nn.fifo_buffer", fifo_buffer_gradient},
   });
 }
 

@@ -1,5 +1,4 @@
-// Gradients of operators that read or write elements by index: what was read gets the gradient added, what was written
-// over gets none.
+// Gradients of operators that read elements by index, or sort them: what was read gets the gradient added.
 
 #include "relay/attrs/index.h"
 #include "op/gradient/gradient.h"
@@ -18,23 +17,12 @@ using relay::make_tuple;
 using relay::where;
 using relay::zeros_like;
 
-Expr scatter_nd(const Expr& data, const Expr& indices, const Expr& updates, const char* mode) {
-  return call_op("scatter_nd", {data, indices, updates},
-                 make_attrs<relay::ScatterNDAttrs>([&](auto& a) { a.mode = mode; }));
-}
-Expr scatter_add(const Expr& data, const Expr& indices, const Expr& updates, int axis) {
-  return call_op("scatter_add", {data, indices, updates},
-                 make_attrs<relay::ScatterAddAttrs>([&](auto& a) { a.axis = axis; }));
-}
-Expr gather(const Expr& data, const Expr& indices, int axis) {
-  return call_op("gather", {data, indices}, make_attrs<relay::GatherAttrs>([&](auto& a) { a.axis = PrimExpr(axis); }));
-}
-
-/// The indices as `take` reads them.
-Expr bounded(const Expr& indices, const String& mode, int64_t size, DataType dtype) {
-  if (mode == "clip") return relay::clip(indices, 0, static_cast<double>(size - 1));
-  if (mode == "wrap") return call_op("floor_mod", {indices, relay::make_scalar(static_cast<double>(size), dtype)});
-  return indices;
+/// The indices as `take` reads them from `size` elements.
+Expr bounded(const Expr& indices, const String& mode, const Expr& size) {
+  if (mode == "wrap") return call_op("floor_mod", {indices, size});
+  if (mode != "clip") return indices;
+  Expr last = relay::subtract(size, relay::ones_like(size));
+  return relay::minimum(relay::maximum(indices, zeros_like(size)), last);
 }
 
 /// The axis is moved to the front, where rows of the gradient are added to the rows they were taken from.
@@ -42,30 +30,28 @@ Exprs take_gradient(const Call* call, const Expr& grad) {
   auto* attrs = call->attrs_as<relay::TakeAttrs>();
   auto *data = arg_type(call, 0), *places = arg_type(call, 1);
   if (attrs->batch_dims != 0) return copied_gradient(call, grad);
-  Expr indices = call->args[1], flat, rows, target;
-  int64_t size = 1;
-  int axis = attrs->axis ? normal_axis(*as_int(attrs->axis), rank_of(data)) : -1;
-  for (size_t i = 0; i < data->shape.size(); ++i) size *= axis < 0 ? known_extent(data, i) : 1;
-  if (axis >= 0) size = known_extent(data, axis);
-  flat = relay::reshape(bounded(indices, attrs->mode, size, places->dtype), {PrimExpr(1), PrimExpr(-1)});
-  if (axis < 0) {
-    target = relay::reshape(zeros_like(call->args[0]), {PrimExpr(-1)});
-    rows = relay::reshape(grad, {PrimExpr(-1)});
-    return {relay::reshape_like(scatter_nd(target, flat, rows, "add"), call->args[0]), zeros_like(indices)};
+  Expr indices = call->args[1];
+  auto added = [&](const Expr& target, const Expr& size, const Expr& rows) {
+    return scatter_nd(target, relay::expand_dims(bounded(indices, attrs->mode, size), 0), rows, "add");
+  };
+  if (!attrs->axis) {
+    Expr target = relay::reshape(zeros_like(call->args[0]), {PrimExpr(-1)});
+    Expr size = element_count_of(call->args[0], places->dtype);
+    return {relay::reshape_like(added(target, size, grad), call->args[0]), zeros_like(indices)};
   }
-  Array<PrimExpr> front{PrimExpr(axis)}, grad_front, back, row_shape{PrimExpr(-1)};
-  int rank = rank_of(data), read = rank_of(places);
+  const int rank = rank_of(data), read = rank_of(places), axis = normal_axis(*as_int(attrs->axis), rank);
+  Array<PrimExpr> front{PrimExpr(axis)}, grad_front, back;
   for (int i = 0; i < read; ++i) grad_front.push_back(PrimExpr(axis + i));
   for (int i = 0; i < rank; ++i) {
     if (i == axis) continue;
     front.push_back(PrimExpr(i));
     grad_front.push_back(PrimExpr(i < axis ? i : i - 1 + read));
-    row_shape.push_back(data->shape[i]);
   }
   for (int i = 0; i < rank; ++i) back.push_back(PrimExpr(i == axis ? 0 : i < axis ? i + 1 : i));
-  target = relay::transpose(zeros_like(call->args[0]), front);
-  rows = relay::reshape(grad_front.empty() ? grad : relay::transpose(grad, grad_front), row_shape);
-  return {relay::transpose(scatter_nd(target, flat, rows, "add"), back), zeros_like(indices)};
+  Expr target = relay::transpose(zeros_like(call->args[0]), front);
+  Expr rows = grad_front.empty() ? grad : relay::transpose(grad, grad_front);
+  Expr out = added(target, extent_of(call->args[0], axis, places->dtype), rows);
+  return {relay::transpose(out, back), zeros_like(indices)};
 }
 
 Exprs gather_gradient(const Call* call, const Expr& grad) {
@@ -112,26 +98,6 @@ Exprs one_hot_gradient(const Call* call, const Expr& grad) {
   Expr zero = zeros_like(grad);
   auto total = [&](const Expr& part, size_t i) { return call_op("cast_like", {relay::sum(part), call->args[i]}); };
   return {zeros_like(call->args[0]), total(where(is_hot, grad, zero), 1), total(where(is_hot, zero, grad), 2)};
-}
-
-Exprs scatter_gradient(const Call* call, const Expr& grad) {
-  int axis = normal_axis(call->attrs_as<relay::ScatterAttrs>()->axis, rank_of(arg_type(call, 0)));
-  Expr kept = call_op("scatter", {grad, call->args[1], zeros_like(call->args[2])}, call->attrs);
-  return {kept, zeros_like(call->args[1]), gather(grad, call->args[1], axis)};
-}
-
-Exprs scatter_add_gradient(const Call* call, const Expr& grad) {
-  int axis = normal_axis(call->attrs_as<relay::ScatterAddAttrs>()->axis, rank_of(arg_type(call, 0)));
-  return {grad, zeros_like(call->args[1]), gather(grad, call->args[1], axis)};
-}
-
-Exprs scatter_nd_gradient(const Call* call, const Expr& grad) {
-  const String mode = call->attrs_as<relay::ScatterNDAttrs>()->mode;
-  if (mode != "update" && mode != "add")
-    throw Error(NotImplementedError) << "scatter_nd by " << mode << " has no gradient";
-  Expr kept = mode == "add" ? grad : scatter_nd(grad, call->args[1], zeros_like(call->args[2]), "update");
-  Expr read = call_op("gather_nd", {grad, call->args[1]}, make_attrs<relay::GatherNDAttrs>([](auto&) {}));
-  return {kept, zeros_like(call->args[1]), read};
 }
 
 /// Element i of a vector, without dimensions.
@@ -198,9 +164,6 @@ void index_gradients() {
       {"adv_index", adv_index_gradient},
       {"where", where_gradient},
       {"one_hot", one_hot_gradient},
-      {"scatter", scatter_gradient},
-      {"scatter_add", scatter_add_gradient},
-      {"scatter_nd", scatter_nd_gradient},
       {"strided_set", strided_set_gradient},
       {"sort", sort_gradient},
       {"argsort", zero_gradients},

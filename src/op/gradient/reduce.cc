@@ -1,4 +1,4 @@
-// Gradients of reductions, running sums and sums of products.
+// Gradients of reductions and running sums.
 
 #include <algorithm>
 
@@ -8,7 +8,6 @@
 #include "relay/attrs/reduce.h"
 #include "relay/attrs/search.h"
 #include "relay/attrs/transform.h"
-#include "topi/einsum.h"
 
 namespace tessera::op {
 namespace {
@@ -42,8 +41,17 @@ Expr stretched(const Call* call, const Expr& value) { return broadcast_to_like(w
 Expr count_of(const Call* call, int less = 0) {
   auto* type = arg_type(call, 0);
   double count = 1;
-  for (int axis : reduced_axes(call)) count *= static_cast<double>(known_extent(type, axis));
-  return scalar_like(call, 0, count - less);
+  Expr open;  // the product of extents that are not known
+  for (int axis : reduced_axes(call)) {
+    if (const int64_t* known = as_int(type->shape[static_cast<size_t>(axis)])) {
+      count *= static_cast<double>(*known);
+      continue;
+    }
+    Expr extent = extent_of(call->args[0], axis, type->dtype);
+    open = open ? multiply(open, extent) : extent;
+  }
+  if (!open) return scalar_like(call, 0, count - less);
+  return subtract(multiply(open, scalar_like(call, 0, count)), scalar_like(call, 0, less));
 }
 
 /// Equal elements share the gradient.
@@ -120,54 +128,6 @@ Exprs cumprod_gradient(const Call* call, const Expr& grad) {
   return {call_op("cast_like", {relay::reshape_like(out, call->args[0]), call->args[0]})};
 }
 
-/// The equation turned: the result's term and the other operands' give an operand's. A letter that is in no other term
-/// was summed alone, and stands for ones.
-Exprs einsum_gradient(const Call* call, const Expr& grad) {
-  auto* tuple = relay::checked_type(call->args[0]).as<TupleType>();
-  std::vector<size_t> ranks;
-  for (const Type& field : tuple->fields_) ranks.push_back(tensor_of(field)->shape.size());
-  topi::Einsum einsum(call->attrs_as<relay::EinsumAttrs>()->equation.str(), ranks);
-  std::string used = einsum.output + einsum.summed, free;
-  for (char c = 'A'; c <= 'z'; ++c)
-    if (isalpha(c) && used.find(c) == std::string::npos) free += c;
-  auto letters = [&](std::string term) {
-    for (char& c : term)
-      if (isdigit(c)) c = free.at(static_cast<size_t>(c - '0'));
-    return term;
-  };
-  auto operand = [&](size_t i) {
-    auto* given = call->args[0].as<relay::Tuple>();
-    return given ? given->fields_[i] : relay::make_get_item(call->args[0], static_cast<int>(i));
-  };
-  Exprs out;
-  for (size_t k = 0; k < ranks.size(); ++k) {
-    auto* type = tensor_of(tuple->fields_[k]);
-    std::string known = einsum.output, equation = letters(einsum.output);
-    Exprs operands{grad};
-    for (size_t i = 0; i < ranks.size(); ++i) {
-      if (i == k) continue;
-      known += einsum.inputs[i];
-      equation += "," + letters(einsum.inputs[i]);
-      operands.push_back(operand(i));
-    }
-    for (size_t d = 0; d < ranks[k]; ++d) {
-      char letter = einsum.inputs[k][d];
-      if (einsum.inputs[k].find(letter) != d)
-        throw Error(NotImplementedError) << "an einsum that takes a diagonal has no gradient";
-      if (known.find(letter) != std::string::npos) continue;
-      equation += "," + letters(std::string(1, letter));
-      operands.push_back(call_op("ones", {}, make_attrs<relay::InitOpAttrs>([&](auto& a) {
-                                   a.shape = {type->shape[d]}, a.dtype = type->dtype;
-                                 })));
-    }
-    equation += "->" + letters(einsum.inputs[k]);
-    Expr turned = call_op("einsum", {relay::make_tuple(operands)},
-                          make_attrs<relay::EinsumAttrs>([&](auto& a) { a.equation = String(equation); }));
-    out.push_back(relay::collapse_sum_like(turned, operand(k)));
-  }
-  return {relay::make_tuple(out)};
-}
-
 }  // namespace
 
 void reduce_gradients() {
@@ -180,7 +140,6 @@ void reduce_gradients() {
       {"variance", variance_gradient},
       {"cumsum", cumsum_gradient},
       {"cumprod", cumprod_gradient},
-      {"einsum", einsum_gradient},
       {"argmax", zero_gradients},
       {"argmin", zero_gradients},
       {"all", zero_gradients},

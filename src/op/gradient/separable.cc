@@ -71,6 +71,18 @@ Expr identity_matrix(int64_t size, DataType dtype) {
                  }));
 }
 
+Expr identity_of_extent(const Expr& tensor, int dimension, DataType dtype) {
+  auto* type = relay::checked_type(tensor).as<TensorTypeNode>();
+  if (const int64_t* size = as_int(type->shape[static_cast<size_t>(dimension)])) return identity_matrix(*size, dtype);
+  DataType int64 = DataType::Int(64);
+  Expr start = relay::make_scalar(0, int64), stop = extent_of(tensor, dimension, int64),
+       step = relay::make_scalar(1, int64);
+  Expr places = call_op("arange", {start, stop, step}, make_attrs<relay::ArangeAttrs>([&](auto& a) {
+                          a.start = start, a.stop = stop, a.step = step, a.dtype = int64;
+                        }));
+  return relay::cast(relay::equal(relay::expand_dims(places, 1), relay::expand_dims(places, 0)), dtype);
+}
+
 Expr times_matrix(const Expr& x, size_t rank, int axis, const Expr& matrix) {
   const int last = static_cast<int>(rank) - 1;
   Array<PrimExpr> order;
@@ -88,8 +100,7 @@ Expr separable_gradient(const relay::Call* call, const Expr& grad, const std::ve
   auto *data = arg_type(call, 0), *result = relay::checked_type(Expr(call)).as<TensorTypeNode>();
   Expr out = result->dtype == data->dtype ? grad : relay::cast(grad, data->dtype);
   for (size_t i = 0; i < axes.size(); ++i) {
-    int64_t extent = known_extent(data, static_cast<size_t>(axes[i]));
-    Expr identity = relay::expand_dims(identity_matrix(extent, data->dtype), 0);
+    Expr identity = relay::expand_dims(identity_of_extent(call->args[0], axes[i], data->dtype), 0);
     Expr matrix = relay::squeeze(along(identity, i), {PrimExpr(0)});
     out = times_matrix(out, data->shape.size(), axes[i], matrix);
   }

@@ -9,6 +9,8 @@ namespace tessera::op {
 
 /// The identity matrix of that size.
 Expr identity_matrix(int64_t size, DataType dtype);
+/// The identity matrix as large as an extent of a tensor; computed by the program where that is not known.
+Expr identity_of_extent(const Expr& tensor, int dimension, DataType dtype);
 /// A tensor of `rank` dimensions with the one at `axis` multiplied by `matrix`, whose rows are the results:
 /// out[..., i, ...] = sum over o of x[..., o, ...] * matrix[i, o].
 Expr times_matrix(const Expr& x, size_t rank, int axis, const Expr& matrix);

@@ -1,10 +1,10 @@
 // Gradients of operators that move, repeat or make elements.
 
 #include "relay/attrs/transform.h"
-#include "op/gradient/gradient.h"
+#include "op/gradient/dynamic.h"
 #include "op/records.h"
 #include "op/rules.h"
-#include "topi/slice.h"
+#include "relay/attrs/annotation.h"
 
 namespace tessera::op {
 namespace {
@@ -38,10 +38,29 @@ Exprs transpose_gradient(const Call* call, const Expr& grad) {
   return {relay::transpose(grad, back)};
 }
 
+/// Parts whose extents are known at run time: each begins where those before it end.
+Exprs open_concatenate_gradient(const Call* call, const Expr& grad, int axis) {
+  auto* parts = relay::checked_type(call->args[0]).as<TupleType>();
+  auto* given = call->args[0].as<relay::Tuple>();
+  const int rank = rank_of(tensor_of(parts->fields_[0]));
+  std::vector<int64_t> along(static_cast<size_t>(rank), 0);
+  Expr begin = make_ints(along);
+  along[static_cast<size_t>(axis)] = 1;
+  Exprs fields;
+  for (size_t i = 0; i < parts->fields_.size(); ++i) {
+    Expr part = given ? given->fields_[i] : make_get_item(call->args[0], static_cast<int>(i));
+    fields.push_back(part_like(grad, begin, part, rank));
+    begin = relay::add(begin, relay::multiply(shape_vector_of(part), make_ints(along)));
+  }
+  return {make_tuple(fields)};
+}
+
 /// Each part's share of the gradient, as a tuple.
 Exprs concatenate_gradient(const Call* call, const Expr& grad) {
   auto* parts = relay::checked_type(call->args[0]).as<TupleType>();
   int axis = normal_axis(call->attrs_as<relay::ConcatenateAttrs>()->axis, rank_of(tensor_of(parts->fields_[0])));
+  for (const Type& part : parts->fields_)
+    if (!as_int(tensor_of(part)->shape[static_cast<size_t>(axis)])) return open_concatenate_gradient(call, grad, axis);
   std::vector<int64_t> places{0};
   for (const Type& part : parts->fields_) places.push_back(places.back() + known_extent(tensor_of(part), axis));
   Expr all = relay::split(grad, std::vector<int64_t>(places.begin() + 1, places.end() - 1), axis);
@@ -69,6 +88,11 @@ Exprs split_gradient(const Call* call, const Expr& grad) {
 Exprs tile_gradient(const Call* call, const Expr& grad) {
   auto* type = arg_type(call, 0);
   const Array<PrimExpr> reps = call->attrs_as<relay::TileAttrs>()->reps;
+  if (!is_known(type)) {
+    std::vector<int64_t> copies;
+    for (const PrimExpr& count : reps) copies.push_back(constant_of(count, "reps"));
+    return {untiled(grad, call->args[0], rank_of(type), make_ints(copies), static_cast<int>(copies.size()))};
+  }
   size_t rank = type->shape.size(), out_rank = std::max(rank, reps.size());
   Array<PrimExpr> apart, copies;
   for (size_t i = 0; i < out_rank; ++i) {
@@ -83,41 +107,18 @@ Exprs repeat_gradient(const Call* call, const Expr& grad) {
   auto* attrs = call->attrs_as<relay::RepeatAttrs>();
   auto* type = arg_type(call, 0);
   int axis = normal_axis(*as_int(attrs->axis), rank_of(type));
+  if (!is_known(type)) {  // copies stand side by side in a dimension of their own
+    std::vector<int64_t> reps(static_cast<size_t>(rank_of(type)) + 1, 1);
+    reps[static_cast<size_t>(axis) + 1] = constant_of(attrs->repeats, "repeats");
+    Expr apart = relay::expand_dims(call->args[0], axis + 1),
+         copies = relay::multiply(shape_vector_of(apart), make_ints(reps));
+    Expr by_copy = call_op("dyn.reshape", {grad, copies},
+                           make_attrs<relay::ReshapeAttrs>([](auto& a) { a.newshape = Array<PrimExpr>(); }));
+    return {reshape_like(relay::sum(by_copy, {PrimExpr(axis + 1)}), call->args[0])};
+  }
   Array<PrimExpr> apart = type->shape;
   apart.insert(static_cast<size_t>(axis) + 1, attrs->repeats);
   return {relay::sum(relay::reshape(grad, apart), {PrimExpr(axis + 1)})};
-}
-
-/// `grad` in its place among zeros of the argument's shape.
-Expr placed(const Call* call, const Expr& grad, const std::vector<topi::SliceAxis>& slices) {
-  std::vector<int64_t> begin, end, strides;
-  for (size_t i = 0; i < slices.size(); ++i) {
-    int64_t size = known_extent(arg_type(call, 0), i);
-    auto number = [](const PrimExpr& value) { return *as_int(value); };
-    strides.push_back(number(slices[i].stride));
-    begin.push_back(number(slices[i].begin));
-    int64_t behind = begin.back() + number(slices[i].extent) * strides.back();
-    end.push_back(behind < 0 ? -size - 1 : behind);  // before the first element
-  }
-  return call_op("strided_set",
-                 {zeros_like(call->args[0]), grad, make_ints(begin), make_ints(end), make_ints(strides)});
-}
-
-Exprs strided_slice_gradient(const Call* call, const Expr& grad) {
-  auto* attrs = call->attrs_as<relay::StridedSliceAttrs>();
-  auto list = [](const Array<PrimExpr>& given) { return given.defined() ? given : Array<PrimExpr>(); };
-  topi::SliceSpec spec{attrs->begin, attrs->end, list(attrs->strides), list(attrs->axes), attrs->slice_mode == "size"};
-  auto* type = arg_type(call, 0);
-  for (size_t i = 0; i < type->shape.size(); ++i) known_extent(type, i);
-  return {placed(call, grad, topi::slice_axes(type->shape, spec))};
-}
-
-Exprs slice_like_gradient(const Call* call, const Expr& grad) {
-  auto* type = tensor_of(relay::checked_type(Expr(call)));
-  std::vector<topi::SliceAxis> slices;
-  for (size_t i = 0; i < type->shape.size(); ++i)
-    slices.push_back({PrimExpr(0), PrimExpr(1), make_const(DataType::Int(64), known_extent(type, i))});
-  return {placed(call, grad, slices), zeros_like(call->args[1])};
 }
 
 Exprs meshgrid_gradient(const Call* call, const Expr& grad) {
@@ -160,8 +161,6 @@ void transform_gradients() {
        [](const Call* call, const Expr& grad) {
          return Exprs{relay::broadcast_to_like(grad, call->args[0]), zeros_like(call->args[1])};
        }},
-      {"strided_slice", strided_slice_gradient},
-      {"slice_like", slice_like_gradient},
       {"layout_transform",
        [](const Call* call, const Expr& grad) {
          auto* attrs = call->attrs_as<relay::LayoutTransformAttrs>();
@@ -171,6 +170,15 @@ void transform_gradients() {
       {"reverse_sequence",
        [](const Call* call, const Expr& grad) {
          return Exprs{call_op("reverse_sequence", {grad, call->args[1]}, call->attrs), zeros_like(call->args[1])};
+       }},
+      {"on_device", [](const Call*, const Expr& grad) { return Exprs{grad}; }},
+      {"device_copy",
+       [](const Call* call, const Expr& grad) {
+         auto* attrs = call->attrs_as<relay::DeviceCopyAttrs>();
+         return Exprs{call_op("device_copy", {grad}, make_attrs<relay::DeviceCopyAttrs>([&](auto& a) {
+                                a.src_virtual_device = attrs->dst_virtual_device;
+                                a.dst_virtual_device = attrs->src_virtual_device;
+                              }))};
        }},
       {"meshgrid", meshgrid_gradient},
       {"full", [](const Call* call,

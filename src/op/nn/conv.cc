@@ -203,7 +203,8 @@ void conv_records() {
       .support_level(2)
       .type("Conv2DBackwardWeight", backward_weight_type)
       .fusion(Fusion::OutputElementwise)
-      .compute(backward_weight);
+      .compute(backward_weight)
+      .gradient(conv_backward_weight_gradient);
   winograd_records();
 }
 

@@ -1,4 +1,5 @@
 #include "ir/prim_ops.h"
+#include "op/gradient/expansion.h"
 #include "op/nn/gradients.h"
 #include "op/rules.h"
 #include "relay/attrs/conv.h"
@@ -33,11 +34,12 @@ DataType dtype_of(const Expr& x) { return tensor_type(x)->dtype; }
 /// The leading dimensions as one.
 Expr as_rows(const Expr& x, const PrimExpr& columns) { return reshape(x, {PrimExpr(-1), columns}); }
 
-/// The extents of a call's argument in another layout; an error where one is not a constant.
+/// The extents of a call's argument in another layout; an error where one is not a constant, unless it is the batch.
 Array<PrimExpr> known_shape(const Expr& x, const String& from, const String& to) {
   Array<PrimExpr> out = convert_shape(make_layout(from), make_layout(to), tensor_type(x)->shape);
-  for (const PrimExpr& extent : out)
-    if (!as_int(extent)) throw Error(NotImplementedError) << "a convolution whose shape is not known has no gradient";
+  for (size_t i = 0; i < out.size(); ++i)
+    if (!as_int(out[i]) && to.str()[i] != 'N')
+      throw Error(NotImplementedError) << "a convolution whose shape is not known has no gradient";
   return out;
 }
 
@@ -127,10 +129,6 @@ Expr weight_gradient(const PlainConv& conv, const Expr& data, const Expr& grad, 
   return call_op("nn.conv2d_backward_weight", {grad, data}, attrs);
 }
 
-Expr in_layout(const Expr& x, const String& from, const String& to) {
-  return from == to ? x : layout_transform(x, from, to);
-}
-
 }  // namespace
 
 /// (..., k) times (k, units); both operands may be stored transposed, as the second of nn.dense is.
@@ -157,6 +155,16 @@ Array<Expr> matmul_gradient(const Expr& call, const Expr& grad) {
   Expr by_b =
       transpose_b ? matmul(grads, rows, true, false, dtype_of(b)) : matmul(rows, grads, true, false, dtype_of(b));
   return {by_a, by_b};
+}
+
+/// A linear layer whose weight lies in blocks is one whose weight does not.
+Array<Expr> dense_pack_gradient(const Expr& call, const Expr& grad) {
+  return expanded_gradient(call.as<relay::Call>(), grad, [&](const Exprs& args) {
+    const Array<PrimExpr>& shape = tensor_type(args_of(call)[1])->shape;
+    Expr rows = transpose(args[1], {PrimExpr(0), PrimExpr(2), PrimExpr(1)});
+    rows = reshape(rows, {PrimExpr(-1), shape[1]});
+    return call_op("nn.dense", {args[0], rows}, make_attrs<DenseAttrs>([&](auto& a) { a.out_dtype = dtype_of(call); }));
+  });
 }
 
 Array<Expr> batch_matmul_gradient(const Expr& call, const Expr& grad) {
@@ -220,6 +228,33 @@ Array<Expr> conv_transpose_gradient(const Expr& call, const Expr& given) {
                          }));
   Expr by_weight = weight_gradient(conv, grad, data, dtype_of(args[1]));
   return {in_layout(by_data, plain, attrs->data_layout), in_layout(by_weight, plain_kernel, attrs->kernel_layout)};
+}
+
+/// The gradient of a convolution by its weight is linear in both arguments: that of the convolution's result gets the
+/// convolution with what reaches the weight as filters, and the data the gradient that this convolution has by its data.
+Array<Expr> conv_backward_weight_gradient(const Expr& call, const Expr& given) {
+  auto* attrs = call_attrs<ConvAttrs>(call);
+  const Array<Expr>& args = args_of(call);
+  const String &grad_layout = attrs->data_layout, &data_layout = attrs->kernel_layout;
+  const String weight_layout = attrs->out_layout.empty() ? String("OIHW") : attrs->out_layout;
+  PlainConv conv{2,
+                 known_shape(args[1], data_layout, "NCHW"),
+                 known_shape(call, weight_layout, "OIHW"),
+                 attrs->strides,
+                 topi::full_padding(attrs->padding, 2),
+                 attrs->dilation,
+                 attrs->groups};
+  Expr weight = in_layout(given, weight_layout, "OIHW"), data = in_layout(args[1], data_layout, "NCHW");
+  Expr grad = in_layout(args[0], grad_layout, "NCHW");
+  Expr convolved = call_op("nn.conv2d", {data, weight}, conv_attrs(2, [&](ConvAttrs& a) {
+                             a.strides = conv.strides;
+                             a.padding = conv.padding;
+                             a.dilation = conv.dilation;
+                             a.groups = conv.groups;
+                             a.out_dtype = dtype_of(args[0]);
+                           }));
+  Expr by_data = data_gradient(conv, grad, known_shape(args[0], grad_layout, "NCHW"), weight, dtype_of(args[1]));
+  return {in_layout(convolved, "NCHW", grad_layout), in_layout(by_data, "NCHW", data_layout)};
 }
 
 }  // namespace tessera::op

@@ -21,9 +21,11 @@ Array<Expr> nll_loss_gradient(const Expr& call, const Expr& grad);
 
 // conv_gradients.cc
 Array<Expr> matmul_gradient(const Expr& call, const Expr& grad);
+Array<Expr> dense_pack_gradient(const Expr& call, const Expr& grad);
 Array<Expr> batch_matmul_gradient(const Expr& call, const Expr& grad);
 Array<Expr> conv_gradient(const Expr& call, const Expr& grad);
 Array<Expr> conv_transpose_gradient(const Expr& call, const Expr& grad);
+Array<Expr> conv_backward_weight_gradient(const Expr& call, const Expr& grad);
 
 // norm_gradients.cc
 Array<Expr> batch_norm_gradient(const Expr& call, const Expr& grad);

@@ -171,7 +171,8 @@ void matmul_records() {
       .support_level(10)
       .type("DensePack", dense_pack_type)
       .fusion(Fusion::OutputElementwise)
-      .compute(dense_pack);
+      .compute(dense_pack)
+      .gradient(dense_pack_gradient);
 }
 
 }  // namespace tessera::op

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ir/prim_ops.h"
 #include "op/gradient/separable.h"
@@ -71,12 +72,6 @@ struct AdaptiveWindows {
   }
 };
 
-Expr reshaped_slice(const Expr& grad, const Array<PrimExpr>& begin, const Array<PrimExpr>& shape) {
-  Array<PrimExpr> end;
-  for (size_t i = 0; i < shape.size(); ++i) end.push_back(begin[i] + shape[i]);
-  return strided_slice(grad, begin, end);
-}
-
 }  // namespace
 
 Array<Expr> max_pool_gradient(const Expr& call, const Expr& grad) {
@@ -144,7 +139,10 @@ Array<Expr> pad_gradient(const Expr& call, const Expr& grad) {
     return {inside, zeros_like(args_of(call)[1])};
   }
   auto [before, after] = split_pairs(attrs->pad_width);
-  Expr inside = reshaped_slice(grad, before, tensor_type(args_of(call)[0])->shape);
+  Array<PrimExpr> end;  // counted from behind, so that it means the same for any extent
+  for (const PrimExpr& width : after)
+    end.push_back(is_zero(width) ? PrimExpr(std::numeric_limits<int32_t>::max()) : 0 - width);
+  Expr inside = strided_slice(grad, before, end);
   Expr border = subtract(sum(grad), sum(inside));
   DataType of_value = tensor_type(args_of(call)[1])->dtype;
   return {inside, of_value == tensor_type(call)->dtype ? border : cast(border, of_value)};

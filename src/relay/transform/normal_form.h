@@ -1,5 +1,5 @@
 #pragma once
-// Programs in which the order of evaluation is written down.
+// Programs in which the order of evaluation is written down, and those in which it is not.
 
 #include "relay/expr.h"
 
@@ -14,5 +14,11 @@ Expr to_a_normal_form(const Expr& expr);
 ///   %0 = exp(%x); if (%c) { add(%0, 1f) } else { %0 }   =>   let %x_0 = exp(%x); if (%c) { add(%x_0, 1f) } else { %x_0 }
 /// Lets inside the values of lets come to stand before them.
 Expr to_basic_block_normal_form(const Expr& expr);
+
+/// Graph normal form: lets become sharing.
+///   let %a = exp(%x); add(%a, %a)   =>   %0 = exp(%x); add(%0, %0)
+/// A let stays where it means more: a function that uses its own name, and values that make, read or write references,
+/// whose order matters. In a program with references, that may be any call of a function.
+Expr to_graph_normal_form(const Expr& expr);
 
 }  // namespace tessera::relay

@@ -1,12 +1,8 @@
-// Lets become sharing:  let %a = exp(%x); add(%a, %a)   =>   %0 = exp(%x); add(%0, %0)
-//
-// A let stays where it means more than sharing: a function that uses its own name, and values that make, read or write
-// references, whose order matters. In a program with references, that may be any call of a function.
-
 #include <algorithm>
 
 #include "ir/rewrite.h"
 #include "relay/let_list.h"
+#include "relay/transform/normal_form.h"
 #include "relay/transform/pass.h"
 #include "relay/walk.h"
 
@@ -43,6 +39,8 @@ bool is_recursive(const Let* let) {
   return std::any_of(free.begin(), free.end(), [&](const Var& var) { return var.same_as(let->var); });
 }
 
+}  // namespace
+
 Expr to_graph_normal_form(const Expr& root) {
   bool calls_count = has_references(root);
   std::unordered_map<const Object*, Expr> values;
@@ -62,6 +60,8 @@ Expr to_graph_normal_form(const Expr& root) {
   });
   return rewriter(root);
 }
+
+namespace {
 
 Globals globals{
     {"relay._transform.ToGraphNormalForm",

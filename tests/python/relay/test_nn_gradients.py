@@ -37,7 +37,8 @@ def differences(function, arrays, i, weights, step=1e-4):
     return out
 
 
-def check_gradient(build, *arrays, rtol=1e-4, atol=1e-5):
+def check_gradient(build, *arrays, rtol=1e-4, atol=1e-5, fixed=()):
+    """Arguments that are `fixed` are taken as they are, as integers are: their gradients are zeros."""
     arrays = [a if a.dtype.kind == "i" else a.astype("float64") for a in arrays]
     params = variables(arrays)
     body = build(*params)
@@ -52,7 +53,7 @@ def check_gradient(build, *arrays, rtol=1e-4, atol=1e-5):
     got = execute(list(call_params(call, params)) + grads, relay.Tuple(list(gradients)), arrays + weights)
     for i, analytic in enumerate(got):
         assert analytic.shape == arrays[i].shape
-        if arrays[i].dtype.kind == "i":
+        if arrays[i].dtype.kind == "i" or i in fixed:
             assert not analytic.any()
             continue
         numeric = differences(forward, arrays, i, weights)
@@ -70,7 +71,28 @@ def away_from_zero(*shape):
     return x + 0.1 * np.sign(x)
 
 
+def places(*shape, size=0.9):
+    """Places that are not close to the middle or the border of elements, where samples have kinks."""
+    return tensor(*shape, low=-size, high=size).round(2) + 0.0037
+
+
+def call(name, *args, **attrs):
+    return relay.Call(
+        tessera.ir.Op.get(name), list(args), tessera.ir.make_node(f"relay.attrs.{name.capitalize()}Attrs", **attrs)
+    )
+
+
+def backward_weight(grad, data, channels, kernel_size, **options):
+    """The operator that gradients of convolutions are made of, found in one."""
+    return nn.conv2d_backward_weight(
+        grad, data, channels=channels, kernel_size=kernel_size, grad_layout="NCHW", data_layout="NCHW", **options
+    )
+
+
 X = (2, 3, 4)
+BOXES = np.array([[0.13, 0.21, 0.83, 0.97], [0.71, 0.11, 0.24, 0.52], [-0.33, 0.42, 0.61, 1.27]])
+# the number of an image first, which is cut to an integer
+ROIS = np.array([[1.4, 1.3, 0.7, 9.1, 8.3], [0.4, -3.1, 2.3, 6.2, 7.4], [1.4, 4.2, 5.1, 4.9, 5.3]])
 CLASSES = np.array([2, 0, 1, 2], "int32")
 CASES = {
     "relu": lambda: (nn.relu, away_from_zero(*X)),
@@ -281,6 +303,143 @@ CASES = {
     ),
     "nll_loss_of_one": lambda: (nn.nll_loss, tensor(3), np.array(1, "int32"), tensor(3, low=0.5)),
     "upsampling": lambda: (lambda x: nn.upsampling(x, 2, 3), tensor(1, 2, 2, 3)),
+    "fifo_buffer": lambda: (lambda x, b: nn.fifo_buffer(x, b, 1), tensor(2, 2, 3), tensor(2, 4, 3)),
+    "fifo_buffer_full": lambda: (lambda x, b: nn.fifo_buffer(x, b, 0), tensor(3), tensor(2)),
+    "dense_pack": lambda: (lambda x, w: nn.contrib_dense_pack(x, w, "NC4n"), tensor(3, 5), tensor(2, 5, 4)),
+    "on_device": lambda: (lambda x: relay.annotation.on_device(x, tessera.cpu(0)), tensor(3)),
+    "device_copy": lambda: (lambda x: relay.device_copy(x, tessera.cpu(0), tessera.cpu(0)), tensor(3)),
+    "affine_grid": lambda: (lambda m: image.affine_grid(m, (3, 4)), tensor(2, 2, 3)),
+    "grid_sample": lambda: (image.grid_sample, tensor(2, 3, 4, 5), places(2, 2, 3, 3)),
+    "grid_sample_volume": lambda: (
+        lambda x, g: image.grid_sample(x, g, layout="NCDHW", align_corners=False),
+        tensor(1, 2, 3, 2, 3),
+        places(1, 3, 2, 2, 2),
+    ),
+    "grid_sample_border": lambda: (
+        lambda x, g: image.grid_sample(x, g, padding_mode="border"),
+        tensor(1, 1, 4, 5),
+        places(1, 2, 3, 4, size=1.5),
+    ),
+    "grid_sample_reflection": lambda: (
+        lambda x, g: image.grid_sample(x, g, padding_mode="reflection", align_corners=False),
+        tensor(1, 1, 4, 5),
+        places(1, 2, 3, 4, size=2.5),
+    ),
+    "grid_sample_nearest": lambda: (
+        lambda x, g: image.grid_sample(x, g, method="nearest"),
+        tensor(1, 2, 4, 5),
+        places(1, 2, 3, 3, size=1.2),
+    ),
+    "grid_sample_bicubic": lambda: (
+        lambda x, g: image.grid_sample(x, g, method="bicubic"),
+        tensor(1, 1, 5, 5),
+        places(1, 2, 2, 3),
+    ),
+    "grid_sample_bicubic_border": lambda: (
+        lambda x, g: image.grid_sample(x, g, method="bicubic", padding_mode="reflection"),
+        tensor(1, 1, 5, 5),
+        places(1, 2, 2, 3, size=1.3),
+    ),
+    "crop_and_resize": lambda: (
+        lambda x, b, i: image.crop_and_resize(x, b, i, (3, 2), "NCHW"),
+        tensor(2, 2, 4, 5),
+        BOXES,
+        np.array([1, 0, 1], "int32"),
+    ),
+    "crop_and_resize_to_one": lambda: (
+        lambda x, b, i: image.crop_and_resize(x, b, i, (1, 4), layout="NHWC", extrapolation_value=3.0),
+        tensor(2, 4, 5, 2),
+        BOXES,
+        np.array([1, 0, 1], "int32"),
+    ),
+    "crop_and_resize_nearest": lambda: (
+        lambda x, b, i: image.crop_and_resize(x, b, i, (3, 2), "NCHW", method="nearest_neighbor"),
+        tensor(2, 2, 4, 5),
+        BOXES,
+        np.array([1, 0, 1], "int32"),
+    ),
+    "dilation2d": lambda: (
+        lambda x, w: image.dilation2d(x, w, strides=[1, 2], padding=[1, 1, 0, 1], dilations=[2, 1]),
+        tensor(1, 2, 5, 5),
+        tensor(2, 2, 3),
+    ),
+    "dilation2d_last": lambda: (
+        lambda x, w: image.dilation2d(x, w, data_layout="NHWC", kernel_layout="HWI"),
+        tensor(1, 4, 4, 2),
+        tensor(2, 2, 2),
+    ),
+    "correlation": lambda: (
+        lambda a, b: nn.correlation(a, b, 1, 2, 1, 1, (2, 2), True, "NCHW"),
+        tensor(1, 2, 4, 5),
+        tensor(1, 2, 4, 5),
+    ),
+    "correlation_windows": lambda: (
+        lambda a, b: nn.correlation(a, b, 3, 3, 2, 2, (3, 4), False, "NCHW"),
+        tensor(1, 2, 5, 6),
+        tensor(1, 2, 5, 6),
+    ),
+    "deformable_conv2d": lambda: (
+        lambda x, o, w: nn.deformable_conv2d(x, o, w, strides=(2, 1), padding=(1, 1), kernel_size=(3, 2), channels=3),
+        tensor(1, 2, 4, 4),
+        places(1, 12, 2, 5),
+        tensor(3, 2, 3, 2),
+    ),
+    "deformable_conv2d_grouped": lambda: (
+        lambda x, o, w: nn.deformable_conv2d(
+            x, o, w, dilation=(2, 2), groups=2, deformable_groups=2, kernel_size=(2, 2), channels=4
+        ),
+        tensor(2, 4, 4, 4),
+        places(2, 16, 2, 2),
+        tensor(4, 2, 2, 2),
+    ),
+    "roi_align": lambda: (
+        lambda x, r: relay.vision.roi_align(x, r, (2, 3), 0.5, 2),
+        tensor(2, 2, 5, 6),
+        ROIS,
+    ),
+    "roi_align_max": lambda: (
+        lambda x, r: relay.vision.roi_align(x, r, (2, 3), 0.5, 2, mode="max"),
+        tensor(2, 2, 5, 6),
+        ROIS,
+    ),
+    "roi_pool": lambda: (
+        lambda x, r: relay.vision.roi_pool(x, r, (2, 3), 0.5),
+        tensor(2, 2, 5, 6),
+        ROIS,
+    ),
+    "conv2d_backward_weight": lambda: (
+        lambda g, x: backward_weight(g, x, 3, (2, 3), strides=(2, 1), padding=(1, 1), dilation=(1, 2)),
+        tensor(2, 3, 3, 3),
+        tensor(2, 2, 5, 5),
+    ),
+    "conv2d_backward_weight_grouped": lambda: (
+        lambda g, x: backward_weight(g, x, 4, (2, 2), groups=2),
+        tensor(1, 4, 3, 3),
+        tensor(1, 4, 4, 4),
+    ),
+    "max_pool2d_grad": lambda: (
+        lambda g, x: nn.max_pool2d_grad(g, x, (3, 2), (2, 2), padding=(1, 0), ceil_mode=True),
+        tensor(1, 2, 4, 3),
+        tensor(1, 2, 6, 5),
+    ),
+    "max_pool2d_grad_last": lambda: (
+        lambda g, x: nn.max_pool2d_grad(g, x, (2, 2), (1, 1), layout="NHWC"),
+        tensor(1, 3, 3, 2),
+        tensor(1, 4, 4, 2),
+    ),
+    "avg_pool2d_grad": lambda: (
+        lambda g, x: nn.avg_pool2d_grad(g, x, (3, 2), (2, 2), padding=(1, 0)),
+        tensor(1, 2, 3, 3),
+        tensor(1, 2, 5, 6),
+    ),
+    "fft": lambda: (lambda x: call("fft", x, inverse=False), tensor(2, 5, 2)),
+    "fft_inverse": lambda: (lambda x: call("fft", x, inverse=True), tensor(2, 4, 2)),
+    "determinant": lambda: (lambda x: relay.Call(tessera.ir.Op.get("determinant"), [x]), tensor(2, 3, 3)),
+    "determinant_singular": lambda: (
+        lambda x: relay.Call(tessera.ir.Op.get("determinant"), [x]),
+        np.outer(tensor(4), tensor(4)),
+    ),
+    "determinant_of_one": lambda: (lambda x: relay.Call(tessera.ir.Op.get("determinant"), [x]), tensor(2, 1, 1)),
     "cross_entropy": lambda: (nn.cross_entropy, tensor(3, 4, low=0.5), tensor(3, 4)),
     "cross_entropy_with_logits": lambda: (nn.cross_entropy_with_logits, tensor(3, 4), tensor(3, 4)),
 }
@@ -290,6 +449,11 @@ CASES = {
 def test_gradient(name):
     build, *arrays = CASES[name]()
     check_gradient(build, *arrays)
+
+
+def test_regions_are_taken_as_they_are_where_they_say_the_number_of_samples():
+    build = lambda x, r: relay.vision.roi_align(x, r, (2, 2), 0.6, -1, layout="NHWC")
+    check_gradient(build, tensor(2, 5, 6, 2), ROIS, fixed=[1])
 
 
 SHAPES = {
@@ -316,8 +480,153 @@ def test_gradient_where_the_shape_is_an_argument(name):
     assert not by_shape.numpy().any()
 
 
+def int64(*values):
+    return np.array(values, "int64")
+
+
+def check_open(build, *arrays, shapes=None):
+    """The gradients of the sum of squares, where extents are arguments or Any, against differences on the VM."""
+    arrays = [a if a.dtype.kind == "i" else a.astype("float64") for a in arrays]
+    shapes = [a.shape for a in arrays] if shapes is None else shapes
+    params = [relay.var(f"x{i}", shape=s, dtype=str(a.dtype)) for i, (s, a) in enumerate(zip(shapes, arrays))]
+    body = build(*params)
+    parts = [*body] if isinstance(body, relay.TupleWrapper) else [body]
+    total = sum((relay.sum(part * part) for part in parts), relay.const(0.0, "float64"))
+    mod = relay.transform.InferType()(tessera.IRModule.from_expr(relay.Function(params, total)))
+    backward = tessera.IRModule.from_expr(relay.transform.gradient(mod["main"], mode="first_order"))
+    on_vm = lambda module: relay.create_executor("vm", module, tessera.cpu(), "llvm").evaluate()
+    forward = on_vm(mod)
+    _, gradients = on_vm(backward)(*arrays)
+    for i, analytic in enumerate(gradients):
+        assert analytic.shape == arrays[i].shape
+        if arrays[i].dtype.kind == "i":
+            assert not analytic.numpy().any()
+            continue
+        numeric = differences(lambda *given: [forward(*given).numpy()], arrays, i, [1.0])
+        np.testing.assert_allclose(analytic.numpy(), numeric, rtol=1e-4, atol=1e-5, err_msg=f"argument {i}")
+    return getattr(parts[0], "op", None)
+
+
+DYNAMIC = {
+    "dyn.strided_slice": lambda: (
+        lambda x, b, e, s: relay.strided_slice(x, b, e, s),
+        tensor(4, 6),
+        int64(1, 5),
+        int64(4, 0),
+        int64(2, -2),
+    ),
+    "dyn.strided_slice size": lambda: (
+        lambda x, b, e, s: relay.strided_slice(x, b, e, s, slice_mode="size"),
+        tensor(4, 6),
+        int64(-3, 2),
+        int64(2, -1),
+        int64(1, 1),
+    ),
+    "dyn.tile": lambda: (relay.tile, tensor(2, 3), int64(2, 1, 3)),
+    "dyn.tile few": lambda: (relay.tile, tensor(2, 3), int64(2)),
+    "dyn.nn.pad": lambda: (nn.pad, tensor(2, 3), np.array([[1, 0], [2, 3]]), tensor()),
+    "dyn.nn.pad edge": lambda: (
+        lambda x, w, v: nn.pad(x, w, v, "edge"),
+        tensor(2, 3),
+        np.array([[1, 0], [2, 3]]),
+        tensor(),
+    ),
+    "dyn.nn.pad reflect": lambda: (
+        lambda x, w, v: nn.pad(x, w, v, "reflect"),
+        tensor(3, 4),
+        np.array([[1, 2], [0, 3]]),
+        tensor(),
+    ),
+    "dyn.nn.upsampling": lambda: (
+        lambda x, h, w: nn.upsampling(x, relay.cast(h, "float32"), relay.cast(w, "float32"), method="bilinear"),
+        tensor(1, 2, 3, 2),
+        int64(2),
+        int64(3),
+    ),
+    "dyn.nn.upsampling3d": lambda: (
+        lambda x, d, h, w: nn.upsampling3d(
+            x, *(relay.cast(s, "float32") for s in (d, h, w)), layout="NDHWC", method="trilinear"
+        ),
+        tensor(1, 2, 3, 2, 1),
+        int64(2),
+        int64(1),
+        int64(2),
+    ),
+    "dyn.image.resize2d": lambda: (
+        lambda x, s: image.resize2d(x, s, method="cubic", layout="NHWC"),
+        tensor(1, 3, 4, 2),
+        int64(5, 3),
+    ),
+    "dyn.topk": lambda: (lambda x, k: relay.topk(x, k, ret_type="values"), tensor(3, 5), int64(2)),
+    "dyn.one_hot": lambda: (
+        lambda i, on, off, d: relay.one_hot(i, on, off, d, -1, "float64"),
+        int64(0, 3, 1),
+        tensor(),
+        tensor(),
+        np.array(4, "int64"),
+    ),
+    "dyn.sparse_to_dense": lambda: (
+        lambda i, s, v, d: relay.sparse_to_dense(i, s, v, d),
+        np.array([[0, 1], [2, 3], [2, 3], [9, 9]]),
+        int64(3, 4),
+        tensor(4),
+        tensor(),
+    ),
+}
+ANY = relay.Any()
+OPEN = {
+    "concatenate": lambda: (
+        lambda a, b: relay.concatenate([a, b], 1),
+        [(2, ANY), (2, ANY)],
+        tensor(2, 3),
+        tensor(2, 1),
+    ),
+    "mean": lambda: (lambda x: relay.mean(x, (0, 2)), [(ANY, 3, 4)], tensor(*X)),
+    "variance": lambda: (lambda x: relay.variance(x, 1, unbiased=True), [(2, ANY)], tensor(2, 3)),
+    "take": lambda: (
+        lambda x, i: relay.take(x, i, 1, mode="wrap"),
+        [(2, ANY, 3), (2, ANY)],
+        tensor(2, 4, 3),
+        np.array([[1, 3, -2], [3, 0, 9]]),
+    ),
+    "take_flat": lambda: (relay.take, [(ANY, 3), (ANY,)], tensor(2, 3), np.array([1, 9, 1])),
+    "strided_slice": lambda: (lambda x: relay.strided_slice(x, [1, -2], [3, -9], [1, -1]), [(ANY, ANY)], tensor(4, 5)),
+    "strided_slice_axes": lambda: (
+        lambda x: relay.strided_slice(x, [-3], [2], axes=[1], slice_mode="size"),
+        [(ANY, ANY)],
+        tensor(2, 5),
+    ),
+    "slice_like": lambda: (relay.slice_like, [(ANY, 4), (2, ANY)], tensor(3, 4), tensor(2, 3)),
+    "tile": lambda: (lambda x: relay.tile(x, (2, 1, 3)), [(ANY, 2)], tensor(3, 2)),
+    "repeat": lambda: (lambda x: relay.repeat(x, 3, 1), [(ANY, ANY)], tensor(2, 3)),
+    "pad": lambda: (lambda x: nn.pad(x, ((1, 0), (2, 3))), [(ANY, ANY)], tensor(2, 3)),
+    "pad_edge": lambda: (lambda x: nn.pad(x, ((1, 0), (2, 3)), pad_mode="edge"), [(ANY, ANY)], tensor(2, 3)),
+    "mirror_pad": lambda: (lambda x: nn.mirror_pad(x, ((1, 0), (2, 1))), [(ANY, ANY)], tensor(2, 3)),
+    "resize2d": lambda: (lambda x: image.resize2d(x, (5, 3)), [(ANY, 1, ANY, ANY)], tensor(2, 1, 3, 4)),
+    "fft": lambda: (lambda x: call("fft", x, inverse=True), [(ANY, 2)], tensor(4, 2)),
+    "conv2d": lambda: (
+        lambda x, w: nn.conv2d(x, w, padding=1, strides=2),
+        [(ANY, 2, 4, 4), (3, 2, 3, 3)],
+        tensor(2, 2, 4, 4),
+        tensor(3, 2, 3, 3),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DYNAMIC)
+def test_gradient_where_extents_are_arguments(name):
+    build, *arrays = DYNAMIC[name]()
+    assert check_open(build, *arrays).name == name.split()[0]
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_gradient_where_extents_are_not_known(name):
+    build, shapes, *arrays = OPEN[name]()
+    check_open(build, *arrays, shapes=shapes)
+
+
 def test_every_gradient_of_another_operator_is_compared():
-    compared = set(SHAPES)
+    compared = {*SHAPES, *(name.split()[0] for name in DYNAMIC)}
     for build, *arrays in (case() for case in CASES.values()):
         body = build(*variables([a if a.dtype.kind == "i" else a.astype("float64") for a in arrays]))
         compared.add((body.tuple_value if isinstance(body, relay.TupleWrapper) else body).op.name)
@@ -327,9 +636,8 @@ def test_every_gradient_of_another_operator_is_compared():
 
 
 def test_a_gradient_that_is_not_there_is_said_so():
-    x = relay.var("x", shape=(1, 1, relay.Any(), 2))
-    call = relay.transform.InferType()(tessera.IRModule.from_expr(nn.upsampling(x, 2, 2, method="bilinear")))
-    body = call["main"].body
+    x, grid = relay.var("x", shape=(1, 1, relay.Any(), 2)), relay.var("grid", shape=(1, 2, 4, 4))
+    body = relay.transform.InferType()(tessera.IRModule.from_expr(image.grid_sample(x, grid)))["main"].body
     with pytest.raises(NotImplementedError, match="a gradient needs extent 2"):
         body.op.get_attr("FPrimalGradient")(body, relay.var("g", shape=(1, 1, 4, 4)))
 

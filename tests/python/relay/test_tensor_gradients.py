@@ -180,6 +180,9 @@ CASES = {
         np.array([[1.5, 2.0], [0.0, 0.5], [2.0, 0.0], [3.0, 0.0]]),
     ),
     "einsum": lambda: (lambda a, b: relay.einsum([a, b], "ij,jk->ki"), real(2, 3), real(3, 4)),
+    "einsum diagonal": lambda: (lambda a, b: relay.einsum([a, b], "iij,jk->ik"), real(2, 2, 3), real(3, 4)),
+    "einsum trace": lambda: (lambda a: relay.einsum([a], "...ii->..."), real(2, 3, 3)),
+    "einsum thrice": lambda: (lambda a: relay.einsum([a], "iii->i"), real(3, 3, 3)),
     "einsum alone": lambda: (lambda a, b: relay.einsum([a, b], "ijm,ik->k"), real(2, 3, 2), real(2, 4)),
     "einsum batched": lambda: (lambda a, b: relay.einsum([a, b], "...ij,...jk"), real(3, 2, 2), real(1, 2, 3)),
     "expand_dims": lambda: (lambda x: relay.expand_dims(x, -2, 2), real(2, 3)),
@@ -224,6 +227,35 @@ CASES = {
         np.array([[3, 3]], "int64"),
         real(2, 2),
     ),
+    **{
+        f"scatter_nd {mode}": lambda mode=mode: (
+            lambda x, i, u: relay.scatter_nd(x, i, u, mode),
+            apart(4, 2) * 0.1,
+            np.array([[3, 0, 3]], "int64"),
+            apart(3, 2) * 0.13,
+        )
+        for mode in ("min", "max", "mul")
+    },
+    "scatter_nd zeros": lambda: (
+        lambda x, i, u: relay.scatter_nd(x, i, u, "mul"),
+        np.array([2.0, 0.0, 3.0]),
+        np.array([[0, 0, 1, 2, 2, 2]], "int64"),
+        np.array([0.0, 4.0, 5.0, 0.0, 0.0, 2.0]),
+    ),
+    "sparse_to_dense": lambda: (
+        lambda i, v, d: relay.sparse_to_dense(i, (3, 4), v, d),
+        np.array([[0, 1], [2, 3], [2, 3]], "int32"),
+        real(3),
+        real(),
+    ),
+    "sparse_to_dense line": lambda: (
+        lambda i, v, d: relay.sparse_to_dense(i, (6,), v, d),
+        np.array([1, 4], "int32"),
+        real(),
+        real(),
+    ),
+    "stft": lambda: (lambda x, w: relay.stft(x, 6, 2, 4, w, False, True), real(2, 11), real(4)),
+    "stft normalized": lambda: (lambda x, w: relay.stft(x, 5, 3, 5, w, True, False), real(1, 12), real(5)),
     "sequence_mask": lambda: (
         lambda x, n: relay.sequence_mask(x, n, 3.0, axis=1),
         real(3, 4),

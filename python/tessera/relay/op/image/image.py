@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...expr import Call, Expr
-from .._make import as_expr, call_op, int_tuple
+from ...expr import Call, Expr, const
+from .._make import call_op, int_tuple
 from ..nn.conv import window_attrs
 from ..nn.nn import number_of
 
@@ -50,7 +50,8 @@ def _resize(spatial: int, default_layout: str) -> Callable[..., Call]:
         }
         roi = (0.0,) * (2 * spatial) if roi is None else roi
         if isinstance(size, Expr) or isinstance(roi, Expr):
-            return call_op(f"dyn.image.{name}", [data, as_expr(size), as_expr(roi)], attrs)
+            given = [value if isinstance(value, Expr) else const(list(value)) for value in (size, roi)]
+            return call_op(f"dyn.image.{name}", [data, *given], attrs)
         attrs["size"] = int_tuple(size, spatial)
         attrs["roi"] = [float(value) for value in roi]
         return call_op(f"image.{name}", [data], attrs)
