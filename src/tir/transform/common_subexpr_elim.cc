@@ -3,10 +3,14 @@
 //   C[i*48 + j] = C[i*48 + j] + x     =>     let cse_var_1 = i*48 + j: C[cse_var_1] = C[cse_var_1] + x
 //
 // Largest expressions first; when one is not worth a variable, the expressions it is made of are looked at. Loads are not
-// shared (memory changes), nor divisions that only a lazy choice reaches (they may fail). A statement that may skip a part of itself counts outside only for what two of its parts
-// compute: condition, then and else of an if; bounds and body of a loop. Only loop variables, lets and parameters may
-// stand in a shared expression.
+// shared (memory changes), nor divisions that only a lazy choice reaches (they may fail). A statement that may skip a part
+// of itself counts outside only for what two of its parts compute: condition, then and else of an if; bounds and body of a
+// loop. Only loop variables, lets and parameters may stand in a shared expression.
+//
+// Below each variable a statement is looked at again, for expressions that use it: but only where two of them that use it
+// directly are equal, so that long straight code of many variables takes linear time.
 
+#include <deque>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -147,8 +151,43 @@ class Collector {
   bool is_lazy_ = false;  // inside a value that if_then_else may not evaluate
 };
 
+/// Variables of `among` that two equal expressions of the statement, other than loads, use directly: below the others,
+/// nothing is equal that was not before.
+class VarsUsedAlike {
+ public:
+  using Vars = std::unordered_set<const VarNode*>;
+
+  VarsUsedAlike(const Stmt& stmt, const Vars& among) : among_(among) {
+    visitor_.share_results(false);
+    visitor_.on([this](const PrimExprNode* e) -> PrimExpr { return on_expr(PrimExpr(e)); });
+    visitor_(stmt);
+  }
+  Vars take() { return std::move(out_); }
+
+ private:
+  PrimExpr on_expr(const PrimExpr& e) {
+    if (auto* var = e.as<VarNode>()) {
+      if (among_.count(var)) used_.push_back(var);
+    } else if (!is_leaf(e)) {
+      std::vector<const VarNode*> outer = std::exchange(used_, {});
+      visitor_.children(e.get());
+      if (!used_.empty() && !e.as<BufferLoad>() && !users_.insert(e).second) out_.insert(used_.begin(), used_.end());
+      used_ = std::move(outer);
+    }
+    return e;
+  }
+
+  const Vars& among_;
+  Rewriter visitor_;
+  std::vector<const VarNode*> used_;  // by the expression at hand itself
+  std::unordered_set<PrimExpr, DeepHash, DeepEqual> users_;
+  Vars out_;
+};
+
 class Eliminator {
  public:
+  using Vars = VarsUsedAlike::Vars;
+
   Eliminator(const PrimFunc& function, bool identify_equal_terms) : identify_(identify_equal_terms) {
     for (const Var& param : function->params) known_.insert(param.get());
     for (const auto& [param, buffer] : function->buffer_map) known_.insert(buffer->data.get());
@@ -163,9 +202,34 @@ class Eliminator {
   PrimExpr key(const PrimExpr& e) { return identify_ ? arith::Analyzer().simplify(e) : e; }
 
   Stmt on_statement(Stmt stmt) {
-    while (share_largest(&stmt)) {  // new variables may make more expressions equal
+    share(&stmt);
+    std::deque<Scope> scopes;  // of the variables that the statement begins with
+    std::vector<Stmt> lets;
+    Vars alike = used_alike(stmt);
+    for (auto* let = stmt.as<LetStmt>(); let; let = stmt.as<LetStmt>()) {
+      scopes.emplace_back(this, let->var, let->value);
+      lets.push_back(stmt);
+      stmt = let->body;
+      if ((identify_ || alike.count(let->var.get())) && share(&stmt)) alike = used_alike(stmt);
     }
-    return inside(stmt);
+    stmt = inside(stmt);
+    for (; !lets.empty(); lets.pop_back(), scopes.pop_back())
+      stmt = with(lets.back().as<LetStmt>(), &LetStmt::body, stmt);
+    return stmt;
+  }
+
+  /// Puts variables around `*stmt` until nothing is computed twice. True when it did.
+  bool share(Stmt* stmt) {
+    bool created = false;
+    while (share_largest(stmt)) created = true;  // new variables may make more expressions equal
+    return created;
+  }
+
+  /// Of the variables that `stmt` begins with, those below which more may be equal.
+  Vars used_alike(const Stmt& stmt) const {
+    Vars first;
+    for (auto* let = stmt.as<LetStmt>(); let; let = let->body.as<LetStmt>()) first.insert(let->var.get());
+    return first.empty() || identify_ ? Vars() : VarsUsedAlike(stmt, first).take();
   }
 
   /// The statement's own parts, with what it brings into scope.
@@ -173,10 +237,6 @@ class Eliminator {
     if (auto* loop = stmt.as<For>()) {
       Scope scope(this, loop->loop_var, nullptr);
       return with(loop, &For::body, rewriter_(loop->body));
-    }
-    if (auto* let = stmt.as<LetStmt>()) {
-      Scope scope(this, let->var, let->value);
-      return with(let, &LetStmt::body, rewriter_(let->body));
     }
     return rewriter_.children(stmt.get());
   }

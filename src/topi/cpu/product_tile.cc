@@ -1,7 +1,11 @@
 #include "topi/cpu/product_tile.h"
 
+#include <unordered_set>
+
 #include "ir/builtin.h"
 #include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "tir/analysis/deep_equal.h"
 
 namespace tessera::topi {
 namespace {
@@ -16,13 +20,25 @@ PrimExpr ramp(const PrimExpr& first, int64_t lanes) { return make_ramp(first, Pr
 class Names {
  public:
   PrimExpr operator()(const char* name, const PrimExpr& value) {
+    if (value.as<Broadcast>()) return value;
     Var var = make_var(name, value.dtype());
     values_.emplace_back(var, value);
     return var;
   }
+  /// `body` with the values that it uses.
   Stmt around(Stmt body) const {
-    for (size_t i = values_.size(); i-- > 0;)
+    std::unordered_set<const Object*> used;
+    auto look_at = [&](const ObjectRef& root) {
+      post_order(root, [&](const Object* node) {
+        if (node->is_a(VarNode::info)) used.insert(node);
+      });
+    };
+    look_at(body);
+    for (size_t i = values_.size(); i-- > 0;) {
+      if (!used.count(values_[i].first.get())) continue;
+      look_at(values_[i].second);
       body = make(LetStmt{.var = values_[i].first, .value = values_[i].second, .body = body});
+    }
     return body;
   }
 
@@ -30,7 +46,16 @@ class Names {
   std::vector<std::pair<Var, PrimExpr>> values_;
 };
 
+/// Lanes of vectors; of vectors of one number everywhere, a vector of that number.
 PrimExpr picked(const std::vector<PrimExpr>& vectors, const std::vector<int64_t>& lanes) {
+  auto value = [](const PrimExpr& vector) {
+    auto* everywhere = vector.as<Broadcast>();
+    return everywhere ? everywhere->value : PrimExpr();
+  };
+  bool is_one = value(vectors[0]).defined();
+  for (const PrimExpr& vector : vectors)
+    is_one = is_one && value(vector).defined() && deep_equal(value(vectors[0]), value(vector));
+  if (is_one) return make_broadcast(value(vectors[0]), static_cast<int>(lanes.size()));
   Array<PrimExpr> given, indices;
   for (const PrimExpr& vector : vectors) given.push_back(vector);
   for (int64_t lane : lanes) indices.push_back(number(lane));

@@ -1,5 +1,7 @@
 """Passes that move or drop one kind of thing."""
 
+import time
+
 import numpy as np
 import pytest
 import tessera as tvm
@@ -269,6 +271,40 @@ class TestCommonSubexprElim:
                 A[1] = c
 
         becomes(X.CommonSubexprElimTIR(), before, after)
+
+    def test_what_uses_variables_of_the_program_is_shared_below_the_last_of_them(self):
+        @T.prim_func
+        def before(A: T.Buffer[64, "int32"], n: T.int32):
+            x: T.int32 = n * 2
+            y: T.int32 = n * 3
+            z: T.int32 = y - 1
+            A[x * y + z] = A[x * y]
+
+        @T.prim_func
+        def after(A: T.Buffer[64, "int32"], n: T.int32):
+            x: T.int32 = n * 2
+            y: T.int32 = n * 3
+            c: T.int32 = x * y
+            z: T.int32 = y - 1
+            A[c + z] = A[c]
+
+        becomes(X.CommonSubexprElimTIR(), before, after)
+
+    def test_long_straight_code_takes_time_in_proportion(self):
+        def seconds(count):
+            body = tir.Evaluate(0)
+            variables = [tir.Var(f"x{i}", "int32") for i in range(count + 1)]
+            for i in range(count, 0, -1):
+                body = tir.LetStmt(variables[i], variables[i - 1] * i + 1, body)
+            mod = tvm.IRModule.from_expr(tir.PrimFunc([variables[0]], body))
+            times = []
+            for _ in range(3):
+                start = time.process_time()
+                X.CommonSubexprElimTIR()(mod)
+                times.append(time.process_time() - start)
+            return min(times)
+
+        assert seconds(8000) < 20 * seconds(1000)  # 64 times as long where all is looked at below each variable
 
     def test_a_guarded_division_is_not_computed_before_its_guard(self):
         @T.prim_func
