@@ -130,7 +130,8 @@ std::string RelayPrinter::print(const Expr& expr, Place place) {
   bool shared = used != uses_.end() && used->second > 1;
   bool inlined = stands_where_it_is(expr) || (place == Place::ScopeEnd && !shared);
   visit(expr);
-  std::string text = memo_[expr.get()];
+  bool is_kept = !inlined || stands_where_it_is(expr);  // else its text has one reader, and nested ones would add up
+  std::string text = is_kept ? memo_[expr.get()] : std::move(memo_.extract(expr.get()).mapped());
   if (!inlined && expr.as<Let>() && !placed_.count(expr.get())) text = "(" + indented("\n" + text) + "\n)";
   text += info(expr);
   if (expr.as<VarNode>()) {
@@ -138,6 +139,7 @@ std::string RelayPrinter::print(const Expr& expr, Place place) {
       scopes_.back() += "free_var " + declared->second + ";\n";
     return memo_[expr.get()];
   }
+  if (!is_kept) return text;
   if (inlined) return memo_[expr.get()] = text;
   if (!placed_.insert(expr.get()).second) return memo_[expr.get()];
   std::string name = "%" + std::to_string(temporaries_++);
