@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "runtime/containers.h"
+#include "runtime/graph_executor/graph_executor.h"
 #include "runtime/vm/machine.h"
 
 namespace tessera {
@@ -20,31 +21,48 @@ TensorInfo info_of(std::string name, const NDArray& tensor) {
   return {std::move(name), {tensor.shape().begin(), tensor.shape().end()}, tensor.dtype()};
 }
 
+/// Inputs are read where they lie and results written where the caller gets them, if the executor can; else both are copied.
 class ExecutorWorker final : public ModelWorker {
  public:
   explicit ExecutorWorker(const Module& executor)
       : set_input_(function_of(executor, "set_input")),
         run_(function_of(executor, "run")),
-        get_output_(function_of(executor, "get_output")) {
+        get_output_(function_of(executor, "get_output")),
+        use_input_(executor.get_function("set_input_zero_copy")),
+        use_output_(executor.get_function("set_output_zero_copy")) {
     auto get_input = function_of(executor, "get_input");
     auto parts = function_of(executor, "get_input_info")().to<Map<String, ObjectRef>>();
     for (const auto& [name, _] : downcast<Map<String, ObjectRef>>(parts["shape"])) {
-      inputs_.push_back(info_of(name.str(), get_input(name).to<NDArray>()));
+      auto tensor = get_input(name).to<NDArray>();
+      inputs_.push_back(info_of(name.str(), tensor));
+      input_devices_.push_back(tensor.device());
       names_.push_back(name);
     }
     auto outputs = function_of(executor, "get_num_outputs")().to<int>();
-    for (int i = 0; i < outputs; ++i)
-      outputs_.push_back(info_of("output" + std::to_string(i), get_output_(i).to<NDArray>()));
+    for (int i = 0; i < outputs; ++i) {
+      auto tensor = get_output_(i).to<NDArray>();
+      outputs_.push_back(info_of("output" + std::to_string(i), tensor));
+      output_devices_.push_back(tensor.device());
+    }
   }
 
   const std::vector<TensorInfo>& inputs() const override { return inputs_; }
   const std::vector<TensorInfo>& outputs() const override { return outputs_; }
 
   std::vector<NDArray> run(std::span<const NDArray> inputs) override {
-    for (size_t i = 0; i < inputs.size(); ++i) set_input_(names_[i], inputs[i]);
-    run_();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const bool is_usable = use_input_ && GraphExecutor::is_usable(inputs[i].tensor(), input_devices_[i]);
+      (is_usable ? use_input_ : set_input_)(names_[i], inputs[i]);
+    }
     std::vector<NDArray> results;
-    for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (use_output_) {
+      for (size_t i = 0; i < outputs_.size(); ++i) {
+        results.push_back(NDArray::empty(outputs_[i].shape, outputs_[i].dtype, output_devices_[i]));
+        use_output_(i, results.back());
+      }
+    }
+    run_();
+    for (size_t i = 0; !use_output_ && i < outputs_.size(); ++i) {
       auto inner = get_output_(i).to<NDArray>();  // the executor's own memory
       results.push_back(inner.copy_to(inner.device()));
     }
@@ -53,8 +71,10 @@ class ExecutorWorker final : public ModelWorker {
 
  private:
   PackedFunc set_input_, run_, get_output_;
+  PackedFunc use_input_, use_output_;  // may be missing
   std::vector<String> names_;
   std::vector<TensorInfo> inputs_, outputs_;
+  std::vector<DLDevice> input_devices_, output_devices_;
 };
 
 class MachineWorker final : public ModelWorker {

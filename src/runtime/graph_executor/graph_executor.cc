@@ -29,6 +29,7 @@ GraphExecutor::GraphExecutor(std::shared_ptr<const Graph> graph, Module code, st
   if (devices_.empty()) throw Error(ValueError) << "the graph executor needs a device to run on";
   for (size_t i = 0; i < graph_.inputs.size(); ++i)
     input_of_name_.emplace(graph_.nodes[graph_.inputs[i]].name, static_cast<int>(i));
+  find_origins();
   allocate(params);
   for (uint32_t node = 0; node < graph_.nodes.size(); ++node) prepare(node);
 }
@@ -147,45 +148,108 @@ int GraphExecutor::input_index(const std::string& name) const {
   return it == input_of_name_.end() ? -1 : it->second;
 }
 
+/// Nodes without operation give their argument another shape. Files may be forged: only what surely is the same memory
+/// counts.
+void GraphExecutor::find_origins() {
+  origins_.resize(graph_.entries.size());
+  is_input_.resize(graph_.entries.size());
+  for (uint32_t i = 0; i < origins_.size(); ++i) origins_[i] = i;
+  for (uint32_t node : graph_.inputs) is_input_[graph_.first_entry[node]] = true;
+  for (uint32_t index = 0; index < graph_.nodes.size(); ++index) {
+    const Graph::Node& node = graph_.nodes[index];
+    if (node.is_input() || node.function != kNoOperation || node.inputs.size() != 1 || node.outputs != 1) continue;
+    const uint32_t to = graph_.first_entry[index], from = graph_.entry(node.inputs[0]);
+    const Graph::Entry &a = graph_.entries[from], &b = graph_.entries[to];
+    const bool is_same = a.storage == b.storage && tensor_bytes(a.shape, a.dtype) == tensor_bytes(b.shape, b.dtype);
+    if (is_same) origins_[to] = origins_[from];
+  }
+}
+
 void GraphExecutor::set_input(int index, const DLTensor* data) {
   uint32_t entry = input_entry(index);
   NDArray& value = values_[entry];
   check_like(data, value.tensor(), "input " + input_name(index));
+  bool is_elsewhere = lent_.erase(entry) > 0;
   if (auto it = params_.find(input_node(index)); it != params_.end() && it->second) {
     value = NDArray::empty(value.shape(), value.dtype(), value.device());
     it->second = false;
-    point_steps_at(entry, values_[entry].tensor());
+    is_elsewhere = true;
   }
+  if (is_elsewhere) point_steps_at(entry, own_memory(entry));
   copy_tensor(data, value.tensor());
 }
 
-void GraphExecutor::use_memory(uint32_t entry, const DLTensor* data, const char* what) {
-  DLTensor* to = values_[entry].tensor();
-  check_like(data, to, what);
-  if (data->device.device_type != to->device.device_type || data->device.device_id != to->device.device_id)
+bool GraphExecutor::is_usable(const DLTensor* data, DLDevice device) {
+  return data->device.device_type == device.device_type && data->device.device_id == device.device_id &&
+         is_contiguous(data) && reinterpret_cast<uintptr_t>(data_of(data)) % kAlignment == 0;
+}
+
+void GraphExecutor::check_memory(uint32_t entry, const DLTensor* data, const std::string& what) const {
+  const DLTensor* ours = values_[entry].tensor();
+  check_like(data, ours, what);
+  if (is_usable(data, ours->device)) return;
+  if (data->device.device_type != ours->device.device_type || data->device.device_id != ours->device.device_id)
     throw Error(ValueError) << what << " is used without a copy, but lies on another device";
   if (!is_contiguous(data)) throw Error(ValueError) << what << " is used without a copy, but is not row-major";
-  if (reinterpret_cast<uintptr_t>(data_of(data)) % kAlignment != 0)
-    throw Error(ValueError) << what << " is used without a copy, but is not aligned to " << kAlignment << " bytes";
-  point_steps_at(entry, data);
+  throw Error(ValueError) << what << " is used without a copy, but is not aligned to " << kAlignment << " bytes";
 }
 
 void GraphExecutor::set_input_zero_copy(int index, const DLTensor* data) {
-  use_memory(input_entry(index), data, ("input " + input_name(index)).c_str());
+  const uint32_t entry = input_entry(index);
+  check_memory(entry, data, "input " + input_name(index));
+  lent_[entry] = {data->data, data->byte_offset};
+  point_steps_at(entry, lent_[entry]);
 }
 
 void GraphExecutor::set_output_zero_copy(int index, const DLTensor* data) {
-  use_memory(output_entry(index), data, ("output " + std::to_string(index)).c_str());
+  const uint32_t entry = output_entry(index), origin = origins_[entry];
+  check_memory(entry, data, "output " + std::to_string(index));
+  bool is_taken = is_input_[origin];  // no step writes it; or another output is the same value
+  for (int other = 0; other < num_outputs(); ++other)
+    is_taken |= other < index && origins_[output_entry(other)] == origin;
+  const Place place{data->data, data->byte_offset, index};
+  if (is_taken) {
+    copies_[index] = place;
+  } else {
+    lent_[origin] = place;
+    point_steps_at(entry, place);
+  }
 }
 
-void GraphExecutor::point_steps_at(uint32_t entry, const DLTensor* data) {
+GraphExecutor::Place GraphExecutor::own_memory(uint32_t entry) const {
+  const DLTensor* tensor = values_[entry].tensor();
+  return {tensor->data, tensor->byte_offset};
+}
+
+DLTensor GraphExecutor::seen_as(uint32_t entry, const Place& place) const {
+  DLTensor out = *values_[entry].tensor();
+  out.data = place.data;
+  out.byte_offset = place.byte_offset;
+  return out;
+}
+
+void GraphExecutor::point_steps_at(uint32_t entry, const Place& place) {
   for (Step& step : steps_) {
     for (size_t i = 0; i < step.entries.size(); ++i) {
-      if (step.entries[i] != entry) continue;
-      step.tensors[i].data = data->data;
-      step.tensors[i].byte_offset = data->byte_offset;
-      if (step.tensors[i].shape != &step.flat_shapes[i]) step.tensors[i].shape = values_[entry].tensor()->shape;
+      if (origins_[step.entries[i]] != origins_[entry]) continue;
+      step.tensors[i].data = place.data;
+      step.tensors[i].byte_offset = place.byte_offset;
+      if (step.tensors[i].shape != &step.flat_shapes[i])
+        step.tensors[i].shape = values_[step.entries[i]].tensor()->shape;
     }
+  }
+}
+
+/// Outputs that are an input or the same value as another output, which lies in the caller's memory.
+void GraphExecutor::fill_copies() {
+  for (int i = 0; i < num_outputs(); ++i) {
+    const uint32_t entry = output_entry(i);
+    auto lent = lent_.find(origins_[entry]);
+    auto wanted = copies_.find(i);
+    if (wanted == copies_.end() && (lent == lent_.end() || lent->second.output == i)) continue;
+    DLTensor from = seen_as(entry, lent == lent_.end() ? own_memory(origins_[entry]) : lent->second);
+    DLTensor to = seen_as(entry, wanted == copies_.end() ? own_memory(entry) : wanted->second);
+    copy_tensor(&from, &to);
   }
 }
 
@@ -203,6 +267,7 @@ void GraphExecutor::run_step(size_t index) {
 
 void GraphExecutor::run() {
   for (size_t i = 0; i < steps_.size(); ++i) run_step(i);
+  if (!lent_.empty() || !copies_.empty()) fill_copies();
 }
 
 void GraphExecutor::load_params(const Map<String, NDArray>& params) {
@@ -222,7 +287,8 @@ void GraphExecutor::share_params(const GraphExecutor& other, const Map<String, N
     check_like(other.input(theirs).tensor(), input(index).tensor(), "input " + std::string(name));
     uint32_t entry = input_entry(index);
     values_[entry] = other.input(theirs);
-    point_steps_at(entry, values_[entry].tensor());
+    lent_.erase(entry);
+    point_steps_at(entry, own_memory(entry));
     params_[input_node(index)] = true;
   }
 }

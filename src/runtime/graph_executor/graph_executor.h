@@ -30,9 +30,10 @@ class GraphExecutor {
   /// Copies the contents; the shape and element type must be the input's.
   void set_input(int index, const DLTensor* data);
   /// Uses the caller's memory from now on, which must stay until it is replaced. It must lie on the same device, be
-  /// row-major, and be aligned like our own.
+  /// row-major, and be aligned like our own: `is_usable` tells. An input is in our own memory again after `set_input`.
   void set_input_zero_copy(int index, const DLTensor* data);
   void set_output_zero_copy(int index, const DLTensor* data);
+  static bool is_usable(const DLTensor* data, DLDevice device);
   void run();
 
   /// Fills inputs by name; names the graph does not have are left out, as v0.10 does.
@@ -62,21 +63,36 @@ class GraphExecutor {
     std::vector<uint32_t> entries;  // which value each argument is
   };
 
+  /// Memory of the caller's.
+  struct Place {
+    void* data;
+    uint64_t byte_offset;
+    int output = -1;  // the one it was given for
+  };
+
   uint32_t input_node(int index) const;
   uint32_t input_entry(int index) const { return graph_.first_entry[input_node(index)]; }
   uint32_t output_entry(int index) const;
   DLDevice device_of(const Graph::Entry& entry) const;
   void allocate(const Map<String, NDArray>& params);
   std::unordered_map<uint32_t, NDArray> lent(const Map<String, NDArray>& params);
+  void find_origins();
   void prepare(uint32_t node);
-  void use_memory(uint32_t entry, const DLTensor* data, const char* what);
-  void point_steps_at(uint32_t entry, const DLTensor* data);
+  void check_memory(uint32_t entry, const DLTensor* data, const std::string& what) const;
+  void point_steps_at(uint32_t entry, const Place& place);
+  Place own_memory(uint32_t entry) const;
+  DLTensor seen_as(uint32_t entry, const Place& place) const;
+  void fill_copies();
 
   std::shared_ptr<const Graph> shared_graph_;
   const Graph& graph_;
   Module code_;
   std::vector<DLDevice> devices_;
-  std::vector<NDArray> values_;  // of every entry
+  std::vector<NDArray> values_;               // of every entry
+  std::vector<uint32_t> origins_;             // of every entry: the one that it only renames, else itself
+  std::vector<bool> is_input_;                // of every entry
+  std::unordered_map<uint32_t, Place> lent_;  // what stands for the memory of an origin
+  std::unordered_map<int, Place> copies_;     // outputs whose memory no step writes: filled after each run
   std::vector<Step> steps_;
   std::unordered_map<std::string, int> input_of_name_;
   std::unordered_map<uint32_t, bool> params_;  // input nodes that hold parameters; true: in memory that others share

@@ -112,6 +112,70 @@ def test_memory_of_the_caller_is_used_without_a_copy(library):
     np.testing.assert_array_equal(taken.numpy(), X * 2 * W + 2)
 
 
+def renaming_graph():
+    """Values that are others in another shape: x as y, a result as z; x, y, the result and z are outputs."""
+    graph = copy.deepcopy(GRAPH)
+    graph["nodes"] = [
+        {"op": "null", "name": "x", "inputs": []},
+        call("__nop", "y", 0),
+        call("shift", "shift", 1),
+        call("__nop", "z", 2),
+        call("shift", "shift_1", 3),
+    ]
+    graph["nodes"][4]["attrs"]["flatten_data"] = "1"
+    graph["arg_nodes"] = [0]
+    graph["heads"] = [[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0], [4, 0, 0]]
+    graph["attrs"]["storage_id"] = ["list_int", [0, 0, 1, 1, 2]]
+    graph["attrs"]["shape"] = ["list_shape", [[2, N // 2], [N], [N], [2, N // 2], [N]]]
+    return json.dumps(graph)
+
+
+@pytest.mark.parametrize("outputs", [[], [0], [1], [2], [3], [4], [3, 2], [2, 3], [0, 1, 2, 3, 4]])
+@pytest.mark.parametrize("lends_input", [False, True])
+def test_memory_of_the_caller_stands_for_all_names_of_a_value(library, outputs, lends_input):
+    graph = graph_executor.create(renaming_graph(), library, tessera.cpu())
+    square = X.reshape(2, N // 2)
+    given = tessera.nd.array(square)
+    if lends_input:
+        graph["set_input_zero_copy"]("x", given)
+    else:
+        graph.set_input("x", square)
+    want = [square, X, X + 1, square + 1, X + 2]
+    taken = {i: tessera.nd.empty(want[i].shape) for i in outputs}
+    for i, memory in taken.items():
+        graph["set_output_zero_copy"](i, memory)
+    for factor in (1, 2):
+        if factor == 2:  # and back in the executor's own memory
+            graph.set_input("x", square * 2)
+            want = [square * 2, X * 2, X * 2 + 1, square * 2 + 1, X * 2 + 2]
+        graph.run()
+        for i in range(5):
+            got = taken[i] if i in taken else graph.get_output(i)
+            np.testing.assert_array_equal(got.numpy(), want[i])
+
+
+def test_results_of_a_model_belong_to_the_caller_and_inputs_stay_as_they_are():
+    from tessera import relay
+
+    x, y = relay.var("x", shape=(4, 6)), relay.var("y", shape=(24,))
+    body = relay.Tuple([relay.reshape(x, (24,)), relay.nn.relu(x), relay.add(relay.reshape(x, (24,)), y), y])
+    model = tessera.Model(relay.build(tessera.IRModule.from_expr(relay.Function([x, y], body)), "llvm"))
+    rng = np.random.default_rng(0)
+    whole = rng.standard_normal(24 * 4 + 1, "float32")
+    kept = []
+    for _ in range(3):
+        a, b = rng.standard_normal((4, 6), "float32"), rng.standard_normal(24, "float32")
+        given = tessera.nd.array(a)
+        results = model.run(given, b)
+        np.testing.assert_array_equal(given.numpy(), a)
+        kept.append((results, [a.ravel(), np.maximum(a, 0), a.ravel() + b, b]))
+    results = model.run(whole[1:25].reshape(4, 6), results[3])  # memory that is not aligned, and a result
+    kept.append((results, [whole[1:25], np.maximum(whole[1:25].reshape(4, 6), 0), whole[1:25] + b, b]))
+    for results, want in kept:
+        for one, wanted in zip(results, want):
+            np.testing.assert_array_equal(one.numpy(), wanted)
+
+
 def test_benchmark_times_a_run(library):
     graph = graph_executor.create(json.dumps(GRAPH), library, tessera.cpu())
     assert graph.benchmark(tessera.cpu(), repeat=2, number=3, x=X, w=W).mean > 0
