@@ -113,6 +113,17 @@ def test_operators_are_counted():
     assert analysis.count_layers(mod, ["exp"]) == 2
 
 
+def test_operators_between_dequantize_and_quantize_are_counted():
+    x, y = relay.var("x", shape=(1, 4), dtype="int8"), relay.var("y", shape=(1, 4))
+    scale, zero = relay.const(2.0), relay.const(0)
+    floats = relay.qnn.op.dequantize(x, scale, zero)
+    inside = relay.nn.relu(relay.concatenate([floats, relay.nn.relu(floats)], 0))
+    region = relay.qnn.op.quantize(inside, scale, zero)
+    outside = relay.qnn.op.quantize(relay.exp(relay.add(floats, y)), scale, zero)  # y was never quantized
+    mod = tvm.IRModule.from_expr(relay.Function([x, y], relay.Tuple([region, outside])))
+    assert analysis.list_fake_quantized_op_freqs(mod) == {"concatenate": 1, "nn.relu": 2}
+
+
 def test_kinds_of_types():
     a = relay.TypeVar("a")
     assert analysis.check_kind(relay.TupleType([a, relay.TensorType((2,))])) == relay.TypeKind.Type

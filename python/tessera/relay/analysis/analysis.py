@@ -28,6 +28,7 @@ __all__ = [
     "free_vars",
     "get_calibration_data",
     "get_total_mac_number",
+    "list_fake_quantized_op_freqs",
     "list_op_freqs",
     "post_order_visit",
     "search_fc_transpose",
@@ -113,6 +114,11 @@ def detect_feature(a: Any, b: Any = None) -> set[Feature]:
 def list_op_freqs(mod: IRModule) -> dict[str, int]:
     """How often each operator is called in a module."""
     return {str(name): int(count) for name, count in _ffi_api.list_op_freqs(mod).items()}
+
+
+def list_fake_quantized_op_freqs(mod: IRModule) -> dict[str, int]:
+    """How often each operator stands between qnn.dequantize and qnn.quantize with nothing but operators on the way."""
+    return {str(name): int(count) for name, count in _ffi_api.list_fake_quantized_op_freqs(mod).items()}
 
 
 def count_layers(expr: Any, valid_ops: list[str]) -> int:
