@@ -31,6 +31,8 @@ bool mentions(const BlockRealize* realize, const Buffer& buffer) {
       if (region->buffer.same_as(buffer) || region->buffer->data.same_as(buffer->data)) return true;
     return false;
   };
+  for (const Buffer& allocated : block->alloc_buffers)
+    if (allocated.same_as(buffer)) return true;
   if (block->iter_vars.empty() || has(block->reads) || has(block->writes) || !is_plain(realize->predicate)) return true;
   for (const PrimExpr& value : realize->iter_values)
     if (!is_plain(value)) return true;

@@ -5,8 +5,8 @@
 
 namespace tessera::schedule {
 
-/// The block may touch the buffer, by the regions that it declares or in its bindings; always true of blocks without axes,
-/// whose regions nobody writes down.
+/// The block may touch the buffer: it allocates it, declares regions of it, or has bindings that might load it; always true
+/// of blocks without axes, whose regions nobody writes down.
 bool mentions(const BlockRealize* realize, const Buffer& buffer);
 /// `stmt` with every access, region, allocation and view of `old` taken from `fresh` instead.
 Stmt replace_buffer(const Stmt& stmt, const Buffer& old, const Buffer& fresh);

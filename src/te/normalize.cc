@@ -1,6 +1,8 @@
 // A schedule made ready for bounds: inlined stages put into their readers, loops beginning at 0, attachments that point
 // to loops which still exist.
 
+#include <unordered_set>
+
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "te/propagate.h"
@@ -10,21 +12,21 @@ namespace tessera::te {
 namespace {
 
 /// Puts the bodies of inlined operations into those that read them, and redirects readers of changed operations. One
-/// pass in the order of the stages, producers first.
+/// pass in the order of the stages, producers first. Operations that are inlined themselves stay as they are: what they
+/// read is inlined where they are, so that a long chain of them is written out once.
 class Inliner {
  public:
   void operator()(const Schedule& sch) {
     for (const Stage& stage : sch->stages) {
-      if (stage->attach_type == AttachType::Inline) check_can_inline(stage);
-      Operation op = stage->op, changed = changed_op(op);
-      StageNode* self = stage.edit();
-      self->op = changed;
       if (stage->attach_type == AttachType::Inline) {
-        inlined_[op.get()] = changed;
-        self->attach_type = AttachType::InlinedAlready;
-      } else if (!changed.same_as(op)) {
-        replaced_[op.get()] = changed;
+        check_can_inline(stage);
+        inlined_.insert(stage->op.get());
+        stage.edit()->attach_type = AttachType::InlinedAlready;
+        continue;
       }
+      Operation op = stage->op, changed = changed_op(op);
+      stage.edit()->op = changed;
+      if (!changed.same_as(op)) replaced_[op.get()] = changed;
     }
     Array<Operation> outputs;
     for (const Operation& op : sch->outputs) {
@@ -50,18 +52,16 @@ class Inliner {
   Operation changed_op(const Operation& op) {
     Rewriter rewriter;
     rewriter.on([this](Rewriter& self, const ProducerLoad* load) -> PrimExpr {
-      auto inner = self.children(load);
       Tensor tensor = downcast<Tensor>(load->producer);
-      if (auto it = inlined_.find(tensor->op.get()); it != inlined_.end()) {
-        auto* compute = it->second.as<ComputeOp>();
-        Map<Var, PrimExpr> values;
-        for (size_t i = 0; i < compute->axis.size(); ++i) {
-          const Var& var = compute->axis[i]->var;
-          values.set(var, cast(var->dtype, inner->indices[i]));
-        }
-        return substitute(compute->body[static_cast<size_t>(tensor->value_index)], values);
+      if (!inlined_.count(tensor->op.get()))
+        return with(self.children(load), &ProducerLoad::producer, DataProducer(other(tensor)));
+      auto* compute = tensor->op.as<ComputeOp>();
+      Map<Var, PrimExpr> values;
+      for (size_t i = 0; i < compute->axis.size(); ++i) {
+        const Var& var = compute->axis[i]->var;
+        values.set(var, cast(var->dtype, load->indices[i]));
       }
-      return with(inner, &ProducerLoad::producer, DataProducer(other(tensor)));
+      return self(substitute(compute->body[static_cast<size_t>(tensor->value_index)], values));
     });
     if (auto* compute = op.as<ComputeOp>())
       return with_body(compute, rewrite_compute_bodies(compute, [&](const PrimExpr& e) { return rewriter(e); }));
@@ -92,7 +92,8 @@ class Inliner {
     return it == replaced_.end() ? tensor : output(it->second, tensor->value_index);
   }
 
-  std::unordered_map<const OperationNode*, Operation> inlined_, replaced_;
+  std::unordered_set<const OperationNode*> inlined_;
+  std::unordered_map<const OperationNode*, Operation> replaced_;
 };
 
 /// An axis split after something was attached to it stands for its innermost part; a fused one for the whole.

@@ -386,3 +386,23 @@ def test_the_layout_for_a_walk_has_its_outer_digits_first(shape, extents, indice
 def test_a_walk_that_is_no_digits_of_loops_has_no_layout():
     names, loops = loops_over([4, 4])
     assert suggest_index_map(tir.decl_buffer([16]), [names[0] * names[1]], loops) is None
+
+
+def test_a_buffer_of_an_inner_scope_is_laid_out_there():
+    a = te.placeholder((12, 10), name="A")
+    b = te.compute((12, 10), lambda i, j: a[i, j] * 2.0, name="B")
+    func = te.create_prim_func([a, te.compute((12, 10), lambda i, j: b[i, j] + 1.0, name="C")])
+    data = data_of((12, 10))
+    for change in (
+        lambda sch: sch.transform_layout("B", ("write", 0), lambda i, j: (i, j // 4, j % 4)),
+        lambda sch: sch.set_scope("B", 0, "global.workspace"),
+        lambda sch: sch.set_axis_separator("B", ("write", 0), [1]),
+        lambda sch: sch.compute_inline("B"),
+    ):
+        sch = tir.Schedule(func)
+        sch.blockize(sch.get_loops("B")[0])  # B_o holds B and, after the next line, its copy
+        sch.cache_write("B", 0, "global")
+        change(sch)
+        assert tvm.ir.structural_equal(tvm.script.from_source(sch.mod.script()), sch.mod)
+        if "axis_separators" not in sch.mod.script():
+            np.testing.assert_allclose(run(sch.mod["main"], [data], (12, 10)), data * 2 + 1, rtol=1e-6)

@@ -184,3 +184,18 @@ def test_an_argument_that_is_missing_is_named(phase0):
     A, P, Q = chain()
     with pytest.raises(Exception, match="Cannot find the Realization point of tensor A"):
         phase0(te.create_schedule(Q.op), [Q])
+
+
+def test_a_long_chain_of_inlined_stages_is_written_out_once():
+    def plus_one(last):
+        return te.compute((8,), lambda i: last[i] + 1.0, name="S")
+
+    stages = [te.placeholder((8,), name="A")]
+    for _ in range(1500):
+        stages.append(plus_one(stages[-1]))
+    s = te.create_schedule(stages[-1].op)
+    for stage in stages[1:-1]:
+        s[stage].compute_inline()
+    normal = s.normalize()
+    assert normal[stages[-2]].op.same_as(stages[-2].op)  # what is inlined is not written out for itself
+    assert str(normal.outputs[0].body[0]).count("1f32") == 1500
