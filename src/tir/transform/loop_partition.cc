@@ -53,6 +53,14 @@ Stmt with_own_loops(const Stmt& body) {
   return rewriter(body);
 }
 
+/// likely(a && b)  =>  likely(a) && likely(b): each may hold in another part of a loop.
+Stmt with_single_conditions(const Stmt& body) {
+  return rewrite(body, [](Rewriter& self, const Call* call) -> PrimExpr {
+    auto* both = builtin::is(call, builtin::likely()) ? call->args[0].as<And>() : nullptr;
+    return both ? logical_and(self(likely(both->a)), self(likely(both->b))) : PrimExpr(self.children(call));
+  });
+}
+
 class Partitioner {
  public:
   Partitioner(const PrimFunc& function, const LoopPartitionConfig& options) : options_(options) {
@@ -87,7 +95,15 @@ class Partitioner {
   Stmt on_loop(const For* op) {
     bool is_hinted = hint_of(op) > 0;
     bool is_constant = as_int(op->min) && as_int(op->extent);
-    if (!is_constant || options_.partition_const_loop || is_hinted)
+    if (is_hinted && !is_constant) {
+      Stmt single = with(op, &For::body, with_single_conditions(op->body));
+      return cut_or_keep(single.as<For>(), true);
+    }
+    return cut_or_keep(op, !is_constant || options_.partition_const_loop || is_hinted);
+  }
+
+  Stmt cut_or_keep(const For* op, bool may_cut) {
+    if (may_cut)
       if (Stmt cut = try_cut(op)) return cut;
     analyzer_.bind(op->loop_var, make_range(op->min, op->extent), true);
     return rewriter_.children(op);

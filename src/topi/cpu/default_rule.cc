@@ -153,7 +153,6 @@ PrimFunc schedule_default_cpu(const PrimFunc& function, const Target& target) {
   const bool has_machine = target && target->kind->name == "llvm";
   if (!has_machine || !tile_winograd(program, machine_of(target)))
     inline_elementwise(state, program.stages(), [&](const BlockRef& block) { return is_shared_work(state, block); });
-  for (const BlockRef& block : program.stages()) keep_init(state, block);
   Replacements replaced;
   auto is_replaced = [&](const BlockRef& block) { return replaced.done.count(state.find(block).block()) > 0; };
   if (has_machine) {
@@ -165,6 +164,8 @@ PrimFunc schedule_default_cpu(const PrimFunc& function, const Target& target) {
         tile_reduction(state, block, machine);
     }
   }
+  for (const BlockRef& block : program.stages())
+    if (!is_scheduled(state.find(block)) && !is_replaced(block)) keep_init(state, block);
   for (const BlockRef& block : program.stages()) {
     if (is_scheduled(state.find(block)) || is_replaced(block)) continue;
     std::vector<Stmt> parts = part_copies(state.find(block));

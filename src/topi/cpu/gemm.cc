@@ -131,9 +131,10 @@ GemmTiles gemm_tiles_of(const MatrixProduct& product, const GemmSize& size, cons
   if (size.open_m.defined()) {  // rows are computed a tile at a time: there may be few
     out.mc = out.part_m = out.mr;
     out.threads_m = 1;
-    // All rows pass by the columns of a part, which stay in the second-level cache.
+    // All rows pass by the columns of a part, which stay in the second-level cache; but rows are copied for each part.
+    constexpr int64_t kFewestBlocks = 4;
     const int64_t blocks = ceil_div(size.n, block), column_bytes = size.k * block * product.b->dtype.bytes();
-    int64_t count = std::clamp<int64_t>(machine->l2_bytes / 2 / column_bytes, 1, blocks);
+    int64_t count = std::min(std::max(machine->l2_bytes / 2 / column_bytes, kFewestBlocks), blocks);
     while (blocks % count != 0) --count;
     out.nc = out.part_n = static_cast<int32_t>(count * block);
     out.threads_n = static_cast<int32_t>(blocks / count);

@@ -25,11 +25,11 @@ std::optional<Reduction> as_reduction(const schedule::Place& place, bool may_be_
     if (!realize->iter_values[i].same_as(loops[i]->loop_var) || (extent && *extent < 1) ||
         loops[i]->kind != LoopKind::Serial)
       return {};
-    if (!extent && (!may_be_open || axis->iter_type == IterType::CommReduce)) return {};
+    if (!extent && !may_be_open) return {};
     if (extent) out.steps *= *extent;
     if (axis->iter_type == IterType::CommReduce) {
       ++out.reduce_axes;
-      out.reduce_extents.push_back(*extent);
+      out.reduce_extents.push_back(extent ? *extent : kOpen);
     } else if (axis->iter_type == IterType::DataPar && out.reduce_axes == 0) {
       out.axes.push_back(axis->var);
       out.extents.push_back(extent ? *extent : kOpen);
@@ -39,14 +39,14 @@ std::optional<Reduction> as_reduction(const schedule::Place& place, bool may_be_
   }
   const Array<Range>& region = out.block->writes[0]->region;
   if (out.axes.empty() || out.reduce_axes == 0 || region.size() != out.axes.size()) return {};
-  if (out.extents.back() == kOpen) return {};
   for (size_t i = 0; i < region.size(); ++i)
     if (!region[i]->min.same_as(out.axes[i])) return {};
   return out;
 }
 
 bool is_open(const Reduction& reduction) {
-  return std::find(reduction.extents.begin(), reduction.extents.end(), kOpen) != reduction.extents.end();
+  auto has_open = [](const std::vector<int64_t>& all) { return std::find(all.begin(), all.end(), kOpen) != all.end(); };
+  return has_open(reduction.extents) || has_open(reduction.reduce_extents);
 }
 
 std::vector<const BufferLoad*> loads_of(const Reduction& reduction) {

@@ -18,8 +18,7 @@ struct Reduction {
   std::vector<int64_t> reduce_extents;
 };
 inline constexpr int64_t kOpen = -1;
-/// Nothing where the block is not of that form or has been scheduled. Extents of results may be open where that is asked for,
-/// but not the last one; those of the reduction never are.
+/// Nothing where the block is not of that form or has been scheduled. Extents may be open where that is asked for.
 std::optional<Reduction> as_reduction(const schedule::Place& place, bool may_be_open = false);
 bool is_open(const Reduction& reduction);
 

@@ -37,7 +37,7 @@ struct Factors {
 /// Lanes of a load that are all in one vector, though not one after the other: those of channels in small groups.
 bool reads_one_vector(const BufferLoad* load, const Var& axis, int64_t extent) {
   constexpr int64_t kMostLanes = 16;
-  if (extent > kMostLanes) return false;
+  if (extent == kOpen || extent > kMostLanes) return false;
   arith::Analyzer analyzer;
   PrimExpr flat = PrimExpr(0);
   for (size_t i = 0; i < load->indices.size(); ++i) flat = flat * load->buffer->shape[i] + load->indices[i];
@@ -108,7 +108,9 @@ std::optional<Space> space_of(const Reduction& reduction, const Factors& factors
   const int64_t extent = reduction.extents[last];
   const int64_t bytes = factors.are_bytes ? byte_isa(machine)->vector_bytes : machine->vector_bytes;
   const int64_t native = bytes / reduction.block->writes[0]->buffer->dtype.bytes();
-  for (out.lanes = native; out.lanes > 1 && extent % out.lanes != 0;) out.lanes /= 2;
+  // An open row of lanes is cut into whole vectors and a rest.
+  for (out.lanes = native; extent != kOpen && out.lanes > 1 && extent % out.lanes != 0;) out.lanes /= 2;
+  if (extent == kOpen && (factors.single.empty() || factors.are_bytes)) return {};
   if (out.lanes < std::min(native, kFewestLanes) || (factors.has_groups && out.lanes != extent) ||
       (factors.are_bytes && out.lanes != native))
     return {};
@@ -117,7 +119,7 @@ std::optional<Space> space_of(const Reduction& reduction, const Factors& factors
     auto shares = [&](const BufferLoad* load) { return is_shared(load, reduction.axes[i]); };
     bool all_single = std::all_of(factors.single.begin(), factors.single.end(), shares);
     if (std::any_of(factors.lanes.begin(), factors.lanes.end(), shares)) out.pixels.push_back(i);
-    else if (!factors.single.empty() && all_single) out.vectors = i;
+    else if (!factors.single.empty() && all_single && reduction.extents[i] != kOpen) out.vectors = i;
   }
   if (out.pixels.size() > 2) out.pixels.erase(out.pixels.begin(), out.pixels.end() - 2);
   out.reads_pixels = factors.single.empty();
@@ -210,6 +212,7 @@ class Scheduler {
   void run(const BlockRef& padded, const Cut& rows) {
     std::vector<LoopRef> outer = cut();
     if (outer.size() > 1) outer.pop_back();
+    if (outer.size() > 1 && reduction_.extents[last()] == kOpen) outer.pop_back();  // it is cut before its rest
     if (padded.key && place_padding(padded, rows, &outer)) return;
     if (is_open(reduction_) || reduction_.steps >= kParallelTileSteps) share(outer);
   }
@@ -227,6 +230,8 @@ class Scheduler {
       return parts[1];
     };
     LoopRef lanes = cut(last(), tile_.lanes);
+    if (reduction_.extents[last()] == kOpen)
+      schedule::annotate(state_, state_.find(axes[last()]), attr::kPragmaLoopPartitionHint, PrimExpr(1));
     for (const Cut& pixels : tile_.pixels) tile.push_back(cut(pixels.axis, pixels.size));
     if (tile_.vectors.size > 1) tile.push_back(cut(tile_.vectors.axis, tile_.vectors.size));
     for (const LoopRef& loop : tile) schedule::unroll(state_, loop);
@@ -359,7 +364,8 @@ std::optional<ContractionPlan> plan_contraction(const State& state, const BlockR
   out.reduction = *reduction;
   out.vectors_first = lane_bytes(*factors) > machine->l2_bytes / 2;
   const int64_t longest = factors->has_groups ? out.lanes : kLongestUnrolled;
-  out.unrolls_taps = space->reads_pixels && reduction->reduce_extents.back() <= longest;
+  const int64_t taps = reduction->reduce_extents.back();
+  out.unrolls_taps = space->reads_pixels && taps != kOpen && taps <= longest;
   out.reads_pixels = space->reads_pixels;
   return out;
 }

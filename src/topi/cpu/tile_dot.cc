@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ir/prim_ops.h"
+#include "tir/attrs.h"
 #include "topi/cpu/reduction_block.h"
 
 namespace tessera::topi {
@@ -15,6 +16,8 @@ using schedule::State;
 
 constexpr int64_t kSumsInFlight = 8;  // that keep the multipliers busy
 constexpr int64_t kFewestLanes = 4, kFewestSteps = 2, kLargestSide = 8;
+/// Of a side that ends at run time: each smaller number of rows or columns is code of its own.
+constexpr int64_t kLargestOpenSide = 4;
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
@@ -38,19 +41,22 @@ std::optional<Tile> choose(const Reduction& reduction, const Machine& machine) {
   }
   if (!has_gather || loads.empty()) return {};
   const int64_t steps = reduction.reduce_extents.back();
+  if (steps == kOpen) return {};
   for (out.lanes = machine->vector_bytes / dtype.bytes(); out.lanes > 1 && steps % out.lanes != 0;) out.lanes /= 2;
   if (out.lanes < kFewestLanes || steps / out.lanes < kFewestSteps) return {};
   // rows share what varies along the last axis
   std::optional<size_t> row_axis;
   for (size_t i = 0; i < last; ++i)
     for (const BufferLoad* load : loads)
-      if (reduction.extents[i] > 1 && stride(load, reduction.axes[i]) == 0 && stride(load, reduction.axes[last]) != 0)
+      if (reduction.extents[i] != 1 && stride(load, reduction.axes[i]) == 0 && stride(load, reduction.axes[last]) != 0)
         row_axis = i;
   const int64_t height = row_axis ? reduction.extents[*row_axis] : 1, width = reduction.extents[last];
   double least = INFINITY;
-  for (int64_t rows = 1; rows <= std::min(height, kLargestSide); ++rows)
-    for (int64_t columns = 1; columns <= std::min(width, kLargestSide); ++columns) {
-      if (height % rows != 0 || width % columns != 0) continue;
+  auto largest = [](int64_t extent) { return extent == kOpen ? kLargestOpenSide : std::min(extent, kLargestSide); };
+  auto divides = [](int64_t size, int64_t extent) { return extent == kOpen || extent % size == 0; };
+  for (int64_t rows = 1; rows <= largest(height); ++rows)
+    for (int64_t columns = 1; columns <= largest(width); ++columns) {
+      if (!divides(rows, height) || !divides(columns, width)) continue;
       const int64_t sums = rows * columns, shared = std::min(rows, columns);
       if (sums + shared + 2 > machine->vector_registers) continue;
       double work = double(std::max({sums, rows + columns, kSumsInFlight})) / double(sums);
@@ -91,6 +97,8 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
     auto halves = schedule::split(state, outer[axis], {PrimExpr(), number(size)}, true);
     outer[axis] = halves[0];
     inner.push_back(halves[1]);
+    if (reduction.extents[axis] == kOpen && size > 1)
+      schedule::annotate(state, state.find(halves[0]), attr::kPragmaLoopPartitionHint, number(size));
   };
   if (has_rows) cut(tile.row_axis, tile.rows);
   cut(last, tile.columns);
@@ -127,14 +135,16 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
   Loops total = loops_by_axis(state, block);
   for (const std::vector<LoopRef>* loops : {&total.results, &total.reduced})
     for (const LoopRef& loop : *loops) schedule::unroll(state, loop);
-  if (reduction.steps < kParallelTileSteps) return;
-  schedule::parallel(state, outer.size() == 1 ? outer[0] : schedule::fuse(state, outer, true));
+  if (!is_open(reduction) && reduction.steps < kParallelTileSteps) return;
+  std::vector<LoopRef> shared = outer;  // loops that are cut where what is left over begins stay as they are
+  while (shared.size() > 1 && is_open(reduction) && shared.size() + 2 > outer.size()) shared.pop_back();
+  share_between_threads(state, shared, reduction, kParallelTileSteps);
 }
 
 }  // namespace
 
 bool tile_dot(State& state, const BlockRef& block, const Machine& machine) {
-  std::optional<Reduction> reduction = as_reduction(state.find(block));
+  std::optional<Reduction> reduction = as_reduction(state.find(block), true);
   if (!reduction) return false;
   std::optional<Tile> tile = choose(*reduction, machine);
   if (!tile) return false;

@@ -1,5 +1,5 @@
-"""Convolutions and pools of pictures whose height, width and number are known only at run time lie in blocks of channels as others
-do, and one program answers for every extent."""
+"""Extents that are known only at run time: convolutions and pools lie in blocks of channels as others do, products have
+tiles, and one program answers for every extent."""
 
 import numpy as np
 import pytest
@@ -120,3 +120,31 @@ def test_what_follows_a_convolution_of_open_extents_agrees_with_fixed_ones(name)
         y = relay.var("x", shape=data.shape)
         want = compiled(relay.Function([y], make(y))).run(data).numpy()
         np.testing.assert_allclose(program.run(data).numpy(), want, rtol=1e-3, atol=1e-3)
+
+
+PRODUCTS = {
+    "all open": ((ANY, ANY, ANY), (ANY, ANY, ANY), False),
+    "rows and depth open": ((ANY, ANY, ANY), (ANY, ANY, 32), False),
+    "inner products of rows": ((ANY, ANY, 32), (ANY, ANY, 32), True),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_of_two_inputs_of_open_extents(name):
+    left, right, is_transposed = PRODUCTS[name]
+    x, y = relay.var("x", shape=left), relay.var("y", shape=right)
+    program = compiled(relay.Function([x, y], relay.nn.batch_matmul(x, y, transpose_b=is_transposed)))
+    for batch, rows, depth, columns in [
+        (2, 12, 32, 32),
+        (1, 7, 5, 33),
+        (3, 1, 1, 1),
+        (1, 3, 0, 17),
+        (0, 2, 2, 2),
+        (2, 0, 3, 4),
+    ]:
+        depth = 32 if left[2] == 32 else depth
+        columns = 32 if right[2] == 32 and not is_transposed else columns
+        a, b = values(batch, rows, depth), values(batch, depth, columns, seed=1)
+        got = program.run(a, np.ascontiguousarray(b.transpose(0, 2, 1)) if is_transposed else b).numpy()
+        assert got.shape == (batch, rows, columns)
+        np.testing.assert_allclose(got, a @ b, rtol=1e-4, atol=1e-4)
