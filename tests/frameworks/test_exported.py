@@ -25,10 +25,14 @@ pytestmark = pytest.mark.slow
 
 FOLDER = Path(os.environ.get("TESSERA_MODELS", HERE.parent.parent / "build" / "models"))
 TOLERANCE = 1e-3  # greatest difference over greatest magnitude
+TOO_SLOW = ["maskrcnn_resnet50_fpn", "keypointrcnn_resnet50_fpn"]  # docs/known_gaps.md
 DYNAMO = ["resnet18", "mobilenet_v3_large", "swin_t", "vit_b_16", "bert_base", "gpt2"]
 
 
-@pytest.mark.parametrize("name", [*export.MODELS, *(f"{name}.dynamo" for name in DYNAMO)])
+NAMES = [name for name in export.MODELS if name not in TOO_SLOW]
+
+
+@pytest.mark.parametrize("name", [*NAMES, *(f"{name}.dynamo" for name in DYNAMO)])
 def test_an_exported_model_answers_as_in_onnx_runtime(name: str) -> None:
     path = export.export(name, FOLDER)
     run = subprocess.run([sys.executable, HERE / "check.py", path], capture_output=True, text=True, check=False)
