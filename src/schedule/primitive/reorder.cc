@@ -63,6 +63,33 @@ void require_same_result(const Place& innermost) {
   }
 }
 
+bool names_loop(const BlockRealize* realize, const For* loop, IterType type) {
+  for (size_t i = 0; i < realize->iter_values.size(); ++i)
+    if (realize->block->iter_vars[i]->iter_type == type && uses_var(realize->iter_values[i], loop->loop_var))
+      return true;
+  return false;
+}
+
+/// Loops that count spatial and reduction axes together keep their order among them: the first term of a sum, where it
+/// begins anew, must stay the first.
+void require_order_of_shared(const std::vector<const For*>& chain, const std::vector<const For*>& order) {
+  for (const Place& block : blocks_below(chain.back()->body, GlobalVar())) {
+    if (!block.block()->init) continue;
+    auto shared = [&](const std::vector<const For*>& loops) {
+      std::vector<const For*> out;
+      for (const For* loop : loops)
+        if (names_loop(block.realize(), loop, IterType::DataPar) &&
+            names_loop(block.realize(), loop, IterType::CommReduce))
+          out.push_back(loop);
+      return out;
+    };
+    if (shared(chain) != shared(order))
+      throw Error(ScheduleError) << "the loops " << loop_names(shared(chain)) << " count spatial and reduction axes of "
+                                 << "block " << quoted(block.block()->name_hint)
+                                 << " together, so they keep their order among them";
+  }
+}
+
 }  // namespace
 
 /// reorder(k, i):   for i: for j: for k: S   =>   for k: for j: for i: S
@@ -88,6 +115,7 @@ void reorder(State& state, const std::vector<LoopRef>& refs) {
         throw Error(ScheduleError) << "loop " << order[i]->loop_var->name << " cannot stand outside loop "
                                    << order[j]->loop_var->name << ", on which its extent depends";
 
+  require_order_of_shared(chain, order);
   Stmt body = chain.back()->body;
   for (size_t i = order.size(); i-- > 0;) body = with(order[i], &For::body, body);
   state.replace(refs[0].function, top.stmt(), body);

@@ -389,3 +389,11 @@ def test_a_block_does_not_read_from_outside_what_it_allocates():
     sch.cache_write("C", 0, "global")
     sch.compute_inline("B")
     assert "T.reads(A[0 : 8, 0 : 8])" in sch.mod.script()
+
+
+def test_loops_that_count_a_sum_and_its_elements_together_keep_their_order():
+    sch = matmul_chain()
+    _, j, k = sch.get_loops("C")
+    outer, inner = sch.split(sch.fuse(j, k), [None, 5])
+    message = 'count spatial and reduction axes of block "C" together, so they keep their order'
+    refuses(sch, "reorder", inner, outer, match=message)
