@@ -131,6 +131,7 @@ GemmTiles gemm_tiles_of(const MatrixProduct& product, const GemmSize& size, cons
   if (size.open_m.defined()) {  // rows are computed a tile at a time: there may be few
     out.mc = out.part_m = out.mr;
     out.threads_m = 1;
+    if (size.n % block != 0) return make(std::move(out));  // parts would end within a tile
     // All rows pass by the columns of a part, which stay in the second-level cache; but rows are copied for each part.
     constexpr int64_t kFewestBlocks = 4;
     const int64_t blocks = ceil_div(size.n, block), column_bytes = size.k * block * product.b->dtype.bytes();

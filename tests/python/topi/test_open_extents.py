@@ -122,6 +122,16 @@ def test_what_follows_a_convolution_of_open_extents_agrees_with_fixed_ones(name)
         np.testing.assert_allclose(program.run(data).numpy(), want, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("units", [24, 91, 160, 1000])
+def test_a_product_of_open_rows_has_any_number_of_columns(units):
+    weight = values(units, 1024)
+    x = relay.var("x", shape=(ANY, 1024))
+    program = compiled(relay.Function([x], relay.nn.dense(x, relay.const(weight))))
+    for rows in (1, 30, 0):
+        data = values(rows, 1024)
+        np.testing.assert_allclose(program.run(data).numpy(), data @ weight.T, rtol=1e-3, atol=1e-3)
+
+
 PRODUCTS = {
     "all open": ((ANY, ANY, ANY), (ANY, ANY, ANY), False),
     "rows and depth open": ((ANY, ANY, ANY), (ANY, ANY, 32), False),
