@@ -147,6 +147,7 @@ class OuterNest {
       PrimExpr row = (at.k0 + k) * number(size.vectors * size.lanes);
       return load_vector(packed_b_, panel + row + number(v * size.lanes), lanes, lanes);
     };
+    if (plan_.b_is_far) out.beside = [&](const PrimExpr& k) { return bring_next_panel_near(at, k); };
     if (waiting_) {
       PrimExpr place = waiting_at(at.row_in_block, at.panel_in_block);
       out.first = [&, place](int64_t i, int64_t v) {
@@ -174,6 +175,16 @@ class OuterNest {
       return sequence({copy_sums(size, sums, aside, PrimExpr(0)), rows});
     };
     return allocated(aside, outer_tile(out));
+  }
+
+  /// Tiles of rows that use the same panel of B each ask for a part of the next one.
+  Stmt bring_next_panel_near(const Place& at, const PrimExpr& k) const {
+    const int64_t each = ceil_div(width_, block_rows_), panel = product_.k * width_;
+    const int64_t kept = is_shared_ ? panels_ : block_panels_;
+    PrimExpr next = (is_shared_ ? at.panel : at.panel_in_block) + 1;
+    PrimExpr first = min(next, number(kept - 1)) * number(panel) + at.k0 * number(width_);
+    PrimExpr step = at.row_in_block * number(plan_.step) + k;
+    return brought_near(packed_b_, {first + step * number(each)}, false, Near::SecondLevel);
   }
 
   /// The result of a tile is on its way while sums are made.

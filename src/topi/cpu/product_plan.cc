@@ -134,6 +134,9 @@ void choose_blocks(const Product& product, const Machine& machine, ProductPlan* 
     if (few < columns) columns = ceil_div(panels, ceil_div(panels, few));
   }
   plan->block_columns = columns;
+  // A line with each step: with fewer tiles of rows that would not be all of a panel.
+  plan->b_is_far = plan->packs_b && columns * product.k * panel * bytes > machine->l2_bytes / 2 &&
+                   plan->block_rows >= ceil_div(panel * bytes, kLine);
   plan->result_is_far =
       (product.m * product.k + product.k * product.n + product.m * product.n) * product.batch * bytes >
           machine->l2_bytes &&

@@ -29,6 +29,7 @@ struct ProductPlan {
   int64_t step = 1;                           // of k that runs at once; less than k: sums wait in memory in between
   int64_t block_rows = 1, block_columns = 1;  // tiles of rows and panels that share what is in the cache
   int64_t parts_m = 1, parts_n = 1;           // for threads, of each element of the batch
+  bool b_is_far = false;                      // panels of it are asked for while the one before is in use
   bool result_is_far = false;                 // lines of it are asked for before they are written
   bool is_parallel = false;                   // parts and the batch are worth a second thread
 

@@ -84,9 +84,10 @@ int64_t TileSize::lanes_of(int64_t vector) const {
   return out;
 }
 
-Stmt brought_near(const Buffer& buffer, const Array<PrimExpr>& indices, bool to_write) {
+Stmt brought_near(const Buffer& buffer, const Array<PrimExpr>& indices, bool to_write, Near near) {
   PrimExpr address = make_call(DataType::Handle(), builtin::address_of(), {make_load(buffer, indices)});
-  return evaluate(make_call(DataType::Int(32), "tir.prefetch", {address, PrimExpr(to_write ? 1 : 0), 3, 1}));
+  const int level = near == Near::FirstLevel ? 3 : 2;
+  return evaluate(make_call(DataType::Int(32), "tir.prefetch", {address, PrimExpr(to_write ? 1 : 0), level, 1}));
 }
 
 PrimExpr load_vector(const Buffer& flat, const PrimExpr& first, int64_t lanes, int64_t used) {
@@ -134,6 +135,7 @@ Stmt outer_tile(const OuterTile& tile) {
     std::vector<PrimExpr> b;
     for (int64_t v = 0; v < size.vectors; ++v) b.push_back(columns("b", tile.b(k, v)));
     std::vector<Stmt> rows;
+    if (tile.beside) rows.push_back(tile.beside(k));
     for (int64_t i = 0; i < size.rows; ++i) {
       Names element;
       PrimExpr a = element("a", tile.a(i, k));

@@ -17,8 +17,9 @@ struct TileSize {
   int64_t lanes_of(int64_t vector) const;
 };
 
+enum class Near { FirstLevel, SecondLevel };  // of caches
 /// Asks for the line of memory that holds an element, to read it or to write it.
-Stmt brought_near(const Buffer& buffer, const Array<PrimExpr>& indices, bool to_write);
+Stmt brought_near(const Buffer& buffer, const Array<PrimExpr>& indices, bool to_write, Near near = Near::FirstLevel);
 
 /// Neighbouring elements of one-dimensional memory from `first` on; those from `used` on are zeros, and are not touched.
 PrimExpr load_vector(const Buffer& flat, const PrimExpr& first, int64_t lanes, int64_t used);
@@ -34,6 +35,7 @@ struct OuterTile {
   std::function<PrimExpr(const PrimExpr& k, int64_t v)> b;  // a vector of lanes_of(v)
   std::function<PrimExpr(int64_t i, int64_t v)> first;      // null: zeros
   Stmt before;                                              // what is done while the first steps run; may be empty
+  std::function<Stmt(const PrimExpr& k)> beside;            // what is done with each step of k; may be null
   std::function<Stmt(const Buffer& sums)> use;
 };
 Stmt outer_tile(const OuterTile& tile);
