@@ -107,7 +107,8 @@ Pass optimization_passes(const CompilationConfig& config) {
   if (is_cpu(target)) passes.push_back(pass("SinkViews"));
   passes.push_back(plan_devices(config));
   if (is_cpu(target))
-    for (const char* name : {"FuseAttention", "FuseRows"}) passes.push_back(pass(name));
+    for (const char* name : {"FuseAttention", "FuseRows", "FuseResample", "JoinReducedAxes"})
+      passes.push_back(pass(name));
   for (const Pass& last : {pass("FuseOps", -1), pass("InferType"), always(pass("Inline")), pass("InferType"),
                            always(pass("LabelKernels"))})
     passes.push_back(last);

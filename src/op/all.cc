@@ -66,6 +66,7 @@ namespace {
   window_gradients();
   layout_rules();
   layout_conversions();
+  channel_fillings();
   layout_alterations();
   gemm_implementations();
   row_implementations();

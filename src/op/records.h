@@ -13,6 +13,7 @@ void layout_rules();
 /// What ConvertLayout makes of operators.
 void layout_conversions();
 /// What AlterOpLayout makes of operators.
+void channel_fillings();
 void layout_alterations();
 
 // tensor/

@@ -1,5 +1,7 @@
 #include "driver/executor/kernel_rules.h"
 
+#include <algorithm>
+
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "relay/attrs/nn.h"
@@ -7,6 +9,7 @@
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/transform/kernel_groups.h"
+#include "relay/transform/resampling.h"
 #include "topi/cpu/attention.h"
 #include "topi/cpu/rows.h"
 #include "topi/transform.h"
@@ -83,6 +86,24 @@ KernelRule rows_rule(const FunctionNode*, const Target& target) {
   return rule;
 }
 
+/// All is computed at the end, from the data and what is known of the rows.
+KernelRule resample_rule(const FunctionNode* primitive, const Target& target) {
+  std::optional<Resampling> columns = resampling_of(primitive->body);
+  std::optional<topi::ResampledAxis> numbers = columns ? numbers_of(*columns) : std::nullopt;
+  ICHECK(numbers) << "a resampled image has columns that are known";
+  const int64_t lanes = topi::machine_of(target)->vector_bytes / dtype_of(primitive->body).bytes();
+  auto rows = std::make_shared<topi::ResampledRows>();
+  KernelRule rule;
+  rule.compute = [=](const Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
+    const bool is_of_columns = std::find(columns->calls.begin(), columns->calls.end(), call) != columns->calls.end();
+    if (!is_of_columns && op_name(call) == "take") rows->places.push_back(in[1]);
+    if (!is_of_columns && op_name(call) == "multiply") rows->weights.push_back(in[1]);
+    if (call != columns->calls.back()) return {in[0]};
+    return {topi::resample(in[0], *rows, *numbers, lanes)};
+  };
+  return rule;
+}
+
 }  // namespace
 
 KernelRule kernel_rule(const FunctionNode* primitive, const Target& target) {
@@ -91,7 +112,8 @@ KernelRule kernel_rule(const FunctionNode* primitive, const Target& target) {
   const auto rule = downcast<String>(name);
   if (rule == "attention") return attention_rule(primitive, target);
   if (rule == "rows") return rows_rule(primitive, target);
-  throw Error(ValueError) << "no rule for kernels is called \"" << rule << "\"; there are attention and rows";
+  if (rule == "resample") return resample_rule(primitive, target);
+  throw Error(ValueError) << "no rule for kernels is called \"" << rule << "\"; there are attention, rows and resample";
 }
 
 }  // namespace tessera::relay

@@ -74,6 +74,10 @@ class KernelBuilder {
       return {fields.begin() + static_cast<long>(first), fields.begin() + static_cast<long>(last)};
     }
     if (auto* constant = expr.as<Constant>()) {
+      if (!constant->is_scalar() && kernel.rule.compute) {  // the rule has read it; nothing else may
+        const TensorType type = tensor_type(expr);
+        return {te::placeholder(type->shape, type->dtype, "constant")};
+      }
       if (!constant->is_scalar())
         throw Error(NotImplementedError)
             << "a tensor that is constant inside a kernel is not supported; FuseOps leaves them outside";

@@ -30,6 +30,7 @@ class Kernel {
   }
 
   Expr member(const Expr& expr) {
+    if (expr.as<Constant>()) return expr;
     if (auto* call = expr.as<Call>()) return with(call, &Call::args, all(call->args));
     if (auto* tuple = expr.as<Tuple>()) return with(tuple, &Tuple::fields_, all(tuple->fields_));
     auto* get = expr.as<TupleGetItem>();

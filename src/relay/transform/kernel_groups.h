@@ -35,7 +35,7 @@ class Readers {
   std::unordered_map<const Object*, std::vector<const RelayExprNode*>> readers_;
 };
 
-/// Calls, tuple items and tuples of one kernel; only `root` is read from outside.
+/// Calls, tuple items and tuples of one kernel, and constants that its rule wants to see; only `root` is read from outside.
 struct KernelGroup {
   const RelayExprNode* root = nullptr;
   std::unordered_set<const Object*> members;

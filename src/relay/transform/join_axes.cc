@@ -1,0 +1,104 @@
+// JoinReducedAxes: a reduction over several last axes of a tensor that lies in memory goes over one axis of as many elements,
+// of which there are vectors.
+//
+//   mean(%x, axis=[2, 3], keepdims=True)   =>   reshape(mean(reshape(%x, newshape=[1, 64, 196]), axis=[2]), ...)
+//
+// Pools over whole images without blocks of channels are such reductions. Those that FuseRows took are left alone.
+
+#include <algorithm>
+
+#include "ir/rewrite.h"
+#include "relay/attrs/pool.h"
+#include "relay/attrs/reduce.h"
+#include "relay/inspect.h"
+#include "relay/make.h"
+#include "relay/slots.h"
+#include "relay/transform/kernel_groups.h"
+#include "relay/transform/pass.h"
+
+namespace tessera::relay {
+namespace {
+
+using Shape = std::vector<int64_t>;
+
+/// The name of the reduction over the last axes, and how many they are.
+struct LastAxes {
+  std::string_view name;
+  size_t count = 0;
+};
+
+LastAxes last_axes(const Call* call, size_t rank) {
+  std::string_view name = op_name(call);
+  if (name == "nn.global_avg_pool2d" || name == "nn.global_max_pool2d") {
+    auto* attrs = call->attrs_as<GlobalPool2DAttrs>();
+    return {name == "nn.global_avg_pool2d" ? "mean" : "max", attrs->layout == "NCHW" ? size_t(2) : 0};
+  }
+  if (name != "mean" && name != "sum" && name != "max" && name != "min" && name != "prod") return {};
+  auto* attrs = cast_or_null<ReduceAttrs>(call->attrs.get());
+  auto axes = attrs && attrs->axis && !attrs->exclude ? fixed_ints(attrs->axis) : std::nullopt;
+  if (!axes) return {};
+  for (int64_t& axis : *axes)
+    if (axis < 0) axis += static_cast<int64_t>(rank);
+  std::sort(axes->begin(), axes->end());
+  for (size_t i = 0; i < axes->size(); ++i)
+    if ((*axes)[i] != static_cast<int64_t>(rank - axes->size() + i)) return {};
+  return {name, axes->size()};
+}
+
+class Joiner {
+ public:
+  explicit Joiner(const Expr& body) : readers_(body) {
+    rewriter_.on([this](const Call* call) { return on(call); });
+    rewriter_.on([](Rewriter& self, const FunctionNode* function) -> Expr {
+      return function->attrs.is_true(attr::kPrimitive) ? Expr(function) : Expr(self.children(function));
+    });
+  }
+  Expr operator()(const Expr& body) { return rewriter_(body); }
+
+ private:
+  Expr on(const Call* call) {
+    Expr same = with(with(call, &Call::op, rewriter_(call->op)), &Call::args, rewriter_(call->args));
+    if (!call->op.as<OpNode>() || call->args.empty()) return same;
+    auto shape = fixed_shape(checked_type(call->args[0])), result = fixed_shape(checked_type(Expr(call)));
+    if (!shape || !result) return same;
+    LastAxes axes = last_axes(call, shape->size());
+    if (axes.count < 2 || axes.count >= shape->size() || !is_in_memory(call->args[0])) return same;
+    Shape rows(shape->begin(), shape->end() - static_cast<long>(axes.count));
+    if (std::find(shape->begin(), shape->end(), 0) != shape->end()) return same;  // 0 means another thing to reshape
+    rows.push_back(-1);
+    Expr row = placed(call, reshape(same.as<Call>()->args[0], int_array(rows)));
+    Expr out = placed(call, call_op(std::string(axes.name), {row}, make_attrs<ReduceAttrs>([&](auto& a) {
+                                      a.axis = int_array({static_cast<int64_t>(rows.size()) - 1});
+                                    })));
+    return result->size() + 1 == rows.size() ? out : placed(call, reshape(out, int_array(*result)));
+  }
+
+  /// On the device of the call.
+  static Expr placed(const Call* call, Expr expr) {
+    expr->virtual_device_ = call->virtual_device_;
+    return expr;
+  }
+
+  /// A value that no kernel but its own would compute.
+  bool is_in_memory(const Expr& expr) const {
+    auto* call = expr.as<Call>();
+    if (!call) return !expr.as<TupleGetItem>();
+    auto* op = call->op.as<OpNode>();
+    return !op || readers_.of(expr).size() > 1 || fusion_of(Op(op)) > Fusion::Injective;
+  }
+
+  Rewriter rewriter_;
+  Readers readers_;
+};
+
+Globals globals{
+    {"relay._transform.JoinReducedAxes",
+     [] {
+       return function_pass("JoinReducedAxes", 3, [](const Function& function) {
+         return with(function, &FunctionNode::body, Joiner(function->body)(function->body));
+       });
+     }},
+};
+
+}  // namespace
+}  // namespace tessera::relay

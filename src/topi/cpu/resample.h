@@ -1,0 +1,28 @@
+#pragma once
+// Images of another size whose places and weights are known while compiling: rows are put together by vectors, and what a
+// vector of a result reads of such a row is a few of its vectors, shuffled.
+
+#include "te/tensor.h"
+
+namespace tessera::topi {
+
+/// Element j of a result along one axis is the sum over i of `weights[i][j] * data[places[i][j]]`; the element itself where
+/// there are no weights, and then there is one i.
+struct ResampledAxis {
+  std::vector<std::vector<int64_t>> places;
+  std::vector<std::vector<double>> weights;
+  bool empty() const { return places.empty(); }
+};
+
+/// The same, for the axis before the last, as tensors that are read at run time.
+struct ResampledRows {
+  Array<te::Tensor> places, weights;
+};
+
+/// True where 16 results that lie together read elements that do not lie too far apart.
+bool can_resample(const ResampledAxis& columns);
+
+/// (..., h, w) to (..., H, W): rows first, then columns. Without `rows`, h stays.
+te::Tensor resample(const te::Tensor& x, const ResampledRows& rows, const ResampledAxis& columns, int64_t lanes);
+
+}  // namespace tessera::topi

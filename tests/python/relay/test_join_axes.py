@@ -1,0 +1,56 @@
+"""JoinReducedAxes: reductions over several last axes of what lies in memory go over one."""
+
+import numpy as np
+import pytest
+import tessera
+from kernel_checks import rules, run
+from pass_checks import check
+from tessera import relay
+
+JOIN = tessera.get_global_func("relay._transform.JoinReducedAxes")
+
+
+def test_axes_that_are_left_out():
+    x = relay.var("x", shape=(2, 3, 4, 5))
+    check(JOIN(), relay.max(x, axis=[2, 3]), relay.max(relay.reshape(x, (2, 3, -1)), axis=[2]))
+
+
+def test_axes_that_are_kept():
+    x = relay.var("x", shape=(2, 3, 4, 5))
+    after = relay.reshape(relay.mean(relay.reshape(x, (2, -1)), axis=[1]), (2, 1, 1, 1))
+    check(JOIN(), relay.mean(x, axis=[-1, 1, 2], keepdims=True), after)
+
+
+def test_pools_over_whole_images():
+    x = relay.var("x", shape=(2, 3, 4, 5))
+    after = relay.reshape(relay.mean(relay.reshape(x, (2, 3, -1)), axis=[2]), (2, 3, 1, 1))
+    check(JOIN(), relay.nn.global_avg_pool2d(x), after)
+
+
+@pytest.mark.parametrize(
+    "reduce",
+    [
+        lambda x: relay.sum(x, axis=[3]),
+        lambda x: relay.sum(x, axis=[1, 2]),
+        lambda x: relay.sum(x, axis=[0, 1, 2, 3]),
+        lambda x: relay.sum(relay.nn.relu(x), axis=[2, 3]),
+        lambda x: relay.nn.global_max_pool2d(x, layout="NHWC"),
+    ],
+)
+def test_others_stay(reduce):
+    check(JOIN(), reduce(relay.var("x", shape=(2, 3, 4, 5))))
+
+
+def test_normalisations_stay_one_kernel():
+    x = relay.var("x", shape=(2, 8, 7, 7))
+    rest = x - relay.mean(x, axis=[2, 3], keepdims=True)
+    function = relay.Function([x], rest * relay.rsqrt(relay.mean(rest * rest, axis=[2, 3], keepdims=True)))
+    assert rules(function) == ["rows"]
+
+
+@pytest.mark.parametrize("name", ["mean", "sum", "max", "min", "prod"])
+def test_results_are_the_same(name):
+    data = np.random.RandomState(0).uniform(0.9, 1.1, (3, 5, 6, 11)).astype("float32")
+    x = relay.var("x", shape=data.shape)
+    got = run(relay.Function([x], getattr(relay, name)(x, axis=[2, 3])), [data])
+    np.testing.assert_allclose(got, getattr(np, name)(data, axis=(2, 3)), rtol=1e-5)
