@@ -10,8 +10,9 @@ to one processor. Every round runs each of them in turns, so that a busy moment 
 smallest time counts. The answers are compared with ONNX Runtime's. The compute roof is measured in the same rounds:
 multiply-adds on registers; the operations of a model are the products and sums of its convolutions and matrix products.
 
-Models are float32; those called NAME_int8 are made by ONNX Runtime's quantiser (tests/frameworks/quantize.py), and our
-own float32 is a contender there. The roof is that of float32, which they may pass, and the means leave them out.
+Models are float32; those called NAME_int8 are made by ONNX Runtime's quantiser (tests/frameworks/quantize.py), those called
+NAME_f16 have float16 for float32 (tests/frameworks/halve.py). Our own float32 is a contender there. The roof is that of
+float32, which they may pass, and the means leave them out.
 
     .venv-torch/bin/python bench/models.py --switches all --peers ort      # what each decision about the graph gives
 
@@ -66,8 +67,10 @@ MODELS = [
     "gpt2",
     "resnet50_int8",
     "bert_base_int8",
+    "resnet50_f16",
+    "bert_base_f16",
 ]
-INT8 = "_int8"
+NARROW = {"_int8": "quantize.py", "_f16": "halve.py"}  # how names of models with fewer bits end, and what makes them
 SWITCHES: dict[str, dict[str, Any]] = {  # decisions about the whole graph, and the PassContext without them
     "layouts": {"disabled_pass": ["AlterOpLayout"]},
     "winograd": {"config": {"relay.conv2d.winograd": False}},
@@ -78,7 +81,7 @@ SWITCHES: dict[str, dict[str, Any]] = {  # decisions about the whole graph, and 
     "rows": {"disabled_pass": ["FuseRows"]},
     "views": {"disabled_pass": ["SinkViews"]},
 }
-ALL_PEERS = {**PEERS, "float": "our float32"}  # the last for 8-bit models only
+ALL_PEERS = {**PEERS, "float": "our float32"}  # the last for models with fewer bits only
 ROUNDS_SECONDS = 0.25  # each contender of a round runs about this long, at least once
 
 
@@ -106,6 +109,13 @@ def torch_runner(name: str, inputs: Inputs, threads: int, compiled: bool) -> Run
     return run
 
 
+def wide_name(name: str) -> str:
+    """The model of float32 that one of fewer bits was made from; itself for one of float32."""
+    for suffix in NARROW:
+        name = name.removesuffix(suffix)
+    return name
+
+
 def contenders(
     name: str, path: Path, threads: int, peers: Sequence[str], switches: Sequence[str], facts: dict[str, Any]
 ) -> dict[str, Run]:
@@ -115,8 +125,9 @@ def contenders(
         "ort": lambda: ort_runner(path, inputs, threads),
         "openvino": lambda: openvino_runner(path, inputs, threads),
     }
-    if name.endswith(INT8):
-        makers["float"] = lambda: tessera_runner(path.with_name(f"{name.removesuffix(INT8)}.onnx"), inputs, {})
+    if wide_name(name) != name:
+        wide = path.with_name(f"{wide_name(name)}.onnx")
+        makers["float"] = lambda: tessera_runner(wide, dict(np.load(wide.with_suffix(".npz"))), {})
     else:
         makers["torch"] = lambda: torch_runner(name, inputs, threads, False)
         makers["compile"] = lambda: torch_runner(name, inputs, threads, True)
@@ -185,7 +196,7 @@ def print_table(results: list[dict[str, Any]], threads: int) -> None:
         print(f"{row['model']:20}{ours * 1e3:>9.2f}{part:>9.1%}{ratios}{row['difference']['tessera']:>8.0e}")
     means = ""
     for peer in peers:
-        floats = [row["seconds"] for row in rows if peer in row["seconds"] and not row["model"].endswith(INT8)]
+        floats = [row["seconds"] for row in rows if peer in row["seconds"] and wide_name(row["model"]) == row["model"]]
         mean = geomean([seconds[peer] / seconds["tessera"] for seconds in floats]) if floats else 0
         means += f"{mean:>15.2f}" if floats else f"{'-':>15}"
     print(f"{'geomean':20}{'':18}{means}")
@@ -224,10 +235,10 @@ def main() -> int:
         return 0
     names = args.names or MODELS
     missing = [name for name in names if not (args.models / f"{name}.onnx").exists()]
-    for script, made in (
-        ("export.py", [name for name in missing if not name.endswith(INT8)]),
-        ("quantize.py", [name for name in missing if name.endswith(INT8)]),
-    ):
+    scripts = {"export.py": [name for name in missing if wide_name(name) == name]}
+    for suffix, script in NARROW.items():
+        scripts[script] = [name for name in missing if name.endswith(suffix)]
+    for script, made in scripts.items():
         command = [sys.executable, REPOSITORY / "tests" / "frameworks" / script, "--out", args.models, *made]
         if made and subprocess.run(command, check=False).returncode != 0:
             print("bench/models.py needs models that PyTorch exports: `make bench-models` has it")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Callable
 
-from . import conv, pool
+from . import conv, pool, recurrent
 from .case import Case
 
 __all__ = ["FAMILIES", "Case"]
@@ -20,4 +20,5 @@ FAMILIES: dict[str, Callable[[list[str]], list[Case]]] = {
     "pool": pool.cases,
     "resize": pool.resizes,
     "elementwise": pool.chains,
+    "recurrent": recurrent.cases,
 }

@@ -68,6 +68,7 @@ Array<Pass> simplifications(const Target& target) {
   constexpr int kBranches = 3;
   return {
       pass("ToBasicBlockNormalForm"),  // a value that two branches share is computed before both
+      is_cpu(target) ? pass("WidenFloats") : nothing("WidenFloats"),
       target ? for_target(pass("IntegerProducts"), target) : nothing("IntegerProducts"),
       always(pass("Legalize", String("FTVMQnnLegalize"))),
       always(pass("Legalize", String("FTVMQnnCanonicalize"))),
@@ -87,6 +88,8 @@ Array<Pass> simplifications(const Target& target) {
       pass("InferType"),
       target ? for_target(pass("AlterOpLayout"), target) : nothing("AlterOpLayout"),
       target ? for_target(pass("PackWeights"), target) : nothing("PackWeights"),
+      pass("EliminateCommonSubexpr",
+           nullptr),  // a weight that many use, as steps of a recurrent layer do, is packed once
       pass("FastMath"),
       pass("FoldConstant", false),  // weights that were scaled, packed or put together
   };

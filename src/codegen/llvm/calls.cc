@@ -36,6 +36,7 @@ const std::unordered_map<std::string_view, CodeGen::Emitter>& CodeGen::emitters(
       {"tir.undef", &CodeGen::undefined},
       {"tir.if_then_else", &CodeGen::if_then_else},
       {"tir.reinterpret", &CodeGen::reinterpret_call},
+      {"tir.reinterpret_lanes", &CodeGen::reinterpret_call},
       {"tir.isnullptr", &CodeGen::is_null},
       {"tir.isnan", &CodeGen::is_nan},
       {"tir.large_uint_imm", &CodeGen::large_uint},

@@ -93,6 +93,7 @@ Expr dense(const Expr& x, const Expr& weight) {
 /// One direction of a layer: its weights, without the dimension of directions.
 struct Direction {
   Expr weight, recurrence, bias, recurrent_bias, peepholes;  // (gates * hidden, ...); biases may be empty
+  Expr first_recurrence, last_recurrence;                    // of all gates but the last, and of the last
   std::vector<Activation> activations;
 };
 
@@ -150,6 +151,8 @@ class Recurrent {
     Direction out;
     out.weight = part(1, d);
     out.recurrence = part(2, d);
+    out.first_recurrence = slice(out.recurrence, 0, 0, (layer_.gates - 1) * hidden_);
+    out.last_recurrence = slice(out.recurrence, 0, (layer_.gates - 1) * hidden_, layer_.gates * hidden_);
     if (in_.has(3)) {
       Expr both = part(3, d);
       out.bias = slice(both, 0, 0, layer_.gates * hidden_);
@@ -240,14 +243,16 @@ Values gru(Operation& in) {
   auto cell = [&](const Direction& way, const Expr& projected, const Values& states) {
     const Expr& state = states[0].tensor;
     const Activation &f = way.activations[0], &g = way.activations[1];
-    Expr both = dense(state, slice(way.recurrence, 0, 0, 2 * hidden));
-    if (way.recurrent_bias.defined()) both = add(both, slice(way.recurrent_bias, 0, 0, 2 * hidden));
+    auto with_bias = [&](const Expr& sum, int first, int last) {
+      if (!way.recurrent_bias.defined()) return sum;
+      return add(sum, slice(way.recurrent_bias, 0, first * hidden, last * hidden));
+    };
+    Expr all = is_linear ? with_bias(dense(state, way.recurrence), 0, 3) : Expr();  // one product is enough
+    Expr both = is_linear ? slice(all, 1, 0, 2 * hidden) : with_bias(dense(state, way.first_recurrence), 0, 2);
     both = f(limited(add(slice(projected, 1, 0, 2 * hidden), both)));
-    Expr update = gate(both, 0, hidden, 1), reset = gate(both, 1, hidden, 1),
-         weight = gate(way.recurrence, 2, hidden, 0);
-    Expr inner = dense(is_linear ? state : multiply(reset, state), weight);
-    if (way.recurrent_bias.defined()) inner = add(inner, gate(way.recurrent_bias, 2, hidden, 0));
-    if (is_linear) inner = multiply(reset, inner);
+    Expr update = gate(both, 0, hidden, 1), reset = gate(both, 1, hidden, 1);
+    Expr inner = is_linear ? multiply(reset, gate(all, 2, hidden, 1))
+                           : with_bias(dense(multiply(reset, state), way.last_recurrence), 2, 3);
     Expr fresh = g(limited(add(gate(projected, 2, hidden, 1), inner)));
     return Values{Value(add(multiply(subtract(make_scalar(1, dtype), update), fresh), multiply(update, state)))};
   };

@@ -20,6 +20,7 @@ namespace tessera::relay {
 namespace {
 
 using Shape = std::vector<int64_t>;
+constexpr int kDeepest = 8;  // functions of elements before a reduction
 
 /// The name of the reduction over the last axes, and how many they are.
 struct LastAxes {
@@ -62,21 +63,33 @@ class Joiner {
     auto shape = fixed_shape(checked_type(call->args[0])), result = fixed_shape(checked_type(Expr(call)));
     if (!shape || !result) return same;
     LastAxes axes = last_axes(call, shape->size());
-    if (axes.count < 2 || axes.count >= shape->size() || !is_in_memory(call->args[0])) return same;
+    if (axes.count < 2 || axes.count >= shape->size()) return same;
     Shape rows(shape->begin(), shape->end() - static_cast<long>(axes.count));
     if (std::find(shape->begin(), shape->end(), 0) != shape->end()) return same;  // 0 means another thing to reshape
     rows.push_back(-1);
-    Expr row = placed(call, reshape(same.as<Call>()->args[0], int_array(rows)));
-    Expr out = placed(call, call_op(std::string(axes.name), {row}, make_attrs<ReduceAttrs>([&](auto& a) {
-                                      a.axis = int_array({static_cast<int64_t>(rows.size()) - 1});
-                                    })));
-    return result->size() + 1 == rows.size() ? out : placed(call, reshape(out, int_array(*result)));
+    Expr row = in_shape(call->args[0], rows, kDeepest);
+    if (!row) return same;
+    Expr out = placed(Expr(call), call_op(std::string(axes.name), {row}, make_attrs<ReduceAttrs>([&](auto& a) {
+                                            a.axis = int_array({static_cast<int64_t>(rows.size()) - 1});
+                                          })));
+    return result->size() + 1 == rows.size() ? out : placed(Expr(call), reshape(out, int_array(*result)));
   }
 
-  /// On the device of the call.
-  static Expr placed(const Call* call, Expr expr) {
-    expr->virtual_device_ = call->virtual_device_;
+  /// On the device of another.
+  static Expr placed(const Expr& like, Expr expr) {
+    expr->virtual_device_ = like->virtual_device_;
     return expr;
+  }
+
+  /// The value in another shape; functions of elements that will be computed in the kernel take it on before. Null where
+  /// something else will.
+  Expr in_shape(const Expr& expr, const Shape& shape, int depth) {
+    if (is_in_memory(expr)) return placed(expr, reshape(rewriter_(expr), int_array(shape)));
+    auto* call = expr.as<Call>();
+    if (!call || depth == 0 || call->args.size() != 1 || fusion_of(Op(call->op.as<OpNode>())) != Fusion::Elementwise)
+      return nullptr;
+    Expr from = in_shape(call->args[0], shape, depth - 1);
+    return from ? placed(expr, with_args(call, {from})) : nullptr;
   }
 
   /// A value that no kernel but its own would compute.

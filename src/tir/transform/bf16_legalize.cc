@@ -7,6 +7,7 @@
 #include "ir/builtin.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
+#include "ir/target.h"
 #include "tir/transform/pass.h"
 #include "tir/transform/retype.h"
 
@@ -64,9 +65,12 @@ Stmt eliminate_casts(const Stmt& body) {
 
 class TypeLowering {
  public:
-  TypeLowering() : retype_([](DataType dtype) { return words(dtype); }) {
+  /// `by_vectors`: bits may be looked at a vector at a time.
+  explicit TypeLowering(bool by_vectors)
+      : view_(by_vectors ? Op::get("tir.reinterpret_lanes") : builtin::reinterpret()),
+        retype_([](DataType dtype) { return words(dtype); }) {
     retype_.rewriter.on([this](const Cast* op) -> PrimExpr { return on_cast(op); });
-    retype_.rewriter.on([](const FloatImm* op) -> PrimExpr {
+    retype_.rewriter.on([this](const FloatImm* op) -> PrimExpr {
       return op->dtype.is_bfloat() ? from_float32(float_imm(DataType::Float(32), op->value)) : PrimExpr(op);
     });
   }
@@ -83,20 +87,20 @@ class TypeLowering {
     if (from) {
       DataType bits = DataType::UInt(32, op->dtype.lanes);
       PrimExpr shifted = make_call(bits, builtin::shift_left(), {make_cast(bits, value), make_const(bits, 16)});
-      return cast(op->dtype, reinterpret(float32_like(op->dtype), shifted));
+      return cast(op->dtype, make_call(float32_like(op->dtype), view_, {shifted}));
     }
     if (to) return from_float32(cast(float32_like(op->dtype), value));
     return value.same_as(op->value) ? PrimExpr(op) : make_cast(op->dtype, value);
   }
 
   /// The upper half of the float's bits, rounded to nearest even; a NaN stays one.
-  static PrimExpr from_float32(const PrimExpr& value) {
+  PrimExpr from_float32(const PrimExpr& value) const {
     int lanes = value.dtype().lanes;
     DataType bits = DataType::UInt(32, lanes), half = DataType::UInt(16, lanes);
     auto shifted = [&](const PrimExpr& e) {
       return make_call(bits, builtin::shift_right(), {e, make_const(bits, 16)});
     };
-    PrimExpr word = reinterpret(bits, value);
+    PrimExpr word = make_call(bits, view_, {value});
     PrimExpr odd = make_call(bits, builtin::bitwise_and(), {shifted(word), make_const(bits, 1)});
     PrimExpr rounded =
         make_cast(half, shifted(make_binary<Add>(word, make_binary<Add>(odd, make_const(bits, 0x7FFF)))));
@@ -104,8 +108,17 @@ class TypeLowering {
     return make_select(is_nan, make_const(half, 0x7FC0), rounded);
   }
 
+  Op view_;
   Retype retype_;
 };
+
+/// Kernels for this machine or x86, through LLVM; vectors of armv7 would flush what is very small.
+bool has_vectors_for(const PrimFunc& function) {
+  auto target = downcast_or_null<Target>(function->attrs.get_attr(attr::kTarget));
+  if (!target || target->kind->name != "llvm") return false;
+  const std::string triple = target.option("mtriple").value_or("");
+  return triple.empty() || triple.starts_with("x86_64");
+}
 
 bool uses_bfloat(const PrimFunc& function) {
   bool found = false;
@@ -116,7 +129,9 @@ bool uses_bfloat(const PrimFunc& function) {
   return found;
 }
 
-PrimFunc lower_types(const PrimFunc& function) { return uses_bfloat(function) ? TypeLowering()(function) : function; }
+PrimFunc lower_types(const PrimFunc& function) {
+  return uses_bfloat(function) ? TypeLowering(has_vectors_for(function))(function) : function;
+}
 
 static Globals globals{
     {"tir.transform.BF16Promote", [] { return body_pass("tir.BF16Promote", promote); }},

@@ -27,13 +27,19 @@ def test_pools_over_whole_images():
     check(JOIN(), relay.nn.global_avg_pool2d(x), after)
 
 
+def test_functions_of_elements_come_along():
+    x = relay.var("x", shape=(2, 3, 4, 5), dtype="float16")
+    before = relay.sum(relay.exp(relay.cast(x, "float32")), axis=[2, 3])
+    check(JOIN(), before, relay.sum(relay.exp(relay.cast(relay.reshape(x, (2, 3, -1)), "float32")), axis=[2]))
+
+
 @pytest.mark.parametrize(
     "reduce",
     [
         lambda x: relay.sum(x, axis=[3]),
         lambda x: relay.sum(x, axis=[1, 2]),
         lambda x: relay.sum(x, axis=[0, 1, 2, 3]),
-        lambda x: relay.sum(relay.nn.relu(x), axis=[2, 3]),
+        lambda x: relay.sum(x + relay.ones((4, 5), "float32"), axis=[2, 3]),
         lambda x: relay.nn.global_max_pool2d(x, layout="NHWC"),
     ],
 )
