@@ -67,14 +67,15 @@ Expr fill_value(const Expr& expr) {
   return nullptr;
 }
 
-/// x + full(c)  =>  x + c. Operators with attributes (nn.bias_add) want their arguments in the shape that they have.
+/// x + full(c)  =>  x + c, where the filled tensor stretches nothing: of open extents none is known to equal another.
+/// Operators with attributes (nn.bias_add) want their arguments in the shape that they have.
 Expr use_fill_value(const Call* call) {
   auto* op = call->op.as<OpNode>();
   if (call->args.size() != 2 || call->attrs.defined() || fusion_of(Op(op)) != Fusion::Broadcast) return nullptr;
   for (size_t i : {1, 0}) {
     auto* tensor = call->args[1 - i]->checked_type_.as<TensorTypeNode>();
     auto* out = call->checked_type_.as<TensorTypeNode>();
-    if (!tensor || !out || !structural_equal(tensor->shape, out->shape)) continue;
+    if (!tensor || !out || !fixed_shape(call->checked_type_) || !structural_equal(tensor->shape, out->shape)) continue;
     Expr value = fill_value(call->args[i]);
     if (!value || dtype_of(typed(value)) != dtype_of(call->args[i])) continue;
     Array<Expr> args = call->args;

@@ -116,3 +116,9 @@ def test_operators_with_attributes_keep_the_shape_of_a_filled_argument():
     x = var("x", 1, 4, 3)
     biased = relay.nn.bias_add(x, relay.full(relay.const(2.0), (4,), "float32"))
     check(SimplifyExpr(), relay.Function([x], biased), relay.Function([x], biased))
+
+
+def test_a_filled_tensor_of_open_extents_may_stretch_and_stays():
+    x, y = (relay.var(name, shape=(relay.Any(), relay.Any())) for name in "xy")
+    before = relay.Function([x, y], relay.maximum(x, relay.zeros_like(y)))
+    check(SimplifyExpr(), before, before)
