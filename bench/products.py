@@ -38,6 +38,7 @@ SHAPES = HERE / "product_shapes.txt"
 FIGURES = HERE.parent / "build" / "bench" / "products.json"
 SAMPLE = 100e-6  # seconds that are measured at once, at least
 TURN = 5e-3  # seconds of a contender in a round, at least one sample
+WAKING = 30e-3  # seconds in which a contender's threads wake up, which takes some ten milliseconds on virtual machines
 LONGEST = 4.0  # seconds for a shape, and three rounds at least
 
 Run = Callable[[], Any]
@@ -162,6 +163,9 @@ def shortest(runs: dict[str, Run], rounds: int, clock: Callable[[], float]) -> d
             break
         for who, run in runs.items():
             time.sleep(PAUSE)
+            waking = time.perf_counter()
+            while time.perf_counter() - waking < WAKING:
+                run()
             turn = time.perf_counter()
             while True:
                 start = clock()
