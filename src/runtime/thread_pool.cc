@@ -22,13 +22,10 @@ constexpr size_t kCacheLine = 64;
 
 std::atomic<ShareObserver*> share_observer{nullptr};
 
-/// Tells the observer, if there is one, of a share while it lives.
+/// Tells the observer, if there is one, of a share: from `begin` on, to its own end.
 class Observed {
  public:
-  Observed() : observer_(share_observer.load(std::memory_order_acquire)) {
-    if (observer_) [[unlikely]]
-      observer_->share_begins();
-  }
+  Observed() = default;
   ~Observed() {
     if (observer_) [[unlikely]]
       observer_->share_ends();
@@ -36,8 +33,14 @@ class Observed {
   Observed(const Observed&) = delete;
   Observed& operator=(const Observed&) = delete;
 
+  void begin() {
+    observer_ = share_observer.load(std::memory_order_acquire);
+    if (observer_) [[unlikely]]
+      observer_->share_begins();
+  }
+
  private:
-  ShareObserver* observer_;
+  ShareObserver* observer_ = nullptr;
 };
 
 /// True on a thread that works for a region.
@@ -169,16 +172,17 @@ class ThreadPool {
   /// A thread does its own tasks, then those of others that they have not come to: because they sleep, or their processor
   /// is slower or taken.
   void take_part(int thread, uint32_t epoch) {
-    std::optional<Observed> observed;
     int done = 0;
-    for (int turn = 0; turn < threads_; ++turn) {
-      const int owner = thread + turn < threads_ ? thread + turn : thread + turn - threads_;
-      for (int id; (id = claim(owner, epoch)) >= 0; ++done) {
-        if (!observed) observed.emplace();
-        region_.run(id);
+    {
+      Observed observed;
+      for (int turn = 0; turn < threads_; ++turn) {
+        const int owner = thread + turn < threads_ ? thread + turn : thread + turn - threads_;
+        for (int id; (id = claim(owner, epoch)) >= 0; ++done) {
+          if (done == 0) observed.begin();
+          region_.run(id);
+        }
       }
     }
-    observed.reset();
     if (done > 0 && pending_.fetch_sub(done) == done) pending_.notify_one();
   }
 
@@ -252,6 +256,7 @@ int run_alone(TesseraParallelTask task, void* cdata, int num_task) {
   bool outer = std::exchange(in_region, true);
   {
     Observed observed;
+    observed.begin();
     for (int id = 0; id < region.env.num_task && !region.has_failed(); ++id) region.run(id);
   }
   in_region = outer;
