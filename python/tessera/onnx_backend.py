@@ -53,7 +53,8 @@ class Prepared:
             try:
                 tensors = {name: _in_memory(value) for name, value in frozen.items()}
                 mod, params, texts = import_model(self._model, None, "float32", None, True, tensors)
-                with transform.PassContext(opt_level=self._opt_level):
+                # Every operator rounds to its own type, as ONNX's reference does, also in 16 bits.
+                with transform.PassContext(opt_level=self._opt_level, disabled_pass=["WidenFloats"]):
                     machine = build_module.create_executor("vm", mod, nd.cpu(), self._target, params or None)
                     self._compiled[key] = machine.evaluate(), {name: _as_strings(text) for name, text in texts.items()}
                 return self._compiled[key]
