@@ -6,6 +6,7 @@
 #include "runtime/registry.h"
 #include "tir/buffer_access.h"
 #include "topi/cpu/byte_dot.h"
+#include "topi/cpu/product_tile.h"
 
 namespace tessera::topi {
 namespace {
@@ -106,9 +107,7 @@ class KernelBuilder {
     PrimExpr ahead = select(panels_.b->elem_offset + distance < make_const(kInt32, next_.size), distance, PrimExpr(0));
     Array<PrimExpr> at(panels_.b->shape.size() - 1, PrimExpr(0));
     at.push_back(ahead + (tile * steps + k) * static_cast<int>(each));
-    PrimExpr address = make_call(DataType::Handle(), builtin::address_of(), {make_load(panels_.b, at)});
-    constexpr int kRead = 0, kSecondLevel = 2, kData = 1;
-    return evaluate(make_call(kInt32, "tir.prefetch", {address, kRead, kSecondLevel, kData}));
+    return brought_near(panels_.b, at, /*to_write=*/false, Near::SecondLevel);
   }
 
   /// What an instruction takes: a vector of elements, or of groups of them seen as whole lanes.
