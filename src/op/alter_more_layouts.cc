@@ -2,6 +2,7 @@
 // slot FTVMAlterOpLayout beside that of nn.conv2d (alter_layouts.cc).
 
 #include "op/channel_blocks.h"
+#include "op/layout_rules.h"
 #include "op/records.h"
 #include "relay/attrs/conv.h"
 #include "relay/attrs/pad.h"
@@ -43,9 +44,7 @@ int64_t lanes_for(const A* attrs, const Array<Expr>& args, const Array<ObjectRef
 
 template <class A>
 Expr changed_call(const char* op, const Array<Expr>& args, const Attrs& given, auto change) {
-  ObjectRef copy(given->type()->copy(given.get()));
-  change(const_cast<A*>(cast_or_null<A>(copy.get())));
-  return relay::make_call(Op::get(op), args, downcast<Attrs>(copy));
+  return relay::make_call(Op::get(op), args, layout::changed<A>(given, change));
 }
 
 }  // namespace

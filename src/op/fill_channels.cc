@@ -6,6 +6,7 @@
 
 #include "ir/pass.h"
 #include "op/channel_blocks.h"
+#include "op/layout_rules.h"
 #include "op/records.h"
 #include "relay/attrs/conv.h"
 #include "relay/attrs/pad.h"
@@ -56,11 +57,10 @@ Expr fill_channels(const char* op, char letter, const Attrs& given, const Array<
   if (result_block(channels, lanes) != 0) return nullptr;
   const int axis = kernel->index_of(letter);
   if (*as_int(types[1].as<TensorTypeNode>()->shape[static_cast<size_t>(axis)]) != channels) return nullptr;
-  ObjectRef copy(given->type()->copy(given.get()));
-  const_cast<relay::ConvTransposeAttrs*>(cast_or_null<relay::ConvTransposeAttrs>(copy.get()))->channels =
-      PrimExpr(static_cast<int>(wanted));
-  Expr all = relay::make_call(Op::get(op), {args[0], padded(args[1], static_cast<size_t>(axis), wanted - channels)},
-                              downcast<Attrs>(copy));
+  Attrs wider = layout::changed<relay::ConvTransposeAttrs>(
+      given, [&](auto* copy) { copy->channels = PrimExpr(static_cast<int>(wanted)); });
+  Expr all =
+      relay::make_call(Op::get(op), {args[0], padded(args[1], static_cast<size_t>(axis), wanted - channels)}, wider);
   std::vector<int64_t> begin(shape.size(), 0), end;
   for (const PrimExpr& extent : shape) end.push_back(*as_int(extent));
   return relay::strided_slice(all, relay::int_array(begin), relay::int_array(end));

@@ -23,7 +23,6 @@ constexpr double kStepCost = 0.5;
 /// Of the second-level cache, for a block of scores.
 constexpr int64_t kScoresShare = 4;
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
 /// The stages of one product are marked by its prefix: "scores" or "values".

@@ -17,7 +17,6 @@ constexpr int64_t kGuessedRows = 96;
 /// Steps of k of a micro-kernel: longer ones reuse nothing more.
 constexpr int64_t kLongestStep = 512;
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
 /// The extents; those before the last may be open where `may_be_open`, and are then 0.

@@ -11,7 +11,6 @@ namespace {
 
 register_types<GemmTilesNode> types;
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 /// Sums that have to be under way at once to keep the multipliers busy: their latency times their number.

@@ -5,6 +5,9 @@
 
 namespace tessera::topi {
 
+/// Tiles of `b` that cover `a` elements.
+inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 /// A family of vector instructions.
 struct Isa {
   const char* name;

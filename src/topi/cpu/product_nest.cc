@@ -6,7 +6,6 @@ namespace tessera::topi {
 namespace {
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Part `index` of `total` in `parts` nearly equal ones.
 Span part_of(int64_t total, int64_t parts, const PrimExpr& index) {

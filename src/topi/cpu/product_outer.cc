@@ -9,7 +9,6 @@ namespace tessera::topi {
 namespace {
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 class OuterNest {
  public:

@@ -11,7 +11,6 @@ constexpr int64_t kLineBytes = 64;
 constexpr int64_t kRowsAhead = 16;  // that are asked for while one is copied
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 Stmt copied(const Product& product, const TileSize& size, const PrimExpr& base, const PrimExpr& j0,
             const Buffer& panels, const PrimExpr& to) {

@@ -34,8 +34,6 @@ constexpr int64_t kLine = 64, kWays = 8;  // of first-level caches
 /// Below so many steps a second thread costs more than it brings.
 constexpr int64_t kThreadSteps = 1 << 16;
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 struct Choice {
   ProductPlan plan;
   double cost = INFINITY;
