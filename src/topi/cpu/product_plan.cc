@@ -76,9 +76,9 @@ Choice best_dot(const Product& product, const Machine& machine, int64_t lanes) {
     for (int64_t wide = 1; wide <= std::min(product.n, kLargestDotSide); ++wide) {
       if (high * wide + std::min(high, wide) + 2 > machine->vector_registers) continue;
       Cuts rows = Cuts::even(product.m, high), columns = Cuts::even(product.n, wide);
-      const int64_t sums = rows.size * columns.size;
-      double tile =
-          step_work(sums, rows.size + columns.size) * steps + kLaneSumCost * static_cast<double>(sums) + kTileCost;
+      const int64_t sums = rows.size * columns.size, loads = rows.size + columns.size;
+      double tile = (step_work(sums, loads) + kLineCost * static_cast<double>(loads)) * steps +
+                    kLaneSumCost * static_cast<double>(sums) + kTileCost;
       double cost = tile * static_cast<double>(rows.tiles * columns.tiles);
       if (cost >= best.cost * 0.999) continue;
       best.cost = cost;
