@@ -10,6 +10,7 @@
 #include "topi/cpu/tile_dot.h"
 #include "topi/cpu/tile_reduction.h"
 #include "topi/cpu/tile_winograd.h"
+#include "topi/cpu/windows.h"
 
 namespace tessera::topi {
 namespace {
@@ -145,6 +146,16 @@ bool put_product(const BlockProgram& program, const BlockRef& block, const Machi
   return true;
 }
 
+/// The nest of windows side by side and of what follows them, where the block reduces such.
+bool put_windows(const State& state, const BlockRef& block, const Machine& machine, Replacements* out) {
+  std::optional<Windows> windows = as_windows(state, block, machine);
+  if (!windows) return false;
+  out->done.emplace(windows->reduction.block, windows->reader ? make_nop() : window_nest(*windows));
+  if (windows->reader) out->done.emplace(windows->reader, window_nest(*windows));
+  if (windows->padding) out->done.emplace(windows->padding, make_nop());
+  return true;
+}
+
 }  // namespace
 
 PrimFunc schedule_default_cpu(const PrimFunc& function, const Target& target) {
@@ -160,6 +171,7 @@ PrimFunc schedule_default_cpu(const PrimFunc& function, const Target& target) {
     for (const BlockRef& block : program.stages()) {
       if (is_scheduled(state.find(block)) || is_replaced(block)) continue;
       if (put_product(program, block, machine, &replaced)) continue;
+      if (put_windows(state, block, machine, &replaced)) continue;
       if (!tile_contraction(state, block, machine) && !tile_dot(state, block, machine))
         tile_reduction(state, block, machine);
     }

@@ -1,0 +1,246 @@
+#include <algorithm>
+
+#include "ir/prim_ops.h"
+#include "ir/rewrite.h"
+#include "topi/cpu/product_tile.h"
+#include "topi/cpu/windows.h"
+
+namespace tessera::topi {
+namespace {
+
+constexpr int64_t kParallelSteps = 1 << 15;  // below this a second thread costs more than it brings
+constexpr int64_t kFewestTasks = 16;         // with fewer, rows are tasks too
+constexpr int64_t kMostUnrolled = 8;         // vectors
+constexpr int64_t kRowsBytes = 1 << 13;      // of rows that wait to be reduced over their columns
+
+PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
+
+/// for i in range(extent), by vectors: body(i). The last vector begins earlier where they do not come out even and elements
+/// may be done twice; else it has conditions.
+Stmt by_vectors(int64_t extent, int64_t lanes, bool may_repeat, const std::function<Stmt(const PrimExpr&)>& body) {
+  auto vector = [&](const PrimExpr& first, bool is_guarded) {
+    return loop_over(
+        "lane", number(lanes),
+        [&](const PrimExpr& lane) {
+          Stmt one = body(first + lane);
+          if (is_guarded) one = make(IfThenElse{.condition = first + lane < number(extent), .then_case = one});
+          return one;
+        },
+        LoopKind::Vectorized);
+  };
+  const int64_t whole = extent / lanes, rest = extent % lanes, count = whole + (may_repeat && rest > 0 ? 1 : 0);
+  Stmt out = loop_over(
+      "vector", number(count),
+      [&](const PrimExpr& index) {
+        PrimExpr first = index * number(lanes);
+        return vector(count > whole ? min(first, number(extent - lanes)) : first, false);
+      },
+      count <= kMostUnrolled ? LoopKind::Unrolled : LoopKind::Serial);
+  if (rest == 0 || may_repeat) return out;
+  Stmt last = vector(number(whole * lanes), true);
+  return whole == 0 ? last : sequence({out, last});
+}
+
+class Nest {
+ public:
+  explicit Nest(const Windows& windows)
+      : windows_(windows), reduction_(windows.reduction), rows_(rows_together(windows)), row_(row_of(windows, rows_)) {}
+
+  Stmt build() {
+    int64_t tasks = 1;
+    const size_t along = windows_.along;
+    size_t shared = along > 0 ? along - 1 : 0;  // axes that threads share
+    for (size_t i = 0; i < shared; ++i) tasks *= reduction_.extents[i];
+    const bool shares_rows = shared < along && tasks < kFewestTasks;
+    const int64_t chunks = along == 0 ? 1 : reduction_.extents[along - 1] / rows_;
+    return loop_over(
+        "task", number(shares_rows ? tasks * chunks : tasks),
+        [&](const PrimExpr& task) {
+          PrimExpr outer = shares_rows ? floordiv(task, number(chunks)) : task;
+          int64_t inner = tasks;
+          for (size_t i = 0; i < shared; ++i) {
+            inner /= reduction_.extents[i];
+            PrimExpr digit = floordiv(outer, number(inner));
+            places_.push_back(i == 0 ? digit : floormod(digit, number(reduction_.extents[i])));
+          }
+          auto chunk = [&](const PrimExpr& index) { return rows_at(index * number(rows_)); };
+          Stmt body = shares_rows ? chunk(floormod(task, number(chunks))) : loop_over("rows", number(chunks), chunk);
+          return allocated(row_, sequence({borders(), body}));
+        },
+        reduction_.steps >= kParallelSteps ? LoopKind::Parallel : LoopKind::Serial);
+  }
+
+ private:
+  /// So many rows are reduced over their taps before their columns are: what was just stored is slow to read elsewhere.
+  static int64_t rows_together(const Windows& windows) {
+    if (windows.along == 0) return 1;
+    const int64_t bytes = windows.columns() * windows.block() * windows.element.dtype().bytes();
+    const int64_t height = windows.reduction.extents[windows.along - 1];
+    int64_t out = std::clamp<int64_t>(kRowsBytes / bytes, 1, height);
+    while (height % out != 0) --out;
+    return out;
+  }
+  static Buffer row_of(const Windows& windows, int64_t rows) {
+    return decl_buffer({number(rows * windows.columns() * windows.block())}, windows.element.dtype(), "row", "local");
+  }
+
+  /// The columns beside the data, which stay as they are.
+  Stmt borders() {
+    if (!windows_.border) return make_nop();
+    auto fill = [&](int64_t first, int64_t count) {
+      return count == 0 ? make_nop() : loop_over("row", number(rows_), [&](const PrimExpr& row) {
+        return loop_over("beside", number(count * windows_.block()), [&](const PrimExpr& i) {
+          return put(place(row, number(first), PrimExpr()) + i, windows_.border);
+        });
+      });
+    };
+    return sequence({fill(0, windows_.first), fill(windows_.end, windows_.columns() - windows_.end)});
+  }
+
+  /// Rows of results from `first` on.
+  Stmt rows_at(const PrimExpr& first) {
+    if (windows_.along == 0) return sequence({columns_of(0), results_of(0)});
+    auto each = [&](Stmt (Nest::*part)(const PrimExpr&)) {
+      return loop_over("row", number(rows_), [&](const PrimExpr& row) {
+        places_.push_back(first + row);
+        Stmt out = (this->*part)(row);
+        places_.pop_back();
+        return out;
+      });
+    };
+    return sequence({each(&Nest::columns_of), each(&Nest::results_of)});
+  }
+
+  /// All columns of a row.
+  Stmt columns_of(const PrimExpr& row) {
+    const std::vector<std::vector<int64_t>> taps = row_taps();
+    auto columns = [&](const std::vector<PrimExpr>& conditions) {
+      return for_columns([&](const PrimExpr& column, const PrimExpr& lane) {
+        PrimExpr value;
+        for (size_t i = 0; i < taps.size(); ++i) {
+          PrimExpr next = element(taps[i], column, lane);
+          if (!conditions.empty() && !is_one(conditions[i])) next = if_then_else(conditions[i], next, windows_.border);
+          value = value ? combined(value, next) : next;
+        }
+        return put(place(row, column, lane), value);
+      });
+    };
+    PrimExpr inside = bool_imm(true);
+    std::vector<PrimExpr> each;
+    for (const std::vector<int64_t>& tap : taps) {
+      PrimExpr all = bool_imm(true);
+      for (const PrimExpr& condition : windows_.rows) all = logical_and(all, placed(condition, tap));
+      each.push_back(all);
+      inside = logical_and(inside, all);
+    }
+    if (is_one(inside)) return columns({});
+    return make(IfThenElse{.condition = inside, .then_case = columns({}), .else_case = columns(each)});
+  }
+
+  /// All taps but those of the last axis, in order.
+  std::vector<std::vector<int64_t>> row_taps() const {
+    std::vector<std::vector<int64_t>> out{{}};
+    for (size_t i = 0; i + 1 < reduction_.reduce_axes; ++i) {
+      std::vector<std::vector<int64_t>> longer;
+      for (const std::vector<int64_t>& tap : out)
+        for (int64_t value = 0; value < reduction_.reduce_extents[i]; ++value) {
+          longer.push_back(tap);
+          longer.back().push_back(value);
+        }
+      out = std::move(longer);
+    }
+    return out;
+  }
+
+  Stmt for_columns(const std::function<Stmt(const PrimExpr& column, const PrimExpr& lane)>& body) {
+    const int64_t first = windows_.first, count = windows_.end - first;
+    if (windows_.block() == 1)
+      return by_vectors(count, windows_.row_lanes, true,
+                        [&](const PrimExpr& i) { return body(number(first) + i, PrimExpr()); });
+    return loop_over("column", number(count), [&](const PrimExpr& i) {
+      return by_vectors(windows_.block(), windows_.row_lanes, true,
+                        [&](const PrimExpr& lane) { return body(number(first) + i, lane); });
+    });
+  }
+
+  Stmt results_of(const PrimExpr& row) {
+    const bool may_repeat = !reads_more();
+    auto stored = [&](const PrimExpr& at, const PrimExpr& lane) {
+      PrimExpr value;
+      for (int64_t tap = 0; tap < reduction_.reduce_extents.back(); ++tap) {
+        PrimExpr next = make_load(row_, {place(row, at * number(windows_.step) + number(tap), lane)});
+        value = value ? combined(value, next) : next;
+      }
+      return store(at, lane, value);
+    };
+    const int64_t count = reduction_.extents[windows_.along];
+    if (windows_.block() == 1)
+      return by_vectors(count, windows_.lanes, may_repeat, [&](const PrimExpr& at) { return stored(at, PrimExpr()); });
+    return loop_over("window", number(count), [&](const PrimExpr& at) {
+      return by_vectors(windows_.block(), windows_.lanes, may_repeat,
+                        [&](const PrimExpr& lane) { return stored(at, lane); });
+    });
+  }
+
+  /// True where storing reads other tensors: results may take their place, and must be computed once.
+  bool reads_more() const {
+    bool found = false;
+    const Buffer& sums = reduction_.block->writes[0]->buffer;
+    if (windows_.reader)
+      walk(windows_.reader->body, [&](const BufferLoad* load) { found = found || !load->buffer.same_as(sums); });
+    return found;
+  }
+
+  Stmt store(const PrimExpr& at, const PrimExpr& lane, const PrimExpr& value) const {
+    Array<PrimExpr> places;
+    for (const PrimExpr& outer : places_) places.push_back(outer);
+    places.push_back(at);
+    if (lane) places.push_back(lane);
+    const Buffer& sums = reduction_.block->writes[0]->buffer;
+    if (!windows_.reader) return make(BufferStore{.buffer = sums, .value = value, .indices = places});
+    Map<Var, PrimExpr> values;
+    for (size_t i = 0; i < places.size(); ++i) values.set(windows_.reader->iter_vars[i]->var, places[i]);
+    Stmt body = rewrite(windows_.reader->body, [&](Rewriter& self, const BufferLoad* load) -> PrimExpr {
+      return load->buffer.same_as(sums) ? value : PrimExpr(self.children(load));
+    });
+    return substitute(body, values);
+  }
+
+  /// An expression over axes and taps at the row that is being computed.
+  PrimExpr placed(const PrimExpr& e, const std::vector<int64_t>& tap) const {
+    Map<Var, PrimExpr> values;
+    for (size_t i = 0; i < places_.size(); ++i) values.set(reduction_.axes[i], places_[i]);
+    for (size_t i = 0; i < tap.size(); ++i)
+      values.set(reduction_.block->iter_vars[reduction_.axes.size() + i]->var, number(tap[i]));
+    return substitute(e, values);
+  }
+  PrimExpr element(const std::vector<int64_t>& tap, const PrimExpr& column, const PrimExpr& lane) const {
+    Map<Var, PrimExpr> values{{windows_.column, column}};
+    if (lane) values.set(reduction_.axes.back(), lane);
+    return substitute(placed(windows_.element, tap), values);
+  }
+
+  PrimExpr combined(const PrimExpr& a, const PrimExpr& b) const {
+    const PrimExpr& how = reduction_.block->body.as<BufferStore>()->value;
+    return how.as<Max>() ? max(a, b) : how.as<Min>() ? min(a, b) : a + b;
+  }
+  PrimExpr place(const PrimExpr& row, const PrimExpr& column, const PrimExpr& lane) const {
+    PrimExpr out = (row * number(windows_.columns()) + column) * number(windows_.block());
+    return lane ? out + lane : out;
+  }
+  Stmt put(const PrimExpr& at, const PrimExpr& value) const {
+    return make(BufferStore{.buffer = row_, .value = value, .indices = {at}});
+  }
+
+  const Windows& windows_;
+  const Reduction& reduction_;
+  int64_t rows_;
+  Buffer row_;
+  std::vector<PrimExpr> places_;  // of the axes before the columns
+};
+
+}  // namespace
+
+Stmt window_nest(const Windows& windows) { return Nest(windows).build(); }
+
+}  // namespace tessera::topi
