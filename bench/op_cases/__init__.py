@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Callable
 
-from . import conv, pool, recurrent
+from . import conv, moves, pool, product, recurrent, rows
 from .case import Case
 
 __all__ = ["FAMILIES", "Case"]
@@ -21,4 +21,10 @@ FAMILIES: dict[str, Callable[[list[str]], list[Case]]] = {
     "resize": pool.resizes,
     "elementwise": pool.chains,
     "recurrent": recurrent.cases,
+    "product": product.cases,
+    "attention": product.attentions,
+    "rows": rows.cases,
+    "reduction": rows.reductions,
+    "moves": moves.cases,
+    "index": moves.indices,
 }

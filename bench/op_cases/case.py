@@ -21,10 +21,12 @@ class Case(NamedTuple):
     torch: Callable[[Any, Mapping[str, Any]], Any] | None = None
     operations: float | None = None  # of arithmetic; None: as many as the convolutions and products of the model have
     count: int = 1  # how often it occurs where it is from
+    reads: int | None = None  # bytes of the operands that are needed; None: all of them
 
     def bytes(self, outputs: list[np.ndarray]) -> int:
         """What has to be read and written once."""
-        return sum(value.nbytes for value in [*self.inputs.values(), *self.weights.values(), *outputs])
+        operands = sum(value.nbytes for value in [*self.inputs.values(), *self.weights.values()])
+        return (operands if self.reads is None else self.reads) + sum(value.nbytes for value in outputs)
 
 
 def random(*shape: int) -> np.ndarray:
@@ -35,14 +37,23 @@ def node(op: str, inputs: list[str], output: str, **attributes: Any) -> onnx.Nod
     return onnx.helper.make_node(op, inputs, [output], **attributes)
 
 
-def model_of(nodes: list[onnx.NodeProto], inputs: Mapping[str, np.ndarray], weights: Mapping[str, np.ndarray]) -> bytes:
-    """The last node's first output is the model's."""
+def shape_text(x: np.ndarray) -> str:
+    return "x".join(map(str, x.shape))
+
+
+def model_of(
+    nodes: list[onnx.NodeProto],
+    inputs: Mapping[str, np.ndarray],
+    weights: Mapping[str, np.ndarray],
+    out: int = onnx.TensorProto.FLOAT,
+) -> bytes:
+    """The last node's first output is the model's, of type `out`."""
     value = onnx.helper.make_tensor_value_info
     graph = onnx.helper.make_graph(
         nodes,
         "case",
         [value(name, onnx.helper.np_dtype_to_tensor_dtype(x.dtype), x.shape) for name, x in inputs.items()],
-        [value(nodes[-1].output[0], onnx.TensorProto.FLOAT, None)],
+        [value(nodes[-1].output[0], out, None)],
         [onnx.numpy_helper.from_array(x, name) for name, x in weights.items()],
     )
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", OPSET)], ir_version=8)

@@ -1,0 +1,75 @@
+"""Products with constant weights, as layers have them, and attention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .case import Case, model_of, node, random, shape_text
+
+
+def layer(rows: int, depth: int, units: int, after: str = "") -> Case:
+    """`after`: what follows the bias, by its name in ONNX; "Gelu" is written out with Erf, as exporters do."""
+    inputs = {"x": random(1, rows, depth)}
+    weights = {"w": random(depth, units) / np.float32(np.sqrt(depth)), "b": random(units)}
+    nodes = [node("MatMul", ["x", "w"], "m"), node("Add", ["m", "b"], "y")]
+    if after == "Gelu":
+        weights |= {name: np.array(value, "float32") for name, value in (("r", 2**0.5), ("one", 1), ("half", 0.5))}
+        nodes += [node("Div", ["y", "r"], "d"), node("Erf", ["d"], "e"), node("Add", ["e", "one"], "f")]
+        nodes += [node("Mul", ["y", "f"], "g"), node("Mul", ["g", "half"], "z")]
+    elif after:
+        nodes.append(node(after, ["y"], "z"))
+
+    def torch(torch: Any, t: Any) -> Any:
+        y = t["x"] @ t["w"] + t["b"]
+        return getattr(torch.nn.functional, after.lower())(y) if after else y
+
+    name = f"MatMul {rows}x{units}x{depth}{f', {after}' * bool(after)}"
+    return Case(name, model_of(nodes, inputs, weights), inputs, weights, torch)
+
+
+def attention(heads: int, rows: int, width: int, masked: bool = False) -> Case:
+    """Scores of all pairs of rows, softmax, and the mean of the values by it; `masked`: rows see those before them only."""
+    inputs = {name: random(1, heads, rows, width) * np.float32(i + 0.5) for i, name in enumerate("qkv")}
+    weights = {"scale": np.array(width**-0.5, "float32")}
+    nodes = [node("Transpose", ["k"], "kt", perm=[0, 1, 3, 2]), node("MatMul", ["q", "kt"], "s0")]
+    nodes.append(node("Mul", ["s0", "scale"], "s"))
+    if masked:
+        weights["mask"] = np.triu(np.full((rows, rows), -1e9, "float32"), 1)
+        nodes.append(node("Add", ["s", "mask"], "sm"))
+    nodes += [node("Softmax", ["sm" if masked else "s"], "p", axis=-1), node("MatMul", ["p", "v"], "y")]
+
+    def torch(torch: Any, t: Any) -> Any:
+        return torch.nn.functional.scaled_dot_product_attention(t["q"], t["k"], t["v"], is_causal=masked)
+
+    name = f"attention {shape_text(inputs['q'][0])}{', masked' * masked}"
+    return Case(name, model_of(nodes, inputs, weights), inputs, weights, torch)
+
+
+def cases(_nets: list[str]) -> list[Case]:
+    return [
+        layer(128, 768, 768),
+        layer(128, 768, 3072, "Gelu"),
+        layer(128, 3072, 768),
+        layer(197, 768, 2304),
+        layer(64, 768, 2304),
+        layer(512, 1024, 1024),
+        layer(16, 1024, 4096, "Relu"),
+        layer(1, 2048, 1000),
+        layer(1, 768, 50257),
+        layer(1, 4096, 4096, "Relu"),
+        layer(1000, 64, 64, "Relu"),
+        layer(37, 300, 130),
+    ]
+
+
+def attentions(_nets: list[str]) -> list[Case]:
+    return [
+        attention(12, 128, 64),
+        attention(12, 197, 64),
+        attention(12, 64, 64, masked=True),
+        attention(16, 512, 64),
+        attention(8, 1024, 64, masked=True),
+        attention(4, 100, 32),
+    ]
