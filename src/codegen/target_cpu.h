@@ -12,6 +12,7 @@ struct TargetCpu {
   std::string name;                // LLVM's name of it: "znver4", "cortex-a72", "generic"
   bool is_host = false;            // the very processor this runs on
   bool runs_here = false;          // the same architecture and system, perhaps with fewer instructions
+  int sve_bits = 0;                // of vectors of SVE, where code is for one length of them
   std::set<std::string> features;  // by LLVM's names; those a processor implies are listed too
 };
 

@@ -53,6 +53,7 @@ std::vector<TargetKind> make_kinds() {
             {"mfloat-abi", Text},
             {"mabi", Text},
             {"num-cores", Int},
+            {"vector-width", Int},
             {"fast-math", Bool},
             {"fast-math-nnan", Bool},
             {"fast-math-ninf", Bool},

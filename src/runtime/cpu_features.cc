@@ -20,6 +20,9 @@ constexpr std::string_view kThisArchitecture = "";
 #if !defined(__x86_64__)
 #include <sys/auxv.h>
 #endif
+#if defined(__aarch64__)
+#include <sys/prctl.h>
+#endif
 
 namespace tessera {
 namespace {
@@ -33,6 +36,8 @@ struct Feature {
 };
 
 constexpr int kSecond = 64;
+
+constexpr std::string_view kSveNeed = "sve=";
 
 constexpr Feature kFeatures[] = {
 #define TESSERA_X86_FEATURE(NAME) {"x86_64", NAME},
@@ -104,7 +109,8 @@ std::string fitting_target() {
   return "llvm -mtriple=" +
          std::string(kThisArchitecture == "arm" ? "armv7-linux-gnueabihf"
                                                 : std::string(kThisArchitecture) + "-linux-gnu") +
-         " -mcpu=" + (kThisArchitecture == "riscv64" ? "generic-rv64" : "generic") + " -mattr=" + attributes;
+         " -mcpu=" + (kThisArchitecture == "riscv64" ? "generic-rv64" : "generic") + " -mattr=" + attributes +
+         (sve_bits() ? " -vector-width=" + std::to_string(sve_bits()) : "");
 }
 
 /// " (AMD EPYC 9654 96-Core Processor)" where the system tells.
@@ -126,6 +132,18 @@ std::vector<const char*> checked_cpu_features(std::string_view architecture) {
   return out;
 }
 
+int sve_bits() {
+#if defined(__aarch64__)
+  constexpr int kGetLength = 51, kLengthMask = 0xffff;  // PR_SVE_GET_VL of Linux, and where it answers in bytes
+  const int answer = prctl(kGetLength);
+  return answer < 0 ? 0 : 8 * (answer & kLengthMask);
+#else
+  return 0;
+#endif
+}
+
+std::string sve_need(int bits) { return std::string(kSveNeed) + std::to_string(bits); }
+
 bool cpu_has(const std::string& name) {
   for (const Feature& feature : kFeatures)
     if (feature.architecture == kThisArchitecture && name == feature.name) return processor_has(feature);
@@ -134,11 +152,17 @@ bool cpu_has(const std::string& name) {
 
 void check_cpu_features(const std::string& needed, const std::string& file) {
   size_t end = needed.find(" for ");
-  std::string missing, part;
-  for (std::istringstream parts(needed.substr(0, end)); std::getline(parts, part, ',');)
-    if (!part.empty() && !cpu_has(part)) missing += (missing.empty() ? "" : ", ") + part;
+  std::string missing, part, made_for = end == needed.npos ? "another processor" : needed.substr(end + 5);
+  int length = 0;
+  for (std::istringstream parts(needed.substr(0, end)); std::getline(parts, part, ',');) {
+    if (part.rfind(kSveNeed, 0) == 0) length = std::atoi(part.c_str() + kSveNeed.size());
+    else if (!part.empty() && !cpu_has(part)) missing += (missing.empty() ? "" : ", ") + part;
+  }
+  if (missing.empty() && length != 0 && length != sve_bits())
+    throw Error(RuntimeError) << file << " was compiled for " << made_for << " with vectors of SVE of " << length
+                              << " bits, and those of this processor" << processor_name() << " have " << sve_bits()
+                              << ". Compile it again with the target \"" << fitting_target() << "\"";
   if (missing.empty()) return;
-  std::string made_for = end == needed.npos ? "another processor" : needed.substr(end + 5);
   throw Error(RuntimeError) << file << " was compiled for " << made_for << " and needs instructions that this processor"
                             << processor_name() << " does not have: " << missing
                             << ". Compile it again with the target \"" << fitting_target() << "\"";

@@ -5,7 +5,9 @@
  * CALLS is text, one call a line: `name number-of-arguments`, then for each argument
  *   t code bits lanes rank extent...   a tensor, its contents taken from INPUT in order
  *   i value   or   f value             a scalar
- * After each call the contents of all its tensors are appended to OUTPUT. A failure ends the program with its message and
+ *   d type number                      a device
+ * A call that answers with a module makes it the one whose functions are called by names that begin with a dot: of a
+ * compiled model `default` with a device, then `.set_input`, `.run` and `.get_output`. After each call the contents of all its tensors are appended to OUTPUT. A failure ends the program with its message and
  * status 1. tests/python/codegen/test_agreement.py writes the files and reads the answers. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +83,8 @@ static DLTensor* read_tensor(FILE* calls, FILE* input, size_t* bytes) {
   return tensor;
 }
 
-static void run_call(TesseraModuleHandle library, const char* name, int count, FILE* calls, FILE* input, FILE* output) {
+static void run_call(TesseraModuleHandle library, TesseraModuleHandle* model, const char* name, int count, FILE* calls,
+                     FILE* input, FILE* output) {
   TesseraValue values[MAX_ARGS], result;
   int codes[MAX_ARGS], result_code;
   size_t bytes[MAX_ARGS] = {0};
@@ -98,18 +101,27 @@ static void run_call(TesseraModuleHandle library, const char* name, int count, F
       expect(fscanf(calls, "%lld", &whole) == 1, "an integer");
       values[i].v_int64 = whole;
       codes[i] = kTesseraInt;
+    } else if (kind == 'd') {
+      int type, number;
+      expect(fscanf(calls, "%d %d", &type, &number) == 2, "a device");
+      values[i].v_device.device_type = (DLDeviceType)type;
+      values[i].v_device.device_id = number;
+      codes[i] = kTesseraDevice;
     } else {
       expect(kind == 'f' && fscanf(calls, "%lf", &values[i].v_float64) == 1, "a float");
       codes[i] = kTesseraFloat;
     }
   }
-  check(TesseraModGetFunction(library, name, 0, &function), name);
+  check(name[0] == '.' ? TesseraModGetFunction(*model, name + 1, 0, &function)
+                       : TesseraModGetFunction(library, name, 0, &function),
+        name);
   if (!function) {
     fprintf(stderr, "the library has no function %s\n", name);
     exit(1);
   }
   check(TesseraFuncCall(function, values, codes, count, &result, &result_code), name);
   check(TesseraFuncFree(function), name);
+  if (result_code == kTesseraModule) *model = result.v_handle;
   for (int i = 0; i < count; ++i) {
     if (codes[i] != kTesseraDLTensor) continue;
     void* data = malloc(bytes[i] + 1);
@@ -123,7 +135,7 @@ static void run_call(TesseraModuleHandle library, const char* name, int count, F
 int main(int argc, char** argv) {
   char name[256];
   int count;
-  TesseraModuleHandle library;
+  TesseraModuleHandle library, model = NULL;
   TesseraFunctionHandle function;
   if (argc != 5) {
     fprintf(stderr, "usage: run_programs LIBRARY CALLS INPUT OUTPUT\n");
@@ -133,7 +145,8 @@ int main(int argc, char** argv) {
   check(TesseraFuncRegisterGlobal("test.scale", function, 1), "test.scale");
   check(TesseraModLoadFromFile(argv[1], "so", &library), "loading the library");
   FILE *calls = open_file(argv[2], "r"), *input = open_file(argv[3], "rb"), *output = open_file(argv[4], "wb");
-  while (fscanf(calls, "%255s %d", name, &count) == 2) run_call(library, name, count, calls, input, output);
+  while (fscanf(calls, "%255s %d", name, &count) == 2) run_call(library, &model, name, count, calls, input, output);
+  if (model) check(TesseraModFree(model), "freeing the model");
   check(TesseraModFree(library), "freeing the library");
   return fclose(output) == 0 ? 0 : 1;
 }

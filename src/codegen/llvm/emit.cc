@@ -56,6 +56,7 @@ std::string needed_features(const llvm::TargetMachine& target, const Machine& ma
   for (const char* name : checked_cpu_features(architecture))
     if (target.getMCSubtargetInfo()->checkFeatures(std::string("+") + name))
       out += (out.empty() ? "" : ",") + std::string(name);
+  if (machine.sve_bits) out += "," + sve_need(machine.sve_bits);
   return out.empty() ? out : out + " for " + machine.cpu;
 }
 

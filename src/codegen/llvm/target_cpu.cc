@@ -16,6 +16,7 @@ TargetCpu target_cpu(const Target& target) {
                 .name = machine.cpu,
                 .is_host = machine.is_host() && machine.cpu == read_machine(Target::parse("llvm")).cpu,
                 .runs_here = machine.is_host(),
+                .sve_bits = machine.sve_bits,
                 .features = {}};
   for (const llvm::SubtargetFeatureKV& feature : info.getAllProcessorFeatures())
     if (info.getFeatureBits().test(feature.Value)) out.features.insert(feature.Key);

@@ -11,6 +11,8 @@
 
 #include <mutex>
 
+#include "runtime/cpu_features.h"
+
 namespace tessera::codegen {
 namespace {
 
@@ -64,6 +66,47 @@ void read_fast_math(const Target& target, llvm::FastMathFlags& flags) {
   if (!target.int_option("fast-math-contract", 1)) flags.setAllowContract(false);
 }
 
+constexpr unsigned kLeastSveBits = 128;
+
+bool has_sve(const Machine& machine) {
+  llvm::Triple triple(machine.triple);
+  std::string problem;
+  const llvm::Target* target =
+      triple.isAArch64() ? llvm::TargetRegistry::lookupTarget(machine.triple, problem) : nullptr;
+  if (!target) return false;
+  check_features(*target, machine);
+  std::unique_ptr<llvm::MCSubtargetInfo> info(
+      target->createMCSubtargetInfo(machine.triple, machine.cpu, machine.features));
+  return info && info->checkFeatures("+sve");
+}
+
+/// Vectors of SVE are as long as their maker liked. A processor that is not named here has to be asked.
+constexpr std::pair<std::string_view, int> kSveBits[] = {
+    {"a64fx", 512},       {"neoverse-v1", 256}, {"neoverse-512tvb", 256}, {"neoverse-n2", 128}, {"neoverse-n3", 128},
+    {"neoverse-v2", 128}, {"neoverse-v3", 128}, {"neoverse-v3ae", 128},   {"grace", 128},       {"cortex-a510", 128},
+    {"cortex-a520", 128}, {"cortex-a710", 128}, {"cortex-a715", 128},     {"cortex-a720", 128}, {"cortex-a725", 128},
+    {"cortex-x2", 128},   {"cortex-x3", 128},   {"cortex-x4", 128},       {"cortex-x925", 128},
+};
+
+/// The length that -vector-width says, else that of the processor, where it is known.
+int find_sve_bits(const Target& target, const Machine& machine, bool is_this_processor) {
+  const bool is_there = has_sve(machine);
+  if (int64_t said = target.int_option("vector-width", 0)) {
+    if (!is_there)
+      throw Error(ValueError) << "target \"" << machine.text << "\": vector-width is the length of vectors of SVE, and "
+                              << machine.cpu << " of " << machine.triple << " has none; -mattr=+sve says that it does";
+    if (said < 128 || said > 2048 || (said & (said - 1)))
+      throw Error(ValueError) << "vector-width of target \"" << machine.text << "\" is " << said
+                              << "; it may be 128, 256, 512, 1024 or 2048 bits";
+    return static_cast<int>(said);
+  }
+  if (!is_there) return 0;
+  if (is_this_processor) return sve_bits();
+  for (const auto& [name, bits] : kSveBits)
+    if (name == machine.cpu) return bits;
+  return 0;
+}
+
 }  // namespace
 
 bool Machine::has_feature(std::string_view name) const {
@@ -113,6 +156,7 @@ Machine read_machine(const Target& target) {
   out.triple = llvm::Triple::normalize(target.option("mtriple").value_or(host));
   if (out.triple.empty()) out.triple = host;
   out.cpu = target.option("mcpu").value_or("");
+  const bool is_this_processor = out.cpu.empty() && out.is_host();
   if (out.cpu.empty()) {
     out.cpu = out.is_host() ? llvm::sys::getHostCPUName().str() : "generic";
     out.features = out.is_host() ? host_features() : usual_features(llvm::Triple(out.triple));
@@ -135,6 +179,9 @@ Machine read_machine(const Target& target) {
     throw Error(NotImplementedError) << "target \"" << out.text << "\": cl-opt changes LLVM for the whole process and "
                                      << "is not offered; use mattr, opt-level or fast-math-*";
   read_fast_math(target, out.fast_math);
+  out.sve_bits = find_sve_bits(target, out, is_this_processor);
+  // A load that broadcasts costs the units nothing that multiply; LLVM prefers a load and a copy for some processors.
+  if (out.sve_bits) out.features += (out.features.empty() ? "" : ",") + std::string("-no-sve-fp-ld1r");
   return out;
 }
 
@@ -165,6 +212,13 @@ void set_machine_attributes(llvm::Function* function, const Machine& machine) {
   function->addFnAttr("target-cpu", machine.cpu);
   if (!machine.features.empty()) function->addFnAttr("target-features", machine.features);
   if (machine.is_x86()) function->addFnAttr("prefer-vector-width", "512");
+  if (unsigned times = unsigned(machine.sve_bits) / kLeastSveBits)
+    function->addFnAttr(llvm::Attribute::getWithVScaleRangeArgs(function->getContext(), times, times));
+  if (machine.cpu == "generic" && llvm::Triple(machine.triple).isAArch64()) {
+    // LLVM orders code for any such processor as a small one needs it that runs instructions in order: it reads far ahead,
+    // and sums that were to stay in registers are pushed out of them. A middling one of those that reorder is assumed.
+    function->addFnAttr("tune-cpu", machine.sve_bits ? "neoverse-v1" : "cortex-a76");
+  }
 }
 
 void throw_llvm(llvm::Error error, const std::string& doing) {

@@ -12,6 +12,7 @@ struct Machine {
   std::string triple, cpu, features, abi;
   int opt_level = 2;      // 3 adds LLVM's own vectorisers and unroller, 0 leaves out nearly everything
   std::string float_abi;  // of 32-bit ARM: "hard", "soft", or as the triple says
+  int sve_bits = 0;       // of a vector of SVE where its length is known, and code is for that length alone
   llvm::FastMathFlags fast_math;
 
   bool has_feature(std::string_view name) const;

@@ -73,7 +73,7 @@ std::string key_of(const NamedFunctions& functions, const Machine& machine, cons
   std::string key = "llvm object\n" + compiler_build_id() + "\n";
   llvm::raw_string_ostream flags(key);
   flags << machine.text << "\n" << machine.triple << "\n" << machine.cpu << "\n" << machine.features << "\n";
-  flags << machine.abi << "\n" << machine.opt_level << "\n" << machine.float_abi << "\n";
+  flags << machine.abi << "\n" << machine.opt_level << "\n" << machine.float_abi << "\n" << machine.sve_bits << "\n";
   machine.fast_math.print(flags);
   flags << "\n" << entry << "\n";
   Array<ObjectRef> content;

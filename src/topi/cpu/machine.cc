@@ -12,7 +12,8 @@ namespace {
 register_types<MachineNode> types;
 
 constexpr Isa kIsas[] = {
-    {"avx512", 64, 32}, {"avx2", 32, 16}, {"sse", 16, 16}, {"neon", 16, 32}, {"generic", 16, 16},
+    {"avx512", 64, 32}, {"avx2", 32, 16},     {"sse", 16, 16},      {"neon", 16, 32},    {"sve256", 32, 32},
+    {"sve512", 64, 32}, {"sve1024", 128, 32}, {"sve2048", 256, 32}, {"generic", 16, 16},
 };
 
 struct Caches {
@@ -73,7 +74,10 @@ const char* isa_of(const codegen::TargetCpu& cpu) {
   auto has = [&](const char* feature) { return cpu.features.count(feature) > 0; };
   if (cpu.arch == "x86_64" || cpu.arch == "i386")
     return has("avx512f") ? "avx512" : has("avx2") && has("fma") ? "avx2" : "sse";
-  return cpu.arch == "aarch64" && has("neon") ? "neon" : "generic";
+  if (cpu.arch != "aarch64") return "generic";
+  for (const Isa& isa : kIsas)  // vectors of SVE that are no longer than NEON's are NEON's
+    if (cpu.sve_bits > 128 && isa.name == "sve" + std::to_string(cpu.sve_bits)) return isa.name;
+  return has("neon") ? "neon" : "generic";
 }
 
 }  // namespace

@@ -34,6 +34,8 @@ def test_options_choose_the_instructions():
     scalar = assembly(arm + " -mattr=-neon")
     assert re.search(r"vm(ul|la)\.f32\s+s", scalar) and not re.search(r"\.f32\s+q", scalar)
     assert re.search(r"fm(ul|la)\s+v\d+\.4s", assembly("llvm -mtriple=aarch64-linux-gnu"))
+    # where the length of SVE's vectors is not known they are not used
+    assert not re.search(r"\bz\d", assembly("llvm -mtriple=aarch64-linux-gnu -mattr=+sve"))
     riscv = "llvm -mtriple=riscv64-linux-gnu"
     assert "vsetivli" in assembly(riscv + " -mattr=+v") and "vsetivli" not in assembly(riscv)
     assert "fmadd.s" in assembly(riscv)  # floats in registers of their own
@@ -59,6 +61,9 @@ def test_floats_travel_as_the_abi_says():
             'mfloat-abi .* is "softfp"; it may be hard or soft',
         ),
         ("llvm -mtriple=vax-linux-gnu", "no back end for .* is built in"),
+        ("llvm -mtriple=aarch64-linux-gnu -vector-width=256", "vector-width is the length of vectors of SVE, and gen"),
+        ("llvm -mcpu=haswell -vector-width=256", "haswell of x86_64.* has none; -mattr=.sve says that it does"),
+        ("llvm -mtriple=aarch64-linux-gnu -mattr=+sve -vector-width=384", "is 384; it may be 128, 256, 512, 1024 or"),
     ],
 )
 def test_a_target_that_does_not_exist_is_refused(target, message):
@@ -119,6 +124,35 @@ def test_a_lesser_processor_is_told_what_it_lacks(tmp_path, name, cpu, target, m
     tessera.build(*vector_add(), target=target, name="add").export_library(str(path))
     with pytest.raises(AssertionError, match=message):
         run(machine, path, [], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "message"),
+    [
+        ("max,sve512=on", "compiled for neoverse-512tvb with vectors of SVE of 256 bits, .* have 512. .*-vector-width=512"),
+        ("max,sve128=on", "compiled for neoverse-512tvb with vectors of SVE of 256 bits, .* have 128. .*-vector-width=128"),
+        ("cortex-a72", "needs instructions .*sve"),
+        ("max,sve256=on", ""),
+    ],
+)  # fmt: skip
+def test_code_for_one_length_of_vectors_is_refused_where_they_have_another(tmp_path, cpu, message):
+    target = "llvm -mtriple=aarch64-linux-gnu -mcpu=neoverse-512tvb -mattr=-ccdp,-rand"
+    machine = Machine(target, MACHINES["aarch64"].triple, "qemu-aarch64", cpu)
+    machine.skip_where_tools_are_missing()
+    path = tmp_path / "add.so"
+    tessera.build(*vector_add(), target=target, name="add").export_library(str(path))
+    if not message:
+        run(machine, path, [], tmp_path)
+        return
+    with pytest.raises(AssertionError, match=message):
+        run(machine, path, [], tmp_path)
+
+
+@pytest.mark.parametrize("bits", [256, 512, 2048])
+def test_vectors_of_sve_are_as_long_as_the_target_says(bits):
+    target = f"llvm -mtriple=aarch64-linux-gnu -mattr=+sve -vector-width={bits}"
+    text = assembly(target, n=bits, lanes=bits // 32)
+    assert re.search(r"fm(la|ad)\s+z\d+\.s", text) and not re.search(r"\.4s|\bq\d", text)
 
 
 def test_a_lesser_x86_is_told_its_level(tmp_path):

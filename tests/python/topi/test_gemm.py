@@ -13,7 +13,8 @@ from tessera import te, tir, topi
 
 ROOT = Path(__file__).resolve().parents[3]
 AVX512, AVX2, SSE = "llvm -mcpu=znver4", "llvm -mcpu=haswell", "llvm -mcpu=x86-64"
-ARM = "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72"
+ANY_ARM = "llvm -mtriple=aarch64-linux-gnu"
+ARM, SVE256, SVE512 = (f"{ANY_ARM} -mcpu={cpu}" for cpu in ("cortex-a72", "neoverse-v1", "a64fx"))
 
 
 def example():
@@ -43,6 +44,11 @@ def runs_here(target):
         (AVX2, "avx2", 32, 16, 256 << 10),
         (SSE, "sse", 16, 16, 256 << 10),
         (ARM, "neon", 16, 32, 1 << 20),
+        (SVE256, "sve256", 32, 32, 1 << 20),
+        (SVE512, "sve512", 64, 32, None),
+        (ANY_ARM + " -mcpu=neoverse-v2", "neon", 16, 32, None),  # vectors of SVE are no longer there
+        (ANY_ARM + " -mattr=+sve", "neon", 16, 32, None),  # of unknown length
+        (ANY_ARM + " -mattr=+sve -vector-width=1024", "sve1024", 128, 32, None),
         ("llvm -mtriple=riscv64-linux-gnu", "generic", 16, 16, 256 << 10),
     ],
 )
@@ -65,7 +71,7 @@ def test_a_gpu_is_no_machine_of_this_kind():
 # ---- tiles -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("target", [AVX512, AVX2, SSE, ARM])
+@pytest.mark.parametrize("target", [AVX512, AVX2, SSE, ARM, SVE256, SVE512])
 @pytest.mark.parametrize("threads", [1, 2, 5, 64])
 def test_tiles_fit_registers_and_caches_and_parts_cover_the_product(target, threads):
     machine = topi.cpu.machine_of(target)
@@ -103,7 +109,10 @@ def test_a_product_without_elements_has_no_tiles():
     [
         (("avx512", "float32", 14, 30, 64), "nr has to be a multiple of the 16 lanes of avx512"),
         (("avx2", "float32", 8, 16, 64), "needs 20 vector registers, avx2 has 16"),
-        (("mmx", "float32", 4, 4, 4), 'no instruction set "mmx"; there are avx512, avx2, sse, neon, generic'),
+        (
+            ("mmx", "float32", 4, 4, 4),
+            'no instruction set "mmx"; there are avx512, avx2, sse, neon, sve256, sve512, sve1024, sve2048, generic',
+        ),
         (("avx2", "int16", 4, 8, 4), "no micro-kernel of avx2 multiplies int16; there are those of float32, float64"),
     ],
 )
@@ -125,12 +134,20 @@ def inner_loop(assembly, instruction):
     return best[: ends[0] + 1] if ends else best
 
 
+# Loads that broadcast reach 252 bytes far, so that each row of A beyond has its address computed.
+SVE_SPILL = r"\[sp|mul vl|mov\tz|dup"
+
+
 @pytest.mark.parametrize(
     ("target", "instruction", "sums", "loads", "spill"),
     [
         (AVX512, "vfmadd231ps", 28, 16, r"\(%rsp|\(%rbp"),
         (AVX2, "vfmadd231ps", 12, 8, r"\(%rsp|\(%rbp"),
         (ARM, "fmla", 24, 16, r"\[sp"),
+        (ANY_ARM, "fmla", 24, 16, r"\[sp"),
+        (SVE256, "fmla\tz", 28, 16 + 14, SVE_SPILL),
+        (SVE512, "fmla\tz", 28, 16 + 14, SVE_SPILL),
+        (ANY_ARM + " -mattr=+sve -vector-width=256", "fmla\tz", 28, 16 + 14, SVE_SPILL),
     ],
 )
 @pytest.mark.parametrize("make", ["te_schedule", "tir_schedule"])
