@@ -3,6 +3,7 @@
 #include "ir/prim_ops.h"
 #include "te/reduce.h"
 #include "topi/nn/pad.h"
+#include "topi/nn/winograd_filter.h"
 #include "topi/operand.h"
 
 namespace tessera::topi {
@@ -10,7 +11,7 @@ namespace {
 
 using Values = std::vector<PrimExpr>;
 
-constexpr int kTaps = 3;
+constexpr int kTaps = kWinogradTaps;
 
 void require_tile(int tile) {
   if (tile != 2 && tile != 4)
@@ -38,15 +39,9 @@ Values result_transform(int tile, const Values& m) {
 
 /// G w
 Values weight_transform(int tile, const Values& w) {
-  PrimExpr ends = w[0] + w[2];
-  if (tile == 2) return {w[0], times(0.5, ends + w[1]), times(0.5, ends - w[1]), w[2]};
-  PrimExpr wide = times(1.0 / 24, w[0]) + times(1.0 / 6, w[2]), middle = times(1.0 / 12, w[1]);
-  return {times(0.25, w[0]),
-          times(-1.0 / 6, ends + w[1]),
-          times(-1.0 / 6, ends - w[1]),
-          wide + middle,
-          wide - middle,
-          w[2]};
+  Values out(static_cast<size_t>(tile + kTaps - 1));
+  winograd_filter(tile, w.data(), out.data(), times);
+  return out;
 }
 
 /// values[index]; a loop over `index` that is unrolled leaves one of them.
