@@ -38,7 +38,8 @@ class CanonicalSimplifier : public RewriteSimplifier {
   Digit reduce_digit(Digit digit, int64_t c, DataType dtype);
   PrimExpr digit_expr(const Digit& digit, DataType dtype);
   PrimExpr scaled(const Digit& digit, int64_t scale, DataType dtype);
-  PrimExpr expr_of(const DigitSum& sum);
+  void join_congruent(DigitSum* sum);
+  PrimExpr expr_of(DigitSum sum);
   IntBound bound_of_sum(const DigitSum& sum);
 
   Memo<SumRef> sums_;

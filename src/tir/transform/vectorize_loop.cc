@@ -131,7 +131,12 @@ class Vectorizer {
 
   PrimExpr on_cast(const Cast* op) {
     PrimExpr value = rewriter_(op->value);
-    return value.same_as(op->value) ? PrimExpr(op) : make_cast(op->dtype.with_lanes(lanes_of(value)), value);
+    if (value.same_as(op->value)) return PrimExpr(op);
+    // A ramp whose integers get wider stays one: sums of indices do not overflow.
+    if (auto* ramp = value.as<Ramp>(); ramp && op->dtype.is_int() && value.dtype().is_int() &&
+                                       op->dtype.bits >= value.dtype().bits && ramp->base.dtype().lanes == 1)
+      return make_ramp(cast(op->dtype, ramp->base), cast(op->dtype, ramp->stride), ramp->lanes);
+    return make_cast(op->dtype.with_lanes(lanes_of(value)), value);
   }
 
   PrimExpr on_select(const Select* op) {

@@ -1,6 +1,5 @@
 #include "topi/cpu/default_rule.h"
 
-#include "codegen/parallel.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
@@ -8,6 +7,7 @@
 #include "topi/cpu/product_nest.h"
 #include "topi/cpu/tile_contraction.h"
 #include "topi/cpu/tile_dot.h"
+#include "topi/cpu/tile_elements.h"
 #include "topi/cpu/tile_reduction.h"
 #include "topi/cpu/tile_winograd.h"
 #include "topi/cpu/windows.h"
@@ -16,50 +16,7 @@ namespace tessera::topi {
 namespace {
 
 using schedule::BlockRef;
-using schedule::LoopRef;
 using schedule::State;
-
-constexpr int64_t kVectorLanes = 16;         // of the widest registers there are, in floats
-constexpr int64_t kParallelElements = 4096;  // below this a second thread costs more than it brings
-
-void tile(State& state, const BlockRef& block) {
-  std::vector<LoopRef> loops = spatial_loops(state, block);
-  if (loops.empty()) return;
-  bool all_spatial = is_spatial(state.find(block)) && loops.size() == state.find(block).loops().size();
-  int64_t total = 1;  // of the extents that are known
-  bool is_open = false;
-  for (const LoopRef& loop : loops) {
-    int64_t extent = extent_of(state, loop);
-    if (extent < 0) is_open = true;
-    else total *= extent;
-  }
-  int64_t inside = 1;  // known elements in one iteration of the loop that will be shared
-  if (all_spatial) {
-    LoopRef inner = loops.back();
-    int64_t extent = extent_of(state, inner);
-    if (extent > kVectorLanes || extent < 0) {
-      std::vector<LoopRef> parts;
-      attempt([&] { parts = schedule::split(state, inner, {PrimExpr(), PrimExpr(int(kVectorLanes))}, true); });
-      if (parts.size() == 2) loops.back() = parts[0], inner = parts[1];
-      // Of an open extent whole vectors and the rest are parted, which needs the loop over vectors as it is.
-      if (extent < 0 && loops.size() > 1) loops.pop_back();
-      else inside = kVectorLanes;
-    } else {
-      loops.pop_back();
-      inside = extent;
-    }
-    if (extent > 1 || extent < 0) attempt([&] { schedule::vectorize(state, inner); });
-  }
-  if (loops.empty() || total == 0 || (!is_open && total < kParallelElements)) return;
-  LoopRef outer = loops[0];
-  if (loops.size() > 1) attempt([&] { outer = schedule::fuse(state, loops, true); });
-  attempt([&] {
-    schedule::parallel(state, outer);
-    if (is_open)  // whether it is worth sharing is seen at run time
-      schedule::annotate(state, state.find(outer), attr::kLeastParallelExtent,
-                         int_imm(DataType::Int(32), std::max<int64_t>(2, kParallelElements / inside)));
-  });
-}
 
 /// The product of the loops around a block; those of open extents count as one.
 int64_t iterations(const schedule::Place& place) {
@@ -89,13 +46,25 @@ bool is_shared_work(const State& state, const BlockRef& block) {
   return false;
 }
 
-/// The nest of one block, tiled in a function of its own: beside its fellows, which write the same tensor, the rules
-/// for one block alone could not be shown to hold.
-Stmt tiled_alone(const PrimFunc& function, const BlockRealize* root, const Stmt& nest) {
-  Block body = with(root->block.get(), &BlockNode::body, nest);
-  BlockProgram program(with(function, &PrimFuncNode::body, Stmt(with(root, &BlockRealize::block, body))));
-  for (const BlockRef& block : program.stages()) tile(program.state, block);
-  return program.function()->body.as<BlockRealize>()->block->body;
+/// The nests of one block's parts, each tiled in a function of its own: beside its fellows, which write the same tensor, the
+/// rules for one block alone could not be shown to hold. Parts may have parts along another axis where they are few.
+void tile_parts(const PrimFunc& function, const BlockRealize* root, const std::vector<Stmt>& nests,
+                std::vector<Stmt>* out) {
+  constexpr size_t kFew = 8;
+  for (const Stmt& nest : nests) {
+    Block body = with(root->block.get(), &BlockNode::body, nest);
+    BlockProgram program(with(function, &PrimFuncNode::body, Stmt(with(root, &BlockRealize::block, body))));
+    const BlockRef block = program.stages().front();
+    if (nests.size() <= kFew) {
+      std::vector<Stmt> parts = part_copies(program.state.find(block));
+      if (!parts.empty()) {
+        tile_parts(function, root, parts, out);
+        continue;
+      }
+    }
+    tile_elements(program.state, block);
+    out->push_back(program.function()->body.as<BlockRealize>()->block->body);
+  }
 }
 
 /// Nests to put in the place of others, by block.
@@ -124,7 +93,7 @@ PrimFunc with_replaced(const PrimFunc& function, const Replacements& replacement
       stages.push_back(nest);
       continue;
     }
-    for (const Stmt& part : *parts) stages.push_back(tiled_alone(function, root, part));
+    tile_parts(function, root, *parts, &stages);
   }
   Block body = with(root->block.get(), &BlockNode::body, sequence(stages));
   return with(function, &PrimFuncNode::body, Stmt(with(root, &BlockRealize::block, body)));
@@ -181,7 +150,7 @@ PrimFunc schedule_default_cpu(const PrimFunc& function, const Target& target) {
   for (const BlockRef& block : program.stages()) {
     if (is_scheduled(state.find(block)) || is_replaced(block)) continue;
     std::vector<Stmt> parts = part_copies(state.find(block));
-    if (parts.empty()) tile(state, block);
+    if (parts.empty()) tile_elements(state, block);
     else replaced.in_parts.emplace(state.find(block).block(), std::move(parts));
   }
   return replaced.in_parts.empty() && replaced.done.empty() ? program.function()

@@ -58,10 +58,10 @@ std::vector<const BufferLoad*> loads_of(const Reduction& reduction) {
   return loads;
 }
 
-std::optional<int64_t> stride(const BufferLoad* load, const Var& axis) {
+std::optional<int64_t> stride(const Buffer& buffer, const Array<PrimExpr>& indices, const Var& axis) {
   arith::Analyzer analyzer;
   PrimExpr flat = PrimExpr(0);
-  for (size_t i = 0; i < load->indices.size(); ++i) flat = flat * load->buffer->shape[i] + load->indices[i];
+  for (size_t i = 0; i < indices.size(); ++i) flat = flat * buffer->shape[i] + indices[i];
   PrimExpr next = substitute(flat, [&](const Var& var) { return var.same_as(axis) ? axis + 1 : PrimExpr(); });
   PrimExpr step = analyzer.simplify(next - flat);
   const int64_t* value = as_int(step);

@@ -25,8 +25,11 @@ bool is_open(const Reduction& reduction);
 /// What the reduction reads beside its own sums.
 std::vector<const BufferLoad*> loads_of(const Reduction& reduction);
 
-/// How far apart in memory a load's elements of neighbouring `axis` are; nothing where that is not one number.
-std::optional<int64_t> stride(const BufferLoad* load, const Var& axis);
+/// How far apart in memory elements of neighbouring `axis` are; nothing where that is not one number.
+std::optional<int64_t> stride(const Buffer& buffer, const Array<PrimExpr>& indices, const Var& axis);
+inline std::optional<int64_t> stride(const BufferLoad* load, const Var& axis) {
+  return stride(load->buffer, load->indices, axis);
+}
 
 /// The stage that alone reads the reduction, element by element and in the same order; empty when there is none.
 schedule::BlockRef reader_of(const schedule::State& state, const schedule::BlockRef& block, const Reduction& reduction);

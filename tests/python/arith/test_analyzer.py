@@ -136,3 +136,21 @@ def test_simplified_expressions_have_the_same_value(text, values):
     bound, modular = a.const_int_bound(expr), a.modular_set(expr)
     assert bound.min_value <= expected <= bound.max_value
     assert expected == modular.base if modular.coeff == 0 else (expected - modular.base) % modular.coeff == 0
+
+
+@pytest.mark.parametrize("factor, divisor", [(16, 14), (16, 28), (30, 7), (64, 49)])
+def test_a_quotient_and_a_rest_of_what_is_congruent_are_one(factor, divisor):
+    """The rest is kept with small factors, so its index is another one than the quotient's."""
+    x, y = tir.Var("x", "int32"), tir.Var("y", "int32")
+    whole = x * factor + y
+    got = arith.Analyzer().canonical_simplify(tir.floordiv(whole, divisor) * divisor + tir.floormod(whole, divisor))
+    tessera.ir.assert_structural_equal(got, whole, map_free_vars=True)
+
+
+def test_a_rest_of_something_else_stays():
+    x, y = tir.Var("x", "int32"), tir.Var("y", "int32")
+    apart = tir.floordiv(x * 16 + y, 14) * 14 + tir.floormod(x * 3 + y, 14)
+    got = arith.Analyzer().canonical_simplify(apart)
+    values = {x: 5, y: 9}
+    put = tir.stmt_functor.substitute(got, {v: tir.const(n, "int32") for v, n in values.items()})
+    assert int(arith.Analyzer().simplify(put)) == (5 * 16 + 9) // 14 * 14 + (5 * 3 + 9) % 14
