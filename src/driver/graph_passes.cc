@@ -68,7 +68,7 @@ Array<Pass> simplifications(const Target& target) {
   constexpr int kBranches = 3;
   return {
       pass("ToBasicBlockNormalForm"),  // a value that two branches share is computed before both
-      is_cpu(target) ? pass("WidenFloats") : nothing("WidenFloats"),
+      is_cpu(target) ? for_target(pass("WidenFloats"), target) : nothing("WidenFloats"),
       target ? for_target(pass("IntegerProducts"), target) : nothing("IntegerProducts"),
       always(pass("Legalize", String("FTVMQnnLegalize"))),
       always(pass("Legalize", String("FTVMQnnCanonicalize"))),
@@ -88,6 +88,7 @@ Array<Pass> simplifications(const Target& target) {
       pass("InferType"),
       target ? for_target(pass("AlterOpLayout"), target) : nothing("AlterOpLayout"),
       target ? for_target(pass("PackWeights"), target) : nothing("PackWeights"),
+      is_cpu(target) ? pass("WidenWeights") : nothing("WidenWeights"),
       pass("EliminateCommonSubexpr",
            nullptr),  // a weight that many use, as steps of a recurrent layer do, is packed once
       pass("FastMath"),

@@ -133,6 +133,18 @@ llvm::Value* CodeGen::call_global(const GlobalVarNode* callee, const Call* op) {
   return constant_int(32, 0);
 }
 
+/// bfloat16 is kept as its bits here (narrow_floats.cc); LLVM's intrinsics for it take vectors of its own type.
+CodeGen::Values CodeGen::as_bfloats(Values args) {
+  for (Value*& arg : args) {
+    auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(arg->getType());
+    if (!vector || !vector->getElementType()->isIntegerTy()) continue;
+    const uint64_t bits = vector->getPrimitiveSizeInBits().getFixedValue();
+    arg = builder_.CreateBitCast(arg,
+                                 llvm::FixedVectorType::get(builder_.getBFloatTy(), static_cast<unsigned>(bits / 16)));
+  }
+  return args;
+}
+
 /// Arguments: the intrinsic's number, how many arguments make its overloaded signature, then its arguments.
 llvm::Value* CodeGen::call_llvm_intrin(const Call* op) {
   const int64_t* number = op->args.size() >= 2 ? as_int(op->args[0]) : nullptr;
@@ -148,6 +160,7 @@ llvm::Value* CodeGen::call_llvm_intrin(const Call* op) {
     throw Error(ValueError) << "the intrinsic " << name << " belongs to other processors than " << machine_.triple;
   if (!is_call(op, "tir.call_llvm_pure_intrin")) ++impure_;
   Values args = emit_args(op, 2);
+  if (name.find(".bf") != std::string::npos || name.find("bf16") != std::string::npos) args = as_bfloats(args);
   bool is_void = op->dtype.is_void() || name == "llvm.prefetch";
   std::vector<llvm::Type*> types;
   for (Value* arg : args) types.push_back(arg->getType());

@@ -112,6 +112,7 @@ class CodeGen {
   Value* call_extern(const Call* op);
   Value* call_extern_named(const std::string& name, const Call* op, size_t first_argument, bool pure);
   Value* call_llvm_intrin(const Call* op);
+  Values as_bfloats(Values args);
   Value* call_global(const GlobalVarNode* callee, const Call* op);
   Value* bitwise(const Call* op);
   Value* shift(const Call* op);

@@ -25,11 +25,10 @@ std::optional<MatrixProduct> product_of(const Array<te::Tensor>& inputs, const T
   auto* result = type.as<TensorTypeNode>();
   MatrixProduct out{.a = inputs[0], .b = inputs[1], .out_dtype = result->dtype};
   const int64_t* units = as_int(result->shape.back());
-  const size_t rank = out.b->dtype == DataType::Int(8) ? 4 : 3;
-  if (!units || out.b->shape.size() != rank || !as_int(out.b->shape[2])) return {};
+  if (!units || out.b->shape.size() < 3 || !as_int(out.b->shape[2])) return {};
   out.units = *units;
   std::optional<GemmSize> size = topi::gemm_size(out, machine);
-  if (!size) return {};
+  if (!size || out.b->shape.size() != (size->group > 1 ? 4 : 3)) return {};
   const int64_t block = topi::gemm_tiles(machine, size->m, size->n, size->k, out.a->dtype, 1)->nr;
   return block == *as_int(out.b->shape[2]) ? std::optional(out) : std::nullopt;
 }
@@ -76,17 +75,18 @@ Expr pack_weight(const Attrs& attrs, const Array<Expr>& args, const Array<Object
   }
   std::optional<GemmSize> size = topi::gemm_size(product, machine);
   if (!size) return nullptr;
-  const bool are_bytes = dtype != inputs[0]->dtype;
   const int64_t block = topi::gemm_tiles(machine, size->m, size->n, size->k, inputs[0]->dtype, 1)->nr;
   const bool by_rows = attrs.as<relay::DenseAttrs>() || attrs.as<relay::MatmulAttrs>()->transpose_b;
   Expr weight = args[1];
-  if (const int64_t more = (block - size->n % block) % block) {
-    const Array<PrimExpr> none{0, 0}, rest{0, static_cast<int>(more)};
-    const Array<Array<PrimExpr>> widths{by_rows ? rest : none, by_rows ? none : rest};
+  auto missing = [](int64_t extent, int64_t unit) { return static_cast<int>((unit - extent % unit) % unit); };
+  if (missing(size->n, block) || missing(size->k, size->group)) {
+    const Array<PrimExpr> more_n{0, missing(size->n, block)}, more_k{0, missing(size->k, size->group)};
+    const Array<Array<PrimExpr>> widths{by_rows ? more_n : more_k, by_rows ? more_k : more_n};
     weight = relay::call_op("nn.pad", {weight, relay::make_scalar(0, inputs[1]->dtype)},
                             relay::make_attrs<relay::PadAttrs>([&](auto& pad) { pad.pad_width = widths; }));
   }
-  const std::string layout = "NK" + std::to_string(block) + "n" + (are_bytes ? "4k" : "");
+  std::string layout = "NK" + std::to_string(block) + "n";
+  if (size->group > 1) layout += std::to_string(size->group) + "k";
   weight = relay::layout_transform(weight, by_rows ? "NK" : "KN", layout);
   return relay::call_op("nn.contrib_dense_pack", {data, weight},
                         relay::make_attrs<relay::DensePackAttrs>([&](auto& packed) {

@@ -113,7 +113,10 @@ bool dense_pack_type(TypeQuery& query) {
     throw Error(TypeError) << "data must have a dimension and a packed weight three or four, but they are "
                            << to_text(query.type(0)) << " and " << to_text(query.type(1));
   PrimExpr depth = rank == 4 ? weight->shape[1] * weight->shape[3] : weight->shape[1];
-  if (!may_equal(depth, data->shape.back()))
+  // the last group may be filled up
+  const int64_t *all = as_int(depth), *used = as_int(data->shape.back()), *group = as_int(weight->shape.back());
+  const bool is_filled = rank == 4 && all && used && group && *used <= *all && *used > *all - *group;
+  if (!is_filled && !may_equal(depth, data->shape.back()))
     throw Error(TypeError) << "data and weight disagree about k: data is " << to_text(query.type(0)) << ", weight is "
                            << to_text(query.type(1)) << "; " << data->shape.back() << " is not " << depth;
   Array<PrimExpr> shape = data->shape;

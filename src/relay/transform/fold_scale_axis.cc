@@ -111,6 +111,9 @@ bool keeps_positive_scale(const Call* call) { return op_name(call) == "nn.relu" 
 bool is_sum(const Call* call) { return op_name(call) == "add" || op_name(call) == "subtract"; }
 
 std::optional<ScaledLayer> scaled_layer(const Call* call) {
+  const bool has_weight = is_conv(op_name(call)) || op_name(call) == "nn.dense";
+  if (has_weight && dtype_of(call->args[1]) != dtype_of(Expr(call)))
+    return std::nullopt;  // it would not stay as narrow
   if (is_conv(op_name(call))) return conv_layer(call);
   if (op_name(call) != "nn.dense") return std::nullopt;
   int last = static_cast<int>(rank_of(call->args[0])) - 1;

@@ -6,29 +6,35 @@
 //
 // Values between operators keep the bits that rounding would have taken. Operators that are no plain function of numbers
 // (sorting, random numbers, what looks at bits) get and give 16 bits as before, and so do functions with control flow.
+//
+// Weights stay in 16 bits where the target widens them as it reads them, and so do tables that elements are taken from:
+//   nn.dense(%x: f32, w16, out_dtype=f32)        cast(take(table16, %i), f32)
+// With instructions for products of bfloat16, both factors of a product are what the program says they are:
+//   nn.dense(cast(%x, bf16), w16, out_dtype=f32)
+// WidenWeights widens those weights that no later pass has packed.
 
 #include <unordered_map>
 #include <unordered_set>
 
 #include "ir/rewrite.h"
+#include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/slots.h"
 #include "relay/transform/pass.h"
 #include "relay/walk.h"
+#include "topi/cpu/narrow_floats.h"
 
 namespace tessera::relay {
 namespace {
 
 const DataType kWide = DataType::Float(32);
 
-bool is_narrow(DataType dtype) {
-  return dtype.lanes == 1 && dtype.bits == 16 && (dtype.is_float() || dtype.is_bfloat());
-}
+using topi::is_narrow_float;
 
 /// Any tensor of the type is.
 bool has_narrow(const Type& type) {
-  if (auto* tensor = type.as<TensorTypeNode>()) return is_narrow(tensor->dtype);
+  if (auto* tensor = type.as<TensorTypeNode>()) return is_narrow_float(tensor->dtype);
   auto* tuple = type.as<TupleType>();
   if (!tuple) return false;
   for (const Type& field : tuple->fields_)
@@ -60,8 +66,46 @@ bool is_of_numbers(const Call* call) {
   return opaque.count(name) || fusion_of(op) <= Fusion::OutputElementwise;
 }
 
+/// Elements of the first argument in another order, or some of them.
+bool moves_elements(std::string_view name) {
+  static const std::unordered_set<std::string_view> names{"take",    "gather",      "gather_nd",     "reshape",
+                                                          "squeeze", "expand_dims", "strided_slice", "transpose"};
+  return names.count(name);
+}
+
+/// Products that may read their weights in 16 bits.
+bool is_layer(std::string_view name) { return name == "nn.dense" || name == "nn.matmul"; }
+
+/// Will be a constant when the model is compiled.
+bool is_made_of_constants(Expr expr) {
+  while (auto* call = expr.as<Call>()) {
+    if (call->args.size() != 1 || (op_name(call) != "cast" && !moves_elements(op_name(call)))) return false;
+    expr = call->args[0];
+  }
+  return expr.as<Constant>();
+}
+
+/// The value of 16 bits that `expr` is a cast of.
+Expr narrow_form(const Expr& expr) {
+  auto* call = expr.as<Call>();
+  const bool is_wide = call && op_name(call) == "cast" && call->attrs_as<CastAttrs>()->dtype == kWide;
+  return is_wide && has_narrow(call->args[0]->checked_type_) ? call->args[0] : nullptr;
+}
+
+/// The attributes with this type of a result.
+Attrs with_dtype(const Attrs& attrs, const char* name, DataType dtype) {
+  const Field* field = attrs->type()->find(name);
+  ObjectRef copy(attrs->type()->copy(attrs.get()));
+  field->at<DataType>(copy.edit()) = dtype;
+  return downcast<Attrs>(copy);
+}
+
 class Widener {
  public:
+  explicit Widener(const Target& target) {
+    if (target && target->kind->name == "llvm") machine_ = topi::machine_of(target);
+  }
+
   Function operator()(const Function& function) {
     rewriter_.on([this](const VarNode* var) { return widened(Expr(var)); });
     rewriter_.on([this](const Constant* constant) { return widened(Expr(constant)); });
@@ -107,6 +151,12 @@ class Widener {
     Array<Expr> args = rewriter_(call->args);
     if (!is_touched) return with_args(call, args);
     if (op_name(call) == "cast") return casted(args[0], checked_type(call->args[0]), type);
+    if (moves_elements(op_name(call)) && narrow_form(args[0]) && type.as<TensorTypeNode>()) {
+      args.set(0, narrow_form(args[0]));
+      return cast(typed(make_call(call->op, args, call->attrs), type), kWide);
+    }
+    if (is_layer(op_name(call)))
+      if (Expr out = with_narrow_weight(call, args)) return out;
     if (is_of_numbers(call)) return make_call(call->op, args, with_wide(call->attrs));
     Array<Expr> own;
     for (size_t i = 0; i < args.size(); ++i) own.push_back(narrowed(args[i], checked_type(call->args[i])));
@@ -115,11 +165,30 @@ class Widener {
                     [](const Expr& part, const Type& wanted) { return has_narrow(wanted) ? cast(part, kWide) : part; });
   }
 
+  /// The call of a layer whose weight is a constant; null where it is none, or the target has no use for one of 16 bits.
+  Expr with_narrow_weight(const Call* call, const Array<Expr>& args) const {
+    Expr weight = narrow_form(args[1]);
+    if (!machine_ || !weight || !is_made_of_constants(weight)) return nullptr;
+    const DataType dtype = dtype_of(weight);
+    if (!topi::widens_when_read(machine_, dtype)) return nullptr;
+    Expr data = args[0];
+    if (dtype.is_bfloat() && dtype_of(call->args[0]) == dtype && topi::multiplies_bfloats(machine_)) {
+      Expr given = narrow_form(data);
+      data = given && dtype_of(given) == dtype ? given : cast(data, dtype);
+    }
+    return make_call(call->op, {data, weight}, with_dtype(call->attrs, "out_dtype", kWide));
+  }
+
+  static Expr typed(Expr expr, const Type& type) {
+    expr->checked_type_ = type;
+    return expr;
+  }
+
   /// `value` is widened already.
   static Expr casted(const Expr& value, const Type& from, const Type& to) {
     const DataType source = from.as<TensorTypeNode>()->dtype, wanted = to.as<TensorTypeNode>()->dtype;
-    if (!is_narrow(wanted)) return is_narrow(source) && wanted == kWide ? value : cast(value, wanted);
-    return source == wanted ? value : cast(cast(value, wanted), kWide);
+    if (!is_narrow_float(wanted)) return is_narrow_float(source) && wanted == kWide ? value : cast(value, wanted);
+    return source == wanted ? value : cast(typed(cast(value, wanted), to), kWide);
   }
 
   /// The attributes with 32 bits for 16 in the type of a result.
@@ -128,22 +197,38 @@ class Widener {
     Attrs out = attrs;
     for (const char* name : {"out_dtype", "dtype"}) {
       const Field* field = attrs->type()->find(name);
-      if (!field || field->kind != FieldKind::DType || !is_narrow(field->at<DataType>(attrs.get()))) continue;
-      ObjectRef copy(out->type()->copy(out.get()));
-      field->at<DataType>(copy.edit()) = kWide;
-      out = downcast<Attrs>(copy);
+      if (field && field->kind == FieldKind::DType && is_narrow_float(field->at<DataType>(attrs.get())))
+        out = with_dtype(out, name, kWide);
     }
     return out;
   }
 
   Rewriter rewriter_;
+  topi::Machine machine_;
 };
+
+/// Layers get weights, and data that was made as narrow as them, of 32 bits.
+Expr widen_weights(const Expr& root) {
+  return rewrite(root, [](Rewriter& self, const Call* call) -> Expr {
+    Array<Expr> args = self(call->args);
+    if (is_layer(op_name(call)) && dtype_of(Expr(call)) == kWide)
+      for (size_t i = 0; i < args.size(); ++i)
+        if (has_narrow(checked_type(call->args[i]))) args.set(i, cast(args[i], kWide));
+    return with_args(call, args);
+  });
+}
 
 Globals globals{
     {"relay._transform.WidenFloats",
      [] {
        return function_pass("WidenFloats", 3, [](const Function& function) {
-         return is_plain(function) ? Widener()(function) : function;
+         return is_plain(function) ? Widener(Target::current())(function) : function;
+       });
+     }},
+    {"relay._transform.WidenWeights",
+     [] {
+       return function_pass("WidenWeights", 3, [](const Function& function) {
+         return with(function, &FunctionNode::body, widen_weights(function->body));
        });
      }},
 };

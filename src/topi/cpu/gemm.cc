@@ -4,7 +4,6 @@
 
 #include "ir/prim_ops.h"
 #include "te/reduce.h"
-#include "topi/cpu/byte_dot.h"
 #include "topi/cpu/micro_kernel.h"
 
 namespace tessera::topi {
@@ -90,20 +89,13 @@ Array<PrimExpr> joined(Array<PrimExpr> lead, std::initializer_list<PrimExpr> res
   return lead;
 }
 
-bool are_bytes(const MatrixProduct& product) {
-  return product.a->dtype == DataType::UInt(8) && product.b->dtype == DataType::Int(8) &&
-         product.out_dtype == DataType::Int(32);
-}
-
 }  // namespace
 
 std::optional<GemmSize> gemm_size(const MatrixProduct& product, const Machine& machine) {
   auto a = numbers(product.a->shape, true), b = numbers(product.b->shape);
-  if (!a || !b || a->size() < 2 || machine->isa.empty()) return {};
-  const DataType dtype = product.a->dtype;
-  const bool are_floats = (dtype == DataType::Float(32) || dtype == DataType::Float(64)) && product.b->dtype == dtype &&
-                          product.out_dtype == dtype;
-  if (!are_floats && !(are_bytes(product) && byte_isa(machine))) return {};
+  if (!a || !b || a->size() < 2) return {};
+  const Dot* dot = dot_on(machine, product.a->dtype, product.b->dtype);
+  if (!dot || dot->c != product.out_dtype) return {};
   GemmSize out;
   for (const PrimExpr& extent : leading(product))
     if (const int64_t* value = as_int(extent)) out.batch *= *value;
@@ -114,7 +106,9 @@ std::optional<GemmSize> gemm_size(const MatrixProduct& product, const Machine& m
   }
   out.k = a->back();
   out.n = product.units;
-  if (out.m * out.n * out.k < kFewestSteps || (are_bytes(product) && out.k % kByteGroup != 0)) return {};
+  out.group = dot->group;
+  const bool may_fill = dot->c.is_float();  // a group with zeros
+  if (out.m * out.n * out.k < kFewestSteps || (!may_fill && out.k % out.group != 0)) return {};
   return out;
 }
 
@@ -123,10 +117,14 @@ GemmTiles gemm_tiles_of(const MatrixProduct& product, const GemmSize& size, cons
   GemmTiles tiles = gemm_tiles(machine, size.m, size.n, size.k, product.a->dtype, threads);
   GemmTilesNode out = *tiles.get();
   const auto block = static_cast<int32_t>(*as_int(product.b->shape[2]));
-  const int64_t unit = are_bytes(product) ? kByteGroup : 1;
   ICHECK(block == tiles->nr) << "a weight packed by " << block << " where tiles of " << tiles->nr << " are wanted";
-  const int64_t longest = std::min(kLongestStep * unit, machine->l1_bytes / (block * product.a->dtype.bytes()));
-  out.kc = static_cast<int32_t>(dividing_step(size.k / unit, longest / unit) * unit);
+  int64_t longest = std::min(kLongestStep * size.group, machine->l1_bytes / (block * product.a->dtype.bytes()));
+  // Panels that hardly any rows share are read from beginning to end; the second tile finds them in the second-level cache.
+  if (size.m <= 2 * tiles->mr && !size.open_m.defined()) {
+    const int64_t kept = machine->l2_bytes / 2 / (block * product.b->dtype.bytes());
+    longest = size.m <= tiles->mr ? size.k : std::max(longest, kept);
+  }
+  out.kc = static_cast<int32_t>(dividing_step(ceil_div(size.k, size.group), longest / size.group) * size.group);
   if (size.open_m.defined()) {  // rows are computed a tile at a time: there may be few
     out.mc = out.part_m = out.mr;
     out.threads_m = 1;
@@ -168,13 +166,13 @@ te::Tensor gemm(const MatrixProduct& product, const GemmSize& size, const GemmTi
       joined(lead, {rows, number(columns), number(t->mr), number(t->nr)}),
       [&](const Array<PrimExpr>& at) {
         PrimExpr left = te::load(a, joined(front(at), {at[rank], at[rank + 2], k->var}));
-        if (are_bytes(product)) {
-          PrimExpr right =
-              te::load(b, {at[rank + 1], floordiv(k->var, kByteGroup), at[rank + 3], floormod(k->var, kByteGroup)});
-          const DataType sums = product.out_dtype;
-          return te::sum(cast(sums, left) * cast(sums, right), {k});
+        Array<PrimExpr> at_b{at[rank + 1], k->var, at[rank + 3]};
+        if (size.group > 1) {
+          at_b.set(1, floordiv(k->var, number(size.group)));
+          at_b.push_back(floormod(k->var, number(size.group)));
         }
-        return te::sum(left * te::load(b, {at[rank + 1], k->var, at[rank + 3]}), {k});
+        const DataType sums = product.out_dtype;
+        return te::sum(cast(sums, left) * cast(sums, te::load(b, at_b)), {k});
       },
       "tile", "gemm_tile");
 

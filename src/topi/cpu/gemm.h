@@ -9,7 +9,7 @@ namespace tessera::topi {
 
 /// a (..., m, k) and b, a matrix for all of them that was packed beforehand. The result is (..., m, n).
 struct MatrixProduct {
-  te::Tensor a, b;  // b is (blocks of n, k, block); of bytes (blocks of n, k / 4, block, 4)
+  te::Tensor a, b;  // b is (blocks of n, k, block); of groups (blocks of n, k / group, block, group)
   DataType out_dtype;
   int64_t units = 0;  // n: the last block may be filled up
 };
@@ -20,6 +20,7 @@ struct MatrixProduct {
 struct GemmSize {
   int64_t batch = 1, m = 0, n = 0, k = 0;  // `batch` products of each
   PrimExpr open_m;                         // the rows where they are no number
+  int64_t group = 1;                       // neighbours along k that one lane takes
 };
 std::optional<GemmSize> gemm_size(const MatrixProduct& product, const Machine& machine);
 

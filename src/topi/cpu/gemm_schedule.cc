@@ -81,15 +81,17 @@ void vectorize_last(const te::Stage& stage, int lanes) {
   te::set_loop_kind(stage, vector, IterType::Vectorized);
 }
 
-/// The panel of weights after the one that tiles of rows share; none where weights stay in the second-level cache or too few
-/// tiles are there to fetch it without waiting, a line with each step.
+/// The panel of weights after the one that tiles of rows share; where too few tiles are there to fetch it, a line with each
+/// step, what comes soon. None where weights stay in the second-level cache, or pass by once: that is foreseen.
 NextPanel next_panel(const Stages& stages, const GemmTiles& t, const MicroKernel& kernel, const Machine& machine) {
-  constexpr int64_t kLine = 64;
+  constexpr int64_t kLine = 64, kSoon = 4096;
   const te::Tensor b = te::input_tensors(stages.tile->op.get())[1];
   int64_t size = 1;
   for (const PrimExpr& extent : b->shape) size *= *as_int(extent);
   const int64_t tiles = t->mc / t->mr, lines = kernel->nr * kernel->group * b->dtype.bytes() / kLine;
-  if (size * b->dtype.bytes() <= machine->l2_bytes || size > INT32_MAX / 2 || tiles < lines) return {};
+  if (size * b->dtype.bytes() <= machine->l2_bytes || size > INT32_MAX / 2) return {};
+  if (tiles == 1 && lines > 1) return {};
+  if (tiles < lines) return {.distance = kSoon / b->dtype.bytes(), .size = size, .tiles = 1};
   return {.distance = size / *as_int(b->shape[0]), .size = size, .tiles = tiles};
 }
 
@@ -101,7 +103,8 @@ te::Schedule schedule_gemm(const Array<te::Tensor>& outs, const Target& target) 
   Stages stages = find_stages(sch);
   auto t = downcast<GemmTiles>(stages.product->op->attrs["gemm_tiles"]);
   const DataType dtype = te::output(stages.rows->op, 0)->dtype;
-  MicroKernel kernel = micro_kernel(product_isa(machine, dtype).name, dtype, t->mr, t->nr, t->kc);
+  const DataType weight = te::input_tensors(stages.tile->op.get())[1]->dtype;
+  MicroKernel kernel = micro_kernel(product_isa(machine, dtype).name, dtype, t->mr, t->nr, t->kc, weight);
   te::Stage last = last_stage(sch, stages, outs);
   const int64_t row = *as_int(downcast<PrimExpr>(stages.product->op->attrs["gemm_row_axis"]));
   IterVar block = cut_result(last, t, static_cast<size_t>(row), kernel->lanes);

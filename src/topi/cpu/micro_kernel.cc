@@ -6,6 +6,7 @@
 #include "runtime/registry.h"
 #include "tir/buffer_access.h"
 #include "topi/cpu/byte_dot.h"
+#include "topi/cpu/narrow_floats.h"
 #include "topi/cpu/product_tile.h"
 
 namespace tessera::topi {
@@ -18,11 +19,17 @@ const DataType kInt32 = DataType::Int(32), kFloat32 = DataType::Float(32);
 const Dot kDots[] = {
     {"", kFloat32, kFloat32, kFloat32, 1, nullptr},
     {"", DataType::Float(64), DataType::Float(64), DataType::Float(64), 1, nullptr},
+    {"", kFloat32, DataType::Float(16), kFloat32, 1, nullptr},
+    {"", kFloat32, DataType::BFloat(16), kFloat32, 1, nullptr},
+    {"avx512", DataType::BFloat(16), DataType::BFloat(16), kFloat32, 2, "llvm.x86.avx512bf16.dpbf16ps.512"},
+    {"neon", DataType::BFloat(16), DataType::BFloat(16), kFloat32, 2, "llvm.aarch64.neon.bfdot"},
     {"avx512", DataType::UInt(8), DataType::Int(8), kInt32, kByteGroup, "llvm.x86.avx512.vpdpbusd.512"},
     {"avx2", DataType::UInt(8), DataType::Int(8), kInt32, kByteGroup, "llvm.x86.avx2.pmadd.wd"},
     {"neon", DataType::UInt(8), DataType::Int(8), kInt32, kByteGroup, "llvm.aarch64.neon.usdot"},
     {"neon", DataType::Int(8), DataType::Int(8), kInt32, 4, "llvm.aarch64.neon.sdot"},
 };
+
+constexpr int64_t kLineBytes = 64;
 
 /// Registers that hold no sum: the vectors of B, and two to broadcast elements of A in turns.
 int working_registers(int vectors) { return vectors + 2; }
@@ -30,7 +37,10 @@ int working_registers(int vectors) { return vectors + 2; }
 class KernelBuilder {
  public:
   KernelBuilder(const MicroKernel& kernel, Panels panels, const NextPanel& next = {})
-      : kernel_(kernel), dot_(find_dot(kernel->isa.str(), kernel->a_dtype)), panels_(std::move(panels)), next_(next) {
+      : kernel_(kernel),
+        dot_(find_dot(kernel->isa.str(), kernel->a_dtype, kernel->b_dtype)),
+        panels_(std::move(panels)),
+        next_(next) {
     vectors_ = kernel->nr / kernel->lanes;
     vector_ = kernel->c_dtype.with_lanes(kernel->lanes);
     sums_.data = make_var("sums", pointer_type(vector_, "local"));
@@ -105,9 +115,14 @@ class KernelBuilder {
     PrimExpr tile = floordiv(panels_.a->elem_offset, panels_.a->strides[0] * kernel_->mr);
     PrimExpr distance = make_const(kInt32, next_.distance);
     PrimExpr ahead = select(panels_.b->elem_offset + distance < make_const(kInt32, next_.size), distance, PrimExpr(0));
-    Array<PrimExpr> at(panels_.b->shape.size() - 1, PrimExpr(0));
-    at.push_back(ahead + (tile * steps + k) * static_cast<int>(each));
-    return brought_near(panels_.b, at, /*to_write=*/false, Near::SecondLevel);
+    const Array<PrimExpr> first(panels_.b->shape.size() - 1, PrimExpr(0));
+    std::vector<Stmt> lines;
+    for (int64_t line = 0; line < each; line += kLineBytes / kernel_->b_dtype.bytes()) {
+      Array<PrimExpr> at = first;
+      at.push_back(ahead + (tile * steps + k) * static_cast<int>(each) + static_cast<int>(line));
+      lines.push_back(brought_near(panels_.b, at, /*to_write=*/false, Near::SecondLevel));
+    }
+    return sequence(lines);
   }
 
   /// What an instruction takes: a vector of elements, or of groups of them seen as whole lanes.
@@ -122,7 +137,7 @@ class KernelBuilder {
 
   PrimExpr column_vector(int j, const Var& k) {
     int group = kernel_->group, first = j * kernel_->lanes;
-    if (group == 1) return vload(panels_.b, {k, first}, vector_);
+    if (group == 1) return cast(vector_, vload(panels_.b, {k, first}, kernel_->b_dtype.with_lanes(kernel_->lanes)));
     DataType groups = kernel_->b_dtype.with_lanes(kernel_->lanes * group);
     return reinterpret(step_dtype(), vload(panels_.b, {k, first, 0}, groups));
   }
@@ -132,7 +147,7 @@ class KernelBuilder {
     if (kernel_->a_dtype == DataType::UInt(8)) return byte_dot(find_isa(kernel_->isa.str()), sum, a, b);
     PrimExpr number = make_const(DataType::UInt(32), codegen::llvm_intrinsic_id(dot_.intrinsic));
     PrimExpr left = a, right = b;
-    if (kernel_->isa == "neon") {  // takes vectors of bytes
+    if (kernel_->isa == "neon") {  // takes vectors of elements
       DataType bytes = kernel_->a_dtype.with_lanes(kernel_->lanes * kernel_->group);
       left = reinterpret(bytes, a), right = reinterpret(bytes, b);
     }
@@ -151,15 +166,15 @@ class KernelBuilder {
 
 }  // namespace
 
-const Dot& find_dot(std::string_view isa, DataType dtype) {
+const Dot& find_dot(std::string_view isa, DataType a, DataType b) {
   std::string known;
   for (const Dot& dot : kDots) {
     if (!dot.isa.empty() && dot.isa != isa) continue;
-    if (dot.a == dtype) return dot;
-    known += (known.empty() ? "" : ", ") + dot.a.str();
+    if (dot.a == a && (b.is_void() || dot.b == b)) return dot;
+    if (known.find(dot.a.str()) == std::string::npos) known += (known.empty() ? "" : ", ") + dot.a.str();
   }
-  throw Error(ValueError) << "no micro-kernel of " << isa << " multiplies " << dtype << "; there are those of "
-                          << known;
+  throw Error(ValueError) << "no micro-kernel of " << isa << " multiplies " << a
+                          << (b.is_void() ? "" : " and " + b.str()) << "; there are those of " << known;
 }
 
 const Isa& product_isa(const Machine& machine, DataType dtype) {
@@ -167,9 +182,20 @@ const Isa& product_isa(const Machine& machine, DataType dtype) {
   return bytes ? *bytes : find_isa(machine->isa.str());
 }
 
-MicroKernel micro_kernel(const String& isa, DataType dtype, int mr, int nr, int kc) {
+const Dot* dot_on(const Machine& machine, DataType a, DataType b) {
+  if (machine->isa.empty()) return nullptr;
+  if (a == DataType::UInt(8) && !byte_isa(machine)) return nullptr;
+  if (a.is_bfloat() && !multiplies_bfloats(machine)) return nullptr;
+  if (a != b && is_narrow_float(b) && !widens_when_read(machine, b)) return nullptr;
+  const std::string_view isa = product_isa(machine, a).name;
+  for (const Dot& dot : kDots)
+    if ((dot.isa.empty() || dot.isa == isa) && dot.a == a && dot.b == b) return &dot;
+  return nullptr;
+}
+
+MicroKernel micro_kernel(const String& isa, DataType a, int mr, int nr, int kc, DataType b) {
   const Isa& machine = find_isa(isa.str());
-  const Dot& dot = find_dot(isa.str(), dtype);
+  const Dot& dot = find_dot(isa.str(), a, b);
   int lanes = machine.vector_bytes / dot.c.bytes();
   if (mr < 1 || nr < 1 || kc < 1 || nr % lanes || kc % dot.group)
     throw Error(ValueError) << "a micro-kernel of " << mr << "x" << nr << "x" << kc << " cannot be: nr has to be a "
@@ -188,7 +214,8 @@ MicroKernel micro_kernel(const String& isa, DataType dtype, int mr, int nr, int 
   out.kc = kc;
   out.lanes = lanes;
   out.group = dot.group;
-  out.name = "gemm_" + isa.str() + "_" + dtype.str() + "_" + std::to_string(mr) + "x" + std::to_string(nr) + "x" +
+  const std::string types = dot.b == find_dot(isa.str(), a).b ? a.str() : a.str() + "_" + dot.b.str();
+  out.name = "gemm_" + isa.str() + "_" + types + "_" + std::to_string(mr) + "x" + std::to_string(nr) + "x" +
              std::to_string(kc);
   return make(std::move(out));
 }
@@ -201,7 +228,9 @@ Stmt kernel_clear(const MicroKernel& kernel, const Panels& panels) { return Kern
 
 namespace {
 
-Globals globals{{"topi.cpu.micro_kernel", micro_kernel}};
+Globals globals{{"topi.cpu.micro_kernel", [](const String& isa, DataType dtype, int mr, int nr, int kc) {
+                   return micro_kernel(isa, dtype, mr, nr, kc);
+                 }}};
 
 }  // namespace
 }  // namespace tessera::topi

@@ -11,7 +11,8 @@ namespace tessera::topi {
 ///
 /// A lies by rows, so a panel of it is a plain copy of mr rows. B lies by rows too where an instruction multiplies lane by
 /// lane; where it takes `group` neighbours along k into one lane (bfloat16 pairs, int8 quadruples) B is
-/// [kc / group, nr, group]. nr is a multiple of the lanes of a vector of C.
+/// [kc / group, nr, group]. nr is a multiple of the lanes of a vector of C. B may be of narrower floats than A: its vectors are
+/// widened as they are read.
 struct MicroKernelNode : Object {
   String isa;
   DataType a_dtype, b_dtype, c_dtype;
@@ -34,20 +35,24 @@ struct MicroKernelNode : Object {
 };
 using MicroKernel = Ref<MicroKernelNode>;
 
-/// How `isa` multiplies elements of this type; an error lists the types it can.
+/// How `isa` multiplies elements of these types; an error lists the types it can. Without `b`: what usually goes with `a`.
 struct Dot {
   std::string_view isa;  // empty: any
   DataType a, b, c;
   int group;
   const char* intrinsic;  // LLVM's name; null: a product and a sum, which become one instruction
 };
-const Dot& find_dot(std::string_view isa, DataType dtype);
+const Dot& find_dot(std::string_view isa, DataType a, DataType b = DataType::Void());
 
 /// The instructions with which a machine multiplies elements of this type: those of bytes may be narrower than others.
 const Isa& product_isa(const Machine& machine, DataType dtype);
 
+/// How a machine multiplies elements of these types; null where it has no instructions for that. A group of neighbours along k
+/// is one lane then.
+const Dot* dot_on(const Machine& machine, DataType a, DataType b);
+
 /// The kernel of these sizes; sizes that do not fit the registers or each other are errors.
-MicroKernel micro_kernel(const String& isa, DataType dtype, int mr, int nr, int kc);
+MicroKernel micro_kernel(const String& isa, DataType a, int mr, int nr, int kc, DataType b = DataType::Void());
 
 struct Panels {
   Buffer a, b, c;
