@@ -96,6 +96,7 @@ class CodeGen {
   void note_lanes(const VarNode* var, const PrimExpr& value);
   bool is_defined_here(const PrimExpr& e);
   Value* join_lanes(Value* a, Value* b);
+  Value* shuffled(Value* a, Value* b, llvm::ArrayRef<int> mask);
   Value* load_shuffled(const Buffer& buffer, const PrimExpr& index, DataType dtype);
   Value* load_lanes(Value* base, DataType element, Value* indices, int lanes);
   void store_lanes(Value* base, DataType element, Value* indices, Value* value, int lanes);

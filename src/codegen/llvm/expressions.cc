@@ -120,8 +120,8 @@ llvm::Value* CodeGen::visit(const Shuffle* op) {
       joined.push_back(i + 1 < vectors.size() ? join_lanes(vectors[i], vectors[i + 1]) : vectors[i]);
     vectors = std::move(joined);
   }
-  Value* out = vectors.size() == 2 ? builder_.CreateShuffleVector(vectors[0], vectors[1], mask)
-                                   : builder_.CreateShuffleVector(vectors[0], mask);
+  Value* out =
+      vectors.size() == 2 ? shuffled(vectors[0], vectors[1], mask) : builder_.CreateShuffleVector(vectors[0], mask);
   return op->indices.size() == 1 ? builder_.CreateExtractElement(out, uint64_t(0)) : out;
 }
 

@@ -170,7 +170,7 @@ llvm::Value* CodeGen::load_shuffled(const Buffer& buffer, const PrimExpr& index,
     if (!is_needed) continue;
     Value* pointer = builder_.CreateInBoundsGEP(scalar, base, constant_int(64, first + start));
     Value* part = builder_.CreateAlignedLoad(type, pointer, llvm::Align(uint64_t(buffer->dtype.bytes())));
-    out = out ? builder_.CreateShuffleVector(part, out, mask) : builder_.CreateShuffleVector(part, mask);
+    out = out ? shuffled(part, out, mask) : builder_.CreateShuffleVector(part, mask);
   }
   return from_memory(out, dtype);
 }

@@ -151,7 +151,7 @@ void vectorize_last(const te::Stage& stage, int64_t lanes) {
 }
 
 /// Panels of columns, for all of a task. Where they are turned over, one panel after the other is copied first.
-void schedule_columns(const Product& product, int64_t lanes, const te::Stage& last, const IterVar& task) {
+void schedule_columns(const Product& product, int64_t lanes, bool zips, const te::Stage& last, const IterVar& task) {
   te::compute_at(product.columns, last, task);
   if (!product.copy) return vectorize_last(product.columns, lanes);
   const Array<IterVar> axes = compute_of(product.columns)->axis;
@@ -159,7 +159,8 @@ void schedule_columns(const Product& product, int64_t lanes, const te::Stage& la
   auto [outer_j, j] = te::split(product.columns, axes[3], number(lanes), PrimExpr());
   te::reorder(product.columns, {axes[0], axes[1], outer_j, outer_k, k, j});
   static const PackedFunc tensorize = get_global("te.StageTensorize");
-  tensorize(product.columns, k, transpose_intrin(te::output(product.columns->op, 0)->dtype, static_cast<int>(lanes)));
+  tensorize(product.columns, k,
+            transpose_intrin(te::output(product.columns->op, 0)->dtype, static_cast<int>(lanes), zips));
   te::compute_at(product.copy, product.columns, axes[1]);
   vectorize_last(product.copy, lanes);
 }
@@ -297,7 +298,7 @@ te::Schedule schedule_attention(const Array<te::Tensor>& outs, const Target& tar
   te::set_loop_kind(last, task, IterType::Parallelized);
 
   for (const Product& product : {scores, values}) {
-    schedule_columns(product, lanes, last, task);
+    schedule_columns(product, lanes, zips_vectors(machine), last, task);
     te::compute_at(product.rows, last, block);
     vectorize_last(product.rows, lanes);
     schedule_tiles(product.tile, machine, last, block);

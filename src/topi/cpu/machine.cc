@@ -91,6 +91,8 @@ const Isa& find_isa(std::string_view name) {
   throw Error(ValueError) << "no instruction set \"" << name << "\"; there are " << known;
 }
 
+bool zips_vectors(const Machine& machine) { return machine->arch == "aarch64"; }
+
 Machine machine_of(const Target& target) {
   if (target->kind->name != "llvm")
     throw Error(ValueError) << "target \"" << target.str() << "\" is not a CPU that code is generated for: its kind is "

@@ -40,6 +40,9 @@ struct MachineNode : Object {
 };
 using Machine = Ref<MachineNode>;
 
+/// True where one instruction interleaves the elements of two whole vectors; on x86 it does so in each 16 bytes.
+bool zips_vectors(const Machine& machine);
+
 /// The machine that a CPU target means: this one where the target does not name another (its caches are read from the
 /// system), else what is known about processors of that name. -num-cores counts before anything else.
 Machine machine_of(const Target& target);

@@ -64,7 +64,8 @@ class OuterNest {
 
   Stmt copy_b(const PrimExpr& panel, const PrimExpr& to, const PrimExpr& base) const {
     return by_panel(panel, [&](const TileSize& size) {
-      return copy_panel_b(product_, size, base, panel * number(width_), packed_b_, to * number(product_.k * width_));
+      return copy_panel_b(product_, plan_, size, base, panel * number(width_), packed_b_,
+                          to * number(product_.k * width_));
     });
   }
 

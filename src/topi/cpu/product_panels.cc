@@ -28,7 +28,7 @@ Stmt copied(const Product& product, const TileSize& size, const PrimExpr& base, 
 }
 
 /// Squares of lanes x lanes at a time. The last of them along k overlaps the one before where k is not a multiple.
-Stmt transposed_copy(const Product& product, const TileSize& size, const PrimExpr& base, const PrimExpr& j0,
+Stmt transposed_copy(const Product& product, bool zips, const TileSize& size, const PrimExpr& base, const PrimExpr& j0,
                      const Buffer& panels, const PrimExpr& to) {
   const int64_t lanes = size.lanes, depth = std::min(product.k, lanes), squares = ceil_div(product.k, lanes);
   auto square = [&](const PrimExpr& v, const PrimExpr& k0, int64_t rows) {
@@ -37,7 +37,7 @@ Stmt transposed_copy(const Product& product, const TileSize& size, const PrimExp
       PrimExpr from = product.b.at(base, k0, j0 + v * number(lanes) + number(r));
       vectors.push_back(load_vector(product.b.flat, from, lanes, r < rows ? depth : 0));
     }
-    return transposed(vectors, [&](const std::vector<PrimExpr>& columns) {
+    return transposed(vectors, zips, [&](const std::vector<PrimExpr>& columns) {
       std::vector<Stmt> stores;
       for (int64_t k = 0; k < depth; ++k) {
         PrimExpr place = to + (k0 + number(k)) * number(size.vectors * lanes) + v * number(lanes);
@@ -63,10 +63,10 @@ Stmt transposed_copy(const Product& product, const TileSize& size, const PrimExp
 
 }  // namespace
 
-Stmt copy_panel_b(const Product& product, const TileSize& size, const PrimExpr& base, const PrimExpr& j0,
-                  const Buffer& panels, const PrimExpr& to) {
+Stmt copy_panel_b(const Product& product, const ProductPlan& plan, const TileSize& size, const PrimExpr& base,
+                  const PrimExpr& j0, const Buffer& panels, const PrimExpr& to) {
   return product.b.column == 1 ? copied(product, size, base, j0, panels, to)
-                               : transposed_copy(product, size, base, j0, panels, to);
+                               : transposed_copy(product, plan.zips, size, base, j0, panels, to);
 }
 
 PanelA panel_a(const Product& product, const ProductPlan& plan) {

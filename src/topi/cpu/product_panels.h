@@ -7,8 +7,8 @@ namespace tessera::topi {
 
 /// A panel of B: `size` columns from j0 on, all of k, at `to` in `panels`, one row of vectors after the other. Lanes
 /// beyond the result are zeros. `base` is the place of the matrix in B.
-Stmt copy_panel_b(const Product& product, const TileSize& size, const PrimExpr& base, const PrimExpr& j0,
-                  const Buffer& panels, const PrimExpr& to);
+Stmt copy_panel_b(const Product& product, const ProductPlan& plan, const TileSize& size, const PrimExpr& base,
+                  const PrimExpr& j0, const Buffer& panels, const PrimExpr& to);
 
 /// How a tile of rows of A lies in a panel: rows as they were, or where columns lie together, one column after the other.
 struct PanelA {

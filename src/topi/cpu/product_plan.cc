@@ -185,6 +185,7 @@ std::optional<ProductPlan> plan_product(const Product& product, const Machine& m
   ProductPlan plan = dot.cost < outer.cost ? dot.plan : outer.plan;
   if (plan.kind == ProductKind::Outer) choose_blocks(product, machine, &plan);
   choose_parts(product, machine, &plan);
+  plan.zips = zips_vectors(machine);
   return plan;
 }
 

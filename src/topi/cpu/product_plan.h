@@ -31,6 +31,7 @@ struct ProductPlan {
   int64_t parts_m = 1, parts_n = 1;           // for threads, of each element of the batch
   bool b_is_far = false;                      // panels of it are asked for while the one before is in use
   bool result_is_far = false;                 // lines of it are asked for before they are written
+  bool zips = false;                          // panels are turned over as zips_vectors says
   bool is_parallel = false;                   // parts and the batch are worth a second thread
 
   int64_t tasks(const Product& product) const { return product.batch * parts_m * parts_n; }

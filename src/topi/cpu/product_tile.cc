@@ -6,6 +6,7 @@
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "tir/analysis/deep_equal.h"
+#include "topi/cpu/transpose_kernel.h"
 
 namespace tessera::topi {
 namespace {
@@ -199,7 +200,8 @@ Stmt dot_tile(const DotTile& tile) {
   return allocated(sums, sequence(parts));
 }
 
-Stmt transposed(const std::vector<PrimExpr>& rows, const std::function<Stmt(const std::vector<PrimExpr>&)>& use) {
+Stmt transposed(const std::vector<PrimExpr>& rows, bool zips,
+                const std::function<Stmt(const std::vector<PrimExpr>&)>& use) {
   const auto lanes = static_cast<int64_t>(rows.size());
   const DataType dtype = rows[0].dtype();
   const int64_t quarter = std::min<int64_t>(kShortestBytes / dtype.element().bytes(), lanes);  // lanes of 16 bytes
@@ -207,6 +209,17 @@ Stmt transposed(const std::vector<PrimExpr>& rows, const std::function<Stmt(cons
   Names names;
   std::vector<PrimExpr> now;
   for (const PrimExpr& row : rows) now.push_back(names("row", row));
+  if (zips) {
+    // Each step moves the highest bit of a row's number to the lowest of its elements' places: after all steps rows are columns.
+    for (int64_t step = 1; step < lanes; step *= 2) {
+      std::vector<PrimExpr> next;
+      for (size_t i = 0; i < now.size() / 2; ++i)
+        for (bool half : {false, true})
+          next.push_back(names("zip", picked({now[i], now[i + now.size() / 2]}, zip_lanes(lanes, half))));
+      now = next;
+    }
+    return names.around(use(now));
+  }
   // neighbours within 16 bytes: pairs, then pairs of pairs
   for (int64_t width = 1; width < quarter; width *= 2) {
     std::vector<PrimExpr> next(now.size());

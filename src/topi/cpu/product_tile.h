@@ -51,8 +51,10 @@ struct DotTile {
 };
 Stmt dot_tile(const DotTile& tile);
 
-/// `lanes` vectors of as many lanes become their columns: `use` is given vector j made of lane j of each.
-Stmt transposed(const std::vector<PrimExpr>& rows, const std::function<Stmt(const std::vector<PrimExpr>&)>& use);
+/// `lanes` vectors of as many lanes become their columns: `use` is given vector j made of lane j of each. Each step works in
+/// 16 bytes or moves whole ones, or where the machine `zips` interleaves two whole vectors.
+Stmt transposed(const std::vector<PrimExpr>& rows, bool zips,
+                const std::function<Stmt(const std::vector<PrimExpr>&)>& use);
 
 /// for name in range(extent): body(name); a single iteration is the body alone.
 Stmt loop_over(const char* name, const PrimExpr& extent, const std::function<Stmt(const PrimExpr&)>& body,

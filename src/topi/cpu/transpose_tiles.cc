@@ -2,6 +2,7 @@
 
 #include "ir/prim_ops.h"
 #include "tir/layout.h"
+#include "topi/cpu/transpose_kernel.h"
 #include "topi/program.h"
 
 namespace tessera::topi {
@@ -21,7 +22,13 @@ struct TileSize {
   int64_t rows, columns;
 };
 TileSize tile_of(const Transposition& move, DataType dtype, const Machine& machine) {
-  const int64_t lanes = std::min<int64_t>(kMostLanes, machine->vector_bytes / dtype.bytes());
+  const int64_t side = std::min(move.rows, move.columns), whole = machine->vector_bytes / dtype.bytes();
+  if (zips_vectors(machine)) {  // vectors of two lengths, and squares of them: no others are zipped
+    constexpr int64_t kShortBytes = 16;
+    const int64_t square = whole <= std::min(side, kMostLanes) ? whole : kShortBytes / dtype.bytes();
+    if (square <= side) return {square, square};
+  }
+  const int64_t lanes = std::min<int64_t>(kMostLanes, whole);
   return {power_of_two_in(std::min(move.rows, lanes)), power_of_two_in(std::min(move.columns, lanes))};
 }
 
@@ -43,7 +50,8 @@ PrimExpr shuffle(std::vector<PrimExpr> vectors, const std::vector<int64_t>& lane
 /// Writes the statements of one tile: names for vectors, then stores.
 class TileWriter {
  public:
-  TileWriter(Buffer source, Buffer target) : source_(std::move(source)), target_(std::move(target)) {}
+  TileWriter(Buffer source, Buffer target, bool zips)
+      : source_(std::move(source)), target_(std::move(target)), zips_(zips) {}
 
   /// The tile whose first element is `from` of the source, with rows `source_row` apart, and `to` of the target.
   Stmt operator()(const TileSize& tile, const PrimExpr& from, int64_t source_row, const PrimExpr& to,
@@ -78,6 +86,7 @@ class TileWriter {
   ///                           b0 b1 b2 b3       a1 b1 a3 b3       ...
   std::vector<PrimExpr> transposed(std::vector<PrimExpr> vectors, const TileSize& tile) {
     const int64_t side = std::min(tile.rows, tile.columns), width = std::max(tile.rows, tile.columns);
+    if (zips_ && side == width) return zipped(std::move(vectors));
     if (tile.rows > tile.columns) {
       std::vector<PrimExpr> joined;
       for (int64_t i = 0; i < side; ++i) {
@@ -107,6 +116,19 @@ class TileWriter {
     return columns;
   }
 
+  /// The square's columns: see `transposed` in product_tile.h.
+  std::vector<PrimExpr> zipped(std::vector<PrimExpr> vectors) {
+    const auto lanes = static_cast<int64_t>(vectors.size());
+    for (int64_t step = 1; step < lanes; step *= 2) {
+      std::vector<PrimExpr> next;
+      for (size_t i = 0; i < vectors.size() / 2; ++i)
+        for (bool half : {false, true})
+          next.push_back(named(shuffle({vectors[i], vectors[i + vectors.size() / 2]}, zip_lanes(lanes, half))));
+      vectors = next;
+    }
+    return vectors;
+  }
+
   static std::vector<int64_t> counted(int64_t first, int64_t count) {
     std::vector<int64_t> out;
     for (int64_t i = 0; i < count; ++i) out.push_back(first + i);
@@ -114,6 +136,7 @@ class TileWriter {
   }
 
   Buffer source_, target_;
+  bool zips_;
   std::vector<std::pair<Var, PrimExpr>> named_;
   std::vector<Stmt> stores_;
 };
@@ -213,8 +236,9 @@ te::Tensor transpose_tiles(const te::Tensor& x, const Transposition& move, const
       PrimExpr rest = floordiv(i, number(down));
       PrimExpr column = start(floormod(rest, number(across)), tile.columns, move.columns);
       PrimExpr first = floordiv(rest, number(across)) * number(matrix);
-      return TileWriter(source, target)(tile, first + row * number(move.columns) + column, move.columns,
-                                        first + column * number(move.rows) + row, move.rows);
+      return TileWriter(source, target, zips_vectors(machine))(tile, first + row * number(move.columns) + column,
+                                                               move.columns, first + column * number(move.rows) + row,
+                                                               move.rows);
     };
     return loop(number(move.matrices * down * across), one_tile,
                 elements >= kParallelElements ? LoopKind::Parallel : LoopKind::Serial);

@@ -6,6 +6,7 @@ Processors that this one is not are emulated by qemu, which has vectors of SVE o
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -143,3 +144,29 @@ def test_the_chief_kernels_agree_with_numpy_on(name, tmp_path):
 @pytest.mark.parametrize("name", MACHINES)
 def test_all_kernels_agree_with_numpy_on(name, tmp_path):
     check(MACHINES[name], program(tuple(CASES)), tmp_path)
+
+
+# ---- the code itself -------------------------------------------------------------------------------------------------
+
+
+def assembly(name: str, machine: str) -> list[str]:
+    """All instructions of the kernels of a case."""
+    mod = tessera.IRModule.from_expr(CASES[name](Inputs()))
+    with tessera.transform.PassContext(opt_level=3):
+        text = relay.build(mod, MACHINES[machine].target).get_lib().get_source("asm")
+    lines = [line.strip() for line in text.split("\n") if line.startswith("\t")]
+    return [line for line in lines if not line.startswith(".")]
+
+
+@pytest.mark.parametrize(("machine", "side"), [("sve256", 8), ("sve512", 16)])
+def test_sve_turns_squares_over_by_zips_alone(machine, side):
+    lines = assembly("transpose_whole", machine)
+    assert sum(line.startswith("zip") for line in lines) == side * {8: 3, 16: 4}[side]
+    assert sum(line.startswith("ld1w") for line in lines) == sum(line.startswith("st1w") for line in lines) == side
+    assert not [line for line in lines if re.search(r"z\d+\.s\[", line)]  # lane by lane
+
+
+def test_shuffles_that_are_no_instruction_of_sve_are_two_tables():
+    lines = assembly("strided", "sve512")
+    assert sum(line.startswith("tbl") for line in lines) >= 2
+    assert not [line for line in lines if re.search(r"z\d+\.s\[", line)]
