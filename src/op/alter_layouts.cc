@@ -14,6 +14,7 @@
 #include "runtime/packed_func.h"
 #include "te/tensor.h"
 #include "topi/cpu/byte_dot.h"
+#include "topi/cpu/narrow_floats.h"
 #include "topi/nn/conv.h"
 
 namespace tessera::op {
@@ -93,16 +94,25 @@ void settle_channels(const relay::Conv2DAttrs* attrs, const Array<PrimExpr>& wei
 
 std::string blocked(int64_t block) { return "NCHW" + std::to_string(block) + "c"; }
 
-Expr block_channels(const Attrs& given, const Array<Expr>& given_args, const Array<ObjectRef>& placeholders,
+/// The arguments with a weight of float32.
+void widen_weight(Array<Expr>* args, Array<ObjectRef>* placeholders) {
+  auto* weight = (*placeholders)[1].as<te::TensorNode>();
+  placeholders->set(1, te::placeholder(weight->shape, DataType::Float(32), "weight"));
+  args->set(1, relay::cast((*args)[1], DataType::Float(32)));
+}
+
+Expr block_channels(const Attrs& given, const Array<Expr>& given_args, const Array<ObjectRef>& given_placeholders,
                     const Type& type) {
   Target target = Target::current();
   auto* attrs = given.as<relay::Conv2DAttrs>();
   if (!target || target->kind->name != "llvm" || !attrs || given_args.size() != 2) return nullptr;
-  auto* data = placeholders[0].as<te::TensorNode>();
-  auto* weight = placeholders[1].as<te::TensorNode>();
+  auto* data = given_placeholders[0].as<te::TensorNode>();
+  auto* weight = given_placeholders[1].as<te::TensorNode>();
   auto* result = type.as<TensorTypeNode>();
   const DataType dtype = DataType::Float(32);
-  const bool are_floats = data->dtype == dtype && weight->dtype == dtype && result->dtype == dtype;
+  const topi::Machine machine = topi::machine_of(target);
+  const bool is_narrow = topi::widens_when_read(machine, weight->dtype);
+  const bool are_floats = data->dtype == dtype && (weight->dtype == dtype || is_narrow) && result->dtype == dtype;
   const bool are_bytes =
       data->dtype == DataType::UInt(8) && weight->dtype == DataType::Int(8) && result->dtype == DataType::Int(32);
   if (attrs->data_layout != "NCHW" && attrs->data_layout != "NHWC") return nullptr;
@@ -115,12 +125,13 @@ Expr block_channels(const Attrs& given, const Array<Expr>& given_args, const Arr
   Layout plain_kernel = make_layout("OIHW");
   Array<PrimExpr> in = convert_shape(make_layout(attrs->data_layout), make_layout("NCHW"), shape);
   Array<PrimExpr> kernel = convert_shape(make_layout(attrs->kernel_layout), plain_kernel, weight->shape);
-  const topi::Machine machine = topi::machine_of(target);
   const topi::Isa* byte_isa = are_bytes ? topi::byte_isa(machine) : nullptr;
   if (are_bytes && !byte_isa) return nullptr;
   const int64_t ins = *as_int(in[1]), lanes = (byte_isa ? byte_isa->vector_bytes : machine->vector_bytes) / 4;
   const bool by_channel = topi::is_depthwise(attrs->groups, in[1], kernel) && is_one(kernel[1]);
   const int64_t outs = *as_int(kernel[0]);
+  Array<ObjectRef> placeholders = given_placeholders;
+  if (is_narrow && attrs->groups != 1) widen_weight(&args, &placeholders);
   if (attrs->groups != 1 && !by_channel) return block_conv("nn.contrib_conv2d_NCHWc", given, args, placeholders, type);
   const int64_t out_block = result_block(outs, lanes), in_block = by_channel ? out_block : data_block(ins, lanes);
   if (out_block == 0 || (are_bytes && (out_block != lanes || (!by_channel && in_block % topi::kByteGroup != 0))))
@@ -138,8 +149,10 @@ Expr block_channels(const Attrs& given, const Array<Expr>& given_args, const Arr
                              "o" + std::to_string(topi::kByteGroup) + "i";
   if (are_floats && !by_channel && in_block >= kFewestLanes && may_be_winograd(attrs, kernel, args[1])) {
     Array<PrimExpr> out = convert_shape(make_layout(attrs->data_layout), make_layout("NCHW"), result->shape);
-    if (is_fixed(out) && is_winograd_faster(ins, outs, *as_int(out[2]), *as_int(out[3]), *as_int(out[0]), lanes))
+    if (is_fixed(out) && is_winograd_faster(ins, outs, *as_int(out[2]), *as_int(out[3]), *as_int(out[0]), lanes)) {
+      if (is_narrow) widen_weight(&args, &placeholders);
       return make_winograd(args, *changed, attrs->kernel_layout, out_block);
+    }
   }
   const char* op = by_channel ? "nn.contrib_depthwise_conv2d_NCHWc" : "nn.contrib_conv2d_NCHWc";
   return relay::make_call(Op::get(op), args, downcast<Attrs>(copy));

@@ -29,7 +29,7 @@ std::optional<MatrixProduct> product_of(const Array<te::Tensor>& inputs, const T
   out.units = *units;
   std::optional<GemmSize> size = topi::gemm_size(out, machine);
   if (!size || out.b->shape.size() != (size->group > 1 ? 4 : 3)) return {};
-  const int64_t block = topi::gemm_tiles(machine, size->m, size->n, size->k, out.a->dtype, 1)->nr;
+  const int64_t block = topi::gemm_tiles(machine, size->m, size->n, size->k, out.a->dtype, 1, out.b->dtype)->nr;
   return block == *as_int(out.b->shape[2]) ? std::optional(out) : std::nullopt;
 }
 
@@ -75,7 +75,7 @@ Expr pack_weight(const Attrs& attrs, const Array<Expr>& args, const Array<Object
   }
   std::optional<GemmSize> size = topi::gemm_size(product, machine);
   if (!size) return nullptr;
-  const int64_t block = topi::gemm_tiles(machine, size->m, size->n, size->k, inputs[0]->dtype, 1)->nr;
+  const int64_t block = topi::gemm_tiles(machine, size->m, size->n, size->k, inputs[0]->dtype, 1, inputs[1]->dtype)->nr;
   const bool by_rows = attrs.as<relay::DenseAttrs>() || attrs.as<relay::MatmulAttrs>()->transpose_b;
   Expr weight = args[1];
   auto missing = [](int64_t extent, int64_t unit) { return static_cast<int>((unit - extent % unit) % unit); };

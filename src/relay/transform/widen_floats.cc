@@ -17,12 +17,14 @@
 #include <unordered_set>
 
 #include "ir/rewrite.h"
+#include "relay/attrs/conv.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/slots.h"
 #include "relay/transform/pass.h"
 #include "relay/walk.h"
+#include "tir/layout.h"
 #include "topi/cpu/narrow_floats.h"
 
 namespace tessera::relay {
@@ -73,8 +75,18 @@ bool moves_elements(std::string_view name) {
   return names.count(name);
 }
 
-/// Products that may read their weights in 16 bits.
-bool is_layer(std::string_view name) { return name == "nn.dense" || name == "nn.matmul"; }
+/// Products and convolutions that may read their weights in 16 bits.
+bool is_layer(std::string_view name) { return name == "nn.dense" || name == "nn.matmul" || name == "nn.conv2d"; }
+
+/// True for products, and for convolutions of all channels whose results fill vectors: others read their weights in ways that
+/// know float32 only.
+bool reads_vectors(const Call* call, const topi::Machine& machine) {
+  auto* conv = call->attrs.as<Conv2DAttrs>();
+  if (!conv) return true;
+  const auto axis = static_cast<size_t>(make_layout(conv->kernel_layout)->index_of('O'));
+  const int64_t* outs = as_int(tensor_type(call->args[1])->shape[axis]);
+  return conv->groups == 1 && outs && *outs % (machine->vector_bytes / kWide.bytes()) == 0;
+}
 
 /// Will be a constant when the model is compiled.
 bool is_made_of_constants(Expr expr) {
@@ -170,9 +182,10 @@ class Widener {
     Expr weight = narrow_form(args[1]);
     if (!machine_ || !weight || !is_made_of_constants(weight)) return nullptr;
     const DataType dtype = dtype_of(weight);
-    if (!topi::widens_when_read(machine_, dtype)) return nullptr;
+    if (!topi::widens_when_read(machine_, dtype) || !reads_vectors(call, machine_)) return nullptr;
     Expr data = args[0];
-    if (dtype.is_bfloat() && dtype_of(call->args[0]) == dtype && topi::multiplies_bfloats(machine_)) {
+    const bool is_product = !call->attrs.as<Conv2DAttrs>();
+    if (is_product && dtype.is_bfloat() && dtype_of(call->args[0]) == dtype && topi::multiplies_bfloats(machine_)) {
       Expr given = narrow_form(data);
       data = given && dtype_of(given) == dtype ? given : cast(data, dtype);
     }

@@ -114,7 +114,7 @@ std::optional<GemmSize> gemm_size(const MatrixProduct& product, const Machine& m
 
 GemmTiles gemm_tiles_of(const MatrixProduct& product, const GemmSize& size, const Machine& machine) {
   const int threads = size.batch >= machine->cores ? 1 : machine->cores;
-  GemmTiles tiles = gemm_tiles(machine, size.m, size.n, size.k, product.a->dtype, threads);
+  GemmTiles tiles = gemm_tiles(machine, size.m, size.n, size.k, product.a->dtype, threads, product.b->dtype);
   GemmTilesNode out = *tiles.get();
   const auto block = static_cast<int32_t>(*as_int(product.b->shape[2]));
   ICHECK(block == tiles->nr) << "a weight packed by " << block << " where tiles of " << tiles->nr << " are wanted";

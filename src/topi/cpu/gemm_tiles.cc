@@ -5,6 +5,7 @@
 
 #include "runtime/registry.h"
 #include "topi/cpu/micro_kernel.h"
+#include "topi/cpu/narrow_floats.h"
 
 namespace tessera::topi {
 namespace {
@@ -26,14 +27,14 @@ struct Tile {
 
 /// The tile that covers C with the least work. Work of a step of k: one multiplication a sum, or the loads of A and B where
 /// they are more than two for each multiplication, and never less than the latency of a multiplication hides.
-Tile best_tile(const Isa& isa, int lanes, int64_t m, int64_t n) {
+Tile best_tile(const Isa& isa, int lanes, int64_t m, int64_t n, bool widens) {
   Tile best{1, lanes};
   double least = INFINITY;
   for (int64_t vectors = 1; vectors <= 4; ++vectors) {
     int64_t most = std::min<int64_t>((isa.registers - 2 - vectors) / vectors, m);
     for (int64_t mr = 1; mr <= most; ++mr) {
       double sums = double(mr * vectors), loads = double(mr + vectors);
-      double step = std::max({sums, loads, double(kSumsInFlight)}) + kStepCost;
+      double step = std::max({sums, loads, double(kSumsInFlight)}) + kStepCost + (widens ? widening_work(mr) : 0);
       double work = double(ceil_div(m, mr)) * double(ceil_div(n, vectors * lanes)) * step;
       if (work < least * 0.999 || (work < least * 1.001 && mr * vectors * lanes > best.mr * best.nr)) {
         least = std::min(least, work);
@@ -80,13 +81,14 @@ Grid thread_grid(int64_t rows, int64_t columns, int64_t threads) {
 
 }  // namespace
 
-GemmTiles gemm_tiles(const Machine& machine, int64_t m, int64_t n, int64_t k, DataType dtype, int threads) {
+GemmTiles gemm_tiles(const Machine& machine, int64_t m, int64_t n, int64_t k, DataType dtype, int threads,
+                     DataType weight) {
   if (m < 1 || n < 1 || k < 1 || std::max({m, n, k}) > INT32_MAX)
     throw Error(ValueError) << "a matrix product of " << m << "x" << n << "x" << k << " has no tiles";
   const Isa& isa = product_isa(machine, dtype);
-  const Dot& dot = find_dot(isa.name, dtype);
+  const Dot& dot = find_dot(isa.name, dtype, weight);
   int lanes = isa.vector_bytes / dot.c.bytes();
-  Tile tile = best_tile(isa, lanes, m, n);
+  Tile tile = best_tile(isa, lanes, m, n, dot.a != dot.b && dot.group == 1);
   int64_t rows = ceil_div(m, tile.mr), columns = ceil_div(n, tile.nr);
   Grid grid = thread_grid(rows, columns, threads > 0 ? threads : machine->cores);
   int64_t part_rows = ceil_div(rows, grid.m), part_columns = ceil_div(columns, grid.n);
@@ -122,7 +124,8 @@ GemmTiles gemm_tiles(const Machine& machine, int64_t m, int64_t n, int64_t k, Da
 
 namespace {
 
-Globals globals{{"topi.cpu.gemm_tiles", gemm_tiles}};
+Globals globals{{"topi.cpu.gemm_tiles", [](const Machine& machine, int64_t m, int64_t n, int64_t k, DataType dtype,
+                                           int threads) { return gemm_tiles(machine, m, n, k, dtype, threads); }}};
 
 }  // namespace
 }  // namespace tessera::topi

@@ -8,6 +8,7 @@
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
 #include "topi/cpu/byte_dot.h"
+#include "topi/cpu/narrow_floats.h"
 
 namespace tessera::topi {
 namespace {
@@ -32,6 +33,7 @@ struct Factors {
   std::vector<const BufferLoad*> single;  // the same for all
   bool has_groups = false;                // one of `lanes` reads its vector in another order: neighbours share elements
   bool are_bytes = false;                 // four a lane, along the innermost reduce axis
+  bool are_widened = false;               // `lanes` are floats of 16 bits
 };
 
 /// Lanes of a load that are all in one vector, though not one after the other: those of channels in small groups.
@@ -75,13 +77,15 @@ std::optional<Factors> factors_of(const Reduction& reduction) {
   for (const BufferLoad* load : loads_of(reduction)) {
     std::optional<int64_t> apart = stride(load, reduction.axes.back());
     const DataType own = load->buffer->dtype;
-    const bool is_widened = dtype == DataType::Int(32) && own.bits == 8 && !own.is_float();
+    const bool is_widened = (dtype == DataType::Int(32) && own.bits == 8 && !own.is_float()) ||
+                            (dtype == DataType::Float(32) && is_narrow_float(own));
     if (!apart && own == dtype && reads_one_vector(load, reduction.axes.back(), reduction.extents.back())) {
       out.has_groups = true;
       out.lanes.push_back(load);
       continue;
     }
     if (!apart || *apart < 0 || *apart > 1 || (own != dtype && !is_widened)) return {};
+    out.are_widened = out.are_widened || (is_narrow_float(own) && *apart == 1);
     (*apart == 1 ? out.lanes : out.single).push_back(load);
   }
   bool is_product = out.lanes.size() + out.single.size() == 2 && !out.lanes.empty();
@@ -100,6 +104,7 @@ struct Space {
   std::optional<size_t> vectors;
   int64_t vector_extent = 1;
   bool reads_pixels = false;  // a factor has lanes of its own for each pixel
+  bool widens = false;        // lanes, as they are read
 };
 
 std::optional<Space> space_of(const Reduction& reduction, const Factors& factors, const Machine& machine) {
@@ -123,6 +128,7 @@ std::optional<Space> space_of(const Reduction& reduction, const Factors& factors
   }
   if (out.pixels.size() > 2) out.pixels.erase(out.pixels.begin(), out.pixels.end() - 2);
   out.reads_pixels = factors.single.empty();
+  out.widens = factors.are_widened;
   if (extent > out.lanes && !factors.single.empty()) out.vectors = last;
   if (extent > out.lanes && factors.single.empty() && out.pixels.empty()) return {};
   if (out.vectors) out.vector_extent = *out.vectors == last ? extent / out.lanes : reduction.extents[*out.vectors];
@@ -131,9 +137,9 @@ std::optional<Space> space_of(const Reduction& reduction, const Factors& factors
 }
 
 /// Multiplications that a step of a tile takes the time of: loads count where they are more.
-double step_work(int64_t pixels, int64_t vectors) {
+double step_work(int64_t pixels, int64_t vectors, bool widens) {
   int64_t sums = pixels * vectors, loads = pixels + vectors;
-  return static_cast<double>(std::max({sums, loads, kSumsInFlight})) + kStepCost;
+  return static_cast<double>(std::max({sums, loads, kSumsInFlight})) + kStepCost + (widens ? widening_work(pixels) : 0);
 }
 
 /// How many pixels a row may have: one number, or where that is known only at run time some that are likely.
@@ -158,8 +164,8 @@ Tile choose(const Reduction& reduction, const Space& space, int64_t registers) {
     if (!fits(rows * columns, vectors)) return;
     double work = 0;
     for (int64_t width : widths) {
-      double row_of_tiles = static_cast<double>(width / columns) * step_work(rows * columns, vectors);
-      if (int64_t rest = width % columns) row_of_tiles += step_work(rows * rest, vectors);
+      double row_of_tiles = static_cast<double>(width / columns) * step_work(rows * columns, vectors, space.widens);
+      if (int64_t rest = width % columns) row_of_tiles += step_work(rows * rest, vectors, space.widens);
       work += row_of_tiles / static_cast<double>(width);
     }
     work *= static_cast<double>(space.vector_extent / vectors) / static_cast<double>(rows);
