@@ -164,11 +164,13 @@ Tile choose(const Reduction& reduction, const Space& space, int64_t registers) {
     if (!fits(rows * columns, vectors)) return;
     double work = 0;
     for (int64_t width : widths) {
-      double row_of_tiles = static_cast<double>(width / columns) * step_work(rows * columns, vectors, space.widens);
+      const int64_t whole = width / columns;
+      double row_of_tiles = static_cast<double>(whole) * step_work(rows * columns, vectors, space.widens);
       if (int64_t rest = width % columns) row_of_tiles += step_work(rows * rest, vectors, space.widens);
       work += row_of_tiles / static_cast<double>(width);
     }
-    work *= static_cast<double>(space.vector_extent / vectors) / static_cast<double>(rows);
+    const int64_t passes = space.vector_extent / vectors;
+    work *= static_cast<double>(passes) / static_cast<double>(rows);
     if (work > least * 1.001 || (work > least * 0.999 && rows * columns * vectors <= most)) return;
     least = std::min(least, work);
     most = rows * columns * vectors;
