@@ -4,6 +4,9 @@ import textwrap
 
 import tessera as tvm
 from tessera import tir
+from tessera.script import tir as T
+
+CUDA = tvm.target.Target("cuda", host="llvm")
 
 
 def buffer(name, shape, dtype="float32", scope=""):
@@ -49,3 +52,18 @@ def becomes(passes, before, after, config=None):
     """`before`, a function written as a script, is `after` once the passes have run."""
     done = run(passes, before.with_attr("global_symbol", "main"), config)
     tvm.ir.assert_structural_equal(done, after.with_attr("global_symbol", "main"))
+
+
+def global_pass(name, *args):
+    return tvm.get_global_func("tir.transform." + name)(*args)
+
+
+def named(func):
+    return func.with_attr("global_symbol", "main")
+
+
+@T.prim_func
+def ones(A: T.Buffer[8, "float32"], n: T.int32) -> None:
+    assert n == 8, "n is not 8"
+    for i in T.parallel(8):
+        A[i] = 1.0
