@@ -1,13 +1,13 @@
 // MergeCompilerRegions: neighbouring regions of one code generator become one, where no way leads from the one through a
 // third back into the other.
 
-#include <algorithm>
-#include <map>
-#include <set>
+#include <optional>
+#include <unordered_map>
 
 #include "ir/rewrite.h"
 #include "relay/inspect.h"
 #include "relay/transform/compiler_regions.h"
+#include "relay/transform/contractible_graph.h"
 #include "relay/transform/pass.h"
 #include "relay/walk.h"
 
@@ -23,18 +23,21 @@ struct Crossing {
 class Merging {
  public:
   explicit Merging(const Expr& root) : regions_(root) {
+    std::vector<Crossing> crossings;
     post_order(root, [&](const Expr& user) {
       each_operand(user, [&](const Expr& part) {
         if (begun_compiler(part).empty()) return;
         Expr source = part.as<Call>()->args[0];
         if (ended_compiler(source).empty()) return;
-        crossings_.push_back({source.as<Call>()->args[0].get(), user.get()});
+        crossings.push_back({source.as<Call>()->args[0].get(), user.get()});
       });
     });
-    for (const Crossing& crossing : crossings_) {
+    ContractibleGraph flow = dataflow(root);
+    if (!flow.order()) return;  // regions that need each other's results: they were annotated so
+    for (const Crossing& crossing : crossings) {
       int from = regions_.of(crossing.from), to = regions_.of(crossing.to);
       if (from < 0 || to < 0 || from == to || regions_.compiler(from) != regions_.compiler(to)) continue;
-      if (!leads_around(from, to)) regions_.merge(from, to);
+      if (flow.contract(static_cast<size_t>(from), static_cast<size_t>(to))) regions_.merge(from, to);
     }
   }
 
@@ -67,31 +70,37 @@ class Merging {
     return from >= 0 && from == to ? value : part;
   }
 
-  /// A way from one region to the other that passes through a third.
-  bool leads_around(int from, int to) const {
-    std::multimap<int, int> next;
-    for (const Crossing& crossing : crossings_) {
-      int a = regions_.of(crossing.from), b = regions_.of(crossing.to);
-      if (a >= 0 && b >= 0 && a != b) next.emplace(a, b);
-    }
-    std::set<int> seen;
-    std::vector<int> open;
-    auto [first, last] = next.equal_range(from);
-    for (auto it = first; it != last; ++it)
-      if (it->second != to) open.push_back(it->second);
-    while (!open.empty()) {
-      int at = open.back();
-      open.pop_back();
-      if (at == to) return true;
-      if (!seen.insert(at).second) continue;
-      auto [begin, end] = next.equal_range(at);
-      for (auto it = begin; it != end; ++it) open.push_back(it->second);
-    }
-    return false;
+  /// Which results go where: regions are vertices, and so is what lies outside of all and is computed from one.
+  ContractibleGraph dataflow(const Expr& root) const {
+    ContractibleGraph flow(regions_.size());
+    std::unordered_map<const Object*, size_t> outside;
+    auto vertex = [&](Expr expr) -> std::optional<size_t> {
+      while (!begun_compiler(expr).empty() || !ended_compiler(expr).empty()) expr = expr.as<Call>()->args[0];
+      if (int region = regions_.of(expr.get()); region >= 0) return static_cast<size_t>(region);
+      auto it = outside.find(expr.get());
+      return it == outside.end() ? std::nullopt : std::optional(it->second);
+    };
+    auto connect = [&](const Expr& part, const Expr& user) {
+      std::optional<size_t> from = vertex(part);
+      if (!from) return;
+      std::optional<size_t> to = vertex(user);
+      if (!to) to = outside[user.get()] = flow.add();
+      flow.connect(*from, *to);
+    };
+    std::unordered_map<const Object*, Expr> values;  // of variables; functions, which may use their own name, have none
+    pre_order(root, [&](const Expr& expr) {
+      if (auto* let = expr.as<Let>(); let && !let->value.as<FunctionNode>()) values.emplace(let->var.get(), let->value);
+      return true;
+    });
+    post_order(root, [&](const Expr& user) {
+      if (!begun_compiler(user).empty() || !ended_compiler(user).empty()) return;  // they go by what they mark
+      if (auto it = values.find(user.get()); it != values.end()) connect(it->second, user);
+      each_child(user, [&](const Expr& part) { connect(part, user); });
+    });
+    return flow;
   }
 
   CompilerRegions regions_;
-  std::vector<Crossing> crossings_;
 };
 
 Globals globals{

@@ -55,6 +55,33 @@ def test_a_way_around_keeps_regions_apart():
     assert isinstance(functions["tvmgen_default_somedev_main_0"].body, relay.Tuple)
 
 
+def test_a_way_around_through_what_nobody_marked_keeps_regions_apart():
+    mark = lambda name: lambda value: relay.annotation.compiler_end(value, name)
+    take = lambda name, value: relay.annotation.compiler_begin(value, name)
+    first = mark("a")(relay.nn.relu(take("a", var("x", 4))))
+    unmarked = relay.Tuple([relay.exp(first)])
+    second = mark("b")(relay.tanh(take("b", relay.TupleGetItem(unmarked, 0))))
+    last = mark("a")(relay.add(take("a", first), take("a", second)))
+    merged = transform.MergeCompilerRegions()(module(last))
+    tessera.ir.assert_structural_equal(merged, module(last))
+    alone = mark("a")(relay.nn.relu(take("a", first)))
+    assert str(transform.MergeCompilerRegions()(module(alone))).count("compiler_begin") == 1
+
+
+def test_regions_of_long_programs_are_merged():
+    x = var("x", 4)
+    for _ in range(5000):  # relu and relu become one region, which exp keeps from the next
+        x = relay.exp(relay.nn.relu(relay.nn.relu(x)))
+    mod = transform.MergeCompilerRegions()(transform.AnnotateTarget("somedev")(module(x)))
+    begins = []
+    relay.analysis.post_order_visit(mod["main"].body, lambda e: begins.append(e) if is_begin(e) else None)
+    assert len(begins) == 10000
+
+
+def is_begin(expr):
+    return isinstance(expr, relay.Call) and getattr(expr.op, "name", "") == "annotation.compiler_begin"
+
+
 def test_constants_are_bound_unless_told_otherwise():
     expr = relay.add(var("x", 4), relay.const(1.0))
     mod = transform.AnnotateTarget("somedev")(module(expr))
