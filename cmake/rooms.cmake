@@ -45,7 +45,6 @@ function(tessera_objects target pch)
   add_library(${target} OBJECT ${ARGN})
   tessera_compile_as_ours(${target})
   tessera_use_pch(${target} ${pch})
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TESSERA_UNITY} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
 
 # tessera_room(name PCH header-room)
