@@ -126,21 +126,14 @@ class GraphModule:
         **kwargs: Any,
     ) -> BenchmarkResult:
         """Times a function of the module; `end_to_end` includes the copies of inputs (given by name) and outputs."""
-        options: dict[str, Any] = {
-            "repeat": repeat,
-            "number": number,
-            "min_repeat_ms": 0 if min_repeat_ms is None else min_repeat_ms,
-            "limit_zero_time_iterations": limit_zero_time_iterations,
-            "cooldown_interval_ms": cooldown_interval_ms,
-            "repeats_to_cooldown": repeats_to_cooldown,
-        }
+        enough = (min_repeat_ms or 0, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown)
         if end_to_end:
             named = [part for name, value in kwargs.items() for part in (name, _as_tensor(value))]
-            timed = self.module.time_evaluator("run_from_inputs", device, **options)
+            timed = self.module.time_evaluator("run_from_inputs", device, number, repeat, *enough)
             return timed(device.device_type, device.device_id, len(named), *named)
         if kwargs:
             self.set_input(**kwargs)
-        return self.module.time_evaluator(func_name, device, **options)()
+        return self.module.time_evaluator(func_name, device, number, repeat, *enough)()
 
 
 def _as_tensor(value: Any) -> Any:

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any
 
+from ..tir.ir_builder import WithScope
 from . import expr as _expr
 from . import ty as _ty
 
 __all__ = ["ScopeBuilder", "WithScope"]
-
-
-class WithScope:
-    """What a `with` statement enters; leaving it calls back."""
-
-    def __init__(self, enter_value: Any, exit_cb: Callable[[], None]):
-        self._enter_value = enter_value
-        self._exit_cb = exit_cb
-
-    def __enter__(self) -> Any:
-        return self._enter_value
-
-    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
-        if value is None:
-            self._exit_cb()
 
 
 class ScopeBuilder:

@@ -241,17 +241,10 @@ class VirtualMachine:
         **kwargs: Any,
     ) -> BenchmarkResult:
         """Times calls of a function; `end_to_end` includes copying the results to the device."""
-        options: dict[str, Any] = {
-            "repeat": repeat,
-            "number": number,
-            "min_repeat_ms": 0 if min_repeat_ms is None else min_repeat_ms,
-            "limit_zero_time_iterations": limit_zero_time_iterations,
-            "cooldown_interval_ms": cooldown_interval_ms,
-            "repeats_to_cooldown": repeats_to_cooldown,
-        }
+        enough = (min_repeat_ms or 0, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown)
         if args or kwargs:
             self.set_input(func_name, *args, **kwargs)
         if end_to_end:
-            timed = self.module.time_evaluator("invoke_return_to_device", device, **options)
+            timed = self.module.time_evaluator("invoke_return_to_device", device, number, repeat, *enough)
             return timed(device.device_type % 128, device.device_id, func_name)
-        return self.module.time_evaluator("invoke", device, **options)(func_name)
+        return self.module.time_evaluator("invoke", device, number, repeat, *enough)(func_name)

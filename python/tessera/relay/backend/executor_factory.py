@@ -24,12 +24,20 @@ class ExecutorFactoryModule:
         raise NotImplementedError
 
     def get_params(self) -> dict[str, Any]:
-        """Parameters by name."""
-        raise NotImplementedError
+        """Parameters by name; empty where they are constants of the program."""
+        return self.params
 
     def get_lib(self) -> Module:
         """The library of compiled functions."""
         raise NotImplementedError
+
+    def get_devices(self) -> list[Any]:
+        """Devices the model was compiled for."""
+        return []
+
+    def export_library(self, file_name: str, fcompile: Any = None, addons: Any = None, **kwargs: Any) -> Any:
+        """Writes code, and what the executor needs beside it, into one library file."""
+        return self.module.export_library(file_name, fcompile, addons, **kwargs)
 
     def __getitem__(self, item: str) -> Any:
         return self.module.__getitem__(item)
@@ -70,18 +78,6 @@ class GraphExecutorFactoryModule(ExecutorFactoryModule):
         create = get_global_func("tvm.graph_executor_factory.create")
         self.module = create(graph_json_str, libmod, libmod_name, *named)
 
-    def export_library(self, file_name: str, fcompile: Any = None, addons: Any = None, **kwargs: Any) -> Any:
-        """Writes code, graph and parameters into one library file."""
-        return self.module.export_library(file_name, fcompile, addons, **kwargs)
-
-    def get_devices(self) -> list[Any]:
-        """Devices the model was compiled for."""
-        return []
-
-    def get_params(self) -> dict[str, Any]:
-        """Parameters by name."""
-        return self.params
-
     def get_graph_json(self) -> str:
         """The graph that the executor runs."""
         return self.graph_json
@@ -112,18 +108,6 @@ class VMExecutorFactoryModule(ExecutorFactoryModule):
 
     def __getitem__(self, item: str) -> Any:
         return self.module["default" if item == self.libmod_name else item]
-
-    def export_library(self, file_name: str, fcompile: Any = None, addons: Any = None, **kwargs: Any) -> Any:
-        """Writes code, constants and kernels into one library file."""
-        return self.module.export_library(file_name, fcompile, addons, **kwargs)
-
-    def get_devices(self) -> list[Any]:
-        """Devices the model was compiled for."""
-        return []
-
-    def get_params(self) -> dict[str, Any]:
-        """Parameters are constants of the program."""
-        return self.params
 
     def get_executor_config(self) -> str:
         """The program as text."""
