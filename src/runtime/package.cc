@@ -119,7 +119,6 @@ Globals globals{
     {"runtime.ReadPackageMember",
      [](std::string path, std::string name) { return Bytes(std::string(TarReader(path, "the package")[name])); }},
     {"runtime.WritePackage", write_package},
-    {"runtime.IsPackage", [](std::string path) { return Package::is_package(path); }},
     {"runtime.ReadTar",
      [](std::string path) {
        TarReader archive(path);

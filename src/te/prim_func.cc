@@ -203,11 +203,6 @@ Globals globals{
     {"schedule.SchedulePostProcToPrimFunc",
      [](Array<ObjectRef> args, Stmt nest, Binds binds) { return nest_to_prim_func(args, nest, binds); }},
     {"schedule.VerifyCompactBuffer", needs_compact_buffers},
-    {"te.ArgumentBuffers",
-     [](Array<ObjectRef> args, bool compact, Binds binds) {
-       auto [params, buffers] = argument_buffers(args, compact, binds ? binds : Binds());
-       return Array<ObjectRef>{buffers, params};
-     }},
     {"te.ScheduleToPrimFunc", schedule_to_prim_func},
 };
 

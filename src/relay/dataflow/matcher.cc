@@ -61,12 +61,6 @@ const DataflowGraph::Node* DataflowGraph::find(const Expr& expr) const {
   return it == index_.end() ? nullptr : &nodes_[it->second];
 }
 
-bool DataflowGraph::dominates(const Expr& outer, const Expr& inner) const {
-  const Node *at = find(inner), *wanted = find(outer);
-  while (at && wanted && at != wanted) at = at->has_user ? &nodes_[at->user] : nullptr;
-  return at && at == wanted;
-}
-
 // ---- matching --------------------------------------------------------------------------------------------------------
 
 namespace {

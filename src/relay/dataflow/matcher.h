@@ -23,8 +23,6 @@ class DataflowGraph {
   };
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node* find(const Expr& expr) const;
-  /// Does every way from `inner` to the root pass `outer`?
-  bool dominates(const Expr& outer, const Expr& inner) const;
   /// Nodes whose immediate dominator is `node`.
   const std::vector<size_t>& dominated_by(const Node& node) const { return dominated_[node.index]; }
 

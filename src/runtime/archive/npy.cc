@@ -288,12 +288,6 @@ Globals globals{
        for (const auto& [name, tensor] : load_npz(path)) out.set(String(name), tensor);
        return out;
      }},
-    {"runtime.SaveNpz",
-     [](std::string path, Map<String, NDArray> tensors) {
-       NamedTensors named;
-       for (const auto& [name, tensor] : tensors) named.emplace_back(name.str(), tensor);
-       save_npz(path, named);
-     }},
 };
 
 }  // namespace
