@@ -137,15 +137,7 @@ Globals globals{
        return find_best_range(bounds, others.defined() ? others : Map<Var, Range>());
      }},
     {"arith.IntConstraints", make_int_constraints},
-    {"arith.IntConstraintsTransform",
-     [](IntConstraints src, IntConstraints dst, Map<Var, PrimExpr> src_to_dst, Map<Var, PrimExpr> dst_to_src) {
-       IntConstraintsTransformNode node;
-       node.src = src;
-       node.dst = dst;
-       node.src_to_dst = src_to_dst;
-       node.dst_to_src = dst_to_src;
-       return make(std::move(node));
-     }},
+    {"arith.IntConstraintsTransform", make_int_constraints_transform},
     {"arith.SolveLinearEquations", on_system<solve_linear_equations>},
     {"arith.SolveInequalitiesToRange", on_system<solve_inequalities_to_range>},
     {"arith.SolveInequalitiesDeskewRange", on_system<solve_inequalities_deskew_range>},

@@ -10,16 +10,6 @@
 namespace tessera::arith {
 namespace {
 
-IntConstraintsTransform make_transform(const IntConstraints& src, const IntConstraints& dst,
-                                       const Map<Var, PrimExpr>& src_to_dst, const Map<Var, PrimExpr>& dst_to_src) {
-  IntConstraintsTransformNode node;
-  node.src = src;
-  node.dst = dst;
-  node.src_to_dst = src_to_dst;
-  node.dst_to_src = dst_to_src;
-  return make(std::move(node));
-}
-
 PrimExpr number(const PrimExpr& like, int64_t value) { return make_const(like.dtype(), value); }
 PrimExpr ceil_quotient(const PrimExpr& a, const PrimExpr& b) { return number(a, 0) - floordiv(number(a, 0) - a, b); }
 
@@ -149,6 +139,17 @@ IntGroupBounds make_int_group_bounds(const PrimExpr& coef, const Array<PrimExpr>
   return make(std::move(node));
 }
 
+IntConstraintsTransform make_int_constraints_transform(const IntConstraints& src, const IntConstraints& dst,
+                                                       const Map<Var, PrimExpr>& src_to_dst,
+                                                       const Map<Var, PrimExpr>& dst_to_src) {
+  IntConstraintsTransformNode node;
+  node.src = src;
+  node.dst = dst;
+  node.src_to_dst = src_to_dst;
+  node.dst_to_src = dst_to_src;
+  return make(std::move(node));
+}
+
 IntGroupBounds int_group_bounds_of(const Range& range) {
   Analyzer analyzer;
   PrimExpr one = number(range->min, 1);
@@ -182,7 +183,7 @@ IntConstraints make_int_constraints(const Array<Var>& variables, const Map<Var, 
 
 IntConstraintsTransform solve_linear_equations(const IntConstraints& system) {
   const Array<Var>& variables = system->variables;
-  if (variables.empty()) return make_transform(system, system, {}, {});
+  if (variables.empty()) return make_int_constraints_transform(system, system, {}, {});
   size_t n = variables.size();
   System matrix;
   std::vector<PrimExpr> others;  // relations that are not equations with constant factors
@@ -223,7 +224,7 @@ IntConstraintsTransform solve_linear_equations(const IntConstraints& system) {
   if (impossible) {
     Map<Var, PrimExpr> anything;
     for (const Var& var : variables) anything.set(var, number(var, 0));
-    return make_transform(system, make_int_constraints({}, {}, {bool_imm(false)}), anything, {});
+    return make_int_constraints_transform(system, make_int_constraints({}, {}, {bool_imm(false)}), anything, {});
   }
 
   std::vector<std::vector<int64_t>> back = inverse_of(matrix.columns);
@@ -264,7 +265,7 @@ IntConstraintsTransform solve_linear_equations(const IntConstraints& system) {
   }
   for (const PrimExpr& relation : others) keep(relation);
   IntConstraints dst = make_int_constraints(Array<Var>(free), ranges, Array<PrimExpr>(relations));
-  return make_transform(system, dst, src_to_dst, dst_to_src);
+  return make_int_constraints_transform(system, dst, src_to_dst, dst_to_src);
 }
 
 }  // namespace tessera::arith

@@ -55,6 +55,9 @@ Range find_best_range(const IntGroupBounds& bounds, const Map<Var, Range>& other
 
 IntConstraints make_int_constraints(const Array<Var>& variables, const Map<Var, Range>& ranges,
                                     const Array<PrimExpr>& relations);
+IntConstraintsTransform make_int_constraints_transform(const IntConstraints& src, const IntConstraints& dst,
+                                                       const Map<Var, PrimExpr>& src_to_dst,
+                                                       const Map<Var, PrimExpr>& dst_to_src);
 
 /// Solves the equations among the relations (Smith normal form): src_to_dst writes each variable in terms of fewer, free ones.
 IntConstraintsTransform solve_linear_equations(const IntConstraints& system);

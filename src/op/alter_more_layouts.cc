@@ -44,7 +44,7 @@ int64_t lanes_for(const A* attrs, const Array<Expr>& args, const Array<ObjectRef
 
 template <class A>
 Expr changed_call(const char* op, const Array<Expr>& args, const Attrs& given, auto change) {
-  return relay::make_call(Op::get(op), args, layout::changed<A>(given, change));
+  return relay::make_call(Op::get(op), args, relay::changed_attrs<A>(given, change));
 }
 
 }  // namespace
@@ -74,12 +74,12 @@ Expr block_conv(const char* op, const Attrs& given, const Array<Expr>& args, con
     blocks = group_blocks(ins, outs, attrs->groups, lanes);
   }
   if (blocks.out == 0) return nullptr;
-  return changed_call<relay::ConvAttrs>(op, args, given, [&](relay::ConvAttrs* out) {
-    out->channels = kernel[0];
-    out->kernel_size = Array<PrimExpr>(kernel.begin() + 2, kernel.end());
-    out->data_layout = blocked_data(spatial, blocks.in);
-    out->out_layout = blocked_data(spatial, blocks.out);
-    out->kernel_layout = with_blocks(topi::plain_kernel_layout(spatial), blocks.weight, 'i', blocks.out, 'o');
+  return changed_call<relay::ConvAttrs>(op, args, given, [&](auto& out) {
+    out.channels = kernel[0];
+    out.kernel_size = Array<PrimExpr>(kernel.begin() + 2, kernel.end());
+    out.data_layout = blocked_data(spatial, blocks.in);
+    out.out_layout = blocked_data(spatial, blocks.out);
+    out.kernel_layout = with_blocks(topi::plain_kernel_layout(spatial), blocks.weight, 'i', blocks.out, 'o');
   });
 }
 
@@ -126,13 +126,13 @@ Expr block_transposed(const char* op, const Attrs& given, const Array<Expr>& arg
   const char in_letter = spatial == 2 ? 'i' : 'o', out_letter = spatial == 2 ? 'o' : 'i';
   std::string letters = plain_kernel.str();
   std::swap(letters[0], letters[1]);  // out channels first
-  return changed_call<relay::ConvTransposeAttrs>(op, changed, given, [&](relay::ConvTransposeAttrs* out) {
-    out->channels = kernel[1];
-    out->kernel_size = taps;
-    out->padding = padding;
-    out->data_layout = blocked_data(spatial, in_block);
-    out->out_layout = blocked_data(spatial, out_block);
-    out->kernel_layout = with_blocks(letters, in_block, in_letter, out_block, out_letter);
+  return changed_call<relay::ConvTransposeAttrs>(op, changed, given, [&](auto& out) {
+    out.channels = kernel[1];
+    out.kernel_size = taps;
+    out.padding = padding;
+    out.data_layout = blocked_data(spatial, in_block);
+    out.out_layout = blocked_data(spatial, out_block);
+    out.kernel_layout = with_blocks(letters, in_block, in_letter, out_block, out_letter);
   });
 }
 

@@ -7,6 +7,7 @@
 #include "relay/attrs/pool.h"
 #include "relay/inspect.h"
 #include "relay/layout_rule.h"
+#include "relay/make.h"
 #include "runtime/packed_func.h"
 
 namespace tessera::op {
@@ -14,8 +15,6 @@ namespace {
 
 using Desired = Array<String>;
 using Arguments = Array<Expr>;
-
-Attrs copy_of(const Attrs& attrs) { return downcast<Attrs>(ObjectRef(attrs->type()->copy(attrs.get()))); }
 
 /// The kernel layout of data in `data`; `out` and `in` are the letters of its channels in their usual order.
 std::string kernel_layout_for(const std::string& data, bool is_depthwise, bool is_transposed) {
@@ -45,22 +44,21 @@ Expr convert_conv(const Op& op, const Attrs& attrs, const Arguments& args, const
   bool depthwise = false;
   if constexpr (!kTransposed) depthwise = is_depthwise(given, args);
   bool is_default = desired.size() < 2 || desired[1] == "default";
-  Attrs out = copy_of(attrs);
-  auto* edit = const_cast<T*>(out.as<T>());
-  edit->data_layout = desired[0] == "default" ? given->data_layout : desired[0];
-  edit->kernel_layout =
-      is_default ? String(kernel_layout_for(edit->data_layout.str(), depthwise, kTransposed)) : desired[1];
-  return relay::make_call(op, args, out);
+  return relay::make_call(op, args, relay::changed_attrs<T>(attrs, [&](T& a) {
+                            a.data_layout = desired[0] == "default" ? given->data_layout : desired[0];
+                            a.kernel_layout =
+                                is_default ? String(kernel_layout_for(a.data_layout.str(), depthwise, kTransposed))
+                                           : desired[1];
+                          }));
 }
 
 template <class T>
 Expr convert_spatial(const Op& op, const Attrs& attrs, const Arguments& args, const Desired& desired) {
   if (desired.empty() || !attrs.as<T>()) return nullptr;
-  Attrs out = copy_of(attrs);
-  auto* edit = const_cast<T*>(out.as<T>());
-  edit->layout = desired[0];
-  if constexpr (requires { edit->out_layout; }) edit->out_layout = desired[0];
-  return relay::make_call(op, args, out);
+  return relay::make_call(op, args, relay::changed_attrs<T>(attrs, [&](T& a) {
+                            a.layout = desired[0];
+                            if constexpr (requires { a.out_layout; }) a.out_layout = desired[0];
+                          }));
 }
 
 using Conversion = Expr (*)(const Op&, const Attrs&, const Arguments&, const Desired&);

@@ -57,8 +57,8 @@ Expr fill_channels(const char* op, char letter, const Attrs& given, const Array<
   if (result_block(channels, lanes) != 0) return nullptr;
   const int axis = kernel->index_of(letter);
   if (*as_int(types[1].as<TensorTypeNode>()->shape[static_cast<size_t>(axis)]) != channels) return nullptr;
-  Attrs wider = layout::changed<relay::ConvTransposeAttrs>(
-      given, [&](auto* copy) { copy->channels = PrimExpr(static_cast<int>(wanted)); });
+  Attrs wider = relay::changed_attrs<relay::ConvTransposeAttrs>(
+      given, [&](auto& a) { a.channels = PrimExpr(static_cast<int>(wanted)); });
   Expr all =
       relay::make_call(Op::get(op), {args[0], padded(args[1], static_cast<size_t>(axis), wanted - channels)}, wider);
   std::vector<int64_t> begin(shape.size(), 0), end;

@@ -86,9 +86,9 @@ LayoutAnswer reduction(const LayoutQuery& query) {
   Ints axes;
   for (size_t i = 0; i < after->axes.size(); ++i)
     if (reduced.find(after->primal(i)) != std::string::npos) axes.push_back(static_cast<int64_t>(i));
-  Attrs moved = changed<relay::ReduceAttrs>(query.attrs, [&](relay::ReduceAttrs* a) {
-    a->axis = relay::int_array(axes);
-    a->exclude = false;
+  Attrs moved = changed_attrs<relay::ReduceAttrs>(query.attrs, [&](auto& a) {
+    a.axis = relay::int_array(axes);
+    a.exclude = false;
   });
   return layout_answer({after}, {out_of(after)}, moved);
 }
@@ -116,9 +116,8 @@ LayoutAnswer concatenation(const LayoutQuery& query) {
     return true;
   };
   if (!query.has_new() || same_layout(after, before) || !fits(after)) return layout_answer(olds, {before}, query.attrs);
-  Attrs moved = changed<relay::ConcatenateAttrs>(query.attrs, [&](relay::ConcatenateAttrs* a) {
-    a->axis = static_cast<int32_t>(new_axis({before, after, true}, attrs->axis));
-  });
+  Attrs moved = changed_attrs<relay::ConcatenateAttrs>(
+      query.attrs, [&](auto& a) { a.axis = static_cast<int32_t>(new_axis({before, after, true}, attrs->axis)); });
   return layout_answer(Layouts(query.old_in.size(), after), {after}, moved);
 }
 
@@ -163,9 +162,9 @@ LayoutAnswer splitting(const LayoutQuery& query) {
       return answer(change.before, query.attrs);
     }
   }
-  return answer(change.after, changed<relay::SplitAttrs>(query.attrs, [&](relay::SplitAttrs* a) {
-                  a->axis = static_cast<int32_t>(new_axis(change, attrs->axis));
-                  a->indices_or_sections = moved_places;
+  return answer(change.after, changed_attrs<relay::SplitAttrs>(query.attrs, [&](auto& a) {
+                  a.axis = static_cast<int32_t>(new_axis(change, attrs->axis));
+                  a.indices_or_sections = moved_places;
                 }));
 }
 
@@ -187,9 +186,9 @@ LayoutAnswer transposition(const LayoutQuery& query) {
   }
   if (!change.is_new || has_blocks(change.after))
     return layout_answer({change.before}, {make_layout(out)}, query.attrs);
-  return layout_answer({change.after}, {make_layout(out)},
-                       changed<relay::TransposeAttrs>(
-                           query.attrs, [&](relay::TransposeAttrs* a) { a->axes = relay::int_array(moved); }));
+  return layout_answer(
+      {change.after}, {make_layout(out)},
+      changed_attrs<relay::TransposeAttrs>(query.attrs, [&](auto& a) { a.axes = relay::int_array(moved); }));
 }
 
 LayoutAnswer slicing(const LayoutQuery& query) {
@@ -234,12 +233,12 @@ LayoutAnswer slicing(const LayoutQuery& query) {
     for (size_t i = 0; i < change.after->axes.size(); ++i)
       if (!change.after->is_primal(i) && i < new_begin.size()) return stay();
   return layout_answer(
-      {change.after}, {change.after}, changed<relay::StridedSliceAttrs>(query.attrs, [&](relay::StridedSliceAttrs* a) {
-        a->begin = relay::int_array(new_begin);
-        a->end = relay::int_array(new_end);
+      {change.after}, {change.after}, changed_attrs<relay::StridedSliceAttrs>(query.attrs, [&](auto& a) {
+        a.begin = relay::int_array(new_begin);
+        a.end = relay::int_array(new_end);
         bool plain = std::all_of(new_strides.begin(), new_strides.end(), [](int64_t s) { return s == 1; });
-        a->strides = relay::int_array(plain && has_blocks(change.after) ? Ints{1} : new_strides);
-        a->axes = nullptr;
+        a.strides = relay::int_array(plain && has_blocks(change.after) ? Ints{1} : new_strides);
+        a.axes = nullptr;
       }));
 }
 
@@ -264,8 +263,7 @@ LayoutAnswer padding(const LayoutQuery& query) {
     for (int64_t& side : *width) side /= std::max<int64_t>(factor, 1);
     widths.push_back(relay::int_array(*width));
   }
-  return answer(change.after,
-                changed<relay::PadAttrs>(query.attrs, [&](relay::PadAttrs* a) { a->pad_width = widths; }));
+  return answer(change.after, changed_attrs<relay::PadAttrs>(query.attrs, [&](auto& a) { a.pad_width = widths; }));
 }
 
 LayoutAnswer squeezing(const LayoutQuery& query) {
@@ -293,7 +291,7 @@ LayoutAnswer squeezing(const LayoutQuery& query) {
   if (!change.is_new || cuts_gone) return layout_answer({change.before}, {left_of(change.before)}, query.attrs);
   return layout_answer(
       {change.after}, {left_of(change.after)},
-      changed<relay::SqueezeAttrs>(query.attrs, [&](relay::SqueezeAttrs* a) { a->axis = relay::int_array(moved); }));
+      changed_attrs<relay::SqueezeAttrs>(query.attrs, [&](auto& a) { a.axis = relay::int_array(moved); }));
 }
 
 LayoutAnswer batch_norm(const LayoutQuery& query) {
@@ -305,8 +303,8 @@ LayoutAnswer batch_norm(const LayoutQuery& query) {
   };
   if (!is_defined(change.before)) return answer(undefined_layout(), query.attrs);
   if (!change.is_new || has_blocks(change.after)) return answer(change.before, query.attrs);
-  return answer(change.after, changed<relay::BatchNormAttrs>(query.attrs, [&](relay::BatchNormAttrs* a) {
-                  a->axis = static_cast<int32_t>(new_axis(change, attrs->axis));
+  return answer(change.after, changed_attrs<relay::BatchNormAttrs>(query.attrs, [&](auto& a) {
+                  a.axis = static_cast<int32_t>(new_axis(change, attrs->axis));
                 }));
 }
 
@@ -315,9 +313,8 @@ LayoutAnswer softmax(const LayoutQuery& query) {
   Change change = change_of(query);
   if (!is_defined(change.before) || has_blocks(change.before)) return unknown(query);
   if (!change.is_new || has_blocks(change.after)) return layout_answer({change.before}, {change.before}, query.attrs);
-  return layout_answer({change.after}, {change.after},
-                       changed<relay::SoftmaxAttrs>(query.attrs, [&](relay::SoftmaxAttrs* a) {
-                         a->axis = static_cast<int32_t>(new_axis(change, attrs->axis));
+  return layout_answer({change.after}, {change.after}, changed_attrs<relay::SoftmaxAttrs>(query.attrs, [&](auto& a) {
+                         a.axis = static_cast<int32_t>(new_axis(change, attrs->axis));
                        }));
 }
 

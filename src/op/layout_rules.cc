@@ -131,7 +131,7 @@ LayoutAnswer spatial(const LayoutQuery& query) {
   if (is_fixed) return layout_answer({own}, {out}, query.attrs);
   Layout layout = query.new_in[0];
   if (same_layout(layout, own)) return layout_answer({own}, {own}, query.attrs);
-  return layout_answer({layout}, {layout}, changed<T>(query.attrs, [&](T* a) { a->layout = layout->name; }));
+  return layout_answer({layout}, {layout}, changed_attrs<T>(query.attrs, [&](auto& a) { a.layout = layout->name; }));
 }
 
 struct Row {

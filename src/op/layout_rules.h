@@ -1,11 +1,12 @@
 #pragma once
 // Layout rules of operators: what the files of rules share.
 
-#include "ir/attrs.h"
 #include "relay/layout_rule.h"
+#include "relay/make.h"
 
 namespace tessera::op::layout {
 
+using relay::changed_attrs;
 using relay::LayoutAnswer;
 using relay::LayoutQuery;
 
@@ -13,14 +14,6 @@ using relay::LayoutQuery;
 LayoutAnswer unknown(const LayoutQuery& query);
 /// The layout that the first of several inputs brings along.
 Layout first_defined(const std::vector<Layout>& layouts);
-
-/// A copy of the attributes, of whatever type of the family they are, with `change` applied.
-template <class T, class F>
-Attrs changed(const Attrs& attrs, F&& change) {
-  ObjectRef copy(attrs->type()->copy(attrs.get()));
-  change(const_cast<T*>(copy.as<T>()));
-  return downcast<Attrs>(copy);
-}
 
 // Operators whose attributes name axes: these move with the layout.
 LayoutAnswer reduction(const LayoutQuery& query);

@@ -7,6 +7,14 @@
 
 namespace tessera::relay {
 
+Attrs with_out_dtype(const Attrs& attrs, DataType dtype) {
+  const Field* field = attrs ? attrs->type()->find("out_dtype") : nullptr;
+  if (!field || field->kind != FieldKind::DType) return attrs;
+  ObjectRef copy(attrs->type()->copy(attrs.get()));
+  field->at<DataType>(copy.edit()) = dtype;
+  return downcast<Attrs>(copy);
+}
+
 Expr make_tuple(Array<Expr> fields) {
   Tuple node;
   node.fields_ = std::move(fields);

@@ -16,6 +16,17 @@ Attrs make_attrs(F&& fill) {
   fill(node);
   return make(std::move(node));
 }
+/// A copy of the attributes, of whatever type of T's family they are, with `change` applied:
+/// changed_attrs<ConvAttrs>(attrs, [&](auto& a) { a.groups = 1; }).
+template <class T, class F>
+Attrs changed_attrs(const Attrs& attrs, F&& change) {
+  ICHECK(attrs.as<T>()) << "these attributes are not " << T::info.key;
+  ObjectRef copy(attrs->type()->copy(attrs.get()));
+  change(const_cast<T&>(*copy.as<T>()));
+  return downcast<Attrs>(copy);
+}
+/// The attributes with another `out_dtype`; as they are where they have none.
+Attrs with_out_dtype(const Attrs& attrs, DataType dtype);
 
 Expr make_tuple(Array<Expr> fields);
 Expr make_get_item(Expr tuple, int index);

@@ -16,6 +16,7 @@
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
 #include "te/derivative.h"
+#include "te/reduce.h"
 #include "te/solve_axes.h"
 
 namespace tessera::te {
@@ -36,25 +37,11 @@ bool is_sum(const Reduce* reduce) {
   return (is(add->a, f->lhs[0]) && is(add->b, f->rhs[0])) || (is(add->a, f->rhs[0]) && is(add->b, f->lhs[0]));
 }
 
-PrimExpr reduce_of(const CommReducer& combiner, const Array<PrimExpr>& source, const Array<IterVar>& axis, int index) {
-  Reduce node;
-  node.dtype = source[static_cast<size_t>(index)].dtype();
-  node.combiner = combiner;
-  node.source = source;
-  node.axis = axis;
-  node.condition = bool_imm(true);
-  node.value_index = index;
-  return make(std::move(node));
-}
-
 PrimExpr sum_of(const PrimExpr& value, const std::vector<IterVar>& open) {
   if (open.empty()) return value;
   Array<IterVar> axis;
   for (const IterVar& iv : open) axis.push_back(make_iter_var(iv->dom, iv->var, IterType::CommReduce));
-  Var x = make_var("x", value.dtype()), y = make_var("y", value.dtype());
-  CommReducer sum =
-      make(CommReducerNode{.lhs = {x}, .rhs = {y}, .result = {x + y}, .identity_element = {make_zero(value.dtype())}});
-  return reduce_of(sum, {value}, axis, 0);
+  return sum(value, axis);
 }
 
 /// `value` where all conditions hold, else 0; `value` is not looked at there.
@@ -209,8 +196,8 @@ class PullBack {
           }
           Array<IterVar> reduced;
           for (const IterVar& axis : solver.open()) reduced.push_back(axis);
-          return Array<PrimExpr>{reduce_of(combiner, {hit, value}, reduced, 0),
-                                 reduce_of(combiner, {hit, value}, reduced, 1)};
+          return Array<PrimExpr>{reduce(combiner, {hit, value}, reduced, 0),
+                                 reduce(combiner, {hit, value}, reduced, 1)};
         },
         name() + ".slope")[0];
     return compute(

@@ -12,13 +12,19 @@ bool has_infinity(DataType dtype) { return dtype.code == DataType::kFloat || dty
 PrimExpr reduce(const PrimExpr& source, const Array<IterVar>& axes,
                 const std::function<PrimExpr(PrimExpr, PrimExpr)>& combine, const PrimExpr& identity) {
   Var x = make_var("x", source.dtype()), y = make_var("y", source.dtype());
-  Reduce node;
-  node.dtype = source.dtype();
-  node.combiner =
+  CommReducer combiner =
       make(CommReducerNode{.lhs = {x}, .rhs = {y}, .result = {combine(x, y)}, .identity_element = {identity}});
-  node.source = {source};
+  return reduce(combiner, {source}, axes, 0);
+}
+
+PrimExpr reduce(const CommReducer& combiner, const Array<PrimExpr>& source, const Array<IterVar>& axes, int index) {
+  Reduce node;
+  node.dtype = source[static_cast<size_t>(index)].dtype();
+  node.combiner = combiner;
+  node.source = source;
   node.axis = axes;
   node.condition = bool_imm(true);
+  node.value_index = index;
   return make(std::move(node));
 }
 
@@ -30,9 +36,6 @@ PrimExpr sum(const PrimExpr& source, const Array<IterVar>& axes) {
 }
 PrimExpr prod(const PrimExpr& source, const Array<IterVar>& axes) {
   return reduce(source, axes, [](PrimExpr a, PrimExpr b) { return a * b; }, make_const(source.dtype(), 1));
-}
-PrimExpr min_over(const PrimExpr& source, const Array<IterVar>& axes) {
-  return reduce(source, axes, [](PrimExpr a, PrimExpr b) { return min(a, b); }, greatest_of(source.dtype()));
 }
 PrimExpr max_over(const PrimExpr& source, const Array<IterVar>& axes) {
   return reduce(source, axes, [](PrimExpr a, PrimExpr b) { return max(a, b); }, least_of(source.dtype()));

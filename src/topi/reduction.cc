@@ -48,17 +48,6 @@ Array<PrimExpr> source_indices(const Plan& plan, const Array<PrimExpr>& out, siz
   return indices;
 }
 
-PrimExpr reduce(const CommReducer& reducer, const Array<PrimExpr>& source, const Array<IterVar>& axis, int index) {
-  Reduce node;
-  node.dtype = source[static_cast<size_t>(index)].dtype();
-  node.combiner = reducer;
-  node.source = source;
-  node.axis = axis;
-  node.condition = bool_imm(true);
-  node.value_index = index;
-  return make(std::move(node));
-}
-
 using Combine = PrimExpr (*)(PrimExpr, PrimExpr);
 
 te::Tensor reduce_with(const te::Tensor& data, const ReduceOptions& options, Combine combine,
@@ -110,7 +99,7 @@ te::Tensor reduce_position(const te::Tensor& data, const ReduceOptions& options,
                          te::load(data, source_indices(plan, indices, data->shape.size()))};
   te::Operation pairs =
       te::compute_op(name + "_temp", kReduceIndex, {}, axes,
-                     {reduce(reducer, source, plan.reduce, 0), reduce(reducer, source, plan.reduce, 1)});
+                     {te::reduce(reducer, source, plan.reduce, 0), te::reduce(reducer, source, plan.reduce, 1)});
   te::Tensor positions = te::output(pairs, 0);
   return compute(
       plan.shape, "ax", [&](const Array<PrimExpr>& i) { return te::load(positions, i); }, name, kReduceIndex);

@@ -108,19 +108,6 @@ bool conv_type(TypeQuery& query) {
   return true;
 }
 
-topi::ConvOptions conv_options(const ConvAttrs* attrs, DataType out_dtype) {
-  topi::ConvOptions options;
-  options.strides = attrs->strides;
-  options.padding = attrs->padding;
-  options.dilation = attrs->dilation;
-  options.groups = attrs->groups;
-  options.data_layout = attrs->data_layout;
-  options.kernel_layout = attrs->kernel_layout;
-  options.out_layout = attrs->out_layout;
-  options.out_dtype = out_dtype;
-  return options;
-}
-
 Array<te::Tensor> conv(const Attrs& attrs, const Array<te::Tensor>& in, const Type& out) {
   topi::ConvOptions options = conv_options(conv_attrs(attrs), out.as<TensorTypeNode>()->dtype);
   size_t rank = in[1]->shape.size();

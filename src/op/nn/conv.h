@@ -18,7 +18,20 @@ void check_described_weight(const Array<PrimExpr>& described, const Array<PrimEx
 
 /// The type rule of convolutions whose weight lies in a way of its own: attributes say what it is.
 bool described_conv_type(relay::TypeQuery& query);
-/// Strides, padding, layouts and the like.
+/// Strides, padding, layouts and the like, of convolutions, transposed and deformable ones.
+template <class A>
+topi::ConvOptions conv_options(const A* attrs, DataType out_dtype) {
+  topi::ConvOptions options;
+  options.strides = attrs->strides;
+  options.padding = attrs->padding;
+  options.dilation = attrs->dilation;
+  options.groups = attrs->groups;
+  options.data_layout = attrs->data_layout;
+  options.kernel_layout = attrs->kernel_layout;
+  options.out_layout = attrs->out_layout;
+  options.out_dtype = out_dtype;
+  return options;
+}
 topi::ConvOptions conv_options(const Attrs& attrs, DataType out_dtype);
 
 /// nn.contrib_conv2d_winograd_*

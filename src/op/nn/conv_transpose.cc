@@ -1,11 +1,11 @@
 // Transposed convolutions: nn.conv1d_transpose, conv2d_transpose, conv3d_transpose.
 
 #include "ir/prim_ops.h"
+#include "op/nn/conv.h"
 #include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/conv.h"
-#include "topi/nn/conv.h"
 
 namespace tessera::op {
 namespace {
@@ -80,15 +80,7 @@ bool conv_transpose_type(TypeQuery& query) {
 
 Array<te::Tensor> conv_transpose(const Attrs& given, const Array<te::Tensor>& in, const Type& out) {
   auto* attrs = transpose_attrs(given);
-  topi::ConvOptions options;
-  options.strides = attrs->strides;
-  options.padding = attrs->padding;
-  options.dilation = attrs->dilation;
-  options.groups = attrs->groups;
-  options.data_layout = attrs->data_layout;
-  options.kernel_layout = attrs->kernel_layout;
-  options.out_layout = attrs->out_layout;
-  options.out_dtype = out.as<TensorTypeNode>()->dtype;
+  topi::ConvOptions options = conv_options(attrs, out.as<TensorTypeNode>()->dtype);
   return {topi::conv_transpose(in[0], in[1], options, attrs->output_padding)};
 }
 

@@ -56,14 +56,7 @@ bool deformable_conv2d_type(TypeQuery& query) {
 
 Array<te::Tensor> deformable_conv2d(const Attrs& given, const Array<te::Tensor>& in, const Type& out) {
   auto* attrs = given.as<DeformableConv2DAttrs>();
-  topi::ConvOptions options;
-  options.strides = attrs->strides;
-  options.padding = attrs->padding;
-  options.dilation = attrs->dilation;
-  options.groups = attrs->groups;
-  options.data_layout = attrs->data_layout;
-  options.kernel_layout = attrs->kernel_layout;
-  options.out_dtype = out.as<TensorTypeNode>()->dtype;
+  topi::ConvOptions options = conv_options(attrs, out.as<TensorTypeNode>()->dtype);
   return {topi::deformable_conv2d(in[0], in[1], in[2], attrs->deformable_groups, options)};
 }
 

@@ -155,9 +155,9 @@ Array<Expr> dilate_gradient(const Expr& call, const Expr& grad) {
 }
 
 Array<Expr> space_to_depth_gradient(const Expr& call, const Expr& grad) {
-  SubPixelAttrs attrs(*call_attrs<SubPixelAttrs>(call));
-  attrs.mode = "DCR";  // the one order that space_to_depth has
-  return {call_op("nn.depth_to_space", {grad}, make(std::move(attrs)))};
+  // The one order that space_to_depth has.
+  Attrs attrs = changed_attrs<SubPixelAttrs>(call.as<relay::Call>()->attrs, [](auto& a) { a.mode = "DCR"; });
+  return {call_op("nn.depth_to_space", {grad}, attrs)};
 }
 Array<Expr> depth_to_space_gradient(const Expr& call, const Expr& grad) {
   if (call_attrs<SubPixelAttrs>(call)->mode != "DCR") return copied_gradient(call.as<relay::Call>(), grad);

@@ -131,9 +131,7 @@ class Conv2DCombiner final : public ChannelCombiner {
     return structural_equal(make(std::move(x)), make(std::move(y))) && weights_fit(a, b);
   }
   Attrs widened(const Attrs& attrs, int64_t channels) const override {
-    Conv2DAttrs out(*attrs.as<Conv2DAttrs>());
-    out.channels = int_imm(DataType::Int(32), channels);
-    return make(std::move(out));
+    return changed_attrs<Conv2DAttrs>(attrs, [&](auto& a) { a.channels = int_imm(DataType::Int(32), channels); });
   }
 };
 
@@ -149,9 +147,7 @@ class DenseCombiner : public ChannelCombiner {
     return a->attrs_as<DenseAttrs>()->out_dtype == b->attrs_as<DenseAttrs>()->out_dtype && weights_fit(a, b);
   }
   Attrs widened(const Attrs& attrs, int64_t channels) const override {
-    DenseAttrs out(*attrs.as<DenseAttrs>());
-    out.units = int_imm(DataType::Int(32), channels);
-    return make(std::move(out));
+    return changed_attrs<DenseAttrs>(attrs, [&](auto& a) { a.units = int_imm(DataType::Int(32), channels); });
   }
 };
 
@@ -169,9 +165,9 @@ class MatmulCombiner : public ChannelCombiner {
     return structural_equal(make(std::move(x)), make(std::move(y))) && weights_fit(a, b);
   }
   Attrs widened(const Attrs& attrs, int64_t channels) const override {
-    MatmulAttrs out(*attrs.as<MatmulAttrs>());
-    if (out.units.defined()) out.units = int_imm(DataType::Int(32), channels);
-    return make(std::move(out));
+    return changed_attrs<MatmulAttrs>(attrs, [&](auto& a) {
+      if (a.units.defined()) a.units = int_imm(DataType::Int(32), channels);
+    });
   }
 };
 

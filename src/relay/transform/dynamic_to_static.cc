@@ -21,14 +21,6 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// A copy of the attributes with `change` applied.
-template <class T, class F>
-Attrs changed(const Call* call, F&& change) {
-  T copy(*call->attrs_as<T>());
-  change(copy);
-  return make(std::move(copy));
-}
-
 /// An operator whose one shape argument, the last, fills an array among its attributes.
 template <class T>
 Expr fill_last(const Call* call, const char* name, Array<PrimExpr> T::* field) {
@@ -37,7 +29,7 @@ Expr fill_last(const Call* call, const char* name, Array<PrimExpr> T::* field) {
   if (!values) return nullptr;
   Array<Expr> args = call->args;
   args.pop_back();
-  return call_op(name, args, changed<T>(call, [&](T& a) { a.*field = int_array(*values); }));
+  return call_op(name, args, changed_attrs<T>(call->attrs, [&](auto& a) { a.*field = int_array(*values); }));
 }
 
 /// An extent of 1 asks for nothing: the data's stays (ONNX's Expand).
@@ -53,13 +45,13 @@ Expr static_broadcast_to(const Call* call) {
     (*values)[i] = *extent;
   }
   return call_op("broadcast_to", {call->args[0]},
-                 changed<InitOpAttrs>(call, [&](InitOpAttrs& a) { a.shape = int_array(*values); }));
+                 changed_attrs<InitOpAttrs>(call->attrs, [&](auto& a) { a.shape = int_array(*values); }));
 }
 
 Expr static_slice(const Call* call) {
   auto begin = constant_ints(call->args[1]), end = constant_ints(call->args[2]), strides = constant_ints(call->args[3]);
   if (!begin || !end || !strides) return nullptr;
-  return call_op("strided_slice", {call->args[0]}, changed<StridedSliceAttrs>(call, [&](StridedSliceAttrs& a) {
+  return call_op("strided_slice", {call->args[0]}, changed_attrs<StridedSliceAttrs>(call->attrs, [&](auto& a) {
                    a.begin = int_array(*begin);
                    a.end = int_array(*end);
                    a.strides = int_array(*strides);
@@ -70,14 +62,15 @@ Expr static_topk(const Call* call) {
   auto k = constant_ints(call->args[1]);
   if (!k || k->size() != 1) return nullptr;
   return call_op("topk", {call->args[0]},
-                 changed<TopkAttrs>(call, [&](TopkAttrs& a) { a.k = int_imm(DataType::Int(32), (*k)[0]); }));
+                 changed_attrs<TopkAttrs>(call->attrs, [&](auto& a) { a.k = int_imm(DataType::Int(32), (*k)[0]); }));
 }
 
 Expr static_one_hot(const Call* call) {
   auto depth = constant_ints(call->args[3]);
   if (!depth || depth->size() != 1) return nullptr;
-  return call_op("one_hot", {call->args[0], call->args[1], call->args[2]},
-                 changed<OneHotAttrs>(call, [&](OneHotAttrs& a) { a.depth = static_cast<int32_t>((*depth)[0]); }));
+  return call_op(
+      "one_hot", {call->args[0], call->args[1], call->args[2]},
+      changed_attrs<OneHotAttrs>(call->attrs, [&](auto& a) { a.depth = static_cast<int32_t>((*depth)[0]); }));
 }
 
 Expr static_expand_dims(const Call* call) {
@@ -89,7 +82,7 @@ Expr static_expand_dims(const Call* call) {
 Expr static_pad(const Call* call) {
   auto widths = constant_ints(call->args[1]);
   if (!widths || widths->size() % 2 != 0) return nullptr;
-  return call_op("nn.pad", {call->args[0], call->args[2]}, changed<PadAttrs>(call, [&](PadAttrs& a) {
+  return call_op("nn.pad", {call->args[0], call->args[2]}, changed_attrs<PadAttrs>(call->attrs, [&](auto& a) {
                    a.pad_width = {};
                    for (size_t i = 0; i < widths->size(); i += 2)
                      a.pad_width.push_back(int_array({(*widths)[i], (*widths)[i + 1]}));
@@ -99,7 +92,7 @@ Expr static_pad(const Call* call) {
 Expr static_upsampling(const Call* call) {
   auto height = scalar_value(call->args[1]), width = scalar_value(call->args[2]);
   if (!height || !width) return nullptr;
-  return call_op("nn.upsampling", {call->args[0]}, changed<UpSamplingAttrs>(call, [&](UpSamplingAttrs& a) {
+  return call_op("nn.upsampling", {call->args[0]}, changed_attrs<UpSamplingAttrs>(call->attrs, [&](auto& a) {
                    a.scale_h = *height;
                    a.scale_w = *width;
                  }));
@@ -108,7 +101,7 @@ Expr static_upsampling(const Call* call) {
 Expr static_upsampling3d(const Call* call) {
   auto depth = scalar_value(call->args[1]), height = scalar_value(call->args[2]), width = scalar_value(call->args[3]);
   if (!depth || !height || !width) return nullptr;
-  return call_op("nn.upsampling3d", {call->args[0]}, changed<UpSampling3DAttrs>(call, [&](UpSampling3DAttrs& a) {
+  return call_op("nn.upsampling3d", {call->args[0]}, changed_attrs<UpSampling3DAttrs>(call->attrs, [&](auto& a) {
                    a.scale_d = *depth;
                    a.scale_h = *height;
                    a.scale_w = *width;
@@ -121,7 +114,7 @@ Expr static_resize(const Call* call) {
   bool uses_roi = call->attrs_as<Resize2DAttrs>()->coordinate_transformation_mode == "tf_crop_and_resize";
   if (!size || size->size() != 2 || !roi || uses_roi) return nullptr;
   return call_op("image.resize2d", {call->args[0]},
-                 changed<Resize2DAttrs>(call, [&](Resize2DAttrs& a) { a.size = int_array(*size); }));
+                 changed_attrs<Resize2DAttrs>(call->attrs, [&](auto& a) { a.size = int_array(*size); }));
 }
 
 Expr static_sparse_to_dense(const Call* call) {

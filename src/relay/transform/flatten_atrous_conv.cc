@@ -7,6 +7,7 @@
 #include "relay/attrs/conv.h"
 #include "relay/attrs/pad.h"
 #include "relay/inspect.h"
+#include "relay/make.h"
 #include "relay/transform/pass.h"
 
 namespace tessera::relay {
@@ -49,15 +50,15 @@ Expr flattened(const Call* outer) {
   bool is_plain = attrs->data_layout == "NHWC" && (attrs->out_layout.empty() || attrs->out_layout == "NHWC") &&
                   all_ones(attrs->strides) && all_ones(attrs->dilation) && to_batch->pad_value == 0;
   if (!is_plain || !block || block->size() != 2 || !back || *back != *block || !pads || !crops || !own) return nullptr;
-  Conv2DAttrs out(*attrs);
   Ints padding(4);
   for (size_t i = 0; i < 4; ++i) {
     padding[i] = (*pads)[i] + (*own)[i] * (*block)[i % 2] - (*crops)[i];
     if (padding[i] < 0) return nullptr;
   }
-  out.padding = int_array(padding);
-  out.dilation = int_array(*block);
-  return make_call(conv->op, {inner->args[0], conv->args[1]}, make(std::move(out)));
+  return make_call(conv->op, {inner->args[0], conv->args[1]}, changed_attrs<Conv2DAttrs>(conv->attrs, [&](auto& a) {
+                     a.padding = int_array(padding);
+                     a.dilation = int_array(*block);
+                   }));
 }
 
 Globals globals{

@@ -11,6 +11,7 @@
 #include "relay/attrs/pad.h"
 #include "relay/attrs/pool.h"
 #include "relay/inspect.h"
+#include "relay/make.h"
 #include "relay/transform/pass.h"
 #include "tir/layout.h"
 
@@ -55,14 +56,6 @@ std::optional<Array<PrimExpr>> joined(const PadAttrs* pad, const Array<PrimExpr>
   return int_array(*out);
 }
 
-/// A copy of the attributes, of whatever type of the family they are, with `change` applied.
-template <class T, class F>
-Attrs changed(const Attrs& attrs, F&& change) {
-  ObjectRef copy(attrs->type()->copy(attrs.get()));
-  change(const_cast<T*>(copy.as<T>()));
-  return downcast<Attrs>(copy);
-}
-
 double least_value(DataType dtype) {
   if (dtype == DataType::Float(32)) return std::numeric_limits<float>::lowest();
   if (dtype == DataType::Float(64)) return std::numeric_limits<double>::lowest();
@@ -83,18 +76,18 @@ Expr folded(const Call* call) {
     if (*value != 0) return nullptr;
     auto padding = joined(border, conv->padding, conv->data_layout, conv->strides.size());
     if (!padding) return nullptr;
-    return make_call(call->op, args, changed<ConvAttrs>(call->attrs, [&](ConvAttrs* a) { a->padding = *padding; }));
+    return make_call(call->op, args, changed_attrs<ConvAttrs>(call->attrs, [&](auto& a) { a.padding = *padding; }));
   }
   auto* pool = cast_or_null<PoolAttrs>(call->attrs.get());
   if (!pool || pool->ceil_mode) return nullptr;
   auto padding = joined(border, pool->padding, pool->layout, pool->pool_size.size());
   if (!padding) return nullptr;
-  Attrs attrs = changed<PoolAttrs>(call->attrs, [&](PoolAttrs* a) { a->padding = *padding; });
+  Attrs attrs = changed_attrs<PoolAttrs>(call->attrs, [&](auto& a) { a.padding = *padding; });
   if (auto* average = cast_or_null<AvgPoolAttrs>(call->attrs.get())) {
     bool has_none = true;
     for (const PrimExpr& width : pool->padding) has_none = has_none && is_zero(width);
     if (*value != 0 || !(has_none || average->count_include_pad)) return nullptr;
-    attrs = changed<AvgPoolAttrs>(attrs, [](AvgPoolAttrs* a) { a->count_include_pad = true; });
+    attrs = changed_attrs<AvgPoolAttrs>(attrs, [](auto& a) { a.count_include_pad = true; });
   } else if (*value != least_value(dtype_of(pad->args[0])) && *value != -std::numeric_limits<double>::infinity()) {
     return nullptr;
   }

@@ -282,17 +282,8 @@ class IntegerProducts {
     if (!given) return post;
     const int64_t depth = given->weight.as<Constant>()->data.shape()[by_rows ? 1 : 0];
     if (depth % topi::kByteGroup != 0) return post;
-    Expr sums = with_sums_of_int32(post.get(), {given->data, given->weight});
+    Expr sums = make_call(post->op, {given->data, given->weight}, with_out_dtype(post->attrs, kInt32));
     return real(*given, sums, by_rows ? 0 : 1, 0);
-  }
-
-  static Expr with_sums_of_int32(const Call* call, Array<Expr> args) {
-    ObjectRef attrs(call->attrs->type()->copy(call->attrs.get()));
-    auto* node = const_cast<Object*>(attrs.get());
-    if (auto* dense = const_cast<DenseAttrs*>(attrs.as<DenseAttrs>())) dense->out_dtype = kInt32;
-    else if (auto* matmul = const_cast<MatmulAttrs*>(attrs.as<MatmulAttrs>())) matmul->out_dtype = kInt32;
-    else static_cast<ConvAttrs*>(node)->out_dtype = kInt32;
-    return make_call(call->op, std::move(args), downcast<Attrs>(attrs));
   }
 
   Expr convolution(const Call* call, const Ref<Call>& post) {
@@ -320,10 +311,11 @@ class IntegerProducts {
     Expr data = given->data, kernel = given->weight;
     if (pads_apart || more) data = padded(data, around, given->zero, kUnsigned);
     if (more) kernel = padded(kernel, {{0, 0}, {0, more}, {0, 0}, {0, 0}}, 0, kSigned);
-    Conv2DAttrs changed(*attrs);
-    changed.out_dtype = kInt32;
-    if (pads_apart) changed.padding = {0, 0, 0, 0};
-    Expr sums = make_call(call->op, {data, kernel}, Attrs(make(std::move(changed))));
+    Attrs exact = changed_attrs<Conv2DAttrs>(call->attrs, [&](auto& a) {
+      a.out_dtype = kInt32;
+      if (pads_apart) a.padding = {0, 0, 0, 0};
+    });
+    Expr sums = make_call(call->op, {data, kernel}, exact);
     return real(*given, sums, 0, 2);
   }
 

@@ -7,6 +7,7 @@
 
 #include "ir/rewrite.h"
 #include "ir/structural_equal.h"
+#include "relay/let_list.h"
 #include "relay/make.h"
 #include "relay/scopes.h"
 #include "relay/transform/pass.h"
@@ -22,20 +23,12 @@ class LazyGradients {
     Rewriter rewriter;
     rewriter.on([&](Rewriter& self, const Call* call) -> Expr { return simplified(self.children(call), call); });
     rewriter.on([&](Rewriter& self, const Let* let) -> Expr {
-      std::vector<Let> chain;
-      Expr end(let);
-      for (; end.as<Let>(); end = Expr(end.as<Let>()->body)) {
-        Let copy(*end.as<Let>());
-        copy.value = self(copy.value);
-        if (Fill fill = fill_of(copy.value); fill != Fill::Unknown) filled_[copy.var.get()] = fill;
-        chain.push_back(std::move(copy));
-      }
-      Expr body = self(end);
-      for (size_t i = chain.size(); i-- > 0;) {
-        chain[i].body = body;
-        body = make(std::move(chain[i]));
-      }
-      return body;
+      auto new_value = [&](const Let* one) {
+        Expr value = self(one->value);
+        if (Fill fill = fill_of(value); fill != Fill::Unknown) filled_[one->var.get()] = fill;
+        return value;
+      };
+      return rewrite_lets(let, new_value, [&](const Expr& end) { return Expr(self(end)); });
     });
     return rewriter(root);
   }

@@ -260,15 +260,6 @@ class MixedPrecision {
     return narrow ? casted(made, conversion.result) : made;
   }
 
-  /// The attributes with their result type, where they have one, set.
-  static Attrs with_out_dtype(const Attrs& attrs, DataType dtype) {
-    const Field* field = attrs ? attrs->type()->find("out_dtype") : nullptr;
-    if (!field || field->kind != FieldKind::DType) return attrs;
-    ObjectRef copy(attrs->type()->copy(attrs.get()));
-    field->at<DataType>(copy.edit()) = dtype;
-    return downcast<Attrs>(copy);
-  }
-
   DataType narrow_;
   int missing_mode_;
   Rewriter rewriter_;
