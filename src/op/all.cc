@@ -36,6 +36,7 @@ namespace {
   quantize_records();
   quantized_elementwise_records();
   quantized_product_records();
+  simulated_quantize_records();
   requantize_records();
   random_records();
   reduce_records();

@@ -57,6 +57,7 @@ void space_records();
 void quantize_records();
 void quantized_elementwise_records();
 void quantized_product_records();
+void simulated_quantize_records();
 void requantize_records();
 
 // image/

@@ -161,7 +161,7 @@ bool OperatorRunner::expand(const Function& typed, const std::vector<ObjectRef>&
     if (PackedFunc pass = find_global(std::string("relay._transform.") + name)) mod = pass().to<Pass>()(mod);
   if (std::string_view(plan->op->name).starts_with("qnn."))
     if (PackedFunc pass = find_global("relay._transform.Legalize"))
-      mod = pass(String("FTVMQnnCanonicalize")).to<Pass>()(mod);
+      for (const char* slot : {"FTVMQnnLegalize", "FTVMQnnCanonicalize"}) mod = pass(String(slot)).to<Pass>()(mod);
   Function out = downcast<Function>(mod.lookup("main"));
   if (auto* call = call_of(out); call && call->op.same_as(plan->op)) return false;
   plan->expansion = downcast<Function>(to_a_normal_form(out));

@@ -13,6 +13,7 @@ namespace tessera::op {
 /// result). The slot FTVMQnnCanonicalize.
 using Canonicalize = std::function<Expr(const Attrs&, const Array<Expr>& args, const Array<Type>& types)>;
 inline constexpr const char* kCanonicalize = "FTVMQnnCanonicalize";
+inline constexpr const char* kQnnLegalize = "FTVMQnnLegalize";  // the same, before; for a target where it likes
 Any canonicalization(const char* name, const Canonicalize& rule);
 
 /// The least and the greatest value of an integer type.

@@ -1,5 +1,5 @@
-// Products of integers that stand for real numbers: qnn.conv2d, qnn.dense, qnn.batch_matmul. Results are sums of int32, whose
-// scale is the product of the operands' and whose zero point is 0.
+// Products of integers that stand for real numbers: qnn.conv2d, qnn.conv2d_transpose, qnn.dense, qnn.batch_matmul. Results are
+// sums of int32, whose scale is the product of the operands' and whose zero point is 0.
 
 #include "ir/prim_ops.h"
 #include "op/qnn/affine.h"
@@ -25,7 +25,8 @@ const DataType kInt32 = DataType::Int(32);
 
 Expr int_number(int64_t value) { return relay::make_constant(int_scalar(value, kInt32)); }
 
-constexpr char kConv[] = "nn.conv2d", kDense[] = "nn.dense", kBatchMatmul[] = "nn.batch_matmul";
+constexpr char kConv[] = "nn.conv2d", kConvTranspose[] = "nn.conv2d_transpose", kDense[] = "nn.dense",
+               kBatchMatmul[] = "nn.batch_matmul";
 
 /// The rule of the plain operator, which looks at the first two arguments.
 template <const char* plain>
@@ -110,26 +111,40 @@ Expr padded(const Expr& data, const Expr& zero, const Conv2DAttrs* attrs, Conv2D
                         }));
 }
 
+/// Integers of which 0 stands for 0.
+Expr without_zero(const Expr& x, const Expr& zero) {
+  Expr wide = relay::cast(x, kInt32);
+  return number_of(zero) == 0.0 ? wide : subtract(wide, zero);
+}
+Expr centred_weight(const Array<Expr>& args, const Array<Type>& types, const Layout& kernel) {
+  Expr zero = args[3];
+  if (!tensor_of(types[3])->shape.empty())
+    zero = along_axis(zero, types[3], kernel->index_of('O'), kernel->axes.size());
+  return without_zero(args[1], zero);
+}
+
+/// The border of a transposed convolution is cut from its result, so that no data is made up.
+Expr plain_conv_transpose(const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types) {
+  Layout kernel = make_layout(attrs.as<relay::Conv2DTransposeAttrs>()->kernel_layout);
+  return relay::make_call(Op::get(kConvTranspose),
+                          {without_zero(args[0], args[2]), centred_weight(args, types, kernel)}, attrs);
+}
+
 Expr plain_conv(const Attrs& given, const Array<Expr>& args, const Array<Type>& types) {
   auto* attrs = given.as<Conv2DAttrs>();
   Conv2DAttrs changed(*attrs);
   Layout kernel = make_layout(attrs->kernel_layout), out = make_layout(attrs->data_layout);
   Expr data = padded(args[0], args[2], attrs, &changed), weight = args[1];
   const bool is_plain = number_of(args[3]) == 0.0 && attrs->groups == 1 && kernel->factor_of('O') < 0;
-  if (!is_plain) {  // zero points are taken off beforehand
-    data = subtract(relay::cast(data, kInt32), args[2]);
-    Expr zero = args[3];
-    if (!tensor_of(types[3])->shape.empty())
-      zero = along_axis(zero, types[3], kernel->index_of('O'), kernel->axes.size());
-    weight = subtract(relay::cast(weight, kInt32), zero);
-    return relay::make_call(Op::get("nn.conv2d"), {data, weight}, Attrs(make(std::move(changed))));
-  }
+  if (!is_plain)
+    return relay::make_call(Op::get(kConv), {without_zero(data, args[2]), centred_weight(args, types, kernel)},
+                            Attrs(make(std::move(changed))));
   Array<PrimExpr> over, shape;
   for (size_t i = 0; i < kernel->axes.size(); ++i)
     if (kernel->letter(i) != 'O') over.push_back(PrimExpr(static_cast<int>(i)));
   const PrimExpr outs = tensor_of(types[1])->shape[size_t(kernel->index_of('O'))];
   for (size_t i = 0; i < out->axes.size(); ++i) shape.push_back(out->letter(i) == 'C' ? outs : PrimExpr(1));
-  Expr sums = relay::make_call(Op::get("nn.conv2d"), {data, weight}, Attrs(make(std::move(changed))));
+  Expr sums = relay::make_call(Op::get(kConv), {data, weight}, Attrs(make(std::move(changed))));
   if (number_of(args[2]) == 0.0) return sums;
   return subtract(sums, multiply(args[2], relay::reshape(sum_of(weight, over, false), shape)));
 }
@@ -154,6 +169,11 @@ void quantized_product_records() {
       .attrs<Conv2DAttrs>()
       .type("QnnConv2D", product_type<kConv>)
       .set(kCanonicalize, canonicalization("qnn.conv2d", plain_conv));
+  product_record("qnn.conv2d_transpose",
+                 "Transposed convolution of integers that stand for real numbers; sums are int32.")
+      .attrs<relay::Conv2DTransposeAttrs>()
+      .type("QnnConv2DTranspose", product_type<kConvTranspose>)
+      .set(kQnnLegalize, canonicalization("qnn.conv2d_transpose", plain_conv_transpose));
   product_record("qnn.dense", "Linear layer of integers that stand for real numbers; sums are int32.")
       .attrs<relay::DenseAttrs>()
       .type("QDense", product_type<kDense>)

@@ -32,7 +32,7 @@ register_types<PoolAttrs, MaxPool1DAttrs, MaxPool2DAttrs, MaxPool3DAttrs, AvgPoo
                GlobalPool2DAttrs>
     pool;
 
-register_types<BroadcastAttrs, DequantizeAttrs, QuantizeAttrs, RequantizeAttrs> qnn;
+register_types<BroadcastAttrs, DequantizeAttrs, QuantizeAttrs, RequantizeAttrs, SimulatedQuantizeAttrs> qnn;
 register_types<AllClassNonMaximumSuppressionAttrs, GetValidCountsAttrs, MultiBoxPriorAttrs, MultiBoxTransformLocAttrs,
                NonMaximumSuppressionAttrs, ProposalAttrs, ROIAlignAttrs, ROIPoolAttrs, YoloReorgAttrs>
     vision;

@@ -25,6 +25,12 @@ struct DequantizeAttrs : AttrsNode {
   static void fields(auto f) { f("axis", &DequantizeAttrs::axis); }
 };
 
+struct SimulatedQuantizeAttrs : AttrsNode {
+  int32_t axis = -1;
+  static constexpr NodeInfo info{"relay.attrs.SimulatedQuantizeAttrs", &AttrsNode::info};
+  static void fields(auto f) { f("axis", &SimulatedQuantizeAttrs::axis); }
+};
+
 struct RequantizeAttrs : AttrsNode {
   int32_t axis = -1;
   String rounding = "None";       // of what is halfway: "UPWARD", which None means too, or "TONEAREST": away from zero

@@ -5,4 +5,5 @@ from .dense import *
 from .elementwise import *
 from .pad_tuple import *
 from .pool import *
+from .qnn import *
 from .space import *

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...expr import Call, Expr, Tuple
+from tessera.topi.nn.qnn import SQNN_DTYPE_TO_CODE
+
+from ...expr import Call, Expr, Tuple, const
 from ...op._make import call_op
 from ...op.nn.conv import window_attrs
+from ...op.transform import reshape
 
 __all__ = [
     "abs",
@@ -15,6 +18,7 @@ __all__ = [
     "batch_matmul",
     "concatenate",
     "conv2d",
+    "conv2d_transpose",
     "dense",
     "dequantize",
     "erf",
@@ -27,6 +31,8 @@ __all__ = [
     "requantize",
     "rsqrt",
     "sigmoid",
+    "simulated_dequantize",
+    "simulated_quantize",
     "sqrt",
     "subtract",
     "tanh",
@@ -93,6 +99,67 @@ def conv2d(
     }
     args = [data, kernel, input_zero_point, kernel_zero_point, input_scale, kernel_scale]
     return call_op("qnn.conv2d", args, window_attrs(2, attrs))
+
+
+def conv2d_transpose(
+    data: Expr,
+    weight: Expr,
+    input_zero_point: Expr,
+    kernel_zero_point: Expr,
+    input_scale: Expr,
+    kernel_scale: Expr,
+    strides: Any = (1, 1),
+    padding: Any = (0, 0),
+    dilation: Any = (1, 1),
+    groups: int = 1,
+    channels: Any = None,
+    kernel_size: Any = None,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "IOHW",
+    out_layout: str = "",
+    output_padding: Any = (0, 0),
+    out_dtype: str = "int32",
+) -> Call:
+    """Transposed convolution of integers that stand for real numbers; sums are int32."""
+    attrs = {
+        "strides": strides,
+        "padding": padding,
+        "dilation": dilation,
+        "groups": groups,
+        "channels": channels,
+        "kernel_size": kernel_size,
+        "data_layout": data_layout,
+        "kernel_layout": kernel_layout,
+        "out_layout": out_layout,
+        "output_padding": output_padding,
+        "out_dtype": out_dtype,
+    }
+    args = [data, weight, input_zero_point, kernel_zero_point, input_scale, kernel_scale]
+    return call_op("qnn.conv2d_transpose", args, window_attrs(2, attrs))
+
+
+def simulated_quantize(
+    data: Expr, output_scale: Expr, output_zero_point: Expr, axis: int = -1, out_dtype: str | Expr = "int8"
+) -> Call:
+    """What `quantize` gives, as floats. `out_dtype` may be a value: a code of `SQNN_DTYPE_TO_CODE` as int32."""
+    args = [data, _type_code(out_dtype), reshape(output_scale, [-1]), reshape(output_zero_point, [-1])]
+    return call_op("qnn.simulated_quantize", args, {"axis": axis})
+
+
+def simulated_dequantize(
+    data: Expr, input_scale: Expr, input_zero_point: Expr, axis: int = -1, in_dtype: str | Expr = "int8"
+) -> Call:
+    """What `dequantize` gives, of integers that are floats; `in_dtype` as for :func:`simulated_quantize`."""
+    args = [data, _type_code(in_dtype), reshape(input_scale, [-1]), reshape(input_zero_point, [-1])]
+    return call_op("qnn.simulated_dequantize", args, {"axis": axis})
+
+
+def _type_code(dtype: str | Expr) -> Expr:
+    if isinstance(dtype, Expr):
+        return dtype
+    if dtype not in SQNN_DTYPE_TO_CODE:
+        raise ValueError(f"{dtype} is not simulated; the types are {', '.join(SQNN_DTYPE_TO_CODE)}")
+    return const(SQNN_DTYPE_TO_CODE[dtype], "int32")
 
 
 def dense(
