@@ -1,5 +1,6 @@
 // The node types of this room.
 
+#include "relay/affine_type.h"
 #include "relay/pattern.h"
 #include "relay/type_rule.h"
 
@@ -8,7 +9,7 @@ namespace {
 
 register_types<Constant, Tuple, IdNode, VarNode, Call, Let, If, TupleGetItem, RefCreate, RefRead, RefWrite,
                TempExprNode, FunctionNode, PatternNode, PatternWildcard, PatternVar, PatternConstructor, PatternTuple,
-               ClauseNode, Match, TypeRuleSlot>
+               ClauseNode, Match, TypeRuleSlot, AffineTypeNode, TensorAffineTypeNode, TupleAffineTypeNode>
     nodes;
 
 }  // namespace

@@ -33,6 +33,7 @@ from .tensor_type import TensorType  # isort: skip
 from .type_relation import TypeCall, TypeRelation  # isort: skip
 from .expr import BaseExpr, GlobalVar, PrimExpr, Range, RelayExpr  # isort: skip
 from .adt import Constructor, TypeData  # isort: skip
+from .affine_type import AffineType, TensorAffineType, TupleAffineType  # isort: skip
 from .attrs import Attrs, DictAttrs  # isort: skip
 from .function import BaseFunc, CallingConv  # isort: skip
 from .op import Op, register_intrin_lowering, register_op_attr  # isort: skip

@@ -2,14 +2,16 @@
 //
 //   quantize(nn.conv2d(dequantize(x), dequantize(w)))  =>  requantize(qnn.conv2d(x, w))
 //
-// Each operator says what it makes of integers with scale and zero point (the rules below); a region with an operator that has
-// no rule stays as it is, or is an error where that is wished for.
+// Each operator says what it makes of integers with scale and zero point (the rules below, and those that users register, which
+// come first); a region with an operator that has no rule stays as it is, or is an error where that is wished for. With
+// `use_qat` what no quantize follows is converted too, as far as rules go, with a dequantize behind it.
 
 #include <optional>
 #include <unordered_map>
 
 #include "base/stack.h"
 #include "ir/rewrite.h"
+#include "relay/affine_type.h"
 #include "relay/attrs/conv.h"
 #include "relay/attrs/nn.h"
 #include "relay/attrs/qnn.h"
@@ -17,6 +19,7 @@
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/transform/pass.h"
+#include "relay/type_of.h"
 #include "tir/layout.h"
 
 namespace tessera::relay {
@@ -44,13 +47,6 @@ Expr scale_product(const Expr& a, const Expr& b) {
   return x && y ? make_scalar(*x * *y, kFloat32) : multiply(a, b);
 }
 
-template <class T>
-Attrs with_int32(const Attrs& attrs) {
-  T node(*attrs.as<T>());
-  node.out_dtype = kInt32;
-  return make(std::move(node));
-}
-
 class Region {
  public:
   explicit Region(bool hard_fail) : hard_fail_(hard_fail) {}
@@ -71,6 +67,17 @@ class Region {
                    }));
   }
 
+  /// The floats of a call all of whose tensors come from integers, by way of its own integers; empty where that cannot be.
+  Expr floats(const Call* call) {
+    if (op_name(call).starts_with("qnn.") || call->args.empty()) return nullptr;
+    for (const Expr& arg : call->args)
+      if (!as_call(arg, "qnn.dequantize") && !arg.as<Constant>()) return nullptr;
+    std::optional<Quantized> out = convert_call(call, false);
+    if (!out) return nullptr;
+    return call_op("qnn.dequantize", {out->data, out->scale, out->zero},
+                   make_attrs<DequantizeAttrs>([&](auto& attrs) { attrs.axis = out->axis; }));
+  }
+
  private:
   std::optional<Quantized> convert(const Expr& expr, bool is_last) {
     auto known = done_.find(expr.get());
@@ -86,6 +93,9 @@ class Region {
     if (name == "qnn.dequantize")
       return Quantized{call->args[0], call->args[1], call->args[2], dtype_of(call->args[0]),
                        call->attrs.as<DequantizeAttrs>()->axis};
+    if (auto* op = call->op.as<OpNode>())
+      if (Any rule = Op(op).slot("FTVMFakeQuantizationToInteger"); !rule.is_null())
+        return by_rule(rule.to<PackedFunc>(), call, is_last);
     if (name == "nn.conv2d") return convolution(call);
     if (name == "nn.dense") return dense(call);
     if (name == "nn.batch_matmul" && call->attrs.as<BatchMatmulAttrs>()->transpose_b) return batch_matmul(call);
@@ -98,6 +108,31 @@ class Region {
     if (hard_fail_)
       throw Error(NotImplementedError) << "FakeQuantizationToInteger has no rule for " << std::string(name);
     return {};
+  }
+
+  /// A rule that a user registered takes the call, with integers for arguments, and what those stand for; under the call
+  /// itself is what its result should stand for, where that is known. It gives an expression and what that stands for.
+  std::optional<Quantized> by_rule(const PackedFunc& rule, const Call* call, bool is_last) {
+    Array<Expr> args;
+    Map<Expr, AffineType> types;
+    for (const Expr& arg : call->args) {
+      std::optional<Quantized> one = arg.as<Constant>() ? std::nullopt : convert(arg, false);
+      if (!one && !arg.as<Constant>()) return {};
+      args.push_back(one ? typed(one->data) : arg);
+      if (one) types.set(args.back(), make_affine_type(one->scale, one->zero, one->dtype, one->axis));
+    }
+    Call changed(*call);
+    changed.args = args;
+    changed.checked_type_ = nullptr;
+    Expr expr = make(std::move(changed));
+    if (is_last && wanted_.scale.defined())
+      types.set(expr, make_affine_type(wanted_.scale, wanted_.zero, wanted_.dtype, wanted_.axis));
+    Array<ObjectRef> answer = rule(expr, types).to<Array<ObjectRef>>();
+    auto* type = answer.size() == 2 ? answer[1].as<TensorAffineTypeNode>() : nullptr;
+    if (!type || !answer[0])
+      throw Error(TypeError) << "the rule of FakeQuantizationToInteger for " << std::string(op_name(call))
+                             << " must give an expression and its TensorAffineType";
+    return Quantized{downcast<Expr>(answer[0]), type->scale, type->zero_point, type->dtype, type->axis};
   }
 
   struct Pair {
@@ -120,13 +155,13 @@ class Region {
   std::optional<Quantized> convolution(const Call* call) {
     auto* attrs = call->attrs.as<Conv2DAttrs>();
     const String& layout = attrs->out_layout.empty() ? attrs->data_layout : attrs->out_layout;
-    return product("qnn.conv2d", call, with_int32<Conv2DAttrs>(call->attrs), make_layout(layout)->index_of('C'));
+    return product("qnn.conv2d", call, with_out_dtype(call->attrs, kInt32), make_layout(layout)->index_of('C'));
   }
   std::optional<Quantized> dense(const Call* call) {
-    return product("qnn.dense", call, with_int32<DenseAttrs>(call->attrs), 1);
+    return product("qnn.dense", call, with_out_dtype(call->attrs, kInt32), 1);
   }
   std::optional<Quantized> batch_matmul(const Call* call) {
-    return product("qnn.batch_matmul", call, with_int32<BatchMatmulAttrs>(call->attrs), 1);
+    return product("qnn.batch_matmul", call, with_out_dtype(call->attrs, kInt32), 1);
   }
 
   std::optional<Quantized> moved(const Call* call) {
@@ -177,7 +212,7 @@ class Region {
   }
 
   bool hard_fail_;
-  Quantized wanted_;
+  Quantized wanted_;  // empty where no quantize follows
   std::unordered_map<const Object*, std::optional<Quantized>> done_;
 };
 
@@ -192,14 +227,21 @@ Expr to_integers(const Expr& root, bool hard_fail) {
   });
 }
 
+/// A dequantize moves behind the operators that read it, as far as they have rules.
+Expr dequantize_late(const Expr& root) {
+  return rewrite(root, [](Rewriter& self, const Call* call) -> Expr {
+    Expr post = typed(self.children(call));
+    Expr out = Region(false).floats(post.as<Call>());
+    return out ? typed(out) : post;
+  });
+}
+
 Globals globals{
     {"relay._transform.FakeQuantizationToInteger",
      [](bool hard_fail, bool use_qat) {
-       if (use_qat)
-         throw Error(NotImplementedError) << "FakeQuantizationToInteger: use_qat, which goes by ranges that training "
-                                          << "found where there is no quantize, is not there";
-       return function_pass("FakeQuantizationToInteger", 0, [hard_fail](const Function& function) {
-         return with(function, &FunctionNode::body, to_integers(function->body, hard_fail));
+       return function_pass("FakeQuantizationToInteger", 0, [=](const Function& function) {
+         Expr body = to_integers(function->body, hard_fail);
+         return with(function, &FunctionNode::body, use_qat ? dequantize_late(body) : body);
        });
      }},
 };

@@ -31,11 +31,11 @@ te::Tensor simulated_quantize(const te::Tensor& data, const te::Tensor& code, co
       data->shape, "i",
       [&](const Array<PrimExpr>& at) {
         PrimExpr x = te::load(data, at), wanted = code_of(code);
-        PrimExpr moved = round(x / part_at(scale, at, axis)) + cast(x.dtype(), part_at(zero, at, axis));
+        PrimExpr moved = round(div(x, part_at(scale, at, axis))) + cast(x.dtype(), part_at(zero, at, axis));
         PrimExpr out = x;
         for (const Simulated& type : kTypes) {
           PrimExpr cut = max(min(moved, make_const(x.dtype(), type.high)), make_const(x.dtype(), type.low));
-          out = select(wanted == make_const(wanted.dtype(), type.code), cut, out);
+          out = select(equal(wanted, make_const(wanted.dtype(), type.code)), cut, out);
         }
         return out;
       },
@@ -49,7 +49,7 @@ te::Tensor simulated_dequantize(const te::Tensor& data, const te::Tensor& code, 
       [&](const Array<PrimExpr>& at) {
         PrimExpr x = te::load(data, at), wanted = code_of(code);
         PrimExpr real = (x - cast(x.dtype(), part_at(zero, at, axis))) * part_at(scale, at, axis);
-        return select(wanted == make_zero(wanted.dtype()), x, real);
+        return select(equal(wanted, make_zero(wanted.dtype())), x, real);
       },
       "simulated_dequantize", kElementwise);
 }

@@ -1,4 +1,4 @@
-"""qnn.quantize and qnn.dequantize: integers that stand for real numbers."""
+"""The operators under qnn: integers that stand for real numbers."""
 
 import numpy as np
 import pytest
@@ -107,6 +107,47 @@ def test_convolution_of_integers(x_zero, w_zero, layouts):
         data, weight, *affine, (3, 3), 8, padding=(1, 1), data_layout=layouts[0], kernel_layout=layouts[1]
     )
     np.testing.assert_array_equal(run(call, x, w), want)
+
+
+@pytest.mark.parametrize("x_zero, w_zero", [(0, 0), (7, 0), (-4, 3)])
+def test_transposed_convolution_of_integers(x_zero, w_zero):
+    x, w = integers(2, (1, 4, 3, 5)), integers(3, (4, 2, 3, 3))
+    spread = np.zeros((1, 2, 8, 12), "int64")
+    for i, j in np.ndindex(3, 3):
+        taps = w[:, :, i, j].astype("int64") - w_zero
+        spread[:, :, i : i + 5 : 2, j : j + 9 : 2] += np.einsum("ncyx,co->noyx", x.astype("int64") - x_zero, taps)
+    data, weight = relay.var("x", shape=x.shape, dtype="int8"), relay.var("w", shape=w.shape, dtype="int8")
+    affine = [NUMBER(x_zero), NUMBER(w_zero), NUMBER(0.5), NUMBER(0.25)]
+    options = {"kernel_size": (3, 3), "channels": 2, "strides": (2, 2), "padding": (1, 1), "output_padding": (1, 1)}
+    call = relay.qnn.op.conv2d_transpose(data, weight, *affine, **options)
+    for opt_level in (0, 3):
+        np.testing.assert_array_equal(run(call, x, w, opt_level=opt_level), spread[:, :, 1:7, 1:11])
+    constant = relay.qnn.op.conv2d_transpose(NUMBER(x), NUMBER(w), *affine, **options)
+    np.testing.assert_array_equal(run(relay.Function([], constant)), spread[:, :, 1:7, 1:11])
+
+
+@pytest.mark.parametrize("dtype", ["disable", "int8", "uint8", "int32"])
+def test_simulated_integers_are_those_of_the_type(dtype):
+    x = np.random.default_rng(0).normal(scale=90, size=(2, 3, 4)).astype("float32")
+    scale, zero = np.array([0.5, 0.25, 2.0], "float32"), np.array([0, 10, -7], "int32")
+    data, kind = relay.var("x", shape=x.shape), relay.var("kind", shape=(), dtype="int32")
+    affine = [NUMBER(scale), NUMBER(zero), 1]
+    whole = relay.qnn.op.simulated_quantize(data, *affine, out_dtype=kind)
+    back = relay.qnn.op.simulated_dequantize(relay.var("y", shape=x.shape), *affine, in_dtype=dtype)
+    code = np.array(tessera.topi.nn.SQNN_DTYPE_TO_CODE[dtype], "int32")
+    got = run(relay.Function([data, kind], whole), x, code)
+    if dtype == "disable":
+        np.testing.assert_array_equal(got, x)
+        np.testing.assert_array_equal(run(back, x), x)
+        return
+    real = relay.qnn.op.quantize(data, *affine, out_dtype=dtype)
+    np.testing.assert_array_equal(got, run(real, x).astype("float32"))
+    np.testing.assert_allclose(run(back, got), (got - zero[:, None]) * scale[:, None], rtol=1e-6)
+
+
+def test_a_type_that_is_not_simulated_is_said_so():
+    with pytest.raises(ValueError, match="int16 is not simulated; the types are disable, int8, uint8, int32"):
+        relay.qnn.op.simulated_quantize(relay.var("x", shape=(3,)), NUMBER(1.0), NUMBER(0), out_dtype="int16")
 
 
 @pytest.mark.parametrize("x_zero, y_zero", [(0, 0), (5, 0), (0, -2), (3, 9)])
