@@ -23,8 +23,10 @@ constexpr Row kCudaRows[] = {{"__activemask", 0, CallEffect::Pure, false},
                              {"__shfl_up_sync", 4, CallEffect::Opaque, false},
                              {"__shfl_down_sync", 4, CallEffect::Opaque, false}};
 
-/// reinterpret, of as many bits, where vectors of them compute what their lanes would.
-constexpr Row kLaneRows[] = {{"reinterpret_lanes", 1, CallEffect::Pure, true}};
+/// What lowering makes use of, beyond v0.10: reinterpret, of as many bits, where vectors of them compute what their lanes
+/// would; and y * 2^n for a whole n of y's type for which 2^(n / 2) is a normal number.
+constexpr Row kOwnRows[] = {{"reinterpret_lanes", 1, CallEffect::Pure, true},
+                            {"times_power_of_two", 2, CallEffect::Pure, true}};
 
 Op define_builtin(const std::string& prefix, const Row& row) {
   Op op = Op::define(prefix + row.name);
@@ -37,7 +39,7 @@ Op define_builtin(const std::string& prefix, const Row& row) {
 
 [[maybe_unused]] const bool builtins_defined = [] {
   for (const Row& row : kRows) define_builtin("tir.", row);
-  for (const Row& row : kLaneRows) define_builtin("tir.", row);
+  for (const Row& row : kOwnRows) define_builtin("tir.", row);
   for (const Row& row : kCudaRows) define_builtin("tir.cuda.", row).set("TGlobalSymbol", Any(std::string(row.name)));
   // The runtime's own allocation calls are linked by their plain names.
   for (const char* name : {"TVMBackendAllocWorkspace", "TVMBackendFreeWorkspace"})

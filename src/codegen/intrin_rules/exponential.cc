@@ -6,15 +6,9 @@
 namespace tessera::codegen {
 namespace {
 
-/// 2^n for an n whose power is a normal number.
-PrimExpr power_of_two(const RealType& real, const PrimExpr& n) {
-  return reinterpret(real.dtype, (n + real.bits(real.exponent_bias())) << real.bits(real.mantissa_bits()));
-}
-
-/// y * 2^n, right also where the result is denormal, zero or infinite: half of n at a time.
-PrimExpr scale(Steps& steps, const RealType& real, const PrimExpr& y, const PrimExpr& n) {
-  PrimExpr half = steps(n >> real.bits(1));
-  return y * power_of_two(real, half) * power_of_two(real, n - half);
+/// y * 2^n, right also where the result is denormal, zero or infinite.
+PrimExpr scale(const RealType& real, const PrimExpr& y, const PrimExpr& n) {
+  return make_call(real.dtype, "tir.times_power_of_two", {y, n});
 }
 
 /// x brought into [low, high], beyond which the answer does not change; a NaN stays.
@@ -29,12 +23,12 @@ struct Base {
   double step_high, step_low;  // log_base(2) in two parts, so that n * step_high is exact
 };
 
-/// r and n of the reduction of an x within the bounds.
+/// r and n, a whole number, of the reduction of an x within the bounds.
 std::pair<PrimExpr, PrimExpr> split(Steps& steps, const RealType& real, const PrimExpr& x, const Base& base) {
   PrimExpr n = steps(floor(x * real(base.log2_base) + real(0.5)));
   PrimExpr r = steps(x - n * real(base.step_high));
   if (base.step_low != 0) r = steps(r - n * real(base.step_low));
-  return {r, steps(cast(real.integer(), n))};
+  return {r, n};
 }
 
 /// The same of any x.
@@ -49,7 +43,7 @@ constexpr Base kWide{-746, 711, 1.4426950408889634074, 0.69314718055829871446, 1
 PrimExpr exp_within(Steps& steps, const RealType& real, const PrimExpr& x, int halvings) {
   auto [r, n] = split(steps, real, x, real.either(kNarrow, kWide));
   PrimExpr p = real.is_double() ? polynomial(r, real, coefficients::kExp64) : polynomial(r, real, coefficients::kExp32);
-  return scale(steps, real, real(1) + (r + r * r * p), halvings ? steps(n - real.bits(halvings)) : n);
+  return scale(real, real(1) + (r + r * r * p), halvings ? n - real(halvings) : n);
 }
 
 }  // namespace
@@ -70,7 +64,7 @@ PrimExpr exp2_of(Steps& steps, const RealType& real, const PrimExpr& x) {
   auto [r, n] = reduce(steps, real, x, real.either(narrow, wide));
   PrimExpr p =
       real.is_double() ? polynomial(r, real, coefficients::kExp2_64) : polynomial(r, real, coefficients::kExp2_32);
-  return scale(steps, real, real(1) + r * p, n);
+  return scale(real, real(1) + r * p, n);
 }
 
 PrimExpr exp10_of(Steps& steps, const RealType& real, const PrimExpr& x) {
@@ -79,7 +73,7 @@ PrimExpr exp10_of(Steps& steps, const RealType& real, const PrimExpr& x) {
   auto [r, n] = reduce(steps, real, x, real.either(narrow, wide));
   PrimExpr p =
       real.is_double() ? polynomial(r, real, coefficients::kExp10_64) : polynomial(r, real, coefficients::kExp10_32);
-  return scale(steps, real, real(1) + r * p, n);
+  return scale(real, real(1) + r * p, n);
 }
 
 }  // namespace tessera::codegen

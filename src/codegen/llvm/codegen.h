@@ -17,6 +17,9 @@ namespace tessera::codegen {
 /// What a machine does with float16 by itself.
 enum class HalfSupport { None, Conversions, Arithmetic };
 HalfSupport half_support(const llvm::TargetMachine& target);
+/// Registers in which a machine scales floats by powers of two with one instruction.
+enum class ScaleSupport { None, Wide, All };
+ScaleSupport scale_support(const llvm::TargetMachine& target);
 
 class CodeGen {
  public:
@@ -138,6 +141,7 @@ class CodeGen {
   virtual Value* trigonometric(Value* x, DataType dtype, Angle function);
   Value* small_angle(Value* x, DataType dtype, Angle function);  // |x| < 2^20
   Value* power(Value* x, Value* y, DataType dtype);              // float64
+  Value* times_power_of_two(Value* y, Value* n, DataType dtype);
   virtual Value* scalar_math_call(const std::string& name, DataType dtype, const Values& args,
                                   const std::vector<DataType>& types);
   Value* by_lane(Value* value, const std::function<Value*(Value*)>& change);
@@ -215,6 +219,7 @@ class CodeGen {
   llvm::LLVMContext& context_;
   const Machine& machine_;
   HalfSupport half_;
+  ScaleSupport scale_;
   std::unique_ptr<llvm::Module> module_;
   llvm::IRBuilder<> builder_;
   llvm::MDBuilder metadata_;

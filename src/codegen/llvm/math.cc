@@ -1,6 +1,6 @@
 // Real functions that reach code generation: instructions where there is one, else the C library, lane by lane.
 // (exp, log, tanh and their like have become polynomials before, see codegen/intrin_rules; angles.cc has sin, cos and tan,
-// power.cc the pow of float64.)
+// power.cc the pow of float64, exponent.cc products with powers of two.)
 
 #include "codegen/llvm/codegen.h"
 
@@ -36,7 +36,7 @@ llvm::Value* CodeGen::math(const Call* op) {
   name.remove_prefix(std::min(name.size(), name.rfind('.') + 1));
   auto instruction = instructions().find(name);
   bool is_known = instruction != instructions().end() || library_functions().count(name) || name == "sigmoid" ||
-                  name == "rsqrt" || name == "ldexp";
+                  name == "rsqrt" || name == "ldexp" || name == "times_power_of_two";
   if (!is_known) return nullptr;
 
   DataType dtype = op->dtype;
@@ -71,6 +71,8 @@ llvm::Value* CodeGen::math(const Call* op) {
     out = trigonometric(args[0], work, name == "sin" ? Angle::Sine : name == "cos" ? Angle::Cosine : Angle::Tangent);
   } else if (name == "pow" && work.bits == 64) {
     out = power(args[0], args[1], work);
+  } else if (name == "times_power_of_two") {
+    out = times_power_of_two(args[0], args[1], work);
   } else if (name == "ldexp") {
     DataType exponent = DataType::Int(32, work.lanes);
     args[1] = cast(args[1], types[1], exponent);

@@ -109,15 +109,6 @@ int find_sve_bits(const Target& target, const Machine& machine, bool is_this_pro
 
 }  // namespace
 
-bool Machine::has_feature(std::string_view name) const {
-  llvm::SmallVector<llvm::StringRef> parts;
-  llvm::StringRef(features).split(parts, ',');
-  bool found = false;  // the last mention counts
-  for (llvm::StringRef part : parts)
-    if (part.size() > 1 && part.drop_front() == llvm::StringRef(name.data(), name.size())) found = part[0] == '+';
-  return found;
-}
-
 bool Machine::is_x86() const { return llvm::Triple(triple).isX86(); }
 
 bool Machine::is_nvptx() const { return llvm::Triple(triple).isNVPTX(); }

@@ -15,7 +15,6 @@ struct Machine {
   int sve_bits = 0;       // of a vector of SVE where its length is known, and code is for that length alone
   llvm::FastMathFlags fast_math;
 
-  bool has_feature(std::string_view name) const;
   bool is_x86() const;
   bool is_nvptx() const;
   bool is_gpu() const;

@@ -266,3 +266,35 @@ def test_functions_of_vectors(name, dtype):
         expected = FUNCTIONS[name](wide)
     tolerance = {"float16": 2e-3, "float32": 1e-6, "float64": 1e-14}[dtype]
     np.testing.assert_allclose(out.numpy(), expected.astype(dtype), rtol=tolerance, atol=tolerance / 10)
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 8, 16, 32, 6])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("target", ["llvm", "llvm -mcpu=haswell"])
+def test_exp_reaches_denormal_numbers_and_both_ends(target, dtype, lanes):
+    """2^n is one instruction where there is one for as many lanes, else made in two steps from its bits."""
+    low, high = (-104, 89) if dtype == "float32" else (-746, 710)
+    values = [-np.inf, np.inf, np.nan, 0.0, 1.0, -1.0, low * 0.85, low * 0.9, low * 0.95, low - 1, high - 0.5, high + 1]
+    x = np.resize(np.array(values, dtype), 12 * lanes * 4)
+    A = te.placeholder(x.shape, dtype, name="A")
+    B = te.compute(A.shape, lambda i: te.exp(A[i]), name="B")
+    s = te.create_schedule(B.op)
+    if lanes > 1:
+        s[B].vectorize(s[B].split(B.op.axis[0], lanes)[1])
+    module = tessera.build(s, [A, B], target)
+    out = tessera.nd.array(np.zeros_like(x))
+    module(tessera.nd.array(x), out)
+    with np.errstate(over="ignore", under="ignore"):
+        want = np.exp(x)
+    # A denormal result has few bits left: it may be one unit of the smallest number off.
+    smallest = np.finfo(dtype).smallest_subnormal
+    np.testing.assert_allclose(out.numpy(), want, rtol=4 * np.finfo(dtype).eps, atol=2 * smallest)
+
+
+def test_avx512_scales_by_a_power_of_two_in_one_instruction():
+    A = te.placeholder((64,), name="A")
+    B = te.compute(A.shape, lambda i: te.exp(A[i]), name="B")
+    s = te.create_schedule(B.op)
+    s[B].vectorize(s[B].split(B.op.axis[0], 16)[1])
+    text = tessera.build(s, [A, B], "llvm -mcpu=skylake-avx512").get_source("asm")
+    assert "vscalefps" in text and "vpslld" not in text
