@@ -13,7 +13,7 @@
 #include "relay/make.h"
 #include "runtime/packed_func.h"
 #include "te/tensor.h"
-#include "topi/cpu/byte_dot.h"
+#include "topi/cpu/group_dot.h"
 #include "topi/cpu/narrow_floats.h"
 #include "topi/nn/conv.h"
 
@@ -24,15 +24,17 @@ constexpr const char* kWinogradOption = "relay.conv2d.winograd";
 constexpr int kWinogradTile = 4;
 
 /// Work in vector multiplications. Transforms of a tile of 16 results take some 250 and 200 of them for each vector of
-/// channels; the larger weight comes from memory, a multiplication every kBytes.
-bool is_winograd_faster(int64_t ins, int64_t outs, int64_t height, int64_t width, int64_t batch, int64_t lanes) {
+/// channels; the larger weight comes from memory, a multiplication every kBytes. A direct convolution may take `group` elements
+/// at once.
+bool is_winograd_faster(int64_t ins, int64_t outs, int64_t height, int64_t width, int64_t batch, int64_t lanes,
+                        int group) {
   constexpr double kBytes = 6, kGain = 0.8, kSide = kWinogradTile + 2, kDataWork = 250, kResultWork = 200,
                    kLeastWork = 1e5;
   const int64_t rows = (height + kWinogradTile - 1) / kWinogradTile,
                 columns = (width + kWinogradTile - 1) / kWinogradTile;
   const auto tiles = double(rows * columns * batch);
   const double pairs = double(ins * outs), vectors = 1.0 / double(lanes);
-  const double direct = 9 * pairs * double(height * width * batch) * vectors;
+  const double direct = 9 * pairs * double(height * width * batch) * vectors / group;
   const double products = 1.1 * kSide * kSide * tiles * pairs * vectors;
   const double transforms = tiles * vectors * (double(ins) * kDataWork + double(outs) * kResultWork);
   const double weight = (kSide * kSide - 9) * pairs * 4 / kBytes;
@@ -94,11 +96,12 @@ void settle_channels(const relay::Conv2DAttrs* attrs, const Array<PrimExpr>& wei
 
 std::string blocked(int64_t block) { return "NCHW" + std::to_string(block) + "c"; }
 
-/// The arguments with a weight of float32.
-void widen_weight(Array<Expr>* args, Array<ObjectRef>* placeholders) {
-  auto* weight = (*placeholders)[1].as<te::TensorNode>();
-  placeholders->set(1, te::placeholder(weight->shape, DataType::Float(32), "weight"));
-  args->set(1, relay::cast((*args)[1], DataType::Float(32)));
+/// An argument as one of float32.
+void widen(size_t i, Array<Expr>* args, Array<ObjectRef>* placeholders) {
+  auto* given = (*placeholders)[i].as<te::TensorNode>();
+  if (given->dtype == DataType::Float(32)) return;
+  placeholders->set(i, te::placeholder(given->shape, DataType::Float(32), "wide"));
+  args->set(i, relay::cast((*args)[i], DataType::Float(32)));
 }
 
 Expr block_channels(const Attrs& given, const Array<Expr>& given_args, const Array<ObjectRef>& given_placeholders,
@@ -112,7 +115,10 @@ Expr block_channels(const Attrs& given, const Array<Expr>& given_args, const Arr
   const DataType dtype = DataType::Float(32);
   const topi::Machine machine = topi::machine_of(target);
   const bool is_narrow = topi::widens_when_read(machine, weight->dtype);
-  const bool are_floats = data->dtype == dtype && (weight->dtype == dtype || is_narrow) && result->dtype == dtype;
+  const bool are_pairs = data->dtype == topi::kBfloatDot.a && weight->dtype == topi::kBfloatDot.b &&
+                         topi::group_isa(machine, topi::kBfloatDot);
+  const bool are_floats =
+      (data->dtype == dtype || are_pairs) && (weight->dtype == dtype || is_narrow) && result->dtype == dtype;
   const bool are_bytes =
       data->dtype == DataType::UInt(8) && weight->dtype == DataType::Int(8) && result->dtype == DataType::Int(32);
   if (attrs->data_layout != "NCHW" && attrs->data_layout != "NHWC") return nullptr;
@@ -131,11 +137,16 @@ Expr block_channels(const Attrs& given, const Array<Expr>& given_args, const Arr
   const bool by_channel = topi::is_depthwise(attrs->groups, in[1], kernel) && is_one(kernel[1]);
   const int64_t outs = *as_int(kernel[0]);
   Array<ObjectRef> placeholders = given_placeholders;
-  if (is_narrow && attrs->groups != 1) widen_weight(&args, &placeholders);
+  if (are_floats && attrs->groups != 1)
+    for (size_t i : {0, 1}) widen(i, &args, &placeholders);
   if (attrs->groups != 1 && !by_channel) return block_conv("nn.contrib_conv2d_NCHWc", given, args, placeholders, type);
   const int64_t out_block = result_block(outs, lanes), in_block = by_channel ? out_block : data_block(ins, lanes);
   if (out_block == 0 || (are_bytes && (out_block != lanes || (!by_channel && in_block % topi::kByteGroup != 0))))
     return nullptr;
+
+  const bool takes_pairs = are_pairs && attrs->groups == 1 && out_block == lanes && in_block % 2 == 0;
+  if (are_pairs && !takes_pairs) widen(0, &args, &placeholders);
+  const int group = are_bytes && !by_channel ? topi::kByteGroup : takes_pairs ? topi::kBfloatDot.group : 1;
 
   ObjectRef copy(given->type()->copy(given.get()));
   auto* changed = const_cast<relay::Conv2DAttrs*>(copy.as<relay::Conv2DAttrs>());
@@ -144,13 +155,14 @@ Expr block_channels(const Attrs& given, const Array<Expr>& given_args, const Arr
   changed->data_layout = blocked(in_block);
   changed->out_layout = blocked(out_block);
   changed->kernel_layout = "OIHW" + std::to_string(by_channel ? 1 : in_block) + "i" + std::to_string(out_block) + "o";
-  if (are_bytes && !by_channel)
-    changed->kernel_layout = "OIHW" + std::to_string(in_block / topi::kByteGroup) + "i" + std::to_string(out_block) +
-                             "o" + std::to_string(topi::kByteGroup) + "i";
+  if (group > 1)
+    changed->kernel_layout =
+        "OIHW" + std::to_string(in_block / group) + "i" + std::to_string(out_block) + "o" + std::to_string(group) + "i";
   if (are_floats && !by_channel && in_block >= kFewestLanes && may_be_winograd(attrs, kernel, args[1])) {
     Array<PrimExpr> out = convert_shape(make_layout(attrs->data_layout), make_layout("NCHW"), result->shape);
-    if (is_fixed(out) && is_winograd_faster(ins, outs, *as_int(out[2]), *as_int(out[3]), *as_int(out[0]), lanes)) {
-      if (is_narrow) widen_weight(&args, &placeholders);
+    if (is_fixed(out) &&
+        is_winograd_faster(ins, outs, *as_int(out[2]), *as_int(out[3]), *as_int(out[0]), lanes, group)) {
+      for (size_t i : {0, 1}) widen(i, &args, &placeholders);
       return make_winograd(args, *changed, attrs->kernel_layout, out_block);
     }
   }

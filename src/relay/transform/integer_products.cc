@@ -27,7 +27,7 @@
 #include "relay/transform/affine_view.h"
 #include "relay/transform/pass.h"
 #include "tir/layout.h"
-#include "topi/cpu/byte_dot.h"
+#include "topi/cpu/group_dot.h"
 #include "topi/nn/conv.h"
 
 namespace tessera::relay {

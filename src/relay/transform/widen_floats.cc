@@ -184,8 +184,7 @@ class Widener {
     const DataType dtype = dtype_of(weight);
     if (!topi::widens_when_read(machine_, dtype) || !reads_vectors(call, machine_)) return nullptr;
     Expr data = args[0];
-    const bool is_product = !call->attrs.as<Conv2DAttrs>();
-    if (is_product && dtype.is_bfloat() && dtype_of(call->args[0]) == dtype && topi::multiplies_bfloats(machine_)) {
+    if (dtype.is_bfloat() && dtype_of(call->args[0]) == dtype && topi::multiplies_bfloats(machine_)) {
       Expr given = narrow_form(data);
       data = given && dtype_of(given) == dtype ? given : cast(data, dtype);
     }

@@ -5,7 +5,7 @@
 #include "ir/prim_ops.h"
 #include "runtime/registry.h"
 #include "tir/buffer_access.h"
-#include "topi/cpu/byte_dot.h"
+#include "topi/cpu/group_dot.h"
 #include "topi/cpu/narrow_floats.h"
 #include "topi/cpu/product_tile.h"
 
@@ -21,8 +21,9 @@ const Dot kDots[] = {
     {"", DataType::Float(64), DataType::Float(64), DataType::Float(64), 1, nullptr},
     {"", kFloat32, DataType::Float(16), kFloat32, 1, nullptr},
     {"", kFloat32, DataType::BFloat(16), kFloat32, 1, nullptr},
-    {"avx512", DataType::BFloat(16), DataType::BFloat(16), kFloat32, 2, "llvm.x86.avx512bf16.dpbf16ps.512"},
-    {"neon", DataType::BFloat(16), DataType::BFloat(16), kFloat32, 2, "llvm.aarch64.neon.bfdot"},
+    {"avx512", DataType::BFloat(16), DataType::BFloat(16), kFloat32, kBfloatDot.group,
+     "llvm.x86.avx512bf16.dpbf16ps.512"},
+    {"neon", DataType::BFloat(16), DataType::BFloat(16), kFloat32, kBfloatDot.group, "llvm.aarch64.neon.bfdot"},
     {"avx512", DataType::UInt(8), DataType::Int(8), kInt32, kByteGroup, "llvm.x86.avx512.vpdpbusd.512"},
     {"avx2", DataType::UInt(8), DataType::Int(8), kInt32, kByteGroup, "llvm.x86.avx2.pmadd.wd"},
     {"neon", DataType::UInt(8), DataType::Int(8), kInt32, kByteGroup, "llvm.aarch64.neon.usdot"},
@@ -144,7 +145,8 @@ class KernelBuilder {
 
   PrimExpr step(const PrimExpr& sum, const Var& a, const Var& b) {
     if (!dot_.intrinsic) return sum + a * b;
-    if (kernel_->a_dtype == DataType::UInt(8)) return byte_dot(find_isa(kernel_->isa.str()), sum, a, b);
+    for (const GroupDot& dot : {kByteDot, kBfloatDot})
+      if (kernel_->a_dtype == dot.a) return group_dot(dot, find_isa(kernel_->isa.str()), sum, a, b);
     PrimExpr number = make_const(DataType::UInt(32), codegen::llvm_intrinsic_id(dot_.intrinsic));
     PrimExpr left = a, right = b;
     if (kernel_->isa == "neon") {  // takes vectors of elements

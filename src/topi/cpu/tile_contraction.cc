@@ -7,7 +7,7 @@
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
-#include "topi/cpu/byte_dot.h"
+#include "topi/cpu/group_dot.h"
 #include "topi/cpu/narrow_floats.h"
 
 namespace tessera::topi {
@@ -32,7 +32,7 @@ struct Factors {
   std::vector<const BufferLoad*> lanes;   // one element after the other
   std::vector<const BufferLoad*> single;  // the same for all
   bool has_groups = false;                // one of `lanes` reads its vector in another order: neighbours share elements
-  bool are_bytes = false;                 // four a lane, along the innermost reduce axis
+  const GroupDot* dot = nullptr;          // several a lane, along the innermost reduce axis
   bool are_widened = false;               // `lanes` are floats of 16 bits
 };
 
@@ -54,17 +54,18 @@ bool reads_one_vector(const BufferLoad* load, const Var& axis, int64_t extent) {
   return true;
 }
 
-/// The factors of a sum of products of bytes; nothing where it is none, or where the machine has no instruction for it.
-std::optional<Factors> byte_factors_of(const Reduction& reduction, const Machine& machine) {
-  if (!byte_isa(machine) || reduction.reduce_extents.back() != kByteGroup || reduction.reduce_axes < 2) return {};
+/// The factors of a sum of products by groups; nothing where it is none, or where the machine has no instruction for it.
+std::optional<Factors> group_factors_of(const Reduction& reduction, const Machine& machine, const GroupDot& dot) {
+  if (!group_isa(machine, dot) || reduction.reduce_extents.back() != dot.group || reduction.reduce_axes < 2) return {};
+  if (reduction.block->writes[0]->buffer->dtype != dot.sum) return {};
   const Var& along = reduction.block->iter_vars.back()->var;
   Factors out;
-  out.are_bytes = true;
+  out.dot = &dot;
   for (const BufferLoad* load : loads_of(reduction)) {
     std::optional<int64_t> apart = stride(load, reduction.axes.back());
     if (stride(load, along) != 1) return {};
-    if (apart == 0 && load->buffer->dtype == DataType::UInt(8)) out.single.push_back(load);
-    else if (apart == kByteGroup && load->buffer->dtype == DataType::Int(8)) out.lanes.push_back(load);
+    if (apart == 0 && load->buffer->dtype == dot.a) out.single.push_back(load);
+    else if (apart == dot.group && load->buffer->dtype == dot.b) out.lanes.push_back(load);
     else return {};
   }
   if (out.lanes.size() != 1 || out.single.size() != 1) return {};
@@ -111,13 +112,13 @@ std::optional<Space> space_of(const Reduction& reduction, const Factors& factors
   const size_t last = reduction.axes.size() - 1;
   Space out;
   const int64_t extent = reduction.extents[last];
-  const int64_t bytes = factors.are_bytes ? byte_isa(machine)->vector_bytes : machine->vector_bytes;
+  const int64_t bytes = factors.dot ? group_isa(machine, *factors.dot)->vector_bytes : machine->vector_bytes;
   const int64_t native = bytes / reduction.block->writes[0]->buffer->dtype.bytes();
   // An open row of lanes is cut into whole vectors and a rest.
   for (out.lanes = native; extent != kOpen && out.lanes > 1 && extent % out.lanes != 0;) out.lanes /= 2;
-  if (extent == kOpen && (factors.single.empty() || factors.are_bytes)) return {};
+  if (extent == kOpen && (factors.single.empty() || factors.dot)) return {};
   if (out.lanes < std::min(native, kFewestLanes) || (factors.has_groups && out.lanes != extent) ||
-      (factors.are_bytes && out.lanes != native))
+      (factors.dot && out.lanes != native))
     return {};
   for (size_t i = 0; i < last; ++i) {
     if (reduction.extents[i] == 1) continue;
@@ -284,17 +285,17 @@ class Scheduler {
     }
     for (size_t i = 0; i < mine.size(); ++i)
       if (i >= count || !in_tile[i]) order.push_back(mine[i]);
-    if (tile_.bytes) order.pop_back();
+    if (tile_.dot) order.pop_back();
     order.insert(order.end(), tile.begin(), tile.end());
     order.push_back(lanes);
-    if (tile_.bytes) order.push_back(mine.back());
+    if (tile_.dot) order.push_back(mine.back());
     schedule::reorder(state_, order);
     if (unrolls_taps) schedule::unroll(state_, mine.back());
     for (const LoopRef& loop : tile) schedule::unroll(state_, loop);
-    if (!tile_.bytes) schedule::vectorize(state_, lanes);
+    if (!tile_.dot) schedule::vectorize(state_, lanes);
     BlockRef init = schedule::decompose_reduction(state_, block_, mine[count]);
     std::vector<LoopRef> at_start = last_loops(state_, init, tile.size() + 1);
-    if (tile_.bytes) schedule::tensorize(state_, state_.find(lanes), byte_dot_intrin(*tile_.bytes));
+    if (tile_.dot) schedule::tensorize(state_, state_.find(lanes), group_dot_intrin(*tile_.dot, *tile_.dot_isa));
     mark(at_start);
   }
 
@@ -361,14 +362,16 @@ std::optional<ContractionPlan> plan_contraction(const State& state, const BlockR
   std::optional<Reduction> reduction = as_reduction(state.find(block), true);
   if (!reduction) return {};
   if (!extents.empty()) reduction->extents = extents;
-  std::optional<Factors> factors = byte_factors_of(*reduction, machine);
+  std::optional<Factors> factors = group_factors_of(*reduction, machine, kByteDot);
+  if (!factors) factors = group_factors_of(*reduction, machine, kBfloatDot);
   if (!factors) factors = factors_of(*reduction);
   if (!factors) return {};
   std::optional<Space> space = space_of(*reduction, *factors, machine);
   if (!space) return {};
-  const Isa* bytes = factors->are_bytes ? byte_isa(machine) : nullptr;
-  ContractionPlan out = choose(*reduction, *space, bytes ? bytes->registers : machine->vector_registers);
-  out.bytes = bytes;
+  const Isa* dot_isa = factors->dot ? group_isa(machine, *factors->dot) : nullptr;
+  ContractionPlan out = choose(*reduction, *space, dot_isa ? dot_isa->registers : machine->vector_registers);
+  out.dot = factors->dot;
+  out.dot_isa = dot_isa;
   out.reduction = *reduction;
   out.vectors_first = lane_bytes(*factors) > machine->l2_bytes / 2;
   const int64_t longest = factors->has_groups ? out.lanes : kLongestUnrolled;

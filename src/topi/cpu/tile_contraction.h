@@ -1,6 +1,7 @@
 #pragma once
 // Sums of products in registers: convolutions whose channels lie together, and matrix products of that form.
 
+#include "topi/cpu/group_dot.h"
 #include "topi/cpu/machine.h"
 #include "topi/cpu/reduction_block.h"
 
@@ -12,8 +13,8 @@ namespace tessera::topi {
 /// `p` are neighbours for which b is the same (pixels), `v` neighbours for which a is the same (more lanes). A factor that
 /// every pixel has of its own, as in a convolution of each channel alone, leaves v at 1. Tiles are those with the least
 /// work that fit the registers; pixels that do not fill a whole tile get a smaller one.
-/// Where a is uint8 and b int8, with the innermost reduce axis four bytes that lie together in both (b[v, lane, four]), a step
-/// is a product of bytes (byte_dot.h).
+/// Where the innermost reduce axis is a group that lies together in both factors (b[v, lane, group]), of types that the machine
+/// multiplies so, a step is a product of groups (group_dot.h).
 /// False, and nothing is changed, when the reduction has no such form.
 bool tile_contraction(schedule::State& state, const schedule::BlockRef& block, const Machine& machine);
 
@@ -29,8 +30,9 @@ struct ContractionPlan {
   std::vector<Cut> pixels;  // from the outside
   Cut vectors{0, 1};        // of the last axis: vectors side by side in it
   bool vectors_first = false, unrolls_taps = false;
-  bool reads_pixels = false;   // a factor has lanes of its own for each pixel
-  const Isa* bytes = nullptr;  // of products of bytes; null for others
+  bool reads_pixels = false;      // a factor has lanes of its own for each pixel
+  const GroupDot* dot = nullptr;  // of products by groups, in vectors of `dot_isa`; null for others
+  const Isa* dot_isa = nullptr;
 };
 /// The plan for the block as it stands now, with other extents of the result where they are given.
 std::optional<ContractionPlan> plan_contraction(const schedule::State& state, const schedule::BlockRef& block,

@@ -178,14 +178,21 @@ def test_weights_of_convolutions_stay_narrow_where_vectors_of_them_are_read(name
     assert {kind for kind, _ in weights(function, AVX512)} == {dtype if CONVOLUTIONS[name][-1] else "float32"}
 
 
-@pytest.mark.parametrize(("target", "sums"), [(AVX512, 20), (AVX2, 8)])
-def test_a_convolution_widens_each_vector_of_weights_once(target, sums):
-    function, _, _ = convolution("with steps", "float16")
+@pytest.mark.parametrize(
+    ("target", "dtype", "multiply", "widen", "sums"),
+    [
+        (AVX512, "float16", "vfmadd231ps", "vcvtph2ps", 20),
+        (AVX2, "float16", "vfmadd231ps", "vcvtph2ps", 8),
+        (AVX512, "bfloat16", "vdpbf16ps", "", 20),
+    ],
+)
+def test_the_inner_loop_of_a_convolution_is_products_and_loads(target, dtype, multiply, widen, sums):
+    function, _, _ = convolution("with steps", dtype)
     with tessera.transform.PassContext(opt_level=3):
         library = relay.build(tessera.IRModule.from_expr(function), target)
-    loop = inner_loop(library.get_lib().get_source("asm"), "vfmadd231ps")
-    found, widened = (sum(name in line for line in loop) for name in ("vfmadd231ps", "vcvtph2ps"))
-    assert found >= sums and 1 <= widened <= found / 4
+    loop = inner_loop(library.get_lib().get_source("asm"), multiply)
+    found = sum(multiply in line for line in loop)
+    assert found >= sums and (not widen or 1 <= sum(widen in line for line in loop) <= found / 4)
     assert not [line for line in loop if "(%rsp" in line]
 
 
@@ -208,8 +215,9 @@ sys.path.insert(0, sys.argv[1])
 import test_narrow_weights as mine
 import tessera
 for dtype in mine.NARROW:
-    for shape in mine.SHAPES.values():
-        function, data, _ = mine.layer(*shape, dtype)
+    made = [mine.layer(*shape, dtype) for shape in mine.SHAPES.values()]
+    made += [mine.convolution(name, dtype) for name in mine.CONVOLUTIONS]
+    for function, data, _ in made:
         print(hashlib.sha256(mine.run(function, [tessera.nd.array(data)]).tobytes()).hexdigest())
 """
 
@@ -222,7 +230,7 @@ def test_another_number_of_threads_gives_the_same_bits():
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
         seen.append(done.stdout.splitlines())
-    assert len(seen[0]) == 2 * len(SHAPES)
+    assert len(seen[0]) == 2 * (len(SHAPES) + len(CONVOLUTIONS))
     assert seen[0] == seen[1]
 
 

@@ -1,4 +1,4 @@
-#include "topi/cpu/byte_dot.h"
+#include "topi/cpu/group_dot.h"
 
 #include <mutex>
 
@@ -8,6 +8,7 @@
 #include "tir/buffer_access.h"
 #include "tir/function.h"
 #include "tir/tensor_intrin.h"
+#include "topi/cpu/narrow_floats.h"
 
 namespace tessera::topi {
 namespace {
@@ -40,7 +41,8 @@ PrimExpr dot_of_words(const PrimExpr& sums, const PrimExpr& a, const PrimExpr& b
 
 }  // namespace
 
-const Isa* byte_isa(const Machine& machine) {
+const Isa* group_isa(const Machine& machine, const GroupDot& dot) {
+  if (dot.a.is_bfloat()) return multiplies_bfloats(machine) ? &find_isa(machine->isa.str()) : nullptr;
   auto has = [&](std::string_view wanted) {
     for (const String& feature : machine->features)
       if (std::string_view(feature) == wanted) return true;
@@ -52,20 +54,22 @@ const Isa* byte_isa(const Machine& machine) {
   return nullptr;
 }
 
-PrimExpr byte_dot(const Isa& isa, const PrimExpr& sums, const PrimExpr& a, const PrimExpr& b) {
+PrimExpr group_dot(const GroupDot& dot, const Isa& isa, const PrimExpr& sums, const PrimExpr& a, const PrimExpr& b) {
   const std::string_view name = isa.name;
-  if (name == "avx512") return llvm_call(sums.dtype(), "llvm.x86.avx512.vpdpbusd.512", {sums, a, b});
-  if (name == "avx2") return dot_of_words(sums, a, b);
-  ICHECK(name == "neon") << name << " has no products of bytes";
-  const int bytes = sums.dtype().lanes * kByteGroup;
-  PrimExpr left = reinterpret(DataType::UInt(8).with_lanes(bytes), a);
-  PrimExpr right = reinterpret(DataType::Int(8).with_lanes(bytes), b);
-  return llvm_call(sums.dtype(), "llvm.aarch64.neon.usdot", {sums, left, right});
+  const bool are_bytes = !dot.a.is_bfloat();
+  const char* of_avx512 = are_bytes ? "llvm.x86.avx512.vpdpbusd.512" : "llvm.x86.avx512bf16.dpbf16ps.512";
+  if (name == "avx512") return llvm_call(sums.dtype(), of_avx512, {sums, a, b});
+  if (name == "avx2" && are_bytes) return dot_of_words(sums, a, b);
+  ICHECK(name == "neon") << name << " has no products of groups of " << dot.a;
+  const int elements = sums.dtype().lanes * dot.group;
+  PrimExpr left = reinterpret(dot.a.with_lanes(elements), a), right = reinterpret(dot.b.with_lanes(elements), b);
+  return llvm_call(sums.dtype(), are_bytes ? "llvm.aarch64.neon.usdot" : "llvm.aarch64.neon.bfdot",
+                   {sums, left, right});
 }
 
 namespace {
 
-const DataType kInt32 = DataType::Int(32), kUnsigned = DataType::UInt(8), kSigned = DataType::Int(8);
+const DataType kInt32 = DataType::Int(32);
 
 struct Step {
   Buffer a, b, c;
@@ -108,45 +112,44 @@ PrimFunc function_of(const Step& step, Stmt body) {
   return make_prim_func(params, realize(std::move(root), {}), buffers);
 }
 
-Step make_step(int lanes) {
-  return {view("A", {kByteGroup}, kUnsigned), view("B", {lanes, kByteGroup}, kSigned),
-          view("C", {lanes}, kInt32, "local")};
+Step make_step(const GroupDot& dot, int lanes) {
+  return {view("A", {dot.group}, dot.a), view("B", {lanes, dot.group}, dot.b), view("C", {lanes}, dot.sum, "local")};
 }
 
-PrimFunc description(int lanes) {
-  Step step = make_step(lanes);
+PrimFunc description(const GroupDot& dot, int lanes) {
+  Step step = make_step(dot, lanes);
   Var j = make_var("j", kInt32), k = make_var("k", kInt32), vj = make_var("vj", kInt32), vk = make_var("vk", kInt32);
   BlockNode update;
   update.name_hint = "update";
   update.iter_vars = {make_iter_var(make_range(0, lanes), vj, IterType::DataPar),
-                      make_iter_var(make_range(0, kByteGroup), vk, IterType::CommReduce)};
+                      make_iter_var(make_range(0, dot.group), vk, IterType::CommReduce)};
   update.reads = {region(step.c, {vj}), region(step.a, {vk}), region(step.b, {vj, vk})};
   update.writes = {region(step.c, {vj})};
-  PrimExpr product = cast(kInt32, make_load(step.a, {vk})) * cast(kInt32, make_load(step.b, {vj, vk}));
+  PrimExpr product = cast(dot.sum, make_load(step.a, {vk})) * cast(dot.sum, make_load(step.b, {vj, vk}));
   update.body = make(BufferStore{.buffer = step.c, .value = make_load(step.c, {vj}) + product, .indices = {vj}});
   Stmt body = realize(std::move(update), {j, k});
-  body = make(For{.loop_var = k, .min = 0, .extent = kByteGroup, .body = body});
+  body = make(For{.loop_var = k, .min = 0, .extent = dot.group, .body = body});
   return function_of(step, make(For{.loop_var = j, .min = 0, .extent = lanes, .body = body}));
 }
 
-PrimFunc implementation(const Isa& isa, int lanes) {
-  Step step = make_step(lanes);
-  PrimExpr four = reinterpret(kInt32, vload(step.a, {0}, kUnsigned.with_lanes(kByteGroup)));
-  PrimExpr weights = vload(step.b, {0, 0}, kSigned.with_lanes(kByteGroup * lanes));
-  PrimExpr sums = vload(step.c, {0}, kInt32.with_lanes(lanes));
-  PrimExpr value = byte_dot(isa, sums, make_broadcast(four, lanes), reinterpret(kInt32.with_lanes(lanes), weights));
+PrimFunc implementation(const GroupDot& dot, const Isa& isa, int lanes) {
+  Step step = make_step(dot, lanes);
+  PrimExpr group = make_broadcast(reinterpret(kInt32, vload(step.a, {0}, dot.a.with_lanes(dot.group))), lanes);
+  PrimExpr weights = reinterpret(kInt32.with_lanes(lanes), vload(step.b, {0, 0}, dot.b.with_lanes(dot.group * lanes)));
+  PrimExpr sums = vload(step.c, {0}, dot.sum.with_lanes(lanes));
+  PrimExpr value = group_dot(dot, isa, sums, group, weights);
   return function_of(step, vstore(step.c, {0}, value));
 }
 
 }  // namespace
 
-String byte_dot_intrin(const Isa& isa) {
-  const std::string name = std::string("byte_dot_") + isa.name;
+String group_dot_intrin(const GroupDot& dot, const Isa& isa) {
+  const std::string name = "dot_" + dot.a.str() + "_" + isa.name;
   static std::mutex mutex;
   std::lock_guard lock(mutex);
   if (find_tensor_intrin(name)) return name;
   const int lanes = isa.vector_bytes / kInt32.bytes();
-  PrimFunc desc = description(lanes), impl = implementation(isa, lanes);
+  PrimFunc desc = description(dot, lanes), impl = implementation(dot, isa, lanes);
   register_tensor_intrin(name, make(tessera::TensorIntrinNode{.desc = desc, .impl = impl}), false);
   return name;
 }
