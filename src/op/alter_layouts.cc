@@ -140,7 +140,8 @@ Expr block_channels(const Attrs& given, const Array<Expr>& given_args, const Arr
   if (are_floats && attrs->groups != 1)
     for (size_t i : {0, 1}) widen(i, &args, &placeholders);
   if (attrs->groups != 1 && !by_channel) return block_conv("nn.contrib_conv2d_NCHWc", given, args, placeholders, type);
-  const int64_t out_block = result_block(outs, lanes), in_block = by_channel ? out_block : data_block(ins, lanes);
+  const int64_t out_block = result_block(outs, lanes),
+                in_block = by_channel ? out_block : data_block(ins, lanes, attrs->data_layout == "NHWC");
   if (out_block == 0 || (are_bytes && (out_block != lanes || (!by_channel && in_block % topi::kByteGroup != 0))))
     return nullptr;
 

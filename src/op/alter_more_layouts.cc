@@ -12,6 +12,7 @@
 #include "te/tensor.h"
 #include "topi/cpu/machine.h"
 #include "topi/nn/conv.h"
+#include "topi/nn/conv_phases.h"
 
 namespace tessera::op {
 namespace {
@@ -85,8 +86,8 @@ Expr block_conv(const char* op, const Attrs& given, const Array<Expr>& args, con
 
 namespace {
 
-/// A transposed convolution whose taps are a multiple of its stride: the weight gets zeros at the end, which the result's end
-/// is cut by.
+/// A transposed convolution. Where its phases could not have different numbers of taps, the weight gets zeros at the end, up to
+/// a multiple of the stride, which the result's end is cut by.
 Expr block_transposed(const char* op, const Attrs& given, const Array<Expr>& args, const Array<ObjectRef>& placeholders,
                       const Type& type) {
   auto* attrs = cast_or_null<relay::ConvTransposeAttrs>(given.get());
@@ -105,11 +106,13 @@ Expr block_transposed(const char* op, const Attrs& given, const Array<Expr>& arg
   Array<PrimExpr> padding = topi::full_padding(attrs->padding, spatial), taps;
   Array<Array<PrimExpr>> zeros;
   bool has_zeros = false;
+  const bool may_be_uneven =
+      topi::takes_uneven_phases(attrs->strides, Array<PrimExpr>(kernel.begin() + 2, kernel.end()));
   for (size_t i = 0; i < own_kernel->axes.size(); ++i) zeros.push_back({PrimExpr(0), PrimExpr(0)});
   for (size_t i = 0; i < spatial; ++i) {
     const int64_t stride = *as_int(attrs->strides[i]), count = *as_int(kernel[2 + i]), rest = count % stride;
     if (stride > 1 && *as_int(attrs->dilation[i]) != 1) return nullptr;
-    const int64_t more = rest == 0 ? 0 : stride - rest;
+    const int64_t more = rest == 0 || may_be_uneven ? 0 : stride - rest;
     taps.push_back(PrimExpr(static_cast<int>(count + more)));
     padding.set(spatial + i, padding[spatial + i] + static_cast<int>(more));
     const int axis = own_kernel->index_of(make_layout(plain_kernel)->letter(2 + i));

@@ -21,12 +21,11 @@ inline int64_t result_block(int64_t channels, int64_t lanes) {
   return 0;
 }
 
-/// Data only has to be read one channel after the other: any divisor will do.
-inline int64_t data_block(int64_t channels, int64_t lanes) {
+/// Data only has to be read one channel after the other: where channels fill no vector they stay as they lie, channel by
+/// channel, or all of them together where they are the last dimension.
+inline int64_t data_block(int64_t channels, int64_t lanes, bool are_last = false) {
   if (int64_t block = result_block(channels, lanes)) return block;
-  int64_t block = std::min(channels, lanes);
-  while (channels % block != 0) --block;
-  return block;
+  return are_last ? channels : 1;
 }
 
 /// True where an extent is known and not 0.

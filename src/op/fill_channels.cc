@@ -1,6 +1,6 @@
 // Transposed convolutions on a processor whose channels fill no vector (the slot FTVMLegalize): the constant weight gets channels
 // of zeros up to a whole number of vectors, and the result is cut to what was asked for. Others need no blocks of channels:
-// their tiles go along pixels at the same speed.
+// their tiles go along pixels at the same speed, and so do those of transposed ones of very few channels.
 //
 //   nn.conv2d_transpose(%x, w, channels=21)   =>   strided_slice(nn.conv2d_transpose(%x, nn.pad(w), channels=32), ...)
 
@@ -54,7 +54,7 @@ Expr fill_channels(const char* op, char letter, const Attrs& given, const Array<
   const int channel = out->index_of('C');
   const int64_t channels = *as_int(shape[static_cast<size_t>(channel)]);
   const int64_t lanes = topi::machine_of(target)->vector_bytes / 4, wanted = filled(channels, lanes);
-  if (result_block(channels, lanes) != 0) return nullptr;
+  if (result_block(channels, lanes) != 0 || channels < kFewestLanes) return nullptr;
   const int axis = kernel->index_of(letter);
   if (*as_int(types[1].as<TensorTypeNode>()->shape[static_cast<size_t>(axis)]) != channels) return nullptr;
   Attrs wider = relay::changed_attrs<relay::ConvTransposeAttrs>(

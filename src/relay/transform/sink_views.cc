@@ -4,7 +4,7 @@
 //   add(reshape(nn.dense(%x, %w), newshape=[1, 64, 768]), %r)
 //     =>   reshape(add(nn.dense(%x, %w), reshape(%r, newshape=[64, 768])), newshape=[1, 64, 768])
 //
-// A transposition that moves no extent but ones counts as a view, and becomes a reshape. Quotients by powers of two become
+// A transposition or change of layout that moves no extent but ones counts as a view, and becomes a reshape. Quotients by powers of two become
 // products, which are exact too; so do those by other numbers where only erf reads them.
 
 #include <cmath>
@@ -17,6 +17,7 @@
 #include "relay/slots.h"
 #include "relay/transform/kernel_groups.h"
 #include "relay/transform/pass.h"
+#include "tir/layout.h"
 
 namespace tessera::relay {
 namespace {
@@ -56,9 +57,41 @@ bool moves_only_ones(const Call* transpose, const Shape& from) {
   return true;
 }
 
+/// Parts of the axes of a layout in the order in which elements lie, without extents of 1 and as long as they can be.
+struct AxisPart {
+  char axis;
+  int64_t step, extent;
+  bool operator==(const AxisPart&) const = default;
+};
+std::vector<AxisPart> parts_in_order(const Layout& layout, const Shape& shape) {
+  std::vector<AxisPart> out;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const AxisPart part{layout->primal(i), layout->step_of(i), shape[i]};
+    if (part.extent == 1) continue;
+    if (!out.empty() && out.back().axis == part.axis && out.back().step == part.step * part.extent) {
+      out.back().step = part.step;
+      out.back().extent *= part.extent;
+    } else {
+      out.push_back(part);
+    }
+  }
+  return out;
+}
+
+/// NCHW to NCHW16c of one pixel, or to NCHW1c: elements stay where they are.
+bool keeps_order(const Call* layout_transform) {
+  auto* attrs = layout_transform->attrs_as<LayoutTransformAttrs>();
+  Layout from = make_layout(attrs->src_layout), to = make_layout(attrs->dst_layout);
+  auto before = fixed_shape(checked_type(layout_transform->args[0])),
+       after = fixed_shape(checked_type(Expr(layout_transform)));
+  if (!before || !after || before->size() != from->axes.size() || after->size() != to->axes.size()) return false;
+  return parts_in_order(from, *before) == parts_in_order(to, *after);
+}
+
 bool is_view(const Call* call) {
   std::string_view name = op_name(call);
   if (name == "reshape" || name == "expand_dims" || name == "squeeze") return true;
+  if (name == "layout_transform") return keeps_order(call);
   auto from = name == "transpose" ? fixed_shape(checked_type(call->args[0])) : std::nullopt;
   return from && moves_only_ones(call, *from);
 }
@@ -110,7 +143,8 @@ class Sinker {
   Expr seen_as(const Call* call, const Array<Expr>& args, const Shape& shape) {
     if (auto it = products_.find(args[0].get()); it != products_.end()) return view_of({args[0], it->second}, shape);
     if (auto it = views_.find(args[0].get()); it != views_.end()) return view_of(it->second, shape);
-    return op_name(call) == "transpose" ? reshape(args[0], int_array(shape)) : with_args(call, args);
+    const bool has_shape = op_name(call) == "transpose" || op_name(call) == "layout_transform";
+    return has_shape ? reshape(args[0], int_array(shape)) : with_args(call, args);
   }
 
   /// The call on sources of views, seen in its shape; empty where an argument does not let itself be seen in theirs.

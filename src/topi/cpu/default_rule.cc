@@ -3,6 +3,7 @@
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
+#include "topi/cpu/borders.h"
 #include "topi/cpu/part_copies.h"
 #include "topi/cpu/product_nest.h"
 #include "topi/cpu/tile_contraction.h"
@@ -149,6 +150,10 @@ PrimFunc schedule_default_cpu(const PrimFunc& function, const Target& target) {
     if (!is_scheduled(state.find(block)) && !is_replaced(block)) keep_init(state, block);
   for (const BlockRef& block : program.stages()) {
     if (is_scheduled(state.find(block)) || is_replaced(block)) continue;
+    if (Stmt nest = has_machine ? padding_nest(state.find(block), machine_of(target)->vector_bytes) : Stmt()) {
+      replaced.done.emplace(state.find(block).block(), nest);
+      continue;
+    }
     std::vector<Stmt> parts = part_copies(state.find(block));
     if (parts.empty()) tile_elements(state, block);
     else replaced.in_parts.emplace(state.find(block).block(), std::move(parts));

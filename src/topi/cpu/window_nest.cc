@@ -2,6 +2,7 @@
 
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
+#include "topi/cpu/borders.h"
 #include "topi/cpu/product_tile.h"
 #include "topi/cpu/windows.h"
 
@@ -10,36 +11,9 @@ namespace {
 
 constexpr int64_t kParallelSteps = 1 << 15;  // below this a second thread costs more than it brings
 constexpr int64_t kFewestTasks = 16;         // with fewer, rows are tasks too
-constexpr int64_t kMostUnrolled = 8;         // vectors
 constexpr int64_t kRowsBytes = 1 << 13;      // of rows that wait to be reduced over their columns
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
-
-/// for i in range(extent), by vectors: body(i). The last vector begins earlier where they do not come out even and elements
-/// may be done twice; else it has conditions.
-Stmt by_vectors(int64_t extent, int64_t lanes, bool may_repeat, const std::function<Stmt(const PrimExpr&)>& body) {
-  auto vector = [&](const PrimExpr& first, bool is_guarded) {
-    return loop_over(
-        "lane", number(lanes),
-        [&](const PrimExpr& lane) {
-          Stmt one = body(first + lane);
-          if (is_guarded) one = make(IfThenElse{.condition = first + lane < number(extent), .then_case = one});
-          return one;
-        },
-        LoopKind::Vectorized);
-  };
-  const int64_t whole = extent / lanes, rest = extent % lanes, count = whole + (may_repeat && rest > 0 ? 1 : 0);
-  Stmt out = loop_over(
-      "vector", number(count),
-      [&](const PrimExpr& index) {
-        PrimExpr first = index * number(lanes);
-        return vector(count > whole ? min(first, number(extent - lanes)) : first, false);
-      },
-      count <= kMostUnrolled ? LoopKind::Unrolled : LoopKind::Serial);
-  if (rest == 0 || may_repeat) return out;
-  Stmt last = vector(number(whole * lanes), true);
-  return whole == 0 ? last : sequence({out, last});
-}
 
 class Nest {
  public:
@@ -74,27 +48,28 @@ class Nest {
   /// So many rows are reduced over their taps before their columns are: what was just stored is slow to read elsewhere.
   static int64_t rows_together(const Windows& windows) {
     if (windows.along == 0) return 1;
-    const int64_t bytes = windows.columns() * windows.block() * windows.element.dtype().bytes();
+    const int64_t bytes = windows.columns() * windows.block() * windows.data.element.dtype().bytes();
     const int64_t height = windows.reduction.extents[windows.along - 1];
     int64_t out = std::clamp<int64_t>(kRowsBytes / bytes, 1, height);
     while (height % out != 0) --out;
     return out;
   }
   static Buffer row_of(const Windows& windows, int64_t rows) {
-    return decl_buffer({number(rows * windows.columns() * windows.block())}, windows.element.dtype(), "row", "local");
+    return decl_buffer({number(rows * windows.columns() * windows.block())}, windows.data.element.dtype(), "row",
+                       "local");
   }
 
   /// The columns beside the data, which stay as they are.
   Stmt borders() {
-    if (!windows_.border) return make_nop();
+    if (!windows_.data.border) return make_nop();
     auto fill = [&](int64_t first, int64_t count) {
       return count == 0 ? make_nop() : loop_over("row", number(rows_), [&](const PrimExpr& row) {
         return loop_over("beside", number(count * windows_.block()), [&](const PrimExpr& i) {
-          return put(place(row, number(first), PrimExpr()) + i, windows_.border);
+          return put(place(row, number(first), PrimExpr()) + i, windows_.data.border);
         });
       });
     };
-    return sequence({fill(0, windows_.first), fill(windows_.end, windows_.columns() - windows_.end)});
+    return sequence({fill(0, windows_.data.first), fill(windows_.data.end, windows_.columns() - windows_.data.end)});
   }
 
   /// Rows of results from `first` on.
@@ -119,7 +94,8 @@ class Nest {
         PrimExpr value;
         for (size_t i = 0; i < taps.size(); ++i) {
           PrimExpr next = element(taps[i], column, lane);
-          if (!conditions.empty() && !is_one(conditions[i])) next = if_then_else(conditions[i], next, windows_.border);
+          if (!conditions.empty() && !is_one(conditions[i]))
+            next = if_then_else(conditions[i], next, windows_.data.border);
           value = value ? combined(value, next) : next;
         }
         return put(place(row, column, lane), value);
@@ -129,7 +105,7 @@ class Nest {
     std::vector<PrimExpr> each;
     for (const std::vector<int64_t>& tap : taps) {
       PrimExpr all = bool_imm(true);
-      for (const PrimExpr& condition : windows_.rows) all = logical_and(all, placed(condition, tap));
+      for (const PrimExpr& condition : windows_.data.rows) all = logical_and(all, placed(condition, tap));
       each.push_back(all);
       inside = logical_and(inside, all);
     }
@@ -153,7 +129,7 @@ class Nest {
   }
 
   Stmt for_columns(const std::function<Stmt(const PrimExpr& column, const PrimExpr& lane)>& body) {
-    const int64_t first = windows_.first, count = windows_.end - first;
+    const int64_t first = windows_.data.first, count = windows_.data.end - first;
     if (windows_.block() == 1)
       return by_vectors(count, windows_.row_lanes, true,
                         [&](const PrimExpr& i) { return body(number(first) + i, PrimExpr()); });
@@ -217,7 +193,7 @@ class Nest {
   PrimExpr element(const std::vector<int64_t>& tap, const PrimExpr& column, const PrimExpr& lane) const {
     Map<Var, PrimExpr> values{{windows_.column, column}};
     if (lane) values.set(reduction_.axes.back(), lane);
-    return substitute(placed(windows_.element, tap), values);
+    return substitute(placed(windows_.data.element, tap), values);
   }
 
   PrimExpr combined(const PrimExpr& a, const PrimExpr& b) const {

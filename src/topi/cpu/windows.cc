@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "arith/analyzer.h"
-#include "arith/linear.h"
-#include "ir/builtin.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "tir/analysis/deep_equal.h"
@@ -33,6 +31,11 @@ PrimExpr reduced_of(const BlockNode* block) {
 
 bool is_sum(const BlockNode* block) { return block->body.as<BufferStore>()->value.as<Add>() != nullptr; }
 
+bool is_zero_number(const PrimExpr& e) {
+  auto* value = e.as<FloatImm>();
+  return is_zero(e) || (value && value->value == 0);
+}
+
 /// The stage that fills up what the element reads, with its place in the element; nothing where there is none.
 const BlockNode* padding_of(const State& state, const BlockRef& block, const PrimExpr& element) {
   auto* load = element.as<BufferLoad>();
@@ -50,24 +53,6 @@ const BlockNode* padding_of(const State& state, const BlockRef& block, const Pri
     if (is_in_order) return out;
   }
   return nullptr;
-}
-
-bool names(const PrimExpr& e, const Var& var) {
-  return uses_var(e, [&](const VarNode* v) { return v == var.get(); });
-}
-
-bool is_zero_number(const PrimExpr& e) {
-  auto* value = e.as<FloatImm>();
-  return is_zero(e) || (value && value->value == 0);
-}
-
-void split_conjunction(const PrimExpr& condition, std::vector<PrimExpr>* out) {
-  if (auto* both = condition.as<And>()) {
-    split_conjunction(both->a, out);
-    split_conjunction(both->b, out);
-  } else {
-    out->push_back(condition);
-  }
 }
 
 /// The step of windows along axis `i`, where what they read depends on nothing else of the axis and the last tap.
@@ -90,40 +75,6 @@ std::optional<int64_t> step_along(const Reduction& reduction, const PrimExpr& el
   return step;
 }
 
-/// The greatest power of two that is at most both.
-int64_t lanes_within(int64_t most, int64_t extent) {
-  int64_t out = 1;
-  while (out * 2 <= std::min(most, extent)) out *= 2;
-  return out;
-}
-
-/// Parts the element into what is data, what is border, and the conditions for that; false where those are of another form.
-bool part_border(Windows& out) {
-  out.end = out.columns();
-  auto* choice = out.element.as<Call>();
-  if (!choice || !builtin::is(choice, builtin::if_then_else())) return true;
-  std::vector<PrimExpr> conditions;
-  split_conjunction(choice->args[0], &conditions);
-  out.border = choice->args[2];
-  out.element = choice->args[1];
-  const bool is_number = out.border.as<FloatImm>() || as_int(out.border);
-  if (!is_number || (is_sum(out.reduction.block) && !is_zero_number(out.border))) return false;
-  for (const PrimExpr& condition : conditions) {
-    if (out.block() > 1 && names(condition, out.reduction.axes.back())) return false;
-    if (!names(condition, out.column)) {
-      out.rows.push_back(condition);
-      continue;
-    }
-    Array<PrimExpr> bounds = arith::detect_clip_bound(condition, {out.column});
-    if (bounds.size() != 2) return false;
-    for (size_t i = 0; i < 2; ++i)
-      if (bounds[i] && !as_int(bounds[i])) return false;
-    if (bounds[0]) out.first = std::max(out.first, *as_int(bounds[0]));
-    if (bounds[1]) out.end = std::min(out.end, *as_int(bounds[1]) + 1);
-  }
-  return out.first < out.end;
-}
-
 }  // namespace
 
 std::optional<Windows> as_windows(const State& state, const BlockRef& block, const Machine& machine) {
@@ -131,39 +82,45 @@ std::optional<Windows> as_windows(const State& state, const BlockRef& block, con
   if (!reduction) return {};
   Windows out;
   out.reduction = *reduction;
-  out.element = reduced_of(reduction->block);
-  if (!out.element) return {};
+  PrimExpr element = reduced_of(reduction->block);
+  if (!element) return {};
   int64_t row_taps = 1;
   for (size_t i = 0; i < reduction->reduce_axes; ++i) {
     if (reduction->reduce_extents[i] > kMostTaps) return {};
     if (i + 1 < reduction->reduce_axes) row_taps *= reduction->reduce_extents[i];
   }
   if (row_taps > kMostRowTaps || reduction->reduce_extents.back() < 2) return {};
-  if (const BlockNode* padding = padding_of(state, block, out.element)) {
+  if (const BlockNode* padding = padding_of(state, block, element)) {
     Map<Var, PrimExpr> places;
-    auto* load = out.element.as<BufferLoad>();
+    auto* load = element.as<BufferLoad>();
     for (size_t i = 0; i < padding->iter_vars.size(); ++i) places.set(padding->iter_vars[i]->var, load->indices[i]);
     out.padding = padding;
-    out.element = substitute(padding->body.as<BufferStore>()->value, places);
+    element = substitute(padding->body.as<BufferStore>()->value, places);
   }
   const size_t last = reduction->axes.size() - 1;
   std::optional<int64_t> step;
   for (size_t i = last + 1; i-- > 0 && i + 2 > last && !step;)
-    if (reduction->extents[i] > 1 && (step = step_along(*reduction, out.element, i))) out.along = i;
+    if (reduction->extents[i] > 1 && (step = step_along(*reduction, element, i))) out.along = i;
   if (!step) return {};
   out.step = *step;
   out.column = make_var("column", reduction->axes[out.along]->dtype);
-  out.element = substitute(out.element, Map<Var, PrimExpr>{{reduction->axes[out.along], make_zero(out.column->dtype)},
-                                                           {reduction->block->iter_vars.back()->var, out.column}});
-  if (!part_border(out)) return {};
-  if (row_taps == 1 && !out.border) return {};  // there is nothing that windows share
+  PrimExpr value = substitute(element, Map<Var, PrimExpr>{{reduction->axes[out.along], make_zero(out.column->dtype)},
+                                                          {reduction->block->iter_vars.back()->var, out.column}});
+  std::optional<Bordered> parts = part_border(value, out.column, out.columns());
+  if (!parts) return {};
+  out.data = *parts;
+  if (row_taps == 1 && !out.data.border) return {};  // there is nothing that windows share
+  if (out.data.border && is_sum(reduction->block) && !is_zero_number(out.data.border)) return {};
+  for (const PrimExpr& condition : out.data.rows)
+    if (out.block() > 1 && uses_var(condition, [&](const VarNode* v) { return v == reduction->axes.back().get(); }))
+      return {};
   const DataType dtype = reduction->block->writes[0]->buffer->dtype;
   const int64_t native = machine->vector_bytes / std::max(dtype.bytes(), 1);
   out.lanes = lanes_within(native, out.block() > 1 ? out.block() : reduction->extents[last]);
-  out.row_lanes = lanes_within(native, out.block() > 1 ? out.block() : out.end - out.first);
+  out.row_lanes = lanes_within(native, out.block() > 1 ? out.block() : out.data.end - out.data.first);
   const bool is_short = std::min(out.lanes, out.row_lanes) < std::min(native, kFewestLanes);
   if (is_short || (out.block() == 1 && out.step > kMostStep) ||
-      out.columns() * out.block() * dtype.bytes() > kMostRowBytes || out.element.dtype() != dtype)
+      out.columns() * out.block() * dtype.bytes() > kMostRowBytes || value.dtype() != dtype)
     return {};
   if (BlockRef reader = reader_of(state, block, *reduction); reader.key) {
     out.reader = state.find(reader).block();

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "topi/cpu/borders.h"
 #include "topi/cpu/machine.h"
 #include "topi/cpu/reduction_block.h"
 
@@ -18,10 +19,7 @@ struct Windows {
   int64_t step = 1;                    // columns between windows
   int64_t lanes = 1, row_lanes = 1;    // of vectors of results, and of columns
   Var column;
-  PrimExpr element;            // by axes of the results before `along`, taps but the last, column, and what follows
-  PrimExpr border;             // what stands outside of the data; empty where nothing does
-  int64_t first = 0, end = 0;  // columns that are data
-  std::vector<PrimExpr> rows;  // conditions under which a tap of a row is data
+  Bordered data;  // by axes of the results before `along`, taps but the last, column, and what follows
 
   /// All columns that windows read.
   int64_t columns() const { return (reduction.extents[along] - 1) * step + reduction.reduce_extents.back(); }

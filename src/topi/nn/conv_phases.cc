@@ -1,5 +1,7 @@
 #include "topi/nn/conv_phases.h"
 
+#include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "ir/prim_ops.h"
@@ -10,15 +12,33 @@
 namespace tessera::topi {
 namespace {
 
+constexpr int64_t kMostUneven = 9;             // convolutions in the place of one
+constexpr int64_t kMostWeightBytes = 1 << 20;  // that stay in a cache while one phase after the other reads its taps
+constexpr int64_t kFewestChannels = 4;         // of a result in blocks; fewer lie as they are
+
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
-/// One spatial dimension. Result y stands at place y + begin; its phase is that modulo the stride, and it reads element
-/// (y + begin) / stride - m for tap phase + m * stride.
+/// One spatial dimension. Results y = r + stride * i, for one r, are those of a phase: they read element shift(r) + i - m for
+/// tap phase(r) + m * stride.
 struct Dimension {
-  int64_t stride, dilation, steps;  // taps of a phase
-  int64_t begin, extent;            // of the result
-  int64_t first, count;             // of the places of a phase
-  int64_t before, after;            // zeros around the data
+  int64_t stride, dilation, taps, begin, extent, elements;
+
+  int64_t phase(int64_t r) const { return (r + begin) % stride; }
+  int64_t shift(int64_t r) const { return (r + begin) / stride; }
+  int64_t steps(int64_t r) const { return (taps - phase(r) + stride - 1) / stride; }
+  int64_t count(int64_t r) const { return (extent - r + stride - 1) / stride; }
+  bool is_even() const { return taps % stride == 0; }
+  /// Zeros around the data.
+  int64_t before() const {
+    int64_t out = 0;
+    for (int64_t r = 0; r < stride; ++r) out = std::max(out, (steps(r) - 1) * dilation - shift(r));
+    return out;
+  }
+  int64_t after() const {
+    int64_t out = 0;
+    for (int64_t r = 0; r < stride; ++r) out = std::max(out, shift(r) + count(r) - elements);
+    return out;
+  }
 };
 
 std::optional<Dimension> dimension(const PrimExpr& elements, const PrimExpr& taps, const ConvOptions& options, size_t i,
@@ -29,14 +49,10 @@ std::optional<Dimension> dimension(const PrimExpr& elements, const PrimExpr& tap
                 *end = as_int(padding[spatial + i]);
   const int64_t* added = as_int(more);
   if (!n || !k || !stride || !dilation || !begin || !end || !added) return {};
-  if (*begin < 0 || *k % *stride != 0 || (*stride > 1 && *dilation != 1)) return {};
-  Dimension out{*stride, *dilation, *k / *stride, *begin, 0, 0, 0, 0, 0};
+  if (*begin < 0 || *k < *stride || (*stride > 1 && *dilation != 1)) return {};
+  Dimension out{*stride, *dilation, *k, *begin, 0, *n};
   out.extent = (*n - 1) * *stride + (*k - 1) * *dilation + 1 - *begin - *end + *added;
-  if (out.extent < 1) return {};
-  out.first = out.begin / out.stride;
-  out.count = (out.begin + out.extent - 1) / out.stride - out.first + 1;
-  out.before = std::max<int64_t>(0, (out.steps - 1) * out.dilation - out.first);
-  out.after = std::max<int64_t>(0, out.first + out.count - *n);
+  if (out.extent < out.stride) return {};
   return out;
 }
 
@@ -44,78 +60,184 @@ bool is_blocked(const Layout& layout, size_t rank, char last) {
   return layout->axes.size() == rank && layout->letter(rank - 1) == last;
 }
 
+/// How channels lie.
+enum class Channels { Blocked, Plain, Other };
+Channels channels_of(const te::Tensor& weight, const ConvOptions& options) {
+  const size_t spatial = options.strides.size();
+  const String letters = plain_transposed_kernel_layout(spatial), plain = plain_data_layout(spatial);
+  const String out_text = options.out_layout.empty() ? options.data_layout : options.out_layout;
+  if (options.groups != 1) return Channels::Other;
+  if (options.data_layout == plain && out_text == plain && options.kernel_layout == letters) {
+    const int64_t* outs = as_int(weight->shape[1]);
+    return outs && *outs < kFewestChannels ? Channels::Plain : Channels::Other;
+  }
+  const char out_letter = static_cast<char>(letters.str()[1] | 0x20);
+  Layout in = make_layout(options.data_layout), kernel = make_layout(options.kernel_layout);
+  const bool fits = is_blocked(in, spatial + 3, 'c') && is_blocked(kernel, spatial + 4, out_letter) &&
+                    kernel->primal(0) == letters.str()[1] && !options.out_layout.empty() &&
+                    is_blocked(make_layout(options.out_layout), spatial + 3, 'c');
+  return fits ? Channels::Blocked : Channels::Other;
+}
+
+class Phases {
+ public:
+  Phases(const te::Tensor& data, const te::Tensor& weight, const ConvOptions& options, std::vector<Dimension> dims,
+         bool is_blocked)
+      : weight_(weight), options_(options), dims_(std::move(dims)), is_blocked_(is_blocked) {
+    const size_t rank = data->shape.size();
+    Array<PrimExpr> before(rank, PrimExpr(0)), after(rank, PrimExpr(0));
+    for (size_t i = 0; i < dims_.size(); ++i) {
+      before.set(2 + i, number(dims_[i].before()));
+      after.set(2 + i, number(dims_[i].after()));
+    }
+    padded_ = pad(data, before, after, make_zero(data->dtype), "data_pad");
+    batch_ = data->shape[0];
+  }
+
+  te::Tensor all(bool are_together) {
+    const bool has_phases =
+        std::any_of(dims_.begin(), dims_.end(), [](const Dimension& dim) { return dim.stride > 1; });
+    if (!has_phases) return phase(std::vector<int64_t>(dims_.size(), 0));
+    Array<PrimExpr> shape{batch_, outs()};
+    for (const Dimension& dim : dims_) shape.push_back(number(dim.extent));
+    if (is_blocked_) shape.push_back(weight_->shape.back());
+    te::Tensor together = are_together ? phase({}) : te::Tensor();
+    std::vector<te::Tensor> each;
+    if (!are_together) for_residues({}, [&](const std::vector<int64_t>& residues) { each.push_back(phase(residues)); });
+    return te::compute(
+        shape,
+        [&](const Array<PrimExpr>& at) {
+          if (together) return te::load(together, place_of(at, true));
+          size_t next = 0;
+          return chosen(at, 0, [&] { return te::load(each[next++], place_of(at, false)); });
+        },
+        "phases_together", kInjective);
+  }
+
+ private:
+  PrimExpr outs() const { return is_blocked_ ? weight_->shape[0] : weight_->shape[1]; }
+
+  void for_residues(std::vector<int64_t> residues, const std::function<void(const std::vector<int64_t>&)>& body) const {
+    if (residues.size() == dims_.size()) return body(residues);
+    for (int64_t r = 0; r < dims_[residues.size()].stride; ++r) {
+      residues.push_back(r);
+      for_residues(residues, body);
+      residues.pop_back();
+    }
+  }
+
+  /// One phase, or all of them where no residues are given: then they are axes of the result, after those of channels.
+  te::Tensor phase(const std::vector<int64_t>& residues) const {
+    const bool is_axis = residues.empty();
+    const size_t spatial = dims_.size();
+    Array<PrimExpr> shape{batch_, outs()};
+    for (const Dimension& dim : dims_)
+      if (is_axis && dim.stride > 1) shape.push_back(number(dim.stride));
+    const size_t first_place = shape.size();
+    auto axis = [](const char* name, const PrimExpr& extent) { return te::reduce_axis(make_range(0, extent), name); };
+    Array<IterVar> steps{axis("dc", is_blocked_ ? weight_->shape[1] : weight_->shape[0])};
+    for (size_t i = 0; i < spatial; ++i) {
+      const int64_t r = is_axis ? 0 : residues[i];
+      shape.push_back(number(dims_[i].count(r)));
+      steps.push_back(axis("step", number(dims_[i].steps(r))));
+    }
+    if (is_blocked_) {
+      shape.push_back(weight_->shape.back());
+      steps.push_back(axis("dc_inner", weight_->shape[spatial + 2]));
+    }
+    auto cast = [&](const PrimExpr& e) { return tessera::cast(options_.out_dtype, e); };
+    return te::compute(
+        shape,
+        [&](const Array<PrimExpr>& at) {
+          Array<PrimExpr> data_at{at[0], steps[0]->var};
+          Array<PrimExpr> weight_at{is_blocked_ ? at[1] : PrimExpr(steps[0]->var),
+                                    is_blocked_ ? PrimExpr(steps[0]->var) : at[1]};
+          for (size_t i = 0, next = 2; i < spatial; ++i) {
+            const Dimension& dim = dims_[i];
+            const Var& step = steps[1 + i]->var;
+            const int64_t r = is_axis ? 0 : residues[i];
+            PrimExpr tap = number(dim.phase(r)), shift = number(dim.shift(r));
+            if (is_axis && dim.stride > 1) {
+              PrimExpr place = at[next++] + number(dim.begin);
+              tap = floormod(place, number(dim.stride));
+              shift = floordiv(place, number(dim.stride));
+            }
+            data_at.push_back(at[first_place + i] + shift + number(dim.before()) - step * number(dim.dilation));
+            weight_at.push_back(tap + step * number(dim.stride));
+          }
+          if (is_blocked_) {
+            data_at.push_back(steps.back()->var);
+            weight_at.push_back(steps.back()->var);
+            weight_at.push_back(at[at.size() - 1]);
+          }
+          return te::sum(cast(te::load(padded_, data_at)) * cast(te::load(weight_, weight_at)), steps);
+        },
+        "compute", "conv" + std::to_string(spatial) + "d_transpose_phases");
+  }
+
+  /// Where a result stands in its phase.
+  Array<PrimExpr> place_of(const Array<PrimExpr>& at, bool has_residues) const {
+    Array<PrimExpr> out{at[0], at[1]};
+    for (size_t i = 0; i < dims_.size(); ++i)
+      if (has_residues && dims_[i].stride > 1) out.push_back(floormod(at[2 + i], number(dims_[i].stride)));
+    for (size_t i = 0; i < dims_.size(); ++i)
+      out.push_back(dims_[i].stride > 1 ? floordiv(at[2 + i], number(dims_[i].stride)) : at[2 + i]);
+    if (is_blocked_) out.push_back(at[at.size() - 1]);
+    return out;
+  }
+
+  /// What `next` gives for each combination of residues, in order, chosen by those of `at`.
+  PrimExpr chosen(const Array<PrimExpr>& at, size_t i, const std::function<PrimExpr()>& next) const {
+    if (i == dims_.size()) return next();
+    std::vector<PrimExpr> values;
+    for (int64_t r = 0; r < dims_[i].stride; ++r) values.push_back(chosen(at, i + 1, next));
+    PrimExpr out = values.back(), residue = floormod(at[2 + i], number(dims_[i].stride));
+    for (size_t r = values.size() - 1; r-- > 0;)
+      out = if_then_else(equal(residue, number(static_cast<int64_t>(r))), values[r], out);
+    return out;
+  }
+
+  te::Tensor weight_, padded_;
+  PrimExpr batch_;
+  const ConvOptions& options_;
+  std::vector<Dimension> dims_;
+  bool is_blocked_;
+};
+
 }  // namespace
+
+bool takes_uneven_phases(const Array<PrimExpr>& strides, const Array<PrimExpr>& taps) {
+  int64_t phases = 1;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    const int64_t *stride = as_int(strides[i]), *count = as_int(taps[i]);
+    if (!stride || !count || *count < *stride) return false;
+    phases *= *stride;
+  }
+  return phases <= kMostUneven;
+}
 
 te::Tensor conv_transpose_phases(const te::Tensor& data, const te::Tensor& weight, const ConvOptions& options,
                                  const Array<PrimExpr>& output_padding) {
   const size_t spatial = options.strides.size();
-  const String letters = plain_transposed_kernel_layout(spatial);
-  const char out_letter = static_cast<char>(letters.str()[1] | 0x20);
-  Layout in = make_layout(options.data_layout), kernel = make_layout(options.kernel_layout);
-  if (options.groups != 1 || !is_blocked(in, spatial + 3, 'c') || !is_blocked(kernel, spatial + 4, out_letter) ||
-      kernel->primal(0) != letters.str()[1] || options.out_layout.empty() ||
-      !is_blocked(make_layout(options.out_layout), spatial + 3, 'c'))
-    return nullptr;
-  Array<PrimExpr> padding = full_padding(options.padding, spatial);
+  const Channels channels = channels_of(weight, options);
+  if (channels == Channels::Other) return nullptr;
+  Array<PrimExpr> padding = full_padding(options.padding, spatial), taps;
   std::vector<Dimension> dims;
   for (size_t i = 0; i < spatial; ++i) {
     auto one = dimension(data->shape[2 + i], weight->shape[2 + i], options, i, padding, output_padding[i]);
     if (!one) return nullptr;
     dims.push_back(*one);
+    taps.push_back(weight->shape[2 + i]);
   }
-  Array<PrimExpr> before(spatial + 3, PrimExpr(0)), after(spatial + 3, PrimExpr(0));
-  for (size_t i = 0; i < spatial; ++i) {
-    before.set(2 + i, number(dims[i].before));
-    after.set(2 + i, number(dims[i].after));
-  }
-  te::Tensor padded = pad(data, before, after, make_zero(data->dtype), "data_pad");
-
-  // n, blocks of out channels, phases, places, channels of a block
-  Array<PrimExpr> shape{data->shape[0], weight->shape[0]}, result_shape = shape;
-  std::vector<size_t> split;  // dimensions that have phases
-  for (size_t i = 0; i < spatial; ++i)
-    if (dims[i].stride > 1) split.push_back(i), shape.push_back(number(dims[i].stride));
-  for (const Dimension& dim : dims) shape.push_back(number(dim.count)), result_shape.push_back(number(dim.extent));
-  shape.push_back(weight->shape[spatial + 3]);
-  result_shape.push_back(shape.back());
-
-  auto axis = [](const char* name, const PrimExpr& extent) { return te::reduce_axis(make_range(0, extent), name); };
-  Array<IterVar> steps{axis("dc_outer", weight->shape[1])};
-  for (const Dimension& dim : dims) steps.push_back(axis("step", number(dim.steps)));
-  steps.push_back(axis("dc_inner", weight->shape[spatial + 2]));
-  auto cast = [&](const PrimExpr& e) { return tessera::cast(options.out_dtype, e); };
-  te::Tensor phases = te::compute(
-      shape,
-      [&](const Array<PrimExpr>& at) {
-        Array<PrimExpr> data_at{at[0], steps[0]->var}, weight_at{at[1], steps[0]->var};
-        for (size_t i = 0, phase = 0; i < spatial; ++i) {
-          const Dimension& dim = dims[i];
-          const Var& step = steps[1 + i]->var;
-          PrimExpr place = at[2 + split.size() + i] + number(dim.first + dim.before);
-          data_at.push_back(place - step * number(dim.dilation));
-          weight_at.push_back(dim.stride > 1 ? at[2 + phase++] + step * number(dim.stride) : PrimExpr(step));
-        }
-        data_at.push_back(steps.back()->var);
-        weight_at.push_back(steps.back()->var);
-        weight_at.push_back(at[at.size() - 1]);
-        return te::sum(cast(te::load(padded, data_at)) * cast(te::load(weight, weight_at)), steps);
-      },
-      "compute", "conv" + std::to_string(spatial) + "d_transpose_phases");
-  if (split.empty()) return phases;
-  return te::compute(
-      result_shape,
-      [&](const Array<PrimExpr>& at) {
-        Array<PrimExpr> from{at[0], at[1]};
-        for (size_t i : split) from.push_back(floormod(at[2 + i] + number(dims[i].begin), number(dims[i].stride)));
-        for (size_t i = 0; i < spatial; ++i) {
-          const Dimension& dim = dims[i];
-          PrimExpr place = at[2 + i] + number(dim.begin);
-          from.push_back((dim.stride > 1 ? floordiv(place, number(dim.stride)) : place) - number(dim.first));
-        }
-        from.push_back(at[at.size() - 1]);
-        return te::load(phases, from);
-      },
-      "phases_together", kInjective);
+  const bool is_even = std::all_of(dims.begin(), dims.end(), [](const Dimension& dim) { return dim.is_even(); });
+  const bool reads_alike =  // all phases read the same elements
+      std::all_of(dims.begin(), dims.end(), [](const Dimension& dim) { return dim.begin % dim.stride == 0; });
+  const bool may_part = takes_uneven_phases(options.strides, taps);
+  if (!is_even && !may_part) return nullptr;
+  int64_t weight_bytes = weight->dtype.bytes();
+  for (const PrimExpr& extent : weight->shape) weight_bytes *= as_int(extent) ? *as_int(extent) : 1;
+  const bool are_together = is_even && (reads_alike || !may_part || weight_bytes > kMostWeightBytes);
+  return Phases(data, weight, options, std::move(dims), channels == Channels::Blocked).all(are_together);
 }
 
 }  // namespace tessera::topi

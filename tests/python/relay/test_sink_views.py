@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tessera
 from kernel_checks import rules, run
 from tessera import relay
 from tessera.relay import const
@@ -46,6 +47,32 @@ def test_a_transposition_of_ones_is_a_view(names):
     assert len(rules(function)) == 1
     values = values_for(function.params)
     np.testing.assert_allclose(run(function, values), (values[0] @ values[1].T)[None] + values[2], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "shape, before, after, is_view",
+    [
+        ((1, 3, 4, 5), "NCHW", "NCHW1c", True),
+        ((2, 32, 1, 1), "NCHW", "NCHW16c", True),
+        ((2, 2, 1, 1, 16), "NCHW16c", "NHWC", True),
+        ((1, 32, 1, 6), "NCHW", "NCHW16c", False),
+        ((2, 3, 1, 5), "NCHW", "NHWC", False),
+    ],
+)
+def test_a_change_of_layout_that_moves_nothing_is_a_view(shape, before, after, is_view):
+    x = relay.var("x", shape=shape)
+    function = relay.Function([x], relay.layout_transform(x, before, after))
+    mod = relay.transform.InferType()(tessera.IRModule.from_expr(function))
+    with tessera.transform.PassContext(opt_level=3):
+        text = str(tessera.get_global_func("relay._transform.SinkViews")()(mod))
+    assert ("layout_transform" not in text) == is_view
+    value = np.random.default_rng(0).standard_normal(shape).astype("float32")
+    plain = value if before == "NCHW" else np.moveaxis(value, 4, 2).reshape(2, 32, 1, 1)
+    n, c, h, w = plain.shape
+    blocks = {"NCHW1c": 1, "NCHW16c": 16}.get(after, c)
+    want = np.moveaxis(plain.reshape(n, c // blocks, blocks, h, w), 2, 4)
+    want = want[:, 0] if after == "NHWC" else want
+    np.testing.assert_array_equal(run(function, [value]), want)
 
 
 def test_a_transposition_of_nothing_stays():

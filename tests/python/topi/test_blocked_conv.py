@@ -168,7 +168,7 @@ def test_between_convolutions_nothing_is_moved():
     text = blocked_text(chain([3, 32, 24, 144, 40, 16]))
     # the data, five weights and the result
     assert text.count("layout_transform") == 7
-    for layout in ("NCHW3c", "NCHW16c", "NCHW8c", "OIHW3i16o", "OIHW8i16o"):
+    for layout in ("NCHW1c", "NCHW16c", "NCHW8c", "OIHW1i16o", "OIHW8i16o"):
         assert f'"{layout}"' in text
 
 

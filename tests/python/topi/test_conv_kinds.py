@@ -123,6 +123,10 @@ TRANSPOSED = {
     "dilated and strided": ((1, 16, 5, 5), (16, 16, 3, 3), {"dilation": (2, 2), "strides": (2, 2)}),
     "1x1 by 3": ((1, 16, 4, 4), (16, 16, 1, 1), {"strides": (3, 3), "output_padding": (2, 2)}),
     "5x3 by 3 and 1": ((1, 8, 4, 5), (8, 16, 5, 3), {"strides": (3, 1), "padding": (2, 1)}),
+    "three channels": ((1, 16, 6, 9), (16, 3, 4, 4), {"strides": (2, 2), "padding": (1, 1)}),
+    "three channels, 3x3": ((1, 8, 5, 17), (8, 3, 3, 3), {"strides": (2, 2), "padding": (1, 0, 0, 1)}),
+    "7x7 by 3": ((1, 8, 5, 5), (8, 16, 7, 7), {"strides": (3, 3), "padding": (2, 2)}),
+    "a large weight": ((1, 128, 3, 3), (128, 160, 4, 4), {"strides": (2, 2), "padding": (1, 1)}),
     "odd channels": ((1, 7, 5, 5), (7, 5, 4, 4), {"strides": (2, 2), "padding": (1, 1)}),
     "wide padding": ((1, 16, 6, 6), (16, 16, 4, 4), {"strides": (2, 2), "padding": (3, 3)}),
     "a line": ((1, 32, 9), (32, 16, 8), {"strides": (4,), "padding": (2,)}),
@@ -174,12 +178,40 @@ def test_neighbours_in_other_dimensions_keep_their_blocks():
     assert len(data) == 2  # into blocks, and back at the end
 
 
-def test_the_zeros_of_a_transposed_convolution_are_not_multiplied():
+def test_phases_of_a_transposed_convolution_have_as_many_taps_as_there_are():
+    """Of 3x3 taps two apart one result has 4, two have 2, and one has 1."""
     x = relay.var("x", shape=(1, 32, 6, 6))
     w = relay.const(values((32, 16, 3, 3)))
     y = relay.nn.conv2d_transpose(x, w, strides=(2, 2), padding=(1, 1), channels=16, kernel_size=(3, 3))
+    assert "kernel_size=[3, 3]" in altered(relay.Function([x], y))
+    seen = []
+
+    def look(function, _mod, _ctx):
+        seen.append(function)
+        return function
+
+    passes = [(0, tvm.tir.transform.prim_func_pass(look, opt_level=0, name="look"))]
+    with tvm.transform.PassContext(opt_level=3, config={"tir.add_lower_pass": passes}):
+        relay.build(tvm.IRModule.from_expr(relay.Function([x], y)), "llvm -mcpu=skylake-avx512")
+    steps = []
+
+    def count(node):
+        if isinstance(node, tvm.tir.Block) and node.name_hint.startswith("compute") and "update" in node.name_hint:
+            extents = [int(v.dom.extent) for v in node.iter_vars if v.iter_type == tvm.tir.IterVar.CommReduce]
+            steps.append(int(np.prod(extents)) // 32)
+
+    for function in seen:
+        if "conv2d_transpose" in str(function.attrs["global_symbol"]):
+            tvm.tir.stmt_functor.post_order_visit(function.body, count)
+    assert sorted(steps) == [1, 2, 2, 4]
+
+
+def test_many_phases_get_taps_of_zeros():
+    x = relay.var("x", shape=(1, 32, 6, 6))
+    w = relay.const(values((32, 16, 5, 5)))
+    y = relay.nn.conv2d_transpose(x, w, strides=(4, 4), padding=(1, 1), channels=16, kernel_size=(5, 5))
     text = altered(relay.Function([x], y))
-    assert "kernel_size=[4, 4]" in text and "padding=[1, 1, 2, 2]" in text  # a tap of zeros each, cut off at the end
+    assert "kernel_size=[8, 8]" in text and "padding=[1, 1, 4, 4]" in text  # cut off at the end
 
 
 @pytest.mark.parametrize("target", TARGETS)
