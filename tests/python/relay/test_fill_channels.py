@@ -1,4 +1,4 @@
-"""Transposed convolutions whose channels fill no vector are computed with channels of zeros, which are cut off."""
+"""Convolutions whose channels fill no vector are computed with channels of zeros, which are cut off."""
 
 import numpy as np
 import pytest
@@ -49,3 +49,63 @@ def test_channels_are_filled_up_to_vectors(channels, wanted):
 @pytest.mark.parametrize("channels", [1, 3, 4, 8, 32])
 def test_channels_that_fill_vectors_or_are_very_few_stay(channels):
     assert "strided_slice" not in legalized(transposed(channels, 4, 2)[0])
+
+
+def plain(channels, shape, layout="NCHW", size=1):
+    random = np.random.RandomState(channels)
+    ins = 12
+    x = relay.var("x", shape=shape)
+    weight = random.uniform(-1, 1, (channels, ins, size, size)).astype("float32")
+    if layout == "NHWC":
+        weight = np.ascontiguousarray(weight.transpose(2, 3, 1, 0))
+    out = relay.nn.conv2d(
+        x,
+        relay.const(weight),
+        channels=channels,
+        kernel_size=(size, size),
+        padding=(size // 2, size // 2),
+        data_layout=layout,
+        kernel_layout="OIHW" if layout == "NCHW" else "HWIO",
+    )
+    return relay.Function([x], relay.nn.relu(relay.nn.bias_add(out, bias(channels), axis=1 if layout == "NCHW" else 3)))
+
+
+def bias(channels):
+    return relay.const(np.linspace(-1, 1, channels).astype("float32"))
+
+
+SHAPES = {"several pictures": (3, 12, 9, 10), "few pixels": (1, 12, 3, 3)}
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("channels", [3, 7, 91])
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_results_of_convolutions_stay(channels, shape, size, layout):
+    given = shape if layout == "NCHW" else (shape[0], *shape[2:], shape[1])
+    function = plain(channels, given, layout, size)
+    assert "strided_slice" in legalized(function)
+    data = np.random.RandomState(1).uniform(-1, 1, given).astype("float32")
+    want = run(function, [data], disabled_pass=["Legalize", "AlterOpLayout"])
+    np.testing.assert_allclose(run(function, [data]), want, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("open_extents", ["n", "hw", "nhw"])
+def test_open_extents_are_filled_and_right(open_extents):
+    shape = [relay.Any() if axis in open_extents else extent for axis, extent in zip("nchw", (2, 12, 6, 7))]
+    function = plain(91, tuple(shape))
+    assert "channels=96" in legalized(function)
+    mod = tessera.IRModule.from_expr(function)
+    data = np.random.RandomState(1).uniform(-1, 1, (2, 12, 6, 7)).astype("float32")
+    with tessera.transform.PassContext(opt_level=3):
+        got = relay.create_executor("vm", mod=mod, target="llvm").evaluate()(data).numpy()
+    want = run(plain(91, (2, 12, 6, 7)), [data], disabled_pass=["Legalize", "AlterOpLayout"])
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+
+
+def test_pixels_of_one_picture_have_tiles_of_their_own():
+    assert "strided_slice" not in legalized(plain(91, (1, 12, 56, 56)))
+
+
+def test_channels_that_would_be_mostly_zeros_stay():
+    assert "strided_slice" not in legalized(plain(1, (8, 12, 4, 4)))
