@@ -3,7 +3,9 @@
 
 #include "frontend/onnx/loops.h"
 #include "frontend/onnx/parts.h"
+#include "frontend/onnx/scope.h"
 #include "ir/prim_ops.h"
+#include "ir/rewrite.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -149,6 +151,50 @@ bool equal_shapes(const Type& a, const Type& b) {
   return true;
 }
 
+/// Values from outside of a loop, computed once before it: in a graph, what only the body uses would be part of the body.
+class Captured {
+ public:
+  explicit Captured(const Operation& in) : outside_(in.importer().visible_tensors()) {}
+
+  /// The body with variables in the place of values from outside.
+  Expr of(const Expr& body) {
+    auto taken = [this](Rewriter& self, const auto* node) -> Expr {
+      Expr known = variable_of(Expr(node));
+      return known.defined() ? known : Expr(self.children(node));
+    };
+    Rewriter rewriter;
+    rewriter.on([taken](Rewriter& self, const relay::Call* call) -> Expr { return taken(self, call); });
+    rewriter.on([taken](Rewriter& self, const relay::TupleGetItem* get) -> Expr { return taken(self, get); });
+    rewriter.on([taken](Rewriter& self, const relay::If* branch) -> Expr { return taken(self, branch); });
+    return rewriter(body);
+  }
+
+  /// The expression with those variables bound around it.
+  Expr bound(Expr expr) const {
+    const Type type = expr->checked_type_;
+    for (size_t i = bindings_.size(); i-- > 0;) {
+      expr = make_let(bindings_[i].first, bindings_[i].second, expr);
+      expr->checked_type_ = type;
+    }
+    return expr;
+  }
+
+ private:
+  Expr variable_of(const Expr& value) {
+    if (!outside_.count(value.get())) return nullptr;
+    auto [it, is_new] = variables_.try_emplace(value.get());
+    if (is_new) {
+      it->second = make_local("outside" + std::to_string(bindings_.size()), relay::type_of(value));
+      bindings_.emplace_back(it->second, value);
+    }
+    return it->second;
+  }
+
+  std::unordered_set<const Object*> outside_;
+  std::unordered_map<const Object*, relay::Var> variables_;
+  std::vector<std::pair<relay::Var, Expr>> bindings_;
+};
+
 /// fn loop(i, goes_on, states..., scans...) { if (goes_on and i < limit) loop(i + 1, ...) else (states..., scans...) },
 /// called with the first values. Extents that change from one iteration to the next are unknown ones.
 Values recursive(Operation& in, Expr limit, const Expr& start, const Values& initial, const Body& body, size_t scans) {
@@ -212,11 +258,13 @@ Values recursive(Operation& in, Expr limit, const Expr& start, const Values& ini
     Expr again = make_call(loop, next), last = make_tuple(now);
     again->checked_type_ = result_type;
     last->checked_type_ = result_type;
-    Expr choice = make_if(condition, again, last);
+    Captured captured(in);
+    Expr choice = captured.of(make_if(condition, again, last));
     Expr call = make_call(loop, first);
     call->checked_type_ = result_type;
     Expr whole = make_let(loop, make_function(params, choice, result_type), call);
     whole->checked_type_ = result_type;
+    whole = captured.bound(whole);
     Values out;
     for (size_t i = 0; i < types.size() + scans; ++i) out.push_back(make_get_item(whole, static_cast<int>(i)));
     return out;

@@ -370,6 +370,22 @@ const Value* Scope::find_or_null(std::string_view name) const {
   return nullptr;
 }
 
+void Scope::collect(std::unordered_set<const Object*>* out) const {
+  for (const Scope* scope = this; scope; scope = scope->outer_) {
+    for (const auto& [name, value] : scope->values_) {
+      out->insert(value.tensor.get());
+      if (value.sequence)
+        for (const Value& item : *value.sequence) out->insert(item.tensor.get());
+    }
+  }
+}
+
+std::unordered_set<const Object*> Importer::visible_tensors() const {
+  std::unordered_set<const Object*> out;
+  if (scope_) scope_->collect(&out);
+  return out;
+}
+
 const Value& Scope::find(std::string_view name) const {
   if (const Value* out = find_or_null(name)) return *out;
   throw Error(ValueError) << "the graph uses \"" << std::string(name) << "\" before anything makes it";

@@ -2,6 +2,7 @@
 // The importer at work: names and their values, graph by graph.
 
 #include <set>
+#include <unordered_set>
 
 #include "frontend/onnx/importer.h"
 
@@ -14,6 +15,8 @@ class Scope {
   void define(std::string_view name, Value value);
   const Value& find(std::string_view name) const;
   const Value* find_or_null(std::string_view name) const;
+  /// Adds the tensors of all values that are seen.
+  void collect(std::unordered_set<const Object*>* out) const;
 
  private:
   const Scope* outer_;
@@ -42,6 +45,8 @@ class Importer {
   Imported run();
 
   Values import_graph(const Graph& graph, const Values& inputs, const Scope& outer);
+  /// The tensors that the node being imported, and graphs inside it, can see by name.
+  std::unordered_set<const Object*> visible_tensors() const;
 
  private:
   friend class Operation;

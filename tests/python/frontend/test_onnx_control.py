@@ -5,7 +5,7 @@ import pytest
 
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper  # noqa: E402
-from tessera import onnx_backend  # noqa: E402
+from tessera import onnx_backend, relay  # noqa: E402
 from tessera.error import OpNotImplemented  # noqa: E402
 
 
@@ -55,6 +55,31 @@ def test_a_loop_whose_end_is_known_only_at_run_time():
         last, everything = run([np.array(most), x, np.array(limit, "float32")])
         np.testing.assert_array_equal(last, x * 2**steps)
         np.testing.assert_array_equal(everything, np.stack([x * 2 ** (i + 1) for i in range(steps)]))
+
+
+def test_what_a_loop_reads_from_outside_is_computed_before_it():
+    body = helper.make_graph(
+        [helper.make_node("Add", ["state", "heavy"], ["next"]), helper.make_node("Identity", ["go"], ["again"])],
+        "body",
+        [
+            value("i", TensorProto.INT64, ()),
+            value("go", TensorProto.BOOL, ()),
+            value("state", TensorProto.FLOAT, (2,)),
+        ],
+        [value("again", TensorProto.BOOL, ()), value("next", TensorProto.FLOAT, (2,))],
+    )
+    graph = helper.make_graph(
+        [helper.make_node("Exp", ["x"], ["heavy"]), helper.make_node("Loop", ["most", "", "x"], ["y"], body=body)],
+        "graph",
+        [value("most", TensorProto.INT64, ()), value("x", TensorProto.FLOAT, (2,))],
+        [value("y", TensorProto.FLOAT, (2,))],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+    text = str(relay.frontend.from_onnx(model)[0]["main"])
+    assert 0 < text.index("exp(") < text.index("let %loop"), text
+    x = np.array([1, 2], "float32")
+    (y,) = onnx_backend.prepare(model).run([np.array(5), x])
+    np.testing.assert_allclose(y, x + 5 * np.exp(x), rtol=1e-5)
 
 
 def test_a_branch_that_is_taken_at_run_time():
