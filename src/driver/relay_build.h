@@ -1,6 +1,8 @@
 #pragma once
 // From a Relay module to something that runs.
 
+#include <functional>
+
 #include "driver/executor/function_info.h"
 #include "ir/pass.h"
 #include "runtime/module.h"
@@ -25,7 +27,7 @@ struct BuiltGraph {
   Map<String, NDArray> params;
   Module library;
   IRModule optimized;
-  Map<String, FunctionInfo> functions;
+  std::function<Map<String, FunctionInfo>()> functions;  // made when asked for: kernels that were kept are lowered then
 };
 /// Plans and compiles the function "main" of a module whose operators are fused.
 BuiltGraph compile_fused(const IRModule& fused, const CompilationConfig& config, const std::string& model_name);

@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "runtime/extension.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -20,10 +21,12 @@ GenericFunc make_generic(const std::string& name) {
 void set_default(GenericFunc function, PackedFunc value, bool allow_override) {
   if (function->fallback && !allow_override)
     throw Error(ValueError) << title(function) << " has a default already; pass allow_override=True";
+  if (function->fallback) note_extension();
   function.edit()->fallback = std::move(value);
 }
 
 void add(GenericFunc function, PackedFunc value, Array<String> keys, bool allow_override) {
+  note_extension();
   for (const String& key : keys) {
     PackedFunc& slot = function.edit()->by_key[key.str()];
     if (slot && !allow_override)

@@ -3,6 +3,7 @@
 #include "ir/op.h"
 #include "ir/prim_ops.h"
 #include "ir/tensor_type.h"
+#include "runtime/extension.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -71,6 +72,7 @@ Globals globals{
     {"ir.GetOp", [](std::string name) { return Op::get(name); }},
     {"ir.RegisterOp",
      [](std::string name, std::string description) {
+       note_extension();
        if (Op::find(name)) throw Error(ValueError) << "operator " << name << " is registered already";
        Op op = Op::define(name);
        op.edit()->description = String(description);
@@ -78,10 +80,21 @@ Globals globals{
      }},
     {"ir.OpGetAttr", [](Op op, std::string key) { return op.slot(key); }},
     {"ir.OpHasAttr", [](Op op, std::string key) { return op.has(key); }},
-    {"ir.OpSetAttr", [](Op op, std::string key, Any value, int level) { op.set(key, value, level); }},
-    {"ir.OpResetAttr", [](Op op, std::string key) { op.reset(key); }},
+    {"ir.OpSetAttr",
+     [](Op op, std::string key, Any value, int level) {
+       note_extension();
+       op.set(key, value, level);
+     }},
+    {"ir.OpResetAttr",
+     [](Op op, std::string key) {
+       note_extension();
+       op.reset(key);
+     }},
     {"ir.RegisterOpAttr",
-     [](std::string name, std::string key, Any value, int level) { Op::define(name).set(key, value, level); }},
+     [](std::string name, std::string key, Any value, int level) {
+       note_extension();
+       Op::define(name).set(key, value, level);
+     }},
     {"ir.OpSetSupportLevel", [](Op op, int level) { op.edit()->support_level = level; }},
     {"ir.OpSetNumInputs", [](Op op, int count) { op.edit()->num_inputs = count; }},
     {"ir.OpAddArgument",

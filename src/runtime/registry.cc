@@ -1,9 +1,12 @@
 #include "runtime/registry.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
+
+#include "runtime/extension.h"
 
 namespace tessera {
 namespace {
@@ -56,7 +59,17 @@ void register_global(const std::string& name, PackedFunc function, bool override
   if (!override)
     throw Error(ValueError) << "a global function \"" << name << "\" exists already; pass override=True to replace it";
   it->second = std::move(function);
+  note_extension();
 }
+
+namespace {
+
+std::atomic<bool> extended{false};
+
+}  // namespace
+
+void note_extension() { extended = true; }
+bool is_extended() { return extended; }
 
 PackedFunc find_global(std::string_view name) {
   std::shared_lock lock(table().mutex);

@@ -81,7 +81,7 @@ def build(
         library,
         mod_name,
         built_params,
-        builder.get_function_metadata(),
+        builder.get_function_metadata,
     )
 
 
@@ -141,7 +141,7 @@ class BuildModule:
 
     def get_function_metadata(self) -> dict[str, Any]:
         """The kernels of the graph by name, and the whole as "__tvm_main__": sizes in bytes and programs by target."""
-        return {str(name): info for name, info in self._built["functions"].items()}
+        return {str(name): info for name, info in self._built["functions"]().items()}
 
     def get_executor_codegen_metadata(self) -> None:
         """Graphs have none; only ahead-of-time compilation does."""

@@ -11,6 +11,7 @@
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/link.h"
 #include "codegen/llvm/llvm_module.h"
+#include "codegen/unit_module.h"
 
 namespace tessera::codegen {
 namespace {
@@ -28,7 +29,7 @@ std::string entry_symbol(const NamedFunctions& functions) {
   return packed.size() == 1 ? packed[0] : "";
 }
 
-Module build_llvm(IRModule mod, Target target) {
+NamedFunctions functions_of(const IRModule& mod) {
   NamedFunctions functions;
   for (const auto& [var, function] : mod.sorted_functions()) {
     PrimFunc prim = downcast_or_null<PrimFunc>(function);
@@ -37,6 +38,11 @@ Module build_llvm(IRModule mod, Target target) {
                              << "; only PrimFuncs become machine code";
     functions.emplace_back(var, prim);
   }
+  return functions;
+}
+
+Module build_llvm(const IRModule& mod, const Target& target) {
+  NamedFunctions functions = functions_of(mod);
   return make_module<LLVMModule>(std::move(functions), read_machine(target), entry_symbol(functions));
 }
 
@@ -125,4 +131,25 @@ Globals globals{
 };
 
 }  // namespace
+
+std::vector<UnitBytes> units_of(const Module& module) {
+  std::vector<UnitBytes> out;
+  auto* code = dynamic_cast<LLVMModule*>(module.operator->());
+  if (!code) return out;
+  for (const Unit& unit : code->units()) {
+    out.push_back({{}, to_bytes(unit)});
+    for (const Symbol& symbol : unit.symbols)
+      if (symbol.kind != Symbol::Data) out.back().functions.push_back(symbol.name);
+  }
+  return out;
+}
+
+Module build_with_units(const IRModule& functions, const Target& target, const std::vector<std::string>& kept,
+                        std::function<IRModule()> source) {
+  std::vector<Unit> units;
+  for (const std::string& bytes : kept) units.push_back(from_bytes(bytes));
+  auto read = [source = std::move(source)] { return functions_of(source()); };
+  return make_module<LLVMModule>(functions_of(functions), read_machine(target), std::move(units), read);
+}
+
 }  // namespace tessera::codegen

@@ -26,6 +26,15 @@ LLVMModule::LLVMModule(NamedFunctions functions, Machine machine, std::string en
     for (const Symbol& symbol : unit.symbols) symbols_[symbol.name] = symbol.kind;
 }
 
+LLVMModule::LLVMModule(NamedFunctions functions, Machine machine, std::vector<Unit> kept,
+                       std::function<NamedFunctions()> source)
+    : machine_(std::move(machine)), functions_(std::move(functions)), source_(std::move(source)) {
+  if (!functions_.empty()) units_ = compile_units(functions_, machine_, entry_);
+  units_.insert(units_.end(), std::make_move_iterator(kept.begin()), std::make_move_iterator(kept.end()));
+  for (const Unit& unit : units_)
+    for (const Symbol& symbol : unit.symbols) symbols_[symbol.name] = symbol.kind;
+}
+
 LLVMModule::LLVMModule(OwnedModule module, Machine machine) : machine_(std::move(machine)), whole_(std::move(module)) {
   units_.push_back({defined_symbols(*whole_.module), emit_object(*whole_.module, machine_)});
   for (const Symbol& symbol : units_[0].symbols) symbols_[symbol.name] = symbol.kind;
@@ -34,7 +43,12 @@ LLVMModule::LLVMModule(OwnedModule module, Machine machine) : machine_(std::move
 LLVMModule::~LLVMModule() = default;
 
 const llvm::Module& LLVMModule::whole() {
-  if (!whole_.module) whole_ = generate_llvm(functions_, machine_, entry_);
+  if (!whole_.module) {
+    NamedFunctions all = functions_;
+    if (source_)
+      for (const auto& function : source_()) all.push_back(function);
+    whole_ = generate_llvm(all, machine_, entry_);
+  }
   return *whole_.module;
 }
 

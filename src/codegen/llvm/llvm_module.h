@@ -1,6 +1,8 @@
 #pragma once
 // The runtime module of type "llvm": code for a CPU, run in memory.
 
+#include <functional>
+
 #include "codegen/llvm/jit.h"
 #include "codegen/llvm/units.h"
 #include "runtime/module.h"
@@ -11,6 +13,8 @@ class LLVMModule : public ModuleBody {
  public:
   /// Compiles the functions; LLVM's own form of them is made again when somebody asks for it.
   LLVMModule(NamedFunctions functions, Machine machine, std::string entry);
+  /// Compiles the functions and adds units kept earlier; `source` gives the functions of the latter.
+  LLVMModule(NamedFunctions functions, Machine machine, std::vector<Unit> kept, std::function<NamedFunctions()> source);
   /// Compiles a finished (optimised and verified) module.
   LLVMModule(OwnedModule module, Machine machine);
   ~LLVMModule() override;
@@ -23,6 +27,7 @@ class LLVMModule : public ModuleBody {
   std::string get_source(const std::string& format) override;
   void save_to_file(const std::string& path, const std::string& format) override;
 
+  const std::vector<Unit>& units() const { return units_; }
   /// The address of a symbol; compiles and links at the first call. Null when there is none.
   void* address_of(const std::string& symbol, const Module& self);
 
@@ -32,7 +37,8 @@ class LLVMModule : public ModuleBody {
 
   Machine machine_;
   std::string entry_;
-  NamedFunctions functions_;  // empty when made from a finished module
+  NamedFunctions functions_;                // empty when made from a finished module
+  std::function<NamedFunctions()> source_;  // of units that were kept; empty when there are none
   std::vector<Unit> units_;
   std::unordered_map<std::string, Symbol::Kind> symbols_;
   std::mutex mutex_;   // of what follows; LLVM's context serves one thread at a time

@@ -85,25 +85,6 @@ std::string key_of(const NamedFunctions& functions, const Machine& machine, cons
   return key;
 }
 
-/// One line for each symbol, an empty line, the object.
-std::string to_bytes(const Unit& unit) {
-  std::string out;
-  for (const Symbol& symbol : unit.symbols) out += static_cast<char>(symbol.kind) + symbol.name + "\n";
-  return out + "\n" + unit.object;
-}
-
-Unit from_bytes(const std::string& bytes) {
-  Unit out;
-  size_t at = 0;
-  while (at < bytes.size() && bytes[at] != '\n') {
-    size_t end = bytes.find('\n', at);
-    out.symbols.push_back({bytes.substr(at + 1, end - at - 1), static_cast<Symbol::Kind>(bytes[at])});
-    at = end + 1;
-  }
-  out.object = bytes.substr(at + 1);
-  return out;
-}
-
 Unit compile(const NamedFunctions& functions, const Machine& machine, const std::string& entry) {
   KernelCache& cache = KernelCache::get();
   std::string key = cache.is_on() ? key_of(functions, machine, entry) : "";
@@ -123,6 +104,25 @@ bool defines(const NamedFunctions& functions, const std::string& symbol) {
 }
 
 }  // namespace
+
+/// One line for each symbol, an empty line, the object.
+std::string to_bytes(const Unit& unit) {
+  std::string out;
+  for (const Symbol& symbol : unit.symbols) out += static_cast<char>(symbol.kind) + symbol.name + "\n";
+  return out + "\n" + unit.object;
+}
+
+Unit from_bytes(const std::string& bytes) {
+  Unit out;
+  size_t at = 0;
+  while (at < bytes.size() && bytes[at] != '\n') {
+    size_t end = bytes.find('\n', at);
+    out.symbols.push_back({bytes.substr(at + 1, end - at - 1), static_cast<Symbol::Kind>(bytes[at])});
+    at = end + 1;
+  }
+  out.object = bytes.substr(at + 1);
+  return out;
+}
 
 std::vector<Symbol> defined_symbols(const llvm::Module& module) {
   std::vector<Symbol> out;

@@ -18,6 +18,10 @@ struct Unit {
   std::string object;
 };
 
+/// A unit as it is kept on disk, and back.
+std::string to_bytes(const Unit& unit);
+Unit from_bytes(const std::string& bytes);
+
 /// The symbols that a module defines for others.
 std::vector<Symbol> defined_symbols(const llvm::Module& module);
 

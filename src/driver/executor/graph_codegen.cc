@@ -44,7 +44,7 @@ uint64_t bytes_of(const TensorType& type) { return tensor_bytes(fixed_shape(type
 class GraphBuilder {
  public:
   GraphBuilder(CompilationConfig config, const std::string& model_name)
-      : config_(std::move(config)), kernels_("tvmgen_" + model_name) {}
+      : config_(std::move(config)), kernels_("tvmgen_" + model_name, KeptKernels(config_)) {}
 
   GraphProgram build(const FunctionNode* main) {
     for (const Var& param : main->params) values_[param.get()] = {input(std::string(param->name_hint()), param)};
@@ -52,6 +52,7 @@ class GraphBuilder {
     GraphProgram out;
     out.json = graph_text(describe(results));
     out.params = params_;
+    kernels_.settle();
     out.kernels = kernels_.programs();
     out.compiled.assign(kernels_.entries().begin(), kernels_.entries().end());
     out.devices = memory_use(results);

@@ -18,8 +18,8 @@ struct DeviceUse {
 struct GraphProgram {
   std::string json;                   // what the graph executor reads
   Map<String, NDArray> params;        // constants of the model, under the names of the graph's inputs
-  Map<Target, IRModule> kernels;      // scheduled loop programs by target
-  std::vector<KernelEntry> compiled;  // what each of them was made from, in order
+  Map<Target, IRModule> kernels;      // scheduled loop programs by target, of kernels that are to be compiled
+  std::vector<KernelEntry> compiled;  // all kernels and what each was made from, in order
   std::vector<DeviceUse> devices;
 };
 

@@ -187,6 +187,13 @@ std::string kernel_name(const Function& primitive) {
   return name;
 }
 
+PrimFunc program_of(const KernelEntry& kernel) {
+  PrimFunc program = schedule_kernel(kernel_tensors(kernel.primitive, kernel.target), kernel.target, kernel.name);
+  program = with_attr(program, tessera::attr::kGlobalSymbol, String(kernel.name));
+  program = with_attr(program, tessera::attr::kTarget, kernel.target);
+  return with_attr(program, tessera::attr::kNoAlias, bool_imm(!kernel.overlaps));  // see allow_overlap
+}
+
 const std::string& KernelTable::add(const Function& primitive, const Target& target) {
   int64_t hash = structural_hash(primitive);
   auto [first, last] = by_hash_.equal_range(hash);
@@ -194,19 +201,26 @@ const std::string& KernelTable::add(const Function& primitive, const Target& tar
     const KernelEntry& known = entries_[it->second];
     if (known.target.same_as(target) && structural_equal(known.primitive, primitive)) return known.name;
   }
-  std::string name = names_.fresh(prefix_ + "_" + kernel_name(primitive));
-  PrimFunc program = schedule_kernel(kernel_tensors(primitive, target), target, name);
-  program = with_attr(program, tessera::attr::kGlobalSymbol, String(name));
-  program = with_attr(program, tessera::attr::kTarget, target);
-  program = with_attr(program, tessera::attr::kNoAlias, bool_imm(true));  // see allow_overlap
-  GlobalVarNode var;
-  var.name_hint = String(name);
-  if (!programs_.count(target)) programs_.set(target, IRModule());
-  programs_[target].update(make(std::move(var)), program);
+  KernelEntry entry{primitive, target, names_.fresh(prefix_ + "_" + kernel_name(primitive))};
+  if (kept_.is_on()) entry.key = kept_.key_of(primitive, entry.name);
   by_hash_.emplace(hash, entries_.size());
-  by_name_.emplace(name, entries_.size());
-  entries_.push_back({primitive, target, name});
+  by_name_.emplace(entry.name, entries_.size());
+  std::optional<KeptKernel> kept = entry.key.empty() ? std::nullopt : KeptKernels::find(entry.key, false);
+  if (kept) {
+    in_place_[entry.name] = kept->in_place;
+    entry.unit = std::move(kept->unit);
+  }
+  entries_.push_back(std::move(entry));
+  if (!kept) schedule(entries_.back());
   return entries_.back().name;
+}
+
+void KernelTable::schedule(KernelEntry& kernel) {
+  kernel.unit.clear();
+  GlobalVarNode var;
+  var.name_hint = String(kernel.name);
+  if (!programs_.count(kernel.target)) programs_.set(kernel.target, IRModule());
+  programs_[kernel.target].update(make(std::move(var)), program_of(kernel));
 }
 
 const std::vector<InPlace>& KernelTable::in_place(const std::string& name) {
@@ -216,9 +230,24 @@ const std::vector<InPlace>& KernelTable::in_place(const std::string& name) {
 }
 
 void KernelTable::allow_overlap(const std::string& name) {
+  KernelEntry& kernel = entries_[by_name_.at(name)];
+  if (std::exchange(kernel.overlaps, true)) return;
   IRModule programs = programs_with(name);
+  if (!programs || !programs.find_global_var(name)) return;  // kept: `settle` looks for it
   auto program = downcast<PrimFunc>(programs.lookup(name));
   programs.update(programs.get_global_var(name), with_attr(program, tessera::attr::kNoAlias, bool_imm(false)));
+}
+
+void KernelTable::settle() {
+  for (KernelEntry& kernel : entries_) {
+    IRModule programs = programs_with(kernel.name);
+    if (programs && programs.find_global_var(kernel.name)) continue;
+    if (kernel.overlaps) {
+      std::optional<KeptKernel> kept = KeptKernels::find(kernel.key, true);
+      kernel.unit = kept ? std::move(kept->unit) : "";
+    }
+    if (kernel.unit.empty()) schedule(kernel);
+  }
 }
 
 }  // namespace tessera::relay

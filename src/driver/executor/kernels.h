@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "driver/executor/in_place.h"
+#include "driver/executor/kept_kernels.h"
 #include "driver/executor/kernel_rules.h"
 #include "ir/target.h"
 #include "relay/strategy.h"
@@ -42,26 +43,42 @@ struct KernelEntry {
   Function primitive;
   Target target;
   std::string name;
+  bool overlaps = false;  // is called with results over arguments
+  std::string key;        // by which it is kept; empty where it is not
+  std::string unit;       // machine code of an earlier compilation; empty where it is to be compiled
 };
 
-/// Gives each primitive function a name that is unique in the model and starts with `prefix`, and schedules it for its target when it is new.
+/// The scheduled program of a kernel, as it goes into the library.
+PrimFunc program_of(const KernelEntry& kernel);
+
+/// Gives each primitive function a name that is unique in the model and starts with `prefix`, and schedules it for its
+/// target when it is new and `kept` does not have it.
 class KernelTable {
  public:
-  explicit KernelTable(std::string prefix) : prefix_(std::move(prefix)) {}
+  explicit KernelTable(std::string prefix, KeptKernels kept = {})
+      : prefix_(std::move(prefix)), kept_(std::move(kept)) {}
   /// The name of the function that is compiled from `primitive` for `target`; equal functions have one.
   const std::string& add(const Function& primitive, const Target& target);
   /// Which results of the kernel of that name may be written over which of its arguments.
   const std::vector<InPlace>& in_place(const std::string& name);
   /// The kernel of that name is called with results over arguments.
   void allow_overlap(const std::string& name);
-  /// All scheduled programs by target, under their names.
+  /// To be called when all is known of all kernels: schedules those that were kept, but not as they are called now.
+  void settle();
+  /// All scheduled programs by target, under their names; those of kernels with machine code are not there.
   const Map<Target, IRModule>& programs() const { return programs_; }
   const std::deque<KernelEntry>& entries() const { return entries_; }
 
  private:
-  IRModule programs_with(const std::string& name) const { return programs_[entries_[by_name_.at(name)].target]; }
+  /// The programs for the kernel's target; null where there are none.
+  IRModule programs_with(const std::string& name) const {
+    return programs_.get_or_null(entries_[by_name_.at(name)].target);
+  }
+
+  void schedule(KernelEntry& kernel);
 
   std::string prefix_;
+  KeptKernels kept_;
   NameSupply names_;
   Map<Target, IRModule> programs_;
   std::deque<KernelEntry> entries_;  // references into it stay

@@ -73,10 +73,17 @@ class GraphExecutorFactoryModule(ExecutorFactoryModule):
         self.lib = libmod
         self.libmod_name = libmod_name
         self.params = params
-        self.function_metadata = function_metadata
+        self._function_metadata = function_metadata
         named = [part for name, value in params.items() for part in (name, value)]
         create = get_global_func("tvm.graph_executor_factory.create")
         self.module = create(graph_json_str, libmod, libmod_name, *named)
+
+    @property
+    def function_metadata(self) -> Any:
+        """What is known of the kernels by name; where it was given as a function, that is called when asked for it."""
+        if callable(self._function_metadata):
+            self._function_metadata = self._function_metadata()
+        return self._function_metadata
 
     def get_graph_json(self) -> str:
         """The graph that the executor runs."""
