@@ -21,18 +21,6 @@ struct Entry {
   auto operator<=>(const Entry&) const = default;
 };
 
-uint64_t key_of(DataType dtype, const void* at) {
-  constexpr uint64_t kSign = uint64_t{1} << 63;
-  if (!dtype.is_floating()) {
-    auto bits = static_cast<uint64_t>(read_int(dtype, at));
-    return dtype.is_uint() ? bits : bits ^ kSign;
-  }
-  double value = read_float(dtype, at);
-  if (std::isnan(value)) return ~uint64_t{1};
-  auto bits = std::bit_cast<uint64_t>(value == 0 ? 0.0 : value);
-  return bits & kSign ? ~bits : bits | kSign;
-}
-
 void require(bool holds, const char* what) {
   if (!holds) throw Error(ValueError) << "sort: " << what;
 }
@@ -59,17 +47,65 @@ struct Lines {
   }
 };
 
+/// A number that orders as the value does.
+template <class T>
+uint64_t key_of(T value) {
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(value)) return static_cast<Bits>(~Bits{1});
+    auto bits = std::bit_cast<Bits>(value == 0 ? T(0) : value);
+    const Bits negative = bits >> (8 * sizeof(Bits) - 1);
+    return bits ^ (static_cast<Bits>(Bits{0} - negative) | kSign);  // no branch: signs cannot be foreseen
+  } else {
+    return static_cast<Bits>(value) ^ kSign;
+  }
+}
+
+uint64_t key_at(DataType dtype, const void* at) {
+  if (dtype.is_floating()) return key_of(read_float(dtype, at));
+  return dtype.is_uint() ? static_cast<uint64_t>(read_int(dtype, at)) : key_of(read_int(dtype, at));
+}
+
+/// Calls `use` with the keys of the elements [0, length) of a line, in order.
+void for_keys(const Lines& lines, int64_t line, int64_t length, auto use) {
+  if (length == 0) return;
+  const char* first = lines.at(line, 0);
+  const int64_t step = lines.inner * static_cast<int64_t>(lines.dtype.bytes());
+  auto of_type = [&]<class T>(T) {
+    for (int64_t i = 0; i < length; ++i) {
+      T value;
+      std::memcpy(&value, first + i * step, sizeof(T));
+      use(key_of(value), i);
+    }
+  };
+  if (lines.dtype == DataType::Float(32)) of_type(float{});
+  else if (lines.dtype == DataType::Float(64)) of_type(double{});
+  else if (lines.dtype == DataType::Int(32)) of_type(int32_t{});
+  else if (lines.dtype == DataType::Int(64)) of_type(int64_t{});
+  else
+    for (int64_t i = 0; i < length; ++i) use(key_at(lines.dtype, first + i * step), i);
+}
+
 /// The first `wanted` of the elements [0, length) of a line, in order.
 std::vector<Entry> ordered(const Lines& lines, int64_t line, int64_t length, int64_t wanted, bool ascends) {
-  std::vector<Entry> entries(static_cast<size_t>(length));
-  for (int64_t i = 0; i < length; ++i) {
-    uint64_t key = key_of(lines.dtype, lines.at(line, i));
-    entries[static_cast<size_t>(i)] = {ascends ? key : ~key, i};
-  }
-  auto end = entries.begin() + wanted;
-  if (wanted < length) std::partial_sort(entries.begin(), end, entries.end());
+  std::vector<Entry> entries;
+  if (wanted == 0) return entries;
+  entries.reserve(static_cast<size_t>(wanted));
+  const uint64_t flip = ascends ? 0 : ~uint64_t{0};
+  for_keys(lines, line, length, [&](uint64_t key, int64_t place) {
+    const Entry entry{key ^ flip, place};
+    if (place < wanted) {
+      entries.push_back(entry);
+      if (place + 1 == wanted && wanted < length) std::make_heap(entries.begin(), entries.end());
+    } else if (entry.key < entries.front().key) {  // of equals the earlier one stays
+      std::pop_heap(entries.begin(), entries.end());
+      entries.back() = entry;
+      std::push_heap(entries.begin(), entries.end());
+    }
+  });
+  if (wanted < length) std::sort_heap(entries.begin(), entries.end());
   else std::sort(entries.begin(), entries.end());
-  entries.resize(static_cast<size_t>(wanted));
   return entries;
 }
 
@@ -184,7 +220,7 @@ void unique_rows(DLTensor* data, DLTensor* first, DLTensor* inverse, DLTensor* c
           "unique_rows: a result has the wrong shape");
   std::vector<uint64_t> keys;
   for (int64_t row = 0; row < rows; ++row)
-    for (int64_t i = 0; i < in.length; ++i) keys.push_back(key_of(in.dtype, in.at(row, i)));
+    for (int64_t i = 0; i < in.length; ++i) keys.push_back(key_at(in.dtype, in.at(row, i)));
   auto begin = [&](int64_t row) { return keys.begin() + row * in.length; };
   auto compare = [&](int64_t a, int64_t b) {
     return std::lexicographical_compare_three_way(begin(a), begin(a) + in.length, begin(b), begin(b) + in.length);

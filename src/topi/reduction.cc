@@ -105,6 +105,30 @@ te::Tensor reduce_position(const te::Tensor& data, const ReduceOptions& options,
       plan.shape, "ax", [&](const Array<PrimExpr>& i) { return te::load(positions, i); }, name, kReduceIndex);
 }
 
+/// `extreme`: the least or greatest elements of the data, in the shape of the result.
+te::Tensor place_of(const te::Tensor& data, const te::Tensor& extreme, const ReduceOptions& options, bool last) {
+  Plan plan = make_plan(data, options);
+  const DataType index = DataType::Int(32);
+  PrimExpr place, count;
+  for (const IterVar& axis : plan.reduce) {
+    place = place ? place * axis->dom->extent + axis->var : PrimExpr(axis->var);
+    count = count ? count * axis->dom->extent : axis->dom->extent;
+  }
+  // A place that loses against all others, and is one nevertheless: nothing equals a NaN.
+  PrimExpr nowhere = last ? make_zero(index) : tessera::cast(index, count) - make_const(index, 1);
+  const std::string name = te::tensor_name(data.get()) + "_red";
+  return compute(
+      plan.shape, "ax",
+      [&](const Array<PrimExpr>& i) {
+        PrimExpr element = te::load(data, source_indices(plan, i, data->shape.size()));
+        PrimExpr candidate = select(equal(element, te::load(extreme, i)), tessera::cast(index, place), nowhere);
+        if (last) return te::max_over(candidate, plan.reduce);
+        return te::reduce(
+            candidate, plan.reduce, [](PrimExpr a, PrimExpr b) { return min(a, b); }, te::greatest_of(index));
+      },
+      name, kReduceIndex);
+}
+
 }  // namespace
 
 std::vector<int> reduce_axes(const std::vector<int64_t>& axes, bool all, size_t rank) {
@@ -147,6 +171,12 @@ te::Tensor argmin(const te::Tensor& data, const ReduceOptions& options, bool las
 }
 te::Tensor argmax(const te::Tensor& data, const ReduceOptions& options, bool last) {
   return reduce_position(data, options, last, true);
+}
+te::Tensor place_of_least(const te::Tensor& data, const ReduceOptions& options, bool last) {
+  return place_of(data, min(data, options), options, last);
+}
+te::Tensor place_of_greatest(const te::Tensor& data, const ReduceOptions& options, bool last) {
+  return place_of(data, max(data, options), options, last);
 }
 
 namespace {

@@ -25,5 +25,9 @@ te::Tensor any(const te::Tensor& data, const ReduceOptions& options);
 /// axes it is the position in the flattened axes.
 te::Tensor argmin(const te::Tensor& data, const ReduceOptions& options, bool last);
 te::Tensor argmax(const te::Tensor& data, const ReduceOptions& options, bool last);
+/// The same by two reductions of single values, one for the value and one for its places, which go by vectors where pairs do
+/// not. Among elements with a NaN any place may be given.
+te::Tensor place_of_least(const te::Tensor& data, const ReduceOptions& options, bool last);
+te::Tensor place_of_greatest(const te::Tensor& data, const ReduceOptions& options, bool last);
 
 }  // namespace tessera::topi

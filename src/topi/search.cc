@@ -1,5 +1,6 @@
 #include "topi/search.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "ir/prim_ops.h"
@@ -9,29 +10,95 @@
 
 namespace tessera::topi {
 
+namespace {
+
+/// A running sum or product along one axis of a buffer.
+struct Running {
+  static constexpr int kLanes = 16, kMostVectors = 32;  // of a vector; side by side in a part that one thread does
+  Buffer in, out;
+  int axis;
+  bool is_product, exclusive;
+  DataType dtype;
+
+  PrimExpr element(const Indices& at) const { return tessera::cast(dtype, make_load(in, at)); }
+  PrimExpr next(const PrimExpr& sum, const PrimExpr& element) const {
+    return is_product ? sum * element : sum + element;
+  }
+  Indices at(Indices rest, const PrimExpr& step) const {
+    rest.insert(axis, step);
+    return rest;
+  }
+
+  /// The line of the elements at `rest`, along which neighbours lie: the sum stays in a register.
+  Stmt line(const Indices& rest) const {
+    return with_memory(dtype, 1, [&](const Buffer& memory) {
+      Cell sum(memory, 0);
+      const bool is_real = dtype.is_floating() && !exclusive;  // -0 is what leaves every number as it is
+      PrimExpr none = make_const(dtype, is_product ? 1.0 : is_real ? -0.0 : 0.0);
+      return sequence({sum.set(none), loop(in->shape[static_cast<size_t>(axis)], [&](const PrimExpr& step) {
+                         Stmt add = sum.set(next(sum(), element(at(rest, step))));
+                         Stmt put = store(out, sum(), at(rest, step));
+                         return sequence(exclusive ? std::vector{put, add} : std::vector{add, put});
+                       })});
+    });
+  }
+
+  /// `count` vectors of lines side by side, from the one at `rest` on: step by step, as memory lies.
+  Stmt lines(const Indices& rest, int count) const {
+    const PrimExpr extent = in->shape[static_cast<size_t>(axis)], zero = make_zero(extent.dtype());
+    auto side_by_side = [&](auto body) {
+      return loop(PrimExpr(count), [&](const PrimExpr& vector) {
+        auto one = [&](const PrimExpr& lane) {
+          Indices place = rest;
+          PrimExpr column = vector * PrimExpr(kLanes) + lane;
+          place.set(place.size() - 1, rest.back() + tessera::cast(rest.back().dtype(), column));
+          return body(place);
+        };
+        return loop(PrimExpr(kLanes), one, LoopKind::Vectorized);
+      });
+    };
+    Stmt first = side_by_side([&](const Indices& place) {
+      PrimExpr none = make_const(dtype, is_product ? 1 : 0);
+      return store(out, exclusive ? none : element(at(place, zero)), at(place, zero));
+    });
+    Stmt others = loop(extent - make_const(extent.dtype(), 1), [&](const PrimExpr& before) {
+      PrimExpr step = before + make_const(before.dtype(), 1);
+      return side_by_side([&](const Indices& place) {
+        PrimExpr sum = make_load(out, at(place, before));
+        return store(out, next(sum, element(at(place, exclusive ? before : step))), at(place, step));
+      });
+    });
+    return when(extent > zero, sequence({first, others}));
+  }
+};
+
+}  // namespace
+
 te::Tensor running(const te::Tensor& x, int axis, bool is_product, bool exclusive, DataType dtype) {
   String name = is_product ? "cumprod_generic" : "cumsum_generic";
   return program(name, {x}, {{x->shape, dtype}}, [&](const Buffers& in, const Buffers& out) {
+    Running scan{in[0], out[0], axis, is_product, exclusive, dtype};
     Indices others = x->shape;
     others.erase(axis);
-    return loops(
-        others,
-        [&](const Indices& rest) {
-          auto at = [&](const PrimExpr& step) {
-            Indices place = rest;
-            place.insert(axis, step);
-            return place;
-          };
-          return loop(x->shape[axis], [&](const PrimExpr& step) {
-            PrimExpr before = step - make_const(step.dtype(), 1);
-            PrimExpr element = tessera::cast(dtype, make_load(in[0], at(exclusive ? before : step)));
-            PrimExpr sum = make_load(out[0], at(before));
-            PrimExpr first = exclusive ? make_const(dtype, is_product ? 1 : 0) : element;
-            return when(equal(step, make_zero(step.dtype())), store(out[0], first, at(step)),
-                        store(out[0], is_product ? sum * element : sum + element, at(step)));
-          });
-        },
-        true);
+    const int64_t* width = as_int(x->shape.back());
+    const bool is_last = axis + 1 == static_cast<int>(x->shape.size());
+    if (is_last || !width || *width < Running::kLanes)
+      return loops(others, [&](const Indices& rest) { return scan.line(rest); }, true);
+    auto from = [&](int64_t first, int64_t count, int vectors) {
+      Indices parts = others;
+      parts.set(parts.size() - 1, PrimExpr(static_cast<int>(count)));
+      auto part = [&](Indices rest) {
+        const int size = vectors > 0 ? vectors * Running::kLanes : 1;
+        rest.set(rest.size() - 1, rest.back() * PrimExpr(size) + PrimExpr(static_cast<int>(first)));
+        return vectors > 0 ? scan.lines(rest, vectors) : scan.line(rest);
+      };
+      return loops(parts, part, true);
+    };
+    const int64_t all = *width / Running::kLanes, done = all * Running::kLanes;
+    auto vectors = static_cast<int>(std::min<int64_t>(all, Running::kMostVectors));
+    while (all % vectors != 0) --vectors;
+    Stmt whole = from(0, all / vectors, vectors);
+    return done == *width ? whole : tessera::sequence({whole, from(done, *width - done, 0)});
   })[0];
 }
 

@@ -1,5 +1,5 @@
-// Softmax, and reductions along the last axes, on processors (topi/cpu/rows.h): other implementations of nn.softmax, sum, mean,
-// max and variance.
+// Softmax, and reductions along the last axes, on processors (topi/cpu/rows.h): other implementations of nn.softmax,
+// nn.log_softmax, sum, mean, max, argmax and variance.
 
 #include "topi/cpu/rows.h"
 
@@ -45,6 +45,7 @@ int64_t lanes_for(const relay::ReduceAttrs* attrs, const te::Tensor& x, const Ta
   return left && *left + last >= x->shape.size() ? topi::row_lanes(x, topi::machine_of(target)) : 0;
 }
 
+template <bool is_log>
 void offer_softmax(const relay::OpStrategy& strategy, const Attrs& attrs, const Array<te::Tensor>& inputs, const Type&,
                    const Target& target) {
   auto* softmax = attrs.as<relay::SoftmaxAttrs>();
@@ -53,7 +54,7 @@ void offer_softmax(const relay::OpStrategy& strategy, const Attrs& attrs, const 
   const int64_t lanes = topi::row_lanes(inputs[0], topi::machine_of(target));
   if (!lanes) return;
   auto compute = [lanes](Attrs, Array<te::Tensor> in, Type) {
-    return Array<te::Tensor>{topi::softmax_rows(in[0], lanes)};
+    return Array<te::Tensor>{is_log ? topi::log_softmax_rows(in[0], lanes) : topi::softmax_rows(in[0], lanes)};
   };
   auto schedule = [](Attrs, Array<te::Tensor> outs, Target target) { return topi::schedule_rows(outs, target); };
   relay::add_implementation(strategy, typed("softmax by rows", compute), typed("rows", schedule), "softmax_rows.cpu",
@@ -72,6 +73,21 @@ void offer_reduction(const relay::OpStrategy& strategy, const Attrs& attrs, cons
   };
   auto schedule = [](Attrs, Array<te::Tensor> outs, Target target) { return topi::schedule_rows(outs, target); };
   relay::add_implementation(strategy, typed("reduction by rows", compute), typed("rows", schedule), "reduce_rows.cpu",
+                            kLevel);
+}
+
+void offer_place(const relay::OpStrategy& strategy, const Attrs& attrs, const Array<te::Tensor>& inputs,
+                 const Type& out, const Target& target) {
+  auto* reduce = attrs.as<relay::ArgReduceAttrs>();
+  const int64_t lanes = lanes_for(reduce, inputs[0], target, 1);
+  auto* type = out.as<TensorTypeNode>();
+  if (!lanes || !type || type->dtype != DataType::Int(32)) return;
+  auto compute = [lanes, keeps = reduce->keepdims, last = reduce->select_last_index](Attrs, Array<te::Tensor> in,
+                                                                                     Type) {
+    return Array<te::Tensor>{topi::greatest_in_rows(in[0], lanes, last, keeps ? 1 : 0)};
+  };
+  auto schedule = [](Attrs, Array<te::Tensor> outs, Target target) { return topi::schedule_rows(outs, target); };
+  relay::add_implementation(strategy, typed("place by rows", compute), typed("rows", schedule), "argmax_rows.cpu",
                             kLevel);
 }
 
@@ -98,7 +114,9 @@ void row_implementations() {
   auto offer = [](const char* name, auto function) {
     Op::get(name).set(relay::kMoreImplementations, Any(typed("rows.cpu", function)));
   };
-  offer("nn.softmax", offer_softmax);
+  offer("nn.softmax", offer_softmax<false>);
+  offer("nn.log_softmax", offer_softmax<true>);
+  offer("argmax", offer_place);
   offer("sum", offer_reduction<RowKind::Sum, false>);
   offer("mean", offer_reduction<RowKind::Sum, true>);
   offer("max", offer_reduction<RowKind::Max, false>);

@@ -120,8 +120,8 @@ void reduce_records() {
         .fusion(Fusion::Reduction)
         .compute(row.compute);
   const Row positions[] = {
-      {"argmax", arg_reduce<topi::argmax>, "Where the greatest element over the axes is."},
-      {"argmin", arg_reduce<topi::argmin>, "Where the least element over the axes is."},
+      {"argmax", arg_reduce<topi::place_of_greatest>, "Where the greatest element over the axes is."},
+      {"argmin", arg_reduce<topi::place_of_least>, "Where the least element over the axes is."},
   };
   for (const Row& row : positions)
     OpRecord(row.name)

@@ -3,6 +3,7 @@
 //
 //   mean(%x, axis=[2, 3], keepdims=True)   =>   reshape(mean(reshape(%x, newshape=[1, 64, 196]), axis=[2]), ...)
 //
+// One over all axes goes by rows, and then over the results of the rows: threads share rows, and sums of many numbers lose less.
 // Pools over whole images without blocks of channels are such reductions. Those that FuseRows took are left alone.
 
 #include <algorithm>
@@ -21,6 +22,22 @@ namespace {
 
 using Shape = std::vector<int64_t>;
 constexpr int kDeepest = 8;  // functions of elements before a reduction
+/// A reduction of at least so many elements to one number goes by rows of which none is longer than the second.
+constexpr int64_t kManyElements = 4096, kLongestRow = 4096;
+
+int64_t elements(const Shape& shape) {
+  int64_t out = 1;
+  for (int64_t extent : shape) out *= extent;
+  return out;
+}
+
+/// The longest rows into which so many elements can be cut; all of them where only short ones do.
+int64_t longest_row(int64_t total) {
+  constexpr int64_t kShortRow = 64;
+  for (int64_t length = kLongestRow; length >= kShortRow; --length)
+    if (total % length == 0) return length;
+  return total;
+}
 
 /// The name of the reduction over the last axes, and how many they are.
 struct LastAxes {
@@ -36,6 +53,7 @@ LastAxes last_axes(const Call* call, size_t rank) {
   }
   if (name != "mean" && name != "sum" && name != "max" && name != "min" && name != "prod") return {};
   auto* attrs = cast_or_null<ReduceAttrs>(call->attrs.get());
+  if (attrs && !attrs->axis && !attrs->exclude) return {name, rank};
   auto axes = attrs && attrs->axis && !attrs->exclude ? fixed_ints(attrs->axis) : std::nullopt;
   if (!axes) return {};
   for (int64_t& axis : *axes)
@@ -63,16 +81,22 @@ class Joiner {
     auto shape = fixed_shape(checked_type(call->args[0])), result = fixed_shape(checked_type(Expr(call)));
     if (!shape || !result) return same;
     LastAxes axes = last_axes(call, shape->size());
-    if (axes.count < 2 || axes.count >= shape->size()) return same;
-    Shape rows(shape->begin(), shape->end() - static_cast<long>(axes.count));
     if (std::find(shape->begin(), shape->end(), 0) != shape->end()) return same;  // 0 means another thing to reshape
+    const bool is_all = axes.count == shape->size();
+    if (is_all ? elements(*shape) < kManyElements : axes.count < 2) return same;
+    Shape rows(shape->begin(), shape->end() - static_cast<long>(axes.count));
+    if (is_all) rows.push_back(elements(*shape) / longest_row(elements(*shape)));
     rows.push_back(-1);
     Expr row = in_shape(call->args[0], rows, kDeepest);
     if (!row) return same;
-    Expr out = placed(Expr(call), call_op(std::string(axes.name), {row}, make_attrs<ReduceAttrs>([&](auto& a) {
-                                            a.axis = int_array({static_cast<int64_t>(rows.size()) - 1});
-                                          })));
-    return result->size() + 1 == rows.size() ? out : placed(Expr(call), reshape(out, int_array(*result)));
+    auto reduced = [&](const Expr& of, size_t axis) {
+      return placed(Expr(call), call_op(std::string(axes.name), {of}, make_attrs<ReduceAttrs>([&](auto& a) {
+                                          a.axis = int_array({static_cast<int64_t>(axis)});
+                                        })));
+    };
+    Expr out = reduced(row, rows.size() - 1);
+    if (is_all) out = reduced(placed(Expr(call), reshape(out, int_array({1, -1}))), 1);
+    return !is_all && result->size() + 1 == rows.size() ? out : placed(Expr(call), reshape(out, int_array(*result)));
   }
 
   /// On the device of another.

@@ -106,7 +106,7 @@ te::Tensor reduce_blocks(const te::Tensor& x, RowKind kind, int64_t lanes, size_
   int64_t width = parts_of(length, lanes, widest);
   const int64_t steps = (length + width - 1) / width;
   const Array<PrimExpr> rows(x->shape.begin(), x->shape.begin() + static_cast<long>(left));
-  const PrimExpr none = kind == RowKind::Sum ? make_zero(x->dtype) : float_imm(x->dtype, -INFINITY);
+  const PrimExpr none = kind == RowKind::Sum ? make_zero(x->dtype) : te::least_of(x->dtype);
   Array<IterVar> axes;
   for (size_t i = left; i + 1 < x->shape.size(); ++i) axes.push_back(te::reduce_axis(make_range(0, x->shape[i]), "r"));
   axes.push_back(te::reduce_axis(make_range(0, number(steps)), "k"));
@@ -187,6 +187,51 @@ te::Tensor softmax_rows(const te::Tensor& x, int64_t lanes, int64_t widest) {
   return te::compute(
       x->shape, [&](const Array<PrimExpr>& at) { return te::load(power, at) * te::load(share, but_last(at)); },
       "softmax", kSoftmax);
+}
+
+te::Tensor log_softmax_rows(const te::Tensor& x, int64_t lanes) {
+  te::Tensor greatest = reduce_rows(x, RowKind::Max, lanes);
+  te::Tensor power = te::compute(
+      x->shape,
+      [&](const Array<PrimExpr>& at) {
+        return unary_intrin("tir.exp", te::load(x, at) - te::load(greatest, but_last(at)));
+      },
+      "power", "elemwise");
+  te::Tensor total = reduce_rows(power, RowKind::Sum, lanes);
+  te::Tensor log = te::compute(
+      total->shape, [&](const Array<PrimExpr>& at) { return unary_intrin("tir.log", te::load(total, at)); }, "log",
+      kTotal);
+  return te::compute(
+      x->shape,
+      [&](const Array<PrimExpr>& at) {
+        return te::load(x, at) - te::load(greatest, but_last(at)) - te::load(log, but_last(at));
+      },
+      "log_softmax", kSoftmax);
+}
+
+te::Tensor greatest_in_rows(const te::Tensor& x, int64_t lanes, bool last, size_t kept) {
+  const DataType index = DataType::Int(32);
+  const int64_t length = *as_int(x->shape.back());
+  te::Tensor greatest = reduce_rows(x, RowKind::Max, lanes);
+  // The first place is the greatest of those that count down.
+  te::Tensor places = te::compute(
+      x->shape,
+      [&](const Array<PrimExpr>& at) {
+        PrimExpr place = tessera::cast(index, at.back());
+        if (!last) place = number(length - 1) - place;
+        return select(equal(te::load(x, at), te::load(greatest, but_last(at))), place, make_zero(index));
+      },
+      "places", "elemwise");
+  te::Tensor found = reduce_rows(places, RowKind::Max, lanes);
+  Array<PrimExpr> shape = found->shape;
+  for (size_t i = 0; i < kept; ++i) shape.push_back(PrimExpr(1));
+  return te::compute(
+      shape,
+      [&](const Array<PrimExpr>& at) {
+        PrimExpr place = te::load(found, Array<PrimExpr>(at.begin(), at.end() - static_cast<long>(kept)));
+        return last ? place : number(length - 1) - place;
+      },
+      "place", "elemwise");
 }
 
 namespace {

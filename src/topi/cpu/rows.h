@@ -31,6 +31,12 @@ te::Tensor variance_blocks(const te::Tensor& x, const te::Tensor& mean, int64_t 
 /// exp of x less the greatest of its row, over the sum of its row. No more than `widest` elements of x lie together.
 te::Tensor softmax_rows(const te::Tensor& x, int64_t lanes, int64_t widest = INT64_MAX);
 
+/// The logarithm of that, which keeps no powers.
+te::Tensor log_softmax_rows(const te::Tensor& x, int64_t lanes);
+/// Where the greatest element of each row is, an int32: the first of them, or the `last`. Ones are put behind for `kept`
+/// dimensions. A row that has a NaN gets one of its places.
+te::Tensor greatest_in_rows(const te::Tensor& x, int64_t lanes, bool last, size_t kept);
+
 /// Splits an axis into vectors; a short one at its end gets code of its own.
 void vectorize_row(const te::Stage& stage, const IterVar& axis, int64_t lanes);
 

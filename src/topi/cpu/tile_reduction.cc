@@ -25,7 +25,7 @@ int64_t divisor(int64_t extent, int64_t limit) {
   return out;
 }
 
-/// What a tile is: `lanes` of the last axis, and `rows` of axis `row_axis`.
+/// What a tile is: `lanes` of the last axis, and `rows` of axis `row_axis`; of the last one those are vectors side by side.
 struct Tile {
   int64_t lanes = 1, rows = 1;
   size_t row_axis = 0;
@@ -62,6 +62,15 @@ std::optional<Tile> choose(const Reduction& reduction, const Machine& machine) {
     if (auto apart = row_axis ? stride(load, reduction.axes[*row_axis]) : std::nullopt; apart && *apart != 0)
       if (*apart * load->buffer->dtype.bytes() % kPage == 0) most = std::min<int64_t>(most, kWays);
   if (row_axis) out.rows = divisor(reduction.extents[*row_axis], most), out.row_axis = *row_axis;
+  if (!row_axis) {  // several vectors of the last axis, for the same reason
+    if (const int64_t half = native / 2;
+        half >= 4 && reduction.extents[last] % native != 0 && reduction.extents[last] % half == 0)
+      out.lanes = half;
+    if (reduction.extents[last] % out.lanes == 0) {
+      out.rows = divisor(reduction.extents[last] / out.lanes, most);
+      out.row_axis = last;
+    }
+  }
   if (has_gather && out.rows < 4) return {};
   return out;
 }
@@ -128,11 +137,16 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
   order.clear();
   for (size_t i = 0; i < mine.size(); ++i)
     if (i != last && !(has_rows && i == tile.row_axis)) order.push_back(mine[i]);
-  if (has_rows) order.push_back(mine[tile.row_axis]);
-  order.push_back(mine[last]);
+  LoopRef my_rows = has_rows ? mine[tile.row_axis] : LoopRef(), my_lanes = mine[last];
+  if (has_rows && tile.row_axis == last) {
+    auto parts = schedule::split(state, mine[last], {PrimExpr(), number(tile.lanes)}, true);
+    my_rows = parts[0], my_lanes = parts[1];
+  }
+  if (has_rows) order.push_back(my_rows);
+  order.push_back(my_lanes);
   schedule::reorder(state, order);
-  schedule::vectorize(state, mine[last]);
-  if (has_rows) schedule::unroll(state, mine[tile.row_axis]);
+  schedule::vectorize(state, my_lanes);
+  if (has_rows) schedule::unroll(state, my_rows);
   BlockRef init = schedule::decompose_reduction(state, block, mine[count]);
   std::vector<LoopRef> at_start = last_loops(state, init, has_rows ? 2 : 1);
   schedule::vectorize(state, at_start.back());

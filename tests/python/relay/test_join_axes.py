@@ -60,3 +60,16 @@ def test_results_are_the_same(name):
     x = relay.var("x", shape=data.shape)
     got = run(relay.Function([x], getattr(relay, name)(x, axis=[2, 3])), [data])
     np.testing.assert_allclose(got, getattr(np, name)(data, axis=(2, 3)), rtol=1e-5)
+
+
+def test_all_axes_go_by_rows_and_then_over_their_results():
+    x = relay.var("x", shape=(100, 30, 20))
+    rows = relay.max(relay.reshape(x, (15, -1)), axis=[1])
+    after = relay.reshape(relay.max(relay.reshape(rows, (1, -1)), axis=[1]), ())
+    check(JOIN(), relay.max(x, axis=[0, 1, 2]), after)
+    check(JOIN(), relay.max(x), after)
+
+
+def test_few_elements_are_one_loop():
+    x = relay.var("x", shape=(10, 20))
+    check(JOIN(), relay.sum(x, axis=[0, 1]), relay.sum(x, axis=[0, 1]))

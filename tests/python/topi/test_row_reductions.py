@@ -72,3 +72,66 @@ def test_a_row_that_is_less_its_mean():
 def test_the_greatest_of_a_row_of_nothing_but_minus_infinity_is_that():
     x = np.full((3, 21), -np.inf, "float32")
     np.testing.assert_array_equal(run(lambda x: relay.max(x, axis=-1), x), x[:, 0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_log_softmax_of_rows_of_any_length(shape, dtype):
+    x = (RNG.standard_normal(shape) * 5).astype(dtype)
+    x[..., 3] += 1e4  # far from the others: their logarithm is a difference of large numbers
+    got = run(lambda x: relay.nn.log_softmax(x, axis=-1), x)
+    wide = x.astype("float64")
+    less = wide - wide.max(axis=-1, keepdims=True)
+    want = less - np.log(np.exp(less).sum(axis=-1, keepdims=True))
+    np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-5)
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize("shape", [(3, 5, 16), (7, 4, 33), (2, 21, 100), (2, 3, 1000)])
+def test_places_of_extremes_among_equals(shape, name, axis, last):
+    x = RNG.integers(0, 4, shape).astype("float32")
+    x[0, 0] = np.inf if name == "argmax" else -np.inf
+    got = run(lambda x: getattr(relay, name)(x, axis=axis, select_last_index=last), x)
+    turned = np.flip(x, axis) if last else x
+    want = getattr(np, name)(turned, axis)
+    np.testing.assert_array_equal(got, x.shape[axis] - 1 - want if last else want)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_place_among_nans_is_one_of_theirs(axis):
+    x = np.full((40, 50), np.nan, "float32")
+    x[3, 7] = 1.0
+    got = run(lambda x: relay.argmax(x, axis=axis), x)
+    assert got.min() >= 0 and got.max() < x.shape[axis]
+
+
+@pytest.mark.parametrize("shape", [(64, 64), (1000, 1000), (5003,), (4, 7, 11, 17), (2, 4099)])
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "min"])
+def test_reductions_of_all_elements(name, shape):
+    x = RNG.standard_normal(shape).astype("float32")
+    got = run(lambda x: getattr(relay, name)(x), x)
+    assert got.shape == ()
+    np.testing.assert_allclose(
+        got, getattr(np, name)(x.astype("float64")), rtol=1e-5, atol=1e-4 if name == "sum" else 1e-6
+    )
+
+
+@pytest.mark.parametrize("width", [17, 48, 56, 1000, 8400])
+def test_reductions_of_columns_of_any_number(width):
+    x = RNG.standard_normal((1, 84, width)).astype("float32")
+    np.testing.assert_allclose(run(lambda x: relay.sum(x, axis=1), x), x.sum(1), rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(run(lambda x: relay.max(x, axis=1), x), x.max(1))
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize(
+    "shape, axis", [((5, 40), 0), ((5, 40), 1), ((3, 7, 1040), 1), ((4, 3, 5, 20), 0), ((1, 37), 0)]
+)
+def test_running_sums_along_any_axis(shape, axis, exclusive):
+    x = RNG.integers(-9, 9, shape).astype("float32")
+    x.flat[0] = -0.0
+    got = run(lambda x: relay.cumsum(x, axis=axis, exclusive=exclusive), x)
+    want = np.cumsum(x, axis) - (x if exclusive else 0)
+    np.testing.assert_array_equal(got, want)
