@@ -67,13 +67,13 @@ uint64_t key_at(DataType dtype, const void* at) {
   return dtype.is_uint() ? static_cast<uint64_t>(read_int(dtype, at)) : key_of(read_int(dtype, at));
 }
 
-/// Calls `use` with the keys of the elements [0, length) of a line, in order.
-void for_keys(const Lines& lines, int64_t line, int64_t length, auto use) {
-  if (length == 0) return;
+/// Calls `use` with the keys of the elements [begin, end) of a line, in order.
+void for_keys(const Lines& lines, int64_t line, int64_t begin, int64_t end, auto use) {
+  if (begin >= end) return;
   const char* first = lines.at(line, 0);
   const int64_t step = lines.inner * static_cast<int64_t>(lines.dtype.bytes());
   auto of_type = [&]<class T>(T) {
-    for (int64_t i = 0; i < length; ++i) {
+    for (int64_t i = begin; i < end; ++i) {
       T value;
       std::memcpy(&value, first + i * step, sizeof(T));
       use(key_of(value), i);
@@ -84,7 +84,15 @@ void for_keys(const Lines& lines, int64_t line, int64_t length, auto use) {
   else if (lines.dtype == DataType::Int(32)) of_type(int32_t{});
   else if (lines.dtype == DataType::Int(64)) of_type(int64_t{});
   else
-    for (int64_t i = 0; i < length; ++i) use(key_at(lines.dtype, first + i * step), i);
+    for (int64_t i = begin; i < end; ++i) use(key_at(lines.dtype, first + i * step), i);
+}
+
+/// Puts `entry` in the place of the last one of a heap; the key of the one that is last now.
+uint64_t replace_last(std::vector<Entry>* heap, const Entry& entry) {
+  std::pop_heap(heap->begin(), heap->end());
+  heap->back() = entry;
+  std::push_heap(heap->begin(), heap->end());
+  return heap->front().key;
 }
 
 /// The first `wanted` of the elements [0, length) of a line, in order.
@@ -93,19 +101,15 @@ std::vector<Entry> ordered(const Lines& lines, int64_t line, int64_t length, int
   if (wanted == 0) return entries;
   entries.reserve(static_cast<size_t>(wanted));
   const uint64_t flip = ascends ? 0 : ~uint64_t{0};
-  for_keys(lines, line, length, [&](uint64_t key, int64_t place) {
-    const Entry entry{key ^ flip, place};
-    if (place < wanted) {
-      entries.push_back(entry);
-      if (place + 1 == wanted && wanted < length) std::make_heap(entries.begin(), entries.end());
-    } else if (entry.key < entries.front().key) {  // of equals the earlier one stays
-      std::pop_heap(entries.begin(), entries.end());
-      entries.back() = entry;
-      std::push_heap(entries.begin(), entries.end());
-    }
-  });
-  if (wanted < length) std::sort_heap(entries.begin(), entries.end());
-  else std::sort(entries.begin(), entries.end());
+  for_keys(lines, line, 0, wanted, [&](uint64_t key, int64_t place) { entries.push_back({key ^ flip, place}); });
+  if (wanted < length) {
+    std::make_heap(entries.begin(), entries.end());
+    uint64_t last = entries.front().key;  // of equals the earlier one stays
+    for_keys(lines, line, wanted, length, [&](uint64_t key, int64_t place) {
+      if ((key ^ flip) < last) last = replace_last(&entries, {key ^ flip, place});
+    });
+  }
+  std::sort(entries.begin(), entries.end());
   return entries;
 }
 
