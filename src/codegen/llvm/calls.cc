@@ -136,11 +136,11 @@ llvm::Value* CodeGen::call_global(const GlobalVarNode* callee, const Call* op) {
 /// bfloat16 is kept as its bits here (narrow_floats.cc); LLVM's intrinsics for it take vectors of its own type.
 CodeGen::Values CodeGen::as_bfloats(Values args) {
   for (Value*& arg : args) {
-    auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(arg->getType());
+    auto* vector = llvm::dyn_cast<llvm::VectorType>(arg->getType());
     if (!vector || !vector->getElementType()->isIntegerTy()) continue;
-    const uint64_t bits = vector->getPrimitiveSizeInBits().getFixedValue();
-    arg = builder_.CreateBitCast(arg,
-                                 llvm::FixedVectorType::get(builder_.getBFloatTy(), static_cast<unsigned>(bits / 16)));
+    const llvm::TypeSize bits = vector->getPrimitiveSizeInBits();
+    auto lanes = llvm::ElementCount::get(unsigned(bits.getKnownMinValue() / 16), bits.isScalable());
+    arg = builder_.CreateBitCast(arg, llvm::VectorType::get(builder_.getBFloatTy(), lanes));
   }
   return args;
 }
@@ -160,11 +160,15 @@ llvm::Value* CodeGen::call_llvm_intrin(const Call* op) {
     throw Error(ValueError) << "the intrinsic " << name << " belongs to other processors than " << machine_.triple;
   if (!is_call(op, "tir.call_llvm_pure_intrin")) ++impure_;
   Values args = emit_args(op, 2);
+  const bool is_sve = name.starts_with("llvm.aarch64.sve.");
+  if (is_sve)
+    for (Value*& arg : args) arg = to_scalable(arg);
   if (name.find(".bf") != std::string::npos || name.find("bf16") != std::string::npos) args = as_bfloats(args);
   bool is_void = op->dtype.is_void() || name == "llvm.prefetch";
+  llvm::Type* result = is_void ? builder_.getVoidTy() : value_type(op->dtype);
   std::vector<llvm::Type*> types;
   for (Value* arg : args) types.push_back(arg->getType());
-  auto* type = llvm::FunctionType::get(is_void ? builder_.getVoidTy() : value_type(op->dtype), types, false);
+  auto* type = llvm::FunctionType::get(is_sve ? scalable_type(result) : result, types, false);
 
   // The overloads that make the intrinsic's type the one wanted.
   llvm::SmallVector<llvm::Intrinsic::IITDescriptor, 8> table;
@@ -178,6 +182,7 @@ llvm::Value* CodeGen::call_llvm_intrin(const Call* op) {
     throw Error(TypeError) << "LLVM's " << name << " has no form " << shown << ", as " << PrimExpr(op) << " wants";
   }
   Value* out = builder_.CreateIntrinsic(id, overloads, args);
+  if (out->getType() != result) out = builder_.CreateExtractVector(result, out, builder_.getInt64(0));
   return is_void ? constant_int(32, 0) : out;
 }
 

@@ -99,6 +99,8 @@ class CodeGen {
   void note_lanes(const VarNode* var, const PrimExpr& value);
   bool is_defined_here(const PrimExpr& e);
   Value* join_lanes(Value* a, Value* b);
+  llvm::Type* scalable_type(llvm::Type* type);
+  Value* to_scalable(Value* vector);
   Value* shuffled(Value* a, Value* b, llvm::ArrayRef<int> mask);
   Value* load_shuffled(const Buffer& buffer, const PrimExpr& index, DataType dtype);
   Value* load_lanes(Value* base, DataType element, Value* indices, int lanes);

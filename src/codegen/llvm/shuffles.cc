@@ -35,6 +35,19 @@ bool is_one_instruction(Mask mask, size_t lanes) {
 
 }  // namespace
 
+/// The type by which SVE's own instructions know vectors that fill a register; any other type is itself.
+llvm::Type* CodeGen::scalable_type(llvm::Type* type) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  if (!vector || vector->getPrimitiveSizeInBits() != unsigned(machine_.sve_bits)) return type;
+  return llvm::ScalableVectorType::get(vector->getElementType(), kSveBlockBits / vector->getScalarSizeInBits());
+}
+
+llvm::Value* CodeGen::to_scalable(Value* vector) {
+  llvm::Type* type = scalable_type(vector->getType());
+  if (type == vector->getType()) return vector;
+  return builder_.CreateInsertVector(type, llvm::PoisonValue::get(type), vector, builder_.getInt64(0));
+}
+
 /// The lanes of `a` and then of `b` that `mask` names. On SVE a zip is said to be one, or LLVM would join it with a store to
 /// what writes two vectors in turns, which is slower. In other cases each vector is looked up in a table of its own, in which a lane
 /// of the other is out of range and gives zero, and the two are joined.
@@ -46,26 +59,22 @@ llvm::Value* CodeGen::shuffled(Value* a, Value* b, Mask mask) {
                         mask.size() == lanes && bits >= 8 && lanes < 256;
   if (!is_whole || is_one_instruction(mask, lanes)) return builder_.CreateShuffleVector(a, b, mask);
 
-  auto* whole = llvm::ScalableVectorType::get(element, kSveBlockBits / bits);
-  auto* whole_bits = llvm::ScalableVectorType::get(builder_.getIntNTy(bits), kSveBlockBits / bits);
-  auto scalable = [&](llvm::Type* as, Value* vector) {
-    return builder_.CreateInsertVector(as, llvm::PoisonValue::get(as), vector, builder_.getInt64(0));
-  };
+  llvm::Type* whole = scalable_type(type);
+  llvm::Type* whole_bits = llvm::ScalableVectorType::get(builder_.getIntNTy(bits), kSveBlockBits / bits);
   auto fixed = [&](Value* vector) { return builder_.CreateExtractVector(type, vector, builder_.getInt64(0)); };
   for (size_t half : {size_t(0), size_t(1)})
     if (is_zip(mask, lanes, half))
       return fixed(
           builder_.CreateIntrinsic(half ? llvm::Intrinsic::aarch64_sve_zip2 : llvm::Intrinsic::aarch64_sve_zip1,
-                                   {whole}, {scalable(whole, a), scalable(whole, b)}));
+                                   {whole}, {to_scalable(a), to_scalable(b)}));
   auto looked_up = [&](Value* vector, unsigned first) -> Value* {
     std::vector<llvm::Constant*> places;
     for (int lane : mask) {
       const bool is_mine = lane >= int(first) && lane < int(first + lanes);
       places.push_back(llvm::ConstantInt::get(builder_.getIntNTy(bits), is_mine ? uint64_t(lane) - first : ~0ULL));
     }
-    Value* table = scalable(whole_bits, llvm::ConstantVector::get(places));
-    Value* found =
-        builder_.CreateIntrinsic(llvm::Intrinsic::aarch64_sve_tbl, {whole}, {scalable(whole, vector), table});
+    Value* table = to_scalable(llvm::ConstantVector::get(places));
+    Value* found = builder_.CreateIntrinsic(llvm::Intrinsic::aarch64_sve_tbl, {whole}, {to_scalable(vector), table});
     return builder_.CreateBitCast(found, whole_bits);
   };
   Value* joined = builder_.CreateOr(looked_up(a, 0), looked_up(b, lanes));

@@ -39,6 +39,22 @@ PrimExpr dot_of_words(const PrimExpr& sums, const PrimExpr& a, const PrimExpr& b
   return out;
 }
 
+/// usdot where there is one. sdot takes bytes from -128 to 127 on both sides: a - 128 is multiplied, and what that leaves out,
+/// 128 . b, does not depend on `a`, so that rows of a tile share it.
+PrimExpr dot_of_arm(std::string_view isa, const PrimExpr& sums, const PrimExpr& a, const PrimExpr& b) {
+  const int lanes = sums.dtype().lanes, bytes = lanes * kByteGroup;
+  const bool has_sve = is_sve(isa), is_signed = isa.ends_with(kSignedDots);
+  auto as_bytes = [&](const PrimExpr& words) { return reinterpret(DataType::Int(8).with_lanes(bytes), words); };
+  const char* dot = has_sve     ? (is_signed ? "llvm.aarch64.sve.sdot" : "llvm.aarch64.sve.usdot")
+                    : is_signed ? "llvm.aarch64.neon.sdot"
+                                : "llvm.aarch64.neon.usdot";
+  if (!is_signed) return llvm_call(sums.dtype(), dot, {sums, as_bytes(a), as_bytes(b)});
+  PrimExpr high_bits = make_broadcast(make_const(DataType::Int(32), static_cast<int32_t>(0x80808080)), lanes);
+  PrimExpr none = make_broadcast(make_const(DataType::Int(32), 0), lanes);
+  PrimExpr left_out = llvm_call(sums.dtype(), dot, {none, as_bytes(high_bits), as_bytes(b)});
+  return llvm_call(sums.dtype(), dot, {sums - left_out, as_bytes(a ^ high_bits), as_bytes(b)});
+}
+
 }  // namespace
 
 const Isa* group_isa(const Machine& machine, const GroupDot& dot) {
@@ -50,7 +66,9 @@ const Isa* group_isa(const Machine& machine, const GroupDot& dot) {
   };
   if (machine->isa == "avx512" && has("avx512vnni")) return &find_isa("avx512");
   if (machine->isa == "avx512" || machine->isa == "avx2") return &find_isa("avx2");
+  if (is_sve(machine->isa.str())) return &find_isa(machine->isa.str() + (has("i8mm") ? "" : kSignedDots));
   if (machine->isa == "neon" && has("i8mm")) return &find_isa("neon");
+  if (machine->isa == "neon" && has("dotprod")) return &find_isa(std::string("neon") + kSignedDots);
   return nullptr;
 }
 
@@ -60,10 +78,11 @@ PrimExpr group_dot(const GroupDot& dot, const Isa& isa, const PrimExpr& sums, co
   const char* of_avx512 = are_bytes ? "llvm.x86.avx512.vpdpbusd.512" : "llvm.x86.avx512bf16.dpbf16ps.512";
   if (name == "avx512") return llvm_call(sums.dtype(), of_avx512, {sums, a, b});
   if (name == "avx2" && are_bytes) return dot_of_words(sums, a, b);
-  ICHECK(name == "neon") << name << " has no products of groups of " << dot.a;
+  ICHECK(is_sve(name) || name.starts_with("neon")) << name << " has no products of groups of " << dot.a;
+  if (are_bytes) return dot_of_arm(name, sums, a, b);
   const int elements = sums.dtype().lanes * dot.group;
   PrimExpr left = reinterpret(dot.a.with_lanes(elements), a), right = reinterpret(dot.b.with_lanes(elements), b);
-  return llvm_call(sums.dtype(), are_bytes ? "llvm.aarch64.neon.usdot" : "llvm.aarch64.neon.bfdot",
+  return llvm_call(sums.dtype(), is_sve(name) ? "llvm.aarch64.sve.bfdot" : "llvm.aarch64.neon.bfdot",
                    {sums, left, right});
 }
 

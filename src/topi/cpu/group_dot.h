@@ -20,8 +20,8 @@ inline constexpr GroupDot kBfloatDot{DataType::BFloat(16), DataType::BFloat(16),
 inline constexpr int kByteGroup = kByteDot.group;
 
 /// The vectors in which this machine adds up such products; null where it has no instructions for that.
-/// Bytes: with AVX-512 VNNI, or with i8mm on ARM, one instruction does it. Else AVX2 multiplies pairs of 16 bits, in vectors of
-/// 32 bytes; nothing is cut short on the way. bfloat16: AVX-512 BF16, and bf16 on ARM.
+/// Bytes: with AVX-512 VNNI, or with i8mm on ARM, one instruction does it; dotprod and SVE take three for two. Else AVX2
+/// multiplies pairs of 16 bits, in vectors of 32 bytes; nothing is cut short on the way. bfloat16: AVX-512 BF16, and bf16 on ARM.
 const Isa* group_isa(const Machine& machine, const GroupDot& dot);
 inline const Isa* byte_isa(const Machine& machine) { return group_isa(machine, kByteDot); }
 

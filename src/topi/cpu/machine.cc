@@ -5,43 +5,22 @@
 #include "codegen/target_cpu.h"
 #include "runtime/registry.h"
 #include "runtime/thread_count.h"
+#include "topi/cpu/caches.h"
 
 namespace tessera::topi {
 namespace {
 
 register_types<MachineNode> types;
 
+// Kernels of signed products keep more beside their sums.
 constexpr Isa kIsas[] = {
-    {"avx512", 64, 32}, {"avx2", 32, 16},     {"sse", 16, 16},      {"neon", 16, 32},    {"sve256", 32, 32},
-    {"sve512", 64, 32}, {"sve1024", 128, 32}, {"sve2048", 256, 32}, {"generic", 16, 16},
+    {"avx512", 64, 32},        {"avx2", 32, 16},          {"sse", 16, 16},         {"neon", 16, 32},
+    {"sve256", 32, 32},        {"sve512", 64, 32},        {"sve1024", 128, 32},    {"sve2048", 256, 32},
+    {"generic", 16, 16},       {"neon-sdot", 16, 26},     {"sve256-sdot", 32, 26}, {"sve512-sdot", 64, 26},
+    {"sve1024-sdot", 128, 26}, {"sve2048-sdot", 256, 26},
 };
 
-struct Caches {
-  int64_t l1, l2, l3;
-};
-
-constexpr int64_t kKilo = 1024, kMega = kKilo * kKilo;
 constexpr Caches kUnknown{32 * kKilo, 256 * kKilo, 0};
-
-/// Data caches of one core by LLVM's name of the processor; `l3` is what cores share.
-const std::pair<std::string_view, Caches> kKnown[] = {
-    {"haswell", {32 * kKilo, 256 * kKilo, 8 * kMega}},
-    {"broadwell", {32 * kKilo, 256 * kKilo, 8 * kMega}},
-    {"skylake", {32 * kKilo, 256 * kKilo, 8 * kMega}},
-    {"skylake-avx512", {32 * kKilo, 1 * kMega, 16 * kMega}},
-    {"cascadelake", {32 * kKilo, 1 * kMega, 16 * kMega}},
-    {"icelake-server", {48 * kKilo, 1280 * kKilo, 24 * kMega}},
-    {"sapphirerapids", {48 * kKilo, 2 * kMega, 32 * kMega}},
-    {"znver2", {32 * kKilo, 512 * kKilo, 16 * kMega}},
-    {"znver3", {32 * kKilo, 512 * kKilo, 32 * kMega}},
-    {"znver4", {32 * kKilo, 1 * kMega, 32 * kMega}},
-    {"cortex-a53", {32 * kKilo, 512 * kKilo, 0}},
-    {"cortex-a72", {32 * kKilo, 1 * kMega, 0}},
-    {"cortex-a76", {64 * kKilo, 512 * kKilo, 2 * kMega}},
-    {"neoverse-n1", {64 * kKilo, 1 * kMega, 32 * kMega}},
-    {"neoverse-v1", {64 * kKilo, 1 * kMega, 32 * kMega}},
-    {"apple-m1", {128 * kKilo, 4 * kMega, 8 * kMega}},
-};
 
 std::string line_of(const std::string& path) {
   std::ifstream in(path);
@@ -100,9 +79,7 @@ Machine machine_of(const Target& target) {
   codegen::TargetCpu cpu = codegen::target_cpu(target);
   const Isa& isa = find_isa(isa_of(cpu));
   Caches caches = cpu.is_host ? caches_of_host() : Caches{0, 0, 0};
-  Caches assumed = kUnknown;
-  for (const auto& [name, known] : kKnown)
-    if (name == cpu.name) assumed = known;
+  Caches assumed = known_caches(cpu.name).value_or(kUnknown);
   MachineNode out;
   out.isa = isa.name;
   out.arch = cpu.arch;

@@ -14,6 +14,10 @@ struct Isa {
   int vector_bytes;  // of one register
   int registers;     // that hold vectors
 };
+/// SVE of one length.
+inline bool is_sve(std::string_view isa) { return isa.starts_with("sve"); }
+/// How names of families end whose products of bytes take signed ones only.
+inline constexpr const char* kSignedDots = "-sdot";
 /// The family of that name; an unknown one is an error that lists those there are.
 const Isa& find_isa(std::string_view name);
 

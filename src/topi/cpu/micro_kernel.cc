@@ -27,6 +27,9 @@ const Dot kDots[] = {
     {"avx512", DataType::UInt(8), DataType::Int(8), kInt32, kByteGroup, "llvm.x86.avx512.vpdpbusd.512"},
     {"avx2", DataType::UInt(8), DataType::Int(8), kInt32, kByteGroup, "llvm.x86.avx2.pmadd.wd"},
     {"neon", DataType::UInt(8), DataType::Int(8), kInt32, kByteGroup, "llvm.aarch64.neon.usdot"},
+    {"neon-sdot", DataType::UInt(8), DataType::Int(8), kInt32, kByteGroup, "llvm.aarch64.neon.sdot"},
+    {"sve", DataType::UInt(8), DataType::Int(8), kInt32, kByteGroup, "llvm.aarch64.sve.usdot"},
+    {"sve", DataType::BFloat(16), DataType::BFloat(16), kFloat32, 2, "llvm.aarch64.sve.bfdot"},
     {"neon", DataType::Int(8), DataType::Int(8), kInt32, 4, "llvm.aarch64.neon.sdot"},
 };
 
@@ -34,6 +37,11 @@ constexpr int64_t kLineBytes = 64;
 
 /// Registers that hold no sum: the vectors of B, and two to broadcast elements of A in turns.
 int working_registers(int vectors) { return vectors + 2; }
+
+/// True for rows of all families, of this one, and of SVE of any length.
+bool is_of(const Dot& dot, std::string_view isa) {
+  return dot.isa.empty() || dot.isa == isa || (dot.isa == "sve" && is_sve(isa));
+}
 
 class KernelBuilder {
  public:
@@ -149,7 +157,7 @@ class KernelBuilder {
       if (kernel_->a_dtype == dot.a) return group_dot(dot, find_isa(kernel_->isa.str()), sum, a, b);
     PrimExpr number = make_const(DataType::UInt(32), codegen::llvm_intrinsic_id(dot_.intrinsic));
     PrimExpr left = a, right = b;
-    if (kernel_->isa == "neon") {  // takes vectors of elements
+    if (kernel_->isa == "neon" || is_sve(kernel_->isa.str())) {  // take vectors of elements
       DataType bytes = kernel_->a_dtype.with_lanes(kernel_->lanes * kernel_->group);
       left = reinterpret(bytes, a), right = reinterpret(bytes, b);
     }
@@ -171,7 +179,7 @@ class KernelBuilder {
 const Dot& find_dot(std::string_view isa, DataType a, DataType b) {
   std::string known;
   for (const Dot& dot : kDots) {
-    if (!dot.isa.empty() && dot.isa != isa) continue;
+    if (!is_of(dot, isa)) continue;
     if (dot.a == a && (b.is_void() || dot.b == b)) return dot;
     if (known.find(dot.a.str()) == std::string::npos) known += (known.empty() ? "" : ", ") + dot.a.str();
   }
@@ -191,7 +199,7 @@ const Dot* dot_on(const Machine& machine, DataType a, DataType b) {
   if (a != b && is_narrow_float(b) && !widens_when_read(machine, b)) return nullptr;
   const std::string_view isa = product_isa(machine, a).name;
   for (const Dot& dot : kDots)
-    if ((dot.isa.empty() || dot.isa == isa) && dot.a == a && dot.b == b) return &dot;
+    if (is_of(dot, isa) && dot.a == a && dot.b == b) return &dot;
   return nullptr;
 }
 

@@ -14,12 +14,14 @@ bool has(const Machine& machine, std::string_view wanted) {
 bool widens_when_read(const Machine& machine, DataType dtype) {
   if (!is_narrow_float(dtype)) return false;
   const bool is_x86 = machine->isa == "avx512" || machine->isa == "avx2";
-  if (dtype.is_bfloat()) return is_x86 || machine->isa == "neon";
-  return (is_x86 && has(machine, "f16c")) || machine->isa == "neon";
+  const bool is_arm = machine->isa == "neon" || is_sve(machine->isa.str());
+  if (dtype.is_bfloat()) return is_x86 || is_arm;
+  return (is_x86 && has(machine, "f16c")) || is_arm;
 }
 
 bool multiplies_bfloats(const Machine& machine) {
-  return (machine->isa == "avx512" && has(machine, "avx512bf16")) || (machine->isa == "neon" && has(machine, "bf16"));
+  const bool is_arm = machine->isa == "neon" || is_sve(machine->isa.str());
+  return has(machine, is_arm ? "bf16" : "avx512bf16") && (is_arm || machine->isa == "avx512");
 }
 
 }  // namespace tessera::topi

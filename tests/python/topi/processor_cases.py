@@ -47,6 +47,14 @@ def dense(m, n, k):
     )
 
 
+def narrow_dense(m, n, k, dtype):
+    def build(make):
+        x, w = (relay.cast(part, dtype) for part in (make.data(m, k), make.weight(n, k)))
+        return relay.cast(relay.nn.dense(x, w), "float32")
+
+    return build
+
+
 def conv(x, w, transposed=False, after=None, **attrs):
     def build(make):
         operator = (relay.nn.conv2d_transpose if transposed else relay.nn.conv2d) if len(x) == 4 else relay.nn.conv1d
@@ -106,6 +114,50 @@ def byte_dense(m, n, k, zero=0):
     return lambda make: relay.nn.dense(real(make.data(m, k, dtype="uint8"), 0.5, zero), byte_weights(make, n, k))
 
 
+def byte_network(make):
+    """A first layer, a block with a residual sum, and a classifier: integers lie between all layers."""
+    x = to_bytes(relay.nn.conv2d(
+        real(make.data(1, 3, 20, 20, dtype="uint8"), 0.5, 120), byte_weights(make, 16, 3, 3, 3), strides=(2, 2),
+        padding=(1, 1), channels=16, kernel_size=(3, 3)), 8.0, 90)  # fmt: skip
+    wide = relay.nn.conv2d(real(x, 8.0, 90), byte_weights(make, 32, 16, 1, 1), channels=32, kernel_size=(1, 1))
+    wide = to_bytes(relay.nn.relu(wide), 128.0, 0)
+    deep = relay.nn.conv2d(
+        real(wide, 128.0), byte_weights(make, 32, 1, 3, 3), padding=(1, 1), groups=32, channels=32, kernel_size=(3, 3)
+    )
+    deep = to_bytes(deep, 1024.0, 128)
+    thin = relay.nn.conv2d(real(deep, 1024.0, 128), byte_weights(make, 16, 32, 1, 1), channels=16, kernel_size=(1, 1))
+    thin = to_bytes(thin, 16384.0, 128)
+    y = to_bytes(real(thin, 16384.0, 128) + real(x, 8.0, 90), 16384.0, 128)
+    y = relay.nn.max_pool2d(y, pool_size=(2, 2), strides=(2, 2))
+    return relay.nn.dense(real(relay.nn.batch_flatten(y), 16384.0, 128), byte_weights(make, 10, 400))
+
+
+def transformer(make):
+    """A layer of 21 tokens of 48 numbers, with three heads."""
+
+    def linear(x, outs):
+        ins = int(x.type_annotation.shape[-1]) if isinstance(x, relay.Var) else linear.width
+        linear.width = outs
+        weight = relay.const(make.array(outs, ins) * np.float32(ins**-0.5))
+        return relay.nn.bias_add(relay.nn.dense(x, weight), make.weight(outs), axis=-1)
+
+    def normed(x):
+        return relay.nn.layer_norm(x, make.weight(48), make.weight(48))
+
+    x = make.data(21, 48)
+    heads = []
+    for _ in range(3):
+        part = relay.reshape(linear(x, 48), (21, 3, 16))
+        heads.append(relay.transpose(part, (1, 0, 2)))
+    q, k, v = heads
+    weights = relay.nn.softmax(relay.nn.batch_matmul(q, k) * relay.const(np.float32(0.25)))
+    mixed = relay.transpose(relay.nn.batch_matmul(weights, v, transpose_b=False), (1, 0, 2))
+    y = normed(x + linear(relay.reshape(mixed, (21, 48)), 48))
+    wide = linear(y, 192)
+    wide = wide * (relay.erf(wide * relay.const(np.float32(0.5**0.5))) + relay.const(np.float32(1)))
+    return normed(y + linear(wide, 48))
+
+
 def norm(axis, *shape):
     def build(make):
         extent = shape[axis]
@@ -136,6 +188,9 @@ CASES = {
     **{f"constant_{m}x{n}x{k}": matmul(m, n, k, "nt", constant=True) for m, n, k in [(1, 100, 64), (20, 65, 129), (5, 7, 3)]},
     "matmul_float64": matmul(19, 23, 31, dtype="float64"),
     "dense": dense(9, 50, 70),
+    **{
+        f"dense_{dtype}_{m}": narrow_dense(m, 70, 96, dtype) for dtype in ("float16", "bfloat16") for m in (1, 20)
+    },
     "batch_matmul": lambda make: relay.nn.batch_matmul(make.data(3, 17, 20), make.data(3, 25, 20)),
     "attention": attention,
     "lstm": lstm,
@@ -161,6 +216,8 @@ CASES = {
     "bytes_dense": byte_dense(5, 33, 36),
     "bytes_dense_wide": byte_dense(17, 64, 300, zero=77),
     "bytes_dense_row": byte_dense(1, 100, 256),
+    "byte_network": byte_network,
+    "transformer": transformer,
     # ---- windows, rows, sums ----
     "max_pool": pool("max_pool2d", (1, 24, 13, 13), 3, strides=(2, 2), padding=(1, 1)),
     "avg_pool": pool("avg_pool2d", (1, 20, 12, 12), 2, strides=(2, 2)),

@@ -111,7 +111,8 @@ def test_a_product_without_elements_has_no_tiles():
         (("avx2", "float32", 8, 16, 64), "needs 20 vector registers, avx2 has 16"),
         (
             ("mmx", "float32", 4, 4, 4),
-            'no instruction set "mmx"; there are avx512, avx2, sse, neon, sve256, sve512, sve1024, sve2048, generic',
+            'no instruction set "mmx"; there are avx512, avx2, sse, neon, sve256, sve512, sve1024, sve2048, generic, neon-sdot, '
+            "sve256-sdot, sve512-sdot, sve1024-sdot, sve2048-sdot",
         ),
         (("avx2", "int16", 4, 8, 4), "no micro-kernel of avx2 multiplies int16; there are those of float32, float64"),
     ],
