@@ -1,5 +1,6 @@
 #!/usr/bin/env python
-"""Single operators beside ONNX Runtime, OpenVINO and PyTorch, float32, with one thread and with all.
+"""Single operators beside ONNX Runtime, OpenVINO and PyTorch, float32, with one thread and with all; products of 16 bits
+beside our own float32.
 
     python bench/ops.py                                        # all families beside what is installed
     .venv-torch/bin/python bench/ops.py conv1d pool --threads 1 --peers ort,openvino
@@ -43,6 +44,7 @@ from common.contenders import (
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 ROUND_SECONDS = 0.03  # each contender of a round runs about this long, at least once
+COLUMNS = {**PEERS, "float": "our float32"}  # the last for cases of fewer bits only
 FURTHEST = 1e-3  # an answer from ONNX Runtime's, relative to the greatest magnitude
 
 
@@ -76,9 +78,12 @@ def measure(case: Any, threads: int, peers: Sequence[str], rounds: int, clock: C
         "compile": lambda: torch_runner(case, threads, True),
     }
     wanted = [peer for peer in peers if case.torch or peer not in ("torch", "compile")]
+    if case.wide:
+        makers["float"] = lambda: tessera_runner(case.wide, case.inputs, {}, bound=True)
+        wanted = ["float"]
     runs = {"tessera": tessera_runner(case.model, case.inputs, facts, bound=True), **installed(makers, wanted)}
     answers = {who: run() for who, run in runs.items()}
-    want = answers["ort" if "ort" in runs else "tessera"]
+    want = answers[next(who for who in ("ort", "float", "tessera") if who in runs)]
     facts["difference"] = {who: difference(answer, want) for who, answer in answers.items()}
     if facts["difference"]["tessera"] > FURTHEST:
         raise SystemExit(f"{case.name}: the answer is {facts['difference']['tessera']:.1e} from ONNX Runtime's")
@@ -123,13 +128,13 @@ def part_of_roofs(row: dict[str, Any]) -> tuple[float, float]:
 
 
 def ratios(row: dict[str, Any]) -> dict[str, float]:
-    return {peer: row["seconds"][peer] / row["seconds"]["tessera"] for peer in PEERS if peer in row["seconds"]}
+    return {peer: row["seconds"][peer] / row["seconds"]["tessera"] for peer in COLUMNS if peer in row["seconds"]}
 
 
 def print_row(row: dict[str, Any]) -> None:
     compute, memory = part_of_roofs(row)
     against = ratios(row)
-    text = "".join(f"{against[peer]:>14.2f}" if peer in against else f"{'-':>14}" for peer in PEERS)
+    text = "".join(f"{against[peer]:>14.2f}" if peer in against else f"{'-':>14}" for peer in COLUMNS)
     ours = row["seconds"]["tessera"] * 1e3
     print(
         f"{row['model']:48}{ours:>9.3f}{compute:>9.0%}{memory:>9.0%}{text}{row['difference']['tessera']:>9.0e}",
@@ -139,7 +144,7 @@ def print_row(row: dict[str, Any]) -> None:
 
 def print_mean(title: str, rows: Sequence[dict[str, Any]]) -> None:
     text = ""
-    for peer in PEERS:
+    for peer in COLUMNS:
         all_ratios = [ratios(row)[peer] for row in rows if peer in ratios(row)]
         text += f"{geomean(all_ratios):>14.2f}" if all_ratios else f"{'-':>14}"
     print(f"{title:75}{text}")
@@ -180,7 +185,7 @@ def main() -> int:
     counts = [int(count) for count in args.threads.split(",")] if args.threads else sorted({1, len(processors)})
     results = []
     for threads in counts:
-        peers_text = "".join(f"{name:>14}" for name in PEERS.values())
+        peers_text = "".join(f"{name:>14}" for name in COLUMNS.values())
         for family in args.families or FAMILIES:
             title = f"{family}, {threads} thread{'s' * (threads > 1)}"
             print(f"\n{title:48}{'ms':>9}{'compute':>9}{'memory':>9}{peers_text}{'apart':>9}")

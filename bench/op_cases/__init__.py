@@ -23,6 +23,7 @@ FAMILIES: dict[str, Callable[[list[str]], list[Case]]] = {
     "recurrent": recurrent.cases,
     "product": product.cases,
     "attention": product.attentions,
+    "narrow": product.narrow,
     "rows": rows.cases,
     "reduction": rows.reductions,
     "moves": moves.cases,

@@ -22,6 +22,7 @@ class Case(NamedTuple):
     operations: float | None = None  # of arithmetic; None: as many as the convolutions and products of the model have
     count: int = 1  # how often it occurs where it is from
     reads: int | None = None  # bytes of the operands that are needed; None: all of them
+    wide: bytes = b""  # the same in float32, for cases of fewer bits: what they are compared with
 
     def bytes(self, outputs: list[np.ndarray]) -> int:
         """What has to be read and written once."""

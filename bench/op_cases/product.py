@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
 
 from .case import Case, model_of, node, random, shape_text
 
@@ -27,6 +28,28 @@ def layer(rows: int, depth: int, units: int, after: str = "") -> Case:
 
     name = f"MatMul {rows}x{units}x{depth}{f', {after}' * bool(after)}"
     return Case(name, model_of(nodes, inputs, weights), inputs, weights, torch)
+
+
+def narrow_layer(rows: int, depth: int, units: int, kind: str) -> Case:
+    """The same numbers, which are those of `kind` exactly, in 16 bits and in float32; data comes and goes as float32."""
+    code = {"float16": onnx.TensorProto.FLOAT16, "bfloat16": onnx.TensorProto.BFLOAT16}[kind]
+
+    def rounded(x: np.ndarray) -> np.ndarray:
+        return (x.view("uint32") & np.uint32(0xFFFF0000 if kind == "bfloat16" else 0xFFFFE000)).view("float32")
+
+    inputs = {"x": rounded(random(1, rows, depth))}
+    weights = {"w": rounded(random(depth, units) / np.float32(np.sqrt(depth)))}
+    nodes = [node("Cast", ["x"], "xn", to=code), node("Cast", ["w"], "wn", to=code)]
+    nodes += [node("MatMul", ["xn", "wn"], "yn"), node("Cast", ["yn"], "y", to=onnx.TensorProto.FLOAT)]
+    wide = model_of([node("MatMul", ["x", "w"], "y")], inputs, weights)
+    name = f"MatMul {rows}x{units}x{depth}, {kind}"
+    reads = inputs["x"].nbytes + weights["w"].nbytes // 2
+    return Case(name, model_of(nodes, inputs, weights), inputs, weights, reads=reads, wide=wide)
+
+
+def narrow(_nets: list[str]) -> list[Case]:
+    shapes = [(1, 768, 3072), (1, 1024, 32768), (16, 1024, 32768), (16, 768, 3072), (128, 768, 768), (128, 3072, 768)]
+    return [narrow_layer(*shape, kind) for shape in shapes for kind in ("float16", "bfloat16")]
 
 
 def attention(heads: int, rows: int, width: int, masked: bool = False) -> Case:
