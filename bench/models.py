@@ -11,8 +11,8 @@ smallest time counts. The answers are compared with ONNX Runtime's. The compute 
 multiply-adds on registers; the operations of a model are the products and sums of its convolutions and matrix products.
 
 Models are float32; those called NAME_int8 are made by ONNX Runtime's quantiser (tests/frameworks/quantize.py), those called
-NAME_f16 have float16 for float32 (tests/frameworks/halve.py). Our own float32 is a contender there. The roof is that of
-float32, which they may pass, and the means leave them out.
+NAME_f16 and NAME_bf16 have float16 and bfloat16 for float32 (tests/frameworks/halve.py; no peer runs the latter). Our own
+float32 is a contender there. The roof is that of float32, which they may pass, and the means leave them out.
 
     .venv-torch/bin/python bench/models.py --switches all --peers ort      # what each decision about the graph gives
 
@@ -69,8 +69,11 @@ MODELS = [
     "bert_base_int8",
     "resnet50_f16",
     "bert_base_f16",
+    "resnet50_bf16",
+    "bert_base_bf16",
 ]
-NARROW = {"_int8": "quantize.py", "_f16": "halve.py"}  # how names of models with fewer bits end, and what makes them
+#: How names of models with fewer bits end, and what makes them.
+NARROW = {"_int8": "quantize.py", "_f16": "halve.py", "_bf16": "halve.py"}
 SWITCHES: dict[str, dict[str, Any]] = {  # decisions about the whole graph, and the PassContext without them
     "layouts": {"disabled_pass": ["AlterOpLayout"]},
     "winograd": {"config": {"relay.conv2d.winograd": False}},
@@ -131,7 +134,7 @@ def contenders(
     else:
         makers["torch"] = lambda: torch_runner(name, inputs, threads, False)
         makers["compile"] = lambda: torch_runner(name, inputs, threads, True)
-    chosen = [peer for peer in peers if peer in makers]
+    chosen = [peer for peer in peers if peer in makers and (peer == "float" or not name.endswith("_bf16"))]
     off = {switch: tessera_runner(path, inputs, {}, **SWITCHES[switch]) for switch in switches}
     return {"tessera": tessera_runner(path, inputs, facts), **installed(makers, chosen), **off}
 
@@ -153,7 +156,7 @@ def measure(
     facts: dict[str, Any] = {"model": name, "threads": threads}
     runs = contenders(name, path, threads, peers, switches, facts)
     answers = {who: run() for who, run in runs.items()}
-    want = answers["ort" if "ort" in runs else next(iter(runs))]
+    want = answers[next(who for who in ("ort", "float", "tessera") if who in runs)]
     facts["difference"] = {who: difference(answer, want) for who, answer in answers.items()}
     peak, peak_operations = peak_runner()
     best = shortest({**runs, "peak": peak}, clock, rounds, ROUNDS_SECONDS)
