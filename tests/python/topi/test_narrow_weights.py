@@ -122,6 +122,21 @@ def test_a_table_is_not_widened_as_a_whole(dtype):
     np.testing.assert_allclose(run(function, [rows]), np.exp(table[rows].astype("float32")), rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", list(NARROW))
+def test_the_number_of_rows_may_be_open(dtype):
+    w = values((96, 131), dtype, 1)
+    x = relay.var("x", shape=(relay.Any(), 131), dtype=dtype)
+    y = relay.cast(relay.nn.dense(x, relay.const(tessera.nd.array(w))), "float32")
+    with tessera.transform.PassContext(opt_level=3):
+        machine = relay.create_executor("vm", tessera.IRModule.from_expr(relay.Function([x], y)), tessera.cpu(), "llvm")
+        main = machine.evaluate()
+    for rows in (1, 5, 40):
+        data = values((rows, 131), dtype, rows)
+        want = data.astype("float64") @ w.astype("float64").T
+        got = main(tessera.nd.array(data)).numpy()
+        np.testing.assert_allclose(got, want, atol=131 * 2.0**-24 * np.abs(want).max())
+
+
 def test_infinities_and_small_numbers_stay_what_they_are():
     w = np.zeros((64, 256), "float16")
     w[0, :4], w[1, 0], w[2, 0] = [np.inf, 0, 1, 2], np.float16(6e-8), np.nan
