@@ -157,7 +157,7 @@ class KernelBuilder {
       if (kernel_->a_dtype == dot.a) return group_dot(dot, find_isa(kernel_->isa.str()), sum, a, b);
     PrimExpr number = make_const(DataType::UInt(32), codegen::llvm_intrinsic_id(dot_.intrinsic));
     PrimExpr left = a, right = b;
-    if (kernel_->isa == "neon" || is_sve(kernel_->isa.str())) {  // take vectors of elements
+    if (kernel_->isa == "neon") {  // takes vectors of elements
       DataType bytes = kernel_->a_dtype.with_lanes(kernel_->lanes * kernel_->group);
       left = reinterpret(bytes, a), right = reinterpret(bytes, b);
     }
