@@ -196,7 +196,15 @@ MODELS["fasterrcnn_mobilenet_v3_large_320_fpn.open"] = detector(
     "fasterrcnn_mobilenet_v3_large_320_fpn", 320, 40.0, True, box_score_thresh=0.3
 )
 MODELS["maskrcnn_resnet50_fpn"] = detector(
-    "maskrcnn_resnet50_fpn", 256, 40.0, False, ("masks",), min_size=256, max_size=256, box_score_thresh=0.3
+    "maskrcnn_resnet50_fpn",
+    256,
+    6.0,  # with 40, an input that is moved by a millionth moves boxes by hundreds of pixels, in ONNX Runtime too
+    False,
+    ("masks",),
+    min_size=256,
+    max_size=256,
+    box_score_thresh=0.02,
+    box_detections_per_img=20,
 )
 MODELS["keypointrcnn_resnet50_fpn"] = detector(
     "keypointrcnn_resnet50_fpn",

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 FOLDER = Path(os.environ.get("TESSERA_MODELS", HERE.parent.parent / "build" / "models"))
 TOLERANCE = 1e-3  # greatest difference over greatest magnitude
-TOO_SLOW = ["maskrcnn_resnet50_fpn", "keypointrcnn_resnet50_fpn"]  # docs/known_gaps.md
+TOO_SLOW = ["keypointrcnn_resnet50_fpn"]  # docs/known_gaps.md
 DYNAMO = ["resnet18", "mobilenet_v3_large", "swin_t", "vit_b_16", "bert_base", "gpt2"]
 
 

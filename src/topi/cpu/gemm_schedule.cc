@@ -1,5 +1,7 @@
 // The TE schedule of matrix products in panels; gemm_tiles.h shows its loops.
 
+#include <tuple>
+
 #include "ir/prim_ops.h"
 #include "ir/structural_equal.h"
 #include "runtime/registry.h"
@@ -62,12 +64,16 @@ IterVar cut_result(const te::Stage& stage, const GemmTiles& t, size_t row, int l
     if (i != row) order.push_back(axes[i]);
   auto cut = [&](const IterVar& axis, int64_t size) { return te::split(stage, axis, number(size), PrimExpr()); };
   auto [part_i, rest_i] = cut(axes[row], t->part_m);
-  auto [part_j, rest_j] = cut(axes.back(), t->part_n);
+  const bool is_open = !as_int(axes[row]->dom->extent);  // then all rows pass by a part of the columns
+  const int64_t* columns = as_int(axes.back()->dom->extent);
+  const bool is_one_part = is_open && columns && *columns <= t->part_n;  // behind an open extent it would not be seen
+  IterVar part_j, rest_j = axes.back();
+  if (!is_one_part) std::tie(part_j, rest_j) = cut(rest_j, t->part_n);
   auto [block_i, i] = cut(rest_i, t->mc);
   auto [block_j, inner_j] = cut(rest_j, t->nc);
   auto [j, vector] = cut(inner_j, lanes);
-  const bool is_open = !as_int(axes[row]->dom->extent);  // then all rows pass by a part of the columns
-  for (const IterVar& axis : {is_open ? part_j : part_i, is_open ? part_i : part_j}) order.push_back(axis);
+  for (const IterVar& axis : {is_open ? part_j : part_i, is_open ? part_i : part_j})
+    if (axis) order.push_back(axis);
   Array<IterVar> parts = order;
   for (const IterVar& axis : {block_j, block_i, i, j, vector}) order.push_back(axis);
   te::reorder(stage, order);

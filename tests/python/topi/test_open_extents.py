@@ -122,14 +122,14 @@ def test_what_follows_a_convolution_of_open_extents_agrees_with_fixed_ones(name)
         np.testing.assert_allclose(program.run(data).numpy(), want, rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("units", [24, 91, 160, 1000])
+@pytest.mark.parametrize("units", [2, 8, 10, 24, 91, 160, 1000])
 def test_a_product_of_open_rows_has_any_number_of_columns(units):
-    weight = values(units, 1024)
+    weight, bias = values(units, 1024), values(units)
     x = relay.var("x", shape=(ANY, 1024))
-    program = compiled(relay.Function([x], relay.nn.dense(x, relay.const(weight))))
+    program = compiled(relay.Function([x], relay.nn.dense(x, relay.const(weight)) + relay.const(bias)))
     for rows in (1, 30, 0):
         data = values(rows, 1024)
-        np.testing.assert_allclose(program.run(data).numpy(), data @ weight.T, rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(program.run(data).numpy(), data @ weight.T + bias, rtol=1e-3, atol=1e-3)
 
 
 PRODUCTS = {
