@@ -86,7 +86,8 @@ void settle_channels(const relay::Conv2DAttrs* attrs, const Array<PrimExpr>& wei
   const Layout layout = make_layout(attrs->data_layout);
   const auto axis = static_cast<size_t>(layout->index_of('C'));
   if (as_int((*shape)[axis])) return;
-  const int64_t* ins = as_int(convert_shape(make_layout(attrs->kernel_layout), make_layout("OIHW"), weight)[1]);
+  const PrimExpr depth = convert_shape(make_layout(attrs->kernel_layout), make_layout("OIHW"), weight)[1];
+  const int64_t* ins = as_int(depth);
   if (!ins || attrs->groups != 1) return;
   Array<PrimExpr> same(shape->size(), PrimExpr(0));
   same.set(axis, PrimExpr(static_cast<int>(*ins)));
