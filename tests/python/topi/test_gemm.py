@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tessera
+from c_runtime import C_RUNTIME
 from tessera import te, tir, topi
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -261,23 +262,9 @@ def test_what_lies_around_the_matrices_is_neither_read_nor_written():
 
 # ---- NEON, run by an emulator ----------------------------------------------------------------------------------------
 
-DRIVER = r"""
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-typedef union { int64_t i; double f; void* p; } Value;
-typedef struct { void* data; struct { int type, id; } device; int ndim; struct { uint8_t code, bits; uint16_t lanes; } dtype;
-                 int64_t *shape, *strides; uint64_t offset; } Tensor;
-typedef int (*Task)(int, void*, void*);
-static void* take(int t, int i, uint64_t bytes, int c, int b) { return aligned_alloc(64, (bytes + 63) / 64 * 64); }
-static int give(int t, int i, void* p) { free(p); return 0; }
-static int launch(Task task, void* data, int n) { struct { void* s; int n; } env = {0, 1}; return task(0, &env, data); }
-static void error(const char* what) { puts(what); }
-void* (*__TVMBackendAllocWorkspace)(int, int, uint64_t, int, int) = take;
-int (*__TVMBackendFreeWorkspace)(int, int, void*) = give;
-int (*__TVMBackendParallelLaunch)(Task, void*, int) = launch;
-void (*__TVMAPISetLastError)(const char*) = error;
+DRIVER = (
+    C_RUNTIME
+    + r"""
 int gemm(Value*, int*, int, Value*, int*, void*);
 int main(void) {
   float *a = malloc(4 * M * K), *b = malloc(4 * K * N), *c = malloc(4 * M * N);
@@ -300,6 +287,7 @@ int main(void) {
   return 0;
 }
 """
+)
 
 
 @pytest.mark.skipif(

@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import tessera
+from c_runtime import C_RUNTIME
 from tessera import relay, topi
 from test_gemm import inner_loop
 
@@ -281,22 +282,9 @@ def test_the_inner_loop_widens_each_vector_of_weights_once(target, dtype, multip
 
 # ---- NEON, run by an emulator -----------------------------------------------------------------------------------------
 
-DRIVER = r"""
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-typedef union { int64_t i; double f; void* p; } Value;
-typedef struct { void* data; struct { int type, id; } device; int ndim; struct { uint8_t code, bits; uint16_t lanes; } dtype;
-                 int64_t *shape, *strides; uint64_t offset; } Tensor;
-typedef int (*Task)(int, void*, void*);
-static void* take(int t, int i, uint64_t bytes, int c, int b) { return aligned_alloc(64, (bytes + 63) / 64 * 64); }
-static int give(int t, int i, void* p) { free(p); return 0; }
-static int launch(Task task, void* data, int n) { struct { void* s; int n; } env = {0, 1}; return task(0, &env, data); }
-static void error(const char* what) { puts(what); }
-void* (*__TVMBackendAllocWorkspace)(int, int, uint64_t, int, int) = take;
-int (*__TVMBackendFreeWorkspace)(int, int, void*) = give;
-int (*__TVMBackendParallelLaunch)(Task, void*, int) = launch;
-void (*__TVMAPISetLastError)(const char*) = error;
+DRIVER = (
+    C_RUNTIME
+    + r"""
 int KERNEL(Value*, int*, int, Value*, int*, void*);
 int main(void) {
   int64_t shapes[][4] = SHAPES;
@@ -318,6 +306,7 @@ int main(void) {
   return fwrite(t[COUNT - 1].data, 1, size, file) == size ? 0 : 4;
 }
 """
+)
 
 
 @pytest.mark.skipif(
