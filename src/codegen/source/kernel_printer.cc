@@ -22,6 +22,16 @@ std::unordered_set<const VarNode*> read_only(const PrimFunc& function) {
   return out;
 }
 
+/// Whether the kernel loads from memory of the caller that it also writes.
+bool reads_what_it_writes(const PrimFunc& function, const std::unordered_set<const VarNode*>& read_only) {
+  std::unordered_set<const VarNode*> written;
+  for (const Var& param : function->params)
+    if (param->dtype.is_handle() && !read_only.count(param.get())) written.insert(param.get());
+  bool out = false;
+  walk(function->body, [&](const BufferLoad* op) { out = out || written.count(op->buffer->data.get()); });
+  return out;
+}
+
 DataType pointed_to(const VarNode* var) {
   auto* type = var->type_annotation.as<PointerType>();
   auto* element = type ? type->element_type.as<PrimType>() : nullptr;
@@ -52,6 +62,7 @@ void KernelPrinter::add_kernel(const GlobalVar& var, const PrimFunc& function) {
   look_at(function);
 
   std::unordered_set<const VarNode*> constant = read_only(function);
+  reads_what_it_writes_ = reads_what_it_writes(function, constant);
   bool is_restricted = function->attrs.is_true(attr::kNoAlias);
   std::string params;
   for (const Var& param : function->params) {

@@ -1,9 +1,12 @@
 """Programs of blocks on devices with threads: `tir.Schedule` binds, passes lower, the device computes."""
 
+import shutil
+
 import numpy as np
 import pytest
 import tessera
 from tessera import te, tir
+from tessera.contrib import nvcc
 
 TARGETS = [
     pytest.param("opencl", marks=pytest.mark.skipif(not tessera.opencl(0).exist, reason="no OpenCL device")),
@@ -84,6 +87,13 @@ def test_a_block_reduces_tuples_across_threads(kind, threads):
     mod["main"](tessera.nd.array(places, dev), tessera.nd.array(values, dev), *out)
     np.testing.assert_array_equal(out[0].numpy(), values.argmax(1))
     np.testing.assert_array_equal(out[1].numpy(), values.max(1))
+
+
+@pytest.mark.skipif(not shutil.which("nvcc"), reason="nvcc is not installed")
+def test_no_load_of_a_buffer_that_the_kernel_writes_is_non_coherent():
+    source = tessera.build(argmax_by_threads(1).mod, target="cuda -arch=sm_80").imported_modules[0].get_source()
+    assert "__restrict__" not in source
+    assert "ld.global.nc" not in nvcc.compile_in_process(source, "sm_80").decode()
 
 
 def test_the_steps_of_a_reduction_of_tuples_across_threads():
