@@ -2,31 +2,22 @@
 
     .venv/bin/python tools/gpu_bundle.py build/gpu-bundle.tar.xz
 
-There:  tar xf gpu-bundle.tar.xz && gpu-bundle/pytest -m gpu tests/python/codegen
+There:  tar xf gpu-bundle.tar.xz && gpu-bundle/pytest -m gpu tests/python
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
+from importlib import metadata
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
-PACKAGES = [
-    "numpy",
-    "numpy.libs",
-    "pytest",
-    "_pytest",
-    "py.py",
-    "pluggy",
-    "iniconfig",
-    "packaging",
-    "pygments",
-    "ml_dtypes",
-]
+IMPORTED_BY_TESTS = ["hypothesis", "ml_dtypes", "numpy", "onnx", "pytest"]  # what these need comes along
 RUN = """#!/bin/sh
 here=$(cd "$(dirname "$0")" && pwd)
 export PYTHONHOME="$here/python" PYTHONPATH="$here/repository/python:$here/packages" PYTHONDONTWRITEBYTECODE=1
@@ -60,30 +51,54 @@ def copy_interpreter(target: Path) -> None:
         shutil.copy(library.resolve(), target / "lib" / library.name)
 
 
+def needed_distributions() -> list[metadata.Distribution]:
+    """IMPORTED_BY_TESTS and, through their requirements, everything else that is installed for them."""
+    found: dict[str, metadata.Distribution] = {}
+    pending = list(IMPORTED_BY_TESTS)
+    while pending:
+        name = re.sub(r"[-_.]+", "-", pending.pop()).lower()
+        if name in found:
+            continue
+        try:
+            found[name] = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            if name in IMPORTED_BY_TESTS:
+                sys.exit(f"{name} is not installed here; run make build")
+            continue  # required on another system or by an extra
+        for requirement in found[name].requires or []:
+            if "extra ==" not in requirement:
+                pending.append(re.match(r"[\w.-]+", requirement)[0])  # type: ignore[index]
+    return list(found.values())
+
+
 def copy_packages(target: Path) -> None:
-    target.mkdir()
-    site = Path(sysconfig.get_path("purelib"))
-    for name in PACKAGES:
-        if (site / name).is_dir():
-            shutil.copytree(site / name, target / name, ignore=shutil.ignore_patterns("tests", "__pycache__"))
-        elif (site / name).is_file():
-            shutil.copy(site / name, target / name)
-        else:
-            print(f"{name} is not installed here and is left out")
+    for distribution in needed_distributions():
+        for file in distribution.files or []:
+            # Programs lie outside (../../bin); some packages import helpers from their tests, so tests stay, data goes.
+            if ".." in file.parts or "__pycache__" in file.parts or "data" in file.parts[1:]:
+                continue
+            place = target / file
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file.locate(), place)
 
 
 def copy_repository(target: Path) -> None:
-    names = subprocess.run(
-        ["git", "ls-files", "-z", "python", "tests", "pyproject.toml"], cwd=TOP, check=True, capture_output=True
-    )
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=TOP, check=True, capture_output=True)
     for name in names.stdout.decode().split("\0"):
         if name and (TOP / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(TOP / name, target / name)
-    for built in [*(TOP / "python" / "tessera").glob("*.so"), *(TOP / "python" / "tessera" / "lib").glob("*.so")]:
+    package = TOP / "python" / "tessera"
+    for built in [*package.glob("*.so"), *(package / "lib").glob("*.so"), package / "bin" / "tessera"]:
         place = target / built.relative_to(TOP)
         place.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["strip", "--strip-unneeded", "-o", str(place), str(built)], check=True)
+        shutil.copy(built, place)
+
+
+def strip(folder: Path) -> None:
+    """Takes what only a debugger reads out of the libraries of `folder`. Not of packages: some wheels do not survive it."""
+    programs = [file for file in folder.rglob("*") if file.is_file() and file.open("rb").read(4) == b"\x7fELF"]
+    subprocess.run(["strip", "--strip-unneeded", *map(str, programs)], check=True)
 
 
 def main() -> None:
@@ -96,11 +111,13 @@ def main() -> None:
         copy_interpreter(bundle / "python")
         copy_packages(bundle / "packages")
         copy_repository(bundle / "repository")
+        strip(bundle / "python")
+        strip(bundle / "repository")
         run = bundle / "pytest"
         run.write_text(RUN)
         run.chmod(0o755)
         output.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["tar", "-C", temporary, "-I", "xz -T0 -2", "-cf", str(output), "gpu-bundle"], check=True)
+        subprocess.run(["tar", "-C", temporary, "-I", "xz -T0 -6", "-cf", str(output), "gpu-bundle"], check=True)
     print(f"{output}: {output.stat().st_size / 2**20:.0f} MiB")
 
 
