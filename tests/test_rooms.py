@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -116,3 +119,22 @@ def test_an_include_is_written_from_the_room_not_from_the_file():
         if room_of(include) is None and not include.startswith("tessera/")
     ]
     assert not wrong, 'write the room first, as in "tir/stmt.h":\n' + "\n".join(wrong)
+
+
+def texts() -> list[str]:
+    folders = [TOP, *(TOP / name for name in ("docs", "examples", "python", "src", "tests"))]
+    found = (path for top in folders for path in (top.glob("*.md") if top == TOP else top.rglob("*.md")))
+    return sorted(name_of(path) for path in found)
+
+
+def test_a_text_begins_with_a_heading():
+    wrong = [name for name in texts() if not re.match(r"# \S", (TOP / name).read_text())]
+    assert not wrong, f"no Markdown heading on the first line of {', '.join(wrong)}"
+
+
+def test_clang_format_leaves_texts_alone():
+    program = shutil.which("clang-format", path=str(Path(sys.executable).parent))
+    if program is None:
+        pytest.skip("clang-format is not installed beside this Python")
+    done = subprocess.run([program, "--dry-run", *texts()], cwd=TOP, capture_output=True, text=True, check=True)
+    assert not done.stderr, f".clang-format-ignore lacks a pattern:\n{done.stderr[:500]}"
