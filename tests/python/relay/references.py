@@ -7,6 +7,8 @@ of calls, tuples, constants and variables with them.
 import math
 
 import numpy as np
+from tessera.topi import testing
+from tessera.topi.testing.index import slices
 
 
 def ints(values):
@@ -252,34 +254,12 @@ def collapse_to(x, shape):
 
 
 def slices_of(attrs, shape):
-    out = [slice(None)] * len(shape)
     begin, end, strides = ints(attrs.begin), ints(attrs.end), ints(attrs.strides) or []
-    axes = ints(attrs.axes) or range(len(begin))
-    for i, axis in enumerate(axes):
-        first, n = begin[i], shape[axis]
-        if attrs.slice_mode == "size":
-            first = min(max(first + n if first < 0 else first, 0), n)
-            out[axis] = slice(first, n if end[i] < 0 else first + end[i])
-            continue
-        stride = strides[i] if i < len(strides) else 1
-        last = end[i]
-        if stride < 0 and last < -n:
-            last = None
-        out[axis] = slice(first, last, stride)
-    return tuple(out)
+    return slices(shape, begin, end, strides, str(attrs.slice_mode), ints(attrs.axes) or None)
 
 
 def strided_set(attrs, x, v, begin, end, strides):
-    out = x.copy()
-    places = []
-    for i, n in enumerate(x.shape):
-        if i >= len(begin):
-            places.append(slice(None))
-            continue
-        last = int(end[i])
-        places.append(slice(int(begin[i]), None if strides[i] < 0 and last < -n else last, int(strides[i])))
-    out[tuple(places)] = v
-    return out
+    return testing.strided_set_python(x, v, begin, end, strides)
 
 
 def slice_like(attrs, x, like):
@@ -320,15 +300,11 @@ def gather_nd(attrs, x, indices):
 
 
 def one_hot(attrs, indices, on, off):
-    hot = indices[..., None] == np.arange(attrs.depth)
-    axis = attrs.axis if attrs.axis >= 0 else indices.ndim
-    return np.moveaxis(np.where(hot, on, off), -1, axis).astype(attrs.dtype)
+    return testing.one_hot(indices, on, off, attrs.depth, attrs.axis if attrs.axis >= 0 else indices.ndim, attrs.dtype)
 
 
 def sequence_mask(attrs, x, lengths):
-    steps = np.arange(x.shape[attrs.axis])
-    keep = steps[:, None] < lengths[None] if attrs.axis == 0 else steps[None] < lengths[:, None]
-    return np.where(keep.reshape(keep.shape + (1,) * (x.ndim - 2)), x, x.dtype.type(attrs.mask_value))
+    return testing.sequence_mask(x, lengths, attrs.mask_value, attrs.axis)
 
 
 def reverse_sequence(attrs, x, lengths):
@@ -339,16 +315,10 @@ def reverse_sequence(attrs, x, lengths):
 
 
 def matrix_set_diag(attrs, x, diagonal):
-    out = x.copy()
-    rows, columns = x.shape[-2:]
-    for k in range(attrs.k1, attrs.k2 + 1):
-        length = min(rows + min(k, 0), columns - max(k, 0))
-        values = diagonal if attrs.k1 == attrs.k2 else diagonal[..., attrs.k2 - k, :]
-        right = attrs.super_diag_right_align if k >= 0 else attrs.sub_diag_right_align
-        first = values.shape[-1] - length if right else 0
-        for i in range(length):
-            out[..., i - min(k, 0), i + max(k, 0)] = values[..., first + i]
-    return out
+    above, below = (
+        "RIGHT" if right else "LEFT" for right in (attrs.super_diag_right_align, attrs.sub_diag_right_align)
+    )
+    return testing.matrix_set_diag(x, diagonal, (attrs.k1, attrs.k2), f"{above}_{below}")
 
 
 def trilu(attrs, x, k):

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from tessera.topi import testing
 
 __all__ = ["VISION_REFERENCES"]
 
@@ -137,57 +138,13 @@ def multibox_transform_loc(attrs, prob, loc, anchor):
     return [out, counts]
 
 
-def _bilinear(image, y, x):
-    height, width = image.shape
-    if y < -1 or x < -1 or y > height or x > width:
-        return 0.0
-    y, x = min(max(y, 0), height - 1), min(max(x, 0), width - 1)
-    y0, x0 = int(y), int(x)
-    y1, x1 = min(y0 + 1, height - 1), min(x0 + 1, width - 1)
-    ty, tx = y - y0, x - x0
-    top = image[y0, x0] * (1 - tx) + image[y0, x1] * tx
-    return top * (1 - ty) + (image[y1, x0] * (1 - tx) + image[y1, x1] * tx) * ty
-
-
 def roi_align(attrs, data, rois):
-    x = data.transpose(0, 3, 1, 2) if attrs.layout == "NHWC" else data
-    height, width = (int(n) for n in attrs.pooled_size)
-    out = np.zeros((len(rois), x.shape[1], height, width), data.dtype)
-    for i, (image, *corners) in enumerate(rois):
-        x1, y1, x2, y2 = (c * attrs.spatial_scale for c in corners)
-        bin_h, bin_w = max(y2 - y1, 1.0) / height, max(x2 - x1, 1.0) / width
-        n_h = attrs.sample_ratio if attrs.sample_ratio > 0 else math.ceil(bin_h)
-        n_w = attrs.sample_ratio if attrs.sample_ratio > 0 else math.ceil(bin_w)
-        for at in np.ndindex(out.shape[1:]):
-            c, py, px = at
-            samples = [
-                _bilinear(
-                    x[int(image), c],
-                    y1 + (py + (sy + 0.5) / n_h) * bin_h,
-                    x1 + (px + (sx + 0.5) / n_w) * bin_w,
-                )
-                for sy in range(n_h)
-                for sx in range(n_w)
-            ]
-            out[(i, *at)] = max(samples) if attrs.mode == "max" else sum(samples) / len(samples)
-    return out.transpose(0, 2, 3, 1) if attrs.layout == "NHWC" else out
+    function = testing.roi_align_nhwc_python if attrs.layout == "NHWC" else testing.roi_align_nchw_python
+    return function(data, rois, attrs.pooled_size, attrs.spatial_scale, attrs.sample_ratio, str(attrs.mode))
 
 
 def roi_pool(attrs, data, rois):
-    height, width = (int(n) for n in attrs.pooled_size)
-    out = np.zeros((len(rois), data.shape[1], height, width), data.dtype)
-    half_up = lambda v: int(math.copysign(math.floor(abs(v) + 0.5), v))
-    for i, (image, *corners) in enumerate(rois):
-        x1, y1, x2, y2 = (half_up(c * attrs.spatial_scale) for c in corners)
-        bin_h, bin_w = max(y2 - y1 + 1, 1) / height, max(x2 - x1 + 1, 1) / width
-        for py in range(height):
-            for px in range(width):
-                rows = [math.floor(py * bin_h + 1e-5) + y1, math.ceil((py + 1) * bin_h - 1e-5) + y1]
-                columns = [math.floor(px * bin_w + 1e-5) + x1, math.ceil((px + 1) * bin_w - 1e-5) + x1]
-                rows, columns = np.clip(rows, 0, data.shape[2]), np.clip(columns, 0, data.shape[3])
-                patch = data[int(image), :, rows[0] : rows[1], columns[0] : columns[1]]
-                out[i, :, py, px] = patch.max((1, 2)) if patch.size else 0
-    return out
+    return testing.roi_pool_nchw_python(data, rois, attrs.pooled_size, attrs.spatial_scale)
 
 
 def proposal(attrs, prob, pred, info):
@@ -234,17 +191,7 @@ def proposal(attrs, prob, pred, info):
 
 
 def yolo_reorg(attrs, data):
-    batch, channels, height, width = data.shape
-    s = int(attrs.stride)
-    out_c, flat = channels // (s * s), data.reshape(-1)
-    out = []
-    for b in range(batch):
-        for k in range(channels):
-            for j in range(height):
-                for i in range(width):
-                    x, y = i * s + (k // out_c) % s, j * s + (k // out_c) // s
-                    out.append(flat[x + width * s * (y + height * s * (k % out_c + out_c * b))])
-    return np.array(out, data.dtype).reshape(batch, channels * s * s, height // s, width // s)
+    return testing.reorg_python(data, int(attrs.stride))
 
 
 VISION_REFERENCES = {

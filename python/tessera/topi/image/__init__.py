@@ -101,7 +101,7 @@ def _dilation2d(
     data: Tensor, weight: Tensor, stride: Any, padding: Any, dilations: Any, layouts: tuple[str, str], out_dtype: Any
 ) -> Tensor:
     from ..nn.conv import _taps
-    from ..nn.pad_tuple import get_pad_tuple
+    from ..nn.utils import get_pad_tuple
 
     steps = const_tuple(dilations, 2)
     attrs = {

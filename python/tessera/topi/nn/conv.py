@@ -8,7 +8,7 @@ from typing import Any
 from tessera.te import Tensor
 
 from .._records import call_record, const_int, const_tuple, result_type
-from .pad_tuple import get_pad_tuple
+from .utils import get_pad_tuple
 
 __all__ = [
     "conv",
