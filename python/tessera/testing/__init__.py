@@ -15,11 +15,13 @@ from .targets import device_enabled, enabled_targets
 
 
 def __getattr__(name: str) -> Any:
-    """Everything else of `utils`, which imports pytest, when it is asked for."""
+    """`utils`, which imports pytest, and everything else of it when it is asked for."""
     if not name.startswith("__"):
         from importlib import import_module
 
         utils = import_module(__name__ + ".utils")
+        if name == "utils":
+            return utils
         if hasattr(utils, name):
             return getattr(utils, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -76,7 +76,8 @@ def parameters(*value_sets: Sequence[Any], ids: Any = None) -> list[Any]:
 
 
 def _parameter_fixture(group: int, values: Sequence[Any], ids: Any) -> Callable[..., Any]:
-    def pick(request: Any) -> Any:
+    def pick(*instance: Any, request: Any) -> Any:  # of the test class, where the fixture is an attribute of one
+        del instance
         return request.param
 
     pick.parametrize_group = group  # type: ignore[attr-defined]

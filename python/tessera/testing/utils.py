@@ -2,7 +2,7 @@
 # ruff: noqa: F401
 
 from .compare import CompareBeforeAfter
-from .helpers import identity_after, main, terminate_self
+from .helpers import identity_after, install_request_hook, main, terminate_self
 from .numeric import (
     assert_allclose,
     assert_prim_expr_equal,

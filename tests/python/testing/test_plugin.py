@@ -1,5 +1,7 @@
 """The pytest plugin gives targets, devices and combined parameters."""
 
+import subprocess
+import sys
 import textwrap
 
 import numpy as np
@@ -34,6 +36,30 @@ def test_parameters_go_together(pytester):
         """,
     )
     result.assert_outcomes(passed=6)
+
+
+def test_parameters_of_a_class_go_to_its_tests(pytester):
+    result = run(
+        pytester,
+        """
+        import tessera.testing
+
+        class TestSizes:
+            size = tessera.testing.parameter(1, 2, 3)
+            x, y = tessera.testing.parameters((1, 10), (2, 20))
+
+            @tessera.testing.fixture
+            def area(self, x, y):
+                return x * y
+
+            def test_area(self, size, x, y, area):
+                assert isinstance(self, TestSizes) and size in (1, 2, 3) and area == 10 * x * x
+
+        class TestLargeSizes(TestSizes):
+            size = tessera.testing.parameter(3)
+        """,
+    )
+    result.assert_outcomes(passed=8)
 
 
 def test_parameters_by_dict_have_their_names(pytester):
@@ -162,3 +188,13 @@ def test_wrong_gradients_are_found():
     tessera.testing.check_numerical_grads(lambda x: (x**3).sum(), [x], [3 * x**2])
     with pytest.raises(AssertionError, match="differ too much"):
         tessera.testing.check_numerical_grads(lambda x: (x**3).sum(), {"x": x}, {"x": 4 * x**2})
+
+
+def test_the_first_lines_of_a_tutorial_change_nothing():
+    program = (
+        "import urllib.request; before = urllib.request.urlopen\n"
+        "from tessera import testing\n"
+        "testing.utils.install_request_hook(depth=3)\n"
+        "assert urllib.request.urlopen is before\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
