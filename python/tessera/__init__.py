@@ -5,7 +5,9 @@ The names are those of TVM v0.10; ``python -m tessera.as_tvm script.py`` runs a 
 
 import importlib
 
-from . import _ffi, error, runtime
+from . import _package  # first: it says how the others are imported
+
+from . import _ffi, error, runtime  # isort: skip
 from ._ffi import get_global_func, register_error, register_extension, register_func, register_object
 from ._ffi.base import TVMError
 from ._ffi.runtime_ctypes import DataType, DataTypeCode

@@ -46,6 +46,45 @@ def test_modules_are_the_same_objects_under_both_names(script):
     assert done.stdout == "same\n", done.stderr
 
 
+def test_importing_a_submodule_leaves_what_has_its_name(script):
+    """In every package, for every submodule that shares its name with a function or class there."""
+    done = as_tvm(
+        script(
+            "import importlib, pkgutil, sys, types, tvm\n"
+            "import tvm.relay, tvm.relay.testing, tvm.topi, tvm.testing\n"
+            "found = [info.name for info in pkgutil.walk_packages(tvm.__path__, 'tvm.')]\n"
+            "shared = set()\n"
+            "for name in found:\n"
+            "    package, _, child = name.rpartition('.')\n"
+            "    if package.endswith('__main__') or child == '__main__':\n"
+            "        continue\n"
+            "    before = vars(importlib.import_module(package)).get(child)\n"
+            "    module = importlib.import_module(name)\n"
+            "    assert module is sys.modules[name.replace('tvm', 'tessera', 1)]\n"
+            "    if before is not None and not isinstance(before, types.ModuleType):\n"
+            "        shared.add(name)\n"
+            "        assert getattr(sys.modules[package], child) is before, name\n"
+            "    else:\n"
+            "        assert getattr(sys.modules[package], child) is module or name in shared, name\n"
+            "assert {'tvm.target.generic_func', 'tvm.relay.testing.check_grad', 'tvm.topi.nn.dense'} <= shared, shared\n"
+            "print('kept')\n"
+        )
+    )
+    assert done.stdout == "kept\n", done.stderr
+
+
+@pytest.mark.parametrize("package", ["tvm", "tessera"])
+def test_a_submodule_that_shares_its_name_can_be_imported_first(script, package):
+    done = as_tvm(
+        script(
+            f"import {package}.target.generic_func, {package}.relay\n"
+            f"from {package}.target.generic_func import GenericFunc\n"
+            f"print(type({package}.target.generic_func).__name__)\n"
+        )
+    )
+    assert done.stdout == "function\n", done.stderr
+
+
 def test_the_script_sees_itself_as_main_with_its_arguments_and_neighbours(script):
     script("value = 42\n", "neighbour.py")
     path = script("import sys, neighbour\nprint(__name__, __file__, sys.argv, neighbour.value)\n")
