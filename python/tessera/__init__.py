@@ -4,6 +4,7 @@ The names are those of TVM v0.10; ``python -m tessera.as_tvm script.py`` runs a 
 """
 
 import importlib
+import sys
 
 from . import _package  # first: it says how the others are imported
 
@@ -56,3 +57,6 @@ def __getattr__(name: str) -> object:
     if name in ("parser", "relay"):
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+_package.explain_missing_names(sys.modules[__name__])

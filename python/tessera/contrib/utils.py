@@ -12,13 +12,26 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 
+class DirectoryCreatedPastAtExit(Exception):
+    """A temporary folder was asked for when all of them had been removed."""
+
+
 class TempDirectory:
     """A folder that is removed when it is no longer used, or at the end of the process."""
 
     #: Set (by `set_keep_for_debug`) to keep the folders.
     _KEEP_FOR_DEBUG: ClassVar[bool] = False
-    _alive: ClassVar[set[str]] = set()
+    #: Those that are still there and will be removed; None once all were.
+    TEMPDIRS: ClassVar[set[str] | None] = set()
     _lock: ClassVar[Any] = threading.Lock()
+
+    @classmethod
+    def remove_tempdirs(cls) -> None:
+        """Removes all of them, as the end of the process does. None can be made afterwards."""
+        with TempDirectory._lock:
+            left, TempDirectory.TEMPDIRS = TempDirectory.TEMPDIRS or set(), None
+        for path in left:
+            shutil.rmtree(path, ignore_errors=True)
 
     @classmethod
     @contextlib.contextmanager
@@ -31,6 +44,8 @@ class TempDirectory:
             cls._KEEP_FOR_DEBUG = old
 
     def __init__(self, custom_path: str | None = None, keep_for_debug: bool | None = None):
+        if TempDirectory.TEMPDIRS is None:
+            raise DirectoryCreatedPastAtExit("all temporary folders were removed; no new one can be made")
         self._keep = TempDirectory._KEEP_FOR_DEBUG if keep_for_debug is None else keep_for_debug
         if custom_path:
             os.mkdir(custom_path)
@@ -39,14 +54,15 @@ class TempDirectory:
             self.temp_dir = tempfile.mkdtemp(prefix="tessera-")
         if not self._keep:
             with TempDirectory._lock:
-                TempDirectory._alive.add(self.temp_dir)
+                TempDirectory.TEMPDIRS.add(self.temp_dir)
 
     def remove(self) -> None:
         """Removes the folder and what is in it; a second time is no error."""
         with TempDirectory._lock:
-            if self.temp_dir not in TempDirectory._alive:
+            left = TempDirectory.TEMPDIRS
+            if left is None or self.temp_dir not in left:
                 return
-            TempDirectory._alive.discard(self.temp_dir)
+            left.discard(self.temp_dir)
         shutil.rmtree(self.temp_dir, ignore_errors=True)
 
     @property
@@ -76,10 +92,7 @@ class TempDirectory:
         return os.listdir(self.temp_dir)
 
 
-@atexit.register
-def _remove_all() -> None:
-    for path in list(TempDirectory._alive):
-        shutil.rmtree(path, ignore_errors=True)
+atexit.register(TempDirectory.remove_tempdirs)
 
 
 def tempdir(custom_path: str | None = None, keep_for_debug: bool | None = None) -> TempDirectory:

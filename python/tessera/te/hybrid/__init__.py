@@ -13,9 +13,9 @@ from typing import Any, Callable
 
 import numpy as np
 
-from .._ffi.registry import get_global_func
-from ..ir import PrimExpr, Range
-from ..tir import (
+from ..._ffi.registry import get_global_func
+from ...ir import PrimExpr, Range
+from ...tir import (
     AssertStmt,
     AttrStmt,
     Evaluate,
@@ -31,10 +31,10 @@ from ..tir import (
     Var,
     const,
 )
-from ..tir import op as _op
-from . import _ffi_api
-from . import tensor as _tensor
-from .operation import placeholder
+from ...tir import op as _op
+from .. import _ffi_api
+from .. import tensor as _tensor
+from ..operation import placeholder
 
 _LOOPS = {
     "range": ForKind.SERIAL,
@@ -407,7 +407,7 @@ class HybridModule:
 
 def build(sch: Any, inputs: Any, outputs: Any, name: str = "hybrid_func") -> HybridModule:
     """The schedule as a hybrid function over arrays: takes the inputs and returns the outputs."""
-    from .hybrid_source import source_of
+    from ..hybrid_source import source_of
 
     sch = sch.normalize()
     body = get_global_func("schedule.ScheduleOps")(sch, get_global_func("schedule.InferBound")(sch), False)
