@@ -6,6 +6,7 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "base/similar_names.h"
 #include "runtime/extension.h"
 
 namespace tessera {
@@ -20,34 +21,6 @@ struct Table {
 Table& table() {
   static auto* instance = new Table;
   return *instance;
-}
-
-/// Number of edits between two names, for "did you mean".
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row.back();
-}
-
-std::string similar_names(std::string_view name) {
-  std::vector<std::pair<size_t, std::string>> close;
-  for (const std::string& known : global_names()) {
-    size_t edits = distance(name, known);
-    if (edits <= std::max<size_t>(2, name.size() / 4)) close.emplace_back(edits, known);
-  }
-  std::sort(close.begin(), close.end());
-  std::string out;
-  for (size_t i = 0; i < std::min<size_t>(close.size(), 3); ++i)
-    out += (i ? ", " : "; did you mean ") + close[i].second;
-  return out;
 }
 
 }  // namespace
@@ -79,7 +52,7 @@ PackedFunc find_global(std::string_view name) {
 
 PackedFunc get_global(std::string_view name) {
   PackedFunc found = find_global(name);
-  if (!found) throw Error(ValueError) << "Cannot find global function " << name << similar_names(name);
+  if (!found) throw Error(ValueError) << "Cannot find global function " << name << did_you_mean(name, global_names());
   return found;
 }
 

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "driver/cli/config.h"
+#include "driver/cli/words.h"
 #include "frontend/errors.h"
 
 namespace tessera::cli {
@@ -17,9 +18,13 @@ ExitCode code_of(const Error& error) {
 }
 
 int run(CLI::App& app, std::vector<std::string> words) {
-  words = with_config(app, words);
-  std::reverse(words.begin(), words.end());  // as CLI11 takes them
-  app.parse(std::move(words));
+  words = with_config(app, with_whole_flags(app, std::move(words)));
+  std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 takes them
+  try {
+    app.parse(std::move(reversed));
+  } catch (const CLI::ExtrasError&) {
+    throw CLI::ExtrasError(unknown_words(app, words), CLI::ExitCodes::ExtrasError);
+  }
   if (!app.get_subcommands().empty()) return kDone;
   fmt::print("{}", app.help());
   return kFailed;

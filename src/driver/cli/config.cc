@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/json.h"
+#include "driver/cli/words.h"
 #include "runtime/archive/files.h"
 
 namespace tessera::cli {
@@ -81,16 +82,14 @@ bool is_flag(const std::string& word, const std::string& flag) { return word == 
 }  // namespace
 
 std::vector<std::string> with_config(const CLI::App& app, const std::vector<std::string>& words) {
-  std::string name = "default";
   size_t at = 0;
-  for (; at < words.size() && words[at].starts_with("-"); ++at) {
-    if (words[at] == "--config" && at + 1 < words.size()) name = words[++at];
-    else if (words[at].starts_with("--config=")) name = words[at].substr(9);
-  }
-  const CLI::App* command = nullptr;
-  for (const CLI::App* known : app.get_subcommands({}))
-    if (at < words.size() && known->get_name() == words[at]) command = known;
+  const CLI::App* command = find_command(app, words, &at);
   if (!command) return words;
+  std::string name = "default";
+  for (size_t i = 0; i < at; ++i) {
+    if (words[i] == "--config") name = words[++i];
+    else if (words[i].starts_with("--config=")) name = words[i].substr(9);
+  }
   bool has_target =
       std::any_of(words.begin(), words.end(), [](const std::string& w) { return is_flag(w, "--target"); });
   std::vector<std::string> out(words.begin(), words.begin() + static_cast<ptrdiff_t>(at) + 1);

@@ -45,6 +45,21 @@ def test_a_wrong_command_line_is_told_and_exits_with_2(words):
     assert told.returncode == 2 and "--help" in told.stderr + told.stdout
 
 
+def test_unknown_words_are_told_in_order_with_what_may_have_been_meant():
+    told = run("run", "m.tar", "--fill-mod", "ones", "--devise=cpu", "stray", "--zzz")
+    assert told.returncode == 2
+    assert "run does not know --devise=cpu (did you mean --device?), stray, --zzz\n" in told.stderr
+    assert "unknown: cmopile (did you mean compile?), m.onnx" in run("cmopile", "m.onnx").stderr
+
+
+def test_a_flag_may_be_abbreviated_as_argparse_has_it():
+    told = run("run", "no-such.tar", "--output", "x.npz", "--print-ti", "--fill=zeros")
+    assert told.returncode == 4 and "no-such.tar" in told.stderr
+    told = run("run", "no-such.tar", "--print")
+    assert told.returncode == 2 and "--print could mean --print-time, --print-top" in told.stderr
+    assert run("run", "no-such.tar", "--", "--print").returncode == 2
+
+
 def test_help_names_the_commands():
     told = run("--help")
     assert told.returncode == 0
