@@ -165,11 +165,11 @@ LoadedModel load_archive(const std::string& path, const LoadOptions& options) {
 
 const std::vector<ModelFormat>& model_formats() {
   static const std::vector<ModelFormat> formats{
-      {"keras", {"h5"}, false, "Keras", "python -m tf2onnx.convert (package tf2onnx)"},
+      {"keras", {"h5", "keras"}, false, "Keras", "python -m tf2onnx.convert (package tf2onnx)"},
       {"onnx", {"onnx"}, true, "ONNX", ""},
       {"pb", {"pb"}, false, "TensorFlow", "python -m tf2onnx.convert --graphdef (package tf2onnx)"},
       {"tflite", {"tflite"}, false, "TFLite", "python -m tf2onnx.convert --tflite (package tf2onnx)"},
-      {"pytorch", {"pth", "zip"}, false, "PyTorch", "torch.onnx.export"},
+      {"pytorch", {"pth", "zip", "pt"}, false, "PyTorch", "torch.onnx.export"},
       {"paddle", {"pdmodel"}, false, "PaddlePaddle", "paddle2onnx"},
       {"mxnet", {}, false, "MXNet", "mx.onnx.export_model"},
       {"relay", {"relay"}, true, "Relay", ""},

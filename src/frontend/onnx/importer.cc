@@ -77,6 +77,14 @@ Node with_attributes_of(const Node& node, const Function& function, const Node& 
   return out;
 }
 
+/// "node Add sum_3", or where it has no name "node Add, which makes y".
+std::string node_text(const Node& node) {
+  std::string out = "node " + std::string(node.op);
+  if (!node.name.empty()) return out + " " + std::string(node.name);
+  auto made = std::find_if(node.outputs.begin(), node.outputs.end(), [](auto name) { return !name.empty(); });
+  return made == node.outputs.end() ? out : out + ", which makes " + std::string(*made);
+}
+
 /// Extents are 32-bit numbers.
 int64_t checked_extent(const std::string& name, int64_t extent) {
   if (extent > INT32_MAX)
@@ -294,7 +302,7 @@ void Importer::import_nodes(const std::vector<Node>& nodes, const Graph* graph, 
         define_stand_ins(node, graph, scope);
         continue;
       }
-      error << "\n  in node " << std::string(node.op) << (node.name.empty() ? "" : " " + std::string(node.name));
+      error << "\n  in " << node_text(node);
       throw;
     }
   }
@@ -307,6 +315,7 @@ void Importer::define_outputs(const Node& node, Values outputs, Scope& scope) {
   bool follows = refusals_ && follows_refusal(node, scope);
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty()) continue;
+    if (outputs[i].tensor.defined()) relay::typed(outputs[i].tensor);  // what does not fit is this node's fault
     outputs[i].follows_refusal = follows;
     if (options_.keep_layers && inner_graphs_ == 0 && outputs[i].tensor.defined())
       layers_.push_back({std::string(node.op), domain_of(node.domain), std::string(node.name),
@@ -420,6 +429,9 @@ Imported import_model(const Model& model, const ImportOptions& options) {
     error << "The following operators are not supported for frontend ONNX: ";
     for (size_t i = 0; i < missing.size(); ++i)
       error << (i ? ", " : "") << missing[i].first << (missing[i].second.empty() ? "" : " (" + missing[i].second + ")");
+    std::set<std::string> told;
+    for (const Refusal& refusal : without_converter(model, versions_of(model)))
+      if (told.insert(refusal.op).second) error << "\n  in node " << refusal.op << " " << refusal.node;
     throw error;
   }
   return Importer(model, options).run();

@@ -1,24 +1,19 @@
 #include "frontend/onnx/model.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cstring>
 #include <filesystem>
 
-#include "base/error.h"
+#include "runtime/archive/files.h"
+
+namespace {
+[[noreturn]] void damaged(const char* how) {
+  throw tessera::Error(tessera::ValueError) << "this is no ONNX model, or it is damaged: " << how;
+}
+}  // namespace
 
 // A field of another wire type than its number has is a promise that the file breaks, not we: an error, also in release
 // builds, where protozero would not look.
-namespace {
-[[noreturn]] void break_off() {
-  throw tessera::Error(tessera::ValueError)
-      << "this is no ONNX model, or it is damaged: a field has the wrong wire type";
-}
-}  // namespace
-#define protozero_assert(condition) ((condition) ? static_cast<void>(0) : break_off())
+#define protozero_assert(condition) \
+  ((condition) ? static_cast<void>(0) : damaged("a field is not of the type it must have"))
 #include <protozero/pbf_reader.hpp>
 
 namespace tessera::onnx {
@@ -304,25 +299,6 @@ class Reader {
   int parts_ = 0;
 };
 
-/// A file in memory, as far as the system reads it.
-std::shared_ptr<const void> map_file(const std::string& path, std::string_view* bytes) {
-  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is refused, not waited for
-  if (file < 0) throw Error(FileError) << "cannot read " << path << ": " << std::strerror(errno);
-  struct stat info{};
-  if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
-    close(file);
-    throw Error(FileError) << path << " is not a file";
-  }
-  auto size = static_cast<size_t>(info.st_size);
-  void* data = size ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0) : nullptr;
-  close(file);
-  if (data == MAP_FAILED) throw Error(FileError) << "cannot read " << path << ": " << std::strerror(errno);
-  *bytes = {static_cast<const char*>(data), size};
-  return std::shared_ptr<const void>(data, [size](const void* at) {
-    if (at) munmap(const_cast<void*>(at), size);
-  });
-}
-
 }  // namespace
 
 Model parse_model(std::string_view bytes, std::shared_ptr<const void> owner, std::string folder) {
@@ -333,19 +309,26 @@ Model parse_model(std::string_view bytes, std::shared_ptr<const void> owner, std
     out.memory = std::move(owner);
     out.folder = std::move(folder);
     return out;
-  } catch (const protozero::exception& error) {
-    throw Error(ValueError) << "this is no ONNX model, or it is damaged: " << error.what();
+  } catch (const protozero::end_of_buffer_exception&) {
+    damaged("the data ends in the middle of a field");
+  } catch (const protozero::varint_too_long_exception&) {
+    damaged("a number has more than ten bytes");
+  } catch (const protozero::unknown_pbf_wire_type_exception&) {
+    damaged("a field is of a type that protobuf does not have");
+  } catch (const protozero::invalid_tag_exception&) {
+    damaged("a field has a number that protobuf does not allow");
+  } catch (const protozero::exception&) {
+    damaged("the length of a field does not fit what it holds");
   } catch (const std::bad_alloc&) {
     throw Error(ValueError) << "the ONNX model does not fit into memory";
   }
 }
 
 Model read_model(const std::string& path) {
-  std::string_view bytes;
-  std::shared_ptr<const void> memory = map_file(path, &bytes);
+  MappedFile file(path, "the ONNX model");
   std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
   try {
-    return parse_model(bytes, std::move(memory), folder.string());
+    return parse_model(file.bytes(), file.owner(), folder.string());
   } catch (Error& error) {
     error << "\n  in " << path;
     throw;

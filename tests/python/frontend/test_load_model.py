@@ -78,6 +78,7 @@ def test_a_shape_that_does_not_fit_is_an_error_of_types(dense):
 
 def test_formats_are_guessed_by_name_and_by_what_archives_hold(tmp_path, dense):
     assert guess(dense) == "relay" and guess("a/b.c/net.onnx") == "onnx" and guess("net.h5") == "keras"
+    assert guess("net.keras") == "keras" and guess("net.pt") == guess("net.pth") == "pytorch"
     with pytest.raises(ValueError, match="--model-format"):
         guess("net.bin")
     with pytest.raises(ValueError, match="--model-format"):

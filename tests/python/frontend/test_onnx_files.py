@@ -58,9 +58,24 @@ def test_other_files_are_refused(data):
         from_onnx(data)
 
 
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (simple().SerializeToString()[:-7], "the data ends in the middle of a field"),
+        (b"\x08" + b"\xff" * 11, "a number has more than ten bytes"),
+        (b"\x0e\x00", "a field is of a type that protobuf does not have"),
+        (b"\x00\x00", "a field has a number that protobuf does not allow"),
+        (b"\x3a\x0a\x2a\x08\x22\x03\x00\x00\x00\x00\x00\x00", "the length of a field does not fit what it holds"),
+    ],
+)
+def test_what_is_wrong_with_a_damaged_file_is_said_in_our_words(data, words):
+    with pytest.raises(ValueError, match=f"this is no ONNX model, or it is damaged: {words}"):
+        from_onnx(data)
+
+
 def test_fields_of_another_wire_type_are_refused():
     for data in (b"\x08\x08\x38\x05", b"\x08\x08\x3a\x02\x08\x05", b"\x0a\x01\x08", b"\x08\x08\x3d\x00\x00\x00\x00"):
-        with pytest.raises(ValueError, match="wrong wire type"):
+        with pytest.raises(ValueError, match="a field is not of the type it must have"):
             from_onnx(data)
 
 
@@ -127,8 +142,36 @@ def test_all_unknown_operators_are_named_at_once():
         [("x", (2,))],
         ["y"],
     )
-    with pytest.raises(NotImplementedError, match=r"Frobnicate.*Twist \(other\)"):
+    with pytest.raises(
+        NotImplementedError, match=r"Frobnicate.*Twist \(other\)\n  in node Frobnicate a\n  in node Twist y"
+    ):
         from_onnx(unknown)
+
+
+@pytest.mark.parametrize(("name", "told"), [("sum_3", "node Add sum_3"), ("", "node Add, which makes b")])
+def test_what_does_not_fit_is_the_fault_of_the_node_that_makes_it(name, told):
+    """Not of one that uses it, nor of the whole model."""
+    sums = model(
+        [
+            helper.make_node("Relu", ["x"], ["a"], name="first"),
+            helper.make_node("Add", ["a", "w"], ["b"], name=name),
+            helper.make_node("Softmax", ["b"], ["y"], name="last"),
+        ],
+        [("x", (2, 3)), ("w", (4,))],
+        ["y"],
+    )
+    with pytest.raises(Exception, match=rf"\n  in {told}$"):
+        from_onnx(sums)
+
+
+def test_a_fault_inside_a_function_names_the_way_to_it():
+    sets = [helper.make_opsetid("mine", 1), helper.make_opsetid("", 21)]
+    body = [helper.make_node("MatMul", ["x", "x"], ["y"], name="square")]
+    call = helper.make_node("f", ["x"], ["y"], name="caller", domain="mine")
+    function = helper.make_function("mine", "f", ["x"], ["y"], body, sets)
+    calls = model([call], [("x", (2, 3))], ["y"], functions=[function], opsets=(("", 21), ("mine", 1)))
+    with pytest.raises(Exception, match=r"\n  in node MatMul square\n  in node f caller$"):
+        from_onnx(calls)
 
 
 def chain_of_functions(length, calls, last="Relu"):
@@ -375,9 +418,9 @@ def test_what_is_no_plain_file_is_not_waited_for(folders):
     os.mkfifo(inside / "pipe")
     with pytest.raises(ValueError, match="not a plain file"):
         from_onnx(saved(inside, with_data_at("pipe")))
-    with pytest.raises(OSError, match="not a file"):
+    with pytest.raises(OSError, match="it is no plain file"):
         from_onnx(inside / "pipe")
-    with pytest.raises(OSError, match="not a file"):
+    with pytest.raises(OSError, match="it is no plain file"):
         from_onnx("/dev/zero")
 
 
