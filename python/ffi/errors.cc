@@ -51,17 +51,8 @@ std::string text_or_name(nb::handle exception) {
   return "(an exception that cannot be printed)";
 }
 
-/// The message of an exception, as errors of ours carry it: without the kind in front.
-std::string message_of(nb::handle exception, const std::string& kind) {
-  std::string message = text_or_name(exception);
-  if (message.starts_with(kind + ": ")) message.erase(0, kind.size() + 2);
-  return message;
-}
-
 /// True when C++ added to what the exception says; it then becomes the cause of a new one.
-bool says_more(const Error& error, nb::handle exception) {
-  return error.message() != message_of(exception, error.kind());
-}
+bool says_more(const Error& error, nb::handle exception) { return error.message() != text_or_name(exception); }
 
 void raise_error(const Error& error) {
   nb::object cause;
@@ -111,7 +102,7 @@ Error take_python_error() {
   nb::object exception = take_exception();
   std::string kind = Py_TYPE(exception.ptr())->tp_name;
   if (size_t dot = kind.rfind('.'); dot != kind.npos) kind.erase(0, dot + 1);
-  Error error(kind, message_of(exception, kind));
+  Error error(kind, text_or_name(exception));
   error.set_foreign(std::shared_ptr<void>(exception.release().ptr(), DropException()));
   return error;
 }

@@ -104,7 +104,7 @@ std::string blob_file(Parts& parts, const TemporaryFolder& folder) {
   uint64_t size = blob.size();
   out.write(reinterpret_cast<const char*>(&size), sizeof size);
   out.write(blob.data(), static_cast<std::streamsize>(blob.size()));
-  if (!out.flush()) throw Error(FileError) << "cannot write " << file << ": " << std::strerror(errno);
+  if (!out.flush()) throw Error(file_error(errno)) << "cannot write " << file << ": " << std::strerror(errno);
   return file;
 }
 

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <vector>
 
-#include "base/error.h"
+#include "runtime/archive/files.h"
 
 namespace tessera {
 namespace {
@@ -64,7 +64,7 @@ constexpr Table kTables[] = {
 class Checker {
  public:
   explicit Checker(const std::string& path) : path_(path), in_(path, std::ios::binary | std::ios::ate) {
-    if (!in_) throw Error(FileError) << "cannot read the library " << path << ": " << std::strerror(errno);
+    if (!in_) throw Error(file_error(errno)) << "cannot read the library " << path << ": " << std::strerror(errno);
     size_ = static_cast<uint64_t>(in_.tellg());
   }
 

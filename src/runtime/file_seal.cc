@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/error.h"
+#include "runtime/archive/files.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -34,7 +34,7 @@ Seal make_seal(uint64_t size, uint64_t hash) {
 class File {
  public:
   File(const std::string& path, const std::string& what) : path_(path), in_(path, std::ios::binary | std::ios::ate) {
-    if (!in_) throw Error(FileError) << "cannot read " << what << " " << path << ": " << std::strerror(errno);
+    if (!in_) throw Error(file_error(errno)) << "cannot read " << what << " " << path << ": " << std::strerror(errno);
     size_ = static_cast<uint64_t>(in_.tellg());
   }
 
@@ -71,7 +71,7 @@ class File {
   void read(void* out, uint64_t at, size_t count) {
     in_.seekg(static_cast<std::streamoff>(at));
     in_.read(static_cast<char*>(out), static_cast<std::streamsize>(count));
-    if (!in_) throw Error(FileError) << "cannot read " << path_ << ": " << std::strerror(errno);
+    if (!in_) throw Error(file_error(errno)) << "cannot read " << path_ << ": " << std::strerror(errno);
   }
 
   const std::string& path_;
@@ -97,7 +97,8 @@ void seal_file(const std::string& path) {
   std::fstream out(path, std::ios::binary | std::ios::in | std::ios::out);
   out.seekp(static_cast<std::streamoff>(size));
   out.write(reinterpret_cast<const char*>(&seal), sizeof seal);
-  if (!out.flush()) throw Error(FileError) << "cannot write the checksum of " << path << ": " << std::strerror(errno);
+  if (!out.flush())
+    throw Error(file_error(errno)) << "cannot write the checksum of " << path << ": " << std::strerror(errno);
 }
 
 void check_seal(const std::string& path, const std::string& what) {

@@ -1,9 +1,9 @@
 #include "runtime/kernel.h"
 
 #include <fstream>
-#include <sstream>
 
 #include "base/json.h"
+#include "runtime/archive/files.h"
 
 namespace tessera {
 namespace {
@@ -31,13 +31,7 @@ std::string meta_path(const std::string& path) {
   return (dot == path.npos || path.find('/', dot) != path.npos ? path : path.substr(0, dot)) + ".tvm_meta.json";
 }
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) throw Error(FileError) << "cannot read " << path;
-  return text.str();
-}
+std::string read_file(const std::string& path) { return std::string(MappedFile(path, "the kernels").bytes()); }
 
 void write_file(const std::string& path, const std::string& bytes) {
   std::ofstream file(path, std::ios::binary);

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <unordered_set>
 
+#include "runtime/archive/files.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -96,7 +97,7 @@ Module load_module(const std::string& path, const std::string& format) {
     throw error;
   }
   if (access(path.c_str(), R_OK) != 0)
-    throw Error(FileError) << "cannot load the module " << path << ": " << std::strerror(errno);
+    throw Error(file_error(errno)) << "cannot load the module " << path << ": " << std::strerror(errno);
   return loader(path, suffix).to<Module>();
 }
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "runtime/archive/files.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -100,7 +101,8 @@ struct File {
   std::FILE* handle;
   const std::string& path;
   File(const std::string& path, const char* mode) : handle(std::fopen(path.c_str(), mode)), path(path) {
-    if (!handle) throw Error(FileError) << "cannot open the parameter file " << path << ": " << std::strerror(errno);
+    if (!handle)
+      throw Error(file_error(errno)) << "cannot open the parameter file " << path << ": " << std::strerror(errno);
   }
   File(const File&) = delete;
   ~File() { std::fclose(handle); }
@@ -110,7 +112,8 @@ void save_params_to_file(Map<String, NDArray> params, std::string path) {
   std::string data = save_params(params);
   File file(path, "wb");
   if (std::fwrite(data.data(), 1, data.size(), file.handle) != data.size() || std::fflush(file.handle) != 0)
-    throw Error(FileError) << "cannot write " << data.size() << " bytes to " << path << ": " << std::strerror(errno);
+    throw Error(file_error(errno)) << "cannot write " << data.size() << " bytes to " << path << ": "
+                                   << std::strerror(errno);
 }
 
 Map<String, NDArray> load_params_from_file(std::string path) {

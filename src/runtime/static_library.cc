@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "runtime/archive/files.h"
 #include "runtime/file_seal.h"
 #include "runtime/module.h"
 #include "runtime/registry.h"
@@ -37,7 +38,7 @@ class StaticLibrary final : public ModuleBody {
   void save_to_file(const std::string& path, const std::string&) override {
     std::ofstream out(path, std::ios::binary);
     out.write(object_.data(), static_cast<std::streamsize>(object_.size())).flush();
-    if (!out) throw Error(FileError) << "cannot write the object file " << path << ": " << std::strerror(errno);
+    if (!out) throw Error(file_error(errno)) << "cannot write the object file " << path << ": " << std::strerror(errno);
   }
 
  private:
@@ -48,7 +49,7 @@ class StaticLibrary final : public ModuleBody {
 Module load_static_library(std::string path, Array<String> names) {
   check_seal(path, "object file");
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw Error(FileError) << "cannot read the object file " << path << ": " << std::strerror(errno);
+  if (!in) throw Error(file_error(errno)) << "cannot read the object file " << path << ": " << std::strerror(errno);
   std::ostringstream data;
   data << in.rdbuf();
   std::vector<std::string> functions;

@@ -31,6 +31,9 @@ ERROR_TYPE: dict[str, type[BaseException]] = {
         AttributeError,
         NotImplementedError,
         OSError,
+        FileNotFoundError,
+        PermissionError,
+        IsADirectoryError,
         ImportError,
         MemoryError,
         AssertionError,
@@ -60,8 +63,8 @@ def backtrace_wanted() -> bool:
 
 
 def make_error(kind: str, message: str, backtrace: Callable[[], str]) -> BaseException:
-    """The exception for a core error. Its text starts with the kind, as v0.10's does."""
-    error = ERROR_TYPE.get(kind, TVMError)(f"{kind}: {message}")
+    """The exception for a core error. A kind that is no class of its own is said by the text."""
+    error = ERROR_TYPE[kind](message) if kind in ERROR_TYPE else TVMError(f"{kind}: {message}")
     if backtrace_wanted():
         note = "C++ frames, innermost first:\n" + backtrace()
         if hasattr(error, "add_note"):

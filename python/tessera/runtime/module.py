@@ -204,7 +204,7 @@ def load_module(path: str, fmt: str = "") -> Module:
     """Loads a module from a file. Objects (``.o``) and archives of them (``.tar``) are linked first."""
     path = os.fspath(path)
     if not os.path.isfile(path):
-        raise ValueError(f"cannot find file {path}")
+        raise FileNotFoundError(f"cannot find file {path}")
     if path.endswith((".o", ".tar")):
         from ..contrib import cc, tar, utils
 

@@ -12,15 +12,22 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/error.h"
-
 namespace tessera {
 
 namespace fs = std::filesystem;
 
+ErrorKind file_error(int problem) {
+  switch (problem) {
+    case ENOENT: return "FileNotFoundError";
+    case EACCES: return "PermissionError";
+    case EISDIR: return "IsADirectoryError";
+    default: return FileError;
+  }
+}
+
 MappedFile::MappedFile(const std::string& path, const std::string& what) {
-  auto fail = [&](const std::string& why) {
-    throw Error(FileError) << "cannot read " << what << " " << path << ": " << why;
+  auto fail = [&](const std::string& why, int problem = errno) {
+    throw Error(file_error(problem)) << "cannot read " << what << " " << path << ": " << why;
   };
   int handle = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // opening a pipe must not wait
   if (handle < 0) fail(std::strerror(errno));
@@ -30,8 +37,8 @@ MappedFile::MappedFile(const std::string& path, const std::string& what) {
   } closer{handle};
   struct stat info;
   if (fstat(handle, &info) != 0) fail(std::strerror(errno));
-  if (S_ISDIR(info.st_mode)) fail("it is a folder");
-  if (!S_ISREG(info.st_mode)) fail("it is no plain file");
+  if (S_ISDIR(info.st_mode)) fail("it is a folder", EISDIR);
+  if (!S_ISREG(info.st_mode)) fail("it is no plain file", EINVAL);
   auto size = static_cast<size_t>(info.st_size);
   if (size == 0) return;
   void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, handle, 0);
@@ -42,11 +49,11 @@ MappedFile::MappedFile(const std::string& path, const std::string& what) {
 
 void write_whole_file(const std::string& path, const std::function<void(const std::string&)>& write) {
   if (path.empty()) throw Error(FileError) << "cannot write a file without a name";
-  if (fs::is_directory(path)) throw Error(FileError) << "cannot write " << path << ": it is a folder";
+  if (fs::is_directory(path)) throw Error(file_error(EISDIR)) << "cannot write " << path << ": it is a folder";
   static std::atomic<int> count{0};
   std::string temporary = path + "." + std::to_string(getpid()) + "-" + std::to_string(count++) + ".tmp";
   int handle = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (handle < 0) throw Error(FileError) << "cannot write " << path << ": " << std::strerror(errno);
+  if (handle < 0) throw Error(file_error(errno)) << "cannot write " << path << ": " << std::strerror(errno);
   close(handle);
   try {
     write(temporary);

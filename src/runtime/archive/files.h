@@ -6,7 +6,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
+
 namespace tessera {
+
+/// The kind of error for what the system says of a file (`errno`): that of Python's class for it, all of them FileErrors.
+ErrorKind file_error(int problem);
 
 /// The bytes of a file, mapped: pages are read when they are looked at. A FileError names the file and what is wrong.
 class MappedFile {

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <unordered_set>
 
-#include "base/error.h"
 #include "base/string.h"
+#include "runtime/archive/files.h"
 #include "runtime/file_seal.h"
 
 namespace tessera {
@@ -263,7 +263,7 @@ void write_tar(const std::string& path, const std::vector<TarEntry>& entries) {
       put(std::string_view(zeros).substr(0, (kBlock - bytes.size() % kBlock) % kBlock));
     }
     put(zeros);
-    if (!out.flush()) throw Error(FileError) << "cannot write " << path << ": " << std::strerror(errno);
+    if (!out.flush()) throw Error(file_error(errno)) << "cannot write " << path << ": " << std::strerror(errno);
     out.close();
     seal_file(temporary);
   });

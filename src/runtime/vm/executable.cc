@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "runtime/archive/files.h"
 #include "runtime/params.h"
 #include "runtime/registry.h"
 #include "runtime/vm/graph_like.h"
@@ -25,14 +26,11 @@ Array<ObjectRef> strings(const std::vector<std::string>& items) {
 void write_file(const std::string& path, const std::string& data) {
   std::ofstream file(path, std::ios::binary);
   if (!file.write(data.data(), static_cast<std::streamsize>(data.size())).flush())
-    throw Error(FileError) << "cannot write " << data.size() << " bytes to " << path << ": " << std::strerror(errno);
+    throw Error(file_error(errno)) << "cannot write " << data.size() << " bytes to " << path << ": "
+                                   << std::strerror(errno);
 }
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(FileError) << "cannot open " << path << ": " << std::strerror(errno);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string read_file(const std::string& path) { return std::string(MappedFile(path, "the executable").bytes()); }
 
 class ExecutableModule final : public ModuleBody {
  public:

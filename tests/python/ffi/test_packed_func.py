@@ -1,6 +1,7 @@
 """One calling convention: values go through the core and come back, errors keep their identity."""
 
 import threading
+import traceback
 
 import numpy as np
 import pytest
@@ -83,11 +84,18 @@ def test_an_interrupt_passes_through():
         convert(stop)()
 
 
-def test_errors_of_the_core_have_their_python_class_and_say_their_kind():
-    with pytest.raises(ValueError, match=r"^ValueError: Cannot find global function no\.such\.function"):
+def test_errors_of_the_core_have_their_python_class_and_a_traceback_says_it_once():
+    with pytest.raises(ValueError, match=r"^Cannot find global function no\.such\.function") as caught:
         get_global_func("no.such.function")
-    with pytest.raises(tessera.TVMError, match=r"^TVMError: unknown type float3x"):
+    last = traceback.format_exception_only(caught.type, caught.value)[-1]
+    assert last.startswith("ValueError: Cannot find global function")
+    with pytest.raises(tessera.TVMError, match=r"^unknown type float3x"):
         tessera.DataType("float3x")
+
+
+def test_a_kind_without_a_class_is_said_by_the_text():
+    error = tessera._ffi.base.make_error("NobodysError", "text", lambda: "")
+    assert type(error) is tessera.TVMError and str(error) == "NobodysError: text"
 
 
 def test_a_registered_error_class_is_used():
@@ -97,7 +105,7 @@ def test_a_registered_error_class_is_used():
 
     assert tessera._ffi.base.ERROR_TYPE["MyOwnError"] is MyOwnError
     error = tessera._ffi.base.make_error("MyOwnError", "text", lambda: "")
-    assert type(error) is MyOwnError and str(error) == "MyOwnError: text"
+    assert type(error) is MyOwnError and str(error) == "text"
 
 
 def test_the_core_trace_is_shown_when_asked_for(monkeypatch):

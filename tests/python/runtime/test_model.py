@@ -244,7 +244,7 @@ def test_an_archive_of_objects_is_a_model(built, tmp_path, data):
     "model, options, kind, message",
     [
         (3, {}, TypeError, "compile takes the path of a model, a module or an ONNX model, not int"),
-        ("no-such-file.onnx", {}, OSError, "no-such-file.onnx"),
+        ("no-such-file.onnx", {}, FileNotFoundError, "no-such-file.onnx"),
         (scorer(), {"shapes": {"x": (1, 16)}}, ValueError, "the inputs of a module have theirs"),
         (scorer(), {"target": "no-such-target"}, ValueError, "no-such-target"),
     ],

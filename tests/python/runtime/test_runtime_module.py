@@ -131,7 +131,7 @@ def test_the_text_of_a_compiled_module_is_its_code(compiled):
 
 
 def test_missing_and_unknown_files_are_errors(tmp_path):
-    with pytest.raises(ValueError, match=r"cannot find file nothing\.xyz"):
+    with pytest.raises(FileNotFoundError, match=r"cannot find file nothing\.xyz"):
         runtime.load_module("nothing.xyz")
     odd = tmp_path / "odd.xyz"
     odd.write_text("")

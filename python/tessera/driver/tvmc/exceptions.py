@@ -20,20 +20,16 @@ class TVMCImportError(TVMCException):
 
 @contextlib.contextmanager
 def from_core() -> Iterator[None]:
-    """Wrong values, missing files and what is not there come out as TVMCException.
+    """Wrong values, damaged files and what is not there come out as TVMCException.
 
-    An operator that is not known or a text that is no program stay what they are: they say more by their class.
+    A missing file, an operator that is not known or a text that is no program stay what they are: they say more by
+    their class.
     """
     try:
         yield
-    except TVMError:
+    except (TVMError, FileNotFoundError):
         raise
     except ImportError as error:
-        raise TVMCImportError(_message(error)) from error
+        raise TVMCImportError(str(error)) from error
     except (ValueError, TypeError, AttributeError, OSError, NotImplementedError) as error:
-        raise TVMCException(_message(error)) from error
-
-
-def _message(error: Exception) -> str:
-    """The text without the kind of the error, which texts of the core begin with."""
-    return str(error).removeprefix(f"{type(error).__name__}: ")
+        raise TVMCException(str(error)) from error
