@@ -113,7 +113,6 @@ _ROWS: list[tuple[str, str, str]] = [
     # languages
     ("tvm.script", "printer ir_builder", _SCRIPT),
     ("tvm.te.hybrid.runtime", "", "te.hybrid.script checks what it parses; call the decorated function with tensors"),
-    ("tvm.tir.tensor_intrin.x86", "dot_product_16x4_u8i8i32_desc", "VNNI_DOT_16x4_INTRIN names the registered pair"),
     (
         "tvm.te.schedule",
         "CreateAttachPath CreateReadGraph PostDFSOrder ScanFixPointAnalysis ScanGetBody",
@@ -176,38 +175,19 @@ _ROWS: list[tuple[str, str, str]] = [
     ("tvm.utils", "", "profile a model with tvm.contrib.debugger.debug_executor"),
     (
         "tvm.testing",
-        "after_initializer call_cpp_ffi call_cpp_py_ffi call_py_ffi device_test echo ErrorTest fast_summation initializer "
-        "object_use_count register_ffi slow_summation test_check_eq_callback test_raise_error_callback "
-        "test_wrap_callback timeout_job",
+        "after_initializer call_cpp_ffi call_cpp_py_ffi call_py_ffi fast_summation initializer register_ffi "
+        "slow_summation timeout_job",
         _FFI_TESTS,
     ),
+    ("tvm.testing.tir", "mma_schedule", "schedule the program with tir.Schedule and tvm.tir.tensor_intrin.cuda"),
     ("tvm.contrib", "popen_pool", "use concurrent.futures or multiprocessing"),
-    ("tvm.contrib", "download", "fetch the file by other means and give its path"),
-    ("tvm.contrib", "pickle_memoize", "use functools.lru_cache"),
-    ("tvm.contrib", "clang ndk", "tvm.contrib.cc.cross_compiler takes any compiler"),
-    ("tvm.contrib", "dlpack", "exchange tensors with PyTorch through tvm.nd.from_dlpack and NDArray.to_dlpack"),
-    ("tvm.ir", "supply", "IRModule.get_global_var and GlobalVar take names, which must be new"),
     ("tvm.relay.backend.te_compiler", "get", "relay.build compiles, and select_implementation chooses how"),
-    ("tvm.relay", "build_config", "use tvm.transform.PassContext"),
-    ("tvm.relay.op.nn", "Constant get_pad_tuple2d", "relay.Constant, and attributes of convolutions, have it"),
-    ("tvm.relay.op", "const", "use relay.const"),
-    ("tvm.relay.testing", "Prelude", "use relay.Prelude"),
-    ("tvm.relay.testing", "count_ops", "count calls with relay.analysis.post_order_visit"),
-    ("tvm.relay.testing", "enabled_targets", "use tvm.testing.enabled_targets"),
-    ("tvm.relay.testing", "rand temp_op_attr utils", "use numpy.random, tvm.ir.Op.set_attr and tvm.testing.utils"),
-    ("tvm.relay.testing.init", "Constant", "write an Initializer with your own _init_weight"),
-    ("tvm.te.schedule", "Buffer", "use tvm.tir.Buffer"),
-    ("tvm.testing", "check_error tir", "match the message of the DiagnosticError"),
     ("tvm.testing", "create_workload", "use relay.testing.create_workload"),
-    ("tvm.testing", "requires_cutlass usmp", "CUTLASS and the C runtime are not there"),
-    ("tvm.testing.utils", "IS_IN_CI", 'ask os.environ.get("CI")'),
-    ("tvm.tir.op", "Op", "use tvm.ir.Op"),
     (
         "tvm.topi",
         "broadcast_add broadcast_div broadcast_maximum broadcast_minimum broadcast_mul broadcast_sub",
         "topi.add, divide, maximum, minimum, multiply and subtract broadcast",
     ),
-    ("tvm.topi", "get_const_tuple", "use topi.utils.get_const_tuple"),
 ]
 
 #: What is said of a name; "*" stands for every name of a module that it lacks.

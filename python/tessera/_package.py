@@ -77,8 +77,12 @@ def explain_missing_names(module: types.ModuleType) -> None:
 
     def __getattr__(name: str) -> Any:
         text = explanation(prefix + name) if not name.startswith("_") else None
-        if own is not None and text is None:
-            return own(name)
+        if own is not None:
+            try:
+                return own(name)
+            except AttributeError:
+                if text is None:
+                    raise
         if text is not None and _is_import(sys._getframe(1)):
             raise ImportError(text, name=prefix[:-1])
         raise AttributeError(text or f"module {module.__name__!r} has no attribute {name!r}")

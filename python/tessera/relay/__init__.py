@@ -63,6 +63,7 @@ from .op import image, nn, vision
 from .param_dict import load_param_dict, save_param_dict
 from .prelude import Prelude
 from .scope_builder import ScopeBuilder
+from .transform import build_config
 from .ty import (
     Any,
     FuncType,

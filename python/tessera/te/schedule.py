@@ -8,6 +8,7 @@ from .._ffi.registry import get_global_func, register_object
 from ..ir import Array
 from ..runtime.object import Object
 from ..runtime.object_generic import convert
+from ..tir import Buffer as Buffer
 from ..tir import IterVar
 from . import _ffi_api
 from . import tensor as _tensor

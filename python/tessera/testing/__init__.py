@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from . import _ffi_api
 from .helpers import identity_after, main, terminate_self
 from .numeric import (
     assert_allclose,
@@ -22,6 +23,9 @@ def __getattr__(name: str) -> Any:
         utils = import_module(__name__ + ".utils")
         if name == "utils":
             return utils
-        if hasattr(utils, name):
-            return getattr(utils, name)
+        if name == "check_error":
+            return import_module(__name__ + ".tir").check_error
+        for place in (utils, _ffi_api):
+            if hasattr(place, name):
+                return getattr(place, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -198,6 +198,9 @@ requires_cublas = Feature(
 requires_cudagraph = Feature(
     "cudagraph", "CUDA graphs", run_time_check=lambda: _compute_version(3), parent_features="cuda"
 )
+requires_cutlass = Feature(
+    "cutlass", "CUTLASS", run_time_check=_global_exists("relay.ext.cutlass"), parent_features="cuda"
+)
 requires_tensorcore = Feature(
     "tensorcore", "tensor cores", run_time_check=lambda: _compute_version(7), parent_features="cuda"
 )

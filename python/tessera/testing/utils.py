@@ -1,6 +1,8 @@
 """The names of v0.10's module of test helpers."""
 # ruff: noqa: F401
 
+import os
+
 from .compare import CompareBeforeAfter
 from .helpers import identity_after, install_request_hook, main, terminate_self
 from .numeric import (
@@ -37,6 +39,7 @@ from .targets import (
     requires_cuda_compute_version,
     requires_cudagraph,
     requires_cudnn,
+    requires_cutlass,
     requires_ethosn,
     requires_ethosu,
     requires_gpu,
@@ -61,3 +64,6 @@ from .targets import (
     slow,
     uses_gpu,
 )
+
+#: True in continuous integration, which sets ``CI=true``.
+IS_IN_CI = os.environ.get("CI", "") == "true"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from ..ir import Op as Op
 from ..ir import PrimExpr, Span
 from ..runtime.object_generic import convert
 from . import _ffi_api, op_calls, op_matrix

@@ -9,7 +9,7 @@ from . import generic as generic
 from . import image as image
 from . import nn as nn
 from . import random as random
-from . import tag
+from . import tag, utils
 from . import vision as vision
 from . import x86 as x86
 from .broadcast import (
@@ -246,6 +246,7 @@ from .tensor import (
     full_like as full_like,
 )
 from .transform import *
+from .utils import get_const_tuple as get_const_tuple
 
 _bind_generic_ops()
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tessera
 import tessera.testing
+from tessera.script import tir as T
 
 pytest_plugins = ["pytester"]
 
@@ -198,3 +199,42 @@ def test_the_first_lines_of_a_tutorial_change_nothing():
         "assert urllib.request.urlopen is before\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_functions_of_the_core_for_tests_of_the_border():
+    assert tessera.testing.echo("x") == "x" and tessera.testing.device_test(tessera.cuda(2)) == tessera.cuda(2)
+    assert tessera.testing.test_wrap_callback(lambda: 3)() == 3
+    with pytest.raises(tessera.TVMError, match="on purpose"):
+        tessera.testing.test_raise_error_callback("on purpose")()
+
+
+def test_a_wrong_line_of_a_script_is_found():
+    def undefined(a: T.handle) -> None:
+        A = T.match_buffer(a, (16,), "float32")
+        A[0] = nothing  # noqa: F821 # check_error: nothing
+
+    tessera.testing.check_error(undefined, 4)
+    with pytest.raises(AssertionError, match="expected an error on line 3, but it was on 4"):
+        tessera.testing.tir.check_error(undefined, 3)
+
+    def right(a: T.handle) -> None:
+        A = T.match_buffer(a, (16,), "float32")
+        A[0] = 1.0
+
+    with pytest.raises(AssertionError, match="right is TVMScript without an error"):
+        tessera.testing.check_error(right, 3)
+
+
+def test_calls_that_ask_for_memory_are_found():
+    from tessera import te
+    from tessera.testing.usmp import is_tvm_backendallocworkspace_calls
+
+    x = te.placeholder((4096,), name="x")
+    y = te.compute((4096,), lambda i: x[i] + 1.0, name="y")
+    z = te.compute((4096,), lambda i: y[4095 - i] * 2.0, name="z")
+    lowered = tessera.lower(te.create_schedule(z.op), [x, z])
+    assert not is_tvm_backendallocworkspace_calls(lowered)
+    target = tessera.target.Target("llvm", host="llvm")
+    mod = tessera.tir.transform.Apply(lambda f: f.with_attr("target", target))(lowered)
+    mod = tessera.tir.transform.MakePackedAPI()(mod)
+    assert is_tvm_backendallocworkspace_calls(tessera.tir.transform.LowerTVMBuiltin()(mod))

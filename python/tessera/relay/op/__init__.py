@@ -1,5 +1,6 @@
 """Operators of Relay."""
 
+from ..expr import const as const
 from . import (
     algorithm,
     annotation,

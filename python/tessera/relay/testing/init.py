@@ -10,7 +10,7 @@ from ... import ir as _ir
 from ..._ffi.registry import get_global_func
 from ...runtime import ndarray as _nd
 
-__all__ = ["Initializer", "Xavier", "create_workload"]
+__all__ = ["Constant", "Initializer", "Xavier", "create_workload"]
 
 
 class Initializer:
@@ -54,6 +54,16 @@ class Initializer:
             f"Unknown initialization pattern for {name}. Default initialization is limited to "
             '"weight", "bias", "gamma" (1.0), and "beta" (0.0).'
         )
+
+
+class Constant(Initializer):
+    """The same value for every weight."""
+
+    def __init__(self, value: float = 0.0):
+        self.value = value
+
+    def _init_weight(self, _: str, arr: np.ndarray) -> None:
+        arr[:] = self.value
 
 
 class Xavier(Initializer):

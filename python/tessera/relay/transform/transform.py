@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from typing import Any, Callable
 
 from ..._ffi.registry import register_func, register_object
-from ...ir.transform import Pass, PassInfo, Sequential
+from ...ir.transform import Pass, PassContext, PassInfo, Sequential
 from . import _ffi_api
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "SplitArgs",
     "ToGraphNormalForm",
     "ToMixedPrecision",
+    "build_config",
     "function_pass",
 ]
 
@@ -307,6 +309,16 @@ def ToGraphNormalForm() -> Pass:
 def RemoveUnusedFunctions(entry_functions: Any = None) -> Pass:
     """Drops functions that the entry functions, by default "main", do not reach."""
     return _ffi_api.RemoveUnusedFunctions(entry_functions if entry_functions is not None else ["main"])
+
+
+def build_config(
+    opt_level: int = 2, required_pass: Any = None, disabled_pass: Any = None, trace: Any = None
+) -> PassContext:
+    """The old name of PassContext, which has no `trace` any more."""
+    if trace is not None:
+        raise ValueError("PassContext has no trace; give it an instrument (tvm.ir.instrument) that sees each pass")
+    warnings.warn("relay.build_config is deprecated; use tvm.transform.PassContext", DeprecationWarning, stacklevel=2)
+    return PassContext(opt_level, required_pass, disabled_pass)
 
 
 def function_pass(

@@ -3,11 +3,11 @@
 from ...script import tir as T
 from ._register import register
 
-__all__ = ["VNNI_DOT_16x4_INTRIN"]
+__all__ = ["VNNI_DOT_16x4_INTRIN", "dot_product_16x4_u8i8i32_desc", "dot_product_16x4_u8i8i32_vnni"]
 
 
 @T.prim_func
-def _dot_16x4_desc(a: T.handle, b: T.handle, c: T.handle) -> None:
+def dot_product_16x4_u8i8i32_desc(a: T.handle, b: T.handle, c: T.handle) -> None:
     A = T.match_buffer(a, (4,), "uint8", offset_factor=1)
     B = T.match_buffer(b, (16, 4), "int8", offset_factor=1)
     C = T.match_buffer(c, (16,), "int32", offset_factor=1)
@@ -21,7 +21,7 @@ def _dot_16x4_desc(a: T.handle, b: T.handle, c: T.handle) -> None:
 
 
 @T.prim_func
-def _dot_16x4_vnni(a: T.handle, b: T.handle, c: T.handle) -> None:
+def dot_product_16x4_u8i8i32_vnni(a: T.handle, b: T.handle, c: T.handle) -> None:
     A = T.match_buffer(a, (4,), "uint8", offset_factor=1)
     B = T.match_buffer(b, (16, 4), "int8", offset_factor=1)
     C = T.match_buffer(c, (16,), "int32", offset_factor=1)
@@ -38,4 +38,4 @@ def _dot_16x4_vnni(a: T.handle, b: T.handle, c: T.handle) -> None:
         )
 
 
-VNNI_DOT_16x4_INTRIN = register("dot_16x4_vnni", (_dot_16x4_desc, _dot_16x4_vnni))
+VNNI_DOT_16x4_INTRIN = register("dot_16x4_vnni", (dot_product_16x4_u8i8i32_desc, dot_product_16x4_u8i8i32_vnni))
