@@ -201,10 +201,7 @@ std::string CudaPrinter::kernel_head(const std::string& name, const std::string&
 
 std::string CudaPrinter::pointer_parameter(const std::string& element, const std::string& name, bool is_const,
                                            bool is_restricted) {
-  // nvcc 13.0 merges `c ? written[i] : read_only[j]` into one load of a selected address and, when all that is written is
-  // restricted, makes it ld.global.nc, which may return what `written` held before. Kernels that may hold such go without.
-  bool keeps_mark = is_restricted && !reads_what_it_writes_;
-  return (is_const ? "const " : "") + element + "* " + (keeps_mark ? "__restrict__ " : "") + name;
+  return (is_const ? "const " : "") + element + "* " + (is_restricted ? "__restrict__ " : "") + name;
 }
 
 std::string CudaPrinter::thread_index(const std::string& tag, DataType dtype) {

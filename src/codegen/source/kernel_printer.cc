@@ -62,8 +62,9 @@ void KernelPrinter::add_kernel(const GlobalVar& var, const PrimFunc& function) {
   look_at(function);
 
   std::unordered_set<const VarNode*> constant = read_only(function);
-  reads_what_it_writes_ = reads_what_it_writes(function, constant);
-  bool is_restricted = function->attrs.is_true(attr::kNoAlias);
+  // NVIDIA's compilers (CUDA 13.0, OpenCL too) merge `c ? written[i] : read_only[j]` into one load of a selected address and,
+  // when all that is written is restricted, make it ld.global.nc, which may return what `written` held before.
+  bool is_restricted = function->attrs.is_true(attr::kNoAlias) && !reads_what_it_writes(function, constant);
   std::string params;
   for (const Var& param : function->params) {
     const VarNode* node = param.get();

@@ -47,8 +47,7 @@ class KernelPrinter : public SourcePrinter {
   /// The element type that arrays are declared with.
   virtual std::string array_type(DataType dtype) { return memory_type(dtype); }
 
-  std::string shared_;                 // declarations of shared memory, which stand at the top of the kernel
-  bool reads_what_it_writes_ = false;  // the kernel at hand loads from a parameter that it also stores to
+  std::string shared_;  // declarations of shared memory, which stand at the top of the kernel
 
  private:
   std::string done_;
