@@ -97,6 +97,63 @@ PyObject* dlpack_device(PyObject* self, PyObject*) {
   return Py_BuildValue("(ii)", static_cast<int>(node->tensor.device.device_type), node->tensor.device.device_id);
 }
 
+/// The letter of an element type in Python's buffers; null where there is none.
+const char* buffer_format(DataType dtype) {
+  if (dtype.lanes != 1) return nullptr;
+  if (dtype.is_bool()) return "?";
+  switch (dtype.code) {
+    case DataType::kInt:
+      return dtype.bits == 8 ? "b" : dtype.bits == 16 ? "h" : dtype.bits == 32 ? "i" : dtype.bits == 64 ? "q" : nullptr;
+    case DataType::kUInt:
+      return dtype.bits == 8 ? "B" : dtype.bits == 16 ? "H" : dtype.bits == 32 ? "I" : dtype.bits == 64 ? "Q" : nullptr;
+    case DataType::kFloat: return dtype.bits == 16 ? "e" : dtype.bits == 32 ? "f" : dtype.bits == 64 ? "d" : nullptr;
+    default: return nullptr;
+  }
+}
+
+/// Shares the memory of row-major host tensors. A tensor that is borrowed for the time of a call does not: the buffer could
+/// outlive it.
+int get_buffer(PyObject* self, Py_buffer* out, int flags) {
+  out->obj = nullptr;
+  const NDArrayNode* node = node_of(self);
+  if (!node) return -1;
+  const DLTensor& tensor = node->tensor;
+  const char* format = buffer_format(DataType(tensor.dtype));
+  const bool is_fortran = (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && tensor.ndim > 1;
+  if (!format || !node->memory || tensor.device.device_type != kDLCPU || is_fortran || !is_contiguous(&tensor)) {
+    PyErr_SetString(PyExc_BufferError,
+                    "only row-major tensors of the host share their memory, and of types that "
+                    "Python's buffers know; numpy() copies others");
+    return -1;
+  }
+  return guarded(-1, [&] {
+    auto dims = static_cast<size_t>(tensor.ndim);
+    auto extents = std::make_unique<Py_ssize_t[]>(2 * dims);  // and strides
+    auto item = static_cast<Py_ssize_t>(DataType(tensor.dtype).bytes()), step = item;
+    for (size_t i = dims; i-- > 0; step *= extents[i]) {
+      extents[i] = static_cast<Py_ssize_t>(tensor.shape[i]);
+      extents[dims + i] = step;
+    }
+    out->buf = data_of(&tensor);
+    out->len = static_cast<Py_ssize_t>(tensor_bytes(&tensor));
+    out->itemsize = item;
+    out->readonly = 0;
+    out->ndim = tensor.ndim;
+    out->format = flags & PyBUF_FORMAT ? const_cast<char*>(format) : nullptr;  // Python only reads it
+    out->shape = flags & PyBUF_ND ? extents.get() : nullptr;
+    out->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? extents.get() + dims : nullptr;
+    out->suboffsets = nullptr;
+    out->internal = extents.release();
+    Py_INCREF(self);
+    out->obj = self;
+    return 0;
+  });
+}
+
+void release_buffer(PyObject*, Py_buffer* buffer) { delete[] static_cast<Py_ssize_t*>(buffer->internal); }
+
+PyBufferProcs tensor_buffer = {get_buffer, release_buffer};
+
 PyMethodDef tensor_methods[] = {
     {"_copy_from_buffer", copy_from_buffer, METH_O, "Takes the bytes of a contiguous buffer of the same size."},
     {"_copy_to_buffer", copy_to_buffer, METH_O, "Writes the bytes to a contiguous buffer of the same size."},
@@ -161,6 +218,7 @@ void add_tensor_type(nb::module_& m) {
   tensor_type.tp_doc = "A tensor on a device.";
   tensor_type.tp_base = &object_type;
   tensor_type.tp_methods = tensor_methods;
+  tensor_type.tp_as_buffer = &tensor_buffer;
   tensor_type.tp_getset = tensor_properties;
   add_type(m, &tensor_type);
 }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import operator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from .. import _ffi_core
 from .._ffi.registry import register_object
@@ -59,10 +62,15 @@ def _bytes(data: np.ndarray) -> np.ndarray:
 
 
 @register_object("runtime.NDArray")
-class NDArray(NDArrayBase):
-    """A tensor on a device. ``x[:] = value`` sets its contents; `numpy()` gives them."""
+class NDArray(NDArrayOperatorsMixin, NDArrayBase):
+    """A tensor on a device. ``x[:] = value`` sets its contents; `numpy()` gives a copy of them.
+
+    NumPy takes it where it takes an array: `np.asarray(x)` shares the memory of a host tensor and copies that of any other
+    device; indexing, arithmetic and comparisons give NumPy's results. `same_as` tells whether two are one tensor.
+    """
 
     __slots__ = ()
+    __hash__ = NDArrayBase.__hash__
 
     def numpy(self) -> np.ndarray:
         """A copy as a NumPy array. bfloat16 needs ml_dtypes, else its bits come as uint16."""
@@ -74,6 +82,87 @@ class NDArray(NDArrayBase):
     def asnumpy(self) -> np.ndarray:
         """The old name of `numpy`."""
         return self.numpy()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """What NumPy asks for: a view of host memory, a copy where the tensor is on another device or `dtype` differs.
+
+        bfloat16 needs ml_dtypes, else its bits come as uint16; the lanes of vector types are a last dimension.
+        """
+        out = self._host_view()
+        is_copied = out is None
+        if out is None:
+            if copy is False:
+                raise ValueError(
+                    f"a tensor of {self.dtype} on {self.device} cannot become a NumPy array without a copy"
+                )
+            out = self.numpy()
+        if dtype is not None and np.dtype(dtype) != out.dtype:
+            if copy is False:
+                raise ValueError(f"a tensor of {self.dtype} cannot become an array of {np.dtype(dtype)} without a copy")
+            return out.astype(dtype)
+        return out.copy() if copy and not is_copied else out
+
+    def _host_view(self) -> np.ndarray | None:
+        """The memory itself as an array; None where NumPy has no name for it, or it is borrowed or on another device."""
+        try:
+            memory = memoryview(self)
+        except BufferError:
+            return None
+        return np.asarray(memory)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
+        arrays = [np.asarray(x) if isinstance(x, NDArray) else x for x in inputs]
+        if out is None:
+            return getattr(ufunc, method)(*arrays, **options)
+        buffers = tuple(np.asarray(x) if isinstance(x, NDArray) else x for x in out)
+        getattr(ufunc, method)(*arrays, out=buffers, **options)
+        for target, buffer in zip(out, buffers):
+            if isinstance(target, NDArray) and target._host_view() is None:
+                target.copyfrom(buffer)
+        return out[0] if len(out) == 1 else out
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        element, lanes = _layout(self.dtype)
+        return math.prod(self.shape + lanes) * element.itemsize
+
+    def __len__(self) -> int:
+        return len(np.asarray(self))
+
+    def __getitem__(self, index: Any) -> Any:
+        return np.asarray(self)[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(np.asarray(self))
+
+    def __contains__(self, value: Any) -> bool:
+        return value in np.asarray(self)
+
+    def __bool__(self) -> bool:
+        return bool(np.asarray(self))
+
+    def __int__(self) -> int:
+        return int(np.asarray(self))
+
+    def __float__(self) -> float:
+        return float(np.asarray(self))
+
+    def __complex__(self) -> complex:
+        return complex(np.asarray(self))
+
+    def __index__(self) -> int:
+        return operator.index(np.asarray(self))  # an error unless it is one integer
 
     def copyfrom(self, source_array: Any) -> NDArray:
         """Sets the contents from an NDArray or anything NumPy understands, converting the element type."""
@@ -110,10 +199,13 @@ class NDArray(NDArrayBase):
         return _ffi_api.TVMArrayCreateView(self, ShapeTuple(shape))
 
     def __setitem__(self, in_slice: Any, value: Any) -> None:
-        whole = in_slice is Ellipsis or in_slice == slice(None)
+        whole = in_slice is Ellipsis or (isinstance(in_slice, slice) and in_slice == slice(None))
         if not whole:
-            raise ValueError("Array only support set from numpy array")
-        if isinstance(value, NDArrayBase):
+            data = np.asarray(self)
+            data[in_slice] = value
+            if self._host_view() is None:
+                self.copyfrom(data)
+        elif isinstance(value, NDArrayBase):
             if not self.same_as(value):
                 value._copyto(self)
         elif isinstance(value, (np.ndarray, np.generic, int, float, list, tuple)):
@@ -134,6 +226,26 @@ class NDArray(NDArrayBase):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_from_parts, (self.dtype, self.shape, _bytes(self.numpy()).tobytes()))
+
+
+def _through_numpy(name: str) -> Any:
+    """A method that NumPy's array has, on the contents."""
+
+    def method(self: NDArray, *args: Any, **kwargs: Any) -> Any:
+        return getattr(np.asarray(self), name)(*args, **kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"NDArray.{name}"
+    method.__doc__ = f"See `numpy.ndarray.{name}`; the result is NumPy's."
+    return method
+
+
+for _name in (
+    *("all", "any", "argmax", "argmin", "argsort", "astype", "clip", "cumsum", "dot", "flatten", "item", "max", "mean"),
+    *("min", "nonzero", "prod", "ravel", "reshape", "round", "squeeze", "std", "sum", "swapaxes", "tobytes", "tolist"),
+    *("transpose", "var"),
+):
+    setattr(NDArray, _name, _through_numpy(_name))
 
 
 def _from_parts(dtype: str, shape: Sequence[int], data: bytes) -> NDArray:

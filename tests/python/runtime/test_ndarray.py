@@ -54,7 +54,7 @@ def test_a_strided_array_is_copied_in_row_major_order():
     np.testing.assert_array_equal(nd.array(data).numpy(), data)
 
 
-def test_contents_are_set_by_a_whole_slice_only():
+def test_contents_are_set_whole_or_in_part():
     tensor = nd.empty((2, 3))
     tensor[:] = np.ones((2, 3), "float32")
     assert tensor.numpy().sum() == 6
@@ -62,8 +62,9 @@ def test_contents_are_set_by_a_whole_slice_only():
     assert tensor.numpy().sum() == 12
     tensor[...] = 3
     assert tensor.numpy().sum() == 18
-    with pytest.raises(ValueError, match="only support set from numpy array"):
-        tensor[0] = 1
+    tensor[0] = 1
+    tensor[tensor > 2] = 0
+    assert tensor.tolist() == [[1, 1, 1], [0, 0, 0]]
     with pytest.raises(TypeError):
         tensor[:] = "text"
 
@@ -161,3 +162,143 @@ def test_an_impossible_shape_is_an_error():
         nd.empty((-1,))
     with pytest.raises(ValueError, match="more bytes than can be counted"):
         nd.empty((2**40, 2**40))
+
+
+# ---- in the hands of NumPy -----------------------------------------------------------------------------------------
+
+
+def numbers(shape=(2, 3), dtype="float32"):
+    return np.arange(np.prod(shape), dtype=dtype).reshape(shape)
+
+
+def test_functions_of_numpy_take_a_tensor():
+    tensor = nd.array(numbers())
+    assert np.argmax(tensor) == 5
+    assert np.argmax(tensor, axis=0).tolist() == [1, 1, 1]
+    assert np.mean(tensor) == 2.5
+    np.testing.assert_array_equal(np.concatenate([tensor, tensor]), np.concatenate([numbers(), numbers()]))
+    np.testing.assert_array_equal(np.stack([tensor, numbers()]), np.stack([numbers(), numbers()]))
+    np.testing.assert_allclose(tensor, numbers())
+    assert np.array([tensor, tensor]).shape == (2, 2, 3)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0, 3), (2, 3)])
+def test_asarray_shares_host_memory(dtype, shape):
+    tensor = nd.array(np.ones(shape, dtype))
+    view = np.asarray(tensor)
+    assert view.shape == shape and view.dtype == dtype
+    view[...] = 0
+    assert not tensor.numpy().any()
+    del tensor
+    assert not view.any()  # the memory lives as long as the array
+
+
+def test_array_copies_when_asked_to():
+    tensor = nd.array(numbers())
+    for copy in (np.array(tensor), tensor.__array__(copy=True), np.asarray(tensor, "float64"), tensor.numpy()):
+        copy[...] = 9
+    assert tensor.tolist() == numbers().tolist()
+    assert tensor.__array__("float64").dtype == "float64"
+    assert np.shares_memory(tensor.__array__(copy=False), np.asarray(tensor))
+    with pytest.raises(ValueError, match="array of float64 without a copy"):
+        tensor.__array__("float64", copy=False)
+
+
+def test_a_type_that_numpy_does_not_know_is_copied(monkeypatch):
+    tensor = nd.empty((2,), "bfloat16").copyfrom(np.array([0x3F80, 0xC000], "uint16"))
+    with pytest.raises(ValueError, match="bfloat16 on cpu.* without a copy"):
+        tensor.__array__(copy=False)
+    monkeypatch.setitem(__import__("sys").modules, "ml_dtypes", None)
+    assert np.asarray(tensor).tolist() == [0x3F80, 0xC000]  # its bits, as numpy() gives them
+
+
+def test_bfloat16_is_read_through_ml_dtypes():
+    pytest.importorskip("ml_dtypes")
+    tensor = nd.empty((2,), "bfloat16").copyfrom(np.array([0x3F80, 0xC000], "uint16"))
+    assert np.argmin(tensor) == 1 and float(tensor[1]) == -2.0
+    assert (tensor * np.float32(2)).tolist() == [2.0, -4.0]
+
+
+def test_a_tensor_borrowed_for_a_call_is_copied():
+    kept = []
+
+    @tessera.register_func("test.ndarray.keep", override=True)
+    def keep(x):
+        kept.append(np.asarray(x))
+
+    tensor = nd.array(numbers())
+    tessera.get_global_func("test.ndarray.keep")(tensor)
+    assert kept[0].tolist() == numbers().tolist()
+    with pytest.raises(BufferError, match=r"numpy\(\) copies others"):
+        memoryview(nd.empty((2,), "bfloat16"))
+
+
+def test_parts_are_read_as_numpy_reads_them():
+    tensor, data = nd.array(numbers()), numbers()
+    for index in (0, -1, (1, 2), slice(1), (slice(None), 1), (..., None), [1, 0], data > 2):
+        np.testing.assert_array_equal(tensor[index], data[index])
+    assert isinstance(tensor[0, 0], np.float32)
+    with pytest.raises(IndexError):
+        tensor[2]
+
+
+def test_length_iteration_and_membership():
+    tensor = nd.array(numbers())
+    assert len(tensor) == 2 and [row.tolist() for row in tensor] == numbers().tolist()
+    assert 5 in tensor and 6 not in tensor
+    (first, second), third = nd.array(numbers((2, 2))), 3
+    assert (first + second).tolist() == [2, 4] and third == 3
+    with pytest.raises(TypeError, match="unsized"):
+        len(nd.array(np.float32(1)))
+
+
+def test_numbers_of_one_element():
+    one = nd.array(np.array([[2.5]], "float32"))
+    assert float(nd.array(np.float32(2.5))) == 2.5 and one.item() == 2.5
+    assert int(nd.array(np.int64(7))) == 7 and list(range(9))[nd.array(np.int64(7))] == 7
+    assert bool(one) and not bool(nd.array(np.float32(0)))
+    with pytest.raises(TypeError):
+        float(nd.array(numbers()))
+    with pytest.raises(ValueError, match="ambiguous"):
+        bool(nd.array(numbers()))
+
+
+def test_comparison_and_arithmetic_go_by_element():
+    a, b = nd.array(numbers()), nd.array(np.full((2, 3), 2, "float32"))
+    assert (a == b).tolist() == (numbers() == 2).tolist()
+    assert (a > 2).sum() == 3 and (numbers() >= a).all() and not (a != numbers()).any()
+    for result in (a + b, a + 2, 2 + a, a - -2, numbers() + b):
+        assert type(result) is np.ndarray and result.dtype == "float32"
+        np.testing.assert_array_equal(result, numbers() + 2)
+    np.testing.assert_array_equal(-a @ b.transpose(), -numbers() @ np.full((3, 2), 2))
+    a += 1
+    assert isinstance(a, nd.NDArray) and a.tolist() == (numbers() + 1).tolist()
+    np.multiply(b, 2, out=b)
+    assert b.tolist() == [[4] * 3] * 2
+
+
+def test_identity_is_what_same_as_and_hash_tell():
+    a, b = nd.array(numbers()), nd.array(numbers())
+    assert a.same_as(a) and not a.same_as(b)
+    assert {a: "a", b: "b"}[a] == "a" and hash(a) != hash(b)
+
+
+def test_methods_of_arrays():
+    tensor, data = nd.array(numbers()), numbers()
+    assert tensor.ndim == 2 and tensor.size == 6 and tensor.nbytes == 24
+    assert tensor.argmax() == 5 and tensor.sum(axis=1).tolist() == [3, 12] and tensor.max() == 5
+    assert tensor.tolist() == data.tolist() and tensor.tobytes() == data.tobytes()
+    assert tensor.astype("int8").dtype == "int8" and tensor.reshape(3, 2).shape == (3, 2)
+    assert bytes(tensor) == data.tobytes() and memoryview(tensor).format == "f"
+
+
+@pytest.mark.gpu
+def test_a_tensor_of_a_gpu_is_copied():
+    tensor = nd.array(numbers(), tessera.cuda())
+    assert np.argmax(tensor) == 5 and tensor[1, 2] == 5
+    with pytest.raises(ValueError, match="without a copy"):
+        tensor.__array__(copy=False)
+    tensor[0] = 7
+    tensor += 1
+    assert tensor.numpy().tolist() == [[8, 8, 8], [4, 5, 6]]
