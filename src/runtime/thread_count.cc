@@ -15,8 +15,6 @@
 namespace tessera {
 namespace {
 
-constexpr int kMaxThreads = 1024;
-
 std::string first_line(const std::string& path) {
   std::ifstream in(path);
   std::string line;

@@ -5,6 +5,9 @@
 
 namespace tessera {
 
+/// No pool has more.
+inline constexpr int kMaxThreads = 1024;
+
 /// Processors the process may run on, one for each physical core first, then their siblings.
 std::vector<int> allowed_processors();
 

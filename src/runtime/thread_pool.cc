@@ -106,14 +106,27 @@ struct Region {
   }
 };
 
+cpu_set_t mask_of(const std::vector<int>& processors) {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  for (int processor : processors)
+    if (processor >= 0 && processor < CPU_SETSIZE) CPU_SET(static_cast<size_t>(processor), &mask);
+  return mask;
+}
+
 class ThreadPool {
  public:
-  ThreadPool(int threads, std::vector<int> processors) : threads_(threads), shares_(static_cast<size_t>(threads)) {
+  explicit ThreadPool(int threads) : threads_(threads), shares_(static_cast<size_t>(threads)) {}
+
+  /// A pool that lives as long as one of its threads, or who asked for it.
+  static std::shared_ptr<ThreadPool> start(int threads, const std::vector<int>& processors) {
+    auto pool = std::make_shared<ThreadPool>(threads);
     for (int i = 1; i < threads; ++i) {
-      std::thread worker([this, i] { work(i); });
+      std::thread worker([pool, i] { pool->work(i); });
       if (!processors.empty()) bind(worker, processors[static_cast<size_t>(i) % processors.size()]);
-      worker.detach();  // a pool is never destroyed
+      worker.detach();
     }
+    return pool;
   }
 
   int size() const { return threads_; }
@@ -121,6 +134,10 @@ class ThreadPool {
   /// Runs the region, or returns false when the pool has one already.
   bool run(TesseraParallelTask task, void* cdata, int num_task, int* status) {
     if (!busy_.try_lock()) return false;
+    if (is_retired_.load(std::memory_order_relaxed)) {
+      busy_.unlock();
+      return false;
+    }
     region_.start(task, cdata, num_task, threads_);
     pending_.store(num_task, std::memory_order_relaxed);
     const uint32_t epoch = epoch_.load(std::memory_order_relaxed) + 1;
@@ -139,8 +156,10 @@ class ThreadPool {
 
   /// Ends the threads; a region asked of this pool later runs on its caller alone.
   void retire() {
-    busy_.lock();
-    is_retired_.store(true, std::memory_order_relaxed);
+    {
+      std::lock_guard lock(busy_);
+      is_retired_.store(true, std::memory_order_relaxed);
+    }
     epoch_.fetch_add(1);
     epoch_.notify_all();
   }
@@ -197,10 +216,8 @@ class ThreadPool {
   }
 
   static void bind(std::thread& worker, int processor) {
-    cpu_set_t mask;
-    CPU_ZERO(&mask);
     if (processor < 0 || processor >= CPU_SETSIZE) return;
-    CPU_SET(static_cast<size_t>(processor), &mask);
+    cpu_set_t mask = mask_of({processor});
     pthread_setaffinity_np(worker.native_handle(), sizeof mask, &mask);
   }
 
@@ -213,27 +230,58 @@ class ThreadPool {
   alignas(kCacheLine) std::atomic<int> pending_{0};     // tasks of the current one that are not done
 };
 
-/// The pool, made when first needed. After a fork the child has none of its threads and makes its own.
-struct Current {
+struct PoolSlot;
+
+/// All slots of the process. Around a fork they are locked; the child has none of the threads and makes its own pools.
+struct Slots {
+  std::mutex mutex;
+  std::vector<PoolSlot*> all;
+
+  static Slots& instance() {
+    static auto* slots = [] {
+      pthread_atfork(lock, unlock, [] {
+        forget();
+        unlock();
+      });
+      return new Slots;
+    }();
+    return *slots;
+  }
+  static void lock();
+  static void unlock();
+  static void forget();
+};
+
+/// A pool, made when first needed.
+struct PoolSlot {
   std::mutex mutex;
   std::atomic<ThreadPool*> pool{nullptr};
-  std::vector<std::unique_ptr<ThreadPool>> all;  // retired ones too: a caller may just be asking one of them
+  std::vector<std::shared_ptr<ThreadPool>> all;  // retired ones too: a caller may just be asking one of them
   int threads = 0;                               // as set by the user; 0 the default
   std::vector<int> processors;
 
-  static Current& instance() {
-    static auto* current = [] {
-      auto* made = new Current;
-      pthread_atfork([] { instance().mutex.lock(); }, [] { instance().mutex.unlock(); },
-                     [] {
-                       instance().pool.store(nullptr, std::memory_order_relaxed);
-                       in_region = false;
-                       instance().mutex.unlock();
-                     });
-      return made;
-    }();
-    return *current;
+  PoolSlot() {
+    Slots& slots = Slots::instance();
+    std::lock_guard lock(slots.mutex);
+    slots.all.push_back(this);
   }
+  ~PoolSlot() {
+    Slots& slots = Slots::instance();
+    {
+      std::lock_guard lock(slots.mutex);
+      std::erase(slots.all, this);
+    }
+    if (ThreadPool* made = pool.load(std::memory_order_acquire)) made->retire();
+  }
+  PoolSlot(const PoolSlot&) = delete;
+  PoolSlot& operator=(const PoolSlot&) = delete;
+
+  static PoolSlot& of_process() {
+    static auto* slot = new PoolSlot;
+    return *slot;
+  }
+  static PoolSlot& current() { return of_thread ? *of_thread : of_process(); }
+  static thread_local PoolSlot* of_thread;  // null: that of the process
 
   ThreadPool& get() {
     if (ThreadPool* made = pool.load(std::memory_order_acquire)) [[likely]]
@@ -244,11 +292,41 @@ struct Current {
     std::vector<int> places = processors;
     // Pinning helps only a process that has the machine for itself, so it is done when asked for.
     if (places.empty() && number_from_environment("TVM_BIND_THREADS", 0, 0) != 0) places = allowed_processors();
-    all.push_back(std::make_unique<ThreadPool>(count, places));
+    all.push_back(ThreadPool::start(count, places));
     pool.store(all.back().get(), std::memory_order_release);
     return *all.back();
   }
 };
+
+thread_local PoolSlot* PoolSlot::of_thread = nullptr;
+
+void Slots::lock() {
+  instance().mutex.lock();
+  for (PoolSlot* slot : instance().all) slot->mutex.lock();
+}
+void Slots::unlock() {
+  for (PoolSlot* slot : instance().all) slot->mutex.unlock();
+  instance().mutex.unlock();
+}
+void Slots::forget() {
+  for (PoolSlot* slot : instance().all) slot->pool.store(nullptr, std::memory_order_relaxed);
+  in_region = false;
+}
+
+void check_processors(const std::vector<int>& processors) {
+  std::vector<int> allowed = allowed_processors();
+  for (size_t i = 0; i < processors.size(); ++i) {
+    if (std::find(processors.begin(), processors.begin() + static_cast<long>(i), processors[i]) !=
+        processors.begin() + static_cast<long>(i))
+      throw Error(ValueError) << "the affinity names CPU " << processors[i] << " twice";
+    if (std::find(allowed.begin(), allowed.end(), processors[i]) != allowed.end()) continue;
+    Error error(ValueError);
+    error << "the affinity names CPU " << processors[i] << ", which this process may not use; it may use";
+    std::sort(allowed.begin(), allowed.end());
+    for (size_t k = 0; k < allowed.size(); ++k) error << (k ? ", " : " ") << allowed[k];
+    throw error;
+  }
+}
 
 int run_alone(TesseraParallelTask task, void* cdata, int num_task) {
   Region region;
@@ -272,12 +350,48 @@ int tasks_for(int pieces, int threads) {
 
 }  // namespace
 
-int num_threads() { return Current::instance().get().size(); }
+struct Threads::Impl {
+  PoolSlot slot;
+  int count = 1;
+};
+
+Threads::Threads(int count, std::vector<int> processors) : impl_(std::make_unique<Impl>()) {
+  if (count == 0) count = static_cast<int>(processors.size());
+  if (count < 1 || count > kMaxThreads)
+    throw Error(ValueError) << "the number of threads is from 1 to " << kMaxThreads << ", not " << count;
+  check_processors(processors);
+  impl_->count = impl_->slot.threads = count;
+  impl_->slot.processors = std::move(processors);
+}
+Threads::~Threads() = default;
+int Threads::count() const { return impl_->count; }
+const std::vector<int>& Threads::processors() const { return impl_->slot.processors; }
+
+struct CallerMask {
+  cpu_set_t mask;
+};
+
+ThreadsScope::ThreadsScope(const Threads* threads)
+    : outer_(std::exchange(PoolSlot::of_thread, threads ? &threads->impl_->slot : nullptr)) {
+  if (!threads || threads->processors().empty()) return;
+  auto before = std::make_unique<CallerMask>();
+  cpu_set_t wanted = mask_of(threads->processors());
+  if (pthread_getaffinity_np(pthread_self(), sizeof before->mask, &before->mask) != 0) return;
+  if (CPU_EQUAL(&before->mask, &wanted)) return;
+  if (pthread_setaffinity_np(pthread_self(), sizeof wanted, &wanted) == 0) mask_ = std::move(before);
+}
+
+ThreadsScope::~ThreadsScope() {
+  if (mask_) pthread_setaffinity_np(pthread_self(), sizeof mask_->mask, &mask_->mask);
+  PoolSlot::of_thread = static_cast<PoolSlot*>(outer_);
+}
+
+int num_threads() { return PoolSlot::current().get().size(); }
 
 void set_num_threads(int count, std::vector<int> processors) {
   if (in_region) throw Error(RuntimeError) << "the number of threads cannot be changed inside a parallel region";
   if (count < 0) throw Error(ValueError) << "the number of threads cannot be " << count;
-  Current& current = Current::instance();
+  PoolSlot& current = PoolSlot::of_process();
   ThreadPool* old = nullptr;
   {
     std::lock_guard lock(current.mutex);
@@ -292,7 +406,7 @@ void observe_shares(ShareObserver* observer) { share_observer.store(observer, st
 
 int parallel_launch(TesseraParallelTask task, void* cdata, int num_task) {
   if (in_region || num_task == 1 || num_task == -1) return run_alone(task, cdata, num_task);
-  ThreadPool& pool = Current::instance().get();
+  ThreadPool& pool = PoolSlot::current().get();
   const int threads = pool.size();
   int status = 0;
   const int tasks = num_task > 0    ? num_task

@@ -1,22 +1,58 @@
 #pragma once
 // Parallel regions: one pool of threads for the process, that wait spinning for a while, then sleeping.
 //
-// One region runs at a time. A region started inside another, or while another thread's region runs, takes place on its
+// Whoever wants a number of threads of its own has a pool of its own (`Threads`).
+//
+// One region of a pool runs at a time. A region started inside another, or while another thread's region runs, takes place on its
 // own thread alone: with many callers all processors are busy anyhow. Every thread has tasks of its own, neighbours and the
 // same ones in every region of the same size, so that what it wrote in the last region is in its cache; one that is done
 // takes over what others have not begun, so a slow or busy processor does not make regions wait. The work is cut by task
 // id only, so results are the same on any number of threads.
 
+#include <memory>
 #include <vector>
 
 #include "tessera/c_backend_api.h"
 
 namespace tessera {
 
+/// Threads that make up a pool, the caller's included. They are started when first needed and end with this object, which no
+/// region may use then any more.
+class Threads {
+ public:
+  /// `count` from 1 on (0: as many as processors are given). Worker i stays on processors[i % n], and a caller on all of them
+  /// while it is in a ThreadsScope; without processors the system decides. A ValueError where the process may not use one.
+  Threads(int count, std::vector<int> processors);
+  ~Threads();
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+  int count() const;
+  const std::vector<int>& processors() const;
+
+ private:
+  friend class ThreadsScope;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// While it lasts, regions of this thread use these threads; with null, those of the process.
+class ThreadsScope {
+ public:
+  explicit ThreadsScope(const Threads* threads);
+  ~ThreadsScope();
+  ThreadsScope(const ThreadsScope&) = delete;
+  ThreadsScope& operator=(const ThreadsScope&) = delete;
+
+ private:
+  void* outer_;
+  std::unique_ptr<struct CallerMask> mask_;  // the processors that the caller may use otherwise
+};
+
 /// Threads a region uses, the caller's included.
 int num_threads();
 
-/// Regions from now on use `count` threads (0: the default of this machine). With `processors` given, worker i stays on
+/// Regions of the process from now on use `count` threads (0: the default of this machine). With `processors` given, worker i stays on
 /// processors[i % n].
 void set_num_threads(int count, std::vector<int> processors = {});
 

@@ -25,14 +25,14 @@ int launch(int num_task, const std::function<int(int, TesseraParallelGroupEnv*)>
 }
 
 /// Sets the number of threads for one test.
-struct Threads {
-  explicit Threads(int count) { set_num_threads(count); }
-  ~Threads() { set_num_threads(0); }
+struct ProcessThreads {
+  explicit ProcessThreads(int count) { set_num_threads(count); }
+  ~ProcessThreads() { set_num_threads(0); }
 };
 
 TEST(ThreadPool, RunsEveryTaskOnceOnAnyNumberOfThreads) {
   for (int threads : {1, 2, 3, 8}) {
-    Threads scope(threads);
+    ProcessThreads scope(threads);
     EXPECT_EQ(num_threads(), threads);
     for (int tasks : {1, 2, 7, 100}) {
       std::vector<std::atomic<int>> runs(static_cast<size_t>(tasks));
@@ -48,7 +48,7 @@ TEST(ThreadPool, RunsEveryTaskOnceOnAnyNumberOfThreads) {
 }
 
 TEST(ThreadPool, ZeroTasksMeansOnePerThread) {
-  Threads scope(3);
+  ProcessThreads scope(3);
   std::atomic<int> seen{0};
   EXPECT_EQ(launch(0, [&](int, TesseraParallelGroupEnv* env) { return seen += env->num_task, 0; }), 0);
   EXPECT_EQ(seen.load(), 9);
@@ -56,7 +56,7 @@ TEST(ThreadPool, ZeroTasksMeansOnePerThread) {
 
 TEST(ThreadPool, PiecesOfWorkAreSharedByTasksOfWhichThereAreNoMore) {
   for (int threads : {1, 2, 3}) {
-    Threads scope(threads);
+    ProcessThreads scope(threads);
     for (int pieces : {1, 2, 5, 1000, INT_MAX, INT_MIN}) {  // the last is as many as there can be
       const int asked = pieces < 0 ? pieces : -pieces;
       std::atomic<int> runs{0}, tasks{0};
@@ -69,7 +69,7 @@ TEST(ThreadPool, PiecesOfWorkAreSharedByTasksOfWhichThereAreNoMore) {
 }
 
 TEST(ThreadPool, AThreadThatIsDoneTakesOverWhatOthersHaveNotBegun) {
-  Threads scope(2);
+  ProcessThreads scope(2);
   std::atomic<int> done{0};
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   EXPECT_EQ(launch(8,
@@ -84,7 +84,7 @@ TEST(ThreadPool, AThreadThatIsDoneTakesOverWhatOthersHaveNotBegun) {
 }
 
 TEST(ThreadPool, ManyRegionsInARowSeeEachOthersWrites) {
-  Threads scope(2);
+  ProcessThreads scope(2);
   std::vector<int64_t> values(64, 0);  // plain memory: the pool orders the accesses
   for (int round = 0; round < 2000; ++round)
     ASSERT_EQ(launch(0,
@@ -99,7 +99,7 @@ TEST(ThreadPool, ManyRegionsInARowSeeEachOthersWrites) {
 }
 
 TEST(ThreadPool, ARegionInsideARegionRunsOnItsThread) {
-  Threads scope(2);
+  ProcessThreads scope(2);
   std::atomic<int> inner_tasks{0};
   std::atomic<bool> moved{false};
   ASSERT_EQ(launch(0,
@@ -117,7 +117,7 @@ TEST(ThreadPool, ARegionInsideARegionRunsOnItsThread) {
 
 TEST(ThreadPool, TheErrorOfTheLowestFailedTaskReachesTheCaller) {
   for (int threads : {1, 2, 4}) {
-    Threads scope(threads);
+    ProcessThreads scope(threads);
     for (int round = 0; round < 50; ++round) {
       int status = launch(8, [&](int id, TesseraParallelGroupEnv*) {
         if (id < 3) return 0;
@@ -132,7 +132,7 @@ TEST(ThreadPool, TheErrorOfTheLowestFailedTaskReachesTheCaller) {
 }
 
 TEST(ThreadPool, AnExceptionOfATaskIsItsError) {
-  Threads scope(2);
+  ProcessThreads scope(2);
   EXPECT_EQ(launch(2,
                    [](int id, TesseraParallelGroupEnv*) -> int {
                      if (id == 1) throw Error(KeyError) << "thrown on another thread";
@@ -143,7 +143,7 @@ TEST(ThreadPool, AnExceptionOfATaskIsItsError) {
 }
 
 TEST(ThreadPool, ABarrierWaitsForAllTasks) {
-  Threads scope(4);
+  ProcessThreads scope(4);
   std::atomic<int> before{0};
   std::atomic<bool> early{false};
   for (int round = 1; round <= 100; ++round)
@@ -162,13 +162,13 @@ TEST(ThreadPool, ABarrierWaitsForAllTasks) {
 }
 
 TEST(ThreadPool, ABarrierWithMoreTasksThanThreadsIsAnErrorNotAHang) {
-  Threads scope(2);
+  ProcessThreads scope(2);
   EXPECT_EQ(launch(5, [](int id, TesseraParallelGroupEnv* env) { return TesseraBackendParallelBarrier(id, env); }), -1);
   EXPECT_THAT(TesseraGetLastError(), testing::HasSubstr("only 2 run at a time"));
 }
 
 TEST(ThreadPool, ABarrierDoesNotWaitForAFailedTask) {
-  Threads scope(2);
+  ProcessThreads scope(2);
   EXPECT_EQ(launch(2,
                    [](int id, TesseraParallelGroupEnv* env) {
                      if (id == 1) return TesseraBackendParallelBarrier(id, env);
@@ -180,7 +180,7 @@ TEST(ThreadPool, ABarrierDoesNotWaitForAFailedTask) {
 }
 
 TEST(ThreadPool, ManyCallersAtOnceAllGetTheirAnswers) {
-  Threads scope(2);
+  ProcessThreads scope(2);
   std::vector<std::thread> callers;
   std::atomic<int> wrong{0};
   for (int c = 0; c < 4; ++c)
@@ -196,7 +196,7 @@ TEST(ThreadPool, ManyCallersAtOnceAllGetTheirAnswers) {
 }
 
 TEST(ThreadPool, SleepingWorkersWakeUp) {
-  Threads scope(2);
+  ProcessThreads scope(2);
   for (int round = 0; round < 3; ++round) {
     std::atomic<int> ran{0};
     EXPECT_EQ(launch(0, [&](int, TesseraParallelGroupEnv*) { return ++ran, 0; }), 0);
@@ -205,9 +205,56 @@ TEST(ThreadPool, SleepingWorkersWakeUp) {
   }
 }
 
+TEST(ThreadPool, EachThreadUsesThePoolOfItsScope) {
+  ProcessThreads process(2);
+  Threads three(3, {}), one(1, {});
+  {
+    ThreadsScope scope(&three);
+    EXPECT_EQ(num_threads(), 3);
+    std::atomic<int> ran{0};
+    EXPECT_EQ(launch(0, [&](int, TesseraParallelGroupEnv*) { return ++ran, 0; }), 0);
+    EXPECT_EQ(ran.load(), 3);
+    {
+      ThreadsScope inner(&one);
+      EXPECT_EQ(num_threads(), 1);
+      ThreadsScope innermost(nullptr);
+      EXPECT_EQ(num_threads(), 2);
+    }
+    std::thread([] { EXPECT_EQ(num_threads(), 2) << "scopes are a thread's own"; }).join();
+    EXPECT_EQ(num_threads(), 3);
+  }
+  EXPECT_EQ(num_threads(), 2);
+}
+
+TEST(ThreadPool, PoolsOfTheirOwnRunAtTheSameTimeAndEnd) {
+  std::vector<std::thread> callers;
+  std::atomic<int> wrong{0};
+  for (int c = 0; c < 4; ++c)
+    callers.emplace_back([&, c] {
+      for (int made = 0; made < 20; ++made) {
+        Threads own(1 + (c + made) % 3, {});
+        ThreadsScope scope(&own);
+        for (int round = 0; round < 20; ++round) {
+          std::atomic<int> sum{0};
+          launch(4, [&](int id, TesseraParallelGroupEnv*) { return sum += id, 0; });
+          if (sum != 6 || num_threads() != own.count()) ++wrong;
+        }
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong.load(), 0);
+}
+
+TEST(ThreadPool, ThreadsThatCannotBeAreTold) {
+  EXPECT_THAT(error_of([] { Threads(0, {}); }), testing::HasSubstr("from 1 to 1024, not 0"));
+  EXPECT_THAT(error_of([] { Threads(-1, {}); }), testing::HasSubstr("not -1"));
+  EXPECT_THAT(error_of([] { Threads(1, {100000}); }), testing::HasSubstr("CPU 100000, which this process may not use"));
+  EXPECT_THAT(error_of([] { Threads(1, {-1}); }), testing::HasSubstr("CPU -1"));
+}
+
 #if !defined(__SANITIZE_THREAD__)  // which does not follow a fork of a process with threads
 TEST(ThreadPool, AForkedChildHasAPoolOfItsOwn) {
-  Threads scope(2);
+  ProcessThreads scope(2);
   ASSERT_EQ(launch(0, [](int, TesseraParallelGroupEnv*) { return 0; }), 0);
   pid_t child = fork();
   if (child == 0) {
