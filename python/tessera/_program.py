@@ -17,8 +17,9 @@ def path() -> str:
     return str(program)
 
 
-def main() -> None:
-    """Becomes the program."""
+def main(name: str | None = None) -> None:
+    """Becomes the program, which is called `name`, or as this process is: `tvmc` keeps what v0.10 promises of it."""
     program = path()
+    called = name or Path(sys.argv[0]).name
     os.environ.setdefault("TESSERA_PYTHON", sys.executable)  # what the program asks for other runtimes
-    os.execv(program, [program, *sys.argv[1:]])
+    os.execv(program, ["tvmc" if called == "tvmc" else program, *sys.argv[1:]])

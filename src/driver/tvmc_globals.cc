@@ -75,8 +75,9 @@ Map<String, ObjectRef> run(const Module& compiled, const std::string& device, co
   Map<String, ObjectRef> out;
   if (profile) out.set("profile", runner.profile());
   std::vector<double> seconds{timed(runner)};
-  std::vector<NDArray> outputs = runner.outputs();
-  out.set("outputs", Array<NDArray>(outputs.begin(), outputs.end()));
+  Array<NDArray> outputs;
+  for (const auto& [_, tensor] : runner.outputs()) outputs.push_back(tensor);
+  out.set("outputs", outputs);
   if (number > 0) seconds = runner.measure(number, repeat, end_to_end);
   Array<ObjectRef> times;
   for (double each : seconds) times.push_back(number_boxes.box_float(each));

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "ir/span_scope.h"
+#include "runtime/model_names.h"
+
 namespace tessera {
 namespace {
 
@@ -32,6 +35,10 @@ std::string underlined(const Span& span, const ObjectRef& source_map) {
                     std::to_string(place.column);
   auto* sources = source_map.as<SourceMapNode>();
   Source source = sources ? sources->sources.get_or_null(span->source_name->name) : Source();
+  std::vector<std::string> nodes;
+  if (!source) add_node_names(span, &nodes);
+  if (!nodes.empty())
+    return (nodes.size() == 1 ? " --> node " : " --> nodes ") + source_nodes_text(source_lines(nodes));
   if (!source) return out;
   std::string_view line = line_of(source->source, place.line);
   size_t begin = std::min(static_cast<size_t>(std::max(place.column, 1)) - 1, line.size());

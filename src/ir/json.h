@@ -11,7 +11,9 @@
 
 namespace tessera {
 
-std::string save_json(const ObjectRef& object);
+/// Without spans the text is the same wherever the object comes from.
+enum class Spans { Keep, LeaveOut };
+std::string save_json(const ObjectRef& object, Spans spans = Spans::Keep);
 
 /// Reads what save_json wrote. Nothing in the text is trusted: indices out of range, cycles, unknown types, fields of
 /// the wrong type, missing fields and forged tensor sizes are errors that say which node is wrong.

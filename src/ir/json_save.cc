@@ -48,6 +48,8 @@ std::string json_text(std::string_view text) { return escaped(text, "\\u00"); }
 
 class Writer {
  public:
+  explicit Writer(Spans spans) : spans_(spans) {}
+
   std::string write(const ObjectRef& root) {
     number_all(root);
     std::string nodes = "{\n      \"type_key\": \"\"\n    }";
@@ -131,6 +133,7 @@ class Writer {
   const Object* written_part(const Object* node, const Field& field) {
     const Object* part = field.at<ObjectRef>(node).get();
     if (!part && field.name == "virtual_device_"sv) return open_device_.get();
+    if (part && spans_ == Spans::LeaveOut && field.name == "span"sv) return nullptr;
     if (auto* attrs = cast_or_null<DictAttrsNode>(part))
       if (attrs->dict.empty() && node->is_a(BaseFuncNode::info)) return nullptr;
     return part;
@@ -242,6 +245,7 @@ class Writer {
   std::unordered_map<const Object*, size_t> index_;
   std::unordered_map<const Field*, bool> holds_tensors_;
   std::unordered_map<const TypeInfo*, std::vector<const Field*>> in_order_;
+  Spans spans_;
   VirtualDevice open_device_ = make(VirtualDeviceNode{});
   std::vector<const NDArrayNode*> tensors_;
   std::unordered_map<const NDArrayNode*, size_t> tensor_index_;
@@ -249,7 +253,7 @@ class Writer {
 
 }  // namespace
 
-std::string save_json(const ObjectRef& object) { return Writer().write(object); }
+std::string save_json(const ObjectRef& object, Spans spans) { return Writer(spans).write(object); }
 
 static Globals globals{
     {"node.SaveJSON", [](AnyView object) { return save_json(box(object)); }},

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/stack.h"
+#include "ir/span_scope.h"
 
 namespace tessera {
 namespace {
@@ -58,8 +59,13 @@ ObjectRef Rewriter::visit(const ObjectRef& node) {
     if (auto it = done_.find(node.get()); it != done_.end()) return it->second.second;
   }
   const Handler* handler = find(node.get());
-  ObjectRef out = on_enough_stack(
-      [&]() -> ObjectRef { return handler ? (*handler)(*this, node.get()) : rewrite_children(node.get()); });
+  ObjectRef out = on_enough_stack([&]() -> ObjectRef {
+    if (!handler) return rewrite_children(node.get());
+    auto* expr = cast_or_null<RelayExprNode>(node.get());
+    if (!expr) return (*handler)(*this, node.get());
+    SpanScope scope(expr->span);  // what stands for it comes from where it came from
+    return (*handler)(*this, node.get());
+  });
   if (shared) done_.try_emplace(node.get(), node, out);
   return out;
 }

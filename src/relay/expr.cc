@@ -1,5 +1,6 @@
 #include "relay/expr.h"
 
+#include "ir/span_scope.h"
 #include "relay/print_text.h"
 
 namespace tessera::relay {
@@ -32,7 +33,7 @@ Expr make_call(Expr op, Array<Expr> args, Attrs attrs, Array<Type> type_args, Sp
   call.args = std::move(args);
   call.attrs = std::move(attrs);
   call.type_args = std::move(type_args);
-  call.span = std::move(span);
+  call.span = span ? std::move(span) : current_span();
   return make(std::move(call));
 }
 

@@ -1,6 +1,7 @@
 #include "relay/make.h"
 
 #include "ir/prim_ops.h"
+#include "ir/span_scope.h"
 #include "relay/attrs/reduce.h"
 #include "relay/attrs/transform.h"
 #include "runtime/element.h"
@@ -18,6 +19,7 @@ Attrs with_out_dtype(const Attrs& attrs, DataType dtype) {
 Expr make_tuple(Array<Expr> fields) {
   Tuple node;
   node.fields_ = std::move(fields);
+  node.span = current_span();
   return make(std::move(node));
 }
 
@@ -25,6 +27,7 @@ Expr make_get_item(Expr tuple, int index) {
   TupleGetItem node;
   node.tuple = std::move(tuple);
   node.index = index;
+  node.span = current_span();
   return make(std::move(node));
 }
 

@@ -4,6 +4,7 @@
 
 #include "runtime/containers.h"
 #include "runtime/graph_executor/graph_executor.h"
+#include "runtime/model_names.h"
 #include "runtime/vm/machine.h"
 
 namespace tessera {
@@ -38,10 +39,14 @@ class ExecutorWorker final : public ModelWorker {
       input_devices_.push_back(tensor.device());
       names_.push_back(name);
     }
+    Array<String> names;
+    if (PackedFunc named = executor.get_function("get_output_names")) names = named().to<Array<String>>();
     auto outputs = function_of(executor, "get_num_outputs")().to<int>();
     for (int i = 0; i < outputs; ++i) {
       auto tensor = get_output_(i).to<NDArray>();
-      outputs_.push_back(info_of("output" + std::to_string(i), tensor));
+      outputs_.push_back(info_of(static_cast<size_t>(i) < names.size() ? names[static_cast<size_t>(i)].str()
+                                                                       : output_name(static_cast<size_t>(i)),
+                                 tensor));
       output_devices_.push_back(tensor.device());
     }
   }
@@ -87,6 +92,8 @@ class MachineWorker final : public ModelWorker {
                                << "use runtime.vm.VirtualMachine";
       inputs_.push_back({param.name, param.shape, param.dtype});
     }
+    for (const vm::Parameter& result : machine_.program().functions[main_].results)
+      outputs_.push_back({result.name, result.shape, result.dtype});
     for (const NDArray& constant : machine_.program().constants)
       if (constant) constants_.insert(constant.tensor()->data);
   }

@@ -21,6 +21,9 @@ namespace tessera::profiling {
 /// Values of one call (or one device) by name: metrics, and strings that describe it.
 using Metrics = Map<String, ObjectRef>;
 
+/// The string with the nodes of the model file that a call computes, "conv1, relu1", where they are known.
+inline constexpr const char* kNodes = "Nodes";
+
 struct Count : Object {
   int64_t value = 0;
   static constexpr NodeInfo info{"runtime.profiling.Count", &Object::info};

@@ -51,6 +51,14 @@ std::string shown(const ObjectRef& metric) {
   return to_text(metric);
 }
 
+/// Two lists of names as one, up to a length that a table bears.
+std::string both_lists(const std::string& a, const std::string& b) {
+  constexpr size_t kMaxBytes = 400;
+  constexpr std::string_view kMore = ", ...";
+  if (a == b || a.ends_with(kMore)) return a;
+  return a.size() + b.size() > kMaxBytes ? a + std::string(kMore) : a + ", " + b;
+}
+
 /// Counts, times and shares of rows that belong together are added up; ratios and descriptions stay where they agree.
 Metrics sum_of(const std::vector<Metrics>& rows) {
   Metrics out;
@@ -60,6 +68,7 @@ Metrics sum_of(const std::vector<Metrics>& rows) {
       ObjectRef before = out.get_or_null(name);
       auto a = number_in(before), b = number_in(value);
       if (!before) out.set(name, value);
+      else if (name.str() == kNodes) out.set(name, String(both_lists(shown(before), shown(value))));
       else if (a && b && !value.as<Ratio>()) out.set(name, a->make(a->value + b->value));
       else if (shown(before) != shown(value)) differing.insert(name.str());
     }

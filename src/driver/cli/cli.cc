@@ -40,9 +40,21 @@ std::string bytes_text(uint64_t bytes) {
   return unit == 0 ? fmt::format("{} bytes", bytes) : fmt::format("{:.1f} {}", value, units[unit]);
 }
 
+std::string printable(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return out;
+}
+
 int& verbosity() {
   static int level = 0;
   return level;
+}
+
+bool& is_tvmc() {
+  static bool value = false;
+  return value;
 }
 
 void add_verbose(CLI::App& command) {
@@ -52,6 +64,8 @@ void add_verbose(CLI::App& command) {
 }
 
 int run(int argc, char** argv) {
+  std::string_view program = argc > 0 ? argv[0] : "";
+  is_tvmc() = program.substr(program.rfind('/') + 1) == "tvmc";
   CLI::App app("Tessera compiles machine-learning models and runs them.", "tessera");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.set_version_flag("--version", TESSERA_VERSION);

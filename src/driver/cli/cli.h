@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace CLI {
 class App;
@@ -28,6 +29,9 @@ void add_unavailable(CLI::App& app);
 int& verbosity();
 void add_verbose(CLI::App& command);
 
+/// True where the program was started as `tvmc`: what v0.10 promises of it holds, such as the names in files of outputs.
+bool& is_tvmc();
+
 /// Thrown by a command that has done its work and ends with this exit code: "the models differ" is no error.
 struct ExitWith {
   int code;
@@ -38,5 +42,7 @@ int run(int argc, char** argv);
 
 /// "3.7 MB".
 std::string bytes_text(uint64_t bytes);
+/// Text of a file, fit to be printed: control characters, which would speak to the terminal, are shown as '?'.
+std::string printable(std::string_view text);
 
 }  // namespace tessera::cli

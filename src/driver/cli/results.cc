@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "driver/cli/cli.h"
 #include "runtime/element.h"
 
 namespace tessera::cli {
@@ -33,7 +34,7 @@ class Elements {
   size_t step_;
 };
 
-std::string summary_row(const std::string& name, const NDArray& tensor) {
+std::string summary_row(const std::string& name, size_t width, const NDArray& tensor) {
   Elements elements(tensor);
   int64_t count = tensor.size();
   std::string least = "-", most = "-", mean = "-", first;
@@ -57,16 +58,18 @@ std::string summary_row(const std::string& name, const NDArray& tensor) {
     if (count > 6) first += " ...";
     if (not_numbers) first += fmt::format("  ({} NaN)", not_numbers);
   }
-  return fmt::format("{:<10} {:<22} {:<9} {:>11} {:>11} {:>11}  {}\n", name, shape_text(tensor.shape()),
+  return fmt::format("{:<{}} {:<22} {:<9} {:>11} {:>11} {:>11}  {}\n", name, width, shape_text(tensor.shape()),
                      to_text(tensor.dtype()), least, most, mean, first);
 }
 
 }  // namespace
 
-std::string output_table(const std::vector<NDArray>& outputs) {
-  std::string out = fmt::format("{:<10} {:<22} {:<9} {:>11} {:>11} {:>11}  {}\n", "output", "shape", "type", "min",
-                                "max", "mean", "first values");
-  for (size_t i = 0; i < outputs.size(); ++i) out += summary_row("output_" + std::to_string(i), outputs[i]);
+std::string output_table(const NamedTensors& outputs) {
+  size_t width = 10;
+  for (const auto& [name, _] : outputs) width = std::max(width, name.size());
+  std::string out = fmt::format("{:<{}} {:<22} {:<9} {:>11} {:>11} {:>11}  {}\n", "output", width, "shape", "type",
+                                "min", "max", "mean", "first values");
+  for (const auto& [name, tensor] : outputs) out += summary_row(printable(name), width, tensor);
   return out;
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 // Results of runs, for people.
 
-#include "runtime/ndarray.h"
+#include "runtime/archive/npy.h"
 
 namespace tessera::cli {
 
 /// A row a tensor: name, shape, element type, least, largest and mean value, and the first values.
-std::string output_table(const std::vector<NDArray>& outputs);
+std::string output_table(const NamedTensors& outputs);
 
 /// The places and values of the `count` largest numbers of the first row of a tensor, as two rows.
 std::string top_values(const NDArray& tensor, int64_t count);

@@ -8,6 +8,7 @@
 #include "driver/cli/progress_bar.h"
 #include "driver/cli/results.h"
 #include "driver/cli/runner.h"
+#include "runtime/model_names.h"
 #include "runtime/package.h"
 
 namespace tessera::cli {
@@ -89,16 +90,16 @@ struct Run {
     return out;
   }
 
-  std::string results_of(Runner& runner, const std::vector<NDArray>& results) const {
+  std::string results_of(Runner& runner, const NamedTensors& results) const {
     if (!outputs.empty()) {
-      NamedTensors named;
-      for (size_t i = 0; i < results.size(); ++i) named.emplace_back("output_" + std::to_string(i), results[i]);
+      NamedTensors named = results;
+      for (size_t i = 0; is_tvmc() && i < named.size(); ++i) named[i].first = output_name(i);
       save_npz(outputs.ends_with(".npz") ? outputs : outputs + ".npz", named);  // as numpy.savez names it
     }
     std::string out;
     if (print_top > 0) {
       if (results.empty()) throw Error(ValueError) << "--print-top: the model has no outputs";
-      out += top_values(results[0], print_top);
+      out += top_values(results[0].second, print_top);
     }
     begin_stage("measure");
     if (profile) out += runner.profile()->table() + "\n";
@@ -123,9 +124,10 @@ void add_run(CLI::App& app) {
       ->capture_default_str();
   sub->add_option("--seed", command->seed, "Of random inputs")->capture_default_str();
   sub->add_option("-i,--inputs", command->inputs, "A .npz file with inputs by name");
-  sub->add_option("-o,--outputs", command->outputs, "A .npz file to write, with output_0, output_1, ...");
+  sub->add_option("-o,--outputs", command->outputs, "A .npz file to write, with outputs by name");
   sub->add_flag("--print-time", command->print_time, "Print what a run takes: mean, median, max, min, std");
-  sub->add_option("--print-top", command->print_top, "Print places and values of the N largest numbers of output_0");
+  sub->add_option("--print-top", command->print_top,
+                  "Print places and values of the N largest numbers of the first output");
   sub->add_flag("--profile", command->profile, "Print what each kernel takes");
   sub->add_flag("--end-to-end", command->end_to_end, "Times include copies between the host and the device");
   sub->add_option("--repeat", command->repeat, "How many times are measured")

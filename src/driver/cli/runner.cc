@@ -5,6 +5,7 @@
 #include "runtime/containers.h"
 #include "runtime/element.h"
 #include "runtime/graph_executor/module.h"
+#include "runtime/model_names.h"
 #include "runtime/registry.h"
 #include "runtime/time_evaluator.h"
 #include "runtime/vm/executable.h"
@@ -141,6 +142,7 @@ Runner::Runner(Module compiled, DLDevice device) : compiled_(std::move(compiled)
   run_ = function_of(executor_, "run");
   get_output_ = function_of(executor_, "get_output");
   get_num_outputs_ = function_of(executor_, "get_num_outputs");
+  output_names_ = function_of(executor_, "get_output_names")().to<Array<String>>();
   auto infos = function_of(executor_, "get_input_info")().to<Map<String, ObjectRef>>();
   auto types = downcast<Map<String, ObjectRef>>(infos["dtype"]);
   for (const auto& [name, shape] : downcast<Map<String, ObjectRef>>(infos["shape"])) {
@@ -154,10 +156,14 @@ void Runner::set_inputs(const NamedTensors& tensors) {
   for (const auto& [name, tensor] : given_) set_input_(name, tensor);
 }
 
-std::vector<NDArray> Runner::outputs() const {
-  std::vector<NDArray> out;
+NamedTensors Runner::outputs() const {
+  NamedTensors out;
   auto count = get_num_outputs_().to<int64_t>();
-  for (int64_t i = 0; i < count; ++i) out.push_back(get_output_(i).to<NDArray>().copy_to(cpu()));
+  for (int64_t i = 0; i < count; ++i) {
+    auto place = static_cast<size_t>(i);
+    out.emplace_back(place < output_names_.size() ? output_names_[place].str() : output_name(place),
+                     get_output_(i).to<NDArray>().copy_to(cpu()));
+  }
   return out;
 }
 

@@ -24,8 +24,8 @@ class Runner {
   /// Copies the tensors in; each must have the element type and shape of the input of its name.
   void set_inputs(const NamedTensors& tensors);
   void run() { run_(); }
-  /// Results of the last run, on the host.
-  std::vector<NDArray> outputs() const;
+  /// Results of the last run, on the host, under the names that the model gives them ("output_0" where it gives none).
+  NamedTensors outputs() const;
   /// Seconds of one run, `repeat` means of `number` runs each, after one that is not counted. `end_to_end` includes the way
   /// of inputs and outputs between the host and the device.
   std::vector<double> measure(int64_t number, int64_t repeat, bool end_to_end);
@@ -38,6 +38,7 @@ class Runner {
   bool is_machine_ = false;
   std::vector<TensorInfo> inputs_;
   NamedTensors given_;
+  Array<String> output_names_;
   PackedFunc set_input_, run_, get_output_, get_num_outputs_;
 };
 

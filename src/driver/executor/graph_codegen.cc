@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
 #include "base/stack.h"
 #include "driver/executor/graph_json.h"
 #include "driver/executor/memory_plan.h"
 #include "ir/prim_ops.h"
 #include "relay/attrs/annotation.h"
+#include "relay/output_names.h"
+#include "runtime/model_names.h"
 
 namespace tessera::relay {
 
@@ -47,10 +50,11 @@ class GraphBuilder {
       : config_(std::move(config)), kernels_("tvmgen_" + model_name, KeptKernels(config_)) {}
 
   GraphProgram build(const FunctionNode* main) {
+    for (const Var& param : main->params) input_names_.insert(std::string(param->name_hint()));
     for (const Var& param : main->params) values_[param.get()] = {input(std::string(param->name_hint()), param)};
     ValueIds results = (*this)(main->body);
     GraphProgram out;
-    out.json = graph_text(describe(results));
+    out.json = graph_text(describe(results, main));
     out.params = params_;
     kernels_.settle();
     out.kernels = kernels_.programs();
@@ -81,10 +85,18 @@ class GraphBuilder {
     return {static_cast<uint32_t>(nodes_.size() - 1), 0};
   }
 
+  /// "p3", or the next that no input of the model is called.
+  std::string param_name() {
+    std::string name;
+    do name = "p" + std::to_string(next_param_++);
+    while (input_names_.count(name));
+    return name;
+  }
+
   ValueIds visit(const Expr& expr) {
     if (auto* call = expr.as<Call>()) return call_kernel(call);
     if (auto* constant = expr.as<Constant>()) {
-      std::string name = "p" + std::to_string(params_.size());
+      std::string name = param_name();
       params_.set(String(name), constant->data);
       return {input(name, expr)};
     }
@@ -147,6 +159,8 @@ class GraphBuilder {
     node.device = device_of(Expr(call));
     for (const auto& [key, value] : function->attrs->dict)
       if (key == "hash" || key.str().ends_with("layout")) node.labels.set(key, value);
+    if (std::string nodes = source_nodes(Function(function)); !nodes.empty())
+      node.labels.set(kSourceNodes, String(nodes));
     if (function->attrs.is_true(attr::kReshapeOnly) && node.inputs.size() == 1) {
       node.function = "__nop";
       node.name = "reshape_nop";
@@ -266,7 +280,7 @@ class GraphBuilder {
     return Array<ObjectRef>{String(kind), std::move(items)};
   }
 
-  ObjectRef describe(const ValueIds& results) {
+  ObjectRef describe(const ValueIds& results, const FunctionNode* main) {
     std::vector<uint32_t> first_entry;
     uint32_t entries = 0;
     for (const GraphNode& node : nodes_) {
@@ -290,15 +304,17 @@ class GraphBuilder {
     for (uint32_t first : first_entry) rows.push_back(number(first));
     storages_ = storages(first_entry, results);
     for (uint32_t id : storages_) storage.push_back(number(id));
+    Map<String, ObjectRef> attrs{{"dltype", typed_list("list_str", dtypes)},
+                                 {"device_index", typed_list("list_int", devices)},
+                                 {"storage_id", typed_list("list_int", storage)},
+                                 {"shape", typed_list("list_shape", shapes)}};
+    if (main->attrs.has(kOutputNames)) {  // v0.10 knows no such attribute: only models that have names carry it
+      Array<ObjectRef> names;
+      for (const std::string& name : output_names(main, results.size())) names.push_back(String(name));
+      attrs.set("output_names", typed_list("list_str", names));
+    }
     return Map<String, ObjectRef>{
-        {"nodes", nodes},
-        {"arg_nodes", inputs},
-        {"heads", heads},
-        {"attrs", Map<String, ObjectRef>{{"dltype", typed_list("list_str", dtypes)},
-                                         {"device_index", typed_list("list_int", devices)},
-                                         {"storage_id", typed_list("list_int", storage)},
-                                         {"shape", typed_list("list_shape", shapes)}}},
-        {"node_row_ptr", rows},
+        {"nodes", nodes}, {"arg_nodes", inputs}, {"heads", heads}, {"attrs", attrs}, {"node_row_ptr", rows},
     };
   }
 
@@ -323,6 +339,8 @@ class GraphBuilder {
   std::vector<uint32_t> storages_;  // of every value, once the graph is described
   std::vector<GraphNode> nodes_;
   NameSupply node_names_;
+  std::unordered_set<std::string> input_names_;
+  size_t next_param_ = 0;
   Map<String, NDArray> params_;
   std::unordered_map<const Object*, ValueIds> values_;
 };

@@ -62,7 +62,7 @@ KeptKernels::KeptKernels(const CompilationConfig& config) {
 }
 
 std::string KeptKernels::key_of(const Function& primitive, const std::string& symbol) const {
-  return common_ + symbol + "\n" + save_json(primitive);
+  return common_ + symbol + "\n" + save_json(primitive, Spans::LeaveOut);
 }
 
 std::optional<KeptKernel> KeptKernels::find(const std::string& key, bool overlaps) {

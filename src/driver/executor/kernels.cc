@@ -6,8 +6,10 @@
 
 #include "base/stack.h"
 #include "ir/prim_ops.h"
+#include "ir/span_scope.h"
 #include "ir/structural_equal.h"
 #include "relay/slots.h"
+#include "relay/walk.h"
 #include "runtime/element.h"
 #include "te/create_prim_func.h"
 #include "te/prim_func.h"
@@ -185,6 +187,12 @@ std::string kernel_name(const Function& primitive) {
   for (char& c : name)
     if (!isalnum(static_cast<unsigned char>(c))) c = '_';
   return name;
+}
+
+std::string source_nodes(const Function& primitive) {
+  std::vector<std::string> names;
+  post_order(primitive->body, [&](const Expr& expr) { add_node_names(expr->span, &names); });
+  return source_lines(names);
 }
 
 PrimFunc program_of(const KernelEntry& kernel) {

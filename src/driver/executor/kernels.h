@@ -38,6 +38,10 @@ PrimFunc schedule_kernel(const KernelTensors& tensors, const Target& target, con
 /// "fused_nn_conv2d_add_nn_relu": the operators in order of evaluation, shortened with a hash where that gets long.
 std::string kernel_name(const Function& primitive);
 
+/// The nodes of the model that a kernel computes, as lines (see runtime/model_names.h); empty where nobody knows them. It is
+/// no part of the kernel: nodes with equal programs share one.
+std::string source_nodes(const Function& primitive);
+
 /// A kernel of a model and what it was made from.
 struct KernelEntry {
   Function primitive;

@@ -6,6 +6,7 @@
 #include "driver/vm/dynamic_kernel.h"
 #include "driver/vm/program_builder.h"
 #include "driver/vm/registers.h"
+#include "relay/output_names.h"
 #include "relay/walk.h"
 
 namespace tessera::relay {
@@ -25,17 +26,47 @@ std::vector<int64_t> fixed_shape(const TensorType& type) {
   return out;
 }
 
-vm::Parameter describe(ProgramBuilder& program, const Var& param) {
+vm::Parameter describe(ProgramBuilder& program, const std::string& name, const Expr& value, const Type& type) {
   vm::Parameter out;
-  out.name = std::string(param->name_hint());
-  auto* tensor = checked_type(param).as<TensorTypeNode>();
+  out.name = name;
+  auto* tensor = type.as<TensorTypeNode>();
   if (!tensor) return out;
   out.is_tensor = true;
-  out.device = program.device_index(program.device_of(param));
+  out.device = program.device_index(program.device_of(value));
   out.dtype = tensor->dtype;
   for (const PrimExpr& extent : tensor->shape) out.shape.push_back(as_int(extent) ? *as_int(extent) : -1);
   return out;
 }
+
+/// The tensors of a type, tuples opened; false where it holds anything else.
+bool open_tuples(const Type& type, std::vector<Type>* out) {
+  if (type.as<TensorTypeNode>()) return out->push_back(type), true;
+  auto* tuple = type.as<TupleType>();
+  return tuple && std::all_of(tuple->fields_.begin(), tuple->fields_.end(),
+                              [&](const Type& field) { return open_tuples(field, out); });
+}
+
+std::vector<vm::Parameter> results_of(ProgramBuilder& program, const Function& function) {
+  std::vector<Type> types;
+  std::vector<vm::Parameter> out;
+  if (!open_tuples(checked_type(function->body), &types)) return out;
+  std::vector<std::string> names = output_names(function.get(), types.size());
+  for (size_t i = 0; i < types.size(); ++i) out.push_back(describe(program, names[i], function->body, types[i]));
+  return out;
+}
+
+/// Instructions that are emitted while it lasts compute these nodes.
+class SourceScope {
+ public:
+  SourceScope(vm::Draft& draft, int32_t source) : draft_(draft), outer_(std::exchange(draft.source, source)) {}
+  ~SourceScope() { draft_.source = outer_; }
+  SourceScope(const SourceScope&) = delete;
+  SourceScope& operator=(const SourceScope&) = delete;
+
+ private:
+  vm::Draft& draft_;
+  int32_t outer_;
+};
 
 class FunctionCompiler {
  public:
@@ -43,11 +74,12 @@ class FunctionCompiler {
       : program_(program), known_(pending.known) {
     draft_.function.name = name;
     auto add = [&](const Var& param) {
-      draft_.function.params.push_back(describe(program, param));
+      draft_.function.params.push_back(describe(program, std::string(param->name_hint()), param, checked_type(param)));
       set(param, {draft_.fresh()});
     };
     for (const Var& var : pending.captured) add(var);
     for (const Var& param : pending.function->params) add(param);
+    draft_.function.results = results_of(program, pending.function);
   }
 
   vm::Function run(const Expr& body) {
@@ -274,6 +306,7 @@ class FunctionCompiler {
   Value call_kernel(const Call* call, const Function& function) {
     std::vector<int64_t> inputs;
     for (const Expr& arg : call->args) tensors(value_of(arg), checked_type(arg), &inputs);
+    SourceScope source(draft_, program_.source(function));
     const Type& type = checked_type(Expr(call));
     bool only_reshapes = function->attrs.is_true(attr::kReshapeOnly) && inputs.size() == 1;
     size_t next = 0;

@@ -76,6 +76,14 @@ int32_t ProgramBuilder::primitive(const std::string& name) {
   return it->second;
 }
 
+int32_t ProgramBuilder::source(const Function& primitive) {
+  std::string nodes = source_nodes(primitive);
+  if (nodes.empty()) return -1;
+  auto [it, is_new] = sources_.emplace(nodes, static_cast<int32_t>(program_.sources.size()));
+  if (is_new) program_.sources.push_back(nodes);
+  return it->second;
+}
+
 VirtualDevice ProgramBuilder::device_of(const Expr& expr) const {
   VirtualDevice known = downcast_or_null<VirtualDevice>(expr->virtual_device_);
   return known && known->target ? known : config_->default_primitive_virtual_device;

@@ -55,6 +55,8 @@ class ProgramBuilder {
     std::vector<bool> by_value;  // which tensors, rather than their shapes, the shape kernel takes
   };
   const Dynamic& dynamic_kernel(const Function& primitive, const Target& target);
+  /// The place of what a kernel was made from among the program's; -1 where nobody knows it.
+  int32_t source(const Function& primitive);
   int32_t tag_of(const ConstructorNode* constructor) const;
   /// The host among the program's devices.
   int32_t host() { return device_index(config_->host_virtual_device); }
@@ -77,7 +79,7 @@ class ProgramBuilder {
   NameSupply names_;
   std::unordered_map<const Object*, uint32_t> globals_, constructors_;
   std::unordered_map<const Object*, int32_t> constants_;
-  std::unordered_map<std::string, int32_t> primitives_;
+  std::unordered_map<std::string, int32_t> primitives_, sources_;
   std::deque<PendingFunction> pending_;
 };
 

@@ -101,6 +101,7 @@ Instruction& Draft::emit(Opcode op, int32_t dst, int32_t a, int32_t b, int32_t c
   in.c = c;
   in.first = static_cast<uint32_t>(function.operands.size());
   in.count = static_cast<uint32_t>(operands.size());
+  in.source = source;
   function.operands.insert(function.operands.end(), operands.begin(), operands.end());
   function.code.push_back(in);
   return function.code.back();

@@ -10,6 +10,7 @@ namespace tessera::vm {
 struct Draft {
   Function function;
   int32_t registers = 0;
+  int32_t source = -1;            // of instructions that are emitted now
   std::vector<int32_t> label_at;  // by label, the instruction it stands before; jumps hold labels until `finish`
 
   int32_t fresh() { return registers++; }

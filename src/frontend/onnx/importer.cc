@@ -8,8 +8,10 @@
 #include "frontend/onnx/scope.h"
 #include "frontend/onnx/small_types.h"
 #include "ir/prim_ops.h"
+#include "ir/span_scope.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/output_names.h"
 #include "relay/type_of.h"
 #include "relay/walk.h"
 #include "runtime/registry.h"
@@ -47,6 +49,13 @@ Value constant_of(const Tensor& tensor, const std::string& folder) {
 
 ElementType small_type(ElementType type) {
   return small_bits(type) || is_small_float(type) ? type : ElementType::Undefined;
+}
+
+/// What a node is called, after the name of the node whose function or inner graph it is in.
+Span span_of(const Node& node) {
+  std::vector<std::string> outer;
+  add_node_names(current_span(), &outer);
+  return node_span((outer.empty() ? "" : outer[0] + "/") + node_label(node));
 }
 
 /// The attributes of a function's nodes that stand for attributes of the call are replaced by those.
@@ -247,13 +256,19 @@ Imported Importer::run() {
   if (refusals_ && !refusals_->empty()) return {};
   out.layers = std::move(layers_);
   Array<Expr> results;
+  Array<String> names;
   for (const ValueInfo& output : graph.outputs) {
     Value value = scope.find(output.name);
+    std::string name(output.name);
     if (value.sequence) {
       Array<Expr> items;
-      for (const Value& item : *value.sequence) items.push_back(item.tensor);
+      for (const Value& item : *value.sequence) {
+        names.push_back(String(name + "[" + std::to_string(items.size()) + "]"));
+        items.push_back(item.tensor);
+      }
       results.push_back(relay::make_tuple(items));
     } else if (value.tensor.defined()) {
+      names.push_back(String(name));
       results.push_back(value.tensor);
     } else if (value.texts) {
       if (!options_.takes_texts)
@@ -267,7 +282,8 @@ Imported Importer::run() {
   Expr body = results.size() == 1 ? results[0] : relay::make_tuple(results);
   GlobalVarNode main;
   main.name_hint = "main";
-  out.mod.update(make(std::move(main)), relay::make_function(inputs, body));
+  DictAttrs attrs = DictAttrs().with(relay::kOutputNames, names);
+  out.mod.update(make(std::move(main)), relay::make_function(inputs, body, nullptr, {}, attrs));
   return out;
 }
 
@@ -325,6 +341,7 @@ void Importer::define_outputs(const Node& node, Values outputs, Scope& scope) {
 }
 
 Values Importer::import_node(const Node& node, Scope& scope) {
+  SpanScope span(span_of(node));
   Values inputs;
   for (std::string_view name : node.inputs) inputs.push_back(name.empty() ? Value() : known(scope, name));
   std::string domain = domain_of(node.domain);
@@ -367,6 +384,12 @@ Values Importer::call_function(const Function& function, const Node& call, const
   Values out;
   for (std::string_view output : function.outputs) out.push_back(known(scope, output));
   return out;
+}
+
+std::string node_label(const Node& node) {
+  if (!node.name.empty()) return std::string(node.name);
+  std::string output(node.outputs.empty() ? "" : node.outputs[0]);
+  return std::string(node.op) + (output.empty() ? "" : " -> " + output);
 }
 
 // ---- scopes ---------------------------------------------------------------------------------------------------------

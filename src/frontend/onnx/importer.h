@@ -206,6 +206,9 @@ struct Imported {
 /// All operators that no converter takes are listed in one error.
 Imported import_model(const Model& model, const ImportOptions& options);
 
+/// How a node is called in messages and profiles: by its name or, where it has none, as "Relu -> y".
+std::string node_label(const Node& node);
+
 /// A node that cannot be imported.
 struct Refusal {
   std::string op, domain, node;  // `node`: its name, or where it has none that of its first output

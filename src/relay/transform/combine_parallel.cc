@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "ir/rewrite.h"
+#include "ir/span_scope.h"
 #include "ir/structural_equal.h"
 #include "relay/inspect.h"
 #include "relay/slots.h"
@@ -69,17 +70,30 @@ bool ParallelCombiner::is_level_alike(const std::vector<Branch>& branches, size_
 void ParallelCombiner::combine(const std::vector<Branch>& branches) {
   size_t longest = branches[0].size();
   for (const Branch& branch : branches) longest = std::min(longest, branch.size());
-  Expr value = combined(branches);
+  // What stands for several calls comes from where all of them came from.
+  std::vector<Span> spans;
+  auto span_of_level = [&](size_t depth) {
+    spans.clear();
+    for (const Branch& branch : branches) spans.push_back(branch[depth]->span);
+    return merged_span(spans);
+  };
+  Expr value;
+  {
+    SpanScope scope(span_of_level(0));
+    value = combined(branches);
+  }
   size_t depth = 1;
   for (; depth < longest; ++depth) {
     size_t parent = parent_index(branches[0], depth);
     if (!is_level_alike(branches, depth, parent)) break;
+    SpanScope scope(span_of_level(depth));
     const Call* first = branches[0][depth];
     Array<Expr> args;
     for (size_t i = 0; i < first->args.size(); ++i)
       args.push_back(i == parent ? value : combined_argument(branches, depth, i));
     value = make_call(first->op, args, first->attrs);
   }
+  SpanScope scope(span_of_level(depth - 1));
   Array<Expr> out = parts(value, branches);
   for (size_t i = 0; i < branches.size(); ++i) replaced_.emplace(branches[i][depth - 1], out[i]);
 }

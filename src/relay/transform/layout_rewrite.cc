@@ -21,6 +21,7 @@ register_types<AlteredExpr> nodes;
 
 Expr altered(Expr value, Layout before, Layout now) {
   AlteredExpr node;
+  node.span = value->span;
   node.value = std::move(value);
   node.before = std::move(before);
   node.now = std::move(now);

@@ -1,5 +1,6 @@
 #include "runtime/graph_executor/debug.h"
 
+#include "runtime/model_names.h"
 #include "runtime/registry.h"
 #include "runtime/time_evaluator.h"
 
@@ -77,6 +78,7 @@ profiling::Report DebugGraphExecutor::profile(const profiling::Collectors& colle
     for (const Graph::Value& input : node.inputs) add(graph.entry(input));
     for (uint32_t i = 0; i < node.outputs; ++i) add(graph.first_entry[index] + i);
     profiling::Metrics extra{{"Argument Shapes", String(shapes)}};
+    if (!node.source_nodes.empty()) extra.set(profiling::kNodes, String(source_nodes_text(node.source_nodes)));
     for (const auto& [name, value] : node.labels) extra.set(String(name == "hash" ? "Hash" : name), String(value));
     profiler.start_call(node.function, executor.value(graph.first_entry[index]).device(), extra);
     executor.run_step(step);

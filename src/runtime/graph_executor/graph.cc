@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "runtime/model_names.h"
 
 namespace tessera {
 namespace {
@@ -70,6 +71,7 @@ Graph::Node node_of(const json& item, const std::vector<Graph::Node>& before) {
     if (outputs < 1 || outputs > (1 << 20)) bad(where + " has " + std::to_string(outputs) + " outputs");
     node.outputs = static_cast<uint32_t>(outputs);
     if (attrs.contains("flatten_data")) node.flattens = number(attrs["flatten_data"], where + "'s flatten_data");
+    if (attrs.contains(kSourceNodes)) node.source_nodes = text(attrs[kSourceNodes], where + "'s " + kSourceNodes);
     for (const auto& [name, value] : attrs.items())
       if (value.is_string() && (name == "hash" || name.find("layout") != name.npos))
         node.labels.emplace_back(name, value.get<std::string>());
@@ -118,6 +120,14 @@ void read_entries(const json& root, Graph* graph) {
   }
 }
 
+void read_output_names(const json& root, Graph* graph) {
+  const json* names = attribute(member(root, "attrs", "the graph"), "output_names");
+  if (names && names->size() != graph->outputs.size())
+    bad(std::to_string(names->size()) + " output_names for " + std::to_string(graph->outputs.size()) + " outputs");
+  for (size_t i = 0; i < graph->outputs.size(); ++i)
+    graph->output_names.push_back(names ? text((*names)[i], "the name of an output") : output_name(i));
+}
+
 }  // namespace
 
 Graph Graph::parse(std::string_view source) {
@@ -134,6 +144,7 @@ Graph Graph::parse(std::string_view source) {
   for (const json& item : list(member(root, "heads", "the graph"), "heads"))
     graph.outputs.push_back(value_of(item, graph.nodes, "an item of heads"));
   read_entries(root, &graph);
+  read_output_names(root, &graph);
   return graph;
 }
 

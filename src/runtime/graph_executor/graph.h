@@ -20,6 +20,7 @@ struct Graph {
     std::vector<Value> inputs;
     uint32_t outputs = 1;
     bool flattens = false;                                    // the function takes its tensors with one dimension
+    std::string source_nodes;                                 // of the model file; see runtime/model_names.h
     std::vector<std::pair<std::string, std::string>> labels;  // "hash" and layouts, for reports
     bool is_input() const { return function.empty(); }
   };
@@ -35,6 +36,7 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<uint32_t> inputs;  // nodes that are inputs, in order
   std::vector<Value> outputs;
+  std::vector<std::string> output_names;  // as many as outputs
   std::vector<Entry> entries;
   std::vector<uint32_t> first_entry;  // of each node, and one past the last
 

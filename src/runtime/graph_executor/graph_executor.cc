@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/model_names.h"
+
 namespace tessera {
 namespace {
 
@@ -262,7 +264,12 @@ int64_t GraphExecutor::step_of(size_t node) const {
 void GraphExecutor::run_step(size_t index) {
   Step& step = steps_[index];
   Any result;
-  step.function.call_packed({step.slots.data(), step.codes.data(), static_cast<int>(step.slots.size())}, &result);
+  try {
+    step.function.call_packed({step.slots.data(), step.codes.data(), static_cast<int>(step.slots.size())}, &result);
+  } catch (Error& error) {
+    add_source_nodes(error, graph_.nodes[step.node].source_nodes);
+    throw;
+  }
 }
 
 void GraphExecutor::run() {

@@ -67,6 +67,11 @@ PackedFunc GraphExecutorModule::get_function(const std::string& name, const Modu
   GraphExecutor* graph = &executor;
   if (name == "run") return typed(name, [self, graph] { graph->run(); });
   if (name == "get_num_inputs") return typed(name, [self, graph] { return graph->num_inputs(); });
+  if (name == "get_output_names")
+    return typed(name, [self, graph] {
+      const auto& names = graph->graph().output_names;
+      return Array<String>(names.begin(), names.end());
+    });
   if (name == "get_num_outputs") return typed(name, [self, graph] { return graph->num_outputs(); });
   if (name == "get_input_index") return typed(name, [self, graph](std::string n) { return graph->input_index(n); });
   if (name == "set_input" || name == "set_input_zero_copy") {

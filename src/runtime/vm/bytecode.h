@@ -49,9 +49,10 @@ struct Instruction {
   int32_t dst = -1;  // -1: writes no register
   int32_t a = 0, b = 0, c = 0;
   uint32_t first = 0, count = 0;  // the operands, in the function's list
+  int32_t source = -1;            // the nodes of the model it computes, in the program's list; -1: not known
 };
 
-/// What is known of a parameter: its name, and the type and device where it is a tensor (an extent -1 is anything).
+/// What is known of a parameter or result: its name, and the type and device where it is a tensor (an extent -1 is anything).
 struct Parameter {
   std::string name;
   bool is_tensor = false;
@@ -63,7 +64,8 @@ struct Parameter {
 struct Function {
   std::string name;
   std::vector<Parameter> params;
-  uint32_t registers = 0;  // parameters included
+  std::vector<Parameter> results;  // tuples opened; empty where they are not all tensors
+  uint32_t registers = 0;          // parameters included
   std::vector<Instruction> code;
   std::vector<int64_t> operands;
 };

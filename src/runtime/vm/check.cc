@@ -12,6 +12,7 @@ class Checker {
   void run() {
     if (function_.params.size() > function_.registers) fail("has fewer registers than parameters");
     for (const Parameter& param : function_.params) inside(param.device, program_.device_types.size(), "device");
+    for (const Parameter& result : function_.results) inside(result.device, program_.device_types.size(), "device");
     if (function_.code.empty()) fail("has no instructions");
     for (at_ = 0; at_ < function_.code.size(); ++at_) check(function_.code[at_]);
     Opcode last = function_.code.back().op;
@@ -46,6 +47,7 @@ class Checker {
     each_use(const_cast<Function&>(function_), const_cast<Instruction&>(in), [&](int32_t used) { reg(used); });
     if (writes(in.op)) reg(in.dst);
     else if (in.dst != -1) fail("writes a register where nothing is computed");
+    if (in.source != -1) inside(in.source, program_.sources.size(), "list of nodes");
     size_t devices = program_.device_types.size();
     switch (in.op) {
       case Opcode::Invoke:

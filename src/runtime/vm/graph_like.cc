@@ -23,6 +23,11 @@ class GraphLike final : public ModuleBody {
       return typed(name, [self, this](AnyView key, NDArray value) { set_input(place_of(key), value); });
     if (name == "run") return typed(name, [self, this] { run(); });
     if (name == "get_num_inputs") return typed(name, [self, this] { return main_.params.size(); });
+    if (name == "get_output_names") {
+      Array<String> names;
+      for (const Parameter& result : main_.results) names.push_back(String(result.name));
+      return typed(name, [self, names] { return names; });
+    }
     if (name == "get_num_outputs") return typed(name, [self, this] { return outputs().size(); });
     if (name == "get_input_index") return typed(name, [self, this](std::string input) { return index_of(input); });
     if (name == "get_output")

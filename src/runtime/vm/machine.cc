@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/element.h"
+#include "runtime/model_names.h"
 
 namespace tessera::vm {
 namespace {
@@ -164,7 +165,13 @@ ObjectRef Machine::run(uint32_t index, std::span<const ObjectRef> args) {
   push_frame(program_->functions[index], -1);
   for (size_t i = 0; i < args.size(); ++i) reg(static_cast<int64_t>(i)).object = args[i];
   ObjectRef result;
-  while (step(&result)) {}
+  try {
+    while (step(&result)) {}
+  } catch (Error& error) {
+    if (!frames_.empty() && frames_.back().pc > 0)
+      add_source_nodes(error, nodes_of(frames_.back().function->code[frames_.back().pc - 1]));
+    throw;
+  }
   return it != outputs_.end() ? put_out(it->second, result) : result;
 }
 
@@ -303,6 +310,11 @@ void Machine::call(const Instruction& in, uint32_t index, std::span<const Object
     registers_[base_ + bound.size() + i].object = registers_[from + static_cast<size_t>(args[i])].object;
 }
 
+const std::string& Machine::nodes_of(const Instruction& in) const {
+  static const std::string unknown;
+  return in.source < 0 ? unknown : program_->sources[static_cast<size_t>(in.source)];
+}
+
 void Machine::invoke_packed(const Instruction& in) {
   std::span<const int64_t> args = operands(in);
   slots_.resize(args.size());
@@ -318,7 +330,7 @@ void Machine::invoke_packed(const Instruction& in) {
   if (!observer_) return kernels_[static_cast<size_t>(in.a)].call_packed(packed, &result);
   tensors_.clear();
   for (int64_t arg : args) tensors_.push_back(&tensor(arg)->tensor);
-  observer_->before_kernel(program_->primitives[static_cast<size_t>(in.a)], tensors_, device());
+  observer_->before_kernel(program_->primitives[static_cast<size_t>(in.a)], tensors_, device(), nodes_of(in));
   kernels_[static_cast<size_t>(in.a)].call_packed(packed, &result);
   observer_->after_kernel();
 }

@@ -22,7 +22,9 @@ struct ClosureNode : Object {
 class Observer {
  public:
   virtual ~Observer() = default;
-  virtual void before_kernel(const std::string& name, std::span<const DLTensor* const> args, DLDevice device) = 0;
+  /// `nodes`: those of the model that it computes, as lines.
+  virtual void before_kernel(const std::string& name, std::span<const DLTensor* const> args, DLDevice device,
+                             const std::string& nodes) = 0;
   virtual void after_kernel() = 0;
 };
 
@@ -73,6 +75,7 @@ class Machine {
   void push_frame(const Function& function, int32_t dst);
   void call(const Instruction& in, uint32_t function, std::span<const ObjectRef> bound, bool is_tail);
   void invoke_packed(const Instruction& in);
+  const std::string& nodes_of(const Instruction& in) const;
   NDArray allocate(const Instruction& in, std::span<const int64_t> shape);
   NDArray in_storage(const Instruction& in) const;
   NDArray preset(const Instruction& in, std::span<const int64_t> shape);

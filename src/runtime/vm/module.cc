@@ -1,5 +1,6 @@
 // The virtual machine as a module, under the names v0.10 gives its functions.
 
+#include "runtime/model_names.h"
 #include "runtime/profiling.h"
 #include "runtime/registry.h"
 #include "runtime/vm/machine.h"
@@ -33,10 +34,13 @@ void flatten(const ObjectRef& value, std::vector<ObjectRef>* out) {
 class KernelTimes final : public Observer {
  public:
   explicit KernelTimes(profiling::Profiler& profiler) : profiler_(profiler) {}
-  void before_kernel(const std::string& name, std::span<const DLTensor* const> args, DLDevice device) override {
+  void before_kernel(const std::string& name, std::span<const DLTensor* const> args, DLDevice device,
+                     const std::string& nodes) override {
     std::string shapes;
     for (const DLTensor* arg : args) shapes += (shapes.empty() ? "" : ", ") + profiling::argument_text(arg);
-    profiler_.start_call(name, device, {{"Argument Shapes", String(shapes)}});
+    profiling::Metrics extra{{"Argument Shapes", String(shapes)}};
+    if (!nodes.empty()) extra.set(profiling::kNodes, String(source_nodes_text(nodes)));
+    profiler_.start_call(name, device, extra);
   }
   void after_kernel() override { profiler_.stop_call(); }
 

@@ -4,8 +4,9 @@
 //   n x i32 device type;  constants: n x (str name, u8 is it here, tensor);  n x str kernel name
 //   shape programs: n x (str name, n x u32 rank, n x (u8 op, u32 a, b, c, i64 imm), n x (u32 step, str message),
 //                        n x u32 step of the result)
-//   functions: n x (str name, n x parameter, u32 registers, n x i64 operand,
-//                   n x (u8 op, i32 dst, a, b, c, u32 first, count))
+//   n x str names of nodes of the model
+//   functions: n x (str name, n x parameter, n x result as a parameter, u32 registers, n x i64 operand,
+//                   n x (u8 op, i32 dst, a, b, c, u32 first, count, i32 nodes))
 //   parameter: str name, u8 0 or, of a tensor, one more than its device, u8 code, u8 bits, u16 lanes, n x i64 extent
 //
 // Each list is led by its u64 length.
@@ -17,7 +18,7 @@ namespace tessera::vm {
 namespace {
 
 constexpr uint64_t kMagic = 0xD225DE2F4214151D;
-constexpr const char* kVersion = "tessera-vm-1";
+constexpr const char* kVersion = "tessera-vm-2";
 
 template <class Items, class F>
 void write_list(ByteWriter& out, const Items& items, F&& each) {
@@ -70,9 +71,8 @@ ShapeProgram read_shape(ByteReader& in) {
   return out;
 }
 
-void write(ByteWriter& out, const Function& function) {
-  out.write(function.name);
-  write_list(out, function.params, [&](const Parameter& param) {
+void write(ByteWriter& out, const std::vector<Parameter>& params) {
+  write_list(out, params, [&](const Parameter& param) {
     out.write(param.name);
     out.write(static_cast<uint8_t>(param.is_tensor ? param.device + 1 : 0));
     out.write(param.dtype.code);
@@ -80,20 +80,10 @@ void write(ByteWriter& out, const Function& function) {
     out.write(param.dtype.lanes);
     write_list(out, param.shape, [&](int64_t extent) { out.write(extent); });
   });
-  out.write(function.registers);
-  write_list(out, function.operands, [&](int64_t operand) { out.write(operand); });
-  write_list(out, function.code, [&](const Instruction& at) {
-    out.write(static_cast<uint8_t>(at.op));
-    for (int32_t part : {at.dst, at.a, at.b, at.c}) out.write(part);
-    out.write(at.first);
-    out.write(at.count);
-  });
 }
 
-Function read_function(ByteReader& in) {
-  Function out;
-  out.name = in.read_string("the name of a function");
-  out.params = read_list<Parameter>(in, 21, "the parameters of a function", [&] {
+std::vector<Parameter> read_params(ByteReader& in) {
+  return read_list<Parameter>(in, 21, "the parameters of a function", [&] {
     Parameter param;
     param.name = in.read_string("the name of a parameter");
     auto place = in.read<uint8_t>("a parameter");
@@ -105,14 +95,37 @@ Function read_function(ByteReader& in) {
     param.shape = read_list<int64_t>(in, 8, "the shape of a parameter", [&] { return in.read<int64_t>("a shape"); });
     return param;
   });
+}
+
+void write(ByteWriter& out, const Function& function) {
+  out.write(function.name);
+  write(out, function.params);
+  write(out, function.results);
+  out.write(function.registers);
+  write_list(out, function.operands, [&](int64_t operand) { out.write(operand); });
+  write_list(out, function.code, [&](const Instruction& at) {
+    out.write(static_cast<uint8_t>(at.op));
+    for (int32_t part : {at.dst, at.a, at.b, at.c}) out.write(part);
+    out.write(at.first);
+    out.write(at.count);
+    out.write(at.source);
+  });
+}
+
+Function read_function(ByteReader& in) {
+  Function out;
+  out.name = in.read_string("the name of a function");
+  out.params = read_params(in);
+  out.results = read_params(in);
   out.registers = in.read<uint32_t>("the number of registers");
   out.operands = read_list<int64_t>(in, 8, "the operands of a function", [&] { return in.read<int64_t>("operands"); });
-  out.code = read_list<Instruction>(in, 25, "the instructions of a function", [&] {
+  out.code = read_list<Instruction>(in, 29, "the instructions of a function", [&] {
     Instruction at;
     at.op = static_cast<Opcode>(in.read<uint8_t>("an instruction"));
     for (int32_t* part : {&at.dst, &at.a, &at.b, &at.c}) *part = in.read<int32_t>("an instruction");
     at.first = in.read<uint32_t>("an instruction");
     at.count = in.read<uint32_t>("an instruction");
+    at.source = in.read<int32_t>("an instruction");
     return at;
   });
   // A function needs no more registers than its parameters and instructions name; more would only take memory.
@@ -136,6 +149,7 @@ std::string save_program(const Program& program) {
   }
   write_list(out, program.primitives, [&](const std::string& name) { out.write(name); });
   write_list(out, program.shapes, [&](const ShapeProgram& shape) { write(out, shape); });
+  write_list(out, program.sources, [&](const std::string& names) { out.write(names); });
   write_list(out, program.functions, [&](const Function& function) { write(out, function); });
   return out.take();
 }
@@ -155,7 +169,9 @@ Program load_program(std::string_view data, const std::string& what) {
   out.primitives =
       read_list<std::string>(in, 8, "the names of kernels", [&] { return in.read_string("the name of a kernel"); });
   out.shapes = read_list<ShapeProgram>(in, 40, "the shape programs", [&] { return read_shape(in); });
-  out.functions = read_list<Function>(in, 36, "the functions", [&] { return read_function(in); });
+  out.sources =
+      read_list<std::string>(in, 8, "the names of nodes", [&] { return in.read_string("the names of nodes"); });
+  out.functions = read_list<Function>(in, 44, "the functions", [&] { return read_function(in); });
   if (in.left() != 0) in.fail("the end", "is followed by something else");
   out.check();
   return out;

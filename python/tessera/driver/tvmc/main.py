@@ -14,13 +14,13 @@ __all__ = ["main"]
 def main() -> None:
     """Becomes the program, with the arguments of this process."""
     sys.stdout.flush()
-    _program.main()
+    _program.main("tvmc")
 
 
 def _main(argv: Sequence[str]) -> int:
     """Runs the program with these arguments and returns its exit code; 4 is an error it has told about."""
     sys.stdout.flush()
-    return subprocess.run([_program.path(), *map(str, argv)], check=False).returncode
+    return subprocess.run(["tvmc", *map(str, argv)], executable=_program.path(), check=False).returncode
 
 
 if __name__ == "__main__":

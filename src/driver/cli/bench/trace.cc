@@ -11,6 +11,7 @@
 #include "runtime/archive/files.h"
 #include "runtime/device_api.h"
 #include "runtime/graph_executor/module.h"
+#include "runtime/model_names.h"
 #include "runtime/profiling.h"
 #include "runtime/thread_pool.h"
 #include "runtime/vm/machine.h"
@@ -30,7 +31,7 @@ class Recorder final : public ShareObserver, public vm::Observer {
   explicit Recorder(DLDevice device) : device_(device), main_(this_thread()) {}
 
   struct Event {
-    std::string name, category, shapes;
+    std::string name, category, shapes, nodes;
     int64_t thread;
     double begin, end;
   };
@@ -41,8 +42,8 @@ class Recorder final : public ShareObserver, public vm::Observer {
   }
 
   // ---- kernels: on the thread that runs the model ----
-  void begin_kernel(const std::string& name, std::string shapes) {
-    kernel_ = {name, "kernel", std::move(shapes), main_, 0, 0};
+  void begin_kernel(const std::string& name, std::string shapes, const std::string& nodes) {
+    kernel_ = {name, "kernel", std::move(shapes), source_nodes_text(nodes), main_, 0, 0};
     share_name_ = name;
     kernel_.begin = microseconds();
   }
@@ -51,10 +52,11 @@ class Recorder final : public ShareObserver, public vm::Observer {
     kernel_.end = microseconds();
     add(kernel_);
   }
-  void before_kernel(const std::string& name, std::span<const DLTensor* const> args, DLDevice) override {
+  void before_kernel(const std::string& name, std::span<const DLTensor* const> args, DLDevice,
+                     const std::string& nodes) override {
     std::string shapes;
     for (const DLTensor* arg : args) shapes += (shapes.empty() ? "" : ", ") + profiling::argument_text(arg);
-    begin_kernel(name, std::move(shapes));
+    begin_kernel(name, std::move(shapes), nodes);
   }
   void after_kernel() override { end_kernel(); }
 
@@ -62,7 +64,7 @@ class Recorder final : public ShareObserver, public vm::Observer {
   void share_begins() override { began() = microseconds(); }
   void share_ends() override {
     if (int64_t thread = this_thread(); thread != main_)
-      add({share_name_, "share", "", thread, began(), microseconds()});
+      add({share_name_, "share", "", "", thread, began(), microseconds()});
   }
 
   std::string json() const {
@@ -89,7 +91,10 @@ class Recorder final : public ShareObserver, public vm::Observer {
                 {"tid", number(event.thread)},
                 {"ts", number(event.begin - start)},
                 {"dur", number(event.end - event.begin)}};
-      if (!event.shapes.empty()) json.set("args", Json{{"shapes", String(event.shapes)}});
+      Json args;
+      if (!event.shapes.empty()) args.set("shapes", String(event.shapes));
+      if (!event.nodes.empty()) args.set("nodes", String(event.nodes));
+      if (!args.empty()) json.set("args", args);
       out.push_back(json);
     }
     return to_json(Json{{"traceEvents", out}, {"displayTimeUnit", String("ms")}});
@@ -116,7 +121,7 @@ struct Watching {
 };
 
 void add_run(Recorder& recorder, int run, double begin) {
-  recorder.add({"run " + std::to_string(run), "run", "", this_thread(), begin, microseconds()});
+  recorder.add({"run " + std::to_string(run), "run", "", "", this_thread(), begin, microseconds()});
 }
 
 void trace_graph(const Module& factory, DLDevice device, const NamedTensors& inputs, int runs, Recorder& recorder) {
@@ -136,7 +141,7 @@ void trace_graph(const Module& factory, DLDevice device, const NamedTensors& inp
       std::string shapes;
       for (const Graph::Value& input : node.inputs)
         shapes += (shapes.empty() ? "" : ", ") + profiling::argument_text(executor.value(graph.entry(input)).tensor());
-      recorder.begin_kernel(node.name, std::move(shapes));
+      recorder.begin_kernel(node.name, std::move(shapes), node.source_nodes);
       executor.run_step(step);
       recorder.end_kernel();
     }

@@ -13,6 +13,7 @@
 #include "driver/cli/progress_bar.h"
 #include "driver/cli/runner.h"
 #include "runtime/archive/files.h"
+#include "runtime/model_names.h"
 
 namespace tessera::cli {
 namespace {
@@ -88,7 +89,7 @@ void compare_outputs(Side& a, Side& b, const NamedTensors& inputs, const Toleran
   std::vector<std::string> names = a.output_names();
   if (names.size() != left.size()) names = b.output_names();
   for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
-    OutputDifference out{.name = i < names.size() ? names[i] : fmt::format("output_{}", i),
+    OutputDifference out{.name = i < names.size() ? names[i] : output_name(i),
                          .dtype = to_text(left[i].dtype()),
                          .shape = {left[i].shape().begin(), left[i].shape().end()},
                          .difference = compare(left[i], right[i], tolerance)};

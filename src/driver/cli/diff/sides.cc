@@ -173,6 +173,11 @@ class CompiledSide final : public Side {
   explicit CompiledSide(const ModelFlags& flags) : subject_(make_subject(flags, {})), model_(subject_.runnable) {}
   std::string title() const override { return fmt::format("{}, {} executor", subject_.path, subject_.executor); }
   std::vector<TensorInfo> inputs() override { return model_.inputs(); }
+  std::vector<std::string> output_names() override {
+    std::vector<std::string> out;
+    for (const TensorInfo& output : model_.outputs()) out.push_back(output.name);
+    return out;
+  }
   std::vector<NDArray> outputs(const NamedTensors& inputs) override {
     return model_.run(in_order(model_.inputs(), inputs));
   }

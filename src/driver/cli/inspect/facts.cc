@@ -6,15 +6,9 @@
 
 #include "base/json.h"
 #include "driver/cli/cli.h"
+#include "runtime/model_names.h"
 
 namespace tessera::cli {
-
-std::string printable(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return out;
-}
 
 std::string count_text(double value) {
   const char* units[] = {"", " k", " M", " G", " T", " P"};
@@ -70,6 +64,7 @@ void print_operators(const Facts& facts) {
       fmt::print("{:>10}{:>10}{:>8.1f}%", fact.cost.macs ? count_text(double(fact.cost.macs)) : "",
                  count_text(double(fact.cost.flops)), 100.0 * double(fact.cost.flops) / double(total.flops));
     fmt::print("\n");
+    for (const std::string& nodes : fact.nodes) fmt::print("  {}\n", printable(source_nodes_text(nodes)));
   }
 }
 
@@ -118,11 +113,23 @@ void add_cost(Object& object, const relay::Cost& cost) {
   object.set("flops", value(cost.flops));
 }
 
+/// For each call of a kernel the list of nodes that it computes.
+Array<ObjectRef> calls_of(const OperatorFact& kernel) {
+  Array<ObjectRef> out;
+  for (const std::string& lines : kernel.nodes) {
+    Array<ObjectRef> names;
+    for (const std::string& name : source_node_list(lines)) names.push_back(String(name));
+    out.push_back(names);
+  }
+  return out;
+}
+
 Array<ObjectRef> operators_of(const Facts& facts) {
   Array<ObjectRef> out;
   for (const OperatorFact& fact : facts.operators) {
     Object object{{"name", String(fact.name)}, {"count", value(fact.count)}};
     if (facts.has_cost) add_cost(object, fact.cost);
+    if (!fact.nodes.empty()) object.set("nodes", calls_of(fact));
     out.push_back(object);
   }
   return out;

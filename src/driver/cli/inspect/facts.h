@@ -23,6 +23,7 @@ struct OperatorFact {
   std::string name;
   int64_t count = 0;
   relay::Cost cost;
+  std::vector<std::string> nodes = {};  // of a kernel: those of the model file that each call computes, as lines
 };
 
 struct RefusalFact {
@@ -53,8 +54,6 @@ std::string to_json_text(const Facts& facts);
 
 /// "(1, 3, height: Any, 224)"
 std::string shape_text(const TensorFact& tensor);
-/// Text of a file, fit to be printed: control characters, which would speak to the terminal, are shown as '?'.
-std::string printable(std::string_view text);
 /// "4.1 G"
 std::string count_text(double value);
 

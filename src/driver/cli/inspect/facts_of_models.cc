@@ -12,6 +12,7 @@
 #include "frontend/onnx/importer.h"
 #include "ir/prim_ops.h"
 #include "relay/inspect.h"
+#include "relay/output_names.h"
 #include "relay/type_of.h"
 #include "relay/walk.h"
 
@@ -233,12 +234,10 @@ Facts facts_of_relay(const std::string& path, const std::string& format, const s
       out.inputs.push_back(fact_of(std::string(param->name_hint()), relay::checked_type(param)));
   for (const auto& [_, tensor] : model.params) add_parameter(&out, tensor);
   Type type = relay::checked_type(main->body);
-  if (auto* tuple = type.as<TupleType>()) {
-    for (const Type& field : tuple->fields_)
-      out.outputs.push_back(fact_of("output_" + std::to_string(out.outputs.size()), field));
-  } else {
-    out.outputs.push_back(fact_of("output_0", type));
-  }
+  auto* tuple = type.as<TupleType>();
+  std::vector<Type> types = tuple ? tuple->fields_.vec() : std::vector<Type>{type};
+  std::vector<std::string> names = relay::output_names(main, types.size());
+  for (size_t i = 0; i < types.size(); ++i) out.outputs.push_back(fact_of(names[i], types[i]));
   Rows rows;
   for (const auto& [_, function] : model.mod.sorted_functions()) {
     if (!function.as<relay::FunctionNode>()) continue;

@@ -35,6 +35,14 @@ std::string kernels_text(size_t kernels, size_t calls) {
   return std::to_string(kernels) + ", called " + std::to_string(calls) + " times in a run";
 }
 
+/// One more call of a kernel, for these nodes of the model.
+void add_call(const std::string& name, const std::string& nodes, std::map<std::string, OperatorFact>* kernels) {
+  OperatorFact& kernel = (*kernels)[name];
+  kernel.name = name;
+  kernel.count += 1;
+  if (!nodes.empty()) kernel.nodes.push_back(nodes);
+}
+
 void add_graph(std::string_view json, const Map<String, NDArray>& params, Facts* facts) {
   Graph graph = Graph::parse(json);
   auto fact = [&](const std::string& name, uint32_t entry) -> TensorFact {
@@ -44,13 +52,14 @@ void add_graph(std::string_view json, const Map<String, NDArray>& params, Facts*
     if (!params.count(String(graph.nodes[node].name)))
       facts->inputs.push_back(fact(graph.nodes[node].name, graph.first_entry[node]));
   for (const Graph::Value& output : graph.outputs)
-    facts->outputs.push_back(fact("output_" + std::to_string(facts->outputs.size()), graph.entry(output)));
+    facts->outputs.push_back(fact(graph.output_names[facts->outputs.size()], graph.entry(output)));
   std::map<uint32_t, uint64_t> storages;  // the bytes of each: values share them
   size_t calls = 0;
-  std::map<std::string, int64_t> kernels;
+  std::map<std::string, OperatorFact> kernels;
   for (size_t node = 0; node < graph.nodes.size(); ++node) {
     if (graph.nodes[node].is_input()) continue;
-    if (graph.nodes[node].function != "__nop") ++calls, ++kernels[graph.nodes[node].function];
+    if (graph.nodes[node].function != "__nop")
+      ++calls, add_call(graph.nodes[node].function, graph.nodes[node].source_nodes, &kernels);
     for (uint32_t entry = graph.first_entry[node]; entry < graph.first_entry[node + 1]; ++entry) {
       uint64_t bytes = graph.entries[entry].dtype.bytes();
       for (int64_t extent : graph.entries[entry].shape) bytes *= static_cast<uint64_t>(extent);
@@ -64,7 +73,7 @@ void add_graph(std::string_view json, const Map<String, NDArray>& params, Facts*
   facts->notes.emplace_back("kernels", kernels_text(kernels.size(), calls));
   facts->notes.emplace_back("memory", std::to_string(memory) + " bytes for values in a run, parameters left out");
   add_parameters(params, facts);
-  for (const auto& [name, count] : kernels) facts->operators.push_back({name, count, {}});
+  for (const auto& [name, kernel] : kernels) facts->operators.push_back(kernel);
 }
 
 void add_program(const Module& executable, Facts* facts) {
@@ -73,6 +82,15 @@ void add_program(const Module& executable, Facts* facts) {
   facts->notes.emplace_back("kernels", std::to_string(program->primitives.size()));
   for (const vm::Parameter& param : program->functions[program->index_of("main")].params)
     facts->inputs.push_back({param.name, param.is_tensor ? to_text(param.dtype) : "", param.is_tensor, param.shape});
+  for (const vm::Parameter& result : program->functions[program->index_of("main")].results)
+    facts->outputs.push_back({result.name, to_text(result.dtype), true, result.shape});
+  std::map<std::string, OperatorFact> kernels;
+  for (const vm::Function& function : program->functions)
+    for (const vm::Instruction& in : function.code)
+      if (in.op == vm::Opcode::InvokePacked)
+        add_call(program->primitives[static_cast<size_t>(in.a)],
+                 in.source < 0 ? "" : program->sources[static_cast<size_t>(in.source)], &kernels);
+  for (const auto& [_, kernel] : kernels) facts->operators.push_back(kernel);
   for (const NDArray& constant : program->constants)
     if (constant.defined()) add_parameters({{"", constant}}, facts);
 }
