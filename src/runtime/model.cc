@@ -31,14 +31,58 @@ bool fits(std::span<const int64_t> given, const std::vector<int64_t>& wanted) {
   return true;
 }
 
-/// "(2, ?) float32"
+/// What would give a tensor the wanted shape; empty where nothing simple does.
+std::string shape_cure(std::span<const int64_t> given, const std::vector<int64_t>& wanted) {
+  if (wanted.size() == given.size() + 1 && (wanted[0] == 1 || wanted[0] < 0) &&
+      fits(given, {wanted.begin() + 1, wanted.end()}))
+    return "its first dimension is missing: give x[None]";
+  if (given.size() == wanted.size() + 1 && given[0] == 1 && fits(given.subspan(1), wanted))
+    return "it has a first dimension too many: give x[0]";
+  static const std::vector<std::vector<size_t>> orders{{1, 0}, {2, 0, 1}, {1, 2, 0}, {0, 3, 1, 2}, {0, 2, 3, 1}};
+  for (const std::vector<size_t>& order : orders) {
+    if (order.size() != given.size()) continue;
+    std::vector<int64_t> moved;
+    std::string axes;
+    for (size_t axis : order) {
+      moved.push_back(given[axis]);
+      axes += (axes.empty() ? "" : ", ") + std::to_string(axis);
+    }
+    if (fits(moved, wanted)) return "its dimensions are in another order: give x.transpose(" + axes + ")";
+  }
+  return "";
+}
+
+void check_result(size_t index, const NDArray& result, const NDArray& out) {
+  bool same_shape = std::equal(result.shape().begin(), result.shape().end(), out.shape().begin(), out.shape().end());
+  if (!same_shape || result.dtype() != out.dtype())
+    throw Error(ValueError) << "output " << index << " is " << describe(result.tensor())
+                            << " in this run, but the tensor given for it is " << describe(out.tensor());
+}
+
+bool overlap(const DLTensor* a, const DLTensor* b) {
+  if (a->device.device_type != b->device.device_type || a->device.device_id != b->device.device_id) return false;
+  const char *begin_a = static_cast<const char*>(data_of(a)), *begin_b = static_cast<const char*>(data_of(b));
+  return std::less<>()(begin_a, begin_b + tensor_bytes(b)) && std::less<>()(begin_b, begin_a + tensor_bytes(a));
+}
+
+}  // namespace
+
 std::string text_of(const TensorInfo& info) {
   std::string out;
   for (int64_t extent : info.shape) out += (out.empty() ? "" : ", ") + (extent < 0 ? "?" : std::to_string(extent));
   return "(" + out + (info.shape.size() == 1 ? ",) " : ") ") + to_text(info.dtype);
 }
 
-}  // namespace
+void check_input(const TensorInfo& wanted, const DLTensor* given) {
+  std::span<const int64_t> shape(given->shape, static_cast<size_t>(given->ndim));
+  const bool has_shape = fits(shape, wanted.shape), has_type = DataType(given->dtype) == wanted.dtype;
+  if (has_shape && has_type) return;
+  Error error(ValueError);
+  error << "input \"" << wanted.name << "\" is " << text_of(wanted) << ", but the tensor given is " << describe(given);
+  if (!has_type) error << "; convert it with .astype(\"" << to_text(wanted.dtype) << "\")";
+  if (std::string cure = has_shape ? "" : shape_cure(shape, wanted.shape); !cure.empty()) error << "; " << cure;
+  throw error;
+}
 
 /// An executor for the time of one run; goes back to the idle ones also when the run fails.
 struct Model::Lease {
@@ -62,7 +106,8 @@ struct Model::Lease {
   }
 };
 
-Model::Model(Module compiled, std::optional<DLDevice> device) : compiled_(std::move(compiled)) {
+Model::Model(Module compiled, std::optional<DLDevice> device, std::unique_ptr<Threads> threads)
+    : compiled_(std::move(compiled)), threads_(std::move(threads)) {
   if (!compiled_) throw Error(TypeError) << "a model needs a compiled module";
   device_ = device ? *device : device_of(compiled_);
   Worker first = make_worker();  // what is wrong with the module shows now
@@ -98,27 +143,57 @@ size_t Model::input_index(const std::string& name) const {
   throw error;
 }
 
-void Model::check(size_t index, const NDArray& given) const {
-  const TensorInfo& wanted = inputs_[index];
-  if (!given) throw Error(ValueError) << "input \"" << wanted.name << "\" is missing; it is " << text_of(wanted);
-  if (!fits(given.shape(), wanted.shape) || given.dtype() != wanted.dtype)
-    throw Error(ValueError) << "input \"" << wanted.name << "\" is " << text_of(wanted) << ", but the tensor given is "
-                            << describe(given.tensor());
+void Model::check_outs(std::span<const NDArray> outs) const {
+  for (size_t i = 0; i < outs.size(); ++i) {
+    if (!outs[i]) continue;
+    if (!is_contiguous(outs[i].tensor())) throw Error(ValueError) << "the tensor for output " << i << " has gaps";
+    if (i < outputs_.size() && (!fits(outs[i].shape(), outputs_[i].shape) || outs[i].dtype() != outputs_[i].dtype))
+      throw Error(ValueError) << "output \"" << outputs_[i].name << "\" is " << text_of(outputs_[i])
+                              << ", but the tensor given for it is " << describe(outs[i].tensor());
+    for (size_t k = 0; k < i; ++k)
+      if (outs[k] && overlap(outs[i].tensor(), outs[k].tensor()))
+        throw Error(ValueError) << "the tensors given for outputs " << k << " and " << i << " overlap";
+  }
 }
 
-std::vector<NDArray> Model::run(std::span<const NDArray> inputs) const {
+std::vector<NDArray> Model::run(std::span<const NDArray> inputs, std::span<const NDArray> outs) const {
   if (inputs.size() > inputs_.size())
     throw Error(ValueError) << "the model takes " << inputs_.size() << " inputs, got " << inputs.size();
-  for (size_t i = 0; i < inputs_.size(); ++i) check(i, i < inputs.size() ? inputs[i] : NDArray());
-  Lease lease(*this);
-  return lease.worker->run(inputs);
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (i >= inputs.size() || !inputs[i])
+      throw Error(ValueError) << "input \"" << inputs_[i].name << "\" is missing; it is " << text_of(inputs_[i]);
+    check_input(inputs_[i], inputs[i].tensor());
+  }
+  check_outs(outs);
+  // An input is read while results are written: a tensor that is both gets its result when the run is over.
+  std::vector<NDArray> direct(outs.begin(), outs.end());
+  for (NDArray& out : direct)
+    for (const NDArray& input : inputs)
+      if (out && overlap(out.tensor(), input.tensor())) out = nullptr;
+  std::vector<NDArray> results;
+  {
+    Lease lease(*this);
+    ThreadsScope scope(threads_.get());
+    results = lease.worker->run(inputs, direct);
+  }
+  if (outs.size() > results.size())
+    throw Error(ValueError) << "the model gives " << results.size() << " results, but tensors for " << outs.size()
+                            << " are given";
+  for (size_t i = 0; i < outs.size(); ++i) {
+    if (!outs[i] || results[i].same_as(outs[i])) continue;
+    check_result(i, results[i], outs[i]);
+    outs[i].copy_from(results[i]);
+    results[i] = outs[i];
+  }
+  return results;
 }
 
 namespace {
 
 class ModelModule final : public ModuleBody {
  public:
-  ModelModule(Module compiled, std::optional<DLDevice> device) : model_(std::move(compiled), device) {}
+  ModelModule(Module compiled, std::optional<DLDevice> device, std::unique_ptr<Threads> threads)
+      : model_(std::move(compiled), device, std::move(threads)) {}
 
   std::string type_key() const override { return "Model"; }
 
@@ -130,6 +205,13 @@ class ModelModule final : public ModuleBody {
         results = model_.run(inputs);
         *result = Any(Array<NDArray>(results.begin(), results.end()));
       });
+    if (name == "run_into")  // the inputs; a tensor or none for each output
+      return typed(name, [self, this](Array<NDArray> inputs, Array<NDArray> outs) {
+        std::vector<NDArray> results = model_.run(inputs.vec(), outs.vec());
+        return Array<NDArray>(results.begin(), results.end());
+      });
+    if (name == "num_threads")
+      return typed(name, [self, this] { return model_.threads() ? model_.threads()->count() : 0; });
     if (name == "input_index")
       return typed(name, [self, this](std::string input) { return model_.input_index(input); });
     if (name == "inputs") return typed(name, [self, this] { return describe(model_.inputs()); });
@@ -153,9 +235,13 @@ class ModelModule final : public ModuleBody {
 
 Globals globals{
     {"runtime.Model",
-     [](Module compiled, AnyView device) {
+     // 0 threads and no processors: those of the process.
+     [](Module compiled, AnyView device, int num_threads, ShapeTuple affinity) {
+       std::vector<int> processors(affinity.span().begin(), affinity.span().end());
+       bool has_own = num_threads != 0 || !processors.empty();
        return make_module<ModelModule>(
-           compiled, device.is_null() ? std::nullopt : std::optional<DLDevice>(device.to<DLDevice>()));
+           compiled, device.is_null() ? std::nullopt : std::optional<DLDevice>(device.to<DLDevice>()),
+           has_own ? std::make_unique<Threads>(num_threads, std::move(processors)) : nullptr);
      }},
 };
 

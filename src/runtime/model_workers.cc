@@ -54,7 +54,7 @@ class ExecutorWorker final : public ModelWorker {
   const std::vector<TensorInfo>& inputs() const override { return inputs_; }
   const std::vector<TensorInfo>& outputs() const override { return outputs_; }
 
-  std::vector<NDArray> run(std::span<const NDArray> inputs) override {
+  std::vector<NDArray> run(std::span<const NDArray> inputs, std::span<const NDArray> outs) override {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const bool is_usable = use_input_ && GraphExecutor::is_usable(inputs[i].tensor(), input_devices_[i]);
       (is_usable ? use_input_ : set_input_)(names_[i], inputs[i]);
@@ -62,7 +62,10 @@ class ExecutorWorker final : public ModelWorker {
     std::vector<NDArray> results;
     if (use_output_) {
       for (size_t i = 0; i < outputs_.size(); ++i) {
-        results.push_back(NDArray::empty(outputs_[i].shape, outputs_[i].dtype, output_devices_[i]));
+        const bool is_given =
+            i < outs.size() && outs[i] && GraphExecutor::is_usable(outs[i].tensor(), output_devices_[i]);
+        results.push_back(is_given ? outs[i]
+                                   : NDArray::empty(outputs_[i].shape, outputs_[i].dtype, output_devices_[i]));
         use_output_(i, results.back());
       }
     }
@@ -101,7 +104,7 @@ class MachineWorker final : public ModelWorker {
   const std::vector<TensorInfo>& inputs() const override { return inputs_; }
   const std::vector<TensorInfo>& outputs() const override { return outputs_; }
 
-  std::vector<NDArray> run(std::span<const NDArray> inputs) override {
+  std::vector<NDArray> run(std::span<const NDArray> inputs, std::span<const NDArray>) override {
     std::unordered_set<const void*> given;
     for (const NDArray& input : inputs) given.insert(input.tensor()->data);
     std::vector<NDArray> results;

@@ -69,17 +69,6 @@ NDArray filled(const TensorInfo& info, Fill fill, const InputShapes& shapes, uin
   return out;
 }
 
-void check(const TensorInfo& info, const NDArray& given) {
-  bool fits = given.shape().size() == info.shape.size();
-  for (size_t i = 0; fits && i < info.shape.size(); ++i) fits = info.shape[i] < 0 || given.shape()[i] == info.shape[i];
-  if (!fits)
-    throw Error(ValueError) << "input \"" << info.name << "\" is " << text_of(info) << ", but the tensor given is "
-                            << describe(given.tensor());
-  if (given.dtype() != info.dtype)
-    throw Error(ValueError) << "input \"" << info.name << "\" is " << text_of(info) << ", but the tensor given is of "
-                            << to_text(given.dtype()) << "; convert it with .astype(\"" << to_text(info.dtype) << "\")";
-}
-
 }  // namespace
 
 DLDevice device_of(const std::string& name) {
@@ -93,12 +82,6 @@ DLDevice device_of(const std::string& name) {
     throw Error(RuntimeError) << "this machine has no device \"" << name
                               << "\" that can be used; `tessera doctor` says what it has";
   return device;
-}
-
-std::string text_of(const TensorInfo& info) {
-  std::string out;
-  for (int64_t extent : info.shape) out += (out.empty() ? "" : ", ") + (extent < 0 ? "?" : std::to_string(extent));
-  return "(" + out + (info.shape.size() == 1 ? ",) " : ") ") + to_text(info.dtype);
 }
 
 Fill fill_of(const std::string& name) {
@@ -127,7 +110,7 @@ NamedTensors make_inputs(const std::vector<TensorInfo>& inputs, const NamedTenso
     if (found == given.end()) {
       out.emplace_back(info.name, filled(info, fill, shapes, seed + out.size()));
     } else {
-      check(info, found->second);
+      check_input(info, found->second.tensor());
       out.emplace_back(info.name, found->second);
     }
   }

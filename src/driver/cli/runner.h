@@ -52,7 +52,4 @@ Fill fill_of(const std::string& name);
 NamedTensors make_inputs(const std::vector<TensorInfo>& inputs, const NamedTensors& given, Fill fill,
                          const InputShapes& shapes = {}, uint64_t seed = 0);
 
-/// "(1, ?, 224) float32".
-std::string text_of(const TensorInfo& info);
-
 }  // namespace tessera::cli

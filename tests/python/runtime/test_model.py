@@ -44,7 +44,10 @@ def test_inputs_and_outputs_are_described(built):
     model = tessera.Model(built)
     assert model.inputs == [("x", (4, 16), "float32"), ("bias", (8,), "float32")]
     assert [tuple(out)[1:] for out in model.outputs] == [((4, 8), "float32"), ((4, 16), "float32")]
-    assert str(model) == "Model(x: float32[4, 16], bias: float32[8]) -> (float32[4, 8], float32[4, 16]) on cpu(0)"
+    assert [out.name for out in model.outputs] == ["output_0", "output_1"]
+    assert str(model) == (
+        "Model(x: float32[4, 16], bias: float32[8]) -> (output_0: float32[4, 8], output_1: float32[4, 16]) on cpu(0)"
+    )
 
 
 def test_inputs_are_given_in_order_by_keyword_or_by_name(built, data):
@@ -165,7 +168,7 @@ def test_a_model_of_open_extents_runs_and_says_what_fits(tmp_path):
     lib = relay.build(tessera.IRModule.from_expr(relay.Function([x], relay.nn.relu(x))), target="llvm")
     lib.export_library(str(tmp_path / "open.so"))
     for model in (tessera.Model(lib), tessera.Model(tmp_path / "open.so")):
-        assert model.inputs == [("x", (-1, 3), "float32")] and model.outputs == []
+        assert model.inputs == [("x", (-1, 3), "float32")] and model.outputs == [("output_0", (-1, 3), "float32")]
 
         def work(i, model=model):
             for rows in range(1, 20):
