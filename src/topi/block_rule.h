@@ -50,7 +50,10 @@ int64_t known_extent(const schedule::State& state, const std::vector<schedule::L
 /// Puts stages that reduce nothing into those that read them, except those that `stays` says it of.
 void inline_elementwise(schedule::State& state, const std::vector<schedule::BlockRef>& blocks,
                         const std::function<bool(const schedule::BlockRef&)>& stays = {});
-/// True when the loops around the block are not all as they were: a rule has scheduled it.
+/// An annotation of blocks in whose place a rule will put a nest of its own.
+inline constexpr const char* kReplacedBlock = "topi.replaced";
+/// True when a rule has scheduled the block: the loops around it are not all as they were, or it will be replaced. Other rules
+/// leave it alone, and take it neither for the consumer nor for a producer of what they schedule.
 bool is_scheduled(const schedule::Place& place);
 /// A reduction over an axis that may be empty still gives its identity: the init gets loops of its own.
 void keep_init(schedule::State& state, const schedule::BlockRef& block);

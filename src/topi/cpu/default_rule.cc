@@ -68,61 +68,80 @@ void tile_parts(const PrimFunc& function, const BlockRealize* root, const std::v
   }
 }
 
-/// Nests to put in the place of others, by block.
-struct Replacements {
-  std::unordered_map<const Object*, std::vector<Stmt>> in_parts;  // of which each is to be tiled
-  std::unordered_map<const Object*, Stmt> done;
+/// Nests that take the place of others. What a block was replaced by is known by a mark on it, which makes it scheduled for all
+/// rules: no other may take it for its consumer or producer, and it stays found whatever happens around it.
+class Replacements {
+ public:
+  bool empty() const { return nests_.empty(); }
+  /// Nothing is left of the block: another nest computes what it did.
+  void drop(State& state, const BlockRef& block) { put(state, block, make_nop()); }
+  void put(State& state, const BlockRef& block, const Stmt& nest) { mark(state, block, {.done = nest}); }
+  /// In parts, each of which is to be tiled.
+  void put_parts(State& state, const BlockRef& block, std::vector<Stmt> parts) {
+    mark(state, block, {.parts = std::move(parts)});
+  }
+
+  PrimFunc apply(const PrimFunc& function) const;
+
+ private:
+  struct Nest {
+    Stmt done;
+    std::vector<Stmt> parts;
+  };
+  void mark(State& state, const BlockRef& block, Nest nest) {
+    ICHECK(!is_scheduled(state.find(block))) << "a nest is put in the place of a block that a rule has scheduled";
+    schedule::annotate(state, state.find(block), kReplacedBlock,
+                       int_imm(DataType::Int(32), static_cast<int64_t>(nests_.size())));
+    nests_.push_back(std::move(nest));
+  }
+  /// What the blocks of a nest of the program were replaced by; null where they were not.
+  const Nest* find(const Stmt& nest) const {
+    const Nest* out = nullptr;
+    walk(nest, [&](const BlockNode* block) {
+      if (ObjectRef index = block->annotations.get_or_null(kReplacedBlock))
+        out = &nests_[static_cast<size_t>(*as_int(downcast<PrimExpr>(index)))];
+    });
+    return out;
+  }
+
+  std::vector<Nest> nests_;
 };
 
-/// The function with the nests of some blocks replaced by others.
-PrimFunc with_replaced(const PrimFunc& function, const Replacements& replacements) {
+PrimFunc Replacements::apply(const PrimFunc& function) const {
+  if (empty()) return function;
   auto* root = function->body.as<BlockRealize>();
   std::vector<Stmt> stages;
   auto* several = root->block->body.as<SeqStmt>();
-  for (const Stmt& nest : several ? several->seq : Array<Stmt>{root->block->body}) {
-    const std::vector<Stmt>* parts = nullptr;
-    const Stmt* done = nullptr;
-    walk(nest, [&](const BlockNode* block) {
-      if (auto it = replacements.in_parts.find(block); it != replacements.in_parts.end()) parts = &it->second;
-      if (auto it = replacements.done.find(block); it != replacements.done.end()) done = &it->second;
-    });
-    if (done) {
-      stages.push_back(*done);
-      continue;
-    }
-    if (!parts) {
-      stages.push_back(nest);
-      continue;
-    }
-    tile_parts(function, root, *parts, &stages);
+  for (const Stmt& stage : several ? several->seq : Array<Stmt>{root->block->body}) {
+    const Nest* nest = find(stage);
+    if (nest && !nest->done) tile_parts(function, root, nest->parts, &stages);
+    else stages.push_back(nest ? nest->done : stage);
   }
   Block body = with(root->block.get(), &BlockNode::body, sequence(stages));
   return with(function, &PrimFuncNode::body, Stmt(with(root, &BlockRealize::block, body)));
 }
 
-/// The nest of a matrix product and what follows it, where the block is one.
-bool put_product(const BlockProgram& program, const BlockRef& block, const Machine& machine, Replacements* out) {
+/// The nest of a contraction and its epilogue, where the block is one.
+bool put_product(BlockProgram& program, const BlockRef& block, const Machine& machine, Replacements* out) {
   std::optional<Product> product = as_product(program.state, block, program.function());
   if (!product) return false;
   std::optional<ProductPlan> plan = plan_product(*product, machine);
   if (!plan) return false;
   Stmt nest = product_nest(*product, *plan);
-  if (product->reader) {
-    out->done.emplace(product->block, make_nop());
-    out->done.emplace(product->reader, nest);
-  } else {
-    out->done.emplace(product->block, nest);
-  }
+  if (product->reader) out->drop(program.state, block);
+  out->put(program.state, product->reader ? product->reader_ref : block, nest);
   return true;
 }
 
-/// The nest of windows side by side and of what follows them, where the block reduces such.
-bool put_windows(const State& state, const BlockRef& block, const Machine& machine, Replacements* out) {
+/// The nest of windows side by side and of their epilogue, where the block reduces such.
+bool put_windows(State& state, const BlockRef& block, const Machine& machine, Replacements* out) {
   std::optional<Windows> windows = as_windows(state, block, machine);
   if (!windows) return false;
-  out->done.emplace(windows->reduction.block, windows->reader ? make_nop() : window_nest(*windows));
-  if (windows->reader) out->done.emplace(windows->reader, window_nest(*windows));
-  if (windows->padding) out->done.emplace(windows->padding, make_nop());
+  auto ref = [&](const BlockNode* node) { return State::ref(block.function, node); };
+  const Stmt nest = window_nest(*windows);
+  if (windows->padding) out->drop(state, ref(windows->padding));
+  if (windows->reader) out->drop(state, block);
+  out->put(state, windows->reader ? ref(windows->reader) : block, nest);
   return true;
 }
 
@@ -135,11 +154,10 @@ PrimFunc schedule_default_cpu(const PrimFunc& function, const Target& target) {
   if (!has_machine || !tile_winograd(program, machine_of(target)))
     inline_elementwise(state, program.stages(), [&](const BlockRef& block) { return is_shared_work(state, block); });
   Replacements replaced;
-  auto is_replaced = [&](const BlockRef& block) { return replaced.done.count(state.find(block).block()) > 0; };
   if (has_machine) {
     Machine machine = machine_of(target);
     for (const BlockRef& block : program.stages()) {
-      if (is_scheduled(state.find(block)) || is_replaced(block)) continue;
+      if (is_scheduled(state.find(block))) continue;
       if (put_product(program, block, machine, &replaced)) continue;
       if (put_windows(state, block, machine, &replaced)) continue;
       if (!tile_contraction(state, block, machine) && !tile_dot(state, block, machine))
@@ -147,19 +165,18 @@ PrimFunc schedule_default_cpu(const PrimFunc& function, const Target& target) {
     }
   }
   for (const BlockRef& block : program.stages())
-    if (!is_scheduled(state.find(block)) && !is_replaced(block)) keep_init(state, block);
+    if (!is_scheduled(state.find(block))) keep_init(state, block);
   for (const BlockRef& block : program.stages()) {
-    if (is_scheduled(state.find(block)) || is_replaced(block)) continue;
+    if (is_scheduled(state.find(block))) continue;
     if (Stmt nest = has_machine ? padding_nest(state.find(block), machine_of(target)->vector_bytes) : Stmt()) {
-      replaced.done.emplace(state.find(block).block(), nest);
+      replaced.put(state, block, nest);
       continue;
     }
     std::vector<Stmt> parts = part_copies(state.find(block));
     if (parts.empty()) tile_elements(state, block);
-    else replaced.in_parts.emplace(state.find(block).block(), std::move(parts));
+    else replaced.put_parts(state, block, std::move(parts));
   }
-  return replaced.in_parts.empty() && replaced.done.empty() ? program.function()
-                                                            : with_replaced(program.function(), replaced);
+  return replaced.apply(program.function());
 }
 
 static Globals globals{{"topi.cpu.schedule_default", schedule_default_cpu}};

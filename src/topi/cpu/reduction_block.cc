@@ -73,7 +73,7 @@ BlockRef reader_of(const State& state, const BlockRef& block, const Reduction& r
   if (readers.size() != 1) return {};
   schedule::Place place = state.find(readers[0]);
   const BlockNode* reader = place.block();
-  if (!is_spatial(place) || place.loops().size() != reduction.axes.size() ||
+  if (!is_spatial(place) || is_scheduled(place) || place.loops().size() != reduction.axes.size() ||
       spatial_loops(state, readers[0]).size() != reduction.axes.size() || reader->writes.size() != 1)
     return {};
   bool fits = true;

@@ -156,6 +156,58 @@ def test_a_join_takes_more_than_the_product():
     close(result(module), np.concatenate([product(a, b), other]))
 
 
+# ---- several reductions under one consumer -------------------------------------------------------------------------------
+
+
+def by_default_rule(tensors, arrays):
+    """What the rule's program of these inputs and one output computes."""
+    target = tvm.target.Target("llvm")
+    function = get_global_func("topi.cpu.schedule_default")(te.create_prim_func(tensors), target)
+    shape = [int(extent) for extent in tensors[-1].shape]
+    out = tvm.nd.array(np.full(shape, np.nan, "float32"))
+    tvm.build(function, target=target)(*[tvm.nd.array(x) for x in arrays], out)
+    return out.numpy()
+
+
+def matrices(*names, shape=(48, 48)):
+    return [te.placeholder(shape, name=name) for name in names]
+
+
+def added(tensors):
+    return te.compute(tensors[0].shape, lambda i, j: sum((t[i, j] for t in tensors[1:]), tensors[0][i, j]), "added")
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_consumer_of_several_contractions_sees_them_all(count):
+    names = [f"{side}{i}" for i in range(count) for side in "ab"]
+    inputs, arrays = matrices(*names), [random(48, 48, seed=i) for i in range(2 * count)]
+    total = added([topi.nn.matmul(a, b) for a, b in zip(inputs[::2], inputs[1::2], strict=True)])
+    want = sum(product(a, b) for a, b in zip(arrays[::2], arrays[1::2], strict=True))
+    close(by_default_rule([*inputs, total], arrays), want)
+
+
+@pytest.mark.parametrize("contraction_first", [True, False])
+def test_a_consumer_of_a_contraction_and_another_reduction_sees_both(contraction_first):
+    a, b = matrices("a", "b")
+    x = te.placeholder((48, 48, 20), name="x")
+    terms = [topi.nn.matmul(a, b), topi.sum(x, axis=2)]
+    total = added(terms if contraction_first else terms[::-1])
+    arrays = [random(48, 48), random(48, 48, seed=1), random(48, 48, 20, seed=2)]
+    close(by_default_rule([a, b, x, total], arrays), product(*arrays[:2]) + arrays[2].sum(2))
+
+
+def test_a_pool_reads_the_epilogue_of_a_contraction_that_was_stored():
+    """The epilogue is not the pool's to compute again: what it reads went into the nest of the contraction."""
+    a, b = matrices("a", "b")
+    sigmoid = topi.sigmoid(topi.nn.matmul(a, b))
+    i, j = te.reduce_axis((0, 3), name="i"), te.reduce_axis((0, 3), name="j")
+    pool = te.compute((46, 46), lambda y, x: te.max(sigmoid[y + i, x + j], axis=[i, j]), "pool")
+    arrays = [random(48, 48), random(48, 48, seed=1)]
+    elements = 1 / (1 + np.exp(-product(*arrays)))
+    windows = np.lib.stride_tricks.sliding_window_view(elements, (3, 3))
+    close(by_default_rule([a, b, pool], arrays), windows.max(axis=(2, 3)))
+
+
 # ---- threads -----------------------------------------------------------------------------------------------------------
 
 
