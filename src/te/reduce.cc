@@ -40,5 +40,8 @@ PrimExpr prod(const PrimExpr& source, const Array<IterVar>& axes) {
 PrimExpr max_over(const PrimExpr& source, const Array<IterVar>& axes) {
   return reduce(source, axes, [](PrimExpr a, PrimExpr b) { return max(a, b); }, least_of(source.dtype()));
 }
+PrimExpr min_over(const PrimExpr& source, const Array<IterVar>& axes) {
+  return reduce(source, axes, [](PrimExpr a, PrimExpr b) { return min(a, b); }, greatest_of(source.dtype()));
+}
 
 }  // namespace tessera::te

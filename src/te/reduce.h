@@ -7,8 +7,9 @@ namespace tessera::te {
 
 PrimExpr sum(const PrimExpr& source, const Array<IterVar>& axes);
 PrimExpr prod(const PrimExpr& source, const Array<IterVar>& axes);
-/// The maximum starts from minus infinity, so that infinities among the elements count.
+/// The maximum starts from minus infinity (the minimum from infinity), so that infinities among the elements count.
 PrimExpr max_over(const PrimExpr& source, const Array<IterVar>& axes);
+PrimExpr min_over(const PrimExpr& source, const Array<IterVar>& axes);
 
 /// What no value of the type is less than (greater than): minus infinity, or the least number of a type that has none.
 PrimExpr least_of(DataType dtype);

@@ -1,5 +1,5 @@
 // Softmax, and reductions along the last axes, on processors (topi/cpu/rows.h): other implementations of nn.softmax,
-// nn.log_softmax, sum, mean, max, argmax and variance.
+// nn.log_softmax, sum, mean, max, min, argmax and variance.
 
 #include "topi/cpu/rows.h"
 
@@ -120,6 +120,7 @@ void row_implementations() {
   offer("sum", offer_reduction<RowKind::Sum, false>);
   offer("mean", offer_reduction<RowKind::Sum, true>);
   offer("max", offer_reduction<RowKind::Max, false>);
+  offer("min", offer_reduction<RowKind::Min, false>);
   offer("variance", offer_variance);
 }
 

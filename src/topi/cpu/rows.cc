@@ -28,7 +28,8 @@ Array<PrimExpr> joined(Array<PrimExpr> at, const PrimExpr& last) {
 Array<PrimExpr> but_last(const Array<PrimExpr>& at) { return {at.begin(), at.end() - 1}; }
 
 PrimExpr combined(RowKind kind, const PrimExpr& value, const Array<IterVar>& axes) {
-  return kind == RowKind::Sum ? te::sum(value, axes) : te::max_over(value, axes);
+  if (kind == RowKind::Sum) return te::sum(value, axes);
+  return kind == RowKind::Max ? te::max_over(value, axes) : te::min_over(value, axes);
 }
 
 Array<IterVar> joined_axes(Array<IterVar> axes, const IterVar& last) {
@@ -50,7 +51,16 @@ int64_t parts_of(int64_t length, int64_t lanes, int64_t widest) {
   return lanes;
 }
 
-PrimExpr both(RowKind kind, const PrimExpr& a, const PrimExpr& b) { return kind == RowKind::Sum ? a + b : max(a, b); }
+PrimExpr both(RowKind kind, const PrimExpr& a, const PrimExpr& b) {
+  if (kind == RowKind::Sum) return a + b;
+  return kind == RowKind::Max ? max(a, b) : min(a, b);
+}
+
+/// What changes no result.
+PrimExpr identity_of(RowKind kind, DataType dtype) {
+  if (kind == RowKind::Sum) return make_zero(dtype);
+  return kind == RowKind::Max ? te::least_of(dtype) : te::greatest_of(dtype);
+}
 
 bool has_tag(const te::ComputeOp* op, std::initializer_list<const char*> tags) {
   for (const char* tag : tags)
@@ -106,7 +116,7 @@ te::Tensor reduce_blocks(const te::Tensor& x, RowKind kind, int64_t lanes, size_
   int64_t width = parts_of(length, lanes, widest);
   const int64_t steps = (length + width - 1) / width;
   const Array<PrimExpr> rows(x->shape.begin(), x->shape.begin() + static_cast<long>(left));
-  const PrimExpr none = kind == RowKind::Sum ? make_zero(x->dtype) : te::least_of(x->dtype);
+  const PrimExpr none = identity_of(kind, x->dtype);
   Array<IterVar> axes;
   for (size_t i = left; i + 1 < x->shape.size(); ++i) axes.push_back(te::reduce_axis(make_range(0, x->shape[i]), "r"));
   axes.push_back(te::reduce_axis(make_range(0, number(steps)), "k"));

@@ -13,7 +13,7 @@ namespace tessera::topi {
 /// that is not worth it.
 int64_t row_lanes(const te::Tensor& x, const Machine& machine);
 
-enum class RowKind { Sum, Max };
+enum class RowKind { Sum, Max, Min };
 /// The reduction of the last axis, which the result lacks. Partial results, of one or several vectors, are put together
 /// in pairs: how many there are, at most `widest`, depends on the length of a row alone.
 ///   parts[..., lane] = over k: x[..., k * width + lane];  halves[..., l] = parts[..., l] and parts[..., l + width / 2]; ...

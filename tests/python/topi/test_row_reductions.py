@@ -1,4 +1,4 @@
-"""Softmax, sums, means and maxima along the last axis on a CPU: by vectors, whatever the length of a row."""
+"""Softmax, sums, means, maxima and minima along the last axis on a CPU: by vectors, whatever the length of a row."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_a_row_with_no_number_has_none():
     assert np.isnan(got[1]).all() and np.isfinite(got[[0, 2]]).all()
 
 
-@pytest.mark.parametrize("name", ["sum", "mean", "max"])
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "min"])
 @pytest.mark.parametrize("keepdims", [False, True])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_reductions_of_rows_of_any_length(name, keepdims, shape):
@@ -55,6 +55,15 @@ def test_reductions_of_rows_of_any_length(name, keepdims, shape):
     want = getattr(np, name)(x.astype("float64"), axis=-1, keepdims=keepdims)
     assert got.shape == want.shape
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "instruction"), [("max", "vmaxps"), ("min", "vminps")])
+def test_extremes_of_rows_are_found_by_vectors(name, instruction):
+    var = relay.var("x", shape=(40, 300))
+    mod = tvm.IRModule.from_expr(relay.Function([var], getattr(relay, name)(var, axis=-1)))
+    with tvm.transform.PassContext(opt_level=3):
+        text = relay.build(mod, "llvm -mcpu=skylake-avx512").get_lib().get_source("asm")
+    assert any(instruction in line and "%zmm" in line for line in text.splitlines())
 
 
 def test_a_reduction_takes_in_what_comes_before_it_and_what_follows():
