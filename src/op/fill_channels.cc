@@ -4,6 +4,8 @@
 // pixels.
 //
 //   nn.conv2d_transpose(%x, w, channels=21)   =>   strided_slice(nn.conv2d_transpose(%x, nn.pad(w), channels=32), ...)
+//
+// Convolutions of uint8 by int8 get whole vectors of results too, and data whole groups of channels (topi/cpu/group_dot.h).
 
 #include "ir/pass.h"
 #include "op/channel_blocks.h"
@@ -16,7 +18,7 @@
 #include "relay/make.h"
 #include "runtime/packed_func.h"
 #include "tir/layout.h"
-#include "topi/cpu/machine.h"
+#include "topi/cpu/group_dot.h"
 
 namespace tessera::op {
 namespace {
@@ -31,12 +33,28 @@ int64_t filled(int64_t channels, int64_t lanes) {
   return (channels + block - 1) / block * block;
 }
 
-Expr padded(const Expr& weight, size_t axis, int64_t more) {
+/// `more` channels behind those of an axis, of zeros; of whatever lies around the data already where there is a border.
+Expr padded(const Expr& x, DataType dtype, size_t rank, size_t axis, int64_t more) {
+  if (more == 0) return x;
+  const PrimExpr count(static_cast<int>(more));
+  if (auto* border = relay::as_call(x, "nn.pad");
+      border && is_zero(border->attrs_as<relay::PadAttrs>()->pad_width[axis][1]))
+    return relay::make_call(border->op, border->args,
+                            relay::changed_attrs<relay::PadAttrs>(
+                                border->attrs, [&](auto& a) { a.pad_width.set(axis, {a.pad_width[axis][0], count}); }));
   relay::PadAttrs pad;
-  for (size_t i = 0; i < relay::rank_of(weight); ++i)
-    pad.pad_width.push_back({PrimExpr(0), PrimExpr(static_cast<int>(i == axis ? more : 0))});
-  return relay::make_call(Op::get("nn.pad"), {weight, relay::make_scalar(0, DataType::Float(32))},
-                          Attrs(make(std::move(pad))));
+  for (size_t i = 0; i < rank; ++i) pad.pad_width.push_back({PrimExpr(0), i == axis ? count : PrimExpr(0)});
+  return relay::make_call(Op::get("nn.pad"), {x, relay::make_scalar(0, dtype)}, Attrs(make(std::move(pad))));
+}
+
+/// The first `channels` of an axis.
+Expr first_channels(const Expr& x, int axis, int64_t channels) {
+  relay::StridedSliceAttrs slice;
+  slice.begin = {PrimExpr(0)};
+  slice.end = {PrimExpr(static_cast<int>(channels))};
+  slice.strides = {PrimExpr(1)};
+  slice.axes = {PrimExpr(axis)};
+  return relay::make_call(Op::get("strided_slice"), {x}, Attrs(make(std::move(slice))));
 }
 
 /// True where tiles along the pixels of one picture serve as well.
@@ -76,19 +94,45 @@ Expr fill_channels(const char* op, char letter, const Attrs& given, const Array<
   }
   Attrs wider =
       relay::changed_attrs<ConvAttrs>(given, [&](auto& a) { a.channels = PrimExpr(static_cast<int>(wanted)); });
+  Expr weight = padded(args[1], DataType::Float(32), kernel->axes.size(), static_cast<size_t>(axis), wanted - channels);
+  return first_channels(relay::make_call(Op::get(op), {args[0], weight}, wider), channel, channels);
+}
+
+/// Of uint8 by int8. Results of very few channels stay as they are.
+Expr fill_bytes(const Attrs& given, const Array<Expr>& args, const Array<Type>& types) {
+  Target target = Target::current();
+  auto* attrs = cast_or_null<relay::Conv2DAttrs>(given.get());
+  if (!target || target->kind->name != "llvm" || PassContext::current()->opt_level < kLevel) return nullptr;
+  if (!attrs || attrs->groups != 1 || !args[1].as<relay::Constant>()) return nullptr;
+  auto *data = types[0].as<TensorTypeNode>(), *weight = types[1].as<TensorTypeNode>();
+  const topi::Isa* isa = topi::byte_isa(topi::machine_of(target));
+  if (!isa || !data || !weight || data->dtype != topi::kByteDot.a || weight->dtype != topi::kByteDot.b ||
+      types.back().as<TensorTypeNode>()->dtype != topi::kByteDot.sum)
+    return nullptr;
+  const Layout kernel = make_layout(attrs->kernel_layout), layout = make_layout(attrs->data_layout);
+  if (kernel->axes.size() != 4 || layout->axes.size() != 4) return nullptr;
+  if (!attrs->out_layout.empty() && attrs->out_layout != attrs->data_layout) return nullptr;
+  const auto out_axis = static_cast<size_t>(kernel->index_of('O')),
+             in_axis = static_cast<size_t>(kernel->index_of('I')), channel = static_cast<size_t>(layout->index_of('C'));
+  const int64_t lanes = isa->vector_bytes / 4, ins = *as_int(weight->shape[in_axis]),
+                outs = *as_int(weight->shape[out_axis]);
+  auto missing = [](int64_t count, int64_t unit) { return (unit - count % unit) % unit; };
+  const int64_t more_ins = missing(ins, topi::kByteGroup), more_outs = outs < kFewestLanes ? 0 : missing(outs, lanes);
+  if ((more_ins == 0 && more_outs == 0) || !is_const_int(data->shape[channel], ins) || outs < kFewestLanes)
+    return nullptr;
+  Attrs wider = relay::changed_attrs<relay::Conv2DAttrs>(
+      given, [&](auto& a) { a.channels = PrimExpr(static_cast<int>(outs + more_outs)); });
+  Expr filters = padded(padded(args[1], weight->dtype, 4, in_axis, more_ins), weight->dtype, 4, out_axis, more_outs);
   Expr all =
-      relay::make_call(Op::get(op), {args[0], padded(args[1], static_cast<size_t>(axis), wanted - channels)}, wider);
-  relay::StridedSliceAttrs cut;
-  cut.begin = {PrimExpr(0)};
-  cut.end = {PrimExpr(static_cast<int>(channels))};
-  cut.strides = {PrimExpr(1)};
-  cut.axes = {PrimExpr(channel)};
-  return relay::make_call(Op::get("strided_slice"), {all}, Attrs(make(std::move(cut))));
+      relay::make_call(Op::get("nn.conv2d"), {padded(args[0], data->dtype, 4, channel, more_ins), filters}, wider);
+  return more_outs == 0 ? all : first_channels(all, static_cast<int>(channel), outs);
 }
 
 template <class ConvAttrs>
 void fill(const char* op, char letter) {
   auto rule = [op, letter](Attrs attrs, Array<Expr> args, Array<Type> types) {
+    if (std::is_same_v<ConvAttrs, relay::Conv2DAttrs>)
+      if (Expr out = fill_bytes(attrs, args, types); out.defined()) return out;
     return fill_channels<ConvAttrs>(op, letter, attrs, args, types);
   };
   Op::get(op).set("FTVMLegalize", Any(typed(std::string(op) + " with channels that fill vectors", rule)));

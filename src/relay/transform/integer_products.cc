@@ -280,8 +280,6 @@ class IntegerProducts {
     }
     std::optional<Operands> given = operands(call, post, by_rows ? 0 : 1);
     if (!given) return post;
-    const int64_t depth = given->weight.as<Constant>()->data.shape()[by_rows ? 1 : 0];
-    if (depth % topi::kByteGroup != 0) return post;
     Expr sums = make_call(post->op, {given->data, given->weight}, with_out_dtype(post->attrs, kInt32));
     return real(*given, sums, by_rows ? 0 : 1, 0);
   }
@@ -301,26 +299,23 @@ class IntegerProducts {
     std::optional<std::vector<int64_t>> padding = fixed_ints(topi::full_padding(attrs->padding, 2));
     if (!padding) return post;
 
-    // What lies outside is 0, of which the zero point is the integer; channels are filled up to whole groups.
-    std::vector<std::array<int64_t, 2>> around(4, {0, 0});
+    // What lies outside is 0, of which the zero point is the integer.
     const bool pads = std::any_of(padding->begin(), padding->end(), [](int64_t p) { return p != 0; });
     const bool pads_apart = pads && given->zero != 0;
-    if (pads_apart) around[2] = {(*padding)[0], (*padding)[2]}, around[3] = {(*padding)[1], (*padding)[3]};
-    const int64_t more = by_channel ? 0 : (topi::kByteGroup - shape[1] % topi::kByteGroup) % topi::kByteGroup;
-    around[1] = {0, more};
-    Expr data = given->data, kernel = given->weight;
-    if (pads_apart || more) data = padded(data, around, given->zero, kUnsigned);
-    if (more) kernel = padded(kernel, {{0, 0}, {0, more}, {0, 0}, {0, 0}}, 0, kSigned);
+    Expr data = given->data;
+    if (pads_apart)
+      data =
+          padded(data, {{0, 0}, {0, 0}, {(*padding)[0], (*padding)[2]}, {(*padding)[1], (*padding)[3]}}, given->zero);
     Attrs exact = changed_attrs<Conv2DAttrs>(call->attrs, [&](auto& a) {
       a.out_dtype = kInt32;
       if (pads_apart) a.padding = {0, 0, 0, 0};
     });
-    Expr sums = make_call(call->op, {data, kernel}, exact);
+    Expr sums = make_call(call->op, {data, given->weight}, exact);
     return real(*given, sums, 0, 2);
   }
 
-  static Expr padded(const Expr& x, const std::vector<std::array<int64_t, 2>>& around, double value, DataType dtype) {
-    return call_op("nn.pad", {x, make_scalar(value, dtype)}, make_attrs<PadAttrs>([&](auto& attrs) {
+  static Expr padded(const Expr& x, const std::vector<std::array<int64_t, 2>>& around, double value) {
+    return call_op("nn.pad", {x, make_scalar(value, kUnsigned)}, make_attrs<PadAttrs>([&](auto& attrs) {
                      for (const auto& [before, after] : around) attrs.pad_width.push_back(int_array({before, after}));
                    }));
   }
