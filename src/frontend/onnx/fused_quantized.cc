@@ -1,6 +1,7 @@
 // Fused operators of com.microsoft on quantised integers.
 
 #include "frontend/onnx/heads.h"
+#include "frontend/onnx/integer_contractions.h"
 #include "frontend/onnx/parts.h"
 #include "frontend/onnx/quantized.h"
 #include "relay/attrs/nn.h"
@@ -84,7 +85,7 @@ Expr scaled(const Expr& sums, const Expr& a, const Expr& b) { return multiply(ca
 
 /// Inputs: a and b, their scales, their zero points, a bias.
 Values matmul_integer_to_float(Operation& in) {
-  Expr sums = matrix_product(in, centred(in, 0, 4, 1), centred(in, 1, 5, 0));
+  Expr sums = integer_matmul(in, integers(in, 0, 4), integers(in, 1, 5));
   Expr out = scaled(sums, one_number(in, in[2]), in[3]);
   return {in.has(6) ? add(out, in[6]) : out};
 }
@@ -92,16 +93,25 @@ Values matmul_integer_to_float(Operation& in) {
 /// Inputs: a in floats, b, its scale and zero point, a bias. The integers of a span what it holds.
 Values dynamic_quantize_matmul(Operation& in) {
   std::vector<Expr> a = quantized_by_range(in, in[0]);
-  Expr centre = subtract(cast(a[0], kInt), cast(a[2], kInt));
-  Expr out = scaled(matrix_product(in, centre, centred(in, 1, 3, 0)), a[1], in[2]);
+  Expr sums = integer_matmul(in, integers(in, a[0], a[2]), integers(in, 1, 3));
+  Expr out = scaled(sums, a[1], in[2]);
   return {in.has(4) ? add(out, in[4]) : out};
+}
+
+/// A matrix transposed; a constant stays one.
+Expr transposed(Operation& in, const Expr& x) {
+  Expr out = transpose(x);
+  if (!x.as<Constant>()) return out;
+  return make_constant(*in.constant(out));
 }
 
 /// Inputs: a and b, each with scale and zero point, a bias of int32, the result's scale and zero point; without those it is real.
 Values gemm(Operation& in) {
   bool flips_a = in.integer("transA", 0) != 0, flips_b = in.integer("transB", 0) != 0;
-  Expr a = centred(in, 0, 2, 0), b = centred(in, 3, 5, flips_b ? 1 : 0);
-  Expr sums = matrix_product(in, flips_a ? transpose(a) : a, flips_b ? transpose(b) : b);
+  Integers a = integers(in, 0, 2), b = integers(in, 3, 5);
+  if (flips_a) a.data = transposed(in, a.data);
+  if (flips_b) b.data = transposed(in, b.data);
+  Expr sums = integer_matmul(in, a, b);
   if (in.has(6)) sums = add(sums, in[6]);
   Expr factor = multiply(one_number(in, in[1]), make_scalar(in.number("alpha", 1), kFloat));
   Expr out = scaled(sums, factor, in[4]);
@@ -110,7 +120,7 @@ Values gemm(Operation& in) {
 
 /// Inputs: data, weight, bias, their scales, a mask, their zero points, the past.
 Values attention(Operation& in) {
-  Expr sums = matrix_product(in, centred(in, 0, 6, 0), centred(in, 1, 7, 0));
+  Expr sums = integer_matmul(in, integers(in, 0, 6), integers(in, 1, 7));
   Expr projected = add(scaled(sums, one_number(in, in[3]), in[4]), in[2]);
   return attention_of_projections(in, projected, 5, 8, 9);
 }

@@ -24,34 +24,44 @@ std::vector<int64_t> weight_shape(Operation& in, const Expr& weight, size_t spat
 }
 
 template <class T>
-Expr conv_call(const char* op, Operation& in, const Expr& data, const Expr& filters, size_t spatial) {
-  Ints weight = weight_shape(in, filters, spatial);
-  Ints kernel = in.integers("kernel_shape", {weight.begin() + 2, weight.end()});
-  Ints ones(spatial, 1), strides = in.integers("strides", ones);
-  Ints dilations = in.integers("dilations", ones);
+Expr conv_call(const char* op, Operation& in, const Expr& data, const Expr& filters, const ConvWindows& windows,
+               DataType out_dtype) {
+  const size_t spatial = windows.spatial();
   DataType dtype = in.dtype(data);
-  bool is_short = is_float(dtype) && dtype.bits == 16;  // sums of short floats are kept wide
+  bool is_short = is_float(dtype) && dtype.bits == 16 && out_dtype.is_void();  // sums of short floats are kept wide
   Expr out = call_op(op, {data, filters}, make_attrs<T>([&](auto& attrs) {
-                       attrs.strides = int_array(strides);
-                       attrs.padding = int_array(padding_of(in, kernel, strides, dilations));
-                       attrs.dilation = int_array(dilations);
-                       attrs.groups = static_cast<int32_t>(in.integer("group", 1));
-                       attrs.channels = PrimExpr(static_cast<int>(weight[0]));
-                       attrs.kernel_size = int_array(kernel);
+                       attrs.strides = int_array(windows.strides);
+                       attrs.padding = int_array(windows.padding);
+                       attrs.dilation = int_array(windows.dilations);
+                       attrs.groups = static_cast<int32_t>(windows.groups);
+                       attrs.channels = in.shape(filters)[0];
+                       attrs.kernel_size = int_array(windows.kernel);
                        attrs.data_layout = kDataLayouts[spatial - 1];
                        attrs.kernel_layout = kKernelLayouts[spatial - 1];
-                       if (is_short) attrs.out_dtype = DataType::Float(32);
+                       attrs.out_dtype = is_short ? DataType::Float(32) : out_dtype;
                      }));
   return is_short ? cast(out, dtype) : out;
 }
 
 }  // namespace
 
-Expr convolution(Operation& in, const Expr& data, const Expr& filters) {
-  size_t spatial = in.spatial(data);
-  if (spatial == 1) return conv_call<Conv1DAttrs>("nn.conv1d", in, data, filters, spatial);
-  if (spatial == 2) return conv_call<Conv2DAttrs>("nn.conv2d", in, data, filters, spatial);
-  if (spatial == 3) return conv_call<Conv3DAttrs>("nn.conv3d", in, data, filters, spatial);
+ConvWindows conv_windows(Operation& in, const Expr& filters) {
+  const size_t spatial = in.spatial(in[0]);
+  Ints weight = weight_shape(in, filters, spatial), ones(spatial, 1);
+  ConvWindows out;
+  out.kernel = in.integers("kernel_shape", {weight.begin() + 2, weight.end()});
+  out.strides = in.integers("strides", ones);
+  out.dilations = in.integers("dilations", ones);
+  out.padding = padding_of(in, out.kernel, out.strides, out.dilations);
+  out.groups = in.integer("group", 1);
+  return out;
+}
+
+Expr convolution(Operation& in, const Expr& data, const Expr& filters, const ConvWindows& windows, DataType out_dtype) {
+  const size_t spatial = windows.spatial();
+  if (spatial == 1) return conv_call<Conv1DAttrs>("nn.conv1d", in, data, filters, windows, out_dtype);
+  if (spatial == 2) return conv_call<Conv2DAttrs>("nn.conv2d", in, data, filters, windows, out_dtype);
+  if (spatial == 3) return conv_call<Conv3DAttrs>("nn.conv3d", in, data, filters, windows, out_dtype);
   in.unsupported("a convolution over " + std::to_string(spatial) + " dimensions");
 }
 

@@ -2,9 +2,9 @@
 // and what is rounded goes to the even number when halfway.
 
 #include "frontend/onnx/quantized.h"
+#include "frontend/onnx/integer_contractions.h"
 #include "frontend/onnx/parts.h"
 #include "frontend/onnx/small_types.h"
-#include "frontend/onnx/windows.h"
 #include "relay/attrs/qnn.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -45,18 +45,6 @@ std::vector<Expr> quantized_by_range(Operation& in, const Expr& x) {
   Expr zero = round_to_even(clip(subtract(number(0), divide(low, scale)), 0, 255));
   Range range = range_of(in, DataType::UInt(8), 0);
   return {quantized(in, divide(x, scale), zero, range), scale, cast(zero, DataType::UInt(8))};
-}
-
-Expr centred(Operation& in, size_t data, size_t zero, int trailing) {
-  Expr x = cast_if_needed(in, in[data], kInt32);
-  if (!in.has(zero)) return x;
-  Expr point = cast_if_needed(in, in[zero], kInt32);
-  if (in.rank(point) == 1) {
-    std::optional<std::vector<int64_t>> shape = in.fixed_shape(point);
-    bool is_one = shape && (*shape)[0] == 1;
-    point = is_one ? reshape(point, Array<PrimExpr>()) : trailing ? expand_dims(point, 1, trailing) : point;
-  }
-  return subtract(x, point);
 }
 
 namespace {
@@ -193,13 +181,9 @@ Values dynamic_quantize_linear(Operation& in) {
 
 // ---- products of integers -------------------------------------------------------------------------------------------
 
-int after_channels(Operation& in, size_t weight) { return static_cast<int>(in.rank(in[weight])) - 1; }
+Values matmul_integer(Operation& in) { return {integer_matmul(in, integers(in, 0, 2), integers(in, 1, 3))}; }
 
-Values matmul_integer(Operation& in) { return {matrix_product(in, centred(in, 0, 2, 1), centred(in, 1, 3, 0))}; }
-
-Values conv_integer(Operation& in) {
-  return {convolution(in, centred(in, 0, 2, 0), centred(in, 1, 3, after_channels(in, 1)))};
-}
+Values conv_integer(Operation& in) { return {integer_convolution(in, integers(in, 0, 2), integers(in, 1, 3))}; }
 
 /// Scales of both operands over that of the result; one that is a vector is spread over `trailing` dimensions behind it.
 Expr factor(Operation& in, size_t a, size_t b, size_t out, int a_trailing, int b_trailing) {
@@ -227,14 +211,14 @@ Expr requantized(Operation& in, const Expr& sums, const Expr& scale, size_t zero
 
 /// Inputs: a, its scale and zero point, b, its, those of the result.
 Values qlinear_matmul(Operation& in) {
-  Expr sums = matrix_product(in, centred(in, 0, 2, 1), centred(in, 3, 5, 0));
+  Expr sums = integer_matmul(in, integers(in, 0, 2), integers(in, 3, 5));
   return {requantized(in, sums, factor(in, 1, 4, 6, 1, 0), 7, in.dtype(in[0]))};
 }
 
 /// The same for data and weight, and a bias of int32.
 Values qlinear_conv(Operation& in) {
   int spatial = static_cast<int>(in.rank(in[0])) - 2;
-  Expr sums = convolution(in, centred(in, 0, 2, 0), centred(in, 3, 5, after_channels(in, 3)));
+  Expr sums = integer_convolution(in, integers(in, 0, 2), integers(in, 3, 5));
   if (in.has(8)) sums = add(sums, expand_dims(in[8], 1, spatial));
   return {requantized(in, sums, factor(in, 1, 4, 6, 0, spatial), 7, in.dtype(in[0]))};
 }

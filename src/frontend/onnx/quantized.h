@@ -15,8 +15,5 @@ Range range_of(Operation& in, DataType dtype, int bits);
 Expr quantized(Operation& in, const Expr& scaled, const Expr& zero, const Range& range);
 /// uint8, and the scale and zero point by which its numbers span those of x, and 0.
 std::vector<Expr> quantized_by_range(Operation& in, const Expr& x);
-/// The integers of input `data` as int32 less their zero point, which is one number, or one for each place of a dimension with
-/// `trailing` others behind it.
-Expr centred(Operation& in, size_t data, size_t zero, int trailing);
 
 }  // namespace tessera::onnx
