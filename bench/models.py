@@ -10,7 +10,8 @@ to one processor. Every round runs each of them in turns, so that a busy moment 
 smallest time counts. The answers are compared with ONNX Runtime's. The compute roof is measured in the same rounds:
 multiply-adds on registers; the operations of a model are the products and sums of its convolutions and matrix products.
 
-Models are float32; those called NAME_int8 are made by ONNX Runtime's quantiser (tests/frameworks/quantize.py), those called
+Models are float32; those called NAME_int8 and NAME_dynamic (ranges found at run time) are made by ONNX Runtime's quantiser
+(tests/frameworks/quantize.py), those called
 NAME_f16 and NAME_bf16 have float16 and bfloat16 for float32 (tests/frameworks/halve.py; no peer runs the latter). Our own
 float32 is a contender there. The roof is that of float32, which they may pass, and the means leave them out.
 
@@ -67,13 +68,14 @@ MODELS = [
     "gpt2",
     "resnet50_int8",
     "bert_base_int8",
+    "bert_base_dynamic",
     "resnet50_f16",
     "bert_base_f16",
     "resnet50_bf16",
     "bert_base_bf16",
 ]
 #: How names of models with fewer bits end, and what makes them.
-NARROW = {"_int8": "quantize.py", "_f16": "halve.py", "_bf16": "halve.py"}
+NARROW = {"_int8": "quantize.py", "_dynamic": "quantize.py", "_f16": "halve.py", "_bf16": "halve.py"}
 SWITCHES: dict[str, dict[str, Any]] = {  # decisions about the whole graph, and the PassContext without them
     "layouts": {"disabled_pass": ["AlterOpLayout"]},
     "winograd": {"config": {"relay.conv2d.winograd": False}},

@@ -24,6 +24,7 @@ FAMILIES: dict[str, Callable[[list[str]], list[Case]]] = {
     "product": product.cases,
     "attention": product.attentions,
     "narrow": product.narrow,
+    "dynamic": product.dynamic,
     "rows": rows.cases,
     "reduction": rows.reductions,
     "moves": moves.cases,

@@ -52,6 +52,29 @@ def narrow(_nets: list[str]) -> list[Case]:
     return [narrow_layer(*shape, kind) for shape in shapes for kind in ("float16", "bfloat16")]
 
 
+def dynamic_layer(rows: int, depth: int, units: int) -> Case:
+    """As quantize_dynamic writes a layer: data is quantised by its range at run time, the weight is int8."""
+    inputs = {"x": random(1, rows, depth)}
+    real = random(depth, units) / np.float32(np.sqrt(depth))
+    scale = np.abs(real).max() / np.float32(127)
+    weights = {"w": np.rint(real / scale).astype("int8"), "q": np.array(0, "int8"), "t": scale, "b": random(units)}
+    nodes = [
+        onnx.helper.make_node("DynamicQuantizeLinear", ["x"], ["a", "s", "p"]),
+        node("MatMulInteger", ["a", "w", "p", "q"], "sums"),
+        node("Cast", ["sums"], "wide", to=onnx.TensorProto.FLOAT),
+        node("Mul", ["s", "t"], "scale"),
+        node("Mul", ["wide", "scale"], "real"),
+        node("Add", ["real", "b"], "y"),
+    ]
+    name = f"MatMul {rows}x{units}x{depth}, dynamic int8"
+    return Case(name, model_of(nodes, inputs, weights), inputs, weights)
+
+
+def dynamic(_nets: list[str]) -> list[Case]:
+    shapes = [(128, 768, 3072), (128, 3072, 768), (128, 768, 768), (16, 768, 3072), (1, 768, 3072), (37, 300, 130)]
+    return [dynamic_layer(*shape) for shape in shapes]
+
+
 def attention(heads: int, rows: int, width: int, masked: bool = False) -> Case:
     """Scores of all pairs of rows, softmax, and the mean of the values by it; `masked`: rows see those before them only."""
     inputs = {name: random(1, heads, rows, width) * np.float32(i + 0.5) for i, name in enumerate("qkv")}
