@@ -13,7 +13,7 @@ CPP_FILES = $(shell git ls-files --cached --others --exclude-standard \
               'src/*.cc' 'src/*.h' 'include/*.h' 'python/ffi/*.cc' 'python/ffi/*.h' 'tests/*.cc' 'tests/*.h' 'tests/*.c' 'bench/*.cc')
 PY_DIRS   = $(wildcard python tests examples tools bench)
 
-.PHONY: help build runtime demo test test-all test-wheel test-asan test-tsan test-gpu fuzz onnx-conformance test-frameworks bench bench-torch bench-ops bench-models format lint build-times wheel clean distclean
+.PHONY: help build runtime demo test test-all test-wheel test-asan test-tsan test-gpu fuzz onnx-conformance test-frameworks bench bench-torch bench-ops bench-models format lint build-times wheel docs clean distclean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -159,6 +159,9 @@ build-times:  ## the slowest objects of the last build
 wheel: .venv/.installed  ## dist/tessera-*.whl, which needs numpy only
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
 	@ls -l dist/*.whl
+
+docs: build  ## the API reference, from docstrings: build/docs/api
+	@$(BIN)/python tools/api_reference.py build/docs/api
 
 clean:  ## remove what was built; keep .venv
 	rm -rf build build-asan build-tsan build-wheel build-runtime dist python/tessera/lib python/tessera/_ffi*.so

@@ -89,6 +89,8 @@ class BufferAnnotation:
 
 
 class _Buffer:
+    """A tensor in memory: `A: T.Buffer[(8, 16), "float32"]`, or `T.Buffer(...)` with what `match_buffer` takes."""
+
     def __getitem__(self, args: Any) -> BufferAnnotation:
         if not isinstance(args, tuple) or (args and all(isinstance(a, int) for a in args)):
             args = (args,)
