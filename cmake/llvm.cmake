@@ -19,29 +19,29 @@ function(tessera_find_llvm)
 
   llvm_map_components_to_libnames(libraries
     core support target targetparser analysis passes orcjit orctargetprocess
-    bitreader bitwriter irreader linker lto option
+    bitreader bitwriter irreader linker option
     ${TESSERA_LLVM_TARGETS})
-  list(FILTER libraries EXCLUDE REGEX "Disassembler$|TargetMCA$")
+  # What reads machine code, and what reads assembly for AMD's GPUs: 6 MB of tables for `asm` inside kernels that nobody writes.
+  list(FILTER libraries EXCLUDE REGEX "Disassembler$|TargetMCA$|AMDGPUAsmParser$")
   set(TESSERA_LLVM_LIBRARIES lldELF lldCommon ${libraries} PARENT_SCOPE)
   set(TESSERA_LLVM_INCLUDE_DIRS ${LLVM_INCLUDE_DIRS} PARENT_SCOPE)
   set(TESSERA_LLVM_VERSION ${LLVM_PACKAGE_VERSION} PARENT_SCOPE)
   set(LLVM_TARGETS_TO_BUILD ${LLVM_TARGETS_TO_BUILD} PARENT_SCOPE)
 endfunction()
 
-# LLD registers every back end LLVM was built with. Empty functions stand in for those that we leave out, and for
-# Polly, which its link-time optimiser offers to passes.
+# LLD registers every part of every back end LLVM was built with. Empty functions stand in for those that we leave out.
 function(tessera_llvm_stand_ins file)
-  set(text "// Written by cmake/llvm.cmake: the parts of LLVM that are left out, for LLD to find.\n")
-  string(APPEND text "#include <llvm/Passes/PassPlugin.h>\n\n")
-  string(APPEND text "__attribute__((visibility(\"hidden\"))) llvm::PassPluginLibraryInfo getPollyPluginInfo() {\n")
-  string(APPEND text "  return {LLVM_PLUGIN_API_VERSION, \"no Polly\", \"\", [](llvm::PassBuilder&) {}};\n}\n\n")
-  string(APPEND text "extern \"C\" {\n")
+  set(text "// Written by cmake/llvm.cmake: the parts of LLVM that are left out, for LLD to find.\nextern \"C\" {\n")
   foreach(target IN LISTS LLVM_TARGETS_TO_BUILD)
-    if(NOT target IN_LIST TESSERA_LLVM_TARGETS)
-      foreach(part TargetInfo Target TargetMC AsmPrinter AsmParser)
-        string(APPEND text "__attribute__((visibility(\"hidden\"))) void LLVMInitialize${target}${part}() {}\n")
-      endforeach()
+    set(parts TargetInfo Target TargetMC AsmPrinter AsmParser)
+    if(target STREQUAL "AMDGPU")
+      set(parts AsmParser)
+    elseif(target IN_LIST TESSERA_LLVM_TARGETS)
+      continue()
     endif()
+    foreach(part IN LISTS parts)
+      string(APPEND text "__attribute__((visibility(\"hidden\"))) void LLVMInitialize${target}${part}() {}\n")
+    endforeach()
   endforeach()
   string(APPEND text "}\n")
   file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)

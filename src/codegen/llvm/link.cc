@@ -2,6 +2,7 @@
 
 #include <lld/Common/CommonLinkerContext.h>
 #include <lld/Common/Driver.h>
+#include <llvm/BinaryFormat/Magic.h>
 #include <stdlib.h>
 
 #include <filesystem>
@@ -68,6 +69,13 @@ std::string merge_objects(const std::vector<std::string>& objects) {
 
 void link_shared(const std::vector<std::string>& files, const std::string& output,
                  const std::vector<std::string>& needed, const std::string& blob) {
+  for (const std::string& file : files) {
+    llvm::file_magic magic;
+    if (!llvm::identify_magic(file, magic) && magic == llvm::file_magic::bitcode)
+      throw Error(ValueError) << file
+                              << " is LLVM bitcode, and the built-in linker takes objects: compile it first, as "
+                              << "`llc -filetype=obj` does";
+  }
   TemporaryFolder folder;
   std::vector<std::string> words{"-shared", "--build-id=none", "-o", output};
   words.insert(words.end(), files.begin(), files.end());

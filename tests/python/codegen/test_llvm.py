@@ -63,6 +63,13 @@ def test_an_object_has_the_function(tmp_path):
         tessera.build(*vector_add(), target="llvm", name="add").save(str(tmp_path / "add.xyz"))
 
 
+def test_the_linker_takes_objects_and_not_bitcode(tmp_path):
+    path = str(tmp_path / "add.bc")
+    tessera.build(*vector_add(), target="llvm", name="add").save(path)
+    with pytest.raises(ValueError, match="add.bc is LLVM bitcode, and the built-in linker takes objects"):
+        tessera.get_global_func("codegen.link_shared")([path], str(tmp_path / "add.so"), [], b"")
+
+
 def test_an_exported_library_needs_nothing_and_runs(tmp_path):
     path = str(tmp_path / "add.so")
     tessera.build(*vector_add(), target="llvm", name="add").export_library(path)
