@@ -10,7 +10,7 @@ NINJA := ninja -j $(JOBS)
 CMAKE := cmake -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
 
 CPP_FILES = $(shell git ls-files --cached --others --exclude-standard \
-              'src/*.cc' 'src/*.h' 'include/*.h' 'python/ffi/*.cc' 'python/ffi/*.h' 'tests/*.cc' 'tests/*.h' 'tests/*.c' 'bench/*.cc')
+              'src/*.cc' 'src/*.c' 'src/*.h' 'include/*.h' 'python/ffi/*.cc' 'python/ffi/*.h' 'tests/*.cc' 'tests/*.h' 'tests/*.c' 'bench/*.cc')
 PY_DIRS   = $(wildcard python tests examples tools bench)
 
 .PHONY: help build runtime demo test test-all test-wheel test-asan test-tsan test-gpu fuzz onnx-conformance test-frameworks bench bench-torch bench-ops bench-models format lint build-times wheel docs clean distclean
@@ -36,6 +36,10 @@ help:  ## this list
 
 .venv/.installed-all: requirements-test-all.txt .venv/.installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-test-all.txt
+	@touch $@
+
+.venv/.installed-wheel: requirements-wheel.txt .venv/.installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-wheel.txt
 	@touch $@
 
 build/build.ninja: | .venv/.installed
@@ -79,8 +83,8 @@ test-all: build .venv/.installed-all  ## the long ones too, the wheel and the sa
 	phase models $(MAKE) --no-print-directory test-frameworks; \
 	printf "\n$$report"; exit $$status
 
-test-wheel: .venv/.installed  ## the wheel in an empty virtual environment
-	@tools/test_wheel $(CURDIR)/$(BIN)/python
+test-wheel: wheel  ## each wheel in an empty virtual environment of its Python
+	@$(BIN)/python tools/wheels.py test dist
 
 test-asan: .venv/.installed  ## C and C++ tests under the address and undefined-behaviour sanitizers
 	@$(CMAKE) -S . -B build-asan -DTESSERA_SANITIZE=address -DTESSERA_PYTHON=OFF
@@ -156,9 +160,10 @@ lint: build/build.ninja .venv/.installed  ## layout, clang-tidy on changed files
 build-times:  ## the slowest objects of the last build
 	@$(PYTHON) tools/build_times.py build
 
-wheel: .venv/.installed  ## dist/tessera-*.whl, which needs numpy only
-	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
-	@ls -l dist/*.whl
+# The libraries are linked from the objects of `make build`, for old systems; the extension is compiled for each Python.
+wheel: build .venv/.installed-wheel  ## dist/tessera-*.whl for each Python from 3.9 to 3.13 that is found
+	@$(NINJA) -C build portable
+	@$(BIN)/python tools/wheels.py build build/portable dist
 
 docs: build  ## the API reference, from docstrings: build/docs/api
 	@$(BIN)/python tools/api_reference.py build/docs/api

@@ -9,7 +9,7 @@ function(tessera_pch name)
   endif()
   file(CONFIGURE OUTPUT pch/${name}.cc CONTENT "// Exists so that CMake compiles src/@name@/pch.h.\n" @ONLY)
   add_library(tessera_pch_${name} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/pch/${name}.cc)
-  tessera_compile_as_ours(tessera_pch_${name})
+  tessera_compile_as_ours(tessera_pch_${name} ${name})
   target_precompile_headers(tessera_pch_${name} PRIVATE <${name}/pch.h>)
 endfunction()
 
@@ -32,18 +32,22 @@ function(tessera_use_pch target name)
   endforeach()
 endfunction()
 
-# The flags that all our objects share; a precompiled header can be used only where they are the same.
-function(tessera_compile_as_ours target)
+# The flags that all our objects share; a precompiled header can be used only where they are the same. Objects that use that of
+# `ir` are the compiler's, others the runtime's.
+function(tessera_compile_as_ours target pch)
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PUBLIC fmt::fmt-header-only Threads::Threads)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # for ccache
   endif()
+  if(TESSERA_SMALL AND pch STREQUAL "ir")
+    target_compile_options(${target} PRIVATE -Os)
+  endif()
 endfunction()
 
 function(tessera_objects target pch)
   add_library(${target} OBJECT ${ARGN})
-  tessera_compile_as_ours(${target})
+  tessera_compile_as_ours(${target} ${pch})
   tessera_use_pch(${target} ${pch})
 endfunction()
 
