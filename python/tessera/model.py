@@ -84,10 +84,11 @@ class Model:
         self._outputs = _infos(self.module["outputs"]())
 
     def _load_file(self, path: str) -> Module:
-        if not path.endswith((".so", ".tar")):
+        if _is_model_file(path):
             self._built = _compile(path)
             return self._built["runnable"]
-        self._file = _OpenFile(path)
+        if path.endswith((".so", ".tar")):
+            self._file = _OpenFile(path)
         return get_global_func("runtime.LoadPackage")(path) if path.endswith(".tar") else load_module(path)
 
     def _load_bytes(self, data: bytes) -> Module:
@@ -407,6 +408,12 @@ def _from_bytes(
     """A model from what a pickle holds."""
     device = None if place is None else Device(*place)
     return Model(bytes(data), device, num_threads=num_threads, affinity=affinity)
+
+
+def _is_model_file(path: str) -> bool:
+    """True where the name is that of a model, which is not compiled yet. A runtime without the compiler knows none."""
+    formats = get_global_func("frontend.model_formats", allow_missing=True)
+    return any(path.endswith(f".{suffix}") for _, suffixes in (formats() if formats else ()) for suffix in suffixes)
 
 
 def _suffix_of(data: bytes) -> str:

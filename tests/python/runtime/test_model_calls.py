@@ -81,6 +81,13 @@ def test_a_model_is_compiled_from_bytes_and_loaded_from_a_path(x, tmp_path):
         tessera.Model(tmp_path / "none.tar")
 
 
+def test_a_file_that_is_no_model_is_taken_for_compiled_code(tmp_path):
+    (tmp_path / "m.o").write_bytes(b"no object")
+    with pytest.raises((OSError, RuntimeError, tessera.TVMError)) as error:
+        tessera.Model(tmp_path / "m.o")
+    assert "--model-format" not in str(error.value)
+
+
 def test_a_model_is_called_as_a_function(model, x):
     np.testing.assert_allclose(model(x)[0], scores(x), rtol=1e-5)
     assert np.argmax(model(x=x)[0]) == np.argmax(scores(x))
