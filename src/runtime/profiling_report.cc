@@ -106,7 +106,7 @@ std::vector<std::string> columns_of(const std::vector<Metrics>& rows) {
   for (const Metrics& row : rows)
     for (const auto& [name, _] : row) names.insert(name.str());
   std::vector<std::string> out;
-  for (const char* first : {kName, kDuration, "Percent", "Device", "Count"})
+  for (const char* first : {kName, kDuration, "Percent", "Device", "Count", kNodes})
     if (names.erase(first)) out.emplace_back(first);
   out.insert(out.end(), names.begin(), names.end());
   return out;

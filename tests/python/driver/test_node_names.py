@@ -53,20 +53,17 @@ def compiled(request, tmp_path):
     return tessera.compile(network(tmp_path / "net.onnx", request.param))
 
 
-def nodes_of(model):
-    """The nodes of each kernel call, in order."""
+def profile(model):
     module = model._built["runnable"]
     image = np.ones((1, 3, 8, 8), "float32")
     if module.type_key == "VMExecutable":
         from tessera.runtime.profiler_vm import VirtualMachineProfiler
 
-        report = VirtualMachineProfiler(module, tessera.cpu()).profile(image=image)
-    else:
-        executor = debug_executor.GraphModuleDebug(
-            module["debug_create"]("default", tessera.cpu()), [tessera.cpu()], module["get_graph_json"](), None
-        )
-        report = executor.profile(image=image)
-    return [str(call["Nodes"]) for call in report.calls if "Nodes" in call]
+        return VirtualMachineProfiler(module, tessera.cpu()).profile(image=image)
+    executor = debug_executor.GraphModuleDebug(
+        module["debug_create"]("default", tessera.cpu()), [tessera.cpu()], module["get_graph_json"](), None
+    )
+    return executor.profile(image=image)
 
 
 def test_inputs_and_outputs_keep_their_names_through_packages(compiled, tmp_path):
@@ -78,10 +75,13 @@ def test_inputs_and_outputs_keep_their_names_through_packages(compiled, tmp_path
 
 
 def test_a_profile_names_the_nodes_of_each_kernel(compiled):
-    calls = nodes_of(compiled)
+    report = profile(compiled)
+    calls = [str(call["Nodes"]) for call in report.calls if "Nodes" in call]
     assert any(set(call.split(", ")) >= set(CONV_NODES) for call in calls), calls
     assert any("classifier" in call.split(", ") for call in calls), calls
     assert any("pool" in call for call in calls), calls
+    columns = report.table().splitlines()[0]
+    assert columns.index("Nodes") < columns.index("Argument Shapes")
 
 
 def test_every_kernel_names_the_nodes_it_was_made_from(compiled):
@@ -186,6 +186,18 @@ def test_an_error_of_a_kernel_names_the_nodes_it_computes(tmp_path):
     executor = tessera.contrib.graph_executor.create(json.dumps(graph), code, tessera.cpu())
     with pytest.raises(tessera.TVMError, match=r"in nodes first, second"):
         executor.run(x=np.ones(4, "float32"))
+
+
+@pytest.mark.parametrize(
+    "names, message", [(["a", "b"], "2 output_names for 1 outputs"), ([3], "the name of an output is not a string")]
+)
+def test_forged_names_in_a_graph_are_refused(tmp_path, names, message):
+    nodes = [helper.make_node("Exp", ["x"], ["y"])]
+    module = tessera.compile(save(tmp_path / "m.onnx", nodes, {"x": [4]}, {"y": [4]}))._built["runnable"]
+    graph = json.loads(module["get_graph_json"]())
+    graph["attrs"]["output_names"][1] = names
+    with pytest.raises(ValueError, match=message):
+        tessera.contrib.graph_executor.create(json.dumps(graph), module, tessera.cpu())
 
 
 def te_copy(extent):
