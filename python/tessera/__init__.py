@@ -59,4 +59,4 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-_package.explain_missing_names(sys.modules[__name__])
+_package.complete(sys.modules[__name__])

@@ -146,10 +146,13 @@ _ROWS: list[tuple[str, str, str]] = [
     ("tvm.topi", "adreno arm_cpu bifrost gpu hexagon hls intel_graphics mali rocm", _SCHEDULES),
     ("tvm.topi.cuda", "*", _SCHEDULES),
     ("tvm.topi.x86", "*", _SCHEDULES),
-    ("tvm.topi.generic", "conv2d nn", _SCHEDULES),
-    ("tvm.topi.vision", "rcnn ssd", "topi.vision has their functions"),
+    (
+        "tvm.topi.generic",
+        "conv2d_alter_int8_common fallback_schedule_cpu_1x1_int8 fallback_schedule_cpu_common_int8 "
+        "schedule_conv_NCHWc_cpu_1x1_int8 schedule_conv_NCHWc_cpu_common_int8",
+        _TUNING,
+    ),
     ("tvm.topi", "cpp", "topi has its functions"),
-    ("tvm.topi.nn", "pooling", "topi.nn has its functions"),
     (
         "tvm.topi.nn",
         "conv2d_NCHWc_int8 conv2d_winograd_nhwc depthwise_conv2d_backward_input_nhwc "

@@ -21,38 +21,14 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
+from ._package import AliasLoader
+
 _ALIAS = "tvm"
 _PACKAGE = "tessera"
 
 
 def _real_name(name: str) -> str:
     return _PACKAGE + name[len(_ALIAS) :]
-
-
-class _AliasLoader(importlib.abc.InspectLoader):
-    """Gives the module of the package for the name it is asked for under."""
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        module = importlib.import_module(_real_name(spec.name))
-        spec.loader_state = (module.__spec__, module.__loader__)
-        return module
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        # The module ran when it was imported under its own name; it keeps that identity.
-        alias = module.__spec__
-        if alias is not None and isinstance(alias.loader, _AliasLoader):
-            module.__spec__, module.__loader__ = alias.loader_state
-
-    def get_code(self, fullname: str) -> types.CodeType | None:
-        """For ``python -m tvm.x.y``."""
-        spec = importlib.util.find_spec(_real_name(fullname))
-        loader = spec.loader if spec is not None else None
-        return loader.get_code(_real_name(fullname)) if isinstance(loader, importlib.abc.InspectLoader) else None
-
-    def get_source(self, fullname: str) -> str | None:
-        spec = importlib.util.find_spec(_real_name(fullname))
-        loader = spec.loader if spec is not None else None
-        return loader.get_source(_real_name(fullname)) if isinstance(loader, importlib.abc.InspectLoader) else None
 
 
 class _AliasFinder(importlib.abc.MetaPathFinder):
@@ -65,7 +41,9 @@ class _AliasFinder(importlib.abc.MetaPathFinder):
         if real is None:
             return None
         is_package = real.submodule_search_locations is not None
-        spec = importlib.machinery.ModuleSpec(fullname, _AliasLoader(), origin=real.origin, is_package=is_package)
+        spec = importlib.machinery.ModuleSpec(
+            fullname, AliasLoader(_real_name(fullname)), origin=real.origin, is_package=is_package
+        )
         if is_package:
             spec.submodule_search_locations = real.submodule_search_locations
         spec.has_location = True

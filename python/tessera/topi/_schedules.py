@@ -13,8 +13,9 @@ from .._ffi.registry import get_global_func
 from ..ir import Array
 from ..target import Target
 from ..te import Schedule, Tensor
+from . import nn
 
-__all__ = ["ScheduleFunction", "as_list", "from_existing", "install", "schedule_for"]
+__all__ = ["ScheduleFunction", "as_list", "computes", "from_existing", "install", "schedule_for"]
 
 ScheduleFunction = Callable[..., Schedule]
 
@@ -42,6 +43,16 @@ def install(module: dict[str, Any], names: Sequence[str], target: Callable[[], T
         function.__module__ = module["__name__"]
         module[function.__name__] = function
     return [f"schedule_{name}" for name in names]
+
+
+def computes(module: dict[str, Any], names: Sequence[str]) -> list[str]:
+    """Puts the functions of `topi.nn` that a module has schedules for beside those; gives their names.
+
+    v0.10 has computes of its own for each kind of device. Here a compute is the same everywhere.
+    """
+    found = [name for name in names if callable(getattr(nn, name, None))]
+    module.update((name, getattr(nn, name)) for name in found)
+    return found
 
 
 def _make(name: str, target: Callable[[], Target], takes_layout: bool) -> Callable:

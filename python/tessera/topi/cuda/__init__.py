@@ -1,4 +1,4 @@
-"""Schedules for GPUs of any make."""
+"""Schedules for GPUs of any make, and the computes they are for."""
 
 from __future__ import annotations
 
@@ -75,4 +75,8 @@ def schedule_injective_from_existing(sch: Schedule, out: Tensor) -> Schedule:
     return _schedules.from_existing(sch, out, _target())
 
 
-__all__ = ["schedule_injective_from_existing", *_schedules.install(globals(), _NAMES, _target)]
+__all__ = [
+    "schedule_injective_from_existing",
+    *_schedules.install(globals(), _NAMES, _target),
+    *_schedules.computes(globals(), _NAMES),
+]

@@ -1,10 +1,11 @@
-"""Schedules for CPUs."""
+"""Schedules for CPUs, and the computes they are for."""
 
 from __future__ import annotations
 
 from ...target import Target
 from ...te import Schedule, Tensor
 from .. import _schedules
+from ..nn import dense as dense_nopack
 
 _NAMES = [
     "adaptive_pool",
@@ -59,4 +60,9 @@ def schedule_injective_from_existing(sch: Schedule, out: Tensor) -> Schedule:
     return _schedules.from_existing(sch, out, _target())
 
 
-__all__ = ["schedule_injective_from_existing", *_schedules.install(globals(), _NAMES, _target)]
+__all__ = [
+    "dense_nopack",
+    "schedule_injective_from_existing",
+    *_schedules.install(globals(), _NAMES, _target),
+    *_schedules.computes(globals(), _NAMES),
+]

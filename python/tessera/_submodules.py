@@ -1,0 +1,51 @@
+"""Submodules of v0.10 whose names lie elsewhere here: in their package.
+
+`topi.nn.conv2d` is a file there. Here its functions are in `topi.nn`, and importing the submodule gives that package; a
+submodule of the table that exists here too (`relay.op.tensor`) finds in the package what it lacks itself.
+"""
+
+from __future__ import annotations
+
+#: Package, and its submodules.
+_ROWS = {
+    "tvm.relay.op": "tensor",
+    "tvm.relay.op.nn": "nn",
+    "tvm.relay.op.strategy": "generic",
+    "tvm.relay.op.vision": "multibox rcnn yolo",
+    "tvm.relay.transform": "transform",
+    "tvm.runtime": "vm",
+    "tvm.script.tir": "intrin node prim_func scope_handler special_stmt ty",
+    "tvm.target": "compilation_config",
+    "tvm.te.hybrid": "module",
+    "tvm.topi": "argwhere einsum math scan scatter scatter_add searchsorted sort sparse_reshape stft unique",
+    "tvm.topi.cuda": (
+        "batch_matmul conv1d conv1d_transpose_ncw conv2d conv2d_hwcn conv2d_transpose conv3d conv3d_transpose_ncdhw "
+        "correlation deformable_conv2d depthwise_conv2d group_conv2d_nchw injective nn pooling reduction softmax vision"
+    ),
+    "tvm.topi.generic": "conv2d default extern image injective math nn search sort vision",
+    "tvm.topi.image": "dilation2d grid_sample resize",
+    "tvm.topi.nn": (
+        "batch_matmul batch_norm batch_to_space_nd conv1d conv1d_transpose conv2d conv2d_transpose conv3d "
+        "conv3d_transpose correlation deformable_conv2d depth_to_space depthwise_conv2d dilate elemwise fifo_buffer "
+        "flatten local_response_norm loss mapping pad pooling softmax space_to_batch_nd space_to_depth upsampling"
+    ),
+    "tvm.topi.random": "kernel",
+    "tvm.topi.testing": (
+        "adaptive_pool_python batch_matmul batch_norm batch_to_space_nd conv1d_ncw_python conv1d_transpose_ncw_python "
+        "conv2d_backcward_weight_python conv2d_hwcn_python conv2d_nchw_python conv2d_nhwc_python "
+        "conv2d_transpose_python conv3d_ncdhw_python conv3d_ndhwc_python conv3d_transpose_ncdhw_python "
+        "correlation_nchw_python crop_and_resize_python deformable_conv2d_python dense depth_to_space "
+        "depthwise_conv2d_python dilate_python gather_nd_python gather_python grid_sample_python l2_normalize_python "
+        "lrn_python lstm_python matrix_set_diag nll_loss one_hot pool_grad_python poolnd_python reorg_python "
+        "resize_python roi_align_python roi_pool_python searchsorted sequence_mask_python slice_axis_python "
+        "softmax_python space_to_batch_nd space_to_depth strided_slice_python"
+    ),
+    "tvm.topi.vision": "nms rcnn reorg ssd",
+    "tvm.topi.x86": (
+        "batch_matmul binarize_pack binary_dense concat conv1d conv2d conv2d_transpose conv3d conv3d_transpose dense "
+        "depthwise_conv2d group_conv2d injective nn pooling reduction"
+    ),
+}
+
+#: The package of each.
+PACKAGE_OF = {f"{package}.{name}": package for package, names in _ROWS.items() for name in names.split()}

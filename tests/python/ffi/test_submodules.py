@@ -1,0 +1,51 @@
+"""Submodules by their paths in v0.10, whose names lie in the package here."""
+
+import importlib
+import subprocess
+import sys
+import types
+
+import pytest
+import tessera.relay
+import tessera.topi
+import tessera.topi.testing
+from tessera._submodules import PACKAGE_OF
+
+
+def ours(name):
+    return name.replace("tvm", "tessera", 1)
+
+
+@pytest.mark.parametrize("name", sorted(PACKAGE_OF))
+def test_a_submodule_has_the_names_of_its_package_and_takes_none_of_them(name):
+    package = importlib.import_module(ours(PACKAGE_OF[name]))
+    last = name.rpartition(".")[2]
+    before = {key: value for key, value in vars(package).items() if not isinstance(value, types.ModuleType)}
+    module = importlib.import_module(ours(name))
+    assert module is package or module.__name__ == ours(name)
+    public = [key for key in before if not key.startswith("_")]
+    assert public and all(getattr(module, key) is not None for key in public)
+    assert all(vars(package)[key] is before[key] for key in before)
+    assert getattr(package, last) is before.get(last, module)
+
+
+def test_functions_are_imported_from_where_v010_has_them():
+    program = (
+        "from tessera.topi.nn.conv2d import conv2d_nchw\n"
+        "from tessera.topi.nn.pooling import pool2d\n"
+        "import tessera.topi.testing.conv2d_nchw_python\n"
+        "from tessera import relay, topi\n"
+        "assert conv2d_nchw is topi.nn.conv2d_nchw and topi.nn.pooling.pool2d is pool2d\n"
+        "assert topi.vision.ssd.multibox_prior is topi.vision.multibox_prior\n"
+        "assert relay.op.nn.nn.conv2d is relay.nn.conv2d and relay.op.tensor.add is relay.add\n"
+        "assert topi.nn.conv2d.__name__ == 'conv2d' and topi.nn.__name__ == topi.nn.__spec__.name == 'tessera.topi.nn'\n"
+        "print(callable(topi.testing.conv2d_nchw_python))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "True\n", done.stderr
+
+
+def test_computes_lie_beside_the_schedules_of_a_device():
+    for package in (tessera.topi.x86, tessera.topi.cuda):
+        assert package.conv2d_nchw is tessera.topi.nn.conv2d_nchw and callable(package.schedule_conv2d_nchw)
+    assert tessera.topi.x86.dense_nopack is tessera.topi.nn.dense
