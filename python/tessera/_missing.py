@@ -86,7 +86,12 @@ _ROWS: list[tuple[str, str, str]] = [
         "relay.qnn operators are lowered to integer arithmetic by relay.build itself",
     ),
     # external code generators, libraries, other runtimes
-    ("tvm.relay.op.contrib", "", _BYOC),
+    (
+        "tvm.relay.op.contrib",
+        "arm_compute_lib bnns clml cmsisnn coreml cublas cudnn cutlass dnnl ethosn ethosu libtorch tensorrt te_target "
+        "torchop vitis_ai partition_for_cutlass partition_for_tensorrt",
+        _BYOC,
+    ),
     ("tvm.relay.backend.contrib", "", _BYOC),
     ("tvm.relay.collage", "", _BYOC),
     ("tvm.relay.testing.byoc", "", _BYOC),
@@ -121,7 +126,7 @@ _ROWS: list[tuple[str, str, str]] = [
     # passes, operators
     (
         "tvm.relay.transform",
-        "AnnotateSpans CapturePostDfsIndexInSpans ManifestLifetimes ChangeBatch FlexibleShapeDispatch recast "
+        "CapturePostDfsIndexInSpans ManifestLifetimes ChangeBatch FlexibleShapeDispatch recast "
         "fake_quantization_to_integer infer_layout_utils mixed_precision",
         _PASSES,
     ),
@@ -143,9 +148,9 @@ _ROWS: list[tuple[str, str, str]] = [
         "relay.build legalizes operators and chooses layouts itself",
     ),
     # TOPI
-    ("tvm.topi", "adreno arm_cpu bifrost gpu hexagon hls intel_graphics mali rocm", _SCHEDULES),
-    ("tvm.topi.cuda", "*", _SCHEDULES),
-    ("tvm.topi.x86", "*", _SCHEDULES),
+    ("tvm.topi", "adreno hexagon rocm", _SCHEDULES),
+    *((f"tvm.topi.{kind}", "*", _SCHEDULES) for kind in ("cuda", "gpu", "hls", "x86")),
+    *((f"tvm.topi.{kind}", "*", _SCHEDULES) for kind in ("arm_cpu", "bifrost", "intel_graphics", "mali")),
     (
         "tvm.topi.generic",
         "conv2d_alter_int8_common fallback_schedule_cpu_1x1_int8 fallback_schedule_cpu_common_int8 "

@@ -3,10 +3,16 @@
 Importing this package also lets `+ - * / ...` work on tensors, by broadcasting.
 """
 
+from . import arm_cpu as arm_cpu
+from . import bifrost as bifrost
 from . import cpu as cpu
 from . import cuda as cuda
 from . import generic as generic
+from . import gpu as gpu
+from . import hls as hls
 from . import image as image
+from . import intel_graphics as intel_graphics
+from . import mali as mali
 from . import nn as nn
 from . import random as random
 from . import tag, utils

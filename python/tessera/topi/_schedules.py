@@ -6,6 +6,7 @@ a `te.Schedule`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Callable
 
@@ -15,7 +16,7 @@ from ..target import Target
 from ..te import Schedule, Tensor
 from . import nn
 
-__all__ = ["ScheduleFunction", "as_list", "computes", "from_existing", "install", "schedule_for"]
+__all__ = ["ScheduleFunction", "as_list", "device_package", "from_existing", "install", "schedule_for"]
 
 ScheduleFunction = Callable[..., Schedule]
 
@@ -45,14 +46,37 @@ def install(module: dict[str, Any], names: Sequence[str], target: Callable[[], T
     return [f"schedule_{name}" for name in names]
 
 
-def computes(module: dict[str, Any], names: Sequence[str]) -> list[str]:
-    """Puts the functions of `topi.nn` that a module has schedules for beside those; gives their names.
+def device_package(module: dict[str, Any], names: Sequence[str], key: str, otherwise: str) -> list[str]:
+    """Makes a module that of a kind of device: schedules by these names, and the computes they are for. Gives all names.
 
-    v0.10 has computes of its own for each kind of device. Here a compute is the same everywhere.
+    Schedules are for the current target where that has the key, and for `otherwise` where it has not. v0.10 has computes
+    of its own for each kind of device and algorithm (`conv2d_nchw_winograd`); here one of `topi.nn` serves all.
     """
-    found = [name for name in names if callable(getattr(nn, name, None))]
-    module.update((name, getattr(nn, name)) for name in found)
-    return found
+
+    def target() -> Target:
+        current = Target.current(allow_none=True)
+        return current if current is not None and key in current.keys else Target(otherwise)
+
+    def schedule_injective_from_existing(sch: Schedule, out: Tensor) -> Schedule:
+        """Schedules the stage of one element-wise tensor and leaves the others."""
+        return from_existing(sch, out, target())
+
+    module["schedule_injective_from_existing"] = schedule_injective_from_existing
+    computes = {name: function for name in names if (function := _compute_of(name)) is not None}
+    module.update(computes)
+    return ["schedule_injective_from_existing", *install(module, names, target), *computes]
+
+
+def _compute_of(name: str) -> Any:
+    """The function of `topi.nn` that a name stands for, without the algorithm at its end."""
+    algorithms = r"_(spatial_pack|winograd|tensorcore|direct|nopack|large_batch|small_batch|default|int8)$"
+    while "NCHWc_int8" not in name:  # whose weight has a layout of its own
+        if callable(getattr(nn, name, None)):
+            return getattr(nn, name)
+        name, count = re.subn(algorithms, "", name)
+        if not count:
+            break
+    return None
 
 
 def _make(name: str, target: Callable[[], Target], takes_layout: bool) -> Callable:

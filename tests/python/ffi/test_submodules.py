@@ -5,6 +5,7 @@ import subprocess
 import sys
 import types
 
+import numpy as np
 import pytest
 import tessera.relay
 import tessera.topi
@@ -48,4 +49,23 @@ def test_functions_are_imported_from_where_v010_has_them():
 def test_computes_lie_beside_the_schedules_of_a_device():
     for package in (tessera.topi.x86, tessera.topi.cuda):
         assert package.conv2d_nchw is tessera.topi.nn.conv2d_nchw and callable(package.schedule_conv2d_nchw)
-    assert tessera.topi.x86.dense_nopack is tessera.topi.nn.dense
+    topi = tessera.topi
+    assert topi.x86.dense_nopack is topi.mali.dense is topi.gpu.dense_small_batch is topi.nn.dense
+    assert topi.arm_cpu.conv2d_nchw_spatial_pack is topi.mali.conv2d_nchw_winograd is topi.nn.conv2d_nchw
+    assert topi.cuda.conv2d_nhwc_winograd_tensorcore is topi.nn.conv2d_nhwc
+    assert not hasattr(topi.x86, "conv2d_NCHWc_int8")
+
+
+@pytest.mark.parametrize("kind", ["x86", "arm_cpu", "hls"])
+def test_compute_and_schedule_of_a_cpu_package_give_the_reference(kind):
+    package = getattr(tessera.topi, kind)
+    data, weight = np.random.rand(1, 3, 6, 6).astype("float32"), np.random.rand(4, 3, 3, 3).astype("float32")
+    wanted = tessera.topi.testing.conv2d_nchw_python(data, weight, 1, 1)
+    tessera.topi.testing.compare_numpy_tvm(
+        [data, weight],
+        wanted,
+        "llvm",
+        tessera.cpu(),
+        lambda x, w: package.conv2d_nchw(x, w, 1, 1, 1),
+        package.schedule_conv2d_nchw,
+    )

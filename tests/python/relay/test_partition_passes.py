@@ -105,3 +105,17 @@ def test_patterns_become_composite_functions_that_a_target_takes():
     refused = transform.MergeComposite([("somedev.mul_add", pattern, lambda found: False)])
     before = module(relay.add(relay.multiply(x, y), z))
     tessera.ir.assert_structural_equal(refused(before), before)
+
+
+def test_patterns_are_registered_by_the_name_of_a_code_generator():
+    from tessera.relay.op.contrib import get_pattern_table, register_pattern_table
+
+    @register_pattern_table("tests_somedev")
+    def patterns():
+        return [("tests_somedev.relu", relay.dataflow_pattern.is_op("nn.relu")(relay.dataflow_pattern.wildcard()))]
+
+    x = relay.var("x", shape=(2,))
+    mod = tessera.IRModule.from_expr(relay.Function([x], relay.exp(relay.nn.relu(x))))
+    merged = transform.MergeComposite(get_pattern_table("tests_somedev"))(mod)
+    assert 'Composite="tests_somedev.relu"' in merged.astext()
+    assert get_pattern_table("tests_nobody") is None

@@ -165,3 +165,13 @@ def test_borders_that_padding_cannot_say_stay():
     check(fold, relay.nn.conv2d(relay.nn.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), 1.0), w))
     check(fold, relay.nn.conv2d(relay.nn.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), pad_mode="edge"), w))
     check(fold, relay.nn.max_pool2d(relay.nn.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1))), (3, 3)))
+
+
+def test_annotated_expressions_know_their_place_in_the_printed_text():
+    x = var("x", 2, 3)
+    mod = module(relay.nn.relu(x + relay.const(np.ones((2, 3), "float32"))))
+    spanned = transform.AnnotateSpans()(mod)
+    assert tessera.ir.structural_equal(transform.InferType()(spanned), transform.InferType()(mod))
+    for call in (spanned["main"].body, spanned["main"].body.args[0]):
+        assert str(call.span.source_name.name) == "GeneratedSource" and 3 <= call.span.line <= 4
+    assert mod["main"].body.span is None

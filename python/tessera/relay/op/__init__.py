@@ -4,6 +4,7 @@ from ..expr import const as const
 from . import (
     algorithm,
     annotation,
+    contrib,
     device,
     dyn,
     image,

@@ -8,11 +8,13 @@ import warnings
 from typing import Any, Callable
 
 from ..._ffi.registry import register_func, register_object
-from ...ir.transform import Pass, PassContext, PassInfo, Sequential
+from ...ir.transform import Pass, PassContext, PassInfo, Sequential, module_pass
+from ...parser import parse
 from . import _ffi_api
 
 __all__ = [
     "AlterOpLayout",
+    "AnnotateSpans",
     "AnnotateTarget",
     "BackwardFoldScaleAxis",
     "BatchingOps",
@@ -309,6 +311,15 @@ def ToGraphNormalForm() -> Pass:
 def RemoveUnusedFunctions(entry_functions: Any = None) -> Pass:
     """Drops functions that the entry functions, by default "main", do not reach."""
     return _ffi_api.RemoveUnusedFunctions(entry_functions if entry_functions is not None else ["main"])
+
+
+def AnnotateSpans() -> Pass:
+    """Prints the module and reads it back, so that every expression has a span and errors point into the text."""
+
+    def annotate(mod: Any, _: PassContext) -> Any:
+        return parse(mod.astext(show_meta_data=True), "GeneratedSource")
+
+    return module_pass(annotate, opt_level=0, name="AnnotateSpans")
 
 
 def build_config(

@@ -1,9 +1,5 @@
 """Schedules for GPUs of any make, and the computes they are for."""
 
-from __future__ import annotations
-
-from ...target import Target
-from ...te import Schedule, Tensor
 from .. import _schedules
 
 _NAMES = [
@@ -12,6 +8,7 @@ _NAMES = [
     "argwhere",
     "batch_matmul",
     "batch_matmul_int8",
+    "batch_matmul_tensorcore",
     "bitpack",
     "conv1d_ncw",
     "conv1d_nwc",
@@ -22,15 +19,21 @@ _NAMES = [
     "conv2d_nchw_int8",
     "conv2d_nchw_winograd",
     "conv2d_nhwc",
+    "conv2d_nhwc_tensorcore",
+    "conv2d_nhwc_winograd_direct",
+    "conv2d_nhwc_winograd_tensorcore",
     "conv2d_transpose_nchw",
     "conv3d_ncdhw",
+    "conv3d_ncdhw_winograd",
     "conv3d_ndhwc",
+    "conv3d_ndhwc_tensorcore",
     "conv3d_transpose_ncdhw",
     "correlation_nchw",
     "deformable_conv2d_nchw",
     "dense_int8",
     "dense_large_batch",
     "dense_small_batch",
+    "dense_tensorcore",
     "depthwise_conv2d_backward_input_nhwc",
     "depthwise_conv2d_backward_weight_nhwc",
     "depthwise_conv2d_nchw",
@@ -65,18 +68,4 @@ _NAMES = [
 ]
 
 
-def _target() -> Target:
-    current = Target.current(allow_none=True)
-    return current if current is not None and "gpu" in current.keys else Target("cuda")
-
-
-def schedule_injective_from_existing(sch: Schedule, out: Tensor) -> Schedule:
-    """Schedules the stage of one element-wise tensor and leaves the others."""
-    return _schedules.from_existing(sch, out, _target())
-
-
-__all__ = [
-    "schedule_injective_from_existing",
-    *_schedules.install(globals(), _NAMES, _target),
-    *_schedules.computes(globals(), _NAMES),
-]
+__all__ = _schedules.device_package(globals(), _NAMES, "gpu", "cuda")

@@ -1,11 +1,6 @@
 """Schedules for CPUs, and the computes they are for."""
 
-from __future__ import annotations
-
-from ...target import Target
-from ...te import Schedule, Tensor
 from .. import _schedules
-from ..nn import dense as dense_nopack
 
 _NAMES = [
     "adaptive_pool",
@@ -50,19 +45,4 @@ _NAMES = [
 ]
 
 
-def _target() -> Target:
-    current = Target.current(allow_none=True)
-    return current if current is not None and "cpu" in current.keys else Target("llvm")
-
-
-def schedule_injective_from_existing(sch: Schedule, out: Tensor) -> Schedule:
-    """Schedules the stage of one element-wise tensor and leaves the others."""
-    return _schedules.from_existing(sch, out, _target())
-
-
-__all__ = [
-    "dense_nopack",
-    "schedule_injective_from_existing",
-    *_schedules.install(globals(), _NAMES, _target),
-    *_schedules.computes(globals(), _NAMES),
-]
+__all__ = _schedules.device_package(globals(), _NAMES, "cpu", "llvm")

@@ -1,0 +1,25 @@
+"""Tables of patterns by the name of a code generator, for `relay.transform.MergeComposite`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["get_pattern_table", "register_pattern_table"]
+
+_TABLES: dict[str, Any] = {}
+
+
+def register_pattern_table(compiler: str, table: Callable[[], Any] | None = None) -> Any:
+    """Makes `table()` the patterns of a code generator: (name, pattern) or (name, pattern, check) each; also a decorator."""
+
+    def register(function: Callable[[], Any]) -> Callable[[], Any]:
+        _TABLES[compiler] = function()
+        return function
+
+    return register if table is None else register(table)
+
+
+def get_pattern_table(compiler: str) -> Any:
+    """The patterns of a code generator; None where none were registered."""
+    return _TABLES.get(compiler)
