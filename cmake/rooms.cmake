@@ -9,7 +9,7 @@ function(tessera_pch name)
   endif()
   file(CONFIGURE OUTPUT pch/${name}.cc CONTENT "// Exists so that CMake compiles src/@name@/pch.h.\n" @ONLY)
   add_library(tessera_pch_${name} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/pch/${name}.cc)
-  tessera_compile_as_ours(tessera_pch_${name} ${name})
+  tessera_compile_as_ours(tessera_pch_${name})
   target_precompile_headers(tessera_pch_${name} PRIVATE <${name}/pch.h>)
 endfunction()
 
@@ -32,22 +32,18 @@ function(tessera_use_pch target name)
   endforeach()
 endfunction()
 
-# The flags that all our objects share; a precompiled header can be used only where they are the same. Objects that use that of
-# `ir` are the compiler's, others the runtime's.
-function(tessera_compile_as_ours target pch)
+# The flags that all our objects share; a precompiled header can be used only where they are the same.
+function(tessera_compile_as_ours target)
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PUBLIC fmt::fmt-header-only Threads::Threads)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # for ccache
   endif()
-  if(TESSERA_SMALL AND pch STREQUAL "ir")
-    target_compile_options(${target} PRIVATE -Os)
-  endif()
 endfunction()
 
 function(tessera_objects target pch)
   add_library(${target} OBJECT ${ARGN})
-  tessera_compile_as_ours(${target} ${pch})
+  tessera_compile_as_ours(${target})
   tessera_use_pch(${target} ${pch})
 endfunction()
 
@@ -58,6 +54,9 @@ function(tessera_room name)
   list(FILTER sources EXCLUDE REGEX "/src/codegen/llvm/|/src/runtime/tvm_compat/|/src/driver/cli/main.cc")
   if(sources)
     tessera_objects(tessera_room_${name} ${arg_PCH} ${sources})
+    if(TESSERA_SMALL AND name IN_LIST rooms_of_graphs)
+      target_compile_options(tessera_room_${name} PRIVATE -Os)
+    endif()
   endif()
 endfunction()
 
