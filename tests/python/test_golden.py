@@ -14,7 +14,7 @@ GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
 AGREE = {
     "arith_simplify": 72,
     "expr_str": 133,
-    "graph_build": 100,
+    "graph_build": 99,  # load_module of a missing file is a FileNotFoundError, and v0.10's ValueError only as its base
     "lower_text": 195,
     "prim_func_script": 198,
     "relay_passes": 256,

@@ -200,11 +200,15 @@ def system_lib() -> Module:
     return _ffi_api.SystemLib()
 
 
+class ModuleFileNotFoundError(FileNotFoundError, ValueError):
+    """There is no file to load a module from; v0.10's programs catch the ValueError."""
+
+
 def load_module(path: str, fmt: str = "") -> Module:
     """Loads a module from a file. Objects (``.o``) and archives of them (``.tar``) are linked first."""
     path = os.fspath(path)
     if not os.path.isfile(path):
-        raise FileNotFoundError(f"cannot find file {path}")
+        raise ModuleFileNotFoundError(f"cannot find file {path}")
     if path.endswith((".o", ".tar")):
         from ..contrib import cc, tar, utils
 

@@ -131,8 +131,9 @@ def test_the_text_of_a_compiled_module_is_its_code(compiled):
 
 
 def test_missing_and_unknown_files_are_errors(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"cannot find file nothing\.xyz"):
-        runtime.load_module("nothing.xyz")
+    for kind in (FileNotFoundError, ValueError):  # what Python has, and what v0.10 has
+        with pytest.raises(kind, match=r"cannot find file nothing\.xyz"):
+            runtime.load_module("nothing.xyz")
     odd = tmp_path / "odd.xyz"
     odd.write_text("")
     with pytest.raises(ValueError, match="xyz"):
