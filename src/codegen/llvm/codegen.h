@@ -38,6 +38,11 @@ class CodeGen {
   using Value = llvm::Value;
   using Values = std::vector<llvm::Value*>;
 
+  /// Memory of the runtime's that has to be given back on every way out of a function.
+  struct Workspace {
+    Value *device_type, *device_id, *data;
+  };
+
   /// What changes when code goes on in another LLVM function (a parallel body, a compute scope).
   struct FunctionState {
     llvm::Function* function = nullptr;
@@ -46,6 +51,7 @@ class CodeGen {
     Value* task_id = nullptr;
     Value* num_task = nullptr;
     bool in_parallel_loop = false, stride_pattern = false;
+    std::vector<Workspace> workspaces;  // those that are allocated here
   };
 
   // types.cc
@@ -179,6 +185,7 @@ class CodeGen {
   Value* call_runtime(const std::string& name, const Values& args);
   Value* runtime_pointer(const std::string& symbol);
   void check_status(Value* status);  // returns it from the function when it is not 0
+  void return_failure(Value* status);
   void fail_with(const std::string& message);
   Value* string_constant(const std::string& text);
 

@@ -185,8 +185,7 @@ llvm::Value* CodeGen::call_trace_packed(const Call* op) {
 }
 
 llvm::Value* CodeGen::throw_last_error(const Call*) {
-  llvm::Type* type = state_.function->getReturnType();
-  builder_.CreateRet(type == i32_ ? constant_int(32, -1) : llvm::Constant::getNullValue(type));
+  return_failure(constant_int(32, -1));
   start_block(new_block("unreachable"));
   return constant_int(32, -1);
 }

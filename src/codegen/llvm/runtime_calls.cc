@@ -65,6 +65,8 @@ llvm::Value* CodeGen::call_runtime(const std::string& name, const Values& args) 
   llvm::CallInst* call = builder_.CreateCall(type, runtime_pointer("__" + name), converted);
   // Fresh memory: what is summed up there can stay in registers.
   if (name == "TVMBackendAllocWorkspace") call->addRetAttr(llvm::Attribute::NoAlias);
+  if (name == "TVMBackendFreeWorkspace")
+    std::erase_if(state_.workspaces, [&](const Workspace& workspace) { return workspace.data == args[2]; });
   return call;
 }
 
@@ -73,15 +75,29 @@ void CodeGen::check_status(Value* status) {
   Value* is_good = builder_.CreateICmpEQ(status, llvm::Constant::getNullValue(status->getType()));
   builder_.CreateCondBr(is_good, passed, failed, metadata_.createBranchWeights(1 << 20, 1));
   start_block(failed);
+  return_failure(status);
+  start_block(passed);
+}
+
+/// The end of a function that has failed: what it allocated is given back first.
+void CodeGen::return_failure(Value* status) {
+  std::vector<Workspace> live = state_.workspaces;
+  for (auto it = live.rbegin(); it != live.rend(); ++it) {
+    auto *free = new_block("free_workspace"), *freed = new_block("workspace_freed");
+    builder_.CreateCondBr(builder_.CreateIsNull(it->data), freed, free);
+    start_block(free);
+    call_runtime("TVMBackendFreeWorkspace", {it->device_type, it->device_id, it->data});
+    builder_.CreateBr(freed);
+    start_block(freed);
+  }
+  state_.workspaces = std::move(live);  // on the way where nothing failed
   llvm::Type* type = state_.function->getReturnType();
   builder_.CreateRet(type == status->getType() ? status : llvm::Constant::getNullValue(type));
-  start_block(passed);
 }
 
 void CodeGen::fail_with(const std::string& message) {
   call_runtime("TVMAPISetLastError", {string_constant(message)});
-  llvm::Type* type = state_.function->getReturnType();
-  builder_.CreateRet(type == i32_ ? constant_int(32, -1) : llvm::Constant::getNullValue(type));
+  return_failure(constant_int(32, -1));
 }
 
 llvm::Value* CodeGen::string_constant(const std::string& text) {

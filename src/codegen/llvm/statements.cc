@@ -45,13 +45,20 @@ void CodeGen::visit(const LetStmt* op) {
   Value* value = emit(op->value);
   in_index_ = was;
   if (!value->hasName() && !llvm::isa<llvm::Constant>(value)) value->setName(op->var->name.str());
-  if (is_call(op->value, "tir.TVMBackendAllocWorkspace")) alignments_[op->var.get()] = 64;
+  const bool is_workspace = is_call(op->value, "tir.TVMBackendAllocWorkspace");
+  if (is_workspace) {
+    alignments_[op->var.get()] = 64;
+    auto* call = op->value.as<Call>();
+    state_.workspaces.push_back({emit(call->args[0]), emit(call->args[1]), value});
+  }
   for (const char* name : {"tir.address_of", "tir.tvm_access_ptr", "tir.reinterpret", "tir.if_then_else"})
     if (op->var->dtype.is_handle() && is_call(op->value, name)) derived_.insert(op->var.get());
   if (op->value.as<VarNode>() || op->value.as<Select>()) derived_.insert(op->var.get());
   define_variable(op->var.get(), value);
   note_lanes(op->var.get(), op->value);
   emit(op->body);
+  if (is_workspace)
+    std::erase_if(state_.workspaces, [&](const Workspace& workspace) { return workspace.data == value; });
 }
 
 void CodeGen::visit(const BufferStore* op) {
