@@ -24,9 +24,13 @@ constexpr Row kCudaRows[] = {{"__activemask", 0, CallEffect::Pure, false},
                              {"__shfl_down_sync", 4, CallEffect::Opaque, false}};
 
 /// What lowering makes use of, beyond v0.10: reinterpret, of as many bits, where vectors of them compute what their lanes
-/// would; and y * 2^n for a whole n of y's type for which 2^(n / 2) is a normal number.
+/// would; y * 2^n for a whole n of y's type for which 2^(n / 2) is a normal number; and (index, extent, where), an index from
+/// data made safe: for -extent <= index < extent the position that it names, counted from the end where it is negative, for
+/// others 0, and the program ends with an IndexError that begins with the text `where`. It reads state as the load of the index
+/// does: it is not computed where a guard is false.
 constexpr Row kOwnRows[] = {{"reinterpret_lanes", 1, CallEffect::Pure, true},
-                            {"times_power_of_two", 2, CallEffect::Pure, true}};
+                            {"times_power_of_two", 2, CallEffect::Pure, true},
+                            {"checked_index", 3, CallEffect::ReadState, true}};
 
 Op define_builtin(const std::string& prefix, const Row& row) {
   Op op = Op::define(prefix + row.name);

@@ -19,6 +19,21 @@ size_t* place_of(LaunchSize* size, const std::string& tag) {
                           << "\"; threads are called blockIdx.x to z and threadIdx.x to z";
 }
 
+constexpr const char* kCheckedIndexTag = "tessera.checked_index: ";
+
+std::vector<std::string> tags_of(const KernelInfo& info) {
+  std::vector<std::string> out = info.launch_tags;
+  for (const std::string& text : info.checked_indices) out.push_back(kCheckedIndexTag + text);
+  return out;
+}
+
+void set_tags(KernelInfo* info, std::vector<std::string> tags) {
+  for (std::string& tag : tags) {
+    if (!tag.starts_with(kCheckedIndexTag)) info->launch_tags.push_back(std::move(tag));
+    else info->checked_indices.push_back(tag.substr(std::string_view(kCheckedIndexTag).size()));
+  }
+}
+
 template <class T>
 uint64_t bits_of(T value) {
   uint64_t out = 0;
@@ -101,8 +116,9 @@ void write_kernels(const KernelTable& kernels, ByteWriter& out) {
       out.write(dtype.bits);
       out.write(dtype.lanes);
     }
-    out.write(uint64_t{info.launch_tags.size()});
-    for (const std::string& tag : info.launch_tags) out.write(tag);
+    std::vector<std::string> tags = tags_of(info);
+    out.write(uint64_t{tags.size()});
+    for (const std::string& tag : tags) out.write(tag);
   }
 }
 
@@ -119,8 +135,9 @@ KernelTable read_kernels(ByteReader& in) {
       auto bits = in.read<uint8_t>("a kernel's arguments");
       info.arg_types.emplace_back(code, bits, in.read<uint16_t>("a kernel's arguments"));
     }
-    size_t tags = in.read_count(sizeof(uint64_t), "a kernel's launch tags");
-    for (size_t k = 0; k < tags; ++k) info.launch_tags.push_back(in.read_string("a kernel's launch tags"));
+    std::vector<std::string> tags(in.read_count(sizeof(uint64_t), "a kernel's launch tags"));
+    for (std::string& tag : tags) tag = in.read_string("a kernel's launch tags");
+    set_tags(&info, std::move(tags));
   }
   return out;
 }
@@ -132,7 +149,7 @@ void write_kernel_file(const std::string& path, const std::string& code, const K
     for (DataType dtype : info.arg_types) types.push_back(dtype.str());
     table.set(name, Map<String, ObjectRef>{{"name", String(info.name)},
                                            {"arg_types", as_array(types)},
-                                           {"launch_param_tags", as_array(info.launch_tags)}});
+                                           {"launch_param_tags", as_array(tags_of(info))}});
   }
   write_file(path, code);
   write_file(meta_path(path), to_json(Map<String, ObjectRef>{{"tvm_version", String("0.10.0")}, {"func_info", table}}));
@@ -150,7 +167,7 @@ std::pair<std::string, KernelTable> read_kernel_file(const std::string& path) {
     if (!name) throw Error(ValueError) << meta << " is no table of kernels: a name is expected";
     info.name = name.str();
     for (const std::string& type : texts(field(row, "arg_types", meta), meta)) info.arg_types.emplace_back(type);
-    info.launch_tags = texts(field(row, "launch_param_tags", meta), meta);
+    set_tags(&info, texts(field(row, "launch_param_tags", meta), meta));
     kernels[info.name] = info;
   }
   return {read_file(path), kernels};

@@ -10,10 +10,13 @@
 namespace tessera {
 
 /// A kernel's signature. A call passes its arguments and then one number for each launch tag ("blockIdx.x", ...).
+/// A kernel that checks indices from data takes one more argument, which the device's module gives: IndexErrorRecords, one
+/// for each text of `checked_indices`.
 struct KernelInfo {
   std::string name;
   std::vector<DataType> arg_types;
   std::vector<std::string> launch_tags;
+  std::vector<std::string> checked_indices;
 };
 using KernelTable = std::map<std::string, KernelInfo>;
 
@@ -34,7 +37,8 @@ LaunchSize launch_size(const KernelInfo& info, Args args);
 /// The bytes of argument `i` as the kernel takes them, in the low bytes of the word.
 uint64_t kernel_argument(const KernelInfo& info, Args args, size_t i);
 
-/// As v0.10 writes it into libraries: u64 count, then name, argument types and tags of each.
+/// As v0.10 writes it into libraries: u64 count, then name, argument types and tags of each. Texts of checked indices are
+/// tags behind the others, with a word in front.
 void write_kernels(const KernelTable& kernels, ByteWriter& out);
 KernelTable read_kernels(ByteReader& in);
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "ir/prim_ops.h"
+#include "runtime/index_error.h"
 #include "runtime/ndarray.h"
 #include "runtime/registry.h"
 #include "tir/attrs.h"
@@ -341,6 +342,11 @@ class Interpreter {
     std::string_view name = op ? std::string_view(op->name) : std::string_view();
     if (name == "tir.if_then_else") return eval(integer(call->args[0]) ? call->args[1] : call->args[2]);
     if (name == "tir.likely" || name == "tir.assume") return eval(call->args[0]);
+    if (name == "tir.checked_index") {
+      int64_t index = integer(call->args[0]), extent = integer(call->args[1]), at = index < 0 ? index + extent : index;
+      if (at < 0 || at >= extent) throw index_error(call->args[2].as<StringImm>()->value.str(), index, extent);
+      return made(call->dtype, at);
+    }
     using Function = double (*)(double);
     static const std::unordered_map<std::string_view, Function> functions{
         {"tir.exp", std::exp},

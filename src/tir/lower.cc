@@ -157,7 +157,8 @@ std::vector<Pass> mixed_passes(const IRModule& mod, const Target& target, const 
 }
 
 std::vector<Pass> host_passes(const Target& host, const PassContext& context) {
-  Passes out{keep_functions(false), pass("BindTarget", host), pass("LowerTVMBuiltin"), pass("LowerCustomDatatypes")};
+  Passes out{keep_functions(false), pass("BindTarget", host), pass("HoistCheckedIndex"), pass("LowerTVMBuiltin"),
+             pass("LowerCustomDatatypes")};
   if (host->kind->name == "llvm") out.push_back(pass("MaskVectorTails"));
   for (const char* name : {"LowerIntrin", "LowerDeviceStorageAccessInfo", "CombineContextCall"})
     out.push_back(pass(name));

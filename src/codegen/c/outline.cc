@@ -70,10 +70,8 @@ void CPrinter::compute_scope(const AttrStmt* op) {
     for (const std::string& lane : visit(var)) args += (args.empty() ? "" : ", ") + lane;
   }
   FunctionState outer = std::exchange(state_, FunctionState());
-  outline("static int32_t " + name + "(" + (params.empty() ? "void" : params) + ")", captured, [&] {
-    emit(op->body);
-    line("return 0;");
-  });
+  outline("static int32_t " + name + "(" + (params.empty() ? "void" : params) + ")", captured,
+          [&] { function_body([&] { emit(op->body); }); });
   state_ = outer;
   check_status(name + "(" + args + ")");
 }
@@ -100,12 +98,12 @@ void CPrinter::parallel_launch(const Stmt& body, const std::string& wanted) {
   if (fields.empty()) fields = "  int32_t nothing;\n", stores = "0";
   need(name, "struct " + name + "_closure {\n" + fields + "};\n");
   FunctionState outer = state_;
+  state_.checks_indices = false;
   state_.in_parallel = true;
   state_.return_type = "int";
   outline("static int " + name + "(int task_id, tsr_group* env, void* data)", captured, [&] {
     for (const std::string& load : loads) line(load);
-    emit(body);
-    line("return 0;");
+    function_body([&] { emit(body); });
   });
   state_ = outer;
   line("struct " + name + "_closure " + closure + " = {" + stores + "};");

@@ -1,5 +1,7 @@
 // The packed calling convention in C: fields of tensors and value slots, and calls of functions found by name.
 
+#include <fmt/format.h>
+
 #include "codegen/c/printer.h"
 #include "tessera/c_api.h"
 #include "tir/transform/arg_binder.h"
@@ -180,6 +182,7 @@ const std::unordered_map<std::string_view, CPrinter::CEmitter>& CPrinter::c_emit
       {"tir.clz", &CPrinter::count_bits},
       {"tir.atomic_add", &CPrinter::atomic_add},
       {"tir.prefetch", &CPrinter::prefetch_data},
+      {"tir.checked_index", &CPrinter::checked_index},
   };
   return table;
 }
@@ -202,8 +205,51 @@ Lanes CPrinter::return_error(const Call*) {
 }
 
 Lanes CPrinter::return_value(const Call* op) {
-  line("return " + text(op->args[0]) + ";");
+  line("return " + std::string(state_.checks_indices ? "tsr_failed ? tsr_failed : " : "") + text(op->args[0]) + ";");
   return {""};
+}
+
+void CPrinter::function_body(const std::function<void()>& body) {
+  std::string text = captured(body);
+  if (state_.checks_indices) line("int32_t tsr_failed = 0;");
+  out_ += text;
+  line(state_.checks_indices ? "return tsr_failed;" : "return 0;");
+}
+
+/// As in machine code: a bad index becomes 0, the first one is reported, and the function fails at its end.
+Lanes CPrinter::checked_index(const Call* op) {
+  auto* where = op->args[2].as<StringImm>();
+  if (!where) throw Error(TypeError) << "checked_index takes a text as its third argument, not " << op->args[2];
+  if (state_.return_type != "int32_t" && state_.return_type != "int")
+    throw Error(ValueError) << "an index is checked in a function that cannot fail: it gives no status back";
+  state_.checks_indices = true;
+  std::string find = runtime_call("TVMBackendGetFuncFromEnv", "__tvm_module_ctx, \"runtime.IndexError\", &function");
+  std::string call = runtime_call("TVMFuncCall", "function, values, codes, 3, values + 3, codes + 3");
+  need("tsr_checked_index",
+       fmt::format(
+           R"(static __attribute__((noinline, cold)) int32_t tsr_index_error(const char* where, int64_t i, int64_t n) {{
+  tsr_value values[4];
+  int32_t codes[4] = {{{}, {}, {}, 0}};
+  void* function = 0;
+  if ({} != 0) return -1;
+  values[0].v_str = where;
+  values[1].v_int64 = i;
+  values[2].v_int64 = n;
+  return {};
+}}
+static inline int64_t tsr_checked_index(int64_t i, int64_t n, const char* where, int32_t* failed) {{
+  int64_t at = i < 0 ? i + n : i;
+  if (__builtin_expect((uint64_t)at < (uint64_t)n, 1)) return at;
+  if (!*failed) *failed = tsr_index_error(where, i, n);
+  return 0;
+}}
+)",
+           int(kTesseraStr), int(kTesseraInt), int(kTesseraInt), find, call));
+  Lanes index = emit(op->args[0]), extent = emit(op->args[1]), out;
+  for (size_t lane = 0; lane < index.size(); ++lane)
+    out.push_back("((" + value_type(op->dtype.element()) + ")tsr_checked_index(" + index[lane] + ", " +
+                  extent[extent.size() == 1 ? 0 : lane] + ", " + quoted(where->value.str()) + ", &tsr_failed))");
+  return out;
 }
 
 Lanes CPrinter::static_handle(const Call*) {

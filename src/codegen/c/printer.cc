@@ -264,12 +264,7 @@ void CPrinter::define_function(const GlobalVar& var) {
   std::string head = (is_public ? "TSR_EXPORT " : "static ") + state_.return_type + " " + name + "(" +
                      (params.empty() ? "void" : params) + ")";
   try {
-    std::string text = captured([&] {
-      block(head, [&] {
-        emit(function->body);
-        line("return 0;");
-      });
-    });
+    std::string text = captured([&] { block(head, [&] { function_body([&] { emit(function->body); }); }); });
     done_ += text + "\n";
   } catch (Error& error) {
     throw Error(error.kind(), error.message() + "\n  in function " + name);

@@ -23,6 +23,7 @@ class CPrinter : public SourcePrinter {
   struct FunctionState {
     std::string return_type = "int32_t";
     bool in_parallel = false, in_parallel_loop = false, stride_pattern = false;
+    bool checks_indices = false;  // the function gives the variable tsr_failed back at its end
   };
 
   std::string value_type(DataType dtype) override;
@@ -56,6 +57,9 @@ class CPrinter : public SourcePrinter {
   Lanes count_bits(const Call* op);
   Lanes atomic_add(const Call* op);
   Lanes prefetch_data(const Call* op);
+  Lanes checked_index(const Call* op);
+  /// Writes what a function does and what it gives back at its end.
+  void function_body(const std::function<void()>& body);
   std::string packed_handle(const std::string& name);
   std::string runtime_call(const std::string& name, const std::string& args);
   void check_status(const std::string& status);

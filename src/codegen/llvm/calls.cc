@@ -26,6 +26,7 @@ const std::unordered_map<std::string_view, CodeGen::Emitter>& CodeGen::emitters(
       {"tir.masked_store", &CodeGen::masked_store},
       {"tir.ret", &CodeGen::return_value},
       {"tir.likely", &CodeGen::pass_through},
+      {"tir.checked_index", &CodeGen::checked_index},
       {"tir.tvm_thread_invariant", &CodeGen::pass_through},
       {"tir.assume", &CodeGen::no_value},
       {"tir.tvm_storage_sync", &CodeGen::storage_sync},
@@ -194,6 +195,10 @@ llvm::Value* CodeGen::return_value(const Call* op) {
     if (!value->getType()->isIntegerTy() || !type->isIntegerTy())
       throw Error(TypeError) << "ret of " << op->args[0].dtype() << " from a function of another type";
     value = builder_.CreateSExtOrTrunc(value, type);
+  }
+  if (state_.failed) {
+    Value* failed = status_at_end();
+    value = builder_.CreateSelect(builder_.CreateIsNull(failed), value, failed);
   }
   builder_.CreateRet(value);
   start_block(new_block("unreachable"));

@@ -64,7 +64,7 @@ void CodeGen::define(const GlobalVar& var) {
   } catch (Error& error) {
     throw Error(error.kind(), error.message() + "\n  in function " + made->getName().str());
   }
-  if (!is_terminated()) builder_.CreateRet(llvm::Constant::getNullValue(made->getReturnType()));
+  if (!is_terminated()) builder_.CreateRet(status_at_end());
   // What is left of a function whose work is elsewhere are checks of its arguments, once a call. Those of dozens of
   // arguments would take LLVM longer than the work (its passes grow with the square), and gain nothing.
   constexpr size_t kManyBlocks = 160;

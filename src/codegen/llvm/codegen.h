@@ -51,7 +51,8 @@ class CodeGen {
     Value* task_id = nullptr;
     Value* num_task = nullptr;
     bool in_parallel_loop = false, stride_pattern = false;
-    std::vector<Workspace> workspaces;  // those that are allocated here
+    std::vector<Workspace> workspaces;   // those that are allocated here
+    llvm::AllocaInst* failed = nullptr;  // what the function gives back at its end, once an index was outside
   };
 
   // types.cc
@@ -174,6 +175,14 @@ class CodeGen {
   Value* packed_handle(const std::string& name);
   Value* throw_last_error(const Call* op);
   Value* static_handle(const Call* op);
+
+  // checked_index.cc
+  Value* checked_index(const Call* op);
+  /// Notes that lanes of `index` where `is_bad` holds are no indices of `extent` elements.
+  virtual void report_index(const std::string& where, Value* is_bad, Value* index, Value* extent);
+  std::pair<Value*, Value*> first_bad(Value* is_bad, Value* index, Value* extent);  // as int64
+  llvm::Function* index_error_function();
+  Value* status_at_end();  // 0, or what a bad index left
 
   // integer_arguments.cc
   void extend_result(llvm::Function* function, DataType dtype);

@@ -5,6 +5,7 @@
 #include "codegen/llvm/kernels.h"
 #include "codegen/llvm/llvm_module.h"
 #include "runtime/kernel.h"
+#include "tir/analysis/checked_index_texts.h"
 #include "tir/attrs.h"
 
 namespace tessera::codegen {
@@ -76,6 +77,7 @@ KernelInfo describe(const GlobalVar& var, const PrimFunc& kernel) {
   for (const Var& param : kernel->params) out.arg_types.push_back(param->dtype);
   for (const IterVar& axis : downcast<Array<IterVar>>(kernel->attrs.get_attr(attr::kDeviceThreadAxis)))
     out.launch_tags.push_back(axis->thread_tag.str());
+  out.checked_indices = checked_index_texts(kernel->body);
   return out;
 }
 

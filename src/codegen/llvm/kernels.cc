@@ -3,6 +3,8 @@
 #include <llvm/IR/IntrinsicsAMDGPU.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
+#include "runtime/index_error.h"
+#include "tir/analysis/checked_index_texts.h"
 #include "tir/attrs.h"
 
 namespace tessera::codegen {
@@ -43,6 +45,8 @@ void KernelCodeGen::declare(const GlobalVar& var, const PrimFunc& function) {
   for (const Var& param : function->params)
     params.push_back(param->dtype.is_handle() ? llvm::PointerType::get(context_, traits_.global_space)
                                               : value_type(param->dtype));
+  if (!checked_index_texts(function->body).empty())
+    params.push_back(llvm::PointerType::get(context_, traits_.global_space));
   ObjectRef symbol = function->attrs.get_attr(attr::kGlobalSymbol);
   std::string name = symbol ? downcast<String>(symbol).str() : var->name_hint.str();
   if (module_->getFunction(name)) throw Error(ValueError) << "two kernels of the module are called " << name;
@@ -100,12 +104,28 @@ void KernelCodeGen::define(const GlobalVar& var) {
     }
     define_variable(param.get(), value);
   }
+  checked_indices_ = checked_index_texts(function->body);
+  if (!checked_indices_.empty()) {
+    index_errors_ = made->getArg(unsigned(function->params.size()));
+    index_errors_->setName("index_errors");
+  }
   try {
     emit(function->body);
   } catch (Error& error) {
     throw Error(error.kind(), error.message() + "\n  in kernel " + made->getName().str());
   }
   if (!is_terminated()) builder_.CreateRetVoid();
+}
+
+/// As kernels in source form do: see KernelPrinter::checked_index.
+void KernelCodeGen::report_index(const std::string& where, Value* is_bad, Value* index, Value* extent) {
+  auto text = std::find(checked_indices_.begin(), checked_indices_.end(), where);
+  auto first = uint64_t(kIndexErrorWords * (text - checked_indices_.begin()));
+  auto word = [&](uint64_t i) { return builder_.CreateConstInBoundsGEP1_64(i64_, index_errors_, first + i); };
+  auto [bad_index, bound] = first_bad(is_bad, index, extent);
+  builder_.CreateStore(bad_index, word(1));
+  builder_.CreateStore(bound, word(2));
+  builder_.CreateStore(constant_int(64, 1), word(0));
 }
 
 void KernelCodeGen::thread_extent(const AttrStmt* op) {

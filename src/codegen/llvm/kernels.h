@@ -33,6 +33,7 @@ class KernelCodeGen : public CodeGen {
   Value* scalar_math_call(const std::string& name, DataType dtype, const Values& args,
                           const std::vector<DataType>& types) override;
   void parallel_loop(const For* op) override;
+  void report_index(const std::string& where, Value* is_bad, Value* index, Value* extent) override;
 
  private:
   bool is_nvptx() const { return machine_.is_nvptx(); }
@@ -42,6 +43,8 @@ class KernelCodeGen : public CodeGen {
   Value* on_words(Value* value, const std::function<Value*(Value*)>& change);
 
   const DeviceTraits& traits_;
+  std::vector<std::string> checked_indices_;  // of the kernel at hand
+  Value* index_errors_ = nullptr;             // where it notes indices that are none
 };
 
 }  // namespace tessera::codegen

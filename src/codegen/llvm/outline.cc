@@ -63,7 +63,7 @@ llvm::Function* CodeGen::outline(const std::string& name, const std::vector<llvm
   start_block(new_block("entry"));
   for (auto& known : known_) known.clear();
   body();
-  if (!is_terminated()) builder_.CreateRet(constant_int(32, 0));
+  if (!is_terminated()) builder_.CreateRet(status_at_end());
   std::swap(state_, inner);
   for (auto& known : known_) known.clear();
   return function;

@@ -1,6 +1,9 @@
 #include "codegen/source/kernel_printer.h"
 
+#include <algorithm>
+
 #include "ir/rewrite.h"
+#include "tir/analysis/checked_index_texts.h"
 #include "tir/attrs.h"
 #include "tir/transform/split_host_device.h"
 
@@ -86,6 +89,13 @@ void KernelPrinter::add_kernel(const GlobalVar& var, const PrimFunc& function) {
     }
     info.arg_types.push_back(dtype);
   }
+  info.checked_indices = checked_index_texts(function->body);
+  if (!info.checked_indices.empty()) {
+    index_errors_ = fresh_name("index_errors");
+    checked_indices_ = info.checked_indices;
+    params += (params.empty() ? "" : ", ") +
+              pointer_parameter(memory_type(DataType::Int(64)), index_errors_, /*is_const=*/false, is_restricted);
+  }
 
   BlockSize size{1, 1, 1};
   walk(function->body, [&](const AttrStmt* op) {
@@ -132,12 +142,30 @@ bool KernelPrinter::visit_attr(const AttrStmt* op) {
 
 bool KernelPrinter::visit_call(const Call* op, Lanes* out) {
   if (visit_device_call(op, out)) return true;
+  if (is_call(op, "tir.checked_index")) return *out = checked_index(op), true;
   if (!builtin::is(op, builtin::tvm_storage_sync())) return false;
   auto* scope = op->args.empty() ? nullptr : op->args[0].as<StringImm>();
   std::string text = scope ? barrier(scope->value.str()) : "";
   if (!text.empty()) line(text + ";");
   *out = {""};
   return true;
+}
+
+/// A bad index becomes 0 and is noted in the record of its text (IndexErrorRecord in runtime/index_error.h), which the host
+/// reads when it next waits for the device. Threads that write the same record all write a bad index.
+Lanes KernelPrinter::checked_index(const Call* op) {
+  std::string type = value_type(DataType::Int(64)), pointer = pointer_to(type, "global");
+  need("tsr_checked_index", std::string(inline_function()) + " " + type + " tsr_checked_index(" + type + " i, " + type +
+                                " n, " + pointer + " record) {\n  " + type + " at = i < 0 ? i + n : i;\n" +
+                                "  if (at >= 0 && at < n) return at;\n" +
+                                "  record[1] = i;\n  record[2] = n;\n  record[0] = 1;\n  return 0;\n}\n");
+  auto text = std::find(checked_indices_.begin(), checked_indices_.end(), op->args[2].as<StringImm>()->value.str());
+  std::string record = index_errors_ + " + " + std::to_string(kIndexErrorWords * (text - checked_indices_.begin()));
+  Lanes index = emit(op->args[0]), extent = emit(op->args[1]), out;
+  for (size_t lane = 0; lane < index.size(); ++lane)
+    out.push_back("((" + value_type(op->dtype.element()) + ")tsr_checked_index(" + index[lane] + ", " +
+                  extent[extent.size() == 1 ? 0 : lane] + ", " + record + "))");
+  return out;
 }
 
 void KernelPrinter::allocate(const Allocate* op, int64_t count) {

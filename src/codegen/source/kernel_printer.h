@@ -2,6 +2,7 @@
 // Kernels of a device in a language of the C family: what CUDA C and OpenCL C share beyond expressions and loops.
 
 #include "codegen/source/printer.h"
+#include "runtime/index_error.h"
 #include "runtime/kernel.h"
 
 namespace tessera::codegen {
@@ -50,6 +51,10 @@ class KernelPrinter : public SourcePrinter {
   std::string shared_;  // declarations of shared memory, which stand at the top of the kernel
 
  private:
+  Lanes checked_index(const Call* op);
+
+  std::string index_errors_;                  // the parameter that bad indices are noted in
+  std::vector<std::string> checked_indices_;  // of the kernel at hand
   std::string done_;
   KernelTable kernels_;
 };

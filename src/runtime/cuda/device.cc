@@ -1,5 +1,6 @@
 #include "runtime/cuda/device.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/ndarray.h"
@@ -175,6 +176,39 @@ void CudaDevice::set_stream(DLDevice device, Stream stream) {
 void CudaDevice::sync(DLDevice device, Stream stream) {
   enter(device);
   check(driver().cuStreamSynchronize(stream_of(device, stream)), "waiting for " + device_text(device));
+  throw_noted_errors(device);
+}
+
+IndexErrors::IndexErrors(DLDevice device, std::vector<std::string> texts) : device(device), texts(std::move(texts)) {
+  void* data = nullptr;
+  CudaDevice::instance().enter(device);
+  check(driver().cuMemAllocHost_v2(&data, this->texts.size() * sizeof(IndexErrorRecord)), "allocating pinned memory");
+  records = static_cast<IndexErrorRecord*>(data);
+  std::fill_n(records, this->texts.size(), IndexErrorRecord());
+}
+
+IndexErrors::~IndexErrors() {
+  try {
+    CudaDevice::instance().enter(device);
+  } catch (const Error&) {  // the driver is gone already
+    return;
+  }
+  driver().cuMemFreeHost(records);
+}
+
+std::shared_ptr<IndexErrors> CudaDevice::watch_indices(DLDevice device, const std::vector<std::string>& texts) {
+  auto out = std::make_shared<IndexErrors>(device, texts);
+  std::lock_guard lock(mutex_);
+  watched_.push_back(out);
+  return out;
+}
+
+void CudaDevice::throw_noted_errors(DLDevice device) {
+  std::lock_guard lock(mutex_);
+  for (const auto& errors : watched_)
+    if (same_device(errors->device, device)) throw_index_errors({errors->records, errors->texts.size()}, errors->texts);
+  std::erase_if(watched_,
+                [&](const auto& errors) { return same_device(errors->device, device) && errors.use_count() == 1; });
 }
 
 void CudaDevice::sync_streams(DLDevice device, Stream from, Stream to) {

@@ -7,8 +7,21 @@
 
 #include "runtime/cuda/driver.h"
 #include "runtime/device_api.h"
+#include "runtime/index_error.h"
 
 namespace tessera::cuda {
+
+/// Where one kernel notes bad indices: pinned memory, which the device writes only then and the host reads without a copy.
+struct IndexErrors {
+  DLDevice device;
+  std::vector<std::string> texts;
+  IndexErrorRecord* records = nullptr;  // one for each text
+
+  IndexErrors(DLDevice device, std::vector<std::string> texts);
+  ~IndexErrors();
+  IndexErrors(const IndexErrors&) = delete;
+  IndexErrors& operator=(const IndexErrors&) = delete;
+};
 
 class CudaDevice final : public DeviceAPI {
  public:
@@ -29,11 +42,17 @@ class CudaDevice final : public DeviceAPI {
   CUcontext enter(DLDevice device);
   DLDevice current() const;
   CUstream stream_of(DLDevice device, Stream stream) const;
+  /// Records that `sync` looks at from now on, as long as a module holds them and once more.
+  std::shared_ptr<IndexErrors> watch_indices(DLDevice device, const std::vector<std::string>& texts);
   /// "sm_90" of the device.
   std::string arch(DLDevice device);
 
  private:
   int attribute(DLDevice device, int which);
+  void throw_noted_errors(DLDevice device);
+
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<IndexErrors>> watched_;
 };
 
 }  // namespace tessera::cuda

@@ -98,9 +98,17 @@ class CudaModule final : public ModuleBody {
     return module;
   }
 
-  CUfunction function_on(DLDevice device, const KernelInfo& info, size_t dynamic_shared_bytes) {
+  struct Found {
+    CUfunction function = nullptr;
+    size_t shared_bytes = 0;
+    std::shared_ptr<IndexErrors> index_errors;  // where the kernel checks indices
+  };
+
+  Found function_on(DLDevice device, const KernelInfo& info, size_t dynamic_shared_bytes) {
     std::lock_guard lock(mutex_);
     Found& found = functions_[{device.device_id, info.name}];
+    if (!found.index_errors && !info.checked_indices.empty())
+      found.index_errors = CudaDevice::instance().watch_indices(device, info.checked_indices);
     if (!found.function)
       check(driver().cuModuleGetFunction(&found.function, load_on(device), info.name.c_str()), "finding " + info.name);
     constexpr size_t kWithoutAsking = 48 << 10;
@@ -109,7 +117,7 @@ class CudaModule final : public ModuleBody {
             "asking for " + std::to_string(dynamic_shared_bytes) + " bytes of shared memory");
       found.shared_bytes = dynamic_shared_bytes;
     }
-    return found.function;
+    return found;
   }
 
   void launch(const KernelInfo& info, Args args) {
@@ -118,15 +126,14 @@ class CudaModule final : public ModuleBody {
     devices.enter(device);
     LaunchSize size = launch_size(info, args);
     if (size.is_empty()) return;
-    CUfunction function = function_on(device, info, size.dynamic_shared_bytes);
-    std::vector<uint64_t> values(info.arg_types.size());
-    std::vector<void*> pointers(values.size());
-    for (size_t i = 0; i < values.size(); ++i) {
-      values[i] = kernel_argument(info, args, i);
-      pointers[i] = &values[i];
-    }
+    Found found = function_on(device, info, size.dynamic_shared_bytes);
+    std::vector<uint64_t> values;
+    for (size_t i = 0; i < info.arg_types.size(); ++i) values.push_back(kernel_argument(info, args, i));
+    if (found.index_errors) values.push_back(reinterpret_cast<uint64_t>(found.index_errors->records));
+    std::vector<void*> pointers;
+    for (uint64_t& value : values) pointers.push_back(&value);
     auto part = [](size_t n) { return static_cast<unsigned>(n); };
-    CUresult code = driver().cuLaunchKernel(function, part(size.grid[0]), part(size.grid[1]), part(size.grid[2]),
+    CUresult code = driver().cuLaunchKernel(found.function, part(size.grid[0]), part(size.grid[1]), part(size.grid[2]),
                                             part(size.block[0]), part(size.block[1]), part(size.block[2]),
                                             part(size.dynamic_shared_bytes), devices.stream_of(device, nullptr),
                                             pointers.data(), nullptr);
@@ -136,11 +143,6 @@ class CudaModule final : public ModuleBody {
   static std::string text(const size_t* sizes) {
     return std::to_string(sizes[0]) + "x" + std::to_string(sizes[1]) + "x" + std::to_string(sizes[2]);
   }
-
-  struct Found {
-    CUfunction function = nullptr;
-    size_t shared_bytes = 0;
-  };
 
   std::string code_, form_;
   KernelTable kernels_;

@@ -1,5 +1,8 @@
 #include "runtime/opencl/device.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "runtime/ndarray.h"
 #include "runtime/registry.h"
 
@@ -180,6 +183,7 @@ Stream OpenCLDevice::create_stream(DLDevice device) {
 void OpenCLDevice::free_stream(DLDevice, Stream stream) {
   for (Stream& current : current_streams)
     if (current == stream) current = nullptr;
+  take_watched(static_cast<cl_command_queue>(stream));
   check(library().clReleaseCommandQueue(static_cast<cl_command_queue>(stream)), "freeing a queue");
 }
 
@@ -191,7 +195,53 @@ void OpenCLDevice::set_stream(DLDevice device, Stream stream) {
 }
 
 void OpenCLDevice::sync(DLDevice device, Stream stream) {
-  check(library().clFinish(queue_of(device, stream)), "waiting for " + device_text(device));
+  const Library& cl = library();
+  cl_command_queue queue = queue_of(device, stream);
+  Watched watched = take_watched(queue);
+  std::vector<std::vector<IndexErrorRecord>> records;
+  for (const auto& errors : watched) {  // done after the kernels before them: one wait for all
+    records.emplace_back(errors->texts.size());
+    check(cl.clEnqueueReadBuffer(queue, errors->buffer, CL_FALSE, 0, errors->bytes(), records.back().data(), 0, nullptr,
+                                 nullptr),
+          "reading noted indices");
+  }
+  check(cl.clFinish(queue), "waiting for " + device_text(device));
+  std::optional<Error> first;
+  for (size_t i = 0; i < watched.size(); ++i) {
+    try {
+      throw_index_errors(records[i], watched[i]->texts);
+    } catch (const Error& error) {
+      if (!first) first = error;
+      check(cl.clEnqueueWriteBuffer(queue, watched[i]->buffer, CL_TRUE, 0, watched[i]->bytes(), records[i].data(), 0,
+                                    nullptr, nullptr),
+            "clearing noted indices");
+    }
+  }
+  if (first) throw *first;
+}
+
+IndexErrors::IndexErrors(cl_context context, std::vector<std::string> given) : texts(std::move(given)) {
+  cl_int code = CL_SUCCESS;
+  std::vector<IndexErrorRecord> none(texts.size());
+  buffer = library().clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes(), none.data(), &code);
+  check(code, "allocating memory for noted indices");
+}
+
+IndexErrors::~IndexErrors() { library().clReleaseMemObject(buffer); }
+
+void OpenCLDevice::watch_indices(cl_command_queue queue, const std::shared_ptr<IndexErrors>& errors) {
+  std::lock_guard lock(mutex_);
+  Watched& list = watched_[queue];
+  if (std::find(list.begin(), list.end(), errors) == list.end()) list.push_back(errors);
+}
+
+OpenCLDevice::Watched OpenCLDevice::take_watched(cl_command_queue queue) {
+  std::lock_guard lock(mutex_);
+  auto it = watched_.find(queue);
+  if (it == watched_.end()) return {};
+  Watched out = std::move(it->second);
+  watched_.erase(it);
+  return out;
 }
 
 void OpenCLDevice::sync_streams(DLDevice device, Stream from, Stream to) {

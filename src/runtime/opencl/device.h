@@ -1,16 +1,31 @@
 #pragma once
 // OpenCL devices of the machine. A tensor's data pointer on such a device is a Memory*.
 
+#include <map>
 #include <memory>
 #include <mutex>
 
 #include "runtime/device_api.h"
+#include "runtime/index_error.h"
 #include "runtime/opencl/library.h"
 
 namespace tessera::opencl {
 
 struct Memory {
   cl_mem buffer;
+};
+
+/// Where one kernel notes bad indices.
+struct IndexErrors {
+  std::vector<std::string> texts;
+  cl_mem buffer = nullptr;  // IndexErrorRecords, one for each text
+
+  size_t bytes() const { return texts.size() * sizeof(IndexErrorRecord); }
+
+  IndexErrors(cl_context context, std::vector<std::string> texts);
+  ~IndexErrors();
+  IndexErrors(const IndexErrors&) = delete;
+  IndexErrors& operator=(const IndexErrors&) = delete;
 };
 
 /// One device, with a context and a queue of its own, made when first used.
@@ -44,6 +59,15 @@ class OpenCLDevice final : public DeviceAPI {
   /// What the calling thread works on now.
   DLDevice current() const;
   cl_command_queue queue_of(DLDevice device, Stream stream);
+  /// The next `sync` of the queue reads the records.
+  void watch_indices(cl_command_queue queue, const std::shared_ptr<IndexErrors>& errors);
+
+ private:
+  using Watched = std::vector<std::shared_ptr<IndexErrors>>;
+  Watched take_watched(cl_command_queue queue);
+
+  std::mutex mutex_;
+  std::map<cl_command_queue, Watched> watched_;  // of kernels that were launched since the queue was waited for
 };
 
 }  // namespace tessera::opencl

@@ -12,6 +12,7 @@ struct Program {
   std::mutex mutex;
   cl_program program = nullptr;
   std::map<std::string, cl_kernel> kernels;
+  std::map<std::string, std::shared_ptr<IndexErrors>> index_errors;  // of kernels that check indices
 };
 
 class OpenCLModule final : public ModuleBody {
@@ -102,10 +103,18 @@ class OpenCLModule final : public ModuleBody {
       }
       check(code, "argument " + std::to_string(i) + " of kernel " + info.name);
     }
+    cl_command_queue queue = devices.queue_of(device, nullptr);
+    if (!info.checked_indices.empty()) {
+      auto& errors = program.index_errors[info.name];
+      if (!errors) errors = std::make_shared<IndexErrors>(on.context, info.checked_indices);
+      code = cl.clSetKernelArg(kernel, static_cast<cl_uint>(info.arg_types.size()), sizeof errors->buffer,
+                               &errors->buffer);
+      check(code, "the records of indices of kernel " + info.name);
+      devices.watch_indices(queue, errors);
+    }
     size_t global[3];
     for (size_t i = 0; i < 3; ++i) global[i] = size.grid[i] * size.block[i];
-    code = cl.clEnqueueNDRangeKernel(devices.queue_of(device, nullptr), kernel, 3, nullptr, global, size.block, 0,
-                                     nullptr, nullptr);
+    code = cl.clEnqueueNDRangeKernel(queue, kernel, 3, nullptr, global, size.block, 0, nullptr, nullptr);
     check(code, "launching kernel " + info.name + " over " + text(size.grid) + " groups of " + text(size.block));
   }
 

@@ -174,7 +174,7 @@ class Masker {
       if (value.as<Max>()) return make_binary<Max>(a, b);
       if (value.as<Min>()) return make_binary<Min>(a, b);
     }
-    if (auto* call = value.as<Call>(); call && is_lane_by_lane(call)) {
+    if (auto* call = value.as<Call>(); call && is_lane_by_lane(call) && !is_call(call, "tir.checked_index")) {
       Array<PrimExpr> args;
       for (const PrimExpr& arg : call->args) args.push_back(chosen(arg, mask));
       if (!possible_) return nullptr;

@@ -162,7 +162,8 @@ class Vectorizer {
       needs_lanes_ = true;
       return PrimExpr(op);
     }
-    for (size_t i = 0; i < args.size(); ++i) args.set(i, broadcast_to(args[i], lanes));
+    for (size_t i = 0; i < args.size(); ++i)
+      if (!args[i].as<StringImm>()) args.set(i, broadcast_to(args[i], lanes));
     return make_call(op->dtype.with_lanes(lanes), op->op, args);
   }
 

@@ -29,6 +29,7 @@ __all__ = [
     "ExtractPrimFuncConstants",
     "Filter",
     "FlattenBuffer",
+    "HoistCheckedIndex",
     "HoistExpression",
     "HoistIfThenElse",
     "HoistedConditionals",
@@ -102,6 +103,11 @@ def HoistIfThenElse(variant: str | None = None) -> Pass:
     if variant is not None:
         raise ValueError(f'wrong variant of HoistIfThenElse, {variant}; it may be "basic" or None')
     return _ffi_api.HoistIfThenElse()
+
+
+def HoistCheckedIndex() -> Pass:
+    """Checks indices from data once, before the loops that they do not change in."""
+    return _ffi_api.HoistCheckedIndex()
 
 
 def BindTarget(target: Any) -> Pass:
