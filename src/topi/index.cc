@@ -1,5 +1,7 @@
 #include "topi/index.h"
 
+#include <algorithm>
+
 #include "ir/prim_ops.h"
 #include "runtime/registry.h"
 #include "topi/broadcast.h"
@@ -12,20 +14,26 @@ using Indices = Array<PrimExpr>;
 
 }  // namespace
 
-te::Tensor take(const te::Tensor& x, const te::Tensor& indices, int axis, int batch_dims, const String& mode) {
+te::Tensor take(const te::Tensor& x, const te::Tensor& indices, int axis, int batch_dims, const String& mode,
+                const IndexCheck& check) {
   PrimExpr extent = PrimExpr(1);
   for (const PrimExpr& e : x->shape) extent = axis < 0 ? extent * e : extent;
   if (axis >= 0) extent = x->shape[axis];
-  auto bounded = [&](const PrimExpr& index) {
-    if (mode == "fast") return index;
-    PrimExpr size = tessera::cast(index.dtype(), extent), zero = make_zero(index.dtype());
-    if (mode == "wrap") return truncmod(truncmod(index, size) + size, size);
-    return min(max(zero, index), size - make_const(index.dtype(), 1));
+  auto chosen = [&](const PrimExpr& index, SafeAccess* access) {
+    if (check || mode == "fast") return access->index(index, extent, std::max(axis, 0));
+    PrimExpr wide = wide_index(index, extent);
+    PrimExpr size = tessera::cast(wide.dtype(), extent), zero = make_zero(wide.dtype());
+    if (mode == "wrap") return access->bounded(truncmod(truncmod(wide, size) + size, size), extent);
+    return access->bounded(min(max(zero, wide), size - make_const(wide.dtype(), 1)), extent);
   };
   if (axis < 0)
     return compute(
         indices->shape, "ax",
-        [&](const Indices& at) { return te::load(x, unflat_index(bounded(te::load(indices, at)), x->shape)); },
+        [&](const Indices& at) {
+          SafeAccess access(check);
+          PrimExpr index = chosen(te::load(indices, at), &access);
+          return access.load(x, unflat_index(index, x->shape));
+        },
         "T_take", kInjective);
   const size_t before = static_cast<size_t>(axis), batch = static_cast<size_t>(batch_dims);
   Indices shape;
@@ -36,29 +44,37 @@ te::Tensor take(const te::Tensor& x, const te::Tensor& indices, int axis, int ba
       shape, "ax",
       [&](const Indices& at) {
         const size_t inner = indices->shape.size() - batch;
+        SafeAccess access(check);
         Indices where_index, source;
-        for (size_t i = 0; i < batch; ++i) where_index.push_back(at[i]);
+        for (size_t i = 0; i < batch; ++i) {
+          where_index.push_back(at[i]);
+          access.shares(x->shape[i], indices->shape[i], static_cast<int>(i));
+        }
         for (size_t i = 0; i < inner; ++i) where_index.push_back(at[before + i]);
         for (size_t i = 0; i < before; ++i) source.push_back(at[i]);
-        source.push_back(bounded(te::load(indices, where_index)));
+        source.push_back(chosen(te::load(indices, where_index), &access));
         for (size_t i = before + inner; i < at.size(); ++i) source.push_back(at[i]);
-        return te::load(x, source);
+        return access.load(x, source);
       },
       "T_take", kInjective);
 }
 
-te::Tensor gather(const te::Tensor& x, int axis, const te::Tensor& indices) {
+te::Tensor gather(const te::Tensor& x, int axis, const te::Tensor& indices, const IndexCheck& check) {
   return compute(
       indices->shape, "ax",
       [&](const Indices& at) {
+        SafeAccess access(check);
         Indices source = at;
-        source.set(axis, te::load(indices, at));
-        return te::load(x, source);
+        for (size_t i = 0; i < at.size(); ++i) {
+          if (static_cast<int>(i) != axis) access.shares(indices->shape[i], x->shape[i], static_cast<int>(i));
+        }
+        source.set(axis, access.index(te::load(indices, at), x->shape[axis], axis));
+        return access.load(x, source);
       },
       "T_gather", kInjective);
 }
 
-te::Tensor gather_nd(const te::Tensor& x, const te::Tensor& indices, int batch_dims) {
+te::Tensor gather_nd(const te::Tensor& x, const te::Tensor& indices, int batch_dims, const IndexCheck& check) {
   const int64_t* given = as_int(indices->shape[0]);
   if (!given) throw Error(ValueError) << "gather_nd: the first extent of indices must be a constant";
   const size_t width = static_cast<size_t>(*given), batch = static_cast<size_t>(batch_dims);
@@ -69,15 +85,19 @@ te::Tensor gather_nd(const te::Tensor& x, const te::Tensor& indices, int batch_d
   return compute(
       shape, "ax",
       [&](const Indices& at) {
+        SafeAccess access(check);
         Indices source;
-        for (size_t i = 0; i < batch; ++i) source.push_back(at[i]);
+        for (size_t i = 0; i < batch; ++i) {
+          source.push_back(at[i]);
+          access.shares(indices->shape[i + 1], x->shape[i], static_cast<int>(i));
+        }
         for (size_t i = 0; i < width; ++i) {
           Indices column{PrimExpr(static_cast<int>(i))};
           for (size_t k = 0; k < columns; ++k) column.push_back(at[k]);
-          source.push_back(te::load(indices, column));
+          source.push_back(access.index(te::load(indices, column), x->shape[batch + i], static_cast<int>(batch + i)));
         }
         for (size_t i = columns; i < at.size(); ++i) source.push_back(at[i]);
-        return te::load(x, source);
+        return access.load(x, source);
       },
       "T_gather_nd", kInjective);
 }
@@ -90,11 +110,15 @@ te::Tensor adv_index(const te::Tensor& x, const Array<te::Tensor>& indices) {
   return compute(
       shape, "ax",
       [&](const Indices& at) {
+        SafeAccess access({});
         Indices place(at.begin(), at.begin() + static_cast<long>(common.size())), source;
-        for (const te::Tensor& index : indices)
-          source.push_back(te::load(index, broadcast_indices(place, common, index->shape)));
+        for (const te::Tensor& index : indices) {
+          const size_t axis = source.size();
+          PrimExpr given = te::load(index, broadcast_indices(place, common, index->shape));
+          source.push_back(access.index(given, x->shape[axis], static_cast<int>(axis)));
+        }
         for (size_t i = common.size(); i < at.size(); ++i) source.push_back(at[i]);
-        return te::load(x, source);
+        return access.load(x, source);
       },
       "advanced_index", kInjective);
 }
@@ -226,11 +250,12 @@ Globals globals{
     {"topi.take",
      [](te::Tensor x, te::Tensor indices, Any axis, int batch_dims, String mode) {
        int place = axis.is_null() ? -1 : from_front(axis.to<int64_t>(), x->shape.size());
-       return take(x, indices, place, from_front(batch_dims, indices->shape.size()), mode);
+       return take(x, indices, place, from_front(batch_dims, indices->shape.size()), mode, {});
      }},
-    {"topi.gather",
-     [](te::Tensor x, int axis, te::Tensor indices) { return gather(x, from_front(axis, x->shape.size()), indices); }},
-    {"topi.gather_nd", gather_nd},
+    {"topi.gather", [](te::Tensor x, int axis,
+                       te::Tensor indices) { return gather(x, from_front(axis, x->shape.size()), indices, {}); }},
+    {"topi.gather_nd",
+     [](te::Tensor x, te::Tensor indices, int batch_dims) { return gather_nd(x, indices, batch_dims, {}); }},
     {"topi.adv_index", adv_index},
     {"topi.one_hot", one_hot},
     {"topi.where", where},

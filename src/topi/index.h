@@ -2,16 +2,18 @@
 // Elements read by index, and masks over positions.
 
 #include "topi/operand.h"
+#include "topi/safe_index.h"
 
 namespace tessera::topi {
 
-/// Elements x[indices] along `axis`; `axis` -1 means of the flattened tensor. `mode` is "clip", "wrap" or "fast" (an
-/// index must be in range).
-te::Tensor take(const te::Tensor& x, const te::Tensor& indices, int axis, int batch_dims, const String& mode);
+/// Elements x[indices] along `axis`; `axis` -1 means of the flattened tensor. Without a check `mode` says what an index that
+/// is outside means: "clip", "wrap" or "fast" (some element).
+te::Tensor take(const te::Tensor& x, const te::Tensor& indices, int axis, int batch_dims, const String& mode,
+                const IndexCheck& check);
 /// out[i, j, k] = x[i, indices[i, j, k], k] for axis 1.
-te::Tensor gather(const te::Tensor& x, int axis, const te::Tensor& indices);
+te::Tensor gather(const te::Tensor& x, int axis, const te::Tensor& indices, const IndexCheck& check);
 /// Each column of `indices` names an element, or the slice x[.., column, ...], after `batch_dims` common dimensions.
-te::Tensor gather_nd(const te::Tensor& x, const te::Tensor& indices, int batch_dims);
+te::Tensor gather_nd(const te::Tensor& x, const te::Tensor& indices, int batch_dims, const IndexCheck& check);
 /// x[indices[0], indices[1], ...], the indices stretched to each other.
 te::Tensor adv_index(const te::Tensor& x, const Array<te::Tensor>& indices);
 /// `on` where the position along `axis` is the index, else `off`.

@@ -3,6 +3,7 @@
 #include "ir/prim_ops.h"
 #include "runtime/registry.h"
 #include "topi/program.h"
+#include "topi/safe_index.h"
 
 namespace tessera::topi {
 namespace {
@@ -17,14 +18,42 @@ PrimExpr joined(const String& join, const PrimExpr& old, const PrimExpr& update)
                           << "\"; it may be \"update\", \"add\", \"mul\", \"min\" or \"max\"";
 }
 
-PrimExpr from_front(const PrimExpr& index, const PrimExpr& extent) {
-  PrimExpr size = tessera::cast(index.dtype(), extent);
-  return select(index < make_zero(index.dtype()), index + size, index);
-}
-
 PrimExpr inside(const PrimExpr& index, const PrimExpr& extent) {
   return logical_and(index >= make_zero(index.dtype()), index < tessera::cast(index.dtype(), extent));
 }
+
+/// Where an update goes: indices of one element or slice, and whether it exists. An update that has no place is dropped, or
+/// an error where the check says so.
+struct Target {
+  explicit Target(const IndexCheck& check) : check(check), access(check) {}
+
+  /// An index from data; negative ones count from the end.
+  void add(const PrimExpr& given, const PrimExpr& extent) {
+    const auto axis = static_cast<int>(at.size());
+    if (check) return at.push_back(access.index(given, extent, axis));
+    PrimExpr index = wide_index(given, extent), size = tessera::cast(index.dtype(), extent);
+    at.push_back(select(index < make_zero(index.dtype()), index + size, index));
+    is_inside = logical_and(is_inside, inside(at.back(), extent));
+  }
+  /// The index of a loop over `from` elements.
+  void add_common(const PrimExpr& index, const PrimExpr& from, const PrimExpr& extent) {
+    access.shares(from, extent, static_cast<int>(at.size()));
+    at.push_back(index);
+  }
+  /// Updates are read in loops over `shape`.
+  void read_updates(const Indices& shape, const te::Tensor& updates) {
+    for (size_t i = 0; i < shape.size(); ++i) access.shares(shape[i], updates->shape[i], static_cast<int>(i));
+  }
+  Stmt when_it_exists(const Stmt& write) const {
+    PrimExpr exists = logical_and(is_inside, access.is_possible());
+    return is_one(exists) ? write : when(exists, write);
+  }
+
+  const IndexCheck& check;
+  SafeAccess access;
+  Indices at;
+  PrimExpr is_inside = bool_imm(true);
+};
 
 Stmt copied(const Buffer& from, const Buffer& to) {
   return loops(from->shape, [&](const Indices& at) { return store(to, make_load(from, at), at); }, true);
@@ -33,15 +62,17 @@ Stmt copied(const Buffer& from, const Buffer& to) {
 }  // namespace
 
 te::Tensor scatter(const te::Tensor& x, const te::Tensor& indices, const te::Tensor& updates, int axis,
-                   const String& join) {
+                   const String& join, const IndexCheck& check) {
   String name = join == "add" ? "scatter_add_generic" : "scatter_generic";
   return program(name, {x, indices, updates}, {{x->shape, x->dtype}}, [&](const Buffers& in, const Buffers& out) {
     auto write = [&](const Indices& from) {
-      PrimExpr index = from_front(make_load(in[1], from), x->shape[axis]);
-      Indices to = from;
-      to.set(axis, index);
-      return when(inside(index, x->shape[axis]),
-                  store(out[0], joined(join, make_load(out[0], to), make_load(in[2], from)), to));
+      Target to(check);
+      to.read_updates(indices->shape, updates);
+      for (size_t i = 0; i < from.size(); ++i) {
+        if (static_cast<int>(i) == axis) to.add(make_load(in[1], from), x->shape[i]);
+        else to.add_common(from[i], indices->shape[i], x->shape[i]);
+      }
+      return to.when_it_exists(store(out[0], joined(join, make_load(out[0], to.at), make_load(in[2], from)), to.at));
     };
     // Lines along the axis are independent, an element of a line follows the one before: where the axis is the first one,
     // the next one goes around it, for threads to share.
@@ -60,28 +91,29 @@ te::Tensor scatter(const te::Tensor& x, const te::Tensor& indices, const te::Ten
   })[0];
 }
 
-te::Tensor scatter_nd(const te::Tensor& x, const te::Tensor& indices, const te::Tensor& updates, const String& join) {
+te::Tensor scatter_nd(const te::Tensor& x, const te::Tensor& indices, const te::Tensor& updates, const String& join,
+                      const IndexCheck& check) {
   const int64_t* width = as_int(indices->shape[0]);
   if (!width) throw Error(ValueError) << "scatter_nd: the first extent of indices must be a constant";
   return program("scatter_nd_generic", {x, indices, updates}, {{x->shape, x->dtype}},
                  [&](const Buffers& in, const Buffers& out) {
                    Indices columns(indices->shape.begin() + 1, indices->shape.end());
                    Indices slice(x->shape.begin() + *width, x->shape.end());
+                   Indices shape = columns;
+                   for (const PrimExpr& extent : slice) shape.push_back(extent);
                    Stmt writes = loops(columns, [&](const Indices& column) {
-                     Indices place;
-                     PrimExpr fits = bool_imm(true);
+                     Target target(check);
+                     target.read_updates(shape, updates);
                      for (int64_t i = 0; i < *width; ++i) {
                        Indices from{PrimExpr(static_cast<int>(i))};
                        for (const PrimExpr& index : column) from.push_back(index);
-                       place.push_back(from_front(make_load(in[1], from), x->shape[i]));
-                       fits = logical_and(fits, inside(place.back(), x->shape[i]));
+                       target.add(make_load(in[1], from), x->shape[i]);
                      }
-                     Stmt write = loops(slice, [&](const Indices& rest) {
-                       Indices from = column, to = place;
+                     return target.when_it_exists(loops(slice, [&](const Indices& rest) {
+                       Indices from = column, to = target.at;
                        for (const PrimExpr& index : rest) from.push_back(index), to.push_back(index);
                        return store(out[0], joined(join, make_load(out[0], to), make_load(in[2], from)), to);
-                     });
-                     return when(fits, write);
+                     }));
                    });
                    return sequence({copied(in[0], out[0]), writes});
                  })[0];
@@ -102,7 +134,7 @@ te::Tensor sparse_to_dense(const te::Tensor& indices, const Array<PrimExpr>& sha
           for (size_t i = 0; i < shape.size(); ++i) {
             Indices from = entry;
             if (rank == 2) from.push_back(PrimExpr(static_cast<int>(i)));
-            place.push_back(make_load(in[0], from));
+            place.push_back(wide_index(make_load(in[0], from), shape[i]));
             fits = logical_and(fits, inside(place.back(), shape[i]));
           }
           Indices from = values->shape.empty() ? Indices{} : entry;
@@ -115,7 +147,7 @@ te::Tensor sparse_to_dense(const te::Tensor& indices, const Array<PrimExpr>& sha
 te::Tensor invert_permutation(const te::Tensor& x) {
   return program("invert_permutation", {x}, {{x->shape, x->dtype}}, [&](const Buffers& in, const Buffers& out) {
     return loop(x->shape[0], [&](const PrimExpr& i) {
-      PrimExpr place = make_load(in[0], {i});
+      PrimExpr place = wide_index(make_load(in[0], {i}), x->shape[0]);
       return when(inside(place, x->shape[0]), store(out[0], i, {place}));
     });
   })[0];
@@ -127,8 +159,9 @@ int counted_axis(int axis, const te::Tensor& x) { return axis < 0 ? axis + stati
 
 Globals globals{
     {"topi.scatter", [](te::Tensor x, te::Tensor indices, te::Tensor updates, int axis,
-                        String join) { return scatter(x, indices, updates, counted_axis(axis, x), join); }},
-    {"topi.scatter_nd", scatter_nd},
+                        String join) { return scatter(x, indices, updates, counted_axis(axis, x), join, {}); }},
+    {"topi.scatter_nd", [](te::Tensor x, te::Tensor indices, te::Tensor updates,
+                           String join) { return scatter_nd(x, indices, updates, join, {}); }},
     {"topi.sparse_to_dense", sparse_to_dense},
     {"topi.invert_permutation", invert_permutation},
 };

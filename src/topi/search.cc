@@ -7,6 +7,7 @@
 #include "runtime/registry.h"
 #include "te/reduce.h"
 #include "topi/program.h"
+#include "topi/safe_index.h"
 
 namespace tessera::topi {
 
@@ -145,12 +146,16 @@ te::Tensor searchsorted(const te::Tensor& sequence, const te::Tensor& values, bo
                 Cell low(memory, 0), high(memory, 1);
                 Indices place;
                 if (sequence->shape.size() > 1) place = Indices(at.begin(), at.end() - 1);
+                SafeAccess access({});
+                for (size_t i = 0; i < place.size(); ++i)
+                  access.shares(values->shape[i], sequence->shape[i], static_cast<int>(i));
                 PrimExpr middle = floordiv(low() + high(), make_const(size.dtype(), 2));
                 place.push_back(middle);
                 PrimExpr element = make_load(in[0], place), value = make_load(in[1], at);
                 PrimExpr goes_after = right ? element <= value : element < value;
                 Stmt halve = when(goes_after, low.set(middle + make_const(size.dtype(), 1)), high.set(middle));
-                Stmt search = loop(PrimExpr(halvings), [&](const PrimExpr&) { return when(low() < high(), halve); });
+                PrimExpr goes_on = logical_and(low() < high(), access.is_possible());
+                Stmt search = loop(PrimExpr(halvings), [&](const PrimExpr&) { return when(goes_on, halve); });
                 return tessera::sequence(
                     {low.set(make_zero(size.dtype())), high.set(size), search, store(out[0], low(), at)});
               });

@@ -112,7 +112,7 @@ te::Tensor strided_set(const te::Tensor& x, const te::Tensor& v, const te::Tenso
           PrimExpr place = floordiv(distance, step);
           inside = logical_and(inside, distance >= make_zero(dtype));
           inside = logical_and(inside, equal(floormod(distance, step), make_zero(dtype)));
-          inside = logical_and(inside, place < slice.extent);
+          inside = logical_and(inside, logical_and(place < slice.extent, place < v->shape[i]));
           source.push_back(place);
         }
         return if_then_else(inside, te::load(v, source), te::load(x, at));

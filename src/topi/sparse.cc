@@ -5,6 +5,7 @@
 #include "te/reduce.h"
 #include "topi/elementwise.h"
 #include "topi/program.h"
+#include "topi/safe_index.h"
 
 namespace tessera::topi {
 
@@ -57,6 +58,8 @@ Array<te::Tensor> sparse_fill_empty_rows(const te::Tensor& indices, const te::Te
           Cell next(memory, 0),
               written(memory, 1);  // the first entry not yet copied, and how many there are in the result
           PrimExpr end = tessera::cast(dtype, entries);
+          SafeAccess has_values({});
+          has_values.shares(entries, values->shape[0], 0);
           auto row_of = [&](const PrimExpr& entry) {
             return tessera::cast(dtype, make_load(in[0], {entry, PrimExpr(0)}));
           };
@@ -70,13 +73,21 @@ Array<te::Tensor> sparse_fill_empty_rows(const te::Tensor& indices, const te::Te
           Stmt copy = sequence(
               {loop(width,
                     [&](const PrimExpr& i) { return store(out[0], make_load(in[0], {next(), i}), {written(), i}); }),
-               store(out[1], make_load(in[1], {next()}), {written()}), next.add(1), written.add(1)});
+               store(out[1], if_then_else(has_values.is_possible(), make_load(in[1], {next()}), make_load(in[2], {})),
+                     {written()}),
+               next.add(1), written.add(1)});
           Stmt all = loop(rows, [&](const PrimExpr& row) {
             PrimExpr last = max(end - make_const(dtype, 1), make_zero(dtype));
             PrimExpr is_here = logical_and(next() < end, equal(row_of(min(next(), last)), tessera::cast(dtype, row)));
             Stmt copies = loop(entries, [&](const PrimExpr&) { return when(is_here, copy); });
             return sequence({store(out[2], logical_not(is_here), {row}), when(is_here, copies, fills(row))});
           });
+          if (!as_int(entries)) {  // of none, no row is read
+            Stmt empty = loop(rows, [&](const PrimExpr& row) {
+              return sequence({store(out[2], bool_imm(true), {row}), fills(row)});
+            });
+            all = when(end > make_zero(dtype), all, empty);
+          }
           return sequence({next.set(make_zero(dtype)), written.set(make_zero(dtype)), all});
         });
       });

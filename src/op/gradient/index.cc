@@ -32,7 +32,9 @@ Exprs take_gradient(const Call* call, const Expr& grad) {
   if (attrs->batch_dims != 0) return copied_gradient(call, grad);
   Expr indices = call->args[1];
   auto added = [&](const Expr& target, const Expr& size, const Expr& rows) {
-    return scatter_nd(target, relay::expand_dims(bounded(indices, attrs->mode, size), 0), rows, "add");
+    // scatter_nd counts negative indices from the end, as a checked take does
+    Expr read = attrs->checked_as.empty() ? bounded(indices, attrs->mode, size) : indices;
+    return scatter_nd(target, relay::expand_dims(read, 0), rows, "add");
   };
   if (!attrs->axis) {
     Expr target = relay::reshape(zeros_like(call->args[0]), {PrimExpr(-1)});

@@ -7,6 +7,7 @@
 #include "relay/attrs/nn.h"
 #include "te/reduce.h"
 #include "topi/operand.h"
+#include "topi/safe_index.h"
 
 namespace tessera::op {
 namespace {
@@ -93,11 +94,18 @@ Array<te::Tensor> nll_loss(const Attrs& given, const Array<te::Tensor>& in, cons
     PrimExpr target = te::load(targets, at);
     return if_then_else(not_equal(target, make_const(target.dtype(), attrs->ignore_index)), value, zero);
   };
-  Element weight = [&](const Array<PrimExpr>& at) { return counts(at, te::load(weights, {te::load(targets, at)})); };
+  /// An element of class `at` of `x`, in the axis of classes.
+  auto of_class = [&](const te::Tensor& x, Array<PrimExpr> place, int axis, const Array<PrimExpr>& at) {
+    topi::SafeAccess access({});
+    place.insert(axis, access.index(te::load(targets, at), x->shape[axis], axis));
+    for (int i = 0, k = 0; i < static_cast<int>(x->shape.size()); ++i)
+      if (i != axis) access.shares(targets->shape[k++], x->shape[i], i);
+    return access.load(x, place);
+  };
+  auto weight_of = [&](const Array<PrimExpr>& at) { return of_class(weights, {}, 0, at); };
+  Element weight = [&](const Array<PrimExpr>& at) { return counts(at, weight_of(at)); };
   Element loss = [&](const Array<PrimExpr>& at) {
-    Array<PrimExpr> place = at;
-    place.insert(single ? 0 : 1, te::load(targets, at));
-    return counts(at, (zero - te::load(predictions, place)) * te::load(weights, {te::load(targets, at)}));
+    return counts(at, (zero - of_class(predictions, at, single ? 0 : 1, at)) * weight_of(at));
   };
   if (attrs->reduction == "none") return {topi::compute(targets->shape, "ax", loss, "nll_loss", topi::kInjective)};
   te::Tensor sum = total(targets->shape, loss, "nll_loss_sum");

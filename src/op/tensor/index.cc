@@ -41,7 +41,7 @@ bool take_type(TypeQuery& query) {
 Tensors take(const Attrs& given, const Tensors& in, const Type&) {
   auto* attrs = given.as<TakeAttrs>();
   int batch = attrs->batch_dims < 0 ? attrs->batch_dims + rank_of(in[1]) : attrs->batch_dims;
-  return {topi::take(in[0], in[1], take_axis(attrs, rank_of(in[0])), batch, attrs->mode)};
+  return {topi::take(in[0], in[1], take_axis(attrs, rank_of(in[0])), batch, attrs->mode, {attrs->checked_as})};
 }
 
 int gather_axis(const GatherAttrs* attrs, int rank) { return normal_axis(constant_of(attrs->axis, "axis"), rank); }
@@ -61,8 +61,9 @@ bool gather_type(TypeQuery& query) {
   return true;
 }
 
-Tensors gather(const Attrs& attrs, const Tensors& in, const Type&) {
-  return {topi::gather(in[0], gather_axis(attrs.as<GatherAttrs>(), rank_of(in[0])), in[1])};
+Tensors gather(const Attrs& given, const Tensors& in, const Type&) {
+  auto* attrs = given.as<GatherAttrs>();
+  return {topi::gather(in[0], gather_axis(attrs, rank_of(in[0])), in[1], {attrs->checked_as})};
 }
 
 bool gather_nd_type(TypeQuery& query) {
@@ -169,7 +170,8 @@ void index_records() {
       .type("GatherND", gather_nd_type)
       .fusion(Fusion::Injective)
       .compute([](const Attrs& attrs, const Tensors& in, const Type&) {
-        return Tensors{topi::gather_nd(in[0], in[1], attrs.as<GatherNDAttrs>()->batch_dims)};
+        auto* given = attrs.as<GatherNDAttrs>();
+        return Tensors{topi::gather_nd(in[0], in[1], given->batch_dims, {given->checked_as})};
       });
   OpRecord("adv_index")
       .doc("Elements by one tensor of indices per dimension, stretched to each other, as NumPy does.")

@@ -28,7 +28,12 @@ bool scatter_type(TypeQuery& query) {
   require_updates(query);
   require_rank(query, 1, "indices", rank_of(data));
   require_rank(query, 2, "updates", rank_of(data));
-  normal_axis(query.attrs_as<A>()->axis, rank_of(data));
+  int axis = normal_axis(query.attrs_as<A>()->axis, rank_of(data));
+  for (int i = 0; i < rank_of(data); ++i)
+    if (const int64_t *have = as_int(data->shape[i]), *written = as_int(indices->shape[i]);
+        i != axis && have && written && *written > *have)
+      throw Error(TypeError) << "data is " << to_text(query.type(0)) << " and indices is " << to_text(query.type(1))
+                             << ": indices may be longer only in axis " << axis;
   for (int i = 0; i < rank_of(data); ++i)
     if (!may_equal(indices->shape[i], updates->shape[i]))
       throw Error(TypeError) << "indices is " << to_text(query.type(1)) << ", but updates is " << to_text(query.type(2))
@@ -81,9 +86,10 @@ bool permutation_type(TypeQuery& query) {
 }
 
 template <class A>
-Tensors scatter(const Attrs& attrs, const Tensors& in, const Type&) {
+Tensors scatter(const Attrs& given, const Tensors& in, const Type&) {
+  auto* attrs = given.as<A>();
   const char* join = std::is_same_v<A, ScatterAddAttrs> ? "add" : "update";
-  return {topi::scatter(in[0], in[1], in[2], normal_axis(attrs.as<A>()->axis, rank_of(in[0])), join)};
+  return {topi::scatter(in[0], in[1], in[2], normal_axis(attrs->axis, rank_of(in[0])), join, {attrs->checked_as})};
 }
 
 }  // namespace
@@ -118,7 +124,8 @@ void scatter_records() {
       .type("ScatterND", scatter_nd_type)
       .fusion(Fusion::Opaque)
       .compute([](const Attrs& attrs, const Tensors& in, const Type&) {
-        return Tensors{topi::scatter_nd(in[0], in[1], in[2], attrs.as<ScatterNDAttrs>()->mode)};
+        auto* given = attrs.as<ScatterNDAttrs>();
+        return Tensors{topi::scatter_nd(in[0], in[1], in[2], given->mode, {given->checked_as})};
       });
   OpRecord("sparse_to_dense")
       .doc("A tensor of one value, with others at the given indices.")

@@ -27,6 +27,9 @@ bool fill_type(TypeQuery& query) {
   require_integers(query, 0, "sparse_indices");
   require_rank(query, 0, "sparse_indices", 2);
   require_rank(query, 1, "sparse_values", 1);
+  if (!relay::may_equal(places->shape[0], query.tensor(1)->shape[0]))
+    throw Error(TypeError) << "sparse_indices is " << to_text(query.type(0)) << ", but sparse_values is "
+                           << to_text(query.type(1)) << ": their numbers of entries differ";
   vector_length(query, 2, "dense_shape");
   require_rank(query, 3, "default_value", 0);
   query.result(

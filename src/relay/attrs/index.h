@@ -1,5 +1,8 @@
 #pragma once
 // Attributes of operators that read or write elements by index.
+//
+// `checked_as` is the name that an error gives the call when an index is outside of the data. Where it is empty such an index is
+// no error: it is brought inside, or its update is dropped. Importers of models whose language demands the error set it.
 
 #include "ir/attrs.h"
 #include "ir/expr.h"
@@ -8,18 +11,24 @@ namespace tessera::relay {
 
 struct GatherAttrs : AttrsNode {
   PrimExpr axis;
+  String checked_as = nullptr;
   static constexpr NodeInfo info{"relay.attrs.GatherAttrs", &AttrsNode::info};
-  static void fields(auto f) { f("axis", &GatherAttrs::axis, Optional); }
+  static void fields(auto f) {
+    f("axis", &GatherAttrs::axis, Optional);
+    f("checked_as", &GatherAttrs::checked_as, Optional);
+  }
 };
 
 /// `index_rank` is how many of the leading extents of indices may be at most, where that extent is not known.
 struct GatherNDAttrs : AttrsNode {
   int32_t batch_dims = 0;
   PrimExpr index_rank;
+  String checked_as = nullptr;
   static constexpr NodeInfo info{"relay.attrs.GatherNDAttrs", &AttrsNode::info};
   static void fields(auto f) {
     f("batch_dims", &GatherNDAttrs::batch_dims);
     f("index_rank", &GatherNDAttrs::index_rank, Optional);
+    f("checked_as", &GatherNDAttrs::checked_as, Optional);
   }
 };
 
@@ -49,21 +58,32 @@ struct OneHotAttrs : AttrsNode {
 
 struct ScatterAttrs : AttrsNode {
   int32_t axis = 0;
+  String checked_as = nullptr;
   static constexpr NodeInfo info{"relay.attrs.ScatterAttrs", &AttrsNode::info};
-  static void fields(auto f) { f("axis", &ScatterAttrs::axis); }
+  static void fields(auto f) {
+    f("axis", &ScatterAttrs::axis);
+    f("checked_as", &ScatterAttrs::checked_as, Optional);
+  }
 };
 
 struct ScatterAddAttrs : AttrsNode {
   int32_t axis = 0;
+  String checked_as = nullptr;
   static constexpr NodeInfo info{"relay.attrs.ScatterAddAttrs", &AttrsNode::info};
-  static void fields(auto f) { f("axis", &ScatterAddAttrs::axis); }
+  static void fields(auto f) {
+    f("axis", &ScatterAddAttrs::axis);
+    f("checked_as", &ScatterAddAttrs::checked_as, Optional);
+  }
 };
 
 /// mode: "update", "add" or another way to join with what is there.
 struct ScatterNDAttrs : AttrsNode {
-  String mode;
+  String mode, checked_as = nullptr;
   static constexpr NodeInfo info{"relay.attrs.ScatterNDAttrs", &AttrsNode::info};
-  static void fields(auto f) { f("mode", &ScatterNDAttrs::mode, Required); }
+  static void fields(auto f) {
+    f("mode", &ScatterNDAttrs::mode, Required);
+    f("checked_as", &ScatterNDAttrs::checked_as, Optional);
+  }
 };
 
 struct SequenceMaskAttrs : AttrsNode {
@@ -82,15 +102,17 @@ struct SparseToDenseAttrs : AttrsNode {
   static void fields(auto f) { f("output_shape", &SparseToDenseAttrs::output_shape, Required); }
 };
 
+/// mode: what an index that is outside means without `checked_as`; "clip", "wrap" or "fast".
 struct TakeAttrs : AttrsNode {
   int32_t batch_dims = 0;
   PrimExpr axis;
-  String mode = "clip";
+  String mode = "clip", checked_as = nullptr;
   static constexpr NodeInfo info{"relay.attrs.TakeAttrs", &AttrsNode::info};
   static void fields(auto f) {
     f("batch_dims", &TakeAttrs::batch_dims);
     f("axis", &TakeAttrs::axis, Optional);
     f("mode", &TakeAttrs::mode);
+    f("checked_as", &TakeAttrs::checked_as, Optional);
   }
 };
 

@@ -6,6 +6,7 @@
 #include "topi/image/sample.h"
 #include "topi/nn/pool.h"
 #include "topi/operand.h"
+#include "topi/safe_index.h"
 
 namespace tessera::topi {
 namespace {
@@ -14,7 +15,10 @@ namespace {
 class Sampler {
  public:
   Sampler(const te::Tensor& data, const ResizeOptions& options, bool has_boxes)
-      : data_(data), options_(options), axes_(spatial_axes(options.layout, options.size.size())) {
+      : data_(data),
+        options_(options),
+        axes_(spatial_axes(options.layout, options.size.size())),
+        has_boxes_(has_boxes) {
     real_ = data->dtype == DataType::Float(64) ? data->dtype : DataType::Float(32);
     method_ = lower_case(options.method);
     rounding_ = options.rounding;
@@ -98,8 +102,8 @@ class Sampler {
   Taps taps(size_t dim, const PrimExpr& place) const {
     Taps out;
     if (method_ == "nearest_neighbor") out = {{nearest(place), {}}};
-    else if (method_ == "linear") out = linear_taps(place);
-    else if (method_ == "cubic") out = cubic_taps(place, options_.cubic_alpha);
+    else if (method_ == "linear") out = linear_taps(place, has_boxes_);
+    else if (method_ == "cubic") out = cubic_taps(place, options_.cubic_alpha, has_boxes_);
     else
       throw Error(ValueError) << "method is " << options_.method << ", but must be nearest_neighbor, linear or cubic";
     if (method_ == "cubic" && options_.cubic_exclude) exclude_outside(dim, &out);
@@ -120,6 +124,7 @@ class Sampler {
   te::Tensor data_;
   ResizeOptions options_;
   std::vector<int> axes_;
+  bool has_boxes_;  // places come from data
   DataType real_;
   String method_, rounding_;
 };
@@ -167,9 +172,12 @@ te::Tensor crop_and_resize(const te::Tensor& data, const te::Tensor& boxes, cons
           auto dim = static_cast<size_t>(i);
           places.push_back(sampler.coordinate(dim, at[static_cast<size_t>(sampler.axes()[dim])], begin, end));
         }
+        SafeAccess image({});
         Array<PrimExpr> source = at;
-        source.set(0, te::load(box_indices, {at[0]}));
-        return sampler.value(source, places);
+        source.set(0, image.index(te::load(box_indices, {at[0]}), data->shape[0], 0));
+        image.shares(boxes->shape[0], box_indices->shape[0], 0);
+        PrimExpr value = sampler.value(source, places);
+        return if_then_else(image.is_possible(), value, make_zero(value.dtype()));
       },
       "crop_and_resize", kInjective);
 }

@@ -7,12 +7,21 @@
 #include "topi/nn/pad.h"
 #include "topi/nn/pool.h"
 #include "topi/operand.h"
+#include "topi/safe_index.h"
 
 namespace tessera::topi {
 namespace {
 
 PrimExpr number(const PrimExpr& like, double value) { return make_const(like.dtype(), value); }
 PrimExpr as_index(const PrimExpr& place) { return tessera::cast(DataType::Int(32), place); }
+/// The whole part of a place and what is left. A place from data may be anything: its whole part is kept far from the limits
+/// of integers, so that its neighbours can be counted, and a NaN is the least.
+std::pair<PrimExpr, PrimExpr> parts_of(const PrimExpr& place, bool is_from_data) {
+  PrimExpr below = floor(place), whole = as_index(below);
+  if (!is_from_data) return {whole, place - tessera::cast(place.dtype(), whole)};
+  PrimExpr far = make_const(DataType::Int(32), 1 << 30), near = make_const(DataType::Int(32), -(1 << 30));
+  return {max(min(whole, far), near), place - below};
+}
 
 /// The element at `indices` of the dimensions `axes`; zero outside the data.
 PrimExpr element_or_zero(const te::Tensor& data, const Array<PrimExpr>& source, const std::vector<int>& axes,
@@ -44,13 +53,13 @@ PrimExpr blend_from(const std::vector<Taps>& taps, std::vector<PrimExpr>* chosen
 
 }  // namespace
 
-Taps linear_taps(const PrimExpr& place) {
-  PrimExpr whole = as_index(floor(place)), t = place - tessera::cast(place.dtype(), whole);
+Taps linear_taps(const PrimExpr& place, bool is_from_data) {
+  auto [whole, t] = parts_of(place, is_from_data);
   return {{whole, number(t, 1.0) - t}, {whole + 1, t}};
 }
 
-Taps cubic_taps(const PrimExpr& place, double a) {
-  PrimExpr whole = as_index(floor(place)), t = place - tessera::cast(place.dtype(), whole);
+Taps cubic_taps(const PrimExpr& place, double a, bool is_from_data) {
+  auto [whole, t] = parts_of(place, is_from_data);
   PrimExpr t2 = t * t, t3 = t2 * t;
   auto c = [&](double value) { return number(t, value); };
   return {{whole - 1, c(a) * (t3 - c(2.0) * t2 + t)},
@@ -67,7 +76,7 @@ PrimExpr blend(const std::vector<Taps>& taps, const std::function<PrimExpr(const
 PrimExpr sample_linear(const te::Tensor& data, const Array<PrimExpr>& source, const std::vector<int>& axes,
                        const std::vector<PrimExpr>& places) {
   std::vector<Taps> taps;
-  for (const PrimExpr& place : places) taps.push_back(linear_taps(place));
+  for (const PrimExpr& place : places) taps.push_back(linear_taps(place, true));
   return blend(taps, [&](const std::vector<PrimExpr>& indices) {
     return tessera::cast(places[0].dtype(), element_or_zero(data, source, axes, indices));
   });
@@ -138,17 +147,19 @@ te::Tensor grid_sample(const te::Tensor& data, const te::Tensor& grid, const Gri
       shape, "i",
       [&](const Array<PrimExpr>& at) {
         std::vector<Taps> taps;
+        SafeAccess places({});
+        places.shares(data->shape[0], grid->shape[0], 0);
         for (size_t i = 0; i < spatial; ++i) {
           Array<PrimExpr> grid_at = at;
           grid_at.set(1, PrimExpr(static_cast<int>(spatial - 1 - i)));
           const PrimExpr& extent = data->shape[2 + i];
-          PrimExpr place = fold.unnormalise(te::load(grid, grid_at), extent);
+          PrimExpr place = fold.unnormalise(places.load(grid, grid_at), extent);
           if (options.method == "nearest") {
             taps.push_back({{as_index(nearbyint(fold(place, extent))), {}}});
           } else if (options.method == "bilinear") {
-            taps.push_back(linear_taps(fold(place, extent)));
+            taps.push_back(linear_taps(fold(place, extent), true));
           } else if (options.method == "bicubic") {
-            taps.push_back(cubic_taps(place, -0.75));
+            taps.push_back(cubic_taps(place, -0.75, true));
             for (Tap& tap : taps.back())
               if (options.padding_mode != "zeros")
                 tap.index = as_index(fold(tessera::cast(place.dtype(), tap.index), extent));

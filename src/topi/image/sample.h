@@ -11,9 +11,10 @@ struct Tap {
 };
 using Taps = std::vector<Tap>;
 
-/// The two neighbours of a place, and the four that a cubic spline goes through (Keys 1981).
-Taps linear_taps(const PrimExpr& place);
-Taps cubic_taps(const PrimExpr& place, double alpha);
+/// The two neighbours of a place, and the four that a cubic spline goes through (Keys 1981). A place from data may be
+/// anything, also infinite or NaN.
+Taps linear_taps(const PrimExpr& place, bool is_from_data);
+Taps cubic_taps(const PrimExpr& place, double alpha, bool is_from_data);
 
 /// The sum over all combinations of taps, one per dimension, of their weights times what `read` gives for their indices.
 PrimExpr blend(const std::vector<Taps>& taps, const std::function<PrimExpr(const std::vector<PrimExpr>&)>& read);

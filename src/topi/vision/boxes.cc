@@ -4,6 +4,7 @@
 
 #include "ir/prim_ops.h"
 #include "topi/program.h"
+#include "topi/safe_index.h"
 #include "topi/search.h"
 #include "topi/transform.h"
 
@@ -108,6 +109,11 @@ Array<te::Tensor> multibox_transform_loc(const te::Tensor& cls_prob, const te::T
                     return sequence({best.set(make_const(kInt, 0)), score.set(make_const(cls_prob->dtype, -1)), search,
                                      when(logical_and(best() > 0, score() >= least), sequence(write))});
                   });
+                  SafeAccess access({});
+                  access.shares(batch, loc_pred->shape[0], 0);
+                  access.shares(anchors * 4, loc_pred->shape[1], 1);
+                  access.shares(anchors, anchor->shape[1], 1);
+                  each = when(access.is_possible(), each);
                   return sequence({count.set(make_const(kInt, 0)), clear, each, store(out[1], count(), {i})});
                 });
               });

@@ -2,6 +2,7 @@
 
 #include "ir/prim_ops.h"
 #include "topi/program.h"
+#include "topi/safe_index.h"
 #include "topi/search.h"
 
 namespace tessera::topi {
@@ -94,7 +95,9 @@ te::Tensor scores_that_count(const te::Tensor& data, const te::Tensor& valid_cou
       {data->shape[0], data->shape[1]}, "i",
       [&](const Array<PrimExpr>& at) {
         PrimExpr score = te::load(data, {at[0], at[1], PrimExpr(score_index)});
-        return if_then_else(at[1] < te::load(valid_count, {at[0]}), score, min_value(data->dtype));
+        SafeAccess counts({});
+        counts.shares(data->shape[0], valid_count->shape[0], 0);
+        return if_then_else(at[1] < counts.load(valid_count, {at[0]}), score, min_value(data->dtype));
       },
       "score", kElementwise);
 }
@@ -144,6 +147,10 @@ Array<te::Tensor> non_max_suppression(const te::Tensor& data, const te::Tensor& 
   Array<te::Tensor> kept = program("nms", inputs, results, [&](const Buffers& in, const Buffers& out) {
     PrimExpr threshold = tessera::cast(data->dtype, only(in[5])), most = as_int32(only(in[4]));
     PrimExpr zero = make_zero(data->dtype), suppresses = threshold > zero;
+    SafeAccess counts({}), numbers({});
+    counts.shares(batch, valid_count->shape[0], 0);
+    numbers.shares(batch, indices->shape[0], 0);
+    numbers.shares(boxes, indices->shape[1], 1);
     return each_image(batch, 3, [&](const PrimExpr& i, const std::vector<Cell>& cells) {
       const Cell &taken = cells[0], &is_good = cells[1], &looked_at = cells[2];
       auto value = [&](const PrimExpr& row, int k) { return make_load(out[0], {i, row, PrimExpr(k)}); };
@@ -153,7 +160,8 @@ Array<te::Tensor> non_max_suppression(const te::Tensor& data, const te::Tensor& 
       auto drop = [&](const PrimExpr& j) {
         return sequence({fill_row(out[0], i, j, -1), store(out[1], whole(-1), {i, j})});
       };
-      PrimExpr valid = min(as_int32(make_load(in[2], {i})), as_int32(boxes)), best = valid;
+      PrimExpr count = if_then_else(counts.is_possible(), as_int32(make_load(in[2], {i})), whole(0));
+      PrimExpr valid = min(count, as_int32(boxes)), best = valid;
       if (options.top_k > 0) best = if_then_else(suppresses, min(valid, whole(options.top_k)), valid);
       Stmt gather = loop(boxes, [&](const PrimExpr& j) {
         PrimExpr row = if_then_else(suppresses, make_load(in[1], {i, j}), as_int32(j));
@@ -178,7 +186,8 @@ Array<te::Tensor> non_max_suppression(const te::Tensor& data, const te::Tensor& 
       if (options.return_indices)
         all.push_back(loop(boxes, [&](const PrimExpr& j) {
           PrimExpr place = make_load(out[1], {i, j});
-          return when(place >= 0, store(out[1], make_load(in[3], {i, place}), {i, j}));
+          PrimExpr number = if_then_else(numbers.is_possible(), make_load(in[3], {i, place}), whole(-1));
+          return when(place >= 0, store(out[1], number, {i, j}));
         }));
       return sequence(all);
     });
@@ -221,6 +230,10 @@ Array<te::Tensor> select_by_class(const te::Tensor& boxes, const te::Tensor& sco
               return when(logical_and(make_load(in[1], {b, c, box}) > least, has_room),
                           sequence({is_good.set(whole(1)), compare, when(equal(is_good(), 1), take)}));
             });
+            SafeAccess access({});
+            access.shares(batch, boxes->shape[0], 0);
+            access.shares(count, boxes->shape[1], 1);
+            choose = when(access.is_possible(), choose);
             Stmt clear = loop(count, [&](const PrimExpr& j) { return store(out[0], whole(0), {b, c, j}); });
             return sequence({taken.set(whole(0)), clear, choose, store(out[1], taken(), {b, c})});
           });

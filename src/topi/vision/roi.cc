@@ -4,6 +4,7 @@
 #include "tir/layout.h"
 #include "topi/image/sample.h"
 #include "topi/program.h"
+#include "topi/safe_index.h"
 
 namespace tessera::topi {
 namespace {
@@ -54,9 +55,14 @@ te::Tensor each_bin(
           bin.out = out[0];
           bin.at = at;
           bin.lanes = lanes;
-          PrimExpr image = tessera::cast(kInt, make_load(in[1], {at[0], PrimExpr(0)}));
+          SafeAccess access({});
+          PrimExpr number = tessera::cast(kInt, make_load(in[1], {at[0], PrimExpr(0)}));
+          PrimExpr image = access.index(number, extents[0], 0);
+          for (int axis : {2, 3}) access.bounded(image, extents[axis]);
           bin.read = [=](const PrimExpr& y, const PrimExpr& x, const PrimExpr& lane) {
-            return make_load(in[0], convert_indices(plain, layout, {image, at[1] + lane, y, x}));
+            return if_then_else(access.is_possible(),
+                                make_load(in[0], convert_indices(plain, layout, {image, at[1] + lane, y, x})),
+                                make_zero(data->dtype));
           };
           return body(bin, layout, make_const(rois->dtype, options.spatial_scale));
         },
@@ -105,8 +111,9 @@ te::Tensor roi_align(const te::Tensor& data, const te::Tensor& rois, const RoiOp
           PrimExpr extent = tessera::cast(real, extents[i + 2]), last = extent - number(1.0);
           PrimExpr outside = logical_or(place<number(-1.0), place> extent);
           is_outside = is_outside ? logical_or(is_outside, outside) : outside;
-          taps.push_back(linear_taps(min(max(place, number(0.0)), last)));
-          for (Tap& tap : taps.back()) tap.index = min(tap.index, tessera::cast(kInt, extents[i + 2] - 1));
+          taps.push_back(linear_taps(min(max(place, number(0.0)), last), true));
+          for (Tap& tap : taps.back())  // a NaN is no place inside
+            tap.index = min(max(tap.index, make_const(kInt, 0)), tessera::cast(kInt, extents[i + 2] - 1));
         }
         Stmt inside = bin.each_lane([&](const PrimExpr& lane) {
           return join(lane, blend(taps, [&](const std::vector<PrimExpr>& index) {
@@ -135,8 +142,11 @@ te::Tensor roi_pool(const te::Tensor& data, const te::Tensor& rois, const RoiOpt
     std::vector<PrimExpr> begin;
     Indices counts;
     for (int i = 0; i < 2; ++i) {
-      PrimExpr first = tessera::cast(kInt, round(coordinate(bin, 1 - i, scale)));
-      PrimExpr last = tessera::cast(kInt, round(coordinate(bin, 3 - i, scale)));
+      auto pixel = [&](int which) {  // far from the limits of integers, whatever the region says
+        PrimExpr far = make_const(kInt, 1 << 29), whole = tessera::cast(kInt, round(coordinate(bin, which, scale)));
+        return max(min(whole, far), make_const(kInt, -(1 << 29)));
+      };
+      PrimExpr first = pixel(1 - i), last = pixel(3 - i);
       PrimExpr pooled = tessera::cast(real, options.pooled_size[static_cast<size_t>(i)]);
       PrimExpr size = div(tessera::cast(real, max(last - first + 1, make_const(kInt, 1))), pooled);
       PrimExpr place = tessera::cast(real, bin.at[static_cast<size_t>(i) + 2]), slack = make_const(real, kSlack);

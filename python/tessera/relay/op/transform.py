@@ -158,7 +158,7 @@ def scatter_nd(data: Expr, indices: Expr, updates: Expr, mode: str = "update") -
 
 def take(data: Expr, indices: Expr, axis: int | None = None, batch_dims: int = 0, mode: str = "clip") -> Call:
     """Elements by index: of the flattened tensor, or slices along `axis`. An index out of range is clipped, wrapped, or
-    ("fast") not looked at."""
+    ("fast") reads some element."""
     return call_op("take", [data, indices], {"axis": axis, "batch_dims": batch_dims, "mode": mode})
 
 
