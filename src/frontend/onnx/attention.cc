@@ -1,5 +1,6 @@
 // Attention and the parts of transformers around it.
 
+#include "frontend/onnx/checked_indices.h"
 #include "frontend/onnx/heads.h"
 #include "frontend/onnx/parts.h"
 #include "relay/inspect.h"
@@ -210,7 +211,7 @@ Values swiglu(Operation& in) {
 Values rotary_embedding(Operation& in) {
   bool is_flat = in.rank(in[0]) == 3;
   Expr x = is_flat ? split_heads(in[0], in.integer("num_heads")) : in[0];
-  auto cached = [&](size_t i) { return expand_dims(in.has(3) ? take(in[i], in[3], 0) : in[i], 1); };
+  auto cached = [&](size_t i) { return expand_dims(in.has(3) ? checked_take(in, in[i], in[3], 0) : in[i], 1); };
   Expr out =
       rotated(in, x, cached(1), cached(2), in.integer("rotary_embedding_dim", 0), in.integer("interleaved", 0) != 0);
   return {is_flat ? join_heads(out) : out};

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "frontend/onnx/checked_indices.h"
 #include "frontend/onnx/heads.h"
 #include "frontend/onnx/parts.h"
 #include "frontend/onnx/windows.h"
@@ -122,14 +123,14 @@ Values skip_simplified_layer_normalization(Operation& in) {
 
 /// Inputs: words, segments, their tables (words, places, segments), gamma, beta, mask, places.
 Values embed_layer_normalization(Operation& in) {
-  Expr total = take(in[2], in[0], 0);
+  Expr total = checked_take(in, in[2], in[0], 0);
   if (in.has(8)) {
-    total = add(total, take(in[3], in[8], 0));
+    total = add(total, checked_take(in, in[3], in[8], 0));
   } else {
     int64_t length = in.static_shape(in[0], "EmbedLayerNormalization")[1];
     total = add(total, slice(in[3], 0, 0, length));
   }
-  if (in.has(1)) total = add(total, take(in[4], in[1], 0));
+  if (in.has(1)) total = add(total, checked_take(in, in[4], in[1], 0));
   Expr out = layer_norm(total, in[5], in[6], in.number("epsilon", 1e-12)), lengths;
   if (in.has(7)) {
     lengths = sum(cast_if_needed(in, in[7], DataType::Int(32)), {PrimExpr(1)});

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "frontend/onnx/checked_indices.h"
 #include "frontend/onnx/heads.h"
 #include "frontend/onnx/parts.h"
 #include "relay/attrs/index.h"
@@ -193,7 +194,7 @@ Values group_query_attention(Operation& in) {
   Expr place = add(counting(length, 2), begin);  // (batch or 1, 1, length, 1)
   if (in.integer("do_rotary", 0) != 0) {
     Expr at = in.has(9) ? cast_if_needed(in, in[9], kLong) : squeeze(place, int_array({1, 3}));
-    auto cached = [&](size_t i) { return expand_dims(take(in[i], at, 0), 1); };
+    auto cached = [&](size_t i) { return expand_dims(checked_take(in, in[i], at, 0), 1); };
     int64_t turned = 2 * in.static_shape(in[7], "cosines").at(1);
     bool is_interleaved = in.integer("rotary_interleaved", 0) != 0;
     query = rotated(in, query, cached(7), cached(8), turned, is_interleaved);
@@ -233,7 +234,7 @@ Values rotary_embedding(Operation& in) {
     int64_t length = fixed_extent(in, x, 2, "the length");
     place = add(expand_dims(place, 1), reshape_to(counting(length, 3), {1, length}));
   }
-  auto cached = [&](size_t i) { return expand_dims(take(in[i], place, 0), 1); };
+  auto cached = [&](size_t i) { return expand_dims(checked_take(in, in[i], place, 0), 1); };
   Expr out = rotated(in, x, cached(2), cached(3), turned, in.integer("interleaved", 0) != 0);
   return {is_flat ? join_heads(out) : out};
 }

@@ -1,6 +1,7 @@
 // Operators that choose or place elements by index, and sorting.
 
 #include "relay/attrs/index.h"
+#include "frontend/onnx/checked_indices.h"
 #include "frontend/onnx/parts.h"
 #include "ir/prim_ops.h"
 #include "relay/attrs/search.h"
@@ -15,42 +16,17 @@ namespace {
 
 using namespace relay;  // NOLINT: makers of calls
 
-/// Indices counted from the end made to count from the beginning.
-Expr from_begin(Operation& in, const Expr& indices, const Expr& data, int axis) {
-  DataType dtype = in.dtype(indices);
-  if (dtype.code != DataType::kInt) return indices;
-  const int64_t* fixed = as_int(in.shape(data)[static_cast<size_t>(axis)]);
-  if (auto* known = indices.as<Constant>(); known && fixed) {  // decided at once
-    NDArray places = NDArray::empty(known->data.shape(), dtype);
-    for (int64_t i = 0; i < places.size(); ++i) {
-      int64_t offset = i * int64_t(dtype.bytes()), place = read_int(dtype, known->data.data<char>() + offset);
-      write_int(dtype, place < 0 ? place + *fixed : place, places.data<char>() + offset);
-    }
-    return make_constant(places);
-  }
-  Expr extent;
-  if (fixed) {
-    extent = make_scalar(static_cast<double>(*fixed), dtype);
-  } else {
-    Expr shape = call_op("shape_of", {data}, make_attrs<ShapeOfAttrs>([&](auto& attrs) { attrs.dtype = dtype; }));
-    extent = call_op("take", {shape, make_constant(int_scalar(axis, DataType::Int(64)))},
-                     make_attrs<TakeAttrs>([](auto& attrs) { attrs.axis = PrimExpr(0); }));
-  }
-  return where(less(indices, make_scalar(0, dtype)), add(indices, extent), indices);
-}
-
 Values gather(Operation& in) {
-  int axis = in.axis(in.integer("axis", 0), in.rank(in[0]));
-  return {call_op("take", {in[0], from_begin(in, in[1], in[0], axis)}, make_attrs<TakeAttrs>([&](auto& attrs) {
-                    attrs.axis = PrimExpr(axis);
-                    attrs.mode = "clip";
-                  }))};
+  return {checked_take(in, in[0], in[1], in.axis(in.integer("axis", 0), in.rank(in[0])))};
 }
 
 Values gather_elements(Operation& in) {
   int axis = in.axis(in.integer("axis", 0), in.rank(in[0]));
-  return {call_op("gather", {in[0], from_begin(in, in[1], in[0], axis)},
-                  make_attrs<GatherAttrs>([&](auto& attrs) { attrs.axis = PrimExpr(axis); }))};
+  CheckedIndices indices = checked_indices(in, in[1], in[0], axis);
+  return {call_op("gather", {in[0], indices.indices}, make_attrs<GatherAttrs>([&](auto& attrs) {
+                    attrs.axis = PrimExpr(axis);
+                    attrs.checked_as = indices.checked_as;
+                  }))};
 }
 
 /// Index tuples stand in the last dimension; Relay wants them in the first.
@@ -61,31 +37,23 @@ Expr tuples_first(Operation& in, const Expr& indices) {
   return rank > 1 ? transpose(indices, int_array(axes)) : indices;
 }
 
-/// Negative numbers in index tuples (..., k) that count from the end of dimension `first + i`.
-Expr tuples_from_begin(Operation& in, const Expr& indices, const Expr& data, size_t first) {
-  DataType dtype = in.dtype(indices);
+/// Index tuples (..., k) name dimensions of the data from `first` on.
+void check_tuples(Operation& in, const Expr& indices, const Expr& data, size_t first) {
   if (in.rank(indices) == 0 || first > in.rank(data))
     in.invalid("the last dimension of the indices does not fit the data");
   auto* length = in.shape(indices)[in.rank(indices) - 1].as<IntImm>();
   if (!length) in.unsupported("index tuples of unknown length");
   if (length->value < 0 || static_cast<size_t>(length->value) > in.rank(data) - first)
     in.invalid("index tuples that are too long");
-  Expr extents;
-  if (std::optional<std::vector<int64_t>> shape = in.fixed_shape(data)) {
-    auto begin = shape->begin() + static_cast<int64_t>(first);
-    extents = make_ints({begin, begin + length->value}, dtype);
-  } else {
-    auto begin = static_cast<int64_t>(first);
-    extents = cast_if_needed(in, slice(shape_at_run_time(data), 0, begin, begin + length->value), dtype);
-  }
-  return where(less(indices, make_scalar(0, dtype)), add(indices, extents), indices);
 }
 
 Values gather_nd(Operation& in) {
   auto batch = static_cast<int32_t>(in.integer("batch_dims", 0));
-  Expr indices = tuples_from_begin(in, in[1], in[0], static_cast<size_t>(batch));
-  return {call_op("gather_nd", {in[0], tuples_first(in, indices)},
-                  make_attrs<GatherNDAttrs>([&](auto& attrs) { attrs.batch_dims = batch; }))};
+  check_tuples(in, in[1], in[0], static_cast<size_t>(batch));
+  return {call_op("gather_nd", {in[0], tuples_first(in, in[1])}, make_attrs<GatherNDAttrs>([&](auto& attrs) {
+                    attrs.batch_dims = batch;
+                    attrs.checked_as = run_time_name(in);
+                  }))};
 }
 
 Values one_hot(Operation& in) {
@@ -109,14 +77,13 @@ Values one_hot(Operation& in) {
 Values scatter_elements(Operation& in) {
   int axis = in.axis(in.integer("axis", 0), in.rank(in[0]));
   std::string how = in.text("reduction", "none");
-  // These two count negative indices from the end themselves.
-  if (how == "none")
-    return {
-        call_op("scatter", {in[0], in[1], in[2]}, make_attrs<ScatterAttrs>([&](auto& attrs) { attrs.axis = axis; }))};
-  if (how == "add")
-    return {call_op("scatter_add", {in[0], in[1], in[2]},
-                    make_attrs<ScatterAddAttrs>([&](auto& attrs) { attrs.axis = axis; }))};
-  Expr indices = from_begin(in, in[1], in[0], axis);
+  auto along = [&](auto& attrs) {
+    attrs.axis = axis;
+    attrs.checked_as = run_time_name(in);
+  };
+  if (how == "none") return {call_op("scatter", {in[0], in[1], in[2]}, make_attrs<ScatterAttrs>(along))};
+  if (how == "add") return {call_op("scatter_add", {in[0], in[1], in[2]}, make_attrs<ScatterAddAttrs>(along))};
+  Expr indices = in[1];
   // As tuples: every dimension but `axis` keeps the place of the update.
   Ints shape = in.static_shape(indices, "a scatter that reduces");
   DataType dtype = in.dtype(indices);
@@ -134,15 +101,19 @@ Values scatter_elements(Operation& in) {
     parts.push_back(make_constant(places));
   }
   if (how != "mul" && how != "min" && how != "max") in.unsupported("the reduction " + how);
-  return {call_op("scatter_nd", {in[0], stack(parts, 0), in[2]},
-                  make_attrs<ScatterNDAttrs>([&](auto& attrs) { attrs.mode = how; }))};
+  return {call_op("scatter_nd", {in[0], stack(parts, 0), in[2]}, make_attrs<ScatterNDAttrs>([&](auto& attrs) {
+                    attrs.mode = how;
+                    attrs.checked_as = run_time_name(in);
+                  }))};
 }
 
 Values scatter_nd(Operation& in) {
   std::string how = in.text("reduction", "none");
-  Expr indices = tuples_first(in, tuples_from_begin(in, in[1], in[0], 0));
-  return {call_op("scatter_nd", {in[0], indices, in[2]},
-                  make_attrs<ScatterNDAttrs>([&](auto& attrs) { attrs.mode = how == "none" ? "update" : how; }))};
+  check_tuples(in, in[1], in[0], 0);
+  return {call_op("scatter_nd", {in[0], tuples_first(in, in[1]), in[2]}, make_attrs<ScatterNDAttrs>([&](auto& attrs) {
+                    attrs.mode = how == "none" ? "update" : how;
+                    attrs.checked_as = run_time_name(in);
+                  }))};
 }
 
 Values top_k(Operation& in) {
@@ -261,8 +232,11 @@ Values tensor_scatter(Operation& in) {
     places = add(expand_dims(begins, 1, static_cast<int>(rank) - 1), places);
   }
   if (mode == "circular") places = call_op("floor_mod", {places, make_ints({size->value})});
-  return {call_op("scatter", {cache, broadcast_to_like(places, update), update},
-                  make_attrs<ScatterAttrs>([&](auto& attrs) { attrs.axis = axis; }))};
+  return {
+      call_op("scatter", {cache, broadcast_to_like(places, update), update}, make_attrs<ScatterAttrs>([&](auto& attrs) {
+                attrs.axis = axis;
+                attrs.checked_as = run_time_name(in);
+              }))};
 }
 
 }  // namespace

@@ -87,8 +87,11 @@ class Search {
     const int64_t* axis = attrs->axis.defined() ? as_int(attrs->axis) : nullptr;
     if (!length || (attrs->axis.defined() && (!axis || *axis != 0))) return std::nullopt;
     std::optional<Element> index = look(call->args[1], place);
-    if (!index || !index->value || *index->value < 0 || *index->value >= *length) return std::nullopt;
-    return look(call->args[0], *index->value);
+    if (!index || !index->value) return std::nullopt;
+    int64_t at = *index->value;
+    if (at < 0 && !attrs->checked_as.empty()) at += *length;  // counted from the end
+    if (at < 0 || at >= *length) return std::nullopt;
+    return look(call->args[0], at);
   }
 
   std::optional<Element> sliced(const relay::Call* call, int64_t place) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "frontend/onnx/checked_indices.h"
 #include "frontend/onnx/parts.h"
 #include "frontend/onnx/texts.h"
 #include "frontend/onnx/trees.h"
@@ -25,7 +26,7 @@ std::vector<int64_t> length_of(const std::vector<float>& values) { return {stati
 
 Values array_feature_extractor(Operation& in) {
   Expr x = in.rank(in[0]) == 1 ? expand_dims(in[0], 0) : in[0];
-  return {take(x, reshape(in[1], int_array({-1})), static_cast<int>(in.rank(x)) - 1)};
+  return {checked_take(in, x, reshape(in[1], int_array({-1})), static_cast<int>(in.rank(x)) - 1)};
 }
 
 Values binarizer(Operation& in) {

@@ -1,5 +1,6 @@
 // Normalisations, softmax and losses over classes.
 
+#include "frontend/onnx/checked_indices.h"
 #include "frontend/onnx/parts.h"
 #include "relay/attrs/index.h"
 #include "relay/attrs/nn.h"
@@ -195,11 +196,11 @@ Expr negative_log_likelihood(Operation& in, const Expr& log_prob, const Expr& ta
     counts = where(ignored, make_scalar(0, dtype), counts);
     place = where(ignored, make_scalar(0, index), target);
   }
-  if (weight.defined())
-    counts = multiply(
-        counts, call_op("take", {weight, place}, make_attrs<TakeAttrs>([](auto& attrs) { attrs.axis = PrimExpr(0); })));
-  Expr chosen = squeeze(call_op("gather", {log_prob, expand_dims(place, 1)},
-                                make_attrs<GatherAttrs>([](auto& attrs) { attrs.axis = PrimExpr(1); })),
+  if (weight.defined()) counts = multiply(counts, checked_take(in, weight, place, 0));
+  Expr chosen = squeeze(call_op("gather", {log_prob, expand_dims(place, 1)}, make_attrs<GatherAttrs>([&](auto& attrs) {
+                                  attrs.axis = PrimExpr(1);
+                                  attrs.checked_as = run_time_name(in);
+                                })),
                         int_array({1}));
   Expr loss = negative(multiply(chosen, counts));
   std::string how = in.text("reduction", "mean");

@@ -1,6 +1,7 @@
 // Pools, and what undoes them.
 
 #include "relay/attrs/pool.h"
+#include "frontend/onnx/checked_indices.h"
 #include "frontend/onnx/parts.h"
 #include "frontend/onnx/windows.h"
 #include "relay/attrs/index.h"
@@ -247,7 +248,10 @@ Values max_unpool(Operation& in) {
   int64_t count = product_of(shape), total = product_of(result);
   Expr flat =
       call_op("scatter", {filled(0, {total}, in.dtype(in[0])), reshape_to(in[1], {count}), reshape_to(in[0], {count})},
-              make_attrs<ScatterAttrs>([](auto& attrs) { attrs.axis = 0; }));
+              make_attrs<ScatterAttrs>([&](auto& attrs) {
+                attrs.axis = 0;
+                attrs.checked_as = run_time_name(in);
+              }));
   Expr out = reshape_to(flat, result);
   if (!in.has(2)) return {out};
   Ints wanted = in.needed_ints(in[2], "output_shape");
