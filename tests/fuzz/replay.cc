@@ -1,18 +1,53 @@
 // Runs a fuzz target once on each file of the folders and files that are given: how the corpora are kept passing where
-// no libFuzzer is. `make fuzz` links the same targets with libFuzzer instead.
+// no libFuzzer is. `make fuzz` links the same targets with libFuzzer instead. `--seconds N` gives it random bytes for so long;
+// those at hand are in the file random-input when it crashes.
+
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
+#include <string_view>
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
+namespace {
+
+int run_random(double seconds) {
+  constexpr int kLongest = 400;
+  std::random_device seed;
+  std::mt19937 random(seed());
+  auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  size_t count = 0;
+  std::FILE* note = std::fopen("random-input", "wb+");
+  if (!note) return 1;
+  for (; std::chrono::steady_clock::now() < until; ++count) {
+    std::vector<uint8_t> bytes(random() % kLongest);
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+    std::rewind(note);
+    std::fwrite(bytes.data(), 1, bytes.size(), note);
+    std::fflush(note);
+    if (ftruncate(fileno(note), static_cast<off_t>(bytes.size())) != 0) return 1;
+    LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
+  }
+  std::fclose(note);
+  std::remove("random-input");
+  std::printf("%zu random inputs\n", count);
+  return 0;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   namespace fs = std::filesystem;
+  if (argc == 3 && std::string_view(argv[1]) == "--seconds") return run_random(std::atof(argv[2]));
   std::vector<fs::path> files;
   for (int i = 1; i < argc; ++i) {
     if (!fs::is_directory(argv[i])) {
