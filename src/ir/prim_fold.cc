@@ -3,7 +3,6 @@
 // Integers wrap in their own width. float32 is computed in float32 and float64 in float64; narrower floats are left
 // to the target. Remainders are folded on index types only.
 
-#include <algorithm>
 #include <cmath>
 
 #include "ir/prim_match.h"
@@ -146,14 +145,14 @@ template <>
 PrimExpr try_fold<Min>(const PrimExpr& a, const PrimExpr& b) {
   Numbers n(a, b);
   if (n.ints()) return n.ia->value <= n.ib->value ? a : b;
-  if (n.floats()) return float_imm(n.dtype, std::min(n.fa->value, n.fb->value));
+  if (n.floats()) return n.fa->value <= n.fb->value || std::isnan(n.fa->value) ? a : b;
   return a.same_as(b) ? a : PrimExpr();
 }
 template <>
 PrimExpr try_fold<Max>(const PrimExpr& a, const PrimExpr& b) {
   Numbers n(a, b);
   if (n.ints()) return n.ia->value >= n.ib->value ? a : b;
-  if (n.floats()) return float_imm(n.dtype, std::max(n.fa->value, n.fb->value));
+  if (n.floats()) return n.fa->value >= n.fb->value || std::isnan(n.fa->value) ? a : b;
   return a.same_as(b) ? a : PrimExpr();
 }
 

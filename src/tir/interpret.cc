@@ -312,8 +312,8 @@ class Interpreter {
     if (e.as<Sub>()) return a - b;
     if (e.as<Mul>()) return a * b;
     if (e.as<Div>()) return a / b;
-    if (e.as<Min>()) return std::min(a, b);
-    if (e.as<Max>()) return std::max(a, b);
+    if (e.as<Min>()) return a < b || std::isnan(a) ? a : b;
+    if (e.as<Max>()) return a > b || std::isnan(a) ? a : b;
     if (e.as<FloorDiv>()) return std::floor(a / b);
     if (e.as<FloorMod>()) return a - std::floor(a / b) * b;
     throw Error(NotImplementedError) << "cannot interpret " << e;

@@ -30,7 +30,8 @@ te::Tensor sign(const te::Tensor& x) {
       x,
       [&](PrimExpr e) {
         if (x->dtype.is_uint()) return select(e > zero, one, zero);
-        return select(e > zero, one, select(e < zero, make_const(x->dtype, -1), zero));
+        PrimExpr neither = x->dtype.is_floating() ? abs(e) : zero;  // 0, also of -0, or NaN
+        return select(e > zero, one, select(e < zero, make_const(x->dtype, -1), neither));
       },
       "T_sign", "ax");
 }

@@ -11,7 +11,7 @@ te::Tensor elementwise(const te::Tensor& x, const std::function<PrimExpr(PrimExp
 te::Tensor cast(const te::Tensor& x, DataType dtype);
 te::Tensor reinterpret(const te::Tensor& x, DataType dtype);
 te::Tensor clip(const te::Tensor& x, const PrimExpr& low, const PrimExpr& high);
-/// -1, 0 or 1 by the sign of each element; a NaN gives 0.
+/// -1, 0 or 1 by the sign of each element; NaN stays NaN.
 te::Tensor sign(const te::Tensor& x);
 te::Tensor full(const Array<PrimExpr>& shape, DataType dtype, const PrimExpr& value, const String& name = "T_full");
 

@@ -74,9 +74,13 @@ te::Tensor reduce_position(const te::Tensor& data, const ReduceOptions& options,
   DataType index_type = DataType::Int(32);
   Var lhs_i = make_var(prefix + "_lhs_0", index_type), rhs_i = make_var(prefix + "_rhs_0", index_type);
   Var lhs_v = make_var(prefix + "_lhs_1", data->dtype), rhs_v = make_var(prefix + "_rhs_1", data->dtype);
-  PrimExpr better = greatest ? lhs_v > rhs_v : lhs_v < rhs_v;
+  // NaN counts as better than every number, as in NumPy, and NaNs as equal.
+  PrimExpr is_lhs_nan = isnan(lhs_v), is_rhs_nan = isnan(rhs_v);
+  PrimExpr better =
+      logical_or(greatest ? lhs_v > rhs_v : lhs_v < rhs_v, logical_and(is_lhs_nan, logical_not(is_rhs_nan)));
+  PrimExpr same = logical_or(equal(lhs_v, rhs_v), logical_and(is_lhs_nan, is_rhs_nan));
   PrimExpr earlier = last ? lhs_i > rhs_i : lhs_i < rhs_i;
-  PrimExpr keep = logical_or(better, logical_and(equal(lhs_v, rhs_v), earlier));
+  PrimExpr keep = logical_or(better, logical_and(same, earlier));
   // Of equal values the identity's place must lose: an element may be infinite too.
   PrimExpr nowhere = last ? PrimExpr(-1) : max_value(index_type);
   CommReducer reducer = make(CommReducerNode{
@@ -114,14 +118,16 @@ te::Tensor place_of(const te::Tensor& data, const te::Tensor& extreme, const Red
     place = place ? place * axis->dom->extent + axis->var : PrimExpr(axis->var);
     count = count ? count * axis->dom->extent : axis->dom->extent;
   }
-  // A place that loses against all others, and is one nevertheless: nothing equals a NaN.
+  // A position that loses against all others, and is one nevertheless.
   PrimExpr nowhere = last ? make_zero(index) : tessera::cast(index, count) - make_const(index, 1);
   const std::string name = te::tensor_name(data.get()) + "_red";
   return compute(
       plan.shape, "ax",
       [&](const Array<PrimExpr>& i) {
         PrimExpr element = te::load(data, source_indices(plan, i, data->shape.size()));
-        PrimExpr candidate = select(equal(element, te::load(extreme, i)), tessera::cast(index, place), nowhere);
+        // where an element is NaN, so is the extreme
+        PrimExpr is_extreme = logical_or(equal(element, te::load(extreme, i)), isnan(element));
+        PrimExpr candidate = select(is_extreme, tessera::cast(index, place), nowhere);
         if (last) return te::max_over(candidate, plan.reduce);
         return te::reduce(
             candidate, plan.reduce, [](PrimExpr a, PrimExpr b) { return min(a, b); }, te::greatest_of(index));

@@ -21,12 +21,12 @@ te::Tensor max(const te::Tensor& data, const ReduceOptions& options);
 te::Tensor all(const te::Tensor& data, const ReduceOptions& options);
 te::Tensor any(const te::Tensor& data, const ReduceOptions& options);
 
-/// The position of the least or greatest element; among equals the first, or the last when `last` is set. Over several
-/// axes it is the position in the flattened axes.
+/// The position of the least or greatest element; among equals the first, or the last when `last` is set. A NaN is both,
+/// as in NumPy. Over several axes it is the position in the flattened axes.
 te::Tensor argmin(const te::Tensor& data, const ReduceOptions& options, bool last);
 te::Tensor argmax(const te::Tensor& data, const ReduceOptions& options, bool last);
 /// The same by two reductions of single values, one for the value and one for its places, which go by vectors where pairs do
-/// not. Among elements with a NaN any place may be given.
+/// not.
 te::Tensor place_of_least(const te::Tensor& data, const ReduceOptions& options, bool last);
 te::Tensor place_of_greatest(const te::Tensor& data, const ReduceOptions& options, bool last);
 

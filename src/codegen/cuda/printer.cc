@@ -193,6 +193,17 @@ std::string CudaPrinter::math_call(const std::string& name, DataType dtype, cons
   return is_narrow ? cast_scalar(out, DataType::Float(32), dtype) : out;
 }
 
+/// One instruction from Ampere on.
+std::string CudaPrinter::extremum_of_floats(bool is_min, DataType dtype, const std::string& a, const std::string& b) {
+  if (dtype != DataType::Float(32)) return SourcePrinter::extremum_of_floats(is_min, dtype, a, b);
+  const std::string function = is_min ? "min" : "max", name = "tsr_" + function + "_f32";
+  need(name, std::string(inline_function()) + " float " + name + "(float a, float b) {\n#if __CUDA_ARCH__ >= 800\n" +
+                 "  float out;\n  asm(\"" + function + ".NaN.f32 %0, %1, %2;\" : \"=f\"(out) : \"f\"(a), \"f\"(b));\n" +
+                 "  return out;\n#else\n  return " + SourcePrinter::extremum_of_floats(is_min, dtype, "a", "b") +
+                 ";\n#endif\n}\n");
+  return name + "(" + a + ", " + b + ")";
+}
+
 std::string CudaPrinter::kernel_head(const std::string& name, const std::string& params, const BlockSize& size) {
   int64_t threads = size[0] * size[1] * size[2];
   std::string bounds = threads ? "__launch_bounds__(" + std::to_string(threads) + ") " : "";

@@ -20,6 +20,7 @@ class CudaPrinter final : public KernelPrinter {
   std::string bits_as(const std::string& value, DataType from, DataType to) override;
   std::string math_call(const std::string& name, DataType dtype, const Lanes& args) override;
   std::string rounded(const std::string& value, DataType) override { return value; }
+  std::string extremum_of_floats(bool is_min, DataType dtype, const std::string& a, const std::string& b) override;
   const char* inline_function() const override { return "static __device__ __forceinline__"; }
   std::string kernel_head(const std::string& name, const std::string& params, const BlockSize& size) override;
   std::string pointer_parameter(const std::string& element, const std::string& name, bool is_const,

@@ -87,9 +87,7 @@ llvm::Value* CodeGen::arithmetic(const NodeInfo* op, DataType dtype, Value* a, V
   if (op == &Add::info) return is_float ? builder_.CreateFAdd(a, b) : builder_.CreateAdd(a, b, "", false, no_wrap);
   if (op == &Sub::info) return is_float ? builder_.CreateFSub(a, b) : builder_.CreateSub(a, b, "", false, no_wrap);
   if (op == &Mul::info) return is_float ? builder_.CreateFMul(a, b) : builder_.CreateMul(a, b, "", false, no_wrap);
-  // One operand may be a NaN: the answer is then `b`, as the machine's own min and max have it.
-  if (op == &Min::info) return builder_.CreateSelect(compare(&LT::info, dtype, a, b), a, b);
-  if (op == &Max::info) return builder_.CreateSelect(compare(&GT::info, dtype, a, b), a, b);
+  if (op == &Min::info || op == &Max::info) return extremum(op == &Min::info, dtype, a, b);
   if (op == &And::info) return builder_.CreateAnd(a, b);
   if (op == &Or::info) return builder_.CreateOr(a, b);
   if (!is_float) return integer_division(op, dtype, a, b);

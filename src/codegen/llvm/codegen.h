@@ -4,6 +4,7 @@
 // Meanings that TIR leaves open and this translation fixes:
 //   - signed and unsigned integers wrap in values; in indices and loop bounds they are promised not to;
 //   - x / 0 and x % 0 of integers do not trap: they give x and 0; min / -1 gives min;
+//   - Min and Max of floats are NaN where either operand is; of 0 and -0 they are either;
 //   - a float outside the range of an integer type casts to some value of that type (never undefined behaviour);
 //   - bool and sub-byte integers take a byte in memory, where any non-zero bool is true;
 //   - arithmetic of 16-bit floats is that of float32, rounded to nearest even after each operation.
@@ -20,6 +21,9 @@ HalfSupport half_support(const llvm::TargetMachine& target);
 /// Registers in which a machine scales floats by powers of two with one instruction.
 enum class ScaleSupport { None, Wide, All };
 ScaleSupport scale_support(const llvm::TargetMachine& target);
+/// How the minimum and maximum of float16 are made, where there is arithmetic of float16.
+enum class HalfExtremum { Widened, Native, Comparisons };
+HalfExtremum half_extremum(const llvm::TargetMachine& target);
 
 class CodeGen {
  public:
@@ -83,6 +87,8 @@ class CodeGen {
   Value* binary(const Node* op);
   Value* arithmetic(const NodeInfo* op, DataType dtype, Value* a, Value* b);
   Value* compare(const NodeInfo* op, DataType dtype, Value* a, Value* b);
+  Value* extremum(bool is_min, DataType dtype, Value* a, Value* b);  // min_max.cc
+  Value* real_extremum(bool is_min, Value* a, Value* b);
   Value* integer_division(const NodeInfo* op, DataType dtype, Value* a, Value* b);
   Value* visit(const VarNode* op);
   Value* visit(const IntImm* op);
@@ -238,6 +244,7 @@ class CodeGen {
   const Machine& machine_;
   HalfSupport half_;
   ScaleSupport scale_;
+  HalfExtremum half_extremum_;
   std::unique_ptr<llvm::Module> module_;
   llvm::IRBuilder<> builder_;
   llvm::MDBuilder metadata_;

@@ -1,5 +1,7 @@
 // Binary operators and casts, on one lane.
 
+#include <cmath>
+
 #include "codegen/source/printer.h"
 
 namespace tessera::codegen {
@@ -25,6 +27,17 @@ std::string infix(const std::string& a, const char* op, const std::string& b) {
   return "(" + a + " " + op + " " + b + ")";
 }
 
+std::string choice(const std::string& condition, const std::string& yes, const std::string& no) {
+  return "(" + condition + " ? " + yes + " : " + no + ")";
+}
+
+/// A constant, or a vector of one, that is not NaN.
+bool is_number(const PrimExpr& e) {
+  auto* vector = e.as<Broadcast>();
+  auto* value = (vector ? vector->value : e).as<FloatImm>();
+  return value && !std::isnan(value->value);
+}
+
 /// A number other than 0 and -1, as text.
 bool is_safe_divisor(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789uUL") == text.npos &&
@@ -41,19 +54,36 @@ Lanes SourcePrinter::visit(const BinaryNode* op) {
     throw Error(TypeError) << op->type_key() << " of " << dtype << " and " << op->b.dtype()
                            << ": operands have one type";
   Lanes a = emit(op->a), b = emit(op->b);
-  for (size_t i = 0; i < a.size(); ++i) a[i] = binary(op->type()->node, dtype.element(), a[i], b[i]);
+  const NodeInfo* node = op->type()->node;
+  if (node == &Min::info || node == &Max::info) return extremum(op, std::move(a), std::move(b));
+  for (size_t i = 0; i < a.size(); ++i) a[i] = binary(node, dtype.element(), a[i], b[i]);
   return a;
+}
+
+/// Of floats the answer is NaN where either operand is. A number is neither, so that one comparison does: it wins only
+/// where it is not beaten.
+Lanes SourcePrinter::extremum(const BinaryNode* op, Lanes a, Lanes b) {
+  const bool is_min = op->type()->node == &Min::info;
+  const DataType dtype = op->a.dtype().element();
+  const char *wins = is_min ? "<" : ">", *loses = is_min ? ">=" : "<=";
+  const bool is_a_number = is_number(op->a), is_b_number = is_number(op->b);
+  for (size_t i = 0; i < a.size(); ++i) {
+    const std::string x = atom(a[i], dtype), y = atom(b[i], dtype);
+    if (dtype.is_floating() && is_b_number) a[i] = choice(infix(x, loses, y), y, x);
+    else if (!dtype.is_floating() || is_a_number) a[i] = choice(infix(x, wins, y), x, y);
+    else a[i] = extremum_of_floats(is_min, dtype, x, y);
+  }
+  return a;
+}
+
+std::string SourcePrinter::extremum_of_floats(bool is_min, DataType, const std::string& a, const std::string& b) {
+  return choice(infix(infix(a, is_min ? "<" : ">", b), "||", infix(a, "!=", a)), a, b);
 }
 
 std::string SourcePrinter::binary(const NodeInfo* op, DataType dtype, std::string a, std::string b) {
   if (const char* compare = find(kComparisons, op)) return infix(a, compare, b);
   if (const char* logic = find(kLogic, op)) return infix(a, logic, b);
   if (dtype.is_handle()) throw Error(TypeError) << op->key << " of handles";
-  if (op == &Min::info || op == &Max::info) {
-    // With a NaN among them the answer is `b`, as the machine's own min and max have it.
-    a = atom(a, dtype), b = atom(b, dtype);
-    return "(" + infix(a, op == &Min::info ? "<" : ">", b) + " ? " + a + " : " + b + ")";
-  }
   if (const char* arithmetic = find(kArithmetic, op)) {
     if (dtype.is_floating()) return rounded(infix(a, arithmetic, b), dtype);
     return wrapped(arithmetic, dtype, a, b);

@@ -53,6 +53,8 @@ class SourcePrinter {
   virtual std::string bits_as(const std::string& value, DataType from, DataType to) = 0;
   /// A real function of the dialect's library on scalars; empty where there is none.
   virtual std::string math_call(const std::string& name, DataType dtype, const Lanes& args) = 0;
+  /// The minimum or maximum of two floats that may be NaN; both are names.
+  virtual std::string extremum_of_floats(bool is_min, DataType dtype, const std::string& a, const std::string& b);
   /// A 16-bit float is a float that has just these values, unless the dialect computes with them natively.
   virtual std::string rounded(const std::string& value, DataType dtype) = 0;
   /// Calls of operators that only this dialect knows; false leaves them to the common ones.
@@ -92,6 +94,7 @@ class SourcePrinter {
   Lanes visit(const Call* op);
   Lanes visit(const BinaryNode* op);
   std::string binary(const NodeInfo* op, DataType dtype, std::string a, std::string b);
+  Lanes extremum(const BinaryNode* op, Lanes a, Lanes b);
   std::string wrapped(const char* op, DataType dtype, const std::string& a, const std::string& b);
   std::string integer_division(const NodeInfo* op, DataType dtype, const std::string& a, const std::string& b);
   std::string narrowed(const std::string& value, DataType dtype);  // to the bits the type has

@@ -229,7 +229,10 @@ te::Tensor greatest_in_rows(const te::Tensor& x, int64_t lanes, bool last, size_
       [&](const Array<PrimExpr>& at) {
         PrimExpr place = tessera::cast(index, at.back());
         if (!last) place = number(length - 1) - place;
-        return select(equal(te::load(x, at), te::load(greatest, but_last(at))), place, make_zero(index));
+        // where an element is NaN, so is the greatest of its row
+        PrimExpr element = te::load(x, at);
+        PrimExpr is_greatest = logical_or(equal(element, te::load(greatest, but_last(at))), isnan(element));
+        return select(is_greatest, place, make_zero(index));
       },
       "places", "elemwise");
   te::Tensor found = reduce_rows(places, RowKind::Max, lanes);

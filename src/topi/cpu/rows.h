@@ -34,7 +34,7 @@ te::Tensor softmax_rows(const te::Tensor& x, int64_t lanes, int64_t widest = INT
 /// The logarithm of that, which keeps no powers.
 te::Tensor log_softmax_rows(const te::Tensor& x, int64_t lanes);
 /// Where the greatest element of each row is, an int32: the first of them, or the `last`. Ones are put behind for `kept`
-/// dimensions. A row that has a NaN gets one of its places.
+/// dimensions. NaN counts as greatest.
 te::Tensor greatest_in_rows(const te::Tensor& x, int64_t lanes, bool last, size_t kept);
 
 /// Splits an axis into vectors; a short one at its end gets code of its own.

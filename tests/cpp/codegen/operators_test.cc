@@ -77,8 +77,12 @@ TYPED_TEST(Operators, ArithmeticWraps) {
   check_pairs<T, T>("Add", make_binary<Add>, [](T a, T b) { return wrap<T>(std::plus<>(), a, b); });
   check_pairs<T, T>("Sub", make_binary<Sub>, [](T a, T b) { return wrap<T>(std::minus<>(), a, b); });
   check_pairs<T, T>("Mul", make_binary<Mul>, [](T a, T b) { return wrap<T>(std::multiplies<>(), a, b); });
-  check_pairs<T, T>("Min", make_binary<Min>, [](T a, T b) { return a < b ? a : b; });
-  check_pairs<T, T>("Max", make_binary<Max>, [](T a, T b) { return a > b ? a : b; });
+}
+
+TYPED_TEST(Operators, MinAndMaxAreNanWhereOneIs) {
+  using T = TypeParam;
+  check_pairs<T, T>("Min", make_binary<Min>, [](T a, T b) { return a < b || a != a ? a : b; });
+  check_pairs<T, T>("Max", make_binary<Max>, [](T a, T b) { return a > b || a != a ? a : b; });
 }
 
 TYPED_TEST(Operators, Comparisons) {
@@ -183,11 +187,12 @@ TYPED_TEST(Operators, Casts) {
 
 TEST(Operators, AFloatOutsideOfAnIntegerTypeGivesSomeValue) {
   std::vector<float> in = {1e20f, -1e20f, NAN, INFINITY, 300.f, -300.f, 3e9f, -1.f};
-  for (DataType to : {DataType::Int(8), DataType::UInt(8), DataType::Int(32), DataType::UInt(32), DataType::Int(64)})
-    for (int lanes : {1, 8}) {
+  for (DataType to : {DataType::Int(4), DataType::Int(8), DataType::UInt(8), DataType::Int(16), DataType::Int(32),
+                      DataType::UInt(32), DataType::Int(64), DataType::UInt(64)})
+    for (int lanes : {1, 2, 4, 8}) {
       Compiled code =
           elementwise(to, {DataType::Float(32)}, 8, lanes, [&](In v) { return make_cast(to.with_lanes(lanes), v[0]); });
-      std::vector<int64_t> out(8);
+      std::vector<uint8_t> out(64);
       EXPECT_EQ(code(in.data(), out.data()), 0);
     }
 }

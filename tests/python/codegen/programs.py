@@ -171,6 +171,32 @@ def larger(dtype: str) -> Case:
     return binary(dtype, tir.max, np.maximum, whole(dtype, 1), whole(dtype, 2))
 
 
+def with_nan(dtype: str, seed: int, every: int) -> np.ndarray:
+    """Numbers, infinities and zeros, with a NaN (also one with a sign) at each multiple of `every`."""
+    x = numbers(dtype, seed=seed)
+    x[::7], x[1::7], x[2::7] = np.inf, -np.inf, 0
+    x[::every], x[0] = np.nan, np.copysign(np.nan, -1)
+    return x
+
+
+@row(FLOATS)
+def smaller_with_nan(dtype: str) -> Case:
+    return binary(dtype, tir.min, np.minimum, with_nan(dtype, 1, 2), with_nan(dtype, 2, 3))
+
+
+@row(FLOATS)
+def larger_with_nan(dtype: str) -> Case:
+    return binary(dtype, tir.max, np.maximum, with_nan(dtype, 1, 2), with_nan(dtype, 2, 3))
+
+
+@row(FLOATS)
+def clip_with_nan(dtype: str) -> Case:
+    """Constants on either side: both orders of the operands keep the NaN."""
+    x = with_nan(dtype, 1, 3)
+    compute = lambda v: tir.max(tir.const(-8, dtype), tir.max(tir.min(tir.min(tir.const(20, dtype), v), 16), -4))
+    return elementwise([(dtype, x)], compute, (dtype, np.clip(x, -4, 16)))
+
+
 @row(SIGNED + FLOATS)
 def absolute(dtype: str) -> Case:
     x = whole(dtype, 1)
@@ -500,6 +526,41 @@ def matmul(dtype: str) -> Case:
     io, jo, ii, ji = s[out].tile(*out.op.axis, 4, 8)
     s[out].reorder(io, jo, r, ii, ji)
     s[out].vectorize(ji)
+@row(FLOATS)
+def extremes_with_nan(dtype: str) -> Case:
+    """The first, a later and the last element of a row is NaN; one row has none."""
+    x = numbers(dtype, (5, 18))
+    x[0, 0] = x[1, 7] = x[2, 17] = x[3, :] = np.nan
+    return reduction(dtype, x, te.max, x.max(1))
+
+
+@row(FLOATS)
+def least_with_nan(dtype: str) -> Case:
+    x = numbers(dtype, (5, 18))
+    x[0, 0] = x[1, 7] = x[2, 17] = x[3, :] = np.nan
+    return reduction(dtype, x, te.min, x.min(1))
+
+
+def position_with_nan(dtype: str, compute: Any, reference: Any) -> Case:
+    x = numbers(dtype, (6, 20))
+    x[0, 0] = x[1, 7] = x[1, 12] = x[2, 19] = x[3, :] = np.nan
+    x[1, 3], x[4, :] = np.inf, -np.inf
+    source = te.placeholder(x.shape, dtype, name="x")
+    out = compute(source, axis=1)
+    answer = reference(x, axis=1).astype("int32")
+    return Case(te.create_schedule(out.op), [source, out], [(dtype, x), ("int32", np.zeros_like(answer))], [answer])
+
+
+@row(FLOATS)
+def argmax_with_nan(dtype: str) -> Case:
+    return position_with_nan(dtype, topi.argmax, np.argmax)
+
+
+@row(FLOATS)
+def argmin_with_nan(dtype: str) -> Case:
+    return position_with_nan(dtype, topi.argmin, np.argmin)
+
+
     s[out].unroll(ii)
     s[out].parallel(io)
     wide = "float64" if dtype in FLOATS else dtype
