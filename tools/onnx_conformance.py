@@ -2,6 +2,7 @@
 """Runs ONNX's own backend tests against Tessera and prints how many pass, by operator.
 
     tools/onnx_conformance.py [--only PATTERN] [--jobs N] [--write docs/onnx_operators.md] [--list failed|wrong]
+                              [--target "llvm -mcpu=haswell"]
 
 Every CPU case of the installed onnx package counts. A case passes, is refused (a clear "not supported"), fails with
 another error, or gives a wrong answer. Each worker is a process of its own: what crashes is counted as failed, and the
@@ -61,7 +62,7 @@ def compare(
             package([want], [got], rtol, atol, model_dir)
 
 
-def run_case(name: str) -> tuple[str, str, list[str]]:
+def run_case(name: str, target: str = "llvm") -> tuple[str, str, list[str]]:
     """(outcome, message, operators of the model)."""
     warnings.simplefilter("ignore")
     import tessera.onnx_backend as backend
@@ -72,7 +73,7 @@ def run_case(name: str) -> tuple[str, str, list[str]]:
 
     def noting(model: Any, *args: Any, **kwargs: Any) -> Any:
         operators.extend(sorted({node.op_type for node in model.graph.node}))
-        return prepare(model, *args, **kwargs)
+        return prepare(model, *args, **{"target": target, **kwargs})
 
     backend.prepare = noting
     try:
@@ -88,7 +89,7 @@ def run_case(name: str) -> tuple[str, str, list[str]]:
     return "passed", "", operators
 
 
-def run_all(todo: list[str], jobs: int) -> dict[str, tuple[str, str, list[str]]]:
+def run_all(todo: list[str], jobs: int, target: str) -> dict[str, tuple[str, str, list[str]]]:
     """All outcomes. A pool that breaks is made anew, and the cases in flight are run one by one."""
     results: dict[str, tuple[str, str, list[str]]] = {}
     context = multiprocessing.get_context("spawn")
@@ -96,7 +97,7 @@ def run_all(todo: list[str], jobs: int) -> dict[str, tuple[str, str, list[str]]]
     left = list(todo)
     while left:
         with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-            futures = {pool.submit(run_case, case): case for case in left}
+            futures = {pool.submit(run_case, case, target): case for case in left}
             for future in as_completed(futures):
                 with contextlib.suppress(BrokenProcessPool):
                     results[futures[future]] = future.result()
@@ -110,7 +111,7 @@ def run_all(todo: list[str], jobs: int) -> dict[str, tuple[str, str, list[str]]]
     for case in suspects:
         with ProcessPoolExecutor(1, mp_context=context) as pool:
             try:
-                results[case] = pool.submit(run_case, case).result()
+                results[case] = pool.submit(run_case, case, target).result()
             except BrokenProcessPool:
                 results[case] = ("failed", "the process crashed", [])
     return results
@@ -134,8 +135,9 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
     parser.add_argument("--write", help="a Markdown file for the table")
     parser.add_argument("--list", default="", help="outcomes whose cases are listed: failed,wrong,refused")
+    parser.add_argument("--target", default="llvm", help="what is compiled for, by default this CPU")
     args = parser.parse_args()
-    results = run_all(sorted(name for name in suite() if re.search(args.only, name)), args.jobs)
+    results = run_all(sorted(name for name in suite() if re.search(args.only, name)), args.jobs, args.target)
     count = collections.Counter(outcome for outcome, _, _ in results.values())
     total = len(results)
     for case, (outcome, message, _) in sorted(results.items()):

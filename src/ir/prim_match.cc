@@ -1,6 +1,7 @@
 #include "ir/prim_match.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ir/builtin.h"
 
@@ -60,6 +61,16 @@ void match_types(PrimExpr& a, PrimExpr& b, std::string_view what) {
   DataType common = common_element(left.element(), right.element(), what).with_lanes(lanes);
   a = cast(common, a);
   b = cast(common, b);
+}
+
+uint64_t truncated_bits(double value, DataType to) {
+  constexpr double kInt32 = 0x1p31, kInt64 = 0x1p63, kUInt64 = 0x1p64;
+  const bool by_int32 = to.bits < 32 || to == DataType::Int(32);
+  // at the minimum itself both ways agree
+  if (by_int32)
+    return static_cast<uint64_t>(std::abs(value) < kInt32 ? static_cast<int64_t>(value) : int64_t{INT32_MIN});
+  if (to.is_uint() && to.bits == 64 && value >= kInt64 && value < kUInt64) return static_cast<uint64_t>(value);
+  return static_cast<uint64_t>(std::abs(value) < kInt64 ? static_cast<int64_t>(value) : INT64_MIN);
 }
 
 PrimExpr wrapped_const(DataType dtype, uint64_t bits) {

@@ -23,6 +23,11 @@ constexpr bool is_index_type(DataType dtype) {
   return dtype.is_int() && dtype.is_scalar() && (dtype.bits == 32 || dtype.bits == 64);
 }
 
+/// What a Cast of a float to an integer type gives, on every target, lane by lane: the truncated value where the type
+/// has it. What does not fit, and NaN, is the minimum of int32 or int64; of narrower types the lowest bits of the int32
+/// result, of uint32 and other types of less than 64 bits those of the int64 result, and of uint64 that result itself.
+uint64_t truncated_bits(double value, DataType to);
+
 /// The constant whose two's complement bits are the lowest `dtype.bits` of `bits`.
 PrimExpr wrapped_const(DataType dtype, uint64_t bits);
 

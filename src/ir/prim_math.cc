@@ -29,8 +29,10 @@ double largest_float(DataType dtype, std::string_view what) {
 PrimExpr cast_scalar(DataType dtype, const PrimExpr& value) {
   if (value.dtype() == dtype) return value;
   auto fold = [&](auto number) { return dtype.is_bool() ? bool_imm(number != 0) : make_const(dtype, number); };
+  const bool is_truncated = dtype.is_integral() && !dtype.is_bool();
   if (auto* number = value.as<IntImm>()) return fold(number->value);
-  if (auto* number = value.as<FloatImm>()) return fold(number->value);
+  if (auto* number = value.as<FloatImm>())
+    return is_truncated ? wrapped_const(dtype, truncated_bits(number->value, dtype)) : fold(number->value);
   if (value.dtype().is_handle())
     throw Error(RuntimeError) << "cannot cast the handle " << value << " to " << dtype << "; see tir.reinterpret";
   return make_cast(dtype, value);

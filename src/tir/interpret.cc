@@ -5,6 +5,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "ir/prim_match.h"
 #include "ir/prim_ops.h"
 #include "runtime/index_error.h"
 #include "runtime/ndarray.h"
@@ -289,7 +290,7 @@ class Interpreter {
     bool from_float = as->value.dtype().is_floating();
     if (as->dtype.is_floating()) return made(as->dtype, from_float ? value.f : static_cast<double>(value.i));
     if (as->dtype.is_bool()) return {from_float ? value.f != 0 : value.i != 0, 0};
-    return made(as->dtype, from_float ? static_cast<int64_t>(value.f) : value.i);
+    return made(as->dtype, from_float ? static_cast<int64_t>(truncated_bits(value.f, as->dtype)) : value.i);
   }
 
   Scalar eval_binary(const PrimExpr& e, const BinaryNode* op) {

@@ -1,5 +1,7 @@
 #include "topi/elementwise.h"
 
+#include <cmath>
+
 #include "ir/prim_ops.h"
 #include "runtime/registry.h"
 
@@ -19,9 +21,22 @@ te::Tensor reinterpret(const te::Tensor& x, DataType dtype) {
   return elementwise(x, [dtype](PrimExpr e) { return tessera::reinterpret(dtype, e); });
 }
 
+namespace {
+
+/// A limit of `clip` in the type of the elements; one that an integer type does not reach is its end.
+PrimExpr limit_of(DataType dtype, const PrimExpr& limit) {
+  auto* number = limit.as<FloatImm>();
+  if (!number || !dtype.is_integral()) return tessera::cast(dtype, limit);
+  const double ends = dtype.bits - (dtype.is_int() ? 1 : 0);
+  if (number->value >= std::exp2(ends)) return max_value(dtype);
+  if (number->value < (dtype.is_int() ? -std::exp2(ends) : 0.0)) return min_value(dtype);
+  return tessera::cast(dtype, limit);
+}
+
+}  // namespace
+
 te::Tensor clip(const te::Tensor& x, const PrimExpr& low, const PrimExpr& high) {
-  DataType dtype = x->dtype;
-  return elementwise(x, [&](PrimExpr e) { return max(min(e, tessera::cast(dtype, high)), tessera::cast(dtype, low)); });
+  return elementwise(x, [&](PrimExpr e) { return max(min(e, limit_of(x->dtype, high)), limit_of(x->dtype, low)); });
 }
 
 te::Tensor sign(const te::Tensor& x) {

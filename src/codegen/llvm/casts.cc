@@ -34,8 +34,7 @@ llvm::Value* CodeGen::cast(Value* value, DataType from, DataType to) {
   if (from.is_float() && to.is_float()) return builder_.CreateFPCast(value, type);
   if (from.is_integral())
     return from.is_int() ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type);
-  Value* out = to.is_int() ? builder_.CreateFPToSI(value, type) : builder_.CreateFPToUI(value, type);
-  return builder_.CreateFreeze(out);
+  return truncate(value, from, to);
 }
 
 llvm::Value* CodeGen::reinterpret(Value* value, DataType from, DataType to) {

@@ -5,7 +5,7 @@
 //   - signed and unsigned integers wrap in values; in indices and loop bounds they are promised not to;
 //   - x / 0 and x % 0 of integers do not trap: they give x and 0; min / -1 gives min;
 //   - Min and Max of floats are NaN where either operand is; of 0 and -0 they are either;
-//   - a float outside the range of an integer type casts to some value of that type (never undefined behaviour);
+//   - a float that does not fit an integer type casts to what truncated_bits (ir/prim_match.h) says;
 //   - bool and sub-byte integers take a byte in memory, where any non-zero bool is true;
 //   - arithmetic of 16-bit floats is that of float32, rounded to nearest even after each operation.
 // A function gives 0, or -1 with the last error set. What cannot be translated is an Error that names the node.
@@ -21,6 +21,9 @@ HalfSupport half_support(const llvm::TargetMachine& target);
 /// Registers in which a machine scales floats by powers of two with one instruction.
 enum class ScaleSupport { None, Wide, All };
 ScaleSupport scale_support(const llvm::TargetMachine& target);
+/// Which of x86's instructions turn floats into integers: each has all that those before it have.
+enum class TruncateSupport { None, Sse, Avx, Avx512, Avx512Dq };
+TruncateSupport truncate_support(const llvm::TargetMachine& target);
 /// How the minimum and maximum of float16 are made, where there is arithmetic of float16.
 enum class HalfExtremum { Widened, Native, Comparisons };
 HalfExtremum half_extremum(const llvm::TargetMachine& target);
@@ -71,6 +74,8 @@ class CodeGen {
   // casts.cc
   Value* cast(Value* value, DataType from, DataType to);
   Value* reinterpret(Value* value, DataType from, DataType to);
+  Value* truncate(Value* value, DataType from, DataType to);  // of floats to integers: truncate.cc
+  Value* truncate_to_signed(Value* value, DataType from, DataType to);
   Value* to_index(Value* value, DataType dtype);  // any integer as i64
 
   // narrow_floats.cc
@@ -244,6 +249,7 @@ class CodeGen {
   const Machine& machine_;
   HalfSupport half_;
   ScaleSupport scale_;
+  TruncateSupport truncate_;
   HalfExtremum half_extremum_;
   std::unique_ptr<llvm::Module> module_;
   llvm::IRBuilder<> builder_;

@@ -76,7 +76,7 @@ llvm::Value* CodeGen::times_power_of_two(Value* y, Value* n, DataType dtype) {
     Value* biased = builder_.CreateAdd(exponent, bits(is_double ? 1023 : 127));
     return builder_.CreateBitCast(builder_.CreateShl(biased, bits(is_double ? 52 : 23)), real);
   };
-  Value* exponent = builder_.CreateFPToSI(n, integer);
+  Value* exponent = builder_.CreateFreeze(builder_.CreateFPToSI(n, integer));  // where n is NaN, so is y
   Value* half = builder_.CreateAShr(exponent, bits(1));
   return builder_.CreateFMul(builder_.CreateFMul(y, power(half)), power(builder_.CreateSub(exponent, half)));
 }

@@ -153,11 +153,32 @@ std::string SourcePrinter::integer_division(const NodeInfo* op, DataType dtype, 
 std::string SourcePrinter::cast_scalar(const std::string& value, DataType from, DataType to) {
   if (from == to) return value;
   if (to.is_bool()) return "(" + value + " != 0)";
+  if (from.is_floating() && to.is_integral()) return truncated(value, from, to);
   bool is_odd_width = to.is_integral() && to.bits != 8 && to.bits != 16 && to.bits != 32 && to.bits != 64;
   if (is_odd_width) return narrowed(value, to);
   if (to.is_handle() && from.is_integral()) return "((void*)" + cast_scalar(value, from, DataType::UInt(64)) + ")";
   std::string out = "((" + value_type(to) + ")" + value + ")";
   return to.is_floating() && to.bits == 16 ? rounded(out, to) : out;
+}
+
+/// A float as an integer, as truncated_bits (ir/prim_match.h) defines it: the languages leave open what does not fit.
+std::string SourcePrinter::truncated(const std::string& value, DataType from, DataType to) {
+  if (from.bits == 16) return truncated("((float)" + value + ")", DataType::Float(32), to);
+  const bool by_int32 = to.bits < 32 || to == DataType::Int(32);
+  const DataType work = DataType::Int(by_int32 ? 32 : 64);
+  const std::string type = value_type(work), real = value_type(from), suffix = from.bits == 64 ? "" : "f";
+  const std::string limit = (by_int32 ? "2147483648.0" : "9223372036854775808.0") + suffix;
+  const std::string name = "tsr_" + type_name(work) + "_of_f" + std::to_string(from.bits);
+  const std::string head = std::string(inline_function()) + " ";
+  need(name, head + type + " " + name + "(" + real + " x) {\n  return x > -" + limit + " && x < " + limit + " ? (" +
+                 type + ")x : " + int_constant(work, by_int32 ? INT32_MIN : INT64_MIN) + ";\n}\n");
+  if (to == work) return name + "(" + value + ")";
+  if (to != DataType::UInt(64)) return cast_scalar("(" + name + "(" + value + "))", work, to);
+  const std::string whole = "tsr_u64_of_f" + std::to_string(from.bits), unsigned_type = value_type(to);
+  need(whole, head + unsigned_type + " " + whole + "(" + real + " x) {\n  return x >= " + limit +
+                  " && x < 18446744073709551616.0" + suffix + " ? (" + unsigned_type + ")x : (" + unsigned_type + ")" +
+                  name + "(x);\n}\n");
+  return whole + "(" + value + ")";
 }
 
 }  // namespace tessera::codegen

@@ -95,6 +95,7 @@ class SourcePrinter {
   Lanes visit(const BinaryNode* op);
   std::string binary(const NodeInfo* op, DataType dtype, std::string a, std::string b);
   Lanes extremum(const BinaryNode* op, Lanes a, Lanes b);
+  std::string truncated(const std::string& value, DataType from, DataType to);
   std::string wrapped(const char* op, DataType dtype, const std::string& a, const std::string& b);
   std::string integer_division(const NodeInfo* op, DataType dtype, const std::string& a, const std::string& b);
   std::string narrowed(const std::string& value, DataType dtype);  // to the bits the type has

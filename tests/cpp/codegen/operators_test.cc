@@ -4,8 +4,10 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "codegen/jit.h"
+#include "ir/prim_match.h"
 
 namespace tessera::test {
 namespace {
@@ -185,7 +187,7 @@ TYPED_TEST(Operators, Casts) {
   check_cast<double, T>();
 }
 
-TEST(Operators, AFloatOutsideOfAnIntegerTypeGivesSomeValue) {
+TEST(Operators, AFloatOutsideOfAnIntegerTypeGivesWhatTheDefinitionSays) {
   std::vector<float> in = {1e20f, -1e20f, NAN, INFINITY, 300.f, -300.f, 3e9f, -1.f};
   for (DataType to : {DataType::Int(4), DataType::Int(8), DataType::UInt(8), DataType::Int(16), DataType::Int(32),
                       DataType::UInt(32), DataType::Int(64), DataType::UInt(64)})
@@ -194,6 +196,13 @@ TEST(Operators, AFloatOutsideOfAnIntegerTypeGivesSomeValue) {
           elementwise(to, {DataType::Float(32)}, 8, lanes, [&](In v) { return make_cast(to.with_lanes(lanes), v[0]); });
       std::vector<uint8_t> out(64);
       EXPECT_EQ(code(in.data(), out.data()), 0);
+      const size_t bytes = to.bytes();
+      for (size_t i = 0; i < in.size(); ++i) {
+        const uint64_t wanted = truncated_bits(in[i], to);
+        uint64_t got = 0, unused = 64 - to.bits;
+        std::memcpy(&got, out.data() + i * bytes, bytes);
+        EXPECT_EQ(got << unused, wanted << unused) << in[i] << " as " << to.str() << " in " << lanes << " lanes";
+      }
     }
 }
 

@@ -4,6 +4,7 @@ Each entry of PROGRAMS is a function without parameters; every device's test goe
 """
 
 import numpy as np
+from programs import AROUND_THE_ENDS, truncated_float
 from tessera import te, tir
 from tessera.tir.tensor_intrin import cuda
 
@@ -94,6 +95,42 @@ def casts(source, target):
     bind_all(s, b)
     x = samples(source, 64)
     return s, [a, b], [x], x.astype(target), 0
+
+
+def integer_of(source, target):
+    """Also of NaN and what does not fit: as on CPUs."""
+    with np.errstate(over="ignore"):
+        x = np.array(AROUND_THE_ENDS).astype(source)
+    a = te.placeholder(x.shape, source, name="A")
+    b = te.compute(x.shape, lambda i: a[i].astype(target), name="B")
+    s = te.create_schedule(b.op)
+    bind_all(s, b)
+    return s, [a, b], [x], np.array([truncated_float(float(v), target) for v in x], target), 0
+
+
+def extremes_with_nan(dtype):
+    """Against a constant on either side, and of two elements."""
+    a, b = te.placeholder((100,), dtype, name="A"), te.placeholder((100,), dtype, name="B")
+    low, high = tir.const(-1, dtype), tir.const(1, dtype)
+    c = te.compute((100,), lambda i: te.max(low, te.min(te.min(a[i], b[i]), high)) + te.max(a[i], b[i]), name="C")
+    s = te.create_schedule(c.op)
+    bind_all(s, c)
+    x, y = samples(dtype, 100), samples(dtype, 100, 1)
+    x[::3], y[::4] = np.nan, np.nan
+    return s, [a, b, c], [x, y], np.clip(np.minimum(x, y), -1, 1) + np.maximum(x, y), 0
+
+
+def rows_with_nan(threads):
+    n, m = 6, 150
+    a = te.placeholder((n, m), "float32", name="A")
+    k = te.reduce_axis((0, m), "k")
+    b = te.compute((n,), lambda i: te.max(a[i, k], axis=k), name="B")
+    s = te.create_schedule(b.op)
+    reduce_across(s, b, threads)
+    s[b].bind(s[b].op.axis[0], block())
+    x = samples("float32", (n, m))
+    x[0, 0] = x[1, 77] = x[2, m - 1] = x[3, :] = np.nan
+    return s, [a, b], [x], x.max(1), 0
 
 
 def row_sums(threads, dtype="float32"):
@@ -243,6 +280,12 @@ for _source, _target in [
     ("int8", "int64"),
 ]:
     program(f"{_source}_as_{_target}", _source, _target)(casts)
+for _source in ("float16", "float32", "float64"):
+    program(f"extremes_with_nan_{_source}", _source)(extremes_with_nan)
+    for _target in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
+        program(f"{_target}_of_{_source}", _source, _target)(integer_of)
+for _threads in (1, 32, 33):
+    program(f"rows_with_nan_{_threads}", _threads)(rows_with_nan)
 for _threads in (1, 2, 7, 16, 32, 33, 64):
     program(f"row_sums_{_threads}", _threads)(row_sums)
 program("row_sums_float16", 32, "float16")(row_sums)

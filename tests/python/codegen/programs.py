@@ -442,6 +442,40 @@ def not_a_number(dtype: str) -> Case:
     return elementwise([(dtype, x)], compute, (dtype, expected))
 
 
+def truncated_float(value: float, to: str) -> int:
+    """What a cast gives for a float: the definition, of ir/prim_match.h, in whole numbers."""
+    bits = np.iinfo(to).bits
+    limit = 2**31 if bits < 32 or to == "int32" else 2**63
+    if to == "uint64" and 2**63 <= value < 2**64:
+        return int(value)
+    result = int(value) if abs(value) < limit else -limit
+    result %= 2**bits
+    return result - 2**bits if to in SIGNED and result >= 2 ** (bits - 1) else result
+
+
+#: At and around the ends of all integer types; what is not of a float type becomes its nearest number, or infinite.
+AROUND_THE_ENDS = [
+    np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 0.9, -0.9, 1.5, -1.5, 127.9, 128, -128.9, -129, 255.9, 256, 300, -300,
+    32767.5, 32768, -32769, 65535, 65536, 70000, 2.0**31 - 128, 2.0**31 - 0.5, 2.0**31, -(2.0**31), -(2.0**31) - 0.5,
+    -(2.0**31) - 256, 3e9, 2.0**32 - 256, 2.0**32, 2.0**32 + 512, 1e10, -1e10, 2.0**53 + 2, 2.0**63 - 1024, 2.0**63,
+    -(2.0**63), -(2.0**63) - 2048, 2.0**63 + 2048, 1e19, 2.0**64 - 2048, 2.0**64, 1e30, -1e30,
+]  # fmt: skip
+
+
+def integer_of(source: str) -> Callable[[str], Case]:
+    def make(dtype: str) -> Case:
+        x = of_type(np.array(AROUND_THE_ENDS), source)
+        answer = np.array([truncated_float(float(v), dtype) for v in x], dtype)
+        return elementwise([(source, x)], lambda v: v.astype(dtype), (dtype, answer))
+
+    make.__name__ = f"integer_of_{source}"
+    return make
+
+
+for source in FLOATS:
+    row(INTEGERS)(integer_of(source))
+
+
 @row(("int32",))
 def fixed_point_multiply(dtype: str) -> Case:
     x = np.random.default_rng(3).integers(-(1 << 20), 1 << 20, N).astype("int32")
@@ -492,40 +526,6 @@ def least(dtype: str) -> Case:
     return reduction(dtype, x, te.min, x.min(1))
 
 
-@row(("int8", "uint32", "int64", *FLOATS))
-def argmax(dtype: str) -> Case:
-    x = numbers(dtype, (6, 20))
-    source = te.placeholder(x.shape, dtype, name="x")
-    out = topi.argmax(source, axis=1)
-    answer = x.argmax(1).astype("int32")
-    return Case(te.create_schedule(out.op), [source, out], [(dtype, x), ("int32", np.zeros_like(answer))], [answer])
-
-
-@row(("bool",))
-def all_and_any(dtype: str) -> Case:
-    x = numbers(dtype, (8, 3))
-    source = te.placeholder(x.shape, dtype, name="x")
-    every, some = topi.all(source, axis=1), topi.any(source, axis=1)
-    out = te.compute((8,), lambda i: every[i].astype("int32") * 2 + some[i].astype("int32"), name="out")
-    answer = (x.all(1) * 2 + x.any(1)).astype("int32")
-    return Case(te.create_schedule(out.op), [source, out], [(dtype, x), ("int32", np.zeros_like(answer))], [answer])
-
-
-# ---- kernels ----
-
-
-@row(("float32", "float64", "float16", "bfloat16", "int32", "int64"))
-def matmul(dtype: str) -> Case:
-    """Tiled, vectorised, unrolled and parallel, with tails in every direction."""
-    m, n, k = 13, 22, 17
-    a, b = numbers(dtype, (m, k), 1, 0, 3), numbers(dtype, (k, n), 2, 0, 3)
-    pa, pb = te.placeholder(a.shape, dtype, name="a"), te.placeholder(b.shape, dtype, name="b")
-    r = te.reduce_axis((0, k), name="k")
-    out = te.compute((m, n), lambda i, j: te.sum(pa[i, r] * pb[r, j], axis=r), name="out")
-    s = te.create_schedule(out.op)
-    io, jo, ii, ji = s[out].tile(*out.op.axis, 4, 8)
-    s[out].reorder(io, jo, r, ii, ji)
-    s[out].vectorize(ji)
 @row(FLOATS)
 def extremes_with_nan(dtype: str) -> Case:
     """The first, a later and the last element of a row is NaN; one row has none."""
@@ -561,6 +561,40 @@ def argmin_with_nan(dtype: str) -> Case:
     return position_with_nan(dtype, topi.argmin, np.argmin)
 
 
+@row(("int8", "uint32", "int64", *FLOATS))
+def argmax(dtype: str) -> Case:
+    x = numbers(dtype, (6, 20))
+    source = te.placeholder(x.shape, dtype, name="x")
+    out = topi.argmax(source, axis=1)
+    answer = x.argmax(1).astype("int32")
+    return Case(te.create_schedule(out.op), [source, out], [(dtype, x), ("int32", np.zeros_like(answer))], [answer])
+
+
+@row(("bool",))
+def all_and_any(dtype: str) -> Case:
+    x = numbers(dtype, (8, 3))
+    source = te.placeholder(x.shape, dtype, name="x")
+    every, some = topi.all(source, axis=1), topi.any(source, axis=1)
+    out = te.compute((8,), lambda i: every[i].astype("int32") * 2 + some[i].astype("int32"), name="out")
+    answer = (x.all(1) * 2 + x.any(1)).astype("int32")
+    return Case(te.create_schedule(out.op), [source, out], [(dtype, x), ("int32", np.zeros_like(answer))], [answer])
+
+
+# ---- kernels ----
+
+
+@row(("float32", "float64", "float16", "bfloat16", "int32", "int64"))
+def matmul(dtype: str) -> Case:
+    """Tiled, vectorised, unrolled and parallel, with tails in every direction."""
+    m, n, k = 13, 22, 17
+    a, b = numbers(dtype, (m, k), 1, 0, 3), numbers(dtype, (k, n), 2, 0, 3)
+    pa, pb = te.placeholder(a.shape, dtype, name="a"), te.placeholder(b.shape, dtype, name="b")
+    r = te.reduce_axis((0, k), name="k")
+    out = te.compute((m, n), lambda i, j: te.sum(pa[i, r] * pb[r, j], axis=r), name="out")
+    s = te.create_schedule(out.op)
+    io, jo, ii, ji = s[out].tile(*out.op.axis, 4, 8)
+    s[out].reorder(io, jo, r, ii, ji)
+    s[out].vectorize(ji)
     s[out].unroll(ii)
     s[out].parallel(io)
     wide = "float64" if dtype in FLOATS else dtype

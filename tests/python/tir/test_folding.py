@@ -220,13 +220,30 @@ def test_overflow_of_folded_floats_is_infinity():
     assert (tir.min_value("float32") * 2.0).value == -math.inf
 
 
-def test_casts_of_constants_keep_their_value_or_fail():
+def test_casts_of_integer_constants_keep_their_value_or_fail():
     assert tir.const(3, "int32").astype("float32").value == 3.0
     with pytest.raises(TVMError, match="exceeds the maximum of uint8"):
         tir.const(300, "int32").astype("uint8")
-    for out_of_range in (1e30, math.inf, math.nan):
-        with pytest.raises(TVMError, match="out of range"):
-            tir.const(out_of_range, "float64").astype("int64")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "int4"])
+def test_casts_of_float_constants_give_what_they_give_at_run_time(dtype):
+    bits, is_signed = int(dtype.lstrip("uint")), dtype.startswith("int")
+    least = -(2**31) if bits < 32 or dtype == "int32" else -(2**63)  # of what does not fit
+    for value in (3.7, -3.7, 300.0, -1.0, 3e9, 1e30, -1e30, math.inf, -math.inf, math.nan):
+        wanted = (int(value) if abs(value) < -least else least) % 2**bits
+        wanted -= 2**bits if is_signed and wanted >= 2 ** (bits - 1) else 0
+        got = tir.const(value, "float64").astype(dtype)
+        if wanted < 2**63:
+            assert got.value == wanted, (value, dtype)
+        else:  # no constant: an expression that gives it
+            assert [int(half) for half in got.args] == [wanted % 2**32, wanted >> 32], (value, dtype)
+
+
+def test_min_and_max_of_constants_are_nan_where_one_is():
+    nan, one = tir.const(math.nan, "float32"), tir.const(1.0, "float32")
+    for function in (tir.min, tir.max):
+        assert all(math.isnan(function(*pair).value) for pair in ((nan, one), (one, nan), (nan, nan)))
 
 
 def test_functions_of_constants():
