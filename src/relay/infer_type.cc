@@ -1,13 +1,31 @@
 #include "relay/infer_type.h"
 
+#include <algorithm>
+
 #include "ir/rewrite.h"
 #include "relay/attach_types.h"
+#include "relay/print_text.h"
+#include "runtime/ndarray.h"
 #include "runtime/registry.h"
 
 namespace tessera::relay {
 
-Type without_any_inside(const Type& type) {
+namespace {
+
+void check_extents(const TensorTypeNode* tensor) {
+  std::vector<int64_t> fixed;
+  for (const PrimExpr& extent : tensor->shape)
+    if (const int64_t* value = as_int(extent)) fixed.push_back(*value);
+  if (std::any_of(fixed.begin(), fixed.end(), [](int64_t extent) { return extent < 0; }))
+    throw Error(TypeError) << type_text(Type(tensor)) << " has a negative extent";
+  tensor_bytes(fixed, tensor->dtype);  // an error where there are more than can be counted
+}
+
+}  // namespace
+
+Type valid_type(const Type& type) {
   if (auto* tensor = type.as<TensorTypeNode>()) {
+    check_extents(tensor);
     Array<PrimExpr> shape = tensor->shape;
     for (size_t i = 0; i < shape.size(); ++i) {
       PrimExpr extent = shape[i];
@@ -22,7 +40,7 @@ Type without_any_inside(const Type& type) {
   if (!tuple) return type;
   Array<Type> fields = tuple->fields_;
   for (size_t i = 0; i < fields.size(); ++i) {
-    Type field = without_any_inside(fields[i]);
+    Type field = valid_type(fields[i]);
     if (!field.same_as(fields[i])) fields.set(i, field);
   }
   return with(tuple, &TupleType::fields_, fields);

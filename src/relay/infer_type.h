@@ -17,7 +17,8 @@ void forget_typed();
 /// The same for one expression, whose globals are those of `mod`.
 Expr infer_type(const Expr& expr, const IRModule& mod = IRModule());
 
-/// What a type rule says, with extents that are computed from Any made Any: they are unknown themselves.
-Type without_any_inside(const Type& type);
+/// What a type rule or an annotation says, with extents that are computed from Any made Any: they are unknown themselves. A
+/// negative extent is an error, and so are more bytes than 64 bits count.
+Type valid_type(const Type& type);
 
 }  // namespace tessera::relay

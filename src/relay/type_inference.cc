@@ -1,6 +1,7 @@
 #include "relay/type_inference.h"
 
 #include "base/stack.h"
+#include "relay/infer_type.h"
 #include "relay/print_text.h"
 
 namespace tessera::relay {
@@ -87,7 +88,15 @@ Type Inference::constructor_type(const ConstructorNode* constructor) {
 
 Type Inference::infer(const Expr& expr) {
   if (auto* call = expr.as<Call>()) return infer_call(call);
-  if (auto* var = expr.as<VarNode>()) return var->type_annotation ? var->type_annotation : solver.hole();
+  if (auto* var = expr.as<VarNode>()) {
+    if (!var->type_annotation) return solver.hole();
+    try {
+      valid_type(var->type_annotation);
+    } catch (Error& error) {
+      report("%" + std::string(var->name_hint()) + ": " + error.message(), var->span);
+    }
+    return var->type_annotation;
+  }
   if (auto* constant = expr.as<Constant>()) {
     Array<PrimExpr> shape;
     for (int64_t extent : constant->data.shape()) shape.push_back(int_imm(DataType::Int(32), extent));

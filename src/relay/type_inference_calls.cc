@@ -14,7 +14,7 @@ class SolverQuery final : public TypeQuery {
  public:
   SolverQuery(TypeSolver& solver, std::vector<Type> resolved, const Attrs& attrs, Type out)
       : TypeQuery(std::move(resolved), attrs), solver_(solver), out_(std::move(out)) {}
-  void result(const Type& type) override { solver_.unify(out_, without_any_inside(type)); }
+  void result(const Type& type) override { solver_.unify(out_, valid_type(type)); }
   void argument(int i, const Type& given) override { solver_.unify(type(i), given); }
 
  private:
@@ -28,7 +28,7 @@ class KnownQuery final : public TypeQuery {
   KnownQuery(TypeSolver& solver, std::vector<Type> args, const Attrs& attrs)
       : TypeQuery(std::move(args), attrs), solver_(solver) {}
   void result(const Type& type) override {
-    Type said = without_any_inside(type);
+    Type said = valid_type(type);
     out = out ? solver_.unify(out, said) : said;
   }
   void argument(int i, const Type& given) override { solver_.unify(type(i), given); }

@@ -33,7 +33,7 @@ Type call_type(const Call* call) {
   }
   DirectQuery query(std::move(args), call->attrs);
   try {
-    if (slot->rule(query) && query.out) return without_any_inside(query.out);
+    if (slot->rule(query) && query.out) return valid_type(query.out);
   } catch (Error& error) {
     throw Error(TypeError) << std::string(op->name) << "(" << described << "): " << error.message();
   }
@@ -42,7 +42,7 @@ Type call_type(const Call* call) {
 
 Type compute(const Expr& expr) {
   if (auto* call = expr.as<Call>()) return call_type(call);
-  if (auto* var = expr.as<VarNode>(); var && var->type_annotation) return var->type_annotation;
+  if (auto* var = expr.as<VarNode>(); var && var->type_annotation) return valid_type(var->type_annotation);
   if (auto* constant = expr.as<Constant>()) {
     auto shape = constant->data.shape();
     return TensorType(int_array({shape.begin(), shape.end()}), constant->data.dtype());

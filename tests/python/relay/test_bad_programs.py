@@ -38,6 +38,33 @@ def test_a_wrong_program_is_refused_with_its_place(text):
     assert "^" in message
 
 
+NEGATIVE = {
+    "broadcast_to": lambda x: relay.broadcast_to(x, (-3, 4)),
+    "full": lambda x: relay.full(relay.const(1.0), (-3, 4)),
+    "zeros": lambda x: relay.zeros((2, -1), "float32"),
+    "ones": lambda x: relay.ones((-(2**31),), "float32"),
+}
+
+
+@pytest.mark.parametrize("op", NEGATIVE)
+def test_an_operator_whose_result_would_have_a_negative_extent_is_refused(op):
+    x = relay.var("x", shape=(4,))
+    with pytest.raises(tvm.error.DiagnosticError, match=rf"{re.escape(op)}\(.*has a negative extent"):
+        relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([x], NEGATIVE[op](x))))
+
+
+def test_a_variable_of_a_negative_extent_is_refused():
+    x = relay.var("x", shape=(2, -4))
+    with pytest.raises(tvm.error.DiagnosticError, match=r"%x: Tensor\[\(2, -4\), float32\] has a negative extent"):
+        relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([x], x)))
+
+
+def test_a_tensor_of_more_bytes_than_can_be_counted_is_refused():
+    big = relay.zeros((2**31 - 1, 2**31 - 1, 2**31 - 1), "float32")
+    with pytest.raises(tvm.error.DiagnosticError, match="zeros.*more bytes than can be counted"):
+        relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([], big)))
+
+
 def mutations(texts, count, seed):
     """Programs with a few tokens dropped, doubled, exchanged or replaced."""
     draw = random.Random(seed)
