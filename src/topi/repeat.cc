@@ -65,12 +65,6 @@ te::Tensor arange(const PrimExpr& start, const PrimExpr& step, const PrimExpr& c
       "T_arange", kInjective);
 }
 
-PrimExpr arange_count(const PrimExpr& start, const PrimExpr& stop, const PrimExpr& step) {
-  DataType wide = DataType::Float(64);
-  PrimExpr exact = div(tessera::cast(wide, stop) - tessera::cast(wide, start), tessera::cast(wide, step));
-  return max(tessera::cast(DataType::Int(32), ceil(exact)), PrimExpr(0));
-}
-
 Array<te::Tensor> meshgrid(const Array<te::Tensor>& vectors, bool swaps) {
   auto dimension = [&](size_t i) { return swaps && i < 2 && vectors.size() > 1 ? 1 - i : i; };
   std::vector<PrimExpr> shape(vectors.size());
@@ -142,6 +136,13 @@ te::Tensor collapse_sum(const te::Tensor& x, const Array<PrimExpr>& shape) {
 }
 
 namespace {
+
+/// How many elements arange has from start to before stop.
+PrimExpr arange_count(const PrimExpr& start, const PrimExpr& stop, const PrimExpr& step) {
+  DataType wide = DataType::Float(64);
+  PrimExpr exact = div(tessera::cast(wide, stop) - tessera::cast(wide, start), tessera::cast(wide, step));
+  return max(tessera::cast(DataType::Int(32), ceil(exact)), PrimExpr(0));
+}
 
 Globals globals{
     {"topi.tile", tile},

@@ -14,8 +14,6 @@ te::Tensor repeat(const te::Tensor& x, const PrimExpr& count, int axis);
 te::Tensor sliding_window(const te::Tensor& x, int axis, const Array<PrimExpr>& window, const Array<PrimExpr>& strides);
 /// start, start + step, ...: `count` elements.
 te::Tensor arange(const PrimExpr& start, const PrimExpr& step, const PrimExpr& count, DataType dtype);
-/// How many elements arange has from start to before stop.
-PrimExpr arange_count(const PrimExpr& start, const PrimExpr& stop, const PrimExpr& step);
 /// Coordinates of a grid over vectors (numbers count as vectors of one); "xy" swaps the first two dimensions.
 Array<te::Tensor> meshgrid(const Array<te::Tensor>& vectors, bool swaps);
 /// The extents of x as a vector, and their product.

@@ -56,6 +56,12 @@ SliceAxis slice_axis(const PrimExpr& size, PrimExpr begin, PrimExpr end, PrimExp
   return {first, stride, covers_all ? count : max(count, zero)};
 }
 
+PrimExpr bounded_stride(const PrimExpr& stride) {
+  if (!stride) return stride;
+  PrimExpr longest = make_const(stride.dtype(), std::numeric_limits<int32_t>::max());
+  return min(max(stride, make_zero(stride.dtype()) - longest), longest);
+}
+
 std::vector<SliceAxis> slice_axes(const Array<PrimExpr>& shape, const SliceSpec& spec) {
   size_t rank = shape.size(), count = std::max(spec.begin.size(), spec.end.size());
   if (!spec.axes.empty() && spec.axes.size() != count)
@@ -99,21 +105,22 @@ te::Tensor strided_set(const te::Tensor& x, const te::Tensor& v, const te::Tenso
         PrimExpr inside = bool_imm(true);
         Array<PrimExpr> source;
         for (size_t i = 0; i < at.size(); ++i) {
-          DataType dtype = x->shape[i].dtype();
+          const DataType dtype = DataType::Int(64);  // bounds are whatever the tensors hold
           auto number = [&](const te::Tensor& list) {
             const int64_t* count = as_int(list->shape[0]);
             if (count && static_cast<int64_t>(i) >= *count) return PrimExpr();
             return cast(dtype, te::load(list, {PrimExpr(static_cast<int>(i))}));
           };
-          SliceAxis slice = slice_axis(x->shape[i], number(begin), number(end), number(strides));
+          PrimExpr size = cast(dtype, x->shape[i]), here = cast(dtype, at[i]);
+          SliceAxis slice = slice_axis(size, number(begin), number(end), bounded_stride(number(strides)));
           PrimExpr back = slice.stride < make_zero(dtype);
-          PrimExpr distance = choose(back, slice.begin - at[i], at[i] - slice.begin);
+          PrimExpr distance = choose(back, slice.begin - here, here - slice.begin);
           PrimExpr step = choose(back, make_zero(dtype) - slice.stride, slice.stride);
           PrimExpr place = floordiv(distance, step);
           inside = logical_and(inside, distance >= make_zero(dtype));
           inside = logical_and(inside, equal(floormod(distance, step), make_zero(dtype)));
-          inside = logical_and(inside, logical_and(place < slice.extent, place < v->shape[i]));
-          source.push_back(place);
+          inside = logical_and(inside, logical_and(place < slice.extent, place < cast(dtype, v->shape[i])));
+          source.push_back(cast(at[i].dtype(), place));
         }
         return if_then_else(inside, te::load(v, source), te::load(x, at));
       },

@@ -14,6 +14,10 @@ struct SliceAxis {
 /// to the edge. An empty `begin`, `end` or `stride` is the whole dimension's; an `end_is_size` of -1 reaches to the end.
 SliceAxis slice_axis(const PrimExpr& size, PrimExpr begin, PrimExpr end, PrimExpr stride, bool end_is_size = false);
 
+/// A 64-bit stride, which may be any number, as one that means the same for dimensions of less than 2^31 elements and that
+/// can be negated. Nothing stays nothing.
+PrimExpr bounded_stride(const PrimExpr& stride);
+
 /// Numbers for the dimensions `axes`, or for the first ones when `axes` is empty.
 struct SliceSpec {
   Array<PrimExpr> begin, end, strides, axes;

@@ -85,7 +85,7 @@ Module build_module(const IRModule& programs, const Target& target) {
 Type type_of_value(const ObjectRef& value, const std::string& what) {
   if (auto* tensor = value.as<NDArrayNode>()) {
     Array<PrimExpr> shape;
-    for (int64_t extent : NDArray(tensor).shape()) shape.push_back(PrimExpr(static_cast<int>(extent)));
+    for (int64_t extent : NDArray(tensor).shape()) shape.push_back(int_imm(DataType::Int(32), extent));
     return TensorType(shape, NDArray(tensor).dtype());
   }
   auto* tuple = value.as<ADTNode>();
@@ -215,8 +215,8 @@ Type OperatorRunner::result_for(const Function& typed, const Op& op, const Attrs
   for (size_t i = 0; i < results.size(); ++i) {
     Array<PrimExpr> shape;
     for (int d = 0; d < results[i].rank(); ++d)
-      shape.push_back(PrimExpr(static_cast<int>(extents[i].data<int64_t>()[d])));
-    exact.push_back(TensorType(shape, results[i]->dtype));
+      shape.push_back(int_imm(DataType::Int(32), extents[i].data<int64_t>()[d]));
+    exact.push_back(valid_type(TensorType(shape, results[i]->dtype)));
   }
   if (!checked_type(typed->body).as<TupleType>()) return exact[0];
   TupleType tuple;

@@ -1,4 +1,4 @@
-// dyn.zeros, ones, full, broadcast_to, one_hot, sparse_to_dense, tile: the shape of the result is an argument.
+// dyn.zeros, ones, full, broadcast_to, iota, one_hot, sparse_to_dense, tile: the shape of the result is an argument.
 
 #include "ir/prim_ops.h"
 #include "op/dyn/shapes.h"
@@ -8,6 +8,7 @@
 #include "topi/broadcast.h"
 #include "topi/elementwise.h"
 #include "topi/index.h"
+#include "topi/repeat.h"
 #include "topi/scatter.h"
 
 namespace tessera::op {
@@ -17,12 +18,12 @@ using relay::InitOpAttrs;
 using relay::OneHotAttrs;
 using relay::TileAttrs;
 
-PrimExpr one() { return make_const(DataType::Int(64), 1); }
-
 /// The values of input `i` are the shape.
 template <int i>
-Tensors shape_is_input(const Attrs&, const Tensors& in, const Array<PrimExpr>& ndims) {
-  return {shape_vector(*as_int(ndims[0]), [&](int64_t k) { return int64_at(in[i], k); })};
+ShapeFunc shape_is_input(const char* op) {
+  return [op](const Attrs&, const Tensors& in, const Array<PrimExpr>& ranks) {
+    return host_shapes("tessera.shape.input", {in[i]}, ranks, {string_imm(op)});
+  };
 }
 
 bool init_type(TypeQuery& query) {
@@ -61,14 +62,8 @@ bool broadcast_to_type(TypeQuery& query) {
   return true;
 }
 
-/// An extent of 1 in the shape keeps the data's.
-Tensors broadcast_to_shape(const Attrs&, const Tensors& in, const Array<PrimExpr>& ndims) {
-  int64_t rank = *as_int(ndims[0]), have = *as_int(in[0]->shape[0]);
-  return {shape_vector(rank, [&](int64_t i) {
-    PrimExpr wanted = int64_at(in[1], i);
-    if (i < rank - have) return wanted;
-    return select(equal(wanted, one()), int64_at(in[0], i - (rank - have)), wanted);
-  })};
+Tensors broadcast_to_shape(const Attrs&, const Tensors& in, const Array<PrimExpr>& ranks) {
+  return host_shapes("tessera.shape.broadcast_to", in, ranks);
 }
 
 Tensors broadcast_to(const Attrs&, const Tensors& in, const Type& out) {
@@ -87,12 +82,8 @@ bool tile_type(TypeQuery& query) {
   return true;
 }
 
-Tensors tile_shape(const Attrs&, const Tensors& in, const Array<PrimExpr>& ndims) {
-  int64_t rank = *as_int(ndims[0]), have = *as_int(in[0]->shape[0]), reps = *as_int(in[1]->shape[0]);
-  return {shape_vector(rank, [&](int64_t i) {
-    PrimExpr extent = i < rank - have ? one() : int64_at(in[0], i - (rank - have));
-    return extent * (i < rank - reps ? one() : int64_at(in[1], i - (rank - reps)));
-  })};
+Tensors tile_shape(const Attrs&, const Tensors& in, const Array<PrimExpr>& ranks) {
+  return host_shapes("tessera.shape.tile", in, ranks);
 }
 
 Tensors tile(const Attrs&, const Tensors& in, const Type& out) {
@@ -127,10 +118,9 @@ int64_t hot_axis(const Attrs& attrs, int64_t rank) {
   return axis < 0 ? rank - 1 : axis;
 }
 
-Tensors one_hot_shape(const Attrs& attrs, const Tensors& in, const Array<PrimExpr>& ndims) {
-  int64_t rank = *as_int(ndims[0]), axis = hot_axis(attrs, rank);
-  return {shape_vector(rank,
-                       [&](int64_t i) { return i == axis ? int64_of(in[3]) : int64_at(in[0], i < axis ? i : i - 1); })};
+Tensors one_hot_shape(const Attrs& attrs, const Tensors& in, const Array<PrimExpr>& ranks) {
+  return host_shapes("tessera.shape.one_hot", {in[0], in[3]}, ranks,
+                     {make_const(DataType::Int(64), hot_axis(attrs, *as_int(ranks[0])))});
 }
 
 Tensors one_hot(const Attrs& attrs, const Tensors& in, const Type& out) {
@@ -138,6 +128,14 @@ Tensors one_hot(const Attrs& attrs, const Tensors& in, const Type& out) {
   PrimExpr depth = type->shape[hot_axis(attrs, rank_of(type))];
   return {topi::one_hot(in[0], te::load(in[1], {}), te::load(in[2], {}), depth, attrs.as<OneHotAttrs>()->axis,
                         type->dtype)};
+}
+
+bool iota_type(TypeQuery& query) {
+  if (!query.tensor(0)) return false;
+  require_integers(query, 0, "count");
+  require_rank(query, 0, "count", 0);
+  query.result(TensorType({any_extent()}, DataType::Int(64)));
+  return true;
 }
 
 bool sparse_to_dense_type(TypeQuery& query) {
@@ -160,7 +158,7 @@ void dyn_create_records() {
       .type("DynamicInitOp", init_type)
       .fusion(Fusion::Elementwise)
       .compute(constant_tensor<0>)
-      .shape({1}, shape_is_input<0>);
+      .shape({1}, shape_is_input<0>("dyn.zeros"));
   OpRecord("dyn.ones")
       .doc("A tensor of ones.")
       .attrs<InitOpAttrs>()
@@ -169,7 +167,7 @@ void dyn_create_records() {
       .type("DynamicInitOp", init_type)
       .fusion(Fusion::Elementwise)
       .compute(constant_tensor<1>)
-      .shape({1}, shape_is_input<0>);
+      .shape({1}, shape_is_input<0>("dyn.ones"));
   OpRecord("dyn.full")
       .doc("A tensor filled with one value.")
       .attrs<InitOpAttrs>()
@@ -179,7 +177,7 @@ void dyn_create_records() {
       .type("DynamicFull", full_type)
       .fusion(Fusion::Elementwise)
       .compute(full)
-      .shape({0, 1}, shape_is_input<1>);
+      .shape({0, 1}, shape_is_input<1>("dyn.full"));
   OpRecord("dyn.broadcast_to")
       .doc("Extents of 1 stretched, and dimensions added in front, to a shape.")
       .attrs<InitOpAttrs>()
@@ -212,6 +210,19 @@ void dyn_create_records() {
       .fusion(Fusion::OutputElementwise)
       .compute(one_hot)
       .shape({0, 0, 0, 1}, one_hot_shape);
+  OpRecord("dyn.iota")
+      .doc("0, 1, ... as many as count says; a negative count is an error.")
+      .input("count", "how many")
+      .support_level(10)
+      .type("Iota", iota_type)
+      .fusion(Fusion::Opaque)
+      .compute([](const Attrs&, const Tensors&, const Type& out) {
+        DataType dtype = DataType::Int(64);
+        return Tensors{topi::arange(make_zero(dtype), make_const(dtype, 1), tensor_of(out)->shape[0], dtype)};
+      })
+      .shape({1}, [](const Attrs&, const Tensors& in, const Array<PrimExpr>& ranks) {
+        return host_shapes("tessera.shape.iota", in, ranks);
+      });
   OpRecord("dyn.sparse_to_dense")
       .doc("A tensor of one value, with others at the given indices.")
       .input("sparse_indices", "the places")
@@ -225,7 +236,7 @@ void dyn_create_records() {
       .compute([](const Attrs&, const Tensors& in, const Type& out) {
         return Tensors{topi::sparse_to_dense(in[0], tensor_of(out)->shape, in[1], te::load(in[2], {}))};
       })
-      .shape({0, 0, 0, 1}, shape_is_input<3>);
+      .shape({0, 0, 0, 1}, shape_is_input<3>("dyn.sparse_to_dense"));
 }
 
 }  // namespace tessera::op

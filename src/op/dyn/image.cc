@@ -29,15 +29,18 @@ bool pad_type(TypeQuery& query) {
   return true;
 }
 
-PrimExpr width_at(const te::Tensor& width, size_t dimension, int side, DataType dtype) {
-  return cast(dtype, te::load(width, {PrimExpr(static_cast<int>(dimension)), PrimExpr(side)}));
+Tensors pad_shape(const Attrs& attrs, const Tensors& in, const Array<PrimExpr>& ranks) {
+  const String mode = attrs.as<PadAttrs>()->pad_mode;
+  return host_shapes("tessera.shape.pad", {in[0], in[1]}, ranks,
+                     {bool_imm(mode == "edge"), bool_imm(mode == "reflect")});
 }
 
-Tensors pad_shape(const Attrs&, const Tensors& in, const Array<PrimExpr>& ndims) {
-  return {shape_vector(*as_int(ndims[0]), [&](int64_t i) {
-    DataType dtype = DataType::Int(64);
-    return int64_at(in[0], i) + width_at(in[1], i, 0, dtype) + width_at(in[1], i, 1, dtype);
-  })};
+/// How far the data of dimension `i` is moved, in the type of extents. Widths count in 64 bits; one beyond the result or the
+/// data moves all elements out, and no further one moves more.
+PrimExpr moved_by(const te::Tensor& width, int i, const PrimExpr& size, const PrimExpr& result) {
+  DataType wide = DataType::Int(64);
+  PrimExpr before = cast(wide, te::load(width, {PrimExpr(i), PrimExpr(0)}));
+  return cast(size.dtype(), min(max(before, make_zero(wide) - cast(wide, size)), cast(wide, result)));
 }
 
 /// Outside the data: a value, the outermost element ("edge"), or the data mirrored at it ("reflect").
@@ -52,7 +55,7 @@ Tensors pad(const Attrs& given, const Tensors& in, const Type& out) {
         PrimExpr inside = bool_imm(true);
         for (size_t i = 0; i < at.size(); ++i) {
           PrimExpr size = in[0]->shape[i], zero = make_zero(size.dtype()), last = size - make_const(size.dtype(), 1);
-          PrimExpr place = at[i] - width_at(in[1], i, 0, size.dtype());
+          PrimExpr place = at[i] - moved_by(in[1], static_cast<int>(i), size, tensor_of(out)->shape[i]);
           if (mode == "constant") inside = logical_and(inside, logical_and(place >= zero, place < size));
           if (mode == "edge") place = min(max(place, zero), last);
           if (mode == "reflect") place = last - abs(last - abs(place));
@@ -84,18 +87,10 @@ bool upsampling_type(TypeQuery& query) {
   return true;
 }
 
-Tensors upsampling_shape(const Attrs& attrs, const Tensors& in, const Array<PrimExpr>& ndims) {
-  std::vector<int> axes = scaled_axes(attrs);
-  return {shape_vector(*as_int(ndims[0]), [&](int64_t i) {
-    PrimExpr extent = int64_at(in[0], i);
-    for (size_t k = 0; k < axes.size(); ++k) {
-      if (axes[k] != i) continue;
-      Array<PrimExpr> first(in[k + 1]->shape.size(), PrimExpr(0));
-      PrimExpr scale = cast(DataType::Float(64), te::load(in[k + 1], first));
-      return cast(DataType::Int(64), round(cast(DataType::Float(64), extent) * scale));
-    }
-    return extent;
-  })};
+Tensors upsampling_shape(const Attrs& attrs, const Tensors& in, const Array<PrimExpr>& ranks) {
+  std::vector<topi::PackedArgument> axes;
+  for (int axis : scaled_axes(attrs)) axes.push_back(PrimExpr(axis));
+  return host_shapes("tessera.shape.upsampling", in, ranks, axes);
 }
 
 Tensors upsampling(const Attrs& attrs, const Tensors& in, const Type& out) {
@@ -122,11 +117,9 @@ bool resize_type(TypeQuery& query) {
   return true;
 }
 
-Tensors resize_shape(const Attrs& attrs, const Tensors& in, const Array<PrimExpr>& ndims) {
+Tensors resize_shape(const Attrs& attrs, const Tensors& in, const Array<PrimExpr>& ranks) {
   std::vector<int> axes = topi::spatial_axes(attrs.as<Resize2DAttrs>()->layout, 2);
-  return {shape_vector(*as_int(ndims[0]), [&](int64_t i) {
-    return i == axes[0] ? int64_at(in[1], 0) : i == axes[1] ? int64_at(in[1], 1) : int64_at(in[0], i);
-  })};
+  return host_shapes("tessera.shape.resize2d", {in[0], in[1]}, ranks, {PrimExpr(axes[0]), PrimExpr(axes[1])});
 }
 
 Tensors resize(const Attrs& given, const Tensors& in, const Type& out) {

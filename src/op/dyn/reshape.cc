@@ -18,11 +18,6 @@ using relay::ReshapeAttrs;
 using relay::SqueezeAttrs;
 using relay::StridedSliceAttrs;
 using relay::TopkAttrs;
-using topi::Buffers;
-using topi::Cell;
-
-const DataType kInt = DataType::Int(64);
-PrimExpr int64(int64_t value) { return make_const(kInt, value); }
 
 Tensors reshape(const Attrs&, const Tensors& in, const Type& out) {
   return {topi::reshape(in[0], tensor_of(out)->shape)};
@@ -35,39 +30,10 @@ bool reshape_type(TypeQuery& query) {
   return true;
 }
 
-/// The numbers of newshape in order: an extent, 0 (and -2) for the input's next, -1 for what is left, -3 for the product
-/// of the input's next two.
-Tensors reshape_shape(const Attrs& attrs, const Tensors& in, const Array<PrimExpr>& ndims) {
-  bool allowzero = attrs.as<ReshapeAttrs>()->allowzero;
-  PrimExpr have = in[0]->shape[0];
-  te::Tensor wanted = shape_vector(*as_int(ndims[0]), [&](int64_t i) { return int64_at(in[1], i); });
-  return topi::program(
-      "reshape_shape", {in[0], wanted}, {{wanted->shape, kInt}}, [&](const Buffers& from, const Buffers& out) {
-        return topi::with_memory(kInt, 4, [&](const Buffer& memory) {
-          Cell next(memory, 0), open(memory, 1), before(memory, 2), after(memory, 3);
-          PrimExpr last = max(cast(kInt, have) - int64(1), int64(0));
-          auto input = [&](const PrimExpr& at) { return make_load(from[0], {min(at, last)}); };
-          Stmt each = topi::loop(wanted->shape[0], [&](const PrimExpr& i) {
-            PrimExpr number = make_load(from[1], {i});
-            auto give = [&](const PrimExpr& extent, int used) {
-              return sequence({topi::store(out[0], extent, {i}), after.set(after() * extent), next.add(used)});
-            };
-            PrimExpr is_plain = allowzero ? number >= int64(0) : number > int64(0);
-            PrimExpr is_join = equal(number, int64(-3)), is_open = equal(number, int64(-1));
-            return topi::when(
-                is_plain, give(number, 1),
-                topi::when(
-                    is_open, sequence({topi::store(out[0], int64(1), {i}), open.set(i), next.add(1)}),
-                    topi::when(is_join, give(input(next()) * input(next() + int64(1)), 2), give(input(next()), 1))));
-          });
-          Stmt count =
-              topi::loop(have, [&](const PrimExpr& i) { return before.set(before() * make_load(from[0], {i})); });
-          Stmt fill = topi::when(open() >= int64(0), topi::store(out[0], floordiv(before(), max(after(), int64(1))),
-                                                                 {cast(DataType::Int(32), open())}));
-          return sequence(
-              {next.set(int64(0)), open.set(int64(-1)), before.set(int64(1)), after.set(int64(1)), each, count, fill});
-        });
-      });
+Tensors reshape_shape(const Attrs& attrs, const Tensors& in, const Array<PrimExpr>& ranks) {
+  auto* reshape = attrs.as<ReshapeAttrs>();
+  return host_shapes("tessera.shape.reshape", in, ranks,
+                     {bool_imm(reshape->allowzero), bool_imm(reshape->newshape.empty())});
 }
 
 bool expand_dims_type(TypeQuery& query) {
@@ -78,15 +44,8 @@ bool expand_dims_type(TypeQuery& query) {
   return true;
 }
 
-Tensors expand_dims_shape(const Attrs& attrs, const Tensors& in, const Array<PrimExpr>& ndims) {
-  int64_t rank = *as_int(ndims[0]), added = attrs.as<DynExpandDimsAttrs>()->num_newaxis, have = rank - added;
-  PrimExpr given = int64_of(in[1]), axis = select(given < int64(0), given + int64(have + 1), given);
-  return {shape_vector(rank, [&](int64_t i) {
-    PrimExpr before = i < have ? int64_at(in[0], i) : int64(1),
-             behind = i >= added ? int64_at(in[0], i - added) : int64(1);
-    PrimExpr is_new = logical_and(int64(i) >= axis, int64(i) < axis + int64(added));
-    return select(int64(i) < axis, before, select(is_new, int64(1), behind));
-  })};
+Tensors expand_dims_shape(const Attrs& attrs, const Tensors& in, const Array<PrimExpr>& ranks) {
+  return host_shapes("tessera.shape.expand_dims", in, ranks, {PrimExpr(attrs.as<DynExpandDimsAttrs>()->num_newaxis)});
 }
 
 bool squeeze_type(TypeQuery& query) {
@@ -99,26 +58,8 @@ bool squeeze_type(TypeQuery& query) {
   return true;
 }
 
-Tensors squeeze_shape(const Attrs&, const Tensors& in, const Array<PrimExpr>& ndims) {
-  int64_t rank = *as_int(ndims[0]), have = *as_int(in[0]->shape[0]), gone = *as_int(in[1]->shape[0]);
-  auto is_gone = [&](int64_t dimension) {
-    PrimExpr out = bool_imm(false);
-    for (int64_t i = 0; i < gone; ++i) {
-      PrimExpr axis = int64_at(in[1], i);
-      out = logical_or(out, logical_or(equal(axis, int64(dimension)), equal(axis, int64(dimension - have))));
-    }
-    return out;
-  };
-  PrimExpr kept = int64(0);  // how many dimensions before this one stay
-  std::vector<PrimExpr> extents(static_cast<size_t>(rank), int64(1));
-  for (int64_t d = 0; d < have; ++d) {
-    for (int64_t i = 0; i < rank; ++i) {
-      PrimExpr is_this = logical_and(logical_not(is_gone(d)), equal(kept, int64(i)));
-      extents[i] = select(is_this, int64_at(in[0], d), extents[i]);
-    }
-    kept = kept + select(is_gone(d), int64(0), int64(1));
-  }
-  return {shape_vector(rank, [&](int64_t i) { return extents[i]; })};
+Tensors squeeze_shape(const Attrs&, const Tensors& in, const Array<PrimExpr>& ranks) {
+  return host_shapes("tessera.shape.squeeze", in, ranks);
 }
 
 bool strided_slice_type(TypeQuery& query) {
@@ -136,28 +77,31 @@ bool strided_slice_type(TypeQuery& query) {
   return true;
 }
 
-/// The slice of dimension `i`, of `size` elements, from tensors of places.
-topi::SliceAxis slice_at(const Attrs& attrs, const Tensors& in, int64_t i, const PrimExpr& size) {
-  auto number = [&](const te::Tensor& list) {
-    return i < *as_int(list->shape[0]) ? cast(size.dtype(), int64_at(list, i)) : PrimExpr();
-  };
-  bool is_size = attrs.as<StridedSliceAttrs>()->slice_mode == "size";
-  return topi::slice_axis(size, number(in[1]), number(in[2]), number(in[3]), is_size);
-}
+bool end_is_size(const Attrs& attrs) { return attrs.as<StridedSliceAttrs>()->slice_mode == "size"; }
 
-Tensors strided_slice_shape(const Attrs& attrs, const Tensors& in, const Array<PrimExpr>& ndims) {
-  return {
-      shape_vector(*as_int(ndims[0]), [&](int64_t i) { return slice_at(attrs, in, i, int64_at(in[0], i)).extent; })};
+Tensors strided_slice_shape(const Attrs& attrs, const Tensors& in, const Array<PrimExpr>& ranks) {
+  return host_shapes("tessera.shape.strided_slice", in, ranks, {bool_imm(end_is_size(attrs))});
 }
 
 Tensors strided_slice(const Attrs& attrs, const Tensors& in, const Type& out) {
+  // Bounds count in 64 bits, as in the shape; what they mean inside the data fits into the type of extents.
+  const DataType wide = DataType::Int(64);
+  auto slice_of = [&](size_t i) {
+    auto given = [&](const te::Tensor& list) {
+      return static_cast<int64_t>(i) < *as_int(list->shape[0]) ? int64_at(list, static_cast<int64_t>(i)) : PrimExpr();
+    };
+    const PrimExpr& size = in[0]->shape[i];
+    topi::SliceAxis slice = topi::slice_axis(cast(wide, size), given(in[1]), given(in[2]),
+                                             topi::bounded_stride(given(in[3])), end_is_size(attrs));
+    return std::pair(cast(size.dtype(), slice.begin), cast(size.dtype(), slice.stride));
+  };
   return {topi::compute(
       tensor_of(out)->shape, "ax",
       [&](const Array<PrimExpr>& at) {
         Array<PrimExpr> source;
         for (size_t i = 0; i < at.size(); ++i) {
-          topi::SliceAxis slice = slice_at(attrs, in, static_cast<int64_t>(i), in[0]->shape[i]);
-          source.push_back(at[i] * slice.stride + slice.begin);
+          auto [begin, stride] = slice_of(i);
+          source.push_back(at[i] * stride + begin);
         }
         return te::load(in[0], source);
       },
@@ -175,15 +119,11 @@ bool topk_type(TypeQuery& query) {
   return true;
 }
 
-Tensors topk_shape(const Attrs& attrs, const Tensors& in, const Array<PrimExpr>& ndims) {
-  int64_t rank = *as_int(ndims[0]), axis = normal_axis(attrs.as<TopkAttrs>()->axis, static_cast<int>(rank));
-  Tensors out;
-  for (size_t k = 0; k < ndims.size(); ++k)
-    out.push_back(shape_vector(rank, [&](int64_t i) {
-      PrimExpr extent = int64_at(in[0], i), wanted = int64_of(in[1]);
-      return i != axis ? extent : select(wanted < int64(1), extent, wanted);
-    }));
-  return out;
+Tensors topk_shape(const Attrs& attrs, const Tensors& in, const Array<PrimExpr>& ranks) {
+  auto* topk = attrs.as<TopkAttrs>();
+  int axis = normal_axis(topk->axis, static_cast<int>(*as_int(ranks[0])));
+  int64_t least = topk->k ? constant_of(topk->k, "k") : INT64_MIN;
+  return host_shapes("tessera.shape.topk", in, ranks, {PrimExpr(axis), make_const(DataType::Int(64), least)});
 }
 
 Tensors topk(const Attrs& given, const Tensors& in, const Type& out) {

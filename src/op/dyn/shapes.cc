@@ -29,12 +29,6 @@ PrimExpr int64_at(const te::Tensor& vector, int64_t i) {
   return cast(DataType::Int(64), te::load(vector, {PrimExpr(static_cast<int>(i))}));
 }
 
-PrimExpr int64_of(const te::Tensor& number) {
-  Array<PrimExpr> at;
-  for (size_t i = 0; i < number->shape.size(); ++i) at.push_back(PrimExpr(0));
-  return cast(DataType::Int(64), te::load(number, at));
-}
-
 te::Tensor shape_vector(int64_t rank, const std::function<PrimExpr(int64_t)>& extent) {
   return topi::compute(
       {PrimExpr(static_cast<int>(rank))}, "ax",
@@ -45,6 +39,18 @@ te::Tensor shape_vector(int64_t rank, const std::function<PrimExpr(int64_t)>& ex
         return out;
       },
       "shape", "");
+}
+
+Tensors host_shapes(const char* function, const Tensors& in, const Array<PrimExpr>& ranks,
+                    const std::vector<topi::PackedArgument>& further) {
+  std::vector<topi::Result> results;
+  for (const PrimExpr& rank : ranks) results.push_back({{rank}, DataType::Int(64)});
+  return topi::program("shape", in, results, [&](const topi::Buffers& from, const topi::Buffers& out) {
+    std::vector<topi::PackedArgument> args(from.begin(), from.end());
+    args.insert(args.end(), out.begin(), out.end());
+    args.insert(args.end(), further.begin(), further.end());
+    return topi::call_function(function, args);
+  });
 }
 
 }  // namespace tessera::op

@@ -1,11 +1,12 @@
 // Tensors made from nothing, from one value, or from vectors of coordinates.
 
 #include "ir/prim_ops.h"
+#include "op/dyn/shapes.h"
 #include "op/records.h"
-#include "op/rules.h"
 #include "relay/attrs/transform.h"
 #include "relay/expr.h"
 #include "runtime/element.h"
+#include "runtime/shape_functions.h"
 #include "topi/elementwise.h"
 #include "topi/repeat.h"
 
@@ -54,10 +55,14 @@ Tensors full_like(const Attrs&, const Tensors& in, const Type&) {
 }
 
 /// A bound of arange where it is a constant of the program.
-PrimExpr known_bound(const Expr& bound) {
+NDArray constant_bound(const Expr& bound) {
   auto* constant = bound.as<relay::Constant>();
-  if (!constant || !constant->is_scalar()) return PrimExpr();
-  NDArray data = constant->data.copy_to(cpu());
+  return constant && constant->is_scalar() ? constant->data.copy_to(cpu()) : NDArray();
+}
+
+PrimExpr known_bound(const Expr& bound) {
+  NDArray data = constant_bound(bound);
+  if (!data) return PrimExpr();
   DataType dtype = data.dtype();
   if (dtype.is_floating()) return float_imm(dtype, read_float(dtype, data.data<char>()));
   return int_imm(dtype, read_int(dtype, data.data<char>()));
@@ -69,14 +74,10 @@ bool arange_type(TypeQuery& query) {
     if (!query.tensor(i)) return false;
   const char* names[] = {"start", "stop", "step"};
   for (int i = 0; i < 3; ++i) require_rank(query, i, names[i], 0);
-  PrimExpr start = known_bound(attrs->start), stop = known_bound(attrs->stop), step = known_bound(attrs->step);
-  PrimExpr count;
-  if (start && stop && step) {
-    if (is_zero(step)) throw Error(TypeError) << "step is 0";
-    count = topi::arange_count(start, stop, step);
-  } else {
-    count = any_extent();
-  }
+  NDArray start = constant_bound(attrs->start), stop = constant_bound(attrs->stop), step = constant_bound(attrs->step);
+  PrimExpr count = any_extent();
+  if (start && stop && step)
+    count = int_imm(DataType::Int(32), arange_count(start.tensor(), stop.tensor(), step.tensor()));
   query.result(TensorType({count}, attrs->dtype));
   return true;
 }
@@ -90,10 +91,8 @@ Tensors arange(const Attrs& given, const Tensors& in, const Type& out) {
   return {topi::arange(bound(attrs->start, 0), bound(attrs->step, 2), tensor_of(out)->shape[0], attrs->dtype)};
 }
 
-/// int64 {the number of elements}, from the values of start, stop and step.
-Tensors arange_shape(const Attrs&, const Tensors& in, const Array<PrimExpr>&) {
-  PrimExpr count = topi::arange_count(te::load(in[0], {}), te::load(in[1], {}), te::load(in[2], {}));
-  return {topi::full({1}, DataType::Int(64), count, "shape")};
+Tensors arange_shape(const Attrs&, const Tensors& in, const Array<PrimExpr>& ranks) {
+  return host_shapes("tessera.shape.arange", in, ranks);
 }
 
 bool meshgrid_type(TypeQuery& query) {

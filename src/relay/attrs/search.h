@@ -44,6 +44,7 @@ struct SearchSortedAttrs : AttrsNode {
 };
 
 /// Without `k` it is an argument of the call (dyn.topk).
+/// k: less than 1 means all elements. Of dyn.topk, whose k is an argument, the least that it may be, where there is one.
 struct TopkAttrs : AttrsNode {
   PrimExpr k;
   int32_t axis = -1;

@@ -2,6 +2,8 @@
 //
 //   dyn.reshape(%x, shape_of(%y: (3, 4)))    =>    reshape(%x, newshape=[3, 4])
 
+#include <algorithm>
+
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
 #include "relay/attrs/image.h"
@@ -48,9 +50,14 @@ Expr static_broadcast_to(const Call* call) {
                  changed_attrs<InitOpAttrs>(call->attrs, [&](auto& a) { a.shape = int_array(*values); }));
 }
 
+/// Attributes hold 32 bits; numbers beyond stay arguments, whose shape function says what is wrong with them.
+bool fits_int32(int64_t value) { return value >= INT32_MIN && value <= INT32_MAX; }
+
 Expr static_slice(const Call* call) {
   auto begin = constant_ints(call->args[1]), end = constant_ints(call->args[2]), strides = constant_ints(call->args[3]);
   if (!begin || !end || !strides) return nullptr;
+  for (Ints* list : {&*begin, &*end, &*strides})  // further outside than any extent is as far as an extent
+    for (int64_t& number : *list) number = std::clamp<int64_t>(number, -INT32_MAX, INT32_MAX);
   return call_op("strided_slice", {call->args[0]}, changed_attrs<StridedSliceAttrs>(call->attrs, [&](auto& a) {
                    a.begin = int_array(*begin);
                    a.end = int_array(*end);
@@ -61,13 +68,14 @@ Expr static_slice(const Call* call) {
 Expr static_topk(const Call* call) {
   auto k = constant_ints(call->args[1]);
   if (!k || k->size() != 1) return nullptr;
+  if ((*k)[0] < 1 && call->attrs_as<TopkAttrs>()->k) return nullptr;  // the static form takes all instead
   return call_op("topk", {call->args[0]},
                  changed_attrs<TopkAttrs>(call->attrs, [&](auto& a) { a.k = int_imm(DataType::Int(32), (*k)[0]); }));
 }
 
 Expr static_one_hot(const Call* call) {
   auto depth = constant_ints(call->args[3]);
-  if (!depth || depth->size() != 1) return nullptr;
+  if (!depth || depth->size() != 1 || !fits_int32((*depth)[0])) return nullptr;
   return call_op(
       "one_hot", {call->args[0], call->args[1], call->args[2]},
       changed_attrs<OneHotAttrs>(call->attrs, [&](auto& a) { a.depth = static_cast<int32_t>((*depth)[0]); }));
@@ -75,7 +83,7 @@ Expr static_one_hot(const Call* call) {
 
 Expr static_expand_dims(const Call* call) {
   auto axis = constant_ints(call->args[1]);
-  if (!axis || axis->size() != 1) return nullptr;
+  if (!axis || axis->size() != 1 || !fits_int32((*axis)[0])) return nullptr;
   return expand_dims(call->args[0], static_cast<int>((*axis)[0]), call->attrs_as<DynExpandDimsAttrs>()->num_newaxis);
 }
 
