@@ -69,7 +69,10 @@ bool overlap(const DLTensor* a, const DLTensor* b) {
 
 std::string text_of(const TensorInfo& info) {
   std::string out;
-  for (int64_t extent : info.shape) out += (out.empty() ? "" : ", ") + (extent < 0 ? "?" : std::to_string(extent));
+  for (size_t i = 0; i < info.shape.size(); ++i) {
+    std::string open = info.dims.empty() || info.dims[i].empty() ? "?" : info.dims[i];
+    out += (i ? ", " : "") + (info.shape[i] < 0 ? open : std::to_string(info.shape[i]));
+  }
   return "(" + out + (info.shape.size() == 1 ? ",) " : ") ") + to_text(info.dtype);
 }
 

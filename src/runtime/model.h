@@ -11,14 +11,16 @@
 
 namespace tessera {
 
-/// What is known of an input or output before a run. An extent of -1 is one that a run decides.
+/// What is known of an input or output before a run. An extent of -1 is one that a run decides. `dims`, where it is not
+/// empty, has a name or "" for each dimension: those of one name are equal.
 struct TensorInfo {
   std::string name;
   std::vector<int64_t> shape;
   DataType dtype;
+  std::vector<std::string> dims = {};
 };
 
-/// "(2, ?) float32"
+/// "(2, batch, ?) float32"
 std::string text_of(const TensorInfo& info);
 /// A ValueError that names the input and what would make the tensor fit, where it does not.
 void check_input(const TensorInfo& wanted, const DLTensor* given);

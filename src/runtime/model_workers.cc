@@ -93,7 +93,7 @@ class MachineWorker final : public ModelWorker {
       if (!param.is_tensor)
         throw Error(TypeError) << "input " << param.name << " is no tensor; tessera.Model takes tensors only, "
                                << "use runtime.vm.VirtualMachine";
-      inputs_.push_back({param.name, param.shape, param.dtype});
+      inputs_.push_back({param.name, param.shape, param.dtype, param.dims});
     }
     for (const vm::Parameter& result : machine_.program().functions[main_].results)
       outputs_.push_back({result.name, result.shape, result.dtype});

@@ -1,5 +1,6 @@
 #include "driver/cli/runner.h"
 
+#include <map>
 #include <random>
 
 #include "runtime/containers.h"
@@ -43,7 +44,10 @@ void fill_random(const NDArray& tensor, uint64_t seed) {
   }
 }
 
-NDArray filled(const TensorInfo& info, Fill fill, const InputShapes& shapes, uint64_t seed) {
+/// What tensors and --input-shapes say of named dimensions.
+using NamedDims = std::map<std::string, int64_t>;
+
+NDArray filled(const TensorInfo& info, Fill fill, const InputShapes& shapes, const NamedDims& named, uint64_t seed) {
   std::vector<int64_t> shape = info.shape;
   auto wanted = shapes.find(info.name);
   if (wanted != shapes.end() && wanted->second.size() != shape.size())
@@ -54,7 +58,8 @@ NDArray filled(const TensorInfo& info, Fill fill, const InputShapes& shapes, uin
     if (shape[i] >= 0 && given >= 0 && given != shape[i])
       throw Error(ValueError) << "input \"" << info.name << "\" is " << text_of(info)
                               << "; --input-shapes gives extent " << i << " as " << given;
-    if (shape[i] < 0) shape[i] = given < 0 ? 1 : given;
+    auto known = info.dims.empty() ? named.end() : named.find(info.dims[i]);
+    if (shape[i] < 0) shape[i] = given >= 0 ? given : known != named.end() ? known->second : 1;
   }
   NDArray out = NDArray::empty(shape, info.dtype);
   if (fill == Fill::Random) {
@@ -104,11 +109,22 @@ NamedTensors make_inputs(const std::vector<TensorInfo>& inputs, const NamedTenso
     if (find(inputs, name, info_name) == inputs.end()) no_input("the file of inputs", name);
   for (const auto& [name, _] : shapes)
     if (find(inputs, name, info_name) == inputs.end()) no_input("--input-shapes", name);
+  auto item_name = [](const auto& item) { return item.first; };
+  NamedDims named;
+  for (const TensorInfo& info : inputs) {
+    auto tensor = find(given, info.name, item_name);
+    auto wanted = shapes.find(info.name);
+    std::span<const int64_t> shape;
+    if (tensor != given.end()) shape = tensor->second.shape();
+    else if (wanted != shapes.end()) shape = wanted->second;
+    for (size_t i = 0; i < std::min(shape.size(), info.dims.size()); ++i)
+      if (!info.dims[i].empty() && shape[i] >= 0) named.emplace(info.dims[i], shape[i]);
+  }
   NamedTensors out;
   for (const TensorInfo& info : inputs) {
-    auto found = find(given, info.name, [](const auto& item) { return item.first; });
+    auto found = find(given, info.name, item_name);
     if (found == given.end()) {
-      out.emplace_back(info.name, filled(info, fill, shapes, seed + out.size()));
+      out.emplace_back(info.name, filled(info, fill, shapes, named, seed + out.size()));
     } else {
       check_input(info, found->second.tensor());
       out.emplace_back(info.name, found->second);
@@ -128,9 +144,13 @@ Runner::Runner(Module compiled, DLDevice device) : compiled_(std::move(compiled)
   output_names_ = function_of(executor_, "get_output_names")().to<Array<String>>();
   auto infos = function_of(executor_, "get_input_info")().to<Map<String, ObjectRef>>();
   auto types = downcast<Map<String, ObjectRef>>(infos["dtype"]);
+  Map<String, ObjectRef> dims;
+  if (infos.count("dim_names")) dims = downcast<Map<String, ObjectRef>>(infos["dim_names"]);
   for (const auto& [name, shape] : downcast<Map<String, ObjectRef>>(infos["shape"])) {
     const auto& extents = downcast<ShapeTuple>(shape)->values;
     inputs_.push_back({name.str(), {extents.begin(), extents.end()}, DataType(downcast<String>(types[name]).str())});
+    if (!dims.count(name)) continue;
+    for (const String& dim : downcast<Array<String>>(dims[name])) inputs_.back().dims.push_back(dim.str());
   }
 }
 

@@ -6,6 +6,7 @@
 #include "driver/vm/dynamic_kernel.h"
 #include "driver/vm/program_builder.h"
 #include "driver/vm/registers.h"
+#include "relay/dim_names.h"
 #include "relay/output_names.h"
 #include "relay/walk.h"
 
@@ -68,6 +69,35 @@ class SourceScope {
   int32_t outer_;
 };
 
+/// Names for the dimensions of a function's parameters: what the model calls them, and what a shape variable is called that
+/// stands in several places.
+void name_dims(const Function& function, std::span<vm::Parameter> params) {
+  std::unordered_map<const Object*, int> uses;
+  std::unordered_map<const Object*, std::string> names;
+  NameSupply supply;
+  auto each = [&](auto&& visit) {
+    for (size_t i = 0; i < params.size(); ++i) {
+      auto* tensor = checked_type(function->params[i]).as<TensorTypeNode>();
+      for (size_t d = 0; tensor && d < tensor->shape.size(); ++d)
+        if (!as_int(tensor->shape[d])) visit(i, d, tensor->shape[d]);
+    }
+  };
+  for (size_t i = 0; i < params.size(); ++i) {
+    params[i].dims = dim_names(function, function->params[i]);
+    for (const std::string& name : params[i].dims) supply.reserve(name);
+  }
+  each([&](size_t, size_t, const PrimExpr& extent) { ++uses[extent.get()]; });
+  each([&](size_t i, size_t d, const PrimExpr& extent) {
+    auto* var = extent.as<tessera::VarNode>();
+    std::vector<std::string>& dims = params[i].dims;
+    if (!var || uses[var] < 2 || (!dims.empty() && !dims[d].empty())) return;
+    if (dims.empty()) dims.resize(params[i].shape.size());
+    auto [it, is_new] = names.emplace(var, "");
+    if (is_new) it->second = supply.fresh(var->name.str());
+    dims[d] = it->second;
+  });
+}
+
 class FunctionCompiler {
  public:
   FunctionCompiler(ProgramBuilder& program, const std::string& name, const PendingFunction& pending)
@@ -80,6 +110,7 @@ class FunctionCompiler {
     for (const Var& var : pending.captured) add(var);
     for (const Var& param : pending.function->params) add(param);
     draft_.function.results = results_of(program, pending.function);
+    name_dims(pending.function, std::span(draft_.function.params).subspan(pending.captured.size()));
   }
 
   vm::Function run(const Expr& body) {

@@ -4,24 +4,40 @@
 #include "ir/expr_equal.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
+#include "relay/dim_names.h"
 #include "relay/infer_type.h"
 #include "relay/type_rule.h"
 
 namespace tessera::relay {
 namespace {
 
-/// Any in the parts of a type that are tensors, one by one; other parts stay as they are.
-Type name_any(const Type& type, size_t* count) {
-  if (type.as<TensorTypeNode>())
-    return map_extents(type, [&](const PrimExpr& extent) {
-      return is_any(extent) ? PrimExpr(make_size_var("d" + std::to_string((*count)++))) : extent;
-    });
-  auto* tuple = type.as<TupleType>();
-  if (!tuple) return type;
-  TupleType out;
-  for (const Type& field : tuple->fields_) out.fields_.push_back(name_any(field, count));
-  return make(std::move(out));
-}
+/// Variables for the parts of types that are Any: one for all dimensions of a name, else one each.
+struct ExtentNames {
+  size_t count = 0;
+  std::unordered_map<std::string, PrimExpr> by_name;
+
+  PrimExpr variable(const std::string& name) {
+    PrimExpr fresh = make_size_var(name.empty() ? "d" + std::to_string(count) : name);
+    ++count;
+    return name.empty() ? fresh : by_name.emplace(name, fresh).first->second;
+  }
+  /// `names` are those of a tensor's dimensions. Parts of the type that are no tensors stay as they are.
+  Type operator()(const Type& type, const std::vector<std::string>& names) {
+    if (type.as<TensorTypeNode>()) {
+      size_t dim = 0;
+      return map_extents(type, [&](const PrimExpr& extent) {
+        std::string name = dim < names.size() ? names[dim] : "";
+        ++dim;
+        return is_any(extent) ? variable(name) : extent;
+      });
+    }
+    auto* tuple = type.as<TupleType>();
+    if (!tuple) return type;
+    TupleType out;
+    for (const Type& field : tuple->fields_) out.fields_.push_back((*this)(field, {}));
+    return make(std::move(out));
+  }
+};
 
 /// Primitive functions take the types of their arguments, whatever those were before.
 Expr with_open_kernels(const Expr& body) {
@@ -74,9 +90,9 @@ IRModule name_open_extents(const IRModule& fused) {
   Function function = main ? downcast_or_null<Function>(fused->functions[main]) : nullptr;
   if (!function) return fused;
   std::vector<Type> types;
-  size_t count = 0;
-  for (const Var& param : function->params) types.push_back(name_any(checked_type(param), &count));
-  if (count == 0) return fused;
+  ExtentNames name;
+  for (const Var& param : function->params) types.push_back(name(checked_type(param), dim_names(function, param)));
+  if (name.count == 0) return fused;
   Function named = retyped(function, types);
   IRModule out = fused.copy();
   out.update(main, with(named, &FunctionNode::body, with_open_kernels(named->body)));

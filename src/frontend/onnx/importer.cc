@@ -9,6 +9,7 @@
 #include "frontend/onnx/small_types.h"
 #include "ir/prim_ops.h"
 #include "ir/span_scope.h"
+#include "relay/dim_names.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/output_names.h"
@@ -173,6 +174,38 @@ int64_t Importer::version_of(const std::string& domain) const {
   return it == versions_.end() ? 1 : it->second;
 }
 
+void Importer::find_fixed_dims() {
+  std::map<std::string_view, std::string_view> fixed_by;
+  for (const ValueInfo& input : model_.graph.inputs) {
+    auto given = options_.shapes.find(std::string(input.name));
+    if (given == options_.shapes.end()) continue;
+    for (size_t i = 0; i < std::min(given->second.size(), input.type.shape.size()); ++i) {
+      const Dimension& dimension = input.type.shape[i];
+      int64_t extent = given->second[i];
+      if (dimension.kind != Dimension::Named || dimension.name.empty() || extent < 0) continue;
+      auto [it, is_new] = fixed_dims_.emplace(dimension.name, extent);
+      if (is_new) fixed_by[dimension.name] = input.name;
+      else if (it->second != extent)
+        throw Error(ValueError) << "the dimension \"" << std::string(dimension.name) << "\" is given as " << it->second
+                                << " for the input \"" << std::string(fixed_by[dimension.name]) << "\" and as "
+                                << extent << " for the input \"" << std::string(input.name) << "\"";
+    }
+  }
+}
+
+Array<String> Importer::dim_names(const ValueInfo& input, const Type& type) const {
+  auto* tensor = type.as<TensorTypeNode>();
+  Array<String> out;
+  bool has_any = false;
+  for (size_t i = 0; tensor && i < tensor->shape.size(); ++i) {
+    bool is_named =
+        i < input.type.shape.size() && input.type.shape[i].kind == Dimension::Named && !as_int(tensor->shape[i]);
+    out.push_back(is_named ? String(std::string(input.type.shape[i].name)) : String(""));
+    has_any |= !out[i].empty();
+  }
+  return has_any ? out : Array<String>();
+}
+
 Type Importer::input_type(const ValueInfo& input) const {
   std::string name(input.name);
   if (input.type.kind != ValueType::Tensor)
@@ -182,20 +215,27 @@ Type Importer::input_type(const ValueInfo& input) const {
   auto dtype = options_.dtypes.find(name);
   DataType element = dtype == options_.dtypes.end() ? memory_type(input.type.element) : dtype->second;
   Array<PrimExpr> shape;
-  auto unknown = [] { return PrimExpr(make(AnyDim{})); };
+  // Of one name, dimensions are equal: a number for one of them is a number for all.
+  auto unknown = [&](size_t dim) {
+    if (dim < input.type.shape.size() && input.type.shape[dim].kind == Dimension::Named)
+      if (auto fixed = fixed_dims_.find(input.type.shape[dim].name); fixed != fixed_dims_.end())
+        return int_imm(DataType::Int(32), checked_extent(name, fixed->second));
+    return PrimExpr(make(AnyDim{}));
+  };
   if (auto given = options_.shapes.find(name); given != options_.shapes.end()) {
     if (input.type.has_shape && given->second.size() != input.type.shape.size())
       throw Error(ValueError) << "the input " << name << " has " << input.type.shape.size() << " dimensions, but "
                               << given->second.size() << " are given";
     for (int64_t extent : given->second)
-      shape.push_back(extent < 0 ? unknown() : int_imm(DataType::Int(32), checked_extent(name, extent)));
+      shape.push_back(extent < 0 ? unknown(shape.size()) : int_imm(DataType::Int(32), checked_extent(name, extent)));
   } else {
     if (!input.type.has_shape)
       throw Error(ValueError) << "the number of dimensions of the input " << name
                               << " is not in the file; give its shape";
     for (const Dimension& dimension : input.type.shape) {
       bool is_fixed = dimension.kind == Dimension::Known && dimension.value >= 0;
-      shape.push_back(is_fixed ? int_imm(DataType::Int(32), checked_extent(name, dimension.value)) : unknown());
+      shape.push_back(is_fixed ? int_imm(DataType::Int(32), checked_extent(name, dimension.value))
+                               : unknown(shape.size()));
     }
   }
   check_size(name, shape, element);
@@ -227,6 +267,8 @@ Imported Importer::run() {
     scope.define(tensor.name, value);
   }
   Array<relay::Var> inputs;
+  Map<String, Array<String>> dims;
+  find_fixed_dims();
   for (const SparseTensor& tensor : graph.sparse_initializers)
     scope.define(tensor.values.name, relay::make_constant(to_ndarray(tensor, model_.folder)));
   for (const ValueInfo& input : graph.inputs) {
@@ -247,6 +289,7 @@ Imported Importer::run() {
     }
     relay::Var var = relay::make_local(std::string(input.name), type);
     inputs.push_back(var);
+    if (Array<String> names = dim_names(input, type); !names.empty()) dims.set(String(std::string(input.name)), names);
     Value value{Expr(var)};
     value.element = small_type(input.type.element);
     scope.define(input.name, value);
@@ -283,6 +326,7 @@ Imported Importer::run() {
   GlobalVarNode main;
   main.name_hint = "main";
   DictAttrs attrs = DictAttrs().with(relay::kOutputNames, names);
+  if (!dims.empty()) attrs = attrs.with(relay::attr::kDimNames, dims);
   out.mod.update(make(std::move(main)), relay::make_function(inputs, body, nullptr, {}, attrs));
   return out;
 }

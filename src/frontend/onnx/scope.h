@@ -52,6 +52,10 @@ class Importer {
   friend class Operation;
   int64_t version_of(const std::string& domain) const;
   Type input_type(const ValueInfo& input) const;
+  /// Notes the named dimensions that the shapes of the options give numbers; two numbers for one name are an error.
+  void find_fixed_dims();
+  /// The names of dimensions of an input that a run decides, "" for the others; empty where there is none.
+  Array<String> dim_names(const ValueInfo& input, const Type& type) const;
   /// `graph`: what the nodes are of; null for those of a function.
   void import_nodes(const std::vector<Node>& nodes, const Graph* graph, Scope& scope);
   Values import_node(const Node& node, Scope& scope);
@@ -72,6 +76,7 @@ class Importer {
   const ImportOptions& options_;
   std::vector<Refusal>* refusals_;
   Versions versions_;
+  std::unordered_map<std::string_view, int64_t> fixed_dims_;
   const Scope* scope_ = nullptr;  // of the node that is being converted
   int depth_ = 0;
   int64_t num_nodes_ = 0;

@@ -53,12 +53,14 @@ struct Instruction {
 };
 
 /// What is known of a parameter or result: its name, and the type and device where it is a tensor (an extent -1 is anything).
+/// `dims`, where it is not empty, has a name or "" for each dimension; those of one name are equal in all parameters.
 struct Parameter {
   std::string name;
   bool is_tensor = false;
   int32_t device = 0;
   DataType dtype;
   std::vector<int64_t> shape;
+  std::vector<std::string> dims;
 };
 
 struct Function {

@@ -11,8 +11,12 @@ class Checker {
 
   void run() {
     if (function_.params.size() > function_.registers) fail("has fewer registers than parameters");
-    for (const Parameter& param : function_.params) inside(param.device, program_.device_types.size(), "device");
-    for (const Parameter& result : function_.results) inside(result.device, program_.device_types.size(), "device");
+    for (const auto* list : {&function_.params, &function_.results})
+      for (const Parameter& param : *list) {
+        inside(param.device, program_.device_types.size(), "device");
+        if (!param.dims.empty() && param.dims.size() != param.shape.size())
+          fail("has names for dimensions that are not there");
+      }
     if (function_.code.empty()) fail("has no instructions");
     for (at_ = 0; at_ < function_.code.size(); ++at_) check(function_.code[at_]);
     Opcode last = function_.code.back().op;

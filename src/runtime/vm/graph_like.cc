@@ -104,12 +104,13 @@ class GraphLike final : public ModuleBody {
   }
 
   Map<String, ObjectRef> input_info() const {
-    Map<String, ObjectRef> shapes, dtypes;
+    Map<String, ObjectRef> shapes, dtypes, dims;
     for (const Parameter& param : main_.params) {
+      if (!param.dims.empty()) dims.set(String(param.name), Array<String>(param.dims.begin(), param.dims.end()));
       shapes.set(String(param.name), ShapeTuple(param.shape));
       dtypes.set(String(param.name), String(to_text(param.dtype)));
     }
-    return {{"shape", shapes}, {"dtype", dtypes}};
+    return {{"shape", shapes}, {"dtype", dtypes}, {"dim_names", dims}};
   }
 
   Machine machine_;

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "runtime/element.h"
+#include "runtime/model.h"
 #include "runtime/model_names.h"
+#include "runtime/shape_functions.h"
 
 namespace tessera::vm {
 namespace {
@@ -16,10 +18,7 @@ bool has_type(const DLTensor* tensor, std::span<const int64_t> shape, DataType d
 }
 
 std::string parameter_text(const Parameter& param) {
-  std::string out = "(";
-  for (size_t i = 0; i < param.shape.size(); ++i)
-    out += (i ? ", " : "") + (param.shape[i] < 0 ? "?" : std::to_string(param.shape[i]));
-  return out + (param.shape.size() == 1 ? ",) " : ") ") + param.dtype.str();
+  return text_of(TensorInfo{param.name, param.shape, param.dtype, param.dims});
 }
 
 /// An integer of a host tensor.
@@ -30,9 +29,9 @@ int64_t integer_at(const NDArray& host, int64_t index) {
   return read_int(dtype, host.data<char>() + index * dtype.bytes());
 }
 
-double tensor_elements(const DLTensor* tensor) {
+double tensor_elements(std::span<const int64_t> shape) {
   double count = 1;
-  for (int i = 0; i < tensor->ndim; ++i) count *= static_cast<double>(std::max<int64_t>(tensor->shape[i], 1));
+  for (int64_t extent : shape) count *= static_cast<double>(std::max<int64_t>(extent, 1));
   return count;
 }
 
@@ -105,6 +104,35 @@ ObjectRef Machine::convert(const Function& function, size_t index, ObjectRef val
   return same_device(tensor.device, place) ? value : ObjectRef(NDArray(given).copy_to(place));
 }
 
+/// Dimensions of one name are equal in all arguments: kernels count on it.
+void Machine::check_dims(const Function& function, std::span<const ObjectRef> args) {
+  struct Seen {
+    const std::string* name;
+    size_t param;
+    int64_t extent;
+  };
+  std::vector<Seen> seen;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Parameter& param = function.params[i];
+    if (param.dims.empty()) continue;
+    const DLTensor& given = args[i].as<NDArrayNode>()->tensor;
+    for (size_t d = 0; d < param.dims.size(); ++d) {
+      if (param.dims[d].empty()) continue;
+      auto it = std::find_if(seen.begin(), seen.end(), [&](const Seen& s) { return *s.name == param.dims[d]; });
+      if (it == seen.end()) {
+        seen.push_back({&param.dims[d], i, given.shape[d]});
+      } else if (it->extent != given.shape[d]) {
+        const Parameter& first = function.params[it->param];
+        throw Error(ValueError) << "the dimension \"" << param.dims[d] << "\" is " << it->extent << " in the input \""
+                                << first.name << "\", but " << given.shape[d] << " in the input \"" << param.name
+                                << "\": they are " << parameter_text(first) << " and " << parameter_text(param)
+                                << ", and the tensors given are "
+                                << describe(&args[it->param].as<NDArrayNode>()->tensor) << " and " << describe(&given);
+      }
+    }
+  }
+}
+
 void Machine::set_inputs(const std::string& name, std::vector<ObjectRef> args) {
   const Function& function = program_->functions[program_->index_of(name)];
   if (args.size() != function.params.size())
@@ -160,6 +188,7 @@ ObjectRef Machine::run(uint32_t index, std::span<const ObjectRef> args) {
     }
   } guard{this};
   is_running_ = true;
+  check_dims(program_->functions[index], args);
   auto it = outputs_.find(index);
   if (it != outputs_.end()) presets_ = &it->second;
   push_frame(program_->functions[index], -1);
@@ -321,7 +350,8 @@ void Machine::invoke_packed(const Instruction& in) {
   codes_.assign(args.size(), kTesseraDLTensor);
   for (size_t i = 0; i < args.size(); ++i) slots_[i].v_handle = const_cast<DLTensor*>(&tensor(args[i])->tensor);
   for (size_t i = 0; in.c && i < args.size(); ++i)
-    if (auto* arg = static_cast<DLTensor*>(slots_[i].v_handle); tensor_elements(arg) > INT32_MAX)
+    if (auto* arg = static_cast<DLTensor*>(slots_[i].v_handle);
+        tensor_elements({arg->shape, static_cast<size_t>(arg->ndim)}) > static_cast<double>(kMaxDynamicElements))
       throw Error(ValueError) << program_->primitives[static_cast<size_t>(in.a)] << ": the tensor " << describe(arg)
                               << " has 2^31 elements or more, and the kernel, made for shapes known at run time, counts"
                                  " in 32 bits";
@@ -339,6 +369,36 @@ NDArray Machine::allocate(const Instruction& in, std::span<const int64_t> shape)
   DataType dtype = dtype_of(in.b);
   if (NDArray given = preset(in, shape)) return given;
   return make_tensor(*pools_[static_cast<size_t>(in.c)], shape, dtype);
+}
+
+/// The kernel that will write a tensor which is made now.
+std::string Machine::writer_of(int32_t reg) const {
+  const Function& function = *frames_.back().function;
+  for (size_t pc = frames_.back().pc; pc < function.code.size(); ++pc) {
+    const Instruction& in = function.code[pc];
+    if (in.op != Opcode::InvokePacked) continue;
+    std::span<const int64_t> args = operands(in);
+    auto written = args.last(std::min(args.size(), static_cast<size_t>(in.b)));
+    if (std::find(written.begin(), written.end(), reg) != written.end())
+      return program_->primitives[static_cast<size_t>(in.a)];
+  }
+  return function.name;
+}
+
+/// A tensor whose shape was computed from others, or from values, by a program that may not have checked it.
+NDArray Machine::allocate_dynamic(const Instruction& in, std::span<const int64_t> shape) {
+  bool is_negative = std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent < 0; });
+  if (is_negative || tensor_elements(shape) > static_cast<double>(kMaxDynamicElements))
+    throw Error(ValueError) << writer_of(in.dst) << ": the result would have the shape " << shape_text(shape)
+                            << (is_negative
+                                    ? "; an extent is at least 0"
+                                    : "; a tensor whose shape is known only at run time has less than 2^31 elements");
+  try {
+    return allocate(in, shape);
+  } catch (Error& error) {
+    error << "\n  for a result of " << writer_of(in.dst) << " of shape " << shape_text(shape);
+    throw;
+  }
 }
 
 NDArray Machine::in_storage(const Instruction& in) const {
@@ -394,8 +454,9 @@ bool Machine::step(ObjectRef* result) {
       case Opcode::InvokePacked: invoke_packed(in); break;
       case Opcode::AllocTensor: reg(in.dst).object = in.a < 0 ? allocate(in, operands(in)) : in_storage(in); break;
       case Opcode::AllocTensorReg:
-        if (auto* shape = reg(in.a).object.as<ShapeTupleNode>()) reg(in.dst).object = allocate(in, shape->values);
-        else reg(in.dst).object = allocate(in, shape_in(in.a));
+        if (auto* shape = reg(in.a).object.as<ShapeTupleNode>())
+          reg(in.dst).object = allocate_dynamic(in, shape->values);
+        else reg(in.dst).object = allocate_dynamic(in, shape_in(in.a));
         break;
       case Opcode::AllocADT:
       case Opcode::AllocClosure: {

@@ -70,6 +70,7 @@ class Machine {
   };
 
   ObjectRef convert(const Function& function, size_t index, ObjectRef value) const;
+  static void check_dims(const Function& function, std::span<const ObjectRef> args);
   ObjectRef run(uint32_t function, std::span<const ObjectRef> args);
   bool step(ObjectRef* result);
   void push_frame(const Function& function, int32_t dst);
@@ -77,6 +78,8 @@ class Machine {
   void invoke_packed(const Instruction& in);
   const std::string& nodes_of(const Instruction& in) const;
   NDArray allocate(const Instruction& in, std::span<const int64_t> shape);
+  NDArray allocate_dynamic(const Instruction& in, std::span<const int64_t> shape);
+  std::string writer_of(int32_t reg) const;
   NDArray in_storage(const Instruction& in) const;
   NDArray preset(const Instruction& in, std::span<const int64_t> shape);
   ObjectRef put_out(const Outputs& outputs, const ObjectRef& result) const;

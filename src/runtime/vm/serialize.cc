@@ -7,7 +7,8 @@
 //   n x str names of nodes of the model
 //   functions: n x (str name, n x parameter, n x result as a parameter, u32 registers, n x i64 operand,
 //                   n x (u8 op, i32 dst, a, b, c, u32 first, count, i32 nodes))
-//   parameter: str name, u8 0 or, of a tensor, one more than its device, u8 code, u8 bits, u16 lanes, n x i64 extent
+//   parameter: str name, u8 0 or, of a tensor, one more than its device, u8 code, u8 bits, u16 lanes, n x i64 extent,
+//              n x str name of a dimension (since version 3)
 //
 // Each list is led by its u64 length.
 
@@ -18,7 +19,7 @@ namespace tessera::vm {
 namespace {
 
 constexpr uint64_t kMagic = 0xD225DE2F4214151D;
-constexpr const char* kVersion = "tessera-vm-2";
+constexpr const char *kVersion = "tessera-vm-3", *kVersionWithoutDims = "tessera-vm-2";
 
 template <class Items, class F>
 void write_list(ByteWriter& out, const Items& items, F&& each) {
@@ -79,10 +80,11 @@ void write(ByteWriter& out, const std::vector<Parameter>& params) {
     out.write(param.dtype.bits);
     out.write(param.dtype.lanes);
     write_list(out, param.shape, [&](int64_t extent) { out.write(extent); });
+    write_list(out, param.dims, [&](const std::string& name) { out.write(name); });
   });
 }
 
-std::vector<Parameter> read_params(ByteReader& in) {
+std::vector<Parameter> read_params(ByteReader& in, bool has_dims) {
   return read_list<Parameter>(in, 21, "the parameters of a function", [&] {
     Parameter param;
     param.name = in.read_string("the name of a parameter");
@@ -93,6 +95,9 @@ std::vector<Parameter> read_params(ByteReader& in) {
     param.dtype.bits = in.read<uint8_t>("a parameter");
     param.dtype.lanes = in.read<uint16_t>("a parameter");
     param.shape = read_list<int64_t>(in, 8, "the shape of a parameter", [&] { return in.read<int64_t>("a shape"); });
+    if (has_dims)
+      param.dims =
+          read_list<std::string>(in, 8, "the dimensions of a parameter", [&] { return in.read_string("a name"); });
     return param;
   });
 }
@@ -112,11 +117,11 @@ void write(ByteWriter& out, const Function& function) {
   });
 }
 
-Function read_function(ByteReader& in) {
+Function read_function(ByteReader& in, bool has_dims) {
   Function out;
   out.name = in.read_string("the name of a function");
-  out.params = read_params(in);
-  out.results = read_params(in);
+  out.params = read_params(in, has_dims);
+  out.results = read_params(in, has_dims);
   out.registers = in.read<uint32_t>("the number of registers");
   out.operands = read_list<int64_t>(in, 8, "the operands of a function", [&] { return in.read<int64_t>("operands"); });
   out.code = read_list<Instruction>(in, 29, "the instructions of a function", [&] {
@@ -157,7 +162,8 @@ std::string save_program(const Program& program) {
 Program load_program(std::string_view data, const std::string& what) {
   ByteReader in(data, what);
   if (in.read<uint64_t>("the header") != kMagic) in.fail("the header", "is not that of a VM executable");
-  if (std::string version = in.read_string("the version"); version != kVersion)
+  std::string version = in.read_string("the version");
+  if (version != kVersion && version != kVersionWithoutDims)
     in.fail("the version", "is \"" + version + "\", and this runtime reads \"" + kVersion + "\"");
   Program out;
   out.device_types = read_list<int32_t>(in, 4, "the devices", [&] { return in.read<int32_t>("a device"); });
@@ -171,7 +177,7 @@ Program load_program(std::string_view data, const std::string& what) {
   out.shapes = read_list<ShapeProgram>(in, 40, "the shape programs", [&] { return read_shape(in); });
   out.sources =
       read_list<std::string>(in, 8, "the names of nodes", [&] { return in.read_string("the names of nodes"); });
-  out.functions = read_list<Function>(in, 44, "the functions", [&] { return read_function(in); });
+  out.functions = read_list<Function>(in, 44, "the functions", [&] { return read_function(in, version == kVersion); });
   if (in.left() != 0) in.fail("the end", "is followed by something else");
   out.check();
   return out;

@@ -133,7 +133,7 @@ def test_shapes_that_do_not_fit_together_are_an_error_that_names_them():
 def test_a_window_larger_than_the_picture_is_an_error():
     x, w = relay.var("x", shape=any_shape((1, 3, ANY, ANY))), relay.var("w", shape=(4, 3, 5, 5))
     vm = compile_function([x, w], relay.nn.conv2d(x, w))
-    with pytest.raises(ValueError, match="cannot have shape"):
+    with pytest.raises(ValueError, match=r"fused_nn_conv2d: the result would have the shape \(1, 4, -2, 4\)"):
         vm.run(floats(1, 3, 2, 8), floats(4, 3, 5, 5))
 
 
