@@ -59,6 +59,7 @@ Values gather_nd(Operation& in) {
 Values one_hot(Operation& in) {
   Ints depth = in.needed_ints(in[1], "depth");
   if (depth.size() != 1) in.invalid("the depth is one number");
+  if (depth[0] < 0 || depth[0] > INT32_MAX) in.invalid("the depth is " + std::to_string(depth[0]));
   DataType out = in.dtype(in[2]), dtype = in.dtype(in[0]);
   size_t rank = in.rank(in[0]) + 1;
   int axis = in.axis(in.integer("axis", -1), rank);
@@ -129,13 +130,18 @@ Values top_k(Operation& in) {
   if (in.has_attribute("k")) k = {in.integer("k")};
   else k = in.constant_ints(in[1]);
   Expr out;
-  if (k && k->size() == 1) {
+  if (k && k->size() == 1 && (*k)[0] != 0) {
+    if ((*k)[0] < 0 || (*k)[0] > INT32_MAX) in.invalid("k is " + std::to_string((*k)[0]));
     out = call_op("topk", {in[0]}, make_attrs<TopkAttrs>([&](auto& attrs) {
                     fill(attrs);
-                    attrs.k = PrimExpr(static_cast<int>((*k)[0]));
+                    attrs.k = int_imm(DataType::Int(32), (*k)[0]);
                   }));
-  } else {
-    out = call_op("dyn.topk", {in[0], reshape(in[1], Array<PrimExpr>{})}, make_attrs<TopkAttrs>(fill));
+  } else {  // also for none, where Relay's topk gives all
+    Expr count = in.has_attribute("k") ? make_constant(int_scalar(0, DataType::Int(64))) : in[1];
+    out = call_op("dyn.topk", {in[0], reshape(count, Array<PrimExpr>{})}, make_attrs<TopkAttrs>([&](auto& attrs) {
+                    fill(attrs);
+                    attrs.k = PrimExpr(0);
+                  }));
   }
   return {make_get_item(out, 0), make_get_item(out, 1)};
 }

@@ -28,16 +28,7 @@ struct OpenAxis {
 };
 
 /// 0, 1, ... in floats, as many as the result has.
-Expr counting_to(const Expr& count) {
-  Expr start = make_constant(int_scalar(0, kLong)), step = make_constant(int_scalar(1, kLong));
-  return cast(call_op("arange", {start, count, step}, make_attrs<ArangeAttrs>([&](auto& attrs) {
-                        attrs.start = start;
-                        attrs.stop = count;
-                        attrs.step = step;
-                        attrs.dtype = kLong;
-                      })),
-              kFloat);
-}
+Expr counting_to(const Expr& count) { return cast(call_op("dyn.iota", {count}), kFloat); }
 
 Expr sources_of(Operation& in, const ResizeOptions& options, const OpenAxis& axis) {
   Expr x = counting_to(axis.out), half = number(0.5);

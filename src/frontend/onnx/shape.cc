@@ -10,6 +10,7 @@
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "runtime/element.h"
+#include "runtime/shape_functions.h"
 
 namespace tessera::onnx {
 namespace {
@@ -74,14 +75,24 @@ Values eye_like(Operation& in) {
 Values range(Operation& in) {
   DataType dtype = in.dtype(in[0]);
   auto scalar = [&](size_t i) { return in.rank(in[i]) == 0 ? in[i] : reshape(in[i], Array<PrimExpr>{}); };
-  std::optional<double> first = in.constant_number(in[0]), end = in.constant_number(in[1]),
-                        by = in.constant_number(in[2]);
-  constexpr double kMost = 1 << 20;
-  if (first && end && by && *by != 0 && (*end - *first) / *by < kMost) {  // known at once
-    auto count = static_cast<int64_t>(std::max(0.0, std::ceil((*end - *first) / *by)));
+  std::optional<NDArray> bounds[3];
+  bool is_known = true;
+  for (size_t i = 0; i < 3; ++i) {
+    bounds[i] = in.constant(in[i]);
+    if (bounds[i] && bounds[i]->size() != 1) in.invalid("start, limit and delta are one number each");
+    is_known &= bounds[i].has_value();
+  }
+  int64_t count = is_known ? arange_count(bounds[0]->tensor(), bounds[1]->tensor(), bounds[2]->tensor()) : -1;
+  constexpr int64_t kMaxFolded = 1 << 20;
+  if (is_known && count < kMaxFolded) {  // known at once
     NDArray out = NDArray::empty(std::span(&count, 1), dtype);
-    for (int64_t i = 0; i < count; ++i)
-      write_float(dtype, *first + static_cast<double>(i) * *by, out.data<char>() + i * int64_t(dtype.bytes()));
+    const char *first = bounds[0]->data<char>(), *by = bounds[2]->data<char>();
+    for (int64_t i = 0; i < count; ++i) {
+      char* at = out.data<char>() + i * int64_t(dtype.bytes());
+      if (dtype.is_floating())
+        write_float(dtype, read_float(dtype, first) + static_cast<double>(i) * read_float(dtype, by), at);
+      else write_int(dtype, read_int(dtype, first) + i * read_int(dtype, by), at);
+    }
     return {make_constant(out)};
   }
   Expr start = scalar(0), stop = scalar(1), step = scalar(2);
@@ -185,12 +196,17 @@ Values reshaped(Operation& in) {
   if (in.has_attribute("shape")) shape = in.integers("shape");
   else shape = in.constant_ints(in[1]);
   if (!shape)
-    return {call_op("dyn.reshape", {in[0], in[1]},
-                    make_attrs<ReshapeAttrs>([&](auto& attrs) { attrs.allowzero = zero_is_zero; }))};
+    return {call_op("dyn.reshape", {in[0], in[1]}, make_attrs<ReshapeAttrs>([&](auto& attrs) {
+                      attrs.newshape = zero_is_zero ? int_array({-1}) : int_array({0, -1});
+                      attrs.allowzero = zero_is_zero;
+                    }))};
+  for (int64_t extent : *shape)
+    if (extent < -1) in.invalid("the shape has the extent " + std::to_string(extent));
   std::optional<std::vector<int64_t>> own = in.fixed_shape(in[0]);
   if (own) {  // all numbers can be said, also where an extent is zero
     int64_t total = 1, known = 1;
-    for (int64_t extent : *own) total *= extent;
+    bool is_too_large = false;
+    for (int64_t extent : *own) is_too_large |= __builtin_mul_overflow(total, extent, &total);
     int64_t* open = nullptr;
     for (size_t i = 0; i < shape->size(); ++i) {
       int64_t& extent = (*shape)[i];
@@ -200,8 +216,10 @@ Values reshaped(Operation& in) {
       }
       if (extent == -1 && open) in.invalid("the shape has two open extents");
       if (extent == -1) open = &extent;
-      else known *= extent;
+      else is_too_large |= __builtin_mul_overflow(known, extent, &known);
     }
+    if (is_too_large || (open && known && total % known))
+      in.invalid("a tensor of shape " + shape_text(*own) + " cannot be reshaped to " + shape_text(*shape));
     if (open) *open = known ? total / known : 0;
     zero_is_zero = true;
   }
@@ -286,10 +304,9 @@ Expr sliced_by(Operation& in, std::vector<int64_t> begin, std::vector<int64_t> e
   for (size_t i = 0; i < axes.size(); ++i) axes[i] = in.axis(axes[i], static_cast<size_t>(rank));
   std::optional<std::vector<int64_t>> shape = in.fixed_shape(in[0]);
   for (size_t i = 0; i < begin.size(); ++i) {
-    // Bounds far outside mean the ends.
+    // Bounds far outside mean the ends, and a longer step than any extent one element.
     constexpr int64_t kFar = int64_t{1} << 31;
-    begin[i] = std::clamp(begin[i], -kFar + 1, kFar - 1);
-    end[i] = std::clamp(end[i], -kFar + 1, kFar - 1);
+    for (int64_t* number : {&begin[i], &end[i], &strides[i]}) *number = std::clamp(*number, -kFar + 1, kFar - 1);
     if (!shape) continue;
     int64_t extent = (*shape)[static_cast<size_t>(axes[i])];
     bool backwards = strides[i] < 0;
@@ -297,9 +314,10 @@ Expr sliced_by(Operation& in, std::vector<int64_t> begin, std::vector<int64_t> e
       if (value < 0) value += extent;
       return backwards ? std::clamp<int64_t>(value, -1, extent - 1) : std::clamp<int64_t>(value, 0, extent);
     };
-    begin[i] = bound(begin[i]);
-    end[i] = bound(end[i]);
-    if (backwards && end[i] == -1) end[i] = -extent - 1;  // before the first element
+    for (int64_t* number : {&begin[i], &end[i]}) {
+      *number = bound(*number);
+      if (*number == -1) *number = -extent - 1;  // before the first element
+    }
   }
   return call_op("strided_slice", {in[0]}, make_attrs<StridedSliceAttrs>([&](auto& attrs) {
                    attrs.begin = int_array(begin);
@@ -337,12 +355,10 @@ Values slice_10(Operation& in) {
   // Bounds for all axes: those of other axes keep everything.
   size_t rank = in.rank(in[0]);
   if (in.has(3) && !axes) in.unknown("axes must be known", in[3]);
-  if (in.has(4) && !strides) in.unknown("steps must be known", in[4]);
   std::optional<std::vector<int64_t>> count = in.fixed_shape(in[1]);
   if (!count) in.unsupported("bounds of unknown number");
   if (!axes) axes = counted(static_cast<size_t>((*count)[0]));
-  if (strides && std::any_of(strides->begin(), strides->end(), [](int64_t s) { return s != 1; }))
-    in.unknown("bounds with steps must be known", make_tuple({in[1], in[2]}));
+  if (strides && std::count(strides->begin(), strides->end(), 0)) in.invalid("a step is zero");
   DataType dtype = DataType::Int(64);
   auto whole = [&](const Expr& given, const Expr& otherwise) {
     Expr values = in.dtype(given) == dtype ? given : cast(given, dtype);
@@ -352,8 +368,9 @@ Values slice_10(Operation& in) {
                    make_attrs<ScatterAttrs>([](auto& attrs) { attrs.axis = 0; }));
   };
   Expr zeros = make_ints(std::vector<int64_t>(rank, 0)), ones = make_ints(std::vector<int64_t>(rank, 1));
-  Expr ends = make_ints(std::vector<int64_t>(rank, INT32_MAX));
-  return {call_op("dyn.strided_slice", {in[0], whole(in[1], zeros), whole(in[2], ends), ones},
+  Expr ends = make_ints(std::vector<int64_t>(rank, INT64_MAX));
+  Expr steps = in.has(4) ? whole(in[4], ones) : ones;
+  return {call_op("dyn.strided_slice", {in[0], whole(in[1], zeros), whole(in[2], ends), steps},
                   make_attrs<StridedSliceAttrs>([](auto&) {}))};
 }
 
@@ -379,16 +396,27 @@ Values padded(Operation& in) {
     auto axis = static_cast<size_t>(in.axis((*axes)[i], rank));
     before[axis] = (*pads)[i];
     after[axis] = (*pads)[i + axes->size()];
-    cuts |= before[axis] < 0 || after[axis] < 0;
+    for (int64_t pad : {before[axis], after[axis]}) {
+      if (std::abs(static_cast<double>(pad)) > INT32_MAX) in.invalid("a pad of " + std::to_string(pad) + " elements");
+      cuts |= pad < 0;
+    }
   }
   Expr data = in[0];
   if (cuts) {
     Ints extents = in.static_shape(data, "a pad that cuts"), end(rank), begin(rank), ones(rank, 1);
     for (size_t i = 0; i < rank; ++i) {
+      int64_t total = before[i] + extents[i] + after[i];
+      if (total < 0)
+        in.invalid("pads of " + std::to_string(before[i]) + " and " + std::to_string(after[i]) + " leave axis " +
+                   std::to_string(i) + " of " + shape_text(extents) + " less than nothing");
       begin[i] = std::max<int64_t>(-before[i], 0);
-      end[i] = extents[i] - std::max<int64_t>(-after[i], 0);
+      end[i] = extents[i] + std::min<int64_t>(after[i], 0);
       before[i] = std::max<int64_t>(before[i], 0);
       after[i] = std::max<int64_t>(after[i], 0);
+      if (begin[i] < end[i]) continue;
+      begin[i] = end[i] = 0;  // nothing of the data is left
+      before[i] = total;
+      after[i] = 0;
     }
     data = call_op("strided_slice", {data}, make_attrs<StridedSliceAttrs>([&](auto& attrs) {
                      attrs.begin = int_array(begin);
@@ -422,8 +450,7 @@ Values triangle(Operation& in) {
   bool upper = in.integer("upper", 1) != 0;
   Expr k = make_constant(int_scalar(0, DataType::Int(64)));
   if (in.has(1)) k = reshape(in[1], Array<PrimExpr>{});
-  return {call_op("trilu", {in[0], cast(k, DataType::Int(32))},
-                  make_attrs<TriluAttrs>([&](auto& attrs) { attrs.upper = upper; }))};
+  return {call_op("trilu", {in[0], k}, make_attrs<TriluAttrs>([&](auto& attrs) { attrs.upper = upper; }))};
 }
 
 Converter sub_pixel(const char* op) {
@@ -446,8 +473,7 @@ Converter sub_pixel(const char* op) {
 }
 
 Values reverse_sequence(Operation& in) {
-  return {call_op("reverse_sequence", {in[0], cast(in[1], DataType::Int(32))},
-                  make_attrs<ReverseSequenceAttrs>([&](auto& attrs) {
+  return {call_op("reverse_sequence", {in[0], in[1]}, make_attrs<ReverseSequenceAttrs>([&](auto& attrs) {
                     attrs.seq_axis = static_cast<int32_t>(in.integer("time_axis", 0));
                     attrs.batch_axis = static_cast<int32_t>(in.integer("batch_axis", 1));
                   }))};
