@@ -173,8 +173,11 @@ te::Tensor reverse_sequence(const te::Tensor& x, const te::Tensor& lengths, int 
         if (!lengths) {
           source.set(seq_axis, x->shape[seq_axis] - one - place);
         } else {
-          PrimExpr length = tessera::cast(place.dtype(), te::load(lengths, {at[batch_axis]}));
-          PrimExpr turned = if_then_else(length > x->shape[seq_axis], x->shape[seq_axis], length) - one - place;
+          // Lengths count in 64 bits; inside the data they fit into the type of extents.
+          PrimExpr given = tessera::cast(DataType::Int(64), te::load(lengths, {at[batch_axis]}));
+          PrimExpr longest = tessera::cast(given.dtype(), x->shape[seq_axis]);
+          PrimExpr length = tessera::cast(place.dtype(), min(max(given, make_zero(given.dtype())), longest));
+          PrimExpr turned = length - one - place;
           PrimExpr is_inside = logical_and(length > one, place < length);
           source.set(seq_axis, if_then_else(is_inside, turned, place));
         }

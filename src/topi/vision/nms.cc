@@ -15,6 +15,12 @@ PrimExpr as_int32(const PrimExpr& x) { return tessera::cast(kInt, x); }
 /// The only element of a tensor without dimensions, or of one element.
 PrimExpr only(const Buffer& buffer) { return make_load(buffer, Indices(buffer->shape.size(), PrimExpr(0))); }
 
+/// A number of boxes that a tensor says, in 32 bits: boxes are fewer than 2^31, and all that is negative means the same.
+PrimExpr count_of(const PrimExpr& given) {
+  PrimExpr wide = tessera::cast(DataType::Int(64), given);
+  return as_int32(min(max(wide, make_const(wide.dtype(), -1)), make_const(wide.dtype(), INT32_MAX)));
+}
+
 using Corner = std::function<PrimExpr(int)>;  // coordinate 0, 1 of one corner, 2, 3 of the opposite one
 /// The area that two boxes share over that which they cover; nothing over nothing is nothing.
 PrimExpr overlap(const Corner& a, const Corner& b) {
@@ -145,7 +151,7 @@ Array<te::Tensor> non_max_suppression(const te::Tensor& data, const te::Tensor& 
   Array<te::Tensor> inputs{data, order, valid_count, indices, max_output_size, iou_threshold};
   std::vector<Result> results{{data->shape, data->dtype}, {{batch, boxes}, kInt}};
   Array<te::Tensor> kept = program("nms", inputs, results, [&](const Buffers& in, const Buffers& out) {
-    PrimExpr threshold = tessera::cast(data->dtype, only(in[5])), most = as_int32(only(in[4]));
+    PrimExpr threshold = tessera::cast(data->dtype, only(in[5])), most = count_of(only(in[4]));
     PrimExpr zero = make_zero(data->dtype), suppresses = threshold > zero;
     SafeAccess counts({}), numbers({});
     counts.shares(batch, valid_count->shape[0], 0);
@@ -160,7 +166,7 @@ Array<te::Tensor> non_max_suppression(const te::Tensor& data, const te::Tensor& 
       auto drop = [&](const PrimExpr& j) {
         return sequence({fill_row(out[0], i, j, -1), store(out[1], whole(-1), {i, j})});
       };
-      PrimExpr count = if_then_else(counts.is_possible(), as_int32(make_load(in[2], {i})), whole(0));
+      PrimExpr count = if_then_else(counts.is_possible(), count_of(make_load(in[2], {i})), whole(0));
       PrimExpr valid = min(count, as_int32(boxes)), best = valid;
       if (options.top_k > 0) best = if_then_else(suppresses, min(valid, whole(options.top_k)), valid);
       Stmt gather = loop(boxes, [&](const PrimExpr& j) {
@@ -207,7 +213,7 @@ Array<te::Tensor> select_by_class(const te::Tensor& boxes, const te::Tensor& sco
                            max_per_class, iou_threshold, score_threshold};
   std::vector<Result> results{{scores->shape, kInt}, {{batch, classes}, kInt}};
   return program("all_class_nms", inputs, results, [&](const Buffers& in, const Buffers& out) {
-    PrimExpr most = as_int32(only(in[3])), threshold = tessera::cast(boxes->dtype, only(in[4]));
+    PrimExpr most = count_of(only(in[3])), threshold = tessera::cast(boxes->dtype, only(in[4]));
     PrimExpr least = tessera::cast(scores->dtype, only(in[5]));
     return loops(
         {batch, classes},
