@@ -75,7 +75,7 @@ def numbers(*shape: int) -> np.ndarray:
 def onnx_model(node: Any, example: Inputs, open_shapes: bool, constants: Inputs | None = None, outputs: int = 1) -> Any:
     types = []
     for name, value in example.items():
-        is_open = open_shapes and value.ndim > 1
+        is_open = open_shapes and name.startswith("x")
         shape = [f"{name}{i}" for i in range(value.ndim)] if is_open else list(value.shape)
         types.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), shape))
     held = [numpy_helper.from_array(value, name) for name, value in (constants or {}).items()]
@@ -291,6 +291,9 @@ CASES["Gemm of shapes that differ"] = extents_case(
     "Gemm", [(2, 3), (3, 4), (2, 4)], lambda inputs: [inputs["x0"] @ inputs["x1"] + inputs["x2"]]
 )
 CASES["batches of MatMul that differ"] = extents_case("MatMul", [(2, 3, 4), (2, 4, 5)])
+CASES["LayerNormalization of shapes that differ"] = extents_case("LayerNormalization", [(2, 3), (3,), (3,)])
+CASES["BatchNormalization of shapes that differ"] = extents_case("BatchNormalization", [(2, 3, 4), *[(3,)] * 4])
+CASES["InstanceNormalization of shapes that differ"] = extents_case("InstanceNormalization", [(2, 3, 4), (3,), (3,)])
 for is_open in (False, True):
     suffix = " of an open shape" if is_open else ""
     CASES["slice" + suffix] = onnx_case(

@@ -6,6 +6,7 @@
 #include "frontend/onnx/scope.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
+#include "op/rules.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -16,6 +17,7 @@ namespace tessera::onnx {
 namespace {
 
 using namespace relay;  // NOLINT: makers of calls
+using op::any_extent;
 
 constexpr int64_t kMostCopies = 64;  // of a loop's body
 
@@ -41,8 +43,6 @@ Expr make_if(Expr condition, Expr yes, Expr no) {
   expr->checked_type_ = type;
   return expr;
 }
-
-PrimExpr any_extent() { return PrimExpr(make(AnyDim{})); }
 
 bool same_extent(const PrimExpr& a, const PrimExpr& b) {
   const int64_t *x = as_int(a), *y = as_int(b);

@@ -9,6 +9,7 @@
 #include "frontend/onnx/small_types.h"
 #include "ir/prim_ops.h"
 #include "ir/span_scope.h"
+#include "op/rules.h"
 #include "relay/dim_names.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -220,7 +221,7 @@ Type Importer::input_type(const ValueInfo& input) const {
     if (dim < input.type.shape.size() && input.type.shape[dim].kind == Dimension::Named)
       if (auto fixed = fixed_dims_.find(input.type.shape[dim].name); fixed != fixed_dims_.end())
         return int_imm(DataType::Int(32), checked_extent(name, fixed->second));
-    return PrimExpr(make(AnyDim{}));
+    return op::any_extent();
   };
   if (auto given = options_.shapes.find(name); given != options_.shapes.end()) {
     if (input.type.has_shape && given->second.size() != input.type.shape.size())
