@@ -50,6 +50,11 @@ std::vector<std::string> Op::names() {
   return out;
 }
 
+bool Op::has(const std::string& slot) const {
+  std::lock_guard lock(slot_mutex);
+  return checked()->slots.count(slot);
+}
+
 Any Op::slot(const std::string& slot) const {
   std::lock_guard lock(slot_mutex);
   auto it = checked()->slots.find(slot);

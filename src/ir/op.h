@@ -18,7 +18,7 @@ struct OpNode : RelayExprNode {
   String attrs_type_key;           // the type of a call's attributes; "" where it has none
   int32_t num_inputs = -1;         // -1: any number
   int32_t support_level = 10;
-  std::unordered_map<std::string, std::pair<Any, int>> slots;  // value and its priority level
+  std::unordered_map<std::string, std::pair<Any, int>> slots;  // value and its priority level; read and written by Op
 
   static constexpr NodeInfo info{"Op", &RelayExprNode::info, Role::Identity};
   static void fields(auto f) {
@@ -44,7 +44,7 @@ class Op : public Ref<OpNode> {
   static Op define(std::string_view name);
   static std::vector<std::string> names();
 
-  bool has(const std::string& slot) const { return checked()->slots.count(slot); }
+  bool has(const std::string& slot) const;
   /// The value of a slot, or an empty Any.
   Any slot(const std::string& slot) const;
   /// Fills a slot; of two values the one with the higher level stays, equal levels are an error.
