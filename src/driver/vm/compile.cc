@@ -29,6 +29,9 @@ IRModule optimize_for_vm(const IRModule& mod, const CompilationConfig& config) {
 }
 
 Module compile_vm(const IRModule& fused, const CompilationConfig& config) {
+  struct Forget {  // the module that was typed last, and its weights with it, also after an error
+    ~Forget() { forget_typed(); }
+  } at_the_end;
   begin_stage("schedule kernels");
   ProgramBuilder builder(name_open_extents(fused), config);
   vm::Program program = builder.build();

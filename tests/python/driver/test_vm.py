@@ -1,7 +1,9 @@
 """The virtual machine runs what the language has: branches, loops, closures, data types, references."""
 
+import gc
 import resource
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -341,3 +343,25 @@ def test_an_executor_evaluates_expressions_and_functions():
     executor = relay.create_executor("vm", tvm.IRModule(), tvm.cpu(), "llvm")
     assert executor.evaluate(relay.const(20) + relay.const(22)).numpy() == 42
     assert executor.evaluate(relay.Function([x], x * x))(np.array(7, "int32")).numpy() == 49
+
+
+BUILDS = {
+    "the virtual machine": lambda mod: relay.vm.compile(mod, "llvm"),
+    "a graph": lambda mod: relay.build(mod, "llvm"),
+}
+
+
+@pytest.mark.parametrize("what", BUILDS)
+def test_weights_are_freed_with_what_was_built_of_them(what):
+    weights = floats(8, 16)
+    alive = weakref.ref(weights)
+    x = relay.var("x", shape=(1, 16))
+    dense = relay.nn.dense(x, relay.const(tvm.nd.from_dlpack(weights)))
+    mod = tvm.IRModule.from_expr(relay.Function([x], dense))
+    built = BUILDS[what](mod)
+    del weights
+    gc.collect()
+    assert alive() is not None
+    del mod, dense, x, built
+    gc.collect()
+    assert alive() is None
