@@ -19,6 +19,9 @@ struct TargetCpu {
 /// No -mcpu and no -mtriple mean the machine this runs on.
 TargetCpu target_cpu(const Target& target);
 
+/// What code for this target may need of its CPU, as the loader's check spells it (runtime/cpu_features.h).
+std::string cpu_needs(const Target& target);
+
 /// LLVM's number for an intrinsic, as `tir.call_llvm_pure_intrin` takes it; an unknown name is an error.
 int64_t llvm_intrinsic_id(const std::string& name);
 

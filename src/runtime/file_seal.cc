@@ -83,8 +83,10 @@ bool is_seal(const Seal& seal) { return std::memcmp(seal.magic, kMagic, sizeof s
 
 }  // namespace
 
+uint64_t content_hash(std::string_view contents) { return XXH3_64bits(contents.data(), contents.size()); }
+
 std::string seal_of(std::string_view contents) {
-  Seal seal = make_seal(contents.size(), XXH3_64bits(contents.data(), contents.size()));
+  Seal seal = make_seal(contents.size(), content_hash(contents));
   return {reinterpret_cast<const char*>(&seal), sizeof seal};
 }
 

@@ -5,10 +5,14 @@
 // sealed file is used like any other. A file that was changed on its way is refused by name here, where the loader would
 // map it, follow a wrong pointer and end the process.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace tessera {
+
+/// The hash in a seal.
+uint64_t content_hash(std::string_view contents);
 
 /// Adds the seal to an ELF file or a tar archive, in place of one that is there; leaves files of other forms alone.
 void seal_file(const std::string& path);

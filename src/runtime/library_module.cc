@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "runtime/archive/files.h"
 #include "runtime/compiled_code.h"
 #include "runtime/cpu_features.h"
 #include "runtime/elf_check.h"
@@ -25,6 +26,8 @@ class Library {
     std::string file = path.find('/') == path.npos ? "./" + path : path;
     check_seal(file, "library");
     check_library_file(file);
+    for (const std::string& needs : cpu_needs_of(MappedFile(file, "the library").bytes()))
+      check_cpu_features(needs, path);
     handle_ = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (!handle_) throw Error(FileError) << "Failed to load dynamic shared library " << path << ": " << dlerror();
   }
@@ -61,7 +64,6 @@ class CodeModule : public ModuleBody {
 /// The module of loaded code together with what was packed into it. `blob_size` is an upper bound, 0 if not known.
 Module module_of_code(const std::string& key, FindSymbol find, const std::string& what,
                       const std::function<size_t(void*)>& blob_size) {
-  if (auto* needed = static_cast<const char*>(find(kCpuFeaturesSymbol))) check_cpu_features(needed, what);
   Module library = make_module<CodeModule>(key, find);
   fill_context(find, library.get());
   void* blob = find(kBlob);
@@ -97,16 +99,24 @@ struct SystemLibrary {
     auto it = symbols.find(std::string_view(name));
     return it == symbols.end() ? nullptr : it->second;
   }
+  void check_cpu() {
+    std::lock_guard lock(mutex);
+    for (auto it = symbols.lower_bound(kCpuFeaturesSymbol); it != symbols.end(); ++it) {
+      if (!it->first.starts_with(kCpuFeaturesSymbol)) break;
+      check_cpu_features(static_cast<const char*>(it->second), "the system library");
+    }
+  }
 };
 
 Module system_library() {
   static std::mutex once;
   std::lock_guard lock(once);
   SystemLibrary& library = SystemLibrary::instance();
-  if (!library.module)
-    library.module = module_of_code(
-        "system_lib", [&library](const char* name) { return library.find(name); }, "the system library",
-        &Library::size_of);
+  if (library.module) return library.module;
+  library.check_cpu();
+  library.module = module_of_code(
+      "system_lib", [&library](const char* name) { return library.find(name); }, "the system library",
+      &Library::size_of);
   return library.module;
 }
 

@@ -127,6 +127,7 @@ Globals globals{
     {"target.llvm_get_intrinsic_name", intrinsic_name},
     {"target.llvm_version_major", [] { return LLVM_VERSION_MAJOR; }},
     {"target.llvm_default_triple", [] { return read_machine(Target::parse("llvm")).triple; }},
+    {"target.llvm_host_features", [] { return read_machine(Target::parse("llvm")).features; }},
     {"target.llvm_host_cpu", [] { return read_machine(Target::parse("llvm")).cpu; }},
 };
 

@@ -2,12 +2,9 @@
 
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/LegacyPassManager.h>
-#include <llvm/MC/MCSubtargetInfo.h>
-#include <llvm/TargetParser/Triple.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include "codegen/llvm/context.h"
-#include "runtime/cpu_features.h"
 
 namespace tessera::codegen {
 namespace {
@@ -47,17 +44,6 @@ std::string emit_bitcode(const llvm::Module& module) {
   llvm::raw_string_ostream stream(out);
   llvm::WriteBitcodeToFile(module, stream);
   return out;
-}
-
-std::string needed_features(const llvm::TargetMachine& target, const Machine& machine) {
-  const llvm::Triple& triple = target.getTargetTriple();
-  std::string architecture = triple.isARM() || triple.isThumb() ? "arm" : triple.getArchName(triple.getArch()).str();
-  std::string out;
-  for (const char* name : checked_cpu_features(architecture))
-    if (target.getMCSubtargetInfo()->checkFeatures(std::string("+") + name))
-      out += (out.empty() ? "" : ",") + std::string(name);
-  if (machine.sve_bits) out += "," + sve_need(machine.sve_bits);
-  return out.empty() ? out : out + " for " + machine.cpu;
 }
 
 }  // namespace tessera::codegen

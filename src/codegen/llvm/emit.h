@@ -11,7 +11,4 @@ std::string emit_assembly(const llvm::Module& module, const Machine& machine);
 std::string emit_text(const llvm::Module& module);
 std::string emit_bitcode(const llvm::Module& module);
 
-/// Features of the processor that code for `machine` may use, as the loader's check spells them: "avx,avx2,fma".
-std::string needed_features(const llvm::TargetMachine& target, const Machine& machine);
-
 }  // namespace tessera::codegen

@@ -2,21 +2,21 @@
 
 #include "codegen/llvm/codegen.h"
 #include "codegen/llvm/context.h"
-#include "codegen/llvm/emit.h"
+#include "codegen/llvm/needed_features.h"
 #include "runtime/cpu_features.h"
 
 namespace tessera::codegen {
 namespace {
 
-void add_text(llvm::Module& module, const char* symbol, const std::string& text) {
+void add_text(llvm::Module& module, const std::string& symbol, const std::string& text) {
   auto* data = llvm::ConstantDataArray::getString(module.getContext(), text);
   new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::WeakAnyLinkage, data, symbol);
 }
 
 void record_target(llvm::Module& module, const llvm::TargetMachine& target, const Machine& machine) {
   module.addModuleFlag(llvm::Module::Warning, kTargetFlag, llvm::MDString::get(module.getContext(), machine.text));
-  std::string features = needed_features(target, machine);
-  if (!features.empty()) add_text(module, kCpuFeaturesSymbol, features);
+  std::string features = needed_features(module, target, machine);
+  if (!features.empty()) add_text(module, cpu_features_symbol(features), features);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/link.h"
 #include "runtime/compiled_code.h"
+#include "runtime/cpu_features.h"
 #include "runtime/file_seal.h"
 
 namespace tessera::codegen {
@@ -58,6 +59,9 @@ JitCode& LLVMModule::linked(const ModuleNode* self) {
       throw Error(RuntimeError) << "code for target \"" << machine_.text << "\" (" << machine_.triple
                                 << ") cannot run on this machine; export it and load it where it belongs";
     auto jit = std::make_unique<JitCode>(units_, "tessera");
+    for (const auto& [name, kind] : symbols_)
+      if (name.starts_with(kCpuFeaturesSymbol))
+        check_cpu_features(static_cast<const char*>(jit->find(name)), "the module");
     fill_context([&](const char* name) { return symbols_.count(name) ? jit->find(name) : nullptr; }, self);
     jit_ = std::move(jit);
   }

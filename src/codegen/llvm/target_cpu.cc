@@ -4,7 +4,7 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/TargetParser/Triple.h>
 
-#include "codegen/llvm/target_machine.h"
+#include "codegen/llvm/needed_features.h"
 
 namespace tessera::codegen {
 
@@ -21,6 +21,12 @@ TargetCpu target_cpu(const Target& target) {
   for (const llvm::SubtargetFeatureKV& feature : info.getAllProcessorFeatures())
     if (info.getFeatureBits().test(feature.Value)) out.features.insert(feature.Key);
   return out;
+}
+
+std::string cpu_needs(const Target& target) {
+  Machine machine = read_machine(target);
+  llvm::LLVMContext context;
+  return needed_features(llvm::Module("", context), *make_target_machine(machine), machine);
 }
 
 int64_t llvm_intrinsic_id(const std::string& name) {

@@ -11,7 +11,7 @@
 
 #include <mutex>
 
-#include "runtime/cpu_features.h"
+#include "runtime/cpu_detect.h"
 
 namespace tessera::codegen {
 namespace {
@@ -147,6 +147,12 @@ Machine read_machine(const Target& target) {
   out.triple = llvm::Triple::normalize(target.option("mtriple").value_or(host));
   if (out.triple.empty()) out.triple = host;
   out.cpu = target.option("mcpu").value_or("");
+  if (out.cpu == "native") {
+    if (!out.is_host())
+      throw Error(ValueError) << "target \"" << out.text
+                              << "\": mcpu \"native\" is this machine's CPU, which is not of " << out.triple;
+    out.cpu.clear();
+  }
   const bool is_this_processor = out.cpu.empty() && out.is_host();
   if (out.cpu.empty()) {
     out.cpu = out.is_host() ? llvm::sys::getHostCPUName().str() : "generic";

@@ -113,7 +113,7 @@ def test_a_library_of_another_machine_is_refused(tmp_path):
         ),
         (
             "armv7-neon", "cortex-a8", "llvm -mtriple=armv7l-linux-gnueabihf -mcpu=cortex-a7",
-            "compiled for cortex-a7 and needs .*: vfp4, hwdiv-arm, hwdiv. .* -mattr=.neon,.vfp3d16,-vfp4",
+            "compiled for cortex-a7 and needs .*: vfp4, vfp4d16, hwdiv-arm, hwdiv. .* -mattr=.neon,.vfp3d16,-vfp4",
         ),
     ],
 )  # fmt: skip

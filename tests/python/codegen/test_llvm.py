@@ -1,6 +1,5 @@
 """Code for the host: sources, files, exported libraries, options of the target."""
 
-import ctypes
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -95,8 +94,8 @@ def test_imported_modules_travel_with_the_library(tmp_path, form):
 def test_a_library_says_which_instructions_it_needs(tmp_path):
     path = str(tmp_path / "add.so")
     tessera.build(*vector_add(), target="llvm -mcpu=skylake-avx512", name="add").export_library(path)
-    text = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(ctypes.CDLL(path), "__tessera_cpu_features")))
-    needed, made_for = text.decode().split(" for ")
+    (text,) = tessera.get_global_func("runtime.cpu_needs")(path)
+    needed, made_for = str(text).split(" for ")
     features = needed.split(",")
     assert made_for == "skylake-avx512"
     assert "avx512f" in features and "fma" in features and "avx512bf16" not in features
