@@ -68,7 +68,7 @@ void check_names(const InputShapes& shapes, const Function& main, const std::str
 LoadedModel load_onnx(const std::string& path, const LoadOptions& options) {
   onnx::ImportOptions import;
   import.shapes = options.input_shapes;
-  onnx::Imported imported = onnx::import_model(onnx::read_model(path), import);
+  onnx::Imported imported = onnx::import_model(onnx::read_model(path, options.allow_links), import);
   check_names(options.input_shapes, main_of(imported.mod, path), path);
   IRModule mod = relay::infer_type(imported.mod);
   mod = get_global("relay._transform.FoldConstant")(false).to<Pass>()(mod);
@@ -242,8 +242,8 @@ LoadedModel load_model(const std::string& path, const LoadOptions& options) {
 
 static Globals globals{
     {"frontend.load_model",
-     [](std::string path, std::string format, Map<String, Array<PrimExpr>> shapes) {
-       LoadOptions options{format, {}};
+     [](std::string path, std::string format, Map<String, Array<PrimExpr>> shapes, std::string allow_links) {
+       LoadOptions options{format, {}, allow_links};
        for (const auto& [name, shape] : shapes)
          for (const PrimExpr& extent : shape)
            options.input_shapes[name.str()].push_back(as_int(extent) ? *as_int(extent) : -1);

@@ -8,7 +8,7 @@ using namespace tessera;
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto memory = std::make_shared<const std::string>(reinterpret_cast<const char*>(data), size);
   expect_value_or_error([&] {
-    onnx::Model model = onnx::parse_model(*memory, memory, "");
+    onnx::Model model = onnx::parse_model(*memory, memory, {});
     onnx::ImportOptions options;
     options.most_nodes = 2000;
     onnx::import_model(model, options);

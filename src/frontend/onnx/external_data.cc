@@ -6,7 +6,10 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -51,24 +54,26 @@ uint64_t number(const Tensor& tensor, std::string_view key, uint64_t otherwise) 
   return value;
 }
 
-/// Opens folder by folder, following no link, so that what is opened lies under `folder`.
-File open_under(const Tensor& tensor, const std::string& folder, std::string_view location) {
-  if (folder.empty()) refuse(tensor, "a model in memory has no folder; give the path of the model file instead");
-  if (location.empty()) refuse(tensor, "it names no file");
-  if (location.find('\0') != location.npos) refuse(tensor, "the name of the file has a zero byte");
-  if (location.front() == '/') refuse(tensor, "the path " + std::string(location) + " is absolute");
+bool is_link(int folder, const std::string& name) {
+  struct stat info{};
+  return fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(info.st_mode);
+}
+
+/// Opens folder by folder, following no link, so that what is opened lies under `folder`. Nothing, and the name of the link,
+/// where there is one on the way.
+std::optional<File> open_under(const Tensor& tensor, const std::string& folder, std::string_view location,
+                               std::string* link) {
   File at(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (at.get() < 0) refuse(tensor, "cannot open " + folder + ": " + std::strerror(errno));
   while (true) {
     size_t slash = location.find('/');
     std::string part(location.substr(0, slash));
     bool is_last = slash == location.npos;
-    if (part == "..") refuse(tensor, "the path leads out of the folder of the model");
     if (!part.empty() && part != ".") {
       int flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | (is_last ? 0 : O_DIRECTORY);
-      int handle = openat(at.get(), part.c_str(), flags);
-      if (handle < 0 && errno == ELOOP) refuse(tensor, part + " is a symbolic link");
-      if (handle < 0) refuse(tensor, "cannot open " + part + ": " + std::strerror(errno));
+      int handle = openat(at.get(), part.c_str(), flags), problem = errno;
+      if (handle < 0 && is_link(at.get(), part)) return *link = part, std::nullopt;
+      if (handle < 0) refuse(tensor, "cannot open " + part + ": " + std::strerror(problem));
       at = File(handle);
     }
     if (is_last) return at;
@@ -76,11 +81,45 @@ File open_under(const Tensor& tensor, const std::string& folder, std::string_vie
   }
 }
 
+/// The path without links; empty where there is no such file.
+std::string resolved(const std::string& path) {
+  std::unique_ptr<char, void (*)(void*)> out(realpath(path.c_str(), nullptr), std::free);
+  return out ? out.get() : "";
+}
+
+/// The file behind links that lead into `folder.links`. It is opened by its path without links, folder by folder, so that a
+/// link that is changed meanwhile leads nowhere else.
+File open_linked(const Tensor& tensor, const DataFolder& folder, const std::string& location, std::string link) {
+  std::string allowed = resolved(folder.links), file = resolved(folder.path + "/" + location);
+  if (allowed.empty()) refuse(tensor, "there is no folder " + folder.links + " that links may lead into");
+  if (file.empty()) refuse(tensor, location + " is a symbolic link to a file that is not there");
+  if (!allowed.ends_with('/')) allowed += '/';
+  if (!file.starts_with(allowed)) refuse(tensor, link + " is a symbolic link that leads out of " + folder.links);
+  std::optional<File> out = open_under(tensor, allowed, std::string_view(file).substr(allowed.size()), &link);
+  if (!out) refuse(tensor, link + " became a symbolic link while it was read");
+  return std::move(*out);
+}
+
+File open_data(const Tensor& tensor, const DataFolder& folder, std::string_view location) {
+  if (folder.path.empty()) refuse(tensor, "a model in memory has no folder; give the path of the model file instead");
+  if (location.empty()) refuse(tensor, "it names no file");
+  if (location.find('\0') != location.npos) refuse(tensor, "the name of the file has a zero byte");
+  if (location.front() == '/') refuse(tensor, "the path " + std::string(location) + " is absolute");
+  if (("/" + std::string(location) + "/").find("/../") != std::string::npos)
+    refuse(tensor, "the path leads out of the folder of the model");
+  std::string link;
+  if (std::optional<File> file = open_under(tensor, folder.path, location, &link)) return std::move(*file);
+  if (folder.links.empty())
+    refuse(tensor,
+           link + " is a symbolic link; allow_links (--allow-links FOLDER) allows those that lead into a folder");
+  return open_linked(tensor, folder, std::string(location), link);
+}
+
 }  // namespace
 
-void read_external(const Tensor& tensor, const std::string& folder, size_t size, const std::function<char*()>& memory) {
+void read_external(const Tensor& tensor, const DataFolder& folder, size_t size, const std::function<char*()>& memory) {
   std::string_view location = entry(tensor, "location");
-  File file = open_under(tensor, folder, location);
+  File file = open_data(tensor, folder, location);
   struct stat info{};
   if (fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))
     refuse(tensor, std::string(location) + " is not a plain file");

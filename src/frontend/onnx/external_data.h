@@ -8,8 +8,8 @@
 
 namespace tessera::onnx {
 
-/// Reads `size` bytes of the tensor's data. The location must be a plain file under `folder`; `memory` is asked for room
+/// Reads `size` bytes of the tensor's data. The location must be a plain file in `folder`; `memory` is asked for room
 /// only after the file is seen to have that many.
-void read_external(const Tensor& tensor, const std::string& folder, size_t size, const std::function<char*()>& memory);
+void read_external(const Tensor& tensor, const DataFolder& folder, size_t size, const std::function<char*()>& memory);
 
 }  // namespace tessera::onnx

@@ -42,7 +42,7 @@ const Table& converters() {
 }
 
 /// A tensor of the file as a constant.
-Value constant_of(const Tensor& tensor, const std::string& folder) {
+Value constant_of(const Tensor& tensor, const DataFolder& folder) {
   if (tensor.type == ElementType::String) return Value::of(Texts{tensor.dims, text_items(tensor)});
   Value out(relay::make_constant(to_ndarray(tensor, folder)));
   if (small_bits(tensor.type) || is_small_float(tensor.type)) out.element = tensor.type;

@@ -301,7 +301,7 @@ class Reader {
 
 }  // namespace
 
-Model parse_model(std::string_view bytes, std::shared_ptr<const void> owner, std::string folder) {
+Model parse_model(std::string_view bytes, std::shared_ptr<const void> owner, DataFolder folder) {
   try {
     Model out = Reader().model(pbf_reader(bytes.data(), bytes.size()));
     if (out.graph.nodes.empty() && out.graph.outputs.empty() && out.ir_version == 0)
@@ -324,11 +324,11 @@ Model parse_model(std::string_view bytes, std::shared_ptr<const void> owner, std
   }
 }
 
-Model read_model(const std::string& path) {
+Model read_model(const std::string& path, const std::string& allow_links) {
   MappedFile file(path, "the ONNX model");
   std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
   try {
-    return parse_model(file.bytes(), file.owner(), folder.string());
+    return parse_model(file.bytes(), file.owner(), {folder.string(), allow_links});
   } catch (Error& error) {
     error << "\n  in " << path;
     throw;

@@ -152,6 +152,12 @@ struct Function {
   std::vector<OperatorSet> operator_sets;
 };
 
+/// Where data outside of a model file may lie.
+struct DataFolder {
+  std::string path;   // under this folder, that of the model; empty: nowhere
+  std::string links;  // symbolic links there may lead into this folder; empty: they are refused
+};
+
 struct Model {
   int64_t ir_version = 0;
   std::string_view producer_name, producer_version, domain;
@@ -161,13 +167,13 @@ struct Model {
   std::vector<Function> functions;
   Graph graph;
   bool has_training = false;
-  std::string folder;                  // where external data may lie; empty: nowhere
+  DataFolder folder;                   // where external data may lie
   std::shared_ptr<const void> memory;  // what the views point into
 };
 
-/// Reads a model from memory, which is kept through `owner`. `folder`: that of the file.
-Model parse_model(std::string_view bytes, std::shared_ptr<const void> owner, std::string folder);
-/// Reads a model file.
-Model read_model(const std::string& path);
+/// Reads a model from memory, which is kept through `owner`.
+Model parse_model(std::string_view bytes, std::shared_ptr<const void> owner, DataFolder folder);
+/// Reads a model file. `allow_links`: the folder that symbolic links to its data may lead into; empty for none.
+Model read_model(const std::string& path, const std::string& allow_links = "");
 
 }  // namespace tessera::onnx

@@ -59,14 +59,15 @@ Array<ObjectRef> import_bytes(const Bytes& bytes, const std::string& folder, con
                               const Map<String, String>& dtypes, int64_t opset, bool freeze_params,
                               const Map<String, ObjectRef>& frozen) {
   auto memory = std::make_shared<const std::string>(bytes.str());
-  Model model = parse_model(*memory, memory, folder);
+  Model model = parse_model(*memory, memory, {folder, ""});
   return as_array(import_model(model, options_from(shapes, dtypes, opset, freeze_params, frozen)));
 }
 
 Array<ObjectRef> import_file(const std::string& path, const Map<String, Array<PrimExpr>>& shapes,
                              const Map<String, String>& dtypes, int64_t opset, bool freeze_params,
-                             const Map<String, ObjectRef>& frozen) {
-  return as_array(import_model(read_model(path), options_from(shapes, dtypes, opset, freeze_params, frozen)));
+                             const Map<String, ObjectRef>& frozen, const std::string& allow_links) {
+  return as_array(
+      import_model(read_model(path, allow_links), options_from(shapes, dtypes, opset, freeze_params, frozen)));
 }
 
 static Globals globals{
@@ -76,7 +77,7 @@ static Globals globals{
      [](const Bytes& bytes) {
        auto memory = std::make_shared<const std::string>(bytes.str());
        Array<String> out;
-       for (const auto& [op, domain] : unsupported_operators(parse_model(*memory, memory, "")))
+       for (const auto& [op, domain] : unsupported_operators(parse_model(*memory, memory, {})))
          out.push_back(String(domain.empty() ? op : domain + "." + op));
        return out;
      }},

@@ -31,7 +31,7 @@ Values constant(Operation& in) {
   if (in.has_attribute("value_int")) return {make_constant(int_scalar(in.integer("value_int"), DataType::Int(64)))};
   if (in.has_attribute("value_ints")) return {make_ints(in.integers("value_ints"))};
   if (const Attribute* sparse = in.find("sparse_value"); sparse && sparse->sparse_tensors.size() == 1)
-    return {make_constant(to_ndarray(sparse->sparse_tensors[0], ""))};
+    return {make_constant(to_ndarray(sparse->sparse_tensors[0], {}))};
   if (in.has_attribute("value_floats")) {
     std::vector<float> values = in.numbers("value_floats");
     auto count = static_cast<int64_t>(values.size());

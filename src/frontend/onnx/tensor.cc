@@ -95,7 +95,7 @@ void fill_packed(const Tensor& tensor, std::string_view raw, int bits, const NDA
 }
 
 /// The data of a tensor that lies in a file of its own. Memory is taken after the file is seen to be as large.
-NDArray from_external(const Tensor& tensor, const std::string& folder, DataType dtype, size_t bytes, int packed_bits) {
+NDArray from_external(const Tensor& tensor, const DataFolder& folder, DataType dtype, size_t bytes, int packed_bits) {
   NDArray out = nullptr;
   if (packed_bits) {
     std::string raw;
@@ -142,7 +142,7 @@ bool is_small_float(ElementType type) { return row_of(type).small_float != nullp
 const char* small_float_name(ElementType type) { return row_of(type).small_float; }
 int small_bits(ElementType type) { return row_of(type).packed_bits; }
 
-NDArray to_ndarray(const Tensor& tensor, const std::string& folder) {
+NDArray to_ndarray(const Tensor& tensor, const DataFolder& folder) {
   const TypeRow& row = row_of(tensor.type);
   DataType dtype = memory_type(tensor.type);
   if (tensor.dims.size() > kMaxRank)
@@ -187,7 +187,7 @@ std::vector<std::string> text_items(const Tensor& tensor) {
   return {tensor.strings.begin(), tensor.strings.end()};
 }
 
-NDArray to_ndarray(const SparseTensor& tensor, const std::string& folder) {
+NDArray to_ndarray(const SparseTensor& tensor, const DataFolder& folder) {
   element_type(tensor.values.type);  // refuses bytes that are no numbers
   NDArray values = to_ndarray(tensor.values, folder), indices = to_ndarray(tensor.indices, folder);
   constexpr size_t kLargest = size_t{1} << 31;

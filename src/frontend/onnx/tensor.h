@@ -24,12 +24,12 @@ const char* small_float_name(ElementType type);
 /// The bits of an element that is smaller than a byte; 0 for others.
 int small_bits(ElementType type);
 
-/// The tensor, checked: the file must hold exactly as many elements as the shape says. `folder`: that of the model, under
-/// which data outside the file must lie; symbolic links, hard links and paths that lead out are refused.
-NDArray to_ndarray(const Tensor& tensor, const std::string& folder);
+/// The tensor, checked: the file must hold exactly as many elements as the shape says. Data outside the file
+/// must lie in `folder`; symbolic links that are not allowed, hard links and paths that lead out are refused.
+NDArray to_ndarray(const Tensor& tensor, const DataFolder& folder);
 /// The same of strings; the shape must fit.
 std::vector<std::string> text_items(const Tensor& tensor);
 /// A sparse tensor, filled up.
-NDArray to_ndarray(const SparseTensor& tensor, const std::string& folder);
+NDArray to_ndarray(const SparseTensor& tensor, const DataFolder& folder);
 
 }  // namespace tessera::onnx

@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+import tessera
 from tessera.relay.frontend import from_onnx
 
 onnx = pytest.importorskip("onnx")
@@ -390,6 +391,55 @@ def test_links_are_refused(folders):
     for location, why in (("link.bin", "symbolic link"), ("sub/data.bin", "link|directory"), ("hard.bin", "hard link")):
         with pytest.raises(ValueError, match=why):
             from_onnx(saved(inside, with_data_at(location)))
+
+
+def test_links_into_a_folder_can_be_allowed(tmp_path):
+    """As a Hugging Face cache has them: each file of a snapshot, the model too, is a link to a blob."""
+    snapshot, blobs = tmp_path / "cache" / "snapshots" / "1" / "onnx", tmp_path / "cache" / "blobs"
+    snapshot.mkdir(parents=True)
+    blobs.mkdir()
+    np.arange(12, dtype="float32").tofile(blobs / "4711")
+    saved(blobs, with_data_at("model.onnx_data"))
+    (snapshot / "model.onnx").symlink_to("../../../blobs/model.onnx")
+    (snapshot / "model.onnx_data").symlink_to("../../../blobs/4711")
+    with pytest.raises(
+        ValueError, match=r"model.onnx_data is a symbolic link; allow_links .--allow-links FOLDER. allows"
+    ):
+        from_onnx(snapshot / "model.onnx")
+    mod, _ = from_onnx(snapshot / "model.onnx", allow_links=tmp_path / "cache")
+    assert "Tensor[(3, 4), float32]" in str(mod)
+    assert tessera.compile(snapshot / "model.onnx", allow_links=str(blobs)).inputs
+
+
+def test_links_out_of_the_allowed_folder_are_refused(folders):
+    inside, outside = folders
+    (outside / "deep").mkdir()
+    np.arange(12, dtype="float32").tofile(outside / "deep" / "data.bin")
+    (inside / "to_outside").symlink_to(outside)
+    (inside / "near.bin").symlink_to(outside / "deep" / "data.bin")
+    (inside / "far.bin").symlink_to(outside / "data.bin")
+    (inside / "nothing.bin").symlink_to(outside / "deep" / "gone.bin")
+    (outside / "deep" / "back").symlink_to(outside / "data.bin")
+    (inside / "chain.bin").symlink_to(outside / "deep" / "back")
+    os.link(outside / "deep" / "data.bin", outside / "deep" / "hard.bin")
+    os.mkfifo(outside / "deep" / "pipe")
+    (outside / "deep2").mkdir()
+    np.arange(12, dtype="float32").tofile(outside / "deep2" / "data.bin")
+    for location, why in (
+        ("far.bin", "leads out of"),
+        ("chain.bin", "leads out of"),
+        ("to_outside/data.bin", "leads out of"),
+        ("to_outside/deep2/data.bin", "leads out of"),
+        ("to_outside/../outside/deep/data.bin", "leads out of the folder of the model"),
+        (str(outside / "deep" / "data.bin"), "is absolute"),
+        ("nothing.bin", "to a file that is not there"),
+        ("near.bin", "hard link"),
+        ("to_outside/deep/pipe", "not a plain file"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            from_onnx(saved(inside, with_data_at(location)), allow_links=outside / "deep")
+    with pytest.raises(ValueError, match="there is no folder .*missing"):
+        from_onnx(saved(inside, with_data_at("far.bin")), allow_links=outside / "missing")
 
 
 @pytest.mark.parametrize("more", [{"offset": 8}, {"length": 8}, {"offset": -4}, {"offset": "x"}, {"offset": 1 << 63}])

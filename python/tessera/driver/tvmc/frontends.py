@@ -57,7 +57,7 @@ def _load(
     """By the core's importers; an empty format is that of the file."""
     shapes = {str(name): list(shape) for name, shape in (shape_dict or {}).items()}
     with from_core():
-        mod, params, _ = get_global_func("frontend.load_model")(os.fspath(path), model_format, shapes)
+        mod, params, _ = get_global_func("frontend.load_model")(os.fspath(path), model_format, shapes, "")
     return mod, dict(params.items())
 
 

@@ -20,21 +20,29 @@ def from_onnx(
     opset: int | None = None,
     freeze_params: bool = True,
     convert_config: dict[str, Any] | None = None,
+    allow_links: str | os.PathLike | None = None,
 ) -> tuple[IRModule, dict[str, Any]]:
     """A module and its parameters from an ONNX model: a `ModelProto`, its bytes, or the path of a file.
 
     `shape` gives shapes of inputs where the file leaves them open; with `freeze_params` weights are constants of the
-    module, else parameters. `dtype` by name gives inputs another element type than the file says.
+    module, else parameters. `dtype` by name gives inputs another element type than the file says. Data beside the file may lie
+    behind symbolic links that lead into the folder `allow_links`, such as a Hugging Face cache; other links are refused.
     """
     del convert_config
-    mod, params, texts = import_model(model, shape, dtype, opset, freeze_params, {})
+    mod, params, texts = import_model(model, shape, dtype, opset, freeze_params, {}, allow_links)
     if texts:
         raise OpNotImplemented(f"outputs that are strings are not supported: {', '.join(texts)}")
     return mod, params
 
 
 def import_model(
-    model: Any, shape: Any, dtype: Any, opset: int | None, freeze_params: bool, frozen: dict[str, Any]
+    model: Any,
+    shape: Any,
+    dtype: Any,
+    opset: int | None,
+    freeze_params: bool,
+    frozen: dict[str, Any],
+    allow_links: str | os.PathLike | None = None,
 ) -> tuple[IRModule, dict[str, Any], dict[str, Any]]:
     """`from_onnx`, with inputs in `frozen` taken as constants of those values; also outputs that are strings.
 
@@ -44,7 +52,8 @@ def import_model(
     dtypes = {str(name): str(value) for name, value in dtype.items()} if isinstance(dtype, dict) else {}
     options = (shapes, dtypes, -1 if opset is None else int(opset), freeze_params, frozen)
     if isinstance(model, (str, os.PathLike)):
-        mod, params, texts = get_global_func("frontend.onnx.import_file")(os.fspath(model), *options)
+        links = os.fspath(allow_links or "")
+        mod, params, texts = get_global_func("frontend.onnx.import_file")(os.fspath(model), *options, links)
     else:
         data = model if isinstance(model, (bytes, bytearray)) else model.SerializeToString()
         mod, params, texts = get_global_func("frontend.onnx.import_bytes")(bytearray(data), "", *options)
