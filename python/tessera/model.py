@@ -176,6 +176,10 @@ class Model:
             data = self._file.read()
             with open(path, "wb") as file:
                 file.write(data)
+        elif "variants" in self._built:
+            if path.endswith(".so"):
+                raise ValueError(f"a model for several CPUs is written as a package (.tar), not as {path}")
+            get_global_func("driver.export_portable_package")(self._built["variants"], self._built["targets"], path)
         elif path.endswith(".so"):
             get_global_func("driver.export_library")(self._built["runnable"], path, "", [])
         elif "executor" in self._built:
@@ -352,6 +356,8 @@ def compile(
     *,
     num_threads: int | None = None,
     affinity: Sequence[int] | None = None,
+    cpu: str | Sequence[str] = (),
+    allow_links: str | os.PathLike | None = None,
 ) -> Model:
     """Compiles a model file, a Relay module (with its `params`), an ONNX `ModelProto` or its bytes, ready to run:
 
@@ -361,11 +367,17 @@ def compile(
 
     `shapes` gives inputs their shapes by name, where the file leaves them open or others are wanted. `target` is a Target
     or a text as `tessera compile --target` takes it; "llvm" is this machine's processor. `device`, `num_threads` and
-    `affinity` are those of `Model`.
+    `affinity` are those of `Model`. Data beside an ONNX file may lie behind symbolic links that lead into the folder
+    `allow_links`, such as a Hugging Face cache.
+
+    `cpu` names the CPU that code is made for ("x86-64-v3", "znver4", "native"). Several of them make a portable model, of which
+    the best that this machine runs is used here, and which `save` writes into one package:
+
+        tessera.compile("net.onnx", cpu=["x86-64-v2", "x86-64-v3", "x86-64-v4"]).save("net.tar")
     """
     out = Model.__new__(Model)
     out._file = None
-    out._built = _compile(model, target, shapes, params, opt_level)
+    out._built = _compile(model, target, shapes, params, opt_level, cpu, allow_links)
     out._start(device, num_threads, affinity)
     return out
 
@@ -376,11 +388,14 @@ def _compile(
     shapes: Mapping[str, Any] | None = None,
     params: Mapping[str, Any] | None = None,
     opt_level: int = 3,
+    cpu: str | Sequence[str] = (),
+    allow_links: str | os.PathLike | None = None,
 ) -> dict[str, Any]:
     """What the compiler gives: what runs, and what a package is made of."""
     if isinstance(model, (str, os.PathLike)):
         wanted = {str(name): list(shape) for name, shape in (shapes or {}).items()}
-        mod, values, _ = get_global_func("frontend.load_model")(os.fspath(model), "", wanted)
+        links = os.fspath(allow_links or "")
+        mod, values, _ = get_global_func("frontend.load_model")(os.fspath(model), "", wanted, links)
         shapes = None
     elif isinstance(model, IRModule):
         mod, values = model, {}
@@ -398,8 +413,15 @@ def _compile(
     if isinstance(target, str):
         target = get_global_func("driver.target_from_text")(target, {})
     tensors = {**dict(values.items()), **{name: _as_tensor(value) for name, value in (params or {}).items()}}
-    built = get_global_func("driver.compile_model")(mod, tensors, {"target": Target(target), "opt_level": opt_level})
-    return dict(built.items())
+    names = cpu.split(",") if isinstance(cpu, str) else cpu
+    with_cpu = get_global_func("driver.target_with_cpu")
+    targets = [with_cpu(Target(target), name.strip()) for name in names if name] or [Target(target)]
+    compile_model = get_global_func("driver.compile_model")
+    variants = [dict(compile_model(mod, tensors, {"target": each, "opt_level": opt_level}).items()) for each in targets]
+    if len(targets) == 1:
+        return variants[0]
+    best = variants[get_global_func("driver.best_target")(targets)]
+    return {**best, "variants": variants, "targets": targets}
 
 
 def _from_bytes(

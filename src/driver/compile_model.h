@@ -49,4 +49,9 @@ void export_library(const Module& module, const std::string& path, const LinkOpt
 /// Writes the package that `tessera run` and `tvmc.run` take: see runtime/package.h.
 void export_package(const CompiledModel& model, const std::string& path, const LinkOptions& options = {});
 
+/// Writes one package of a model that was compiled for several CPUs, given with their names. The best that a CPU can run is
+/// chosen when it is loaded.
+void export_portable_package(const std::vector<std::pair<std::string, CompiledModel>>& models, const std::string& path,
+                             const LinkOptions& options = {});
+
 }  // namespace tessera

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -13,8 +14,9 @@
 #include "driver/compile_model.h"
 #include "runtime/archive/files.h"
 #include "runtime/file_seal.h"
-#include "runtime/package.h"
+#include "runtime/portable_package.h"
 #include "runtime/registry.h"
+#include "runtime/vm/executable.h"
 
 extern char** environ;
 
@@ -149,6 +151,36 @@ void export_package(const CompiledModel& model, const std::string& path, const L
   export_library(model.executor == "vm" ? model.runnable : model.library, library, options);
   begin_stage("write");
   write_package(path, library, model.graph_json, model.params);
+}
+
+namespace {
+
+/// A program whose large constants are bound when it is loaded, and those constants.
+Module without_constants(const Module& executable, Map<String, NDArray>* constants) {
+  constexpr int64_t kLarge = 4096;
+  *constants = executable.get_function("get_late_bound_consts")(kLarge).to<Map<String, NDArray>>();
+  vm::Program program = *vm::program_of(executable);
+  for (size_t i = 0; i < program.constants.size(); ++i)
+    if (constants->count(String(program.constant_names[i]))) program.constants[i] = NDArray();
+  return vm::make_executable(std::move(program), vm::library_of(executable));
+}
+
+}  // namespace
+
+void export_portable_package(const std::vector<std::pair<std::string, CompiledModel>>& models, const std::string& path,
+                             const LinkOptions& options) {
+  TemporaryFolder folder;
+  std::vector<PackagePart> parts;
+  for (const auto& [cpu, model] : models) {
+    if (std::ranges::any_of(parts, [&](const PackagePart& part) { return part.cpu == cpu; }))
+      throw Error(ValueError) << "the CPU " << cpu << " is named twice";
+    PackagePart part{cpu, folder.file(std::to_string(parts.size()) + ".so"), model.graph_json, model.params};
+    Module code = model.executor == "vm" ? without_constants(model.runnable, &part.params) : model.library;
+    export_library(code, part.library_file, options);
+    parts.push_back(std::move(part));
+  }
+  begin_stage("write");
+  write_portable_package(path, std::move(parts));
 }
 
 static Globals globals{

@@ -173,6 +173,16 @@ Target target_from_text(const std::string& given, const TargetOptionTexts& optio
   return targets.size() == 2 ? targets[0].with_host(targets[1]) : targets[0];
 }
 
+Target with_cpu(const Target& target, const std::string& cpu) {
+  const TargetOptionTexts options{{"llvm", {{"mcpu", String(cpu)}}}};
+  if (target->kind->name == "llvm") return with_options(target, options);
+  Target host = target.host().defined() ? target.host() : Target::parse("llvm");
+  if (host->kind->name != "llvm" || target->kind->name == "c")
+    throw Error(ValueError) << "a CPU is named (" << cpu << "), but nothing in the target \"" << target.str()
+                            << "\" is compiled for one; -mcpu is an option of llvm";
+  return target.with_host(with_options(host, options));
+}
+
 Array<String> parse_pass_list(std::string_view text) {
   constexpr std::string_view prefix = "relay._transform.";
   Array<String> out;
@@ -212,6 +222,7 @@ Map<String, ObjectRef> parse_pass_configs(const Array<String>& texts) {
 
 static Globals globals{
     {"driver.target_from_text", target_from_text},
+    {"driver.target_with_cpu", with_cpu},
     {"driver.parse_pass_list", [](std::string text) { return parse_pass_list(text); }},
     {"driver.parse_pass_configs", parse_pass_configs},
 };

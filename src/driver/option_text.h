@@ -17,6 +17,9 @@ using TargetOptionTexts = Map<String, Map<String, String>>;
 /// separates nothing. `options` are those of `--target-<kind>-<option>`; a kind that the text does not name is an error.
 Target target_from_text(const std::string& text, const TargetOptionTexts& options = {});
 
+/// The target with another CPU for what runs on CPUs: the target itself where it is "llvm", else its host.
+Target with_cpu(const Target& target, const std::string& cpu);
+
 /// Names of Relay passes, "FoldConstant, AlterOpLayout"; one that there is none of is a ValueError.
 Array<String> parse_pass_list(std::string_view text);
 

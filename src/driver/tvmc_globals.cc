@@ -2,8 +2,11 @@
 
 #include <chrono>
 
+#include "codegen/target_cpu.h"
 #include "driver/cli/runner.h"
+#include "driver/cli/target_flags.h"
 #include "driver/compile_model.h"
+#include "runtime/cpu_features.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -35,16 +38,41 @@ Map<String, ObjectRef> compile(const IRModule& mod, const Map<String, NDArray>& 
           {"optimized", built.optimized}};
 }
 
-/// Writes a package of what `compile` gave.
-void write(const Map<String, ObjectRef>& built, const std::string& path, const std::string& compiler,
-           const Array<String>& compiler_options) {
+CompiledModel from_map(const Map<String, ObjectRef>& built) {
   CompiledModel model;
   take(built, "executor", &model.executor);
   take(built, "graph_json", &model.graph_json);
   take(built, "params", &model.params);
   take(built, "library", &model.library);
   take(built, "runnable", &model.runnable);
-  export_package(model, path, {compiler, {compiler_options.begin(), compiler_options.end()}});
+  return model;
+}
+
+/// Writes a package of what `compile` gave.
+void write(const Map<String, ObjectRef>& built, const std::string& path, const std::string& compiler,
+           const Array<String>& compiler_options) {
+  export_package(from_map(built), path, {compiler, {compiler_options.begin(), compiler_options.end()}});
+}
+
+/// The same for one model that was compiled for several CPUs, by their names.
+void write_portable(const Array<Map<String, ObjectRef>>& built, const Array<Target>& targets, const std::string& path) {
+  std::vector<std::pair<std::string, CompiledModel>> models;
+  for (size_t i = 0; i < built.size(); ++i) models.emplace_back(cli::cpu_name(targets[i]), from_map(built[i]));
+  export_portable_package(models, path);
+}
+
+/// The place of the best of these targets that this CPU runs; the last where it runs none.
+int64_t best_target(const Array<Target>& targets) {
+  int64_t best = -1;
+  size_t most = 0;
+  for (size_t i = 0; i < targets.size(); ++i) {
+    std::string needs = codegen::cpu_needs(targets[i]->kind->name == "llvm" ? targets[i] : targets[i].host());
+    size_t count = count_cpu_features(needs);
+    if (!missing_cpu_features(needs).empty() || (best >= 0 && count <= most)) continue;
+    best = static_cast<int64_t>(i);
+    most = count;
+  }
+  return best < 0 ? static_cast<int64_t>(targets.size()) - 1 : best;
 }
 
 /// Seconds of one run.
@@ -89,6 +117,8 @@ Globals globals{
     {"driver.run_model", run},
     {"driver.compile_model", compile},
     {"driver.export_package", write},
+    {"driver.export_portable_package", write_portable},
+    {"driver.best_target", best_target},
     {"driver.convert_layout", convert_layout},
     {"frontend.model_formats",
      [] {

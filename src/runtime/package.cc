@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "runtime/cpu_features.h"
 #include "runtime/graph_executor/module.h"
 #include "runtime/params.h"
+#include "runtime/portable_package.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -11,13 +13,16 @@ namespace {
 
 bool is_object(const TarReader::Member& member) { return member.name.ends_with(".o"); }
 
-Package::Kind kind_of(const TarReader& archive, std::string* library) {
+Package::Kind kind_of(const TarReader& archive, const std::string& folder, std::string* library) {
   if (archive.find("metadata.json")) return Package::MLF;
   for (const char* name : {"mod.so", "mod.tar", "lib.so", "lib.tar"}) {
-    if (!archive.find(name)) continue;
-    *library = name;
-    return library->starts_with("mod") ? Package::Classic : Package::VM;
+    if (!archive.find(folder + name)) continue;
+    *library = folder + name;
+    return *name == 'm' ? Package::Classic : Package::VM;
   }
+  if (!folder.empty())
+    throw Error(ValueError) << archive.path() << " has no code for " << folder.substr(0, folder.size() - 1)
+                            << ", which its " << kPortable << " names";
   if (archive.find("model.json")) return Package::Model;
   if (!archive.members().empty() && std::ranges::all_of(archive.members(), is_object)) return Package::Objects;
   Error error(ValueError);
@@ -70,7 +75,30 @@ Module load_library(const Package& package) {
 
 }  // namespace
 
-Package::Package(const std::string& path) : archive(path, "the package") { kind = kind_of(archive, &library); }
+bool Package::Variant::runs_here() const {
+  return std::ranges::all_of(needs, [](const std::string& text) { return missing_cpu_features(text).empty(); });
+}
+
+Package::Package(const std::string& path) : archive(path, "the package") {
+  if (archive.find(kPortable)) {
+    variants = read_variants(archive);
+    auto best = std::ranges::find_if(variants, &Variant::runs_here);
+    chosen = best == variants.end() ? variants.size() - 1 : static_cast<size_t>(best - variants.begin());
+  }
+  kind = kind_of(archive, folder(), &library);
+}
+
+Map<String, NDArray> Package::params() const {
+  Map<String, NDArray> out;
+  const char* name = kind == Classic ? "mod.params" : "lib.params";
+  if (const TarReader::Member* own = archive.find(folder() + name)) out = load_params(own->bytes);
+  if (variants.empty()) return out;
+  for (const auto& [param, member] : variants[chosen].weights) {
+    ByteReader in(archive[member], member + " of " + archive.path());
+    out.set(String(param), read_tensor(in));
+  }
+  return out;
+}
 
 const char* Package::kind_name() const {
   constexpr const char* names[] = {"classic", "vm", "mlf", "model", "objects"};
@@ -86,10 +114,16 @@ Module load_package(const Package& package) {
   if (package.kind == Package::Model)
     throw Error(ValueError) << package.archive.path() << " holds a model that is not compiled yet; compile it first";
   Module library = load_library(package);
-  if (package.kind != Package::Classic) return library;
-  Map<String, NDArray> params;
-  if (package.archive.find("mod.params")) params = load_params(package.params());
-  return make_graph_factory(std::string(package.graph()), library, params, "default");
+  if (package.kind == Package::Classic)
+    return make_graph_factory(std::string(package.graph()), library, package.params(), "default");
+  if (!package.variants.empty()) {
+    PackedFunc bind = library.get_function("load_late_bound_consts_from_map");
+    if (!bind)
+      throw Error(ValueError) << "corrupt package " << package.archive.path() << ": " << package.library
+                              << " holds no program of the virtual machine";
+    bind(package.params());
+  }
+  return library;
 }
 
 void write_package(const std::string& path, const std::string& library_file, const std::string& graph,
@@ -103,13 +137,16 @@ void write_package(const std::string& path, const std::string& library_file, con
 
 namespace {
 
-/// type, lib_name, and for a classic package graph and params, as Python's TVMCPackage has them.
+/// type, lib_name, the CPUs of a portable package, and for a classic one graph and params, as Python's TVMCPackage has them.
 Map<String, ObjectRef> describe(const Package& package) {
   Map<String, ObjectRef> out{{"type", String(package.kind_name())}, {"lib_name", String(package.library)}};
   if (package.kind == Package::Classic) {
     out.set("graph", String(package.graph()));
-    out.set("params", Bytes(std::string(package.params())));
+    out.set("params", Bytes(save_params(package.params())));
   }
+  Array<String> cpus;
+  for (const Package::Variant& variant : package.variants) cpus.push_back(String(variant.cpu));
+  out.set("cpus", cpus);
   return out;
 }
 

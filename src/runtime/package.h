@@ -6,6 +6,9 @@
 //   mlf       a Model Library Format tree with metadata.json: recognised, not run
 //   model     model.json, model.params: a model that is not compiled yet (TVMCModel.save)
 //   objects   object files alone: what `export_library` of a module writes to a .tar
+//   portable  several classic or vm packages, each for one CPU: see runtime/portable_package.h
+
+#include <map>
 
 #include "runtime/archive/tar.h"
 #include "runtime/module.h"
@@ -16,6 +19,14 @@ namespace tessera {
 struct Package {
   enum Kind { Classic, VM, MLF, Model, Objects };
 
+  /// What a portable package has for one CPU.
+  struct Variant {
+    std::string cpu;
+    std::vector<std::string> needs;              // features, as the libraries say it
+    std::map<std::string, std::string> weights;  // members of the archive by name of parameter
+    bool runs_here() const;
+  };
+
   /// Reads and checks the archive; a file that is none of these is a ValueError that says what it holds.
   explicit Package(const std::string& path);
   /// True for a tar archive, whatever it holds.
@@ -23,13 +34,20 @@ struct Package {
 
   Kind kind;
   TarReader archive;
-  std::string library;  // the member with the code: "mod.so", "lib.tar"; empty for the other kinds
+  std::string library;            // the member with the code: "mod.so", "lib.tar"; empty for the other kinds
+  std::vector<Variant> variants;  // of a portable package, the best first
+  size_t chosen = 0;              // of them: the first that runs here, else the last, which needs least
 
   /// "classic", "vm", "mlf", "model" or "objects".
   const char* kind_name() const;
-  /// The graph and the bytes of the parameters of a classic package.
-  std::string_view graph() const { return archive["mod.json"]; }
-  std::string_view params() const { return archive["mod.params"]; }
+  /// The graph of a classic package.
+  std::string_view graph() const { return archive[folder() + "mod.json"]; }
+  /// Parameters of a classic package, and constants of a program that a portable package keeps outside of its library.
+  Map<String, NDArray> params() const;
+
+ private:
+  /// Of the chosen variant: "x86-64-v3/".
+  std::string folder() const { return variants.empty() ? "" : variants[chosen].cpu + "/"; }
 };
 
 /// What runs it: a factory of graph executors (`<name>(device)`), or a program of the virtual machine; `Model` takes

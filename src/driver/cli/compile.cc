@@ -25,18 +25,28 @@ struct Compile {
           << "--output-format mlf (Model Library Format, for microcontrollers) is not there yet; "
           << "use --output-format so";
     check_folder(output);
-    CompileOptions options = flags.options();
-    CompiledModel compiled;
+    CompileOptions options = flags.options_but_target();
+    const std::vector<Target> targets = flags.target.targets();
+    std::vector<std::pair<std::string, CompiledModel>> compiled;
     {
       ProgressBar progress;
       LoadedModel loaded = model.load();
-      IRModule given = dump_code.empty() ? IRModule(nullptr) : loaded.mod;
-      compiled = compile_model(loaded, options);
-      export_package(compiled, output, {compiler, split_list(compiler_options, ' ')});
-      for (const std::string& kind : split_list(dump_code)) dump(kind, given, compiled, options);
+      for (const Target& target : targets) {
+        options.target = target;
+        compiled.emplace_back(cpu_name(target), compile_model(loaded, options));
+      }
+      const LinkOptions linking{compiler, split_list(compiler_options, ' ')};
+      compiled.size() == 1 ? export_package(compiled[0].second, output, linking)
+                           : export_portable_package(compiled, output, linking);
+      for (const auto& [cpu, each] : compiled)
+        for (const std::string& kind : split_list(dump_code))
+          dump(kind, output + (compiled.size() == 1 ? "" : "." + cpu) + "." + kind, loaded.mod, each, options);
     }
-    fmt::print("{}: {} for {}, run by the {}\n", output, bytes_text(std::filesystem::file_size(output)),
-               flags.target.text, compiled.executor == "vm" ? "virtual machine" : "graph executor");
+    std::string cpus;
+    for (const auto& [cpu, _] : compiled) cpus += (cpus.empty() ? "" : ", ") + cpu;
+    if (!cpus.empty()) cpus = (compiled.size() == 1 ? ", CPU " : ", CPUs ") + cpus;
+    fmt::print("{}: {} for {}{}, run by the {}\n", output, bytes_text(std::filesystem::file_size(output)),
+               flags.target.text, cpus, compiled[0].second.executor == "vm" ? "virtual machine" : "graph executor");
   }
 
   /// Hours of work should not end with a folder that is not there.
@@ -46,8 +56,8 @@ struct Compile {
       throw Error(FileError) << "cannot write " << file << ": there is no folder " << folder.string();
   }
 
-  void dump(const std::string& kind, const IRModule& given, const CompiledModel& compiled,
-            const CompileOptions& options) const {
+  static void dump(const std::string& kind, const std::string& file, const IRModule& given,
+                   const CompiledModel& compiled, const CompileOptions& options) {
     std::string text;
     if (kind == "relay") {
       text = relay::text_with_metadata(
@@ -58,7 +68,7 @@ struct Compile {
     if (text.empty())
       throw Error(ValueError) << "--dump-code: the compiled model has no text of the form \"" << kind
                               << "\"; there are relay, ll and asm for CPUs, and the source of GPU kernels";
-    write_whole_file(output + "." + kind, text);
+    write_whole_file(file, text);
   }
 };
 

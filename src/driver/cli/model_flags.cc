@@ -38,18 +38,6 @@ bool is_true(const std::vector<std::pair<std::string, std::string>>& options, co
 
 }  // namespace
 
-std::vector<std::string> split_list(const std::string& text, char at) {
-  std::vector<std::string> out;
-  for (size_t begin = 0; begin <= text.size();) {
-    size_t end = std::min(text.find(at, begin), text.size());
-    size_t first = text.find_first_not_of(' ', begin),
-           last = end == 0 ? text.npos : text.find_last_not_of(' ', end - 1);
-    if (first < end && last != text.npos) out.push_back(text.substr(first, last - first + 1));
-    begin = end + 1;
-  }
-  return out;
-}
-
 void ModelFlags::add_to(CLI::App& command, const std::string& path_name) {
   if (!path_name.empty())
     command.add_option(path_name, path, "The model: .onnx, .relay, or a tar of TVMCModel.save")->required();
@@ -57,6 +45,8 @@ void ModelFlags::add_to(CLI::App& command, const std::string& path_name) {
       ->check(CLI::IsMember(format_names()));
   command.add_option("--input-shapes", input_shapes,
                      "Shapes of inputs: \"name:[1,3,224,224] name2:[1,-1]\"; -1 leaves an extent open until run time");
+  command.add_option("--allow-links", allow_links,
+                     "A folder that symbolic links to a model's data may lead into, such as a Hugging Face cache");
 }
 
 InputShapes ModelFlags::shapes() const {
@@ -109,6 +99,12 @@ void CompileFlags::add_to(CLI::App& command) {
 }
 
 CompileOptions CompileFlags::options() const {
+  CompileOptions out = options_but_target();
+  out.target = target.target();
+  return out;
+}
+
+CompileOptions CompileFlags::options_but_target() const {
   auto missing = [](const std::string& what, const std::string& instead) {
     throw Error(NotImplementedError) << what << " is not there yet; " << instead;
   };
@@ -122,7 +118,6 @@ CompileOptions CompileFlags::options() const {
   if (!tuning_records.empty())
     missing("--tuning-records", "records of tuning cannot be applied; leave it out and kernels are scheduled by rules");
   CompileOptions out;
-  out.target = target.target();
   out.opt_level = opt_level;
   out.executor = executor;
   out.link_params = is_true(executor_options, "graph-link-params");

@@ -17,12 +17,12 @@ namespace tessera::cli {
 
 /// Which model.
 struct ModelFlags {
-  std::string path, format, input_shapes;
+  std::string path, format, input_shapes, allow_links;
 
-  /// Adds FILE (unless `path_name` is empty), --model-format and --input-shapes.
+  /// Adds FILE (unless `path_name` is empty), --model-format, --input-shapes and --allow-links.
   void add_to(CLI::App& command, const std::string& path_name = "FILE");
   InputShapes shapes() const;
-  LoadedModel load() const { return load_model(path, {format, shapes()}); }
+  LoadedModel load() const { return load_model(path, {format, shapes(), allow_links}); }
 };
 
 /// How it is compiled.
@@ -37,9 +37,8 @@ struct CompileFlags {
   void add_to(CLI::App& command);
   /// What was asked for; an error for what is not there yet.
   CompileOptions options() const;
+  /// The same for no target yet.
+  CompileOptions options_but_target() const;
 };
-
-/// "a,b,c" without empty parts and blanks around them.
-std::vector<std::string> split_list(const std::string& text, char at = ',');
 
 }  // namespace tessera::cli

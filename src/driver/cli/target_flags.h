@@ -1,7 +1,8 @@
 #pragma once
-// --target and --target-<kind>-<option>.
+// --target, --target-<kind>-<option> and --cpu.
 
 #include <string>
+#include <vector>
 
 #include "driver/option_text.h"
 
@@ -13,17 +14,23 @@ class Option;
 namespace tessera::cli {
 
 struct TargetFlags {
-  std::string text = "llvm";
+  std::string text = "llvm", cpu;
   TargetOptionTexts options;
 
   /// One flag for each option of each registered kind; help shows --target alone.
   void add_to(CLI::App& command);
   /// False when --target and its like were left out.
   bool is_given() const;
-  Target target() const { return target_from_text(text, options); }
+  /// An error where --cpu names several: what is run at once is compiled for one.
+  Target target() const;
+  /// One for each CPU that --cpu names, else one.
+  std::vector<Target> targets() const;
 
  private:
   CLI::Option* flag_ = nullptr;
 };
+
+/// The CPU that a target's code is for, by LLVM's name; empty where nothing is compiled for one.
+std::string cpu_name(const Target& target);
 
 }  // namespace tessera::cli

@@ -1,6 +1,7 @@
 """Packages and .npz files that are damaged, forged or hostile give errors, and nothing is written anywhere."""
 
 import io
+import json
 import os
 import struct
 import tarfile
@@ -51,6 +52,47 @@ def link(name, target, kind):
 
 
 # ---- packages --------------------------------------------------------------------------------------------------------
+
+CPU = {"cpu": "x86-64", "needs": [], "weights": {}}
+
+
+@pytest.mark.parametrize(
+    ("portable", "message"),
+    [
+        (b"no json", "at byte|JSON|json"),
+        (b"[]", "is not an object"),
+        (b"{}", "has no list of CPUs"),
+        (b'{"cpus": []}', "names no CPU"),
+        (b'{"cpus": [1]}', "has a CPU that is not an object"),
+        (json.dumps({"cpus": [{**CPU, "cpu": 1}]}).encode(), "something other than a text"),
+        (json.dumps({"cpus": [{**CPU, "needs": [{}]}]}).encode(), "something other than a text"),
+        (json.dumps({"cpus": [{**CPU, "weights": []}]}).encode(), "has no weights"),
+        (
+            json.dumps({"cpus": [{**CPU, "cpu": "../x86-64"}]}).encode(),
+            "no code for ../x86-64, which its portable.json",
+        ),
+        (json.dumps({"cpus": [CPU]}).encode(), "no code for x86-64, which its portable.json names"),
+    ],
+)
+def test_a_portable_package_that_does_not_say_what_it_holds_is_refused(folder, portable, message):
+    path = tar_of(folder / "m.tar", ("portable.json", portable), ("mod.so", b""))
+    with pytest.raises(ValueError, match=message):
+        load_package(path)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"), [(None, "weights/0"), (b"", "ends|short"), (b"x" * 64, "does not begin")]
+)
+def test_weights_of_a_portable_package_are_not_believed(folder, weight, message):
+    cpu = {**CPU, "weights": {"p0": "weights/0"}}
+    members = [
+        ("portable.json", json.dumps({"cpus": [cpu]}).encode()),
+        ("x86-64/mod.json", b"{}"),
+        ("x86-64/mod.so", b""),
+    ]
+    path = tar_of(folder / "m.tar", *members, *([("weights/0", weight)] if weight is not None else []))
+    with pytest.raises(ValueError, match=message):
+        read_package(path)
 
 
 @pytest.mark.parametrize(

@@ -198,7 +198,7 @@ class TVMCPackage:
         """The library as a file of its own, written when it is first asked for."""
         if not self.lib_name:
             return None
-        path = self._tmp_dir.relpath(self.lib_name)
+        path = self._tmp_dir.relpath(os.path.basename(self.lib_name))
         with open(path, "wb") as file:
             file.write(_runtime_api.ReadPackageMember(self.package_path, self.lib_name))
         return path
