@@ -14,6 +14,7 @@
 #include "ir/op.h"
 #include "ir/type.h"
 #include "ir/virtual_device.h"
+#include "runtime/api_version.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -58,7 +59,7 @@ class Writer {
     out += "\n  ], \n  \"b64ndarrays\": [";
     for (size_t i = 0; i < tensors_.size(); ++i)
       out += (i ? ", " : "") + json_text(tensor_to_base64(NDArray(tensors_[i])));
-    return out + "], \n  \"attrs\": {\"tvm_version\": \"0.10.0\"}\n}";
+    return out + "], \n  \"attrs\": {\"tvm_version\": \"" + kApiVersion + "\"}\n}";
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "base/json.h"
+#include "runtime/api_version.h"
 #include "runtime/archive/files.h"
 
 namespace tessera {
@@ -152,7 +153,8 @@ void write_kernel_file(const std::string& path, const std::string& code, const K
                                            {"launch_param_tags", as_array(tags_of(info))}});
   }
   write_file(path, code);
-  write_file(meta_path(path), to_json(Map<String, ObjectRef>{{"tvm_version", String("0.10.0")}, {"func_info", table}}));
+  write_file(meta_path(path),
+             to_json(Map<String, ObjectRef>{{"tvm_version", String(kApiVersion)}, {"func_info", table}}));
 }
 
 std::pair<std::string, KernelTable> read_kernel_file(const std::string& path) {

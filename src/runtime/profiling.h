@@ -88,12 +88,24 @@ struct ReportNode : Object {
   /// For people: a row a call. Calls of one kernel with equal arguments are one row when `aggregate` is set; `sort` puts
   /// the longest first; `col_sums` adds the sum of each column and the totals of each device.
   std::string table(bool sort = true, bool aggregate = true, bool col_sums = true) const;
+  /// The rows of that table; an empty one is a line between calls and sums.
+  std::vector<Metrics> rows(bool sort = true, bool aggregate = true, bool col_sums = true) const;
   /// One line a call, columns sorted by name.
   std::string csv() const;
   /// Every value with its kind: {"calls": [{"Name": {"string": "x"}, "Duration (us)": {"microseconds": 1.5}}], ...}.
   std::string json() const;
 };
 using Report = Ref<ReportNode>;
+/// The columns of such rows, the well-known ones first.
+std::vector<std::string> columns_of(const std::vector<Metrics>& rows);
+/// A metric as tables show it: "1,234.50".
+std::string metric_text(const ObjectRef& metric);
+/// True for metrics that are counted or measured, false for descriptions.
+bool is_measured(const ObjectRef& metric);
+
+/// Runs of one program as one report, whose numbers are the means of theirs. The runs must have made the same calls.
+Report mean_report(const std::vector<Report>& reports);
+
 /// Reads what `json` wrote; anything else is a ValueError.
 Report report_from_json(std::string_view text);
 

@@ -100,18 +100,6 @@ Metrics column_sums(const std::vector<Metrics>& rows) {
   return out;
 }
 
-/// The well-known columns first, then the others by name.
-std::vector<std::string> columns_of(const std::vector<Metrics>& rows) {
-  std::set<std::string> names;
-  for (const Metrics& row : rows)
-    for (const auto& [name, _] : row) names.insert(name.str());
-  std::vector<std::string> out;
-  for (const char* first : {kName, kDuration, "Percent", "Device", "Count", kNodes})
-    if (names.erase(first)) out.emplace_back(first);
-  out.insert(out.end(), names.begin(), names.end());
-  return out;
-}
-
 /// Columns as wide as their widest cell; names lean left, all else right. An empty row is a line of dashes.
 std::string aligned(const std::vector<std::string>& columns, const std::vector<Metrics>& rows) {
   std::vector<std::vector<std::string>> cells{columns};
@@ -184,7 +172,48 @@ Metrics metrics_from(const ObjectRef& json, const std::string& what) {
 
 }  // namespace
 
-std::string ReportNode::table(bool sort, bool aggregate, bool col_sums) const {
+std::vector<std::string> columns_of(const std::vector<Metrics>& rows) {
+  std::set<std::string> names;
+  for (const Metrics& row : rows)
+    for (const auto& [name, _] : row) names.insert(name.str());
+  std::vector<std::string> out;
+  for (const char* first : {kName, kDuration, "Percent", "Device", "Count", kNodes})
+    if (names.erase(first)) out.emplace_back(first);
+  out.insert(out.end(), names.begin(), names.end());
+  return out;
+}
+
+std::string metric_text(const ObjectRef& metric) { return shown(metric); }
+
+bool is_measured(const ObjectRef& metric) { return number_in(metric).has_value(); }
+
+Report mean_report(const std::vector<Report>& reports) {
+  auto mean_of = [&](auto part) {  // of the metrics that `part` takes from each report
+    Metrics out = part(*reports[0].get());
+    for (const auto& [name, first] : Metrics(out)) {
+      auto number = number_in(first);
+      if (!number) continue;
+      double sum = 0;
+      for (const Report& report : reports)
+        if (auto each = number_in(part(*report.get()).get_or_null(name))) sum += each->value;
+      out.set(name, number->make(sum / static_cast<double>(reports.size())));
+    }
+    return out;
+  };
+  ReportNode out;
+  for (const Report& report : reports)
+    if (report->calls.size() != reports[0]->calls.size())
+      throw Error(ValueError) << "runs that made " << reports[0]->calls.size() << " and " << report->calls.size()
+                              << " calls have no mean";
+  for (size_t i = 0; i < reports[0]->calls.size(); ++i)
+    out.calls.push_back(mean_of([i](const ReportNode& report) { return report.calls[i]; }));
+  for (const auto& [device, _] : reports[0]->device_metrics)
+    out.device_metrics.set(device, mean_of([&](const ReportNode& report) { return report.device_metrics[device]; }));
+  out.configuration = reports[0]->configuration;
+  return make(std::move(out));
+}
+
+std::vector<Metrics> ReportNode::rows(bool sort, bool aggregate, bool col_sums) const {
   std::vector<Metrics> rows = aggregate ? aggregated(calls) : calls.vec();
   if (sort)
     std::stable_sort(rows.begin(), rows.end(),
@@ -198,6 +227,11 @@ std::string ReportNode::table(bool sort, bool aggregate, bool col_sums) const {
       rows.push_back(metrics);
     }
   }
+  return rows;
+}
+
+std::string ReportNode::table(bool sort, bool aggregate, bool col_sums) const {
+  std::vector<Metrics> rows = this->rows(sort, aggregate, col_sums);
   std::string out = aligned(columns_of(rows), rows) + "\nConfiguration\n-------------\n";
   for (const auto& [name, value] : configuration) out += name.str() + ": " + shown(value) + "\n";
   return out;

@@ -6,6 +6,7 @@
 #include "driver/cli/config.h"
 #include "driver/cli/words.h"
 #include "frontend/errors.h"
+#include "runtime/api_version.h"
 
 namespace tessera::cli {
 namespace {
@@ -31,6 +32,18 @@ int run(CLI::App& app, std::vector<std::string> words) {
 }
 
 }  // namespace
+
+std::vector<std::string> split_list(const std::string& text, char at) {
+  std::vector<std::string> out;
+  for (size_t begin = 0; begin <= text.size();) {
+    size_t end = std::min(text.find(at, begin), text.size());
+    size_t first = text.find_first_not_of(' ', begin),
+           last = end == 0 ? text.npos : text.find_last_not_of(' ', end - 1);
+    if (first < end && last != text.npos) out.push_back(text.substr(first, last - first + 1));
+    begin = end + 1;
+  }
+  return out;
+}
 
 std::string bytes_text(uint64_t bytes) {
   const char* units[] = {"bytes", "kB", "MB", "GB", "TB"};
@@ -68,7 +81,7 @@ int run(int argc, char** argv) {
   is_tvmc() = program.substr(program.rfind('/') + 1) == "tvmc";
   CLI::App app("Tessera compiles machine-learning models and runs them.", "tessera");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app.set_version_flag("--version", TESSERA_VERSION);
+  app.set_version_flag("--version", fmt::format("tessera {} (API of TVM {})", TESSERA_VERSION, kApiVersion));
   std::string config;
   app.add_option("--config", config, "A JSON file with defaults for the flags of commands");
   add_verbose(app);
@@ -80,6 +93,7 @@ int run(int argc, char** argv) {
   add_cache(app);
   add_doctor(app);
   add_targets(app);
+  add_completion(app);
   add_unavailable(app);
   try {
     return run(app, {argv + 1, argv + argc});

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -18,6 +19,7 @@ namespace tessera::cli {
 void add_bench(CLI::App& app);
 void add_cache(CLI::App& app);
 void add_compile(CLI::App& app);
+void add_completion(CLI::App& app);
 void add_diff(CLI::App& app);
 void add_doctor(CLI::App& app);
 void add_inspect(CLI::App& app);
@@ -39,6 +41,9 @@ struct ExitWith {
 
 /// All of the program.
 int run(int argc, char** argv);
+
+/// "a,b,c" without empty parts and blanks around them.
+std::vector<std::string> split_list(const std::string& text, char at = ',');
 
 /// "3.7 MB".
 std::string bytes_text(uint64_t bytes);

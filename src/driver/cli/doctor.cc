@@ -5,6 +5,9 @@
 
 #include "codegen/kernel_cache.h"
 #include "driver/cli/cli.h"
+#include "driver/cli/json.h"
+#include "runtime/api_version.h"
+#include "runtime/cpu_features.h"
 #include "runtime/device_api.h"
 #include "runtime/registry.h"
 #include "runtime/thread_pool.h"
@@ -16,21 +19,29 @@ void row(const char* name, const std::string& text) { fmt::print("{:<10}{}\n", n
 
 std::string text_of(const char* global) { return get_global(global)().to<std::string>(); }
 
-std::string describe(DLDeviceType type, const char* missing) {
+/// The names of all devices of a kind.
+std::vector<std::string> devices(DLDeviceType type) {
   DeviceAPI* api = find_device_api(type);
-  std::string out;
+  std::vector<std::string> out;
   for (int id = 0; api && id < 16; ++id) {
     DLDevice device{type, id};
     if (api->get_attr(device, DeviceAttr::Exist).to<int64_t>() == 0) break;
-    out += (out.empty() ? "" : ", ") + api->get_attr(device, DeviceAttr::DeviceName).to<std::string>();
+    out.push_back(api->get_attr(device, DeviceAttr::DeviceName).to<std::string>());
   }
-  return out.empty() ? missing : out;
+  return out;
 }
+
+std::string describe(DLDeviceType type, const char* missing) {
+  std::vector<std::string> names = devices(type);
+  return names.empty() ? missing : fmt::format("{}", fmt::join(names, ", "));
+}
+
+int64_t llvm_version() { return get_global("target.llvm_version_major")().to<int64_t>(); }
 
 void show() {
   codegen::KernelCache::Info cache = codegen::KernelCache::get().info();
   row("tessera", fmt::format("{} (build {})", TESSERA_VERSION, codegen::compiler_build_id().substr(0, 12)));
-  row("llvm", std::to_string(get_global("target.llvm_version_major")().to<int64_t>()));
+  row("llvm", std::to_string(llvm_version()));
   row("cpu", fmt::format("{}, {}", text_of("target.llvm_host_cpu"), text_of("target.llvm_default_triple")));
   row("threads", std::to_string(num_threads()));
   row("cuda", describe(kDLCUDA, "no device: needs an NVIDIA driver (libcuda.so.1)"));
@@ -40,10 +51,31 @@ void show() {
                    : "off: " + cache.off_because);
 }
 
+void show_json() {
+  const std::string triple = text_of("target.llvm_default_triple");
+  std::vector<std::string> features;
+  for (const CpuFeature& feature : checked_cpu_features(triple.substr(0, triple.find('-'))))
+    if (cpu_has(feature.name)) features.emplace_back(feature.name);
+  fmt::print("{}\n", to_json(JsonObject{{"tessera", String(TESSERA_VERSION)},
+                                        {"api", String(kApiVersion)},
+                                        {"build", String(codegen::compiler_build_id())},
+                                        {"llvm", json_value(llvm_version())},
+                                        {"cpu", JsonObject{{"name", String(text_of("target.llvm_host_cpu"))},
+                                                           {"triple", String(triple)},
+                                                           {"features", json_list(features)}}},
+                                        {"threads", json_value(num_threads())},
+                                        {"cuda", json_list(devices(kDLCUDA))},
+                                        {"opencl", json_list(devices(kDLOpenCL))},
+                                        {"cache", cache_facts()}}));
+}
+
 }  // namespace
 
 void add_doctor(CLI::App& app) {
-  app.add_subcommand("doctor", "What this machine has, and what is missing")->callback(show);
+  auto json = std::make_shared<bool>(false);
+  CLI::App* doctor = app.add_subcommand("doctor", "What this machine has, and what is missing");
+  doctor->add_flag("--json", *json, "Print one JSON object");
+  doctor->callback([json] { *json ? show_json() : show(); });
 }
 
 }  // namespace tessera::cli

@@ -8,8 +8,10 @@
 #include "driver/cli/progress_bar.h"
 #include "driver/cli/results.h"
 #include "driver/cli/runner.h"
+#include "driver/cli/terminal.h"
 #include "runtime/model_names.h"
 #include "runtime/package.h"
+#include "runtime/thread_pool.h"
 
 namespace tessera::cli {
 namespace {
@@ -19,13 +21,15 @@ struct Run {
   CompileFlags flags;
   std::string device = "cpu", fill = "random", inputs, outputs, rpc_key, rpc_tracker;
   std::vector<std::string> project_options;
-  bool print_time = false, profile = false, end_to_end = false, list_options = false;
-  int64_t print_top = 0, repeat = 1, number = 1;
+  bool print_time = false, profile = false, end_to_end = false, list_options = false, json = false;
+  int64_t print_top = 0, repeat = 0, number = 0;
+  int threads = 0;
   uint64_t seed = 0;
 
   void run() const {
     refuse_what_is_missing();
     DLDevice place = device_of(device);
+    if (threads) set_num_threads(threads);
     std::string notes, shown;
     {
       ProgressBar progress;
@@ -35,7 +39,9 @@ struct Run {
       notes = open_extents(runner, given);
       begin_stage("run");
       runner.run();
-      shown = results_of(runner, runner.outputs());
+      const NamedTensors results = runner.outputs();
+      save(results);
+      shown = json ? json_of(runner, results) : results_of(runner, results);
     }
     fmt::print(stderr, "{}", notes);
     fmt::print("{}", shown);
@@ -90,22 +96,48 @@ struct Run {
     return out;
   }
 
+  void save(const NamedTensors& results) const {
+    if (outputs.empty()) return;
+    NamedTensors named = results;
+    for (size_t i = 0; is_tvmc() && i < named.size(); ++i) named[i].first = output_name(i);
+    save_npz(outputs.ends_with(".npz") ? outputs : outputs + ".npz", named);  // as numpy.savez names it
+  }
+
   std::string results_of(Runner& runner, const NamedTensors& results) const {
-    if (!outputs.empty()) {
-      NamedTensors named = results;
-      for (size_t i = 0; is_tvmc() && i < named.size(); ++i) named[i].first = output_name(i);
-      save_npz(outputs.ends_with(".npz") ? outputs : outputs + ".npz", named);  // as numpy.savez names it
-    }
     std::string out;
     if (print_top > 0) {
       if (results.empty()) throw Error(ValueError) << "--print-top: the model has no outputs";
       out += top_values(results[0].second, print_top);
     }
     begin_stage("measure");
-    if (profile) out += runner.profile()->table() + "\n";
-    if (print_time) out += time_table(runner.measure(number, repeat, end_to_end));
+    if (profile) out += profile_table(*profiled(runner).get(), terminal_width()) + "\n";
+    if (print_time) out += time_table(times(runner));
     bool is_plain = outputs.empty() && print_top == 0 && !profile && !print_time;
     return is_plain ? output_table(results) : out;
+  }
+
+  /// The same for programs.
+  std::string json_of(Runner& runner, const NamedTensors& results) const {
+    Array<ObjectRef> summaries;
+    for (const auto& [name, tensor] : results) summaries.push_back(summary_of(name, tensor));
+    JsonObject out{{"model", String(model.path)},
+                   {"executor", String(runner.is_virtual_machine() ? "vm" : "graph")},
+                   {"device", String(device)},
+                   {"threads", json_value(num_threads())},
+                   {"outputs", summaries}};
+    if (print_top > 0 && !results.empty()) out.set("top", top_of(results[0].second, print_top));
+    begin_stage("measure");
+    if (profile) out.set("profile", parse_json(profiled(runner)->json()));
+    if (print_time) out.set("times", times_of(times(runner)));
+    return to_json(out) + "\n";
+  }
+
+  /// As many runs as --repeat and --number say.
+  profiling::Report profiled(Runner& runner) const {
+    return runner.profile(repeat || number ? std::max<int64_t>(repeat, 1) * std::max<int64_t>(number, 1) : 0);
+  }
+  std::vector<double> times(Runner& runner) const {
+    return runner.measure(std::max<int64_t>(number, 1), std::max<int64_t>(repeat, 1), end_to_end);
   }
 };
 
@@ -128,14 +160,18 @@ void add_run(CLI::App& app) {
   sub->add_flag("--print-time", command->print_time, "Print what a run takes: mean, median, max, min, std");
   sub->add_option("--print-top", command->print_top,
                   "Print places and values of the N largest numbers of the first output");
-  sub->add_flag("--profile", command->profile, "Print what each kernel takes");
+  sub->add_flag("--profile", command->profile,
+                "Print what each kernel takes, the mean of some runs (or of REPEAT times NUMBER)");
   sub->add_flag("--end-to-end", command->end_to_end, "Times include copies between the host and the device");
   sub->add_option("--repeat", command->repeat, "How many times are measured")
       ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+      ->default_str("1");
   sub->add_option("--number", command->number, "How many runs each of them is the mean of")
       ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+      ->default_str("1");
+  sub->add_option("--threads", command->threads, "How many threads run it; all cores when not given")
+      ->check(CLI::Range(1, 4096));
+  sub->add_flag("--json", command->json, "Print one JSON object: outputs, and what else is asked for");
   sub->add_option("--rpc-key", command->rpc_key)->group("");
   sub->add_option("--rpc-tracker", command->rpc_tracker)->group("");
   sub->add_option("--project-option", command->project_options)->group("");

@@ -29,10 +29,13 @@ class Runner {
   /// Seconds of one run, `repeat` means of `number` runs each, after one that is not counted. `end_to_end` includes the way
   /// of inputs and outputs between the host and the device.
   std::vector<double> measure(int64_t number, int64_t repeat, bool end_to_end);
-  /// What each kernel call took.
-  profiling::Report profile();
+  /// What each kernel call took, as the mean of `runs` runs; 0: of as many as half a second allows, at most ten.
+  profiling::Report profile(int64_t runs = 1);
 
  private:
+  /// A function that profiles one run.
+  std::function<profiling::Report()> profiled_run();
+
   Module compiled_, executor_;
   DLDevice device_;
   bool is_machine_ = false;

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import tessera
 from tessera.contrib import graph_executor
+from test_program import on_terminal
 
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
@@ -196,6 +197,41 @@ def test_flags_reach_the_compiler(tool, model, tmp_path):
     assert "for skylake-avx512" in (tmp_path / "m.tar.asm").read_text()
 
 
+def test_a_run_is_told_to_programs(tool, model, tmp_path):
+    path, answer = model
+    x = np.random.default_rng(0).random((1, 8), "float32")
+    np.savez(tmp_path / "x.npz", x=x)
+    words = ("run", path, "-i", tmp_path / "x.npz", "--json", "--threads", 1)
+    told = json.loads(tool(*words, "--print-top", 2, "--print-time", "--repeat", 3, "--profile"))
+    (output,) = told["outputs"]
+    assert output["shape"] == [1, 5] and output["dtype"] == "float32" and output["nan"] == 0
+    assert output["max"] == pytest.approx(answer(x).max(), rel=1e-4)
+    assert told["top"]["indices"] == [int(i) for i in np.argsort(-answer(x)[0])[:2]]
+    assert told["threads"] == 1 and len(told["times"]["all_ms"]) == 3 and told["times"]["min_ms"] > 0
+    profile = told["profile"]
+    assert profile["configuration"]["Runs"] == {"count": 3}
+    assert profile["configuration"]["Number of threads"] == {"count": 1}
+    assert len(profile["calls"]) >= 1 and set(json.loads(tool(*words))) == {
+        *("model", "executor", "device", "threads", "outputs")
+    }
+
+
+@pytest.mark.parametrize("executor", ["graph", "vm"])
+def test_a_profile_is_the_mean_of_runs_and_fits_the_terminal(tool, model, executor):
+    path, _ = model
+    words = ("run", path, "--executor", executor, "--profile")
+    assert "Runs: 4\n" in tool(*words, "--repeat", 2, "--number", 2)
+    wide, fitting = tool(*words), on_terminal(60, PROGRAM, *words)
+    assert max(map(len, wide.splitlines())) > 60 >= max(map(len, fitting.splitlines()))
+    assert "..." in fitting and "Duration (us)" in fitting and "Total" in fitting
+
+
+def test_a_number_of_threads_is_a_number(tool, model):
+    path, _ = model
+    for wrong in ("0", "many", "-3"):
+        tool("run", path, "--threads", wrong, code=2)
+
+
 def test_convolutions_take_the_layout_that_is_asked_for(tool, tmp_path):
     (tmp_path / "c.relay").write_text(
         '#[version = "0.0.5"]\n'
@@ -368,8 +404,8 @@ def test_equal_inputs_give_equal_packages(tool, model, tmp_path):
     assert (tmp_path / "a.tar").read_bytes() == (tmp_path / "b.tar").read_bytes()
 
 
-def on_terminal(words, env):
-    """What a program writes to its terminal."""
+def errors_on_terminal(words, env):
+    """What a program writes to its terminal beside its output."""
     outer, inner = pty.openpty()
     words = ["taskset", "-c", str(min(os.sched_getaffinity(0))), *words]  # one processor: it must take long
     done = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=inner, env={**env, "TERM": "xterm"})

@@ -150,6 +150,49 @@ def test_inputs_can_be_given(model, tmp_path):
     assert told["outputs"][0]["max_abs_error"] == 0
 
 
+def narrow(path, target, keeps_io):
+    """The model with all floats as fp16; with `keeps_io` its inputs and outputs stay as they are."""
+    model = onnx.load(path)
+    graph = model.graph
+    for tensor in graph.initializer:
+        tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype("float16"), tensor.name))
+    if keeps_io:
+        graph.node[0].input[0], graph.node[-1].output[0] = "x_half", "y_half"
+        graph.node.insert(0, helper.make_node("Cast", ["x"], ["x_half"], to=TensorProto.FLOAT16))
+        graph.node.append(helper.make_node("Cast", ["y_half"], ["y"], to=TensorProto.FLOAT))
+    else:
+        for value in [*graph.input, *graph.output]:
+            value.type.tensor_type.elem_type = TensorProto.FLOAT16
+    onnx.save(model, target)
+    return target
+
+
+@pytest.mark.parametrize("keeps_io", [False, True])
+def test_a_model_agrees_with_its_fp16_copy(model, tmp_path, keeps_io):
+    half = narrow(model, tmp_path / "half.onnx", keeps_io)
+    told = diff(model, half, "--all-layers", code=0)
+    assert told["narrowest_float"] == "float16" and told["outputs"][0]["max_abs_error"] > 0
+    assert diff(half, model, code=0)["agrees"]
+    assert "float16 is computed with: agreement is to rtol 0.016" in run("diff", model, half).stdout
+
+
+def test_an_fp16_copy_with_other_weights_differs_at_the_layer_that_has_them(model, tmp_path):
+    other = narrow(save(tmp_path / "other.onnx", bias=0.25), tmp_path / "half.onnx", keeps_io=True)
+    assert diff(model, other, code=1)["first_layer"]["node"] == "shift"
+
+
+def test_a_tolerance_that_is_given_holds_for_fp16_too(model, tmp_path):
+    half = narrow(model, tmp_path / "half.onnx", keeps_io=False)
+    told = diff(model, half, "--rtol", "1e-6", "--atol", "1e-9", code=1)
+    assert told["rtol"] == 1e-6 and told["first_layer"]["node"] == "first"
+
+
+def test_inputs_of_a_file_are_taken_in_any_float_type(model, tmp_path):
+    half = narrow(model, tmp_path / "half.onnx", keeps_io=False)
+    np.savez(tmp_path / "x.npz", x=np.full((2, 16), 0.1, "float64"))
+    assert diff(half, model, "--inputs", tmp_path / "x.npz", code=0)["agrees"]
+
+
 def test_what_cannot_be_compared_is_an_error(model, tmp_path):
     assert "nothing to compare" in run("diff", model).stderr
     missing = run("diff", model, tmp_path / "missing.onnx")

@@ -56,7 +56,12 @@ def small(tmp_path):
 
 def test_inputs_outputs_weights_and_work_of_an_onnx_file_are_told(small):
     told = facts(small)
-    assert told["format"] == "onnx" and told["producer"] == "maker 1.5" and told["opset"] == "ai.onnx 17"
+    assert (
+        told["format"] == "onnx"
+        and told["producer"] == "maker 1.5"
+        and told["opset"] == {"ai.onnx": 17}
+        and told["ir"] == 8
+    )
     assert told["inputs"] == [{"name": "x", "dtype": "float32", "shape": [-1, 3, 16, 16], "extents": {"0": "batch"}}]
     assert told["outputs"][0]["name"] == "y" and told["outputs"][0]["shape"] == [-1, 10]
     assert told["parameters"] == {"count": 8 * 27 + 80, "tensors": 2, "bytes": 4 * (8 * 27 + 80)}
@@ -158,7 +163,8 @@ def test_packages_and_libraries_are_told_without_running_their_code(small, tmp_p
     assert set(told["members"]) == {"mod.so", "mod.json", "mod.params"}
     assert told["inputs"] == [{"name": "x", "dtype": "float32", "shape": [1, 3, 16, 16]}]
     assert told["outputs"][0]["shape"] == [1, 10] and told["parameters"]["count"] > 0
-    assert told["machine"] and " for " in told["needs"]
+    assert told["machine"] and told["needs"][0]["cpu"] and told["needs"][0]["features"]
+    assert told["kernels"]["count"] <= told["kernels"]["calls"] and told["memory"] >= 4 * 8 * 16 * 16
 
     open_shapes = tmp_path / "open.tar"
     subprocess.run([PROGRAM, "compile", str(small), "-o", str(open_shapes)], check=True)

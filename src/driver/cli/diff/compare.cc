@@ -42,6 +42,23 @@ std::string shape_text(std::span<const int64_t> shape) {
 
 }  // namespace
 
+Tolerance Tolerance::of(DataType dtype) {
+  const double rounding = dtype.bits > 16 ? 0 : std::ldexp(1.0, dtype.is_bfloat() ? -7 : -10);
+  Tolerance out;
+  out.rtol = std::max(out.rtol, 16 * rounding);
+  out.share = std::max(out.share, 4 * rounding);
+  return out;
+}
+
+NDArray as_float_type(const NDArray& given, DataType dtype) {
+  if (given.dtype() == dtype || !given.dtype().is_floating() || !dtype.is_floating()) return given;
+  NDArray from = plain(given), out = NDArray::empty({from.shape().begin(), from.shape().end()}, dtype);
+  Elements elements(from);
+  for (int64_t i = 0; i < from.size(); ++i)
+    write_float(dtype, elements[i], out.data<char>() + static_cast<size_t>(i) * dtype.bytes());
+  return out;
+}
+
 Difference compare(const NDArray& given_a, const NDArray& given_b, const Tolerance& tolerance) {
   Difference out;
   NDArray a = plain(given_a), b = plain(given_b);
@@ -59,7 +76,7 @@ Difference compare(const NDArray& given_a, const NDArray& given_b, const Toleran
   if (!tolerance.atol && is_float)
     for (int64_t i = 0; i < out.elements; ++i)
       if (double value = std::fabs(right[i]); std::isfinite(value)) largest = std::max(largest, value);
-  double atol = tolerance.atol.value_or(1e-5 * largest), worst = -1;
+  double atol = tolerance.atol.value_or(tolerance.share * largest), worst = -1;
   for (int64_t i = 0; i < out.elements; ++i) {
     double x = left[i], y = right[i];
     if (is_float ? x == y || (std::isnan(x) && std::isnan(y)) : left.integer(i) == right.integer(i)) continue;

@@ -9,12 +9,20 @@
 namespace tessera::cli {
 
 /// Elements agree where |a - b| <= atol + rtol * |b|. Not-a-numbers agree with each other, and infinities of one sign.
-/// Without an `atol` it is 1e-5 times the largest finite |b| of the tensor: what is small beside its neighbours was rounded
+/// Without an `atol` it is `share` times the largest finite |b| of the tensor: what is small beside its neighbours was rounded
 /// with them. Integers and Booleans agree where they are equal, or differ by no more than a given `atol`.
 struct Tolerance {
   double rtol = 1e-3;
   std::optional<double> atol;
+  double share = 1e-5;
+
+  /// What results may be off that were computed in this type: some roundings of it where they are coarser than what is
+  /// allowed anyhow.
+  static Tolerance of(DataType dtype);
 };
+
+/// The tensor in another float type; others as they are.
+NDArray as_float_type(const NDArray& tensor, DataType dtype);
 
 struct Difference {
   bool agrees = true;

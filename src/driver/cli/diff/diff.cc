@@ -38,7 +38,7 @@ struct Options {
   CompileFlags compile;
   std::string other, inputs, fill = "random";
   SideFlags first, second;
-  Tolerance tolerance;
+  std::optional<double> rtol, atol;
   bool all_layers = false, json = false;
 };
 
@@ -71,6 +71,8 @@ struct OutputDifference {
 
 struct Report {
   std::string first, second, problem;
+  Tolerance tolerance;
+  DataType narrowest;  // float type that one of the two computes with
   std::vector<OutputDifference> outputs;
   std::optional<LayerDifference> layer;
   bool looked_at_layers = false;
@@ -108,6 +110,25 @@ void check_inputs(Side& a, Side& b) {
     throw Error(ValueError) << "the first model has " << left.size() << " inputs, the second " << right.size();
 }
 
+/// Numbers that both sides see as they are: those of the first, rounded to the float types of the second where these are
+/// narrower. Tensors of files are taken in any float type.
+NamedTensors inputs_of(Side& a, Side& b, const Options& options) {
+  const std::vector<TensorInfo> left = a.inputs(), right = b.inputs();
+  auto find = [](const std::vector<TensorInfo>& infos, const std::string& name) -> const TensorInfo* {
+    auto at = std::find_if(infos.begin(), infos.end(), [&](const TensorInfo& info) { return info.name == name; });
+    return at == infos.end() ? nullptr : &*at;
+  };
+  NamedTensors given;
+  if (!options.inputs.empty()) given = load_npz(options.inputs);
+  for (auto& [name, tensor] : given)
+    if (const TensorInfo* info = find(left, name)) tensor = as_float_type(tensor, info->dtype);
+  NamedTensors out = make_inputs(left, given, fill_of(options.fill), options.model.shapes());
+  for (auto& [name, tensor] : out)
+    if (const TensorInfo* info = find(right, name); info && info->dtype.bits < tensor.dtype().bits)
+      tensor = as_float_type(as_float_type(tensor, info->dtype), tensor.dtype());
+  return out;
+}
+
 Report run(const Options& options) {
   std::string other = options.other.empty() ? options.model.path : options.other;
   if (options.other.empty() && !options.first.is_given() && !options.second.is_given())
@@ -116,11 +137,13 @@ Report run(const Options& options) {
   ProgressBar bar;
   auto a = make_side(options, options.model.path, options.first), b = make_side(options, other, options.second);
   check_inputs(*a, *b);
-  NamedTensors given;
-  if (!options.inputs.empty()) given = load_npz(options.inputs);
-  NamedTensors inputs = make_inputs(a->inputs(), given, fill_of(options.fill), options.model.shapes());
+  NamedTensors inputs = inputs_of(*a, *b, options);
   Report out;
-  compare_outputs(*a, *b, inputs, options.tolerance, &out);
+  out.narrowest = a->narrowest_float().bits < b->narrowest_float().bits ? a->narrowest_float() : b->narrowest_float();
+  out.tolerance = Tolerance::of(out.narrowest);
+  if (options.rtol) out.tolerance.rtol = *options.rtol;
+  out.tolerance.atol = options.atol;
+  compare_outputs(*a, *b, inputs, out.tolerance, &out);
   out.first = a->title();
   out.second = b->title();
   if (out.outputs_agree() && !options.all_layers) return out;
@@ -129,7 +152,7 @@ Report run(const Options& options) {
   if (is_same_file || (a->names_layers() && b->names_layers())) layers = common_layers(*a, *b);
   out.layers = layers.size();
   out.looked_at_layers = !layers.empty();
-  if (!layers.empty()) out.layer = first_difference(*a, *b, layers, inputs, options.tolerance, !out.outputs_agree());
+  if (!layers.empty()) out.layer = first_difference(*a, *b, layers, inputs, out.tolerance, !out.outputs_agree());
   return out;
 }
 
@@ -141,6 +164,11 @@ std::string type_text(const std::string& dtype, const std::vector<int64_t>& shap
 
 void print(const Report& report) {
   fmt::print("first   {}\nsecond  {}\n", printable(report.first), printable(report.second));
+  if (report.narrowest.bits < 32)
+    fmt::print("types   {} is computed with: agreement is to rtol {:.2g} and atol {}\n", to_text(report.narrowest),
+               report.tolerance.rtol,
+               report.tolerance.atol ? fmt::format("{:.2g}", *report.tolerance.atol)
+                                     : fmt::format("{:.2g} of the largest value", report.tolerance.share));
   if (!report.problem.empty()) fmt::print("{}\n", report.problem);
   for (const OutputDifference& output : report.outputs)
     fmt::print("output  {} {}: {}: {}\n", printable(output.name), type_text(output.dtype, output.shape),
@@ -183,10 +211,9 @@ std::string to_json_text(const Report& report) {
   Array<ObjectRef> outputs;
   for (const OutputDifference& output : report.outputs)
     outputs.push_back(json_of(output.name, output.dtype, output.shape, output.difference));
-  Json out{{"first", String(report.first)},
-           {"second", String(report.second)},
-           {"agrees", box(Any(report.agrees()))},
-           {"outputs", outputs}};
+  Json out{{"first", String(report.first)},           {"second", String(report.second)},
+           {"agrees", box(Any(report.agrees()))},     {"narrowest_float", String(to_text(report.narrowest))},
+           {"rtol", box(Any(report.tolerance.rtol))}, {"outputs", outputs}};
   if (!report.problem.empty()) out.set("problem", String(report.problem));
   if (const auto& found = report.layer) {
     Json layer = json_of(found->layer.name, found->dtype, found->shape, found->difference);
@@ -221,8 +248,12 @@ void add_diff(CLI::App& app) {
   command->add_option("-i,--inputs", options->inputs, "Inputs, a .npz file; others are filled");
   command->add_option("--fill-mode", options->fill, "What other inputs are filled with")
       ->check(CLI::IsMember({"zeros", "ones", "random"}));
-  command->add_option("--rtol", options->tolerance.rtol, "Relative error that is no difference");
-  command->add_option("--atol", options->tolerance.atol, "Absolute error; else 1e-5 of the largest value of a tensor");
+  command->add_option(
+      "--rtol", options->rtol,
+      "Relative error that is no difference; else 1e-3, or some roundings of fp16 or bf16 that is computed with");
+  command->add_option(
+      "--atol", options->atol,
+      "Absolute error; else 1e-5 of the largest value of a tensor, or some roundings of it in fp16 or bf16");
   command->add_flag("--all-layers", options->all_layers, "Compare layers also where the outputs agree");
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer("Exit codes: 0 they agree, 1 they differ.");

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/stack.h"
+#include "driver/cli/diff/compare.h"
 #include "frontend/onnx/importer.h"
 #include "ir/pass.h"
 #include "ir/prim_ops.h"
@@ -26,12 +27,20 @@ namespace {
 using relay::Expr;
 using relay::Function;
 
-/// The tensors in the order of the inputs.
+/// The tensors in the order of the inputs, and in their float types: those of the other side may be wider.
 std::vector<NDArray> in_order(const std::vector<TensorInfo>& inputs, const NamedTensors& tensors) {
   std::vector<NDArray> out;
   for (const TensorInfo& input : inputs)
     for (const auto& [name, tensor] : tensors)
-      if (name == input.name) out.push_back(tensor);
+      if (name == input.name) out.push_back(as_float_type(tensor, input.dtype));
+  return out;
+}
+
+DataType narrower(DataType a, DataType b) { return b.is_floating() && b.bits < a.bits ? b : a; }
+
+DataType narrowest(const std::vector<TensorInfo>& tensors) {
+  DataType out = DataType::Float(32);
+  for (const TensorInfo& tensor : tensors) out = narrower(out, tensor.dtype);
   return out;
 }
 
@@ -82,7 +91,7 @@ std::unordered_set<std::string_view> used_values(const onnx::Model& model) {
 }
 
 LayeredModel read_onnx(const ModelFlags& flags) {
-  onnx::Model model = onnx::read_model(flags.path);
+  onnx::Model model = onnx::read_model(flags.path, flags.allow_links);
   onnx::ImportOptions options;
   options.keep_layers = true;
   options.shapes = flags.shapes();
@@ -130,6 +139,12 @@ class ModelSide final : public Side {
   std::vector<LayerInfo> layers() override { return model_.layers; }
   bool names_layers() const override { return model_.format == "onnx"; }
   std::vector<std::string> output_names() override { return model_.outputs; }
+  DataType narrowest_float() override {
+    DataType out = narrowest(plain_->inputs());
+    for (const auto& [_, value] : model_.values)
+      if (auto* type = value->checked_type_.as<TensorTypeNode>()) out = narrower(out, type->dtype);
+    return out;
+  }
 
   std::vector<NDArray> outputs(const NamedTensors& inputs) override {
     return plain_->run(in_order(plain_->inputs(), inputs));
@@ -178,6 +193,7 @@ class CompiledSide final : public Side {
     for (const TensorInfo& output : model_.outputs()) out.push_back(output.name);
     return out;
   }
+  DataType narrowest_float() override { return narrower(narrowest(model_.inputs()), narrowest(model_.outputs())); }
   std::vector<NDArray> outputs(const NamedTensors& inputs) override {
     return model_.run(in_order(model_.inputs(), inputs));
   }

@@ -37,6 +37,8 @@ class Side {
   virtual bool has_layers_by_name() const { return false; }
   /// The values of those layers, computed together in one run.
   virtual std::vector<NDArray> values(const NamedTensors& inputs, const std::vector<std::string>& layers) = 0;
+  /// The narrowest float type that values inside have, as far as they can be seen.
+  virtual DataType narrowest_float() { return DataType::Float(32); }
   /// Names of the outputs; may be fewer than there are.
   virtual std::vector<std::string> output_names() { return {}; }
 };

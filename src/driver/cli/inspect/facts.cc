@@ -83,11 +83,11 @@ void print_refusals(const Facts& facts) {
 
 // ---- JSON -----------------------------------------------------------------------------------------------------------
 
-using Object = Map<String, ObjectRef>;
+using Object = JsonObject;
 
 template <class T>
 ObjectRef value(const T& given) {
-  return box(Any(given));
+  return json_value(given);
 }
 
 Array<ObjectRef> json_of(const std::vector<TensorFact>& tensors) {
@@ -180,6 +180,7 @@ std::string to_json_text(const Facts& facts) {
                                    {"bytes", value(static_cast<int64_t>(facts.parameter_bytes))}}},
              {"unsupported", refusals_of(facts)}};
   for (const auto& [name, text] : facts.notes) out.set(String(name), String(text));
+  for (const auto& [name, value] : facts.values) out.set(name, value);
   if (facts.has_cost) {
     relay::Cost total = facts.total();
     add_cost(out, total);

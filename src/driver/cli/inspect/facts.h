@@ -7,6 +7,7 @@
 
 #include "base/any.h"
 #include "base/dtype.h"
+#include "driver/cli/json.h"
 #include "relay/analysis/cost.h"
 
 namespace tessera::cli {
@@ -36,6 +37,7 @@ struct Facts {
   std::string path, format;
   uint64_t file_bytes = 0;
   std::vector<std::pair<std::string, std::string>> notes;  // "producer", "opset": what only some formats have
+  JsonObject values;                                       // for programs, in place of the notes of these names
   std::vector<TensorFact> inputs, outputs;
   std::vector<OperatorFact> operators;
   bool has_cost = false;
@@ -45,6 +47,11 @@ struct Facts {
   std::vector<RefusalFact> refusals;
 
   relay::Cost total() const;
+  /// A note, with its value for programs.
+  void note(const std::string& name, const std::string& text, ObjectRef value) {
+    notes.emplace_back(name, text);
+    values.set(String(name), std::move(value));
+  }
 };
 
 /// For people.
@@ -58,7 +65,7 @@ std::string shape_text(const TensorFact& tensor);
 std::string count_text(double value);
 
 /// Facts about models that are not compiled, and about compiled ones (packages and libraries).
-Facts facts_of_onnx(const std::string& path, const std::string& input_shapes);
+Facts facts_of_onnx(const std::string& path, const std::string& input_shapes, const std::string& allow_links);
 Facts facts_of_relay(const std::string& path, const std::string& format, const std::string& input_shapes);
 Facts facts_of_package(const std::string& path);
 Facts facts_of_library(const std::string& path);

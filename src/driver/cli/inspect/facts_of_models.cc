@@ -162,6 +162,14 @@ std::string versions_text(const onnx::Model& model) {
   return out;
 }
 
+/// {"ai.onnx": 17}
+JsonObject versions_of(const onnx::Model& model) {
+  JsonObject out;
+  for (const onnx::OperatorSet& set : model.operator_sets)
+    out.set(String(set.domain.empty() ? "ai.onnx" : std::string(set.domain)), json_value(set.version));
+  return out;
+}
+
 /// Types that the importer found take the place of those in the file.
 void refine_types(const onnx::Imported& imported, Facts* facts) {
   auto* main = imported.mod.lookup("main").as<relay::FunctionNode>();
@@ -186,17 +194,17 @@ void refine_types(const onnx::Imported& imported, Facts* facts) {
 
 }  // namespace
 
-Facts facts_of_onnx(const std::string& path, const std::string& input_shapes) {
+Facts facts_of_onnx(const std::string& path, const std::string& input_shapes, const std::string& allow_links) {
   Facts out{.path = path, .format = "onnx", .file_bytes = std::filesystem::file_size(path)};
-  onnx::Model model = onnx::read_model(path);
+  onnx::Model model = onnx::read_model(path, allow_links);
   onnx::ImportOptions options;
   options.keep_layers = true;
   if (!input_shapes.empty()) options.shapes = parse_input_shapes(input_shapes);
   std::string producer(model.producer_name);
   if (!model.producer_version.empty()) producer += " " + std::string(model.producer_version);
   if (!producer.empty()) out.notes.emplace_back("producer", producer);
-  out.notes.emplace_back("opset", versions_text(model));
-  out.notes.emplace_back("ir", std::to_string(model.ir_version));
+  out.note("opset", versions_text(model), versions_of(model));
+  out.note("ir", std::to_string(model.ir_version), json_value(model.ir_version));
   if (!model.graph.name.empty()) out.notes.emplace_back("graph", model.graph.name);
   std::unordered_set<std::string_view> initialized;
   for (const onnx::Tensor& tensor : model.graph.initializers) initialized.insert(tensor.name);

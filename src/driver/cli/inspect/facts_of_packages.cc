@@ -1,9 +1,12 @@
 // Facts about compiled models: packages and library files. Their code is neither loaded nor run.
 
+#include <fmt/format.h>
+
 #include <cstring>
 #include <filesystem>
 #include <map>
 
+#include "driver/cli/cli.h"
 #include "driver/cli/inspect/facts.h"
 #include "runtime/archive/files.h"
 #include "runtime/cpu_features.h"
@@ -70,8 +73,11 @@ void add_graph(std::string_view json, const Map<String, NDArray>& params, Facts*
   uint64_t memory = 0;
   for (const auto& [_, bytes] : storages) memory += bytes;
   facts->notes.emplace_back("executor", "graph");
-  facts->notes.emplace_back("kernels", kernels_text(kernels.size(), calls));
-  facts->notes.emplace_back("memory", std::to_string(memory) + " bytes for values in a run, parameters left out");
+  facts->note("kernels", kernels_text(kernels.size(), calls),
+              JsonObject{{"count", json_value(static_cast<int64_t>(kernels.size()))},
+                         {"calls", json_value(static_cast<int64_t>(calls))}});
+  facts->note("memory", std::to_string(memory) + " bytes for values in a run, parameters left out",
+              json_value(static_cast<int64_t>(memory)));
   add_parameters(params, facts);
   for (const auto& [name, kernel] : kernels) facts->operators.push_back(kernel);
 }
@@ -79,7 +85,8 @@ void add_graph(std::string_view json, const Map<String, NDArray>& params, Facts*
 void add_program(const Module& executable, Facts* facts) {
   std::shared_ptr<const vm::Program> program = vm::program_of(executable);
   facts->notes.emplace_back("executor", "vm");
-  facts->notes.emplace_back("kernels", std::to_string(program->primitives.size()));
+  facts->note("kernels", std::to_string(program->primitives.size()),
+              JsonObject{{"count", json_value(static_cast<int64_t>(program->primitives.size()))}});
   for (const vm::Parameter& param : program->functions[program->index_of("main")].params)
     facts->inputs.push_back({param.name, param.is_tensor ? to_text(param.dtype) : "", param.is_tensor, param.shape});
   for (const vm::Parameter& result : program->functions[program->index_of("main")].results)
@@ -98,8 +105,14 @@ void add_program(const Module& executable, Facts* facts) {
 /// What the code is for: "x86_64", "avx2,fma for haswell".
 void add_machine(std::string_view library, Facts* facts) {
   facts->notes.emplace_back("machine", elf_architecture(library));
-  std::optional<std::string_view> needs = elf_data(library, kCpuFeaturesSymbol);
-  if (needs) facts->notes.emplace_back("needs", needs->substr(0, needs->find('\0')));
+  Array<ObjectRef> all;
+  for (const std::string& needs : cpu_needs_of(library)) {
+    facts->notes.emplace_back("needs", needs);
+    const size_t end = needs.find(" for ");
+    all.push_back(JsonObject{{"features", json_list(split_list(needs.substr(0, end)))},
+                             {"cpu", String(end == needs.npos ? "" : needs.substr(end + 5))}});
+  }
+  facts->values.set("needs", all);
 }
 
 /// The modules that are packed into a library, its code left out; empty where there are none.
@@ -140,16 +153,21 @@ Facts facts_of_package(const std::string& path) {
             .file_bytes = std::filesystem::file_size(path)};
   for (const TarReader::Member& member : package.archive.members())
     out.members.emplace_back(member.name, member.bytes.size());
+  if (!package.variants.empty()) {
+    std::vector<std::string> cpus;
+    for (const Package::Variant& variant : package.variants) cpus.push_back(variant.cpu);
+    const Package::Variant& chosen = package.variants[package.chosen];
+    out.note("cpus",
+             fmt::format("{}; {} here", fmt::join(cpus, ", "), chosen.runs_here() ? chosen.cpu : "none of them"),
+             json_list(cpus));
+    if (chosen.runs_here()) out.values.set("chosen_cpu", String(chosen.cpu));
+  }
   if (package.library.ends_with(".so")) {
     std::string_view library = package.archive[package.library];
     add_machine(library, &out);
     add_modules(library, path + "/" + package.library, &out);
   }
-  if (package.kind == Package::Classic) {
-    Map<String, NDArray> params;
-    if (package.archive.find("mod.params")) params = load_params(package.params());
-    add_graph(package.graph(), params, &out);
-  }
+  if (package.kind == Package::Classic) add_graph(package.graph(), package.params(), &out);
   return out;
 }
 
