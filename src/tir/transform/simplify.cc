@@ -1,5 +1,7 @@
 #include "tir/transform/simplify.h"
 
+#include <unordered_set>
+
 #include "ir/builtin.h"
 #include "ir/prim_ops.h"
 #include "ir/rewrite.h"
@@ -42,6 +44,19 @@ class StmtSimplifier {
     return analyzer_.simplify(out);
   }
 
+  /// What of a condition holds all through `body`: not what depends on memory that the body writes.
+  static PrimExpr lasting(const PrimExpr& condition, const Stmt& body) {
+    if (side_effect(condition) <= CallEffect::Pure) return condition;
+    if (auto* both = condition.as<And>()) return logical_and(lasting(both->a, body), lasting(both->b, body));
+    std::unordered_set<const VarNode*> read;
+    walk(condition, [&](const BufferLoad* load) { read.insert(load->buffer->data.get()); });
+    bool is_written = false;
+    walk(
+        body, [&](const BufferStore* store) { is_written |= read.count(store->buffer->data.get()) > 0; },
+        [&](const Call* call) { is_written |= builtin::effect_of(call) > CallEffect::ReadState; });
+    return is_written ? bool_imm(true) : condition;
+  }
+
   Stmt on_loop(const For* op) {
     For out(*op);
     out.min = simple(op->min);
@@ -60,11 +75,11 @@ class StmtSimplifier {
     IfThenElse out(*op);
     out.condition = condition;
     {
-      auto scope = analyzer_.assume(real);
+      auto scope = analyzer_.assume(lasting(real, op->then_case));
       out.then_case = rewriter_(op->then_case);
     }
     if (op->else_case) {
-      auto scope = analyzer_.assume(analyzer_.rewrite_simplify(logical_not(real)));
+      auto scope = analyzer_.assume(lasting(analyzer_.rewrite_simplify(logical_not(real)), op->else_case));
       out.else_case = rewriter_(op->else_case);
     }
     return make(std::move(out));
@@ -104,7 +119,7 @@ class StmtSimplifier {
     out.condition = simple(op->condition);
     out.message = simple(op->message);
     if (is_one(out.condition)) return rewriter_(op->body);
-    auto scope = analyzer_.assume(without_likely(out.condition));
+    auto scope = analyzer_.assume(lasting(without_likely(out.condition), op->body));
     out.body = rewriter_(op->body);
     return make(std::move(out));
   }

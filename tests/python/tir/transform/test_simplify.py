@@ -28,3 +28,18 @@ def test_a_store_of_what_is_there_disappears():
     A = buffer("A", (64,), "int32")
     body = tir.SeqStmt([tir.BufferStore(A, A[i], [i + 0]), tir.BufferStore(A, 1, [i])])
     check(run(SIMPLIFY, function([A], loop(i, 8, body))), "for i in T.serial(8):\n    A[i] = 1")
+
+
+def test_a_condition_on_memory_that_its_branch_writes_is_asked_again():
+    A, n = buffer("A", (64,), "int32"), te.var("n")
+    inner = tir.IfThenElse(A[0] < n, tir.BufferStore(A, A[0] + 1, [0]), None)
+    outer = tir.IfThenElse(A[0] < n, loop(i, 4, inner), None)
+    again = "if A[0] < n:\n    for i in T.serial(4):\n        if A[0] < n:\n            A[0] = A[0] + 1"
+    check(run(SIMPLIFY, function([A], outer, [n])), again)
+
+
+def test_a_condition_on_memory_that_its_branch_only_reads_holds_there():
+    A, B, n = buffer("A", (64,), "int32"), buffer("B", (64,), "int32"), te.var("n")
+    inner = tir.IfThenElse(A[0] < n, tir.BufferStore(B, A[0], [i]), None)
+    outer = tir.IfThenElse(A[0] < n, loop(i, 4, inner), None)
+    check(run(SIMPLIFY, function([A, B], outer, [n])), "if A[0] < n:\n    for i in T.serial(4):\n        B[i] = A[0]")
