@@ -7,7 +7,7 @@ namespace tessera::cli {
 
 using JsonObject = Map<String, ObjectRef>;
 
-/// A number or a Boolean.
+/// A number; a Boolean is written as 0 or 1.
 template <class T>
 ObjectRef json_value(const T& given) {
   return box(Any(given));

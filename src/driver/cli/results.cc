@@ -198,18 +198,20 @@ JsonObject top_of(const NDArray& tensor, int64_t count) {
 
 std::string profile_table(const profiling::ReportNode& report, size_t width) {
   const std::vector<profiling::Metrics> rows = report.rows();
+  auto is_number = [&](const std::string& name) {
+    return std::ranges::any_of(
+        rows, [&](const profiling::Metrics& row) { return profiling::is_measured(row.get_or_null(String(name))); });
+  };
   std::vector<std::string> names;
   for (const std::string& name : profiling::columns_of(rows)) {
     std::set<std::string> texts;  // what is the same in all rows says nothing where room is scarce
     for (const profiling::Metrics& row : report.calls)
       texts.insert(profiling::metric_text(row.get_or_null(String(name))));
-    if (width == 0 || name == "Name" || (texts.size() > 1 && name != "Hash")) names.push_back(name);
+    bool says_something = name == "Name" || name == "Duration (us)" || (texts.size() > 1 && name != "Hash");
+    if (width == 0 || says_something) names.push_back(name);
   }
   std::vector<TableColumn> columns;
-  for (const std::string& name : names)
-    columns.push_back({name, std::ranges::any_of(rows, [&](const profiling::Metrics& row) {
-                         return profiling::is_measured(row.get_or_null(String(name)));
-                       })});
+  for (const std::string& name : names) columns.push_back({name, is_number(name)});
   std::vector<std::vector<std::string>> cells;
   for (const profiling::Metrics& row : rows) {
     cells.emplace_back();

@@ -12,7 +12,7 @@
 namespace tessera::cli {
 namespace {
 
-constexpr size_t kMinCell = 12, kGap = 2;
+constexpr size_t kMinCell = 10, kGap = 2;
 
 }  // namespace
 
@@ -60,8 +60,7 @@ std::string table_text(const std::vector<TableColumn>& columns, std::vector<std:
   while (width && whole() > width) {
     size_t widest = columns.size();
     for (size_t i = 0; i < columns.size(); ++i)
-      if (!columns[i].is_number && widths[i] > std::max(kMinCell, columns[i].title.size()) &&
-          (widest == columns.size() || widths[i] > widths[widest]))
+      if (!columns[i].is_number && widths[i] > kMinCell && (widest == columns.size() || widths[i] > widths[widest]))
         widest = i;
     if (widest == columns.size()) break;
     --widths[widest];
