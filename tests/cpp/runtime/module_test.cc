@@ -280,7 +280,7 @@ TEST_F(LibraryTest, AForgedBlobSizeIsRefused) {
 
 TEST_F(LibraryTest, FilesThatAreMissingOrDamagedAreNamed) {
   EXPECT_THAT(error_of([&] { load_module(path("none.so")); }),
-              testing::AllOf(testing::StartsWith("OSError"), testing::HasSubstr(path("none.so")),
+              testing::AllOf(testing::StartsWith("FileNotFoundError"), testing::HasSubstr(path("none.so")),
                              testing::HasSubstr("No such file")));
   write("bad.so", "this is no library");
   EXPECT_THAT(error_of([&] { load_module(path("bad.so")); }), testing::HasSubstr(path("bad.so")));

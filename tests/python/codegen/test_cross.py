@@ -136,7 +136,7 @@ def test_a_lesser_processor_is_told_what_it_lacks(tmp_path, name, cpu, target, m
     ],
 )  # fmt: skip
 def test_code_for_one_length_of_vectors_is_refused_where_they_have_another(tmp_path, cpu, message):
-    target = "llvm -mtriple=aarch64-linux-gnu -mcpu=neoverse-512tvb -mattr=-ccdp,-rand"
+    target = "llvm -mtriple=aarch64-linux-gnu -mcpu=neoverse-512tvb -mattr=-ccdp,-rand,-lse2"
     machine = Machine(target, MACHINES["aarch64"].triple, "qemu-aarch64", cpu)
     machine.skip_where_tools_are_missing()
     path = tmp_path / "add.so"

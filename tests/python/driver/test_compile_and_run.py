@@ -441,7 +441,7 @@ def chain(path, length):
 def test_long_work_shows_its_stages_on_a_terminal_only(tool, env, tmp_path):
     chain(tmp_path / "long.relay", 80)
     words = [PROGRAM, "compile", tmp_path / "long.relay", "-o", tmp_path / "m.tar"]
-    said = on_terminal(list(map(str, words)), {**env, "TESSERA_CACHE": "0"})
+    said = errors_on_terminal(list(map(str, words)), {**env, "TESSERA_CACHE": "0"})
     assert "generate code" in said and "kernels" in said and " s  " in said
     assert said.endswith("\r\x1b[K"), "the line is taken away at the end"
     quiet = subprocess.run(words, capture_output=True, text=True, env={**env, "TESSERA_CACHE": "0"}, check=True)

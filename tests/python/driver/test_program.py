@@ -78,7 +78,7 @@ def test_what_the_machine_has_is_told_to_programs(tmp_path):
     assert json.loads(run("cache", "clear", "--json", **env).stdout) == {"removed": 0}
     assert json.loads(run("cache", "--json", TESSERA_CACHE="0").stdout)["off"].startswith("TESSERA_CACHE=0")
     targets = {row["kind"]: row for row in json.loads(run("targets", "--json").stdout)["targets"]}
-    assert targets["llvm"]["code"] is True and "mcpu" in targets["llvm"]["options"]
+    assert targets["llvm"]["code"] == 1 and "mcpu" in targets["llvm"]["options"]
 
 
 def test_the_version_names_the_release_and_that_of_the_api():

@@ -51,16 +51,16 @@ def test_other_texts_are_no_shapes(text):
 
 
 def test_parameters_of_a_relay_text_are_inputs(dense):
-    mod, params, form = load(dense, "", {})
+    mod, params, form = load(dense, "", {}, "")
     assert [param.name_hint for param in mod["main"].params] == ["x", "w", "n"]
     assert len(params) == 0 and form == "relay"
 
 
 def test_with_shapes_the_other_parameters_are_weights_that_are_always_the_same(dense):
-    mod, params, _ = load(dense, "", {"x": [2, 8]})
+    mod, params, _ = load(dense, "", {"x": [2, 8]}, "")
     assert list(mod["main"].params[0].checked_type.shape) == [2, 8]
     assert sorted(params) == ["n", "w"]
-    again = load(dense, "", {"x": [2, 8]})[1]
+    again = load(dense, "", {"x": [2, 8]}, "")[1]
     for name in ("n", "w"):
         np.testing.assert_array_equal(params[name].numpy(), again[name].numpy())
     assert params["w"].numpy().std() > 0.1 and set(params["n"].numpy()) <= set(range(10))
@@ -68,12 +68,12 @@ def test_with_shapes_the_other_parameters_are_weights_that_are_always_the_same(d
 
 def test_a_shape_for_no_input_is_an_error_that_names_the_inputs(dense):
     with pytest.raises(ValueError, match='no input "y".*x, w, n'):
-        load(dense, "", {"y": [1]})
+        load(dense, "", {"y": [1]}, "")
 
 
 def test_a_shape_that_does_not_fit_is_an_error_of_types(dense):
     with pytest.raises(tessera.TVMError, match="8"):
-        load(dense, "", {"x": [2, 9]})
+        load(dense, "", {"x": [2, 9]}, "")
 
 
 def test_formats_are_guessed_by_name_and_by_what_archives_hold(tmp_path, dense):
@@ -84,15 +84,15 @@ def test_formats_are_guessed_by_name_and_by_what_archives_hold(tmp_path, dense):
     with pytest.raises(ValueError, match="--model-format"):
         guess("no.suffix/net")
     with pytest.raises(ValueError, match='no model format "cobol"'):
-        load(dense, "cobol", {})
+        load(dense, "cobol", {}, "")
     with pytest.raises(OSError, match="it is a folder"):
-        load(str(tmp_path), "onnx", {})
+        load(str(tmp_path), "onnx", {}, "")
 
 
 def test_a_text_without_main_is_no_model(tmp_path):
     (tmp_path / "a.relay").write_text('#[version = "0.0.5"]\ndef @other() { 1f }\n')
     with pytest.raises(ValueError, match='no Relay function "main"'):
-        load(str(tmp_path / "a.relay"), "", {})
+        load(str(tmp_path / "a.relay"), "", {}, "")
 
 
 def test_a_saved_model_is_loaded_and_a_compiled_one_is_told_apart(tmp_path):
@@ -106,9 +106,9 @@ def test_a_saved_model_is_loaded_and_a_compiled_one_is_told_apart(tmp_path):
     )
     model.save(str(tmp_path / "model.tar"))
     assert guess(str(tmp_path / "model.tar")) == "model"
-    mod, params, form = load(str(tmp_path / "model.tar"), "", {})
+    mod, params, form = load(str(tmp_path / "model.tar"), "", {}, "")
     assert form == "model" and len(mod["main"].params) == 2
     np.testing.assert_array_equal(params["w"].numpy(), [0, 1, 2])
     tvmc.compile(model, target="llvm", package_path=str(tmp_path / "m.tar"))
     with pytest.raises(ValueError, match="compiled model already"):
-        load(str(tmp_path / "m.tar"), "", {})
+        load(str(tmp_path / "m.tar"), "", {}, "")

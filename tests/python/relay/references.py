@@ -69,7 +69,7 @@ UNARY = {
     "round": half_away,
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-    "sign": lambda x: np.where(np.isnan(x), 0, np.sign(x)),
+    "sign": np.sign,
     "sin": np.sin,
     "sinh": np.sinh,
     "sqrt": np.sqrt,
