@@ -1,6 +1,7 @@
 #include "op/dyn/shapes.h"
 
 #include "ir/prim_ops.h"
+#include "topi/elementwise.h"
 #include "topi/operand.h"
 
 namespace tessera::op {
@@ -45,7 +46,10 @@ Tensors host_shapes(const char* function, const Tensors& in, const Array<PrimExp
                     const std::vector<topi::PackedArgument>& further) {
   std::vector<topi::Result> results;
   for (const PrimExpr& rank : ranks) results.push_back({{rank}, DataType::Int(64)});
-  return topi::program("shape", in, results, [&](const topi::Buffers& from, const topi::Buffers& out) {
+  Tensors values;  // bfloat16 is stored as integers, which is what the function would see
+  for (const te::Tensor& tensor : in)
+    values.push_back(tensor->dtype.is_bfloat() ? topi::cast(tensor, DataType::Float(32)) : tensor);
+  return topi::program("shape", values, results, [&](const topi::Buffers& from, const topi::Buffers& out) {
     std::vector<topi::PackedArgument> args(from.begin(), from.end());
     args.insert(args.end(), out.begin(), out.end());
     args.insert(args.end(), further.begin(), further.end());

@@ -155,3 +155,9 @@ def test_constants_of_the_file_may_be_packed():
         helper.make_node("Cast", ["c"], ["y"], to=TensorProto.FLOAT),
     ]
     assert run(nodes, {}, TensorProto.FLOAT).tolist() == [0.5, -6, 1.5]
+
+
+def test_bounds_of_bfloat16_are_numbers_where_a_shape_depends_on_them():
+    bounds = {name: np.array(value, ml_dtypes.bfloat16) for name, value in zip("abc", (1, 5, 2))}
+    found = run([helper.make_node("Range", ["a", "b", "c"], ["y"])], bounds, TensorProto.BFLOAT16)
+    np.testing.assert_array_equal(np.asarray(found).astype("float32"), [1, 3])
