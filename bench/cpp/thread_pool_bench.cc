@@ -5,7 +5,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "runtime/thread_pool.h"
+#include "runtime/cpu/thread_pool.h"
 
 namespace tessera {
 namespace {

@@ -3,7 +3,7 @@
 #include "arith/core.h"
 #include "arith/kind.h"
 #include "arith/prove.h"
-#include "ir/expr_equal.h"
+#include "ir/structural/expr_equal.h"
 
 namespace tessera::arith {
 namespace {

@@ -13,7 +13,7 @@
 #include <memory>
 
 #include "arith/facts.h"
-#include "ir/prim_expr.h"
+#include "ir/prim/expr.h"
 
 namespace tessera::arith {
 

@@ -5,7 +5,7 @@
 #include "arith/core.h"
 #include "arith/kind.h"
 #include "base/stack.h"
-#include "ir/expr_equal.h"
+#include "ir/structural/expr_equal.h"
 
 namespace tessera::arith {
 // ---- back to expressions ----

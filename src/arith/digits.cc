@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/expr_equal.h"
+#include "ir/structural/expr_equal.h"
 
 namespace tessera::arith {
 namespace {

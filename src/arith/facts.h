@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "arith/int_math.h"
-#include "ir/prim_expr.h"
+#include "ir/prim/expr.h"
 
 namespace tessera::arith {
 

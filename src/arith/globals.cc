@@ -2,11 +2,11 @@
 
 #include "arith/analyzer.h"
 #include "arith/int_set.h"
-#include "arith/int_solver.h"
-#include "arith/iter_map.h"
+#include "arith/iter_map/iter_map.h"
 #include "arith/linear.h"
 #include "arith/nodes.h"
 #include "arith/region_bound.h"
+#include "arith/solve/int_solver.h"
 #include "runtime/registry.h"
 
 namespace tessera::arith {

@@ -2,8 +2,8 @@
 // Pairs of ends that sets are computed with. Internal to arith.
 
 #include "arith/int_set.h"
-#include "ir/expr_equal.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
+#include "ir/structural/expr_equal.h"
 
 namespace tessera::arith {
 

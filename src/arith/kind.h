@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "ir/prim_expr.h"
+#include "ir/prim/expr.h"
 
 namespace tessera::arith {
 

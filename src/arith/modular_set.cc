@@ -2,7 +2,7 @@
 
 #include "arith/kind.h"
 #include "base/stack.h"
-#include "ir/expr_equal.h"
+#include "ir/structural/expr_equal.h"
 
 namespace tessera::arith {
 namespace {

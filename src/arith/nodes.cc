@@ -3,8 +3,8 @@
 #include "arith/nodes.h"
 
 #include "arith/int_set.h"
-#include "arith/int_solver.h"
-#include "arith/iter_map.h"
+#include "arith/iter_map/iter_map.h"
+#include "arith/solve/int_solver.h"
 #include "ir/repr.h"
 
 namespace tessera::arith {

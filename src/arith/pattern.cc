@@ -4,8 +4,8 @@
 
 #include "arith/int_math.h"
 #include "arith/rules/dsl.h"
-#include "ir/expr_equal.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
+#include "ir/structural/expr_equal.h"
 
 namespace tessera::arith {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "arith/core.h"
 #include "arith/kind.h"
-#include "ir/expr_equal.h"
 #include "ir/rewrite.h"
+#include "ir/structural/expr_equal.h"
 
 namespace tessera::arith {
 namespace {

@@ -1,8 +1,8 @@
 #include "arith/region_bound.h"
 
-#include "arith/iter_map.h"
+#include "arith/iter_map/iter_map.h"
 #include "arith/kind.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 
 namespace tessera::arith {

@@ -2,7 +2,7 @@
 
 #include "arith/core.h"
 #include "arith/rewrite_simplify.h"
-#include "ir/expr_equal.h"
+#include "ir/structural/expr_equal.h"
 
 namespace tessera::arith {
 namespace {

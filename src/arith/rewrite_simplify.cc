@@ -3,9 +3,9 @@
 #include "arith/core.h"
 #include "arith/kind.h"
 #include "base/stack.h"
-#include "ir/expr_equal.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
+#include "ir/structural/expr_equal.h"
 
 namespace tessera::arith {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 // Element types that users name: after `register_custom_type("posit", 131)`, the text "custom[posit]16" is a type of code
-// 131 and 16 bits. What its values mean is said by lowering functions (tir/transform/lower_custom_datatypes.cc).
+// 131 and 16 bits. What its values mean is said by lowering functions (tir/transform/function/lower_custom_datatypes.cc).
 
 #include <string>
 #include <string_view>

@@ -20,7 +20,7 @@
 
 #include "base/map.h"
 #include "base/string.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "runtime/registry.h"
 
 namespace tessera::codegen {

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "ir/target.h"
+#include "ir/target/target.h"
 
 namespace tessera::codegen {
 
@@ -19,7 +19,7 @@ struct TargetCpu {
 /// No -mcpu and no -mtriple mean the machine this runs on.
 TargetCpu target_cpu(const Target& target);
 
-/// What code for this target may need of its CPU, as the loader's check spells it (runtime/cpu_features.h).
+/// What code for this target may need of its CPU, as the loader's check spells it (runtime/cpu/features.h).
 std::string cpu_needs(const Target& target);
 
 /// LLVM's number for an intrinsic, as `tir.call_llvm_pure_intrin` takes it; an unknown name is an error.

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "ir/module.h"
-#include "ir/target.h"
-#include "runtime/module.h"
+#include "ir/target/target.h"
+#include "runtime/module/module.h"
 
 namespace tessera::codegen {
 

@@ -2,8 +2,8 @@
 // From programs to runtime modules: lower, split host and device, generate code.
 
 #include "ir/module.h"
-#include "ir/target.h"
-#include "runtime/module.h"
+#include "ir/target/target.h"
+#include "runtime/module/module.h"
 
 namespace tessera {
 

@@ -3,7 +3,7 @@
 #include "base/progress.h"
 #include "driver/relay_build.h"
 #include "driver/vm/compile.h"
-#include "ir/pass.h"
+#include "ir/pass/pass.h"
 #include "runtime/graph_executor/module.h"
 #include "runtime/registry.h"
 

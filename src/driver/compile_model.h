@@ -4,8 +4,8 @@
 #include <string>
 
 #include "frontend/load_model.h"
-#include "ir/target.h"
-#include "runtime/module.h"
+#include "ir/target/target.h"
+#include "runtime/module/module.h"
 
 namespace tessera {
 
@@ -46,7 +46,7 @@ struct LinkOptions {
 /// for other machines of the ELF kind; modules of C source, and targets that need a compiler, say so.
 void export_library(const Module& module, const std::string& path, const LinkOptions& options = {});
 
-/// Writes the package that `tessera run` and `tvmc.run` take: see runtime/package.h.
+/// Writes the package that `tessera run` and `tvmc.run` take: see runtime/package/package.h.
 void export_package(const CompiledModel& model, const std::string& path, const LinkOptions& options = {});
 
 /// Writes one package of a model that was compiled for several CPUs, given with their names. The best that a CPU can run is

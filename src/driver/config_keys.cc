@@ -1,7 +1,7 @@
 // Options of v0.10 that scripts set for parts of the compiler that work otherwise here, or are not there: they are taken,
 // their types are checked, and they change nothing.
 
-#include "ir/pass.h"
+#include "ir/pass/pass.h"
 
 namespace tessera {
 

@@ -13,8 +13,8 @@
 #include "base/progress.h"
 #include "driver/compile_model.h"
 #include "runtime/archive/files.h"
-#include "runtime/file_seal.h"
-#include "runtime/portable_package.h"
+#include "runtime/package/file_seal.h"
+#include "runtime/package/portable_package.h"
 #include "runtime/registry.h"
 #include "runtime/vm/executable.h"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "ir/pass.h"
-#include "ir/target.h"
+#include "ir/pass/pass.h"
+#include "ir/target/target.h"
 
 namespace tessera {
 

@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "driver/executor/function_info.h"
-#include "ir/pass.h"
-#include "runtime/module.h"
+#include "ir/pass/pass.h"
+#include "runtime/module/module.h"
 
 namespace tessera::relay {
 

@@ -6,7 +6,7 @@
 #include "driver/cli/runner.h"
 #include "driver/cli/target_flags.h"
 #include "driver/compile_model.h"
-#include "runtime/cpu_features.h"
+#include "runtime/cpu/features.h"
 #include "runtime/registry.h"
 
 namespace tessera {

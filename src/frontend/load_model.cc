@@ -5,16 +5,16 @@
 
 #include "base/progress.h"
 #include "frontend/onnx/importer.h"
-#include "ir/json.h"
-#include "ir/prim_ops.h"
+#include "ir/json/json.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "relay/infer_type.h"
 #include "relay/make.h"
 #include "relay/parser/parser.h"
+#include "relay/type/infer_type.h"
 #include "runtime/archive/files.h"
-#include "runtime/element.h"
-#include "runtime/package.h"
-#include "runtime/params.h"
+#include "runtime/function/element.h"
+#include "runtime/package/package.h"
+#include "runtime/package/params.h"
 #include "runtime/registry.h"
 
 namespace tessera {

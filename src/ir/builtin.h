@@ -2,7 +2,7 @@
 // The operators of loop programs as C++ values: `builtin::likely()` is the Op "tir.likely".
 
 #include "ir/builtin_list.h"
-#include "ir/prim_expr.h"
+#include "ir/prim/expr.h"
 
 namespace tessera::builtin {
 

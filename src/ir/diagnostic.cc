@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ir/span_scope.h"
-#include "runtime/model_names.h"
+#include "runtime/package/model_names.h"
 
 namespace tessera {
 namespace {

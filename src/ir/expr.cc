@@ -4,8 +4,8 @@
 #include <limits>
 #include <unordered_map>
 
-#include "ir/prim_expr.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/expr.h"
+#include "ir/prim/ops.h"
 
 namespace tessera {
 namespace {

@@ -4,8 +4,8 @@
 #include "ir/attrs.h"
 #include "ir/diagnostic.h"
 #include "ir/module.h"
-#include "ir/pass.h"
-#include "ir/prim_expr.h"
+#include "ir/pass/pass.h"
+#include "ir/prim/expr.h"
 #include "ir/tensor_type.h"
 #include "ir/type_relation.h"
 

@@ -3,10 +3,10 @@
 #include <cstdio>
 
 #include "base/stack.h"
-#include "ir/infix.h"
 #include "ir/module.h"
-#include "ir/object_path.h"
-#include "ir/prim_expr.h"
+#include "ir/prim/expr.h"
+#include "ir/prim/infix.h"
+#include "ir/structural/object_path.h"
 #include "runtime/registry.h"
 
 namespace tessera {

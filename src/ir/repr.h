@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "ir/node_table.h"
+#include "ir/json/node_table.h"
 
 namespace tessera {
 

@@ -9,7 +9,7 @@
 #include <functional>
 #include <unordered_map>
 
-#include "ir/prim_expr.h"
+#include "ir/prim/expr.h"
 
 namespace tessera {
 

@@ -30,7 +30,7 @@ Span merged_span(const std::vector<Span>& spans);
 /// Appends the nodes of models that a span names and that are not in the list yet. Lines of source text name none.
 void add_node_names(const Span& span, std::vector<std::string>* names);
 
-/// The names as lines (see runtime/model_names.h), at most so many and how many others there are.
+/// The names as lines (see runtime/package/model_names.h), at most so many and how many others there are.
 std::string source_lines(const std::vector<std::string>& names);
 
 }  // namespace tessera

@@ -1,7 +1,7 @@
 // Types, ranges, spans and operators by name, as Python calls them.
 
 #include "ir/op.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/tensor_type.h"
 #include "runtime/extension.h"
 #include "runtime/registry.h"

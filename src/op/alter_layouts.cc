@@ -3,8 +3,8 @@
 // number of channels alone; so a result already lies as the next one reads it. Where it takes less time, a 3x3 convolution
 // becomes Winograd's; the option relay.conv2d.winograd of a PassContext, true by default, says whether it may.
 
-#include "ir/pass.h"
-#include "ir/prim_ops.h"
+#include "ir/pass/pass.h"
+#include "ir/prim/ops.h"
 #include "op/channel_blocks.h"
 #include "op/records.h"
 #include "relay/attrs/conv.h"
@@ -13,8 +13,8 @@
 #include "relay/make.h"
 #include "runtime/packed_func.h"
 #include "te/tensor.h"
-#include "topi/cpu/group_dot.h"
-#include "topi/cpu/narrow_floats.h"
+#include "topi/cpu/contraction/group_dot.h"
+#include "topi/cpu/contraction/narrow_floats.h"
 #include "topi/nn/conv.h"
 
 namespace tessera::op {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "relay/expr.h"
 #include "tir/layout.h"
 

@@ -5,9 +5,9 @@
 //
 //   nn.conv2d_transpose(%x, w, channels=21)   =>   strided_slice(nn.conv2d_transpose(%x, nn.pad(w), channels=32), ...)
 //
-// Convolutions of uint8 by int8 get whole vectors of results too, and data whole groups of channels (topi/cpu/group_dot.h).
+// Convolutions of uint8 by int8 get whole vectors of results too, and data whole groups of channels (topi/cpu/contraction/group_dot.h).
 
-#include "ir/pass.h"
+#include "ir/pass/pass.h"
 #include "op/channel_blocks.h"
 #include "op/layout_rules.h"
 #include "op/records.h"
@@ -18,7 +18,7 @@
 #include "relay/make.h"
 #include "runtime/packed_func.h"
 #include "tir/layout.h"
-#include "topi/cpu/group_dot.h"
+#include "topi/cpu/contraction/group_dot.h"
 
 namespace tessera::op {
 namespace {

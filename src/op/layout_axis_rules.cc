@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/layout_rules.h"
 #include "relay/attrs/nn.h"
 #include "relay/attrs/norm.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/layout_rules.h"
 #include "op/records.h"
 #include "op/rules.h"

@@ -1,12 +1,12 @@
 // Operators that name memory (memory.*), that a virtual machine runs as they are (vm.*), and leftovers of annotations.
 
 #include "relay/attrs/memory.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/transform.h"
 #include "relay/expr.h"
-#include "runtime/element.h"
+#include "runtime/function/element.h"
 #include "runtime/registry.h"
 #include "topi/program.h"
 

@@ -1,7 +1,7 @@
 // Random numbers from keys.
 
 #include "topi/random.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/random.h"

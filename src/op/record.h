@@ -5,11 +5,11 @@
 //     op.doc("...").attrs<DenseAttrs>().input("data", "...").type(dense_type).fusion(Fusion::OutputElementwise)...
 //   }
 //
-// A record fills slots of the operator table (relay/slots.h, relay/type_rule.h); an operator made in Python fills the
+// A record fills slots of the operator table (relay/slots.h, relay/type/rule.h); an operator made in Python fills the
 // same ones. `all.cc` lists the records.
 
 #include "relay/slots.h"
-#include "relay/type_rule.h"
+#include "relay/type/rule.h"
 
 namespace tessera::op {
 

@@ -1,7 +1,7 @@
 #include "op/rules.h"
 
 #include "arith/analyzer.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "relay/attrs/reduce.h"
 #include "tir/layout.h"
 

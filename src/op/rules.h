@@ -1,7 +1,7 @@
 #pragma once
 // Type rules that many operators share.
 
-#include "relay/type_rule.h"
+#include "relay/type/rule.h"
 #include "te/tensor.h"
 
 namespace tessera::relay {

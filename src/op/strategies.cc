@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "ir/generic_func.h"
+#include "ir/target/generic_func.h"
 #include "op/records.h"
 #include "relay/slots.h"
 #include "relay/strategy.h"

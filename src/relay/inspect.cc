@@ -1,8 +1,8 @@
 #include "relay/inspect.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "relay/walk.h"
-#include "runtime/element.h"
+#include "runtime/function/element.h"
 
 namespace tessera::relay {
 

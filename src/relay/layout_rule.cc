@@ -1,6 +1,6 @@
 #include "relay/layout_rule.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "runtime/registry.h"
 
 namespace tessera::relay {

@@ -1,10 +1,10 @@
 #include "relay/make.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/span_scope.h"
 #include "relay/attrs/reduce.h"
 #include "relay/attrs/transform.h"
-#include "runtime/element.h"
+#include "runtime/function/element.h"
 
 namespace tessera::relay {
 

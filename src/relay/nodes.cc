@@ -1,8 +1,8 @@
 // The node types of this room.
 
-#include "relay/affine_type.h"
 #include "relay/pattern.h"
-#include "relay/type_rule.h"
+#include "relay/type/affine_type.h"
+#include "relay/type/rule.h"
 
 namespace tessera::relay {
 namespace {

@@ -1,6 +1,6 @@
 #include "relay/output_names.h"
 
-#include "runtime/model_names.h"
+#include "runtime/package/model_names.h"
 
 namespace tessera::relay {
 

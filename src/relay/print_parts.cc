@@ -1,13 +1,13 @@
 // Types, attributes, constants and metadata as text.
 
 #include "base/stack.h"
-#include "ir/json.h"
-#include "ir/map_order.h"
-#include "ir/prim_expr.h"
+#include "ir/json/json.h"
+#include "ir/prim/expr.h"
 #include "ir/repr.h"
-#include "ir/structural_equal.h"
+#include "ir/structural/equal.h"
+#include "ir/structural/map_order.h"
 #include "relay/print_text.h"
-#include "runtime/element.h"
+#include "runtime/function/element.h"
 
 namespace tessera::relay {
 namespace {

@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "ir/rewrite.h"
-#include "relay/type_solver.h"
+#include "relay/type/solver.h"
 #include "relay/walk.h"
 
 namespace tessera::relay {

@@ -1,7 +1,7 @@
 #include "relay/strategy.h"
 
 #include "arith/analyzer.h"
-#include "ir/generic_func.h"
+#include "ir/target/generic_func.h"
 #include "relay/slots.h"
 #include "runtime/registry.h"
 

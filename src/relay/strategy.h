@@ -1,7 +1,7 @@
 #pragma once
 // How a call is computed on a target: implementations, those a strategy offers, and the choice among them.
 
-#include "ir/target.h"
+#include "ir/target/target.h"
 #include "relay/expr.h"
 #include "runtime/packed_func.h"
 #include "te/schedule.h"

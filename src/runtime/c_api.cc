@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "runtime/c_border.h"
-#include "runtime/module.h"
+#include "runtime/module/module.h"
 #include "runtime/ndarray.h"
 #include "runtime/registry.h"
 

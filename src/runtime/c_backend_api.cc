@@ -4,8 +4,8 @@
 
 #include "runtime/c_border.h"
 #include "runtime/device_api.h"
-#include "runtime/library_module.h"
-#include "runtime/module.h"
+#include "runtime/module/library_module.h"
+#include "runtime/module/module.h"
 
 using namespace tessera;  // NOLINT: this file is the C names of what is in there
 

@@ -3,9 +3,9 @@
 #include <array>
 #include <atomic>
 
+#include "runtime/cpu/workspace_pool.h"
 #include "runtime/ndarray.h"
 #include "runtime/registry.h"
-#include "runtime/workspace_pool.h"
 
 namespace tessera {
 namespace {

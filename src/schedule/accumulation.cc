@@ -1,6 +1,6 @@
 #include "schedule/accumulation.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "schedule/refusal.h"
 

@@ -1,6 +1,6 @@
 #include "schedule/cached_copy.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "schedule/checks.h"
 #include "schedule/insert.h"
 #include "schedule/rebuffer.h"

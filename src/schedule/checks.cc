@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "arith/iter_map.h"
-#include "ir/prim_ops.h"
+#include "arith/iter_map/iter_map.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "schedule/unfuse.h"
 #include "schedule/why_not.h"

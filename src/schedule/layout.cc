@@ -3,7 +3,7 @@
 #include <unordered_set>
 
 #include "arith/int_set.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "schedule/rebuffer.h"
 

@@ -1,10 +1,10 @@
 #include "schedule/legality.h"
 
-#include "arith/iter_map.h"
+#include "arith/iter_map/iter_map.h"
 #include "arith/region_bound.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "ir/structural_equal.h"
+#include "ir/structural/equal.h"
 #include "schedule/checks.h"
 #include "schedule/scope.h"
 #include "schedule/unfuse.h"

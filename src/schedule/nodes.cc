@@ -1,7 +1,7 @@
 // The node types of schedules.
 
-#include "schedule/auto_tensorize.h"
 #include "schedule/state_view.h"
+#include "schedule/tensorize/auto_tensorize.h"
 
 namespace tessera::schedule {
 namespace {

@@ -1,6 +1,6 @@
 #include "schedule/refusal.h"
 
-#include "tir/print_script.h"
+#include "tir/print/script.h"
 
 namespace tessera::schedule {
 namespace {

@@ -1,10 +1,10 @@
 #include "schedule/schedule.h"
 
-#include "ir/json.h"
+#include "ir/json/json.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
-#include "schedule/instruction.h"
-#include "schedule/sampling.h"
+#include "schedule/trace/instruction.h"
+#include "schedule/trace/sampling.h"
 
 namespace tessera::schedule {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "schedule/primitives.h"
 #include "schedule/refusal.h"
-#include "schedule/trace.h"
+#include "schedule/trace/trace.h"
 
 namespace tessera::schedule {
 

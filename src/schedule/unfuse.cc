@@ -1,8 +1,8 @@
 #include "schedule/unfuse.h"
 
-#include "ir/expr_equal.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
+#include "ir/structural/expr_equal.h"
 
 namespace tessera::schedule {
 namespace {

@@ -1,6 +1,6 @@
 #include "te/bounds.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
 

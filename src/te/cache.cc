@@ -1,6 +1,6 @@
 // Primitives that add tensors to the graph: caches of what is read and of what is written.
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "te/dataflow.h"
 

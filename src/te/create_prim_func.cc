@@ -4,7 +4,7 @@
 #include <unordered_set>
 
 #include "arith/analyzer.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
 #include "tir/analysis/block_access.h"

@@ -1,8 +1,8 @@
 // Making operations of each kind, and replacing what they read.
 
-#include "ir/expr_equal.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
+#include "ir/structural/expr_equal.h"
 #include "runtime/registry.h"
 #include "te/tensor.h"
 #include "te/tensor_compute.h"

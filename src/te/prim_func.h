@@ -1,7 +1,7 @@
 #pragma once
 // From a schedule to a function: tensors become buffers, arguments become parameters.
 
-#include "te/nest.h"
+#include "te/nest/nest.h"
 #include "tir/function.h"
 
 namespace tessera::te {

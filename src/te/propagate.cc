@@ -1,6 +1,6 @@
 #include "te/propagate.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "tir/loops/split_fuse.h"
 
 namespace tessera::te {

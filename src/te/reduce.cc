@@ -1,6 +1,6 @@
 #include "te/reduce.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 
 namespace tessera::te {
 namespace {

@@ -1,6 +1,6 @@
 // rfactor: one loop of a reduction becomes an axis of partial results.
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "te/dataflow.h"
 

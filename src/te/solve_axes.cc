@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "arith/linear.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 
 namespace tessera::te {

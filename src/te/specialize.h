@@ -1,7 +1,7 @@
 #pragma once
 // Conditions that a schedule may be specialised for.
 
-#include "ir/prim_expr.h"
+#include "ir/prim/expr.h"
 
 namespace tessera::te {
 

@@ -1,8 +1,8 @@
 #include "te/tensorize.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "ir/structural_equal.h"
+#include "ir/structural/equal.h"
 #include "runtime/registry.h"
 #include "tir/attrs.h"
 

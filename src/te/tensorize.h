@@ -1,7 +1,7 @@
 #pragma once
 // Tensorize: the loops from one axis inward replaced by a tensor intrinsic.
 
-#include "te/nest.h"
+#include "te/nest/nest.h"
 
 namespace tessera::te {
 

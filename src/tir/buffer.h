@@ -1,7 +1,7 @@
 #pragma once
 // Memory as loops see it: buffers, their elements and regions.
 
-#include "ir/prim_expr.h"
+#include "ir/prim/expr.h"
 
 namespace tessera {
 

@@ -1,7 +1,7 @@
 #include "tir/buffer_access.h"
 
 #include "ir/builtin.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "runtime/registry.h"
 
 namespace tessera {

@@ -1,6 +1,6 @@
 // Checked constructors of expressions, buffers and iteration variables.
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "runtime/registry.h"
 #include "tir/construct.h"
 

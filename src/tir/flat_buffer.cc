@@ -1,7 +1,7 @@
 #include "tir/flat_buffer.h"
 
 #include "arith/analyzer.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "runtime/registry.h"
 
 namespace tessera {

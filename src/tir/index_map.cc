@@ -1,7 +1,7 @@
 #include "tir/index_map.h"
 
 #include "arith/int_set.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/repr.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"

@@ -1,10 +1,10 @@
-// The way back of an index map: its indices are read as digits of the initial ones (arith/iter_map.h), and each initial
+// The way back of an index map: its indices are read as digits of the initial ones (arith/iter_map/iter_map.h), and each initial
 // index is put together again from its digits wherever they went.
 
 #include <algorithm>
 
-#include "arith/iter_map.h"
-#include "ir/prim_ops.h"
+#include "arith/iter_map/iter_map.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
 #include "tir/index_map.h"

@@ -5,8 +5,8 @@
 #include <functional>
 #include <unordered_map>
 
-#include "ir/prim_match.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/match.h"
+#include "ir/prim/ops.h"
 #include "runtime/index_error.h"
 #include "runtime/ndarray.h"
 #include "runtime/registry.h"

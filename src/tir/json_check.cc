@@ -1,6 +1,6 @@
 // Loop programs from outside: what their field types do not say.
 
-#include "ir/json_check.h"
+#include "ir/json/check.h"
 
 #include "tir/stmt.h"
 

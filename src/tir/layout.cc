@@ -1,7 +1,7 @@
 #include "tir/layout.h"
 
 #include "arith/analyzer.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/repr.h"
 #include "runtime/registry.h"
 

@@ -1,8 +1,8 @@
 #pragma once
 // The lowering pipeline, from loops over buffers (or blocks) to what code generators read.
 
-#include "ir/pass.h"
-#include "ir/target.h"
+#include "ir/pass/pass.h"
+#include "ir/target/target.h"
 
 namespace tessera {
 

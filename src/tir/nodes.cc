@@ -1,6 +1,6 @@
 // The node types of this room.
 
-#include "ir/structural_equal.h"
+#include "ir/structural/equal.h"
 #include "tir/function.h"
 
 namespace tessera {

@@ -1,6 +1,6 @@
 // A function for known values of some of its parameters.
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "runtime/registry.h"
 #include "tir/remap.h"
 

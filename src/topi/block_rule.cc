@@ -1,7 +1,7 @@
 #include "topi/block_rule.h"
 
 #include "arith/analyzer.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 
 namespace tessera::topi {
 

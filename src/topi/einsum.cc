@@ -5,7 +5,7 @@
 #include <map>
 #include <numbers>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "runtime/registry.h"
 #include "te/reduce.h"
 

@@ -1,6 +1,6 @@
 // Quick approximations of exp, tanh and erf.
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "topi/broadcast.h"
 #include "topi/elementwise.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "runtime/registry.h"
 #include "topi/broadcast.h"
 #include "topi/transform.h"

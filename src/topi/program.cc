@@ -1,6 +1,6 @@
 #include "topi/program.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 
 namespace tessera::topi {
 

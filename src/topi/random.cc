@@ -2,7 +2,7 @@
 
 #include <numbers>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "runtime/registry.h"
 #include "te/reduce.h"
 #include "topi/program.h"

@@ -1,7 +1,7 @@
 #include "topi/repeat.h"
 
-#include "ir/expr_equal.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
+#include "ir/structural/expr_equal.h"
 #include "runtime/registry.h"
 #include "te/reduce.h"
 

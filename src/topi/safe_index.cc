@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "ir/builtin.h"
-#include "ir/expr_equal.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
+#include "ir/structural/expr_equal.h"
 
 namespace tessera::topi {
 

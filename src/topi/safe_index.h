@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "te/tensor.h"
 
 namespace tessera::topi {

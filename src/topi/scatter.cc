@@ -1,6 +1,6 @@
 #include "topi/scatter.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "runtime/registry.h"
 #include "topi/program.h"
 #include "topi/safe_index.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "runtime/registry.h"
 #include "te/reduce.h"
 #include "topi/program.h"

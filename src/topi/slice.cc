@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "runtime/registry.h"
 
 namespace tessera::topi {

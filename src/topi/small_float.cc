@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 
 namespace tessera::topi {
 namespace {

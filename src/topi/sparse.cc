@@ -1,6 +1,6 @@
 #include "topi/sparse.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "runtime/registry.h"
 #include "te/reduce.h"
 #include "topi/elementwise.h"

@@ -2,7 +2,7 @@
 // TE schedules that fit any program of tensors: what topi's schedule functions give for CPUs and GPUs. Models are
 // compiled by the rules of blocks (cpu/default_rule.h, gpu/default_rule.h), which see more.
 
-#include "ir/target.h"
+#include "ir/target/target.h"
 #include "te/schedule.h"
 
 namespace tessera::topi {

@@ -1,6 +1,6 @@
 // Products of tensors summed over some of their dimensions, as NumPy means them.
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "runtime/registry.h"
 #include "te/reduce.h"
 #include "topi/operand.h"

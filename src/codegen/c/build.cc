@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "codegen/c/printer.h"
-#include "runtime/module.h"
+#include "runtime/module/module.h"
 #include "runtime/registry.h"
 #include "tir/attrs.h"
 

@@ -4,7 +4,7 @@
 
 #include "codegen/c/printer.h"
 #include "tessera/c_api.h"
-#include "tir/transform/arg_binder.h"
+#include "tir/transform/function/arg_binder.h"
 
 namespace tessera::codegen {
 namespace {

@@ -5,7 +5,7 @@
 // whoever loads it fills; compiled with -DTVM_LINK_RUNTIME it calls the runtime's functions by name instead.
 
 #include "codegen/source/printer.h"
-#include "ir/target.h"
+#include "ir/target/target.h"
 
 namespace tessera::codegen {
 

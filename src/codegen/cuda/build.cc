@@ -1,7 +1,7 @@
 // target.build.cuda.
 
 #include "codegen/cuda/printer.h"
-#include "ir/target.h"
+#include "ir/target/target.h"
 #include "runtime/registry.h"
 
 namespace tessera::codegen {

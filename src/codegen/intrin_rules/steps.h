@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 
 namespace tessera::codegen {
 

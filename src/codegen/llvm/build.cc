@@ -8,9 +8,9 @@
 
 #include "codegen/llvm/codegen.h"
 #include "codegen/llvm/context.h"
-#include "codegen/llvm/emit.h"
-#include "codegen/llvm/link.h"
-#include "codegen/llvm/llvm_module.h"
+#include "codegen/llvm/machine/emit.h"
+#include "codegen/llvm/machine/link.h"
+#include "codegen/llvm/machine/llvm_module.h"
 #include "codegen/unit_module.h"
 
 namespace tessera::codegen {

@@ -5,13 +5,13 @@
 //   - signed and unsigned integers wrap in values; in indices and loop bounds they are promised not to;
 //   - x / 0 and x % 0 of integers do not trap: they give x and 0; min / -1 gives min;
 //   - Min and Max of floats are NaN where either operand is; of 0 and -0 they are either;
-//   - a float that does not fit an integer type casts to what truncated_bits (ir/prim_match.h) says;
+//   - a float that does not fit an integer type casts to what truncated_bits (ir/prim/match.h) says;
 //   - bool and sub-byte integers take a byte in memory, where any non-zero bool is true;
 //   - arithmetic of 16-bit floats is that of float32, rounded to nearest even after each operation.
 // A function gives 0, or -1 with the last error set. What cannot be translated is an Error that names the node.
 
 #include "codegen/llvm/lane_offsets.h"
-#include "codegen/llvm/target_machine.h"
+#include "codegen/llvm/machine/target_machine.h"
 
 namespace tessera::codegen {
 

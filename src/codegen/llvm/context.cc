@@ -4,7 +4,7 @@
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 
-#include "codegen/llvm/target_machine.h"
+#include "codegen/llvm/machine/target_machine.h"
 
 namespace tessera::codegen {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "codegen/llvm/codegen.h"
 #include "codegen/llvm/context.h"
-#include "codegen/llvm/needed_features.h"
-#include "runtime/cpu_features.h"
+#include "codegen/llvm/machine/needed_features.h"
+#include "runtime/cpu/features.h"
 
 namespace tessera::codegen {
 namespace {

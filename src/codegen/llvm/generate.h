@@ -1,7 +1,7 @@
 #pragma once
 // From low-level PrimFuncs to a finished LLVM module.
 
-#include "codegen/llvm/target_machine.h"
+#include "codegen/llvm/machine/target_machine.h"
 
 namespace tessera::codegen {
 

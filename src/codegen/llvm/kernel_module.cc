@@ -1,10 +1,10 @@
 // target.build.nvptx and target.build.rocm: kernels as assembly, with the LLVM IR they were made from.
 
 #include "codegen/llvm/context.h"
-#include "codegen/llvm/emit.h"
 #include "codegen/llvm/kernels.h"
-#include "codegen/llvm/llvm_module.h"
-#include "runtime/kernel.h"
+#include "codegen/llvm/machine/emit.h"
+#include "codegen/llvm/machine/llvm_module.h"
+#include "runtime/module/kernel.h"
 #include "tir/analysis/checked_index_texts.h"
 #include "tir/attrs.h"
 

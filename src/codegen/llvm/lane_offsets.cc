@@ -1,7 +1,7 @@
 #include "codegen/llvm/lane_offsets.h"
 
 #include "ir/builtin.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 
 namespace tessera::codegen {
 namespace {

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/prim_expr.h"
+#include "ir/prim/expr.h"
 
 namespace tessera::codegen {
 

@@ -23,7 +23,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
 #include "tir/function.h"

@@ -6,8 +6,8 @@
 
 #include "base/progress.h"
 #include "codegen/kernel_cache.h"
-#include "codegen/llvm/emit.h"
-#include "ir/json.h"
+#include "codegen/llvm/machine/emit.h"
+#include "ir/json/json.h"
 
 namespace tessera::codegen {
 namespace {

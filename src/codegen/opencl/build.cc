@@ -1,7 +1,7 @@
 // target.build.opencl.
 
 #include "codegen/opencl/printer.h"
-#include "ir/target.h"
+#include "ir/target/target.h"
 #include "runtime/registry.h"
 
 namespace tessera::codegen {

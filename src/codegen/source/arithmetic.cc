@@ -161,7 +161,7 @@ std::string SourcePrinter::cast_scalar(const std::string& value, DataType from, 
   return to.is_floating() && to.bits == 16 ? rounded(out, to) : out;
 }
 
-/// A float as an integer, as truncated_bits (ir/prim_match.h) defines it: the languages leave open what does not fit.
+/// A float as an integer, as truncated_bits (ir/prim/match.h) defines it: the languages leave open what does not fit.
 std::string SourcePrinter::truncated(const std::string& value, DataType from, DataType to) {
   if (from.bits == 16) return truncated("((float)" + value + ")", DataType::Float(32), to);
   const bool by_int32 = to.bits < 32 || to == DataType::Int(32);

@@ -5,7 +5,7 @@
 #include "ir/rewrite.h"
 #include "tir/analysis/checked_index_texts.h"
 #include "tir/attrs.h"
-#include "tir/transform/split_host_device.h"
+#include "tir/transform/thread/split_host_device.h"
 
 namespace tessera::codegen {
 namespace {

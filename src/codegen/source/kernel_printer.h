@@ -3,7 +3,7 @@
 
 #include "codegen/source/printer.h"
 #include "runtime/index_error.h"
-#include "runtime/kernel.h"
+#include "runtime/module/kernel.h"
 
 namespace tessera::codegen {
 

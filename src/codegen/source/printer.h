@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "ir/builtin.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "tir/function.h"
 
 namespace tessera::codegen {

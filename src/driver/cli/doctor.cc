@@ -7,10 +7,10 @@
 #include "driver/cli/cli.h"
 #include "driver/cli/json.h"
 #include "runtime/api_version.h"
-#include "runtime/cpu_features.h"
+#include "runtime/cpu/features.h"
+#include "runtime/cpu/thread_pool.h"
 #include "runtime/device_api.h"
 #include "runtime/registry.h"
-#include "runtime/thread_pool.h"
 
 namespace tessera::cli {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "driver/cli/cli.h"
 #include "driver/cli/terminal.h"
-#include "runtime/element.h"
+#include "runtime/function/element.h"
 
 namespace tessera::cli {
 namespace {

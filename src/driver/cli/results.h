@@ -3,7 +3,7 @@
 
 #include "driver/cli/json.h"
 #include "runtime/archive/npy.h"
-#include "runtime/profiling.h"
+#include "runtime/profiling/profiling.h"
 
 namespace tessera::cli {
 

@@ -9,9 +9,9 @@
 #include "driver/cli/results.h"
 #include "driver/cli/runner.h"
 #include "driver/cli/terminal.h"
-#include "runtime/model_names.h"
-#include "runtime/package.h"
-#include "runtime/thread_pool.h"
+#include "runtime/cpu/thread_pool.h"
+#include "runtime/package/model_names.h"
+#include "runtime/package/package.h"
 
 namespace tessera::cli {
 namespace {

@@ -5,11 +5,11 @@
 #include <random>
 
 #include "runtime/containers.h"
-#include "runtime/element.h"
+#include "runtime/function/element.h"
 #include "runtime/graph_executor/module.h"
-#include "runtime/model_names.h"
+#include "runtime/package/model_names.h"
+#include "runtime/profiling/time_evaluator.h"
 #include "runtime/registry.h"
-#include "runtime/time_evaluator.h"
 #include "runtime/vm/executable.h"
 #include "runtime/vm/graph_like.h"
 

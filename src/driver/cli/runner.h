@@ -3,8 +3,8 @@
 
 #include "frontend/load_model.h"
 #include "runtime/archive/npy.h"
-#include "runtime/model.h"
-#include "runtime/profiling.h"
+#include "runtime/package/model.h"
+#include "runtime/profiling/profiling.h"
 
 namespace tessera::cli {
 

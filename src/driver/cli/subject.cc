@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "runtime/archive/files.h"
-#include "runtime/package.h"
+#include "runtime/package/package.h"
 
 namespace tessera::cli {
 namespace {

@@ -2,7 +2,7 @@
 // A model that a command runs, whatever it is given as: a model file that is compiled first, a package, a library.
 
 #include "driver/cli/model_flags.h"
-#include "runtime/module.h"
+#include "runtime/module/module.h"
 
 namespace tessera::cli {
 

@@ -5,7 +5,7 @@
 
 #include "codegen/target_cpu.h"
 #include "driver/cli/cli.h"
-#include "ir/target_options.h"
+#include "ir/target/options.h"
 
 namespace tessera::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include "driver/cli/cli.h"
 #include "driver/cli/json.h"
 #include "driver/cli/terminal.h"
-#include "ir/target_options.h"
+#include "ir/target/options.h"
 #include "runtime/registry.h"
 
 namespace tessera::cli {

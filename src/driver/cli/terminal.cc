@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/thread_count.h"
+#include "runtime/cpu/thread_count.h"
 
 namespace tessera::cli {
 namespace {

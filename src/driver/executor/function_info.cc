@@ -1,6 +1,6 @@
 #include "driver/executor/function_info.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "tir/analysis/memory_size.h"
 
 namespace tessera::relay {

@@ -7,10 +7,10 @@
 #include "base/stack.h"
 #include "driver/executor/graph_json.h"
 #include "driver/executor/memory_plan.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "relay/attrs/annotation.h"
 #include "relay/output_names.h"
-#include "runtime/model_names.h"
+#include "runtime/package/model_names.h"
 
 namespace tessera::relay {
 

@@ -2,7 +2,7 @@
 // From an optimised module to a graph of kernel calls.
 
 #include "driver/executor/kernels.h"
-#include "ir/virtual_device.h"
+#include "ir/target/virtual_device.h"
 #include "runtime/ndarray.h"
 
 namespace tessera::relay {

@@ -2,7 +2,7 @@
 
 #include "base/array.h"
 #include "base/json.h"
-#include "ir/prim_expr.h"
+#include "ir/prim/expr.h"
 
 namespace tessera::relay {
 namespace {

@@ -1,7 +1,7 @@
 #include "driver/executor/in_place.h"
 
 #include "arith/analyzer.h"
-#include "arith/iter_map.h"
+#include "arith/iter_map/iter_map.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
 #include "tir/analysis/deep_equal.h"

@@ -2,9 +2,9 @@
 
 #include "base/stack.h"
 #include "driver/executor/operator_runner.h"
-#include "relay/infer_type.h"
 #include "relay/scopes.h"
-#include "relay/transform/normal_form.h"
+#include "relay/transform/function/normal_form.h"
+#include "relay/type/infer_type.h"
 #include "relay/walk.h"
 #include "runtime/containers.h"
 #include "runtime/registry.h"

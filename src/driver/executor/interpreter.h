@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "ir/adt.h"
-#include "ir/target.h"
+#include "ir/target/target.h"
 #include "relay/expr.h"
 
 namespace tessera::relay {

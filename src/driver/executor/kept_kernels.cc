@@ -3,8 +3,8 @@
 #include <charconv>
 
 #include "codegen/kernel_cache.h"
-#include "ir/json.h"
-#include "ir/pass.h"
+#include "ir/json/json.h"
+#include "ir/pass/pass.h"
 #include "runtime/extension.h"
 #include "topi/cpu/machine.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "driver/executor/in_place.h"
-#include "ir/virtual_device.h"
+#include "ir/target/virtual_device.h"
 #include "relay/expr.h"
 
 namespace tessera::relay {

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "relay/attrs/nn.h"
 #include "relay/attrs/reduce.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
-#include "relay/transform/kernel_groups.h"
-#include "relay/transform/resampling.h"
-#include "topi/cpu/attention.h"
+#include "relay/transform/fuse/kernel_groups.h"
+#include "relay/transform/fuse/resampling.h"
+#include "topi/cpu/contraction/attention.h"
 #include "topi/cpu/rows.h"
 #include "topi/transform.h"
 

@@ -1,9 +1,9 @@
 #pragma once
-// Rules that take over a whole kernel: primitive functions that a pass marked with one (relay/transform/kernel_groups.h).
+// Rules that take over a whole kernel: primitive functions that a pass marked with one (relay/transform/fuse/kernel_groups.h).
 
 #include <functional>
 
-#include "ir/target.h"
+#include "ir/target/target.h"
 #include "relay/expr.h"
 #include "te/schedule.h"
 

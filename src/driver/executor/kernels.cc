@@ -5,12 +5,12 @@
 #include <unordered_set>
 
 #include "base/stack.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/span_scope.h"
-#include "ir/structural_equal.h"
+#include "ir/structural/equal.h"
 #include "relay/slots.h"
 #include "relay/walk.h"
-#include "runtime/element.h"
+#include "runtime/function/element.h"
 #include "te/create_prim_func.h"
 #include "te/prim_func.h"
 #include "tir/attrs.h"

@@ -10,7 +10,7 @@
 #include "driver/executor/in_place.h"
 #include "driver/executor/kept_kernels.h"
 #include "driver/executor/kernel_rules.h"
-#include "ir/target.h"
+#include "ir/target/target.h"
 #include "relay/strategy.h"
 #include "tir/function.h"
 
@@ -38,7 +38,7 @@ PrimFunc schedule_kernel(const KernelTensors& tensors, const Target& target, con
 /// "fused_nn_conv2d_add_nn_relu": the operators in order of evaluation, shortened with a hash where that gets long.
 std::string kernel_name(const Function& primitive);
 
-/// The nodes of the model that a kernel computes, as lines (see runtime/model_names.h); empty where nobody knows them. It is
+/// The nodes of the model that a kernel computes, as lines (see runtime/package/model_names.h); empty where nobody knows them. It is
 /// no part of the kernel: nodes with equal programs share one.
 std::string source_nodes(const Function& primitive);
 

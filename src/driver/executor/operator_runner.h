@@ -5,9 +5,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "ir/target.h"
+#include "ir/target/target.h"
 #include "relay/expr.h"
-#include "runtime/module.h"
+#include "runtime/module/module.h"
 
 namespace tessera::relay {
 

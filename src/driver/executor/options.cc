@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/repr.h"
 #include "runtime/registry.h"
 

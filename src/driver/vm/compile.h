@@ -2,8 +2,8 @@
 // From a Relay module to a program of the virtual machine.
 
 #include "ir/module.h"
-#include "ir/virtual_device.h"
-#include "runtime/module.h"
+#include "ir/target/virtual_device.h"
+#include "runtime/module/module.h"
 
 namespace tessera::relay {
 

@@ -1,12 +1,12 @@
 #include "driver/vm/open_extents.h"
 
 #include "arith/analyzer.h"
-#include "ir/expr_equal.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
+#include "ir/structural/expr_equal.h"
 #include "relay/dim_names.h"
-#include "relay/infer_type.h"
-#include "relay/type_rule.h"
+#include "relay/type/infer_type.h"
+#include "relay/type/rule.h"
 
 namespace tessera::relay {
 namespace {

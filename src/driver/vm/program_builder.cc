@@ -5,7 +5,7 @@
 #include "driver/vm/dynamic_kernel.h"
 #include "driver/vm/open_extents.h"
 #include "driver/vm/registers.h"
-#include "ir/structural_equal.h"
+#include "ir/structural/equal.h"
 
 namespace tessera::relay {
 

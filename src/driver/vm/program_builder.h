@@ -4,7 +4,7 @@
 #include <deque>
 
 #include "driver/executor/kernels.h"
-#include "ir/virtual_device.h"
+#include "ir/target/virtual_device.h"
 #include "runtime/vm/executable.h"
 
 namespace tessera::relay {

@@ -1,7 +1,7 @@
 #pragma once
 // Integer expressions over the extents of a kernel's arguments as shape programs.
 
-#include "ir/prim_expr.h"
+#include "ir/prim/expr.h"
 #include "ir/tensor_type.h"
 #include "runtime/vm/shape_program.h"
 

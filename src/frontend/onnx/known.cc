@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "relay/attrs/index.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
-#include "relay/type_of.h"
-#include "runtime/element.h"
+#include "relay/type/type_of.h"
+#include "runtime/function/element.h"
 
 namespace tessera::onnx {
 namespace {

@@ -1,7 +1,7 @@
 // The importer as functions that Python calls.
 
 #include "frontend/onnx/importer.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "relay/make.h"
 #include "runtime/registry.h"
 

@@ -1,9 +1,9 @@
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/known.h"
 #include "relay/inspect.h"
-#include "relay/type_of.h"
+#include "relay/type/type_of.h"
 #include "relay/walk.h"
-#include "runtime/element.h"
+#include "runtime/function/element.h"
 #include "runtime/registry.h"
 
 namespace tessera::onnx {

@@ -5,7 +5,7 @@
 
 #include "base/stack.h"
 #include "frontend/onnx/scope.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 
 namespace tessera::onnx {
 namespace {

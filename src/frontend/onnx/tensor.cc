@@ -4,7 +4,7 @@
 
 #include "frontend/errors.h"
 #include "frontend/onnx/external_data.h"
-#include "runtime/element.h"
+#include "runtime/function/element.h"
 
 namespace tessera::onnx {
 namespace {

@@ -1,6 +1,6 @@
 // dyn.zeros, ones, full, broadcast_to, iota, one_hot, sparse_to_dense, tile: the shape of the result is an argument.
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/dyn/shapes.h"
 #include "op/records.h"
 #include "relay/attrs/index.h"

@@ -1,7 +1,7 @@
 // dyn.nn.pad, dyn.nn.upsampling, dyn.nn.upsampling3d, dyn.image.resize2d.
 
 #include "relay/attrs/image.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/dyn/shapes.h"
 #include "op/records.h"
 #include "relay/attrs/pad.h"

@@ -1,6 +1,6 @@
 // dyn.reshape, expand_dims, squeeze, strided_slice, topk: numbers that say which elements go where are arguments.
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/dyn/shapes.h"
 #include "op/records.h"
 #include "relay/attrs/search.h"

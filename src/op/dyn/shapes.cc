@@ -1,6 +1,6 @@
 #include "op/dyn/shapes.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "topi/elementwise.h"
 #include "topi/operand.h"
 

@@ -16,7 +16,7 @@ int64_t vector_length(const TypeQuery& query, int i, const char* name);
 PrimExpr int64_at(const te::Tensor& vector, int64_t i);
 /// An int64 vector of `rank` elements, each given by its number.
 te::Tensor shape_vector(int64_t rank, const std::function<PrimExpr(int64_t)>& extent);
-/// The shapes of results of these ranks, as the host function `function` (runtime/shape_functions.cc) computes and checks them
+/// The shapes of results of these ranks, as the host function `function` (runtime/function/shape_functions.cc) computes and checks them
 /// from the tensors. It is called with them, the shapes it fills, and the further arguments.
 Tensors host_shapes(const char* function, const Tensors& in, const Array<PrimExpr>& ranks,
                     const std::vector<topi::PackedArgument>& further = {});

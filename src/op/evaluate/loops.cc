@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "runtime/thread_pool.h"
+#include "runtime/cpu/thread_pool.h"
 
 namespace tessera::op {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/evaluate/evaluate.h"
 #include "op/evaluate/loops.h"
 #include "relay/attrs/pad.h"

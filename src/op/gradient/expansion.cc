@@ -2,8 +2,8 @@
 
 #include "relay/attrs/index.h"
 #include "relay/attrs/nn.h"
-#include "relay/transform/gradient.h"
-#include "relay/transform/normal_form.h"
+#include "relay/transform/function/normal_form.h"
+#include "relay/transform/gradient/gradient.h"
 #include "relay/walk.h"
 
 namespace tessera::op {

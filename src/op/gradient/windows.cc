@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/gradient/expansion.h"
 #include "op/records.h"
 #include "op/rules.h"

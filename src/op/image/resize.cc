@@ -1,7 +1,7 @@
 // Images of another size: image.resize1d, resize2d, resize3d, image.crop_and_resize, nn.upsampling, nn.upsampling3d.
 
 #include "topi/image/resize.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/gradient/separable.h"
 #include "op/nn/gradients.h"
 #include "op/records.h"

@@ -1,7 +1,7 @@
 // image.affine_grid, image.grid_sample, image.dilation2d.
 
 #include "topi/image/sample.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/nn/conv.h"
 #include "op/records.h"
 #include "op/rules.h"

@@ -1,6 +1,6 @@
 // nn.relu, nn.leaky_relu, nn.prelu, nn.bias_add, nn.softmax, nn.fast_softmax, nn.log_softmax, nn.batch_flatten.
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"

@@ -2,7 +2,7 @@
 // nn.conv2d_backward_weight. winograd.cc has those of transformed weights.
 
 #include "op/nn/conv.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"

@@ -1,7 +1,7 @@
 #pragma once
 // What the records of convolutions share.
 
-#include "relay/type_rule.h"
+#include "relay/type/rule.h"
 #include "topi/nn/conv.h"
 
 namespace tessera::op {

@@ -1,4 +1,4 @@
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/gradient/expansion.h"
 #include "op/nn/gradients.h"
 #include "op/rules.h"

@@ -1,6 +1,6 @@
 // Transposed convolutions: nn.conv1d_transpose, conv2d_transpose, conv3d_transpose.
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/nn/conv.h"
 #include "op/nn/gradients.h"
 #include "op/records.h"

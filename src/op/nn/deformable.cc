@@ -1,7 +1,7 @@
 // nn.deformable_conv2d and nn.correlation.
 
 #include "topi/nn/deformable.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/nn/conv.h"
 #include "op/records.h"
 #include "op/rules.h"

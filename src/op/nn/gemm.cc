@@ -1,9 +1,9 @@
-// Matrix products with constant weights on processors with micro-kernels (topi/cpu/gemm.h): another implementation of
+// Matrix products with constant weights on processors with micro-kernels (topi/cpu/contraction/gemm.h): another implementation of
 // nn.contrib_dense_pack, and weights of nn.dense and nn.matmul in the panels that it reads. Products of two inputs are
-// found in programs of blocks (topi/cpu/product.h).
+// found in programs of blocks (topi/cpu/contraction/product.h).
 
-#include "topi/cpu/gemm.h"
-#include "ir/prim_ops.h"
+#include "topi/cpu/contraction/gemm.h"
+#include "ir/prim/ops.h"
 #include "op/nn/cpu_implementations.h"
 #include "relay/attrs/nn.h"
 #include "relay/attrs/pad.h"

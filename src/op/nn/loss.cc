@@ -1,6 +1,6 @@
 // Losses: nn.cross_entropy, nn.cross_entropy_with_logits, nn.nll_loss.
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"

@@ -1,7 +1,7 @@
 // Products of matrices: nn.dense, nn.matmul, nn.batch_matmul, nn.contrib_dense_pack.
 
 #include "topi/nn/matmul.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"

@@ -2,7 +2,7 @@
 // SimplifyInference replaces most of them by arithmetic; they have a compute for those who do not run it.
 
 #include "topi/nn/norm.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"

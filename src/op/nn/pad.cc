@@ -1,7 +1,7 @@
 // Borders and room between elements: nn.pad, nn.mirror_pad, nn.dilate, nn.fifo_buffer.
 
 #include "topi/nn/pad.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"

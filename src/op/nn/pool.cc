@@ -1,7 +1,7 @@
 // Pooling: nn.max_pool*, nn.avg_pool*, nn.adaptive_*_pool*, nn.global_*_pool2d, nn.*_pool2d_grad.
 
 #include "relay/attrs/pool.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"

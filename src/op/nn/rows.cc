@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/nn/cpu_implementations.h"
 #include "relay/attrs/nn.h"
 #include "relay/attrs/reduce.h"

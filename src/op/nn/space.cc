@@ -1,7 +1,7 @@
 // Space against channels and batch: nn.space_to_depth, nn.depth_to_space, nn.space_to_batch_nd, nn.batch_to_space_nd.
 
 #include "topi/nn/space.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"

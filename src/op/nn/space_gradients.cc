@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/gradient/separable.h"
 #include "op/nn/gradients.h"
 #include "op/rules.h"

@@ -3,7 +3,7 @@
 
 #include "topi/nn/winograd.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/nn/conv.h"
 #include "op/records.h"
 #include "op/rules.h"

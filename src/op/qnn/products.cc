@@ -1,7 +1,7 @@
 // Products of integers that stand for real numbers: qnn.conv2d, qnn.conv2d_transpose, qnn.dense, qnn.batch_matmul. Results are
 // sums of int32, whose scale is the product of the operands' and whose zero point is 0.
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/qnn/affine.h"
 #include "op/records.h"
 #include "op/rules.h"
@@ -10,7 +10,7 @@
 #include "relay/attrs/pad.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
-#include "runtime/element.h"
+#include "runtime/function/element.h"
 #include "topi/nn/conv.h"
 
 namespace tessera::op {

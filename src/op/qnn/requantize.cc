@@ -9,7 +9,7 @@
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
-#include "runtime/element.h"
+#include "runtime/function/element.h"
 #include "topi/cpu/machine.h"
 
 namespace tessera::op {

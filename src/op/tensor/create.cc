@@ -1,12 +1,12 @@
 // Tensors made from nothing, from one value, or from vectors of coordinates.
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/dyn/shapes.h"
 #include "op/records.h"
 #include "relay/attrs/transform.h"
 #include "relay/expr.h"
-#include "runtime/element.h"
-#include "runtime/shape_functions.h"
+#include "runtime/function/element.h"
+#include "runtime/function/shape_functions.h"
 #include "topi/elementwise.h"
 #include "topi/repeat.h"
 

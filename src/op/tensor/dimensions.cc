@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/transform.h"

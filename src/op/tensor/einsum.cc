@@ -1,7 +1,7 @@
 // Sums of products by equation, and the windowed Fourier transform.
 
 #include "topi/einsum.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/transform.h"

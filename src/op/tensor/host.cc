@@ -1,6 +1,6 @@
 // Operators that a function of the host computes: Fourier transforms, determinants, rows that differ.
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/signal.h"

@@ -1,7 +1,7 @@
 // Elements by index: take, gather, gather_nd, adv_index, where, one_hot.
 
 #include "topi/index.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/index.h"

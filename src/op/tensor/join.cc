@@ -1,6 +1,6 @@
 // Tensors joined to one, or one cut into parts.
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/transform.h"

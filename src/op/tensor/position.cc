@@ -1,6 +1,6 @@
 // Elements turned round, masked or replaced by where they stand.
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/index.h"

@@ -1,7 +1,7 @@
 // Elements repeated, stretched, or summed over what was stretched; windows; shapes as tensors.
 
 #include "topi/repeat.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/transform.h"

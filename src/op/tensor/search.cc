@@ -1,7 +1,7 @@
 // Running sums, sorting and searching.
 
 #include "topi/search.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/search.h"

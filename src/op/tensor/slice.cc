@@ -1,7 +1,7 @@
 // Parts of tensors by begin, end and stride.
 
 #include "topi/slice.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/transform.h"

@@ -1,7 +1,7 @@
 // Sparse tensors as lists of indices.
 
 #include "topi/sparse.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/dyn/shapes.h"
 #include "op/records.h"
 

@@ -1,7 +1,7 @@
 // vision.multibox_prior, multibox_transform_loc, proposal, roi_align, roi_pool, yolo_reorg.
 
 #include "topi/vision/boxes.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/vision.h"

@@ -1,7 +1,7 @@
 // vision.get_valid_counts, vision.non_max_suppression, vision.all_class_non_max_suppression.
 
 #include "topi/vision/nms.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/vision.h"

@@ -1,6 +1,6 @@
 // Numbers and lists that a model is described by: multiplications, fused functions, transposed weights.
 
-#include "ir/structural_equal.h"
+#include "ir/structural/equal.h"
 #include "relay/analysis/cost.h"
 #include "relay/scopes.h"
 #include "relay/walk.h"

@@ -4,7 +4,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "relay/inspect.h"
 #include "relay/walk.h"
 #include "runtime/registry.h"

@@ -3,7 +3,7 @@
 
 #include "ir/attrs.h"
 #include "ir/expr.h"
-#include "ir/virtual_device.h"
+#include "ir/target/virtual_device.h"
 
 namespace tessera::relay {
 

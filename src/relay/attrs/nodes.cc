@@ -1,6 +1,6 @@
 // The attribute types of operators; tensor_nodes.cc lists those of operators on tensors of any kind.
 
-#include "ir/prim_expr.h"
+#include "ir/prim/expr.h"
 #include "relay/attrs/conv.h"
 #include "relay/attrs/image.h"
 #include "relay/attrs/nn.h"

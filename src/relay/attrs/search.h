@@ -3,7 +3,7 @@
 
 #include "ir/attrs.h"
 #include "ir/expr.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 
 namespace tessera::relay {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/stack.h"
-#include "ir/structural_equal.h"
-#include "relay/infer_type.h"
+#include "ir/structural/equal.h"
+#include "relay/type/infer_type.h"
 #include "relay/walk.h"
 
 namespace tessera::relay {

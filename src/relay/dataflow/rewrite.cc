@@ -2,9 +2,9 @@
 
 #include "ir/rewrite.h"
 
-#include "ir/structural_equal.h"
+#include "ir/structural/equal.h"
 #include "relay/dataflow/group.h"
-#include "relay/infer_type.h"
+#include "relay/type/infer_type.h"
 #include "runtime/registry.h"
 
 namespace tessera::relay {

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "relay/parser/nesting.h"
-#include "runtime/element.h"
+#include "runtime/function/element.h"
 
 namespace tessera::relay {
 namespace {

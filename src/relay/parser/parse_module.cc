@@ -1,10 +1,10 @@
 // Modules, and the entry points.
 
-#include "ir/json.h"
+#include "ir/json/json.h"
 #include "ir/module_types.h"
-#include "relay/infer_type.h"
 #include "relay/parser/nesting.h"
 #include "relay/print_text.h"
+#include "relay/type/infer_type.h"
 #include "relay/walk.h"
 #include "runtime/registry.h"
 

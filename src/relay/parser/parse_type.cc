@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "ir/prim_expr.h"
+#include "ir/prim/expr.h"
 #include "relay/parser/nesting.h"
 
 namespace tessera::relay {

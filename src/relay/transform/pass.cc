@@ -1,6 +1,6 @@
 #include "relay/transform/pass.h"
 
-#include "relay/infer_type.h"
+#include "relay/type/infer_type.h"
 
 namespace tessera::relay {
 namespace {

@@ -2,7 +2,7 @@
 // Passes over the Relay functions of a module. Each file of this folder defines one pass as a plain function and
 // registers its constructor as the global "relay._transform.<Name>".
 
-#include "ir/pass.h"
+#include "ir/pass/pass.h"
 #include "relay/expr.h"
 #include "runtime/registry.h"
 

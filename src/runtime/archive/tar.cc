@@ -8,7 +8,7 @@
 
 #include "base/string.h"
 #include "runtime/archive/files.h"
-#include "runtime/file_seal.h"
+#include "runtime/package/file_seal.h"
 
 namespace tessera {
 namespace {

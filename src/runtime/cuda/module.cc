@@ -3,7 +3,7 @@
 
 #include "runtime/cuda/compile.h"
 #include "runtime/cuda/device.h"
-#include "runtime/kernel.h"
+#include "runtime/module/kernel.h"
 #include "runtime/registry.h"
 
 namespace tessera::cuda {

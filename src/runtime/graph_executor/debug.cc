@@ -1,8 +1,8 @@
 #include "runtime/graph_executor/debug.h"
 
-#include "runtime/model_names.h"
+#include "runtime/package/model_names.h"
+#include "runtime/profiling/time_evaluator.h"
 #include "runtime/registry.h"
-#include "runtime/time_evaluator.h"
 
 namespace tessera {
 namespace {

@@ -2,8 +2,8 @@
 // A graph executor that can be looked into: the time of each node, the value of each node, a report of a run.
 
 #include "runtime/graph_executor/module.h"
-#include "runtime/profiling.h"
-#include "runtime/time_evaluator.h"
+#include "runtime/profiling/profiling.h"
+#include "runtime/profiling/time_evaluator.h"
 
 namespace tessera {
 

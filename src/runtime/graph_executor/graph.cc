@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "runtime/model_names.h"
+#include "runtime/package/model_names.h"
 
 namespace tessera {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/model_names.h"
+#include "runtime/package/model_names.h"
 
 namespace tessera {
 namespace {

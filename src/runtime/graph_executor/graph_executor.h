@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "runtime/graph_executor/graph.h"
-#include "runtime/module.h"
+#include "runtime/module/module.h"
 #include "runtime/ndarray.h"
 
 namespace tessera {

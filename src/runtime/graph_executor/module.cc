@@ -6,7 +6,7 @@
 
 #include "runtime/containers.h"
 #include "runtime/graph_executor/debug.h"
-#include "runtime/params.h"
+#include "runtime/package/params.h"
 #include "runtime/registry.h"
 
 namespace tessera {

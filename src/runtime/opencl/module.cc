@@ -1,6 +1,6 @@
 // Modules of OpenCL kernels: source that the driver compiles at the first call on a device.
 
-#include "runtime/kernel.h"
+#include "runtime/module/kernel.h"
 #include "runtime/opencl/device.h"
 #include "runtime/registry.h"
 

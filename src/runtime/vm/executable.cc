@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "runtime/archive/files.h"
-#include "runtime/params.h"
+#include "runtime/package/params.h"
 #include "runtime/registry.h"
 #include "runtime/vm/graph_like.h"
 #include "runtime/vm/machine.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "runtime/module.h"
+#include "runtime/module/module.h"
 #include "runtime/ndarray.h"
 #include "runtime/vm/bytecode.h"
 #include "runtime/vm/shape_program.h"
@@ -19,7 +19,7 @@ struct Program {
   std::vector<std::string> constant_names;  // "const_3"
   std::vector<std::string> primitives;      // kernels, by name in the library
   std::vector<ShapeProgram> shapes;
-  std::vector<std::string> sources;  // nodes of the model that instructions compute; see runtime/model_names.h
+  std::vector<std::string> sources;  // nodes of the model that instructions compute; see runtime/package/model_names.h
 
   /// The place of a function; an error that lists the names there are.
   uint32_t index_of(const std::string& function) const;

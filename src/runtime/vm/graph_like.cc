@@ -3,7 +3,7 @@
 
 #include "runtime/vm/graph_like.h"
 
-#include "runtime/params.h"
+#include "runtime/package/params.h"
 #include "runtime/vm/machine.h"
 
 namespace tessera::vm {

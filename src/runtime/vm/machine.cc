@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "runtime/element.h"
-#include "runtime/model.h"
-#include "runtime/model_names.h"
-#include "runtime/shape_functions.h"
+#include "runtime/function/element.h"
+#include "runtime/function/shape_functions.h"
+#include "runtime/package/model.h"
+#include "runtime/package/model_names.h"
 
 namespace tessera::vm {
 namespace {

@@ -1,7 +1,7 @@
 // The virtual machine as a module, under the names v0.10 gives its functions.
 
-#include "runtime/model_names.h"
-#include "runtime/profiling.h"
+#include "runtime/package/model_names.h"
+#include "runtime/profiling/profiling.h"
 #include "runtime/registry.h"
 #include "runtime/vm/machine.h"
 

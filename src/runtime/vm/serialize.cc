@@ -12,7 +12,7 @@
 //
 // Each list is led by its u64 length.
 
-#include "runtime/params.h"
+#include "runtime/package/params.h"
 #include "runtime/vm/executable.h"
 
 namespace tessera::vm {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "arith/iter_map.h"
-#include "ir/prim_ops.h"
+#include "arith/iter_map/iter_map.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "schedule/accumulation.h"
 #include "schedule/checks.h"

@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "schedule/checks.h"
 #include "schedule/insert.h"

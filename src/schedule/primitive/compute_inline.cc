@@ -1,7 +1,7 @@
 #include <unordered_set>
 
 #include "arith/region_bound.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "schedule/checks.h"
 #include "schedule/primitives.h"

@@ -1,6 +1,6 @@
 #include "arith/linear.h"
 #include "ir/builtin.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "schedule/checks.h"
 #include "schedule/layout.h"

@@ -1,5 +1,5 @@
-#include "arith/iter_map.h"
-#include "ir/prim_ops.h"
+#include "arith/iter_map/iter_map.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "schedule/checks.h"
 #include "schedule/insert.h"

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "schedule/primitives.h"
-#include "schedule/sampling.h"
+#include "schedule/trace/sampling.h"
 
 namespace tessera::schedule {
 namespace {

@@ -1,7 +1,7 @@
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "schedule/match_program.h"
 #include "schedule/primitives.h"
+#include "schedule/tensorize/match_program.h"
 #include "tir/remap.h"
 #include "tir/tensor_intrin.h"
 

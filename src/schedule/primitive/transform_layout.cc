@@ -1,5 +1,5 @@
 #include "ir/builtin.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "schedule/checks.h"
 #include "schedule/insert.h"

@@ -2,7 +2,7 @@
 
 #include <unordered_set>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
 

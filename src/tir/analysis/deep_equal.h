@@ -1,7 +1,7 @@
 #pragma once
 // Equality and hash of expressions as they are written: same nodes, same values, the very same variables.
 
-#include "ir/prim_expr.h"
+#include "ir/prim/expr.h"
 
 namespace tessera {
 

@@ -1,7 +1,7 @@
 #include "tir/analysis/domain_touched.h"
 
 #include "arith/int_set.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
 #include "tir/expr.h"

@@ -2,7 +2,7 @@
 
 #include "base/stack.h"
 #include "ir/builtin.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
 #include "tir/function.h"

@@ -1,7 +1,7 @@
 #include "tir/analysis/loop_carried.h"
 
 #include "arith/analyzer.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/loops/interval.h"
 

@@ -1,6 +1,6 @@
 #include "tir/analysis/may_fail.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 
 namespace tessera {

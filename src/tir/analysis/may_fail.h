@@ -1,7 +1,7 @@
 #pragma once
 // Whether an expression may be evaluated where the program does not ask for it.
 
-#include "ir/prim_expr.h"
+#include "ir/prim/expr.h"
 
 namespace tessera {
 

@@ -1,7 +1,7 @@
 // Refuses programs with an access that is certain to lie outside its buffer.
 
 #include "arith/analyzer.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
 #include "tir/loops/interval.h"

@@ -3,7 +3,7 @@
 
 #include <unordered_map>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
 #include "tir/transform/pass.h"

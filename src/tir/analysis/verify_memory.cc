@@ -3,9 +3,9 @@
 #include <unordered_set>
 
 #include "ir/builtin.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "ir/target.h"
+#include "ir/target/target.h"
 #include "tir/attrs.h"
 #include "tir/transform/pass.h"
 

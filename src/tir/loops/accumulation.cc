@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "ir/expr_equal.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
+#include "ir/structural/expr_equal.h"
 
 namespace tessera::loops {
 namespace {

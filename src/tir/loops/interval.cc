@@ -1,7 +1,7 @@
 #include "tir/loops/interval.h"
 
 #include "base/stack.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/expr.h"
 

@@ -1,6 +1,6 @@
 #include "tir/loops/split_fuse.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 
 namespace tessera::loops {
 

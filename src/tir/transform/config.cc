@@ -2,7 +2,7 @@
 
 #include "tir/transform/config.h"
 
-#include "ir/pass.h"
+#include "ir/pass/pass.h"
 
 namespace tessera {
 

@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "ir/pass.h"
+#include "ir/pass/pass.h"
 #include "runtime/registry.h"
 #include "tir/function.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/stack.h"
 #include "ir/builtin.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "runtime/device_api.h"
 #include "tir/usmp/usmp.h"

@@ -9,7 +9,7 @@
 // An allocation takes part when its annotation `candidate_memory_pools` names pools (AssignPoolInfo writes it), its size is
 // known, its memory is the global one, and no loop around it runs its iterations side by side.
 
-#include "ir/memory_pools.h"
+#include "ir/target/memory_pools.h"
 #include "tir/function.h"
 #include "tir/transform/pass.h"
 

@@ -4,10 +4,10 @@
 
 #include "arith/linear.h"
 #include "ir/builtin.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "topi/block_rule.h"
-#include "topi/cpu/product_tile.h"
+#include "topi/cpu/contraction/product_tile.h"
 
 namespace tessera::topi {
 namespace {

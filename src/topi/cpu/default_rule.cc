@@ -1,16 +1,16 @@
 #include "topi/cpu/default_rule.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
 #include "topi/cpu/borders.h"
+#include "topi/cpu/contraction/product_nest.h"
+#include "topi/cpu/contraction/tile_contraction.h"
+#include "topi/cpu/contraction/tile_dot.h"
+#include "topi/cpu/contraction/tile_winograd.h"
 #include "topi/cpu/part_copies.h"
-#include "topi/cpu/product_nest.h"
-#include "topi/cpu/tile_contraction.h"
-#include "topi/cpu/tile_dot.h"
 #include "topi/cpu/tile_elements.h"
 #include "topi/cpu/tile_reduction.h"
-#include "topi/cpu/tile_winograd.h"
 #include "topi/cpu/windows.h"
 
 namespace tessera::topi {

@@ -1,7 +1,7 @@
 #pragma once
 // The schedule of a fused function that has no rule of its own.
 
-#include "ir/target.h"
+#include "ir/target/target.h"
 #include "tir/function.h"
 
 namespace tessera::topi {

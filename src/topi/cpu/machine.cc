@@ -3,9 +3,9 @@
 #include <fstream>
 
 #include "codegen/target_cpu.h"
+#include "runtime/cpu/thread_count.h"
 #include "runtime/registry.h"
-#include "runtime/thread_count.h"
-#include "topi/cpu/caches.h"
+#include "topi/cpu/contraction/caches.h"
 
 namespace tessera::topi {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 // What a schedule has to know about a processor to choose its tiles.
 
-#include "ir/target.h"
+#include "ir/target/target.h"
 
 namespace tessera::topi {
 

@@ -6,7 +6,7 @@
 
 #include "arith/analyzer.h"
 #include "ir/builtin.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/analysis/block_access.h"
 #include "tir/remap.h"

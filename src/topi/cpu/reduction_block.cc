@@ -4,7 +4,7 @@
 
 #include "arith/analyzer.h"
 #include "codegen/parallel.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 
 namespace tessera::topi {

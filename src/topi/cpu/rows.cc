@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "te/reduce.h"
 #include "topi/elementwise.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "ir/target.h"
+#include "ir/target/target.h"
 #include "te/schedule.h"
 #include "topi/cpu/machine.h"
 

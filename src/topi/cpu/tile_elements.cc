@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "codegen/parallel.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "topi/cpu/reduction_block.h"
 

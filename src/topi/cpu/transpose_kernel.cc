@@ -1,8 +1,8 @@
 #include "topi/cpu/transpose_kernel.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "tir/buffer_access.h"
-#include "topi/cpu/product_tile.h"
+#include "topi/cpu/contraction/product_tile.h"
 
 namespace tessera::topi {
 namespace {

@@ -1,6 +1,6 @@
 #include "topi/cpu/transpose_tiles.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "tir/layout.h"
 #include "topi/cpu/transpose_kernel.h"
 #include "topi/program.h"

@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "topi/cpu/borders.h"
-#include "topi/cpu/product_tile.h"
+#include "topi/cpu/contraction/product_tile.h"
 #include "topi/cpu/windows.h"
 
 namespace tessera::topi {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "arith/analyzer.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/analysis/deep_equal.h"
 

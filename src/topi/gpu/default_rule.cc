@@ -1,6 +1,6 @@
 #include "topi/gpu/default_rule.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "topi/block_rule.h"
 #include "topi/gpu/own_statements.h"

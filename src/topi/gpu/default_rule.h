@@ -1,7 +1,7 @@
 #pragma once
 // The schedule of a fused function on a device with threads, where its operators have no rule of their own.
 
-#include "ir/target.h"
+#include "ir/target/target.h"
 #include "tir/function.h"
 
 namespace tessera::topi {

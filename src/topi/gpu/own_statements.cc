@@ -1,7 +1,7 @@
 #include "topi/gpu/own_statements.h"
 
 #include "ir/builtin.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 
 namespace tessera::topi {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "topi/image/sample.h"
 #include "topi/nn/pool.h"
 #include "topi/operand.h"

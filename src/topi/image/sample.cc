@@ -1,6 +1,6 @@
 #include "topi/image/sample.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "te/reduce.h"
 #include "tir/layout.h"
 #include "topi/nn/conv.h"

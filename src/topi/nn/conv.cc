@@ -3,7 +3,7 @@
 #include <cctype>
 
 #include "arith/analyzer.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "te/reduce.h"
 #include "topi/nn/conv_phases.h"
 #include "topi/nn/pad.h"

@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "te/reduce.h"
 #include "topi/nn/pad.h"
 #include "topi/operand.h"

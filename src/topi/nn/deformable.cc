@@ -1,6 +1,6 @@
 #include "topi/nn/deformable.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "te/reduce.h"
 #include "topi/image/sample.h"
 #include "topi/nn/pad.h"

@@ -1,6 +1,6 @@
 // Functions that Python calls with more than an operator's attributes say: a bias, a border's value, names.
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "runtime/registry.h"
 #include "topi/nn/matmul.h"
 #include "topi/nn/pad.h"

@@ -1,6 +1,6 @@
 #include "topi/nn/matmul.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "te/reduce.h"
 #include "topi/broadcast.h"
 #include "topi/operand.h"

@@ -1,6 +1,6 @@
 #include "topi/nn/pad.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "topi/operand.h"
 
 namespace tessera::topi {

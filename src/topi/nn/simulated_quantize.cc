@@ -1,6 +1,6 @@
 #include "topi/nn/simulated_quantize.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "runtime/registry.h"
 #include "topi/operand.h"
 

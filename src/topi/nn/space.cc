@@ -1,6 +1,6 @@
 #include "topi/nn/space.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "tir/layout.h"
 #include "topi/nn/pad.h"
 #include "topi/transform.h"

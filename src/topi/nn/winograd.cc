@@ -1,6 +1,6 @@
 #include "topi/nn/winograd.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "te/reduce.h"
 #include "topi/nn/pad.h"
 #include "topi/nn/winograd_filter.h"

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "topi/program.h"
 #include "topi/safe_index.h"
 #include "topi/search.h"

@@ -1,6 +1,6 @@
 #include "topi/vision/nms.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "topi/program.h"
 #include "topi/safe_index.h"
 #include "topi/search.h"

@@ -1,6 +1,6 @@
 #include "topi/vision/roi.h"
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "tir/layout.h"
 #include "topi/image/sample.h"
 #include "topi/program.h"

@@ -13,9 +13,9 @@
 #include "driver/cli/progress_bar.h"
 #include "driver/cli/runner.h"
 #include "runtime/archive/files.h"
-#include "runtime/model.h"
-#include "runtime/thread_count.h"
-#include "runtime/thread_pool.h"
+#include "runtime/cpu/thread_count.h"
+#include "runtime/cpu/thread_pool.h"
+#include "runtime/package/model.h"
 
 namespace tessera::cli {
 namespace {

@@ -9,11 +9,11 @@
 
 #include "base/json.h"
 #include "runtime/archive/files.h"
+#include "runtime/cpu/thread_pool.h"
 #include "runtime/device_api.h"
 #include "runtime/graph_executor/module.h"
-#include "runtime/model_names.h"
-#include "runtime/profiling.h"
-#include "runtime/thread_pool.h"
+#include "runtime/package/model_names.h"
+#include "runtime/profiling/profiling.h"
 #include "runtime/vm/machine.h"
 
 namespace tessera::cli {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "runtime/archive/npy.h"
-#include "runtime/module.h"
+#include "runtime/module/module.h"
 
 namespace tessera::cli {
 

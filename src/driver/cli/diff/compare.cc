@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/element.h"
+#include "runtime/function/element.h"
 
 namespace tessera::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "driver/cli/progress_bar.h"
 #include "driver/cli/runner.h"
 #include "runtime/archive/files.h"
-#include "runtime/model_names.h"
+#include "runtime/package/model_names.h"
 
 namespace tessera::cli {
 namespace {

@@ -9,17 +9,17 @@
 #include "base/stack.h"
 #include "driver/cli/diff/compare.h"
 #include "frontend/onnx/importer.h"
-#include "ir/pass.h"
-#include "ir/prim_ops.h"
-#include "relay/infer_type.h"
+#include "ir/pass/pass.h"
+#include "ir/prim/ops.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/scopes.h"
-#include "relay/type_of.h"
+#include "relay/type/infer_type.h"
+#include "relay/type/type_of.h"
 #include "relay/walk.h"
 #include "runtime/archive/files.h"
+#include "runtime/cpu/thread_pool.h"
 #include "runtime/registry.h"
-#include "runtime/thread_pool.h"
 
 namespace tessera::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "driver/cli/subject.h"
 #include "relay/expr.h"
 #include "runtime/archive/npy.h"
-#include "runtime/model.h"
+#include "runtime/package/model.h"
 
 namespace tessera::cli {
 

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "driver/cli/cli.h"
-#include "runtime/model_names.h"
+#include "runtime/package/model_names.h"
 
 namespace tessera::cli {
 

@@ -10,10 +10,10 @@
 #include "driver/cli/inspect/facts.h"
 #include "frontend/load_model.h"
 #include "frontend/onnx/importer.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "relay/inspect.h"
 #include "relay/output_names.h"
-#include "relay/type_of.h"
+#include "relay/type/type_of.h"
 #include "relay/walk.h"
 
 namespace tessera::cli {

@@ -9,11 +9,11 @@
 #include "driver/cli/cli.h"
 #include "driver/cli/inspect/facts.h"
 #include "runtime/archive/files.h"
-#include "runtime/cpu_features.h"
-#include "runtime/elf_symbols.h"
+#include "runtime/cpu/features.h"
 #include "runtime/graph_executor/graph.h"
-#include "runtime/package.h"
-#include "runtime/params.h"
+#include "runtime/module/elf_symbols.h"
+#include "runtime/package/package.h"
+#include "runtime/package/params.h"
 #include "runtime/vm/executable.h"
 
 namespace tessera::cli {

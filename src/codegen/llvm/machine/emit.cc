@@ -1,0 +1,49 @@
+#include "codegen/llvm/machine/emit.h"
+
+#include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include "codegen/llvm/context.h"
+
+namespace tessera::codegen {
+namespace {
+
+std::string emit_machine_code(const llvm::Module& module, const Machine& machine, llvm::CodeGenFileType type) {
+  std::unique_ptr<llvm::TargetMachine> target = make_target_machine(machine);
+  std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);  // the back end changes what it works on
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  if (target->addPassesToEmitFile(passes, stream, nullptr, type))
+    throw Error(ValueError) << "target \"" << machine.text << "\" cannot write this kind of file";
+  passes.run(*copy);
+  throw_reported(copy->getContext());
+  return std::string(bytes.data(), bytes.size());
+}
+
+}  // namespace
+
+std::string emit_object(const llvm::Module& module, const Machine& machine) {
+  return emit_machine_code(module, machine, llvm::CodeGenFileType::ObjectFile);
+}
+
+std::string emit_assembly(const llvm::Module& module, const Machine& machine) {
+  return emit_machine_code(module, machine, llvm::CodeGenFileType::AssemblyFile);
+}
+
+std::string emit_text(const llvm::Module& module) {
+  std::string out;
+  llvm::raw_string_ostream stream(out);
+  module.print(stream, nullptr);
+  return out;
+}
+
+std::string emit_bitcode(const llvm::Module& module) {
+  std::string out;
+  llvm::raw_string_ostream stream(out);
+  llvm::WriteBitcodeToFile(module, stream);
+  return out;
+}
+
+}  // namespace tessera::codegen

@@ -1,0 +1,98 @@
+#include "codegen/llvm/machine/link.h"
+
+#include <lld/Common/CommonLinkerContext.h>
+#include <lld/Common/Driver.h>
+#include <llvm/BinaryFormat/Magic.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+
+#include "codegen/llvm/pch.h"
+
+LLD_HAS_DRIVER(elf)
+
+namespace tessera::codegen {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder that is gone when this is.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (fs::temp_directory_path() / "tessera-link-XXXXXX").string();
+    if (!mkdtemp(pattern.data())) throw Error(FileError) << "cannot make a temporary folder like " << pattern;
+    path_ = pattern;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  fs::path path_;
+};
+
+void run_linker(const std::vector<std::string>& words) {
+  static std::mutex mutex;  // LLD keeps its state in globals
+  static bool is_broken = false;
+  std::lock_guard lock(mutex);
+  if (is_broken) throw Error(RuntimeError) << "the linker failed before in this process and cannot be used again";
+  std::vector<const char*> args{"ld.lld"};
+  for (const std::string& word : words) args.push_back(word.c_str());
+  std::string said;
+  llvm::raw_string_ostream stream(said);
+  lld::Result result = lld::lldMain(args, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  is_broken = !result.canRunAgain;
+  if (result.retCode != 0) throw Error(RuntimeError) << "linking failed: " << said;
+}
+
+}  // namespace
+
+std::string merge_objects(const std::vector<std::string>& objects) {
+  if (objects.size() == 1) return objects[0];
+  TemporaryFolder folder;
+  std::vector<std::string> words{"-r", "-o", folder.file("all.o")};
+  for (size_t i = 0; i < objects.size(); ++i) {
+    words.push_back(folder.file(std::to_string(i) + ".o"));
+    std::ofstream file(words.back(), std::ios::binary);
+    file.write(objects[i].data(), std::streamsize(objects[i].size()));
+    if (!file.flush()) throw Error(FileError) << "cannot write " << words.back();
+  }
+  run_linker(words);
+  std::ifstream file(words[2], std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+void link_shared(const std::vector<std::string>& files, const std::string& output,
+                 const std::vector<std::string>& needed, const std::string& blob) {
+  for (const std::string& file : files) {
+    llvm::file_magic magic;
+    if (!llvm::identify_magic(file, magic) && magic == llvm::file_magic::bitcode)
+      throw Error(ValueError) << file
+                              << " is LLVM bitcode, and the built-in linker takes objects: compile it first, as "
+                              << "`llc -filetype=obj` does";
+  }
+  TemporaryFolder folder;
+  std::vector<std::string> words{"-shared", "--build-id=none", "-o", output};
+  words.insert(words.end(), files.begin(), files.end());
+  for (const std::string& name : needed) {
+    // The linker asks for a file to learn a library's name from. This one has that name and nothing that is looked for
+    // in it: what it defines, the objects define themselves.
+    std::string stand_in = folder.file(name);
+    run_linker({"-shared", "--build-id=none", "-soname", name, "-o", stand_in, files.at(0)});
+    words.push_back(stand_in);
+  }
+  if (!blob.empty()) {
+    std::string symbol = "_binary_" + blob + "_start";  // as linkers name the bytes of a file
+    for (char& c : symbol)
+      if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+    words.insert(words.end(), {"--format=binary", blob, "--format=default", "--defsym=__tvm_dev_mblob=" + symbol});
+  }
+  run_linker(words);
+}
+
+}  // namespace tessera::codegen

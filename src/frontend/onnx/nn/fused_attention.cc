@@ -1,0 +1,253 @@
+// Attention as com.microsoft's operators have it.
+
+#include <cmath>
+
+#include "frontend/onnx/nn/heads.h"
+#include "frontend/onnx/parts.h"
+#include "frontend/onnx/tensor_ops/checked_indices.h"
+#include "relay/attrs/index.h"
+#include "relay/inspect.h"
+#include "relay/make.h"
+
+namespace tessera::onnx {
+namespace {
+
+using namespace relay;  // NOLINT: makers of calls
+
+constexpr const char* kDomain = "com.microsoft";
+constexpr double kNever = -INFINITY;
+const DataType kLong = DataType::Int(64);
+
+int64_t fixed_extent(Operation& in, const Expr& x, size_t axis, const char* what) {
+  auto* extent = in.shape(x)[axis].as<IntImm>();
+  if (!extent) in.unknown(std::string(what) + " must be known", x);
+  return extent->value;
+}
+
+/// softmax(scale * query * key^T + bias) * value, of heads; keys and values may have fewer heads.
+struct Scores {
+  Operation& in;
+  Expr query, key, value;
+  double scale, cap = 0;
+  Expr bias;  // empty: none
+
+  Scores(Operation& op, Expr q, Expr k, Expr v) : in(op), query(std::move(q)), key(std::move(k)), value(std::move(v)) {
+    scale = in.number("scale", 0);
+    if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(fixed_extent(in, query, 3, "the size of heads")));
+  }
+  Expr number(double x) const { return make_scalar(x, in.dtype(query)); }
+  void add_bias(const Expr& part) {
+    Expr own = cast_if_needed(in, part, in.dtype(query));
+    bias = bias.defined() ? add(bias, own) : own;
+  }
+  /// Where `seen` is false, `hidden` is added.
+  void add_mask(const Expr& seen, double hidden) { add_bias(where(seen, number(0), number(hidden))); }
+
+  Expr attended() {
+    int64_t queries = fixed_extent(in, query, 1, "the number of heads"),
+            keys = fixed_extent(in, key, 1, "their number");
+    if (queries != keys) {
+      if (keys < 1 || queries % keys) in.invalid("the heads of queries must be a multiple of those of keys");
+      key = repeat(key, static_cast<int>(queries / keys), 1);
+      value = repeat(value, static_cast<int>(queries / keys), 1);
+    }
+    Expr scores = multiply(matrix_product(in, query, transposed_matrices(key)), number(scale));
+    if (cap > 0) scores = multiply(tanh(divide(scores, number(cap))), number(cap));
+    if (bias.defined()) scores = add(scores, bias);
+    return matrix_product(in, softmax_of(scores, -1), value);
+  }
+};
+
+/// A mask of lengths (batch), of keys (batch, keys), or of queries and keys (batch, queries, keys).
+Expr seen_by(Operation& in, const Expr& given, int64_t batch, int64_t keys) {
+  Expr mask = cast_if_needed(in, given, kLong);
+  size_t rank = in.rank(mask);
+  if (rank == 1) {
+    int64_t count = fixed_extent(in, mask, 0, "the mask of attention");
+    auto part = [&](int64_t i) {
+      return reshape(slice(mask, 0, i * batch, (i + 1) * batch), int_array({-1, 1, 1, 1}));
+    };
+    if (count != batch && count != 2 * batch) in.unsupported("a mask of begins of packed rows");
+    Expr seen = less(counting(keys, 3), part(0));
+    if (count == batch) return seen;
+    return call_op("logical_and", {seen, call_op("greater_equal", {counting(keys, 3), part(1)})});
+  }
+  if (rank == 2) return greater(reshape(mask, int_array({0, 1, 1, -1})), make_ints({0}));
+  if (rank == 3) return greater(expand_dims(mask, 1), make_ints({0}));
+  in.unsupported("a mask of four dimensions");
+}
+
+/// Keys up to the place of each query, the last of which has that of the last key.
+Expr seen_before(int64_t queries, int64_t keys) {
+  return call_op("less_equal", {counting(keys, 3), add(counting(queries, 2), make_ints({keys - queries}))});
+}
+
+}  // namespace
+
+Values attention_of_projections(Operation& in, const Expr& projected, size_t mask, size_t past_input, size_t more) {
+  if (in.integer("do_rotary", 0) != 0) in.unsupported("rotary embedding inside attention");
+  if (in.integer("past_present_share_buffer", 0) != 0) in.unsupported("a past that shares memory with the present");
+  int64_t heads = in.integer("num_heads"), batch = fixed_extent(in, in[0], 0, "the batch");
+  Ints sizes = in.integers("qkv_hidden_sizes");
+  int64_t whole = fixed_extent(in, projected, 2, "the width"), length = fixed_extent(in, in[0], 1, "the length");
+  if (sizes.empty()) sizes = {whole / 3, whole / 3, whole / 3};
+  Expr query = split_heads(slice(projected, 2, 0, sizes[0]), heads);
+  Expr key = split_heads(slice(projected, 2, sizes[0], sizes[0] + sizes[1]), heads);
+  Expr value = split_heads(slice(projected, 2, sizes[0] + sizes[1], whole), heads);
+  if (in.has(past_input)) {
+    Expr past = in[past_input];
+    auto part = [&](int i) { return squeeze(slice(past, 0, i, i + 1), int_array({0})); };
+    key = concatenate({part(0), key}, 2);
+    value = concatenate({part(1), value}, 2);
+  }
+  int64_t keys = fixed_extent(in, key, 2, "the number of keys");
+  Scores scores(in, query, key, value);
+  double hidden = in.number("mask_filter_value", -10000);
+  if (in.has(mask)) scores.add_mask(seen_by(in, in[mask], batch, keys), hidden);
+  if (in.integer("unidirectional", 0) != 0) scores.add_mask(seen_before(length, keys), kNever);
+  if (in.has(more)) scores.add_bias(in[more]);
+  Values out{join_heads(scores.attended())};
+  if (in.wants(1)) out.push_back(stack({key, value}, 0));
+  return out;
+}
+
+namespace {
+
+/// Inputs: data, weight of all three projections, bias, mask, past (2, batch, heads, length, size), what is added to
+/// scores.
+Values attention(Operation& in) {
+  Expr projected = matrix_product(in, in[0], in[1]);
+  if (in.has(2)) projected = add(projected, in[2]);
+  return attention_of_projections(in, projected, 3, 4, 5);
+}
+
+/// Inputs: query, key, value, bias, a mask of keys, what is added to scores, past key and value. Queries may hold keys and
+/// values too (batch, length, heads, 3, size), keys may hold values (..., 2, size), and keys may be split into heads already.
+Values multi_head_attention(Operation& in) {
+  if (in.has(8) || in.has(9)) in.unsupported("a past that shares memory with the present");
+  int64_t heads = in.integer("num_heads");
+  Expr query = in[0], key = in.get_or(1, nullptr), value = in.get_or(2, nullptr);
+  auto unpacked = [&](const Expr& x, int i) {  // (batch, length, heads, parts, size)
+    return transpose(squeeze(slice(x, 3, i, i + 1), int_array({3})), int_array({0, 2, 1, 3}));
+  };
+  auto with_bias = [&](const Expr& x, int64_t begin, int64_t end) {
+    return in.has(3) ? add(x, slice(in[3], 0, begin, end)) : x;
+  };
+  if (in.rank(query) == 5) {
+    if (in.has(3)) in.unsupported("a bias of packed heads");
+    value = unpacked(query, 2), key = unpacked(query, 1), query = unpacked(query, 0);
+  } else {
+    int64_t width = fixed_extent(in, query, 2, "the width of heads");
+    query = split_heads(with_bias(query, 0, width), heads);
+    if (!key.defined()) in.invalid("there are neither keys nor packed ones");
+    if (in.rank(key) == 5) {
+      if (in.has(3)) in.unsupported("a bias of packed heads");
+      value = unpacked(key, 1), key = unpacked(key, 0);
+    } else if (in.rank(key) == 3) {
+      if (!value.defined()) in.invalid("there are no values");
+      int64_t last = fixed_extent(in, value, 2, "the width of heads");
+      key = split_heads(with_bias(key, width, 2 * width), heads);
+      value = split_heads(with_bias(value, 2 * width, 2 * width + last), heads);
+    }
+  }
+  if (in.has(6)) {
+    key = concatenate({in[6], key}, 2);
+    value = concatenate({in[7], value}, 2);
+  }
+  Scores scores(in, query, key, value);
+  int64_t keys = fixed_extent(in, key, 2, "the number of keys"), batch = fixed_extent(in, query, 0, "the batch");
+  double hidden = in.number("mask_filter_value", -10000);
+  if (in.has(4)) {
+    bool is_begins = in.rank(in[4]) == 1 && fixed_extent(in, in[4], 0, "the mask") != batch;
+    if (is_begins) in.unsupported("a mask of begins of packed rows");
+    scores.add_mask(seen_by(in, in[4], batch, keys), hidden);
+  }
+  if (in.integer("unidirectional", 0) != 0)
+    scores.add_mask(seen_before(fixed_extent(in, query, 2, "the length"), keys), kNever);
+  if (in.has(5)) scores.add_bias(in[5]);
+  return {join_heads(scores.attended()), key, value};
+}
+
+/// Inputs: query (or all three packed), key, value, past key and value, the last place of each row, the length of the
+/// longest with what is new, cosines, sines, places, what is added to scores. New keys are written behind the old ones of
+/// their row; a query sees what is not behind it.
+Values group_query_attention(Operation& in) {
+  for (size_t i = 11; i < in.size(); ++i)
+    if (in.has(i)) in.unsupported("input " + std::to_string(i));
+  if (in.integer("smooth_softmax", 0) > 0) in.unsupported("a smooth softmax");
+  if (in.integer("causal", 1) == 0) in.unsupported("queries that see what is behind them");
+  int64_t heads = in.integer("num_heads"), key_heads = in.integer("kv_num_heads");
+  if (heads < 1 || key_heads < 1) in.invalid("there are no heads");
+  Expr query = in[0], key = in.get_or(1, nullptr), value = in.get_or(2, nullptr);
+  int64_t width = fixed_extent(in, query, 2, "the width of heads"), length = fixed_extent(in, query, 1, "the length");
+  if (!key.defined()) {
+    int64_t size = width / (heads + 2 * key_heads), first = heads * size, second = first + key_heads * size;
+    value = slice(query, 2, second, width), key = slice(query, 2, first, second), query = slice(query, 2, 0, first);
+  }
+  query = split_heads(query, heads), key = split_heads(key, key_heads), value = split_heads(value, key_heads);
+  int64_t total = in.needed_ints(in[6], "total_sequence_length").at(0);
+  int64_t past = in.has(3) ? fixed_extent(in, in[3], 2, "the length of the past") : 0, keys = std::max(past, total);
+  bool is_first = total == length;
+  // Where the first of the new keys goes, in each row.
+  Expr last = reshape(cast_if_needed(in, in[5], kLong), int_array({-1, 1, 1, 1})), begin = make_ints({0});
+  if (!is_first) begin = maximum(subtract(add(last, make_ints({1})), make_ints({length})), make_ints({0}));
+  Expr place = add(counting(length, 2), begin);  // (batch or 1, 1, length, 1)
+  if (in.integer("do_rotary", 0) != 0) {
+    Expr at = in.has(9) ? cast_if_needed(in, in[9], kLong) : squeeze(place, int_array({1, 3}));
+    auto cached = [&](size_t i) { return expand_dims(checked_take(in, in[i], at, 0), 1); };
+    int64_t turned = 2 * in.static_shape(in[7], "cosines").at(1);
+    bool is_interleaved = in.integer("rotary_interleaved", 0) != 0;
+    query = rotated(in, query, cached(7), cached(8), turned, is_interleaved);
+    key = rotated(in, key, cached(7), cached(8), turned, is_interleaved);
+  }
+  auto written = [&](const Expr& fresh, size_t i) {
+    if (past == 0 && keys == length) return fresh;
+    Expr buffer = in[i];
+    buffer = pad_with(buffer, {0, 0, 0, 0}, {0, 0, keys - past, 0}, 0);
+    return call_op("scatter", {buffer, broadcast_to_like(place, fresh), fresh},
+                   make_attrs<ScatterAttrs>([](auto& attrs) { attrs.axis = 2; }));
+  };
+  if (past == 0 && keys != length && !in.has(3)) in.invalid("the total length asks for a past that is not there");
+  Expr all_keys = written(key, 3), all_values = written(value, 4);
+  Scores scores(in, query, all_keys, all_values);
+  scores.cap = in.number("softcap", 0);
+  scores.add_mask(call_op("less_equal", {counting(keys, 3), place}), kNever);
+  if (int64_t window = in.integer("local_window_size", -1); window > 0)
+    scores.add_mask(greater(counting(keys, 3), subtract(place, make_ints({window}))), kNever);
+  if (in.has(10)) scores.add_bias(in[10]);
+  return {join_heads(scores.attended()), all_keys, all_values};
+}
+
+/// Inputs: data, places, cosines, sines.
+Values rotary_embedding(Operation& in) {
+  if (in.number("scale", 1) != 1) in.unsupported("a scale");
+  if (in.integer("is_packed_batching", 0) != 0) in.unsupported("packed rows");
+  bool is_flat = in.rank(in[0]) == 3;
+  int64_t turned = in.integer("rotary_embedding_dim", 0), heads = in.integer("num_heads", 0);
+  Expr x = in[0];
+  if (is_flat) {
+    if (heads == 0) heads = fixed_extent(in, x, 2, "the width") / (2 * in.static_shape(in[2], "cosines").at(1));
+    x = split_heads(x, heads);
+  }
+  Expr place = cast_if_needed(in, in[1], kLong);
+  if (in.rank(place) == 1) {  // where the first lies
+    int64_t length = fixed_extent(in, x, 2, "the length");
+    place = add(expand_dims(place, 1), reshape_to(counting(length, 3), {1, length}));
+  }
+  auto cached = [&](size_t i) { return expand_dims(checked_take(in, in[i], place, 0), 1); };
+  Expr out = rotated(in, x, cached(2), cached(3), turned, in.integer("interleaved", 0) != 0);
+  return {is_flat ? join_heads(out) : out};
+}
+
+}  // namespace
+
+Rows fused_attention_rows() {
+  return {
+      {"Attention", 1, attention, kDomain},
+      {"GroupQueryAttention", 1, group_query_attention, kDomain},
+      {"MultiHeadAttention", 1, multi_head_attention, kDomain},
+      {"RotaryEmbedding", 1, rotary_embedding, kDomain},
+  };
+}
+
+}  // namespace tessera::onnx

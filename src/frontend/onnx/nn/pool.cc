@@ -1,0 +1,280 @@
+// Pools, and what undoes them.
+
+#include "relay/attrs/pool.h"
+#include "frontend/onnx/nn/windows.h"
+#include "frontend/onnx/parts.h"
+#include "frontend/onnx/tensor_ops/checked_indices.h"
+#include "relay/attrs/index.h"
+#include "relay/attrs/reduce.h"
+#include "relay/inspect.h"
+#include "relay/make.h"
+
+#include <cmath>
+
+namespace tessera::onnx {
+
+using namespace relay;  // NOLINT: makers of calls
+
+/// Begins, then ends, for `auto_pad` too.
+Ints padding_of(Operation& in, const Ints& kernel, const Ints& strides, const Ints& dilations) {
+  size_t spatial = kernel.size();
+  std::string automatic = in.text("auto_pad", "NOTSET");
+  if (automatic == "NOTSET") return in.integers("pads", std::vector<int64_t>(2 * spatial, 0));
+  Ints out(2 * spatial, 0);
+  if (automatic == "VALID") return out;
+  Ints shape = in.static_shape(in[0], "auto_pad");
+  for (size_t i = 0; i < spatial; ++i) {
+    int64_t extent = shape[i + 2], wanted = (extent + strides[i] - 1) / strides[i];
+    int64_t window = (kernel[i] - 1) * dilations[i] + 1;
+    int64_t total = std::max<int64_t>((wanted - 1) * strides[i] + window - extent, 0);
+    int64_t less = total / 2, more = total - less;
+    out[i] = automatic == "SAME_LOWER" ? more : less;
+    out[i + spatial] = automatic == "SAME_LOWER" ? less : more;
+  }
+  return out;
+}
+
+void check_windows(const Operation& in, size_t spatial) {
+  constexpr int64_t kMost = INT32_MAX;
+  auto check = [&](const char* name, size_t count, int64_t least) {
+    if (!in.has_attribute(name)) return;
+    std::vector<int64_t> given = in.integers(name);
+    if (given.size() != count)
+      in.invalid(std::string(name) + " has " + std::to_string(given.size()) + " numbers, not " + std::to_string(count));
+    for (int64_t number : given)
+      if (number < least || number > kMost)
+        in.invalid(std::string(name) + " has the number " + std::to_string(number) + ", which makes no window");
+  };
+  for (const char* name : {"kernel_shape", "strides", "dilations"}) check(name, spatial, 1);
+  check("pads", 2 * spatial, -kMost);
+  check("output_padding", spatial, 0);
+}
+
+namespace {
+
+/// The windows of a pool. With fixed extents, windows that reach beyond the end are made by more padding.
+struct Pool {
+  Ints kernel, strides, dilations, padding, given;  // given: the padding that the node asks for
+  Ints extents, counts;                             // of the data and the result; empty where open
+  bool rounds_up = false;
+  size_t spatial() const { return kernel.size(); }
+};
+
+Pool pool_of(Operation& in) {
+  Pool out;
+  size_t spatial = in.spatial(in[0]);
+  check_windows(in, spatial);
+  out.kernel = in.integers("kernel_shape");
+  if (out.kernel.size() != spatial) in.invalid("kernel_shape has not as many numbers as there are dimensions");
+  if (spatial < 1 || spatial > 3) in.unsupported("a pool over " + std::to_string(spatial) + " dimensions");
+  std::vector<int64_t> ones(spatial, 1);
+  out.strides = in.integers("strides", ones);
+  out.dilations = in.integers("dilations", ones);
+  out.padding = out.given = padding_of(in, out.kernel, out.strides, out.dilations);
+  bool is_automatic = in.text("auto_pad", "NOTSET") != "NOTSET";
+  out.rounds_up = in.integer("ceil_mode", 0) != 0 && !is_automatic;
+  std::optional<std::vector<int64_t>> shape = in.fixed_shape(in[0]);
+  if (!shape) return out;
+  for (size_t i = 0; i < spatial; ++i) {
+    int64_t extent = (*shape)[i + 2], window = (out.kernel[i] - 1) * out.dilations[i] + 1, stride = out.strides[i];
+    int64_t before = out.padding[i], after = out.padding[i + spatial], room = extent + before + after - window;
+    if (room < 0) in.invalid("a window that is larger than the data");
+    int64_t count = (out.rounds_up ? (room + stride - 1) / stride : room / stride) + 1;
+    if (out.rounds_up) {
+      if ((count - 1) * stride >= extent + before) --count;  // it would begin in the padding behind the data
+      out.padding[i + spatial] = std::max<int64_t>((count - 1) * stride + window - extent - before, 0);
+    }
+    out.extents.push_back(extent);
+    out.counts.push_back(count);
+  }
+  out.rounds_up = false;
+  return out;
+}
+
+template <class T>
+Expr pool_call(const char* op, Expr x, const Pool& pool, const std::function<void(T&)>& more) {
+  return call_op(op, {x}, make_attrs<T>([&](T& attrs) {
+                   attrs.pool_size = int_array(pool.kernel);
+                   attrs.strides = int_array(pool.strides);
+                   attrs.dilation = int_array(pool.dilations);
+                   attrs.padding = int_array(pool.padding);
+                   attrs.layout = kDataLayouts[pool.spatial() - 1];
+                   attrs.ceil_mode = pool.rounds_up;
+                   if (more) more(attrs);
+                 }));
+}
+
+Expr max_pool_of(Expr x, const Pool& pool) {
+  if (pool.spatial() == 1) return pool_call<MaxPool1DAttrs>("nn.max_pool1d", x, pool, {});
+  if (pool.spatial() == 2) return pool_call<MaxPool2DAttrs>("nn.max_pool2d", x, pool, {});
+  return pool_call<MaxPool3DAttrs>("nn.max_pool3d", x, pool, {});
+}
+
+Expr average_pool_of(Expr x, const Pool& pool, bool counts) {
+  auto more = [&](auto& attrs) { attrs.count_include_pad = counts; };
+  if (pool.spatial() == 1) return pool_call<AvgPool1DAttrs>("nn.avg_pool1d", x, pool, more);
+  if (pool.spatial() == 2) return pool_call<AvgPool2DAttrs>("nn.avg_pool2d", x, pool, more);
+  return pool_call<AvgPool3DAttrs>("nn.avg_pool3d", x, pool, more);
+}
+
+/// The least number of a type, which is no maximum of anything.
+double lowest(DataType dtype) {
+  if (is_float(dtype)) return -INFINITY;
+  return dtype.code == DataType::kUInt ? 0 : -std::ldexp(1.0, dtype.bits - 1);
+}
+
+/// The greatest of each window, and where in the whole tensor it stands. One slice for each tap is stacked; the place
+/// of tap t in window w is that of the window plus that of the tap.
+Values max_pool_with_places(Operation& in, const Pool& pool) {
+  Ints shape = in.static_shape(in[0], "the indices of a pool");
+  size_t spatial = pool.spatial();
+  std::vector<int64_t> before(spatial + 2, 0), after(spatial + 2, 0), steps(spatial, 1);
+  for (size_t i = 0; i < spatial; ++i) before[i + 2] = pool.padding[i], after[i + 2] = pool.padding[i + spatial];
+  bool by_column = in.integer("storage_order", 0) != 0;
+  for (size_t i = 0; i + 1 < spatial; ++i) {
+    if (by_column) steps[i + 1] = steps[i] * pool.extents[i];
+    else steps[spatial - 2 - i] = steps[spatial - 1 - i] * pool.extents[spatial - 1 - i];
+  }
+  Expr padded = pad_with(in[0], before, after, lowest(in.dtype(in[0])));
+  Array<Expr> taps;
+  std::vector<int64_t> of_taps;
+  for (const std::vector<int64_t>& tap : places_of(pool.kernel)) {
+    Expr part = padded;
+    int64_t place = 0;
+    for (size_t i = 0; i < spatial; ++i) {
+      int64_t begin = tap[i] * pool.dilations[i];
+      part = slice(part, static_cast<int>(i) + 2, begin, begin + (pool.counts[i] - 1) * pool.strides[i] + 1,
+                   pool.strides[i]);
+      place += begin * steps[i];
+    }
+    taps.push_back(part);
+    of_taps.push_back(place);
+  }
+  std::vector<int64_t> of_windows, of_channels;
+  for (const std::vector<int64_t>& window : places_of(pool.counts)) {
+    int64_t place = 0;
+    for (size_t i = 0; i < spatial; ++i) place += (window[i] * pool.strides[i] - pool.padding[i]) * steps[i];
+    of_windows.push_back(place);
+  }
+  int64_t size = product_of(pool.extents);
+  for (int64_t i = 0; i < shape[0] * shape[1]; ++i) of_channels.push_back(i * size);
+  std::vector<int64_t> window_shape{1, 1}, channel_shape{shape[0], shape[1]};
+  window_shape.insert(window_shape.end(), pool.counts.begin(), pool.counts.end());
+  channel_shape.resize(spatial + 2, 1);
+  Expr all = stack(taps, 0);
+  Expr chosen = call_op("argmax", {all}, make_attrs<ArgReduceAttrs>([](auto& attrs) { attrs.axis = {PrimExpr(0)}; }));
+  Expr places = add(take(make_ints(of_taps), chosen, 0), reshape_to(make_ints(of_windows), window_shape));
+  return {reduce("max", all, {PrimExpr(0)}), add(places, reshape_to(make_ints(of_channels), channel_shape))};
+}
+
+Values max_pool(Operation& in) {
+  Pool pool = pool_of(in);
+  if (in.wants(1)) return max_pool_with_places(in, pool);
+  return {max_pool_of(in[0], pool)};
+}
+
+/// How many elements each window's mean is over: padding that the node asks for counts, what lies behind it does not.
+Expr counts_of(Operation& in, const Pool& pool) {
+  size_t spatial = pool.spatial();
+  std::vector<double> values;
+  for (const std::vector<int64_t>& window : places_of(pool.counts)) {
+    double count = 1;
+    for (size_t i = 0; i < spatial; ++i) {
+      int64_t start = window[i] * pool.strides[i] - pool.padding[i], inside = 0;
+      for (int64_t tap = 0; tap < pool.kernel[i]; ++tap)
+        inside += start + tap * pool.dilations[i] < pool.extents[i] + pool.given[i + spatial];
+      count *= static_cast<double>(inside);
+    }
+    values.push_back(static_cast<double>(product_of(pool.kernel)) / count);
+  }
+  Ints shape{1, 1};
+  shape.insert(shape.end(), pool.counts.begin(), pool.counts.end());
+  return numbers_of(values, shape, in.dtype(in[0]));
+}
+
+Values average_pool(Operation& in) {
+  Pool pool = pool_of(in);
+  bool counts = in.integer("count_include_pad", 0) != 0;
+  Expr out = average_pool_of(in[0], pool, counts);
+  if (!counts || pool.padding == pool.given) {
+    if (counts && pool.rounds_up) in.unsupported("ceil_mode with padding that counts needs fixed shapes");
+    return {out};
+  }
+  return {multiply(out, counts_of(in, pool))};
+}
+
+Expr powers(Operation& in, double p) {
+  Expr size = call_op("abs", {in[0]});
+  return p == 1 ? size : power(size, make_scalar(p, in.dtype(in[0])));
+}
+Expr root(Operation& in, Expr x, double p) { return p == 1 ? x : power(x, make_scalar(1 / p, in.dtype(in[0]))); }
+double exponent_of(Operation& in) {
+  const Attribute* given = in.find("p");
+  if (!given) return 2;
+  return given->kind == Attribute::Float ? given->f : static_cast<double>(in.integer("p"));
+}
+
+Values lp_pool(Operation& in) {
+  Pool pool = pool_of(in);
+  double p = exponent_of(in), size = static_cast<double>(product_of(pool.kernel));
+  Expr means = average_pool_of(powers(in, p), pool, true);
+  return {root(in, multiply(means, make_scalar(size, in.dtype(in[0]))), p)};
+}
+
+Array<PrimExpr> spatial_axes(Operation& in) {
+  Ints out;
+  for (size_t i = 2; i < in.rank(in[0]); ++i) out.push_back(static_cast<int64_t>(i));
+  return int_array(out);
+}
+Values global_average_pool(Operation& in) { return {mean(in[0], spatial_axes(in), true)}; }
+Values global_max_pool(Operation& in) { return {reduce("max", in[0], spatial_axes(in), true)}; }
+Values global_lp_pool(Operation& in) {
+  double p = exponent_of(in);
+  return {root(in, sum(powers(in, p), spatial_axes(in), true), p)};
+}
+
+/// Puts each element where its index says in a tensor of zeros, whose shape the pool would have had; a larger shape that
+/// is asked for is filled up behind.
+Values max_unpool(Operation& in) {
+  Ints shape = in.static_shape(in[0], "MaxUnpool"), kernel = in.integers("kernel_shape");
+  size_t spatial = in.spatial(in[0]);
+  check_windows(in, spatial);
+  if (kernel.size() != spatial) in.invalid("kernel_shape is missing");
+  Ints strides = in.integers("strides", std::vector<int64_t>(spatial, 1));
+  Ints pads = in.integers("pads", std::vector<int64_t>(2 * spatial, 0));
+  std::vector<int64_t> result = shape;
+  for (size_t i = 0; i < spatial; ++i)
+    result[i + 2] = (shape[i + 2] - 1) * strides[i] - pads[i] - pads[i + spatial] + kernel[i];
+  int64_t count = product_of(shape), total = product_of(result);
+  Expr flat =
+      call_op("scatter", {filled(0, {total}, in.dtype(in[0])), reshape_to(in[1], {count}), reshape_to(in[0], {count})},
+              make_attrs<ScatterAttrs>([&](auto& attrs) {
+                attrs.axis = 0;
+                attrs.checked_as = run_time_name(in);
+              }));
+  Expr out = reshape_to(flat, result);
+  if (!in.has(2)) return {out};
+  Ints wanted = in.needed_ints(in[2], "output_shape");
+  if (wanted.size() != result.size()) in.invalid("output_shape has not as many numbers as the data has dimensions");
+  std::vector<int64_t> before(result.size(), 0), after(result.size(), 0);
+  for (size_t i = 0; i < result.size(); ++i) after[i] = wanted[i] - result[i];
+  for (int64_t more : after)
+    if (more < 0) in.unsupported("an output_shape that is smaller than the pool's data");
+  return {pad_with(out, before, after, 0)};
+}
+
+}  // namespace
+
+Rows pool_rows() {
+  return {
+      {"AveragePool", 1, average_pool},
+      {"GlobalAveragePool", 1, global_average_pool},
+      {"GlobalLpPool", 1, global_lp_pool},
+      {"GlobalMaxPool", 1, global_max_pool},
+      {"LpPool", 1, lp_pool},
+      {"MaxPool", 1, max_pool},
+      {"MaxUnpool", 9, max_unpool},
+  };
+}
+
+}  // namespace tessera::onnx

@@ -1,0 +1,428 @@
+// Branches and loops. What is known while importing is decided then: constant conditions, few iterations. The rest
+// becomes Relay's If and a recursive function.
+
+#include "frontend/onnx/parts.h"
+#include "frontend/onnx/scope.h"
+#include "frontend/onnx/tensor_ops/loops.h"
+#include "ir/prim/ops.h"
+#include "ir/rewrite.h"
+#include "op/rules.h"
+#include "relay/attrs/transform.h"
+#include "relay/inspect.h"
+#include "relay/make.h"
+#include "relay/type/type_of.h"
+#include "runtime/function/element.h"
+
+namespace tessera::onnx {
+namespace {
+
+using namespace relay;  // NOLINT: makers of calls
+using op::any_extent;
+
+constexpr int64_t kMostCopies = 64;  // of a loop's body
+
+// ---- If -------------------------------------------------------------------------------------------------------------
+
+Expr joined(Operation& in, const Values& values) {
+  Array<Expr> out;
+  for (const Value& value : values) {
+    if (!value.tensor.defined()) in.unknown("the condition of branches that give sequences must be known", in[0]);
+    relay::type_of(value.tensor);
+    out.push_back(value.tensor);
+  }
+  return make_tuple(out);
+}
+
+Expr make_if(Expr condition, Expr yes, Expr no) {
+  If out;
+  out.cond = std::move(condition);
+  out.true_branch = std::move(yes);
+  out.false_branch = std::move(no);
+  Type type = relay::type_of(out.true_branch);
+  Expr expr = make(std::move(out));
+  expr->checked_type_ = type;
+  return expr;
+}
+
+bool same_extent(const PrimExpr& a, const PrimExpr& b) {
+  const int64_t *x = as_int(a), *y = as_int(b);
+  return x && y && *x == *y;
+}
+
+bool same_shape(const TensorTypeNode* a, const TensorTypeNode* b) {
+  for (size_t i = 0; i < a->shape.size(); ++i)
+    if (!same_extent(a->shape[i], b->shape[i])) return false;
+  return true;
+}
+
+/// What a branch gives, with unknown extents. It is a slice whose end is the shape times `taken`, which is 1 in that branch, so
+/// that no pass finds the extents out.
+Expr opened(const Expr& value, const Expr& taken) {
+  std::vector<int64_t> ones(relay::type_of(value).as<TensorTypeNode>()->shape.size(), 1), none(ones.size(), 0);
+  return call_op("dyn.strided_slice",
+                 {value, make_ints(none), multiply(shape_at_run_time(value), taken), make_ints(ones)},
+                 make_attrs<StridedSliceAttrs>([](auto& attrs) { attrs.slice_mode = "end"; }));
+}
+
+Values if_then_else(Operation& in) {
+  if (std::optional<std::vector<int64_t>> condition = in.constant_ints(in[0])) {
+    if (condition->size() != 1) in.invalid("the condition must be one value");
+    return in.import(in.graph((*condition)[0] ? "then_branch" : "else_branch"), {});
+  }
+  Values yes = in.import(in.graph("then_branch"), {}), no = in.import(in.graph("else_branch"), {});
+  if (yes.size() != no.size()) in.invalid("the branches have different numbers of outputs");
+  Expr condition = in.rank(in[0]) == 0 ? in[0] : reshape(in[0], Array<PrimExpr>());
+  Expr is_yes = cast(condition, DataType::Int(64)),
+       is_no = subtract(make_constant(int_scalar(1, DataType::Int(64))), is_yes);
+  for (size_t i = 0; i < yes.size(); ++i) {
+    if (!yes[i].tensor.defined() || !no[i].tensor.defined())
+      in.unknown("the condition of branches that give sequences must be known", in[0]);
+    auto *a = relay::type_of(yes[i].tensor).as<TensorTypeNode>(),
+         *b = relay::type_of(no[i].tensor).as<TensorTypeNode>();
+    if (yes[i].element != no[i].element || !a || !b || a->dtype != b->dtype)
+      in.invalid("the branches have results of different types");
+    if (a->shape.size() != b->shape.size())
+      in.unknown("the condition of branches whose results differ in their number of dimensions must be known", in[0]);
+    if (same_shape(a, b)) continue;
+    yes[i].tensor = opened(yes[i].tensor, is_yes);
+    no[i].tensor = opened(no[i].tensor, is_no);
+  }
+  Expr first = joined(in, yes), second = joined(in, no);
+  Expr both = make_if(condition, first, second);
+  Values out;
+  for (size_t i = 0; i < yes.size(); ++i) {
+    out.push_back(make_get_item(both, static_cast<int>(i)));
+    out.back().element = yes[i].element;
+  }
+  return out;
+}
+
+// ---- loops ----------------------------------------------------------------------------------------------------------
+
+Expr int64_number(int64_t value) { return make_constant(int_scalar(value, DataType::Int(64))); }
+
+/// States, then what each iteration gave, stacked.
+Values results_of(Operation& in, const Values& states, const std::vector<Array<Expr>>& scans) {
+  Values out = states;
+  for (const Array<Expr>& parts : scans) {
+    if (parts.empty()) in.unsupported("the collected results of a loop that never runs");
+    out.push_back(Value(stack(parts, 0)));
+  }
+  return out;
+}
+
+/// Copies of the body, one for each iteration; nothing where a condition is known only at run time.
+std::optional<Values> unrolled(Operation& in, int64_t count, const Expr& start, Values states, const Body& body,
+                               size_t scans) {
+  std::vector<Array<Expr>> parts(scans);
+  Expr condition = start;
+  for (int64_t i = 0; i < count; ++i) {
+    if (condition.defined()) {
+      std::optional<std::vector<int64_t>> goes_on = in.constant_ints(condition);
+      if (!goes_on) return std::nullopt;
+      if (!(*goes_on)[0]) break;
+    }
+    if (i >= kMostCopies) return std::nullopt;
+    Step step = body(int64_number(i), condition.defined() ? condition : make_scalar(1, DataType::Bool()), states);
+    states = std::move(step.states);
+    for (size_t k = 0; k < scans; ++k) parts[k].push_back(step.scans.at(k).tensor);
+    condition = step.condition;
+  }
+  return results_of(in, states, parts);
+}
+
+/// The type of both, with unknown extents where they differ.
+Type wider(Operation& in, const Type& a, const Type& b) {
+  auto *x = a.as<TensorTypeNode>(), *y = b.as<TensorTypeNode>();
+  if (!x || !y || x->dtype != y->dtype || x->shape.size() != y->shape.size())
+    in.unsupported("a loop that changes the element type or the number of dimensions of a value");
+  Array<PrimExpr> shape;
+  for (size_t i = 0; i < x->shape.size(); ++i) {
+    auto *left = x->shape[i].as<IntImm>(), *right = y->shape[i].as<IntImm>();
+    shape.push_back(left && right && left->value == right->value ? x->shape[i] : any_extent());
+  }
+  return TensorType(shape, x->dtype);
+}
+
+bool equal_shapes(const Type& a, const Type& b) {
+  auto *x = a.as<TensorTypeNode>(), *y = b.as<TensorTypeNode>();
+  for (size_t i = 0; i < x->shape.size(); ++i)
+    if (!x->shape[i].as<IntImm>() != !y->shape[i].as<IntImm>()) return false;
+  return true;
+}
+
+/// Values from outside of a loop, computed once before it: in a graph, what only the body uses would be part of the body.
+class Captured {
+ public:
+  explicit Captured(const Operation& in) : outside_(in.importer().visible_tensors()) {}
+
+  /// The body with variables in the place of values from outside.
+  Expr of(const Expr& body) {
+    auto taken = [this](Rewriter& self, const auto* node) -> Expr {
+      Expr known = variable_of(Expr(node));
+      return known.defined() ? known : Expr(self.children(node));
+    };
+    Rewriter rewriter;
+    rewriter.on([taken](Rewriter& self, const relay::Call* call) -> Expr { return taken(self, call); });
+    rewriter.on([taken](Rewriter& self, const relay::TupleGetItem* get) -> Expr { return taken(self, get); });
+    rewriter.on([taken](Rewriter& self, const relay::If* branch) -> Expr { return taken(self, branch); });
+    return rewriter(body);
+  }
+
+  /// The expression with those variables bound around it.
+  Expr bound(Expr expr) const {
+    const Type type = expr->checked_type_;
+    for (size_t i = bindings_.size(); i-- > 0;) {
+      expr = make_let(bindings_[i].first, bindings_[i].second, expr);
+      expr->checked_type_ = type;
+    }
+    return expr;
+  }
+
+ private:
+  Expr variable_of(const Expr& value) {
+    if (!outside_.count(value.get())) return nullptr;
+    auto [it, is_new] = variables_.try_emplace(value.get());
+    if (is_new) {
+      it->second = make_local("outside" + std::to_string(bindings_.size()), relay::type_of(value));
+      bindings_.emplace_back(it->second, value);
+    }
+    return it->second;
+  }
+
+  std::unordered_set<const Object*> outside_;
+  std::unordered_map<const Object*, relay::Var> variables_;
+  std::vector<std::pair<relay::Var, Expr>> bindings_;
+};
+
+/// fn loop(i, goes_on, states..., scans...) { if (goes_on and i < limit) loop(i + 1, ...) else (states..., scans...) },
+/// called with the first values. Extents that change from one iteration to the next are unknown ones.
+Values recursive(Operation& in, Expr limit, const Expr& start, const Values& initial, const Body& body, size_t scans) {
+  std::vector<Type> types;
+  for (const Value& value : initial) {
+    if (!value.tensor.defined()) in.unsupported("a sequence that a loop changes an unknown number of times");
+    types.push_back(relay::type_of(value.tensor));
+  }
+  Type number = TensorType(Array<PrimExpr>(), DataType::Int(64)),
+       truth = TensorType(Array<PrimExpr>(), DataType::Bool());
+  for (size_t attempt = 0; attempt < 16; ++attempt) {
+    relay::Var iteration = make_local("i", number), goes_on = make_local("goes_on", truth);
+    Array<relay::Var> params{iteration, goes_on};
+    Values states;
+    for (size_t i = 0; i < types.size(); ++i) {
+      params.push_back(make_local("state" + std::to_string(i), types[i]));
+      states.push_back(Value(Expr(params[params.size() - 1])));
+    }
+    Step step = body(Expr(iteration), Expr(goes_on), states);
+    bool is_stable = true;
+    for (size_t i = 0; i < types.size(); ++i) {
+      if (!step.states[i].tensor.defined()) in.unsupported("a sequence that a loop changes an unknown number of times");
+      Type joint = wider(in, types[i], relay::type_of(step.states[i].tensor));
+      is_stable = is_stable && equal_shapes(joint, types[i]);
+      types[i] = joint;
+    }
+    if (!is_stable) continue;
+
+    Array<Expr> next{add(iteration, int64_number(1)),
+                     step.condition.defined() ? step.condition : Expr(make_scalar(1, DataType::Bool()))};
+    Array<Expr> now, first{int64_number(0), start.defined() ? start : Expr(make_scalar(1, DataType::Bool()))};
+    TupleType result;
+    for (size_t i = 0; i < types.size(); ++i) {
+      next.push_back(step.states[i].tensor);
+      now.push_back(states[i].tensor);
+      first.push_back(initial[i].tensor);
+      result.fields_.push_back(types[i]);
+    }
+    for (size_t k = 0; k < scans; ++k) {
+      const Expr& part = step.scans.at(k).tensor;
+      if (!part.defined()) in.unsupported("sequences that a loop collects");
+      std::vector<int64_t> shape = in.static_shape(part, "what a loop collects");
+      Array<PrimExpr> open{any_extent()};
+      std::vector<int64_t> none{0};
+      for (int64_t extent : shape) open.push_back(PrimExpr(static_cast<int>(extent))), none.push_back(extent);
+      Type type = TensorType(open, in.dtype(part));
+      relay::Var collected = make_local("collected" + std::to_string(k), type);
+      params.push_back(collected);
+      next.push_back(concatenate({Expr(collected), expand_dims(part, 0)}, 0));
+      now.push_back(collected);
+      first.push_back(make_constant(NDArray::empty(none, in.dtype(part))));
+      result.fields_.push_back(type);
+    }
+    Type result_type = make(std::move(result));
+    FuncType function_type;
+    for (const relay::Var& param : params) function_type.arg_types.push_back(param->type_annotation);
+    function_type.ret_type = result_type;
+    relay::Var loop = make_local("loop", Type(make(std::move(function_type))));
+    Expr condition = goes_on;
+    if (limit.defined()) condition = call_op("logical_and", {condition, less(Expr(iteration), limit)});
+    Expr again = make_call(loop, next), last = make_tuple(now);
+    again->checked_type_ = result_type;
+    last->checked_type_ = result_type;
+    Captured captured(in);
+    Expr choice = captured.of(make_if(condition, again, last));
+    Expr call = make_call(loop, first);
+    call->checked_type_ = result_type;
+    Expr whole = make_let(loop, make_function(params, choice, result_type), call);
+    whole->checked_type_ = result_type;
+    whole = captured.bound(whole);
+    Values out;
+    for (size_t i = 0; i < types.size() + scans; ++i) out.push_back(make_get_item(whole, static_cast<int>(i)));
+    return out;
+  }
+  in.unsupported("a loop whose values have no stable shape");
+}
+
+Expr as_scalar(Operation& in, const Expr& x) { return in.rank(x) == 0 ? x : reshape(x, Array<PrimExpr>()); }
+
+/// Inputs: the most iterations, a condition, states. Both of the first may be left out.
+Values loop(Operation& in) {
+  const Graph& graph = in.graph("body");
+  Values states;
+  for (size_t i = 2; i < in.size(); ++i) states.push_back(in.value_or_absent(i));
+  size_t count = states.size();
+  if (graph.outputs.size() < count + 1) in.invalid("the body gives fewer values than the loop has");
+  size_t scans = graph.outputs.size() - count - 1;
+  Body body = [&](Expr iteration, Expr condition, const Values& now) {
+    Values inputs{Value(iteration), Value(condition)};
+    inputs.insert(inputs.end(), now.begin(), now.end());
+    Values out = in.import(graph, inputs);
+    auto at = out.begin() + static_cast<int64_t>(count) + 1;
+    return Step{as_scalar(in, out.at(0).tensor), {out.begin() + 1, at}, {at, out.end()}};
+  };
+  Expr limit = in.has(0) ? as_scalar(in, in[0]) : Expr(), start = in.has(1) ? as_scalar(in, in[1]) : Expr();
+  std::optional<std::vector<int64_t>> known;
+  if (limit.defined()) known = in.constant_ints(limit);
+  if (known || !limit.defined()) {
+    int64_t most = known ? (*known)[0] : INT64_MAX;
+    bool may_stop = !start.defined() || in.constant_ints(start).has_value();
+    if (may_stop && (!known || most <= kMostCopies))
+      if (std::optional<Values> out = unrolled(in, most, start, states, body, scans)) return *out;
+  }
+  if (limit.defined()) limit = cast_if_needed(in, limit, DataType::Int(64));
+  auto is_open = [&](const Expr& x) { return x.defined() && !in.constant_ints(x); };
+  try {
+    return recursive(in, limit, start, states, body, scans);
+  } catch (const Error&) {  // with known values the body may be copied instead
+    if (is_open(limit)) in.unknown("the number of iterations must be known", limit);
+    if (is_open(start)) in.unknown("the condition of a loop must be known", start);
+    throw;
+  }
+}
+
+}  // namespace
+
+Values counted_loop(Operation& in, std::optional<int64_t> count, Expr limit, const Values& states, const Body& body,
+                    size_t scans) {
+  if (count && *count <= kMostCopies)
+    if (std::optional<Values> out = unrolled(in, *count, Expr(), states, body, scans)) return *out;
+  if (count) limit = int64_number(*count);
+  return recursive(in, limit, Expr(), states, body, scans);
+}
+
+namespace {
+
+/// Inputs: states, then tensors of which each iteration sees one slice.
+Values scan_over(Operation& in, const Graph& graph, const Values& states, const std::vector<Expr>& scanned,
+                 const Ints& axes, const Ints& directions) {
+  std::vector<Expr> sources;
+  int64_t length = 0;
+  for (size_t i = 0; i < scanned.size(); ++i) {
+    int axis = in.axis(axes[i], in.rank(scanned[i]));
+    auto* extent = in.shape(scanned[i])[static_cast<size_t>(axis)].as<IntImm>();
+    if (!extent) in.unsupported("the length of a scan must be fixed");
+    length = extent->value;
+  }
+  if (graph.outputs.size() < states.size()) in.invalid("the body gives fewer values than the scan has");
+  size_t scans = graph.outputs.size() - states.size();
+  Body body = [&](Expr iteration, Expr, const Values& now) {
+    Values inputs = now;
+    for (size_t i = 0; i < scanned.size(); ++i) {
+      Expr at = iteration;
+      if (directions[i]) at = subtract(int64_number(length - 1), at);
+      inputs.push_back(Value(take(scanned[i], at, in.axis(axes[i], in.rank(scanned[i])))));
+    }
+    Values out = in.import(graph, inputs);
+    auto middle = out.begin() + static_cast<int64_t>(states.size());
+    return Step{Expr(), {out.begin(), middle}, {middle, out.end()}};
+  };
+  return counted_loop(in, length, Expr(), states, body, scans);
+}
+
+/// Results that iterations gave, in the order and along the axis that the node asks for.
+Expr turned(Operation& in, Expr x, int64_t axis, bool is_reversed, int64_t length) {
+  if (is_reversed) {
+    std::vector<int64_t> backwards;
+    for (int64_t i = length; i-- > 0;) backwards.push_back(i);
+    x = take(x, make_ints(backwards), 0);
+  }
+  size_t rank = in.rank(x);
+  int to = in.axis(axis, rank);
+  if (to == 0) return x;
+  std::vector<int64_t> order;
+  for (size_t i = 1; i < rank; ++i) order.push_back(static_cast<int64_t>(i));
+  order.insert(order.begin() + to, 0);
+  return transpose(x, int_array(order));
+}
+
+Values scan_9(Operation& in) {
+  const Graph& graph = in.graph("body");
+  auto count = static_cast<size_t>(in.integer("num_scan_inputs"));
+  if (count < 1 || count > in.size()) in.invalid("num_scan_inputs does not fit the inputs");
+  Values states;
+  for (size_t i = 0; i + count < in.size(); ++i) states.push_back(Value(in[i]));
+  std::vector<Expr> scanned;
+  for (size_t i = states.size(); i < in.size(); ++i) scanned.push_back(in[i]);
+  if (graph.outputs.size() < states.size()) in.invalid("the body gives fewer values than the scan has");
+  size_t scans = graph.outputs.size() - states.size();
+  Ints none(count, 0), none_out(scans, 0), axes = in.integers("scan_input_axes", none);
+  Values out = scan_over(in, graph, states, scanned, axes, in.integers("scan_input_directions", none));
+  Ints out_axes = in.integers("scan_output_axes", none_out);
+  Ints out_directions = in.integers("scan_output_directions", none_out);
+  auto first = static_cast<size_t>(in.axis(axes[0], in.rank(scanned[0])));
+  int64_t length = in.shape(scanned[0])[first].as<IntImm>()->value;
+  for (size_t k = 0; k < scans; ++k) {
+    Value& value = out[states.size() + k];
+    value = Value(turned(in, value.tensor, out_axes[k], out_directions[k] != 0, length));
+  }
+  return out;
+}
+
+/// Version 8: the first input may give lengths; everything has a batch as its first dimension, and the body sees one
+/// element of it.
+Values scan_8(Operation& in) {
+  if (in.has(0)) in.unsupported("lengths of the sequences");
+  const Graph& graph = in.graph("body");
+  auto count = static_cast<size_t>(in.integer("num_scan_inputs"));
+  if (count < 1 || count >= in.size()) in.invalid("num_scan_inputs does not fit the inputs");
+  Ints directions = in.integers("directions", std::vector<int64_t>(count, 0));
+  size_t states = in.size() - 1 - count;
+  if (in.rank(in[1]) == 0) in.invalid("a scan of version 8 has a batch");
+  auto* batch = in.shape(in[1])[0].as<IntImm>();
+  if (!batch) in.unsupported("the batch of a scan must be fixed");
+  std::vector<Array<Expr>> parts(graph.outputs.size());
+  for (int64_t b = 0; b < batch->value; ++b) {
+    auto one = [&](size_t i) { return squeeze(slice(in[i], 0, b, b + 1), int_array({0})); };
+    Values initial;
+    std::vector<Expr> scanned;
+    for (size_t i = 0; i < states; ++i) initial.push_back(Value(one(i + 1)));
+    for (size_t i = 0; i < count; ++i) scanned.push_back(one(i + 1 + states));
+    Values out = scan_over(in, graph, initial, scanned, Ints(count, 0), directions);
+    for (size_t i = 0; i < out.size(); ++i) parts[i].push_back(out[i].tensor);
+  }
+  Values out;
+  for (const Array<Expr>& part : parts) out.push_back(Value(stack(part, 0)));
+  return out;
+}
+
+}  // namespace
+
+Rows control_rows() {
+  return {
+      {"If", 1, if_then_else},
+      {"Loop", 1, loop},
+      {"Scan", 8, scan_8},
+      {"Scan", 9, scan_9},
+  };
+}
+
+}  // namespace tessera::onnx

@@ -1,0 +1,119 @@
+// Random numbers. ONNX leaves their generator open; here it is NumPy's (the Mersenne Twister), and they are drawn while
+// importing, so that every run sees the same ones. Where the standard's own tests expect other numbers (Bernoulli,
+// RandomUniformLike, RandomNormalLike) there is no converter.
+
+#include <cmath>
+#include <random>
+
+#include "frontend/onnx/parts.h"
+#include "relay/make.h"
+#include "runtime/function/element.h"
+
+namespace tessera::onnx {
+namespace {
+
+using namespace relay;  // NOLINT: makers of calls
+
+constexpr int64_t kMost = int64_t{1} << 28;  // elements of one tensor
+
+class Generator {
+ public:
+  explicit Generator(uint32_t seed) : engine_(seed) {}
+  /// From 0 to below 1, with 53 random bits.
+  double uniform() {
+    double high = engine_() >> 5, low = engine_() >> 6;
+    return (high * 67108864 + low) / 9007199254740992;
+  }
+  /// Marsaglia's polar method, which makes two at a time.
+  double normal() {
+    if (has_spare_) {
+      has_spare_ = false;
+      return spare_;
+    }
+    double x, y, square;
+    do {
+      x = 2 * uniform() - 1;
+      y = 2 * uniform() - 1;
+      square = x * x + y * y;
+    } while (square >= 1 || square == 0);
+    double factor = std::sqrt(-2 * std::log(square) / square);
+    spare_ = factor * x;
+    has_spare_ = true;
+    return factor * y;
+  }
+
+ private:
+  std::mt19937 engine_;
+  double spare_ = 0;
+  bool has_spare_ = false;
+};
+
+template <class F>
+NDArray drawn(Operation& in, const std::vector<int64_t>& shape, DataType dtype, F&& draw) {
+  for (int64_t extent : shape)
+    if (extent < 0) in.invalid("a negative extent");
+  if (product_of(shape) > kMost) in.unsupported("more than " + std::to_string(kMost) + " random numbers");
+  NDArray out = NDArray::empty(shape, dtype);
+  for (int64_t i = 0; i < out.size(); ++i) write_float(dtype, draw(), out.data<char>() + i * int64_t(dtype.bytes()));
+  return out;
+}
+
+uint32_t seed_of(Operation& in) {
+  return in.has_attribute("seed") ? static_cast<uint32_t>(in.number("seed", 0)) : std::random_device()();
+}
+
+Values random_uniform(Operation& in) {
+  Generator generator(seed_of(in));
+  double low = in.number("low", 0), high = in.number("high", 1);
+  DataType dtype = element_type(static_cast<ElementType>(in.integer("dtype", 1)));
+  return {
+      make_constant(drawn(in, in.integers("shape"), dtype, [&] { return low + (high - low) * generator.uniform(); }))};
+}
+
+Values random_normal(Operation& in) {
+  Generator generator(seed_of(in));
+  double mean = in.number("mean", 0), scale = in.number("scale", 1);
+  DataType dtype = element_type(static_cast<ElementType>(in.integer("dtype", 1)));
+  return {make_constant(drawn(in, in.integers("shape"), dtype, [&] { return mean + scale * generator.normal(); }))};
+}
+
+/// The values, and a mask of those that are kept: all at inference, a random choice in training.
+Values dropout(Operation& in) {
+  Expr x = in[0];
+  bool is_training = false;
+  double ratio = in.version() >= 12 ? 0.5 : 0;
+  if (in.has(2)) {
+    std::optional<double> known = in.constant_number(in[2]);
+    if (!known) in.unknown("training_mode must be known", in[2]);
+    is_training = *known != 0;
+  }
+  if (is_training && in.has(1)) {
+    std::optional<double> known = in.constant_number(in[1]);
+    if (!known) in.unknown("the ratio must be known", in[1]);
+    ratio = *known;
+  }
+  if (!is_training || ratio == 0) {
+    Expr kept = in.wants(1) ? ones_like(x) : x;
+    return {x, in.version() >= 10 && in.wants(1) ? cast(kept, DataType::Bool()) : kept};
+  }
+  if (ratio < 0 || ratio >= 1) in.invalid("the ratio is at least 0 and less than 1");
+  if (!in.has_attribute("seed")) in.unsupported("training without a seed");
+  Generator generator(static_cast<uint32_t>(in.integer("seed")));
+  DataType dtype = in.dtype(x);
+  NDArray mask = drawn(in, in.static_shape(x, "training"), DataType::Bool(),
+                       [&] { return generator.uniform() >= ratio ? 1.0 : 0.0; });
+  Expr kept = make_constant(mask);
+  return {multiply(multiply(x, cast(kept, dtype)), make_scalar(1 / (1 - ratio), dtype)), kept};
+}
+
+}  // namespace
+
+Rows random_rows() {
+  return {
+      {"Dropout", 1, dropout},
+      {"RandomNormal", 1, random_normal},
+      {"RandomUniform", 1, random_uniform},
+  };
+}
+
+}  // namespace tessera::onnx

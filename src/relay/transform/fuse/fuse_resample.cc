@@ -1,0 +1,170 @@
+// FuseResample: images that are resized along their last axis, and along the one before it, become one kernel. What is read along
+// the last axis stays in the kernel as numbers, so that a vector of the result is a few vectors of the data, shuffled.
+//
+//   %0 = take(%x, rows, axis=2); take(%0, columns, axis=3)   =>   fn (%x, %rows, Primitive=1, tessera.rule="resample") { ... }
+
+#include <algorithm>
+
+#include "relay/attrs/index.h"
+#include "relay/inspect.h"
+#include "relay/transform/fuse/kernel_groups.h"
+#include "relay/transform/fuse/resampling.h"
+#include "relay/transform/pass.h"
+
+namespace tessera::relay {
+namespace {
+
+constexpr size_t kMostTaps = 16;
+
+bool is_table(const Expr& expr) { return expr.as<Constant>() || expr.as<VarNode>(); }
+
+/// take(data, a list, axis)
+bool add_take(const Expr& expr, Resampling* out) {
+  const Call* call = as_call(expr, "take");
+  if (!call || !is_table(call->args[1]) || rank_of(call->args[1]) != 1) return false;
+  auto* attrs = call->attrs_as<TakeAttrs>();
+  const int64_t* axis = attrs->axis ? as_int(attrs->axis) : nullptr;
+  if (!axis || attrs->batch_dims != 0) return false;
+  const auto rank = static_cast<int64_t>(rank_of(call->args[0]));
+  const int64_t at = *axis < 0 ? *axis + rank : *axis;
+  if (out->data && (!out->data.same_as(call->args[0]) || out->axis != at)) return false;
+  out->data = call->args[0];
+  out->axis = at;
+  out->places.push_back(call->args[1]);
+  out->calls.push_back(call);
+  return true;
+}
+
+/// One number for each place along the axis.
+bool is_along(const Expr& weight, int64_t axis, size_t rank) {
+  auto shape = fixed_shape(checked_type(weight));
+  if (!is_table(weight) || !shape || shape->size() != rank) return false;
+  for (size_t i = 0; i < rank; ++i)
+    if ((*shape)[i] != 1 && static_cast<int64_t>(i) != axis) return false;
+  return true;
+}
+
+bool add_weighted(const Expr& expr, Resampling* out) {
+  const Call* call = as_call(expr, "multiply");
+  if (!call || !add_take(call->args[0], out) || !is_along(call->args[1], out->axis, rank_of(expr))) return false;
+  out->weights.push_back(call->args[1]);
+  out->calls.push_back(call);
+  return true;
+}
+
+}  // namespace
+
+std::optional<Resampling> resampling_of(const Expr& expr) {
+  Resampling out;
+  if (add_take(expr, &out)) return out;
+  std::vector<const Call*> sums;
+  Expr at = expr;
+  for (const Call* sum = as_call(at, "add"); sum && sums.size() < kMostTaps; sum = as_call(at, "add")) {
+    sums.push_back(sum);
+    at = sum->args[0];
+  }
+  if (!add_weighted(at, &out)) return {};
+  for (; !sums.empty(); sums.pop_back()) {
+    if (!add_weighted(sums.back()->args[1], &out)) return {};
+    out.calls.push_back(sums.back());
+  }
+  return out;
+}
+
+std::optional<topi::ResampledAxis> numbers_of(const Resampling& axis) {
+  topi::ResampledAxis out;
+  auto shape = fixed_shape(checked_type(axis.data));
+  if (!shape) return {};
+  const int64_t extent = (*shape)[static_cast<size_t>(axis.axis)];
+  for (const Expr& table : axis.places) {
+    auto places = constant_ints(table);
+    auto is_outside = [&](int64_t place) { return place < 0 || place >= extent; };
+    if (!places || std::any_of(places->begin(), places->end(), is_outside)) return {};
+    out.places.push_back(*places);
+  }
+  for (const Expr& table : axis.weights) {
+    auto* constant = table.as<Constant>();
+    if (!constant || dtype_of(table) != DataType::Float(32)) return {};
+    const NDArray host = constant->data.copy_to(cpu());
+    out.weights.emplace_back(host.data<float>(), host.data<float>() + host.size());
+    if (out.weights.back().size() != out.places[0].size()) return {};
+  }
+  return out;
+}
+
+namespace {
+
+class Finder {
+ public:
+  explicit Finder(const Expr& body) : readers_(body) {}
+
+  std::vector<KernelGroup> operator()() {
+    std::vector<KernelGroup> out;
+    const std::vector<Expr>& all = readers_.expressions();
+    for (size_t i = all.size(); i-- > 0;) {  // what reads before what it reads: sums before their parts
+      if (taken_.count(all[i].get()) || !is_candidate(all[i])) continue;
+      std::optional<Resampling> columns = resampling_of(all[i]);
+      auto rank = static_cast<int64_t>(rank_of(all[i]));
+      if (!columns || columns->axis != rank - 1 || !is_closed(*columns) || !fits(*columns)) continue;
+      KernelGroup group;
+      group.rule = "resample";
+      group.root = all[i].get();
+      add(*columns, &group);
+      for (const Expr& table : columns->places) group.members.insert(table.get());
+      for (const Expr& table : columns->weights) group.members.insert(table.get());
+      if (std::optional<Resampling> rows =
+              is_read_by(columns->data, *columns) ? resampling_of(columns->data) : std::nullopt;
+          rows && rows->axis == rank - 2 && is_closed(*rows) && numbers_of(*rows))
+        add(*rows, &group);
+      out.push_back(std::move(group));
+    }
+    return out;
+  }
+
+ private:
+  static bool is_candidate(const Expr& expr) {
+    auto* call = expr.as<Call>();
+    if (!call || (op_name(call) != "take" && op_name(call) != "add")) return false;
+    return dtype_of(expr) == DataType::Float(32) && fixed_shape(checked_type(expr)) && rank_of(expr) >= 2;
+  }
+
+  static bool fits(const Resampling& axis) {
+    std::optional<topi::ResampledAxis> numbers = numbers_of(axis);
+    return numbers && topi::can_resample(*numbers);
+  }
+
+  /// Everything but the last is read inside.
+  bool is_closed(const Resampling& axis) const {
+    return std::all_of(axis.calls.begin(), axis.calls.end() - 1,
+                       [&](const Call* call) { return readers_.only(Expr(call)); });
+  }
+
+  bool is_read_by(const Expr& data, const Resampling& axis) const {
+    const auto& readers = readers_.of(data);
+    return std::all_of(readers.begin(), readers.end(), [&](const RelayExprNode* reader) {
+      return std::any_of(axis.calls.begin(), axis.calls.end(), [&](const Call* call) { return call == reader; });
+    });
+  }
+
+  void add(const Resampling& axis, KernelGroup* group) {
+    for (const Call* call : axis.calls) {
+      group->members.insert(call);
+      taken_.insert(call);
+    }
+  }
+
+  Readers readers_;
+  std::unordered_set<const Object*> taken_;
+};
+
+Globals globals{
+    {"relay._transform.FuseResample",
+     [] {
+       return function_pass("FuseResample", 3, [](const Function& function) {
+         return with(function, &FunctionNode::body, close_groups(function->body, Finder(function->body)()));
+       });
+     }},
+};
+
+}  // namespace
+}  // namespace tessera::relay

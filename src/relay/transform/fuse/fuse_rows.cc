@@ -1,0 +1,150 @@
+// FuseRows: functions of elements with reductions along their last axes between them become one kernel, in which one row
+// after the other goes through all of it: layer normalisation and its like, as exporters and SimplifyInference write it.
+//
+//   %0 = mean(%x, axis=[-1], keepdims=True); %1 = subtract(%x, %0); %2 = mean(multiply(%1, %1), ...); ...
+//     =>   fn (%x, %gamma, %beta, Primitive=1, tessera.rule="rows") { ... }
+//
+// A reduction alone, with what FuseOps puts before it, is left to FuseOps; so are functions of elements that follow a
+// product, into which they go.
+
+#include <algorithm>
+
+#include "relay/attrs/nn.h"
+#include "relay/attrs/reduce.h"
+#include "relay/inspect.h"
+#include "relay/slots.h"
+#include "relay/transform/fuse/kernel_groups.h"
+#include "relay/transform/pass.h"
+
+namespace tessera::relay {
+namespace {
+
+constexpr int64_t kShortestRow = 16;
+constexpr int64_t kShortestLast = 7;      // of several axes of a row: half of a vector is worth it
+constexpr int64_t kLongestRow = 1 << 16;  // a row and what is computed of it should stay near
+constexpr size_t kMostMembers = 48;
+
+using Shape = std::vector<int64_t>;
+
+class Finder {
+ public:
+  explicit Finder(const Expr& body) : readers_(body) {
+    for (const Expr& expr : readers_.expressions())
+      if (is_of_elements(expr) && comes_from_product(expr.as<Call>())) with_product_.insert(expr.get());
+  }
+
+  std::vector<KernelGroup> operator()() {
+    std::vector<KernelGroup> out;
+    const std::vector<Expr>& all = readers_.expressions();
+    for (size_t i = all.size(); i-- > 0;) {
+      if (taken_.count(all[i].get()) || !is_of_elements(all[i])) continue;
+      auto shape = fixed_shape(checked_type(all[i]));
+      if (!shape || shape->size() < 2 || shape->back() < kShortestLast) continue;
+      KernelGroup group = grow(all[i], *shape);
+      if (!group.root) continue;
+      taken_.insert(group.members.begin(), group.members.end());
+      out.push_back(std::move(group));
+    }
+    return out;
+  }
+
+ private:
+  static Fusion kind_of(const Expr& expr) {
+    auto* call = expr.as<Call>();
+    auto* op = call ? call->op.as<OpNode>() : nullptr;
+    return op ? fusion_of(Op(op)) : Fusion::Opaque;
+  }
+  static bool is_of_elements(const Expr& expr) {
+    return expr.as<Call>() && kind_of(expr) <= Fusion::Broadcast && dtype_of(expr) == DataType::Float(32);
+  }
+
+  /// How many elements of `row` one of `shape` stands for: the last dimensions of the row are ones. 0 for other shapes.
+  static int64_t number_for(const Shape& shape, const Shape& row) {
+    if (shape.size() != row.size()) return 0;
+    size_t left = row.size();
+    int64_t count = 1;
+    while (left > 0 && shape[left - 1] == 1) count *= row[--left];
+    return count > 1 && std::equal(shape.begin(), shape.begin() + static_cast<long>(left), row.begin()) ? count : 0;
+  }
+
+  /// Reduces `row` over its last axes, keeping them.
+  static bool is_reduction(const Expr& expr, const Shape& row) {
+    auto* call = expr.as<Call>();
+    std::string_view name = call ? op_name(call) : "";
+    if (name != "mean" && name != "sum" && name != "max" && name != "variance") return false;
+    auto* attrs = cast_or_null<ReduceAttrs>(call->attrs.get());
+    if (!attrs || attrs->exclude || !attrs->keepdims || !attrs->axis) return false;
+    auto axes = fixed_ints(attrs->axis), from = fixed_shape(checked_type(call->args[0]));
+    if (!axes || axes->empty() || axes->size() >= row.size() || from != row || dtype_of(expr) != DataType::Float(32))
+      return false;
+    for (int64_t& axis : *axes)
+      if (axis < 0) axis += static_cast<int64_t>(row.size());
+    std::sort(axes->begin(), axes->end());
+    if (name == "variance") {  // of what is left after a mean of the same rows
+      auto mean = fixed_shape(checked_type(call->args[1]));
+      if (!mean || *mean != *fixed_shape(checked_type(expr))) return false;
+    }
+    for (size_t i = 0; i < axes->size(); ++i)
+      if ((*axes)[i] != static_cast<int64_t>(row.size() - axes->size() + i)) return false;
+    return true;
+  }
+
+  /// True for what FuseOps will put into the product that it comes from.
+  bool comes_from_product(const Call* call) const {
+    return std::any_of(call->args.begin(), call->args.end(), [&](const Expr& arg) {
+      return readers_.of(arg).size() == 1 &&
+             (kind_of(arg) == Fusion::OutputElementwise || with_product_.count(arg.get()));
+    });
+  }
+
+  /// All that leads to `root` and is read by nothing else: rows, and numbers of rows.
+  KernelGroup grow(const Expr& root, const Shape& row) {
+    KernelGroup group;
+    group.members.insert(root.get());
+    size_t reductions = 0;
+    int64_t length = 0;  // of a row, once a number of one is found
+    std::vector<Expr> open{root};
+    while (!open.empty()) {
+      Expr at = open.back();
+      open.pop_back();
+      for (const Expr& arg : at.as<Call>()->args) {
+        if (group.members.count(arg.get()) || taken_.count(arg.get()) || !arg.as<Call>()) continue;
+        if (group.members.size() >= kMostMembers) continue;
+        const auto& readers = readers_.of(arg);
+        if (!std::all_of(readers.begin(), readers.end(),
+                         [&](const RelayExprNode* reader) { return reader && group.members.count(reader); }))
+          continue;
+        auto shape = fixed_shape(checked_type(arg));
+        const int64_t count = shape ? number_for(*shape, row) : 0;
+        if (!shape || (*shape != row && (!count || (length && count != length)))) continue;
+        const bool reduces = is_reduction(arg, row);
+        if (!reduces && (!is_of_elements(arg) || with_product_.count(arg.get()))) continue;
+        reductions += reduces;
+        if (*shape != row) length = count;
+        group.members.insert(arg.get());
+        open.push_back(arg);
+      }
+    }
+    if (reductions > 0 && length >= kShortestRow && length <= kLongestRow) {
+      group.root = root.get();
+      group.rule = "rows";
+    }
+    return group;
+  }
+
+  Readers readers_;
+  std::unordered_set<const Object*> taken_;
+  std::unordered_set<const Object*> with_product_;  // functions of elements of one
+};
+
+Globals globals{
+    {"relay._transform.FuseRows",
+     [] {
+       return function_pass("FuseRows", 3, [](const Function& function) {
+         return with(function, &FunctionNode::body, close_groups(function->body, Finder(function->body)()));
+       });
+     }},
+};
+
+}  // namespace
+}  // namespace tessera::relay

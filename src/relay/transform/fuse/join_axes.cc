@@ -1,0 +1,141 @@
+// JoinReducedAxes: a reduction over several last axes of a tensor that lies in memory goes over one axis of as many elements,
+// of which there are vectors.
+//
+//   mean(%x, axis=[2, 3], keepdims=True)   =>   reshape(mean(reshape(%x, newshape=[1, 64, 196]), axis=[2]), ...)
+//
+// One over all axes goes by rows, and then over the results of the rows: threads share rows, and sums of many numbers lose less.
+// Pools over whole images without blocks of channels are such reductions. Those that FuseRows took are left alone.
+
+#include <algorithm>
+
+#include "ir/rewrite.h"
+#include "relay/attrs/pool.h"
+#include "relay/attrs/reduce.h"
+#include "relay/inspect.h"
+#include "relay/make.h"
+#include "relay/slots.h"
+#include "relay/transform/fuse/kernel_groups.h"
+#include "relay/transform/pass.h"
+
+namespace tessera::relay {
+namespace {
+
+using Shape = std::vector<int64_t>;
+constexpr int kDeepest = 8;  // functions of elements before a reduction
+/// A reduction of at least so many elements to one number goes by rows of which none is longer than the second.
+constexpr int64_t kManyElements = 4096, kLongestRow = 4096;
+
+int64_t elements(const Shape& shape) {
+  int64_t out = 1;
+  for (int64_t extent : shape) out *= extent;
+  return out;
+}
+
+/// The longest rows into which so many elements can be cut; all of them where only short ones do.
+int64_t longest_row(int64_t total) {
+  constexpr int64_t kShortRow = 64;
+  for (int64_t length = kLongestRow; length >= kShortRow; --length)
+    if (total % length == 0) return length;
+  return total;
+}
+
+/// The name of the reduction over the last axes, and how many they are.
+struct LastAxes {
+  std::string_view name;
+  size_t count = 0;
+};
+
+LastAxes last_axes(const Call* call, size_t rank) {
+  std::string_view name = op_name(call);
+  if (name == "nn.global_avg_pool2d" || name == "nn.global_max_pool2d") {
+    auto* attrs = call->attrs_as<GlobalPool2DAttrs>();
+    return {name == "nn.global_avg_pool2d" ? "mean" : "max", attrs->layout == "NCHW" ? size_t(2) : 0};
+  }
+  if (name != "mean" && name != "sum" && name != "max" && name != "min" && name != "prod") return {};
+  auto* attrs = cast_or_null<ReduceAttrs>(call->attrs.get());
+  if (attrs && !attrs->axis && !attrs->exclude) return {name, rank};
+  auto axes = attrs && attrs->axis && !attrs->exclude ? fixed_ints(attrs->axis) : std::nullopt;
+  if (!axes) return {};
+  for (int64_t& axis : *axes)
+    if (axis < 0) axis += static_cast<int64_t>(rank);
+  std::sort(axes->begin(), axes->end());
+  for (size_t i = 0; i < axes->size(); ++i)
+    if ((*axes)[i] != static_cast<int64_t>(rank - axes->size() + i)) return {};
+  return {name, axes->size()};
+}
+
+class Joiner {
+ public:
+  explicit Joiner(const Expr& body) : readers_(body) {
+    rewriter_.on([this](const Call* call) { return on(call); });
+    rewriter_.on([](Rewriter& self, const FunctionNode* function) -> Expr {
+      return function->attrs.is_true(attr::kPrimitive) ? Expr(function) : Expr(self.children(function));
+    });
+  }
+  Expr operator()(const Expr& body) { return rewriter_(body); }
+
+ private:
+  Expr on(const Call* call) {
+    Expr same = with(with(call, &Call::op, rewriter_(call->op)), &Call::args, rewriter_(call->args));
+    if (!call->op.as<OpNode>() || call->args.empty()) return same;
+    auto shape = fixed_shape(checked_type(call->args[0])), result = fixed_shape(checked_type(Expr(call)));
+    if (!shape || !result) return same;
+    LastAxes axes = last_axes(call, shape->size());
+    if (std::find(shape->begin(), shape->end(), 0) != shape->end()) return same;  // 0 means another thing to reshape
+    const bool is_all = axes.count == shape->size();
+    if (is_all ? elements(*shape) < kManyElements : axes.count < 2) return same;
+    Shape rows(shape->begin(), shape->end() - static_cast<long>(axes.count));
+    if (is_all) rows.push_back(elements(*shape) / longest_row(elements(*shape)));
+    rows.push_back(-1);
+    Expr row = in_shape(call->args[0], rows, kDeepest);
+    if (!row) return same;
+    auto reduced = [&](const Expr& of, size_t axis) {
+      return placed(Expr(call), call_op(std::string(axes.name), {of}, make_attrs<ReduceAttrs>([&](auto& a) {
+                                          a.axis = int_array({static_cast<int64_t>(axis)});
+                                        })));
+    };
+    Expr out = reduced(row, rows.size() - 1);
+    if (is_all) out = reduced(placed(Expr(call), reshape(out, int_array({1, -1}))), 1);
+    return !is_all && result->size() + 1 == rows.size() ? out : placed(Expr(call), reshape(out, int_array(*result)));
+  }
+
+  /// On the device of another.
+  static Expr placed(const Expr& like, Expr expr) {
+    expr->virtual_device_ = like->virtual_device_;
+    return expr;
+  }
+
+  /// The value in another shape; functions of elements that will be computed in the kernel take it on before. Null where
+  /// something else will.
+  Expr in_shape(const Expr& expr, const Shape& shape, int depth) {
+    if (is_in_memory(expr)) return placed(expr, reshape(rewriter_(expr), int_array(shape)));
+    auto* call = expr.as<Call>();
+    if (!call || depth == 0 || call->args.size() != 1 || fusion_of(Op(call->op.as<OpNode>())) != Fusion::Elementwise)
+      return nullptr;
+    Expr from = in_shape(call->args[0], shape, depth - 1);
+    return from ? placed(expr, with_args(call, {from})) : nullptr;
+  }
+
+  /// A value that no kernel but its own would compute.
+  bool is_in_memory(const Expr& expr) const {
+    auto* call = expr.as<Call>();
+    if (!call) return !expr.as<TupleGetItem>();
+    auto* op = call->op.as<OpNode>();
+    return !op || readers_.of(expr).size() > 1 || fusion_of(Op(op)) > Fusion::Injective;
+  }
+
+  Rewriter rewriter_;
+  Readers readers_;
+};
+
+Globals globals{
+    {"relay._transform.JoinReducedAxes",
+     [] {
+       return function_pass("JoinReducedAxes", 3, [](const Function& function) {
+         return with(function, &FunctionNode::body, Joiner(function->body)(function->body));
+       });
+     }},
+};
+
+}  // namespace
+}  // namespace tessera::relay

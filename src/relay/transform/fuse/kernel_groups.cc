@@ -1,0 +1,103 @@
+#include "relay/transform/fuse/kernel_groups.h"
+
+#include "ir/prim/ops.h"
+#include "ir/rewrite.h"
+#include "relay/walk.h"
+
+namespace tessera::relay {
+namespace {
+
+/// The function of one group, as it is found from its root.
+class Kernel {
+ public:
+  Kernel(const KernelGroup& group, Rewriter& outside) : group_(group), outside_(outside) {}
+
+  Expr call() {
+    Expr root(group_.root), body = inside(root);
+    DictAttrs attrs = DictAttrs().with(attr::kPrimitive, int_imm(DataType::Int(32), 1));
+    attrs = attrs.with(attr::kKernelRule, String(group_.rule));
+    Expr out = make_call(make_function(params_, body, checked_type(root), {}, attrs), arguments_);
+    out->virtual_device_ = root->virtual_device_;
+    return out;
+  }
+
+ private:
+  Expr inside(const Expr& expr) {
+    if (auto it = done_.find(expr.get()); it != done_.end()) return it->second;
+    Expr out = group_.members.count(expr.get()) ? member(expr) : argument(expr);
+    done_.emplace(expr.get(), out);
+    return out;
+  }
+
+  Expr member(const Expr& expr) {
+    if (expr.as<Constant>()) return expr;
+    if (auto* call = expr.as<Call>()) return with(call, &Call::args, all(call->args));
+    if (auto* tuple = expr.as<Tuple>()) return with(tuple, &Tuple::fields_, all(tuple->fields_));
+    auto* get = expr.as<TupleGetItem>();
+    ICHECK(get) << "a kernel is made of calls, tuples and their items";
+    return with(get, &TupleGetItem::tuple, inside(get->tuple));
+  }
+
+  Array<Expr> all(const Array<Expr>& exprs) {
+    Array<Expr> out;
+    for (const Expr& expr : exprs) out.push_back(inside(expr));
+    return out;
+  }
+
+  Expr argument(const Expr& expr) {
+    if (auto* constant = expr.as<Constant>(); constant && constant->is_scalar()) return expr;
+    params_.push_back(make_local("p" + std::to_string(params_.size()), checked_type(expr)));
+    arguments_.push_back(outside_(expr));
+    return params_.back();
+  }
+
+  const KernelGroup& group_;
+  Rewriter& outside_;
+  Array<Var> params_;
+  Array<Expr> arguments_;
+  std::unordered_map<const Object*, Expr> done_;
+};
+
+}  // namespace
+
+Readers::Readers(const Expr& body) {
+  readers_[body.get()].push_back(nullptr);
+  post_order(body, [&](const Expr& expr) {
+    position_.emplace(expr.get(), order_.size());
+    order_.push_back(expr);
+    const bool computes = expr.as<Call>() || expr.as<Tuple>() || expr.as<TupleGetItem>();
+    each_child(expr, [&](const Expr& child) {
+      std::vector<const RelayExprNode*>& readers = readers_[child.get()];
+      const RelayExprNode* reader = computes ? expr.get() : nullptr;
+      if (readers.empty() || readers.back() != reader) readers.push_back(reader);
+    });
+  });
+}
+
+const std::vector<const RelayExprNode*>& Readers::of(const Expr& expr) const {
+  static const std::vector<const RelayExprNode*> none;
+  auto it = readers_.find(expr.get());
+  return it == readers_.end() ? none : it->second;
+}
+
+const RelayExprNode* Readers::only(const Expr& expr) const {
+  const std::vector<const RelayExprNode*>& readers = of(expr);
+  return readers.size() == 1 ? readers[0] : nullptr;
+}
+
+Expr close_groups(const Expr& body, const std::vector<KernelGroup>& groups) {
+  if (groups.empty()) return body;
+  std::unordered_map<const Object*, const KernelGroup*> by_root;
+  for (const KernelGroup& group : groups) by_root.emplace(group.root, &group);
+  Rewriter rewriter;
+  rewriter.on([&](Rewriter& self, const Call* call) -> Expr {
+    auto it = by_root.find(call);
+    return it == by_root.end() ? Expr(self.children(call)) : Kernel(*it->second, self).call();
+  });
+  rewriter.on([](Rewriter& self, const FunctionNode* function) -> Expr {
+    return function->attrs.is_true(attr::kPrimitive) ? Expr(function) : Expr(self.children(function));
+  });
+  return rewriter(body);
+}
+
+}  // namespace tessera::relay

@@ -1,0 +1,348 @@
+// IntegerProducts: convolutions and matrix products of tensors that qnn.dequantize made are computed from the integers, where
+// the target has instructions for products of bytes:
+//
+//   nn.conv2d(dequantize(x, s, z), dequantize(w, t, 0))  =>  cast(nn.conv2d(x, w) - z * sum(w)) * (s * t)
+//
+// x is uint8 (int8 is moved by 128), w an int8 constant. Sums are int32, so they are exact; all that follows stays in floats,
+// element by element, and joins the convolution when operators are fused. To make it cheap:
+//
+//   quantize(f(product * s), t)             =>  round(f'(product * (s / t)))   f: additions, relu; f' with scaled constants
+//   quantize(move(dequantize(x, s, z)), s, z)  =>  move(x)                     reshapes, transposes, maxima of windows
+//   dequantize(quantize(x)), used once      =>  clip(round(x / s)) * s         no way over integers
+//
+// Other floats are left to the canonical forms of qnn.quantize and qnn.dequantize.
+
+#include <algorithm>
+#include <array>
+
+#include "ir/prim/ops.h"
+#include "ir/rewrite.h"
+#include "relay/attrs/conv.h"
+#include "relay/attrs/nn.h"
+#include "relay/attrs/pad.h"
+#include "relay/attrs/qnn.h"
+#include "relay/attrs/transform.h"
+#include "relay/inspect.h"
+#include "relay/make.h"
+#include "relay/transform/fuse/affine_view.h"
+#include "relay/transform/pass.h"
+#include "tir/layout.h"
+#include "topi/cpu/contraction/group_dot.h"
+#include "topi/nn/conv.h"
+
+namespace tessera::relay {
+namespace {
+
+const DataType kInt32 = DataType::Int(32), kFloat32 = DataType::Float(32);
+const DataType kUnsigned = DataType::UInt(8), kSigned = DataType::Int(8);
+constexpr int kLongestChain = 32;  // of operators through which a scale is pushed
+constexpr double kSignedShift = 128;
+constexpr float kLeastStep = 1e-12F;
+
+/// base * scale, where `scale` is a constant with an element for all, or for each place of a dimension with `behind` others
+/// behind it.
+struct Scaled {
+  Expr self, base;
+  std::vector<float> scale;
+  int behind = 0;
+};
+
+Expr scale_constant(const std::vector<float>& scale, int behind) {
+  Expr out = float_constant(scale);
+  return scale.size() > 1 && behind > 0 ? expand_dims(out, 1, behind) : out;
+}
+
+/// What was rounded before it became integers, with the zero point still to be added.
+struct Rounded {
+  Expr self, value;
+  double zero;
+};
+
+class IntegerProducts {
+ public:
+  IntegerProducts(const Expr& root, int64_t lanes) : lanes_(lanes), uses_(use_counts(root)) {}
+
+  Expr run(const Expr& root) {
+    return rewrite(root, [this](Rewriter& self, const Call* call) -> Expr {
+      Ref<Call> post = self.children(call);
+      Expr out = change(call, post);
+      auto [at, is_new] = single_.emplace(out.get(), std::pair(out, uses_[call] == 1));
+      if (!is_new) at->second.second = false;  // it stands for several values
+      return out;
+    });
+  }
+
+ private:
+  Expr change(const Call* call, const Ref<Call>& post) {
+    const std::string_view name = op_name(call);
+    if (name == "qnn.quantize") return quantize(call, post);
+    if (name == "qnn.dequantize") return dequantize(call, post);
+    if (name == "nn.conv2d") return convolution(call, post);
+    if (name == "nn.dense" || name == "nn.matmul") return product(call, post);
+    if (!call->args.empty())
+      if (auto at = views_.find(post->args[0].get()); at != views_.end())
+        if (std::optional<AffineView> view = moved_view(post.get(), at->second.second, call->args[0]->checked_type_))
+          return note_view(post, *view);
+    return post;
+  }
+
+  Expr note_view(const Expr& expr, const AffineView& view) {
+    views_[expr.get()] = {expr, view};
+    return expr;
+  }
+  const AffineView* view_of(const Expr& expr) const {
+    auto at = views_.find(expr.get());
+    return at == views_.end() ? nullptr : &at->second.second;
+  }
+  bool is_single(const Expr& expr) const {
+    auto at = single_.find(expr.get());
+    return at != single_.end() && at->second.second;
+  }
+  Expr note_scaled(const Expr& base, const std::vector<float>& scale, int behind) {
+    Expr out = multiply(base, scale_constant(scale, behind));
+    scaled_[out.get()] = {out, base, scale, behind};
+    return out;
+  }
+
+  // ---- between floats and integers ----------------------------------------------------------------------------------
+
+  Expr dequantize(const Call* call, const Ref<Call>& post) {
+    const int axis = call->attrs.as<DequantizeAttrs>()->axis;
+    std::optional<AffineView> view = affine_view(call->args, dtype_of(call->args[0]), axis, rank_of(call->args[0]));
+    if (!view) return post;
+    view->data = post->args[0];
+    if (auto twin = unsigned_.find(view->data.get()); twin != unsigned_.end()) {
+      view->data = twin->second.second;
+      view->dtype = kUnsigned;
+      view->zero += kSignedShift;
+    }
+    if (rank_of(call->args[0]) <= 1 && view->data.as<Constant>())  // a bias
+      return float_constant_of(*view);
+    auto rounded = rounded_.find(view->data.get());
+    if (rounded != rounded_.end() && uses_[call->args[0].get()] == 1 && view->has_one_scale() &&
+        rounded->second.zero == view->zero) {
+      const double zero = view->zero;
+      return note_view(note_scaled(clip(rounded->second.value, 0 - zero, 255 - zero), view->scale, 0), *view);
+    }
+    return note_view(dequantized(*view), *view);
+  }
+
+  static Expr dequantized(const AffineView& view) {
+    return call_op("qnn.dequantize", {view.data, float_constant(view.scale), make_scalar(view.zero, kInt32)},
+                   make_attrs<DequantizeAttrs>([&](auto& attrs) { attrs.axis = view.axis; }));
+  }
+
+  static Expr float_constant_of(const AffineView& view) {
+    auto* constant = view.data.as<Constant>();
+    std::vector<float> values = *constant_floats(view.data);
+    NDArray out =
+        NDArray::empty(std::vector<int64_t>(constant->data.shape().begin(), constant->data.shape().end()), kFloat32);
+    for (size_t i = 0; i < values.size(); ++i)
+      out.data<float>()[i] = (values[i] - static_cast<float>(view.zero)) * view.scale[view.has_one_scale() ? 0 : i];
+    return make_constant(out);
+  }
+
+  Expr quantize(const Call* call, const Ref<Call>& post) {
+    auto* attrs = call->attrs.as<QuantizeAttrs>();
+    std::optional<AffineView> wanted = affine_view(call->args, attrs->out_dtype, attrs->axis, rank_of(call->args[0]));
+    if (!wanted || !wanted->has_one_scale() || dtype_of(call->args[0]) != kFloat32) return post;
+    if (wanted->dtype != kUnsigned && wanted->dtype != kSigned) return post;
+    const bool is_signed = wanted->dtype == kSigned;
+    const double zero = wanted->zero + (is_signed ? kSignedShift : 0);
+    if (zero < 0 || zero > 255) return post;
+    Expr x = post->args[0];
+    const AffineView* view = view_of(x);
+    if (view && view->dtype == kUnsigned && view->has_one_scale() && view->scale == wanted->scale && view->zero == zero)
+      return result(view->data, is_signed);
+    auto* relu = as_call(x, "nn.relu");
+    if (relu && zero == 0 && is_single(x)) x = relu->args[0];  // cutting to the range does it
+    const float step = wanted->scale[0], inverse = 1.0F / step;
+    const bool is_usual =
+        step > kLeastStep && inverse > kLeastStep;  // no scale that it meets leaves the range of floats
+    Expr scaled = is_usual && can_scale(x, 0) ? rescaled(x, inverse, 0) : divide(x, float_constant(wanted->scale));
+    Expr rounded = call_op(attrs->rounding == "TOEVEN" ? "round_to_even" : "round", {scaled});
+    Expr moved = zero == 0 ? rounded : add(rounded, make_scalar(zero, kFloat32));
+    Expr out = cast(clip(moved, 0, 255), kUnsigned);
+    rounded_[out.get()] = {out, rounded, zero};
+    return result(out, is_signed);
+  }
+
+  /// uint8 as what the program has there; its readers find the uint8 again.
+  Expr result(const Expr& data, bool is_signed) {
+    if (!is_signed) return data;
+    Expr out = as_signed(data);
+    unsigned_[out.get()] = {out, data};
+    return out;
+  }
+
+  // ---- scales pushed towards products -------------------------------------------------------------------------------
+
+  static bool is_addition(std::string_view name) {
+    return name == "add" || name == "subtract" || name == "nn.bias_add";
+  }
+
+  /// A product or a dequantised tensor, or sums of such that nobody else reads.
+  bool can_scale(const Expr& x, int depth) const {
+    auto* call = x.as<Call>();
+    if (!call || depth > kLongestChain || !is_single(x)) return false;
+    if (scaled_.contains(x.get())) return true;
+    const std::string_view name = op_name(call);
+    if (name == "nn.relu" || name == "clip") return can_scale(call->args[0], depth + 1);
+    return is_addition(name) && (can_scale(call->args[0], depth + 1) || can_scale(call->args[1], depth + 1));
+  }
+
+  Expr rescaled(const Expr& x, float factor, int depth) const {
+    if (auto values = x.as<Constant>() ? constant_floats(x) : std::nullopt) {
+      const NDArray& given = x.as<Constant>()->data;
+      NDArray out = NDArray::empty(std::vector<int64_t>(given.shape().begin(), given.shape().end()), kFloat32);
+      for (size_t i = 0; i < values->size(); ++i) out.data<float>()[i] = (*values)[i] * factor;
+      return make_constant(out);
+    }
+    auto* call = x.as<Call>();
+    if (call && depth <= kLongestChain) {
+      if (auto at = scaled_.find(x.get()); at != scaled_.end() && is_single(x))
+        return multiply(at->second.base, scale_constant(times(at->second.scale, factor), at->second.behind));
+      if (const AffineView* view = view_of(x)) {
+        AffineView out = *view;
+        out.scale = times(view->scale, factor);
+        return dequantized(out);
+      }
+      if (is_single(x) && op_name(call) == "nn.relu")
+        return with_args(call, {rescaled(call->args[0], factor, depth + 1)});
+      if (auto* range = call->attrs.as<ClipAttrs>(); range && is_single(x))
+        return clip(rescaled(call->args[0], factor, depth + 1), range->a_min * factor, range->a_max * factor);
+      if (is_single(x) && is_addition(op_name(call)))
+        return with_args(call,
+                         {rescaled(call->args[0], factor, depth + 1), rescaled(call->args[1], factor, depth + 1)});
+    }
+    return multiply(x, make_scalar(factor, kFloat32));
+  }
+
+  static std::vector<float> times(std::vector<float> values, float factor) {
+    for (float& value : values) value *= factor;
+    return values;
+  }
+
+  // ---- products -----------------------------------------------------------------------------------------------------
+
+  struct Operands {
+    Expr data, weight;  // uint8 and int8
+    double zero;        // of the data
+    std::vector<float> scale;
+  };
+  /// The operands of a product; `channel` is the weight's axis that has a scale for each place.
+  std::optional<Operands> operands(const Call* call, const Ref<Call>& post, int channel) {
+    const AffineView *data = view_of(post->args[0]), *weight = view_of(post->args[1]);
+    if (!data || !weight || !data->has_one_scale() || dtype_of(Expr(call)) != kFloat32) return {};
+    if (weight->dtype != kSigned || weight->zero != 0) return {};
+    if (!weight->has_one_scale() && weight->axis != channel) return {};
+    if (!weight->data.as<Constant>() || !fixed_shape(call->args[0]->checked_type_)) return {};
+    Operands out{data->data, weight->data, data->zero, times(weight->scale, data->scale[0])};
+    if (data->dtype == kSigned) {
+      out.data = as_unsigned(data->data);
+      out.zero += kSignedShift;
+    } else if (data->dtype != kUnsigned) {
+      return {};
+    }
+    return out;
+  }
+
+  /// (sums - zero * sums of the weight) * scale, with `behind` dimensions behind that of the channels. The weight has
+  /// `channels` at axis `channel`.
+  Expr real(const Operands& given, const Expr& sums, int channel, int behind) {
+    Expr centred = sums;
+    if (given.zero != 0) {
+      Expr correction = weight_sums(given, channel);
+      centred = subtract(sums, behind > 0 ? expand_dims(correction, 1, behind) : correction);
+    }
+    return note_scaled(cast(centred, kFloat32), given.scale, behind);
+  }
+
+  static Expr weight_sums(const Operands& given, int channel) {
+    const NDArray& weight = given.weight.as<Constant>()->data;
+    int64_t inside = 1;
+    for (size_t i = static_cast<size_t>(channel) + 1; i < weight.shape().size(); ++i) inside *= weight.shape()[i];
+    const int64_t channels = weight.shape()[static_cast<size_t>(channel)];
+    NDArray out = NDArray::empty(std::vector<int64_t>{channels}, kInt32);
+    auto* sums = out.data<int32_t>();
+    std::fill(sums, sums + channels, 0);
+    const auto* bytes = weight.data<int8_t>();
+    for (int64_t i = 0, n = weight.size(); i < n; ++i) sums[i / inside % channels] += bytes[i];
+    for (int64_t i = 0; i < channels; ++i) sums[i] *= static_cast<int32_t>(given.zero);
+    return make_constant(out);
+  }
+
+  Expr product(const Call* call, const Ref<Call>& post) {
+    bool by_rows = true;  // (units, k)
+    if (auto* matmul = call->attrs.as<MatmulAttrs>()) {
+      if (matmul->transpose_a) return post;
+      by_rows = matmul->transpose_b;
+    }
+    std::optional<Operands> given = operands(call, post, by_rows ? 0 : 1);
+    if (!given) return post;
+    Expr sums = make_call(post->op, {given->data, given->weight}, with_out_dtype(post->attrs, kInt32));
+    return real(*given, sums, by_rows ? 0 : 1, 0);
+  }
+
+  Expr convolution(const Call* call, const Ref<Call>& post) {
+    auto* attrs = call->attrs.as<Conv2DAttrs>();
+    if (attrs->data_layout != "NCHW" || attrs->kernel_layout != "OIHW" ||
+        (!attrs->out_layout.empty() && attrs->out_layout != "NCHW"))
+      return post;
+    std::optional<Operands> given = operands(call, post, 0);
+    if (!given) return post;
+    const NDArray& weight = given->weight.as<Constant>()->data;
+    auto shape = *fixed_shape(call->args[0]->checked_type_);
+    const int64_t outs = weight.shape()[0];
+    const bool by_channel = attrs->groups == shape[1] && outs == shape[1] && attrs->groups > 1;
+    if ((attrs->groups != 1 && !by_channel) || outs % lanes_ != 0) return post;
+    std::optional<std::vector<int64_t>> padding = fixed_ints(topi::full_padding(attrs->padding, 2));
+    if (!padding) return post;
+
+    // What lies outside is 0, of which the zero point is the integer.
+    const bool pads = std::any_of(padding->begin(), padding->end(), [](int64_t p) { return p != 0; });
+    const bool pads_apart = pads && given->zero != 0;
+    Expr data = given->data;
+    if (pads_apart)
+      data =
+          padded(data, {{0, 0}, {0, 0}, {(*padding)[0], (*padding)[2]}, {(*padding)[1], (*padding)[3]}}, given->zero);
+    Attrs exact = changed_attrs<Conv2DAttrs>(call->attrs, [&](auto& a) {
+      a.out_dtype = kInt32;
+      if (pads_apart) a.padding = {0, 0, 0, 0};
+    });
+    Expr sums = make_call(call->op, {data, given->weight}, exact);
+    return real(*given, sums, 0, 2);
+  }
+
+  static Expr padded(const Expr& x, const std::vector<std::array<int64_t, 2>>& around, double value) {
+    return call_op("nn.pad", {x, make_scalar(value, kUnsigned)}, make_attrs<PadAttrs>([&](auto& attrs) {
+                     for (const auto& [before, after] : around) attrs.pad_width.push_back(int_array({before, after}));
+                   }));
+  }
+
+  int64_t lanes_;
+  std::unordered_map<const Object*, int> uses_;
+  // By what the pass made, which is kept alive here.
+  std::unordered_map<const Object*, std::pair<Expr, bool>> single_;       // nobody else reads it
+  std::unordered_map<const Object*, std::pair<Expr, AffineView>> views_;  // of floats
+  std::unordered_map<const Object*, std::pair<Expr, Expr>> unsigned_;     // of int8: the same as uint8
+  std::unordered_map<const Object*, Scaled> scaled_;
+  std::unordered_map<const Object*, Rounded> rounded_;
+};
+
+Function integer_products(const Function& function) {
+  Target target = Target::current();
+  if (!target || target->kind->name != "llvm") return function;
+  topi::Machine machine = topi::machine_of(target);
+  const topi::Isa* isa = topi::byte_isa(machine);
+  if (!isa) return function;
+  IntegerProducts pass(function->body, isa->vector_bytes / kInt32.bytes());
+  return with(function, &FunctionNode::body, pass.run(function->body));
+}
+
+Globals globals{
+    {"relay._transform.IntegerProducts", [] { return function_pass("IntegerProducts", 3, integer_products); }},
+};
+
+}  // namespace
+}  // namespace tessera::relay

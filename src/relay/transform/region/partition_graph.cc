@@ -1,0 +1,161 @@
+// PartitionGraph: each region of an external code generator becomes a function of the module, marked with its compiler;
+// what remains loses its annotations.
+
+#include <map>
+
+#include "ir/prim/ops.h"
+#include "ir/rewrite.h"
+#include "relay/inspect.h"
+#include "relay/make.h"
+#include "relay/transform/pass.h"
+#include "relay/transform/region/compiler_regions.h"
+#include "relay/walk.h"
+
+namespace tessera::relay {
+namespace {
+
+/// The ends that leave each region, in the order in which they are met.
+using Ends = std::unordered_map<int, std::vector<Expr>>;
+
+class Partition {
+ public:
+  Partition(IRModule* mod, std::string prefix, std::string function, bool bind_constants, int* next_id,
+            const Expr& root)
+      : mod_(mod),
+        prefix_(std::move(prefix)),
+        function_(std::move(function)),
+        bind_constants_(bind_constants),
+        next_id_(next_id),
+        regions_(root) {
+    post_order(root, [&](const Expr& expr) {
+      if (ended_compiler(expr).empty()) return;
+      const Object* value = expr.as<Call>()->args[0].get();
+      std::vector<Expr>& values = results_[regions_.of(value)];
+      for (const Expr& known : values)
+        if (known.get() == value) return;
+      values.push_back(expr.as<Call>()->args[0]);
+    });
+    rewriter_.on([this](const Call* call) -> Expr {
+      if (!begun_compiler(Expr(call)).empty()) return rewriter_(call->args[0]);
+      if (ended_compiler(Expr(call)).empty()) return rewriter_.children(call);
+      return result(call->args[0]);
+    });
+  }
+  Expr operator()(const Expr& root) { return rewriter_(root); }
+
+ private:
+  /// What a region gives for one of its values.
+  Expr result(const Expr& value) {
+    int region = regions_.of(value.get());
+    if (region < 0 || regions_.compiler(region) == kDefaultCompiler) return rewriter_(value);
+    auto it = calls_.find(region);
+    if (it == calls_.end()) it = calls_.emplace(region, outlined(region)).first;
+    const std::vector<Expr>& values = results_[region];
+    if (values.size() == 1) return it->second;
+    for (size_t i = 0; i < values.size(); ++i)
+      if (values[i].same_as(value)) return field_of(region, it->second, static_cast<int>(i));
+    ICHECK(false) << "a value that its region does not give";
+    return nullptr;
+  }
+
+  Expr field_of(int region, const Expr& call, int index) {
+    auto [it, is_new] = fields_.try_emplace({region, index});
+    if (is_new) it->second = make_get_item(call, index);
+    return it->second;
+  }
+
+  /// The value a begin brings in, known by what it was before it was ended.
+  static const Object* key_of(const Expr& source) {
+    return ended_compiler(source).empty() ? source.get() : source.as<Call>()->args[0].get();
+  }
+
+  /// What comes into a region, each value once, in the order in which it is used.
+  std::vector<Expr> sources_of(int region) const {
+    std::vector<Expr> out;
+    std::unordered_map<const Object*, bool> seen;
+    Rewriter walk;
+    walk.on([&](Rewriter& self, const Call* call) -> Expr {
+      if (begun_compiler(Expr(call)).empty()) return self.children(call);
+      const Expr& source = call->args[0];
+      bool is_bound = bind_constants_ && source.as<Constant>();
+      if (!is_bound && seen.emplace(key_of(source), true).second) out.push_back(source);
+      return Expr(call);
+    });
+    for (const Expr& value : results_.at(region)) walk(value);
+    return out;
+  }
+
+  /// Makes the function of a region, after those of the regions it needs, and gives the call of it.
+  Expr outlined(int region) {
+    const std::string& compiler = regions_.compiler(region);
+    std::vector<Expr> sources = sources_of(region);
+    Array<Expr> args, results;
+    for (const Expr& source : sources) args.push_back(rewriter_(source));
+    int id = (*next_id_)++;
+    Array<Var> params;
+    std::unordered_map<const Object*, Expr> inside;  // what comes in -> parameter
+    for (const Expr& source : sources) {
+      std::string name = compiler + "_" + std::to_string(id) + "_i" + std::to_string(params.size());
+      params.push_back(make_local(name, checked_type(source)));
+      inside.emplace(key_of(source), params.back());
+    }
+    Rewriter rewriter;
+    rewriter.on([&](Rewriter& self, const Call* call) -> Expr {
+      if (begun_compiler(Expr(call)).empty()) return self.children(call);
+      auto it = inside.find(key_of(call->args[0]));
+      return it == inside.end() ? call->args[0] : it->second;
+    });
+    for (const Expr& value : results_[region]) results.push_back(rewriter(value));
+    Expr body = results.size() == 1 ? results[0] : make_tuple(results);
+    String name(prefix_ + compiler + "_" + function_ + "_" + std::to_string(id));
+    DictAttrs attrs = DictAttrs()
+                          .with(attr::kInline, int_imm(DataType::Int(32), 1))
+                          .with(attr::kCompiler, String(compiler))
+                          .with(tessera::attr::kGlobalSymbol, name)
+                          .with(attr::kPrimitive, int_imm(DataType::Int(32), 1));
+    GlobalVarNode var;
+    var.name_hint = name;
+    GlobalVar global(make(std::move(var)));
+    mod_->update(global, make_function(params, body, nullptr, {}, attrs));
+    return make_call(global, args);
+  }
+
+  IRModule* mod_;
+  std::string prefix_, function_;
+  bool bind_constants_;
+  int* next_id_;
+  CompilerRegions regions_;
+  Ends results_;
+  std::map<int, Expr> calls_;
+  std::map<std::pair<int, int>, Expr> fields_;
+  Rewriter rewriter_;
+};
+
+IRModule partition_graph(const IRModule& mod, const std::string& mod_name, bool bind_constants) {
+  IRModule out = mod.copy();
+  int next_id = 0;
+  for (const auto& [var, function] : mod.sorted_functions()) {
+    auto* relay = function.as<FunctionNode>();
+    if (!relay || relay->attrs.has(attr::kCompiler)) continue;
+    Partition partition(&out, "tvmgen_" + mod_name + "_", var->name_hint.str(), bind_constants, &next_id, relay->body);
+    FunctionNode changed(*relay);
+    changed.body = partition(relay->body);
+    changed.checked_type_ = nullptr;
+    out.update(var, make(std::move(changed)));
+  }
+  return out;
+}
+
+Globals globals{
+    {"relay._transform.PartitionGraph",
+     [](String mod_name, bool bind_constants) {
+       Pass partition = module_pass(make_pass_info(0, "PartitionGraph", {"InferType"}),
+                                    [=](const IRModule& mod, const PassContext&) {
+                                      return partition_graph(mod, mod_name.str(), bind_constants);
+                                    });
+       return sequential({partition, get_global("relay._transform.InferType")().to<Pass>()});
+     }},
+};
+
+}  // namespace
+}  // namespace tessera::relay

@@ -1,0 +1,133 @@
+#include "relay/transform/simplify/fold_scale_axis.h"
+
+#include <algorithm>
+
+#include "ir/prim/ops.h"
+#include "ir/structural/equal.h"
+#include "relay/attrs/conv.h"
+#include "relay/inspect.h"
+#include "relay/make.h"
+#include "relay/slots.h"
+#include "relay/transform/pass.h"
+#include "runtime/function/element.h"
+#include "tir/layout.h"
+
+namespace tessera::relay {
+namespace {
+
+/// Constants > 0, possibly reshaped.
+bool is_positive(const Expr& expr) {
+  auto* call = expr.as<Call>();
+  if (call) {
+    std::string_view name = op_name(call);
+    bool moves = name == "expand_dims" || name == "squeeze" || name == "reshape" || name == "transpose" ||
+                 name == "repeat" || name == "broadcast_to";
+    return moves && is_positive(call->args[0]);
+  }
+  auto* constant = expr.as<Constant>();
+  if (!constant || constant->data.device().device_type != kDLCPU) return false;
+  DataType dtype = constant->data.dtype();
+  const char* data = constant->data.data<char>();
+  for (int64_t i = 0, n = constant->data.size(); i < n; ++i)
+    if (!(read_float(dtype, data + i * dtype.bytes()) > 0)) return false;
+  return true;
+}
+
+/// How `factor` lies against `data`: the axes of extent 1 that are not among `axes`; nothing when it varies elsewhere.
+std::optional<std::vector<int64_t>> spare_axes(const TensorType& data, const TensorType& factor,
+                                               const std::vector<int>& axes) {
+  if (factor->shape.size() > data->shape.size()) return std::nullopt;
+  size_t base = data->shape.size() - factor->shape.size();
+  std::vector<int64_t> spare;
+  for (size_t i = 0; i < data->shape.size(); ++i) {
+    if (std::find(axes.begin(), axes.end(), static_cast<int>(i)) != axes.end()) {
+      if (i < base || !structural_equal(data->shape[i], factor->shape[i - base])) return std::nullopt;
+    } else if (i >= base) {
+      if (!is_one(factor->shape[i - base])) return std::nullopt;
+      spare.push_back(static_cast<int64_t>(i - base));
+    }
+  }
+  return spare;
+}
+
+bool is_conv(std::string_view name) { return name == "nn.conv1d" || name == "nn.conv2d" || name == "nn.conv3d"; }
+
+std::optional<ScaledLayer> conv_layer(const Call* call) {
+  auto* attrs = cast_or_null<ConvAttrs>(call->attrs.get());
+  if (!attrs) return std::nullopt;
+  Layout data = make_layout(attrs->data_layout), kernel = make_layout(attrs->kernel_layout);
+  Layout out = attrs->out_layout.empty() ? data : make_layout(attrs->out_layout);
+  for (const Layout& layout : {data, kernel, out})
+    for (size_t i = 0; i < layout->axes.size(); ++i)
+      if (!layout->is_primal(i)) return std::nullopt;
+  ScaledLayer layer{data->index_of('C'), out->index_of('C'), kernel->index_of('I'), kernel->index_of('O'),
+                    static_cast<int>(kernel->axes.size())};
+  if (attrs->groups == 1) return layer;
+  TensorType weight = tensor_type(call->args[1]);
+  const int64_t* outputs = as_int(weight->shape[static_cast<size_t>(layer.weight_out)]);
+  bool is_depthwise =
+      outputs && *outputs == attrs->groups && is_one(weight->shape[static_cast<size_t>(layer.weight_in)]);
+  if (!is_depthwise) return std::nullopt;
+  layer.weight_in = layer.weight_out;
+  return layer;
+}
+
+/// What a layer computes anew in every run, such as the gate of squeeze-and-excitation. A weight that takes it in could no
+/// longer be prepared when the model is compiled.
+bool is_of_a_layer(const Expr& factor) {
+  constexpr size_t kMostSeen = 32;
+  std::vector<Expr> seen{factor};
+  for (size_t i = 0; i < seen.size() && i < kMostSeen; ++i) {
+    auto* call = seen[i].as<Call>();
+    auto* op = call ? call->op.as<OpNode>() : nullptr;
+    if (!op) continue;
+    if (fusion_of(Op(op)) == Fusion::OutputElementwise) return true;
+    seen.insert(seen.end(), call->args.begin(), call->args.end());
+  }
+  return false;
+}
+
+}  // namespace
+
+bool broadcasts_along(const Expr& data, const Expr& other, const std::vector<int>& axes) {
+  return spare_axes(tensor_type(data), tensor_type(other), axes).has_value();
+}
+
+Expr factors_along(const Expr& data, const Expr& factor, const ScaleMessage& message) {
+  TensorType type = tensor_type(data), given = tensor_type(factor);
+  if ((message.require_positive && !is_positive(factor)) || is_of_a_layer(factor)) return nullptr;
+  if (given->shape.empty()) {  // one factor for all
+    std::vector<PrimExpr> shape;
+    for (int axis : message.axes) shape.push_back(type->shape[static_cast<size_t>(axis)]);
+    return fixed_ints(shape) ? broadcast_to(factor, shape) : nullptr;
+  }
+  auto spare = spare_axes(type, given, message.axes);
+  if (!spare) return nullptr;
+  return spare->empty() ? factor : squeeze(factor, int_array(*spare));
+}
+
+bool keeps_positive_scale(const Call* call) { return op_name(call) == "nn.relu" || op_name(call) == "nn.leaky_relu"; }
+
+bool is_sum(const Call* call) { return op_name(call) == "add" || op_name(call) == "subtract"; }
+
+std::optional<ScaledLayer> scaled_layer(const Call* call) {
+  const bool has_weight = is_conv(op_name(call)) || op_name(call) == "nn.dense";
+  if (has_weight && dtype_of(call->args[1]) != dtype_of(Expr(call)))
+    return std::nullopt;  // it would not stay as narrow
+  if (is_conv(op_name(call))) return conv_layer(call);
+  if (op_name(call) != "nn.dense") return std::nullopt;
+  int last = static_cast<int>(rank_of(call->args[0])) - 1;
+  return ScaledLayer{last, last, 1, 0, 2};
+}
+
+static Globals globals{
+    {"relay._transform.FoldScaleAxis",
+     [] {
+       auto pass = [](const char* name) { return get_global(name)().to<Pass>(); };
+       return sequential(
+           {pass("relay._transform.BackwardFoldScaleAxis"), pass("relay._transform.ForwardFoldScaleAxis")},
+           make_pass_info(0, "FoldScaleAxis"));
+     }},
+};
+
+}  // namespace tessera::relay

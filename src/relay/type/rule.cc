@@ -1,0 +1,86 @@
+#include "relay/type/rule.h"
+
+#include "arith/analyzer.h"
+#include "ir/prim/ops.h"
+#include "ir/structural/expr_equal.h"
+#include "relay/print_text.h"
+#include "relay/type/solver.h"
+#include "runtime/registry.h"
+
+namespace tessera::relay {
+
+bool TypeQuery::is_known(int i) const {
+  std::vector<Type> holes;
+  collect_holes(args_[i], &holes);
+  return holes.empty();
+}
+
+const TensorTypeNode* TypeQuery::tensor(int i) const {
+  if (!is_known(i)) return nullptr;
+  auto* out = type(i).as<TensorTypeNode>();
+  if (!out) throw Error(TypeError) << "argument " << i << " must be a tensor, but is " << type_text(type(i));
+  return out;
+}
+
+const TupleType* TypeQuery::tuple(int i) const {
+  if (!is_known(i)) return nullptr;
+  auto* out = type(i).as<TupleType>();
+  if (!out) throw Error(TypeError) << "argument " << i << " must be a tuple, but is " << type_text(type(i));
+  return out;
+}
+
+bool is_any(const PrimExpr& extent) { return extent.as<AnyDim>(); }
+
+namespace {
+thread_local ExtentAssumptions* current_assumptions = nullptr;
+}
+
+ExtentAssumptions::ExtentAssumptions() : outer_(current_assumptions) { current_assumptions = this; }
+ExtentAssumptions::~ExtentAssumptions() { current_assumptions = outer_; }
+ExtentAssumptions* ExtentAssumptions::current() { return current_assumptions; }
+
+void assume(const PrimExpr& condition) {
+  if (!current_assumptions) return;
+  for (const PrimExpr& known : current_assumptions->conditions)
+    if (expr_equal(known, condition)) return;
+  current_assumptions->conditions.push_back(condition);
+}
+
+bool may_equal(const PrimExpr& a, const PrimExpr& b) {
+  const int64_t *x = as_int(a), *y = as_int(b);
+  if (x && y) return *x == *y;
+  if (is_any(a) || is_any(b) || expr_equal(a, b)) return true;
+  arith::Analyzer analyzer;
+  if (analyzer.can_prove(not_equal(a, b))) return false;
+  if (current_assumptions && !analyzer.can_prove_equal(a, b)) assume(equal(a, b));
+  return true;
+}
+
+namespace {
+
+/// A rule written in another language: `function(arg_types, attrs)` gives the type of the call. Where there is none, it is
+/// that of the first argument.
+void add_type_rule(Op op, String name, PackedFunc function) {
+  TypeRuleSlot slot;
+  slot.name = name;
+  slot.rule = [function](TypeQuery& query) {
+    Array<Type> types;
+    for (int i = 0; i < query.size(); ++i) {
+      if (!query.is_known(i)) return false;
+      types.push_back(query.type(i));
+    }
+    if (!function && types.empty()) throw Error(TypeError) << "a call without arguments has no type of its own";
+    Type result = function ? function(types, query.attrs()).to<Type>() : types[0];
+    if (result) query.result(result);
+    return result.defined();
+  };
+  op.set(kTypeRule, Ref<TypeRuleSlot>(make(std::move(slot))));
+}
+
+}  // namespace
+
+static Globals globals{
+    {"ir.OpAddTypeRel", add_type_rule},
+};
+
+}  // namespace tessera::relay

@@ -1,0 +1,45 @@
+// A library that holds the parameters of its model: executors made of it need none.
+//
+// The code is imported; the parameters are found by `_lookup_linked_param(name)`, None where there is none of the name.
+
+#include "runtime/module/module.h"
+#include "runtime/package/params.h"
+#include "runtime/registry.h"
+
+namespace tessera {
+namespace {
+
+class LinkedParams final : public ModuleBody {
+ public:
+  explicit LinkedParams(Map<String, NDArray> params) : params_(std::move(params)) {}
+
+  std::string type_key() const override { return "linked_params"; }
+  PackedFunc get_function(const std::string& name, const Module& self) override {
+    if (name == "_lookup_linked_param")
+      return typed(name, [self, this](String wanted) { return params_.get_or_null(wanted); });
+    for (const auto& import : self.imports())  // the library's functions are this module's
+      if (PackedFunc found = Module(import).get_function(name)) return found;
+    return nullptr;
+  }
+  void save_to_binary(ByteWriter& out) override { out.write(save_params(params_)); }
+
+ private:
+  Map<String, NDArray> params_;
+};
+
+Globals globals{
+    {"tvm.runtime.link_params",
+     [](Module library, Map<String, NDArray> params) {
+       Module out = make_module<LinkedParams>(std::move(params));
+       out.import_module(library);
+       return out;
+     }},
+    {"runtime.module.loadbinary_linked_params",
+     [](void* stream) {
+       std::string blob = static_cast<ByteReader*>(stream)->read_string("the parameters");
+       return make_module<LinkedParams>(load_params(blob));
+     }},
+};
+
+}  // namespace
+}  // namespace tessera

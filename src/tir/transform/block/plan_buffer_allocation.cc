@@ -1,0 +1,68 @@
+// Buffers of blocks are allocated at the innermost place that holds all their uses.
+//
+// The place is a block, or the body of a loop, which then becomes a block of its own to hold the allocation. A buffer that
+// an iteration reads of what earlier ones wrote stays outside that loop.
+
+#include "ir/prim/ops.h"
+#include "ir/rewrite.h"
+#include "tir/analysis/access_place.h"
+#include "tir/analysis/loop_carried.h"
+#include "tir/transform/pass.h"
+
+namespace tessera {
+namespace {
+
+class Planner {
+ public:
+  explicit Planner(const Stmt& body) {
+    AccessPlaces access = access_places(body);
+    move_out_of_carrying_loops(body, &access);
+    for (const Buffer& buffer : access.allocated) {
+      auto place = access.places.find(buffer->data.get());
+      if (place == access.places.end()) continue;  // never used: gone
+      ICHECK(place->second) << "buffer " << buffer->name << " is used outside every block";
+      at_[place->second].push_back(buffer);
+    }
+    rewriter_.share_results(false);
+    rewriter_.on([this](const BlockNode* op) -> Stmt {
+      BlockNode out(*rewriter_.children(op).get());
+      out.alloc_buffers = allocations(op);
+      return make(std::move(out));
+    });
+    rewriter_.on([this](const For* op) -> Stmt {
+      Ref<For> out = rewriter_.children(op);
+      Array<Buffer> here = allocations(op);
+      return here.empty() ? out : with(out, &For::body, opaque_block(out->body, here));
+    });
+  }
+  Stmt operator()(const Stmt& body) { return rewriter_(body); }
+
+ private:
+  Array<Buffer> allocations(const Object* place) const {
+    auto it = at_.find(place);
+    return it == at_.end() ? Array<Buffer>() : Array<Buffer>(it->second);
+  }
+
+  static Stmt opaque_block(const Stmt& body, const Array<Buffer>& buffers) {
+    BlockNode block;
+    block.name_hint = "";
+    block.body = body;
+    block.alloc_buffers = buffers;
+    return make(BlockRealize{.iter_values = {}, .predicate = bool_imm(true), .block = make(std::move(block))});
+  }
+
+  Rewriter rewriter_;
+  std::unordered_map<const Object*, std::vector<Buffer>> at_;
+};
+
+PrimFunc plan_buffer_allocation(const PrimFunc& function) {
+  return is_from_te(function) ? function : with_body(function, Planner(function->body)(function->body));
+}
+
+static Globals globals{
+    {"tir.transform.PlanAndUpdateBufferAllocationLocation",
+     [] { return prim_func_pass("tir.PlanAndUpdateBufferAllocationLocation", plan_buffer_allocation); }},
+};
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,310 @@
+#include "topi/cpu/contraction/attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "arith/analyzer.h"
+#include "ir/prim/ops.h"
+#include "ir/rewrite.h"
+#include "runtime/registry.h"
+#include "te/reduce.h"
+#include "topi/cpu/contraction/micro_kernel.h"
+#include "topi/cpu/rows.h"
+#include "topi/cpu/transpose_kernel.h"
+#include "topi/te_schedule.h"
+
+namespace tessera::topi {
+namespace {
+
+register_types<AttentionTilesNode> types;
+
+/// What a step of k costs beside its multiplications, counted in multiplications; see gemm_tiles.cc.
+constexpr double kStepCost = 0.5;
+/// Of the second-level cache, for a block of scores.
+constexpr int64_t kScoresShare = 4;
+
+PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
+
+/// The stages of one product are marked by its prefix: "scores" or "values".
+std::string tag(const char* product, const char* stage) { return std::string("attention_") + product + "_" + stage; }
+
+PrimExpr filled_up(const PrimExpr& value, const PrimExpr& index, int64_t limit, int64_t end) {
+  return end > limit ? if_then_else(index < number(limit), value, make_zero(value.dtype())) : value;
+}
+
+te::Tensor product(const te::Tensor& a, const te::Tensor& b, const MatmulOptions& options, const AttentionTiles& t,
+                   const char* name, int64_t nr, bool turns) {
+  const int64_t batch = *as_int(a->shape[0]), m = *as_int(a->shape[options.transpose_a ? 2 : 1]);
+  const int64_t depth = *as_int(a->shape[options.transpose_a ? 1 : 2]);
+  const int64_t n = *as_int(b->shape[options.transpose_b ? 1 : 2]), mr = t->mr;
+  const int64_t rows = ceil_div(m, mr), columns = ceil_div(n, nr);
+  te::Tensor left = te::compute(
+      {number(batch), number(rows), number(mr), number(depth)},
+      [&](const Array<PrimExpr>& at) {
+        PrimExpr i = at[1] * number(mr) + at[2];
+        Array<PrimExpr> place{at[0], options.transpose_a ? at[3] : i, options.transpose_a ? i : at[3]};
+        return filled_up(te::load(a, place), i, m, rows * mr);
+      },
+      "rows", tag(name, "rows"));
+  auto column = [&](const PrimExpr& lead, const PrimExpr& k, const PrimExpr& j) {
+    Array<PrimExpr> place{lead, options.transpose_b ? j : k, options.transpose_b ? k : j};
+    return filled_up(te::load(b, place), j, n, columns * nr);
+  };
+  te::Tensor copy;  // by columns, from which squares are turned over
+  if (turns)
+    copy = te::compute(
+        {number(batch), number(columns * nr), number(depth)},
+        [&](const Array<PrimExpr>& at) { return column(at[0], at[2], at[1]); }, "copy", tag(name, "copy"));
+  te::Tensor right = te::compute(
+      {number(batch), number(columns), number(depth), number(nr)},
+      [&](const Array<PrimExpr>& at) {
+        PrimExpr j = at[1] * number(nr) + at[3];
+        return turns ? te::load(copy, {at[0], j, at[2]}) : column(at[0], at[2], j);
+      },
+      "columns", tag(name, "columns"));
+  IterVar k = te::reduce_axis(make_range(0, number(depth)), "k");
+  te::Tensor tile = te::compute(
+      {number(batch), number(rows), number(columns), number(mr), number(nr)},
+      [&](const Array<PrimExpr>& at) {
+        return te::sum(te::load(left, {at[0], at[1], at[3], k->var}) * te::load(right, {at[0], at[2], k->var, at[4]}),
+                       {k});
+      },
+      "tile", tag(name, "tile"));
+  Array<IterVar> axes;
+  Array<PrimExpr> at;
+  for (int64_t extent : {batch, m, n}) {
+    Var var = make_var("i" + std::to_string(axes.size()), DataType::Int(32));
+    axes.push_back(make_iter_var(make_range(0, number(extent)), var, IterType::DataPar));
+    at.push_back(var);
+  }
+  PrimExpr io = floordiv(at[1], number(mr)), ii = floormod(at[1], number(mr)), jo = floordiv(at[2], number(nr));
+  PrimExpr value = te::load(tile, {at[0], io, jo, ii, floormod(at[2], number(nr))});
+  if (nr > n)  // narrower than a tile: the branch that is never taken asks for all of it
+    value = if_then_else(at[2] < number(n), value, te::load(tile, {at[0], io, jo, ii, number(nr - 1)}));
+  Map<String, ObjectRef> attrs{{"attention_tiles", t}};
+  return te::output(te::compute_op("product", tag(name, "product"), attrs, axes, {value}), 0);
+}
+
+// ---- schedule -------------------------------------------------------------------------------------------------------
+
+struct Product {
+  te::Stage rows, copy, columns, tile, product;  // `copy` may be missing
+};
+
+Product find_product(const te::Schedule& sch, const char* name) {
+  Product out;
+  for (const te::Stage& stage : sch->stages) {
+    if (stage->op->tag == tag(name, "rows")) out.rows = stage;
+    else if (stage->op->tag == tag(name, "copy")) out.copy = stage;
+    else if (stage->op->tag == tag(name, "columns")) out.columns = stage;
+    else if (stage->op->tag == tag(name, "tile")) out.tile = stage;
+    else if (stage->op->tag == tag(name, "product")) out.product = stage;
+  }
+  ICHECK(out.rows && out.columns && out.tile && out.product) << "a schedule of attention needs both products";
+  return out;
+}
+
+const te::ComputeOp* compute_of(const te::Stage& stage) { return stage->op.as<te::ComputeOp>(); }
+
+/// The element of `wanted` that element `at` of `op` is made of; empty where it is made of none.
+Array<PrimExpr> element_read(const te::ComputeOp* op, const Array<PrimExpr>& at, const te::OperationNode* wanted) {
+  if (op == wanted) return at;
+  Array<PrimExpr> found;
+  if (!op->reduce_axis.empty() || op->body.size() != 1) return found;
+  Map<Var, PrimExpr> values;
+  for (size_t i = 0; i < at.size(); ++i) values.set(op->axis[i]->var, at[i]);
+  walk(substitute(op->body[0], values), [&](const ProducerLoad* load) {
+    auto* producer = load->producer.as<te::TensorNode>();
+    auto* below = producer ? producer->op.as<te::ComputeOp>() : nullptr;
+    if (below && found.empty()) found = element_read(below, load->indices, wanted);
+  });
+  return found;
+}
+
+/// The axes of the last stage that are a row and a column of the second product; the others are its leading dimension.
+struct Axes {
+  IterVar row, column;
+  Array<IterVar> lead;
+};
+
+Axes find_axes(const te::ComputeOp* last, const te::OperationNode* product) {
+  Array<PrimExpr> at;
+  arith::Analyzer analyzer;
+  for (const IterVar& axis : last->axis) {
+    at.push_back(axis->var);
+    analyzer.bind(axis->var, axis->dom);
+  }
+  Array<PrimExpr> read = element_read(last, at, product);
+  Axes out;
+  if (read.size() != 3) return out;
+  PrimExpr row = analyzer.simplify(read[1]), column = analyzer.simplify(read[2]);
+  for (const IterVar& axis : last->axis) {
+    if (row.same_as(axis->var)) out.row = axis;
+    else if (column.same_as(axis->var)) out.column = axis;
+    else out.lead.push_back(axis);
+  }
+  return out;
+}
+
+void vectorize_last(const te::Stage& stage, int64_t lanes) {
+  vectorize_row(stage, compute_of(stage)->axis.back(), lanes);
+}
+
+/// Panels of columns, for all of a task. Where they are turned over, one panel after the other is copied first.
+void schedule_columns(const Product& product, int64_t lanes, bool zips, const te::Stage& last, const IterVar& task) {
+  te::compute_at(product.columns, last, task);
+  if (!product.copy) return vectorize_last(product.columns, lanes);
+  const Array<IterVar> axes = compute_of(product.columns)->axis;
+  auto [outer_k, k] = te::split(product.columns, axes[2], number(lanes), PrimExpr());
+  auto [outer_j, j] = te::split(product.columns, axes[3], number(lanes), PrimExpr());
+  te::reorder(product.columns, {axes[0], axes[1], outer_j, outer_k, k, j});
+  static const PackedFunc tensorize = get_global("te.StageTensorize");
+  tensorize(product.columns, k,
+            transpose_intrin(te::output(product.columns->op, 0)->dtype, static_cast<int>(lanes), zips));
+  te::compute_at(product.copy, product.columns, axes[1]);
+  vectorize_last(product.copy, lanes);
+}
+
+/// A tile after the other, columns outside, so that a panel of them serves all rows of the block.
+void schedule_tiles(const te::Stage& tile, const Machine& machine, const te::Stage& last, const IterVar& block) {
+  auto* op = compute_of(tile);
+  const Array<IterVar>& axes = op->axis;
+  te::compute_at(tile, last, block);
+  te::reorder(tile, {axes[0], axes[2], axes[1], axes[3], axes[4], op->reduce_axis[0]});
+  auto extent = [](const IterVar& axis) { return static_cast<int>(*as_int(axis->dom->extent)); };
+  MicroKernel kernel = micro_kernel(machine->isa, te::output(tile->op, 0)->dtype, extent(axes[3]), extent(axes[4]),
+                                    extent(op->reduce_axis[0]));
+  static const PackedFunc tensorize = get_global("te.StageTensorize");
+  tensorize(tile, axes[3], te_intrin(kernel));
+}
+
+}  // namespace
+
+AttentionTiles attention_tiles(const Machine& machine, const AttentionSize& size, DataType dtype) {
+  const Isa& isa = find_isa(machine->isa.str());
+  const int64_t lanes = isa.vector_bytes / dtype.bytes();
+  AttentionTilesNode out;
+  out.lanes = static_cast<int32_t>(lanes);
+  double least = INFINITY;
+  for (int64_t wide = 1; wide <= 4; ++wide) {
+    for (int64_t wide_out = 1; wide_out <= 4; ++wide_out) {
+      const int64_t vectors = std::max(wide, wide_out);
+      const int64_t most = std::min<int64_t>((isa.registers - 2 - vectors) / vectors, size.rows);
+      for (int64_t mr = 1; mr <= most; ++mr) {
+        auto work = [&](int64_t v, int64_t n, int64_t k) {
+          const double step = std::max({double(mr * v), double(mr + v), 8.0}) + kStepCost;
+          return double(ceil_div(n, v * lanes)) * step * double(k);
+        };
+        const double total = double(ceil_div(size.rows, mr)) *
+                             (work(wide, size.columns, size.depth) + work(wide_out, size.width, size.columns));
+        if (total >= least * 0.999) continue;
+        least = total;
+        out.mr = static_cast<int32_t>(mr);
+        out.nr = static_cast<int32_t>(wide * lanes);
+        out.nr_out = static_cast<int32_t>(wide_out * lanes);
+      }
+    }
+  }
+  const int64_t row_bytes = (ceil_div(size.columns, out.nr) * out.nr * 2 + size.depth) * dtype.bytes();
+  const int64_t tiles = ceil_div(size.rows, out.mr);
+  int64_t together = std::clamp<int64_t>(machine->l2_bytes / kScoresShare / (row_bytes * out.mr), 1, tiles);
+  // Tasks: a few for each core. Each packs the columns that it needs, all of them.
+  const int64_t wanted = size.batch >= machine->cores ? 1 : ceil_div(2 * machine->cores, size.batch);
+  const int64_t parts = std::min(tiles, wanted), part_tiles = ceil_div(tiles, parts);
+  together = std::min(together, part_tiles);
+  together = ceil_div(part_tiles, ceil_div(part_tiles, together));
+  out.block = static_cast<int32_t>(together * out.mr);
+  out.part = static_cast<int32_t>(ceil_div(part_tiles, together) * together * out.mr);
+  return make(std::move(out));
+}
+
+te::Tensor attention_scores(const te::Tensor& a, const te::Tensor& b, const MatmulOptions& options,
+                            const AttentionTiles& tiles) {
+  // The elements of a key lie together, those of a panel's row come from as many keys.
+  const int64_t depth = *as_int(a->shape[options.transpose_a ? 1 : 2]);
+  return product(a, b, options, tiles, "scores", tiles->nr, depth % tiles->lanes == 0);
+}
+
+te::Tensor attention_values(const te::Tensor& a, const te::Tensor& b, const MatmulOptions& options,
+                            const AttentionTiles& tiles) {
+  return product(a, b, options, tiles, "values", tiles->nr_out, false);
+}
+
+te::Tensor view_by_dimensions(const te::Tensor& x, const Array<PrimExpr>& shape) {
+  return te::compute(
+      shape,
+      [&](const Array<PrimExpr>& at) {
+        Array<PrimExpr> place;
+        size_t in = 0, out = 0;
+        while (in < x->shape.size() || out < shape.size()) {
+          std::vector<int64_t> from, to;
+          int64_t have = 1, want = 1;
+          PrimExpr flat = PrimExpr(0);
+          auto take_in = [&] {
+            from.push_back(*as_int(x->shape[in++]));
+            have *= from.back();
+          };
+          auto take_out = [&] {
+            to.push_back(*as_int(shape[out]));
+            want *= to.back();
+            flat = to.size() == 1 ? at[out] : flat * number(to.back()) + at[out];
+            ++out;
+          };
+          if (in < x->shape.size()) take_in();
+          if (out < shape.size()) take_out();
+          while (have != want) have < want ? take_in() : take_out();
+          if (from.size() == 1) {
+            place.push_back(flat);
+            continue;
+          }
+          int64_t below = have;
+          for (size_t i = 0; i < from.size(); ++i) {
+            below /= from[i];
+            PrimExpr digit = below > 1 ? floordiv(flat, number(below)) : flat;
+            place.push_back(i > 0 ? floormod(digit, number(from[i])) : digit);
+          }
+        }
+        return te::load(x, place);
+      },
+      "view", "injective");
+}
+
+te::Schedule schedule_attention(const Array<te::Tensor>& outs, const Target& target) {
+  Machine machine = machine_of(target);
+  te::Schedule sch = schedule_inlined(outs);
+  Product scores = find_product(sch, "scores"), values = find_product(sch, "values");
+  auto t = downcast<AttentionTiles>(values.product->op->attrs["attention_tiles"]);
+  const int64_t lanes = machine->vector_bytes / outs[0]->dtype.bytes();
+
+  // The stage that is written last: rows and columns have to be axes of it.
+  te::Stage last = te::stage_of(sch, outs[0]->op);
+  Axes axes = find_axes(compute_of(last), values.product->op.get());
+  if (!axes.row || !axes.column) {
+    schedule_stage_cpu(last);
+    te::compute_root(values.product);
+    last = values.product;
+    axes = find_axes(compute_of(last), values.product->op.get());
+  }
+  auto [part, rest] = te::split(last, axes.row, number(t->part), PrimExpr());
+  auto [block, row] = te::split(last, rest, number(t->block), PrimExpr());
+  auto [column, vector] = te::split(last, axes.column, number(lanes), PrimExpr());
+  Array<IterVar> order = axes.lead;
+  order.push_back(part);
+  Array<IterVar> tasks = order;
+  for (const IterVar& axis : {block, row, column, vector}) order.push_back(axis);
+  te::reorder(last, order);
+  te::set_loop_kind(last, vector, IterType::Vectorized);
+  IterVar task = te::fuse(last, tasks);
+  te::set_loop_kind(last, task, IterType::Parallelized);
+
+  for (const Product& product : {scores, values}) {
+    schedule_columns(product, lanes, zips_vectors(machine), last, task);
+    te::compute_at(product.rows, last, block);
+    vectorize_last(product.rows, lanes);
+    schedule_tiles(product.tile, machine, last, block);
+  }
+  attach_rows(sch, values.rows, compute_of(values.rows)->axis[2], target);
+  return sch;
+}
+
+}  // namespace tessera::topi

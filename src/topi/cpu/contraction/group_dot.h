@@ -1,0 +1,35 @@
+#pragma once
+// Products by groups: each lane of a sum takes several neighbours along k of both factors at once.
+
+#include "ir/prim/expr.h"
+#include "topi/cpu/machine.h"
+
+namespace tessera::topi {
+
+/// The types of such products; `group` elements are as wide as a lane of the sum.
+struct GroupDot {
+  DataType a, b, sum;
+  int group;
+};
+/// Four of uint8 times four of int8 into int32.
+inline constexpr GroupDot kByteDot{DataType::UInt(8), DataType::Int(8), DataType::Int(32), 4};
+/// Two of bfloat16 times two into float32. Numbers too small for a normal one count as 0.
+inline constexpr GroupDot kBfloatDot{DataType::BFloat(16), DataType::BFloat(16), DataType::Float(32), 2};
+
+/// Bytes that a lane takes at once.
+inline constexpr int kByteGroup = kByteDot.group;
+
+/// The vectors in which this machine adds up such products; null where it has no instructions for that.
+/// Bytes: with AVX-512 VNNI, or with i8mm on ARM, one instruction does it; dotprod and SVE take three for two. Else AVX2
+/// multiplies pairs of 16 bits, in vectors of 32 bytes; nothing is cut short on the way. bfloat16: AVX-512 BF16, and bf16 on ARM.
+const Isa* group_isa(const Machine& machine, const GroupDot& dot);
+inline const Isa* byte_isa(const Machine& machine) { return group_isa(machine, kByteDot); }
+
+/// sums + a . b in vectors of `isa`: `a` and `b` a group a lane, seen as int32.
+PrimExpr group_dot(const GroupDot& dot, const Isa& isa, const PrimExpr& sums, const PrimExpr& a, const PrimExpr& b);
+
+/// One step as a tensor intrinsic for tir.Schedule, by its name; C lies in "local" memory:
+///   for j in lanes: for k in group:  C[j] += sum(A[k]) * sum(B[j, k])
+String group_dot_intrin(const GroupDot& dot, const Isa& isa);
+
+}  // namespace tessera::topi

@@ -1,0 +1,60 @@
+#include "topi/cpu/contraction/product_nest.h"
+
+#include "ir/prim/ops.h"
+
+namespace tessera::topi {
+namespace {
+
+PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
+
+/// Part `index` of `total` in `parts` nearly equal ones.
+Span part_of(int64_t total, int64_t parts, const PrimExpr& index) {
+  if (parts == 1) return {0, number(total)};
+  if (total % parts == 0) return {index * number(total / parts), number(total / parts)};
+  PrimExpr first = floordiv(index * number(total), number(parts));
+  return {first, floordiv((index + 1) * number(total), number(parts)) - first};
+}
+
+}  // namespace
+
+Stmt product_nest(const Product& product, const ProductPlan& plan) {
+  return plan.kind == ProductKind::Dot ? dot_nest(product, plan) : outer_nest(product, plan);
+}
+
+PrimExpr start_of(const Cuts& cuts, const PrimExpr& tile) {
+  if (cuts.is_even()) return tile * number(cuts.size);
+  return tile * number(cuts.size - 1) + min(tile, number(cuts.longer));
+}
+
+Stmt by_size(const Cuts& cuts, const PrimExpr& tile, const std::function<Stmt(int64_t)>& tile_of) {
+  if (cuts.is_even()) return tile_of(cuts.size);
+  return make(IfThenElse{
+      .condition = tile < number(cuts.longer), .then_case = tile_of(cuts.size), .else_case = tile_of(cuts.size - 1)});
+}
+
+Stmt by_blocks(const char* name, const Span& span, int64_t most, int64_t size,
+               const std::function<Stmt(const Span&)>& body) {
+  if (size >= most) return body(span);
+  const int64_t* count = as_int(span.count);
+  PrimExpr blocks = count ? number(ceil_div(*count, size)) : floordiv(span.count + number(size - 1), number(size));
+  return loop_over(name, blocks, [&](const PrimExpr& block) {
+    PrimExpr offset = block * number(size);
+    const bool is_whole = count && *count % size == 0;
+    return body({span.first + offset, is_whole ? number(size) : min(number(size), span.count - offset)});
+  });
+}
+
+Stmt for_tasks(const Product& product, const ProductPlan& plan, int64_t columns,
+               const std::function<Stmt(const Task&)>& body) {
+  return loop_over(
+      "task", number(plan.tasks(product)),
+      [&](const PrimExpr& task) {
+        PrimExpr part_n = floormod(task, number(plan.parts_n)), rest = floordiv(task, number(plan.parts_n));
+        PrimExpr part_m = floormod(rest, number(plan.parts_m));
+        return body({floordiv(rest, number(plan.parts_m)), part_of(plan.rows.tiles, plan.parts_m, part_m),
+                     part_of(columns, plan.parts_n, part_n)});
+      },
+      plan.is_parallel ? LoopKind::Parallel : LoopKind::Serial);
+}
+
+}  // namespace tessera::topi

@@ -1,0 +1,118 @@
+#include "topi/cpu/contraction/product_panels.h"
+
+#include <algorithm>
+
+#include "ir/prim/ops.h"
+
+namespace tessera::topi {
+namespace {
+
+constexpr int64_t kLineBytes = 64;
+constexpr int64_t kRowsAhead = 16;  // that are asked for while one is copied
+
+PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
+
+Stmt copied(const Product& product, const TileSize& size, const PrimExpr& base, const PrimExpr& j0,
+            const Buffer& panels, const PrimExpr& to) {
+  return loop_over("k", number(product.k), [&](const PrimExpr& k) {
+    std::vector<Stmt> parts;
+    for (int64_t v = 0; v < size.vectors; ++v) {
+      PrimExpr later = product.b.at(base, k + number(kRowsAhead), j0 + number(v * size.lanes));
+      parts.push_back(brought_near(product.b.flat, {later}, false));
+      PrimExpr from = product.b.at(base, k, j0 + number(v * size.lanes));
+      PrimExpr value = load_vector(product.b.flat, from, size.lanes, v + 1 < size.vectors ? size.lanes : size.rest);
+      parts.push_back(store_vector(panels, to + k * number(size.vectors * size.lanes) + number(v * size.lanes), value));
+    }
+    return sequence(parts);
+  });
+}
+
+/// Squares of lanes x lanes at a time. The last of them along k overlaps the one before where k is not a multiple.
+Stmt transposed_copy(const Product& product, bool zips, const TileSize& size, const PrimExpr& base, const PrimExpr& j0,
+                     const Buffer& panels, const PrimExpr& to) {
+  const int64_t lanes = size.lanes, depth = std::min(product.k, lanes), squares = ceil_div(product.k, lanes);
+  auto square = [&](const PrimExpr& v, const PrimExpr& k0, int64_t rows) {
+    std::vector<PrimExpr> vectors;
+    for (int64_t r = 0; r < lanes; ++r) {
+      PrimExpr from = product.b.at(base, k0, j0 + v * number(lanes) + number(r));
+      vectors.push_back(load_vector(product.b.flat, from, lanes, r < rows ? depth : 0));
+    }
+    return transposed(vectors, zips, [&](const std::vector<PrimExpr>& columns) {
+      std::vector<Stmt> stores;
+      for (int64_t k = 0; k < depth; ++k) {
+        PrimExpr place = to + (k0 + number(k)) * number(size.vectors * lanes) + v * number(lanes);
+        stores.push_back(store_vector(panels, place, columns[static_cast<size_t>(k)]));
+      }
+      return sequence(stores);
+    });
+  };
+  auto column = [&](const PrimExpr& v, int64_t rows) {
+    return loop_over("k", number(squares), [&](const PrimExpr& k) {
+      PrimExpr k0 = k * number(lanes);
+      if (squares * lanes > product.k) k0 = min(k0, number(product.k - depth));
+      return square(v, k0, rows);
+    });
+  };
+  const int64_t whole = size.vectors - (size.rest < lanes ? 1 : 0);
+  std::vector<Stmt> parts;
+  if (whole > 0)
+    parts.push_back(loop_over("vector", number(whole), [&](const PrimExpr& v) { return column(v, lanes); }));
+  if (whole < size.vectors) parts.push_back(column(number(whole), size.rest));
+  return sequence(parts);
+}
+
+}  // namespace
+
+Stmt copy_panel_b(const Product& product, const ProductPlan& plan, const TileSize& size, const PrimExpr& base,
+                  const PrimExpr& j0, const Buffer& panels, const PrimExpr& to) {
+  return product.b.column == 1 ? copied(product, size, base, j0, panels, to)
+                               : transposed_copy(product, plan.zips, size, base, j0, panels, to);
+}
+
+PanelA panel_a(const Product& product, const ProductPlan& plan) {
+  PanelA out;
+  if (product.a.column == 1) {
+    const int64_t line = kLineBytes / product.dtype.bytes();
+    out.row = (ceil_div(plan.step, line) | 1) * line;  // rows begin in different sets of the cache
+    out.elements = plan.rows.size * out.row;
+  } else {
+    out.column = ceil_div(plan.rows.size, plan.lanes) * plan.lanes;
+    out.elements = plan.step * out.column;
+  }
+  return out;
+}
+
+Stmt copy_panel_a(const Product& product, const ProductPlan& plan, const PrimExpr& base, int64_t height,
+                  const PrimExpr& i0, const PrimExpr& k0, const PrimExpr& depth, const Buffer& panels,
+                  const PrimExpr& to) {
+  const int64_t lanes = plan.lanes;
+  const PanelA shape = panel_a(product, plan);
+  if (product.a.column != 1)
+    return loop_over("k", depth, [&](const PrimExpr& k) {
+      std::vector<Stmt> parts;
+      for (int64_t i = 0; i < height; i += lanes) {
+        PrimExpr value = load_vector(product.a.flat, product.a.at(base, i0 + number(i), k0 + k), lanes, height - i);
+        parts.push_back(store_vector(panels, to + k * number(shape.column) + number(i), value));
+      }
+      return sequence(parts);
+    });
+  const int64_t* known = as_int(depth);
+  const bool is_whole = known && *known % lanes == 0;
+  return loop_over("i", number(height), [&](const PrimExpr& i) {
+    PrimExpr from = product.a.at(base, i0 + i, k0), row = to + i * number(shape.row);
+    return loop_over("vector", floordiv(depth + number(lanes - 1), number(lanes)), [&](const PrimExpr& vector) {
+      return loop_over(
+          "lane", number(lanes),
+          [&](const PrimExpr& lane) {
+            PrimExpr at = vector * number(lanes) + lane;
+            Stmt store = make(
+                BufferStore{.buffer = panels, .value = make_load(product.a.flat, {from + at}), .indices = {row + at}});
+            if (is_whole) return store;
+            return Stmt(make(IfThenElse{.condition = likely(at < depth), .then_case = store}));
+          },
+          LoopKind::Vectorized);
+    });
+  });
+}
+
+}  // namespace tessera::topi

@@ -1,0 +1,401 @@
+#include "topi/cpu/contraction/tile_contraction.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "arith/analyzer.h"
+#include "ir/prim/ops.h"
+#include "ir/rewrite.h"
+#include "tir/attrs.h"
+#include "topi/cpu/contraction/group_dot.h"
+#include "topi/cpu/contraction/narrow_floats.h"
+
+namespace tessera::topi {
+namespace {
+
+using schedule::BlockRef;
+using schedule::LoopRef;
+using schedule::State;
+
+/// Sums that have to be under way at once to keep the multipliers busy: their latency times their number.
+constexpr int64_t kSumsInFlight = 8;
+/// What a step costs beside its multiplications (the loop itself), counted in multiplications.
+constexpr double kStepCost = 0.5;
+constexpr int64_t kFewestLanes = 4, kMostVectors = 8, kLongestUnrolled = 7;
+/// Pixels of a tile where rows end at run time: each smaller tile is code of its own.
+constexpr int64_t kMostOpenColumns = 6;
+
+PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
+
+/// The factors of the products, as the last axis of the result sees them.
+struct Factors {
+  std::vector<const BufferLoad*> lanes;   // one element after the other
+  std::vector<const BufferLoad*> single;  // the same for all
+  bool has_groups = false;                // one of `lanes` reads its vector in another order: neighbours share elements
+  const GroupDot* dot = nullptr;          // several a lane, along the innermost reduce axis
+  bool are_widened = false;               // `lanes` are floats of 16 bits
+};
+
+/// Lanes of a load that are all in one vector, though not one after the other: those of channels in small groups.
+bool reads_one_vector(const BufferLoad* load, const Var& axis, int64_t extent) {
+  constexpr int64_t kMostLanes = 16;
+  if (extent == kOpen || extent > kMostLanes) return false;
+  arith::Analyzer analyzer;
+  PrimExpr flat = PrimExpr(0);
+  for (size_t i = 0; i < load->indices.size(); ++i) flat = flat * load->buffer->shape[i] + load->indices[i];
+  auto at = [&](int64_t lane) {
+    return substitute(flat, [&](const Var& var) { return var.same_as(axis) ? number(lane) : PrimExpr(); });
+  };
+  for (int64_t lane = 1; lane < extent; ++lane) {
+    PrimExpr apart = analyzer.simplify(at(lane) - at(0));
+    const int64_t* value = as_int(apart);
+    if (!value || *value < 0 || *value >= extent) return false;
+  }
+  return true;
+}
+
+/// The factors of a sum of products by groups; nothing where it is none, or where the machine has no instruction for it.
+std::optional<Factors> group_factors_of(const Reduction& reduction, const Machine& machine, const GroupDot& dot) {
+  if (!group_isa(machine, dot) || reduction.reduce_extents.back() != dot.group || reduction.reduce_axes < 2) return {};
+  if (reduction.block->writes[0]->buffer->dtype != dot.sum) return {};
+  const Var& along = reduction.block->iter_vars.back()->var;
+  Factors out;
+  out.dot = &dot;
+  for (const BufferLoad* load : loads_of(reduction)) {
+    std::optional<int64_t> apart = stride(load, reduction.axes.back());
+    if (stride(load, along) != 1) return {};
+    if (apart == 0 && load->buffer->dtype == dot.a) out.single.push_back(load);
+    else if (apart == dot.group && load->buffer->dtype == dot.b) out.lanes.push_back(load);
+    else return {};
+  }
+  if (out.lanes.size() != 1 || out.single.size() != 1) return {};
+  return out;
+}
+
+std::optional<Factors> factors_of(const Reduction& reduction) {
+  Factors out;
+  DataType dtype = reduction.block->writes[0]->buffer->dtype;
+  for (const BufferLoad* load : loads_of(reduction)) {
+    std::optional<int64_t> apart = stride(load, reduction.axes.back());
+    const DataType own = load->buffer->dtype;
+    const bool is_widened = (dtype == DataType::Int(32) && own.bits == 8 && !own.is_float()) ||
+                            (dtype == DataType::Float(32) && is_narrow_float(own));
+    if (!apart && own == dtype && reads_one_vector(load, reduction.axes.back(), reduction.extents.back())) {
+      out.has_groups = true;
+      out.lanes.push_back(load);
+      continue;
+    }
+    if (!apart || *apart < 0 || *apart > 1 || (own != dtype && !is_widened)) return {};
+    out.are_widened = out.are_widened || (is_narrow_float(own) && *apart == 1);
+    (*apart == 1 ? out.lanes : out.single).push_back(load);
+  }
+  bool is_product = out.lanes.size() + out.single.size() == 2 && !out.lanes.empty();
+  return is_product ? std::optional(out) : std::nullopt;
+}
+
+bool is_shared(const BufferLoad* load, const Var& axis) { return stride(load, axis) == 0; }
+
+using Cut = ContractionPlan::Cut;
+using Tile = ContractionPlan;
+
+/// What a tile may be made of.
+struct Space {
+  int64_t lanes = 1;
+  std::vector<size_t> pixels;  // at most two axes, the inner one last
+  std::optional<size_t> vectors;
+  int64_t vector_extent = 1;
+  bool reads_pixels = false;  // a factor has lanes of its own for each pixel
+  bool widens = false;        // lanes, as they are read
+};
+
+std::optional<Space> space_of(const Reduction& reduction, const Factors& factors, const Machine& machine) {
+  const size_t last = reduction.axes.size() - 1;
+  Space out;
+  const int64_t extent = reduction.extents[last];
+  const int64_t bytes = factors.dot ? group_isa(machine, *factors.dot)->vector_bytes : machine->vector_bytes;
+  const int64_t native = bytes / reduction.block->writes[0]->buffer->dtype.bytes();
+  // An open row of lanes is cut into whole vectors and a rest.
+  for (out.lanes = native; extent != kOpen && out.lanes > 1 && extent % out.lanes != 0;) out.lanes /= 2;
+  if (extent == kOpen && (factors.single.empty() || factors.dot)) return {};
+  if (out.lanes < std::min(native, kFewestLanes) || (factors.has_groups && out.lanes != extent) ||
+      (factors.dot && out.lanes != native))
+    return {};
+  for (size_t i = 0; i < last; ++i) {
+    if (reduction.extents[i] == 1) continue;
+    auto shares = [&](const BufferLoad* load) { return is_shared(load, reduction.axes[i]); };
+    bool all_single = std::all_of(factors.single.begin(), factors.single.end(), shares);
+    if (std::any_of(factors.lanes.begin(), factors.lanes.end(), shares)) out.pixels.push_back(i);
+    else if (!factors.single.empty() && all_single && reduction.extents[i] != kOpen) out.vectors = i;
+  }
+  if (out.pixels.size() > 2) out.pixels.erase(out.pixels.begin(), out.pixels.end() - 2);
+  out.reads_pixels = factors.single.empty();
+  out.widens = factors.are_widened;
+  if (extent > out.lanes && !factors.single.empty()) out.vectors = last;
+  if (extent > out.lanes && factors.single.empty() && out.pixels.empty()) return {};
+  if (out.vectors) out.vector_extent = *out.vectors == last ? extent / out.lanes : reduction.extents[*out.vectors];
+  if (out.pixels.empty() && out.vector_extent == 1) return {};
+  return out;
+}
+
+/// Multiplications that a step of a tile takes the time of: loads count where they are more.
+double step_work(int64_t pixels, int64_t vectors, bool widens) {
+  int64_t sums = pixels * vectors, loads = pixels + vectors;
+  return static_cast<double>(std::max({sums, loads, kSumsInFlight})) + kStepCost + (widens ? widening_work(pixels) : 0);
+}
+
+/// How many pixels a row may have: one number, or where that is known only at run time some that are likely.
+std::vector<int64_t> widths_of(const Reduction& reduction, const Space& space) {
+  const int64_t width = space.pixels.empty() ? 1 : reduction.extents[space.pixels.back()];
+  if (width != kOpen) return {width};
+  return {7, 10, 14, 20, 28, 40, 56, 80};
+}
+
+Tile choose(const Reduction& reduction, const Space& space, int64_t registers) {
+  auto fits = [&](int64_t pixels, int64_t vectors) {
+    if (space.reads_pixels) return 2 * pixels + 5 <= registers;  // what taps side by side read stays in registers too
+    return pixels * vectors + vectors + 2 <= registers;
+  };
+  const std::vector<int64_t> widths = widths_of(reduction, space);
+  const int64_t widest = *std::max_element(widths.begin(), widths.end());
+  const int64_t height = space.pixels.size() < 2 ? 1 : reduction.extents[space.pixels[0]];
+  Tile best;
+  double least = INFINITY;
+  int64_t most = 0;
+  auto consider = [&](int64_t rows, int64_t columns, int64_t vectors) {
+    if (!fits(rows * columns, vectors)) return;
+    double work = 0;
+    for (int64_t width : widths) {
+      const int64_t whole = width / columns;
+      double row_of_tiles = static_cast<double>(whole) * step_work(rows * columns, vectors, space.widens);
+      if (int64_t rest = width % columns) row_of_tiles += step_work(rows * rest, vectors, space.widens);
+      work += row_of_tiles / static_cast<double>(width);
+    }
+    const int64_t passes = space.vector_extent / vectors;
+    work *= static_cast<double>(passes) / static_cast<double>(rows);
+    if (work > least * 1.001 || (work > least * 0.999 && rows * columns * vectors <= most)) return;
+    least = std::min(least, work);
+    most = rows * columns * vectors;
+    best.pixels.clear();
+    if (rows > 1) best.pixels.push_back({space.pixels[0], rows});
+    if (!space.pixels.empty()) best.pixels.push_back({space.pixels.back(), columns});
+    best.vectors = {space.vectors.value_or(0), vectors};
+  };
+  for (int64_t vectors = 1; vectors <= std::min(kMostVectors, space.vector_extent); ++vectors) {
+    if (space.vector_extent % vectors != 0) continue;
+    const int64_t most_columns = widths.size() > 1 ? kMostOpenColumns : std::min(widest, registers);
+    for (int64_t columns = 1; columns <= most_columns; ++columns) {
+      const bool takes_rows = widths.size() == 1 && columns == widest && height != kOpen;
+      for (int64_t rows = 1; rows <= (takes_rows ? std::min(height, registers) : 1); ++rows)
+        if (rows == 1 || height % rows == 0) consider(rows, columns, vectors);
+    }
+  }
+  best.lanes = space.lanes;
+  return best;
+}
+
+/// All of the elements of the factors that have lanes: the weights of a convolution.
+int64_t lane_bytes(const Factors& factors) {
+  int64_t out = 0;
+  for (const BufferLoad* load : factors.lanes) {
+    int64_t elements = load->buffer->dtype.bytes();
+    for (const PrimExpr& extent : load->buffer->shape) elements *= as_int(extent) ? *as_int(extent) : 1;
+    out += elements;
+  }
+  return out;
+}
+
+class Scheduler {
+ public:
+  Scheduler(State& state, BlockRef block, BlockRef store, const ContractionPlan& plan)
+      : state_(state), block_(std::move(block)), store_(std::move(store)), reduction_(plan.reduction), tile_(plan) {}
+
+  std::vector<LoopRef> cut() {
+    std::vector<LoopRef> outer = store_loops(tile_.vectors_first);
+    schedule::set_scope(state_, block_, 0, "local");
+    schedule::compute_at(state_, block_, outer.back(), true, -1);
+    reduction_loops(tile_.unrolls_taps);
+    return outer;
+  }
+
+  /// `padded`: a stage that fills data up, to be computed for `rows` at a time; it may be empty.
+  void run(const BlockRef& padded, const Cut& rows) {
+    std::vector<LoopRef> outer = cut();
+    if (outer.size() > 1) outer.pop_back();
+    if (outer.size() > 1 && reduction_.extents[last()] == kOpen) outer.pop_back();  // it is cut before its rest
+    if (padded.key && place_padding(padded, rows, &outer)) return;
+    if (is_open(reduction_) || reduction_.steps >= kParallelTileSteps) share(outer);
+  }
+
+ private:
+  size_t last() const { return reduction_.axes.size() - 1; }
+  bool vectors_in_last() const { return tile_.vectors.size > 1 && tile_.vectors.axis == last(); }
+
+  /// The loops of the stage that stores: outer ones over tiles, then those of a tile. Returns the outer ones.
+  std::vector<LoopRef> store_loops(bool vectors_first) {
+    std::vector<LoopRef> axes = last_loops(state_, store_, reduction_.axes.size()), tile;
+    auto cut = [&](size_t axis, int64_t size) {
+      auto parts = schedule::split(state_, axes[axis], {PrimExpr(), number(size)}, true);
+      axes[axis] = parts[0];
+      return parts[1];
+    };
+    LoopRef lanes = cut(last(), tile_.lanes);
+    if (reduction_.extents[last()] == kOpen)
+      schedule::annotate(state_, state_.find(axes[last()]), attr::kPragmaLoopPartitionHint, PrimExpr(1));
+    for (const Cut& pixels : tile_.pixels) tile.push_back(cut(pixels.axis, pixels.size));
+    if (tile_.vectors.size > 1) tile.push_back(cut(tile_.vectors.axis, tile_.vectors.size));
+    for (const LoopRef& loop : tile) schedule::unroll(state_, loop);
+    schedule::vectorize(state_, lanes);
+    // tiles that follow each other read the same lanes
+    std::vector<LoopRef> outer = axes;
+    if (!tile_.pixels.empty()) {
+      const Cut& inner = tile_.pixels.back();
+      outer.erase(outer.begin() + static_cast<long>(inner.axis));
+      if (vectors_first && tile_.vectors.axis == last()) std::rotate(outer.begin(), outer.end() - 1, outer.end());
+      outer.push_back(axes[inner.axis]);
+      const bool is_open = reduction_.extents[inner.axis] == kOpen;  // then each number of pixels left gets a tile
+      if (is_open || reduction_.extents[inner.axis] % inner.size != 0)
+        schedule::annotate(state_, state_.find(axes[inner.axis]), attr::kPragmaLoopPartitionHint,
+                           is_open ? number(inner.size) : PrimExpr(1));
+    }
+    std::vector<LoopRef> order = outer;
+    order.insert(order.end(), tile.begin(), tile.end());
+    order.push_back(lanes);
+    schedule::reorder(state_, order);
+    return outer;
+  }
+
+  /// The loops of the sums: axes of one iteration, the reduction, then the tile.
+  void reduction_loops(bool unrolls_taps) {
+    const size_t count = reduction_.axes.size();
+    std::vector<LoopRef> mine = last_loops(state_, block_, count + reduction_.reduce_axes), tile, order;
+    std::vector<bool> in_tile(count, false);
+    for (const Cut& pixels : tile_.pixels) {
+      tile.push_back(mine[pixels.axis]);
+      in_tile[pixels.axis] = true;
+    }
+    LoopRef lanes = mine[last()];
+    in_tile[last()] = true;
+    if (vectors_in_last()) {
+      auto parts = schedule::split(state_, lanes, {PrimExpr(), number(tile_.lanes)}, true);
+      tile.push_back(parts[0]);
+      lanes = parts[1];
+    } else if (tile_.vectors.size > 1) {
+      tile.push_back(mine[tile_.vectors.axis]);
+      in_tile[tile_.vectors.axis] = true;
+    }
+    for (size_t i = 0; i < mine.size(); ++i)
+      if (i >= count || !in_tile[i]) order.push_back(mine[i]);
+    if (tile_.dot) order.pop_back();
+    order.insert(order.end(), tile.begin(), tile.end());
+    order.push_back(lanes);
+    if (tile_.dot) order.push_back(mine.back());
+    schedule::reorder(state_, order);
+    if (unrolls_taps) schedule::unroll(state_, mine.back());
+    for (const LoopRef& loop : tile) schedule::unroll(state_, loop);
+    if (!tile_.dot) schedule::vectorize(state_, lanes);
+    BlockRef init = schedule::decompose_reduction(state_, block_, mine[count]);
+    std::vector<LoopRef> at_start = last_loops(state_, init, tile.size() + 1);
+    if (tile_.dot) schedule::tensorize(state_, state_.find(lanes), group_dot_intrin(*tile_.dot, *tile_.dot_isa));
+    mark(at_start);
+  }
+
+  LoopRef share(const std::vector<LoopRef>& outer) {
+    return share_between_threads(state_, outer, reduction_, kParallelTileSteps);
+  }
+
+  /// Padding inside the loop that threads share: what is filled up is still in the cache when it is read.
+  bool place_padding(const BlockRef& padded, const Cut& rows, std::vector<LoopRef>* outer) {
+    if (rows.axis >= outer->size() || (!is_open(reduction_) && reduction_.steps < kParallelTileSteps)) return false;
+    auto parts = schedule::split(state_, (*outer)[rows.axis], {PrimExpr(), number(rows.size)}, true);
+    std::vector<LoopRef> shared(outer->begin(), outer->begin() + static_cast<long>(rows.axis));
+    shared.push_back(parts[0]);
+    LoopRef all = share(shared);
+    schedule::compute_at(state_, padded, all, true, -1);
+    schedule::vectorize(state_, last_loops(state_, padded, 1)[0]);
+    return true;
+  }
+
+  /// Loops of a tile and then its lanes.
+  void mark(const std::vector<LoopRef>& loops) {
+    for (size_t i = 0; i + 1 < loops.size(); ++i) schedule::unroll(state_, loops[i]);
+    schedule::vectorize(state_, loops.back());
+  }
+
+  State& state_;
+  BlockRef block_, store_;
+  const Reduction& reduction_;
+  const Tile& tile_;
+};
+
+/// The stage that pads what each pixel reads for itself, if there is one.
+BlockRef padding_of(const State& state, const BlockRef& block, const Reduction& reduction) {
+  if (reduction.axes.size() < 4) return {};
+  if (std::any_of(reduction.extents.begin() + 1, reduction.extents.end(), [](int64_t e) { return e == kOpen; }))
+    return {};
+  for (const BlockRef& producer : schedule::get_producers(state, block)) {
+    schedule::Place place = state.find(producer);
+    bool is_plain = is_spatial(place) && !is_scheduled(place) && schedule::get_consumers(state, producer).size() == 1;
+    if (is_plain && place.loops().size() == reduction.axes.size()) return producer;
+  }
+  return {};
+}
+
+/// As many rows of tiles as leave the data they are made of in a part of the second-level cache.
+Cut padded_rows(const ContractionPlan& plan, const State& state, const BlockRef& padded, const Machine& machine) {
+  const Reduction& reduction = plan.reduction;
+  const size_t axis = plan.pixels.back().axis - 1;
+  const Array<PrimExpr>& shape = state.find(padded).block()->writes[0]->buffer->shape;
+  int64_t row_bytes = state.find(padded).block()->writes[0]->buffer->dtype.bytes();
+  for (size_t i = axis + 1; i < shape.size(); ++i) row_bytes *= as_int(shape[i]) ? *as_int(shape[i]) : 1;
+  const int64_t height = reduction.extents[axis], padded_height = as_int(shape[axis]) ? *as_int(shape[axis]) : height;
+  const int64_t tile_rows = plan.pixels[0].axis == axis ? plan.pixels[0].size : 1, tiles = height / tile_rows;
+  auto bytes = [&](int64_t count) { return count * tile_rows * padded_height / height * row_bytes; };
+  int64_t count = tiles;
+  while (count > 1 && (tiles % count != 0 || bytes(count) > machine->l2_bytes / 4)) --count;
+  return {axis, count};
+}
+
+}  // namespace
+
+std::optional<ContractionPlan> plan_contraction(const State& state, const BlockRef& block, const Machine& machine,
+                                                const std::vector<int64_t>& extents) {
+  std::optional<Reduction> reduction = as_reduction(state.find(block), true);
+  if (!reduction) return {};
+  if (!extents.empty()) reduction->extents = extents;
+  std::optional<Factors> factors = group_factors_of(*reduction, machine, kByteDot);
+  if (!factors) factors = group_factors_of(*reduction, machine, kBfloatDot);
+  if (!factors) factors = factors_of(*reduction);
+  if (!factors) return {};
+  std::optional<Space> space = space_of(*reduction, *factors, machine);
+  if (!space) return {};
+  const Isa* dot_isa = factors->dot ? group_isa(machine, *factors->dot) : nullptr;
+  ContractionPlan out = choose(*reduction, *space, dot_isa ? dot_isa->registers : machine->vector_registers);
+  out.dot = factors->dot;
+  out.dot_isa = dot_isa;
+  out.reduction = *reduction;
+  out.vectors_first = lane_bytes(*factors) > machine->l2_bytes / 2;
+  const int64_t longest = factors->has_groups ? out.lanes : kLongestUnrolled;
+  const int64_t taps = reduction->reduce_extents.back();
+  out.unrolls_taps = space->reads_pixels && taps != kOpen && taps <= longest;
+  out.reads_pixels = space->reads_pixels;
+  return out;
+}
+
+std::vector<LoopRef> apply_contraction(State& state, const BlockRef& block, const BlockRef& store,
+                                       const ContractionPlan& plan) {
+  return Scheduler(state, block, store, plan).cut();
+}
+
+bool tile_contraction(State& state, const BlockRef& block, const Machine& machine) {
+  std::optional<ContractionPlan> plan = plan_contraction(state, block, machine);
+  if (!plan) return false;
+  BlockRef padded;
+  Cut rows{0, 1};
+  const bool has_rows = !plan->pixels.empty() && plan->pixels.back().axis > 0;
+  if (plan->reads_pixels && has_rows) padded = padding_of(state, block, plan->reduction);
+  if (padded.key) rows = padded_rows(*plan, state, padded, machine);
+  return tile_with_store(state, block, plan->reduction,
+                         [&](const BlockRef& store) { Scheduler(state, block, store, *plan).run(padded, rows); });
+}
+
+}  // namespace tessera::topi

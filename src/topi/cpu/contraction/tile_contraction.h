@@ -1,0 +1,45 @@
+#pragma once
+// Sums of products in registers: convolutions whose channels lie together, and matrix products of that form.
+
+#include "topi/cpu/contraction/group_dot.h"
+#include "topi/cpu/machine.h"
+#include "topi/cpu/reduction_block.h"
+
+namespace tessera::topi {
+
+/// Schedules a sum of products whose last axis lies together in memory in one factor, and the one stage that reads it
+/// element by element, if there is one:
+///   for outer tiles, in parallel:  sums = 0;  for all reduce axes: sums[p, v, lane] += a[p] * b[v, lane];  store(sums)
+/// `p` are neighbours for which b is the same (pixels), `v` neighbours for which a is the same (more lanes). A factor that
+/// every pixel has of its own, as in a convolution of each channel alone, leaves v at 1. Tiles are those with the least
+/// work that fit the registers; pixels that do not fill a whole tile get a smaller one.
+/// Where the innermost reduce axis is a group that lies together in both factors (b[v, lane, group]), of types that the machine
+/// multiplies so, a step is a product of groups (group_dot.h).
+/// False, and nothing is changed, when the reduction has no such form.
+bool tile_contraction(schedule::State& state, const schedule::BlockRef& block, const Machine& machine);
+
+/// The same in two steps, for rules that move the stage that stores under a loop of their own in between.
+struct ContractionPlan {
+  /// `size` neighbours of an axis of the result.
+  struct Cut {
+    size_t axis;
+    int64_t size;
+  };
+  Reduction reduction;
+  int64_t lanes = 1;
+  std::vector<Cut> pixels;  // from the outside
+  Cut vectors{0, 1};        // of the last axis: vectors side by side in it
+  bool vectors_first = false, unrolls_taps = false;
+  bool reads_pixels = false;      // a factor has lanes of its own for each pixel
+  const GroupDot* dot = nullptr;  // of products by groups, in vectors of `dot_isa`; null for others
+  const Isa* dot_isa = nullptr;
+};
+/// The plan for the block as it stands now, with other extents of the result where they are given.
+std::optional<ContractionPlan> plan_contraction(const schedule::State& state, const schedule::BlockRef& block,
+                                                const Machine& machine, const std::vector<int64_t>& extents = {});
+/// Cuts the innermost loops of `store`, one for each axis, into tiles and puts the sums of a tile into them. Returns the
+/// loops over tiles from the outside. A ScheduleError where that cannot be.
+std::vector<schedule::LoopRef> apply_contraction(schedule::State& state, const schedule::BlockRef& block,
+                                                 const schedule::BlockRef& store, const ContractionPlan& plan);
+
+}  // namespace tessera::topi

@@ -1,0 +1,155 @@
+#include "topi/cpu/contraction/tile_dot.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ir/prim/ops.h"
+#include "tir/attrs.h"
+#include "topi/cpu/reduction_block.h"
+
+namespace tessera::topi {
+namespace {
+
+using schedule::BlockRef;
+using schedule::LoopRef;
+using schedule::State;
+
+constexpr int64_t kSumsInFlight = 8;  // that keep the multipliers busy
+constexpr int64_t kFewestLanes = 4, kFewestSteps = 2, kLargestSide = 8;
+/// Of a side that ends at run time: each smaller number of rows or columns is code of its own.
+constexpr int64_t kLargestOpenSide = 4;
+
+PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
+
+struct Tile {
+  int64_t lanes = 1, rows = 1, columns = 1;
+  size_t row_axis = 0;
+};
+
+/// Tiles of `columns` of the last axis and `rows` of one before it, the pair that loads least for what it multiplies.
+std::optional<Tile> choose(const Reduction& reduction, const Machine& machine) {
+  const size_t last = reduction.axes.size() - 1;
+  const DataType dtype = reduction.block->writes[0]->buffer->dtype;
+  const Var& along = reduction.block->iter_vars.back()->var;
+  Tile out;
+  bool has_gather = false;
+  std::vector<const BufferLoad*> loads = loads_of(reduction);
+  for (const BufferLoad* load : loads) {
+    std::optional<int64_t> apart = stride(load, along), across = stride(load, reduction.axes[last]);
+    if (apart != 1 || !across || load->buffer->dtype != dtype) return {};
+    has_gather |= *across != 0 && *across != 1;
+  }
+  if (!has_gather || loads.empty()) return {};
+  const int64_t steps = reduction.reduce_extents.back();
+  if (steps == kOpen) return {};
+  for (out.lanes = machine->vector_bytes / dtype.bytes(); out.lanes > 1 && steps % out.lanes != 0;) out.lanes /= 2;
+  if (out.lanes < kFewestLanes || steps / out.lanes < kFewestSteps) return {};
+  // rows share what varies along the last axis
+  std::optional<size_t> row_axis;
+  for (size_t i = 0; i < last; ++i)
+    for (const BufferLoad* load : loads)
+      if (reduction.extents[i] != 1 && stride(load, reduction.axes[i]) == 0 && stride(load, reduction.axes[last]) != 0)
+        row_axis = i;
+  const int64_t height = row_axis ? reduction.extents[*row_axis] : 1, width = reduction.extents[last];
+  double least = INFINITY;
+  auto largest = [](int64_t extent) { return extent == kOpen ? kLargestOpenSide : std::min(extent, kLargestSide); };
+  auto divides = [](int64_t size, int64_t extent) { return extent == kOpen || extent % size == 0; };
+  for (int64_t rows = 1; rows <= largest(height); ++rows)
+    for (int64_t columns = 1; columns <= largest(width); ++columns) {
+      if (!divides(rows, height) || !divides(columns, width)) continue;
+      const int64_t sums = rows * columns, shared = std::min(rows, columns);
+      if (sums + shared + 2 > machine->vector_registers) continue;
+      double work = double(std::max({sums, rows + columns, kSumsInFlight})) / double(sums);
+      if (work >= least) continue;
+      least = work;
+      out.rows = rows, out.columns = columns, out.row_axis = row_axis.value_or(0);
+    }
+  return out;
+}
+
+/// The loops of a block that was moved: one for each dimension of what it writes, and those of its reduction.
+struct Loops {
+  std::vector<LoopRef> results, reduced;
+};
+Loops loops_by_axis(const State& state, const BlockRef& ref) {
+  const BlockNode* block = state.find(ref).block();
+  std::vector<LoopRef> loops = last_loops(state, ref, block->iter_vars.size());
+  Loops out;
+  for (const Range& place : block->writes[0]->region)
+    for (size_t i = 0; i < loops.size(); ++i)
+      if (place->min.same_as(block->iter_vars[i]->var)) out.results.push_back(loops[i]);
+  for (size_t i = 0; i < loops.size(); ++i)
+    if (block->iter_vars[i]->iter_type == IterType::CommReduce) out.reduced.push_back(loops[i]);
+  ICHECK(out.results.size() == block->writes[0]->region.size()) << "each dimension of a sum is an axis";
+  return out;
+}
+
+void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, const Reduction& reduction,
+                   const Tile& tile) {
+  const size_t last = reduction.axes.size() - 1, count = reduction.axes.size();
+  const bool has_rows = tile.rows > 1;
+  LoopRef along = last_loops(state, block, 1)[0];
+  BlockRef parts = schedule::rfactor(state, schedule::split(state, along, {PrimExpr(), number(tile.lanes)}, true)[1],
+                                     static_cast<int>(count));
+  // the loops of the stage that stores: columns outside of rows, so that a thread reads its part of a matrix once
+  std::vector<LoopRef> outer = spatial_loops(state, store), inner;
+  auto cut = [&](size_t axis, int64_t size) {
+    auto halves = schedule::split(state, outer[axis], {PrimExpr(), number(size)}, true);
+    outer[axis] = halves[0];
+    inner.push_back(halves[1]);
+    if (reduction.extents[axis] == kOpen && size > 1)
+      schedule::annotate(state, state.find(halves[0]), attr::kPragmaLoopPartitionHint, number(size));
+  };
+  if (has_rows) cut(tile.row_axis, tile.rows);
+  cut(last, tile.columns);
+  if (last > 0) std::swap(outer[last], outer[last - 1]);
+  std::vector<LoopRef> order = outer;
+  order.insert(order.end(), inner.begin(), inner.end());
+  schedule::reorder(state, order);
+  for (const LoopRef& loop : inner) schedule::unroll(state, loop);
+  for (const BlockRef& stage : {block, parts}) {
+    schedule::set_scope(state, stage, 0, "local");
+    schedule::compute_at(state, stage, outer.back(), true, -1);
+  }
+  // partial sums: the reduction, then the tile, then the lanes
+  Loops mine = loops_by_axis(state, parts);
+  std::vector<LoopRef> ahead, sums;
+  for (size_t i = 0; i < count; ++i)
+    (i == last || (has_rows && i == tile.row_axis) ? sums : ahead).push_back(mine.results[i]);
+  order = ahead;
+  order.insert(order.end(), mine.reduced.begin(), mine.reduced.end());
+  order.insert(order.end(), sums.begin(), sums.end());
+  order.push_back(mine.results[count]);
+  schedule::reorder(state, order);
+  auto mark = [&](const std::vector<LoopRef>& loops, const LoopRef& lanes) {
+    for (const LoopRef& loop : loops) schedule::unroll(state, loop);
+    schedule::vectorize(state, lanes);
+  };
+  mark(sums, mine.results[count]);
+  BlockRef init = schedule::decompose_reduction(state, parts, mine.reduced[0]);
+  std::vector<LoopRef> at_start = last_loops(state, init, sums.size() + 1);
+  LoopRef lanes = at_start.back();
+  at_start.pop_back();
+  mark(at_start, lanes);
+  // the sum of the lanes
+  Loops total = loops_by_axis(state, block);
+  for (const std::vector<LoopRef>* loops : {&total.results, &total.reduced})
+    for (const LoopRef& loop : *loops) schedule::unroll(state, loop);
+  if (!is_open(reduction) && reduction.steps < kParallelTileSteps) return;
+  std::vector<LoopRef> shared = outer;  // loops that are cut where what is left over begins stay as they are
+  while (shared.size() > 1 && is_open(reduction) && shared.size() + 2 > outer.size()) shared.pop_back();
+  share_between_threads(state, shared, reduction, kParallelTileSteps);
+}
+
+}  // namespace
+
+bool tile_dot(State& state, const BlockRef& block, const Machine& machine) {
+  std::optional<Reduction> reduction = as_reduction(state.find(block), true);
+  if (!reduction) return false;
+  std::optional<Tile> tile = choose(*reduction, machine);
+  if (!tile) return false;
+  return tile_with_store(state, block, *reduction,
+                         [&](const BlockRef& store) { schedule_tile(state, block, store, *reduction, *tile); });
+}
+
+}  // namespace tessera::topi
