@@ -36,7 +36,7 @@ ONLY_IN = {
     r"(llvm|llvm-c|lld)/": ["src/codegen/llvm/"],
     r"nanobind/": ["python/ffi/"],
     r"nlohmann/": ["src/base/json.cc", "src/base/json/", "src/runtime/graph_executor/graph.cc"],
-    r"xxhash": ["src/runtime/file_seal.cc", "src/codegen/kernel_cache.cc"],
+    r"xxhash": ["src/runtime/package/file_seal.cc", "src/codegen/kernel_cache.cc"],
     r"zstd": ["src/codegen/kernel_cache.cc"],
     r"protozero/": ["src/frontend/onnx/model.cc"],
     r"CLI/": ["src/driver/"],

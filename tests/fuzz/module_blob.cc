@@ -2,7 +2,7 @@
 // Any bytes are read as such a tree, or refused.
 
 #include "expect_error.h"
-#include "runtime/module.h"
+#include "runtime/module/module.h"
 
 using namespace tessera;
 

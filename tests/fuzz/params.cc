@@ -1,6 +1,6 @@
 // Parameter files: any bytes are read as named tensors or refused, without memory for what is not there.
 
-#include "runtime/params.h"
+#include "runtime/package/params.h"
 #include "expect_error.h"
 
 using namespace tessera;

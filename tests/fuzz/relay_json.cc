@@ -1,7 +1,7 @@
 // JSON of programs (ir.load_json): any bytes are read as an object or refused.
 
 #include "expect_error.h"
-#include "ir/json.h"
+#include "ir/json/json.h"
 
 using namespace tessera;
 

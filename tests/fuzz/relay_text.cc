@@ -1,8 +1,8 @@
 // Relay text: any bytes are read as a module or refused. What is read is typed, printed and read again.
 
 #include "expect_error.h"
-#include "relay/infer_type.h"
 #include "relay/parser/parser.h"
+#include "relay/type/infer_type.h"
 #include "runtime/registry.h"
 
 using namespace tessera;

@@ -1,7 +1,7 @@
 // Reports of profilers, which may come from another machine: any bytes are read as a report that can be shown, or refused.
 
 #include "expect_error.h"
-#include "runtime/profiling.h"
+#include "runtime/profiling/profiling.h"
 
 using namespace tessera;
 

@@ -23,10 +23,10 @@
 #include "relay/attrs/search.h"
 #include "relay/attrs/transform.h"
 #include "relay/attrs/vision.h"
-#include "relay/infer_type.h"
 #include "relay/make.h"
+#include "relay/type/infer_type.h"
 #include "runtime/device_api.h"
-#include "runtime/element.h"
+#include "runtime/function/element.h"
 #include "runtime/vm/machine.h"
 
 using namespace tessera;

@@ -4,7 +4,7 @@
 #include "expect_error.h"
 #include "runtime/archive/tar.h"
 #include "runtime/graph_executor/graph.h"
-#include "runtime/params.h"
+#include "runtime/package/params.h"
 
 using namespace tessera;
 

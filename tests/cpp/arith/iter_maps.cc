@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "arith/iter_map.h"
+#include "arith/iter_map/iter_map.h"
 #include "random_expressions.h"
 
 namespace tessera::arith {

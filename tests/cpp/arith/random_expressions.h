@@ -5,7 +5,7 @@
 
 #include "arith/analyzer.h"
 #include "evaluate.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 
 namespace tessera::arith {
 

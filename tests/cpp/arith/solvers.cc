@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "arith/int_solver.h"
+#include "arith/solve/int_solver.h"
 #include "ir/rewrite.h"
 #include "random_expressions.h"
 

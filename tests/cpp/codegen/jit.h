@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "ir/builtin.h"
-#include "ir/prim_ops.h"
-#include "ir/target.h"
-#include "runtime/module.h"
+#include "ir/prim/ops.h"
+#include "ir/target/target.h"
+#include "runtime/module/module.h"
 #include "runtime/registry.h"
 #include "tir/function.h"
 

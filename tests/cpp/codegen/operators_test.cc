@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "codegen/jit.h"
-#include "ir/prim_match.h"
+#include "ir/prim/match.h"
 
 namespace tessera::test {
 namespace {

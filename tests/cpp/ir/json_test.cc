@@ -1,12 +1,12 @@
-#include "ir/json.h"
+#include "ir/json/json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "ir/prim_ops.h"
-#include "ir/structural_equal.h"
+#include "ir/prim/ops.h"
+#include "ir/structural/equal.h"
 #include "runtime/ndarray.h"
 #include "tir/function.h"
 

@@ -1,4 +1,4 @@
-#include "ir/pass.h"
+#include "ir/pass/pass.h"
 
 #include <gtest/gtest.h>
 

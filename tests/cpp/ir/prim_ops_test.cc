@@ -1,10 +1,10 @@
 // Expressions built in C++: types, folding and effects that Python cannot reach.
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 
 #include "expect_error.h"
 #include "ir/builtin.h"
-#include "ir/prim_match.h"
+#include "ir/prim/match.h"
 
 namespace tessera {
 namespace {

@@ -1,4 +1,4 @@
-#include "ir/structural_equal.h"
+#include "ir/structural/equal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "ir/module.h"
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "runtime/ndarray.h"
 #include "tir/function.h"
 

@@ -1,6 +1,6 @@
 // Contracting edges of graphs without cycles: a contraction is refused exactly where it would close a cycle.
 
-#include "relay/transform/contractible_graph.h"
+#include "relay/transform/simplify/contractible_graph.h"
 
 #include <gtest/gtest.h>
 

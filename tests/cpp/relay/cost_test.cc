@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "ir/prim_expr.h"
+#include "ir/prim/expr.h"
 #include "relay/attrs/conv.h"
 #include "relay/attrs/nn.h"
 #include "relay/attrs/pool.h"
 #include "relay/make.h"
-#include "relay/type_of.h"
+#include "relay/type/type_of.h"
 
 namespace tessera::relay {
 namespace {

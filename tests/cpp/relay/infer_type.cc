@@ -1,9 +1,9 @@
-#include "relay/infer_type.h"
+#include "relay/type/infer_type.h"
 
 #include <gtest/gtest.h>
 
-#include "ir/prim_expr.h"
-#include "ir/structural_equal.h"
+#include "ir/prim/expr.h"
+#include "ir/structural/equal.h"
 #include "relay/attrs/nn.h"
 #include "relay/pattern.h"
 

@@ -9,7 +9,7 @@
 #include "runtime/archive/npy.h"
 #include "runtime/archive/tar.h"
 #include "runtime/archive/zip.h"
-#include "runtime/package.h"
+#include "runtime/package/package.h"
 
 namespace tessera {
 namespace {

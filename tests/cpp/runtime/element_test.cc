@@ -1,4 +1,4 @@
-#include "runtime/element.h"
+#include "runtime/function/element.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/elf_symbols.h"
+#include "runtime/module/elf_symbols.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Many threads on one model. The library is written in C++, so that this also runs without the compiler, under the
 // thread sanitizer.
 
-#include "runtime/model.h"
+#include "runtime/package/model.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "expect_error.h"
+#include "runtime/cpu/thread_pool.h"
 #include "runtime/registry.h"
-#include "runtime/thread_pool.h"
 
 namespace tessera {
 namespace {

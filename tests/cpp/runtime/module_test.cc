@@ -1,4 +1,4 @@
-#include "runtime/module.h"
+#include "runtime/module/module.h"
 
 #include <elf.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "expect_error.h"
-#include "runtime/compiled_code.h"
-#include "runtime/library_module.h"
+#include "runtime/module/compiled_code.h"
+#include "runtime/module/library_module.h"
 #include "runtime/ndarray.h"
 #include "runtime/registry.h"
 

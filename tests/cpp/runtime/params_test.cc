@@ -1,4 +1,4 @@
-#include "runtime/params.h"
+#include "runtime/package/params.h"
 
 #include <cstring>
 #include <random>

@@ -1,4 +1,4 @@
-#include "runtime/thread_count.h"
+#include "runtime/cpu/thread_count.h"
 
 #include <sched.h>
 

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "ir/prim_ops.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/loops/split_fuse.h"
 

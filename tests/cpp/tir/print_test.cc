@@ -4,10 +4,10 @@
 
 #include <random>
 
-#include "ir/json.h"
-#include "ir/map_order.h"
-#include "ir/prim_ops.h"
-#include "ir/structural_equal.h"
+#include "ir/json/json.h"
+#include "ir/prim/ops.h"
+#include "ir/structural/equal.h"
+#include "ir/structural/map_order.h"
 #include "tir/function.h"
 
 namespace tessera {

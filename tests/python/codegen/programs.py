@@ -443,7 +443,7 @@ def not_a_number(dtype: str) -> Case:
 
 
 def truncated_float(value: float, to: str) -> int:
-    """What a cast gives for a float: the definition, of ir/prim_match.h, in whole numbers."""
+    """What a cast gives for a float: the definition, of ir/prim/match.h, in whole numbers."""
     bits = np.iinfo(to).bits
     limit = 2**31 if bits < 32 or to == "int32" else 2**63
     if to == "uint64" and 2**63 <= value < 2**64:

@@ -1,6 +1,6 @@
 """NumPy references of `topi.testing` in v0.10's layouts agree with TOPI; helpers choose by target.
 
-The functions behind them are also what tests/python/relay compares every operator with.
+The functions behind them are also what tests/python/op compares every operator with.
 """
 
 import numpy as np
