@@ -72,6 +72,20 @@ def test_every_folder_of_src_is_a_room():
     assert folders <= set(ROOMS), f"src/ has folders that are no rooms: {sorted(folders - set(ROOMS))}"
 
 
+MOST_FILES = 40  # what a person can scan
+
+
+@pytest.mark.parametrize("top", ["src", "python/tessera", "tests/python"])
+def test_a_folder_can_be_scanned(top):
+    folders = [path for path in (TOP / top).rglob("*") if path.is_dir() and path.name != "__pycache__"]
+    wrong = [
+        f"{name_of(folder)} has {count} files"
+        for folder in folders
+        if (count := sum(path.is_file() for path in folder.iterdir())) > MOST_FILES
+    ]
+    assert not wrong, f"at most {MOST_FILES} files a folder; sort them by subject:\n" + "\n".join(wrong)
+
+
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_includes_only_itself_and_rooms_before_it(room):
     allowed = set(ROOMS[: ROOMS.index(room) + 1])
