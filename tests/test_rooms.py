@@ -26,6 +26,7 @@ ROOMS = [
     "relay",
     "byoc",
     "op",
+    "kernel",
     "frontend",
     "tune",
     "driver",

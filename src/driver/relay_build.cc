@@ -37,7 +37,7 @@ bool calls_closures(const Function& main) {
 // ---- kernels, some of which earlier compilations have made ---------------------------------------------------------
 
 /// A library of one function has it as its entry, which the machine code of other libraries has not.
-bool uses_kept_kernels(const GraphProgram& graph) {
+bool uses_cached_kernels(const GraphProgram& graph) {
   return graph.compiled.size() > 1 && !graph.compiled[0].key.empty();
 }
 
@@ -45,12 +45,12 @@ bool uses_kept_kernels(const GraphProgram& graph) {
 Map<Target, IRModule> programs_of(const GraphProgram& graph) {
   Map<Target, IRModule> out;
   for (const auto& [target, programs] : graph.kernels) out.set(target, programs.copy());
-  for (const KernelEntry& kernel : graph.compiled) {
+  for (const kernel::KernelEntry& kernel : graph.compiled) {
     if (kernel.unit.empty()) continue;
     if (!out.count(kernel.target)) out.set(kernel.target, IRModule());
     GlobalVarNode var;
     var.name_hint = String(kernel.name);
-    out[kernel.target].update(make(std::move(var)), program_of(kernel));
+    out[kernel.target].update(make(std::move(var)), program_of(kernel, graph.environment));
   }
   return out;
 }
@@ -62,29 +62,30 @@ IRModule host_functions(const Map<Target, IRModule>& programs, const Target& hos
   return out;
 }
 
-Module library_with_kept(const GraphProgram& graph, const Target& host) {
+Module library_with_cached(const GraphProgram& graph, const Target& host) {
   IRModule functions = host_functions(graph.kernels, host);
   begin_stage("generate code");
-  std::vector<std::string> kept;
-  for (const KernelEntry& kernel : graph.compiled)
-    if (!kernel.unit.empty()) kept.push_back(kernel.unit);
+  std::vector<std::string> cached;
+  for (const kernel::KernelEntry& kernel : graph.compiled)
+    if (!kernel.unit.empty()) cached.push_back(kernel.unit);
   GraphProgram earlier;  // kernels whose programs nobody has made this time
-  for (const KernelEntry& kernel : graph.compiled)
+  earlier.environment = graph.environment;
+  for (const kernel::KernelEntry& kernel : graph.compiled)
     if (!kernel.unit.empty()) earlier.compiled.push_back(kernel);
-  auto source = [earlier, host, context = PassContext::current()] {
-    WithPassContext scope(context);
+  auto source = [earlier, host] {
+    WithPassContext scope(earlier.environment.passes);
     return host_functions(programs_of(earlier), host);
   };
-  Module library = codegen::build_with_units(functions, host, kept, source);
+  Module library = codegen::build_with_units(functions, host, cached, source);
   if (graph.kernels.empty()) return library;
   std::unordered_map<std::string, std::string> units;
   for (codegen::UnitBytes& unit : codegen::units_of(library))
     if (unit.functions.size() == 1) units.emplace(unit.functions[0], std::move(unit.bytes));
-  for (const KernelEntry& kernel : graph.compiled) {
+  for (const kernel::KernelEntry& kernel : graph.compiled) {
     auto unit = units.find(kernel.name);
     if (!kernel.unit.empty() || unit == units.end()) continue;
     PrimFunc program = downcast<PrimFunc>(graph.kernels[kernel.target].lookup(kernel.name));
-    KeptKernels::keep(kernel.key, kernel.overlaps, {find_in_place(program), unit->second});
+    kernel::CachedKernels::add(kernel.key, kernel.overlaps, {kernel::find_in_place(program), unit->second});
   }
   return library;
 }
@@ -136,12 +137,12 @@ BuiltGraph compile_fused(const IRModule& fused, const CompilationConfig& config,
   out.optimized = fused;
   begin_stage("schedule kernels");
   Function main = main_of(out.optimized);
-  GraphProgram graph = compile_graph(main, config, model_name);
+  GraphProgram graph = compile_graph(main, config, PassContext::current(), model_name);
   out.graph_json = graph.json;
   out.params = graph.params;
   Target host = config->host_target;
-  if (uses_kept_kernels(graph)) {
-    out.library = library_with_kept(graph, host);
+  if (uses_cached_kernels(graph)) {
+    out.library = library_with_cached(graph, host);
   } else {
     Map<Target, IRModule> lowered;
     for (const auto& [target, programs] : programs_of(graph)) lowered.set(target, lower_module(programs, false));
@@ -151,8 +152,8 @@ BuiltGraph compile_fused(const IRModule& fused, const CompilationConfig& config,
                       : tessera::build(lowered, host);
   }
   graph.params = nullptr;  // the tensors are not needed for what follows
-  out.functions = [graph, main, context = PassContext::current()] {
-    WithPassContext scope(context);
+  out.functions = [graph, main] {
+    WithPassContext scope(graph.environment.passes);
     Map<Target, IRModule> lowered;
     for (const auto& [target, programs] : programs_of(graph)) lowered.set(target, lower_module(programs, false));
     return function_infos(graph, main, lowered);

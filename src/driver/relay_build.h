@@ -27,7 +27,8 @@ struct BuiltGraph {
   Map<String, NDArray> params;
   Module library;
   IRModule optimized;
-  std::function<Map<String, FunctionInfo>()> functions;  // made when asked for: kernels that were kept are lowered then
+  std::function<Map<String, FunctionInfo>()>
+      functions;  // made when asked for: kernels that were cached are lowered then
 };
 /// Plans and compiles the function "main" of a module whose operators are fused.
 BuiltGraph compile_fused(const IRModule& fused, const CompilationConfig& config, const std::string& model_name);

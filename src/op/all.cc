@@ -7,7 +7,7 @@
 namespace tessera::op {
 namespace {
 
-[[maybe_unused]] const bool made = [] {
+bool make_all() {
   activation_records();
   annotation_records();
   binary_records();
@@ -72,9 +72,13 @@ namespace {
   gemm_implementations();
   row_implementations();
   layout_move_implementations();
-  fill_strategies();  // the last: it looks at all of them
   return true;
-}();
+}
 
 }  // namespace
+
+void make_operators() { [[maybe_unused]] static const bool made = make_all(); }
+
+[[maybe_unused]] static const bool made_at_start = (make_operators(), true);
+
 }  // namespace tessera::op

@@ -84,7 +84,7 @@ void slice_gradients();
 void transform_gradients();
 void window_gradients();
 
-/// Gives each operator with a compute its strategy (strategies.cc).
-void fill_strategies();
+/// Makes all operators, the first time it is called.
+void make_operators();
 
 }  // namespace tessera::op

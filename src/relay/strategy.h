@@ -1,7 +1,6 @@
 #pragma once
-// How a call is computed on a target: implementations, those a strategy offers, and the choice among them.
+// How a call may be computed on a target: implementations, and the strategies that offer them. kernel/implementation.h chooses.
 
-#include "ir/target/target.h"
 #include "relay/expr.h"
 #include "runtime/packed_func.h"
 #include "te/schedule.h"
@@ -43,6 +42,7 @@ struct OpStrategyNode : Object {
 };
 using OpStrategy = Ref<OpStrategyNode>;
 
+OpImplementation make_implementation(PackedFunc compute, PackedFunc schedule, String name, int plevel);
 /// Adds an implementation under the condition that is in force. `schedule` may be empty.
 void add_implementation(const OpStrategy& strategy, PackedFunc compute, PackedFunc schedule, String name, int plevel);
 
@@ -56,19 +56,5 @@ inline constexpr const char* kMoreImplementations = "TMoreImplementations";
 /// A slot for how a call with constant arguments is better put on the current target: (attrs, arguments, placeholders of the
 /// arguments, result type) -> expression or None.
 inline constexpr const char* kPackWeights = "TPackWeights";
-
-/// What the operator's strategy offers for a call under conditions known to hold; where it has none, its compute slot.
-Array<OpImplementation> valid_implementations(const Op& op, const Attrs& attrs, const Array<te::Tensor>& inputs,
-                                              const Type& out_type, const Target& target);
-/// The one of the highest level, the first of equals; errors name the operator.
-OpImplementation select_implementation(const Op& op, const Attrs& attrs, const Array<te::Tensor>& inputs,
-                                       const Type& out_type, const Target& target);
-
-/// The tensors of a call by an implementation. An error in it names the operator.
-Array<te::Tensor> compute_by(const OpImplementation& implementation, const Op& op, const Attrs& attrs,
-                             const Array<te::Tensor>& inputs, const Type& out_type, const Target& target);
-/// The schedule of `outs`, whose most complex operator is `op`; the implementation has one. Errors name the operator.
-te::Schedule schedule_by(const OpImplementation& implementation, const Op& op, const Attrs& attrs,
-                         const Array<te::Tensor>& outs, const Target& target);
 
 }  // namespace tessera::relay

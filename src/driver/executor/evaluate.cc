@@ -1,9 +1,9 @@
 #include "driver/executor/evaluate.h"
 
 #include "base/progress.h"
-#include "driver/executor/kernels.h"
 #include "driver/relay_build.h"
 #include "ir/rewrite.h"
+#include "kernel/workload.h"
 #include "op/evaluate/evaluate.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -37,7 +37,7 @@ class HostValues {
       if (std::optional<Tensors> fields = all(tuple->fields_)) values_[expr.get()] = std::move(*fields);
     } else if (auto* get = expr.as<TupleGetItem>()) {
       if (const Tensors* tensors = find(get->tuple)) {
-        auto [first, last] = tensors_of_field(checked_type(get->tuple).as<TupleType>(), get->index);
+        auto [first, last] = kernel::tensors_of_field(checked_type(get->tuple).as<TupleType>(), get->index);
         values_[expr.get()] =
             Tensors(tensors->begin() + static_cast<long>(first), tensors->begin() + static_cast<long>(last));
       }
@@ -103,7 +103,7 @@ Array<NDArray> evaluate_constants(const Function& function) {
     if (const Tensors* tensors = known.find(result)) {
       for (const NDArray& tensor : *tensors) out.push_back(tensor);
     } else {
-      for (size_t i = tensors_of(checked_type(result)).size(); i > 0; --i) out.push_back(computed[next++]);
+      for (size_t i = kernel::tensors_of(checked_type(result)).size(); i > 0; --i) out.push_back(computed[next++]);
     }
   }
   return out;

@@ -12,7 +12,7 @@ ObjectRef number(uint64_t value) { return int_imm(DataType::Int(64), static_cast
 
 uint64_t bytes_of(const Type& type) {
   uint64_t bytes = 0;
-  for (const TensorType& tensor : tensors_of(type)) bytes += tensor_bytes(fixed_shape(tensor), tensor->dtype);
+  for (const TensorType& tensor : kernel::tensors_of(type)) bytes += tensor_bytes(fixed_shape(tensor), tensor->dtype);
   return bytes;
 }
 
@@ -28,7 +28,7 @@ Map<String, FunctionInfo> function_infos(const GraphProgram& graph, const Functi
                                          const Map<Target, IRModule>& lowered) {
   Map<String, FunctionInfo> out;
   std::unordered_map<const Object*, uint64_t> most;  // workspace of a kernel, by target
-  for (const KernelEntry& kernel : graph.compiled) {
+  for (const kernel::KernelEntry& kernel : graph.compiled) {
     auto program = downcast<PrimFunc>(lowered[kernel.target].lookup(kernel.name));
     int64_t workspace = workspace_bytes(program, kAlignment);
     most[kernel.target.get()] = std::max(most[kernel.target.get()], static_cast<uint64_t>(workspace));

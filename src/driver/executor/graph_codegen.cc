@@ -46,8 +46,10 @@ uint64_t bytes_of(const TensorType& type) { return tensor_bytes(fixed_shape(type
 
 class GraphBuilder {
  public:
-  GraphBuilder(CompilationConfig config, const std::string& model_name)
-      : config_(std::move(config)), kernels_("tvmgen_" + model_name, KeptKernels(config_)) {}
+  GraphBuilder(CompilationConfig config, const kernel::CompileEnvironment& environment, const std::string& model_name)
+      : config_(std::move(config)),
+        kernels_("tvmgen_" + model_name, environment,
+                 config_->optional_homogeneous_target ? kernel::CachedKernels(environment) : kernel::CachedKernels()) {}
 
   GraphProgram build(const FunctionNode* main) {
     for (const Var& param : main->params) input_names_.insert(std::string(param->name_hint()));
@@ -56,7 +58,8 @@ class GraphBuilder {
     GraphProgram out;
     out.json = graph_text(describe(results, main));
     out.params = params_;
-    kernels_.settle();
+    kernels_.finalize();
+    out.environment = kernels_.environment();
     out.kernels = kernels_.programs();
     out.compiled.assign(kernels_.entries().begin(), kernels_.entries().end());
     out.devices = memory_use(results);
@@ -107,7 +110,7 @@ class GraphBuilder {
       return out;
     }
     if (auto* get = expr.as<TupleGetItem>()) {
-      auto [first, last] = tensors_of_field(checked_type(get->tuple).as<TupleType>(), get->index);
+      auto [first, last] = kernel::tensors_of_field(checked_type(get->tuple).as<TupleType>(), get->index);
       ValueIds all = (*this)(get->tuple);
       return {all.begin() + static_cast<long>(first), all.begin() + static_cast<long>(last)};
     }
@@ -155,11 +158,11 @@ class GraphBuilder {
     GraphNode node;
     for (const Expr& arg : call->args)
       for (ValueId value : (*this)(arg)) node.inputs.push_back(value);
-    node.types = tensors_of(checked_type(Expr(call)));
+    node.types = kernel::tensors_of(checked_type(Expr(call)));
     node.device = device_of(Expr(call));
     for (const auto& [key, value] : function->attrs->dict)
       if (key == "hash" || key.str().ends_with("layout")) node.labels.set(key, value);
-    if (std::string nodes = source_nodes(Function(function)); !nodes.empty())
+    if (std::string nodes = kernel::source_nodes(Function(function)); !nodes.empty())
       node.labels.set(kSourceNodes, String(nodes));
     if (function->attrs.is_true(attr::kReshapeOnly) && node.inputs.size() == 1) {
       node.function = "__nop";
@@ -215,7 +218,7 @@ class GraphBuilder {
     const GraphNode& node = nodes_[n];
     std::vector<std::pair<uint32_t, uint32_t>> out;
     if (node.device->device_type_int != kDLCPU || !is_kernel(node)) return out;
-    for (InPlace pair : kernels_.in_place(node.function)) {
+    for (kernel::InPlace pair : kernels_.in_place(node.function)) {
       if (pair.input >= node.inputs.size() || pair.output < node.inputs.size()) continue;
       uint32_t read = owner[entry(node.inputs[pair.input], first_entry)];
       auto is_it = [&](ValueId input) { return owner[entry(input, first_entry)] == read; };
@@ -335,7 +338,7 @@ class GraphBuilder {
   }
 
   CompilationConfig config_;
-  KernelTable kernels_;
+  kernel::KernelTable kernels_;
   std::vector<uint32_t> storages_;  // of every value, once the graph is described
   std::vector<GraphNode> nodes_;
   NameSupply node_names_;
@@ -347,8 +350,11 @@ class GraphBuilder {
 
 }  // namespace
 
-GraphProgram compile_graph(const Function& main, const CompilationConfig& config, const std::string& model_name) {
-  return GraphBuilder(config, model_name).build(main.get());
+GraphProgram compile_graph(const Function& main, const CompilationConfig& config, const PassContext& passes,
+                           const std::string& model_name) {
+  Target target = config->default_primitive_virtual_device->target;
+  auto environment = kernel::CompileEnvironment::make(target, config->host_target, passes);
+  return GraphBuilder(config, environment, model_name).build(main.get());
 }
 
 }  // namespace tessera::relay

@@ -1,8 +1,8 @@
 #pragma once
 // From an optimised module to a graph of kernel calls.
 
-#include "driver/executor/kernels.h"
 #include "ir/target/virtual_device.h"
+#include "kernel/kernel_table.h"
 #include "runtime/ndarray.h"
 
 namespace tessera::relay {
@@ -16,10 +16,11 @@ struct DeviceUse {
 };
 
 struct GraphProgram {
-  std::string json;                   // what the graph executor reads
-  Map<String, NDArray> params;        // constants of the model, under the names of the graph's inputs
-  Map<Target, IRModule> kernels;      // scheduled loop programs by target, of kernels that are to be compiled
-  std::vector<KernelEntry> compiled;  // all kernels and what each was made from, in order
+  std::string json;                           // what the graph executor reads
+  Map<String, NDArray> params;                // constants of the model, under the names of the graph's inputs
+  Map<Target, IRModule> kernels;              // scheduled loop programs by target, of kernels that are to be compiled
+  std::vector<kernel::KernelEntry> compiled;  // all kernels and what each was made from, in order
+  kernel::CompileEnvironment environment;     // that of the default target
   std::vector<DeviceUse> devices;
 };
 
@@ -27,7 +28,8 @@ struct GraphProgram {
 /// and parameters, in graph or let form. Each value is on its `virtual_device_`, the default device of the
 /// configuration where it has none. Anything that needs a decision at run time (control flow, closures, data types) is
 /// an error that says to use the virtual machine.
-GraphProgram compile_graph(const Function& main, const CompilationConfig& config, const std::string& model_name);
+GraphProgram compile_graph(const Function& main, const CompilationConfig& config, const PassContext& passes,
+                           const std::string& model_name);
 
 /// The extents of a type, which must be known.
 std::vector<int64_t> fixed_shape(const TensorType& type);

@@ -3,10 +3,11 @@
 #include <string_view>
 
 #include "driver/build_module.h"
-#include "driver/executor/kernels.h"
 #include "ir/structural/equal.h"
+#include "kernel/kernel_table.h"
 #include "relay/make.h"
 #include "relay/slots.h"
+#include "relay/strategy.h"
 #include "relay/transform/function/normal_form.h"
 #include "relay/type/infer_type.h"
 #include "runtime/containers.h"
@@ -35,7 +36,7 @@ ObjectRef assemble(const Type& type, const std::vector<NDArray>& tensors, size_t
 }
 
 bool is_static(const Type& type) {
-  for (const TensorType& tensor : tensors_of(type))
+  for (const TensorType& tensor : kernel::tensors_of(type))
     for (const PrimExpr& extent : tensor->shape)
       if (!as_int(extent)) return false;
   return true;
@@ -171,7 +172,7 @@ bool OperatorRunner::expand(const Function& typed, const std::vector<ObjectRef>&
 /// The exact type of a result whose shape the operator's shape function computes from values.
 Type OperatorRunner::result_for(const Function& typed, const Op& op, const Attrs& attrs,
                                 const std::vector<ObjectRef>& args) {
-  std::vector<TensorType> results = tensors_of(checked_type(typed->body));
+  std::vector<TensorType> results = kernel::tensors_of(checked_type(typed->body));
   if (!op.has(kShapeFunc))
     throw Error(NotImplementedError) << op->name << ": the shape of the result, " << to_text(checked_type(typed->body))
                                      << ", depends on values, and the operator does not say how";
@@ -231,7 +232,8 @@ PackedFunc OperatorRunner::compile(const Function& typed) {
   for (auto it = first; it != last; ++it)
     if (structural_equal(it->second.primitive, typed) && structural_equal(it->second.result, result))
       return it->second.kernel;
-  KernelTable kernels("interpreter");
+  kernel::KernelTable kernels("interpreter",
+                              kernel::CompileEnvironment::make(target_, host_of(target_, {}), PassContext::current()));
   std::string name = kernels.add(typed, target_);
   PackedFunc kernel = build_module(kernels.programs()[target_], target_).get_function(name);
   ICHECK(kernel) << "no function " << name << " in the module that was built for it";
@@ -245,7 +247,7 @@ ObjectRef OperatorRunner::launch(const PackedFunc& kernel, const std::vector<Obj
   std::vector<Any> slots;
   for (const NDArray& tensor : tensors)
     slots.emplace_back(same_device(tensor.device(), device_) ? tensor : tensor.copy_to(device_));
-  for (const TensorType& type : tensors_of(result)) {
+  for (const TensorType& type : kernel::tensors_of(result)) {
     results.push_back(NDArray::empty(shape_of(type), type->dtype, device_));
     slots.emplace_back(results.back());
   }

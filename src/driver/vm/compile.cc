@@ -33,7 +33,7 @@ Module compile_vm(const IRModule& fused, const CompilationConfig& config) {
     ~Forget() { forget_typed(); }
   } at_the_end;
   begin_stage("schedule kernels");
-  ProgramBuilder builder(name_open_extents(fused), config);
+  ProgramBuilder builder(name_open_extents(fused), config, PassContext::current());
   vm::Program program = builder.build();
   Target host = config->host_target;
   Map<Target, IRModule> parts;

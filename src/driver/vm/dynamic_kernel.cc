@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "arith/analyzer.h"
-#include "driver/executor/kernels.h"
 #include "driver/vm/open_extents.h"
 #include "driver/vm/shape_program_builder.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
+#include "kernel/workload.h"
 #include "relay/slots.h"
 #include "relay/type/infer_type.h"
 #include "relay/type/rule.h"
@@ -18,7 +18,7 @@ namespace tessera::relay {
 namespace {
 
 bool has_open_extent(const Type& type) {
-  for (const TensorType& tensor : tensors_of(type))
+  for (const TensorType& tensor : kernel::tensors_of(type))
     for (const PrimExpr& extent : tensor->shape)
       if (!as_int(extent)) return true;
   return false;
@@ -80,8 +80,8 @@ bool shape_programs(const Function& original, const Symbolic& kernel, const std:
   std::vector<std::pair<ExtentPlace, PrimExpr>> equalities;  // beyond the first place of each variable
   uint32_t arg = 0;
   for (size_t p = 0; p < original->params.size(); ++p) {
-    std::vector<TensorType> before = tensors_of(checked_type(original->params[p]));
-    std::vector<TensorType> now = tensors_of(checked_type(kernel.function->params[p]));
+    std::vector<TensorType> before = kernel::tensors_of(checked_type(original->params[p]));
+    std::vector<TensorType> now = kernel::tensors_of(checked_type(kernel.function->params[p]));
     for (size_t t = 0; t < now.size(); ++t, ++arg) {
       ranks.push_back(static_cast<uint32_t>(now[t].rank()));
       for (uint32_t dim = 0; dim < ranks.back(); ++dim) {
@@ -93,7 +93,7 @@ bool shape_programs(const Function& original, const Symbolic& kernel, const std:
   }
   arith::Analyzer analyzer;
   bool is_first_result = true;
-  for (const TensorType& result : tensors_of(checked_type(kernel.function->body))) {
+  for (const TensorType& result : kernel::tensors_of(checked_type(kernel.function->body))) {
     ShapeProgramBuilder program(name, ranks, places);
     std::vector<uint32_t> extents;
     for (const PrimExpr& extent : result->shape)
@@ -127,14 +127,14 @@ void add_shape_kernel(const relay::Call* call, DynamicKernel* out) {
   Array<PrimExpr> ranks;
   for (size_t i = 0; i < call->args.size(); ++i) {
     bool by_value = *as_int(flags[flags.size() == 1 ? 0 : i]) != 0;
-    for (const TensorType& type : tensors_of(checked_type(call->args[i]))) {
+    for (const TensorType& type : kernel::tensors_of(checked_type(call->args[i]))) {
       Array<PrimExpr> shape = by_value ? type->shape : Array<PrimExpr>{PrimExpr(type.rank())};
       inputs.push_back(
           te::placeholder(shape, by_value ? type->dtype : DataType::Int(64), "p" + std::to_string(inputs.size())));
       out->by_value.push_back(by_value);
     }
   }
-  for (const TensorType& type : tensors_of(checked_type(Expr(call)))) ranks.push_back(PrimExpr(type.rank()));
+  for (const TensorType& type : kernel::tensors_of(checked_type(Expr(call)))) ranks.push_back(PrimExpr(type.rank()));
   auto shapes = op.slot(kShapeFunc).to<PackedFunc>()(call->attrs, inputs, ranks).to<Array<te::Tensor>>();
   if (shapes.size() != ranks.size())
     throw Error(ValueError) << op->name << " gives " << ranks.size() << " results, but its shape function "

@@ -344,12 +344,12 @@ class FunctionCompiler {
     Target target = program_.device_of(Expr(call))->target;
     int32_t device = device_of(Expr(call));
     if (is_dynamic(function)) {
-      std::vector<int64_t> results =
-          call_dynamic(program_.dynamic_kernel(function, target), inputs, tensors_of(type), only_reshapes, device);
+      std::vector<int64_t> results = call_dynamic(program_.dynamic_kernel(function, target), inputs,
+                                                  kernel::tensors_of(type), only_reshapes, device);
       return value_from(type, results, &next);
     }
     std::vector<int64_t> results;
-    for (const TensorType& out : tensors_of(type)) {
+    for (const TensorType& out : kernel::tensors_of(type)) {
       if (only_reshapes) return emit(Opcode::ReshapeTensor, static_cast<int32_t>(inputs[0]), -1, 0, fixed_shape(out));
       results.push_back(emit(Opcode::AllocTensor, -1, vm::dtype_code(out->dtype), device, fixed_shape(out)).reg);
     }

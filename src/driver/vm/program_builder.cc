@@ -9,8 +9,11 @@
 
 namespace tessera::relay {
 
-ProgramBuilder::ProgramBuilder(IRModule mod, CompilationConfig config)
-    : mod_(std::move(mod)), config_(std::move(config)), kernels_("vm_mod") {
+ProgramBuilder::ProgramBuilder(IRModule mod, CompilationConfig config, const PassContext& passes)
+    : mod_(std::move(mod)),
+      config_(std::move(config)),
+      kernels_("vm_mod", kernel::CompileEnvironment::make(config_->default_primitive_virtual_device->target,
+                                                          config_->host_target, passes)) {
   device_index(config_->default_primitive_virtual_device);
   device_index(config_->host_virtual_device);  // where shapes are computed
   for (const auto& [var, function] : mod_.sorted_functions()) {
@@ -77,7 +80,7 @@ int32_t ProgramBuilder::primitive(const std::string& name) {
 }
 
 int32_t ProgramBuilder::source(const Function& primitive) {
-  std::string nodes = source_nodes(primitive);
+  std::string nodes = kernel::source_nodes(primitive);
   if (nodes.empty()) return -1;
   auto [it, is_new] = sources_.emplace(nodes, static_cast<int32_t>(program_.sources.size()));
   if (is_new) program_.sources.push_back(nodes);
@@ -107,7 +110,7 @@ const ProgramBuilder::Dynamic& ProgramBuilder::dynamic_kernel(const Function& pr
   auto [first, last] = dynamic_.equal_range(hash);
   for (auto it = first; it != last; ++it)
     if (it->second.target.same_as(target) && structural_equal(it->second.primitive, function)) return it->second;
-  DynamicKernel made = make_dynamic(function, kernel_name(function));
+  DynamicKernel made = make_dynamic(function, kernel::kernel_name(function));
   Dynamic out;
   out.primitive = function;
   out.target = target;

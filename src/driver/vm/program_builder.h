@@ -3,8 +3,8 @@
 
 #include <deque>
 
-#include "driver/executor/kernels.h"
 #include "ir/target/virtual_device.h"
+#include "kernel/kernel_table.h"
 #include "runtime/vm/executable.h"
 
 namespace tessera::relay {
@@ -27,7 +27,7 @@ struct PendingFunction {
 
 class ProgramBuilder {
  public:
-  ProgramBuilder(IRModule mod, CompilationConfig config);
+  ProgramBuilder(IRModule mod, CompilationConfig config, const PassContext& passes);
 
   /// The place of a global function; an error when there is none of that name.
   uint32_t function_of(const GlobalVar& var) const;
@@ -72,7 +72,7 @@ class ProgramBuilder {
 
   IRModule mod_, host_kernels_;
   CompilationConfig config_;
-  KernelTable kernels_;
+  kernel::KernelTable kernels_;
   std::vector<PrimExpr> extents_;                      // variables that open extents of kernels are named by
   std::unordered_multimap<int64_t, Dynamic> dynamic_;  // by the hash of the primitive function
   vm::Program program_;

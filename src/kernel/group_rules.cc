@@ -1,4 +1,4 @@
-#include "driver/executor/kernel_rules.h"
+#include "kernel/group_rules.h"
 
 #include <algorithm>
 
@@ -14,17 +14,26 @@
 #include "topi/cpu/rows.h"
 #include "topi/transform.h"
 
-namespace tessera::relay {
+namespace tessera::kernel {
 namespace {
 
+using relay::Call;
+using relay::checked_type;
+using relay::dtype_of;
+using relay::Expr;
+using relay::fixed_shape;
+using relay::FunctionNode;
+using relay::op_name;
+using relay::tensor_type;
+
 topi::MatmulOptions options_of(const Call* call) {
-  auto* attrs = call->attrs_as<BatchMatmulAttrs>();
+  auto* attrs = call->attrs_as<relay::BatchMatmulAttrs>();
   return {.transpose_a = attrs->transpose_a, .transpose_b = attrs->transpose_b, .out_dtype = dtype_of(Expr(call))};
 }
 
 std::vector<int> axes_of(const Call* transpose) {
-  auto* attrs = transpose->attrs_as<TransposeAttrs>();
-  const int rank = static_cast<int>(rank_of(transpose->args[0]));
+  auto* attrs = transpose->attrs_as<relay::TransposeAttrs>();
+  const int rank = static_cast<int>(relay::rank_of(transpose->args[0]));
   std::vector<int> out;
   for (int i = 0; i < rank; ++i) {
     const int64_t axis = attrs->axes.defined() ? *as_int(attrs->axes[static_cast<size_t>(i)]) : rank - 1 - i;
@@ -34,13 +43,13 @@ std::vector<int> axes_of(const Call* transpose) {
 }
 
 /// Operands come first, so the first product of the body is that of the scores.
-KernelRule attention_rule(const FunctionNode* primitive, const Target& target) {
+GroupRule attention_rule(const FunctionNode* primitive, const CompileEnvironment& environment) {
   std::vector<const Call*> products;
   walk(primitive->body, [&](const Call* call) {
     if (op_name(call) == "nn.batch_matmul") products.push_back(call);
   });
   ICHECK(products.size() == 2) << "attention is made of two products";
-  topi::Machine machine = topi::machine_of(target);
+  const topi::Machine& machine = environment.machine;
   auto scores = *fixed_shape(checked_type(Expr(products[0]))), out = *fixed_shape(checked_type(Expr(products[1])));
   auto left = *fixed_shape(checked_type(products[0]->args[0]));
   topi::AttentionSize size;
@@ -49,7 +58,7 @@ KernelRule attention_rule(const FunctionNode* primitive, const Target& target) {
   const DataType dtype = dtype_of(Expr(products[1]));
   topi::AttentionTiles tiles = topi::attention_tiles(machine, size, dtype);
 
-  KernelRule rule;
+  GroupRule rule;
   rule.compute = [=](const Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
     if (call == products[0]) return {topi::attention_scores(in[0], in[1], options_of(call), tiles)};
     if (call == products[1]) return {topi::attention_values(in[0], in[1], options_of(call), tiles)};
@@ -58,23 +67,25 @@ KernelRule attention_rule(const FunctionNode* primitive, const Target& target) {
     if (op_name(call) == "nn.softmax") return {topi::softmax_rows(in[0], tiles->lanes, tiles->lanes)};
     return {};
   };
-  rule.schedule = [target](const Array<te::Tensor>& outs) { return topi::schedule_attention(outs, target); };
+  rule.schedule = [target = environment.target](const Array<te::Tensor>& outs) {
+    return topi::schedule_attention(outs, target);
+  };
   return rule;
 }
 
 /// Reductions of these functions go over their last axes and keep them.
-KernelRule rows_rule(const FunctionNode*, const Target& target) {
-  topi::Machine machine = topi::machine_of(target);
-  KernelRule rule;
+GroupRule rows_rule(const FunctionNode*, const CompileEnvironment& environment) {
+  const topi::Machine& machine = environment.machine;
+  GroupRule rule;
   rule.compute = [machine](const Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
     std::string_view name = op_name(call);
     if (name != "sum" && name != "mean" && name != "max" && name != "variance") return {};
-    auto* attrs = cast_or_null<ReduceAttrs>(call->attrs.get());
+    auto* attrs = cast_or_null<relay::ReduceAttrs>(call->attrs.get());
     ICHECK(attrs && attrs->axis.defined() && attrs->keepdims) << "FuseRows takes reductions that keep their axes";
     const size_t rank = in[0]->shape.size(), last = attrs->axis.size(), left = rank - last;
     const int64_t lanes = machine->vector_bytes / in[0]->dtype.bytes();
     if (name == "variance") {
-      const bool unbiased = call->attrs_as<VarianceAttrs>()->unbiased;
+      const bool unbiased = call->attrs_as<relay::VarianceAttrs>()->unbiased;
       return {topi::variance_blocks(in[0], in[1], lanes, left, true, unbiased)};
     }
     int64_t count = 1;
@@ -82,18 +93,20 @@ KernelRule rows_rule(const FunctionNode*, const Target& target) {
     const topi::RowKind kind = name == "max" ? topi::RowKind::Max : topi::RowKind::Sum;
     return {topi::finish_rows(topi::reduce_blocks(in[0], kind, lanes, left), last, count)};
   };
-  rule.schedule = [target](const Array<te::Tensor>& outs) { return topi::schedule_rows(outs, target); };
+  rule.schedule = [target = environment.target](const Array<te::Tensor>& outs) {
+    return topi::schedule_rows(outs, target);
+  };
   return rule;
 }
 
 /// All is computed at the end, from the data and what is known of the rows.
-KernelRule resample_rule(const FunctionNode* primitive, const Target& target) {
-  std::optional<Resampling> columns = resampling_of(primitive->body);
-  std::optional<topi::ResampledAxis> numbers = columns ? numbers_of(*columns) : std::nullopt;
+GroupRule resample_rule(const FunctionNode* primitive, const CompileEnvironment& environment) {
+  std::optional<relay::Resampling> columns = relay::resampling_of(primitive->body);
+  std::optional<topi::ResampledAxis> numbers = columns ? relay::numbers_of(*columns) : std::nullopt;
   ICHECK(numbers) << "a resampled image has columns that are known";
-  const int64_t lanes = topi::machine_of(target)->vector_bytes / dtype_of(primitive->body).bytes();
+  const int64_t lanes = environment.machine->vector_bytes / dtype_of(primitive->body).bytes();
   auto rows = std::make_shared<topi::ResampledRows>();
-  KernelRule rule;
+  GroupRule rule;
   rule.compute = [=](const Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
     const bool is_of_columns = std::find(columns->calls.begin(), columns->calls.end(), call) != columns->calls.end();
     if (!is_of_columns && op_name(call) == "take") rows->places.push_back(in[1]);
@@ -106,14 +119,14 @@ KernelRule resample_rule(const FunctionNode* primitive, const Target& target) {
 
 }  // namespace
 
-KernelRule kernel_rule(const FunctionNode* primitive, const Target& target) {
-  ObjectRef name = primitive->attrs.get_attr(attr::kKernelRule);
-  if (!name || !target || target->kind->name != "llvm") return {};
+GroupRule group_rule(const FunctionNode* primitive, const CompileEnvironment& environment) {
+  ObjectRef name = primitive->attrs.get_attr(relay::attr::kKernelRule);
+  if (!name || !environment.machine) return {};
   const auto rule = downcast<String>(name);
-  if (rule == "attention") return attention_rule(primitive, target);
-  if (rule == "rows") return rows_rule(primitive, target);
-  if (rule == "resample") return resample_rule(primitive, target);
+  if (rule == "attention") return attention_rule(primitive, environment);
+  if (rule == "rows") return rows_rule(primitive, environment);
+  if (rule == "resample") return resample_rule(primitive, environment);
   throw Error(ValueError) << "no rule for kernels is called \"" << rule << "\"; there are attention, rows and resample";
 }
 
-}  // namespace tessera::relay
+}  // namespace tessera::kernel

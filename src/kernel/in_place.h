@@ -3,7 +3,7 @@
 
 #include "tir/function.h"
 
-namespace tessera::relay {
+namespace tessera::kernel {
 
 /// Parameter `output` of a program may be given the memory of parameter `input`.
 struct InPlace {
@@ -16,4 +16,4 @@ struct InPlace {
 /// never overlapped (`tir.noalias`).
 std::vector<InPlace> find_in_place(const PrimFunc& function);
 
-}  // namespace tessera::relay
+}  // namespace tessera::kernel

@@ -6,34 +6,33 @@
 #include <string>
 #include <vector>
 
-#include "driver/executor/in_place.h"
-#include "ir/target/virtual_device.h"
+#include "kernel/environment.h"
+#include "kernel/in_place.h"
 #include "relay/expr.h"
 
-namespace tessera::relay {
+namespace tessera::kernel {
 
-struct KeptKernel {
+struct CachedKernel {
   std::vector<InPlace> in_place;  // which results may be written over which arguments
   std::string unit;               // the machine code; empty where only the former is known
 };
 
-class KeptKernels {
+class CachedKernels {
  public:
-  /// Keeps nothing.
-  KeptKernels() = default;
-  /// For kernels of these targets under the current pass context. Keeps nothing where that is not all they depend on: for
-  /// several targets or devices, with passes or instruments of users, and when users have extended the compiler.
-  explicit KeptKernels(const CompilationConfig& config);
+  /// Has nothing and takes nothing.
+  CachedKernels() = default;
+  /// For kernels of this environment on the host's CPU; off where the environment is not all that they depend on.
+  explicit CachedKernels(const CompileEnvironment& environment);
 
   bool is_on() const { return !common_.empty(); }
   /// What identifies the kernel; `symbol` is its name in the library. Only where it is on.
-  std::string key_of(const Function& primitive, const std::string& symbol) const;
+  std::string key_of(const relay::Function& primitive, const std::string& symbol) const;
   /// `overlaps`: it is called with results over arguments.
-  static std::optional<KeptKernel> find(const std::string& key, bool overlaps);
-  static void keep(const std::string& key, bool overlaps, const KeptKernel& kernel);
+  static std::optional<CachedKernel> find(const std::string& key, bool overlaps);
+  static void add(const std::string& key, bool overlaps, const CachedKernel& kernel);
 
  private:
   std::string common_;  // what all keys begin with
 };
 
-}  // namespace tessera::relay
+}  // namespace tessera::kernel

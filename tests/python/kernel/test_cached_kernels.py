@@ -1,4 +1,4 @@
-"""A model that was compiled before is neither scheduled nor lowered again; see src/driver/executor/kept_kernels.h."""
+"""A model that was compiled before is neither scheduled nor lowered again; see src/kernel/cached_kernels.h."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_second_build_looks_up_kernels_by_what_they_are_made_from(cache):
     np.testing.assert_array_equal(answer(first), answer(second))
 
 
-def test_kept_kernels_can_be_read_and_exported(cache, tmp_path):
+def test_cached_kernels_can_be_read_and_exported(cache, tmp_path):
     first, second = build(), build()
     names = {name for name in first.function_metadata if name != "__tvm_main__"}
     text = second.get_lib().get_source("ll")
@@ -90,7 +90,7 @@ def test_an_extended_compiler_keeps_to_itself(cache):
     program = f"""
 import sys
 sys.path.insert(0, {os.path.dirname(__file__)!r})
-import test_kept_kernels as t, tessera as tvm
+import test_cached_kernels as t, tessera as tvm
 t.build()
 assert t.misses_of(t.build)[0] == 0
 tvm.ir.register_op_attr("exp", "a_note", 1)

@@ -3,18 +3,18 @@
 
 #include <functional>
 
-#include "ir/target/target.h"
+#include "kernel/environment.h"
 #include "relay/expr.h"
 #include "te/schedule.h"
 
-namespace tessera::relay {
+namespace tessera::kernel {
 
 /// How a kernel is made. Both functions are empty where the function has no rule, or none for its target.
-struct KernelRule {
+struct GroupRule {
   /// The tensors of a call; none for what is computed as ever.
-  std::function<Array<te::Tensor>(const Call* call, const Array<te::Tensor>& inputs)> compute;
+  std::function<Array<te::Tensor>(const relay::Call* call, const Array<te::Tensor>& inputs)> compute;
   std::function<te::Schedule(const Array<te::Tensor>& outs)> schedule;
 };
-KernelRule kernel_rule(const FunctionNode* primitive, const Target& target);
+GroupRule group_rule(const relay::FunctionNode* primitive, const CompileEnvironment& environment);
 
-}  // namespace tessera::relay
+}  // namespace tessera::kernel

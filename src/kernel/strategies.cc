@@ -9,7 +9,7 @@
 #include "relay/strategy.h"
 #include "runtime/registry.h"
 
-namespace tessera::op {
+namespace tessera::kernel {
 namespace {
 
 /// Operators whose compute only stands in for a pass, and has no strategy.
@@ -56,8 +56,6 @@ relay::OpStrategy native_strategy(const Op& op, const std::string& base, const A
   return out;
 }
 
-}  // namespace
-
 void fill_strategies() {
   for (const std::string& name : Op::names()) {
     Op op = Op::get(name);
@@ -72,4 +70,11 @@ void fill_strategies() {
   }
 }
 
-}  // namespace tessera::op
+[[maybe_unused]] const bool filled = [] {
+  op::make_operators();
+  fill_strategies();
+  return true;
+}();
+
+}  // namespace
+}  // namespace tessera::kernel

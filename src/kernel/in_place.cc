@@ -1,4 +1,4 @@
-#include "driver/executor/in_place.h"
+#include "kernel/in_place.h"
 
 #include "arith/analyzer.h"
 #include "arith/iter_map/iter_map.h"
@@ -6,7 +6,7 @@
 #include "runtime/registry.h"
 #include "tir/analysis/deep_equal.h"
 
-namespace tessera::relay {
+namespace tessera::kernel {
 namespace {
 
 /// A block that is one store, and the loops around it.
@@ -140,4 +140,4 @@ static Globals globals{
      }},
 };
 
-}  // namespace tessera::relay
+}  // namespace tessera::kernel

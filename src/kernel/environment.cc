@@ -1,0 +1,44 @@
+#include "kernel/environment.h"
+
+#include "codegen/kernel_cache.h"
+#include "ir/json/json.h"
+#include "runtime/extension.h"
+
+namespace tessera::kernel {
+namespace {
+
+bool has_machine(const Target& target) { return target && target->kind->name == "llvm"; }
+
+/// Options and passes of graphs have done their work before there are kernels.
+bool is_option_of_kernels(const String& name) { return !name.str().starts_with("relay."); }
+bool is_pass_of_kernels(const String& name) { return name.str().starts_with("tir."); }
+
+}  // namespace
+
+CompileEnvironment CompileEnvironment::make(const Target& target, const Target& host, const PassContext& passes) {
+  return {target, host, has_machine(target) ? topi::machine_of(target) : nullptr, passes};
+}
+
+CompileEnvironment CompileEnvironment::on(const Target& other) const {
+  return other.same_as(target) ? *this : make(other, host, passes);
+}
+
+std::optional<std::string> CompileEnvironment::key() const {
+  if (is_extended() || codegen::compiler_build_id().empty()) return std::nullopt;
+  if (!passes->instruments.empty() || passes->config.count("tir.add_lower_pass") || passes->opt_level < 0)
+    return std::nullopt;
+  Map<String, ObjectRef> options;
+  for (const auto& [name, value] : passes->config)
+    if (is_option_of_kernels(name)) options.set(name, value);
+  std::string disabled;
+  for (const String& name : passes->disabled_pass)
+    if (is_pass_of_kernels(name)) disabled += name.str() + "\n";
+  try {
+    return codegen::compiler_build_id() + "\n" + target.str() + "\n" + host.str() + "\n" + save_json(machine) + "\n" +
+           save_json(options) + "\n" + disabled;
+  } catch (const Error&) {
+    return std::nullopt;  // an option that has no text
+  }
+}
+
+}  // namespace tessera::kernel

@@ -1,0 +1,29 @@
+#pragma once
+// What programs are compiled with, as one value: nothing in this room or above it reads a setting of the thread.
+
+#include <optional>
+#include <string>
+
+#include "ir/pass/pass.h"
+#include "ir/target/target.h"
+#include "topi/cpu/machine.h"
+
+namespace tessera::kernel {
+
+/// The target of a kernel, the host that calls it, the machine model that schedule rules ask, and the options of the
+/// passes that lower it.
+struct CompileEnvironment {
+  Target target, host;
+  topi::Machine machine;  // of a CPU that code is generated for; empty for other targets
+  PassContext passes;
+
+  static CompileEnvironment make(const Target& target, const Target& host, const PassContext& passes);
+  /// The same for kernels of another target.
+  CompileEnvironment on(const Target& other) const;
+
+  /// All of it that can change the code of a kernel, as text; nothing where functions of users can: instruments, passes of
+  /// their own, and whatever they have put into the compiler. Options and disabled passes of graphs are no part of it.
+  std::optional<std::string> key() const;
+};
+
+}  // namespace tessera::kernel
