@@ -85,7 +85,8 @@ Module library_with_cached(const GraphProgram& graph, const Target& host) {
     auto unit = units.find(kernel.name);
     if (!kernel.unit.empty() || unit == units.end()) continue;
     PrimFunc program = downcast<PrimFunc>(graph.kernels[kernel.target].lookup(kernel.name));
-    kernel::CachedKernels::add(kernel.key, kernel.overlaps, {kernel::find_in_place(program), unit->second});
+    kernel::CachedKernels::add(kernel.key, kernel.overlaps,
+                               {kernel.rule, kernel::find_in_place(program), unit->second});
   }
   return library;
 }

@@ -10,16 +10,17 @@ namespace {
 
 std::string full_key(const std::string& key, bool overlaps) { return key + (overlaps ? "\noverlaps" : "\napart"); }
 
-/// Pairs of numbers, an empty line, the machine code.
+/// The rule, pairs of numbers, an empty line, the machine code.
 std::string to_bytes(const CachedKernel& kernel) {
-  std::string out;
+  std::string out = kernel.rule + "\n";
   for (InPlace pair : kernel.in_place) out += std::to_string(pair.input) + " " + std::to_string(pair.output) + "\n";
   return out + "\n" + kernel.unit;
 }
 
 std::optional<CachedKernel> from_bytes(const std::string& bytes) {
   CachedKernel out;
-  const char *at = bytes.data(), *end = at + bytes.size();
+  out.rule = bytes.substr(0, bytes.find('\n'));
+  const char *at = bytes.data() + std::min(bytes.size(), out.rule.size() + 1), *end = bytes.data() + bytes.size();
   while (at < end && *at != '\n') {
     InPlace pair{};
     auto first = std::from_chars(at, end, pair.input);
@@ -54,7 +55,7 @@ std::optional<CachedKernel> CachedKernels::find(const std::string& key, bool ove
 
 void CachedKernels::add(const std::string& key, bool overlaps, const CachedKernel& kernel) {
   codegen::KernelCache::get().add(full_key(key, overlaps), to_bytes(kernel));
-  if (overlaps) codegen::KernelCache::get().add(full_key(key, false), to_bytes({kernel.in_place, ""}));
+  if (overlaps) codegen::KernelCache::get().add(full_key(key, false), to_bytes({kernel.rule, kernel.in_place, ""}));
 }
 
 }  // namespace tessera::kernel

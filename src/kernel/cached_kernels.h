@@ -13,6 +13,7 @@
 namespace tessera::kernel {
 
 struct CachedKernel {
+  std::string rule;               // by which it was scheduled
   std::vector<InPlace> in_place;  // which results may be written over which arguments
   std::string unit;               // the machine code; empty where only the former is known
 };

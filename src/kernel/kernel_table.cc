@@ -29,6 +29,7 @@ const std::string& KernelTable::add(const relay::Function& primitive, const Targ
   std::optional<CachedKernel> cached = entry.key.empty() ? std::nullopt : CachedKernels::find(entry.key, false);
   if (cached) {
     in_place_[entry.name] = cached->in_place;
+    entry.rule = std::move(cached->rule);
     entry.unit = std::move(cached->unit);
   }
   entries_.push_back(std::move(entry));
@@ -41,7 +42,9 @@ void KernelTable::schedule(KernelEntry& kernel) {
   GlobalVarNode var;
   var.name_hint = String(kernel.name);
   if (!programs_.count(kernel.target)) programs_.set(kernel.target, IRModule());
-  programs_[kernel.target].update(make(std::move(var)), program_of(kernel, environment_));
+  PrimFunc program = program_of(kernel, environment_);
+  kernel.rule = downcast<String>(program->attrs.get_attr(kScheduleRule)).str();
+  programs_[kernel.target].update(make(std::move(var)), program);
 }
 
 const std::vector<InPlace>& KernelTable::in_place(const std::string& name) {

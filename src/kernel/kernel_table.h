@@ -22,6 +22,7 @@ struct KernelEntry {
   bool overlaps = false;  // is called with results over arguments
   std::string key;        // by which it is cached; empty where it is not
   std::string unit;       // machine code of an earlier compilation; empty where it is to be compiled
+  std::string rule;       // by which it was scheduled
 };
 
 /// The scheduled program of a kernel, as it goes into the library.
@@ -37,6 +38,8 @@ class KernelTable {
   const std::string& add(const relay::Function& primitive, const Target& target);
   /// Which results of the kernel of that name may be written over which of its arguments.
   const std::vector<InPlace>& in_place(const std::string& name);
+  /// The rules by which it was scheduled.
+  const std::string& rule(const std::string& name) const { return entries_[by_name_.at(name)].rule; }
   /// The kernel of that name is called with results over arguments.
   void allow_overlap(const std::string& name);
   /// To be called when all is known of all kernels: schedules those that were cached, but not as they are called now.

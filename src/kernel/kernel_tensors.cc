@@ -34,9 +34,8 @@ class KernelBuilder {
  public:
   KernelTensors kernel;
 
-  KernelBuilder(const Workload& workload, const CompileEnvironment& environment)
-      : workload_(workload), target_(workload.target) {
-    kernel.rule = group_rule(workload.primitive.get(), environment);
+  KernelBuilder(const Workload& workload, const CompileEnvironment& environment, const ComputeCall& compute)
+      : workload_(workload), target_(environment.target), compute_(compute) {
     Tensors& inputs = kernel.inputs;
     for (const relay::Var& param : workload.primitive->params) {
       Tensors tensors;
@@ -58,8 +57,8 @@ class KernelBuilder {
     if (auto* call = expr.as<Call>()) {
       auto* op = call->op.as<OpNode>();
       if (!op) throw Error(TypeError) << "a kernel can only call operators";
-      if (kernel.rule.compute)
-        if (Tensors ruled = kernel.rule.compute(call, all(call->args)); !ruled.empty()) return ruled;
+      if (compute_)
+        if (Tensors ruled = compute_(call, all(call->args)); !ruled.empty()) return ruled;
       return compute(call, Op(op), all(call->args));
     }
     if (auto* tuple = expr.as<Tuple>()) return all(tuple->fields_);
@@ -69,7 +68,7 @@ class KernelBuilder {
       return {fields.begin() + static_cast<long>(first), fields.begin() + static_cast<long>(last)};
     }
     if (auto* constant = expr.as<Constant>()) {
-      if (!constant->is_scalar() && kernel.rule.compute) {  // the rule has read it; nothing else may
+      if (!constant->is_scalar() && compute_) {  // the rule has read it; nothing else may
         const TensorType type = tensor_type(expr);
         return {te::placeholder(type->shape, type->dtype, "constant")};
       }
@@ -98,6 +97,7 @@ class KernelBuilder {
 
   const Workload& workload_;
   const Target& target_;
+  const ComputeCall& compute_;
   std::unordered_map<const Object*, Tensors> done_;
 };
 
@@ -108,8 +108,9 @@ te::Tensor copy_of(const te::Tensor& tensor) {
 
 }  // namespace
 
-KernelTensors kernel_tensors(const Workload& workload, const CompileEnvironment& environment) {
-  KernelBuilder build(workload, environment);
+KernelTensors kernel_tensors(const Workload& workload, const CompileEnvironment& environment,
+                             const ComputeCall& compute) {
+  KernelBuilder build(workload, environment, compute);
   Tensors outputs = build(workload.primitive->body);
   KernelTensors out = build.kernel;
   std::unordered_set<const Object*> taken;

@@ -1,8 +1,9 @@
 #pragma once
 // A primitive function as tensors.
 
+#include <functional>
+
 #include "kernel/environment.h"
-#include "kernel/group_rules.h"
 #include "kernel/workload.h"
 #include "relay/strategy.h"
 
@@ -12,9 +13,11 @@ namespace tessera::kernel {
 /// stand for their fields.
 struct KernelTensors {
   Array<te::Tensor> inputs, outputs;
-  relay::OpImplementation implementation;  // of the anchor; empty where a rule computes it, or nothing is called
-  GroupRule rule;                          // decides instead, where the function has one
+  relay::OpImplementation implementation;  // of the anchor; empty where `ComputeCall` computes it, or nothing is called
 };
-KernelTensors kernel_tensors(const Workload& workload, const CompileEnvironment& environment);
+/// The tensors of a call by a rule of a whole kernel; none for what is computed as ever.
+using ComputeCall = std::function<Array<te::Tensor>(const relay::Call* call, const Array<te::Tensor>& inputs)>;
+KernelTensors kernel_tensors(const Workload& workload, const CompileEnvironment& environment,
+                             const ComputeCall& compute = {});
 
 }  // namespace tessera::kernel

@@ -1,31 +1,33 @@
 #include "kernel/schedule_kernel.h"
 
-#include "kernel/implementation.h"
-#include "te/create_prim_func.h"
-#include "te/prim_func.h"
-#include "topi/cpu/default_rule.h"
-#include "topi/gpu/default_rule.h"
+#include "kernel/rules/group_rules.h"
+#include "kernel/schedule_rule.h"
 
 namespace tessera::kernel {
+namespace {
+
+/// Refuses a group that a pass made for a rule that is not there.
+void require_group_rule(const Workload& workload, const CompileEnvironment& environment) {
+  const std::string wanted = group_name(workload.primitive.get());
+  if (wanted.empty() || !environment.machine) return;
+  std::string known;
+  for (const ScheduleRule& rule : schedule_rules()) {
+    if (rule.scope != RuleScope::Kernel) continue;
+    if (rule.name == wanted) return;
+    known += (known.empty() ? "" : ", ") + std::string(rule.name);
+  }
+  throw Error(ValueError) << "no schedule rule for kernels is called \"" << wanted << "\"; there are " << known;
+}
+
+}  // namespace
 
 PrimFunc schedule_kernel(const Workload& workload, const CompileEnvironment& environment, const std::string& name) {
-  const Target& target = environment.target;
-  KernelTensors tensors = kernel_tensors(workload, environment);
-  Array<ObjectRef> params(tensors.inputs.begin(), tensors.inputs.end());
-  for (const te::Tensor& output : tensors.outputs) params.push_back(output);
-  if (tensors.rule.schedule)
-    return te::schedule_to_prim_func(tensors.rule.schedule(tensors.outputs), params, String(name));
-  if (tensors.implementation && tensors.implementation->fschedule) {
-    Op anchor(workload.anchor->op.as<OpNode>());
-    te::Schedule schedule =
-        schedule_by(tensors.implementation, anchor, workload.anchor->attrs, tensors.outputs, target);
-    return te::schedule_to_prim_func(schedule, params, String(name));
-  }
-  Array<te::Tensor> args = tensors.inputs;
-  for (const te::Tensor& output : tensors.outputs) args.push_back(output);
-  PrimFunc program = te::create_prim_func(args);
-  return target.has_key("gpu") ? topi::schedule_default_gpu(program, target)
-                               : topi::schedule_default_cpu(program, target);
+  require_group_rule(workload, environment);
+  Subject subject{.environment = environment, .kernel = name, .workload = &workload};
+  ICHECK(apply_cheapest(schedule_rules(), RuleScope::Kernel, subject)) << "programs of blocks fit any kernel";
+  std::string rules;
+  for (const std::string& rule : subject.chosen) rules += (rules.empty() ? "" : ", ") + rule;
+  return with_attr(subject.scheduled, kScheduleRule, String(rules));
 }
 
 }  // namespace tessera::kernel

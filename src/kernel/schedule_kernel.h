@@ -6,8 +6,11 @@
 
 namespace tessera::kernel {
 
-/// The scheduled program of a workload: by the rule of its group where it has one, by the TE schedule of the anchor's
-/// implementation where that has one, else by the target's rule of blocks.
+/// The attribute of a kernel's program that names the schedule rules that made it: "attention", "te_schedule(gemm.cpu)", and
+/// where stages have rules of their own all of them, "pad, contraction".
+inline constexpr const char* kScheduleRule = "tessera.schedule_rule";
+
+/// The program of a workload, scheduled by the cheapest rule that fits, which it names.
 PrimFunc schedule_kernel(const Workload& workload, const CompileEnvironment& environment, const std::string& name);
 
 }  // namespace tessera::kernel

@@ -63,4 +63,15 @@ BlockRef decompose_padding(State& state, const BlockRef& block, const LoopRef& l
 BlockRef blockize(State& state, const LoopRef& loop);
 void tensorize(State& state, const Place& place, const String& intrin);
 
+// ---- nests that others made --------------------------------------------------------------------------------
+///     for i: padded(i);  for j: sum(j);  for k: out(k)      =>      block "out" { nest }
+/// `nest` computes what `block` does from what it and the `fused` blocks before it read. Only `block` may write what others
+/// read. The nest stands in a block without axes, marked kNest, which handles to all of them mean from now on and which
+/// reads and writes the whole of their buffers: nothing else can be moved into it, and it stays behind what it needs.
+BlockRef replace_by_nest(State& state, const BlockRef& block, const std::vector<BlockRef>& fused, const Stmt& nest);
+inline constexpr const char* kNest = "schedule.nest";
+bool is_nest(const Place& place);
+/// The function with each nest in the place of its block, when everything is scheduled.
+PrimFunc open_nests(const PrimFunc& function);
+
 }  // namespace tessera::schedule

@@ -62,7 +62,7 @@ int64_t known_extent(const State& state, const std::vector<LoopRef>& loops) {
 }
 
 bool is_scheduled(const schedule::Place& place) {
-  if (place.block()->annotations.count(kReplacedBlock)) return true;
+  if (schedule::is_nest(place)) return true;
   for (const For* loop : place.loops())
     if (loop->kind != LoopKind::Serial) return true;
   return false;

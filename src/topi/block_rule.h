@@ -21,6 +21,8 @@ class BlockProgram {
   /// The stages in order; those that a rule removed are gone.
   std::vector<schedule::BlockRef> stages() const;
   PrimFunc function() const { return state.function(name_); }
+  /// The function when all of it is scheduled.
+  PrimFunc finished() const { return schedule::open_nests(function()); }
 
  private:
   schedule::BlockRef root_;
@@ -50,9 +52,7 @@ int64_t known_extent(const schedule::State& state, const std::vector<schedule::L
 /// Puts stages that reduce nothing into those that read them, except those that `stays` says it of.
 void inline_elementwise(schedule::State& state, const std::vector<schedule::BlockRef>& blocks,
                         const std::function<bool(const schedule::BlockRef&)>& stays = {});
-/// An annotation of blocks in whose place a rule will put a nest of its own.
-inline constexpr const char* kReplacedBlock = "topi.replaced";
-/// True when a rule has scheduled the block: the loops around it are not all as they were, or it will be replaced. Other rules
+/// True when a rule has scheduled the block: the loops around it are not all as they were, or it is a nest. Other rules
 /// leave it alone, and take it neither for the consumer nor for a producer of what they schedule.
 bool is_scheduled(const schedule::Place& place);
 /// A reduction over an axis that may be empty still gives its identity: the init gets loops of its own.

@@ -321,7 +321,7 @@ class GraphBuilder {
     };
   }
 
-  static ObjectRef describe(const GraphNode& node) {
+  ObjectRef describe(const GraphNode& node) const {
     Array<ObjectRef> inputs;
     for (ValueId id : node.inputs) inputs.push_back(triple(id));
     Map<String, ObjectRef> out{{"op", String(node.function.empty() ? "null" : "tvm_op")}, {"name", String(node.name)}};
@@ -331,6 +331,8 @@ class GraphBuilder {
                                    {"flatten_data", String("0")},
                                    {"func_name", String(node.function)}};
       for (const auto& [key, value] : node.labels) attrs.set(key, value);
+      if (is_kernel(node) && node.labels.count(kSourceNodes))  // other graphs are to the letter those of v0.10
+        attrs.set(kScheduleRules, String(kernels_.rule(node.function)));
       out.set("attrs", attrs);
     }
     out.set("inputs", inputs);

@@ -5,6 +5,7 @@
 #include "driver/build_module.h"
 #include "ir/structural/equal.h"
 #include "kernel/kernel_table.h"
+#include "kernel/schedule_blocks.h"
 #include "relay/make.h"
 #include "relay/slots.h"
 #include "relay/strategy.h"
@@ -14,7 +15,6 @@
 #include "runtime/registry.h"
 #include "te/create_prim_func.h"
 #include "tir/lower.h"
-#include "topi/cpu/default_rule.h"
 
 namespace tessera::relay {
 namespace {
@@ -198,7 +198,7 @@ Type OperatorRunner::result_for(const Function& typed, const Op& op, const Attrs
   Array<te::Tensor> shapes = op.slot(kShapeFunc).to<PackedFunc>()(attrs, inputs, ranks).to<Array<te::Tensor>>();
   for (const te::Tensor& shape : shapes) inputs.push_back(shape);
   Target host = host_of(target_, {});
-  PrimFunc program = topi::schedule_default_cpu(te::create_prim_func(inputs));
+  PrimFunc program = kernel::schedule_blocks(te::create_prim_func(inputs), kernel::CompileEnvironment());
   program = with_attr(program, tessera::attr::kGlobalSymbol, String("shape_func"));
   program = with_attr(program, tessera::attr::kTarget, host);
   GlobalVarNode var;

@@ -72,6 +72,8 @@ Graph::Node node_of(const json& item, const std::vector<Graph::Node>& before) {
     node.outputs = static_cast<uint32_t>(outputs);
     if (attrs.contains("flatten_data")) node.flattens = number(attrs["flatten_data"], where + "'s flatten_data");
     if (attrs.contains(kSourceNodes)) node.source_nodes = text(attrs[kSourceNodes], where + "'s " + kSourceNodes);
+    if (attrs.contains(kScheduleRules))
+      node.schedule_rule = text(attrs[kScheduleRules], where + "'s " + kScheduleRules);
     for (const auto& [name, value] : attrs.items())
       if (value.is_string() && (name == "hash" || name.find("layout") != name.npos))
         node.labels.emplace_back(name, value.get<std::string>());

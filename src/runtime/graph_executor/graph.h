@@ -21,6 +21,7 @@ struct Graph {
     uint32_t outputs = 1;
     bool flattens = false;                                    // the function takes its tensors with one dimension
     std::string source_nodes;                                 // of the model file; see runtime/package/model_names.h
+    std::string schedule_rule;                                // by which the function was scheduled, for reports
     std::vector<std::pair<std::string, std::string>> labels;  // "hash" and layouts, for reports
     bool is_input() const { return function.empty(); }
   };

@@ -15,6 +15,8 @@ inline std::string output_name(size_t index) { return "output_" + std::to_string
 
 /// The key of a graph node's attribute that holds them.
 inline constexpr const char* kSourceNodes = "source_nodes";
+/// And the one beside it that names the rules by which its kernel was scheduled.
+inline constexpr const char* kScheduleRules = "schedule_rule";
 
 /// "conv1, relu1": for tables.
 inline std::string source_nodes_text(std::string_view lines) {

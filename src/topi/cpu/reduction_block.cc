@@ -93,17 +93,19 @@ BlockRef reader_of(const State& state, const BlockRef& block, const Reduction& r
   return fits ? readers[0] : BlockRef();
 }
 
-bool tile_with_store(State& state, const BlockRef& block, const Reduction& reduction,
+void tile_with_store(State& state, const BlockRef& block, const Reduction& reduction,
                      const std::function<void(const BlockRef& store)>& cut) {
   State::Snapshot before = state.snapshot();
-  BlockRef reader = reader_of(state, block, reduction);
-  for (bool stores_alone : {false, true}) {
-    if (!stores_alone && !reader.key) continue;
-    bool fits = attempt([&] { cut(stores_alone ? schedule::cache_write(state, block, 0, "local") : reader); });
-    if (fits) return true;
+  if (BlockRef reader = reader_of(state, block, reduction); reader.key) {
+    if (attempt([&] { cut(reader); })) return;
     state.restore(before);
   }
-  return false;
+  try {
+    cut(schedule::cache_write(state, block, 0, "local"));
+  } catch (const Error&) {
+    state.restore(before);
+    throw;
+  }
 }
 
 LoopRef share_between_threads(State& state, const std::vector<LoopRef>& loops, const Reduction& reduction,

@@ -38,8 +38,8 @@ schedule::BlockRef reader_of(const schedule::State& state, const schedule::Block
 inline constexpr int64_t kParallelTileSteps = 1 << 17;
 
 /// Cuts a reduction into tiles by `cut`, given the stage that stores them: the one that reads the reduction, or else a
-/// copy of its own. False, with the program as it was, when neither lets itself be scheduled so.
-bool tile_with_store(schedule::State& state, const schedule::BlockRef& block, const Reduction& reduction,
+/// copy of its own. A ScheduleError, with the program as it was, when neither lets itself be scheduled so.
+void tile_with_store(schedule::State& state, const schedule::BlockRef& block, const Reduction& reduction,
                      const std::function<void(const schedule::BlockRef& store)>& cut);
 
 /// Shares the iterations of loops of the reduction, from the outside, between threads, as one loop, which is returned. Where

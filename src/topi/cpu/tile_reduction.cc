@@ -25,13 +25,7 @@ int64_t divisor(int64_t extent, int64_t limit) {
   return out;
 }
 
-/// What a tile is: `lanes` of the last axis, and `rows` of axis `row_axis`; of the last one those are vectors side by side.
-struct Tile {
-  int64_t lanes = 1, rows = 1;
-  size_t row_axis = 0;
-};
-
-std::optional<Tile> choose(const Reduction& reduction, const Machine& machine) {
+std::optional<ReductionPlan> choose(const Reduction& reduction, const Machine& machine) {
   const size_t last = reduction.axes.size() - 1;
   const Buffer& result = reduction.block->writes[0]->buffer;
   std::vector<const BufferLoad*> loads = loads_of(reduction);
@@ -45,7 +39,8 @@ std::optional<Tile> choose(const Reduction& reduction, const Machine& machine) {
     for (size_t i = 0; i < last; ++i)
       if (reduction.extents[i] > 1 && stride(load, reduction.axes[i]) == 0) shares[i] = true;
   }
-  Tile out;
+  ReductionPlan out;
+  out.reduction = reduction;
   const int64_t native = machine->vector_bytes * 8 / std::max(result->dtype.bits * 1, 8);
   out.lanes = divisor(reduction.extents[last], native);
   if (out.lanes * 3 < native) out.lanes = std::min(reduction.extents[last], native);  // the last ones under a guard
@@ -75,43 +70,40 @@ std::optional<Tile> choose(const Reduction& reduction, const Machine& machine) {
   return out;
 }
 
-/// The stage that fills up what the reduction reads, if there is one, and how many of the first axes it has in common.
-struct Padding {
-  BlockRef block;
-  size_t shared = 0;
-};
-Padding padding_of(const State& state, const BlockRef& block, const Reduction& reduction) {
+/// Finds the stage that fills up what the reduction reads.
+void find_padding(const State& state, const BlockRef& block, ReductionPlan* plan) {
+  const Reduction& reduction = plan->reduction;
   std::vector<const BufferLoad*> loads = loads_of(reduction);
-  if (loads.size() != 1) return {};
+  if (loads.size() != 1) return;
   for (const BlockRef& producer : schedule::get_producers(state, block)) {
     schedule::Place place = state.find(producer);
     if (!is_spatial(place) || is_scheduled(place) || place.loops().size() != reduction.axes.size() ||
         schedule::get_consumers(state, producer).size() != 1)
       continue;
-    Padding out{producer, 0};
-    while (out.shared + 1 < reduction.axes.size() && loads[0]->indices[out.shared].same_as(reduction.axes[out.shared]))
-      ++out.shared;
-    return out;
+    plan->padded = producer;
+    size_t& shared = plan->padded_axes;
+    while (shared + 1 < reduction.axes.size() && loads[0]->indices[shared].same_as(reduction.axes[shared])) ++shared;
+    return;
   }
-  return {};
 }
 
 /// Padding inside the loop that threads share: what is filled up is still in the cache when it is read.
-bool place_padding(State& state, const Padding& padding, const std::vector<LoopRef>& outer, int64_t lanes) {
-  if (!padding.block.key || padding.shared == 0) return false;
-  std::vector<LoopRef> first(outer.begin(), outer.begin() + static_cast<long>(padding.shared));
+bool place_padding(State& state, const ReductionPlan& plan, const std::vector<LoopRef>& outer) {
+  if (!plan.padded.key || plan.padded_axes == 0) return false;
+  std::vector<LoopRef> first(outer.begin(), outer.begin() + static_cast<long>(plan.padded_axes));
   if (known_extent(state, first) == 1) return false;  // threads would have nothing to share
   LoopRef shared = first.size() == 1 ? first[0] : schedule::fuse(state, first, true);
   schedule::parallel(state, shared);
-  schedule::compute_at(state, padding.block, shared, true, -1);
-  LoopRef along = last_loops(state, padding.block, 1)[0];
-  if (extent_of(state, along) > lanes) along = schedule::split(state, along, {PrimExpr(), number(lanes)}, true)[1];
+  schedule::compute_at(state, plan.padded, shared, true, -1);
+  LoopRef along = last_loops(state, plan.padded, 1)[0];
+  if (extent_of(state, along) > plan.lanes)
+    along = schedule::split(state, along, {PrimExpr(), number(plan.lanes)}, true)[1];
   schedule::vectorize(state, along);
   return true;
 }
 
-void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, const Reduction& reduction,
-                   const Tile& tile, const Padding& padding) {
+void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, const ReductionPlan& tile) {
+  const Reduction& reduction = tile.reduction;
   const size_t last = reduction.axes.size() - 1, count = reduction.axes.size();
   const bool has_rows = tile.rows > 1;
   // the loops of the stage that stores: outer ones over tiles, then those of a tile
@@ -151,22 +143,23 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
   std::vector<LoopRef> at_start = last_loops(state, init, has_rows ? 2 : 1);
   schedule::vectorize(state, at_start.back());
   if (has_rows) schedule::unroll(state, at_start[0]);
-  if (reduction.steps < kParallelSteps || place_padding(state, padding, outer, tile.lanes)) return;
+  if (reduction.steps < kParallelSteps || place_padding(state, tile, outer)) return;
   if (outer.size() > 1) outer.pop_back();
   schedule::parallel(state, outer.size() == 1 ? outer[0] : schedule::fuse(state, outer, true));
 }
 
 }  // namespace
 
-bool tile_reduction(State& state, const BlockRef& block, const Machine& machine) {
+std::optional<ReductionPlan> plan_reduction(const State& state, const BlockRef& block, const Machine& machine) {
   std::optional<Reduction> reduction = as_reduction(state.find(block));
-  if (!reduction) return false;
-  std::optional<Tile> tile = choose(*reduction, machine);
-  if (!tile) return false;
-  const Padding padding = padding_of(state, block, *reduction);
-  return tile_with_store(state, block, *reduction, [&](const BlockRef& store) {
-    schedule_tile(state, block, store, *reduction, *tile, padding);
-  });
+  std::optional<ReductionPlan> plan = reduction ? choose(*reduction, machine) : std::nullopt;
+  if (plan) find_padding(state, block, &*plan);
+  return plan;
+}
+
+void tile_reduction(State& state, const BlockRef& block, const ReductionPlan& plan) {
+  tile_with_store(state, block, plan.reduction,
+                  [&](const BlockRef& store) { schedule_tile(state, block, store, plan); });
 }
 
 }  // namespace tessera::topi

@@ -6,18 +6,11 @@ from tessera import relay
 
 
 def rules(function, target="llvm"):
-    """The rule of each kernel after all passes, "" where its most complex operator decides; views are no kernels."""
+    """The schedule rules of each kernel after all passes, in order; views are no kernels, and equal kernels are one."""
     with tessera.transform.PassContext(opt_level=3):
-        mod, _ = relay.optimize(tessera.IRModule.from_expr(function), target)
-    found = []
-
-    def visit(expr):
-        is_kernel = isinstance(expr, relay.Function) and expr.attrs and "Primitive" in expr.attrs
-        if is_kernel and "relay.reshape_only" not in expr.attrs:
-            found.append(str(expr.attrs["tessera.rule"]) if "tessera.rule" in expr.attrs else "")
-
-    relay.analysis.post_order_visit(mod["main"], visit)
-    return found
+        library = relay.build(tessera.IRModule.from_expr(function), target)
+    programs = [program for info in library.function_metadata.values() for program in info.tir_primfuncs.values()]
+    return [str(program.attrs["tessera.schedule_rule"]) for program in programs]
 
 
 def run(function, values, target="llvm", **context) -> np.ndarray:

@@ -165,6 +165,8 @@ def test_packages_and_libraries_are_told_without_running_their_code(small, tmp_p
     assert told["outputs"][0]["shape"] == [1, 10] and told["parameters"]["count"] > 0
     assert told["machine"] and told["needs"][0]["cpu"] and told["needs"][0]["features"]
     assert told["kernels"]["count"] <= told["kernels"]["calls"] and told["memory"] >= 4 * 8 * 16 * 16
+    assert "contraction" in " ".join(kernel["rule"] for kernel in told["operators"] if "rule" in kernel)
+    assert "  by " in inspect(package).stdout, "the schedule rule of a kernel"
 
     open_shapes = tmp_path / "open.tar"
     subprocess.run([PROGRAM, "compile", str(small), "-o", str(open_shapes)], check=True)

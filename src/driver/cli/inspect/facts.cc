@@ -63,6 +63,7 @@ void print_operators(const Facts& facts) {
     if (facts.has_cost && fact.cost.flops)
       fmt::print("{:>10}{:>10}{:>8.1f}%", fact.cost.macs ? count_text(double(fact.cost.macs)) : "",
                  count_text(double(fact.cost.flops)), 100.0 * double(fact.cost.flops) / double(total.flops));
+    if (!fact.rule.empty()) fmt::print("  by {}", printable(fact.rule));
     fmt::print("\n");
     for (const std::string& nodes : fact.nodes) fmt::print("  {}\n", printable(source_nodes_text(nodes)));
   }
@@ -129,6 +130,7 @@ Array<ObjectRef> operators_of(const Facts& facts) {
   for (const OperatorFact& fact : facts.operators) {
     Object object{{"name", String(fact.name)}, {"count", value(fact.count)}};
     if (facts.has_cost) add_cost(object, fact.cost);
+    if (!fact.rule.empty()) object.set("rule", String(fact.rule));
     if (!fact.nodes.empty()) object.set("nodes", calls_of(fact));
     out.push_back(object);
   }

@@ -62,7 +62,8 @@ void add_graph(std::string_view json, const Map<String, NDArray>& params, Facts*
   for (size_t node = 0; node < graph.nodes.size(); ++node) {
     if (graph.nodes[node].is_input()) continue;
     if (graph.nodes[node].function != "__nop")
-      ++calls, add_call(graph.nodes[node].function, graph.nodes[node].source_nodes, &kernels);
+      ++calls, add_call(graph.nodes[node].function, graph.nodes[node].source_nodes, &kernels),
+          kernels[graph.nodes[node].function].rule = graph.nodes[node].schedule_rule;
     for (uint32_t entry = graph.first_entry[node]; entry < graph.first_entry[node + 1]; ++entry) {
       uint64_t bytes = graph.entries[entry].dtype.bytes();
       for (int64_t extent : graph.entries[entry].shape) bytes *= static_cast<uint64_t>(extent);

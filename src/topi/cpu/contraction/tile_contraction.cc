@@ -217,12 +217,11 @@ class Scheduler {
     return outer;
   }
 
-  /// `padded`: a stage that fills data up, to be computed for `rows` at a time; it may be empty.
-  void run(const BlockRef& padded, const Cut& rows) {
+  void run() {
     std::vector<LoopRef> outer = cut();
     if (outer.size() > 1) outer.pop_back();
     if (outer.size() > 1 && reduction_.extents[last()] == kOpen) outer.pop_back();  // it is cut before its rest
-    if (padded.key && place_padding(padded, rows, &outer)) return;
+    if (tile_.padded.key && place_padding(tile_.padded, tile_.padded_rows, &outer)) return;
     if (is_open(reduction_) || reduction_.steps >= kParallelTileSteps) share(outer);
   }
 
@@ -378,6 +377,9 @@ std::optional<ContractionPlan> plan_contraction(const State& state, const BlockR
   const int64_t taps = reduction->reduce_extents.back();
   out.unrolls_taps = space->reads_pixels && taps != kOpen && taps <= longest;
   out.reads_pixels = space->reads_pixels;
+  const bool has_rows = !out.pixels.empty() && out.pixels.back().axis > 0;
+  if (extents.empty() && out.reads_pixels && has_rows) out.padded = padding_of(state, block, *reduction);
+  if (out.padded.key) out.padded_rows = padded_rows(out, state, out.padded, machine);
   return out;
 }
 
@@ -386,16 +388,9 @@ std::vector<LoopRef> apply_contraction(State& state, const BlockRef& block, cons
   return Scheduler(state, block, store, plan).cut();
 }
 
-bool tile_contraction(State& state, const BlockRef& block, const Machine& machine) {
-  std::optional<ContractionPlan> plan = plan_contraction(state, block, machine);
-  if (!plan) return false;
-  BlockRef padded;
-  Cut rows{0, 1};
-  const bool has_rows = !plan->pixels.empty() && plan->pixels.back().axis > 0;
-  if (plan->reads_pixels && has_rows) padded = padding_of(state, block, plan->reduction);
-  if (padded.key) rows = padded_rows(*plan, state, padded, machine);
-  return tile_with_store(state, block, plan->reduction,
-                         [&](const BlockRef& store) { Scheduler(state, block, store, *plan).run(padded, rows); });
+void tile_contraction(State& state, const BlockRef& block, const ContractionPlan& plan) {
+  tile_with_store(state, block, plan.reduction,
+                  [&](const BlockRef& store) { Scheduler(state, block, store, plan).run(); });
 }
 
 }  // namespace tessera::topi

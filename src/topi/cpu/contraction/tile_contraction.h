@@ -15,10 +15,6 @@ namespace tessera::topi {
 /// work that fit the registers; pixels that do not fill a whole tile get a smaller one.
 /// Where the innermost reduce axis is a group that lies together in both factors (b[v, lane, group]), of types that the machine
 /// multiplies so, a step is a product of groups (group_dot.h).
-/// False, and nothing is changed, when the reduction has no such form.
-bool tile_contraction(schedule::State& state, const schedule::BlockRef& block, const Machine& machine);
-
-/// The same in two steps, for rules that move the stage that stores under a loop of their own in between.
 struct ContractionPlan {
   /// `size` neighbours of an axis of the result.
   struct Cut {
@@ -33,11 +29,16 @@ struct ContractionPlan {
   bool reads_pixels = false;      // a factor has lanes of its own for each pixel
   const GroupDot* dot = nullptr;  // of products by groups, in vectors of `dot_isa`; null for others
   const Isa* dot_isa = nullptr;
+  schedule::BlockRef padded;  // a stage that fills data up, to be computed for `padded_rows` at a time; it may be empty
+  Cut padded_rows{0, 1};
 };
-/// The plan for the block as it stands now, with other extents of the result where they are given.
+/// The plan for the block as it stands now, with other extents of the result where they are given; nothing where the reduction
+/// has no such form.
 std::optional<ContractionPlan> plan_contraction(const schedule::State& state, const schedule::BlockRef& block,
                                                 const Machine& machine, const std::vector<int64_t>& extents = {});
-/// Cuts the innermost loops of `store`, one for each axis, into tiles and puts the sums of a tile into them. Returns the
+/// Does what the plan says; a ScheduleError, and nothing is changed, where that cannot be.
+void tile_contraction(schedule::State& state, const schedule::BlockRef& block, const ContractionPlan& plan);
+/// A part of it, for rules that move the stage that stores under a loop of their own: cuts the innermost loops of `store`, one for each axis, into tiles and puts the sums of a tile into them. Returns the
 /// loops over tiles from the outside. A ScheduleError where that cannot be.
 std::vector<schedule::LoopRef> apply_contraction(schedule::State& state, const schedule::BlockRef& block,
                                                  const schedule::BlockRef& store, const ContractionPlan& plan);

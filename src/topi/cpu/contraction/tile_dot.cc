@@ -21,17 +21,13 @@ constexpr int64_t kLargestOpenSide = 4;
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
-struct Tile {
-  int64_t lanes = 1, rows = 1, columns = 1;
-  size_t row_axis = 0;
-};
-
 /// Tiles of `columns` of the last axis and `rows` of one before it, the pair that loads least for what it multiplies.
-std::optional<Tile> choose(const Reduction& reduction, const Machine& machine) {
+std::optional<DotPlan> choose(const Reduction& reduction, const Machine& machine) {
   const size_t last = reduction.axes.size() - 1;
   const DataType dtype = reduction.block->writes[0]->buffer->dtype;
   const Var& along = reduction.block->iter_vars.back()->var;
-  Tile out;
+  DotPlan out;
+  out.reduction = reduction;
   bool has_gather = false;
   std::vector<const BufferLoad*> loads = loads_of(reduction);
   for (const BufferLoad* load : loads) {
@@ -84,8 +80,8 @@ Loops loops_by_axis(const State& state, const BlockRef& ref) {
   return out;
 }
 
-void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, const Reduction& reduction,
-                   const Tile& tile) {
+void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, const DotPlan& tile) {
+  const Reduction& reduction = tile.reduction;
   const size_t last = reduction.axes.size() - 1, count = reduction.axes.size();
   const bool has_rows = tile.rows > 1;
   LoopRef along = last_loops(state, block, 1)[0];
@@ -143,13 +139,14 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
 
 }  // namespace
 
-bool tile_dot(State& state, const BlockRef& block, const Machine& machine) {
+std::optional<DotPlan> plan_dot(const State& state, const BlockRef& block, const Machine& machine) {
   std::optional<Reduction> reduction = as_reduction(state.find(block), true);
-  if (!reduction) return false;
-  std::optional<Tile> tile = choose(*reduction, machine);
-  if (!tile) return false;
-  return tile_with_store(state, block, *reduction,
-                         [&](const BlockRef& store) { schedule_tile(state, block, store, *reduction, *tile); });
+  return reduction ? choose(*reduction, machine) : std::nullopt;
+}
+
+void tile_dot(State& state, const BlockRef& block, const DotPlan& plan) {
+  tile_with_store(state, block, plan.reduction,
+                  [&](const BlockRef& store) { schedule_tile(state, block, store, plan); });
 }
 
 }  // namespace tessera::topi

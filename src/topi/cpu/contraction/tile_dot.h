@@ -1,15 +1,23 @@
 #pragma once
 // Inner products of rows: both factors lie together in memory along the axis that is summed up.
 
-#include "topi/block_rule.h"
 #include "topi/cpu/machine.h"
+#include "topi/cpu/reduction_block.h"
 
 namespace tessera::topi {
 
 /// Schedules a reduction whose last reduce axis lies together in memory in all it reads, such as a product with a
 /// transposed matrix, and the one stage that reads it element by element, if there is one:
 ///   for tiles, in parallel:  sums = 0;  for k by vectors: sums[i, j, lane] += a[i, k] * b[j, k];  store(sum of lanes)
-/// False, and nothing is changed, when the reduction has no such form.
-bool tile_dot(schedule::State& state, const schedule::BlockRef& block, const Machine& machine);
+struct DotPlan {
+  Reduction reduction;
+  int64_t lanes = 1, rows = 1,
+          columns = 1;  // of the last axis that is summed up, of `row_axis`, of the last axis of results
+  size_t row_axis = 0;
+};
+/// Nothing where the reduction has no such form.
+std::optional<DotPlan> plan_dot(const schedule::State& state, const schedule::BlockRef& block, const Machine& machine);
+/// A ScheduleError, and nothing is changed, where it cannot be.
+void tile_dot(schedule::State& state, const schedule::BlockRef& block, const DotPlan& plan);
 
 }  // namespace tessera::topi

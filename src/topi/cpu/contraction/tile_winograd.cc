@@ -146,13 +146,12 @@ class WinogradScheduler {
 
 }  // namespace
 
-bool tile_winograd(BlockProgram& program, const Machine& machine) {
-  WinogradScheduler scheduler(program, machine);
-  if (!scheduler.applies()) return false;
-  State::Snapshot before = program.state.snapshot();
-  if (attempt([&] { scheduler.run(program.stages()); })) return true;
-  program.state.restore(before);
-  return false;
+bool is_winograd(BlockProgram& program, const Machine& machine) {
+  return WinogradScheduler(program, machine).applies();
+}
+
+void tile_winograd(BlockProgram& program, const Machine& machine) {
+  WinogradScheduler(program, machine).run(program.stages());
 }
 
 }  // namespace tessera::topi

@@ -10,7 +10,9 @@ namespace tessera::topi {
 /// more than the second-level cache holds, rows of tiles go through all stages one after the other:
 ///   for blocks of rows, in parallel:  { data = B^T d B;  products = data . weight;  store(A^T products A) }
 /// else each stage is finished before the next, and shared by the threads on its own.
-/// False, and nothing is changed, when the program is no such convolution.
-bool tile_winograd(BlockProgram& program, const Machine& machine);
+/// A ScheduleError where it cannot be: the program may be changed then.
+void tile_winograd(BlockProgram& program, const Machine& machine);
+/// True when the program has all those stages, of fixed extents, with lanes of vectors in both directions.
+bool is_winograd(BlockProgram& program, const Machine& machine);
 
 }  // namespace tessera::topi

@@ -1,4 +1,4 @@
-#include "kernel/group_rules.h"
+#include "kernel/rules/group_rules.h"
 
 #include <algorithm>
 
@@ -42,6 +42,8 @@ std::vector<int> axes_of(const Call* transpose) {
   return out;
 }
 
+}  // namespace
+
 /// Operands come first, so the first product of the body is that of the scores.
 GroupRule attention_rule(const FunctionNode* primitive, const CompileEnvironment& environment) {
   std::vector<const Call*> products;
@@ -73,7 +75,6 @@ GroupRule attention_rule(const FunctionNode* primitive, const CompileEnvironment
   return rule;
 }
 
-/// Reductions of these functions go over their last axes and keep them.
 GroupRule rows_rule(const FunctionNode*, const CompileEnvironment& environment) {
   const topi::Machine& machine = environment.machine;
   GroupRule rule;
@@ -117,16 +118,9 @@ GroupRule resample_rule(const FunctionNode* primitive, const CompileEnvironment&
   return rule;
 }
 
-}  // namespace
-
-GroupRule group_rule(const FunctionNode* primitive, const CompileEnvironment& environment) {
+std::string group_name(const FunctionNode* primitive) {
   ObjectRef name = primitive->attrs.get_attr(relay::attr::kKernelRule);
-  if (!name || !environment.machine) return {};
-  const auto rule = downcast<String>(name);
-  if (rule == "attention") return attention_rule(primitive, environment);
-  if (rule == "rows") return rows_rule(primitive, environment);
-  if (rule == "resample") return resample_rule(primitive, environment);
-  throw Error(ValueError) << "no rule for kernels is called \"" << rule << "\"; there are attention, rows and resample";
+  return name ? downcast<String>(name).str() : "";
 }
 
 }  // namespace tessera::kernel

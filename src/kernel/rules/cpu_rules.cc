@@ -1,0 +1,148 @@
+// Rules for the stages of programs on CPUs. Those for "llvm" ask the machine model.
+
+#include "ir/prim/ops.h"
+#include "kernel/schedule_rule.h"
+#include "topi/cpu/borders.h"
+#include "topi/cpu/contraction/product_nest.h"
+#include "topi/cpu/contraction/tile_contraction.h"
+#include "topi/cpu/contraction/tile_dot.h"
+#include "topi/cpu/contraction/tile_winograd.h"
+#include "topi/cpu/part_copies.h"
+#include "topi/cpu/tile_elements.h"
+#include "topi/cpu/tile_reduction.h"
+#include "topi/cpu/windows.h"
+
+namespace tessera::kernel {
+namespace {
+
+using schedule::BlockRef;
+using schedule::State;
+
+State& state_of(Subject& subject) { return subject.program->state; }
+const topi::Machine& machine_of(const Subject& subject) { return subject.environment.machine; }
+
+/// A rule that is a planner (state, block, machine) -> optional plan, and what does as the plan says.
+template <class P>
+ScheduleRule planned(const char* name, double least_cost,
+                     std::optional<P> (*plan)(const State&, const BlockRef&, const topi::Machine&),
+                     void (*apply)(State&, const BlockRef&, const P&)) {
+  return {name,
+          "llvm",
+          RuleScope::Reduction,
+          least_cost,
+          [plan](Subject& subject) -> std::optional<Plan> {
+            std::optional<P> found = plan(state_of(subject), subject.block, machine_of(subject));
+            return found ? std::optional<Plan>(std::move(*found)) : std::nullopt;
+          },
+          [apply](Subject& subject, const Plan& plan) {
+            apply(state_of(subject), subject.block, std::any_cast<const P&>(plan));
+          }};
+}
+
+std::optional<Plan> match_winograd(Subject& subject) {
+  return topi::is_winograd(*subject.program, machine_of(subject)) ? std::optional<Plan>(true) : std::nullopt;
+}
+
+void apply_winograd(Subject& subject, const Plan&) { topi::tile_winograd(*subject.program, machine_of(subject)); }
+
+// ---- contractions and pools, which are nests of their own ----------------------------------------------------------
+
+struct MatmulPlan {
+  topi::Product product;
+  topi::ProductPlan plan;
+};
+
+std::optional<Plan> match_matmul(Subject& subject) {
+  std::optional<topi::Product> product =
+      topi::as_product(state_of(subject), subject.block, subject.program->function());
+  std::optional<topi::ProductPlan> plan = product ? topi::plan_product(*product, machine_of(subject)) : std::nullopt;
+  return plan ? std::optional<Plan>(MatmulPlan{*product, *plan}) : std::nullopt;
+}
+
+void apply_matmul(Subject& subject, const Plan& given) {
+  const auto& [product, plan] = std::any_cast<const MatmulPlan&>(given);
+  const Stmt nest = topi::product_nest(product, plan);
+  if (product.reader) schedule::replace_by_nest(state_of(subject), product.reader_ref, {subject.block}, nest);
+  else schedule::replace_by_nest(state_of(subject), subject.block, {}, nest);
+}
+
+std::optional<topi::Windows> plan_pool(const State& state, const BlockRef& block, const topi::Machine& machine) {
+  return topi::as_windows(state, block, machine);
+}
+
+/// The nest of windows side by side, of what fills their data up and of their epilogue.
+void apply_pool(State& state, const BlockRef& block, const topi::Windows& windows) {
+  auto ref = [&](const BlockNode* node) { return State::ref(block.function, node); };
+  std::vector<BlockRef> fused;
+  if (windows.padding) fused.push_back(ref(windows.padding));
+  if (windows.reader) fused.push_back(block);
+  schedule::replace_by_nest(state, windows.reader ? ref(windows.reader) : block, fused, topi::window_nest(windows));
+}
+
+/// Other extents than the block's own are for rules that call the planner themselves.
+std::optional<topi::ContractionPlan> plan_contraction(const State& state, const BlockRef& block,
+                                                      const topi::Machine& machine) {
+  return topi::plan_contraction(state, block, machine);
+}
+
+// ---- other stages ----------------------------------------------------------------------------------------------------
+
+std::optional<Plan> match_pad(Subject& subject) {
+  Stmt nest = topi::padding_nest(state_of(subject).find(subject.block), machine_of(subject)->vector_bytes);
+  return nest ? std::optional<Plan>(nest) : std::nullopt;
+}
+
+void apply_pad(Subject& subject, const Plan& nest) {
+  schedule::replace_by_nest(state_of(subject), subject.block, {}, std::any_cast<const Stmt&>(nest));
+}
+
+std::optional<Plan> match_concatenate(Subject& subject) {
+  std::vector<Stmt> parts = topi::part_copies(state_of(subject).find(subject.block));
+  return parts.empty() ? std::nullopt : std::optional<Plan>(std::move(parts));
+}
+
+/// The nests of one block's parts, each tiled in a program of its own: beside its fellows, which write the same tensor, what is
+/// done to one block alone could not be shown to be safe. Parts may have parts along another axis where they are few.
+void tile_parts(const PrimFunc& function, const std::vector<Stmt>& nests, std::vector<Stmt>* out) {
+  constexpr size_t kFew = 8;
+  auto* root = function->body.as<BlockRealize>();
+  for (const Stmt& nest : nests) {
+    Block body = with(root->block.get(), &BlockNode::body, nest);
+    topi::BlockProgram program(with(function, &PrimFuncNode::body, Stmt(with(root, &BlockRealize::block, body))));
+    const BlockRef block = program.stages().front();
+    if (nests.size() <= kFew) {
+      std::vector<Stmt> parts = topi::part_copies(program.state.find(block));
+      if (!parts.empty()) {
+        tile_parts(function, parts, out);
+        continue;
+      }
+    }
+    topi::tile_elements(program.state, block);
+    out->push_back(program.function()->body.as<BlockRealize>()->block->body);
+  }
+}
+
+void apply_concatenate(Subject& subject, const Plan& parts) {
+  std::vector<Stmt> nests;
+  tile_parts(subject.program->function(), std::any_cast<const std::vector<Stmt>&>(parts), &nests);
+  schedule::replace_by_nest(state_of(subject), subject.block, {}, sequence(nests));
+}
+
+}  // namespace
+
+std::vector<ScheduleRule> cpu_rules() {
+  return {
+      {"winograd", "llvm", RuleScope::Program, 0, match_winograd, apply_winograd},
+      {"matmul", "llvm", RuleScope::Reduction, 0, match_matmul, apply_matmul},
+      planned<topi::Windows>("pool", 1, plan_pool, apply_pool),
+      planned<topi::ContractionPlan>("contraction", 2, plan_contraction, topi::tile_contraction),
+      planned<topi::DotPlan>("dot", 3, topi::plan_dot, topi::tile_dot),
+      planned<topi::ReductionPlan>("reduction", 4, topi::plan_reduction, topi::tile_reduction),
+      {"pad", "llvm", RuleScope::Stage, 0, match_pad, apply_pad},
+      {"concatenate", "cpu", RuleScope::Stage, 1, match_concatenate, apply_concatenate},
+      {"elements", "cpu", RuleScope::Stage, 2, [](Subject&) { return std::optional<Plan>(true); },
+       [](Subject& subject, const Plan&) { topi::tile_elements(state_of(subject), subject.block); }},
+  };
+}
+
+}  // namespace tessera::kernel

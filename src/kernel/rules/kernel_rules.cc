@@ -1,0 +1,78 @@
+// Rules for whole kernels: groups of operators that a pass made with a rule in mind, TE schedules, programs of blocks.
+
+#include "kernel/implementation.h"
+#include "kernel/rules/group_rules.h"
+#include "kernel/schedule_blocks.h"
+#include "te/create_prim_func.h"
+#include "te/prim_func.h"
+
+namespace tessera::kernel {
+namespace {
+
+const KernelTensors& tensors_of(Subject& subject) {
+  if (!subject.tensors) subject.tensors = kernel_tensors(*subject.workload, subject.environment);
+  return *subject.tensors;
+}
+
+PrimFunc by_te_schedule(const te::Schedule& schedule, const KernelTensors& tensors, const std::string& name) {
+  Array<ObjectRef> params(tensors.inputs.begin(), tensors.inputs.end());
+  for (const te::Tensor& output : tensors.outputs) params.push_back(output);
+  return te::schedule_to_prim_func(schedule, params, String(name));
+}
+
+PrimFunc by_blocks(Subject& subject, const KernelTensors& tensors) {
+  Array<te::Tensor> args = tensors.inputs;
+  for (const te::Tensor& output : tensors.outputs) args.push_back(output);
+  return schedule_blocks(te::create_prim_func(args), subject.environment, &subject.chosen, subject.kernel);
+}
+
+/// A group whose operators are computed as `make` says, and scheduled so where that says it too.
+ScheduleRule group(const char* name, GroupRule (*make)(const relay::FunctionNode*, const CompileEnvironment&)) {
+  return {name,
+          "llvm",
+          RuleScope::Kernel,
+          0,
+          [name, make](Subject& subject) -> std::optional<Plan> {
+            const relay::FunctionNode* primitive = subject.workload->primitive.get();
+            if (group_name(primitive) != name) return std::nullopt;
+            return make(primitive, subject.environment);
+          },
+          [name](Subject& subject, const Plan& plan) {
+            const auto& rule = std::any_cast<const GroupRule&>(plan);
+            KernelTensors tensors = kernel_tensors(*subject.workload, subject.environment, rule.compute);
+            subject.chosen.emplace_back(name);
+            subject.scheduled = rule.schedule ? by_te_schedule(rule.schedule(tensors.outputs), tensors, subject.kernel)
+                                              : by_blocks(subject, tensors);
+          }};
+}
+
+/// The TE schedule of the anchor's implementation: TE templates, and strategies and schedules of users.
+std::optional<Plan> match_te_schedule(Subject& subject) {
+  const relay::OpImplementation& chosen = tensors_of(subject).implementation;
+  return chosen && chosen->fschedule ? std::optional<Plan>(chosen) : std::nullopt;
+}
+
+void apply_te_schedule(Subject& subject, const Plan& plan) {
+  const auto& implementation = std::any_cast<const relay::OpImplementation&>(plan);
+  const relay::Call* anchor = subject.workload->anchor;
+  const KernelTensors& tensors = tensors_of(subject);
+  te::Schedule schedule = schedule_by(implementation, Op(anchor->op.as<OpNode>()), anchor->attrs, tensors.outputs,
+                                      subject.environment.target);
+  subject.scheduled = by_te_schedule(schedule, tensors, subject.kernel);
+  subject.chosen.push_back("te_schedule(" + implementation->name.str() + ")");
+}
+
+}  // namespace
+
+std::vector<ScheduleRule> kernel_rules() {
+  return {
+      group("attention", attention_rule),
+      group("rows", rows_rule),
+      group("resample", resample_rule),
+      {"te_schedule", "", RuleScope::Kernel, 1, match_te_schedule, apply_te_schedule},
+      {"blocks", "", RuleScope::Kernel, 2, [](Subject&) { return std::optional<Plan>(true); },
+       [](Subject& subject, const Plan&) { subject.scheduled = by_blocks(subject, tensors_of(subject)); }},
+  };
+}
+
+}  // namespace tessera::kernel

@@ -1,0 +1,83 @@
+#include "kernel/schedule_blocks.h"
+
+#include "ir/prim/ops.h"
+#include "ir/rewrite.h"
+#include "runtime/registry.h"
+#include "topi/gpu/own_statements.h"
+
+namespace tessera::kernel {
+namespace {
+
+using schedule::BlockRef;
+using schedule::State;
+
+/// The product of the loops around a block; those of dynamic extents count as one.
+int64_t iterations(const schedule::Place& place) {
+  int64_t out = 1;
+  for (const For* loop : place.loops())
+    if (const int64_t* extent = as_int(loop->extent)) out *= *extent;
+  return out;
+}
+
+/// A function of its elements, or a choice between them: not what one wants to do again for each step of a reduction.
+bool is_costly(const BlockNode* block) {
+  bool found = false;
+  walk(block->body, [&](const Select*) { found = true; });
+  walk(block->body, [&](const Call*) { found = true; });
+  return found;
+}
+
+/// True for stages that are computed once and read often: put into their readers, they would be computed as often.
+bool is_shared_work(const State& state, const BlockRef& block) {
+  schedule::Place place = state.find(block);
+  if (!is_costly(place.block())) return false;
+  const int64_t once = iterations(place);
+  for (const BlockRef& reader : schedule::get_consumers(state, block)) {
+    schedule::Place there = state.find(reader);
+    if (!topi::is_spatial(there) && once > 0 && iterations(there) > 2 * once) return true;
+  }
+  return false;
+}
+
+/// What stands in the program when its stages are looked at one by one.
+void inline_stages(State& state, const std::vector<BlockRef>& stages, bool is_gpu) {
+  auto stays = [&](const BlockRef& block) { return !is_gpu && is_shared_work(state, block); };
+  topi::inline_elementwise(state, stages, stays);
+}
+
+}  // namespace
+
+PrimFunc schedule_blocks(const PrimFunc& function, const CompileEnvironment& environment,
+                         std::vector<std::string>* chosen, const std::string& kernel,
+                         const std::vector<ScheduleRule>& rules) {
+  const bool is_gpu = environment.target && environment.target.has_key("gpu");
+  topi::BlockProgram program(function);
+  State& state = program.state;
+  Subject subject{.environment = environment, .kernel = kernel, .program = &program};
+  if (!apply_cheapest(rules, RuleScope::Program, subject)) inline_stages(state, program.stages(), is_gpu);
+  auto each_open_stage = [&](auto act) {
+    for (const BlockRef& block : program.stages())
+      if (!topi::is_scheduled(state.find(block))) act(block);
+  };
+  auto apply_to = [&](RuleScope scope) {
+    each_open_stage([&](const BlockRef& block) {
+      subject.block = block;
+      apply_cheapest(rules, scope, subject);
+    });
+  };
+  apply_to(RuleScope::Reduction);
+  if (!is_gpu) each_open_stage([&](const BlockRef& block) { topi::keep_init(state, block); });
+  apply_to(RuleScope::Stage);
+  if (chosen) chosen->insert(chosen->end(), subject.chosen.begin(), subject.chosen.end());
+  PrimFunc out = program.finished();
+  return is_gpu ? topi::bind_own_statements(out) : out;
+}
+
+static Globals globals{
+    {"topi.cpu.schedule_default",
+     [](PrimFunc function, Target target) {
+       return schedule_blocks(function, CompileEnvironment::make(target, nullptr, PassContext()));
+     }},
+};
+
+}  // namespace tessera::kernel

@@ -1,0 +1,73 @@
+#pragma once
+// The table of schedule rules: every way to schedule a kernel, or a stage of one, is a row of it.
+
+#include <any>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernel/environment.h"
+#include "kernel/kernel_tensors.h"
+#include "kernel/workload.h"
+#include "tir/function.h"
+#include "topi/block_rule.h"
+
+namespace tessera::kernel {
+
+/// What a rule decides about.
+enum class RuleScope {
+  Kernel,     // how the whole of a workload becomes a program
+  Program,    // all stages of a program of blocks together
+  Reduction,  // a stage, before those that no rule of this scope takes are looked at
+  Stage,      // any other stage
+};
+
+/// What a rule looks at, and rewrites when it is applied.
+struct Subject {
+  const CompileEnvironment& environment;
+  std::string kernel;                     // its name, for messages
+  const Workload* workload = nullptr;     // Kernel
+  std::optional<KernelTensors> tensors;   // of the workload as its strategies give them, once a rule has asked
+  PrimFunc scheduled;                     // what a rule of a whole kernel made
+  topi::BlockProgram* program = nullptr;  // all other scopes
+  schedule::BlockRef block;               // Reduction and Stage
+  std::vector<std::string> chosen;        // the rules that were applied, each once
+};
+
+/// What a rule will do; only the rule itself looks into it.
+using Plan = std::any;
+
+struct ScheduleRule {
+  const char* name;
+  /// The kind of targets it serves ("llvm"), or one of their keys ("gpu"); "cpu" for all without that key, "" for all.
+  const char* target;
+  RuleScope scope;
+  /// What applying it costs at least, in no unit yet: among rules without a cost of their own, the order in which they are preferred.
+  double least_cost;
+  /// Nothing where the rule does not fit. The subject is not changed.
+  std::function<std::optional<Plan>(Subject&)> match;
+  /// A ScheduleError is a failure of the rule: it is reported, and the next best is tried.
+  std::function<void(Subject&, const Plan&)> apply;
+  /// Of a plan on a machine (empty where the target is no CPU); `least_cost` where the rule has none.
+  std::function<double(const Plan&, const topi::Machine&)> cost = {};
+};
+
+/// All rows.
+const std::vector<ScheduleRule>& schedule_rules();
+/// True where kernels of this environment may be scheduled by the rule.
+bool serves(const ScheduleRule& rule, const CompileEnvironment& environment);
+
+/// Applies the cheapest of the rules of that scope that match, the first of equals, and notes its name. False where none
+/// matches. A rule that matches and then fails is reported as a warning that names it and the kernel, the program is put back,
+/// and the next one is taken; an error in a rule of whole kernels is the user's to see, and goes on.
+bool apply_cheapest(const std::vector<ScheduleRule>& rules, RuleScope scope, Subject& subject);
+/// How many rules have matched and then failed in this process.
+int64_t rule_failures();
+
+// ---- rows, by the room's files of rules/ -----------------------------------------------------------------------------
+std::vector<ScheduleRule> kernel_rules();
+std::vector<ScheduleRule> cpu_rules();
+std::vector<ScheduleRule> gpu_rules();
+
+}  // namespace tessera::kernel
