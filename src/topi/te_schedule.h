@@ -1,6 +1,6 @@
 #pragma once
 // TE schedules that fit any program of tensors: what topi's schedule functions give for CPUs and GPUs. Models are
-// compiled by the rules of blocks (cpu/default_rule.h, gpu/default_rule.h), which see more.
+// compiled by the rules of kernel/schedule_rule.h, which see more.
 
 #include "ir/target/target.h"
 #include "te/schedule.h"
