@@ -1,6 +1,7 @@
 #include "arith/pattern.h"
 
 #include <deque>
+#include <mutex>
 
 #include "arith/int_math.h"
 #include "arith/rules/dsl.h"
@@ -14,12 +15,14 @@ constexpr int kSlots = 8;
 
 const PatNode* keep(PatNode node) {
   static auto* nodes = new std::deque<PatNode>;
+  static std::mutex mutex;  // several tables of rules may be made at once
   bool constant = node.type == PatNode::Const || node.type == PatNode::Literal;
   if (node.type == PatNode::Node && (is_binary(node.kind) || node.kind == Kind::Not)) {
     constant = node.kids[0] != nullptr;
     for (const PatNode* kid : node.kids) constant = constant && (!kid || kid->constant);
   }
   node.constant = constant;
+  std::lock_guard lock(mutex);
   nodes->push_back(node);
   return &nodes->back();
 }

@@ -1,5 +1,6 @@
 #include "driver/build_module.h"
 
+#include "base/run_tasks.h"
 #include "runtime/registry.h"
 #include "tir/attrs.h"
 #include "tir/function.h"
@@ -39,11 +40,29 @@ IRModule lower_prim_func(const BaseFunc& function, const String& name, bool simp
   return lower_module(mod, simple_mode);
 }
 
-SplitModule split_module(const IRModule& lowered, const Target& target, const Target& host) {
-  PassContext context = PassContext::current();
-  IRModule mixed = run_passes(mixed_passes(lowered, target, context), lowered);
-  SplitModule out{run_passes(host_passes(host, context), mixed), run_passes(device_passes(target, context), mixed)};
+IRModule by_function(const IRModule& mod, size_t threads, const std::function<IRModule(const IRModule&)>& change) {
+  std::vector<std::pair<GlobalVar, BaseFunc>> functions;
+  for (const auto& [var, function] : mod->functions) functions.emplace_back(var, function);
+  if (threads < 2 || functions.size() < 2) return change(mod);
+  std::vector<IRModule> parts(functions.size());
+  run_tasks(functions.size(), threads, [&](size_t i) {
+    parts[i] = change(IRModule(Map<GlobalVar, BaseFunc>{{functions[i].first, functions[i].second}}));
+  });
+  IRModule out;
+  for (const IRModule& part : parts) out.update(part);
   return out;
+}
+
+SplitModule split_module(const IRModule& lowered, const Target& target, const Target& host, const PassContext& context,
+                         size_t threads) {
+  const std::vector<Pass> mixing = mixed_passes(lowered, target, context), on_host = host_passes(host, context);
+  if (is_cpu(target) && threads > 1)
+    return {by_function(
+                lowered, threads,
+                [&](const IRModule& one) { return run_passes(on_host, run_passes(mixing, one, context), context); }),
+            IRModule()};
+  IRModule mixed = run_passes(mixing, lowered, context);
+  return {run_passes(on_host, mixed, context), run_passes(device_passes(target, context), mixed, context)};
 }
 
 Target host_of(const Target& target, const Target& host) {
@@ -52,7 +71,7 @@ Target host_of(const Target& target, const Target& host) {
   return is_cpu(target) ? target.without_host() : Target::parse("llvm");
 }
 
-Module build(const Map<Target, IRModule>& lowered, Target host) {
+Module build(const Map<Target, IRModule>& lowered, Target host, const PassContext& context, size_t threads) {
   if (lowered.empty()) throw Error(ValueError) << "build: there are no functions to build";
   for (const auto& [target, mod] : lowered)
     if (!host && is_cpu(target)) host = target.host() ? target.host() : target.without_host();
@@ -62,7 +81,7 @@ Module build(const Map<Target, IRModule>& lowered, Target host) {
   std::vector<Module> device_modules;
   for (const auto& [target, mod] : lowered) {
     if (mod->functions.empty()) continue;
-    SplitModule split = split_module(mod, target, host);
+    SplitModule split = split_module(mod, target, host, context, threads);
     for (const auto& [var, function] : split.host->functions) {
       if (host_functions.find_global_var(var->name_hint))
         throw Error(ValueError) << "build: function " << var->name_hint << " is given more than once";
@@ -76,9 +95,9 @@ Module build(const Map<Target, IRModule>& lowered, Target host) {
 }
 
 static Globals globals{
-    {"driver.lower_module", lower_module},
+    {"driver.lower_module", [](IRModule mod, bool simple_mode) { return lower_module(mod, simple_mode); }},
     {"driver.lower_primfunc", lower_prim_func},
-    {"driver.tir_to_runtime", build},
+    {"driver.tir_to_runtime", [](Map<Target, IRModule> lowered, Target host) { return build(lowered, host); }},
     {"driver.mixed_mod_passes",
      [](IRModule mod, Target target) { return sequential(mixed_passes(mod, target, PassContext::current())); }},
     {"driver.host_mod_passes",

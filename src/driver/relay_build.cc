@@ -3,14 +3,12 @@
 #include <unordered_set>
 
 #include "base/progress.h"
-#include "codegen/unit_module.h"
-#include "driver/build_module.h"
+#include "driver/executor/kernel_library.h"
 #include "ir/rewrite.h"
 #include "relay/transform/pass.h"
 #include "relay/type/infer_type.h"
 #include "relay/walk.h"
 #include "runtime/registry.h"
-#include "tir/lower.h"
 
 namespace tessera::relay {
 namespace {
@@ -32,63 +30,6 @@ bool calls_closures(const Function& main) {
     found |= call && (call->op.as<VarNode>() || (function && !function->attrs.is_true(attr::kPrimitive)));
   });
   return found;
-}
-
-// ---- kernels, some of which earlier compilations have made ---------------------------------------------------------
-
-/// A library of one function has it as its entry, which the machine code of other libraries has not.
-bool uses_cached_kernels(const GraphProgram& graph) {
-  return graph.compiled.size() > 1 && !graph.compiled[0].key.empty();
-}
-
-/// The scheduled programs of all kernels by target.
-Map<Target, IRModule> programs_of(const GraphProgram& graph) {
-  Map<Target, IRModule> out;
-  for (const auto& [target, programs] : graph.kernels) out.set(target, programs.copy());
-  for (const kernel::KernelEntry& kernel : graph.compiled) {
-    if (kernel.unit.empty()) continue;
-    if (!out.count(kernel.target)) out.set(kernel.target, IRModule());
-    GlobalVarNode var;
-    var.name_hint = String(kernel.name);
-    out[kernel.target].update(make(std::move(var)), program_of(kernel, graph.environment));
-  }
-  return out;
-}
-
-/// The functions of the host for programs of its own target.
-IRModule host_functions(const Map<Target, IRModule>& programs, const Target& host) {
-  IRModule out;
-  for (const auto& [target, mod] : programs) out.update(split_module(lower_module(mod, false), target, host).host);
-  return out;
-}
-
-Module library_with_cached(const GraphProgram& graph, const Target& host) {
-  IRModule functions = host_functions(graph.kernels, host);
-  begin_stage("generate code");
-  std::vector<std::string> cached;
-  for (const kernel::KernelEntry& kernel : graph.compiled)
-    if (!kernel.unit.empty()) cached.push_back(kernel.unit);
-  GraphProgram earlier;  // kernels whose programs nobody has made this time
-  earlier.environment = graph.environment;
-  for (const kernel::KernelEntry& kernel : graph.compiled)
-    if (!kernel.unit.empty()) earlier.compiled.push_back(kernel);
-  auto source = [earlier, host] {
-    WithPassContext scope(earlier.environment.passes);
-    return host_functions(programs_of(earlier), host);
-  };
-  Module library = codegen::build_with_units(functions, host, cached, source);
-  if (graph.kernels.empty()) return library;
-  std::unordered_map<std::string, std::string> units;
-  for (codegen::UnitBytes& unit : codegen::units_of(library))
-    if (unit.functions.size() == 1) units.emplace(unit.functions[0], std::move(unit.bytes));
-  for (const kernel::KernelEntry& kernel : graph.compiled) {
-    auto unit = units.find(kernel.name);
-    if (!kernel.unit.empty() || unit == units.end()) continue;
-    PrimFunc program = downcast<PrimFunc>(graph.kernels[kernel.target].lookup(kernel.name));
-    kernel::CachedKernels::add(kernel.key, kernel.overlaps,
-                               {kernel.rule, kernel::find_in_place(program), unit->second});
-  }
-  return library;
 }
 
 }  // namespace
@@ -141,23 +82,10 @@ BuiltGraph compile_fused(const IRModule& fused, const CompilationConfig& config,
   GraphProgram graph = compile_graph(main, config, PassContext::current(), model_name);
   out.graph_json = graph.json;
   out.params = graph.params;
-  Target host = config->host_target;
-  if (uses_cached_kernels(graph)) {
-    out.library = library_with_cached(graph, host);
-  } else {
-    Map<Target, IRModule> lowered;
-    for (const auto& [target, programs] : programs_of(graph)) lowered.set(target, lower_module(programs, false));
-    begin_stage("generate code");
-    out.library = lowered.empty()  // a graph that only renames its inputs
-                      ? get_global("target.build." + host->kind->name.str())(IRModule(), host).to<Module>()
-                      : tessera::build(lowered, host);
-  }
+  out.library = build_kernels(graph.kernels, config->host_target);
   graph.params = nullptr;  // the tensors are not needed for what follows
   out.functions = [graph, main] {
-    WithPassContext scope(graph.environment.passes);
-    Map<Target, IRModule> lowered;
-    for (const auto& [target, programs] : programs_of(graph)) lowered.set(target, lower_module(programs, false));
-    return function_infos(graph, main, lowered);
+    return function_infos(graph, main, lower_kernels(graph.kernels.all_programs(), graph.kernels.environment));
   };
   return out;
 }

@@ -1,5 +1,6 @@
 #include "kernel/environment.h"
 
+#include "base/run_tasks.h"
 #include "codegen/kernel_cache.h"
 #include "ir/json/json.h"
 #include "runtime/extension.h"
@@ -23,10 +24,14 @@ CompileEnvironment CompileEnvironment::on(const Target& other) const {
   return other.same_as(target) ? *this : make(other, host, passes);
 }
 
+bool CompileEnvironment::calls_users() const {
+  return is_extended() || !passes->instruments.empty() || passes->config.count("tir.add_lower_pass");
+}
+
+size_t CompileEnvironment::threads() const { return calls_users() ? 1 : compile_threads(); }
+
 std::optional<std::string> CompileEnvironment::key() const {
-  if (is_extended() || codegen::compiler_build_id().empty()) return std::nullopt;
-  if (!passes->instruments.empty() || passes->config.count("tir.add_lower_pass") || passes->opt_level < 0)
-    return std::nullopt;
+  if (calls_users() || passes->opt_level < 0 || codegen::compiler_build_id().empty()) return std::nullopt;
   Map<String, ObjectRef> options;
   for (const auto& [name, value] : passes->config)
     if (is_option_of_kernels(name)) options.set(name, value);

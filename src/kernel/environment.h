@@ -21,8 +21,12 @@ struct CompileEnvironment {
   /// The same for kernels of another target.
   CompileEnvironment on(const Target& other) const;
 
-  /// All of it that can change the code of a kernel, as text; nothing where functions of users can: instruments, passes of
-  /// their own, and whatever they have put into the compiler. Options and disabled passes of graphs are no part of it.
+  /// True where functions of users take part: instruments, passes of their own, and whatever they have put into the compiler.
+  bool calls_users() const;
+  /// How many kernels are compiled at once: one where users are called, who expect the thread that they called from.
+  size_t threads() const;
+  /// All of it that can change the code of a kernel, as text; nothing where functions of users can. Options and disabled passes
+  /// of graphs are no part of it.
   std::optional<std::string> key() const;
 };
 

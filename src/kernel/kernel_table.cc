@@ -1,5 +1,9 @@
 #include "kernel/kernel_table.h"
 
+#include <atomic>
+
+#include "base/progress.h"
+#include "base/run_tasks.h"
 #include "ir/prim/ops.h"
 #include "ir/structural/equal.h"
 #include "kernel/schedule_kernel.h"
@@ -13,6 +17,29 @@ PrimFunc program_of(const KernelEntry& kernel, const CompileEnvironment& environ
   program = with_attr(program, attr::kGlobalSymbol, String(kernel.name));
   program = with_attr(program, attr::kTarget, kernel.target);
   return with_attr(program, attr::kNoAlias, bool_imm(!kernel.overlaps));  // see allow_overlap
+}
+
+namespace {
+
+void add_program(const KernelEntry& kernel, const PrimFunc& program, Map<Target, IRModule>* out) {
+  if (!out->count(kernel.target)) out->set(kernel.target, IRModule());
+  GlobalVarNode var;
+  var.name_hint = String(kernel.name);
+  (*out)[kernel.target].update(make(std::move(var)), program);
+}
+
+}  // namespace
+
+Map<Target, IRModule> KernelSet::all_programs() const {
+  Map<Target, IRModule> out;
+  for (const auto& [target, mod] : programs) out.set(target, mod.copy());
+  std::vector<const KernelEntry*> cached;
+  for (const KernelEntry& kernel : entries)
+    if (!kernel.unit.empty()) cached.push_back(&kernel);
+  std::vector<PrimFunc> made(cached.size());
+  run_tasks(cached.size(), environment.threads(), [&](size_t i) { made[i] = program_of(*cached[i], environment); });
+  for (size_t i = 0; i < cached.size(); ++i) add_program(*cached[i], made[i], &out);
+  return out;
 }
 
 const std::string& KernelTable::add(const relay::Function& primitive, const Target& target) {
@@ -32,46 +59,54 @@ const std::string& KernelTable::add(const relay::Function& primitive, const Targ
     entry.rule = std::move(cached->rule);
     entry.unit = std::move(cached->unit);
   }
+  if (!cached) pending_.push_back(entries_.size());
   entries_.push_back(std::move(entry));
-  if (!cached) schedule(entries_.back());
   return entries_.back().name;
 }
 
-void KernelTable::schedule(KernelEntry& kernel) {
-  kernel.unit.clear();
-  GlobalVarNode var;
-  var.name_hint = String(kernel.name);
-  if (!programs_.count(kernel.target)) programs_.set(kernel.target, IRModule());
-  PrimFunc program = program_of(kernel, environment_);
-  kernel.rule = downcast<String>(program->attrs.get_attr(kScheduleRule)).str();
-  programs_[kernel.target].update(make(std::move(var)), program);
+void KernelTable::schedule() {
+  std::vector<size_t> now = std::exchange(pending_, {});
+  programs_.resize(entries_.size());
+  std::atomic<size_t> done{0};
+  run_tasks(now.size(), environment_.threads(), [&](size_t i) {
+    KernelEntry& kernel = entries_[now[i]];
+    kernel.unit.clear();
+    PrimFunc program = program_of(kernel, environment_);
+    kernel.rule = downcast<String>(program->attrs.get_attr(kScheduleRule)).str();
+    programs_[now[i]] = program;
+    report_progress(++done, now.size(), "kernels");
+  });
 }
 
 const std::vector<InPlace>& KernelTable::in_place(const std::string& name) {
   auto [at, is_new] = in_place_.try_emplace(name);
-  if (is_new) at->second = find_in_place(downcast<PrimFunc>(programs_with(name).lookup(name)));
+  if (is_new) at->second = find_in_place(programs_[by_name_.at(name)]);
   return at->second;
 }
 
 void KernelTable::allow_overlap(const std::string& name) {
-  KernelEntry& kernel = entries_[by_name_.at(name)];
-  if (std::exchange(kernel.overlaps, true)) return;
-  IRModule programs = programs_with(name);
-  if (!programs || !programs.find_global_var(name)) return;  // cached: `finalize` looks for it
-  auto program = downcast<PrimFunc>(programs.lookup(name));
-  programs.update(programs.get_global_var(name), with_attr(program, attr::kNoAlias, bool_imm(false)));
+  const size_t index = by_name_.at(name);
+  if (std::exchange(entries_[index].overlaps, true)) return;
+  PrimFunc& program = programs_[index];
+  if (program) program = with_attr(program, attr::kNoAlias, bool_imm(false));  // else it was cached: see `finish`
 }
 
-void KernelTable::finalize() {
-  for (KernelEntry& kernel : entries_) {
-    IRModule programs = programs_with(kernel.name);
-    if (programs && programs.find_global_var(kernel.name)) continue;
+KernelSet KernelTable::finish() {
+  programs_.resize(entries_.size());
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    KernelEntry& kernel = entries_[i];
+    if (programs_[i]) continue;
     if (kernel.overlaps) {
       std::optional<CachedKernel> cached = CachedKernels::find(kernel.key, true);
       kernel.unit = cached ? std::move(cached->unit) : "";
     }
-    if (kernel.unit.empty()) schedule(kernel);
+    if (kernel.unit.empty()) pending_.push_back(i);
   }
+  schedule();
+  KernelSet out{{entries_.begin(), entries_.end()}, {}, environment_};
+  for (size_t i = 0; i < entries_.size(); ++i)
+    if (programs_[i]) add_program(entries_[i], programs_[i], &out.programs);
+  return out;
 }
 
 }  // namespace tessera::kernel

@@ -28,14 +28,26 @@ struct KernelEntry {
 /// The scheduled program of a kernel, as it goes into the library.
 PrimFunc program_of(const KernelEntry& kernel, const CompileEnvironment& environment);
 
-/// Gives each primitive function a name that is unique in the model and starts with `prefix`, and schedules it for its
-/// target when it is new and the cache does not have it.
+/// The kernels of a model, in order.
+struct KernelSet {
+  std::vector<KernelEntry> entries;
+  Map<Target, IRModule> programs;  // scheduled, of those that are to be compiled
+  CompileEnvironment environment;  // that of the default target
+
+  /// The scheduled programs of all, also of those that the cache had.
+  Map<Target, IRModule> all_programs() const;
+};
+
+/// Gives each primitive function a name that is unique in the model and starts with `prefix`, and schedules those that are new and
+/// that the cache does not have, on all cores. Names and programs do not depend on how many there are.
 class KernelTable {
  public:
   KernelTable(std::string prefix, CompileEnvironment environment, CachedKernels cached = {})
       : prefix_(std::move(prefix)), environment_(std::move(environment)), cached_(std::move(cached)) {}
   /// The name of the function that is compiled from `primitive` for `target`; equal functions have one.
   const std::string& add(const relay::Function& primitive, const Target& target);
+  /// Schedules what was added since the last time; the questions that follow are about kernels for which that was done.
+  void schedule();
   /// Which results of the kernel of that name may be written over which of its arguments.
   const std::vector<InPlace>& in_place(const std::string& name);
   /// The rules by which it was scheduled.
@@ -43,26 +55,16 @@ class KernelTable {
   /// The kernel of that name is called with results over arguments.
   void allow_overlap(const std::string& name);
   /// To be called when all is known of all kernels: schedules those that were cached, but not as they are called now.
-  void finalize();
-  /// All scheduled programs by target, under their names; those of kernels with machine code are not there.
-  const Map<Target, IRModule>& programs() const { return programs_; }
-  const std::deque<KernelEntry>& entries() const { return entries_; }
-  const CompileEnvironment& environment() const { return environment_; }
+  KernelSet finish();
 
  private:
-  /// The programs for the kernel's target; null where there are none.
-  IRModule programs_with(const std::string& name) const {
-    return programs_.get_or_null(entries_[by_name_.at(name)].target);
-  }
-
-  void schedule(KernelEntry& kernel);
-
   std::string prefix_;
   CompileEnvironment environment_;
   CachedKernels cached_;
   NameSupply names_;
-  Map<Target, IRModule> programs_;
   std::deque<KernelEntry> entries_;  // references into it stay
+  std::vector<PrimFunc> programs_;   // of each entry, once it is scheduled
+  std::vector<size_t> pending_;      // entries that are to be
   std::unordered_multimap<int64_t, size_t> by_hash_;
   std::unordered_map<std::string, size_t> by_name_;
   std::unordered_map<std::string, std::vector<InPlace>> in_place_;

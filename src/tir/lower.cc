@@ -129,14 +129,14 @@ std::vector<Pass> lowering_passes(bool simple_mode, const PassContext& context) 
   return out;
 }
 
-IRModule run_passes(const std::vector<Pass>& passes, const IRModule& mod) {
+IRModule run_passes(const std::vector<Pass>& passes, const IRModule& mod, const PassContext& context) {
   Array<Pass> list;
   for (const Pass& each : passes) list.push_back(verifies() ? verified(each) : each);
-  return sequential(list)(mod);
+  return sequential(list)(mod, context);
 }
 
-IRModule lower_module(const IRModule& mod, bool simple_mode) {
-  return run_passes(lowering_passes(simple_mode, PassContext::current()), mod);
+IRModule lower_module(const IRModule& mod, bool simple_mode, const PassContext& context) {
+  return run_passes(lowering_passes(simple_mode, context), mod, context);
 }
 
 std::vector<Pass> mixed_passes(const IRModule& mod, const Target& target, const PassContext& context) {

@@ -11,10 +11,11 @@ namespace tessera {
 std::vector<Pass> lowering_passes(bool simple_mode, const PassContext& context);
 
 /// Runs all phases on a module. Lowering what is lowered already changes nothing but its simplification.
-IRModule lower_module(const IRModule& mod, bool simple_mode);
+IRModule lower_module(const IRModule& mod, bool simple_mode, const PassContext& context = PassContext::current());
 
 /// Runs passes one after another on a module; in tests every one is checked to leave well-formed functions.
-IRModule run_passes(const std::vector<Pass>& passes, const IRModule& mod);
+IRModule run_passes(const std::vector<Pass>& passes, const IRModule& mod,
+                    const PassContext& context = PassContext::current());
 
 /// From lowered functions to host and device functions: threads synchronised, arguments checked, kernels split off.
 std::vector<Pass> mixed_passes(const IRModule& mod, const Target& target, const PassContext& context);

@@ -2,9 +2,9 @@
 
 #include <atomic>
 #include <numeric>
-#include <thread>
 
 #include "base/progress.h"
+#include "base/run_tasks.h"
 #include "codegen/kernel_cache.h"
 #include "codegen/llvm/machine/emit.h"
 #include "ir/json/json.h"
@@ -139,26 +139,11 @@ std::vector<Unit> compile_units(const NamedFunctions& functions, const Machine& 
   std::vector<NamedFunctions> parts = group(functions);
   if (parts.empty()) parts.emplace_back();  // a library without functions is one too
   std::vector<Unit> out(parts.size());
-  std::vector<std::exception_ptr> errors(parts.size());
-  std::atomic<size_t> next{0}, done{0};
-  auto work = [&] {
-    for (size_t i; (i = next++) < parts.size();) {
-      try {
-        out[i] = compile(parts[i], machine, defines(parts[i], entry) ? entry : "");
-      } catch (...) {
-        errors[i] = std::current_exception();
-      }
-      report_progress(++done, parts.size(), "kernels");
-    }
-  };
-  {
-    std::vector<std::jthread> helpers;
-    for (size_t i = 1; i < std::min<size_t>(parts.size(), std::thread::hardware_concurrency()); ++i)
-      helpers.emplace_back(work);
-    work();
-  }
-  for (const std::exception_ptr& error : errors)
-    if (error) std::rethrow_exception(error);
+  std::atomic<size_t> done{0};
+  run_tasks(parts.size(), compile_threads(), [&](size_t i) {
+    out[i] = compile(parts[i], machine, defines(parts[i], entry) ? entry : "");
+    report_progress(++done, parts.size(), "kernels");
+  });
   return out;
 }
 

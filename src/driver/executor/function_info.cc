@@ -28,7 +28,7 @@ Map<String, FunctionInfo> function_infos(const GraphProgram& graph, const Functi
                                          const Map<Target, IRModule>& lowered) {
   Map<String, FunctionInfo> out;
   std::unordered_map<const Object*, uint64_t> most;  // workspace of a kernel, by target
-  for (const kernel::KernelEntry& kernel : graph.compiled) {
+  for (const kernel::KernelEntry& kernel : graph.kernels.entries) {
     auto program = downcast<PrimFunc>(lowered[kernel.target].lookup(kernel.name));
     int64_t workspace = workspace_bytes(program, kAlignment);
     most[kernel.target.get()] = std::max(most[kernel.target.get()], static_cast<uint64_t>(workspace));

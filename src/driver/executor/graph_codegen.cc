@@ -55,13 +55,11 @@ class GraphBuilder {
     for (const Var& param : main->params) input_names_.insert(std::string(param->name_hint()));
     for (const Var& param : main->params) values_[param.get()] = {input(std::string(param->name_hint()), param)};
     ValueIds results = (*this)(main->body);
+    kernels_.schedule();
     GraphProgram out;
     out.json = graph_text(describe(results, main));
     out.params = params_;
-    kernels_.finalize();
-    out.environment = kernels_.environment();
-    out.kernels = kernels_.programs();
-    out.compiled.assign(kernels_.entries().begin(), kernels_.entries().end());
+    out.kernels = kernels_.finish();
     out.devices = memory_use(results);
     return out;
   }

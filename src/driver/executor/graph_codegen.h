@@ -16,11 +16,9 @@ struct DeviceUse {
 };
 
 struct GraphProgram {
-  std::string json;                           // what the graph executor reads
-  Map<String, NDArray> params;                // constants of the model, under the names of the graph's inputs
-  Map<Target, IRModule> kernels;              // scheduled loop programs by target, of kernels that are to be compiled
-  std::vector<kernel::KernelEntry> compiled;  // all kernels and what each was made from, in order
-  kernel::CompileEnvironment environment;     // that of the default target
+  std::string json;             // what the graph executor reads
+  Map<String, NDArray> params;  // constants of the model, under the names of the graph's inputs
+  kernel::KernelSet kernels;
   std::vector<DeviceUse> devices;
 };
 

@@ -235,7 +235,7 @@ PackedFunc OperatorRunner::compile(const Function& typed) {
   kernel::KernelTable kernels("interpreter",
                               kernel::CompileEnvironment::make(target_, host_of(target_, {}), PassContext::current()));
   std::string name = kernels.add(typed, target_);
-  PackedFunc kernel = build_module(kernels.programs()[target_], target_).get_function(name);
+  PackedFunc kernel = build_module(kernels.finish().programs[target_], target_).get_function(name);
   ICHECK(kernel) << "no function " << name << " in the module that was built for it";
   compiled_.emplace(hash, Compiled{typed, result, kernel});
   return kernel;

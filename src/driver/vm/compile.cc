@@ -1,12 +1,11 @@
 #include "driver/vm/compile.h"
 
 #include "base/progress.h"
-#include "driver/build_module.h"
+#include "driver/executor/kernel_library.h"
 #include "driver/relay_build.h"
 #include "driver/vm/open_extents.h"
 #include "driver/vm/program_builder.h"
 #include "ir/rewrite.h"
-#include "ir/structural/equal.h"
 #include "relay/type/infer_type.h"
 #include "relay/walk.h"
 #include "runtime/registry.h"
@@ -35,19 +34,11 @@ Module compile_vm(const IRModule& fused, const CompilationConfig& config) {
   begin_stage("schedule kernels");
   ProgramBuilder builder(name_open_extents(fused), config, PassContext::current());
   vm::Program program = builder.build();
-  Target host = config->host_target;
-  Map<Target, IRModule> parts;
-  for (const auto& [target, kernels] : builder.kernels()) parts.set(target, lower_module(kernels, false));
-  if (IRModule on_host = lower_module(builder.host_kernels(), false); !on_host->functions.empty()) {
-    Target place = host;
-    for (const auto& [target, kernels] : parts)
-      if (structural_equal(target, host)) place = target;
-    if (parts.count(place)) parts[place].update(on_host);
-    else parts.set(place, on_host);
-  }
-  begin_stage("generate code");
+  kernel::KernelSet kernels = builder.kernels();
+  IRModule on_host = lower_module(builder.host_kernels(), false, kernels.environment.passes);
   Module library;
-  if (!parts.empty()) library = tessera::build(parts, host);
+  if (!kernels.entries.empty() || !on_host->functions.empty())
+    library = build_kernels(kernels, config->host_target, on_host);
   return vm::make_executable(std::move(program), library);
 }
 

@@ -8,12 +8,19 @@
 #include "ir/structural/equal.h"
 
 namespace tessera::relay {
+namespace {
+
+kernel::KernelTable kernels_of(const CompilationConfig& config, const PassContext& passes) {
+  auto environment =
+      kernel::CompileEnvironment::make(config->default_primitive_virtual_device->target, config->host_target, passes);
+  return {"vm_mod", environment,
+          config->optional_homogeneous_target ? kernel::CachedKernels(environment) : kernel::CachedKernels()};
+}
+
+}  // namespace
 
 ProgramBuilder::ProgramBuilder(IRModule mod, CompilationConfig config, const PassContext& passes)
-    : mod_(std::move(mod)),
-      config_(std::move(config)),
-      kernels_("vm_mod", kernel::CompileEnvironment::make(config_->default_primitive_virtual_device->target,
-                                                          config_->host_target, passes)) {
+    : mod_(std::move(mod)), config_(std::move(config)), kernels_(kernels_of(config_, passes)) {
   device_index(config_->default_primitive_virtual_device);
   device_index(config_->host_virtual_device);  // where shapes are computed
   for (const auto& [var, function] : mod_.sorted_functions()) {

@@ -63,7 +63,8 @@ class ProgramBuilder {
 
   /// Compiles everything that `entry` reaches; call once.
   vm::Program build();
-  const Map<Target, IRModule>& kernels() const { return kernels_.programs(); }
+  /// All kernels, scheduled; call once, after it.
+  kernel::KernelSet kernels() { return kernels_.finish(); }
   /// Shape functions, which run on the host.
   const IRModule& host_kernels() const { return host_kernels_; }
 

@@ -107,3 +107,22 @@ def test_a_damaged_entry_is_compiled_again(cache):
     for path in cache.iterdir():
         path.write_bytes(path.read_bytes()[:-100])
     np.testing.assert_array_equal(answer(build()), answer(first))
+
+
+def test_kernels_of_the_virtual_machine_are_cached_too(cache):
+    x = relay.var("x", shape=(relay.Any(), 8))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.nn.softmax(relay.sqrt(relay.nn.softmax(x)))))
+
+    def compiled():
+        with tvm.transform.PassContext(opt_level=3):
+            return relay.vm.compile(mod, "llvm")
+
+    def answer_of(program):
+        machine = tvm.runtime.vm.VirtualMachine(program, tvm.cpu())
+        return machine.run(np.random.default_rng(0).standard_normal((3, 8)).astype("float32")).numpy()
+
+    first = compiled()
+    misses, second = misses_of(compiled)
+    assert misses == 0
+    np.testing.assert_array_equal(answer_of(second), answer_of(first))
+    assert "softmax" in second.lib.get_source("ll"), "what the code was made from can still be read"
