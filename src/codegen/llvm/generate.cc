@@ -22,18 +22,18 @@ void record_target(llvm::Module& module, const llvm::TargetMachine& target, cons
 }  // namespace
 
 OwnedModule generate_llvm(const NamedFunctions& functions, const Machine& machine, const std::string& entry) {
-  std::unique_ptr<llvm::TargetMachine> target = make_target_machine(machine);
+  llvm::TargetMachine& target = target_machine_of_thread(machine);
   OwnedModule out{make_context(), nullptr};
   {
-    CodeGen codegen(*out.context, *target, machine, "tessera");
+    CodeGen codegen(*out.context, target, machine, "tessera");
     for (const auto& [var, function] : functions) codegen.declare(var, function);
     for (const auto& [var, function] : functions) codegen.define(var);
     if (!entry.empty()) codegen.set_entry(entry);
     out.module = codegen.finish();
   }
-  record_target(*out.module, *target, machine);
+  record_target(*out.module, target, machine);
   verify(*out.module);
-  optimize(*out.module, *target, machine);
+  optimize(*out.module, target, machine);
   return out;
 }
 

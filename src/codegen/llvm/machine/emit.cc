@@ -10,12 +10,12 @@ namespace tessera::codegen {
 namespace {
 
 std::string emit_machine_code(const llvm::Module& module, const Machine& machine, llvm::CodeGenFileType type) {
-  std::unique_ptr<llvm::TargetMachine> target = make_target_machine(machine);
+  llvm::TargetMachine& target = target_machine_of_thread(machine);
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);  // the back end changes what it works on
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
-  if (target->addPassesToEmitFile(passes, stream, nullptr, type))
+  if (target.addPassesToEmitFile(passes, stream, nullptr, type))
     throw Error(ValueError) << "target \"" << machine.text << "\" cannot write this kind of file";
   passes.run(*copy);
   throw_reported(copy->getContext());

@@ -4,14 +4,17 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <map>
+#include <mutex>
+
 #include "codegen/llvm/machine/needed_features.h"
 
 namespace tessera::codegen {
+namespace {
 
-TargetCpu target_cpu(const Target& target) {
+TargetCpu find_cpu(const Target& target) {
   Machine machine = read_machine(target);
-  std::unique_ptr<llvm::TargetMachine> made = make_target_machine(machine);
-  const llvm::MCSubtargetInfo& info = *made->getMCSubtargetInfo();
+  const llvm::MCSubtargetInfo& info = *target_machine_of_thread(machine).getMCSubtargetInfo();
   TargetCpu out{.arch = llvm::Triple::getArchTypeName(llvm::Triple(machine.triple).getArch()).str(),
                 .name = machine.cpu,
                 .is_host = machine.is_host() && machine.cpu == read_machine(Target::parse("llvm")).cpu,
@@ -21,6 +24,19 @@ TargetCpu target_cpu(const Target& target) {
   for (const llvm::SubtargetFeatureKV& feature : info.getAllProcessorFeatures())
     if (info.getFeatureBits().test(feature.Value)) out.features.insert(feature.Key);
   return out;
+}
+
+}  // namespace
+
+TargetCpu target_cpu(const Target& target) {
+  constexpr size_t kMaxKnown = 64;
+  static std::mutex mutex;
+  static auto* known = new std::map<std::string, TargetCpu>;  // schedule rules ask for each kernel
+  const std::string text = target.str();
+  std::lock_guard lock(mutex);
+  if (auto it = known->find(text); it != known->end()) return it->second;
+  if (known->size() == kMaxKnown) known->clear();
+  return known->emplace(text, find_cpu(target)).first->second;
 }
 
 std::string cpu_needs(const Target& target) {

@@ -205,6 +205,20 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const Machine& machine)
   return out;
 }
 
+llvm::TargetMachine& target_machine_of_thread(const Machine& machine) {
+  thread_local std::string known;
+  thread_local std::unique_ptr<llvm::TargetMachine> made;
+  std::string key;
+  for (const std::string* part : {&machine.triple, &machine.cpu, &machine.features, &machine.abi, &machine.float_abi})
+    key += *part + "\n";
+  key += std::to_string(machine.opt_level);
+  if (!made || key != known) {
+    made = make_target_machine(machine);
+    known = key;
+  }
+  return *made;
+}
+
 void set_machine_attributes(llvm::Function* function, const Machine& machine) {
   function->addFnAttr("target-cpu", machine.cpu);
   if (!machine.features.empty()) function->addFnAttr("target-features", machine.features);
