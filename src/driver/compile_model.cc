@@ -4,6 +4,7 @@
 #include "driver/relay_build.h"
 #include "driver/vm/compile.h"
 #include "ir/pass/pass.h"
+#include "relay/op_names.h"
 #include "runtime/graph_executor/module.h"
 #include "runtime/registry.h"
 
@@ -64,8 +65,8 @@ IRModule convert_layout(const IRModule& mod, const std::string& layout) {
   if (layout != "NCHW" && layout != "NHWC")
     throw Error(ValueError) << "the layout of convolutions can be NCHW or NHWC, not \"" << layout << "\"";
   Map<String, Array<String>> desired;
-  for (const char* op : {"nn.conv2d", "nn.conv2d_transpose", "qnn.conv2d"})
-    desired.set(op, Array<String>{String(layout), String("default")});
+  for (std::string_view op : {relay::ops::conv2d, relay::ops::conv2d_transpose, relay::ops::qnn_conv2d})
+    desired.set(String(op), Array<String>{String(layout), String("default")});
   PassContextNode context;
   context.opt_level = 3;
   WithPassContext scope(PassContext::create(std::move(context)));

@@ -65,10 +65,6 @@ bool make_all() {
   slice_gradients();
   transform_gradients();
   window_gradients();
-  layout_rules();
-  layout_conversions();
-  channel_fillings();
-  layout_alterations();
   gemm_implementations();
   row_implementations();
   layout_move_implementations();

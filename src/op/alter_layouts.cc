@@ -6,12 +6,10 @@
 #include "ir/pass/pass.h"
 #include "ir/prim/ops.h"
 #include "op/channel_blocks.h"
-#include "op/records.h"
+#include "op/layout_rules.h"
 #include "relay/attrs/conv.h"
 #include "relay/inspect.h"
-#include "relay/layout_rule.h"
 #include "relay/make.h"
-#include "runtime/packed_func.h"
 #include "te/tensor.h"
 #include "topi/cpu/contraction/group_dot.h"
 #include "topi/cpu/contraction/narrow_floats.h"
@@ -105,8 +103,12 @@ void widen(size_t i, Array<Expr>* args, Array<ObjectRef>* placeholders) {
   args->set(i, relay::cast((*args)[i], DataType::Float(32)));
 }
 
-Expr block_channels(const Attrs& given, const Array<Expr>& given_args, const Array<ObjectRef>& given_placeholders,
-                    const Type& type) {
+ConfigKeys keys{config_flag(kWinogradOption)};
+
+}  // namespace
+
+Expr layout::block_conv2d(const Op&, const Attrs& given, const Array<Expr>& given_args,
+                          const Array<ObjectRef>& given_placeholders, const Type& type) {
   Target target = Target::current();
   auto* attrs = given.as<relay::Conv2DAttrs>();
   if (!target || target->kind->name != "llvm" || !attrs || given_args.size() != 2) return nullptr;
@@ -140,7 +142,8 @@ Expr block_channels(const Attrs& given, const Array<Expr>& given_args, const Arr
   Array<ObjectRef> placeholders = given_placeholders;
   if (are_floats && attrs->groups != 1)
     for (size_t i : {0, 1}) widen(i, &args, &placeholders);
-  if (attrs->groups != 1 && !by_channel) return block_conv("nn.contrib_conv2d_NCHWc", given, args, placeholders, type);
+  if (attrs->groups != 1 && !by_channel)
+    return block_conv(Op::get("nn.contrib_conv2d_NCHWc"), given, args, placeholders, type);
   const int64_t out_block = result_block(outs, lanes),
                 in_block = by_channel ? out_block : data_block(ins, lanes, attrs->data_layout == "NHWC");
   if (out_block == 0 || (are_bytes && (out_block != lanes || (!by_channel && in_block % topi::kByteGroup != 0))))
@@ -170,15 +173,6 @@ Expr block_channels(const Attrs& given, const Array<Expr>& given_args, const Arr
   }
   const char* op = by_channel ? "nn.contrib_depthwise_conv2d_NCHWc" : "nn.contrib_conv2d_NCHWc";
   return relay::make_call(Op::get(op), args, downcast<Attrs>(copy));
-}
-
-ConfigKeys keys{config_flag(kWinogradOption)};
-
-}  // namespace
-
-void layout_alterations() {
-  Op::get("nn.conv2d").set(relay::kAlterOpLayout, Any(typed("nn.conv2d in blocks of channels", block_channels)));
-  more_layout_alterations();
 }
 
 }  // namespace tessera::op

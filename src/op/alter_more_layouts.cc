@@ -44,14 +44,14 @@ int64_t lanes_for(const A* attrs, const Array<Expr>& args, const Array<ObjectRef
 }
 
 template <class A>
-Expr changed_call(const char* op, const Array<Expr>& args, const Attrs& given, auto change) {
-  return relay::make_call(Op::get(op), args, relay::changed_attrs<A>(given, change));
+Expr changed_call(const Op& op, const Array<Expr>& args, const Attrs& given, auto change) {
+  return relay::make_call(op, args, relay::changed_attrs<A>(given, change));
 }
 
 }  // namespace
 
-Expr block_conv(const char* op, const Attrs& given, const Array<Expr>& args, const Array<ObjectRef>& placeholders,
-                const Type& type) {
+Expr layout::block_conv(const Op& op, const Attrs& given, const Array<Expr>& args, const Array<ObjectRef>& placeholders,
+                        const Type& type) {
   auto* attrs = cast_or_null<relay::ConvAttrs>(given.get());
   const int64_t lanes = lanes_for(attrs, args, placeholders, type);
   if (lanes == 0) return nullptr;
@@ -84,12 +84,10 @@ Expr block_conv(const char* op, const Attrs& given, const Array<Expr>& args, con
   });
 }
 
-namespace {
-
 /// A transposed convolution. Where its phases could not have different numbers of taps, the weight gets zeros at the end, up to
 /// a multiple of the stride, which the result's end is cut by.
-Expr block_transposed(const char* op, const Attrs& given, const Array<Expr>& args, const Array<ObjectRef>& placeholders,
-                      const Type& type) {
+Expr layout::block_transposed(const Op& op, const Attrs& given, const Array<Expr>& args,
+                              const Array<ObjectRef>& placeholders, const Type& type) {
   auto* attrs = cast_or_null<relay::ConvTransposeAttrs>(given.get());
   const int64_t lanes = lanes_for(attrs, args, placeholders, type);
   if (lanes == 0 || attrs->groups != 1) return nullptr;
@@ -137,20 +135,6 @@ Expr block_transposed(const char* op, const Attrs& given, const Array<Expr>& arg
     out.out_layout = blocked_data(spatial, out_block);
     out.kernel_layout = with_blocks(letters, in_block, in_letter, out_block, out_letter);
   });
-}
-
-}  // namespace
-
-void more_layout_alterations() {
-  auto alter = [](const char* op, auto change) {
-    auto function = [op, change](Attrs attrs, Array<Expr> args, Array<ObjectRef> placeholders, Type type) {
-      return change(op, attrs, args, placeholders, type);
-    };
-    Op::get(op).set(relay::kAlterOpLayout, Any(typed(std::string(op) + " in blocks of channels", function)));
-  };
-  for (const char* op : {"nn.conv1d", "nn.conv3d"}) alter(op, block_conv);
-  for (const char* op : {"nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose"})
-    alter(op, block_transposed);
 }
 
 }  // namespace tessera::op

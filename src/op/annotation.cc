@@ -35,6 +35,7 @@ void annotation_records() {
       .support_level(10)
       .type("Identity", same_as_input)
       .fusion(Fusion::Opaque)
+      .precision(Precision::Follow)
       .compute(identity)
       .stateful(false);
   OpRecord("annotation.checkpoint")

@@ -58,11 +58,4 @@ inline GroupBlocks group_blocks(int64_t ins, int64_t outs, int64_t groups, int64
   return {inner_in, inner_out, inner_in};
 }
 
-/// A convolution of any number of dimensions and groups as a call of `op` with its channels in blocks; null where there are
-/// none. The arguments are those of the slot FTVMAlterOpLayout.
-Expr block_conv(const char* op, const Attrs& attrs, const Array<Expr>& args, const Array<ObjectRef>& placeholders,
-                const Type& type);
-/// The slots of convolutions beside nn.conv2d.
-void more_layout_alterations();
-
 }  // namespace tessera::op

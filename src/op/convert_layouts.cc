@@ -1,16 +1,17 @@
-// What ConvertLayout makes of operators: a call with the layouts that were asked for. "default" means the kernel layout
-// that goes with a data layout.
+// What ConvertLayout makes of operators.
 
-#include "op/records.h"
+#include "op/layout_rules.h"
 #include "relay/attrs/conv.h"
 #include "relay/attrs/image.h"
 #include "relay/attrs/pool.h"
 #include "relay/inspect.h"
 #include "relay/layout_rule.h"
 #include "relay/make.h"
-#include "runtime/packed_func.h"
 
-namespace tessera::op {
+namespace tessera::op::layout {
+
+using relay::Expr;
+
 namespace {
 
 using Desired = Array<String>;
@@ -37,8 +38,11 @@ bool is_depthwise(const relay::ConvAttrs* attrs, const Arguments& args) {
          relay::extent_of(kernel, weight->shape, 'I') == 1;
 }
 
-template <class T, bool kTransposed>
+}  // namespace
+
+template <class T>
 Expr convert_conv(const Op& op, const Attrs& attrs, const Arguments& args, const Desired& desired) {
+  constexpr bool kTransposed = std::is_same_v<T, relay::ConvTransposeAttrs>;
   auto* given = cast_or_null<T>(attrs.get());
   if (desired.empty() || !given) return nullptr;
   bool depthwise = false;
@@ -61,38 +65,10 @@ Expr convert_spatial(const Op& op, const Attrs& attrs, const Arguments& args, co
                           }));
 }
 
-using Conversion = Expr (*)(const Op&, const Attrs&, const Arguments&, const Desired&);
-struct Row {
-  const char* op;
-  Conversion conversion;
-};
-const Row kRows[] = {
-    {"nn.conv1d", convert_conv<relay::ConvAttrs, false>},
-    {"nn.conv2d", convert_conv<relay::ConvAttrs, false>},
-    {"nn.conv3d", convert_conv<relay::ConvAttrs, false>},
-    {"nn.conv1d_transpose", convert_conv<relay::ConvTransposeAttrs, true>},
-    {"nn.conv2d_transpose", convert_conv<relay::ConvTransposeAttrs, true>},
-    {"nn.conv3d_transpose", convert_conv<relay::ConvTransposeAttrs, true>},
-    {"nn.max_pool2d", convert_spatial<relay::PoolAttrs>},
-    {"nn.avg_pool2d", convert_spatial<relay::PoolAttrs>},
-    {"nn.max_pool3d", convert_spatial<relay::PoolAttrs>},
-    {"nn.avg_pool3d", convert_spatial<relay::PoolAttrs>},
-    {"nn.global_max_pool2d", convert_spatial<relay::GlobalPool2DAttrs>},
-    {"nn.global_avg_pool2d", convert_spatial<relay::GlobalPool2DAttrs>},
-    {"image.resize2d", convert_spatial<relay::ResizeAttrs>},
-};
+template Expr convert_conv<relay::ConvAttrs>(const Op&, const Attrs&, const Arguments&, const Desired&);
+template Expr convert_conv<relay::ConvTransposeAttrs>(const Op&, const Attrs&, const Arguments&, const Desired&);
+template Expr convert_spatial<relay::PoolAttrs>(const Op&, const Attrs&, const Arguments&, const Desired&);
+template Expr convert_spatial<relay::GlobalPool2DAttrs>(const Op&, const Attrs&, const Arguments&, const Desired&);
+template Expr convert_spatial<relay::ResizeAttrs>(const Op&, const Attrs&, const Arguments&, const Desired&);
 
-}  // namespace
-
-void layout_conversions() {
-  for (const Row& row : kRows) {
-    Op op = Op::find(row.op);
-    if (!op) continue;
-    auto convert = [op, conversion = row.conversion](Attrs attrs, Arguments args, Array<ObjectRef>, Desired desired) {
-      return conversion(op, attrs, args, desired);
-    };
-    op.set(relay::kConvertOpLayout, Any(typed(std::string(row.op) + " conversion", convert)));
-  }
-}
-
-}  // namespace tessera::op
+}  // namespace tessera::op::layout

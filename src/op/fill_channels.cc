@@ -10,13 +10,11 @@
 #include "ir/pass/pass.h"
 #include "op/channel_blocks.h"
 #include "op/layout_rules.h"
-#include "op/records.h"
 #include "relay/attrs/conv.h"
 #include "relay/attrs/pad.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
-#include "runtime/packed_func.h"
 #include "tir/layout.h"
 #include "topi/cpu/contraction/group_dot.h"
 
@@ -66,7 +64,7 @@ bool has_tiles_of_pixels(const Layout& layout, const Array<PrimExpr>& shape, int
 
 /// `letter`: of the result's channels in the layout of the weight.
 template <class ConvAttrs>
-Expr fill_channels(const char* op, char letter, const Attrs& given, const Array<Expr>& args, const Array<Type>& types) {
+Expr fill_channels(const Op& op, char letter, const Attrs& given, const Array<Expr>& args, const Array<Type>& types) {
   constexpr bool is_transposed = std::is_same_v<ConvAttrs, relay::ConvTransposeAttrs>;
   Target target = Target::current();
   auto* attrs = cast_or_null<ConvAttrs>(given.get());
@@ -95,11 +93,11 @@ Expr fill_channels(const char* op, char letter, const Attrs& given, const Array<
   Attrs wider =
       relay::changed_attrs<ConvAttrs>(given, [&](auto& a) { a.channels = PrimExpr(static_cast<int>(wanted)); });
   Expr weight = padded(args[1], DataType::Float(32), kernel->axes.size(), static_cast<size_t>(axis), wanted - channels);
-  return first_channels(relay::make_call(Op::get(op), {args[0], weight}, wider), channel, channels);
+  return first_channels(relay::make_call(op, {args[0], weight}, wider), channel, channels);
 }
 
 /// Of uint8 by int8. Results of very few channels stay as they are.
-Expr fill_bytes(const Attrs& given, const Array<Expr>& args, const Array<Type>& types) {
+Expr fill_bytes(const Op& op, const Attrs& given, const Array<Expr>& args, const Array<Type>& types) {
   Target target = Target::current();
   auto* attrs = cast_or_null<relay::Conv2DAttrs>(given.get());
   if (!target || target->kind->name != "llvm" || PassContext::current()->opt_level < kLevel) return nullptr;
@@ -123,28 +121,23 @@ Expr fill_bytes(const Attrs& given, const Array<Expr>& args, const Array<Type>& 
   Attrs wider = relay::changed_attrs<relay::Conv2DAttrs>(
       given, [&](auto& a) { a.channels = PrimExpr(static_cast<int>(outs + more_outs)); });
   Expr filters = padded(padded(args[1], weight->dtype, 4, in_axis, more_ins), weight->dtype, 4, out_axis, more_outs);
-  Expr all =
-      relay::make_call(Op::get("nn.conv2d"), {padded(args[0], data->dtype, 4, channel, more_ins), filters}, wider);
+  Expr all = relay::make_call(op, {padded(args[0], data->dtype, 4, channel, more_ins), filters}, wider);
   return more_outs == 0 ? all : first_channels(all, static_cast<int>(channel), outs);
-}
-
-template <class ConvAttrs>
-void fill(const char* op, char letter) {
-  auto rule = [op, letter](Attrs attrs, Array<Expr> args, Array<Type> types) {
-    if (std::is_same_v<ConvAttrs, relay::Conv2DAttrs>)
-      if (Expr out = fill_bytes(attrs, args, types); out.defined()) return out;
-    return fill_channels<ConvAttrs>(op, letter, attrs, args, types);
-  };
-  Op::get(op).set("FTVMLegalize", Any(typed(std::string(op) + " with channels that fill vectors", rule)));
 }
 
 }  // namespace
 
-void channel_fillings() {
-  fill<relay::ConvTransposeAttrs>("nn.conv1d_transpose", 'I');
-  fill<relay::ConvTransposeAttrs>("nn.conv2d_transpose", 'O');
-  fill<relay::ConvTransposeAttrs>("nn.conv3d_transpose", 'I');
-  fill<relay::Conv2DAttrs>("nn.conv2d", 'O');
+Expr layout::pad_channels_conv2d(const Op& op, const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types) {
+  if (Expr out = fill_bytes(op, attrs, args, types)) return out;
+  return fill_channels<relay::Conv2DAttrs>(op, 'O', attrs, args, types);
 }
+
+template <char letter>
+Expr layout::pad_channels_transposed(const Op& op, const Attrs& attrs, const Array<Expr>& args,
+                                     const Array<Type>& types) {
+  return fill_channels<relay::ConvTransposeAttrs>(op, letter, attrs, args, types);
+}
+template Expr layout::pad_channels_transposed<'I'>(const Op&, const Attrs&, const Array<Expr>&, const Array<Type>&);
+template Expr layout::pad_channels_transposed<'O'>(const Op&, const Attrs&, const Array<Expr>&, const Array<Type>&);
 
 }  // namespace tessera::op

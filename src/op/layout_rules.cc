@@ -1,11 +1,9 @@
-// How operators follow the layouts of their inputs: one rule a family. Operators that are not here make their inputs go back
-// to the layout they had.
+// How operators follow the layouts of their inputs: one rule a family.
 
 #include <algorithm>
 
 #include "ir/prim/ops.h"
 #include "op/layout_rules.h"
-#include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/conv.h"
 #include "relay/attrs/image.h"
@@ -13,7 +11,7 @@
 #include "relay/inspect.h"
 #include "relay/layout_rule.h"
 
-namespace tessera::op {
+namespace tessera::op::layout {
 
 using relay::has_blocks;
 using relay::is_defined;
@@ -22,8 +20,6 @@ using relay::primal_count;
 using relay::same_layout;
 using relay::undefined_layout;
 using Layouts = std::vector<Layout>;
-
-namespace layout {
 
 LayoutAnswer unknown(const LayoutQuery& query) {
   return layout_answer(Layouts(query.old_in.size(), undefined_layout()), {undefined_layout()}, query.attrs);
@@ -34,17 +30,12 @@ Layout first_defined(const Layouts& layouts) {
   return it == layouts.end() ? undefined_layout() : *it;
 }
 
-}  // namespace layout
-
-namespace {
-
-using namespace layout;
-
-/// All inputs and the result in one layout.
 LayoutAnswer elementwise(const LayoutQuery& query) {
   Layout layout = first_defined(query.in());
   return layout_answer(Layouts(query.old_in.size(), layout), {layout}, query.attrs);
 }
+
+namespace {
 
 /// An operand of fewer or shorter dimensions must not be cut into blocks that it cannot fill: where its extent along a
 /// blocked axis is 1, its block is 1 too.
@@ -61,6 +52,8 @@ Layout fitting_blocks(const Layout& layout, const Layout& old, const Array<PrimE
   }
   return make_layout(name);
 }
+
+}  // namespace
 
 LayoutAnswer binary(const LayoutQuery& query) {
   Layouts layouts = query.in();
@@ -81,7 +74,6 @@ LayoutAnswer binary(const LayoutQuery& query) {
   return layout_answer(layouts, {layouts[large]}, query.attrs);
 }
 
-/// Convolutions have the layouts that their attributes say; others fit in.
 LayoutAnswer convolution(const LayoutQuery& query) {
   auto* attrs = cast_or_null<relay::ConvAttrs>(query.attrs.get());
   if (!attrs) return unknown(query);
@@ -90,7 +82,6 @@ LayoutAnswer convolution(const LayoutQuery& query) {
                        query.attrs);
 }
 
-/// A transformed weight has no layout that others know; it stays as it is.
 LayoutAnswer winograd(const LayoutQuery& query) {
   auto* attrs = cast_or_null<relay::ConvAttrs>(query.attrs.get());
   if (!attrs) return unknown(query);
@@ -111,14 +102,16 @@ LayoutAnswer dense(const LayoutQuery& query) {
   return layout_answer({make_layout("NC"), make_layout("NC")}, {make_layout("NC")}, query.attrs);
 }
 
+namespace {
+
 bool blocks_space(const Layout& layout) {
   for (size_t i = 0; i < layout->axes.size(); ++i)
     if (!layout->is_primal(i) && layout->primal(i) != 'C' && layout->primal(i) != 'N') return true;
   return false;
 }
 
-/// Operators with an attribute `layout` that work on the spatial axes: any layout that does not cut those will do, unless
-/// the call says which layout its result has.
+}  // namespace
+
 template <class T>
 LayoutAnswer spatial(const LayoutQuery& query) {
   auto* attrs = cast_or_null<T>(query.attrs.get());
@@ -134,70 +127,11 @@ LayoutAnswer spatial(const LayoutQuery& query) {
   return layout_answer({layout}, {layout}, changed_attrs<T>(query.attrs, [&](auto& a) { a.layout = layout->name; }));
 }
 
-struct Row {
-  const char* op;
-  relay::LayoutRule rule;
-};
-const Row kRows[] = {
-    {"nn.conv1d", convolution},
-    {"nn.conv2d", convolution},
-    {"nn.conv3d", convolution},
-    {"nn.contrib_conv2d_NCHWc", convolution},
-    {"nn.contrib_depthwise_conv2d_NCHWc", convolution},
-    {"nn.contrib_conv2d_winograd_without_weight_transform", winograd},
-    {"nn.conv1d_transpose", conv_transpose},
-    {"nn.conv2d_transpose", conv_transpose},
-    {"nn.conv3d_transpose", conv_transpose},
-    {"nn.dense", dense},
-    {"nn.max_pool1d", spatial<relay::PoolAttrs>},
-    {"nn.max_pool2d", spatial<relay::PoolAttrs>},
-    {"nn.max_pool3d", spatial<relay::PoolAttrs>},
-    {"nn.avg_pool1d", spatial<relay::PoolAttrs>},
-    {"nn.avg_pool2d", spatial<relay::PoolAttrs>},
-    {"nn.avg_pool3d", spatial<relay::PoolAttrs>},
-    {"nn.global_max_pool2d", spatial<relay::GlobalPool2DAttrs>},
-    {"nn.global_avg_pool2d", spatial<relay::GlobalPool2DAttrs>},
-    {"nn.adaptive_avg_pool1d", spatial<relay::AdaptivePoolAttrs>},
-    {"nn.adaptive_max_pool1d", spatial<relay::AdaptivePoolAttrs>},
-    {"nn.adaptive_avg_pool2d", spatial<relay::AdaptivePoolAttrs>},
-    {"nn.adaptive_max_pool2d", spatial<relay::AdaptivePoolAttrs>},
-    {"nn.adaptive_avg_pool3d", spatial<relay::AdaptivePoolAttrs>},
-    {"nn.adaptive_max_pool3d", spatial<relay::AdaptivePoolAttrs>},
-    {"nn.upsampling", spatial<relay::UpSamplingAttrs>},
-    {"nn.upsampling3d", spatial<relay::UpSampling3DAttrs>},
-    {"image.resize1d", spatial<relay::ResizeAttrs>},
-    {"image.resize2d", spatial<relay::ResizeAttrs>},
-    {"image.resize3d", spatial<relay::ResizeAttrs>},
-    {"concatenate", concatenation},
-    {"split", splitting},
-    {"transpose", transposition},
-    {"strided_slice", slicing},
-    {"nn.pad", padding},
-    {"squeeze", squeezing},
-    {"nn.batch_norm", batch_norm},
-    {"nn.softmax", softmax},
-    {"nn.log_softmax", softmax},
-};
+template LayoutAnswer spatial<relay::PoolAttrs>(const LayoutQuery&);
+template LayoutAnswer spatial<relay::GlobalPool2DAttrs>(const LayoutQuery&);
+template LayoutAnswer spatial<relay::AdaptivePoolAttrs>(const LayoutQuery&);
+template LayoutAnswer spatial<relay::UpSamplingAttrs>(const LayoutQuery&);
+template LayoutAnswer spatial<relay::UpSampling3DAttrs>(const LayoutQuery&);
+template LayoutAnswer spatial<relay::ResizeAttrs>(const LayoutQuery&);
 
-constexpr std::string_view kReductions[] = {"sum", "mean", "max", "min", "prod", "all", "any", "argmax", "argmin"};
-
-}  // namespace
-
-void layout_rules() {
-  for (const Row& row : kRows)
-    if (Op op = Op::find(row.op)) relay::set_layout_rule(op, row.rule);
-  for (std::string_view name : kReductions)
-    if (Op op = Op::find(name)) relay::set_layout_rule(op, reduction);
-  for (const std::string& name : Op::names()) {
-    Op op = Op::find(name);
-    auto* type = cast_or_null<relay::TypeRuleSlot>(op.slot(relay::kTypeRule).object());
-    if (!type || op.has(relay::kLayoutRule)) continue;
-    std::string_view rule(type->name);
-    bool keeps = op->num_inputs == 1 && (rule == "Identity" || rule == "IdentityCompRel" || rule == "Cast");
-    if (keeps && relay::fusion_of(op) == Fusion::Elementwise) relay::set_layout_rule(op, elementwise);
-    if (op->num_inputs == 2 && rule.starts_with("Broadcast") && relay::fusion_of(op) == Fusion::Broadcast)
-      relay::set_layout_rule(op, binary);
-  }
-}
-
-}  // namespace tessera::op
+}  // namespace tessera::op::layout

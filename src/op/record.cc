@@ -1,5 +1,6 @@
 #include "op/record.h"
 
+#include "ir/prim/expr.h"
 #include "runtime/packed_func.h"
 
 namespace tessera::op {
@@ -53,6 +54,72 @@ OpRecord& OpRecord::noncomputational() { return set(relay::kNonComputational, An
 
 OpRecord& OpRecord::stateful(bool is_stateful) { return set(relay::kIsStateful, Any(is_stateful)); }
 
-OpRecord& OpRecord::set(const char* slot, Any value) { return op_.set(slot, std::move(value)), *this; }
+OpRecord& OpRecord::moves(Moves kind) { return set(relay::kMoves, Any(static_cast<int64_t>(kind))); }
+
+OpRecord& OpRecord::precision(Precision kind) {
+  auto conversion = [kind](const Expr&, const String& narrow) {
+    const String dtype = kind == Precision::Never ? String("float32") : narrow;
+    return Array<ObjectRef>{int_imm(DataType::Int(32), static_cast<int>(kind)), dtype, dtype};
+  };
+  return set(relay::kMixedPrecision, Any(typed("mixed precision", conversion)), relay::kBuiltInLevel);
+}
+
+OpRecord& OpRecord::quantized(relay::QuantizedForm rule) {
+  return set(relay::kQuantizedForm, Any(typed("quantized form", std::move(rule))), relay::kBuiltInLevel);
+}
+
+OpRecord& OpRecord::layout(relay::LayoutRule rule) { return relay::set_layout_rule(op_, rule), *this; }
+
+OpRecord& OpRecord::convert_layout(relay::ConvertLayout rule) {
+  auto convert = [name = op_->name, rule](Attrs attrs, Array<Expr> args, Array<ObjectRef>, Array<String> desired) {
+    return rule(Op::get(name), attrs, args, desired);
+  };
+  return set(relay::kConvertOpLayout, Any(typed(op_->name.str() + " conversion", convert)));
+}
+
+OpRecord& OpRecord::alter_layout(relay::AlterLayout rule) {
+  auto alter = [name = op_->name, rule](Attrs attrs, Array<Expr> args, Array<ObjectRef> placeholders, Type type) {
+    return rule(Op::get(name), attrs, args, placeholders, type);
+  };
+  return set(relay::kAlterOpLayout, Any(typed(op_->name.str() + " in blocks of channels", alter)));
+}
+
+OpRecord& OpRecord::legalize(relay::Legalize rule) {
+  auto legal = [name = op_->name, rule](Attrs attrs, Array<Expr> args, Array<Type> types) {
+    return rule(Op::get(name), attrs, args, types);
+  };
+  return set(relay::kLegalize, Any(typed(op_->name.str() + " as the target takes it", legal)));
+}
+
+OpRecord& OpRecord::flops(int per_element) { return set(relay::kFlopsPerElement, Any(int64_t{per_element})); }
+
+OpRecord& OpRecord::numeric(bool is_numeric) { return set(relay::kIsNumeric, Any(is_numeric)); }
+
+OpRecord& OpRecord::keeps_positive_scale() { return set(relay::kKeepsPositiveScale, Any(true)); }
+
+OpRecord& OpRecord::fast_form(const char* op) { return set(relay::kFastForm, Any(String(op))); }
+
+OpRecord& OpRecord::static_form(relay::StaticForm form) {
+  auto of_call = [form = std::move(form)](const Expr& call) { return form(call.as<relay::Call>()); };
+  return set(relay::kStaticForm, Any(typed("static form", of_call)));
+}
+
+OpRecord& OpRecord::inference_form(relay::InferenceForm form) {
+  auto of_call = [form = std::move(form)](const Expr& call, const Array<Expr>& args) {
+    return form(call.as<relay::Call>(), args);
+  };
+  return set(relay::kInferenceForm, Any(typed("inference form", of_call)));
+}
+
+OpRecord& OpRecord::evaluate(relay::Evaluate loop) {
+  auto of_call = [loop = std::move(loop)](const Expr& call, const Array<NDArray>& args) {
+    return loop(call.as<relay::Call>(), std::vector<NDArray>(args.begin(), args.end()));
+  };
+  return set(relay::kEvaluate, Any(typed("evaluate", of_call)));
+}
+
+OpRecord& OpRecord::set(const char* slot, Any value, int level) {
+  return op_.set(slot, std::move(value), level), *this;
+}
 
 }  // namespace tessera::op

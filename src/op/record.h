@@ -5,10 +5,13 @@
 //     op.doc("...").attrs<DenseAttrs>().input("data", "...").type(dense_type).fusion(Fusion::OutputElementwise)...
 //   }
 //
-// A record fills slots of the operator table (relay/slots.h, relay/type/rule.h); an operator made in Python fills the
-// same ones. `all.cc` lists the records.
+// A record fills slots of the operator table (relay/slots.h, relay/layout_rule.h, relay/type/rule.h,
+// relay/type/affine_type.h); an operator made in Python fills the same ones, and passes read nothing else. `all.cc` lists the
+// records.
 
+#include "relay/layout_rule.h"
 #include "relay/slots.h"
+#include "relay/type/affine_type.h"
 #include "relay/type/rule.h"
 
 namespace tessera::op {
@@ -17,6 +20,8 @@ using relay::Compute;
 using relay::Expr;
 using relay::Fusion;
 using relay::Gradient;
+using relay::Moves;
+using relay::Precision;
 using relay::ShapeFunc;
 using relay::TypeQuery;
 using relay::TypeRule;
@@ -45,9 +50,35 @@ class OpRecord {
   /// For results whose shape depends on the values of arguments: `needs_value` says of which.
   OpRecord& shape(std::initializer_list<int> needs_value, ShapeFunc shape);
   OpRecord& stateful(bool is_stateful);
+  /// It computes nothing; its result has elements of the first argument.
+  OpRecord& moves(Moves kind);
+  /// How it takes part in mixed precision.
+  OpRecord& precision(Precision kind);
+  /// What it becomes on integers that stand for floats.
+  OpRecord& quantized(relay::QuantizedForm rule);
+  /// How its layouts follow those of its inputs.
+  OpRecord& layout(relay::LayoutRule rule);
+  /// What ConvertLayout, AlterOpLayout and Legalize make of a call.
+  OpRecord& convert_layout(relay::ConvertLayout rule);
+  OpRecord& alter_layout(relay::AlterLayout rule);
+  OpRecord& legalize(relay::Legalize rule);
+  /// Arithmetic for each element of the first result, where the pattern of fusion does not say it.
+  OpRecord& flops(int per_element);
+  /// Whether wider floats serve as well, where the pattern of fusion does not say it.
+  OpRecord& numeric(bool is_numeric);
+  /// f(s * x) = s * f(x) for s > 0.
+  OpRecord& keeps_positive_scale();
+  /// The operator that computes the same quicker and less exactly.
+  OpRecord& fast_form(const char* op);
+  /// The call with what constant arguments say as attributes.
+  OpRecord& static_form(relay::StaticForm form);
+  /// The call when a model is run and not trained.
+  OpRecord& inference_form(relay::InferenceForm form);
+  /// A loop of the compiler for constants: a kernel that runs once is not worth compiling.
+  OpRecord& evaluate(relay::Evaluate loop);
   /// The operator moves or names values and computes nothing.
   OpRecord& noncomputational();
-  OpRecord& set(const char* slot, Any value);
+  OpRecord& set(const char* slot, Any value, int level = 10);
 
  private:
   Op op_;

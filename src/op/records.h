@@ -8,13 +8,6 @@ namespace tessera::op {
 void annotation_records();
 void memory_records();
 void random_records();
-/// How operators follow the layouts of their inputs; the records must be there.
-void layout_rules();
-/// What ConvertLayout makes of operators.
-void layout_conversions();
-/// What AlterOpLayout makes of operators.
-void channel_fillings();
-void layout_alterations();
 
 // tensor/
 void binary_records();

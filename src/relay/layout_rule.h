@@ -45,8 +45,14 @@ using LayoutRule = LayoutAnswer (*)(const LayoutQuery&);
 inline constexpr const char* kLayoutRule = "FInferCorrectLayout";
 /// (attrs, arguments, placeholders of the arguments, result type) -> expression or None.
 inline constexpr const char* kAlterOpLayout = "FTVMAlterOpLayout";
+using AlterLayout = Expr (*)(const Op&, const Attrs&, const Array<Expr>& args, const Array<ObjectRef>& placeholders,
+                             const Type& type);
 /// (attrs, arguments, placeholders of the arguments, desired layouts) -> expression or None.
 inline constexpr const char* kConvertOpLayout = "FTVMConvertOpLayout";
+using ConvertLayout = Expr (*)(const Op&, const Attrs&, const Array<Expr>& args, const Array<String>& desired);
+/// (attrs, arguments, types of the arguments and of the result) -> expression or None.
+inline constexpr const char* kLegalize = "FTVMLegalize";
+using Legalize = Expr (*)(const Op&, const Attrs&, const Array<Expr>& args, const Array<Type>& types);
 
 void set_layout_rule(const Op& op, LayoutRule rule);
 /// The answer of the call's operator; empty when it has no rule or leaves a layout open.

@@ -4,6 +4,7 @@
 #include "ir/span_scope.h"
 #include "relay/attrs/reduce.h"
 #include "relay/attrs/transform.h"
+#include "relay/op_names.h"
 #include "runtime/function/element.h"
 
 namespace tessera::relay {
@@ -54,12 +55,35 @@ Expr make_ints(const std::vector<int64_t>& values, DataType dtype) {
   return make_constant(data);
 }
 
+// clang-format off
+Expr add(Expr a, Expr b) { return call_op(ops::add, {a, b}); }
+Expr subtract(Expr a, Expr b) { return call_op(ops::subtract, {a, b}); }
+Expr multiply(Expr a, Expr b) { return call_op(ops::multiply, {a, b}); }
+Expr divide(Expr a, Expr b) { return call_op(ops::divide, {a, b}); }
+Expr power(Expr a, Expr b) { return call_op(ops::power, {a, b}); }
+Expr maximum(Expr a, Expr b) { return call_op(ops::maximum, {a, b}); }
+Expr minimum(Expr a, Expr b) { return call_op(ops::minimum, {a, b}); }
+Expr equal(Expr a, Expr b) { return call_op(ops::equal, {a, b}); }
+Expr less(Expr a, Expr b) { return call_op(ops::less, {a, b}); }
+Expr greater(Expr a, Expr b) { return call_op(ops::greater, {a, b}); }
+Expr where(Expr cond, Expr a, Expr b) { return call_op(ops::where, {cond, a, b}); }
+Expr negative(Expr x) { return call_op(ops::negative, {x}); }
+Expr exp(Expr x) { return call_op(ops::exp, {x}); }
+Expr log(Expr x) { return call_op(ops::log, {x}); }
+Expr sqrt(Expr x) { return call_op(ops::sqrt, {x}); }
+Expr rsqrt(Expr x) { return call_op(ops::rsqrt, {x}); }
+Expr tanh(Expr x) { return call_op(ops::tanh, {x}); }
+Expr sigmoid(Expr x) { return call_op(ops::sigmoid, {x}); }
+Expr zeros_like(Expr x) { return call_op(ops::zeros_like, {x}); }
+Expr ones_like(Expr x) { return call_op(ops::ones_like, {x}); }
+// clang-format on
+
 Expr cast(Expr x, DataType dtype) {
-  return call_op("cast", {x}, make_attrs<CastAttrs>([&](auto& a) { a.dtype = dtype; }));
+  return call_op(ops::cast, {x}, make_attrs<CastAttrs>([&](auto& a) { a.dtype = dtype; }));
 }
 
 Expr clip(Expr x, double low, double high) {
-  return call_op("clip", {x}, make_attrs<ClipAttrs>([&](auto& a) { a.a_min = low, a.a_max = high; }));
+  return call_op(ops::clip, {x}, make_attrs<ClipAttrs>([&](auto& a) { a.a_min = low, a.a_max = high; }));
 }
 
 Expr reduce(std::string_view name, Expr x, Array<PrimExpr> axis, bool keepdims, bool exclude) {
@@ -70,25 +94,25 @@ Expr reduce(std::string_view name, Expr x, Array<PrimExpr> axis, bool keepdims, 
                  }));
 }
 Expr sum(Expr x, Array<PrimExpr> axis, bool keepdims, bool exclude) {
-  return reduce("sum", std::move(x), std::move(axis), keepdims, exclude);
+  return reduce(ops::sum, std::move(x), std::move(axis), keepdims, exclude);
 }
 Expr mean(Expr x, Array<PrimExpr> axis, bool keepdims, bool exclude) {
-  return reduce("mean", std::move(x), std::move(axis), keepdims, exclude);
+  return reduce(ops::mean, std::move(x), std::move(axis), keepdims, exclude);
 }
 
 Expr reshape(Expr x, Array<PrimExpr> shape) {
-  return call_op("reshape", {x}, make_attrs<ReshapeAttrs>([&](auto& a) { a.newshape = shape; }));
+  return call_op(ops::reshape, {x}, make_attrs<ReshapeAttrs>([&](auto& a) { a.newshape = shape; }));
 }
 Expr reshape_like(Expr x, Expr like) {
-  return call_op("reshape_like", {x, like}, make_attrs<ReshapeLikeAttrs>([](auto&) {}));
+  return call_op(ops::reshape_like, {x, like}, make_attrs<ReshapeLikeAttrs>([](auto&) {}));
 }
 
 Expr transpose(Expr x, Array<PrimExpr> axes) {
-  return call_op("transpose", {x}, make_attrs<TransposeAttrs>([&](auto& a) { a.axes = axes; }));
+  return call_op(ops::transpose, {x}, make_attrs<TransposeAttrs>([&](auto& a) { a.axes = axes; }));
 }
 
 Expr expand_dims(Expr x, int axis, int count) {
-  return call_op("expand_dims", {x},
+  return call_op(ops::expand_dims, {x},
                  make_attrs<ExpandDimsAttrs>([&](auto& a) { a.axis = axis, a.num_newaxis = count; }));
 }
 
@@ -102,20 +126,20 @@ Expr expand_to_axes(Expr x, const std::vector<int>& axes, int rank) {
 }
 
 Expr squeeze(Expr x, Array<PrimExpr> axis) {
-  return call_op("squeeze", {x}, make_attrs<SqueezeAttrs>([&](auto& a) { a.axis = axis; }));
+  return call_op(ops::squeeze, {x}, make_attrs<SqueezeAttrs>([&](auto& a) { a.axis = axis; }));
 }
 
 Expr concatenate(Array<Expr> parts, int axis) {
-  return call_op("concatenate", {make_tuple(std::move(parts))},
+  return call_op(ops::concatenate, {make_tuple(std::move(parts))},
                  make_attrs<ConcatenateAttrs>([&](auto& a) { a.axis = axis; }));
 }
 
 Expr stack(Array<Expr> parts, int axis) {
-  return call_op("stack", {make_tuple(std::move(parts))}, make_attrs<StackAttrs>([&](auto& a) { a.axis = axis; }));
+  return call_op(ops::stack, {make_tuple(std::move(parts))}, make_attrs<StackAttrs>([&](auto& a) { a.axis = axis; }));
 }
 
 Expr split(Expr x, int sections, int axis) {
-  return call_op("split", {x}, make_attrs<SplitAttrs>([&](auto& a) {
+  return call_op(ops::split, {x}, make_attrs<SplitAttrs>([&](auto& a) {
                    a.indices_or_sections = int_imm(DataType::Int(32), sections);
                    a.axis = axis;
                  }));
@@ -123,19 +147,19 @@ Expr split(Expr x, int sections, int axis) {
 Expr split(Expr x, const std::vector<int64_t>& places, int axis) {
   Array<PrimExpr> indices;
   for (int64_t place : places) indices.push_back(int_imm(DataType::Int(32), place));
-  return call_op("split", {x},
+  return call_op(ops::split, {x},
                  make_attrs<SplitAttrs>([&](auto& a) { a.indices_or_sections = indices, a.axis = axis; }));
 }
 
 Expr broadcast_to(Expr x, Array<PrimExpr> shape) {
-  return call_op("broadcast_to", {x}, make_attrs<InitOpAttrs>([&](auto& a) { a.shape = shape; }));
+  return call_op(ops::broadcast_to, {x}, make_attrs<InitOpAttrs>([&](auto& a) { a.shape = shape; }));
 }
-Expr broadcast_to_like(Expr x, Expr like) { return call_op("broadcast_to_like", {x, like}); }
-Expr collapse_sum_like(Expr x, Expr like) { return call_op("collapse_sum_like", {x, like}); }
+Expr broadcast_to_like(Expr x, Expr like) { return call_op(ops::broadcast_to_like, {x, like}); }
+Expr collapse_sum_like(Expr x, Expr like) { return call_op(ops::collapse_sum_like, {x, like}); }
 
 Expr strided_slice(Expr x, Array<PrimExpr> begin, Array<PrimExpr> end, Array<PrimExpr> strides) {
   if (!strides.defined()) strides = Array<PrimExpr>(begin.size(), PrimExpr(1));
-  return call_op("strided_slice", {x}, make_attrs<StridedSliceAttrs>([&](auto& a) {
+  return call_op(ops::strided_slice, {x}, make_attrs<StridedSliceAttrs>([&](auto& a) {
                    a.begin = begin;
                    a.end = end;
                    a.strides = strides;
@@ -143,7 +167,7 @@ Expr strided_slice(Expr x, Array<PrimExpr> begin, Array<PrimExpr> end, Array<Pri
 }
 
 Expr layout_transform(Expr x, String from, String to) {
-  return call_op("layout_transform", {x},
+  return call_op(ops::layout_transform, {x},
                  make_attrs<LayoutTransformAttrs>([&](auto& a) { a.src_layout = from, a.dst_layout = to; }));
 }
 

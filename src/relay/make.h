@@ -38,28 +38,26 @@ Expr make_scalar(double value, DataType dtype);
 Expr make_ints(const std::vector<int64_t>& values, DataType dtype = DataType::Int(64));
 
 // ---- element by element ------------------------------------------------------------------------------------------
-// clang-format off
-inline Expr add(Expr a, Expr b) { return call_op("add", {a, b}); }
-inline Expr subtract(Expr a, Expr b) { return call_op("subtract", {a, b}); }
-inline Expr multiply(Expr a, Expr b) { return call_op("multiply", {a, b}); }
-inline Expr divide(Expr a, Expr b) { return call_op("divide", {a, b}); }
-inline Expr power(Expr a, Expr b) { return call_op("power", {a, b}); }
-inline Expr maximum(Expr a, Expr b) { return call_op("maximum", {a, b}); }
-inline Expr minimum(Expr a, Expr b) { return call_op("minimum", {a, b}); }
-inline Expr equal(Expr a, Expr b) { return call_op("equal", {a, b}); }
-inline Expr less(Expr a, Expr b) { return call_op("less", {a, b}); }
-inline Expr greater(Expr a, Expr b) { return call_op("greater", {a, b}); }
-inline Expr where(Expr cond, Expr a, Expr b) { return call_op("where", {cond, a, b}); }
-inline Expr negative(Expr x) { return call_op("negative", {x}); }
-inline Expr exp(Expr x) { return call_op("exp", {x}); }
-inline Expr log(Expr x) { return call_op("log", {x}); }
-inline Expr sqrt(Expr x) { return call_op("sqrt", {x}); }
-inline Expr rsqrt(Expr x) { return call_op("rsqrt", {x}); }
-inline Expr tanh(Expr x) { return call_op("tanh", {x}); }
-inline Expr sigmoid(Expr x) { return call_op("sigmoid", {x}); }
-inline Expr zeros_like(Expr x) { return call_op("zeros_like", {x}); }
-inline Expr ones_like(Expr x) { return call_op("ones_like", {x}); }
-// clang-format on
+Expr add(Expr a, Expr b);
+Expr subtract(Expr a, Expr b);
+Expr multiply(Expr a, Expr b);
+Expr divide(Expr a, Expr b);
+Expr power(Expr a, Expr b);
+Expr maximum(Expr a, Expr b);
+Expr minimum(Expr a, Expr b);
+Expr equal(Expr a, Expr b);
+Expr less(Expr a, Expr b);
+Expr greater(Expr a, Expr b);
+Expr where(Expr cond, Expr a, Expr b);
+Expr negative(Expr x);
+Expr exp(Expr x);
+Expr log(Expr x);
+Expr sqrt(Expr x);
+Expr rsqrt(Expr x);
+Expr tanh(Expr x);
+Expr sigmoid(Expr x);
+Expr zeros_like(Expr x);
+Expr ones_like(Expr x);
 Expr cast(Expr x, DataType dtype);
 Expr clip(Expr x, double low, double high);
 

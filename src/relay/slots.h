@@ -21,6 +21,51 @@ inline constexpr const char* kFusion = "TOpPattern";
 inline constexpr const char* kIsStateful = "TOpIsStateful";
 inline constexpr const char* kNonComputational = "TNonComputational";
 
+/// How elements of the first argument reach the result of an operator that computes nothing and adds none of its own.
+enum class Moves : int32_t {
+  None = 0,      // it computes
+  View = 1,      // all of them in row-major order, under another shape
+  Permute = 2,   // all of them in another order, which attributes and types give
+  Slice = 3,     // some of them, which attributes and types give
+  Repeat = 4,    // some of them several times, as attributes and types say
+  Gather = 5,    // those that the values of other arguments name
+  Extremum = 6,  // the greatest or least of each window: increasing functions may be applied before or after
+};
+inline constexpr const char* kMoves = "TElementMoves";
+
+/// What ToMixedPrecision does with an operator: it computes in the narrow type, or if an argument is narrow, or in float32.
+enum class Precision : int32_t { Always = 0, Follow = 1, Never = 2 };
+/// As a PackedFunc: (call, narrow type) -> [Precision, accumulation type, result type].
+inline constexpr const char* kMixedPrecision = "FTVMMixedPrecisionConversionType";
+
+/// True where a call on wider floats gives the same numbers, rounded less, and false where it looks at bits or element types.
+/// Operators without this slot say it by how they fuse.
+inline constexpr const char* kIsNumeric = "TIsNumeric";
+/// Arithmetic for each element of the first result, for analyses; by the pattern of fusion where it is not set.
+inline constexpr const char* kFlopsPerElement = "TFlopsPerElement";
+/// f(s * x) = s * f(x) for s > 0.
+inline constexpr const char* kKeepsPositiveScale = "TKeepsPositiveScale";
+/// The name of an operator that computes the same quicker and less exactly.
+inline constexpr const char* kFastForm = "TFastForm";
+
+/// The call with what constant arguments say as attributes (DynamicToStatic), or null where it stays as it is.
+/// As a PackedFunc: (call) -> expression or None.
+using StaticForm = std::function<Expr(const Call* call)>;
+inline constexpr const char* kStaticForm = "FStaticForm";
+/// The call, of a tuple its first field, when a model is run and not trained (SimplifyInference); `args` are its arguments as
+/// they are now. As a PackedFunc: (call, args) -> expression or None.
+using InferenceForm = std::function<Expr(const Call* call, const Array<Expr>& args)>;
+inline constexpr const char* kInferenceForm = "FInferenceForm";
+
+/// The call's result on tensors of the host, those of tuples one after the other, by a loop of the compiler; null where it has
+/// none for the attributes or types. A result may share the memory of an argument.
+/// As a PackedFunc: (call, tensors) -> NDArray or None.
+using Evaluate = std::function<NDArray(const Call* call, const std::vector<NDArray>& args)>;
+inline constexpr const char* kEvaluate = "FEvaluate";
+
+/// Built-in records fill slots that users fill too at this level, below the usual one: what users say comes first.
+inline constexpr int kBuiltInLevel = 5;
+
 /// The tensors of a call from those of its arguments; a tuple argument gives all its fields, in order.
 /// As a PackedFunc: (attrs, inputs, out_type) -> tensors.
 using Compute = std::function<Array<te::Tensor>(const Attrs&, const Array<te::Tensor>&, const Type&)>;
@@ -42,5 +87,9 @@ inline constexpr const char* kShapeDataDependent = "TShapeDataDependent";
 
 /// How a call of `op` may be fused; Opaque where the operator does not say.
 Fusion fusion_of(const Op& op);
+/// How the called operator moves elements; None for calls of functions.
+Moves moves_of(const Call* call);
+/// All of the first argument or some of it, each element where attributes and types say, perhaps several times.
+bool moves_by_index(const Call* call);
 
 }  // namespace tessera::relay

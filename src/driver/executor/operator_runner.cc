@@ -7,6 +7,7 @@
 #include "kernel/kernel_table.h"
 #include "kernel/schedule_blocks.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/slots.h"
 #include "relay/strategy.h"
 #include "relay/transform/function/normal_form.h"
@@ -101,9 +102,9 @@ Type type_of_value(const ObjectRef& value, const std::string& what) {
 ObjectRef OperatorRunner::run(const Op& op, const Attrs& attrs, const std::vector<ObjectRef>& args,
                               const ApplyFunction& apply) {
   std::string_view name = op->name;
-  bool is_marker = name == "on_device" || name.starts_with("annotation.");
+  bool is_marker = name == ops::on_device || name.starts_with("annotation.");
   if (is_marker && args.size() == 1) return args[0];
-  if (name == "device_copy" && args[0].as<NDArrayNode>()) return downcast<NDArray>(args[0]).copy_to(device_);
+  if (name == ops::device_copy && args[0].as<NDArrayNode>()) return downcast<NDArray>(args[0]).copy_to(device_);
   const void* identity[] = {op.get(), attrs.get()};
   std::string key(reinterpret_cast<const char*>(identity), sizeof identity);
   for (const ObjectRef& arg : args) add_types(arg, &key);

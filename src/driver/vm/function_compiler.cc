@@ -7,6 +7,7 @@
 #include "driver/vm/program_builder.h"
 #include "driver/vm/registers.h"
 #include "relay/dim_names.h"
+#include "relay/op_names.h"
 #include "relay/output_names.h"
 #include "relay/walk.h"
 
@@ -306,8 +307,8 @@ class FunctionCompiler {
 
   /// An operator that no pass has put into a kernel becomes one by itself.
   Value call_operator(const Call* call, const Op& op) {
-    if (op->name == "on_device") return value_of(call->args[0]);
-    if (op->name == "device_copy")
+    if (op->name == ops::on_device) return value_of(call->args[0]);
+    if (op->name == ops::device_copy)
       return copied(value_of(call->args[0]), checked_type(Expr(call)), device_of(Expr(call)));
     Array<Var> params;
     Array<Expr> inside;

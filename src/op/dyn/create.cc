@@ -2,6 +2,7 @@
 
 #include "ir/prim/ops.h"
 #include "op/dyn/shapes.h"
+#include "op/dyn/static_forms.h"
 #include "op/records.h"
 #include "relay/attrs/index.h"
 #include "relay/attrs/transform.h"
@@ -157,6 +158,7 @@ void dyn_create_records() {
       .support_level(3)
       .type("DynamicInitOp", init_type)
       .fusion(Fusion::Elementwise)
+      .static_form(static_zeros)
       .compute(constant_tensor<0>)
       .shape({1}, shape_is_input<0>("dyn.zeros"));
   OpRecord("dyn.ones")
@@ -166,6 +168,7 @@ void dyn_create_records() {
       .support_level(3)
       .type("DynamicInitOp", init_type)
       .fusion(Fusion::Elementwise)
+      .static_form(static_ones)
       .compute(constant_tensor<1>)
       .shape({1}, shape_is_input<0>("dyn.ones"));
   OpRecord("dyn.full")
@@ -176,6 +179,7 @@ void dyn_create_records() {
       .support_level(3)
       .type("DynamicFull", full_type)
       .fusion(Fusion::Elementwise)
+      .static_form(static_full)
       .compute(full)
       .shape({0, 1}, shape_is_input<1>("dyn.full"));
   OpRecord("dyn.broadcast_to")
@@ -186,6 +190,8 @@ void dyn_create_records() {
       .support_level(4)
       .type("DynamicBroadCastTo", broadcast_to_type)
       .fusion(Fusion::Broadcast)
+      .static_form(static_broadcast_to)
+      .moves(Moves::Repeat)
       .compute(broadcast_to)
       .shape({0, 1}, broadcast_to_shape);
   OpRecord("dyn.tile")
@@ -196,6 +202,8 @@ void dyn_create_records() {
       .support_level(3)
       .type("DynamicTile", tile_type)
       .fusion(Fusion::Injective)
+      .static_form(static_tile)
+      .moves(Moves::Repeat)
       .compute(tile)
       .shape({0, 1}, tile_shape);
   OpRecord("dyn.one_hot")
@@ -208,6 +216,7 @@ void dyn_create_records() {
       .support_level(10)
       .type("DynOneHot", one_hot_type)
       .fusion(Fusion::OutputElementwise)
+      .static_form(static_one_hot)
       .compute(one_hot)
       .shape({0, 0, 0, 1}, one_hot_shape);
   OpRecord("dyn.iota")
@@ -232,6 +241,7 @@ void dyn_create_records() {
       .support_level(3)
       .type("DynSparseToDense", sparse_to_dense_type)
       .fusion(Fusion::Opaque)
+      .static_form(static_sparse_to_dense)
       .stateful(false)
       .compute([](const Attrs&, const Tensors& in, const Type& out) {
         return Tensors{topi::sparse_to_dense(in[0], tensor_of(out)->shape, in[1], te::load(in[2], {}))};

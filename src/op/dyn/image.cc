@@ -3,6 +3,7 @@
 #include "relay/attrs/image.h"
 #include "ir/prim/ops.h"
 #include "op/dyn/shapes.h"
+#include "op/dyn/static_forms.h"
 #include "op/records.h"
 #include "relay/attrs/pad.h"
 #include "topi/image/resize.h"
@@ -151,6 +152,7 @@ void dyn_image_records() {
       .support_level(2)
       .type("DynamicPad", pad_type)
       .fusion(Fusion::Injective)
+      .static_form(static_pad)
       .compute(pad)
       .shape({0, 1, 0}, pad_shape);
   OpRecord("dyn.nn.upsampling")
@@ -162,6 +164,7 @@ void dyn_image_records() {
       .support_level(2)
       .type("DynamicUpSampling", upsampling_type)
       .fusion(Fusion::Injective)
+      .static_form(static_upsampling)
       .compute(upsampling)
       .shape({0, 1, 1}, upsampling_shape);
   OpRecord("dyn.nn.upsampling3d")
@@ -174,6 +177,7 @@ void dyn_image_records() {
       .support_level(2)
       .type("DynamicUpSampling3D", upsampling_type)
       .fusion(Fusion::Injective)
+      .static_form(static_upsampling3d)
       .compute(upsampling)
       .shape({0, 1, 1, 1}, upsampling_shape);
   OpRecord("dyn.image.resize2d")
@@ -185,6 +189,7 @@ void dyn_image_records() {
       .support_level(5)
       .type("DynResize2D", resize_type)
       .fusion(Fusion::Injective)
+      .static_form(static_resize)
       .compute(resize)
       .shape({0, 1, 0}, resize_shape);
 }

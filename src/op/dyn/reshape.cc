@@ -2,6 +2,7 @@
 
 #include "ir/prim/ops.h"
 #include "op/dyn/shapes.h"
+#include "op/dyn/static_forms.h"
 #include "op/records.h"
 #include "relay/attrs/search.h"
 #include "relay/attrs/transform.h"
@@ -145,6 +146,8 @@ void dyn_reshape_records() {
       .support_level(3)
       .type("DynamicReshape", reshape_type)
       .fusion(Fusion::Injective)
+      .static_form(static_reshape)
+      .moves(Moves::View)
       .compute(reshape)
       .shape({0, 1}, reshape_shape);
   OpRecord("dyn.expand_dims")
@@ -154,6 +157,8 @@ void dyn_reshape_records() {
       .support_level(3)
       .type("DynamicExpandDims", expand_dims_type)
       .fusion(Fusion::Injective)
+      .static_form(static_expand_dims)
+      .moves(Moves::View)
       .compute(reshape)
       .shape({0, 1}, expand_dims_shape);
   OpRecord("dyn.squeeze")
@@ -164,6 +169,8 @@ void dyn_reshape_records() {
       .support_level(3)
       .type("DynamicSqueeze", squeeze_type)
       .fusion(Fusion::Injective)
+      .static_form(static_squeeze)
+      .moves(Moves::View)
       .compute(reshape)
       .shape({0, 1}, squeeze_shape);
   OpRecord("dyn.strided_slice")
@@ -178,6 +185,8 @@ void dyn_reshape_records() {
       .support_level(4)
       .type("StridedSlice", strided_slice_type)
       .fusion(Fusion::Injective)
+      .static_form(static_slice)
+      .moves(Moves::Slice)
       .compute(strided_slice)
       .shape({0, 1, 1, 1}, strided_slice_shape);
   OpRecord("dyn.topk")
@@ -188,6 +197,7 @@ void dyn_reshape_records() {
       .support_level(6)
       .type("DynTopK", topk_type)
       .fusion(Fusion::Opaque)
+      .static_form(static_topk)
       .compute(topk)
       .shape({0, 1}, topk_shape);
 }

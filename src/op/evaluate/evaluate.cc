@@ -2,36 +2,10 @@
 
 #include "relay/inspect.h"
 #include "relay/slots.h"
+#include "runtime/packed_func.h"
 
 namespace tessera::op {
 namespace {
-
-using Loop = NDArray (*)(const relay::Call*, const std::vector<NDArray>&);
-
-const std::unordered_map<std::string_view, Loop>& loops() {
-  static const std::unordered_map<std::string_view, Loop> table{
-      {"add", evaluate_arithmetic},
-      {"broadcast_to", evaluate_broadcast},
-      {"cast", evaluate_arithmetic},
-      {"concatenate", evaluate_concatenate},
-      {"divide", evaluate_arithmetic},
-      {"expand_dims", evaluate_view},
-      {"layout_transform", evaluate_layout_transform},
-      {"maximum", evaluate_arithmetic},
-      {"minimum", evaluate_arithmetic},
-      {"multiply", evaluate_arithmetic},
-      {"negative", evaluate_arithmetic},
-      {"nn.contrib_conv2d_winograd_weight_transform", evaluate_winograd_weight},
-      {"nn.pad", evaluate_pad},
-      {"reshape", evaluate_view},
-      {"rsqrt", evaluate_arithmetic},
-      {"sqrt", evaluate_arithmetic},
-      {"squeeze", evaluate_view},
-      {"subtract", evaluate_arithmetic},
-      {"transpose", evaluate_transpose},
-  };
-  return table;
-}
 
 bool is_plain(const NDArray& tensor) {
   return tensor.device().device_type == kDLCPU && is_contiguous(tensor.tensor()) && tensor.dtype().lanes == 1 &&
@@ -41,11 +15,13 @@ bool is_plain(const NDArray& tensor) {
 }  // namespace
 
 NDArray evaluate(const relay::Call* call, const std::vector<NDArray>& args) {
-  auto at = loops().find(relay::op_name(call));
-  if (at == loops().end() || !relay::fixed_shape(call->checked_type_)) return nullptr;
+  auto* op = call->op.as<OpNode>();
+  Any loop = op ? Op(op).slot(relay::kEvaluate) : Any();
+  if (loop.is_null() || !relay::fixed_shape(call->checked_type_)) return nullptr;
   for (const NDArray& arg : args)
     if (!is_plain(arg)) return nullptr;
-  return at->second(call, args);
+  Any out = loop.to<PackedFunc>()(relay::Expr(call), Array<NDArray>(args));
+  return out.is_null() ? NDArray() : out.to<NDArray>();
 }
 
 NDArray result_of(const relay::Call* call) {

@@ -9,11 +9,11 @@
 
 namespace tessera::op {
 
-/// The call's result on these tensors of the host, those of tuples one after the other; null where there is no loop for
-/// the operator, its attributes or its types. A result may share the memory of an argument.
+/// The call's result on these tensors of the host, by the loop that the operator has in its slot (kEvaluate in
+/// relay/slots.h); null where it has none for the attributes or types.
 NDArray evaluate(const relay::Call* call, const std::vector<NDArray>& args);
 
-/// Rows of the table, one file a group; each gives null for what it does not do.
+/// Loops for the slot, one file a group; each gives null for what it does not do.
 NDArray evaluate_view(const relay::Call* call, const std::vector<NDArray>& args);
 NDArray evaluate_transpose(const relay::Call* call, const std::vector<NDArray>& args);
 NDArray evaluate_broadcast(const relay::Call* call, const std::vector<NDArray>& args);

@@ -3,6 +3,7 @@
 #include "topi/image/resize.h"
 #include "ir/prim/ops.h"
 #include "op/gradient/separable.h"
+#include "op/layout_rules.h"
 #include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"
@@ -176,10 +177,18 @@ OpRecord image_record(const char* name, const char* rule_name, const char* doc, 
 void resize_records() {
   const char* doc = "Images of another size, read between the elements.";
   image_record<relay::Resize1DAttrs>("image.resize1d", "Resize1D", doc, 5, resize_type<1>, resize)
+      .layout(layout::spatial<relay::ResizeAttrs>)
+      .flops(3)
       .gradient(resize_gradient);
   image_record<relay::Resize2DAttrs>("image.resize2d", "Resize2D", doc, 5, resize_type<2>, resize)
+      .layout(layout::spatial<relay::ResizeAttrs>)
+      .convert_layout(layout::convert_spatial<relay::ResizeAttrs>)
+      .flops(7)
+      .precision(Precision::Never)
       .gradient(resize_gradient);
   image_record<relay::Resize3DAttrs>("image.resize3d", "Resize3d", doc, 5, resize_type<3>, resize)
+      .layout(layout::spatial<relay::ResizeAttrs>)
+      .flops(15)
       .gradient(resize_gradient);
   image_record<CropAndResizeAttrs>("image.crop_and_resize", "CropAndResize", "Boxes cut out of images, in one size.", 5,
                                    crop_and_resize_type, crop_and_resize)
@@ -187,9 +196,12 @@ void resize_records() {
       .input("box_indices", "the image of each box");
   image_record<UpSamplingAttrs>("nn.upsampling", "UpSampling", "Images larger by factors.", 2, upsampling_type,
                                 upsampling)
+      .layout(layout::spatial<UpSamplingAttrs>)
+      .precision(Precision::Follow)
       .gradient(upsampling_gradient);
   image_record<UpSampling3DAttrs>("nn.upsampling3d", "UpSampling3D", "Volumes larger by factors.", 2, upsampling_type,
                                   upsampling)
+      .layout(layout::spatial<UpSampling3DAttrs>)
       .gradient(upsampling_gradient);
 }
 

@@ -109,6 +109,7 @@ void sample_records() {
       .support_level(5)
       .type("GridSample", grid_sample_type)
       .fusion(Fusion::Injective)
+      .flops(7)
       .compute(grid_sample);
   OpRecord("image.dilation2d")
       .doc("Morphological dilation: the greatest of data plus filter over each window.")

@@ -1,7 +1,9 @@
 // nn.relu, nn.leaky_relu, nn.prelu, nn.bias_add, nn.softmax, nn.fast_softmax, nn.log_softmax, nn.batch_flatten.
 
 #include "ir/prim/ops.h"
+#include "op/layout_rules.h"
 #include "op/nn/gradients.h"
+#include "op/qnn/quantized_forms.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/nn.h"
@@ -94,14 +96,15 @@ Array<te::Tensor> batch_flatten(const Attrs&, const Array<te::Tensor>& in, const
       "tensor", topi::kInjective)};
 }
 
-void softmax_record(const char* name, const char* doc, relay::Compute compute, Gradient gradient) {
-  OpRecord(name)
+OpRecord softmax_record(const char* name, const char* doc, relay::Compute compute, Gradient gradient) {
+  return OpRecord(name)
       .doc(doc)
       .attrs<SoftmaxAttrs>()
       .input("data", "the input")
       .support_level(1)
       .type("Identity", softmax_type)
       .fusion(Fusion::OutputElementwise)
+      .flops(5)
       .compute(std::move(compute))
       .gradient(std::move(gradient));
 }
@@ -115,6 +118,10 @@ void activation_records() {
       .support_level(1)
       .type("Identity", same_as_input)
       .fusion(Fusion::Elementwise)
+      .precision(Precision::Follow)
+      .keeps_positive_scale()
+      .quantized(quantized_relu)
+      .layout(layout::elementwise)
       .compute(relu)
       .gradient(relu_gradient);
   OpRecord("nn.leaky_relu")
@@ -124,6 +131,9 @@ void activation_records() {
       .support_level(3)
       .type("Identity", same_as_input)
       .fusion(Fusion::Elementwise)
+      .precision(Precision::Follow)
+      .keeps_positive_scale()
+      .layout(layout::elementwise)
       .compute(leaky_relu)
       .gradient(leaky_relu_gradient);
   OpRecord("nn.bias_add")
@@ -134,6 +144,7 @@ void activation_records() {
       .support_level(1)
       .type("BiasAdd", per_slice_type<BiasAddAttrs>)
       .fusion(Fusion::Broadcast)
+      .precision(Precision::Follow)
       .compute(bias_add)
       .gradient(bias_add_gradient);
   OpRecord("nn.prelu")
@@ -144,17 +155,26 @@ void activation_records() {
       .support_level(3)
       .type("PRelu", per_slice_type<PReluAttrs>)
       .fusion(Fusion::Broadcast)
+      .precision(Precision::Follow)
       .compute(prelu)
       .gradient(prelu_gradient);
-  softmax_record("nn.softmax", "exp(x) over its sum along an axis.", softmax<topi::softmax>, softmax_gradient);
+  softmax_record("nn.softmax", "exp(x) over its sum along an axis.", softmax<topi::softmax>, softmax_gradient)
+      .layout(layout::softmax)
+      .precision(Precision::Never)
+      .fast_form("nn.fast_softmax");
   softmax_record("nn.fast_softmax", "softmax, quicker and less exact.", softmax<topi::fast_softmax>, softmax_gradient);
-  softmax_record("nn.log_softmax", "The logarithm of softmax.", softmax<topi::log_softmax>, log_softmax_gradient);
+  softmax_record("nn.log_softmax", "The logarithm of softmax.", softmax<topi::log_softmax>, log_softmax_gradient)
+      .layout(layout::softmax)
+      .precision(Precision::Never);
   OpRecord("nn.batch_flatten")
       .doc("All dimensions but the first become one.")
       .input("data", "the input")
       .support_level(2)
       .type("BatchFlatten", batch_flatten_type)
       .fusion(Fusion::Injective)
+      .moves(Moves::View)
+      .precision(Precision::Follow)
+      .quantized(quantized_moves)
       .compute(batch_flatten)
       .gradient(batch_flatten_gradient);
 }

@@ -3,7 +3,9 @@
 
 #include "op/nn/conv.h"
 #include "ir/prim/ops.h"
+#include "op/layout_rules.h"
 #include "op/nn/gradients.h"
+#include "op/qnn/quantized_forms.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/conv.h"
@@ -162,6 +164,7 @@ OpRecord conv_record(const char* name, const char* rule_name, const char* doc, T
       .support_level(2)
       .type(rule_name, rule)
       .fusion(Fusion::OutputElementwise)
+      .layout(layout::convolution)
       .compute(conv)
       .gradient(conv_gradient);
 }
@@ -175,9 +178,20 @@ topi::ConvOptions conv_options(const Attrs& attrs, DataType out_dtype) {
 }
 
 void conv_records() {
-  conv_record<relay::Conv1DAttrs>("nn.conv1d", "Conv1D", "Convolution over one spatial dimension.");
-  conv_record<relay::Conv2DAttrs>("nn.conv2d", "Conv2D", "Convolution over two spatial dimensions.");
-  conv_record<relay::Conv3DAttrs>("nn.conv3d", "Conv3D", "Convolution over three spatial dimensions.");
+  conv_record<relay::Conv1DAttrs>("nn.conv1d", "Conv1D", "Convolution over one spatial dimension.")
+      .convert_layout(layout::convert_conv<relay::ConvAttrs>)
+      .alter_layout(layout::block_conv)
+      .precision(Precision::Always);
+  conv_record<relay::Conv2DAttrs>("nn.conv2d", "Conv2D", "Convolution over two spatial dimensions.")
+      .convert_layout(layout::convert_conv<relay::ConvAttrs>)
+      .alter_layout(layout::block_conv2d)
+      .legalize(layout::pad_channels_conv2d)
+      .precision(Precision::Always)
+      .quantized(quantized_conv2d);
+  conv_record<relay::Conv3DAttrs>("nn.conv3d", "Conv3D", "Convolution over three spatial dimensions.")
+      .convert_layout(layout::convert_conv<relay::ConvAttrs>)
+      .alter_layout(layout::block_conv)
+      .precision(Precision::Always);
   const char* blocked = "Convolution of data and filters whose channels lie in blocks.";
   conv_record<relay::Conv2DAttrs>("nn.contrib_conv2d_NCHWc", "Conv2DNCHWc", blocked, conv_type<true>).support_level(10);
   conv_record<relay::Conv2DAttrs>("nn.contrib_depthwise_conv2d_NCHWc", "Conv2D", blocked, conv_type<true>)

@@ -1,6 +1,7 @@
 // Transposed convolutions: nn.conv1d_transpose, conv2d_transpose, conv3d_transpose.
 
 #include "ir/prim/ops.h"
+#include "op/layout_rules.h"
 #include "op/nn/conv.h"
 #include "op/nn/gradients.h"
 #include "op/records.h"
@@ -85,7 +86,7 @@ Array<te::Tensor> conv_transpose(const Attrs& given, const Array<te::Tensor>& in
 }
 
 template <class A>
-void transpose_record(const char* name, const char* rule_name) {
+void transpose_record(const char* name, const char* rule_name, relay::Legalize legalize) {
   OpRecord(name)
       .doc("Transposed convolution: each element of the data spreads over a window of the result.")
       .template attrs<A>()
@@ -94,6 +95,11 @@ void transpose_record(const char* name, const char* rule_name) {
       .support_level(2)
       .type(rule_name, conv_transpose_type)
       .fusion(Fusion::OutputElementwise)
+      .layout(layout::conv_transpose)
+      .convert_layout(layout::convert_conv<relay::ConvTransposeAttrs>)
+      .alter_layout(layout::block_transposed)
+      .legalize(legalize)
+      .precision(Precision::Always)
       .compute(conv_transpose)
       .gradient(conv_transpose_gradient);
 }
@@ -101,9 +107,12 @@ void transpose_record(const char* name, const char* rule_name) {
 }  // namespace
 
 void conv_transpose_records() {
-  transpose_record<relay::Conv1DTransposeAttrs>("nn.conv1d_transpose", "Conv1DTranspose");
-  transpose_record<relay::Conv2DTransposeAttrs>("nn.conv2d_transpose", "Conv2DTranspose");
-  transpose_record<relay::Conv3DTransposeAttrs>("nn.conv3d_transpose", "Conv3DTranspose");
+  transpose_record<relay::Conv1DTransposeAttrs>("nn.conv1d_transpose", "Conv1DTranspose",
+                                                layout::pad_channels_transposed<'I'>);
+  transpose_record<relay::Conv2DTransposeAttrs>("nn.conv2d_transpose", "Conv2DTranspose",
+                                                layout::pad_channels_transposed<'O'>);
+  transpose_record<relay::Conv3DTransposeAttrs>("nn.conv3d_transpose", "Conv3DTranspose",
+                                                layout::pad_channels_transposed<'I'>);
 }
 
 }  // namespace tessera::op

@@ -124,6 +124,7 @@ void cross_entropy_record(const char* name, const char* doc, relay::Compute comp
       .support_level(10)
       .type("CrossEntropy", cross_entropy_type)
       .fusion(Fusion::Opaque)
+      .precision(Precision::Never)
       .compute(std::move(compute))
       .gradient(std::move(gradient));
 }

@@ -2,7 +2,9 @@
 
 #include "topi/nn/matmul.h"
 #include "ir/prim/ops.h"
+#include "op/layout_rules.h"
 #include "op/nn/gradients.h"
+#include "op/qnn/quantized_forms.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/nn.h"
@@ -144,6 +146,9 @@ void matmul_records() {
       .support_level(1)
       .type("Dense", matmul_type)
       .fusion(Fusion::OutputElementwise)
+      .precision(Precision::Always)
+      .quantized(quantized_dense)
+      .layout(layout::dense)
       .compute(matmul<true>)
       .gradient(matmul_gradient);
   OpRecord("nn.matmul")
@@ -164,6 +169,8 @@ void matmul_records() {
       .support_level(10)
       .type("BatchMatmul", batch_matmul_type)
       .fusion(Fusion::OutputElementwise)
+      .precision(Precision::Always)
+      .quantized(quantized_batch_matmul)
       .compute(batch_matmul)
       .gradient(batch_matmul_gradient);
   OpRecord("nn.contrib_dense_pack")

@@ -3,7 +3,9 @@
 
 #include "topi/nn/norm.h"
 #include "ir/prim/ops.h"
+#include "op/layout_rules.h"
 #include "op/nn/gradients.h"
+#include "op/nn/inference_forms.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/norm.h"
@@ -153,24 +155,43 @@ void norm_records() {
   norm_record("nn.batch_norm", "Normalises by a mean and a variance that are given; returns those too.", "BatchNorm",
               batch_norm, batch_norm_gradient)
       .attrs<relay::BatchNormAttrs>()
+      .layout(layout::batch_norm)
+      .inference_form(batch_norm_inference)
+      .precision(Precision::Follow)
+      .flops(2)
       .input("moving_mean", "the mean of each slice")
       .input("moving_var", "the variance of each slice")
       .fusion(Fusion::OutputElementwise);
   norm_record("nn.layer_norm", "Normalises by mean and variance along an axis.", "LayerNorm", layer_norm,
               layer_norm_gradient)
-      .attrs<relay::LayerNormAttrs>();
+      .attrs<relay::LayerNormAttrs>()
+      .inference_form(layer_norm_inference)
+      .precision(Precision::Never)
+      .numeric(true)
+      .flops(7);
   norm_record("nn.instance_norm", "Normalises each channel of each sample.", "InstanceNorm", instance_norm,
               instance_norm_gradient)
-      .attrs<relay::InstanceNormAttrs>();
+      .attrs<relay::InstanceNormAttrs>()
+      .inference_form(instance_norm_inference)
+      .precision(Precision::Never)
+      .numeric(true)
+      .flops(7);
   norm_record("nn.group_norm", "Normalises each group of channels of each sample.", "GroupNorm", group_norm,
               group_norm_gradient)
-      .attrs<GroupNormAttrs>();
+      .attrs<GroupNormAttrs>()
+      .inference_form(group_norm_inference)
+      .precision(Precision::Never)
+      .numeric(true)
+      .flops(7);
   OpRecord("nn.l2_normalize")
       .doc("x over the root of its sum of squares along some axes.")
       .attrs<L2NormalizeAttrs>()
       .input("data", "the input")
       .support_level(2)
       .type("Identity", l2_normalize_type)
+      .precision(Precision::Never)
+      .flops(3)
+      .inference_form(l2_normalize_inference)
       .compute(l2_normalize)
       .gradient(l2_normalize_gradient);
   OpRecord("nn.lrn")
@@ -180,6 +201,9 @@ void norm_records() {
       .support_level(2)
       .type("Identity", lrn_type)
       .fusion(Fusion::Opaque)
+      .precision(Precision::Never)
+      .flops(4)
+      .numeric(true)
       .compute(lrn)
       .gradient(lrn_gradient);
   OpRecord("nn.dropout")
@@ -189,7 +213,9 @@ void norm_records() {
       .support_level(1)
       .type("Dropout", dropout_type)
       .fusion(Fusion::Opaque)
+      .precision(Precision::Follow)
       .stateful(true)
+      .inference_form(dropout_inference)
       .compute(dropout)
       .gradient(dropout_gradient);
 }

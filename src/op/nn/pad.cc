@@ -2,6 +2,8 @@
 
 #include "topi/nn/pad.h"
 #include "ir/prim/ops.h"
+#include "op/evaluate/evaluate.h"
+#include "op/layout_rules.h"
 #include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"
@@ -149,6 +151,9 @@ void pad_records() {
       .support_level(2)
       .type("Pad", pad_type)
       .fusion(Fusion::Injective)
+      .precision(Precision::Follow)
+      .layout(layout::padding)
+      .evaluate(evaluate_pad)
       .compute(pad)
       .gradient(pad_gradient);
   OpRecord("nn.mirror_pad")

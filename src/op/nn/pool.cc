@@ -2,7 +2,9 @@
 
 #include "relay/attrs/pool.h"
 #include "ir/prim/ops.h"
+#include "op/layout_rules.h"
 #include "op/nn/gradients.h"
+#include "op/qnn/quantized_forms.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "topi/nn/conv.h"
@@ -129,15 +131,27 @@ template <size_t spatial, class MaxAttrs, class AvgAttrs, class AdaptiveAttrs>
 void pool_family(const std::string& dims) {
   const char *greatest = "The greatest element of each window.", *mean = "The mean of each window.";
   pool_record<MaxAttrs>(("nn.max_pool" + dims).c_str(), greatest, pool_compute<PoolKind::Max>)
+      .moves(Moves::Extremum)
+      .layout(layout::spatial<relay::PoolAttrs>)
+      .convert_layout(layout::convert_spatial<relay::PoolAttrs>)
+      .precision(Precision::Follow)
+      .quantized(quantized_moves)
       .gradient(max_pool_gradient);
-  pool_record<AvgAttrs>(("nn.avg_pool" + dims).c_str(), mean, pool_compute<PoolKind::Avg>).gradient(avg_pool_gradient);
+  pool_record<AvgAttrs>(("nn.avg_pool" + dims).c_str(), mean, pool_compute<PoolKind::Avg>)
+      .layout(layout::spatial<relay::PoolAttrs>)
+      .convert_layout(layout::convert_spatial<relay::PoolAttrs>)
+      .precision(Precision::Never)
+      .gradient(avg_pool_gradient);
   pool_record<AdaptiveAttrs>(("nn.adaptive_max_pool" + dims).c_str(), greatest,
                              adaptive_pool_compute<PoolKind::Max, spatial>, adaptive_pool_type<spatial>)
       .support_level(10)
+      .layout(layout::spatial<relay::AdaptivePoolAttrs>)
       .gradient(adaptive_max_pool_gradient);
   pool_record<AdaptiveAttrs>(("nn.adaptive_avg_pool" + dims).c_str(), mean,
                              adaptive_pool_compute<PoolKind::Avg, spatial>, adaptive_pool_type<spatial>)
       .support_level(10)
+      .layout(layout::spatial<relay::AdaptivePoolAttrs>)
+      .precision(Precision::Never)
       .gradient(adaptive_avg_pool_gradient);
 }
 
@@ -154,9 +168,14 @@ void pool_records() {
   pool_family<3, relay::MaxPool3DAttrs, relay::AvgPool3DAttrs, relay::AdaptivePool3DAttrs>("3d");
   pool_record<GlobalPool2DAttrs>("nn.global_max_pool2d", "The greatest element of each channel.",
                                  adaptive_pool_compute<PoolKind::Max, 2>, adaptive_pool_type<2>)
+      .layout(layout::spatial<GlobalPool2DAttrs>)
+      .convert_layout(layout::convert_spatial<GlobalPool2DAttrs>)
       .gradient(adaptive_max_pool_gradient);
   pool_record<GlobalPool2DAttrs>("nn.global_avg_pool2d", "The mean of each channel.",
                                  adaptive_pool_compute<PoolKind::Avg, 2>, adaptive_pool_type<2>)
+      .layout(layout::spatial<GlobalPool2DAttrs>)
+      .convert_layout(layout::convert_spatial<GlobalPool2DAttrs>)
+      .precision(Precision::Never)
       .gradient(adaptive_avg_pool_gradient);
   pool_grad_record("nn.max_pool2d_grad", pool_grad_compute<PoolKind::Max>);
   pool_grad_record("nn.avg_pool2d_grad", pool_grad_compute<PoolKind::Avg>);

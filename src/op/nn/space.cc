@@ -114,9 +114,9 @@ Array<te::Tensor> batch_to_space(const Attrs& given, const Array<te::Tensor>& in
 }
 
 template <class A>
-void space_record(const char* name, const char* rule_name, const char* doc, TypeRule rule, relay::Compute compute,
-                  Gradient gradient) {
-  OpRecord(name)
+OpRecord space_record(const char* name, const char* rule_name, const char* doc, TypeRule rule, relay::Compute compute,
+                      Gradient gradient) {
+  return OpRecord(name)
       .doc(doc)
       .template attrs<A>()
       .input("data", "the input")
@@ -131,9 +131,13 @@ void space_record(const char* name, const char* rule_name, const char* doc, Type
 
 void space_records() {
   space_record<SubPixelAttrs>("nn.space_to_depth", "SpaceToDepth", "Blocks of pixels become channels.",
-                              sub_pixel_type<true>, space_to_depth, space_to_depth_gradient);
+                              sub_pixel_type<true>, space_to_depth, space_to_depth_gradient)
+      .moves(Moves::Permute)
+      .precision(Precision::Follow);
   space_record<SubPixelAttrs>("nn.depth_to_space", "DepthToSpace", "Channels become blocks of pixels.",
-                              sub_pixel_type<false>, depth_to_space, depth_to_space_gradient);
+                              sub_pixel_type<false>, depth_to_space, depth_to_space_gradient)
+      .moves(Moves::Permute)
+      .precision(Precision::Follow);
   space_record<SpaceToBatchNDAttrs>("nn.space_to_batch_nd", "SpaceToBatchND",
                                     "Space is cut into blocks; the place in the block joins the batch.",
                                     space_to_batch_type, space_to_batch, space_to_batch_gradient);

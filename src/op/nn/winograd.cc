@@ -2,6 +2,8 @@
 // is compiled, and nn.contrib_conv2d_winograd_without_weight_transform.
 
 #include "topi/nn/winograd.h"
+#include "op/evaluate/evaluate.h"
+#include "op/layout_rules.h"
 
 #include "ir/prim/ops.h"
 #include "op/nn/conv.h"
@@ -42,6 +44,7 @@ void winograd_records() {
       .support_level(10)
       .type("Conv2DWinogradWeightTransform", weight_type)
       .fusion(Fusion::OutputElementwise)
+      .evaluate(evaluate_winograd_weight)
       .compute(weight_compute);
   OpRecord("nn.contrib_conv2d_winograd_without_weight_transform")
       .doc("A 3x3 convolution by Winograd's minimal filtering, with a weight that has been transformed.")
@@ -51,6 +54,7 @@ void winograd_records() {
       .support_level(10)
       .type("Conv2DWinograd", described_conv_type)
       .fusion(Fusion::OutputElementwise)
+      .layout(layout::winograd)
       .compute(conv_compute);
 }
 

@@ -44,6 +44,7 @@ void simulated_quantize_records() {
       .support_level(11)
       .type("QNNSimulatedQuantize", simulated_type<SimulatedQuantizeAttrs>)
       .fusion(Fusion::Elementwise)
+      .numeric(false)
       .compute(simulated<SimulatedQuantizeAttrs, topi::simulated_quantize>);
   OpRecord("qnn.simulated_dequantize")
       .doc("What dequantize gives, of integers that are floats; their type is a value.")
@@ -55,6 +56,7 @@ void simulated_quantize_records() {
       .support_level(11)
       .type("QNNSimulatedDequantize", simulated_type<DequantizeAttrs>)
       .fusion(Fusion::Elementwise)
+      .numeric(false)
       .compute(simulated<DequantizeAttrs, topi::simulated_dequantize>);
 }
 

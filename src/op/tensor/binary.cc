@@ -1,5 +1,8 @@
 // Operators of two tensors that are stretched to each other.
 
+#include "op/evaluate/evaluate.h"
+#include "op/layout_rules.h"
+#include "op/qnn/quantized_forms.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "runtime/registry.h"
@@ -12,21 +15,30 @@ struct Row {
   int support_level;
   TypeRule rule;
   const char* doc;
+  void (*more)(OpRecord&) = nullptr;  // what is true of some of them only
 };
 
+void follows(OpRecord& op) { op.precision(Precision::Follow); }
+void follows_and_evaluates(OpRecord& op) { op.precision(Precision::Follow).evaluate(evaluate_arithmetic); }
+/// `op` as one of integers that stand for floats.
+void has_integer_form(OpRecord& op, const char* integer_op) {
+  follows_and_evaluates(op);
+  op.quantized(quantized_binary(integer_op));
+}
+
 const Row kRows[] = {
-    {"add", 1, broadcast, "lhs + rhs."},
-    {"subtract", 1, broadcast, "lhs - rhs."},
-    {"multiply", 1, broadcast, "lhs * rhs."},
-    {"divide", 1, broadcast, "lhs / rhs; on integers towards zero."},
+    {"add", 1, broadcast, "lhs + rhs.", [](OpRecord& op) { has_integer_form(op, "qnn.add"); }},
+    {"subtract", 1, broadcast, "lhs - rhs.", [](OpRecord& op) { has_integer_form(op, "qnn.subtract"); }},
+    {"multiply", 1, broadcast, "lhs * rhs.", [](OpRecord& op) { has_integer_form(op, "qnn.mul"); }},
+    {"divide", 1, broadcast, "lhs / rhs; on integers towards zero.", follows_and_evaluates},
     {"floor_divide", 1, broadcast, "lhs / rhs, rounded down."},
     {"trunc_divide", 1, broadcast, "lhs / rhs, rounded towards zero."},
     {"mod", 1, broadcast, "The remainder of division towards zero."},
     {"floor_mod", 1, broadcast, "The remainder of division rounded down: it has the sign of rhs."},
     {"trunc_mod", 1, broadcast, "The remainder of division towards zero: it has the sign of lhs."},
-    {"power", 4, broadcast, "lhs to the power of rhs."},
-    {"maximum", 4, broadcast, "The greater of both."},
-    {"minimum", 4, broadcast, "The lesser of both."},
+    {"power", 4, broadcast, "lhs to the power of rhs.", [](OpRecord& op) { op.precision(Precision::Never); }},
+    {"maximum", 4, broadcast, "The greater of both.", follows_and_evaluates},
+    {"minimum", 4, broadcast, "The lesser of both.", follows_and_evaluates},
     {"left_shift", 4, broadcast, "lhs << rhs."},
     {"right_shift", 4, broadcast, "lhs >> rhs."},
     {"logical_and", 4, broadcast, "True where both are."},
@@ -35,29 +47,31 @@ const Row kRows[] = {
     {"bitwise_and", 4, broadcast, "lhs & rhs."},
     {"bitwise_or", 4, broadcast, "lhs | rhs."},
     {"bitwise_xor", 4, broadcast, "lhs ^ rhs."},
-    {"equal", 4, broadcast_compare, "lhs == rhs."},
-    {"not_equal", 4, broadcast_compare, "lhs != rhs."},
-    {"less", 4, broadcast_compare, "lhs < rhs."},
-    {"less_equal", 4, broadcast_compare, "lhs <= rhs."},
-    {"greater", 4, broadcast_compare, "lhs > rhs."},
-    {"greater_equal", 4, broadcast_compare, "lhs >= rhs."},
+    {"equal", 4, broadcast_compare, "lhs == rhs.", follows},
+    {"not_equal", 4, broadcast_compare, "lhs != rhs.", follows},
+    {"less", 4, broadcast_compare, "lhs < rhs.", follows},
+    {"less_equal", 4, broadcast_compare, "lhs <= rhs.", follows},
+    {"greater", 4, broadcast_compare, "lhs > rhs.", follows},
+    {"greater_equal", 4, broadcast_compare, "lhs >= rhs.", follows},
 };
 
 }  // namespace
 
 void binary_records() {
   for (const Row& row : kRows) {
-    OpRecord(row.name)
-        .doc(row.doc)
+    OpRecord record(row.name);
+    record.doc(row.doc)
         .input("lhs", "the left operand")
         .input("rhs", "the right operand")
         .support_level(row.support_level)
         .type(row.rule == broadcast ? "Broadcast" : "BroadcastComp", row.rule)
         .fusion(Fusion::Broadcast)
+        .layout(layout::binary)
         .stateful(false)
         .compute([name = std::string("topi.") + row.name](const Attrs&, const Array<te::Tensor>& in, const Type&) {
           return Array<te::Tensor>{get_global(name)(in[0], in[1]).to<te::Tensor>()};
         });
+    if (row.more) row.more(record);
   }
 }
 

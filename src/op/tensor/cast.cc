@@ -1,5 +1,7 @@
 // Elements as another type or brought into a range.
 
+#include "op/evaluate/evaluate.h"
+#include "op/layout_rules.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/transform.h"
@@ -48,6 +50,10 @@ void cast_records() {
       .support_level(3)
       .type("Cast", cast_type)
       .fusion(Fusion::Elementwise)
+      .precision(Precision::Follow)
+      .flops(0)
+      .layout(layout::elementwise)
+      .evaluate(evaluate_arithmetic)
       .compute([](const Attrs& attrs, const Tensors& in, const Type&) {
         return Tensors{topi::cast(in[0], attrs.as<CastAttrs>()->dtype)};
       });
@@ -58,6 +64,8 @@ void cast_records() {
       .support_level(3)
       .type("CastLike", cast_like_type)
       .fusion(Fusion::Elementwise)
+      .flops(0)
+      .numeric(false)
       .compute([](const Attrs&, const Tensors& in, const Type&) { return Tensors{topi::cast(in[0], in[1]->dtype)}; });
   OpRecord("reinterpret")
       .doc("The bits of the elements read as another type.")
@@ -66,6 +74,8 @@ void cast_records() {
       .support_level(3)
       .type("Reinterpret", reinterpret_type)
       .fusion(Fusion::Elementwise)
+      .flops(0)
+      .numeric(false)
       .compute([](const Attrs& attrs, const Tensors& in, const Type&) {
         return Tensors{topi::reinterpret(in[0], attrs.as<CastAttrs>()->dtype)};
       });
@@ -76,7 +86,9 @@ void cast_records() {
       .support_level(3)
       .type("Identity", same_as_input)
       .fusion(Fusion::Elementwise)
+      .precision(Precision::Follow)
       .stateful(false)
+      .layout(layout::elementwise)
       .compute([](const Attrs& given, const Tensors& in, const Type&) {
         auto* attrs = given.as<ClipAttrs>();
         DataType dtype = in[0]->dtype;
@@ -90,6 +102,7 @@ void cast_records() {
       .type("Identity", same_as_input)
       .fusion(Fusion::Elementwise)
       .stateful(false)
+      .layout(layout::elementwise)
       .compute([](const Attrs& given, const Tensors& in, const Type&) {
         static const PackedFunc multiply = get_global("topi.fixed_point_multiply");
         auto* attrs = given.as<FixedPointMultiplyAttrs>();

@@ -155,6 +155,7 @@ void create_records() {
       .support_level(3)
       .type("FullLike", full_like_type)
       .fusion(Fusion::Elementwise)
+      .flops(0)
       .compute(full_like);
   OpRecord("arange")
       .doc("start, start + step, ... to before stop.")

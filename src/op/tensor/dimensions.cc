@@ -3,6 +3,9 @@
 #include <map>
 
 #include "ir/prim/ops.h"
+#include "op/evaluate/evaluate.h"
+#include "op/layout_rules.h"
+#include "op/qnn/quantized_forms.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/transform.h"
@@ -194,6 +197,11 @@ void dimension_records() {
       .support_level(3)
       .type("Transpose", transpose_type)
       .fusion(Fusion::Injective)
+      .moves(Moves::Permute)
+      .precision(Precision::Follow)
+      .quantized(quantized_moves)
+      .layout(layout::transposition)
+      .evaluate(evaluate_transpose)
       .compute(transpose);
   OpRecord("expand_dims")
       .doc("New dimensions of extent 1.")
@@ -202,6 +210,10 @@ void dimension_records() {
       .support_level(1)
       .type("ExpandDims", expand_dims_type)
       .fusion(Fusion::Broadcast)
+      .moves(Moves::View)
+      .precision(Precision::Follow)
+      .quantized(quantized_moves)
+      .evaluate(evaluate_view)
       .compute(expand_dims);
   OpRecord("squeeze")
       .doc("Without dimensions of extent 1.")
@@ -210,6 +222,11 @@ void dimension_records() {
       .support_level(3)
       .type("Squeeze", squeeze_type)
       .fusion(Fusion::Injective)
+      .moves(Moves::View)
+      .precision(Precision::Follow)
+      .quantized(quantized_moves)
+      .layout(layout::squeezing)
+      .evaluate(evaluate_view)
       .compute(squeeze);
   OpRecord("layout_transform")
       .doc("The elements in another layout.")
@@ -218,6 +235,8 @@ void dimension_records() {
       .support_level(5)
       .type("layout_transform", layout_transform_type)
       .fusion(Fusion::Injective)
+      .precision(Precision::Follow)
+      .evaluate(evaluate_layout_transform)
       .compute([](const Attrs& given, const Tensors& in, const Type&) {
         auto* attrs = given.as<LayoutTransformAttrs>();
         return Tensors{topi::layout_transform(in[0], attrs->src_layout, attrs->dst_layout)};

@@ -151,6 +151,8 @@ void index_records() {
       .support_level(3)
       .type("Take", take_type)
       .fusion(Fusion::Injective)
+      .moves(Moves::Gather)
+      .precision(Precision::Follow)
       .compute(take);
   OpRecord("gather")
       .doc("For each position the element that its index names along one axis.")
@@ -160,6 +162,8 @@ void index_records() {
       .support_level(3)
       .type("Gather", gather_type)
       .fusion(Fusion::Injective)
+      .moves(Moves::Gather)
+      .precision(Precision::Follow)
       .compute(gather);
   OpRecord("gather_nd")
       .doc("Elements or slices that columns of indices name.")
@@ -169,6 +173,7 @@ void index_records() {
       .support_level(3)
       .type("GatherND", gather_nd_type)
       .fusion(Fusion::Injective)
+      .moves(Moves::Gather)
       .compute([](const Attrs& attrs, const Tensors& in, const Type&) {
         auto* given = attrs.as<GatherNDAttrs>();
         return Tensors{topi::gather_nd(in[0], in[1], given->batch_dims, {given->checked_as})};
@@ -191,6 +196,7 @@ void index_records() {
       .support_level(4)
       .type("Where", where_type)
       .fusion(Fusion::Broadcast)
+      .precision(Precision::Follow)
       .compute([](const Attrs&, const Tensors& in, const Type&) { return Tensors{topi::where(in[0], in[1], in[2])}; });
   OpRecord("one_hot")
       .doc("One value at the place that the index names along a new axis, another elsewhere.")

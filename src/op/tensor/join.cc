@@ -1,6 +1,9 @@
 // Tensors joined to one, or one cut into parts.
 
 #include "ir/prim/ops.h"
+#include "op/evaluate/evaluate.h"
+#include "op/layout_rules.h"
+#include "op/qnn/quantized_forms.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/transform.h"
@@ -133,6 +136,10 @@ void join_records() {
       .support_level(1)
       .type("Concatenate", concatenate_type)
       .fusion(Fusion::Injective)
+      .precision(Precision::Follow)
+      .quantized(quantized_concatenate)
+      .layout(layout::concatenation)
+      .evaluate(evaluate_concatenate)
       .compute(concatenate);
   OpRecord("stack")
       .doc("Tensors along a new axis.")
@@ -141,6 +148,7 @@ void join_records() {
       .support_level(3)
       .type("Stack", stack_type)
       .fusion(Fusion::Injective)
+      .precision(Precision::Follow)
       .compute(stack);
   OpRecord("split")
       .doc("Parts along an axis.")
@@ -149,6 +157,9 @@ void join_records() {
       .support_level(3)
       .type("Split", split_type)
       .fusion(Fusion::Injective)
+      .moves(Moves::Slice)
+      .precision(Precision::Follow)
+      .layout(layout::splitting)
       .compute(split);
 }
 

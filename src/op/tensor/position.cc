@@ -118,6 +118,8 @@ void position_records() {
       .support_level(3)
       .type("Reverse", reverse_type)
       .fusion(Fusion::Injective)
+      .moves(Moves::Permute)
+      .precision(Precision::Follow)
       .compute([](const Attrs& attrs, const Tensors& in, const Type&) {
         return Tensors{
             topi::reverse_sequence(in[0], nullptr, reverse_axis(attrs.as<ReverseAttrs>(), rank_of(in[0])), 0)};

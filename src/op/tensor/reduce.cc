@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <optional>
+
 #include "ir/prim/ops.h"
+#include "op/layout_rules.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/reduce.h"
@@ -96,42 +99,50 @@ struct Row {
   const char* name;
   relay::Compute compute;
   const char* doc;
+  std::optional<Precision> precision = {};
 };
 
 }  // namespace
 
 void reduce_records() {
   const Row rows[] = {
-      {"sum", reduce<topi::sum>, "The sum over the axes."},
-      {"prod", reduce<topi::prod>, "The product over the axes."},
-      {"max", reduce<topi::max>, "The greatest element over the axes."},
-      {"min", reduce<topi::min>, "The least element over the axes."},
+      {"sum", reduce<topi::sum>, "The sum over the axes.", Precision::Never},
+      {"prod", reduce<topi::prod>, "The product over the axes.", Precision::Never},
+      {"max", reduce<topi::max>, "The greatest element over the axes.", Precision::Follow},
+      {"min", reduce<topi::min>, "The least element over the axes.", Precision::Follow},
       {"all", reduce<topi::all>, "True where all elements over the axes are."},
       {"any", reduce<topi::any>, "True where one element over the axes is."},
-      {"mean", mean, "The mean over the axes."},
+      {"mean", mean, "The mean over the axes.", Precision::Never},
   };
-  for (const Row& row : rows)
-    OpRecord(row.name)
-        .doc(row.doc)
+  for (const Row& row : rows) {
+    OpRecord record(row.name);
+    record.doc(row.doc)
         .attrs<ReduceAttrs>()
         .input("data", "the input")
         .support_level(4)
         .type("Reduce", reduce_type)
         .fusion(Fusion::Reduction)
+        .layout(layout::reduction)
         .compute(row.compute);
+    if (row.precision) record.precision(*row.precision);
+  }
   const Row positions[] = {
-      {"argmax", arg_reduce<topi::place_of_greatest>, "Where the greatest element over the axes is."},
-      {"argmin", arg_reduce<topi::place_of_least>, "Where the least element over the axes is."},
+      {"argmax", arg_reduce<topi::place_of_greatest>, "Where the greatest element over the axes is.",
+       Precision::Follow},
+      {"argmin", arg_reduce<topi::place_of_least>, "Where the least element over the axes is.", Precision::Follow},
   };
-  for (const Row& row : positions)
-    OpRecord(row.name)
-        .doc(row.doc)
+  for (const Row& row : positions) {
+    OpRecord record(row.name);
+    record.doc(row.doc)
         .attrs<ArgReduceAttrs>()
         .input("data", "the input")
         .support_level(4)
         .type("ArgReduce", arg_reduce_type)
         .fusion(Fusion::Reduction)
+        .layout(layout::reduction)
         .compute(row.compute);
+    if (row.precision) record.precision(*row.precision);
+  }
   OpRecord("variance")
       .doc("The variance over the axes, given the mean.")
       .attrs<VarianceAttrs>()
@@ -140,6 +151,7 @@ void reduce_records() {
       .support_level(4)
       .type("Variance", reduce_type)
       .fusion(Fusion::Reduction)
+      .precision(Precision::Never)
       .compute(variance);
 }
 

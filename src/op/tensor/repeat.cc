@@ -2,6 +2,7 @@
 
 #include "topi/repeat.h"
 #include "ir/prim/ops.h"
+#include "op/evaluate/evaluate.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/transform.h"
@@ -147,6 +148,8 @@ void repeat_records() {
       .support_level(3)
       .type("Tile", tile_type)
       .fusion(Fusion::Broadcast)
+      .moves(Moves::Repeat)
+      .precision(Precision::Follow)
       .compute([](const Attrs& attrs, const Tensors& in, const Type&) {
         return Tensors{topi::tile(in[0], attrs.as<TileAttrs>()->reps)};
       });
@@ -157,6 +160,8 @@ void repeat_records() {
       .support_level(3)
       .type("Repeat", repeat_type)
       .fusion(Fusion::Broadcast)
+      .moves(Moves::Repeat)
+      .precision(Precision::Follow)
       .compute([](const Attrs& given, const Tensors& in, const Type&) {
         auto* attrs = given.as<RepeatAttrs>();
         return Tensors{topi::repeat(in[0], attrs->repeats, repeat_axis(attrs, rank_of(in[0])))};
@@ -168,6 +173,7 @@ void repeat_records() {
       .support_level(10)
       .type("SlidingWindow", sliding_window_type)
       .fusion(Fusion::Opaque)
+      .moves(Moves::Repeat)
       .compute([](const Attrs& given, const Tensors& in, const Type&) {
         auto* attrs = given.as<SlidingWindowAttrs>();
         return Tensors{
@@ -179,6 +185,9 @@ void repeat_records() {
       .support_level(4)
       .type("BroadCastTo", broadcast_to_type)
       .fusion(Fusion::Broadcast)
+      .moves(Moves::Repeat)
+      .precision(Precision::Follow)
+      .evaluate(evaluate_broadcast)
       .compute(broadcast_to);
   OpRecord("broadcast_to_like")
       .doc("Stretched to the shape of another tensor.")
@@ -187,6 +196,7 @@ void repeat_records() {
       .support_level(10)
       .type("BroadCastToLike", broadcast_to_like_type)
       .fusion(Fusion::Broadcast)
+      .moves(Moves::Repeat)
       .compute(broadcast_to);
   OpRecord("collapse_sum_like")
       .doc("Summed over what broadcasting from the shape of another tensor has stretched.")

@@ -1,6 +1,8 @@
 // The same elements under another shape.
 
 #include "ir/prim/ops.h"
+#include "op/evaluate/evaluate.h"
+#include "op/qnn/quantized_forms.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/transform.h"
@@ -149,6 +151,10 @@ void reshape_records() {
       .support_level(3)
       .type("Reshape", reshape_type)
       .fusion(Fusion::Injective)
+      .moves(Moves::View)
+      .precision(Precision::Follow)
+      .quantized(quantized_moves)
+      .evaluate(evaluate_view)
       .compute(reshape);
   OpRecord("contrib_reverse_reshape")
       .doc("reshape, with the special numbers of newshape read from the last dimension to the first.")
@@ -157,6 +163,7 @@ void reshape_records() {
       .support_level(10)
       .type("ReverseReshape", reverse_reshape_type)
       .fusion(Fusion::Injective)
+      .moves(Moves::View)
       .compute(reshape);
   OpRecord("reshape_like")
       .doc("The same elements under the shape of another tensor, or of a part of it.")
@@ -166,6 +173,8 @@ void reshape_records() {
       .support_level(3)
       .type("ReshapeLike", reshape_like_type)
       .fusion(Fusion::Injective)
+      .moves(Moves::View)
+      .precision(Precision::Follow)
       .compute(reshape);
 }
 

@@ -150,6 +150,8 @@ void search_records() {
       .support_level(3)
       .type("Cumsum", scan_type)
       .fusion(Fusion::Opaque)
+      .precision(Precision::Never)
+      .flops(1)
       .compute(scan<false>);
   OpRecord("cumprod")
       .doc("Running products.")
@@ -157,6 +159,7 @@ void search_records() {
       .support_level(3)
       .type("Cumprod", scan_type)
       .fusion(Fusion::Opaque)
+      .flops(1)
       .compute(scan<true>);
   OpRecord("argsort")
       .doc("Places that sort the elements along an axis.")
@@ -165,6 +168,7 @@ void search_records() {
       .support_level(6)
       .type("Argsort", argsort_type)
       .fusion(Fusion::Opaque)
+      .precision(Precision::Never)
       .compute([](const Attrs& given, const Tensors& in, const Type&) {
         auto* attrs = given.as<ArgsortAttrs>();
         return Tensors{topi::argsort(in[0], normal_axis(attrs->axis, rank_of(in[0])), attrs->is_ascend, attrs->dtype)};
@@ -176,6 +180,7 @@ void search_records() {
       .support_level(6)
       .type("Sort", sort_type)
       .fusion(Fusion::Opaque)
+      .precision(Precision::Never)
       .compute([](const Attrs& given, const Tensors& in, const Type&) {
         auto* attrs = given.as<ArgsortAttrs>();
         return Tensors{topi::sort(in[0], normal_axis(attrs->axis, rank_of(in[0])), attrs->is_ascend)};
@@ -187,6 +192,7 @@ void search_records() {
       .support_level(6)
       .type("TopK", topk_type)
       .fusion(Fusion::Opaque)
+      .precision(Precision::Never)
       .compute(topk);
   OpRecord("searchsorted")
       .doc("Where values belong in a sorted sequence.")

@@ -2,6 +2,7 @@
 
 #include "topi/slice.h"
 #include "ir/prim/ops.h"
+#include "op/layout_rules.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/transform.h"
@@ -106,6 +107,9 @@ void slice_records() {
       .support_level(4)
       .type("StridedSlice", strided_slice_type)
       .fusion(Fusion::Injective)
+      .moves(Moves::Slice)
+      .precision(Precision::Follow)
+      .layout(layout::slicing)
       .compute(strided_slice);
   OpRecord("strided_set")
       .doc("The input with the elements of v in a part of it.")
@@ -128,6 +132,8 @@ void slice_records() {
       .support_level(10)
       .type("SliceLike", slice_like_type)
       .fusion(Fusion::Injective)
+      .moves(Moves::Slice)
+      .precision(Precision::Follow)
       .compute(slice_like);
 }
 

@@ -131,6 +131,7 @@ void nms_records() {
       .support_level(5)
       .type("NMS", non_max_suppression_type)
       .fusion(Fusion::Opaque)
+      .precision(Precision::Never)
       .compute(non_max_suppression);
   OpRecord("vision.all_class_non_max_suppression")
       .doc("Of the boxes of each class that overlap, the one with the best score.")

@@ -1,7 +1,6 @@
 #include "relay/analysis/cost.h"
 
 #include <map>
-#include <set>
 
 #include "relay/attrs/conv.h"
 #include "relay/attrs/nn.h"
@@ -9,6 +8,7 @@
 #include "relay/attrs/reduce.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
+#include "relay/op_names.h"
 #include "relay/slots.h"
 #include "tir/layout.h"
 
@@ -25,20 +25,6 @@ int64_t plus(int64_t a, int64_t b) {
   return __builtin_add_overflow(a, b, &out) ? INT64_MAX : out;
 }
 
-/// Operators that are no plain formula of their elements: arithmetic for each element of the first result.
-const std::map<std::string_view, int64_t> kPerElement = {
-    {"nn.batch_norm", 2},    {"nn.fast_softmax", 5}, {"nn.group_norm", 7},
-    {"nn.instance_norm", 7}, {"nn.l2_normalize", 3}, {"nn.layer_norm", 7},
-    {"nn.log_softmax", 5},   {"nn.lrn", 4},          {"nn.softmax", 5},
-    {"cumprod", 1},          {"cumsum", 1},          {"image.resize1d", 3},
-    {"image.resize2d", 7},   {"image.resize3d", 15}, {"image.grid_sample", 7},
-};
-
-/// Element-wise operators that compute nothing.
-const std::set<std::string_view> kMoves = {
-    "broadcast_to", "broadcast_to_like", "cast",     "cast_like",  "copy",      "device_copy",          "full_like",
-    "ones_like",    "zeros_like",        "identity", "nn.dropout", "on_device", "annotation.cast_hint", "reinterpret"};
-
 /// Counts what one call does.
 class Counter {
  public:
@@ -47,7 +33,6 @@ class Counter {
   Cost count() {
     auto* op = call_->op.as<OpNode>();
     if (!op) return {};
-    name_ = op->name.str();
     out_.macs = macs();
     out_.flops = out_.macs ? times(2, out_.macs) : others(Op(op));
     if (!out_.flops) return {};
@@ -61,7 +46,7 @@ class Counter {
     if (auto* conv = call_->attrs.as<DeformableConv2DAttrs>())
       return times(elements(result()),
                    elements(argument(2)) / std::max<int64_t>(1, channels(conv->out_layout, conv->data_layout)));
-    if (name_ == "nn.dense") return times(elements(result()), extent(argument(1), -1));
+    if (op_name(call_) == ops::dense) return times(elements(result()), extent(argument(1), -1));
     if (auto* matmul = call_->attrs.as<MatmulAttrs>())
       return times(elements(result()), extent(argument(0), matmul->transpose_a ? -2 : -1));
     if (auto* matmul = call_->attrs.as<BatchMatmulAttrs>())
@@ -102,8 +87,8 @@ class Counter {
   }
 
   int64_t others(const Op& op) {
-    if (auto it = kPerElement.find(name_); it != kPerElement.end()) return times(elements(result()), it->second);
-    if (kMoves.count(name_)) return 0;
+    if (Any flops = op.slot(kFlopsPerElement); !flops.is_null()) return times(elements(result()), flops.to<int64_t>());
+    if (const Moves moves = moves_of(call_); moves != Moves::None && moves != Moves::Extremum) return 0;
     if (auto* pool = call_->attrs.as<PoolAttrs>()) {
       int64_t out = elements(result());
       for (const PrimExpr& window : pool->pool_size) out = times(out, known(window));
@@ -144,7 +129,6 @@ class Counter {
   }
 
   const Call* call_;
-  std::string name_;
   Cost out_;
 };
 

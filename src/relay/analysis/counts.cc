@@ -2,6 +2,7 @@
 
 #include "ir/structural/equal.h"
 #include "relay/analysis/cost.h"
+#include "relay/op_names.h"
 #include "relay/scopes.h"
 #include "relay/walk.h"
 #include "runtime/registry.h"
@@ -47,10 +48,10 @@ Array<String> transposed_weights(const Expr& root) {
   post_order(root, [&](const Expr& expr) {
     auto* dense = expr.as<Call>();
     auto* op = dense ? dense->op.as<OpNode>() : nullptr;
-    if (!op || op->name != "nn.dense") return;
+    if (!op || op->name != ops::dense) return;
     auto* transpose = dense->args[1].as<Call>();
     auto* inner = transpose ? transpose->op.as<OpNode>() : nullptr;
-    if (!inner || inner->name != "transpose") return;
+    if (!inner || inner->name != ops::transpose) return;
     if (auto* weight = transpose->args[0].as<VarNode>()) out.push_back(weight->name_hint());
   });
   return out;

@@ -6,6 +6,7 @@
 
 #include "ir/prim/ops.h"
 #include "relay/inspect.h"
+#include "relay/op_names.h"
 #include "relay/walk.h"
 #include "runtime/registry.h"
 
@@ -27,7 +28,7 @@ std::vector<const Call*> region_of(const Call* quantize) {
     } else if (auto* get = expr.as<TupleGetItem>()) {
       todo.push_back(get->tuple);
     } else if (auto* call = expr.as<Call>(); call && call->op.as<OpNode>()) {
-      if (op_name(call) == "qnn.dequantize") continue;
+      if (op_name(call) == ops::qnn_dequantize) continue;
       out.push_back(call);
       for (const Expr& arg : call->args) todo.push_back(arg);
     } else {
@@ -43,9 +44,9 @@ Map<String, ObjectRef> fake_quantized_counts(const IRModule& mod) {
     if (!function.as<FunctionNode>()) continue;
     post_order(function, [&](const Expr& expr) {
       auto* call = expr.as<Call>();
-      if (!call || op_name(call) != "qnn.quantize") return;
+      if (!call || op_name(call) != ops::qnn_quantize) return;
       for (const Call* inner : region_of(call))
-        if (op_name(inner) != "qnn.quantize") ++counts[std::string(op_name(inner))];
+        if (op_name(inner) != ops::qnn_quantize) ++counts[std::string(op_name(inner))];
     });
   }
   Map<String, ObjectRef> out;

@@ -4,6 +4,7 @@
 
 #include "base/stack.h"
 #include "ir/structural/equal.h"
+#include "relay/op_names.h"
 #include "relay/type/infer_type.h"
 #include "relay/walk.h"
 
@@ -249,7 +250,7 @@ bool DFMatcher::visit_call(const CallPattern* pattern, const Expr& expr) {
   if (visit(pattern->op, call->op)) {
     if (visit_all(pattern->args, call->args.vec())) return true;
     auto* op = call->op.as<OpNode>();
-    bool commutes = op && (op->name == "add" || op->name == "multiply");
+    bool commutes = op && (op->name == ops::add || op->name == ops::multiply);
     if (commutes && pattern->args.defined() && pattern->args.size() == 2 &&
         visit_all({pattern->args[1], pattern->args[0]}, call->args.vec()))
       return true;
@@ -262,8 +263,8 @@ bool DFMatcher::visit_call(const CallPattern* pattern, const Expr& expr) {
     return is_call_of(call->args[0], name) || is_call_of(call->args[1], name);
   };
   // (a * b) / c  is also  a * (b / c)
-  if (is_call_of(DFPattern(pattern), "divide") && is_call_of(pattern->args[0], "multiply") &&
-      is_call_of(expr, "multiply") && has_operand("divide")) {
+  if (is_call_of(DFPattern(pattern), ops::divide) && is_call_of(pattern->args[0], ops::multiply) &&
+      is_call_of(expr, ops::multiply) && has_operand(ops::divide)) {
     auto* product = pattern->args[0].as<CallPattern>();
     if (!product->args.defined() || product->args.size() != 2) return false;
     for (size_t i : {0, 1}) {
@@ -274,9 +275,9 @@ bool DFMatcher::visit_call(const CallPattern* pattern, const Expr& expr) {
     return false;
   }
   // a * (b / c)  is also  (a * b) / c
-  if (is_call_of(DFPattern(pattern), "multiply") && is_call_of(expr, "divide") && has_operand("multiply")) {
+  if (is_call_of(DFPattern(pattern), ops::multiply) && is_call_of(expr, ops::divide) && has_operand(ops::multiply)) {
     for (size_t i : {0, 1}) {
-      if (!is_call_of(pattern->args[i], "divide")) continue;
+      if (!is_call_of(pattern->args[i], ops::divide)) continue;
       auto* quotient = pattern->args[i].as<CallPattern>();
       if (!quotient->args.defined() || quotient->args.size() != 2) continue;
       DFPattern product = call_pattern(pattern->op, {quotient->args[0], pattern->args[1 - i]});

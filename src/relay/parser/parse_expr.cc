@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "relay/op_names.h"
 #include "relay/parser/nesting.h"
 #include "runtime/function/element.h"
 
@@ -9,7 +10,7 @@ namespace tessera::relay {
 namespace {
 
 struct Infix {
-  const char* op;
+  std::string_view op;
   int precedence;
   int tokens;
 };
@@ -143,14 +144,14 @@ Expr Parser::infix() {
     if (first.word != Word::Symbol) return {};
     bool equals = second.is('=');
     switch (first.symbol) {
-      case '*': return Infix{"multiply", 12, 1};
-      case '/': return Infix{"divide", 12, 1};
-      case '+': return Infix{"add", 10, 1};
-      case '-': return Infix{"subtract", 10, 1};
-      case '<': return equals ? Infix{"less_equal", 8, 2} : Infix{"less", 8, 1};
-      case '>': return equals ? Infix{"greater_equal", 8, 2} : Infix{"greater", 8, 1};
-      case '=': return equals ? std::optional(Infix{"equal", 7, 2}) : std::nullopt;
-      case '!': return equals ? std::optional(Infix{"not_equal", 7, 2}) : std::nullopt;
+      case '*': return Infix{ops::multiply, 12, 1};
+      case '/': return Infix{ops::divide, 12, 1};
+      case '+': return Infix{ops::add, 10, 1};
+      case '-': return Infix{ops::subtract, 10, 1};
+      case '<': return equals ? Infix{ops::less_equal, 8, 2} : Infix{ops::less, 8, 1};
+      case '>': return equals ? Infix{ops::greater_equal, 8, 2} : Infix{ops::greater, 8, 1};
+      case '=': return equals ? std::optional(Infix{ops::equal, 7, 2}) : std::nullopt;
+      case '!': return equals ? std::optional(Infix{ops::not_equal, 7, 2}) : std::nullopt;
       default: return {};
     }
   };
@@ -165,7 +166,7 @@ Expr Parser::infix() {
       Expr left = values.back();
       Op found = Op::find(op.op);
       if (!found)
-        fail(tokens_[at], std::string("operator `") + op.op + "` not found, perhaps you forgot to register it?");
+        fail(tokens_[at], "operator `" + std::string(op.op) + "` not found, perhaps you forgot to register it?");
       values.back() = make_call(found, {left, right}, nullptr, {}, merged(left->span, right->span));
     };
     while (auto op = find_operator()) {

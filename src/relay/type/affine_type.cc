@@ -13,14 +13,15 @@ AffineType make_affine_type(Expr scale, Expr zero_point, DataType dtype, int axi
   return make(std::move(node));
 }
 
+AffineType make_tuple_affine_type(Array<AffineType> types) {
+  TupleAffineTypeNode node;
+  for (const AffineType& type : types) node.types.push_back(type);
+  return make(std::move(node));
+}
+
 static Globals globals{
     {"ir.TensorAffineType", make_affine_type},
-    {"ir.TupleAffineType",
-     [](Array<ObjectRef> types) {
-       TupleAffineTypeNode node;
-       node.types = types;
-       return make(std::move(node));
-     }},
+    {"ir.TupleAffineType", make_tuple_affine_type},
 };
 
 }  // namespace tessera::relay

@@ -1,6 +1,8 @@
 #pragma once
 // What integers stand for, as rules of FakeQuantizationToInteger say it: value = scale * (integer - zero point).
 
+#include <functional>
+
 #include "relay/expr.h"
 
 namespace tessera::relay {
@@ -32,5 +34,12 @@ struct TupleAffineTypeNode : AffineTypeNode {
 };
 
 AffineType make_affine_type(Expr scale, Expr zero_point, DataType dtype, int axis);
+AffineType make_tuple_affine_type(Array<AffineType> types);
+
+/// What a call of floats becomes on integers. `call` has integers for arguments, `types` says what those stand for, by the
+/// argument, and under the call itself what its result should stand for, where that is known. Constants that nothing
+/// quantizes have no type. The answer is an expression and what that stands for, or nothing where there is no such form.
+using QuantizedForm = std::function<Array<ObjectRef>(const Expr& call, const Map<Expr, AffineType>& types)>;
+inline constexpr const char* kQuantizedForm = "FTVMFakeQuantizationToInteger";
 
 }  // namespace tessera::relay

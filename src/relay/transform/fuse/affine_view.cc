@@ -1,22 +1,17 @@
 #include "relay/transform/fuse/affine_view.h"
 
 #include <algorithm>
-#include <string_view>
 
-#include "relay/attrs/pool.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/slots.h"
 #include "runtime/function/element.h"
 
 namespace tessera::relay {
 namespace {
 
 const DataType kFloat32 = DataType::Float(32), kInt16 = DataType::Int(16);
-
-/// Operators that put elements of their first argument elsewhere, and no others beside them.
-constexpr std::string_view kMoves[] = {"expand_dims", "nn.batch_flatten", "nn.max_pool1d", "nn.max_pool2d",
-                                       "reshape",     "squeeze",          "strided_slice", "transpose"};
 
 /// Where axis `axis` is after a transpose.
 int transposed_axis(const TransposeAttrs* attrs, int axis, size_t rank) {
@@ -64,8 +59,7 @@ std::optional<AffineView> affine_view(const Array<Expr>& args, DataType dtype, i
 }
 
 std::optional<AffineView> moved_view(const Call* call, const AffineView& view, const Type& type) {
-  const std::string_view name = op_name(call);
-  if (call->args.size() != 1 || std::find(std::begin(kMoves), std::end(kMoves), name) == std::end(kMoves)) return {};
+  if (call->args.size() != 1 || moves_of(call) == Moves::None) return {};
   AffineView out = view;
   if (!view.has_one_scale()) {
     auto* attrs = call->attrs.as<TransposeAttrs>();

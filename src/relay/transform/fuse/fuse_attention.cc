@@ -12,6 +12,7 @@
 
 #include "relay/attrs/nn.h"
 #include "relay/inspect.h"
+#include "relay/op_names.h"
 #include "relay/slots.h"
 #include "relay/transform/fuse/kernel_groups.h"
 #include "relay/transform/pass.h"
@@ -27,12 +28,10 @@ constexpr int kLongestPath = 8;  // from the softmax to the first product
 /// Elements in another place, each found by arithmetic on indices alone.
 bool is_move(const Expr& expr) {
   if (expr.as<TupleGetItem>()) return true;
-  static const std::unordered_set<std::string_view> moves{"reshape", "transpose",    "squeeze",      "expand_dims",
-                                                          "split",   "broadcast_to", "strided_slice"};
   auto* call = expr.as<Call>();
   if (!call) return false;
-  return moves.count(op_name(call)) ||
-         (op_name(call) == "take" && scalar_value(call->args[1]) && rank_of(call->args[1]) == 0);
+  return moves_by_index(call) ||
+         (op_name(call) == ops::take && scalar_value(call->args[1]) && rank_of(call->args[1]) == 0);
 }
 
 Fusion kind_of(const Expr& expr) {
@@ -48,7 +47,7 @@ class Finder {
   std::vector<KernelGroup> operator()() {
     std::vector<KernelGroup> out;
     for (const Expr& expr : readers_.expressions()) {
-      const Call* softmax = as_call(expr, "nn.softmax");
+      const Call* softmax = as_call(expr, ops::softmax);
       if (!softmax) continue;
       KernelGroup group;
       group.rule = "attention";
@@ -63,7 +62,7 @@ class Finder {
  private:
   /// A product of float32 matrices, one of each for each of the leading dimension, of sizes for which panels pay.
   static bool is_product(const Call* call) {
-    if (!call || op_name(call) != "nn.batch_matmul" || dtype_of(Expr(call)) != DataType::Float(32)) return false;
+    if (!call || op_name(call) != ops::batch_matmul || dtype_of(Expr(call)) != DataType::Float(32)) return false;
     auto a = fixed_shape(checked_type(call->args[0])), b = fixed_shape(checked_type(call->args[1]));
     auto c = fixed_shape(checked_type(Expr(call)));
     if (!a || !b || !c || dtype_of(call->args[0]) != DataType::Float(32) ||
@@ -95,7 +94,7 @@ class Finder {
     group->members.insert(softmax);
     // up to the second product
     const Call* last = next(at);
-    while (last && op_name(last) == "reshape" && same_last(Expr(last), at)) {
+    while (last && op_name(last) == ops::reshape && same_last(Expr(last), at)) {
       group->members.insert(last);
       last = next(Expr(last));
     }
@@ -112,7 +111,7 @@ class Finder {
     auto* call = from.as<Call>();
     if (!call || steps == 0 || !next(from) || !same_size(from, scores) || !same_last(from, scores)) return false;
     bool found = is_product(call);
-    if (!found && (op_name(call) == "reshape" || kind_of(from) <= Fusion::Broadcast))
+    if (!found && (op_name(call) == ops::reshape || kind_of(from) <= Fusion::Broadcast))
       found = std::any_of(call->args.begin(), call->args.end(),
                           [&](const Expr& arg) { return take_down(arg, scores, steps - 1, group); });
     if (found) group->members.insert(call);
@@ -172,8 +171,8 @@ class Finder {
     std::vector<const Call*> path;
     size_t last = 0;
     for (const Call* at = next(Expr(group->root)); at; at = next(Expr(at))) {
-      const bool moves = op_name(at) == "transpose";
-      if (!moves && op_name(at) != "reshape") break;
+      const bool moves = op_name(at) == ops::transpose;
+      if (!moves && op_name(at) != ops::reshape) break;
       path.push_back(at);
       if (moves) last = path.size();
     }

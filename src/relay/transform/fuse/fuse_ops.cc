@@ -2,9 +2,8 @@
 //
 //   %0 = nn.conv2d(%x, %w); nn.relu(%0)     =>     %1 = fn (%p0, %p1, Primitive=1) { ... }; %1(%x, %w)
 
-#include <unordered_set>
-
 #include "ir/rewrite.h"
+#include "relay/op_names.h"
 #include "relay/slots.h"
 #include "relay/transform/fuse/fusion_plan.h"
 #include "relay/transform/pass.h"
@@ -33,13 +32,10 @@ struct Contents {
 };
 
 Contents contents_of(const Expr& body) {
-  static const std::unordered_set<std::string_view> reshapes{
-      "reshape", "contrib_reverse_reshape", "dyn.reshape", "nn.batch_flatten", "expand_dims", "squeeze"};
   Contents out;
   walk(body, [&](const Call* call) {
     out.has_call = true;
-    auto* op = call->op.as<OpNode>();
-    out.only_reshapes &= op && reshapes.count(std::string_view(op->name));
+    out.only_reshapes &= moves_of(call) == Moves::View;
   });
   return out;
 }
@@ -60,7 +56,7 @@ class Fuser {
   Expr on(const Call* call) {
     auto* op = call->op.as<OpNode>();
     if (!op || Op(op).has(kNonComputational)) return rewriter_.children(call);
-    if (op->name == "annotation.stop_fusion") return rewriter_(call->args[0]);  // it has done its work in the plan
+    if (op->name == ops::stop_fusion) return rewriter_(call->args[0]);  // it has done its work in the plan
     const FusionGroup* group = plan_.group(Expr(call));
     Expr inside = with(call, &Call::args, inputs(call->args, group));
     return group->root == call ? close(group, checked_type(Expr(call)), inside) : inside;

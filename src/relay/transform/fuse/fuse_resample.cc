@@ -7,6 +7,7 @@
 
 #include "relay/attrs/index.h"
 #include "relay/inspect.h"
+#include "relay/op_names.h"
 #include "relay/transform/fuse/kernel_groups.h"
 #include "relay/transform/fuse/resampling.h"
 #include "relay/transform/pass.h"
@@ -20,7 +21,7 @@ bool is_table(const Expr& expr) { return expr.as<Constant>() || expr.as<VarNode>
 
 /// take(data, a list, axis)
 bool add_take(const Expr& expr, Resampling* out) {
-  const Call* call = as_call(expr, "take");
+  const Call* call = as_call(expr, ops::take);
   if (!call || !is_table(call->args[1]) || rank_of(call->args[1]) != 1) return false;
   auto* attrs = call->attrs_as<TakeAttrs>();
   const int64_t* axis = attrs->axis ? as_int(attrs->axis) : nullptr;
@@ -45,7 +46,7 @@ bool is_along(const Expr& weight, int64_t axis, size_t rank) {
 }
 
 bool add_weighted(const Expr& expr, Resampling* out) {
-  const Call* call = as_call(expr, "multiply");
+  const Call* call = as_call(expr, ops::multiply);
   if (!call || !add_take(call->args[0], out) || !is_along(call->args[1], out->axis, rank_of(expr))) return false;
   out->weights.push_back(call->args[1]);
   out->calls.push_back(call);
@@ -59,7 +60,7 @@ std::optional<Resampling> resampling_of(const Expr& expr) {
   if (add_take(expr, &out)) return out;
   std::vector<const Call*> sums;
   Expr at = expr;
-  for (const Call* sum = as_call(at, "add"); sum && sums.size() < kMostTaps; sum = as_call(at, "add")) {
+  for (const Call* sum = as_call(at, ops::add); sum && sums.size() < kMostTaps; sum = as_call(at, ops::add)) {
     sums.push_back(sum);
     at = sum->args[0];
   }
@@ -124,7 +125,7 @@ class Finder {
  private:
   static bool is_candidate(const Expr& expr) {
     auto* call = expr.as<Call>();
-    if (!call || (op_name(call) != "take" && op_name(call) != "add")) return false;
+    if (!call || (op_name(call) != ops::take && op_name(call) != ops::add)) return false;
     return dtype_of(expr) == DataType::Float(32) && fixed_shape(checked_type(expr)) && rank_of(expr) >= 2;
   }
 

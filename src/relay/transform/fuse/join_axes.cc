@@ -13,6 +13,7 @@
 #include "relay/attrs/reduce.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/slots.h"
 #include "relay/transform/fuse/kernel_groups.h"
 #include "relay/transform/pass.h"
@@ -47,11 +48,11 @@ struct LastAxes {
 
 LastAxes last_axes(const Call* call, size_t rank) {
   std::string_view name = op_name(call);
-  if (name == "nn.global_avg_pool2d" || name == "nn.global_max_pool2d") {
+  if (name == ops::global_avg_pool2d || name == ops::global_max_pool2d) {
     auto* attrs = call->attrs_as<GlobalPool2DAttrs>();
-    return {name == "nn.global_avg_pool2d" ? "mean" : "max", attrs->layout == "NCHW" ? size_t(2) : 0};
+    return {name == ops::global_avg_pool2d ? ops::mean : ops::max, attrs->layout == "NCHW" ? size_t(2) : 0};
   }
-  if (name != "mean" && name != "sum" && name != "max" && name != "min" && name != "prod") return {};
+  if (name != ops::mean && name != ops::sum && name != ops::max && name != ops::min && name != ops::prod) return {};
   auto* attrs = cast_or_null<ReduceAttrs>(call->attrs.get());
   if (attrs && !attrs->axis && !attrs->exclude) return {name, rank};
   auto axes = attrs && attrs->axis && !attrs->exclude ? fixed_ints(attrs->axis) : std::nullopt;

@@ -13,7 +13,9 @@
 #include "ir/rewrite.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
+#include "relay/layout_rule.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/slots.h"
 #include "relay/transform/fuse/kernel_groups.h"
 #include "relay/transform/pass.h"
@@ -29,11 +31,12 @@ Fusion kind_of(const Call* call) {
   return op ? fusion_of(Op(op)) : Fusion::Opaque;
 }
 
-/// A function of elements that does not ask for the shape.
+/// A function of elements that does not ask for the shape: without attributes, or one that takes any layout and has no axis.
 bool is_of_elements(const Call* call) {
-  if (kind_of(call) > Fusion::Broadcast) return false;
-  std::string_view name = op_name(call);
-  return !call->attrs || name == "clip" || name == "cast" || name == "nn.leaky_relu";
+  const Fusion kind = kind_of(call);
+  if (!call->attrs) return kind <= Fusion::Broadcast;
+  return kind == Fusion::Elementwise && Op(call->op.as<OpNode>()).has(kLayoutRule) &&
+         !call->attrs->type()->find("axis");
 }
 
 /// Extents other than 1 stay in order, and none is 0.
@@ -89,10 +92,9 @@ bool keeps_order(const Call* layout_transform) {
 }
 
 bool is_view(const Call* call) {
-  std::string_view name = op_name(call);
-  if (name == "reshape" || name == "expand_dims" || name == "squeeze") return true;
-  if (name == "layout_transform") return keeps_order(call);
-  auto from = name == "transpose" ? fixed_shape(checked_type(call->args[0])) : std::nullopt;
+  if (call->args.size() == 1 && moves_of(call) == Moves::View) return true;
+  if (call->attrs.as<LayoutTransformAttrs>()) return keeps_order(call);
+  auto from = call->attrs.as<TransposeAttrs>() ? fixed_shape(checked_type(call->args[0])) : std::nullopt;
   return from && moves_only_ones(call, *from);
 }
 
@@ -143,8 +145,7 @@ class Sinker {
   Expr seen_as(const Call* call, const Array<Expr>& args, const Shape& shape) {
     if (auto it = products_.find(args[0].get()); it != products_.end()) return view_of({args[0], it->second}, shape);
     if (auto it = views_.find(args[0].get()); it != views_.end()) return view_of(it->second, shape);
-    const bool has_shape = op_name(call) == "transpose" || op_name(call) == "layout_transform";
-    return has_shape ? reshape(args[0], int_array(shape)) : with_args(call, args);
+    return moves_of(call) == Moves::View ? with_args(call, args) : reshape(args[0], int_array(shape));
   }
 
   /// The call on sources of views, seen in its shape; empty where an argument does not let itself be seen in theirs.
@@ -178,13 +179,13 @@ class Sinker {
 
   /// What x / c is to be multiplied by instead; nothing where it stays a quotient.
   std::optional<double> factor_for(const Call* call) const {
-    if (op_name(call) != "divide" || !dtype_of(Expr(call)).is_float()) return {};
+    if (op_name(call) != ops::divide || !dtype_of(Expr(call)).is_float()) return {};
     std::optional<double> by = scalar_value(call->args[1]);
     if (!by || *by == 0 || !std::isfinite(*by) || rank_of(call->args[1]) != 0) return {};
     int exponent = 0;
     const bool is_exact = std::abs(std::frexp(*by, &exponent)) == 0.5 && std::abs(exponent) < 14;
     const RelayExprNode* reader = readers_.only(Expr(call));
-    if (!is_exact && !(reader && as_call(Expr(reader), "erf"))) return {};
+    if (!is_exact && !(reader && as_call(Expr(reader), ops::erf))) return {};
     return 1 / *by;
   }
 

@@ -10,6 +10,7 @@
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/transform/pass.h"
 #include "relay/type/type_of.h"
 
@@ -22,7 +23,7 @@ Array<Expr> joined_by(const Array<Expr>& parts, size_t limit, int axis) {
   for (size_t first = 0; first < parts.size(); first += limit) {
     size_t last = std::min(first + limit, parts.size());
     Array<Expr> some(parts.begin() + static_cast<long>(first), parts.begin() + static_cast<long>(last));
-    joined.push_back(some.size() == 1 ? some[0] : call_op("annotation.stop_fusion", {concatenate(some, axis)}));
+    joined.push_back(some.size() == 1 ? some[0] : call_op(ops::stop_fusion, {concatenate(some, axis)}));
   }
   return joined;
 }
@@ -30,7 +31,7 @@ Array<Expr> joined_by(const Array<Expr>& parts, size_t limit, int axis) {
 Expr split_args(const Expr& root, size_t most) {
   return rewrite(root, [most](Rewriter& self, const Call* call) -> Expr {
     Ref<Call> post = self.children(call);
-    auto* parts = op_name(call) == "concatenate" ? post->args[0].as<Tuple>() : nullptr;
+    auto* parts = op_name(call) == ops::concatenate ? post->args[0].as<Tuple>() : nullptr;
     size_t limit = most - 1;  // one for the result
     if (!parts || parts->fields_.size() <= limit) return post;
     int axis = call->attrs_as<ConcatenateAttrs>()->axis;
@@ -55,7 +56,7 @@ Expr split_open_joins(const Expr& root) {
   return rewrite(root, [](Rewriter& self, const Call* call) -> Expr {
     constexpr size_t kMost = 12;
     Ref<Call> post = self.children(call);
-    auto* parts = op_name(call) == "concatenate" ? post->args[0].as<Tuple>() : nullptr;
+    auto* parts = op_name(call) == ops::concatenate ? post->args[0].as<Tuple>() : nullptr;
     if (!parts || parts->fields_.size() <= kMost || !is_open_join(call)) return post;
     int axis = call->attrs_as<ConcatenateAttrs>()->axis;
     Array<Expr> joined = parts->fields_;

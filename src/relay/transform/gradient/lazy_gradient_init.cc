@@ -9,6 +9,7 @@
 #include "ir/structural/equal.h"
 #include "relay/let_list.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/scopes.h"
 #include "relay/transform/pass.h"
 
@@ -43,9 +44,9 @@ class LazyGradients {
     if (auto it = filled_.find(expr.get()); it != filled_.end()) return it->second;
     auto* op = op_of(expr);
     if (!op) return Fill::Unknown;
-    if (op->name == "zeros_like" || op->name == "zeros") return Fill::Zeros;
-    if (op->name == "ones_like" || op->name == "ones") return Fill::Ones;
-    if (op->name == "collapse_sum_like" || op->name == "broadcast_to_like")  // zeros stay zeros in every shape
+    if (op->name == ops::zeros_like || op->name == ops::zeros) return Fill::Zeros;
+    if (op->name == ops::ones_like || op->name == ops::ones) return Fill::Ones;
+    if (op->name == ops::collapse_sum_like || op->name == ops::broadcast_to_like)  // zeros stay zeros in every shape
       return fill_of(expr.as<Call>()->args[0]) == Fill::Zeros ? Fill::Zeros : Fill::Unknown;
     return Fill::Unknown;
   }
@@ -54,10 +55,10 @@ class LazyGradients {
     auto* op = op_of(call);
     if (!op || call->args.size() != 2) return call;
     Fill a = fill_of(call->args[0]), b = fill_of(call->args[1]);
-    if (op->name == "add" && a == Fill::Zeros) return operand(call, before, 1);
-    if ((op->name == "add" || op->name == "subtract") && b == Fill::Zeros) return operand(call, before, 0);
-    if (op->name == "multiply" && (a == Fill::Ones || b == Fill::Zeros)) return operand(call, before, 1);
-    if (op->name == "multiply" && (b == Fill::Ones || a == Fill::Zeros)) return operand(call, before, 0);
+    if (op->name == ops::add && a == Fill::Zeros) return operand(call, before, 1);
+    if ((op->name == ops::add || op->name == ops::subtract) && b == Fill::Zeros) return operand(call, before, 0);
+    if (op->name == ops::multiply && (a == Fill::Ones || b == Fill::Zeros)) return operand(call, before, 1);
+    if (op->name == ops::multiply && (b == Fill::Ones || a == Fill::Zeros)) return operand(call, before, 0);
     return call;
   }
 

@@ -8,6 +8,7 @@
 #include "relay/attrs/pad.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/transform/pass.h"
 
 namespace tessera::relay {
@@ -39,8 +40,8 @@ bool all_ones(const Array<PrimExpr>& values) {
 }
 
 Expr flattened(const Call* outer) {
-  auto* conv = op_name(outer) == "nn.batch_to_space_nd" ? as_call(outer->args[0], "nn.conv2d") : nullptr;
-  auto* inner = conv ? as_call(conv->args[0], "nn.space_to_batch_nd") : nullptr;
+  auto* conv = op_name(outer) == ops::batch_to_space_nd ? as_call(outer->args[0], ops::conv2d) : nullptr;
+  auto* inner = conv ? as_call(conv->args[0], ops::space_to_batch_nd) : nullptr;
   if (!inner) return nullptr;
   auto* to_space = outer->attrs_as<BatchToSpaceNDAttrs>();
   auto* to_batch = inner->attrs_as<SpaceToBatchNDAttrs>();

@@ -12,6 +12,7 @@
 #include "relay/attrs/pool.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/transform/pass.h"
 #include "tir/layout.h"
 
@@ -65,7 +66,7 @@ double least_value(DataType dtype) {
 }
 
 Expr folded(const Call* call) {
-  auto* pad = call->args.empty() ? nullptr : as_call(call->args[0], "nn.pad");
+  auto* pad = call->args.empty() ? nullptr : as_call(call->args[0], ops::pad);
   if (!pad) return nullptr;
   auto* border = pad->attrs_as<PadAttrs>();
   std::optional<double> value = scalar_value(pad->args[1]);

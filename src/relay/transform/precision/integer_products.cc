@@ -24,6 +24,7 @@
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/transform/fuse/affine_view.h"
 #include "relay/transform/pass.h"
 #include "tir/layout.h"
@@ -75,10 +76,10 @@ class IntegerProducts {
  private:
   Expr change(const Call* call, const Ref<Call>& post) {
     const std::string_view name = op_name(call);
-    if (name == "qnn.quantize") return quantize(call, post);
-    if (name == "qnn.dequantize") return dequantize(call, post);
-    if (name == "nn.conv2d") return convolution(call, post);
-    if (name == "nn.dense" || name == "nn.matmul") return product(call, post);
+    if (name == ops::qnn_quantize) return quantize(call, post);
+    if (name == ops::qnn_dequantize) return dequantize(call, post);
+    if (name == ops::conv2d) return convolution(call, post);
+    if (name == ops::dense || name == ops::matmul) return product(call, post);
     if (!call->args.empty())
       if (auto at = views_.find(post->args[0].get()); at != views_.end())
         if (std::optional<AffineView> view = moved_view(post.get(), at->second.second, call->args[0]->checked_type_))
@@ -128,7 +129,7 @@ class IntegerProducts {
   }
 
   static Expr dequantized(const AffineView& view) {
-    return call_op("qnn.dequantize", {view.data, float_constant(view.scale), make_scalar(view.zero, kInt32)},
+    return call_op(ops::qnn_dequantize, {view.data, float_constant(view.scale), make_scalar(view.zero, kInt32)},
                    make_attrs<DequantizeAttrs>([&](auto& attrs) { attrs.axis = view.axis; }));
   }
 
@@ -154,13 +155,13 @@ class IntegerProducts {
     const AffineView* view = view_of(x);
     if (view && view->dtype == kUnsigned && view->has_one_scale() && view->scale == wanted->scale && view->zero == zero)
       return result(view->data, is_signed);
-    auto* relu = as_call(x, "nn.relu");
+    auto* relu = as_call(x, ops::relu);
     if (relu && zero == 0 && is_single(x)) x = relu->args[0];  // cutting to the range does it
     const float step = wanted->scale[0], inverse = 1.0F / step;
     const bool is_usual =
         step > kLeastStep && inverse > kLeastStep;  // no scale that it meets leaves the range of floats
     Expr scaled = is_usual && can_scale(x, 0) ? rescaled(x, inverse, 0) : divide(x, float_constant(wanted->scale));
-    Expr rounded = call_op(attrs->rounding == "TOEVEN" ? "round_to_even" : "round", {scaled});
+    Expr rounded = call_op(attrs->rounding == "TOEVEN" ? ops::round_to_even : ops::round, {scaled});
     Expr moved = zero == 0 ? rounded : add(rounded, make_scalar(zero, kFloat32));
     Expr out = cast(clip(moved, 0, 255), kUnsigned);
     rounded_[out.get()] = {out, rounded, zero};
@@ -178,7 +179,7 @@ class IntegerProducts {
   // ---- scales pushed towards products -------------------------------------------------------------------------------
 
   static bool is_addition(std::string_view name) {
-    return name == "add" || name == "subtract" || name == "nn.bias_add";
+    return name == ops::add || name == ops::subtract || name == ops::bias_add;
   }
 
   /// A product or a dequantised tensor, or sums of such that nobody else reads.
@@ -187,7 +188,7 @@ class IntegerProducts {
     if (!call || depth > kLongestChain || !is_single(x)) return false;
     if (scaled_.contains(x.get())) return true;
     const std::string_view name = op_name(call);
-    if (name == "nn.relu" || name == "clip") return can_scale(call->args[0], depth + 1);
+    if (name == ops::relu || name == ops::clip) return can_scale(call->args[0], depth + 1);
     return is_addition(name) && (can_scale(call->args[0], depth + 1) || can_scale(call->args[1], depth + 1));
   }
 
@@ -207,7 +208,7 @@ class IntegerProducts {
         out.scale = times(view->scale, factor);
         return dequantized(out);
       }
-      if (is_single(x) && op_name(call) == "nn.relu")
+      if (is_single(x) && op_name(call) == ops::relu)
         return with_args(call, {rescaled(call->args[0], factor, depth + 1)});
       if (auto* range = call->attrs.as<ClipAttrs>(); range && is_single(x))
         return clip(rescaled(call->args[0], factor, depth + 1), range->a_min * factor, range->a_max * factor);
@@ -315,7 +316,7 @@ class IntegerProducts {
   }
 
   static Expr padded(const Expr& x, const std::vector<std::array<int64_t, 2>>& around, double value) {
-    return call_op("nn.pad", {x, make_scalar(value, kUnsigned)}, make_attrs<PadAttrs>([&](auto& attrs) {
+    return call_op(ops::pad, {x, make_scalar(value, kUnsigned)}, make_attrs<PadAttrs>([&](auto& attrs) {
                      for (const auto& [before, after] : around) attrs.pad_width.push_back(int_array({before, after}));
                    }));
   }

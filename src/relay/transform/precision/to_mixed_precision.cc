@@ -2,131 +2,22 @@
 //
 //   nn.softmax(nn.dense(%x, %w))  =>  nn.softmax(cast(nn.dense(cast(%x, f16), cast(%w, f16), out_dtype=f16), f32))
 //
-// The slot FTVMMixedPrecisionConversionType of an operator, (call, type) -> [kind, accumulation type, result type], says what
-// it wants; kinds are 0 always, 1 follow, 2 never.
+// The slot kMixedPrecision of an operator says what it wants; what has none stays in float32 and is reported.
 
 #include <cstdio>
 #include <map>
 #include <set>
 
 #include "ir/rewrite.h"
-#include "relay/attrs/conv.h"
-#include "relay/attrs/nn.h"
-#include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
+#include "relay/slots.h"
 #include "relay/transform/pass.h"
 #include "relay/type/type_of.h"
 
 namespace tessera::relay {
 namespace {
-
-enum class Precision { Always = 0, Follow = 1, Never = 2 };
-constexpr const char* kConversion = "FTVMMixedPrecisionConversionType";
-
-const std::set<std::string_view> kAlways{
-    "nn.conv1d",           "nn.conv2d",           "nn.conv3d", "nn.conv1d_transpose",
-    "nn.conv2d_transpose", "nn.conv3d_transpose", "nn.dense",  "nn.batch_matmul",
-};
-const std::set<std::string_view> kFollow{
-    "abs",
-    "add",
-    "annotation.stop_fusion",
-    "argmax",
-    "argmin",
-    "broadcast_to",
-    "cast",
-    "ceil",
-    "clip",
-    "concatenate",
-    "copy",
-    "divide",
-    "equal",
-    "expand_dims",
-    "floor",
-    "gather",
-    "greater",
-    "greater_equal",
-    "layout_transform",
-    "less",
-    "less_equal",
-    "max",
-    "maximum",
-    "min",
-    "minimum",
-    "multiply",
-    "negative",
-    "nn.batch_flatten",
-    "nn.batch_norm",
-    "nn.bias_add",
-    "nn.depth_to_space",
-    "nn.dropout",
-    "nn.leaky_relu",
-    "nn.max_pool1d",
-    "nn.max_pool2d",
-    "nn.max_pool3d",
-    "nn.pad",
-    "nn.prelu",
-    "nn.relu",
-    "nn.space_to_depth",
-    "nn.upsampling",
-    "not_equal",
-    "repeat",
-    "reshape",
-    "reshape_like",
-    "reverse",
-    "round",
-    "sigmoid",
-    "sign",
-    "slice_like",
-    "split",
-    "squeeze",
-    "stack",
-    "strided_slice",
-    "subtract",
-    "take",
-    "tanh",
-    "tile",
-    "transpose",
-    "trunc",
-    "where",
-    "zeros_like",
-    "ones_like",
-};
-const std::set<std::string_view> kNever{
-    "exp",
-    "power",
-    "nn.softmax",
-    "nn.log_softmax",
-    "mean",
-    "sum",
-    "variance",
-    "prod",
-    "log",
-    "erf",
-    "sqrt",
-    "rsqrt",
-    "nn.layer_norm",
-    "nn.instance_norm",
-    "nn.group_norm",
-    "nn.l2_normalize",
-    "nn.avg_pool1d",
-    "nn.avg_pool2d",
-    "nn.avg_pool3d",
-    "nn.global_avg_pool2d",
-    "nn.adaptive_avg_pool1d",
-    "nn.adaptive_avg_pool2d",
-    "nn.adaptive_avg_pool3d",
-    "cumsum",
-    "image.resize2d",
-    "nn.cross_entropy",
-    "nn.cross_entropy_with_logits",
-    "nn.lrn",
-    "vision.non_max_suppression",
-    "topk",
-    "sort",
-    "argsort",
-};
 
 struct Conversion {
   Precision kind;
@@ -175,18 +66,15 @@ class MixedPrecision {
   Conversion conversion_of(const Call* call) {
     auto* op = call->op.as<OpNode>();
     if (!op) return {Precision::Never, wide(), wide()};
-    Any rule = Op(op).slot(kConversion);
-    if (!rule.is_null()) {
-      Array<ObjectRef> said = rule.to<PackedFunc>()(Expr(call), String(narrow_.str())).to<Array<ObjectRef>>();
-      ICHECK(said.size() == 3) << "expected [kind, accumulation type, result type]";
-      auto type_of = [](const ObjectRef& text) { return DataType(std::string_view(downcast<String>(text))); };
-      return {static_cast<Precision>(Any::of_object(said[0].get()).to<int64_t>()), type_of(said[1]), type_of(said[2])};
+    Any rule = Op(op).slot(kMixedPrecision);
+    if (rule.is_null()) {
+      missing_.insert(op->name.str());
+      return {Precision::Never, wide(), wide()};
     }
-    std::string_view name(op->name);
-    if (kAlways.count(name)) return {Precision::Always, narrow_, narrow_};
-    if (kFollow.count(name)) return {Precision::Follow, narrow_, narrow_};
-    if (!kNever.count(name)) missing_.insert(std::string(name));
-    return {Precision::Never, wide(), wide()};
+    Array<ObjectRef> said = rule.to<PackedFunc>()(Expr(call), String(narrow_.str())).to<Array<ObjectRef>>();
+    ICHECK(said.size() == 3) << "expected [kind, accumulation type, result type]";
+    auto type_of = [](const ObjectRef& text) { return DataType(std::string_view(downcast<String>(text))); };
+    return {static_cast<Precision>(Any::of_object(said[0].get()).to<int64_t>()), type_of(said[1]), type_of(said[2])};
   }
 
   static bool is_tensor_of(const Expr& expr, DataType dtype) {
@@ -207,7 +95,7 @@ class MixedPrecision {
   Expr casted(const Expr& expr, DataType dtype) {
     auto* tensor = expr->checked_type_.as<TensorTypeNode>();
     if (!tensor || tensor->dtype == dtype || (tensor->dtype != wide() && tensor->dtype != narrow_)) return expr;
-    if (auto* inner = as_call(expr, "cast"); inner && made_.count(inner) && is_tensor_of(inner->args[0], dtype))
+    if (auto* inner = as_call(expr, ops::cast); inner && made_.count(inner) && is_tensor_of(inner->args[0], dtype))
       return inner->args[0];
     auto [it, is_new] = casts_.try_emplace({expr.get(), dtype.str()});
     if (is_new) {

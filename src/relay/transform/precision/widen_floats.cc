@@ -14,13 +14,13 @@
 // WidenWeights widens those weights that no later pass has packed.
 
 #include <unordered_map>
-#include <unordered_set>
 
 #include "ir/rewrite.h"
 #include "relay/attrs/conv.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/slots.h"
 #include "relay/transform/pass.h"
 #include "relay/walk.h"
@@ -58,25 +58,19 @@ bool is_plain(const Function& function) {
 
 /// A function of numbers, or one that moves them, whatever their type.
 bool is_of_numbers(const Call* call) {
-  static const std::unordered_set<std::string_view> others{"reinterpret", "cast_like", "dynamic.to_static"};
   const Op op(call->op.as<OpNode>());
-  std::string_view name = op_name(call);
-  if (others.count(name) || name.starts_with("qnn.") || name.starts_with("random.") || name.starts_with("annotation."))
-    return false;
-  static const std::unordered_set<std::string_view> opaque{"nn.batch_norm",    "nn.layer_norm", "nn.group_norm",
-                                                           "nn.instance_norm", "nn.lrn",        "einsum"};
-  return opaque.count(name) || fusion_of(op) <= Fusion::OutputElementwise;
+  Any said = op.slot(kIsNumeric);
+  return said.is_null() ? fusion_of(op) <= Fusion::OutputElementwise : said.to<bool>();
 }
 
-/// Elements of the first argument in another order, or some of them.
-bool moves_elements(std::string_view name) {
-  static const std::unordered_set<std::string_view> names{"take",    "gather",      "gather_nd",     "reshape",
-                                                          "squeeze", "expand_dims", "strided_slice", "transpose"};
-  return names.count(name);
+/// Elements of the first argument in another order, or some of them, and not more than there were.
+bool moves_elements(const Call* call) {
+  const Moves moves = moves_of(call);
+  return moves == Moves::View || moves == Moves::Permute || moves == Moves::Slice || moves == Moves::Gather;
 }
 
 /// Products and convolutions that may read their weights in 16 bits.
-bool is_layer(std::string_view name) { return name == "nn.dense" || name == "nn.matmul" || name == "nn.conv2d"; }
+bool is_layer(std::string_view name) { return name == ops::dense || name == ops::matmul || name == ops::conv2d; }
 
 /// True for products, and for convolutions of all channels whose results fill vectors: others read their weights in ways that
 /// know float32 only.
@@ -91,7 +85,7 @@ bool reads_vectors(const Call* call, const topi::Machine& machine) {
 /// Will be a constant when the model is compiled.
 bool is_made_of_constants(Expr expr) {
   while (auto* call = expr.as<Call>()) {
-    if (call->args.size() != 1 || (op_name(call) != "cast" && !moves_elements(op_name(call)))) return false;
+    if (call->args.size() != 1 || (op_name(call) != ops::cast && !moves_elements(call))) return false;
     expr = call->args[0];
   }
   return expr.as<Constant>();
@@ -100,7 +94,7 @@ bool is_made_of_constants(Expr expr) {
 /// The value of 16 bits that `expr` is a cast of.
 Expr narrow_form(const Expr& expr) {
   auto* call = expr.as<Call>();
-  const bool is_wide = call && op_name(call) == "cast" && call->attrs_as<CastAttrs>()->dtype == kWide;
+  const bool is_wide = call && op_name(call) == ops::cast && call->attrs_as<CastAttrs>()->dtype == kWide;
   return is_wide && has_narrow(call->args[0]->checked_type_) ? call->args[0] : nullptr;
 }
 
@@ -162,8 +156,8 @@ class Widener {
     for (const Expr& arg : call->args) is_touched = is_touched || has_narrow(checked_type(arg));
     Array<Expr> args = rewriter_(call->args);
     if (!is_touched) return with_args(call, args);
-    if (op_name(call) == "cast") return casted(args[0], checked_type(call->args[0]), type);
-    if (moves_elements(op_name(call)) && narrow_form(args[0]) && type.as<TensorTypeNode>()) {
+    if (op_name(call) == ops::cast) return casted(args[0], checked_type(call->args[0]), type);
+    if (moves_elements(call) && narrow_form(args[0]) && type.as<TensorTypeNode>()) {
       args.set(0, narrow_form(args[0]));
       return cast(typed(make_call(call->op, args, call->attrs), type), kWide);
     }

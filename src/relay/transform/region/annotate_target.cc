@@ -6,6 +6,7 @@
 #include "ir/rewrite.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/transform/pass.h"
 #include "relay/transform/region/compiler_regions.h"
 
@@ -73,8 +74,7 @@ class Annotator {
   Expr on(const Call* call) {
     bool is_known = call->op.as<OpNode>() || call->op.as<FunctionNode>();
     std::string_view name = op_name(call);
-    if (!is_known || name == "annotation.compiler_begin" || name == "annotation.compiler_end")
-      return rewriter_.children(call);
+    if (!is_known || name == ops::compiler_begin || name == ops::compiler_end) return rewriter_.children(call);
     std::string target = target_for(call);
     Call out(*call);
     out.args = begun(call->args, target);

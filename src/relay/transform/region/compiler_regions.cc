@@ -5,6 +5,7 @@
 #include "relay/attrs/annotation.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/walk.h"
 
 namespace tessera::relay {
@@ -22,13 +23,13 @@ std::string compiler_of(const Expr& expr, std::string_view op) {
 }  // namespace
 
 Expr compiler_begin(const Expr& value, const std::string& compiler) {
-  return call_op("annotation.compiler_begin", {value}, for_compiler(compiler));
+  return call_op(ops::compiler_begin, {value}, for_compiler(compiler));
 }
 Expr compiler_end(const Expr& value, const std::string& compiler) {
-  return call_op("annotation.compiler_end", {value}, for_compiler(compiler));
+  return call_op(ops::compiler_end, {value}, for_compiler(compiler));
 }
-std::string begun_compiler(const Expr& expr) { return compiler_of(expr, "annotation.compiler_begin"); }
-std::string ended_compiler(const Expr& expr) { return compiler_of(expr, "annotation.compiler_end"); }
+std::string begun_compiler(const Expr& expr) { return compiler_of(expr, ops::compiler_begin); }
+std::string ended_compiler(const Expr& expr) { return compiler_of(expr, ops::compiler_end); }
 
 CompilerRegions::CompilerRegions(const Expr& root) {
   // Every value that is ended starts a region; what feeds it without a begin in between belongs to it.

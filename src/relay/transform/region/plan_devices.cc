@@ -16,6 +16,7 @@
 #include "ir/target/virtual_device.h"
 #include "relay/attrs/annotation.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/print_text.h"
 #include "relay/rename.h"
 #include "relay/scopes.h"
@@ -184,7 +185,7 @@ class DevicePlanner {
     }
     if (call->op.as<OpNode>() || call->op.as<ConstructorNode>()) {
       auto* op = call->op.as<OpNode>();
-      if (op && op->name == "shape_of") return places_.is_on(of(expr), config_->host_virtual_device, expr);
+      if (op && op->name == ops::shape_of) return places_.is_on(of(expr), config_->host_virtual_device, expr);
       for (const Expr& arg : call->args) same(expr, arg);
       return;
     }
@@ -239,7 +240,7 @@ class DevicePlanner {
   }
 
   static Expr copied(const Expr& value, const VirtualDevice& from, const VirtualDevice& to) {
-    Expr out = call_op("device_copy", {value}, make_attrs<DeviceCopyAttrs>([&](DeviceCopyAttrs& attrs) {
+    Expr out = call_op(ops::device_copy, {value}, make_attrs<DeviceCopyAttrs>([&](DeviceCopyAttrs& attrs) {
                          attrs.src_virtual_device = from;
                          attrs.dst_virtual_device = to;
                        }));

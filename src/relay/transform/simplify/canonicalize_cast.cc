@@ -8,6 +8,7 @@
 #include "ir/rewrite.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
+#include "relay/op_names.h"
 #include "relay/slots.h"
 #include "relay/transform/pass.h"
 
@@ -15,7 +16,7 @@ namespace tessera::relay {
 namespace {
 
 bool widens(const Call* call) {
-  return op_name(call) == "cast" && dtype_of(call->args[0]).bits < call->attrs_as<CastAttrs>()->dtype.bits;
+  return op_name(call) == ops::cast && dtype_of(call->args[0]).bits < call->attrs_as<CastAttrs>()->dtype.bits;
 }
 
 Expr canonicalize_cast(const Expr& root) {

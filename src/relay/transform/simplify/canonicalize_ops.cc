@@ -6,6 +6,7 @@
 #include "relay/attrs/nn.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/transform/pass.h"
 
 namespace tessera::relay {
@@ -14,7 +15,7 @@ namespace {
 Expr canonicalize_ops(const Expr& root) {
   return rewrite(root, [](Rewriter& self, const Call* call) -> Expr {
     Ref<Call> post = self.children(call);
-    if (op_name(call) != "nn.bias_add") return post;
+    if (op_name(call) != ops::bias_add) return post;
     int rank = static_cast<int>(rank_of(call->args[0]));
     int axis = call->attrs_as<BiasAddAttrs>()->axis;
     int behind = rank - 1 - (axis < 0 ? axis + rank : axis);

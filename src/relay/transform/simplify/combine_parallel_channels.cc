@@ -12,6 +12,7 @@
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/transform/pass.h"
 #include "relay/transform/simplify/combine_parallel.h"
 #include "tir/layout.h"
@@ -20,7 +21,7 @@ namespace tessera::relay {
 namespace {
 
 Expr slice_of_size(const Expr& data, const std::vector<int64_t>& begin, const std::vector<int64_t>& size) {
-  return call_op("strided_slice", {data}, make_attrs<StridedSliceAttrs>([&](auto& a) {
+  return call_op(ops::strided_slice, {data}, make_attrs<StridedSliceAttrs>([&](auto& a) {
                    a.begin = int_array(begin);
                    a.end = int_array(size);
                    a.strides = int_array(std::vector<int64_t>(begin.size(), 1));
@@ -104,7 +105,7 @@ class ChannelCombiner : public ParallelCombiner {
 
 class Conv2DCombiner final : public ChannelCombiner {
  public:
-  explicit Conv2DCombiner(int min_branches) : ChannelCombiner("nn.conv2d", min_branches) {}
+  explicit Conv2DCombiner(int min_branches) : ChannelCombiner(ops::conv2d, min_branches) {}
 
  private:
   static Layout out_layout(const ConvAttrs* attrs) {
@@ -137,7 +138,7 @@ class Conv2DCombiner final : public ChannelCombiner {
 
 class DenseCombiner : public ChannelCombiner {
  public:
-  explicit DenseCombiner(int min_branches) : ChannelCombiner("nn.dense", min_branches) {}
+  explicit DenseCombiner(int min_branches) : ChannelCombiner(ops::dense, min_branches) {}
 
  private:
   size_t out_axis(const Call* call) const override { return rank_of(Expr(call)) - 1; }
@@ -153,7 +154,7 @@ class DenseCombiner : public ChannelCombiner {
 
 class MatmulCombiner : public ChannelCombiner {
  public:
-  explicit MatmulCombiner(int min_branches) : ChannelCombiner("nn.matmul", min_branches) {}
+  explicit MatmulCombiner(int min_branches) : ChannelCombiner(ops::matmul, min_branches) {}
 
  private:
   size_t out_axis(const Call* call) const override { return rank_of(Expr(call)) - 1; }
@@ -192,8 +193,8 @@ class OfConstants final : public Combiner {
   static bool moves(const Expr& reader, const Users& users, int views) {
     auto* call = reader ? reader.as<Call>() : nullptr;
     if (!call) return false;
-    if (op_name(call) == "transpose") return true;
-    if (op_name(call) != "reshape" || views == 0) return false;
+    if (op_name(call) == ops::transpose) return true;
+    if (op_name(call) != ops::reshape || views == 0) return false;
     const std::vector<Expr>& next = users.at(call);
     return std::all_of(next.begin(), next.end(), [&](const Expr& after) { return moves(after, users, views - 1); });
   }
@@ -201,7 +202,7 @@ class OfConstants final : public Combiner {
 
 class BatchMatmulCombiner final : public ChannelCombiner {
  public:
-  explicit BatchMatmulCombiner(int min_branches) : ChannelCombiner("nn.batch_matmul", min_branches) {}
+  explicit BatchMatmulCombiner(int min_branches) : ChannelCombiner(ops::batch_matmul, min_branches) {}
 
  private:
   size_t out_axis(const Call*) const override { return 2; }

@@ -6,6 +6,7 @@
 #include "relay/attrs/nn.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/transform/pass.h"
 #include "relay/transform/simplify/combine_parallel.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 class BatchCombiner final : public ParallelCombiner {
  public:
-  explicit BatchCombiner(int min_branches) : ParallelCombiner("nn.dense", min_branches) {}
+  explicit BatchCombiner(int min_branches) : ParallelCombiner(ops::dense, min_branches) {}
 
  private:
   static bool same_types(const Expr& a, const Expr& b) { return structural_equal(checked_type(a), checked_type(b)); }
@@ -35,7 +36,7 @@ class BatchCombiner final : public ParallelCombiner {
       data.push_back(branch[0]->args[0]);
       weights.push_back(branch[0]->args[1]);
     }
-    return call_op("nn.batch_matmul", {stack(data, 0), stack(weights, 0)}, make_attrs<BatchMatmulAttrs>([&](auto& a) {
+    return call_op(ops::batch_matmul, {stack(data, 0), stack(weights, 0)}, make_attrs<BatchMatmulAttrs>([&](auto& a) {
                      a.out_dtype = branches[0][0]->attrs_as<DenseAttrs>()->out_dtype;
                      a.transpose_b = true;
                    }));

@@ -4,28 +4,19 @@
 
 #include "ir/rewrite.h"
 #include "relay/inspect.h"
+#include "relay/slots.h"
 #include "relay/transform/pass.h"
 
 namespace tessera::relay {
 namespace {
 
-struct Replacement {
-  std::string_view exact, fast;
-};
-constexpr Replacement kReplacements[] = {
-    {"exp", "fast_exp"},
-    {"erf", "fast_erf"},
-    {"tanh", "fast_tanh"},
-    {"nn.softmax", "nn.fast_softmax"},
-};
-
 Expr fast_math(const Expr& root) {
   return rewrite(root, [](Rewriter& self, const Call* call) -> Expr {
     Ref<Call> post = self.children(call);
-    for (const Replacement& row : kReplacements)
-      if (op_name(call) == row.exact && dtype_of(Expr(call)) == DataType::Float(32))
-        return call_op(row.fast, post->args, post->attrs);
-    return post;
+    auto* op = call->op.as<OpNode>();
+    Any fast = op ? Op(op).slot(kFastForm) : Any();
+    if (fast.is_null() || dtype_of(Expr(call)) != DataType::Float(32)) return post;
+    return call_op(fast.to<String>(), post->args, post->attrs);
   });
 }
 

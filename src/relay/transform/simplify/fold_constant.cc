@@ -15,6 +15,7 @@
 #include "relay/inspect.h"
 #include "relay/let_list.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/slots.h"
 #include "relay/transform/pass.h"
 #include "relay/type/infer_type.h"
@@ -63,11 +64,11 @@ bool may_fold(const OpNode* op, bool fold_qnn) {
 
 Expr shape_constant(const Call* call) {
   std::string_view name = op_name(call);
-  if (name != "shape_of" && name != "ndarray_size") return nullptr;
+  if (name != ops::shape_of && name != ops::ndarray_size) return nullptr;
   std::optional<std::vector<int64_t>> shape = fixed_shape(call->args[0]->checked_type_);
   auto* out = call->checked_type_.as<TensorTypeNode>();
   if (!shape || !out) return nullptr;
-  if (name == "shape_of") {
+  if (name == ops::shape_of) {
     Expr values = make_ints(*shape, out->dtype);
     return typed_constant(values.as<Constant>()->data);
   }

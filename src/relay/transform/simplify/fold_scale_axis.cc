@@ -7,6 +7,7 @@
 #include "relay/attrs/conv.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/slots.h"
 #include "relay/transform/pass.h"
 #include "runtime/function/element.h"
@@ -15,15 +16,10 @@
 namespace tessera::relay {
 namespace {
 
-/// Constants > 0, possibly reshaped.
+/// Constants > 0, possibly moved.
 bool is_positive(const Expr& expr) {
   auto* call = expr.as<Call>();
-  if (call) {
-    std::string_view name = op_name(call);
-    bool moves = name == "expand_dims" || name == "squeeze" || name == "reshape" || name == "transpose" ||
-                 name == "repeat" || name == "broadcast_to";
-    return moves && is_positive(call->args[0]);
-  }
+  if (call) return moves_by_index(call) && is_positive(call->args[0]);
   auto* constant = expr.as<Constant>();
   if (!constant || constant->data.device().device_type != kDLCPU) return false;
   DataType dtype = constant->data.dtype();
@@ -50,7 +46,7 @@ std::optional<std::vector<int64_t>> spare_axes(const TensorType& data, const Ten
   return spare;
 }
 
-bool is_conv(std::string_view name) { return name == "nn.conv1d" || name == "nn.conv2d" || name == "nn.conv3d"; }
+bool is_conv(std::string_view name) { return name == ops::conv1d || name == ops::conv2d || name == ops::conv3d; }
 
 std::optional<ScaledLayer> conv_layer(const Call* call) {
   auto* attrs = cast_or_null<ConvAttrs>(call->attrs.get());
@@ -106,16 +102,19 @@ Expr factors_along(const Expr& data, const Expr& factor, const ScaleMessage& mes
   return spare->empty() ? factor : squeeze(factor, int_array(*spare));
 }
 
-bool keeps_positive_scale(const Call* call) { return op_name(call) == "nn.relu" || op_name(call) == "nn.leaky_relu"; }
+bool keeps_positive_scale(const Call* call) {
+  auto* op = call->op.as<OpNode>();
+  return op && has_flag(op, kKeepsPositiveScale);
+}
 
-bool is_sum(const Call* call) { return op_name(call) == "add" || op_name(call) == "subtract"; }
+bool is_sum(const Call* call) { return op_name(call) == ops::add || op_name(call) == ops::subtract; }
 
 std::optional<ScaledLayer> scaled_layer(const Call* call) {
-  const bool has_weight = is_conv(op_name(call)) || op_name(call) == "nn.dense";
+  const bool has_weight = is_conv(op_name(call)) || op_name(call) == ops::dense;
   if (has_weight && dtype_of(call->args[1]) != dtype_of(Expr(call)))
     return std::nullopt;  // it would not stay as narrow
   if (is_conv(op_name(call))) return conv_layer(call);
-  if (op_name(call) != "nn.dense") return std::nullopt;
+  if (op_name(call) != ops::dense) return std::nullopt;
   int last = static_cast<int>(rank_of(call->args[0])) - 1;
   return ScaledLayer{last, last, 1, 0, 2};
 }

@@ -10,6 +10,7 @@
 #include "relay/attrs/nn.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/transform/pass.h"
 #include "relay/transform/simplify/fold_scale_axis.h"
 #include "relay/walk.h"
@@ -41,7 +42,7 @@ class BackwardFold {
       const ScaleMessage* in = message_of(call->args[0]);
       return in ? MaybeScale({in->axes, true}) : std::nullopt;
     }
-    if (op_name(call) == "nn.bias_add") {
+    if (op_name(call) == ops::bias_add) {
       const ScaleMessage* in = message_of(call->args[0]);
       return in && in->axes == std::vector<int>{bias_axis(call)} ? MaybeScale(*in) : std::nullopt;
     }
@@ -61,7 +62,7 @@ class BackwardFold {
   }
 
   Expr changed(const Call* call) {
-    if (op_name(call) != "multiply") return rewriter_.children(call);
+    if (op_name(call) != ops::multiply) return rewriter_.children(call);
     for (size_t data : {0, 1}) {
       const Expr& factor = call->args[1 - data];
       const ScaleMessage* message = message_of(call->args[data]);
@@ -85,7 +86,7 @@ class BackwardFold {
     if (auto layer = scaled_layer(call)) {
       args.set(0, rewriter_(args[0]));
       args.set(1, multiply(rewriter_(args[1]), expand_to_axes(scale, {layer->weight_out}, layer->weight_rank)));
-    } else if (op_name(call) == "nn.bias_add") {
+    } else if (op_name(call) == ops::bias_add) {
       args.set(0, scaled(args[0], scale));
       args.set(1, multiply(rewriter_(args[1]), scale));
     } else if (is_sum(call)) {

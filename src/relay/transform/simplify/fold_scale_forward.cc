@@ -10,6 +10,7 @@
 #include "ir/rewrite.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/transform/pass.h"
 #include "relay/transform/simplify/fold_scale_axis.h"
 #include "relay/walk.h"
@@ -93,7 +94,7 @@ class ForwardFold {
   Expr changed(const Call* call, const Array<Expr>& args) {
     for (size_t i = 0; i < args.size(); ++i)
       if (auto* arg = args[i].as<ScaledExpr>()) return take(call, args, i, arg);
-    if (op_name(call) == "multiply")
+    if (op_name(call) == ops::multiply)
       if (Expr split = split_product(call, args)) return split;
     return with_args(call, args);
   }

@@ -19,6 +19,7 @@
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/slots.h"
 #include "relay/transform/pass.h"
 #include "relay/type/type_of.h"
@@ -31,7 +32,7 @@ bool same_type(const Expr& a, const Expr& b) { return structural_equal(checked_t
 
 // ---- *_like, where the shape is known --------------------------------------------------------------------------------
 
-Expr init_op(const char* name, Array<Expr> args, const TensorType& type) {
+Expr init_op(std::string_view name, Array<Expr> args, const TensorType& type) {
   return call_op(name, std::move(args),
                  make_attrs<InitOpAttrs>([&](auto& a) { a.shape = type->shape, a.dtype = type->dtype; }));
 }
@@ -40,15 +41,15 @@ Expr make_concrete(const Call* call) {
   std::string_view name = op_name(call);
   if (!name.ends_with("_like") || !fixed_shape(call->checked_type_)) return nullptr;
   TensorType type = tensor_type(Expr(call));
-  if (name == "zeros_like") return init_op("zeros", {}, type);
-  if (name == "ones_like") return init_op("ones", {}, type);
-  if (name == "full_like") return init_op("full", {call->args[1]}, type);
-  if (name == "reshape_like") return reshape(call->args[0], type->shape);
-  if (name == "broadcast_to_like") return broadcast_to(call->args[0], type->shape);
-  if (name == "cast_like") return cast(call->args[0], type->dtype);
-  if (name == "collapse_sum_like" && Op::find("collapse_sum_to")) {
+  if (name == ops::zeros_like) return init_op(ops::zeros, {}, type);
+  if (name == ops::ones_like) return init_op(ops::ones, {}, type);
+  if (name == ops::full_like) return init_op(ops::full, {call->args[1]}, type);
+  if (name == ops::reshape_like) return reshape(call->args[0], type->shape);
+  if (name == ops::broadcast_to_like) return broadcast_to(call->args[0], type->shape);
+  if (name == ops::cast_like) return cast(call->args[0], type->dtype);
+  if (name == ops::collapse_sum_like && Op::find(ops::collapse_sum_to)) {
     std::vector<int64_t> shape = *fixed_shape(call->checked_type_);
-    return call_op("collapse_sum_to", {call->args[0], make_ints(shape, DataType::Int(32))},
+    return call_op(ops::collapse_sum_to, {call->args[0], make_ints(shape, DataType::Int(32))},
                    make_attrs<InitOpAttrs>([&](auto& a) { a.shape = type->shape; }));
   }
   return nullptr;
@@ -60,10 +61,10 @@ Expr make_concrete(const Call* call) {
 Expr fill_value(const Expr& expr) {
   auto* call = expr.as<Call>();
   std::string_view name = op_name(call);
-  if (name == "zeros" || name == "zeros_like") return make_scalar(0, dtype_of(expr));
-  if (name == "ones" || name == "ones_like") return make_scalar(1, dtype_of(expr));
-  if (name == "full" && call->args[0].as<Constant>()) return call->args[0];
-  if (name == "full_like" && call->args[1].as<Constant>()) return call->args[1];
+  if (name == ops::zeros || name == ops::zeros_like) return make_scalar(0, dtype_of(expr));
+  if (name == ops::ones || name == ops::ones_like) return make_scalar(1, dtype_of(expr));
+  if (name == ops::full && call->args[0].as<Constant>()) return call->args[0];
+  if (name == ops::full_like && call->args[1].as<Constant>()) return call->args[1];
   return nullptr;
 }
 
@@ -87,9 +88,9 @@ Expr use_fill_value(const Call* call) {
 
 Expr drop_neutral(const Call* call) {
   std::string_view name = op_name(call);
-  bool sum = name == "add" || name == "subtract", product = name == "multiply" || name == "divide";
+  bool sum = name == ops::add || name == ops::subtract, product = name == ops::multiply || name == ops::divide;
   if (!sum && !product) return nullptr;
-  bool commutes = name == "add" || name == "multiply";
+  bool commutes = name == ops::add || name == ops::multiply;
   for (size_t i : {1, 0}) {
     if (i == 0 && !commutes) continue;
     auto* constant = call->args[i].as<Constant>();
@@ -101,9 +102,9 @@ Expr drop_neutral(const Call* call) {
 
 /// (x + c) + d  =>  x + (c + d), in any order.
 Expr join_addends(const Call* call) {
-  if (op_name(call) != "add") return nullptr;
+  if (op_name(call) != ops::add) return nullptr;
   for (size_t i : {1, 0}) {
-    auto* inner = as_call(call->args[1 - i], "add");
+    auto* inner = as_call(call->args[1 - i], ops::add);
     if (!call->args[i].as<Constant>() || !inner) continue;
     for (size_t j : {1, 0})
       if (inner->args[j].as<Constant>() && !inner->args[1 - j].as<Constant>())
@@ -114,7 +115,7 @@ Expr join_addends(const Call* call) {
 
 // ---- shapes and orders of dimensions ---------------------------------------------------------------------------------
 
-bool is_reshape(std::string_view name) { return name == "reshape" || name == "contrib_reverse_reshape"; }
+bool is_reshape(std::string_view name) { return name == ops::reshape || name == ops::contrib_reverse_reshape; }
 
 Expr join_reshapes(const Call* call) {
   auto* inner = call->args.empty() ? nullptr : call->args[0].as<Call>();
@@ -125,7 +126,7 @@ Expr join_reshapes(const Call* call) {
 
 /// Where each dimension of the result comes from, for a transpose and for a change of layout without blocks.
 std::optional<std::vector<int64_t>> permutation(const Call* call) {
-  if (op_name(call) == "transpose") {
+  if (op_name(call) == ops::transpose) {
     auto rank = static_cast<int64_t>(rank_of(call->args[0]));
     const Array<PrimExpr>& axes = call->attrs_as<TransposeAttrs>()->axes;
     std::vector<int64_t> out;
@@ -135,7 +136,7 @@ std::optional<std::vector<int64_t>> permutation(const Call* call) {
     for (int64_t& axis : out) axis = axis < 0 ? axis + rank : axis;
     return out;
   }
-  if (op_name(call) != "layout_transform") return std::nullopt;
+  if (op_name(call) != ops::layout_transform) return std::nullopt;
   auto* attrs = call->attrs_as<LayoutTransformAttrs>();
   Layout from = make_layout(attrs->src_layout), to = make_layout(attrs->dst_layout);
   if (from->axes.size() != to->axes.size()) return std::nullopt;
@@ -156,7 +157,7 @@ bool is_identity(const std::vector<int64_t>& order) {
 
 /// Changes of layout, one after the other, that meet in one layout.
 Expr join_layouts(const Call* call, const Call* inner) {
-  if (op_name(call) != "layout_transform" || op_name(inner) != "layout_transform") return nullptr;
+  if (op_name(call) != ops::layout_transform || op_name(inner) != ops::layout_transform) return nullptr;
   auto *second = call->attrs_as<LayoutTransformAttrs>(), *first = inner->attrs_as<LayoutTransformAttrs>();
   if (first->dst_layout.str() != second->src_layout.str()) return nullptr;
   // blocks that do not divide leave padding behind, which the second change must not drop
@@ -171,8 +172,8 @@ Expr join_layouts(const Call* call, const Call* inner) {
 
 Expr join_transposes(const Call* call) {
   std::string_view name = op_name(call);
-  if (name != "transpose" && name != "layout_transform") return nullptr;
-  if (name == "layout_transform") {
+  if (name != ops::transpose && name != ops::layout_transform) return nullptr;
+  if (name == ops::layout_transform) {
     auto* attrs = call->attrs_as<LayoutTransformAttrs>();
     if (attrs->src_layout.str() == attrs->dst_layout.str()) return call->args[0];
   }
@@ -198,9 +199,9 @@ bool holds_all(DataType to, DataType from) {
 }
 
 Expr join_casts(const Call* call) {
-  if (op_name(call) != "cast") return nullptr;
+  if (op_name(call) != ops::cast) return nullptr;
   if (same_type(call->args[0], Expr(call))) return call->args[0];
-  auto* inner = as_call(call->args[0], "cast");
+  auto* inner = as_call(call->args[0], ops::cast);
   if (!inner || !holds_all(dtype_of(call->args[0]), dtype_of(inner->args[0]))) return nullptr;
   return same_type(inner->args[0], Expr(call)) ? inner->args[0] : cast(inner->args[0], dtype_of(Expr(call)));
 }
@@ -208,8 +209,8 @@ Expr join_casts(const Call* call) {
 // ---- others ------------------------------------------------------------------------------------------------------
 
 Expr use_rsqrt(const Call* call) {
-  if (op_name(call) != "divide") return nullptr;
-  auto* root = as_call(call->args[1], "sqrt");
+  if (op_name(call) != ops::divide) return nullptr;
+  auto* root = as_call(call->args[1], ops::sqrt);
   if (!root) return nullptr;
   Expr inverse = typed(rsqrt(root->args[0]));
   bool is_one = scalar_value(call->args[0]) == 1.0 && same_type(inverse, Expr(call));
@@ -219,8 +220,8 @@ Expr use_rsqrt(const Call* call) {
 /// The order of values is that of what they were quantised to.
 Expr order_of_quantised(const Call* call) {
   std::string_view name = op_name(call);
-  if (name != "argmax" && name != "argmin" && name != "argsort") return nullptr;
-  auto* inner = as_call(call->args[0], "qnn.dequantize");
+  if (name != ops::argmax && name != ops::argmin && name != ops::argsort) return nullptr;
+  auto* inner = as_call(call->args[0], ops::qnn_dequantize);
   if (!inner || !scalar_value(inner->args[1]) || *scalar_value(inner->args[1]) <= 0) return nullptr;
   return with_args(call, {inner->args[0]});
 }

@@ -10,6 +10,7 @@
 #include "ir/rewrite.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
+#include "relay/op_names.h"
 #include "relay/transform/pass.h"
 #include "relay/walk.h"
 
@@ -19,7 +20,7 @@ namespace {
 /// The variable that is transposed as a matrix; null for anything else.
 const VarNode* transposed_matrix(const Expr& expr) {
   auto* call = expr.as<Call>();
-  if (!call || op_name(call) != "transpose") return nullptr;
+  if (!call || op_name(call) != ops::transpose) return nullptr;
   const Array<PrimExpr>& axes = call->attrs_as<TransposeAttrs>()->axes;
   auto is = [&](size_t i, int64_t axis) { return as_int(axes[i]) && (*as_int(axes[i]) == axis); };
   bool swaps = !axes.defined() || (axes.size() == 2 && (is(0, 1) || is(0, -1)) && (is(1, 0) || is(1, -2)));
@@ -30,7 +31,7 @@ const VarNode* transposed_matrix(const Expr& expr) {
 Function simplify_fc_transpose(const Function& function, const std::unordered_set<std::string>& names) {
   std::unordered_map<const VarNode*, Var> by;
   Expr body = rewrite(function->body, [&](Rewriter& self, const Call* call) -> Expr {
-    if (op_name(call) != "nn.dense") return self.children(call);
+    if (op_name(call) != ops::dense) return self.children(call);
     const VarNode* weight = transposed_matrix(call->args[1]);
     if (!weight || !names.count(weight->name_hint().str())) return self.children(call);
     Var& made = by[weight];
