@@ -1,5 +1,5 @@
-// The computes of the records as functions of tensors: what `topi` in Python is made of. They stay what they are when a
-// user gives an operator another compute.
+// What Python makes functions of: the computes of the records as functions of tensors, for `topi`, which stay what they are
+// when a user gives an operator another compute; and the parameters of an operator, for `relay.op`.
 
 #include <unordered_map>
 
@@ -40,7 +40,24 @@ Array<te::Tensor> by_record(const String& name, const Attrs& attrs, const Array<
   return it->second(attrs, inputs, query.found);
 }
 
-Globals globals{{"topi.by_record", by_record}};
+/// The inputs of an operator, then its attributes, "required" or "optional".
+Array<AttrFieldInfo> parameters(const String& name) {
+  Op op = Op::get(name);
+  Array<AttrFieldInfo> out;
+  for (int i = 0; i < op->num_inputs && i < static_cast<int>(op->arguments.size()); ++i)
+    out.push_back(op->arguments[static_cast<size_t>(i)]);
+  const TypeInfo* type = op->attrs_type_key.empty() ? nullptr : find_type(op->attrs_type_key.str());
+  for (size_t i = 0; type && i < type->fields().size(); ++i) {
+    const Field& field = type->fields()[i];
+    AttrFieldInfoNode info;
+    info.name = String(field.name);
+    info.type_info = field.flags & Required ? "required" : "optional";
+    out.push_back(make(std::move(info)));
+  }
+  return out;
+}
+
+Globals globals{{"topi.by_record", by_record}, {"relay.op._Parameters", parameters}};
 
 }  // namespace
 

@@ -60,6 +60,7 @@ from .function import Function, FunctionWithFields
 from .loops import while_loop
 from .op import *
 from .op import image, nn, vision
+from .op._make import functions_of_records as _functions_of_records
 from .param_dict import load_param_dict, save_param_dict
 from .prelude import Prelude
 from .scope_builder import ScopeBuilder
@@ -83,3 +84,5 @@ from .ty import (
     type_has_any,
 )
 from .type_functor import TypeFunctor, TypeMutator, TypeVisitor
+
+__getattr__ = _functions_of_records(__name__)

@@ -20,6 +20,7 @@ from . import (
     vm,
 )
 from ._make import call_op as _make_call
+from ._make import functions_of_records as _functions_of_records
 from .algorithm import *
 from .device import *
 from .op import *
@@ -40,3 +41,5 @@ __all__ = [
     *tensor.__all__,
     *transform.__all__,
 ]
+
+__getattr__ = _functions_of_records(__name__)

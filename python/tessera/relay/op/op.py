@@ -61,6 +61,18 @@ class OpPattern:
     OPAQUE = 8
 
 
+class ElementMoves:
+    """The slot TElementMoves: how elements of the first argument reach the result of an operator that computes nothing."""
+
+    NONE = 0
+    VIEW = 1
+    PERMUTE = 2
+    SLICE = 3
+    REPEAT = 4
+    GATHER = 5
+    EXTREMUM = 6
+
+
 @register_object("relay.OpImplementation")
 class OpImplementation(Object):
     """One way to compute an operator: tensors from tensors, and perhaps a schedule of its own."""
