@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 import shutil
 import subprocess
@@ -153,3 +154,70 @@ def test_clang_format_leaves_texts_alone():
         pytest.skip("clang-format is not installed beside this Python")
     done = subprocess.run([program, "--dry-run", *texts()], cwd=TOP, capture_output=True, text=True, check=True)
     assert not done.stderr, f".clang-format-ignore lacks a pattern:\n{done.stderr[:500]}"
+
+
+# Passes ask slots of the operator table, not names. What may stand here nonetheless: the files, the words that happen to be
+# names of operators (none: all of them), and why.
+NAMES_MAY_STAND_IN = [
+    ("src/relay/op_names.h", None, "the one place for operators that passes write or match themselves"),
+    ("src/kernel/rules/group_rules.cc", None, "computes of the members of kernel groups"),
+    ("src/kernel/rules/cpu_rules.cc", {"concatenate"}, "the name of a schedule rule"),
+    ("src/kernel/strategies.cc", None, "what v0.10 calls strategies, where it is not the operator's name"),
+    ("src/relay/attrs/*", {"clip", "mean", "round", "zeros"}, "names and values of attributes"),
+    ("src/driver/cli/*", {"all", "max", "mean", "min", "ones", "repeat", "zeros"}, "words of the command line"),
+    ("src/driver/relay_build.cc", {"mod"}, "a key of the record of a compilation"),
+    ("src/driver/tvmc_globals.cc", {"repeat"}, "an option of tvmc"),
+    ("src/topi/broadcast.cc", None, "names of the functions topi.*"),
+    ("src/topi/elementwise.cc", None, "names of the functions topi.*"),
+    ("src/topi/image/*", {"ceil", "floor", "round", "zeros"}, "modes of rounding and of borders"),
+    ("src/topi/scatter.cc", {"add", "max", "min"}, "how updates are combined"),
+    ("src/topi/cpu/*", {"copy", "log", "power", "sum", "tile"}, "names of stages and loops in generated code"),
+    (
+        "src/topi/*",
+        {"argmax", "argmin", "argwhere", "einsum", "invert_permutation", "ndarray_size", "searchsorted"}
+        | {"sparse_fill_empty_rows", "sparse_to_dense", "trilu"},
+        "names of stages in generated code",
+    ),
+]
+
+LITERAL = re.compile(r'//[^\n]*|/\*.*?\*/|"((?:[^"\\\n]|\\.)*)"|\'(?:[^\'\\\n]|\\.)+\'', re.DOTALL)
+
+
+def operators() -> set[str]:
+    """The names that the records of src/op give, read from their text; test_operators.py compares them with the table."""
+    word, names = r'"([\w.]+)"', set()
+    for path in sorted((TOP / "src/op").rglob("*.cc")):
+        text = path.read_text()
+        names.update(re.findall(rf"\b\w*[Rr]ecord(?:<[^;{{}}]*?>)?\(\s*{word}\s*[,)]", text))
+        for list_of_names in re.findall(r"for \(const char\* name : \{([^}]*)\}\)\s*\{?\s*OpRecord\(name\)", text):
+            names.update(re.findall(word, list_of_names))
+        if "OpRecord record(row.name)" in text:
+            names.update(re.findall(rf"^\s*\{{{word},", text, re.MULTILINE))
+        sizes = re.findall(rf"\bpool_family<[^;{{}}]*>\({word}", text)
+        names.update(name + size for name in re.findall(rf"\({word} \+ dims\)", text) for size in sizes)
+        if '"qnn." + std::string(name)' in text:
+            names.update("qnn." + name for name in re.findall(rf'\{{{word}, "[^"]*\."\}}', text))
+    return names
+
+
+def test_no_pass_decides_by_the_name_of_an_operator():
+    names = operators()
+    assert len(names) > 250 and len(NAMES_MAY_STAND_IN) <= 20
+    wrong = []
+    for path in files("src/relay", "src/driver", "src/topi", "src/kernel"):
+        text = path.read_text()
+        may = [words for where, words, _ in NAMES_MAY_STAND_IN if fnmatch.fnmatch(name_of(path), where)]
+        for found in LITERAL.finditer(text):
+            word = found.group(1)
+            if word in names and not any(words is None or word in words for words in may):
+                wrong.append(f'{name_of(path)}:{text.count(chr(10), 0, found.start()) + 1}: "{word}"')
+    assert not wrong, "ask a slot (src/relay/slots.h), or use src/relay/op_names.h:\n" + "\n".join(wrong)
+
+
+def test_the_list_of_files_with_names_of_operators_has_no_idle_line():
+    names = operators()
+    for where, words, _ in NAMES_MAY_STAND_IN:
+        found = [path for path in files("src") if fnmatch.fnmatch(name_of(path), where)]
+        literals = {match.group(1) for path in found for match in LITERAL.finditer(path.read_text())} & names
+        assert literals, f"{where} has no name of an operator"
+        assert words is None or words <= literals, f"{where} does not need {sorted(words - literals)}"
