@@ -297,7 +297,7 @@ Imported Importer::run() {
   }
   for (const relay::Var& param : params) inputs.push_back(param);
   import_nodes(graph.nodes, &graph, scope);
-  if (refusals_ && !refusals_->empty()) return {};
+  if (refusals_ && !refusals_.empty()) return {};
   out.layers = std::move(layers_);
   Array<Expr> results;
   Array<String> names;
@@ -437,35 +437,15 @@ std::string node_label(const Node& node) {
   return std::string(node.op) + (output.empty() ? "" : " -> " + output);
 }
 
-// ---- scopes ---------------------------------------------------------------------------------------------------------
-
-void Scope::define(std::string_view name, Value value) { values_.insert_or_assign(name, std::move(value)); }
-
-const Value* Scope::find_or_null(std::string_view name) const {
-  for (const Scope* scope = this; scope; scope = scope->outer_)
-    if (auto it = scope->values_.find(name); it != scope->values_.end()) return &it->second;
-  return nullptr;
-}
-
-void Scope::collect(std::unordered_set<const Object*>* out) const {
-  for (const Scope* scope = this; scope; scope = scope->outer_) {
-    for (const auto& [name, value] : scope->values_) {
-      out->insert(value.tensor.get());
-      if (value.sequence)
-        for (const Value& item : *value.sequence) out->insert(item.tensor.get());
-    }
-  }
-}
-
 std::unordered_set<const Object*> Importer::visible_tensors() const {
   std::unordered_set<const Object*> out;
-  if (scope_) scope_->collect(&out);
+  if (scope_)
+    scope_->for_each([&](const Value& value) {
+      out.insert(value.tensor.get());
+      if (value.sequence)
+        for (const Value& item : *value.sequence) out.insert(item.tensor.get());
+    });
   return out;
-}
-
-const Value& Scope::find(std::string_view name) const {
-  if (const Value* out = find_or_null(name)) return *out;
-  throw Error(ValueError) << "the graph uses \"" << std::string(name) << "\" before anything makes it";
 }
 
 Values Operation::import(const Graph& graph, const Values& inputs) const {

@@ -11,14 +11,15 @@
 #include <optional>
 #include <unordered_map>
 
-#include "frontend/errors.h"
+#include "frontend/common/node_context.h"
+#include "frontend/common/survey.h"
 #include "frontend/onnx/tensor.h"
 #include "ir/module.h"
 #include "relay/expr.h"
 
 namespace tessera::onnx {
 
-using relay::Expr;
+using namespace frontend;  // NOLINT: what importers share is their language
 
 /// A tensor of strings. Strings exist only while importing: what depends on them is computed then.
 struct Texts {
@@ -46,31 +47,15 @@ using Values = std::vector<Value>;
 
 class Importer;
 
-/// Numbers of a file or a shape, of which there may be fewer than an operator needs: that is an error, not a crash.
-class Ints : public std::vector<int64_t> {
- public:
-  using vector::vector;
-  Ints(std::vector<int64_t> values) : vector(std::move(values)) {}
-  int64_t& operator[](size_t i) { return check(i), data()[i]; }
-  const int64_t& operator[](size_t i) const { return check(i), data()[i]; }
-  int64_t& back() { return (*this)[size() - 1]; }
-  const int64_t& back() const { return (*this)[size() - 1]; }
-
- private:
-  void check(size_t i) const {
-    if (i >= size())
-      throw Error(ValueError) << "there are only " << size() << " numbers or dimensions where the operator needs more";
-  }
-};
-
 /// One node as its converter sees it.
-class Operation {
+class Operation : public NodeContext {
  public:
   Operation(Importer& importer, const Node& node, int64_t version, Values inputs)
       : importer_(importer), node_(node), version_(version), inputs_(std::move(inputs)) {}
 
   const Node& node() const { return node_; }
   std::string name() const { return std::string(node_.op); }
+  std::string title() const override;
   int64_t version() const { return version_; }  // of the operator set that the node's graph uses
   size_t num_outputs() const { return node_.outputs.size(); }
   /// True when the node gives output i a name.
@@ -104,24 +89,6 @@ class Operation {
   const Graph& graph(std::string_view name) const;  // an error when it is missing
   const Attribute* find(std::string_view name) const;
 
-  // ---- what is known of expressions -------------------------------------------------------------------------------
-  DataType dtype(const Expr& expr) const;
-  size_t rank(const Expr& expr) const;
-  Array<PrimExpr> shape(const Expr& expr) const;
-  /// The dimensions after batch and channels; an error where those are missing.
-  size_t spatial(const Expr& expr) const;
-  std::optional<std::vector<int64_t>> fixed_shape(const Expr& expr) const;
-  /// The shape; an error that says what needs it where it is not fixed.
-  Ints static_shape(const Expr& expr, const char* what) const;
-  /// The contents, where they depend on constants alone.
-  std::optional<NDArray> constant(const Expr& expr) const;
-  std::optional<std::vector<int64_t>> constant_ints(const Expr& expr) const;
-  std::optional<double> constant_number(const Expr& expr) const;
-  /// The same where they are needed while importing; the error names the inputs of the model that they depend on, so that
-  /// a caller who knows those can give them (ImportOptions::frozen).
-  Ints needed_ints(const Expr& expr, const std::string& what) const;
-  /// A negative axis counted from the end; an error outside the rank.
-  int axis(int64_t given, size_t rank) const;
   /// The numbers of an attribute, or since `version` of input `index`; nothing where they are given nowhere. An input
   /// that is no constant is an error.
   std::optional<std::vector<int64_t>> integers_or_input(std::string_view name, size_t index) const;
@@ -129,11 +96,6 @@ class Operation {
   /// Values of a graph inside this node, whose names see the outer ones. `inputs`: those of the graph's own inputs.
   Values import(const Graph& graph, const Values& inputs) const;
   Importer& importer() const { return importer_; }
-
-  [[noreturn]] void unsupported(const std::string& what) const;
-  /// `what` of an expression must be known while importing.
-  [[noreturn]] void unknown(const std::string& what, const Expr& expr) const;
-  [[noreturn]] void invalid(const std::string& what) const;
 
  private:
   Importer& importer_;
@@ -208,15 +170,6 @@ Imported import_model(const Model& model, const ImportOptions& options);
 
 /// How a node is called in messages and profiles: by its name or, where it has none, as "Relu -> y".
 std::string node_label(const Node& node);
-
-/// A node that cannot be imported.
-struct Refusal {
-  std::string op, domain, node;  // `node`: its name, or where it has none that of its first output
-  int64_t version = 0;           // of the operator set
-  std::string reason;
-  bool is_invalid = false;       // the file is wrong, rather than that something is not supported
-  bool follows_another = false;  // it uses what another refused node makes, of which only the type is known
-};
 
 struct Survey {
   std::vector<Refusal> refusals;

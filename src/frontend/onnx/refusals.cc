@@ -20,23 +20,6 @@ int64_t version_in(const Versions& versions, const std::string& domain) {
   return it == versions.end() ? 1 : it->second;
 }
 
-bool is_unsupported(const std::string& kind) {
-  return kind == OpNotImplemented || kind == OpAttributeUnImplemented || kind == NotImplementedError;
-}
-
-/// The message of an error on one line, without the operator's name in front.
-std::string reason_of(const Error& error, const std::string& op) {
-  std::string out = error.message();
-  if (out.starts_with(op))
-    if (size_t colon = out.find(": "); colon != std::string::npos && (colon == op.size() || out[op.size()] == ' '))
-      out = out.substr(colon + 2);
-  for (size_t at = out.find('\n'); at != std::string::npos; at = out.find('\n', at)) {
-    size_t end = out.find_first_not_of(" \n", at);
-    out.replace(at, end == std::string::npos ? end : end - at, end == std::string::npos ? "" : "; ");
-  }
-  return out;
-}
-
 /// The walk over nodes, graphs inside them and functions that they call.
 class Search {
  public:
@@ -97,14 +80,6 @@ Survey survey_model(const Model& model, const ImportOptions& options) {
 
 // ---- the importer's side --------------------------------------------------------------------------------------------
 
-void Importer::add_refusal(Refusal refusal, const Error& error) {
-  refusal.reason = reason_of(error, refusal.op);
-  refusal.is_invalid = !is_unsupported(error.kind());
-  // The body of a loop or function may be imported many times.
-  std::string key = refusal.domain + "\n" + refusal.op + "\n" + refusal.node + "\n" + refusal.reason;
-  if (refused_.insert(std::move(key)).second) refusals_->push_back(std::move(refusal));
-}
-
 void Importer::refuse(const Node& node, const Error& error, const Scope& scope) {
   if (error.kind() == kFollowsRefusal) return;
   Refusal refusal;
@@ -113,14 +88,14 @@ void Importer::refuse(const Node& node, const Error& error, const Scope& scope) 
   refusal.node = name_of(node);
   refusal.version = version_in(versions_, refusal.domain);
   refusal.follows_another = follows_refusal(node, scope);
-  add_refusal(std::move(refusal), error);
+  refusals_.add(std::move(refusal), error);
 }
 
 void Importer::refuse_value(const char* what, std::string_view name, const Error& error, Scope& scope) {
   Refusal refusal;
   refusal.op = what;
   refusal.node = name;
-  add_refusal(std::move(refusal), error);
+  refusals_.add(std::move(refusal), error);
   Value nothing;
   nothing.is_refused = true;
   scope.define(name, nothing);

@@ -1,30 +1,14 @@
 #pragma once
 // The importer at work: names and their values, graph by graph.
 
-#include <set>
 #include <unordered_set>
 
+#include "frontend/common/scope.h"
 #include "frontend/onnx/importer.h"
 
 namespace tessera::onnx {
 
-/// Names of one graph; those of the graphs around it are seen too.
-class Scope {
- public:
-  explicit Scope(const Scope* outer) : outer_(outer) {}
-  void define(std::string_view name, Value value);
-  const Value& find(std::string_view name) const;
-  const Value* find_or_null(std::string_view name) const;
-  /// Adds the tensors of all values that are seen.
-  void collect(std::unordered_set<const Object*>* out) const;
-
- private:
-  const Scope* outer_;
-  std::unordered_map<std::string_view, Value> values_;
-};
-
-/// The kind of error of a node that is not listed itself: it needs what a refused one makes, or is listed already.
-inline constexpr ErrorKind kFollowsRefusal = "FollowsRefusal";
+using Scope = frontend::Scope<Value>;
 
 /// "" for ONNX's own operators.
 std::string domain_of(std::string_view domain);
@@ -65,7 +49,6 @@ class Importer {
   // Collecting refusals; see refusals.cc.
   void refuse(const Node& node, const Error& error, const Scope& scope);
   void refuse_value(const char* what, std::string_view name, const Error& error, Scope& scope);
-  void add_refusal(Refusal refusal, const Error& error);
   /// What stands for the outputs of a refused node.
   void define_stand_ins(const Node& node, const Graph* graph, Scope& scope);
   bool follows_refusal(const Node& node, const Scope& scope) const;
@@ -74,7 +57,7 @@ class Importer {
 
   const Model& model_;
   const ImportOptions& options_;
-  std::vector<Refusal>* refusals_;
+  Refusals refusals_;
   Versions versions_;
   std::unordered_map<std::string_view, int64_t> fixed_dims_;
   const Scope* scope_ = nullptr;  // of the node that is being converted
@@ -82,7 +65,6 @@ class Importer {
   int64_t num_nodes_ = 0;
   int inner_graphs_ = 0;  // how many graphs inside nodes are being imported
   std::vector<Layer> layers_;
-  std::set<std::string> refused_;
   std::map<const Graph*, std::unordered_map<std::string_view, const ValueInfo*>> infos_;
 };
 

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "frontend/onnx/parts.h"
+#include "frontend/common/parts.h"
 #include "relay/attrs/small_float.h"
 #include "relay/make.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "frontend/common/parts.h"
 #include "frontend/onnx/ml/trees.h"
-#include "frontend/onnx/parts.h"
 #include "ir/prim/ops.h"
 #include "relay/attrs/reduce.h"
 #include "relay/inspect.h"

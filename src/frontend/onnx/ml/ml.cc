@@ -4,9 +4,9 @@
 #include <cmath>
 #include <map>
 
+#include "frontend/common/parts.h"
 #include "frontend/onnx/ml/texts.h"
 #include "frontend/onnx/ml/trees.h"
-#include "frontend/onnx/parts.h"
 #include "frontend/onnx/tensor_ops/checked_indices.h"
 #include "relay/attrs/search.h"
 #include "relay/inspect.h"

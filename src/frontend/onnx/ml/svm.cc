@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "frontend/common/parts.h"
 #include "frontend/onnx/ml/classifiers.h"
 #include "frontend/onnx/ml/trees.h"
-#include "frontend/onnx/parts.h"
 #include "frontend/onnx/tensor_ops/loops.h"
 #include "relay/inspect.h"
 #include "relay/make.h"

@@ -7,7 +7,7 @@
 #include <map>
 #include <regex>
 
-#include "frontend/onnx/parts.h"
+#include "frontend/common/parts.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "runtime/function/element.h"

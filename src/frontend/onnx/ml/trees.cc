@@ -5,7 +5,7 @@
 #include <limits>
 #include <map>
 
-#include "frontend/onnx/parts.h"
+#include "frontend/common/parts.h"
 #include "relay/attrs/index.h"
 #include "relay/inspect.h"
 #include "relay/make.h"

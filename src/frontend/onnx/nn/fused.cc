@@ -2,9 +2,10 @@
 
 #include <cmath>
 
-#include "frontend/onnx/nn/heads.h"
+#include "frontend/common/heads.h"
+#include "frontend/common/parts.h"
+#include "frontend/onnx/nn/fused_attention.h"
 #include "frontend/onnx/nn/windows.h"
-#include "frontend/onnx/parts.h"
 #include "frontend/onnx/tensor_ops/checked_indices.h"
 #include "relay/attrs/nn.h"
 #include "relay/attrs/norm.h"

@@ -2,8 +2,9 @@
 
 #include <cmath>
 
-#include "frontend/onnx/nn/heads.h"
-#include "frontend/onnx/parts.h"
+#include "frontend/common/heads.h"
+#include "frontend/common/parts.h"
+#include "frontend/onnx/nn/fused_attention.h"
 #include "frontend/onnx/tensor_ops/checked_indices.h"
 #include "relay/attrs/index.h"
 #include "relay/inspect.h"

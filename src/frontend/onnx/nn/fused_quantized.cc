@@ -1,9 +1,10 @@
 // Fused operators of com.microsoft on quantised integers.
 
-#include "frontend/onnx/nn/heads.h"
-#include "frontend/onnx/nn/integer_contractions.h"
+#include "frontend/common/heads.h"
+#include "frontend/common/parts.h"
+#include "frontend/onnx/nn/fused_attention.h"
 #include "frontend/onnx/nn/quantized.h"
-#include "frontend/onnx/parts.h"
+#include "frontend/onnx/nn/windows.h"
 #include "relay/attrs/nn.h"
 #include "relay/inspect.h"
 #include "relay/make.h"

@@ -1,8 +1,8 @@
 // Images: sampling at places, cropping, boxes.
 
 #include "relay/attrs/image.h"
+#include "frontend/common/parts.h"
 #include "frontend/onnx/nn/windows.h"
-#include "frontend/onnx/parts.h"
 #include "ir/prim/ops.h"
 #include "relay/attrs/conv.h"
 #include "relay/attrs/index.h"

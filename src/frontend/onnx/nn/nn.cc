@@ -1,8 +1,8 @@
 // Convolutions and matrix products.
 
 #include "relay/attrs/nn.h"
+#include "frontend/common/parts.h"
 #include "frontend/onnx/nn/windows.h"
-#include "frontend/onnx/parts.h"
 #include "relay/attrs/conv.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -12,7 +12,6 @@ namespace {
 
 using namespace relay;  // NOLINT: makers of calls
 
-const char* kKernelLayouts[] = {"OIW", "OIHW", "OIDHW"};
 const char* kTransposedLayouts[] = {"OIW", "IOHW", "OIDHW"};  // (in, out, taps...) in each
 
 /// The shape of a weight (_, _, taps...) for windows over `spatial` dimensions, which are checked too.
@@ -21,26 +20,6 @@ std::vector<int64_t> weight_shape(Operation& in, const Expr& weight, size_t spat
   Ints out = in.static_shape(weight, "the weight of a convolution");
   if (out.size() != spatial + 2) in.invalid("the weight has not as many dimensions as the data");
   return out;
-}
-
-template <class T>
-Expr conv_call(const char* op, Operation& in, const Expr& data, const Expr& filters, const ConvWindows& windows,
-               DataType out_dtype) {
-  const size_t spatial = windows.spatial();
-  DataType dtype = in.dtype(data);
-  bool is_short = is_float(dtype) && dtype.bits == 16 && out_dtype.is_void();  // sums of short floats are kept wide
-  Expr out = call_op(op, {data, filters}, make_attrs<T>([&](auto& attrs) {
-                       attrs.strides = int_array(windows.strides);
-                       attrs.padding = int_array(windows.padding);
-                       attrs.dilation = int_array(windows.dilations);
-                       attrs.groups = static_cast<int32_t>(windows.groups);
-                       attrs.channels = in.shape(filters)[0];
-                       attrs.kernel_size = int_array(windows.kernel);
-                       attrs.data_layout = kDataLayouts[spatial - 1];
-                       attrs.kernel_layout = kKernelLayouts[spatial - 1];
-                       attrs.out_dtype = is_short ? DataType::Float(32) : out_dtype;
-                     }));
-  return is_short ? cast(out, dtype) : out;
 }
 
 }  // namespace
@@ -55,14 +34,6 @@ ConvWindows conv_windows(Operation& in, const Expr& filters) {
   out.padding = padding_of(in, out.kernel, out.strides, out.dilations);
   out.groups = in.integer("group", 1);
   return out;
-}
-
-Expr convolution(Operation& in, const Expr& data, const Expr& filters, const ConvWindows& windows, DataType out_dtype) {
-  const size_t spatial = windows.spatial();
-  if (spatial == 1) return conv_call<Conv1DAttrs>("nn.conv1d", in, data, filters, windows, out_dtype);
-  if (spatial == 2) return conv_call<Conv2DAttrs>("nn.conv2d", in, data, filters, windows, out_dtype);
-  if (spatial == 3) return conv_call<Conv3DAttrs>("nn.conv3d", in, data, filters, windows, out_dtype);
-  in.unsupported("a convolution over " + std::to_string(spatial) + " dimensions");
 }
 
 namespace {

@@ -1,6 +1,6 @@
 // Normalisations, softmax and losses over classes.
 
-#include "frontend/onnx/parts.h"
+#include "frontend/common/parts.h"
 #include "frontend/onnx/tensor_ops/checked_indices.h"
 #include "relay/attrs/index.h"
 #include "relay/attrs/nn.h"

@@ -1,7 +1,7 @@
 #include "frontend/onnx/nn/pad_open.h"
 
-#include "frontend/onnx/known.h"
-#include "frontend/onnx/parts.h"
+#include "frontend/common/known.h"
+#include "frontend/common/parts.h"
 #include "relay/attrs/transform.h"
 #include "relay/make.h"
 #include "runtime/function/element.h"

@@ -1,8 +1,7 @@
 // Pools, and what undoes them.
 
-#include "relay/attrs/pool.h"
+#include "frontend/common/parts.h"
 #include "frontend/onnx/nn/windows.h"
-#include "frontend/onnx/parts.h"
 #include "frontend/onnx/tensor_ops/checked_indices.h"
 #include "relay/attrs/index.h"
 #include "relay/attrs/reduce.h"
@@ -20,18 +19,10 @@ Ints padding_of(Operation& in, const Ints& kernel, const Ints& strides, const In
   size_t spatial = kernel.size();
   std::string automatic = in.text("auto_pad", "NOTSET");
   if (automatic == "NOTSET") return in.integers("pads", std::vector<int64_t>(2 * spatial, 0));
-  Ints out(2 * spatial, 0);
-  if (automatic == "VALID") return out;
+  if (automatic == "VALID") return Ints(2 * spatial, 0);
   Ints shape = in.static_shape(in[0], "auto_pad");
-  for (size_t i = 0; i < spatial; ++i) {
-    int64_t extent = shape[i + 2], wanted = (extent + strides[i] - 1) / strides[i];
-    int64_t window = (kernel[i] - 1) * dilations[i] + 1;
-    int64_t total = std::max<int64_t>((wanted - 1) * strides[i] + window - extent, 0);
-    int64_t less = total / 2, more = total - less;
-    out[i] = automatic == "SAME_LOWER" ? more : less;
-    out[i + spatial] = automatic == "SAME_LOWER" ? less : more;
-  }
-  return out;
+  if (shape.size() < 2) in.invalid("data without batch and channels");
+  return same_padding({shape.begin() + 2, shape.end()}, kernel, strides, dilations, automatic == "SAME_LOWER");
 }
 
 void check_windows(const Operation& in, size_t spatial) {
@@ -52,69 +43,17 @@ void check_windows(const Operation& in, size_t spatial) {
 
 namespace {
 
-/// The windows of a pool. With fixed extents, windows that reach beyond the end are made by more padding.
-struct Pool {
-  Ints kernel, strides, dilations, padding, given;  // given: the padding that the node asks for
-  Ints extents, counts;                             // of the data and the result; empty where open
-  bool rounds_up = false;
-  size_t spatial() const { return kernel.size(); }
-};
-
-Pool pool_of(Operation& in) {
-  Pool out;
-  size_t spatial = in.spatial(in[0]);
+PoolWindows pool_of(Operation& in) {
+  const size_t spatial = in.spatial(in[0]);
   check_windows(in, spatial);
-  out.kernel = in.integers("kernel_shape");
-  if (out.kernel.size() != spatial) in.invalid("kernel_shape has not as many numbers as there are dimensions");
-  if (spatial < 1 || spatial > 3) in.unsupported("a pool over " + std::to_string(spatial) + " dimensions");
-  std::vector<int64_t> ones(spatial, 1);
-  out.strides = in.integers("strides", ones);
-  out.dilations = in.integers("dilations", ones);
-  out.padding = out.given = padding_of(in, out.kernel, out.strides, out.dilations);
-  bool is_automatic = in.text("auto_pad", "NOTSET") != "NOTSET";
-  out.rounds_up = in.integer("ceil_mode", 0) != 0 && !is_automatic;
-  std::optional<std::vector<int64_t>> shape = in.fixed_shape(in[0]);
-  if (!shape) return out;
-  for (size_t i = 0; i < spatial; ++i) {
-    int64_t extent = (*shape)[i + 2], window = (out.kernel[i] - 1) * out.dilations[i] + 1, stride = out.strides[i];
-    int64_t before = out.padding[i], after = out.padding[i + spatial], room = extent + before + after - window;
-    if (room < 0) in.invalid("a window that is larger than the data");
-    int64_t count = (out.rounds_up ? (room + stride - 1) / stride : room / stride) + 1;
-    if (out.rounds_up) {
-      if ((count - 1) * stride >= extent + before) --count;  // it would begin in the padding behind the data
-      out.padding[i + spatial] = std::max<int64_t>((count - 1) * stride + window - extent - before, 0);
-    }
-    out.extents.push_back(extent);
-    out.counts.push_back(count);
-  }
-  out.rounds_up = false;
-  return out;
-}
-
-template <class T>
-Expr pool_call(const char* op, Expr x, const Pool& pool, const std::function<void(T&)>& more) {
-  return call_op(op, {x}, make_attrs<T>([&](T& attrs) {
-                   attrs.pool_size = int_array(pool.kernel);
-                   attrs.strides = int_array(pool.strides);
-                   attrs.dilation = int_array(pool.dilations);
-                   attrs.padding = int_array(pool.padding);
-                   attrs.layout = kDataLayouts[pool.spatial() - 1];
-                   attrs.ceil_mode = pool.rounds_up;
-                   if (more) more(attrs);
-                 }));
-}
-
-Expr max_pool_of(Expr x, const Pool& pool) {
-  if (pool.spatial() == 1) return pool_call<MaxPool1DAttrs>("nn.max_pool1d", x, pool, {});
-  if (pool.spatial() == 2) return pool_call<MaxPool2DAttrs>("nn.max_pool2d", x, pool, {});
-  return pool_call<MaxPool3DAttrs>("nn.max_pool3d", x, pool, {});
-}
-
-Expr average_pool_of(Expr x, const Pool& pool, bool counts) {
-  auto more = [&](auto& attrs) { attrs.count_include_pad = counts; };
-  if (pool.spatial() == 1) return pool_call<AvgPool1DAttrs>("nn.avg_pool1d", x, pool, more);
-  if (pool.spatial() == 2) return pool_call<AvgPool2DAttrs>("nn.avg_pool2d", x, pool, more);
-  return pool_call<AvgPool3DAttrs>("nn.avg_pool3d", x, pool, more);
+  Ints kernel = in.integers("kernel_shape"), ones(spatial, 1);
+  if (kernel.size() != spatial) in.invalid("kernel_shape has not as many numbers as there are dimensions");
+  Ints strides = in.integers("strides", ones), dilations = in.integers("dilations", ones);
+  Ints padding = padding_of(in, kernel, strides, dilations), extents;
+  const bool is_automatic = in.text("auto_pad", "NOTSET") != "NOTSET";
+  if (auto shape = in.fixed_shape(in[0])) extents.assign(shape->begin() + 2, shape->end());
+  return pool_windows(in, kernel, strides, dilations, padding, in.integer("ceil_mode", 0) != 0 && !is_automatic,
+                      extents);
 }
 
 /// The least number of a type, which is no maximum of anything.
@@ -125,7 +64,7 @@ double lowest(DataType dtype) {
 
 /// The greatest of each window, and where in the whole tensor it stands. One slice for each tap is stacked; the place
 /// of tap t in window w is that of the window plus that of the tap.
-Values max_pool_with_places(Operation& in, const Pool& pool) {
+Values max_pool_with_places(Operation& in, const PoolWindows& pool) {
   Ints shape = in.static_shape(in[0], "the indices of a pool");
   size_t spatial = pool.spatial();
   std::vector<int64_t> before(spatial + 2, 0), after(spatial + 2, 0), steps(spatial, 1);
@@ -167,14 +106,14 @@ Values max_pool_with_places(Operation& in, const Pool& pool) {
   return {reduce("max", all, {PrimExpr(0)}), add(places, reshape_to(make_ints(of_channels), channel_shape))};
 }
 
-Values max_pool(Operation& in) {
-  Pool pool = pool_of(in);
+Values max_pool_node(Operation& in) {
+  PoolWindows pool = pool_of(in);
   if (in.wants(1)) return max_pool_with_places(in, pool);
-  return {max_pool_of(in[0], pool)};
+  return {max_pool(in[0], pool)};
 }
 
 /// How many elements each window's mean is over: padding that the node asks for counts, what lies behind it does not.
-Expr counts_of(Operation& in, const Pool& pool) {
+Expr counts_of(Operation& in, const PoolWindows& pool) {
   size_t spatial = pool.spatial();
   std::vector<double> values;
   for (const std::vector<int64_t>& window : places_of(pool.counts)) {
@@ -192,10 +131,10 @@ Expr counts_of(Operation& in, const Pool& pool) {
   return numbers_of(values, shape, in.dtype(in[0]));
 }
 
-Values average_pool(Operation& in) {
-  Pool pool = pool_of(in);
+Values average_pool_node(Operation& in) {
+  PoolWindows pool = pool_of(in);
   bool counts = in.integer("count_include_pad", 0) != 0;
-  Expr out = average_pool_of(in[0], pool, counts);
+  Expr out = average_pool(in[0], pool, counts);
   if (!counts || pool.padding == pool.given) {
     if (counts && pool.rounds_up) in.unsupported("ceil_mode with padding that counts needs fixed shapes");
     return {out};
@@ -215,9 +154,9 @@ double exponent_of(Operation& in) {
 }
 
 Values lp_pool(Operation& in) {
-  Pool pool = pool_of(in);
+  PoolWindows pool = pool_of(in);
   double p = exponent_of(in), size = static_cast<double>(product_of(pool.kernel));
-  Expr means = average_pool_of(powers(in, p), pool, true);
+  Expr means = average_pool(powers(in, p), pool, true);
   return {root(in, multiply(means, make_scalar(size, in.dtype(in[0]))), p)};
 }
 
@@ -267,12 +206,12 @@ Values max_unpool(Operation& in) {
 
 Rows pool_rows() {
   return {
-      {"AveragePool", 1, average_pool},
+      {"AveragePool", 1, average_pool_node},
       {"GlobalAveragePool", 1, global_average_pool},
       {"GlobalLpPool", 1, global_lp_pool},
       {"GlobalMaxPool", 1, global_max_pool},
       {"LpPool", 1, lp_pool},
-      {"MaxPool", 1, max_pool},
+      {"MaxPool", 1, max_pool_node},
       {"MaxUnpool", 9, max_unpool},
   };
 }

@@ -2,8 +2,8 @@
 // and what is rounded goes to the even number when halfway.
 
 #include "frontend/onnx/nn/quantized.h"
-#include "frontend/onnx/nn/integer_contractions.h"
-#include "frontend/onnx/parts.h"
+#include "frontend/common/parts.h"
+#include "frontend/onnx/nn/windows.h"
 #include "frontend/onnx/small_types.h"
 #include "relay/attrs/qnn.h"
 #include "relay/inspect.h"

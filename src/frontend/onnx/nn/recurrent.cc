@@ -1,7 +1,7 @@
 // Recurrent layers: RNN, GRU, LSTM. What does not depend on the state is computed for all steps at once; the rest is a
 // loop over the steps.
 
-#include "frontend/onnx/parts.h"
+#include "frontend/common/parts.h"
 #include "frontend/onnx/tensor_ops/loops.h"
 #include "ir/prim/ops.h"
 #include "relay/attrs/nn.h"

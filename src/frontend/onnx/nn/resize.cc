@@ -2,7 +2,7 @@
 // computed while importing.
 
 #include "frontend/onnx/nn/resize.h"
-#include "frontend/onnx/parts.h"
+#include "frontend/common/parts.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "runtime/function/element.h"

@@ -3,9 +3,9 @@
 
 #include <set>
 
-#include "frontend/onnx/known.h"
+#include "frontend/common/known.h"
+#include "frontend/common/parts.h"
 #include "frontend/onnx/nn/resize.h"
-#include "frontend/onnx/parts.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"

@@ -2,7 +2,8 @@
 
 #include <cmath>
 
-#include "frontend/onnx/parts.h"
+#include "frontend/common/parts.h"
+#include "frontend/onnx/importer.h"
 #include "relay/attrs/signal.h"
 #include "relay/inspect.h"
 #include "relay/make.h"

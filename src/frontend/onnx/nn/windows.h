@@ -1,11 +1,11 @@
 #pragma once
-// Windows that slide over the spatial dimensions of a tensor (batch, channels, ...).
+// Windows as the attributes of a node say them.
 
+#include "frontend/common/integer_contractions.h"
+#include "frontend/common/windows.h"
 #include "frontend/onnx/importer.h"
 
 namespace tessera::onnx {
-
-inline constexpr const char* kDataLayouts[] = {"NCW", "NCHW", "NCDHW"};
 
 /// Begins, then ends, for `auto_pad` too.
 Ints padding_of(Operation& in, const Ints& kernel, const Ints& strides, const Ints& dilations);
@@ -14,21 +14,18 @@ Ints padding_of(Operation& in, const Ints& kernel, const Ints& strides, const In
 /// dimensions, paddings have two for each. What the node leaves out is fine.
 void check_windows(const Operation& in, size_t spatial);
 
-/// The windows of a convolution.
-struct ConvWindows {
-  Ints kernel, strides, dilations, padding;  // of each spatial dimension; padding: begins, then ends
-  int64_t groups = 1;
-
-  size_t spatial() const { return kernel.size(); }
-};
-/// As the node's attributes say, for data of the shape of its first input and such a weight.
+/// For data of the shape of the first input and such a weight.
 ConvWindows conv_windows(Operation& in, const Expr& filters);
-
-/// Sums are of `out_dtype`; without one they are of the type of the data.
-Expr convolution(Operation& in, const Expr& data, const Expr& filters, const ConvWindows& windows,
-                 DataType out_dtype = DataType::Void());
 inline Expr convolution(Operation& in, const Expr& data, const Expr& filters) {
-  return convolution(in, data, filters, conv_windows(in, filters));
+  return frontend::convolution(in, data, filters, conv_windows(in, filters));
+}
+inline Expr integer_convolution(Operation& in, const Integers& data, const Integers& filters) {
+  return frontend::integer_convolution(in, data, filters, conv_windows(in, filters.data));
+}
+
+/// Inputs `data` and `zero` of the node.
+inline Integers integers(Operation& in, size_t data, size_t zero) {
+  return frontend::integers(in, in[data], in.has(zero) ? in[zero] : Expr());
 }
 
 }  // namespace tessera::onnx

@@ -1,7 +1,7 @@
 // Elements as another type.
 
+#include "frontend/common/parts.h"
 #include "frontend/onnx/ml/texts.h"
-#include "frontend/onnx/parts.h"
 #include "frontend/onnx/small_types.h"
 #include "relay/attrs/transform.h"
 #include "relay/make.h"

@@ -1,11 +1,11 @@
 // Branches and loops. What is known while importing is decided then: constant conditions, few iterations. The rest
 // becomes Relay's If and a recursive function.
 
-#include "frontend/onnx/parts.h"
+#include "frontend/common/loops.h"
+#include "frontend/common/parts.h"
 #include "frontend/onnx/scope.h"
 #include "frontend/onnx/tensor_ops/loops.h"
 #include "ir/prim/ops.h"
-#include "ir/rewrite.h"
 #include "op/rules.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
@@ -17,7 +17,6 @@ namespace tessera::onnx {
 namespace {
 
 using namespace relay;  // NOLINT: makers of calls
-using op::any_extent;
 
 constexpr int64_t kMostCopies = 64;  // of a loop's body
 
@@ -31,17 +30,6 @@ Expr joined(Operation& in, const Values& values) {
     out.push_back(value.tensor);
   }
   return make_tuple(out);
-}
-
-Expr make_if(Expr condition, Expr yes, Expr no) {
-  If out;
-  out.cond = std::move(condition);
-  out.true_branch = std::move(yes);
-  out.false_branch = std::move(no);
-  Type type = relay::type_of(out.true_branch);
-  Expr expr = make(std::move(out));
-  expr->checked_type_ = type;
-  return expr;
 }
 
 bool same_extent(const PrimExpr& a, const PrimExpr& b) {
@@ -131,145 +119,26 @@ std::optional<Values> unrolled(Operation& in, int64_t count, const Expr& start, 
   return results_of(in, states, parts);
 }
 
-/// The type of both, with unknown extents where they differ.
-Type wider(Operation& in, const Type& a, const Type& b) {
-  auto *x = a.as<TensorTypeNode>(), *y = b.as<TensorTypeNode>();
-  if (!x || !y || x->dtype != y->dtype || x->shape.size() != y->shape.size())
-    in.unsupported("a loop that changes the element type or the number of dimensions of a value");
-  Array<PrimExpr> shape;
-  for (size_t i = 0; i < x->shape.size(); ++i) {
-    auto *left = x->shape[i].as<IntImm>(), *right = y->shape[i].as<IntImm>();
-    shape.push_back(left && right && left->value == right->value ? x->shape[i] : any_extent());
-  }
-  return TensorType(shape, x->dtype);
-}
-
-bool equal_shapes(const Type& a, const Type& b) {
-  auto *x = a.as<TensorTypeNode>(), *y = b.as<TensorTypeNode>();
-  for (size_t i = 0; i < x->shape.size(); ++i)
-    if (!x->shape[i].as<IntImm>() != !y->shape[i].as<IntImm>()) return false;
-  return true;
-}
-
-/// Values from outside of a loop, computed once before it: in a graph, what only the body uses would be part of the body.
-class Captured {
- public:
-  explicit Captured(const Operation& in) : outside_(in.importer().visible_tensors()) {}
-
-  /// The body with variables in the place of values from outside.
-  Expr of(const Expr& body) {
-    auto taken = [this](Rewriter& self, const auto* node) -> Expr {
-      Expr known = variable_of(Expr(node));
-      return known.defined() ? known : Expr(self.children(node));
-    };
-    Rewriter rewriter;
-    rewriter.on([taken](Rewriter& self, const relay::Call* call) -> Expr { return taken(self, call); });
-    rewriter.on([taken](Rewriter& self, const relay::TupleGetItem* get) -> Expr { return taken(self, get); });
-    rewriter.on([taken](Rewriter& self, const relay::If* branch) -> Expr { return taken(self, branch); });
-    return rewriter(body);
-  }
-
-  /// The expression with those variables bound around it.
-  Expr bound(Expr expr) const {
-    const Type type = expr->checked_type_;
-    for (size_t i = bindings_.size(); i-- > 0;) {
-      expr = make_let(bindings_[i].first, bindings_[i].second, expr);
-      expr->checked_type_ = type;
+/// The states and scans that a run decides the number of.
+Values recursive(Operation& in, const Expr& limit, const Expr& start, const Values& initial, const Body& body,
+                 size_t scans) {
+  auto tensors = [&](const Values& values, const char* refusal) {
+    std::vector<Expr> out;
+    for (const Value& value : values) {
+      if (!value.tensor.defined()) in.unsupported(refusal);
+      out.push_back(value.tensor);
     }
-    return expr;
-  }
-
- private:
-  Expr variable_of(const Expr& value) {
-    if (!outside_.count(value.get())) return nullptr;
-    auto [it, is_new] = variables_.try_emplace(value.get());
-    if (is_new) {
-      it->second = make_local("outside" + std::to_string(bindings_.size()), relay::type_of(value));
-      bindings_.emplace_back(it->second, value);
-    }
-    return it->second;
-  }
-
-  std::unordered_set<const Object*> outside_;
-  std::unordered_map<const Object*, relay::Var> variables_;
-  std::vector<std::pair<relay::Var, Expr>> bindings_;
-};
-
-/// fn loop(i, goes_on, states..., scans...) { if (goes_on and i < limit) loop(i + 1, ...) else (states..., scans...) },
-/// called with the first values. Extents that change from one iteration to the next are unknown ones.
-Values recursive(Operation& in, Expr limit, const Expr& start, const Values& initial, const Body& body, size_t scans) {
-  std::vector<Type> types;
-  for (const Value& value : initial) {
-    if (!value.tensor.defined()) in.unsupported("a sequence that a loop changes an unknown number of times");
-    types.push_back(relay::type_of(value.tensor));
-  }
-  Type number = TensorType(Array<PrimExpr>(), DataType::Int(64)),
-       truth = TensorType(Array<PrimExpr>(), DataType::Bool());
-  for (size_t attempt = 0; attempt < 16; ++attempt) {
-    relay::Var iteration = make_local("i", number), goes_on = make_local("goes_on", truth);
-    Array<relay::Var> params{iteration, goes_on};
-    Values states;
-    for (size_t i = 0; i < types.size(); ++i) {
-      params.push_back(make_local("state" + std::to_string(i), types[i]));
-      states.push_back(Value(Expr(params[params.size() - 1])));
-    }
-    Step step = body(Expr(iteration), Expr(goes_on), states);
-    bool is_stable = true;
-    for (size_t i = 0; i < types.size(); ++i) {
-      if (!step.states[i].tensor.defined()) in.unsupported("a sequence that a loop changes an unknown number of times");
-      Type joint = wider(in, types[i], relay::type_of(step.states[i].tensor));
-      is_stable = is_stable && equal_shapes(joint, types[i]);
-      types[i] = joint;
-    }
-    if (!is_stable) continue;
-
-    Array<Expr> next{add(iteration, int64_number(1)),
-                     step.condition.defined() ? step.condition : Expr(make_scalar(1, DataType::Bool()))};
-    Array<Expr> now, first{int64_number(0), start.defined() ? start : Expr(make_scalar(1, DataType::Bool()))};
-    TupleType result;
-    for (size_t i = 0; i < types.size(); ++i) {
-      next.push_back(step.states[i].tensor);
-      now.push_back(states[i].tensor);
-      first.push_back(initial[i].tensor);
-      result.fields_.push_back(types[i]);
-    }
-    for (size_t k = 0; k < scans; ++k) {
-      const Expr& part = step.scans.at(k).tensor;
-      if (!part.defined()) in.unsupported("sequences that a loop collects");
-      std::vector<int64_t> shape = in.static_shape(part, "what a loop collects");
-      Array<PrimExpr> open{any_extent()};
-      std::vector<int64_t> none{0};
-      for (int64_t extent : shape) open.push_back(PrimExpr(static_cast<int>(extent))), none.push_back(extent);
-      Type type = TensorType(open, in.dtype(part));
-      relay::Var collected = make_local("collected" + std::to_string(k), type);
-      params.push_back(collected);
-      next.push_back(concatenate({Expr(collected), expand_dims(part, 0)}, 0));
-      now.push_back(collected);
-      first.push_back(make_constant(NDArray::empty(none, in.dtype(part))));
-      result.fields_.push_back(type);
-    }
-    Type result_type = make(std::move(result));
-    FuncType function_type;
-    for (const relay::Var& param : params) function_type.arg_types.push_back(param->type_annotation);
-    function_type.ret_type = result_type;
-    relay::Var loop = make_local("loop", Type(make(std::move(function_type))));
-    Expr condition = goes_on;
-    if (limit.defined()) condition = call_op("logical_and", {condition, less(Expr(iteration), limit)});
-    Expr again = make_call(loop, next), last = make_tuple(now);
-    again->checked_type_ = result_type;
-    last->checked_type_ = result_type;
-    Captured captured(in);
-    Expr choice = captured.of(make_if(condition, again, last));
-    Expr call = make_call(loop, first);
-    call->checked_type_ = result_type;
-    Expr whole = make_let(loop, make_function(params, choice, result_type), call);
-    whole->checked_type_ = result_type;
-    whole = captured.bound(whole);
-    Values out;
-    for (size_t i = 0; i < types.size() + scans; ++i) out.push_back(make_get_item(whole, static_cast<int>(i)));
     return out;
-  }
-  in.unsupported("a loop whose values have no stable shape");
+  };
+  constexpr const char* kNoSequence = "a sequence that a loop changes an unknown number of times";
+  LoopBody step = [&](const Expr& iteration, const Expr& condition, const std::vector<Expr>& states) {
+    Step out = body(iteration, condition, {states.begin(), states.end()});
+    return LoopStep{out.condition, tensors(out.states, kNoSequence),
+                    tensors(out.scans, "sequences that a loop collects")};
+  };
+  std::vector<Expr> out =
+      recursive_loop(in, limit, start, tensors(initial, kNoSequence), step, scans, in.importer().visible_tensors());
+  return {out.begin(), out.end()};
 }
 
 Expr as_scalar(Operation& in, const Expr& x) { return in.rank(x) == 0 ? x : reshape(x, Array<PrimExpr>()); }

@@ -1,6 +1,7 @@
 // Einsum: operands are joined from left to right, each pair as a product of matrices.
 
-#include "frontend/onnx/parts.h"
+#include "frontend/common/parts.h"
+#include "frontend/onnx/importer.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 

@@ -1,7 +1,7 @@
 // Operators that choose or place elements by index, and sorting.
 
 #include "relay/attrs/index.h"
-#include "frontend/onnx/parts.h"
+#include "frontend/common/parts.h"
 #include "frontend/onnx/tensor_ops/checked_indices.h"
 #include "ir/prim/ops.h"
 #include "relay/attrs/search.h"

@@ -5,7 +5,8 @@
 #include <cmath>
 #include <random>
 
-#include "frontend/onnx/parts.h"
+#include "frontend/common/parts.h"
+#include "frontend/onnx/importer.h"
 #include "relay/make.h"
 #include "runtime/function/element.h"
 

@@ -1,6 +1,7 @@
 // Sequences and optionals. Their lengths are known while importing, so that no value of the program is one.
 
-#include "frontend/onnx/parts.h"
+#include "frontend/common/parts.h"
+#include "frontend/onnx/importer.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "runtime/function/element.h"

@@ -1,9 +1,9 @@
 #pragma once
 // Relay expressions that converters of several families write.
 
-#include "frontend/onnx/importer.h"
+#include "frontend/common/node_context.h"
 
-namespace tessera::onnx {
+namespace tessera::frontend {
 
 bool is_float(DataType dtype);
 
@@ -20,18 +20,18 @@ Expr pad_with(Expr x, const std::vector<int64_t>& before, const std::vector<int6
 /// The shape at run time, as int64.
 Expr shape_at_run_time(Expr x);
 /// One extent as an int64 number; a constant where it is known.
-Expr extent_at_run_time(Operation& in, const Expr& x, int axis);
+Expr extent_at_run_time(const NodeContext& in, const Expr& x, int axis);
 Expr reshape_to(Expr x, const std::vector<int64_t>& shape);
-Expr cast_if_needed(Operation& in, Expr x, DataType dtype);
+Expr cast_if_needed(const NodeContext& in, Expr x, DataType dtype);
 /// The nearest whole number, the even one when halfway.
 Expr round_to_even(Expr x);
 Expr repeat(Expr x, int count, int axis);
 /// The product as NumPy's matmul has it: operands of any ranks, leading dimensions stretched to each other.
-Expr matrix_product(Operation& in, Expr a, Expr b, DataType out_dtype = DataType::Void());
+Expr matrix_product(const NodeContext& in, Expr a, Expr b, DataType out_dtype = DataType::Void());
 /// Of short floats each step is rounded as the standard's own function does, and sums are wide.
 Expr softmax_of(Expr x, int axis);
 /// Places of all elements of a shape, the last dimension fastest.
 std::vector<std::vector<int64_t>> places_of(const std::vector<int64_t>& shape);
 int64_t product_of(const std::vector<int64_t>& extents);
 
-}  // namespace tessera::onnx
+}  // namespace tessera::frontend

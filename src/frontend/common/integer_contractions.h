@@ -8,22 +8,20 @@
 // point, uint8 weights move down. sum(b) is known then when the model is compiled. All sums wrap around, so that the
 // result is exact whatever the zero points.
 
-#include "frontend/onnx/importer.h"
+#include "frontend/common/windows.h"
 
-namespace tessera::onnx {
+namespace tessera::frontend {
 
 /// data - zero. The zero point is int32: one number, a vector with one for each row of the left operand of a matmul, column of the
 /// right one or filter, or (matmuls only) a tensor that broadcasts against the data. Empty: 0.
 struct Integers {
   Expr data, zero;
 };
-/// Inputs `data` and `zero` of the node.
-Integers integers(Operation& in, size_t data, size_t zero);
-Integers integers(Operation& in, const Expr& data, const Expr& zero);
+Integers integers(const NodeContext& in, const Expr& data, const Expr& zero);
 
 /// The matmul as NumPy has it, int32.
-Expr integer_matmul(Operation& in, Integers a, Integers b);
-/// The convolution as the node's attributes say, int32, with zero points around the data.
-Expr integer_convolution(Operation& in, Integers data, Integers filters);
+Expr integer_matmul(const NodeContext& in, Integers a, Integers b);
+/// The convolution, int32, with zero points around the data.
+Expr integer_convolution(const NodeContext& in, Integers data, Integers filters, ConvWindows windows);
 
-}  // namespace tessera::onnx
+}  // namespace tessera::frontend

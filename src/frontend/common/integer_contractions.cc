@@ -1,15 +1,14 @@
-#include "frontend/onnx/nn/integer_contractions.h"
+#include "frontend/common/integer_contractions.h"
 
 #include <algorithm>
 
-#include "frontend/onnx/nn/windows.h"
-#include "frontend/onnx/parts.h"
+#include "frontend/common/parts.h"
 #include "relay/attrs/pad.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/transform/fuse/affine_view.h"
 
-namespace tessera::onnx {
+namespace tessera::frontend {
 
 using namespace relay;  // NOLINT: makers of calls
 
@@ -23,7 +22,7 @@ bool is_byte(DataType dtype) { return dtype == kSigned || dtype == kUnsigned; }
 Expr int_number(int64_t value) { return make_scalar(static_cast<double>(value), kInt32); }
 
 /// A zero point by `change` more; a constant stays one, and 0 is none.
-Expr moved(Operation& in, const Expr& zero, int change) {
+Expr moved(const NodeContext& in, const Expr& zero, int change) {
   if (!zero.defined()) return change == 0 ? zero : int_number(change);
   auto* constant = zero.as<Constant>();
   if (!constant) return change == 0 ? zero : add(zero, int_number(change));
@@ -35,24 +34,24 @@ Expr moved(Operation& in, const Expr& zero, int change) {
 }
 
 /// A vector with `trailing` dimensions of 1 behind it.
-Expr spread(Operation& in, const Expr& zero, int trailing) {
+Expr spread(const NodeContext& in, const Expr& zero, int trailing) {
   return zero.defined() && in.rank(zero) == 1 && trailing > 0 ? expand_dims(zero, 1, trailing) : zero;
 }
 
 /// The integers as int32, less their zero point; a vector of those has `trailing` dimensions behind it.
-Expr centred(Operation& in, const Integers& x, int trailing) {
+Expr centred(const NodeContext& in, const Integers& x, int trailing) {
   Expr wide = cast_if_needed(in, x.data, kInt32);
   return x.zero.defined() ? subtract(wide, spread(in, x.zero, trailing)) : wide;
 }
 
-Integers as_uint8(Operation& in, const Integers& x) {
+Integers as_uint8(const NodeContext& in, const Integers& x) {
   if (in.dtype(x.data) == kUnsigned) return {x.data, moved(in, x.zero, 0)};
   return {as_unsigned(x.data), moved(in, x.zero, kShift)};
 }
 
 /// The same integers less their zero points, a vector of which has `trailing` dimensions of the weight behind it; nothing
 /// where one does not fit.
-Expr without_zero(Operation& in, const NDArray& weight, const Expr& zero, int trailing) {
+Expr without_zero(const NodeContext& in, const NDArray& weight, const Expr& zero, int trailing) {
   std::vector<int64_t> zeros = *in.constant_ints(zero);
   std::span<const int64_t> shape = weight.shape();
   int64_t inner = 1;
@@ -70,7 +69,7 @@ Expr without_zero(Operation& in, const NDArray& weight, const Expr& zero, int tr
 }
 
 /// A constant weight as int8, without zero points where that fits; see `without_zero`.
-Integers as_int8(Operation& in, const Integers& x, int trailing) {
+Integers as_int8(const NodeContext& in, const Integers& x, int trailing) {
   const NDArray& weight = x.data.as<Constant>()->data;
   if (x.zero.defined() && x.zero.as<Constant>())
     if (Expr out = without_zero(in, weight, x.zero, trailing); out.defined()) return {out, nullptr};
@@ -96,7 +95,7 @@ Expr with_zero_points(Expr out, const Expr& a_zero, const Expr& b_zero, int64_t 
 
 }  // namespace
 
-Integers integers(Operation& in, const Expr& data, const Expr& zero) {
+Integers integers(const NodeContext& in, const Expr& data, const Expr& zero) {
   if (!zero.defined()) return {data, nullptr};
   std::optional<std::vector<int64_t>> shape = in.fixed_shape(zero);
   const bool is_one = shape && shape->size() == 1 && (*shape)[0] == 1;
@@ -107,11 +106,7 @@ Integers integers(Operation& in, const Expr& data, const Expr& zero) {
   return {data, cast_if_needed(in, is_one ? reshape(zero, Array<PrimExpr>()) : zero, kInt32)};
 }
 
-Integers integers(Operation& in, size_t data, size_t zero) {
-  return integers(in, in[data], in.has(zero) ? in[zero] : Expr());
-}
-
-Expr integer_matmul(Operation& in, Integers a, Integers b) {
+Expr integer_matmul(const NodeContext& in, Integers a, Integers b) {
   const size_t rank_a = in.rank(a.data), rank_b = in.rank(b.data);
   const int64_t* depth = rank_b < 2 ? nullptr : as_int(in.shape(b.data)[rank_b - 2]);
   const bool are_bytes = is_byte(in.dtype(a.data)) && is_byte(in.dtype(b.data));
@@ -137,7 +132,7 @@ Expr padded(const Expr& data, const ConvWindows& windows, const Expr& value) {
 }
 
 /// The sums of what windows see: over the channels of a group, and then over the elements of a window.
-Expr window_sums(Operation& in, const Expr& data, const ConvWindows& windows, int64_t outs) {
+Expr window_sums(const NodeContext& in, const Expr& data, const ConvWindows& windows, int64_t outs) {
   const auto groups = windows.groups;
   Expr sums = data;
   if (groups == 1) {
@@ -171,8 +166,7 @@ ConvWindows as_images(ConvWindows windows) {
 
 }  // namespace
 
-Expr integer_convolution(Operation& in, Integers data, Integers filters) {
-  ConvWindows windows = conv_windows(in, filters.data);
+Expr integer_convolution(const NodeContext& in, Integers data, Integers filters, ConvWindows windows) {
   int spatial = static_cast<int>(windows.spatial());
   const bool is_signal = spatial == 1;
   Ints shape = in.static_shape(filters.data, "the weight of a convolution");
@@ -204,4 +198,4 @@ Expr integer_convolution(Operation& in, Integers data, Integers filters) {
   return is_signal ? squeeze(out, {PrimExpr(2)}) : out;
 }
 
-}  // namespace tessera::onnx
+}  // namespace tessera::frontend

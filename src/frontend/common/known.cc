@@ -1,4 +1,4 @@
-#include "frontend/onnx/known.h"
+#include "frontend/common/known.h"
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 #include "relay/type/type_of.h"
 #include "runtime/function/element.h"
 
-namespace tessera::onnx {
+namespace tessera::frontend {
 namespace {
 
 using namespace relay;  // NOLINT: questions about expressions
@@ -160,4 +160,4 @@ std::optional<std::vector<int64_t>> seen_ints(const Expr& integers) {
   return out;
 }
 
-}  // namespace tessera::onnx
+}  // namespace tessera::frontend

@@ -6,7 +6,7 @@
 
 #include "relay/expr.h"
 
-namespace tessera::onnx {
+namespace tessera::frontend {
 
 /// One element: a number, or the extent of a tensor along an axis that is known only at run time.
 struct Element {
@@ -20,4 +20,4 @@ std::optional<Element> element_of(const relay::Expr& integers, int64_t place);
 /// All elements, where each is a number.
 std::optional<std::vector<int64_t>> seen_ints(const relay::Expr& integers);
 
-}  // namespace tessera::onnx
+}  // namespace tessera::frontend

@@ -1,4 +1,4 @@
-#include "frontend/onnx/parts.h"
+#include "frontend/common/parts.h"
 
 #include "ir/prim/ops.h"
 #include "relay/attrs/index.h"
@@ -10,7 +10,7 @@
 #include "relay/type/type_of.h"
 #include "runtime/function/element.h"
 
-namespace tessera::onnx {
+namespace tessera::frontend {
 
 using namespace relay;  // NOLINT: makers of calls
 
@@ -61,7 +61,7 @@ Expr shape_at_run_time(Expr x) {
   return call_op("shape_of", {x}, make_attrs<ShapeOfAttrs>([](auto& attrs) { attrs.dtype = DataType::Int(64); }));
 }
 
-Expr extent_at_run_time(Operation& in, const Expr& x, int axis) {
+Expr extent_at_run_time(const NodeContext& in, const Expr& x, int axis) {
   const DataType dtype = DataType::Int(64);
   if (auto* known = in.shape(x)[static_cast<size_t>(axis)].as<IntImm>())
     return make_constant(int_scalar(known->value, dtype));
@@ -75,7 +75,7 @@ Expr reshape_to(Expr x, const std::vector<int64_t>& shape) {
                  }));
 }
 
-Expr cast_if_needed(Operation& in, Expr x, DataType dtype) { return in.dtype(x) == dtype ? x : cast(x, dtype); }
+Expr cast_if_needed(const NodeContext& in, Expr x, DataType dtype) { return in.dtype(x) == dtype ? x : cast(x, dtype); }
 
 Expr round_to_even(Expr x) { return call_op("round_to_even", {x}); }
 
@@ -124,7 +124,7 @@ Expr dyn_broadcast(Expr x, Expr shape) {
 }
 
 /// Leading extents are known only at run time.
-Expr open_product(Operation& in, const Expr& a, const Expr& b, DataType out_dtype) {
+Expr open_product(const NodeContext& in, const Expr& a, const Expr& b, DataType out_dtype) {
   int rank_a = static_cast<int>(in.rank(a)), rank_b = static_cast<int>(in.rank(b)), rank = std::max(rank_a, rank_b);
   Expr shape_a = shape_at_run_time(a), shape_b = shape_at_run_time(b);
   auto leading = [&](const Expr& shape, int own) {
@@ -144,7 +144,7 @@ Expr open_product(Operation& in, const Expr& a, const Expr& b, DataType out_dtyp
 
 }  // namespace
 
-Expr matrix_product(Operation& in, Expr a, Expr b, DataType out_dtype) {
+Expr matrix_product(const NodeContext& in, Expr a, Expr b, DataType out_dtype) {
   bool is_row = in.rank(a) == 1, is_column = in.rank(b) == 1;
   if (in.rank(a) == 0 || in.rank(b) == 0) in.invalid("a product of matrices with a number");
   if (is_row) a = expand_dims(a, 0);
@@ -196,4 +196,4 @@ Expr matrix_product(Operation& in, Expr a, Expr b, DataType out_dtype) {
   return gone.empty() ? out : squeeze(out, int_array(gone));
 }
 
-}  // namespace tessera::onnx
+}  // namespace tessera::frontend

@@ -1,0 +1,19 @@
+#pragma once
+// Tensors of heads (batch, heads, length, size), as attention sees them.
+
+#include "frontend/common/node_context.h"
+
+namespace tessera::frontend {
+
+/// (batch, length, heads * size) -> (batch, heads, length, size).
+Expr split_heads(Expr x, int64_t heads);
+Expr join_heads(Expr x);
+/// The last two dimensions change places.
+Expr transposed_matrices(const Expr& x);
+/// Numbers from 0 on along one of four dimensions.
+Expr counting(int64_t count, size_t axis);
+/// The first `turned` elements (0: all) of each head turned by angles, whose cosines and sines lie (..., length, turned / 2).
+Expr rotated(const NodeContext& in, const Expr& x, const Expr& cosine, const Expr& sine, int64_t turned,
+             bool is_interleaved);
+
+}  // namespace tessera::frontend
