@@ -121,9 +121,10 @@ struct Run {
     Array<ObjectRef> summaries;
     for (const auto& [name, tensor] : results) summaries.push_back(summary_of(name, tensor));
     JsonObject out{{"model", String(model.path)},
-                   {"executor", String(runner.is_virtual_machine() ? "vm" : "graph")},
+                   {"executor", String(runner.kind())},
                    {"device", String(device)},
                    {"threads", json_value(num_threads())},
+                   {"memory_bytes", json_value(runner.memory())},
                    {"outputs", summaries}};
     if (print_top > 0 && !results.empty()) out.set("top", top_of(results[0].second, print_top));
     begin_stage("measure");

@@ -6,29 +6,12 @@
 
 #include "runtime/containers.h"
 #include "runtime/function/element.h"
-#include "runtime/graph_executor/module.h"
 #include "runtime/package/model_names.h"
 #include "runtime/profiling/time_evaluator.h"
 #include "runtime/registry.h"
-#include "runtime/vm/executable.h"
-#include "runtime/vm/graph_like.h"
 
 namespace tessera::cli {
 namespace {
-
-PackedFunc function_of(const Module& executor, const char* name) {
-  PackedFunc found = executor.get_function(name);
-  ICHECK(found) << "executors have the function " << name;
-  return found;
-}
-
-std::string model_name(const Module& factory) {
-  PackedFunc named = factory.get_function("get_model_name");
-  if (!named)
-    throw Error(ValueError) << "a module of type " << factory->type_key()
-                            << " is no compiled model; a package that `tessera compile` wrote can be run";
-  return named().to<std::string>();
-}
 
 void fill_random(const NDArray& tensor, uint64_t seed) {
   std::mt19937_64 generator(seed);
@@ -134,58 +117,48 @@ NamedTensors make_inputs(const std::vector<TensorInfo>& inputs, const NamedTenso
   return out;
 }
 
-Runner::Runner(Module compiled, DLDevice device) : compiled_(std::move(compiled)), device_(device) {
-  is_machine_ = compiled_->type_key() == "VMExecutable";
-  executor_ = is_machine_ ? vm::make_graph_like(compiled_, {device})
-                          : compiled_.get_function(model_name(compiled_))(device).to<Module>();
-  set_input_ = function_of(executor_, "set_input");
-  run_ = function_of(executor_, "run");
-  get_output_ = function_of(executor_, "get_output");
-  get_num_outputs_ = function_of(executor_, "get_num_outputs");
-  output_names_ = function_of(executor_, "get_output_names")().to<Array<String>>();
-  auto infos = function_of(executor_, "get_input_info")().to<Map<String, ObjectRef>>();
-  auto types = downcast<Map<String, ObjectRef>>(infos["dtype"]);
-  Map<String, ObjectRef> dims;
-  if (infos.count("dim_names")) dims = downcast<Map<String, ObjectRef>>(infos["dim_names"]);
-  for (const auto& [name, shape] : downcast<Map<String, ObjectRef>>(infos["shape"])) {
-    const auto& extents = downcast<ShapeTuple>(shape)->values;
-    inputs_.push_back({name.str(), {extents.begin(), extents.end()}, DataType(downcast<String>(types[name]).str())});
-    if (!dims.count(name)) continue;
-    for (const String& dim : downcast<Array<String>>(dims[name])) inputs_.back().dims.push_back(dim.str());
-  }
-}
+Runner::Runner(Module compiled, DLDevice device)
+    : program_(make_executable(compiled, {device})), device_(device), inputs_(inputs().size()) {}
 
 void Runner::set_inputs(const NamedTensors& tensors) {
   given_ = tensors;
-  for (const auto& [name, tensor] : given_) set_input_(name, tensor);
+  for (const auto& [name, tensor] : given_)
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      if (inputs()[i].name == name) inputs_[i] = tensor.copy_to(device_);
+}
+
+void Runner::run() {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (!inputs_[i]) throw Error(ValueError) << "input \"" << inputs()[i].name << "\" is not set";
+    check_input(inputs()[i], inputs_[i].tensor());
+  }
+  results_ = program_->run(inputs_, results_);
 }
 
 NamedTensors Runner::outputs() const {
   NamedTensors out;
-  auto count = get_num_outputs_().to<int64_t>();
-  for (int64_t i = 0; i < count; ++i) {
-    auto place = static_cast<size_t>(i);
-    out.emplace_back(place < output_names_.size() ? output_names_[place].str() : output_name(place),
-                     get_output_(i).to<NDArray>().copy_to(cpu()));
-  }
+  const std::vector<TensorInfo>& infos = program_->outputs();
+  for (size_t i = 0; i < results_.size(); ++i)
+    out.emplace_back(i < infos.size() ? infos[i].name : output_name(i), results_[i].copy_to(cpu()));
   return out;
 }
 
 std::vector<double> Runner::measure(int64_t number, int64_t repeat, bool end_to_end) {
   TimePlan plan{device_, number, repeat};
   plan.check("run");
+  PackedFunc inside([this](Args, Any*) { results_ = program_->run(inputs_, results_); });
   PackedFunc whole([this](Args, Any*) {
-    for (const auto& [name, tensor] : given_) set_input_(name, tensor);
-    run_();
+    set_inputs(NamedTensors(given_));
+    run();
     outputs();
   });
-  return measure_calls(end_to_end ? whole : run_, {}, plan);
+  return measure_calls(end_to_end ? whole : inside, {}, plan);
 }
 
 profiling::Report Runner::profile(int64_t runs) {
   constexpr auto kTime = std::chrono::milliseconds(500);
   constexpr size_t kMaxRuns = 10;
-  std::function<profiling::Report()> run = profiled_run();
+  auto run = [this] { return program_->profile(inputs_, profiling::Collectors()); };
   run();  // finds kernels and warms caches
   std::vector<profiling::Report> reports;
   const auto end = std::chrono::steady_clock::now() + kTime;
@@ -196,29 +169,6 @@ profiling::Report Runner::profile(int64_t runs) {
   auto* node = const_cast<profiling::ReportNode*>(out.get());  // nobody else has it yet
   node->configuration.set("Runs", profiling::count(static_cast<int64_t>(reports.size())));
   return out;
-}
-
-std::function<profiling::Report()> Runner::profiled_run() {
-  if (!is_machine_) {
-    auto debug = compiled_.get_function("debug_create")(model_name(compiled_), device_).to<Module>();
-    PackedFunc set_input = function_of(debug, "set_input");
-    for (const auto& [name, tensor] : given_) set_input(name, tensor);
-    return [profile = function_of(debug, "profile"), debug] {
-      return profile(profiling::Collectors()).to<profiling::Report>();
-    };
-  }
-  auto machine = get_global("runtime._VirtualMachineDebug")(compiled_).to<Module>();
-  constexpr int kPooled = 2;
-  PackedFunc init = function_of(machine, "init"), set_input = function_of(machine, "set_one_input");
-  if (device_.device_type == kDLCPU) {
-    init(static_cast<int>(kDLCPU), device_.device_id, kPooled);
-  } else {
-    init(static_cast<int>(device_.device_type), device_.device_id, kPooled, static_cast<int>(kDLCPU), 0, kPooled);
-  }
-  for (const auto& [name, tensor] : given_) set_input("main", name, tensor);
-  return [profile = function_of(machine, "profile"), machine] {
-    return profile("main", profiling::Collectors()).to<profiling::Report>();
-  };
 }
 
 }  // namespace tessera::cli

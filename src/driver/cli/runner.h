@@ -3,8 +3,7 @@
 
 #include "frontend/load_model.h"
 #include "runtime/archive/npy.h"
-#include "runtime/package/model.h"
-#include "runtime/profiling/profiling.h"
+#include "runtime/executable/executable.h"
 
 namespace tessera::cli {
 
@@ -17,13 +16,16 @@ class Runner {
   Runner(Module compiled, DLDevice device);
 
   /// Without parameters. An extent of -1 is one that each run decides.
-  const std::vector<TensorInfo>& inputs() const { return inputs_; }
+  const std::vector<TensorInfo>& inputs() const { return program_->inputs(); }
   DLDevice device() const { return device_; }
-  bool is_virtual_machine() const { return is_machine_; }
+  /// "graph" or "vm".
+  const char* kind() const { return program_->kind(); }
+  /// Bytes of intermediate results and scratch memory.
+  size_t memory() const { return program_->memory(); }
 
   /// Copies the tensors in; each must have the element type and shape of the input of its name.
   void set_inputs(const NamedTensors& tensors);
-  void run() { run_(); }
+  void run();
   /// Results of the last run, on the host, under the names that the model gives them ("output_0" where it gives none).
   NamedTensors outputs() const;
   /// Seconds of one run, `repeat` means of `number` runs each, after one that is not counted. `end_to_end` includes the way
@@ -33,16 +35,10 @@ class Runner {
   profiling::Report profile(int64_t runs = 1);
 
  private:
-  /// A function that profiles one run.
-  std::function<profiling::Report()> profiled_run();
-
-  Module compiled_, executor_;
+  std::unique_ptr<Executable> program_;
   DLDevice device_;
-  bool is_machine_ = false;
-  std::vector<TensorInfo> inputs_;
   NamedTensors given_;
-  Array<String> output_names_;
-  PackedFunc set_input_, run_, get_output_, get_num_outputs_;
+  std::vector<NDArray> inputs_, results_;  // on the device
 };
 
 enum class Fill { Zeros, Ones, Random };

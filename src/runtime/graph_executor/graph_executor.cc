@@ -89,6 +89,7 @@ void GraphExecutor::allocate(const Map<String, NDArray>& params) {
     if (!storage.memory) {
       int64_t bytes = static_cast<int64_t>(storage.bytes);
       storage.memory = NDArray::empty(std::span(&bytes, 1), DataType::UInt(8), storage.device);
+      memory_ += storage.bytes;
     }
     values_.push_back(storage.memory.view(entry.shape, entry.dtype));
   }

@@ -35,6 +35,8 @@ class GraphExecutor {
   void set_output_zero_copy(int index, const DLTensor* data);
   static bool is_usable(const DLTensor* data, DLDevice device);
   void run();
+  /// Bytes of intermediate results and inputs, without parameters that others share.
+  size_t memory() const { return memory_; }
 
   /// Fills inputs by name; names the graph does not have are left out, as v0.10 does.
   void load_params(const Map<String, NDArray>& params);
@@ -87,6 +89,7 @@ class GraphExecutor {
   std::shared_ptr<const Graph> shared_graph_;
   const Graph& graph_;
   Module code_;
+  size_t memory_ = 0;
   std::vector<DLDevice> devices_;
   std::vector<NDArray> values_;               // of every entry
   std::vector<uint32_t> origins_;             // of every entry: the one that it only renames, else itself

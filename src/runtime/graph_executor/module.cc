@@ -72,6 +72,7 @@ PackedFunc GraphExecutorModule::get_function(const std::string& name, const Modu
       const auto& names = graph->graph().output_names;
       return Array<String>(names.begin(), names.end());
     });
+  if (name == "get_memory_bytes") return typed(name, [self, graph] { return graph->memory(); });
   if (name == "get_num_outputs") return typed(name, [self, graph] { return graph->num_outputs(); });
   if (name == "get_input_index") return typed(name, [self, graph](std::string n) { return graph->input_index(n); });
   if (name == "set_input" || name == "set_input_zero_copy") {

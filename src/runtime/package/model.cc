@@ -1,56 +1,10 @@
 #include "runtime/package/model.h"
 
 #include "runtime/containers.h"
-#include "runtime/graph_executor/graph.h"
-#include "runtime/package/model_workers.h"
 #include "runtime/registry.h"
-#include "runtime/vm/executable.h"
 
 namespace tessera {
 namespace {
-
-bool is_machine_program(const Module& compiled) { return compiled->type_key() == "VMExecutable"; }
-
-/// The first device of the kind that the model was compiled for.
-DLDevice device_of(const Module& compiled) {
-  int type = 0;
-  if (is_machine_program(compiled)) {
-    const auto& types = vm::program_of(compiled)->device_types;
-    if (!types.empty()) type = types[0];
-  } else if (PackedFunc json = compiled.get_function("get_graph_json")) {
-    Graph graph = Graph::parse(json().to<std::string>());
-    if (!graph.entries.empty()) type = graph.entries[0].device_type;
-  }
-  return make_device(type ? type : kDLCPU, 0);
-}
-
-bool fits(std::span<const int64_t> given, const std::vector<int64_t>& wanted) {
-  if (given.size() != wanted.size()) return false;
-  for (size_t i = 0; i < given.size(); ++i)
-    if (wanted[i] >= 0 && given[i] != wanted[i]) return false;
-  return true;
-}
-
-/// What would give a tensor the wanted shape; empty where nothing simple does.
-std::string shape_cure(std::span<const int64_t> given, const std::vector<int64_t>& wanted) {
-  if (wanted.size() == given.size() + 1 && (wanted[0] == 1 || wanted[0] < 0) &&
-      fits(given, {wanted.begin() + 1, wanted.end()}))
-    return "its first dimension is missing: give x[None]";
-  if (given.size() == wanted.size() + 1 && given[0] == 1 && fits(given.subspan(1), wanted))
-    return "it has a first dimension too many: give x[0]";
-  static const std::vector<std::vector<size_t>> orders{{1, 0}, {2, 0, 1}, {1, 2, 0}, {0, 3, 1, 2}, {0, 2, 3, 1}};
-  for (const std::vector<size_t>& order : orders) {
-    if (order.size() != given.size()) continue;
-    std::vector<int64_t> moved;
-    std::string axes;
-    for (size_t axis : order) {
-      moved.push_back(given[axis]);
-      axes += (axes.empty() ? "" : ", ") + std::to_string(axis);
-    }
-    if (fits(moved, wanted)) return "its dimensions are in another order: give x.transpose(" + axes + ")";
-  }
-  return "";
-}
 
 void check_result(size_t index, const NDArray& result, const NDArray& out) {
   bool same_shape = std::equal(result.shape().begin(), result.shape().end(), out.shape().begin(), out.shape().end());
@@ -67,64 +21,43 @@ bool overlap(const DLTensor* a, const DLTensor* b) {
 
 }  // namespace
 
-std::string text_of(const TensorInfo& info) {
-  std::string out;
-  for (size_t i = 0; i < info.shape.size(); ++i) {
-    std::string open = info.dims.empty() || info.dims[i].empty() ? "?" : info.dims[i];
-    out += (i ? ", " : "") + (info.shape[i] < 0 ? open : std::to_string(info.shape[i]));
-  }
-  return "(" + out + (info.shape.size() == 1 ? ",) " : ") ") + to_text(info.dtype);
-}
-
-void check_input(const TensorInfo& wanted, const DLTensor* given) {
-  std::span<const int64_t> shape(given->shape, static_cast<size_t>(given->ndim));
-  const bool has_shape = fits(shape, wanted.shape), has_type = DataType(given->dtype) == wanted.dtype;
-  if (has_shape && has_type) return;
-  Error error(ValueError);
-  error << "input \"" << wanted.name << "\" is " << text_of(wanted) << ", but the tensor given is " << describe(given);
-  if (!has_type) error << "; convert it with .astype(\"" << to_text(wanted.dtype) << "\")";
-  if (std::string cure = has_shape ? "" : shape_cure(shape, wanted.shape); !cure.empty()) error << "; " << cure;
-  throw error;
-}
-
 /// An executor for the time of one run; goes back to the idle ones also when the run fails.
 struct Model::Lease {
   const Model& model;
-  Worker worker;
+  std::unique_ptr<Executable> executor;
 
   explicit Lease(const Model& model) : model(model) {
     {
       std::lock_guard lock(model.mutex_);
       if (!model.idle_.empty()) {
-        worker = std::move(model.idle_.back());
+        executor = std::move(model.idle_.back());
         model.idle_.pop_back();
         return;
       }
     }
-    worker = model.make_worker();
+    executor = model.make_executor();
   }
   ~Lease() {
     std::lock_guard lock(model.mutex_);
-    model.idle_.push_back(std::move(worker));  // room was made when the worker was
+    model.idle_.push_back(std::move(executor));  // room was made when the executor was
   }
 };
 
 Model::Model(Module compiled, std::optional<DLDevice> device, std::unique_ptr<Threads> threads)
     : compiled_(std::move(compiled)), threads_(std::move(threads)) {
   if (!compiled_) throw Error(TypeError) << "a model needs a compiled module";
-  device_ = device ? *device : device_of(compiled_);
-  Worker first = make_worker();  // what is wrong with the module shows now
+  device_ = device ? *device : default_device(compiled_);
+  std::unique_ptr<Executable> first = make_executor();  // what is wrong with the module shows now
   inputs_ = first->inputs();
   outputs_ = first->outputs();
   idle_.push_back(std::move(first));
 }
 
-Model::Worker Model::make_worker() const {
-  Worker out;
+std::unique_ptr<Executable> Model::make_executor() const {
+  std::unique_ptr<Executable> out;
   {
     std::lock_guard lock(making_);
-    out = is_machine_program(compiled_) ? make_machine_worker(compiled_, device_)
-                                        : make_executor_worker(compiled_, device_);
+    out = make_executable(compiled_, {device_});
   }
   std::lock_guard lock(mutex_);
   ++made_;
@@ -177,7 +110,7 @@ std::vector<NDArray> Model::run(std::span<const NDArray> inputs, std::span<const
   {
     Lease lease(*this);
     ThreadsScope scope(threads_.get());
-    results = lease.worker->run(inputs, direct);
+    results = lease.executor->run(inputs, direct);
   }
   if (outs.size() > results.size())
     throw Error(ValueError) << "the model gives " << results.size() << " results, but tensors for " << outs.size()

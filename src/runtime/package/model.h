@@ -6,41 +6,14 @@
 #include <optional>
 
 #include "runtime/cpu/thread_pool.h"
-#include "runtime/module/module.h"
-#include "runtime/ndarray.h"
+#include "runtime/executable/executable.h"
 
 namespace tessera {
 
-/// What is known of an input or output before a run. An extent of -1 is one that a run decides. `dims`, where it is not
-/// empty, has a name or "" for each dimension: those of one name are equal.
-struct TensorInfo {
-  std::string name;
-  std::vector<int64_t> shape;
-  DataType dtype;
-  std::vector<std::string> dims = {};
-};
-
-/// "(2, batch, ?) float32"
-std::string text_of(const TensorInfo& info);
-/// A ValueError that names the input and what would make the tensor fit, where it does not.
-void check_input(const TensorInfo& wanted, const DLTensor* given);
-
-/// Whatever runs the model for one caller at a time: state around shared code and weights.
-class ModelWorker {
- public:
-  virtual ~ModelWorker() = default;
-  virtual const std::vector<TensorInfo>& inputs() const = 0;
-  virtual const std::vector<TensorInfo>& outputs() const = 0;
-  /// Results that no later run and nobody else writes to. The inputs fit what `inputs` says. Result i is put into outs[i] where
-  /// there is such a tensor; none of those overlaps another.
-  virtual std::vector<NDArray> run(std::span<const NDArray> inputs, std::span<const NDArray> outs) = 0;
-};
-
 class Model {
  public:
-  /// `compiled` is what a build or a library file gives: a factory with the function `<its name>(device)` that makes
-  /// executors with set_input, run and get_output, or a program of the virtual machine. Without a device the model runs
-  /// on the first one of the kind it was compiled for; without threads of its own, on those of the process.
+  /// `compiled` as make_executable takes it. Without a device the model runs on the first one of the kind it was compiled for;
+  /// without threads of its own, on those of the process.
   explicit Model(Module compiled, std::optional<DLDevice> device = std::nullopt,
                  std::unique_ptr<Threads> threads = nullptr);
 
@@ -65,9 +38,8 @@ class Model {
   size_t executors() const;
 
  private:
-  using Worker = std::unique_ptr<ModelWorker>;
   struct Lease;
-  Worker make_worker() const;
+  std::unique_ptr<Executable> make_executor() const;
   void check_outs(std::span<const NDArray> outs) const;
 
   Module compiled_;
@@ -76,7 +48,7 @@ class Model {
   std::vector<TensorInfo> inputs_, outputs_;
   mutable std::mutex mutex_;   // guards idle_ and made_
   mutable std::mutex making_;  // look-ups in modules happen one after the other
-  mutable std::vector<Worker> idle_;
+  mutable std::vector<std::unique_ptr<Executable>> idle_;
   mutable size_t made_ = 0;
 };
 

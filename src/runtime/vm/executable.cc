@@ -1,6 +1,7 @@
 // The program as a module, under the names v0.10 gives its functions.
 
 #include "runtime/vm/executable.h"
+#include "runtime/executable/module.h"
 
 #include <cerrno>
 #include <fstream>
@@ -9,7 +10,6 @@
 #include "runtime/archive/files.h"
 #include "runtime/package/params.h"
 #include "runtime/registry.h"
-#include "runtime/vm/graph_like.h"
 #include "runtime/vm/machine.h"
 
 namespace tessera::vm {
@@ -75,7 +75,8 @@ class ExecutableModule final : public ModuleBody {
       return PackedFunc([self](Args args, Any* result) {
         std::vector<DLDevice> devices;
         for (int i = 0; i < args.size(); ++i) devices.push_back(args[i].to<DLDevice>());
-        *result = Any(make_graph_like(self, std::move(devices)));
+        std::unique_ptr<Executable> executable = make_executable(self, devices);
+        *result = Any(make_executor_module(std::move(executable), devices[0]));
       });
     if (name == "get_late_bound_consts")
       return typed(name, [self, this](int64_t limit) { return large_constants(limit); });

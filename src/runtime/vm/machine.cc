@@ -1,10 +1,11 @@
 #include "runtime/vm/machine.h"
 
 #include <algorithm>
+#include <unordered_set>
 
+#include "runtime/executable/tensor_info.h"
 #include "runtime/function/element.h"
 #include "runtime/function/shape_functions.h"
-#include "runtime/package/model.h"
 #include "runtime/package/model_names.h"
 
 namespace tessera::vm {
@@ -131,6 +132,14 @@ void Machine::check_dims(const Function& function, std::span<const ObjectRef> ar
       }
     }
   }
+}
+
+size_t Machine::memory() const {
+  std::unordered_set<const MemoryPool*> seen;
+  size_t out = 0;
+  for (const auto& pool : pools_)
+    if (seen.insert(pool.get()).second) out += pool->bytes();
+  return out;
 }
 
 void Machine::set_inputs(const std::string& name, std::vector<ObjectRef> args) {

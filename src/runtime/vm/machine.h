@@ -50,6 +50,8 @@ class Machine {
   ObjectRef invoke(const std::string& function);
   ObjectRef invoke(uint32_t function, std::vector<ObjectRef> args);
 
+  /// Bytes that its pools hold, in use or kept.
+  size_t memory() const;
   void observe(Observer* observer) { observer_ = observer; }
 
  private:

@@ -48,6 +48,11 @@ void MemoryPool::give(void* data, size_t bytes) {
   api_->free(device_, data);
 }
 
+size_t MemoryPool::bytes() const {
+  std::lock_guard lock(mutex_);
+  return kept_bytes_ + used_bytes_;
+}
+
 std::shared_ptr<void> MemoryPool::allocate(size_t bytes) {
   bytes = std::max(bytes, kAllocAlignment);
   if (bytes <= SIZE_MAX - kAllocAlignment) bytes = (bytes + kAllocAlignment - 1) / kAllocAlignment * kAllocAlignment;

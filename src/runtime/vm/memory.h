@@ -19,6 +19,8 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
 
   std::shared_ptr<void> allocate(size_t bytes);
   DLDevice device() const { return device_; }
+  /// In use or kept.
+  size_t bytes() const;
 
  private:
   struct Release;
@@ -28,7 +30,7 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   DeviceAPI* api_;
   DLDevice device_;
   bool keeps_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::multimap<size_t, void*> kept_;
   size_t kept_bytes_ = 0, used_bytes_ = 0, most_used_ = 0;
 };

@@ -1,9 +1,8 @@
 // The virtual machine as a module, under the names v0.10 gives its functions.
 
-#include "runtime/package/model_names.h"
-#include "runtime/profiling/profiling.h"
 #include "runtime/registry.h"
 #include "runtime/vm/machine.h"
+#include "runtime/vm/profile.h"
 
 namespace tessera::vm {
 namespace {
@@ -29,24 +28,6 @@ void flatten(const ObjectRef& value, std::vector<ObjectRef>* out) {
   if (auto* data = value.as<ADTNode>()) out->insert(out->end(), data->values.begin(), data->values.end());
   else out->push_back(value);
 }
-
-/// Writes each kernel call into a report.
-class KernelTimes final : public Observer {
- public:
-  explicit KernelTimes(profiling::Profiler& profiler) : profiler_(profiler) {}
-  void before_kernel(const std::string& name, std::span<const DLTensor* const> args, DLDevice device,
-                     const std::string& nodes) override {
-    std::string shapes;
-    for (const DLTensor* arg : args) shapes += (shapes.empty() ? "" : ", ") + profiling::argument_text(arg);
-    profiling::Metrics extra{{"Argument Shapes", String(shapes)}};
-    if (!nodes.empty()) extra.set(profiling::kNodes, String(source_nodes_text(nodes)));
-    profiler_.start_call(name, device, extra);
-  }
-  void after_kernel() override { profiler_.stop_call(); }
-
- private:
-  profiling::Profiler& profiler_;
-};
 
 class MachineModule final : public ModuleBody {
  public:
@@ -99,27 +80,12 @@ class MachineModule final : public ModuleBody {
       return typed(name, [self, this](std::string input, std::string function) { return index_of(function, input); });
     if (name == "profile")
       return typed(name, [self, this](std::string function, profiling::Collectors collectors) {
-        return profile(function, collectors ? collectors : profiling::Collectors());
+        return profile(machine(), collectors, [&] { machine().invoke(function); });
       });
     return nullptr;
   }
 
  private:
-  profiling::Report profile(const std::string& function, const profiling::Collectors& collectors) {
-    machine().invoke(function);  // warms caches; not counted
-    profiling::Profiler profiler({machine().device()}, collectors, {{"Executor", String("VM")}});
-    KernelTimes times(profiler);
-    struct Watch {  // also after an error nobody is told any more
-      Machine& machine;
-      Watch(Machine& machine, Observer* observer) : machine(machine) { machine.observe(observer); }
-      ~Watch() { machine.observe(nullptr); }
-    } watch(machine(), &times);
-    profiler.start();
-    machine().invoke(function);
-    profiler.stop();
-    return profiler.report();
-  }
-
   /// (device type, device id, allocator) for each device.
   void init(Args args) {
     std::vector<DLDevice> devices;

@@ -148,6 +148,19 @@ TEST(Model, WrongInputsAreNamed) {
               testing::HasSubstr("the model has no input \"w\"; its inputs are x"));
 }
 
+TEST(Executable, RunsIntoGivenTensorsAndTellsItsMemory) {
+  std::unique_ptr<Executable> chain = make_executable(chain_model(), {cpu()});
+  EXPECT_STREQ(chain->kind(), "graph");
+  EXPECT_GE(chain->memory(), 2 * kSize * sizeof(float));
+  NDArray x = filled(1), out = filled(0);
+  std::vector<NDArray> results = chain->run({&x, 1}, {&out, 1});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_TRUE(results[0].same_as(out));
+  EXPECT_EQ(out.data<float>()[0], Model(chain_model()).run({&x, 1})[0].data<float>()[0]);
+  EXPECT_EQ(chain->profile({&x, 1}, profiling::Collectors())->calls.size(), static_cast<size_t>(kSteps));
+  EXPECT_THAT(error_of([&] { make_executable(chain_model(), {}); }), testing::HasSubstr("needs a device"));
+}
+
 TEST(Model, AModuleThatIsNoModelIsRefused) {
   EXPECT_THAT(error_of([&] { Model(make_module<Library>()); }),
               testing::HasSubstr("the test_library module is no compiled model"));

@@ -208,11 +208,12 @@ def test_a_run_is_told_to_programs(tool, model, tmp_path):
     assert output["max"] == pytest.approx(answer(x).max(), rel=1e-4)
     assert told["top"]["indices"] == [int(i) for i in np.argsort(-answer(x)[0])[:2]]
     assert told["threads"] == 1 and len(told["times"]["all_ms"]) == 3 and told["times"]["min_ms"] > 0
+    assert told["executor"] == "graph" and told["memory_bytes"] >= x.nbytes + 5 * 4
     profile = told["profile"]
     assert profile["configuration"]["Runs"] == {"count": 3}
     assert profile["configuration"]["Number of threads"] == {"count": 1}
     assert len(profile["calls"]) >= 1 and set(json.loads(tool(*words))) == {
-        *("model", "executor", "device", "threads", "outputs")
+        *("model", "executor", "device", "threads", "memory_bytes", "outputs")
     }
 
 
