@@ -134,7 +134,7 @@ bench: build  ## measurements of bench/
 test-frameworks: build .venv-torch/.installed  ## models exported from PyTorch against ONNX Runtime
 	@.venv-torch/bin/python -m pytest tests/frameworks
 
-bench-torch: build .venv-torch/.installed  ## matrix products beside PyTorch, from a virtual environment of its own
+bench-torch: build .venv-torch/.installed  ## matmuls beside PyTorch, from a virtual environment of its own
 	@.venv-torch/bin/python bench/gemm.py
 	@.venv-torch/bin/python bench/products.py
 

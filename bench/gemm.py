@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Matrix products in float32 against NumPy and, where it is installed, PyTorch; with one thread and with all.
+"""Matmuls in float32 against NumPy and, where it is installed, PyTorch; with one thread and with all.
 
     python bench/gemm.py [--size 2048 | --shape M,N,K ...] [--threads 1,2] [--rounds 10] [--check]
 
@@ -154,7 +154,7 @@ def run_child(shape: str, threads: int, rounds: int, all_processors: list[int]) 
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Matrix products against NumPy and PyTorch.")
+    parser = argparse.ArgumentParser(description="Matmuls against NumPy and PyTorch.")
     parser.add_argument("--size", type=int, default=2048, help="M = N = K (2048)")
     parser.add_argument("--shape", action="append", help="M,N,K; may be given several times")
     parser.add_argument("--threads", help="such as 1,2; default: one and all")

@@ -8,7 +8,7 @@
 For each model and number of threads one process holds all contenders, with that many threads each; one thread is pinned
 to one processor. Every round runs each of them in turns, so that a busy moment of the machine hits all alike, and the
 smallest time counts. The answers are compared with ONNX Runtime's. The compute roof is measured in the same rounds:
-multiply-adds on registers; the operations of a model are the products and sums of its convolutions and matrix products.
+multiply-adds on registers; the operations of a model are the products and sums of its convolutions and matmuls.
 
 Models are float32; those called NAME_int8 and NAME_dynamic (ranges found at run time) are made by ONNX Runtime's quantiser
 (tests/frameworks/quantize.py), those called

@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Matrix products of sixty shapes beside NumPy, PyTorch and ONNX Runtime, as installed; with one thread and with all.
+"""Matmuls of sixty shapes beside NumPy, PyTorch and ONNX Runtime, as installed; with one thread and with all.
 
     .venv-torch/bin/python bench/products.py                     # all, 1 thread and all threads (make bench-torch)
     python bench/products.py --only vector,1x --threads 1        # lines that hold one of these words
@@ -260,7 +260,7 @@ def run_child(args: argparse.Namespace, threads: int, processors: list[int]) -> 
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Matrix products against NumPy and PyTorch.")
+    parser = argparse.ArgumentParser(description="Matmuls against NumPy and PyTorch.")
     parser.add_argument("--only", default="", help="words such as vit,1x; lines that hold one of them are measured")
     parser.add_argument("--threads", help="such as 1,2; default: one and all")
     parser.add_argument("--rounds", type=int, default=40)

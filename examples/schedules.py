@@ -1,4 +1,4 @@
-"""One matrix product, five schedules: the formula stays, the speed changes.
+"""One matmul, five schedules: the formula stays, the speed changes.
 
 Each row compiles the same computation with one more scheduling idea, checks the answer against NumPy and shows how
 fast it runs. NumPy and ours are timed in turn, so that a busy machine is busy for both.
@@ -80,7 +80,7 @@ def main() -> None:
     ta, tb = tessera.nd.array(x), tessera.nd.array(y)
     tc = tessera.nd.array(np.zeros_like(expected))
     work = 2 * SIZE**3 / 1e9
-    print(f"Tessera {tessera.__version__}: a {SIZE} x {SIZE} float32 matrix product on this CPU\n")
+    print(f"Tessera {tessera.__version__}: a {SIZE} x {SIZE} float32 matmul on this CPU\n")
 
     rows = []
     numpy_best = float("inf")

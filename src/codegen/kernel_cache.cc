@@ -38,7 +38,7 @@ struct Header {
   uint64_t key_size = 0, value_size = 0;
 };
 constexpr int kCompression = 1;  // the quickest
-constexpr uint64_t kLargestValue = uint64_t{1} << 31;
+constexpr uint64_t kMaxValue = uint64_t{1} << 31;
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -100,7 +100,7 @@ std::optional<std::string> unpack(const std::string& file, const std::string& ke
   std::memcpy(&header, file.data(), sizeof header);
   std::memcpy(&sum, file.data() + end, sizeof sum);
   if (std::memcmp(header.magic, expected.magic, sizeof header.magic) != 0 || sum != XXH3_64bits(file.data(), end) ||
-      header.key_size != key.size() || header.value_size > kLargestValue)
+      header.key_size != key.size() || header.value_size > kMaxValue)
     return {};
   std::string content(header.key_size + header.value_size, '\0');
   size_t size = ZSTD_decompress(content.data(), content.size(), file.data() + sizeof header, end - sizeof header);

@@ -4,6 +4,6 @@
 namespace tessera::attr {
 
 /// Annotation of a parallel loop: an integer. A loop of unknown extent that turns out to be shorter runs on one thread.
-inline constexpr const char* kLeastParallelExtent = "least_parallel_extent";
+inline constexpr const char* kMinParallelExtent = "least_parallel_extent";
 
 }  // namespace tessera::attr

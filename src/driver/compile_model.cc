@@ -84,7 +84,7 @@ CompiledModel compile_model(const LoadedModel& given, const CompileOptions& opti
   bool needs_vm = options.executor != "vm" && relay::needs_vm(model.mod);
   if (needs_vm && options.executor == "graph")
     throw Error(ValueError)
-        << "the model has control flow, data types or open shapes, which the graph executor cannot run. "
+        << "the model has control flow, data types or dynamic shapes, which the graph executor cannot run. "
         << "Leave out --executor so that the virtual machine is used, or fix the shapes of the "
         << "inputs with --input-shapes";
   return needs_vm || options.executor == "vm" ? compile_program(model, options) : compile_graph(model, options);

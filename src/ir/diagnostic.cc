@@ -8,8 +8,8 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostShown = 20;
-constexpr size_t kWidestLine = 300;
+constexpr size_t kMaxShown = 20;
+constexpr size_t kMaxLine = 300;
 
 std::string_view line_of(std::string_view text, int line) {
   for (; line > 1; --line) {
@@ -45,8 +45,8 @@ std::string underlined(const Span& span, const ObjectRef& source_map) {
   size_t end = place.end_line > place.line ? line.size() : static_cast<size_t>(std::max(place.end_column, 1)) - 1;
   end = std::clamp(end, begin, line.size());
   // Long lines are cut around the place.
-  size_t first = begin > kWidestLine / 2 && line.size() > kWidestLine ? begin - kWidestLine / 2 : 0;
-  std::string shown(line.substr(first, kWidestLine));
+  size_t first = begin > kMaxLine / 2 && line.size() > kMaxLine ? begin - kMaxLine / 2 : 0;
+  std::string shown(line.substr(first, kMaxLine));
   end = std::min(end, first + shown.size());
   std::string number = std::to_string(place.line), margin(number.size(), ' ');
   std::string marks(begin - first, ' ');
@@ -76,7 +76,7 @@ std::string diagnostic_text(const DiagnosticNode* diagnostic, const ObjectRef& s
 
 void Diagnostics::add(DiagnosticLevel level, const Span& span, const std::string& message) {
   if (level == DiagnosticLevel::Error) ++errors_;
-  if (entries_.size() < kMostShown) entries_.push_back(make_diagnostic(level, span, String(message)));
+  if (entries_.size() < kMaxShown) entries_.push_back(make_diagnostic(level, span, String(message)));
 }
 
 void Diagnostics::throw_errors() const {

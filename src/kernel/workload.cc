@@ -66,12 +66,12 @@ Workload workload_of(const relay::Function& primitive, const Target& target) {
 }
 
 std::string kernel_name(const relay::Function& primitive) {
-  constexpr size_t kLongest = 80;
+  constexpr size_t kMaxLength = 80;
   std::string name = "fused";
   for (const relay::Call* call : calls_in_order(primitive)) name += "_" + std::string(call->op.as<OpNode>()->name);
-  if (name.size() > kLongest) {
+  if (name.size() > kMaxLength) {
     auto hash = static_cast<uint64_t>(structural_hash(primitive));
-    name = fmt::format("{}_{:016x}_", name.substr(0, kLongest), hash);
+    name = fmt::format("{}_{:016x}_", name.substr(0, kMaxLength), hash);
   }
   for (char& c : name)
     if (!isalnum(static_cast<unsigned char>(c))) c = '_';

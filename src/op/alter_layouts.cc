@@ -27,7 +27,7 @@ constexpr int kWinogradTile = 4;
 bool is_winograd_faster(int64_t ins, int64_t outs, int64_t height, int64_t width, int64_t batch, int64_t lanes,
                         int group) {
   constexpr double kBytes = 6, kGain = 0.8, kSide = kWinogradTile + 2, kDataWork = 250, kResultWork = 200,
-                   kLeastWork = 1e5;
+                   kMinWork = 1e5;
   const int64_t rows = (height + kWinogradTile - 1) / kWinogradTile,
                 columns = (width + kWinogradTile - 1) / kWinogradTile;
   const auto tiles = double(rows * columns * batch);
@@ -36,18 +36,18 @@ bool is_winograd_faster(int64_t ins, int64_t outs, int64_t height, int64_t width
   const double products = 1.1 * kSide * kSide * tiles * pairs * vectors;
   const double transforms = tiles * vectors * (double(ins) * kDataWork + double(outs) * kResultWork);
   const double weight = (kSide * kSide - 9) * pairs * 4 / kBytes;
-  return direct >= kLeastWork && products + transforms + weight < kGain * direct;
+  return direct >= kMinWork && products + transforms + weight < kGain * direct;
 }
 
 /// Will be a constant when the model is compiled: constants, and what operators make of them (a scale that was folded in).
 bool is_made_of_constants(const Expr& expr) {
-  constexpr size_t kMostSeen = 32;
+  constexpr size_t kMaxSeen = 32;
   std::vector<Expr> seen{expr};
   for (size_t i = 0; i < seen.size(); ++i) {
     auto* call = seen[i].as<relay::Call>();
     if (!call && !seen[i].as<relay::Constant>()) return false;
     if (call) seen.insert(seen.end(), call->args.begin(), call->args.end());
-    if (seen.size() > kMostSeen) return false;
+    if (seen.size() > kMaxSeen) return false;
   }
   return true;
 }
@@ -163,7 +163,7 @@ Expr layout::block_conv2d(const Op&, const Attrs& given, const Array<Expr>& give
   if (group > 1)
     changed->kernel_layout =
         "OIHW" + std::to_string(in_block / group) + "i" + std::to_string(out_block) + "o" + std::to_string(group) + "i";
-  if (are_floats && !by_channel && in_block >= kFewestLanes && may_be_winograd(attrs, kernel, args[1])) {
+  if (are_floats && !by_channel && in_block >= kMinLanes && may_be_winograd(attrs, kernel, args[1])) {
     Array<PrimExpr> out = convert_shape(make_layout(attrs->data_layout), make_layout("NCHW"), result->shape);
     if (is_fixed(out) &&
         is_winograd_faster(ins, outs, *as_int(out[2]), *as_int(out[3]), *as_int(out[0]), lanes, group)) {

@@ -12,11 +12,11 @@ namespace tessera::op {
 
 using relay::Expr;
 
-inline constexpr int64_t kFewestLanes = 4;  // of a result: fewer are no vector
+inline constexpr int64_t kMinLanes = 4;  // of a result: fewer are no vector
 
-/// The largest power of two times `kFewestLanes` that divides the channels and fits a register; 0 where there is none.
+/// The largest power of two times `kMinLanes` that divides the channels and fits a register; 0 where there is none.
 inline int64_t result_block(int64_t channels, int64_t lanes) {
-  for (int64_t block = lanes; block >= kFewestLanes; block /= 2)
+  for (int64_t block = lanes; block >= kMinLanes; block /= 2)
     if (channels % block == 0) return block;
   return 0;
 }
@@ -50,7 +50,7 @@ struct GroupBlocks {
 inline GroupBlocks group_blocks(int64_t ins, int64_t outs, int64_t groups, int64_t lanes) {
   const int64_t group_ins = ins / groups, group_outs = outs / groups;
   const int64_t in = data_block(ins, lanes), out = result_block(outs, lanes);
-  if (group_ins == group_outs && group_outs >= kFewestLanes && in == out && out > group_outs && out % group_outs == 0)
+  if (group_ins == group_outs && group_outs >= kMinLanes && in == out && out > group_outs && out % group_outs == 0)
     return {in, out, group_ins};
   const int64_t inner_out = result_block(group_outs, lanes);
   if (inner_out == 0) return {};

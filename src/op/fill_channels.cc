@@ -1,6 +1,6 @@
-// Convolutions on a processor whose channels fill no vector (the slot FTVMLegalize): the constant weight gets channels of zeros
+// Convolutions on a processor whose channels fill no vector (the slot FTVMLegalize): the constant weight gets channel padding
 // up to a whole number of vectors, and the result is cut to what was asked for. So are transposed ones of more than
-// very few channels; of the others, those of several pictures, of few pixels and of open extents, which have no tiles along
+// very few channels; of the others, those of several pictures, of few pixels and of dynamic extents, which have no tiles along
 // pixels.
 //
 //   nn.conv2d_transpose(%x, w, channels=21)   =>   strided_slice(nn.conv2d_transpose(%x, nn.pad(w), channels=32), ...)
@@ -21,13 +21,13 @@
 namespace tessera::op {
 namespace {
 
-constexpr int kLevel = 3;              // of AlterOpLayout, which puts channels into blocks
-constexpr int64_t kFewestVectors = 4;  // of pixels, for tiles of them
+constexpr int kLevel = 3;           // of AlterOpLayout, which puts channels into blocks
+constexpr int64_t kMinVectors = 4;  // of pixels, for tiles of them
 
 /// So many channels that blocks hold them: whole vectors, or one of a quarter or half of the lanes where that is enough.
 int64_t filled(int64_t channels, int64_t lanes) {
   int64_t block = lanes;
-  while (block / 2 >= kFewestLanes && channels <= block / 2) block /= 2;
+  while (block / 2 >= kMinLanes && channels <= block / 2) block /= 2;
   return (channels + block - 1) / block * block;
 }
 
@@ -59,12 +59,12 @@ Expr first_channels(const Expr& x, int axis, int64_t channels) {
 bool has_tiles_of_pixels(const Layout& layout, const Array<PrimExpr>& shape, int64_t lanes) {
   if (!is_fixed(shape)) return false;
   const Array<PrimExpr> plain = convert_shape(layout, make_layout("NCHW"), shape);
-  return *as_int(plain[0]) == 1 && *as_int(plain[2]) * *as_int(plain[3]) >= kFewestVectors * lanes;
+  return *as_int(plain[0]) == 1 && *as_int(plain[2]) * *as_int(plain[3]) >= kMinVectors * lanes;
 }
 
 /// `letter`: of the result's channels in the layout of the weight.
 template <class ConvAttrs>
-Expr fill_channels(const Op& op, char letter, const Attrs& given, const Array<Expr>& args, const Array<Type>& types) {
+Expr pad_channels(const Op& op, char letter, const Attrs& given, const Array<Expr>& args, const Array<Type>& types) {
   constexpr bool is_transposed = std::is_same_v<ConvAttrs, relay::ConvTransposeAttrs>;
   Target target = Target::current();
   auto* attrs = cast_or_null<ConvAttrs>(given.get());
@@ -85,7 +85,7 @@ Expr fill_channels(const Op& op, char letter, const Attrs& given, const Array<Ex
   if (result_block(channels, lanes) != 0 || !is_const_int(shape[static_cast<size_t>(channel)], channels))
     return nullptr;
   if constexpr (is_transposed) {
-    if (channels < kFewestLanes) return nullptr;
+    if (channels < kMinLanes) return nullptr;
   } else {
     const bool costs_little = wanted <= 2 * channels;
     if (!costs_little || has_tiles_of_pixels(out, shape, lanes)) return nullptr;
@@ -115,9 +115,8 @@ Expr fill_bytes(const Op& op, const Attrs& given, const Array<Expr>& args, const
   const int64_t lanes = isa->vector_bytes / 4, ins = *as_int(weight->shape[in_axis]),
                 outs = *as_int(weight->shape[out_axis]);
   auto missing = [](int64_t count, int64_t unit) { return (unit - count % unit) % unit; };
-  const int64_t more_ins = missing(ins, topi::kByteGroup), more_outs = outs < kFewestLanes ? 0 : missing(outs, lanes);
-  if ((more_ins == 0 && more_outs == 0) || !is_const_int(data->shape[channel], ins) || outs < kFewestLanes)
-    return nullptr;
+  const int64_t more_ins = missing(ins, topi::kByteGroup), more_outs = outs < kMinLanes ? 0 : missing(outs, lanes);
+  if ((more_ins == 0 && more_outs == 0) || !is_const_int(data->shape[channel], ins) || outs < kMinLanes) return nullptr;
   Attrs wider = relay::changed_attrs<relay::Conv2DAttrs>(
       given, [&](auto& a) { a.channels = PrimExpr(static_cast<int>(outs + more_outs)); });
   Expr filters = padded(padded(args[1], weight->dtype, 4, in_axis, more_ins), weight->dtype, 4, out_axis, more_outs);
@@ -129,13 +128,13 @@ Expr fill_bytes(const Op& op, const Attrs& given, const Array<Expr>& args, const
 
 Expr layout::pad_channels_conv2d(const Op& op, const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types) {
   if (Expr out = fill_bytes(op, attrs, args, types)) return out;
-  return fill_channels<relay::Conv2DAttrs>(op, 'O', attrs, args, types);
+  return pad_channels<relay::Conv2DAttrs>(op, 'O', attrs, args, types);
 }
 
 template <char letter>
 Expr layout::pad_channels_transposed(const Op& op, const Attrs& attrs, const Array<Expr>& args,
                                      const Array<Type>& types) {
-  return fill_channels<relay::ConvTransposeAttrs>(op, letter, attrs, args, types);
+  return pad_channels<relay::ConvTransposeAttrs>(op, letter, attrs, args, types);
 }
 template Expr layout::pad_channels_transposed<'I'>(const Op&, const Attrs&, const Array<Expr>&, const Array<Type>&);
 template Expr layout::pad_channels_transposed<'O'>(const Op&, const Attrs&, const Array<Expr>&, const Array<Type>&);

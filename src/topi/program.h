@@ -1,5 +1,5 @@
 #pragma once
-// Tensors computed by a program with an order: writing by index, running sums, searches. The pieces below write such a
+// Tensors computed by a program with an order: writing by index, scans, searches. The pieces below write such a
 // program as a statement over whole buffers.
 //
 //   program("reverse", {x}, {{x->shape, x->dtype}}, [&](const Buffers& in, const Buffers& out) {

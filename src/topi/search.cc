@@ -15,7 +15,7 @@ namespace {
 
 /// A running sum or product along one axis of a buffer.
 struct Running {
-  static constexpr int kLanes = 16, kMostVectors = 32;  // of a vector; side by side in a part that one thread does
+  static constexpr int kLanes = 16, kMaxVectors = 32;  // of a vector; side by side in a part that one thread does
   Buffer in, out;
   int axis;
   bool is_product, exclusive;
@@ -96,7 +96,7 @@ te::Tensor running(const te::Tensor& x, int axis, bool is_product, bool exclusiv
       return loops(parts, part, true);
     };
     const int64_t all = *width / Running::kLanes, done = all * Running::kLanes;
-    auto vectors = static_cast<int>(std::min<int64_t>(all, Running::kMostVectors));
+    auto vectors = static_cast<int>(std::min<int64_t>(all, Running::kMaxVectors));
     while (all % vectors != 0) --vectors;
     Stmt whole = from(0, all / vectors, vectors);
     return done == *width ? whole : tessera::sequence({whole, from(done, *width - done, 0)});

@@ -7,7 +7,7 @@ using namespace tessera;
 
 namespace {
 
-constexpr size_t kMostBytes = 1 << 20;
+constexpr size_t kMaxBytes = 1 << 20;
 
 /// A library that has every function; each writes zeros to all of its last argument.
 class Library final : public ModuleBody {
@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     size_t bytes = 0;
     for (const Graph::Entry& entry : graph.entries) {
       size_t more = tensor_bytes(entry.shape, entry.dtype);
-      if (more > kMostBytes || (bytes += more) > kMostBytes) return;
+      if (more > kMaxBytes || (bytes += more) > kMaxBytes) return;
     }
     GraphExecutor executor(std::move(graph), make_module<Library>(), {cpu()});
     executor.run();

@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 namespace {
 
 int run_random(double seconds) {
-  constexpr int kLongest = 400;
+  constexpr int kMaxLength = 400;
   std::random_device seed;
   std::mt19937 random(seed());
   auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
@@ -29,7 +29,7 @@ int run_random(double seconds) {
   std::FILE* note = std::fopen("random-input", "wb+");
   if (!note) return 1;
   for (; std::chrono::steady_clock::now() < until; ++count) {
-    std::vector<uint8_t> bytes(random() % kLongest);
+    std::vector<uint8_t> bytes(random() % kMaxLength);
     for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
     std::rewind(note);
     std::fwrite(bytes.data(), 1, bytes.size(), note);

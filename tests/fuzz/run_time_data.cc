@@ -309,11 +309,11 @@ double real_value(uint8_t byte) {
 }
 
 NDArray element_values(const TensorType& type, InputBytes* bytes) {
-  constexpr int kMostElements = 7;  // along an open axis
+  constexpr int kMaxElements = 7;  // along an open axis
   std::vector<int64_t> shape;
   for (const PrimExpr& extent : type->shape) {
     const int64_t* known = as_int(extent);
-    shape.push_back(known ? *known : bytes->next() % kMostElements);
+    shape.push_back(known ? *known : bytes->next() % kMaxElements);
   }
   NDArray out = NDArray::empty(shape, type->dtype);
   for (int64_t i = 0; i < out.size(); ++i) {

@@ -296,7 +296,7 @@ CASES["LayerNormalization of shapes that differ"] = extents_case("LayerNormaliza
 CASES["BatchNormalization of shapes that differ"] = extents_case("BatchNormalization", [(2, 3, 4), *[(3,)] * 4])
 CASES["InstanceNormalization of shapes that differ"] = extents_case("InstanceNormalization", [(2, 3, 4), (3,), (3,)])
 for is_open in (False, True):
-    suffix = " of an open shape" if is_open else ""
+    suffix = " of a dynamic shape" if is_open else ""
     CASES["slice" + suffix] = onnx_case(
         node("Slice", ["x", "starts", "ends", "axes", "steps"]),
         SLICE,

@@ -17,7 +17,7 @@ class Kernels final : public ModuleBody {
 };
 
 bool ends_soon(const vm::Program& program) {
-  constexpr size_t kMostBytes = 1 << 20;
+  constexpr size_t kMaxBytes = 1 << 20;
   for (const vm::Function& function : program.functions) {
     if (function.code.size() > 1000 || function.registers > 1000) return false;
     for (const vm::Instruction& in : function.code) {
@@ -27,10 +27,10 @@ bool ends_soon(const vm::Program& program) {
         case vm::Opcode::InvokeClosure:
         case vm::Opcode::AllocTensorReg: return false;
         case vm::Opcode::AllocStorage:
-          if (operands[0] > int64_t(kMostBytes)) return false;
+          if (operands[0] > int64_t(kMaxBytes)) return false;
           break;
         case vm::Opcode::AllocTensor:
-          if (in.a < 0 && tensor_bytes(operands, vm::dtype_of(in.b)) > kMostBytes) return false;
+          if (in.a < 0 && tensor_bytes(operands, vm::dtype_of(in.b)) > kMaxBytes) return false;
           break;
         default: break;
       }

@@ -12,7 +12,7 @@ namespace tessera::codegen {
 namespace {
 
 /// Vectors that are read and shuffled into one; more cost as much as reading lane by lane.
-constexpr int64_t kMostShuffled = 4;
+constexpr int64_t kMaxShuffled = 4;
 
 /// A power of two that `e` is certainly a multiple of; 0 for the constant 0.
 int64_t known_multiple(const PrimExpr& e) {
@@ -151,7 +151,7 @@ llvm::Value* CodeGen::load_shuffled(const Buffer& buffer, const PrimExpr& index,
   auto [least, greatest] = std::minmax_element(lanes->offsets.begin(), lanes->offsets.end());
   const int64_t first = *least, span = *greatest - first + 1, count = dtype.lanes;
   const int64_t width = std::min(span, count), loads = (span + width - 1) / width;
-  if (loads > kMostShuffled) return nullptr;
+  if (loads > kMaxShuffled) return nullptr;
   Value* base = element_pointer(buffer, lanes->base);
   llvm::Type* scalar = memory_type(buffer->dtype);
   llvm::Type* type = llvm::FixedVectorType::get(scalar, unsigned(width));

@@ -130,7 +130,7 @@ llvm::Value* CodeGen::tasks_of(const For* op) {
   };
   Value* pieces = limit(llvm::Intrinsic::smax, limit(llvm::Intrinsic::smin, extent, INT32_MAX), 1);
   Value* tasks = builder_.CreateNeg(builder_.CreateTrunc(pieces, i32_));
-  auto* least = op->annotations.get_or_null(attr::kLeastParallelExtent).as<IntImm>();
+  auto* least = op->annotations.get_or_null(attr::kMinParallelExtent).as<IntImm>();
   if (!least || as_int(op->extent)) return tasks;
   return builder_.CreateSelect(builder_.CreateICmpSLT(extent, constant_int(64, least->value)), constant_int(32, 1),
                                tasks);

@@ -79,8 +79,8 @@ void CodeGen::visit(const Allocate* op) {
   }
   if (!is_one(op->condition))
     throw Error(NotImplementedError) << "allocation of " << op->buffer_var->name << " under a condition";
-  constexpr int64_t kLargest = 1 << 20;
-  if (count * op->dtype.bytes() > kLargest)
+  constexpr int64_t kMax = 1 << 20;
+  if (count * op->dtype.bytes() > kMax)
     throw Error(ValueError) << "allocation of " << op->buffer_var->name << " takes " << count * op->dtype.bytes()
                             << " bytes of stack; LowerTVMBuiltin turns large allocations into calls of the runtime";
   uint64_t& align = alignments_[op->buffer_var.get()];

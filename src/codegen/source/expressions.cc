@@ -11,7 +11,7 @@ namespace tessera::codegen {
 namespace {
 
 /// A text longer than this is given a name, so that a long chain is not one line.
-constexpr size_t kLongest = 400;
+constexpr size_t kMaxLength = 400;
 /// A part that may occur again is given a name when it is longer than this.
 constexpr size_t kWorthSharing = 48;
 
@@ -32,7 +32,7 @@ Lanes SourcePrinter::emit(const PrimExpr& e) {
   if (e.dtype().is_void() || e.dtype().is_handle()) return out;
   bool named = out_.size() != written;  // parts have names already, which another occurrence may use
   for (std::string& lane : out) {
-    bool is_long = lane.size() > (may_recur ? kWorthSharing : kLongest);
+    bool is_long = lane.size() > (may_recur ? kWorthSharing : kMaxLength);
     if (is_long) lane = declare_temporary(e.dtype().element(), lane);
     named |= is_long;
   }

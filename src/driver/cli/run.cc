@@ -36,7 +36,7 @@ struct Run {
       Runner runner(load(), place);
       NamedTensors given = read_inputs(runner.inputs());
       runner.set_inputs(make_inputs(runner.inputs(), given, fill_of(fill), model.shapes(), seed));
-      notes = open_extents(runner, given);
+      notes = dynamic_extents(runner, given);
       begin_stage("run");
       runner.run();
       const NamedTensors results = runner.outputs();
@@ -81,7 +81,7 @@ struct Run {
   }
 
   /// Says which extents were made up.
-  std::string open_extents(const Runner& runner, const NamedTensors& given) const {
+  std::string dynamic_extents(const Runner& runner, const NamedTensors& given) const {
     InputShapes shapes = model.shapes();
     std::string out;
     for (const TensorInfo& info : runner.inputs()) {
@@ -90,7 +90,7 @@ struct Run {
                       });
       if (!is_given && std::count(info.shape.begin(), info.shape.end(), -1))
         out += fmt::format(
-            "note: input {} is {}; open extents are taken as 1 (--input-shapes or --inputs says otherwise)\n",
+            "note: input {} is {}; dynamic extents are taken as 1 (--input-shapes or --inputs says otherwise)\n",
             info.name, text_of(info));
     }
     return out;

@@ -3,7 +3,7 @@
 #include "base/progress.h"
 #include "driver/executor/kernel_library.h"
 #include "driver/relay_build.h"
-#include "driver/vm/open_extents.h"
+#include "driver/vm/dynamic_extents.h"
 #include "driver/vm/program_builder.h"
 #include "ir/rewrite.h"
 #include "relay/type/infer_type.h"
@@ -32,7 +32,7 @@ Module compile_vm(const IRModule& fused, const CompilationConfig& config) {
     ~Forget() { forget_typed(); }
   } at_the_end;
   begin_stage("schedule kernels");
-  ProgramBuilder builder(name_open_extents(fused), config, PassContext::current());
+  ProgramBuilder builder(name_dynamic_extents(fused), config, PassContext::current());
   vm::Program program = builder.build();
   kernel::KernelSet kernels = builder.kernels();
   IRModule on_host = lower_module(builder.host_kernels(), false, kernels.environment.passes);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "arith/analyzer.h"
-#include "driver/vm/open_extents.h"
+#include "driver/vm/dynamic_extents.h"
 #include "driver/vm/shape_program_builder.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
@@ -17,7 +17,7 @@
 namespace tessera::relay {
 namespace {
 
-bool has_open_extent(const Type& type) {
+bool has_dynamic_extents(const Type& type) {
   for (const TensorType& tensor : kernel::tensors_of(type))
     for (const PrimExpr& extent : tensor->shape)
       if (!as_int(extent)) return true;
@@ -153,8 +153,8 @@ void add_shape_kernel(const relay::Call* call, DynamicKernel* out) {
 
 bool is_dynamic(const Function& primitive) {
   for (const Var& param : primitive->params)
-    if (has_open_extent(checked_type(param))) return true;
-  return has_open_extent(checked_type(primitive->body));
+    if (has_dynamic_extents(checked_type(param))) return true;
+  return has_dynamic_extents(checked_type(primitive->body));
 }
 
 DynamicKernel make_dynamic(const Function& primitive, const std::string& name) {

@@ -1,4 +1,4 @@
-#include "driver/vm/open_extents.h"
+#include "driver/vm/dynamic_extents.h"
 
 #include "arith/analyzer.h"
 #include "ir/prim/ops.h"
@@ -85,7 +85,7 @@ Function retyped(const Function& function, const std::vector<Type>& types) {
   return make(std::move(out));
 }
 
-IRModule name_open_extents(const IRModule& fused) {
+IRModule name_dynamic_extents(const IRModule& fused) {
   GlobalVar main = fused.find_global_var("main");
   Function function = main ? downcast_or_null<Function>(fused->functions[main]) : nullptr;
   if (!function) return fused;

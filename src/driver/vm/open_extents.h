@@ -9,7 +9,7 @@ namespace tessera::relay {
 /// that are equal whatever they are (the two sides of a residual connection) can then be seen to be equal, and kernels
 /// need not be ready to stretch one of them. The module as it is where its functions do not allow it: branches that give
 /// different extents, recursion over growing tensors.
-IRModule name_open_extents(const IRModule& fused);
+IRModule name_dynamic_extents(const IRModule& fused);
 
 /// A primitive function's parameters with one of `pool`'s variables for each distinct extent that is not a number; those
 /// of Any are all distinct. Functions that differ in nothing but names of extents become equal. Types inside are open.

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "driver/vm/dynamic_extents.h"
 #include "driver/vm/dynamic_kernel.h"
-#include "driver/vm/open_extents.h"
 #include "driver/vm/registers.h"
 #include "ir/structural/equal.h"
 

@@ -74,7 +74,7 @@ class ProgramBuilder {
   IRModule mod_, host_kernels_;
   CompilationConfig config_;
   kernel::KernelTable kernels_;
-  std::vector<PrimExpr> extents_;                      // variables that open extents of kernels are named by
+  std::vector<PrimExpr> extents_;                      // variables that dynamic extents of kernels are named by
   std::unordered_multimap<int64_t, Dynamic> dynamic_;  // by the hash of the primitive function
   vm::Program program_;
   NameSupply names_;

@@ -111,9 +111,9 @@ Expr integer_matmul(const NodeContext& in, Integers a, Integers b) {
   const int64_t* depth = rank_b < 2 ? nullptr : as_int(in.shape(b.data)[rank_b - 2]);
   const bool are_bytes = is_byte(in.dtype(a.data)) && is_byte(in.dtype(b.data));
   if (!are_bytes || !depth || (rank_b > 2 && rank_a < 2) || (rank_a == 1 && a.zero.defined() && in.rank(a.zero) > 0))
-    return matrix_product(in, centred(in, a, 1), centred(in, b, 0));
+    return matmul_like_numpy(in, centred(in, a, 1), centred(in, b, 0));
   if (b.data.as<Constant>()) a = as_uint8(in, a), b = as_int8(in, b, 0);
-  Expr out = matrix_product(in, a.data, b.data, kInt32);
+  Expr out = matmul_like_numpy(in, a.data, b.data, kInt32);
   return with_zero_points(
       out, spread(in, a.zero, 1), b.zero, *depth, [&] { return sum_over(a.data, {-1}, true); },
       [&] { return sum_over(b.data, {-2}, rank_b > 2); });

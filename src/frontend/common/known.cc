@@ -14,7 +14,7 @@ namespace {
 
 using namespace relay;  // NOLINT: questions about expressions
 
-constexpr int64_t kMostElements = 64;
+constexpr int64_t kMaxElements = 64;
 
 /// A search through an expression; it gives up after so many steps, so that shared parts cannot cost much.
 class Search {
@@ -150,7 +150,7 @@ std::optional<std::vector<int64_t>> seen_ints(const Expr& integers) {
   std::optional<std::vector<int64_t>> shape = fixed_shape(relay::type_of(integers));
   if (!type || !type->dtype.is_integral() || !shape || shape->size() > 1) return std::nullopt;
   int64_t count = shape->empty() ? 1 : (*shape)[0];
-  if (count > kMostElements) return std::nullopt;
+  if (count > kMaxElements) return std::nullopt;
   std::vector<int64_t> out;
   for (int64_t i = 0; i < count; ++i) {
     std::optional<Element> element = element_of(integers, i);

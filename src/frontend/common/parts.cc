@@ -144,9 +144,9 @@ Expr open_product(const NodeContext& in, const Expr& a, const Expr& b, DataType 
 
 }  // namespace
 
-Expr matrix_product(const NodeContext& in, Expr a, Expr b, DataType out_dtype) {
+Expr matmul_like_numpy(const NodeContext& in, Expr a, Expr b, DataType out_dtype) {
   bool is_row = in.rank(a) == 1, is_column = in.rank(b) == 1;
-  if (in.rank(a) == 0 || in.rank(b) == 0) in.invalid("a product of matrices with a number");
+  if (in.rank(a) == 0 || in.rank(b) == 0) in.invalid("a matmul with a number");
   if (is_row) a = expand_dims(a, 0);
   if (is_column) b = expand_dims(b, 1);
   size_t rank_a = in.rank(a), rank_b = in.rank(b), rank = std::max(rank_a, rank_b);

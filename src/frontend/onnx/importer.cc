@@ -111,8 +111,8 @@ void check_size(const std::string& name, const Array<PrimExpr>& shape, DataType 
   std::vector<int64_t> fixed;
   for (const PrimExpr& extent : shape)
     if (const int64_t* value = as_int(extent)) fixed.push_back(*value);
-  constexpr size_t kMostBytes = size_t{1} << 42;
-  if (tensor_bytes(fixed, dtype) > kMostBytes)
+  constexpr size_t kMaxBytes = size_t{1} << 42;
+  if (tensor_bytes(fixed, dtype) > kMaxBytes)
     throw Error(ValueError) << "the shape of the input " << name << " asks for more than 4 TiB";
 }
 

@@ -190,9 +190,9 @@ std::vector<std::string> text_items(const Tensor& tensor) {
 NDArray to_ndarray(const SparseTensor& tensor, const DataFolder& folder) {
   element_type(tensor.values.type);  // refuses bytes that are no numbers
   NDArray values = to_ndarray(tensor.values, folder), indices = to_ndarray(tensor.indices, folder);
-  constexpr size_t kLargest = size_t{1} << 31;
+  constexpr size_t kMax = size_t{1} << 31;
   size_t bytes = tensor_bytes(tensor.dims, values.dtype());
-  if (bytes > kLargest) wrong(tensor.values, "filled up, the sparse tensor is larger than 2 GiB");
+  if (bytes > kMax) wrong(tensor.values, "filled up, the sparse tensor is larger than 2 GiB");
   NDArray out = NDArray::empty(tensor.dims, values.dtype());
   std::memset(out.data<char>(), 0, bytes);
   size_t rank = tensor.dims.size(), count = static_cast<size_t>(values.size());

@@ -11,8 +11,8 @@
 namespace tessera {
 namespace {
 
-constexpr double kLargestHalf = 65504.0;
-constexpr double kLargestBFloat = 3.38953138925153547590470800371487866880e38;
+constexpr double kMaxHalf = 65504.0;
+constexpr double kMaxBFloat = 3.38953138925153547590470800371487866880e38;
 
 [[noreturn]] void no_limit(std::string_view what, DataType dtype) {
   throw Error(RuntimeError) << "there is no " << what << " of type " << dtype;
@@ -21,8 +21,8 @@ constexpr double kLargestBFloat = 3.38953138925153547590470800371487866880e38;
 double largest_float(DataType dtype, std::string_view what) {
   if (dtype.is_float() && dtype.bits == 64) return std::numeric_limits<double>::max();
   if (dtype.is_float() && dtype.bits == 32) return std::numeric_limits<float>::max();
-  if (dtype.is_float() && dtype.bits == 16) return kLargestHalf;
-  if (dtype.is_bfloat() && dtype.bits == 16) return kLargestBFloat;
+  if (dtype.is_float() && dtype.bits == 16) return kMaxHalf;
+  if (dtype.is_bfloat() && dtype.bits == 16) return kMaxBFloat;
   no_limit(what, dtype);
 }
 

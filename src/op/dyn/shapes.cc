@@ -19,10 +19,10 @@ int64_t vector_length(const TypeQuery& query, int i, const char* name) {
   if (!length)
     throw Error(TypeError) << name << " is " << to_text(query.type(i))
                            << ": how many numbers it has must be known, since it says the number of dimensions";
-  constexpr int64_t kMostDimensions = 64;
-  if (*length > kMostDimensions)
+  constexpr int64_t kMaxDimensions = 64;
+  if (*length > kMaxDimensions)
     throw Error(TypeError) << name << " is " << to_text(query.type(i)) << ", one number for each dimension; at most "
-                           << kMostDimensions << " are supported";
+                           << kMaxDimensions << " are supported";
   return *length;
 }
 

@@ -8,13 +8,13 @@
 namespace tessera::op {
 namespace {
 
-constexpr int kTaps = topi::kWinogradTaps, kMostSide = 6;
+constexpr int kTaps = topi::kWinogradTaps, kMaxSide = 6;
 
 /// u[a * side + b] = (G w G^T)[a][b] of the filter w[3][3].
 void transform(int tile, const float* w, float* u) {
   auto times = [](double factor, float x) { return static_cast<float>(factor) * x; };
   const int side = tile + kTaps - 1;
-  float rows[kTaps][kMostSide];  // of each column of w, G times it
+  float rows[kTaps][kMaxSide];  // of each column of w, G times it
   for (int column = 0; column < kTaps; ++column) {
     const float taps[kTaps] = {w[column], w[kTaps + column], w[2 * kTaps + column]};
     topi::winograd_filter(tile, taps, rows[column], times);
@@ -39,7 +39,7 @@ NDArray evaluate_winograd_weight(const relay::Call* call, const std::vector<NDAr
   const float* from = weight.data<float>();
   float* to = out.data<float>();
   in_stretches(outs, ins * count, [&](int64_t first, int64_t last) {
-    float values[kMostSide * kMostSide];
+    float values[kMaxSide * kMaxSide];
     for (int64_t filter = first * ins; filter < last * ins; ++filter) {
       transform(tile, from + filter * kTaps * kTaps, values);
       for (int i = 0; i < count; ++i) to[i * outs * ins + filter] = values[i];

@@ -1,4 +1,4 @@
-// Gradients of reductions and running sums.
+// Gradients of reductions and scans.
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 
 namespace tessera::op {
 
-/// Matrix products by micro-kernels, and constant weights packed for them.
+/// Matmuls by micro-kernels, and constant weights packed for them.
 void gemm_implementations();
 /// Softmax and reductions along the last axis by vectors, row after row.
 void row_implementations();

@@ -1,4 +1,4 @@
-// Matrix products with constant weights on processors with micro-kernels (topi/cpu/contraction/gemm.h): another implementation of
+// Matmuls with constant weights on processors with micro-kernels (topi/cpu/contraction/gemm.h): another implementation of
 // nn.contrib_dense_pack, and weights of nn.dense and nn.matmul in the panels that it reads. Products of two inputs are
 // found in programs of blocks (topi/cpu/contraction/product.h).
 

@@ -1,5 +1,5 @@
 #pragma once
-// Attributes of sorting, searching and running sums.
+// Attributes of sorting, searching and scans.
 
 #include "ir/attrs.h"
 #include "ir/expr.h"

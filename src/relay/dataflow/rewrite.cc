@@ -10,7 +10,7 @@
 namespace tessera::relay {
 namespace {
 
-constexpr int kMostRounds = 100;
+constexpr int kMaxRounds = 100;
 
 /// One pass over a graph: `replace` is asked for the root of each group, its operands being done.
 template <class F>
@@ -60,7 +60,7 @@ Expr rewrite_patterns(const Array<DFPatternCallback>& callbacks, const Expr& exp
       post = rewrite_once(callback, post);
       once = once && callback->rewrite_once;
     }
-  } while (++rounds < kMostRounds && !once && !structural_equal(last, post, true));
+  } while (++rounds < kMaxRounds && !once && !structural_equal(last, post, true));
   return post;
 }
 

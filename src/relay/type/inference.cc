@@ -37,7 +37,7 @@ void Inference::finish() {
 }
 
 void Inference::report(const std::string& message, const Span& span) {
-  if (errors_.size() >= kMostErrors) return;
+  if (errors_.size() >= kMaxErrors) return;
   errors_.push_back(message + place(span));
   diagnostics_.push_back(make_diagnostic(DiagnosticLevel::Error, span, String(message)));
 }

@@ -36,7 +36,7 @@ class Inference {
   TypeSolver solver;
 
  private:
-  static constexpr size_t kMostErrors = 20;
+  static constexpr size_t kMaxErrors = 20;
   /// Unifies, or notes the error and goes on with `a`.
   Type same(const Type& a, const Type& b, const std::string& what, const Span& span);
   Type signature(const FunctionNode* function);

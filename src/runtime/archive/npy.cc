@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kMaxRank = 64;
-constexpr size_t kMostHeader = 1 << 16;
+constexpr size_t kMaxHeader = 1 << 16;
 
 [[noreturn]] void fail(const std::string& what, const std::string& problem) {
   throw Error(ValueError) << what << " is no array that can be read: " << problem;
@@ -180,7 +180,7 @@ NDArray read_array(const std::function<void(void*, size_t)>& read, uint64_t size
   if (preamble == 12) read(start + 10, 2);
   size_t length = 0;
   for (size_t i = preamble; i-- > 8;) length = length << 8 | static_cast<unsigned char>(start[i]);
-  if (length > kMostHeader || length > size - preamble)
+  if (length > kMaxHeader || length > size - preamble)
     fail(what, "its header announces " + std::to_string(length) + " bytes");
   std::string header(length, '\0');
   read(header.data(), length);
@@ -201,9 +201,9 @@ NDArray read_array(const std::function<void(void*, size_t)>& read, uint64_t size
 }
 
 NDArray read_member(const ZipMember& member, const std::string& what) {
-  constexpr uint64_t kMostExpansion = 1100;  // deflate cannot do more than 1032 to 1
+  constexpr uint64_t kMaxExpansion = 1100;  // deflate cannot do more than 1032 to 1
   std::string name = what + ", member " + quoted(member.name) + ",";
-  if (member.is_deflated && member.size / kMostExpansion > member.packed.size())
+  if (member.is_deflated && member.size / kMaxExpansion > member.packed.size())
     fail(name, "it announces " + std::to_string(member.size) + " bytes, which " + std::to_string(member.packed.size()) +
                    " compressed ones cannot hold");
   ZipStream stream(member, what);

@@ -14,8 +14,8 @@ namespace tessera {
 namespace {
 
 constexpr size_t kBlock = 512;
-constexpr size_t kMostMembers = 100000;
-constexpr size_t kLongestName = 4096;
+constexpr size_t kMaxMembers = 100000;
+constexpr size_t kMaxName = 4096;
 
 /// A header of the ustar form; numbers are octal text.
 struct Header {
@@ -67,7 +67,7 @@ bool is_zero(const Header& header) {
 
 /// "./a/b" is "a/b". Nothing for names that do not stay inside.
 std::optional<std::string> inner_name(std::string_view name) {
-  if (name.empty() || name.front() == '/' || name.find('\0') != name.npos || name.size() > kLongestName)
+  if (name.empty() || name.front() == '/' || name.find('\0') != name.npos || name.size() > kMaxName)
     return std::nullopt;
   std::string out;
   while (!name.empty()) {
@@ -138,7 +138,7 @@ class Reader {
       refuse(name, "is no plain file (its type is " + quoted(std::string(1, type)) + ")");
     if (inner->empty()) refuse(name, "has no name");
     if (!names_.insert(*inner).second) refuse(name, "comes twice");
-    if (members_.size() == kMostMembers) fail("it has more than " + std::to_string(kMostMembers) + " members");
+    if (members_.size() == kMaxMembers) fail("it has more than " + std::to_string(kMaxMembers) + " members");
     members_.push_back({*inner, data});
   }
 

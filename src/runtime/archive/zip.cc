@@ -19,8 +19,8 @@ constexpr uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50
 constexpr uint32_t kEnd64 = 0x06064b50, kLocator64 = 0x07064b50;
 constexpr uint16_t kZip64 = 1;  // the extra field with 64-bit numbers
 constexpr uint32_t kOpen32 = 0xffffffff;
-constexpr size_t kMostMembers = 1000000;
-constexpr uint64_t kMostUnpacked = uint64_t{4} << 30;  // of an archive that is a hundred times smaller
+constexpr size_t kMaxMembers = 1000000;
+constexpr uint64_t kMaxUnpacked = uint64_t{4} << 30;  // of an archive that is a hundred times smaller
 
 // CRC-32 as Ethernet and zip have it, eight bits a step.
 constexpr std::array<uint32_t, 256> crc_table() {
@@ -145,11 +145,11 @@ std::vector<ZipMember> read_zip(std::string_view bytes, const std::string& what)
   if (directory.offset > bytes.size() || directory.size > bytes.size() - directory.offset)
     throw Error(ValueError) << what << ": the directory of the archive lies beyond its end";
   ByteReader in(bytes.substr(directory.offset, directory.size), what);
-  if (directory.count > std::min(kMostMembers, in.left() / 46))
+  if (directory.count > std::min(kMaxMembers, in.left() / 46))
     throw Error(ValueError) << what << " announces " << directory.count << " members, more than its directory can hold";
   std::vector<ZipMember> out;
   std::unordered_set<std::string> names;
-  uint64_t packed = 0, unpacked = 0, most = std::max<uint64_t>(kMostUnpacked, bytes.size() * 100);
+  uint64_t packed = 0, unpacked = 0, most = std::max<uint64_t>(kMaxUnpacked, bytes.size() * 100);
   for (uint64_t i = 0; i < directory.count; ++i) {
     out.push_back(read_member(in, bytes, what));
     if (!names.insert(out.back().name).second)
@@ -210,8 +210,8 @@ void ZipStream::read(void* out, size_t bytes) {
 #ifdef TESSERA_ZLIB
   z_stream& stream = state_->stream;
   for (size_t done = 0; member_.is_deflated && done < bytes;) {
-    constexpr size_t kMost = 1u << 30;  // zlib counts in 32 bits
-    size_t room = std::min(bytes - done, kMost), given = std::min(state_->left.size(), kMost);
+    constexpr size_t kMax = 1u << 30;  // zlib counts in 32 bits
+    size_t room = std::min(bytes - done, kMax), given = std::min(state_->left.size(), kMax);
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(state_->left.data()));
     stream.avail_in = static_cast<uInt>(given);
     stream.next_out = static_cast<Bytef*>(out) + done;

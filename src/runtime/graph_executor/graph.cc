@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr uint32_t kMostValues = 1u << 28;
+constexpr uint32_t kMaxValues = 1u << 28;
 
 [[noreturn]] void bad(const std::string& what) { throw Error(ValueError) << "graph JSON: " << what; }
 
@@ -96,7 +96,7 @@ void read_entries(const json& root, Graph* graph) {
   for (const Graph::Node& node : graph->nodes) {
     graph->first_entry.push_back(static_cast<uint32_t>(count));
     count += node.outputs;
-    if (count > kMostValues) bad("it has too many values");
+    if (count > kMaxValues) bad("it has too many values");
   }
   graph->first_entry.push_back(static_cast<uint32_t>(count));
   const json& attrs = member(root, "attrs", "the graph");

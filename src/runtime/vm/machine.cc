@@ -316,7 +316,7 @@ std::vector<int64_t> Machine::shape_in(int64_t index) const {
 
 void Machine::push_frame(const Function& function, int32_t dst) {
   size_t base = registers_.size();
-  if (base + function.registers > kMostRegisters || frames_.size() > kMostRegisters)
+  if (base + function.registers > kMaxRegisters || frames_.size() > kMaxRegisters)
     throw Error(RuntimeError) << "the virtual machine: " << function.name << " is called too deep (" << frames_.size()
                               << " calls inside each other)";
   registers_.resize(base + function.registers);

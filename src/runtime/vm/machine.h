@@ -28,11 +28,11 @@ class Observer {
   virtual void after_kernel() = 0;
 };
 
-/// Calls may nest as deep as memory for registers allows (`kMostRegisters`); the thread's own stack is not used for
+/// Calls may nest as deep as memory for registers allows (`kMaxRegisters`); the thread's own stack is not used for
 /// them. A machine serves one call at a time; many machines may run one program.
 class Machine {
  public:
-  static constexpr size_t kMostRegisters = size_t(1) << 25;
+  static constexpr size_t kMaxRegisters = size_t(1) << 25;
 
   /// Kernels come from the executable's library. `devices` must have one of each kind the program runs on.
   Machine(const Module& executable, std::vector<DLDevice> devices, bool pools_memory);

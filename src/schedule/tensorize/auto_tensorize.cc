@@ -91,7 +91,7 @@ PrimExpr joined(const std::vector<IterVar>& axes, const std::vector<Var>& vars) 
 }
 
 /// An axis of the description stands for all axes of the block that occur in the same buffers: those of a convolution's
-/// rows and columns in the input and the result, say, for the rows of a matrix product. Axes of extent 1 and those that
+/// rows and columns in the input and the result, say, for the rows of a matmul. Axes of extent 1 and those that
 /// occur in other buffers (a batch: in all of them) stay in front.
 IndexMap propose(const Array<IterVar>& lhs, const Array<IterVar>& rhs, const Comparison& match) {
   struct Group {

@@ -12,7 +12,7 @@
 namespace tessera::topi {
 namespace {
 
-constexpr int64_t kMostUnrolled = 8;         // vectors
+constexpr int64_t kMaxUnrolled = 8;          // vectors
 constexpr int64_t kParallelElements = 4096;  // below this a second thread costs more than it brings
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
@@ -113,7 +113,7 @@ Stmt by_vectors(int64_t extent, int64_t lanes, bool may_repeat, const std::funct
         PrimExpr first = index * number(lanes);
         return vector(count > whole ? min(first, number(extent - lanes)) : first, false);
       },
-      count <= kMostUnrolled ? LoopKind::Unrolled : LoopKind::Serial);
+      count <= kMaxUnrolled ? LoopKind::Unrolled : LoopKind::Serial);
   if (rest == 0 || may_repeat) return out;
   Stmt last = vector(number(whole * lanes), true);
   return whole == 0 ? last : sequence({out, last});

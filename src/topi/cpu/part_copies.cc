@@ -14,8 +14,8 @@
 namespace tessera::topi {
 namespace {
 
-constexpr size_t kMostParts = 1024;
-constexpr int64_t kLeastRun = 16;  // elements that lie together in a part, below which vectors of choices are as good
+constexpr size_t kMaxParts = 1024;
+constexpr int64_t kMinRun = 16;  // elements that lie together in a part, below which vectors of choices are as good
 
 /// `var >= bound`, or its opposite.
 struct Choice {
@@ -69,7 +69,7 @@ std::optional<Cuts> cuts_of(const BlockNode* block) {
   });
   auto most =
       std::max_element(bounds.begin(), bounds.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
-  if (most == bounds.end() || most->empty() || most->size() >= kMostParts) return std::nullopt;
+  if (most == bounds.end() || most->empty() || most->size() >= kMaxParts) return std::nullopt;
   Cuts out;
   out.axis = static_cast<size_t>(most - bounds.begin());
   out.bounds.push_back(0);
@@ -178,7 +178,7 @@ std::vector<Stmt> part_copies(const schedule::Place& place) {
   int64_t run = cuts->bounds.back() / static_cast<int64_t>(cuts->bounds.size() - 1);
   std::vector<const For*> loops = place.loops();
   for (size_t i = cuts->axis + 1; i < loops.size(); ++i) run *= *as_int(loops[i]->extent);
-  if (run < kLeastRun) return {};
+  if (run < kMinRun) return {};
   std::vector<Stmt> out;
   for (size_t part = 0; part + 1 < cuts->bounds.size(); ++part) out.push_back(nest_of_part(place, *cuts, part));
   return out;

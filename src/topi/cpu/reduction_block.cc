@@ -13,7 +13,7 @@ using schedule::BlockRef;
 using schedule::LoopRef;
 using schedule::State;
 
-std::optional<Reduction> as_reduction(const schedule::Place& place, bool may_be_open) {
+std::optional<Reduction> as_reduction(const schedule::Place& place, bool may_be_dynamic) {
   Reduction out;
   out.block = place.block();
   std::vector<const For*> loops = place.loops();
@@ -25,14 +25,14 @@ std::optional<Reduction> as_reduction(const schedule::Place& place, bool may_be_
     if (!realize->iter_values[i].same_as(loops[i]->loop_var) || (extent && *extent < 1) ||
         loops[i]->kind != LoopKind::Serial)
       return {};
-    if (!extent && !may_be_open) return {};
+    if (!extent && !may_be_dynamic) return {};
     if (extent) out.steps *= *extent;
     if (axis->iter_type == IterType::CommReduce) {
       ++out.reduce_axes;
-      out.reduce_extents.push_back(extent ? *extent : kOpen);
+      out.reduce_extents.push_back(extent ? *extent : kDynamic);
     } else if (axis->iter_type == IterType::DataPar && out.reduce_axes == 0) {
       out.axes.push_back(axis->var);
-      out.extents.push_back(extent ? *extent : kOpen);
+      out.extents.push_back(extent ? *extent : kDynamic);
     } else {
       return {};
     }
@@ -44,9 +44,11 @@ std::optional<Reduction> as_reduction(const schedule::Place& place, bool may_be_
   return out;
 }
 
-bool is_open(const Reduction& reduction) {
-  auto has_open = [](const std::vector<int64_t>& all) { return std::find(all.begin(), all.end(), kOpen) != all.end(); };
-  return has_open(reduction.extents) || has_open(reduction.reduce_extents);
+bool is_dynamic(const Reduction& reduction) {
+  auto has_dynamic = [](const std::vector<int64_t>& all) {
+    return std::find(all.begin(), all.end(), kDynamic) != all.end();
+  };
+  return has_dynamic(reduction.extents) || has_dynamic(reduction.reduce_extents);
 }
 
 std::vector<const BufferLoad*> loads_of(const Reduction& reduction) {
@@ -113,8 +115,8 @@ LoopRef share_between_threads(State& state, const std::vector<LoopRef>& loops, c
   const int64_t inside = std::max<int64_t>(1, reduction.steps / std::max<int64_t>(1, known_extent(state, loops)));
   LoopRef all = loops.size() == 1 ? loops[0] : schedule::fuse(state, loops, true);
   schedule::parallel(state, all);
-  if (is_open(reduction))
-    schedule::annotate(state, state.find(all), attr::kLeastParallelExtent,
+  if (is_dynamic(reduction))
+    schedule::annotate(state, state.find(all), attr::kMinParallelExtent,
                        int_imm(DataType::Int(32), std::max<int64_t>(2, least_steps / inside)));
   return all;
 }

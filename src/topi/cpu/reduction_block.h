@@ -12,15 +12,15 @@ namespace tessera::topi {
 struct Reduction {
   const BlockNode* block = nullptr;
   std::vector<Var> axes;         // of the results
-  std::vector<int64_t> extents;  // kOpen for those that are known only at run time
+  std::vector<int64_t> extents;  // kDynamic for those that are known only at run time
   int64_t steps = 1;             // of all loops; an open one counts as one step
   size_t reduce_axes = 0;
   std::vector<int64_t> reduce_extents;
 };
-inline constexpr int64_t kOpen = -1;
+inline constexpr int64_t kDynamic = -1;
 /// Nothing where the block is not of that form or has been scheduled. Extents may be open where that is asked for.
-std::optional<Reduction> as_reduction(const schedule::Place& place, bool may_be_open = false);
-bool is_open(const Reduction& reduction);
+std::optional<Reduction> as_reduction(const schedule::Place& place, bool may_be_dynamic = false);
+bool is_dynamic(const Reduction& reduction);
 
 /// What the reduction reads beside its own sums.
 std::vector<const BufferLoad*> loads_of(const Reduction& reduction);

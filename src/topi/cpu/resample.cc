@@ -8,8 +8,8 @@
 namespace tessera::topi {
 namespace {
 
-constexpr size_t kWidest = 2048;         // of a result: its vectors are written out one after the other
-constexpr size_t kFewest = 8;            // below this there is no vector to fill
+constexpr size_t kMaxWidth = 2048;       // of a result: its vectors are written out one after the other
+constexpr size_t kMinWidth = 8;          // below this there is no vector to fill
 constexpr int64_t kVectorsShuffled = 4;  // at most
 
 /// Vectors of a number for each lane.
@@ -118,7 +118,7 @@ Stmt written_row(const Row& row, const Buffer& memory, int64_t width, int64_t la
 }  // namespace
 
 bool can_resample(const ResampledAxis& columns) {
-  if (columns.empty() || columns.places[0].size() < kFewest || columns.places[0].size() > kWidest) return false;
+  if (columns.empty() || columns.places[0].size() < kMinWidth || columns.places[0].size() > kMaxWidth) return false;
   const auto results = static_cast<int64_t>(columns.places[0].size());
   for (int64_t lanes : {4, 8, 16})  // of the machines there are
     for (int64_t begin = 0; begin < results; ++begin)

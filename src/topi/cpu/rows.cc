@@ -11,7 +11,7 @@
 namespace tessera::topi {
 namespace {
 
-constexpr int64_t kShortestRow = 16;
+constexpr int64_t kMinRow = 16;
 constexpr int64_t kParallelElements = 4096;  // below this a second thread costs more than it brings
 constexpr int64_t kLongRow = 32;             // vectors of a row from which on several sums are under way at once
 constexpr const char *kParts = "row_parts", *kHalves = "row_halves", *kTotal = "row_total", *kValues = "row_values",
@@ -98,7 +98,7 @@ int64_t row_lanes(const te::Tensor& x, const Machine& machine) {
   if (x->shape.empty()) return 0;
   for (const PrimExpr& extent : x->shape)
     if (!as_int(extent) || *as_int(extent) < 1) return 0;
-  return *as_int(x->shape.back()) < kShortestRow ? 0 : machine->vector_bytes / x->dtype.bytes();
+  return *as_int(x->shape.back()) < kMinRow ? 0 : machine->vector_bytes / x->dtype.bytes();
 }
 
 void vectorize_row(const te::Stage& stage, const IterVar& axis, int64_t lanes) {
@@ -309,7 +309,7 @@ te::Schedule schedule_rows(const Array<te::Tensor>& outs, const Target& target) 
     const int64_t lanes = machine_of(target)->vector_bytes / outs[0]->dtype.bytes();
     vectorize_row(last, along.back(), lanes);
   }
-  if (elements(rows) * kShortestRow >= kParallelElements) te::set_loop_kind(last, row, IterType::Parallelized);
+  if (elements(rows) * kMinRow >= kParallelElements) te::set_loop_kind(last, row, IterType::Parallelized);
   attach_rows(sch, last, row, target);
   return sch;
 }

@@ -118,10 +118,10 @@ void tile_elements(State& state, const BlockRef& block) {
   if (loops.empty()) return;
   bool all_spatial = is_spatial(state.find(block)) && loops.size() == state.find(block).loops().size();
   int64_t total = 1;  // of the extents that are known
-  bool is_open = false;
+  bool is_dynamic = false;
   for (const LoopRef& loop : loops) {
     int64_t extent = extent_of(state, loop);
-    if (extent < 0) is_open = true;
+    if (extent < 0) is_dynamic = true;
     else total *= extent;
   }
   int64_t inside = 1;  // known elements in one iteration of the loop that will be shared
@@ -137,7 +137,7 @@ void tile_elements(State& state, const BlockRef& block) {
       std::vector<LoopRef> parts;
       attempt([&] { parts = schedule::split(state, inner, {PrimExpr(), PrimExpr(int(lanes))}, true); });
       if (parts.size() == 2) loops.back() = parts[0], inner = parts[1];
-      // Of an open extent whole vectors and the rest are parted, which needs the loop over vectors as it is.
+      // Of a dynamic extent whole vectors and the rest are parted, which needs the loop over vectors as it is.
       if (extent < 0 && loops.size() > 1) loops.pop_back();
       else inside = kVectorLanes;
     } else {
@@ -146,8 +146,8 @@ void tile_elements(State& state, const BlockRef& block) {
     }
     if (extent > 1 || extent < 0) attempt([&] { schedule::vectorize(state, inner); });
   }
-  if (loops.empty() || total == 0 || (!is_open && total < kParallelElements)) return;
-  for (int64_t shared = 1, i = 0; !is_open && i < static_cast<int64_t>(loops.size()); ++i) {
+  if (loops.empty() || total == 0 || (!is_dynamic && total < kParallelElements)) return;
+  for (int64_t shared = 1, i = 0; !is_dynamic && i < static_cast<int64_t>(loops.size()); ++i) {
     shared *= extent_of(state, loops[static_cast<size_t>(i)]);
     if (shared >= kShares) loops.resize(static_cast<size_t>(i) + 1);
   }
@@ -155,8 +155,8 @@ void tile_elements(State& state, const BlockRef& block) {
   if (loops.size() > 1) attempt([&] { outer = schedule::fuse(state, loops, true); });
   attempt([&] {
     schedule::parallel(state, outer);
-    if (is_open)  // whether it is worth sharing is seen at run time
-      schedule::annotate(state, state.find(outer), attr::kLeastParallelExtent,
+    if (is_dynamic)  // whether it is worth sharing is seen at run time
+      schedule::annotate(state, state.find(outer), attr::kMinParallelExtent,
                          int_imm(DataType::Int(32), std::max<int64_t>(2, kParallelElements / inside)));
   });
 }

@@ -11,7 +11,7 @@ using schedule::BlockRef;
 using schedule::LoopRef;
 using schedule::State;
 
-constexpr int64_t kMostRegisters = 16;  // sums of one tile: more do not hide more of an addition's latency
+constexpr int64_t kMaxRegisters = 16;  // sums of one tile: more do not hide more of an addition's latency
 constexpr int64_t kPage = 4096,
                   kWays = 4;  // bytes by which lines of the first cache repeat; lines it can hold of those
 constexpr int64_t kParallelSteps = 1 << 15;  // below this a second thread costs more than it brings
@@ -45,7 +45,7 @@ std::optional<ReductionPlan> choose(const Reduction& reduction, const Machine& m
   out.lanes = divisor(reduction.extents[last], native);
   if (out.lanes * 3 < native) out.lanes = std::min(reduction.extents[last], native);  // the last ones under a guard
   if (out.lanes < 4) return {};
-  int64_t most = std::min<int64_t>(kMostRegisters, machine->vector_registers - 4);
+  int64_t most = std::min<int64_t>(kMaxRegisters, machine->vector_registers - 4);
   // an axis that shares loads of lanes; else the nearest one, for sums that do not wait for each other
   std::optional<size_t> row_axis;
   for (size_t i = 0; i < last; ++i)

@@ -8,7 +8,7 @@
 namespace tessera::topi {
 namespace {
 
-constexpr int64_t kMostLanes = 16, kFewestLanes = 4;
+constexpr int64_t kMaxLanes = 16, kMinLanes = 4;
 constexpr int64_t kParallelElements = 8192;  // below this a second thread costs more than it brings
 
 int64_t power_of_two_in(int64_t most) {
@@ -25,10 +25,10 @@ TileSize tile_of(const Transposition& move, DataType dtype, const Machine& machi
   const int64_t side = std::min(move.rows, move.columns), whole = machine->vector_bytes / dtype.bytes();
   if (zips_vectors(machine)) {  // vectors of two lengths, and squares of them: no others are zipped
     constexpr int64_t kShortBytes = 16;
-    const int64_t square = whole <= std::min(side, kMostLanes) ? whole : kShortBytes / dtype.bytes();
+    const int64_t square = whole <= std::min(side, kMaxLanes) ? whole : kShortBytes / dtype.bytes();
     if (square <= side) return {square, square};
   }
-  const int64_t lanes = std::min<int64_t>(kMostLanes, whole);
+  const int64_t lanes = std::min<int64_t>(kMaxLanes, whole);
   return {power_of_two_in(std::min(move.rows, lanes)), power_of_two_in(std::min(move.columns, lanes))};
 }
 
@@ -214,7 +214,7 @@ std::optional<Transposition> as_transposition(const Array<PrimExpr>& shape, cons
 bool has_tiles(const Transposition& move, DataType dtype, const Machine& machine) {
   if (dtype.lanes != 1 || dtype.bits < 8 || move.matrices * move.rows * move.columns > INT32_MAX) return false;
   const TileSize tile = tile_of(move, dtype, machine);
-  return tile.rows >= kFewestLanes && tile.columns >= kFewestLanes;
+  return tile.rows >= kMinLanes && tile.columns >= kMinLanes;
 }
 
 te::Tensor transpose_tiles(const te::Tensor& x, const Transposition& move, const Array<PrimExpr>& shape,

@@ -10,7 +10,7 @@ namespace tessera::topi {
 namespace {
 
 constexpr int64_t kParallelSteps = 1 << 15;  // below this a second thread costs more than it brings
-constexpr int64_t kFewestTasks = 16;         // with fewer, rows are tasks too
+constexpr int64_t kMinTasks = 16;            // with fewer, rows are tasks too
 constexpr int64_t kRowsBytes = 1 << 13;      // of rows that wait to be reduced over their columns
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
@@ -25,7 +25,7 @@ class Nest {
     const size_t along = windows_.along;
     size_t shared = along > 0 ? along - 1 : 0;  // axes that threads share
     for (size_t i = 0; i < shared; ++i) tasks *= reduction_.extents[i];
-    const bool shares_rows = shared < along && tasks < kFewestTasks;
+    const bool shares_rows = shared < along && tasks < kMinTasks;
     const int64_t chunks = along == 0 ? 1 : reduction_.extents[along - 1] / rows_;
     return loop_over(
         "task", number(shares_rows ? tasks * chunks : tasks),

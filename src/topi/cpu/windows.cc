@@ -13,9 +13,9 @@ namespace {
 using schedule::BlockRef;
 using schedule::State;
 
-constexpr int64_t kMostTaps = 7, kMostRowTaps = 27;  // of one axis; of all but the last, which are written out
-constexpr int64_t kMostStep = 3;                     // elements apart that are still shuffled out of a few vectors
-constexpr int64_t kFewestLanes = 4, kMostRowBytes = 1 << 14;
+constexpr int64_t kMaxTaps = 7, kMaxRowTaps = 27;  // of one axis; of all but the last, which are written out
+constexpr int64_t kMaxStep = 3;                    // elements apart that are still shuffled out of a few vectors
+constexpr int64_t kMinLanes = 4, kMaxRowBytes = 1 << 14;
 
 /// `C[...] = max(C[...], x)`, or a minimum or sum.
 PrimExpr reduced_of(const BlockNode* block) {
@@ -86,10 +86,10 @@ std::optional<Windows> as_windows(const State& state, const BlockRef& block, con
   if (!element) return {};
   int64_t row_taps = 1;
   for (size_t i = 0; i < reduction->reduce_axes; ++i) {
-    if (reduction->reduce_extents[i] > kMostTaps) return {};
+    if (reduction->reduce_extents[i] > kMaxTaps) return {};
     if (i + 1 < reduction->reduce_axes) row_taps *= reduction->reduce_extents[i];
   }
-  if (row_taps > kMostRowTaps || reduction->reduce_extents.back() < 2) return {};
+  if (row_taps > kMaxRowTaps || reduction->reduce_extents.back() < 2) return {};
   if (const BlockNode* padding = padding_of(state, block, element)) {
     Map<Var, PrimExpr> places;
     auto* load = element.as<BufferLoad>();
@@ -118,9 +118,9 @@ std::optional<Windows> as_windows(const State& state, const BlockRef& block, con
   const int64_t native = machine->vector_bytes / std::max(dtype.bytes(), 1);
   out.lanes = lanes_within(native, out.block() > 1 ? out.block() : reduction->extents[last]);
   out.row_lanes = lanes_within(native, out.block() > 1 ? out.block() : out.data.end - out.data.first);
-  const bool is_short = std::min(out.lanes, out.row_lanes) < std::min(native, kFewestLanes);
-  if (is_short || (out.block() == 1 && out.step > kMostStep) ||
-      out.columns() * out.block() * dtype.bytes() > kMostRowBytes || value.dtype() != dtype)
+  const bool is_short = std::min(out.lanes, out.row_lanes) < std::min(native, kMinLanes);
+  if (is_short || (out.block() == 1 && out.step > kMaxStep) ||
+      out.columns() * out.block() * dtype.bytes() > kMaxRowBytes || value.dtype() != dtype)
     return {};
   if (BlockRef reader = reader_of(state, block, *reduction); reader.key) {
     out.reader = state.find(reader).block();

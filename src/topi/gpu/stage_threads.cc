@@ -171,7 +171,7 @@ LoopRef StageThreads::bind(const BlockRef& block, bool may_vectorize) {
     schedule::bind(state_, all, "blockIdx.x");
   });
   if (fits) return thread;
-  state_.restore(before);  // fused loops of open extents are not always seen to be apart
+  state_.restore(before);  // fused loops of dynamic extents are not always seen to be apart
   for (const char* axis : {"blockIdx.x", "blockIdx.y", "blockIdx.z"}) {
     if (loops.empty()) break;
     schedule::bind(state_, loops.back(), axis);

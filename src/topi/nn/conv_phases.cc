@@ -12,9 +12,9 @@
 namespace tessera::topi {
 namespace {
 
-constexpr int64_t kMostUneven = 9;             // convolutions in the place of one
-constexpr int64_t kMostWeightBytes = 1 << 20;  // that stay in a cache while one phase after the other reads its taps
-constexpr int64_t kFewestChannels = 4;         // of a result in blocks; fewer lie as they are
+constexpr int64_t kMaxUneven = 9;             // convolutions in the place of one
+constexpr int64_t kMaxWeightBytes = 1 << 20;  // that stay in a cache while one phase after the other reads its taps
+constexpr int64_t kMinChannels = 4;           // of a result in blocks; fewer lie as they are
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
@@ -69,7 +69,7 @@ Channels channels_of(const te::Tensor& weight, const ConvOptions& options) {
   if (options.groups != 1) return Channels::Other;
   if (options.data_layout == plain && out_text == plain && options.kernel_layout == letters) {
     const int64_t* outs = as_int(weight->shape[1]);
-    return outs && *outs < kFewestChannels ? Channels::Plain : Channels::Other;
+    return outs && *outs < kMinChannels ? Channels::Plain : Channels::Other;
   }
   const char out_letter = static_cast<char>(letters.str()[1] | 0x20);
   Layout in = make_layout(options.data_layout), kernel = make_layout(options.kernel_layout);
@@ -213,7 +213,7 @@ bool takes_uneven_phases(const Array<PrimExpr>& strides, const Array<PrimExpr>& 
     if (!stride || !count || *count < *stride) return false;
     phases *= *stride;
   }
-  return phases <= kMostUneven;
+  return phases <= kMaxUneven;
 }
 
 te::Tensor conv_transpose_phases(const te::Tensor& data, const te::Tensor& weight, const ConvOptions& options,
@@ -236,7 +236,7 @@ te::Tensor conv_transpose_phases(const te::Tensor& data, const te::Tensor& weigh
   if (!is_even && !may_part) return nullptr;
   int64_t weight_bytes = weight->dtype.bytes();
   for (const PrimExpr& extent : weight->shape) weight_bytes *= as_int(extent) ? *as_int(extent) : 1;
-  const bool are_together = is_even && (reads_alike || !may_part || weight_bytes > kMostWeightBytes);
+  const bool are_together = is_even && (reads_alike || !may_part || weight_bytes > kMaxWeightBytes);
   return Phases(data, weight, options, std::move(dims), channels == Channels::Blocked).all(are_together);
 }
 

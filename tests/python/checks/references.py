@@ -326,7 +326,7 @@ def trilu(attrs, x, k):
     return np.where(diagonal >= k if attrs.upper else diagonal <= k, x, np.zeros((), x.dtype))
 
 
-# ---- writing by index, running sums, order ---------------------------------------------------------------------------
+# ---- writing by index, scans, order ---------------------------------------------------------------------------
 
 
 def scatter(adds):

@@ -201,7 +201,7 @@ def test_a_sum_that_begins_with_something_is_not_begun_by_every_thread():
 
 
 def pipelined_product(size, tile, stages, orders, asynchronous=False):
-    """A matrix product whose tiles come through shared memory, fetched while the ones before are multiplied."""
+    """A matmul whose tiles come through shared memory, fetched while the ones before are multiplied."""
     a, b = te.placeholder((size, size), name="A"), te.placeholder((size, size), name="B")
     k = te.reduce_axis((0, size), "k")
     c = te.compute((size, size), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")

@@ -71,7 +71,7 @@ def test_inputs_outputs_weights_and_work_of_an_onnx_file_are_told(small):
     }  # fmt: skip
     assert operators["Conv"]["macs"] == 8 * 16 * 16 * 27 and operators["MatMul"]["macs"] == 80
     assert operators["Relu"]["flops"] == 8 * 16 * 16 and operators["Flatten"]["flops"] == 0
-    assert told["has_open_extents"] and told["unsupported"] == []
+    assert told["has_dynamic_extents"] and told["unsupported"] == []
     assert told["macs"] == sum(row["macs"] for row in told["operators"])
 
 
@@ -85,7 +85,7 @@ def test_the_table_for_people_says_the_same(small):
 def test_given_shapes_replace_those_of_the_file(small):
     told = facts(small, "--input-shapes", "x:[4,3,8,8]")
     assert told["inputs"][0]["shape"] == [4, 3, 8, 8] and told["outputs"][0]["shape"] == [4, 10]
-    assert not told["has_open_extents"] and told["macs"] == 4 * (8 * 64 * 27 + 80)
+    assert not told["has_dynamic_extents"] and told["macs"] == 4 * (8 * 64 * 27 + 80)
     wrong = inspect(small, "--input-shapes", "z:[1]")
     assert wrong.returncode == 4 and 'no input "z"' in wrong.stderr
 

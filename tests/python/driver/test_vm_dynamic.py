@@ -29,7 +29,7 @@ def flat(value):
 
 
 def agree(make, *inputs):
-    """`make(*vars)` with open extents where an input (shape with ANY, then actual shapes...) says so."""
+    """`make(*vars)` with dynamic extents where an input (shape with ANY, then actual shapes...) says so."""
     opens = [shape[0] for shape in inputs]
     trials = list(zip(*[shape[1:] for shape in inputs]))
     dynamic_vars = [relay.var(f"x{i}", shape=any_shape(shape)) for i, shape in enumerate(opens)]

@@ -1,4 +1,4 @@
-"""Convolutions whose channels fill no vector are computed with channels of zeros, which are cut off."""
+"""Convolutions whose channels fill no vector are computed with channel padding, which are cut off."""
 
 import numpy as np
 import pytest
@@ -90,9 +90,9 @@ def test_results_of_convolutions_stay(channels, shape, size, layout):
     np.testing.assert_allclose(run(function, [data]), want, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("open_extents", ["n", "hw", "nhw"])
-def test_open_extents_are_filled_and_right(open_extents):
-    shape = [relay.Any() if axis in open_extents else extent for axis, extent in zip("nchw", (2, 12, 6, 7))]
+@pytest.mark.parametrize("dynamic_extents", ["n", "hw", "nhw"])
+def test_open_extents_are_filled_and_right(dynamic_extents):
+    shape = [relay.Any() if axis in dynamic_extents else extent for axis, extent in zip("nchw", (2, 12, 6, 7))]
     function = plain(91, tuple(shape))
     assert "channels=96" in legalized(function)
     mod = tessera.IRModule.from_expr(function)

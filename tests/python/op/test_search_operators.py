@@ -1,4 +1,4 @@
-"""Writing by index, running sums, sorting and searching, compiled and run, against NumPy."""
+"""Writing by index, scans, sorting and searching, compiled and run, against NumPy."""
 
 import numpy as np
 import pytest

@@ -64,7 +64,7 @@ WRONG = {
     "a step of 0": (("strided_slice", 1, ints(5), ints(0), ints(3), ints(0), False), "strided_slice: the step of axis 0 is 0"),
     "an extent of -7": (("reshape", 2, ints(2, 6), ints(-7, 2), False, False), r"\(2, 6\) cannot be reshaped to \(-7, 2\): -7 is no extent"),
     "Relay's -3 where it means nothing": (("reshape", 1, ints(2, 6), ints(-3), False, False), "-3 is no extent"),
-    "two open extents": (("reshape", 2, ints(2, 6), ints(-1, -1), False, True), "only one extent may be -1"),
+    "two dynamic extents": (("reshape", 2, ints(2, 6), ints(-1, -1), False, True), "only one extent may be -1"),
     "other elements": (("reshape", 2, ints(2, 6), ints(5, -1), False, True), "12 elements are not a multiple of 5"),
     "more elements": (("reshape", 2, ints(2, 6), ints(2**40, 2**40), False, True), "12 elements are not 9223372036854775807"),
     "a dimension too many": (("reshape", 3, ints(2, 6), ints(2, 6, 0), False, True), "0 stands for a dimension"),

@@ -1,4 +1,4 @@
-"""Matrix products of models on a CPU: through panels and micro-kernels, whatever their extents and what follows them."""
+"""Matmuls of models on a CPU: through panels and micro-kernels, whatever their extents and what follows them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Matrix products whose factors are both inputs: every layout, extent and epilogue, on any number of threads."""
+"""Matmuls whose factors are both inputs: every layout, extent and epilogue, on any number of threads."""
 
 import re
 import shutil

@@ -46,7 +46,7 @@ def compile_model(
 ) -> TVMCPackage:
     """Compiles a model and writes its package, to the model's own folder unless `package_path` says where.
 
-    Without an `executor` a static model is compiled for the graph executor, and one with control flow or open shapes
+    Without an `executor` a static model is compiled for the graph executor, and one with control flow or dynamic shapes
     (or with `use_vm`) for the virtual machine. `dump_code` names texts that are written beside the package: "relay", and
     what the target has ("ll", "asm", ...). `cross` is the compiler that links the library, with `cross_options`.
     """

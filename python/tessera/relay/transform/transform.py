@@ -119,7 +119,7 @@ def CanonicalizeCast() -> Pass:
 
 
 def CombineProducts() -> Pass:
-    """Dense layers and matrix products of one tensor with constant weights become one where their results are transposed, as
+    """Dense layers and matmuls of one tensor with constant weights become one where their results are transposed, as
     queries, keys and values of attention are."""
     return _ffi_api.CombineProducts()
 

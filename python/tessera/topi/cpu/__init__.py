@@ -31,7 +31,7 @@ class Machine(Object):
 
 @tessera._ffi.register_object("topi.cpu.GemmTiles")
 class GemmTiles(Object):
-    """How a matrix product is cut: tiles mr x nr, steps kc, blocks mc x nc, parts of threads_m x threads_n threads."""
+    """How a matmul is cut: tiles mr x nr, steps kc, blocks mc x nc, parts of threads_m x threads_n threads."""
 
 
 @tessera._ffi.register_object("topi.cpu.MicroKernel")

@@ -1,4 +1,4 @@
-"""Matrix products, normalisation, losses."""
+"""Matmuls, normalisation, losses."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ void read_fast_math(const Target& target, llvm::FastMathFlags& flags) {
   if (!target.int_option("fast-math-contract", 1)) flags.setAllowContract(false);
 }
 
-constexpr unsigned kLeastSveBits = 128;
+constexpr unsigned kMinSveBits = 128;
 
 bool has_sve(const Machine& machine) {
   llvm::Triple triple(machine.triple);
@@ -223,7 +223,7 @@ void set_machine_attributes(llvm::Function* function, const Machine& machine) {
   function->addFnAttr("target-cpu", machine.cpu);
   if (!machine.features.empty()) function->addFnAttr("target-features", machine.features);
   if (machine.is_x86()) function->addFnAttr("prefer-vector-width", "512");
-  if (unsigned times = unsigned(machine.sve_bits) / kLeastSveBits)
+  if (unsigned times = unsigned(machine.sve_bits) / kMinSveBits)
     function->addFnAttr(llvm::Attribute::getWithVScaleRangeArgs(function->getContext(), times, times));
   if (machine.cpu == "generic" && llvm::Triple(machine.triple).isAArch64()) {
     // LLVM orders code for any such processor as a small one needs it that runs instructions in order: it reads far ahead,

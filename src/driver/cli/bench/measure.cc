@@ -14,8 +14,8 @@
 namespace tessera::cli {
 namespace {
 
-constexpr double kShortestSample = 50e-6, kTurn = 0.05;
-constexpr int64_t kFewestSamples = 5;
+constexpr double kMinSample = 50e-6, kTurn = 0.05;
+constexpr int64_t kMinSamples = 5;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -40,7 +40,7 @@ struct Race {
     do take(1);
     while (now() < until && plan.seconds > 0);
     double fastest = *std::min_element(samples.begin(), samples.end());
-    number = plan.number ? plan.number : std::max<int64_t>(1, std::llround(kShortestSample / std::max(fastest, 1e-9)));
+    number = plan.number ? plan.number : std::max<int64_t>(1, std::llround(kMinSample / std::max(fastest, 1e-9)));
     sample_seconds = fastest * static_cast<double>(number);
     samples.clear();
     spent = 0;
@@ -48,7 +48,7 @@ struct Race {
 
   bool is_done(const MeasurePlan& plan) const {
     auto count = static_cast<int64_t>(samples.size());
-    return plan.repeat ? count >= plan.repeat : count >= kFewestSamples && spent >= plan.seconds;
+    return plan.repeat ? count >= plan.repeat : count >= kMinSamples && spent >= plan.seconds;
   }
 
   void take_turn(const MeasurePlan& plan) {

@@ -8,8 +8,8 @@
 namespace tessera::cli {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 30;
-constexpr size_t kMostLayers = 500;  // in one program
+constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
+constexpr size_t kMaxLayers = 500;  // in one program
 
 class Search {
  public:
@@ -21,7 +21,7 @@ class Search {
     for (size_t begin = 0, end; begin < layers_.size(); begin = end) {
       end = begin + 1;
       for (uint64_t bytes = layers_[begin].bytes;
-           end < layers_.size() && end - begin < kMostLayers && bytes + layers_[end].bytes <= kMostBytes; ++end)
+           end < layers_.size() && end - begin < kMaxLayers && bytes + layers_[end].bytes <= kMaxBytes; ++end)
         bytes += layers_[end].bytes;
       if (auto found = look_at(begin, end)) return found;
     }

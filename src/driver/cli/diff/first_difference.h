@@ -24,7 +24,7 @@ struct LayerDifference {
 std::vector<LayerInfo> common_layers(Side& a, Side& b);
 
 /// The first of these layers that disagrees. All of them are computed by programs that keep every layer (in groups of at most
-/// `kMostBytes`). Keeping a value hinders fusion, so that a fault of fusion may not show; then programs are tried that keep
+/// `kMaxBytes`). Keeping a value hinders fusion, so that a fault of fusion may not show; then programs are tried that keep
 /// one layer each.
 std::optional<LayerDifference> first_difference(Side& a, Side& b, const std::vector<LayerInfo>& layers,
                                                 const NamedTensors& inputs, const Tolerance& tolerance,

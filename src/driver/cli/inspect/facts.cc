@@ -186,7 +186,7 @@ std::string to_json_text(const Facts& facts) {
   if (facts.has_cost) {
     relay::Cost total = facts.total();
     add_cost(out, total);
-    out.set("has_open_extents", value(total.is_open));
+    out.set("has_dynamic_extents", value(total.is_open));
   }
   if (!facts.members.empty()) {
     Object members;

@@ -37,7 +37,7 @@ Values linear_classifier(Operation& in) {
   int64_t features = classes > 0 ? count / classes : 0;
   if (features < 1 || classes * features != count || (extent && *extent != features))
     in.invalid("the coefficients or intercepts do not fit the features");
-  Expr scores = matrix_product(in, x, transpose(float_constant(weights, {classes, features})));
+  Expr scores = matmul_like_numpy(in, x, transpose(float_constant(weights, {classes, features})));
   if (!biases.empty()) scores = add(scores, float_constant(biases, {classes}));
   std::string transform = in.text("post_transform", "NONE");
   size_t named = labels.size();

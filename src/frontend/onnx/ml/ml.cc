@@ -87,7 +87,7 @@ Values linear_regressor(Operation& in) {
   Expr matrix = numbers_of(doubles(weights), {targets, features}, kFloat);
   Expr x = cast_if_needed(in, in[0], kFloat);
   if (in.rank(x) == 1) x = expand_dims(x, 0);
-  Expr out = matrix_product(in, x, transpose(matrix));
+  Expr out = matmul_like_numpy(in, x, transpose(matrix));
   if (!biases.empty()) out = add(out, numbers_of(doubles(biases), length_of(biases), kFloat));
   return {with_post_transform(in, out, in.text("post_transform", "NONE"))};
 }

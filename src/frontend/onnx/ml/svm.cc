@@ -1,4 +1,4 @@
-// Support vector machines: kernels with constant vectors, then products of matrices.
+// Support vector machines: kernels with constant vectors, then matmuls.
 
 #include <algorithm>
 
@@ -28,7 +28,7 @@ Expr kernel_of(Operation& in, const Expr& x, const Expr& vectors, const std::str
     Expr apart = subtract(expand_dims(x, 1), expand_dims(vectors, 0));
     return exp(multiply(sum(multiply(apart, apart), int_array({2})), float_number(-gamma)));
   }
-  Expr product = matrix_product(in, x, transpose(vectors));
+  Expr product = matmul_like_numpy(in, x, transpose(vectors));
   if (kind == "LINEAR") return product;
   product = add(multiply(product, float_number(gamma)), float_number(first));
   if (kind == "SIGMOID") return tanh(product);
@@ -76,7 +76,7 @@ Expr pair_scores(Operation& in, const Expr& x, const Ints& per_class, const std:
     put(j, i);
   }
   Expr kernels = kernel_of(in, x, vectors_of(in, vectors), in.text("kernel_type", "LINEAR"));
-  Expr scores = matrix_product(in, kernels, numbers_of(table, {vectors, width}, kFloat));
+  Expr scores = matmul_like_numpy(in, kernels, numbers_of(table, {vectors, width}, kFloat));
   return add(scores, float_constant({rho.begin(), rho.begin() + width}, {width}));
 }
 
@@ -91,7 +91,7 @@ Expr votes_of(Operation& in, const Expr& scores, int64_t classes) {
   }
   Expr wins = cast(greater(scores, float_number(0)), kFloat);
   Expr table = numbers_of(turned, {static_cast<int64_t>(pairs.size()), classes}, kFloat);
-  return add(matrix_product(in, wins, table), numbers_of(lost, {classes}, kFloat));
+  return add(matmul_like_numpy(in, wins, table), numbers_of(lost, {classes}, kFloat));
 }
 
 /// Probabilities of classes from those of pairs (Wu, Lin and Weng, second method), rows side by side. A row stays as it is
@@ -192,7 +192,7 @@ Values svm_regressor(Operation& in) {
     if (static_cast<int64_t>(weights.size()) != supports) in.invalid("there are not as many coefficients as supports");
     terms = kernel_of(in, x, vectors_of(in, supports), in.text("kernel_type", "LINEAR"));
   }
-  Expr out = add(matrix_product(in, terms, float_constant(weights, {static_cast<int64_t>(weights.size()), 1})),
+  Expr out = add(matmul_like_numpy(in, terms, float_constant(weights, {static_cast<int64_t>(weights.size()), 1})),
                  float_number(rho[0]));
   if (in.integer("one_class", 0)) return {where(greater(out, float_number(0)), float_number(1), float_number(-1))};
   return {with_post_transform(in, out, in.text("post_transform", "NONE"))};
@@ -209,7 +209,7 @@ Values svm_classifier(Operation& in) {
   if (per_class.empty()) {  // one row of coefficients for each class
     if (static_cast<int64_t>(weights.size()) % classes) in.invalid("the coefficients do not fit the classes");
     Expr matrix = float_constant(weights, {classes, static_cast<int64_t>(weights.size()) / classes});
-    Expr scores = add(matrix_product(in, x, transpose(matrix)), float_number(rho[0]));
+    Expr scores = add(matmul_like_numpy(in, x, transpose(matrix)), float_number(rho[0]));
     return {label_of_greatest(labels, scores), with_post_transform(in, scores, transform)};
   }
   if (static_cast<int64_t>(per_class.size()) != classes) in.invalid("there are not as many labels as classes");

@@ -128,16 +128,16 @@ Values string_normalizer(Operation& in) {
 /// Patterns are RE2's; what both it and ECMAScript understand is taken, look-around and back-references are refused.
 Values regex_full_match(Operation& in) {
   const Texts& x = in.texts(0);
-  constexpr size_t kLongest = 4096;  // matching goes deeper with the length of a text
+  constexpr size_t kMaxLength = 4096;  // matching goes deeper with the length of a text
   std::string pattern = in.text("pattern", "");
-  if (pattern.size() > kLongest) in.unsupported("a pattern of more than 4096 characters");
+  if (pattern.size() > kMaxLength) in.unsupported("a pattern of more than 4096 characters");
   if (std::regex_search(pattern, std::regex(R"(\(\?|\\[1-9AzQEpPCx]|\[\[:\^)")))
     in.unsupported("the pattern " + pattern);
   std::vector<int64_t> out;
   try {
     std::regex regex(pattern, std::regex::ECMAScript);
     for (const std::string& text : x.items) {
-      if (text.size() > kLongest) in.unsupported("a text of more than 4096 characters");
+      if (text.size() > kMaxLength) in.unsupported("a text of more than 4096 characters");
       out.push_back(std::regex_match(text, regex));
     }
   } catch (const std::regex_error& error) {
@@ -214,7 +214,7 @@ Values tf_idf(Operation& in) {
       spread[static_cast<size_t>(k * width + columns[gram])] = weight;
     }
     if (mode == "IDF") found = minimum(found, make_scalar(1, kFloat));
-    out = add(out, matrix_product(in, found, numbers_of(spread, {count, width}, kFloat)));
+    out = add(out, matmul_like_numpy(in, found, numbers_of(spread, {count, width}, kFloat)));
   }
   return {is_vector ? reshape_to(out, {width}) : out};
 }

@@ -118,7 +118,7 @@ Values attention(Operation& in) {
     scale = 1 / std::sqrt(static_cast<double>(size->value));
   }
   Expr factor = make_scalar(std::sqrt(scale), dtype);
-  Expr scores = matrix_product(in, multiply(query, factor), multiply(transposed_matrices(key), factor));
+  Expr scores = matmul_like_numpy(in, multiply(query, factor), multiply(transposed_matrices(key), factor));
   double cap = in.number("softcap", 0);
   Expr shown = scores;
   if (cap > 0) shown = scores = multiply(tanh(divide(scores, bias.number(cap))), bias.number(cap));
@@ -134,7 +134,7 @@ Values attention(Operation& in) {
   }
   weights = cast_if_needed(in, weights, dtype);
   if (mode == 3) shown = weights;
-  Expr out = matrix_product(in, weights, value);
+  Expr out = matmul_like_numpy(in, weights, value);
   return {is_flat ? join_heads(out) : out, present_key, present_value, shown};
 }
 
@@ -153,7 +153,7 @@ Values flex_attention(Operation& in) {
     work = element_type(static_cast<ElementType>(in.integer("softmax_precision")));
   double scale = in.number("scale", 1 / std::sqrt(static_cast<double>(shape[3])));
   Expr factor = make_scalar(std::sqrt(scale), dtype);
-  Expr scores = matrix_product(in, multiply(query, factor), transposed_matrices(multiply(key, factor)));
+  Expr scores = matmul_like_numpy(in, multiply(query, factor), transposed_matrices(multiply(key, factor)));
   scores = cast_if_needed(in, scores, work);
   auto changed = [&](const char* name, const Expr& x) {
     if (!in.has_attribute(name)) return x;
@@ -161,7 +161,7 @@ Values flex_attention(Operation& in) {
     return cast_if_needed(in, out.at(0).tensor, work);
   };
   Expr weights = changed("prob_mod", softmax_of(changed("score_mod", scores), -1));
-  Expr out = matrix_product(in, weights, cast_if_needed(in, value, work));
+  Expr out = matmul_like_numpy(in, weights, cast_if_needed(in, value, work));
   return {cast_if_needed(in, out, in.dtype(in[2]))};
 }
 
@@ -204,8 +204,8 @@ Values linear_attention(Operation& in) {
   Expr state = in.has(3) ? cast_if_needed(in, in[3], wide) : filled(0, {batch, keys, key_size, value_size}, wide);
   double scale = in.number("scale", 0);
   if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(key_size));
-  constexpr int64_t kMostSteps = 10'000;  // each is written out
-  if (length > kMostSteps) in.unsupported("more than " + std::to_string(kMostSteps) + " steps");
+  constexpr int64_t kMaxSteps = 10'000;  // each is written out
+  if (length > kMaxSteps) in.unsupported("more than " + std::to_string(kMaxSteps) + " steps");
   Array<Expr> outputs;
   for (int64_t i = 0; i < length; ++i) {
     auto step = [&](const Expr& x) { return slice(x, 2, i, i + 1); };  // (batch, heads, 1, size)

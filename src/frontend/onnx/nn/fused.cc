@@ -176,7 +176,7 @@ Values matmul_n_bits(Operation& in) {
   }
   weights = multiply(subtract(weights, zero), reshape_to(cast_if_needed(in, in[2], dtype), {n, blocks, 1}));
   weights = slice(reshape_to(weights, {n, blocks * block}), 1, 0, k);
-  Expr out = matrix_product(in, in[0], transpose(weights));
+  Expr out = matmul_like_numpy(in, in[0], transpose(weights));
   return {in.has(5) ? add(out, in[5]) : out};
 }
 

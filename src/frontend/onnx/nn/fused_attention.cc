@@ -52,10 +52,10 @@ struct Scores {
       key = repeat(key, static_cast<int>(queries / keys), 1);
       value = repeat(value, static_cast<int>(queries / keys), 1);
     }
-    Expr scores = multiply(matrix_product(in, query, transposed_matrices(key)), number(scale));
+    Expr scores = multiply(matmul_like_numpy(in, query, transposed_matrices(key)), number(scale));
     if (cap > 0) scores = multiply(tanh(divide(scores, number(cap))), number(cap));
     if (bias.defined()) scores = add(scores, bias);
-    return matrix_product(in, softmax_of(scores, -1), value);
+    return matmul_like_numpy(in, softmax_of(scores, -1), value);
   }
 };
 
@@ -117,7 +117,7 @@ namespace {
 /// Inputs: data, weight of all three projections, bias, mask, past (2, batch, heads, length, size), what is added to
 /// scores.
 Values attention(Operation& in) {
-  Expr projected = matrix_product(in, in[0], in[1]);
+  Expr projected = matmul_like_numpy(in, in[0], in[1]);
   if (in.has(2)) projected = add(projected, in[2]);
   return attention_of_projections(in, projected, 3, 4, 5);
 }

@@ -56,7 +56,7 @@ Values affine_grid(Operation& in) {
   std::vector<int64_t> shape{size[0]};
   shape.insert(shape.end(), extents.begin(), extents.end());
   shape.push_back(dimensions);
-  return {reshape_to(transpose(matrix_product(in, in[0], grid), int_array({0, 2, 1})), shape)};
+  return {reshape_to(transpose(matmul_like_numpy(in, in[0], grid), int_array({0, 2, 1})), shape)};
 }
 
 Values center_crop_pad(Operation& in) {
@@ -159,7 +159,7 @@ Expr masked_deform_conv(Operation& in) {
       }));
   seen = multiply(seen, reshape_to(in[4], {batch * moved, 1, taps * rows, columns}));
   seen = reshape_to(seen, {batch, groups, channels / groups * taps, rows * columns});
-  Expr product = matrix_product(in, reshape_to(in[1], {1, groups, weight[0] / groups, weight[1] * taps}), seen);
+  Expr product = matmul_like_numpy(in, reshape_to(in[1], {1, groups, weight[0] / groups, weight[1] * taps}), seen);
   return reshape_to(product, {batch, weight[0], rows, columns});
 }
 

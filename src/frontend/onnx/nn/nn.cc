@@ -1,4 +1,4 @@
-// Convolutions and matrix products.
+// Convolutions and matmuls.
 
 #include "relay/attrs/nn.h"
 #include "frontend/common/parts.h"
@@ -151,7 +151,7 @@ Values causal_conv_with_state(Operation& in) {
   return {out, slice(padded, 2, shape[2] - (width - 1), shape[2])};
 }
 
-// ---- matrix products ------------------------------------------------------------------------------------------------
+// ---- matmuls ------------------------------------------------------------------------------------------------
 
 Values gemm(Operation& in) {
   DataType dtype = in.dtype(in[0]);
@@ -171,7 +171,7 @@ Values gemm(Operation& in) {
   return {out};
 }
 
-Values matmul(Operation& in) { return {matrix_product(in, in[0], in[1])}; }
+Values matmul(Operation& in) { return {matmul_like_numpy(in, in[0], in[1])}; }
 
 Expr with_last_two_swapped(Operation& in, const Expr& x) {
   std::vector<int64_t> axes;
@@ -185,7 +185,7 @@ Values fused_matmul(Operation& in) {
   if (in.integer("transBatchA", 0) != 0 || in.integer("transBatchB", 0) != 0) in.unsupported("a transposed batch");
   Expr a = in.integer("transA", 0) != 0 ? with_last_two_swapped(in, in[0]) : in[0];
   Expr b = in.integer("transB", 0) != 0 ? with_last_two_swapped(in, in[1]) : in[1];
-  Expr out = matrix_product(in, a, b);
+  Expr out = matmul_like_numpy(in, a, b);
   double alpha = in.number("alpha", 1);
   return {alpha == 1 ? out : multiply(out, make_scalar(alpha, in.dtype(out)))};
 }

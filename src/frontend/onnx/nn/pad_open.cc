@@ -1,4 +1,4 @@
-#include "frontend/onnx/nn/pad_open.h"
+#include "frontend/onnx/nn/pad_dynamic.h"
 
 #include "frontend/common/known.h"
 #include "frontend/common/parts.h"

@@ -26,18 +26,18 @@ Ints padding_of(Operation& in, const Ints& kernel, const Ints& strides, const In
 }
 
 void check_windows(const Operation& in, size_t spatial) {
-  constexpr int64_t kMost = INT32_MAX;
+  constexpr int64_t kMax = INT32_MAX;
   auto check = [&](const char* name, size_t count, int64_t least) {
     if (!in.has_attribute(name)) return;
     std::vector<int64_t> given = in.integers(name);
     if (given.size() != count)
       in.invalid(std::string(name) + " has " + std::to_string(given.size()) + " numbers, not " + std::to_string(count));
     for (int64_t number : given)
-      if (number < least || number > kMost)
+      if (number < least || number > kMax)
         in.invalid(std::string(name) + " has the number " + std::to_string(number) + ", which makes no window");
   };
   for (const char* name : {"kernel_shape", "strides", "dilations"}) check(name, spatial, 1);
-  check("pads", 2 * spatial, -kMost);
+  check("pads", 2 * spatial, -kMax);
   check("output_padding", spatial, 0);
 }
 

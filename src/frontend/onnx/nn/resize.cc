@@ -177,8 +177,8 @@ bool is_given(Operation& in, size_t i) {
 
 /// An extent of the data or the result; tables are made for each of its places.
 int64_t checked_extent(Operation& in, double extent) {
-  constexpr double kMost = 1 << 24;
-  if (!(extent >= 0 && extent <= kMost)) in.invalid("an extent of " + std::to_string(extent) + " cannot be resized");
+  constexpr double kMax = 1 << 24;
+  if (!(extent >= 0 && extent <= kMax)) in.invalid("an extent of " + std::to_string(extent) + " cannot be resized");
   return static_cast<int64_t>(extent);
 }
 

@@ -22,7 +22,7 @@ Expr number(double value) { return make_scalar(value, kFloat); }
 Expr floor_of(const Expr& x) { return call_op("floor", {x}); }
 
 /// One axis: extents before and after, and by how much it is stretched.
-struct OpenAxis {
+struct DynamicAxis {
   Expr in, out;        // int64
   Expr scale, wanted;  // float32; wanted: the extent after, before it is cut to a whole number
 };
@@ -30,7 +30,7 @@ struct OpenAxis {
 /// 0, 1, ... in floats, as many as the result has.
 Expr counting_to(const Expr& count) { return cast(call_op("dyn.iota", {count}), kFloat); }
 
-Expr sources_of(Operation& in, const ResizeOptions& options, const OpenAxis& axis) {
+Expr sources_of(Operation& in, const ResizeOptions& options, const DynamicAxis& axis) {
   Expr x = counting_to(axis.out), half = number(0.5);
   Expr centred = subtract(divide(add(x, half), axis.scale), half);
   if (options.coordinates == "half_pixel") return centred;
@@ -62,7 +62,7 @@ Expr far_weight(const Expr& d, double a) {
   return subtract(multiply(add(multiply(inner, d), number(8 * a)), d), number(4 * a));
 }
 
-Expr along(Operation& in, const ResizeOptions& options, const Expr& data, int axis, const OpenAxis& extents) {
+Expr along(Operation& in, const ResizeOptions& options, const Expr& data, int axis, const DynamicAxis& extents) {
   Expr x = sources_of(in, options, extents), last = subtract(cast(extents.in, kFloat), number(1));
   auto element = [&](const Expr& at) { return take(data, cast(minimum(maximum(at, number(0)), last), kLong), axis); };
   if (options.mode == "nearest") return element(nearest_of(in, options, x));
@@ -110,7 +110,7 @@ Expr resized_at_run_time(Operation& in, const ResizeOptions& options, const std:
       if (scale == 1) continue;
     }
     Expr place = make_constant(int_scalar(static_cast<int64_t>(i), kLong)), number = take(asked, place, 0);
-    OpenAxis extents;
+    DynamicAxis extents;
     extents.in = extent_at_run_time(in, x, axis);
     Expr width = cast(extents.in, kFloat);
     if (by_size) {

@@ -10,10 +10,10 @@ namespace tessera::onnx {
 using namespace relay;  // NOLINT: makers of calls
 
 std::string run_time_name(const Operation& in) {
-  constexpr size_t kLongest = 200;  // it is a text in the compiled program
+  constexpr size_t kMaxLength = 200;  // it is a text in the compiled program
   const Node& node = in.node();
   std::string_view own = node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name;
-  return in.name() + " node \"" + std::string(own.substr(0, kLongest)) + "\"";
+  return in.name() + " node \"" + std::string(own.substr(0, kMaxLength)) + "\"";
 }
 
 CheckedIndices checked_indices(const Operation& in, const Expr& indices, const Expr& data, int axis) {

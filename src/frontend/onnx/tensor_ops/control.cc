@@ -18,7 +18,7 @@ namespace {
 
 using namespace relay;  // NOLINT: makers of calls
 
-constexpr int64_t kMostCopies = 64;  // of a loop's body
+constexpr int64_t kMaxCopies = 64;  // of a loop's body
 
 // ---- If -------------------------------------------------------------------------------------------------------------
 
@@ -110,7 +110,7 @@ std::optional<Values> unrolled(Operation& in, int64_t count, const Expr& start, 
       if (!goes_on) return std::nullopt;
       if (!(*goes_on)[0]) break;
     }
-    if (i >= kMostCopies) return std::nullopt;
+    if (i >= kMaxCopies) return std::nullopt;
     Step step = body(int64_number(i), condition.defined() ? condition : make_scalar(1, DataType::Bool()), states);
     states = std::move(step.states);
     for (size_t k = 0; k < scans; ++k) parts[k].push_back(step.scans.at(k).tensor);
@@ -164,7 +164,7 @@ Values loop(Operation& in) {
   if (known || !limit.defined()) {
     int64_t most = known ? (*known)[0] : INT64_MAX;
     bool may_stop = !start.defined() || in.constant_ints(start).has_value();
-    if (may_stop && (!known || most <= kMostCopies))
+    if (may_stop && (!known || most <= kMaxCopies))
       if (std::optional<Values> out = unrolled(in, most, start, states, body, scans)) return *out;
   }
   if (limit.defined()) limit = cast_if_needed(in, limit, DataType::Int(64));
@@ -182,7 +182,7 @@ Values loop(Operation& in) {
 
 Values counted_loop(Operation& in, std::optional<int64_t> count, Expr limit, const Values& states, const Body& body,
                     size_t scans) {
-  if (count && *count <= kMostCopies)
+  if (count && *count <= kMaxCopies)
     if (std::optional<Values> out = unrolled(in, *count, Expr(), states, body, scans)) return *out;
   if (count) limit = int64_number(*count);
   return recursive(in, limit, Expr(), states, body, scans);

@@ -1,4 +1,4 @@
-// Einsum: operands are joined from left to right, each pair as a product of matrices.
+// Einsum: operands are joined from left to right, each pair as a matmul.
 
 #include "frontend/common/parts.h"
 #include "frontend/onnx/importer.h"
@@ -122,7 +122,7 @@ Named join(Operation& in, Named a, Named b, const std::string& needed) {
   for (char letter : columns) out.shape.push_back(extent_of(b, letter));
   Expr left = reshape_to(a.tensor, {count(a, batch), count(a, rows), count(a, inner)});
   Expr right = reshape_to(b.tensor, {count(b, batch), count(b, inner), count(b, columns)});
-  out.tensor = reshape_to(matrix_product(in, left, right), out.shape);
+  out.tensor = reshape_to(matmul_like_numpy(in, left, right), out.shape);
   return out;
 }
 

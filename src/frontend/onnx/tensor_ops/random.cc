@@ -15,7 +15,7 @@ namespace {
 
 using namespace relay;  // NOLINT: makers of calls
 
-constexpr int64_t kMost = int64_t{1} << 28;  // elements of one tensor
+constexpr int64_t kMax = int64_t{1} << 28;  // elements of one tensor
 
 class Generator {
  public:
@@ -53,7 +53,7 @@ template <class F>
 NDArray drawn(Operation& in, const std::vector<int64_t>& shape, DataType dtype, F&& draw) {
   for (int64_t extent : shape)
     if (extent < 0) in.invalid("a negative extent");
-  if (product_of(shape) > kMost) in.unsupported("more than " + std::to_string(kMost) + " random numbers");
+  if (product_of(shape) > kMax) in.unsupported("more than " + std::to_string(kMax) + " random numbers");
   NDArray out = NDArray::empty(shape, dtype);
   for (int64_t i = 0; i < out.size(); ++i) write_float(dtype, draw(), out.data<char>() + i * int64_t(dtype.bytes()));
   return out;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "frontend/onnx/nn/pad_open.h"
+#include "frontend/onnx/nn/pad_dynamic.h"
 #include "relay/attrs/index.h"
 #include "relay/attrs/pad.h"
 #include "relay/attrs/transform.h"
@@ -214,7 +214,7 @@ Values reshaped(Operation& in) {
         if (i >= own->size()) in.invalid("the shape keeps an extent that the input does not have");
         extent = (*own)[i];
       }
-      if (extent == -1 && open) in.invalid("the shape has two open extents");
+      if (extent == -1 && open) in.invalid("the shape has two dynamic extents");
       if (extent == -1) open = &extent;
       else is_too_large |= __builtin_mul_overflow(known, extent, &known);
     }

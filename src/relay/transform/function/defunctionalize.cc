@@ -23,8 +23,8 @@ namespace tessera::relay {
 namespace {
 
 // More come from functions that call themselves with ever larger types.
-constexpr size_t kMostInstances = 2000;
-constexpr int kMostTypeParts = 1000;
+constexpr size_t kMaxInstances = 2000;
+constexpr int kMaxTypeParts = 1000;
 
 /// The parts of a type as it is written, counted up to a little more than `most`.
 int count_parts(const Type& type, int most) {
@@ -86,11 +86,11 @@ Array<Type> type_args_for(const Array<TypeVar>& params, const Type& type, const 
 
 GlobalVar FirstOrderProgram::instance(const GlobalVar& global, const Array<Type>& type_args) {
   for (const Type& type : type_args)
-    if (count_parts(type, kMostTypeParts) > kMostTypeParts) endless(global);
+    if (count_parts(type, kMaxTypeParts) > kMaxTypeParts) endless(global);
   std::vector<Instance>& known = instances_[global.get()];
   for (const Instance& instance : known)
     if (same_types(instance.type_args, type_args)) return instance.copy;
-  if (++made_ > kMostInstances) endless(global);
+  if (++made_ > kMaxInstances) endless(global);
   std::string name = std::string(global->name_hint) + "_" + std::to_string(known.size());
   while (mod_.find_global_var(name)) name += "_0";
   GlobalVarNode node;

@@ -71,8 +71,8 @@ class PartialEvaluator {
   }
 
  private:
-  static constexpr int kMostActive = 500;     // of one function at a time
-  static constexpr int kMostSteps = 200'000;  // of inlining in all
+  static constexpr int kMaxActive = 500;     // of one function at a time
+  static constexpr int kMaxSteps = 200'000;  // of inlining in all
 
   ValuePtr eval(Expr expr, const EnvPtr& env, LetList& lets) {
     for (; expr.as<Let>(); expr = Expr(expr.as<Let>()->body)) {
@@ -194,10 +194,10 @@ class PartialEvaluator {
   bool may_inline(const Function& function, const Call* call) {
     if (function->params.size() != call->args.size()) return false;
     if (!function->type_params.empty() && function->type_params.size() != call->type_args.size()) return false;
-    if (++steps_ > kMostSteps) return false;
+    if (++steps_ > kMaxSteps) return false;
     const std::vector<int>& active = active_[function.get()];
     if (active.empty()) return true;
-    return active.back() == branches_ && active.size() < kMostActive;
+    return active.back() == branches_ && active.size() < kMaxActive;
   }
 
   ValuePtr inlined(const ValuePtr& callee, const Call* call, const std::vector<ValuePtr>& args, LetList& lets) {

@@ -20,10 +20,10 @@
 namespace tessera::relay {
 namespace {
 
-constexpr int64_t kLongestRow = 8192;      // of scores: a few rows have to fit the cache
-constexpr int64_t kFewestSteps = 1 << 14;  // multiplications of a product below which its panels do not pay
-constexpr size_t kMostMembers = 64;
-constexpr int kLongestPath = 8;  // from the softmax to the first product
+constexpr int64_t kMaxRow = 8192;       // of scores: a few rows have to fit the cache
+constexpr int64_t kMinSteps = 1 << 14;  // multiplications of a product below which its panels do not pay
+constexpr size_t kMaxMembers = 64;
+constexpr int kMaxPath = 8;  // from the softmax to the first product
 
 /// Elements in another place, each found by arithmetic on indices alone.
 bool is_move(const Expr& expr) {
@@ -54,7 +54,7 @@ class Finder {
       if (!take_core(softmax, &group)) continue;
       take_moves_before(&group);
       take_moves_after(&group);
-      if (group.members.size() <= kMostMembers) out.push_back(std::move(group));
+      if (group.members.size() <= kMaxMembers) out.push_back(std::move(group));
     }
     return out;
   }
@@ -69,7 +69,7 @@ class Finder {
         dtype_of(call->args[1]) != DataType::Float(32))
       return false;
     const int64_t k = call->attrs_as<BatchMatmulAttrs>()->transpose_a ? (*a)[1] : (*a)[2];
-    return (*a)[0] == (*b)[0] && (*c)[1] * (*c)[2] * k >= kFewestSteps;
+    return (*a)[0] == (*b)[0] && (*c)[1] * (*c)[2] * k >= kMinSteps;
   }
 
   /// The call that reads `expr` and is the only one to.
@@ -88,7 +88,7 @@ class Finder {
   bool take_core(const Call* softmax, KernelGroup* group) const {
     Expr at(softmax);
     auto shape = fixed_shape(checked_type(at));
-    if (!shape || shape->size() < 2 || dtype_of(at) != DataType::Float(32) || shape->back() > kLongestRow) return false;
+    if (!shape || shape->size() < 2 || dtype_of(at) != DataType::Float(32) || shape->back() > kMaxRow) return false;
     const int axis = softmax->attrs_as<SoftmaxAttrs>()->axis;
     if (axis != -1 && axis + 1 != static_cast<int>(shape->size())) return false;
     group->members.insert(softmax);
@@ -103,7 +103,7 @@ class Finder {
       return false;
     group->members.insert(last);
     group->root = last;
-    return take_down(softmax->args[0], at, kLongestPath, group);
+    return take_down(softmax->args[0], at, kMaxPath, group);
   }
 
   /// Down to the first product: one path, along which every value is a score of its own.

@@ -15,7 +15,7 @@
 namespace tessera::relay {
 namespace {
 
-constexpr size_t kMostTaps = 16;
+constexpr size_t kMaxTaps = 16;
 
 bool is_table(const Expr& expr) { return expr.as<Constant>() || expr.as<VarNode>(); }
 
@@ -60,7 +60,7 @@ std::optional<Resampling> resampling_of(const Expr& expr) {
   if (add_take(expr, &out)) return out;
   std::vector<const Call*> sums;
   Expr at = expr;
-  for (const Call* sum = as_call(at, ops::add); sum && sums.size() < kMostTaps; sum = as_call(at, ops::add)) {
+  for (const Call* sum = as_call(at, ops::add); sum && sums.size() < kMaxTaps; sum = as_call(at, ops::add)) {
     sums.push_back(sum);
     at = sum->args[0];
   }

@@ -20,10 +20,10 @@
 namespace tessera::relay {
 namespace {
 
-constexpr int64_t kShortestRow = 16;
-constexpr int64_t kShortestLast = 7;      // of several axes of a row: half of a vector is worth it
-constexpr int64_t kLongestRow = 1 << 16;  // a row and what is computed of it should stay near
-constexpr size_t kMostMembers = 48;
+constexpr int64_t kMinRow = 16;
+constexpr int64_t kMinLast = 7;       // of several axes of a row: half of a vector is worth it
+constexpr int64_t kMaxRow = 1 << 16;  // a row and what is computed of it should stay near
+constexpr size_t kMaxMembers = 48;
 
 using Shape = std::vector<int64_t>;
 
@@ -40,7 +40,7 @@ class Finder {
     for (size_t i = all.size(); i-- > 0;) {
       if (taken_.count(all[i].get()) || !is_of_elements(all[i])) continue;
       auto shape = fixed_shape(checked_type(all[i]));
-      if (!shape || shape->size() < 2 || shape->back() < kShortestLast) continue;
+      if (!shape || shape->size() < 2 || shape->back() < kMinLast) continue;
       KernelGroup group = grow(all[i], *shape);
       if (!group.root) continue;
       taken_.insert(group.members.begin(), group.members.end());
@@ -110,7 +110,7 @@ class Finder {
       open.pop_back();
       for (const Expr& arg : at.as<Call>()->args) {
         if (group.members.count(arg.get()) || taken_.count(arg.get()) || !arg.as<Call>()) continue;
-        if (group.members.size() >= kMostMembers) continue;
+        if (group.members.size() >= kMaxMembers) continue;
         const auto& readers = readers_.of(arg);
         if (!std::all_of(readers.begin(), readers.end(),
                          [&](const RelayExprNode* reader) { return reader && group.members.count(reader); }))
@@ -126,7 +126,7 @@ class Finder {
         open.push_back(arg);
       }
     }
-    if (reductions > 0 && length >= kShortestRow && length <= kLongestRow) {
+    if (reductions > 0 && length >= kMinRow && length <= kMaxRow) {
       group.root = root.get();
       group.rule = "rows";
     }

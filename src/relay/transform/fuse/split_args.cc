@@ -54,13 +54,13 @@ bool is_open_join(const Call* call) {
 
 Expr split_open_joins(const Expr& root) {
   return rewrite(root, [](Rewriter& self, const Call* call) -> Expr {
-    constexpr size_t kMost = 12;
+    constexpr size_t kMax = 12;
     Ref<Call> post = self.children(call);
     auto* parts = op_name(call) == ops::concatenate ? post->args[0].as<Tuple>() : nullptr;
-    if (!parts || parts->fields_.size() <= kMost || !is_open_join(call)) return post;
+    if (!parts || parts->fields_.size() <= kMax || !is_open_join(call)) return post;
     int axis = call->attrs_as<ConcatenateAttrs>()->axis;
     Array<Expr> joined = parts->fields_;
-    while (joined.size() > kMost) joined = joined_by(joined, kMost, axis);
+    while (joined.size() > kMax) joined = joined_by(joined, kMax, axis);
     return concatenate(joined, axis);
   });
 }

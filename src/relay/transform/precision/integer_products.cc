@@ -1,4 +1,4 @@
-// IntegerProducts: convolutions and matrix products of tensors that qnn.dequantize made are computed from the integers, where
+// IntegerProducts: convolutions and matmuls of tensors that qnn.dequantize made are computed from the integers, where
 // the target has instructions for products of bytes:
 //
 //   nn.conv2d(dequantize(x, s, z), dequantize(w, t, 0))  =>  cast(nn.conv2d(x, w) - z * sum(w)) * (s * t)
@@ -36,9 +36,9 @@ namespace {
 
 const DataType kInt32 = DataType::Int(32), kFloat32 = DataType::Float(32);
 const DataType kUnsigned = DataType::UInt(8), kSigned = DataType::Int(8);
-constexpr int kLongestChain = 32;  // of operators through which a scale is pushed
+constexpr int kMaxChain = 32;  // of operators through which a scale is pushed
 constexpr double kSignedShift = 128;
-constexpr float kLeastStep = 1e-12F;
+constexpr float kMinStep = 1e-12F;
 
 /// base * scale, where `scale` is a constant with an element for all, or for each place of a dimension with `behind` others
 /// behind it.
@@ -158,8 +158,7 @@ class IntegerProducts {
     auto* relu = as_call(x, ops::relu);
     if (relu && zero == 0 && is_single(x)) x = relu->args[0];  // cutting to the range does it
     const float step = wanted->scale[0], inverse = 1.0F / step;
-    const bool is_usual =
-        step > kLeastStep && inverse > kLeastStep;  // no scale that it meets leaves the range of floats
+    const bool is_usual = step > kMinStep && inverse > kMinStep;  // no scale that it meets leaves the range of floats
     Expr scaled = is_usual && can_scale(x, 0) ? rescaled(x, inverse, 0) : divide(x, float_constant(wanted->scale));
     Expr rounded = call_op(attrs->rounding == "TOEVEN" ? ops::round_to_even : ops::round, {scaled});
     Expr moved = zero == 0 ? rounded : add(rounded, make_scalar(zero, kFloat32));
@@ -185,7 +184,7 @@ class IntegerProducts {
   /// A product or a dequantised tensor, or sums of such that nobody else reads.
   bool can_scale(const Expr& x, int depth) const {
     auto* call = x.as<Call>();
-    if (!call || depth > kLongestChain || !is_single(x)) return false;
+    if (!call || depth > kMaxChain || !is_single(x)) return false;
     if (scaled_.contains(x.get())) return true;
     const std::string_view name = op_name(call);
     if (name == ops::relu || name == ops::clip) return can_scale(call->args[0], depth + 1);
@@ -200,7 +199,7 @@ class IntegerProducts {
       return make_constant(out);
     }
     auto* call = x.as<Call>();
-    if (call && depth <= kLongestChain) {
+    if (call && depth <= kMaxChain) {
       if (auto at = scaled_.find(x.get()); at != scaled_.end() && is_single(x))
         return multiply(at->second.base, scale_constant(times(at->second.scale, factor), at->second.behind));
       if (const AffineView* view = view_of(x)) {

@@ -27,7 +27,7 @@ namespace {
 
 // A result beyond this size stays a computation when it is also many times what it is made from (a large `full`).
 constexpr size_t kLargeBytes = 1 << 20;
-constexpr size_t kMostGrowth = 8;
+constexpr size_t kMaxGrowth = 8;
 
 Expr typed_constant(NDArray data) {
   Expr out = make_constant(data);
@@ -172,7 +172,7 @@ class Folding {
     auto* op = call ? call->op.as<OpNode>() : nullptr;
     if (!op || call->args.empty() || !all_constant(call->args) || !may_fold(op, fold_qnn_)) return false;
     std::optional<size_t> bytes = fixed_bytes(expr->checked_type_);
-    return bytes && (*bytes <= kLargeBytes || *bytes <= kMostGrowth * input_bytes(call));
+    return bytes && (*bytes <= kLargeBytes || *bytes <= kMaxGrowth * input_bytes(call));
   }
 
   bool all_constant(const Array<Expr>& exprs) const {

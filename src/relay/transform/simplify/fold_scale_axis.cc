@@ -71,9 +71,9 @@ std::optional<ScaledLayer> conv_layer(const Call* call) {
 /// What a layer computes anew in every run, such as the gate of squeeze-and-excitation. A weight that takes it in could no
 /// longer be prepared when the model is compiled.
 bool is_of_a_layer(const Expr& factor) {
-  constexpr size_t kMostSeen = 32;
+  constexpr size_t kMaxSeen = 32;
   std::vector<Expr> seen{factor};
-  for (size_t i = 0; i < seen.size() && i < kMostSeen; ++i) {
+  for (size_t i = 0; i < seen.size() && i < kMaxSeen; ++i) {
     auto* call = seen[i].as<Call>();
     auto* op = call ? call->op.as<OpNode>() : nullptr;
     if (!op) continue;

@@ -25,7 +25,7 @@ bool broadcasts_along(const Expr& data, const Expr& other, const std::vector<int
 bool keeps_positive_scale(const Call* call);
 bool is_sum(const Call* call);  // add, subtract
 
-/// A convolution or matrix product as its scales see it.
+/// A convolution or matmul as its scales see it.
 struct ScaledLayer {
   int in_axis, out_axis;      // of data and of the result
   int weight_in, weight_out;  // axes of the weight; weight_in is weight_out where channels are kept apart

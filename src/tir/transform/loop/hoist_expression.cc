@@ -27,7 +27,7 @@ enum Conditionals { kIfElseStmt = 1, kIfElseExpr = 2, kBooleanExpression = 4, kU
 enum LetBindings { kRequiredByCondition = 1, kLetStmt = 2, kLetExpr = 4 };
 
 /// Each condition doubles the copies of the loop; a loop is copied for so many at most.
-constexpr size_t kMostConditions = 5;
+constexpr size_t kMaxConditions = 5;
 
 /// `stmt` where `condition` is known: its occurrences become constants, and ways that are not gone disappear.
 Stmt assuming(const Stmt& stmt, const PrimExpr& condition, bool holds) {
@@ -188,7 +188,7 @@ class Hoister {
     std::vector<PrimExpr> out;
     auto offer = [&](PrimExpr condition) {
       if (auto* call = condition.as<Call>(); call && is_call(call, "tir.likely")) condition = call->args[0];
-      if (out.size() >= kMostConditions || is_const(condition) || !can_leave(condition, inner)) return;
+      if (out.size() >= kMaxConditions || is_const(condition) || !can_leave(condition, inner)) return;
       if (!(conditionals_ & kUsingBlockVar) &&
           uses_var(condition, [&](const VarNode* var) { return thread_vars_.count(var) > 0; }))
         return;

@@ -69,7 +69,7 @@ class Partitioner {
       for (const auto& [param, buffer] : buffers)
         for (const PrimExpr& extent : buffer->shape)
           if (Var var = downcast_or_null<Var>(extent)) analyzer_.update(var, arith::IntBound{0, arith::kPosInf}, true);
-    left_ = std::max<size_t>(kLeastToCopy, kMostGrowth * size_of(function->body));
+    left_ = std::max<size_t>(kMinToCopy, kMaxGrowth * size_of(function->body));
     rewriter_.share_results(false);
     rewriter_.on([this](const For* op) -> Stmt { return on_loop(op); });
     rewriter_.on([this](const AttrStmt* op) -> Stmt { return on_attr(op); });
@@ -331,7 +331,7 @@ class Partitioner {
     return make(std::move(out));
   }
 
-  static constexpr size_t kMostGrowth = 9, kLeastToCopy = 4000;  // nodes
+  static constexpr size_t kMaxGrowth = 9, kMinToCopy = 4000;  // nodes
   static size_t size_of(const Stmt& body) {
     size_t count = 0;
     pre_order(body, [&](const Object*) { return ++count > 0; });

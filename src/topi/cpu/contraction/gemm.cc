@@ -10,21 +10,21 @@ namespace tessera::topi {
 namespace {
 
 /// Multiplications below which copying panels costs more than they bring.
-constexpr int64_t kFewestSteps = 1 << 14;
+constexpr int64_t kMinSteps = 1 << 14;
 /// Rows of a product whose rows are open, for the choice of its tiles.
 constexpr int64_t kGuessedRows = 96;
 /// Steps of k of a micro-kernel: longer ones reuse nothing more.
-constexpr int64_t kLongestStep = 512;
+constexpr int64_t kMaxStep = 512;
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
-/// The extents; those before the last may be open where `may_be_open`, and are then 0.
-std::optional<std::vector<int64_t>> numbers(const Array<PrimExpr>& shape, bool may_be_open = false) {
+/// The extents; those before the last may be open where `may_be_dynamic`, and are then 0.
+std::optional<std::vector<int64_t>> numbers(const Array<PrimExpr>& shape, bool may_be_dynamic = false) {
   std::vector<int64_t> out;
   for (const PrimExpr& extent : shape) {
     const int64_t* value = as_int(extent);
-    const bool is_open = !value && may_be_open && out.size() + 1 < shape.size();
-    if (!is_open && (!value || *value < 1)) return {};
+    const bool is_dynamic = !value && may_be_dynamic && out.size() + 1 < shape.size();
+    if (!is_dynamic && (!value || *value < 1)) return {};
     out.push_back(value ? *value : 0);
   }
   return out;
@@ -102,12 +102,12 @@ std::optional<GemmSize> gemm_size(const MatrixProduct& product, const Machine& m
   out.m = (*a)[row_axis(product)];
   if (out.m == 0) {
     out.m = kGuessedRows;
-    out.open_m = product.a->shape[row_axis(product)];
+    out.dynamic_m = product.a->shape[row_axis(product)];
   }
   out.k = a->back();
   out.n = product.units;
   out.group = dot->group;
-  if (out.m * out.n * out.k < kFewestSteps) return {};
+  if (out.m * out.n * out.k < kMinSteps) return {};
   return out;
 }
 
@@ -117,21 +117,21 @@ GemmTiles gemm_tiles_of(const MatrixProduct& product, const GemmSize& size, cons
   GemmTilesNode out = *tiles.get();
   const auto block = static_cast<int32_t>(*as_int(product.b->shape[2]));
   ICHECK(block == tiles->nr) << "a weight packed by " << block << " where tiles of " << tiles->nr << " are wanted";
-  int64_t longest = std::min(kLongestStep * size.group, machine->l1_bytes / (block * product.a->dtype.bytes()));
+  int64_t longest = std::min(kMaxStep * size.group, machine->l1_bytes / (block * product.a->dtype.bytes()));
   // Panels that hardly any rows share are read from beginning to end; the second tile finds them in the second-level cache.
-  if (size.m <= 2 * tiles->mr && !size.open_m.defined()) {
+  if (size.m <= 2 * tiles->mr && !size.dynamic_m.defined()) {
     const int64_t kept = machine->l2_bytes / 2 / (block * product.b->dtype.bytes());
     longest = size.m <= tiles->mr ? size.k : std::max(longest, kept);
   }
   out.kc = static_cast<int32_t>(dividing_step(ceil_div(size.k, size.group), longest / size.group) * size.group);
-  if (size.open_m.defined()) {  // rows are computed a tile at a time: there may be few
+  if (size.dynamic_m.defined()) {  // rows are computed a tile at a time: there may be few
     out.mc = out.part_m = out.mr;
     out.threads_m = 1;
     if (size.n % block != 0) return make(std::move(out));  // parts would end within a tile
     // All rows pass by the columns of a part, which stay in the second-level cache; but rows are copied for each part.
-    constexpr int64_t kFewestBlocks = 4;
+    constexpr int64_t kMinBlocks = 4;
     const int64_t blocks = ceil_div(size.n, block), column_bytes = size.k * block * product.b->dtype.bytes();
-    int64_t count = std::min(std::max(machine->l2_bytes / 2 / column_bytes, kFewestBlocks), blocks);
+    int64_t count = std::min(std::max(machine->l2_bytes / 2 / column_bytes, kMinBlocks), blocks);
     while (blocks % count != 0) --count;
     out.nc = out.part_n = static_cast<int32_t>(count * block);
     out.threads_n = static_cast<int32_t>(blocks / count);
@@ -140,10 +140,10 @@ GemmTiles gemm_tiles_of(const MatrixProduct& product, const GemmSize& size, cons
 }
 
 te::Tensor gemm(const MatrixProduct& product, const GemmSize& size, const GemmTiles& t) {
-  const bool is_open = size.open_m.defined();
+  const bool is_dynamic = size.dynamic_m.defined();
   const int64_t columns = ceil_div(size.n, t->nr), filled_rows = ceil_div(size.m, t->mr) * t->mr;
   const PrimExpr rows =
-      is_open ? floordiv(size.open_m + number(t->mr - 1), number(t->mr)) : number(filled_rows / t->mr);
+      is_dynamic ? floordiv(size.dynamic_m + number(t->mr - 1), number(t->mr)) : number(filled_rows / t->mr);
   const int64_t depth = ceil_div(size.k, t->kc) * t->kc;
   const Array<PrimExpr> lead = leading(product);
   const size_t rank = lead.size();
@@ -154,7 +154,7 @@ te::Tensor gemm(const MatrixProduct& product, const GemmSize& size, const GemmTi
       [&](const Array<PrimExpr>& at) {
         PrimExpr i = at[rank] * number(t->mr) + at[rank + 1], k = at[rank + 2];
         return filled_up(a_element(product, front(at), i, k),
-                         {{i, size.m, filled_rows, size.open_m}, {k, size.k, depth, {}}});
+                         {{i, size.m, filled_rows, size.dynamic_m}, {k, size.k, depth, {}}});
       },
       "rows", "gemm_rows");
 
@@ -178,7 +178,8 @@ te::Tensor gemm(const MatrixProduct& product, const GemmSize& size, const GemmTi
   Array<IterVar> axes;
   Array<PrimExpr> at;
   const size_t row = row_axis(product);
-  for (const PrimExpr& extent : joined(with_row(lead, row, is_open ? size.open_m : number(size.m)), {number(size.n)})) {
+  for (const PrimExpr& extent :
+       joined(with_row(lead, row, is_dynamic ? size.dynamic_m : number(size.m)), {number(size.n)})) {
     Var var = make_var("i" + std::to_string(axes.size()), DataType::Int(32));
     axes.push_back(make_iter_var(make_range(0, extent), var, IterType::DataPar));
     at.push_back(var);

@@ -1,5 +1,5 @@
 #pragma once
-// Matrix products by micro-kernels: what is computed, panel by panel, and the TE schedule that goes with it.
+// Matmuls by micro-kernels: what is computed, panel by panel, and the TE schedule that goes with it.
 
 #include "ir/target/target.h"
 #include "te/schedule.h"
@@ -19,7 +19,7 @@ struct MatrixProduct {
 /// guess.
 struct GemmSize {
   int64_t batch = 1, m = 0, n = 0, k = 0;  // `batch` products of each
-  PrimExpr open_m;                         // the rows where they are no number
+  PrimExpr dynamic_m;                      // the rows where they are no number
   int64_t group = 1;                       // neighbours along k that one lane takes
 };
 std::optional<GemmSize> gemm_size(const MatrixProduct& product, const Machine& machine);

@@ -1,4 +1,4 @@
-// The TE schedule of matrix products in panels; gemm_tiles.h shows its loops.
+// The TE schedule of matmuls in panels; gemm_tiles.h shows its loops.
 
 #include <tuple>
 
@@ -29,7 +29,7 @@ Stages find_stages(const te::Schedule& sch) {
     else if (op->tag == "gemm_tile") out.tile = stage;
     else if (op->tag == "gemm") out.product = stage;
   }
-  ICHECK(out.rows && out.tile && out.product) << "the schedule of a matrix product needs one that gemm() made";
+  ICHECK(out.rows && out.tile && out.product) << "the schedule of a matmul needs one that gemm() made";
   return out;
 }
 
@@ -64,15 +64,16 @@ IterVar cut_result(const te::Stage& stage, const GemmTiles& t, size_t row, int l
     if (i != row) order.push_back(axes[i]);
   auto cut = [&](const IterVar& axis, int64_t size) { return te::split(stage, axis, number(size), PrimExpr()); };
   auto [part_i, rest_i] = cut(axes[row], t->part_m);
-  const bool is_open = !as_int(axes[row]->dom->extent);  // then all rows pass by a part of the columns
+  const bool is_dynamic = !as_int(axes[row]->dom->extent);  // then all rows pass by a part of the columns
   const int64_t* columns = as_int(axes.back()->dom->extent);
-  const bool is_one_part = is_open && columns && *columns <= t->part_n;  // behind an open extent it would not be seen
+  const bool is_one_part =
+      is_dynamic && columns && *columns <= t->part_n;  // behind a dynamic extent it would not be seen
   IterVar part_j, rest_j = axes.back();
   if (!is_one_part) std::tie(part_j, rest_j) = cut(rest_j, t->part_n);
   auto [block_i, i] = cut(rest_i, t->mc);
   auto [block_j, inner_j] = cut(rest_j, t->nc);
   auto [j, vector] = cut(inner_j, lanes);
-  for (const IterVar& axis : {is_open ? part_j : part_i, is_open ? part_i : part_j})
+  for (const IterVar& axis : {is_dynamic ? part_j : part_i, is_dynamic ? part_i : part_j})
     if (axis) order.push_back(axis);
   Array<IterVar> parts = order;
   for (const IterVar& axis : {block_j, block_i, i, j, vector}) order.push_back(axis);

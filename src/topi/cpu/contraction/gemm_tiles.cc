@@ -19,7 +19,7 @@ constexpr int kSumsInFlight = 8;
 /// What a step of k costs beside its multiplications (the loop itself), counted in multiplications.
 constexpr double kStepCost = 0.5;
 /// No step of k is longer: a longer one reuses nothing more, and panels leave the TLB.
-constexpr int64_t kLongestStep = 512;
+constexpr int64_t kMaxStep = 512;
 
 struct Tile {
   int64_t mr, nr;
@@ -84,7 +84,7 @@ Grid thread_grid(int64_t rows, int64_t columns, int64_t threads) {
 GemmTiles gemm_tiles(const Machine& machine, int64_t m, int64_t n, int64_t k, DataType dtype, int threads,
                      DataType weight) {
   if (m < 1 || n < 1 || k < 1 || std::max({m, n, k}) > INT32_MAX)
-    throw Error(ValueError) << "a matrix product of " << m << "x" << n << "x" << k << " has no tiles";
+    throw Error(ValueError) << "a matmul of " << m << "x" << n << "x" << k << " has no tiles";
   const Isa& isa = product_isa(machine, dtype);
   const Dot& dot = find_dot(isa.name, dtype, weight);
   int lanes = isa.vector_bytes / dot.c.bytes();
@@ -93,8 +93,8 @@ GemmTiles gemm_tiles(const Machine& machine, int64_t m, int64_t n, int64_t k, Da
   Grid grid = thread_grid(rows, columns, threads > 0 ? threads : machine->cores);
   int64_t part_rows = ceil_div(rows, grid.m), part_columns = ceil_div(columns, grid.n);
 
-  // A panel of B fills the first-level cache; A is read through it. Half of the second level is for the block of C and A.
-  int64_t longest = std::min(kLongestStep, machine->l1_bytes / (tile.nr * dot.b.bytes()));
+  // A panel of B fills L1; A is read through it. Half of the second level is for the block of C and A.
+  int64_t longest = std::min(kMaxStep, machine->l1_bytes / (tile.nr * dot.b.bytes()));
   int64_t kc = even_step(k, longest, dot.group);
   int64_t budget = machine->l2_bytes * 55 / 100;
   auto block_bytes = [&](int64_t mc, int64_t nc) {

@@ -1,5 +1,5 @@
 #pragma once
-// How a matrix product is cut for registers, caches and threads, worked out from the machine.
+// How a matmul is cut for registers, caches and threads, worked out from the machine.
 
 #include "topi/cpu/machine.h"
 
@@ -11,7 +11,7 @@ namespace tessera::topi {
 ///   for each thread's part of C:                           threads_m x threads_n parts of part_m x part_n
 ///     for columns of nc: pack B[k, nc] into panels         (once for all threads where threads_m > 1)
 ///       for rows of mc: for k in steps of kc: pack A[mc, kc]
-///         for tiles of the block: micro-kernel             a panel of B stays in the first-level cache
+///         for tiles of the block: micro-kernel             a panel of B stays in L1
 ///         copy the block to C
 ///
 /// Sizes are in elements; mc is a multiple of mr and nc of nr, and a part is made of whole blocks. kc * steps may exceed k

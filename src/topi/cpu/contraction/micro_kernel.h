@@ -1,5 +1,5 @@
 #pragma once
-// The innermost step of every matrix product and convolution, with all of its sums in registers.
+// The innermost step of every matmul and convolution, with all of its sums in registers.
 
 #include "te/tensor_compute.h"
 #include "tir/tensor_intrin.h"

@@ -8,7 +8,7 @@
 namespace tessera::topi {
 namespace {
 
-constexpr int64_t kMostElements = INT32_MAX;
+constexpr int64_t kMaxElements = INT32_MAX;
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
@@ -44,7 +44,7 @@ Buffer flattened(const Buffer& buffer) {
   int64_t elements = 1;
   for (const PrimExpr& extent : buffer->shape) {
     const int64_t* value = as_int(extent);
-    if (!value || *value < 1 || elements > kMostElements / *value) return nullptr;
+    if (!value || *value < 1 || elements > kMaxElements / *value) return nullptr;
     elements *= *value;
   }
   BufferNode out = *buffer.get();

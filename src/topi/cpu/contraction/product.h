@@ -1,5 +1,5 @@
 #pragma once
-// Matrix products in programs of blocks: which reductions are one, and what of them a nest of loops has to know.
+// Matmuls in programs of blocks: which reductions are one, and what of them a nest of loops has to know.
 
 #include <optional>
 

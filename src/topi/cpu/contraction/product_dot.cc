@@ -1,4 +1,4 @@
-// Matrix products by tiles whose vectors lie along k.
+// Matmuls by tiles whose vectors lie along k.
 
 #include "ir/prim/ops.h"
 #include "topi/cpu/contraction/product_nest.h"

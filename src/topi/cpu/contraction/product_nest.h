@@ -1,5 +1,5 @@
 #pragma once
-// The loops of a matrix product around its tiles, and what they are made of.
+// The loops of a matmul around its tiles, and what they are made of.
 
 #include "topi/cpu/contraction/product_plan.h"
 #include "topi/cpu/contraction/product_tile.h"
@@ -13,7 +13,7 @@ Stmt product_nest(const Product& product, const ProductPlan& plan);
 ///   for parts of C, in parallel:                       batch x parts_m x parts_n
 ///     for blocks of panels:  copy B[k, panels]         (once for all threads where they share it)
 ///       for blocks of rows: for steps of k:  copy A[rows, step]
-///         for panels: for tiles of rows: tile          a panel of B stays in the first-level cache, A in the second
+///         for panels: for tiles of rows: tile          a panel of B stays in L1, A in the second
 /// Both copies are left out where the plan says so. Sums of a tile go to C at once where k is one step; else they wait,
 /// tile after tile, in a block of memory.
 Stmt outer_nest(const Product& product, const ProductPlan& plan);

@@ -1,4 +1,4 @@
-// Matrix products by tiles whose vectors lie along n; product_nest.h shows the loops.
+// Matmuls by tiles whose vectors lie along n; product_nest.h shows the loops.
 
 #include <algorithm>
 

@@ -19,18 +19,18 @@ constexpr double kLaneSumCost = 5;
 /// Moving a vector into a panel, as it lies or transposed.
 constexpr double kCopyCost = 2.5, kTransposeCost = 5;
 /// Steps of k in which lines of the result come from memory.
-constexpr int64_t kShortestToWaitFor = 64;
-constexpr int64_t kLargestDotSide = 8;
+constexpr int64_t kMinToWaitFor = 64;
+constexpr int64_t kMaxDotSide = 8;
 /// Up to here k runs at once; above it in steps.
-constexpr int64_t kLongestAtOnce = 1024, kLongestStep = 512;
+constexpr int64_t kMaxAtOnce = 1024, kMaxStep = 512;
 /// Rows that have to read a panel of B before copying it pays.
 constexpr int64_t kRowsForPanels = 288;
 /// With fewer rows than the first, B comes from memory faster than it is used: a few rows of it are read to their ends, as
 /// many as the second, or as the last where there are hardly any sums.
-constexpr int64_t kFewRows = 40, kShortStep = 16, kShortestStep = 8;
+constexpr int64_t kFewRows = 40, kShortStep = 16, kMinStep = 8;
 /// Rows of B that all may be read side by side.
 constexpr int64_t kFewSteps = 256;
-constexpr int64_t kLine = 64, kWays = 8;  // of first-level caches
+constexpr int64_t kLine = 64, kWays = 8;  // of L1 caches
 /// Below so many steps a second thread costs more than it brings.
 constexpr int64_t kThreadSteps = 1 << 16;
 
@@ -72,8 +72,8 @@ Choice best_outer(const Product& product, const Machine& machine, int64_t lanes)
 Choice best_dot(const Product& product, const Machine& machine, int64_t lanes) {
   Choice best;
   const auto steps = static_cast<double>(ceil_div(product.k, lanes));
-  for (int64_t high = 1; high <= std::min(product.m, kLargestDotSide); ++high)
-    for (int64_t wide = 1; wide <= std::min(product.n, kLargestDotSide); ++wide) {
+  for (int64_t high = 1; high <= std::min(product.m, kMaxDotSide); ++high)
+    for (int64_t wide = 1; wide <= std::min(product.n, kMaxDotSide); ++wide) {
       if (high * wide + std::min(high, wide) + 2 > machine->vector_registers) continue;
       Cuts rows = Cuts::even(product.m, high), columns = Cuts::even(product.n, wide);
       const int64_t sums = rows.size * columns.size, loads = rows.size + columns.size;
@@ -92,7 +92,7 @@ Choice best_dot(const Product& product, const Machine& machine, int64_t lanes) {
   return best;
 }
 
-/// True when lines of memory `stride` bytes apart fall into the same few sets of a first-level cache.
+/// True when lines of memory `stride` bytes apart fall into the same few sets of an L1 cache.
 bool collide(int64_t stride, int64_t count, const Machine& machine) {
   const int64_t sets = machine->l1_bytes / (kLine * kWays);
   std::vector<int64_t> used(static_cast<size_t>(sets), 0);
@@ -108,9 +108,9 @@ void choose_blocks(const Product& product, const Machine& machine, ProductPlan* 
   const int64_t b_bytes = product.k * product.n * bytes;
   const bool is_transposed = product.b.column != 1;
   plan->packs_b = is_transposed || (product.m >= kRowsForPanels && b_bytes > machine->l2_bytes / 4);
-  plan->step = product.k <= kLongestAtOnce ? product.k : ceil_div(product.k, ceil_div(product.k, kLongestStep));
+  plan->step = product.k <= kMaxAtOnce ? product.k : ceil_div(product.k, ceil_div(product.k, kMaxStep));
   if (!plan->packs_b && product.m < kFewRows && product.k > kFewSteps && b_bytes > machine->l2_bytes / 2)
-    plan->step = std::min(product.k, product.m < 4 ? kShortestStep : kShortStep);
+    plan->step = std::min(product.k, product.m < 4 ? kMinStep : kShortStep);
   plan->packs_a = product.a.column != 1 ? panels >= 2 : collide(product.a.row * bytes, plan->rows.size, machine);
   // A block of rows of A takes a quarter of the second level, with sums that wait a half.
   const bool waits = plan->step < product.k;
@@ -138,7 +138,7 @@ void choose_blocks(const Product& product, const Machine& machine, ProductPlan* 
   plan->result_is_far =
       (product.m * product.k + product.k * product.n + product.m * product.n) * product.batch * bytes >
           machine->l2_bytes &&
-      product.k >= kShortestToWaitFor;
+      product.k >= kMinToWaitFor;
 }
 
 /// Parts of one product so that threads have about equal shares.

@@ -1,5 +1,5 @@
 #pragma once
-// How a matrix product is computed on a machine: by which kind of tile, cut how, with what copied into panels.
+// How a matmul is computed on a machine: by which kind of tile, cut how, with what copied into panels.
 
 #include "topi/cpu/contraction/product.h"
 

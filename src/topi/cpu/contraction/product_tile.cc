@@ -12,7 +12,7 @@ namespace tessera::topi {
 namespace {
 
 const DataType kInt32 = DataType::Int(32);
-constexpr int64_t kShortestBytes = 16;  // of a vector register
+constexpr int64_t kMinBytes = 16;  // of a vector register
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 PrimExpr ramp(const PrimExpr& first, int64_t lanes) { return make_ramp(first, PrimExpr(1), static_cast<int>(lanes)); }
@@ -204,7 +204,7 @@ Stmt transposed(const std::vector<PrimExpr>& rows, bool zips,
                 const std::function<Stmt(const std::vector<PrimExpr>&)>& use) {
   const auto lanes = static_cast<int64_t>(rows.size());
   const DataType dtype = rows[0].dtype();
-  const int64_t quarter = std::min<int64_t>(kShortestBytes / dtype.element().bytes(), lanes);  // lanes of 16 bytes
+  const int64_t quarter = std::min<int64_t>(kMinBytes / dtype.element().bytes(), lanes);  // lanes of 16 bytes
   const int64_t quarters = lanes / quarter;
   Names names;
   std::vector<PrimExpr> now;

@@ -1,5 +1,5 @@
 #pragma once
-// The innermost loops of matrix products: tiles whose sums stay in registers, and panels that are copied for them.
+// The innermost loops of matmuls: tiles whose sums stay in registers, and panels that are copied for them.
 
 #include <functional>
 

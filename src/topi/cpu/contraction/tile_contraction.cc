@@ -21,9 +21,9 @@ using schedule::State;
 constexpr int64_t kSumsInFlight = 8;
 /// What a step costs beside its multiplications (the loop itself), counted in multiplications.
 constexpr double kStepCost = 0.5;
-constexpr int64_t kFewestLanes = 4, kMostVectors = 8, kLongestUnrolled = 7;
+constexpr int64_t kMinLanes = 4, kMaxVectors = 8, kMaxUnrolled = 7;
 /// Pixels of a tile where rows end at run time: each smaller tile is code of its own.
-constexpr int64_t kMostOpenColumns = 6;
+constexpr int64_t kMaxDynamicColumns = 6;
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
@@ -33,13 +33,13 @@ struct Factors {
   std::vector<const BufferLoad*> single;  // the same for all
   bool has_groups = false;                // one of `lanes` reads its vector in another order: neighbours share elements
   const GroupDot* dot = nullptr;          // several a lane, along the innermost reduce axis
-  bool are_widened = false;               // `lanes` are floats of 16 bits
+  bool are_widened = false;               // `lanes` are fp16 and bf16
 };
 
 /// Lanes of a load that are all in one vector, though not one after the other: those of channels in small groups.
 bool reads_one_vector(const BufferLoad* load, const Var& axis, int64_t extent) {
-  constexpr int64_t kMostLanes = 16;
-  if (extent == kOpen || extent > kMostLanes) return false;
+  constexpr int64_t kMaxLanes = 16;
+  if (extent == kDynamic || extent > kMaxLanes) return false;
   arith::Analyzer analyzer;
   PrimExpr flat = PrimExpr(0);
   for (size_t i = 0; i < load->indices.size(); ++i) flat = flat * load->buffer->shape[i] + load->indices[i];
@@ -115,9 +115,9 @@ std::optional<Space> space_of(const Reduction& reduction, const Factors& factors
   const int64_t bytes = factors.dot ? group_isa(machine, *factors.dot)->vector_bytes : machine->vector_bytes;
   const int64_t native = bytes / reduction.block->writes[0]->buffer->dtype.bytes();
   // An open row of lanes is cut into whole vectors and a rest.
-  for (out.lanes = native; extent != kOpen && out.lanes > 1 && extent % out.lanes != 0;) out.lanes /= 2;
-  if (extent == kOpen && (factors.single.empty() || factors.dot)) return {};
-  if (out.lanes < std::min(native, kFewestLanes) || (factors.has_groups && out.lanes != extent) ||
+  for (out.lanes = native; extent != kDynamic && out.lanes > 1 && extent % out.lanes != 0;) out.lanes /= 2;
+  if (extent == kDynamic && (factors.single.empty() || factors.dot)) return {};
+  if (out.lanes < std::min(native, kMinLanes) || (factors.has_groups && out.lanes != extent) ||
       (factors.dot && out.lanes != native))
     return {};
   for (size_t i = 0; i < last; ++i) {
@@ -125,7 +125,7 @@ std::optional<Space> space_of(const Reduction& reduction, const Factors& factors
     auto shares = [&](const BufferLoad* load) { return is_shared(load, reduction.axes[i]); };
     bool all_single = std::all_of(factors.single.begin(), factors.single.end(), shares);
     if (std::any_of(factors.lanes.begin(), factors.lanes.end(), shares)) out.pixels.push_back(i);
-    else if (!factors.single.empty() && all_single && reduction.extents[i] != kOpen) out.vectors = i;
+    else if (!factors.single.empty() && all_single && reduction.extents[i] != kDynamic) out.vectors = i;
   }
   if (out.pixels.size() > 2) out.pixels.erase(out.pixels.begin(), out.pixels.end() - 2);
   out.reads_pixels = factors.single.empty();
@@ -146,7 +146,7 @@ double step_work(int64_t pixels, int64_t vectors, bool widens) {
 /// How many pixels a row may have: one number, or where that is known only at run time some that are likely.
 std::vector<int64_t> widths_of(const Reduction& reduction, const Space& space) {
   const int64_t width = space.pixels.empty() ? 1 : reduction.extents[space.pixels.back()];
-  if (width != kOpen) return {width};
+  if (width != kDynamic) return {width};
   return {7, 10, 14, 20, 28, 40, 56, 80};
 }
 
@@ -180,11 +180,11 @@ Tile choose(const Reduction& reduction, const Space& space, int64_t registers) {
     if (!space.pixels.empty()) best.pixels.push_back({space.pixels.back(), columns});
     best.vectors = {space.vectors.value_or(0), vectors};
   };
-  for (int64_t vectors = 1; vectors <= std::min(kMostVectors, space.vector_extent); ++vectors) {
+  for (int64_t vectors = 1; vectors <= std::min(kMaxVectors, space.vector_extent); ++vectors) {
     if (space.vector_extent % vectors != 0) continue;
-    const int64_t most_columns = widths.size() > 1 ? kMostOpenColumns : std::min(widest, registers);
+    const int64_t most_columns = widths.size() > 1 ? kMaxDynamicColumns : std::min(widest, registers);
     for (int64_t columns = 1; columns <= most_columns; ++columns) {
-      const bool takes_rows = widths.size() == 1 && columns == widest && height != kOpen;
+      const bool takes_rows = widths.size() == 1 && columns == widest && height != kDynamic;
       for (int64_t rows = 1; rows <= (takes_rows ? std::min(height, registers) : 1); ++rows)
         if (rows == 1 || height % rows == 0) consider(rows, columns, vectors);
     }
@@ -220,9 +220,9 @@ class Scheduler {
   void run() {
     std::vector<LoopRef> outer = cut();
     if (outer.size() > 1) outer.pop_back();
-    if (outer.size() > 1 && reduction_.extents[last()] == kOpen) outer.pop_back();  // it is cut before its rest
+    if (outer.size() > 1 && reduction_.extents[last()] == kDynamic) outer.pop_back();  // it is cut before its rest
     if (tile_.padded.key && place_padding(tile_.padded, tile_.padded_rows, &outer)) return;
-    if (is_open(reduction_) || reduction_.steps >= kParallelTileSteps) share(outer);
+    if (is_dynamic(reduction_) || reduction_.steps >= kParallelTileSteps) share(outer);
   }
 
  private:
@@ -238,7 +238,7 @@ class Scheduler {
       return parts[1];
     };
     LoopRef lanes = cut(last(), tile_.lanes);
-    if (reduction_.extents[last()] == kOpen)
+    if (reduction_.extents[last()] == kDynamic)
       schedule::annotate(state_, state_.find(axes[last()]), attr::kPragmaLoopPartitionHint, PrimExpr(1));
     for (const Cut& pixels : tile_.pixels) tile.push_back(cut(pixels.axis, pixels.size));
     if (tile_.vectors.size > 1) tile.push_back(cut(tile_.vectors.axis, tile_.vectors.size));
@@ -251,10 +251,11 @@ class Scheduler {
       outer.erase(outer.begin() + static_cast<long>(inner.axis));
       if (vectors_first && tile_.vectors.axis == last()) std::rotate(outer.begin(), outer.end() - 1, outer.end());
       outer.push_back(axes[inner.axis]);
-      const bool is_open = reduction_.extents[inner.axis] == kOpen;  // then each number of pixels left gets a tile
-      if (is_open || reduction_.extents[inner.axis] % inner.size != 0)
+      const bool is_dynamic =
+          reduction_.extents[inner.axis] == kDynamic;  // then each number of pixels left gets a tile
+      if (is_dynamic || reduction_.extents[inner.axis] % inner.size != 0)
         schedule::annotate(state_, state_.find(axes[inner.axis]), attr::kPragmaLoopPartitionHint,
-                           is_open ? number(inner.size) : PrimExpr(1));
+                           is_dynamic ? number(inner.size) : PrimExpr(1));
     }
     std::vector<LoopRef> order = outer;
     order.insert(order.end(), tile.begin(), tile.end());
@@ -304,7 +305,7 @@ class Scheduler {
 
   /// Padding inside the loop that threads share: what is filled up is still in the cache when it is read.
   bool place_padding(const BlockRef& padded, const Cut& rows, std::vector<LoopRef>* outer) {
-    if (rows.axis >= outer->size() || (!is_open(reduction_) && reduction_.steps < kParallelTileSteps)) return false;
+    if (rows.axis >= outer->size() || (!is_dynamic(reduction_) && reduction_.steps < kParallelTileSteps)) return false;
     auto parts = schedule::split(state_, (*outer)[rows.axis], {PrimExpr(), number(rows.size)}, true);
     std::vector<LoopRef> shared(outer->begin(), outer->begin() + static_cast<long>(rows.axis));
     shared.push_back(parts[0]);
@@ -329,7 +330,7 @@ class Scheduler {
 /// The stage that pads what each pixel reads for itself, if there is one.
 BlockRef padding_of(const State& state, const BlockRef& block, const Reduction& reduction) {
   if (reduction.axes.size() < 4) return {};
-  if (std::any_of(reduction.extents.begin() + 1, reduction.extents.end(), [](int64_t e) { return e == kOpen; }))
+  if (std::any_of(reduction.extents.begin() + 1, reduction.extents.end(), [](int64_t e) { return e == kDynamic; }))
     return {};
   for (const BlockRef& producer : schedule::get_producers(state, block)) {
     schedule::Place place = state.find(producer);
@@ -373,9 +374,9 @@ std::optional<ContractionPlan> plan_contraction(const State& state, const BlockR
   out.dot_isa = dot_isa;
   out.reduction = *reduction;
   out.vectors_first = lane_bytes(*factors) > machine->l2_bytes / 2;
-  const int64_t longest = factors->has_groups ? out.lanes : kLongestUnrolled;
+  const int64_t longest = factors->has_groups ? out.lanes : kMaxUnrolled;
   const int64_t taps = reduction->reduce_extents.back();
-  out.unrolls_taps = space->reads_pixels && taps != kOpen && taps <= longest;
+  out.unrolls_taps = space->reads_pixels && taps != kDynamic && taps <= longest;
   out.reads_pixels = space->reads_pixels;
   const bool has_rows = !out.pixels.empty() && out.pixels.back().axis > 0;
   if (extents.empty() && out.reads_pixels && has_rows) out.padded = padding_of(state, block, *reduction);

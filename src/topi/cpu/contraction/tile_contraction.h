@@ -1,5 +1,5 @@
 #pragma once
-// Sums of products in registers: convolutions whose channels lie together, and matrix products of that form.
+// Sums of products in registers: convolutions whose channels lie together, and matmuls of that form.
 
 #include "topi/cpu/contraction/group_dot.h"
 #include "topi/cpu/machine.h"

@@ -15,9 +15,9 @@ using schedule::LoopRef;
 using schedule::State;
 
 constexpr int64_t kSumsInFlight = 8;  // that keep the multipliers busy
-constexpr int64_t kFewestLanes = 4, kFewestSteps = 2, kLargestSide = 8;
+constexpr int64_t kMinLanes = 4, kMinSteps = 2, kMaxSide = 8;
 /// Of a side that ends at run time: each smaller number of rows or columns is code of its own.
-constexpr int64_t kLargestOpenSide = 4;
+constexpr int64_t kMaxDynamicSide = 4;
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
@@ -37,9 +37,9 @@ std::optional<DotPlan> choose(const Reduction& reduction, const Machine& machine
   }
   if (!has_gather || loads.empty()) return {};
   const int64_t steps = reduction.reduce_extents.back();
-  if (steps == kOpen) return {};
+  if (steps == kDynamic) return {};
   for (out.lanes = machine->vector_bytes / dtype.bytes(); out.lanes > 1 && steps % out.lanes != 0;) out.lanes /= 2;
-  if (out.lanes < kFewestLanes || steps / out.lanes < kFewestSteps) return {};
+  if (out.lanes < kMinLanes || steps / out.lanes < kMinSteps) return {};
   // rows share what varies along the last axis
   std::optional<size_t> row_axis;
   for (size_t i = 0; i < last; ++i)
@@ -48,8 +48,8 @@ std::optional<DotPlan> choose(const Reduction& reduction, const Machine& machine
         row_axis = i;
   const int64_t height = row_axis ? reduction.extents[*row_axis] : 1, width = reduction.extents[last];
   double least = INFINITY;
-  auto largest = [](int64_t extent) { return extent == kOpen ? kLargestOpenSide : std::min(extent, kLargestSide); };
-  auto divides = [](int64_t size, int64_t extent) { return extent == kOpen || extent % size == 0; };
+  auto largest = [](int64_t extent) { return extent == kDynamic ? kMaxDynamicSide : std::min(extent, kMaxSide); };
+  auto divides = [](int64_t size, int64_t extent) { return extent == kDynamic || extent % size == 0; };
   for (int64_t rows = 1; rows <= largest(height); ++rows)
     for (int64_t columns = 1; columns <= largest(width); ++columns) {
       if (!divides(rows, height) || !divides(columns, width)) continue;
@@ -93,7 +93,7 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
     auto halves = schedule::split(state, outer[axis], {PrimExpr(), number(size)}, true);
     outer[axis] = halves[0];
     inner.push_back(halves[1]);
-    if (reduction.extents[axis] == kOpen && size > 1)
+    if (reduction.extents[axis] == kDynamic && size > 1)
       schedule::annotate(state, state.find(halves[0]), attr::kPragmaLoopPartitionHint, number(size));
   };
   if (has_rows) cut(tile.row_axis, tile.rows);
@@ -131,9 +131,9 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
   Loops total = loops_by_axis(state, block);
   for (const std::vector<LoopRef>* loops : {&total.results, &total.reduced})
     for (const LoopRef& loop : *loops) schedule::unroll(state, loop);
-  if (!is_open(reduction) && reduction.steps < kParallelTileSteps) return;
+  if (!is_dynamic(reduction) && reduction.steps < kParallelTileSteps) return;
   std::vector<LoopRef> shared = outer;  // loops that are cut where what is left over begins stay as they are
-  while (shared.size() > 1 && is_open(reduction) && shared.size() + 2 > outer.size()) shared.pop_back();
+  while (shared.size() > 1 && is_dynamic(reduction) && shared.size() + 2 > outer.size()) shared.pop_back();
   share_between_threads(state, shared, reduction, kParallelTileSteps);
 }
 

@@ -13,7 +13,7 @@ using schedule::BlockRef;
 using schedule::LoopRef;
 using schedule::State;
 
-constexpr int64_t kFewestLanes = 4;
+constexpr int64_t kMinLanes = 4;
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
@@ -32,7 +32,7 @@ class WinogradScheduler {
       std::vector<int64_t> shape = shape_of(role);
       for (int64_t extent : shape)
         if (extent < 1) return false;
-      if (shape.size() < 5 || shape.back() < kFewestLanes || (shape.back() & (shape.back() - 1)) != 0) return false;
+      if (shape.size() < 5 || shape.back() < kMinLanes || (shape.back() & (shape.back() - 1)) != 0) return false;
     }
     return true;
   }

@@ -1,4 +1,4 @@
-"""WidenFloats: floats of 16 bits are computed with as floats of 32 on CPUs; inputs, results and casts keep their types."""
+"""WidenFloats: fp16 and bf16 are computed with as floats of 32 on CPUs; inputs, results and casts keep their types."""
 
 import ml_dtypes
 import numpy as np
