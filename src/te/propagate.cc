@@ -1,26 +1,67 @@
 #include "te/propagate.h"
 
+#include <algorithm>
+
 #include "ir/prim/ops.h"
-#include "tir/loops/split_fuse.h"
+#include "tir/loops/loop_map.h"
 
 namespace tessera::te {
 namespace {
+
+/// A relation of a stage as a map, with the axes on either side.
+struct Relation {
+  loops::LoopMap map;
+  std::vector<IterVar> axes, loops;
+};
+
+std::vector<Relation> relations_of(const StageNode* stage) {
+  std::vector<Relation> out;
+  for (const IterVarRelation& relation : stage->relations) {
+    if (auto* split = relation.as<Split>())
+      out.push_back(
+          {loops::LoopMap::split(split->factor, split->nparts), {split->parent}, {split->outer, split->inner}});
+    else if (auto* fuse = relation.as<Fuse>())
+      out.push_back({loops::LoopMap::fuse(), {fuse->outer, fuse->inner}, {fuse->fused}});
+    else if (auto* rebase = relation.as<Rebase>())
+      out.push_back({loops::LoopMap::shift(), {rebase->parent}, {rebase->rebased}});
+    else if (auto* singleton = relation.as<Singleton>()) out.push_back({loops::LoopMap::unit(), {}, {singleton->iter}});
+  }
+  return out;
+}
+
+/// The relations from the loops to the axes.
+std::vector<Relation> upward(const StageNode* stage) {
+  std::vector<Relation> out = relations_of(stage);
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+template <class Known>
+auto values_of(const std::vector<IterVar>& axes, const Known& known) {
+  std::vector<std::decay_t<decltype(known(axes[0]))>> out;
+  for (const IterVar& axis : axes) out.push_back(known(axis));
+  return out;
+}
+
+std::vector<Range> domains_of(const std::vector<IterVar>& axes, const Bounds& bounds) {
+  return values_of(axes, [&](const IterVar& axis) { return bounds[axis]; });
+}
+
+bool has_any(const AxisSet& set, const std::vector<IterVar>& axes) {
+  return std::any_of(axes.begin(), axes.end(), [&](const IterVar& axis) { return set.count(axis.get()) != 0; });
+}
+
+void insert_all(AxisSet* set, const std::vector<IterVar>& axes) {
+  for (const IterVar& axis : axes) set->insert(axis.get());
+}
 
 /// True for axes from which a thread-bound leaf comes.
 AxisSet axes_of_threads(const StageNode* stage) {
   AxisSet out;
   for (const IterVar& leaf : stage->leaf_iter_vars)
     if (bound_thread(stage, leaf) || leaf->iter_type == IterType::ThreadIndex) out.insert(leaf.get());
-  for (size_t i = stage->relations.size(); i-- > 0;) {
-    IterVarRelation relation = stage->relations[i];
-    if (auto* split = relation.as<Split>()) {
-      if (out.count(split->outer.get()) || out.count(split->inner.get())) out.insert(split->parent.get());
-    } else if (auto* fuse = relation.as<Fuse>()) {
-      if (out.count(fuse->fused.get())) out.insert({fuse->outer.get(), fuse->inner.get()});
-    } else if (auto* rebase = relation.as<Rebase>()) {
-      if (out.count(rebase->rebased.get())) out.insert(rebase->parent.get());
-    }
-  }
+  for (const Relation& relation : upward(stage))
+    if (has_any(out, relation.loops)) insert_all(&out, relation.axes);
   return out;
 }
 
@@ -42,145 +83,83 @@ void pass_down_domains(const StageNode* stage, Bounds* bounds, arith::Analyzer& 
     ICHECK(which == Axes::Known) << "no domain for " << iv->var->name << " of stage " << stage_name(stage);
     return true;
   };
-  for (const IterVarRelation& relation : stage->relations) {
-    if (auto* split = relation.as<Split>()) {
-      if (is_missing(split->parent)) continue;
-      Range parent = (*bounds)[split->parent];
-      const IterVar& stated = split->factor ? split->inner : split->outer;
-      bool keep = which == Axes::Known || threads.count(stated.get()) || is_zero(parent->extent);
-      auto [outer, inner] = loops::split_domains(parent, split->factor, split->nparts, keep, analyzer);
-      set_domain(bounds, split->outer, outer, analyzer);
-      set_domain(bounds, split->inner, inner, analyzer);
-    } else if (auto* fuse = relation.as<Fuse>()) {
-      if (is_missing(fuse->outer) || is_missing(fuse->inner)) continue;
-      Range fused = loops::fused_domain((*bounds)[fuse->outer], (*bounds)[fuse->inner], analyzer);
-      set_domain(bounds, fuse->fused, fused, analyzer);
-    } else if (auto* rebase = relation.as<Rebase>()) {
-      if (is_missing(rebase->parent)) continue;
-      PrimExpr extent = (*bounds)[rebase->parent]->extent;
-      set_domain(bounds, rebase->rebased, make_range(make_zero(extent.dtype()), extent), analyzer);
-    } else if (auto* singleton = relation.as<Singleton>()) {
-      set_domain(bounds, singleton->iter, make_range(0, 1), analyzer);
-    }
+  for (const auto& [map, axes, loops] : relations_of(stage)) {
+    if (std::any_of(axes.begin(), axes.end(), is_missing)) continue;
+    std::vector<Range> domains = domains_of(axes, *bounds);
+    bool keep = which == Axes::Known || threads.count(loops[map.stated_loop()].get()) ||
+                (!domains.empty() && is_zero(domains[0]->extent));
+    domains = map.loop_domains(domains, keep, analyzer);
+    for (size_t i = 0; i < loops.size(); ++i) set_domain(bounds, loops[i], domains[i], analyzer);
   }
 }
 
 void pass_up_intervals(const StageNode* stage, const Bounds& bounds, AxisMap<loops::Interval>* intervals,
                        arith::Analyzer& analyzer) {
-  AxisMap<loops::Interval>& known = *intervals;
-  for (size_t i = stage->relations.size(); i-- > 0;) {
-    IterVarRelation relation = stage->relations[i];
-    if (auto* split = relation.as<Split>()) {
-      known[split->parent.get()] =
-          loops::split_parent_interval(known.at(split->outer.get()), known.at(split->inner.get()),
-                                       bounds[split->parent], bounds[split->outer], bounds[split->inner], analyzer);
-    } else if (auto* fuse = relation.as<Fuse>()) {
-      auto [outer, inner] = loops::fuse_part_intervals(known.at(fuse->fused.get()), bounds[fuse->fused],
-                                                       bounds[fuse->outer], bounds[fuse->inner], analyzer);
-      known[fuse->outer.get()] = outer;
-      known[fuse->inner.get()] = inner;
-    } else if (auto* rebase = relation.as<Rebase>()) {
-      Range parent = bounds[rebase->parent];
-      loops::Interval part = known.at(rebase->rebased.get());
-      if (part.is_point()) part = loops::Interval::point(analyzer.simplify(part.min + parent->min));
-      else if (loops::is_whole(part, bounds[rebase->rebased], analyzer)) part = loops::Interval::of(parent);
-      else if (part.is_bounded())
-        part = {analyzer.simplify(part.min + parent->min), analyzer.simplify(part.max + parent->min)};
-      known[rebase->parent.get()] = part;
-    }
+  for (const auto& [map, axes, loops] : upward(stage)) {
+    if (axes.empty()) continue;
+    auto parts = values_of(loops, [&](const IterVar& loop) { return intervals->at(loop.get()); });
+    auto found = map.axis_intervals(parts, domains_of(axes, bounds), domains_of(loops, bounds), analyzer);
+    for (size_t i = 0; i < axes.size(); ++i) (*intervals)[axes[i].get()] = found[i];
   }
 }
 
-void pass_up_indices(const StageNode* stage, const Bounds& bounds, AxisMap<PrimExpr>* values, Axes which) {
-  AxisMap<PrimExpr>& known = *values;
-  auto is_missing = [&](const IterVar& iv) {
-    if (known.count(iv.get())) return false;
+namespace {
+
+/// Gives `to` the values that `carry` finds from those of `from`; nothing where one is not known and need not be.
+template <class Carry>
+void carry_values(const StageNode* stage, const std::vector<IterVar>& from, const std::vector<IterVar>& to, Axes which,
+                  AxisMap<PrimExpr>* values, const Carry& carry) {
+  for (const IterVar& iv : from) {
+    if (values->count(iv.get())) continue;
     ICHECK(which == Axes::Known) << "no value for " << iv->var->name << " of stage " << stage_name(stage);
-    return true;
-  };
-  for (size_t i = stage->relations.size(); i-- > 0;) {
-    IterVarRelation relation = stage->relations[i];
-    if (auto* split = relation.as<Split>()) {
-      if (is_missing(split->outer) || is_missing(split->inner)) continue;
-      known[split->parent.get()] = loops::split_parent_index(known[split->outer.get()], known[split->inner.get()],
-                                                             bounds[split->parent], bounds[split->inner]);
-    } else if (auto* fuse = relation.as<Fuse>()) {
-      if (is_missing(fuse->fused)) continue;
-      auto [outer, inner] =
-          loops::fuse_part_indices(known[fuse->fused.get()], bounds[fuse->outer], bounds[fuse->inner]);
-      known[fuse->outer.get()] = outer;
-      known[fuse->inner.get()] = inner;
-    } else if (auto* rebase = relation.as<Rebase>()) {
-      if (is_missing(rebase->rebased)) continue;
-      Range parent = bounds[rebase->parent];
-      PrimExpr value = known[rebase->rebased.get()];
-      known[rebase->parent.get()] = is_zero(parent->min) ? value : value + parent->min;
-    }
+    return;
+  }
+  std::vector<PrimExpr> found = carry(values_of(from, [&](const IterVar& iv) { return values->at(iv.get()); }));
+  for (size_t i = 0; i < to.size(); ++i) (*values)[to[i].get()] = found[i];
+}
+
+}  // namespace
+
+void pass_up_indices(const StageNode* stage, const Bounds& bounds, AxisMap<PrimExpr>* values, Axes which) {
+  for (const Relation& relation : upward(stage)) {
+    if (relation.axes.empty()) continue;
+    carry_values(stage, relation.loops, relation.axes, which, values, [&](const std::vector<PrimExpr>& known) {
+      return relation.map.axis_indices(known, domains_of(relation.axes, bounds), domains_of(relation.loops, bounds));
+    });
   }
 }
 
 void pass_down_indices(const StageNode* stage, const Bounds& bounds, AxisMap<PrimExpr>* values, Axes which) {
-  AxisMap<PrimExpr>& known = *values;
-  auto is_missing = [&](const IterVar& iv) {
-    if (known.count(iv.get())) return false;
-    ICHECK(which == Axes::Known) << "no value for " << iv->var->name << " of stage " << stage_name(stage);
-    return true;
-  };
-  for (const IterVarRelation& relation : stage->relations) {
-    if (auto* split = relation.as<Split>()) {
-      if (is_missing(split->parent)) continue;
-      auto [outer, inner] =
-          loops::split_part_indices(known[split->parent.get()], bounds[split->parent], bounds[split->inner]);
-      known[split->outer.get()] = outer;
-      known[split->inner.get()] = inner;
-    } else if (auto* fuse = relation.as<Fuse>()) {
-      if (is_missing(fuse->outer) || is_missing(fuse->inner)) continue;
-      known[fuse->fused.get()] = loops::fused_index(known[fuse->outer.get()], known[fuse->inner.get()],
-                                                    bounds[fuse->outer], bounds[fuse->inner]);
-    } else if (auto* rebase = relation.as<Rebase>()) {
-      if (is_missing(rebase->parent)) continue;
-      known[rebase->rebased.get()] = known[rebase->parent.get()] - bounds[rebase->parent]->min;
-    } else if (auto* singleton = relation.as<Singleton>()) {
-      known[singleton->iter.get()] = make_zero(singleton->iter->var->dtype);
+  for (const Relation& relation : relations_of(stage)) {
+    if (relation.axes.empty()) {
+      const IterVar& unit = relation.loops[0];
+      (*values)[unit.get()] = make_zero(unit->var->dtype);
+      continue;
     }
+    carry_values(stage, relation.axes, relation.loops, which, values, [&](const std::vector<PrimExpr>& known) {
+      return relation.map.loop_indices(known, domains_of(relation.axes, bounds), domains_of(relation.loops, bounds));
+    });
   }
 }
 
+namespace {
+
+void give_flags(AxisMap<int>* flags, const std::vector<IterVar>& from, const std::vector<IterVar>& to) {
+  int given = 0;
+  for (const IterVar& iv : from)
+    if (auto it = flags->find(iv.get()); it != flags->end()) given |= it->second;
+  if (!given) return;
+  for (const IterVar& iv : to) (*flags)[iv.get()] |= given;
+}
+
+}  // namespace
+
 void pass_down_flags(const StageNode* stage, AxisMap<int>* flags) {
-  AxisMap<int>& set = *flags;
-  auto give = [&](const IterVar& to, int some) {
-    if (some) set[to.get()] |= some;
-  };
-  auto of = [&](const IterVar& iv) { return set.count(iv.get()) ? set[iv.get()] : 0; };
-  for (const IterVarRelation& relation : stage->relations) {
-    if (auto* split = relation.as<Split>()) {
-      give(split->outer, of(split->parent));
-      give(split->inner, of(split->parent));
-    } else if (auto* fuse = relation.as<Fuse>()) {
-      give(fuse->fused, of(fuse->outer) | of(fuse->inner));
-    } else if (auto* rebase = relation.as<Rebase>()) {
-      give(rebase->rebased, of(rebase->parent));
-    }
-  }
+  for (const Relation& relation : relations_of(stage)) give_flags(flags, relation.axes, relation.loops);
 }
 
 void pass_up_flags(const StageNode* stage, AxisMap<int>* flags) {
-  AxisMap<int>& set = *flags;
-  auto give = [&](const IterVar& to, int some) {
-    if (some) set[to.get()] |= some;
-  };
-  auto of = [&](const IterVar& iv) { return set.count(iv.get()) ? set[iv.get()] : 0; };
-  for (size_t i = stage->relations.size(); i-- > 0;) {
-    IterVarRelation relation = stage->relations[i];
-    if (auto* split = relation.as<Split>()) {
-      give(split->parent, of(split->outer) | of(split->inner));
-    } else if (auto* fuse = relation.as<Fuse>()) {
-      give(fuse->outer, of(fuse->fused));
-      give(fuse->inner, of(fuse->fused));
-    } else if (auto* rebase = relation.as<Rebase>()) {
-      give(rebase->parent, of(rebase->rebased));
-    }
-  }
+  for (const Relation& relation : upward(stage)) give_flags(flags, relation.loops, relation.axes);
 }
 
 namespace {
@@ -195,18 +174,13 @@ AxisSet axes_that_overrun(const StageNode* stage, const Bounds& bounds, const Ax
     Range launched = bounds.get_or_null(thread);
     if (launched && !analyzer.can_prove(equal(launched->extent, bounds[leaf]->extent))) over.insert(leaf.get());
   }
-  for (size_t i = stage->relations.size(); i-- > 0;) {
-    IterVarRelation relation = stage->relations[i];
-    if (auto* split = relation.as<Split>()) {
-      if (!values.count(split->parent.get()) || !bounds.count(split->parent)) continue;
-      if (over.count(split->outer.get()) || over.count(split->inner.get()) ||
-          !loops::split_is_exact(bounds[split->parent], bounds[split->outer], bounds[split->inner], analyzer))
-        over.insert(split->parent.get());
-    } else if (auto* fuse = relation.as<Fuse>()) {
-      if (over.count(fuse->fused.get())) over.insert({fuse->outer.get(), fuse->inner.get()});
-    } else if (auto* rebase = relation.as<Rebase>()) {
-      if (over.count(rebase->rebased.get())) over.insert(rebase->parent.get());
+  for (const auto& [map, axes, loops] : upward(stage)) {
+    bool is_over = has_any(over, loops);
+    if (map.may_overrun()) {
+      if (!values.count(axes[0].get()) || !bounds.count(axes[0])) continue;
+      is_over = is_over || !map.is_exact(domains_of(axes, bounds), domains_of(loops, bounds), analyzer);
     }
+    if (is_over) insert_all(&over, axes);
   }
   return over;
 }

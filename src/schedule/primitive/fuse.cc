@@ -1,7 +1,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "schedule/primitives.h"
-#include "tir/loops/split_fuse.h"
+#include "tir/loops/loop_map.h"
 #include "tir/remap.h"
 
 namespace tessera::schedule {
@@ -55,9 +55,9 @@ LoopRef fuse(State& state, const std::vector<LoopRef>& refs, bool preserve_unit_
   Map<Var, PrimExpr> values;
   PrimExpr rest = fused;
   for (size_t i = loops.size(); i-- > 0;) {
-    auto [outer, inner] = loops::fuse_part_indices(rest, range_of(loops[0]), range_of(loops[i]));
-    values.set(loops[i]->loop_var, cast(loops[i]->loop_var->dtype, analyzer.simplify(i ? inner : rest)));
-    rest = outer;
+    auto parts = loops::LoopMap::fuse().axis_indices({rest}, {range_of(loops[0]), range_of(loops[i])}, {});
+    values.set(loops[i]->loop_var, cast(loops[i]->loop_var->dtype, analyzer.simplify(i ? parts[1] : rest)));
+    rest = parts[0];
   }
   Stmt body = substitute_all(loops.back()->body, values);
   body = make(For{.loop_var = fused, .min = make_zero(extent.dtype()), .extent = extent, .body = body});

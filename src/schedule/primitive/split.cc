@@ -2,7 +2,7 @@
 #include "ir/rewrite.h"
 #include "schedule/legality.h"
 #include "schedule/primitives.h"
-#include "tir/loops/split_fuse.h"
+#include "tir/loops/loop_map.h"
 #include "tir/remap.h"
 
 namespace tessera::schedule {
@@ -68,7 +68,7 @@ std::vector<LoopRef> split(State& state, const LoopRef& ref, const std::vector<P
     vars.push_back(make_var(loop->loop_var->name + "_" + std::to_string(i), loop->loop_var->dtype));
     Range domain = make_range(make_zero(factors[i].dtype()), factors[i]);
     analyzer.bind(vars[i], domain);
-    index = loops::split_parent_index(index, vars[i], range_of(loop), domain);
+    index = loops::LoopMap::split(factors[i]).axis_indices({index, vars[i]}, {range_of(loop)}, {Range(), domain})[0];
   }
   Stmt body = substitute_all(loop->body, {{loop->loop_var, index}});
   PrimExpr guard = index < loop->extent;

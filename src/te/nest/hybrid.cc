@@ -9,7 +9,7 @@
 #include "ir/rewrite.h"
 #include "te/nest/nest.h"
 #include "tir/attrs.h"
-#include "tir/loops/split_fuse.h"
+#include "tir/loops/loop_map.h"
 
 namespace tessera::te {
 namespace {
@@ -58,12 +58,13 @@ class HybridLoops {
   Stmt apply(const Split* split, const Stmt& body) {
     return at_loop(body, split->parent, [&](const For* loop) -> Stmt {
       Range parent = make_range(loop->min, loop->extent);
-      auto [outer, inner] = loops::split_domains(parent, split->factor, split->nparts, false, analyzer_);
-      PrimExpr index = loops::split_parent_index(split->outer->var, split->inner->var, parent, inner);
+      loops::LoopMap map = loops::LoopMap::split(split->factor, split->nparts);
+      std::vector<Range> domains = map.loop_domains({parent}, false, analyzer_);
+      PrimExpr index = map.axis_indices({split->outer->var, split->inner->var}, {parent}, domains)[0];
       Stmt inside = substitute(loop->body, Map<Var, PrimExpr>{{loop->loop_var, index}});
-      if (!loops::split_is_exact(parent, outer, inner, analyzer_))
+      if (!map.is_exact({parent}, domains, analyzer_))
         inside = if_all({likely(index < parent->min + parent->extent)}, inside);
-      return loop_over(loop, split->outer, outer, loop_over(loop, split->inner, inner, inside));
+      return loop_over(loop, split->outer, domains[0], loop_over(loop, split->inner, domains[1], inside));
     });
   }
 
@@ -73,9 +74,11 @@ class HybridLoops {
       if (!next || !next->loop_var.same_as(fuse->inner->var) || uses_var(next->extent, loop->loop_var))
         throw unsupported("only a loop and the one directly inside it can be fused");
       Range outer = make_range(loop->min, loop->extent), inner = make_range(next->min, next->extent);
-      auto [first, second] = loops::fuse_part_indices(fuse->fused->var, outer, inner);
-      Stmt inside = substitute(next->body, Map<Var, PrimExpr>{{loop->loop_var, first}, {next->loop_var, second}});
-      return loop_over(loop, fuse->fused, loops::fused_domain(outer, inner, analyzer_), inside);
+      loops::LoopMap map = loops::LoopMap::fuse();
+      std::vector<Range> domains = map.loop_domains({outer, inner}, false, analyzer_);
+      std::vector<PrimExpr> parts = map.axis_indices({fuse->fused->var}, {outer, inner}, domains);
+      Stmt inside = substitute(next->body, Map<Var, PrimExpr>{{loop->loop_var, parts[0]}, {next->loop_var, parts[1]}});
+      return loop_over(loop, fuse->fused, domains[0], inside);
     });
   }
 

@@ -6,7 +6,7 @@
 
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "tir/loops/split_fuse.h"
+#include "tir/loops/loop_map.h"
 
 namespace tessera::loops {
 namespace {
@@ -27,24 +27,25 @@ TEST(Loops, SplitReachesEveryIndexOnceAndIsExactOnlyWhenItDivides) {
       for (bool by_factor : {true, false}) {
         arith::Analyzer analyzer;
         Range parent = make_range(3, extent);
-        auto [outer, inner] = split_domains(parent, by_factor ? PrimExpr(length) : PrimExpr(),
-                                            by_factor ? PrimExpr() : PrimExpr(length), false, analyzer);
+        LoopMap map = LoopMap::split(by_factor ? PrimExpr(length) : PrimExpr(), PrimExpr(length));
+        EXPECT_EQ(map.stated_loop(), by_factor ? 1u : 0u);
+        std::vector<Range> domains = map.loop_domains({parent}, false, analyzer);
         std::vector<int> seen(static_cast<size_t>(extent));
         bool runs_past = false;
-        for (int o = 0; o < value_of(outer->extent); ++o)
-          for (int i = 0; i < value_of(inner->extent); ++i) {
-            int64_t index = value_of(split_parent_index(o, i, parent, inner)) - 3;
+        for (int o = 0; o < value_of(domains[0]->extent); ++o)
+          for (int i = 0; i < value_of(domains[1]->extent); ++i) {
+            int64_t index = value_of(map.axis_indices({o, i}, {parent}, domains)[0]) - 3;
             if (index >= extent) {
               runs_past = true;
               continue;
             }
             ++seen[static_cast<size_t>(index)];
-            auto [back_o, back_i] = split_part_indices(static_cast<int>(index + 3), parent, inner);
-            EXPECT_EQ(value_of(back_o), o);
-            EXPECT_EQ(value_of(back_i), i);
+            auto back = map.loop_indices({static_cast<int>(index + 3)}, {parent}, domains);
+            EXPECT_EQ(value_of(back[0]), o);
+            EXPECT_EQ(value_of(back[1]), i);
           }
         for (int count : seen) EXPECT_EQ(count, 1) << extent << " by " << length;
-        EXPECT_EQ(split_is_exact(parent, outer, inner, analyzer), !runs_past);
+        EXPECT_EQ(map.is_exact({parent}, domains, analyzer), !runs_past);
       }
 }
 
@@ -52,11 +53,28 @@ TEST(Loops, FuseAndItsPartsAreInverse) {
   Range outer = make_range(2, 3), inner = make_range(5, 4);
   for (int o = 2; o < 5; ++o)
     for (int i = 5; i < 9; ++i) {
-      PrimExpr fused = fused_index(o, i, outer, inner);
-      auto [back_o, back_i] = fuse_part_indices(fused, outer, inner);
-      EXPECT_EQ(value_of(back_o), o);
-      EXPECT_EQ(value_of(back_i), i);
+      auto fused = LoopMap::fuse().loop_indices({o, i}, {outer, inner}, {});
+      EXPECT_EQ(value_of(fused[0]), (o - 2) * 4 + i - 5);
+      auto back = LoopMap::fuse().axis_indices(fused, {outer, inner}, {});
+      EXPECT_EQ(value_of(back[0]), o);
+      EXPECT_EQ(value_of(back[1]), i);
     }
+}
+
+TEST(Loops, AShiftedLoopBeginsAtZeroAndAUnitLoopIsForNoAxis) {
+  arith::Analyzer analyzer;
+  Range axis = make_range(5, 4);
+  std::vector<Range> loop = LoopMap::shift().loop_domains({axis}, false, analyzer);
+  EXPECT_EQ(value_of(loop[0]->min), 0);
+  EXPECT_EQ(value_of(loop[0]->extent), 4);
+  EXPECT_EQ(value_of(LoopMap::shift().axis_indices({2}, {axis}, loop)[0]), 7);
+  EXPECT_EQ(value_of(LoopMap::shift().loop_indices({7}, {axis}, loop)[0]), 2);
+  Interval part = LoopMap::shift().axis_intervals({Interval{1, 2}}, {axis}, loop, analyzer)[0];
+  EXPECT_EQ(value_of(part.min), 6);
+  EXPECT_EQ(value_of(part.max), 7);
+  EXPECT_EQ(value_of(LoopMap::unit().loop_domains({}, false, analyzer)[0]->extent), 1);
+  EXPECT_TRUE(LoopMap::unit().axis_indices({0}, {}, {}).empty());
+  for (const LoopMap& map : {LoopMap::fuse(), LoopMap::shift(), LoopMap::unit()}) EXPECT_FALSE(map.may_overrun());
 }
 
 TEST(Loops, PartsOfAFusedIntervalHoldAllItsPoints) {
@@ -67,7 +85,8 @@ TEST(Loops, PartsOfAFusedIntervalHoldAllItsPoints) {
         for (int end = begin; end < rows * width; ++end) {
           Range outer = make_range(0, rows), inner = make_range(0, width);
           Interval fused = begin == end ? Interval::point(begin) : Interval{begin, end};
-          auto [o, i] = fuse_part_intervals(fused, make_range(0, rows * width), outer, inner, analyzer);
+          auto parts = LoopMap::fuse().axis_intervals({fused}, {outer, inner}, {make_range(0, rows * width)}, analyzer);
+          Interval o = parts[0], i = parts[1];
           for (int at = begin; at <= end; ++at) {
             EXPECT_LE(value_of(o.min), at / width);
             EXPECT_GE(value_of(o.max), at / width);
