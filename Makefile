@@ -136,7 +136,7 @@ test-frameworks: build .venv-torch/.installed  ## models exported from PyTorch a
 
 bench-torch: build .venv-torch/.installed  ## matmuls beside PyTorch, from a virtual environment of its own
 	@.venv-torch/bin/python bench/gemm.py
-	@.venv-torch/bin/python bench/products.py
+	@.venv-torch/bin/python bench/matmul.py
 
 bench-ops: build .venv-torch/.installed  ## single operators beside ONNX Runtime, OpenVINO and PyTorch; a chart in build/
 	@.venv-torch/bin/python bench/ops.py

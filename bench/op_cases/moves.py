@@ -42,7 +42,7 @@ def move(op: str, x: np.ndarray, facts: dict[str, Any], torch: Torch, title: str
 
 
 def cases(_nets: list[str]) -> list[Case]:
-    picture = random(1, 64, 112, 112)
+    image = random(1, 64, 112, 112)
     return [
         transpose((1, 128, 12, 64), 0, 2, 1, 3),
         transpose((1, 64, 56, 56), 0, 2, 3, 1),
@@ -55,21 +55,21 @@ def cases(_nets: list[str]) -> list[Case]:
         concat(3, (1, 21, 28, 28), (1, 21, 28, 5)),
         move(
             "Slice",
-            picture,
+            image,
             {"starts": [0, 1, 1], "ends": [64, 111, 112], "axes": [1, 2, 3], "steps": [1, 2, 2]},
             lambda torch, t: t["x"][:, :, 1:111:2, 1:112:2].contiguous(),
             "steps of 2",
         ),
         move(
             "Pad",
-            picture,
+            image,
             {"pads": [0, 0, 1, 1, 0, 0, 1, 1]},
             lambda torch, t: torch.nn.functional.pad(t["x"], (1, 1, 1, 1)),
             "1",
         ),
         move(
             "Pad",
-            picture,
+            image,
             {"pads": [0, 0, 3, 3, 0, 0, 3, 3]},
             lambda torch, t: torch.nn.functional.pad(t["x"], (3, 3, 3, 3), mode="reflect"),
             "3, reflect",

@@ -97,7 +97,7 @@ class Inliner {
 };
 
 /// An axis split after something was attached to it stands for its innermost part; a fused one for the whole.
-void mend_attachments(const Array<Stage>& stages) {
+void fix_attachments(const Array<Stage>& stages) {
   for (const Stage& stage : stages) {
     if (stage->attach_type != AttachType::Scope) continue;
     const Stage& parent = stage->attach_stage;
@@ -149,8 +149,8 @@ Schedule normalize(const Schedule& sch) {
   Schedule out = copy_schedule(sch);
   apply_layouts(out);
   Inliner()(out);
-  mend_attachments(out->stages);
-  mend_attachments(out->groups);
+  fix_attachments(out->stages);
+  fix_attachments(out->groups);
   rebase_loops(out);
   return out;
 }

@@ -13,7 +13,7 @@ namespace tessera::topi {
 
 namespace {
 
-/// A running sum or product along one axis of a buffer.
+/// A scan along one axis of a buffer.
 struct Running {
   static constexpr int kLanes = 16, kMaxVectors = 32;  // of a vector; side by side in a part that one thread does
   Buffer in, out;

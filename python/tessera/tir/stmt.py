@@ -236,7 +236,7 @@ class Evaluate(Stmt):
 
 @register_object("tir.Prefetch")
 class Prefetch(Stmt):
-    """Asks for `bounds` of `buffer` to be brought near."""
+    """Asks for `bounds` of `buffer` to be prefetched."""
 
     def __init__(self, buffer: Buffer, bounds: Any, span: Span | None = None):
         self.__init_handle_by_constructor__(_ffi_api.Prefetch, buffer, bounds, span)

@@ -124,7 +124,7 @@ Expr dyn_broadcast(Expr x, Expr shape) {
 }
 
 /// Leading extents are known only at run time.
-Expr open_product(const NodeContext& in, const Expr& a, const Expr& b, DataType out_dtype) {
+Expr dynamic_matmul(const NodeContext& in, const Expr& a, const Expr& b, DataType out_dtype) {
   int rank_a = static_cast<int>(in.rank(a)), rank_b = static_cast<int>(in.rank(b)), rank = std::max(rank_a, rank_b);
   Expr shape_a = shape_at_run_time(a), shape_b = shape_at_run_time(b);
   auto leading = [&](const Expr& shape, int own) {
@@ -152,7 +152,7 @@ Expr matmul_like_numpy(const NodeContext& in, Expr a, Expr b, DataType out_dtype
   size_t rank_a = in.rank(a), rank_b = in.rank(b), rank = std::max(rank_a, rank_b);
   Expr out;
   DataType given = in.dtype(a);
-  bool is_short = is_float(given) && given.bits == 16 && out_dtype.is_void();  // sums of short floats are kept wide
+  bool is_short = is_float(given) && given.bits == 16 && out_dtype.is_void();  // sums of fp16 and bf16 are fp32
   if (is_short) out_dtype = DataType::Float(32);
   std::optional<std::vector<int64_t>> shape_a = in.fixed_shape(a), shape_b = in.fixed_shape(b);
   if (rank_b == 2) {
@@ -187,7 +187,7 @@ Expr matmul_like_numpy(const NodeContext& in, Expr a, Expr b, DataType out_dtype
       out = broadcast_to(out, int_array({count, whole[rank - 2], whole[rank - 1]}));
     out = reshape_to(out, whole);
   } else {
-    out = open_product(in, a, b, out_dtype);
+    out = dynamic_matmul(in, a, b, out_dtype);
   }
   if (is_short) out = cast(out, given);
   std::vector<int64_t> gone;

@@ -36,7 +36,7 @@ Expr conv_call(const char* op, const NodeContext& in, const Expr& data, const Ex
                DataType out_dtype) {
   const size_t spatial = windows.spatial();
   DataType dtype = in.dtype(data);
-  bool is_short = is_float(dtype) && dtype.bits == 16 && out_dtype.is_void();  // sums of short floats are kept wide
+  bool is_short = is_float(dtype) && dtype.bits == 16 && out_dtype.is_void();  // sums of fp16 and bf16 are fp32
   Expr out = call_op(op, {data, filters}, make_attrs<T>([&](auto& attrs) {
                        attrs.strides = int_array(windows.strides);
                        attrs.padding = int_array(windows.padding);

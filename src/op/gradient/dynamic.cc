@@ -106,7 +106,7 @@ Exprs pad_gradient(const Call* call, const Expr& grad) {
   return {inside, zeros_like(call->args[1]), border};
 }
 
-/// What resizes one axis of images: applied to the identity as channels of a picture that is one element wide.
+/// What resizes one axis of images: applied to the identity as channels of an image that is one element wide.
 Expr resized_along(const Call* call, const Expr& identity, size_t i) {
   auto column = [&](int spatial) { return expand_dims(identity, 3, spatial - 1); };
   auto matrix = [](const Expr& image, int spatial) {

@@ -34,7 +34,7 @@ Expr placed(const Call* call, const Expr& grad, const std::vector<topi::SliceAxi
 
 /// The same where extents are known at run time: the slice is said again, its ends in numbers that mean the same for any
 /// extent.
-Expr placed_among_open(const Call* call, const Expr& grad, const topi::SliceSpec& spec) {
+Expr placed_among_dynamic(const Call* call, const Expr& grad, const topi::SliceSpec& spec) {
   constexpr int64_t kEnd = std::numeric_limits<int32_t>::max();
   const int rank = rank_of(arg_type(call, 0));
   std::vector<int64_t> begin(static_cast<size_t>(rank), 0), end(begin.size(), kEnd), strides(begin.size(), 1);
@@ -58,7 +58,7 @@ Exprs strided_slice_gradient(const Call* call, const Expr& grad) {
   auto list = [](const Array<PrimExpr>& given) { return given.defined() ? given : Array<PrimExpr>(); };
   topi::SliceSpec spec{attrs->begin, attrs->end, list(attrs->strides), list(attrs->axes), attrs->slice_mode == "size"};
   auto* type = arg_type(call, 0);
-  if (!is_known(type)) return {placed_among_open(call, grad, spec)};
+  if (!is_known(type)) return {placed_among_dynamic(call, grad, spec)};
   return {placed(call, grad, topi::slice_axes(type->shape, spec))};
 }
 

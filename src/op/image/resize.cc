@@ -63,7 +63,7 @@ Array<te::Tensor> resize(const Attrs& given, const Array<te::Tensor>& in, const 
   return {topi::resize(in[0], options)};
 }
 
-/// Axes are resized one by one: each as pictures of one dimension.
+/// Axes are resized one by one: each as images of one dimension.
 Expr resized_back(const relay::Call* call, const Expr& grad, const ResizeOptions& options) {
   const size_t spatial = options.size.size();
   return separable_gradient(call, grad, spatial_axes(options.layout, spatial), [&](const Expr& identity, size_t i) {

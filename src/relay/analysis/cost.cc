@@ -113,7 +113,7 @@ class Counter {
 
   int64_t known(const PrimExpr& extent) {
     auto value = as_int(extent);
-    if (!value) out_.is_open = true;
+    if (!value) out_.is_dynamic = true;
     return value ? *value : 1;
   }
   int64_t elements(const TensorTypeNode* type) {
@@ -137,7 +137,7 @@ class Counter {
 Cost& Cost::operator+=(const Cost& other) {
   macs = plus(macs, other.macs);
   flops = plus(flops, other.flops);
-  is_open = is_open || other.is_open;
+  is_dynamic = is_dynamic || other.is_dynamic;
   return *this;
 }
 

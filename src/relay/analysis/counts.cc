@@ -17,7 +17,7 @@ int64_t total_mac_number(const Expr& root) {
     auto* call = expr.as<Call>();
     if (!call) return;
     Cost cost = cost_of(call);
-    if (cost.macs && cost.is_open)
+    if (cost.macs && cost.is_dynamic)
       throw Error(ValueError) << "get_total_mac_number needs static shapes, not " << to_text(checked_type(expr));
     out += cost.macs;
   });

@@ -27,7 +27,7 @@ struct Windows {
   int64_t block() const { return along + 1 < reduction.axes.size() ? reduction.extents.back() : 1; }
 };
 
-/// The windows that a block reduces; nothing where it does not, where extents are open, or where vectors would be short.
+/// The windows that a block reduces; nothing where it does not, where extents are dynamic, or where vectors would be short.
 std::optional<Windows> as_windows(const schedule::State& state, const schedule::BlockRef& block,
                                   const Machine& machine);
 

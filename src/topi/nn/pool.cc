@@ -152,7 +152,7 @@ te::Tensor pool(const te::Tensor& data, PoolKind kind, const PoolOptions& option
 te::Tensor pool_grad(const te::Tensor& grad, const te::Tensor& data, PoolKind kind, const PoolOptions& options) {
   Windows windows(data, options, border_of(data, kind));
   const size_t rank = data->shape.size();
-  te::Tensor greatest;  // the place of the greatest element in each window, row-major
+  te::Tensor greatest;  // the index of the greatest element in each window, row-major
   if (kind == PoolKind::Max) {
     Array<PrimExpr> shape = windows.shape();
     ReduceOptions taps{.axes = {}, .all_axes = false, .keepdims = false};

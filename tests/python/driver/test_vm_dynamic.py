@@ -106,7 +106,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_open_extents_give_what_written_ones_give(name):
+def test_dynamic_extents_give_what_written_ones_give(name):
     agree(*CASES[name])
 
 

@@ -151,7 +151,7 @@ def test_a_type_that_is_not_simulated_is_said_so():
 
 
 @pytest.mark.parametrize("x_zero, y_zero", [(0, 0), (5, 0), (0, -2), (3, 9)])
-def test_matrix_products_of_integers(x_zero, y_zero):
+def test_packed_matmul_of_integers(x_zero, y_zero):
     affine = [NUMBER(x_zero), NUMBER(y_zero), NUMBER(0.5), NUMBER(0.25)]
     x, w = integers(4, (3, 8), "uint8"), integers(5, (5, 8))
     data, weight = relay.var("x", shape=x.shape, dtype="uint8"), relay.var("w", shape=w.shape, dtype="int8")

@@ -9,7 +9,7 @@ from references_nn import REFERENCES as NN_REFERENCES
 from tessera import relay
 from tessera.contrib import graph_executor
 
-# Small pictures: NumPy's convolutions are slow.
+# Small images: NumPy's convolutions are slow.
 NETWORKS = {
     "mlp": lambda: models.mlp.get_workload(2),
     "dqn": lambda: models.dqn.get_workload(1, image_shape=(4, 44, 44)),
@@ -17,9 +17,7 @@ NETWORKS = {
     "synthetic": lambda: models.synthetic.get_workload(),
     "lstm": lambda: models.lstm.get_workload(2, 16),
     "resnet": lambda: models.resnet.get_workload(num_layers=18, num_classes=10, image_shape=(3, 32, 32)),
-    "resnet of small pictures": lambda: models.resnet.get_workload(
-        num_layers=8, num_classes=10, image_shape=(3, 16, 16)
-    ),
+    "resnet of small images": lambda: models.resnet.get_workload(num_layers=8, num_classes=10, image_shape=(3, 16, 16)),
     "resnet, channels last": lambda: models.resnet.get_workload(
         num_layers=18, num_classes=10, image_shape=(32, 32, 3), layout="NHWC"
     ),
@@ -31,7 +29,7 @@ NETWORKS = {
     "densenet": lambda: models.densenet.get_workload(batch_size=1, classes=10, image_shape=(3, 32, 32)),
     "inception_v3": lambda: models.inception_v3.get_workload(num_classes=10, image_shape=(3, 96, 96)),
 }
-QUICK = ("mlp", "synthetic", "lstm", "resnet of small pictures", "mobilenet")
+QUICK = ("mlp", "synthetic", "lstm", "resnet of small images", "mobilenet")
 
 
 def seeded(params):

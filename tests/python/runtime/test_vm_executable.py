@@ -14,7 +14,7 @@ def floats(*shape):
 
 
 def dynamic_program():
-    """An open batch, a constant, two results, a reshape: most instructions without calls."""
+    """A dynamic batch, a constant, two results, a reshape: most instructions without calls."""
     x = relay.var("x", shape=(relay.Any(), 4))
     w = relay.const(floats(3, 4))
     y = relay.nn.dense(x, w)

@@ -1,4 +1,4 @@
-"""Marks of a stage that change how its data is brought near: prefetch, double buffers, groups, predicates, threads."""
+"""Marks of a stage that change how its data is prefetched: prefetch, double buffers, groups, predicates, threads."""
 
 import numpy as np
 import pytest

@@ -151,7 +151,7 @@ def test_all_kernels_agree_with_numpy_on(name, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("network", ["resnet of small pictures", "mobilenet"])
+@pytest.mark.parametrize("network", ["resnet of small images", "mobilenet"])
 @pytest.mark.parametrize("name", ["avx2", "neon", "sve256", "sve512"])
 def test_networks_agree_with_numpy_on(name, network, tmp_path):
     mod, params = NETWORKS[network]()

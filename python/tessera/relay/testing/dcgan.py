@@ -1,4 +1,4 @@
-"""The generator of a network that makes pictures (Radford et al., 2015)."""
+"""The generator of a network that makes images (Radford et al., 2015)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def get_net(
     if layout not in ("NCHW", "NHWC"):
         raise ValueError(f"the layout is NCHW or NHWC, got {layout}")
     if tuple(oshape[-2:] if layout == "NCHW" else oshape[:2]) != (64, 64):
-        raise ValueError(f"the picture is 64 by 64, got {oshape}")
+        raise ValueError(f"the image is 64 by 64, got {oshape}")
     code = var("data", dtype=dtype, shape=(batch_size, random_len)) if code is None else code
     out: Expr = _op.nn.relu(dense_add_bias(code, units=4 * 4 * ngf * 8, name="g1"))
     out = _op.reshape(out, (-1, ngf * 8, 4, 4) if layout == "NCHW" else (-1, 4, 4, ngf * 8))

@@ -111,7 +111,7 @@ def _block_e(data: Expr, pool: str, name: str) -> Expr:
 
 
 def _size_at_end(size: int) -> int:
-    """What is left of a picture of that height or width before the last pool: 8 of 299."""
+    """What is left of an image of that height or width before the last pool: 8 of 299."""
     for lost, stride in ((2, 2), (2, 1), (2, 2), (2, 1), (2, 2), (2, 2), (2, 2)):
         size = (size - lost - 1) // stride + 1
     return size

@@ -91,7 +91,7 @@ def resnet(
     layers = _Layers(layout)
     height = data_shape[layout.index("H")]
     out = layers.norm(var("data", shape=data_shape, dtype=dtype), "bn_data", scale=False)
-    if height <= 32:  # small pictures, such as cifar10's
+    if height <= 32:  # small images, such as cifar10's
         out = layers.conv(out, filter_list[0], 3, 1, 1, "conv0")
     else:
         kernel, stride, pad = (7, 2, 3) if layers.rank == 2 else ((3, 7, 7), (1, 2, 2), (1, 3, 3))

@@ -124,9 +124,9 @@ class Graph {
   /// their shapes, before the call: they must not be inside its kernel.
   static bool computes_its_shape(const Call* call, const Op& op) {
     if (!op.has(kShapeFunc)) return false;
-    bool is_open = false;
-    walk(checked_type(Expr(call)), [&](const AnyDim*) { is_open = true; });
-    return is_open;
+    bool is_dynamic = false;
+    walk(checked_type(Expr(call)), [&](const AnyDim*) { is_dynamic = true; });
+    return is_dynamic;
   }
 
   void visit_call(const Call* call, GraphNode* node) {

@@ -1,4 +1,4 @@
-// What a loop will read some iterations later is brought near: the mark "prefetch_scope" becomes a Prefetch of the region
+// What a loop will read some iterations later is prefetched: the mark "prefetch_scope" becomes a Prefetch of the region
 // its body touches, that many iterations ahead, and a Prefetch becomes instructions, one for each row of the region.
 //
 //   prefetch A[i+1, 0:16]     =>     for p in range(1): prefetch(&A[i+1+p, 0], read, 3, data)

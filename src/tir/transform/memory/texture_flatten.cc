@@ -1,4 +1,4 @@
-// Memory in a texture is a picture of pixels: its last dimension is the channels of a pixel, the dimensions before it are
+// Memory in a texture is an image of pixels: its last dimension is the channels of a pixel, the dimensions before it are
 // folded into rows and columns, and accesses become instructions.
 //
 //   realize T[0:h, 0:w, 0:4] in "global.texture"    =>    let T = nd_mem_alloc_with_scope("global.texture", 3, [h, w, 4])

@@ -15,7 +15,7 @@ struct MatrixProduct {
 };
 
 /// The extents of a product; nothing where one is not a number, where elements are of a type without micro-kernel, or where
-/// it is too small for panels to pay. Rows and the dimensions before them may be open until run time: `batch` and `m` then are a
+/// it is too small for panels to pay. Rows and the dimensions before them may be dynamic: `batch` and `m` then are a
 /// guess.
 struct GemmSize {
   int64_t batch = 1, m = 0, n = 0, k = 0;  // `batch` products of each

@@ -121,7 +121,7 @@ def test_convolutions_are_those_of_integers(case, dtype, zero, target):
 @pytest.mark.parametrize(
     "rows, depth, units", [(1, 512, 1000), (128, 768, 96), (5, 36, 33), (17, 2052, 64), (9, 147, 40)]
 )
-def test_matrix_products_are_those_of_integers(rows, depth, units, zero, target):
+def test_packed_matmul_are_those_of_integers(rows, depth, units, zero, target):
     rng = RNG(2)
     x = rng.integers(0, 256, (rows, depth)).astype("uint8")
     w = rng.integers(-128, 128, (units, depth)).astype("int8")

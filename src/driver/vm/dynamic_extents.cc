@@ -40,7 +40,7 @@ struct ExtentNames {
 };
 
 /// Primitive functions take the types of their arguments, whatever those were before.
-Expr with_open_kernels(const Expr& body) {
+Expr with_dynamic_kernels(const Expr& body) {
   return tessera::rewrite(body, [](Rewriter& self, const FunctionNode* function) -> Expr {
     if (!function->attrs.is_true(attr::kPrimitive)) {
       Function out = self.children(function);
@@ -95,7 +95,7 @@ IRModule name_dynamic_extents(const IRModule& fused) {
   if (name.count == 0) return fused;
   Function named = retyped(function, types);
   IRModule out = fused.copy();
-  out.update(main, with(named, &FunctionNode::body, with_open_kernels(named->body)));
+  out.update(main, with(named, &FunctionNode::body, with_dynamic_kernels(named->body)));
   try {
     return infer_type(out);
   } catch (const Error& error) {

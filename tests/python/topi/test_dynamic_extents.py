@@ -76,12 +76,12 @@ def test_a_convolution_of_an_open_batch_is_right(name):
         np.testing.assert_allclose(program.run(data).numpy(), want(data), rtol=1e-4, atol=1e-4)
 
 
-def test_open_extents_do_not_keep_channels_from_blocks():
+def test_dynamic_extents_do_not_keep_channels_from_blocks():
     x = relay.var("x", shape=(ANY, 32, ANY, ANY))
     make, _ = conv_of(values(64, 32, 3, 3), {"padding": (1, 1, 1, 1)})
     text = blocked_text(relay.Function([x], relay.nn.max_pool2d(make(x), (3, 3), strides=(2, 2))))
     assert "nn.contrib_conv2d_NCHWc" in text
-    assert text.count("layout_transform") == 2 + 2, text  # of the picture, the weight, the bias and the answer
+    assert text.count("layout_transform") == 2 + 2, text  # of the image, the weight, the bias and the answer
 
 
 def test_channels_that_only_the_weight_knows_are_checked_and_blocked():

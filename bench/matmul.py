@@ -1,10 +1,10 @@
 #!/usr/bin/env python
 """Matmuls of sixty shapes beside NumPy, PyTorch and ONNX Runtime, as installed; with one thread and with all.
 
-    .venv-torch/bin/python bench/products.py                     # all, 1 thread and all threads (make bench-torch)
-    python bench/products.py --only vector,1x --threads 1        # lines that hold one of these words
-    python bench/products.py --clock processor --threads 1       # on a busy machine
-    .venv-torch/bin/python bench/products.py --peers ort --threads 1,4,16
+    .venv-torch/bin/python bench/matmul.py                     # all, 1 thread and all threads (make bench-torch)
+    python bench/matmul.py --only vector,1x --threads 1        # lines that hold one of these words
+    python bench/matmul.py --clock processor --threads 1       # on a busy machine
+    .venv-torch/bin/python bench/matmul.py --peers ort --threads 1,4,16
 
 The shapes are those of product_shapes.txt. Ours is what a user gets: a Relay function of nn.matmul, nn.dense or
 nn.batch_matmul, built at opt_level 3 and run by the graph executor. Both matrices are inputs, so nothing is packed
@@ -35,7 +35,7 @@ from common.contenders import PAUSE
 
 HERE = Path(__file__).resolve().parent
 SHAPES = HERE / "product_shapes.txt"
-FIGURES = HERE.parent / "build" / "bench" / "products.json"
+FIGURES = HERE.parent / "build" / "bench" / "matmul.json"
 SAMPLE = 100e-6  # seconds that are measured at once, at least
 TURN = 5e-3  # seconds of a contender in a round, at least one sample
 WAKING = 30e-3  # seconds in which a contender's threads wake up, which takes some ten milliseconds on virtual machines
@@ -266,7 +266,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--clock", choices=["wall", "processor"], default="wall")
     parser.add_argument("--dtype", choices=["float32", "float64"], default="float32")
-    parser.add_argument("--json", default=os.fspath(FIGURES), help="where the figures go (build/bench/products.json)")
+    parser.add_argument("--json", default=os.fspath(FIGURES), help="where the figures go (build/bench/matmul.json)")
     parser.add_argument("--peers", default="numpy,torch", help=f"of {','.join(PEERS)}; those that are installed count")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
