@@ -9,116 +9,70 @@ namespace {
 
 class Evaluator {
  public:
-  Evaluator(const SetOfVar& domains, Analyzer* analyzer) : domains_(domains), analyzer_(analyzer) {}
+  Evaluator(const IntervalOfVar& domains, Analyzer* analyzer) : domains_(domains), analyzer_(analyzer) {}
 
   Interval operator()(const PrimExpr& e) {
-    if (repeats_a_range(e)) return visit(analyzer_->simplify(e));
-    return visit(e);
+    return on_enough_stack([&] { return visit(e); });
   }
-  IntSet finish(const Interval& i) { return as_set(i, analyzer_); }
 
  private:
-  /// A variable that ranges and stands twice: its occurrences may cancel.
-  bool repeats_a_range(const PrimExpr& e) {
-    std::unordered_map<const Object*, int> uses;
-    bool repeats = false;
-    auto count = [&](const Object* node) {
-      const auto* var = cast_or_null<VarNode>(node);
-      if (!var) return;
-      IntSet set = domains_.get_or_null(Var(var));
-      if (set.defined() && !set.is_single_point() && ++uses[var] > 1) repeats = true;
-    };
-    each_occurrence(e, count, 0);
-    return repeats;
-  }
-  template <class F>
-  static void each_occurrence(const PrimExpr& e, F& f, int depth) {
-    Kind kind = kind_of(e);
-    if (depth > 64) return;
-    if (is_binary(kind)) {
-      each_occurrence(as_binary(e)->a, f, depth + 1);
-      each_occurrence(as_binary(e)->b, f, depth + 1);
-    } else {
-      f(e.get());
-    }
-  }
-
   bool uses_domain(const PrimExpr& e) {
-    return uses_var(e, [&](const VarNode* var) { return domains_.count(Var(var)); });
+    return uses_var(e, [&](const VarNode* var) { return domains_(var).has_value(); });
   }
 
   Interval visit(const PrimExpr& e) {
-    return on_enough_stack([&] { return visit_node(e); });
-  }
-
-  Interval visit_node(const PrimExpr& e) {
     Kind kind = kind_of(e);
     if (kind == Kind::IntImm) return point(e);
     if (kind == Kind::Var) return of_var(e);
     if (is_arithmetic(kind) && e.dtype().is_integral())
-      return binary(kind, visit(as_binary(e)->a), visit(as_binary(e)->b), e);
-    switch (kind) {
-      case Kind::Select: {
-        const auto* node = static_cast<const Select*>(e.get());
-        if (!uses_domain(e)) return point(e);
-        return hull(visit(node->false_value), visit(node->true_value));
-      }
-      case Kind::Ramp: {
-        const auto* node = static_cast<const Ramp*>(e.get());
-        const int64_t* stride = as_int(node->stride);
-        if (!stride) return everything();
-        Interval base = visit(node->base);
-        PrimExpr reach = node->stride * (node->lanes - 1);
-        Interval lanes =
-            *stride >= 0 ? Interval{make_zero(reach.dtype()), reach} : Interval{reach, make_zero(reach.dtype())};
-        return binary(Kind::Add, base, lanes, nullptr);
-      }
-      case Kind::Broadcast: return visit(static_cast<const Broadcast*>(e.get())->value);
-      case Kind::Cast: {
-        const PrimExpr& value = static_cast<const Cast*>(e.get())->value;
-        if (!uses_domain(e)) return point(e);
-        if (!e.dtype().is_integral() || !value.dtype().is_integral()) return everything();
-        Interval inner = visit(value);
-        auto convert = [&](const PrimExpr& end) { return is_end(end) ? cast(e.dtype(), end) : end; };
-        return {convert(inner.min), convert(inner.max)};
-      }
-      case Kind::Call:
-        if (is_call(e, "tir.if_then_else") && uses_domain(e)) {
-          const auto& args = static_cast<const Call*>(e.get())->args;
-          return hull(visit(args[2]), visit(args[1]));
-        }
-        [[fallthrough]];
-      default: return uses_domain(e) ? everything() : point(e);
+      return binary(kind, (*this)(as_binary(e)->a), (*this)(as_binary(e)->b), e);
+    if (kind == Kind::Ramp) return lanes(static_cast<const Ramp*>(e.get()));
+    if (kind == Kind::Broadcast) return (*this)(static_cast<const Broadcast*>(e.get())->value);
+    if (!uses_domain(e)) return point(e);
+    if (auto* choice = e.as<Select>()) return hull((*this)(choice->false_value), (*this)(choice->true_value));
+    if (auto* call = e.as<Call>()) {
+      if (is_call(e, "tir.if_then_else")) return hull((*this)(call->args[2]), (*this)(call->args[1]));
+      if (is_call(e, "tir.likely")) return (*this)(call->args[0]);
     }
+    if (auto* as = e.as<Cast>()) {
+      if (!e.dtype().is_integral() || !as->value.dtype().is_integral()) return everything();
+      Interval inner = (*this)(as->value);
+      if (inner.is_point()) return point(cast(e.dtype(), inner.min));
+      auto convert = [&](const PrimExpr& end) { return is_end(end) ? cast(e.dtype(), end) : end; };
+      return {convert(inner.min), convert(inner.max)};
+    }
+    return everything();
   }
 
+  Interval lanes(const Ramp* ramp) {
+    const int64_t* stride = as_int(ramp->stride);
+    if (!stride) return everything();
+    PrimExpr reach = ramp->stride * (ramp->lanes - 1), zero = make_zero(reach.dtype());
+    return binary(Kind::Add, (*this)(ramp->base), *stride >= 0 ? Interval{zero, reach} : Interval{reach, zero},
+                  nullptr);
+  }
+
+  /// The ends of a variable's interval may name variables that range themselves: a loop whose extent depends on an outer loop.
   Interval of_var(const PrimExpr& e) {
-    IntSet set = domains_.get_or_null(Var(static_cast<const VarNode*>(e.get())));
-    if (!set.defined()) return point(e);
-    if (set.is_single_point()) {
-      if (set.min().same_as(e) || depth_ > 8 || !uses_domain(set.min())) return point(set.min());
-      return nested([&] { return visit(set.min()); });
-    }
-    Interval out{set.min(), set.max()};
-    // The ends may name variables that range themselves.
-    bool low = is_end(out.min) && uses_domain(out.min), high = is_end(out.max) && uses_domain(out.max);
-    if (depth_ > 8 || (!low && !high)) return out;
-    return nested([&] {
-      if (low) out.min = visit(out.min).min;
-      if (high) out.max = visit(out.max).max;
-      return out;
-    });
-  }
-  template <class F>
-  Interval nested(F f) {
+    std::optional<Interval> known = domains_(static_cast<const VarNode*>(e.get()));
+    if (!known) return point(e);
+    auto ranges = [&](const PrimExpr& end) { return is_end(end) && !end.same_as(e) && uses_domain(end); };
+    if (depth_ > kMaxDepth || (!ranges(known->min) && !ranges(known->max))) return *known;
     ++depth_;
-    Interval out = f();
+    Interval low = is_end(known->min) ? (*this)(known->min) : everything();
+    Interval high = known->is_point() ? low : is_end(known->max) ? (*this)(known->max) : everything();
     --depth_;
-    return out;
+    return known->is_point() && low.is_point() ? low : Interval{low.min, high.max};
   }
 
-  bool at_least(const PrimExpr& e, int64_t low) { return is_end(e) && analyzer_->can_prove_greater_equal(e, low); }
-  bool at_most(const PrimExpr& e, int64_t high) { return is_end(e) && analyzer_->can_prove_less(e, high + 1); }
+  bool at_least(const PrimExpr& e, int64_t low) {
+    return is_end(e) && (analyzer_->can_prove_greater_equal(e, low) ||
+                         (!as_int(e) && analyzer_->can_prove(e >= make_const(e.dtype(), low))));
+  }
+  bool at_most(const PrimExpr& e, int64_t high) {
+    return is_end(e) && (analyzer_->can_prove_less(e, high + 1) ||
+                         (!as_int(e) && analyzer_->can_prove(e <= make_const(e.dtype(), high))));
+  }
 
   Interval binary(Kind kind, const Interval& a, const Interval& b, const PrimExpr& e) {
     if (a.is_point() && b.is_point()) {
@@ -135,7 +89,7 @@ class Evaluator {
                 is_end(a.max) && is_end(b.min) ? a.max - b.min : pos_inf()};
       case Kind::Min: return {lesser(a.min, b.min), lesser(a.max, b.max)};
       case Kind::Max: return {greater(a.min, b.min), greater(a.max, b.max)};
-      case Kind::Mul: return a.is_point() ? scale(b, a) : scale(a, b);
+      case Kind::Mul: return b.is_point() ? scale(a, b.min) : a.is_point() ? scale(b, a.min) : multiply(a, b);
       case Kind::Div:
       case Kind::FloorDiv: return divide(kind, a, b);
       default: return remainder(kind, a, b);
@@ -155,37 +109,41 @@ class Evaluator {
     }
   }
 
-  Interval scale(const Interval& a, const Interval& b) {
-    if (b.is_point()) {
-      if (is_zero(b.min)) return b;
-      auto times = [&](const PrimExpr& end) { return is_end(end) ? end * b.min : end; };
-      auto flipped = [&](const PrimExpr& end) {
-        return is_end(end) ? end * b.min : is_pos_inf(end) ? neg_inf() : pos_inf();
-      };
-      if (at_least(b.min, 0)) return {times(a.min), times(a.max)};
-      if (at_most(b.min, 0)) return {flipped(a.max), flipped(a.min)};
-      if (!a.is_bounded()) return everything();
-      PrimExpr p = a.min * b.min, q = a.max * b.min;
-      return {min(p, q), max(p, q)};
-    }
+  /// The image of `a` under a map that rises where `by` is not negative and else falls; a sign that is not known is a condition
+  /// of the ends.
+  template <class F>
+  Interval monotone(const Interval& a, const PrimExpr& by, const F& map) {
+    auto rising = [&](const PrimExpr& end) { return is_end(end) ? map(end) : end; };
+    auto falling = [&](const PrimExpr& end) {
+      return is_end(end) ? map(end) : is_pos_inf(end) ? neg_inf() : pos_inf();
+    };
+    if (at_least(by, 0)) return {rising(a.min), rising(a.max)};
+    if (at_most(by, 0)) return {falling(a.max), falling(a.min)};
+    if (!a.is_bounded()) return everything();
+    PrimExpr up = by >= make_zero(by.dtype());
+    return {select(up, map(a.min), map(a.max)), select(up, map(a.max), map(a.min))};
+  }
+
+  Interval scale(const Interval& a, const PrimExpr& by) {
+    if (is_zero(by)) return point(by);
+    return monotone(a, by, [&](const PrimExpr& end) { return end * by; });
+  }
+  Interval multiply(const Interval& a, const Interval& b) {
     if (!a.is_bounded() || !b.is_bounded()) return everything();
     if (at_least(a.min, 0) && at_least(b.min, 0)) return {a.min * b.min, a.max * b.max};
-    const int64_t *al = as_int(a.min), *ah = as_int(a.max), *bl = as_int(b.min), *bh = as_int(b.max);
-    if (!al || !ah || !bl || !bh) return everything();
     PrimExpr low = lesser(lesser(a.min * b.min, a.min * b.max), lesser(a.max * b.min, a.max * b.max));
     PrimExpr high = greater(greater(a.min * b.min, a.min * b.max), greater(a.max * b.min, a.max * b.max));
     return {low, high};
   }
 
+  // Division by zero does not happen: a divisor that is never negative is positive.
   Interval divide(Kind kind, const Interval& a, const Interval& b) {
-    auto by = [&](const PrimExpr& end, const PrimExpr& d) { return is_end(end) ? combine(kind, end, d) : end; };
     if (b.is_point()) {
       if (is_zero(b.min)) throw Error(ValueError) << "division by zero in the domain of an index";
-      if (at_least(b.min, 0)) return {by(a.min, b.min), by(a.max, b.min)};
-      if (at_most(b.min, 0) && a.is_bounded()) return {by(a.max, b.min), by(a.min, b.min)};
-      return everything();
+      return monotone(a, b.min, [&](const PrimExpr& end) { return combine(kind, end, b.min); });
     }
     if (!b.is_bounded() || !a.is_bounded() || !at_least(b.min, 1)) return everything();
+    auto by = [&](const PrimExpr& end, const PrimExpr& d) { return combine(kind, end, d); };
     if (at_least(a.min, 0)) return {by(a.min, b.max), by(a.max, b.min)};
     return {lesser(by(a.min, b.min), by(a.min, b.max)), greater(by(a.max, b.min), by(a.max, b.max))};
   }
@@ -199,45 +157,77 @@ class Evaluator {
     }
     const PrimExpr& d = b.min;
     if (is_zero(d)) throw Error(ValueError) << "remainder by zero in the domain of an index";
-    const int64_t* c = as_int(d);
     PrimExpr zero = make_zero(d.dtype());
     if (!at_least(d, 0)) {
-      if (c && kind == Kind::FloorMod) return {d + 1, zero};
-      return everything();
+      if (kind == Kind::FloorMod && at_most(d, 0)) return {d + 1, zero};
+      PrimExpr top = abs(d) - 1;
+      return {zero - top, top};
     }
     PrimExpr top = d - 1;
     bool agrees = kind == Kind::FloorMod || at_least(a.min, 0);
     if (agrees && a.is_bounded()) {
       // The whole set within one period keeps its shape.
-      PrimExpr low = floordiv(a.min, d), high = floordiv(a.max, d);
+      PrimExpr low = analyzer_->simplify(floordiv(a.min, d)), high = analyzer_->simplify(floordiv(a.max, d));
       if (analyzer_->can_prove_equal(low, high)) return {a.min - low * d, a.max - low * d};
     }
     if (agrees) return {zero, top};
     return {at_most(a.max, 0) || !at_least(a.min, 0) ? zero - top : zero, at_most(a.max, 0) ? zero : top};
   }
 
-  const SetOfVar& domains_;
+  static constexpr int kMaxDepth = 8;
+  const IntervalOfVar& domains_;
   Analyzer* analyzer_;
   int depth_ = 0;
 };
 
+IntervalOfVar domains_of(const SetOfVar& sets) {
+  return [&](const VarNode* var) -> std::optional<Interval> {
+    IntSet set = sets.get_or_null(Var(var));
+    if (!set.defined()) return std::nullopt;
+    return set.is_single_point() ? point(set.min()) : Interval{set.min(), set.max()};
+  };
+}
+
+/// A variable that ranges and stands twice: its occurrences may cancel.
+bool repeats_a_range(const PrimExpr& e, const SetOfVar& domains) {
+  constexpr int kMaxDepth = 64;
+  std::unordered_map<const Object*, int> uses;
+  bool repeats = false;
+  auto count = [&](auto& self, const PrimExpr& part, int depth) -> void {
+    if (depth > kMaxDepth) return;
+    if (is_binary(kind_of(part))) {
+      self(self, as_binary(part)->a, depth + 1);
+      self(self, as_binary(part)->b, depth + 1);
+    } else if (auto* var = part.as<VarNode>()) {
+      IntSet set = domains.get_or_null(Var(var));
+      if (set.defined() && !set.is_single_point() && ++uses[var] > 1) repeats = true;
+    }
+  };
+  count(count, e, 0);
+  return repeats;
+}
+
+Interval interval_of(const PrimExpr& e, const SetOfVar& domains, Analyzer* analyzer) {
+  return eval_interval(repeats_a_range(e, domains) ? analyzer->simplify(e) : e, domains_of(domains), analyzer);
+}
+
 }  // namespace
 
+Interval eval_interval(const PrimExpr& e, const IntervalOfVar& domains, Analyzer* analyzer) {
+  return Evaluator(domains, analyzer)(e);
+}
+
 IntSet eval_set(const PrimExpr& e, const SetOfVar& domains, Analyzer* analyzer) {
-  return with_analyzer(analyzer, [&](Analyzer* a) {
-    Evaluator eval(domains, a);
-    return eval.finish(eval(e));
-  });
+  return with_analyzer(analyzer, [&](Analyzer* a) { return as_set(interval_of(e, domains, a), a); });
 }
 
 IntSet eval_set(const IntSet& set, const SetOfVar& domains, Analyzer* analyzer) {
   if (set.is_nothing()) return set;
   return with_analyzer(analyzer, [&](Analyzer* a) {
-    Evaluator eval(domains, a);
-    Interval low = set.has_lower_bound() ? eval(set.min()) : everything();
-    if (set.is_single_point()) return eval.finish(low);
-    Interval high = set.has_upper_bound() ? eval(set.max()) : everything();
-    return eval.finish({low.min, high.max});
+    Interval low = set.has_lower_bound() ? interval_of(set.min(), domains, a) : everything();
+    if (set.is_single_point()) return as_set(low, a);
+    Interval high = set.has_upper_bound() ? interval_of(set.max(), domains, a) : everything();
+    return as_set({low.min, high.max}, a);
   });
 }
 

@@ -1,5 +1,8 @@
 #pragma once
-// Pairs of ends that sets are computed with. Internal to arith.
+// Intervals with symbolic ends, and the interval of the values that an expression takes.
+
+#include <functional>
+#include <optional>
 
 #include "arith/int_set.h"
 #include "ir/prim/ops.h"
@@ -36,6 +39,13 @@ inline Interval hull(const Interval& a, const Interval& b) {
   if (b.is_nothing()) return a;
   return {lesser(a.min, b.min), greater(a.max, b.max)};
 }
+
+/// The interval of a variable; nothing where it is a symbol of the question, like a size.
+using IntervalOfVar = std::function<std::optional<Interval>(const VarNode*)>;
+
+/// An interval that holds every value of `e` when its variables take the values of theirs. Exact for what index arithmetic
+/// usually is: sums, products, quotients and remainders by positive values, min and max. Ends are not simplified.
+Interval eval_interval(const PrimExpr& e, const IntervalOfVar& domains, Analyzer* analyzer);
 
 /// An end simplified; infinity stays.
 inline PrimExpr tidy(const PrimExpr& e, Analyzer* analyzer) { return is_end(e) ? analyzer->simplify(e) : e; }
