@@ -3,7 +3,7 @@
 #include "ir/prim/ops.h"
 #include "kernel/schedule_rule.h"
 #include "topi/cpu/borders.h"
-#include "topi/cpu/contraction/product_nest.h"
+#include "topi/cpu/contraction/matmul_nest.h"
 #include "topi/cpu/contraction/tile_contraction.h"
 #include "topi/cpu/contraction/tile_dot.h"
 #include "topi/cpu/contraction/tile_winograd.h"
@@ -48,21 +48,20 @@ void apply_winograd(Subject& subject, const Plan&) { topi::tile_winograd(*subjec
 // ---- contractions and pools, which are nests of their own ----------------------------------------------------------
 
 struct MatmulPlan {
-  topi::Product product;
-  topi::ProductPlan plan;
+  topi::Matmul matmul;
+  topi::MatmulPlan plan;
 };
 
 std::optional<Plan> match_matmul(Subject& subject) {
-  std::optional<topi::Product> product =
-      topi::as_product(state_of(subject), subject.block, subject.program->function());
-  std::optional<topi::ProductPlan> plan = product ? topi::plan_product(*product, machine_of(subject)) : std::nullopt;
-  return plan ? std::optional<Plan>(MatmulPlan{*product, *plan}) : std::nullopt;
+  std::optional<topi::Matmul> matmul = topi::as_matmul(state_of(subject), subject.block, subject.program->function());
+  std::optional<topi::MatmulPlan> plan = matmul ? topi::plan_matmul(*matmul, machine_of(subject)) : std::nullopt;
+  return plan ? std::optional<Plan>(MatmulPlan{*matmul, *plan}) : std::nullopt;
 }
 
 void apply_matmul(Subject& subject, const Plan& given) {
-  const auto& [product, plan] = std::any_cast<const MatmulPlan&>(given);
-  const Stmt nest = topi::product_nest(product, plan);
-  if (product.reader) schedule::replace_by_nest(state_of(subject), product.reader_ref, {subject.block}, nest);
+  const auto& [matmul, plan] = std::any_cast<const MatmulPlan&>(given);
+  const Stmt nest = topi::matmul_nest(matmul, plan);
+  if (matmul.reader) schedule::replace_by_nest(state_of(subject), matmul.reader_ref, {subject.block}, nest);
   else schedule::replace_by_nest(state_of(subject), subject.block, {}, nest);
 }
 

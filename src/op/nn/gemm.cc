@@ -1,6 +1,6 @@
 // Matmuls with constant weights on processors with micro-kernels (topi/cpu/contraction/gemm.h): another implementation of
 // nn.contrib_dense_pack, and weights of nn.dense and nn.matmul in the panels that it reads. Products of two inputs are
-// found in programs of blocks (topi/cpu/contraction/product.h).
+// found in programs of blocks (topi/cpu/contraction/matmul.h).
 
 #include "topi/cpu/contraction/gemm.h"
 #include "ir/prim/ops.h"

@@ -7,7 +7,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "topi/block_rule.h"
-#include "topi/cpu/contraction/product_tile.h"
+#include "topi/cpu/contraction/matmul_tile.h"
 
 namespace tessera::topi {
 namespace {

@@ -116,7 +116,7 @@ class TileWriter {
     return columns;
   }
 
-  /// The square's columns: see `transposed` in product_tile.h.
+  /// The square's columns: see `transposed` in matmul_tile.h.
   std::vector<PrimExpr> zipped(std::vector<PrimExpr> vectors) {
     const auto lanes = static_cast<int64_t>(vectors.size());
     for (int64_t step = 1; step < lanes; step *= 2) {

@@ -3,7 +3,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "topi/cpu/borders.h"
-#include "topi/cpu/contraction/product_tile.h"
+#include "topi/cpu/contraction/matmul_tile.h"
 #include "topi/cpu/windows.h"
 
 namespace tessera::topi {

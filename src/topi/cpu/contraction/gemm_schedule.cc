@@ -111,7 +111,7 @@ te::Schedule schedule_gemm(const Array<te::Tensor>& outs, const Target& target) 
   auto t = downcast<GemmTiles>(stages.product->op->attrs["gemm_tiles"]);
   const DataType dtype = te::output(stages.rows->op, 0)->dtype;
   const DataType weight = te::input_tensors(stages.tile->op.get())[1]->dtype;
-  MicroKernel kernel = micro_kernel(product_isa(machine, dtype).name, dtype, t->mr, t->nr, t->kc, weight);
+  MicroKernel kernel = micro_kernel(matmul_isa(machine, dtype).name, dtype, t->mr, t->nr, t->kc, weight);
   te::Stage last = last_stage(sch, stages, outs);
   const int64_t row = *as_int(downcast<PrimExpr>(stages.product->op->attrs["gemm_row_axis"]));
   IterVar block = cut_result(last, t, static_cast<size_t>(row), kernel->lanes);

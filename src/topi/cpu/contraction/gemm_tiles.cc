@@ -85,7 +85,7 @@ GemmTiles gemm_tiles(const Machine& machine, int64_t m, int64_t n, int64_t k, Da
                      DataType weight) {
   if (m < 1 || n < 1 || k < 1 || std::max({m, n, k}) > INT32_MAX)
     throw Error(ValueError) << "a matmul of " << m << "x" << n << "x" << k << " has no tiles";
-  const Isa& isa = product_isa(machine, dtype);
+  const Isa& isa = matmul_isa(machine, dtype);
   const Dot& dot = find_dot(isa.name, dtype, weight);
   int lanes = isa.vector_bytes / dot.c.bytes();
   Tile tile = best_tile(isa, lanes, m, n, dot.a != dot.b && dot.group == 1);

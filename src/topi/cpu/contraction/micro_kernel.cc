@@ -6,8 +6,8 @@
 #include "runtime/registry.h"
 #include "tir/buffer_access.h"
 #include "topi/cpu/contraction/group_dot.h"
+#include "topi/cpu/contraction/matmul_tile.h"
 #include "topi/cpu/contraction/narrow_floats.h"
-#include "topi/cpu/contraction/product_tile.h"
 
 namespace tessera::topi {
 namespace {
@@ -187,7 +187,7 @@ const Dot& find_dot(std::string_view isa, DataType a, DataType b) {
                           << (b.is_void() ? "" : " and " + b.str()) << "; there are those of " << known;
 }
 
-const Isa& product_isa(const Machine& machine, DataType dtype) {
+const Isa& matmul_isa(const Machine& machine, DataType dtype) {
   const Isa* bytes = dtype == DataType::UInt(8) ? byte_isa(machine) : nullptr;
   return bytes ? *bytes : find_isa(machine->isa.str());
 }
@@ -197,7 +197,7 @@ const Dot* dot_on(const Machine& machine, DataType a, DataType b) {
   if (a == DataType::UInt(8) && !byte_isa(machine)) return nullptr;
   if (a.is_bfloat() && !multiplies_bfloats(machine)) return nullptr;
   if (a != b && is_narrow_float(b) && !widens_when_read(machine, b)) return nullptr;
-  const std::string_view isa = product_isa(machine, a).name;
+  const std::string_view isa = matmul_isa(machine, a).name;
   for (const Dot& dot : kDots)
     if (is_of(dot, isa) && dot.a == a && dot.b == b) return &dot;
   return nullptr;

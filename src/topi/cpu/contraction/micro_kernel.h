@@ -45,7 +45,7 @@ struct Dot {
 const Dot& find_dot(std::string_view isa, DataType a, DataType b = DataType::Void());
 
 /// The instructions with which a machine multiplies elements of this type: those of bytes may be narrower than others.
-const Isa& product_isa(const Machine& machine, DataType dtype);
+const Isa& matmul_isa(const Machine& machine, DataType dtype);
 
 /// How a machine multiplies elements of these types; null where it has no instructions for that. A group of neighbours along k
 /// is one lane then.

@@ -1,4 +1,4 @@
-#include "topi/cpu/contraction/product_panels.h"
+#include "topi/cpu/contraction/matmul_panels.h"
 
 #include <algorithm>
 
@@ -12,15 +12,15 @@ constexpr int64_t kRowsAhead = 16;  // that are asked for while one is copied
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
-Stmt copied(const Product& product, const TileSize& size, const PrimExpr& base, const PrimExpr& j0,
-            const Buffer& panels, const PrimExpr& to) {
-  return loop_over("k", number(product.k), [&](const PrimExpr& k) {
+Stmt copied(const Matmul& matmul, const TileSize& size, const PrimExpr& base, const PrimExpr& j0, const Buffer& panels,
+            const PrimExpr& to) {
+  return loop_over("k", number(matmul.k), [&](const PrimExpr& k) {
     std::vector<Stmt> parts;
     for (int64_t v = 0; v < size.vectors; ++v) {
-      PrimExpr later = product.b.at(base, k + number(kRowsAhead), j0 + number(v * size.lanes));
-      parts.push_back(brought_near(product.b.flat, {later}, false));
-      PrimExpr from = product.b.at(base, k, j0 + number(v * size.lanes));
-      PrimExpr value = load_vector(product.b.flat, from, size.lanes, v + 1 < size.vectors ? size.lanes : size.rest);
+      PrimExpr later = matmul.b.at(base, k + number(kRowsAhead), j0 + number(v * size.lanes));
+      parts.push_back(brought_near(matmul.b.flat, {later}, false));
+      PrimExpr from = matmul.b.at(base, k, j0 + number(v * size.lanes));
+      PrimExpr value = load_vector(matmul.b.flat, from, size.lanes, v + 1 < size.vectors ? size.lanes : size.rest);
       parts.push_back(store_vector(panels, to + k * number(size.vectors * size.lanes) + number(v * size.lanes), value));
     }
     return sequence(parts);
@@ -28,14 +28,14 @@ Stmt copied(const Product& product, const TileSize& size, const PrimExpr& base, 
 }
 
 /// Squares of lanes x lanes at a time. The last of them along k overlaps the one before where k is not a multiple.
-Stmt transposed_copy(const Product& product, bool zips, const TileSize& size, const PrimExpr& base, const PrimExpr& j0,
+Stmt transposed_copy(const Matmul& matmul, bool zips, const TileSize& size, const PrimExpr& base, const PrimExpr& j0,
                      const Buffer& panels, const PrimExpr& to) {
-  const int64_t lanes = size.lanes, depth = std::min(product.k, lanes), squares = ceil_div(product.k, lanes);
+  const int64_t lanes = size.lanes, depth = std::min(matmul.k, lanes), squares = ceil_div(matmul.k, lanes);
   auto square = [&](const PrimExpr& v, const PrimExpr& k0, int64_t rows) {
     std::vector<PrimExpr> vectors;
     for (int64_t r = 0; r < lanes; ++r) {
-      PrimExpr from = product.b.at(base, k0, j0 + v * number(lanes) + number(r));
-      vectors.push_back(load_vector(product.b.flat, from, lanes, r < rows ? depth : 0));
+      PrimExpr from = matmul.b.at(base, k0, j0 + v * number(lanes) + number(r));
+      vectors.push_back(load_vector(matmul.b.flat, from, lanes, r < rows ? depth : 0));
     }
     return transposed(vectors, zips, [&](const std::vector<PrimExpr>& columns) {
       std::vector<Stmt> stores;
@@ -49,7 +49,7 @@ Stmt transposed_copy(const Product& product, bool zips, const TileSize& size, co
   auto column = [&](const PrimExpr& v, int64_t rows) {
     return loop_over("k", number(squares), [&](const PrimExpr& k) {
       PrimExpr k0 = k * number(lanes);
-      if (squares * lanes > product.k) k0 = min(k0, number(product.k - depth));
+      if (squares * lanes > matmul.k) k0 = min(k0, number(matmul.k - depth));
       return square(v, k0, rows);
     });
   };
@@ -63,16 +63,16 @@ Stmt transposed_copy(const Product& product, bool zips, const TileSize& size, co
 
 }  // namespace
 
-Stmt copy_panel_b(const Product& product, const ProductPlan& plan, const TileSize& size, const PrimExpr& base,
+Stmt copy_panel_b(const Matmul& matmul, const MatmulPlan& plan, const TileSize& size, const PrimExpr& base,
                   const PrimExpr& j0, const Buffer& panels, const PrimExpr& to) {
-  return product.b.column == 1 ? copied(product, size, base, j0, panels, to)
-                               : transposed_copy(product, plan.zips, size, base, j0, panels, to);
+  return matmul.b.column == 1 ? copied(matmul, size, base, j0, panels, to)
+                              : transposed_copy(matmul, plan.zips, size, base, j0, panels, to);
 }
 
-PanelA panel_a(const Product& product, const ProductPlan& plan) {
+PanelA panel_a(const Matmul& matmul, const MatmulPlan& plan) {
   PanelA out;
-  if (product.a.column == 1) {
-    const int64_t line = kLineBytes / product.dtype.bytes();
+  if (matmul.a.column == 1) {
+    const int64_t line = kLineBytes / matmul.dtype.bytes();
     out.row = (ceil_div(plan.step, line) | 1) * line;  // rows begin in different sets of the cache
     out.elements = plan.rows.size * out.row;
   } else {
@@ -82,16 +82,16 @@ PanelA panel_a(const Product& product, const ProductPlan& plan) {
   return out;
 }
 
-Stmt copy_panel_a(const Product& product, const ProductPlan& plan, const PrimExpr& base, int64_t height,
+Stmt copy_panel_a(const Matmul& matmul, const MatmulPlan& plan, const PrimExpr& base, int64_t height,
                   const PrimExpr& i0, const PrimExpr& k0, const PrimExpr& depth, const Buffer& panels,
                   const PrimExpr& to) {
   const int64_t lanes = plan.lanes;
-  const PanelA shape = panel_a(product, plan);
-  if (product.a.column != 1)
+  const PanelA shape = panel_a(matmul, plan);
+  if (matmul.a.column != 1)
     return loop_over("k", depth, [&](const PrimExpr& k) {
       std::vector<Stmt> parts;
       for (int64_t i = 0; i < height; i += lanes) {
-        PrimExpr value = load_vector(product.a.flat, product.a.at(base, i0 + number(i), k0 + k), lanes, height - i);
+        PrimExpr value = load_vector(matmul.a.flat, matmul.a.at(base, i0 + number(i), k0 + k), lanes, height - i);
         parts.push_back(store_vector(panels, to + k * number(shape.column) + number(i), value));
       }
       return sequence(parts);
@@ -99,14 +99,14 @@ Stmt copy_panel_a(const Product& product, const ProductPlan& plan, const PrimExp
   const int64_t* known = as_int(depth);
   const bool is_whole = known && *known % lanes == 0;
   return loop_over("i", number(height), [&](const PrimExpr& i) {
-    PrimExpr from = product.a.at(base, i0 + i, k0), row = to + i * number(shape.row);
+    PrimExpr from = matmul.a.at(base, i0 + i, k0), row = to + i * number(shape.row);
     return loop_over("vector", floordiv(depth + number(lanes - 1), number(lanes)), [&](const PrimExpr& vector) {
       return loop_over(
           "lane", number(lanes),
           [&](const PrimExpr& lane) {
             PrimExpr at = vector * number(lanes) + lane;
             Stmt store = make(
-                BufferStore{.buffer = panels, .value = make_load(product.a.flat, {from + at}), .indices = {row + at}});
+                BufferStore{.buffer = panels, .value = make_load(matmul.a.flat, {from + at}), .indices = {row + at}});
             if (is_whole) return store;
             return Stmt(make(IfThenElse{.condition = likely(at < depth), .then_case = store}));
           },

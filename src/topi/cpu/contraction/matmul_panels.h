@@ -1,13 +1,13 @@
 #pragma once
-// Parts of the factors of a product, copied so that a tile reads them from beginning to end.
+// Parts of the factors of a matmul, copied so that a tile reads them from beginning to end.
 
-#include "topi/cpu/contraction/product_nest.h"
+#include "topi/cpu/contraction/matmul_nest.h"
 
 namespace tessera::topi {
 
 /// A panel of B: `size` columns from j0 on, all of k, at `to` in `panels`, one row of vectors after the other. Lanes
 /// beyond the result are zeros. `base` is the place of the matrix in B.
-Stmt copy_panel_b(const Product& product, const ProductPlan& plan, const TileSize& size, const PrimExpr& base,
+Stmt copy_panel_b(const Matmul& matmul, const MatmulPlan& plan, const TileSize& size, const PrimExpr& base,
                   const PrimExpr& j0, const Buffer& panels, const PrimExpr& to);
 
 /// How a tile of rows of A lies in a panel: rows as they were, or where columns lie together, one column after the other.
@@ -15,10 +15,10 @@ struct PanelA {
   int64_t row = 1, column = 1;  // strides
   int64_t elements = 0;
 };
-PanelA panel_a(const Product& product, const ProductPlan& plan);
+PanelA panel_a(const Matmul& matmul, const MatmulPlan& plan);
 
 /// `height` rows of A from i0 on, and `depth` elements of each from k0 on.
-Stmt copy_panel_a(const Product& product, const ProductPlan& plan, const PrimExpr& base, int64_t height,
+Stmt copy_panel_a(const Matmul& matmul, const MatmulPlan& plan, const PrimExpr& base, int64_t height,
                   const PrimExpr& i0, const PrimExpr& k0, const PrimExpr& depth, const Buffer& panels,
                   const PrimExpr& to);
 

@@ -1,4 +1,4 @@
-#include "topi/cpu/contraction/product_tile.h"
+#include "topi/cpu/contraction/matmul_tile.h"
 
 #include <unordered_set>
 

@@ -1,12 +1,12 @@
 #pragma once
 // How a matmul is computed on a machine: by which kind of tile, cut how, with what copied into panels.
 
-#include "topi/cpu/contraction/product.h"
+#include "topi/cpu/contraction/matmul.h"
 
 namespace tessera::topi {
 
 /// Outer: vectors lie along n, elements of A are repeated in all lanes. Dot: vectors lie along k in both factors.
-enum class ProductKind { Outer, Dot };
+enum class MatmulKind { Outer, Dot };
 
 /// Axes are cut into tiles that differ by one at most: the first `longer` have `size` elements, the rest one less.
 struct Cuts {
@@ -16,8 +16,8 @@ struct Cuts {
   bool is_even() const { return longer == tiles; }
 };
 
-struct ProductPlan {
-  ProductKind kind = ProductKind::Outer;
+struct MatmulPlan {
+  MatmulKind kind = MatmulKind::Outer;
   int64_t lanes = 1;
   Cuts rows;
   // Outer: panels of `vectors` vectors, and a last one of what is left
@@ -34,11 +34,11 @@ struct ProductPlan {
   bool zips = false;                          // panels are turned over as zips_vectors says
   bool is_parallel = false;                   // parts and the batch are worth a second thread
 
-  int64_t tasks(const Product& product) const { return product.batch * parts_m * parts_n; }
+  int64_t tasks(const Matmul& matmul) const { return matmul.batch * parts_m * parts_n; }
 };
 
-/// The plan for `product`; nothing where neither kind of tile fits how its factors lie in memory, or the machine has no
+/// The plan for `matmul`; nothing where neither kind of tile fits how its factors lie in memory, or the machine has no
 /// vectors to speak of.
-std::optional<ProductPlan> plan_product(const Product& product, const Machine& machine);
+std::optional<MatmulPlan> plan_matmul(const Matmul& matmul, const Machine& machine);
 
 }  // namespace tessera::topi

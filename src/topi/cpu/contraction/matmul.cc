@@ -1,4 +1,4 @@
-#include "topi/cpu/contraction/product.h"
+#include "topi/cpu/contraction/matmul.h"
 
 #include <algorithm>
 
@@ -24,9 +24,9 @@ bool is_zero_float(const PrimExpr& value) {
 std::optional<std::pair<const BufferLoad*, const BufferLoad*>> factors_of(const BlockNode* block) {
   auto* store = block->body.as<BufferStore>();
   auto* sum = store ? store->value.as<Add>() : nullptr;
-  auto* product = sum ? sum->b.as<Mul>() : nullptr;
+  auto* matmul = sum ? sum->b.as<Mul>() : nullptr;
   auto* before = sum ? sum->a.as<BufferLoad>() : nullptr;
-  auto *x = product ? product->a.as<BufferLoad>() : nullptr, *y = product ? product->b.as<BufferLoad>() : nullptr;
+  auto *x = matmul ? matmul->a.as<BufferLoad>() : nullptr, *y = matmul ? matmul->b.as<BufferLoad>() : nullptr;
   if (!x || !y || !before || !before->buffer.same_as(store->buffer)) return {};
   auto* init = block->init.as<BufferStore>();
   if (!init || !is_zero_float(init->value)) return {};
@@ -71,7 +71,7 @@ PrimExpr MatrixView::at(const PrimExpr& base, const PrimExpr& i, const PrimExpr&
   return base + times(i, row) + times(j, column);
 }
 
-PrimExpr Product::base(const MatrixView& view, const PrimExpr& batch_index) const {
+PrimExpr Matmul::base(const MatrixView& view, const PrimExpr& batch_index) const {
   PrimExpr out = 0;
   int64_t inner = batch;
   for (size_t i = 0; i < batch_extents.size(); ++i) {
@@ -84,7 +84,7 @@ PrimExpr Product::base(const MatrixView& view, const PrimExpr& batch_index) cons
   return out;
 }
 
-Stmt Product::store(const PrimExpr& batch_index, const PrimExpr& i, const PrimExpr& j, const PrimExpr& value) const {
+Stmt Matmul::store(const PrimExpr& batch_index, const PrimExpr& i, const PrimExpr& j, const PrimExpr& value) const {
   Array<PrimExpr> places;
   for (const Axis& axis : axes_) {
     if (axis.from == From::Unit) {
@@ -106,21 +106,20 @@ Stmt Product::store(const PrimExpr& batch_index, const PrimExpr& i, const PrimEx
   return substitute(body, values);
 }
 
-bool Product::stores_by_functions() const {
+bool Matmul::stores_by_functions() const {
   if (!reader) return false;
   int calls = 0;
   walk(reader->body, [&](const Call*) { ++calls; });
   return calls > 0;
 }
 
-std::optional<Product> as_product(const schedule::State& state, const schedule::BlockRef& ref,
-                                  const PrimFunc& function) {
+std::optional<Matmul> as_matmul(const schedule::State& state, const schedule::BlockRef& ref, const PrimFunc& function) {
   std::optional<Reduction> reduction = as_reduction(state.find(ref));
   if (!reduction || reduction->reduce_axes != 1) return {};
   auto factors = factors_of(reduction->block);
   if (!factors) return {};
   auto [x, y] = *factors;
-  Product out;
+  Matmul out;
   out.block = reduction->block;
   out.dtype = out.block->writes[0]->buffer->dtype;
   if (out.dtype != DataType::Float(32) && out.dtype != DataType::Float(64)) return {};
@@ -155,13 +154,13 @@ std::optional<Product> as_product(const schedule::State& state, const schedule::
   out.a.column = k.a;
   out.b.row = k.b;
   out.axes_.resize(rank);
-  auto take = [&](size_t i, Product::From from, int64_t divisor) {
+  auto take = [&](size_t i, Matmul::From from, int64_t divisor) {
     out.axes_[i] = {from, divisor, reduction->extents[i]};
   };
   if (last) {
     out.n = reduction->extents[*last];
     out.b.column = strides[*last].b;
-    take(*last, Product::From::Column, 1);
+    take(*last, Matmul::From::Column, 1);
   }
   // rows: the innermost axes of a alone, as far as they are one axis in its memory
   std::vector<bool> is_row(rank, false);
@@ -170,7 +169,7 @@ std::optional<Product> as_product(const schedule::State& state, const schedule::
     const bool is_first = out.m == 1, continues = strides[i].a == out.a.row * out.m;
     if (strides[i].b != 0 || strides[i].a == 0 || !(is_first || continues)) break;
     if (is_first) out.a.row = strides[i].a;
-    take(i, Product::From::Row, out.m);
+    take(i, Matmul::From::Row, out.m);
     is_row[i] = true;
     out.m *= reduction->extents[i];
   }
@@ -184,7 +183,7 @@ std::optional<Product> as_product(const schedule::State& state, const schedule::
     out.b.batch.push_back(strides[i].b);
   }
   int64_t inner = out.batch;
-  for (size_t i : batch) take(i, Product::From::Batch, inner /= reduction->extents[i]);
+  for (size_t i : batch) take(i, Matmul::From::Batch, inner /= reduction->extents[i]);
 
   out.reader_ref = reader_of(state, ref, *reduction);
   if (out.reader_ref.key) {

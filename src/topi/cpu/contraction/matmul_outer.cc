@@ -1,9 +1,9 @@
-// Matmuls by tiles whose vectors lie along n; product_nest.h shows the loops.
+// Matmuls by tiles whose vectors lie along n; matmul_nest.h shows the loops.
 
 #include <algorithm>
 
 #include "ir/prim/ops.h"
-#include "topi/cpu/contraction/product_panels.h"
+#include "topi/cpu/contraction/matmul_panels.h"
 
 namespace tessera::topi {
 namespace {
@@ -12,19 +12,19 @@ PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
 class OuterNest {
  public:
-  OuterNest(const Product& product, const ProductPlan& plan)
-      : product_(product), plan_(plan), panel_a_(panel_a(product, plan)) {
+  OuterNest(const Matmul& matmul, const MatmulPlan& plan)
+      : matmul_(matmul), plan_(plan), panel_a_(panel_a(matmul, plan)) {
     width_ = plan.vectors * plan.lanes;
-    panels_ = ceil_div(product.n, width_);
-    full_ = product.n / width_;
+    panels_ = ceil_div(matmul.n, width_);
+    full_ = matmul.n / width_;
     whole_ = {1, plan.vectors, plan.lanes, plan.lanes};
-    if (const int64_t left = product.n - full_ * width_; left > 0) {
+    if (const int64_t left = matmul.n - full_ * width_; left > 0) {
       const int64_t vectors = ceil_div(left, plan.lanes);
       tail_ = {1, vectors, plan.lanes, left - (vectors - 1) * plan.lanes};
     }
-    const auto& strides = product.b.batch;
+    const auto& strides = matmul.b.batch;
     const bool is_one = std::all_of(strides.begin(), strides.end(), [](int64_t stride) { return stride == 0; });
-    is_shared_ = plan.packs_b && is_one && (plan.parts_m > 1 || product.batch > 1);
+    is_shared_ = plan.packs_b && is_one && (plan.parts_m > 1 || matmul.batch > 1);
     block_rows_ = std::min(plan.block_rows, ceil_div(plan.rows.tiles, plan.parts_m));
     block_panels_ = std::min(plan.block_columns, ceil_div(panels_, plan.parts_n));
   }
@@ -32,9 +32,9 @@ class OuterNest {
   Stmt run() {
     if (plan_.packs_b) {
       const int64_t kept = is_shared_ ? panels_ : block_panels_;
-      packed_b_ = decl_buffer({number(kept * product_.k * width_)}, product_.dtype, "panels_b", "global");
+      packed_b_ = decl_buffer({number(kept * matmul_.k * width_)}, matmul_.dtype, "panels_b", "global");
     }
-    Stmt tasks = for_tasks(product_, plan_, panels_, [&](const Task& task) { return part(task); });
+    Stmt tasks = for_tasks(matmul_, plan_, panels_, [&](const Task& task) { return part(task); });
     if (!is_shared_) return tasks;
     Stmt copies = loop_over(
         "panel", number(panels_), [&](const PrimExpr& panel) { return copy_b(panel, panel, PrimExpr(0)); },
@@ -48,7 +48,7 @@ class OuterNest {
     PrimExpr batch, row, row_in_block, panel, panel_in_block, k0, depth;
   };
 
-  bool waits() const { return plan_.step < product_.k; }
+  bool waits() const { return plan_.step < matmul_.k; }
   int64_t tile_elements() const { return plan_.rows.size * width_; }
   PrimExpr waiting_at(const PrimExpr& row, const PrimExpr& panel) const {
     return (panel * number(block_rows_) + row) * number(tile_elements());
@@ -64,8 +64,8 @@ class OuterNest {
 
   Stmt copy_b(const PrimExpr& panel, const PrimExpr& to, const PrimExpr& base) const {
     return by_panel(panel, [&](const TileSize& size) {
-      return copy_panel_b(product_, plan_, size, base, panel * number(width_), packed_b_,
-                          to * number(product_.k * width_));
+      return copy_panel_b(matmul_, plan_, size, base, panel * number(width_), packed_b_,
+                          to * number(matmul_.k * width_));
     });
   }
 
@@ -75,7 +75,7 @@ class OuterNest {
       Stmt body = by_blocks("rows", task.rows, rows, plan_.block_rows,
                             [&](const Span& inner) { return all_of_k(task.batch, inner, block); });
       if (!plan_.packs_b || is_shared_) return body;
-      PrimExpr base = product_.base(product_.b, task.batch);
+      PrimExpr base = matmul_.base(matmul_.b, task.batch);
       Stmt copies = loop_over("panel", block.count,
                               [&](const PrimExpr& panel) { return copy_b(block.first + panel, panel, base); });
       return sequence({copies, body});
@@ -86,16 +86,16 @@ class OuterNest {
   /// Some rows and panels.
   Stmt all_of_k(const PrimExpr& batch, const Span& rows, const Span& panels) {
     const int64_t sums = block_rows_ * block_panels_ * tile_elements();
-    waiting_ = waits() ? decl_buffer({number(sums)}, product_.dtype, "waiting", "global") : Buffer();
+    waiting_ = waits() ? decl_buffer({number(sums)}, matmul_.dtype, "waiting", "global") : Buffer();
     packed_a_ = Buffer();
     if (plan_.packs_a)
-      packed_a_ = decl_buffer({number(block_rows_ * panel_a_.elements)}, product_.dtype, "panels_a", "global");
-    Stmt out = loop_over("step", number(ceil_div(product_.k, plan_.step)),
+      packed_a_ = decl_buffer({number(block_rows_ * panel_a_.elements)}, matmul_.dtype, "panels_a", "global");
+    Stmt out = loop_over("step", number(ceil_div(matmul_.k, plan_.step)),
                          [&](const PrimExpr& step) { return one_step(batch, rows, panels, step); });
     if (packed_a_) out = allocated(packed_a_, out);
     if (!waiting_) return out;
     Stmt clear = loop_over("sum", number(sums / plan_.lanes), [&](const PrimExpr& at) {
-      PrimExpr zeros = make_broadcast(make_zero(product_.dtype), static_cast<int>(plan_.lanes));
+      PrimExpr zeros = make_broadcast(make_zero(matmul_.dtype), static_cast<int>(plan_.lanes));
       return store_vector(waiting_, at * number(plan_.lanes), zeros);
     });
     return allocated(waiting_, sequence({clear, out, store_waiting(batch, rows, panels)}));
@@ -103,7 +103,7 @@ class OuterNest {
 
   Stmt one_step(const PrimExpr& batch, const Span& rows, const Span& panels, const PrimExpr& step) {
     PrimExpr k0 = step * number(plan_.step), depth = number(plan_.step);
-    if (product_.k % plan_.step) depth = min(depth, number(product_.k) - k0);
+    if (matmul_.k % plan_.step) depth = min(depth, number(matmul_.k) - k0);
     Stmt tiles = loop_over("panel", panels.count, [&](const PrimExpr& panel) {
       return loop_over("row", rows.count, [&](const PrimExpr& row) {
         Place at{batch, rows.first + row, row, panels.first + panel, panel, k0, depth};
@@ -116,11 +116,11 @@ class OuterNest {
       });
     });
     if (!packed_a_) return tiles;
-    PrimExpr base = product_.base(product_.a, batch);
+    PrimExpr base = matmul_.base(matmul_.a, batch);
     Stmt copies = loop_over("row", rows.count, [&](const PrimExpr& row) {
       PrimExpr tile_row = rows.first + row;
       return by_size(plan_.rows, tile_row, [&](int64_t height) {
-        return copy_panel_a(product_, plan_, base, height, start_of(plan_.rows, tile_row), k0, depth, packed_a_,
+        return copy_panel_a(matmul_, plan_, base, height, start_of(plan_.rows, tile_row), k0, depth, packed_a_,
                             row * number(panel_a_.elements));
       });
     });
@@ -129,21 +129,21 @@ class OuterNest {
 
   Stmt tile(const TileSize& size, const Place& at) const {
     OuterTile out;
-    out.dtype = product_.dtype;
+    out.dtype = matmul_.dtype;
     out.size = size;
     out.depth = at.depth;
     const PrimExpr i0 = start_of(plan_.rows, at.row), j0 = at.panel * number(width_);
-    const PrimExpr base_a = product_.base(product_.a, at.batch), base_b = product_.base(product_.b, at.batch);
+    const PrimExpr base_a = matmul_.base(matmul_.a, at.batch), base_b = matmul_.base(matmul_.b, at.batch);
     out.a = [&](int64_t i, const PrimExpr& k) {
-      if (!packed_a_) return make_load(product_.a.flat, {product_.a.at(base_a, i0 + number(i), at.k0 + k)});
+      if (!packed_a_) return make_load(matmul_.a.flat, {matmul_.a.at(base_a, i0 + number(i), at.k0 + k)});
       PrimExpr panel = at.row_in_block * number(panel_a_.elements);
       return make_load(packed_a_, {panel + number(i * panel_a_.row) + k * number(panel_a_.column)});
     };
     out.b = [&](const PrimExpr& k, int64_t v) {
       const int64_t lanes = size.lanes_of(v), used = v + 1 < size.vectors ? lanes : size.rest;
       if (!packed_b_)
-        return load_vector(product_.b.flat, product_.b.at(base_b, at.k0 + k, j0 + number(v * size.lanes)), lanes, used);
-      PrimExpr panel = (is_shared_ ? at.panel : at.panel_in_block) * number(product_.k * width_);
+        return load_vector(matmul_.b.flat, matmul_.b.at(base_b, at.k0 + k, j0 + number(v * size.lanes)), lanes, used);
+      PrimExpr panel = (is_shared_ ? at.panel : at.panel_in_block) * number(matmul_.k * width_);
       PrimExpr row = (at.k0 + k) * number(size.vectors * size.lanes);
       return load_vector(packed_b_, panel + row + number(v * size.lanes), lanes, lanes);
     };
@@ -158,7 +158,7 @@ class OuterNest {
       return outer_tile(out);
     }
     out.before = bring_result_near(at.batch, size, i0, j0);
-    if (!product_.stores_by_functions()) {
+    if (!matmul_.stores_by_functions()) {
       out.use = [&](const Buffer& sums) {
         std::vector<Stmt> rows;
         for (int64_t i = 0; i < size.rows; ++i)
@@ -167,7 +167,7 @@ class OuterNest {
       };
       return outer_tile(out);
     }
-    Buffer aside = decl_buffer({number(tile_elements())}, product_.dtype, "tile", "local");
+    Buffer aside = decl_buffer({number(tile_elements())}, matmul_.dtype, "tile", "local");
     out.use = [&](const Buffer& sums) {
       Stmt rows = loop_over("i", number(size.rows), [&](const PrimExpr& i) {
         return store_row(at.batch, size, i0 + i, j0, aside, i * number(size.vectors * size.lanes));
@@ -179,7 +179,7 @@ class OuterNest {
 
   /// Tiles of rows that use the same panel of B each ask for a part of the next one.
   Stmt bring_next_panel_near(const Place& at, const PrimExpr& k) const {
-    const int64_t each = ceil_div(width_, block_rows_), panel = product_.k * width_;
+    const int64_t each = ceil_div(width_, block_rows_), panel = matmul_.k * width_;
     const int64_t kept = is_shared_ ? panels_ : block_panels_;
     PrimExpr next = (is_shared_ ? at.panel : at.panel_in_block) + 1;
     PrimExpr first = min(next, number(kept - 1)) * number(panel) + at.k0 * number(width_);
@@ -193,7 +193,7 @@ class OuterNest {
     std::vector<Stmt> lines;
     for (int64_t i = 0; i < size.rows; ++i)
       for (int64_t v = 0; v < size.vectors; ++v) {
-        Stmt store = product_.store(batch, i0 + number(i), j0 + number(v * size.lanes), make_zero(product_.dtype));
+        Stmt store = matmul_.store(batch, i0 + number(i), j0 + number(v * size.lanes), make_zero(matmul_.dtype));
         lines.push_back(brought_near(store.as<BufferStore>()->buffer, store.as<BufferStore>()->indices, true));
       }
     return sequence(lines);
@@ -235,7 +235,7 @@ class OuterNest {
           "lane", number(lanes),
           [&](const PrimExpr& lane) {
             PrimExpr value = make_load(sums, {first + number(v * size.lanes) + lane});
-            Stmt store = product_.store(batch, i, j0 + number(v * size.lanes) + lane, value);
+            Stmt store = matmul_.store(batch, i, j0 + number(v * size.lanes) + lane, value);
             if (used >= lanes) return store;
             return Stmt(make(IfThenElse{.condition = likely(lane < number(used)), .then_case = store}));
           },
@@ -244,8 +244,8 @@ class OuterNest {
     return sequence(parts);
   }
 
-  const Product& product_;
-  const ProductPlan& plan_;
+  const Matmul& matmul_;
+  const MatmulPlan& plan_;
   PanelA panel_a_;
   int64_t width_ = 1, panels_ = 1, full_ = 1;  // columns of a panel; panels in all, and whole ones
   int64_t block_rows_ = 1, block_panels_ = 1;  // of one task
@@ -256,6 +256,6 @@ class OuterNest {
 
 }  // namespace
 
-Stmt outer_nest(const Product& product, const ProductPlan& plan) { return OuterNest(product, plan).run(); }
+Stmt outer_nest(const Matmul& matmul, const MatmulPlan& plan) { return OuterNest(matmul, plan).run(); }
 
 }  // namespace tessera::topi

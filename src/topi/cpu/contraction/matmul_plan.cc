@@ -1,4 +1,4 @@
-#include "topi/cpu/contraction/product_plan.h"
+#include "topi/cpu/contraction/matmul_plan.h"
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +35,7 @@ constexpr int64_t kLine = 64, kWays = 8;  // of L1 caches
 constexpr int64_t kThreadSteps = 1 << 16;
 
 struct Choice {
-  ProductPlan plan;
+  MatmulPlan plan;
   double cost = INFINITY;
 };
 
@@ -44,16 +44,16 @@ double step_work(int64_t sums, int64_t loads) {
 }
 
 /// The tile with the least work of those that fit the registers.
-Choice best_outer(const Product& product, const Machine& machine, int64_t lanes) {
-  const int64_t all = ceil_div(product.n, lanes);
+Choice best_outer(const Matmul& matmul, const Machine& machine, int64_t lanes) {
+  const int64_t all = ceil_div(matmul.n, lanes);
   Choice best;
   for (int64_t vectors = 1; vectors <= std::min<int64_t>(all, machine->vector_registers); ++vectors) {
     const int64_t most = (machine->vector_registers - 2 - vectors) / vectors;
     if (most < 1) break;
-    Cuts rows = Cuts::even(product.m, most);
+    Cuts rows = Cuts::even(matmul.m, most);
     auto panel = [&](int64_t width) {
       const double lines = kLineCost * (static_cast<double>(width) + static_cast<double>(rows.size) / 16);
-      const double steps = (step_work(rows.size * width, rows.size + width) + lines) * static_cast<double>(product.k);
+      const double steps = (step_work(rows.size * width, rows.size + width) + lines) * static_cast<double>(matmul.k);
       return static_cast<double>(rows.tiles) * (steps + kTileCost + 2.0 * static_cast<double>(rows.size * width));
     };
     const int64_t whole = all / vectors, left = all % vectors;
@@ -64,18 +64,18 @@ Choice best_outer(const Product& product, const Machine& machine, int64_t lanes)
     best.plan.rows = rows;
     best.plan.vectors = vectors;
   }
-  best.plan.kind = ProductKind::Outer;
+  best.plan.kind = MatmulKind::Outer;
   best.plan.lanes = lanes;
   return best;
 }
 
-Choice best_dot(const Product& product, const Machine& machine, int64_t lanes) {
+Choice best_dot(const Matmul& matmul, const Machine& machine, int64_t lanes) {
   Choice best;
-  const auto steps = static_cast<double>(ceil_div(product.k, lanes));
-  for (int64_t high = 1; high <= std::min(product.m, kMaxDotSide); ++high)
-    for (int64_t wide = 1; wide <= std::min(product.n, kMaxDotSide); ++wide) {
+  const auto steps = static_cast<double>(ceil_div(matmul.k, lanes));
+  for (int64_t high = 1; high <= std::min(matmul.m, kMaxDotSide); ++high)
+    for (int64_t wide = 1; wide <= std::min(matmul.n, kMaxDotSide); ++wide) {
       if (high * wide + std::min(high, wide) + 2 > machine->vector_registers) continue;
-      Cuts rows = Cuts::even(product.m, high), columns = Cuts::even(product.n, wide);
+      Cuts rows = Cuts::even(matmul.m, high), columns = Cuts::even(matmul.n, wide);
       const int64_t sums = rows.size * columns.size, loads = rows.size + columns.size;
       double tile = (step_work(sums, loads) + kLineCost * static_cast<double>(loads)) * steps +
                     kLaneSumCost * static_cast<double>(sums) + kTileCost;
@@ -85,10 +85,10 @@ Choice best_dot(const Product& product, const Machine& machine, int64_t lanes) {
       best.plan.rows = rows;
       best.plan.columns = columns;
     }
-  best.plan.kind = ProductKind::Dot;
+  best.plan.kind = MatmulKind::Dot;
   best.plan.lanes = lanes;
-  best.plan.step = product.k;
-  best.plan.rows_outside = product.m > product.n;
+  best.plan.step = matmul.k;
+  best.plan.rows_outside = matmul.m > matmul.n;
   return best;
 }
 
@@ -102,18 +102,18 @@ bool collide(int64_t stride, int64_t count, const Machine& machine) {
 }
 
 /// What is copied into panels, and the blocks that stay in caches.
-void choose_blocks(const Product& product, const Machine& machine, ProductPlan* plan) {
-  const int64_t bytes = product.dtype.bytes(), panel = plan->vectors * plan->lanes;
-  const int64_t panels = ceil_div(product.n, panel);
-  const int64_t b_bytes = product.k * product.n * bytes;
-  const bool is_transposed = product.b.column != 1;
-  plan->packs_b = is_transposed || (product.m >= kRowsForPanels && b_bytes > machine->l2_bytes / 4);
-  plan->step = product.k <= kMaxAtOnce ? product.k : ceil_div(product.k, ceil_div(product.k, kMaxStep));
-  if (!plan->packs_b && product.m < kFewRows && product.k > kFewSteps && b_bytes > machine->l2_bytes / 2)
-    plan->step = std::min(product.k, product.m < 4 ? kMinStep : kShortStep);
-  plan->packs_a = product.a.column != 1 ? panels >= 2 : collide(product.a.row * bytes, plan->rows.size, machine);
+void choose_blocks(const Matmul& matmul, const Machine& machine, MatmulPlan* plan) {
+  const int64_t bytes = matmul.dtype.bytes(), panel = plan->vectors * plan->lanes;
+  const int64_t panels = ceil_div(matmul.n, panel);
+  const int64_t b_bytes = matmul.k * matmul.n * bytes;
+  const bool is_transposed = matmul.b.column != 1;
+  plan->packs_b = is_transposed || (matmul.m >= kRowsForPanels && b_bytes > machine->l2_bytes / 4);
+  plan->step = matmul.k <= kMaxAtOnce ? matmul.k : ceil_div(matmul.k, ceil_div(matmul.k, kMaxStep));
+  if (!plan->packs_b && matmul.m < kFewRows && matmul.k > kFewSteps && b_bytes > machine->l2_bytes / 2)
+    plan->step = std::min(matmul.k, matmul.m < 4 ? kMinStep : kShortStep);
+  plan->packs_a = matmul.a.column != 1 ? panels >= 2 : collide(matmul.a.row * bytes, plan->rows.size, machine);
   // A block of rows of A takes a quarter of the second level, with sums that wait a half.
-  const bool waits = plan->step < product.k;
+  const bool waits = plan->step < matmul.k;
   const int64_t tile_rows = plan->rows.size, budget = machine->l2_bytes / (waits ? 2 : 4);
   auto size = [&](int64_t rows, int64_t columns) {
     return rows * tile_rows * (plan->step + (waits ? columns * panel : 0)) * bytes;
@@ -128,30 +128,29 @@ void choose_blocks(const Product& product, const Machine& machine, ProductPlan* 
   plan->block_rows = ceil_div(plan->rows.tiles, ceil_div(plan->rows.tiles, rows));
   // Panels of B for all rows at once are used up one after the other.
   if (plan->packs_b && plan->block_rows == plan->rows.tiles) {
-    const int64_t few = std::max<int64_t>(1, machine->l2_bytes / 4 / (product.k * panel * bytes));
+    const int64_t few = std::max<int64_t>(1, machine->l2_bytes / 4 / (matmul.k * panel * bytes));
     if (few < columns) columns = ceil_div(panels, ceil_div(panels, few));
   }
   plan->block_columns = columns;
   // A line with each step: with fewer tiles of rows that would not be all of a panel.
-  plan->b_is_far = plan->packs_b && columns * product.k * panel * bytes > machine->l2_bytes / 2 &&
+  plan->b_is_far = plan->packs_b && columns * matmul.k * panel * bytes > machine->l2_bytes / 2 &&
                    plan->block_rows >= ceil_div(panel * bytes, kLine);
   plan->result_is_far =
-      (product.m * product.k + product.k * product.n + product.m * product.n) * product.batch * bytes >
-          machine->l2_bytes &&
-      product.k >= kMinToWaitFor;
+      (matmul.m * matmul.k + matmul.k * matmul.n + matmul.m * matmul.n) * matmul.batch * bytes > machine->l2_bytes &&
+      matmul.k >= kMinToWaitFor;
 }
 
-/// Parts of one product so that threads have about equal shares.
-void choose_parts(const Product& product, const Machine& machine, ProductPlan* plan) {
-  plan->is_parallel = product.batch * product.m * product.n * product.k >= kThreadSteps;
+/// Parts of one matmul so that threads have about equal shares.
+void choose_parts(const Matmul& matmul, const Machine& machine, MatmulPlan* plan) {
+  plan->is_parallel = matmul.batch * matmul.m * matmul.n * matmul.k >= kThreadSteps;
   if (machine->cores < 2 || !plan->is_parallel) return;
   const int64_t rows = plan->rows.tiles;
   const int64_t columns =
-      plan->kind == ProductKind::Dot ? plan->columns.tiles : ceil_div(product.n, plan->vectors * plan->lanes);
+      plan->kind == MatmulKind::Dot ? plan->columns.tiles : ceil_div(matmul.n, plan->vectors * plan->lanes);
   double least = INFINITY;
   for (int64_t m = 1; m <= std::min<int64_t>(rows, machine->cores); ++m)
     for (int64_t n = 1; n <= std::min<int64_t>(columns, machine->cores); ++n) {
-      const int64_t tasks = product.batch * m * n, turns = ceil_div(tasks, machine->cores);
+      const int64_t tasks = matmul.batch * m * n, turns = ceil_div(tasks, machine->cores);
       const int64_t high = ceil_div(rows, m), wide = ceil_div(columns, n);
       double share =
           static_cast<double>(turns) * (static_cast<double>(high * wide) + 0.04 * static_cast<double>(high + wide));
@@ -173,18 +172,18 @@ Cuts Cuts::even(int64_t extent, int64_t largest) {
   return out;
 }
 
-std::optional<ProductPlan> plan_product(const Product& product, const Machine& machine) {
-  const int64_t lanes = machine->vector_bytes / product.dtype.bytes();
+std::optional<MatmulPlan> plan_matmul(const Matmul& matmul, const Machine& machine) {
+  const int64_t lanes = machine->vector_bytes / matmul.dtype.bytes();
   if (machine->isa.empty() || lanes < 2) return {};
-  const bool is_plain = product.b.column == 1, is_transposed = product.b.row == 1 || product.k == 1;
+  const bool is_plain = matmul.b.column == 1, is_transposed = matmul.b.row == 1 || matmul.k == 1;
   if (!is_plain && !is_transposed) return {};
-  Choice outer = best_outer(product, machine, lanes), dot;
+  Choice outer = best_outer(matmul, machine, lanes), dot;
   if (!is_plain)
-    outer.cost += kTransposeCost * static_cast<double>(product.k) * static_cast<double>(ceil_div(product.n, lanes));
-  if (is_transposed && product.a.column == 1) dot = best_dot(product, machine, lanes);
-  ProductPlan plan = dot.cost < outer.cost ? dot.plan : outer.plan;
-  if (plan.kind == ProductKind::Outer) choose_blocks(product, machine, &plan);
-  choose_parts(product, machine, &plan);
+    outer.cost += kTransposeCost * static_cast<double>(matmul.k) * static_cast<double>(ceil_div(matmul.n, lanes));
+  if (is_transposed && matmul.a.column == 1) dot = best_dot(matmul, machine, lanes);
+  MatmulPlan plan = dot.cost < outer.cost ? dot.plan : outer.plan;
+  if (plan.kind == MatmulKind::Outer) choose_blocks(matmul, machine, &plan);
+  choose_parts(matmul, machine, &plan);
   plan.zips = zips_vectors(machine);
   return plan;
 }

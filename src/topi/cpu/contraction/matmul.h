@@ -20,13 +20,13 @@ struct MatrixView {
 
 /// C[m, n] = A[m, k] . B[k, n] for each element of the batch axes, with whatever is done to an element of C before it is
 /// stored. Neighbours along n lie together in the result.
-struct Product {
+struct Matmul {
   DataType dtype;
   int64_t batch = 1, m = 1, n = 1, k = 1;
   std::vector<int64_t> batch_extents;
   MatrixView a, b;
   const BlockNode* block = nullptr;   // that adds up
-  const BlockNode* reader = nullptr;  // that stores, where what follows the product is part of it
+  const BlockNode* reader = nullptr;  // that stores, where what follows the matmul is part of it
   schedule::BlockRef reader_ref;
 
   /// The place in `view` of the first element of one of `batch`.
@@ -37,7 +37,7 @@ struct Product {
   bool stores_by_functions() const;
 
  private:
-  friend std::optional<Product> as_product(const schedule::State&, const schedule::BlockRef&, const PrimFunc&);
+  friend std::optional<Matmul> as_matmul(const schedule::State&, const schedule::BlockRef&, const PrimFunc&);
   /// Where an axis of the result gets its values from: a digit of the batch, of the rows, or the columns.
   enum class From { Unit, Batch, Row, Column };
   struct Axis {
@@ -47,9 +47,9 @@ struct Product {
   std::vector<Axis> axes_;
 };
 
-/// The product that a block computes: sums of products of two inputs of the function, of extents that are numbers and of
+/// The matmul that a block computes: sums of products of two inputs of the function, of extents that are numbers and of
 /// one type of floats. Nothing where it is none.
-std::optional<Product> as_product(const schedule::State& state, const schedule::BlockRef& block,
-                                  const PrimFunc& function);
+std::optional<Matmul> as_matmul(const schedule::State& state, const schedule::BlockRef& block,
+                                const PrimFunc& function);
 
 }  // namespace tessera::topi

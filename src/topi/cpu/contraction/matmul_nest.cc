@@ -1,4 +1,4 @@
-#include "topi/cpu/contraction/product_nest.h"
+#include "topi/cpu/contraction/matmul_nest.h"
 
 #include "ir/prim/ops.h"
 
@@ -17,8 +17,8 @@ Span part_of(int64_t total, int64_t parts, const PrimExpr& index) {
 
 }  // namespace
 
-Stmt product_nest(const Product& product, const ProductPlan& plan) {
-  return plan.kind == ProductKind::Dot ? dot_nest(product, plan) : outer_nest(product, plan);
+Stmt matmul_nest(const Matmul& matmul, const MatmulPlan& plan) {
+  return plan.kind == MatmulKind::Dot ? dot_nest(matmul, plan) : outer_nest(matmul, plan);
 }
 
 PrimExpr start_of(const Cuts& cuts, const PrimExpr& tile) {
@@ -44,10 +44,10 @@ Stmt by_blocks(const char* name, const Span& span, int64_t most, int64_t size,
   });
 }
 
-Stmt for_tasks(const Product& product, const ProductPlan& plan, int64_t columns,
+Stmt for_tasks(const Matmul& matmul, const MatmulPlan& plan, int64_t columns,
                const std::function<Stmt(const Task&)>& body) {
   return loop_over(
-      "task", number(plan.tasks(product)),
+      "task", number(plan.tasks(matmul)),
       [&](const PrimExpr& task) {
         PrimExpr part_n = floormod(task, number(plan.parts_n)), rest = floordiv(task, number(plan.parts_n));
         PrimExpr part_m = floormod(rest, number(plan.parts_m));

@@ -1,13 +1,13 @@
 #pragma once
 // The loops of a matmul around its tiles, and what they are made of.
 
-#include "topi/cpu/contraction/product_plan.h"
-#include "topi/cpu/contraction/product_tile.h"
+#include "topi/cpu/contraction/matmul_plan.h"
+#include "topi/cpu/contraction/matmul_tile.h"
 
 namespace tessera::topi {
 
-/// The loops of the product, with what follows it.
-Stmt product_nest(const Product& product, const ProductPlan& plan);
+/// The loops of the matmul, with what follows it.
+Stmt matmul_nest(const Matmul& matmul, const MatmulPlan& plan);
 
 /// For tiles whose vectors lie along n:
 ///   for parts of C, in parallel:                       batch x parts_m x parts_n
@@ -16,10 +16,10 @@ Stmt product_nest(const Product& product, const ProductPlan& plan);
 ///         for panels: for tiles of rows: tile          a panel of B stays in L1, A in the second
 /// Both copies are left out where the plan says so. Sums of a tile go to C at once where k is one step; else they wait,
 /// tile after tile, in a block of memory.
-Stmt outer_nest(const Product& product, const ProductPlan& plan);
+Stmt outer_nest(const Matmul& matmul, const MatmulPlan& plan);
 
 /// For tiles whose vectors lie along k: parts of C, in parallel, then tiles.
-Stmt dot_nest(const Product& product, const ProductPlan& plan);
+Stmt dot_nest(const Matmul& matmul, const MatmulPlan& plan);
 
 // ---- parts of both ---------------------------------------------------------------------------------------------------
 
@@ -36,13 +36,13 @@ struct Span {
 Stmt by_blocks(const char* name, const Span& span, int64_t most, int64_t size,
                const std::function<Stmt(const Span&)>& body);
 
-/// What one thread does at a time: a product of the batch, and tiles of its rows and columns.
+/// What one thread does at a time: a matmul of the batch, and tiles of its rows and columns.
 struct Task {
   PrimExpr batch;
   Span rows, columns;
 };
 /// for tasks, in parallel: body(task); the result has so many columns of tiles.
-Stmt for_tasks(const Product& product, const ProductPlan& plan, int64_t columns,
+Stmt for_tasks(const Matmul& matmul, const MatmulPlan& plan, int64_t columns,
                const std::function<Stmt(const Task&)>& body);
 
 }  // namespace tessera::topi
