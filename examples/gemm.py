@@ -7,7 +7,7 @@ The plan is that of every fast GEMM (Goto and van de Geijn, "Anatomy of high-per
 
 * a micro-kernel multiplies a tile of C with all of its sums in vector registers,
 * A and B are copied into panels that it reads from beginning to end,
-* loops around it keep a panel of B in L1 and a block of C in the second.
+* loops around it keep a panel of B in L1 and a block of C in L2.
 
 `topi.cpu.gemm_tiles` chooses the sizes for the machine. Any shape works: tiles that stick out of C are filled up with
 zeros, and what sticks out is not copied back.

@@ -1,6 +1,6 @@
 // Convolutions on a processor whose channels fill no vector (the slot FTVMLegalize): the constant weight gets channel padding
 // up to a whole number of vectors, and the result is cut to what was asked for. So are transposed ones of more than
-// very few channels; of the others, those of several pictures, of few pixels and of dynamic extents, which have no tiles along
+// very few channels; of the others, those of several images, of few pixels and of dynamic extents, which have no tiles along
 // pixels.
 //
 //   nn.conv2d_transpose(%x, w, channels=21)   =>   strided_slice(nn.conv2d_transpose(%x, nn.pad(w), channels=32), ...)
@@ -55,7 +55,7 @@ Expr first_channels(const Expr& x, int axis, int64_t channels) {
   return relay::make_call(Op::get("strided_slice"), {x}, Attrs(make(std::move(slice))));
 }
 
-/// True where tiles along the pixels of one picture serve as well.
+/// True where tiles along the pixels of one image serve as well.
 bool has_tiles_of_pixels(const Layout& layout, const Array<PrimExpr>& shape, int64_t lanes) {
   if (!is_fixed(shape)) return false;
   const Array<PrimExpr> plain = convert_shape(layout, make_layout("NCHW"), shape);

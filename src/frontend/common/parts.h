@@ -28,7 +28,7 @@ Expr round_to_even(Expr x);
 Expr repeat(Expr x, int count, int axis);
 /// The product as NumPy's matmul has it: operands of any ranks, leading dimensions stretched to each other.
 Expr matmul_like_numpy(const NodeContext& in, Expr a, Expr b, DataType out_dtype = DataType::Void());
-/// Of short floats each step is rounded as the standard's own function does, and sums are wide.
+/// Of fp16 and bf16 each step is rounded as the standard's own function does, and sums are wide.
 Expr softmax_of(Expr x, int axis);
 /// Places of all elements of a shape, the last dimension fastest.
 std::vector<std::vector<int64_t>> places_of(const std::vector<int64_t>& shape);

@@ -13,12 +13,12 @@ struct Reduction {
   const BlockNode* block = nullptr;
   std::vector<Var> axes;         // of the results
   std::vector<int64_t> extents;  // kDynamic for those that are known only at run time
-  int64_t steps = 1;             // of all loops; an open one counts as one step
+  int64_t steps = 1;             // of all loops; a dynamic one counts as one step
   size_t reduce_axes = 0;
   std::vector<int64_t> reduce_extents;
 };
 inline constexpr int64_t kDynamic = -1;
-/// Nothing where the block is not of that form or has been scheduled. Extents may be open where that is asked for.
+/// Nothing where the block is not of that form or has been scheduled. Extents may be dynamic where that is asked for.
 std::optional<Reduction> as_reduction(const schedule::Place& place, bool may_be_dynamic = false);
 bool is_dynamic(const Reduction& reduction);
 
@@ -43,7 +43,7 @@ void tile_with_store(schedule::State& state, const schedule::BlockRef& block, co
                      const std::function<void(const schedule::BlockRef& store)>& cut);
 
 /// Shares the iterations of loops of the reduction, from the outside, between threads, as one loop, which is returned. Where
-/// extents are open it is seen at run time whether there are enough iterations for `least_steps` of the reduction.
+/// extents are dynamic it is seen at run time whether there are enough iterations for `least_steps` of the reduction.
 schedule::LoopRef share_between_threads(schedule::State& state, const std::vector<schedule::LoopRef>& loops,
                                         const Reduction& reduction, int64_t least_steps);
 

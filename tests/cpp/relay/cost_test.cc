@@ -26,7 +26,7 @@ TEST(Cost, AProductThatIsSummedCountsAsTwo) {
   Cost of = cost(dense(input({3, 20}), input({7, 20})));
   EXPECT_EQ(of.macs, 3 * 7 * 20);
   EXPECT_EQ(of.flops, 2 * of.macs);
-  EXPECT_FALSE(of.is_open);
+  EXPECT_FALSE(of.is_dynamic);
 }
 
 TEST(Cost, AGroupedConvolutionSumsOverItsOwnChannels) {
@@ -59,7 +59,7 @@ TEST(Cost, ElementsCountOnceAndMovingThemNothing) {
 TEST(Cost, UnknownExtentsCountAsOneAndAreTold) {
   Cost of = cost(dense(input({any(), 20}), input({7, 20})));
   EXPECT_EQ(of.macs, 7 * 20);
-  EXPECT_TRUE(of.is_open);
+  EXPECT_TRUE(of.is_dynamic);
 }
 
 TEST(Cost, NumbersBeyondTheLargestStayThere) {

@@ -74,7 +74,7 @@ def bias(channels):
     return relay.const(np.linspace(-1, 1, channels).astype("float32"))
 
 
-SHAPES = {"several pictures": (3, 12, 9, 10), "few pixels": (1, 12, 3, 3)}
+SHAPES = {"several images": (3, 12, 9, 10), "few pixels": (1, 12, 3, 3)}
 
 
 @pytest.mark.parametrize("size", [1, 3])
@@ -91,7 +91,7 @@ def test_results_of_convolutions_stay(channels, shape, size, layout):
 
 
 @pytest.mark.parametrize("dynamic_extents", ["n", "hw", "nhw"])
-def test_open_extents_are_filled_and_right(dynamic_extents):
+def test_dynamic_extents_are_filled_and_right(dynamic_extents):
     shape = [relay.Any() if axis in dynamic_extents else extent for axis, extent in zip("nchw", (2, 12, 6, 7))]
     function = plain(91, tuple(shape))
     assert "channels=96" in legalized(function)

@@ -162,7 +162,7 @@ void print(const Facts& facts) {
                                facts.parameter_tensors, bytes_text(facts.parameter_bytes)));
   if (relay::Cost total = facts.total(); facts.has_cost)
     row("work", fmt::format("{} MACs, {} FLOPs{}", count_text(double(total.macs)), count_text(double(total.flops)),
-                            total.is_open ? " with unknown extents counted as 1; --input-shapes fixes them" : ""));
+                            total.is_dynamic ? " with unknown extents counted as 1; --input-shapes fixes them" : ""));
   for (size_t i = 0; i < facts.members.size(); ++i)
     row(i ? "" : "members",
         fmt::format("{:<24}{}", printable(facts.members[i].first), bytes_text(facts.members[i].second)));
@@ -186,7 +186,7 @@ std::string to_json_text(const Facts& facts) {
   if (facts.has_cost) {
     relay::Cost total = facts.total();
     add_cost(out, total);
-    out.set("has_dynamic_extents", value(total.is_open));
+    out.set("has_dynamic_extents", value(total.is_dynamic));
   }
   if (!facts.members.empty()) {
     Object members;

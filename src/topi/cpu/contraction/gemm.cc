@@ -11,14 +11,14 @@ namespace {
 
 /// Multiplications below which copying panels costs more than they bring.
 constexpr int64_t kMinSteps = 1 << 14;
-/// Rows of a product whose rows are open, for the choice of its tiles.
+/// Rows of a product whose rows are dynamic, for the choice of its tiles.
 constexpr int64_t kGuessedRows = 96;
 /// Steps of k of a micro-kernel: longer ones reuse nothing more.
 constexpr int64_t kMaxStep = 512;
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
-/// The extents; those before the last may be open where `may_be_dynamic`, and are then 0.
+/// The extents; those before the last may be dynamic where `may_be_dynamic`, and are then 0.
 std::optional<std::vector<int64_t>> numbers(const Array<PrimExpr>& shape, bool may_be_dynamic = false) {
   std::vector<int64_t> out;
   for (const PrimExpr& extent : shape) {
@@ -72,13 +72,13 @@ PrimExpr a_element(const MatrixProduct& product, const Array<PrimExpr>& lead, co
 struct Limit {
   PrimExpr index;
   int64_t limit, end;
-  PrimExpr open;  // the limit where it is no number
+  PrimExpr symbolic;  // the limit where it is no number
 };
 PrimExpr filled_up(const PrimExpr& value, std::initializer_list<Limit> limits) {
   PrimExpr inside;
   for (const Limit& one : limits) {
-    if (!one.open.defined() && one.end <= one.limit) continue;
-    PrimExpr check = one.index < (one.open.defined() ? one.open : number(one.limit));
+    if (!one.symbolic.defined() && one.end <= one.limit) continue;
+    PrimExpr check = one.index < (one.symbolic.defined() ? one.symbolic : number(one.limit));
     inside = inside.defined() ? logical_and(inside, check) : check;
   }
   return inside.defined() ? if_then_else(inside, value, make_zero(value.dtype())) : value;

@@ -1,4 +1,4 @@
-"""WidenFloats: fp16 and bf16 are computed with as floats of 32 on CPUs; inputs, results and casts keep their types."""
+"""WidenFloats: fp16 and bf16 are computed with as fp32 on CPUs; inputs, results and casts keep their types."""
 
 import ml_dtypes
 import numpy as np
