@@ -1,6 +1,8 @@
 """Relay programs as Python programs."""
 
 import ast
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ from tessera.relay.backend.interpreter import ConstructorValue, RefValue
 from tessera.relay.prelude import Prelude
 from tessera.relay.testing import run_as_python, to_python
 from tessera.runtime.container import ADT
+
+sys.path.insert(0, str(Path(__file__).parent / "transform"))
 from test_defunctionalization import PROGRAMS, program
 
 

@@ -15,7 +15,7 @@ from c_runtime import C_RUNTIME
 from tessera import relay, topi
 from test_gemm import inner_loop
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "relay"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "checks"))  # also in the processes that the last test starts
 from kernel_checks import run
 
 NARROW = {"float16": np.dtype("float16"), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
