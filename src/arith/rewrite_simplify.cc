@@ -35,6 +35,21 @@ PrimExpr fold(Kind kind, const PrimExpr& a, const PrimExpr& b) {
   }
 }
 
+/// True when evaluating `e` may read memory, call something with effects or divide by zero.
+bool may_fault(const PrimExpr& e) {
+  if (side_effect(e) > CallEffect::Pure) return true;
+  bool divides = false;
+  pre_order(e, [&](const Object* node) {
+    auto* part = cast_or_null<PrimExprNode>(node);
+    if (divides || !part || !(part->dtype.is_int() || part->dtype.is_uint())) return !divides;
+    Kind kind = kind_of(PrimExpr(part));
+    bool is_division = kind == Kind::Div || kind == Kind::Mod || kind == Kind::FloorDiv || kind == Kind::FloorMod;
+    divides = is_division && !is_const(as_binary(PrimExpr(part))->b);
+    return !divides;
+  });
+  return divides;
+}
+
 }  // namespace
 
 PrimExpr RewriteSimplifier::visit(const PrimExpr& e) {
@@ -162,8 +177,12 @@ PrimExpr RewriteSimplifier::on_select(const PrimExpr& e) {
   bool scalar = condition.dtype().lanes == 1;
   if (is_truth(condition))
     return visit(static_cast<const IntImm*>(condition.get())->value ? node->true_value : node->false_value);
-  PrimExpr t = scalar ? under(condition, node->true_value) : visit(node->true_value);
-  PrimExpr f = scalar ? under(visit(not_node(condition)), node->false_value) : visit(node->false_value);
+  // A Select may evaluate the value that it does not choose: an index or divisor in it stays what it is without the condition.
+  auto chosen = [&](const PrimExpr& value, bool side) {
+    if (!scalar || may_fault(value)) return visit(value);
+    return under(side ? condition : visit(not_node(condition)), value);
+  };
+  PrimExpr t = chosen(node->true_value, true), f = chosen(node->false_value, false);
   bool same = condition.same_as(node->condition) && t.same_as(node->true_value) && f.same_as(node->false_value);
   PrimExpr made = same ? e : select_node(condition, t, f);
   if (kind_of(made) != Kind::Select) return made;

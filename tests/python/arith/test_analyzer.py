@@ -36,6 +36,43 @@ def test_a_constraint_ends_with_its_scope(analyzer):
     assert not analyzer.can_prove(x + 1 >= 2)
 
 
+def clamped(index):
+    return tir.min(tir.max(index, 0), 3)
+
+
+def test_the_condition_of_a_select_moves_no_load(analyzer):
+    """A Select may evaluate the value it does not choose, so an index is inside the tensor without the condition too."""
+    data = tir.decl_buffer((4,), "float32")
+    index = clamped(x - y)
+    for chosen in (
+        lambda load: tir.Select(x - y == index, load, 0.0),
+        lambda load: tir.Select(x - y != index, 0.0, load),
+    ):
+        for simplify in (analyzer.simplify, analyzer.rewrite_simplify, analyzer.canonical_simplify):
+            simple = simplify(chosen(tir.BufferLoad(data, [index])))
+            loads = []
+            tir.stmt_functor.post_order_visit(
+                simple, lambda e: loads.append(e) if isinstance(e, tir.BufferLoad) else None
+            )
+            bound = analyzer.const_int_bound(loads[0].indices[0])
+            assert (bound.min_value, bound.max_value) == (0, 3)
+
+
+def test_the_condition_of_a_select_divides_by_nothing_else(analyzer):
+    value = tir.Select(tir.LE(tir.const(1), x), tir.floordiv(y, tir.max(x, 1)), 0)
+    tessera.ir.assert_structural_equal(analyzer.simplify(value), value)
+
+
+def test_what_may_be_evaluated_anywhere_is_simplified_by_the_condition(analyzer):
+    condition = tir.LE(tir.const(1), x)
+    simple = analyzer.simplify(tir.Select(condition, tir.max(x, 1) + 1, 0))
+    tessera.ir.assert_structural_equal(simple, tir.Select(condition, x + 1, 0))
+    data = tir.decl_buffer((4,), "float32")
+    lazy = tir.if_then_else(x == clamped(x), tir.BufferLoad(data, [clamped(x)]), 0.0)
+    want = tir.if_then_else(x == clamped(x), tir.BufferLoad(data, [x]), 0.0)
+    tessera.ir.assert_structural_equal(analyzer.simplify(lazy), want)
+
+
 def test_update_gives_bounds_and_refuses_a_second_opinion(analyzer):
     analyzer.update(x, arith.ConstIntBound(0, 7))
     assert analyzer.can_prove(x < 8)
