@@ -13,7 +13,9 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "tools"))
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from onnx_conformance import run_case, suite
-from onnx import TensorProto, helper  # noqa: E402
+import tessera  # noqa: E402
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from onnx.reference import ReferenceEvaluator  # noqa: E402
 from tessera import onnx_backend  # noqa: E402
 
 FAMILIES = (
@@ -86,3 +88,44 @@ def test_the_wrong_number_of_inputs_is_told():
     )
     with pytest.raises(ValueError, match=re.escape("takes 1 inputs, 2 are given")):
         onnx_backend.prepare(helper.make_model(graph)).run([np.zeros(2, "float32")] * 2)
+
+
+@pytest.mark.parametrize("is_constant", [True, False])
+@pytest.mark.parametrize(
+    "threshold, kept",
+    [
+        *[(low, [0, 3]) for low in (None, 0.0, -0.0, -1.0)],
+        (0.25, [0, 2, 3]),
+        (0.49999997, [0, 2, 3]),
+        (0.5, [0, 1, 2, 3]),
+        (1.0, [0, 1, 2, 3]),
+    ],
+)
+def test_boxes_are_suppressed_above_the_threshold(threshold, kept, is_constant):
+    """The first box overlaps the next two by 0.5 and 0.25, and the last not at all. Without a threshold it is 0."""
+    given = {
+        "boxes": np.array([[[0, 0, 1, 1], [0, 0, 1, 0.5], [0, 0, 0.5, 0.5], [5, 5, 6, 6]]], "float32"),
+        "scores": np.array([[[4, 3, 2, 1]]], "float32"),
+        "most": np.array([4]),
+    }
+    if threshold is not None:
+        given["threshold"] = np.array([threshold], "float32")
+    constants = ("most", "threshold") if is_constant else ()
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node("NonMaxSuppression", list(given), ["y"])],
+        "graph",
+        [
+            info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+            for name, value in given.items()
+            if name not in constants
+        ],
+        [info("y", TensorProto.INT64, None)],
+        [numpy_helper.from_array(given[name], name) for name in constants if name in given],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    inputs = {name: value for name, value in given.items() if name not in constants}
+    want = np.array([[0, 0, box] for box in kept])
+    if threshold is not None:
+        np.testing.assert_array_equal(ReferenceEvaluator(model).run(None, inputs)[0], want)
+    np.testing.assert_array_equal(tessera.compile(model).run(inputs)[0].numpy(), want)

@@ -97,10 +97,12 @@ Expr corners(Operation& in, const Expr& boxes) {
 }
 
 /// The next greater float: what Relay calls too much from a threshold on, ONNX does above it. Three quarters of a unit in
-/// the last place, or up to one and a half, are added and rounded to one.
+/// the last place, or up to one and a half, are added and rounded to one. It is positive: boxes apart never are too much.
 Expr just_above(const Expr& x, DataType dtype) {
   int digits = dtype.bits == 64 ? 52 : dtype.bits == 16 ? 10 : 23;
-  return add(x, multiply(x, make_scalar(std::ldexp(1.5, -digits - 1), dtype)));
+  int least = dtype.bits == 64 ? -1022 : dtype.bits == 16 ? -14 : -126;
+  Expr next = add(x, multiply(x, make_scalar(std::ldexp(1.5, -digits - 1), dtype)));
+  return maximum(next, make_scalar(std::ldexp(1.0, least), dtype));
 }
 
 Values non_max_suppression(Operation& in) {
