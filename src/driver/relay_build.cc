@@ -69,9 +69,7 @@ Function bind_params_by_name(const Function& function, const Map<String, NDArray
 
 IRModule optimize(const IRModule& mod, const CompilationConfig& config) {
   PackedFunc remove_unused = get_global("relay._transform.RemoveUnusedFunctions");
-  IRModule out = sequential({remove_unused(Array<String>{"main"}).to<Pass>(), optimization_passes(config)})(mod);
-  forget_typed();
-  return out;
+  return sequential({remove_unused(Array<String>{"main"}).to<Pass>(), optimization_passes(config)})(mod);
 }
 
 BuiltGraph compile_fused(const IRModule& fused, const CompilationConfig& config, const std::string& model_name) {

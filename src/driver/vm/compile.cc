@@ -5,6 +5,7 @@
 #include "driver/relay_build.h"
 #include "driver/vm/dynamic_extents.h"
 #include "driver/vm/program_builder.h"
+#include "ir/pass/pass_scope.h"
 #include "ir/rewrite.h"
 #include "relay/type/infer_type.h"
 #include "relay/walk.h"
@@ -23,14 +24,13 @@ IRModule only_reachable(const IRModule& mod) {
 }  // namespace
 
 IRModule optimize_for_vm(const IRModule& mod, const CompilationConfig& config) {
+  PassScope scope;
   IRModule fused = optimization_passes(config)(only_reachable(mod));
   return infer_type(get_global("relay._transform.ToBasicBlockNormalForm")().to<Pass>()(fused));
 }
 
 Module compile_vm(const IRModule& fused, const CompilationConfig& config) {
-  struct Forget {  // the module that was typed last, and its weights with it, also after an error
-    ~Forget() { forget_typed(); }
-  } at_the_end;
+  PassScope scope;
   begin_stage("schedule kernels");
   ProgramBuilder builder(name_dynamic_extents(fused), config, PassContext::current());
   vm::Program program = builder.build();

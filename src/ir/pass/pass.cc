@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "ir/pass/pass_scope.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -49,6 +50,7 @@ PassInfo make_pass_info(int opt_level, String name, Array<String> required, bool
 IRModule Pass::operator()(IRModule mod, const PassContext& context) const {
   const PassInfo& info = (*this)->pass_info;
   if (!mod) throw Error(TypeError) << info->name << ": expected an IRModule, got None";
+  PassScope scope;
   if (!context.before_pass(mod, info)) return mod;
   IRModule out = (*this)->run(std::move(mod), context);
   context.after_pass(out, info);

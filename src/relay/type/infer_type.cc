@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/pass/pass_scope.h"
 #include "ir/rewrite.h"
 #include "relay/print_text.h"
 #include "relay/type/attach_types.h"
@@ -48,17 +49,22 @@ Type valid_type(const Type& type) {
 
 namespace {
 
-/// What this thread typed last. Functions do not change once made, so a module that has the very same ones needs no second
-/// look: passes follow each other, and most change nothing. Maps are copied when they are changed while someone holds them.
+/// What this thread typed last, while passes run. Functions do not change once made, so a module that has the very same ones
+/// needs no second look: passes follow each other, and most change nothing. Maps are copied when they are changed while
+/// someone holds them. When the outermost pass ends it is let go, and the weights with it.
 struct LastTyped {
   Map<GlobalVar, BaseFunc> functions{nullptr};
   ObjectRef data_types;
 };
 thread_local LastTyped last_typed;
 
-}  // namespace
+void remember(const IRModule& typed) {
+  if (!PassScope::is_open()) return;
+  if (!last_typed.functions.defined()) PassScope::at_end([] { last_typed = {}; });
+  last_typed = {typed->functions, typed->type_definitions};
+}
 
-void forget_typed() { last_typed = {}; }
+}  // namespace
 
 IRModule infer_type(const IRModule& mod) {
   if (mod->functions.defined() && mod->functions.same_as(last_typed.functions) &&
@@ -76,7 +82,7 @@ IRModule infer_type(const IRModule& mod) {
     var->checked_type_ = typed->checked_type_;
     if (!typed.same_as(function)) out.update(var, typed);
   }
-  last_typed = {out->functions, out->type_definitions};
+  remember(out);
   return out;
 }
 

@@ -12,8 +12,6 @@ namespace tessera::relay {
 /// Types follow from unification; operators add what their type rules say. A function may be used with different
 /// types only where it has type parameters. Throws a DiagnosticError that lists what disagrees, each with its place.
 IRModule infer_type(const IRModule& mod);
-/// Lets go of the module that was typed last, which is kept so that the next pass need not type it again.
-void forget_typed();
 /// The same for one expression, whose globals are those of `mod`.
 Expr infer_type(const Expr& expr, const IRModule& mod = IRModule());
 

@@ -348,6 +348,10 @@ def test_an_executor_evaluates_expressions_and_functions():
 BUILDS = {
     "the virtual machine": lambda mod: relay.vm.compile(mod, "llvm"),
     "a graph": lambda mod: relay.build(mod, "llvm"),
+    "one pass": lambda mod: relay.transform.InferType()(mod),
+    "several passes": lambda mod: tvm.transform.Sequential([relay.transform.InferType(), relay.transform.FuseOps(2)])(
+        mod
+    ),
 }
 
 
