@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/any.h"
+#include "ir/pass/table.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -129,7 +130,7 @@ ObjectRef lower_passes(const ConfigKey& key, std::string_view value) {
     if (!phase) wrong_value(key, words[i], "a number for the phase");
     std::string_view prefix = "tir.transform.", name = words[i + 1];
     if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
-    PackedFunc make_pass = find_global(std::string(prefix) + std::string(name));
+    PackedFunc make_pass = find_pass_constructor(prefix, name);
     if (!make_pass) throw Error(ValueError) << "the option " << key.name << ": there is no pass " << prefix << name;
     out.push_back(Array<ObjectRef>{number_boxes.box_int(*phase), make_pass().to<Pass>()});
   }
@@ -188,14 +189,8 @@ Array<String> parse_pass_list(std::string_view text) {
   Array<String> out;
   if (trimmed(text).empty()) return out;
   for (std::string_view name : split(text, ',')) {
-    if (!find_global(std::string(prefix) + std::string(name))) {
-      std::vector<std::string> known;
-      for (const std::string& global : global_names())
-        if (global.starts_with(prefix) && std::isupper(static_cast<unsigned char>(global[prefix.size()])))
-          known.push_back(global.substr(prefix.size()));
-      std::sort(known.begin(), known.end());
-      throw Error(ValueError) << "there is no pass \"" << name << "\"; the passes are " << joined(known);
-    }
+    if (!find_pass_constructor(prefix, name))
+      throw Error(ValueError) << "there is no pass \"" << name << "\"; the passes are " << joined(pass_names(prefix));
     out.push_back(String(name));
   }
   return out;

@@ -1,10 +1,8 @@
 #include "tir/lower.h"
 
-#include <cstdlib>
-
 #include "tir/analysis/verify.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -35,68 +33,60 @@ std::vector<Passes> user_passes(const PassContext& context) {
 /// Loops over buffers or blocks  =>  flat memory, plain loops.
 Passes phase_1(const PassContext& context) {
   return {
-      pass("InjectPrefetch"),
-      pass("TextureFlatten"),
-      pass("StorageFlatten", kCacheLineBytes, context.flag("tir.instrument_bound_checkers")),
+      pass(inject_prefetch),
+      pass(texture_flatten),
+      pass(storage_flatten, kCacheLineBytes, context.flag("tir.instrument_bound_checkers")),
       // blocks, for functions that do not come from a TE schedule
-      pass("LowerCrossThreadReduction"),
-      pass("LowerInitBlock"),
-      pass("PlanAndUpdateBufferAllocationLocation"),
-      pass("ConvertBlocksToOpaque"),
-      pass("UnifyThreadBinding"),
-      pass("ManifestSharedMemoryLocalStage"),
-      pass("CompactBufferAllocation"),
-      pass("LowerMatchBuffer"),
-      pass("InjectSoftwarePipeline"),
-      pass("LowerOpaqueBlock"),
-      pass("FlattenBuffer"),
+      pass(lower_cross_thread_reduction),
+      pass(lower_init_block),
+      pass(plan_buffer_allocation),
+      pass(convert_blocks_to_opaque),
+      pass(unify_thread_binding),
+      pass(manifest_local_stage),
+      pass(compact_buffer_allocation),
+      pass(lower_match_buffer),
+      pass(inject_software_pipeline),
+      pass(lower_opaque_block),
+      pass(flatten_buffer),
       // both
-      pass("BF16Legalize"),
-      pass("NarrowDataType", kIndexBits),
-      pass("Simplify"),
+      pass(bf16_legalize),
+      narrow_data_type_pass(kIndexBits),
+      pass(simplify),
   };
 }
 
 /// Loop kinds other than serial, parallel and threads disappear; memory is shared.
 Passes phase_2(bool simple_mode, const PassContext& context) {
   Passes out;
-  if (!simple_mode) out.push_back(pass("LoopPartition"));
-  out.push_back(pass("VectorizeLoop", !context.flag("tir.disable_vectorize")));
-  out.push_back(pass("InjectVirtualThread"));
-  out.push_back(pass("InjectDoubleBuffer"));
-  if (!context.flag("tir.disable_storage_rewrite")) out.push_back(pass("StorageRewrite"));
-  out.push_back(pass("LowerVtcmAlloc"));
-  if (context.flag("tir.use_async_copy")) out.push_back(pass("LowerAsyncDMA"));
-  out.push_back(pass("UnrollLoop"));
+  if (!simple_mode) out.push_back(pass(loop_partition));
+  out.push_back(pass(vectorize_loop, !context.flag("tir.disable_vectorize")));
+  out.push_back(pass(inject_virtual_thread));
+  out.push_back(pass(inject_double_buffer));
+  if (!context.flag("tir.disable_storage_rewrite")) out.push_back(pass(storage_rewrite));
+  out.push_back(pass(lower_vtcm_alloc));
+  if (context.flag("tir.use_async_copy")) out.push_back(pass(lower_async_dma));
+  out.push_back(pass(unroll_loop));
   return out;
 }
 
 /// Clean-up.
 Passes phase_3() {
   return {
-      pass("RenormalizeSplitPattern"), pass("Simplify"),        pass("RemoveNoOp"),
-      pass("RewriteUnsafeSelect"),     pass("HoistIfThenElse"),
+      pass(renormalize_split_pattern), pass(simplify),           pass(remove_no_op),
+      pass(rewrite_unsafe_select),     pass(hoist_if_then_else),
   };
 }
 
 /// What comes after the user's last passes.
 Passes ending(const PassContext& context) {
   Passes out;
-  if (context.flag("tir.instrument_bound_checkers")) out.push_back(pass("InstrumentBoundCheckers"));
-  out.push_back(pass("CommonSubexprElimTIR", !context.flag("tir.disable_cse_tir"),
+  if (context.flag("tir.instrument_bound_checkers")) out.push_back(pass(instrument_bound_checkers));
+  out.push_back(pass(common_subexpr_elim, !context.flag("tir.disable_cse_tir"),
                      context.flag("tir.enable_equiv_terms_in_cse_tir")));
   return out;
 }
 
-/// TESSERA_VERIFY=1 in the environment, as the tests set it: every pass is checked to leave well-formed functions.
-bool verifies() {
-  static const bool on = [] {
-    const char* value = std::getenv("TESSERA_VERIFY");
-    return value && *value && std::string_view(value) != "0";
-  }();
-  return on;
-}
-
+/// In tests (TESSERA_VERIFY=1), every pass is checked to leave well-formed functions.
 Pass verified(const Pass& checked) {
   return module_pass(checked->pass_info, [checked](IRModule mod, const PassContext& context) {
     IRModule out = checked->run(std::move(mod), context);
@@ -112,7 +102,7 @@ Pass verified(const Pass& checked) {
 }
 
 Pass keep_functions(bool device) {
-  return pass("Filter", typed("keep", [device](PrimFunc function) {
+  return pass(filter, typed("keep", [device](PrimFunc function) {
                 int64_t convention = function->attrs.get_int(attr::kCallingConv, 0);
                 return (convention == static_cast<int64_t>(CallingConv::DeviceKernelLaunch)) == device;
               }));
@@ -131,7 +121,7 @@ std::vector<Pass> lowering_passes(bool simple_mode, const PassContext& context) 
 
 IRModule run_passes(const std::vector<Pass>& passes, const IRModule& mod, const PassContext& context) {
   Array<Pass> list;
-  for (const Pass& each : passes) list.push_back(verifies() ? verified(each) : each);
+  for (const Pass& each : passes) list.push_back(verifies_passes() ? verified(each) : each);
   return sequential(list)(mod, context);
 }
 
@@ -140,35 +130,36 @@ IRModule lower_module(const IRModule& mod, bool simple_mode, const PassContext& 
 }
 
 std::vector<Pass> mixed_passes(const IRModule& mod, const Target& target, const PassContext& context) {
-  Passes out{pass("BindTarget", target), pass("VerifyMemory")};
-  if (target->kind->default_device_type == kDLCPU) out.push_back(pass("SpecializeStrides"));
-  if (mod->functions.size() == 1) out.push_back(pass("AnnotateEntryFunc"));
-  if (context.flag("tir.detect_global_barrier")) out.push_back(pass("ThreadSync", "global"));
-  for (const char* scope : {"shared", "shared.dyn"}) out.push_back(pass("ThreadSync", scope));
-  out.push_back(pass("MergeDynamicSharedMemoryAllocations"));
-  out.push_back(pass("ThreadSync", "warp"));
-  out.push_back(pass("InferFragment"));
-  out.push_back(pass("LowerThreadAllreduce"));
-  if (context.flag("tir.use_async_copy")) out.push_back(pass("InjectPTXAsyncCopy"));
-  out.push_back(target.option("unpacked-api").value_or("0") == "1" ? pass("MakeUnpackedAPI")
-                                                                   : pass("MakePackedAPI", -1));
-  out.push_back(pass("SplitHostDevice"));
+  Passes out{pass(bind_target, target), pass(verify_memory)};
+  if (target->kind->default_device_type == kDLCPU) out.push_back(pass(specialize_strides));
+  if (mod->functions.size() == 1) out.push_back(pass(annotate_entry_func));
+  if (context.flag("tir.detect_global_barrier")) out.push_back(pass(thread_sync, "global"));
+  for (const char* scope : {"shared", "shared.dyn"}) out.push_back(pass(thread_sync, scope));
+  out.push_back(pass(merge_dynamic_shared_memory));
+  out.push_back(pass(thread_sync, "warp"));
+  out.push_back(pass(infer_fragment));
+  out.push_back(pass(lower_thread_allreduce));
+  if (context.flag("tir.use_async_copy")) out.push_back(pass(inject_ptx_async_copy));
+  out.push_back(target.option("unpacked-api").value_or("0") == "1" ? pass(make_unpacked_api)
+                                                                   : pass(make_packed_api, -1));
+  out.push_back(pass(split_host_device));
   return out;
 }
 
 std::vector<Pass> host_passes(const Target& host, const PassContext& context) {
-  Passes out{keep_functions(false), pass("BindTarget", host), pass("HoistCheckedIndex"), pass("LowerTVMBuiltin"),
-             pass("LowerCustomDatatypes")};
-  if (host->kind->name == "llvm") out.push_back(pass("MaskVectorTails"));
-  for (const char* name : {"LowerIntrin", "LowerDeviceStorageAccessInfo", "CombineContextCall"})
-    out.push_back(pass(name));
-  if (context.flag("tir.disable_assert")) out.push_back(pass("SkipAssert"));
+  Passes out{keep_functions(false), pass(bind_target, host), pass(hoist_checked_index), pass(lower_tvm_builtin),
+             pass(lower_custom_datatypes)};
+  if (host->kind->name == "llvm") out.push_back(pass(mask_vector_tails));
+  for (const Pass& last : {pass(lower_intrin), pass(lower_device_storage_access_info), pass(combine_context_call)})
+    out.push_back(last);
+  if (context.flag("tir.disable_assert")) out.push_back(pass(skip_assert));
   return out;
 }
 
 std::vector<Pass> device_passes(const Target& target, const PassContext&) {
-  return {keep_functions(true),         pass("BindTarget", target),           pass("LowerWarpMemory"), pass("Simplify"),
-          pass("LowerCustomDatatypes"), pass("LowerDeviceStorageAccessInfo"), pass("LowerIntrin")};
+  return {keep_functions(true), pass(bind_target, target),    pass(lower_warp_memory),
+          pass(simplify),       pass(lower_custom_datatypes), pass(lower_device_storage_access_info),
+          pass(lower_intrin)};
 }
 
 }  // namespace tessera

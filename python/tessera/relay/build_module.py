@@ -16,13 +16,13 @@ from ..ir.module import IRModule
 from ..runtime import ndarray as nd
 from ..runtime.module import Module
 from ..target import Target
+from . import transform
 from . import ty as _ty
 from .backend import Executor as ExecutorKind
 from .backend import Runtime as RuntimeKind
 from .backend.executor_factory import ExecutorFactoryModule, GraphExecutorFactoryModule, VMExecutorFactoryModule
 from .backend.interpreter import Executor, Interpreter
 from .function import Function
-from .transform import InferType
 
 __all__ = ["BuildModule", "GraphExecutor", "bind_params_by_name", "build", "create_executor", "optimize"]
 
@@ -188,7 +188,7 @@ class GraphExecutor(Executor):
     def _make_executor(self, expr: Any = None) -> Callable[..., Any]:
         if expr is not None:
             self.mod["main"] = self.mod[expr] if isinstance(expr, GlobalVar) else expr
-        self.mod = InferType()(self.mod)
+        self.mod = transform.InferType()(self.mod)
         main = self.mod["main"]
         result_type = main.checked_type.ret_type
         if _ty.is_dynamic(result_type):

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "ir/pass/pass_scope.h"
+#include "ir/pass/table.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -13,7 +14,7 @@ namespace {
 /// A pass named in `required`: a registered constructor by that name, alone or in one of the rooms' namespaces.
 Pass find_pass(const String& name) {
   for (std::string prefix : {"", "tir.transform.", "relay._transform.", "transform."}) {
-    if (PackedFunc make_pass = find_global(prefix + name.str())) return make_pass().to<Pass>();
+    if (PackedFunc make_pass = find_pass_constructor(prefix, name.str())) return make_pass().to<Pass>();
   }
   throw Error(ValueError) << "no pass named " << name << " is registered, but another pass requires it";
 }

@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "relay/analysis/properties.h"
 #include "relay/walk.h"
 #include "runtime/registry.h"
 
@@ -81,8 +82,15 @@ bool is_constant(const Expr& root) {
   return constant;
 }
 
-/// The scope an expression belongs to is the innermost one that all its uses share. In basic block normal form, none
-/// but variables, constants and the like is used in two scopes.
+Globals globals{
+    {"relay.analysis.well_formed", well_formed},
+    {"relay.analysis.check_constant", is_constant},
+    {"relay.analysis.check_basic_block_normal_form", is_basic_block_form},
+};
+
+}  // namespace
+
+/// The scope an expression belongs to is the innermost one that all its uses share.
 bool is_basic_block_form(const Expr& root) {
   struct Use {
     Expr expr;
@@ -127,11 +135,4 @@ bool is_basic_block_form(const Expr& root) {
   return true;
 }
 
-Globals globals{
-    {"relay.analysis.well_formed", well_formed},
-    {"relay.analysis.check_constant", is_constant},
-    {"relay.analysis.check_basic_block_normal_form", is_basic_block_form},
-};
-
-}  // namespace
 }  // namespace tessera::relay

@@ -192,6 +192,8 @@ Expr parse_expr(const String& source_name, const String& text) {
 namespace {
 
 /// Refuses a module with an expression whose place in the text is not known.
+}  // namespace
+
 IRModule check_spans(const IRModule& mod) {
   for (const auto& [var, function] : mod.sorted_functions()) {
     if (!function.as<FunctionNode>()) continue;
@@ -204,15 +206,9 @@ IRModule check_spans(const IRModule& mod) {
   return mod;
 }
 
-}  // namespace
+IRModule annotate_spans(const IRModule& mod) { return parse_module("GeneratedSource", text_with_metadata(mod, true)); }
 
 static Globals globals{
-    {"parser.SpanCheck", [] { return module_pass("SpanCheck", check_spans); }},
-    {"parser.AnnotateSpans",
-     [] {
-       return module_pass("AnnotateSpans",
-                          [](IRModule mod) { return parse_module("GeneratedSource", text_with_metadata(mod, true)); });
-     }},
     {"parser.ParseModuleInContext",
      [](String name, String text, IRModule init, MetaTable metadata) {
        return parse_module(name, text, init ? init : IRModule(), metadata);

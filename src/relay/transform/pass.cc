@@ -1,6 +1,7 @@
 #include "relay/transform/pass.h"
 
 #include "relay/type/infer_type.h"
+#include "runtime/registry.h"
 
 namespace tessera::relay {
 namespace {
@@ -32,13 +33,6 @@ Pass function_pass(PassInfo info, FunctionChange change) {
     return apply(change, mod, context);
   };
   return Pass(make(std::move(node)));
-}
-
-Pass function_pass(String name, int opt_level, std::function<Function(const Function&)> change) {
-  return function_pass(make_pass_info(opt_level, std::move(name), {"InferType"}),
-                       [change = std::move(change)](const Function& function, const IRModule&, const PassContext&) {
-                         return change(function);
-                       });
 }
 
 static Globals globals{

@@ -1,10 +1,10 @@
 #pragma once
-// Passes over the Relay functions of a module. Each file of this folder defines one pass as a plain function and
-// registers its constructor as the global "relay._transform.<Name>".
+// What a function has to be to become a pass over the Relay functions of a module: `Function f(const Function&, ...)`, or
+// `Expr f(const Expr&, ...)` over the bodies alone.
 
-#include "ir/pass/pass.h"
+#include "ir/pass/table.h"
+#include "relay/analysis/properties.h"
 #include "relay/expr.h"
-#include "runtime/registry.h"
 
 namespace tessera::relay {
 
@@ -17,7 +17,28 @@ struct FunctionPassNode : PassNode {
 
 using FunctionChange = std::function<Function(const Function&, const IRModule&, const PassContext&)>;
 Pass function_pass(PassInfo info, FunctionChange change);
-/// The same without a look at the module.
-Pass function_pass(String name, int opt_level, std::function<Function(const Function&)> change);
-
 }  // namespace tessera::relay
+
+namespace tessera {
+
+template <>
+struct PassOver<relay::Function> {
+  static const Property* holds() { return &relay::all_types_known; }
+  static Pass make(PassInfo info, relay::FunctionChange change) {
+    return relay::function_pass(std::move(info), std::move(change));
+  }
+};
+template <>
+struct PassOver<relay::Expr> {
+  static const Property* holds() { return &relay::all_types_known; }
+  template <class F>
+  static Pass make(PassInfo info, F change) {
+    return relay::function_pass(
+        std::move(info),
+        [change](const relay::Function& function, const IRModule& mod, const PassContext& context) -> relay::Function {
+          return with(function, &relay::FunctionNode::body, change(function->body, mod, context));
+        });
+  }
+};
+
+}  // namespace tessera

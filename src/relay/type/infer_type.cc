@@ -5,6 +5,7 @@
 #include "ir/pass/pass_scope.h"
 #include "ir/rewrite.h"
 #include "relay/print_text.h"
+#include "relay/transform/passes.h"
 #include "relay/type/attach_types.h"
 #include "runtime/ndarray.h"
 #include "runtime/registry.h"
@@ -93,9 +94,11 @@ Expr infer_type(const Expr& expr, const IRModule& mod) {
   return Attach(inference)(expr);
 }
 
+Pass infer_type_pass() {
+  return pass_over<IRModule>(infer_type_pass, [](const IRModule& mod) { return infer_type(mod); });
+}
+
 static Globals globals{
-    {"relay._transform.InferType",
-     [] { return module_pass("InferType", [](IRModule mod) { return infer_type(mod); }); }},
     {"relay._transform.InferTypeLocal", [](Expr expr) { return checked_type(infer_type(expr)); }},
     {"relay.transform.infer_type_expr", [](Expr expr, IRModule mod) { return infer_type(expr, mod); }},
 };

@@ -5,7 +5,7 @@
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
 #include "tir/loops/interval.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -97,21 +97,18 @@ class Checker {
   std::vector<std::string> found_;
 };
 
-Pass oob_checker() {
-  return module_pass("tir.analysis.OOBChecker", [](IRModule mod) {
-    for (const auto& [var, function] : mod->functions) {
-      PrimFunc program = downcast_or_null<PrimFunc>(function);
-      std::vector<std::string> found = program ? Checker().run(program->body) : std::vector<std::string>();
-      if (found.empty()) continue;
-      std::string list;
-      for (const std::string& each : found) list += "\n    " + each;
-      throw Error(RuntimeError) << "the program contains out-of-bounds memory access: " << var->name_hint << list;
-    }
-    return mod;
-  });
+}  // namespace
+
+IRModule oob_checker(const IRModule& mod) {
+  for (const auto& [var, function] : mod->functions) {
+    PrimFunc program = downcast_or_null<PrimFunc>(function);
+    std::vector<std::string> found = program ? Checker().run(program->body) : std::vector<std::string>();
+    if (found.empty()) continue;
+    std::string list;
+    for (const std::string& each : found) list += "\n    " + each;
+    throw Error(RuntimeError) << "the program contains out-of-bounds memory access: " << var->name_hint << list;
+  }
+  return mod;
 }
 
-static Globals globals{{"tir.analysis.OOBChecker", oob_checker}};
-
-}  // namespace
 }  // namespace tessera

@@ -4,9 +4,10 @@
 
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
+#include "runtime/registry.h"
 #include "tir/analysis/var_use.h"
 #include "tir/analysis/verify.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -87,17 +88,15 @@ static Globals globals{
        if (!problem.empty() && assert_mode) throw Error(ValueError) << "the function is not well formed: " << problem;
        return problem.empty();
      }},
-    {"tir.transform.VerifySSA",
-     [] {
-       return prim_func_pass("tir.VerifySSA", [](const PrimFunc& function) {
-         if (!is_single_assignment(function))
-           throw Error(ValueError) << "VerifySSA: a variable is defined in more than one place";
-         return function;
-       });
-     }},
 };
 
 }  // namespace
+
+PrimFunc verify_ssa(const PrimFunc& function) {
+  if (!is_single_assignment(function))
+    throw Error(ValueError) << "VerifySSA: a variable is defined in more than one place";
+  return function;
+}
 
 std::string ill_formed(const PrimFunc& function) {
   for (const Var& var : find_var_use(function->body, parameter_vars(function)).undefined)

@@ -5,8 +5,9 @@
 
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
+#include "runtime/registry.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -172,9 +173,17 @@ std::vector<std::string> problems(const PrimFunc& function, const Limits& limits
   return Verifier(limits).run(function->body);
 }
 
-/// A pass that throws for programs that ask for too much.
-Pass verify_gpu_code_pass(Map<String, PrimExpr> constraints) {
-  return prim_func_pass("tir.VerifyGPUCode", [limits = read_limits(constraints)](const PrimFunc& function) {
+static Globals globals{
+    {"tir.analysis.verify_gpu_code",
+     [](PrimFunc function, Map<String, PrimExpr> constraints) {
+       return problems(function, read_limits(constraints)).empty();
+     }},
+};
+
+}  // namespace
+
+Pass verify_gpu_code_pass(const Map<String, PrimExpr>& constraints) {
+  return pass_over<PrimFunc>(verify_gpu_code_pass, [limits = read_limits(constraints)](const PrimFunc& function) {
     std::vector<std::string> found = problems(function, limits);
     if (found.empty()) return function;
     std::string list;
@@ -183,13 +192,4 @@ Pass verify_gpu_code_pass(Map<String, PrimExpr> constraints) {
   });
 }
 
-static Globals globals{
-    {"tir.transform.VerifyGPUCode", verify_gpu_code_pass},
-    {"tir.analysis.verify_gpu_code",
-     [](PrimFunc function, Map<String, PrimExpr> constraints) {
-       return problems(function, read_limits(constraints)).empty();
-     }},
-};
-
-}  // namespace
 }  // namespace tessera

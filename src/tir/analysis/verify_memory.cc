@@ -6,8 +6,9 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "ir/target/target.h"
+#include "runtime/registry.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -55,27 +56,25 @@ std::vector<std::string> violations(const PrimFunc& function) {
   return host_accesses(function);
 }
 
-Pass verify_memory_pass() {
-  return module_pass("tir.VerifyMemory", [](IRModule mod) {
-    for (const auto& [var, function] : mod->functions) {
-      PrimFunc program = downcast_or_null<PrimFunc>(function);
-      if (!program) continue;
-      std::vector<std::string> found = violations(program);
-      if (found.empty()) continue;
-      std::string list;
-      for (const std::string& access : found) list += "\n    " + access;
-      throw Error(RuntimeError) << "Memory verification failed with the following errors: " << var->name_hint
-                                << " accesses device memory directly from the host; did you forget to bind its loops to"
-                                << " threads?" << list;
-    }
-    return mod;
-  });
-}
-
 static Globals globals{
-    {"tir.transform.VerifyMemory", verify_memory_pass},
     {"tir.analysis.verify_memory", [](PrimFunc function) { return violations(function).empty(); }},
 };
 
 }  // namespace
+
+IRModule verify_memory(const IRModule& mod) {
+  for (const auto& [var, function] : mod->functions) {
+    PrimFunc program = downcast_or_null<PrimFunc>(function);
+    if (!program) continue;
+    std::vector<std::string> found = violations(program);
+    if (found.empty()) continue;
+    std::string list;
+    for (const std::string& access : found) list += "\n    " + access;
+    throw Error(RuntimeError) << "Memory verification failed with the following errors: " << var->name_hint
+                              << " accesses device memory directly from the host; did you forget to bind its loops to"
+                              << " threads?" << list;
+  }
+  return mod;
+}
+
 }  // namespace tessera

@@ -1,4 +1,5 @@
 #include "tir/transform/pass.h"
+#include "runtime/registry.h"
 
 namespace tessera {
 namespace {

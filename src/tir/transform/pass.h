@@ -1,11 +1,8 @@
 #pragma once
-// Passes over the loop programs of a module. Each file of this folder defines one pass as a plain function and
-// registers its constructor as the global "tir.transform.<Name>"; `pass("<Name>")` makes it.
+// What a function has to be to become a pass over the loop programs of a module: `PrimFunc f(const PrimFunc&, ...)`, or
+// `Stmt f(const Stmt&, ...)` over the bodies alone.
 
-#include <type_traits>
-
-#include "ir/pass/pass.h"
-#include "runtime/registry.h"
+#include "ir/pass/table.h"
 #include "tir/function.h"
 
 namespace tessera {
@@ -19,28 +16,20 @@ struct PrimFuncPassNode : PassNode {
 using PrimFuncChange = std::function<PrimFunc(const PrimFunc&, const IRModule&, const PassContext&)>;
 Pass prim_func_pass(PassInfo info, PrimFuncChange change);
 
-/// A pass from a function of (PrimFunc) or (PrimFunc, PassContext); its level is 0.
-template <class F>
-Pass prim_func_pass(String name, F change) {
-  return prim_func_pass(make_pass_info(0, std::move(name)),
-                        [change](const PrimFunc& function, const IRModule&, const PassContext& context) -> PrimFunc {
-                          if constexpr (std::is_invocable_v<F, const PrimFunc&>) return change(function);
-                          else return change(function, context);
-                        });
-}
-
-/// A pass from a function of statements.
-template <class F>
-Pass body_pass(String name, F change) {
-  return prim_func_pass(std::move(name),
-                        [change](const PrimFunc& function) { return with_body(function, change(function->body)); });
-}
-
-/// The pass registered as "tir.transform.<name>".
-template <class... A>
-Pass pass(const char* name, A&&... args) {
-  return get_global(std::string("tir.transform.") + name)(std::forward<A>(args)...).template to<Pass>();
-}
+template <>
+struct PassOver<PrimFunc> {
+  static Pass make(PassInfo info, PrimFuncChange change) { return prim_func_pass(std::move(info), std::move(change)); }
+};
+template <>
+struct PassOver<Stmt> {
+  template <class F>
+  static Pass make(PassInfo info, F change) {
+    return prim_func_pass(std::move(info),
+                          [change](const PrimFunc& function, const IRModule& mod, const PassContext& context) {
+                            return with_body(function, change(function->body, mod, context));
+                          });
+  }
+};
 
 /// True for functions that a TE schedule was lowered to: their memory is BufferRealize, not blocks.
 inline bool is_from_te(const PrimFunc& function) { return function->attrs.is_true("from_legacy_te_schedule"); }

@@ -4,6 +4,7 @@
 #include <random>
 #include <unordered_map>
 
+#include "runtime/registry.h"
 #include "tir/usmp/usmp.h"
 
 namespace tessera::usmp {

@@ -155,15 +155,6 @@ class Converter {
   std::unordered_map<const Object*, std::vector<size_t>> needs_;
 };
 
-Globals globals{
-    {"tir.usmp.transform.ConvertPoolAllocationsToOffsets",
-     [](const Map<Stmt, PoolAllocation>& places, bool printable) {
-       return module_pass("tir.usmp.ConvertPoolAllocationsToOffsets", [places, printable](IRModule mod) {
-         return convert_pool_allocations_to_offsets(std::move(mod), places, printable);
-       });
-     }},
-};
-
 }  // namespace
 
 IRModule convert_pool_allocations_to_offsets(IRModule mod, const Map<Stmt, PoolAllocation>& places, bool printable) {

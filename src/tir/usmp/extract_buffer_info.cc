@@ -9,6 +9,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "runtime/device_api.h"
+#include "runtime/registry.h"
 #include "tir/usmp/usmp.h"
 
 namespace tessera::usmp {

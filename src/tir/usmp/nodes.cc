@@ -1,3 +1,4 @@
+#include "runtime/registry.h"
 #include "tir/usmp/usmp.h"
 
 namespace tessera::usmp {

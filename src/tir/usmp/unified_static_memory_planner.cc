@@ -35,8 +35,9 @@ Array<PoolInfo> reachable(const IRModule& mod, const char* key, const Target& ta
   return {make(std::move(node))};
 }
 
-IRModule plan_module(IRModule mod) {
-  PassContext context = PassContext::current();
+}  // namespace
+
+IRModule unified_static_memory_planner(IRModule mod, const PassContext& context) {
   if (context.flag("tir.usmp.use_workspace_io"))
     throw Error(NotImplementedError) << "tir.usmp.use_workspace_io: inputs and outputs stay the caller's tensors; "
                                      << "switch it off";
@@ -58,17 +59,6 @@ IRModule plan_module(IRModule mod) {
   for (const BufferInfo& info : buffers) info.edit()->conflicts = {};  // they name one another and would never be freed
   return convert_pool_allocations_to_offsets(std::move(mod), places, false);
 }
-
-Globals globals{
-    {"tir.usmp.transform.AssignPoolInfo",
-     [] {
-       return module_pass("tir.usmp.AssignPoolInfo", [](IRModule mod) { return assign_pool_info(std::move(mod)); });
-     }},
-    {"tir.transform.UnifiedStaticMemoryPlanner",
-     [] { return module_pass("tir.UnifiedStaticMemoryPlanner", plan_module); }},
-};
-
-}  // namespace
 
 IRModule assign_pool_info(IRModule mod) {
   std::unordered_map<const Object*, Array<PoolInfo>> workspaces, constants;  // by target, so that functions share them

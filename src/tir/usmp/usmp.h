@@ -102,6 +102,10 @@ Places plan(const String& algorithm, const Array<BufferInfo>& buffers, int64_t m
 /// parameters. `printable` leaves out the attributes that scripts have no words for.
 IRModule convert_pool_allocations_to_offsets(IRModule mod, const Map<Stmt, PoolAllocation>& places, bool printable);
 
+/// Gives every buffer its place in a pool by the algorithm that the context names: AssignPoolInfo, extract_buffer_info, plan and
+/// convert_pool_allocations_to_offsets in one.
+IRModule unified_static_memory_planner(IRModule mod, const PassContext& context);
+
 /// Names in each allocation without candidates the pools of the module that its function's target can reach.
 IRModule assign_pool_info(IRModule mod);
 

@@ -7,9 +7,9 @@ from typing import Any
 from ...ir import IRModule
 from ...ir.transform import PassContext
 from ...runtime import ndarray as nd
+from .. import transform
 from ..analysis import search_fc_transpose
 from ..function import Function
-from ..transform import InferType, SimplifyFCTranspose
 
 __all__ = ["convert"]
 
@@ -19,7 +19,7 @@ def convert(func: Function, params: dict[str, Any]) -> tuple[Function, dict[str,
     names = [name for name in search_fc_transpose(func) if name in params]
     mod = IRModule.from_expr(func)
     with PassContext(opt_level=4):
-        new = SimplifyFCTranspose(names)(InferType()(mod))["main"]
+        new = transform.SimplifyFCTranspose(names)(transform.InferType()(mod))["main"]
     kept = {param.name_hint for param in new.params}
     out = {name: value for name, value in params.items() if name in kept or name not in names}
     for name in names:

@@ -18,6 +18,7 @@
 #include "relay/transform/function/normal_form.h"
 #include "relay/transform/gradient/first_order_body.h"
 #include "relay/transform/pass.h"
+#include "runtime/registry.h"
 
 namespace tessera::relay {
 namespace {

@@ -7,7 +7,7 @@
 #include "ir/module_types.h"
 #include "ir/rewrite.h"
 #include "relay/pattern.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/type/infer_type.h"
 
 namespace tessera::relay {
@@ -43,7 +43,7 @@ Ref<FuncType> constructor_type(const ConstructorNode* constructor, const IRModul
   return make(std::move(out));
 }
 
-IRModule eta_expand(const IRModule& mod, bool constructors, bool globals) {
+IRModule expanded(const IRModule& mod, bool constructors, bool globals) {
   IRModule out = mod.copy();
   for (const auto& [var, function] : mod.sorted_functions()) {
     if (!function.as<FunctionNode>()) continue;
@@ -74,14 +74,10 @@ IRModule eta_expand(const IRModule& mod, bool constructors, bool globals) {
   return out;
 }
 
-Globals globals_{
-    {"relay._transform.EtaExpand",
-     [](bool expand_constructor, bool expand_global_var) {
-       return module_pass(make_pass_info(1, "EtaExpand"), [=](const IRModule& mod, const PassContext&) {
-         return infer_type(eta_expand(infer_type(mod), expand_constructor, expand_global_var));
-       });
-     }},
-};
-
 }  // namespace
+
+IRModule eta_expand(const IRModule& mod, bool expand_constructor, bool expand_global_var) {
+  return infer_type(expanded(infer_type(mod), expand_constructor, expand_global_var));
+}
+
 }  // namespace tessera::relay

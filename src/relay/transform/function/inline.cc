@@ -8,7 +8,7 @@
 
 #include "ir/rewrite.h"
 #include "relay/rename.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/walk.h"
 
 namespace tessera::relay {
@@ -88,13 +88,8 @@ class Inliner {
   std::unordered_set<std::string> inlined_;
 };
 
-Globals globals{
-    {"relay._transform.Inline",
-     [] {
-       return module_pass(make_pass_info(1, "InlineGlobals"),
-                          [](const IRModule& mod, const PassContext&) { return Inliner(mod).run(); });
-     }},
-};
-
 }  // namespace
+
+IRModule inline_globals(const IRModule& mod) { return Inliner(mod).run(); }
+
 }  // namespace tessera::relay

@@ -5,7 +5,7 @@
 // own (fused, composite, compiled elsewhere) and recursive ones stay.
 
 #include "ir/rewrite.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 
 namespace tessera::relay {
 namespace {
@@ -34,6 +34,8 @@ Expr inline_once(const Expr& root, bool* changed) {
   });
 }
 
+}  // namespace
+
 Function inline_closures(const Function& function) {
   Expr body = function->body;
   for (bool changed = true; changed;) {
@@ -43,8 +45,4 @@ Function inline_closures(const Function& function) {
   return body.same_as(function->body) ? function : with(function, &FunctionNode::body, body);
 }
 
-Globals globals{
-    {"relay._transform.InlineClosures", [] { return function_pass("InlineClosures", 0, inline_closures); }}};
-
-}  // namespace
 }  // namespace tessera::relay

@@ -10,7 +10,7 @@
 #include "relay/let_list.h"
 #include "relay/rename.h"
 #include "relay/scopes.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/type/infer_type.h"
 
 namespace tessera::relay {
@@ -114,14 +114,8 @@ class Lifter {
   std::unordered_map<const Object*, Expr> recursive_;  // names of the functions around, and what stands for them
 };
 
-Globals globals{
-    {"relay._transform.LambdaLift",
-     [] {
-       return module_pass(make_pass_info(1, "LambdaLift"), [](const IRModule& mod, const PassContext&) {
-         return infer_type(Lifter(infer_type(mod).copy()).run());
-       });
-     }},
-};
-
 }  // namespace
+
+IRModule lambda_lift(const IRModule& mod) { return infer_type(Lifter(infer_type(mod).copy()).run()); }
+
 }  // namespace tessera::relay

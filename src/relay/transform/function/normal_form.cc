@@ -3,7 +3,8 @@
 #include "base/stack.h"
 #include "relay/let_list.h"
 #include "relay/scopes.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
+#include "runtime/registry.h"
 
 namespace tessera::relay {
 namespace {
@@ -150,8 +151,9 @@ Expr normalize(const Expr& expr, Form form) {
   return with(function, &FunctionNode::body, Normalizer(function->body, form).run(function->body));
 }
 
-Pass normal_form_pass(const char* name, Form form) {
-  return module_pass(make_pass_info(1, name), [form](const IRModule& mod, const PassContext&) {
+/// A change of all functions of a module.
+auto normalizes(Form form) {
+  return [form](const IRModule& mod) {
     IRModule out = mod.copy();
     for (const auto& [var, function] : mod.sorted_functions()) {
       if (!function.as<FunctionNode>() || function->attrs.has(attr::kCompiler)) continue;
@@ -159,17 +161,17 @@ Pass normal_form_pass(const char* name, Form form) {
       if (!changed.same_as(function)) out.update(var, downcast<BaseFunc>(changed));
     }
     return out;
-  });
+  };
 }
 
-Globals globals{
-    {"relay._transform.ToANormalForm", [] { return normal_form_pass("ToANormalForm", Form::A); }},
-    {"relay._transform.ToANormalFormExpr", to_a_normal_form},
-    {"relay._transform.ToBasicBlockNormalForm",
-     [] { return normal_form_pass("ToBasicBlockNormalForm", Form::BasicBlock); }},
-};
+Globals globals{{"relay._transform.ToANormalFormExpr", to_a_normal_form}};
 
 }  // namespace
+
+Pass to_a_normal_form_pass() { return pass_over<IRModule>(to_a_normal_form_pass, normalizes(Form::A)); }
+Pass to_basic_block_normal_form_pass() {
+  return pass_over<IRModule>(to_basic_block_normal_form_pass, normalizes(Form::BasicBlock));
+}
 
 Expr to_a_normal_form(const Expr& expr) { return normalize(expr, Form::A); }
 Expr to_basic_block_normal_form(const Expr& expr) { return normalize(expr, Form::BasicBlock); }

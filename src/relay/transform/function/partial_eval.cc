@@ -17,7 +17,8 @@
 #include "relay/scopes.h"
 #include "relay/slots.h"
 #include "relay/transform/function/normal_form.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
+#include "relay/transform/simplify/fold_constant.h"
 #include "relay/type/infer_type.h"
 
 namespace tessera::relay {
@@ -230,8 +231,7 @@ class PartialEvaluator {
       if (arg->kind != Value::Tensor) return std::nullopt;
       operands.push_back(make_constant(arg->tensor));
     }
-    PackedFunc fold = get_global("relay._transform.FoldConstantExpr");
-    Expr folded = fold(make_call(op, operands, attrs), IRModule(), false).to<Expr>();
+    Expr folded = fold_constant(infer_type(make_call(op, operands, attrs)));
     auto* constant = folded.as<Constant>();
     return constant ? std::optional<NDArray>(constant->data) : std::nullopt;
   }
@@ -366,20 +366,16 @@ class PartialEvaluator {
   }
 };
 
-Globals globals{
-    {"relay._transform.PartialEvaluate",
-     [] {
-       return module_pass(make_pass_info(1, "PartialEval"), [](const IRModule& given, const PassContext&) {
-         IRModule mod = infer_type(given), out = mod.copy();
-         for (const auto& [var, function] : mod.sorted_functions()) {
-           auto* relay = function.as<FunctionNode>();
-           if (!relay || relay->attrs.has(attr::kCompiler) || is_primitive(relay)) continue;
-           out.update(var, PartialEvaluator(mod).run(var));
-         }
-         return infer_type(out);
-       });
-     }},
-};
-
 }  // namespace
+
+IRModule partial_evaluate(const IRModule& given) {
+  IRModule mod = infer_type(given), out = mod.copy();
+  for (const auto& [var, function] : mod.sorted_functions()) {
+    auto* relay = function.as<FunctionNode>();
+    if (!relay || relay->attrs.has(attr::kCompiler) || is_primitive(relay)) continue;
+    out.update(var, PartialEvaluator(mod).run(var));
+  }
+  return infer_type(out);
+}
+
 }  // namespace tessera::relay

@@ -12,8 +12,9 @@
 #include "relay/make.h"
 #include "relay/scopes.h"
 #include "relay/transform/function/normal_form.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/type/infer_type.h"
+#include "runtime/registry.h"
 
 namespace tessera::relay {
 namespace {
@@ -221,16 +222,17 @@ Function un_cps(const Function& function) {
 Globals globals{
     {"relay._transform.to_cps", [](Function f, IRModule mod) { return to_cps(f, mod ? mod : IRModule()); }},
     {"relay._transform.un_cps", un_cps},
-    {"relay._transform.ToCPS",
-     [] {
-       return module_pass(make_pass_info(1, "ToCPS"), [](const IRModule& mod, const PassContext&) {
-         IRModule out = mod.copy();
-         for (const auto& [var, function] : mod.sorted_functions())
-           if (function.as<FunctionNode>()) out.update(var, to_cps(downcast<Function>(function), out));
-         return out;
-       });
-     }},
 };
 
 }  // namespace
+
+Pass to_cps_pass() {
+  return pass_over<IRModule>(to_cps_pass, [](const IRModule& mod) {
+    IRModule out = mod.copy();
+    for (const auto& [var, function] : mod.sorted_functions())
+      if (function.as<FunctionNode>()) out.update(var, to_cps(downcast<Function>(function), out));
+    return out;
+  });
+}
+
 }  // namespace tessera::relay

@@ -3,7 +3,7 @@
 #include "ir/rewrite.h"
 #include "relay/let_list.h"
 #include "relay/transform/function/normal_form.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/walk.h"
 
 namespace tessera::relay {
@@ -61,17 +61,4 @@ Expr to_graph_normal_form(const Expr& root) {
   return rewriter(root);
 }
 
-namespace {
-
-Globals globals{
-    {"relay._transform.ToGraphNormalForm",
-     [] {
-       return function_pass(make_pass_info(1, "ToGraphNormalForm"),
-                            [](const Function& function, const IRModule&, const PassContext&) -> Function {
-                              return with(function, &FunctionNode::body, to_graph_normal_form(function->body));
-                            });
-     }},
-};
-
-}  // namespace
 }  // namespace tessera::relay

@@ -1,7 +1,7 @@
 // DefuseOps: calls of primitive functions become the operators again; the inverse of FuseOps.
 
 #include "ir/rewrite.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 
 namespace tessera::relay {
 namespace {
@@ -16,6 +16,8 @@ Expr inlined(const FunctionNode* function, const Array<Expr>& args) {
   });
 }
 
+}  // namespace
+
 Expr defuse_ops(const Expr& root) {
   return rewrite(root, [](Rewriter& self, const Call* call) -> Expr {
     auto* function = call->op.as<FunctionNode>();
@@ -24,14 +26,4 @@ Expr defuse_ops(const Expr& root) {
   });
 }
 
-Globals globals{
-    {"relay._transform.DefuseOps",
-     [] {
-       return function_pass("DefuseOps", 3, [](const Function& function) {
-         return with(function, &FunctionNode::body, defuse_ops(function->body));
-       });
-     }},
-};
-
-}  // namespace
 }  // namespace tessera::relay

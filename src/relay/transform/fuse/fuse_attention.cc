@@ -15,7 +15,7 @@
 #include "relay/op_names.h"
 #include "relay/slots.h"
 #include "relay/transform/fuse/kernel_groups.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 
 namespace tessera::relay {
 namespace {
@@ -183,14 +183,8 @@ class Finder {
   Readers readers_;
 };
 
-Globals globals{
-    {"relay._transform.FuseAttention",
-     [] {
-       return function_pass("FuseAttention", 3, [](const Function& function) {
-         return with(function, &FunctionNode::body, close_groups(function->body, Finder(function->body)()));
-       });
-     }},
-};
-
 }  // namespace
+
+Expr fuse_attention(const Expr& body) { return close_groups(body, Finder(body)()); }
+
 }  // namespace tessera::relay

@@ -6,7 +6,7 @@
 #include "relay/op_names.h"
 #include "relay/slots.h"
 #include "relay/transform/fuse/fusion_plan.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 
 namespace tessera::relay {
 namespace {
@@ -108,29 +108,20 @@ class Fuser {
   std::unordered_map<const FusionGroup*, KernelInputs> kernels_;
 };
 
-Function fuse_ops(const Function& function, const FusionLimits& limits) {
-  return with(function, &FunctionNode::body, Fuser(function->body, limits)(function->body));
-}
-
 static ConfigKeys keys{
     config_int("relay.FuseOps.max_depth"),
     config_flag("relay.FuseOps.link_params"),
 };
 
-static Globals globals{
-    {"relay._transform.FuseOps",
-     [](int level) {
-       return function_pass(make_pass_info(0, "FuseOps", {"InferType"}),
-                            [level](const Function& function, const IRModule&, const PassContext& context) {
-                              FusionLimits limits;
-                              limits.level = level < 0 ? context->opt_level : level;
-                              if (ObjectRef depth = context.get_config("relay.FuseOps.max_depth"))
-                                limits.max_depth = static_cast<int>(Any::of_object(depth.get()).to<int64_t>());
-                              limits.link_constants = context.flag("relay.FuseOps.link_params");
-                              return fuse_ops(function, limits);
-                            });
-     }},
-};
-
 }  // namespace
+
+Function fuse_ops(const Function& function, const PassContext& context, int level) {
+  FusionLimits limits;
+  limits.level = level < 0 ? context->opt_level : level;
+  if (ObjectRef depth = context.get_config("relay.FuseOps.max_depth"))
+    limits.max_depth = static_cast<int>(Any::of_object(depth.get()).to<int64_t>());
+  limits.link_constants = context.flag("relay.FuseOps.link_params");
+  return with(function, &FunctionNode::body, Fuser(function->body, limits)(function->body));
+}
+
 }  // namespace tessera::relay

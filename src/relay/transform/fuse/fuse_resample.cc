@@ -10,7 +10,7 @@
 #include "relay/op_names.h"
 #include "relay/transform/fuse/kernel_groups.h"
 #include "relay/transform/fuse/resampling.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 
 namespace tessera::relay {
 namespace {
@@ -158,14 +158,8 @@ class Finder {
   std::unordered_set<const Object*> taken_;
 };
 
-Globals globals{
-    {"relay._transform.FuseResample",
-     [] {
-       return function_pass("FuseResample", 3, [](const Function& function) {
-         return with(function, &FunctionNode::body, close_groups(function->body, Finder(function->body)()));
-       });
-     }},
-};
-
 }  // namespace
+
+Expr fuse_resample(const Expr& body) { return close_groups(body, Finder(body)()); }
+
 }  // namespace tessera::relay

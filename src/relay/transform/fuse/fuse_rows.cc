@@ -15,7 +15,7 @@
 #include "relay/op_names.h"
 #include "relay/slots.h"
 #include "relay/transform/fuse/kernel_groups.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 
 namespace tessera::relay {
 namespace {
@@ -138,14 +138,8 @@ class Finder {
   std::unordered_set<const Object*> with_product_;  // functions of elements of one
 };
 
-Globals globals{
-    {"relay._transform.FuseRows",
-     [] {
-       return function_pass("FuseRows", 3, [](const Function& function) {
-         return with(function, &FunctionNode::body, close_groups(function->body, Finder(function->body)()));
-       });
-     }},
-};
-
 }  // namespace
+
+Expr fuse_rows(const Expr& body) { return close_groups(body, Finder(body)()); }
+
 }  // namespace tessera::relay

@@ -16,7 +16,7 @@
 #include "relay/op_names.h"
 #include "relay/slots.h"
 #include "relay/transform/fuse/kernel_groups.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 
 namespace tessera::relay {
 namespace {
@@ -129,14 +129,8 @@ class Joiner {
   Readers readers_;
 };
 
-Globals globals{
-    {"relay._transform.JoinReducedAxes",
-     [] {
-       return function_pass("JoinReducedAxes", 3, [](const Function& function) {
-         return with(function, &FunctionNode::body, Joiner(function->body)(function->body));
-       });
-     }},
-};
-
 }  // namespace
+
+Expr join_reduced_axes(const Expr& body) { return Joiner(body)(body); }
+
 }  // namespace tessera::relay

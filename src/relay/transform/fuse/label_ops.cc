@@ -8,7 +8,7 @@
 #include "ir/rewrite.h"
 #include "ir/structural/equal.h"
 #include "relay/scopes.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 
 namespace tessera::relay {
 namespace {
@@ -32,7 +32,7 @@ Function labelled(const Function& function, const DictAttrs& layouts) {
   return make(std::move(out));
 }
 
-Function label_ops(const Function& root, bool kernels_only) {
+Function labelled_functions(const Function& root, bool kernels_only) {
   DictAttrs layouts;  // of the function at hand
   return rewrite(
       root,
@@ -48,12 +48,9 @@ Function label_ops(const Function& root, bool kernels_only) {
       });
 }
 
-Globals globals{
-    {"relay._transform.LabelOps",
-     [] { return function_pass("LabelOps", 1, [](const Function& root) { return label_ops(root, false); }); }},
-    {"relay._transform.LabelKernels",
-     [] { return function_pass("LabelKernels", 1, [](const Function& root) { return label_ops(root, true); }); }},
-};
-
 }  // namespace
+
+Function label_ops(const Function& root) { return labelled_functions(root, false); }
+Function label_kernels(const Function& root) { return labelled_functions(root, true); }
+
 }  // namespace tessera::relay

@@ -18,7 +18,7 @@
 #include "relay/op_names.h"
 #include "relay/slots.h"
 #include "relay/transform/fuse/kernel_groups.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "tir/layout.h"
 
 namespace tessera::relay {
@@ -203,14 +203,8 @@ class Sinker {
   std::vector<Expr> kept_;                             // keys of both stay alive
 };
 
-Globals globals{
-    {"relay._transform.SinkViews",
-     [] {
-       return function_pass("SinkViews", 3, [](const Function& function) {
-         return with(function, &FunctionNode::body, Sinker(function->body)(function->body));
-       });
-     }},
-};
-
 }  // namespace
+
+Expr sink_views(const Expr& body) { return Sinker(body)(body); }
+
 }  // namespace tessera::relay

@@ -11,7 +11,7 @@
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/op_names.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/type/type_of.h"
 
 namespace tessera::relay {
@@ -28,17 +28,6 @@ Array<Expr> joined_by(const Array<Expr>& parts, size_t limit, int axis) {
   return joined;
 }
 
-Expr split_args(const Expr& root, size_t most) {
-  return rewrite(root, [most](Rewriter& self, const Call* call) -> Expr {
-    Ref<Call> post = self.children(call);
-    auto* parts = op_name(call) == ops::concatenate ? post->args[0].as<Tuple>() : nullptr;
-    size_t limit = most - 1;  // one for the result
-    if (!parts || parts->fields_.size() <= limit) return post;
-    int axis = call->attrs_as<ConcatenateAttrs>()->axis;
-    return concatenate(joined_by(parts->fields_, limit, axis), axis);
-  });
-}
-
 /// True where some part's extent along the axis of the concatenation is not a number.
 bool is_open_join(const Call* call) {
   auto* parts = type_of(call->args[0]).as<TupleType>();
@@ -50,6 +39,23 @@ bool is_open_join(const Call* call) {
     if (!as_int(tensor->shape[static_cast<size_t>(axis < 0 ? axis + rank : axis)])) return true;
   }
   return false;
+}
+
+}  // namespace
+
+Expr split_args(const Expr& root, int max_function_args) {
+  if (max_function_args <= 0) return root;  // no limit
+  if (max_function_args < 3)
+    throw Error(ValueError) << "SplitArgs: a kernel takes at least 3 tensors, got " << max_function_args;
+  auto most = static_cast<size_t>(max_function_args);
+  return rewrite(root, [most](Rewriter& self, const Call* call) -> Expr {
+    Ref<Call> post = self.children(call);
+    auto* parts = op_name(call) == ops::concatenate ? post->args[0].as<Tuple>() : nullptr;
+    size_t limit = most - 1;  // one for the result
+    if (!parts || parts->fields_.size() <= limit) return post;
+    int axis = call->attrs_as<ConcatenateAttrs>()->axis;
+    return concatenate(joined_by(parts->fields_, limit, axis), axis);
+  });
 }
 
 Expr split_open_joins(const Expr& root) {
@@ -65,22 +71,4 @@ Expr split_open_joins(const Expr& root) {
   });
 }
 
-Globals globals{
-    {"relay._transform.SplitArgs",
-     [](int most) {
-       return function_pass("SplitArgs", 1, [most](const Function& function) {
-         if (most <= 0) return function;  // no limit
-         if (most < 3) throw Error(ValueError) << "SplitArgs: a kernel takes at least 3 tensors, got " << most;
-         return with(function, &FunctionNode::body, split_args(function->body, static_cast<size_t>(most)));
-       });
-     }},
-    {"relay._transform.SplitOpenJoins",
-     [] {
-       return function_pass("SplitOpenJoins", 0, [](const Function& function) {
-         return with(function, &FunctionNode::body, split_open_joins(function->body));
-       });
-     }},
-};
-
-}  // namespace
 }  // namespace tessera::relay

@@ -2,8 +2,9 @@
 
 #include "relay/print_text.h"
 #include "relay/slots.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/type/infer_type.h"
+#include "runtime/registry.h"
 
 namespace tessera::relay {
 namespace {
@@ -20,18 +21,18 @@ bool holds_tensors(const Type& type) {
 Globals globals{
     {"relay._transform.first_order_gradient", [](Expr f, IRModule mod) { return first_order_gradient(f, mod); }},
     {"relay._transform.gradient", [](Expr f, IRModule mod) { return higher_order_gradient(f, mod); }},
-    {"relay._transform.FirstOrderGradient",
-     [] {
-       return module_pass(make_pass_info(0, "FirstOrderGradient"), [](const IRModule& mod, const PassContext&) {
-         IRModule out = mod.copy();
-         for (const auto& [var, function] : mod.sorted_functions())
-           if (function.as<FunctionNode>()) out.update(var, first_order_gradient(function, mod));
-         return out;
-       });
-     }},
 };
 
 }  // namespace
+
+Pass first_order_gradient_pass() {
+  return pass_over<IRModule>(first_order_gradient_pass, [](const IRModule& mod) {
+    IRModule out = mod.copy();
+    for (const auto& [var, function] : mod.sorted_functions())
+      if (function.as<FunctionNode>()) out.update(var, first_order_gradient(function, mod));
+    return out;
+  });
+}
 
 Array<Expr> argument_gradients(const Op& op, const Expr& call, const Expr& gradient) {
   if (!op.has(kGradient))

@@ -11,7 +11,7 @@
 #include "relay/make.h"
 #include "relay/op_names.h"
 #include "relay/scopes.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 
 namespace tessera::relay {
 namespace {
@@ -71,15 +71,8 @@ class LazyGradients {
   std::unordered_map<const Object*, Fill> filled_;  // variables that are known to be zeros or ones
 };
 
-Globals globals{
-    {"relay._transform.LazyGradientInit",
-     [] {
-       return function_pass(make_pass_info(2, "LazyGradientInit"),
-                            [](const Function& function, const IRModule&, const PassContext&) {
-                              return with(function, &FunctionNode::body, LazyGradients().run(function->body));
-                            });
-     }},
-};
-
 }  // namespace
+
+Expr lazy_gradient_init(const Expr& body) { return LazyGradients().run(body); }
+
 }  // namespace tessera::relay

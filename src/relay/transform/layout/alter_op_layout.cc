@@ -1,7 +1,7 @@
 // AlterOpLayout: operators take the layouts that suit the target; the slot FTVMAlterOpLayout says which.
 
 #include "relay/transform/layout/layout_rewrite.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 
 namespace tessera::relay {
 namespace {
@@ -13,14 +13,8 @@ Expr alter(const Call* before, const Attrs& attrs, const Array<Expr>& args) {
   return out.is_null() ? Expr() : out.to<Expr>();
 }
 
-Globals globals{
-    {"relay._transform.AlterOpLayout",
-     [] {
-       return function_pass("AlterOpLayout", 3, [](const Function& function) {
-         return with(function, &FunctionNode::body, rewrite_layouts(function->body, alter));
-       });
-     }},
-};
-
 }  // namespace
+
+Expr alter_op_layout(const Expr& body) { return rewrite_layouts(body, alter); }
+
 }  // namespace tessera::relay

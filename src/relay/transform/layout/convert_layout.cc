@@ -2,7 +2,8 @@
 
 #include "relay/inspect.h"
 #include "relay/transform/layout/layout_rewrite.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
+#include "runtime/registry.h"
 
 namespace tessera::relay {
 namespace {
@@ -14,9 +15,9 @@ bool is_skipped(std::string_view op) {
   return asks && asks().to<bool>();
 }
 
-using Desired = Map<String, Array<String>>;
+}  // namespace
 
-Expr convert_layout(const Expr& root, const Desired& desired) {
+Expr convert_layout(const Expr& root, const Map<String, Array<String>>& desired) {
   return rewrite_layouts(root, [&](const Call* before, const Attrs& attrs, const Array<Expr>& args) -> Expr {
     String name{op_name(before)};
     Any rule = Op(before->op.as<OpNode>()).slot(kConvertOpLayout);
@@ -26,14 +27,4 @@ Expr convert_layout(const Expr& root, const Desired& desired) {
   });
 }
 
-Globals globals{
-    {"relay._transform.ConvertLayout",
-     [](Desired desired) {
-       return function_pass("ConvertLayout", 3, [desired](const Function& function) {
-         return with(function, &FunctionNode::body, convert_layout(function->body, desired));
-       });
-     }},
-};
-
-}  // namespace
 }  // namespace tessera::relay

@@ -9,7 +9,7 @@
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/op_names.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 
 namespace tessera::relay {
 namespace {
@@ -62,18 +62,14 @@ Expr flattened(const Call* outer) {
                    }));
 }
 
-Globals globals{
-    {"relay._transform.FlattenAtrousConv",
-     [] {
-       return function_pass("FlattenAtrousConv", 0, [](const Function& function) {
-         return rewrite(function, [](Rewriter& self, const Call* call) -> Expr {
-           Ref<Call> post = self.children(call);
-           Expr flat = flattened(post.get());
-           return flat ? flat : Expr(post);
-         });
-       });
-     }},
-};
-
 }  // namespace
+
+Function flatten_atrous_conv(const Function& function) {
+  return rewrite(function, [](Rewriter& self, const Call* call) -> Expr {
+    Ref<Call> post = self.children(call);
+    Expr flat = flattened(post.get());
+    return flat ? flat : Expr(post);
+  });
+}
+
 }  // namespace tessera::relay

@@ -13,7 +13,7 @@
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/op_names.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "tir/layout.h"
 
 namespace tessera::relay {
@@ -95,18 +95,14 @@ Expr folded(const Call* call) {
   return make_call(call->op, args, attrs);
 }
 
-Globals globals{
-    {"relay._transform.FoldExplicitPadding",
-     [] {
-       return function_pass(" FoldExplicitPadding", 0, [](const Function& function) {  // the name v0.10 gave it
-         return rewrite(function, [](Rewriter& self, const Call* call) -> Expr {
-           Ref<Call> post = self.children(call);
-           Expr out = folded(post.get());
-           return out ? out : Expr(post);
-         });
-       });
-     }},
-};
-
 }  // namespace
+
+Function fold_explicit_padding(const Function& function) {
+  return rewrite(function, [](Rewriter& self, const Call* call) -> Expr {
+    Ref<Call> post = self.children(call);
+    Expr out = folded(post.get());
+    return out ? out : Expr(post);
+  });
+}
+
 }  // namespace tessera::relay

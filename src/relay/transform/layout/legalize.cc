@@ -3,10 +3,9 @@
 // expression of the same meaning, or None.
 
 #include "ir/rewrite.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 
 namespace tessera::relay {
-namespace {
 
 Expr legalize(const Expr& root, const std::string& slot) {
   return rewrite(root, [&](Rewriter& self, const Call* call) -> Expr {
@@ -22,14 +21,4 @@ Expr legalize(const Expr& root, const std::string& slot) {
   });
 }
 
-Globals globals{
-    {"relay._transform.Legalize",
-     [](String slot) {
-       return function_pass("Legalize", 1, [slot = slot.str()](const Function& function) {
-         return with(function, &FunctionNode::body, legalize(function->body, slot));
-       });
-     }},
-};
-
-}  // namespace
 }  // namespace tessera::relay

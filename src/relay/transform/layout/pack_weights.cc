@@ -6,10 +6,9 @@
 #include "relay/slots.h"
 #include "relay/strategy.h"
 #include "relay/transform/layout/layout_rewrite.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 
 namespace tessera::relay {
-namespace {
 
 Expr pack_weights(const Expr& root) {
   return rewrite(root, [](Rewriter& self, const Call* call) -> Expr {
@@ -25,14 +24,4 @@ Expr pack_weights(const Expr& root) {
   });
 }
 
-Globals globals{
-    {"relay._transform.PackWeights",
-     [] {
-       return function_pass("PackWeights", 3, [](const Function& function) {
-         return with(function, &FunctionNode::body, pack_weights(function->body));
-       });
-     }},
-};
-
-}  // namespace
 }  // namespace tessera::relay

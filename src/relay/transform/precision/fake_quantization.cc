@@ -16,7 +16,7 @@
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/op_names.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/type/affine_type.h"
 #include "relay/type/type_of.h"
 
@@ -170,15 +170,11 @@ Expr dequantize_late(const Expr& root) {
   });
 }
 
-Globals globals{
-    {"relay._transform.FakeQuantizationToInteger",
-     [](bool hard_fail, bool use_qat) {
-       return function_pass("FakeQuantizationToInteger", 0, [=](const Function& function) {
-         Expr body = to_integers(function->body, hard_fail);
-         return with(function, &FunctionNode::body, use_qat ? dequantize_late(body) : body);
-       });
-     }},
-};
-
 }  // namespace
+
+Expr fake_quantization_to_integer(const Expr& root, bool hard_fail, bool use_qat) {
+  Expr body = to_integers(root, hard_fail);
+  return use_qat ? dequantize_late(body) : body;
+}
+
 }  // namespace tessera::relay

@@ -26,7 +26,7 @@
 #include "relay/make.h"
 #include "relay/op_names.h"
 #include "relay/transform/fuse/affine_view.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "tir/layout.h"
 #include "topi/cpu/contraction/group_dot.h"
 #include "topi/nn/conv.h"
@@ -330,6 +330,8 @@ class IntegerProducts {
   std::unordered_map<const Object*, Rounded> rounded_;
 };
 
+}  // namespace
+
 Function integer_products(const Function& function) {
   Target target = Target::current();
   if (!target || target->kind->name != "llvm") return function;
@@ -340,9 +342,4 @@ Function integer_products(const Function& function) {
   return with(function, &FunctionNode::body, pass.run(function->body));
 }
 
-Globals globals{
-    {"relay._transform.IntegerProducts", [] { return function_pass("IntegerProducts", 3, integer_products); }},
-};
-
-}  // namespace
 }  // namespace tessera::relay

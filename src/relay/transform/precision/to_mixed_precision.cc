@@ -13,7 +13,7 @@
 #include "relay/make.h"
 #include "relay/op_names.h"
 #include "relay/slots.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/type/type_of.h"
 
 namespace tessera::relay {
@@ -158,28 +158,25 @@ class MixedPrecision {
 
 ConfigKeys keys{config_flag("relay.ToMixedPrecision.keep_orig_output_dtype")};
 
-Globals globals{
-    {"relay._transform.ToMixedPrecision",
-     [](DataType narrow, int missing_mode) {
-       if (narrow != DataType::Float(16) && narrow.str() != "bfloat16")
-         throw Error(ValueError) << "ToMixedPrecision: the narrow type must be float16 or bfloat16, got "
-                                 << narrow.str();
-       if (missing_mode < 0 || missing_mode > 2)
-         throw Error(ValueError) << "ToMixedPrecision: missing_op_mode must be 0, 1 or 2, got " << missing_mode;
-       return function_pass(make_pass_info(0, "ToMixedPrecision"),
-                            [=](const Function& function, const IRModule&, const PassContext& context) -> Function {
-                              MixedPrecision convert(narrow, missing_mode);
-                              FunctionNode out(*function);
-                              out.body = convert(function->body);
-                              if (context.flag("relay.ToMixedPrecision.keep_orig_output_dtype"))
-                                out.body = convert.as_before(out.body, function->body);
-                              convert.report_missing();
-                              out.ret_type = nullptr;
-                              out.checked_type_ = nullptr;
-                              return make(std::move(out));
-                            });
-     }},
-};
-
 }  // namespace
+
+Pass to_mixed_precision_pass(DataType narrow, int missing_mode) {
+  if (narrow != DataType::Float(16) && narrow.str() != "bfloat16")
+    throw Error(ValueError) << "ToMixedPrecision: the narrow type must be float16 or bfloat16, got " << narrow.str();
+  if (missing_mode < 0 || missing_mode > 2)
+    throw Error(ValueError) << "ToMixedPrecision: missing_op_mode must be 0, 1 or 2, got " << missing_mode;
+  return pass_over<Function>(to_mixed_precision_pass,
+                             [=](const Function& function, const IRModule&, const PassContext& context) -> Function {
+                               MixedPrecision convert(narrow, missing_mode);
+                               FunctionNode out(*function);
+                               out.body = convert(function->body);
+                               if (context.flag("relay.ToMixedPrecision.keep_orig_output_dtype"))
+                                 out.body = convert.as_before(out.body, function->body);
+                               convert.report_missing();
+                               out.ret_type = nullptr;
+                               out.checked_type_ = nullptr;
+                               return make(std::move(out));
+                             });
+}
+
 }  // namespace tessera::relay

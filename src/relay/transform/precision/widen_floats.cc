@@ -22,7 +22,7 @@
 #include "relay/make.h"
 #include "relay/op_names.h"
 #include "relay/slots.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/walk.h"
 #include "tir/layout.h"
 #include "topi/cpu/contraction/narrow_floats.h"
@@ -213,6 +213,8 @@ class Widener {
   topi::Machine machine_;
 };
 
+}  // namespace
+
 /// Layers get weights, and data that was made as narrow as them, of 32 bits.
 Expr widen_weights(const Expr& root) {
   return rewrite(root, [](Rewriter& self, const Call* call) -> Expr {
@@ -224,20 +226,8 @@ Expr widen_weights(const Expr& root) {
   });
 }
 
-Globals globals{
-    {"relay._transform.WidenFloats",
-     [] {
-       return function_pass("WidenFloats", 3, [](const Function& function) {
-         return is_plain(function) ? Widener(Target::current())(function) : function;
-       });
-     }},
-    {"relay._transform.WidenWeights",
-     [] {
-       return function_pass("WidenWeights", 3, [](const Function& function) {
-         return with(function, &FunctionNode::body, widen_weights(function->body));
-       });
-     }},
-};
+Function widen_floats(const Function& function) {
+  return is_plain(function) ? Widener(Target::current())(function) : function;
+}
 
-}  // namespace
 }  // namespace tessera::relay

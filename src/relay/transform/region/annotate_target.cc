@@ -7,7 +7,7 @@
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/op_names.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/transform/region/compiler_regions.h"
 
 namespace tessera::relay {
@@ -117,14 +117,10 @@ class Annotator {
   std::vector<Expr> kept_;  // alive, so that an address means one expression
 };
 
-Globals globals{
-    {"relay._transform.AnnotateTarget",
-     [](Array<String> targets, bool include_non_call_ops) {
-       return function_pass("AnnotateTargetFunc", 0, [=](const Function& function) {
-         return with(function, &FunctionNode::body, Annotator(targets, include_non_call_ops)(function->body));
-       });
-     }},
-};
-
 }  // namespace
+
+Expr annotate_target(const Expr& body, const Array<String>& targets, bool include_non_call_ops) {
+  return Annotator(targets, include_non_call_ops)(body);
+}
+
 }  // namespace tessera::relay

@@ -6,7 +6,7 @@
 
 #include "ir/rewrite.h"
 #include "relay/inspect.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/transform/region/compiler_regions.h"
 #include "relay/transform/simplify/contractible_graph.h"
 #include "relay/walk.h"
@@ -103,15 +103,11 @@ class Merging {
   CompilerRegions regions_;
 };
 
-Globals globals{
-    {"relay._transform.MergeCompilerRegions",
-     [] {
-       Pass merge = function_pass("MergeCompilerRegions", 0, [](const Function& function) {
-         return with(function, &FunctionNode::body, Merging(function->body)(function->body));
-       });
-       return sequential({merge, get_global("relay._transform.InferType")().to<Pass>()});
-     }},
-};
-
 }  // namespace
+
+Pass merge_compiler_regions_pass() {
+  Pass merge = pass_over<Expr>(merge_compiler_regions_pass, [](const Expr& body) { return Merging(body)(body); });
+  return sequential({merge, infer_type_pass()});
+}
+
 }  // namespace tessera::relay

@@ -7,7 +7,7 @@
 #include "ir/rewrite.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/transform/region/compiler_regions.h"
 #include "relay/walk.h"
 
@@ -146,16 +146,12 @@ IRModule partition_graph(const IRModule& mod, const std::string& mod_name, bool 
   return out;
 }
 
-Globals globals{
-    {"relay._transform.PartitionGraph",
-     [](String mod_name, bool bind_constants) {
-       Pass partition = module_pass(make_pass_info(0, "PartitionGraph", {"InferType"}),
-                                    [=](const IRModule& mod, const PassContext&) {
-                                      return partition_graph(mod, mod_name.str(), bind_constants);
-                                    });
-       return sequential({partition, get_global("relay._transform.InferType")().to<Pass>()});
-     }},
-};
-
 }  // namespace
+
+Pass partition_graph_pass(const std::string& mod_name, bool bind_constants) {
+  Pass partition = pass_over<IRModule>(
+      partition_graph_pass, [=](const IRModule& mod) { return partition_graph(mod, mod_name, bind_constants); });
+  return sequential({partition, infer_type_pass()});
+}
+
 }  // namespace tessera::relay

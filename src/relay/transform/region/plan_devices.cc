@@ -20,7 +20,7 @@
 #include "relay/print_text.h"
 #include "relay/rename.h"
 #include "relay/scopes.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/type/infer_type.h"
 #include "runtime/device.h"
 
@@ -255,14 +255,10 @@ class DevicePlanner {
   std::unordered_map<std::string, Domain> globals_;
 };
 
-Globals globals{
-    {"relay._transform.PlanDevices",
-     [](CompilationConfig config) {
-       return module_pass(make_pass_info(0, "PlanDevices"), [config](const IRModule& mod, const PassContext&) {
-         return DevicePlanner(infer_type(mod), config).run();
-       });
-     }},
-};
-
 }  // namespace
+
+IRModule plan_devices(const IRModule& mod, const CompilationConfig& config) {
+  return DevicePlanner(infer_type(mod), config).run();
+}
+
 }  // namespace tessera::relay

@@ -10,7 +10,7 @@
 #include "relay/inspect.h"
 #include "relay/op_names.h"
 #include "relay/slots.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 
 namespace tessera::relay {
 namespace {
@@ -18,6 +18,8 @@ namespace {
 bool widens(const Call* call) {
   return op_name(call) == ops::cast && dtype_of(call->args[0]).bits < call->attrs_as<CastAttrs>()->dtype.bits;
 }
+
+}  // namespace
 
 Expr canonicalize_cast(const Expr& root) {
   std::unordered_map<const Object*, int> uses;
@@ -35,14 +37,4 @@ Expr canonicalize_cast(const Expr& root) {
   });
 }
 
-Globals globals{
-    {"relay._transform.CanonicalizeCast",
-     [] {
-       return function_pass("CanonicalizeCast", 3, [](const Function& function) {
-         return with(function, &FunctionNode::body, canonicalize_cast(function->body));
-       });
-     }},
-};
-
-}  // namespace
 }  // namespace tessera::relay

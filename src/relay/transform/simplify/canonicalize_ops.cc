@@ -7,10 +7,9 @@
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/op_names.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 
 namespace tessera::relay {
-namespace {
 
 Expr canonicalize_ops(const Expr& root) {
   return rewrite(root, [](Rewriter& self, const Call* call) -> Expr {
@@ -24,14 +23,4 @@ Expr canonicalize_ops(const Expr& root) {
   });
 }
 
-Globals globals{
-    {"relay._transform.CanonicalizeOps",
-     [] {
-       return function_pass("CanonicalizeOps", 3, [](const Function& function) {
-         return with(function, &FunctionNode::body, canonicalize_ops(function->body));
-       });
-     }},
-};
-
-}  // namespace
 }  // namespace tessera::relay

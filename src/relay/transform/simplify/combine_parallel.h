@@ -47,7 +47,10 @@ class ParallelCombiner {
   std::unordered_map<const Object*, Expr> replaced_;
 };
 
-/// The rest of the pass: "relay._transform.<name>" of level 4.
+/// The rest of such a pass.
 Function combine_parallel(ParallelCombiner&& combiner, const Function& function);
+
+/// Dense layers of one tensor become one wider layer.
+Function widen_parallel_dense(const Function& function, int min_branches);
 
 }  // namespace tessera::relay

@@ -13,7 +13,7 @@
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/op_names.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/transform/simplify/combine_parallel.h"
 #include "tir/layout.h"
 
@@ -218,27 +218,28 @@ class BatchMatmulCombiner final : public ChannelCombiner {
 };
 
 template <class Combiner>
-Pass pass_of(const char* name, int min_branches) {
-  return function_pass(
-      name, 4, [min_branches](const Function& function) { return combine_parallel(Combiner(min_branches), function); });
-}
-
-template <class Combiner>
 Pass pass_of_constants() {
-  return function_pass("CombineProducts", 3,
-                       [](const Function& function) { return combine_parallel(OfConstants<Combiner>(2), function); });
+  return pass_over<Function>(combine_products_pass, [](const Function& function) {
+    return combine_parallel(OfConstants<Combiner>(2), function);
+  });
 }
-
-Globals globals{
-    {"relay._transform.CombineProducts",
-     [] { return sequential({pass_of_constants<DenseCombiner>(), pass_of_constants<MatmulCombiner>()}); }},
-    {"relay._transform.CombineParallelConv2D",
-     [](int min_branches) { return pass_of<Conv2DCombiner>("CombineParallelConv2d", min_branches); }},
-    {"relay._transform.CombineParallelDenseToDense",
-     [](int min_branches) { return pass_of<DenseCombiner>("CombineParallelDense", min_branches); }},
-    {"relay._transform.CombineParallelBatchMatmul",
-     [](int min_branches) { return pass_of<BatchMatmulCombiner>("CombineParallelBatchMatmul", min_branches); }},
-};
 
 }  // namespace
+
+Function combine_parallel_conv2d(const Function& function, int min_branches) {
+  return combine_parallel(Conv2DCombiner(min_branches), function);
+}
+
+Function combine_parallel_batch_matmul(const Function& function, int min_branches) {
+  return combine_parallel(BatchMatmulCombiner(min_branches), function);
+}
+
+Function widen_parallel_dense(const Function& function, int min_branches) {
+  return combine_parallel(DenseCombiner(min_branches), function);
+}
+
+Pass combine_products_pass() {
+  return sequential({pass_of_constants<DenseCombiner>(), pass_of_constants<MatmulCombiner>()});
+}
+
 }  // namespace tessera::relay

@@ -7,7 +7,7 @@
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/op_names.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/transform/simplify/combine_parallel.h"
 
 namespace tessera::relay {
@@ -59,15 +59,11 @@ class BatchCombiner final : public ParallelCombiner {
   }
 };
 
-Globals globals{
-    {"relay._transform.CombineParallelDense",
-     [](int min_branches, bool to_batch) {
-       if (!to_batch) return get_global("relay._transform.CombineParallelDenseToDense")(min_branches).to<Pass>();
-       return function_pass("CombineParallelDense", 4, [min_branches](const Function& function) {
-         return combine_parallel(BatchCombiner(min_branches), function);
-       });
-     }},
-};
-
 }  // namespace
+
+Function combine_parallel_dense(const Function& function, int min_branches, bool to_batch) {
+  return to_batch ? combine_parallel(BatchCombiner(min_branches), function)
+                  : widen_parallel_dense(function, min_branches);
+}
+
 }  // namespace tessera::relay

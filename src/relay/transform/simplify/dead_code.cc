@@ -6,7 +6,7 @@
 #include "ir/rewrite.h"
 #include "relay/let_list.h"
 #include "relay/slots.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/walk.h"
 
 namespace tessera::relay {
@@ -68,6 +68,8 @@ struct Needed {
   }
 };
 
+}  // namespace
+
 Expr eliminate_dead_code(const Expr& root, bool inline_once, bool ignore_impurity) {
   Purity is_pure(root);
   Needed needed(root, is_pure, ignore_impurity);
@@ -92,14 +94,4 @@ Expr eliminate_dead_code(const Expr& root, bool inline_once, bool ignore_impurit
   return rewriter(root);
 }
 
-Globals globals{
-    {"relay._transform.DeadCodeElimination",
-     [](bool inline_once, bool ignore_impurity) {
-       return function_pass("DeadCodeElimination", 1, [=](const Function& function) {
-         return with(function, &FunctionNode::body, eliminate_dead_code(function->body, inline_once, ignore_impurity));
-       });
-     }},
-};
-
-}  // namespace
 }  // namespace tessera::relay

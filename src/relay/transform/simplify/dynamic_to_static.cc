@@ -7,7 +7,7 @@
 #include "ir/rewrite.h"
 #include "relay/inspect.h"
 #include "relay/slots.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/transform/simplify/fold_constant.h"
 #include "relay/type/infer_type.h"
 #include "relay/type/type_of.h"
@@ -50,6 +50,8 @@ bool has_dynamic(const Expr& root) {
   return found;
 }
 
+}  // namespace
+
 Function dynamic_to_static(Function function, const IRModule& mod) {
   for (bool again = has_dynamic(function->body); again;) {
     again = false;
@@ -64,15 +66,4 @@ Function dynamic_to_static(Function function, const IRModule& mod) {
   return function;
 }
 
-Globals globals{
-    {"relay._transform.DynamicToStatic",
-     [] {
-       return function_pass(make_pass_info(2, "DynamicToStatic"),
-                            [](const Function& function, const IRModule& mod, const PassContext&) {
-                              return dynamic_to_static(function, mod);
-                            });
-     }},
-};
-
-}  // namespace
 }  // namespace tessera::relay

@@ -5,7 +5,7 @@
 #include "ir/rewrite.h"
 #include "ir/structural/equal.h"
 #include "relay/slots.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 
 namespace tessera::relay {
 namespace {
@@ -45,8 +45,10 @@ class Scalars {
   std::unordered_map<std::string, Expr> first_;
 };
 
+}  // namespace
+
 /// `skip` keeps the calls it is true for apart.
-Expr eliminate_common_subexpr(const Expr& root, const std::function<bool(const Expr&)>& skip) {
+Expr eliminate_common_subexpr(const Expr& root, const PackedFunc& skip) {
   std::unordered_map<Key, std::vector<Expr>, KeyHash> known;
   Scalars one_of;
   auto find_or_add = [&](Key key, const Expr& expr, auto&& is_same) -> Expr {
@@ -60,7 +62,7 @@ Expr eliminate_common_subexpr(const Expr& root, const std::function<bool(const E
   rewriter.on([&](Rewriter& self, const Call* call) -> Expr {
     Ref<Call> post = self.children(call);
     auto* op = post->op.as<OpNode>();
-    if (!op || is_stateful(op) || (skip && skip(post))) return post;
+    if (!op || is_stateful(op) || (skip && skip(post).to<bool>())) return post;
     Key key{{op}};
     for (const Expr& arg : post->args) key.parts.push_back(one_of(arg));
     return find_or_add(std::move(key), post,
@@ -68,22 +70,10 @@ Expr eliminate_common_subexpr(const Expr& root, const std::function<bool(const E
   });
   rewriter.on([&](Rewriter& self, const TupleGetItem* item) -> Expr {
     Ref<TupleGetItem> post = self.children(item);
-    if (skip && skip(post)) return post;
+    if (skip && skip(post).to<bool>()) return post;
     return find_or_add(Key{{post->tuple.get()}, post->index + 1}, post, [](const Expr&) { return true; });
   });
   return rewriter(root);
 }
 
-Globals globals{
-    {"relay._transform.EliminateCommonSubexpr",
-     [](PackedFunc skip) {
-       std::function<bool(const Expr&)> is_skipped;
-       if (skip) is_skipped = [skip](const Expr& expr) { return skip(expr).to<bool>(); };
-       return function_pass("EliminateCommonSubexpr", 3, [is_skipped](const Function& function) {
-         return with(function, &FunctionNode::body, eliminate_common_subexpr(function->body, is_skipped));
-       });
-     }},
-};
-
-}  // namespace
 }  // namespace tessera::relay

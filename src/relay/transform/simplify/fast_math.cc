@@ -5,10 +5,9 @@
 #include "ir/rewrite.h"
 #include "relay/inspect.h"
 #include "relay/slots.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 
 namespace tessera::relay {
-namespace {
 
 Expr fast_math(const Expr& root) {
   return rewrite(root, [](Rewriter& self, const Call* call) -> Expr {
@@ -20,14 +19,4 @@ Expr fast_math(const Expr& root) {
   });
 }
 
-Globals globals{
-    {"relay._transform.FastMath",
-     [] {
-       return function_pass("FastMath", 4, [](const Function& function) {
-         return with(function, &FunctionNode::body, fast_math(function->body));
-       });
-     }},
-};
-
-}  // namespace
 }  // namespace tessera::relay

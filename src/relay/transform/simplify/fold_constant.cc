@@ -5,7 +5,7 @@
 //   if (True) { a } else { b }             =>    a
 //
 // All constant parts of a function are computed by one compiled program: the pass hands a function that returns them as a
-// tuple to the global "relay.evaluate_constants", which the driver registers.
+// tuple to the `constant_evaluator`, which the driver sets.
 
 #include "relay/transform/simplify/fold_constant.h"
 
@@ -17,10 +17,11 @@
 #include "relay/make.h"
 #include "relay/op_names.h"
 #include "relay/slots.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/type/infer_type.h"
 #include "relay/walk.h"
 #include "runtime/function/element.h"
+#include "runtime/registry.h"
 
 namespace tessera::relay {
 namespace {
@@ -195,8 +196,8 @@ class Folding {
     results = tessera::rewrite(results, [this](Rewriter& self, const VarNode* var) -> Expr {
       return self(bound_.at(var));  // only names for constants are in sight here
     });
-    static const PackedFunc run = get_global("relay.evaluate_constants");
-    Array<NDArray> computed = run(make_function({}, results)).to<Array<NDArray>>();
+    ICHECK(constant_evaluator()) << "the driver says how constants are computed";
+    Array<NDArray> computed = constant_evaluator()(make_function({}, results));
     size_t next = 0;
     for (const Expr& expr : wanted_) values_.emplace(expr.get(), value_of(expr->checked_type_, computed, &next));
   }
@@ -220,6 +221,11 @@ class Folding {
 
 }  // namespace
 
+ConstantEvaluator& constant_evaluator() {
+  static ConstantEvaluator evaluator = nullptr;
+  return evaluator;
+}
+
 Expr fold_constant(Expr expr, bool fold_qnn) {
   for (;;) {
     expr = simplify_structure(expr);
@@ -230,14 +236,13 @@ Expr fold_constant(Expr expr, bool fold_qnn) {
   }
 }
 
+Pass fold_constant_pass(bool fold_qnn) {
+  return pass_over<Function>(fold_constant_pass, [fold_qnn](const Function& function) {
+    return downcast<Function>(fold_constant(function, fold_qnn));
+  });
+}
+
 static Globals globals{
-    {"relay._transform.FoldConstant",
-     [](bool fold_qnn) {
-       return function_pass(make_pass_info(2, "FoldConstant"),
-                            [fold_qnn](const Function& function, const IRModule&, const PassContext&) {
-                              return downcast<Function>(fold_constant(function, fold_qnn));
-                            });
-     }},
     {"relay._transform.FoldConstantExpr",
      [](Expr expr, IRModule mod, bool fold_qnn) {
        return fold_constant(infer_type(expr, mod ? mod : IRModule()), fold_qnn);

@@ -9,7 +9,7 @@
 #include "relay/make.h"
 #include "relay/op_names.h"
 #include "relay/slots.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "runtime/function/element.h"
 #include "tir/layout.h"
 
@@ -119,14 +119,8 @@ std::optional<ScaledLayer> scaled_layer(const Call* call) {
   return ScaledLayer{last, last, 1, 0, 2};
 }
 
-static Globals globals{
-    {"relay._transform.FoldScaleAxis",
-     [] {
-       auto pass = [](const char* name) { return get_global(name)().to<Pass>(); };
-       return sequential(
-           {pass("relay._transform.BackwardFoldScaleAxis"), pass("relay._transform.ForwardFoldScaleAxis")},
-           make_pass_info(0, "FoldScaleAxis"));
-     }},
-};
+Pass fold_scale_axis_pass() {
+  return sequential({pass(backward_fold_scale_axis), pass(forward_fold_scale_axis)}, pass_info(fold_scale_axis_pass));
+}
 
 }  // namespace tessera::relay

@@ -11,7 +11,7 @@
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/op_names.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/transform/simplify/fold_scale_axis.h"
 #include "relay/walk.h"
 
@@ -109,14 +109,8 @@ class BackwardFold {
   Rewriter rewriter_;
 };
 
-static Globals globals{
-    {"relay._transform.BackwardFoldScaleAxis",
-     [] {
-       return function_pass("BackwardFoldScaleAxis", 3, [](const Function& function) {
-         return with(function, &FunctionNode::body, BackwardFold(function->body)(function->body));
-       });
-     }},
-};
-
 }  // namespace
+
+Expr backward_fold_scale_axis(const Expr& body) { return BackwardFold(body)(body); }
+
 }  // namespace tessera::relay

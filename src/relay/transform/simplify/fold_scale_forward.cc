@@ -11,7 +11,7 @@
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/op_names.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/transform/simplify/fold_scale_axis.h"
 #include "relay/walk.h"
 
@@ -131,14 +131,8 @@ class ForwardFold {
   std::unordered_map<const Object*, MaybeScale> messages_;
 };
 
-static Globals globals{
-    {"relay._transform.ForwardFoldScaleAxis",
-     [] {
-       return function_pass("ForwardFoldScaleAxis", 3, [](const Function& function) {
-         return with(function, &FunctionNode::body, ForwardFold(function->body)(function->body));
-       });
-     }},
-};
-
 }  // namespace
+
+Expr forward_fold_scale_axis(const Expr& body) { return ForwardFold(body)(body); }
+
 }  // namespace tessera::relay

@@ -2,11 +2,10 @@
 
 #include <unordered_set>
 
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/walk.h"
 
 namespace tessera::relay {
-namespace {
 
 IRModule remove_unused_functions(const IRModule& mod, const Array<String>& entries) {
   std::unordered_set<const Object*> used;
@@ -29,14 +28,4 @@ IRModule remove_unused_functions(const IRModule& mod, const Array<String>& entri
   return out;
 }
 
-Globals globals{
-    {"relay._transform.RemoveUnusedFunctions",
-     [](Array<String> entries) {
-       return module_pass(
-           make_pass_info(1, "RemoveUnusedFunctions"),
-           [entries](const IRModule& mod, const PassContext&) { return remove_unused_functions(mod, entries); });
-     }},
-};
-
-}  // namespace
 }  // namespace tessera::relay

@@ -21,7 +21,7 @@
 #include "relay/make.h"
 #include "relay/op_names.h"
 #include "relay/slots.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/type/type_of.h"
 #include "tir/layout.h"
 
@@ -247,18 +247,10 @@ Expr simplified(Expr expr) {
   return expr;
 }
 
+}  // namespace
+
 Expr simplify_expr(const Expr& root) {
   return rewrite(root, [](Rewriter& self, const Call* call) -> Expr { return simplified(self.children(call)); });
 }
 
-Globals globals{
-    {"relay._transform.SimplifyExpr",
-     [] {
-       return function_pass("SimplifyExpr", 0, [](const Function& function) {
-         return with(function, &FunctionNode::body, simplify_expr(function->body));
-       });
-     }},
-};
-
-}  // namespace
 }  // namespace tessera::relay

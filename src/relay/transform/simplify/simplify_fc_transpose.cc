@@ -11,7 +11,7 @@
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/op_names.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/walk.h"
 
 namespace tessera::relay {
@@ -28,7 +28,11 @@ const VarNode* transposed_matrix(const Expr& expr) {
   return swaps && var && tensor_type(Expr(var)).rank() == 2 ? var : nullptr;
 }
 
-Function simplify_fc_transpose(const Function& function, const std::unordered_set<std::string>& names) {
+}  // namespace
+
+Function simplify_fc_transpose(const Function& function, const Array<String>& weights) {
+  std::unordered_set<std::string> names;
+  for (const String& name : weights) names.insert(name.str());
   std::unordered_map<const VarNode*, Var> by;
   Expr body = rewrite(function->body, [&](Rewriter& self, const Call* call) -> Expr {
     if (op_name(call) != ops::dense) return self.children(call);
@@ -57,15 +61,4 @@ Function simplify_fc_transpose(const Function& function, const std::unordered_se
   return make(std::move(out));
 }
 
-Globals globals{
-    {"relay._transform.SimplifyFCTranspose",
-     [](Array<String> weights) {
-       std::unordered_set<std::string> names;
-       for (const String& name : weights) names.insert(name.str());
-       return function_pass("SimplifyFCTranspose", 4,
-                            [names](const Function& function) { return simplify_fc_transpose(function, names); });
-     }},
-};
-
-}  // namespace
 }  // namespace tessera::relay

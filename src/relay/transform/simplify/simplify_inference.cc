@@ -7,7 +7,7 @@
 
 #include "ir/rewrite.h"
 #include "relay/slots.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 
 namespace tessera::relay {
 namespace {
@@ -20,6 +20,8 @@ Expr inference_form(const Call* before, const Array<Expr>& args) {
   Any out = form.to<PackedFunc>()(Expr(before), args);
   return out.is_null() ? nullptr : out.to<Expr>();
 }
+
+}  // namespace
 
 Expr simplify_inference(const Expr& root) {
   Rewriter rewriter;
@@ -38,14 +40,4 @@ Expr simplify_inference(const Expr& root) {
   return rewriter(root);
 }
 
-Globals globals{
-    {"relay._transform.SimplifyInference",
-     [] {
-       return function_pass("SimplifyInference", 0, [](const Function& function) {
-         return with(function, &FunctionNode::body, simplify_inference(function->body));
-       });
-     }},
-};
-
-}  // namespace
 }  // namespace tessera::relay

@@ -7,7 +7,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/index_map.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -84,15 +84,11 @@ class LayoutTransformer {
   std::unordered_map<const BufferNode*, Target> targets_;
 };
 
+}  // namespace
+
 PrimFunc apply_layout_transforms(const PrimFunc& function) {
   ObjectRef maps = function->attrs.get_attr(kLayoutTransformMap);
   return maps ? LayoutTransformer(downcast<Map<Buffer, Array<IndexMap>>>(maps))(function) : function;
 }
 
-static Globals globals{
-    {"tir.transform.ApplyLayoutTransforms",
-     [] { return prim_func_pass("tir.ApplyLayoutTransforms", apply_layout_transforms); }},
-};
-
-}  // namespace
 }  // namespace tessera

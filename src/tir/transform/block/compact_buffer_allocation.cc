@@ -11,7 +11,7 @@
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
 #include "tir/loops/interval.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 #include "tir/transform/simplify/simplify.h"
 
 namespace tessera {
@@ -285,14 +285,10 @@ class Compactor {
   std::unordered_map<const BufferNode*, Compact> compacts_;
 };
 
+}  // namespace
+
 PrimFunc compact_buffer_allocation(const PrimFunc& function) {
   return is_from_te(function) ? function : with_body(function, Compactor()(function->body));
 }
 
-static Globals globals{
-    {"tir.transform.CompactBufferAllocation",
-     [] { return prim_func_pass("tir.CompactBufferAllocation", compact_buffer_allocation); }},
-};
-
-}  // namespace
 }  // namespace tessera

@@ -1,7 +1,7 @@
 // Blocks lose their own iteration variables: the values they are bound to are put in.
 
 #include "ir/rewrite.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -39,14 +39,10 @@ class OpaqueConverter {
   std::unordered_map<const VarNode*, PrimExpr> values_;
 };
 
+}  // namespace
+
 PrimFunc convert_blocks_to_opaque(const PrimFunc& function) {
   return is_from_te(function) ? function : with_body(function, OpaqueConverter()(function->body));
 }
 
-static Globals globals{
-    {"tir.transform.ConvertBlocksToOpaque",
-     [] { return prim_func_pass("tir.ConvertBlocksToOpaque", convert_blocks_to_opaque); }},
-};
-
-}  // namespace
 }  // namespace tessera

@@ -13,7 +13,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -128,14 +128,11 @@ class RollingBuffers {
   std::unordered_map<const For*, std::vector<Ref<BufferRealize>>> moved_;
 };
 
-Stmt inject(const Stmt& body) {
+}  // namespace
+
+Stmt inject_rolling_buffer(const Stmt& body) {
   RollingBuffers rolling(body);
   return rolling.has_work() ? rolling(body) : body;
 }
 
-static Globals globals{
-    {"tir.transform.InjectRollingBuffer", [] { return body_pass("tir.InjectRollingBuffer", inject); }},
-};
-
-}  // namespace
 }  // namespace tessera

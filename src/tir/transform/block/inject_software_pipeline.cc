@@ -18,7 +18,7 @@
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
 #include "tir/remap.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -382,14 +382,10 @@ Stmt inject(const Stmt& body) {
   return rewriter(body);
 }
 
+}  // namespace
+
 PrimFunc inject_software_pipeline(const PrimFunc& function) {
   return is_from_te(function) ? function : with_body(function, inject(function->body));
 }
 
-static Globals globals{
-    {"tir.transform.InjectSoftwarePipeline",
-     [] { return prim_func_pass("tir.InjectSoftwarePipeline", inject_software_pipeline); }},
-};
-
-}  // namespace
 }  // namespace tessera

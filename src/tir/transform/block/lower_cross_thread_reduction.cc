@@ -16,7 +16,7 @@
 #include "tir/attrs.h"
 #include "tir/loops/accumulation.h"
 #include "tir/loops/reduction.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -286,16 +286,10 @@ class ReductionLowerer {
   std::vector<Buffer> memory_;  // of the block at hand
 };
 
-Stmt lower_cross_thread_reduction(const Stmt& body) { return ReductionLowerer()(body); }
-
-static Globals globals{
-    {"tir.transform.LowerCrossThreadReduction",
-     [] {
-       return prim_func_pass("tir.LowerCrossThreadReduction", [](const PrimFunc& function) {
-         return is_from_te(function) ? function : with_body(function, lower_cross_thread_reduction(function->body));
-       });
-     }},
-};
-
 }  // namespace
+
+PrimFunc lower_cross_thread_reduction(const PrimFunc& function) {
+  return is_from_te(function) ? function : with_body(function, ReductionLowerer()(function->body));
+}
+
 }  // namespace tessera

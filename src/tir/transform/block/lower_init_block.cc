@@ -5,7 +5,7 @@
 
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -22,6 +22,8 @@ Stmt with_init(const BlockNode* block) {
   return sequence({init, block->body});
 }
 
+}  // namespace
+
 Stmt lower_init_block(const Stmt& body) {
   return rewrite(body, [](Rewriter& self, const BlockNode* op) -> Stmt {
     Ref<BlockNode> inner = self.children(op);
@@ -33,9 +35,4 @@ Stmt lower_init_block(const Stmt& body) {
   });
 }
 
-static Globals globals{
-    {"tir.transform.LowerInitBlock", [] { return body_pass("tir.LowerInitBlock", lower_init_block); }},
-};
-
-}  // namespace
 }  // namespace tessera

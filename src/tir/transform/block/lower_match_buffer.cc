@@ -6,7 +6,7 @@
 #include "ir/rewrite.h"
 #include "tir/flat_buffer.h"
 #include "tir/transform/function/arg_binder.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -98,10 +98,8 @@ class MatchLowerer {
   std::vector<Buffer> keep_;
 };
 
-static Globals globals{
-    {"tir.transform.LowerMatchBuffer",
-     [] { return body_pass("tir.LowerMatchBuffer", [](const Stmt& body) { return MatchLowerer()(body); }); }},
-};
-
 }  // namespace
+
+Stmt lower_match_buffer(const Stmt& body) { return MatchLowerer()(body); }
+
 }  // namespace tessera

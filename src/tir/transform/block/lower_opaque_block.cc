@@ -6,7 +6,7 @@
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
 #include "tir/flat_buffer.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -114,13 +114,10 @@ class BlockLowerer {
   std::unordered_map<const VarNode*, PrimExpr> unit_loops_;
 };
 
+}  // namespace
+
 PrimFunc lower_opaque_block(const PrimFunc& function) {
   return is_from_te(function) ? function : with_body(function, BlockLowerer()(function->body));
 }
 
-static Globals globals{
-    {"tir.transform.LowerOpaqueBlock", [] { return prim_func_pass("tir.LowerOpaqueBlock", lower_opaque_block); }},
-};
-
-}  // namespace
 }  // namespace tessera

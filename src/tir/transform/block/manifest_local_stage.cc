@@ -7,7 +7,7 @@
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
 #include "tir/remap.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -93,14 +93,10 @@ class LocalStages {
   std::vector<Buffer> buffers_;  // for the block at hand
 };
 
-PrimFunc manifest(const PrimFunc& function) {
+}  // namespace
+
+PrimFunc manifest_local_stage(const PrimFunc& function) {
   return is_from_te(function) ? function : with_body(function, LocalStages()(function->body));
 }
 
-static Globals globals{
-    {"tir.transform.ManifestSharedMemoryLocalStage",
-     [] { return prim_func_pass("tir.ManifestSharedMemoryLocalStage", manifest); }},
-};
-
-}  // namespace
 }  // namespace tessera

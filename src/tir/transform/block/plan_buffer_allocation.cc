@@ -7,7 +7,7 @@
 #include "ir/rewrite.h"
 #include "tir/analysis/access_place.h"
 #include "tir/analysis/loop_carried.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -55,14 +55,10 @@ class Planner {
   std::unordered_map<const Object*, std::vector<Buffer>> at_;
 };
 
+}  // namespace
+
 PrimFunc plan_buffer_allocation(const PrimFunc& function) {
   return is_from_te(function) ? function : with_body(function, Planner(function->body)(function->body));
 }
 
-static Globals globals{
-    {"tir.transform.PlanAndUpdateBufferAllocationLocation",
-     [] { return prim_func_pass("tir.PlanAndUpdateBufferAllocationLocation", plan_buffer_allocation); }},
-};
-
-}  // namespace
 }  // namespace tessera

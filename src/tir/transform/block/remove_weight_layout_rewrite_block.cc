@@ -4,10 +4,9 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
-namespace {
 
 /// A block marked "meta_schedule.layout_rewrite_preproc" copies a parameter into another layout. Callers pass the parameter
 /// in that layout, so the copy goes and its readers read the parameter.
@@ -60,10 +59,4 @@ PrimFunc remove_weight_layout_rewrite_block(const PrimFunc& function) {
   return make(std::move(out));
 }
 
-static Globals globals{
-    {"tir.transform.RemoveWeightLayoutRewriteBlock",
-     [] { return prim_func_pass("tir.RemoveWeightLayoutRewriteBlock", remove_weight_layout_rewrite_block); }},
-};
-
-}  // namespace
 }  // namespace tessera

@@ -8,7 +8,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "ir/target/target.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 #include "tir/transform/simplify/retype.h"
 
 namespace tessera {
@@ -30,36 +30,7 @@ void promote_binary(Rewriter* rewriter) {
   });
 }
 
-Stmt promote(const Stmt& body) {
-  Rewriter rewriter;
-  promote_binary<Add>(&rewriter), promote_binary<Sub>(&rewriter), promote_binary<Mul>(&rewriter);
-  promote_binary<Div>(&rewriter), promote_binary<Min>(&rewriter), promote_binary<Max>(&rewriter);
-  promote_binary<LT>(&rewriter), promote_binary<LE>(&rewriter), promote_binary<GT>(&rewriter);
-  promote_binary<GE>(&rewriter), promote_binary<EQ>(&rewriter), promote_binary<NE>(&rewriter);
-  rewriter.on([](Rewriter& self, const Call* op) -> PrimExpr {
-    Ref<Call> out = self.children(op);
-    bool is_math = op->dtype.is_bfloat() && builtin::effect_of(op) == CallEffect::Pure &&
-                   !builtin::is(op, builtin::if_then_else()) && !builtin::is(op, builtin::reinterpret());
-    if (!is_math) return out;
-    Array<PrimExpr> args;
-    for (const PrimExpr& arg : out->args) args.push_back(to_float32(arg));
-    return make_cast(op->dtype, make_call(float32_like(op->dtype), op->op, args));
-  });
-  return rewriter(body);
-}
-
 // ---- casts ------------------------------------------------------------------------------------------------
-
-Stmt eliminate_casts(const Stmt& body) {
-  return rewrite(body, [](Rewriter& self, const Cast* op) -> PrimExpr {
-    PrimExpr value = self(op->value);
-    auto* inner = value.as<Cast>();
-    bool round_trip = op->dtype.is_float() && op->dtype.bits == 32 && inner && inner->dtype.is_bfloat() &&
-                      inner->value.dtype() == op->dtype;
-    if (round_trip) return inner->value;
-    return value.same_as(op->value) ? PrimExpr(op) : make_cast(op->dtype, value);
-  });
-}
 
 // ---- storage ----------------------------------------------------------------------------------------------
 
@@ -129,22 +100,44 @@ bool uses_bfloat(const PrimFunc& function) {
   return found;
 }
 
-PrimFunc lower_types(const PrimFunc& function) {
+}  // namespace
+
+Stmt bf16_promote(const Stmt& body) {
+  Rewriter rewriter;
+  promote_binary<Add>(&rewriter), promote_binary<Sub>(&rewriter), promote_binary<Mul>(&rewriter);
+  promote_binary<Div>(&rewriter), promote_binary<Min>(&rewriter), promote_binary<Max>(&rewriter);
+  promote_binary<LT>(&rewriter), promote_binary<LE>(&rewriter), promote_binary<GT>(&rewriter);
+  promote_binary<GE>(&rewriter), promote_binary<EQ>(&rewriter), promote_binary<NE>(&rewriter);
+  rewriter.on([](Rewriter& self, const Call* op) -> PrimExpr {
+    Ref<Call> out = self.children(op);
+    bool is_math = op->dtype.is_bfloat() && builtin::effect_of(op) == CallEffect::Pure &&
+                   !builtin::is(op, builtin::if_then_else()) && !builtin::is(op, builtin::reinterpret());
+    if (!is_math) return out;
+    Array<PrimExpr> args;
+    for (const PrimExpr& arg : out->args) args.push_back(to_float32(arg));
+    return make_cast(op->dtype, make_call(float32_like(op->dtype), op->op, args));
+  });
+  return rewriter(body);
+}
+
+Stmt bf16_cast_elimination(const Stmt& body) {
+  return rewrite(body, [](Rewriter& self, const Cast* op) -> PrimExpr {
+    PrimExpr value = self(op->value);
+    auto* inner = value.as<Cast>();
+    bool round_trip = op->dtype.is_float() && op->dtype.bits == 32 && inner && inner->dtype.is_bfloat() &&
+                      inner->value.dtype() == op->dtype;
+    if (round_trip) return inner->value;
+    return value.same_as(op->value) ? PrimExpr(op) : make_cast(op->dtype, value);
+  });
+}
+
+PrimFunc bf16_type_lowering(const PrimFunc& function) {
   return uses_bfloat(function) ? TypeLowering(has_vectors_for(function))(function) : function;
 }
 
-static Globals globals{
-    {"tir.transform.BF16Promote", [] { return body_pass("tir.BF16Promote", promote); }},
-    {"tir.transform.BF16CastElimination", [] { return body_pass("tir.BF16CastElimination", eliminate_casts); }},
-    {"tir.transform.BF16TypeLowering", [] { return prim_func_pass("tir.BF16TypeLowering", lower_types); }},
-    {"tir.transform.BF16Legalize",
-     [] {
-       return prim_func_pass("tir.BF16Legalize", [](const PrimFunc& function) {
-         if (!uses_bfloat(function)) return function;
-         return lower_types(with_body(function, eliminate_casts(promote(function->body))));
-       });
-     }},
-};
+PrimFunc bf16_legalize(const PrimFunc& function) {
+  if (!uses_bfloat(function)) return function;
+  return bf16_type_lowering(with_body(function, bf16_cast_elimination(bf16_promote(function->body))));
+}
 
-}  // namespace
 }  // namespace tessera

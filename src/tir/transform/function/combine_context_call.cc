@@ -4,10 +4,9 @@
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
-namespace {
 
 PrimFunc combine_context_call(const PrimFunc& function) {
   std::vector<std::pair<Var, PrimExpr>> contexts;
@@ -23,9 +22,4 @@ PrimFunc combine_context_call(const PrimFunc& function) {
   return with_body(function, body);
 }
 
-static Globals globals{
-    {"tir.transform.CombineContextCall", [] { return prim_func_pass("tir.CombineContextCall", combine_context_call); }},
-};
-
-}  // namespace
 }  // namespace tessera

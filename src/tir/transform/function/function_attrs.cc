@@ -2,20 +2,16 @@
 
 #include "ir/target/target.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
-namespace {
 
-/// Drops the functions for which `keep` is false.
-Pass filter(PackedFunc keep) {
-  return prim_func_pass("tir.Filter",
-                        [keep](const PrimFunc& function) { return keep(function).to<bool>() ? function : PrimFunc(); });
+PrimFunc filter(const PrimFunc& function, const PackedFunc& keep) {
+  return keep(function).to<bool>() ? function : PrimFunc();
 }
 
-Pass bind_target(Target target) {
-  return prim_func_pass("tir.BindTarget",
-                        [target](const PrimFunc& function) { return with_attr(function, attr::kTarget, target); });
+PrimFunc bind_target(const PrimFunc& function, const Target& target) {
+  return with_attr(function, attr::kTarget, target);
 }
 
 /// Marks the only function of a module as its entry.
@@ -26,11 +22,4 @@ IRModule annotate_entry_func(IRModule mod) {
       mod, [](const PrimFunc& function) { return with_attr(function, attr::kIsEntryFunc, bool_imm(true)); });
 }
 
-static Globals globals{
-    {"tir.transform.Filter", filter},
-    {"tir.transform.BindTarget", bind_target},
-    {"tir.transform.AnnotateEntryFunc", [] { return module_pass("tir.AnnotateEntryFunc", annotate_entry_func); }},
-};
-
-}  // namespace
 }  // namespace tessera

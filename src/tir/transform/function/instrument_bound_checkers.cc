@@ -5,7 +5,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -55,10 +55,8 @@ class BoundInstrument {
   PrimExpr condition_;
 };
 
-static Globals globals{
-    {"tir.transform.InstrumentBoundCheckers",
-     [] { return body_pass("tir.InstrumentBoundCheckers", [](const Stmt& body) { return BoundInstrument()(body); }); }},
-};
-
 }  // namespace
+
+Stmt instrument_bound_checkers(const Stmt& body) { return BoundInstrument()(body); }
+
 }  // namespace tessera

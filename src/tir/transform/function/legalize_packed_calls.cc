@@ -8,7 +8,7 @@
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -40,19 +40,14 @@ PrimExpr legalize(const Ref<Call>& call, const IRModule& mod) {
   return make_call(call->dtype, call->op, args);
 }
 
-Pass legalize_packed_calls() {
-  return prim_func_pass(make_pass_info(0, "tir.LegalizePackedCalls"), [](const PrimFunc& function, const IRModule& mod,
-                                                                         const PassContext&) {
-    Stmt body = rewrite(function->body, [&](Rewriter& self, const Call* op) -> PrimExpr {
-      Ref<Call> out = self.children(op);
-      bool is_packed = builtin::is(op, builtin::tvm_call_cpacked()) || builtin::is(op, builtin::tvm_call_packed());
-      return is_packed ? legalize(out, mod) : PrimExpr(out);
-    });
-    return with_body(function, body);
+}  // namespace
+
+Stmt legalize_packed_calls(const Stmt& body, const IRModule& mod) {
+  return rewrite(body, [&](Rewriter& self, const Call* op) -> PrimExpr {
+    Ref<Call> out = self.children(op);
+    bool is_packed = builtin::is(op, builtin::tvm_call_cpacked()) || builtin::is(op, builtin::tvm_call_packed());
+    return is_packed ? legalize(out, mod) : PrimExpr(out);
   });
 }
 
-static Globals globals{{"tir.transform.LegalizePackedCalls", legalize_packed_calls}};
-
-}  // namespace
 }  // namespace tessera

@@ -10,8 +10,9 @@
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/target/target.h"
+#include "runtime/registry.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 #include "tir/transform/simplify/retype.h"
 
 namespace tessera {
@@ -93,12 +94,8 @@ std::string kind_of_target(const PrimFunc& function) {
   return target ? target->kind->name.str() : "";
 }
 
+}  // namespace
+
 PrimFunc lower_custom_datatypes(const PrimFunc& function) { return Lowering(kind_of_target(function))(function); }
 
-static Globals globals{
-    {"tir.transform.LowerCustomDatatypes",
-     [] { return prim_func_pass("tir.LowerCustomDatatypes", lower_custom_datatypes); }},
-};
-
-}  // namespace
 }  // namespace tessera

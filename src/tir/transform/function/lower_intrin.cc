@@ -13,7 +13,7 @@
 #include "ir/rewrite.h"
 #include "ir/target/target.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -124,15 +124,12 @@ class IntrinLowerer {
   arith::Analyzer analyzer_;
 };
 
+}  // namespace
+
 PrimFunc lower_intrin(const PrimFunc& function) {
   Target target = downcast_or_null<Target>(function->attrs.get_attr(attr::kTarget));
   if (!target) throw Error(ValueError) << "LowerIntrin: the function has no target attribute; run BindTarget first";
   return with_body(function, IntrinLowerer(target)(function->body));
 }
 
-static Globals globals{
-    {"tir.transform.LowerIntrin", [] { return prim_func_pass("tir.LowerIntrin", lower_intrin); }},
-};
-
-}  // namespace
 }  // namespace tessera

@@ -17,7 +17,7 @@
 #include "tir/attrs.h"
 #include "tir/transform/function/arg_binder.h"
 #include "tir/transform/memory/device_memory.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -307,11 +307,8 @@ class BuiltinLowerer {
   PrimExpr device_type_, device_id_;
 };
 
+}  // namespace
+
 Stmt lower_tvm_builtin(const Stmt& body) { return BuiltinLowerer().with_frame(body); }
 
-static Globals globals{
-    {"tir.transform.LowerTVMBuiltin", [] { return body_pass("tir.LowerTVMBuiltin", lower_tvm_builtin); }},
-};
-
-}  // namespace
 }  // namespace tessera

@@ -12,7 +12,7 @@
 #include "tir/analysis/var_use.h"
 #include "tir/attrs.h"
 #include "tir/transform/function/arg_binder.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -194,7 +194,9 @@ Target target_of(const PrimFunc& function, const char* pass_name) {
   return target;
 }
 
-PrimFunc make_packed_api(const PrimFunc& function) {
+}  // namespace
+
+PrimFunc make_packed_api(const PrimFunc& function, int /*num_unpacked_params*/) {
   String name = downcast_or_null<String>(function->attrs.get_attr(attr::kGlobalSymbol));
   if (!name || function->attrs.get_int(attr::kCallingConv, 0) != 0) return function;
   return PackedApi(function, name.str(), target_of(function, "MakePackedAPI")->kind->default_device_type)
@@ -224,11 +226,4 @@ PrimFunc make_unpacked_api(const PrimFunc& function) {
   return make(std::move(out));
 }
 
-static Globals globals{
-    {"tir.transform.MakePackedAPI",
-     [](int /*num_unpacked_params*/) { return prim_func_pass("tir.MakePackedAPI", make_packed_api); }},
-    {"tir.transform.MakeUnpackedAPI", [] { return prim_func_pass("tir.MakeUnpackedAPI", make_unpacked_api); }},
-};
-
-}  // namespace
 }  // namespace tessera

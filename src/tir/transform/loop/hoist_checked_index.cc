@@ -14,7 +14,7 @@
 #include "ir/rewrite.h"
 #include "ir/structural/expr_equal.h"
 #include "tir/analysis/checked_index_texts.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -95,15 +95,12 @@ Stmt before_loop(const Ref<For>& loop) {
   return out;
 }
 
+}  // namespace
+
 Stmt hoist_checked_index(const Stmt& body) {
   if (checked_index_texts(body).empty()) return body;
   return rewrite(body,
                  [](Rewriter& self, const For* loop) -> Stmt { return before_loop(Ref<For>(self.children(loop))); });
 }
 
-static Globals globals{
-    {"tir.transform.HoistCheckedIndex", [] { return body_pass("tir.HoistCheckedIndex", hoist_checked_index); }},
-};
-
-}  // namespace
 }  // namespace tessera

@@ -18,7 +18,7 @@
 #include "tir/analysis/may_fail.h"
 #include "tir/attrs.h"
 #include "tir/transform/config.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -218,15 +218,12 @@ class Hoister {
   std::unordered_set<const VarNode*> thread_vars_;
 };
 
+}  // namespace
+
 PrimFunc hoist_expression(const PrimFunc& function, const PassContext& context) {
   auto config = context.options<HoistExpressionConfig>("tir.HoistExpression");
   Hoister hoister(config->hoisted_conditionals, config->hoisted_let_bindings);
   return with_body(function, convert_ssa(hoister(function->body)));
 }
 
-static Globals globals{
-    {"tir.transform.HoistExpression", [] { return prim_func_pass("tir.HoistExpression", hoist_expression); }},
-};
-
-}  // namespace
 }  // namespace tessera

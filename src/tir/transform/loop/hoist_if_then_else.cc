@@ -7,7 +7,7 @@
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
 #include "tir/transform/config.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -41,16 +41,15 @@ Stmt hoist(const Stmt& body, bool across_launches) {
   return rewriter(body);
 }
 
+}  // namespace
+
 PrimFunc hoist_if_then_else(const PrimFunc& function, const PassContext& context) {
   bool across = context.options<HoistIfThenElseConfig>("tir.HoistIfThenElse")->support_block_scope_hosting;
   return with_body(function, hoist(function->body, across));
 }
 
-static Globals globals{
-    {"tir.transform.HoistIfThenElse", [] { return prim_func_pass("tir.HoistIfThenElse", hoist_if_then_else); }},
-    {"tir.transform.HoistIfThenElseBasic",
-     [] { return body_pass("tir.HoistIfThenElse", [](const Stmt& body) { return hoist(body, false); }); }},
-};
+PrimFunc hoist_if_then_else_basic(const PrimFunc& function) {
+  return with_body(function, hoist(function->body, false));
+}
 
-}  // namespace
 }  // namespace tessera

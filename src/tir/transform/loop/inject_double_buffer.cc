@@ -11,7 +11,7 @@
 #include "tir/analysis/convert_ssa.h"
 #include "tir/attrs.h"
 #include "tir/transform/config.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -184,6 +184,8 @@ class DoubleBufferInjector {
   std::unordered_map<const BufferNode*, std::pair<Buffer, Buffer>> halves_;
 };
 
+}  // namespace
+
 PrimFunc inject_double_buffer(const PrimFunc& function, const PassContext& context) {
   int split_loop = context.options<InjectDoubleBufferConfig>("tir.InjectDoubleBuffer")->split_loop;
   if (split_loop != 1 && split_loop % 2 != 0)
@@ -193,9 +195,4 @@ PrimFunc inject_double_buffer(const PrimFunc& function, const PassContext& conte
   return with_body(function, injector.has_work() ? convert_ssa(injector(body)) : body);
 }
 
-static Globals globals{
-    {"tir.transform.InjectDoubleBuffer", [] { return prim_func_pass("tir.InjectDoubleBuffer", inject_double_buffer); }},
-};
-
-}  // namespace
 }  // namespace tessera

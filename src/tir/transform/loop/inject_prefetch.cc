@@ -8,7 +8,7 @@
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
 #include "tir/loops/interval.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -97,11 +97,8 @@ class PrefetchInjector {
   std::vector<const For*> loops_;
 };
 
+}  // namespace
+
 Stmt inject_prefetch(const Stmt& body) { return PrefetchInjector()(body); }
 
-static Globals globals{
-    {"tir.transform.InjectPrefetch", [] { return body_pass("tir.InjectPrefetch", inject_prefetch); }},
-};
-
-}  // namespace
 }  // namespace tessera

@@ -11,7 +11,7 @@
 #include "ir/rewrite.h"
 #include "tir/analysis/convert_ssa.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -195,6 +195,8 @@ class VirtualThread {
   std::vector<Buffer> keep_;
 };
 
+}  // namespace
+
 Stmt inject_virtual_thread(const Stmt& body) {
   Stmt out = rewrite(body, [](Rewriter& self, const AttrStmt* op) -> Stmt {
     if (op->attr_key != attr::kVirtualThread) return self.children(op);
@@ -209,9 +211,4 @@ Stmt inject_virtual_thread(const Stmt& body) {
   return out.same_as(body) ? body : convert_ssa(out);
 }
 
-static Globals globals{
-    {"tir.transform.InjectVirtualThread", [] { return body_pass("tir.InjectVirtualThread", inject_virtual_thread); }},
-};
-
-}  // namespace
 }  // namespace tessera

@@ -6,7 +6,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "ir/structural/expr_equal.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -82,10 +82,8 @@ class Lifter {
   Rewriter rewriter_;
 };
 
-static Globals globals{
-    {"tir.transform.LiftAttrScope",
-     [](String key) { return body_pass("tir.LiftAttrScope", [key](const Stmt& body) { return Lifter(key)(body); }); }},
-};
-
 }  // namespace
+
+Stmt lift_attr_scope(const Stmt& body, const String& key) { return Lifter(key)(body); }
+
 }  // namespace tessera

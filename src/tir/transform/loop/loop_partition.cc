@@ -22,7 +22,7 @@
 #include "tir/attrs.h"
 #include "tir/loops/interval.h"
 #include "tir/transform/config.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 #include "tir/transform/simplify/simplify.h"
 
 namespace tessera {
@@ -347,6 +347,8 @@ class Partitioner {
   std::unordered_map<const VarNode*, loops::Interval> inner_;
 };
 
+}  // namespace
+
 PrimFunc loop_partition(const PrimFunc& function, const PassContext& context) {
   Stmt body = Partitioner(function, *context.options<LoopPartitionConfig>("tir.LoopPartition"))(function->body);
   body = rewrite(body, [](Rewriter& self, const Call* call) -> PrimExpr {
@@ -355,9 +357,4 @@ PrimFunc loop_partition(const PrimFunc& function, const PassContext& context) {
   return body.same_as(function->body) ? function : with_body(function, convert_ssa(body));
 }
 
-static Globals globals{
-    {"tir.transform.LoopPartition", [] { return prim_func_pass("tir.LoopPartition", loop_partition); }},
-};
-
-}  // namespace
 }  // namespace tessera

@@ -17,7 +17,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/transform/loop/vectorize_loop.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 #include "tir/transform/simplify/simplify.h"
 
 namespace tessera {
@@ -218,6 +218,8 @@ class Masker {
   bool may_be_off_ = false;  // every lane of the mask, that is
 };
 
+}  // namespace
+
 Stmt mask_vector_tails(const Stmt& body) {
   arith::Analyzer known;
   return rewrite(body, [&known](Rewriter& self, const For* loop) -> Stmt {
@@ -230,9 +232,4 @@ Stmt mask_vector_tails(const Stmt& body) {
   });
 }
 
-static Globals globals{
-    {"tir.transform.MaskVectorTails", [] { return body_pass("tir.MaskVectorTails", mask_vector_tails); }},
-};
-
-}  // namespace
 }  // namespace tessera

@@ -6,7 +6,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -52,6 +52,8 @@ PrimExpr divide_guard(const PrimExpr& a, int64_t limit) {
          make_const(dtype, limit / common);
 }
 
+}  // namespace
+
 Stmt renormalize_split_pattern(const Stmt& body) {
   arith::Analyzer analyzer;
   Rewriter rewriter;
@@ -80,10 +82,4 @@ Stmt renormalize_split_pattern(const Stmt& body) {
   return rewriter(body);
 }
 
-static Globals globals{
-    {"tir.transform.RenormalizeSplitPattern",
-     [] { return body_pass("tir.RenormalizeSplitPattern", renormalize_split_pattern); }},
-};
-
-}  // namespace
 }  // namespace tessera

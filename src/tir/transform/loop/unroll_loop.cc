@@ -9,7 +9,7 @@
 #include "tir/analysis/convert_ssa.h"
 #include "tir/attrs.h"
 #include "tir/transform/config.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -104,14 +104,11 @@ class Unroller {
   Counts counts_;
 };
 
+}  // namespace
+
 PrimFunc unroll_loop(const PrimFunc& function, const PassContext& context) {
   Stmt body = Unroller(*context.options<UnrollLoopConfig>("tir.UnrollLoop"))(function->body);
   return body.same_as(function->body) ? function : with_body(function, convert_ssa(body));
 }
 
-static Globals globals{
-    {"tir.transform.UnrollLoop", [] { return prim_func_pass("tir.UnrollLoop", unroll_loop); }},
-};
-
-}  // namespace
 }  // namespace tessera

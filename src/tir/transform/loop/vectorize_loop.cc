@@ -13,7 +13,7 @@
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -53,7 +53,7 @@ Stmt give_lanes(const Stmt& body, const Var& memory, const PrimExpr& lane, int l
   return rewriter(body);
 }
 
-Stmt vectorize_loop(const Stmt& body);
+Stmt vectorized(const Stmt& body);
 
 class Vectorizer {
  public:
@@ -274,7 +274,7 @@ class Vectorizer {
     return make(For{.loop_var = lane,
                     .min = make_zero(var_->dtype),
                     .extent = make_const(var_->dtype, lanes_),
-                    .body = vectorize_loop(substitute(stmt, Map<Var, PrimExpr>{{var_, min_ + lane}}))});
+                    .body = vectorized(substitute(stmt, Map<Var, PrimExpr>{{var_, min_ + lane}}))});
   }
 
   Rewriter rewriter_;
@@ -292,7 +292,14 @@ bool uses_custom_types(const Stmt& body) {
   return found;
 }
 
-Stmt vectorize_loop(const Stmt& body) {
+Stmt make_vector_loops_serial(const Stmt& body) {
+  return rewrite(body, [](Rewriter& self, const For* loop) -> Stmt {
+    Ref<For> inner = self.children(loop);
+    return loop->kind == LoopKind::Vectorized ? with(inner, &For::kind, LoopKind::Serial) : inner;
+  });
+}
+
+Stmt vectorized(const Stmt& body) {
   return rewrite(body, [](Rewriter& self, const For* loop) -> Stmt {
     if (loop->kind != LoopKind::Vectorized) return self.children(loop);
     if (uses_custom_types(loop->body)) return with(self.children(loop), &For::kind, LoopKind::Serial);
@@ -306,28 +313,18 @@ Stmt vectorize_loop(const Stmt& body) {
   });
 }
 
-Stmt make_vector_loops_serial(const Stmt& body) {
-  return rewrite(body, [](Rewriter& self, const For* loop) -> Stmt {
-    Ref<For> inner = self.children(loop);
-    return loop->kind == LoopKind::Vectorized ? with(inner, &For::kind, LoopKind::Serial) : inner;
-  });
+}  // namespace
+
+Stmt vectorize_loop(const Stmt& body, bool enable) {
+  return enable ? vectorized(body) : make_vector_loops_serial(body);
 }
 
-Stmt make_all_loops_serial(const Stmt& body) {
+Stmt convert_for_loops_to_serial(const Stmt& body) {
   return rewrite(body, [](Rewriter& self, const For* loop) -> Stmt {
     Ref<For> inner = self.children(loop);
     return loop->kind == LoopKind::Parallel ? with(inner, &For::kind, LoopKind::Serial) : inner;
   });
 }
-
-static Globals globals{
-    {"tir.transform.VectorizeLoop",
-     [](bool enable) { return body_pass("tir.VectorizeLoop", enable ? vectorize_loop : make_vector_loops_serial); }},
-    {"tir.transform.ConvertForLoopsToSerial",
-     [] { return body_pass("tir.ConvertForLoopsToSerial", make_all_loops_serial); }},
-};
-
-}  // namespace
 
 bool is_lane_by_lane(const Call* call) {
   auto* op = call->op.as<OpNode>();

@@ -14,7 +14,7 @@
 #include "tir/attrs.h"
 #include "tir/flat_buffer.h"
 #include "tir/transform/function/arg_binder.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -342,24 +342,15 @@ class Flattener {
   std::vector<std::pair<Var, Array<PrimExpr>>> bounds_;  // buffers met while visiting a store
 };
 
-PrimFunc flatten_buffer(const PrimFunc& function) { return Flattener(function, false).run(); }
+}  // namespace
 
-/// The same for functions from TE, with bounds noted for InstrumentBoundCheckers when asked for.
-Pass storage_flatten(int /*cache_line_size*/, bool create_bound_attributes) {
-  return prim_func_pass("tir.StorageFlatten", [=](const PrimFunc& function) {
-    return is_from_te(function) ? Flattener(function, create_bound_attributes).run() : function;
-  });
+PrimFunc flatten_buffer(const PrimFunc& function) {
+  return is_from_te(function) ? function : Flattener(function, false).run();
 }
 
-static Globals globals{
-    {"tir.transform.FlattenBuffer",
-     [] {
-       return prim_func_pass("tir.FlattenBuffer", [](const PrimFunc& function) {
-         return is_from_te(function) ? function : flatten_buffer(function);
-       });
-     }},
-    {"tir.transform.StorageFlatten", storage_flatten},
-};
+/// The same for functions from TE, with bounds noted for InstrumentBoundCheckers when asked for.
+PrimFunc storage_flatten(const PrimFunc& function, int /*cache_line_size*/, bool create_bound_attributes) {
+  return is_from_te(function) ? Flattener(function, create_bound_attributes).run() : function;
+}
 
-}  // namespace
 }  // namespace tessera

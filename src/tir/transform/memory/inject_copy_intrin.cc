@@ -12,7 +12,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -116,17 +116,13 @@ Stmt inject(const Stmt& body, const PackedFunc& fintrin) {
   return out;
 }
 
-static Globals globals{
-    {"tir.transform.InjectCopyIntrin",
-     [](String pragma_key, PackedFunc fintrin) {
-       String key = attr::kPragmaPrefix + pragma_key.str();
-       return body_pass("tir.InjectCopyIntrin", [key, fintrin](const Stmt& body) {
-         return rewrite(body, [&](Rewriter& self, const AttrStmt* op) -> Stmt {
-           return op->attr_key == key ? inject(op->body, fintrin) : Stmt(self.children(op));
-         });
-       });
-     }},
-};
-
 }  // namespace
+
+Stmt inject_copy_intrin(const Stmt& body, const String& pragma_key, const PackedFunc& fintrin) {
+  String key = attr::kPragmaPrefix + pragma_key.str();
+  return rewrite(body, [&](Rewriter& self, const AttrStmt* op) -> Stmt {
+    return op->attr_key == key ? inject(op->body, fintrin) : Stmt(self.children(op));
+  });
+}
+
 }  // namespace tessera

@@ -10,7 +10,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -35,7 +35,9 @@ Stmt async_copy(const BufferStore* store) {
                 {store->buffer->data, target, load->buffer->data, source, make_const(DataType::Int(32), bytes)}));
 }
 
-Stmt inject(const Stmt& body) {
+}  // namespace
+
+Stmt inject_ptx_async_copy(const Stmt& body) {
   int scopes = 0;
   Rewriter rewriter;
   rewriter.share_results(false);
@@ -65,9 +67,4 @@ Stmt inject(const Stmt& body) {
   return rewriter(body);
 }
 
-static Globals globals{
-    {"tir.transform.InjectPTXAsyncCopy", [] { return body_pass("tir.InjectPTXAsyncCopy", inject); }},
-};
-
-}  // namespace
 }  // namespace tessera

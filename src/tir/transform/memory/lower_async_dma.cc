@@ -14,7 +14,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -99,10 +99,8 @@ class DmaLowerer {
   std::map<int64_t, bool> queues_;  // by number: whether all that is committed to it are copies
 };
 
-static Globals globals{
-    {"tir.transform.LowerAsyncDMA",
-     [] { return body_pass("tir.LowerAsyncDMA", [](const Stmt& body) { return DmaLowerer()(body); }); }},
-};
-
 }  // namespace
+
+Stmt lower_async_dma(const Stmt& body) { return DmaLowerer()(body); }
+
 }  // namespace tessera

@@ -3,7 +3,7 @@
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -22,7 +22,9 @@ PrimExpr address_at(const Var& data, DataType dtype, PrimExpr offset) {
   return make_call(DataType::Handle(), builtin::address_of(), {make_load(make(std::move(node)), {offset})});
 }
 
-Stmt lower_access(const Stmt& body) {
+}  // namespace
+
+Stmt lower_device_storage_access_info(const Stmt& body) {
   return rewrite(body, [](Rewriter& self, const Call* op) -> PrimExpr {
     Ref<Call> out = self.children(op);
     if (!builtin::is(op, builtin::tvm_access_ptr())) return out;
@@ -30,10 +32,4 @@ Stmt lower_access(const Stmt& body) {
   });
 }
 
-static Globals globals{
-    {"tir.transform.LowerDeviceStorageAccessInfo",
-     [] { return body_pass("tir.LowerDeviceStorageAccessInfo", lower_access); }},
-};
-
-}  // namespace
 }  // namespace tessera

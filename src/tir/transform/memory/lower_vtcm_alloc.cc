@@ -5,10 +5,9 @@
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
-namespace {
 
 Stmt lower_vtcm_alloc(const Stmt& body) {
   return rewrite(body, [](Rewriter& self, const Allocate* op) -> Stmt {
@@ -22,9 +21,4 @@ Stmt lower_vtcm_alloc(const Stmt& body) {
   });
 }
 
-static Globals globals{
-    {"tir.transform.LowerVtcmAlloc", [] { return body_pass("tir.LowerVtcmAlloc", lower_vtcm_alloc); }},
-};
-
-}  // namespace
 }  // namespace tessera

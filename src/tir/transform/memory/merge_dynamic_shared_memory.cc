@@ -11,7 +11,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -118,7 +118,9 @@ class Merger {
   std::unordered_map<const BufferNode*, Buffer> buffers_;
 };
 
-Stmt merge(const Stmt& body) {
+}  // namespace
+
+Stmt merge_dynamic_shared_memory(const Stmt& body) {
   return rewrite(body, [](Rewriter& self, const AttrStmt* op) -> Stmt {
     if (op->attr_key != attr::kThreadExtent) return self.children(op);
     Merger merger{Stmt(op)};  // the outermost thread: a kernel begins
@@ -126,10 +128,4 @@ Stmt merge(const Stmt& body) {
   });
 }
 
-static Globals globals{
-    {"tir.transform.MergeDynamicSharedMemoryAllocations",
-     [] { return body_pass("tir.MergeDynamicSharedMemoryAllocations", merge); }},
-};
-
-}  // namespace
 }  // namespace tessera

@@ -5,11 +5,9 @@
 
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "tir/transform/pass.h"
-#include "tir/transform/simplify/simplify.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
-namespace {
 
 PrimFunc specialize_strides(const PrimFunc& function) {
   Map<Var, PrimExpr> ones;
@@ -27,9 +25,4 @@ PrimFunc specialize_strides(const PrimFunc& function) {
   return with_body(function, make(IfThenElse{.condition = all_one, .then_case = compact, .else_case = function->body}));
 }
 
-static Globals globals{
-    {"tir.transform.SpecializeStrides", [] { return prim_func_pass("tir.SpecializeStrides", specialize_strides); }},
-};
-
-}  // namespace
 }  // namespace tessera

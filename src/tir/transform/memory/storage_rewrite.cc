@@ -13,8 +13,7 @@
 #include "ir/rewrite.h"
 #include "tir/analysis/deep_equal.h"
 #include "tir/transform/memory/storage_life.h"
-#include "tir/transform/memory/vector_types.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -205,6 +204,8 @@ class StorageRewriter {
   std::unordered_map<const BufferNode*, std::pair<Buffer, Buffer>> buffers_;
 };
 
+}  // namespace
+
 PrimFunc storage_rewrite(const PrimFunc& function) {
   bool has_vector_loop = false;
   walk(function->body, [&](const For* loop) { has_vector_loop |= loop->kind == LoopKind::Vectorized; });
@@ -215,9 +216,4 @@ PrimFunc storage_rewrite(const PrimFunc& function) {
   return with_body(function, use_vector_types(StorageRewriter(plan)(function->body)));
 }
 
-static Globals globals{
-    {"tir.transform.StorageRewrite", [] { return prim_func_pass("tir.StorageRewrite", storage_rewrite); }},
-};
-
-}  // namespace
 }  // namespace tessera

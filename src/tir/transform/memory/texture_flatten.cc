@@ -11,7 +11,7 @@
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -102,10 +102,8 @@ class TextureFlattener {
   std::unordered_map<const BufferNode*, Array<Range>> regions_;  // of textures that are realised around here
 };
 
-static Globals globals{
-    {"tir.transform.TextureFlatten",
-     [] { return body_pass("tir.TextureFlatten", [](const Stmt& body) { return TextureFlattener()(body); }); }},
-};
-
 }  // namespace
+
+Stmt texture_flatten(const Stmt& body) { return TextureFlattener()(body); }
+
 }  // namespace tessera

@@ -1,11 +1,9 @@
-#include "tir/transform/memory/vector_types.h"
-
 #include <unordered_map>
 
 #include "arith/analyzer.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -131,13 +129,10 @@ class VectorRetyper {
   std::unordered_map<const BufferNode*, std::pair<Buffer, Buffer>> buffers_;
 };
 
-static Globals globals{
-    {"tir.transform.PointerValueTypeRewrite",
-     [] { return body_pass("tir.PointerValueTypeRewrite", use_vector_types); }},
-};
-
 }  // namespace
 
+/// Memory that is only accessed by vectors of one length, each at a multiple of it, becomes memory of such vectors:
+///   allocate T: float32[256]; T[ramp(i*16, 1, 16)]     =>     allocate T: float32x16[16]; T[i]
 Stmt use_vector_types(const Stmt& body) { return VectorRetyper(body)(body); }
 
 }  // namespace tessera

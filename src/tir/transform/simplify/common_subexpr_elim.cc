@@ -21,7 +21,7 @@
 #include "ir/rewrite.h"
 #include "tir/analysis/deep_equal.h"
 #include "tir/analysis/may_fail.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -323,13 +323,10 @@ class Eliminator {
   bool identify_;
 };
 
-Pass common_subexpr_elim(bool enable, bool identify_equal_terms) {
-  return prim_func_pass("tir.CommonSubexprElimTIR", [=](const PrimFunc& function) {
-    return enable ? with_body(function, Eliminator(function, identify_equal_terms)(function->body)) : function;
-  });
+}  // namespace
+
+PrimFunc common_subexpr_elim(const PrimFunc& function, bool enable, bool identify_equal_terms) {
+  return enable ? with_body(function, Eliminator(function, identify_equal_terms)(function->body)) : function;
 }
 
-static Globals globals{{"tir.transform.CommonSubexprElimTIR", common_subexpr_elim}};
-
-}  // namespace
 }  // namespace tessera

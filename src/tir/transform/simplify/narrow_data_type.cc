@@ -6,7 +6,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -93,13 +93,11 @@ class Narrower {
   std::unordered_map<const VarNode*, Var> loops_;
 };
 
-static Globals globals{
-    {"tir.transform.NarrowDataType",
-     [](int bits) {
-       if (bits != 16 && bits != 32) throw Error(ValueError) << "NarrowDataType: bits has to be 16 or 32, got " << bits;
-       return body_pass("tir.NarrowDataType", [bits](const Stmt& body) { return Narrower(bits)(body); });
-     }},
-};
-
 }  // namespace
+
+Pass narrow_data_type_pass(int bits) {
+  if (bits != 16 && bits != 32) throw Error(ValueError) << "NarrowDataType: bits has to be 16 or 32, got " << bits;
+  return pass_over<Stmt>(narrow_data_type_pass, [bits](const Stmt& body) { return Narrower(bits)(body); });
+}
+
 }  // namespace tessera

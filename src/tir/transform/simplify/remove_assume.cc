@@ -3,10 +3,9 @@
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
-namespace {
 
 /// evaluate(assume(...)) says something about the values of buffers and does nothing.
 Stmt remove_assume(const Stmt& body) {
@@ -14,9 +13,4 @@ Stmt remove_assume(const Stmt& body) {
                  [](const Evaluate* op) -> Stmt { return is_call(op->value, "tir.assume") ? make_nop() : Stmt(op); });
 }
 
-static Globals globals{
-    {"tir.transform.RemoveAssume", [] { return body_pass("tir.RemoveAssume", remove_assume); }},
-};
-
-}  // namespace
 }  // namespace tessera

@@ -3,7 +3,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -15,6 +15,8 @@ Stmt effects_of(std::initializer_list<PrimExpr> values) {
     if (value && side_effect(value) > CallEffect::ReadState) out.push_back(evaluate(value));
   return sequence(out);
 }
+
+}  // namespace
 
 Stmt remove_no_op(const Stmt& root) {
   Rewriter rewriter;
@@ -59,9 +61,4 @@ Stmt remove_no_op(const Stmt& root) {
   return rewriter(root);
 }
 
-static Globals globals{
-    {"tir.transform.RemoveNoOp", [] { return body_pass("tir.RemoveNoOp", remove_no_op); }},
-};
-
-}  // namespace
 }  // namespace tessera

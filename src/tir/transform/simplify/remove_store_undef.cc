@@ -3,7 +3,7 @@
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -13,6 +13,8 @@ bool is_undefined(const PrimExpr& value) {
   walk(value, [&](const Call* call) { found = found || is_call(call, "tir.undef"); });
   return found;
 }
+
+}  // namespace
 
 /// A store of undef() allows any value, so also the one that is there. A `let` of one is followed to its uses.
 Stmt remove_store_undef(const Stmt& body) {
@@ -42,9 +44,4 @@ Stmt remove_store_undef(const Stmt& body) {
   return out;
 }
 
-static Globals globals{
-    {"tir.transform.RemoveStoreUndef", [] { return body_pass("tir.RemoveStoreUndef", remove_store_undef); }},
-};
-
-}  // namespace
 }  // namespace tessera

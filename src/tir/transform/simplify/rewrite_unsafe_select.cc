@@ -4,7 +4,7 @@
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -32,6 +32,8 @@ bool is_unsafe(const PrimExpr& e) {
   return unsafe;
 }
 
+}  // namespace
+
 Stmt rewrite_unsafe_select(const Stmt& body) {
   return rewrite(body, [](Rewriter& self, const Select* op) -> PrimExpr {
     Ref<Select> out = self.children(op);
@@ -41,9 +43,4 @@ Stmt rewrite_unsafe_select(const Stmt& body) {
   });
 }
 
-static Globals globals{
-    {"tir.transform.RewriteUnsafeSelect", [] { return body_pass("tir.RewriteUnsafeSelect", rewrite_unsafe_select); }},
-};
-
-}  // namespace
 }  // namespace tessera

@@ -2,18 +2,19 @@
 
 #include <unordered_set>
 
+#include "arith/analyzer.h"
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
 
 class StmtSimplifier {
  public:
-  explicit StmtSimplifier(arith::Analyzer analyzer) : analyzer_(std::move(analyzer)) {
+  StmtSimplifier() {
     rewriter_.share_results(false);
     auto& on = rewriter_;
     on.on([this](const PrimExprNode* e) -> PrimExpr { return simple(PrimExpr(e)); });
@@ -144,14 +145,11 @@ class StmtSimplifier {
   std::unordered_map<const VarNode*, PrimExpr> values_;
 };
 
-static Globals globals{
-    {"tir.transform.Simplify",
-     [] { return body_pass("tir.Simplify", [](const Stmt& body) { return simplify(body); }); }},
-};
-
 }  // namespace
 
-Stmt simplify(const Stmt& body, arith::Analyzer analyzer) { return StmtSimplifier(std::move(analyzer))(body); }
+/// Simplifies every expression with what is known where it stands: ranges of loops and threads, conditions of branches
+/// and asserts, values of lets. Branches that cannot be taken disappear, integer lets are put in.
+Stmt simplify(const Stmt& body) { return StmtSimplifier()(body); }
 
 PrimExpr without_likely(const PrimExpr& condition) {
   auto* call = condition.as<Call>();

@@ -19,7 +19,7 @@
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
 #include "tir/loops/interval.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 #include "tir/transform/thread/coproc_uses.h"
 
 namespace tessera {
@@ -336,10 +336,8 @@ class Planner {
   arith::Analyzer analyzer_;
 };
 
-static Globals globals{
-    {"tir.transform.CoProcSync",
-     [] { return body_pass("tir.CoProcSync", [](const Stmt& body) { return Planner()(body); }); }},
-};
-
 }  // namespace
+
+Stmt coproc_sync(const Stmt& body) { return Planner()(body); }
+
 }  // namespace tessera

@@ -8,7 +8,7 @@
 #include "ir/builtin.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -80,6 +80,8 @@ class FragmentFinder {
   std::unordered_map<const VarNode*, Fragment> fragments_;
 };
 
+}  // namespace
+
 Stmt infer_fragment(const Stmt& body) {
   FragmentFinder fragments(body);
   return rewrite(body, [&](Rewriter& self, const Allocate* op) -> Stmt {
@@ -95,9 +97,4 @@ Stmt infer_fragment(const Stmt& body) {
   });
 }
 
-static Globals globals{
-    {"tir.transform.InferFragment", [] { return body_pass("tir.InferFragment", infer_fragment); }},
-};
-
-}  // namespace
 }  // namespace tessera

@@ -16,7 +16,7 @@
 #include "ir/rewrite.h"
 #include "ir/target/target.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -219,6 +219,8 @@ class AllreduceLowerer {
   std::unordered_map<const VarNode*, Result> results_;
 };
 
+}  // namespace
+
 PrimFunc lower_thread_allreduce(const PrimFunc& function) {
   Target target = downcast_or_null<Target>(function->attrs.get_attr(attr::kTarget));
   if (!target)
@@ -226,10 +228,4 @@ PrimFunc lower_thread_allreduce(const PrimFunc& function) {
   return with_body(function, AllreduceLowerer(target)(function->body));
 }
 
-static Globals globals{
-    {"tir.transform.LowerThreadAllreduce",
-     [] { return prim_func_pass("tir.LowerThreadAllreduce", lower_thread_allreduce); }},
-};
-
-}  // namespace
 }  // namespace tessera

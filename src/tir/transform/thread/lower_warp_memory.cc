@@ -12,7 +12,7 @@
 #include "ir/rewrite.h"
 #include "ir/target/target.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -197,15 +197,12 @@ class WarpLowerer {
   arith::Analyzer analyzer_;
 };
 
+}  // namespace
+
 PrimFunc lower_warp_memory(const PrimFunc& function) {
   Target target = downcast_or_null<Target>(function->attrs.get_attr(attr::kTarget));
   if (!target) throw Error(ValueError) << "LowerWarpMemory: the function has no target attribute; run BindTarget first";
   return with_body(function, WarpLowerer(target)(function->body));
 }
 
-static Globals globals{
-    {"tir.transform.LowerWarpMemory", [] { return prim_func_pass("tir.LowerWarpMemory", lower_warp_memory); }},
-};
-
-}  // namespace
 }  // namespace tessera

@@ -3,12 +3,11 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
-namespace {
 
-Stmt remap(const Stmt& body, const Map<String, IterVar>& axes) {
+Stmt remap_thread_axis(const Stmt& body, const Map<String, IterVar>& axes) {
   Map<Var, PrimExpr> vars;
   Rewriter rewriter;
   rewriter.share_results(false);
@@ -28,12 +27,4 @@ Stmt remap(const Stmt& body, const Map<String, IterVar>& axes) {
   return rewriter(body);
 }
 
-static Globals globals{
-    {"tir.transform.RemapThreadAxis",
-     [](Map<String, IterVar> axes) {
-       return body_pass("tir.RemapThreadAxis", [axes](const Stmt& body) { return remap(body, axes); });
-     }},
-};
-
-}  // namespace
 }  // namespace tessera

@@ -16,7 +16,7 @@
 #include "ir/target/target.h"
 #include "tir/analysis/var_use.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -115,6 +115,8 @@ PrimFunc without_target(const PrimFunc& program) {
   return make(std::move(out));
 }
 
+}  // namespace
+
 IRModule split_host_device(IRModule mod) {
   IRModule out = mod.copy();
   for (const auto& [var, function] : mod->functions) {
@@ -140,10 +142,4 @@ Stmt decorate_device_scope(const Stmt& body) {
       AttrStmt{.node = int_imm(DataType::Int(32), 0), .attr_key = attr::kDeviceScope, .value = 0, .body = body});
 }
 
-static Globals globals{
-    {"tir.transform.SplitHostDevice", [] { return module_pass("tir.SplitHostDevice", split_host_device); }},
-    {"tir.transform.DecorateDeviceScope", [] { return body_pass("tir.DecorateDeviceScope", decorate_device_scope); }},
-};
-
-}  // namespace
 }  // namespace tessera

@@ -13,7 +13,7 @@
 #include "ir/rewrite.h"
 #include "tir/analysis/deep_equal.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -272,15 +272,12 @@ class SyncPlanner {
   int depth_of_conditions_ = 0;                    // those on which threads may differ
 };
 
-Pass thread_sync(String scope) {
-  return body_pass("tir.ThreadSync", [scope](const Stmt& body) {
-    if (scope == "global")
-      throw Error(NotImplementedError) << "ThreadSync: barriers between all blocks of a launch are not supported yet";
-    return SyncPlanner(scope.str())(body);
-  });
+}  // namespace
+
+Stmt thread_sync(const Stmt& body, const String& scope) {
+  if (scope == "global")
+    throw Error(NotImplementedError) << "ThreadSync: barriers between all blocks of a launch are not supported yet";
+  return SyncPlanner(scope.str())(body);
 }
 
-static Globals globals{{"tir.transform.ThreadSync", thread_sync}};
-
-}  // namespace
 }  // namespace tessera

@@ -9,7 +9,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
-#include "tir/transform/pass.h"
+#include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
@@ -81,13 +81,10 @@ class BindingUnifier {
   std::unordered_map<const VarNode*, PrimExpr> values_;
 };
 
+}  // namespace
+
 PrimFunc unify_thread_binding(const PrimFunc& function) {
   return is_from_te(function) ? function : with_body(function, BindingUnifier()(function->body));
 }
 
-static Globals globals{
-    {"tir.transform.UnifyThreadBinding", [] { return prim_func_pass("tir.UnifyThreadBinding", unify_thread_binding); }},
-};
-
-}  // namespace
 }  // namespace tessera
