@@ -20,13 +20,13 @@ PackedFunc code_generator(const Target& target) {
                           << " is built in; there are: " << (have.empty() ? "none" : have);
 }
 
-Module generate(const IRModule& functions, const Target& target) {
-  return code_generator(target)(functions, target).to<Module>();
-}
-
 bool is_cpu(const Target& target) { return target->kind->default_device_type == kDLCPU; }
 
 }  // namespace
+
+Module generate_code(const IRModule& functions, const Target& target) {
+  return code_generator(target)(functions, target).to<Module>();
+}
 
 IRModule lower_prim_func(const BaseFunc& function, const String& name, bool simple_mode) {
   PrimFunc program = downcast_or_null<PrimFunc>(function);
@@ -87,9 +87,9 @@ Module build(const Map<Target, IRModule>& lowered, Target host, const PassContex
         throw Error(ValueError) << "build: function " << var->name_hint << " is given more than once";
       host_functions.update(var, function);
     }
-    if (!split.device->functions.empty()) device_modules.push_back(generate(split.device, target));
+    if (!split.device->functions.empty()) device_modules.push_back(generate_code(split.device, target));
   }
-  Module out = generate(host_functions, host);
+  Module out = generate_code(host_functions, host);
   for (const Module& module : device_modules) out.import_module(module);
   return out;
 }

@@ -13,6 +13,9 @@ namespace tessera {
 /// The function alone in a module, under `name`, lowered.
 IRModule lower_prim_func(const BaseFunc& function, const String& name, bool simple_mode);
 
+/// Code for the functions alone, by the code generator of the target's kind; an error that names the kinds there are.
+Module generate_code(const IRModule& functions, const Target& target);
+
 /// Host and device functions of lowered functions, before code generation.
 struct SplitModule {
   IRModule host, device;

@@ -3,18 +3,13 @@
 #include "base/progress.h"
 #include "driver/relay_build.h"
 #include "driver/vm/compile.h"
-#include "ir/pass/pass.h"
 #include "relay/op_names.h"
+#include "relay/transform/passes.h"
 #include "runtime/graph_executor/module.h"
-#include "runtime/registry.h"
+#include "runtime/module/linked_params.h"
 
 namespace tessera {
 namespace {
-
-template <class... A>
-Pass pass(const char* name, A&&... args) {
-  return get_global(std::string("relay._transform.") + name)(std::forward<A>(args)...).template to<Pass>();
-}
 
 PassContext context_of(const CompileOptions& options) {
   PassContextNode node;
@@ -40,7 +35,7 @@ CompiledModel compile_graph(const LoadedModel& model, const CompileOptions& opti
   out.optimized = built.optimized;
   out.library = built.library;
   if (options.link_params) {
-    out.library = get_global("tvm.runtime.link_params")(built.library, built.params).to<Module>();
+    out.library = link_params(built.library, built.params);
   } else {
     out.params = built.params;
   }
@@ -70,8 +65,8 @@ IRModule convert_layout(const IRModule& mod, const std::string& layout) {
   PassContextNode context;
   context.opt_level = 3;
   WithPassContext scope(PassContext::create(std::move(context)));
-  return sequential({pass("RemoveUnusedFunctions", Array<String>{"main"}), pass("ConvertLayout", desired),
-                     pass("FoldConstant", false)})(mod);
+  return sequential({pass(relay::remove_unused_functions, Array<String>{"main"}), pass(relay::convert_layout, desired),
+                     relay::fold_constant_pass(false)})(mod);
 }
 
 CompiledModel compile_model(const LoadedModel& given, const CompileOptions& options) {

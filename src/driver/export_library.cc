@@ -11,6 +11,8 @@
 #include <sstream>
 
 #include "base/progress.h"
+#include "codegen/llvm/host.h"
+#include "codegen/llvm/machine/link.h"
 #include "driver/compile_model.h"
 #include "runtime/archive/files.h"
 #include "runtime/package/file_seal.h"
@@ -63,7 +65,7 @@ struct Parts {
   bool has_source = false;
 
   Parts(const Module& module, const TemporaryFolder& folder);
-  Array<String> needed() const;
+  std::vector<std::string> needed() const;
 };
 
 Parts::Parts(const Module& module, const TemporaryFolder& folder) {
@@ -84,17 +86,17 @@ Parts::Parts(const Module& module, const TemporaryFolder& folder) {
 }
 
 /// What the code calls that is not in it: functions of C's library for mathematics.
-Array<String> Parts::needed() const {
+std::vector<std::string> Parts::needed() const {
   std::string triple = Target::parse(target.empty() ? "llvm" : target).option("mtriple").value_or("linux-gnu");
   bool is_glibc = triple.find("linux") != triple.npos && triple.find("musl") == triple.npos &&
                   triple.find("android") == triple.npos;
-  return is_glibc ? Array<String>{"libm.so.6"} : Array<String>();
+  return is_glibc ? std::vector<std::string>{"libm.so.6"} : std::vector<std::string>();
 }
 
 /// The blob as an object file, for linkers of other kinds and for libraries without code of their own.
 std::string blob_object(Parts& parts, const TemporaryFolder& folder) {
   std::string file = folder.file("imports.o");
-  Module object = get_global("codegen.codegen_blob")(Bytes(std::move(parts.blob)), false, parts.target).to<Module>();
+  Module object = codegen::build_blob(Bytes(std::move(parts.blob)), false, parts.target);
   object->save_to_file(file, "o");
   return file;
 }
@@ -114,9 +116,7 @@ void link_here(Parts& parts, const std::string& output, const TemporaryFolder& f
   std::string blob;
   if (!parts.blob.empty() && parts.files.empty()) parts.files.push_back(blob_object(parts, folder));
   if (!parts.blob.empty()) blob = blob_file(parts, folder);
-  Array<String> files;
-  for (const std::string& file : parts.files) files.push_back(String(file));
-  get_global("codegen.link_shared")(files, output, parts.needed(), blob);
+  codegen::link_shared(parts.files, output, parts.needed(), blob);
 }
 
 void link_by_compiler(Parts& parts, const std::string& output, const LinkOptions& options,

@@ -4,16 +4,11 @@
 
 #include "driver/relay_build.h"
 #include "relay/attrs/annotation.h"
+#include "relay/transform/passes.h"
 #include "relay/walk.h"
-#include "runtime/registry.h"
 
 namespace tessera::relay {
 namespace {
-
-template <class... A>
-Pass pass(const char* name, A&&... args) {
-  return get_global(std::string("relay._transform.") + name)(std::forward<A>(args)...).template to<Pass>();
-}
 
 /// Rules of operators may ask for the current target.
 class WithTarget {
@@ -55,8 +50,8 @@ Pass nothing(const char* name) {
 bool is_cpu(const Target& target) { return target && target->kind->name == "llvm"; }
 
 /// Devices of all values, where a program can have several.
-Pass plan_devices(const CompilationConfig& config) {
-  Pass plan = pass("PlanDevices", config);
+Pass plan_several_devices(const CompilationConfig& config) {
+  Pass plan = pass(plan_devices, config);
   return module_pass(plan->pass_info, [plan, config](IRModule mod, const PassContext& context) {
     bool is_plain = config->primitive_targets.size() == 1 && !mentions_devices(mod);
     return is_plain ? mod : plan->run(std::move(mod), context);
@@ -67,54 +62,44 @@ Pass plan_devices(const CompilationConfig& config) {
 Array<Pass> simplifications(const Target& target) {
   constexpr int kBranches = 3;
   return {
-      pass("ToBasicBlockNormalForm"),  // a value that two branches share is computed before both
-      is_cpu(target) ? for_target(pass("WidenFloats"), target) : nothing("WidenFloats"),
-      target ? for_target(pass("IntegerProducts"), target) : nothing("IntegerProducts"),
-      always(pass("Legalize", String("FTVMQnnLegalize"))),
-      always(pass("Legalize", String("FTVMQnnCanonicalize"))),
-      target ? for_target(pass("Legalize", String("FTVMLegalize")), target) : nothing("Legalize"),
-      pass("SimplifyInference"),
-      pass("EliminateCommonSubexpr", nullptr),
-      pass("CombineParallelConv2D", kBranches),
-      pass("CombineParallelDense", kBranches, true),
-      pass("CombineParallelBatchMatmul", kBranches),
-      is_cpu(target) ? pass("CombineProducts") : nothing("CombineProducts"),
-      pass("FoldConstant", false),
-      pass("FoldScaleAxis"),
-      pass("SimplifyExpr"),
-      pass("CanonicalizeCast"),
-      pass("CanonicalizeOps"),
-      pass("FlattenAtrousConv"),
-      pass("InferType"),
-      target ? for_target(pass("AlterOpLayout"), target) : nothing("AlterOpLayout"),
-      target ? for_target(pass("PackWeights"), target) : nothing("PackWeights"),
-      is_cpu(target) ? pass("WidenWeights") : nothing("WidenWeights"),
-      pass("EliminateCommonSubexpr",
-           nullptr),  // a weight that many use, as steps of a recurrent layer do, is packed once
-      pass("FastMath"),
-      pass("FoldConstant", false),  // weights that were scaled, packed or put together
+      to_basic_block_normal_form_pass(),  // a value that two branches share is computed before both
+      is_cpu(target) ? for_target(pass(widen_floats), target) : nothing("WidenFloats"),
+      target ? for_target(pass(integer_products), target) : nothing("IntegerProducts"),
+      always(pass(legalize, "FTVMQnnLegalize")), always(pass(legalize, "FTVMQnnCanonicalize")),
+      target ? for_target(pass(legalize, "FTVMLegalize"), target) : nothing("Legalize"), pass(simplify_inference),
+      pass(eliminate_common_subexpr, nullptr), pass(combine_parallel_conv2d, kBranches),
+      pass(combine_parallel_dense, kBranches, true), pass(combine_parallel_batch_matmul, kBranches),
+      is_cpu(target) ? combine_products_pass() : nothing("CombineProducts"), fold_constant_pass(false),
+      fold_scale_axis_pass(), pass(simplify_expr), pass(canonicalize_cast), pass(canonicalize_ops),
+      pass(flatten_atrous_conv), infer_type_pass(),
+      target ? for_target(pass(alter_op_layout), target) : nothing("AlterOpLayout"),
+      target ? for_target(pass(pack_weights), target) : nothing("PackWeights"),
+      is_cpu(target) ? pass(widen_weights) : nothing("WidenWeights"),
+      // a weight that many use, as steps of a recurrent layer do, is packed once
+      pass(eliminate_common_subexpr, nullptr), pass(fast_math),
+      fold_constant_pass(false),  // weights that were scaled, packed or put together
   };
 }
 
 }  // namespace
 
 IRModule fuse(const IRModule& mod) {
-  return sequential({pass("InferType"), pass("FuseOps", -1), pass("InferType")})(mod);
+  return sequential({infer_type_pass(), pass(fuse_ops, -1), infer_type_pass()})(mod);
 }
 
 Pass optimization_passes(const CompilationConfig& config) {
   Target target = config->optional_homogeneous_target;
   Array<Pass> passes = simplifications(target);
   int64_t most_args = target ? target.int_option("max_function_args", 0) : 0;
-  if (most_args > 0) passes.push_back(pass("SplitArgs", most_args));
-  passes.push_back(pass("SplitOpenJoins"));
-  if (is_cpu(target)) passes.push_back(pass("SinkViews"));
-  passes.push_back(plan_devices(config));
+  if (most_args > 0) passes.push_back(pass(split_args, static_cast<int>(most_args)));
+  passes.push_back(pass(split_open_joins));
+  if (is_cpu(target)) passes.push_back(pass(sink_views));
+  passes.push_back(plan_several_devices(config));
   if (is_cpu(target))
-    for (const char* name : {"FuseAttention", "FuseRows", "FuseResample", "JoinReducedAxes"})
-      passes.push_back(pass(name));
-  for (const Pass& last : {pass("FuseOps", -1), pass("InferType"), always(pass("Inline")), pass("InferType"),
-                           always(pass("LabelKernels"))})
+    for (const Pass& each : {pass(fuse_attention), pass(fuse_rows), pass(fuse_resample), pass(join_reduced_axes)})
+      passes.push_back(each);
+  for (const Pass& last : {pass(fuse_ops, -1), infer_type_pass(), always(pass(inline_globals)), infer_type_pass(),
+                           always(pass(label_kernels))})
     passes.push_back(last);
   return sequential(passes);
 }

@@ -5,15 +5,13 @@
 #include "base/progress.h"
 #include "driver/executor/kernel_library.h"
 #include "ir/rewrite.h"
-#include "relay/transform/pass.h"
+#include "relay/transform/passes.h"
 #include "relay/type/infer_type.h"
 #include "relay/walk.h"
 #include "runtime/registry.h"
 
 namespace tessera::relay {
 namespace {
-
-Pass pass(const char* name) { return get_global(std::string("relay._transform.") + name)().to<Pass>(); }
 
 Function main_of(const IRModule& mod) {
   Function main = downcast_or_null<Function>(mod.lookup("main"));
@@ -68,8 +66,7 @@ Function bind_params_by_name(const Function& function, const Map<String, NDArray
 }
 
 IRModule optimize(const IRModule& mod, const CompilationConfig& config) {
-  PackedFunc remove_unused = get_global("relay._transform.RemoveUnusedFunctions");
-  return sequential({remove_unused(Array<String>{"main"}).to<Pass>(), optimization_passes(config)})(mod);
+  return sequential({pass(remove_unused_functions, Array<String>{"main"}), optimization_passes(config)})(mod);
 }
 
 BuiltGraph compile_fused(const IRModule& fused, const CompilationConfig& config, const std::string& model_name) {
@@ -98,7 +95,7 @@ BuiltGraph build_graph(const IRModule& given, const CompilationConfig& config, c
   begin_stage("optimise graph");
   IRModule mod = given.copy();
   mod.update(mod.get_global_var("main"), bind_params_by_name(main_of(mod), params));
-  if (calls_closures(main_of(mod))) mod = sequential({pass("ToGraphNormalForm"), pass("InlineClosures")})(mod);
+  if (calls_closures(main_of(mod))) mod = sequential({pass(to_graph_normal_form), pass(inline_closures)})(mod);
   return compile_fused(optimize(mod, config), config, model_name);
 }
 

@@ -10,6 +10,7 @@
 #include "ir/rewrite.h"
 #include "relay/make.h"
 #include "relay/parser/parser.h"
+#include "relay/transform/passes.h"
 #include "relay/type/infer_type.h"
 #include "runtime/archive/files.h"
 #include "runtime/function/element.h"
@@ -71,7 +72,7 @@ LoadedModel load_onnx(const std::string& path, const LoadOptions& options) {
   onnx::Imported imported = onnx::import_model(onnx::read_model(path, options.allow_links), import);
   check_names(options.input_shapes, main_of(imported.mod, path), path);
   IRModule mod = relay::infer_type(imported.mod);
-  mod = get_global("relay._transform.FoldConstant")(false).to<Pass>()(mod);
+  mod = relay::fold_constant_pass(false)(mod);
   return {mod, imported.params, "onnx"};
 }
 

@@ -5,6 +5,7 @@
 #include "ir/prim/ops.h"
 #include "runtime/registry.h"
 #include "te/schedule.h"
+#include "te/tensorize.h"
 
 namespace tessera::te {
 namespace {
@@ -189,14 +190,6 @@ void env_threads(Stage stage, Array<IterVar> threads) {
   }
 }
 
-void tensorize(Stage stage, IterVar iv, TensorIntrin intrin) {
-  leaf_position(stage.get(), iv);
-  edit_attr(stage, iv, [&](IterVarAttrNode* attr) {
-    attr->iter_type = IterType::Tensorized;
-    attr->tensor_intrin = intrin;
-  });
-}
-
 void prefetch(Stage stage, Tensor tensor, IterVar iv, PrimExpr offset) {
   leaf_position(stage.get(), iv);
   edit_attr(stage, iv, [&](IterVarAttrNode* attr) {
@@ -264,4 +257,13 @@ Globals globals{
 };
 
 }  // namespace
+
+void tensorize(const Stage& stage, const IterVar& iv, const TensorIntrin& intrin) {
+  leaf_position(stage.get(), iv);
+  edit_attr(stage, iv, [&](IterVarAttrNode* attr) {
+    attr->iter_type = IterType::Tensorized;
+    attr->tensor_intrin = intrin;
+  });
+}
+
 }  // namespace tessera::te

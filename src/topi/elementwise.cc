@@ -78,12 +78,17 @@ struct UnaryRow {
   UnaryBody body;
 };
 const UnaryRow kUnary[] = {
-    {"identity", [](PrimExpr e) { return e; }},     {"negative", [](PrimExpr e) { return -e; }},
-    {"abs", [](PrimExpr e) { return abs(e); }},     {"floor", [](PrimExpr e) { return floor(e); }},
-    {"ceil", [](PrimExpr e) { return ceil(e); }},   {"trunc", [](PrimExpr e) { return trunc(e); }},
-    {"round", [](PrimExpr e) { return round(e); }}, {"round_to_even", [](PrimExpr e) { return nearbyint(e); }},
-    {"isnan", [](PrimExpr e) { return isnan(e); }}, {"isfinite", [](PrimExpr e) { return isfinite(e); }},
-    {"isinf", [](PrimExpr e) { return isinf(e); }}, {"logical_not", [](PrimExpr e) { return logical_not(e); }},
+    {"negative", [](PrimExpr e) { return -e; }},
+    {"abs", [](PrimExpr e) { return abs(e); }},
+    {"floor", [](PrimExpr e) { return floor(e); }},
+    {"ceil", [](PrimExpr e) { return ceil(e); }},
+    {"trunc", [](PrimExpr e) { return trunc(e); }},
+    {"round", [](PrimExpr e) { return round(e); }},
+    {"round_to_even", [](PrimExpr e) { return nearbyint(e); }},
+    {"isnan", [](PrimExpr e) { return isnan(e); }},
+    {"isfinite", [](PrimExpr e) { return isfinite(e); }},
+    {"isinf", [](PrimExpr e) { return isinf(e); }},
+    {"logical_not", [](PrimExpr e) { return logical_not(e); }},
     {"bitwise_not", [](PrimExpr e) { return ~e; }},
 };
 
@@ -101,13 +106,6 @@ const UnaryRow kUnary[] = {
   return true;
 }();
 
-te::Tensor fixed_point_multiply(const te::Tensor& x, int64_t multiplier, int shift) {
-  return elementwise(x, [&](PrimExpr e) {
-    return make_call(DataType::Int(32), "tir.q_multiply_shift",
-                     {e, int_imm(DataType::Int(32), multiplier), PrimExpr(31), PrimExpr(shift)});
-  });
-}
-
 te::Tensor elemwise_sum(const Array<te::Tensor>& xs) {
   if (xs.empty()) throw Error(ValueError) << "elemwise_sum: there is nothing to add";
   return compute(
@@ -121,6 +119,7 @@ te::Tensor elemwise_sum(const Array<te::Tensor>& xs) {
 }
 
 Globals globals{
+    {"topi.identity", identity},
     {"topi.cast", cast},
     {"topi.reinterpret", reinterpret},
     {"topi.clip", clip},
@@ -135,4 +134,16 @@ Globals globals{
 };
 
 }  // namespace
+
+te::Tensor identity(const te::Tensor& x) {
+  return elementwise(x, [](PrimExpr e) { return e; });
+}
+
+te::Tensor fixed_point_multiply(const te::Tensor& x, int64_t multiplier, int shift) {
+  return elementwise(x, [&](PrimExpr e) {
+    return make_call(DataType::Int(32), "tir.q_multiply_shift",
+                     {e, int_imm(DataType::Int(32), multiplier), PrimExpr(31), PrimExpr(shift)});
+  });
+}
+
 }  // namespace tessera::topi

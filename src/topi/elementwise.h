@@ -15,6 +15,11 @@ te::Tensor clip(const te::Tensor& x, const PrimExpr& low, const PrimExpr& high);
 te::Tensor sign(const te::Tensor& x);
 te::Tensor full(const Array<PrimExpr>& shape, DataType dtype, const PrimExpr& value, const String& name = "T_full");
 
+/// Every element as it is.
+te::Tensor identity(const te::Tensor& x);
+/// x * multiplier * 2^(shift - 31), rounded, in 32-bit integers.
+te::Tensor fixed_point_multiply(const te::Tensor& x, int64_t multiplier, int shift);
+
 /// Quicker, less exact forms (about 1e-5 relative) that vectorise without calls.
 te::Tensor fast_exp(const te::Tensor& x);
 te::Tensor fast_tanh(const te::Tensor& x);

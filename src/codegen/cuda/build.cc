@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/printer.h"
 #include "ir/target/target.h"
+#include "runtime/cuda/module.h"
 #include "runtime/registry.h"
 
 namespace tessera::codegen {
@@ -24,9 +25,9 @@ Module build_cuda(IRModule mod, Target target) {
                            ? "cubin"
                        : code.find(".version") != code.npos ? "ptx"
                                                             : "fatbin";
-    return get_global("runtime.cuda_module_create")(code, form, kernels, source, arch).to<Module>();
+    return cuda::create_module(code, form, kernels, source, arch);
   }
-  return get_global("runtime.cuda_module_create")("", "cu", kernels, source, arch).to<Module>();
+  return cuda::create_module("", "cu", kernels, source, arch);
 }
 
 Globals globals{{"target.build.cuda", build_cuda}};

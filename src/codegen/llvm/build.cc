@@ -8,10 +8,12 @@
 
 #include "codegen/llvm/codegen.h"
 #include "codegen/llvm/context.h"
+#include "codegen/llvm/host.h"
 #include "codegen/llvm/machine/emit.h"
 #include "codegen/llvm/machine/link.h"
 #include "codegen/llvm/machine/llvm_module.h"
 #include "codegen/unit_module.h"
+#include "runtime/compiler_hooks.h"
 
 namespace tessera::codegen {
 namespace {
@@ -44,29 +46,6 @@ NamedFunctions functions_of(const IRModule& mod) {
 Module build_llvm(const IRModule& mod, const Target& target) {
   NamedFunctions functions = functions_of(mod);
   return make_module<LLVMModule>(std::move(functions), read_machine(target), entry_symbol(functions));
-}
-
-/// A module of constant data only: `__tvm_dev_mblob` as the loader expects it, a 64-bit length and the bytes.
-Module build_blob(const Bytes& data, bool for_system_library, const std::string& target) {
-  if (for_system_library)
-    throw Error(NotImplementedError) << "imports of a system library: link it as a shared library instead";
-  Machine machine = read_machine(Target::parse(target.empty() ? "llvm" : target));
-  std::unique_ptr<llvm::TargetMachine> target_machine = make_target_machine(machine);
-  OwnedModule out{make_context(), nullptr};
-  llvm::LLVMContext& context = *out.context;
-  out.module = std::make_unique<llvm::Module>("imports", context);
-  llvm::Module* module = out.module.get();
-  module->setTargetTriple(machine.triple);
-  module->setDataLayout(target_machine->createDataLayout());
-  module->addModuleFlag(llvm::Module::Max, "PIC Level", 2);
-  uint64_t size = data.str().size();
-  std::string bytes(reinterpret_cast<const char*>(&size), sizeof size);
-  bytes += data.str();
-  auto* constant = llvm::ConstantDataArray::getString(context, bytes, /*AddNull=*/false);
-  auto* blob = new llvm::GlobalVariable(*module, constant->getType(), true, llvm::GlobalValue::ExternalLinkage,
-                                        constant, "__tvm_dev_mblob");
-  blob->setAlignment(llvm::Align(8));
-  return make_module<LLVMModule>(std::move(out), std::move(machine));
 }
 
 Module load_text(const std::string& path, const std::string&) {
@@ -112,26 +91,58 @@ void* symbol_address(Module module, const std::string& name) {
   return address;
 }
 
+void link_files(const Array<String>& files, const std::string& output, const Array<String>& needed,
+                const std::string& blob) {
+  link_shared({files.begin(), files.end()}, output, {needed.begin(), needed.end()}, blob);
+}
+
+[[maybe_unused]] const bool is_set = [] {
+  compiler_hooks() = {.link_shared = link_files, .is_target_enabled = target_enabled};
+  return true;
+}();
 Globals globals{
     {"target.build.llvm", build_llvm},
     {"codegen.codegen_blob", build_blob},
     {"codegen.llvm_target_enabled", target_enabled},
     {"codegen.llvm_symbol_address", symbol_address},
-    {"codegen.link_shared",
-     [](Array<String> files, std::string output, Array<String> needed, std::string blob) {
-       link_shared({files.begin(), files.end()}, output, {needed.begin(), needed.end()}, blob);
-     }},
+    {"codegen.link_shared", link_files},
     {"runtime.module.loadfile_ll", load_text},
     {"runtime.module.loadfile_bc", load_text},
     {"target.llvm_lookup_intrinsic_id", lookup_intrinsic},
     {"target.llvm_get_intrinsic_name", intrinsic_name},
-    {"target.llvm_version_major", [] { return LLVM_VERSION_MAJOR; }},
-    {"target.llvm_default_triple", [] { return read_machine(Target::parse("llvm")).triple; }},
+    {"target.llvm_version_major", llvm_version},
+    {"target.llvm_default_triple", host_triple},
     {"target.llvm_host_features", [] { return read_machine(Target::parse("llvm")).features; }},
-    {"target.llvm_host_cpu", [] { return read_machine(Target::parse("llvm")).cpu; }},
+    {"target.llvm_host_cpu", host_cpu},
 };
 
 }  // namespace
+
+Module build_blob(const Bytes& data, bool for_system_library, const std::string& target) {
+  if (for_system_library)
+    throw Error(NotImplementedError) << "imports of a system library: link it as a shared library instead";
+  Machine machine = read_machine(Target::parse(target.empty() ? "llvm" : target));
+  std::unique_ptr<llvm::TargetMachine> target_machine = make_target_machine(machine);
+  OwnedModule out{make_context(), nullptr};
+  llvm::LLVMContext& context = *out.context;
+  out.module = std::make_unique<llvm::Module>("imports", context);
+  llvm::Module* module = out.module.get();
+  module->setTargetTriple(machine.triple);
+  module->setDataLayout(target_machine->createDataLayout());
+  module->addModuleFlag(llvm::Module::Max, "PIC Level", 2);
+  uint64_t size = data.str().size();
+  std::string bytes(reinterpret_cast<const char*>(&size), sizeof size);
+  bytes += data.str();
+  auto* constant = llvm::ConstantDataArray::getString(context, bytes, /*AddNull=*/false);
+  auto* blob = new llvm::GlobalVariable(*module, constant->getType(), true, llvm::GlobalValue::ExternalLinkage,
+                                        constant, "__tvm_dev_mblob");
+  blob->setAlignment(llvm::Align(8));
+  return make_module<LLVMModule>(std::move(out), std::move(machine));
+}
+
+int llvm_version() { return LLVM_VERSION_MAJOR; }
+std::string host_triple() { return read_machine(Target::parse("llvm")).triple; }
+std::string host_cpu() { return read_machine(Target::parse("llvm")).cpu; }
 
 std::vector<UnitBytes> units_of(const Module& module) {
   std::vector<UnitBytes> out;

@@ -4,6 +4,7 @@
 #include "codegen/llvm/kernels.h"
 #include "codegen/llvm/machine/emit.h"
 #include "codegen/llvm/machine/llvm_module.h"
+#include "runtime/cuda/module.h"
 #include "runtime/module/kernel.h"
 #include "tir/analysis/checked_index_texts.h"
 #include "tir/attrs.h"
@@ -66,8 +67,7 @@ Module runner_of(const KernelText& text, const Machine& machine) {
   if (!machine.is_nvptx()) return nullptr;
   ByteWriter table;
   write_kernels(text.kernels, table);
-  return get_global("runtime.cuda_module_create")(text.assembly, "ptx", Bytes(table.take()), "", machine.cpu)
-      .to<Module>();
+  return cuda::create_module(text.assembly, "ptx", Bytes(table.take()), "", machine.cpu);
 }
 
 KernelInfo describe(const GlobalVar& var, const PrimFunc& kernel) {

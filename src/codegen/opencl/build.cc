@@ -2,6 +2,7 @@
 
 #include "codegen/opencl/printer.h"
 #include "ir/target/target.h"
+#include "runtime/opencl/module.h"
 #include "runtime/registry.h"
 
 namespace tessera::codegen {
@@ -14,7 +15,7 @@ Module build_opencl(IRModule mod, Target) {
   if (PackedFunc change = find_global("tvm_callback_opencl_postproc")) source = change(source).to<std::string>();
   ByteWriter table;
   write_kernels(printer.kernels(), table);
-  return get_global("runtime.opencl_module_create")(source, Bytes(table.take())).to<Module>();
+  return opencl::create_module(source, Bytes(table.take()));
 }
 
 Globals globals{{"target.build.opencl", build_opencl}};

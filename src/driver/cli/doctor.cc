@@ -4,20 +4,18 @@
 #include <CLI/CLI.hpp>
 
 #include "codegen/kernel_cache.h"
+#include "codegen/llvm/host.h"
 #include "driver/cli/cli.h"
 #include "driver/cli/json.h"
 #include "runtime/api_version.h"
 #include "runtime/cpu/features.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/device_api.h"
-#include "runtime/registry.h"
 
 namespace tessera::cli {
 namespace {
 
 void row(const char* name, const std::string& text) { fmt::print("{:<10}{}\n", name, text); }
-
-std::string text_of(const char* global) { return get_global(global)().to<std::string>(); }
 
 /// The names of all devices of a kind.
 std::vector<std::string> devices(DLDeviceType type) {
@@ -36,13 +34,11 @@ std::string describe(DLDeviceType type, const char* missing) {
   return names.empty() ? missing : fmt::format("{}", fmt::join(names, ", "));
 }
 
-int64_t llvm_version() { return get_global("target.llvm_version_major")().to<int64_t>(); }
-
 void show() {
   codegen::KernelCache::Info cache = codegen::KernelCache::get().info();
   row("tessera", fmt::format("{} (build {})", TESSERA_VERSION, codegen::compiler_build_id().substr(0, 12)));
-  row("llvm", std::to_string(llvm_version()));
-  row("cpu", fmt::format("{}, {}", text_of("target.llvm_host_cpu"), text_of("target.llvm_default_triple")));
+  row("llvm", std::to_string(codegen::llvm_version()));
+  row("cpu", fmt::format("{}, {}", codegen::host_cpu(), codegen::host_triple()));
   row("threads", std::to_string(num_threads()));
   row("cuda", describe(kDLCUDA, "no device: needs an NVIDIA driver (libcuda.so.1)"));
   row("opencl", describe(kDLOpenCL, "no device: needs an OpenCL loader (libOpenCL.so.1) and a driver"));
@@ -52,15 +48,15 @@ void show() {
 }
 
 void show_json() {
-  const std::string triple = text_of("target.llvm_default_triple");
+  const std::string triple = codegen::host_triple();
   std::vector<std::string> features;
   for (const CpuFeature& feature : checked_cpu_features(triple.substr(0, triple.find('-'))))
     if (cpu_has(feature.name)) features.emplace_back(feature.name);
   fmt::print("{}\n", to_json(JsonObject{{"tessera", String(TESSERA_VERSION)},
                                         {"api", String(kApiVersion)},
                                         {"build", String(codegen::compiler_build_id())},
-                                        {"llvm", json_value(llvm_version())},
-                                        {"cpu", JsonObject{{"name", String(text_of("target.llvm_host_cpu"))},
+                                        {"llvm", json_value(codegen::llvm_version())},
+                                        {"cpu", JsonObject{{"name", String(codegen::host_cpu())},
                                                            {"triple", String(triple)},
                                                            {"features", json_list(features)}}},
                                         {"threads", json_value(num_threads())},

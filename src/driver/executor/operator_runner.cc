@@ -11,9 +11,9 @@
 #include "relay/slots.h"
 #include "relay/strategy.h"
 #include "relay/transform/function/normal_form.h"
+#include "relay/transform/passes.h"
 #include "relay/type/infer_type.h"
 #include "runtime/containers.h"
-#include "runtime/registry.h"
 #include "te/create_prim_func.h"
 #include "tir/lower.h"
 
@@ -159,11 +159,9 @@ bool OperatorRunner::expand(const Function& typed, const std::vector<ObjectRef>&
   GlobalVarNode main;
   main.name_hint = "main";
   IRModule mod(Map<GlobalVar, BaseFunc>{{make(std::move(main)), BaseFunc(make(std::move(open)))}});
-  for (const char* name : {"DynamicToStatic", "SimplifyInference"})
-    if (PackedFunc pass = find_global(std::string("relay._transform.") + name)) mod = pass().to<Pass>()(mod);
+  mod = pass(simplify_inference)(pass(dynamic_to_static)(mod));
   if (std::string_view(plan->op->name).starts_with("qnn."))
-    if (PackedFunc pass = find_global("relay._transform.Legalize"))
-      for (const char* slot : {"FTVMQnnLegalize", "FTVMQnnCanonicalize"}) mod = pass(String(slot)).to<Pass>()(mod);
+    for (const char* slot : {"FTVMQnnLegalize", "FTVMQnnCanonicalize"}) mod = pass(legalize, slot)(mod);
   Function out = downcast<Function>(mod.lookup("main"));
   if (auto* call = call_of(out); call && call->op.same_as(plan->op)) return false;
   plan->expansion = downcast<Function>(to_a_normal_form(out));

@@ -7,6 +7,7 @@
 #include "driver/vm/program_builder.h"
 #include "ir/pass/pass_scope.h"
 #include "ir/rewrite.h"
+#include "relay/transform/passes.h"
 #include "relay/type/infer_type.h"
 #include "relay/walk.h"
 #include "runtime/registry.h"
@@ -18,7 +19,7 @@ namespace {
 /// Without functions that "main" does not reach; all of them where there is no "main".
 IRModule only_reachable(const IRModule& mod) {
   if (!mod.find_global_var("main")) return mod;
-  return get_global("relay._transform.RemoveUnusedFunctions")(Array<String>{"main"}).to<Pass>()(mod);
+  return pass(remove_unused_functions, Array<String>{"main"})(mod);
 }
 
 }  // namespace
@@ -26,7 +27,7 @@ IRModule only_reachable(const IRModule& mod) {
 IRModule optimize_for_vm(const IRModule& mod, const CompilationConfig& config) {
   PassScope scope;
   IRModule fused = optimization_passes(config)(only_reachable(mod));
-  return infer_type(get_global("relay._transform.ToBasicBlockNormalForm")().to<Pass>()(fused));
+  return infer_type(to_basic_block_normal_form_pass()(fused));
 }
 
 Module compile_vm(const IRModule& fused, const CompilationConfig& config) {

@@ -5,7 +5,6 @@
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/transform.h"
-#include "runtime/registry.h"
 #include "topi/elementwise.h"
 
 namespace tessera::op {
@@ -104,9 +103,8 @@ void cast_records() {
       .stateful(false)
       .layout(layout::elementwise)
       .compute([](const Attrs& given, const Tensors& in, const Type&) {
-        static const PackedFunc multiply = get_global("topi.fixed_point_multiply");
         auto* attrs = given.as<FixedPointMultiplyAttrs>();
-        return Tensors{multiply(in[0], attrs->multiplier, attrs->shift).to<te::Tensor>()};
+        return Tensors{topi::fixed_point_multiply(in[0], attrs->multiplier, attrs->shift)};
       });
 }
 

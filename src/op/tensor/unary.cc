@@ -5,6 +5,7 @@
 #include "op/records.h"
 #include "op/rules.h"
 #include "runtime/registry.h"
+#include "topi/elementwise.h"
 
 namespace tessera::op {
 namespace {
@@ -72,8 +73,7 @@ const Row kRows[] = {
 };
 
 te::Tensor filled_like(const te::Tensor& x, int value) {
-  static const PackedFunc full_like = get_global("topi.full_like");
-  return full_like(x, make_const(x->dtype, value)).to<te::Tensor>();
+  return topi::full(x->shape, x->dtype, make_const(x->dtype, value), "T_full_like");
 }
 
 }  // namespace

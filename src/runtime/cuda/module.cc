@@ -1,6 +1,7 @@
 // Modules of CUDA kernels: source, PTX, or a binary. Source is compiled when code is first needed: at the first call, for
 // the device at hand, or when the module is saved, for the architecture of its target.
 
+#include "runtime/cuda/module.h"
 #include "runtime/cuda/compile.h"
 #include "runtime/cuda/device.h"
 #include "runtime/module/kernel.h"
@@ -173,19 +174,18 @@ Module load_binary(void* stream) {
   return make_cuda_module(in.read_string("CUDA code"), form, std::move(kernels));
 }
 
-/// What compilers hand over: code and its form ("cu" for none yet), the table of kernels as bytes, source (may be empty)
-/// and the architecture it is meant for.
-Module create(std::string code, std::string form, const Bytes& table, std::string source, std::string arch) {
+Globals globals{
+    {"runtime.cuda_module_create", create_module}, {"runtime.module.loadfile_ptx", load_file},
+    {"runtime.module.loadfile_cubin", load_file},  {"runtime.module.loadfile_fatbin", load_file},
+    {"runtime.module.loadfile_cu", load_file},     {"runtime.module.loadbinary_cuda", load_binary},
+};
+
+}  // namespace
+
+Module create_module(std::string code, std::string form, const Bytes& table, std::string source, std::string arch) {
   ByteReader in(table.str(), "kernels");
   return make_module<CudaModule>(std::move(code), std::move(form), read_kernels(in), std::move(source),
                                  std::move(arch));
 }
 
-Globals globals{
-    {"runtime.cuda_module_create", create},       {"runtime.module.loadfile_ptx", load_file},
-    {"runtime.module.loadfile_cubin", load_file}, {"runtime.module.loadfile_fatbin", load_file},
-    {"runtime.module.loadfile_cu", load_file},    {"runtime.module.loadbinary_cuda", load_binary},
-};
-
-}  // namespace
 }  // namespace tessera::cuda

@@ -1,5 +1,6 @@
 // Small functions that tests of every language call, and questions about what this build can do.
 
+#include "runtime/compiler_hooks.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/device_api.h"
 #include "runtime/ndarray.h"
@@ -12,8 +13,8 @@ namespace {
 bool runtime_enabled(std::string target) {
   if (target == "cpu") return true;
   if (target.starts_with("llvm")) {
-    PackedFunc enabled = find_global("codegen.llvm_target_enabled");
-    return enabled ? enabled(target).to<bool>() : find_global("target.build.llvm").defined();
+    const auto& is_enabled = compiler_hooks().is_target_enabled;
+    return is_enabled && is_enabled(target);
   }
   if (target == "stackvm") return find_global("target.build.stackvm").defined();
   if (target == "tflite") return find_global("target.runtime.tflite").defined();

@@ -1,8 +1,7 @@
-// A library that holds the parameters of its model: executors made of it need none.
-//
 // The code is imported; the parameters are found by `_lookup_linked_param(name)`, None where there is none of the name.
 
-#include "runtime/module/module.h"
+#include "runtime/module/linked_params.h"
+
 #include "runtime/package/params.h"
 #include "runtime/registry.h"
 
@@ -28,12 +27,7 @@ class LinkedParams final : public ModuleBody {
 };
 
 Globals globals{
-    {"tvm.runtime.link_params",
-     [](Module library, Map<String, NDArray> params) {
-       Module out = make_module<LinkedParams>(std::move(params));
-       out.import_module(library);
-       return out;
-     }},
+    {"tvm.runtime.link_params", link_params},
     {"runtime.module.loadbinary_linked_params",
      [](void* stream) {
        std::string blob = static_cast<ByteReader*>(stream)->read_string("the parameters");
@@ -42,4 +36,11 @@ Globals globals{
 };
 
 }  // namespace
+
+Module link_params(const Module& library, Map<String, NDArray> params) {
+  Module out = make_module<LinkedParams>(std::move(params));
+  out.import_module(library);
+  return out;
+}
+
 }  // namespace tessera

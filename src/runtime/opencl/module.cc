@@ -1,5 +1,6 @@
 // Modules of OpenCL kernels: source that the driver compiles at the first call on a device.
 
+#include "runtime/opencl/module.h"
 #include "runtime/module/kernel.h"
 #include "runtime/opencl/device.h"
 #include "runtime/registry.h"
@@ -141,17 +142,17 @@ Module load_binary(void* stream) {
   return make_module<OpenCLModule>(in.read_string("OpenCL source"), std::move(kernels));
 }
 
-/// Code, its form, and the table of kernels as bytes: what the compiler hands over.
-Module create(std::string code, const Bytes& table) {
-  ByteReader in(table.str(), "kernels");
-  return make_module<OpenCLModule>(std::move(code), read_kernels(in));
-}
-
 Globals globals{
-    {"runtime.opencl_module_create", create},
+    {"runtime.opencl_module_create", create_module},
     {"runtime.module.loadfile_cl", load_file},
     {"runtime.module.loadbinary_opencl", load_binary},
 };
 
 }  // namespace
+
+Module create_module(std::string code, const Bytes& table) {
+  ByteReader in(table.str(), "kernels");
+  return make_module<OpenCLModule>(std::move(code), read_kernels(in));
+}
+
 }  // namespace tessera::opencl

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/compiler_hooks.h"
 #include "runtime/cpu/features.h"
 #include "runtime/graph_executor/module.h"
 #include "runtime/package/params.h"
@@ -36,7 +37,7 @@ Package::Kind kind_of(const TarReader& archive, const std::string& folder, std::
 
 /// Links the objects of an archive into a library.
 void link_objects(const TarReader& objects, const TemporaryFolder& folder, const std::string& output) {
-  PackedFunc link = find_global("codegen.link_shared");
+  const auto& link = compiler_hooks().link_shared;
   if (!link)
     throw Error(RuntimeError) << objects.path()
                               << " holds objects that must be linked first, and this build has no linker; "

@@ -67,10 +67,8 @@ class ExecutableModule final : public ModuleBody {
         return params[static_cast<size_t>(index)].name;
       });
     if (name == "save") return typed(name, [self, this] { return Bytes(save_program(*program_)); });
-    if (name == "vm_load_executable")
-      return typed(name, [self] { return get_global("runtime._VirtualMachine")(self); });
-    if (name == "vm_profiler_load_executable")
-      return typed(name, [self] { return get_global("runtime._VirtualMachineDebug")(self); });
+    if (name == "vm_load_executable") return typed(name, [self] { return make_machine(self); });
+    if (name == "vm_profiler_load_executable") return typed(name, [self] { return make_machine(self); });
     if (name == "default")
       return PackedFunc([self](Args args, Any* result) {
         std::vector<DLDevice> devices;

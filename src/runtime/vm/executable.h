@@ -42,6 +42,8 @@ std::string program_stats(const Program& program);
 
 /// The program as a module of type "VMExecutable"; its first import, if any, is the library of kernels.
 Module make_executable(Program program, const Module& library);
+/// A virtual machine for such a module, as a module of its functions: init, set_input, invoke, profile and more.
+Module make_machine(Module executable);
 /// The program of such a module; an error for other kinds.
 std::shared_ptr<const Program> program_of(const Module& executable);
 /// The library of its kernels; empty when there is none.

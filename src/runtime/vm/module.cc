@@ -129,7 +129,7 @@ class MachineModule final : public ModuleBody {
 
 }  // namespace
 
-static Module make_machine(Module executable) {
+Module make_machine(Module executable) {
   program_of(executable);  // an error for other kinds of modules
   return make_module<MachineModule>(std::move(executable));
 }

@@ -9,17 +9,16 @@
 #include "base/stack.h"
 #include "driver/cli/diff/compare.h"
 #include "frontend/onnx/importer.h"
-#include "ir/pass/pass.h"
 #include "ir/prim/ops.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/scopes.h"
+#include "relay/transform/passes.h"
 #include "relay/type/infer_type.h"
 #include "relay/type/type_of.h"
 #include "relay/walk.h"
 #include "runtime/archive/files.h"
 #include "runtime/cpu/thread_pool.h"
-#include "runtime/registry.h"
 
 namespace tessera::cli {
 namespace {
@@ -170,8 +169,7 @@ class ModelSide final : public Side {
       mod.update(mod.get_global_var("main"), relay::make_function(main->params, relay::make_tuple(fields)));
     }
     mod = relay::infer_type(mod);
-    if (model_.format == "onnx")
-      mod = get_global("relay._transform.FoldConstant")(false).to<Pass>()(mod);  // as load_model
+    if (model_.format == "onnx") mod = relay::fold_constant_pass(false)(mod);  // as load_model
     return std::make_unique<Model>(compile_model({mod, model_.params, model_.format}, options_).runnable);
   }
 

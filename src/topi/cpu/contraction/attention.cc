@@ -6,8 +6,8 @@
 #include "arith/analyzer.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "runtime/registry.h"
 #include "te/reduce.h"
+#include "te/tensorize.h"
 #include "topi/cpu/contraction/micro_kernel.h"
 #include "topi/cpu/rows.h"
 #include "topi/cpu/transpose_kernel.h"
@@ -158,9 +158,8 @@ void schedule_columns(const Product& product, int64_t lanes, bool zips, const te
   auto [outer_k, k] = te::split(product.columns, axes[2], number(lanes), PrimExpr());
   auto [outer_j, j] = te::split(product.columns, axes[3], number(lanes), PrimExpr());
   te::reorder(product.columns, {axes[0], axes[1], outer_j, outer_k, k, j});
-  static const PackedFunc tensorize = get_global("te.StageTensorize");
-  tensorize(product.columns, k,
-            transpose_intrin(te::output(product.columns->op, 0)->dtype, static_cast<int>(lanes), zips));
+  te::tensorize(product.columns, k,
+                transpose_intrin(te::output(product.columns->op, 0)->dtype, static_cast<int>(lanes), zips));
   te::compute_at(product.copy, product.columns, axes[1]);
   vectorize_last(product.copy, lanes);
 }
@@ -174,8 +173,7 @@ void schedule_tiles(const te::Stage& tile, const Machine& machine, const te::Sta
   auto extent = [](const IterVar& axis) { return static_cast<int>(*as_int(axis->dom->extent)); };
   MicroKernel kernel = micro_kernel(machine->isa, te::output(tile->op, 0)->dtype, extent(axes[3]), extent(axes[4]),
                                     extent(op->reduce_axis[0]));
-  static const PackedFunc tensorize = get_global("te.StageTensorize");
-  tensorize(tile, axes[3], te_intrin(kernel));
+  te::tensorize(tile, axes[3], te_intrin(kernel));
 }
 
 }  // namespace

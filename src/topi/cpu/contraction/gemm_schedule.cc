@@ -6,6 +6,7 @@
 #include "ir/structural/equal.h"
 #include "runtime/registry.h"
 #include "te/tensor.h"
+#include "te/tensorize.h"
 #include "topi/cpu/contraction/gemm.h"
 #include "topi/cpu/contraction/micro_kernel.h"
 #include "topi/te_schedule.h"
@@ -125,8 +126,7 @@ te::Schedule schedule_gemm(const Array<te::Tensor>& outs, const Target& target) 
   const Array<IterVar> steps{outer_k, axes[first + 1], axes[first], axes[first + 2], axes[first + 3], inner_k};
   for (const IterVar& axis : steps) order.push_back(axis);
   te::reorder(stages.tile, order);
-  static const PackedFunc tensorize = get_global("te.StageTensorize");
-  tensorize(stages.tile, axes[first + 2], te_intrin(kernel, next_panel(stages, t, kernel, machine)));
+  te::tensorize(stages.tile, axes[first + 2], te_intrin(kernel, next_panel(stages, t, kernel, machine)));
 
   te::compute_at(stages.rows, stages.tile, outer_k);
   vectorize_last(stages.rows, kernel->lanes);
