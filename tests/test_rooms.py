@@ -1,4 +1,4 @@
-"""Who may include whom. The rooms of src/ are in order, and heavy headers stay in their one folder."""
+"""Who may include whom, and who may find whom by name. The rooms of src/ are in order; heavy headers stay in one folder."""
 
 from __future__ import annotations
 
@@ -135,6 +135,97 @@ def test_an_include_is_written_from_the_room_not_from_the_file():
         if room_of(include) is None and not include.startswith("tessera/")
     ]
     assert not wrong, 'write the room first, as in "tir/stmt.h":\n' + "\n".join(wrong)
+
+
+# ---- functions by name ----
+
+# Where C++ finds functions in the registry, and why it must: users or other languages put them there, or name them.
+BY_NAME = {
+    "src/codegen/cuda/build.cc": "users' own compiler and their changes to the source",
+    "src/codegen/opencl/build.cc": "users' changes to the source",
+    "src/driver/build_module.cc": "code generators by the kind of a target; users add kinds",
+    "src/driver/cli/targets.cc": "which kinds of targets have a code generator",
+    "src/ir/pass/table.cc": "passes that a user names: in PassInfo, or on the command line",
+    "src/ir/prim/math.cc": "the least number of a user's data type",
+    "src/op/tensor/binary.cc": "rows of src/topi/broadcast.cc by name",
+    "src/op/tensor/unary.cc": "rows of src/topi/elementwise.cc by name",
+    "src/relay/transform/layout/convert_layout.cc": "Python's LayoutConfig",
+    "src/runtime/c_api.cc": "the C border",
+    "src/runtime/function/testing.cc": "whether a code generator or runtime that this build has not was added",
+    "src/runtime/module/blob.cc": "loaders of modules by their type; every room adds its own",
+    "src/runtime/module/module.cc": "functions that compiled code calls, and loaders of files by their suffix",
+    "src/runtime/profiling/profiling.cc": "the function that a user wants timed",
+    "src/runtime/profiling/time_evaluator.cc": "the function that a user wants timed",
+    "src/tir/transform/function/lower_custom_datatypes.cc": "functions of a user's data type",
+    "src/tir/usmp/algorithms.cc": "a user's algorithm for memory planning",
+}
+# Lookups of one function that only a later room has, through a prefix that users share with it.
+LATER_ROOMS = {
+    "runtime.module.loadfile_": "codegen reads LLVM IR (.ll, .bc) as a module",
+    "runtime.module.loadbinary_": "codegen's modules are loaded by their type",
+}
+
+LOOKUP = re.compile(r"\b(?:get|find)_global\(")
+LOOKUP_OF_LITERAL = re.compile(r'\b(?:get|find)_global\(\s*(?:std::string\(\s*)?"([^"]+)"')
+REGISTERED = re.compile(r'\{\s*"([\w]+\.[\w.]+)",')
+BY_STRING = [
+    r'\bpass\(\s*"',  # a pass by its name
+    r'\b(?:get|find)_global\([^;]*"(?:tir\.transform|tir\.analysis|tir\.usmp\.transform|relay\._transform)\.',
+]
+NAMED_BY_USERS = {"src/ir/pass/pass.cc", "src/ir/pass/table.h", "src/ir/pass/table.cc", "src/driver/option_text.cc"}
+
+
+def sources() -> list[Path]:
+    registry = {TOP / "src/runtime/registry.h", TOP / "src/runtime/registry.cc"}
+    return [path for path in files("src") if path not in registry]
+
+
+def room_of_file(path: Path) -> str:
+    return path.relative_to(TOP / "src").parts[0]
+
+
+def test_a_function_is_found_by_name_only_where_a_call_would_not_do():
+    found = {name_of(path) for path in sources() if LOOKUP.search(path.read_text())}
+    assert not found - set(BY_NAME), f"call the function, or say why not: {sorted(found - set(BY_NAME))}"
+    assert not set(BY_NAME) - found, f"nothing is found by name any more in {sorted(set(BY_NAME) - found)}"
+
+
+def test_no_room_reaches_a_later_one_by_name():
+    rooms: dict[str, set[str]] = {}
+    for path in sources():
+        for name in REGISTERED.findall(path.read_text()):
+            rooms.setdefault(name, set()).add(room_of_file(path))
+    assert rooms["target.build.llvm"] == {"codegen"} and rooms["relay.evaluate_constants"] == {"driver"}
+    wrong = []
+    for path in sources():
+        for literal in LOOKUP_OF_LITERAL.findall(path.read_text()):
+            own = ROOMS.index(room_of_file(path))
+            names = [n for n in rooms if n == literal or (literal[-1] in "._" and n.startswith(literal))]
+            later = {room for name in names for room in rooms[name] if ROOMS.index(room) > own}
+            if later and literal not in LATER_ROOMS:
+                wrong.append(f'{name_of(path)}: "{literal}" is registered in {", ".join(sorted(later))}')
+    assert not wrong, "declare a hook in the earlier room and set it in the later one:\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize("pattern", BY_STRING)
+def test_no_pass_is_made_by_its_name(pattern):
+    wrong = [name_of(path) for path in sources() if re.search(pattern, path.read_text())]
+    assert not wrong, f"passes are functions: pass(simplify), not a name; see src/ir/pass/table.h: {wrong}"
+
+
+def test_passes_are_found_by_name_where_users_name_them_and_nowhere_else():
+    found = {name_of(path) for path in sources() if "find_pass_constructor(" in path.read_text()}
+    assert found == NAMED_BY_USERS
+
+
+def test_a_pass_has_its_name_in_the_table_alone():
+    """A constructor of a pass is registered by its table, not by the file of the pass."""
+    wrong = [
+        f"{name_of(path)}: {kind}"
+        for path in files("src/tir", "src/relay")
+        for kind in re.findall(r'\b((?:module|function|prim_func|body)_pass\(\s*"\w[\w.]*")', path.read_text())
+    ]
+    assert not wrong, "\n" + "\n".join(wrong)
 
 
 def texts() -> list[str]:
