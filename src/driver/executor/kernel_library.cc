@@ -4,7 +4,6 @@
 #include "codegen/unit_module.h"
 #include "driver/build_module.h"
 #include "ir/structural/equal.h"
-#include "runtime/registry.h"
 #include "tir/lower.h"
 
 namespace tessera::relay {
@@ -79,7 +78,7 @@ Module build_kernels(const kernel::KernelSet& kernels, const Target& host, const
   }
   begin_stage("generate code");
   if (parts.empty())  // a graph that only renames its inputs
-    return get_global("target.build." + host->kind->name.str())(IRModule(), host).to<Module>();
+    return generate_code(IRModule(), host);
   return tessera::build(parts, host, kernels.environment.passes, kernels.environment.threads());
 }
 
