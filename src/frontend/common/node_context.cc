@@ -2,10 +2,11 @@
 
 #include "frontend/common/known.h"
 #include "relay/inspect.h"
+#include "relay/transform/simplify/fold_constant.h"
+#include "relay/type/infer_type.h"
 #include "relay/type/type_of.h"
 #include "relay/walk.h"
 #include "runtime/function/element.h"
-#include "runtime/registry.h"
 
 namespace tessera::frontend {
 
@@ -43,7 +44,7 @@ Ints NodeContext::static_shape(const Expr& expr, const char* what) const {
 std::optional<NDArray> NodeContext::constant(const Expr& expr) const {
   if (auto* constant = expr.as<relay::Constant>()) return constant->data;
   relay::type_of(expr);
-  Expr folded = get_global("relay._transform.FoldConstantExpr")(expr, IRModule(), false).to<Expr>();
+  Expr folded = relay::fold_constant(relay::infer_type(expr));
   if (auto* constant = folded.as<relay::Constant>()) return constant->data;
   return std::nullopt;
 }
