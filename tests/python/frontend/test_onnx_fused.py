@@ -5,7 +5,7 @@ import pytest
 
 onnx = pytest.importorskip("onnx")
 ort = pytest.importorskip("onnxruntime")
-from onnx import TensorProto, helper  # noqa: E402
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from tessera import onnx_backend  # noqa: E402
 
 rng = np.random.default_rng(0)
@@ -19,9 +19,11 @@ def whole(high, *shape):
     return rng.integers(0, high, shape).astype("int32")
 
 
-def check(op, inputs, outputs=("y",), kinds=(TensorProto.FLOAT,), off_by=0, **attributes):
+def check(op, inputs, outputs=("y",), kinds=(TensorProto.FLOAT,), off_by=0, constant=(), **attributes):
+    """`constant`: which inputs the model holds itself."""
     names = [f"x{i}" if value is not None else "" for i, value in enumerate(inputs)]
-    given = {name: value for name, value in zip(names, inputs) if name}
+    held = [numpy_helper.from_array(inputs[i], f"x{i}") for i in constant if inputs[i] is not None]
+    given = {name: value for i, (name, value) in enumerate(zip(names, inputs)) if name and i not in constant}
     node = helper.make_node(op, names, list(outputs), domain="com.microsoft", **attributes)
     types = [
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
@@ -29,7 +31,8 @@ def check(op, inputs, outputs=("y",), kinds=(TensorProto.FLOAT,), off_by=0, **at
     ]
     results = [helper.make_tensor_value_info(name, kind, None) for name, kind in zip(filter(None, outputs), kinds)]
     sets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-    model = helper.make_model(helper.make_graph([node], "graph", types, results), opset_imports=sets, ir_version=8)
+    graph = helper.make_graph([node], "graph", types, results, held)
+    model = helper.make_model(graph, opset_imports=sets, ir_version=8)
     session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     for got, want in zip(onnx_backend.prepare(model).run(given), session.run(None, given)):
         if off_by:
@@ -206,3 +209,37 @@ def test_quantised_products_in_floats():
 def test_quantised_attention():
     inputs = [small("uint8", 2, 3, 8), small("int8", 8, 24), real(24), SCALE, SCALE, None, ZERO, np.array(1, "int8")]
     check("QAttention", inputs, num_heads=2)
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("kind", ["all", "columns", "lengths", "peepholes"])
+def test_a_recurrent_layer_of_bytes(kind, dtype, direction):
+    directions, size, hidden, steps = 1 + (direction == "bidirectional"), 6, 8, 5
+    scales = (directions, 4 * hidden) if kind == "columns" else (directions,)
+    scale = lambda: rng.uniform(0.002, 0.01, scales).astype("float32")
+    zero = np.full(scales, 0 if kind == "columns" else 5, dtype)
+    if kind == "columns" and dtype == "uint8":
+        zero += 128
+    inputs = [
+        real(steps, 1, size),
+        small(dtype, directions, size, 4 * hidden),
+        small(dtype, directions, hidden, 4 * hidden),
+        real(directions, 8 * hidden),
+        np.array([3], "int32") if kind == "lengths" else None,
+        *([real(directions, 1, hidden), real(directions, 1, hidden)] if kind == "peepholes" else [None, None]),
+        real(directions, 3 * hidden) if kind == "peepholes" else None,
+        scale(),
+        zero,
+        scale(),
+        zero,
+    ]
+    attributes = {"hidden_size": hidden, "direction": direction}
+    check(
+        "DynamicQuantizeLSTM",
+        inputs,
+        ("y", "h", "c"),
+        (TensorProto.FLOAT,) * 3,
+        constant=(1, 2, 3, 7, 8, 9, 10, 11),
+        **attributes,
+    )

@@ -235,6 +235,52 @@ def test_no_elements_have_an_empty_range():
     assert run(model, {"x": x})[0].shape == (0, 4)
 
 
+# ---- DynamicQuantizeLSTM -----------------------------------------------------------------------------------------------
+
+
+def product_of_bytes(x, weight, scale, zero):
+    """x in bytes of its own range, times centred weights."""
+    integers, x_scale, x_zero = quantised(x)[1]
+    return centred_matmul(integers, weight, x_zero, zero).astype("float32") * (x_scale * scale)
+
+
+@pytest.mark.parametrize("dtype", BYTES)
+@pytest.mark.parametrize("batch", [1, 3])
+def test_a_recurrent_layer_of_bytes_quantises_its_data_and_its_state(dtype, batch):
+    steps, size, hidden = 4, 6, 8
+    constants = {
+        "w": integers(dtype, 1, size, 4 * hidden),
+        "r": integers(dtype, 1, hidden, 4 * hidden, seed=1),
+        "b": real(1, 8 * hidden),
+        "ws": np.array([0.004], "float32"),
+        "wz": np.array([7], dtype),
+        "rs": np.array([0.006], "float32"),
+        "rz": np.array([9], dtype),
+    }
+    x = real(steps, batch, size, seed=2)
+    names = ["x", "w", "r", "b", "", "", "", "", "ws", "wz", "rs", "rz"]
+    outputs = ("y", "h", "c")
+    node = helper.make_node("DynamicQuantizeLSTM", names, outputs, domain="com.microsoft", hidden_size=hidden)
+    model = model_of([node], {"x": x}, constants, outputs)
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+
+    sigmoid = lambda v: 1 / (1 + np.exp(-v))
+    projected = product_of_bytes(x, constants["w"][0], constants["ws"][0], constants["wz"][0])
+    projected += constants["b"][0, : 4 * hidden] + constants["b"][0, 4 * hidden :]
+    state = memory = np.zeros((batch, hidden), "float32")
+    rows = []
+    for step in projected:
+        all_gates = step + product_of_bytes(state, constants["r"][0], constants["rs"][0], constants["rz"][0])
+        i, o, f, c = np.split(all_gates, 4, -1)
+        memory = sigmoid(f) * memory + sigmoid(i) * np.tanh(c)
+        state = (sigmoid(o) * np.tanh(memory)).astype("float32")
+        rows.append(state)
+    got = run(model, {"x": x})
+    np.testing.assert_allclose(got[0][:, 0], np.stack(rows), atol=1e-4)
+    np.testing.assert_allclose(got[1][0], state, atol=1e-4)
+    np.testing.assert_allclose(got[2][0], memory, atol=1e-4)
+
+
 # ---- models as quantize_dynamic makes them -------------------------------------------------------------------------------
 
 

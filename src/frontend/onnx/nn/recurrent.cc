@@ -1,15 +1,20 @@
-// Recurrent layers: RNN, GRU, LSTM. What does not depend on the state is computed for all steps at once; the rest is a
-// loop over the steps.
+// Recurrent layers: RNN, GRU, LSTM, and com.microsoft's LSTM with int8 weights. What does not depend on the state is computed
+// for all steps at once; the rest is a loop over the steps.
 
+#include "frontend/common/integer_contractions.h"
 #include "frontend/common/parts.h"
+#include "frontend/onnx/nn/quantized.h"
 #include "frontend/onnx/tensor_ops/loops.h"
 #include "ir/prim/ops.h"
+#include "relay/attrs/index.h"
 #include "relay/attrs/nn.h"
+#include "relay/attrs/reduce.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace tessera::onnx {
 namespace {
@@ -90,15 +95,30 @@ Expr dense(const Expr& x, const Expr& weight) {
   return call_op("nn.dense", {x, weight}, make_attrs<DenseAttrs>([](auto&) {}));
 }
 
+/// Something times the transposed weights of all gates.
+using Matmul = std::function<Expr(const Expr&)>;
+
 /// One direction of a layer: its weights, without the dimension of directions.
 struct Direction {
-  Expr weight, recurrence, bias, recurrent_bias, peepholes;  // (gates * hidden, ...); biases may be empty
-  Expr first_recurrence, last_recurrence;                    // of all gates but the last, and of the last
+  Matmul project, recur;                   // by the weights of the data and by those of the state
+  Expr bias, recurrent_bias, peepholes;    // (gates * hidden); may be empty
+  Expr first_recurrence, last_recurrence;  // of all gates but the last, and of the last; empty where they are quantised
   std::vector<Activation> activations;
 };
 
 /// What a layer computes in one step from (data projected, states); the first state is the output.
 using Cell = std::function<Values(const Direction&, const Expr& projected, const Values& states)>;
+
+/// How weights lie in the inputs 1 and 2: floats (gates * hidden, k), or integers (k, gates * hidden) with scales and zero
+/// points behind the other inputs.
+enum class Weights { Float, Integer };
+
+/// The extents of the recurrent weights: directions and hidden.
+std::pair<int64_t, int64_t> layer_extents(Operation& in, Weights weights) {
+  std::vector<int64_t> shape = in.static_shape(in[2], "the weights of a recurrent layer");
+  if (shape.size() != 3) in.invalid("data and weights have three dimensions");
+  return {shape[0], shape[weights == Weights::Float ? 2 : 1]};
+}
 
 struct Layer {
   int gates;
@@ -106,6 +126,7 @@ struct Layer {
   std::vector<const char*> activations;  // where the node says none
   bool joins_biases;                     // both biases can be added before the loop
   Cell cell;
+  Weights weights = Weights::Float;
 };
 
 /// Gate i of tensors whose last (or first) dimension holds all of them.
@@ -114,11 +135,9 @@ Expr gate(const Expr& x, int i, int64_t hidden, int axis) { return slice(x, axis
 class Recurrent {
  public:
   Recurrent(Operation& in, const Layer& layer) : in_(in), layer_(layer), dtype_(in.dtype(in[0])) {
-    for (size_t i = 0; i < 3; ++i)
+    for (size_t i = 0; i < 2; ++i)
       if (in.rank(in[i]) != 3) in.invalid("data and weights have three dimensions");
-    std::vector<int64_t> shape = in.static_shape(in[2], "the weights of a recurrent layer");
-    directions_ = static_cast<int>(shape[0]);
-    hidden_ = shape[2];
+    std::tie(directions_, hidden_) = layer_extents(in, layer.weights);
     by_batch_ = in.integer("layout", 0) != 0;
     direction_ = in.text("direction", "forward");
     if (directions_ != (direction_ == "bidirectional" ? 2 : 1)) in.invalid("the weights do not fit the direction");
@@ -147,12 +166,34 @@ class Recurrent {
  private:
   Expr part(size_t input, int d) const { return squeeze(slice(in_[input], 0, d, d + 1), int_array({0})); }
 
+  /// `part` of a constant is one too.
+  Expr constant_part(size_t input, int d) const {
+    Expr out = part(input, d);
+    return in_[input].as<Constant>() ? Expr(make_constant(*in_.constant(out))) : out;
+  }
+
+  /// By int8 weights: what is multiplied is quantised by its own range. One scale is for all weights or for a column.
+  Matmul quantized_matmul(size_t weight, size_t scale, size_t zero, int d) const {
+    Integers integer = integers(in_, constant_part(weight, d), in_.has(zero) ? constant_part(zero, d) : Expr());
+    return [this, integer, factor = part(scale, d)](const Expr& x) {
+      std::vector<Expr> bytes = quantized_by_range(in_, x);
+      Expr sums = integer_matmul(in_, integers(in_, bytes[0], bytes[2]), integer);
+      return multiply(cast(sums, dtype_), multiply(bytes[1], factor));
+    };
+  }
+
   Direction direction_of(int d) const {
     Direction out;
-    out.weight = part(1, d);
-    out.recurrence = part(2, d);
-    out.first_recurrence = slice(out.recurrence, 0, 0, (layer_.gates - 1) * hidden_);
-    out.last_recurrence = slice(out.recurrence, 0, (layer_.gates - 1) * hidden_, layer_.gates * hidden_);
+    if (layer_.weights == Weights::Integer) {
+      out.project = quantized_matmul(1, 8, 9, d);
+      out.recur = quantized_matmul(2, 10, 11, d);
+    } else {
+      Expr recurrence = part(2, d);
+      out.project = [weight = part(1, d)](const Expr& x) { return dense(x, weight); };
+      out.recur = [recurrence](const Expr& x) { return dense(x, recurrence); };
+      out.first_recurrence = slice(recurrence, 0, 0, (layer_.gates - 1) * hidden_);
+      out.last_recurrence = slice(recurrence, 0, (layer_.gates - 1) * hidden_, layer_.gates * hidden_);
+    }
     if (in_.has(3)) {
       Expr both = part(3, d);
       out.bias = slice(both, 0, 0, layer_.gates * hidden_);
@@ -186,8 +227,15 @@ class Recurrent {
     return call_op("reverse", {x}, make_attrs<ReverseAttrs>([](auto& attrs) { attrs.axis = PrimExpr(0); }));
   }
 
+  /// Steps after the longest sequence are no part of the range by which data is quantised.
+  Expr within_longest(const Expr& x) const {
+    if (layer_.weights == Weights::Float || !in_.has(4)) return x;
+    Expr longest = call_op("max", {in_[4]}, make_attrs<ReduceAttrs>([](auto& attrs) { attrs.keepdims = true; }));
+    return call_op("sequence_mask", {x, maximum(in_[4], longest)}, make_attrs<SequenceMaskAttrs>([](auto&) {}));
+  }
+
   Values one_way(const Direction& direction, int d, bool is_reversed) const {
-    Expr projected = dense(is_reversed ? turned(data_) : data_, direction.weight);
+    Expr projected = direction.project(within_longest(is_reversed ? turned(data_) : data_));
     if (direction.bias.defined()) projected = add(projected, direction.bias);
     Values states{Value(initial(5, d))};
     if (layer_.states == 2) states.push_back(Value(initial(6, d)));
@@ -211,8 +259,7 @@ class Recurrent {
   Operation& in_;
   const Layer& layer_;
   DataType dtype_;
-  int directions_ = 1;
-  int64_t hidden_ = 0;
+  int64_t directions_ = 1, hidden_ = 0;
   bool by_batch_ = false;
   std::string direction_;
   Expr data_;
@@ -223,12 +270,11 @@ std::function<Expr(const Expr&)> limiter(Operation& in) {
   double limit = in.number("clip", 0);
   return [limit](const Expr& x) { return limit > 0 ? clip(x, -limit, limit) : x; };
 }
-int64_t hidden_of(Operation& in) { return in.static_shape(in[2], "the weights of a recurrent layer")[2]; }
 
 Values rnn(Operation& in) {
   auto limited = limiter(in);
   Layer layer{1, 1, {"Tanh"}, true, [&](const Direction& way, const Expr& projected, const Values& states) {
-                Expr sum = add(projected, dense(states[0].tensor, way.recurrence));
+                Expr sum = add(projected, way.recur(states[0].tensor));
                 return Values{Value(way.activations[0](limited(sum)))};
               }};
   return Recurrent(in, layer).run();
@@ -237,7 +283,7 @@ Values rnn(Operation& in) {
 /// Gates: update, reset, hidden.
 Values gru(Operation& in) {
   auto limited = limiter(in);
-  int64_t hidden = hidden_of(in);
+  int64_t hidden = layer_extents(in, Weights::Float).second;
   DataType dtype = in.dtype(in[0]);
   bool is_linear = in.integer("linear_before_reset", 0) != 0;
   auto cell = [&](const Direction& way, const Expr& projected, const Values& states) {
@@ -247,7 +293,7 @@ Values gru(Operation& in) {
       if (!way.recurrent_bias.defined()) return sum;
       return add(sum, slice(way.recurrent_bias, 0, first * hidden, last * hidden));
     };
-    Expr all = is_linear ? with_bias(dense(state, way.recurrence), 0, 3) : Expr();  // one product is enough
+    Expr all = is_linear ? with_bias(way.recur(state), 0, 3) : Expr();  // one product is enough
     Expr both = is_linear ? slice(all, 1, 0, 2 * hidden) : with_bias(dense(state, way.first_recurrence), 0, 2);
     both = f(limited(add(slice(projected, 1, 0, 2 * hidden), both)));
     Expr update = gate(both, 0, hidden, 1), reset = gate(both, 1, hidden, 1);
@@ -261,15 +307,15 @@ Values gru(Operation& in) {
 }
 
 /// Gates: input, output, forget, cell. Peepholes: input, output, forget.
-Values lstm(Operation& in) {
+Values lstm_of(Operation& in, Weights weights) {
   auto limited = limiter(in);
-  int64_t hidden = hidden_of(in);
+  int64_t hidden = layer_extents(in, weights).second;
   DataType dtype = in.dtype(in[0]);
   bool is_coupled = in.integer("input_forget", 0) != 0;
   auto cell = [&](const Direction& way, const Expr& projected, const Values& states) {
     const Activation &f = way.activations[0], &g = way.activations[1], &h = way.activations[2];
     const Expr& memory = states[1].tensor;
-    Expr all = add(projected, dense(states[0].tensor, way.recurrence));
+    Expr all = add(projected, way.recur(states[0].tensor));
     auto peek = [&](int i, const Expr& seen) {
       Expr x = gate(all, i, hidden, 1);
       if (way.peepholes.defined()) x = add(x, multiply(gate(way.peepholes, i, hidden, 0), seen));
@@ -281,14 +327,17 @@ Values lstm(Operation& in) {
     Expr next = add(multiply(forget, memory), multiply(input, fresh));
     return Values{Value(multiply(peek(1, next), h(next))), Value(next)};
   };
-  Layer layer{4, 2, {"Sigmoid", "Tanh", "Tanh"}, true, cell};
+  Layer layer{4, 2, {"Sigmoid", "Tanh", "Tanh"}, true, cell, weights};
   return Recurrent(in, layer).run();
 }
+Values lstm(Operation& in) { return lstm_of(in, Weights::Float); }
+Values dynamic_quantize_lstm(Operation& in) { return lstm_of(in, Weights::Integer); }
 
 }  // namespace
 
 Rows recurrent_rows() {
   return {
+      {"DynamicQuantizeLSTM", 1, dynamic_quantize_lstm, "com.microsoft"},
       {"GRU", 1, gru},
       {"LSTM", 1, lstm},
       {"RNN", 1, rnn},
