@@ -8,6 +8,7 @@
 #include "relay/attrs/reduce.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
+#include "relay/op_names.h"
 #include "relay/transform/fuse/kernel_groups.h"
 #include "relay/transform/fuse/resampling.h"
 #include "topi/cpu/contraction/attention.h"
@@ -44,29 +45,29 @@ std::vector<int> axes_of(const Call* transpose) {
 
 }  // namespace
 
-/// Operands come first, so the first product of the body is that of the scores.
+/// Operands come first, so the first matmul of the body is that of the scores.
 GroupRule attention_rule(const FunctionNode* primitive, const CompileEnvironment& environment) {
-  std::vector<const Call*> products;
+  std::vector<const Call*> matmuls;
   walk(primitive->body, [&](const Call* call) {
-    if (op_name(call) == "nn.batch_matmul") products.push_back(call);
+    if (op_name(call) == relay::ops::batch_matmul) matmuls.push_back(call);
   });
-  ICHECK(products.size() == 2) << "attention is made of two products";
+  ICHECK(matmuls.size() == 2) << "attention is made of two matmuls";
   const topi::Machine& machine = environment.machine;
-  auto scores = *fixed_shape(checked_type(Expr(products[0]))), out = *fixed_shape(checked_type(Expr(products[1])));
-  auto left = *fixed_shape(checked_type(products[0]->args[0]));
+  auto scores = *fixed_shape(checked_type(Expr(matmuls[0]))), out = *fixed_shape(checked_type(Expr(matmuls[1])));
+  auto left = *fixed_shape(checked_type(matmuls[0]->args[0]));
   topi::AttentionSize size;
   size.batch = scores[0], size.rows = scores[1], size.columns = scores[2], size.width = out[2];
-  size.depth = left[options_of(products[0]).transpose_a ? 1 : 2];
-  const DataType dtype = dtype_of(Expr(products[1]));
+  size.depth = left[options_of(matmuls[0]).transpose_a ? 1 : 2];
+  const DataType dtype = dtype_of(Expr(matmuls[1]));
   topi::AttentionTiles tiles = topi::attention_tiles(machine, size, dtype);
 
   GroupRule rule;
   rule.compute = [=](const Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
-    if (call == products[0]) return {topi::attention_scores(in[0], in[1], options_of(call), tiles)};
-    if (call == products[1]) return {topi::attention_values(in[0], in[1], options_of(call), tiles)};
-    if (op_name(call) == "reshape") return {topi::view_by_dimensions(in[0], tensor_type(Expr(call))->shape)};
-    if (op_name(call) == "transpose") return {topi::transpose(in[0], axes_of(call))};
-    if (op_name(call) == "nn.softmax") return {topi::softmax_rows(in[0], tiles->lanes, tiles->lanes)};
+    if (call == matmuls[0]) return {topi::attention_scores(in[0], in[1], options_of(call), tiles)};
+    if (call == matmuls[1]) return {topi::attention_values(in[0], in[1], options_of(call), tiles)};
+    if (op_name(call) == relay::ops::reshape) return {topi::view_by_dimensions(in[0], tensor_type(Expr(call))->shape)};
+    if (op_name(call) == relay::ops::transpose) return {topi::transpose(in[0], axes_of(call))};
+    if (op_name(call) == relay::ops::softmax) return {topi::softmax_rows(in[0], tiles->lanes, tiles->lanes)};
     return {};
   };
   rule.schedule = [target = environment.target](const Array<te::Tensor>& outs) {
@@ -80,18 +81,19 @@ GroupRule rows_rule(const FunctionNode*, const CompileEnvironment& environment) 
   GroupRule rule;
   rule.compute = [machine](const Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
     std::string_view name = op_name(call);
-    if (name != "sum" && name != "mean" && name != "max" && name != "variance") return {};
+    if (name != relay::ops::sum && name != relay::ops::mean && name != relay::ops::max && name != relay::ops::variance)
+      return {};
     auto* attrs = cast_or_null<relay::ReduceAttrs>(call->attrs.get());
     ICHECK(attrs && attrs->axis.defined() && attrs->keepdims) << "FuseRows takes reductions that keep their axes";
     const size_t rank = in[0]->shape.size(), last = attrs->axis.size(), left = rank - last;
     const int64_t lanes = machine->vector_bytes / in[0]->dtype.bytes();
-    if (name == "variance") {
+    if (name == relay::ops::variance) {
       const bool unbiased = call->attrs_as<relay::VarianceAttrs>()->unbiased;
       return {topi::variance_blocks(in[0], in[1], lanes, left, true, unbiased)};
     }
     int64_t count = 1;
-    for (size_t i = left; i < rank && name == "mean"; ++i) count *= *as_int(in[0]->shape[i]);
-    const topi::RowKind kind = name == "max" ? topi::RowKind::Max : topi::RowKind::Sum;
+    for (size_t i = left; i < rank && name == relay::ops::mean; ++i) count *= *as_int(in[0]->shape[i]);
+    const topi::RowKind kind = name == relay::ops::max ? topi::RowKind::Max : topi::RowKind::Sum;
     return {topi::finish_rows(topi::reduce_blocks(in[0], kind, lanes, left), last, count)};
   };
   rule.schedule = [target = environment.target](const Array<te::Tensor>& outs) {
@@ -110,8 +112,8 @@ GroupRule resample_rule(const FunctionNode* primitive, const CompileEnvironment&
   GroupRule rule;
   rule.compute = [=](const Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
     const bool is_of_columns = std::find(columns->calls.begin(), columns->calls.end(), call) != columns->calls.end();
-    if (!is_of_columns && op_name(call) == "take") rows->places.push_back(in[1]);
-    if (!is_of_columns && op_name(call) == "multiply") rows->weights.push_back(in[1]);
+    if (!is_of_columns && op_name(call) == relay::ops::take) rows->places.push_back(in[1]);
+    if (!is_of_columns && op_name(call) == relay::ops::multiply) rows->weights.push_back(in[1]);
     if (call != columns->calls.back()) return {in[0]};
     return {topi::resample(in[0], *rows, *numbers, lanes)};
   };
