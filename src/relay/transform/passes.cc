@@ -4,6 +4,7 @@
 #include "relay/transform/passes.h"
 
 #include "relay/transform/function/normal_form.h"
+#include "relay/transform/simplify/combine_parallel.h"
 
 namespace tessera::relay {
 namespace {
@@ -156,6 +157,10 @@ PassTable passes{
          combine_parallel_dense,
          "Makes dense layers of one tensor one: a batched product, or with `to_batch` off a wider layer.",
          {.parameters = "min_num_branches: int = 3, to_batch: bool = True", .level = 4, .required = types}},
+        {"CombineParallelDenseToDense",
+         widen_parallel_dense,
+         "",
+         {.level = 4, .required = types, .title = "CombineParallelDense"}},
         {"CombineProducts",
          combine_products_pass,
          "Dense layers and matmuls of one tensor with constant weights become one where their results are "

@@ -5,6 +5,7 @@ import inspect
 import pytest
 import tessera
 from tessera import relay, te, tir
+from tessera.driver.build_module import schedule_to_module
 from tessera.ir.pass_table import holds, pass_rows
 from tessera.script import tir as T
 
@@ -106,11 +107,16 @@ def from_te():
     y = te.compute((16, 16), lambda i, j: x[i, j] * 2.0, name="y")
     z = te.compute((16, 16), lambda i, j: y[i, j] + 1.0, name="z")
     s = te.create_schedule(z.op)
-    outer, inner = s[z].split(z.op.axis[0], nparts=2)
+    outer, _ = s[z].split(z.op.axis[0], nparts=2)
     s[z].bind(outer, te.thread_axis("vthread"))
     s[z].vectorize(z.op.axis[1])
-    s[z].prefetch(x, inner, 1)
-    return tessera.driver.schedule_to_module(s, [x, z], "main", {})
+    return schedule_to_module(s, [x, z], "main", {})
+
+
+def prefetch():
+    buffer = tir.decl_buffer((8, 16), name="A")
+    body = tir.Prefetch(buffer, [tessera.ir.Range(0, 2), tessera.ir.Range(0, 16)])
+    return tessera.IRModule({"main": tir.PrimFunc([buffer.data], body)})
 
 
 def branches():
@@ -132,7 +138,7 @@ BEFORE = {
     "no_parallel_loops": (parallel, [tir.transform.ConvertForLoopsToSerial()]),
     "no_asserts": (parallel, [tir.transform.SkipAssert()]),
     "no_bfloat16": (bfloat, None),
-    "no_prefetch": (from_te, None),
+    "no_prefetch": (prefetch, [tir.transform.InjectPrefetch()]),
     "no_buffer_realize": (from_te, None),
     "no_virtual_threads": (from_te, None),
     "all_types_known": (branches, [relay.transform.InferType()]),
