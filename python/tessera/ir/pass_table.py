@@ -22,8 +22,9 @@ class PassRow(NamedTuple):
 
 
 def pass_rows(prefix: str) -> list[PassRow]:
-    """The passes whose constructors are the global functions under a prefix, such as "tir.transform."."""
-    rows = _ffi_transform_api.PassRows(prefix)
+    """The passes whose constructors are the global functions under a prefix, such as "tir.transform."; none without the compiler."""
+    find = get_global_func("transform.PassRows", allow_missing=True)
+    rows = find(prefix) if find else []
     return [PassRow(str(n), str(p), str(d), info, tuple(map(str, holds))) for n, p, d, info, holds in rows]
 
 

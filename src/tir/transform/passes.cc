@@ -47,7 +47,7 @@ PassTable passes{
          "Computes bfloat16 in float32 and keeps it as 16-bit words.",
          {.holds = {&no_bfloat16}}},
         {"BF16Promote", bf16_promote, "Computes bfloat16 in float32."},
-        {"BF16TypeLowering", bf16_type_lowering, "Keeps bfloat16 as 16-bit words.", {.holds = {&no_bfloat16}}},
+        {"BF16TypeLowering", bf16_type_lowering, "Keeps bfloat16 as 16-bit words."},
         {"BindTarget", bind_target, "Gives every function a target.", {.parameters = "target: Any"}},
         {"CombineContextCall", combine_context_call, "Makes equal context calls once."},
         {"Filter", filter, "Keeps the functions for which `fcond(func)` is true.", {.parameters = "fcond: Any"}},
