@@ -10,7 +10,17 @@ function(tessera_pch name)
   file(CONFIGURE OUTPUT pch/${name}.cc CONTENT "// Exists so that CMake compiles src/@name@/pch.h.\n" @ONLY)
   add_library(tessera_pch_${name} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/pch/${name}.cc)
   tessera_compile_as_ours(tessera_pch_${name})
+  tessera_cache_comments(tessera_pch_${name})
   target_precompile_headers(tessera_pch_${name} PRIVATE <${name}/pch.h>)
+endfunction()
+
+# Comments count for ccache where headers are precompiled: one from before a comment changed is taken for another file than the
+# header of now, which is then read twice.
+function(tessera_cache_comments target)
+  if(CMAKE_CXX_COMPILER_LAUNCHER)
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
+                          "${CMAKE_COMMAND};-E;env;CCACHE_COMMENTS=1;${CMAKE_CXX_COMPILER_LAUNCHER}")
+  endif()
 endfunction()
 
 # Lets `target` use the precompiled header of `name`, or of base where `name` has none. codegen/llvm has one of its
@@ -21,12 +31,14 @@ function(tessera_use_pch target name)
   endif()
   if(target STREQUAL tessera_room_llvm AND EXISTS ${PROJECT_SOURCE_DIR}/src/codegen/llvm/pch.h)
     target_precompile_headers(${target} PRIVATE <codegen/llvm/pch.h>)
+    tessera_cache_comments(${target})
     return()
   endif()
   foreach(candidate ${name} base)
     tessera_pch(${candidate})
     if(TARGET tessera_pch_${candidate})
       target_precompile_headers(${target} REUSE_FROM tessera_pch_${candidate})
+      tessera_cache_comments(${target})
       return()
     endif()
   endforeach()
