@@ -68,10 +68,10 @@ bool apply_cheapest(const std::vector<ScheduleRule>& rules, RuleScope scope, Sub
     };
     while (next < open.size() && (found.empty() || open[next]->least_cost < cheapest()->cost)) {
       const ScheduleRule* rule = open[next++];
-      if (std::optional<Plan> plan = rule->match(subject))
-        found.push_back({rule, std::move(*plan), 0}),
-            found.back().cost =
-                rule->cost ? rule->cost(found.back().plan, subject.environment.machine) : rule->least_cost;
+      std::optional<Plan> plan = rule->match(subject);
+      if (!plan) continue;
+      const double cost = rule->cost ? rule->cost(*plan, subject.environment.machine) : rule->least_cost;
+      found.push_back({rule, std::move(*plan), cost});
     }
     if (found.empty()) return false;
     auto best = cheapest();
