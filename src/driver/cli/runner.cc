@@ -128,10 +128,7 @@ void Runner::set_inputs(const NamedTensors& tensors) {
 }
 
 void Runner::run() {
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (!inputs_[i]) throw Error(ValueError) << "input \"" << inputs()[i].name << "\" is not set";
-    check_input(inputs()[i], inputs_[i].tensor());
-  }
+  check_inputs(inputs(), inputs_);
   results_ = program_->run(inputs_, results_);
 }
 

@@ -70,8 +70,7 @@ class ExecutorModule final : public ModuleBody {
   }
 
   void run() {
-    for (size_t i = 0; i < inputs_.size(); ++i)
-      if (!inputs_[i]) throw Error(ValueError) << "input \"" << infos()[i].name << "\" is not set";
+    check_inputs(infos(), inputs_);
     outputs_ = executable_->run(inputs_, {});
     has_run_ = true;
   }

@@ -53,4 +53,12 @@ void check_input(const TensorInfo& wanted, const DLTensor* given) {
   throw error;
 }
 
+void check_inputs(const std::vector<TensorInfo>& wanted, std::span<const NDArray> given) {
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (i >= given.size() || !given[i])
+      throw Error(ValueError) << "input \"" << wanted[i].name << "\" is missing; it is " << text_of(wanted[i]);
+    check_input(wanted[i], given[i].tensor());
+  }
+}
+
 }  // namespace tessera

@@ -24,5 +24,7 @@ std::string text_of(const TensorInfo& info);
 bool fits(std::span<const int64_t> given, const std::vector<int64_t>& wanted);
 /// A ValueError that names the input and what would make the tensor fit, where it does not.
 void check_input(const TensorInfo& wanted, const DLTensor* given);
+/// The same for all inputs, of which none may be missing.
+void check_inputs(const std::vector<TensorInfo>& wanted, std::span<const NDArray> given);
 
 }  // namespace tessera

@@ -95,11 +95,7 @@ void Model::check_outs(std::span<const NDArray> outs) const {
 std::vector<NDArray> Model::run(std::span<const NDArray> inputs, std::span<const NDArray> outs) const {
   if (inputs.size() > inputs_.size())
     throw Error(ValueError) << "the model takes " << inputs_.size() << " inputs, got " << inputs.size();
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (i >= inputs.size() || !inputs[i])
-      throw Error(ValueError) << "input \"" << inputs_[i].name << "\" is missing; it is " << text_of(inputs_[i]);
-    check_input(inputs_[i], inputs[i].tensor());
-  }
+  check_inputs(inputs_, inputs);
   check_outs(outs);
   // An input is read while results are written: a tensor that is both gets its result when the run is over.
   std::vector<NDArray> direct(outs.begin(), outs.end());
