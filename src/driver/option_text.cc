@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/any.h"
+#include "ir/pass/names.h"
 #include "ir/pass/table.h"
 #include "runtime/registry.h"
 
@@ -189,7 +190,7 @@ Array<String> parse_pass_list(std::string_view text) {
   Array<String> out;
   if (trimmed(text).empty()) return out;
   for (std::string_view name : split(text, ',')) {
-    if (!find_pass_constructor(prefix, name))
+    if (!has_pass(prefix, name) && !find_pass_constructor(prefix, name))
       throw Error(ValueError) << "there is no pass \"" << name << "\"; the passes are " << joined(pass_names(prefix));
     out.push_back(String(name));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/pass/names.h"
 #include "ir/pass/pass.h"
 
 namespace tessera {
@@ -16,8 +17,8 @@ Stack& stack() {
   return contexts;
 }
 
-bool contains(const Array<String>& names, const String& name) {
-  return std::any_of(names.begin(), names.end(), [&](const String& n) { return n == name; });
+bool contains(const Array<String>& names, const PassInfo& info) {
+  return std::any_of(names.begin(), names.end(), [&](const String& name) { return names_pass(name, info->name); });
 }
 
 [[noreturn]] void throw_unknown_key(const String& name) {
@@ -95,14 +96,14 @@ void PassContext::override_instruments(Array<PassInstrument> instruments) const 
 }
 
 bool PassContext::pass_enabled(const PassInfo& info) const {
-  if (contains((*this)->disabled_pass, info->name)) return false;
-  if (contains((*this)->required_pass, info->name)) return true;
+  if (contains((*this)->disabled_pass, info)) return false;
+  if (contains((*this)->required_pass, info)) return true;
   return (*this)->opt_level >= info->opt_level;
 }
 
 bool PassContext::before_pass(const IRModule& mod, const PassInfo& info) const {
   Array<PassInstrument> instruments = (*this)->instruments;
-  if (!contains((*this)->required_pass, info->name)) {
+  if (!contains((*this)->required_pass, info)) {
     bool should_run = true;
     for (const PassInstrument& instrument : instruments)
       if (instrument->should_run && !instrument->should_run(mod, info)) should_run = false;

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "ir/pass/names.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -14,6 +15,10 @@ namespace {
 struct Entry {
   Entry(std::string prefix, std::string title_prefix, PassRow row)
       : prefix(std::move(prefix)), title_prefix(std::move(title_prefix)), row(std::move(row)) {}
+
+  /// The title, were the row to state none.
+  std::string plain_title() const { return title_prefix + row.name; }
+  std::string title() const { return row.facts.title ? row.facts.title : plain_title(); }
 
   std::string prefix, title_prefix;
   PassRow row;
@@ -24,7 +29,7 @@ struct Entry {
     std::call_once(once, [this] {
       Array<String> required;
       for (const char* name : row.facts.required) required.push_back(name);
-      info_ = make_pass_info(row.facts.level, row.facts.title ? row.facts.title : title_prefix + row.name, required);
+      info_ = make_pass_info(row.facts.level, title(), required);
     });
     return info_;
   }
@@ -33,6 +38,7 @@ struct Entry {
 struct Registry {
   std::vector<std::unique_ptr<Entry>> entries;  // in the order of the tables
   std::unordered_map<void (*)(), const Entry*> by_function;
+  std::unordered_map<std::string, std::string> titles;  // by names that are no titles
 };
 // Filled while the library is loaded, never destroyed: passes may be made while the process ends.
 Registry& registry() {
@@ -108,6 +114,7 @@ PassTable::PassTable(std::string prefix, const char* title_prefix, std::vector<P
     ICHECK(is_new) << prefix << entry->row.name << ": another row has its function";
     std::string global = prefix + entry->row.name;
     register_global(global, entry->row.constructor(global));
+    if (entry->row.facts.title) registry().titles.emplace(entry->plain_title(), entry->title());
     registry().entries.push_back(std::move(entry));
   }
 }
@@ -118,6 +125,18 @@ std::vector<std::string> pass_names(std::string_view prefix) {
     if (entry->prefix == prefix) out.push_back(entry->row.name);
   std::sort(out.begin(), out.end());
   return out;
+}
+
+bool names_pass(std::string_view name, std::string_view title) {
+  if (name == title) return true;
+  auto found = registry().titles.find(std::string(name));
+  return found != registry().titles.end() && found->second == title;
+}
+
+bool has_pass(std::string_view prefix, std::string_view name) {
+  return std::ranges::any_of(registry().entries, [&](const auto& entry) {
+    return entry->prefix == prefix && (entry->row.name == name || entry->title() == name);
+  });
 }
 
 PackedFunc find_pass_constructor(std::string_view prefix, std::string_view name) {

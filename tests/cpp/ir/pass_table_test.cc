@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "expect_error.h"
+#include "ir/pass/names.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -52,6 +53,23 @@ TEST(PassTable, RegistersConstructorsThatTakeTheOptions) {
   EXPECT_TRUE(made(IRModule()).defined());
   EXPECT_EQ(get_global("test.transform.Twice")(1).to<Pass>().as<SequentialNode>()->passes.size(), 2u);
   EXPECT_EQ(pass_names("test.transform."), (std::vector<std::string>{"Break", "Keep", "KeepSome", "Twice"}));
+}
+
+TEST(PassTable, KnowsAPassByItsTitleAndByTheNameOfItsRow) {
+  EXPECT_TRUE(names_pass("other", "other") && names_pass("test.KeepSome", "other") && names_pass("mine", "mine"));
+  EXPECT_FALSE(names_pass("test.Keep", "other") || names_pass("KeepSome", "other") || names_pass("mine", "other"));
+  EXPECT_TRUE(has_pass("test.transform.", "other") && has_pass("test.transform.", "KeepSome"));
+  EXPECT_FALSE(has_pass("test.transform.", "mine") || has_pass("tir.transform.", "KeepSome"));
+  for (const char* name : {"other", "test.KeepSome"}) {
+    PassContextNode node;
+    node.disabled_pass = {name};
+    EXPECT_FALSE(PassContext::create(node).pass_enabled(pass_info(keep_some)));
+    EXPECT_TRUE(PassContext::create(node).pass_enabled(pass_info(twice_pass)));
+    node = PassContextNode();
+    node.opt_level = -1;
+    node.required_pass = {name};
+    EXPECT_TRUE(PassContext::create(node).pass_enabled(pass_info(keep_some)));
+  }
 }
 
 TEST(PassTable, IsAskedForAFunctionThatItHas) {

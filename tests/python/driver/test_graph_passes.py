@@ -58,6 +58,15 @@ def test_passes_can_be_required_and_disabled():
         assert "fast_tanh" in str(relay.optimize(mod, "llvm", params)[0])
 
 
+@pytest.mark.parametrize("name", ["CombineParallelConv2D", "CombineParallelConv2d"])
+def test_a_pass_is_named_by_its_constructor_or_by_its_pass_info(name):
+    mod, params = network()
+    with tessera.transform.PassContext(opt_level=4, disabled_pass=[name]):
+        assert str(relay.optimize(mod, "llvm", params)[0]).count("nn.conv2d") == 4
+    with tessera.transform.PassContext(opt_level=3, required_pass=[name]):
+        assert str(relay.optimize(mod, "llvm", params)[0]).count("nn.conv2d") == 2
+
+
 def test_instruments_see_the_passes_in_order():
     seen = []
 

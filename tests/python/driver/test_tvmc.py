@@ -457,6 +457,17 @@ def test_pass_names_are_read():
         pass_list.parse_pass_list_str("FoldConstant,MyPass")
 
 
+def test_passes_are_named_by_constructor_or_by_pass_info():
+    for name, title in (
+        ("Inline", "InlineGlobals"),
+        ("PartialEvaluate", "PartialEval"),
+        ("CombineParallelConv2D", "CombineParallelConv2d"),
+        ("AnnotateTarget", "AnnotateTargetFunc"),
+        ("FoldExplicitPadding", " FoldExplicitPadding"),
+    ):
+        assert pass_list.parse_pass_list_str(f"{name},{title}") == [name, title.strip()]
+
+
 def test_configurations_are_read_by_their_type():
     read = pass_config.parse_configs(["tir.disable_vectorize=true", "relay.FuseOps.max_depth=10"])
     assert bool(read["tir.disable_vectorize"]) and int(read["relay.FuseOps.max_depth"]) == 10
