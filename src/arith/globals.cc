@@ -82,7 +82,7 @@ void on_system(Args args, Any* result) {
   }
 }
 
-Globals globals{
+Globals arith_globals{
     {"arith.CreateAnalyzer", create_analyzer},
     {"arith.ConstIntBound", [](int64_t min, int64_t max) { return as_object(IntBound{min, max}); }},
     {"arith.ModularSet", [](int64_t coeff, int64_t base) { return as_object(Modular{coeff, base}); }},

@@ -13,7 +13,7 @@ namespace {
 register_types<ConstIntBoundNode, ModularSetNode, IntSetNode, IntervalSetNode, IterMapExprNode, IterMarkNode,
                IterSplitExprNode, IterSumExprNode, IterMapResultNode, IntGroupBoundsNode, IntConstraintsNode,
                IntConstraintsTransformNode>
-    types;
+    node_types;
 
 void print_bound(ReprPrinter& p, int64_t v) {
   if (v >= kPosInf) p << "pos_inf";

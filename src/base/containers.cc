@@ -90,7 +90,7 @@ bool MapNode::erase(const Object* key) {
 }
 
 namespace {
-register_types<StringNode, BytesNode, ArrayNode, MapNode> registered;
+register_types<StringNode, BytesNode, ArrayNode, MapNode> containers_types;
 }  // namespace
 
 }  // namespace tessera

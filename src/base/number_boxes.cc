@@ -17,7 +17,7 @@ struct BoxedFloat : Object {
   static void fields(auto f) { f("value", &BoxedFloat::value); }
 };
 
-register_types<BoxedInt, BoxedFloat> registered;
+register_types<BoxedInt, BoxedFloat> number_boxes_types;
 
 ObjectRef box_int(int64_t value) {
   BoxedInt box;

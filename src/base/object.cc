@@ -108,7 +108,7 @@ void set_repr_function(ReprFunction function) { repr_function = function; }
 std::string to_text(const ObjectRef& object) { return object ? repr_function(object.get()) : "(nullptr)"; }
 
 namespace {
-register_types<Object> registered;
+register_types<Object> object_types;
 }  // namespace
 
 }  // namespace tessera

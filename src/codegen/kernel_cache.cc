@@ -233,7 +233,7 @@ uint64_t KernelCache::clear() {
   return removed;
 }
 
-static Globals globals{
+static Globals kernel_cache_globals{
     {"codegen.cache_info",
      [] {
        KernelCache::Info info = KernelCache::get().info();

@@ -94,7 +94,7 @@ Module build(const Map<Target, IRModule>& lowered, Target host, const PassContex
   return out;
 }
 
-static Globals globals{
+static Globals build_module_globals{
     {"driver.lower_module", [](IRModule mod, bool simple_mode) { return lower_module(mod, simple_mode); }},
     {"driver.lower_primfunc", lower_prim_func},
     {"driver.tir_to_runtime", [](Map<Target, IRModule> lowered, Target host) { return build(lowered, host); }},

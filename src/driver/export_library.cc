@@ -183,7 +183,7 @@ void export_portable_package(const std::vector<std::pair<std::string, CompiledMo
   write_portable_package(path, std::move(parts));
 }
 
-static Globals globals{
+static Globals export_library_globals{
     {"driver.export_library",
      [](Module module, std::string path, std::string compiler, Array<String> options) {
        export_library(module, path, {compiler, {options.begin(), options.end()}});

@@ -23,7 +23,7 @@ IRModule lower_schedule(te::Schedule sch, Array<ObjectRef> args, String name, te
   return lower_module(schedule_to_module(sch, args, name, binds), simple_mode);
 }
 
-static Globals globals{
+static Globals lower_schedule_globals{
     {"driver.schedule_to_module", schedule_to_module},
     {"driver.lower_schedule", lower_schedule},
     {"driver.get_binds",

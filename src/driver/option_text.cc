@@ -216,7 +216,7 @@ Map<String, ObjectRef> parse_pass_configs(const Array<String>& texts) {
   return out;
 }
 
-static Globals globals{
+static Globals option_text_globals{
     {"driver.target_from_text", target_from_text},
     {"driver.target_with_cpu", with_cpu},
     {"driver.parse_pass_list", [](std::string text) { return parse_pass_list(text); }},

@@ -99,7 +99,7 @@ BuiltGraph build_graph(const IRModule& given, const CompilationConfig& config, c
   return compile_fused(optimize(mod, config), config, model_name);
 }
 
-static Globals globals{
+static Globals relay_build_globals{
     {"relay.build_module.BindParamsByName", bind_params_by_name},
     {"relay.build_module.build_graph",
      [](IRModule mod, Array<Target> targets, Map<String, NDArray> params, std::string model_name) {

@@ -113,7 +113,7 @@ Map<String, ObjectRef> run(const Module& compiled, const std::string& device, co
   return out;
 }
 
-Globals globals{
+Globals tvmc_globals{
     {"driver.run_model", run},
     {"driver.compile_model", compile},
     {"driver.export_package", write},

@@ -241,7 +241,7 @@ LoadedModel load_model(const std::string& path, const LoadOptions& options) {
   throw Error(ValueError) << "there is no model format \"" << format << "\"; the formats are " << names;
 }
 
-static Globals globals{
+static Globals load_model_globals{
     {"frontend.load_model",
      [](std::string path, std::string format, Map<String, Array<PrimExpr>> shapes, std::string allow_links) {
        LoadOptions options{format, {}, allow_links};

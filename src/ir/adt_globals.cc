@@ -26,7 +26,7 @@ TypeData type_data(const GlobalTypeVar& header, const Array<TypeVar>& type_vars,
   return make(std::move(node));
 }
 
-Globals globals{
+Globals adt_globals{
     {"ir.Constructor", constructor},
     {"ir.TypeData", type_data},
     {"ir.TypeRelation",

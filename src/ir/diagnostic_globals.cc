@@ -45,9 +45,9 @@ void render(const DiagnosticContext& context) {
   if (is_error) throw Error(DiagnosticError) << text;
 }
 
-register_types<DiagnosticNode, DiagnosticRendererNode, DiagnosticContextNode> nodes;
+register_types<DiagnosticNode, DiagnosticRendererNode, DiagnosticContextNode> diagnostic_types;
 
-Globals globals{
+Globals diagnostic_globals{
     {"diagnostics.Diagnostic",
      [](int level, Span span, String message) {
        return make_diagnostic(static_cast<DiagnosticLevel>(level), span, message);

@@ -87,7 +87,7 @@ IRModule module_from_expr(const BaseFunc& function, const Map<GlobalVar, BaseFun
   return mod;
 }
 
-Globals globals{
+Globals module_globals{
     {"ir.IRModule", new_module},
     {"ir.Module_Add", add_function},
     {"ir.Module_GetGlobalVar", [](IRModule mod, String name) { return mod.get_global_var(name); }},

@@ -19,7 +19,7 @@ register_types<SourceNameNode, SpanNode, TextSpan, SourceNode, SourceMapNode, Ba
 
 register_types<TypeNode, PrimType, PointerType, TupleType, FuncType, TypeVarNode, GlobalTypeVarNode, TypeCall,
                IncompleteType, RefType, TypeConstraintNode, TypeRelation, TensorTypeNode, ConstructorNode, TypeDataNode>
-    types;
+    node_types;
 
 register_types<VarNode, SizeVarNode, AnyDim, Cast, BinaryNode, Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max,
                EQ, NE, LT, LE, GT, GE, And, Or, Not, Select, Ramp, Broadcast, Shuffle, Call, Let>

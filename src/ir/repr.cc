@@ -147,7 +147,7 @@ std::string short_number(double value) {
   return buffer;
 }
 
-static Globals globals{
+static Globals repr_globals{
     {"node.AsRepr", [](AnyView object) { return repr(box(object).get()); }},
 };
 

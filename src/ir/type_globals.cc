@@ -24,7 +24,7 @@ Ref<T> with_span(Ref<T> type, const Span& span) {
   return type;
 }
 
-Globals globals{
+Globals type_globals{
     {"ir.Range", range_of},
     {"ir.range_by_min_extent",
      [](PrimExpr min, PrimExpr extent, Span span) { return with_span(make_range(min, extent), span); }},

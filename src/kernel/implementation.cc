@@ -25,7 +25,7 @@ struct LoweredOutputNode : Object {
 };
 using LoweredOutput = Ref<LoweredOutputNode>;
 
-register_types<LoweredOutputNode> types;
+register_types<LoweredOutputNode> implementation_types;
 
 using Tensors = Array<te::Tensor>;
 
@@ -125,7 +125,7 @@ te::Schedule schedule_by(const OpImplementation& implementation, const Op& op, c
   });
 }
 
-static Globals globals{
+static Globals implementation_globals{
     {"relay.op._OpImplementationCompute",
      [](OpImplementation one, Attrs attrs, Tensors inputs, Type out_type) {
        return one->fcompute(attrs, inputs, out_type).to<Tensors>();

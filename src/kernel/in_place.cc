@@ -130,7 +130,7 @@ std::vector<InPlace> find_in_place(const PrimFunc& function) {
   return out;
 }
 
-static Globals globals{
+static Globals in_place_globals{
     {"relay.backend.find_in_place",
      [](PrimFunc function) {
        Array<Array<ObjectRef>> out;

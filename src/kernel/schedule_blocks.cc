@@ -73,7 +73,7 @@ PrimFunc schedule_blocks(const PrimFunc& function, const CompileEnvironment& env
   return is_gpu ? topi::bind_own_statements(out) : out;
 }
 
-static Globals globals{
+static Globals schedule_blocks_globals{
     {"topi.cpu.schedule_default",
      [](PrimFunc function, Target target) {
        return schedule_blocks(function, CompileEnvironment::make(target, nullptr, PassContext()));

@@ -97,7 +97,7 @@ bool apply_cheapest(const std::vector<ScheduleRule>& rules, RuleScope scope, Sub
 
 int64_t rule_failures() { return failures; }
 
-static Globals globals{
+static Globals schedule_rule_globals{
     {"kernel.rule_failures", rule_failures},
     {"kernel.schedule_rules",
      [] {

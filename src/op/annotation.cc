@@ -12,7 +12,7 @@ namespace {
 using relay::CompilerAttrs;
 using relay::DeviceCopyAttrs;
 using relay::OnDeviceAttrs;
-register_types<CompilerAttrs, OnDeviceAttrs, DeviceCopyAttrs> nodes;
+register_types<CompilerAttrs, OnDeviceAttrs, DeviceCopyAttrs> annotation_types;
 
 Array<te::Tensor> identity(const Attrs&, const Array<te::Tensor>& in, const Type&) {
   Array<te::Tensor> out;

@@ -57,7 +57,7 @@ Array<AttrFieldInfo> parameters(const String& name) {
   return out;
 }
 
-Globals globals{{"topi.by_record", by_record}, {"relay.op._Parameters", parameters}};
+Globals by_record_globals{{"topi.by_record", by_record}, {"relay.op._Parameters", parameters}};
 
 }  // namespace
 

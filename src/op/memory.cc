@@ -18,7 +18,7 @@ using relay::AllocTensorAttrs;
 using relay::DebugAttrs;
 using relay::ReshapeTensorAttrs;
 using relay::ShapeOfAttrs;
-register_types<AllocStorageAttrs, AllocTensorAttrs, relay::CastHintAttrs, DebugAttrs, ReshapeTensorAttrs> nodes;
+register_types<AllocStorageAttrs, AllocTensorAttrs, relay::CastHintAttrs, DebugAttrs, ReshapeTensorAttrs> memory_types;
 
 /// The type of memory: the name Storage, which stands for itself in every module.
 Type storage_type() {

@@ -130,7 +130,7 @@ Pattern pattern_tuple(const Array<Pattern>& patterns) {
   return make(std::move(node));
 }
 
-Globals globals{
+Globals construct_globals{
     {"relay.ir.Constant", constant},
     {"relay.ir.Tuple", tuple},
     {"relay.ir.Var", [](String name, Type type, Span span) { return make_local(name, type, span); }},

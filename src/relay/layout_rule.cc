@@ -71,9 +71,9 @@ int64_t extent_of(const Layout& layout, const Array<PrimExpr>& shape, char lette
   return extent ? *extent : -1;
 }
 
-static register_types<InferCorrectLayoutOutputNode> nodes;
+static register_types<InferCorrectLayoutOutputNode> layout_rule_types;
 
-static Globals globals{
+static Globals layout_rule_globals{
     {"relay._transform.InferCorrectLayoutOutput",
      [](Array<Layout> in, Array<Layout> out, Attrs attrs) { return layout_answer(in.vec(), out.vec(), attrs); }},
 };

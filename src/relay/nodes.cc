@@ -10,7 +10,7 @@ namespace {
 register_types<Constant, Tuple, IdNode, VarNode, Call, Let, If, TupleGetItem, RefCreate, RefRead, RefWrite,
                TempExprNode, FunctionNode, PatternNode, PatternWildcard, PatternVar, PatternConstructor, PatternTuple,
                ClauseNode, Match, TypeRuleSlot, AffineTypeNode, TensorAffineTypeNode, TupleAffineTypeNode>
-    nodes;
+    node_types;
 
 }  // namespace
 }  // namespace tessera::relay

@@ -326,7 +326,7 @@ bool is_of_loops(const Object* object) {
   return !object || !(is_relay(object) || object->is_a(TypeNode::info) || object->is_a(PatternNode::info));
 }
 
-Globals globals{
+Globals print_text_globals{
     {"ir.PrettyPrint",
      [](AnyView object) {
        ObjectRef boxed = box(object);

@@ -5,7 +5,7 @@
 namespace tessera::relay {
 namespace {
 
-register_types<OpImplementationNode, OpSpecializationNode, OpStrategyNode> types;
+register_types<OpImplementationNode, OpSpecializationNode, OpStrategyNode> strategy_types;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void add_implementation(const OpStrategy& strategy, PackedFunc compute, PackedFu
   all.push_back(make(std::move(node)));
 }
 
-static Globals globals{
+static Globals strategy_globals{
     {"relay.op._make.OpStrategy", [] { return OpStrategy(make(OpStrategyNode())); }},
     {"relay.op._make.OpImplementation", make_implementation},
     {"relay.op._OpStrategyAddImplementation",

@@ -200,7 +200,7 @@ Expr bind(const Expr& expr, const Map<Var, Expr>& values) {
   return make(std::move(out));
 }
 
-static Globals globals{
+static Globals walk_globals{
     {"relay.analysis.post_order_visit",
      [](Expr expr, PackedFunc visit) { post_order(expr, [&](const Expr& e) { visit(e); }, true); }},
     {"relay.analysis.free_vars", [](Expr expr) { return array_of(free_vars(expr)); }},

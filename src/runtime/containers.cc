@@ -22,7 +22,7 @@ ShapeTuple Convert<ShapeTuple>::unpack(const AnyView& view) {
 
 namespace {
 
-register_types<ShapeTupleNode, ADTNode> registered;
+register_types<ShapeTupleNode, ADTNode> containers_types;
 
 template <class Items>
 auto item_at(const Items& items, int64_t i, const char* what) {
@@ -60,7 +60,7 @@ void tuple_of(Args args, Any* result) {
   *result = Any(make_adt(0, std::move(values)));
 }
 
-Globals globals{
+Globals containers_globals{
     {"runtime.ShapeTuple", make_shape},
     {"runtime.GetShapeTupleSize", [](ShapeTuple shape) { return shape->values.size(); }},
     {"runtime.GetShapeTupleElem", [](ShapeTuple shape, int64_t i) { return item_at(shape->values, i, "a shape"); }},

@@ -81,7 +81,7 @@ void free_stream(DLDevice device, Stream stream) { get_device_api(device)->free_
 void set_stream(DLDevice device, Stream stream) { get_device_api(device)->set_stream(device, stream); }
 void sync(DLDevice device, Stream stream) { get_device_api(device)->sync(device, stream); }
 
-Globals globals{
+Globals device_api_globals{
     {"runtime.GetDeviceAttr", get_device_attr},
     {"runtime.DeviceCreateStream", create_stream},
     {"runtime.DeviceFreeStream", free_stream},

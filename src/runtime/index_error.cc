@@ -24,9 +24,9 @@ void throw_index_errors(std::span<IndexErrorRecord> records, const std::vector<s
 
 namespace {
 
-Globals globals{{"runtime.IndexError", [](const std::string& where, int64_t index, int64_t extent) {
-                   throw index_error(where, index, extent);
-                 }}};
+Globals index_error_globals{{"runtime.IndexError", [](const std::string& where, int64_t index, int64_t extent) {
+                               throw index_error(where, index, extent);
+                             }}};
 
 }  // namespace
 }  // namespace tessera

@@ -205,9 +205,9 @@ NDArray NDArray::copy_to(DLDevice device, const std::string& scope) const {
 
 namespace {
 
-register_types<NDArrayNode> registered;
+register_types<NDArrayNode> ndarray_types;
 
-Globals globals{
+Globals ndarray_globals{
     {"runtime.TVMArrayAllocWithScope",
      [](void* shape, size_t rank, DataType dtype, DLDevice device, Any scope) {
        return NDArray::empty({static_cast<const int64_t*>(shape), rank}, dtype, device,

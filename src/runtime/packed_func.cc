@@ -47,7 +47,7 @@ void throw_argument(const std::string& name, int index, const Error& cause) {
 }
 
 namespace {
-register_types<PackedFuncNode> registered;
+register_types<PackedFuncNode> packed_func_types;
 }  // namespace
 
 }  // namespace tessera

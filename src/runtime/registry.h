@@ -18,7 +18,7 @@ PackedFunc get_global(std::string_view name);
 bool remove_global(std::string_view name);
 std::vector<std::string> global_names();
 
-/// For use at namespace scope: `static Globals globals{{"room.name", function}, ...};`
+/// For use at namespace scope, named after its file: `static Globals file_globals{{"room.name", function}, ...};`
 struct Globals {
   struct Entry {
     PackedFunc function;

@@ -8,7 +8,7 @@ namespace {
 
 register_types<BlockRVNode, LoopRVNode, InstructionKindNode, InstructionNode, TraceNode, ScheduleNode, StmtSRefNode,
                DependencyNode, BlockScopeNode, ScheduleStateNode, AutoTensorizeMappingInfoNode>
-    types;
+    node_types;
 
 }  // namespace
 }  // namespace tessera::schedule

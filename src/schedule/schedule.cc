@@ -129,7 +129,7 @@ ObjectRef get(const Schedule& sch, const ObjectRef& rv) {
   return place.realize()->block;
 }
 
-Globals globals{
+Globals schedule_globals{
     {"tir.schedule.Schedule", make_schedule},
     {"tir.schedule.ScheduleCopy", copy_schedule},
     // A module of its own: what the user holds does not change under later primitives.

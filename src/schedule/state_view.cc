@@ -119,7 +119,7 @@ void replace(const ScheduleState& self, const StmtSRef& sref, const Stmt& fresh)
   self.edit()->state.replace(place.function, place.stmt(), whole);
 }
 
-Globals globals{
+Globals state_view_globals{
     {"tir.schedule.ScheduleState", [](const IRModule& mod, int debug_mask) { return view_of(State(mod), debug_mask); }},
     {"tir.schedule.ScheduleGetState", [](const Schedule& sch) { return view_of(sch->state, sch->debug_mask); }},
     {"tir.schedule.ScheduleStateGetMod", [](const ScheduleState& self) { return self->state.mod().copy(); }},

@@ -41,7 +41,7 @@ void inline_where(const Schedule& sch, F is_wanted) {
   }
 }
 
-Globals globals{
+Globals auto_inline_globals{
     {"schedule.AutoInlineElemWise",
      [](Schedule sch) { inline_where(sch, [](const ComputeOp* op) { return reads_in_order(op, false); }); }},
     {"schedule.AutoInlineBroadcast",

@@ -343,7 +343,7 @@ class BoundsOf {
 Bounds infer_bounds(const Schedule& sch) { return BoundsOf(sch)(); }
 
 namespace {
-Globals globals{{"schedule.InferBound", infer_bounds}};
+Globals bounds_globals{{"schedule.InferBound", infer_bounds}};
 }  // namespace
 
 }  // namespace tessera::te

@@ -282,7 +282,7 @@ class Creator {
 PrimFunc create_prim_func(const Array<Tensor>& args) { return Creator(args)(); }
 
 namespace {
-Globals globals{{"te.CreatePrimFunc", create_prim_func}};
+Globals create_prim_func_globals{{"te.CreatePrimFunc", create_prim_func}};
 }  // namespace
 
 }  // namespace tessera::te

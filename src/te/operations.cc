@@ -231,7 +231,7 @@ Operation replace_inputs(const Operation& op, const ReplaceTensor& replace) {
 
 namespace {
 
-Globals globals{
+Globals operations_globals{
     {"te.ComputeOp", compute_op},
     {"te.ScanOp", scan_op},
     {"te.ExternOp", extern_op},

@@ -199,7 +199,7 @@ PrimFunc schedule_to_prim_func(const Schedule& sch, const Array<ObjectRef>& args
 
 namespace {
 
-Globals globals{
+Globals prim_func_globals{
     {"schedule.SchedulePostProcToPrimFunc",
      [](Array<ObjectRef> args, Stmt nest, Binds binds) { return nest_to_prim_func(args, nest, binds); }},
     {"schedule.VerifyCompactBuffer", needs_compact_buffers},

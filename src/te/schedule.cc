@@ -110,7 +110,7 @@ register_types<OperationNode, TensorNode, PlaceholderOp, ComputeOp, ScanOp, Exte
     operations;
 register_types<IterVarRelationNode, Split, Fuse, Rebase, Singleton, IterVarAttrNode, StageNode, ScheduleNode> schedules;
 
-Globals globals{
+Globals schedule_globals{
     {"te.CreateSchedule", create_schedule},
     {"te.ScheduleGetItem", stage_of},
     {"te.ScheduleNormalize", normalize},

@@ -7,7 +7,7 @@
 namespace tessera::te {
 namespace {
 
-register_types<SpecializedConditionNode> types;
+register_types<SpecializedConditionNode> specialize_types;
 
 std::vector<SpecializedCondition>& entered() {
   thread_local std::vector<SpecializedCondition> stack;
@@ -18,7 +18,7 @@ std::vector<SpecializedCondition>& entered() {
 
 SpecializedCondition current_specialization() { return entered().empty() ? SpecializedCondition() : entered().back(); }
 
-static Globals globals{
+static Globals specialize_globals{
     {"te.CreateSpecializedCondition",
      [](Array<PrimExpr> clauses) {
        SpecializedConditionNode node;

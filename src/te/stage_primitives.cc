@@ -221,7 +221,7 @@ std::vector<IterVar> tile(Stage stage, IterVar x, IterVar y, PrimExpr x_factor, 
 
 Array<IterVar> pair_of(const std::pair<IterVar, IterVar>& axes) { return {axes.first, axes.second}; }
 
-Globals globals{
+Globals stage_primitives_globals{
     {"te.StageSetScope", set_scope},
     {"te.StageBind", bind},
     {"te.StageSplitByFactor",

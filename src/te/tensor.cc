@@ -178,7 +178,7 @@ std::string tensor_text(Tensor tensor) {
   return out + "], op.name=" + tensor->op->name.str() + ")";
 }
 
-Globals globals{
+Globals tensor_globals{
     {"te.Placeholder",
      [](Array<PrimExpr> shape, DataType dtype, String name) { return placeholder(shape, dtype, name); }},
     {"te.TensorEqual", [](Tensor a, Tensor b) { return same_tensor(a.get(), b.get()); }},

@@ -309,7 +309,7 @@ Stmt provide_tensor_compute(NestBuilder& builder, const Stage& stage) {
 
 namespace {
 
-Globals globals{
+Globals tensorize_globals{
     {"te.TensorIntrin",
      [](String name, Operation op, Array<Tensor> inputs, Array<Buffer> buffers, Array<Var> scalar_params, Stmt body,
         Stmt reduce_init, Stmt reduce_update) {

@@ -8,7 +8,7 @@
 namespace tessera::te {
 namespace {
 
-static register_types<Transform> types;
+static register_types<Transform> transform_layout_types;
 
 const Transform* last_transform(const StageNode* stage) {
   return stage->relations.empty() ? nullptr : stage->relations[stage->relations.size() - 1].as<Transform>();
@@ -182,6 +182,6 @@ void apply_layouts(const Schedule& sch) {
     if (!stage->layout_transforms.empty()) return LayoutApplier()(sch);
 }
 
-static Globals globals{{"te.StageTransformLayout", transform_layout}};
+static Globals transform_layout_globals{{"te.StageTransformLayout", transform_layout}};
 
 }  // namespace tessera::te

@@ -61,7 +61,7 @@ Stmt vstore(const Buffer& buffer, Array<PrimExpr> begin, PrimExpr value) {
 
 namespace {
 
-Globals globals{
+Globals buffer_access_globals{
     {"tir.BufferAccessPtr", access_ptr},
     {"tir.BufferVLoad", vload},
     {"tir.BufferVStore", vstore},

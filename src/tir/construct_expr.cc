@@ -144,7 +144,7 @@ BufferType buffer_type_named(const std::string& name) {
   throw Error(ValueError) << "unknown buffer type \"" << name << "\"; it is \"\", \"default\" or \"auto_broadcast\"";
 }
 
-Globals globals{
+Globals construct_expr_globals{
     {"tir.IterVar",
      [](Range dom, Var var, IterType type, String tag, Span span) {
        IterVar made = checked_iter_var(dom, var, type, tag);

@@ -153,7 +153,7 @@ Stmt with_span(Stmt stmt, const Span& span) {
   return stmt;
 }
 
-Globals globals{
+Globals construct_stmt_globals{
     {"tir.LetStmt",
      [](Var var, PrimExpr value, Stmt body, Span span) { return with_span(checked_let(var, value, body), span); }},
     {"tir.AttrStmt",

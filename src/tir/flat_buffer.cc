@@ -85,7 +85,7 @@ Array<PrimExpr> offset_of(const Buffer& buffer, const Array<PrimExpr>& indices) 
   return out;
 }
 
-Globals globals{
+Globals flat_buffer_globals{
     {"tir.BufferOffsetOf", offset_of},
     {"tir.BufferGetFlattenedBuffer", flat_buffer},
 };

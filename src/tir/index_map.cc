@@ -72,7 +72,7 @@ bool is_equivalent(const IndexMap& a, const IndexMap& b) {
 
 namespace {
 
-register_types<IndexMapNode> types;
+register_types<IndexMapNode> index_map_types;
 
 ReprRows index_map_text{[](ReprPrinter& p, const IndexMapNode* map) {
   p << "index_map(lambda ";
@@ -80,7 +80,7 @@ ReprRows index_map_text{[](ReprPrinter& p, const IndexMapNode* map) {
   p.list(map->final_indices) << "))";
 }};
 
-Globals globals{
+Globals index_map_globals{
     {"tir.IndexMap", [](Array<Var> initial, Array<PrimExpr> final_indices,
                         ObjectRef inverse) { return make_index_map(initial, final_indices, inverse); }},
     {"tir.IndexMapMapIndices", map_indices},

@@ -85,7 +85,7 @@ InverseMap non_surjective_inverse_map(const IndexMap& map, const Array<Range>& r
 
 namespace {
 
-Globals globals{
+Globals index_map_inverse_globals{
     {"tir.IndexMapInverse", inverse_map},
     {"tir.IndexMapNonSurjectiveInverse",
      [](IndexMap map, Array<Range> ranges) {

@@ -382,11 +382,11 @@ class Interpreter {
   std::unordered_map<const VarNode*, Memory> by_pointer_;
 };
 
-Globals globals{{"tir.Interpret", [](Args args, Any*) {
-                   std::vector<Any> rest;
-                   for (int i = 1; i < args.size(); ++i) rest.emplace_back(args[i]);
-                   interpret(args[0].to<PrimFunc>(), rest);
-                 }}};
+Globals interpret_globals{{"tir.Interpret", [](Args args, Any*) {
+                             std::vector<Any> rest;
+                             for (int i = 1; i < args.size(); ++i) rest.emplace_back(args[i]);
+                             interpret(args[0].to<PrimFunc>(), rest);
+                           }}};
 
 }  // namespace
 

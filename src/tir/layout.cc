@@ -181,7 +181,7 @@ Array<PrimExpr> convert_shape(const Layout& from, const Layout& to, const Array<
 
 namespace {
 
-register_types<LayoutNode, BijectiveLayoutNode> types;
+register_types<LayoutNode, BijectiveLayoutNode> layout_types;
 
 ReprRows layout_texts{
     [](ReprPrinter& p, const LayoutNode* layout) { p << "Layout(" << std::string_view(layout->name) << ")"; },
@@ -196,7 +196,7 @@ char only_letter(const std::string& axis) {
   return axis[0];
 }
 
-Globals globals{
+Globals layout_globals{
     {"tir.Layout", make_layout},
     {"tir.LayoutNdim", [](Layout layout) { return static_cast<int>(layout->axes.size()); }},
     {"tir.LayoutGetItem",

@@ -76,9 +76,9 @@ TensorIntrin find_tensor_intrin(std::string_view name) {
 
 namespace {
 
-register_types<TensorIntrinNode> types;
+register_types<TensorIntrinNode> prim_func_types;
 
-Globals globals{
+Globals prim_func_globals{
     {"tir.PrimFunc", checked_prim_func},
     {"tir.TensorIntrin", checked_tensor_intrin},
     {"tir.TensorIntrinRegister", register_tensor_intrin},

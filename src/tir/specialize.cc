@@ -62,7 +62,7 @@ PrimFunc specialize(const PrimFunc& function, const Map<Var, ObjectRef>& given) 
   return with(out, &PrimFuncNode::params, params);
 }
 
-Globals globals{{"tir.Specialize", specialize}};
+Globals specialize_globals{{"tir.Specialize", specialize}};
 
 }  // namespace
 }  // namespace tessera

@@ -59,7 +59,7 @@ void visit_pre_order(const ObjectRef& root, const PackedFunc& visit) {
   });
 }
 
-Globals globals{
+Globals stmt_functor_globals{
     {"tir.IRTransform", transform},
     {"tir.PostOrderVisit", visit_post_order},
     {"tir.PreOrderVisit", visit_pre_order},

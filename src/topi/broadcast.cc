@@ -156,7 +156,7 @@ const Row kRows[] = {
   return true;
 }();
 
-Globals globals{
+Globals broadcast_globals{
     {"topi.broadcast_to", [](te::Tensor data, Array<PrimExpr> shape) { return broadcast_to(data, shape); }}};
 
 }  // namespace

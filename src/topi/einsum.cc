@@ -167,7 +167,7 @@ te::Tensor stft(const te::Tensor& x, const te::Tensor& window, int size, int ste
 
 namespace {
 
-Globals globals{
+Globals einsum_globals{
     {"topi.einsum", [](String equation, Array<te::Tensor> operands) { return einsum(equation.str(), operands); }},
     {"topi.stft", [](te::Tensor x, te::Tensor window, int size, int step, bool normalized,
                      Array<PrimExpr> shape) { return stft(x, window, size, step, normalized, shape); }},

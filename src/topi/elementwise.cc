@@ -118,7 +118,7 @@ te::Tensor elemwise_sum(const Array<te::Tensor>& xs) {
       "T_elemwise_sum", kElementwise);
 }
 
-Globals globals{
+Globals elementwise_globals{
     {"topi.identity", identity},
     {"topi.cast", cast},
     {"topi.reinterpret", reinterpret},

@@ -249,7 +249,7 @@ int from_front(int64_t axis, size_t rank) {
   return static_cast<int>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
 }
 
-Globals globals{
+Globals index_globals{
     {"topi.take",
      [](te::Tensor x, te::Tensor indices, Any axis, int batch_dims, String mode) {
        int place = axis.is_null() ? -1 : from_front(axis.to<int64_t>(), x->shape.size());

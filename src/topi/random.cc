@@ -205,7 +205,7 @@ Array<te::Tensor> multinomial(const te::Tensor& key, const te::Tensor& probabili
 
 namespace {
 
-Globals globals{
+Globals random_globals{
     {"topi.random.threefry_generate", threefry_generate},
     {"topi.random.threefry_split", threefry_split},
     {"topi.random.uniform", uniform},

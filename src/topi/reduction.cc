@@ -210,7 +210,7 @@ auto position(PositionReduction reduction) {
   };
 }
 
-Globals globals{
+Globals reduction_globals{
     {"topi.sum", plain(sum)},          {"topi.prod", plain(prod)},        {"topi.min", plain(min)},
     {"topi.max", plain(max)},          {"topi.all", plain(all)},          {"topi.any", plain(any)},
     {"topi.argmin", position(argmin)}, {"topi.argmax", position(argmax)},

@@ -144,7 +144,7 @@ PrimExpr arange_count(const PrimExpr& start, const PrimExpr& stop, const PrimExp
   return max(tessera::cast(DataType::Int(32), ceil(exact)), PrimExpr(0));
 }
 
-Globals globals{
+Globals repeat_globals{
     {"topi.tile", tile},
     {"topi.repeat",
      [](te::Tensor x, PrimExpr count, int axis) {

@@ -157,7 +157,7 @@ namespace {
 
 int counted_axis(int axis, const te::Tensor& x) { return axis < 0 ? axis + static_cast<int>(x->shape.size()) : axis; }
 
-Globals globals{
+Globals scatter_globals{
     {"topi.scatter", [](te::Tensor x, te::Tensor indices, te::Tensor updates, int axis,
                         String join) { return scatter(x, indices, updates, counted_axis(axis, x), join, {}); }},
     {"topi.scatter_nd", [](te::Tensor x, te::Tensor indices, te::Tensor updates,

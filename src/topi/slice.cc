@@ -129,7 +129,7 @@ te::Tensor strided_set(const te::Tensor& x, const te::Tensor& v, const te::Tenso
 
 namespace {
 
-Globals globals{
+Globals slice_globals{
     {"topi.strided_slice",
      [](te::Tensor x, Array<PrimExpr> begin, Array<PrimExpr> end, Array<PrimExpr> strides, Array<PrimExpr> axes,
         String mode) {

@@ -114,7 +114,7 @@ te::Tensor filled_count(const te::Tensor& indices, const te::Tensor& shape) {
 
 namespace {
 
-Globals globals{
+Globals sparse_globals{
     {"topi.sparse_reshape", sparse_reshape},
     {"topi.sparse_fill_empty_rows", sparse_fill_empty_rows},
 };

@@ -94,7 +94,7 @@ te::Schedule schedule_for(const Array<te::Tensor>& outs, const Target& target) {
   return sch;
 }
 
-static Globals globals{
+static Globals te_schedule_globals{
     {"topi.schedule_inlined", schedule_inlined},
     {"topi.schedule_for", schedule_for},
     {"topi.schedule_stage",

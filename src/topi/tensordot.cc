@@ -64,7 +64,7 @@ std::vector<int> numbers(const Array<PrimExpr>& list, size_t rank) {
   return out;
 }
 
-Globals globals{
+Globals tensordot_globals{
     {"topi.matmul", matmul},
     {"topi.tensordot",
      [](te::Tensor a, te::Tensor b, Array<PrimExpr> a_axes, Array<PrimExpr> b_axes) {

@@ -230,7 +230,7 @@ Array<te::Tensor> split_of(te::Tensor x, Any parts, int axis) {
   return split(x, begins, place, "T_split_sections");
 }
 
-Globals globals{
+Globals transform_globals{
     {"topi.reshape", [](te::Tensor x, Array<PrimExpr> shape) { return reshape(x, shape); }},
     {"topi.transpose", transpose_of},
     {"topi.expand_dims",

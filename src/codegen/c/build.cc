@@ -68,7 +68,7 @@ Module build_c(IRModule mod, Target target) {
   return make_module<CSourceModule>(printer.finish(), "c", names, Array<String>());
 }
 
-Globals globals{
+Globals build_globals{
     {"target.build.c", build_c},
     {"runtime.CSourceModuleCreate",
      [](std::string source, std::string format, Array<String> names, Array<String> const_vars) {

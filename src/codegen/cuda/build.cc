@@ -30,7 +30,7 @@ Module build_cuda(IRModule mod, Target target) {
   return cuda::create_module("", "cu", kernels, source, arch);
 }
 
-Globals globals{{"target.build.cuda", build_cuda}};
+Globals build_globals{{"target.build.cuda", build_cuda}};
 
 }  // namespace
 }  // namespace tessera::codegen

@@ -100,7 +100,7 @@ void link_files(const Array<String>& files, const std::string& output, const Arr
   compiler_hooks() = {.link_shared = link_files, .is_target_enabled = target_enabled};
   return true;
 }();
-Globals globals{
+Globals build_globals{
     {"target.build.llvm", build_llvm},
     {"codegen.codegen_blob", build_blob},
     {"codegen.llvm_target_enabled", target_enabled},

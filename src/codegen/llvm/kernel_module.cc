@@ -108,7 +108,7 @@ Module build_kernels(IRModule mod, Target target) {
   return make_module<KernelModule>(std::move(text), std::move(runner));
 }
 
-Globals globals{{"target.build.nvptx", build_kernels}, {"target.build.rocm", build_kernels}};
+Globals kernel_module_globals{{"target.build.nvptx", build_kernels}, {"target.build.rocm", build_kernels}};
 
 }  // namespace
 }  // namespace tessera::codegen

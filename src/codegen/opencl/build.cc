@@ -18,7 +18,7 @@ Module build_opencl(IRModule mod, Target) {
   return opencl::create_module(source, Bytes(table.take()));
 }
 
-Globals globals{{"target.build.opencl", build_opencl}};
+Globals build_globals{{"target.build.opencl", build_opencl}};
 
 }  // namespace
 }  // namespace tessera::codegen

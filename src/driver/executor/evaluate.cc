@@ -111,7 +111,7 @@ Array<NDArray> evaluate_constants(const Function& function) {
 }
 
 [[maybe_unused]] static const bool is_set = (constant_evaluator() = evaluate_constants, true);
-static Globals globals{
+static Globals evaluate_globals{
     {"relay.evaluate_constants", evaluate_constants},
 };
 

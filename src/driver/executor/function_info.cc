@@ -51,6 +51,6 @@ Map<String, FunctionInfo> function_infos(const GraphProgram& graph, const Functi
   return out;
 }
 
-static register_types<FunctionInfoNode> nodes;
+static register_types<FunctionInfoNode> function_info_types;
 
 }  // namespace tessera::relay

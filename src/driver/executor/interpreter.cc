@@ -324,9 +324,9 @@ ObjectRef apply_closure(const ObjectRef& function, const std::vector<ObjectRef>&
   return closure->interpreter->apply(function, args);
 }
 
-static register_types<ConstructorValueNode, RefValueNode, ClosureNode> nodes;
+static register_types<ConstructorValueNode, RefValueNode, ClosureNode> interpreter_types;
 
-static Globals globals{
+static Globals interpreter_globals{
     {"relay.backend.CreateInterpreter",
      [](IRModule mod, DLDevice device, Target target) {
        auto interpreter = make_interpreter(mod ? mod : IRModule(), device, target);

@@ -9,7 +9,7 @@
 namespace tessera::relay {
 namespace {
 
-register_types<ExecutorNode, RuntimeNode> registered;
+register_types<ExecutorNode, RuntimeNode> options_types;
 
 struct Option {
   const char* name;
@@ -96,7 +96,7 @@ Map<String, String> options(const Kind& kind) {
 ReprRows rows{[](ReprPrinter& p, const ExecutorNode* node) { p << node->name.str() << node->attrs; },
               [](ReprPrinter& p, const RuntimeNode* node) { p << node->name.str(); }};
 
-Globals globals{
+Globals options_globals{
     {"relay.backend.CreateExecutor",
      [](std::string name, Map<String, ObjectRef> given) { return create<ExecutorNode>(executors(), name, given); }},
     {"relay.backend.ListExecutors", [] { return names(executors()); }},

@@ -56,7 +56,7 @@ bool needs_vm(const IRModule& mod) {
   return found;
 }
 
-static Globals globals{
+static Globals compile_globals{
     {"relay.vm.is_needed", needs_vm},
     {"relay.vm.optimize",
      [](IRModule mod, Array<Target> targets) { return optimize_for_vm(mod, make_compilation_config(targets, {})); }},

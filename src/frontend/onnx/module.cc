@@ -70,7 +70,7 @@ Array<ObjectRef> import_file(const std::string& path, const Map<String, Array<Pr
       import_model(read_model(path, allow_links), options_from(shapes, dtypes, opset, freeze_params, frozen)));
 }
 
-static Globals globals{
+static Globals module_globals{
     {"frontend.onnx.import_bytes", import_bytes},
     {"frontend.onnx.import_file", import_file},
     {"frontend.onnx.unsupported",

@@ -43,7 +43,7 @@ void make_node(Args args, Any* result) {
 
 }  // namespace
 
-static Globals globals{
+static Globals make_node_globals{
     {"node.MakeNode", make_node},
 };
 

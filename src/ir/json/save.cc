@@ -256,7 +256,7 @@ class Writer {
 
 std::string save_json(const ObjectRef& object, Spans spans) { return Writer(spans).write(object); }
 
-static Globals globals{
+static Globals save_globals{
     {"node.SaveJSON", [](AnyView object) { return save_json(box(object)); }},
     {"node.LoadJSON", [](std::string text) { return load_json(text); }},
 };

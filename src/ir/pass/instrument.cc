@@ -92,7 +92,7 @@ PassInstrument instrument_of(String name, PackedFunc enter, PackedFunc exit, Pac
   return make(std::move(node));
 }
 
-static Globals globals{
+static Globals instrument_globals{
     {"instrument.PassInstrument", instrument_of},
     {"instrument.EnterPassContext",
      [](PassInstrument i) {

@@ -91,7 +91,7 @@ Pass print_ir(String header, bool show_meta_data) {
   });
 }
 
-static Globals globals{
+static Globals pass_globals{
     {"transform.PassInfo", [](int opt_level, String name, Array<String> required,
                               bool traceable) { return make_pass_info(opt_level, name, required, traceable); }},
     {"transform.Info", [](Pass pass) { return pass->pass_info; }},

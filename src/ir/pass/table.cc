@@ -77,7 +77,7 @@ bool holds(const std::string& name, const IRModule& mod) {
   throw Error(ValueError) << "no pass promises \"" << name << "\"";
 }
 
-static Globals globals{
+static Globals table_globals{
     {"transform.PassRows", [](std::string prefix) { return rows_under(prefix); }},
     {"transform.Holds", [](std::string property, IRModule mod) { return holds(property, mod); }},
 };

@@ -115,7 +115,7 @@ void register_table(std::initializer_list<std::pair<const char*, Binary>> rows,
   return true;
 }();
 
-Globals globals{
+Globals prim_globals{
     {"tir.Var",
      [](String name, AnyView type, Span span) {
        Var var = var_of(name, type, false);

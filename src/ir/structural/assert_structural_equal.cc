@@ -48,7 +48,7 @@ void assert_structural_equal(const ObjectRef& lhs, const ObjectRef& rhs, bool ma
                           << text_at(rhs, paths.rhs_path);
 }
 
-static Globals globals{
+static Globals assert_structural_equal_globals{
     // node.StructuralEqual(lhs, rhs, assert_mode, map_free_vars)
     {"node.StructuralEqual",
      [](AnyView lhs, AnyView rhs, bool assert_mode, bool map_free_vars) {

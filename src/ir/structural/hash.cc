@@ -213,7 +213,7 @@ int64_t structural_hash(const ObjectRef& object, bool map_free_vars) {
   return static_cast<int64_t>(Hashing().run(object.get(), map_free_vars));
 }
 
-static Globals globals{
+static Globals hash_globals{
     {"node.StructuralHash",
      [](AnyView object, bool map_free_vars) { return structural_hash(box(object), map_free_vars); }},
 };

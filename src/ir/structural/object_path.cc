@@ -47,7 +47,7 @@ std::string step_text(const ObjectPathNode* step) {
 
 register_types<ObjectPathNode, RootPath, AttributeAccessPath, UnknownAttributeAccessPath, ArrayIndexPath,
                MissingArrayElementPath, MapValuePath, MissingMapEntryPath, ObjectPathPairNode>
-    registered;
+    object_path_types;
 
 }  // namespace
 
@@ -112,7 +112,7 @@ std::string path_text(const ObjectPath& path) {
   return out;
 }
 
-static Globals globals{
+static Globals object_path_globals{
     {"node.ObjectPathRoot", root_path},
     {"node.ObjectPathAttr",
      [](ObjectPath parent, String name) { return name ? attr_path(parent, name) : unknown_attr_path(parent); }},

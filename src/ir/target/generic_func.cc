@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-register_types<GenericFuncNode> types;
+register_types<GenericFuncNode> generic_func_types;
 
 std::string title(const GenericFunc& function) { return function->name.empty() ? "this function" : function->name; }
 
@@ -55,7 +55,7 @@ PackedFunc implementation_for(const GenericFunc& function, const Target& target)
   return function->fallback;
 }
 
-static Globals globals{
+static Globals generic_func_globals{
     {"target.GenericFuncCreate", [] { return make_generic(""); }},
     {"target.GenericFuncGetGlobal", [](std::string name) { return global_generic_func(name); }},
     {"target.GenericFuncGetName", [](GenericFunc function) { return String(function->name); }},

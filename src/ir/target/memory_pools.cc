@@ -7,7 +7,7 @@ namespace {
 
 register_types<PoolInfoPropertiesNode, PoolInfoNode, WorkspacePoolInfoNode, ConstantInfoNode, ConstantPoolInfoNode,
                WorkspaceMemoryPoolsNode, ConstantMemoryPoolsNode>
-    registered;
+    memory_pools_types;
 
 Integer integer(int64_t value) { return downcast<Integer>(int_imm(DataType::Int(value >> 31 ? 64 : 32), value)); }
 
@@ -47,7 +47,7 @@ ConstantPoolInfo constant_pool_of(String name, Array<Target> targets, Array<Cons
   return make(std::move(node));
 }
 
-Globals globals{
+Globals memory_pools_globals{
     {"ir.PoolInfoProperties", properties_of},
     {"ir.WorkspacePoolInfo",
      [](String name, Array<Target> targets, PoolInfoProperties given) {

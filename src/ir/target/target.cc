@@ -201,7 +201,7 @@ Target Convert<Target>::unpack(const AnyView& view) {
 
 namespace {
 
-register_types<TargetKindNode, TargetNode> registered;
+register_types<TargetKindNode, TargetNode> target_types;
 
 Map<String, ObjectRef> option_types(const TargetKind& kind) {
   Map<String, ObjectRef> out;
@@ -229,7 +229,7 @@ Array<String> kind_names() {
   return names;
 }
 
-Globals globals{
+Globals target_globals{
     {"target.Target", [](Target target) { return target; }},
     {"target.TargetStr", [](Target target) { return target.str(); }},
     {"target.TargetExport", [](Target target) { return target.export_config(); }},

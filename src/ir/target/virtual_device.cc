@@ -79,9 +79,9 @@ VirtualDevice with_target(const CompilationConfig& config, const VirtualDevice& 
 
 static ConfigKeys keys{config_int("relay.fallback_device_type")};
 
-static register_types<VirtualDeviceNode, CompilationConfigNode> nodes;
+static register_types<VirtualDeviceNode, CompilationConfigNode> virtual_device_types;
 
-static Globals globals{
+static Globals virtual_device_globals{
     {"target.VirtualDevice_ForDeviceTargetAndMemoryScope",
      [](DLDevice device, Target target, String scope) {
        return make_virtual_device(device.device_type, device.device_id, target, scope);

@@ -32,7 +32,7 @@ struct AnnotatedRegionSetNode : Object {
 };
 using AnnotatedRegionSet = Ref<AnnotatedRegionSetNode>;
 
-register_types<AnnotatedRegionNode, AnnotatedRegionSetNode> nodes;
+register_types<AnnotatedRegionNode, AnnotatedRegionSetNode> annotated_regions_types;
 
 bool is_call_of(const Expr& expr, const Op& op) {
   auto* call = expr.as<Call>();
@@ -100,7 +100,7 @@ class Regions {
   std::vector<size_t> parent_;
 };
 
-static Globals globals{
+static Globals annotated_regions_globals{
     {"relay.analysis.AnnotatedRegionSet",
      [](Expr expr, Op begin, Op end) {
        AnnotatedRegionSetNode node;

@@ -15,7 +15,7 @@ struct CallGraphNode : Object {
   static void fields(auto f) { f("module", &CallGraphNode::module); }
 };
 using CallGraph = Ref<CallGraphNode>;
-register_types<CallGraphNode> nodes;
+register_types<CallGraphNode> call_graph_types;
 
 CallGraph make_graph(const IRModule& mod) {
   CallGraphNode graph;
@@ -68,7 +68,7 @@ std::string graph_text(const CallGraph& graph) {
   return out;
 }
 
-Globals globals{
+Globals call_graph_globals{
     {"relay.analysis.CallGraph", make_graph},
     {"relay.analysis.PrintCallGraph", graph_text},
     {"relay.analysis.PrintCallGraphGlobalVar", entry_text},

@@ -57,7 +57,7 @@ Array<String> transposed_weights(const Expr& root) {
   return out;
 }
 
-Globals globals{
+Globals counts_globals{
     {"relay.analysis.GetTotalMacNumber", total_mac_number},
     {"relay.analysis.ExtractFusedFunctions", fused_functions},
     {"relay.analysis.search_fc_transpose", transposed_weights},

@@ -54,7 +54,7 @@ Map<String, ObjectRef> fake_quantized_counts(const IRModule& mod) {
   return out;
 }
 
-Globals globals{{"relay.analysis.list_fake_quantized_op_freqs", fake_quantized_counts}};
+Globals fake_quantized_ops_globals{{"relay.analysis.list_fake_quantized_op_freqs", fake_quantized_counts}};
 
 }  // namespace
 }  // namespace tessera::relay

@@ -123,7 +123,7 @@ int count_layers(const Expr& root, const Array<String>& ops) {
   return deepest;
 }
 
-Globals globals{
+Globals features_globals{
     {"relay.analysis.detect_feature", detect_features},
     {"relay.analysis.list_op_freqs", operator_counts},
     {"relay.analysis.count_layers", count_layers},

@@ -190,7 +190,7 @@ Array<Pattern> unmatched_cases(const Ref<Match>& match, const IRModule& mod) {
   return failures;
 }
 
-Globals globals{
+Globals kinds_globals{
     {"relay.analysis.check_kind",
      [](Type type, IRModule mod) { return static_cast<int>(KindCheck(mod ? mod : IRModule()).kind(type)); }},
     {"relay.analysis.unmatched_cases", unmatched_cases},

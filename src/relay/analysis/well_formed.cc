@@ -82,7 +82,7 @@ bool is_constant(const Expr& root) {
   return constant;
 }
 
-Globals globals{
+Globals well_formed_globals{
     {"relay.analysis.well_formed", well_formed},
     {"relay.analysis.check_constant", is_constant},
     {"relay.analysis.check_basic_block_normal_form", is_basic_block_form},

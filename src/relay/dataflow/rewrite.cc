@@ -88,7 +88,7 @@ DFPattern made(T node) {
 register_types<DFPatternNode, ExprPattern, VarPattern, ConstantPattern, CallPattern, FunctionPattern, LetPattern,
                IfPattern, TuplePattern, TupleGetItemPattern, AltPattern, WildcardPattern, TypePattern, ShapePattern,
                DataTypePattern, AttrPattern, DominatorPattern, DFPatternCallbackNode>
-    nodes;
+    rewrite_types;
 
 DFPattern call(const DFPattern& op, const Array<DFPattern>& args) {
   CallPattern node;
@@ -183,7 +183,7 @@ DFPatternCallback callback(const DFPattern& pattern, const PackedFunc& function,
   return make(std::move(node));
 }
 
-Globals globals{
+Globals rewrite_globals{
     {"relay.dataflow_pattern.ExprPattern", exactly},
     {"relay.dataflow_pattern.VarPattern", variable},
     {"relay.dataflow_pattern.ConstantPattern", [] { return made(ConstantPattern()); }},

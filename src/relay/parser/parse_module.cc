@@ -208,7 +208,7 @@ IRModule check_spans(const IRModule& mod) {
 
 IRModule annotate_spans(const IRModule& mod) { return parse_module("GeneratedSource", text_with_metadata(mod, true)); }
 
-static Globals globals{
+static Globals parse_module_globals{
     {"parser.ParseModuleInContext",
      [](String name, String text, IRModule init, MetaTable metadata) {
        return parse_module(name, text, init ? init : IRModule(), metadata);

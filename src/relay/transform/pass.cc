@@ -22,7 +22,7 @@ IRModule apply(const FunctionChange& change, const IRModule& given, const PassCo
   return infer_type(out);
 }
 
-register_types<FunctionPassNode> nodes;
+register_types<FunctionPassNode> pass_types;
 
 }  // namespace
 
@@ -35,7 +35,7 @@ Pass function_pass(PassInfo info, FunctionChange change) {
   return Pass(make(std::move(node)));
 }
 
-static Globals globals{
+static Globals pass_globals{
     {"relay._transform.MakeFunctionPass",
      [](PackedFunc change, PassInfo info) {
        return function_pass(info, [change](const Function& function, const IRModule& mod, const PassContext& context) {

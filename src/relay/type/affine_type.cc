@@ -19,7 +19,7 @@ AffineType make_tuple_affine_type(Array<AffineType> types) {
   return make(std::move(node));
 }
 
-static Globals globals{
+static Globals affine_type_globals{
     {"ir.TensorAffineType", make_affine_type},
     {"ir.TupleAffineType", make_tuple_affine_type},
 };

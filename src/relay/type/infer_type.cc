@@ -98,7 +98,7 @@ Pass infer_type_pass() {
   return pass_over<IRModule>(infer_type_pass, [](const IRModule& mod) { return infer_type(mod); });
 }
 
-static Globals globals{
+static Globals infer_type_globals{
     {"relay._transform.InferTypeLocal", [](Expr expr) { return checked_type(infer_type(expr)); }},
     {"relay.transform.infer_type_expr", [](Expr expr, IRModule mod) { return infer_type(expr, mod); }},
 };

@@ -79,7 +79,7 @@ void add_type_rule(Op op, String name, PackedFunc function) {
 
 }  // namespace
 
-static Globals globals{
+static Globals rule_globals{
     {"ir.OpAddTypeRel", add_type_rule},
 };
 

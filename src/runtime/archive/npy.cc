@@ -281,7 +281,7 @@ void save_npz(const std::string& path, const NamedTensors& tensors) {
 
 namespace {
 
-Globals globals{
+Globals npy_globals{
     {"runtime.LoadNpz",
      [](std::string path) {
        Map<String, NDArray> out;

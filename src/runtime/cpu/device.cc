@@ -50,7 +50,7 @@ class CpuDevice final : public DeviceAPI {
 
 RegisterDevice<CpuDevice> registered(kDLCPU);
 
-Globals globals{{"device_api.cpu", [] { return static_cast<void*>(find_device_api(kDLCPU)); }}};
+Globals device_globals{{"device_api.cpu", [] { return static_cast<void*>(find_device_api(kDLCPU)); }}};
 
 }  // namespace
 }  // namespace tessera

@@ -145,7 +145,7 @@ std::vector<std::string> cpu_needs_of(std::string_view library) {
 
 namespace {
 
-Globals globals{
+Globals features_globals{
     {"runtime.check_cpu_features", check_cpu_features},
     {"runtime.checked_cpu_features",
      [](std::string architecture) {

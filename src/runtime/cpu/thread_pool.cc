@@ -454,7 +454,7 @@ void config_threadpool(Args args, Any*) {
   set_num_threads(count, std::move(processors));
 }
 
-Globals globals{
+Globals thread_pool_globals{
     {"runtime.NumThreads", num_threads},
     {"runtime.config_threadpool", config_threadpool},
 };

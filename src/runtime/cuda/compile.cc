@@ -170,7 +170,7 @@ std::string compile(const std::string& source, const std::string& arch, const st
   return by_nvcc(nvcc, source, arch, to_ptx);
 }
 
-static Globals globals{
+static Globals compile_globals{
     {"runtime.cuda_compile",
      [](std::string source, std::string arch, std::string form) { return Bytes(compile(source, arch, form)); }},
 };

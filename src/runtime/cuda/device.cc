@@ -251,7 +251,7 @@ const bool registered = [] {
   return true;
 }();
 
-Globals globals{{"device_api.cuda", [] { return static_cast<void*>(&CudaDevice::instance()); }}};
+Globals device_globals{{"device_api.cuda", [] { return static_cast<void*>(&CudaDevice::instance()); }}};
 
 }  // namespace
 }  // namespace tessera::cuda

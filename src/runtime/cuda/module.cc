@@ -174,7 +174,7 @@ Module load_binary(void* stream) {
   return make_cuda_module(in.read_string("CUDA code"), form, std::move(kernels));
 }
 
-Globals globals{
+Globals module_globals{
     {"runtime.cuda_module_create", create_module}, {"runtime.module.loadfile_ptx", load_file},
     {"runtime.module.loadfile_cubin", load_file},  {"runtime.module.loadfile_fatbin", load_file},
     {"runtime.module.loadfile_cu", load_file},     {"runtime.module.loadbinary_cuda", load_binary},

@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-static Globals globals{
+static Globals custom_types_globals{
     {"runtime._datatype_register", [](int code, String name) { register_custom_type(name.str(), code); }},
     {"runtime._datatype_get_type_code", [](String name) { return custom_type_code(name.str()); }},
     {"runtime._datatype_get_type_name", [](int code) { return String(custom_type_name(code)); }},

@@ -49,7 +49,7 @@ void determinant(DLTensor* in, DLTensor* out) {
   }
 }
 
-Globals globals{{"tessera.determinant", determinant}};
+Globals determinant_globals{{"tessera.determinant", determinant}};
 
 }  // namespace
 }  // namespace tessera

@@ -157,7 +157,7 @@ void fft(DLTensor* in, DLTensor* out, bool is_inverse) {
   else throw Error(ValueError) << "fft: float32 or float64 is needed, not " << to_text(dtype);
 }
 
-Globals globals{{"tessera.fft", fft}};
+Globals fft_globals{{"tessera.fft", fft}};
 
 }  // namespace
 }  // namespace tessera

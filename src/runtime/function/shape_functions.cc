@@ -291,7 +291,7 @@ int64_t arange_count(const DLTensor* start, const DLTensor* stop, const DLTensor
 
 namespace {
 
-Globals globals{
+Globals shape_functions_globals{
     {"tessera.shape.arange", arange},
     {"tessera.shape.broadcast_to", broadcast_to},
     {"tessera.shape.expand_dims", expand_dims},

@@ -253,7 +253,7 @@ void unique_rows(DLTensor* data, DLTensor* first, DLTensor* inverse, DLTensor* c
   write_place(many, 0, 0, static_cast<int64_t>(groups.size()));
 }
 
-Globals globals{
+Globals sort_globals{
     {"tvm.contrib.sort.argsort", argsort},
     {"tvm.contrib.sort.argsort_nms", argsort_counted},
     {"tvm.contrib.sort.sort", sort},

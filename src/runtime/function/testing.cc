@@ -32,7 +32,7 @@ bool runtime_enabled(std::string target) {
 
 void raise_in_callback(std::string message) { throw Error(RuntimeError) << message; }
 
-Globals globals{
+Globals testing_globals{
     {"runtime.RuntimeEnabled", runtime_enabled},
     {"testing.nop", [](Args, Any*) {}},
     {"testing.echo", [](Args args, Any* result) { *result = Any(args[0]); }},

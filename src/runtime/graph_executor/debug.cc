@@ -113,7 +113,7 @@ PackedFunc DebugGraphExecutor::get_function(const std::string& name, const Modul
   return GraphExecutorModule::get_function(name, self);
 }
 
-static Globals globals{
+static Globals debug_globals{
     {"tvm.graph_executor_debug.create", PackedFunc([](Args args, Any* result) {
        if (args.size() < 4)
          throw Error(TypeError) << "graph_executor_debug.create takes a graph, a library and devices";

@@ -207,7 +207,7 @@ std::vector<DLDevice> devices_from(Args args, int first) {
   return out;
 }
 
-static Globals globals{
+static Globals module_globals{
     {"tvm.graph_executor.create", PackedFunc([](Args args, Any* result) {
        if (args.size() < 4) throw Error(TypeError) << "graph_executor.create takes a graph, a library and devices";
        int first = args.size() % 2;  // a callback for look-ups may stand before the devices

@@ -181,7 +181,7 @@ std::string pack_imports_to_c(Module module, bool system_lib) {
   return fmt::to_string(out);
 }
 
-Globals globals{{"runtime.ModulePackImportsToC", pack_imports_to_c}};
+Globals blob_globals{{"runtime.ModulePackImportsToC", pack_imports_to_c}};
 
 }  // namespace
 }  // namespace tessera

@@ -24,7 +24,7 @@ class FrontendTestModule : public ModuleBody {
   std::map<std::string, PackedFunc> functions_;
 };
 
-Globals globals{{"testing.FrontendTestModule", [] { return make_module<FrontendTestModule>(); }}};
+Globals frontend_test_module_globals{{"testing.FrontendTestModule", [] { return make_module<FrontendTestModule>(); }}};
 
 }  // namespace
 }  // namespace tessera

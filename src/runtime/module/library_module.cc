@@ -120,7 +120,7 @@ Module system_library() {
   return library.module;
 }
 
-Globals globals{
+Globals library_module_globals{
     {"runtime.module.loadfile_so", load_library},
     {"runtime.SystemLib", system_library},
 };

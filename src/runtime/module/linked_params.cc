@@ -26,7 +26,7 @@ class LinkedParams final : public ModuleBody {
   Map<String, NDArray> params_;
 };
 
-Globals globals{
+Globals linked_params_globals{
     {"tvm.runtime.link_params", link_params},
     {"runtime.module.loadbinary_linked_params",
      [](void* stream) {

@@ -103,7 +103,7 @@ Module load_module(const std::string& path, const std::string& format) {
 
 namespace {
 
-register_types<ModuleNode> registered;
+register_types<ModuleNode> module_types;
 
 Module import_at(Module module, int64_t i) {
   if (i < 0 || i >= static_cast<int64_t>(module.imports().size()))
@@ -117,7 +117,7 @@ bool implements_function(Module module, std::string name, bool query_imports) {
   return std::any_of(modules.begin(), modules.end(), [&](Module& m) { return m->implements_function(name, m); });
 }
 
-Globals globals{
+Globals module_globals{
     {"runtime.ModuleGetTypeKey", [](Module m) { return m->type_key(); }},
     {"runtime.ModuleGetFormat", [](Module m) { return m->format(); }},
     {"runtime.ModuleGetSource", [](Module m, std::string format) { return m->get_source(format); }},

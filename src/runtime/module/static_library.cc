@@ -57,7 +57,7 @@ Module load_static_library(std::string path, Array<String> names) {
   return make_module<StaticLibrary>(data.str(), std::move(functions));
 }
 
-Globals globals{{"runtime.ModuleLoadStaticLibrary", load_static_library}};
+Globals static_library_globals{{"runtime.ModuleLoadStaticLibrary", load_static_library}};
 
 }  // namespace
 }  // namespace tessera

@@ -261,7 +261,7 @@ const bool registered = [] {
   return true;
 }();
 
-Globals globals{{"device_api.opencl", [] { return static_cast<void*>(&OpenCLDevice::instance()); }}};
+Globals device_globals{{"device_api.opencl", [] { return static_cast<void*>(&OpenCLDevice::instance()); }}};
 
 }  // namespace
 }  // namespace tessera::opencl

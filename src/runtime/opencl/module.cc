@@ -142,7 +142,7 @@ Module load_binary(void* stream) {
   return make_module<OpenCLModule>(in.read_string("OpenCL source"), std::move(kernels));
 }
 
-Globals globals{
+Globals module_globals{
     {"runtime.opencl_module_create", create_module},
     {"runtime.module.loadfile_cl", load_file},
     {"runtime.module.loadbinary_opencl", load_binary},

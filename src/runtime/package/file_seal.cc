@@ -116,7 +116,7 @@ void check_seal(const std::string& path, const std::string& what) {
 
 namespace {
 
-Globals globals{
+Globals file_seal_globals{
     {"runtime.SealFile", seal_file},
     {"runtime.CheckSeal", check_seal},
 };

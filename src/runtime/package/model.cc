@@ -165,7 +165,7 @@ class ModelModule final : public ModuleBody {
   Model model_;
 };
 
-Globals globals{
+Globals model_globals{
     {"runtime.Model",
      // 0 threads and no processors: those of the process.
      [](Module compiled, AnyView device, int num_threads, ShapeTuple affinity) {

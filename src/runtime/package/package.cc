@@ -151,7 +151,7 @@ Map<String, ObjectRef> describe(const Package& package) {
   return out;
 }
 
-Globals globals{
+Globals package_globals{
     {"runtime.ReadPackage", [](std::string path) { return describe(Package(path)); }},
     {"runtime.LoadPackage", [](std::string path) { return load_package(Package(path)); }},
     {"runtime.ReadPackageMember",

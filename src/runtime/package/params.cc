@@ -124,7 +124,7 @@ Map<String, NDArray> load_params_from_file(std::string path) {
   return load_params(data);
 }
 
-Globals globals{
+Globals params_globals{
     {"runtime.SaveParams", [](Map<String, NDArray> params) { return Bytes(save_params(params)); }},
     {"runtime.SaveParamsToFile", save_params_to_file},
     {"runtime.LoadParams", [](Bytes data) { return load_params(data.str()); }},

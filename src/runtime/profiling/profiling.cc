@@ -9,7 +9,7 @@
 namespace tessera::profiling {
 namespace {
 
-register_types<Count, Duration, Percent, Ratio, DeviceWrapper, MetricCollector, ReportNode> registered;
+register_types<Count, Duration, Percent, Ratio, DeviceWrapper, MetricCollector, ReportNode> profiling_types;
 
 constexpr const char* kDuration = "Duration (us)";
 
@@ -171,7 +171,7 @@ Report report_of(Array<Metrics> calls, Map<String, Metrics> device_metrics, Metr
   return make(std::move(out));
 }
 
-Globals globals{
+Globals profiling_globals{
     {"runtime.profiling.Count", count},
     {"runtime.profiling.Duration", duration},
     {"runtime.profiling.Percent", percent},

@@ -82,7 +82,7 @@ PackedFunc time_evaluator(Module module, std::string name, int device_type, int 
       [function, plan](Args args, Any* result) { *result = Any(to_bytes(measure_calls(function, args, plan))); });
 }
 
-Globals globals{{"runtime.RPCTimeEvaluator", time_evaluator}};
+Globals time_evaluator_globals{{"runtime.RPCTimeEvaluator", time_evaluator}};
 
 }  // namespace
 }  // namespace tessera

@@ -168,7 +168,7 @@ Module library_of(const Module& executable) {
   return executable.imports().empty() ? Module(nullptr) : Module(executable.imports()[0]);
 }
 
-static Globals globals{
+static Globals executable_globals{
     {"runtime.Load_Executable",
      [](Bytes code, Module library) { return make_executable(load_program(code.str()), library); }},
     {"runtime.module.loadbinary_VMExecutable",

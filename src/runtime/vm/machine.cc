@@ -47,7 +47,7 @@ ObjectRef make_data(int32_t tag, std::vector<ObjectRef> fields) {
   return make(std::move(node));
 }
 
-register_types<ClosureNode> registered;
+register_types<ClosureNode> machine_types;
 
 }  // namespace
 

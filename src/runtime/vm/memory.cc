@@ -84,7 +84,7 @@ NDArray make_tensor(MemoryPool& pool, std::span<const int64_t> shape, DataType d
 }
 
 namespace {
-register_types<StorageNode> registered;
+register_types<StorageNode> memory_types;
 }
 
 }  // namespace tessera::vm

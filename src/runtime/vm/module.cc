@@ -134,7 +134,7 @@ Module make_machine(Module executable) {
   return make_module<MachineModule>(std::move(executable));
 }
 
-static Globals globals{
+static Globals module_globals{
     {"runtime._VirtualMachine", make_machine},
     {"runtime._VirtualMachineDebug", make_machine},
 };

@@ -145,7 +145,7 @@ AutoTensorizeMappingInfo mapping_info(const Schedule& sch, const ObjectRef& rv, 
   return make(std::move(out));
 }
 
-Globals globals{{"tir.schedule.GetAutoTensorizeMappingInfo", mapping_info}};
+Globals auto_tensorize_globals{{"tir.schedule.GetAutoTensorizeMappingInfo", mapping_info}};
 
 }  // namespace
 }  // namespace tessera::schedule

@@ -75,7 +75,7 @@ ObjectRef suggest_index_map(const Buffer& buffer, const Array<PrimExpr>& indices
   return make_index_map(dims, out);
 }
 
-Globals globals{{"tir.schedule.SuggestIndexMap", suggest_index_map}};
+Globals suggest_index_map_globals{{"tir.schedule.SuggestIndexMap", suggest_index_map}};
 
 }  // namespace
 }  // namespace tessera::schedule

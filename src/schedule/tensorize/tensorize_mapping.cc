@@ -71,7 +71,7 @@ ObjectRef loop_mapping(const Schedule& sch, const ObjectRef& rv, const PrimFunc&
   return Array<ObjectRef>{ours, theirs, is_padded ? ObjectRef(amounts) : ObjectRef()};
 }
 
-Globals globals{{"tir.schedule.TensorizeLoopMapping", loop_mapping}};
+Globals tensorize_mapping_globals{{"tir.schedule.TensorizeLoopMapping", loop_mapping}};
 
 }  // namespace
 }  // namespace tessera::schedule

@@ -108,7 +108,7 @@ void replay_json(const Array<ObjectRef>& json, ScheduleNode& sch) {
 
 namespace {
 
-Globals globals{
+Globals replay_globals{
     {"tir.schedule.Trace",
      [](const Array<Instruction>& insts, const Map<Instruction, ObjectRef>& decisions) {
        return Trace(make(TraceNode{.insts = insts, .decisions = decisions}));

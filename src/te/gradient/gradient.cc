@@ -316,7 +316,7 @@ Array<Tensor> gradient(const Tensor& output, const Array<Tensor>& inputs, const 
 
 namespace {
 
-Globals globals{{"te.Gradient", gradient}};
+Globals gradient_globals{{"te.Gradient", gradient}};
 
 }  // namespace
 }  // namespace tessera::te

@@ -287,7 +287,7 @@ Stmt schedule_ops(const Schedule& sch, const Bounds& bounds, bool keep_trivial_l
 }
 
 namespace {
-Globals globals{{"schedule.ScheduleOps", schedule_ops}};
+Globals nest_globals{{"schedule.ScheduleOps", schedule_ops}};
 }  // namespace
 
 }  // namespace tessera::te

@@ -231,7 +231,7 @@ Array<ObjectRef> access_lists(const Block& block, bool with_opaque, const Map<Va
   return out;
 }
 
-Globals globals{
+Globals block_access_globals{
     {"tir.ScriptComplete",
      [](PrimFunc function, Array<Buffer> root_allocations, bool is_printed, AnyView root_name) {
        return complete_script(function, root_allocations, is_printed, box(root_name));

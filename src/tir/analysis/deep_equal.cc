@@ -70,7 +70,7 @@ size_t hash_node(const Object* node, const Field* through) {
   });
 }
 
-static Globals globals{{"tir.analysis.expr_deep_equal", deep_equal}};
+static Globals deep_equal_globals{{"tir.analysis.expr_deep_equal", deep_equal}};
 
 }  // namespace
 

@@ -36,6 +36,6 @@ Array<Range> domain_touched(const Stmt& body, const Buffer& buffer, bool conside
 }
 
 namespace {
-Globals globals{{"arith.DomainTouched", domain_touched}};
+Globals domain_touched_globals{{"arith.DomainTouched", domain_touched}};
 }  // namespace
 }  // namespace tessera

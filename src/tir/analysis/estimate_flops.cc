@@ -97,7 +97,7 @@ double estimate_flops(const ObjectRef& what) {
                          << (what ? what->type_key() : "None");
 }
 
-static Globals globals{{"tir.analysis.EstimateTIRFlops", estimate_flops}};
+static Globals estimate_flops_globals{{"tir.analysis.EstimateTIRFlops", estimate_flops}};
 
 }  // namespace
 }  // namespace tessera

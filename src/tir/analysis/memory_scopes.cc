@@ -76,7 +76,7 @@ PrimFunc apply_scopes(const PrimFunc& function, const Ref<FuncType>& type, const
   return make(std::move(out));
 }
 
-static Globals globals{
+static Globals memory_scopes_globals{
     {"tir.analysis.GetPrimFuncArgAndResultMemoryConstraints", get_scopes},
     {"tir.analysis.ApplyPrimFuncArgAndResultMemoryConstraints", apply_scopes},
 };

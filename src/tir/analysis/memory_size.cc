@@ -50,7 +50,7 @@ int64_t constant_bytes(const PrimFunc& function, int64_t alignment) {
   return total;
 }
 
-static Globals globals{
+static Globals memory_size_globals{
     {"tir.analysis.calculate_workspace_bytes", workspace_bytes},
     {"tir.analysis.calculate_constant_bytes", constant_bytes},
 };

@@ -80,7 +80,7 @@ std::string wrong_types(const PrimFunc& function) {
   return wrong;
 }
 
-static Globals globals{
+static Globals verify_globals{
     {"tir.analysis.verify_ssa", is_single_assignment},
     {"tir.analysis.VerifyWellFormed",
      [](PrimFunc function, bool assert_mode) {

@@ -173,7 +173,7 @@ std::vector<std::string> problems(const PrimFunc& function, const Limits& limits
   return Verifier(limits).run(function->body);
 }
 
-static Globals globals{
+static Globals verify_gpu_code_globals{
     {"tir.analysis.verify_gpu_code",
      [](PrimFunc function, Map<String, PrimExpr> constraints) {
        return problems(function, read_limits(constraints)).empty();

@@ -56,7 +56,7 @@ std::vector<std::string> violations(const PrimFunc& function) {
   return host_accesses(function);
 }
 
-static Globals globals{
+static Globals verify_memory_globals{
     {"tir.analysis.verify_memory", [](PrimFunc function) { return violations(function).empty(); }},
 };
 

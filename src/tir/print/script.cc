@@ -249,7 +249,7 @@ std::string tvm_script(const ObjectRef& object, const std::string& prefix, bool)
   return std::move(printer.text);
 }
 
-static Globals globals{
+static Globals script_globals{
     // script.AsTVMScript(mod, tir_prefix, show_meta)
     {"script.AsTVMScript", [](ObjectRef object, std::string prefix,
                               bool show_metadata) { return tvm_script(object, prefix, show_metadata); }},

@@ -8,7 +8,7 @@ namespace tessera {
 
 static register_types<UnrollLoopConfig, LoopPartitionConfig, InjectDoubleBufferConfig, HoistIfThenElseConfig,
                       HoistExpressionConfig>
-    types;
+    config_types;
 
 static ConfigKeys keys{
     config_flag("tir.noalias"),

@@ -16,8 +16,8 @@ Pass prim_func_pass_of(PackedFunc change, PassInfo info) {
                         });
 }
 
-static register_types<PrimFuncPassNode> types;
-static Globals globals{{"tir.transform.CreatePrimFuncPass", prim_func_pass_of}};
+static register_types<PrimFuncPassNode> pass_types;
+static Globals pass_globals{{"tir.transform.CreatePrimFuncPass", prim_func_pass_of}};
 
 }  // namespace
 

@@ -168,7 +168,7 @@ Places hill_climb(const Array<BufferInfo>& buffers, int64_t memory_pressure) {
   return as_places(problem, best);
 }
 
-Globals globals{
+Globals algorithms_globals{
     {"tir.usmp.algo.greedy_by_size", greedy_by_size},
     {"tir.usmp.algo.greedy_by_conflicts", greedy_by_conflicts},
     {"tir.usmp.algo.hill_climb", hill_climb},

@@ -278,7 +278,7 @@ int64_t find_conflicts(const std::vector<Planned>& buffers) {
   return most;
 }
 
-Globals globals{{"tir.usmp.analysis.extract_buffer_info", extract_buffer_info}};
+Globals extract_buffer_info_globals{{"tir.usmp.analysis.extract_buffer_info", extract_buffer_info}};
 
 }  // namespace
 

@@ -4,9 +4,9 @@
 namespace tessera::usmp {
 namespace {
 
-register_types<BufferInfoNode, PoolAllocationNode, AllocatedPoolInfoNode, BufferInfoAnalysisNode> registered;
+register_types<BufferInfoNode, PoolAllocationNode, AllocatedPoolInfoNode, BufferInfoAnalysisNode> node_types;
 
-Globals globals{
+Globals nodes_globals{
     {"tir.usmp.BufferInfo",
      [](String name, int64_t size, Array<PoolInfo> pools, int64_t alignment) {
        if (size < 0 || alignment < 1)

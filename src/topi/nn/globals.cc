@@ -28,7 +28,7 @@ te::Tensor mirror_pad(const te::Tensor& data, const Array<PrimExpr>& before, con
   return border_pad(data, before, after, mode == "REFLECT" ? Border::Reflect : Border::Symmetric, name);
 }
 
-Globals globals{
+Globals nn_globals{
     {"topi.nn_matmul",
      [](te::Tensor a, te::Tensor b, te::Tensor bias, DataType dtype, bool transpose_a, bool transpose_b,
         bool is_dense) { return matmul(a, b, bias, {transpose_a, transpose_b, dtype}, is_dense); }},

@@ -54,7 +54,7 @@ te::Tensor simulated_dequantize(const te::Tensor& data, const te::Tensor& code, 
       "simulated_dequantize", kElementwise);
 }
 
-static Globals globals{
+static Globals simulated_quantize_globals{
     {"topi.nn_simulated_quantize", simulated_quantize},
     {"topi.nn_simulated_dequantize", simulated_dequantize},
 };

@@ -71,7 +71,7 @@ Map<String, String> known_features(const std::string& triple) {
   return out;
 }
 
-Globals globals{{"codegen.llvm_features", known_features}};
+Globals needed_features_globals{{"codegen.llvm_features", known_features}};
 
 }  // namespace
 }  // namespace tessera::codegen

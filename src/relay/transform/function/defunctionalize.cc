@@ -173,7 +173,7 @@ Function FirstOrderProgram::run(const Function& given) {
   return typed(out);
 }
 
-static Globals globals{
+static Globals defunctionalize_globals{
     {"relay._transform.Defunctionalization", [](Function f, IRModule mod) { return FirstOrderProgram(mod).run(f); }},
 };
 

@@ -164,7 +164,7 @@ auto normalizes(Form form) {
   };
 }
 
-Globals globals{{"relay._transform.ToANormalFormExpr", to_a_normal_form}};
+Globals normal_form_globals{{"relay._transform.ToANormalFormExpr", to_a_normal_form}};
 
 }  // namespace
 

@@ -219,7 +219,7 @@ Function un_cps(const Function& function) {
   return make_function(params, make_call(function, args, nullptr, type_args), result, type_params, function->attrs);
 }
 
-Globals globals{
+Globals to_cps_globals{
     {"relay._transform.to_cps", [](Function f, IRModule mod) { return to_cps(f, mod ? mod : IRModule()); }},
     {"relay._transform.un_cps", un_cps},
 };

@@ -18,7 +18,7 @@ bool holds_tensors(const Type& type) {
   return true;
 }
 
-Globals globals{
+Globals gradient_globals{
     {"relay._transform.first_order_gradient", [](Expr f, IRModule mod) { return first_order_gradient(f, mod); }},
     {"relay._transform.gradient", [](Expr f, IRModule mod) { return higher_order_gradient(f, mod); }},
 };

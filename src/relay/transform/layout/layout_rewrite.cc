@@ -17,7 +17,7 @@ struct AlteredExpr : TempExprNode {
   static constexpr NodeInfo info{"relay.alter_op_layout.LayoutAlternatedExpr", &TempExprNode::info, Role::Identity};
   static void fields(auto f) { f("value", &AlteredExpr::value, Opaque); }
 };
-register_types<AlteredExpr> nodes;
+register_types<AlteredExpr> layout_rewrite_types;
 
 Expr altered(Expr value, Layout before, Layout now) {
   AlteredExpr node;

@@ -242,7 +242,7 @@ Pass fold_constant_pass(bool fold_qnn) {
   });
 }
 
-static Globals globals{
+static Globals fold_constant_globals{
     {"relay._transform.FoldConstantExpr",
      [](Expr expr, IRModule mod, bool fold_qnn) {
        return fold_constant(infer_type(expr, mod ? mod : IRModule()), fold_qnn);

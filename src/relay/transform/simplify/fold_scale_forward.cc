@@ -28,7 +28,7 @@ struct ScaledExpr : TempExprNode {
     f("scale", &ScaledExpr::scale, Opaque);
   }
 };
-register_types<ScaledExpr> nodes;
+register_types<ScaledExpr> fold_scale_forward_types;
 
 Expr scaled(Expr value, Expr scale, std::vector<int> axes) {
   ScaledExpr node;
