@@ -102,7 +102,7 @@ _ROWS: list[tuple[str, str, str]] = [
         _BYOC,
     ),
     ("tvm.contrib", "cutlass target", _BYOC),
-    ("tvm.contrib", "cblas cublas cublaslt cudnn dnnl miopen mkl mps nnpack rocblas sparse thrust", _LIBRARY),
+    ("tvm.contrib", "cblas cublas cublaslt cudnn dnnl miopen mkl mps nnpack rocblas thrust", _LIBRARY),
     ("tvm.contrib", "random", "relay.random and topi.random have generators of random numbers"),
     ("tvm.contrib", "torch", "exchange tensors with PyTorch through tvm.nd.from_dlpack and NDArray.to_dlpack"),
     ("tvm.contrib", "mxnet tf_op", "exchange tensors with other frameworks through tvm.nd.from_dlpack, or NumPy"),
@@ -132,23 +132,20 @@ _ROWS: list[tuple[str, str, str]] = [
     ),
     ("tvm.relay.op.nn", "sparse_dense", _SPARSE),
     ("tvm.relay.data_dep_optimization", "bsr_conv2d bsr_dense", _SPARSE),
-    ("tvm.topi", "sparse", _SPARSE),
-    ("tvm.topi.nn", "sparse_dense sparse_add sparse_conv2d sparse_transpose", _SPARSE),
+    (
+        "tvm.topi.sparse.utils",
+        "convert_model_dense_to_sparse random_sparse_conv2d_params random_sparse_dense_params sparse_sketch_rules",
+        _SPARSE,
+    ),
     ("tvm.relay.op.nn", "bitpack bitserial_conv2d bitserial_dense", _BITS),
-    ("tvm.topi.nn", "binarize_pack binary_dense bitserial_dense", _BITS),
     (
         "tvm.relay.op.nn",
         "contrib_conv2d_gemm_weight_transform contrib_conv2d_gemm_without_weight_transform "
         "contrib_conv3d_winograd_weight_transform contrib_conv3d_winograd_without_weight_transform",
         "relay.nn.conv2d and conv3d choose their algorithm themselves",
     ),
-    (
-        "tvm.topi.nn",
-        "batch_matmul_legalize conv2d_alter_layout conv2d_legalize dense_legalize",
-        "relay.build legalizes operators and chooses layouts itself",
-    ),
     # TOPI
-    ("tvm.topi", "adreno hexagon rocm", _SCHEDULES),
+    ("tvm.topi", "hexagon", _SCHEDULES),
     *((f"tvm.topi.{kind}", "*", _SCHEDULES) for kind in ("cuda", "gpu", "hls", "x86")),
     *((f"tvm.topi.{kind}", "*", _SCHEDULES) for kind in ("arm_cpu", "bifrost", "intel_graphics", "mali")),
     (
@@ -157,14 +154,6 @@ _ROWS: list[tuple[str, str, str]] = [
         "schedule_conv_NCHWc_cpu_1x1_int8 schedule_conv_NCHWc_cpu_common_int8",
         _TUNING,
     ),
-    ("tvm.topi", "cpp", "topi has its functions"),
-    (
-        "tvm.topi.nn",
-        "conv2d_NCHWc_int8 conv2d_winograd_nhwc depthwise_conv2d_backward_input_nhwc "
-        "depthwise_conv2d_backward_weight_nhwc lstm",
-        "relay has the operator, and relay.build chooses how it is computed",
-    ),
-    ("tvm.topi.random", "threefry_test_wrapping", "threefry_generate computes with wrapping integers on every target"),
     # the driver, tests
     (
         "tvm.driver.tvmc",
@@ -191,11 +180,6 @@ _ROWS: list[tuple[str, str, str]] = [
     ("tvm.contrib", "popen_pool", "use concurrent.futures or multiprocessing"),
     ("tvm.relay.backend.te_compiler", "get", "relay.build compiles, and select_implementation chooses how"),
     ("tvm.testing", "create_workload", "use relay.testing.create_workload"),
-    (
-        "tvm.topi",
-        "broadcast_add broadcast_div broadcast_maximum broadcast_minimum broadcast_mul broadcast_sub",
-        "topi.add, divide, maximum, minimum, multiply and subtract broadcast",
-    ),
 ]
 
 #: What is said of a name; "*" stands for every name of a module that it lacks.

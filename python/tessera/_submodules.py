@@ -19,17 +19,27 @@ _ROWS = {
     "tvm.te.hybrid": "module",
     "tvm.topi": "argwhere einsum math scan scatter scatter_add searchsorted sort sparse_reshape stft unique",
     "tvm.topi.cuda": (
-        "batch_matmul conv1d conv1d_transpose_ncw conv2d conv2d_hwcn conv2d_transpose conv3d conv3d_transpose_ncdhw "
-        "correlation deformable_conv2d depthwise_conv2d group_conv2d_nchw injective nn pooling reduction softmax vision"
+        "argwhere batch_matmul conv1d conv1d_transpose_ncw conv2d conv2d_hwcn conv2d_hwnc_tensorcore conv2d_int8 "
+        "conv2d_nhwc_tensorcore conv2d_nhwc_winograd conv2d_transpose conv2d_winograd conv3d conv3d_ndhwc_tensorcore "
+        "conv3d_transpose_ncdhw conv3d_winograd correlation deformable_conv2d dense dense_tensorcore depthwise_conv2d "
+        "group_conv2d_nchw injective nms nn pooling rcnn reduction scan scatter searchsorted softmax sort sparse ssd "
+        "stft unique vision"
+    ),
+    "tvm.topi.adreno": "conv2d_nchw conv2d_nhwc depthwise_conv2d_nchw depthwise_conv2d_nhwc injective pooling reduction",
+    "tvm.topi.arm_cpu": (
+        "bitserial_conv2d bitserial_dense conv1d conv2d conv2d_gemm conv2d_int8 conv2d_spatial_pack conv2d_transpose "
+        "depthwise_conv2d group_conv2d injective pooling"
     ),
     "tvm.topi.generic": "conv2d default extern image injective math nn search sort vision",
     "tvm.topi.image": "dilation2d grid_sample resize",
     "tvm.topi.nn": (
-        "batch_matmul batch_norm batch_to_space_nd conv1d conv1d_transpose conv2d conv2d_transpose conv3d "
-        "conv3d_transpose correlation deformable_conv2d depth_to_space depthwise_conv2d dilate elemwise fifo_buffer "
-        "flatten local_response_norm loss mapping pad pooling softmax space_to_batch_nd space_to_depth upsampling"
+        "batch_matmul batch_norm batch_to_space_nd bitserial_conv2d bitserial_dense bitserial_util bnn conv1d conv1d_transpose conv2d conv2d_transpose conv3d "
+        "conv3d_transpose correlation deformable_conv2d dense depth_to_space depthwise_conv2d dilate elemwise fifo_buffer "
+        "flatten local_response_norm loss mapping pad pooling softmax space_to_batch_nd space_to_depth sparse upsampling winograd_util"
     ),
     "tvm.topi.random": "kernel",
+    "tvm.topi.rocm": "batch_matmul conv2d dense injective lrn nn reduction",
+    "tvm.topi.sparse": "csrmm csrmv dense",
     "tvm.topi.testing": (
         "adaptive_pool_python batch_matmul batch_norm batch_to_space_nd conv1d_ncw_python conv1d_transpose_ncw_python "
         "conv2d_backcward_weight_python conv2d_hwcn_python conv2d_nchw_python conv2d_nhwc_python "
@@ -42,8 +52,9 @@ _ROWS = {
     ),
     "tvm.topi.vision": "nms rcnn reorg ssd",
     "tvm.topi.x86": (
-        "batch_matmul binarize_pack binary_dense concat conv1d conv2d conv2d_transpose conv3d conv3d_transpose dense "
-        "depthwise_conv2d group_conv2d injective nn pooling reduction"
+        "batch_matmul binarize_pack binary_dense bitserial_conv2d bitserial_dense concat conv1d conv2d conv2d_int8 "
+        "conv2d_transpose conv3d conv3d_transpose dense depthwise_conv2d group_conv2d injective nn pooling reduction "
+        "roi_align scatter sparse"
     ),
 }
 

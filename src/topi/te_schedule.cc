@@ -1,8 +1,10 @@
 #include "topi/te_schedule.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "ir/prim/ops.h"
+#include "ir/rewrite.h"
 #include "runtime/registry.h"
 
 namespace tessera::topi {
@@ -32,6 +34,12 @@ int64_t lanes_of(int64_t extent, int64_t limit) {
   return lanes;
 }
 
+/// True when how much is reduced differs from element to element along `axis`, as in rows of sparse matrices.
+bool reduces_by(const te::ComputeOp* op, const IterVar& axis) {
+  return std::any_of(op->reduce_axis.begin(), op->reduce_axis.end(),
+                     [&](const IterVar& reduced) { return reduced->dom && uses_var(reduced->dom->extent, axis->var); });
+}
+
 }  // namespace
 
 te::Schedule schedule_inlined(const Array<te::Tensor>& outs) {
@@ -59,7 +67,7 @@ void schedule_stage_cpu(const te::Stage& stage) {
     total = extent < 0 || total < 0 ? -1 : total * extent;
   }
   IterVar last = op->axis.back();
-  if (int64_t lanes = lanes_of(constant_extent(last), kLanes); lanes > 1) {
+  if (int64_t lanes = lanes_of(constant_extent(last), kLanes); lanes > 1 && !reduces_by(op, last)) {
     auto [rest, inner] = te::split(stage, last, PrimExpr(static_cast<int>(lanes)), PrimExpr());
     outer.set(outer.size() - 1, rest);
     if (!op->reduce_axis.empty()) {  // the sums of a vector side by side

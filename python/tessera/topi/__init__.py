@@ -3,8 +3,10 @@
 Importing this package also lets `+ - * / ...` work on tensors, by broadcasting.
 """
 
+from . import adreno as adreno
 from . import arm_cpu as arm_cpu
 from . import bifrost as bifrost
+from . import cpp as cpp
 from . import cpu as cpu
 from . import cuda as cuda
 from . import generic as generic
@@ -15,6 +17,8 @@ from . import intel_graphics as intel_graphics
 from . import mali as mali
 from . import nn as nn
 from . import random as random
+from . import rocm as rocm
+from . import sparse as sparse
 from . import tag, utils
 from . import vision as vision
 from . import x86 as x86
@@ -255,5 +259,10 @@ from .transform import *
 from .utils import get_const_tuple as get_const_tuple
 
 _bind_generic_ops()
+
+# The names that TOPI had for these before they broadcast.
+broadcast_add, broadcast_sub, broadcast_mul, broadcast_div = add, subtract, multiply, divide
+broadcast_maximum, broadcast_minimum = maximum, minimum
+
 
 __all__ = ["tag"]

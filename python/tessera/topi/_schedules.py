@@ -14,7 +14,7 @@ from .._ffi.registry import get_global_func
 from ..ir import Array
 from ..target import Target
 from ..te import Schedule, Tensor
-from . import nn
+from . import nn, search, transform, vision
 
 __all__ = ["ScheduleFunction", "as_list", "device_package", "from_existing", "install", "schedule_for"]
 
@@ -50,7 +50,8 @@ def device_package(module: dict[str, Any], names: Sequence[str], key: str, other
     """Makes a module that of a kind of device: schedules by these names, and the computes they are for. Gives all names.
 
     Schedules are for the current target where that has the key, and for `otherwise` where it has not. v0.10 has computes
-    of its own for each kind of device and algorithm (`conv2d_nchw_winograd`); here one of `topi.nn` serves all.
+    of its own for each kind of device and algorithm (`conv2d_nchw_winograd`); here one of `topi` serves all, but for those
+    that the module has itself.
     """
 
     def target() -> Target:
@@ -62,21 +63,21 @@ def device_package(module: dict[str, Any], names: Sequence[str], key: str, other
         return from_existing(sch, out, target())
 
     module["schedule_injective_from_existing"] = schedule_injective_from_existing
-    computes = {name: function for name in names if (function := _compute_of(name)) is not None}
+    computes = {name: function for name in names if name not in module and (function := _compute_of(name)) is not None}
     module.update(computes)
     return ["schedule_injective_from_existing", *install(module, names, target), *computes]
 
 
 def _compute_of(name: str) -> Any:
-    """The function of `topi.nn` that a name stands for, without the algorithm at its end."""
-    algorithms = r"_(spatial_pack|winograd|tensorcore|direct|nopack|large_batch|small_batch|default|int8)$"
-    while "NCHWc_int8" not in name:  # whose weight has a layout of its own
-        if callable(getattr(nn, name, None)):
-            return getattr(nn, name)
-        name, count = re.subn(algorithms, "", name)
-        if not count:
-            break
-    return None
+    """The function of `topi` that a name stands for, without the algorithm at its end."""
+    algorithms = r"_(spatial_pack|winograd|tensorcore|direct|nopack|large_batch|small_batch|default|int8|cudnn|miopen|rocblas|cblas|mkl)$"
+    while True:
+        for place in (nn, search, transform, vision):
+            if callable(getattr(place, name, None)):
+                return getattr(place, name)
+        name, count = re.subn(algorithms, "", name) if "NCHWc_int8" not in name else (name, 0)
+        if not count:  # the weight of NCHWc_int8 has a layout of its own
+            return None
 
 
 def _make(name: str, target: Callable[[], Target], takes_layout: bool) -> Callable:

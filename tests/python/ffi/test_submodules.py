@@ -53,7 +53,7 @@ def test_computes_lie_beside_the_schedules_of_a_device():
     assert topi.x86.dense_nopack is topi.mali.dense is topi.gpu.dense_small_batch is topi.nn.dense
     assert topi.arm_cpu.conv2d_nchw_spatial_pack is topi.mali.conv2d_nchw_winograd is topi.nn.conv2d_nchw
     assert topi.cuda.conv2d_nhwc_winograd_tensorcore is topi.nn.conv2d_nhwc
-    assert not hasattr(topi.x86, "conv2d_NCHWc_int8")
+    assert topi.x86.conv2d_NCHWc_int8 is topi.nn.conv2d_NCHWc_int8 is not topi.cuda.conv2d_NCHWc_int8
 
 
 @pytest.mark.parametrize("kind", ["x86", "arm_cpu", "hls"])

@@ -1,21 +1,35 @@
 """Schedules for GPUs of any make, and the computes they are for."""
 
 from .. import _schedules
+from . import conv_cudnn, conv_int8, scan, sparse, tensor_intrin, tensorcore_alter_op
+from .conv_cudnn import *
+from .conv_int8 import *
+from .scan import *
+from .sort import *
+from .sort import __all__ as _sort_functions  # whose module has the name of a function
+from .sparse import *
+from .tensor_intrin import *
+from .tensorcore_alter_op import *
 
 _NAMES = [
     "adaptive_pool",
+    "all_class_non_max_suppression",
     "argsort",
     "argwhere",
     "batch_matmul",
     "batch_matmul_int8",
     "batch_matmul_tensorcore",
     "bitpack",
+    "broadcast",
     "conv1d_ncw",
     "conv1d_nwc",
     "conv1d_transpose_ncw",
     "conv2d_NCHWc_int8",
+    "conv2d_cudnn",
     "conv2d_hwcn",
+    "conv2d_hwnc_tensorcore",
     "conv2d_nchw",
+    "conv2d_nchw_cudnn",
     "conv2d_nchw_int8",
     "conv2d_nchw_winograd",
     "conv2d_nhwc",
@@ -23,12 +37,16 @@ _NAMES = [
     "conv2d_nhwc_winograd_direct",
     "conv2d_nhwc_winograd_tensorcore",
     "conv2d_transpose_nchw",
+    "conv2d_winograd_nhwc",
+    "conv3d_cudnn",
     "conv3d_ncdhw",
     "conv3d_ncdhw_winograd",
     "conv3d_ndhwc",
     "conv3d_ndhwc_tensorcore",
     "conv3d_transpose_ncdhw",
     "correlation_nchw",
+    "cumprod",
+    "cumsum",
     "deformable_conv2d_nchw",
     "dense_int8",
     "dense_large_batch",
@@ -38,6 +56,9 @@ _NAMES = [
     "depthwise_conv2d_backward_weight_nhwc",
     "depthwise_conv2d_nchw",
     "depthwise_conv2d_nhwc",
+    "elemwise",
+    "extern",
+    "fast_softmax",
     "get_valid_counts",
     "group_conv1d_ncw",
     "group_conv1d_nwc",
@@ -45,27 +66,48 @@ _NAMES = [
     "group_conv2d_nchw",
     "group_conv2d_nchw_int8",
     "injective",
+    "log_softmax",
+    "log_softmax_cudnn",
     "lrn",
     "matmul_default",
     "multibox_detection",
     "multibox_prior",
     "multibox_transform_loc",
     "nms",
+    "non_max_suppression",
     "pool",
     "pool_grad",
     "proposal",
     "reduce",
     "reorg",
     "roi_align",
+    "roi_align_nchw",
     "roi_pool",
     "scan",
+    "scatter",
+    "scatter_add",
+    "scatter_nd",
+    "searchsorted",
     "softmax",
+    "softmax_cudnn",
     "sort",
     "sparse_dense",
     "sparse_dense_padded",
+    "sparse_reshape",
+    "stft",
     "topk",
     "transpose",
+    "unique",
 ]
 
 
-__all__ = _schedules.device_package(globals(), _NAMES, "gpu", "cuda")
+__all__ = [
+    *conv_cudnn.__all__,
+    *conv_int8.__all__,
+    *scan.__all__,
+    *_sort_functions,
+    *sparse.__all__,
+    *tensor_intrin.__all__,
+    *tensorcore_alter_op.__all__,
+    *_schedules.device_package(globals(), _NAMES, "gpu", "cuda"),
+]

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tessera._ffi.registry import get_global_func
 from tessera.te import Tensor
 
-__all__ = ["multinomial", "normal", "threefry_generate", "threefry_split", "uniform"]
+from ... import te
+from ...driver import build
+from ...runtime import ndarray as nd
+from ...target import Target
+from ...tir import const
+
+__all__ = ["multinomial", "normal", "threefry_generate", "threefry_split", "threefry_test_wrapping", "uniform"]
 
 
 def _number(value: Any) -> Any:
@@ -22,6 +30,18 @@ def threefry_generate(gen: Tensor, out_shape: Any) -> Any:
 def threefry_split(gen: Tensor) -> Any:
     """Two keys whose numbers have nothing to do with each other."""
     return get_global_func("topi.random.threefry_split")(gen)
+
+
+def threefry_test_wrapping(target: Any, device: Any) -> bool:
+    """True when unsigned integers of a target wrap around, as the generators need."""
+    largest = te.placeholder((1,), "uint64", name="largest")
+    out = te.compute((1,), lambda i: largest[i] + const(1, "uint64"), name="wrapped")
+    schedule = te.create_schedule(out.op)
+    if "gpu" in Target(target).keys:
+        schedule[out].bind(out.op.axis[0], te.thread_axis("threadIdx.x"))
+    result = nd.array(np.ones(1, "uint64"), device)
+    build(schedule, [largest, out], target)(nd.array(np.full(1, 2**64 - 1, "uint64"), device), result)
+    return int(result.numpy()[0]) == 0
 
 
 def uniform(gen: Tensor, low: Any, high: Any, out_shape: Any, out_dtype: str) -> Any:

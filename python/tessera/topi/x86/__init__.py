@@ -1,9 +1,11 @@
 """Schedules for CPUs, and the computes they are for."""
 
 from .. import _schedules
+from . import tensor_intrin as tensor_intrin
 
 _NAMES = [
     "adaptive_pool",
+    "argwhere",
     "batch_matmul",
     "batch_matmul_cblas",
     "batch_matmul_mkl",
@@ -13,6 +15,7 @@ _NAMES = [
     "bitserial_conv2d_nchw",
     "bitserial_conv2d_nhwc",
     "bitserial_dense",
+    "broadcast",
     "concatenate",
     "concatenate_cpu",
     "conv1d_ncw",
@@ -22,6 +25,7 @@ _NAMES = [
     "conv2d_nchw",
     "conv2d_nchw_int8",
     "conv2d_nhwc",
+    "conv2d_nhwc_pack_int8",
     "conv2d_transpose_nchw",
     "conv3d_ncdhw",
     "conv3d_ndhwc",
@@ -32,6 +36,9 @@ _NAMES = [
     "dense_pack",
     "depthwise_conv2d_NCHWc",
     "depthwise_conv2d_nchw",
+    "depthwise_conv2d_nhwc",
+    "elemwise",
+    "extern",
     "group_conv1d_ncw",
     "group_conv1d_nwc",
     "group_conv2d_nchw",
@@ -40,9 +47,11 @@ _NAMES = [
     "matmul_mkl",
     "pool",
     "reduce",
+    "roi_align_nchw",
+    "scatter_nd",
     "softmax",
     "sparse_dense",
 ]
 
 
-__all__ = _schedules.device_package(globals(), _NAMES, "cpu", "llvm")
+__all__ = [*_schedules.device_package(globals(), _NAMES, "cpu", "llvm"), "tensor_intrin"]

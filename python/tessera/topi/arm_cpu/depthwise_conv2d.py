@@ -1,0 +1,17 @@
+"""Depthwise convolutions with the channels last."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...te import Tensor
+from .. import nn
+
+__all__ = ["compute_depthwise_conv2d_nhwc"]
+
+
+def compute_depthwise_conv2d_nhwc(
+    data: Tensor, kernel: Tensor, strides: Any, padding: Any, dilation: Any, out_dtype: str
+) -> Tensor:
+    """Convolution channel by channel of (n, h, w, c) with (h, w, c, multiplier)."""
+    return nn.depthwise_conv2d_nhwc(data, kernel, strides, padding, dilation, out_dtype)

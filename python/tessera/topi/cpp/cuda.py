@@ -1,0 +1,5 @@
+"""Schedules for NVIDIA's GPUs, which take the target first."""
+
+from ._by_target import install
+
+__all__ = install(globals())
