@@ -104,18 +104,18 @@ bool nonnegative(Core& core, PrimExpr e) {
   return false;
 }
 
-PrimExpr minus(const PrimExpr& a, const PrimExpr& b) { return make_node(Kind::Sub, a, b); }
+PrimExpr difference(const PrimExpr& a, const PrimExpr& b) { return make_node(Kind::Sub, a, b); }
 
 bool prove_comparison(Core& core, Kind kind, const PrimExpr& a, const PrimExpr& b) {
   if (!is_index_type(a.dtype()) || a.dtype() != b.dtype()) return false;
   auto shown = [&](const PrimExpr& e) { return nonnegative(core, core.canonical(core.rewrite(e))); };
   PrimExpr one = make_const(a.dtype(), 1);
   switch (kind) {
-    case Kind::LE: return shown(minus(b, a));
-    case Kind::LT: return shown(minus(minus(b, a), one));
+    case Kind::LE: return shown(difference(b, a));
+    case Kind::LT: return shown(difference(difference(b, a), one));
     case Kind::GE: return prove_comparison(core, Kind::LE, b, a);
     case Kind::GT: return prove_comparison(core, Kind::LT, b, a);
-    case Kind::EQ: return shown(minus(b, a)) && shown(minus(a, b));
+    case Kind::EQ: return shown(difference(b, a)) && shown(difference(a, b));
     case Kind::NE: return prove_comparison(core, Kind::LT, a, b) || prove_comparison(core, Kind::LT, b, a);
     default: return false;
   }

@@ -65,7 +65,7 @@ ReprRows containers{
     },
 };
 
-ReprRows common{
+ReprRows common_texts{
     [](ReprPrinter& p, const PrimType* type) { p << type->dtype.str(); },
     [](ReprPrinter& p, const PointerType* type) {
       if (!type->storage_scope.empty()) p << type->storage_scope.str() << " ";

@@ -151,7 +151,7 @@ const Row kRows[] = {
     {"bitwise_xor", [](PrimExpr a, PrimExpr b) { return a ^ b; }},
 };
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool broadcast_registered = [] {
   for (const Row& row : kRows) register_global(std::string("topi.") + row.name, binary(row.name, row.body));
   return true;
 }();

@@ -92,7 +92,7 @@ const UnaryRow kUnary[] = {
     {"bitwise_not", [](PrimExpr e) { return ~e; }},
 };
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool elementwise_registered = [] {
   for (const IntrinsicRow& row : kIntrinsics) {
     std::string name = std::string("topi.") + row.name;
     register_global(name, typed(name, [op = row.intrinsic](te::Tensor x) {

@@ -18,6 +18,11 @@ struct Result {
   DataType dtype;
 };
 
+/// `axis`, which counts from the end where it is negative.
+inline int counted_axis(int axis, const te::Tensor& x) {
+  return axis < 0 ? axis + static_cast<int>(x->shape.size()) : axis;
+}
+
 /// The tensors that `body` writes, as an extern operation called and tagged `name`.
 Array<te::Tensor> program(const String& name, const Array<te::Tensor>& inputs, const std::vector<Result>& results,
                           const std::function<Stmt(const Buffers& in, const Buffers& out)>& body);

@@ -24,8 +24,8 @@ PrimExpr inside(const PrimExpr& index, const PrimExpr& extent) {
 
 /// Where an update goes: indices of one element or slice, and whether it exists. An update that has no place is dropped, or
 /// an error where the check says so.
-struct Target {
-  explicit Target(const IndexCheck& check) : check(check), access(check) {}
+struct WriteTarget {
+  explicit WriteTarget(const IndexCheck& check) : check(check), access(check) {}
 
   /// An index from data; negative ones count from the end.
   void add(const PrimExpr& given, const PrimExpr& extent) {
@@ -66,7 +66,7 @@ te::Tensor scatter(const te::Tensor& x, const te::Tensor& indices, const te::Ten
   String name = join == "add" ? "scatter_add_generic" : "scatter_generic";
   return program(name, {x, indices, updates}, {{x->shape, x->dtype}}, [&](const Buffers& in, const Buffers& out) {
     auto write = [&](const Indices& from) {
-      Target to(check);
+      WriteTarget to(check);
       to.read_updates(indices->shape, updates);
       for (size_t i = 0; i < from.size(); ++i) {
         if (static_cast<int>(i) == axis) to.add(make_load(in[1], from), x->shape[i]);
@@ -102,7 +102,7 @@ te::Tensor scatter_nd(const te::Tensor& x, const te::Tensor& indices, const te::
                    Indices shape = columns;
                    for (const PrimExpr& extent : slice) shape.push_back(extent);
                    Stmt writes = loops(columns, [&](const Indices& column) {
-                     Target target(check);
+                     WriteTarget target(check);
                      target.read_updates(shape, updates);
                      for (int64_t i = 0; i < *width; ++i) {
                        Indices from{PrimExpr(static_cast<int>(i))};
@@ -154,8 +154,6 @@ te::Tensor invert_permutation(const te::Tensor& x) {
 }
 
 namespace {
-
-int counted_axis(int axis, const te::Tensor& x) { return axis < 0 ? axis + static_cast<int>(x->shape.size()) : axis; }
 
 Globals scatter_globals{
     {"topi.scatter", [](te::Tensor x, te::Tensor indices, te::Tensor updates, int axis,

@@ -214,8 +214,6 @@ te::Tensor count_nonzero(const te::Tensor& condition) {
 
 namespace {
 
-int counted_axis(int axis, const te::Tensor& x) { return axis < 0 ? axis + static_cast<int>(x->shape.size()) : axis; }
-
 Globals search_globals{
     {"topi.running", [](te::Tensor x, int axis, bool is_product, bool exclusive,
                         DataType dtype) { return running(x, counted_axis(axis, x), is_product, exclusive, dtype); }},

@@ -33,7 +33,7 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
   return split_list(shown.substr(begin + 1, end - begin - 1));
 }
 
-Command describe(const CLI::App& app) {
+Command command_of(const CLI::App& app) {
   Command out{app.get_name(), first_line(app.get_description()), {}, {}};
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;  // not told in the help either
@@ -57,23 +57,23 @@ std::string flag_words(const Command& command) {
 }
 
 /// For text in single quotes.
-std::string quoted(std::string text) {
+std::string shell_quoted(std::string text) {
   for (size_t at = 0; (at = text.find('\'', at)) != text.npos; at += 4) text.replace(at, 1, "'\\''");
   return "'" + text + "'";
 }
 
 std::string bash_script(const Command& whole, const std::vector<Command>& commands) {
-  std::string flags = fmt::format("    \"\") flags={} words={} ;;\n", quoted(flag_words(whole)),
-                                  quoted(fmt::format("{}", fmt::join(whole.words, " "))));
+  std::string flags = fmt::format("    \"\") flags={} words={} ;;\n", shell_quoted(flag_words(whole)),
+                                  shell_quoted(fmt::format("{}", fmt::join(whole.words, " "))));
   std::string choices;
   for (const Command& command : commands) {
-    flags += fmt::format("    {}) flags={} words={} ;;\n", command.name, quoted(flag_words(command)),
-                         quoted(fmt::format("{}", fmt::join(command.words, " "))));
+    flags += fmt::format("    {}) flags={} words={} ;;\n", command.name, shell_quoted(flag_words(command)),
+                         shell_quoted(fmt::format("{}", fmt::join(command.words, " "))));
     for (const Flag& flag : command.flags)
       for (const std::string& name : flag.names)
         if (!flag.choices.empty())
           choices += fmt::format("    \"{} {}\") words={}; flags= ;;\n", command.name, name,
-                                 quoted(fmt::format("{}", fmt::join(flag.choices, " "))));
+                                 shell_quoted(fmt::format("{}", fmt::join(flag.choices, " "))));
   }
   return R"(# bash completion of tessera. In ~/.bashrc:  source <(tessera completion bash)
 _tessera() {
@@ -115,17 +115,17 @@ std::string zsh_script(const Command& whole, const std::vector<Command>& command
       for (const std::string& name : flag.names) {
         std::string value =
             flag.choices.empty() ? ":value:_files" : fmt::format(":value:({})", fmt::join(flag.choices, " "));
-        out += " \\\n        " + quoted(name + "[" + escaped(flag.help) + "]" + (flag.takes_value ? value : ""));
+        out += " \\\n        " + shell_quoted(name + "[" + escaped(flag.help) + "]" + (flag.takes_value ? value : ""));
       }
     return out;
   };
   std::string listed, cases;
   for (const Command& command : commands) {
-    listed += "    " + quoted(command.name + ":" + escaped(command.help)) + "\n";
+    listed += "    " + shell_quoted(command.name + ":" + escaped(command.help)) + "\n";
     std::string rest =
         command.words.empty() ? "*:file:_files" : fmt::format("*:word:({})", fmt::join(command.words, " "));
     cases += fmt::format("      {})\n        _arguments{} \\\n        {} ;;\n", command.name, arguments(command),
-                         quoted(rest));
+                         shell_quoted(rest));
   }
   return R"(#compdef tessera tvmc
 # zsh completion of tessera. In ~/.zshrc:  source <(tessera completion zsh)
@@ -155,22 +155,22 @@ std::string fish_script(const Command& whole, const std::vector<Command>& comman
       "# fish completion of tessera. Once:  tessera completion fish > ~/.config/fish/completions/tessera.fish\n";
   auto add_flags = [&](const std::string& where, const Command& command) {
     for (const Flag& flag : command.flags) {
-      out += "complete -c tessera -n " + quoted(where);
+      out += "complete -c tessera -n " + shell_quoted(where);
       for (const std::string& name : flag.names)
         out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-      if (!flag.choices.empty()) out += " -xa " + quoted(fmt::format("{}", fmt::join(flag.choices, " ")));
+      if (!flag.choices.empty()) out += " -xa " + shell_quoted(fmt::format("{}", fmt::join(flag.choices, " ")));
       else if (flag.takes_value) out += " -r";
-      out += " -d " + quoted(flag.help) + "\n";
+      out += " -d " + shell_quoted(flag.help) + "\n";
     }
   };
   add_flags("__fish_use_subcommand", whole);
   for (const Command& command : commands) {
     out += fmt::format("complete -c tessera -f -n __fish_use_subcommand -a {} -d {}\n", command.name,
-                       quoted(command.help));
+                       shell_quoted(command.help));
     const std::string inside = "__fish_seen_subcommand_from " + command.name;
     if (!command.words.empty())
-      out += fmt::format("complete -c tessera -f -n {} -a {}\n", quoted(inside),
-                         quoted(fmt::format("{}", fmt::join(command.words, " "))));
+      out += fmt::format("complete -c tessera -f -n {} -a {}\n", shell_quoted(inside),
+                         shell_quoted(fmt::format("{}", fmt::join(command.words, " "))));
     add_flags(inside, command);
   }
   return out + "complete -c tvmc -w tessera\n";
@@ -184,9 +184,9 @@ void add_completion(CLI::App& app) {
   command->add_option("SHELL", *shell, "The shell")->check(CLI::IsMember({"bash", "zsh", "fish"}))->required();
   command->footer("bash and zsh: source <(tessera completion bash). fish: tessera completion fish | source");
   command->callback([shell, &app] {
-    Command whole = describe(app);
+    Command whole = command_of(app);
     std::vector<Command> commands;
-    for (const CLI::App* each : app.get_subcommands({})) commands.push_back(describe(*each));
+    for (const CLI::App* each : app.get_subcommands({})) commands.push_back(command_of(*each));
     fmt::print("{}", *shell == "bash"  ? bash_script(whole, commands)
                      : *shell == "zsh" ? zsh_script(whole, commands)
                                        : fish_script(whole, commands));

@@ -29,25 +29,25 @@ std::vector<std::string> devices(DLDeviceType type) {
   return out;
 }
 
-std::string describe(DLDeviceType type, const char* missing) {
+std::string devices_text(DLDeviceType type, const char* missing) {
   std::vector<std::string> names = devices(type);
   return names.empty() ? missing : fmt::format("{}", fmt::join(names, ", "));
 }
 
-void show() {
+void print_report() {
   codegen::KernelCache::Info cache = codegen::KernelCache::get().info();
   row("tessera", fmt::format("{} (build {})", TESSERA_VERSION, codegen::compiler_build_id().substr(0, 12)));
   row("llvm", std::to_string(codegen::llvm_version()));
   row("cpu", fmt::format("{}, {}", codegen::host_cpu(), codegen::host_triple()));
   row("threads", std::to_string(num_threads()));
-  row("cuda", describe(kDLCUDA, "no device: needs an NVIDIA driver (libcuda.so.1)"));
-  row("opencl", describe(kDLOpenCL, "no device: needs an OpenCL loader (libOpenCL.so.1) and a driver"));
+  row("cuda", devices_text(kDLCUDA, "no device: needs an NVIDIA driver (libcuda.so.1)"));
+  row("opencl", devices_text(kDLOpenCL, "no device: needs an OpenCL loader (libOpenCL.so.1) and a driver"));
   row("cache", cache.off_because.empty()
                    ? fmt::format("{}: {} kernels, {}", cache.folder, cache.entries, bytes_text(cache.bytes))
                    : "off: " + cache.off_because);
 }
 
-void show_json() {
+void print_report_json() {
   const std::string triple = codegen::host_triple();
   std::vector<std::string> features;
   for (const CpuFeature& feature : checked_cpu_features(triple.substr(0, triple.find('-'))))
@@ -71,7 +71,7 @@ void add_doctor(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
   CLI::App* doctor = app.add_subcommand("doctor", "What this machine has, and what is missing");
   doctor->add_flag("--json", *json, "Print one JSON object");
-  doctor->callback([json] { *json ? show_json() : show(); });
+  doctor->callback([json] { *json ? print_report_json() : print_report(); });
 }
 
 }  // namespace tessera::cli

@@ -16,7 +16,7 @@ bool has_code_generator(const TargetKind& kind) {
   return static_cast<bool>(find_global("target.build." + kind->name.str()));
 }
 
-void show() {
+void print_targets() {
   constexpr size_t kIndent = 22;
   fmt::print("{:<16}{:<6}{}\n", "kind", "code", "options");
   for (const TargetKind& kind : target_kinds()) {
@@ -28,7 +28,7 @@ void show() {
   }
 }
 
-void show_json() {
+void print_targets_json() {
   Array<ObjectRef> out;
   for (const TargetKind& kind : target_kinds()) {
     std::vector<std::string> options;
@@ -45,7 +45,7 @@ void add_targets(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
   CLI::App* targets = app.add_subcommand("targets", "The machines that code can be made for, and the options of each");
   targets->add_flag("--json", *json, "Print one JSON object");
-  targets->callback([json] { *json ? show_json() : show(); });
+  targets->callback([json] { *json ? print_targets_json() : print_targets(); });
 }
 
 }  // namespace tessera::cli

@@ -67,11 +67,11 @@ bool ShapeProgramBuilder::add(const PrimExpr& expr, uint32_t* step) {
       if (!add(select->condition, &a) || !add(select->true_value, &b) || !add(select->false_value, &c)) return false;
       *step = emit({ShapeOp::Select, a, b, c, 0});
     } else if (is_call(expr, "tir.if_then_else")) {
-      auto* call = expr.as<Call>();
+      auto* call = expr.as<tessera::Call>();
       if (!add(call->args[0], &a) || !add(call->args[1], &b) || !add(call->args[2], &c)) return false;
       *step = emit({ShapeOp::Select, a, b, c, 0});
     } else if (is_call(expr, "tir.likely")) {
-      return add(expr.as<Call>()->args[0], step);
+      return add(expr.as<tessera::Call>()->args[0], step);
     } else {
       for (const Row& row : kBinary) {
         if (!expr->is_a(*row.node)) continue;

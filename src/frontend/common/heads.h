@@ -1,9 +1,13 @@
 #pragma once
 // Tensors of heads (batch, heads, length, size), as attention sees them.
 
+#include <cmath>
+
 #include "frontend/common/node_context.h"
 
 namespace tessera::frontend {
+
+inline constexpr double kNever = -INFINITY;  // added to a score that must not count
 
 /// (batch, length, heads * size) -> (batch, heads, length, size).
 Expr split_heads(Expr x, int64_t heads);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/dtypes.h"
 #include "frontend/common/parts.h"
 #include "relay/attrs/pad.h"
 #include "relay/inspect.h"
@@ -14,10 +15,9 @@ using namespace relay;  // NOLINT: makers of calls
 
 namespace {
 
-const DataType kInt32 = DataType::Int(32), kSigned = DataType::Int(8), kUnsigned = DataType::UInt(8);
 constexpr int kShift = 128;  // between int8 and uint8
 
-bool is_byte(DataType dtype) { return dtype == kSigned || dtype == kUnsigned; }
+bool is_byte(DataType dtype) { return dtype == kInt8 || dtype == kUInt8; }
 
 Expr int_number(int64_t value) { return make_scalar(static_cast<double>(value), kInt32); }
 
@@ -45,7 +45,7 @@ Expr centred(const NodeContext& in, const Integers& x, int trailing) {
 }
 
 Integers as_uint8(const NodeContext& in, const Integers& x) {
-  if (in.dtype(x.data) == kUnsigned) return {x.data, moved(in, x.zero, 0)};
+  if (in.dtype(x.data) == kUInt8) return {x.data, moved(in, x.zero, 0)};
   return {as_unsigned(x.data), moved(in, x.zero, kShift)};
 }
 
@@ -56,8 +56,8 @@ Expr without_zero(const NodeContext& in, const NDArray& weight, const Expr& zero
   std::span<const int64_t> shape = weight.shape();
   int64_t inner = 1;
   for (size_t i = 0; i < static_cast<size_t>(trailing); ++i) inner *= shape[shape.size() - 1 - i];
-  NDArray out = NDArray::empty(std::vector<int64_t>(shape.begin(), shape.end()), kSigned);
-  const bool is_signed = weight.dtype() == kSigned;
+  NDArray out = NDArray::empty(std::vector<int64_t>(shape.begin(), shape.end()), kInt8);
+  const bool is_signed = weight.dtype() == kInt8;
   const auto count = static_cast<int64_t>(zeros.size());
   for (int64_t i = 0; i < weight.size(); ++i) {
     const int64_t value = (is_signed ? weight.data<int8_t>()[i] : weight.data<uint8_t>()[i]) -
@@ -73,8 +73,8 @@ Integers as_int8(const NodeContext& in, const Integers& x, int trailing) {
   const NDArray& weight = x.data.as<Constant>()->data;
   if (x.zero.defined() && x.zero.as<Constant>())
     if (Expr out = without_zero(in, weight, x.zero, trailing); out.defined()) return {out, nullptr};
-  if (weight.dtype() == kSigned) return {x.data, moved(in, x.zero, 0)};
-  NDArray out = NDArray::empty(std::vector<int64_t>(weight.shape().begin(), weight.shape().end()), kSigned);
+  if (weight.dtype() == kInt8) return {x.data, moved(in, x.zero, 0)};
+  NDArray out = NDArray::empty(std::vector<int64_t>(weight.shape().begin(), weight.shape().end()), kInt8);
   for (int64_t i = 0; i < weight.size(); ++i)
     out.data<int8_t>()[i] = static_cast<int8_t>(weight.data<uint8_t>()[i] - kShift);
   return {make_constant(out), moved(in, x.zero, -kShift)};

@@ -106,6 +106,9 @@ class Operation : public NodeContext {
 
 using Converter = std::function<Values(Operation&)>;
 
+// Sets of operators beside ONNX's own.
+inline constexpr const char *kMlDomain = "ai.onnx.ml", *kMicrosoftDomain = "com.microsoft";
+
 /// A converter of an operator from a version of its set on.
 struct Row {
   const char* op;

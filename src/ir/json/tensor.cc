@@ -17,7 +17,7 @@ void put(std::string* out, T value) {
 }
 
 /// Takes values off the front; running out is an error.
-struct Reader {
+struct ByteTaker {
   std::string_view bytes;
 
   template <class T>
@@ -98,7 +98,7 @@ std::string tensor_to_base64(const NDArray& tensor) {
 
 NDArray tensor_from_base64(std::string_view text) {
   std::string bytes = from_base64(text);
-  Reader in{bytes};
+  ByteTaker in{bytes};
   if (in.take<uint64_t>() != kMagic)
     throw Error(ValueError) << "a saved tensor does not begin with the mark of tensors";
   in.take<uint64_t>();

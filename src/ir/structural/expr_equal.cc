@@ -49,7 +49,7 @@ bool same(const Object* a, const Object* b) {
   return on_enough_stack([&] { return same_node(a, b); });
 }
 
-size_t mix(size_t hash, size_t value) { return (hash ^ value) * 0x9E3779B97F4A7C15ull + (hash >> 29); }
+size_t combined(size_t hash, size_t value) { return (hash ^ value) * 0x9E3779B97F4A7C15ull + (hash >> 29); }
 
 size_t hash_of(const Object* node);
 
@@ -72,11 +72,11 @@ size_t hash_node(const Object* node) {
   if (const auto* text = cast_or_null<StringNode>(node)) return std::hash<std::string>()(text->text);
   size_t hash = std::hash<const void*>()(node->type());
   if (const auto* array = cast_or_null<ArrayNode>(node)) {
-    for (const ObjectRef& item : array->items) hash = mix(hash, hash_of(item.get()));
+    for (const ObjectRef& item : array->items) hash = combined(hash, hash_of(item.get()));
     return hash;
   }
   for (const Field& field : node->type()->fields())
-    if (!(field.flags & Ignored)) hash = mix(hash, hash_field(field, node));
+    if (!(field.flags & Ignored)) hash = combined(hash, hash_field(field, node));
   return hash;
 }
 

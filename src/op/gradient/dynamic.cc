@@ -1,5 +1,6 @@
 #include "op/gradient/dynamic.h"
 
+#include "base/dtypes.h"
 #include "op/gradient/separable.h"
 #include "op/records.h"
 #include "op/rules.h"
@@ -16,8 +17,6 @@ using namespace relay;
 using Call = relay::Call;
 
 namespace {
-
-const DataType kInt64 = DataType::Int(64);
 
 Expr numbers(int count, int64_t value) { return make_ints(std::vector<int64_t>(static_cast<size_t>(count), value)); }
 
@@ -78,7 +77,7 @@ Exprs slice_gradient(const Call* call, const Expr& grad) {
   return with_zeros(call, placed_by(call->args[0], grad, begin, end, strides));
 }
 
-Exprs tile_gradient(const Call* call, const Expr& grad) {
+Exprs dynamic_tile_gradient(const Call* call, const Expr& grad) {
   int count = static_cast<int>(known_extent(arg_type(call, 1), 0));
   return with_zeros(call, untiled(grad, call->args[0], rank_of(arg_type(call, 0)), call->args[1], count));
 }
@@ -148,7 +147,7 @@ Exprs resize_gradient(const Call* call, const Expr& grad) {
                     }));
 }
 
-Exprs topk_gradient(const Call* call, const Expr& grad) {
+Exprs dynamic_topk_gradient(const Call* call, const Expr& grad) {
   auto* given = call->attrs_as<TopkAttrs>();
   if (given->ret_type == "indices") return zero_gradients(call, grad);
   Attrs attrs = make_attrs<TopkAttrs>([&](auto& a) { a = *given, a.ret_type = "indices"; });
@@ -158,7 +157,7 @@ Exprs topk_gradient(const Call* call, const Expr& grad) {
   return with_zeros(call, scatter_add(zeros_like(call->args[0]), places, values, axis));
 }
 
-Exprs one_hot_gradient(const Call* call, const Expr& grad) {
+Exprs dynamic_one_hot_gradient(const Call* call, const Expr& grad) {
   DataType flag = DataType::Int(32);
   Attrs attrs = make_attrs<OneHotAttrs>([&](auto& a) { a = *call->attrs_as<OneHotAttrs>(), a.dtype = flag; });
   Expr is_hot =
@@ -174,13 +173,13 @@ Exprs one_hot_gradient(const Call* call, const Expr& grad) {
 void dynamic_gradients() {
   set_gradients({
       {"dyn.strided_slice", slice_gradient},
-      {"dyn.tile", tile_gradient},
+      {"dyn.tile", dynamic_tile_gradient},
       {"dyn.nn.pad", pad_gradient},
       {"dyn.nn.upsampling", resize_gradient},
       {"dyn.nn.upsampling3d", resize_gradient},
       {"dyn.image.resize2d", resize_gradient},
-      {"dyn.topk", topk_gradient},
-      {"dyn.one_hot", one_hot_gradient},
+      {"dyn.topk", dynamic_topk_gradient},
+      {"dyn.one_hot", dynamic_one_hot_gradient},
   });
 }
 

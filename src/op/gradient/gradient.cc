@@ -30,6 +30,8 @@ int64_t known_extent(const TensorTypeNode* type, size_t dimension) {
   return *extent;
 }
 
+PrimExpr extent(int64_t value) { return make_const(DataType::Int(32), value); }
+
 bool is_known(const TensorTypeNode* type) {
   for (const PrimExpr& extent : type->shape)
     if (!as_int(extent)) return false;

@@ -22,6 +22,8 @@ void set_gradients(std::initializer_list<GradientRow> rows);
 /// The type of an argument, a tensor; an extent of it that must be a number.
 const TensorTypeNode* arg_type(const relay::Call* call, size_t i);
 int64_t known_extent(const TensorTypeNode* type, size_t dimension);
+/// A number as shapes and axes have them.
+PrimExpr extent(int64_t value);
 /// Whether all extents are numbers.
 bool is_known(const TensorTypeNode* type);
 /// A scalar of the type of argument `i`.

@@ -19,8 +19,6 @@ namespace {
 using namespace relay;
 using Call = relay::Call;
 
-PrimExpr extent(int64_t value) { return make_const(DataType::Int(32), value); }
-
 /// Images and regions in plain layout.
 struct Regions {
   const Call* call;

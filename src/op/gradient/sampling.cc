@@ -17,8 +17,6 @@ namespace {
 using namespace relay;
 using Call = relay::Call;
 
-PrimExpr extent(int64_t value) { return make_const(DataType::Int(32), value); }
-
 /// Arithmetic with numbers of one type.
 struct Reals {
   DataType dtype;

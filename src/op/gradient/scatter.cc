@@ -34,7 +34,7 @@ Exprs scatter_add_gradient(const Call* call, const Expr& grad) {
 }
 
 /// The greatest or least of what is there and what is written: equal ones share the gradient.
-Exprs extreme_gradient(const Call* call, const Expr& grad) {
+Exprs scatter_extreme_gradient(const Call* call, const Expr& grad) {
   const Expr &data = call->args[0], &places = call->args[1], &updates = call->args[2];
   DataType dtype = arg_type(call, 0)->dtype;
   Expr is_data = cast(equal(data, Expr(call)), dtype);
@@ -58,7 +58,7 @@ Exprs product_gradient(const Call* call, const Expr& grad) {
 Exprs scatter_nd_gradient(const Call* call, const Expr& grad) {
   const String mode = call->attrs_as<relay::ScatterNDAttrs>()->mode;
   if (mode == "mul") return product_gradient(call, grad);
-  if (mode == "min" || mode == "max") return extreme_gradient(call, grad);
+  if (mode == "min" || mode == "max") return scatter_extreme_gradient(call, grad);
   Expr kept = mode == "add" ? grad : scatter_nd(grad, call->args[1], zeros_like(call->args[2]), "update");
   return {kept, zeros_like(call->args[1]), gather_nd(grad, call->args[1])};
 }

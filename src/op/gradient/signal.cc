@@ -16,8 +16,6 @@ namespace {
 using namespace relay;
 using Call = relay::Call;
 
-PrimExpr extent(int64_t value) { return make_const(DataType::Int(32), value); }
-
 /// The transform back, but for the factor 1 / n, which the inverse has.
 Exprs fft_gradient(const Call* call, const Expr& grad) {
   bool is_inverse = call->attrs_as<FftAttrs>()->inverse;

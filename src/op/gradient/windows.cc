@@ -29,7 +29,6 @@ using relay::zeros_like;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-PrimExpr extent(int64_t value) { return make_const(DataType::Int(32), value); }
 int64_t number(const PrimExpr& value) { return constant_of(value, "a number that describes windows"); }
 
 /// Windows along one axis of what lies at `first`, `first + step`, ...: each has `taps` elements, `gap` apart.

@@ -8,6 +8,7 @@
 namespace tessera::op {
 
 using namespace relay;
+using relay::Call;
 
 namespace {
 
@@ -36,7 +37,7 @@ Expr scale_and_shift(Expr data, const NormAttrs* attrs, int axis, size_t rank, c
 
 Expr batch_norm_inference(const Call* before, const Array<Expr>& args) {
   auto* attrs = before->attrs_as<BatchNormAttrs>();
-  size_t rank = rank_of(before->args[0]);
+  size_t rank = relay::rank_of(before->args[0]);
   int axis = normal(attrs->axis, rank);
   DataType dtype = dtype_of(before->args[4]);
   Expr scale = divide(make_scalar(1, dtype), sqrt(add(args[4], make_scalar(attrs->epsilon, dtype))));
@@ -49,14 +50,14 @@ Expr batch_norm_inference(const Call* before, const Array<Expr>& args) {
 
 Expr layer_norm_inference(const Call* before, const Array<Expr>& args) {
   auto* attrs = before->attrs_as<LayerNormAttrs>();
-  size_t rank = rank_of(before->args[0]);
+  size_t rank = relay::rank_of(before->args[0]);
   Expr out = normalized(args[0], {attrs->axis}, attrs->epsilon, dtype_of(before->args[0]));
   return scale_and_shift(out, attrs, normal(attrs->axis, rank), rank, args[1], args[2]);
 }
 
 Expr instance_norm_inference(const Call* before, const Array<Expr>& args) {
   auto* attrs = before->attrs_as<InstanceNormAttrs>();
-  size_t rank = rank_of(before->args[0]);
+  size_t rank = relay::rank_of(before->args[0]);
   int axis = normal(attrs->axis, rank);
   Array<PrimExpr> reduced;
   for (int i = 1; i < static_cast<int>(rank); ++i)

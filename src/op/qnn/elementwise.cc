@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/dtypes.h"
 #include "op/qnn/affine.h"
 #include "op/records.h"
 #include "op/rules.h"
@@ -17,8 +18,6 @@ namespace tessera::op {
 namespace {
 
 using relay::BroadcastAttrs;
-
-const DataType kInt32 = DataType::Int(32), kFloat32 = DataType::Float(32);
 
 AffineArgs affine_at(const Array<Expr>& args, const Array<Type>& types, size_t i) {
   return {args[i], args[i + 1], types[i], types[i + 1]};

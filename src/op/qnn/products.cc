@@ -1,6 +1,7 @@
 // Products of integers that stand for real numbers: qnn.conv2d, qnn.conv2d_transpose, qnn.dense, qnn.batch_matmul. Results are
 // sums of int32, whose scale is the product of the operands' and whose zero point is 0.
 
+#include "base/dtypes.h"
 #include "ir/prim/ops.h"
 #include "op/qnn/affine.h"
 #include "op/records.h"
@@ -20,8 +21,6 @@ using relay::add;
 using relay::Conv2DAttrs;
 using relay::multiply;
 using relay::subtract;
-
-const DataType kInt32 = DataType::Int(32);
 
 Expr int_number(int64_t value) { return relay::make_constant(int_scalar(value, kInt32)); }
 

@@ -1,5 +1,6 @@
 // Between real numbers and the integers that stand for them: qnn.quantize, qnn.dequantize.
 
+#include "base/dtypes.h"
 #include "op/qnn/affine.h"
 #include "op/records.h"
 #include "op/rules.h"
@@ -11,8 +12,6 @@ namespace {
 
 using relay::DequantizeAttrs;
 using relay::QuantizeAttrs;
-
-const DataType kInt32 = DataType::Int(32);
 
 bool quantize_type(TypeQuery& query) {
   auto* data = query.tensor(0);

@@ -1,5 +1,6 @@
 #include "op/qnn/quantized_forms.h"
 
+#include "base/dtypes.h"
 #include "relay/attrs/conv.h"
 #include "relay/attrs/nn.h"
 #include "relay/attrs/qnn.h"
@@ -13,8 +14,6 @@ namespace {
 using relay::Call;
 using relay::Expr;
 using relay::TensorAffineTypeNode;
-
-const DataType kInt32 = DataType::Int(32);
 
 using Answer = Array<ObjectRef>;
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/dtypes.h"
 #include "op/qnn/affine.h"
 #include "op/records.h"
 #include "op/rules.h"
@@ -17,7 +18,6 @@ namespace {
 
 using relay::RequantizeAttrs;
 
-const DataType kInt32 = DataType::Int(32), kInt64 = DataType::Int(64), kFloat32 = DataType::Float(32);
 constexpr int kFractionBits = 31;
 
 bool requantize_type(TypeQuery& query) {

@@ -5,12 +5,13 @@
 #include "op/qnn/quantized_forms.h"
 #include "op/records.h"
 #include "op/rules.h"
+#include "op/tensor/follows.h"
 #include "runtime/registry.h"
 
 namespace tessera::op {
 namespace {
 
-struct Row {
+struct BinaryRow {
   const char* name;
   int support_level;
   TypeRule rule;
@@ -18,7 +19,6 @@ struct Row {
   void (*more)(OpRecord&) = nullptr;  // what is true of some of them only
 };
 
-void follows(OpRecord& op) { op.precision(Precision::Follow); }
 void follows_and_evaluates(OpRecord& op) { op.precision(Precision::Follow).evaluate(evaluate_arithmetic); }
 /// `op` as one of integers that stand for floats.
 void has_integer_form(OpRecord& op, const char* integer_op) {
@@ -26,7 +26,7 @@ void has_integer_form(OpRecord& op, const char* integer_op) {
   op.quantized(quantized_binary(integer_op));
 }
 
-const Row kRows[] = {
+const BinaryRow kBinaryRows[] = {
     {"add", 1, broadcast, "lhs + rhs.", [](OpRecord& op) { has_integer_form(op, "qnn.add"); }},
     {"subtract", 1, broadcast, "lhs - rhs.", [](OpRecord& op) { has_integer_form(op, "qnn.subtract"); }},
     {"multiply", 1, broadcast, "lhs * rhs.", [](OpRecord& op) { has_integer_form(op, "qnn.mul"); }},
@@ -58,7 +58,7 @@ const Row kRows[] = {
 }  // namespace
 
 void binary_records() {
-  for (const Row& row : kRows) {
+  for (const BinaryRow& row : kBinaryRows) {
     OpRecord record(row.name);
     record.doc(row.doc)
         .input("lhs", "the left operand")

@@ -95,7 +95,7 @@ Array<te::Tensor> variance(const Attrs& given, const Array<te::Tensor>& in, cons
   return {divided(topi::sum(squares, options_of(attrs, squares)), count)};
 }
 
-struct Row {
+struct ReduceRow {
   const char* name;
   relay::Compute compute;
   const char* doc;
@@ -105,7 +105,7 @@ struct Row {
 }  // namespace
 
 void reduce_records() {
-  const Row rows[] = {
+  const ReduceRow rows[] = {
       {"sum", reduce<topi::sum>, "The sum over the axes.", Precision::Never},
       {"prod", reduce<topi::prod>, "The product over the axes.", Precision::Never},
       {"max", reduce<topi::max>, "The greatest element over the axes.", Precision::Follow},
@@ -114,7 +114,7 @@ void reduce_records() {
       {"any", reduce<topi::any>, "True where one element over the axes is."},
       {"mean", mean, "The mean over the axes.", Precision::Never},
   };
-  for (const Row& row : rows) {
+  for (const ReduceRow& row : rows) {
     OpRecord record(row.name);
     record.doc(row.doc)
         .attrs<ReduceAttrs>()
@@ -126,12 +126,12 @@ void reduce_records() {
         .compute(row.compute);
     if (row.precision) record.precision(*row.precision);
   }
-  const Row positions[] = {
+  const ReduceRow positions[] = {
       {"argmax", arg_reduce<topi::place_of_greatest>, "Where the greatest element over the axes is.",
        Precision::Follow},
       {"argmin", arg_reduce<topi::place_of_least>, "Where the least element over the axes is.", Precision::Follow},
   };
-  for (const Row& row : positions) {
+  for (const ReduceRow& row : positions) {
     OpRecord record(row.name);
     record.doc(row.doc)
         .attrs<ArgReduceAttrs>()

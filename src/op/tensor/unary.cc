@@ -4,13 +4,14 @@
 #include "op/layout_rules.h"
 #include "op/records.h"
 #include "op/rules.h"
+#include "op/tensor/follows.h"
 #include "runtime/registry.h"
 #include "topi/elementwise.h"
 
 namespace tessera::op {
 namespace {
 
-struct Row {
+struct UnaryRow {
   const char* name;
   const char* topi;  // the compute of that name
   int support_level;
@@ -19,14 +20,13 @@ struct Row {
   void (*more)(OpRecord&) = nullptr;  // what is true of some of them only
 };
 
-void follows(OpRecord& op) { op.precision(Precision::Follow); }
 void stays_wide(OpRecord& op) { op.precision(Precision::Never); }
 void is_root(OpRecord& op) { op.precision(Precision::Never).evaluate(evaluate_arithmetic); }
 void computes_nothing(OpRecord& op) { op.precision(Precision::Follow).flops(0); }
 
 constexpr const char *kIdentity = "Identity", *kToBool = "IdentityCompRel";
 
-const Row kRows[] = {
+const UnaryRow kUnaryRows[] = {
     {"log", "log", 1, same_as_input, "The natural logarithm.", stays_wide},
     {"log2", "log2", 1, same_as_input, "The logarithm to base 2."},
     {"log10", "log10", 1, same_as_input, "The logarithm to base 10."},
@@ -79,7 +79,7 @@ te::Tensor filled_like(const te::Tensor& x, int value) {
 }  // namespace
 
 void unary_records() {
-  for (const Row& row : kRows) {
+  for (const UnaryRow& row : kUnaryRows) {
     OpRecord record(row.name);
     record.doc(row.doc).input("data", "the input").support_level(row.support_level).fusion(Fusion::Elementwise);
     record.type(row.rule == bool_of_input ? kToBool : kIdentity, row.rule).stateful(false).layout(layout::elementwise);

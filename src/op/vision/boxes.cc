@@ -4,6 +4,7 @@
 #include "ir/prim/ops.h"
 #include "op/records.h"
 #include "op/rules.h"
+#include "op/vision/check_dimensions.h"
 #include "relay/attrs/vision.h"
 #include "tir/layout.h"
 #include "topi/vision/roi.h"
@@ -32,11 +33,6 @@ std::vector<double> numbers(const Array<PrimExpr>& values) {
 void check_count(const char* name, const Array<PrimExpr>& values, size_t count) {
   if (values.size() != count)
     throw Error(TypeError) << name << " must have " << count << " values, got " << values.size();
-}
-
-void check_dimensions(const TypeQuery& query, int i, const char* name, size_t rank, const char* form) {
-  if (query.tensor(i)->shape.size() != rank)
-    throw Error(TypeError) << name << " must be " << form << ", but is " << to_text(query.type(i));
 }
 
 bool multibox_prior_type(TypeQuery& query) {

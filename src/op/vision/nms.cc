@@ -4,6 +4,7 @@
 #include "ir/prim/ops.h"
 #include "op/records.h"
 #include "op/rules.h"
+#include "op/vision/check_dimensions.h"
 #include "relay/attrs/vision.h"
 
 namespace tessera::op {
@@ -13,12 +14,6 @@ using relay::AllClassNonMaximumSuppressionAttrs;
 using relay::GetValidCountsAttrs;
 using relay::may_equal;
 using relay::NonMaximumSuppressionAttrs;
-
-/// The tensor of boxes, (batch, boxes, values); an error that names it when it has another rank.
-void check_dimensions(const TypeQuery& query, int i, const char* name, size_t rank, const char* form) {
-  if (query.tensor(i)->shape.size() != rank)
-    throw Error(TypeError) << name << " must be " << form << ", but is " << to_text(query.type(i));
-}
 
 void check_index(const TensorTypeNode* data, int index, const char* name) {
   const int64_t* values = as_int(data->shape[2]);

@@ -46,7 +46,7 @@ class HeaderReader {
       } else if (key == "shape" && !std::exchange(has_shape, true)) {
         out.shape = numbers();
       } else {
-        fail(what_, "its header has an entry " + quoted(key) + " that does not belong there");
+        fail(what_, "its header has an entry " + tessera::quoted(key) + " that does not belong there");
       }
       if (!accept(',')) {
         expect('}');
@@ -202,7 +202,7 @@ NDArray read_array(const std::function<void(void*, size_t)>& read, uint64_t size
 
 NDArray read_member(const ZipMember& member, const std::string& what) {
   constexpr uint64_t kMaxExpansion = 1100;  // deflate cannot do more than 1032 to 1
-  std::string name = what + ", member " + quoted(member.name) + ",";
+  std::string name = what + ", member " + tessera::quoted(member.name) + ",";
   if (member.is_deflated && member.size / kMaxExpansion > member.packed.size())
     fail(name, "it announces " + std::to_string(member.size) + " bytes, which " + std::to_string(member.packed.size()) +
                    " compressed ones cannot hold");
@@ -254,7 +254,7 @@ NamedTensors read_npz(std::string_view bytes, const std::string& what) {
   NamedTensors out;
   for (const ZipMember& member : read_zip(bytes, what)) {
     if (!member.name.ends_with(".npy"))
-      throw Error(ValueError) << what << ": the member " << quoted(member.name)
+      throw Error(ValueError) << what << ": the member " << tessera::quoted(member.name)
                               << " is no array; a .npz file holds .npy files only";
     out.emplace_back(member.name.substr(0, member.name.size() - 4), read_member(member, what));
   }

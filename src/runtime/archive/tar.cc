@@ -14,7 +14,7 @@ namespace tessera {
 namespace {
 
 constexpr size_t kBlock = 512;
-constexpr size_t kMaxMembers = 100000;
+constexpr size_t kMaxTarMembers = 100000;
 constexpr size_t kMaxName = 4096;
 
 /// A header of the ustar form; numbers are octal text.
@@ -107,7 +107,7 @@ class Reader {
     throw Error(ValueError) << what_ << " " << path_ << " is not a sound tar archive: " << problem;
   }
   [[noreturn]] void refuse(const std::string& name, const std::string& problem) const {
-    throw Error(ValueError) << what_ << " " << path_ << ": the member " << quoted(name) << " " << problem;
+    throw Error(ValueError) << what_ << " " << path_ << ": the member " << tessera::quoted(name) << " " << problem;
   }
 
   void member(const Header& header, Extension& extension) {
@@ -135,10 +135,10 @@ class Reader {
     if (type == '5') return;  // folders hold nothing themselves
     if (type == '1' || type == '2') refuse(name, "is a link; links are not followed");
     if (type != '0' && type != '\0' && type != '7')
-      refuse(name, "is no plain file (its type is " + quoted(std::string(1, type)) + ")");
+      refuse(name, "is no plain file (its type is " + tessera::quoted(std::string(1, type)) + ")");
     if (inner->empty()) refuse(name, "has no name");
     if (!names_.insert(*inner).second) refuse(name, "comes twice");
-    if (members_.size() == kMaxMembers) fail("it has more than " + std::to_string(kMaxMembers) + " members");
+    if (members_.size() == kMaxTarMembers) fail("it has more than " + std::to_string(kMaxTarMembers) + " members");
     members_.push_back({*inner, data});
   }
 

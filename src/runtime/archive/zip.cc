@@ -19,7 +19,7 @@ constexpr uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50
 constexpr uint32_t kEnd64 = 0x06064b50, kLocator64 = 0x07064b50;
 constexpr uint16_t kZip64 = 1;  // the extra field with 64-bit numbers
 constexpr uint32_t kOpen32 = 0xffffffff;
-constexpr size_t kMaxMembers = 1000000;
+constexpr size_t kMaxZipMembers = 1000000;
 constexpr uint64_t kMaxUnpacked = uint64_t{4} << 30;  // of an archive that is a hundred times smaller
 
 // CRC-32 as Ethernet and zip have it, eight bits a step.
@@ -117,7 +117,7 @@ ZipMember read_member(ByteReader& in, std::string_view bytes, const std::string&
   read_zip64(in.raw(extra, "an extra field"), {&size, &packed, &offset}, what);
   in.raw(comment, "a comment");
   auto refuse = [&](const std::string& problem) {
-    throw Error(ValueError) << what << ": the member " << quoted(out.name) << " " << problem;
+    throw Error(ValueError) << what << ": the member " << tessera::quoted(out.name) << " " << problem;
   };
   if (leads_out(out.name)) refuse("has a name that leads out of the archive");
   if (flags & 1) refuse("is encrypted");
@@ -145,7 +145,7 @@ std::vector<ZipMember> read_zip(std::string_view bytes, const std::string& what)
   if (directory.offset > bytes.size() || directory.size > bytes.size() - directory.offset)
     throw Error(ValueError) << what << ": the directory of the archive lies beyond its end";
   ByteReader in(bytes.substr(directory.offset, directory.size), what);
-  if (directory.count > std::min(kMaxMembers, in.left() / 46))
+  if (directory.count > std::min(kMaxZipMembers, in.left() / 46))
     throw Error(ValueError) << what << " announces " << directory.count << " members, more than its directory can hold";
   std::vector<ZipMember> out;
   std::unordered_set<std::string> names;
@@ -153,7 +153,7 @@ std::vector<ZipMember> read_zip(std::string_view bytes, const std::string& what)
   for (uint64_t i = 0; i < directory.count; ++i) {
     out.push_back(read_member(in, bytes, what));
     if (!names.insert(out.back().name).second)
-      throw Error(ValueError) << what << ": the member " << quoted(out.back().name) << " comes twice";
+      throw Error(ValueError) << what << ": the member " << tessera::quoted(out.back().name) << " comes twice";
     packed += out.back().packed.size();
     if (packed > bytes.size()) throw Error(ValueError) << what << ": members of the archive share their bytes";
     if (out.back().size > most - unpacked)
@@ -174,7 +174,7 @@ struct ZipStream::State {
 };
 
 void ZipStream::fail(const std::string& problem) const {
-  throw Error(ValueError) << what_ << ": the member " << quoted(member_.name) << " " << problem;
+  throw Error(ValueError) << what_ << ": the member " << tessera::quoted(member_.name) << " " << problem;
 }
 
 ZipStream::ZipStream(const ZipMember& member, const std::string& what) : state_(nullptr), member_(member), what_(what) {

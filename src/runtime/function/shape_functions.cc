@@ -209,7 +209,7 @@ void strided_slice(DLTensor* data, DLTensor* begin, DLTensor* end, DLTensor* str
 
 /// The tensors are the data's shape, k, and one or two results of the same shape; the axis and the least k follow. A k
 /// below that is an error; where it is negative, less than 1 means all elements.
-void topk(Args args, Any*) {
+void topk_shape(Args args, Any*) {
   constexpr const char* kOp = "dyn.topk";
   Extents shape = integers(args[0].to<DLTensor*>());
   int64_t wanted = integer(args[1].to<DLTensor*>());
@@ -305,8 +305,8 @@ Globals shape_functions_globals{
     {"tessera.shape.strided_slice", strided_slice},
     {"tessera.shape.tile", tile},
 };
-[[maybe_unused]] const bool registered = [] {
-  register_global("tessera.shape.topk", PackedFunc(topk));
+[[maybe_unused]] const bool shape_functions_registered = [] {
+  register_global("tessera.shape.topk", PackedFunc(topk_shape));
   register_global("tessera.shape.upsampling", PackedFunc(upsampling));
   return true;
 }();

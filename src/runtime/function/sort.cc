@@ -259,7 +259,7 @@ Globals sort_globals{
     {"tvm.contrib.sort.sort", sort},
     {"tessera.sort.unique_rows", unique_rows},
 };
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool sort_registered = [] {
   register_global("tvm.contrib.sort.topk", PackedFunc(topk));
   register_global("tessera.sort.unique", PackedFunc(unique));
   return true;

@@ -97,27 +97,27 @@ Map<String, NDArray> load_params(std::string_view data) {
 
 namespace {
 
-struct File {
+struct ParamsFile {
   std::FILE* handle;
   const std::string& path;
-  File(const std::string& path, const char* mode) : handle(std::fopen(path.c_str(), mode)), path(path) {
+  ParamsFile(const std::string& path, const char* mode) : handle(std::fopen(path.c_str(), mode)), path(path) {
     if (!handle)
       throw Error(file_error(errno)) << "cannot open the parameter file " << path << ": " << std::strerror(errno);
   }
-  File(const File&) = delete;
-  ~File() { std::fclose(handle); }
+  ParamsFile(const ParamsFile&) = delete;
+  ~ParamsFile() { std::fclose(handle); }
 };
 
 void save_params_to_file(Map<String, NDArray> params, std::string path) {
   std::string data = save_params(params);
-  File file(path, "wb");
+  ParamsFile file(path, "wb");
   if (std::fwrite(data.data(), 1, data.size(), file.handle) != data.size() || std::fflush(file.handle) != 0)
     throw Error(file_error(errno)) << "cannot write " << data.size() << " bytes to " << path << ": "
                                    << std::strerror(errno);
 }
 
 Map<String, NDArray> load_params_from_file(std::string path) {
-  File file(path, "rb");
+  ParamsFile file(path, "rb");
   std::string data;
   char buffer[1 << 16];
   for (size_t got; (got = std::fread(buffer, 1, sizeof buffer, file.handle)) > 0;) data.append(buffer, got);

@@ -11,8 +11,6 @@ namespace {
 
 register_types<Count, Duration, Percent, Ratio, DeviceWrapper, MetricCollector, ReportNode> profiling_types;
 
-constexpr const char* kDuration = "Duration (us)";
-
 /// "cpu0", as reports name devices.
 std::string short_name(DLDevice device) {
   return device_type_name(device.device_type) + std::to_string(device.device_id);

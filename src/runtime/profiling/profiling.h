@@ -18,6 +18,8 @@
 
 namespace tessera::profiling {
 
+inline constexpr const char* kDuration = "Duration (us)";  // the metric that every row has
+
 /// Values of one call (or one device) by name: metrics, and strings that describe it.
 using Metrics = Map<String, ObjectRef>;
 

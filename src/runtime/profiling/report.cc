@@ -14,7 +14,6 @@ namespace tessera::profiling {
 namespace {
 
 constexpr const char* kName = "Name";
-constexpr const char* kDuration = "Duration (us)";
 
 /// The number in a metric, and how a number of that kind is made; nothing for descriptions.
 struct Number {

@@ -104,7 +104,7 @@ void print_block_title(ReprPrinter& p, const BlockNode* block) {
   p.list(block->iter_vars) << ")";
 }
 
-ReprRows expressions{
+ReprRows repr_expressions{
     [](ReprPrinter& p, const BufferNode* buffer) {
       p << "buffer(" << buffer->name.str() << ", " << address_text(buffer) << ")";
     },
@@ -146,7 +146,7 @@ ReprRows expressions{
     [](ReprPrinter& p, const ProducerLoad* e) { p << producer_name(e->producer.get()) << e->indices; },
 };
 
-ReprRows statements{
+ReprRows repr_statements{
     print_for,
     print_if,
     print_allocate,

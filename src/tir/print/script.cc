@@ -4,16 +4,15 @@
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
 #include "tir/print.h"
+#include "tir/print/letter.h"
 
 namespace tessera {
 namespace {
 
-NodeTable<ScriptHandler>& rows() {
+NodeTable<ScriptHandler>& script_table() {
   static auto* table = new NodeTable<ScriptHandler>;
   return *table;
 }
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /// A name as Python allows it.
 std::string identifier(const std::string& name, const char* otherwise) {
@@ -30,11 +29,11 @@ std::string identifier(const std::string& name, const char* otherwise) {
 
 }  // namespace
 
-void set_script(const NodeInfo& type, ScriptHandler handler) { rows().set(type, std::move(handler)); }
+void set_script(const NodeInfo& type, ScriptHandler handler) { script_table().set(type, std::move(handler)); }
 
 void ScriptPrinter::print(const Object* node) {
   if (!node) return void(text += "None");
-  const ScriptHandler* row = rows().find(node);
+  const ScriptHandler* row = script_table().find(node);
   if (!row)
     throw Error(NotImplementedError) << "TVMScript has no form for an object of type " << node->type_key() << ": "
                                      << to_text(ObjectRef(node));

@@ -18,7 +18,7 @@ char remap_kind(const ScriptPrinter& p, const IterVar& iter, const PrimExpr& val
 }
 
 /// vi = T.axis.spatial(8, i + 1)
-void print_axis(ScriptPrinter& p, const IterVar& iter, const PrimExpr& value) {
+void script_axis(ScriptPrinter& p, const IterVar& iter, const PrimExpr& value) {
   const char* kind = "opaque";
   if (iter->iter_type == IterType::DataPar) kind = "spatial";
   if (iter->iter_type == IterType::CommReduce) kind = "reduce";
@@ -30,7 +30,7 @@ void print_axis(ScriptPrinter& p, const IterVar& iter, const PrimExpr& value) {
 }
 
 /// vi, vk = T.axis.remap("SR", [i, k]) for axes `begin` to `end`.
-void print_remap(ScriptPrinter& p, const BlockRealize* realize, const std::string& kinds, size_t begin, size_t end) {
+void script_remap(ScriptPrinter& p, const BlockRealize* realize, const std::string& kinds, size_t begin, size_t end) {
   const Array<IterVar>& iters = realize->block->iter_vars;
   for (size_t i = begin; i < end; ++i) p << (i == begin ? "" : ", ") << iters[i]->var;
   (p << " = ").dialect("axis.remap") << "(" << quoted(kinds) << ", [";
@@ -38,7 +38,7 @@ void print_remap(ScriptPrinter& p, const BlockRealize* realize, const std::strin
   p << "])";
 }
 
-void print_axes(ScriptPrinter& p, const BlockRealize* realize) {
+void script_axes(ScriptPrinter& p, const BlockRealize* realize) {
   const Array<IterVar>& iters = realize->block->iter_vars;
   for (size_t i = 0; i < iters.size();) {
     std::string kinds;
@@ -50,16 +50,16 @@ void print_axes(ScriptPrinter& p, const BlockRealize* realize) {
     }
     p.newline();
     if (end - i >= 2) {
-      print_remap(p, realize, kinds, i, end);
+      script_remap(p, realize, kinds, i, end);
       i = end;
     } else {
-      print_axis(p, iters[i], realize->iter_values[i]);
+      script_axis(p, iters[i], realize->iter_values[i]);
       ++i;
     }
   }
 }
 
-void print_block_parts(ScriptPrinter& p, const BlockNode* block) {
+void script_block_parts(ScriptPrinter& p, const BlockNode* block) {
   p.newline();
   (p.dialect("reads") << "(").list(block->reads) << ")";
   p.newline();
@@ -92,7 +92,7 @@ void print_block_parts(ScriptPrinter& p, const BlockNode* block) {
   p.body(block->body);
 }
 
-void print_title(ScriptPrinter& p, const BlockNode* block) {
+void script_title(ScriptPrinter& p, const BlockNode* block) {
   p << "with ";
   p.marked(block, [&] {
     p.dialect("block") << "(";
@@ -102,36 +102,36 @@ void print_title(ScriptPrinter& p, const BlockNode* block) {
   p << ":";
 }
 
-void print_realize(ScriptPrinter& p, const BlockRealize* realize) {
+void script_realize(ScriptPrinter& p, const BlockRealize* realize) {
   const BlockNode* block = realize->block.get();
-  print_title(p, block);
+  script_title(p, block);
   p.nested([&] {
     for (const IterVar& iter : block->iter_vars) p.define(iter->var.get());
     if (!is_one(realize->predicate)) {
       p.newline();
       p.dialect("where") << "(" << realize->predicate << ")";
     }
-    print_axes(p, realize);
-    print_block_parts(p, block);
+    script_axes(p, realize);
+    script_block_parts(p, block);
   });
   for (const IterVar& iter : block->iter_vars) p.release(iter->var.get());
 }
 
 /// A block on its own, without values for its variables.
-void print_block(ScriptPrinter& p, const BlockNode* block) {
-  print_title(p, block);
+void script_block(ScriptPrinter& p, const BlockNode* block) {
+  script_title(p, block);
   p.nested([&] {
     for (const IterVar& iter : block->iter_vars) {
       p.define(iter->var.get());
       p.newline();
-      print_axis(p, iter, iter->var);
+      script_axis(p, iter, iter->var);
     }
-    print_block_parts(p, block);
+    script_block_parts(p, block);
   });
   for (const IterVar& iter : block->iter_vars) p.release(iter->var.get());
 }
 
-ScriptRows blocks{print_realize, print_block};
+ScriptRows script_blocks{script_realize, script_block};
 
 }  // namespace
 }  // namespace tessera

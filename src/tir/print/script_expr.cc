@@ -54,17 +54,17 @@ auto infix(const char* op) {
 }
 /// T.NAME(a, b)
 template <class T>
-auto named(const char* name) {
+auto script_named(const char* name) {
   return [name](ScriptPrinter& p, const T* e) { p.dialect(name) << "(" << e->a << ", " << e->b << ")"; };
 }
 
-void print_int(ScriptPrinter& p, const IntImm* imm) {
+void script_int(ScriptPrinter& p, const IntImm* imm) {
   if (imm->dtype == DataType::Int(32)) return void(p << imm->value);
   if (imm->dtype.is_bool()) return void(p << (imm->value ? "True" : "False"));
   p.dialect(imm->dtype.str()) << "(" << imm->value << ")";
 }
 
-void print_float(ScriptPrinter& p, const FloatImm* imm) {
+void script_float(ScriptPrinter& p, const FloatImm* imm) {
   char digits[64];
   std::snprintf(digits, sizeof(digits), "%.17g", imm->value);
   p.dialect(imm->dtype.str()) << "(";
@@ -75,7 +75,7 @@ void print_float(ScriptPrinter& p, const FloatImm* imm) {
 }
 
 /// A[i, j], A[()], and A[i:i + 8] where the index is a vector of evenly spaced places.
-void print_indices(ScriptPrinter& p, const Buffer& buffer, const Array<PrimExpr>& indices) {
+void script_indices(ScriptPrinter& p, const Buffer& buffer, const Array<PrimExpr>& indices) {
   p << buffer << "[";
   if (indices.empty()) p << "()";
   bool first = true;
@@ -94,7 +94,7 @@ void print_indices(ScriptPrinter& p, const Buffer& buffer, const Array<PrimExpr>
   p << "]";
 }
 
-void print_call(ScriptPrinter& p, const Call* call) {
+void script_call(ScriptPrinter& p, const Call* call) {
   if (auto* op = call->op.as<OpNode>()) {
     std::string_view name = op->name;
     if (name.substr(0, 4) == "tir.") p.dialect(name.substr(4));
@@ -109,7 +109,7 @@ void print_call(ScriptPrinter& p, const Call* call) {
 }
 
 /// T.comm_reducer(lambda x, y: x + y, [T.float32(0)])
-void print_reducer(ScriptPrinter& p, const CommReducerNode* reducer) {
+void script_reducer(ScriptPrinter& p, const CommReducerNode* reducer) {
   p.dialect("comm_reducer") << "(lambda ";
   bool first = true;
   for (const auto& side : {reducer->lhs, reducer->rhs}) {
@@ -128,7 +128,7 @@ void print_reducer(ScriptPrinter& p, const CommReducerNode* reducer) {
     for (const Var& var : side) p.release(var.get());
 }
 
-void print_target(ScriptPrinter& p, const TargetNode* target) {
+void script_target(ScriptPrinter& p, const TargetNode* target) {
   Map<String, ObjectRef> config{{"kind", target->kind->name}, {"tag", target->tag}, {"keys", target->keys}};
   if (target->host) config.set("host", target->host);
   for (const auto& [name, value] : target->attrs) config.set(name, value);
@@ -137,11 +137,11 @@ void print_target(ScriptPrinter& p, const TargetNode* target) {
   p << ")";
 }
 
-ScriptRows expressions{
-    print_int,
-    print_float,
-    print_call,
-    print_reducer,
+ScriptRows script_expressions{
+    script_int,
+    script_float,
+    script_call,
+    script_reducer,
     [](ScriptPrinter& p, const VarNode* var) { p << p.name_of(var); },
     [](ScriptPrinter& p, const StringImm* imm) { p << quoted(imm->value); },
     [](ScriptPrinter& p, const AnyDim*) { p.dialect("Any") << "()"; },
@@ -162,9 +162,9 @@ ScriptRows expressions{
     infix<GE>(" >= "),
     infix<And>(" and "),
     infix<Or>(" or "),
-    named<Mod>("truncmod"),
-    named<Min>("min"),
-    named<Max>("max"),
+    script_named<Mod>("truncmod"),
+    script_named<Min>("min"),
+    script_named<Max>("max"),
     [](ScriptPrinter& p, const Not* e) { p << "not(" << e->a << ")"; },
     [](ScriptPrinter& p, const Select* e) {
       p.dialect("Select") << "(" << e->condition << ", " << e->true_value << ", " << e->false_value << ")";
@@ -177,15 +177,15 @@ ScriptRows expressions{
     [](ScriptPrinter& p, const Let* e) {
       p.dialect("let") << "(" << e->var << ", " << e->value << ", " << e->body << ")";
     },
-    [](ScriptPrinter& p, const BufferLoad* e) { print_indices(p, e->buffer, e->indices); },
+    [](ScriptPrinter& p, const BufferLoad* e) { script_indices(p, e->buffer, e->indices); },
     [](ScriptPrinter& p, const BufferStore* s) {
-      print_indices(p, s->buffer, s->indices);
+      script_indices(p, s->buffer, s->indices);
       p << " = " << s->value;
     },
     [](ScriptPrinter& p, const ProducerLoad* e) { p << producer_name(e->producer.get()) << e->indices; },
 };
 
-ScriptRows parts{
+ScriptRows script_parts{
     [](ScriptPrinter& p, const BufferNode* buffer) { p << p.name_of(buffer); },
     [](ScriptPrinter& p, const BufferRegionNode* region) { p.region(region->buffer.get(), region->region); },
     [](ScriptPrinter& p, const RangeNode* range) {
@@ -206,7 +206,7 @@ ScriptRows parts{
     },
     [](ScriptPrinter& p, const MapNode* map) { p.dictionary(Map<String, ObjectRef>(map)); },
     [](ScriptPrinter& p, const DictAttrsNode* attrs) { p.dictionary(attrs->dict); },
-    print_target,
+    script_target,
     [](ScriptPrinter& p, const GlobalVarNode* var) { p << var->name_hint.str(); },
     [](ScriptPrinter& p, const PrimType* type) { p.dialect(type->dtype.str()); },
     [](ScriptPrinter& p, const PointerType* type) {

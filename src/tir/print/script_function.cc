@@ -22,7 +22,7 @@ bool has_variables(const PrimExpr& e) {
   return uses_var(e, [](const VarNode*) { return true; });
 }
 
-ScriptRows rows{
+ScriptRows script_functions{
     [](ScriptPrinter& p, const PrimFuncNode* function) { p.function(function, "func"); },
     [](ScriptPrinter& p, const IRModuleNode* mod) { p.module(mod); },
 };

@@ -20,7 +20,7 @@ bool is_declared_whole(const Allocate* stmt) {
          is_zero(buffer->elem_offset) && structural_equal(buffer->shape, stmt->extents);
 }
 
-void print_declaration(ScriptPrinter& p, const DeclBuffer* stmt) {
+void script_declaration(ScriptPrinter& p, const DeclBuffer* stmt) {
   p.mark_declared(stmt->buffer.get());
   const std::string& name = p.name_of(stmt->buffer.get());
   std::string call = p.captured([&] {
@@ -33,13 +33,13 @@ void print_declaration(ScriptPrinter& p, const DeclBuffer* stmt) {
 }
 
 /// A declaration without `data` would allocate: where it does not, its pointer needs a name.
-void print_decl_buffer(ScriptPrinter& p, const DeclBuffer* stmt) {
+void script_decl_buffer(ScriptPrinter& p, const DeclBuffer* stmt) {
   p.name_of(stmt->buffer->data.get());
-  print_declaration(p, stmt);
+  script_declaration(p, stmt);
 }
 
-void print_allocate(ScriptPrinter& p, const Allocate* stmt) {
-  if (is_declared_whole(stmt)) return print_declaration(p, stmt->body.as<DeclBuffer>());
+void script_allocate(ScriptPrinter& p, const Allocate* stmt) {
+  if (is_declared_whole(stmt)) return script_declaration(p, stmt->body.as<DeclBuffer>());
   const VarNode* var = stmt->buffer_var.get();
   auto* pointer = var->type_annotation.as<PointerType>();
   bool is_global = !pointer || pointer->storage_scope.empty();
@@ -67,7 +67,7 @@ double half_value(uint16_t bits) {
 }
 
 /// Every element of a tensor as a Python number.
-void print_elements(ScriptPrinter& p, const NDArray& tensor) {
+void script_elements(ScriptPrinter& p, const NDArray& tensor) {
   DataType dtype = tensor.dtype();
   p << "[";
   for (int64_t i = 0; i < tensor.size(); ++i) {
@@ -91,12 +91,12 @@ void print_elements(ScriptPrinter& p, const NDArray& tensor) {
   p << "]";
 }
 
-void print_allocate_const(ScriptPrinter& p, const AllocateConst* stmt) {
+void script_allocate_const(ScriptPrinter& p, const AllocateConst* stmt) {
   const VarNode* var = stmt->buffer_var.get();
   p.define(var);
   std::string call = p.captured([&] {
     p.dialect("allocate_const") << "(";
-    if (auto* tensor = stmt->data.as<NDArrayNode>()) print_elements(p, NDArray(tensor));
+    if (auto* tensor = stmt->data.as<NDArrayNode>()) script_elements(p, NDArray(tensor));
     else p << "None";
     p << ", " << quoted(stmt->dtype.str()) << ", " << stmt->extents;
     if (stmt->irmod_storage_idx) p << ", irmod_storage_idx=" << stmt->irmod_storage_idx;
@@ -110,7 +110,7 @@ void print_allocate_const(ScriptPrinter& p, const AllocateConst* stmt) {
   p.scoped(call + " as " + name, name + " = " + call, stmt->body, [&] { p.declare_views(var); });
 }
 
-ScriptRows memory{print_allocate, print_allocate_const, print_decl_buffer};
+ScriptRows script_memory{script_allocate, script_allocate_const, script_decl_buffer};
 
 }  // namespace
 }  // namespace tessera

@@ -29,7 +29,7 @@ std::vector<const For*> plain_nest(const For* loop) {
 }
 
 /// T.serial(8), T.unroll(2, 8), T.thread_binding(4, thread="threadIdx.x"), ...
-void print_loop_range(ScriptPrinter& p, const For* loop) {
+void script_loop_range(ScriptPrinter& p, const For* loop) {
   static constexpr const char* kKinds[] = {"serial", "parallel", "vectorized", "unroll", "thread_binding"};
   p.dialect(kKinds[static_cast<int>(loop->kind)]) << "(";
   if (is_zero(loop->min)) p << loop->extent;
@@ -42,7 +42,7 @@ void print_loop_range(ScriptPrinter& p, const For* loop) {
   p << ")";
 }
 
-void print_for(ScriptPrinter& p, const For* loop) {
+void script_for(ScriptPrinter& p, const For* loop) {
   std::vector<const For*> nest = plain_nest(loop);
   if (nest.empty()) nest.push_back(loop);
   p << "for ";
@@ -53,7 +53,7 @@ void print_for(ScriptPrinter& p, const For* loop) {
   }
   p << " in ";
   if (nest.size() == 1) {
-    print_loop_range(p, loop);
+    script_loop_range(p, loop);
   } else {
     p.dialect("grid") << "(";
     for (const For* one : nest) p << (one == loop ? "" : ", ") << one->extent;
@@ -68,7 +68,7 @@ void print_for(ScriptPrinter& p, const For* loop) {
   }
 }
 
-void print_if(ScriptPrinter& p, const IfThenElse* stmt) {
+void script_if(ScriptPrinter& p, const IfThenElse* stmt) {
   p << "if " << stmt->condition << ":";
   p.suite(stmt->then_case);
   if (!stmt->else_case) return;
@@ -78,7 +78,7 @@ void print_if(ScriptPrinter& p, const IfThenElse* stmt) {
 }
 
 /// In the wide form the head of the function says what the variable is.
-void print_let(ScriptPrinter& p, const LetStmt* stmt) {
+void script_let(ScriptPrinter& p, const LetStmt* stmt) {
   const VarNode* var = stmt->var.get();
   std::string value = p.captured([&] { p << stmt->value; });
   if (p.is_last()) p.define(var);
@@ -93,7 +93,7 @@ void print_let(ScriptPrinter& p, const LetStmt* stmt) {
 
 /// T.realize(A[0 : 8], "shared"); without a scope there is no attribute around it that says one.
 /// A buffer whose shape depends on what is in scope only here is declared here and not at the head.
-void print_realize(ScriptPrinter& p, const BufferRealize* stmt, const StringImm* scope) {
+void script_realize(ScriptPrinter& p, const BufferRealize* stmt, const StringImm* scope) {
   if (p.needs_scope(stmt->buffer.get())) {
     p.declare_buffer(stmt->buffer.get(), "buffer_decl");
     p.newline();
@@ -116,11 +116,11 @@ bool is_thread_launch(const AttrStmt* stmt) {
   return stmt->attr_key == (is_virtual ? "virtual_thread" : "thread_extent");
 }
 
-void print_attr(ScriptPrinter& p, const AttrStmt* stmt) {
+void script_attr(ScriptPrinter& p, const AttrStmt* stmt) {
   auto* realize = stmt->body.as<BufferRealize>();
   auto* scope = stmt->value.as<StringImm>();
   if (realize && scope && stmt->attr_key == "realize_scope" && stmt->node.same_as(realize->buffer))
-    return print_realize(p, realize, scope);
+    return script_realize(p, realize, scope);
   auto* iter = stmt->node.as<IterVarNode>();
   bool is_launch = is_thread_launch(stmt);
   std::string call = p.captured([&] {
@@ -137,19 +137,19 @@ void print_attr(ScriptPrinter& p, const AttrStmt* stmt) {
   if (is_launch) p.release_thread(iter->var.get());
 }
 
-void print_assert(ScriptPrinter& p, const AssertStmt* stmt) {
+void script_assert(ScriptPrinter& p, const AssertStmt* stmt) {
   std::string parts = p.captured([&] { p << stmt->condition << ", " << stmt->message; });
   std::string wide = p.captured([&] { p.dialect("Assert") << "(" << parts << ")"; });
   p.scoped(wide, "assert " + parts, stmt->body);
 }
 
-ScriptRows statements{
-    print_for,
-    print_if,
-    print_let,
-    print_attr,
-    [](ScriptPrinter& p, const BufferRealize* stmt) { print_realize(p, stmt, nullptr); },
-    print_assert,
+ScriptRows script_statements{
+    script_for,
+    script_if,
+    script_let,
+    script_attr,
+    [](ScriptPrinter& p, const BufferRealize* stmt) { script_realize(p, stmt, nullptr); },
+    script_assert,
     [](ScriptPrinter& p, const SeqStmt* stmt) { p.body(Stmt(stmt)); },
     [](ScriptPrinter& p, const Evaluate* stmt) { p.dialect("evaluate") << "(" << stmt->value << ")"; },
     [](ScriptPrinter& p, const While* stmt) {

@@ -4,16 +4,15 @@
 #include "ir/json/json.h"
 #include "ir/repr.h"
 #include "tir/print.h"
+#include "tir/print/letter.h"
 
 namespace tessera {
 namespace {
 
-NodeTable<TextHandler>& rows() {
+NodeTable<TextHandler>& text_table() {
   static auto* table = new NodeTable<TextHandler>;
   return *table;
 }
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /// Only these are whole texts of their own; other objects are shown by the plain printer.
 bool has_text_form(const Object* node) {
@@ -39,11 +38,11 @@ std::string print_all(const ObjectRef& object, bool show_metadata) {
 
 }  // namespace
 
-void set_text(const NodeInfo& type, TextHandler handler) { rows().set(type, std::move(handler)); }
+void set_text(const NodeInfo& type, TextHandler handler) { text_table().set(type, std::move(handler)); }
 
 void TextPrinter::print(const Object* node) {
   if (!node) return void(text += "(nullptr)");
-  if (const TextHandler* row = rows().find(node)) {
+  if (const TextHandler* row = text_table().find(node)) {
     on_enough_stack([&] { (*row)(*this, node); });
   } else {
     metadata(node);

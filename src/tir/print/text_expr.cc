@@ -11,25 +11,25 @@ namespace {
 
 /// NAME(a, b)
 template <class T>
-auto named(const char* name) {
+auto text_named(const char* name) {
   return [name](TextPrinter& p, const T* e) { p << name << "(" << e->a << ", " << e->b << ")"; };
 }
 
 /// 1i64, 2u8, 3f32
-void print_suffix(TextPrinter& p, DataType dtype) {
+void text_suffix(TextPrinter& p, DataType dtype) {
   if (dtype.is_int()) p << "i";
   if (dtype.is_uint()) p << "u";
   if (dtype.is_float()) p << "f";
   p << static_cast<int32_t>(dtype.bits);
 }
 
-void print_int(TextPrinter& p, const IntImm* imm) {
+void text_int(TextPrinter& p, const IntImm* imm) {
   if (imm->dtype.is_bool()) return void(p << (imm->value ? "True" : "False"));
   p << imm->value;
-  if (imm->dtype != DataType::Int(32)) print_suffix(p, imm->dtype);
+  if (imm->dtype != DataType::Int(32)) text_suffix(p, imm->dtype);
 }
 
-void print_var(TextPrinter& p, const VarNode* var) {
+void text_var(TextPrinter& p, const VarNode* var) {
   bool is_new = !p.knows(var);
   p << p.name_of(var);
   if (!is_new) return;
@@ -41,7 +41,7 @@ void print_var(TextPrinter& p, const VarNode* var) {
   }
 }
 
-void print_buffer(TextPrinter& p, const BufferNode* buffer) {
+void text_buffer(TextPrinter& p, const BufferNode* buffer) {
   bool is_new = !p.knows(buffer);
   p << p.name_of(buffer);
   if (!is_new) return;
@@ -49,7 +49,7 @@ void print_buffer(TextPrinter& p, const BufferNode* buffer) {
   p.declare(buffer);
 }
 
-void print_call(TextPrinter& p, const Call* call) {
+void text_call(TextPrinter& p, const Call* call) {
   if (auto* op = call->op.as<OpNode>()) {
     p << "@" << op->name.str();
   } else {
@@ -60,21 +60,21 @@ void print_call(TextPrinter& p, const Call* call) {
 
 InfixRows<TextRows, TextPrinter> operators(" / ");
 
-TextRows values{
-    print_int,
-    print_var,
-    print_call,
+TextRows text_values{
+    text_int,
+    text_var,
+    text_call,
     [](TextPrinter& p, const FloatImm* imm) {
       p << short_number(imm->value);
-      print_suffix(p, imm->dtype);
+      text_suffix(p, imm->dtype);
     },
     [](TextPrinter& p, const StringImm* imm) { p << quoted(imm->value); },
     [](TextPrinter& p, const AnyDim*) { p << "?"; },
     [](TextPrinter& p, const Cast* e) { p << "cast(" << e->dtype << ", " << e->value << ")"; },
-    named<FloorDiv>("floordiv"),
-    named<FloorMod>("floormod"),
-    named<Min>("min"),
-    named<Max>("max"),
+    text_named<FloorDiv>("floordiv"),
+    text_named<FloorMod>("floormod"),
+    text_named<Min>("min"),
+    text_named<Max>("max"),
     [](TextPrinter& p, const Not* e) { p << "!" << e->a; },
     [](TextPrinter& p, const Select* e) {
       p << "select(" << e->condition << ", " << e->true_value << ", " << e->false_value << ")";
@@ -92,8 +92,8 @@ TextRows values{
     },
 };
 
-TextRows parts{
-    print_buffer,
+TextRows text_parts{
+    text_buffer,
     [](TextPrinter& p, const IterVarNode* iter) {
       p << "IterVar(" << iter->var << ", ";
       if (iter->dom) {

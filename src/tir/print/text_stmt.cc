@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-void print_for(TextPrinter& p, const For* loop) {
+void text_for(TextPrinter& p, const For* loop) {
   static constexpr const char* kKinds[] = {"", " \"parallel\"", " \"vectorized\"", " \"unroll\"",
                                            " \"thread_binding\""};
   p << "for (" << loop->loop_var << ", " << loop->min << ", " << loop->min + loop->extent << ")"
@@ -16,7 +16,7 @@ void print_for(TextPrinter& p, const For* loop) {
   p.body(loop->body);
 }
 
-void print_if(TextPrinter& p, const IfThenElse* stmt) {
+void text_if(TextPrinter& p, const IfThenElse* stmt) {
   p << "if " << stmt->condition;
   p.body(stmt->then_case);
   if (!stmt->else_case) return;
@@ -24,7 +24,7 @@ void print_if(TextPrinter& p, const IfThenElse* stmt) {
   p.body(stmt->else_case);
 }
 
-void print_allocate(TextPrinter& p, const Allocate* stmt) {
+void text_allocate(TextPrinter& p, const Allocate* stmt) {
   p << "allocate(" << stmt->buffer_var << ", " << stmt->dtype << ", " << stmt->extents;
   if (!is_one(stmt->condition)) p << ", " << stmt->condition;
   auto* pointer = stmt->buffer_var->type_annotation.as<PointerType>();
@@ -34,7 +34,7 @@ void print_allocate(TextPrinter& p, const Allocate* stmt) {
 }
 
 /// 8, tir.range(2, 8), tir.reduce_axis(0, 8), ...
-void print_axis(TextPrinter& p, const IterVarNode* iter) {
+void text_axis(TextPrinter& p, const IterVarNode* iter) {
   const Range& dom = iter->dom;
   const char* kind = nullptr;
   switch (iter->iter_type) {
@@ -49,13 +49,13 @@ void print_axis(TextPrinter& p, const IterVarNode* iter) {
   p << "tir." << kind << "(" << dom->min << ", " << dom->min + dom->extent << ")";
 }
 
-void print_block_head(TextPrinter& p, const BlockNode* block) {
+void text_block_head(TextPrinter& p, const BlockNode* block) {
   p << "block([";
   bool first = true;
   for (const IterVar& iter : block->iter_vars) {
     if (!first) p << ", ";
     first = false;
-    print_axis(p, iter.get());
+    text_axis(p, iter.get());
   }
   p << "], " << quoted(block->name_hint) << ")";
   if (block->iter_vars.empty()) return;
@@ -69,7 +69,7 @@ void print_block_head(TextPrinter& p, const BlockNode* block) {
   p << "]";
 }
 
-void print_block_parts(TextPrinter& p, const BlockNode* block) {
+void text_block_parts(TextPrinter& p, const BlockNode* block) {
   auto line = [&](auto&&... parts) {
     p.newline();
     (p << ... << parts);
@@ -89,9 +89,9 @@ void print_block_parts(TextPrinter& p, const BlockNode* block) {
 }
 
 // v0.10 writes no closing brace after a block; texts are compared with its, so neither do we.
-void print_block_realize(TextPrinter& p, const BlockRealize* realize) {
+void text_block_realize(TextPrinter& p, const BlockRealize* realize) {
   const BlockNode* block = realize->block.get();
-  print_block_head(p, block);
+  text_block_head(p, block);
   p << " {";
   p.nested([&] {
     for (size_t i = 0; i < block->iter_vars.size() && i < realize->iter_values.size(); ++i) {
@@ -102,19 +102,19 @@ void print_block_realize(TextPrinter& p, const BlockRealize* realize) {
       p.newline();
       p << "where(" << realize->predicate << ")";
     }
-    print_block_parts(p, block);
+    text_block_parts(p, block);
   });
 }
 
-TextRows statements{
-    print_for,
-    print_if,
-    print_allocate,
-    print_block_realize,
+TextRows text_statements{
+    text_for,
+    text_if,
+    text_allocate,
+    text_block_realize,
     [](TextPrinter& p, const BlockNode* block) {
-      print_block_head(p, block);
+      text_block_head(p, block);
       p << " {";
-      p.nested([&] { print_block_parts(p, block); });
+      p.nested([&] { text_block_parts(p, block); });
     },
     [](TextPrinter& p, const LetStmt* stmt) {
       p << "let " << stmt->var << " = " << stmt->value;
@@ -175,7 +175,7 @@ TextRows statements{
 };
 
 /// "key": value, ... of a function's attributes.
-void print_attrs(TextPrinter& p, const DictAttrsNode* attrs) {
+void text_attrs(TextPrinter& p, const DictAttrsNode* attrs) {
   bool first = true;
   for (const auto& [key, value] : printing_order(attrs->dict.get())) {
     if (!first) p << ", ";
@@ -186,7 +186,7 @@ void print_attrs(TextPrinter& p, const DictAttrsNode* attrs) {
 
 /// {a: A, b: B}, in the order of the parameters.
 template <class F>
-void print_by_param(TextPrinter& p, const PrimFuncNode* function, const Map<Var, Buffer>& buffers, F&& print_value) {
+void text_by_param(TextPrinter& p, const PrimFuncNode* function, const Map<Var, Buffer>& buffers, F&& print_value) {
   p << "{";
   bool first = true;
   for (const Var& param : function->params) {
@@ -211,7 +211,7 @@ void TextPrinter::function(const PrimFuncNode* function) {
     if (function->attrs && !function->attrs->dict.empty()) {
       newline();
       *this << "attr = {";
-      print_attrs(*this, function->attrs.get());
+      text_attrs(*this, function->attrs.get());
       *this << "}";
     }
     if (!function->buffer_map.empty()) {
@@ -229,12 +229,12 @@ void TextPrinter::function(const PrimFuncNode* function) {
       *this << "}";
       newline();
       *this << "buffer_map = ";
-      print_by_param(*this, function, function->buffer_map, [&](const Buffer& b) { *this << b; });
+      text_by_param(*this, function, function->buffer_map, [&](const Buffer& b) { *this << b; });
     }
     if (!function->preflattened_buffer_map.empty()) {
       newline();
       *this << "preflattened_buffer_map = ";
-      print_by_param(*this, function, function->preflattened_buffer_map, [&](const Buffer& b) { *this << b; });
+      text_by_param(*this, function, function->preflattened_buffer_map, [&](const Buffer& b) { *this << b; });
     }
   });
   body(function->body);

@@ -16,12 +16,6 @@ struct Pool {
   Array<ConstantInfo> constants;
 };
 
-int64_t bytes_of(DataType dtype, const Array<PrimExpr>& extents) {
-  int64_t out = (int64_t{dtype.bits} * dtype.lanes + 7) / 8;
-  for (const PrimExpr& extent : extents) out *= *as_int(extent);
-  return out;
-}
-
 class Converter {
  public:
   Converter(IRModule mod, const Map<Stmt, PoolAllocation>& places, bool printable)

@@ -30,15 +30,6 @@ struct Planned {
   bool is_constant = false, is_excluded = false;
 };
 
-int64_t bytes_of(DataType dtype, const Array<PrimExpr>& extents) {
-  int64_t out = (int64_t{dtype.bits} * dtype.lanes + 7) / 8;
-  for (const PrimExpr& extent : extents) {
-    const int64_t* value = as_int(extent);
-    if (!value || *value < 0 || __builtin_mul_overflow(out, *value, &out)) return -1;
-  }
-  return out;
-}
-
 bool is_global(const Var& data) {
   auto* pointer = data->type_annotation.as<PointerType>();
   return !pointer || pointer->storage_scope.empty() || pointer->storage_scope == "global" ||
@@ -281,6 +272,15 @@ int64_t find_conflicts(const std::vector<Planned>& buffers) {
 Globals extract_buffer_info_globals{{"tir.usmp.analysis.extract_buffer_info", extract_buffer_info}};
 
 }  // namespace
+
+int64_t bytes_of(DataType dtype, const Array<PrimExpr>& extents) {
+  int64_t out = (int64_t{dtype.bits} * dtype.lanes + 7) / 8;
+  for (const PrimExpr& extent : extents) {
+    const int64_t* value = as_int(extent);
+    if (!value || *value < 0 || __builtin_mul_overflow(out, *value, &out)) return -1;
+  }
+  return out;
+}
 
 BufferInfoAnalysis extract_buffer_info(const PrimFunc& main, const IRModule& mod) {
   Lifetimes lifetimes(mod);

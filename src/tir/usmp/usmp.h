@@ -22,6 +22,9 @@ inline constexpr const char* kCandidatePools = "candidate_memory_pools";
 /// The attribute of functions that lists the pools among their parameters.
 inline constexpr const char* kPoolArgs = "pool_args";
 
+/// Of an allocation; -1 where it is not known.
+int64_t bytes_of(DataType dtype, const Array<PrimExpr>& extents);
+
 enum class BufferKind : int32_t { Intermediate = 0, Input = 1, Output = 2 };
 
 /// An allocation to be placed. Changes on purpose: conflicts are known when all buffers are.

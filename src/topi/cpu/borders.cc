@@ -8,14 +8,12 @@
 #include "ir/rewrite.h"
 #include "topi/block_rule.h"
 #include "topi/cpu/contraction/matmul_tile.h"
+#include "topi/cpu/limits.h"
 
 namespace tessera::topi {
 namespace {
 
-constexpr int64_t kMaxUnrolled = 8;          // vectors
-constexpr int64_t kParallelElements = 4096;  // below this a second thread costs more than it brings
-
-PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
+constexpr int64_t kMaxUnrolled = 8;  // vectors
 
 bool names(const PrimExpr& e, const Var& var) {
   return uses_var(e, [&](const VarNode* v) { return v == var.get(); });

@@ -5,6 +5,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "te/reduce.h"
+#include "topi/cpu/limits.h"
 #include "topi/elementwise.h"
 #include "topi/te_schedule.h"
 
@@ -12,14 +13,11 @@ namespace tessera::topi {
 namespace {
 
 constexpr int64_t kMinRow = 16;
-constexpr int64_t kParallelElements = 4096;  // below this a second thread costs more than it brings
-constexpr int64_t kLongRow = 32;             // vectors of a row from which on several sums are under way at once
+constexpr int64_t kLongRow = 32;  // vectors of a row from which on several sums are under way at once
 constexpr const char *kParts = "row_parts", *kHalves = "row_halves", *kTotal = "row_total", *kValues = "row_values",
                      *kSoftmax = "softmax_output";
 constexpr const char* kCut =
     "loop_partition_hint";  // the last vector of a row, which may be short, gets code of its own
-
-PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
 Array<PrimExpr> joined(Array<PrimExpr> at, const PrimExpr& last) {
   at.push_back(last);

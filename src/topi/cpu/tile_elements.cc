@@ -5,6 +5,7 @@
 #include "codegen/parallel.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
+#include "topi/cpu/limits.h"
 #include "topi/cpu/reduction_block.h"
 
 namespace tessera::topi {
@@ -14,8 +15,7 @@ using schedule::BlockRef;
 using schedule::LoopRef;
 using schedule::State;
 
-constexpr int64_t kVectorLanes = 16;         // of the widest registers there are, in floats
-constexpr int64_t kParallelElements = 4096;  // below this a second thread costs more than it brings
+constexpr int64_t kVectorLanes = 16;  // of the widest registers there are, in floats
 /// Iterations that are enough for threads to share; loops inside them stay loops, and what depends on the outer ones alone
 /// is computed once for all that is inside.
 constexpr int64_t kShares = 256;

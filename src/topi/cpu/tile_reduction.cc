@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "topi/cpu/limits.h"
 #include "topi/cpu/reduction_block.h"
 
 namespace tessera::topi {
@@ -14,9 +15,6 @@ using schedule::State;
 constexpr int64_t kMaxRegisters = 16;  // sums of one tile: more do not hide more of an addition's latency
 constexpr int64_t kPage = 4096,
                   kWays = 4;  // bytes by which lines of the first cache repeat; lines it can hold of those
-constexpr int64_t kParallelSteps = 1 << 15;  // below this a second thread costs more than it brings
-
-PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
 /// The largest divisor of `extent` that is at most `limit`.
 int64_t divisor(int64_t extent, int64_t limit) {

@@ -8,8 +8,8 @@
 namespace tessera::topi {
 namespace {
 
-constexpr int64_t kMaxLanes = 16, kMinLanes = 4;
-constexpr int64_t kParallelElements = 8192;  // below this a second thread costs more than it brings
+constexpr int64_t kMaxTileLanes = 16, kMinTileLanes = 4;
+constexpr int64_t kParallelTransposed = 8192;  // below this a second thread costs more than it brings
 
 int64_t power_of_two_in(int64_t most) {
   int64_t out = 1;
@@ -18,17 +18,17 @@ int64_t power_of_two_in(int64_t most) {
 }
 
 /// Rows and columns of a tile, powers of two.
-struct TileSize {
+struct TransposeTile {
   int64_t rows, columns;
 };
-TileSize tile_of(const Transposition& move, DataType dtype, const Machine& machine) {
+TransposeTile tile_of(const Transposition& move, DataType dtype, const Machine& machine) {
   const int64_t side = std::min(move.rows, move.columns), whole = machine->vector_bytes / dtype.bytes();
   if (zips_vectors(machine)) {  // vectors of two lengths, and squares of them: no others are zipped
     constexpr int64_t kShortBytes = 16;
-    const int64_t square = whole <= std::min(side, kMaxLanes) ? whole : kShortBytes / dtype.bytes();
+    const int64_t square = whole <= std::min(side, kMaxTileLanes) ? whole : kShortBytes / dtype.bytes();
     if (square <= side) return {square, square};
   }
-  const int64_t lanes = std::min<int64_t>(kMaxLanes, whole);
+  const int64_t lanes = std::min<int64_t>(kMaxTileLanes, whole);
   return {power_of_two_in(std::min(move.rows, lanes)), power_of_two_in(std::min(move.columns, lanes))};
 }
 
@@ -54,7 +54,7 @@ class TileWriter {
       : source_(std::move(source)), target_(std::move(target)), zips_(zips) {}
 
   /// The tile whose first element is `from` of the source, with rows `source_row` apart, and `to` of the target.
-  Stmt operator()(const TileSize& tile, const PrimExpr& from, int64_t source_row, const PrimExpr& to,
+  Stmt operator()(const TransposeTile& tile, const PrimExpr& from, int64_t source_row, const PrimExpr& to,
                   int64_t target_row) {
     std::vector<PrimExpr> rows;
     for (int64_t i = 0; i < tile.rows; ++i) rows.push_back(load(from + number(i * source_row), tile.columns));
@@ -84,7 +84,7 @@ class TileWriter {
   /// there are fewer, several columns do at the end. In between squares are transposed, each step changing the places of
   /// blocks off the diagonal:  a0 a1 a2 a3   =>  a0 b0 a2 b2   =>  a0 b0 c0 d0
   ///                           b0 b1 b2 b3       a1 b1 a3 b3       ...
-  std::vector<PrimExpr> transposed(std::vector<PrimExpr> vectors, const TileSize& tile) {
+  std::vector<PrimExpr> transposed(std::vector<PrimExpr> vectors, const TransposeTile& tile) {
     const int64_t side = std::min(tile.rows, tile.columns), width = std::max(tile.rows, tile.columns);
     if (zips_ && side == width) return zipped(std::move(vectors));
     if (tile.rows > tile.columns) {
@@ -213,13 +213,13 @@ std::optional<Transposition> as_transposition(const Array<PrimExpr>& shape, cons
 
 bool has_tiles(const Transposition& move, DataType dtype, const Machine& machine) {
   if (dtype.lanes != 1 || dtype.bits < 8 || move.matrices * move.rows * move.columns > INT32_MAX) return false;
-  const TileSize tile = tile_of(move, dtype, machine);
-  return tile.rows >= kMinLanes && tile.columns >= kMinLanes;
+  const TransposeTile tile = tile_of(move, dtype, machine);
+  return tile.rows >= kMinTileLanes && tile.columns >= kMinTileLanes;
 }
 
 te::Tensor transpose_tiles(const te::Tensor& x, const Transposition& move, const Array<PrimExpr>& shape,
                            const Machine& machine) {
-  const TileSize tile = tile_of(move, x->dtype, machine);
+  const TransposeTile tile = tile_of(move, x->dtype, machine);
   const int64_t matrix = move.rows * move.columns, elements = move.matrices * matrix;
   auto number = [](int64_t value) { return int_imm(DataType::Int(32), value); };
   // The first element of tile i along an axis; the last tile ends where the axis does.
@@ -241,7 +241,7 @@ te::Tensor transpose_tiles(const te::Tensor& x, const Transposition& move, const
                                                                move.rows);
     };
     return loop(number(move.matrices * down * across), one_tile,
-                elements >= kParallelElements ? LoopKind::Parallel : LoopKind::Serial);
+                elements >= kParallelTransposed ? LoopKind::Parallel : LoopKind::Serial);
   };
   return program("transpose_tiles", {x}, {{shape, x->dtype}}, body)[0];
 }

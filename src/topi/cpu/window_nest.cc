@@ -4,16 +4,14 @@
 #include "ir/rewrite.h"
 #include "topi/cpu/borders.h"
 #include "topi/cpu/contraction/matmul_tile.h"
+#include "topi/cpu/limits.h"
 #include "topi/cpu/windows.h"
 
 namespace tessera::topi {
 namespace {
 
-constexpr int64_t kParallelSteps = 1 << 15;  // below this a second thread costs more than it brings
-constexpr int64_t kMinTasks = 16;            // with fewer, rows are tasks too
-constexpr int64_t kRowsBytes = 1 << 13;      // of rows that wait to be reduced over their columns
-
-PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
+constexpr int64_t kMinTasks = 16;        // with fewer, rows are tasks too
+constexpr int64_t kRowsBytes = 1 << 13;  // of rows that wait to be reduced over their columns
 
 class Nest {
  public:

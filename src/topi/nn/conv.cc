@@ -5,6 +5,7 @@
 #include "arith/analyzer.h"
 #include "ir/prim/ops.h"
 #include "te/reduce.h"
+#include "topi/nn/axes.h"
 #include "topi/nn/conv_phases.h"
 #include "topi/nn/pad.h"
 #include "topi/operand.h"
@@ -29,14 +30,6 @@ std::string layout_name(const String& layout) {
   if (!is_blocked)
     for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return out;
-}
-
-IterVar data_axis(const std::string& name, const PrimExpr& extent) {
-  return make_iter_var(make_range(make_zero(extent.dtype()), extent), make_var(name, extent.dtype()),
-                       IterType::DataPar);
-}
-IterVar reduce_over(const std::string& name, const PrimExpr& extent) {
-  return te::reduce_axis(make_range(make_zero(extent.dtype()), extent), name);
 }
 
 /// One value for each dimension of `layout`: those of the spatial dimensions, and `other` elsewhere.

@@ -3,18 +3,11 @@
 #include "ir/prim/ops.h"
 #include "te/reduce.h"
 #include "topi/image/sample.h"
+#include "topi/nn/axes.h"
 #include "topi/nn/pad.h"
 #include "topi/operand.h"
 
 namespace tessera::topi {
-namespace {
-
-IterVar reduce_over(const char* name, const PrimExpr& extent) {
-  return te::reduce_axis(make_range(make_zero(extent.dtype()), extent), name);
-}
-
-}  // namespace
-
 te::Tensor deformable_conv2d(const te::Tensor& data, const te::Tensor& offset, const te::Tensor& weight,
                              int deformable_groups, const ConvOptions& options) {
   Layout plain = make_layout("NCHW"), in = make_layout(options.data_layout);

@@ -3,19 +3,11 @@
 #include "ir/prim/ops.h"
 #include "te/reduce.h"
 #include "topi/broadcast.h"
+#include "topi/nn/axes.h"
 #include "topi/operand.h"
 
 namespace tessera::topi {
 namespace {
-
-IterVar data_axis(const std::string& name, const PrimExpr& extent) {
-  return make_iter_var(make_range(make_zero(extent.dtype()), extent), make_var(name, extent.dtype()),
-                       IterType::DataPar);
-}
-
-IterVar reduce_over(const PrimExpr& extent) {
-  return te::reduce_axis(make_range(make_zero(extent.dtype()), extent), "k");
-}
 
 const char* suffix(const MatmulOptions& options) {
   if (options.transpose_a) return options.transpose_b ? "TT" : "TN";
@@ -55,7 +47,7 @@ te::Tensor matmul(const te::Tensor& a, const te::Tensor& b, const te::Tensor& bi
   Array<PrimExpr> shape = a->shape;
   if (options.transpose_a) shape.set(rank - 2, a->shape[rank - 1]);
   shape.set(rank - 1, b->shape[options.transpose_b ? 0 : 1]);
-  IterVar k = reduce_over(b->shape[options.transpose_b ? 1 : 0]);
+  IterVar k = reduce_over("k", b->shape[options.transpose_b ? 1 : 0]);
   Array<IterVar> axes;
   Array<PrimExpr> at_a;
   for (size_t i = 0; i < rank; ++i) {
@@ -78,7 +70,7 @@ te::Tensor dense_pack(const te::Tensor& data, const te::Tensor& weight, const te
                       PrimExpr units) {
   PrimExpr block = weight->shape[2];
   if (!units.defined()) units = weight->shape[0] * block;
-  IterVar k = reduce_over(data->shape.back());
+  IterVar k = reduce_over("k", data->shape.back());
   Array<IterVar> axes;
   Array<PrimExpr> at_data;
   const size_t rank = data->shape.size();
@@ -102,7 +94,7 @@ te::Tensor dense_pack(const te::Tensor& data, const te::Tensor& weight, const te
 te::Tensor batch_matmul(const te::Tensor& x, const te::Tensor& y, const MatmulOptions& options) {
   Array<PrimExpr> batch = broadcast_shape({x->shape[0]}, {y->shape[0]});
   PrimExpr rows = x->shape[options.transpose_a ? 2 : 1], columns = y->shape[options.transpose_b ? 1 : 2];
-  IterVar k = reduce_over(x->shape[options.transpose_a ? 1 : 2]);
+  IterVar k = reduce_over("k", x->shape[options.transpose_a ? 1 : 2]);
   Array<IterVar> axes{data_axis("b", batch[0]), data_axis("i", rows), data_axis("j", columns)};
   auto batch_of = [&](const te::Tensor& operand) {
     return broadcast_indices({axes[0]->var}, batch, {operand->shape[0]});

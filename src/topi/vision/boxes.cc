@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/dtypes.h"
 #include "ir/prim/ops.h"
 #include "topi/program.h"
 #include "topi/safe_index.h"
@@ -10,8 +11,6 @@
 
 namespace tessera::topi {
 namespace {
-
-const DataType kInt = DataType::Int(32);
 
 PrimExpr exp(const PrimExpr& x) { return unary_intrin("tir.exp", x); }
 
@@ -64,7 +63,7 @@ Array<te::Tensor> multibox_transform_loc(const te::Tensor& cls_prob, const te::T
   PrimExpr batch = cls_prob->shape[0], classes = cls_prob->shape[1], anchors = cls_prob->shape[2];
   DataType real = loc_pred->dtype;
   auto number = [&](double value) { return make_const(real, value); };
-  std::vector<Result> results{{{batch, anchors, PrimExpr(6)}, real}, {{batch}, kInt}};
+  std::vector<Result> results{{{batch, anchors, PrimExpr(6)}, real}, {{batch}, kInt32}};
   return program(
       "multibox_transform_loc", {cls_prob, loc_pred, anchor}, results, [&](const Buffers& in, const Buffers& out) {
         /// The box that anchor `j` of image `i` is moved to: centre and size.
@@ -89,7 +88,7 @@ Array<te::Tensor> multibox_transform_loc(const te::Tensor& cls_prob, const te::T
             {batch},
             [&](const Indices& image) {
               const PrimExpr& i = image[0];
-              return with_memory(kInt, 2, [&](const Buffer& ints) {
+              return with_memory(kInt32, 2, [&](const Buffer& ints) {
                 return with_memory(cls_prob->dtype, 1, [&](const Buffer& reals) {
                   Cell count(ints, 0), best(ints, 1), score(reals, 0);
                   Stmt clear = loops({anchors, PrimExpr(6)},
@@ -106,15 +105,15 @@ Array<te::Tensor> multibox_transform_loc(const te::Tensor& cls_prob, const te::T
                       write.push_back(store(out[0], moved[static_cast<size_t>(k)], {i, count(), PrimExpr(k + 2)}));
                     write.push_back(count.add(1));
                     PrimExpr least = make_const(cls_prob->dtype, threshold);
-                    return sequence({best.set(make_const(kInt, 0)), score.set(make_const(cls_prob->dtype, -1)), search,
-                                     when(logical_and(best() > 0, score() >= least), sequence(write))});
+                    return sequence({best.set(make_const(kInt32, 0)), score.set(make_const(cls_prob->dtype, -1)),
+                                     search, when(logical_and(best() > 0, score() >= least), sequence(write))});
                   });
                   SafeAccess access({});
                   access.shares(batch, loc_pred->shape[0], 0);
                   access.shares(anchors * 4, loc_pred->shape[1], 1);
                   access.shares(anchors, anchor->shape[1], 1);
                   each = when(access.is_possible(), each);
-                  return sequence({count.set(make_const(kInt, 0)), clear, each, store(out[1], count(), {i})});
+                  return sequence({count.set(make_const(kInt32, 0)), clear, each, store(out[1], count(), {i})});
                 });
               });
             },
@@ -176,7 +175,7 @@ te::Tensor predicted_boxes(const te::Tensor& cls_prob, const te::Tensor& bbox_pr
             for (int d = 0; d < 2; ++d) {
               PrimExpr small = high[d] - low[d] + number(1.0) < least;
               is_small = is_small ? logical_or(is_small, small) : small;
-              PrimExpr cells = tessera::cast(kInt, div(info(1 - d), number(options.feature_stride)));
+              PrimExpr cells = tessera::cast(kInt32, div(info(1 - d), number(options.feature_stride)));
               PrimExpr outside = at[static_cast<size_t>(2 - d)] >= cells;
               is_outside = is_outside ? logical_or(is_outside, outside) : outside;
             }
@@ -217,31 +216,32 @@ te::Tensor proposal(const te::Tensor& cls_prob, const te::Tensor& bbox_pred, con
   te::Tensor scores = compute(
       {batch, total}, "i", [&](const Array<PrimExpr>& at) { return te::load(boxes, {at[0], at[1], PrimExpr(4)}); },
       "bbox_score", "bbox_score");
-  te::Tensor order = argsort(scores, 1, false, kInt);
+  te::Tensor order = argsort(scores, 1, false, kInt32);
   te::Tensor best = compute(
       {batch, looked_at, PrimExpr(5)}, "i",
       [&](const Array<PrimExpr>& at) { return te::load(boxes, {at[0], te::load(order, {at[0], at[1]}), at[2]}); },
       "sorted_bbox", "sorted_bbox");
-  std::vector<Result> results{{{batch, looked_at}, kInt}, {{batch}, kInt}};
+  std::vector<Result> results{{{batch, looked_at}, kInt32}, {{batch}, kInt32}};
   Array<te::Tensor> kept = program("nms_kept", {best}, results, [&](const Buffers& in, const Buffers& out) {
     PrimExpr threshold = make_const(best->dtype, options.threshold);
     return loops(
         {batch},
         [&](const Indices& at) {
-          return with_memory(kInt, 2, [&](const Buffer& memory) {
+          return with_memory(kInt32, 2, [&](const Buffer& memory) {
             Cell count(memory, 0), is_good(memory, 1);
             Stmt each = loop(looked_at, [&](const PrimExpr& j) {
               Stmt compare = loop(looked_at, [&](const PrimExpr& k) {
                 PrimExpr other = make_load(out[0], {at[0], k});
-                return when(logical_and(k < count(), equal(is_good(), 1)),
-                            when(pixel_overlap(in[0], at[0], other, j) > threshold, is_good.set(make_const(kInt, 0))));
+                return when(
+                    logical_and(k < count(), equal(is_good(), 1)),
+                    when(pixel_overlap(in[0], at[0], other, j) > threshold, is_good.set(make_const(kInt32, 0))));
               });
               Stmt take = sequence({store(out[0], j, {at[0], count()}), count.add(1)});
-              return sequence({is_good.set(make_const(kInt, 1)), compare, when(equal(is_good(), 1), take)});
+              return sequence({is_good.set(make_const(kInt32, 1)), compare, when(equal(is_good(), 1), take)});
             });
             Stmt clear =
-                loop(looked_at, [&](const PrimExpr& j) { return store(out[0], make_const(kInt, 0), {at[0], j}); });
-            return sequence({count.set(make_const(kInt, 0)), clear, each, store(out[1], count(), {at[0]})});
+                loop(looked_at, [&](const PrimExpr& j) { return store(out[0], make_const(kInt32, 0), {at[0], j}); });
+            return sequence({count.set(make_const(kInt32, 0)), clear, each, store(out[1], count(), {at[0]})});
           });
         },
         true);

@@ -1,5 +1,6 @@
 #include "topi/vision/nms.h"
 
+#include "base/dtypes.h"
 #include "ir/prim/ops.h"
 #include "topi/program.h"
 #include "topi/safe_index.h"
@@ -8,10 +9,8 @@
 namespace tessera::topi {
 namespace {
 
-const DataType kInt = DataType::Int(32);
-
-PrimExpr whole(int value) { return make_const(kInt, value); }
-PrimExpr as_int32(const PrimExpr& x) { return tessera::cast(kInt, x); }
+PrimExpr whole(int value) { return make_const(kInt32, value); }
+PrimExpr as_int32(const PrimExpr& x) { return tessera::cast(kInt32, x); }
 /// The only element of a tensor without dimensions, or of one element.
 PrimExpr only(const Buffer& buffer) { return make_load(buffer, Indices(buffer->shape.size(), PrimExpr(0))); }
 
@@ -54,7 +53,7 @@ Stmt each_image(const PrimExpr& batch, int counters,
   return loops(
       {batch},
       [&](const Indices& at) {
-        return with_memory(kInt, counters, [&](const Buffer& memory) {
+        return with_memory(kInt32, counters, [&](const Buffer& memory) {
           std::vector<Cell> cells;
           std::vector<Stmt> all;
           for (int i = 0; i < counters; ++i) {
@@ -73,7 +72,7 @@ Stmt each_image(const PrimExpr& batch, int counters,
 Array<te::Tensor> get_valid_counts(const te::Tensor& data, const te::Tensor& score_threshold, int id_index,
                                    int score_index) {
   PrimExpr batch = data->shape[0], boxes = data->shape[1];
-  std::vector<Result> results{{{batch}, kInt}, {data->shape, data->dtype}, {{batch, boxes}, kInt}};
+  std::vector<Result> results{{{batch}, kInt32}, {data->shape, data->dtype}, {{batch, boxes}, kInt32}};
   return program("get_valid_counts", {data, score_threshold}, results, [&](const Buffers& in, const Buffers& out) {
     PrimExpr threshold = tessera::cast(data->dtype, only(in[1]));
     return each_image(batch, 1, [&](const PrimExpr& i, const std::vector<Cell>& cells) {
@@ -111,7 +110,7 @@ te::Tensor scores_that_count(const te::Tensor& data, const te::Tensor& valid_cou
 /// Entries that are not negative at the front, -1 behind them, and how many.
 Array<te::Tensor> compact_indices(const te::Tensor& places) {
   PrimExpr batch = places->shape[0], boxes = places->shape[1];
-  std::vector<Result> results{{places->shape, kInt}, {{batch, PrimExpr(1)}, kInt}};
+  std::vector<Result> results{{places->shape, kInt32}, {{batch, PrimExpr(1)}, kInt32}};
   return program("rearrange_indices_out", {places}, results, [&](const Buffers& in, const Buffers& out) {
     return each_image(batch, 1, [&](const PrimExpr& i, const std::vector<Cell>& cells) {
       const Cell& count = cells[0];
@@ -147,9 +146,9 @@ Array<te::Tensor> non_max_suppression(const te::Tensor& data, const te::Tensor& 
                                       const te::Tensor& max_output_size, const te::Tensor& iou_threshold,
                                       const NmsOptions& options) {
   PrimExpr batch = data->shape[0], boxes = data->shape[1];
-  te::Tensor order = argsort(scores_that_count(data, valid_count, options.score_index), 1, false, kInt);
+  te::Tensor order = argsort(scores_that_count(data, valid_count, options.score_index), 1, false, kInt32);
   Array<te::Tensor> inputs{data, order, valid_count, indices, max_output_size, iou_threshold};
-  std::vector<Result> results{{data->shape, data->dtype}, {{batch, boxes}, kInt}};
+  std::vector<Result> results{{data->shape, data->dtype}, {{batch, boxes}, kInt32}};
   Array<te::Tensor> kept = program("nms", inputs, results, [&](const Buffers& in, const Buffers& out) {
     PrimExpr threshold = tessera::cast(data->dtype, only(in[5])), most = count_of(only(in[4]));
     PrimExpr zero = make_zero(data->dtype), suppresses = threshold > zero;
@@ -209,9 +208,9 @@ namespace {
 Array<te::Tensor> select_by_class(const te::Tensor& boxes, const te::Tensor& scores, const te::Tensor& max_per_class,
                                   const te::Tensor& iou_threshold, const te::Tensor& score_threshold) {
   PrimExpr batch = scores->shape[0], classes = scores->shape[1], count = scores->shape[2];
-  Array<te::Tensor> inputs{boxes,         scores,        argsort(scores, 2, false, kInt),
+  Array<te::Tensor> inputs{boxes,         scores,        argsort(scores, 2, false, kInt32),
                            max_per_class, iou_threshold, score_threshold};
-  std::vector<Result> results{{scores->shape, kInt}, {{batch, classes}, kInt}};
+  std::vector<Result> results{{scores->shape, kInt32}, {{batch, classes}, kInt32}};
   return program("all_class_nms", inputs, results, [&](const Buffers& in, const Buffers& out) {
     PrimExpr most = count_of(only(in[3])), threshold = tessera::cast(boxes->dtype, only(in[4]));
     PrimExpr least = tessera::cast(scores->dtype, only(in[5]));
@@ -219,7 +218,7 @@ Array<te::Tensor> select_by_class(const te::Tensor& boxes, const te::Tensor& sco
         {batch, classes},
         [&](const Indices& at) {
           const PrimExpr &b = at[0], &c = at[1];
-          return with_memory(kInt, 2, [&](const Buffer& memory) {
+          return with_memory(kInt32, 2, [&](const Buffer& memory) {
             Cell taken(memory, 0), is_good(memory, 1);
             auto corner = [&](const PrimExpr& box) {
               return [=](int k) { return make_load(in[0], {b, box, PrimExpr(k)}); };
@@ -260,7 +259,7 @@ Array<te::Tensor> all_class_non_max_suppression(const te::Tensor& boxes, const t
     PrimExpr rows = batch * classes * count;
     std::vector<Result> results{{{rows, PrimExpr(3)}, wide}, {{PrimExpr(1)}, wide}};
     return program("all_class_nms_onnx", chosen, results, [&](const Buffers& in, const Buffers& out) {
-      return with_memory(kInt, 1, [&](const Buffer& memory) {
+      return with_memory(kInt32, 1, [&](const Buffer& memory) {
         Cell row(memory, 0);
         Stmt clear = loops({rows, PrimExpr(3)}, [&](const Indices& at) { return store(out[0], whole(0), at); });
         Stmt collect = loops({batch, classes, count}, [&](const Indices& at) {
@@ -291,7 +290,7 @@ Array<te::Tensor> all_class_non_max_suppression(const te::Tensor& boxes, const t
           return sequence({clear, collect, store(out[2], row(), {b})});
         });
       });
-  te::Tensor order = argsort(collected[1], 1, false, kInt);
+  te::Tensor order = argsort(collected[1], 1, false, kInt32);
   auto is_there = [&](const Array<PrimExpr>& at) { return at[1] < te::load(collected[2], {at[0]}); };
   te::Tensor pairs = compute(
       {batch, rows, PrimExpr(2)}, "i",

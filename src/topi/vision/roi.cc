@@ -1,5 +1,6 @@
 #include "topi/vision/roi.h"
 
+#include "base/dtypes.h"
 #include "ir/prim/ops.h"
 #include "tir/layout.h"
 #include "topi/image/sample.h"
@@ -8,8 +9,6 @@
 
 namespace tessera::topi {
 namespace {
-
-const DataType kInt = DataType::Int(32);
 
 /// What both ways of pooling do for one bin and some neighbouring channels; `read` gives an element of the data by place and
 /// number of the channel among them.
@@ -56,7 +55,7 @@ te::Tensor each_bin(
           bin.at = at;
           bin.lanes = lanes;
           SafeAccess access({});
-          PrimExpr number = tessera::cast(kInt, make_load(in[1], {at[0], PrimExpr(0)}));
+          PrimExpr number = tessera::cast(kInt32, make_load(in[1], {at[0], PrimExpr(0)}));
           PrimExpr image = access.index(number, extents[0], 0);
           for (int axis : {2, 3}) access.bounded(image, extents[axis]);
           bin.read = [=](const PrimExpr& y, const PrimExpr& x, const PrimExpr& lane) {
@@ -92,7 +91,7 @@ te::Tensor roi_align(const te::Tensor& data, const te::Tensor& rois, const RoiOp
       PrimExpr first = coordinate(bin, 1 - i, scale), last = coordinate(bin, 3 - i, scale);
       PrimExpr pooled = options.pooled_size[static_cast<size_t>(i)];
       PrimExpr size = div(max(last - first, number(1.0)), tessera::cast(real, pooled));
-      PrimExpr count = options.sample_ratio > 0 ? PrimExpr(options.sample_ratio) : tessera::cast(kInt, ceil(size));
+      PrimExpr count = options.sample_ratio > 0 ? PrimExpr(options.sample_ratio) : tessera::cast(kInt32, ceil(size));
       begin.push_back(first + tessera::cast(real, bin.at[static_cast<size_t>(i) + 2]) * size);
       step.push_back(div(size, tessera::cast(real, count)));
       counts.push_back(count);
@@ -113,7 +112,7 @@ te::Tensor roi_align(const te::Tensor& data, const te::Tensor& rois, const RoiOp
           is_outside = is_outside ? logical_or(is_outside, outside) : outside;
           taps.push_back(linear_taps(min(max(place, number(0.0)), last), true));
           for (Tap& tap : taps.back())  // a NaN is no place inside
-            tap.index = min(max(tap.index, make_const(kInt, 0)), tessera::cast(kInt, extents[i + 2] - 1));
+            tap.index = min(max(tap.index, make_const(kInt32, 0)), tessera::cast(kInt32, extents[i + 2] - 1));
         }
         Stmt inside = bin.each_lane([&](const PrimExpr& lane) {
           return join(lane, blend(taps, [&](const std::vector<PrimExpr>& index) {
@@ -143,20 +142,20 @@ te::Tensor roi_pool(const te::Tensor& data, const te::Tensor& rois, const RoiOpt
     Indices counts;
     for (int i = 0; i < 2; ++i) {
       auto pixel = [&](int which) {  // far from the limits of integers, whatever the region says
-        PrimExpr far = make_const(kInt, 1 << 29), whole = tessera::cast(kInt, round(coordinate(bin, which, scale)));
-        return max(min(whole, far), make_const(kInt, -(1 << 29)));
+        PrimExpr far = make_const(kInt32, 1 << 29), whole = tessera::cast(kInt32, round(coordinate(bin, which, scale)));
+        return max(min(whole, far), make_const(kInt32, -(1 << 29)));
       };
       PrimExpr first = pixel(1 - i), last = pixel(3 - i);
       PrimExpr pooled = tessera::cast(real, options.pooled_size[static_cast<size_t>(i)]);
-      PrimExpr size = div(tessera::cast(real, max(last - first + 1, make_const(kInt, 1))), pooled);
+      PrimExpr size = div(tessera::cast(real, max(last - first + 1, make_const(kInt32, 1))), pooled);
       PrimExpr place = tessera::cast(real, bin.at[static_cast<size_t>(i) + 2]), slack = make_const(real, kSlack);
       auto inside = [&](const PrimExpr& edge) {
-        PrimExpr extent = tessera::cast(kInt, extents[static_cast<size_t>(i) + 2]);
-        return min(max(tessera::cast(kInt, edge) + first, make_const(kInt, 0)), extent);
+        PrimExpr extent = tessera::cast(kInt32, extents[static_cast<size_t>(i) + 2]);
+        return min(max(tessera::cast(kInt32, edge) + first, make_const(kInt32, 0)), extent);
       };
       begin.push_back(inside(floor(place * size + slack)));
       PrimExpr end = inside(ceil((place + make_const(real, 1.0)) * size - slack));
-      counts.push_back(max(end - begin.back(), make_const(kInt, 0)));
+      counts.push_back(max(end - begin.back(), make_const(kInt32, 0)));
     }
     return with_memory(data->dtype, bin.lanes, [&](const Buffer& memory) {
       PrimExpr is_empty = logical_or(counts[0] <= 0, counts[1] <= 0);

@@ -84,8 +84,6 @@ void print_refusals(const Facts& facts) {
 
 // ---- JSON -----------------------------------------------------------------------------------------------------------
 
-using Object = JsonObject;
-
 template <class T>
 ObjectRef value(const T& given) {
   return json_value(given);
@@ -94,13 +92,13 @@ ObjectRef value(const T& given) {
 Array<ObjectRef> json_of(const std::vector<TensorFact>& tensors) {
   Array<ObjectRef> out;
   for (const TensorFact& tensor : tensors) {
-    Object object{{"name", String(tensor.name)}, {"dtype", String(tensor.dtype)}};
+    JsonObject object{{"name", String(tensor.name)}, {"dtype", String(tensor.dtype)}};
     if (tensor.has_shape) {
       Array<ObjectRef> shape;
       for (int64_t extent : tensor.shape) shape.push_back(value(extent));
       object.set("shape", shape);
     }
-    Object names;
+    JsonObject names;
     for (size_t i = 0; i < tensor.extents.size(); ++i)
       if (!tensor.extents[i].empty()) names.set(String(std::to_string(i)), String(tensor.extents[i]));
     if (!names.empty()) object.set("extents", names);
@@ -109,7 +107,7 @@ Array<ObjectRef> json_of(const std::vector<TensorFact>& tensors) {
   return out;
 }
 
-void add_cost(Object& object, const relay::Cost& cost) {
+void add_cost(JsonObject& object, const relay::Cost& cost) {
   object.set("macs", value(cost.macs));
   object.set("flops", value(cost.flops));
 }
@@ -128,7 +126,7 @@ Array<ObjectRef> calls_of(const OperatorFact& kernel) {
 Array<ObjectRef> operators_of(const Facts& facts) {
   Array<ObjectRef> out;
   for (const OperatorFact& fact : facts.operators) {
-    Object object{{"name", String(fact.name)}, {"count", value(fact.count)}};
+    JsonObject object{{"name", String(fact.name)}, {"count", value(fact.count)}};
     if (facts.has_cost) add_cost(object, fact.cost);
     if (!fact.rule.empty()) object.set("rule", String(fact.rule));
     if (!fact.nodes.empty()) object.set("nodes", calls_of(fact));
@@ -140,13 +138,13 @@ Array<ObjectRef> operators_of(const Facts& facts) {
 Array<ObjectRef> refusals_of(const Facts& facts) {
   Array<ObjectRef> out;
   for (const RefusalFact& refusal : facts.refusals)
-    out.push_back(Object{{"operator", String(refusal.op)},
-                         {"domain", String(refusal.domain)},
-                         {"version", value(refusal.version)},
-                         {"node", String(refusal.node)},
-                         {"reason", String(refusal.reason)},
-                         {"kind", String(refusal.is_invalid ? "invalid" : "unsupported")},
-                         {"follows_another", value(refusal.follows_another)}});
+    out.push_back(JsonObject{{"operator", String(refusal.op)},
+                             {"domain", String(refusal.domain)},
+                             {"version", value(refusal.version)},
+                             {"node", String(refusal.node)},
+                             {"reason", String(refusal.reason)},
+                             {"kind", String(refusal.is_invalid ? "invalid" : "unsupported")},
+                             {"follows_another", value(refusal.follows_another)}});
   return out;
 }
 
@@ -171,16 +169,16 @@ void print(const Facts& facts) {
 }
 
 std::string to_json_text(const Facts& facts) {
-  Object out{{"model", String(facts.path)},
-             {"format", String(facts.format)},
-             {"file_bytes", value(static_cast<int64_t>(facts.file_bytes))},
-             {"inputs", json_of(facts.inputs)},
-             {"outputs", json_of(facts.outputs)},
-             {"operators", operators_of(facts)},
-             {"parameters", Object{{"count", value(facts.parameters)},
-                                   {"tensors", value(facts.parameter_tensors)},
-                                   {"bytes", value(static_cast<int64_t>(facts.parameter_bytes))}}},
-             {"unsupported", refusals_of(facts)}};
+  JsonObject out{{"model", String(facts.path)},
+                 {"format", String(facts.format)},
+                 {"file_bytes", value(static_cast<int64_t>(facts.file_bytes))},
+                 {"inputs", json_of(facts.inputs)},
+                 {"outputs", json_of(facts.outputs)},
+                 {"operators", operators_of(facts)},
+                 {"parameters", JsonObject{{"count", value(facts.parameters)},
+                                           {"tensors", value(facts.parameter_tensors)},
+                                           {"bytes", value(static_cast<int64_t>(facts.parameter_bytes))}}},
+                 {"unsupported", refusals_of(facts)}};
   for (const auto& [name, text] : facts.notes) out.set(String(name), String(text));
   for (const auto& [name, value] : facts.values) out.set(name, value);
   if (facts.has_cost) {
@@ -189,7 +187,7 @@ std::string to_json_text(const Facts& facts) {
     out.set("has_dynamic_extents", value(total.is_dynamic));
   }
   if (!facts.members.empty()) {
-    Object members;
+    JsonObject members;
     for (const auto& [name, bytes] : facts.members) members.set(String(name), value(static_cast<int64_t>(bytes)));
     out.set("members", members);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/dtypes.h"
 #include "frontend/common/parts.h"
 #include "frontend/onnx/ml/trees.h"
 #include "ir/prim/ops.h"
@@ -14,9 +15,6 @@ namespace tessera::onnx {
 namespace {
 
 using namespace relay;  // NOLINT: makers of calls
-
-constexpr const char* kDomain = "ai.onnx.ml";
-const DataType kFloat = DataType::Float(32);
 
 /// The second label where `is_second` (rows, 1), else the first.
 Expr one_of_two(const Expr& is_second, int64_t second, int64_t first) {
@@ -77,18 +75,18 @@ Values tree_ensemble_classifier(Operation& in) {
 }
 
 /// Maps do not exist here: the scores stay a tensor, whose columns are the classes in the order of the attribute.
-Values zip_map(Operation& in) { return {cast_if_needed(in, in[0], kFloat)}; }
+Values zip_map(Operation& in) { return {cast_if_needed(in, in[0], kFloat32)}; }
 
 }  // namespace
 
 Expr float_constant(const std::vector<float>& values, const std::vector<int64_t>& shape) {
-  return numbers_of({values.begin(), values.end()}, shape, kFloat);
+  return numbers_of({values.begin(), values.end()}, shape, kFloat32);
 }
 
-Expr float_number(double value) { return make_scalar(value, kFloat); }
+Expr float_number(double value) { return make_scalar(value, kFloat32); }
 
 Expr feature_rows(Operation& in) {
-  Expr x = cast_if_needed(in, in[0], kFloat);
+  Expr x = cast_if_needed(in, in[0], kFloat32);
   return in.rank(x) == 1 ? expand_dims(x, 0) : x;
 }
 
@@ -107,11 +105,11 @@ Expr label_of_greatest(const Ints& labels, const Expr& scores) {
 
 Rows classifier_rows() {
   return {
-      {"LinearClassifier", 1, linear_classifier, kDomain},
-      {"SVMClassifier", 1, svm_classifier, kDomain},
-      {"SVMRegressor", 1, svm_regressor, kDomain},
-      {"TreeEnsembleClassifier", 1, tree_ensemble_classifier, kDomain},
-      {"ZipMap", 1, zip_map, kDomain},
+      {"LinearClassifier", 1, linear_classifier, kMlDomain},
+      {"SVMClassifier", 1, svm_classifier, kMlDomain},
+      {"SVMRegressor", 1, svm_regressor, kMlDomain},
+      {"TreeEnsembleClassifier", 1, tree_ensemble_classifier, kMlDomain},
+      {"ZipMap", 1, zip_map, kMlDomain},
   };
 }
 

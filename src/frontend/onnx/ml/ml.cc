@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/dtypes.h"
 #include "frontend/common/parts.h"
 #include "frontend/onnx/ml/texts.h"
 #include "frontend/onnx/ml/trees.h"
@@ -17,9 +18,6 @@ namespace tessera::onnx {
 namespace {
 
 using namespace relay;  // NOLINT: makers of calls
-
-constexpr const char* kDomain = "ai.onnx.ml";
-const DataType kFloat = DataType::Float(32), kLong = DataType::Int(64);
 
 std::vector<double> doubles(const std::vector<float>& values) { return {values.begin(), values.end()}; }
 std::vector<int64_t> length_of(const std::vector<float>& values) { return {static_cast<int64_t>(values.size())}; }
@@ -37,22 +35,22 @@ Values binarizer(Operation& in) {
 /// (x - offset) * scale, one of each for all features or for each.
 Values scaler(Operation& in) {
   std::vector<float> offset = in.numbers("offset"), scale = in.numbers("scale");
-  Expr out = cast_if_needed(in, in[0], kFloat);
-  if (!offset.empty()) out = subtract(out, numbers_of(doubles(offset), length_of(offset), kFloat));
-  if (!scale.empty()) out = multiply(out, numbers_of(doubles(scale), length_of(scale), kFloat));
+  Expr out = cast_if_needed(in, in[0], kFloat32);
+  if (!offset.empty()) out = subtract(out, numbers_of(doubles(offset), length_of(offset), kFloat32));
+  if (!scale.empty()) out = multiply(out, numbers_of(doubles(scale), length_of(scale), kFloat32));
   return {out};
 }
 
 /// Rows divided by their norm; rows of zeros stay.
 Values normalizer(Operation& in) {
   std::string kind = in.text("norm", "MAX");
-  Expr x = cast_if_needed(in, in[0], kFloat), norm;
+  Expr x = cast_if_needed(in, in[0], kFloat32), norm;
   Array<PrimExpr> axis = int_array({static_cast<int64_t>(in.rank(x)) - 1});
   if (kind == "MAX") norm = reduce("max", x, axis, true);
   else if (kind == "L1") norm = sum(call_op("abs", {x}), axis, true);
   else if (kind == "L2") norm = sqrt(sum(multiply(x, x), axis, true));
   else in.invalid("the norm is MAX, L1 or L2");
-  return {divide(x, where(equal(norm, make_scalar(0, kFloat)), make_scalar(1, kFloat), norm))};
+  return {divide(x, where(equal(norm, make_scalar(0, kFloat32)), make_scalar(1, kFloat32), norm))};
 }
 
 /// What stands for missing values is replaced by a number for each feature, or one for all.
@@ -60,7 +58,7 @@ Values imputer(Operation& in) {
   DataType dtype = in.dtype(in[0]);
   if (!is_float(dtype)) {
     Ints values = in.integers("imputed_value_int64s");
-    Expr missing = make_constant(int_scalar(in.integer("replaced_value_int64", 0), kLong));
+    Expr missing = make_constant(int_scalar(in.integer("replaced_value_int64", 0), kInt64));
     return {where(equal(in[0], missing), make_ints(values), in[0])};
   }
   std::vector<float> values = in.numbers("imputed_value_floats");
@@ -72,7 +70,7 @@ Values imputer(Operation& in) {
 Values feature_vectorizer(Operation& in) {
   Array<Expr> parts;
   for (size_t i = 0; i < in.size(); ++i) {
-    Expr x = cast_if_needed(in, in[i], kFloat);
+    Expr x = cast_if_needed(in, in[i], kFloat32);
     parts.push_back(in.rank(x) == 1 ? expand_dims(x, 1) : x);
   }
   return {concatenate(parts, 1)};
@@ -84,11 +82,11 @@ Values linear_regressor(Operation& in) {
   if (targets < 1 || static_cast<int64_t>(weights.size()) % targets)
     in.invalid("the coefficients do not fit the targets");
   int64_t features = static_cast<int64_t>(weights.size()) / targets;
-  Expr matrix = numbers_of(doubles(weights), {targets, features}, kFloat);
-  Expr x = cast_if_needed(in, in[0], kFloat);
+  Expr matrix = numbers_of(doubles(weights), {targets, features}, kFloat32);
+  Expr x = cast_if_needed(in, in[0], kFloat32);
   if (in.rank(x) == 1) x = expand_dims(x, 0);
   Expr out = matmul_like_numpy(in, x, transpose(matrix));
-  if (!biases.empty()) out = add(out, numbers_of(doubles(biases), length_of(biases), kFloat));
+  if (!biases.empty()) out = add(out, numbers_of(doubles(biases), length_of(biases), kFloat32));
   return {with_post_transform(in, out, in.text("post_transform", "NONE"))};
 }
 
@@ -105,7 +103,7 @@ Column column_of(Operation& in, const std::string& prefix) {
   if (std::vector<std::string> texts = in.texts(prefix + "strings"); !texts.empty()) return {texts, {}};
   if (Ints ints = in.integers(prefix + "int64s"); !ints.empty()) return {{}, make_ints(ints).as<Constant>()->data};
   if (std::vector<float> floats = in.numbers(prefix + "floats"); !floats.empty())
-    return {{}, numbers_of(doubles(floats), length_of(floats), kFloat).as<Constant>()->data};
+    return {{}, numbers_of(doubles(floats), length_of(floats), kFloat32).as<Constant>()->data};
   if (std::optional<Value> value = in.tensor_value(prefix + "tensor")) {
     if (value->texts) return {value->texts->items, {}};
     return {{}, value->tensor.as<Constant>()->data};
@@ -191,16 +189,16 @@ Values label_encoder(Operation& in) {
 
 Rows ml_rows() {
   return {
-      {"ArrayFeatureExtractor", 1, array_feature_extractor, kDomain},
-      {"Binarizer", 1, binarizer, kDomain},
-      {"FeatureVectorizer", 1, feature_vectorizer, kDomain},
-      {"Imputer", 1, imputer, kDomain},
-      {"LabelEncoder", 2, label_encoder, kDomain},
-      {"LinearRegressor", 1, linear_regressor, kDomain},
-      {"Normalizer", 1, normalizer, kDomain},
-      {"Scaler", 1, scaler, kDomain},
-      {"TreeEnsemble", 5, tree_ensemble, kDomain},
-      {"TreeEnsembleRegressor", 1, tree_ensemble_regressor, kDomain},
+      {"ArrayFeatureExtractor", 1, array_feature_extractor, kMlDomain},
+      {"Binarizer", 1, binarizer, kMlDomain},
+      {"FeatureVectorizer", 1, feature_vectorizer, kMlDomain},
+      {"Imputer", 1, imputer, kMlDomain},
+      {"LabelEncoder", 2, label_encoder, kMlDomain},
+      {"LinearRegressor", 1, linear_regressor, kMlDomain},
+      {"Normalizer", 1, normalizer, kMlDomain},
+      {"Scaler", 1, scaler, kMlDomain},
+      {"TreeEnsemble", 5, tree_ensemble, kMlDomain},
+      {"TreeEnsembleRegressor", 1, tree_ensemble_regressor, kMlDomain},
   };
 }
 

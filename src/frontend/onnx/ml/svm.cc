@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/dtypes.h"
 #include "frontend/common/parts.h"
 #include "frontend/onnx/ml/classifiers.h"
 #include "frontend/onnx/ml/trees.h"
@@ -13,8 +14,6 @@ namespace tessera::onnx {
 namespace {
 
 using namespace relay;  // NOLINT: makers of calls
-
-const DataType kFloat = DataType::Float(32);
 
 Expr column(const Expr& x, int64_t i) { return slice(x, 1, i, i + 1); }
 
@@ -76,7 +75,7 @@ Expr pair_scores(Operation& in, const Expr& x, const Ints& per_class, const std:
     put(j, i);
   }
   Expr kernels = kernel_of(in, x, vectors_of(in, vectors), in.text("kernel_type", "LINEAR"));
-  Expr scores = matmul_like_numpy(in, kernels, numbers_of(table, {vectors, width}, kFloat));
+  Expr scores = matmul_like_numpy(in, kernels, numbers_of(table, {vectors, width}, kFloat32));
   return add(scores, float_constant({rho.begin(), rho.begin() + width}, {width}));
 }
 
@@ -89,9 +88,9 @@ Expr votes_of(Operation& in, const Expr& scores, int64_t classes) {
     turned[p * static_cast<size_t>(classes) + static_cast<size_t>(pairs[p].second)] = -1;
     ++lost[static_cast<size_t>(pairs[p].second)];
   }
-  Expr wins = cast(greater(scores, float_number(0)), kFloat);
-  Expr table = numbers_of(turned, {static_cast<int64_t>(pairs.size()), classes}, kFloat);
-  return add(matmul_like_numpy(in, wins, table), numbers_of(lost, {classes}, kFloat));
+  Expr wins = cast(greater(scores, float_number(0)), kFloat32);
+  Expr table = numbers_of(turned, {static_cast<int64_t>(pairs.size()), classes}, kFloat32);
+  return add(matmul_like_numpy(in, wins, table), numbers_of(lost, {classes}, kFloat32));
 }
 
 /// Probabilities of classes from those of pairs (Wu, Lin and Weng, second method), rows side by side. A row stays as it is
@@ -144,7 +143,7 @@ class Coupling {
     for (int64_t t = 0; t < classes_; ++t) {
       std::vector<double> at(static_cast<size_t>(classes_));
       at[static_cast<size_t>(t)] = 1;
-      Expr is_t = numbers_of(at, {1, classes_}, kFloat);  // the same kernels for each class
+      Expr is_t = numbers_of(at, {1, classes_}, kFloat32);  // the same kernels for each class
       Expr row = kept(sum(multiply(q_, expand_dims(is_t, 2)), int_array({1})));
       Expr own = total(multiply(row, is_t)), old = total(multiply(qp, is_t));
       Expr change = kept(divide(subtract(pqp, old), own)), whole = add(change, float_number(1));
@@ -153,7 +152,7 @@ class Coupling {
                         multiply(whole, whole)));
       qp = kept(divide(add(qp, multiply(change, row)), whole));
     }
-    return {where(is_active, p, start), cast(is_active, kFloat)};
+    return {where(is_active, p, start), cast(is_active, kFloat32)};
   }
 
   Operation& in_;

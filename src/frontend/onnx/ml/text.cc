@@ -1,5 +1,6 @@
 // Strings: joined, split, compared, and counted. All of them are known while importing.
 
+#include "base/dtypes.h"
 #include "frontend/onnx/ml/texts.h"
 
 #include <algorithm>
@@ -180,8 +181,7 @@ Values tf_idf(Operation& in) {
   if (shape.size() != 2) in.invalid("the input has one or two dimensions");
   std::vector<float> weights = in.numbers("weights");
   int64_t width = columns.empty() ? 0 : *std::max_element(columns.begin(), columns.end()) + 1;
-  const DataType kFloat = DataType::Float(32);
-  Expr out = filled(0, {shape[0], width}, kFloat);
+  Expr out = filled(0, {shape[0], width}, kFloat32);
   size_t first_gram = 0;
   for (size_t i = 0; i < begins.size(); ++i) {
     auto length = static_cast<int64_t>(i) + 1;
@@ -202,7 +202,7 @@ Values tf_idf(Operation& in) {
         for (int64_t j = 0; j < length; ++j) places.push_back(at + j * (skipped + 1));
       Expr seen = reshape_to(take(x, make_ints(places), 1), {shape[0], windows, 1, length});
       Expr is_same = equal(seen, integers_of(grams, {count, length}, DataType::Int(64)));
-      Expr hits = sum(cast(reduce("all", is_same, int_array({3})), kFloat), int_array({1}));
+      Expr hits = sum(cast(reduce("all", is_same, int_array({3})), kFloat32), int_array({1}));
       found = found.defined() ? add(found, hits) : hits;
     }
     if (!found.defined()) continue;
@@ -213,8 +213,8 @@ Values tf_idf(Operation& in) {
       double weight = mode == "TF" || weights.empty() ? 1 : weights.at(gram);
       spread[static_cast<size_t>(k * width + columns[gram])] = weight;
     }
-    if (mode == "IDF") found = minimum(found, make_scalar(1, kFloat));
-    out = add(out, matmul_like_numpy(in, found, numbers_of(spread, {count, width}, kFloat)));
+    if (mode == "IDF") found = minimum(found, make_scalar(1, kFloat32));
+    out = add(out, matmul_like_numpy(in, found, numbers_of(spread, {count, width}, kFloat32)));
   }
   return {is_vector ? reshape_to(out, {width}) : out};
 }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "base/dtypes.h"
 #include "frontend/common/parts.h"
 #include "relay/attrs/index.h"
 #include "relay/inspect.h"
@@ -15,8 +16,6 @@ namespace tessera::onnx {
 namespace {
 
 using namespace relay;  // NOLINT: makers of calls
-
-const DataType kLong = DataType::Int(64);
 
 enum Mode { Leq, Lt, Gte, Gt, Eq, Neq, Member };
 
@@ -79,7 +78,7 @@ class Descent {
   /// The leaves (rows, trees).
   Expr leaves() {
     Expr roots = reshape_to(make_ints(forest_.roots), {1, static_cast<int64_t>(forest_.roots.size())});
-    Expr node = add(roots, cast(multiply(slice(zeros_like(x_), 1, 0, 1), make_scalar(0, dtype_)), kLong));
+    Expr node = add(roots, cast(multiply(slice(zeros_like(x_), 1, 0, 1), make_scalar(0, dtype_)), kInt64));
     for (int64_t level = 0; level < forest_.depth; ++level) {
       Expr feature = of_nodes(make_ints(forest_.features), node);
       Expr value =

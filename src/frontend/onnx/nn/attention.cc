@@ -14,8 +14,6 @@ using namespace relay;  // NOLINT: makers of calls
 
 namespace {
 
-constexpr double kNever = -INFINITY;
-
 Expr as_int64(Operation& in, Expr x) { return cast_if_needed(in, x, DataType::Int(64)); }
 
 /// What is added to scores before the softmax; empty: nothing. Inputs: query, key, value, mask, past key, past value,

@@ -18,8 +18,6 @@ namespace {
 
 using namespace relay;  // NOLINT: makers of calls
 
-constexpr const char* kDomain = "com.microsoft";
-
 // ---- activations ----------------------------------------------------------------------------------------------------
 
 Expr gelu_of(Operation& in, const Expr& x) {
@@ -184,18 +182,18 @@ Values matmul_n_bits(Operation& in) {
 
 Rows fused_rows() {
   Rows out{
-      {"BiasAdd", 1, bias_add, kDomain},
-      {"BiasGelu", 1, bias_gelu, kDomain},
-      {"EmbedLayerNormalization", 1, embed_layer_normalization, kDomain},
-      {"FastGelu", 1, fast_gelu, kDomain},
-      {"FusedConv", 1, fused_conv, kDomain},
-      {"FusedGemm", 1, fused_gemm, kDomain},
-      {"MatMulNBits", 1, matmul_n_bits, kDomain},
-      {"QuickGelu", 1, quick_gelu, kDomain},
+      {"BiasAdd", 1, bias_add, kMicrosoftDomain},
+      {"BiasGelu", 1, bias_gelu, kMicrosoftDomain},
+      {"EmbedLayerNormalization", 1, embed_layer_normalization, kMicrosoftDomain},
+      {"FastGelu", 1, fast_gelu, kMicrosoftDomain},
+      {"FusedConv", 1, fused_conv, kMicrosoftDomain},
+      {"FusedGemm", 1, fused_gemm, kMicrosoftDomain},
+      {"MatMulNBits", 1, matmul_n_bits, kMicrosoftDomain},
+      {"QuickGelu", 1, quick_gelu, kMicrosoftDomain},
       {"SimplifiedLayerNormalization", 1, simplified_layer_normalization},
-      {"SimplifiedLayerNormalization", 1, simplified_layer_normalization, kDomain},
-      {"SkipLayerNormalization", 1, skip_layer_normalization, kDomain},
-      {"SkipSimplifiedLayerNormalization", 1, skip_simplified_layer_normalization, kDomain},
+      {"SimplifiedLayerNormalization", 1, simplified_layer_normalization, kMicrosoftDomain},
+      {"SkipLayerNormalization", 1, skip_layer_normalization, kMicrosoftDomain},
+      {"SkipSimplifiedLayerNormalization", 1, skip_simplified_layer_normalization, kMicrosoftDomain},
   };
   Rows more = fused_attention_rows();
   out.insert(out.end(), more.begin(), more.end());

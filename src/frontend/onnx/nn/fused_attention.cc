@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/dtypes.h"
 #include "frontend/common/heads.h"
 #include "frontend/common/parts.h"
 #include "frontend/onnx/nn/fused_attention.h"
@@ -14,10 +15,6 @@ namespace tessera::onnx {
 namespace {
 
 using namespace relay;  // NOLINT: makers of calls
-
-constexpr const char* kDomain = "com.microsoft";
-constexpr double kNever = -INFINITY;
-const DataType kLong = DataType::Int(64);
 
 int64_t fixed_extent(Operation& in, const Expr& x, size_t axis, const char* what) {
   auto* extent = in.shape(x)[axis].as<IntImm>();
@@ -61,7 +58,7 @@ struct Scores {
 
 /// A mask of lengths (batch), of keys (batch, keys), or of queries and keys (batch, queries, keys).
 Expr seen_by(Operation& in, const Expr& given, int64_t batch, int64_t keys) {
-  Expr mask = cast_if_needed(in, given, kLong);
+  Expr mask = cast_if_needed(in, given, kInt64);
   size_t rank = in.rank(mask);
   if (rank == 1) {
     int64_t count = fixed_extent(in, mask, 0, "the mask of attention");
@@ -116,7 +113,7 @@ namespace {
 
 /// Inputs: data, weight of all three projections, bias, mask, past (2, batch, heads, length, size), what is added to
 /// scores.
-Values attention(Operation& in) {
+Values fused_attention(Operation& in) {
   Expr projected = matmul_like_numpy(in, in[0], in[1]);
   if (in.has(2)) projected = add(projected, in[2]);
   return attention_of_projections(in, projected, 3, 4, 5);
@@ -190,11 +187,11 @@ Values group_query_attention(Operation& in) {
   int64_t past = in.has(3) ? fixed_extent(in, in[3], 2, "the length of the past") : 0, keys = std::max(past, total);
   bool is_first = total == length;
   // Where the first of the new keys goes, in each row.
-  Expr last = reshape(cast_if_needed(in, in[5], kLong), int_array({-1, 1, 1, 1})), begin = make_ints({0});
+  Expr last = reshape(cast_if_needed(in, in[5], kInt64), int_array({-1, 1, 1, 1})), begin = make_ints({0});
   if (!is_first) begin = maximum(subtract(add(last, make_ints({1})), make_ints({length})), make_ints({0}));
   Expr place = add(counting(length, 2), begin);  // (batch or 1, 1, length, 1)
   if (in.integer("do_rotary", 0) != 0) {
-    Expr at = in.has(9) ? cast_if_needed(in, in[9], kLong) : squeeze(place, int_array({1, 3}));
+    Expr at = in.has(9) ? cast_if_needed(in, in[9], kInt64) : squeeze(place, int_array({1, 3}));
     auto cached = [&](size_t i) { return expand_dims(checked_take(in, in[i], at, 0), 1); };
     int64_t turned = 2 * in.static_shape(in[7], "cosines").at(1);
     bool is_interleaved = in.integer("rotary_interleaved", 0) != 0;
@@ -220,7 +217,7 @@ Values group_query_attention(Operation& in) {
 }
 
 /// Inputs: data, places, cosines, sines.
-Values rotary_embedding(Operation& in) {
+Values fused_rotary_embedding(Operation& in) {
   if (in.number("scale", 1) != 1) in.unsupported("a scale");
   if (in.integer("is_packed_batching", 0) != 0) in.unsupported("packed rows");
   bool is_flat = in.rank(in[0]) == 3;
@@ -230,7 +227,7 @@ Values rotary_embedding(Operation& in) {
     if (heads == 0) heads = fixed_extent(in, x, 2, "the width") / (2 * in.static_shape(in[2], "cosines").at(1));
     x = split_heads(x, heads);
   }
-  Expr place = cast_if_needed(in, in[1], kLong);
+  Expr place = cast_if_needed(in, in[1], kInt64);
   if (in.rank(place) == 1) {  // where the first lies
     int64_t length = fixed_extent(in, x, 2, "the length");
     place = add(expand_dims(place, 1), reshape_to(counting(length, 3), {1, length}));
@@ -244,10 +241,10 @@ Values rotary_embedding(Operation& in) {
 
 Rows fused_attention_rows() {
   return {
-      {"Attention", 1, attention, kDomain},
-      {"GroupQueryAttention", 1, group_query_attention, kDomain},
-      {"MultiHeadAttention", 1, multi_head_attention, kDomain},
-      {"RotaryEmbedding", 1, rotary_embedding, kDomain},
+      {"Attention", 1, fused_attention, kMicrosoftDomain},
+      {"GroupQueryAttention", 1, group_query_attention, kMicrosoftDomain},
+      {"MultiHeadAttention", 1, multi_head_attention, kMicrosoftDomain},
+      {"RotaryEmbedding", 1, fused_rotary_embedding, kMicrosoftDomain},
   };
 }
 

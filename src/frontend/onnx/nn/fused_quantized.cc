@@ -1,5 +1,6 @@
 // Fused operators of com.microsoft on quantised integers.
 
+#include "base/dtypes.h"
 #include "frontend/common/heads.h"
 #include "frontend/common/parts.h"
 #include "frontend/onnx/nn/fused_attention.h"
@@ -14,9 +15,6 @@ namespace {
 
 using namespace relay;  // NOLINT: makers of calls
 
-constexpr const char* kDomain = "com.microsoft";
-const DataType kFloat = DataType::Float(32), kInt = DataType::Int(32);
-
 /// One number, also where the file has it as a vector of one element.
 Expr one_number(Operation& in, const Expr& x) {
   if (in.rank(x) == 0) return x;
@@ -27,9 +25,9 @@ Expr one_number(Operation& in, const Expr& x) {
 
 /// Input i as real numbers; its scale and zero point (which may be left out) follow it.
 Expr real(Operation& in, size_t i) {
-  Expr x = cast(in[i], kInt);
-  if (in.has(i + 2)) x = subtract(x, cast(one_number(in, in[i + 2]), kInt));
-  return multiply(cast(x, kFloat), one_number(in, in[i + 1]));
+  Expr x = cast(in[i], kInt32);
+  if (in.has(i + 2)) x = subtract(x, cast(one_number(in, in[i + 2]), kInt32));
+  return multiply(cast(x, kFloat32), one_number(in, in[i + 1]));
 }
 
 /// Real numbers as integers by the scale and zero point of two inputs.
@@ -55,7 +53,7 @@ Expr leaky_relu(Operation& in, const Expr& x) {
   return call_op("nn.leaky_relu", {x}, make_attrs<LeakyReluAttrs>([&](auto& attrs) { attrs.alpha = alpha; }));
 }
 
-Expr softmax(Operation& in, const Expr& x) {
+Expr quantized_softmax(Operation& in, const Expr& x) {
   int axis = in.axis(in.integer("axis", -1), in.rank(x));
   if (in.integer("opset", 13) < 13 && axis + 1 != static_cast<int>(in.rank(x)))
     in.unsupported("a softmax over several dimensions");
@@ -82,7 +80,7 @@ Values concat(Operation& in) {
 Values chosen(Operation& in) { return {result(in, where(in[0], real(in, 1), real(in, 4)), 7, 8, in.dtype(in[1]))}; }
 
 /// Sums of int32 as real numbers.
-Expr scaled(const Expr& sums, const Expr& a, const Expr& b) { return multiply(cast(sums, kFloat), multiply(a, b)); }
+Expr scaled(const Expr& sums, const Expr& a, const Expr& b) { return multiply(cast(sums, kFloat32), multiply(a, b)); }
 
 /// Inputs: a and b, their scales, their zero points, a bias.
 Values matmul_integer_to_float(Operation& in) {
@@ -107,20 +105,20 @@ Expr transposed(Operation& in, const Expr& x) {
 }
 
 /// Inputs: a and b, each with scale and zero point, a bias of int32, the result's scale and zero point; without those it is real.
-Values gemm(Operation& in) {
+Values quantized_gemm(Operation& in) {
   bool flips_a = in.integer("transA", 0) != 0, flips_b = in.integer("transB", 0) != 0;
   Integers a = integers(in, 0, 2), b = integers(in, 3, 5);
   if (flips_a) a.data = transposed(in, a.data);
   if (flips_b) b.data = transposed(in, b.data);
   Expr sums = integer_matmul(in, a, b);
   if (in.has(6)) sums = add(sums, in[6]);
-  Expr factor = multiply(one_number(in, in[1]), make_scalar(in.number("alpha", 1), kFloat));
+  Expr factor = multiply(one_number(in, in[1]), make_scalar(in.number("alpha", 1), kFloat32));
   Expr out = scaled(sums, factor, in[4]);
   return {in.has(7) ? result(in, out, 7, 8, in.dtype(in[0])) : out};
 }
 
 /// Inputs: data, weight, bias, their scales, a mask, their zero points, the past.
-Values attention(Operation& in) {
+Values quantized_attention(Operation& in) {
   Expr sums = integer_matmul(in, integers(in, 0, 6), integers(in, 1, 7));
   Expr projected = add(scaled(sums, one_number(in, in[3]), in[4]), in[2]);
   return attention_of_projections(in, projected, 5, 8, 9);
@@ -130,18 +128,18 @@ Values attention(Operation& in) {
 
 Rows fused_quantized_rows() {
   return {
-      {"DynamicQuantizeMatMul", 1, dynamic_quantize_matmul, kDomain},
-      {"MatMulIntegerToFloat", 1, matmul_integer_to_float, kDomain},
-      {"QAttention", 1, attention, kDomain},
-      {"QGemm", 1, gemm, kDomain},
-      {"QLinearAdd", 1, binary("add"), kDomain},
-      {"QLinearConcat", 1, concat, kDomain},
-      {"QLinearGlobalAveragePool", 1, unary(global_average), kDomain},
-      {"QLinearLeakyRelu", 1, unary(leaky_relu), kDomain},
-      {"QLinearMul", 1, binary("multiply"), kDomain},
-      {"QLinearSigmoid", 1, unary([](Operation&, const Expr& x) { return sigmoid(x); }), kDomain},
-      {"QLinearSoftmax", 1, unary(softmax), kDomain},
-      {"QLinearWhere", 1, chosen, kDomain},
+      {"DynamicQuantizeMatMul", 1, dynamic_quantize_matmul, kMicrosoftDomain},
+      {"MatMulIntegerToFloat", 1, matmul_integer_to_float, kMicrosoftDomain},
+      {"QAttention", 1, quantized_attention, kMicrosoftDomain},
+      {"QGemm", 1, quantized_gemm, kMicrosoftDomain},
+      {"QLinearAdd", 1, binary("add"), kMicrosoftDomain},
+      {"QLinearConcat", 1, concat, kMicrosoftDomain},
+      {"QLinearGlobalAveragePool", 1, unary(global_average), kMicrosoftDomain},
+      {"QLinearLeakyRelu", 1, unary(leaky_relu), kMicrosoftDomain},
+      {"QLinearMul", 1, binary("multiply"), kMicrosoftDomain},
+      {"QLinearSigmoid", 1, unary([](Operation&, const Expr& x) { return sigmoid(x); }), kMicrosoftDomain},
+      {"QLinearSoftmax", 1, unary(quantized_softmax), kMicrosoftDomain},
+      {"QLinearWhere", 1, chosen, kMicrosoftDomain},
   };
 }
 

@@ -200,7 +200,7 @@ Rows nn_rows() {
       {"Conv", 1, conv},
       {"ConvTranspose", 1, conv_transpose},
       {"Det", 11, determinant},
-      {"FusedMatMul", 1, fused_matmul, "com.microsoft"},
+      {"FusedMatMul", 1, fused_matmul, kMicrosoftDomain},
       {"Gemm", 1, gemm},
       {"MatMul", 1, matmul},
   };

@@ -2,6 +2,7 @@
 // and what is rounded goes to the even number when halfway.
 
 #include "frontend/onnx/nn/quantized.h"
+#include "base/dtypes.h"
 #include "frontend/common/parts.h"
 #include "frontend/onnx/nn/windows.h"
 #include "frontend/onnx/small_types.h"
@@ -16,11 +17,7 @@ namespace tessera::onnx {
 
 using namespace relay;  // NOLINT: makers of calls
 
-namespace {
-
-const DataType kInt32 = DataType::Int(32), kFloat32 = DataType::Float(32), kFloat64 = DataType::Float(64);
-
-}  // namespace
+namespace {}  // namespace
 
 Range range_of(Operation& in, DataType dtype, int bits) {
   if (dtype.code != DataType::kInt && dtype.code != DataType::kUInt) in.unsupported("quantisation to floats");
@@ -229,13 +226,13 @@ Rows quantized_rows() {
   return {
       {"ConvInteger", 10, conv_integer},
       {"DequantizeLinear", 10, dequantize_linear},
-      {"DequantizeLinear", 1, dequantize_linear, "com.microsoft"},
+      {"DequantizeLinear", 1, dequantize_linear, kMicrosoftDomain},
       {"DynamicQuantizeLinear", 11, dynamic_quantize_linear},
       {"MatMulInteger", 10, matmul_integer},
       {"QLinearConv", 10, qlinear_conv},
       {"QLinearMatMul", 10, qlinear_matmul},
       {"QuantizeLinear", 10, quantize_linear},
-      {"QuantizeLinear", 1, quantize_linear, "com.microsoft"},
+      {"QuantizeLinear", 1, quantize_linear, kMicrosoftDomain},
   };
 }
 

@@ -337,7 +337,7 @@ Values dynamic_quantize_lstm(Operation& in) { return lstm_of(in, Weights::Intege
 
 Rows recurrent_rows() {
   return {
-      {"DynamicQuantizeLSTM", 1, dynamic_quantize_lstm, "com.microsoft"},
+      {"DynamicQuantizeLSTM", 1, dynamic_quantize_lstm, kMicrosoftDomain},
       {"GRU", 1, gru},
       {"LSTM", 1, lstm},
       {"RNN", 1, rnn},

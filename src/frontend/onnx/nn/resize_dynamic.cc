@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "base/dtypes.h"
 #include "frontend/common/known.h"
 #include "frontend/common/parts.h"
 #include "frontend/onnx/nn/resize.h"
@@ -16,9 +17,7 @@ namespace {
 
 using namespace relay;  // NOLINT: makers of calls
 
-const DataType kLong = DataType::Int(64), kFloat = DataType::Float(32);
-
-Expr number(double value) { return make_scalar(value, kFloat); }
+Expr number(double value) { return make_scalar(value, kFloat32); }
 Expr floor_of(const Expr& x) { return call_op("floor", {x}); }
 
 /// One axis: extents before and after, and by how much it is stretched.
@@ -28,7 +27,7 @@ struct DynamicAxis {
 };
 
 /// 0, 1, ... in floats, as many as the result has.
-Expr counting_to(const Expr& count) { return cast(call_op("dyn.iota", {count}), kFloat); }
+Expr counting_to(const Expr& count) { return cast(call_op("dyn.iota", {count}), kFloat32); }
 
 Expr sources_of(Operation& in, const ResizeOptions& options, const DynamicAxis& axis) {
   Expr x = counting_to(axis.out), half = number(0.5);
@@ -39,7 +38,7 @@ Expr sources_of(Operation& in, const ResizeOptions& options, const DynamicAxis& 
   if (options.coordinates == "pytorch_half_pixel") return where(is_one, number(-0.5), centred);
   if (options.coordinates == "align_corners") {
     Expr steps = where(is_one, number(1), subtract(axis.wanted, number(1)));
-    return where(is_one, number(0), divide(multiply(x, subtract(cast(axis.in, kFloat), number(1))), steps));
+    return where(is_one, number(0), divide(multiply(x, subtract(cast(axis.in, kFloat32), number(1))), steps));
   }
   in.unsupported("the coordinate transformation " + options.coordinates);
 }
@@ -63,8 +62,8 @@ Expr far_weight(const Expr& d, double a) {
 }
 
 Expr along(Operation& in, const ResizeOptions& options, const Expr& data, int axis, const DynamicAxis& extents) {
-  Expr x = sources_of(in, options, extents), last = subtract(cast(extents.in, kFloat), number(1));
-  auto element = [&](const Expr& at) { return take(data, cast(minimum(maximum(at, number(0)), last), kLong), axis); };
+  Expr x = sources_of(in, options, extents), last = subtract(cast(extents.in, kFloat32), number(1));
+  auto element = [&](const Expr& at) { return take(data, cast(minimum(maximum(at, number(0)), last), kInt64), axis); };
   if (options.mode == "nearest") return element(nearest_of(in, options, x));
   Expr left = floor_of(x), rest = subtract(x, left), one = number(1);
   int behind = static_cast<int>(in.rank(data)) - axis - 1;
@@ -98,10 +97,10 @@ Expr resized_at_run_time(Operation& in, const ResizeOptions& options, const std:
   Expr x = in[0];
   size_t rank = in.rank(x);
   DataType dtype = in.dtype(x);
-  bool is_rounded = options.mode != "nearest" && dtype != kFloat;
+  bool is_rounded = options.mode != "nearest" && dtype != kFloat32;
   if (is_rounded && (!is_float(dtype) || dtype.bits == 64))
     in.unknown("for integers and float64, sizes must be known", asked);
-  Expr out = is_rounded ? cast(x, kFloat) : x;
+  Expr out = is_rounded ? cast(x, kFloat32) : x;
   std::optional<NDArray> known = in.constant(asked);
   for (size_t i = 0; i < axes.size(); ++i) {
     int axis = in.axis(axes[i], rank);
@@ -109,21 +108,21 @@ Expr resized_at_run_time(Operation& in, const ResizeOptions& options, const std:
       double scale = read_float(known->dtype(), known->data<char>() + i * size_t(known->dtype().bytes()));
       if (scale == 1) continue;
     }
-    Expr place = make_constant(int_scalar(static_cast<int64_t>(i), kLong)), number = take(asked, place, 0);
+    Expr place = make_constant(int_scalar(static_cast<int64_t>(i), kInt64)), number = take(asked, place, 0);
     DynamicAxis extents;
     extents.in = extent_at_run_time(in, x, axis);
-    Expr width = cast(extents.in, kFloat);
+    Expr width = cast(extents.in, kFloat32);
     if (by_size) {
       std::optional<Element> wanted = element_of(asked, static_cast<int64_t>(i));
       if (wanted && stays(in, x, axis, *wanted)) continue;
-      extents.out = cast_if_needed(in, number, kLong);
-      if (wanted && wanted->value) extents.out = make_constant(int_scalar(*wanted->value, kLong));
-      extents.wanted = cast(extents.out, kFloat);
+      extents.out = cast_if_needed(in, number, kInt64);
+      if (wanted && wanted->value) extents.out = make_constant(int_scalar(*wanted->value, kInt64));
+      extents.wanted = cast(extents.out, kFloat32);
       extents.scale = divide(extents.wanted, width);
     } else {
-      extents.scale = cast_if_needed(in, number, kFloat);
+      extents.scale = cast_if_needed(in, number, kFloat32);
       extents.wanted = multiply(width, extents.scale);
-      extents.out = cast(floor_of(extents.wanted), kLong);
+      extents.out = cast(floor_of(extents.wanted), kInt64);
     }
     out = along(in, options, out, axis, extents);
   }

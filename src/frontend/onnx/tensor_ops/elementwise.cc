@@ -234,7 +234,7 @@ Rows elementwise_rows() {
       {"Exp", 1, unary("exp")},
       {"Floor", 1, unary("floor")},
       {"Gelu", 20, gelu},
-      {"Gelu", 1, gelu, "com.microsoft"},
+      {"Gelu", 1, gelu, kMicrosoftDomain},
       {"Greater", 1, binary("greater")},
       {"GreaterOrEqual", 12, binary("greater_equal")},
       {"HardSigmoid", 1, hard_sigmoid},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/dtypes.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -10,8 +11,6 @@
 
 namespace tessera::relay {
 namespace {
-
-const DataType kFloat32 = DataType::Float(32), kInt16 = DataType::Int(16);
 
 /// Where axis `axis` is after a transpose.
 int transposed_axis(const TransposeAttrs* attrs, int axis, size_t rank) {

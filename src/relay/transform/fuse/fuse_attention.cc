@@ -20,9 +20,9 @@
 namespace tessera::relay {
 namespace {
 
-constexpr int64_t kMaxRow = 8192;       // of scores: a few rows have to fit the cache
+constexpr int64_t kMaxScores = 8192;    // of scores: a few rows have to fit the cache
 constexpr int64_t kMinSteps = 1 << 14;  // multiplications of a product below which its panels do not pay
-constexpr size_t kMaxMembers = 64;
+constexpr size_t kMaxAttentionMembers = 64;
 constexpr int kMaxPath = 8;  // from the softmax to the first product
 
 /// Elements in another place, each found by arithmetic on indices alone.
@@ -40,9 +40,9 @@ Fusion kind_of(const Expr& expr) {
   return op ? fusion_of(Op(op)) : Fusion::Opaque;
 }
 
-class Finder {
+class AttentionFinder {
  public:
-  explicit Finder(const Expr& body) : readers_(body) {}
+  explicit AttentionFinder(const Expr& body) : readers_(body) {}
 
   std::vector<KernelGroup> operator()() {
     std::vector<KernelGroup> out;
@@ -54,7 +54,7 @@ class Finder {
       if (!take_core(softmax, &group)) continue;
       take_moves_before(&group);
       take_moves_after(&group);
-      if (group.members.size() <= kMaxMembers) out.push_back(std::move(group));
+      if (group.members.size() <= kMaxAttentionMembers) out.push_back(std::move(group));
     }
     return out;
   }
@@ -88,7 +88,7 @@ class Finder {
   bool take_core(const Call* softmax, KernelGroup* group) const {
     Expr at(softmax);
     auto shape = fixed_shape(checked_type(at));
-    if (!shape || shape->size() < 2 || dtype_of(at) != DataType::Float(32) || shape->back() > kMaxRow) return false;
+    if (!shape || shape->size() < 2 || dtype_of(at) != DataType::Float(32) || shape->back() > kMaxScores) return false;
     const int axis = softmax->attrs_as<SoftmaxAttrs>()->axis;
     if (axis != -1 && axis + 1 != static_cast<int>(shape->size())) return false;
     group->members.insert(softmax);
@@ -185,6 +185,6 @@ class Finder {
 
 }  // namespace
 
-Expr fuse_attention(const Expr& body) { return close_groups(body, Finder(body)()); }
+Expr fuse_attention(const Expr& body) { return close_groups(body, AttentionFinder(body)()); }
 
 }  // namespace tessera::relay

@@ -95,9 +95,9 @@ std::optional<topi::ResampledAxis> numbers_of(const Resampling& axis) {
 
 namespace {
 
-class Finder {
+class ResampleFinder {
  public:
-  explicit Finder(const Expr& body) : readers_(body) {}
+  explicit ResampleFinder(const Expr& body) : readers_(body) {}
 
   std::vector<KernelGroup> operator()() {
     std::vector<KernelGroup> out;
@@ -160,6 +160,6 @@ class Finder {
 
 }  // namespace
 
-Expr fuse_resample(const Expr& body) { return close_groups(body, Finder(body)()); }
+Expr fuse_resample(const Expr& body) { return close_groups(body, ResampleFinder(body)()); }
 
 }  // namespace tessera::relay

@@ -23,13 +23,13 @@ namespace {
 constexpr int64_t kMinRow = 16;
 constexpr int64_t kMinLast = 7;       // of several axes of a row: half of a vector is worth it
 constexpr int64_t kMaxRow = 1 << 16;  // a row and what is computed of it should stay near
-constexpr size_t kMaxMembers = 48;
+constexpr size_t kMaxRowMembers = 48;
 
 using Shape = std::vector<int64_t>;
 
-class Finder {
+class RowFinder {
  public:
-  explicit Finder(const Expr& body) : readers_(body) {
+  explicit RowFinder(const Expr& body) : readers_(body) {
     for (const Expr& expr : readers_.expressions())
       if (is_of_elements(expr) && comes_from_product(expr.as<Call>())) with_product_.insert(expr.get());
   }
@@ -110,7 +110,7 @@ class Finder {
       open.pop_back();
       for (const Expr& arg : at.as<Call>()->args) {
         if (group.members.count(arg.get()) || taken_.count(arg.get()) || !arg.as<Call>()) continue;
-        if (group.members.size() >= kMaxMembers) continue;
+        if (group.members.size() >= kMaxRowMembers) continue;
         const auto& readers = readers_.of(arg);
         if (!std::all_of(readers.begin(), readers.end(),
                          [&](const RelayExprNode* reader) { return reader && group.members.count(reader); }))
@@ -140,6 +140,6 @@ class Finder {
 
 }  // namespace
 
-Expr fuse_rows(const Expr& body) { return close_groups(body, Finder(body)()); }
+Expr fuse_rows(const Expr& body) { return close_groups(body, RowFinder(body)()); }
 
 }  // namespace tessera::relay

@@ -15,11 +15,6 @@
 namespace tessera::relay {
 namespace {
 
-Expr typed(Expr expr, const Type& type) {
-  expr->checked_type_ = type;
-  return expr;
-}
-
 /// What is known of a value: a tensor and its gradient so far, a tuple of such, or a function.
 struct Flow {
   Expr forward, reverse;                      // of a tensor

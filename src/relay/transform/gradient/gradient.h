@@ -17,6 +17,12 @@ Function first_order_gradient(const Expr& function, const IRModule& mod);
 /// Functions of `mod` that are called get a counterpart there, named with "_grad".
 Function higher_order_gradient(const Expr& function, const IRModule& mod);
 
+/// The expression, its type known.
+inline Expr typed(Expr expr, const Type& type) {
+  expr->checked_type_ = type;
+  return expr;
+}
+
 /// What the operator says of the gradients of its arguments; an error that names it when it says nothing.
 Array<Expr> argument_gradients(const Op& op, const Expr& call, const Expr& gradient);
 

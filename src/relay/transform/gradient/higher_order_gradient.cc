@@ -16,10 +16,6 @@
 namespace tessera::relay {
 namespace {
 
-Expr typed(Expr expr, const Type& type) {
-  expr->checked_type_ = type;
-  return expr;
-}
 Type tuple_type(Array<Type> fields) {
   TupleType out;
   out.fields_ = std::move(fields);

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/dtypes.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "relay/attrs/conv.h"
@@ -34,8 +35,6 @@
 namespace tessera::relay {
 namespace {
 
-const DataType kInt32 = DataType::Int(32), kFloat32 = DataType::Float(32);
-const DataType kUnsigned = DataType::UInt(8), kSigned = DataType::Int(8);
 constexpr int kMaxChain = 32;  // of operators through which a scale is pushed
 constexpr double kSignedShift = 128;
 constexpr float kMinStep = 1e-12F;
@@ -114,7 +113,7 @@ class IntegerProducts {
     view->data = post->args[0];
     if (auto twin = unsigned_.find(view->data.get()); twin != unsigned_.end()) {
       view->data = twin->second.second;
-      view->dtype = kUnsigned;
+      view->dtype = kUInt8;
       view->zero += kSignedShift;
     }
     if (rank_of(call->args[0]) <= 1 && view->data.as<Constant>())  // a bias
@@ -147,13 +146,13 @@ class IntegerProducts {
     auto* attrs = call->attrs.as<QuantizeAttrs>();
     std::optional<AffineView> wanted = affine_view(call->args, attrs->out_dtype, attrs->axis, rank_of(call->args[0]));
     if (!wanted || !wanted->has_one_scale() || dtype_of(call->args[0]) != kFloat32) return post;
-    if (wanted->dtype != kUnsigned && wanted->dtype != kSigned) return post;
-    const bool is_signed = wanted->dtype == kSigned;
+    if (wanted->dtype != kUInt8 && wanted->dtype != kInt8) return post;
+    const bool is_signed = wanted->dtype == kInt8;
     const double zero = wanted->zero + (is_signed ? kSignedShift : 0);
     if (zero < 0 || zero > 255) return post;
     Expr x = post->args[0];
     const AffineView* view = view_of(x);
-    if (view && view->dtype == kUnsigned && view->has_one_scale() && view->scale == wanted->scale && view->zero == zero)
+    if (view && view->dtype == kUInt8 && view->has_one_scale() && view->scale == wanted->scale && view->zero == zero)
       return result(view->data, is_signed);
     auto* relu = as_call(x, ops::relu);
     if (relu && zero == 0 && is_single(x)) x = relu->args[0];  // cutting to the range does it
@@ -162,7 +161,7 @@ class IntegerProducts {
     Expr scaled = is_usual && can_scale(x, 0) ? rescaled(x, inverse, 0) : divide(x, float_constant(wanted->scale));
     Expr rounded = call_op(attrs->rounding == "TOEVEN" ? ops::round_to_even : ops::round, {scaled});
     Expr moved = zero == 0 ? rounded : add(rounded, make_scalar(zero, kFloat32));
-    Expr out = cast(clip(moved, 0, 255), kUnsigned);
+    Expr out = cast(clip(moved, 0, 255), kUInt8);
     rounded_[out.get()] = {out, rounded, zero};
     return result(out, is_signed);
   }
@@ -234,14 +233,14 @@ class IntegerProducts {
   std::optional<Operands> operands(const Call* call, const Ref<Call>& post, int channel) {
     const AffineView *data = view_of(post->args[0]), *weight = view_of(post->args[1]);
     if (!data || !weight || !data->has_one_scale() || dtype_of(Expr(call)) != kFloat32) return {};
-    if (weight->dtype != kSigned || weight->zero != 0) return {};
+    if (weight->dtype != kInt8 || weight->zero != 0) return {};
     if (!weight->has_one_scale() && weight->axis != channel) return {};
     if (!weight->data.as<Constant>() || !fixed_shape(call->args[0]->checked_type_)) return {};
     Operands out{data->data, weight->data, data->zero, times(weight->scale, data->scale[0])};
-    if (data->dtype == kSigned) {
+    if (data->dtype == kInt8) {
       out.data = as_unsigned(data->data);
       out.zero += kSignedShift;
-    } else if (data->dtype != kUnsigned) {
+    } else if (data->dtype != kUInt8) {
       return {};
     }
     return out;
@@ -315,7 +314,7 @@ class IntegerProducts {
   }
 
   static Expr padded(const Expr& x, const std::vector<std::array<int64_t, 2>>& around, double value) {
-    return call_op(ops::pad, {x, make_scalar(value, kUnsigned)}, make_attrs<PadAttrs>([&](auto& attrs) {
+    return call_op(ops::pad, {x, make_scalar(value, kUInt8)}, make_attrs<PadAttrs>([&](auto& attrs) {
                      for (const auto& [before, after] : around) attrs.pad_width.push_back(int_array({before, after}));
                    }));
   }

@@ -10,10 +10,6 @@ namespace {
 
 const DataType kShapeType = DataType::Int(64);
 
-Stmt let(const Var& var, const PrimExpr& value) {
-  return make(LetStmt{.var = var, .value = value, .body = make_nop()});
-}
-
 Buffer int64_buffer(const std::string& name, int64_t length) {
   return decl_buffer({int_imm(DataType::Int(32), length)}, kShapeType, name);
 }
@@ -28,6 +24,10 @@ PrimExpr known(const PrimExpr& wanted, const std::unordered_map<const VarNode*, 
 }
 
 }  // namespace
+
+Stmt let(const Var& var, const PrimExpr& value) {
+  return make(LetStmt{.var = var, .value = value, .body = make_nop()});
+}
 
 PrimExpr struct_get(DataType dtype, const PrimExpr& handle, int index, StructField field) {
   return make_call(dtype, "tir.tvm_struct_get", {handle, index, static_cast<int>(field)});

@@ -8,6 +8,9 @@
 
 namespace tessera {
 
+/// `let var = value` around nothing yet.
+Stmt let(const Var& var, const PrimExpr& value);
+
 class ArgBinder {
  public:
   /// Definitions are collected in `defs`; a binder may go on from the definitions of another.

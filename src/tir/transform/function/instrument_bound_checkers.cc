@@ -2,6 +2,7 @@
 //
 //   C[i] = A[i] + B[i]     =>     if inside: C[i] = A[i] + B[i]  else: assert inside, "OUT OF THE BOUNDS"
 
+#include "base/dtypes.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
@@ -9,8 +10,6 @@
 
 namespace tessera {
 namespace {
-
-const DataType kInt64 = DataType::Int(64);
 
 class BoundInstrument {
  public:

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "base/dtypes.h"
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
@@ -24,7 +25,6 @@ namespace {
 
 constexpr int64_t kMaxStackBytes = 1024, kMaxLocalBytes = 16384;
 constexpr int kWorkspaceAlignment = 64;
-const DataType kInt32 = DataType::Int(32);
 
 /// How much of each stack array is in use at a point, or has been at most.
 struct StackSizes {

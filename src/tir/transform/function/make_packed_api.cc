@@ -4,6 +4,7 @@
 // never a crash: count, type code, null, number of dimensions, element type, then shape, strides, offset and device.
 // A symbolic dimension is defined by the first tensor that carries it and checked on the others.
 
+#include "base/dtypes.h"
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
@@ -17,11 +18,6 @@
 namespace tessera {
 namespace {
 
-const DataType kInt32 = DataType::Int(32);
-
-Stmt let(const Var& var, const PrimExpr& value) {
-  return make(LetStmt{.var = var, .value = value, .body = make_nop()});
-}
 Stmt check(const PrimExpr& condition, const std::string& message) {
   return make(AssertStmt{.condition = condition, .message = string_imm(message), .body = make_nop()});
 }

@@ -11,6 +11,7 @@
 #include <bit>
 #include <map>
 
+#include "base/dtypes.h"
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
@@ -20,8 +21,6 @@
 
 namespace tessera {
 namespace {
-
-const DataType kInt32 = DataType::Int(32);
 
 class AllreduceLowerer {
  public:

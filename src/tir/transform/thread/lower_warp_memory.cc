@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "arith/analyzer.h"
+#include "base/dtypes.h"
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
@@ -16,8 +17,6 @@
 
 namespace tessera {
 namespace {
-
-const DataType kInt32 = DataType::Int(32);
 
 bool is_warp_memory(const VarNode* var) {
   auto* type = var->type_annotation.as<PointerType>();
