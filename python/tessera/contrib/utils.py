@@ -21,6 +21,8 @@ class TempDirectory:
 
     #: Set (by `set_keep_for_debug`) to keep the folders.
     _KEEP_FOR_DEBUG: ClassVar[bool] = False
+    #: The same under an old name; programs save and restore it.
+    DEBUG_MODE: ClassVar[bool] = False
     #: Those that are still there and will be removed; None once all were.
     TEMPDIRS: ClassVar[set[str] | None] = set()
     _lock: ClassVar[Any] = threading.Lock()
@@ -46,7 +48,9 @@ class TempDirectory:
     def __init__(self, custom_path: str | None = None, keep_for_debug: bool | None = None):
         if TempDirectory.TEMPDIRS is None:
             raise DirectoryCreatedPastAtExit("all temporary folders were removed; no new one can be made")
-        self._keep = TempDirectory._KEEP_FOR_DEBUG if keep_for_debug is None else keep_for_debug
+        self._keep = (
+            (TempDirectory._KEEP_FOR_DEBUG or TempDirectory.DEBUG_MODE) if keep_for_debug is None else keep_for_debug
+        )
         if custom_path:
             os.mkdir(custom_path)
             self.temp_dir = custom_path

@@ -12,6 +12,18 @@ from .numeric import (
     check_numerical_grads,
     get_dtype_range,
 )
+from .popen_pool import (
+    after_initializer,
+    call_cpp_ffi,
+    call_cpp_py_ffi,
+    call_py_ffi,
+    fast_summation,
+    identity_py,
+    initializer,
+    register_ffi,
+    slow_summation,
+    timeout_job,
+)
 from .targets import device_enabled, enabled_targets
 
 

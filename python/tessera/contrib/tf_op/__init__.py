@@ -1,0 +1,3 @@
+"""Functions of a compiled library as operators of TensorFlow."""
+
+from .module import OpModule, TensorFunc
