@@ -15,6 +15,14 @@ from .model import TVMCModel
 __all__ = [
     "ALL_FRONTENDS",
     "Frontend",
+    "KerasFrontend",
+    "MXNetFrontend",
+    "OnnxFrontend",
+    "PaddleFrontend",
+    "PyTorchFrontend",
+    "RelayFrontend",
+    "TFLiteFrontend",
+    "TensorflowFrontend",
     "get_frontend_by_name",
     "get_frontend_names",
     "guess_frontend",
@@ -25,30 +33,32 @@ __all__ = [
 class Frontend:
     """One format of model files."""
 
-    def __init__(self, name: str, suffixes: list[str]):
-        self._name, self._suffixes = name, suffixes
+    #: As `--model-format` spells it.
+    format = ""
 
-    def name(self) -> str:
+    @classmethod
+    def name(cls) -> str:
         """As `--model-format` spells it."""
-        return self._name
+        return cls.format
 
-    def suffixes(self) -> list[str]:
+    @classmethod
+    def suffixes(cls) -> list[str]:
         """Endings of its files, without the dot."""
-        return list(self._suffixes)
+        return list(_SUFFIXES[cls.format])
 
     def load(
         self, path: str | os.PathLike, shape_dict: Mapping[str, Any] | None = None, **kwargs: Any
     ) -> tuple[IRModule, dict[str, Any]]:
         """A module and its parameters. A format that cannot be read yet is a TVMCImportError that says what to do."""
-        if kwargs and self._name == "onnx":  # options of the importer itself
+        if kwargs and self.format == "onnx":  # options of the importer itself
             with from_core():
                 return relay.frontend.from_onnx(os.fspath(path), shape=dict(shape_dict or {}), **kwargs)
         if kwargs:
-            raise TVMCException(f"the importer of {self._name} models has no option {', '.join(sorted(kwargs))}")
-        return _load(path, self._name, shape_dict)
+            raise TVMCException(f"the importer of {self.format} models has no option {', '.join(sorted(kwargs))}")
+        return _load(path, self.format, shape_dict)
 
     def __repr__(self) -> str:
-        return f"Frontend({self._name!r})"
+        return f"{type(self).__name__}()"
 
 
 def _load(
@@ -61,11 +71,64 @@ def _load(
     return mod, dict(params.items())
 
 
+#: Endings of each format's files.
+_SUFFIXES = {
+    str(name): [str(suffix) for suffix in suffixes] for name, suffixes in get_global_func("frontend.model_formats")()
+}
+
+
+class KerasFrontend(Frontend):
+    """Models of Keras."""
+
+    format = "keras"
+
+
+class OnnxFrontend(Frontend):
+    """Models in ONNX."""
+
+    format = "onnx"
+
+
+class TensorflowFrontend(Frontend):
+    """Graphs of TensorFlow."""
+
+    format = "pb"
+
+
+class TFLiteFrontend(Frontend):
+    """Models of TensorFlow Lite."""
+
+    format = "tflite"
+
+
+class PyTorchFrontend(Frontend):
+    """Programs of TorchScript."""
+
+    format = "pytorch"
+
+
+class PaddleFrontend(Frontend):
+    """Models of PaddlePaddle."""
+
+    format = "paddle"
+
+
+class MXNetFrontend(Frontend):
+    """Models of MXNet, which v0.10's tvmc has not."""
+
+    format = "mxnet"
+
+
+class RelayFrontend(Frontend):
+    """Relay text."""
+
+    format = "relay"
+
+
+_CLASSES = {kind.format: kind for kind in Frontend.__subclasses__()}
+
 #: The formats of tvmc; the core knows which of them can be read.
-ALL_FRONTENDS = [
-    Frontend(str(name), [str(suffix) for suffix in suffixes])
-    for name, suffixes in get_global_func("frontend.model_formats")()
-]
+ALL_FRONTENDS = [_CLASSES[name]() for name in _SUFFIXES]
 
 
 def get_frontend_names() -> list[str]:

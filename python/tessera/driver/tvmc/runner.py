@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -11,14 +12,60 @@ import numpy as np
 from ...runtime import _ffi_api as _runtime_api
 from ...runtime import ndarray as nd
 from ...runtime.module import BenchmarkResult
+from ...runtime.params import load_param_dict
 from .. import _ffi_api
 from .exceptions import TVMCException, from_core
 from .model import TVMCPackage, TVMCResult
 
-__all__ = ["run_module"]
+__all__ = ["generate_tensor_data", "get_input_info", "make_inputs_dict", "run_module"]
 
 DEVICES = ("cpu", "cuda", "cl", "metal", "vulkan", "rocm")
 FILL_MODES = ("zeros", "ones", "random")
+
+
+def generate_tensor_data(shape: Any, dtype: str, fill_mode: str) -> np.ndarray:
+    """An array of zeros, ones or random numbers."""
+    if fill_mode == "zeros":
+        return np.zeros(shape, dtype)
+    if fill_mode == "ones":
+        return np.ones(shape, dtype)
+    if fill_mode == "random":
+        if "int8" in dtype:
+            return np.random.randint(128, size=shape).astype(dtype)
+        return np.random.uniform(-1, 1, size=shape).astype(dtype)
+    raise TVMCException(f"unknown fill-mode: {fill_mode}")
+
+
+def get_input_info(graph_str: str, params: Any) -> tuple[dict[str, list[int]], dict[str, str]]:
+    """Shapes and types of the inputs of a graph, by name, without those that the parameters give."""
+    graph = json.loads(graph_str)
+    known = set(load_param_dict(params))
+    shapes, types = {}, {}
+    for index in graph["arg_nodes"]:
+        name = graph["nodes"][index]["name"]
+        if name not in known:
+            shapes[name] = graph["attrs"]["shape"][1][index]
+            types[name] = graph["attrs"]["dltype"][1][index]
+    return shapes, types
+
+
+def make_inputs_dict(
+    shape_dict: Mapping[str, Any],
+    dtype_dict: Mapping[str, str],
+    inputs: Mapping[str, Any] | None = None,
+    fill_mode: str = "random",
+) -> dict[str, Any]:
+    """The inputs that are given, and the others as `fill_mode` says."""
+    if inputs and (unknown := [name for name in inputs if name not in shape_dict]):
+        raise TVMCException(
+            f"the input tensor(s) {', '.join(unknown)} not in the graph; its inputs are {', '.join(shape_dict)}"
+        )
+    return {
+        name: inputs[name]
+        if inputs and name in inputs
+        else generate_tensor_data(shape_dict[name], dtype_dict[name], fill_mode)
+        for name in shape_dict
+    }
 
 
 def run_module(
