@@ -12,6 +12,11 @@ from ..tir import Buffer as Buffer
 from ..tir import IterVar
 from . import _ffi_api
 from . import tensor as _tensor
+from .graph import CreateAttachPath as CreateAttachPath
+from .graph import CreateReadGraph as CreateReadGraph
+from .graph import PostDFSOrder as PostDFSOrder
+from .graph import ScanFixPointAnalysis as ScanFixPointAnalysis
+from .graph import ScanGetBody as ScanGetBody
 
 
 def _operation(value: Any) -> Any:

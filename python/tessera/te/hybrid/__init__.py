@@ -35,6 +35,7 @@ from ...tir import op as _op
 from .. import _ffi_api
 from .. import tensor as _tensor
 from ..operation import placeholder
+from .runtime import HYBRID_GLOBALS
 
 _LOOPS = {
     "range": ForKind.SERIAL,
@@ -318,25 +319,7 @@ def _build(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
 def _run(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """Plain Python, with the words of the script defined over NumPy."""
 
-    def allocate(shape: Any, dtype: str = "float32", scope: str = "global") -> Any:
-        return np.zeros(shape, dtype)
-
-    words: dict[str, Any] = {
-        "output_tensor": allocate,
-        "allocate": allocate,
-        "bind": lambda _, extent: range(extent),
-        "ceil_div": lambda a, b: (a + b - 1) // b,
-        "likely": lambda x: x,
-        "power": np.power,
-        "rsqrt": lambda x: 1 / np.sqrt(x),
-        "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-        "popcount": lambda x: bin(x).count("1"),
-        "max_num_threads": lambda *_: 1,
-        "inf": np.inf,
-        "ninf": -np.inf,
-    }
-    words.update(dict.fromkeys(("unroll", "parallel", "vectorize", "const_range", "serial"), range))
-    words.update({name: getattr(np, name) for name in ("sqrt", "log", "exp", "tanh", "round", *_TYPES)})
+    words = HYBRID_GLOBALS
     known = fn.__globals__
     saved = {name: known[name] for name in words if name in known}
     known.update({name: word for name, word in words.items() if name not in saved})

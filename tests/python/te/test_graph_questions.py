@@ -1,0 +1,56 @@
+"""Questions about graphs of operations: what is read, in which order, around which loops, and inside scans."""
+
+from tessera import te
+from tessera.te import schedule
+
+
+def test_operations_come_after_what_they_read():
+    a = te.placeholder((4, 5), name="A")
+    b = te.compute(a.shape, lambda i, j: a[i, j] + 1, name="B")
+    c = te.compute(a.shape, lambda i, j: a[i, j] * b[i, j], name="C")
+    graph = schedule.CreateReadGraph([c.op])
+    assert list(graph[b.op]) == [a] and set(graph[c.op]) == {a, b} and list(graph[a.op]) == []
+    assert schedule.PostDFSOrder([c.op], graph) == [a.op, b.op, c.op]
+
+
+def test_loops_around_stages():
+    a = te.placeholder((4, 5), name="A")
+    b = te.compute(a.shape, lambda i, j: a[i, j] + 1)
+    c = te.compute(a.shape, lambda i, j: b[i, j] + 1)
+    d = te.compute(a.shape, lambda i, j: c[i, j] + 1)
+    s = te.create_schedule(d.op)
+    s[c].compute_at(s[d], d.op.axis[1])
+    s[b].compute_at(s[c], c.op.axis[0])
+    paths = schedule.CreateAttachPath(s)
+    assert paths[d.op] == [] and list(paths[c.op]) == [d.op.axis[1], d.op.axis[0]]
+    assert list(paths[b.op]) == [c.op.axis[0], d.op.axis[1], d.op.axis[0]]
+
+
+def scan(read):
+    state = te.placeholder((6, 8), name="state")
+    x = te.placeholder((6, 8), name="x")
+    init = te.compute((1, 8), lambda _, i: x[0, i])
+    middle = te.compute((6, 8), lambda t, i: read(state, t, i), name="middle")
+    update = te.compute((6, 8), lambda t, i: middle[t, i] + x[t, i], name="update")
+    return te.scan(init, update, state), middle, update
+
+
+def test_the_body_of_a_scan():
+    out, middle, update = scan(lambda s, t, i: s[t - 1, i] * 2)
+    assert schedule.ScanGetBody(out.op) == [middle.op, update.op]
+
+
+def test_axes_along_which_a_scan_reads_the_same_index():
+    (axis,) = (out := scan(lambda s, t, i: s[t - 1, i] * 2)[0]).op.spatial_axis_
+    assert schedule.ScanFixPointAnalysis(out.op)[axis] == 1
+    k = te.reduce_axis((0, 8))
+    for read in (lambda s, t, i: te.sum(s[t - 1, k], axis=k), lambda s, t, i: s[t - 1, 7 - i]):
+        (axis,) = (out := scan(read)[0]).op.spatial_axis_
+        assert schedule.ScanFixPointAnalysis(out.op)[axis] == 0
+
+
+def test_words_of_hybrid_scripts():
+    from tessera.te.hybrid.runtime import HYBRID_GLOBALS
+
+    assert HYBRID_GLOBALS["popcount"](7) == 3 and list(HYBRID_GLOBALS["bind"]("threadIdx.x", 3)) == [0, 1, 2]
+    assert HYBRID_GLOBALS["ninf"]("float32") < 0 and HYBRID_GLOBALS["float16"](1).dtype == "float16"
