@@ -2,7 +2,11 @@
 
 import typing as _typing
 
+from .capture_indices import *
+from .compiler_functions import *
+from .flexible_shape import *
 from .language import *
+from .recast import recast as recast
 from .transform import *
 
 if _typing.TYPE_CHECKING:  # most names are made from the core's table

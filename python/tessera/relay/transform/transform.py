@@ -14,6 +14,9 @@ from ..._ffi.registry import register_func, register_object
 from ...ir.pass_table import pass_constructors
 from ...ir.transform import Pass, PassContext, PassInfo, Sequential, module_pass
 from ...parser import parse
+from ..expr import Var, bind
+from ..function import Function
+from ..ty import TensorType
 from . import _ffi_api
 
 _constructors = pass_constructors("relay._transform.", __name__)
@@ -23,6 +26,7 @@ __all__ = [
     "AnnotateSpans",
     "AnnotateTarget",
     "BatchingOps",
+    "ChangeBatch",
     "FoldConstantExpr",
     "FunctionPass",
     "InferTypeLocal",
@@ -120,6 +124,23 @@ def AnnotateSpans() -> Pass:
         return parse(mod.astext(show_meta_data=True), "GeneratedSource")
 
     return module_pass(annotate, opt_level=0, name="AnnotateSpans")
+
+
+def ChangeBatch(data: Any, batch_size: int = 16) -> Pass:
+    """Gives parameters another batch size: `data` says which axis of each variable is its batch."""
+    axes = {var.vid: axis for var, axis in data.items()}  # passes copy variables and leave them their identity
+
+    def change(func: Any, _: Any, __: PassContext) -> Any:
+        replaced = {}
+        for var in func.params:
+            if var.vid in axes:
+                kind = var.type_annotation
+                shape = [batch_size if i == axes[var.vid] else extent for i, extent in enumerate(kind.shape)]
+                replaced[var] = Var(var.name_hint, TensorType(shape, kind.dtype))
+        params = [replaced.get(var, var) for var in func.params]
+        return Function(params, bind(func.body, replaced), None, func.type_params, func.attrs)
+
+    return function_pass(change, opt_level=1, name="ChangeBatch")
 
 
 def build_config(
