@@ -99,7 +99,7 @@ _ROWS: list[tuple[str, str, str]] = [
     ("tvm.contrib", "relay_viz tedd", "print programs with .astext(), and schedules with tvm.lower"),
     ("tvm.runtime.profiling", "PAPIMetricCollector", "no hardware counters are read; use `perf stat`"),
     # languages
-    ("tvm.script", "printer ir_builder", _SCRIPT),
+    ("tvm.script", "ir_builder", _SCRIPT),
     # passes, operators
     ("tvm.relay.transform", "ManifestLifetimes", _PASSES),
     ("tvm.relay.op.nn", "sparse_dense", _SPARSE),
