@@ -54,9 +54,9 @@ class Prelude:
         for name in _FUNCTIONS:
             setattr(self, name, self.mod.get_global_var(name))
 
-    def get_type(self, ty_name: str, dtype: str | None = None) -> tuple[Any, ...]:
+    def get_type(self, canonical: str, dtype: str | None = None) -> tuple[Any, ...]:
         """A data type, followed by its constructors; the version of it for tensors of `dtype` where that is given."""
-        return self.mod.get_type(ty_name if dtype is None else self._tensor_array_name(ty_name, dtype))
+        return self.mod.get_type(canonical if dtype is None else self._tensor_array_name(canonical, dtype))
 
     def get_global_type_var(self, name: str) -> GlobalTypeVar:
         """The name of a data type."""

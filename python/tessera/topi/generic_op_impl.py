@@ -11,11 +11,11 @@ from . import broadcast, math
 
 
 def _with_tensors(on_tensors: Callable, on_expressions: Callable) -> Callable:
-    def operate(lhs: Any, rhs: Any, *rest: Any) -> Any:
+    def operate(lhs: Any, rhs: Any, span: Any = None) -> Any:
         tensors = [x for x in (lhs, rhs) if isinstance(x, (te.Tensor, te.TensorSlice))]
         if tensors and all(not isinstance(x, te.TensorSlice) for x in tensors):
             return on_tensors(lhs, rhs)
-        return on_expressions(lhs, rhs, *rest)
+        return on_expressions(lhs, rhs, span)
 
     return operate
 

@@ -116,7 +116,7 @@ class TVMCModel:
         package_path: str | os.PathLike | None = None,
         cross: Any = None,
         cross_options: str | None = None,
-        output_format: str = "so",
+        lib_format: str = "so",
     ) -> str:
         """Writes a package of library, graph and parameters."""
         built = {
@@ -125,7 +125,7 @@ class TVMCModel:
             "params": executor_factory.get_params(),
             "library": executor_factory.get_lib(),
         }
-        return self._write(built, package_path, cross, cross_options, output_format)
+        return self._write(built, package_path, cross, cross_options, lib_format)
 
     def export_vm_format(
         self,

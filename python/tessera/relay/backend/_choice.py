@@ -36,7 +36,7 @@ class Choice(Object):
         return [str(name) for name in get_global_func(f"relay.backend.List{cls._what}s")()]
 
     @classmethod
-    def list_registered_options(cls, kind: Any) -> dict[str, str]:
+    def _options(cls, kind: Any) -> dict[str, str]:
         """The options of a kind, and the types of their values."""
         name = kind.name if isinstance(kind, Choice) else kind
         found = get_global_func(f"relay.backend.List{cls._what}Options")(str(name))

@@ -51,8 +51,11 @@ def elementwise_function(name: str, parameters: tuple[str, ...]) -> Any:
             raise TypeError(f"{name}({', '.join(parameters)}) takes {len(parameters)} arguments")
         return call_op(name, values)
 
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    shown = inspect.Signature([inspect.Parameter(one, kind) for one in parameters], return_annotation=Call)
     function.__name__ = function.__qualname__ = name.rsplit(".", 1)[-1]
     function.__doc__ = str(_find_op(name).description) if _find_op else None
+    function.__dict__["__signature__"] = shown
     return function
 
 

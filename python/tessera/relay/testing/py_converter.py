@@ -109,10 +109,10 @@ class PythonConverter:
         self.globals: dict[str, str] = {}
         self.operators: dict[str, str] = {}
 
-    def convert(self, expr: Expr) -> ast.Module:
+    def convert(self, prog: Expr) -> ast.Module:
         """The program that computes the expression, as a syntax tree; its value is in `_py_out`."""
         main = self.fresh("main")
-        expr = self.typed(expr)
+        expr = self.typed(prog)
         functions = self.reachable(expr)
         self.globals = {name: self.fresh(name) for name in functions}
         for name, function in functions.items():

@@ -32,13 +32,13 @@ def prim_func(input_func: Callable) -> Any:
     return _read(source, tree, _captured(input_func, frame))
 
 
-def ir_module(input_class: type) -> Any:
+def ir_module(input_module: type) -> Any:
     """Decorator: reads the class's text as a module of scripts and gives the IRModule."""
-    if not inspect.isclass(input_class):
-        raise TypeError(f"@ir_module is for classes, not {type(input_class).__name__}")
-    source, tree = _source_of(input_class)
+    if not inspect.isclass(input_module):
+        raise TypeError(f"@ir_module is for classes, not {type(input_module).__name__}")
+    source, tree = _source_of(input_module)
     captured: dict = {}
-    for member in vars(input_class).values():
+    for member in vars(input_module).values():
         if inspect.isfunction(member):
             captured.update(_captured(member, sys._getframe(1)))
     captured = captured or _frame_names(sys._getframe(1))

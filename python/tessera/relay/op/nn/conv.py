@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -105,11 +107,26 @@ def _conv_transpose(spatial: int, kernel_layout: str) -> Callable[..., Call]:
     return _named(function, name.removeprefix("nn."), f"Transposed convolution over {_COUNT[spatial]}.")
 
 
+def _with_kernel(function: Callable[..., Call]) -> Callable[..., Call]:
+    """The function with `kernel` as the name of its second parameter."""
+    shown = inspect.signature(function)
+    parameters = [x.replace(name="kernel") if x.name == "weight" else x for x in shown.parameters.values()]
+
+    @functools.wraps(function)
+    def renamed(*args: Any, **named: Any) -> Call:
+        if "kernel" in named:
+            named["weight"] = named.pop("kernel")
+        return function(*args, **named)
+
+    renamed.__dict__["__signature__"] = shown.replace(parameters=parameters)
+    return renamed
+
+
 conv1d, conv2d, conv3d = (
     _conv(f"nn.conv{n}d", n, f"NC{_SPACE[n]}", f"OI{_SPACE[n]}", f"Convolution over {_COUNT[n]}.") for n in (1, 2, 3)
 )
 contrib_conv2d_nchwc, contrib_depthwise_conv2d_nchwc = (
-    _conv(f"nn.contrib_{kind}_NCHWc", 2, "NCHW8c", "OIHW", "Convolution whose channels lie in blocks.")
+    _with_kernel(_conv(f"nn.contrib_{kind}_NCHWc", 2, "NCHW8c", "OIHW", "Convolution whose channels lie in blocks."))
     for kind in ("conv2d", "depthwise_conv2d")
 )
 conv1d_transpose, conv2d_transpose, conv3d_transpose = (

@@ -99,19 +99,27 @@ def wrap_compute_conv1d(topi_compute: Callable) -> Callable:
 
 
 def wrap_compute_conv3d(
-    topi_compute: Callable, need_layout: bool = False, need_auto_scheduler_layout: bool = False
+    topi_compute: Callable,
+    need_layout: bool = False,
+    need_auto_scheduler_layout: bool = False,
+    need_meta_schedule_layout: bool = False,
 ) -> Callable:
     """compute(data, kernel, strides, padding, dilation, groups, [layout,] out_dtype)."""
     return wrap_compute_conv2d(
-        topi_compute, need_layout, has_groups=True, need_auto_scheduler_layout=need_auto_scheduler_layout
+        topi_compute,
+        need_layout,
+        has_groups=True,
+        need_auto_scheduler_layout=need_auto_scheduler_layout,
+        need_meta_schedule_layout=need_meta_schedule_layout,
     )
 
 
-def _transposed(topi_compute: Callable, with_groups: bool) -> Callable:
+def _transposed(topi_compute: Callable, with_groups: bool, with_layout: bool = False) -> Callable:
     def arguments(attrs: Any, inputs: Any, out_type: Any) -> list:
         del out_type
         out = [inputs[0], inputs[1], _ints(attrs.strides), _ints(attrs.padding), _out_dtype(attrs, inputs)]
-        return [*out, _ints(attrs.output_padding), *([int(attrs.groups)] if with_groups else [])]
+        out += [_ints(attrs.output_padding), *([int(attrs.groups)] if with_groups else [])]
+        return [*out, *([str(attrs.data_layout)] if with_layout else [])]
 
     return _wrap(topi_compute, arguments)
 
@@ -121,9 +129,11 @@ def wrap_compute_conv1d_transpose(topi_compute: Callable) -> Callable:
     return _transposed(topi_compute, False)
 
 
-def wrap_compute_conv2d_transpose(topi_compute: Callable, has_groups: bool = False) -> Callable:
-    """compute(data, kernel, strides, padding, out_dtype, output_padding, [groups])."""
-    return _transposed(topi_compute, has_groups)
+def wrap_compute_conv2d_transpose(
+    topi_compute: Callable, has_groups: bool = False, add_layout: bool = False
+) -> Callable:
+    """compute(data, kernel, strides, padding, out_dtype, output_padding, [groups,] [layout])."""
+    return _transposed(topi_compute, has_groups, add_layout)
 
 
 def wrap_compute_conv3d_transpose(topi_compute: Callable) -> Callable:
