@@ -218,6 +218,31 @@ def test_passes_are_found_by_name_where_users_name_them_and_nowhere_else():
     assert found == NAMED_BY_USERS
 
 
+# Where settings of the thread are read before the driver: at the border with Python, or what is there for it.
+SETTINGS_OF_THE_THREAD = {
+    "src/ir/pass/pass.cc": "Python asks for the current context",
+    "src/ir/pass/pass.h": "a pass that is called without a context",
+    "src/ir/target/generic_func.cc": "Python calls a function that differs by target",
+    "src/ir/target/virtual_device.cc": "a configuration that Python makes",
+    "src/relay/graph_environment.cc": "rules of operators that Python calls",
+    "src/relay/transform/pass.h": "passes that Python makes",
+    "src/tir/lower.h": "Python lowers without a context",
+}
+
+
+def test_what_programs_are_compiled_for_is_handed_on():
+    reads = re.compile(r"\b(?:Target|PassContext)::current\b")
+    own = {"src/ir/target/target.cc", "src/ir/pass/context.cc"}  # they define it
+    found = {
+        name_of(path)
+        for path in sources()
+        if room_of_file(path) != "driver" and name_of(path) not in own
+        for line in path.read_text().splitlines()
+        if reads.search(line.split("//")[0])
+    }
+    assert found == set(SETTINGS_OF_THE_THREAD), "take a GraphEnvironment or CompileEnvironment as an argument"
+
+
 def test_a_pass_has_its_name_in_the_table_alone():
     """A constructor of a pass is registered by its table, not by the file of the pass."""
     wrong = [

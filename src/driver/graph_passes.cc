@@ -10,22 +10,6 @@
 namespace tessera::relay {
 namespace {
 
-/// Rules of operators may ask for the current target.
-class WithTarget {
- public:
-  explicit WithTarget(const Target& target) { Target::enter(target); }
-  ~WithTarget() { Target::exit(); }
-  WithTarget(const WithTarget&) = delete;
-  WithTarget& operator=(const WithTarget&) = delete;
-};
-
-Pass for_target(const Pass& pass, const Target& target) {
-  return module_pass(pass->pass_info, [pass, target](IRModule mod, const PassContext& context) {
-    WithTarget scope(target);
-    return pass->run(std::move(mod), context);
-  });
-}
-
 /// True where a program says of a value on which device it is.
 bool mentions_devices(const IRModule& mod) {
   bool found = false;
@@ -63,17 +47,17 @@ Array<Pass> simplifications(const Target& target) {
   constexpr int kBranches = 3;
   return {
       to_basic_block_normal_form_pass(),  // a value that two branches share is computed before both
-      is_cpu(target) ? for_target(pass(widen_floats), target) : nothing("WidenFloats"),
-      target ? for_target(pass(integer_products), target) : nothing("IntegerProducts"),
+      is_cpu(target) ? pass_for(target, widen_floats) : nothing("WidenFloats"),
+      target ? pass_for(target, integer_products) : nothing("IntegerProducts"),
       always(pass(legalize, "FTVMQnnLegalize")), always(pass(legalize, "FTVMQnnCanonicalize")),
-      target ? for_target(pass(legalize, "FTVMLegalize"), target) : nothing("Legalize"), pass(simplify_inference),
+      target ? pass_for(target, legalize, "FTVMLegalize") : nothing("Legalize"), pass(simplify_inference),
       pass(eliminate_common_subexpr, nullptr), pass(combine_parallel_conv2d, kBranches),
       pass(combine_parallel_dense, kBranches, true), pass(combine_parallel_batch_matmul, kBranches),
       is_cpu(target) ? combine_products_pass() : nothing("CombineProducts"), fold_constant_pass(false),
       fold_scale_axis_pass(), pass(simplify_expr), pass(canonicalize_cast), pass(canonicalize_ops),
       pass(flatten_atrous_conv), infer_type_pass(),
-      target ? for_target(pass(alter_op_layout), target) : nothing("AlterOpLayout"),
-      target ? for_target(pass(pack_weights), target) : nothing("PackWeights"),
+      target ? pass_for(target, alter_op_layout) : nothing("AlterOpLayout"),
+      target ? pass_for(target, pack_weights) : nothing("PackWeights"),
       is_cpu(target) ? pass(widen_weights) : nothing("WidenWeights"),
       // a weight that many use, as steps of a recurrent layer do, is packed once
       pass(eliminate_common_subexpr, nullptr), pass(fast_math),

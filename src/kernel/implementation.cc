@@ -2,6 +2,7 @@
 
 #include "arith/analyzer.h"
 #include "ir/target/generic_func.h"
+#include "relay/graph_environment.h"
 #include "relay/slots.h"
 #include "runtime/registry.h"
 
@@ -28,17 +29,6 @@ using LoweredOutput = Ref<LoweredOutputNode>;
 register_types<LoweredOutputNode> implementation_types;
 
 using Tensors = Array<te::Tensor>;
-
-/// `with target:` for the time of a call.
-struct Entered {
-  explicit Entered(const Target& target) : target(target) {
-    if (target) Target::enter(target);
-  }
-  ~Entered() {
-    if (target) Target::exit();
-  }
-  Target target;
-};
 
 /// Runs what an operator gave; an error in it says which operator that was.
 template <class F>
@@ -85,7 +75,7 @@ Array<OpImplementation> valid_implementations(const Op& op, const Attrs& attrs, 
   Any slot = op.slot(relay::kStrategy);
   if (slot.is_null()) return {from_slots(op)};
   OpStrategy strategy = naming(op, "its strategy", [&] {
-    Entered entered(target);
+    relay::WithTarget scope(target);
     return call_strategy(slot, attrs, inputs, out_type, target).to<OpStrategy>();
   });
   Array<OpImplementation> out;
@@ -112,7 +102,7 @@ Tensors compute_by(const OpImplementation& implementation, const Op& op, const A
     throw Error(NotImplementedError) << op->name << ": the implementation " << implementation->name
                                      << " has no compute";
   return naming(op, "the compute of " + implementation->name.str(), [&] {
-    Entered entered(target);
+    relay::WithTarget scope(target);
     return implementation->fcompute(attrs, inputs, out_type).to<Tensors>();
   });
 }
@@ -120,7 +110,7 @@ Tensors compute_by(const OpImplementation& implementation, const Op& op, const A
 te::Schedule schedule_by(const OpImplementation& implementation, const Op& op, const Attrs& attrs, const Tensors& outs,
                          const Target& target) {
   return naming(op, "the schedule of " + implementation->name.str(), [&] {
-    Entered entered(target);
+    relay::WithTarget scope(target);
     return implementation->fschedule(attrs, outs, target).to<te::Schedule>();
   });
 }

@@ -52,12 +52,13 @@ bool is_made_of_constants(const Expr& expr) {
   return true;
 }
 
-bool may_be_winograd(const relay::Conv2DAttrs* attrs, const Array<PrimExpr>& kernel, const Expr& weight) {
+bool may_be_winograd(const relay::Conv2DAttrs* attrs, const Array<PrimExpr>& kernel, const Expr& weight,
+                     const PassContext& context) {
   for (const Array<PrimExpr>& ones : {attrs->strides, attrs->dilation})
     for (const PrimExpr& value : ones)
       if (!is_one(value)) return false;
   return is_const_int(kernel[2], 3) && is_const_int(kernel[3], 3) && is_made_of_constants(weight) &&
-         PassContext::current().flag(kWinogradOption, true);
+         context.flag(kWinogradOption, true);
 }
 
 /// The convolution with a weight that is transformed when the model is compiled.
@@ -108,15 +109,15 @@ ConfigKeys keys{config_flag(kWinogradOption)};
 }  // namespace
 
 Expr layout::block_conv2d(const Op&, const Attrs& given, const Array<Expr>& given_args,
-                          const Array<ObjectRef>& given_placeholders, const Type& type) {
-  Target target = Target::current();
+                          const Array<ObjectRef>& given_placeholders, const Type& type,
+                          const relay::GraphEnvironment& environment) {
   auto* attrs = given.as<relay::Conv2DAttrs>();
-  if (!target || target->kind->name != "llvm" || !attrs || given_args.size() != 2) return nullptr;
+  if (!environment.is_for_cpu() || !attrs || given_args.size() != 2) return nullptr;
   auto* data = given_placeholders[0].as<te::TensorNode>();
   auto* weight = given_placeholders[1].as<te::TensorNode>();
   auto* result = type.as<TensorTypeNode>();
   const DataType dtype = DataType::Float(32);
-  const topi::Machine machine = topi::machine_of(target);
+  const topi::Machine machine = topi::machine_of(environment.target);
   const bool is_narrow = topi::widens_when_read(machine, weight->dtype);
   const bool are_pairs = data->dtype == topi::kBfloatDot.a && weight->dtype == topi::kBfloatDot.b &&
                          topi::group_isa(machine, topi::kBfloatDot);
@@ -143,7 +144,7 @@ Expr layout::block_conv2d(const Op&, const Attrs& given, const Array<Expr>& give
   if (are_floats && attrs->groups != 1)
     for (size_t i : {0, 1}) widen(i, &args, &placeholders);
   if (attrs->groups != 1 && !by_channel)
-    return block_conv(Op::get("nn.contrib_conv2d_NCHWc"), given, args, placeholders, type);
+    return block_conv(Op::get("nn.contrib_conv2d_NCHWc"), given, args, placeholders, type, environment);
   const int64_t out_block = result_block(outs, lanes),
                 in_block = by_channel ? out_block : data_block(ins, lanes, attrs->data_layout == "NHWC");
   if (out_block == 0 || (are_bytes && (out_block != lanes || (!by_channel && in_block % topi::kByteGroup != 0))))
@@ -163,7 +164,8 @@ Expr layout::block_conv2d(const Op&, const Attrs& given, const Array<Expr>& give
   if (group > 1)
     changed->kernel_layout =
         "OIHW" + std::to_string(in_block / group) + "i" + std::to_string(out_block) + "o" + std::to_string(group) + "i";
-  if (are_floats && !by_channel && in_block >= kMinLanes && may_be_winograd(attrs, kernel, args[1])) {
+  if (are_floats && !by_channel && in_block >= kMinLanes &&
+      may_be_winograd(attrs, kernel, args[1], environment.context)) {
     Array<PrimExpr> out = convert_shape(make_layout(attrs->data_layout), make_layout("NCHW"), result->shape);
     if (is_fixed(out) &&
         is_winograd_faster(ins, outs, *as_int(out[2]), *as_int(out[3]), *as_int(out[0]), lanes, group)) {

@@ -27,9 +27,9 @@ std::string blocked_data(size_t spatial, int64_t block) {
 
 /// All of float32, with a weight and channels of fixed extents, on a CPU, in a layout without blocks; then how many floats a vector has, else 0.
 template <class A>
-int64_t lanes_for(const A* attrs, const Array<Expr>& args, const Array<ObjectRef>& placeholders, const Type& type) {
-  Target target = Target::current();
-  if (!target || target->kind->name != "llvm" || !attrs || args.size() != 2) return 0;
+int64_t lanes_for(const A* attrs, const Array<Expr>& args, const Array<ObjectRef>& placeholders, const Type& type,
+                  const relay::GraphEnvironment& environment) {
+  if (!environment.is_for_cpu() || !attrs || args.size() != 2) return 0;
   const DataType dtype = DataType::Float(32);
   for (const ObjectRef& placeholder : placeholders)
     if (placeholder.as<te::TensorNode>()->dtype != dtype) return 0;
@@ -40,7 +40,7 @@ int64_t lanes_for(const A* attrs, const Array<Expr>& args, const Array<ObjectRef
   if (!attrs->out_layout.empty() && attrs->out_layout != attrs->data_layout) return 0;
   for (size_t i = 0; i < attrs->strides.size(); ++i)
     if (!as_int(attrs->strides[i]) || !as_int(attrs->dilation[i])) return 0;
-  return topi::machine_of(target)->vector_bytes / dtype.bytes();
+  return topi::machine_of(environment.target)->vector_bytes / dtype.bytes();
 }
 
 template <class A>
@@ -51,9 +51,9 @@ Expr changed_call(const Op& op, const Array<Expr>& args, const Attrs& given, aut
 }  // namespace
 
 Expr layout::block_conv(const Op& op, const Attrs& given, const Array<Expr>& args, const Array<ObjectRef>& placeholders,
-                        const Type& type) {
+                        const Type& type, const relay::GraphEnvironment& environment) {
   auto* attrs = cast_or_null<relay::ConvAttrs>(given.get());
-  const int64_t lanes = lanes_for(attrs, args, placeholders, type);
+  const int64_t lanes = lanes_for(attrs, args, placeholders, type, environment);
   if (lanes == 0) return nullptr;
   const size_t spatial = attrs->strides.size();
   Layout plain = make_layout(topi::plain_data_layout(spatial)),
@@ -87,9 +87,10 @@ Expr layout::block_conv(const Op& op, const Attrs& given, const Array<Expr>& arg
 /// A transposed convolution. Where its phases could not have different numbers of taps, the weight gets zeros at the end, up to
 /// a multiple of the stride, which the result's end is cut by.
 Expr layout::block_transposed(const Op& op, const Attrs& given, const Array<Expr>& args,
-                              const Array<ObjectRef>& placeholders, const Type& type) {
+                              const Array<ObjectRef>& placeholders, const Type& type,
+                              const relay::GraphEnvironment& environment) {
   auto* attrs = cast_or_null<relay::ConvTransposeAttrs>(given.get());
-  const int64_t lanes = lanes_for(attrs, args, placeholders, type);
+  const int64_t lanes = lanes_for(attrs, args, placeholders, type, environment);
   if (lanes == 0 || attrs->groups != 1) return nullptr;
   const size_t spatial = attrs->strides.size();
   const String plain_kernel = topi::plain_transposed_kernel_layout(spatial);

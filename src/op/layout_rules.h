@@ -53,18 +53,21 @@ relay::Expr convert_spatial(const Op& op, const Attrs& attrs, const Array<relay:
 
 /// What AlterOpLayout makes of convolutions for a CPU: channels in blocks of as many as a vector register holds.
 relay::Expr block_conv2d(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args,
-                         const Array<ObjectRef>& placeholders, const Type& type);
+                         const Array<ObjectRef>& placeholders, const Type& type,
+                         const relay::GraphEnvironment& environment);
 relay::Expr block_conv(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args,
-                       const Array<ObjectRef>& placeholders, const Type& type);
+                       const Array<ObjectRef>& placeholders, const Type& type,
+                       const relay::GraphEnvironment& environment);
 relay::Expr block_transposed(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args,
-                             const Array<ObjectRef>& placeholders, const Type& type);
+                             const Array<ObjectRef>& placeholders, const Type& type,
+                             const relay::GraphEnvironment& environment);
 
 /// What Legalize makes of convolutions for a CPU: constant weights whose channels fill vectors.
 relay::Expr pad_channels_conv2d(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args,
-                                const Array<Type>& types);
+                                const Array<Type>& types, const relay::GraphEnvironment& environment);
 /// `letter`: of the result's channels in the layout of the weight.
 template <char letter>
 relay::Expr pad_channels_transposed(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args,
-                                    const Array<Type>& types);
+                                    const Array<Type>& types, const relay::GraphEnvironment& environment);
 
 }  // namespace tessera::op::layout

@@ -64,11 +64,11 @@ bool has_tiles_of_pixels(const Layout& layout, const Array<PrimExpr>& shape, int
 
 /// `letter`: of the result's channels in the layout of the weight.
 template <class ConvAttrs>
-Expr pad_channels(const Op& op, char letter, const Attrs& given, const Array<Expr>& args, const Array<Type>& types) {
+Expr pad_channels(const Op& op, char letter, const Attrs& given, const Array<Expr>& args, const Array<Type>& types,
+                  const relay::GraphEnvironment& environment) {
   constexpr bool is_transposed = std::is_same_v<ConvAttrs, relay::ConvTransposeAttrs>;
-  Target target = Target::current();
   auto* attrs = cast_or_null<ConvAttrs>(given.get());
-  if (!target || target->kind->name != "llvm" || PassContext::current()->opt_level < kLevel) return nullptr;
+  if (!environment.is_for_cpu() || environment.context->opt_level < kLevel) return nullptr;
   if (!attrs || attrs->groups != 1 || !args[1].template as<relay::Constant>()) return nullptr;
   for (const Type& type : types) {
     auto* tensor = type.as<TensorTypeNode>();
@@ -81,7 +81,7 @@ Expr pad_channels(const Op& op, char letter, const Attrs& given, const Array<Exp
   const Array<PrimExpr>& shape = types.back().as<TensorTypeNode>()->shape;
   const int channel = out->index_of('C'), axis = kernel->index_of(letter);
   const int64_t channels = *as_int(types[1].as<TensorTypeNode>()->shape[static_cast<size_t>(axis)]);
-  const int64_t lanes = topi::machine_of(target)->vector_bytes / 4, wanted = filled(channels, lanes);
+  const int64_t lanes = topi::machine_of(environment.target)->vector_bytes / 4, wanted = filled(channels, lanes);
   if (result_block(channels, lanes) != 0 || !is_const_int(shape[static_cast<size_t>(channel)], channels))
     return nullptr;
   if constexpr (is_transposed) {
@@ -97,13 +97,13 @@ Expr pad_channels(const Op& op, char letter, const Attrs& given, const Array<Exp
 }
 
 /// Of uint8 by int8. Results of very few channels stay as they are.
-Expr fill_bytes(const Op& op, const Attrs& given, const Array<Expr>& args, const Array<Type>& types) {
-  Target target = Target::current();
+Expr fill_bytes(const Op& op, const Attrs& given, const Array<Expr>& args, const Array<Type>& types,
+                const relay::GraphEnvironment& environment) {
   auto* attrs = cast_or_null<relay::Conv2DAttrs>(given.get());
-  if (!target || target->kind->name != "llvm" || PassContext::current()->opt_level < kLevel) return nullptr;
+  if (!environment.is_for_cpu() || environment.context->opt_level < kLevel) return nullptr;
   if (!attrs || attrs->groups != 1 || !args[1].as<relay::Constant>()) return nullptr;
   auto *data = types[0].as<TensorTypeNode>(), *weight = types[1].as<TensorTypeNode>();
-  const topi::Isa* isa = topi::byte_isa(topi::machine_of(target));
+  const topi::Isa* isa = topi::byte_isa(topi::machine_of(environment.target));
   if (!isa || !data || !weight || data->dtype != topi::kByteDot.a || weight->dtype != topi::kByteDot.b ||
       types.back().as<TensorTypeNode>()->dtype != topi::kByteDot.sum)
     return nullptr;
@@ -126,17 +126,20 @@ Expr fill_bytes(const Op& op, const Attrs& given, const Array<Expr>& args, const
 
 }  // namespace
 
-Expr layout::pad_channels_conv2d(const Op& op, const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types) {
-  if (Expr out = fill_bytes(op, attrs, args, types)) return out;
-  return pad_channels<relay::Conv2DAttrs>(op, 'O', attrs, args, types);
+Expr layout::pad_channels_conv2d(const Op& op, const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types,
+                                 const relay::GraphEnvironment& environment) {
+  if (Expr out = fill_bytes(op, attrs, args, types, environment)) return out;
+  return pad_channels<relay::Conv2DAttrs>(op, 'O', attrs, args, types, environment);
 }
 
 template <char letter>
 Expr layout::pad_channels_transposed(const Op& op, const Attrs& attrs, const Array<Expr>& args,
-                                     const Array<Type>& types) {
-  return pad_channels<relay::ConvTransposeAttrs>(op, letter, attrs, args, types);
+                                     const Array<Type>& types, const relay::GraphEnvironment& environment) {
+  return pad_channels<relay::ConvTransposeAttrs>(op, letter, attrs, args, types, environment);
 }
-template Expr layout::pad_channels_transposed<'I'>(const Op&, const Attrs&, const Array<Expr>&, const Array<Type>&);
-template Expr layout::pad_channels_transposed<'O'>(const Op&, const Attrs&, const Array<Expr>&, const Array<Type>&);
+template Expr layout::pad_channels_transposed<'I'>(const Op&, const Attrs&, const Array<Expr>&, const Array<Type>&,
+                                                   const relay::GraphEnvironment&);
+template Expr layout::pad_channels_transposed<'O'>(const Op&, const Attrs&, const Array<Expr>&, const Array<Type>&,
+                                                   const relay::GraphEnvironment&);
 
 }  // namespace tessera::op

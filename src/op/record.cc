@@ -78,17 +78,27 @@ OpRecord& OpRecord::convert_layout(relay::ConvertLayout rule) {
 }
 
 OpRecord& OpRecord::alter_layout(relay::AlterLayout rule) {
-  auto alter = [name = op_->name, rule](Attrs attrs, Array<Expr> args, Array<ObjectRef> placeholders, Type type) {
-    return rule(Op::get(name), attrs, args, placeholders, type);
+  auto alter = [name = op_->name, rule](const Attrs& attrs, const Array<Expr>& args,
+                                        const Array<ObjectRef>& placeholders, const Type& type,
+                                        const relay::GraphEnvironment& environment) {
+    return rule(Op::get(name), attrs, args, placeholders, type, environment);
   };
-  return set(relay::kAlterOpLayout, Any(typed(op_->name.str() + " in blocks of channels", alter)));
+  return set(relay::kAlterOpLayout, Any(relay::graph_rule<Attrs, Array<Expr>, Array<ObjectRef>, Type>(
+                                        op_->name.str() + " in blocks of channels", alter)));
 }
 
 OpRecord& OpRecord::legalize(relay::Legalize rule) {
-  auto legal = [name = op_->name, rule](Attrs attrs, Array<Expr> args, Array<Type> types) {
-    return rule(Op::get(name), attrs, args, types);
+  auto legal = [name = op_->name, rule](const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types,
+                                        const relay::GraphEnvironment& environment) {
+    return rule(Op::get(name), attrs, args, types, environment);
   };
-  return set(relay::kLegalize, Any(typed(op_->name.str() + " as the target takes it", legal)));
+  return set(relay::kLegalize, Any(relay::graph_rule<Attrs, Array<Expr>, Array<Type>>(
+                                   op_->name.str() + " as the target takes it", legal)));
+}
+
+OpRecord& OpRecord::pack_weights(relay::PackWeights rule) {
+  return set(relay::kPackWeights, Any(relay::graph_rule<Attrs, Array<Expr>, Array<ObjectRef>, Type>(
+                                      op_->name.str() + " with packed weights", rule)));
 }
 
 OpRecord& OpRecord::flops(int per_element) { return set(relay::kFlopsPerElement, Any(int64_t{per_element})); }

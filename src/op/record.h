@@ -62,6 +62,8 @@ class OpRecord {
   OpRecord& convert_layout(relay::ConvertLayout rule);
   OpRecord& alter_layout(relay::AlterLayout rule);
   OpRecord& legalize(relay::Legalize rule);
+  /// What PackWeights makes of a call with constant weights.
+  OpRecord& pack_weights(relay::PackWeights rule);
   /// Arithmetic for each element of the first result, where the pattern of fusion does not say it.
   OpRecord& flops(int per_element);
   /// Whether wider floats serve as well, where the pattern of fusion does not say it.

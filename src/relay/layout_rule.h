@@ -1,7 +1,8 @@
 #pragma once
-// How an operator follows a change of its inputs' layouts: the slot, and small questions about layouts.
+// How an operator follows a change of its inputs' layouts, and what it becomes on a target: the slots, and small questions about
+// layouts.
 
-#include "relay/expr.h"
+#include "relay/graph_environment.h"
 #include "tir/layout.h"
 
 namespace tessera::relay {
@@ -46,13 +47,19 @@ inline constexpr const char* kLayoutRule = "FInferCorrectLayout";
 /// (attrs, arguments, placeholders of the arguments, result type) -> expression or None.
 inline constexpr const char* kAlterOpLayout = "FTVMAlterOpLayout";
 using AlterLayout = Expr (*)(const Op&, const Attrs&, const Array<Expr>& args, const Array<ObjectRef>& placeholders,
-                             const Type& type);
+                             const Type& type, const GraphEnvironment&);
+/// The same for a call with constant weights: one that reads them in the layout that is best on the target, into which
+/// FoldConstant puts them.
+inline constexpr const char* kPackWeights = "TPackWeights";
+using PackWeights = Expr (*)(const Attrs&, const Array<Expr>& args, const Array<ObjectRef>& placeholders,
+                             const Type& type, const GraphEnvironment&);
 /// (attrs, arguments, placeholders of the arguments, desired layouts) -> expression or None.
 inline constexpr const char* kConvertOpLayout = "FTVMConvertOpLayout";
 using ConvertLayout = Expr (*)(const Op&, const Attrs&, const Array<Expr>& args, const Array<String>& desired);
 /// (attrs, arguments, types of the arguments and of the result) -> expression or None.
 inline constexpr const char* kLegalize = "FTVMLegalize";
-using Legalize = Expr (*)(const Op&, const Attrs&, const Array<Expr>& args, const Array<Type>& types);
+using Legalize = Expr (*)(const Op&, const Attrs&, const Array<Expr>& args, const Array<Type>& types,
+                          const GraphEnvironment&);
 
 void set_layout_rule(const Op& op, LayoutRule rule);
 /// The answer of the call's operator; empty when it has no rule or leaves a layout open.

@@ -53,8 +53,5 @@ inline constexpr const char* kSchedule = "FTVMSchedule";
 
 /// A slot for implementations beside an operator's own compute: (strategy, attrs, inputs, out_type, target) adds to it.
 inline constexpr const char* kMoreImplementations = "TMoreImplementations";
-/// A slot for how a call with constant arguments is better put on the current target: (attrs, arguments, placeholders of the
-/// arguments, result type) -> expression or None.
-inline constexpr const char* kPackWeights = "TPackWeights";
 
 }  // namespace tessera::relay

@@ -47,13 +47,13 @@ void offer_gemm(const relay::OpStrategy& strategy, const Attrs&, const Array<te:
   relay::add_implementation(strategy, typed("gemm", compute), typed("schedule_gemm", schedule), "gemm.cpu", kLevel);
 }
 
-// ---- weights --------------------------------------------------------------------------------------------------------
+}  // namespace
 
 /// nn.dense(x, constant) => nn.contrib_dense_pack(x, layout_transform(constant, "NK", "NK32n")), folded later on.
-Expr pack_weight(const Attrs& attrs, const Array<Expr>& args, const Array<ObjectRef>& placeholders, const Type& type) {
-  Target target = Target::current();
-  if (!target || target->kind->name != "llvm" || !args[1].as<relay::Constant>()) return nullptr;
-  Machine machine = topi::machine_of(target);
+Expr pack_weight(const Attrs& attrs, const Array<Expr>& args, const Array<ObjectRef>& placeholders, const Type& type,
+                 const relay::GraphEnvironment& environment) {
+  if (!environment.is_for_cpu() || !args[1].as<relay::Constant>()) return nullptr;
+  Machine machine = topi::machine_of(environment.target);
   Array<te::Tensor> inputs{downcast<te::Tensor>(placeholders[0]), downcast<te::Tensor>(placeholders[1])};
   DataType dtype = type.as<TensorTypeNode>()->dtype;
   auto* matmul = attrs.as<relay::MatmulAttrs>();
@@ -96,12 +96,8 @@ Expr pack_weight(const Attrs& attrs, const Array<Expr>& args, const Array<Object
                         }));
 }
 
-}  // namespace
-
 void gemm_implementations() {
   Op::get("nn.contrib_dense_pack").set(relay::kMoreImplementations, Any(typed("gemm.cpu", offer_gemm)));
-  for (const char* name : {"nn.dense", "nn.matmul"})
-    Op::get(name).set(relay::kPackWeights, Any(typed("weights in panels", pack_weight)));
 }
 
 }  // namespace tessera::op

@@ -3,6 +3,7 @@
 #include "topi/nn/matmul.h"
 #include "ir/prim/ops.h"
 #include "op/layout_rules.h"
+#include "op/nn/cpu_implementations.h"
 #include "op/nn/gradients.h"
 #include "op/qnn/quantized_forms.h"
 #include "op/records.h"
@@ -149,6 +150,7 @@ void matmul_records() {
       .precision(Precision::Always)
       .quantized(quantized_dense)
       .layout(layout::dense)
+      .pack_weights(pack_weight)
       .compute(matmul<true>)
       .gradient(matmul_gradient);
   OpRecord("nn.matmul")
@@ -159,6 +161,7 @@ void matmul_records() {
       .support_level(1)
       .type("Matmul", matmul_type)
       .fusion(Fusion::OutputElementwise)
+      .pack_weights(pack_weight)
       .compute(matmul<false>)
       .gradient(matmul_gradient);
   OpRecord("nn.batch_matmul")

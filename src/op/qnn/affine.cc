@@ -9,8 +9,7 @@
 namespace tessera::op {
 
 Any canonicalization(const char* name, const Canonicalize& rule) {
-  return Any(typed(std::string("canonical ") + name,
-                   [rule](Attrs attrs, Array<Expr> args, Array<Type> types) { return rule(attrs, args, types); }));
+  return Any(relay::graph_rule<Attrs, Array<Expr>, Array<Type>>(std::string("canonical ") + name, rule));
 }
 
 IntegerRange integer_range(DataType dtype) {

@@ -1,17 +1,16 @@
 #pragma once
 // What the records of quantised operators share.
 
-#include <functional>
 #include <optional>
 
 #include "op/record.h"
-#include "relay/expr.h"
+#include "relay/graph_environment.h"
 
 namespace tessera::op {
 
 /// How a quantised operator is written in plain ones: (call's attributes, its arguments, the types of those and of the
-/// result). The slot FTVMQnnCanonicalize.
-using Canonicalize = std::function<Expr(const Attrs&, const Array<Expr>& args, const Array<Type>& types)>;
+/// result, what the graph is compiled for). The slot FTVMQnnCanonicalize.
+using Canonicalize = relay::GraphRule<Attrs, Array<Expr>, Array<Type>>;
 inline constexpr const char* kCanonicalize = "FTVMQnnCanonicalize";
 inline constexpr const char* kQnnLegalize = "FTVMQnnLegalize";  // the same, before; for a target where it likes
 Any canonicalization(const char* name, const Canonicalize& rule);
@@ -47,7 +46,7 @@ struct Requantize {
   int axis = -1;
   String rounding = "None", compute_dtype = "None";
 };
-Expr requantized(const Expr& x, const Type& type, const Requantize& how);
+Expr requantized(const Expr& x, const Type& type, const Requantize& how, const relay::GraphEnvironment& environment);
 /// Cut to the range of `dtype`.
 Expr narrowed(const Expr& x, DataType dtype);
 

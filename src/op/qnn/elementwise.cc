@@ -40,17 +40,19 @@ bool binary_type(TypeQuery& query) {
 
 /// Both operands at the scale and zero point of the result.
 template <bool adds>
-Expr plain_sum(const Attrs& given, const Array<Expr>& args, const Array<Type>& types) {
+Expr plain_sum(const Attrs& given, const Array<Expr>& args, const Array<Type>& types,
+               const relay::GraphEnvironment& environment) {
   auto* attrs = given.as<BroadcastAttrs>();
   const AffineArgs to = affine_at(args, types, 6);
-  Expr lhs = requantized(args[0], types[0], {affine_at(args, types, 2), to, attrs->lhs_axis});
-  Expr rhs = requantized(args[1], types[1], {affine_at(args, types, 4), to, attrs->rhs_axis});
+  Expr lhs = requantized(args[0], types[0], {affine_at(args, types, 2), to, attrs->lhs_axis}, environment);
+  Expr rhs = requantized(args[1], types[1], {affine_at(args, types, 4), to, attrs->rhs_axis}, environment);
   Expr out = adds ? relay::add(lhs, rhs) : relay::subtract(lhs, rhs);
   if (number_of(to.zero) != 0.0) out = adds ? relay::subtract(out, to.zero) : relay::add(out, to.zero);
   return narrowed(out, dtype_at(types, 0));
 }
 
-Expr plain_product(const Attrs& given, const Array<Expr>& args, const Array<Type>& types) {
+Expr plain_product(const Attrs& given, const Array<Expr>& args, const Array<Type>& types,
+                   const relay::GraphEnvironment& environment) {
   auto* attrs = given.as<BroadcastAttrs>();
   auto centred = [&](size_t i, size_t affine, int axis) {
     Expr x = relay::cast(args[i], kInt32);
@@ -64,7 +66,8 @@ Expr plain_product(const Attrs& given, const Array<Expr>& args, const Array<Type
   from.zero = relay::make_scalar(0, kInt32);
   from.zero_type = TensorType({}, kInt32);
   Type type = TensorType(tensor_of(types.back())->shape, kInt32);
-  return narrowed(requantized(out, type, {from, affine_at(args, types, 6), attrs->lhs_axis}), dtype_at(types, 0));
+  return narrowed(requantized(out, type, {from, affine_at(args, types, 6), attrs->lhs_axis}, environment),
+                  dtype_at(types, 0));
 }
 
 // ---- parts side by side ---------------------------------------------------------------------------------------------
@@ -89,7 +92,8 @@ std::vector<Expr> fields_of(const Expr& tuple, size_t count) {
   return out;
 }
 
-Expr plain_concatenate(const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types) {
+Expr plain_concatenate(const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types,
+                       const relay::GraphEnvironment& environment) {
   const Array<Type>& parts = types[0].as<TupleType>()->fields_;
   auto data = fields_of(args[0], parts.size()), scales = fields_of(args[1], parts.size());
   auto zeros = fields_of(args[2], parts.size());
@@ -103,7 +107,7 @@ Expr plain_concatenate(const Attrs& attrs, const Array<Expr>& args, const Array<
     }
     const AffineArgs from{scales[i], zeros[i], types[1].as<TupleType>()->fields_[i],
                           types[2].as<TupleType>()->fields_[i]};
-    out.push_back(narrowed(requantized(data[i], parts[i], {from, to}), tensor_of(parts[i])->dtype));
+    out.push_back(narrowed(requantized(data[i], parts[i], {from, to}, environment), tensor_of(parts[i])->dtype));
   }
   return relay::call_op("concatenate", {relay::make_tuple(out)}, attrs);
 }
@@ -124,11 +128,12 @@ Expr hard_swish(const Expr& x) {
 }
 
 /// Below zero alpha times as much; alpha is a fixed-point number. The zero point of the result is alpha times too small then.
-Expr plain_leaky_relu(const Attrs& given, const Array<Expr>& args, const Array<Type>& types) {
+Expr plain_leaky_relu(const Attrs& given, const Array<Expr>& args, const Array<Type>& types,
+                      const relay::GraphEnvironment& environment) {
   const double alpha = given.as<relay::LeakyReluAttrs>()->alpha;
   AffineArgs from = affine_at(args, types, 1), to = affine_at(args, types, 3);
   auto number = [](double value) { return relay::make_scalar(value, kFloat32); };
-  Expr scaled = requantized(args[0], types[0], {from, to});
+  Expr scaled = requantized(args[0], types[0], {from, to}, environment);
   Expr zero = relay::cast(to.zero, kFloat32);
   Expr below = relay::add(relay::multiply(relay::subtract(relay::cast(scaled, kFloat32), zero), number(alpha)), zero);
   below = relay::cast(relay::call_op("round", {below}), kInt32);
@@ -153,7 +158,8 @@ void binary_record(const char* name, const char* doc, Canonicalize rule) {
 }
 
 void unary_record(const char* name, const char* doc, const std::function<Expr(const Expr&)>& function) {
-  auto plain = [function](const Attrs&, const Array<Expr>& args, const Array<Type>& types) {
+  auto plain = [function](const Attrs&, const Array<Expr>& args, const Array<Type>& types,
+                          const relay::GraphEnvironment&) {
     const size_t rank = tensor_of(types[0])->shape.size();
     Expr out = function(real_of(args[0], affine_at(args, types, 1), -1, rank));
     return integers_of(out, affine_at(args, types, 3), -1, rank, dtype_at(types, 0), false);

@@ -66,7 +66,8 @@ int64_t depth_of(const Type& type, size_t axis) {
   return *depth;
 }
 
-Expr plain_dense(const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types) {
+Expr plain_dense(const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types,
+                 const relay::GraphEnvironment&) {
   Terms terms;
   const auto last = static_cast<int>(tensor_of(types[0])->shape.size()) - 1;
   terms.product = relay::call_op("nn.dense", {args[0], args[1]}, attrs);
@@ -77,7 +78,8 @@ Expr plain_dense(const Attrs& attrs, const Array<Expr>& args, const Array<Type>&
   return with_corrections(terms);
 }
 
-Expr plain_batch_matmul(const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types) {
+Expr plain_batch_matmul(const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types,
+                        const relay::GraphEnvironment&) {
   auto* options = attrs.as<relay::BatchMatmulAttrs>();
   if (options->transpose_a || !options->transpose_b)
     throw Error(NotImplementedError) << "qnn.batch_matmul takes its second operand transposed, and only that";
@@ -123,13 +125,14 @@ Expr centred_weight(const Array<Expr>& args, const Array<Type>& types, const Lay
 }
 
 /// The border of a transposed convolution is cut from its result, so that no data is made up.
-Expr plain_conv_transpose(const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types) {
+Expr plain_conv_transpose(const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types,
+                          const relay::GraphEnvironment&) {
   Layout kernel = make_layout(attrs.as<relay::Conv2DTransposeAttrs>()->kernel_layout);
   return relay::make_call(Op::get(kConvTranspose),
                           {without_zero(args[0], args[2]), centred_weight(args, types, kernel)}, attrs);
 }
 
-Expr plain_conv(const Attrs& given, const Array<Expr>& args, const Array<Type>& types) {
+Expr plain_conv(const Attrs& given, const Array<Expr>& args, const Array<Type>& types, const relay::GraphEnvironment&) {
   auto* attrs = given.as<Conv2DAttrs>();
   Conv2DAttrs changed(*attrs);
   Layout kernel = make_layout(attrs->kernel_layout), out = make_layout(attrs->data_layout);

@@ -38,13 +38,15 @@ bool dequantize_type(TypeQuery& query) {
   return true;
 }
 
-Expr plain_quantize(const Attrs& given, const Array<Expr>& args, const Array<Type>& types) {
+Expr plain_quantize(const Attrs& given, const Array<Expr>& args, const Array<Type>& types,
+                    const relay::GraphEnvironment&) {
   auto* attrs = given.as<QuantizeAttrs>();
   return integers_of(args[0], {args[1], args[2], types[1], types[2]}, attrs->axis, tensor_of(types[0])->shape.size(),
                      attrs->out_dtype, attrs->rounding == "TOEVEN");
 }
 
-Expr plain_dequantize(const Attrs& given, const Array<Expr>& args, const Array<Type>& types) {
+Expr plain_dequantize(const Attrs& given, const Array<Expr>& args, const Array<Type>& types,
+                      const relay::GraphEnvironment&) {
   return real_of(args[0], {args[1], args[2], types[1], types[2]}, given.as<DequantizeAttrs>()->axis,
                  tensor_of(types[0])->shape.size());
 }

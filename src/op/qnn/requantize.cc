@@ -82,9 +82,9 @@ Expr times_to_nearest(const Expr& x, double factor, const Array<PrimExpr>& shape
 }
 
 /// Floats are quicker where there are vectors of them; v0.10 goes by SSE 4.1.
-bool prefers_floats() {
-  Target target = Target::current();
-  if (!target || target->kind->name != "llvm" || target.str().find("-mcpu") == std::string::npos) return false;
+bool prefers_floats(const relay::GraphEnvironment& environment) {
+  const Target& target = environment.target;
+  if (!environment.is_for_cpu() || target.str().find("-mcpu") == std::string::npos) return false;
   for (const String& feature : topi::machine_of(target)->features)
     if (std::string_view(feature) == "sse4.1") return true;
   return false;
@@ -99,13 +99,14 @@ Expr narrowed(const Expr& x, DataType dtype) {
   return relay::cast(relay::clip(x, low, high), dtype);
 }
 
-Expr requantized(const Expr& given, const Type& type, const Requantize& how) {
+Expr requantized(const Expr& given, const Type& type, const Requantize& how,
+                 const relay::GraphEnvironment& environment) {
   const Array<PrimExpr>& shape = tensor_of(type)->shape;
   const size_t rank = shape.size();
   std::optional<double> from_scale = number_of(how.from.scale), to_scale = number_of(how.to.scale);
   const bool keeps_scale = from_scale && to_scale && *from_scale == *to_scale;
-  const bool in_floats =
-      !from_scale || !to_scale || how.compute_dtype == "float32" || (how.compute_dtype == "None" && prefers_floats());
+  const bool in_floats = !from_scale || !to_scale || how.compute_dtype == "float32" ||
+                         (how.compute_dtype == "None" && prefers_floats(environment));
   Expr x = relay::cast(given, kInt32);
   std::optional<double> from_zero = number_of(how.from.zero), to_zero = number_of(how.to.zero);
   if (keeps_scale && from_zero && from_zero == to_zero) return x;
@@ -130,6 +131,17 @@ Expr requantized(const Expr& given, const Type& type, const Requantize& how) {
   return x;
 }
 
+static Expr plain_requantize(const Attrs& given, const Array<Expr>& args, const Array<Type>& types,
+                             const relay::GraphEnvironment& environment) {
+  auto* attrs = given.as<RequantizeAttrs>();
+  Requantize how{{args[1], args[2], types[1], types[2]},
+                 {args[3], args[4], types[3], types[4]},
+                 attrs->axis,
+                 attrs->rounding,
+                 attrs->compute_dtype};
+  return narrowed(requantized(args[0], types[0], how, environment), attrs->out_dtype);
+}
+
 void requantize_records() {
   OpRecord("qnn.requantize")
       .doc("Integers of one scale and zero point as those of another.")
@@ -141,16 +153,7 @@ void requantize_records() {
       .input("output_zero_point", "the same of the result")
       .support_level(11)
       .type("Requantize", requantize_type)
-      .set(kCanonicalize, canonicalization("qnn.requantize",
-                                           [](const Attrs& given, const Array<Expr>& args, const Array<Type>& types) {
-                                             auto* attrs = given.as<RequantizeAttrs>();
-                                             Requantize how{{args[1], args[2], types[1], types[2]},
-                                                            {args[3], args[4], types[3], types[4]},
-                                                            attrs->axis,
-                                                            attrs->rounding,
-                                                            attrs->compute_dtype};
-                                             return narrowed(requantized(args[0], types[0], how), attrs->out_dtype);
-                                           }));
+      .set(kCanonicalize, canonicalization("qnn.requantize", plain_requantize));
 }
 
 }  // namespace tessera::op

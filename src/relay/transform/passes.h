@@ -38,18 +38,18 @@ Pass first_order_gradient_pass();
 Expr lazy_gradient_init(const Expr& body);
 
 // layout/
-Expr alter_op_layout(const Expr& body);
+Expr alter_op_layout(const Expr& body, const GraphEnvironment& environment);
 Expr convert_layout(const Expr& body, const Map<String, Array<String>>& desired);
 Function flatten_atrous_conv(const Function& function);
 Function fold_explicit_padding(const Function& function);
-Expr legalize(const Expr& body, const std::string& slot);
-Expr pack_weights(const Expr& body);
+Expr legalize(const Expr& body, const GraphEnvironment& environment, const std::string& slot);
+Expr pack_weights(const Expr& body, const GraphEnvironment& environment);
 
 // precision/
 Expr fake_quantization_to_integer(const Expr& body, bool hard_fail, bool use_qat);
-Function integer_products(const Function& function);
+Function integer_products(const Function& function, const GraphEnvironment& environment);
 Pass to_mixed_precision_pass(DataType narrow, int missing_mode);
-Function widen_floats(const Function& function);
+Function widen_floats(const Function& function, const GraphEnvironment& environment);
 Expr widen_weights(const Expr& body);
 
 // region/: what other compilers and devices take

@@ -7,7 +7,7 @@
 
 namespace tessera::relay {
 
-Expr legalize(const Expr& root, const std::string& slot) {
+Expr legalize(const Expr& root, const GraphEnvironment& environment, const std::string& slot) {
   return rewrite(root, [&](Rewriter& self, const Call* call) -> Expr {
     Ref<Call> post = self.children(call);
     auto* op = call->op.as<OpNode>();
@@ -16,8 +16,8 @@ Expr legalize(const Expr& root, const std::string& slot) {
     Array<Type> types;
     for (const Expr& arg : call->args) types.push_back(checked_type(arg));
     types.push_back(checked_type(Expr(call)));
-    Any out = rule.to<PackedFunc>()(post->attrs, post->args, types);
-    return out.is_null() ? Expr(post) : out.to<Expr>();
+    Expr out = ask_rule(rule, environment, post->attrs, post->args, types);
+    return out ? out : Expr(post);
   });
 }
 

@@ -1,25 +1,22 @@
-// PackWeights: constant arguments are put into the form that an implementation of their operator reads fastest. The slot
-// TPackWeights says how; FoldConstant then does it.
+// PackWeights: constant weights are put into the layout that the target reads fastest. The slot TPackWeights of their operator
+// says which; FoldConstant then does it.
 //   nn.dense(x, constant)  =>  nn.contrib_dense_pack(x, layout_transform(constant, "NK", "NK32n"))
 
 #include "ir/rewrite.h"
-#include "relay/slots.h"
-#include "relay/strategy.h"
 #include "relay/transform/layout/layout_rewrite.h"
 #include "relay/transform/passes.h"
 
 namespace tessera::relay {
 
-Expr pack_weights(const Expr& root) {
-  return rewrite(root, [](Rewriter& self, const Call* call) -> Expr {
+Expr pack_weights(const Expr& root, const GraphEnvironment& environment) {
+  return rewrite(root, [&](Rewriter& self, const Call* call) -> Expr {
     Array<Expr> args;
     for (const Expr& arg : call->args) args.push_back(self(arg));
     auto* op = call->op.as<OpNode>();
     Any rule = op ? Op(op).slot(kPackWeights) : Any();
-    if (!rule.is_null()) {
-      Any out = rule.to<PackedFunc>()(call->attrs, args, placeholders_of(call->args), call->checked_type_);
-      if (!out.is_null()) return out.to<Expr>();
-    }
+    if (!rule.is_null())
+      if (Expr out = ask_rule(rule, environment, call->attrs, args, placeholders_of(call->args), call->checked_type_))
+        return out;
     return with(with(call, &Call::op, self(call->op)), &Call::args, args);
   });
 }

@@ -331,10 +331,9 @@ class IntegerProducts {
 
 }  // namespace
 
-Function integer_products(const Function& function) {
-  Target target = Target::current();
-  if (!target || target->kind->name != "llvm") return function;
-  topi::Machine machine = topi::machine_of(target);
+Function integer_products(const Function& function, const GraphEnvironment& environment) {
+  if (!environment.is_for_cpu()) return function;
+  topi::Machine machine = topi::machine_of(environment.target);
   const topi::Isa* isa = topi::byte_isa(machine);
   if (!isa) return function;
   IntegerProducts pass(function->body, isa->vector_bytes / kInt32.bytes());

@@ -108,8 +108,8 @@ Attrs with_dtype(const Attrs& attrs, const char* name, DataType dtype) {
 
 class Widener {
  public:
-  explicit Widener(const Target& target) {
-    if (target && target->kind->name == "llvm") machine_ = topi::machine_of(target);
+  explicit Widener(const GraphEnvironment& environment) {
+    if (environment.is_for_cpu()) machine_ = topi::machine_of(environment.target);
   }
 
   Function operator()(const Function& function) {
@@ -226,8 +226,8 @@ Expr widen_weights(const Expr& root) {
   });
 }
 
-Function widen_floats(const Function& function) {
-  return is_plain(function) ? Widener(Target::current())(function) : function;
+Function widen_floats(const Function& function, const GraphEnvironment& environment) {
+  return is_plain(function) ? Widener(environment)(function) : function;
 }
 
 }  // namespace tessera::relay
