@@ -277,7 +277,6 @@ def test_clang_format_leaves_texts_alone():
 NAMES_MAY_STAND_IN = [
     ("src/relay/op_names.h", None, "the one place for operators that passes write or match themselves"),
     ("src/kernel/rules/cpu_rules.cc", {"concatenate"}, "the name of a schedule rule"),
-    ("src/kernel/strategies.cc", None, "what v0.10 calls strategies, where it is not the operator's name"),
     ("src/relay/attrs/*", {"clip", "mean", "round", "zeros"}, "names and values of attributes"),
     ("src/driver/cli/*", {"all", "max", "mean", "min", "ones", "repeat", "zeros"}, "words of the command line"),
     ("src/driver/relay_build.cc", {"mod"}, "a key of the record of a compilation"),

@@ -18,6 +18,8 @@ struct CompileEnvironment {
   PassContext passes;
 
   static CompileEnvironment make(const Target& target, const Target& host, const PassContext& passes);
+  /// True where threads of blocks run a kernel, not cores.
+  bool is_gpu() const { return target && target.has_key("gpu"); }
   /// The same for kernels of another target.
   CompileEnvironment on(const Target& other) const;
 

@@ -50,7 +50,7 @@ void inline_stages(State& state, const std::vector<BlockRef>& stages, bool is_gp
 PrimFunc schedule_blocks(const PrimFunc& function, const CompileEnvironment& environment,
                          std::vector<std::string>* chosen, const std::string& kernel,
                          const std::vector<ScheduleRule>& rules) {
-  const bool is_gpu = environment.target && environment.target.has_key("gpu");
+  const bool is_gpu = environment.is_gpu();
   topi::BlockProgram program(function);
   State& state = program.state;
   Subject subject{.environment = environment, .kernel = kernel, .program = &program};

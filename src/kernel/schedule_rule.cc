@@ -48,12 +48,10 @@ const std::vector<ScheduleRule>& schedule_rules() {
 
 bool serves(const ScheduleRule& rule, const CompileEnvironment& environment) {
   const std::string wanted = rule.target;
-  const Target& target = environment.target;
-  const bool is_gpu = target && target.has_key("gpu");
   if (wanted.empty()) return true;
-  if (wanted == "cpu") return !is_gpu;
-  if (wanted == "gpu") return is_gpu;
-  return target && target->kind->name == wanted;
+  if (wanted == "cpu") return !environment.is_gpu();
+  if (wanted == "gpu") return environment.is_gpu();
+  return environment.target && environment.target->kind->name == wanted;
 }
 
 bool apply_cheapest(const std::vector<ScheduleRule>& rules, RuleScope scope, Subject& subject) {

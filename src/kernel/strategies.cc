@@ -12,34 +12,13 @@
 namespace tessera::kernel {
 namespace {
 
-/// Operators whose compute only stands in for a pass, and has no strategy.
-bool has_no_strategy(const std::string& name) {
-  for (const char* prefix : {"annotation.bitpack_", "annotation.compiler_", "annotation.stop_fusion", "debug"})
-    if (name.starts_with(prefix)) return true;
-  return false;
-}
-
-/// "conv2d" of "nn.conv2d", "nms" of "vision.non_max_suppression": what strategies are called.
-std::string strategy_base(const std::string& op) {
-  static const std::unordered_map<std::string, std::string> kOther{
-      {"nn.contrib_conv2d_NCHWc", "conv2d_NCHWc"},
-      {"nn.contrib_depthwise_conv2d_NCHWc", "depthwise_conv2d_NCHWc"},
-      {"nn.contrib_conv2d_winograd_without_weight_transform", "conv2d_winograd_without_weight_transform"},
-      {"nn.contrib_conv2d_gemm_without_weight_transform", "conv2d_gemm_without_weight_transform"},
-      {"nn.contrib_conv3d_winograd_without_weight_transform", "conv3d_winograd_without_weight_transform"},
-      {"nn.contrib_dense_pack", "dense_pack"},
-      {"nn.internal.sparse_dense_padded", "sparse_dense_padded"},
-      {"vision.non_max_suppression", "nms"},
-      {"vision.all_class_non_max_suppression", "all_class_nms"},
-  };
-  // of these, the operators with a strategy of their own; the others share one kind of schedule and keep their full name
-  static const char* const kOwn[] = {"nn.",   "vision.", "random.", "image.dilation2d", "argsort", "sort",
-                                     "topk",  "scatter", "cum",     "unique",           "einsum",  "argwhere",
-                                     "trilu", "stft",    "search",  "invert_",          "sparse_"};
-  if (auto it = kOther.find(op); it != kOther.end()) return it->second;
-  for (const char* prefix : kOwn)
-    if (op.starts_with(prefix)) return op.substr(op.rfind('.') + 1);
-  return op;
+/// What the strategy of an operator is called: "conv2d" of "nn.conv2d". Empty for one that has none.
+std::string strategy_base(const Op& op) {
+  if (Any said = op.slot(relay::kStrategyName); !said.is_null()) return said.to<String>().str();
+  const std::string& name = op->name.str();
+  for (const char* family : {"nn.", "vision.", "random."})
+    if (name.starts_with(family)) return name.substr(name.rfind('.') + 1);
+  return name;  // operators that share one kind of schedule
 }
 
 relay::OpStrategy native_strategy(const Op& op, const std::string& base, const Attrs& attrs,
@@ -59,8 +38,8 @@ relay::OpStrategy native_strategy(const Op& op, const std::string& base, const A
 void fill_strategies() {
   for (const std::string& name : Op::names()) {
     Op op = Op::get(name);
-    if (!op.has(relay::kCompute) || op.has(relay::kStrategy) || has_no_strategy(name)) continue;
-    std::string base = strategy_base(name);
+    std::string base = strategy_base(op);
+    if (!op.has(relay::kCompute) || op.has(relay::kStrategy) || base.empty()) continue;
     GenericFunc strategy = global_generic_func(base + "_strategy");
     strategy.edit()->fallback =
         typed(base + "_strategy", [op, base](Attrs attrs, Array<te::Tensor> inputs, Type type, Target target) {

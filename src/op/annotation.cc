@@ -36,6 +36,7 @@ void annotation_records() {
       .type("Identity", same_as_input)
       .fusion(Fusion::Opaque)
       .precision(Precision::Follow)
+      .strategy_name("")
       .compute(identity)
       .stateful(false);
   OpRecord("annotation.checkpoint")
@@ -54,6 +55,7 @@ void annotation_records() {
         .support_level(10)
         .type("Identity", same_type)
         .fusion(Fusion::Opaque)
+        .strategy_name("")
         .compute(identity)
         .stateful(false);
   OpRecord("on_device")

@@ -176,9 +176,10 @@ void memory_records() {
       .support_level(1)
       .type("Debug", gives_input)
       .fusion(Fusion::Opaque)
+      .strategy_name("")
       .compute(debug);
-  for (const char* name : {"annotation.cast_hint", "annotation.bitpack_start", "annotation.bitpack_end"})
-    OpRecord(name)
+  auto marker_record = [](const char* name) {
+    return OpRecord(name)
         .doc("The input itself, marked for a pass.")
         .input("data", "the input")
         .support_level(10)
@@ -186,6 +187,10 @@ void memory_records() {
         .fusion(Fusion::Opaque)
         .compute(first_input)
         .stateful(false);
+  };
+  marker_record("annotation.cast_hint");
+  marker_record("annotation.bitpack_start").strategy_name("");
+  marker_record("annotation.bitpack_end").strategy_name("");
 }
 
 }  // namespace tessera::op

@@ -1,6 +1,7 @@
 #include "op/record.h"
 
 #include "ir/prim/expr.h"
+#include "relay/strategy.h"
 #include "runtime/packed_func.h"
 
 namespace tessera::op {
@@ -56,6 +57,16 @@ OpRecord& OpRecord::stateful(bool is_stateful) { return set(relay::kIsStateful, 
 
 OpRecord& OpRecord::moves(Moves kind) { return set(relay::kMoves, Any(static_cast<int64_t>(kind))); }
 
+OpRecord& OpRecord::reduction(Reduction kind) { return set(relay::kReduction, Any(static_cast<int64_t>(kind))); }
+
+OpRecord& OpRecord::commutative() { return set(relay::kIsCommutative, Any(true)); }
+
+OpRecord& OpRecord::neutral(double element) { return set(relay::kNeutralElement, Any(element)); }
+
+OpRecord& OpRecord::fills(double value) { return set(relay::kFillValue, Any(value)); }
+
+OpRecord& OpRecord::sees_order_only() { return set(relay::kSeesOrderOnly, Any(true)); }
+
 OpRecord& OpRecord::precision(Precision kind) {
   auto conversion = [kind](const Expr&, const String& narrow) {
     const String dtype = kind == Precision::Never ? String("float32") : narrow;
@@ -101,6 +112,17 @@ OpRecord& OpRecord::pack_weights(relay::PackWeights rule) {
                                       op_->name.str() + " with packed weights", rule)));
 }
 
+OpRecord& OpRecord::channels(relay::ChannelsOf rule) {
+  auto of_call = [rule](const Expr& call) -> Array<PrimExpr> {
+    std::optional<relay::LayerChannels> at = rule(call.as<relay::Call>());
+    if (!at) return nullptr;
+    return {at->data, at->result, at->weight_in, at->weight_out, at->weight_rank};
+  };
+  return set(relay::kLayerChannels, Any(typed("channels", of_call)));
+}
+
+OpRecord& OpRecord::takes_narrow_weight() { return set(relay::kTakesNarrowWeight, Any(true)); }
+
 OpRecord& OpRecord::flops(int per_element) { return set(relay::kFlopsPerElement, Any(int64_t{per_element})); }
 
 OpRecord& OpRecord::numeric(bool is_numeric) { return set(relay::kIsNumeric, Any(is_numeric)); }
@@ -113,6 +135,13 @@ OpRecord& OpRecord::static_form(relay::StaticForm form) {
   auto of_call = [form = std::move(form)](const Expr& call) { return form(call.as<relay::Call>()); };
   return set(relay::kStaticForm, Any(typed("static form", of_call)));
 }
+
+OpRecord& OpRecord::concrete_form(relay::ConcreteForm form) {
+  auto of_call = [form](const Expr& call, const TensorType& type) { return form(call.as<relay::Call>(), type); };
+  return set(relay::kConcreteForm, Any(typed("concrete form", of_call)));
+}
+
+OpRecord& OpRecord::strategy_name(const char* name) { return set(relay::kStrategyName, Any(String(name))); }
 
 OpRecord& OpRecord::inference_form(relay::InferenceForm form) {
   auto of_call = [form = std::move(form)](const Expr& call, const Array<Expr>& args) {

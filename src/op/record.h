@@ -22,6 +22,7 @@ using relay::Fusion;
 using relay::Gradient;
 using relay::Moves;
 using relay::Precision;
+using relay::Reduction;
 using relay::ShapeFunc;
 using relay::TypeQuery;
 using relay::TypeRule;
@@ -52,6 +53,16 @@ class OpRecord {
   OpRecord& stateful(bool is_stateful);
   /// It computes nothing; its result has elements of the first argument.
   OpRecord& moves(Moves kind);
+  /// What it makes of the elements along axes.
+  OpRecord& reduction(Reduction kind);
+  /// f(a, b) = f(b, a).
+  OpRecord& commutative();
+  /// f(x, element) = x.
+  OpRecord& neutral(double element);
+  /// All elements of the result are this number.
+  OpRecord& fills(double value);
+  /// Nothing but the order of the elements of its argument decides the result.
+  OpRecord& sees_order_only();
   /// How it takes part in mixed precision.
   OpRecord& precision(Precision kind);
   /// What it becomes on integers that stand for floats.
@@ -64,6 +75,10 @@ class OpRecord {
   OpRecord& legalize(relay::Legalize rule);
   /// What PackWeights makes of a call with constant weights.
   OpRecord& pack_weights(relay::PackWeights rule);
+  /// Where the channels of a layer lie, which scales of its data and its result go by.
+  OpRecord& channels(relay::ChannelsOf rule);
+  /// Its weight may be of 16 bits where the target widens it as it is read.
+  OpRecord& takes_narrow_weight();
   /// Arithmetic for each element of the first result, where the pattern of fusion does not say it.
   OpRecord& flops(int per_element);
   /// Whether wider floats serve as well, where the pattern of fusion does not say it.
@@ -74,10 +89,14 @@ class OpRecord {
   OpRecord& fast_form(const char* op);
   /// The call with what constant arguments say as attributes.
   OpRecord& static_form(relay::StaticForm form);
+  /// The call with the shape and element type of its result as attributes.
+  OpRecord& concrete_form(relay::ConcreteForm form);
   /// The call when a model is run and not trained.
   OpRecord& inference_form(relay::InferenceForm form);
   /// A loop of the compiler for constants: a kernel that runs once is not worth compiling.
   OpRecord& evaluate(relay::Evaluate loop);
+  /// What its strategy is called, where that is not the operator's name; "" for one that has none.
+  OpRecord& strategy_name(const char* name);
   /// The operator moves or names values and computes nothing.
   OpRecord& noncomputational();
   OpRecord& set(const char* slot, Any value, int level = 10);

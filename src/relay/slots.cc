@@ -1,5 +1,6 @@
 #include "relay/slots.h"
 
+#include "ir/prim/ops.h"
 #include "runtime/packed_func.h"
 
 namespace tessera::relay {
@@ -9,10 +10,34 @@ Fusion fusion_of(const Op& op) {
   return value.is_null() ? Fusion::Opaque : static_cast<Fusion>(value.to<int64_t>());
 }
 
-Moves moves_of(const Call* call) {
+namespace {
+
+/// What a slot of the called operator says; empty for calls of functions.
+Any slot_of(const Call* call, const char* slot) {
   auto* op = call->op.as<OpNode>();
-  Any value = op ? Op(op).slot(kMoves) : Any();
+  return op ? Op(op).slot(slot) : Any();
+}
+
+}  // namespace
+
+Moves moves_of(const Call* call) {
+  Any value = slot_of(call, kMoves);
   return value.is_null() ? Moves::None : static_cast<Moves>(value.to<int64_t>());
+}
+
+Reduction reduction_of(const Call* call) {
+  Any value = slot_of(call, kReduction);
+  return value.is_null() ? Reduction::None : static_cast<Reduction>(value.to<int64_t>());
+}
+
+std::optional<LayerChannels> layer_channels(const Call* call) {
+  Any rule = slot_of(call, kLayerChannels);
+  Any found = rule.is_null() ? Any() : rule.to<PackedFunc>()(Expr(call));
+  if (found.is_null()) return std::nullopt;
+  std::vector<int> axes;
+  for (const PrimExpr& axis : found.to<Array<PrimExpr>>()) axes.push_back(static_cast<int>(*as_int(axis)));
+  ICHECK(axes.size() == 5) << "the slot " << kLayerChannels << " gives five numbers";
+  return LayerChannels{axes[0], axes[1], axes[2], axes[3], axes[4]};
 }
 
 bool moves_by_index(const Call* call) {

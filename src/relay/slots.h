@@ -2,6 +2,8 @@
 // What Relay knows of an operator beside its types: the slots of the operator table this room owns, under the names
 // v0.10 users know.
 
+#include <optional>
+
 #include "relay/expr.h"
 #include "te/tensor.h"
 
@@ -33,6 +35,27 @@ enum class Moves : int32_t {
 };
 inline constexpr const char* kMoves = "TElementMoves";
 
+/// What an operator with ReduceAttrs makes of all elements along axes, or one with GlobalPool2DAttrs of those of an image.
+enum class Reduction : int32_t {
+  None = 0,  // something else
+  Sum = 1,
+  Product = 2,
+  Max = 3,
+  Min = 4,
+  Mean = 5,
+  Variance = 6,  // around its second argument
+};
+inline constexpr const char* kReduction = "TReduction";
+
+/// f(a, b) = f(b, a), and patterns match both orders.
+inline constexpr const char* kIsCommutative = "TIsCommutative";
+/// The number e with f(x, e) = x, and f(e, x) = x where it is commutative.
+inline constexpr const char* kNeutralElement = "TNeutralElement";
+/// The number that all elements of the result are.
+inline constexpr const char* kFillValue = "TFillValue";
+/// Nothing but the order of the elements of its argument decides the result.
+inline constexpr const char* kSeesOrderOnly = "TSeesOrderOnly";
+
 /// What ToMixedPrecision does with an operator: it computes in the narrow type, or if an argument is narrow, or in float32.
 enum class Precision : int32_t { Always = 0, Follow = 1, Never = 2 };
 /// As a PackedFunc: (call, narrow type) -> [Precision, accumulation type, result type].
@@ -45,6 +68,20 @@ inline constexpr const char* kIsNumeric = "TIsNumeric";
 inline constexpr const char* kFlopsPerElement = "TFlopsPerElement";
 /// f(s * x) = s * f(x) for s > 0.
 inline constexpr const char* kKeepsPositiveScale = "TKeepsPositiveScale";
+/// A layer with (data, weight) whose weight may be of 16 bits where the target widens it as it is read.
+inline constexpr const char* kTakesNarrowWeight = "TTakesNarrowWeight";
+
+/// Where the channels of a layer with (data, weight) lie: a scale of the data's or the result's can be taken in by the weight.
+struct LayerChannels {
+  int data, result;           // axes
+  int weight_in, weight_out;  // axes of the weight; weight_in is weight_out where channels are kept apart
+  int weight_rank;
+};
+/// Nothing where channels lie in blocks, or in groups.
+/// As a PackedFunc: (call) -> an array of these five numbers, or None.
+using ChannelsOf = std::optional<LayerChannels> (*)(const Call* call);
+inline constexpr const char* kLayerChannels = "FLayerChannels";
+
 /// The name of an operator that computes the same quicker and less exactly.
 inline constexpr const char* kFastForm = "TFastForm";
 
@@ -52,6 +89,10 @@ inline constexpr const char* kFastForm = "TFastForm";
 /// As a PackedFunc: (call) -> expression or None.
 using StaticForm = std::function<Expr(const Call* call)>;
 inline constexpr const char* kStaticForm = "FStaticForm";
+/// The call of an operator that takes shape or element type from one of its arguments, with those of its result, `type`, as
+/// attributes (SimplifyExpr). As a PackedFunc: (call, type) -> expression or None.
+using ConcreteForm = Expr (*)(const Call* call, const TensorType& type);
+inline constexpr const char* kConcreteForm = "FConcreteForm";
 /// The call, of a tuple its first field, when a model is run and not trained (SimplifyInference); `args` are its arguments as
 /// they are now. As a PackedFunc: (call, args) -> expression or None.
 using InferenceForm = std::function<Expr(const Call* call, const Array<Expr>& args)>;
@@ -89,6 +130,10 @@ inline constexpr const char* kShapeDataDependent = "TShapeDataDependent";
 Fusion fusion_of(const Op& op);
 /// How the called operator moves elements; None for calls of functions.
 Moves moves_of(const Call* call);
+/// What the called operator makes of elements along axes; None for calls of functions.
+Reduction reduction_of(const Call* call);
+/// Where a layer's channels lie; nothing for other calls.
+std::optional<LayerChannels> layer_channels(const Call* call);
 /// All of the first argument or some of it, each element where attributes and types say, perhaps several times.
 bool moves_by_index(const Call* call);
 

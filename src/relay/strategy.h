@@ -53,5 +53,8 @@ inline constexpr const char* kSchedule = "FTVMSchedule";
 
 /// A slot for implementations beside an operator's own compute: (strategy, attrs, inputs, out_type, target) adds to it.
 inline constexpr const char* kMoreImplementations = "TMoreImplementations";
+/// A slot for what its strategy is called ("nms"), where that is not its name without "nn.", "vision." or "random.". Empty for
+/// an operator whose compute only stands in for a pass: it has no strategy.
+inline constexpr const char* kStrategyName = "TStrategyName";
 
 }  // namespace tessera::relay

@@ -9,6 +9,7 @@
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/op_names.h"
+#include "relay/slots.h"
 #include "relay/transform/fuse/kernel_groups.h"
 #include "relay/transform/fuse/resampling.h"
 #include "topi/cpu/contraction/attention.h"
@@ -80,20 +81,19 @@ GroupRule rows_rule(const FunctionNode*, const CompileEnvironment& environment) 
   const topi::Machine& machine = environment.machine;
   GroupRule rule;
   rule.compute = [machine](const Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
-    std::string_view name = op_name(call);
-    if (name != relay::ops::sum && name != relay::ops::mean && name != relay::ops::max && name != relay::ops::variance)
-      return {};
+    const relay::Reduction reduction = relay::reduction_of(call);
+    if (!relay::goes_by_rows(reduction)) return {};
     auto* attrs = cast_or_null<relay::ReduceAttrs>(call->attrs.get());
     ICHECK(attrs && attrs->axis.defined() && attrs->keepdims) << "FuseRows takes reductions that keep their axes";
     const size_t rank = in[0]->shape.size(), last = attrs->axis.size(), left = rank - last;
     const int64_t lanes = machine->vector_bytes / in[0]->dtype.bytes();
-    if (name == relay::ops::variance) {
+    if (reduction == relay::Reduction::Variance) {
       const bool unbiased = call->attrs_as<relay::VarianceAttrs>()->unbiased;
       return {topi::variance_blocks(in[0], in[1], lanes, left, true, unbiased)};
     }
     int64_t count = 1;
-    for (size_t i = left; i < rank && name == relay::ops::mean; ++i) count *= *as_int(in[0]->shape[i]);
-    const topi::RowKind kind = name == relay::ops::max ? topi::RowKind::Max : topi::RowKind::Sum;
+    for (size_t i = left; i < rank && reduction == relay::Reduction::Mean; ++i) count *= *as_int(in[0]->shape[i]);
+    const topi::RowKind kind = reduction == relay::Reduction::Max ? topi::RowKind::Max : topi::RowKind::Sum;
     return {topi::finish_rows(topi::reduce_blocks(in[0], kind, lanes, left), last, count)};
   };
   rule.schedule = [target = environment.target](const Array<te::Tensor>& outs) {

@@ -119,6 +119,7 @@ void sample_records() {
       .support_level(2)
       .type("Dilation2D", dilation2d_type)
       .fusion(Fusion::OutputElementwise)
+      .strategy_name("dilation2d")
       .compute(dilation2d);
 }
 

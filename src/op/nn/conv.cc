@@ -3,6 +3,7 @@
 
 #include "op/nn/conv.h"
 #include "ir/prim/ops.h"
+#include "op/layer_channels.h"
 #include "op/layout_rules.h"
 #include "op/nn/gradients.h"
 #include "op/qnn/quantized_forms.h"
@@ -181,21 +182,28 @@ void conv_records() {
   conv_record<relay::Conv1DAttrs>("nn.conv1d", "Conv1D", "Convolution over one spatial dimension.")
       .convert_layout(layout::convert_conv<relay::ConvAttrs>)
       .alter_layout(layout::block_conv)
+      .channels(conv_channels)
       .precision(Precision::Always);
   conv_record<relay::Conv2DAttrs>("nn.conv2d", "Conv2D", "Convolution over two spatial dimensions.")
       .convert_layout(layout::convert_conv<relay::ConvAttrs>)
       .alter_layout(layout::block_conv2d)
       .legalize(layout::pad_channels_conv2d)
+      .channels(conv_channels)
+      .takes_narrow_weight()
       .precision(Precision::Always)
       .quantized(quantized_conv2d);
   conv_record<relay::Conv3DAttrs>("nn.conv3d", "Conv3D", "Convolution over three spatial dimensions.")
       .convert_layout(layout::convert_conv<relay::ConvAttrs>)
       .alter_layout(layout::block_conv)
+      .channels(conv_channels)
       .precision(Precision::Always);
   const char* blocked = "Convolution of data and filters whose channels lie in blocks.";
-  conv_record<relay::Conv2DAttrs>("nn.contrib_conv2d_NCHWc", "Conv2DNCHWc", blocked, conv_type<true>).support_level(10);
+  conv_record<relay::Conv2DAttrs>("nn.contrib_conv2d_NCHWc", "Conv2DNCHWc", blocked, conv_type<true>)
+      .support_level(10)
+      .strategy_name("conv2d_NCHWc");
   conv_record<relay::Conv2DAttrs>("nn.contrib_depthwise_conv2d_NCHWc", "Conv2D", blocked, conv_type<true>)
-      .support_level(10);
+      .support_level(10)
+      .strategy_name("depthwise_conv2d_NCHWc");
   OpRecord("nn.conv2d_backward_weight")
       .doc("The gradient of a convolution by its weight.")
       .attrs<relay::Conv2DAttrs>()

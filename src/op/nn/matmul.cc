@@ -2,6 +2,7 @@
 
 #include "topi/nn/matmul.h"
 #include "ir/prim/ops.h"
+#include "op/layer_channels.h"
 #include "op/layout_rules.h"
 #include "op/nn/cpu_implementations.h"
 #include "op/nn/gradients.h"
@@ -150,6 +151,8 @@ void matmul_records() {
       .precision(Precision::Always)
       .quantized(quantized_dense)
       .layout(layout::dense)
+      .channels(dense_channels)
+      .takes_narrow_weight()
       .pack_weights(pack_weight)
       .compute(matmul<true>)
       .gradient(matmul_gradient);
@@ -161,6 +164,7 @@ void matmul_records() {
       .support_level(1)
       .type("Matmul", matmul_type)
       .fusion(Fusion::OutputElementwise)
+      .takes_narrow_weight()
       .pack_weights(pack_weight)
       .compute(matmul<false>)
       .gradient(matmul_gradient);
@@ -184,6 +188,7 @@ void matmul_records() {
       .support_level(10)
       .type("DensePack", dense_pack_type)
       .fusion(Fusion::OutputElementwise)
+      .strategy_name("dense_pack")
       .compute(dense_pack)
       .gradient(dense_pack_gradient);
 }

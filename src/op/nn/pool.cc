@@ -170,11 +170,13 @@ void pool_records() {
                                  adaptive_pool_compute<PoolKind::Max, 2>, adaptive_pool_type<2>)
       .layout(layout::spatial<GlobalPool2DAttrs>)
       .convert_layout(layout::convert_spatial<GlobalPool2DAttrs>)
+      .reduction(Reduction::Max)
       .gradient(adaptive_max_pool_gradient);
   pool_record<GlobalPool2DAttrs>("nn.global_avg_pool2d", "The mean of each channel.",
                                  adaptive_pool_compute<PoolKind::Avg, 2>, adaptive_pool_type<2>)
       .layout(layout::spatial<GlobalPool2DAttrs>)
       .convert_layout(layout::convert_spatial<GlobalPool2DAttrs>)
+      .reduction(Reduction::Mean)
       .precision(Precision::Never)
       .gradient(adaptive_avg_pool_gradient);
   pool_grad_record("nn.max_pool2d_grad", pool_grad_compute<PoolKind::Max>);

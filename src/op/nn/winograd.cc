@@ -55,6 +55,7 @@ void winograd_records() {
       .type("Conv2DWinograd", described_conv_type)
       .fusion(Fusion::OutputElementwise)
       .layout(layout::winograd)
+      .strategy_name("conv2d_winograd_without_weight_transform")
       .compute(conv_compute);
 }
 

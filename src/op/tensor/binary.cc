@@ -27,10 +27,12 @@ void has_integer_form(OpRecord& op, const char* integer_op) {
 }
 
 const BinaryRow kBinaryRows[] = {
-    {"add", 1, broadcast, "lhs + rhs.", [](OpRecord& op) { has_integer_form(op, "qnn.add"); }},
-    {"subtract", 1, broadcast, "lhs - rhs.", [](OpRecord& op) { has_integer_form(op, "qnn.subtract"); }},
-    {"multiply", 1, broadcast, "lhs * rhs.", [](OpRecord& op) { has_integer_form(op, "qnn.mul"); }},
-    {"divide", 1, broadcast, "lhs / rhs; on integers towards zero.", follows_and_evaluates},
+    {"add", 1, broadcast, "lhs + rhs.", [](OpRecord& op) { has_integer_form(op.commutative().neutral(0), "qnn.add"); }},
+    {"subtract", 1, broadcast, "lhs - rhs.", [](OpRecord& op) { has_integer_form(op.neutral(0), "qnn.subtract"); }},
+    {"multiply", 1, broadcast, "lhs * rhs.",
+     [](OpRecord& op) { has_integer_form(op.commutative().neutral(1), "qnn.mul"); }},
+    {"divide", 1, broadcast, "lhs / rhs; on integers towards zero.",
+     [](OpRecord& op) { follows_and_evaluates(op.neutral(1)); }},
     {"floor_divide", 1, broadcast, "lhs / rhs, rounded down."},
     {"trunc_divide", 1, broadcast, "lhs / rhs, rounded towards zero."},
     {"mod", 1, broadcast, "The remainder of division towards zero."},

@@ -4,6 +4,7 @@
 #include "op/layout_rules.h"
 #include "op/records.h"
 #include "op/rules.h"
+#include "op/tensor/concrete_forms.h"
 #include "relay/attrs/transform.h"
 #include "topi/elementwise.h"
 
@@ -63,6 +64,7 @@ void cast_records() {
       .support_level(3)
       .type("CastLike", cast_like_type)
       .fusion(Fusion::Elementwise)
+      .concrete_form(concrete_cast)
       .flops(0)
       .numeric(false)
       .compute([](const Attrs&, const Tensors& in, const Type&) { return Tensors{topi::cast(in[0], in[1]->dtype)}; });

@@ -3,6 +3,7 @@
 #include "ir/prim/ops.h"
 #include "op/dyn/shapes.h"
 #include "op/records.h"
+#include "op/tensor/concrete_forms.h"
 #include "relay/attrs/transform.h"
 #include "relay/expr.h"
 #include "runtime/function/element.h"
@@ -132,6 +133,7 @@ void create_records() {
       .support_level(3)
       .type("InitOp", init_type)
       .fusion(Fusion::Elementwise)
+      .fills(0)
       .compute(constant_tensor<0>);
   OpRecord("ones")
       .doc("A tensor of ones.")
@@ -139,6 +141,7 @@ void create_records() {
       .support_level(3)
       .type("InitOp", init_type)
       .fusion(Fusion::Elementwise)
+      .fills(1)
       .compute(constant_tensor<1>);
   OpRecord("full")
       .doc("A tensor filled with one value.")
@@ -156,6 +159,7 @@ void create_records() {
       .type("FullLike", full_like_type)
       .fusion(Fusion::Elementwise)
       .flops(0)
+      .concrete_form(concrete_full)
       .compute(full_like);
   OpRecord("arange")
       .doc("start, start + step, ... to before stop.")

@@ -56,8 +56,8 @@ bool arg_reduce_type(TypeQuery& query) {
   return true;
 }
 
-using Reduction = te::Tensor (*)(const te::Tensor&, const ReduceOptions&);
-template <Reduction reduction>
+using ReduceFunction = te::Tensor (*)(const te::Tensor&, const ReduceOptions&);
+template <ReduceFunction reduction>
 Array<te::Tensor> reduce(const Attrs& attrs, const Array<te::Tensor>& in, const Type&) {
   return {reduction(in[0], options_of(reduce_attrs(attrs), in[0]))};
 }
@@ -100,19 +100,20 @@ struct ReduceRow {
   relay::Compute compute;
   const char* doc;
   std::optional<Precision> precision = {};
+  Reduction reduction = Reduction::None;
 };
 
 }  // namespace
 
 void reduce_records() {
   const ReduceRow rows[] = {
-      {"sum", reduce<topi::sum>, "The sum over the axes.", Precision::Never},
-      {"prod", reduce<topi::prod>, "The product over the axes.", Precision::Never},
-      {"max", reduce<topi::max>, "The greatest element over the axes.", Precision::Follow},
-      {"min", reduce<topi::min>, "The least element over the axes.", Precision::Follow},
+      {"sum", reduce<topi::sum>, "The sum over the axes.", Precision::Never, Reduction::Sum},
+      {"prod", reduce<topi::prod>, "The product over the axes.", Precision::Never, Reduction::Product},
+      {"max", reduce<topi::max>, "The greatest element over the axes.", Precision::Follow, Reduction::Max},
+      {"min", reduce<topi::min>, "The least element over the axes.", Precision::Follow, Reduction::Min},
       {"all", reduce<topi::all>, "True where all elements over the axes are."},
       {"any", reduce<topi::any>, "True where one element over the axes is."},
-      {"mean", mean, "The mean over the axes.", Precision::Never},
+      {"mean", mean, "The mean over the axes.", Precision::Never, Reduction::Mean},
   };
   for (const ReduceRow& row : rows) {
     OpRecord record(row.name);
@@ -123,6 +124,7 @@ void reduce_records() {
         .type("Reduce", reduce_type)
         .fusion(Fusion::Reduction)
         .layout(layout::reduction)
+        .reduction(row.reduction)
         .compute(row.compute);
     if (row.precision) record.precision(*row.precision);
   }
@@ -140,6 +142,7 @@ void reduce_records() {
         .type("ArgReduce", arg_reduce_type)
         .fusion(Fusion::Reduction)
         .layout(layout::reduction)
+        .sees_order_only()
         .compute(row.compute);
     if (row.precision) record.precision(*row.precision);
   }
@@ -151,6 +154,7 @@ void reduce_records() {
       .support_level(4)
       .type("Variance", reduce_type)
       .fusion(Fusion::Reduction)
+      .reduction(Reduction::Variance)
       .precision(Precision::Never)
       .compute(variance);
 }

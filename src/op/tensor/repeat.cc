@@ -5,6 +5,7 @@
 #include "op/evaluate/evaluate.h"
 #include "op/records.h"
 #include "op/rules.h"
+#include "op/tensor/concrete_forms.h"
 #include "relay/attrs/transform.h"
 #include "topi/broadcast.h"
 
@@ -197,6 +198,7 @@ void repeat_records() {
       .type("BroadCastToLike", broadcast_to_like_type)
       .fusion(Fusion::Broadcast)
       .moves(Moves::Repeat)
+      .concrete_form(concrete_broadcast)
       .compute(broadcast_to);
   OpRecord("collapse_sum_like")
       .doc("Summed over what broadcasting from the shape of another tensor has stretched.")
@@ -205,6 +207,7 @@ void repeat_records() {
       .support_level(10)
       .type("CollapseSumLike", collapse_sum_like_type)
       .fusion(Fusion::Reduction)
+      .concrete_form(concrete_collapse_sum)
       .compute(collapse_sum);
   OpRecord("collapse_sum_to")
       .doc("Summed over what broadcasting from a shape has stretched.")

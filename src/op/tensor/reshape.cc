@@ -5,6 +5,7 @@
 #include "op/qnn/quantized_forms.h"
 #include "op/records.h"
 #include "op/rules.h"
+#include "op/tensor/concrete_forms.h"
 #include "relay/attrs/transform.h"
 #include "topi/transform.h"
 
@@ -175,6 +176,7 @@ void reshape_records() {
       .fusion(Fusion::Injective)
       .moves(Moves::View)
       .precision(Precision::Follow)
+      .concrete_form(concrete_reshape)
       .compute(reshape);
 }
 

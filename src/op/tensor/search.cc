@@ -168,6 +168,7 @@ void search_records() {
       .support_level(6)
       .type("Argsort", argsort_type)
       .fusion(Fusion::Opaque)
+      .sees_order_only()
       .precision(Precision::Never)
       .compute([](const Attrs& given, const Tensors& in, const Type&) {
         auto* attrs = given.as<ArgsortAttrs>();

@@ -4,6 +4,7 @@
 #include "op/layout_rules.h"
 #include "op/records.h"
 #include "op/rules.h"
+#include "op/tensor/concrete_forms.h"
 #include "op/tensor/follows.h"
 #include "runtime/registry.h"
 #include "topi/elementwise.h"
@@ -23,6 +24,9 @@ struct UnaryRow {
 void stays_wide(OpRecord& op) { op.precision(Precision::Never); }
 void is_root(OpRecord& op) { op.precision(Precision::Never).evaluate(evaluate_arithmetic); }
 void computes_nothing(OpRecord& op) { op.precision(Precision::Follow).flops(0); }
+
+void is_zeros(OpRecord& op) { op.precision(Precision::Follow).flops(0).fills(0).concrete_form(concrete_zeros); }
+void is_ones(OpRecord& op) { op.precision(Precision::Follow).flops(0).fills(1).concrete_form(concrete_ones); }
 
 constexpr const char *kIdentity = "Identity", *kToBool = "IdentityCompRel";
 
@@ -49,8 +53,8 @@ const UnaryRow kUnaryRows[] = {
     {"fast_erf", "fast_erf", 1, same_as_input, "erf, quicker and less exact."},
     {"sqrt", "sqrt", 1, same_as_input, "The square root.", is_root},
     {"rsqrt", "rsqrt", 1, same_as_input, "One over the square root.", is_root},
-    {"zeros_like", nullptr, 4, same_as_input, "Zeros of the input's shape and type.", computes_nothing},
-    {"ones_like", nullptr, 4, same_as_input, "Ones of the input's shape and type.", computes_nothing},
+    {"zeros_like", nullptr, 4, same_as_input, "Zeros of the input's shape and type.", is_zeros},
+    {"ones_like", nullptr, 4, same_as_input, "Ones of the input's shape and type.", is_ones},
     {"sigmoid", "sigmoid", 1, same_as_input, "1 / (1 + exp(-x)).", follows},
     {"copy", "identity", 3, same_as_input, "The input itself.", computes_nothing},
     {"floor", "floor", 3, same_as_input, "The greatest integer that is not greater.", follows},

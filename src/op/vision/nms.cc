@@ -127,6 +127,7 @@ void nms_records() {
       .type("NMS", non_max_suppression_type)
       .fusion(Fusion::Opaque)
       .precision(Precision::Never)
+      .strategy_name("nms")
       .compute(non_max_suppression);
   OpRecord("vision.all_class_non_max_suppression")
       .doc("Of the boxes of each class that overlap, the one with the best score.")
@@ -138,6 +139,7 @@ void nms_records() {
       .support_level(5)
       .type("AllClassNMS", all_class_type)
       .fusion(Fusion::Opaque)
+      .strategy_name("all_class_nms")
       .compute(all_class);
 }
 

@@ -4,7 +4,9 @@
 
 #include "base/stack.h"
 #include "ir/structural/equal.h"
+#include "relay/inspect.h"
 #include "relay/op_names.h"
+#include "relay/slots.h"
 #include "relay/type/infer_type.h"
 #include "relay/walk.h"
 
@@ -250,7 +252,7 @@ bool DFMatcher::visit_call(const CallPattern* pattern, const Expr& expr) {
   if (visit(pattern->op, call->op)) {
     if (visit_all(pattern->args, call->args.vec())) return true;
     auto* op = call->op.as<OpNode>();
-    bool commutes = op && (op->name == ops::add || op->name == ops::multiply);
+    bool commutes = op && has_flag(op, kIsCommutative);
     if (commutes && pattern->args.defined() && pattern->args.size() == 2 &&
         visit_all({pattern->args[1], pattern->args[0]}, call->args.vec()))
       return true;

@@ -9,7 +9,8 @@ import pytest
 import tessera
 from tessera import relay, te
 from tessera.relay import transform
-from tessera.relay.op.op import ElementMoves
+from tessera.relay.dataflow_pattern import is_op, is_var, wildcard
+from tessera.relay.op.op import ElementMoves, Reduction
 
 TOP = Path(__file__).resolve().parents[3]
 
@@ -50,9 +51,40 @@ def operators():
     noisy = make("test.noisy", lambda args, attrs: args[0])
     noisy.set_attr("FInferenceForm", lambda call, args: args[0])
 
+    def broadcast(args, attrs):
+        return args[0] if len(args[0].shape) >= len(args[1].shape) else args[1]
 
-def call(name, *args):
-    return relay.Call(tessera.ir.Op.get(name), list(args))
+    def pair(name):
+        op = make(name, broadcast)
+        op.set_num_inputs(2)
+        op.add_argument("other", "Tensor", "the other operand")
+        return op
+
+    mix = pair("test.mix")
+    mix.set_attr("TIsCommutative", True)
+    mix.set_attr("TNeutralElement", 2.0)
+    minus = pair("test.minus")
+    minus.set_attr("TNeutralElement", 0.0)
+    make("test.fives", lambda args, attrs: args[0]).set_attr("TFillValue", 5.0)
+    order = make("test.order", lambda args, attrs: relay.TensorType(args[0].shape, "int32"))
+    order.set_attr("TSeesOrderOnly", True)
+    shaped = make("test.zeros_of", lambda args, attrs: args[0])
+    shaped.set_attr("FConcreteForm", lambda call, type: relay.zeros(tuple(type.shape), type.dtype))
+    total = make("test.total", lambda args, attrs: relay.TensorType(args[0].shape[:1], args[0].dtype))
+    total.set_attr("TOpPattern", relay.op.OpPattern.COMM_REDUCE)
+    total.set_attr("TReduction", Reduction.SUM)
+    layer = pair("test.layer")
+    layer.set_attr("FLayerChannels", lambda call: [1, 1, 0, 1, 2])
+    layer.set_attr("TPackWeights", pack)
+
+
+def pack(attrs, args, placeholders, type):
+    target = tessera.target.Target.current(allow_none=True)
+    return call("test.mix", *args) if target is not None and "avx2" in str(target) else None
+
+
+def call(name, *args, attrs=None):
+    return relay.Call(tessera.ir.Op.get(name), list(args), attrs)
 
 
 def module(body):
@@ -123,6 +155,67 @@ def test_fast_and_inference_forms_of_python():
     x = var(3)
     assert names(transform.FastMath()(module(call("test.soft", x)))) == ["test.quick"]
     assert names(transform.SimplifyInference()(module(relay.exp(call("test.noisy", x))))) == ["exp"]
+
+
+def test_a_pattern_of_a_commutative_operator_matches_both_orders():
+    x, y = relay.var("x", shape=(3,)), relay.exp(relay.var("y", shape=(3,)))
+    for name, commutes in (("test.mix", True), ("test.minus", False), ("multiply", True), ("divide", False)):
+        pattern = is_op(name)(is_var("x"), wildcard())
+        assert pattern.match(call(name, x, y))
+        assert pattern.match(call(name, y, x)) == commutes, name
+
+
+@pytest.mark.parametrize(
+    "name, element, sides",
+    [("test.mix", 2, 2), ("test.minus", 0, 1), ("add", 0, 2), ("subtract", 0, 1), ("multiply", 1, 2), ("divide", 1, 1)],
+)
+def test_a_neutral_element_is_dropped(name, element, sides):
+    x = var(3)
+    neutral, other = relay.const(np.float32(element)), relay.const(np.float32(7))
+    assert names(transform.SimplifyExpr()(module(call(name, x, neutral)))) == []
+    assert names(transform.SimplifyExpr()(module(call(name, neutral, x)))) == ([] if sides == 2 else [name])
+    assert names(transform.SimplifyExpr()(module(call(name, x, other)))) == [name]
+
+
+def test_a_filled_tensor_of_python_is_its_one_value():
+    x = var(3)
+    mod = transform.SimplifyExpr()(module(relay.multiply(x, call("test.fives", x))))
+    assert names(mod) == ["multiply"] and float(mod["main"].body.args[1].data.numpy()) == 5
+
+
+def test_the_order_of_quantized_values_is_that_of_their_integers():
+    floats = relay.qnn.op.dequantize(var(3, dtype="int8"), relay.const(np.float32(0.5)), relay.const(3))
+    assert names(transform.SimplifyExpr()(module(call("test.order", floats)))) == ["test.order"]
+    assert names(transform.SimplifyExpr()(module(relay.argsort(floats)))) == ["argsort"]
+    assert names(transform.SimplifyExpr()(module(relay.sort(floats)))) == ["qnn.dequantize", "sort"]
+
+
+def test_an_operator_of_python_with_a_concrete_form():
+    assert names(transform.SimplifyExpr()(module(call("test.zeros_of", var(3))))) == ["zeros"]
+    assert names(transform.SimplifyExpr()(module(call("test.zeros_of", var(relay.Any()))))) == ["test.zeros_of"]
+
+
+def test_a_reduction_of_python_goes_over_one_axis():
+    attrs = tessera.ir.make_node("relay.attrs.ReduceAttrs", axis=[1, 2], keepdims=0, exclude=0)
+    mod = module(call("test.total", var(4, 5, 6), attrs=attrs))
+    after = tessera._ffi.get_global_func("relay._transform.JoinReducedAxes")()(mod)
+    assert names(after) == ["reshape", "test.total"]
+
+
+def test_the_weight_of_a_layer_of_python_takes_a_scale_in():
+    scale = relay.const(np.array([2, 3, 4], "float32"))
+    x, w = var(4, 3), relay.var("w", shape=(3, 3))
+    after = transform.BackwardFoldScaleAxis()(module(relay.multiply(call("test.layer", x, w), scale)))
+    assert after["main"].body.op.name == "test.layer"
+
+
+def test_a_rule_of_python_sees_the_target_of_the_pass():
+    x, w = var(4, 3), relay.const(np.zeros((3, 3), "float32"))
+    mod = module(call("test.layer", x, w))
+    pack_weights = tessera._ffi.get_global_func("relay._transform.PackWeights")()
+    assert names(pack_weights(mod)) == ["test.layer"]
+    with tessera.target.Target("llvm -mattr=+avx2"):
+        assert names(pack_weights(mod)) == ["test.mix"]
 
 
 def test_an_operator_of_python_runs_with_the_others():

@@ -73,6 +73,18 @@ class ElementMoves:
     EXTREMUM = 6
 
 
+class Reduction:
+    """The slot TReduction: what an operator makes of all elements along axes."""
+
+    NONE = 0
+    SUM = 1
+    PRODUCT = 2
+    MAX = 3
+    MIN = 4
+    MEAN = 5
+    VARIANCE = 6
+
+
 @register_object("relay.OpImplementation")
 class OpImplementation(Object):
     """One way to compute an operator: tensors from tensors, and perhaps a schedule of its own."""

@@ -12,7 +12,6 @@
 #include "relay/attrs/nn.h"
 #include "relay/attrs/reduce.h"
 #include "relay/inspect.h"
-#include "relay/op_names.h"
 #include "relay/slots.h"
 #include "relay/transform/fuse/kernel_groups.h"
 #include "relay/transform/passes.h"
@@ -71,8 +70,8 @@ class RowFinder {
   /// Reduces `row` over its last axes, keeping them.
   static bool is_reduction(const Expr& expr, const Shape& row) {
     auto* call = expr.as<Call>();
-    std::string_view name = call ? op_name(call) : "";
-    if (name != ops::mean && name != ops::sum && name != ops::max && name != ops::variance) return false;
+    const Reduction kind = call ? reduction_of(call) : Reduction::None;
+    if (!goes_by_rows(kind)) return false;
     auto* attrs = cast_or_null<ReduceAttrs>(call->attrs.get());
     if (!attrs || attrs->exclude || !attrs->keepdims || !attrs->axis) return false;
     auto axes = fixed_ints(attrs->axis), from = fixed_shape(checked_type(call->args[0]));
@@ -81,7 +80,7 @@ class RowFinder {
     for (int64_t& axis : *axes)
       if (axis < 0) axis += static_cast<int64_t>(row.size());
     std::sort(axes->begin(), axes->end());
-    if (name == ops::variance) {  // of what is left after a mean of the same rows
+    if (kind == Reduction::Variance) {  // of what is left after a mean of the same rows
       auto mean = fixed_shape(checked_type(call->args[1]));
       if (!mean || *mean != *fixed_shape(checked_type(expr))) return false;
     }

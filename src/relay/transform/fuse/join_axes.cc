@@ -40,21 +40,19 @@ int64_t longest_row(int64_t total) {
   return total;
 }
 
-/// The name of the reduction over the last axes, and how many they are.
+/// The operator that reduces the last axes, and how many they are.
 struct LastAxes {
-  std::string_view name;
+  Expr op;
   size_t count = 0;
 };
 
 LastAxes last_axes(const Call* call, size_t rank) {
-  std::string_view name = op_name(call);
-  if (name == ops::global_avg_pool2d || name == ops::global_max_pool2d) {
-    auto* attrs = call->attrs_as<GlobalPool2DAttrs>();
-    return {name == ops::global_avg_pool2d ? ops::mean : ops::max, attrs->layout == "NCHW" ? size_t(2) : 0};
-  }
-  if (name != ops::mean && name != ops::sum && name != ops::max && name != ops::min && name != ops::prod) return {};
+  const Reduction kind = reduction_of(call);
+  if (kind == Reduction::None || kind == Reduction::Variance) return {};
+  if (auto* pool = call->attrs.as<GlobalPool2DAttrs>())
+    return {Op::get(kind == Reduction::Mean ? ops::mean : ops::max), pool->layout == "NCHW" ? size_t(2) : 0};
   auto* attrs = cast_or_null<ReduceAttrs>(call->attrs.get());
-  if (attrs && !attrs->axis && !attrs->exclude) return {name, rank};
+  if (attrs && !attrs->axis && !attrs->exclude) return {call->op, rank};
   auto axes = attrs && attrs->axis && !attrs->exclude ? fixed_ints(attrs->axis) : std::nullopt;
   if (!axes) return {};
   for (int64_t& axis : *axes)
@@ -62,7 +60,7 @@ LastAxes last_axes(const Call* call, size_t rank) {
   std::sort(axes->begin(), axes->end());
   for (size_t i = 0; i < axes->size(); ++i)
     if ((*axes)[i] != static_cast<int64_t>(rank - axes->size() + i)) return {};
-  return {name, axes->size()};
+  return {call->op, axes->size()};
 }
 
 class Joiner {
@@ -91,9 +89,9 @@ class Joiner {
     Expr row = in_shape(call->args[0], rows, kDeepest);
     if (!row) return same;
     auto reduced = [&](const Expr& of, size_t axis) {
-      return placed(Expr(call), call_op(std::string(axes.name), {of}, make_attrs<ReduceAttrs>([&](auto& a) {
-                                          a.axis = int_array({static_cast<int64_t>(axis)});
-                                        })));
+      return placed(Expr(call), make_call(axes.op, {of}, make_attrs<ReduceAttrs>([&](auto& a) {
+                                            a.axis = int_array({static_cast<int64_t>(axis)});
+                                          })));
     };
     Expr out = reduced(row, rows.size() - 1);
     if (is_all) out = reduced(placed(Expr(call), reshape(out, int_array({1, -1}))), 1);

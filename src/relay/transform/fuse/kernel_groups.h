@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "relay/expr.h"
+#include "relay/slots.h"
 
 namespace tessera::relay {
 
@@ -15,6 +15,11 @@ namespace attr {
 /// Of a primitive function: the rule by which its kernel is scheduled, in place of that of its most complex operator.
 inline constexpr const char* kKernelRule = "tessera.rule";
 }  // namespace attr
+
+/// True for reductions that the rule "rows" computes.
+inline bool goes_by_rows(Reduction kind) {
+  return kind == Reduction::Sum || kind == Reduction::Mean || kind == Reduction::Max || kind == Reduction::Variance;
+}
 
 /// The expressions of a function's body, and the calls, tuples and tuple items that read each.
 class Readers {

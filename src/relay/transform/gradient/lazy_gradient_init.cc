@@ -11,6 +11,7 @@
 #include "relay/make.h"
 #include "relay/op_names.h"
 #include "relay/scopes.h"
+#include "relay/slots.h"
 #include "relay/transform/passes.h"
 
 namespace tessera::relay {
@@ -44,8 +45,8 @@ class LazyGradients {
     if (auto it = filled_.find(expr.get()); it != filled_.end()) return it->second;
     auto* op = op_of(expr);
     if (!op) return Fill::Unknown;
-    if (op->name == ops::zeros_like || op->name == ops::zeros) return Fill::Zeros;
-    if (op->name == ops::ones_like || op->name == ops::ones) return Fill::Ones;
+    if (Any value = Op(op).slot(kFillValue); !value.is_null())
+      return value.to<double>() == 0 ? Fill::Zeros : value.to<double>() == 1 ? Fill::Ones : Fill::Unknown;
     if (op->name == ops::collapse_sum_like || op->name == ops::broadcast_to_like)  // zeros stay zeros in every shape
       return fill_of(expr.as<Call>()->args[0]) == Fill::Zeros ? Fill::Zeros : Fill::Unknown;
     return Fill::Unknown;

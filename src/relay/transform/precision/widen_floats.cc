@@ -69,8 +69,11 @@ bool moves_elements(const Call* call) {
   return moves == Moves::View || moves == Moves::Permute || moves == Moves::Slice || moves == Moves::Gather;
 }
 
-/// Products and convolutions that may read their weights in 16 bits.
-bool is_layer(std::string_view name) { return name == ops::dense || name == ops::matmul || name == ops::conv2d; }
+/// A layer that may read its weight in 16 bits.
+bool takes_narrow_weight(const Call* call) {
+  auto* op = call->op.as<OpNode>();
+  return op && has_flag(op, kTakesNarrowWeight);
+}
 
 /// True for products, and for convolutions of all channels whose results fill vectors: others read their weights in ways that
 /// know float32 only.
@@ -161,7 +164,7 @@ class Widener {
       args.set(0, narrow_form(args[0]));
       return cast(typed(make_call(call->op, args, call->attrs), type), kWide);
     }
-    if (is_layer(op_name(call)))
+    if (takes_narrow_weight(call))
       if (Expr out = with_narrow_weight(call, args)) return out;
     if (is_of_numbers(call)) return make_call(call->op, args, with_wide(call->attrs));
     Array<Expr> own;
@@ -219,7 +222,7 @@ class Widener {
 Expr widen_weights(const Expr& root) {
   return rewrite(root, [](Rewriter& self, const Call* call) -> Expr {
     Array<Expr> args = self(call->args);
-    if (is_layer(op_name(call)) && dtype_of(Expr(call)) == kWide)
+    if (takes_narrow_weight(call) && dtype_of(Expr(call)) == kWide)
       for (size_t i = 0; i < args.size(); ++i)
         if (has_narrow(checked_type(call->args[i]))) args.set(i, cast(args[i], kWide));
     return with_args(call, args);

@@ -4,14 +4,11 @@
 
 #include "ir/prim/ops.h"
 #include "ir/structural/equal.h"
-#include "relay/attrs/conv.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/op_names.h"
-#include "relay/slots.h"
 #include "relay/transform/passes.h"
 #include "runtime/function/element.h"
-#include "tir/layout.h"
 
 namespace tessera::relay {
 namespace {
@@ -44,28 +41,6 @@ std::optional<std::vector<int64_t>> spare_axes(const TensorType& data, const Ten
     }
   }
   return spare;
-}
-
-bool is_conv(std::string_view name) { return name == ops::conv1d || name == ops::conv2d || name == ops::conv3d; }
-
-std::optional<ScaledLayer> conv_layer(const Call* call) {
-  auto* attrs = cast_or_null<ConvAttrs>(call->attrs.get());
-  if (!attrs) return std::nullopt;
-  Layout data = make_layout(attrs->data_layout), kernel = make_layout(attrs->kernel_layout);
-  Layout out = attrs->out_layout.empty() ? data : make_layout(attrs->out_layout);
-  for (const Layout& layout : {data, kernel, out})
-    for (size_t i = 0; i < layout->axes.size(); ++i)
-      if (!layout->is_primal(i)) return std::nullopt;
-  ScaledLayer layer{data->index_of('C'), out->index_of('C'), kernel->index_of('I'), kernel->index_of('O'),
-                    static_cast<int>(kernel->axes.size())};
-  if (attrs->groups == 1) return layer;
-  TensorType weight = tensor_type(call->args[1]);
-  const int64_t* outputs = as_int(weight->shape[static_cast<size_t>(layer.weight_out)]);
-  bool is_depthwise =
-      outputs && *outputs == attrs->groups && is_one(weight->shape[static_cast<size_t>(layer.weight_in)]);
-  if (!is_depthwise) return std::nullopt;
-  layer.weight_in = layer.weight_out;
-  return layer;
 }
 
 /// What a layer computes anew in every run, such as the gate of squeeze-and-excitation. A weight that takes it in could no
@@ -109,14 +84,10 @@ bool keeps_positive_scale(const Call* call) {
 
 bool is_sum(const Call* call) { return op_name(call) == ops::add || op_name(call) == ops::subtract; }
 
-std::optional<ScaledLayer> scaled_layer(const Call* call) {
-  const bool has_weight = is_conv(op_name(call)) || op_name(call) == ops::dense;
-  if (has_weight && dtype_of(call->args[1]) != dtype_of(Expr(call)))
-    return std::nullopt;  // it would not stay as narrow
-  if (is_conv(op_name(call))) return conv_layer(call);
-  if (op_name(call) != ops::dense) return std::nullopt;
-  int last = static_cast<int>(rank_of(call->args[0])) - 1;
-  return ScaledLayer{last, last, 1, 0, 2};
+std::optional<LayerChannels> scaled_layer(const Call* call) {
+  std::optional<LayerChannels> layer = layer_channels(call);
+  const bool keeps_dtype = layer && dtype_of(call->args[1]) == dtype_of(Expr(call));  // of a weight that is scaled
+  return keeps_dtype ? layer : std::nullopt;
 }
 
 Pass fold_scale_axis_pass() {

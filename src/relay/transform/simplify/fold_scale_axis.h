@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "relay/expr.h"
+#include "relay/slots.h"
 
 namespace tessera::relay {
 
@@ -21,17 +21,11 @@ Expr factors_along(const Expr& data, const Expr& factor, const ScaleMessage& mes
 /// True when `other` varies along `axes` only, seen from `data`.
 bool broadcasts_along(const Expr& data, const Expr& other, const std::vector<int>& axes);
 
-/// nn.relu and nn.leaky_relu: f(x * s) = f(x) * s for s > 0.
+/// f(x * s) = f(x) * s for s > 0.
 bool keeps_positive_scale(const Call* call);
 bool is_sum(const Call* call);  // add, subtract
 
-/// A convolution or matmul as its scales see it.
-struct ScaledLayer {
-  int in_axis, out_axis;      // of data and of the result
-  int weight_in, weight_out;  // axes of the weight; weight_in is weight_out where channels are kept apart
-  int weight_rank;
-};
-/// Nothing for other operators, and where the layouts hold channels in blocks.
-std::optional<ScaledLayer> scaled_layer(const Call* call);
+/// The channels of a layer whose weight may be scaled; nothing for other calls.
+std::optional<LayerChannels> scaled_layer(const Call* call);
 
 }  // namespace tessera::relay

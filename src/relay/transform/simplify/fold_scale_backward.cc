@@ -37,7 +37,7 @@ class BackwardFold {
   }
 
   MaybeScale can_take(const Call* call) const {
-    if (auto layer = scaled_layer(call)) return ScaleMessage{{layer->out_axis}, false};
+    if (auto layer = scaled_layer(call)) return ScaleMessage{{layer->result}, false};
     if (keeps_positive_scale(call)) {
       const ScaleMessage* in = message_of(call->args[0]);
       return in ? MaybeScale({in->axes, true}) : std::nullopt;

@@ -81,7 +81,7 @@ class ForwardFold {
   }
 
   static std::vector<MaybeScale> arguments_can_take(const Call* call, const MaybeScale& out) {
-    if (auto layer = scaled_layer(call)) return {ScaleMessage{{layer->in_axis}, false}};
+    if (auto layer = scaled_layer(call)) return {ScaleMessage{{layer->data}, false}};
     if (!out) return {};
     if (keeps_positive_scale(call)) return {ScaleMessage{out->axes, true}};
     if (!is_sum(call)) return {};

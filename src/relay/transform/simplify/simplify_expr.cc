@@ -32,27 +32,11 @@ bool same_type(const Expr& a, const Expr& b) { return structural_equal(checked_t
 
 // ---- *_like, where the shape is known --------------------------------------------------------------------------------
 
-Expr init_op(std::string_view name, Array<Expr> args, const TensorType& type) {
-  return call_op(name, std::move(args),
-                 make_attrs<InitOpAttrs>([&](auto& a) { a.shape = type->shape, a.dtype = type->dtype; }));
-}
-
 Expr make_concrete(const Call* call) {
-  std::string_view name = op_name(call);
-  if (!name.ends_with("_like") || !fixed_shape(call->checked_type_)) return nullptr;
-  TensorType type = tensor_type(Expr(call));
-  if (name == ops::zeros_like) return init_op(ops::zeros, {}, type);
-  if (name == ops::ones_like) return init_op(ops::ones, {}, type);
-  if (name == ops::full_like) return init_op(ops::full, {call->args[1]}, type);
-  if (name == ops::reshape_like) return reshape(call->args[0], type->shape);
-  if (name == ops::broadcast_to_like) return broadcast_to(call->args[0], type->shape);
-  if (name == ops::cast_like) return cast(call->args[0], type->dtype);
-  if (name == ops::collapse_sum_like && Op::find(ops::collapse_sum_to)) {
-    std::vector<int64_t> shape = *fixed_shape(call->checked_type_);
-    return call_op(ops::collapse_sum_to, {call->args[0], make_ints(shape, DataType::Int(32))},
-                   make_attrs<InitOpAttrs>([&](auto& a) { a.shape = type->shape; }));
-  }
-  return nullptr;
+  Any form = Op(call->op.as<OpNode>()).slot(kConcreteForm);
+  if (form.is_null() || !fixed_shape(call->checked_type_)) return nullptr;
+  Any out = form.to<PackedFunc>()(Expr(call), tensor_type(Expr(call)));
+  return out.is_null() ? Expr() : out.to<Expr>();
 }
 
 // ---- neutral elements --------------------------------------------------------------------------------------------
@@ -61,8 +45,9 @@ Expr make_concrete(const Call* call) {
 Expr fill_value(const Expr& expr) {
   auto* call = expr.as<Call>();
   std::string_view name = op_name(call);
-  if (name == ops::zeros || name == ops::zeros_like) return make_scalar(0, dtype_of(expr));
-  if (name == ops::ones || name == ops::ones_like) return make_scalar(1, dtype_of(expr));
+  auto* op = call ? call->op.as<OpNode>() : nullptr;
+  if (Any value = op ? Op(op).slot(kFillValue) : Any(); !value.is_null())
+    return make_scalar(value.to<double>(), dtype_of(expr));
   if (name == ops::full && call->args[0].as<Constant>()) return call->args[0];
   if (name == ops::full_like && call->args[1].as<Constant>()) return call->args[1];
   return nullptr;
@@ -87,14 +72,13 @@ Expr use_fill_value(const Call* call) {
 }
 
 Expr drop_neutral(const Call* call) {
-  std::string_view name = op_name(call);
-  bool sum = name == ops::add || name == ops::subtract, product = name == ops::multiply || name == ops::divide;
-  if (!sum && !product) return nullptr;
-  bool commutes = name == ops::add || name == ops::multiply;
+  auto* op = call->op.as<OpNode>();
+  Any neutral = Op(op).slot(kNeutralElement);
+  if (neutral.is_null()) return nullptr;
   for (size_t i : {1, 0}) {
-    if (i == 0 && !commutes) continue;
+    if (i == 0 && !has_flag(op, kIsCommutative)) continue;
     auto* constant = call->args[i].as<Constant>();
-    if (!constant || !constant->is_scalar() || scalar_value(call->args[i]) != (sum ? 0.0 : 1.0)) continue;
+    if (!constant || !constant->is_scalar() || scalar_value(call->args[i]) != neutral.to<double>()) continue;
     if (same_type(call->args[1 - i], Expr(call))) return call->args[1 - i];
   }
   return nullptr;
@@ -219,8 +203,7 @@ Expr use_rsqrt(const Call* call) {
 
 /// The order of values is that of what they were quantised to.
 Expr order_of_quantised(const Call* call) {
-  std::string_view name = op_name(call);
-  if (name != ops::argmax && name != ops::argmin && name != ops::argsort) return nullptr;
+  if (!has_flag(call->op.as<OpNode>(), kSeesOrderOnly)) return nullptr;
   auto* inner = as_call(call->args[0], ops::qnn_dequantize);
   if (!inner || !scalar_value(inner->args[1]) || *scalar_value(inner->args[1]) <= 0) return nullptr;
   return with_args(call, {inner->args[0]});
