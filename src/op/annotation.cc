@@ -28,7 +28,7 @@ bool same_type(TypeQuery& query) {
 
 }  // namespace
 
-void annotation_records() {
+static void annotation_records() {
   OpRecord("annotation.stop_fusion")
       .doc("The input itself; it is not fused with what uses it.")
       .input("data", "the input")
@@ -77,5 +77,7 @@ void annotation_records() {
       .noncomputational()
       .stateful(false);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily annotation_family{annotation_records};
 
 }  // namespace tessera::op

@@ -109,7 +109,7 @@ Tensors first_input(const Attrs&, const Tensors& in, const Type&) { return {topi
 
 }  // namespace
 
-void memory_records() {
+static void memory_records() {
   OpRecord("memory.alloc_storage")
       .doc("A piece of memory.")
       .attrs<AllocStorageAttrs>()
@@ -192,5 +192,7 @@ void memory_records() {
   marker_record("annotation.bitpack_start").strategy_name("");
   marker_record("annotation.bitpack_end").strategy_name("");
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily memory_family{memory_records};
 
 }  // namespace tessera::op

@@ -74,7 +74,7 @@ bool multinomial_type(TypeQuery& query) {
 
 }  // namespace
 
-void random_records() {
+static void random_records() {
   OpRecord("random.threefry_generate")
       .doc("The next key, and random 64-bit words.")
       .attrs<ThreefryGenerateAttrs>()
@@ -124,5 +124,7 @@ void random_records() {
         return topi::multinomial(in[0], in[1], PrimExpr(attrs.as<MultinomialAttrs>()->num_samples));
       });
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily random_family{random_records};
 
 }  // namespace tessera::op

@@ -1,13 +1,11 @@
 #pragma once
 // One record per operator: everything the compiler knows about it, said in one place.
 //
-//   void dense(OpRecord op) {
-//     op.doc("...").attrs<DenseAttrs>().input("data", "...").type(dense_type).fusion(Fusion::OutputElementwise)...
-//   }
+//   OpRecord("nn.dense").doc("...").attrs<DenseAttrs>().input("data", "...").type("Dense", dense_type)...
 //
 // A record fills slots of the operator table (relay/slots.h, relay/layout_rule.h, relay/type/rule.h,
-// relay/type/affine_type.h); an operator made in Python fills the same ones, and passes read nothing else. `all.cc` lists the
-// records.
+// relay/type/affine_type.h); an operator made in Python fills the same ones, and passes read nothing else. records.h says how
+// records are found.
 
 #include "relay/layout_rule.h"
 #include "relay/slots.h"

@@ -150,7 +150,7 @@ bool sparse_to_dense_type(TypeQuery& query) {
 
 }  // namespace
 
-void dyn_create_records() {
+static void dyn_create_records() {
   OpRecord("dyn.zeros")
       .doc("A tensor of zeros.")
       .attrs<InitOpAttrs>()
@@ -248,5 +248,7 @@ void dyn_create_records() {
       })
       .shape({0, 0, 0, 1}, shape_is_input<3>("dyn.sparse_to_dense"));
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily dyn_create_family{dyn_create_records};
 
 }  // namespace tessera::op

@@ -142,7 +142,7 @@ Tensors resize(const Attrs& given, const Tensors& in, const Type& out) {
 
 }  // namespace
 
-void dyn_image_records() {
+static void dyn_image_records() {
   OpRecord("dyn.nn.pad")
       .doc("The data with a border.")
       .attrs<PadAttrs>()
@@ -193,5 +193,7 @@ void dyn_image_records() {
       .compute(resize)
       .shape({0, 1, 0}, resize_shape);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily dyn_image_family{dyn_image_records};
 
 }  // namespace tessera::op

@@ -137,7 +137,7 @@ Tensors topk(const Attrs& given, const Tensors& in, const Type& out) {
 
 }  // namespace
 
-void dyn_reshape_records() {
+static void dyn_reshape_records() {
   OpRecord("dyn.reshape")
       .doc("The same elements in row-major order under another shape.")
       .attrs<ReshapeAttrs>()
@@ -201,5 +201,7 @@ void dyn_reshape_records() {
       .compute(topk)
       .shape({0, 1}, topk_shape);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily dyn_reshape_family{dyn_reshape_records};
 
 }  // namespace tessera::op

@@ -68,12 +68,14 @@ Exprs copied_gradient(const Call* call, const Expr& grad) {
   return out;
 }
 
-void copy_gradients() {
+static void copy_gradients() {
   set_gradients({
       {"matrix_set_diag", matrix_set_diag_gradient},
       {"vision.yolo_reorg", copied_gradient},
       {"nn.fifo_buffer", fifo_buffer_gradient},
   });
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily copy_gradient_family{copy_gradients, FillOrder::MoreSlots};
 
 }  // namespace tessera::op

@@ -170,7 +170,7 @@ Exprs dynamic_one_hot_gradient(const Call* call, const Expr& grad) {
 
 }  // namespace
 
-void dynamic_gradients() {
+static void dynamic_gradients() {
   set_gradients({
       {"dyn.strided_slice", slice_gradient},
       {"dyn.tile", dynamic_tile_gradient},
@@ -182,5 +182,7 @@ void dynamic_gradients() {
       {"dyn.one_hot", dynamic_one_hot_gradient},
   });
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily dynamic_gradient_family{dynamic_gradients, FillOrder::MoreSlots};
 
 }  // namespace tessera::op

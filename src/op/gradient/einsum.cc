@@ -110,6 +110,8 @@ Exprs einsum_gradient(const Call* call, const Expr& grad) {
 
 }  // namespace
 
-void einsum_gradients() { set_gradients({{"einsum", einsum_gradient}}); }
+static void einsum_gradients() { set_gradients({{"einsum", einsum_gradient}}); }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily einsum_gradient_family{einsum_gradients, FillOrder::MoreSlots};
 
 }  // namespace tessera::op

@@ -80,7 +80,7 @@ Exprs clip_gradient(const Call* call, const Expr& grad) {
 
 }  // namespace
 
-void elementwise_gradients() {
+static void elementwise_gradients() {
   set_gradients({
       {"log", [](const Call* c, const Expr& g) { return Exprs{divide(g, x(c))}; }},
       {"log2", [](const Call* c, const Expr& g) { return Exprs{divide(g, scaled(c, std::numbers::ln2, x(c)))}; }},
@@ -139,5 +139,7 @@ void elementwise_gradients() {
         "right_shift", "shape_of",    "ndarray_size"})
     set_gradients({{name, zero_gradients}});
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily elementwise_gradient_family{elementwise_gradients, FillOrder::MoreSlots};
 
 }  // namespace tessera::op

@@ -158,7 +158,7 @@ Exprs trilu_gradient(const Call* call, const Expr& grad) {
 
 }  // namespace
 
-void index_gradients() {
+static void index_gradients() {
   set_gradients({
       {"take", take_gradient},
       {"gather", gather_gradient},
@@ -178,5 +178,7 @@ void index_gradients() {
       {"unravel_index", zero_gradients},
   });
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily index_gradient_family{index_gradients, FillOrder::MoreSlots};
 
 }  // namespace tessera::op

@@ -130,7 +130,7 @@ Exprs cumprod_gradient(const Call* call, const Expr& grad) {
 
 }  // namespace
 
-void reduce_gradients() {
+static void reduce_gradients() {
   set_gradients({
       {"sum", [](const Call* call, const Expr& grad) { return Exprs{stretched(call, grad)}; }},
       {"mean", [](const Call* call, const Expr& grad) { return Exprs{divide(stretched(call, grad), count_of(call))}; }},
@@ -146,5 +146,7 @@ void reduce_gradients() {
       {"any", zero_gradients},
   });
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily reduce_gradient_family{reduce_gradients, FillOrder::MoreSlots};
 
 }  // namespace tessera::op

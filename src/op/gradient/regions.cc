@@ -215,12 +215,14 @@ Exprs roi_pool_gradient(const Call* call, const Expr& grad) {
 
 }  // namespace
 
-void region_gradients() {
+static void region_gradients() {
   set_gradients({
       {"image.crop_and_resize", crop_and_resize_gradient},
       {"vision.roi_align", roi_align_gradient},
       {"vision.roi_pool", roi_pool_gradient},
   });
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily region_gradient_family{region_gradients, FillOrder::MoreSlots};
 
 }  // namespace tessera::op

@@ -209,12 +209,14 @@ Exprs deformable_conv2d_gradient(const Call* call, const Expr& grad) {
 
 }  // namespace
 
-void sampling_gradients() {
+static void sampling_gradients() {
   set_gradients({
       {"image.affine_grid", affine_grid_gradient},
       {"image.grid_sample", grid_sample_gradient},
       {"nn.deformable_conv2d", deformable_conv2d_gradient},
   });
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily sampling_gradient_family{sampling_gradients, FillOrder::MoreSlots};
 
 }  // namespace tessera::op

@@ -94,7 +94,7 @@ Exprs sparse_to_dense_gradient(const Call* call, const Expr& grad) {
 
 }  // namespace
 
-void scatter_gradients() {
+static void scatter_gradients() {
   set_gradients({
       {"scatter", scatter_gradient},
       {"scatter_add", scatter_add_gradient},
@@ -103,5 +103,7 @@ void scatter_gradients() {
       {"dyn.sparse_to_dense", sparse_to_dense_gradient},
   });
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily scatter_gradient_family{scatter_gradients, FillOrder::MoreSlots};
 
 }  // namespace tessera::op

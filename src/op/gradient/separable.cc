@@ -107,11 +107,13 @@ Expr separable_gradient(const relay::Call* call, const Expr& grad, const std::ve
   return out;
 }
 
-void separable_gradients() {
+static void separable_gradients() {
   set_gradients({
       {"nn.mirror_pad", mirror_pad_gradient},
       {"sliding_window", sliding_window_gradient},
   });
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily separable_gradient_family{separable_gradients, FillOrder::MoreSlots};
 
 }  // namespace tessera::op

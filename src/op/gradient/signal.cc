@@ -76,12 +76,14 @@ Exprs determinant_gradient(const Call* call, const Expr& grad) {
 
 }  // namespace
 
-void signal_gradients() {
+static void signal_gradients() {
   set_gradients({
       {"fft", fft_gradient},
       {"stft", stft_gradient},
       {"determinant", determinant_gradient},
   });
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily signal_gradient_family{signal_gradients, FillOrder::MoreSlots};
 
 }  // namespace tessera::op

@@ -76,11 +76,13 @@ Exprs slice_like_gradient(const Call* call, const Expr& grad) {
 
 }  // namespace
 
-void slice_gradients() {
+static void slice_gradients() {
   set_gradients({
       {"strided_slice", strided_slice_gradient},
       {"slice_like", slice_like_gradient},
   });
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily slice_gradient_family{slice_gradients, FillOrder::MoreSlots};
 
 }  // namespace tessera::op

@@ -134,7 +134,7 @@ Exprs meshgrid_gradient(const Call* call, const Expr& grad) {
 
 }  // namespace
 
-void transform_gradients() {
+static void transform_gradients() {
   set_gradients({
       {"reshape", reshaped},
       {"contrib_reverse_reshape", reshaped},
@@ -198,5 +198,7 @@ void transform_gradients() {
       {"arange", zero_gradients},
   });
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily transform_gradient_family{transform_gradients, FillOrder::MoreSlots};
 
 }  // namespace tessera::op

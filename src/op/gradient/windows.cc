@@ -159,7 +159,7 @@ Exprs avg_pool_grad_gradient(const Call* call, const Expr& grad) {
 
 }  // namespace
 
-void window_gradients() {
+static void window_gradients() {
   set_gradients({
       {"image.dilation2d", dilation2d_gradient},
       {"nn.correlation", correlation_gradient},
@@ -167,5 +167,7 @@ void window_gradients() {
       {"nn.avg_pool2d_grad", avg_pool_grad_gradient},
   });
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily window_gradient_family{window_gradients, FillOrder::MoreSlots};
 
 }  // namespace tessera::op

@@ -174,7 +174,7 @@ OpRecord image_record(const char* name, const char* rule_name, const char* doc, 
 
 }  // namespace
 
-void resize_records() {
+static void resize_records() {
   const char* doc = "Images of another size, read between the elements.";
   image_record<relay::Resize1DAttrs>("image.resize1d", "Resize1D", doc, 5, resize_type<1>, resize)
       .layout(layout::spatial<relay::ResizeAttrs>)
@@ -204,5 +204,7 @@ void resize_records() {
       .layout(layout::spatial<UpSampling3DAttrs>)
       .gradient(upsampling_gradient);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily resize_family{resize_records};
 
 }  // namespace tessera::op

@@ -92,7 +92,7 @@ Array<te::Tensor> dilation2d(const Attrs& given, const Array<te::Tensor>& in, co
 
 }  // namespace
 
-void sample_records() {
+static void sample_records() {
   OpRecord("image.affine_grid")
       .doc("Where the pixels of a target lie in an image, after an affine transformation.")
       .attrs<AffineGridAttrs>()
@@ -122,5 +122,7 @@ void sample_records() {
       .strategy_name("dilation2d")
       .compute(dilation2d);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily sample_family{sample_records};
 
 }  // namespace tessera::op

@@ -111,7 +111,7 @@ OpRecord softmax_record(const char* name, const char* doc, relay::Compute comput
 
 }  // namespace
 
-void activation_records() {
+static void activation_records() {
   OpRecord("nn.relu")
       .doc("max(x, 0).")
       .input("data", "the input")
@@ -178,5 +178,7 @@ void activation_records() {
       .compute(batch_flatten)
       .gradient(batch_flatten_gradient);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily activation_family{activation_records};
 
 }  // namespace tessera::op

@@ -178,7 +178,7 @@ topi::ConvOptions conv_options(const Attrs& attrs, DataType out_dtype) {
   return conv_options(conv_attrs(attrs), out_dtype);
 }
 
-void conv_records() {
+static void conv_records() {
   conv_record<relay::Conv1DAttrs>("nn.conv1d", "Conv1D", "Convolution over one spatial dimension.")
       .convert_layout(layout::convert_conv<relay::ConvAttrs>)
       .alter_layout(layout::block_conv)
@@ -214,7 +214,8 @@ void conv_records() {
       .fusion(Fusion::OutputElementwise)
       .compute(backward_weight)
       .gradient(conv_backward_weight_gradient);
-  winograd_records();
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily conv_family{conv_records};
 
 }  // namespace tessera::op

@@ -34,7 +34,4 @@ topi::ConvOptions conv_options(const A* attrs, DataType out_dtype) {
 }
 topi::ConvOptions conv_options(const Attrs& attrs, DataType out_dtype);
 
-/// nn.contrib_conv2d_winograd_*
-void winograd_records();
-
 }  // namespace tessera::op

@@ -106,7 +106,7 @@ void transpose_record(const char* name, const char* rule_name, relay::Legalize l
 
 }  // namespace
 
-void conv_transpose_records() {
+static void conv_transpose_records() {
   transpose_record<relay::Conv1DTransposeAttrs>("nn.conv1d_transpose", "Conv1DTranspose",
                                                 layout::pad_channels_transposed<'I'>);
   transpose_record<relay::Conv2DTransposeAttrs>("nn.conv2d_transpose", "Conv2DTranspose",
@@ -114,5 +114,7 @@ void conv_transpose_records() {
   transpose_record<relay::Conv3DTransposeAttrs>("nn.conv3d_transpose", "Conv3DTranspose",
                                                 layout::pad_channels_transposed<'I'>);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily conv_transpose_family{conv_transpose_records};
 
 }  // namespace tessera::op

@@ -89,7 +89,7 @@ Array<te::Tensor> correlation(const Attrs& attrs, const Array<te::Tensor>& in, c
 
 }  // namespace
 
-void deformable_records() {
+static void deformable_records() {
   OpRecord("nn.deformable_conv2d")
       .doc("Convolution whose taps are moved by an offset each.")
       .attrs<DeformableConv2DAttrs>()
@@ -110,5 +110,7 @@ void deformable_records() {
       .fusion(Fusion::OutputElementwise)
       .compute(correlation);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily deformable_family{deformable_records};
 
 }  // namespace tessera::op

@@ -5,6 +5,7 @@
 #include "topi/cpu/contraction/gemm.h"
 #include "ir/prim/ops.h"
 #include "op/nn/cpu_implementations.h"
+#include "op/records.h"
 #include "relay/attrs/nn.h"
 #include "relay/attrs/pad.h"
 #include "relay/make.h"
@@ -96,8 +97,10 @@ Expr pack_weight(const Attrs& attrs, const Array<Expr>& args, const Array<Object
                         }));
 }
 
-void gemm_implementations() {
+static void gemm_implementations() {
   Op::get("nn.contrib_dense_pack").set(relay::kMoreImplementations, Any(typed("gemm.cpu", offer_gemm)));
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily gemm_implementation_family{gemm_implementations, FillOrder::MoreSlots};
 
 }  // namespace tessera::op

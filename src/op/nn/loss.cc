@@ -131,7 +131,7 @@ void cross_entropy_record(const char* name, const char* doc, relay::Compute comp
 
 }  // namespace
 
-void loss_records() {
+static void loss_records() {
   cross_entropy_record("nn.cross_entropy", "Minus the mean over the batch of target times log of prediction.",
                        cross_entropy<false>, cross_entropy_gradient);
   cross_entropy_record("nn.cross_entropy_with_logits", "Minus the mean over the batch of target times log-prediction.",
@@ -148,5 +148,7 @@ void loss_records() {
       .compute(nll_loss)
       .gradient(nll_loss_gradient);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily loss_family{loss_records};
 
 }  // namespace tessera::op

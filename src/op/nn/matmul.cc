@@ -139,7 +139,7 @@ Array<te::Tensor> dense_pack(const Attrs&, const Array<te::Tensor>& in, const Ty
 
 }  // namespace
 
-void matmul_records() {
+static void matmul_records() {
   OpRecord("nn.dense")
       .doc("Linear layer: out[..., n] = sum over k of data[..., k] * weight[n, k].")
       .attrs<DenseAttrs>()
@@ -192,5 +192,7 @@ void matmul_records() {
       .compute(dense_pack)
       .gradient(dense_pack_gradient);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily matmul_family{matmul_records};
 
 }  // namespace tessera::op

@@ -151,7 +151,7 @@ OpRecord norm_record(const char* name, const char* doc, const char* rule_name, r
 
 }  // namespace
 
-void norm_records() {
+static void norm_records() {
   norm_record("nn.batch_norm", "Normalises by a mean and a variance that are given; returns those too.", "BatchNorm",
               batch_norm, batch_norm_gradient)
       .attrs<relay::BatchNormAttrs>()
@@ -219,5 +219,7 @@ void norm_records() {
       .compute(dropout)
       .gradient(dropout_gradient);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily norm_family{norm_records};
 
 }  // namespace tessera::op

@@ -142,7 +142,7 @@ Array<te::Tensor> fifo_buffer(const Attrs& attrs, const Array<te::Tensor>& in, c
 
 }  // namespace
 
-void pad_records() {
+static void pad_records() {
   OpRecord("nn.pad")
       .doc("A border of one value, of the outermost elements, or of the mirrored data.")
       .attrs<PadAttrs>()
@@ -182,5 +182,7 @@ void pad_records() {
       .fusion(Fusion::Opaque)
       .compute(fifo_buffer);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily pad_family{pad_records};
 
 }  // namespace tessera::op

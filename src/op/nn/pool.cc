@@ -162,7 +162,7 @@ void pool_grad_record(const char* name, relay::Compute compute) {
 
 }  // namespace
 
-void pool_records() {
+static void pool_records() {
   pool_family<1, relay::MaxPool1DAttrs, relay::AvgPool1DAttrs, relay::AdaptivePool1DAttrs>("1d");
   pool_family<2, relay::MaxPool2DAttrs, relay::AvgPool2DAttrs, relay::AdaptivePool2DAttrs>("2d");
   pool_family<3, relay::MaxPool3DAttrs, relay::AvgPool3DAttrs, relay::AdaptivePool3DAttrs>("3d");
@@ -182,5 +182,7 @@ void pool_records() {
   pool_grad_record("nn.max_pool2d_grad", pool_grad_compute<PoolKind::Max>);
   pool_grad_record("nn.avg_pool2d_grad", pool_grad_compute<PoolKind::Avg>);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily pooling_family{pool_records};
 
 }  // namespace tessera::op

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "ir/prim/ops.h"
-#include "op/nn/cpu_implementations.h"
+#include "op/records.h"
 #include "relay/attrs/nn.h"
 #include "relay/attrs/reduce.h"
 #include "relay/strategy.h"
@@ -110,7 +110,7 @@ void offer_variance(const relay::OpStrategy& strategy, const Attrs& attrs, const
 
 }  // namespace
 
-void row_implementations() {
+static void row_implementations() {
   auto offer = [](const char* name, auto function) {
     Op::get(name).set(relay::kMoreImplementations, Any(typed("rows.cpu", function)));
   };
@@ -123,5 +123,7 @@ void row_implementations() {
   offer("min", offer_reduction<RowKind::Min, false>);
   offer("variance", offer_variance);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily row_implementation_family{row_implementations, FillOrder::MoreSlots};
 
 }  // namespace tessera::op

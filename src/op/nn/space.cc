@@ -129,7 +129,7 @@ OpRecord space_record(const char* name, const char* rule_name, const char* doc, 
 
 }  // namespace
 
-void space_records() {
+static void space_records() {
   space_record<SubPixelAttrs>("nn.space_to_depth", "SpaceToDepth", "Blocks of pixels become channels.",
                               sub_pixel_type<true>, space_to_depth, space_to_depth_gradient)
       .moves(Moves::Permute)
@@ -145,5 +145,7 @@ void space_records() {
                                     "A part of the batch becomes the place in a block of space.", batch_to_space_type,
                                     batch_to_space, batch_to_space_gradient);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily space_family{space_records};
 
 }  // namespace tessera::op

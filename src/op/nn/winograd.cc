@@ -36,7 +36,7 @@ Array<te::Tensor> conv_compute(const Attrs& attrs, const Array<te::Tensor>& in, 
 
 }  // namespace
 
-void winograd_records() {
+static void winograd_records() {
   OpRecord("nn.contrib_conv2d_winograd_weight_transform")
       .doc("The weight of a 3x3 convolution as Winograd's convolution of tiles takes it: (side, side, out, in).")
       .attrs<relay::ConvWinogradWeightTransformAttrs>()
@@ -58,5 +58,7 @@ void winograd_records() {
       .strategy_name("conv2d_winograd_without_weight_transform")
       .compute(conv_compute);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily winograd_family{winograd_records};
 
 }  // namespace tessera::op

@@ -171,7 +171,7 @@ void unary_record(const char* name, const char* doc, const std::function<Expr(co
 
 }  // namespace
 
-void quantized_elementwise_records() {
+static void quantized_elementwise_records() {
   binary_record("qnn.add", "The sum of what integers stand for.", plain_sum<true>);
   binary_record("qnn.subtract", "The difference of what integers stand for.", plain_sum<false>);
   binary_record("qnn.mul", "The product of what integers stand for.", plain_product);
@@ -195,5 +195,7 @@ void quantized_elementwise_records() {
                  [op = std::string(name)](const Expr& x) { return relay::call_op(op, {x}); });
   unary_record("qnn.hardswish", "x * clip(x + 3, 0, 6) / 6.", hard_swish);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily quantized_elementwise_family{quantized_elementwise_records};
 
 }  // namespace tessera::op

@@ -166,7 +166,7 @@ OpRecord product_record(const char* name, const char* doc) {
 
 }  // namespace
 
-void quantized_product_records() {
+static void quantized_product_records() {
   product_record("qnn.conv2d", "Convolution of integers that stand for real numbers; sums are int32.")
       .attrs<Conv2DAttrs>()
       .type("QnnConv2D", product_type<kConv>)
@@ -185,5 +185,7 @@ void quantized_product_records() {
       .type("QnnBatchMatmul", product_type<kBatchMatmul>)
       .set(kCanonicalize, canonicalization("qnn.batch_matmul", plain_batch_matmul));
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily quantized_product_family{quantized_product_records};
 
 }  // namespace tessera::op

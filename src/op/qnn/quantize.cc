@@ -69,7 +69,7 @@ Expr real_of(const Expr& x, const AffineArgs& from, int axis, size_t rank) {
                          along_axis(from.scale, from.scale_type, axis, rank));
 }
 
-void quantize_records() {
+static void quantize_records() {
   OpRecord("qnn.quantize")
       .doc("Integers that stand for real numbers: round(data / scale) + zero point, within the range of out_dtype.")
       .attrs<QuantizeAttrs>()
@@ -91,5 +91,7 @@ void quantize_records() {
       .fusion(Fusion::Opaque)
       .set(kCanonicalize, canonicalization("qnn.dequantize", plain_dequantize));
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily quantize_family{quantize_records};
 
 }  // namespace tessera::op

@@ -142,7 +142,7 @@ static Expr plain_requantize(const Attrs& given, const Array<Expr>& args, const 
   return narrowed(requantized(args[0], types[0], how, environment), attrs->out_dtype);
 }
 
-void requantize_records() {
+static void requantize_records() {
   OpRecord("qnn.requantize")
       .doc("Integers of one scale and zero point as those of another.")
       .attrs<RequantizeAttrs>()
@@ -155,5 +155,7 @@ void requantize_records() {
       .type("Requantize", requantize_type)
       .set(kCanonicalize, canonicalization("qnn.requantize", plain_requantize));
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily requantize_family{requantize_records};
 
 }  // namespace tessera::op

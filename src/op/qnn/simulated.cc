@@ -33,7 +33,7 @@ Array<te::Tensor> simulated(const Attrs& attrs, const Array<te::Tensor>& in, con
 
 }  // namespace
 
-void simulated_quantize_records() {
+static void simulated_quantize_records() {
   OpRecord("qnn.simulated_quantize")
       .doc("What quantize gives, as floats; the type is a value.")
       .attrs<SimulatedQuantizeAttrs>()
@@ -59,5 +59,7 @@ void simulated_quantize_records() {
       .numeric(false)
       .compute(simulated<DequantizeAttrs, topi::simulated_dequantize>);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily simulated_quantize_family{simulated_quantize_records};
 
 }  // namespace tessera::op

@@ -59,7 +59,7 @@ const BinaryRow kBinaryRows[] = {
 
 }  // namespace
 
-void binary_records() {
+static void binary_records() {
   for (const BinaryRow& row : kBinaryRows) {
     OpRecord record(row.name);
     record.doc(row.doc)
@@ -76,5 +76,7 @@ void binary_records() {
     if (row.more) row.more(record);
   }
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily binary_family{binary_records};
 
 }  // namespace tessera::op

@@ -42,7 +42,7 @@ bool reinterpret_type(TypeQuery& query) {
 
 }  // namespace
 
-void cast_records() {
+static void cast_records() {
   OpRecord("cast")
       .doc("The elements as another type.")
       .attrs<CastAttrs>()
@@ -109,5 +109,7 @@ void cast_records() {
         return Tensors{topi::fixed_point_multiply(in[0], attrs->multiplier, attrs->shift)};
       });
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily cast_family{cast_records};
 
 }  // namespace tessera::op

@@ -126,7 +126,7 @@ bool meshgrid_type(TypeQuery& query) {
 
 }  // namespace
 
-void create_records() {
+static void create_records() {
   OpRecord("zeros")
       .doc("A tensor of zeros.")
       .attrs<InitOpAttrs>()
@@ -183,5 +183,7 @@ void create_records() {
         return topi::meshgrid(in, attrs.as<MeshgridAttrs>()->indexing == "xy");
       });
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily create_family{create_records};
 
 }  // namespace tessera::op

@@ -189,7 +189,7 @@ Tensors mapped_layout(const Attrs& attrs, const Tensors& in, const Type& out) {
 
 }  // namespace
 
-void dimension_records() {
+static void dimension_records() {
   OpRecord("transpose")
       .doc("The dimensions in another order.")
       .attrs<TransposeAttrs>()
@@ -258,5 +258,7 @@ void dimension_records() {
       .fusion(Fusion::Injective)
       .compute(mapped_layout);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily dimension_family{dimension_records};
 
 }  // namespace tessera::op

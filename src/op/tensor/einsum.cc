@@ -52,7 +52,7 @@ bool stft_type(TypeQuery& query) {
 
 }  // namespace
 
-void einsum_records() {
+static void einsum_records() {
   OpRecord("einsum")
       .doc("The sum of products over the letters of an equation such as \"ij,jk->ik\".")
       .attrs<EinsumAttrs>()
@@ -76,5 +76,7 @@ void einsum_records() {
             topi::stft(in[0], in[1], attrs->n_fft, attrs->hop_length, attrs->normalized, tensor_of(out)->shape)};
       });
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily einsum_family{einsum_records};
 
 }  // namespace tessera::op

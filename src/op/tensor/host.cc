@@ -44,7 +44,7 @@ bool unique_rows_type(TypeQuery& query) {
 
 }  // namespace
 
-void host_records() {
+static void host_records() {
   OpRecord("fft")
       .doc(
           "The Fourier transform of complex numbers (..., n, 2) along the dimension of n; the inverse is divided by n.")
@@ -89,5 +89,7 @@ void host_records() {
                              });
       });
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily host_family{host_records};
 
 }  // namespace tessera::op

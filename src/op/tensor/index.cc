@@ -142,7 +142,7 @@ Tensors one_hot(const Attrs& given, const Tensors& in, const Type&) {
 
 }  // namespace
 
-void index_records() {
+static void index_records() {
   OpRecord("take")
       .doc("Elements or slices by index.")
       .attrs<TakeAttrs>()
@@ -209,5 +209,7 @@ void index_records() {
       .fusion(Fusion::OutputElementwise)
       .compute(one_hot);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily index_family{index_records};
 
 }  // namespace tessera::op

@@ -128,7 +128,7 @@ Tensors split(const Attrs& given, const Tensors& in, const Type&) {
 
 }  // namespace
 
-void join_records() {
+static void join_records() {
   OpRecord("concatenate")
       .doc("Tensors one after the other along an axis.")
       .attrs<ConcatenateAttrs>()
@@ -162,5 +162,7 @@ void join_records() {
       .layout(layout::splitting)
       .compute(split);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily join_family{join_records};
 
 }  // namespace tessera::op

@@ -1,7 +1,7 @@
 // Moves between layouts and of axes on processors by tiles in registers (topi/cpu/transpose_tiles.h): another implementation
 // of layout_transform and transpose.
 
-#include "op/nn/cpu_implementations.h"
+#include "op/records.h"
 #include "relay/attrs/transform.h"
 #include "relay/strategy.h"
 #include "topi/cpu/transpose_tiles.h"
@@ -45,9 +45,11 @@ void offer_tiles(const relay::OpStrategy& strategy, const Attrs& given, const Ar
 
 }  // namespace
 
-void layout_move_implementations() {
+static void layout_move_implementations() {
   for (const char* name : {"layout_transform", "transpose"})
     Op::get(name).set(relay::kMoreImplementations, Any(typed("transpose_tiles.cpu", offer_tiles)));
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily layout_move_implementation_family{layout_move_implementations, FillOrder::MoreSlots};
 
 }  // namespace tessera::op

@@ -110,7 +110,7 @@ bool unravel_index_type(TypeQuery& query) {
 
 }  // namespace
 
-void position_records() {
+static void position_records() {
   OpRecord("reverse")
       .doc("The elements along one axis in reverse order.")
       .attrs<ReverseAttrs>()
@@ -182,5 +182,7 @@ void position_records() {
       .fusion(Fusion::Injective)
       .compute([](const Attrs&, const Tensors& in, const Type&) { return Tensors{topi::unravel_index(in[0], in[1])}; });
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily position_family{position_records};
 
 }  // namespace tessera::op

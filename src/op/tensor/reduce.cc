@@ -105,7 +105,7 @@ struct ReduceRow {
 
 }  // namespace
 
-void reduce_records() {
+static void reduce_records() {
   const ReduceRow rows[] = {
       {"sum", reduce<topi::sum>, "The sum over the axes.", Precision::Never, Reduction::Sum},
       {"prod", reduce<topi::prod>, "The product over the axes.", Precision::Never, Reduction::Product},
@@ -158,5 +158,7 @@ void reduce_records() {
       .precision(Precision::Never)
       .compute(variance);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily reduce_family{reduce_records};
 
 }  // namespace tessera::op

@@ -141,7 +141,7 @@ bool ndarray_size_type(TypeQuery& query) {
 
 }  // namespace
 
-void repeat_records() {
+static void repeat_records() {
   OpRecord("tile")
       .doc("The whole tensor several times along each dimension.")
       .attrs<TileAttrs>()
@@ -240,5 +240,7 @@ void repeat_records() {
         return Tensors{topi::ndarray_size(in[0], attrs.as<NdarraySizeAttrs>()->dtype)};
       });
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily repeat_family{repeat_records};
 
 }  // namespace tessera::op

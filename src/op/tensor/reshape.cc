@@ -144,7 +144,7 @@ bool reshape_like_type(TypeQuery& query) {
 
 }  // namespace
 
-void reshape_records() {
+static void reshape_records() {
   OpRecord("reshape")
       .doc("The same elements in row-major order under another shape.")
       .attrs<ReshapeAttrs>()
@@ -179,5 +179,7 @@ void reshape_records() {
       .concrete_form(concrete_reshape)
       .compute(reshape);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily reshape_family{reshape_records};
 
 }  // namespace tessera::op

@@ -94,7 +94,7 @@ Tensors scatter(const Attrs& given, const Tensors& in, const Type&) {
 
 }  // namespace
 
-void scatter_records() {
+static void scatter_records() {
   OpRecord("scatter")
       .doc("The data with updates written where the indices point along one axis.")
       .input("data", "the input")
@@ -149,5 +149,7 @@ void scatter_records() {
       .stateful(false)
       .compute([](const Attrs&, const Tensors& in, const Type&) { return Tensors{topi::invert_permutation(in[0])}; });
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily scatter_family{scatter_records};
 
 }  // namespace tessera::op

@@ -143,7 +143,7 @@ Type topk_result(const TypeQuery& query, const Array<PrimExpr>& shape, const Str
   throw Error(TypeError) << "ret_type is \"" << what << "\"; it may be \"both\", \"values\" or \"indices\"";
 }
 
-void search_records() {
+static void search_records() {
   OpRecord("cumsum")
       .doc("Running sums.")
       .input("data", "the input")
@@ -229,5 +229,7 @@ void search_records() {
       })
       .shape({1}, argwhere_shape);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily search_family{search_records};
 
 }  // namespace tessera::op

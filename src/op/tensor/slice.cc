@@ -99,7 +99,7 @@ Tensors slice_like(const Attrs& attrs, const Tensors& in, const Type&) {
 
 }  // namespace
 
-void slice_records() {
+static void slice_records() {
   OpRecord("strided_slice")
       .doc("A part of a tensor, as Python's slices mean it.")
       .attrs<StridedSliceAttrs>()
@@ -136,5 +136,7 @@ void slice_records() {
       .precision(Precision::Follow)
       .compute(slice_like);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily slice_family{slice_records};
 
 }  // namespace tessera::op

@@ -42,7 +42,7 @@ bool decode_type(TypeQuery& query) {
 
 }  // namespace
 
-void small_float_records() {
+static void small_float_records() {
   OpRecord("small_float_encode")
       .doc("The bytes that stand for the elements as floats of eight bits or fewer.")
       .attrs<SmallFloatAttrs>()
@@ -68,5 +68,7 @@ void small_float_records() {
         return Tensors{topi::elementwise(in[0], [&](const PrimExpr& x) { return topi::decode(x, format); })};
       });
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily small_float_family{small_float_records};
 
 }  // namespace tessera::op

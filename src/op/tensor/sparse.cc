@@ -54,7 +54,7 @@ Tensors fill_shape(const Attrs&, const Tensors& in, const Array<PrimExpr>&) {
 
 }  // namespace
 
-void sparse_records() {
+static void sparse_records() {
   OpRecord("sparse_reshape")
       .doc("Indices of a sparse tensor after a reshape, and the shape with -1 filled in.")
       .input("sparse_indices", "the indices, one row each")
@@ -76,5 +76,7 @@ void sparse_records() {
       .compute(fill)
       .shape({1, 1, 1, 1}, fill_shape);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily sparse_family{sparse_records};
 
 }  // namespace tessera::op

@@ -82,7 +82,7 @@ te::Tensor filled_like(const te::Tensor& x, int value) {
 
 }  // namespace
 
-void unary_records() {
+static void unary_records() {
   for (const UnaryRow& row : kUnaryRows) {
     OpRecord record(row.name);
     record.doc(row.doc).input("data", "the input").support_level(row.support_level).fusion(Fusion::Elementwise);
@@ -100,5 +100,7 @@ void unary_records() {
     });
   }
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily unary_family{unary_records};
 
 }  // namespace tessera::op

@@ -177,7 +177,7 @@ OpRecord vision_record(const char* name, const char* rule_name, const char* doc,
 
 }  // namespace
 
-void boxes_records() {
+static void boxes_records() {
   vision_record("vision.multibox_prior", "MultiBoxPrior", "Anchors around each pixel.", multibox_prior_type,
                 Fusion::Opaque, multibox_prior)
       .attrs<MultiBoxPriorAttrs>()
@@ -206,5 +206,7 @@ void boxes_records() {
       .attrs<YoloReorgAttrs>()
       .input("data", "(n, c, height, width)");
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily boxes_family{boxes_records};
 
 }  // namespace tessera::op

@@ -107,7 +107,7 @@ Array<te::Tensor> all_class(const Attrs& attrs, const Array<te::Tensor>& in, con
 
 }  // namespace
 
-void nms_records() {
+static void nms_records() {
   OpRecord("vision.get_valid_counts")
       .doc("Boxes that score above a threshold, moved to the front.")
       .input("data", "boxes, (batch, boxes, values)")
@@ -142,5 +142,7 @@ void nms_records() {
       .strategy_name("all_class_nms")
       .compute(all_class);
 }
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily nms_family{nms_records};
 
 }  // namespace tessera::op
