@@ -3,6 +3,7 @@
 #include "codegen/llvm/codegen.h"
 #include "codegen/llvm/context.h"
 #include "codegen/llvm/machine/needed_features.h"
+#include "codegen/schedule_rule_symbol.h"
 #include "runtime/cpu/features.h"
 
 namespace tessera::codegen {
@@ -19,6 +20,12 @@ void record_target(llvm::Module& module, const llvm::TargetMachine& target, cons
   if (!features.empty()) add_text(module, cpu_features_symbol(features), features);
 }
 
+void record_rules(llvm::Module& module, const NamedFunctions& functions) {
+  for (const auto& [var, function] : functions)
+    if (ObjectRef rule = function->attrs.get_attr(kScheduleRule))
+      add_text(module, kScheduleRuleSymbol + std::string(var->name_hint), downcast<String>(rule).str());
+}
+
 }  // namespace
 
 OwnedModule generate_llvm(const NamedFunctions& functions, const Machine& machine, const std::string& entry) {
@@ -32,6 +39,7 @@ OwnedModule generate_llvm(const NamedFunctions& functions, const Machine& machin
     out.module = codegen.finish();
   }
   record_target(*out.module, target, machine);
+  record_rules(*out.module, functions);
   verify(*out.module);
   optimize(*out.module, target, machine);
   return out;

@@ -173,12 +173,14 @@ def test_packages_and_libraries_are_told_without_running_their_code(small, tmp_p
     told = facts(open_shapes)
     assert told["format"] == "package, vm" and told["executor"] == "vm"
     assert told["inputs"] == [{"name": "x", "dtype": "float32", "shape": [-1, 3, 16, 16]}]
+    assert "contraction" in " ".join(kernel["rule"] for kernel in told["operators"] if "rule" in kernel)
 
     x = relay.var("x", shape=(4,))
     library = tmp_path / "lib.so"
     relay.build(tessera.IRModule.from_expr(relay.Function([x], relay.exp(x))), "llvm").export_library(str(library))
     told = facts(library)
     assert told["format"] == "library" and told["inputs"][0]["shape"] == [4] and "exp" in told["operators"][0]["name"]
+    assert told["operators"][0]["rule"], "also where the graph names no nodes"
 
 
 def test_files_that_are_no_models_are_errors(tmp_path):

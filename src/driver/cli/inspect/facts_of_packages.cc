@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "codegen/schedule_rule_symbol.h"
 #include "driver/cli/cli.h"
 #include "driver/cli/inspect/facts.h"
 #include "runtime/archive/files.h"
@@ -127,6 +128,13 @@ Module packed_modules(std::string_view library, const std::string& path) {
   return unpack_imports(blob->substr(sizeof bytes, bytes), make_module<UnloadedCode>(), "modules in " + path);
 }
 
+/// The schedule rules of kernels, which the library names; graphs of models with node names do so too.
+void add_rules(std::string_view library, Facts* facts) {
+  for (OperatorFact& kernel : facts->operators)
+    if (auto rule = elf_data(library, codegen::kScheduleRuleSymbol + kernel.name); rule && kernel.rule.empty())
+      kernel.rule = rule->substr(0, rule->find('\0'));
+}
+
 void add_modules(std::string_view library, const std::string& path, Facts* facts) {
   Module root = packed_modules(library, path);
   if (!root) return;
@@ -163,12 +171,14 @@ Facts facts_of_package(const std::string& path) {
              json_list(cpus));
     if (chosen.runs_here()) out.values.set("chosen_cpu", String(chosen.cpu));
   }
-  if (package.library.ends_with(".so")) {
-    std::string_view library = package.archive[package.library];
+  const bool has_code = package.library.ends_with(".so");
+  std::string_view library = has_code ? package.archive[package.library] : std::string_view();
+  if (has_code) {
     add_machine(library, &out);
     add_modules(library, path + "/" + package.library, &out);
   }
   if (package.kind == Package::Classic) add_graph(package.graph(), package.params(), &out);
+  if (has_code) add_rules(library, &out);
   return out;
 }
 
@@ -177,6 +187,7 @@ Facts facts_of_library(const std::string& path) {
   Facts out{.path = path, .format = "library", .file_bytes = file.bytes().size()};
   add_machine(file.bytes(), &out);
   add_modules(file.bytes(), path, &out);
+  add_rules(file.bytes(), &out);
   return out;
 }
 
