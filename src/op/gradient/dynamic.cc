@@ -183,6 +183,7 @@ static void dynamic_gradients() {
   });
 }
 
-[[gnu::init_priority(kFamilies)]] static const OpFamily dynamic_gradient_family{dynamic_gradients, FillOrder::MoreSlots};
+[[gnu::init_priority(kFamilies)]] static const OpFamily dynamic_gradient_family{dynamic_gradients,
+                                                                                FillOrder::MoreSlots};
 
 }  // namespace tessera::op

@@ -140,6 +140,7 @@ static void elementwise_gradients() {
     set_gradients({{name, zero_gradients}});
 }
 
-[[gnu::init_priority(kFamilies)]] static const OpFamily elementwise_gradient_family{elementwise_gradients, FillOrder::MoreSlots};
+[[gnu::init_priority(kFamilies)]] static const OpFamily elementwise_gradient_family{elementwise_gradients,
+                                                                                    FillOrder::MoreSlots};
 
 }  // namespace tessera::op

@@ -217,6 +217,7 @@ static void sampling_gradients() {
   });
 }
 
-[[gnu::init_priority(kFamilies)]] static const OpFamily sampling_gradient_family{sampling_gradients, FillOrder::MoreSlots};
+[[gnu::init_priority(kFamilies)]] static const OpFamily sampling_gradient_family{sampling_gradients,
+                                                                                 FillOrder::MoreSlots};
 
 }  // namespace tessera::op

@@ -104,6 +104,7 @@ static void scatter_gradients() {
   });
 }
 
-[[gnu::init_priority(kFamilies)]] static const OpFamily scatter_gradient_family{scatter_gradients, FillOrder::MoreSlots};
+[[gnu::init_priority(kFamilies)]] static const OpFamily scatter_gradient_family{scatter_gradients,
+                                                                                FillOrder::MoreSlots};
 
 }  // namespace tessera::op

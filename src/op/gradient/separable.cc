@@ -114,6 +114,7 @@ static void separable_gradients() {
   });
 }
 
-[[gnu::init_priority(kFamilies)]] static const OpFamily separable_gradient_family{separable_gradients, FillOrder::MoreSlots};
+[[gnu::init_priority(kFamilies)]] static const OpFamily separable_gradient_family{separable_gradients,
+                                                                                  FillOrder::MoreSlots};
 
 }  // namespace tessera::op

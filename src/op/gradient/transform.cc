@@ -199,6 +199,7 @@ static void transform_gradients() {
   });
 }
 
-[[gnu::init_priority(kFamilies)]] static const OpFamily transform_gradient_family{transform_gradients, FillOrder::MoreSlots};
+[[gnu::init_priority(kFamilies)]] static const OpFamily transform_gradient_family{transform_gradients,
+                                                                                  FillOrder::MoreSlots};
 
 }  // namespace tessera::op

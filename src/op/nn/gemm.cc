@@ -101,6 +101,7 @@ static void gemm_implementations() {
   Op::get("nn.contrib_dense_pack").set(relay::kMoreImplementations, Any(typed("gemm.cpu", offer_gemm)));
 }
 
-[[gnu::init_priority(kFamilies)]] static const OpFamily gemm_implementation_family{gemm_implementations, FillOrder::MoreSlots};
+[[gnu::init_priority(kFamilies)]] static const OpFamily gemm_implementation_family{gemm_implementations,
+                                                                                   FillOrder::MoreSlots};
 
 }  // namespace tessera::op

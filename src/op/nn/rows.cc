@@ -124,6 +124,7 @@ static void row_implementations() {
   offer("variance", offer_variance);
 }
 
-[[gnu::init_priority(kFamilies)]] static const OpFamily row_implementation_family{row_implementations, FillOrder::MoreSlots};
+[[gnu::init_priority(kFamilies)]] static const OpFamily row_implementation_family{row_implementations,
+                                                                                  FillOrder::MoreSlots};
 
 }  // namespace tessera::op

@@ -50,6 +50,7 @@ static void layout_move_implementations() {
     Op::get(name).set(relay::kMoreImplementations, Any(typed("transpose_tiles.cpu", offer_tiles)));
 }
 
-[[gnu::init_priority(kFamilies)]] static const OpFamily layout_move_implementation_family{layout_move_implementations, FillOrder::MoreSlots};
+[[gnu::init_priority(kFamilies)]] static const OpFamily layout_move_implementation_family{layout_move_implementations,
+                                                                                          FillOrder::MoreSlots};
 
 }  // namespace tessera::op
