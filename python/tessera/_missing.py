@@ -13,10 +13,6 @@ _AOT = 'ahead-of-time compilation needs it; use the graph executor, relay.backen
 _BYOC = (
     "external code generators are not called; leave the partitioning out, and relay.build compiles all operators itself"
 )
-_QUANTIZE = (
-    "quantize the model before it is imported, for example with onnxruntime.quantization, and read it with "
-    "relay.frontend.from_onnx"
-)
 _SPARSE = "operators on sparse matrices are missing; use the dense ones"
 _BITS = "operators on packed bits are missing; use int8 ones"
 _SCHEDULES = (
@@ -72,7 +68,6 @@ _ROWS: list[tuple[str, str, str]] = [
     ),
     ("tvm.relay.frontend.onnx", "get_info", "from_onnx takes the shapes that the file gives, and `shape` others"),
     # quantisation
-    ("tvm.relay.quantize", "", _QUANTIZE),
     (
         "tvm.relay.qnn.op",
         "requantize_config",

@@ -17,6 +17,7 @@ from . import (
     param_dict,
     prelude,
     qnn,
+    quantize,
     scope_builder,
     transform,
     ty,

@@ -1,0 +1,137 @@
+"""Quantisation after training: which layers, by which scales, and how near the answers stay."""
+
+import numpy as np
+import pytest
+import tessera
+from tessera import relay
+from tessera.contrib.graph_executor import GraphModule
+from tessera.relay import quantize as qtz
+from tessera.relay.quantize.calibrate import find_threshold_by_kl, find_threshold_by_percentile
+
+
+def model(layers=3):
+    """Convolutions with batch normalisation and relu, pooling, and a linear layer; and parameters by chance."""
+    x = relay.var("data", shape=(1, 8, 16, 16))
+    out = x
+    rng = np.random.default_rng(0)
+    for i in range(layers):
+        out = relay.nn.conv2d(out, relay.var(f"w{i}"), channels=8, kernel_size=(3, 3), padding=(1, 1))
+        names = [relay.var(f"{name}{i}") for name in ("gamma", "beta", "mean", "variance")]
+        out = relay.nn.relu(relay.nn.batch_norm(out, *names)[0])
+    out = relay.nn.dense(relay.nn.batch_flatten(relay.nn.avg_pool2d(out, (4, 4), (4, 4))), relay.var("fc"), units=10)
+    mod = relay.transform.InferType()(tessera.IRModule.from_expr(relay.Function(relay.analysis.free_vars(out), out)))
+    params = {}
+    for param in mod["main"].params[1:]:
+        shape = [int(extent) for extent in param.checked_type.shape]
+        value = rng.normal(0, 0.2, shape) if len(shape) > 1 else rng.uniform(0.5, 1.5, shape)
+        params[param.name_hint] = value.astype("float32")
+    return mod, params
+
+
+def run(mod, data, params=None):
+    with tessera.transform.PassContext(opt_level=3):
+        library = relay.build(mod, "llvm", params=params)
+    runner = GraphModule(library["default"](tessera.cpu()))
+    runner.set_input("data", data)
+    runner.run()
+    return runner.get_output(0).numpy()
+
+
+def layers(mod, name):
+    """Types of data and result of each call of an operator, in order."""
+    found = []
+
+    def visit(node):
+        if isinstance(node, relay.Call) and getattr(node.op, "name", "") == name:
+            found.append((node.args[0].checked_type.dtype, node.args[1].checked_type.dtype, node.checked_type.dtype))
+
+    relay.analysis.post_order_visit(mod["main"], visit)
+    return found
+
+
+def data(seed=1):
+    return np.random.default_rng(seed).normal(0, 1, (1, 8, 16, 16)).astype("float32")
+
+
+def signal_to_noise(wanted, found):
+    return 10 * np.log10((wanted**2).sum() / ((wanted - found) ** 2).sum())
+
+
+INTEGERS, FLOATS = ("int8", "int8", "int32"), ("float32",) * 3
+
+
+def test_the_first_convolution_and_linear_layers_are_skipped_by_default():
+    mod, params = model()
+    out = qtz.quantize(mod, params)
+    assert layers(out, "nn.conv2d") == [FLOATS, INTEGERS, INTEGERS] and layers(out, "nn.dense") == [FLOATS]
+
+
+def test_options_say_which_layers():
+    mod, params = model()
+    with qtz.qconfig(skip_conv_layers=[1, 2], skip_dense_layer=False):
+        out = qtz.quantize(mod, params)
+    assert layers(out, "nn.conv2d") == [INTEGERS, FLOATS, FLOATS] and layers(out, "nn.dense") == [INTEGERS]
+    with qtz.qconfig(skip_conv_layers=None, debug_enabled_ops=["nn.dense"], skip_dense_layer=False):
+        out = qtz.quantize(mod, params)
+    assert layers(out, "nn.conv2d") == [FLOATS] * 3 and layers(out, "nn.dense") == [INTEGERS]
+
+
+@pytest.mark.parametrize(
+    "options, decibels",
+    [
+        ({"calibrate_mode": "kl_divergence", "weight_scale": "max"}, 25),
+        ({"calibrate_mode": "percentile", "weight_scale": "max"}, 30),
+        ({"calibrate_mode": "global_scale", "global_scale": 8.0}, 30),
+        ({"calibrate_mode": "percentile", "rounding": "TONEAREST"}, 30),
+    ],
+)
+def test_answers_stay_near(options, decibels):
+    mod, params = model()
+    wanted = run(mod, data(), params)
+    with qtz.qconfig(skip_conv_layers=[], skip_dense_layer=False, **options):
+        out = qtz.quantize(mod, params, dataset=[{"data": data(seed)} for seed in (2, 3)])
+    assert layers(out, "nn.conv2d") == [INTEGERS] * 3
+    assert signal_to_noise(wanted, run(out, data())) > decibels
+
+
+def test_a_simulation_gives_the_numbers_of_the_integers():
+    mod, params = model()
+    with qtz.qconfig(skip_conv_layers=[]):
+        integers = qtz.quantize(mod, params)
+    with qtz.qconfig(skip_conv_layers=[], do_simulation=True):
+        floats = qtz.quantize(mod, params)
+    assert layers(floats, "nn.conv2d") == [FLOATS] * 3
+    np.testing.assert_allclose(run(integers, data()), run(floats, data()), 1e-3, 1e-3)
+
+
+def test_what_two_layers_read_is_quantised_once():
+    x = relay.var("data", shape=(1, 8, 8, 8))
+    weights = [relay.const(np.full((8, 8, 1, 1), v, "float32")) for v in (0.5, 0.25)]
+    parts = [relay.nn.conv2d(x, w, channels=8, kernel_size=(1, 1)) for w in weights]
+    with qtz.qconfig(skip_conv_layers=[]):
+        out = qtz.quantize(tessera.IRModule.from_expr(relay.Function([x], relay.add(*parts))))
+    assert str(out["main"]).count("clip") == 1
+
+
+def test_thresholds():
+    values = np.concatenate([np.random.default_rng(0).normal(0, 1, 100000), [50.0]])
+    assert find_threshold_by_kl(values) < 10 and find_threshold_by_percentile(values) < 10
+    even = np.random.default_rng(0).uniform(-3, 3, 100000)
+    assert 2.5 < find_threshold_by_kl(even) <= 3.01
+    assert find_threshold_by_kl(np.zeros(4)) == 1.0
+
+
+def test_configurations():
+    assert qtz.current_qconfig().global_scale == 8.0
+    with qtz.qconfig(global_scale=4.0) as config:
+        assert qtz.current_qconfig() is config and config.get_nbit_by_kind(qtz.QAnnotateKind.WEIGHT) == 8
+        with qtz.qconfig(nbit_input=6):
+            assert qtz.current_qconfig().nbit_input == 6 and qtz.current_qconfig().global_scale == 8.0
+    with pytest.raises(AttributeError, match="cannot set attribute"):
+        config.nbit_input = 4
+    with pytest.raises(ValueError, match="has no option nbits"):
+        qtz.qconfig(nbits=3)
+    with pytest.raises(ValueError, match="calibrate_mode is one of global_scale, kl_divergence, percentile"):
+        qtz.qconfig(calibrate_mode="other")
+    with pytest.raises(ValueError, match="needs a dataset"), qtz.qconfig(calibrate_mode="percentile"):
+        qtz.quantize(*model())
