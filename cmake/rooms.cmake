@@ -53,8 +53,62 @@ function(tessera_compile_as_ours target)
   endif()
 endfunction()
 
+# Most of the time of compiling a file goes into the headers it includes. So with TESSERA_UNITY files of one folder are
+# compiled as one, at most this many, and never files of two folders. A file that changes takes its neighbours along.
+set(tessera_unity_batch 8)
+# These are compiled one by one: zip.cc has a definition of its own, the others have equal names at file scope.
+set(tessera_not_united "^src/runtime/archive/zip|\
+^src/topi/cpu/contraction/|^src/kernel/rules/|^src/op/nn/(gemm|conv|cpu_implementations)")
+
+# tessera_unite(out source...): the sources to compile in place of these. Each file is included by its path from a folder
+# that the compiler looks in, so that a second clone hits ccache.
+function(tessera_unite out)
+  foreach(source IN LISTS ARGN)
+    file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${source})
+    if(NOT path MATCHES "${tessera_not_united}" AND path MATCHES "^(src|tests/cpp)/(.+)$")
+      cmake_path(GET path PARENT_PATH folder)
+      list(APPEND folders ${folder})
+      list(APPEND names_of_${folder} ${CMAKE_MATCH_2})
+    else()
+      list(APPEND units ${source})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder IN LISTS folders)
+    list(LENGTH names_of_${folder} count)
+    math(EXPR batches "(${count} + ${tessera_unity_batch} - 1) / ${tessera_unity_batch}")
+    math(EXPR last "${batches} - 1")
+    foreach(batch RANGE ${last})
+      math(EXPR begin "${batch} * ${count} / ${batches}")
+      math(EXPR length "(${batch} + 1) * ${count} / ${batches} - ${begin}")
+      list(SUBLIST names_of_${folder} ${begin} ${length} names)
+      list(TRANSFORM names REPLACE "(.+)" "#include \"\\1\"\n")
+      list(JOIN names "" text)
+      set(unit ${PROJECT_BINARY_DIR}/unity/${folder}_${batch}.cc)
+      file(CONFIGURE OUTPUT ${unit} CONTENT "${text}" @ONLY)
+      if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        set_source_files_properties(${unit} PROPERTIES COMPILE_OPTIONS -Wno-subobject-linkage)  # what it includes is no header
+      endif()
+      list(APPEND units ${unit})
+    endforeach()
+  endforeach()
+  set(${out} ${units} PARENT_SCOPE)
+endfunction()
+
+# tessera_objects(target pch source...): an object library. With TESSERA_UNITY a second one, <target>_apart, has each
+# source by itself: it is not built, but gives compile_commands.json a command for each file.
 function(tessera_objects target pch)
-  add_library(${target} OBJECT ${ARGN})
+  if(TESSERA_UNITY)
+    tessera_unite(units ${ARGN})
+    add_library(${target} OBJECT ${units})
+    add_library(${target}_apart OBJECT EXCLUDE_FROM_ALL ${ARGN})
+    target_link_libraries(${target}_apart PRIVATE fmt::fmt-header-only Threads::Threads)
+    target_include_directories(${target}_apart PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
+    target_compile_definitions(${target}_apart PRIVATE $<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>)
+    target_compile_options(${target}_apart PRIVATE $<TARGET_PROPERTY:${target},COMPILE_OPTIONS>)
+  else()
+    add_library(${target} OBJECT ${ARGN})
+  endif()
   tessera_compile_as_ours(${target})
   tessera_use_pch(${target} ${pch})
 endfunction()

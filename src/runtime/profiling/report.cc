@@ -38,7 +38,7 @@ double duration_of(const Metrics& row) {
 /// "-1234567.50" => "-1,234,567.50"
 std::string grouped(std::string digits) {
   size_t first = digits.starts_with('-'), end = std::min(digits.find('.'), digits.size());
-  for (size_t at = end; at > first + 3;) digits.insert(at -= 3, ",");
+  for (size_t at = end; at > first + 3;) digits.insert(at -= 3, 1, ',');
   return digits;
 }
 

@@ -5,8 +5,6 @@
 namespace tessera::test {
 namespace {
 
-const DataType f32 = DataType::Float(32), i32 = DataType::Int(32);
-
 TEST(Build, AddsTwoVectorsInMemory) {
   for (int lanes : {1, 16}) {
     Compiled add = elementwise(f32, {f32, f32}, 64, lanes, [](auto& in) { return in[0] + in[1]; });

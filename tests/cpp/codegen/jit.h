@@ -12,6 +12,15 @@
 
 namespace tessera::test {
 
+inline constexpr DataType f32 = DataType::Float(32), i32 = DataType::Int(32), i64 = DataType::Int(64);
+
+template <class T>
+DataType dtype_of() {
+  if constexpr (std::is_same_v<T, bool>) return DataType::Bool();
+  if constexpr (std::is_floating_point_v<T>) return DataType::Float(sizeof(T) * 8);
+  return DataType(std::is_signed_v<T> ? DataType::kInt : DataType::kUInt, sizeof(T) * 8);
+}
+
 inline Module build(const IRModule& mod, const std::string& target = "llvm") {
   return get_global("target.build.llvm")(mod, Target::parse(target)).to<Module>();
 }

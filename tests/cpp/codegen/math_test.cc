@@ -18,11 +18,6 @@ PrimExpr lowered(const char* op, std::vector<PrimExpr> args) {
   return rule.is_null() ? call : rule.to<PackedFunc>()(call).to<PrimExpr>();
 }
 
-template <class T>
-DataType dtype_of() {
-  return DataType::Float(sizeof(T) * 8);
-}
-
 /// How far `got` is from `exact`, counted in the spacing of T around `exact`.
 template <class T, class Wide>
 double ulps(T got, Wide exact) {

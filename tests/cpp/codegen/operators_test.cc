@@ -15,13 +15,6 @@ namespace {
 using In = const std::vector<PrimExpr>&;
 
 template <class T>
-DataType dtype_of() {
-  if constexpr (std::is_same_v<T, bool>) return DataType::Bool();
-  if constexpr (std::is_floating_point_v<T>) return DataType::Float(sizeof(T) * 8);
-  return DataType(std::is_signed_v<T> ? DataType::kInt : DataType::kUInt, sizeof(T) * 8);
-}
-
-template <class T>
 std::vector<T> interesting() {
   using Limits = std::numeric_limits<T>;
   if constexpr (std::is_floating_point_v<T>)

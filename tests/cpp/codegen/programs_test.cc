@@ -12,8 +12,6 @@
 namespace tessera::test {
 namespace {
 
-const DataType f32 = DataType::Float(32), i32 = DataType::Int(32), i64 = DataType::Int(64);
-
 Buffer buffer(const char* name, DataType dtype = i32, int size = 16) {
   return decl_buffer({PrimExpr(size)}, dtype, name);
 }
