@@ -76,8 +76,7 @@ _ROWS: list[tuple[str, str, str]] = [
     # external code generators, libraries, other runtimes
     (
         "tvm.relay.op.contrib",
-        "arm_compute_lib bnns clml cmsisnn coreml cublas cudnn cutlass dnnl ethosn ethosu libtorch tensorrt te_target "
-        "torchop vitis_ai partition_for_cutlass partition_for_tensorrt",
+        "arm_compute_lib bnns clml cmsisnn coreml dnnl ethosu libtorch te_target torchop vitis_ai",
         _BYOC,
     ),
     ("tvm.relay.backend.contrib", "", _BYOC),

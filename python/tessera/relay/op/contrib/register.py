@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
 __all__ = ["get_pattern_table", "register_pattern_table"]
 
 _TABLES: dict[str, Any] = {}
+#: Code generators whose tables lie in modules of this package.
+_BUILT_IN = ("cublas", "cudnn", "cutlass", "tensorrt")
 
 
 def register_pattern_table(compiler: str, table: Callable[[], Any] | None = None) -> Any:
@@ -22,4 +25,6 @@ def register_pattern_table(compiler: str, table: Callable[[], Any] | None = None
 
 def get_pattern_table(compiler: str) -> Any:
     """The patterns of a code generator; None where none were registered."""
+    if compiler not in _TABLES and compiler in _BUILT_IN:
+        importlib.import_module(f"{__package__}.{compiler}")
     return _TABLES.get(compiler)
