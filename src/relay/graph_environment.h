@@ -57,7 +57,7 @@ struct GraphRuleBody {
 template <class... A>
 PackedFunc graph_rule(std::string name, std::type_identity_t<GraphRule<A...>> rule) {
   auto with_current = [rule](A... args) { return rule(args..., GraphEnvironment::current()); };
-  return PackedFunc(GraphRuleBody<A...>{rule, typed(std::move(name), with_current)->body});
+  return PackedFunc(GraphRuleBody<A...>{rule, tessera::typed(std::move(name), with_current)->body});
 }
 
 /// What the rule in a slot makes of a call. A function of a user may ask for the current target.

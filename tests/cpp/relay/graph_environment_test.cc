@@ -30,7 +30,7 @@ TEST(GraphRule, HasTheSettingsOfTheThreadWhenItIsCalledAsAFunction) {
 }
 
 TEST(GraphRule, OfAUserRunsUnderTheTargetOfThePass) {
-  Any rule(typed("a user's rule", [](const Attrs&) { return as_constant(Target::current()); }));
+  Any rule(tessera::typed("a user's rule", [](const Attrs&) { return as_constant(Target::current()); }));
   EXPECT_TRUE(saw_target(ask_rule(rule, {Target::parse("llvm"), PassContext()}, Attrs())));
   EXPECT_FALSE(Target::current());
 }
