@@ -90,7 +90,6 @@ _ROWS: list[tuple[str, str, str]] = [
         "pipeline_executor pipeline_executor_build",
         "run the parts of a model one after the other with tvm.contrib.graph_executor",
     ),
-    ("tvm.contrib", "relay_viz tedd", "print programs with .astext(), and schedules with tvm.lower"),
     ("tvm.runtime.profiling", "PAPIMetricCollector", "no hardware counters are read; use `perf stat`"),
     # languages
     ("tvm.script", "ir_builder", _SCRIPT),
