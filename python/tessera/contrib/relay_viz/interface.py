@@ -119,9 +119,8 @@ class DefaultVizParser(VizParser):
             return name, "", [node.body]
         if isinstance(node, relay.Call):
             attrs = node.attrs
-            lines = (
-                [f"{key}: {attrs[key]}" for key in attrs.keys()] if attrs is not None and hasattr(attrs, "keys") else []
-            )
+            keys = attrs.keys() if attrs is not None and hasattr(attrs, "keys") else []
+            lines = [f"{key}: {attrs[key]}" for key in keys]
             if isinstance(node.op, Op):
                 return f"Call {node.op.name}", "\n".join(lines), list(node.args)
             name = node.op.name_hint if isinstance(node.op, GlobalVar) else "function"
