@@ -16,7 +16,7 @@ Expr transposed_matrices(const Expr& x) { return transpose(x, int_array({0, 1, 3
 
 Expr counting(int64_t count, size_t axis) {
   constexpr int64_t kMax = 1 << 24;
-  if (count > kMax) throw Error(OpNotImplemented) << "attention over " << count << " places is not supported";
+  if (count > kMax) throw Error(OpNotImplemented) << "attention over " << count << " positions is not supported";
   std::vector<int64_t> values, shape(4, 1);
   for (int64_t i = 0; i < count; ++i) values.push_back(i);
   shape[axis] = count;

@@ -19,19 +19,19 @@ constexpr int64_t kMaxElements = 64;
 /// A search through an expression; it gives up after so many steps, so that shared parts cannot cost much.
 class Search {
  public:
-  std::optional<Element> look(const Expr& expr, int64_t place) {
-    if (--steps_ < 0 || place < 0) return std::nullopt;
-    if (auto* constant = expr.as<Constant>()) return of_constant(constant->data, place);
+  std::optional<Element> look(const Expr& expr, int64_t index) {
+    if (--steps_ < 0 || index < 0) return std::nullopt;
+    if (auto* constant = expr.as<Constant>()) return of_constant(constant->data, index);
     auto* call = expr.as<relay::Call>();
     if (!call || call->args.empty()) return std::nullopt;
     std::string_view name = op_name(call);
     if (name == "cast" || name == "reshape" || name == "expand_dims" || name == "squeeze")
-      return moved(expr, call, place);
-    if (name == "shape_of") return of_shape(call->args[0], place);
-    if (name == "concatenate") return of_parts(call, place);
-    if (name == "take") return taken(call, place);
-    if (name == "strided_slice") return sliced(call, place);
-    return call->args.size() == 2 ? computed(name, call, place) : std::nullopt;
+      return moved(expr, call, index);
+    if (name == "shape_of") return of_shape(call->args[0], index);
+    if (name == "concatenate") return of_parts(call, index);
+    if (name == "take") return taken(call, index);
+    if (name == "strided_slice") return sliced(call, index);
+    return call->args.size() == 2 ? computed(name, call, index) : std::nullopt;
   }
 
  private:
@@ -48,53 +48,53 @@ class Search {
     return type && type->dtype.is_integral();
   }
 
-  static std::optional<Element> of_constant(const NDArray& data, int64_t place) {
-    if (!data.dtype().is_integral() || data.device().device_type != kDLCPU || place >= data.size()) return std::nullopt;
-    return number(read_int(data.dtype(), data.data<char>() + place * int64_t(data.dtype().bytes())));
+  static std::optional<Element> of_constant(const NDArray& data, int64_t index) {
+    if (!data.dtype().is_integral() || data.device().device_type != kDLCPU || index >= data.size()) return std::nullopt;
+    return number(read_int(data.dtype(), data.data<char>() + index * int64_t(data.dtype().bytes())));
   }
 
   /// The elements keep their order.
-  std::optional<Element> moved(const Expr& expr, const relay::Call* call, int64_t place) {
+  std::optional<Element> moved(const Expr& expr, const relay::Call* call, int64_t index) {
     if (!is_integer(expr) || !is_integer(call->args[0]) || !length_of(call->args[0])) return std::nullopt;
-    std::optional<Element> out = look(call->args[0], place);
+    std::optional<Element> out = look(call->args[0], index);
     auto* type = relay::type_of(expr).as<TensorTypeNode>();
     if (!out || !out->value || type->dtype.bits >= 32) return out;
     return std::nullopt;  // it may not fit
   }
 
-  static std::optional<Element> of_shape(const Expr& tensor, int64_t place) {
+  static std::optional<Element> of_shape(const Expr& tensor, int64_t index) {
     auto* type = relay::type_of(tensor).as<TensorTypeNode>();
-    if (!type || place >= static_cast<int64_t>(type->shape.size())) return std::nullopt;
-    if (const int64_t* extent = as_int(type->shape[static_cast<size_t>(place)])) return number(*extent);
-    return Element{std::nullopt, tensor, static_cast<int>(place)};
+    if (!type || index >= static_cast<int64_t>(type->shape.size())) return std::nullopt;
+    if (const int64_t* extent = as_int(type->shape[static_cast<size_t>(index)])) return number(*extent);
+    return Element{std::nullopt, tensor, static_cast<int>(index)};
   }
 
-  std::optional<Element> of_parts(const relay::Call* call, int64_t place) {
+  std::optional<Element> of_parts(const relay::Call* call, int64_t index) {
     auto* parts = call->args[0].as<Tuple>();
     if (!parts) return std::nullopt;
     for (const Expr& part : parts->fields_) {
       std::optional<int64_t> length = length_of(part);
       if (!length) return std::nullopt;
-      if (place < *length) return look(part, place);
-      place -= *length;
+      if (index < *length) return look(part, index);
+      index -= *length;
     }
     return std::nullopt;
   }
 
-  std::optional<Element> taken(const relay::Call* call, int64_t place) {
+  std::optional<Element> taken(const relay::Call* call, int64_t index) {
     auto* attrs = call->attrs_as<TakeAttrs>();
     std::optional<int64_t> length = length_of(call->args[0]);
     const int64_t* axis = attrs->axis.defined() ? as_int(attrs->axis) : nullptr;
     if (!length || (attrs->axis.defined() && (!axis || *axis != 0))) return std::nullopt;
-    std::optional<Element> index = look(call->args[1], place);
-    if (!index || !index->value) return std::nullopt;
-    int64_t at = *index->value;
+    std::optional<Element> chosen = look(call->args[1], index);
+    if (!chosen || !chosen->value) return std::nullopt;
+    int64_t at = *chosen->value;
     if (at < 0 && !attrs->checked_as.empty()) at += *length;  // counted from the end
     if (at < 0 || at >= *length) return std::nullopt;
     return look(call->args[0], at);
   }
 
-  std::optional<Element> sliced(const relay::Call* call, int64_t place) {
+  std::optional<Element> sliced(const relay::Call* call, int64_t index) {
     auto* attrs = call->attrs_as<StridedSliceAttrs>();
     std::optional<int64_t> length = length_of(call->args[0]);
     if (!length || attrs->slice_mode != "end" || !attrs->begin.defined() || attrs->begin.size() != 1)
@@ -105,17 +105,17 @@ class Search {
     if (!begin || (attrs->strides.defined() && attrs->strides.size() > 0 && !stride)) return std::nullopt;
     int64_t by = stride ? *stride : 1, first = *begin < 0 ? *begin + *length : *begin;
     if (by < 1) return std::nullopt;
-    int64_t at = std::clamp<int64_t>(first, 0, *length) + place * by;
+    int64_t at = std::clamp<int64_t>(first, 0, *length) + index * by;
     return at < *length ? look(call->args[0], at) : std::nullopt;
   }
 
   /// Arithmetic of known numbers, also where one operand is a single number.
-  std::optional<Element> computed(std::string_view name, const relay::Call* call, int64_t place) {
+  std::optional<Element> computed(std::string_view name, const relay::Call* call, int64_t index) {
     int64_t numbers[2];
     for (size_t i = 0; i < 2; ++i) {
       std::optional<int64_t> length = length_of(call->args[i]);
       if (!length || !is_integer(call->args[i])) return std::nullopt;
-      std::optional<Element> own = look(call->args[i], *length == 1 ? 0 : place);
+      std::optional<Element> own = look(call->args[i], *length == 1 ? 0 : index);
       if (!own || !own->value) return std::nullopt;
       numbers[i] = *own->value;
     }
@@ -143,7 +143,7 @@ class Search {
 
 }  // namespace
 
-std::optional<Element> element_of(const Expr& integers, int64_t place) { return Search().look(integers, place); }
+std::optional<Element> element_of(const Expr& integers, int64_t index) { return Search().look(integers, index); }
 
 std::optional<std::vector<int64_t>> seen_ints(const Expr& integers) {
   auto* type = relay::type_of(integers).as<TensorTypeNode>();

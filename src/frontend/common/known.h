@@ -15,8 +15,8 @@ struct Element {
   int axis = -1;
 };
 
-/// Element `place` of integers of at most one dimension; nothing where it is not seen.
-std::optional<Element> element_of(const relay::Expr& integers, int64_t place);
+/// Element `index` of integers of at most one dimension; nothing where it is not seen.
+std::optional<Element> element_of(const relay::Expr& integers, int64_t index);
 /// All elements, where each is a number.
 std::optional<std::vector<int64_t>> seen_ints(const relay::Expr& integers);
 

@@ -54,7 +54,7 @@ class Captured {
  public:
   explicit Captured(const std::unordered_set<const Object*>& outside) : outside_(outside) {}
 
-  /// The body with variables in the place of values from outside.
+  /// The body with variables instead of values from outside.
   Expr of(const Expr& body) {
     auto taken = [this](Rewriter& self, const auto* node) -> Expr {
       Expr known = variable_of(Expr(node));

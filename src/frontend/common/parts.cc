@@ -96,14 +96,14 @@ Expr softmax_of(Expr x, int axis) {
   return call_op("nn.softmax", {x}, make_attrs<SoftmaxAttrs>([&](auto& attrs) { attrs.axis = axis; }));
 }
 
-std::vector<std::vector<int64_t>> places_of(const std::vector<int64_t>& shape) {
+std::vector<std::vector<int64_t>> indices_of(const std::vector<int64_t>& shape) {
   std::vector<std::vector<int64_t>> out;
   int64_t count = product_of(shape);
   for (int64_t i = 0; i < count; ++i) {
-    std::vector<int64_t> place(shape.size());
+    std::vector<int64_t> index(shape.size());
     int64_t rest = i;
-    for (size_t axis = shape.size(); axis-- > 0; rest /= shape[axis]) place[axis] = rest % shape[axis];
-    out.push_back(std::move(place));
+    for (size_t axis = shape.size(); axis-- > 0; rest /= shape[axis]) index[axis] = rest % shape[axis];
+    out.push_back(std::move(index));
   }
   return out;
 }

@@ -30,8 +30,8 @@ Expr repeat(Expr x, int count, int axis);
 Expr matmul_like_numpy(const NodeContext& in, Expr a, Expr b, DataType out_dtype = DataType::Void());
 /// Of fp16 and bf16 each step is rounded as the standard's own function does, and sums are wide.
 Expr softmax_of(Expr x, int axis);
-/// Places of all elements of a shape, the last dimension fastest.
-std::vector<std::vector<int64_t>> places_of(const std::vector<int64_t>& shape);
+/// Indices of all elements of a shape, the last dimension fastest.
+std::vector<std::vector<int64_t>> indices_of(const std::vector<int64_t>& shape);
 int64_t product_of(const std::vector<int64_t>& extents);
 
 }  // namespace tessera::frontend

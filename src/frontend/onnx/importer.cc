@@ -119,9 +119,9 @@ void check_size(const std::string& name, const Array<PrimExpr>& shape, DataType 
 /// Gives a variable another value while it lives.
 template <class T>
 struct Restore {
-  Restore(T& place, T now) : place(place), before(std::exchange(place, std::move(now))) {}
-  ~Restore() { place = std::move(before); }
-  T& place;
+  Restore(T& variable, T now) : variable(variable), before(std::exchange(variable, std::move(now))) {}
+  ~Restore() { variable = std::move(before); }
+  T& variable;
   T before;
 };
 

@@ -201,18 +201,18 @@ NDArray to_ndarray(const SparseTensor& tensor, const DataFolder& folder) {
   check_count(tensor.indices, static_cast<size_t>(indices.size()), is_flat ? count : count * rank, "indices");
   const size_t width = values.dtype().bytes();
   for (size_t i = 0; i < count; ++i) {
-    int64_t place = 0;
+    int64_t offset = 0;
     if (is_flat) {
-      place = indices.data<int64_t>()[i];
+      offset = indices.data<int64_t>()[i];
     } else {
       for (size_t axis = 0; axis < rank; ++axis) {
         int64_t index = indices.data<int64_t>()[i * rank + axis];
         if (index < 0 || index >= tensor.dims[axis]) wrong(tensor.indices, "an index is out of range");
-        place = place * tensor.dims[axis] + index;
+        offset = offset * tensor.dims[axis] + index;
       }
     }
-    if (place < 0 || place >= out.size()) wrong(tensor.indices, "an index is out of range");
-    std::memcpy(out.data<char>() + static_cast<size_t>(place) * width, values.data<char>() + i * width, width);
+    if (offset < 0 || offset >= out.size()) wrong(tensor.indices, "an index is out of range");
+    std::memcpy(out.data<char>() + static_cast<size_t>(offset) * width, values.data<char>() + i * width, width);
   }
   return out;
 }

@@ -45,8 +45,8 @@ def test_flipped_bits_never_crash():
     rng = np.random.default_rng(0)
     for _ in range(300):
         damaged = bytearray(data)
-        for place in rng.integers(0, len(data), 3):
-            damaged[place] ^= 1 << int(rng.integers(8))
+        for offset in rng.integers(0, len(data), 3):
+            damaged[offset] ^= 1 << int(rng.integers(8))
         try:
             from_onnx(bytes(damaged))
         except Exception as error:
@@ -443,7 +443,7 @@ def test_links_out_of_the_allowed_folder_are_refused(folders):
 
 
 @pytest.mark.parametrize("more", [{"offset": 8}, {"length": 8}, {"offset": -4}, {"offset": "x"}, {"offset": 1 << 63}])
-def test_wrong_places_in_the_data_are_refused(folders, more):
+def test_wrong_offsets_in_the_data_are_rejected(folders, more):
     inside, _ = folders
     with pytest.raises(ValueError, match="outside the file"):
         from_onnx(saved(inside, with_data_at("data.bin", **more)))

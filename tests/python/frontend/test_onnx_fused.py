@@ -127,8 +127,8 @@ def test_queries_that_share_keys(attributes):
 @pytest.mark.parametrize("interleaved", [0, 1])
 def test_rotary_embedding(interleaved):
     cosine, sine = rotation(12, 4)
-    places = np.array([[3, 4, 5], [0, 1, 2]], "int64")
-    check("RotaryEmbedding", [real(2, 3, 16), places, cosine, sine], interleaved=interleaved)
+    positions = np.array([[3, 4, 5], [0, 1, 2]], "int64")
+    check("RotaryEmbedding", [real(2, 3, 16), positions, cosine, sine], interleaved=interleaved)
     check("RotaryEmbedding", [real(2, 2, 3, 8), np.array([4], "int64"), cosine, sine], interleaved=interleaved)
 
 

@@ -65,8 +65,8 @@ def test_expand_to_a_negative_size_before_split_is_an_error():
 
 def test_no_elements_are_the_top_0():
     mod, params = load([node("TopK", ["x", "k"], ["y", "z"])], {"k": ints(0)}, ("y", "z"))
-    values, places = tessera.compile(mod, params=params).run(np.ones((2, 6), "float32"))
-    assert values.shape == (2, 0) and places.shape == (2, 0)
+    values, indices = tessera.compile(mod, params=params).run(np.ones((2, 6), "float32"))
+    assert values.shape == (2, 0) and indices.shape == (2, 0)
 
 
 def test_a_slice_that_begins_before_its_data_going_backwards_is_empty():

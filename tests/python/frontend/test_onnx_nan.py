@@ -141,10 +141,10 @@ def test_the_position_of_an_extreme_is_that_of_the_first_nan(op, position, shape
 def test_topk_orders_nan_as_numpy_sorts_it(largest, dtype):
     x = with_nan(3, 29, dtype=dtype)
     model = model_of("TopK", [x, np.array([9])], outputs=2, axis=1, largest=largest)
-    values, places = onnx_backend.prepare(model).run([x, np.array([9])])
+    values, indices = onnx_backend.prepare(model).run([x, np.array([9])])
     ordered = np.sort(x, axis=1)
     np.testing.assert_array_equal(values, ordered[:, ::-1][:, :9] if largest else ordered[:, :9])
-    np.testing.assert_array_equal(np.take_along_axis(x, places, 1), values)
+    np.testing.assert_array_equal(np.take_along_axis(x, indices, 1), values)
 
 
 POOLS = {

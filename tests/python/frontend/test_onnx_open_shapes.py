@@ -90,7 +90,7 @@ def test_any_number_of_regions_of_open_images(mode):
     check([helper.make_node("RoiAlign", ["x", "boxes", "image"], ["y"], **attributes)], inputs, shapes)
 
 
-def test_places_counted_from_the_end_of_open_data():
+def test_indices_counted_from_the_end_of_dynamic_data():
     inputs = {"x": real(5, 4, 3), "at": np.array([[0, -1], [-2, 1], [4, -4]])}
     check([helper.make_node("GatherND", ["x", "at"], ["y"])], inputs, {"x": ("a", "b", 3), "at": ("n", 2)})
     inputs["new"] = real(3, 3)
@@ -109,7 +109,7 @@ def test_branches_that_give_different_extents(count):
         [helper.make_tensor_value_info("none", TensorProto.INT64, None)],
     )
     some = helper.make_graph(
-        [helper.make_node("NonZero", ["x"], ["places"]), helper.make_node("Squeeze", ["places", "zero"], ["kept"])],
+        [helper.make_node("NonZero", ["x"], ["indices"]), helper.make_node("Squeeze", ["indices", "zero"], ["kept"])],
         "some",
         [],
         [helper.make_tensor_value_info("kept", TensorProto.INT64, None)],

@@ -98,9 +98,9 @@ Ints class_labels(Operation& in, const char* ints) {
 }
 
 Expr label_of_greatest(const Ints& labels, const Expr& scores) {
-  Expr place =
+  Expr index =
       call_op("argmax", {scores}, make_attrs<ArgReduceAttrs>([](auto& attrs) { attrs.axis = int_array({1}); }));
-  return take(make_ints(labels), place, 0);
+  return take(make_ints(labels), index, 0);
 }
 
 Rows classifier_rows() {

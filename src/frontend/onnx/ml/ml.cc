@@ -120,14 +120,14 @@ double default_number(Operation& in, DataType dtype) {
 
 Values encode_texts(Operation& in, const Column& keys, const Column& values) {
   const Texts& x = in.texts(0);
-  std::map<std::string, size_t> places;
-  for (size_t i = 0; i < keys.texts.size(); ++i) places[keys.texts[i]] = i;
+  std::map<std::string, size_t> index_of;
+  for (size_t i = 0; i < keys.texts.size(); ++i) index_of[keys.texts[i]] = i;
   if (!values.numbers) {
     std::string otherwise = in.text("default_string", "_Unused");
     Texts out{x.shape, {}};
     for (const std::string& item : x.items) {
-      auto found = places.find(item);
-      out.items.push_back(found == places.end() ? otherwise : values.texts[found->second]);
+      auto found = index_of.find(item);
+      out.items.push_back(found == index_of.end() ? otherwise : values.texts[found->second]);
     }
     return {Value::of(std::move(out))};
   }
@@ -136,8 +136,8 @@ Values encode_texts(Operation& in, const Column& keys, const Column& values) {
   NDArray out = NDArray::empty(x.shape, dtype);
   char* at = out.data<char>();
   for (const std::string& item : x.items) {
-    auto found = places.find(item);
-    if (found == places.end()) write_float(dtype, otherwise, at);
+    auto found = index_of.find(item);
+    if (found == index_of.end()) write_float(dtype, otherwise, at);
     else std::copy_n(values.numbers->data<char>() + found->second * size_t(dtype.bytes()), dtype.bytes(), at);
     at += dtype.bytes();
   }
@@ -176,10 +176,10 @@ Values label_encoder(Operation& in) {
     out = broadcast_to_like(out, x);
   } else {
     Expr table = numbers_of(sorted, {count}, key_type);
-    Expr place = call_op("searchsorted", {table, reshape(x, int_array({-1}))},
+    Expr index = call_op("searchsorted", {table, reshape(x, int_array({-1}))},
                          make_attrs<SearchSortedAttrs>([](auto& attrs) { attrs.dtype = DataType::Int(64); }));
-    place = clip(reshape_like(place, x), 0, static_cast<double>(count - 1));
-    out = where(equal(take(table, place, 0), x), take(numbers_of(results, {count}, dtype), place, 0), out);
+    index = clip(reshape_like(index, x), 0, static_cast<double>(count - 1));
+    out = where(equal(take(table, index, 0), x), take(numbers_of(results, {count}, dtype), index, 0), out);
   }
   if (of_nan && is_float(key_type)) out = where(call_op("isnan", {x}), make_scalar(*of_nan, dtype), out);
   return {out};

@@ -32,16 +32,16 @@ std::vector<int64_t> broadcast_texts(Operation& in, const Texts& a, const Texts&
     if (m != n && m != 1 && n != 1) in.invalid("shapes that cannot be stretched to each other");
     shape[i] = m == 1 ? n : m;
   }
-  auto place_in = [&](const Texts& x, const std::vector<int64_t>& place) {
+  auto offset_in = [&](const Texts& x, const std::vector<int64_t>& index) {
     size_t out = 0;
     for (size_t i = 0; i < rank; ++i) {
       int64_t own = extent(x, i);
-      out = out * static_cast<size_t>(own) + static_cast<size_t>(own == 1 ? 0 : place[i]);
+      out = out * static_cast<size_t>(own) + static_cast<size_t>(own == 1 ? 0 : index[i]);
     }
     return out;
   };
-  for (const std::vector<int64_t>& place : places_of(shape))
-    visit(a.items[place_in(a, place)], b.items[place_in(b, place)]);
+  for (const std::vector<int64_t>& index : indices_of(shape))
+    visit(a.items[offset_in(a, index)], b.items[offset_in(b, index)]);
   return shape;
 }
 
@@ -195,12 +195,12 @@ Values tf_idf(Operation& in) {
     if (length < shortest || length > longest || count == 0) continue;
     Expr found;  // (rows, n-grams)
     for (int64_t skipped = 0; skipped <= (length == 1 ? 0 : most_skipped); ++skipped) {
-      std::vector<int64_t> places;
+      std::vector<int64_t> positions;
       int64_t windows = shape[1] - (length - 1) * (skipped + 1);
       if (windows <= 0) break;
       for (int64_t at = 0; at < windows; ++at)
-        for (int64_t j = 0; j < length; ++j) places.push_back(at + j * (skipped + 1));
-      Expr seen = reshape_to(take(x, make_ints(places), 1), {shape[0], windows, 1, length});
+        for (int64_t j = 0; j < length; ++j) positions.push_back(at + j * (skipped + 1));
+      Expr seen = reshape_to(take(x, make_ints(positions), 1), {shape[0], windows, 1, length});
       Expr is_same = equal(seen, integers_of(grams, {count, length}, DataType::Int(64)));
       Expr hits = sum(cast(reduce("all", is_same, int_array({3})), kFloat32), int_array({1}));
       found = found.defined() ? add(found, hits) : hits;

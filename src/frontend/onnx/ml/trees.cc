@@ -36,11 +36,11 @@ struct Forest {
     splits.push_back(split);
     tracks.push_back(tracks_true);
     sets.push_back(0);
-    auto place = static_cast<int64_t>(yes.size());
-    yes.push_back(place);
-    no.push_back(place);
+    auto index = static_cast<int64_t>(yes.size());
+    yes.push_back(index);
+    no.push_back(index);
     gives.emplace_back();
-    return place;
+    return index;
   }
 };
 
@@ -48,15 +48,15 @@ struct Forest {
 void measure(Operation& in, Forest* forest) {
   auto count = static_cast<int64_t>(forest->yes.size());
   for (const auto* list : {&forest->yes, &forest->no, &forest->roots})
-    for (int64_t place : *list)
-      if (place < 0 || place >= count) in.invalid("a branch leads to a node that does not exist");
+    for (int64_t index : *list)
+      if (index < 0 || index >= count) in.invalid("a branch leads to a node that does not exist");
   std::vector<int64_t> level = forest->roots;
   while (!level.empty()) {
     std::vector<int64_t> next;
-    for (int64_t place : level) {
-      auto at = static_cast<size_t>(place);
+    for (int64_t index : level) {
+      auto at = static_cast<size_t>(index);
       for (int64_t to : {forest->yes[at], forest->no[at]})
-        if (to != place) next.push_back(to);
+        if (to != index) next.push_back(to);
     }
     std::sort(next.begin(), next.end());
     next.erase(std::unique(next.begin(), next.end()), next.end());
@@ -143,8 +143,8 @@ Expr scores_of(Operation& in, Forest& forest, Expr x, const std::string& how) {
   for (size_t node = 0; node < forest.gives.size(); ++node)
     for (const auto& [target, weight] : forest.gives[node]) {
       if (target < 0 || target >= forest.targets) in.invalid("a leaf gives to a target that does not exist");
-      double& place = table[node * static_cast<size_t>(forest.targets) + static_cast<size_t>(target)];
-      place = sums ? place + weight : how == "MIN" ? std::min(place, weight) : std::max(place, weight);
+      double& sum = table[node * static_cast<size_t>(forest.targets) + static_cast<size_t>(target)];
+      sum = sums ? sum + weight : how == "MIN" ? std::min(sum, weight) : std::max(sum, weight);
     }
   Expr given = take(numbers_of(table, {nodes, forest.targets}, dtype), leaves, 0);  // (rows, trees, targets)
   Array<PrimExpr> axis = int_array({1});
@@ -185,18 +185,18 @@ Forest named_forest(Operation& in, const std::string& prefix) {
       modes.size() != nodes || splits.size() != nodes || tracks.size() != nodes)
     in.invalid("the lists of nodes differ in length");
   Forest forest;
-  std::map<std::pair<int64_t, int64_t>, int64_t> places;
+  std::map<std::pair<int64_t, int64_t>, int64_t> index_of;
   std::map<int64_t, int64_t> roots;
   for (size_t i = 0; i < nodes; ++i) {
     auto mode = kModes.find(modes[i]);
     if (mode == kModes.end()) in.invalid("a node of the unknown mode " + modes[i]);
-    int64_t place = forest.add_node(modes[i] == "LEAF" ? 0 : features[i], mode->second, splits[i], tracks[i] != 0);
-    places[{trees[i], names[i]}] = place;
-    roots.emplace(trees[i], place);  // the first node of a tree
+    int64_t index = forest.add_node(modes[i] == "LEAF" ? 0 : features[i], mode->second, splits[i], tracks[i] != 0);
+    index_of[{trees[i], names[i]}] = index;
+    roots.emplace(trees[i], index);  // the first node of a tree
   }
   auto find = [&](int64_t tree, int64_t name) {
-    auto found = places.find({tree, name});
-    if (found == places.end()) in.invalid("a branch leads to a node that does not exist");
+    auto found = index_of.find({tree, name});
+    if (found == index_of.end()) in.invalid("a branch leads to a node that does not exist");
     return found->second;
   };
   for (size_t i = 0; i < nodes; ++i)
@@ -276,9 +276,9 @@ Values tree_ensemble(Operation& in) {
   for (size_t i = 0; i < nodes; ++i) {
     auto mode = static_cast<int64_t>(modes[i]);
     if (mode < Leq || mode > Member) in.invalid("a node of an unknown mode");
-    int64_t place = forest.add_node(features[i], mode, splits[i], tracks[i] != 0);
+    int64_t index = forest.add_node(features[i], mode, splits[i], tracks[i] != 0);
     if (mode != Member) continue;
-    forest.sets[static_cast<size_t>(place)] = static_cast<int64_t>(forest.members.size());
+    forest.sets[static_cast<size_t>(index)] = static_cast<int64_t>(forest.members.size());
     forest.members.emplace_back();
     for (; member != members.end() && !std::isnan(*member); ++member) forest.members.back().push_back(*member);
     if (member == members.end()) in.invalid("membership_values has fewer sets than there are nodes that ask for one");
@@ -286,8 +286,8 @@ Values tree_ensemble(Operation& in) {
   }
   auto first_leaf = static_cast<int64_t>(nodes);
   for (size_t i = 0; i < targets.size(); ++i) {
-    int64_t place = forest.add_node(0, modes.empty() ? int64_t{Leq} : static_cast<int64_t>(modes[0]), 0, false);
-    forest.gives[static_cast<size_t>(place)].emplace_back(targets[i], weights[i]);
+    int64_t index = forest.add_node(0, modes.empty() ? int64_t{Leq} : static_cast<int64_t>(modes[0]), 0, false);
+    forest.gives[static_cast<size_t>(index)].emplace_back(targets[i], weights[i]);
   }
   for (size_t i = 0; i < nodes; ++i) {
     forest.yes[i] = yes_leaf[i] ? yes[i] + first_leaf : yes[i];

@@ -34,14 +34,14 @@ class Bias {
     add_part(cast_if_needed(in_, mask, dtype_));
   }
 
-  /// A query at place i sees keys up to i + `right` and from i - `left` on, where those are not negative.
+  /// A query at position i sees keys up to i + `right` and from i - `left` on, where those are not negative.
   void add_window(std::optional<int64_t> left, std::optional<int64_t> right, const Expr& offset) {
     int64_t queries = in_.static_shape(query_, "a mask by position")[2];
     int64_t keys = in_.static_shape(key_, "a mask by position")[2];
-    Expr place = add(counting(queries, 2), offset), key = counting(keys, 3), allowed;
+    Expr position = add(counting(queries, 2), offset), key = counting(keys, 3), allowed;
     auto require = [&](Expr fact) { allowed = allowed.defined() ? call_op("logical_and", {allowed, fact}) : fact; };
-    if (right) require(call_op("less_equal", {key, add(place, make_ints({*right}))}));
-    if (left) require(call_op("less_equal", {subtract(place, make_ints({*left})), key}));
+    if (right) require(call_op("less_equal", {key, add(position, make_ints({*right}))}));
+    if (left) require(call_op("less_equal", {subtract(position, make_ints({*left})), key}));
     add_part(where(allowed, number(0), number(kNever)));
   }
 

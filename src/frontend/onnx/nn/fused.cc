@@ -120,7 +120,7 @@ Values skip_simplified_layer_normalization(Operation& in) {
   return {rms_norm(in, total, in[2], -1, in.number("epsilon", 1e-12)).first, Value(), Value(), total};
 }
 
-/// Inputs: words, segments, their tables (words, places, segments), gamma, beta, mask, places.
+/// Inputs: words, segments, their tables (words, positions, segments), gamma, beta, mask, positions.
 Values embed_layer_normalization(Operation& in) {
   Expr total = checked_take(in, in[2], in[0], 0);
   if (in.has(8)) {

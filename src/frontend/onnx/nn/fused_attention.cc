@@ -75,7 +75,7 @@ Expr seen_by(Operation& in, const Expr& given, int64_t batch, int64_t keys) {
   in.unsupported("a mask of four dimensions");
 }
 
-/// Keys up to the place of each query, the last of which has that of the last key.
+/// Keys up to the position of each query, the last of which has that of the last key.
 Expr seen_before(int64_t queries, int64_t keys) {
   return call_op("less_equal", {counting(keys, 3), add(counting(queries, 2), make_ints({keys - queries}))});
 }
@@ -166,8 +166,8 @@ Values multi_head_attention(Operation& in) {
   return {join_heads(scores.attended()), key, value};
 }
 
-/// Inputs: query (or all three packed), key, value, past key and value, the last place of each row, the length of the
-/// longest with what is new, cosines, sines, places, what is added to scores. New keys are written behind the old ones of
+/// Inputs: query (or all three packed), key, value, past key and value, the last position of each row, the length of the
+/// longest with what is new, cosines, sines, positions, what is added to scores. New keys are written behind the old ones of
 /// their row; a query sees what is not behind it.
 Values group_query_attention(Operation& in) {
   for (size_t i = 11; i < in.size(); ++i)
@@ -189,9 +189,9 @@ Values group_query_attention(Operation& in) {
   // Where the first of the new keys goes, in each row.
   Expr last = reshape(cast_if_needed(in, in[5], kInt64), int_array({-1, 1, 1, 1})), begin = make_ints({0});
   if (!is_first) begin = maximum(subtract(add(last, make_ints({1})), make_ints({length})), make_ints({0}));
-  Expr place = add(counting(length, 2), begin);  // (batch or 1, 1, length, 1)
+  Expr position = add(counting(length, 2), begin);  // (batch or 1, 1, length, 1)
   if (in.integer("do_rotary", 0) != 0) {
-    Expr at = in.has(9) ? cast_if_needed(in, in[9], kInt64) : squeeze(place, int_array({1, 3}));
+    Expr at = in.has(9) ? cast_if_needed(in, in[9], kInt64) : squeeze(position, int_array({1, 3}));
     auto cached = [&](size_t i) { return expand_dims(checked_take(in, in[i], at, 0), 1); };
     int64_t turned = 2 * in.static_shape(in[7], "cosines").at(1);
     bool is_interleaved = in.integer("rotary_interleaved", 0) != 0;
@@ -202,21 +202,21 @@ Values group_query_attention(Operation& in) {
     if (past == 0 && keys == length) return fresh;
     Expr buffer = in[i];
     buffer = pad_with(buffer, {0, 0, 0, 0}, {0, 0, keys - past, 0}, 0);
-    return call_op("scatter", {buffer, broadcast_to_like(place, fresh), fresh},
+    return call_op("scatter", {buffer, broadcast_to_like(position, fresh), fresh},
                    make_attrs<ScatterAttrs>([](auto& attrs) { attrs.axis = 2; }));
   };
   if (past == 0 && keys != length && !in.has(3)) in.invalid("the total length asks for a past that is not there");
   Expr all_keys = written(key, 3), all_values = written(value, 4);
   Scores scores(in, query, all_keys, all_values);
   scores.cap = in.number("softcap", 0);
-  scores.add_mask(call_op("less_equal", {counting(keys, 3), place}), kNever);
+  scores.add_mask(call_op("less_equal", {counting(keys, 3), position}), kNever);
   if (int64_t window = in.integer("local_window_size", -1); window > 0)
-    scores.add_mask(greater(counting(keys, 3), subtract(place, make_ints({window}))), kNever);
+    scores.add_mask(greater(counting(keys, 3), subtract(position, make_ints({window}))), kNever);
   if (in.has(10)) scores.add_bias(in[10]);
   return {join_heads(scores.attended()), all_keys, all_values};
 }
 
-/// Inputs: data, places, cosines, sines.
+/// Inputs: data, positions, cosines, sines.
 Values fused_rotary_embedding(Operation& in) {
   if (in.number("scale", 1) != 1) in.unsupported("a scale");
   if (in.integer("is_packed_batching", 0) != 0) in.unsupported("packed rows");
@@ -227,12 +227,12 @@ Values fused_rotary_embedding(Operation& in) {
     if (heads == 0) heads = fixed_extent(in, x, 2, "the width") / (2 * in.static_shape(in[2], "cosines").at(1));
     x = split_heads(x, heads);
   }
-  Expr place = cast_if_needed(in, in[1], kInt64);
-  if (in.rank(place) == 1) {  // where the first lies
+  Expr position = cast_if_needed(in, in[1], kInt64);
+  if (in.rank(position) == 1) {  // where the first lies
     int64_t length = fixed_extent(in, x, 2, "the length");
-    place = add(expand_dims(place, 1), reshape_to(counting(length, 3), {1, length}));
+    position = add(expand_dims(position, 1), reshape_to(counting(length, 3), {1, length}));
   }
-  auto cached = [&](size_t i) { return expand_dims(checked_take(in, in[i], place, 0), 1); };
+  auto cached = [&](size_t i) { return expand_dims(checked_take(in, in[i], position, 0), 1); };
   Expr out = rotated(in, x, cached(2), cached(3), turned, in.integer("interleaved", 0) != 0);
   return {is_flat ? join_heads(out) : out};
 }

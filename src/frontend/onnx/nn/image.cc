@@ -1,4 +1,4 @@
-// Images: sampling at places, cropping, boxes.
+// Images: sampling at points, cropping, boxes.
 
 #include "relay/attrs/image.h"
 #include "frontend/common/parts.h"
@@ -37,21 +37,21 @@ Values grid_sample(Operation& in) {
                   }))};
 }
 
-/// Places of a regular grid, x first and a 1 behind, moved by each matrix.
+/// Points of a regular grid, x first and a 1 behind, moved by each matrix.
 Values affine_grid(Operation& in) {
   Ints size = in.needed_ints(in[1], "size");
   std::vector<int64_t> extents(size.begin() + 2, size.end());
   bool aligns = in.integer("align_corners", 0) != 0;
   auto dimensions = static_cast<int64_t>(extents.size());
-  std::vector<std::vector<int64_t>> places = places_of(extents);
-  auto count = static_cast<int64_t>(places.size());
+  std::vector<std::vector<int64_t>> points = indices_of(extents);
+  auto count = static_cast<int64_t>(points.size());
   std::vector<double> values;
   for (size_t i = extents.size(); i-- > 0;)
-    for (const std::vector<int64_t>& place : places) {
-      auto at = static_cast<double>(place[i]), extent = static_cast<double>(extents[i]);
+    for (const std::vector<int64_t>& point : points) {
+      auto at = static_cast<double>(point[i]), extent = static_cast<double>(extents[i]);
       values.push_back(aligns ? (extent == 1 ? -1 : -1 + 2 * at / (extent - 1)) : -1 + (2 * at + 1) / extent);
     }
-  values.resize(values.size() + places.size(), 1);
+  values.resize(values.size() + points.size(), 1);
   Expr grid = numbers_of(values, {1, dimensions + 1, count}, in.dtype(in[0]));
   std::vector<int64_t> shape{size[0]};
   shape.insert(shape.end(), extents.begin(), extents.end());
@@ -120,7 +120,7 @@ Values non_max_suppression(Operation& in) {
   return {cast_if_needed(in, kept, DataType::Int(64))};
 }
 
-// ---- windows at places that data says -------------------------------------------------------------------------------
+// ---- windows at positions that data says ----------------------------------------------------------------------------
 
 /// With a mask: what each tap sees is sampled and weighed, and the taps are multiplied with the weight as a matrix.
 Expr masked_deform_conv(Operation& in) {
@@ -135,7 +135,7 @@ Expr masked_deform_conv(Operation& in) {
   DataType dtype = in.dtype(in[0]);
   Expr offsets = reshape_to(in[2], {batch * moved, taps, 2, rows, columns});
   // Of dimension `axis`, where each tap of each window lies, as a fraction of the image from -1 to 1.
-  auto places = [&](int axis) {
+  auto positions = [&](int axis) {
     std::vector<double> values;
     for (int64_t tap = 0; tap < taps; ++tap)
       for (int64_t row = 0; row < rows; ++row)
@@ -150,15 +150,15 @@ Expr masked_deform_conv(Operation& in) {
     at = subtract(multiply(add(at, make_scalar(0.5, dtype)), make_scalar(2 / extent, dtype)), make_scalar(1, dtype));
     return reshape_to(at, {batch * moved, 1, taps * rows, columns});
   };
-  Expr seen = call_op(
-      "image.grid_sample",
-      {reshape_to(in[0], {batch * moved, channels / moved, data[2], data[3]}), concatenate({places(1), places(0)}, 1)},
-      make_attrs<GridSampleAttrs>([](auto& attrs) {
-        attrs.method = "bilinear";
-        attrs.layout = "NCHW";
-        attrs.padding_mode = "zeros";
-        attrs.align_corners = false;
-      }));
+  Expr seen = call_op("image.grid_sample",
+                      {reshape_to(in[0], {batch * moved, channels / moved, data[2], data[3]}),
+                       concatenate({positions(1), positions(0)}, 1)},
+                      make_attrs<GridSampleAttrs>([](auto& attrs) {
+                        attrs.method = "bilinear";
+                        attrs.layout = "NCHW";
+                        attrs.padding_mode = "zeros";
+                        attrs.align_corners = false;
+                      }));
   seen = multiply(seen, reshape_to(in[4], {batch * moved, 1, taps * rows, columns}));
   seen = reshape_to(seen, {batch, groups, channels / groups * taps, rows * columns});
   Expr product = matmul_like_numpy(in, reshape_to(in[1], {1, groups, weight[0] / groups, weight[1] * taps}), seen);
@@ -209,9 +209,9 @@ class RegionSamples {
     Expr flat = reshape_to(transpose(in_[0], int_array({0, 2, 3, 1})), {-1, channels_}), out;
     for (int i = 0; i < 2; ++i)
       for (int j = 0; j < 2; ++j) {
-        Expr place = add(image, add(multiply(rows.places[i], width_), columns.places[j]));
+        Expr index = add(image, add(multiply(rows.indices[i], width_), columns.indices[j]));
         Expr weight = expand_dims(multiply(rows.weights[i], columns.weights[j]), 3);
-        Expr part = multiply(take(flat, place, 0), weight);
+        Expr part = multiply(take(flat, index, 0), weight);
         out = !out.defined() ? part : takes_max ? maximum(out, part) : add(out, part);
       }
     out = reshape_to(out, {-1, rows.bins, samples_, columns.bins, samples_, channels_});
@@ -222,7 +222,7 @@ class RegionSamples {
  private:
   struct Line {
     int64_t bins;
-    Expr places[2], weights[2];  // of the neighbours on either side
+    Expr indices[2], weights[2];  // of the neighbours on either side
   };
 
   /// Samples along one dimension, whose coordinates are numbers `first` and `first` + 2 of a region; the result has it as
@@ -245,9 +245,9 @@ class RegionSamples {
     Expr is_outside = call_op("logical_or", {less(x, number(-1)), greater(x, end)});
     Expr inside = minimum(maximum(x, number(0)), last), low = call_op("floor", {inside}), rest = subtract(inside, low);
     auto weight = [&](Expr w) { return where(is_outside, number(0), w); };
-    auto place = [&](Expr at) { return cast(at, DataType::Int(64)); };
+    auto index = [&](Expr at) { return cast(at, DataType::Int(64)); };
     return {bins,
-            {place(low), place(minimum(add(low, number(1)), last))},
+            {index(low), index(minimum(add(low, number(1)), last))},
             {weight(subtract(number(1), rest)), weight(rest)}};
   }
 
@@ -305,21 +305,21 @@ Values col2im(Operation& in) {
   if (shape.size() != 3) in.invalid("columns have three dimensions");
   int64_t taps = product_of(block), windows = product_of(counts), size = product_of(image);
   if (shape[1] % taps || shape[2] != windows) in.invalid("the columns do not fit the image and the window");
-  std::vector<int64_t> places;
-  for (const std::vector<int64_t>& tap : places_of(block))
-    for (const std::vector<int64_t>& window : places_of(counts)) {
-      int64_t place = 0;
+  std::vector<int64_t> offsets;
+  for (const std::vector<int64_t>& tap : indices_of(block))
+    for (const std::vector<int64_t>& window : indices_of(counts)) {
+      int64_t offset = 0;
       bool is_in = true;
       for (size_t i = 0; i < spatial; ++i) {
         int64_t at = window[i] * strides[i] - pads[i] + tap[i] * dilations[i];
         is_in = is_in && at >= 0 && at < image[i];
-        place = place * image[i] + at;
+        offset = offset * image[i] + at;
       }
-      places.push_back(is_in ? place : size);  // what lies outside goes behind the image
+      offsets.push_back(is_in ? offset : size);  // what lies outside goes behind the image
     }
   int64_t rows = shape[0] * shape[1] / taps;
   Expr updates = reshape_to(in[0], {rows, taps * windows});
-  Expr indices = broadcast_to(make_ints(places), int_array({rows, taps * windows}));
+  Expr indices = broadcast_to(make_ints(offsets), int_array({rows, taps * windows}));
   Expr sums = call_op("scatter_add", {filled(0, {rows, size + 1}, in.dtype(in[0])), indices, updates},
                       make_attrs<ScatterAddAttrs>([](auto& attrs) { attrs.axis = 1; }));
   std::vector<int64_t> result{shape[0], shape[1] / taps};

@@ -151,10 +151,10 @@ Expr softmax_along(const char* op, const Expr& x, int axis) {
 }
 
 Expr hardmax_along(Operation& in, const Expr& x, int axis) {
-  Expr place = call_op("argmax", {x}, make_attrs<ArgReduceAttrs>([&](auto& attrs) { attrs.axis = int_array({axis}); }));
+  Expr index = call_op("argmax", {x}, make_attrs<ArgReduceAttrs>([&](auto& attrs) { attrs.axis = int_array({axis}); }));
   std::vector<int64_t> shape = in.static_shape(x, "Hardmax");
   DataType dtype = in.dtype(x);
-  return call_op("one_hot", {place, make_scalar(1, dtype), make_scalar(0, dtype)},
+  return call_op("one_hot", {index, make_scalar(1, dtype), make_scalar(0, dtype)},
                  make_attrs<OneHotAttrs>([&](auto& attrs) {
                    attrs.depth = static_cast<int32_t>(shape[static_cast<size_t>(axis)]);
                    attrs.axis = axis;
@@ -190,14 +190,14 @@ Expr log_softmax(Operation&, const Expr& x, int axis) { return softmax_along("nn
 Expr negative_log_likelihood(Operation& in, const Expr& log_prob, const Expr& target, const Expr& weight) {
   DataType dtype = in.dtype(log_prob), index = in.dtype(target);
   std::vector<int64_t> shape = in.static_shape(log_prob, "a loss");
-  Expr counts = call_op("ones_like", {cast(target, dtype)}), place = target;
+  Expr counts = call_op("ones_like", {cast(target, dtype)}), label = target;
   if (in.has_attribute("ignore_index")) {
     Expr ignored = equal(target, make_scalar(double(in.integer("ignore_index")), index));
     counts = where(ignored, make_scalar(0, dtype), counts);
-    place = where(ignored, make_scalar(0, index), target);
+    label = where(ignored, make_scalar(0, index), target);
   }
-  if (weight.defined()) counts = multiply(counts, checked_take(in, weight, place, 0));
-  Expr chosen = squeeze(call_op("gather", {log_prob, expand_dims(place, 1)}, make_attrs<GatherAttrs>([&](auto& attrs) {
+  if (weight.defined()) counts = multiply(counts, checked_take(in, weight, label, 0));
+  Expr chosen = squeeze(call_op("gather", {log_prob, expand_dims(label, 1)}, make_attrs<GatherAttrs>([&](auto& attrs) {
                                   attrs.axis = PrimExpr(1);
                                   attrs.checked_as = run_time_name(in);
                                 })),

@@ -31,11 +31,11 @@ Expr padded_at_run_time(Operation& in, const Expr& data, const Expr& given, cons
     int axis = in.axis(axes[i], in.rank(data)), behind = static_cast<int>(in.rank(data)) - axis - 1;
     auto pad = [&](size_t at) { return take(pads, number(static_cast<int64_t>(at)), 0); };
     Expr extent = extent_at_run_time(in, data, axis), before = pad(i);
-    Expr place = subtract(call_op("dyn.iota", {add(add(before, pad(ends)), extent)}), before);
-    Expr inside = minimum(maximum(place, number(0)), subtract(extent, number(1)));
+    Expr position = subtract(call_op("dyn.iota", {add(add(before, pad(ends)), extent)}), before);
+    Expr inside = minimum(maximum(position, number(0)), subtract(extent, number(1)));
     out = take(out, inside, axis);
     if (mode == "edge") continue;
-    Expr is_inside = equal(place, inside);
+    Expr is_inside = equal(position, inside);
     out = where(behind ? expand_dims(is_inside, 1, behind) : is_inside, out, value);
   }
   return out;

@@ -62,9 +62,9 @@ double lowest(DataType dtype) {
   return dtype.code == DataType::kUInt ? 0 : -std::ldexp(1.0, dtype.bits - 1);
 }
 
-/// The greatest of each window, and where in the whole tensor it stands. One slice for each tap is stacked; the place
+/// The greatest of each window, and where in the whole tensor it stands. One slice for each tap is stacked; the offset
 /// of tap t in window w is that of the window plus that of the tap.
-Values max_pool_with_places(Operation& in, const PoolWindows& pool) {
+Values max_pool_with_indices(Operation& in, const PoolWindows& pool) {
   Ints shape = in.static_shape(in[0], "the indices of a pool");
   size_t spatial = pool.spatial();
   std::vector<int64_t> before(spatial + 2, 0), after(spatial + 2, 0), steps(spatial, 1);
@@ -77,23 +77,23 @@ Values max_pool_with_places(Operation& in, const PoolWindows& pool) {
   Expr padded = pad_with(in[0], before, after, lowest(in.dtype(in[0])));
   Array<Expr> taps;
   std::vector<int64_t> of_taps;
-  for (const std::vector<int64_t>& tap : places_of(pool.kernel)) {
+  for (const std::vector<int64_t>& tap : indices_of(pool.kernel)) {
     Expr part = padded;
-    int64_t place = 0;
+    int64_t offset = 0;
     for (size_t i = 0; i < spatial; ++i) {
       int64_t begin = tap[i] * pool.dilations[i];
       part = slice(part, static_cast<int>(i) + 2, begin, begin + (pool.counts[i] - 1) * pool.strides[i] + 1,
                    pool.strides[i]);
-      place += begin * steps[i];
+      offset += begin * steps[i];
     }
     taps.push_back(part);
-    of_taps.push_back(place);
+    of_taps.push_back(offset);
   }
   std::vector<int64_t> of_windows, of_channels;
-  for (const std::vector<int64_t>& window : places_of(pool.counts)) {
-    int64_t place = 0;
-    for (size_t i = 0; i < spatial; ++i) place += (window[i] * pool.strides[i] - pool.padding[i]) * steps[i];
-    of_windows.push_back(place);
+  for (const std::vector<int64_t>& window : indices_of(pool.counts)) {
+    int64_t offset = 0;
+    for (size_t i = 0; i < spatial; ++i) offset += (window[i] * pool.strides[i] - pool.padding[i]) * steps[i];
+    of_windows.push_back(offset);
   }
   int64_t size = product_of(pool.extents);
   for (int64_t i = 0; i < shape[0] * shape[1]; ++i) of_channels.push_back(i * size);
@@ -102,13 +102,13 @@ Values max_pool_with_places(Operation& in, const PoolWindows& pool) {
   channel_shape.resize(spatial + 2, 1);
   Expr all = stack(taps, 0);
   Expr chosen = call_op("argmax", {all}, make_attrs<ArgReduceAttrs>([](auto& attrs) { attrs.axis = {PrimExpr(0)}; }));
-  Expr places = add(take(make_ints(of_taps), chosen, 0), reshape_to(make_ints(of_windows), window_shape));
-  return {reduce("max", all, {PrimExpr(0)}), add(places, reshape_to(make_ints(of_channels), channel_shape))};
+  Expr indices = add(take(make_ints(of_taps), chosen, 0), reshape_to(make_ints(of_windows), window_shape));
+  return {reduce("max", all, {PrimExpr(0)}), add(indices, reshape_to(make_ints(of_channels), channel_shape))};
 }
 
 Values max_pool_node(Operation& in) {
   PoolWindows pool = pool_of(in);
-  if (in.wants(1)) return max_pool_with_places(in, pool);
+  if (in.wants(1)) return max_pool_with_indices(in, pool);
   return {max_pool(in[0], pool)};
 }
 
@@ -116,7 +116,7 @@ Values max_pool_node(Operation& in) {
 Expr counts_of(Operation& in, const PoolWindows& pool) {
   size_t spatial = pool.spatial();
   std::vector<double> values;
-  for (const std::vector<int64_t>& window : places_of(pool.counts)) {
+  for (const std::vector<int64_t>& window : indices_of(pool.counts)) {
     double count = 1;
     for (size_t i = 0; i < spatial; ++i) {
       int64_t start = window[i] * pool.strides[i] - pool.padding[i], inside = 0;

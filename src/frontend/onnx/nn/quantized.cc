@@ -46,7 +46,7 @@ std::vector<Expr> quantized_by_range(Operation& in, const Expr& x) {
 
 namespace {
 
-/// A scale or zero point as it meets the data: one number, one for each place along `axis`, or one for each block.
+/// A scale or zero point as it meets the data: one number, one for each index along `axis`, or one for each block.
 Expr spread(Operation& in, const Expr& part, const Expr& data, int64_t given_axis, int64_t block) {
   size_t rank = in.rank(part), whole = in.rank(data);
   if (rank == 0) return part;
@@ -65,7 +65,7 @@ Expr spread(Operation& in, const Expr& part, const Expr& data, int64_t given_axi
   return made == extent ? out : slice(out, axis, 0, extent);
 }
 
-// ---- as operators of qnn: one scale and zero point, or one for each place along an axis -----------------------------
+// ---- as operators of qnn: one scale and zero point, or one for each index along an axis -----------------------------
 
 /// A scale or zero point as these take it; empty where it is neither a number nor a vector.
 Expr number_or_vector(Operation& in, const Expr& part, DataType dtype) {

@@ -1,4 +1,4 @@
-// Resize and Upsample: one axis after another, each as a sum of a few shifted copies whose places and weights are
+// Resize and Upsample: one axis after another, each as a sum of a few shifted copies whose indices and weights are
 // computed while importing.
 
 #include "frontend/onnx/nn/resize.h"
@@ -21,7 +21,7 @@ struct Axis {
   double scale = 1, begin = 0, end = 1;
 };
 
-/// Where in the data place `x` of the result lies.
+/// Where in the data position `x` of the result lies.
 double source_of(Operation& in, const Options& options, const Axis& axis, double x) {
   auto width = static_cast<double>(axis.in);
   double wanted = axis.scale * width;  // of the result, before it is cut to a whole number
@@ -49,7 +49,7 @@ double cubic_weight(double x, double a) {
   return x < 2 ? a * x * x * x - 5 * a * x * x + 8 * a * x - 4 * a : 0;
 }
 
-/// Weights of the elements around a place that lies `ratio` in (0, 1] behind the one on its left.
+/// Weights of the elements around a point that lies `ratio` in (0, 1] behind the one on its left.
 std::vector<double> weights_of(Operation& in, const Options& options, double ratio, double scale) {
   if (options.mode == "nearest") {
     bool right = ratio == 1;
@@ -81,9 +81,9 @@ std::vector<double> weights_of(Operation& in, const Options& options, double rat
   return out;
 }
 
-/// For each place of the result so many (element, weight); an empty row lies outside and gets a value of its own.
+/// For each index of the result so many (element, weight); an empty row lies outside and gets a value of its own.
 struct Taps {
-  std::vector<std::vector<int64_t>> places;
+  std::vector<std::vector<int64_t>> indices;
   std::vector<std::vector<double>> weights;
   std::vector<bool> is_outside;
 };
@@ -96,39 +96,39 @@ Taps taps_of(Operation& in, const Options& options, const Axis& axis) {
     std::vector<double> weights = weights_of(in, options, ratio, axis.scale);
     auto count = static_cast<int64_t>(weights.size());  // always even: half of them lie on either side
     int64_t start = static_cast<int64_t>(left) - count / 2 + (x == left ? 0 : 1);
-    std::vector<int64_t> places;
+    std::vector<int64_t> indices;
     double total = 0;
     for (int64_t k = 0; k < count; ++k) {
       bool is_in = start + k >= 0 && start + k < axis.in;
       if (options.exclude_outside && !is_in) weights[static_cast<size_t>(k)] = 0;
       total += weights[static_cast<size_t>(k)];
-      places.push_back(std::clamp<int64_t>(start + k, 0, axis.in - 1));
+      indices.push_back(std::clamp<int64_t>(start + k, 0, axis.in - 1));
     }
     if (options.exclude_outside && total != 0)
       for (double& weight : weights) weight /= total;
     bool crops = options.coordinates == "tf_crop_and_resize";
     out.is_outside.push_back(crops && (x < 0 || x > static_cast<double>(axis.in - 1)));
-    out.places.push_back(std::move(places));
+    out.indices.push_back(std::move(indices));
     out.weights.push_back(std::move(weights));
   }
   return out;
 }
 
 Expr along(Expr x, const Taps& taps, int axis, int rank, DataType dtype, const Options& options) {
-  size_t count = taps.places.size(), width = count ? taps.places[0].size() : 0;
+  size_t count = taps.indices.size(), width = count ? taps.indices[0].size() : 0;
   std::vector<int64_t> shape(static_cast<size_t>(rank), 1);
   shape[static_cast<size_t>(axis)] = static_cast<int64_t>(count);
   Expr out;
   if (options.mode == "nearest") {
     std::vector<int64_t> chosen;
-    for (size_t i = 0; i < count; ++i) chosen.push_back(taps.places[i][taps.weights[i][0] != 0 ? 0 : 1]);
+    for (size_t i = 0; i < count; ++i) chosen.push_back(taps.indices[i][taps.weights[i][0] != 0 ? 0 : 1]);
     out = take(x, make_ints(chosen), axis);
   } else {
     for (size_t k = 0; k < width; ++k) {
-      std::vector<int64_t> places;
+      std::vector<int64_t> indices;
       std::vector<double> weights;
-      for (size_t i = 0; i < count; ++i) places.push_back(taps.places[i][k]), weights.push_back(taps.weights[i][k]);
-      Expr part = multiply(take(x, make_ints(places), axis), numbers_of(weights, shape, dtype));
+      for (size_t i = 0; i < count; ++i) indices.push_back(taps.indices[i][k]), weights.push_back(taps.weights[i][k]);
+      Expr part = multiply(take(x, make_ints(indices), axis), numbers_of(weights, shape, dtype));
       out = out.defined() ? add(out, part) : part;
     }
   }
@@ -175,7 +175,7 @@ bool is_given(Operation& in, size_t i) {
   return !shape || product_of(*shape) != 0;
 }
 
-/// An extent of the data or the result; tables are made for each of its places.
+/// An extent of the data or the result; tables are made for each of its indices.
 int64_t checked_extent(Operation& in, double extent) {
   constexpr double kMax = 1 << 24;
   if (!(extent >= 0 && extent <= kMax)) in.invalid("an extent of " + std::to_string(extent) + " cannot be resized");
@@ -230,7 +230,7 @@ std::vector<int64_t> all_axes(Operation& in) {
   return out;
 }
 
-/// Version 10, and Upsample: places are divided by the scale, and the nearest element is the one before.
+/// Version 10, and Upsample: positions are divided by the scale, and the nearest element is the one before.
 Options plain_options(Operation& in) {
   Options out;
   out.mode = in.text("mode", "nearest");

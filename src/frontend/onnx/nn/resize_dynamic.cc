@@ -1,4 +1,4 @@
-// Resize of data whose extents, or to sizes that, are known only at run time: the same places and weights as in resize.cc,
+// Resize of data whose extents, or to sizes that, are known only at run time: the same indices and weights as in resize.cc,
 // computed by the program.
 
 #include <set>
@@ -108,7 +108,7 @@ Expr resized_at_run_time(Operation& in, const ResizeOptions& options, const std:
       double scale = read_float(known->dtype(), known->data<char>() + i * size_t(known->dtype().bytes()));
       if (scale == 1) continue;
     }
-    Expr place = make_constant(int_scalar(static_cast<int64_t>(i), kInt64)), number = take(asked, place, 0);
+    Expr index = make_constant(int_scalar(static_cast<int64_t>(i), kInt64)), number = take(asked, index, 0);
     DynamicAxis extents;
     extents.in = extent_at_run_time(in, x, axis);
     Expr width = cast(extents.in, kFloat32);

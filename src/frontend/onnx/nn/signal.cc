@@ -65,14 +65,14 @@ Expr with_length(Operation& in, const Expr& x, int axis, int64_t own, int64_t le
 
 /// All frequencies of a real signal of `n` elements from the first half of them: the others are their conjugates.
 Expr all_frequencies(const Expr& x, int axis, int64_t n, DataType dtype) {
-  std::vector<int64_t> places;
+  std::vector<int64_t> indices;
   std::vector<double> signs;
   for (int64_t k = 0; k < n; ++k) {
-    places.push_back(k <= n / 2 ? k : n - k);
+    indices.push_back(k <= n / 2 ? k : n - k);
     signs.push_back(1);
     signs.push_back(k <= n / 2 ? 1 : -1);
   }
-  return multiply(take(x, make_ints(places), axis), numbers_of(signs, {n, 2}, dtype));
+  return multiply(take(x, make_ints(indices), axis), numbers_of(signs, {n, 2}, dtype));
 }
 
 Values fourier(Operation& in, int64_t axis_given) {
@@ -123,14 +123,14 @@ Values short_time_fourier(Operation& in) {
   if (in.has(3)) length = in.needed_ints(in[3], "frame_length").at(0);
   if (step < 1 || length < 1 || length > extent->value) in.invalid("the frames do not fit the signal");
   int64_t frames = (extent->value - length) / step + 1;
-  std::vector<int64_t> places;
+  std::vector<int64_t> indices;
   for (int64_t frame = 0; frame < frames; ++frame)
-    for (int64_t i = 0; i < length; ++i) places.push_back(frame * step + i);
+    for (int64_t i = 0; i < length; ++i) indices.push_back(frame * step + i);
   auto* parts = in.shape(x)[2].as<IntImm>();
   if (!parts) in.invalid("the last dimension holds one or two parts");
   bool is_half = in.integer("onesided", 1) != 0;
   if (is_half && parts->value == 2) in.unsupported("half the frequencies of a complex signal");
-  x = reshape_to(take(x, make_ints(places), 1), {-1, frames, length, parts->value});
+  x = reshape_to(take(x, make_ints(indices), 1), {-1, frames, length, parts->value});
   if (in.has(2)) x = multiply(x, expand_dims(in[2], 1));
   x = cast_if_needed(in, transformed(in, x, false), in.dtype(in[0]));
   return {is_half ? slice(x, 2, 0, length / 2 + 1) : x};

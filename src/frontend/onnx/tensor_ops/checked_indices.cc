@@ -22,13 +22,13 @@ CheckedIndices checked_indices(const Operation& in, const Expr& indices, const E
   auto* known = indices.as<Constant>();
   DataType dtype = in.dtype(indices);
   if (!extent || !known || !dtype.is_integral()) return out;
-  NDArray places = NDArray::empty(known->data.shape(), dtype);
-  for (int64_t i = 0; i < places.size(); ++i) {
-    int64_t offset = i * int64_t(dtype.bytes()), place = read_int(dtype, known->data.data<char>() + offset);
-    if (place < -*extent || place >= *extent) return out;
-    write_int(dtype, place < 0 ? place + *extent : place, places.data<char>() + offset);
+  NDArray wrapped = NDArray::empty(known->data.shape(), dtype);
+  for (int64_t i = 0; i < wrapped.size(); ++i) {
+    int64_t offset = i * int64_t(dtype.bytes()), index = read_int(dtype, known->data.data<char>() + offset);
+    if (index < -*extent || index >= *extent) return out;
+    write_int(dtype, index < 0 ? index + *extent : index, wrapped.data<char>() + offset);
   }
-  return {make_constant(places), nullptr};
+  return {make_constant(wrapped), nullptr};
 }
 
 Expr checked_take(const Operation& in, const Expr& x, const Expr& given, int axis) {

@@ -87,12 +87,12 @@ int64_t extent_of(const Named& x, char letter) { return x.shape[x.axes.find(lett
 
 void order(Named* x, const std::string& axes) {
   if (x->axes == axes) return;
-  std::vector<int64_t> places, shape;
+  std::vector<int64_t> permutation, shape;
   for (char letter : axes) {
-    places.push_back(static_cast<int64_t>(x->axes.find(letter)));
+    permutation.push_back(static_cast<int64_t>(x->axes.find(letter)));
     shape.push_back(extent_of(*x, letter));
   }
-  *x = Named{transpose(x->tensor, int_array(places)), axes, shape};
+  *x = Named{transpose(x->tensor, int_array(permutation)), axes, shape};
 }
 
 /// Joins two: shared dimensions that are needed later are the batch, the other shared ones are summed over.

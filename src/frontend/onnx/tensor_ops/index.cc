@@ -85,7 +85,7 @@ Values scatter_elements(Operation& in) {
   if (how == "none") return {call_op("scatter", {in[0], in[1], in[2]}, make_attrs<ScatterAttrs>(along))};
   if (how == "add") return {call_op("scatter_add", {in[0], in[1], in[2]}, make_attrs<ScatterAddAttrs>(along))};
   Expr indices = in[1];
-  // As tuples: every dimension but `axis` keeps the place of the update.
+  // As tuples: every dimension but `axis` keeps the index of the update.
   Ints shape = in.static_shape(indices, "a scatter that reduces");
   DataType dtype = in.dtype(indices);
   Array<Expr> parts;
@@ -94,12 +94,12 @@ Values scatter_elements(Operation& in) {
       parts.push_back(indices);
       continue;
     }
-    NDArray places = NDArray::empty(shape, dtype);
+    NDArray own = NDArray::empty(shape, dtype);
     int64_t inner = 1;
     for (size_t j = i + 1; j < shape.size(); ++j) inner *= shape[j];
-    for (int64_t at = 0; at < places.size(); ++at)
-      write_int(dtype, at / inner % shape[i], places.data<char>() + at * int64_t(dtype.bytes()));
-    parts.push_back(make_constant(places));
+    for (int64_t at = 0; at < own.size(); ++at)
+      write_int(dtype, at / inner % shape[i], own.data<char>() + at * int64_t(dtype.bytes()));
+    parts.push_back(make_constant(own));
   }
   if (how != "mul" && how != "min" && how != "max") in.unsupported("the reduction " + how);
   return {call_op("scatter_nd", {in[0], stack(parts, 0), in[2]}, make_attrs<ScatterNDAttrs>([&](auto& attrs) {
@@ -164,7 +164,7 @@ Values running(const char* op, Operation& in) {
 Values cumulative_sum(Operation& in) { return running("cumsum", in); }
 Values cumulative_product(Operation& in) { return running("cumprod", in); }
 
-/// The places of elements that are not zero, one column each.
+/// The indices of elements that are not zero, one column each.
 Values non_zero(Operation& in) {
   Expr x = in.rank(in[0]) == 0 ? reshape(in[0], int_array({1})) : in[0];
   Expr is_set = call_op("not_equal", {x, make_scalar(0, in.dtype(x))});
@@ -177,19 +177,19 @@ Values compress(Operation& in) {
   if (in.has_attribute("axis")) axis = in.axis(in.integer("axis"), in.rank(data));
   else data = reshape(data, int_array({-1}));
   std::optional<std::vector<int64_t>> keeps = in.constant_ints(in[1]);
-  Expr places;
+  Expr indices;
   if (keeps) {
     std::vector<int64_t> kept;
     for (size_t i = 0; i < keeps->size(); ++i)
       if ((*keeps)[i]) kept.push_back(static_cast<int64_t>(i));
-    places = make_ints(kept);
+    indices = make_ints(kept);
   } else {
-    places = squeeze(call_op("argwhere", {in[1]}), int_array({1}));
+    indices = squeeze(call_op("argwhere", {in[1]}), int_array({1}));
   }
-  return {call_op("take", {data, places}, make_attrs<TakeAttrs>([&](auto& attrs) { attrs.axis = PrimExpr(axis); }))};
+  return {call_op("take", {data, indices}, make_attrs<TakeAttrs>([&](auto& attrs) { attrs.axis = PrimExpr(axis); }))};
 }
 
-/// Elements, or slices along an axis, that differ; their first places, where each went, and how often each is there.
+/// Elements, or slices along an axis, that differ; their first indices, where each went, and how often each is there.
 Values unique(Operation& in) {
   Expr x = in[0], rows;
   bool is_flat = !in.has_attribute("axis");
@@ -217,7 +217,7 @@ Values unique(Operation& in) {
   return {out, first, make_get_item(all, 1), known(2)};
 }
 
-/// A cache with new elements written along an axis, from a place of its own in each sample on.
+/// A cache with new elements written along an axis, from a position of its own in each sample on.
 Values tensor_scatter(Operation& in) {
   Expr cache = in[0], update = in[1];
   size_t rank = in.rank(cache);
@@ -230,19 +230,19 @@ Values tensor_scatter(Operation& in) {
   if (!size || !count) in.unsupported("an unknown extent along the axis");
   std::vector<int64_t> steps;
   for (int64_t i = 0; i < count->value; ++i) steps.push_back(i);
-  Expr places = make_ints(steps);
+  Expr indices = make_ints(steps);
   int behind = static_cast<int>(rank) - axis - 1;
-  if (behind) places = expand_dims(places, 1, behind);
+  if (behind) indices = expand_dims(indices, 1, behind);
   if (in.has(2)) {
     Expr begins = cast(in[2], DataType::Int(64));
-    places = add(expand_dims(begins, 1, static_cast<int>(rank) - 1), places);
+    indices = add(expand_dims(begins, 1, static_cast<int>(rank) - 1), indices);
   }
-  if (mode == "circular") places = call_op("floor_mod", {places, make_ints({size->value})});
-  return {
-      call_op("scatter", {cache, broadcast_to_like(places, update), update}, make_attrs<ScatterAttrs>([&](auto& attrs) {
-                attrs.axis = axis;
-                attrs.checked_as = run_time_name(in);
-              }))};
+  if (mode == "circular") indices = call_op("floor_mod", {indices, make_ints({size->value})});
+  return {call_op("scatter", {cache, broadcast_to_like(indices, update), update},
+                  make_attrs<ScatterAttrs>([&](auto& attrs) {
+                    attrs.axis = axis;
+                    attrs.checked_as = run_time_name(in);
+                  }))};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Reductions, and the places of extremes.
+// Reductions, argmax and argmin.
 
 #include <algorithm>
 #include <cmath>
@@ -25,9 +25,9 @@ Axes axes_of(Operation& in) {
   out.keeps = in.integer("keepdims", 1) != 0;
   std::optional<std::vector<int64_t>> given = in.integers_or_input("axes", 1);
   if (given && !given->empty()) {
-    std::vector<int64_t> places;
-    for (int64_t axis : *given) places.push_back(in.axis(axis, in.rank(in[0])));
-    out.axes = int_array(places);
+    std::vector<int64_t> axes;
+    for (int64_t axis : *given) axes.push_back(in.axis(axis, in.rank(in[0])));
+    out.axes = int_array(axes);
   } else {
     out.is_none = in.integer("noop_with_empty_axes", 0) != 0;
   }
@@ -90,7 +90,7 @@ Values log_sum_exp(Operation& in) {
   return {reduce("sum", out, axes.axes, false)};
 }
 
-Converter place(const char* op) {
+Converter arg_reduce(const char* op) {
   return [op](Operation& in) {
     int axis = in.axis(in.integer("axis", 0), in.rank(in[0]));
     bool keeps = in.integer("keepdims", 1) != 0, last = in.integer("select_last_index", 0) != 0;
@@ -107,8 +107,8 @@ Converter place(const char* op) {
 
 Rows reduction_rows() {
   return {
-      {"ArgMax", 1, place("argmax")},
-      {"ArgMin", 1, place("argmin")},
+      {"ArgMax", 1, arg_reduce("argmax")},
+      {"ArgMin", 1, arg_reduce("argmin")},
       {"ReduceL1", 1, reduction("sum", absolute)},
       {"ReduceL2", 1, reduction("sum", squared, root)},
       {"ReduceLogSum", 1, reduction("sum", same, logarithm)},

@@ -17,14 +17,14 @@ const Values& items_of(Operation& in, size_t i) {
   return *value.sequence;
 }
 
-/// A place in a sequence of `count` items; a negative one is counted from the end.
-size_t place_of(Operation& in, size_t i, size_t count) {
-  std::vector<int64_t> given = in.needed_ints(in[i], "a place in a sequence");
-  if (given.size() != 1) in.invalid("a place in a sequence is one number");
-  int64_t place = given[0] < 0 ? given[0] + static_cast<int64_t>(count) : given[0];
-  if (place < 0 || place > static_cast<int64_t>(count))
-    in.invalid("place " + std::to_string(given[0]) + " of a sequence of " + std::to_string(count) + " items");
-  return static_cast<size_t>(place);
+/// An index into a sequence of `count` items; a negative one is counted from the end.
+size_t index_of(Operation& in, size_t i, size_t count) {
+  std::vector<int64_t> given = in.needed_ints(in[i], "an index into a sequence");
+  if (given.size() != 1) in.invalid("an index into a sequence is one number");
+  int64_t index = given[0] < 0 ? given[0] + static_cast<int64_t>(count) : given[0];
+  if (index < 0 || index > static_cast<int64_t>(count))
+    in.invalid("index " + std::to_string(given[0]) + " of a sequence of " + std::to_string(count) + " items");
+  return static_cast<size_t>(index);
 }
 
 Values sequence_construct(Operation& in) {
@@ -38,21 +38,21 @@ Values sequence_length(Operation& in) {
 }
 Values sequence_at(Operation& in) {
   const Values& items = items_of(in, 0);
-  size_t place = place_of(in, 1, items.size());
-  if (place >= items.size()) in.invalid("the place is behind the last item");
-  return {items[place]};
+  size_t index = index_of(in, 1, items.size());
+  if (index >= items.size()) in.invalid("the index is behind the last item");
+  return {items[index]};
 }
 Values sequence_insert(Operation& in) {
   Values items = items_of(in, 0);
-  size_t place = in.has(2) ? place_of(in, 2, items.size()) : items.size();
-  items.insert(items.begin() + static_cast<int64_t>(place), in.value(1));
+  size_t index = in.has(2) ? index_of(in, 2, items.size()) : items.size();
+  items.insert(items.begin() + static_cast<int64_t>(index), in.value(1));
   return {Value::of(std::move(items))};
 }
 Values sequence_erase(Operation& in) {
   Values items = items_of(in, 0);
-  size_t place = in.has(1) ? place_of(in, 1, items.size()) : items.size() - 1;
-  if (place >= items.size()) in.invalid("the place is behind the last item");
-  items.erase(items.begin() + static_cast<int64_t>(place));
+  size_t index = in.has(1) ? index_of(in, 1, items.size()) : items.size() - 1;
+  if (index >= items.size()) in.invalid("the index is behind the last item");
+  items.erase(items.begin() + static_cast<int64_t>(index));
   return {Value::of(std::move(items))};
 }
 

@@ -109,11 +109,11 @@ Values range(Operation& in) {
 Values shape(Operation& in) {
   Expr out = shape_value(in, in[0]);
   auto rank = static_cast<int64_t>(in.rank(in[0]));
-  auto place = [&](const char* name, int64_t otherwise) {
+  auto bound = [&](const char* name, int64_t otherwise) {
     int64_t at = in.integer(name, otherwise);
     return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank);
   };
-  int64_t start = place("start", 0), end = place("end", rank);
+  int64_t start = bound("start", 0), end = bound("end", rank);
   if (start == 0 && end == rank) return {out};
   if (auto* known = out.as<Constant>()) {
     auto* data = known->data.data<int64_t>();
@@ -232,21 +232,21 @@ Values reshaped(Operation& in) {
 Values squeezed(Operation& in) {
   std::optional<std::vector<int64_t>> axes = in.integers_or_input("axes", 1);
   if (!axes) return {squeeze(in[0])};
-  std::vector<int64_t> places;
-  for (int64_t axis : *axes) places.push_back(in.axis(axis, in.rank(in[0])));
-  return {places.empty() ? in[0] : squeeze(in[0], int_array(places))};
+  std::vector<int64_t> positions;
+  for (int64_t axis : *axes) positions.push_back(in.axis(axis, in.rank(in[0])));
+  return {positions.empty() ? in[0] : squeeze(in[0], int_array(positions))};
 }
 
 Values unsqueezed(Operation& in) {
   std::optional<std::vector<int64_t>> axes = in.integers_or_input("axes", 1);
   if (!axes) in.invalid("the axes are missing");
   size_t rank = in.rank(in[0]) + axes->size();
-  std::vector<int> places;
-  for (int64_t axis : *axes) places.push_back(in.axis(axis, rank));
-  std::sort(places.begin(), places.end());
-  if (std::adjacent_find(places.begin(), places.end()) != places.end()) in.invalid("an axis is given twice");
+  std::vector<int> positions;
+  for (int64_t axis : *axes) positions.push_back(in.axis(axis, rank));
+  std::sort(positions.begin(), positions.end());
+  if (std::adjacent_find(positions.begin(), positions.end()) != positions.end()) in.invalid("an axis is given twice");
   Expr out = in[0];
-  for (int place : places) out = expand_dims(out, place);
+  for (int position : positions) out = expand_dims(out, position);
   return {out};
 }
 
@@ -270,10 +270,10 @@ Values parted(Operation& in) {
     for (int64_t i = 0; i < n; ++i) sizes->push_back(std::clamp<int64_t>(extent - i * each, 0, each));
   }
   if (sizes->size() == 1) return {in[0]};
-  std::vector<int64_t> places;
+  std::vector<int64_t> points;
   int64_t at = 0;
-  for (size_t i = 0; i + 1 < sizes->size(); ++i) places.push_back(at += (*sizes)[i]);
-  Expr parts = split(in[0], places, axis);
+  for (size_t i = 0; i + 1 < sizes->size(); ++i) points.push_back(at += (*sizes)[i]);
+  Expr parts = split(in[0], points, axis);
   Values out;
   for (size_t i = 0; i < sizes->size(); ++i) out.push_back(make_get_item(parts, static_cast<int>(i)));
   return out;
@@ -362,9 +362,9 @@ Values slice_10(Operation& in) {
   DataType dtype = DataType::Int(64);
   auto whole = [&](const Expr& given, const Expr& otherwise) {
     Expr values = in.dtype(given) == dtype ? given : cast(given, dtype);
-    std::vector<int64_t> places;
-    for (int64_t axis : *axes) places.push_back(in.axis(axis, rank));
-    return call_op("scatter", {otherwise, make_ints(places), values},
+    std::vector<int64_t> positions;
+    for (int64_t axis : *axes) positions.push_back(in.axis(axis, rank));
+    return call_op("scatter", {otherwise, make_ints(positions), values},
                    make_attrs<ScatterAttrs>([](auto& attrs) { attrs.axis = 0; }));
   };
   Expr zeros = make_ints(std::vector<int64_t>(rank, 0)), ones = make_ints(std::vector<int64_t>(rank, 1));
@@ -428,11 +428,11 @@ Values padded(Operation& in) {
     Ints extents = in.static_shape(data, "wrapping");
     for (size_t axis = 0; axis < rank; ++axis) {
       if (before[axis] == 0 && after[axis] == 0) continue;
-      std::vector<int64_t> places;
+      std::vector<int64_t> indices;
       int64_t n = extents[axis];
       if (n == 0) in.invalid("an empty axis cannot wrap");
-      for (int64_t i = -before[axis]; i < n + after[axis]; ++i) places.push_back(((i % n) + n) % n);
-      data = call_op("take", {data, make_ints(places)},
+      for (int64_t i = -before[axis]; i < n + after[axis]; ++i) indices.push_back(((i % n) + n) % n);
+      data = call_op("take", {data, make_ints(indices)},
                      make_attrs<TakeAttrs>([&](auto& attrs) { attrs.axis = PrimExpr(static_cast<int>(axis)); }));
     }
     return {data};
