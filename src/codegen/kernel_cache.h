@@ -19,7 +19,7 @@ namespace tessera::codegen {
 
 class KernelCache {
  public:
-  /// The cache of this process, at the place that the environment names now.
+  /// The cache of this process, in the folder that the environment names now.
   static KernelCache& get();
 
   /// An empty folder: a cache that keeps nothing.

@@ -10,11 +10,11 @@
 namespace tessera {
 namespace {
 
-// All types behind RPC share the last place.
+// All types behind RPC share the last slot.
 constexpr int kPlaces = 65;
 std::array<std::atomic<DeviceAPI*>, kPlaces> apis{};
 
-int place_of(int type) {
+int slot_of(int type) {
   if (type >= kRpcSessionMask) return kPlaces - 1;
   return type >= 0 && type < kPlaces - 1 ? type : -1;
 }
@@ -38,14 +38,14 @@ void DeviceAPI::free_workspace(DLDevice device, void* data) {
 }
 
 void register_device_api(int type, DeviceAPI* api) {
-  int place = place_of(type);
-  ICHECK(place >= 0) << "device type " << type << " is out of range";
-  apis[static_cast<size_t>(place)].store(api, std::memory_order_release);
+  int slot = slot_of(type);
+  ICHECK(slot >= 0) << "device type " << type << " is out of range";
+  apis[static_cast<size_t>(slot)].store(api, std::memory_order_release);
 }
 
 DeviceAPI* find_device_api(int type) {
-  int place = place_of(type);
-  return place < 0 ? nullptr : apis[static_cast<size_t>(place)].load(std::memory_order_acquire);
+  int slot = slot_of(type);
+  return slot < 0 ? nullptr : apis[static_cast<size_t>(slot)].load(std::memory_order_acquire);
 }
 
 DeviceAPI* get_device_api(DLDevice device) {

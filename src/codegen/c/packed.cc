@@ -71,7 +71,7 @@ void CPrinter::fail_with(const std::string& message) {
   line("return -1;");
 }
 
-/// The field that the first three arguments name, as a place; `type` becomes what lies there.
+/// The field that the first three arguments name, as an lvalue; `type` becomes what lies there.
 std::string CPrinter::struct_field(const Call* op, DataType* type) {
   std::string handle = text(op->args[0]), at = index(op->args[1]);
   auto field = static_cast<StructField>(constant_argument(op, 2));
@@ -88,21 +88,21 @@ std::string CPrinter::struct_field(const Call* op, DataType* type) {
 
 Lanes CPrinter::struct_get(const Call* op) {
   DataType type = slot_dtype(op->dtype);
-  std::string place = struct_field(op, &type);
-  if (op->dtype.is_handle()) return {"((void*)" + place + ")"};
-  return {cast_scalar("(" + place + ")", type, op->dtype)};
+  std::string lvalue = struct_field(op, &type);
+  if (op->dtype.is_handle()) return {"((void*)" + lvalue + ")"};
+  return {cast_scalar("(" + lvalue + ")", type, op->dtype)};
 }
 
 Lanes CPrinter::struct_set(const Call* op) {
   DataType given = op->args[3].dtype(), type = slot_dtype(given);
   std::string value = text(op->args[3]);
-  std::string place = struct_field(op, &type);
-  if (place[0] == '&') throw Error(ValueError) << "tvm_struct_set: the address of a tensor cannot be set";
+  std::string lvalue = struct_field(op, &type);
+  if (lvalue[0] == '&') throw Error(ValueError) << "tvm_struct_set: the address of a tensor cannot be set";
   auto field = static_cast<StructField>(constant_argument(op, 2));
   if (field == StructField::Shape || field == StructField::Strides) value = "(int64_t*)" + value;
   else if (type.is_handle()) value = "(void*)" + value;
   else value = cast_scalar(value, given, type);
-  line(place + " = " + value + ";");
+  line(lvalue + " = " + value + ";");
   return {""};
 }
 

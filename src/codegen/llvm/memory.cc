@@ -189,7 +189,7 @@ llvm::Value* CodeGen::load_lanes(Value* base, DataType element, Value* indices, 
   return from_memory(out, element.with_lanes(lanes * element.lanes));
 }
 
-/// `value` is in its memory form already. Where two lanes write the same place the higher lane stays.
+/// `value` is in its memory form already. Where two lanes write the same element the higher lane stays.
 void CodeGen::store_lanes(Value* base, DataType element, Value* indices, Value* value, int lanes) {
   llvm::Type* scalar = memory_type(element);
   for (int lane = 0; lane < lanes; ++lane) {

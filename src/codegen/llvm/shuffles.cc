@@ -68,12 +68,12 @@ llvm::Value* CodeGen::shuffled(Value* a, Value* b, Mask mask) {
           builder_.CreateIntrinsic(half ? llvm::Intrinsic::aarch64_sve_zip2 : llvm::Intrinsic::aarch64_sve_zip1,
                                    {whole}, {to_scalable(a), to_scalable(b)}));
   auto looked_up = [&](Value* vector, unsigned first) -> Value* {
-    std::vector<llvm::Constant*> places;
+    std::vector<llvm::Constant*> indices;
     for (int lane : mask) {
       const bool is_mine = lane >= int(first) && lane < int(first + lanes);
-      places.push_back(llvm::ConstantInt::get(builder_.getIntNTy(bits), is_mine ? uint64_t(lane) - first : ~0ULL));
+      indices.push_back(llvm::ConstantInt::get(builder_.getIntNTy(bits), is_mine ? uint64_t(lane) - first : ~0ULL));
     }
-    Value* table = to_scalable(llvm::ConstantVector::get(places));
+    Value* table = to_scalable(llvm::ConstantVector::get(indices));
     Value* found = builder_.CreateIntrinsic(llvm::Intrinsic::aarch64_sve_tbl, {whole}, {to_scalable(vector), table});
     return builder_.CreateBitCast(found, whole_bits);
   };

@@ -57,9 +57,9 @@ std::vector<NamedFunctions> group(const NamedFunctions& functions) {
     }
   }
   std::vector<NamedFunctions> out;
-  std::unordered_map<size_t, size_t> place;
+  std::unordered_map<size_t, size_t> index_of;
   for (size_t i = 0; i < functions.size(); ++i) {
-    auto [it, is_new] = place.emplace(groups.of(i), out.size());
+    auto [it, is_new] = index_of.emplace(groups.of(i), out.size());
     if (is_new) out.emplace_back();
     out[it->second].push_back(functions[i]);
   }

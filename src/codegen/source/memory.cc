@@ -85,14 +85,14 @@ Lanes SourcePrinter::load(const Buffer& buffer, const PrimExpr& at, DataType dty
   in_index_ = was;
   for (const std::string& each : indices)
     for (int part = 0; part < element.lanes; ++part) {
-      std::string place =
+      std::string index =
           element.lanes == 1 ? each : each + " * " + std::to_string(element.lanes) + " + " + std::to_string(part);
-      out.push_back(load_element(base, place, element.element()));
+      out.push_back(load_element(base, index, element.element()));
     }
   return out;
 }
 
-/// Where two lanes write the same place the higher lane stays.
+/// Where two lanes write the same element the higher lane stays.
 void SourcePrinter::store(const Buffer& buffer, const PrimExpr& at, const Lanes& value, DataType dtype) {
   DataType element = buffer->dtype;
   if (dtype.element() != element.element() || dtype.lanes != element.lanes * at.dtype().lanes)
@@ -114,9 +114,9 @@ void SourcePrinter::store(const Buffer& buffer, const PrimExpr& at, const Lanes&
   in_index_ = was;
   for (size_t i = 0; i < held.size(); ++i) {
     size_t lanes = static_cast<size_t>(element.lanes);
-    std::string place = indices[i / lanes];
-    if (lanes > 1) place += " * " + std::to_string(lanes) + " + " + std::to_string(i % lanes);
-    store_element(base, place, held[i], dtype.element());
+    std::string index = indices[i / lanes];
+    if (lanes > 1) index += " * " + std::to_string(lanes) + " + " + std::to_string(i % lanes);
+    store_element(base, index, held[i], dtype.element());
   }
 }
 

@@ -27,7 +27,7 @@ class MappedFile {
   std::string_view bytes_;
 };
 
-/// Calls `write` with the name of a new file in the folder of `path`, which then takes the place of `path` in one step. When
+/// Calls `write` with the name of a new file in the folder of `path`, which then replaces `path` in one step. When
 /// it throws, or when the process is killed, `path` is as it was.
 void write_whole_file(const std::string& path, const std::function<void(const std::string& temporary)>& write);
 /// The same for contents that are at hand.

@@ -75,9 +75,9 @@ Directory find_directory(std::string_view bytes, const std::string& what) {
     ByteReader locator(bytes.substr(at - kLocatorSize), what);
     if (locator.read<uint32_t>("the end") != kLocator64) return out;
     locator.read<uint32_t>("the end");
-    auto place = locator.read<uint64_t>("the end");
-    if (place > bytes.size()) break;
-    ByteReader end(bytes.substr(place), what);
+    auto offset = locator.read<uint64_t>("the end");
+    if (offset > bytes.size()) break;
+    ByteReader end(bytes.substr(offset), what);
     if (end.read<uint32_t>("the end") != kEnd64) break;
     end.raw(28, "the end");
     out.count = end.read<uint64_t>("the end");

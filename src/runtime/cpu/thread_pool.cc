@@ -289,10 +289,10 @@ struct PoolSlot {
     std::lock_guard lock(mutex);
     if (ThreadPool* made = pool.load(std::memory_order_relaxed)) return *made;
     int count = threads > 0 ? threads : default_thread_count();
-    std::vector<int> places = processors;
+    std::vector<int> cores = processors;
     // Pinning helps only a process that has the machine for itself, so it is done when asked for.
-    if (places.empty() && number_from_environment("TVM_BIND_THREADS", 0, 0) != 0) places = allowed_processors();
-    all.push_back(ThreadPool::start(count, places));
+    if (cores.empty() && number_from_environment("TVM_BIND_THREADS", 0, 0) != 0) cores = allowed_processors();
+    all.push_back(ThreadPool::start(count, cores));
     pool.store(all.back().get(), std::memory_order_release);
     return *all.back();
   }

@@ -63,9 +63,9 @@ void WorkspacePool::free(DLDevice device, void* data) {
     throw Error(ValueError) << "free of a workspace on " << device_text(device) << " that this thread did not allocate";
   Block block = *found;
   pool.used.erase(std::next(found).base());
-  auto place = std::lower_bound(pool.idle.begin(), pool.idle.end(), block.bytes,
-                                [](const Block& b, size_t bytes) { return b.bytes < bytes; });
-  pool.idle.insert(place, block);
+  auto position = std::lower_bound(pool.idle.begin(), pool.idle.end(), block.bytes,
+                                   [](const Block& b, size_t bytes) { return b.bytes < bytes; });
+  pool.idle.insert(position, block);
 }
 
 }  // namespace tessera

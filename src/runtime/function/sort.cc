@@ -14,10 +14,10 @@
 namespace tessera {
 namespace {
 
-/// One element: its value as a number that orders as the value does, then its place.
+/// One element: its value as a number that orders as the value does, then its index.
 struct Entry {
   uint64_t key;
-  int64_t place;
+  int64_t index;
   auto operator<=>(const Entry&) const = default;
 };
 
@@ -41,8 +41,8 @@ struct Lines {
     for (int i = axis + 1; i < tensor->ndim; ++i) inner *= tensor->shape[i];
   }
   int64_t count() const { return outer * inner; }
-  char* at(int64_t line, int64_t place) const {
-    int64_t element = ((line / inner) * length + place) * inner + line % inner;
+  char* at(int64_t line, int64_t index) const {
+    int64_t element = ((line / inner) * length + index) * inner + line % inner;
     return data + element * static_cast<int64_t>(dtype.bytes());
   }
 };
@@ -87,7 +87,7 @@ void for_keys(const Lines& lines, int64_t line, int64_t begin, int64_t end, auto
     for (int64_t i = begin; i < end; ++i) use(key_at(lines.dtype, first + i * step), i);
 }
 
-/// Puts `entry` in the place of the last one of a heap; the key of the one that is last now.
+/// Replaces the last one of a heap by `entry`; the key of the one that is last now.
 uint64_t replace_last(std::vector<Entry>* heap, const Entry& entry) {
   std::pop_heap(heap->begin(), heap->end());
   heap->back() = entry;
@@ -101,25 +101,25 @@ std::vector<Entry> ordered(const Lines& lines, int64_t line, int64_t length, int
   if (wanted == 0) return entries;
   entries.reserve(static_cast<size_t>(wanted));
   const uint64_t flip = ascends ? 0 : ~uint64_t{0};
-  for_keys(lines, line, 0, wanted, [&](uint64_t key, int64_t place) { entries.push_back({key ^ flip, place}); });
+  for_keys(lines, line, 0, wanted, [&](uint64_t key, int64_t index) { entries.push_back({key ^ flip, index}); });
   if (wanted < length) {
     std::make_heap(entries.begin(), entries.end());
     uint64_t last = entries.front().key;  // of equals the earlier one stays
-    for_keys(lines, line, wanted, length, [&](uint64_t key, int64_t place) {
-      if ((key ^ flip) < last) last = replace_last(&entries, {key ^ flip, place});
+    for_keys(lines, line, wanted, length, [&](uint64_t key, int64_t index) {
+      if ((key ^ flip) < last) last = replace_last(&entries, {key ^ flip, index});
     });
   }
   std::sort(entries.begin(), entries.end());
   return entries;
 }
 
-void write_place(const Lines& out, int64_t line, int64_t at, int64_t place) {
-  if (out.dtype.is_floating()) write_float(out.dtype, static_cast<double>(place), out.at(line, at));
-  else write_int(out.dtype, place, out.at(line, at));
+void write_index(const Lines& out, int64_t line, int64_t at, int64_t index) {
+  if (out.dtype.is_floating()) write_float(out.dtype, static_cast<double>(index), out.at(line, at));
+  else write_int(out.dtype, index, out.at(line, at));
 }
 
-void copy_element(const Lines& from, int64_t line, int64_t place, const Lines& to, int64_t at) {
-  std::memcpy(to.at(line, at), from.at(line, place), from.dtype.bytes());
+void copy_element(const Lines& from, int64_t line, int64_t index, const Lines& to, int64_t at) {
+  std::memcpy(to.at(line, at), from.at(line, index), from.dtype.bytes());
 }
 
 void argsort(DLTensor* input, DLTensor* output, int axis, bool ascends) {
@@ -127,11 +127,11 @@ void argsort(DLTensor* input, DLTensor* output, int axis, bool ascends) {
   require(in.count() == out.count() && in.length == out.length, "input and output differ in shape");
   for (int64_t line = 0; line < in.count(); ++line) {
     std::vector<Entry> entries = ordered(in, line, in.length, in.length, ascends);
-    for (int64_t i = 0; i < in.length; ++i) write_place(out, line, i, entries[static_cast<size_t>(i)].place);
+    for (int64_t i = 0; i < in.length; ++i) write_index(out, line, i, entries[static_cast<size_t>(i)].index);
   }
 }
 
-/// Only the first counts[line] elements of a line are sorted; the rest keep their places.
+/// Only the first counts[line] elements of a line are sorted; the rest keep their positions.
 void argsort_counted(DLTensor* input, DLTensor* counts, DLTensor* output, int axis, bool ascends) {
   Lines in(input, axis), out(output, axis), valid(counts, 0);
   require(in.count() == out.count() && in.length == out.length && valid.length == in.count(), "shapes differ");
@@ -139,7 +139,7 @@ void argsort_counted(DLTensor* input, DLTensor* counts, DLTensor* output, int ax
     int64_t length = std::clamp<int64_t>(read_int(valid.dtype, valid.at(0, line)), 0, in.length);
     std::vector<Entry> entries = ordered(in, line, length, length, ascends);
     for (int64_t i = 0; i < in.length; ++i)
-      write_place(out, line, i, i < length ? entries[static_cast<size_t>(i)].place : i);
+      write_index(out, line, i, i < length ? entries[static_cast<size_t>(i)].index : i);
   }
 }
 
@@ -148,7 +148,7 @@ void sort(DLTensor* input, DLTensor* output, int axis, bool ascends) {
   require(in.count() == out.count() && in.length == out.length && in.dtype == out.dtype, "input and output differ");
   for (int64_t line = 0; line < in.count(); ++line) {
     std::vector<Entry> entries = ordered(in, line, in.length, in.length, ascends);
-    for (int64_t i = 0; i < in.length; ++i) copy_element(in, line, entries[static_cast<size_t>(i)].place, out, i);
+    for (int64_t i = 0; i < in.length; ++i) copy_element(in, line, entries[static_cast<size_t>(i)].index, out, i);
   }
 }
 
@@ -166,62 +166,62 @@ void topk(Args args, Any*) {
   auto result = [&](bool is_wanted) {
     return is_wanted ? std::optional(Lines(args[given++].to<DLTensor*>(), axis)) : std::nullopt;
   };
-  std::optional<Lines> values = result(what != "indices"), places = result(what != "values");
-  if (k == 0 && (values ? values : places)->length == 0) return;  // none are asked for: dyn.topk can mean it
-  for (const auto& out : {values, places})
+  std::optional<Lines> values = result(what != "indices"), indices = result(what != "values");
+  if (k == 0 && (values ? values : indices)->length == 0) return;  // none are asked for: dyn.topk can mean it
+  for (const auto& out : {values, indices})
     require(!out || (out->count() == in.count() && out->length == wanted), "topk: a result has the wrong shape");
   for (int64_t line = 0; line < in.count(); ++line) {
     std::vector<Entry> entries = ordered(in, line, in.length, wanted, ascends);
     for (int64_t i = 0; i < wanted; ++i) {
-      int64_t place = entries[static_cast<size_t>(i)].place;
-      if (values) copy_element(in, line, place, *values, i);
-      if (places) write_place(*places, line, i, place);
+      int64_t index = entries[static_cast<size_t>(i)].index;
+      if (values) copy_element(in, line, index, *values, i);
+      if (indices) write_index(*indices, line, i, index);
     }
   }
 }
 
-/// (data, unique, first places, where each element went, {how many}, [how often], sorted): in rising order or in the
+/// (data, unique, first indices, where each element went, {how many}, [how often], sorted): in rising order or in the
 /// order of first appearance. What is behind the last different element is 0.
 void unique(Args args, Any*) {
   bool with_counts = args.size() == 7, is_sorted = args[args.size() - 1].to<bool>();
   Lines in(args[0].to<DLTensor*>(), 0), values(args[1].to<DLTensor*>(), 0), first(args[2].to<DLTensor*>(), 0),
       inverse(args[3].to<DLTensor*>(), 0), number(args[4].to<DLTensor*>(), 0);
   std::vector<Entry> entries = ordered(in, 0, in.length, in.length, true);
-  std::vector<Entry> groups;  // first place of each different element, in rising order
+  std::vector<Entry> groups;  // first index of each different element, in rising order
   std::vector<int64_t> group_of(entries.size()), counts;
   for (size_t i = 0; i < entries.size(); ++i) {
     if (i == 0 || entries[i].key != entries[i - 1].key) groups.push_back(entries[i]), counts.push_back(0);
-    group_of[static_cast<size_t>(entries[i].place)] = static_cast<int64_t>(groups.size()) - 1;
+    group_of[static_cast<size_t>(entries[i].index)] = static_cast<int64_t>(groups.size()) - 1;
     ++counts.back();
   }
   std::vector<size_t> order(groups.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   if (!is_sorted)
-    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return groups[a].place < groups[b].place; });
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return groups[a].index < groups[b].index; });
   std::vector<int64_t> rank(groups.size());
   for (size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<int64_t>(i);
   std::memset(values.data, 0, static_cast<size_t>(values.length) * values.dtype.bytes());
-  auto place_of = [&](int64_t i) { return i < static_cast<int64_t>(order.size()) ? groups[order[i]].place : 0; };
+  auto first_of = [&](int64_t i) { return i < static_cast<int64_t>(order.size()) ? groups[order[i]].index : 0; };
   for (int64_t i = 0; i < in.length; ++i) {
-    if (i < static_cast<int64_t>(order.size())) copy_element(in, 0, place_of(i), values, i);
-    write_place(first, 0, i, place_of(i));
-    write_place(inverse, 0, i, rank[static_cast<size_t>(group_of[static_cast<size_t>(i)])]);
+    if (i < static_cast<int64_t>(order.size())) copy_element(in, 0, first_of(i), values, i);
+    write_index(first, 0, i, first_of(i));
+    write_index(inverse, 0, i, rank[static_cast<size_t>(group_of[static_cast<size_t>(i)])]);
   }
-  write_place(number, 0, 0, static_cast<int64_t>(groups.size()));
+  write_index(number, 0, 0, static_cast<int64_t>(groups.size()));
   if (!with_counts) return;
   Lines often(args[5].to<DLTensor*>(), 0);
   for (int64_t i = 0; i < in.length; ++i)
-    write_place(often, 0, i, i < static_cast<int64_t>(order.size()) ? counts[order[static_cast<size_t>(i)]] : 0);
+    write_index(often, 0, i, i < static_cast<int64_t>(order.size()) ? counts[order[static_cast<size_t>(i)]] : 0);
 }
 
-/// (rows (m, k), first places (m), where each row went (m), how often (m), {how many}, sorted): rows that differ, in rising
+/// (rows (m, k), first indices (m), where each row went (m), how often (m), {how many}, sorted): rows that differ, in rising
 /// order of their elements from the first on, or in the order of first appearance. What is behind the last is 0.
 void unique_rows(DLTensor* data, DLTensor* first, DLTensor* inverse, DLTensor* counts, DLTensor* number,
                  bool is_sorted) {
   require(data->ndim == 2, "unique_rows wants rows");
-  Lines in(data, 1), firsts(first, 0), places(inverse, 0), often(counts, 0), many(number, 0);
+  Lines in(data, 1), firsts(first, 0), inverses(inverse, 0), often(counts, 0), many(number, 0);
   int64_t rows = data->shape[0];
-  require(firsts.length == rows && places.length == rows && often.length == rows && many.length == 1,
+  require(firsts.length == rows && inverses.length == rows && often.length == rows && many.length == 1,
           "unique_rows: a result has the wrong shape");
   std::vector<uint64_t> keys;
   for (int64_t row = 0; row < rows; ++row)
@@ -246,11 +246,11 @@ void unique_rows(DLTensor* data, DLTensor* first, DLTensor* inverse, DLTensor* c
   for (size_t i = 0; i < groups.size(); ++i) rank[groups[i]] = static_cast<int64_t>(i);
   for (int64_t i = 0; i < rows; ++i) {
     auto at = static_cast<size_t>(i);
-    write_place(firsts, 0, i, at < groups.size() ? group_first[groups[at]] : 0);
-    write_place(often, 0, i, at < groups.size() ? group_count[groups[at]] : 0);
-    write_place(places, 0, i, rank[static_cast<size_t>(group_of[at])]);
+    write_index(firsts, 0, i, at < groups.size() ? group_first[groups[at]] : 0);
+    write_index(often, 0, i, at < groups.size() ? group_count[groups[at]] : 0);
+    write_index(inverses, 0, i, rank[static_cast<size_t>(group_of[at])]);
   }
-  write_place(many, 0, 0, static_cast<int64_t>(groups.size()));
+  write_index(many, 0, 0, static_cast<int64_t>(groups.size()));
 }
 
 Globals sort_globals{

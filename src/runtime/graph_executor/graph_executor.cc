@@ -210,33 +210,33 @@ void GraphExecutor::set_output_zero_copy(int index, const DLTensor* data) {
   bool is_taken = is_input_[origin];  // no step writes it; or another output is the same value
   for (int other = 0; other < num_outputs(); ++other)
     is_taken |= other < index && origins_[output_entry(other)] == origin;
-  const Place place{data->data, data->byte_offset, index};
+  const Memory memory{data->data, data->byte_offset, index};
   if (is_taken) {
-    copies_[index] = place;
+    copies_[index] = memory;
   } else {
-    lent_[origin] = place;
-    point_steps_at(entry, place);
+    lent_[origin] = memory;
+    point_steps_at(entry, memory);
   }
 }
 
-GraphExecutor::Place GraphExecutor::own_memory(uint32_t entry) const {
+GraphExecutor::Memory GraphExecutor::own_memory(uint32_t entry) const {
   const DLTensor* tensor = values_[entry].tensor();
   return {tensor->data, tensor->byte_offset};
 }
 
-DLTensor GraphExecutor::seen_as(uint32_t entry, const Place& place) const {
+DLTensor GraphExecutor::seen_as(uint32_t entry, const Memory& memory) const {
   DLTensor out = *values_[entry].tensor();
-  out.data = place.data;
-  out.byte_offset = place.byte_offset;
+  out.data = memory.data;
+  out.byte_offset = memory.byte_offset;
   return out;
 }
 
-void GraphExecutor::point_steps_at(uint32_t entry, const Place& place) {
+void GraphExecutor::point_steps_at(uint32_t entry, const Memory& memory) {
   for (Step& step : steps_) {
     for (size_t i = 0; i < step.entries.size(); ++i) {
       if (origins_[step.entries[i]] != origins_[entry]) continue;
-      step.tensors[i].data = place.data;
-      step.tensors[i].byte_offset = place.byte_offset;
+      step.tensors[i].data = memory.data;
+      step.tensors[i].byte_offset = memory.byte_offset;
       if (step.tensors[i].shape != &step.flat_shapes[i])
         step.tensors[i].shape = values_[step.entries[i]].tensor()->shape;
     }

@@ -21,7 +21,7 @@ class GraphExecutor {
 
   int num_inputs() const { return static_cast<int>(graph_.inputs.size()); }
   int num_outputs() const { return static_cast<int>(graph_.outputs.size()); }
-  /// The place of the input of that name, -1 when there is none.
+  /// The index of the input of that name, -1 when there is none.
   int input_index(const std::string& name) const;
   const std::string& input_name(int index) const { return graph_.nodes[input_node(index)].name; }
 
@@ -66,7 +66,7 @@ class GraphExecutor {
   };
 
   /// Memory of the caller's.
-  struct Place {
+  struct Memory {
     void* data;
     uint64_t byte_offset;
     int output = -1;  // the one it was given for
@@ -81,9 +81,9 @@ class GraphExecutor {
   void find_origins();
   void prepare(uint32_t node);
   void check_memory(uint32_t entry, const DLTensor* data, const std::string& what) const;
-  void point_steps_at(uint32_t entry, const Place& place);
-  Place own_memory(uint32_t entry) const;
-  DLTensor seen_as(uint32_t entry, const Place& place) const;
+  void point_steps_at(uint32_t entry, const Memory& memory);
+  Memory own_memory(uint32_t entry) const;
+  DLTensor seen_as(uint32_t entry, const Memory& memory) const;
   void fill_copies();
 
   std::shared_ptr<const Graph> shared_graph_;
@@ -91,11 +91,11 @@ class GraphExecutor {
   Module code_;
   size_t memory_ = 0;
   std::vector<DLDevice> devices_;
-  std::vector<NDArray> values_;               // of every entry
-  std::vector<uint32_t> origins_;             // of every entry: the one that it only renames, else itself
-  std::vector<bool> is_input_;                // of every entry
-  std::unordered_map<uint32_t, Place> lent_;  // what stands for the memory of an origin
-  std::unordered_map<int, Place> copies_;     // outputs whose memory no step writes: filled after each run
+  std::vector<NDArray> values_;                // of every entry
+  std::vector<uint32_t> origins_;              // of every entry: the one that it only renames, else itself
+  std::vector<bool> is_input_;                 // of every entry
+  std::unordered_map<uint32_t, Memory> lent_;  // what stands for the memory of an origin
+  std::unordered_map<int, Memory> copies_;     // outputs whose memory no step writes: filled after each run
   std::vector<Step> steps_;
   std::unordered_map<std::string, int> input_of_name_;
   std::unordered_map<uint32_t, bool> params_;  // input nodes that hold parameters; true: in memory that others share

@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-int place_of(const GraphExecutor& graph, const AnyView& key) {
+int index_of(const GraphExecutor& graph, const AnyView& key) {
   if (key.code() == kTesseraInt) return key.to<int>();
   auto name = key.to<std::string>();
   int index = graph.input_index(name);
@@ -43,7 +43,7 @@ void run_from(GraphExecutor& graph, Args args) {
   int inputs = args[2].to<int>();
   if (inputs < 0 || inputs % 2 || 3 + inputs > args.size())
     throw Error(ValueError) << "run_from_inputs takes names and tensors in turn";
-  for (int i = 0; i < inputs; i += 2) graph.set_input(place_of(graph, args[3 + i]), args[4 + i].to<DLTensor*>());
+  for (int i = 0; i < inputs; i += 2) graph.set_input(index_of(graph, args[3 + i]), args[4 + i].to<DLTensor*>());
   graph.run();
   DLDevice device{static_cast<DLDeviceType>(args[0].to<int>()), args[1].to<int>()};
   for (int i = 0; i < graph.num_outputs(); ++i) graph.output(i).copy_to(device);
@@ -78,7 +78,7 @@ PackedFunc GraphExecutorModule::get_function(const std::string& name, const Modu
   if (name == "set_input" || name == "set_input_zero_copy") {
     bool copies = name == "set_input";
     return typed(name, [self, graph, copies](AnyView key, DLTensor* data) {
-      int index = place_of(*graph, key);
+      int index = index_of(*graph, key);
       copies ? graph->set_input(index, data) : graph->set_input_zero_copy(index, data);
     });
   }
@@ -86,7 +86,7 @@ PackedFunc GraphExecutorModule::get_function(const std::string& name, const Modu
     return typed(name, [self, graph](int index, DLTensor* data) { graph->set_output_zero_copy(index, data); });
   if (name == "get_input")
     return PackedFunc(
-        [self, graph](Args args, Any* result) { give(graph->input(place_of(*graph, args[0])), args, 1, result); });
+        [self, graph](Args args, Any* result) { give(graph->input(index_of(*graph, args[0])), args, 1, result); });
   if (name == "get_output")
     return PackedFunc(
         [self, graph](Args args, Any* result) { give(graph->output(args[0].to<int>()), args, 1, result); });
@@ -173,11 +173,11 @@ class GraphExecutorFactory final : public ModuleBody {
   Map<String, NDArray> params_on(DLDevice device) const {
     if (device.device_type == kDLCPU) return params_;
     std::lock_guard lock(mutex_);
-    std::pair<int, int> place{device.device_type, device.device_id};
-    if (auto at = copies_.find(place); at != copies_.end()) return at->second;
+    std::pair<int, int> key{device.device_type, device.device_id};
+    if (auto at = copies_.find(key); at != copies_.end()) return at->second;
     Map<String, NDArray> copies;
     for (const auto& [name, tensor] : params_) copies.set(name, tensor.copy_to(device));
-    return copies_.emplace(place, copies).first->second;
+    return copies_.emplace(key, copies).first->second;
   }
 
   std::string graph_json_;

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-/// A structure at a place of the file; false where it does not lie inside.
+/// A structure at an offset of the file; false where it does not lie inside.
 template <class T>
 bool read(std::string_view file, uint64_t offset, T* out) {
   if (offset > file.size() || sizeof(T) > file.size() - offset) return false;
@@ -109,7 +109,7 @@ std::vector<std::string_view> elf_data_with_prefix(std::string_view file, std::s
 }
 
 std::string elf_architecture(std::string_view file) {
-  Elf64_Ehdr header;  // the number of the machine stands at the same place in files of 32 bits
+  Elf64_Ehdr header;  // the number of the machine stands at the same offset in files of 32 bits
   if (!read(file, 0, &header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return "";
   switch (header.e_machine) {
     case EM_X86_64: return "x86_64";

@@ -9,8 +9,8 @@
 namespace tessera {
 namespace {
 
-/// The place that a tag names in a launch; null for dynamic shared memory.
-size_t* place_of(LaunchSize* size, const std::string& tag) {
+/// The size that a tag names in a launch; null for dynamic shared memory.
+size_t* size_of(LaunchSize* size, const std::string& tag) {
   for (auto [prefix, sizes] : {std::pair("blockIdx.", size->grid), std::pair("threadIdx.", size->block)})
     if (tag.size() == std::string_view(prefix).size() + 1 && tag.starts_with(prefix) && tag.back() >= 'x' &&
         tag.back() <= 'z')
@@ -90,7 +90,7 @@ LaunchSize launch_size(const KernelInfo& info, Args args) {
   for (size_t i = 0; i < info.launch_tags.size(); ++i) {
     auto value = args[static_cast<int>(info.arg_types.size() + i)].to<int64_t>();
     if (value < 0) throw Error(ValueError) << "kernel " << info.name << ": " << info.launch_tags[i] << " is " << value;
-    *place_of(&out, info.launch_tags[i]) = static_cast<size_t>(value);
+    *size_of(&out, info.launch_tags[i]) = static_cast<size_t>(value);
   }
   return out;
 }

@@ -24,7 +24,7 @@ class Model {
   DLDevice device() const { return device_; }
   /// Those of its own; null where it uses the process's.
   const Threads* threads() const { return threads_.get(); }
-  /// The place of the input of that name; a ValueError that lists the inputs when there is none.
+  /// The index of the input of that name; a ValueError that lists the inputs when there is none.
   size_t input_index(const std::string& name) const;
 
   /// Any number of threads may be inside. Tensors of other devices are copied. A missing (empty) or wrongly shaped

@@ -56,17 +56,17 @@ class PortableReader {
 /// Weights of several models, each of which is kept once.
 class WeightPool {
  public:
-  /// The place of an equal tensor that was added before, or a new one.
+  /// The index of an equal tensor that was added before, or a new one.
   size_t add(const NDArray& tensor) {
     std::string_view bytes(tensor.data<char>(), tensor.bytes());
     std::vector<size_t>& alike = by_hash_[content_hash(bytes)];
-    for (size_t place : alike)
-      if (is_equal(weights_[place].tensor, tensor)) return weights_[place].uses += 1, place;
+    for (size_t index : alike)
+      if (is_equal(weights_[index].tensor, tensor)) return weights_[index].uses += 1, index;
     alike.push_back(weights_.size());
     weights_.push_back({tensor, 1});
     return weights_.size() - 1;
   }
-  bool is_shared(size_t place) const { return weights_[place].uses > 1; }
+  bool is_shared(size_t index) const { return weights_[index].uses > 1; }
 
   std::vector<TarEntry> members() const {
     std::vector<TarEntry> out;
@@ -78,7 +78,7 @@ class WeightPool {
     }
     return out;
   }
-  static std::string member(size_t place) { return "weights/" + std::to_string(place); }
+  static std::string member(size_t index) { return "weights/" + std::to_string(index); }
 
  private:
   struct Weight {
@@ -126,9 +126,9 @@ void write_portable_package(const std::string& path, std::vector<PackagePart> pa
     const std::string folder = row.part.cpu + "/", stem = row.part.graph.empty() ? "lib" : "mod";
     Map<String, ObjectRef> shared;
     Map<String, NDArray> own = row.part.params;
-    for (const auto& [name, place] : row.pooled) {
-      if (!pool.is_shared(place)) continue;
-      shared.set(String(name), String(WeightPool::member(place)));
+    for (const auto& [name, index] : row.pooled) {
+      if (!pool.is_shared(index)) continue;
+      shared.set(String(name), String(WeightPool::member(index)));
       own.erase(String(name));
     }
     entries.push_back({folder + stem + ".so", "", row.part.library_file});

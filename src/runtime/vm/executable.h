@@ -21,7 +21,7 @@ struct Program {
   std::vector<ShapeProgram> shapes;
   std::vector<std::string> sources;  // nodes of the model that instructions compute; see runtime/package/model_names.h
 
-  /// The place of a function; an error that lists the names there are.
+  /// The index of a function; an error that lists the names there are.
   uint32_t index_of(const std::string& function) const;
   /// Fills `by_name`, and throws a ValueError that says what and where unless every index points inside, jumps go
   /// forwards and end inside, and every register is one of its function's.

@@ -76,11 +76,11 @@ Machine::Machine(const Module& executable, std::vector<DLDevice> devices, bool p
   for (const Function& function : program_->functions) {
     for (const Instruction& in : function.code) {
       if (in.op != Opcode::LoadConst) continue;
-      auto index = static_cast<size_t>(in.a), place = static_cast<size_t>(in.b);
-      NDArray& there = constants_[place][index];
+      auto index = static_cast<size_t>(in.a), where = static_cast<size_t>(in.b);
+      NDArray& there = constants_[where][index];
       const NDArray& given = program_->constants[index];
       if (!there)
-        there = given.device().device_type == device(place).device_type ? given : given.copy_to(device(place));
+        there = given.device().device_type == device(where).device_type ? given : given.copy_to(device(where));
     }
   }
 }
@@ -101,8 +101,8 @@ ObjectRef Machine::convert(const Function& function, size_t index, ObjectRef val
   for (size_t i = 0; fits && i < param.shape.size(); ++i)
     fits = param.shape[i] < 0 || param.shape[i] == tensor.shape[i];
   if (!fits) fail(describe(&tensor));
-  DLDevice place = device(static_cast<size_t>(param.device));
-  return same_device(tensor.device, place) ? value : ObjectRef(NDArray(given).copy_to(place));
+  DLDevice target = device(static_cast<size_t>(param.device));
+  return same_device(tensor.device, target) ? value : ObjectRef(NDArray(given).copy_to(target));
 }
 
 /// Dimensions of one name are equal in all arguments: kernels count on it.

@@ -45,7 +45,7 @@ class MachineModule final : public ModuleBody {
       });
     if (name == "set_one_input" || name == "set_input_with_index")
       return typed(name, [self, this](std::string function, AnyView key, AnyView value) {
-        machine().set_input(function, place_of(function, key), object_of(value));
+        machine().set_input(function, input_index(function, key), object_of(value));
       });
     if (name == "set_outputs")
       return PackedFunc([self, this](Args args, Any*) {
@@ -114,7 +114,7 @@ class MachineModule final : public ModuleBody {
     return -1;
   }
 
-  size_t place_of(const std::string& function, const AnyView& key) {
+  size_t input_index(const std::string& function, const AnyView& key) {
     int64_t index = key.code() == kTesseraInt ? key.to<int64_t>() : index_of(function, key.to<std::string>());
     if (index < 0)
       throw Error(ValueError) << function << " has no input "

@@ -88,9 +88,9 @@ std::vector<Parameter> read_params(ByteReader& in, bool has_dims) {
   return read_list<Parameter>(in, 21, "the parameters of a function", [&] {
     Parameter param;
     param.name = in.read_string("the name of a parameter");
-    auto place = in.read<uint8_t>("a parameter");
-    param.is_tensor = place != 0;
-    param.device = place ? place - 1 : 0;
+    auto tag = in.read<uint8_t>("a parameter");
+    param.is_tensor = tag != 0;
+    param.device = tag ? tag - 1 : 0;
     param.dtype.code = in.read<uint8_t>("a parameter");
     param.dtype.bits = in.read<uint8_t>("a parameter");
     param.dtype.lanes = in.read<uint16_t>("a parameter");

@@ -314,8 +314,8 @@ TEST_F(LibraryTest, ALibraryWithADamagedHeaderIsAnErrorNotACrash) {
   bytes << std::ifstream(library(kSource), std::ios::binary).rdbuf();
   const std::string data = bytes.str();
   // All of the header, and the segments other than code and data: in those, other bytes would be as good.
-  std::vector<size_t> places;
-  for (size_t at = 0; at < sizeof(Elf64_Ehdr); ++at) places.push_back(at);
+  std::vector<size_t> offsets;
+  for (size_t at = 0; at < sizeof(Elf64_Ehdr); ++at) offsets.push_back(at);
   Elf64_Ehdr header;
   std::memcpy(&header, data.data(), sizeof header);
   for (size_t i = 0; i < header.e_phnum; ++i) {
@@ -323,9 +323,9 @@ TEST_F(LibraryTest, ALibraryWithADamagedHeaderIsAnErrorNotACrash) {
     size_t start = header.e_phoff + i * sizeof segment;
     std::memcpy(&segment, data.data() + start, sizeof segment);
     if (segment.p_type == PT_LOAD) continue;
-    for (size_t at = start; at < start + sizeof segment; ++at) places.push_back(at);
+    for (size_t at = start; at < start + sizeof segment; ++at) offsets.push_back(at);
   }
-  for (size_t at : places)
+  for (size_t at : offsets)
     for (int value : {0x00, 0x01, 0x7f, 0xff}) {
       std::string damaged = data;
       damaged[at] = static_cast<char>(value);

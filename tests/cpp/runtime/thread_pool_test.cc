@@ -89,7 +89,7 @@ TEST(ThreadPool, ManyRegionsInARowSeeEachOthersWrites) {
   for (int round = 0; round < 2000; ++round)
     ASSERT_EQ(launch(0,
                      [&](int id, TesseraParallelGroupEnv* env) {
-                       // Tasks change places every round.
+                       // Tasks are permuted every round.
                        size_t begin = static_cast<size_t>((id + round) % env->num_task) * 32;
                        for (size_t i = begin; i < begin + 32; ++i) ++values[i];
                        return 0;

@@ -118,10 +118,10 @@ TEST(MemoryPool, GivesFreedMemoryAgainAndOutlivesItsMachine) {
   auto pool = std::make_shared<MemoryPool>(cpu(), true);
   std::vector<int64_t> shape{1000};
   NDArray first = make_tensor(*pool, shape, DataType::Float(32));
-  void* place = first->data;
+  void* memory = first->data;
   first = nullptr;
   NDArray second = make_tensor(*pool, shape, DataType::Float(32));
-  EXPECT_EQ(second->data, place);
+  EXPECT_EQ(second->data, memory);
   pool = nullptr;
   second.data<float>()[999] = 1;  // still its own
 }

@@ -124,11 +124,11 @@ def elementwise(
 ) -> Case:
     """One formula over tensors of one shape, in vectors with a tail."""
     shape = inputs[0][1].shape
-    places = [te.placeholder(shape, dtype, name=f"x{i}") for i, (dtype, _) in enumerate(inputs)]
-    out = te.compute(shape, lambda *i: compute(*(p[i] for p in places)), name="out")
+    tensors = [te.placeholder(shape, dtype, name=f"x{i}") for i, (dtype, _) in enumerate(inputs)]
+    out = te.compute(shape, lambda *i: compute(*(p[i] for p in tensors)), name="out")
     assert out.dtype == answer[0], (out.dtype, answer[0])
     args = [*inputs, (answer[0], np.zeros_like(answer[1]))]
-    return Case(vectorised(out), [*places, out], args, [answer[1]], tolerance)
+    return Case(vectorised(out), [*tensors, out], args, [answer[1]], tolerance)
 
 
 def binary(dtype: str, compute: Any, reference: Any, a: Any = None, b: Any = None, result: str = "") -> Case:
@@ -738,8 +738,8 @@ def transpose(dtype: str) -> Case:
 
 @row(ALL)
 def lanes_apart(dtype: str) -> Case:
-    """Vectors whose lanes lie in known places that are no neighbours: strided, repeated, backwards, in small groups."""
-    places: list[Callable[[Any], Any]] = [
+    """Vectors whose lanes lie at known indices that are no neighbours: strided, repeated, backwards, in small groups."""
+    maps: list[Callable[[Any], Any]] = [
         lambda i: i * 2,
         lambda i: i * 3 + 1,
         lambda i: i * 7,
@@ -755,12 +755,12 @@ def lanes_apart(dtype: str) -> Case:
     def read(at: Callable[[Any], Any], name: str) -> te.Tensor:
         return te.compute((32,), lambda i: source[at(i)], name=name)
 
-    outs = [read(at, f"out{n}") for n, at in enumerate(places)]
+    outs = [read(at, f"out{n}") for n, at in enumerate(maps)]
     s = te.create_schedule([out.op for out in outs])
     for n, out in enumerate(outs):
         _, inner = s[out].split(out.op.axis[0], 16 if n % 2 else 8)
         s[out].vectorize(inner)
-    answers = [x[[at(i) for i in range(32)]] for at in places]
+    answers = [x[[at(i) for i in range(32)]] for at in maps]
     args = [(dtype, x), *((dtype, np.zeros_like(answer)) for answer in answers)]
     return Case(s, [source, *outs], args, answers)
 
@@ -862,14 +862,14 @@ def calls_of_c_functions(dtype: str) -> Case:
     def half(x: np.ndarray) -> np.ndarray:
         return truncated(x.astype("int64"), np.array(2))
 
-    places = [te.placeholder((N,), t, name=f"x{i}") for i, t in enumerate(types)]
+    tensors = [te.placeholder((N,), t, name=f"x{i}") for i, t in enumerate(types)]
     out = te.compute(
         (N,),
-        lambda i: tir.call_extern("int32", "test_narrow", *(p[i] for p in places))
-        + tir.call_extern("int8", "test_negate", places[0][i]).astype("int32")
+        lambda i: tir.call_extern("int32", "test_narrow", *(p[i] for p in tensors))
+        + tir.call_extern("int8", "test_negate", tensors[0][i]).astype("int32")
         + tir.call_extern(
-            "float64", "test_many", places[4][i], places[4][i].astype("int64"), tir.const(1, "float32"), places[4][i],
-            tir.const(7, "int64"), tir.const(0.5, "float64"), tir.const(0.25, "float32"), places[4][i].astype("int64"),
+            "float64", "test_many", tensors[4][i], tensors[4][i].astype("int64"), tir.const(1, "float32"), tensors[4][i],
+            tir.const(7, "int64"), tir.const(0.5, "float64"), tir.const(0.25, "float32"), tensors[4][i].astype("int64"),
         ).astype("int64").astype("int32"),
         name="out",
     )  # fmt: skip
@@ -878,7 +878,7 @@ def calls_of_c_functions(dtype: str) -> Case:
         many = np.trunc(wide * 4 + 1 + 7 + 0.5 + 0.25).astype("int64")
         answer = (sum(half(x) for x in xs) + (-xs[0]).astype("int8") + many).astype("int32")
     args = [*zip(types, xs), ("int32", np.zeros_like(answer))]
-    return Case(te.create_schedule(out.op), [*places, out], args, [answer])
+    return Case(te.create_schedule(out.op), [*tensors, out], args, [answer])
 
 
 @row(("float32",))

@@ -58,8 +58,8 @@ def test_other_reductions_start_from_their_identity(kind, name):
 
 
 def argmax_by_threads(threads, rows=6, columns=100):
-    """The largest element of each row and its place; of equal ones the first."""
-    places, values = te.placeholder((rows, columns), "int32", name="I"), te.placeholder((rows, columns), name="V")
+    """The largest element of each row and its index; of equal ones the first."""
+    indices, values = te.placeholder((rows, columns), "int32", name="I"), te.placeholder((rows, columns), name="V")
     k = te.reduce_axis((0, columns), "k")
 
     def keep(x, y):
@@ -67,8 +67,8 @@ def argmax_by_threads(threads, rows=6, columns=100):
         return tir.Select(is_left, x[0], y[0]), tir.Select(is_left, x[1], y[1])
 
     argmax = te.comm_reducer(keep, lambda i, v: (tir.const(2**31 - 1, i), te.min_value(v)), name="argmax")
-    where, most = te.compute((rows,), lambda i: argmax((places[i, k], values[i, k]), axis=k), name="B")
-    sch = tir.Schedule(te.create_prim_func([places, values, where, most]))
+    where, most = te.compute((rows,), lambda i: argmax((indices[i, k], values[i, k]), axis=k), name="B")
+    sch = tir.Schedule(te.create_prim_func([indices, values, where, most]))
     i, k = sch.get_loops("B")
     _, ki = sch.split(k, [None, threads])
     sch.bind(i, "blockIdx.x")
@@ -80,11 +80,11 @@ def argmax_by_threads(threads, rows=6, columns=100):
 @pytest.mark.parametrize("threads", [1, 16, 32, 33])
 def test_a_block_reduces_tuples_across_threads(kind, threads):
     values = np.random.default_rng(0).integers(-9, 9, (6, 100)).astype("float32")
-    places = np.broadcast_to(np.arange(100, dtype="int32"), (6, 100)).copy()
+    indices = np.broadcast_to(np.arange(100, dtype="int32"), (6, 100)).copy()
     mod = tessera.build(argmax_by_threads(threads).mod, target=kind)
     dev = tessera.device(kind, 0)
     out = [tessera.nd.array(np.zeros(6, dtype), dev) for dtype in ("int32", "float32")]
-    mod["main"](tessera.nd.array(places, dev), tessera.nd.array(values, dev), *out)
+    mod["main"](tessera.nd.array(indices, dev), tessera.nd.array(values, dev), *out)
     np.testing.assert_array_equal(out[0].numpy(), values.argmax(1))
     np.testing.assert_array_equal(out[1].numpy(), values.max(1))
 
@@ -109,8 +109,8 @@ def test_the_steps_of_a_reduction_of_tuples_across_threads():
         "B_v0[i] = cross_thread_B_v0[0]",
         "B_v1[i] = cross_thread_B_v1[0]",
     ]
-    places = [text.find(words) for words in order]
-    assert -1 not in places and places == sorted(places), (places, text)
+    offsets = [text.find(words) for words in order]
+    assert -1 not in offsets and offsets == sorted(offsets), (offsets, text)
 
 
 @pytest.mark.parametrize("kind", TARGETS)
@@ -166,8 +166,8 @@ def test_the_three_steps_of_a_reduction_across_threads():
         "T.where(i1_1 == 0)",
         "B[i] = cross_thread_B[0]",
     ]
-    places = [text.find(words) for words in order]
-    assert -1 not in places and places == sorted(places), (places, text)
+    offsets = [text.find(words) for words in order]
+    assert -1 not in offsets and offsets == sorted(offsets), (offsets, text)
 
 
 def test_a_reduction_that_is_no_plain_combination_is_refused():

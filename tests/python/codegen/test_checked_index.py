@@ -46,7 +46,7 @@ def build(function, target):
     return tessera.build(tessera.IRModule({function.attrs["global_symbol"]: function}), target=target)
 
 
-def places(dtype, bad=None, at=17):
+def make_indices(dtype, bad=None, at=17):
     out = np.random.default_rng(3).integers(-5, 5, 40).astype(dtype)
     if bad is not None:
         out[at] = bad
@@ -78,14 +78,14 @@ def test_a_bad_index_is_an_error_that_names_it_and_where(target, function):
         mod.export_library(path)
         mod = tessera.runtime.load_module(path)
     dtype = str(function.buffer_map[function.params[1]].dtype)
-    indices = places(dtype)
+    indices = make_indices(dtype)
     data, out = call(mod, function, indices)
     np.testing.assert_array_equal(out.numpy(), data[indices])
     limits = np.iinfo(dtype)
     for bad in (5, -6, 1000, limits.max, limits.min):
         for at in (0, 17, 39):
             with pytest.raises(IndexError, match=message(bad)):
-                call(mod, function, places(dtype, bad, at))
+                call(mod, function, make_indices(dtype, bad, at))
     np.testing.assert_array_equal(call(mod, function, indices)[1].numpy(), data[indices])  # nothing is left behind
 
 
@@ -107,13 +107,13 @@ needs_opencl = pytest.mark.skipif(not tessera.opencl(0).exist, reason="no OpenCL
 @needs_opencl
 def test_a_device_reports_when_it_is_next_waited_for():
     mod, dev = build(on_a_device, "opencl"), tessera.opencl(0)
-    data, out = call(mod, on_a_device, places("int64"), dev)
-    np.testing.assert_array_equal(out.numpy(), data[places("int64")])
+    data, out = call(mod, on_a_device, make_indices("int64"), dev)
+    np.testing.assert_array_equal(out.numpy(), data[make_indices("int64")])
     for bad in (5, -6, 2**63 - 1, -(2**63)):
-        _, out = call(mod, on_a_device, places("int64", bad), dev)  # the launch itself does not wait
+        _, out = call(mod, on_a_device, make_indices("int64", bad), dev)  # the launch itself does not wait
         with pytest.raises(IndexError, match=message(bad)):
             out.numpy()
-        good = places("int64", bad)
+        good = make_indices("int64", bad)
         good[17] = 0  # what a bad index reads
         np.testing.assert_array_equal(out.numpy(), data[good])
     dev.sync()  # it is reported once
@@ -125,7 +125,7 @@ def test_a_saved_module_reports_too():
     path = folder.relpath("device.so")
     build(on_a_device, "opencl").export_library(path)
     mod, dev = tessera.runtime.load_module(path), tessera.opencl(0)
-    _, out = call(mod, on_a_device, places("int64", 9), dev)
+    _, out = call(mod, on_a_device, make_indices("int64", 9), dev)
     with pytest.raises(IndexError, match=message(9)):
         out.numpy()
 
@@ -150,13 +150,13 @@ def test_kernels_through_llvm_take_them_too(target):
 def test_a_gpu_reports_when_it_is_next_waited_for(target):
     dev = tessera.cuda(0)
     mod = build(on_a_device, tessera.target.Target(target, host="llvm"))
-    data, out = call(mod, on_a_device, places("int64"), dev)
-    np.testing.assert_array_equal(out.numpy(), data[places("int64")])
+    data, out = call(mod, on_a_device, make_indices("int64"), dev)
+    np.testing.assert_array_equal(out.numpy(), data[make_indices("int64")])
     for bad in (5, -6, 2**63 - 1, -(2**63)):
-        _, out = call(mod, on_a_device, places("int64", bad), dev)
+        _, out = call(mod, on_a_device, make_indices("int64", bad), dev)
         with pytest.raises(IndexError, match=message(bad)):
             out.numpy()
-    np.testing.assert_array_equal(call(mod, on_a_device, places("int64"), dev)[1].numpy(), data[places("int64")])
+    np.testing.assert_array_equal(call(mod, on_a_device, make_indices("int64"), dev)[1].numpy(), data[make_indices("int64")])
 
 
 @T.prim_func
@@ -179,7 +179,7 @@ def test_a_function_that_fails_gives_its_memory_back():
     def fail(times):
         for _ in range(times):
             with pytest.raises(IndexError, match=message(9)):
-                call(mod, with_memory, places("int64", 9))
+                call(mod, with_memory, make_indices("int64", 9))
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     before = fail(3)

@@ -22,12 +22,12 @@ CONVERSIONS = re.compile(r"v?cvttp[sd]2(dq|qq)[xyz]?|v?cvtts[sd]2si[lq]?")
 
 def assembly(compute, inputs, lanes, target, dtype="float32"):
     """Of the vectorised loop of a formula over tensors that hold a whole number of vectors."""
-    places = [te.placeholder((lanes * 4,), dtype, name=f"x{i}") for i in range(inputs)]
-    out = te.compute((lanes * 4,), lambda i: compute(*(p[i] for p in places)), name="out")
+    tensors = [te.placeholder((lanes * 4,), dtype, name=f"x{i}") for i in range(inputs)]
+    out = te.compute((lanes * 4,), lambda i: compute(*(p[i] for p in tensors)), name="out")
     s = te.create_schedule(out.op)
     if lanes > 1:
         s[out].vectorize(s[out].split(out.op.axis[0], lanes)[1])
-    return tessera.build(s, [*places, out], target).get_source("asm")
+    return tessera.build(s, [*tensors, out], target).get_source("asm")
 
 
 def count(text, pattern):

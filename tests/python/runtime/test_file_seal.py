@@ -42,10 +42,10 @@ def test_a_file_with_a_changed_byte_is_refused_by_name(module, suffix, tmp_path)
     assert answers(tessera.runtime.load_module(str(whole)))
     data = whole.read_bytes()
     rng = random.Random(1)
-    places = [0, 16, len(data) // 2, len(data) - SEAL_BYTES - 1, len(data) - 1]
-    places += [rng.randrange(len(data)) for _ in range(40)]
+    offsets = [0, 16, len(data) // 2, len(data) - SEAL_BYTES - 1, len(data) - 1]
+    offsets += [rng.randrange(len(data)) for _ in range(40)]
     magic = range(len(data) - SEAL_BYTES, len(data) - SEAL_BYTES + MAGIC_BYTES)
-    for number, at in enumerate(place for place in places if place not in magic):
+    for number, at in enumerate(offset for offset in offsets if offset not in magic):
         broken = tmp_path / f"broken{number}.{suffix}"
         broken.write_bytes(flip(data, at))
         with pytest.raises(OSError, match=rf"{broken.name} is corrupt.*checksum.*export it again"):

@@ -152,8 +152,8 @@ def test_flipped_bits_never_crash(folder):
     rng = np.random.default_rng(0)
     for _ in range(200):
         damaged = bytearray(data)
-        for place in rng.integers(0, len(data), 3):
-            damaged[place] ^= 1 << int(rng.integers(8))
+        for offset in rng.integers(0, len(data), 3):
+            damaged[offset] ^= 1 << int(rng.integers(8))
         (folder / "m.tar").write_bytes(damaged)
         with pytest.raises((ValueError, OSError, RuntimeError)):  # mod.so is no library in any case
             load_package(str(folder / "m.tar"))

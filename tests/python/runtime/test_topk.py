@@ -7,10 +7,10 @@ import tessera as tvm
 
 def topk(data, count, ascends):
     values = tvm.nd.array(np.zeros((*data.shape[:-1], count), data.dtype))
-    places = tvm.nd.array(np.zeros((*data.shape[:-1], count), "int64"))
+    indices = tvm.nd.array(np.zeros((*data.shape[:-1], count), "int64"))
     function = tvm.get_global_func("tvm.contrib.sort.topk")
-    function(tvm.nd.array(data), values, places, count, -1, "both", ascends)
-    return values.numpy(), places.numpy()
+    function(tvm.nd.array(data), values, indices, count, -1, "both", ascends)
+    return values.numpy(), indices.numpy()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8"])
@@ -23,8 +23,8 @@ def test_the_first_are_those_of_a_stable_sort(dtype, count, ascends):
         data[0, ::7] = -0.0
         data[1, 3], data[1, 50] = np.inf, -np.inf
     order = np.argsort(data if ascends else -data.astype("float64"), axis=-1, kind="stable")[:, :count]
-    values, places = topk(data, count, ascends)
-    np.testing.assert_array_equal(places, order)
+    values, indices = topk(data, count, ascends)
+    np.testing.assert_array_equal(indices, order)
     np.testing.assert_array_equal(values, np.take_along_axis(data, order, -1))
 
 
