@@ -67,7 +67,7 @@ std::vector<std::string> target_texts(const std::string& text) {
   }
   for (std::string& each : out) each = trimmed(each);
   if (std::find(out.begin(), out.end(), "") != out.end())
-    throw Error(ValueError) << "the list of targets \"" << text << "\" has an empty place";
+    throw Error(ValueError) << "the list of targets \"" << text << "\" has an empty entry";
   return out;
 }
 

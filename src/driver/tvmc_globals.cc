@@ -61,7 +61,7 @@ void write_portable(const Array<Map<String, ObjectRef>>& built, const Array<Targ
   export_portable_package(models, path);
 }
 
-/// The place of the best of these targets that this CPU runs; the last where it runs none.
+/// The index of the best of these targets that this CPU runs; the last where it runs none.
 int64_t best_target(const Array<Target>& targets) {
   int64_t best = -1;
   size_t most = 0;

@@ -16,14 +16,14 @@ namespace fs = std::filesystem;
 using Config = Map<String, ObjectRef>;
 
 Config read_config(const std::string& name) {
-  std::vector<std::string> places{name};
+  std::vector<std::string> paths{name};
   if (const char* folder = std::getenv("TVM_CONFIGS_JSON_DIR"))
-    for (const char* suffix : {"", ".json"}) places.push_back(std::string(folder) + "/" + name + suffix);
-  for (const std::string& place : places) {
+    for (const char* suffix : {"", ".json"}) paths.push_back(std::string(folder) + "/" + name + suffix);
+  for (const std::string& path : paths) {
     std::error_code ignored;
-    if (!fs::is_regular_file(place, ignored)) continue;
-    ObjectRef value = parse_json(MappedFile(place, "the configuration").bytes());
-    if (!value.as<MapNode>()) throw Error(ValueError) << "the configuration " << place << " is no JSON object";
+    if (!fs::is_regular_file(path, ignored)) continue;
+    ObjectRef value = parse_json(MappedFile(path, "the configuration").bytes());
+    if (!value.as<MapNode>()) throw Error(ValueError) << "the configuration " << path << " is no JSON object";
     return Config(downcast<Ref<MapNode>>(value));
   }
   if (name == "default") return {};

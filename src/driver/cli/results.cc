@@ -136,19 +136,19 @@ struct Times {
 std::string top_values(const NDArray& tensor, int64_t count) {
   Elements elements(tensor);
   std::vector<int64_t> order = largest(tensor, count);
-  std::vector<std::string> places, values;
+  std::vector<std::string> indices, values;
   size_t width = 0;
-  for (int64_t place : order) {
-    places.push_back(std::to_string(place));
-    values.push_back(elements.text(place));
-    width = std::max({width, places.back().size(), values.back().size()});
+  for (int64_t index : order) {
+    indices.push_back(std::to_string(index));
+    values.push_back(elements.text(index));
+    width = std::max({width, indices.back().size(), values.back().size()});
   }
   auto line = [&](const std::vector<std::string>& cells) {
     std::string out;
     for (const std::string& cell : cells) out += fmt::format("{}{:>{}}", out.empty() ? "" : " ", cell, width);
     return out;
   };
-  return fmt::format("[[{}]\n [{}]]\n", line(places), line(values));
+  return fmt::format("[[{}]\n [{}]]\n", line(indices), line(values));
 }
 
 std::string time_table(const std::vector<double>& seconds) {
@@ -189,9 +189,9 @@ JsonObject summary_of(const std::string& name, const NDArray& tensor) {
 JsonObject top_of(const NDArray& tensor, int64_t count) {
   Elements elements(tensor);
   Array<ObjectRef> indices, values;
-  for (int64_t place : largest(tensor, count)) {
-    indices.push_back(json_value(place));
-    values.push_back(finite(elements.number(place)));
+  for (int64_t index : largest(tensor, count)) {
+    indices.push_back(json_value(index));
+    values.push_back(finite(elements.number(index)));
   }
   return {{"indices", indices}, {"values", values}};
 }

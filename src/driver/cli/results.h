@@ -10,7 +10,7 @@ namespace tessera::cli {
 /// A row a tensor: name, shape, element type, least, largest and mean value, and the first values.
 std::string output_table(const NamedTensors& outputs);
 
-/// The places and values of the `count` largest numbers of the first row of a tensor, as two rows.
+/// The indices and values of the `count` largest numbers of the first row of a tensor, as two rows.
 std::string top_values(const NDArray& tensor, int64_t count);
 
 /// What each kernel took, fit for a terminal of `width` columns (0: any): calls of one kernel with equal arguments are one row,

@@ -28,12 +28,12 @@ struct Run {
 
   void run() const {
     refuse_what_is_missing();
-    DLDevice place = device_of(device);
+    DLDevice dev = device_of(device);
     if (threads) set_num_threads(threads);
     std::string notes, shown;
     {
       ProgressBar progress;
-      Runner runner(load(), place);
+      Runner runner(load(), dev);
       NamedTensors given = read_inputs(runner.inputs());
       runner.set_inputs(make_inputs(runner.inputs(), given, fill_of(fill), model.shapes(), seed));
       notes = dynamic_extents(runner, given);
@@ -160,7 +160,7 @@ void add_run(CLI::App& app) {
   sub->add_option("-o,--outputs", command->outputs, "A .npz file to write, with outputs by name");
   sub->add_flag("--print-time", command->print_time, "Print what a run takes: mean, median, max, min, std");
   sub->add_option("--print-top", command->print_top,
-                  "Print places and values of the N largest numbers of the first output");
+                  "Print indices and values of the N largest numbers of the first output");
   sub->add_flag("--profile", command->profile,
                 "Print what each kernel takes, the mean of some runs (or of REPEAT times NUMBER)");
   sub->add_flag("--end-to-end", command->end_to_end, "Times include copies between the host and the device");

@@ -46,7 +46,7 @@ Fill fill_of(const std::string& name);
 
 /// A tensor for each input: the one of its name in `given`, else one that is filled. Dynamic extents are those of `shapes`, else
 /// those that dimensions of the same name have in another input, else 1. Random numbers are the same for the same seed: floats from 0 to 1, bytes from 0 to 127, other integers 0 or 1 (they
-/// are often places in a table). A tensor that no input has the name of, or of the wrong type or shape, is a
+/// are often indices into a table). A tensor that no input has the name of, or of the wrong type or shape, is a
 /// ValueError that says what there is.
 NamedTensors make_inputs(const std::vector<TensorInfo>& inputs, const NamedTensors& given, Fill fill,
                          const InputShapes& shapes = {}, uint64_t seed = 0);

@@ -195,14 +195,14 @@ class GraphBuilder {
     }
     for (ValueId result : results) values[owner[entry(result, first_entry)]].last_use = UINT32_MAX;
     std::vector<PlannedValue> owners;
-    std::vector<uint32_t> place(values.size());
+    std::vector<uint32_t> index_of(values.size());
     for (uint32_t i = 0; i < values.size(); ++i)
-      if (owner[i] == i) place[i] = static_cast<uint32_t>(owners.size()), owners.push_back(values[i]);
+      if (owner[i] == i) index_of[i] = static_cast<uint32_t>(owners.size()), owners.push_back(values[i]);
     for (uint32_t n = 0; n < nodes_.size(); ++n)
       for (auto [input, output] : replaceable(n, owner, first_entry))
-        owners[place[output]].may_replace.push_back(place[input]);
+        owners[index_of[output]].may_replace.push_back(index_of[input]);
     std::vector<uint32_t> planned = plan_memory(owners).storage, out(values.size());
-    for (uint32_t i = 0; i < values.size(); ++i) out[i] = planned[place[owner[i]]];
+    for (uint32_t i = 0; i < values.size(); ++i) out[i] = planned[index_of[owner[i]]];
     for (uint32_t n = 0; n < nodes_.size(); ++n)
       for (auto [input, output] : replaceable(n, owner, first_entry))
         if (out[input] == out[output]) kernels_.allow_overlap(nodes_[n].function);
@@ -254,7 +254,7 @@ class GraphBuilder {
       use_on(nodes_[result.node].device->target).io_bytes += bytes_of(nodes_[result.node].types[result.index]);
     }
     std::map<uint32_t, uint64_t> bytes;  // of storages of which something is neither input nor result
-    std::map<uint32_t, Target> places;
+    std::map<uint32_t, Target> targets;
     for (uint32_t n = 0; n < nodes_.size(); ++n) {
       for (uint32_t i = 0; i < nodes_[n].types.size(); ++i) {
         uint32_t at = first_entry[n] + i;
@@ -265,11 +265,11 @@ class GraphBuilder {
         } else {
           uint64_t& most = bytes[storages_[at]];
           most = std::max(most, size);
-          if (!is_result[at]) places.emplace(storages_[at], nodes_[n].device->target);
+          if (!is_result[at]) targets.emplace(storages_[at], nodes_[n].device->target);
         }
       }
     }
-    for (const auto& [storage, target] : places) use_on(target).intermediate_bytes += bytes[storage];
+    for (const auto& [storage, target] : targets) use_on(target).intermediate_bytes += bytes[storage];
     return out;
   }
 

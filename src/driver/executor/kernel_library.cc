@@ -70,11 +70,11 @@ Module build_kernels(const kernel::KernelSet& kernels, const Target& host, const
   if (are_cached(kernels, more)) return with_cached(kernels, host, more);
   Map<Target, IRModule> parts = lower_kernels(kernels.all_programs(), kernels.environment);
   if (!more->functions.empty()) {
-    Target place = host;
+    Target key = host;
     for (const auto& [target, mod] : parts)
-      if (structural_equal(target, host)) place = target;
-    if (parts.count(place)) parts[place].update(more);
-    else parts.set(place, more);
+      if (structural_equal(target, host)) key = target;
+    if (parts.count(key)) parts[key].update(more);
+    else parts.set(key, more);
   }
   begin_stage("generate code");
   if (parts.empty())  // a graph that only renames its inputs

@@ -58,10 +58,10 @@ Symbolic symbolic(const Function& primitive) {
 }
 
 /// "argument 0's extent 1" for each variable, so that a condition can be read.
-std::string readable(const PrimExpr& condition, const ExtentPlaces& places) {
+std::string readable(const PrimExpr& condition, const ExtentSources& sources) {
   return to_text(substitute(condition, [&](const tessera::Var& var) -> PrimExpr {
-    auto it = places.find(var.get());
-    if (it == places.end()) return {};
+    auto it = sources.find(var.get());
+    if (it == sources.end()) return {};
     return make_var("arg" + std::to_string(it->second.arg) + ".shape[" + std::to_string(it->second.dim) + "]",
                     var->dtype);
   }));
@@ -76,8 +76,8 @@ const relay::Call* only_call(const Function& function) {
 bool shape_programs(const Function& original, const Symbolic& kernel, const std::string& name,
                     std::vector<vm::ShapeProgram>* out) {
   std::vector<uint32_t> ranks;
-  ExtentPlaces places;
-  std::vector<std::pair<ExtentPlace, PrimExpr>> equalities;  // beyond the first place of each variable
+  ExtentSources sources;
+  std::vector<std::pair<ExtentSource, PrimExpr>> equalities;  // beyond the first use of each variable
   uint32_t arg = 0;
   for (size_t p = 0; p < original->params.size(); ++p) {
     std::vector<TensorType> before = kernel::tensors_of(checked_type(original->params[p]));
@@ -86,7 +86,7 @@ bool shape_programs(const Function& original, const Symbolic& kernel, const std:
       ranks.push_back(static_cast<uint32_t>(now[t].rank()));
       for (uint32_t dim = 0; dim < ranks.back(); ++dim) {
         PrimExpr extent = now[t]->shape[dim];
-        bool is_first = !as_int(extent) && places.emplace(extent.get(), ExtentPlace{arg, dim}).second;
+        bool is_first = !as_int(extent) && sources.emplace(extent.get(), ExtentSource{arg, dim}).second;
         if (!is_first && !as_int(before[t]->shape[dim])) equalities.push_back({{arg, dim}, extent});
       }
     }
@@ -94,22 +94,22 @@ bool shape_programs(const Function& original, const Symbolic& kernel, const std:
   arith::Analyzer analyzer;
   bool is_first_result = true;
   for (const TensorType& result : kernel::tensors_of(checked_type(kernel.function->body))) {
-    ShapeProgramBuilder program(name, ranks, places);
+    ShapeProgramBuilder program(name, ranks, sources);
     std::vector<uint32_t> extents;
     for (const PrimExpr& extent : result->shape)
       if (!program.add(analyzer.simplify(extent), &extents.emplace_back())) return false;
     if (is_first_result) {  // the checks are the same for all
-      for (const auto& [place, extent] : equalities) {
+      for (const auto& [source, extent] : equalities) {
         uint32_t value = 0;
         program.add(extent, &value);
-        std::string text = "arg" + std::to_string(place.arg) + ".shape[" + std::to_string(place.dim) +
-                           "] == " + readable(extent, places);
-        program.check(program.binary(vm::ShapeOp::EQ, program.extent(place), value), text);
+        std::string text = "arg" + std::to_string(source.arg) + ".shape[" + std::to_string(source.dim) +
+                           "] == " + readable(extent, sources);
+        program.check(program.binary(vm::ShapeOp::EQ, program.extent(source), value), text);
       }
       for (const PrimExpr& condition : kernel.conditions) {
         uint32_t holds = 0;
         if (!program.add(condition, &holds)) return false;
-        program.check(holds, readable(condition, places));
+        program.check(holds, readable(condition, sources));
       }
     }
     is_first_result = false;

@@ -71,7 +71,7 @@ class SourceScope {
 };
 
 /// Names for the dimensions of a function's parameters: what the model calls them, and what a shape variable is called that
-/// stands in several places.
+/// stands in several positions.
 void name_dims(const Function& function, std::span<vm::Parameter> params) {
   std::unordered_map<const Object*, int> uses;
   std::unordered_map<const Object*, std::string> names;
@@ -393,7 +393,7 @@ class FunctionCompiler {
 
   // ---- branches -------------------------------------------------------------------------------------------------
 
-  /// The value of `expr` as the result of the function. Calls in this place take over the frame.
+  /// The value of `expr` as the result of the function. Calls in this position take over the frame.
   void tail(const Expr& expr) {
     on_enough_stack([&] {
       Expr at = expr.as<Let>() ? lets(expr) : expr;
@@ -420,9 +420,9 @@ class FunctionCompiler {
     int32_t otherwise = draft_.new_label(), join = draft_.new_label();
     draft_.emit(Opcode::If, -1, test, yes, otherwise);
     way(branch->true_branch, out, join);
-    draft_.place(otherwise);
+    draft_.bind_label(otherwise);
     way(branch->false_branch, out, join);
-    if (out >= 0) draft_.place(join);
+    if (out >= 0) draft_.bind_label(join);
   }
 
   void compile_match(const Match* match, int32_t out) {
@@ -434,10 +434,10 @@ class FunctionCompiler {
         test(clause->lhs, data, next);
         way(clause->rhs, out, join);
       });
-      draft_.place(next);
+      draft_.bind_label(next);
     }
     draft_.emit(Opcode::Fatal);
-    if (out >= 0) draft_.place(join);
+    if (out >= 0) draft_.bind_label(join);
   }
 
   /// Goes on with the variables of the pattern bound when it fits, else to `next`.

@@ -9,7 +9,7 @@
 
 namespace tessera::relay {
 
-/// A function that is known where it is called: its place in the program, and the variables of the scope around it that
+/// A function that is known where it is called: its index in the program, and the variables of the scope around it that
 /// it takes before its own parameters.
 struct KnownFunction {
   uint32_t index = 0;
@@ -29,19 +29,19 @@ class ProgramBuilder {
  public:
   ProgramBuilder(IRModule mod, CompilationConfig config, const PassContext& passes);
 
-  /// The place of a global function; an error when there is none of that name.
+  /// The index of a global function; an error when there is none of that name.
   uint32_t function_of(const GlobalVar& var) const;
-  /// A place for an inner function, which is compiled later.
+  /// An index for an inner function, which is compiled later.
   uint32_t add_function(const std::string& name, const Function& function, std::vector<Var> captured,
                         KnownFunctions known);
-  /// The place that the next function added will have.
+  /// The index that the next function added will have.
   uint32_t next_function() const { return static_cast<uint32_t>(program_.functions.size()); }
   /// The function that makes a value of a data type, for constructors that are used as values.
   uint32_t constructor_function(const ConstructorNode* constructor);
   int32_t constant(const NDArray& data);
   /// Where a value is: its `virtual_device_`, or the default where it has none.
   VirtualDevice device_of(const Expr& expr) const;
-  /// The place of a device among the program's.
+  /// The index of a device among the program's.
   int32_t device_index(const VirtualDevice& device);
   /// The kernel of a primitive function whose shapes are fixed.
   int32_t kernel(const Function& primitive, const Target& target);
@@ -55,7 +55,7 @@ class ProgramBuilder {
     std::vector<bool> by_value;  // which tensors, rather than their shapes, the shape kernel takes
   };
   const Dynamic& dynamic_kernel(const Function& primitive, const Target& target);
-  /// The place of what a kernel was made from among the program's; -1 where nobody knows it.
+  /// The index of what a kernel was made from among the program's; -1 where nobody knows it.
   int32_t source(const Function& primitive);
   int32_t tag_of(const ConstructorNode* constructor) const;
   /// The host among the program's devices.

@@ -53,7 +53,7 @@ class Liveness {
 
  public:
   std::vector<std::vector<int32_t>> dies_after;                     // by instruction
-  std::unordered_map<int32_t, std::vector<int32_t>> dies_at_label;  // by the place of a label
+  std::unordered_map<int32_t, std::vector<int32_t>> dies_at_label;  // by the position of a label
   std::unordered_map<int32_t, Live> at_label;                       // what lives there
 };
 
@@ -61,30 +61,30 @@ class Liveness {
 class Allocation {
  public:
   Allocation(int32_t values, size_t params)
-      : place_(static_cast<size_t>(values), -1), count_(static_cast<int32_t>(params)) {
-    for (size_t i = 0; i < params; ++i) place_[i] = static_cast<int32_t>(i);
+      : register_of_(static_cast<size_t>(values), -1), count_(static_cast<int32_t>(params)) {
+    for (size_t i = 0; i < params; ++i) register_of_[i] = static_cast<int32_t>(i);
   }
   int32_t of(int32_t value) {
-    int32_t& place = place_[static_cast<size_t>(value)];
-    if (place >= 0) {  // given in another branch
-      free_.erase(place);
-      return place;
+    int32_t& own = register_of_[static_cast<size_t>(value)];
+    if (own >= 0) {  // given in another branch
+      free_.erase(own);
+      return own;
     }
-    if (free_.empty()) return place = count_++;
-    place = *free_.begin();
+    if (free_.empty()) return own = count_++;
+    own = *free_.begin();
     free_.erase(free_.begin());
-    return place;
+    return own;
   }
-  void release(int32_t value) { free_.insert(place_[static_cast<size_t>(value)]); }
+  void release(int32_t value) { free_.insert(register_of_[static_cast<size_t>(value)]); }
   void only(const Live& live) {
     free_.clear();
     for (int32_t i = 0; i < count_; ++i) free_.insert(free_.end(), i);
-    for (int32_t value : live) free_.erase(place_[static_cast<size_t>(value)]);
+    for (int32_t value : live) free_.erase(register_of_[static_cast<size_t>(value)]);
   }
   int32_t count() const { return count_; }
 
  private:
-  std::vector<int32_t> place_;
+  std::vector<int32_t> register_of_;
   std::set<int32_t> free_;
   int32_t count_;
 };
@@ -110,7 +110,7 @@ Instruction& Draft::emit(Opcode op, int32_t dst, int32_t a, int32_t b, int32_t c
 Function finish(Draft draft) {
   Liveness life(draft);
   Function& function = draft.function;
-  Allocation places(draft.registers, function.params.size());
+  Allocation allocation(draft.registers, function.params.size());
   std::vector<Instruction> code;
   std::vector<int32_t> now_at(function.code.size() + 1);
   std::vector<bool> is_number(static_cast<size_t>(draft.registers));  // holds no memory
@@ -120,14 +120,14 @@ Function finish(Draft draft) {
   auto kill = [&](std::vector<int32_t> dead, bool is_needed, int32_t written) {
     std::sort(dead.begin(), dead.end());
     dead.erase(std::unique(dead.begin(), dead.end()), dead.end());
-    std::erase_if(dead, [&](int32_t value) { return places.of(value) == written; });
+    std::erase_if(dead, [&](int32_t value) { return allocation.of(value) == written; });
     for (int32_t value : dead) {
       Instruction in;
       in.op = Opcode::KillRegister;
-      in.a = places.of(value);
+      in.a = allocation.of(value);
       if (is_needed && !is_number[static_cast<size_t>(value)]) code.push_back(in);
     }
-    for (int32_t value : dead) places.release(value);
+    for (int32_t value : dead) allocation.release(value);
   };
   for (size_t i = 0; i < function.code.size(); ++i) {
     Instruction in = function.code[i];
@@ -135,14 +135,15 @@ Function finish(Draft draft) {
     now_at[i] = static_cast<int32_t>(code.size());
     bool ends_next = i + 1 < function.code.size() && function.code[i + 1].op == Opcode::Ret;
     if (auto it = life.at_label.find(at); it != life.at_label.end()) {
-      places.only(it->second);
+      allocation.only(it->second);
       auto dead = life.dies_at_label.find(at);
       if (dead != life.dies_at_label.end()) kill(dead->second, in.op != Opcode::Ret && in.op != Opcode::Fatal, -1);
-      places.only(it->second);
+      allocation.only(it->second);
     }
-    each_use(function, in, [&](int32_t& reg) { reg = places.of(reg); });
-    if (in.dst >= 0) in.dst = places.of(in.dst);
-    if (in.op == Opcode::Goto || in.op == Opcode::If) {  // the label, and where the jump stands, until places are known
+    each_use(function, in, [&](int32_t& reg) { reg = allocation.of(reg); });
+    if (in.dst >= 0) in.dst = allocation.of(in.dst);
+    if (in.op == Opcode::Goto ||
+        in.op == Opcode::If) {  // the label, and where the jump stands, until positions are known
       int32_t& label = in.op == Opcode::If ? in.c : in.a;
       label = draft.label_at[static_cast<size_t>(label)];
     }
@@ -157,7 +158,7 @@ Function finish(Draft draft) {
     if (code[i].op == Opcode::If) code[i].c = now_at[size_t(code[i].c)] - static_cast<int32_t>(i);
   }
   function.code = std::move(code);
-  function.registers = static_cast<uint32_t>(places.count());
+  function.registers = static_cast<uint32_t>(allocation.count());
   return function;
 }
 

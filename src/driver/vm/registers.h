@@ -6,7 +6,7 @@
 namespace tessera::vm {
 
 /// Code in the making: each value has a register of its own (parameters the first ones), and jumps lead to labels,
-/// whose places are filled in at the end. A value that branches give is written once in each.
+/// whose positions are filled in at the end. A value that branches give is written once in each.
 struct Draft {
   Function function;
   int32_t registers = 0;
@@ -18,7 +18,7 @@ struct Draft {
     label_at.push_back(-1);
     return static_cast<int32_t>(label_at.size()) - 1;
   }
-  void place(int32_t label) { label_at[static_cast<size_t>(label)] = static_cast<int32_t>(function.code.size()); }
+  void bind_label(int32_t label) { label_at[static_cast<size_t>(label)] = static_cast<int32_t>(function.code.size()); }
   Instruction& emit(Opcode op, int32_t dst = -1, int32_t a = 0, int32_t b = 0, int32_t c = 0,
                     const std::vector<int64_t>& operands = {});
 };

@@ -36,8 +36,8 @@ const Row kBinary[] = {
 
 }  // namespace
 
-ShapeProgramBuilder::ShapeProgramBuilder(std::string name, std::vector<uint32_t> ranks, const ExtentPlaces& places)
-    : places_(places) {
+ShapeProgramBuilder::ShapeProgramBuilder(std::string name, std::vector<uint32_t> ranks, const ExtentSources& sources)
+    : sources_(sources) {
   program_.name = std::move(name);
   program_.ranks = std::move(ranks);
 }
@@ -47,7 +47,9 @@ uint32_t ShapeProgramBuilder::emit(const vm::ShapeStep& step) {
   return static_cast<uint32_t>(program_.steps.size() - 1);
 }
 
-uint32_t ShapeProgramBuilder::extent(ExtentPlace place) { return emit({ShapeOp::Extent, place.arg, place.dim, 0, 0}); }
+uint32_t ShapeProgramBuilder::extent(ExtentSource source) {
+  return emit({ShapeOp::Extent, source.arg, source.dim, 0, 0});
+}
 uint32_t ShapeProgramBuilder::constant(int64_t value) { return emit({ShapeOp::Constant, 0, 0, 0, value}); }
 
 bool ShapeProgramBuilder::add(const PrimExpr& expr, uint32_t* step) {
@@ -56,7 +58,7 @@ bool ShapeProgramBuilder::add(const PrimExpr& expr, uint32_t* step) {
     uint32_t a = 0, b = 0, c = 0;
     if (const int64_t* value = as_int(expr)) {
       *step = constant(*value);
-    } else if (auto it = places_.find(expr.get()); it != places_.end()) {
+    } else if (auto it = sources_.find(expr.get()); it != sources_.end()) {
       *step = extent(it->second);
     } else if (auto* cast = expr.as<Cast>()) {
       if (!expr.dtype().is_integral() || !cast->value.dtype().is_integral() || !add(cast->value, step)) return false;

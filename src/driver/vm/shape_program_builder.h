@@ -8,19 +8,19 @@
 namespace tessera::relay {
 
 /// Where each shape variable is found: extent `dim` of argument `arg`.
-struct ExtentPlace {
+struct ExtentSource {
   uint32_t arg, dim;
 };
-using ExtentPlaces = std::unordered_map<const Object*, ExtentPlace>;
+using ExtentSources = std::unordered_map<const Object*, ExtentSource>;
 
 class ShapeProgramBuilder {
  public:
-  /// `places` must outlive the builder.
-  ShapeProgramBuilder(std::string name, std::vector<uint32_t> ranks, const ExtentPlaces& places);
+  /// `sources` must outlive the builder.
+  ShapeProgramBuilder(std::string name, std::vector<uint32_t> ranks, const ExtentSources& sources);
 
   /// The step that computes `expr`; shared parts are computed once. False where it is not integer arithmetic.
   bool add(const PrimExpr& expr, uint32_t* step);
-  uint32_t extent(ExtentPlace place);
+  uint32_t extent(ExtentSource source);
   uint32_t constant(int64_t value);
   void check(uint32_t step, std::string message) { program_.checks.push_back({step, std::move(message)}); }
   uint32_t binary(vm::ShapeOp op, uint32_t a, uint32_t b) { return emit({op, a, b, 0, 0}); }
@@ -30,7 +30,7 @@ class ShapeProgramBuilder {
   uint32_t emit(const vm::ShapeStep& step);
 
   vm::ShapeProgram program_;
-  const ExtentPlaces& places_;
+  const ExtentSources& sources_;
   std::unordered_map<const Object*, uint32_t> done_;
 };
 

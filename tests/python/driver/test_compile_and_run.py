@@ -147,7 +147,7 @@ def test_the_largest_values_and_times_are_printed_as_tvmc_does(tool, model):
     path, answer = model
     top = tool("run", path, "--fill-mode", "zeros", "--print-top", 2).replace("[", " ").replace("]", " ").split()
     order = np.argsort(answer(np.zeros((1, 8), "float32"))[0])[::-1]
-    assert [int(place) for place in top[:2]] == list(order[:2]) and len(top) == 4
+    assert [int(index) for index in top[:2]] == list(order[:2]) and len(top) == 4
     times = tool("run", path, "--print-time", "--repeat", 3, "--number", 2).splitlines()
     assert times[0] == "Execution time summary:"
     assert times[1].split("(ms)")[:5] == [" mean ", "   median ", "    max ", "     min ", "     std "]

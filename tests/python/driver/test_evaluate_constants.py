@@ -56,7 +56,7 @@ MOVES = {
 
 @pytest.mark.parametrize("name", MOVES)
 @pytest.mark.parametrize("dtype", ["float32", "int8", "float16", "int64"])
-def test_elements_are_moved_to_their_place(name, dtype):
+def test_elements_are_moved(name, dtype):
     ours, numpys = MOVES[name]
     if name == "padding" and dtype != "float32":
         pytest.skip("the value is a float")

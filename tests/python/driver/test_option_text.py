@@ -36,7 +36,7 @@ def test_options_of_a_kind_are_added():
     [
         ("", {}, "no target is named"),
         ("llvm, c, cuda", {}, "names 3"),
-        ("llvm,, c", {}, "empty place"),
+        ("llvm,, c", {}, "empty entry"),
         ("llvm, llvm -mcpu=skylake", {}, "llvm is named twice"),
         ("ethos-u -accelerator_config=x, c", {}, '"ethos-u" is an external code generator'),
         ("llvm -no-such=1", {}, "no-such"),

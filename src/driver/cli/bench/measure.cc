@@ -63,8 +63,8 @@ struct Race {
 Statistics statistics_of(std::vector<double> samples, int64_t number) {
   std::sort(samples.begin(), samples.end());
   auto rank = [&](double share) {
-    auto place = static_cast<size_t>(std::ceil(share * static_cast<double>(samples.size())));
-    return samples[std::clamp<size_t>(place, 1, samples.size()) - 1];
+    auto nearest = static_cast<size_t>(std::ceil(share * static_cast<double>(samples.size())));
+    return samples[std::clamp<size_t>(nearest, 1, samples.size()) - 1];
   };
   Statistics out;
   out.runs = static_cast<int64_t>(samples.size()) * number;

@@ -48,8 +48,8 @@ std::string find_python() {
   fs::path folder = program_folder();
   for (int i = 0; i < 5 && folder.has_parent_path(); ++i) folder = folder.parent_path();
   folders.push_back(folder);
-  for (const fs::path& place : folders)
-    if (fs::path python = place / "bin" / "python3"; fs::exists(python) && fs::exists(place / "pyvenv.cfg"))
+  for (const fs::path& prefix : folders)
+    if (fs::path python = prefix / "bin" / "python3"; fs::exists(python) && fs::exists(prefix / "pyvenv.cfg"))
       return python.string();
   return "python3";
 }

@@ -74,13 +74,13 @@ class Recorder final : public ShareObserver, public vm::Observer {
     std::map<int64_t, int> threads{{main_, 0}};
     for (const Event& event : events_) threads.try_emplace(event.thread, 0);
     int count = 0;
-    for (auto& [thread, place] : threads) place = thread == main_ ? 0 : ++count;
-    for (auto [thread, place] : threads)
+    for (auto& [thread, worker] : threads) worker = thread == main_ ? 0 : ++count;
+    for (auto [thread, worker] : threads)
       out.push_back(Json{{"name", String("thread_name")},
                          {"ph", String("M")},
                          {"pid", number(1)},
                          {"tid", number(thread)},
-                         {"args", Json{{"name", String(place ? "worker " + std::to_string(place) : "caller")}}}});
+                         {"args", Json{{"name", String(worker ? "worker " + std::to_string(worker) : "caller")}}}});
     double start = events_.empty() ? 0 : events_[0].begin;
     for (const Event& event : events_) start = std::min(start, event.begin);
     for (const Event& event : events_) {

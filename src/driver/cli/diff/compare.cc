@@ -101,14 +101,14 @@ std::string Difference::text(std::span<const int64_t> shape) const {
   if (!problem.empty()) return problem;
   std::string errors = fmt::format("max abs error {:.3g}, max rel error {:.3g}", max_abs, max_rel);
   if (agrees) return errors;
-  std::vector<int64_t> place(shape.size());
+  std::vector<int64_t> index(shape.size());
   int64_t left = worst;
   for (size_t i = shape.size(); i-- > 0;) {
-    place[i] = left % shape[i];
+    index[i] = left % shape[i];
     left /= shape[i];
   }
   return fmt::format("{} of {} elements differ: {}; at {}: {:.7g} and {:.7g}", wrong, elements, errors,
-                     shape_text(place), worst_a, worst_b);
+                     shape_text(index), worst_a, worst_b);
 }
 
 }  // namespace tessera::cli

@@ -29,7 +29,7 @@ struct Difference {
   std::string problem;              // where shapes or element types differ: nothing is compared then
   double max_abs = 0, max_rel = 0;  // over all elements; max_rel where b is not 0
   int64_t wrong = 0, elements = 0;  // how many do not agree
-  int64_t worst = -1;               // the place of the largest |a - b| of those, in row-major order
+  int64_t worst = -1;               // the offset of the largest |a - b| of those, in row-major order
   double worst_a = 0, worst_b = 0;
 
   /// "3 of 10 elements differ, by up to 0.5 (rel. 2e-3); at (0, 3): 1.25 and 0.75"

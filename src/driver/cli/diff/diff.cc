@@ -174,13 +174,13 @@ void print(const Report& report) {
     fmt::print("output  {} {}: {}: {}\n", printable(output.name), type_text(output.dtype, output.shape),
                output.difference.agrees ? "agree" : "DIFFER", output.difference.text(output.shape));
   if (const auto& found = report.layer) {
-    fmt::print("\nThe first layer that differs is number {} of {}{}:\n", found->place + 1, found->count,
+    fmt::print("\nThe first layer that differs is number {} of {}{}:\n", found->index + 1, found->count,
                found->by_bisection ? " (found by bisection: it agrees where all layers are kept)" : "");
     fmt::print("  {}{} -> {} {}\n", printable(found->layer.op),
                found->layer.node.empty() ? "" : " " + printable(found->layer.node), printable(found->layer.name),
                type_text(found->dtype, found->shape));
     fmt::print("  {}\n", found->difference.text(found->shape));
-    if (found->place > 0) fmt::print("  layers before it agree, with errors of up to {:.3g}\n", found->error_before);
+    if (found->index > 0) fmt::print("  layers before it agree, with errors of up to {:.3g}\n", found->error_before);
   } else if (report.looked_at_layers) {
     fmt::print("\nNo layer of {} that both have differs.\n", report.layers);
   } else if (!report.outputs_agree()) {
@@ -219,7 +219,7 @@ std::string to_json_text(const Report& report) {
     Json layer = json_of(found->layer.name, found->dtype, found->shape, found->difference);
     layer.set("operator", String(found->layer.op));
     layer.set("node", String(found->layer.node));
-    layer.set("place", box(Any(static_cast<int64_t>(found->place))));
+    layer.set("place", box(Any(static_cast<int64_t>(found->index))));
     layer.set("by_bisection", box(Any(found->by_bisection)));
     out.set("first_layer", layer);
   }

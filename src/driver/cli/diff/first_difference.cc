@@ -57,7 +57,7 @@ class Search {
         error_before_ = std::max(error_before_, difference.max_abs);
         continue;
       }
-      LayerDifference out{.layer = layers_[i], .place = i, .count = layers_.size()};
+      LayerDifference out{.layer = layers_[i], .index = i, .count = layers_.size()};
       out.shape.assign(value.shape().begin(), value.shape().end());
       out.dtype = to_text(value.dtype());
       out.difference = difference;

@@ -10,7 +10,7 @@ namespace tessera::cli {
 
 struct LayerDifference {
   LayerInfo layer;
-  size_t place = 0, count = 0;  // which of how many layers that both have
+  size_t index = 0, count = 0;  // which of how many layers that both have
   std::vector<int64_t> shape;
   std::string dtype;
   Difference difference;

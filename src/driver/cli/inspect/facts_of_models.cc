@@ -170,7 +170,7 @@ JsonObject versions_of(const onnx::Model& model) {
   return out;
 }
 
-/// Types that the importer found take the place of those in the file.
+/// Types that the importer found replace those in the file.
 void refine_types(const onnx::Imported& imported, Facts* facts) {
   auto* main = imported.mod.lookup("main").as<relay::FunctionNode>();
   for (TensorFact& input : facts->inputs)
