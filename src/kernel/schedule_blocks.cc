@@ -12,9 +12,9 @@ using schedule::BlockRef;
 using schedule::State;
 
 /// The product of the loops around a block; those of dynamic extents count as one.
-int64_t iterations(const schedule::Place& place) {
+int64_t iterations(const schedule::Cursor& cursor) {
   int64_t out = 1;
-  for (const For* loop : place.loops())
+  for (const For* loop : cursor.loops())
     if (const int64_t* extent = as_int(loop->extent)) out *= *extent;
   return out;
 }
@@ -29,11 +29,11 @@ bool is_costly(const BlockNode* block) {
 
 /// True for stages that are computed once and read often: put into their readers, they would be computed as often.
 bool is_shared_work(const State& state, const BlockRef& block) {
-  schedule::Place place = state.find(block);
-  if (!is_costly(place.block())) return false;
-  const int64_t once = iterations(place);
+  schedule::Cursor cursor = state.find(block);
+  if (!is_costly(cursor.block())) return false;
+  const int64_t once = iterations(cursor);
   for (const BlockRef& reader : schedule::get_consumers(state, block)) {
-    schedule::Place there = state.find(reader);
+    schedule::Cursor there = state.find(reader);
     if (!topi::is_spatial(there) && once > 0 && iterations(there) > 2 * once) return true;
   }
   return false;

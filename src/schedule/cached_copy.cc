@@ -40,18 +40,18 @@ std::vector<Stmt> parts_of(const Stmt& body) {
   if (auto* seq = body.as<SeqStmt>()) return seq->seq.vec();
   return {body};
 }
-Site site_behind(const Place& writer, const std::vector<Place>& readers, const BlockRealize* scope) {
+Site site_behind(const Cursor& writer, const std::vector<Cursor>& readers, const BlockRealize* scope) {
   Site site;
   size_t depth = 0;
   std::vector<const For*> loops = writer.loops();
-  for (const Place& reader : readers) depth = std::max(depth, common_loops(writer, reader).size());
+  for (const Cursor& reader : readers) depth = std::max(depth, common_loops(writer, reader).size());
   if (depth > 0) site.loop = loops[depth - 1];
   site.position = position_of(parts_of(site.loop ? site.loop->body : scope->block->body), writer.block()) + 1;
   return site;
 }
 
-std::vector<const For*> loops_inside(const Place& place, const Site& site) {
-  std::vector<const For*> loops = place.loops();
+std::vector<const For*> loops_inside(const Cursor& cursor, const Site& site) {
+  std::vector<const For*> loops = cursor.loops();
   for (size_t i = 0; i < loops.size(); ++i)
     if (loops[i] == site.loop) return {loops.begin() + static_cast<long>(i) + 1, loops.end()};
   return loops;
@@ -76,14 +76,14 @@ void insert_copy(State& state, const GlobalVar& function, const BlockRealize* sc
   state.replace(function, Stmt(scope), with(scope, &BlockRealize::block, make(std::move(block))));
 }
 
-void bind_outside(const Place& place, const Site& site, arith::Analyzer& analyzer) {
-  size_t inside = loops_inside(place, site).size();
-  std::vector<const For*> loops = place.loops();
+void bind_outside(const Cursor& cursor, const Site& site, arith::Analyzer& analyzer) {
+  size_t inside = loops_inside(cursor, site).size();
+  std::vector<const For*> loops = cursor.loops();
   for (size_t i = 0; i + inside < loops.size(); ++i) analyzer.bind(loops[i]->loop_var, range_of(loops[i]));
 }
 
-bool are_covered(const State& state, const GlobalVar& function, const std::vector<Place>& readers) {
-  for (const Place& reader : readers)
+bool are_covered(const State& state, const GlobalVar& function, const std::vector<Cursor>& readers) {
+  for (const Cursor& reader : readers)
     if (!is_region_covered(state.find(State::ref(function, reader.block())))) return false;
   return true;
 }
@@ -91,7 +91,7 @@ bool are_covered(const State& state, const GlobalVar& function, const std::vecto
 void require_covered(const State& state, const BlockRef& copy, bool before) {
   std::string why_not;
   if (before && !is_covered_around(state.find(copy), &why_not))
-    throw Error(ScheduleError) << "there is no place for a copy: " << why_not;
+    throw Error(ScheduleError) << "there is no position for a copy: " << why_not;
 }
 
 }  // namespace tessera::schedule

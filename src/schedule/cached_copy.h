@@ -7,7 +7,7 @@
 
 namespace tessera::schedule {
 
-/// A place between statements: of the body of a loop, or of the scope where `loop` is null.
+/// A position between statements: of the body of a loop, or of the scope where `loop` is null.
 struct Site {
   const For* loop = nullptr;
   size_t position = 0;
@@ -18,17 +18,17 @@ Stmt copy_nest(const Buffer& source, const Buffer& target, const String& name, c
 
 std::vector<Stmt> parts_of(const Stmt& body);
 /// Right behind the writer, inside every loop that it shares with one of the readers behind it.
-Site site_behind(const Place& writer, const std::vector<Place>& readers, const BlockRealize* scope);
-/// The loops of `place` inside the site.
-std::vector<const For*> loops_inside(const Place& place, const Site& site);
+Site site_behind(const Cursor& writer, const std::vector<Cursor>& readers, const BlockRealize* scope);
+/// The loops of `cursor` inside the site.
+std::vector<const For*> loops_inside(const Cursor& cursor, const Site& site);
 /// Tells the analyzer what the loops around the site run through.
-void bind_outside(const Place& place, const Site& site, arith::Analyzer& analyzer);
+void bind_outside(const Cursor& cursor, const Site& site, arith::Analyzer& analyzer);
 
 /// Gives the scope one more buffer and the copy at the site; `change` is made to its blocks.
 void insert_copy(State& state, const GlobalVar& function, const BlockRealize* scope, const Site& site, const Stmt& nest,
                  const Buffer& extra, const std::function<Stmt(const BlockRealize*)>& change);
 
-bool are_covered(const State& state, const GlobalVar& function, const std::vector<Place>& readers);
+bool are_covered(const State& state, const GlobalVar& function, const std::vector<Cursor>& readers);
 /// Refuses the copy where it would come too early or be read too late; `before` tells whether all was well without it.
 void require_covered(const State& state, const BlockRef& copy, bool before);
 

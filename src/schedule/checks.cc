@@ -12,13 +12,13 @@ namespace tessera::schedule {
 namespace {
 
 /// True when another block of the same scope writes one of this block's outputs.
-bool has_rival(const Place& place) {
-  const BlockRealize* scope = place.scope();
+bool has_rival(const Cursor& cursor) {
+  const BlockRealize* scope = cursor.scope();
   if (!scope) return false;
   bool has = false;
   for_each_block(scope->block->body, [&](const BlockNode* other) {
-    if (other == place.block()) return;
-    for (const BufferRegion& write : place.block()->writes) has |= writes_buffer(other, write->buffer);
+    if (other == cursor.block()) return;
+    for (const BufferRegion& write : cursor.block()->writes) has |= writes_buffer(other, write->buffer);
   });
   return has;
 }
@@ -37,20 +37,20 @@ bool writes_buffer(const BlockNode* block, const Buffer& buffer) {
   return false;
 }
 
-bool is_complete(const Place& place, std::string* why_not) {
-  const BlockNode* block = place.block();
+bool is_complete(const Cursor& cursor, std::string* why_not) {
+  const BlockNode* block = cursor.block();
   for (const IterVar& iter : block->iter_vars)
     if (iter->iter_type != IterType::DataPar)
       return fail(why_not, "its axis " + iter->var->name.str() + " is not spatial");
   for (const BufferRegion& write : block->writes)
     if (reads_buffer(block, write->buffer))
       return fail(why_not, "it reads " + write->buffer->name.str() + ", which it writes");
-  if (has_rival(place)) return fail(why_not, "another block writes the same buffer");
+  if (has_rival(cursor)) return fail(why_not, "another block writes the same buffer");
   return true;
 }
 
-bool is_reduction(const Place& place, std::string* why_not) {
-  const BlockNode* block = place.block();
+bool is_reduction(const Cursor& cursor, std::string* why_not) {
+  const BlockNode* block = cursor.block();
   if (!block->init) return fail(why_not, "it has no init");
   for (const IterVar& iter : block->iter_vars) {
     if (iter->iter_type == IterType::DataPar) continue;
@@ -61,36 +61,36 @@ bool is_reduction(const Place& place, std::string* why_not) {
         if (uses_var(range->min, iter->var))
           return fail(why_not, "its reduction axis " + iter->var->name.str() + " indexes what it writes");
   }
-  if (has_rival(place)) return fail(why_not, "another block writes the same buffer");
+  if (has_rival(cursor)) return fail(why_not, "another block writes the same buffer");
   return true;
 }
 
-bool has_affine_bindings(const Place& place) {
-  if (place.realize()->iter_values.empty()) return true;
+bool has_affine_bindings(const Cursor& cursor) {
+  if (cursor.realize()->iter_values.empty()) return true;
   // The guard may be needed to see the digits, or be one that the analysis does not know.
-  for (const PrimExpr& guard : {place.realize()->predicate, bool_imm(true)}) {
+  for (const PrimExpr& guard : {cursor.realize()->predicate, bool_imm(true)}) {
     arith::Analyzer analyzer;
-    auto map = arith::detect_iter_map(place.realize()->iter_values, loop_domains(place), guard,
+    auto map = arith::detect_iter_map(cursor.realize()->iter_values, loop_domains(cursor), guard,
                                       arith::IterMapLevel::Surjective, &analyzer);
     if (!map->indices.empty()) return true;
     if (is_one(guard)) break;
   }
   arith::Analyzer analyzer;
-  auto [values, domains] = unfuse(place.realize()->iter_values, loop_domains(place));
+  auto [values, domains] = unfuse(cursor.realize()->iter_values, loop_domains(cursor));
   auto map = arith::detect_iter_map(values, domains, bool_imm(true), arith::IterMapLevel::Surjective, &analyzer);
   return !map->indices.empty();
 }
 
-void require_known_block(const Place& place) {
+void require_known_block(const Cursor& cursor) {
   std::string not_complete, not_reduction;
-  const String& name = place.block()->name_hint;
-  if (!is_complete(place, &not_complete) && !is_reduction(place, &not_reduction))
+  const String& name = cursor.block()->name_hint;
+  if (!is_complete(cursor, &not_complete) && !is_reduction(cursor, &not_reduction))
     throw Error(ScheduleError) << "block " << quoted(name) << " is neither complete (" << not_complete
                                << ") nor a reduction (" << not_reduction << ")";
   // Iterations of a complete block write the same however often they run; sums must not be added up twice.
-  if (place.block()->init && !has_affine_bindings(place))
+  if (cursor.block()->init && !has_affine_bindings(cursor))
     throw Error(ScheduleError) << "the bindings of block " << quoted(name)
-                               << " are not digits of the loops around it: " << loop_names(place.loops());
+                               << " are not digits of the loops around it: " << loop_names(cursor.loops());
 }
 
 void require_scope(const String& scope) {
@@ -122,10 +122,10 @@ Buffer buffer_at(const BlockNode* block, int index, bool is_write) {
   return regions[static_cast<size_t>(index)]->buffer;
 }
 
-bool is_output(const Place& place) {
-  const BlockRealize* scope = place.scope();
+bool is_output(const Cursor& cursor) {
+  const BlockRealize* scope = cursor.scope();
   if (!scope) return true;
-  for (const BufferRegion& write : place.block()->writes) {
+  for (const BufferRegion& write : cursor.block()->writes) {
     bool is_local = false;
     for (const Buffer& buffer : scope->block->alloc_buffers) is_local |= buffer.same_as(write->buffer);
     if (!is_local) return true;
@@ -133,25 +133,25 @@ bool is_output(const Place& place) {
   return false;
 }
 
-void require_own_loops(const Place& place) {
-  const BlockNode* block = place.block();
-  std::vector<const For*> loops = place.loops();
+void require_own_loops(const Cursor& cursor) {
+  const BlockNode* block = cursor.block();
+  std::vector<const For*> loops = cursor.loops();
   auto refuse = [&](const std::string& why) {
     throw Error(ScheduleError) << "each axis of block " << quoted(block->name_hint)
                                << " must be bound to a loop of its own, with nothing else in the loops; " << why;
   };
   for (size_t i = 0; i < loops.size(); ++i) {
-    const Object* inside = i + 1 < loops.size() ? static_cast<const Object*>(loops[i + 1]) : place.realize();
+    const Object* inside = i + 1 < loops.size() ? static_cast<const Object*>(loops[i + 1]) : cursor.realize();
     if (static_cast<const Object*>(loops[i]->body.get()) != inside)
       refuse("loop " + loops[i]->loop_var->name.str() + " has more inside");
     auto is_bound = [&](const PrimExpr& value) { return value.same_as(loops[i]->loop_var); };
-    if (std::count_if(place.realize()->iter_values.begin(), place.realize()->iter_values.end(), is_bound) != 1)
+    if (std::count_if(cursor.realize()->iter_values.begin(), cursor.realize()->iter_values.end(), is_bound) != 1)
       refuse("loop " + loops[i]->loop_var->name.str() + " is not bound to one axis");
   }
   if (loops.size() != block->iter_vars.size())
     refuse("it has " + std::to_string(block->iter_vars.size()) + " axes and " + std::to_string(loops.size()) +
            " loops");
-  if (!is_one(place.realize()->predicate)) refuse("it is guarded by a condition");
+  if (!is_one(cursor.realize()->predicate)) refuse("it is guarded by a condition");
 }
 
 PrimExpr conditions_without(const PrimExpr& predicate, const std::function<bool(const VarNode*)>& is_dropped) {

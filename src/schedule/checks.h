@@ -7,13 +7,13 @@ namespace tessera::schedule {
 
 /// The block computes each element of its outputs once, from data that nothing else in its scope writes at the same
 /// time: its iterations are independent. `why_not` says what is missing.
-bool is_complete(const Place& block, std::string* why_not = nullptr);
+bool is_complete(const Cursor& block, std::string* why_not = nullptr);
 /// The block accumulates: it has an init, its outputs are indexed by spatial iterations only.
-bool is_reduction(const Place& block, std::string* why_not = nullptr);
-/// Bindings are digits of the loops around, so that loops may change places.
-bool has_affine_bindings(const Place& block);
+bool is_reduction(const Cursor& block, std::string* why_not = nullptr);
+/// Bindings are digits of the loops around, so that loops may be reordered.
+bool has_affine_bindings(const Cursor& block);
 /// Refuses a block that is neither complete nor a reduction, or whose bindings are not affine.
-void require_known_block(const Place& block);
+void require_known_block(const Cursor& block);
 
 /// The buffers that the block writes or reads, by its regions.
 bool reads_buffer(const BlockNode* block, const Buffer& buffer);
@@ -23,9 +23,9 @@ void require_scope(const String& scope);
 /// The region of that index; a ScheduleError that tells how many there are otherwise.
 Buffer buffer_at(const BlockNode* block, int index, bool is_write);
 /// True when the buffer outlives the scope: a parameter, or one allocated further out.
-bool is_output(const Place& block);
+bool is_output(const Cursor& block);
 /// Refuses unless the loops of the block run it alone and are its axes, one for one.
-void require_own_loops(const Place& place);
+void require_own_loops(const Cursor& cursor);
 /// The conjunction `predicate` without the conditions that name such a variable.
 PrimExpr conditions_without(const PrimExpr& predicate, const std::function<bool(const VarNode*)>& is_dropped);
 

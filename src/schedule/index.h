@@ -40,7 +40,7 @@ class Index {
   std::unordered_map<const Object*, Entry> entries_;
   std::unordered_map<std::string, std::unordered_set<const Object*>> names_;
   std::unordered_set<const StmtNode*> kept_;  // while following: old statements that the fresh body has too
-  std::vector<const StmtNode*> left_;         // and those that others took the place of
+  std::vector<const StmtNode*> left_;         // and those that others replaced
 };
 
 }  // namespace tessera::schedule

@@ -5,9 +5,9 @@
 
 namespace tessera::schedule {
 
-const BlockRealize* require_scope_of(const Place& place) {
-  if (const BlockRealize* scope = place.scope()) return scope;
-  throw Error(ScheduleError) << "The root block " << quoted(place.block()->name_hint)
+const BlockRealize* require_scope_of(const Cursor& cursor) {
+  if (const BlockRealize* scope = cursor.scope()) return scope;
+  throw Error(ScheduleError) << "The root block " << quoted(cursor.block()->name_hint)
                              << " stands in no scope; take a block inside it";
 }
 

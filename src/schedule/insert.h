@@ -5,8 +5,8 @@
 
 namespace tessera::schedule {
 
-/// The block that `place` stands in; a ScheduleError for a root block.
-const BlockRealize* require_scope_of(const Place& place);
+/// The block that `cursor` stands in; a ScheduleError for a root block.
+const BlockRealize* require_scope_of(const Cursor& cursor);
 /// The statements of the scope's body, whether one holds a block, and which of them holds the block `inside`.
 std::vector<Stmt> statements_of(const BlockRealize* scope);
 bool contains(const Stmt& stmt, const BlockNode* block);

@@ -108,19 +108,19 @@ class Relayout {
 
 }  // namespace
 
-void change_layout(State& state, const Place& place, const Buffer& old, const Buffer& fresh, const IndexMap& map) {
+void change_layout(State& state, const Cursor& cursor, const Buffer& old, const Buffer& fresh, const IndexMap& map) {
   Relayout relayout(old, fresh, map);
-  for (const Stmt& stmt : place.path)
+  for (const Stmt& stmt : cursor.path)
     if (auto* realize = stmt.as<BlockRealize>())
       for (const Buffer& allocated : realize->block->alloc_buffers)
-        if (allocated.same_as(old)) return state.replace(place.function, stmt, relayout(stmt));
-  PrimFunc function = state.function(place.function);
+        if (allocated.same_as(old)) return state.replace(cursor.function, stmt, relayout(stmt));
+  PrimFunc function = state.function(cursor.function);
   for (const auto& [param, buffer] : function->buffer_map) {
     if (!buffer.same_as(old)) continue;
     PrimFuncNode changed(*function);
     changed.buffer_map.set(param, fresh);
     changed.body = relayout(function->body);
-    return state.set_function(place.function, make(std::move(changed)));
+    return state.set_function(cursor.function, make(std::move(changed)));
   }
   throw Error(ScheduleError) << "buffer " << old->name << " is a view made by match_buffer: neither a parameter nor "
                              << "allocated by a block around";

@@ -6,10 +6,10 @@
 
 namespace tessera::schedule {
 
-/// Puts `fresh` in the place of `old`, a parameter or a buffer allocated around `place`: element `i` of the one is
+/// Replaces `old` by `fresh`, a parameter or a buffer allocated around `cursor`: element `i` of the one is
 /// element `map(i)` of the other; an empty `map` keeps indices. Regions that blocks state are mapped too.
 /// A ScheduleError where the buffer's address leaves the program's sight, or a view of it would change its shape.
-void change_layout(State& state, const Place& place, const Buffer& old, const Buffer& fresh, const IndexMap& map);
+void change_layout(State& state, const Cursor& cursor, const Buffer& old, const Buffer& fresh, const IndexMap& map);
 
 /// The block with the indices and regions in it simplified, knowing `analyzer`'s facts.
 Block with_simple_indices(const Block& block, arith::Analyzer& analyzer);

@@ -20,33 +20,33 @@ Array<Range> points(const Array<PrimExpr>& values) {
   return out;
 }
 
-bool uses_loop(const Place& block, const For* loop, IterType type) {
+bool uses_loop(const Cursor& block, const For* loop, IterType type) {
   for (size_t i = 0; i < block.block()->iter_vars.size(); ++i)
     if (block.block()->iter_vars[i]->iter_type == type && uses_var(block.realize()->iter_values[i], loop->loop_var))
       return true;
   return false;
 }
 
-bool uses_loop(const Place& block, const For* loop) {
+bool uses_loop(const Cursor& block, const For* loop) {
   for (const PrimExpr& value : block.realize()->iter_values)
     if (uses_var(value, loop->loop_var)) return true;
   return false;
 }
 
 /// Different iterations of the loops that the bindings name give different values of the axes.
-bool is_injective(const Place& place) {
+bool is_injective(const Cursor& cursor) {
   Map<Var, Range> domains;
-  for (const For* loop : place.loops())
-    if (uses_loop(place, loop)) domains.set(loop->loop_var, range_of(loop));
+  for (const For* loop : cursor.loops())
+    if (uses_loop(cursor, loop)) domains.set(loop->loop_var, range_of(loop));
   if (domains.empty()) return true;
   arith::Analyzer analyzer;
-  auto [values, parts] = unfuse(place.realize()->iter_values, domains);
+  auto [values, parts] = unfuse(cursor.realize()->iter_values, domains);
   auto map = arith::detect_iter_map(values, parts, bool_imm(true), arith::IterMapLevel::Bijective, &analyzer);
   return !map->indices.empty();
 }
 
 /// The block as it stands in the function, when it was found below the loop.
-Place whole(const Place& loop, const Place& below) {
+Cursor whole(const Cursor& loop, const Cursor& below) {
   std::vector<Stmt> path = loop.path;
   path.insert(path.end(), below.path.begin(), below.path.end());
   return {loop.function, path};
@@ -61,7 +61,7 @@ bool is_accumulating(const BlockNode* block) {
   return false;
 }
 
-bool runs_all_of(const Place& now, const Place& before, std::string* why_not) {
+bool runs_all_of(const Cursor& now, const Cursor& before, std::string* why_not) {
   arith::Analyzer analyzer;
   const BlockNode* block = before.block();
   Array<arith::IntSet> wanted =
@@ -82,22 +82,22 @@ bool runs_all_of(const Place& now, const Place& before, std::string* why_not) {
   return true;
 }
 
-bool accumulates_once(const Place& place, std::string* why_not) {
-  if (!is_accumulating(place.block())) return true;
+bool accumulates_once(const Cursor& cursor, std::string* why_not) {
+  if (!is_accumulating(cursor.block())) return true;
   const For* reduced = nullptr;
-  for (const For* loop : place.loops()) {
-    if (uses_loop(place, loop, IterType::CommReduce)) reduced = loop;
-    if (reduced && !uses_loop(place, loop) && !is_one(loop->extent))
-      return fail(why_not, "loop " + loop->loop_var->name.str() + " repeats block " + named(place.block()) +
+  for (const For* loop : cursor.loops()) {
+    if (uses_loop(cursor, loop, IterType::CommReduce)) reduced = loop;
+    if (reduced && !uses_loop(cursor, loop) && !is_one(loop->extent))
+      return fail(why_not, "loop " + loop->loop_var->name.str() + " repeats block " + named(cursor.block()) +
                                " inside loop " + reduced->loop_var->name.str() +
                                " of its reduction, so that elements would be added more than once");
   }
-  if (is_injective(place)) return true;
-  return fail(why_not, "the loops " + loop_names(place.loops()) + " run reduction block " + named(place.block()) +
+  if (is_injective(cursor)) return true;
+  return fail(why_not, "the loops " + loop_names(cursor.loops()) + " run reduction block " + named(cursor.block()) +
                            " more than once for the same values of its axes");
 }
 
-bool is_private_to(const Place& loop, const Place& block) {
+bool is_private_to(const Cursor& loop, const Cursor& block) {
   const BlockRealize* scope = loop.scope();
   if (!scope) return false;
   for (const BufferRegion& write : block.block()->writes) {
@@ -107,7 +107,7 @@ bool is_private_to(const Place& loop, const Place& block) {
     auto is_user = [&](const BlockNode* other) {
       return reads_buffer(other, write->buffer) || writes_buffer(other, write->buffer);
     };
-    for (const Place& user : blocks_where(scope->block->body, loop.function, is_user)) {
+    for (const Cursor& user : blocks_where(scope->block->body, loop.function, is_user)) {
       bool is_inside = false;
       for (const Stmt& stmt : user.path) is_inside |= stmt.same_as(loop.stmt());
       if (!is_inside) return false;
@@ -116,11 +116,11 @@ bool is_private_to(const Place& loop, const Place& block) {
   return true;
 }
 
-bool has_independent_iterations(const Place& loop, bool shares_reductions, std::string* why_not) {
-  std::vector<Place> below = blocks_below(loop.loop()->body, loop.function);
+bool has_independent_iterations(const Cursor& loop, bool shares_reductions, std::string* why_not) {
+  std::vector<Cursor> below = blocks_below(loop.loop()->body, loop.function);
   const Var& var = loop.loop()->loop_var;
-  for (const Place& inner : below) {
-    Place block = whole(loop, inner);
+  for (const Cursor& inner : below) {
+    Cursor block = whole(loop, inner);
     const std::string name = named(block.block());
     for (size_t i = 0; i < block.block()->iter_vars.size(); ++i) {
       IterVar iter = block.block()->iter_vars[i];
@@ -142,7 +142,7 @@ bool has_independent_iterations(const Place& loop, bool shares_reductions, std::
                       "block " + name + " reads other elements of " + write->buffer->name.str() + " than it writes");
   }
   if (below.size() < 2) return true;
-  for (const Place& inner : below)
+  for (const Cursor& inner : below)
     if (!is_region_covered(whole(loop, inner), why_not)) return false;
   for (size_t i = 0; i < below.size(); ++i)
     for (size_t j = 0; j < i; ++j)

@@ -9,7 +9,7 @@ namespace tessera::schedule {
 // ---- primitive/get.cc --------------------------------------------------------------------------------------
 BlockRef get_block(const State& state, const String& name, const String& function);
 std::vector<LoopRef> get_loops(const State& state, const BlockRef& block);
-std::vector<BlockRef> get_child_blocks(const State& state, const Place& place);
+std::vector<BlockRef> get_child_blocks(const State& state, const Cursor& cursor);
 std::vector<BlockRef> get_producers(const State& state, const BlockRef& block);
 std::vector<BlockRef> get_consumers(const State& state, const BlockRef& block);
 
@@ -26,15 +26,15 @@ std::vector<LoopRef> split(State& state, const LoopRef& loop, const std::vector<
                            bool preserve_unit_iters);
 LoopRef fuse(State& state, const std::vector<LoopRef>& loops, bool preserve_unit_iters);
 void reorder(State& state, const std::vector<LoopRef>& loops);
-LoopRef add_unit_loop(State& state, const Place& place);
+LoopRef add_unit_loop(State& state, const Cursor& cursor);
 void parallel(State& state, const LoopRef& loop);
 void vectorize(State& state, const LoopRef& loop);
 void unroll(State& state, const LoopRef& loop);
 void bind(State& state, const LoopRef& loop, const String& thread_axis);
 
 // ---- annotations and storage -------------------------------------------------------------------------------
-void annotate(State& state, const Place& place, const String& key, const ObjectRef& value);
-void unannotate(State& state, const Place& place, const String& key);
+void annotate(State& state, const Cursor& cursor, const String& key, const ObjectRef& value);
+void unannotate(State& state, const Cursor& cursor, const String& key);
 void storage_align(State& state, const BlockRef& block, int buffer_index, int axis, int factor, int offset);
 void set_scope(State& state, const BlockRef& block, int buffer_index, const String& scope);
 
@@ -61,7 +61,7 @@ BlockRef decompose_padding(State& state, const BlockRef& block, const LoopRef& l
 
 // ---- blocks of blocks and instructions ---------------------------------------------------------------------
 BlockRef blockize(State& state, const LoopRef& loop);
-void tensorize(State& state, const Place& place, const String& intrin);
+void tensorize(State& state, const Cursor& cursor, const String& intrin);
 
 // ---- nests that others made --------------------------------------------------------------------------------
 ///     for i: padded(i);  for j: sum(j);  for k: out(k)      =>      block "out" { nest }
@@ -70,8 +70,8 @@ void tensorize(State& state, const Place& place, const String& intrin);
 /// reads and writes the whole of their buffers: nothing else can be moved into it, and it stays behind what it needs.
 BlockRef replace_by_nest(State& state, const BlockRef& block, const std::vector<BlockRef>& fused, const Stmt& nest);
 inline constexpr const char* kNest = "schedule.nest";
-bool is_nest(const Place& place);
-/// The function with each nest in the place of its block, when everything is scheduled.
+bool is_nest(const Cursor& cursor);
+/// The function with each nest instead of its block, when everything is scheduled.
 PrimFunc open_nests(const PrimFunc& function);
 
 }  // namespace tessera::schedule

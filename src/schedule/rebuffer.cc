@@ -79,8 +79,8 @@ Buffer with_scope(const Buffer& buffer, const String& scope) {
   return make(std::move(node));
 }
 
-const BlockRealize* require_allocated(const Place& place, const Buffer& buffer) {
-  for (const Stmt& stmt : place.path)
+const BlockRealize* require_allocated(const Cursor& cursor, const Buffer& buffer) {
+  for (const Stmt& stmt : cursor.path)
     if (auto* realize = stmt.as<BlockRealize>())
       for (const Buffer& allocated : realize->block->alloc_buffers)
         if (allocated.same_as(buffer)) return realize;

@@ -12,8 +12,8 @@ bool mentions(const BlockRealize* realize, const Buffer& buffer);
 Stmt replace_buffer(const Stmt& stmt, const Buffer& old, const Buffer& fresh);
 /// A buffer like `buffer` in another memory, named after both: A_shared.
 Buffer with_scope(const Buffer& buffer, const String& scope);
-/// The block around `place` that allocates `buffer`; a ScheduleError when it is a parameter or a view.
-const BlockRealize* require_allocated(const Place& place, const Buffer& buffer);
+/// The block around `cursor` that allocates `buffer`; a ScheduleError when it is a parameter or a view.
+const BlockRealize* require_allocated(const Cursor& cursor, const Buffer& buffer);
 /// The block with its read regions found anew from its body; those of buffers seen through views stay as they were.
 Block with_found_reads(const Block& block);
 

@@ -32,14 +32,14 @@ std::string with_carets(std::string_view marked) {
 }  // namespace
 
 std::string render_refusal(RenderLevel level, const IRModule& mod, std::string method, const std::string& message,
-                           const std::vector<Stmt>& places) {
+                           const std::vector<Stmt>& statements) {
   if (level == RenderLevel::None) return "(not rendered)";
   for (char& c : method)
     if (c == '_') c = '-';
   std::string head = "An error occurred in the schedule primitive '" + method + "'.\n";
-  if (level == RenderLevel::Fast || places.empty()) return head + "Error message: " + message;
+  if (level == RenderLevel::Fast || statements.empty()) return head + "Error message: " + message;
   ScriptPrinter printer("T");
-  for (const Stmt& place : places) printer.mark(place.get());
+  for (const Stmt& stmt : statements) printer.mark(stmt.get());
   Map<GlobalVar, BaseFunc> programs;
   for (const auto& [var, function] : mod->functions)
     if (function.as<PrimFuncNode>()) programs.set(var, function);

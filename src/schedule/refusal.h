@@ -8,7 +8,7 @@ namespace tessera::schedule {
 /// `throw Refusal({loop}) << "loop i is bound to a thread"`: an error that knows which loops and blocks it is about.
 class Refusal : public Error {
  public:
-  explicit Refusal(std::vector<Stmt> places = {}) : Error(ScheduleError), places_(std::move(places)) {}
+  explicit Refusal(std::vector<Stmt> statements = {}) : Error(ScheduleError), statements_(std::move(statements)) {}
   explicit Refusal(const For* loop) : Refusal(std::vector<Stmt>{Stmt(loop)}) {}
   explicit Refusal(const BlockNode* block) : Refusal(std::vector<Stmt>{Stmt(block)}) {}
 
@@ -21,17 +21,17 @@ class Refusal : public Error {
     static_cast<Error&>(*this) << part;
     return std::move(*this);
   }
-  const std::vector<Stmt>& places() const { return places_; }
+  const std::vector<Stmt>& statements() const { return statements_; }
 
  private:
-  std::vector<Stmt> places_;
+  std::vector<Stmt> statements_;
 };
 
-/// How much of a refusal is shown: the program with the place underlined, the message, or nothing at all.
+/// How much of a refusal is shown: the program with the statement underlined, the message, or nothing at all.
 enum class RenderLevel : int { Detail = 0, Fast = 1, None = 2 };
 
-/// The text of a refused primitive: `method` is its name in Python, `places` what it was about.
+/// The text of a refused primitive: `method` is its name in Python, `statements` what it was about.
 std::string render_refusal(RenderLevel level, const IRModule& mod, std::string method, const std::string& message,
-                           const std::vector<Stmt>& places);
+                           const std::vector<Stmt>& statements);
 
 }  // namespace tessera::schedule

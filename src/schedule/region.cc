@@ -7,11 +7,11 @@
 
 namespace tessera::schedule {
 
-Array<arith::IntSet> touched(const Place& place, const BufferRegion& region, const std::vector<const For*>& relaxed,
+Array<arith::IntSet> touched(const Cursor& cursor, const BufferRegion& region, const std::vector<const For*>& relaxed,
                              arith::Analyzer& analyzer) {
   Map<Var, PrimExpr> values;
-  for (size_t i = 0; i < place.block()->iter_vars.size(); ++i)
-    values.set(place.block()->iter_vars[i]->var, place.realize()->iter_values[i]);
+  for (size_t i = 0; i < cursor.block()->iter_vars.size(); ++i)
+    values.set(cursor.block()->iter_vars[i]->var, cursor.realize()->iter_values[i]);
   arith::SetOfVar domains;
   for (const For* loop : relaxed) domains.set(loop->loop_var, arith::IntSet::from_range(range_of(loop)));
   Array<arith::IntSet> out;
@@ -22,11 +22,11 @@ Array<arith::IntSet> touched(const Place& place, const BufferRegion& region, con
   return out;
 }
 
-Array<arith::IntSet> exact_box(const Place& place, const BufferRegion& region, const std::vector<const For*>& relaxed,
+Array<arith::IntSet> exact_box(const Cursor& cursor, const BufferRegion& region, const std::vector<const For*>& relaxed,
                                arith::Analyzer& analyzer) {
   Map<Var, PrimExpr> values;
-  for (size_t i = 0; i < place.block()->iter_vars.size(); ++i)
-    values.set(place.block()->iter_vars[i]->var, place.realize()->iter_values[i]);
+  for (size_t i = 0; i < cursor.block()->iter_vars.size(); ++i)
+    values.set(cursor.block()->iter_vars[i]->var, cursor.realize()->iter_values[i]);
   Map<Var, Range> domains;
   for (const For* loop : relaxed) domains.set(loop->loop_var, range_of(loop));
   Array<PrimExpr> starts;
@@ -41,9 +41,9 @@ Array<arith::IntSet> exact_box(const Place& place, const BufferRegion& region, c
   return arith::estimate_region_strict_bound(bounds, parts.domains, bool_imm(true), &analyzer);
 }
 
-arith::IntSet domain_box(const Place& place, const Range& range, arith::Analyzer& analyzer) {
+arith::IntSet domain_box(const Cursor& cursor, const Range& range, arith::Analyzer& analyzer) {
   Map<Var, Range> domains;
-  for (const IterVar& iter : place.block()->iter_vars) domains.set(iter->var, iter->dom);
+  for (const IterVar& iter : cursor.block()->iter_vars) domains.set(iter->var, iter->dom);
   Array<arith::IntSet> box = arith::estimate_region_strict_bound({range}, domains, bool_imm(true), &analyzer);
   return box.defined() ? arith::IntSet(box[0]) : arith::IntSet::nothing();
 }

@@ -6,17 +6,17 @@
 
 namespace tessera::schedule {
 
-/// What the block at `place` touches of a region over all iterations of the loops `relaxed`; other loops are points.
+/// What the block at `cursor` touches of a region over all iterations of the loops `relaxed`; other loops are points.
 /// Clipped to the buffer.
-Array<arith::IntSet> touched(const Place& place, const BufferRegion& region, const std::vector<const For*>& relaxed,
+Array<arith::IntSet> touched(const Cursor& cursor, const BufferRegion& region, const std::vector<const For*>& relaxed,
                              arith::Analyzer& analyzer);
 /// The same where it is exactly a box; an empty reference when that cannot be shown. Guards are not counted: the box may
 /// stick out of the domain of the block.
-Array<arith::IntSet> exact_box(const Place& place, const BufferRegion& region, const std::vector<const For*>& relaxed,
+Array<arith::IntSet> exact_box(const Cursor& cursor, const BufferRegion& region, const std::vector<const For*>& relaxed,
                                arith::Analyzer& analyzer);
 /// The part of one dimension that is touched while the axes of the block run through their domains; nothing when that is
 /// not known.
-arith::IntSet domain_box(const Place& place, const Range& range, arith::Analyzer& analyzer);
+arith::IntSet domain_box(const Cursor& cursor, const Range& range, arith::Analyzer& analyzer);
 /// The smallest box around both; either may be empty.
 Array<arith::IntSet> hull(const Array<arith::IntSet>& a, const Array<arith::IntSet>& b, arith::Analyzer& analyzer);
 /// The box as ranges, `whole` where an end is not known.

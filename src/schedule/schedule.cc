@@ -27,7 +27,7 @@ LoopRef ScheduleNode::loop(const ObjectRef& rv) const {
   throw Error(TypeError) << "expected a loop (LoopRV) of the schedule, got " << text_of(rv);
 }
 
-Place ScheduleNode::place(const ObjectRef& rv) const {
+Cursor ScheduleNode::cursor(const ObjectRef& rv) const {
   return loops.count(rv.get()) ? state.find(loop(rv)) : state.find(block(rv));
 }
 
@@ -81,13 +81,13 @@ Schedule copy_schedule(const Schedule& sch) {
 namespace {
 
 /// The loops and blocks among the inputs of an instruction, as they stand in the program.
-std::vector<Stmt> places_of(const ScheduleNode& sch, const Array<ObjectRef>& inputs) {
+std::vector<Stmt> statements_of(const ScheduleNode& sch, const Array<ObjectRef>& inputs) {
   std::vector<Stmt> out;
   for (const ObjectRef& input : inputs) {
     if (!input || (!sch.blocks.count(input.get()) && !sch.loops.count(input.get()))) continue;
     try {
-      Place place = sch.place(input);
-      out.push_back(place.loop() ? place.stmt() : Stmt(place.block()));
+      Cursor cursor = sch.cursor(input);
+      out.push_back(cursor.loop() ? cursor.stmt() : Stmt(cursor.block()));
     } catch (const Error&) {
       continue;  // gone by now
     }
@@ -108,10 +108,10 @@ Array<ObjectRef> run_instruction(ScheduleNode& sch, const String& kind, const Ar
     sch.state.restore(before);
     if (error.kind() != ScheduleError) throw;
     auto* refusal = dynamic_cast<const Refusal*>(&error);
-    std::vector<Stmt> places = refusal ? refusal->places() : std::vector<Stmt>();
-    if (places.empty()) places = places_of(sch, inputs);
+    std::vector<Stmt> statements = refusal ? refusal->statements() : std::vector<Stmt>();
+    if (statements.empty()) statements = statements_of(sch, inputs);
     throw Error(ScheduleError) << render_refusal(sch.render_level, sch.state.mod(), record.method, error.message(),
-                                                 places);
+                                                 statements);
   }
   Instruction inst = make(InstructionNode{
       .kind = make(InstructionKindNode{.name = kind}), .inputs = inputs, .attrs = attrs, .outputs = outputs});
@@ -124,9 +124,9 @@ namespace {
 
 ObjectRef get(const Schedule& sch, const ObjectRef& rv) {
   if (auto* e = rv.as<PrimExprNode>()) return sch->value(PrimExpr(e));
-  Place place = sch->place(rv);
-  if (place.loop()) return place.stmt();
-  return place.realize()->block;
+  Cursor cursor = sch->cursor(rv);
+  if (cursor.loop()) return cursor.stmt();
+  return cursor.realize()->block;
 }
 
 Globals schedule_globals{

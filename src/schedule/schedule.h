@@ -24,7 +24,7 @@ struct ScheduleNode : Object {
 
   BlockRef block(const ObjectRef& rv) const;
   LoopRef loop(const ObjectRef& rv) const;
-  Place place(const ObjectRef& rv) const;
+  Cursor cursor(const ObjectRef& rv) const;
   /// An expression with sampled variables replaced by their values.
   PrimExpr value(const PrimExpr& e) const;
 

@@ -15,13 +15,13 @@
 namespace tessera::schedule {
 namespace {
 
-std::vector<const For*> loops_behind(const Place& place, size_t count) {
-  std::vector<const For*> loops = place.loops();
+std::vector<const For*> loops_behind(const Cursor& cursor, size_t count) {
+  std::vector<const For*> loops = cursor.loops();
   loops.erase(loops.begin(), loops.begin() + static_cast<long>(count));
   return loops;
 }
 
-bool is_reduced_by(const Place& block, const For* loop) {
+bool is_reduced_by(const Cursor& block, const For* loop) {
   for (size_t i = 0; i < block.block()->iter_vars.size(); ++i)
     if (block.block()->iter_vars[i]->iter_type == IterType::CommReduce &&
         uses_var(block.realize()->iter_values[i], loop->loop_var))
@@ -30,7 +30,7 @@ bool is_reduced_by(const Place& block, const For* loop) {
 }
 
 /// What `writer` writes in one iteration of the loops it shares with `reader` holds all that the reader reads.
-bool covers(const Place& writer, const BufferRegion& write, const Place& reader, const BufferRegion& read,
+bool covers(const Cursor& writer, const BufferRegion& write, const Cursor& reader, const BufferRegion& read,
             std::string* why_not) {
   std::vector<const For*> common = common_loops(writer, reader);
   const std::string& buffer = write->buffer->name.str();
@@ -82,10 +82,10 @@ void add_buffers(const Array<BufferRegion>& regions, Buffers* out) {
 
 /// Blocks of a scope in the order of the program, each with its path from the scope's body, and who writes what.
 struct Order {
-  std::vector<Place> blocks;
+  std::vector<Cursor> blocks;
   std::unordered_map<const Object*, std::vector<size_t>> writers;
 
-  explicit Order(std::vector<Place> all) : blocks(std::move(all)) {
+  explicit Order(std::vector<Cursor> all) : blocks(std::move(all)) {
     for (size_t i = 0; i < blocks.size(); ++i)
       for (const BufferRegion& write : blocks[i].block()->writes) {
         std::vector<size_t>& of_buffer = writers[write->buffer.get()];
@@ -104,14 +104,14 @@ struct Order {
 };
 
 bool is_covered(const Order& order, size_t reader, std::string* why_not) {
-  const Place& self = order.blocks[reader];
+  const Cursor& self = order.blocks[reader];
   for (const BufferRegion& read : self.block()->reads) {
     bool is_written = false, is_covered = false;
     std::string reason;
     auto writers = order.writers.find(read->buffer.get());
     if (writers == order.writers.end()) continue;
     for (size_t i : writers->second) {
-      const Place& writer = order.blocks[i];
+      const Cursor& writer = order.blocks[i];
       if (i == reader || is_covered) continue;
       for (const BufferRegion& write : writer.block()->writes) {
         if (!write->buffer.same_as(read->buffer)) continue;
@@ -148,7 +148,7 @@ bool is_war(const BlockNode* reader, const BlockNode* writer, std::string* why_n
 
 std::vector<BlockDependency> dependencies(const BlockRealize* scope, const GlobalVar& function) {
   std::vector<BlockDependency> out;
-  std::vector<Place> blocks = blocks_below(scope->block->body, function);
+  std::vector<Cursor> blocks = blocks_below(scope->block->body, function);
   std::unordered_map<const Object*, std::set<size_t>> users;  // by buffer, among the blocks before
   for (size_t to = 0; to < blocks.size(); ++to) {
     const BlockNode* later = blocks[to].block();
@@ -175,11 +175,11 @@ std::vector<BlockDependency> dependencies(const BlockRealize* scope, const Globa
   return out;
 }
 
-bool is_guard_of_domain(const Place& place) {
-  const BlockRealize* realize = place.realize();
+bool is_guard_of_domain(const Cursor& cursor) {
+  const BlockRealize* realize = cursor.realize();
   if (is_one(realize->predicate)) return true;
   arith::Analyzer analyzer;
-  for (const For* loop : place.loops()) analyzer.bind(loop->loop_var, range_of(loop));
+  for (const For* loop : cursor.loops()) analyzer.bind(loop->loop_var, range_of(loop));
   PrimExpr inside = bool_imm(true);
   for (size_t i = 0; i < realize->iter_values.size(); ++i) {
     Range dom = realize->block->iter_vars[i]->dom;
@@ -201,28 +201,28 @@ bool is_guard_of_domain(const Place& place) {
   return true;
 }
 
-void require_domain_guard(const Place& block) {
+void require_domain_guard(const Cursor& block) {
   if (!is_guard_of_domain(block))
     throw Refusal(block.block()) << "block " << quoted(block.block()->name_hint) << " runs only where its guard "
                                  << block.realize()->predicate
                                  << " holds, which says more than that its axes are inside their domains";
 }
 
-bool is_region_covered(const Place& reader, std::string* why_not) {
+bool is_region_covered(const Cursor& reader, std::string* why_not) {
   const BlockRealize* scope = reader.scope();
   return !scope || are_covered(scope, reader.function, {reader.block()}, why_not);
 }
 
-bool is_covered_around(const Place& place, std::string* why_not) {
-  const BlockRealize* scope = place.scope();
+bool is_covered_around(const Cursor& cursor, std::string* why_not) {
+  const BlockRealize* scope = cursor.scope();
   if (!scope) return true;
   Buffers written;
-  add_buffers(place.block()->writes, &written);
-  std::unordered_set<const BlockNode*> concerned{place.block()};
+  add_buffers(cursor.block()->writes, &written);
+  std::unordered_set<const BlockNode*> concerned{cursor.block()};
   for_each_block(scope->block->body, [&](const BlockNode* block) {
     if (touches(block->reads, written)) concerned.insert(block);
   });
-  return are_covered(scope, place.function, concerned, why_not);
+  return are_covered(scope, cursor.function, concerned, why_not);
 }
 
 bool is_stage_pipeline(const BlockRealize* scope, const GlobalVar& function, std::string* why_not) {
@@ -241,19 +241,19 @@ bool is_stage_pipeline(const BlockRealize* scope, const GlobalVar& function, std
   return true;
 }
 
-void require_stage(const Place& place) {
-  const BlockRealize* scope = place.scope();
+void require_stage(const Cursor& cursor) {
+  const BlockRealize* scope = cursor.scope();
   if (!scope) return;
   std::string why_not;
   bool is_stage = true, is_behind = false;
   for_each_block(scope->block->body, [&](const BlockNode* other) {
     if (!is_stage) return;
-    if (other == place.block()) is_behind = true;
-    else is_stage = is_behind ? !is_war(place.block(), other, &why_not) : !is_war(other, place.block(), &why_not);
+    if (other == cursor.block()) is_behind = true;
+    else is_stage = is_behind ? !is_war(cursor.block(), other, &why_not) : !is_war(other, cursor.block(), &why_not);
   });
-  if (is_stage && is_covered_around(place, &why_not)) return;
+  if (is_stage && is_covered_around(cursor, &why_not)) return;
   throw Refusal(scope->block.get()) << "The scope " << quoted(scope->block->name_hint)
-                                    << " is not a stage pipeline around block " << quoted(place.block()->name_hint)
+                                    << " is not a stage pipeline around block " << quoted(cursor.block()->name_hint)
                                     << ": " << why_not;
 }
 

@@ -10,7 +10,7 @@ namespace tessera::schedule {
 enum class DepKind : int { RAW = 0, WAW = 1, WAR = 2, Opaque = 3 };
 
 struct BlockDependency {
-  Place from, to;
+  Cursor from, to;
   DepKind kind;
   Buffer buffer;
 };
@@ -20,21 +20,21 @@ std::vector<BlockDependency> dependencies(const BlockRealize* scope, const Globa
 
 /// Every element that the block at `reader` reads and another block of its scope writes has been written in the same
 /// iteration of the loops that both stand in. `why_not` says what could not be shown.
-bool is_region_covered(const Place& reader, std::string* why_not = nullptr);
+bool is_region_covered(const Cursor& reader, std::string* why_not = nullptr);
 /// The same for the block and for all that read what it writes.
-bool is_covered_around(const Place& block, std::string* why_not = nullptr);
+bool is_covered_around(const Cursor& block, std::string* why_not = nullptr);
 
 /// The scope computes stage after stage: every block reads only what is complete by then, and nothing that was read is
 /// overwritten. Blocks of such a scope may be moved as long as producers stay before consumers.
 bool is_stage_pipeline(const BlockRealize* scope, const GlobalVar& function, std::string* why_not = nullptr);
 /// Refuses a block that is not such a stage of its scope: what it reads is overwritten later, what it writes was read
 /// before, or it or one of its consumers is not covered.
-void require_stage(const Place& block);
+void require_stage(const Cursor& block);
 
 /// True when the guard of the block holds wherever its axes are inside their domains: it only cuts off the ends that
 /// loops run over.
-bool is_guard_of_domain(const Place& block);
+bool is_guard_of_domain(const Cursor& block);
 /// Refuses a block whose guard does more.
-void require_domain_guard(const Place& block);
+void require_domain_guard(const Cursor& block);
 
 }  // namespace tessera::schedule

@@ -11,14 +11,14 @@ namespace tessera::schedule {
 namespace {
 
 /// A path as references of its own, which outlive the program.
-Place place_at(const GlobalVar& function, const Path& path) {
-  Place out{function, {}};
+Cursor cursor_at(const GlobalVar& function, const Path& path) {
+  Cursor out{function, {}};
   out.path.reserve(path.size());
   for (const StmtNode* stmt : path) out.path.emplace_back(stmt);
   return out;
 }
 
-/// `parent` with `fresh` in the place of the statement `old` directly inside it.
+/// `parent` with `fresh` instead of the statement `old` directly inside it.
 Stmt with_inner(const Stmt& parent, const StmtNode* old, const Stmt& fresh) {
   auto body = [&]<class T>(const T* node) -> Stmt { return with(node, &T::body, fresh); };
   if (auto* loop = parent.as<For>()) return body(loop);
@@ -69,7 +69,7 @@ Stmt with_own_names(const Stmt& body) {
 
 }  // namespace
 
-std::vector<const For*> Place::loops() const {
+std::vector<const For*> Cursor::loops() const {
   std::vector<const For*> out;
   for (size_t i = path.size() - 1; i-- > 0;) {
     if (path[i].as<BlockRealize>()) break;
@@ -78,13 +78,13 @@ std::vector<const For*> Place::loops() const {
   return out;
 }
 
-const BlockRealize* Place::scope() const {
+const BlockRealize* Cursor::scope() const {
   for (size_t i = path.size() - 1; i-- > 0;)
     if (auto* realize = path[i].as<BlockRealize>()) return realize;
   return nullptr;
 }
 
-std::vector<const For*> common_loops(const Place& a, const Place& b) {
+std::vector<const For*> common_loops(const Cursor& a, const Cursor& b) {
   std::vector<const For*> first = a.loops(), second = b.loops();
   size_t same = 0;
   while (same < first.size() && same < second.size() && first[same] == second[same]) ++same;
@@ -114,7 +114,7 @@ const Index& State::index(const GlobalVar& function) const {
   return index;
 }
 
-Place State::find(const LoopRef& loop) const {
+Cursor State::find(const LoopRef& loop) const {
   if (loop.mark != LoopMark::None)
     throw Error(ValueError) << "this is no loop but the answer of sample_compute_location to "
                             << (loop.mark == LoopMark::Root ? "leave the block where it is" : "inline the block");
@@ -122,22 +122,22 @@ Place State::find(const LoopRef& loop) const {
   if (path.empty() || !cast_or_null<For>(path.back()))
     throw Error(ValueError) << "The loop no longer exists in the IRModule: " << loop.var->name
                             << " was rewritten or removed; take the loops that the primitive returned";
-  return place_at(loop.function, path);
+  return cursor_at(loop.function, path);
 }
 
-Place State::find(const BlockRef& block) const {
+Cursor State::find(const BlockRef& block) const {
   const Object* key = block.key.get();
   for (auto it = names_->now.find(key); it != names_->now.end(); it = names_->now.find(key)) key = it->second.get();
   Path path = index(block.function).find(key);
   if (path.empty() || !cast_or_null<BlockRealize>(path.back()))
     throw Error(ValueError) << "The block no longer exists in the IRModule";
-  return place_at(block.function, path);
+  return cursor_at(block.function, path);
 }
 
-std::vector<Place> State::blocks_named(const GlobalVar& function, const std::string& name) const {
-  std::vector<Place> out;
+std::vector<Cursor> State::blocks_named(const GlobalVar& function, const std::string& name) const {
+  std::vector<Cursor> out;
   const Index& index = this->index(function);
-  for (const Object* key : index.named(name)) out.push_back(place_at(function, index.find(key)));
+  for (const Object* key : index.named(name)) out.push_back(cursor_at(function, index.find(key)));
   return out;
 }
 
@@ -187,33 +187,33 @@ void State::replace(const GlobalVar& function, const Stmt& old, const Stmt& fres
   set_body(function, changed);
 }
 
-std::vector<Place> blocks_below(const Stmt& stmt, const GlobalVar& function) {
+std::vector<Cursor> blocks_below(const Stmt& stmt, const GlobalVar& function) {
   return blocks_where(stmt, function, [](const BlockNode*) { return true; });
 }
 
-std::vector<Place> blocks_where(const Stmt& stmt, const GlobalVar& function,
-                                const std::function<bool(const BlockNode*)>& is_wanted) {
-  std::vector<Place> out;
+std::vector<Cursor> blocks_where(const Stmt& stmt, const GlobalVar& function,
+                                 const std::function<bool(const BlockNode*)>& is_wanted) {
+  std::vector<Cursor> out;
   visit_statements(stmt, [&](const Path& path) {
     auto* realize = cast_or_null<BlockRealize>(path.back());
-    if (realize && is_wanted(realize->block.get())) out.push_back(place_at(function, path));
+    if (realize && is_wanted(realize->block.get())) out.push_back(cursor_at(function, path));
     return !realize;
   });
   return out;
 }
 
-std::vector<Place> all_blocks(const Stmt& stmt, const GlobalVar& function) {
-  std::vector<Place> out;
+std::vector<Cursor> all_blocks(const Stmt& stmt, const GlobalVar& function) {
+  std::vector<Cursor> out;
   visit_statements(stmt, [&](const Path& path) {
-    if (cast_or_null<BlockRealize>(path.back())) out.push_back(place_at(function, path));
+    if (cast_or_null<BlockRealize>(path.back())) out.push_back(cursor_at(function, path));
     return true;
   });
   return out;
 }
 
-Map<Var, Range> loop_domains(const Place& place) {
+Map<Var, Range> loop_domains(const Cursor& cursor) {
   Map<Var, Range> out;
-  for (const For* loop : place.loops()) out.set(loop->loop_var, range_of(loop));
+  for (const For* loop : cursor.loops()) out.set(loop->loop_var, range_of(loop));
   return out;
 }
 

@@ -16,7 +16,7 @@
 
 namespace tessera::schedule {
 
-/// Where sample_compute_location may say to leave a block (Root) or to inline it, in the place of a loop.
+/// Where sample_compute_location may say to leave a block (Root) or to inline it, as a loop.
 enum class LoopMark { None, Root, Inline };
 
 struct LoopRef {
@@ -30,7 +30,7 @@ struct BlockRef {
 };
 
 /// A statement of a function and the statements around it.
-struct Place {
+struct Cursor {
   GlobalVar function;
   std::vector<Stmt> path;  // from the body of the function down to the statement itself
 
@@ -43,6 +43,7 @@ struct Place {
   /// The block the statement stands in; null for the root of a function.
   const BlockRealize* scope() const;
 };
+using Place = Cursor;
 
 class State {
  public:
@@ -52,15 +53,15 @@ class State {
   PrimFunc function(const GlobalVar& var) const;
 
   /// Where the loop or block stands now; a ValueError when a rewrite has removed it.
-  Place find(const LoopRef& loop) const;
-  Place find(const BlockRef& block) const;
+  Cursor find(const LoopRef& loop) const;
+  Cursor find(const BlockRef& block) const;
   /// All blocks of that name in the function.
-  std::vector<Place> blocks_named(const GlobalVar& function, const std::string& name) const;
+  std::vector<Cursor> blocks_named(const GlobalVar& function, const std::string& name) const;
 
   static LoopRef ref(const GlobalVar& function, const For* loop) { return {function, loop->loop_var}; }
   static BlockRef ref(const GlobalVar& function, const BlockNode* block);
 
-  /// Puts `fresh` in the place of the statement `old`; an empty `fresh` removes it.
+  /// Replaces the statement `old` by `fresh`; an empty `fresh` removes it.
   void replace(const GlobalVar& function, const Stmt& old, const Stmt& fresh);
   void set_body(const GlobalVar& function, const Stmt& body);
   void set_function(const GlobalVar& function, const PrimFunc& changed);
@@ -82,7 +83,7 @@ class State {
   Views& views() const { return *views_; }
 
  private:
-  /// The keys that took the place of others, and these in the order in which that happened, which keeps them alive.
+  /// The keys that replaced others, and these in the order in which that happened, which keeps them alive.
   struct Names {
     std::unordered_map<const Object*, ObjectRef> now;
     std::vector<std::pair<Var, ObjectRef>> log;  // the variable, and what it meant before
@@ -98,18 +99,18 @@ class State {
 };
 
 /// The loops that both stand in, outermost first.
-std::vector<const For*> common_loops(const Place& a, const Place& b);
+std::vector<const For*> common_loops(const Cursor& a, const Cursor& b);
 
 /// Every block realize in `stmt` that is not inside another block, with the statements from `stmt` down to it.
-std::vector<Place> blocks_below(const Stmt& stmt, const GlobalVar& function);
+std::vector<Cursor> blocks_below(const Stmt& stmt, const GlobalVar& function);
 /// Those of them that are wanted.
-std::vector<Place> blocks_where(const Stmt& stmt, const GlobalVar& function,
-                                const std::function<bool(const BlockNode*)>& is_wanted);
+std::vector<Cursor> blocks_where(const Stmt& stmt, const GlobalVar& function,
+                                 const std::function<bool(const BlockNode*)>& is_wanted);
 /// The same for all blocks, nested ones included.
-std::vector<Place> all_blocks(const Stmt& stmt, const GlobalVar& function);
+std::vector<Cursor> all_blocks(const Stmt& stmt, const GlobalVar& function);
 
-/// The domains of the loops of `place`, for facts about its block's bindings.
-Map<Var, Range> loop_domains(const Place& place);
+/// The domains of the loops of `cursor`, for facts about its block's bindings.
+Map<Var, Range> loop_domains(const Cursor& cursor);
 
 /// Changes the statements of `stmt`, those around before those inside: what `change` returns stands instead, nothing
 /// means to go inside.

@@ -7,7 +7,7 @@ namespace tessera::schedule {
 namespace {
 
 /// Where the statement stands now; an empty path when it is gone.
-Place place_of(const StmtSRef& sref) {
+Cursor cursor_of(const StmtSRef& sref) {
   try {
     return sref->is_loop ? sref->state.find(sref->loop) : sref->state.find(sref->block);
   } catch (const Error&) {
@@ -15,16 +15,16 @@ Place place_of(const StmtSRef& sref) {
   }
 }
 
-StmtSRef sref_at(const State& state, const Place& place) {
+StmtSRef sref_at(const State& state, const Cursor& cursor) {
   StmtSRefNode node;
   node.state = state;
-  node.is_loop = place.loop() != nullptr;
-  if (node.is_loop) node.loop = State::ref(place.function, place.loop());
-  else node.block = State::ref(place.function, place.block());
-  if (place.path.size() > 1)
-    if (auto* seq = place.path[place.path.size() - 2].as<SeqStmt>())
+  node.is_loop = cursor.loop() != nullptr;
+  if (node.is_loop) node.loop = State::ref(cursor.function, cursor.loop());
+  else node.block = State::ref(cursor.function, cursor.block());
+  if (cursor.path.size() > 1)
+    if (auto* seq = cursor.path[cursor.path.size() - 2].as<SeqStmt>())
       for (size_t i = 0; i < seq->seq.size(); ++i)
-        if (seq->seq[i].same_as(place.stmt())) node.seq_index = static_cast<int64_t>(i);
+        if (seq->seq[i].same_as(cursor.stmt())) node.seq_index = static_cast<int64_t>(i);
   ObjectRef key = node.is_loop ? ObjectRef(node.loop.var) : node.block.key;
   ObjectRef& known = state.views()[key.get()].second;
   if (!known) {
@@ -41,7 +41,7 @@ ObjectRef sref_of_stmt(const State& state, const Stmt& stmt) {
   for (const auto& [var, function] : state.mod().sorted_functions()) {
     auto* program = function.as<PrimFuncNode>();
     if (!program || !program->body) continue;
-    for (const Place& block : all_blocks(program->body, var)) {
+    for (const Cursor& block : all_blocks(program->body, var)) {
       if (stmt.get() == block.block()) return sref_at(state, block);
       for (size_t i = 0; i < block.path.size(); ++i)
         if (block.path[i].same_as(stmt) && stmt.as<For>())
@@ -52,32 +52,32 @@ ObjectRef sref_of_stmt(const State& state, const Stmt& stmt) {
 }
 
 ObjectRef stmt_of(const StmtSRef& sref) {
-  Place place = place_of(sref);
-  if (place.path.empty()) return {};
-  return sref->is_loop ? ObjectRef(place.stmt()) : ObjectRef(place.realize()->block);
+  Cursor cursor = cursor_of(sref);
+  if (cursor.path.empty()) return {};
+  return sref->is_loop ? ObjectRef(cursor.stmt()) : ObjectRef(cursor.realize()->block);
 }
 
 ObjectRef parent_of(const StmtSRef& sref) {
-  Place place = place_of(sref);
-  while (place.path.size() > 1) {
-    place.path.pop_back();
-    if (place.stmt().as<For>() || place.stmt().as<BlockRealize>()) return sref_at(sref->state, place);
+  Cursor cursor = cursor_of(sref);
+  while (cursor.path.size() > 1) {
+    cursor.path.pop_back();
+    if (cursor.stmt().as<For>() || cursor.stmt().as<BlockRealize>()) return sref_at(sref->state, cursor);
   }
   return {};
 }
 
-Place require_block(const StmtSRef& sref) {
-  Place place = place_of(sref);
-  if (place.path.empty() || sref->is_loop) throw Error(ValueError) << "this reference is to no block of the program";
-  return place;
+Cursor require_block(const StmtSRef& sref) {
+  Cursor cursor = cursor_of(sref);
+  if (cursor.path.empty() || sref->is_loop) throw Error(ValueError) << "this reference is to no block of the program";
+  return cursor;
 }
 
 BlockScope scope_of(const ScheduleState& self, const StmtSRef& sref) {
-  Place place = require_block(sref);
+  Cursor cursor = require_block(sref);
   BlockScopeNode scope;
-  for (BlockDependency& dependency : dependencies(place.realize(), place.function)) {
-    for (Place* end : {&dependency.from, &dependency.to})
-      end->path.insert(end->path.begin(), place.path.begin(), place.path.end());
+  for (BlockDependency& dependency : dependencies(cursor.realize(), cursor.function)) {
+    for (Cursor* end : {&dependency.from, &dependency.to})
+      end->path.insert(end->path.begin(), cursor.path.begin(), cursor.path.end());
     scope.dependencies.push_back(make(DependencyNode{.src = sref_at(self->state, dependency.from),
                                                      .dst = sref_at(self->state, dependency.to),
                                                      .kind = static_cast<int>(dependency.kind)}));
@@ -94,9 +94,9 @@ Array<Dependency> dependencies_at(const BlockScope& scope, const StmtSRef& end, 
 
 /// Whether the bindings are affine, the reads covered, and the block a scope of stages.
 Array<ObjectRef> flags_of(const ScheduleState&, const StmtSRef& sref) {
-  Place place = require_block(sref);
-  bool flags[] = {has_affine_bindings(place), is_region_covered(place),
-                  is_stage_pipeline(place.realize(), place.function)};
+  Cursor cursor = require_block(sref);
+  bool flags[] = {has_affine_bindings(cursor), is_region_covered(cursor),
+                  is_stage_pipeline(cursor.realize(), cursor.function)};
   Array<ObjectRef> out;
   for (bool flag : flags) out.push_back(bool_imm(flag));
   return out;
@@ -110,13 +110,13 @@ ScheduleState view_of(const State& state, int debug_mask) {
 }
 
 void replace(const ScheduleState& self, const StmtSRef& sref, const Stmt& fresh) {
-  Place place = place_of(sref);
-  if (place.path.empty()) throw Error(ValueError) << "the statement to replace is no longer in the program";
+  Cursor cursor = cursor_of(sref);
+  if (cursor.path.empty()) throw Error(ValueError) << "the statement to replace is no longer in the program";
   auto* block = fresh.as<BlockNode>();
-  Stmt whole = block && place.realize() ? Stmt(with(place.realize(), &BlockRealize::block, Block(block))) : fresh;
+  Stmt whole = block && cursor.realize() ? Stmt(with(cursor.realize(), &BlockRealize::block, Block(block))) : fresh;
   if (!whole.as<For>() && !whole.as<BlockRealize>())
     throw Error(TypeError) << "a loop or block is replaced by a loop or block, not by a " << fresh->type_key();
-  self.edit()->state.replace(place.function, place.stmt(), whole);
+  self.edit()->state.replace(cursor.function, cursor.stmt(), whole);
 }
 
 Globals state_view_globals{
@@ -131,7 +131,7 @@ Globals state_view_globals{
     {"tir.schedule.ScheduleGetSRef",
      [](const Schedule& sch, const ObjectRef& of) {
        if (auto* stmt = of.as<StmtNode>()) return sref_of_stmt(sch->state, Stmt(stmt));
-       return ObjectRef(sref_at(sch->state, sch->place(of)));
+       return ObjectRef(sref_at(sch->state, sch->cursor(of)));
      }},
     {"tir.schedule.StmtSRefStmt", stmt_of},
     {"tir.schedule.StmtSRefParent", parent_of},

@@ -5,32 +5,32 @@
 namespace tessera::schedule {
 namespace {
 
-void set_annotations(State& state, const Place& place, const Map<String, ObjectRef>& annotations) {
-  if (const For* loop = place.loop()) {
-    state.replace(place.function, place.stmt(), with(loop, &For::annotations, annotations));
+void set_annotations(State& state, const Cursor& cursor, const Map<String, ObjectRef>& annotations) {
+  if (const For* loop = cursor.loop()) {
+    state.replace(cursor.function, cursor.stmt(), with(loop, &For::annotations, annotations));
     return;
   }
-  Block block = with(place.block(), &BlockNode::annotations, annotations);
-  state.replace(place.function, place.stmt(), with(place.realize(), &BlockRealize::block, block));
+  Block block = with(cursor.block(), &BlockNode::annotations, annotations);
+  state.replace(cursor.function, cursor.stmt(), with(cursor.realize(), &BlockRealize::block, block));
 }
 
-const Map<String, ObjectRef>& annotations_of(const Place& place) {
-  return place.loop() ? place.loop()->annotations : place.block()->annotations;
+const Map<String, ObjectRef>& annotations_of(const Cursor& cursor) {
+  return cursor.loop() ? cursor.loop()->annotations : cursor.block()->annotations;
 }
 
 }  // namespace
 
-void annotate(State& state, const Place& place, const String& key, const ObjectRef& value) {
-  Map<String, ObjectRef> annotations = annotations_of(place);
+void annotate(State& state, const Cursor& cursor, const String& key, const ObjectRef& value) {
+  Map<String, ObjectRef> annotations = annotations_of(cursor);
   annotations.set(key, value);
-  set_annotations(state, place, annotations);
+  set_annotations(state, cursor, annotations);
 }
 
-void unannotate(State& state, const Place& place, const String& key) {
-  Map<String, ObjectRef> annotations = annotations_of(place);
+void unannotate(State& state, const Cursor& cursor, const String& key) {
+  Map<String, ObjectRef> annotations = annotations_of(cursor);
   if (!annotations.count(key)) throw Error(RuntimeError) << "IndexError: Cannot find annotation key: " << key;
   annotations.erase(key);
-  set_annotations(state, place, annotations);
+  set_annotations(state, cursor, annotations);
 }
 
 }  // namespace tessera::schedule

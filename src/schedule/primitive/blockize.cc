@@ -41,12 +41,13 @@ bool divide_predicate(const PrimExpr& predicate, const IsInside& is_inside, Divi
 }
 
 /// Axes that name loops of both sides are digits of them; the others go as they are to the side they name.
-bool divide_axes(const Place& place, const std::vector<const For*>& inside, const IsInside& is_inside, Division* out) {
-  const BlockRealize* realize = place.realize();
+bool divide_axes(const Cursor& cursor, const std::vector<const For*>& inside, const IsInside& is_inside,
+                 Division* out) {
+  const BlockRealize* realize = cursor.realize();
   Array<Var> vars;
   for (const For* loop : inside) vars.push_back(loop->loop_var);
   arith::Analyzer analyzer;
-  auto marks = arith::subspace_divide(realize->iter_values, loop_domains(place), vars, realize->predicate,
+  auto marks = arith::subspace_divide(realize->iter_values, loop_domains(cursor), vars, realize->predicate,
                                       arith::IterMapLevel::Surjective, &analyzer);
   auto domain = [](const arith::IterMark& mark, const Range& whole) {  // of a digit that does not count by ones: all
     auto* sum = mark->source.as<arith::IterSumExprNode>();
@@ -54,7 +55,7 @@ bool divide_axes(const Place& place, const std::vector<const For*>& inside, cons
     return counts_by_ones ? make_range(sum->base, mark->extent) : whole;
   };
   for (size_t i = 0; i < realize->iter_values.size(); ++i) {
-    const Range& whole = place.block()->iter_vars[i]->dom;
+    const Range& whole = cursor.block()->iter_vars[i]->dom;
     if (!marks.empty()) {
       out->axes.push_back({arith::normalize_iter_map_to_expr(marks[i][0]->source), domain(marks[i][0], whole),
                            arith::normalize_iter_map_to_expr(marks[i][1]->source), domain(marks[i][1], whole)});
@@ -68,15 +69,15 @@ bool divide_axes(const Place& place, const std::vector<const For*>& inside, cons
   return true;
 }
 
-Division divide(const Place& place, const std::vector<const For*>& inside) {
+Division divide(const Cursor& cursor, const std::vector<const For*>& inside) {
   auto is_inside = [&](const VarNode* var) {
     return std::any_of(inside.begin(), inside.end(), [&](const For* loop) { return loop->loop_var.get() == var; });
   };
   Division out;
-  if (divide_axes(place, inside, is_inside, &out) && divide_predicate(place.realize()->predicate, is_inside, &out))
+  if (divide_axes(cursor, inside, is_inside, &out) && divide_predicate(cursor.realize()->predicate, is_inside, &out))
     return out;
-  throw Error(ScheduleError) << "the bindings of block " << quoted(place.block()->name_hint)
-                             << " cannot be divided between the loops outside (" << loop_names(place.loops())
+  throw Error(ScheduleError) << "the bindings of block " << quoted(cursor.block()->name_hint)
+                             << " cannot be divided between the loops outside (" << loop_names(cursor.loops())
                              << " up to " << inside[0]->loop_var->name << ") and those inside (" << loop_names(inside)
                              << "): each axis must be outer * n + inner, and no condition may name loops of both sides";
 }
@@ -119,8 +120,8 @@ Stmt init_nest(const BlockNode* block, const Array<PrimExpr>& values, const Prim
 /// The new block touches all that its iterations do. The init of a reduction moves to it, over the spatial axes.
 /// Requires: one block inside the loop, whose axes and conditions divide between the loops outside and inside.
 BlockRef blockize(State& state, const LoopRef& ref) {
-  Place top = state.find(ref);
-  std::vector<Place> below = blocks_below(top.stmt(), ref.function);
+  Cursor top = state.find(ref);
+  std::vector<Cursor> below = blocks_below(top.stmt(), ref.function);
   if (below.size() != 1)
     throw Error(ScheduleError) << "loop " << ref.var->name << " has " << below.size()
                                << " blocks inside; blockize takes a loop around one block";
@@ -131,9 +132,9 @@ BlockRef blockize(State& state, const LoopRef& ref) {
       throw Error(ScheduleError) << "between loop " << ref.var->name << " and block "
                                  << quoted(below[0].block()->name_hint) << " there is more than loops";
   }
-  Place place = state.find(State::ref(ref.function, below[0].block()));
-  const BlockNode* block = place.block();
-  Division division = divide(place, inside);
+  Cursor cursor = state.find(State::ref(ref.function, below[0].block()));
+  const BlockNode* block = cursor.block();
+  Division division = divide(cursor, inside);
 
   BlockNode outer{.name_hint = block->name_hint + "_o"}, inner(*block);
   inner.iter_vars = {};

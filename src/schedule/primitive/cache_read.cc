@@ -11,7 +11,7 @@
 namespace tessera::schedule {
 namespace {
 
-bool stands_before(const Place& a, const Place& b, const BlockRealize* scope) {
+bool stands_before(const Cursor& a, const Cursor& b, const BlockRealize* scope) {
   const BlockNode* first = nullptr;
   for_each_block(scope->block->body, [&](const BlockNode* block) {
     if (!first && (block == a.block() || block == b.block())) first = block;
@@ -26,15 +26,15 @@ bool stands_before(const Place& a, const Place& b, const BlockRealize* scope) {
 /// none does. All readers of the scope, or the `consumers` named, read the copy.
 BlockRef cache_read(State& state, const BlockRef& ref, int buffer_index, const String& scope_name,
                     const std::vector<BlockRef>& consumers) {
-  Place place = state.find(ref);
-  Buffer buffer = buffer_at(place.block(), buffer_index, false);
+  Cursor cursor = state.find(ref);
+  Buffer buffer = buffer_at(cursor.block(), buffer_index, false);
   require_scope(scope_name);
-  const BlockRealize* scope = require_scope_of(place);
+  const BlockRealize* scope = require_scope_of(cursor);
   std::vector<const BlockNode*> wanted;
   for (const BlockRef& consumer : consumers) wanted.push_back(state.find(consumer).block());
   auto is_user = [&](const BlockNode* block) { return reads_buffer(block, buffer) || writes_buffer(block, buffer); };
-  std::vector<Place> readers, writers;
-  for (const Place& other : blocks_where(scope->block->body, ref.function, is_user)) {
+  std::vector<Cursor> readers, writers;
+  for (const Cursor& other : blocks_where(scope->block->body, ref.function, is_user)) {
     if (writes_buffer(other.block(), buffer)) writers.push_back(other);
     if (writers.size() > 1)
       throw Refusal({Stmt(writers[0].block()), Stmt(writers[1].block())})
@@ -45,7 +45,7 @@ BlockRef cache_read(State& state, const BlockRef& ref, int buffer_index, const S
     if (is_named) readers.push_back(other);
   }
   size_t early = 0;  // readers that run before the writer: they want a copy of what was there before
-  for (const Place& reader : readers) early += !writers.empty() && stands_before(reader, writers[0], scope);
+  for (const Cursor& reader : readers) early += !writers.empty() && stands_before(reader, writers[0], scope);
   if (early > 0 && early < readers.size())
     throw Refusal(writers[0].block()) << "buffer " << buffer->name << " is read before and after block "
                                       << quoted(writers[0].block()->name_hint)
@@ -54,7 +54,7 @@ BlockRef cache_read(State& state, const BlockRef& ref, int buffer_index, const S
   arith::Analyzer analyzer;
   if (site.loop) bind_outside(writers[0], site, analyzer);
   Array<arith::IntSet> box;
-  for (const Place& reader : readers) {
+  for (const Cursor& reader : readers) {
     if (!writers.empty() && reader.block() == writers[0].block())
       throw Refusal(reader.block()) << "block " << quoted(reader.block()->name_hint) << " reads and writes "
                                     << buffer->name << ", so that what it reads cannot be copied before";
@@ -67,7 +67,7 @@ BlockRef cache_read(State& state, const BlockRef& ref, int buffer_index, const S
   Stmt nest = copy_nest(buffer, fresh, fresh->name, ranges_of(box, buffer, analyzer));
   BlockRef out = State::ref(ref.function, block_of(nest));
   insert_copy(state, ref.function, scope, site, nest, fresh, [&](const BlockRealize* realize) -> Stmt {
-    for (const Place& reader : readers)
+    for (const Cursor& reader : readers)
       if (reader.block() == realize->block.get()) return replace_buffer(Stmt(realize), buffer, fresh);
     return Stmt(realize);
   });

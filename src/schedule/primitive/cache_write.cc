@@ -12,7 +12,7 @@ namespace tessera::schedule {
 namespace {
 
 /// What the block writes inside the site, which must be all of the box: a copy back would write the rest too.
-Array<arith::IntSet> written_box(const Place& writer, const BufferRegion& write, const Site& site,
+Array<arith::IntSet> written_box(const Cursor& writer, const BufferRegion& write, const Site& site,
                                  arith::Analyzer& analyzer) {
   require_domain_guard(writer);
   Array<arith::IntSet> box = exact_box(writer, write, loops_inside(writer, site), analyzer);
@@ -30,10 +30,10 @@ Array<arith::IntSet> written_box(const Place& writer, const BufferRegion& write,
 
 /// The blocks of a scope that build a buffer up: those that write it, and those that read it before the last of them.
 struct Builders {
-  std::vector<Place> writers, members, readers;  // readers: behind the last writer
+  std::vector<Cursor> writers, members, readers;  // readers: behind the last writer
 
   bool has(const BlockNode* block) const {
-    for (const Place& member : members)
+    for (const Cursor& member : members)
       if (member.block() == block) return true;
     return false;
   }
@@ -42,7 +42,7 @@ struct Builders {
 Builders builders_of(const Buffer& buffer, const BlockRealize* scope, const GlobalVar& function) {
   Builders out;
   auto is_user = [&](const BlockNode* block) { return reads_buffer(block, buffer) || writes_buffer(block, buffer); };
-  std::vector<Place> blocks = blocks_where(scope->block->body, function, is_user);
+  std::vector<Cursor> blocks = blocks_where(scope->block->body, function, is_user);
   size_t last = 0;
   for (size_t i = 0; i < blocks.size(); ++i)
     if (writes_buffer(blocks[i].block(), buffer)) last = i;
@@ -57,11 +57,11 @@ Builders builders_of(const Buffer& buffer, const BlockRealize* scope, const Glob
 
 /// Behind the last writer, in a loop that all of them stand in.
 Site site_behind_all(const Builders& builders, const BlockRealize* scope) {
-  const Place& last = builders.writers.back();
+  const Cursor& last = builders.writers.back();
   Site site = site_behind(last, builders.readers, scope);
   std::vector<const For*> loops = last.loops();
   size_t depth = loops.size() - loops_inside(last, site).size();
-  for (const Place& member : builders.members)
+  for (const Cursor& member : builders.members)
     if (member.block() != last.block()) depth = std::min(depth, common_loops(last, member).size());
   site.loop = depth > 0 ? loops[depth - 1] : nullptr;
   site.position = position_of(parts_of(site.loop ? site.loop->body : scope->block->body), last.block()) + 1;
@@ -73,7 +73,7 @@ Array<arith::IntSet> built_box(const Builders& builders, const Buffer& buffer, c
                                arith::Analyzer& analyzer) {
   Array<arith::IntSet> box;
   std::vector<Array<arith::IntSet>> each;
-  for (const Place& writer : builders.writers)
+  for (const Cursor& writer : builders.writers)
     for (const BufferRegion& write : writer.block()->writes) {
       if (!write->buffer.same_as(buffer)) continue;
       each.push_back(written_box(writer, write, site, analyzer));
@@ -101,10 +101,10 @@ Array<arith::IntSet> built_box(const Builders& builders, const Buffer& buffer, c
 /// write C, one after another (the init and the update of a reduction), all of them write the copy, which stands behind
 /// the last.
 BlockRef cache_write(State& state, const BlockRef& ref, int buffer_index, const String& scope_name) {
-  Place place = state.find(ref);
-  Buffer buffer = buffer_at(place.block(), buffer_index, true);
+  Cursor cursor = state.find(ref);
+  Buffer buffer = buffer_at(cursor.block(), buffer_index, true);
   require_scope(scope_name);
-  const BlockRealize* scope = require_scope_of(place);
+  const BlockRealize* scope = require_scope_of(cursor);
   Builders builders = builders_of(buffer, scope, ref.function);
   const BlockNode* first = builders.members[0].block();
   if (!first->init && reads_buffer(first, buffer))
@@ -120,7 +120,7 @@ BlockRef cache_write(State& state, const BlockRef& ref, int buffer_index, const 
   Stmt nest = copy_nest(fresh, buffer, fresh->name, ranges_of(box, buffer, analyzer));
   BlockRef out = State::ref(ref.function, block_of(nest));
   std::vector<BlockRef> members;
-  for (const Place& member : builders.members) members.push_back(State::ref(ref.function, member.block()));
+  for (const Cursor& member : builders.members) members.push_back(State::ref(ref.function, member.block()));
   insert_copy(state, ref.function, scope, site, nest, fresh, [&](const BlockRealize* realize) -> Stmt {
     return builders.has(realize->block.get()) ? replace_buffer(Stmt(realize), buffer, fresh) : Stmt(realize);
   });

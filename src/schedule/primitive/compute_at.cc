@@ -24,11 +24,11 @@ bool spans_threads(const std::string& scope, const For* loop) {
   return scope == "warp" && tag == "threadIdx.x";
 }
 
-/// The loops of `place` that run inside `loop`, and those outside it that share the memory of `buffer`.
-std::vector<const For*> relaxed_loops(const Place& place, const For* loop, const Buffer& buffer) {
+/// The loops of `cursor` that run inside `loop`, and those outside it that share the memory of `buffer`.
+std::vector<const For*> relaxed_loops(const Cursor& cursor, const For* loop, const Buffer& buffer) {
   std::vector<const For*> out;
   bool is_inside = false;
-  for (const For* outer : place.loops()) {
+  for (const For* outer : cursor.loops()) {
     if (is_inside || spans_threads(buffer->scope(), outer)) out.push_back(outer);
     is_inside |= outer == loop;
   }
@@ -37,7 +37,7 @@ std::vector<const For*> relaxed_loops(const Place& place, const For* loop, const
 
 /// Refuses blocks that are neither complete nor reductions, whose guard says more than their domain, or whose scope is not
 /// made of stages.
-void require_movable(const Place& block) {
+void require_movable(const Cursor& block) {
   require_known_block(block);
   require_domain_guard(block);
   require_stage(block);
@@ -50,20 +50,20 @@ class Mover {
 
   void run(bool preserve_unit_loops, int index) {
     check();
-    Place place = state_.find(ref_);
+    Cursor cursor = state_.find(ref_);
     Stmt nest = build(preserve_unit_loops);
-    size_t top = place.path.size() - 1;
-    while (top > 0 && place.path[top - 1].as<For>()) --top;
-    state_.replace(ref_.function, place.path[top], Stmt());
+    size_t top = cursor.path.size() - 1;
+    while (top > 0 && cursor.path[top - 1].as<For>()) --top;
+    state_.replace(ref_.function, cursor.path[top], Stmt());
     insert(nest, index);
-    check_moved(place);
+    check_moved(cursor);
   }
 
  private:
   const char* partners() const { return to_consumers_ ? "consumer" : "producer"; }
 
   void check() {
-    Place block = state_.find(ref_), loop = state_.find(loop_ref_);
+    Cursor block = state_.find(ref_), loop = state_.find(loop_ref_);
     const String& name = block.block()->name_hint;
     if (!block.scope() || block.scope() != loop.scope() || contains(loop.stmt(), block.block()))
       throw Error(ScheduleError) << "Expected the block " << quoted(name) << " and loop " << loop_ref_.var->name
@@ -83,10 +83,10 @@ class Mover {
                                  << (all.empty() ? ", but it has none" : "; these are not: " + missing);
   }
 
-  /// What must hold at the new place: all that is read has been written, a consumer still runs through its whole domain,
+  /// What must hold at the new position: all that is read has been written, a consumer still runs through its whole domain,
   /// and sums are added up once.
-  void check_moved(const Place& before) {
-    Place now = state_.find(ref_);
+  void check_moved(const Cursor& before) {
+    Cursor now = state_.find(ref_);
     std::string why_not;
     bool is_fine = accumulates_once(now, &why_not) && (to_consumers_ || runs_all_of(now, before, &why_not)) &&
                    is_covered_around(now, &why_not);
@@ -98,7 +98,7 @@ class Mover {
 
   /// The part of each buffer that the partners under the loop touch in one of its iterations.
   void find_boxes(arith::Analyzer& analyzer) {
-    Place block = state_.find(ref_);
+    Cursor block = state_.find(ref_);
     const For* loop = state_.find(loop_ref_).loop();
     auto is_partner = [&](const BlockNode* other) {
       if (other == block.block()) return false;
@@ -106,7 +106,7 @@ class Mover {
         if (to_consumers_ ? reads_buffer(other, own->buffer) : writes_buffer(other, own->buffer)) return true;
       return false;
     };
-    for (const Place& other : blocks_where(block.scope()->block->body, ref_.function, is_partner)) {
+    for (const Cursor& other : blocks_where(block.scope()->block->body, ref_.function, is_partner)) {
       for (const BufferRegion& own : to_consumers_ ? block.block()->writes : block.block()->reads)
         for (const BufferRegion& theirs : to_consumers_ ? other.block()->reads : other.block()->writes) {
           if (!own->buffer.same_as(theirs->buffer)) continue;
@@ -117,7 +117,7 @@ class Mover {
   }
 
   /// The values each axis of the block takes in one iteration of the loop; axes that are not told run through all.
-  std::unordered_map<const VarNode*, arith::IntSet> find_domains(const Place& block, arith::Analyzer& analyzer) {
+  std::unordered_map<const VarNode*, arith::IntSet> find_domains(const Cursor& block, arith::Analyzer& analyzer) {
     std::unordered_map<const VarNode*, arith::IntSet> domains;
     for (const BufferRegion& own : to_consumers_ ? block.block()->writes : block.block()->reads) {
       auto box = boxes_.find(own->buffer.get());
@@ -155,7 +155,7 @@ class Mover {
   }
 
   Stmt build(bool preserve_unit_loops) {
-    Place block = state_.find(ref_), target = state_.find(loop_ref_);
+    Cursor block = state_.find(ref_), target = state_.find(loop_ref_);
     arith::Analyzer analyzer;
     std::vector<const For*> outer = target.loops();
     outer.push_back(target.loop());
@@ -219,7 +219,7 @@ class Mover {
     }
     int at = index == -1 ? late : index == -2 ? early : index;
     if (early > late || at < early || at > late)
-      throw Error(ScheduleError) << "there is no place for the block at index " << index << " of loop "
+      throw Error(ScheduleError) << "there is no position for the block at index " << index << " of loop "
                                  << loop_ref_.var->name << ": it may stand at " << early << " to " << late;
     parts.insert(parts.begin() + at, nest);
     state_.replace(ref_.function, target, with(loop, &For::body, sequence(parts)));

@@ -45,12 +45,12 @@ Map<Var, PrimExpr> values_of(const std::vector<Var>& vars, const Array<PrimExpr>
 
 /// The scope without the buffer, and without the block and the loops that ran only it.
 void drop_block(State& state, const BlockRef& ref, const Buffer& buffer) {
-  Place place = state.find(ref);
-  BlockRef scope_ref = State::ref(ref.function, place.scope()->block.get());
-  size_t top = place.path.size() - 1;
-  while (top > 0 && place.path[top - 1].as<For>()) --top;
-  state.replace(ref.function, place.path[top], Stmt());
-  Place scope = state.find(scope_ref);
+  Cursor cursor = state.find(ref);
+  BlockRef scope_ref = State::ref(ref.function, cursor.scope()->block.get());
+  size_t top = cursor.path.size() - 1;
+  while (top > 0 && cursor.path[top - 1].as<For>()) --top;
+  state.replace(ref.function, cursor.path[top], Stmt());
+  Cursor scope = state.find(scope_ref);
   Array<Buffer> kept;
   for (const Buffer& allocated : scope.block()->alloc_buffers)
     if (!allocated.same_as(buffer)) kept.push_back(allocated);
@@ -117,25 +117,26 @@ void require_same_domain(const BlockNode* producer, const BufferStore* source, c
 /// compute_inline(B):   B[i] = f(i); C[j] = g(B[e(j)])   =>   C[j] = g(f(e(j)))
 /// Requires: B is complete, one store indexed by its own variables, into a buffer that only blocks of its scope read.
 void compute_inline(State& state, const BlockRef& ref) {
-  Place place = state.find(ref);
-  const BlockNode* block = place.block();
-  if (is_output(place)) throw Error(ScheduleError) << "The block " << quoted(block->name_hint) << " is an output block";
+  Cursor cursor = state.find(ref);
+  const BlockNode* block = cursor.block();
+  if (is_output(cursor))
+    throw Error(ScheduleError) << "The block " << quoted(block->name_hint) << " is an output block";
   const BufferStore* store = only_store(block);
   std::string why_not;
-  if (!is_complete(place, &why_not))
+  if (!is_complete(cursor, &why_not))
     throw Error(ScheduleError) << "block " << quoted(block->name_hint) << " is not complete: " << why_not;
-  require_domain_guard(place);
-  require_stage(place);
+  require_domain_guard(cursor);
+  require_stage(cursor);
   Buffer buffer = store->buffer;
   std::vector<Var> vars = index_vars(store->indices, block);
   PrimExpr value = store->value;
   require_told(block, value, vars);
 
   Block self_block(block);
-  BlockRef scope = State::ref(ref.function, place.scope()->block.get());
+  BlockRef scope = State::ref(ref.function, cursor.scope()->block.get());
   std::vector<BlockRef> consumers = get_consumers(state, ref);
   Stmt changed = rewrite(
-      Stmt(place.scope()),
+      Stmt(cursor.scope()),
       [&](Rewriter& self, const BlockRealize* realize) -> Stmt {
         return mentions(realize, buffer) ? self.children(realize) : Ref<BlockRealize>(realize);
       },
@@ -152,7 +153,7 @@ void compute_inline(State& state, const BlockRef& ref) {
       });
   State::Snapshot before = state.snapshot();
   try {
-    state.replace(ref.function, Stmt(place.scope()), changed);
+    state.replace(ref.function, Stmt(cursor.scope()), changed);
     drop_block(state, ref, buffer);
     require_gone(state, scope, consumers, buffer);
     for (const BlockRef& consumer : consumers)
@@ -167,11 +168,11 @@ void compute_inline(State& state, const BlockRef& ref) {
 /// reverse_compute_inline(C):   B[e(i)] = f(i); C[j] = g(B[j], j)   =>   C[e(i)] = g(f(i), e(i))
 /// Requires: C is complete and reads B by its own variables; its only producer is complete and has no other consumer.
 void reverse_compute_inline(State& state, const BlockRef& ref) {
-  Place place = state.find(ref);
-  const BlockNode* consumer = place.block();
+  Cursor cursor = state.find(ref);
+  const BlockNode* consumer = cursor.block();
   const BufferStore* store = only_store(consumer);
   std::string why_not;
-  if (!is_complete(place, &why_not))
+  if (!is_complete(cursor, &why_not))
     throw Error(ScheduleError) << "block " << quoted(consumer->name_hint) << " is not complete: " << why_not;
   std::vector<BlockRef> producers = get_producers(state, ref);
   if (producers.size() != 1 || get_consumers(state, producers[0]).size() != 1 ||
@@ -179,9 +180,9 @@ void reverse_compute_inline(State& state, const BlockRef& ref) {
     throw Error(ScheduleError) << "The consumer block " << quoted(consumer->name_hint)
                                << " to be inlined is required to have only a single producer block, and the producer "
                                   "block should be a complete block who has only a single consumer";
-  require_stage(place);
-  require_domain_guard(place);
-  Place producer = state.find(producers[0]);
+  require_stage(cursor);
+  require_domain_guard(cursor);
+  Cursor producer = state.find(producers[0]);
   require_domain_guard(producer);
   const BufferStore* source = only_store(producer.block());
   Buffer buffer = source->buffer;

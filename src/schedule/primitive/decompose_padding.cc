@@ -16,12 +16,12 @@ struct Padding {
   PrimExpr condition, inside, value;
 };
 
-Padding padding_of(const Place& place) {
-  const BlockNode* block = place.block();
+Padding padding_of(const Cursor& cursor) {
+  const BlockNode* block = cursor.block();
   auto* store = block->body.as<BufferStore>();
   auto* choice = store ? store->value.as<Call>() : nullptr;
   std::string why_not;
-  if (!is_complete(place, &why_not))
+  if (!is_complete(cursor, &why_not))
     throw Error(ScheduleError) << "block " << quoted(block->name_hint) << " is not complete: " << why_not;
   if (!choice || !choice->op.same_as(builtin::if_then_else()))
     throw Error(ScheduleError) << "block " << quoted(block->name_hint)
@@ -80,8 +80,8 @@ Stmt constant_nest(const BlockNode* block, const Padding& padding, const Array<P
 }
 
 /// True when the loop only runs the block, and only through this axis.
-bool is_own_loop(const Place& place, size_t axis, const For* loop) {
-  const BlockRealize* realize = place.realize();
+bool is_own_loop(const Cursor& cursor, size_t axis, const For* loop) {
+  const BlockRealize* realize = cursor.realize();
   if (!realize->iter_values[axis].same_as(loop->loop_var) || uses_var(realize->predicate, loop->loop_var)) return false;
   for (size_t i = 0; i < realize->iter_values.size(); ++i)
     if (i != axis && uses_var(realize->iter_values[i], loop->loop_var)) return false;
@@ -101,23 +101,23 @@ bool is_own_loop(const Place& place, size_t axis, const For* loop) {
 /// of its own is cut short, others get a condition.
 /// Requires: the block is complete and pads with a constant outside of a box of its axes; the loop stands around it.
 BlockRef decompose_padding(State& state, const BlockRef& ref, const LoopRef& loop_ref) {
-  Place place = state.find(ref);
-  const BlockNode* block = place.block();
-  std::vector<const For*> loops = place.loops();
+  Cursor cursor = state.find(ref);
+  const BlockNode* block = cursor.block();
+  std::vector<const For*> loops = cursor.loops();
   size_t from = 0;
   while (from < loops.size() && !loops[from]->loop_var.same_as(loop_ref.var)) ++from;
   if (from == loops.size())
     throw Error(ScheduleError) << "no loop " << quoted(loop_ref.var->name) << " around block "
                                << quoted(block->name_hint) << "; its loops are " << loop_names(loops);
-  Padding padding = padding_of(place);
+  Padding padding = padding_of(cursor);
   arith::Analyzer analyzer;
   for (size_t i = 0; i < from; ++i) analyzer.bind(loops[i]->loop_var, range_of(loops[i]));
   std::vector<Range> inside = inside_of(block, padding.condition, analyzer);
   std::vector<const For*> inner_loops(loops.begin() + static_cast<long>(from), loops.end());
 
   Array<PrimExpr> values, bindings;
-  for (const PrimExpr& value : place.realize()->iter_values) values.push_back(analyzer.simplify(value));
-  Stmt constant = constant_nest(block, padding, values, place.realize()->predicate, inner_loops);
+  for (const PrimExpr& value : cursor.realize()->iter_values) values.push_back(analyzer.simplify(value));
+  Stmt constant = constant_nest(block, padding, values, cursor.realize()->predicate, inner_loops);
 
   // The block over what is inside: axes begin at 0 again.
   BlockNode bare(*block);
@@ -139,7 +139,7 @@ BlockRef decompose_padding(State& state, const BlockRef& ref, const LoopRef& loo
     at_loops.set(iter->var, values[i]);
     const For* own = nullptr;
     for (const For* loop : inner_loops)
-      if (is_own_loop(place, i, loop) && is_zero(loop->min) && is_zero(iter->dom->min)) own = loop;
+      if (is_own_loop(cursor, i, loop) && is_zero(loop->min) && is_zero(iter->dom->min)) own = loop;
     is_cut[i] = own && !is_whole;
     if (is_cut[i]) short_loops.set(own->loop_var, dom->extent);
     bindings.push_back(is_whole || is_cut[i] ? values[i] : analyzer.simplify(values[i] - dom->min));
@@ -149,7 +149,7 @@ BlockRef decompose_padding(State& state, const BlockRef& ref, const LoopRef& loo
       if (block->iter_vars[i]->var.get() == var) return static_cast<bool>(is_cut[i]);
     return false;
   });
-  guard = logical_and(analyzer.simplify(substitute(guard, at_loops)), place.realize()->predicate);
+  guard = logical_and(analyzer.simplify(substitute(guard, at_loops)), cursor.realize()->predicate);
   BlockNode fresh(*with_simple_indices(substitute_all(make(std::move(bare)), axes), analyzer));
   fresh.iter_vars = iters;
   Block fresh_block = make(std::move(fresh));
@@ -162,7 +162,7 @@ BlockRef decompose_padding(State& state, const BlockRef& ref, const LoopRef& loo
         PrimExpr extent = short_loops.get_or_null(node->loop_var);
         return extent ? Stmt(with(loop, &For::extent, extent)) : Stmt(loop);
       },
-      [&](const BlockRealize* node) -> Stmt { return node == place.realize() ? realize : Stmt(node); });
+      [&](const BlockRealize* node) -> Stmt { return node == cursor.realize() ? realize : Stmt(node); });
   BlockRef out = State::ref(ref.function, blocks_below(constant, ref.function)[0].block());
   state.rename(block, fresh_block.get());
   state.replace(ref.function, top, sequence({constant, outer}));

@@ -12,13 +12,13 @@ namespace tessera::schedule {
 ///                          =>  for i: { with block C_init: C[i] = 0;  for k: with block C_update: C[i] += f(i, k) }
 /// Requires: C is a reduction; the loop stands around it and outside all loops of its reduction axes.
 BlockRef decompose_reduction(State& state, const BlockRef& ref, const LoopRef& loop_ref) {
-  Place place = state.find(ref);
-  const BlockNode* block = place.block();
-  const BlockRealize* realize = place.realize();
+  Cursor cursor = state.find(ref);
+  const BlockNode* block = cursor.block();
+  const BlockRealize* realize = cursor.realize();
   std::string why_not;
-  if (!is_reduction(place, &why_not))
+  if (!is_reduction(cursor, &why_not))
     throw Error(ScheduleError) << "The block " << quoted(block->name_hint) << " is not a reduction block: " << why_not;
-  std::vector<const For*> loops = place.loops();
+  std::vector<const For*> loops = cursor.loops();
   size_t from = 0;
   while (from < loops.size() && !loops[from]->loop_var.same_as(loop_ref.var)) ++from;
   if (from == loops.size())
@@ -38,7 +38,7 @@ BlockRef decompose_reduction(State& state, const BlockRef& ref, const LoopRef& l
       throw Refusal(loops[i]) << "loop " << loops[i]->loop_var->name << " repeats the whole of block "
                               << quoted(block->name_hint) << "; the init must stand inside it";
   }
-  require_domain_guard(place);
+  require_domain_guard(cursor);
 
   // The init block: new variables for the spatial axes, and new loops for those of them inside.
   Map<Var, PrimExpr> axes, inner;
@@ -102,7 +102,7 @@ BlockRef decompose_reduction(State& state, const BlockRef& ref, const LoopRef& l
   update.name_hint = block->name_hint + "_update";
   update.reads = block->writes;
   for (const BufferRegion& read : block->reads) update.reads.push_back(read);
-  state.replace(ref.function, place.stmt(), with(realize, &BlockRealize::block, make(std::move(update))));
+  state.replace(ref.function, cursor.stmt(), with(realize, &BlockRealize::block, make(std::move(update))));
   Stmt outer = state.find(loop_ref).stmt();
   state.replace(ref.function, outer, sequence({init_nest, outer}));
   return State::ref(ref.function, init_block.get());

@@ -30,11 +30,11 @@ void require_fusible(const For* outer, const For* inner) {
 /// The new loop is serial. Requires: each loop is the only statement of the one before it; the extents do not depend on one another.
 LoopRef fuse(State& state, const std::vector<LoopRef>& refs, bool preserve_unit_iters) {
   if (refs.empty()) throw Error(ScheduleError) << "fuse needs at least one loop";
-  std::vector<Place> places;
+  std::vector<Cursor> cursors;
   std::vector<const For*> loops;
   for (const LoopRef& ref : refs) {
-    places.push_back(state.find(ref));
-    loops.push_back(places.back().loop());
+    cursors.push_back(state.find(ref));
+    loops.push_back(cursors.back().loop());
     require_fusible(loops.size() > 1 ? loops[loops.size() - 2] : nullptr, loops.back());
     for (size_t i = 0; i + 1 < loops.size(); ++i)
       if (uses_var(loops.back()->extent, loops[i]->loop_var))
@@ -61,8 +61,8 @@ LoopRef fuse(State& state, const std::vector<LoopRef>& refs, bool preserve_unit_
   }
   Stmt body = substitute_all(loops.back()->body, values);
   body = make(For{.loop_var = fused, .min = make_zero(extent.dtype()), .extent = extent, .body = body});
-  body = simplify_bindings(body, places[0].loops(), !preserve_unit_iters);
-  state.replace(refs[0].function, places[0].stmt(), body);
+  body = simplify_bindings(body, cursors[0].loops(), !preserve_unit_iters);
+  state.replace(refs[0].function, cursors[0].stmt(), body);
   return {refs[0].function, fused};
 }
 

@@ -7,14 +7,14 @@ namespace tessera::schedule {
 namespace {
 
 std::vector<BlockRef> neighbours(const State& state, const BlockRef& block, bool consumers) {
-  Place place = state.find(block);
-  const BlockRealize* scope = place.scope();
+  Cursor cursor = state.find(block);
+  const BlockRealize* scope = cursor.scope();
   std::vector<BlockRef> out;
   if (!scope) return out;
   for_each_block(scope->block->body, [&](const BlockNode* other) {
-    if (other == place.block()) return;
+    if (other == cursor.block()) return;
     bool linked = false;
-    for (const BufferRegion& region : consumers ? place.block()->writes : place.block()->reads)
+    for (const BufferRegion& region : consumers ? cursor.block()->writes : cursor.block()->reads)
       linked |= consumers ? reads_buffer(other, region->buffer) : writes_buffer(other, region->buffer);
     if (linked) out.push_back(State::ref(block.function, other));
   });
@@ -25,14 +25,14 @@ std::vector<BlockRef> neighbours(const State& state, const BlockRef& block, bool
 
 BlockRef get_block(const State& state, const String& name, const String& function) {
   GlobalVar var = state.mod().get_global_var(function);
-  std::vector<Place> found = state.blocks_named(var, name.str());
+  std::vector<Cursor> found = state.blocks_named(var, name.str());
   if (found.size() == 1) return State::ref(var, found[0].block());
   if (found.size() > 1)
     throw Error(ScheduleError) << "Found " << found.size() << " blocks with the name: " << name
                                << "; only a block whose name is its own can be asked for";
   std::string names;
-  for (const Place& place : all_blocks(state.function(var)->body, var))
-    names += (names.empty() ? "" : ", ") + place.block()->name_hint.str();
+  for (const Cursor& cursor : all_blocks(state.function(var)->body, var))
+    names += (names.empty() ? "" : ", ") + cursor.block()->name_hint.str();
   throw Error(ScheduleError) << "Cannot find a block with the name: " << name << "; the blocks of " << quoted(function)
                              << " are " << names;
 }
@@ -43,10 +43,10 @@ std::vector<LoopRef> get_loops(const State& state, const BlockRef& block) {
   return out;
 }
 
-std::vector<BlockRef> get_child_blocks(const State&, const Place& place) {
+std::vector<BlockRef> get_child_blocks(const State&, const Cursor& cursor) {
   std::vector<BlockRef> out;
-  const Stmt& body = place.loop() ? place.loop()->body : place.block()->body;
-  for_each_block(body, [&](const BlockNode* child) { out.push_back(State::ref(place.function, child)); });
+  const Stmt& body = cursor.loop() ? cursor.loop()->body : cursor.block()->body;
+  for_each_block(body, [&](const BlockNode* child) { out.push_back(State::ref(cursor.function, child)); });
   return out;
 }
 

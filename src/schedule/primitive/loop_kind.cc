@@ -6,34 +6,34 @@
 namespace tessera::schedule {
 namespace {
 
-void require_independent(const Place& place, const char* what, bool shares_reductions) {
+void require_independent(const Cursor& cursor, const char* what, bool shares_reductions) {
   std::string why_not;
-  if (!has_independent_iterations(place, shares_reductions, &why_not))
+  if (!has_independent_iterations(cursor, shares_reductions, &why_not))
     throw Error(ScheduleError) << "The " << quoted(what) << " cannot be fulfilled with regard to loop "
-                               << place.loop()->loop_var->name << " because " << why_not;
+                               << cursor.loop()->loop_var->name << " because " << why_not;
 }
 
-void set_kind(State& state, const Place& place, LoopKind kind) {
-  For loop(*place.loop());
+void set_kind(State& state, const Cursor& cursor, LoopKind kind) {
+  For loop(*cursor.loop());
   loop.kind = kind;
   loop.thread_binding = IterVar();
-  state.replace(place.function, place.stmt(), make(std::move(loop)));
+  state.replace(cursor.function, cursor.stmt(), make(std::move(loop)));
 }
 
 }  // namespace
 
 /// parallel(i):   for i in range(n)   =>   for i in parallel(n).   Requires: iterations are independent.
 void parallel(State& state, const LoopRef& ref) {
-  Place place = state.find(ref);
-  require_independent(place, "parallel", false);
-  set_kind(state, place, LoopKind::Parallel);
+  Cursor cursor = state.find(ref);
+  require_independent(cursor, "parallel", false);
+  set_kind(state, cursor, LoopKind::Parallel);
 }
 
 /// vectorize(i):   for i in range(n)   =>   for i in vectorized(n).   Requires: iterations are independent.
 void vectorize(State& state, const LoopRef& ref) {
-  Place place = state.find(ref);
-  require_independent(place, "vectorize", false);
-  set_kind(state, place, LoopKind::Vectorized);
+  Cursor cursor = state.find(ref);
+  require_independent(cursor, "vectorize", false);
+  set_kind(state, cursor, LoopKind::Vectorized);
 }
 
 /// unroll(i):   for i in range(n)   =>   for i in unroll(n)
@@ -42,13 +42,13 @@ void unroll(State& state, const LoopRef& ref) { set_kind(state, state.find(ref),
 /// bind(i, "threadIdx.x"):   for i in range(n)   =>   for i in thread_binding(n, "threadIdx.x")
 /// Requires: iterations are independent; threads of one block may share a reduction.
 void bind(State& state, const LoopRef& ref, const String& thread_axis) {
-  Place place = state.find(ref);
-  require_independent(place, "bind", std::string_view(thread_axis).starts_with("threadIdx"));
-  For loop(*place.loop());
+  Cursor cursor = state.find(ref);
+  require_independent(cursor, "bind", std::string_view(thread_axis).starts_with("threadIdx"));
+  For loop(*cursor.loop());
   loop.kind = LoopKind::ThreadBinding;
   loop.thread_binding =
       make_iter_var(Range(), make_var(thread_axis, loop.loop_var->dtype), IterType::ThreadIndex, thread_axis);
-  state.replace(place.function, place.stmt(), make(std::move(loop)));
+  state.replace(cursor.function, cursor.stmt(), make(std::move(loop)));
 }
 
 }  // namespace tessera::schedule

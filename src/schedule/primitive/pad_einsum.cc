@@ -25,12 +25,12 @@ struct Operand {
 class Einsum {
  public:
   Einsum(State& state, const BlockRef& ref, const std::vector<int>& padding)
-      : state_(state), ref_(ref), padding_(padding), place_(state.find(ref)) {}
+      : state_(state), ref_(ref), padding_(padding), cursor_(state.find(ref)) {}
 
   void run() {
     check_block();
     find_operands();
-    const BlockRealize* scope = require_scope_of(place_);
+    const BlockRealize* scope = require_scope_of(cursor_);
     for (auto& [key, operand] : operands_) require_allocated_in(scope, operand);
     std::vector<Stmt> parts = statements_of(scope);
     for (Stmt& part : parts) part = padded(part, scope);
@@ -44,22 +44,22 @@ class Einsum {
 
  private:
   int padding_of(const PrimExpr& axis) const {
-    const BlockNode* block = place_.block();
+    const BlockNode* block = cursor_.block();
     for (size_t i = 0; i < block->iter_vars.size(); ++i)
       if (block->iter_vars[i]->var.same_as(axis)) return padding_[i];
     return 0;
   }
 
   void check_block() {
-    const BlockNode* block = place_.block();
+    const BlockNode* block = cursor_.block();
     if (padding_.size() != block->iter_vars.size())
       throw Error(ScheduleError) << "block " << quoted(block->name_hint) << " has " << block->iter_vars.size()
                                  << " axes, so it takes as many paddings, not " << padding_.size();
     for (int amount : padding_)
       if (amount < 0) throw Error(ScheduleError) << "a padding cannot be negative: " << amount;
-    require_own_loops(place_);
+    require_own_loops(cursor_);
     std::string why_not;
-    if (!is_reduction(place_, &why_not))
+    if (!is_reduction(cursor_, &why_not))
       throw Error(ScheduleError) << "block " << quoted(block->name_hint) << " is not an einsum: " << why_not;
     auto* init = block->init.as<BufferStore>();
     auto* store = block->body.as<BufferStore>();
@@ -90,11 +90,11 @@ class Einsum {
       auto [entry, is_new] = operands_.try_emplace(buffer.get(), Operand{buffer, {}, indices});
       for (size_t i = 0; i < indices.size(); ++i)
         if (!indices[i].as<VarNode>() || !indices[i].same_as(entry->second.axes[i]))
-          throw Error(ScheduleError) << "block " << quoted(place_.block()->name_hint) << " indexes " << buffer->name
+          throw Error(ScheduleError) << "block " << quoted(cursor_.block()->name_hint) << " indexes " << buffer->name
                                      << " by " << indices[i] << "; an einsum indexes its operands by its axes, each in "
                                      << "one way";
     };
-    for (const Stmt& stmt : {place_.block()->body, place_.block()->init})
+    for (const Stmt& stmt : {cursor_.block()->body, cursor_.block()->init})
       walk(
           stmt, [&](const BufferLoad* load) { meet(load->buffer, load->indices); },
           [&](const BufferStore* store) { meet(store->buffer, store->indices); });
@@ -117,45 +117,45 @@ class Einsum {
     for (const Buffer& buffer : scope->block->alloc_buffers)
       if (buffer.same_as(operand.buffer)) return;
     throw Error(ScheduleError) << "operand " << operand.buffer->name << " of block "
-                               << quoted(place_.block()->name_hint)
+                               << quoted(cursor_.block()->name_hint)
                                << " is not allocated by the block around, so it cannot grow; "
-                               << (writes_buffer(place_.block(), operand.buffer) ? "cache_write" : "cache_read")
+                               << (writes_buffer(cursor_.block(), operand.buffer) ? "cache_write" : "cache_read")
                                << " it first";
   }
 
   /// A statement of the scope with operands, their producers and the einsum grown.
   Stmt padded(const Stmt& part, const BlockRealize* scope) {
     Stmt out = part;
-    for (const Place& below : blocks_below(part, ref_.function)) {
+    for (const Cursor& below : blocks_below(part, ref_.function)) {
       const BlockNode* block = below.block();
-      bool is_einsum = block == place_.block();
+      bool is_einsum = block == cursor_.block();
       const Operand* written = nullptr;
       for (const BufferRegion& write : block->writes)
         if (auto found = operands_.find(write->buffer.get()); found != operands_.end()) written = &found->second;
       if (!is_einsum && !written) continue;
-      Place place = state_.find(State::ref(ref_.function, block));
-      ICHECK(place.scope() == scope) << "blocks_below finds blocks of the scope";
-      if (!is_einsum) require_copy(place, *written);
-      out = grown(place, part, is_einsum ? nullptr : written);
+      Cursor cursor = state_.find(State::ref(ref_.function, block));
+      ICHECK(cursor.scope() == scope) << "blocks_below finds blocks of the scope";
+      if (!is_einsum) require_copy(cursor, *written);
+      out = grown(cursor, part, is_einsum ? nullptr : written);
     }
     for (const auto& [key, operand] : operands_) out = replace_buffer(out, operand.buffer, operand.fresh);
     return out;
   }
 
-  void require_copy(const Place& place, const Operand& operand) {
-    require_own_loops(place);
-    auto* store = place.block()->body.as<BufferStore>();
-    bool is_copy = store && is_complete(place) && store->indices.size() == place.block()->iter_vars.size();
+  void require_copy(const Cursor& cursor, const Operand& operand) {
+    require_own_loops(cursor);
+    auto* store = cursor.block()->body.as<BufferStore>();
+    bool is_copy = store && is_complete(cursor) && store->indices.size() == cursor.block()->iter_vars.size();
     for (size_t i = 0; is_copy && i < store->indices.size(); ++i)
-      is_copy = store->indices[i].same_as(place.block()->iter_vars[i]->var);
+      is_copy = store->indices[i].same_as(cursor.block()->iter_vars[i]->var);
     if (!is_copy)
-      throw Error(ScheduleError) << "block " << quoted(place.block()->name_hint) << ", which writes "
+      throw Error(ScheduleError) << "block " << quoted(cursor.block()->name_hint) << ", which writes "
                                  << operand.buffer->name << ", must write each of its elements once, at its axes";
   }
 
   /// The nest of a block over larger axes; a producer writes 0 where its operand is padding.
-  Stmt grown(const Place& place, const Stmt& part, const Operand* produced) {
-    const BlockNode* block = place.block();
+  Stmt grown(const Cursor& cursor, const Stmt& part, const Operand* produced) {
+    const BlockNode* block = cursor.block();
     BlockNode fresh(*block);
     PrimExpr is_inside = bool_imm(true);
     std::unordered_map<const Object*, PrimExpr> extents;  // by loop variable
@@ -164,7 +164,7 @@ class Einsum {
       int amount = produced ? padding_of(produced->axes[i]) : padding_[i];
       if (!amount) continue;
       PrimExpr extent = iter->dom->extent + amount;
-      extents[place.realize()->iter_values[i].get()] = extent;
+      extents[cursor.realize()->iter_values[i].get()] = extent;
       fresh.iter_vars.set(i, with(iter, &IterVarNode::dom, make_range(iter->dom->min, extent)));
       is_inside = logical_and(is_inside, iter->var < iter->dom->min + iter->dom->extent);
     }
@@ -189,7 +189,7 @@ class Einsum {
   State& state_;
   BlockRef ref_;
   std::vector<int> padding_;
-  Place place_;
+  Cursor cursor_;
   std::unordered_map<const BufferNode*, Operand> operands_;
 };
 

@@ -18,7 +18,7 @@ Array<PrimExpr> only_access(const BlockNode* block, const Buffer& buffer) {
     for (size_t i = 0; is_found && i < indices.size(); ++i)
       if (!analyzer.can_prove_equal(found[i], indices[i]))
         throw Error(ScheduleError) << "block " << quoted(block->name_hint) << " touches " << buffer->name
-                                   << " at several places: index " << i << " is " << found[i] << " and " << indices[i];
+                                   << " at several indices: index " << i << " is " << found[i] << " and " << indices[i];
     found = indices;
     is_found = true;
   };
@@ -82,12 +82,12 @@ void require_apart(const BlockNode* block, const Buffer& buffer, const Array<Pri
 /// and for a buffer written: the block writes C_reindex, which is copied to C behind it. The new buffer is indexed by
 /// the axes of the block that the old indices name, in their order, those of one iteration left out.
 BlockRef reindex(State& state, const BlockRef& ref, int buffer_index, bool is_write) {
-  Place place = state.find(ref);
-  const BlockNode* block = place.block();
+  Cursor cursor = state.find(ref);
+  const BlockNode* block = cursor.block();
   Buffer buffer = buffer_at(block, buffer_index, is_write);
-  const BlockRealize* scope = require_scope_of(place);
+  const BlockRealize* scope = require_scope_of(cursor);
   Array<PrimExpr> indices = only_access(block, buffer);
-  require_known_block(place);
+  require_known_block(cursor);
   if (is_write) require_apart(block, buffer, indices);
 
   arith::Analyzer analyzer;
@@ -110,30 +110,29 @@ BlockRef reindex(State& state, const BlockRef& ref, int buffer_index, bool is_wr
   Stmt nest = make_nest(domains, [&](const Array<PrimExpr>& axes) {
     Map<Var, PrimExpr> values;
     for (size_t i = 0; i < axes.size(); ++i) values.set(block->iter_vars[i]->var, axes[i]);
-    Array<PrimExpr> element, place_of = substituted(own_indices, values);
+    Array<PrimExpr> element, own_at = substituted(own_indices, values);
     for (const PrimExpr& index : indices)
       element.push_back(substitute(analyzer.simplify(substitute(index, units)), values));
-    BufferRegion theirs = point_region(buffer, substituted(indices, values)), ours = point_region(fresh, place_of);
+    BufferRegion theirs = point_region(buffer, substituted(indices, values)), ours = point_region(fresh, own_at);
     return BlockNode{
         .reads = {is_write ? ours : theirs},
         .writes = {is_write ? theirs : ours},
         .name_hint = fresh->name,
-        .body = is_write
-                    ? make(BufferStore{.buffer = buffer, .value = make_load(fresh, place_of), .indices = element})
-                    : make(BufferStore{.buffer = fresh, .value = make_load(buffer, element), .indices = place_of})};
+        .body = is_write ? make(BufferStore{.buffer = buffer, .value = make_load(fresh, own_at), .indices = element})
+                         : make(BufferStore{.buffer = fresh, .value = make_load(buffer, element), .indices = own_at})};
   });
 
   std::vector<Stmt> parts = statements_of(scope);
   size_t position = position_of(parts, block);
   if (is_write) {
-    for (const Place& other : blocks_below(parts[position], ref.function))
+    for (const Cursor& other : blocks_below(parts[position], ref.function))
       if (other.block() != block && reads_buffer(other.block(), buffer))
         throw Error(ScheduleError) << "block " << quoted(other.block()->name_hint) << " reads " << buffer->name
                                    << " in a loop it shares with block " << quoted(block->name_hint)
                                    << "; reindex before moving it there";
   } else {
     size_t behind = 0;
-    for (const Place& other : blocks_below(scope->block->body, ref.function))
+    for (const Cursor& other : blocks_below(scope->block->body, ref.function))
       if (writes_buffer(other.block(), buffer)) behind = std::max(behind, position_of(parts, other.block()) + 1);
     if (behind > position)
       throw Error(ScheduleError) << buffer->name << " is written in a loop that block " << quoted(block->name_hint)

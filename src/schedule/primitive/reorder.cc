@@ -16,10 +16,10 @@ std::vector<const For*> chain_of(const State& state, const std::vector<LoopRef>&
   for (const LoopRef& ref : refs)
     if (!wanted.insert(ref.var.get()).second)
       throw Error(ScheduleError) << "Loop " << ref.var->name << " appears in the input array for multiple times";
-  Place deepest = state.find(refs[0]);
+  Cursor deepest = state.find(refs[0]);
   for (const LoopRef& ref : refs) {
-    Place place = state.find(ref);
-    if (place.path.size() > deepest.path.size()) deepest = place;
+    Cursor cursor = state.find(ref);
+    if (cursor.path.size() > deepest.path.size()) deepest = cursor;
   }
   std::vector<const For*> chain;
   size_t found = 0;
@@ -36,11 +36,11 @@ std::vector<const For*> chain_of(const State& state, const std::vector<LoopRef>&
   return chain;
 }
 
-void require_reorderable_blocks(const Place& innermost) {
-  for (Place below : blocks_below(innermost.loop()->body, innermost.function)) {
+void require_reorderable_blocks(const Cursor& innermost) {
+  for (Cursor below : blocks_below(innermost.loop()->body, innermost.function)) {
     std::vector<Stmt> path = innermost.path;
     path.insert(path.end(), below.path.begin(), below.path.end());
-    Place block{innermost.function, path};
+    Cursor block{innermost.function, path};
     for (const IterVar& iter : block.block()->iter_vars)
       if (iter->iter_type != IterType::DataPar && iter->iter_type != IterType::CommReduce)
         throw Error(ScheduleError) << "axis " << iter->var->name << " of block " << quoted(block.block()->name_hint)
@@ -52,10 +52,10 @@ void require_reorderable_blocks(const Place& innermost) {
 }
 
 /// Refuses an order in which blocks below read too early or add too often.
-void require_same_result(const Place& innermost) {
-  std::vector<Place> below = blocks_below(innermost.loop()->body, innermost.function);
-  for (const Place& inner : below) {
-    Place block = innermost;
+void require_same_result(const Cursor& innermost) {
+  std::vector<Cursor> below = blocks_below(innermost.loop()->body, innermost.function);
+  for (const Cursor& inner : below) {
+    Cursor block = innermost;
     block.path.insert(block.path.end(), inner.path.begin(), inner.path.end());
     std::string why_not;
     if (!accumulates_once(block, &why_not) || (below.size() > 1 && !is_region_covered(block, &why_not)))
@@ -73,7 +73,7 @@ bool names_loop(const BlockRealize* realize, const For* loop, IterType type) {
 /// Loops that count spatial and reduction axes together keep their order among them: the first term of a sum, where it
 /// begins anew, must stay the first.
 void require_order_of_shared(const std::vector<const For*>& chain, const std::vector<const For*>& order) {
-  for (const Place& block : blocks_below(chain.back()->body, GlobalVar())) {
+  for (const Cursor& block : blocks_below(chain.back()->body, GlobalVar())) {
     if (!block.block()->init) continue;
     auto shared = [&](const std::vector<const For*>& loops) {
       std::vector<const For*> out;
@@ -93,12 +93,12 @@ void require_order_of_shared(const std::vector<const For*>& chain, const std::ve
 }  // namespace
 
 /// reorder(k, i):   for i: for j: for k: S   =>   for k: for j: for i: S
-/// The loops named take each other's places in the order given; loops between them stay where they are.
+/// The loops named are put in the order given; loops between them stay where they are.
 /// Requires: a chain of loops around spatial and reduction blocks, no extent that would leave its loop's scope.
 void reorder(State& state, const std::vector<LoopRef>& refs) {
   if (refs.empty()) throw Error(ScheduleError) << "reorder needs at least one loop";
   std::vector<const For*> chain = chain_of(state, refs);
-  Place top = state.find(State::ref(refs[0].function, chain.front()));
+  Cursor top = state.find(State::ref(refs[0].function, chain.front()));
   require_reorderable_blocks(state.find(State::ref(refs[0].function, chain.back())));
 
   std::unordered_set<const Object*> wanted;
@@ -119,7 +119,7 @@ void reorder(State& state, const std::vector<LoopRef>& refs) {
   Stmt body = chain.back()->body;
   for (size_t i = order.size(); i-- > 0;) body = with(order[i], &For::body, body);
   state.replace(refs[0].function, top.stmt(), body);
-  Place innermost = state.find(State::ref(refs[0].function, order.back()));
+  Cursor innermost = state.find(State::ref(refs[0].function, order.back()));
   require_same_result(innermost);
 }
 

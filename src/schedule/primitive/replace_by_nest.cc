@@ -1,4 +1,4 @@
-// A nest of loops in the place of the blocks whose work it does.
+// A nest of loops instead of the blocks that it computes.
 
 #include <unordered_set>
 
@@ -13,13 +13,13 @@ namespace tessera::schedule {
 namespace {
 
 /// The statement of the scope that is the block and its loops; refuses where more than the block stands in them.
-Stmt own_nest(const Place& place) {
-  std::vector<const For*> loops = place.loops();
-  if (loops.empty()) return place.stmt();
+Stmt own_nest(const Cursor& cursor) {
+  std::vector<const For*> loops = cursor.loops();
+  if (loops.empty()) return cursor.stmt();
   size_t blocks = 0;
   for_each_block(Stmt(loops[0]), [&](const BlockNode*) { ++blocks; });
   if (blocks != 1)
-    throw Error(ScheduleError) << "the loops of block " << place.block()->name_hint << " run other blocks too";
+    throw Error(ScheduleError) << "the loops of block " << cursor.block()->name_hint << " run other blocks too";
   return Stmt(loops[0]);
 }
 
@@ -50,17 +50,17 @@ bool is_nest(const BlockNode* block) { return block->annotations.count(kNest) > 
 }  // namespace
 
 BlockRef replace_by_nest(State& state, const BlockRef& block, const std::vector<BlockRef>& fused, const Stmt& nest) {
-  std::vector<Place> places{state.find(block)};
-  for (const BlockRef& other : fused) places.push_back(state.find(other));
-  const BlockRealize* scope = places[0].scope();
+  std::vector<Cursor> cursors{state.find(block)};
+  for (const BlockRef& other : fused) cursors.push_back(state.find(other));
+  const BlockRealize* scope = cursors[0].scope();
   std::unordered_set<const BlockNode*> replaced;
   Buffers inside, reads, writes;
   std::vector<Stmt> old;
-  for (size_t i = 0; i < places.size(); ++i) {
-    if (places[i].scope() != scope) throw Error(ScheduleError) << "blocks of several scopes cannot become one nest";
-    old.push_back(own_nest(places[i]));
-    replaced.insert(places[i].block());
-    if (i > 0) inside.add(places[i].block()->writes);
+  for (size_t i = 0; i < cursors.size(); ++i) {
+    if (cursors[i].scope() != scope) throw Error(ScheduleError) << "blocks of several scopes cannot become one nest";
+    old.push_back(own_nest(cursors[i]));
+    replaced.insert(cursors[i].block());
+    if (i > 0) inside.add(cursors[i].block()->writes);
   }
   for_each_block(scope->block->body, [&](const BlockNode* other) {
     for (const BufferRegion& region : inside.all)
@@ -68,11 +68,11 @@ BlockRef replace_by_nest(State& state, const BlockRef& block, const std::vector<
         throw Error(ScheduleError) << "block " << other->name_hint << " reads " << region->buffer->name
                                    << ", which the nest does not store";
   });
-  for (const Place& place : places) reads.add(place.block()->reads, &inside);
-  writes.add(places[0].block()->writes);
+  for (const Cursor& cursor : cursors) reads.add(cursor.block()->reads, &inside);
+  writes.add(cursors[0].block()->writes);
 
   BlockNode node;
-  node.name_hint = String(places[0].block()->name_hint.str());  // an object of its own: the block is known by it
+  node.name_hint = String(cursors[0].block()->name_hint.str());  // an object of its own: the block is known by it
   node.reads = reads.all;
   node.writes = writes.all;
   node.annotations.set(kNest, PrimExpr(1));
@@ -80,14 +80,14 @@ BlockRef replace_by_nest(State& state, const BlockRef& block, const std::vector<
   renew.renew_definitions();  // a nest that was cut out of the program has variables that are still in it
   node.body = renew(nest);
   Block fresh = make(std::move(node));
-  for (const Place& place : places) state.rename(place.block(), fresh.get());
+  for (const Cursor& cursor : cursors) state.rename(cursor.block(), fresh.get());
   for (size_t i = 1; i < old.size(); ++i) state.replace(block.function, old[i], nullptr);
   state.replace(block.function, old[0],
                 make(BlockRealize{.iter_values = {}, .predicate = bool_imm(true), .block = fresh}));
   return State::ref(block.function, fresh.get());
 }
 
-bool is_nest(const Place& place) { return is_nest(place.block()); }
+bool is_nest(const Cursor& cursor) { return is_nest(cursor.block()); }
 
 PrimFunc open_nests(const PrimFunc& function) {
   Stmt body = map_statements(function->body, [](const Stmt& stmt) -> Stmt {

@@ -19,12 +19,12 @@ Array<PrimExpr> with_index(const Array<PrimExpr>& indices, size_t axis, const Pr
 }
 
 /// The loop serves reduction axes only, and no loop around the block serves axes of both kinds.
-void require_reduction_loop(const Place& place, const For* factor) {
-  const BlockNode* block = place.block();
-  for (const For* loop : place.loops()) {
+void require_reduction_loop(const Cursor& cursor, const For* factor) {
+  const BlockNode* block = cursor.block();
+  for (const For* loop : cursor.loops()) {
     const IterVarNode *spatial = nullptr, *reduced = nullptr;
     for (size_t i = 0; i < block->iter_vars.size(); ++i) {
-      if (!uses_var(place.realize()->iter_values[i], loop->loop_var)) continue;
+      if (!uses_var(cursor.realize()->iter_values[i], loop->loop_var)) continue;
       (block->iter_vars[i]->iter_type == IterType::DataPar ? spatial : reduced) = block->iter_vars[i].get();
     }
     const String& name = loop->loop_var->name;
@@ -41,16 +41,16 @@ void require_reduction_loop(const Place& place, const For* factor) {
 }
 
 /// Refuses a condition that could keep an iteration of `factor` from ever running, its partial result without a value.
-void require_reached(const Place& place, const For* factor, const std::vector<const For*>& reduced) {
+void require_reached(const Cursor& cursor, const For* factor, const std::vector<const For*>& reduced) {
   arith::Analyzer analyzer;
   Map<Var, PrimExpr> first;
-  for (const For* loop : place.loops()) analyzer.bind(loop->loop_var, range_of(loop));
+  for (const For* loop : cursor.loops()) analyzer.bind(loop->loop_var, range_of(loop));
   for (const For* loop : reduced)
     if (loop != factor) first.set(loop->loop_var, loop->min);
   auto is_reduced = [&](const VarNode* var) {
     return std::any_of(reduced.begin(), reduced.end(), [&](const For* loop) { return loop->loop_var.get() == var; });
   };
-  std::vector<PrimExpr> conditions{place.realize()->predicate};
+  std::vector<PrimExpr> conditions{cursor.realize()->predicate};
   bool is_reached = true;
   while (!conditions.empty()) {
     PrimExpr condition = conditions.back();
@@ -63,8 +63,8 @@ void require_reached(const Place& place, const For* factor, const std::vector<co
     }
   }
   if (!is_reached)
-    throw Error(ScheduleError) << "the condition " << place.realize()->predicate << " of block "
-                               << quoted(place.block()->name_hint) << " may leave iterations of loop "
+    throw Error(ScheduleError) << "the condition " << cursor.realize()->predicate << " of block "
+                               << quoted(cursor.block()->name_hint) << " may leave iterations of loop "
                                << factor->loop_var->name << " without work, so their partial results have no value";
 }
 
@@ -75,20 +75,20 @@ void require_reached(const Place& place, const For* factor, const std::vector<co
 /// so that iterations of k become independent; the index k stands at `axis` of C_rf.
 /// Requires: a reduction in a known way (accumulation.h), alone in its loops; k belongs to its reduction axes only.
 BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
-  Place loop_place = state.find(loop_ref);
-  std::vector<Place> below = blocks_below(loop_place.stmt(), loop_ref.function);
+  Cursor loop_cursor = state.find(loop_ref);
+  std::vector<Cursor> below = blocks_below(loop_cursor.stmt(), loop_ref.function);
   if (below.size() != 1)
     throw Error(ScheduleError) << "loop " << loop_ref.var->name << " has " << below.size() << " blocks inside, not one";
   BlockRef ref = State::ref(loop_ref.function, below[0].block());
-  Place place = state.find(ref);
-  const BlockNode* block = place.block();
-  const BlockRealize* realize = place.realize();
-  const For* factor = loop_place.loop();
+  Cursor cursor = state.find(ref);
+  const BlockNode* block = cursor.block();
+  const BlockRealize* realize = cursor.realize();
+  const For* factor = loop_cursor.loop();
   std::string why_not;
-  if (!is_reduction(place, &why_not))
+  if (!is_reduction(cursor, &why_not))
     throw Error(ScheduleError) << "The block " << quoted(block->name_hint) << " is not a reduction block: " << why_not;
-  require_known_block(place);
-  require_reduction_loop(place, factor);
+  require_known_block(cursor);
+  require_reduction_loop(cursor, factor);
   std::vector<Accumulated> results = accumulation_of(block);
   const Buffer& buffer = results[0].buffer;
   int rank = static_cast<int>(buffer->shape.size());
@@ -97,10 +97,10 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
                                << " dimension(s), so `factor_axis` is required to be in [" << -rank - 1 << ", " << rank
                                << "] for rfactor, not " << factor_axis;
   size_t axis = static_cast<size_t>(factor_axis < 0 ? factor_axis + rank + 1 : factor_axis);
-  std::vector<const For*> loops = place.loops();
-  size_t top = place.path.size() - 1;
-  while (top > 0 && place.path[top - 1].as<For>()) --top;
-  if (place.path.size() - 1 - top != loops.size())
+  std::vector<const For*> loops = cursor.loops();
+  size_t top = cursor.path.size() - 1;
+  while (top > 0 && cursor.path[top - 1].as<For>()) --top;
+  if (cursor.path.size() - 1 - top != loops.size())
     throw Error(ScheduleError) << "block " << quoted(block->name_hint) << " is not alone in its loops";
 
   // Loops of reduction axes become axes of their own in the first block where rfactor's loop has a part in the axis.
@@ -112,7 +112,7 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
     return make_iter_var(range_of(loop), make_var("v" + loop->loop_var->name.str(), loop->loop_var->dtype), type);
   };
   IterVar rf_index = axis_of(factor, IterType::DataPar), wb_index = axis_of(factor, IterType::CommReduce);
-  PrimExpr rf_place = rf_index->var - factor->min, wb_place = wb_index->var - factor->min;
+  PrimExpr rf_at = rf_index->var - factor->min, wb_at = wb_index->var - factor->min;
   Map<Var, PrimExpr> own, loop_axes{{factor->loop_var, rf_index->var}};
   Array<IterVar> rf_iters{rf_index}, wb_iters{wb_index};
   Array<PrimExpr> rf_values{factor->loop_var}, wb_values;
@@ -153,7 +153,7 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
     rf_values.push_back(value);
   }
 
-  require_reached(place, factor, reduced);
+  require_reached(cursor, factor, reduced);
   auto partial_of = [&](const Buffer& buffer) -> const Buffer* {
     for (size_t i = 0; i < results.size(); ++i)
       if (results[i].buffer.same_as(buffer)) return &partials[i];
@@ -166,13 +166,13 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
           auto load = self.children(node);
           const Buffer* partial = partial_of(load->buffer);
           if (!partial) return PrimExpr(load.get());
-          return make_load(*partial, with_index(load->indices, axis, rf_place));
+          return make_load(*partial, with_index(load->indices, axis, rf_at));
         },
         [&](Rewriter& self, const BufferStore* node) -> Stmt {
           auto store = self.children(node);
           return make(BufferStore{.buffer = *partial_of(store->buffer),
                                   .value = store->value,
-                                  .indices = with_index(store->indices, axis, rf_place)});
+                                  .indices = with_index(store->indices, axis, rf_at)});
         });
   };
   BlockNode rf(*block);
@@ -186,9 +186,9 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
   wb.reads = {};
   Array<PrimExpr> parts_read;
   for (size_t i = 0; i < results.size(); ++i) {
-    Array<PrimExpr> place_of, from = with_index(results[i].indices, axis, wb_place);
-    for (const PrimExpr& index : results[i].indices) place_of.push_back(substitute(index, own));
-    rf.writes.push_back(point_region(partials[i], with_index(place_of, axis, rf_place)));
+    Array<PrimExpr> rf_indices, from = with_index(results[i].indices, axis, wb_at);
+    for (const PrimExpr& index : results[i].indices) rf_indices.push_back(substitute(index, own));
+    rf.writes.push_back(point_region(partials[i], with_index(rf_indices, axis, rf_at)));
     wb.reads.push_back(point_region(partials[i], from));
     parts_read.push_back(make_load(partials[i], from));
   }
@@ -207,7 +207,7 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
 
   Stmt first = make(BlockRealize{.iter_values = rf_values, .predicate = realize->predicate, .block = rf_block});
   for (size_t i = loops.size(); i-- > 0;) first = with(loops[i], &For::body, first);
-  const BlockRealize* scope = place.scope();
+  const BlockRealize* scope = cursor.scope();
   Stmt parts = rewrite(
       scope->block->body,
       [&](Rewriter& self, const For* node) -> Stmt {

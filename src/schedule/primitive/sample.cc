@@ -23,7 +23,7 @@ int64_t integer_of(const ObjectRef& value) {
 
 /// What the loop runs in the blocks below: all of it spatial, or not.
 bool is_spatial(const For* loop, const GlobalVar& function) {
-  for (const Place& below : blocks_below(loop->body, function))
+  for (const Cursor& below : blocks_below(loop->body, function))
     for (size_t i = 0; i < below.block()->iter_vars.size(); ++i)
       if (below.block()->iter_vars[i]->iter_type != IterType::DataPar &&
           uses_var(below.realize()->iter_values[i], loop->loop_var))
@@ -46,7 +46,7 @@ bool is_possible(const State& state, F&& primitive) {
 
 /// The loops around all of the blocks, outermost first.
 std::vector<const For*> loops_around(const State& state, const std::vector<BlockRef>& blocks) {
-  Place first = state.find(blocks[0]);
+  Cursor first = state.find(blocks[0]);
   std::vector<const For*> shared = first.loops();
   for (const BlockRef& block : blocks)
     shared.resize(std::min(shared.size(), common_loops(first, state.find(block)).size()));

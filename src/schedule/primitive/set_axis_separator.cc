@@ -9,8 +9,8 @@ namespace tessera::schedule {
 /// Flattening makes one dimension of the axes between two separators.
 void set_axis_separator(State& state, const BlockRef& ref, int buffer_index, bool is_write,
                         const Array<PrimExpr>& separators) {
-  Place place = state.find(ref);
-  Buffer buffer = buffer_at(place.block(), buffer_index, is_write);
+  Cursor cursor = state.find(ref);
+  Buffer buffer = buffer_at(cursor.block(), buffer_index, is_write);
   int64_t last = 0;
   for (const PrimExpr& separator : separators) {
     auto* at = as_int(separator);
@@ -20,7 +20,7 @@ void set_axis_separator(State& state, const BlockRef& ref, int buffer_index, boo
                                  << " is not";
     last = *at;
   }
-  change_layout(state, place, buffer, with(buffer, &BufferNode::axis_separators, separators), IndexMap());
+  change_layout(state, cursor, buffer, with(buffer, &BufferNode::axis_separators, separators), IndexMap());
 }
 
 }  // namespace tessera::schedule

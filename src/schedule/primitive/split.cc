@@ -56,8 +56,8 @@ std::vector<PrimExpr> whole_factors(const For* loop, const std::vector<PrimExpr>
 /// Requires: i starts at 0, is not bound to a thread and carries no annotations.
 std::vector<LoopRef> split(State& state, const LoopRef& ref, const std::vector<PrimExpr>& given,
                            bool preserve_unit_iters) {
-  Place place = state.find(ref);
-  const For* loop = place.loop();
+  Cursor cursor = state.find(ref);
+  const For* loop = cursor.loop();
   require_plain(loop);
   arith::Analyzer analyzer;
   std::vector<PrimExpr> factors = whole_factors(loop, given, analyzer);
@@ -83,8 +83,8 @@ std::vector<LoopRef> split(State& state, const LoopRef& ref, const std::vector<P
     });
   for (size_t i = factors.size(); i-- > 0;)
     body = make(For{.loop_var = vars[i], .min = make_zero(factors[i].dtype()), .extent = factors[i], .body = body});
-  body = simplify_bindings(body, place.loops(), !preserve_unit_iters);
-  state.replace(ref.function, place.stmt(), body);
+  body = simplify_bindings(body, cursor.loops(), !preserve_unit_iters);
+  state.replace(ref.function, cursor.stmt(), body);
   std::vector<LoopRef> out;
   for (const Var& var : vars) out.push_back({ref.function, var});
   return out;

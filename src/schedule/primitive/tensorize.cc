@@ -45,21 +45,21 @@ BufferRegion placed(const BufferView& view, const Array<Range>& part, arith::Ana
 
 /// tensorize(j, "dot4"):   for j: with block C: S   =>   with block C_o: { A' = view of A; ...; impl(A', ...) }
 /// where S is what the intrinsic's description computes, loop for loop. An init that blockize moved out stays.
-void tensorize(State& state, const Place& given, const String& name) {
+void tensorize(State& state, const Cursor& given, const String& name) {
   TensorIntrin intrin = find_tensor_intrin(std::string(name.str()));
   if (!intrin) throw Error(ValueError) << "TensorIntrin '" << name << "' is not registered";
-  Place place = state.find(given.loop() ? blockize(state, State::ref(given.function, given.loop()))
-                                        : State::ref(given.function, given.block()));
+  Cursor cursor = state.find(given.loop() ? blockize(state, State::ref(given.function, given.loop()))
+                                          : State::ref(given.function, given.block()));
   const BlockNode* desc = root_block(intrin->desc, name, "description");
   PrimFunc impl_function = renew_definitions(intrin->impl);
   const BlockNode* impl = root_block(impl_function, name, "implementation");
 
-  ProgramMatch match = match_program(place.block()->body, desc->body);
+  ProgramMatch match = match_program(cursor.block()->body, desc->body);
   if (!match.difference.empty())
-    throw Error(ScheduleError) << "block " << quoted(place.block()->name_hint) << " does not do what tensor intrinsic "
+    throw Error(ScheduleError) << "block " << quoted(cursor.block()->name_hint) << " does not do what tensor intrinsic "
                                << quoted(name) << " describes: " << match.difference;
   arith::Analyzer analyzer;
-  BlockNode block(*place.block());
+  BlockNode block(*cursor.block());
   block.body = impl->body;
   for (size_t i = 0; i < impl_function->params.size(); ++i) {
     Buffer own = impl_function->buffer_map[impl_function->params[i]];
@@ -72,7 +72,7 @@ void tensorize(State& state, const Place& given, const String& name) {
   }
   for (const Buffer& buffer : impl->alloc_buffers) block.alloc_buffers.push_back(buffer);
   for (const auto& [key, value] : impl->annotations) block.annotations.set(key, value);
-  state.replace(given.function, place.stmt(), with(place.realize(), &BlockRealize::block, make(std::move(block))));
+  state.replace(given.function, cursor.stmt(), with(cursor.realize(), &BlockRealize::block, make(std::move(block))));
 }
 
 }  // namespace tessera::schedule

@@ -12,9 +12,9 @@ namespace tessera::schedule {
 /// Requires: the loops run the block alone, one for each axis; the map is one to one and mixes no reduction axes with
 /// spatial ones.
 void transform_block_layout(State& state, const BlockRef& ref, const IndexMap& given) {
-  Place place = state.find(ref);
-  const BlockNode* block = place.block();
-  require_own_loops(place);
+  Cursor cursor = state.find(ref);
+  const BlockNode* block = cursor.block();
+  require_own_loops(cursor);
   if (given->initial_indices.size() != block->iter_vars.size())
     throw Error(ScheduleError) << "block " << quoted(block->name_hint) << " has " << block->iter_vars.size()
                                << " axes, the index map takes " << given->initial_indices.size();
@@ -62,13 +62,13 @@ void transform_block_layout(State& state, const BlockRef& ref, const IndexMap& g
   BlockNode fresh(*with_simple_indices(substitute_all(make(std::move(bare)), back), analyzer));
   fresh.iter_vars = iters;
   Block fresh_block = make(std::move(fresh));
-  Stmt nest = make(BlockRealize{.iter_values = values, .predicate = place.realize()->predicate, .block = fresh_block});
+  Stmt nest = make(BlockRealize{.iter_values = values, .predicate = cursor.realize()->predicate, .block = fresh_block});
   for (size_t i = loops.size(); i-- > 0;) {
     loops[i].body = nest;
     nest = make(std::move(loops[i]));
   }
   state.rename(block, fresh_block.get());
-  state.replace(ref.function, place.path[place.path.size() - 1 - place.loops().size()], nest);
+  state.replace(ref.function, cursor.path[cursor.path.size() - 1 - cursor.loops().size()], nest);
 }
 
 }  // namespace tessera::schedule

@@ -39,27 +39,27 @@ struct Padded {
 
 /// The writer when it computes every element of the old buffer once, indexed by its axes, alone in the loops of its
 /// axes: then it may as well run over the elements of the new one.
-bool runs_over_elements(const Place& place, const Buffer& buffer) {
-  const BlockNode* block = place.block();
+bool runs_over_elements(const Cursor& cursor, const Buffer& buffer) {
+  const BlockNode* block = cursor.block();
   auto* store = block->body.as<BufferStore>();
-  std::vector<const For*> loops = place.loops();
-  if (!store || !store->buffer.same_as(buffer) || !is_complete(place) || !is_one(place.realize()->predicate) ||
+  std::vector<const For*> loops = cursor.loops();
+  if (!store || !store->buffer.same_as(buffer) || !is_complete(cursor) || !is_one(cursor.realize()->predicate) ||
       block->iter_vars.size() != buffer->shape.size() || loops.size() != block->iter_vars.size())
     return false;
   for (size_t i = 0; i < loops.size(); ++i) {
     if (i + 1 < loops.size() && loops[i]->body.get() != loops[i + 1]) return false;
-    if (!place.realize()->iter_values[i].same_as(loops[i]->loop_var) || loops[i]->kind != LoopKind::Serial ||
+    if (!cursor.realize()->iter_values[i].same_as(loops[i]->loop_var) || loops[i]->kind != LoopKind::Serial ||
         !store->indices[i].same_as(block->iter_vars[i]->var) || !loops[i]->annotations.empty() ||
         !arith::Analyzer().can_prove_equal(block->iter_vars[i]->dom->extent, buffer->shape[i]))
       return false;
   }
-  return loops.empty() || loops.back()->body.get() == place.realize();
+  return loops.empty() || loops.back()->body.get() == cursor.realize();
 }
 
 /// for i: B[i // 4, i % 4] = f(i)   =>   for v0, v1: B[v0, v1] = if_then_else(padding, value, f(v0 * 4 + v1))
 void run_over_all_elements(State& state, const BlockRef& ref, const Padded& padded) {
-  Place place = state.find(ref);
-  const BlockNode* block = place.block();
+  Cursor cursor = state.find(ref);
+  const BlockNode* block = cursor.block();
   Stmt nest = make_nest(padded.domains(), [&](const Array<PrimExpr>& axes) {
     Array<PrimExpr> element = map_indices(padded.back, axes);
     Map<Var, PrimExpr> values;
@@ -77,13 +77,13 @@ void run_over_all_elements(State& state, const BlockRef& ref, const Padded& padd
     return out;
   });
   state.rename(block, block_of(nest));
-  state.replace(ref.function, place.path[place.path.size() - 1 - place.loops().size()], nest);
+  state.replace(ref.function, cursor.path[cursor.path.size() - 1 - cursor.loops().size()], nest);
 }
 
 /// Writes the padding in a block of its own, behind the last statement that writes the buffer.
 void write_padding(State& state, const BlockRef& ref, const Padded& padded) {
-  Place place = state.find(ref);
-  const BlockRealize* scope = require_scope_of(place);
+  Cursor cursor = state.find(ref);
+  const BlockRealize* scope = require_scope_of(cursor);
   std::vector<Stmt> parts = statements_of(scope);
   size_t behind = 0;
   for (size_t i = 0; i < parts.size(); ++i)
@@ -95,7 +95,7 @@ void write_padding(State& state, const BlockRef& ref, const Padded& padded) {
       [&](const Array<PrimExpr>& axes) {
         return BlockNode{
             .writes = {point_region(padded.buffer, axes)},
-            .name_hint = place.block()->name_hint + "_pad_" + padded.buffer->name,
+            .name_hint = cursor.block()->name_hint + "_pad_" + padded.buffer->name,
             .body = make(BufferStore{.buffer = padded.buffer, .value = padded.pad_value(axes), .indices = axes})};
       },
       [&](const Array<PrimExpr>& loops) { return padded.is_padding(loops); });
@@ -119,16 +119,16 @@ void assume_padding(State& state, const GlobalVar& function, const Padded& padde
 }
 
 /// The blocks that write the buffer in the scope it belongs to: where it is allocated, or the root of the function.
-std::vector<Place> writers_of(const State& state, const Place& place, const Buffer& buffer) {
-  const BlockRealize* owner = state.function(place.function)->body.as<BlockRealize>();
-  for (const Stmt& stmt : place.path)
+std::vector<Cursor> writers_of(const State& state, const Cursor& cursor, const Buffer& buffer) {
+  const BlockRealize* owner = state.function(cursor.function)->body.as<BlockRealize>();
+  for (const Stmt& stmt : cursor.path)
     if (auto* realize = stmt.as<BlockRealize>())
       for (const Buffer& allocated : realize->block->alloc_buffers)
         if (allocated.same_as(buffer)) owner = realize;
-  std::vector<Place> out;
+  std::vector<Cursor> out;
   if (!owner) return out;
   for_each_block(owner->block->body, [&](const BlockNode* block) {
-    if (writes_buffer(block, buffer)) out.push_back(state.find(State::ref(place.function, block)));
+    if (writes_buffer(block, buffer)) out.push_back(state.find(State::ref(cursor.function, block)));
   });
   return out;
 }
@@ -151,8 +151,8 @@ InverseMap inverse_of(const IndexMap& map, const Buffer& buffer) {
 /// Requires: the map keeps elements apart; B is a parameter or allocated around, and used by its elements only.
 void transform_layout(State& state, const BlockRef& ref, int buffer_index, bool is_write, const IndexMap& given,
                       const IndexMap& pad_value) {
-  Place place = state.find(ref);
-  Buffer buffer = buffer_at(place.block(), buffer_index, is_write);
+  Cursor cursor = state.find(ref);
+  Buffer buffer = buffer_at(cursor.block(), buffer_index, is_write);
   if (given->initial_indices.size() != buffer->shape.size())
     throw Error(ScheduleError) << "buffer " << buffer->name << " has " << buffer->shape.size()
                                << " dimensions, the index map takes " << given->initial_indices.size();
@@ -169,10 +169,10 @@ void transform_layout(State& state, const BlockRef& ref, int buffer_index, bool 
   fresh.axis_separators = {};
   if (is_zero(fresh.elem_offset)) fresh.elem_offset = make_zero(fresh.index_dtype());
   Padded padded{make(std::move(fresh)), inverse.map, inverse.padding, pad_value};
-  std::vector<Place> writers = writers_of(state, place, buffer);
+  std::vector<Cursor> writers = writers_of(state, cursor, buffer);
   bool is_whole = writers.size() == 1 && runs_over_elements(writers[0], buffer);
   BlockRef writer = writers.empty() ? ref : State::ref(ref.function, writers[0].block());
-  change_layout(state, place, buffer, padded.buffer, map);
+  change_layout(state, cursor, buffer, padded.buffer, map);
   if (!pad_value || is_zero(inverse.padding)) return;
   if (writers.empty()) assume_padding(state, ref.function, padded);
   else if (is_whole) run_over_all_elements(state, writer, padded);

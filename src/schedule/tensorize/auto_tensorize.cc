@@ -53,7 +53,7 @@ class Comparison {
     return is_const(a) && deep_equal(a, b);
   }
 
-  /// A buffer stands for one other, and is touched at the same place wherever it is.
+  /// A buffer stands for one other, and is touched at the same index wherever it is.
   bool same_access(const Buffer& a, const Array<PrimExpr>& at, const Buffer& b, const Array<PrimExpr>& other) {
     if (a->dtype != b->dtype) return false;
     if (Buffer known = buffers.get_or_null(a)) {

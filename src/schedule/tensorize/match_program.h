@@ -20,7 +20,7 @@ struct ProgramMatch {
 };
 
 /// Compares `program` with `desc`, loop for loop and expression for expression. Variables bound in the description
-/// stand for those bound in its place. Dimensions that a buffer of the program has in front of the description's are
+/// stand for those bound instead. Dimensions that a buffer of the program has in front of the description's are
 /// single points. The regions that blocks state are not compared: the statements in them are.
 ProgramMatch match_program(const Stmt& program, const Stmt& desc);
 

@@ -1,4 +1,4 @@
-// Which loops of a block a tensor intrinsic would take the place of.
+// Which loops of a block a tensor intrinsic would replace.
 
 #include <algorithm>
 
@@ -40,9 +40,9 @@ IterType kind_of(const BlockRealize* realize, const For* loop) {
 /// Pairs loops from the innermost outwards: axes of the same kind, extents that the description's divide. Empty where
 /// a loop of the description finds none. `paddings`, where wanted, is what extents lack of being divided.
 ObjectRef loop_mapping(const Schedule& sch, const ObjectRef& rv, const PrimFunc& desc, bool allow_padding) {
-  Place place = sch->state.find(sch->block(rv));
-  const BlockRealize *realize = place.realize(), *inner = nullptr;
-  std::vector<const For*> wanted = loops_of(desc, &inner), loops = place.loops();
+  Cursor cursor = sch->state.find(sch->block(rv));
+  const BlockRealize *realize = cursor.realize(), *inner = nullptr;
+  std::vector<const For*> wanted = loops_of(desc, &inner), loops = cursor.loops();
   if (!inner) return nullptr;
   Array<ObjectRef> ours, theirs;
   std::vector<int64_t> paddings(realize->iter_values.size(), 0);

@@ -25,7 +25,7 @@ Values run_split(Call c) {
 Values run_annotate(Call c) {
   auto* e = c.inputs[1].as<PrimExprNode>();
   ObjectRef value = e ? ObjectRef(c.sch.value(PrimExpr(e))) : c.inputs[1];
-  annotate(c.state(), c.place(0), c.text(0), value);
+  annotate(c.state(), c.cursor(0), c.text(0), value);
   return {};
 }
 
@@ -77,7 +77,7 @@ const InstructionRecord records[] = {
      [](Call c) { return rv(c, get_block(c.state(), c.text(0), c.text(1))); }},
     {"GetLoops", "get_loops", "block={i0}", [](Call c) { return rvs(c, get_loops(c.state(), c.block(0))); }},
     {"GetChildBlocks", "get_child_blocks", "{i0}",
-     [](Call c) { return rvs(c, get_child_blocks(c.state(), c.place(0))); }},
+     [](Call c) { return rvs(c, get_child_blocks(c.state(), c.cursor(0))); }},
     {"GetProducers", "get_producers", "block={i0}",
      [](Call c) { return rvs(c, get_producers(c.state(), c.block(0))); }},
     {"GetConsumers", "get_consumers", "block={i0}",
@@ -87,7 +87,7 @@ const InstructionRecord records[] = {
      [](Call c) { return rv(c, fuse(c.state(), c.all_loops(), c.number(0))); }},
     {"Reorder", "reorder", "{i0:}", [](Call c) { return reorder(c.state(), c.all_loops()), Values(); }},
     {"AddUnitLoop", "add_unit_loop", "block_or_loop={i0}",
-     [](Call c) { return rv(c, add_unit_loop(c.state(), c.place(0))); }},
+     [](Call c) { return rv(c, add_unit_loop(c.state(), c.cursor(0))); }},
     {"Parallel", "parallel", "loop={i0}", [](Call c) { return parallel(c.state(), c.loop(0)), Values(); }},
     {"Vectorize", "vectorize", "loop={i0}", [](Call c) { return vectorize(c.state(), c.loop(0)), Values(); }},
     {"Unroll", "unroll", "loop={i0}", [](Call c) { return unroll(c.state(), c.loop(0)), Values(); }},
@@ -95,7 +95,7 @@ const InstructionRecord records[] = {
      [](Call c) { return bind(c.state(), c.loop(0), c.text(0)), Values(); }},
     {"Annotate", "annotate", "block_or_loop={i0}, ann_key={a0}, ann_val={i1}", run_annotate},
     {"Unannotate", "unannotate", "block_or_loop={i0}, ann_key={a0}",
-     [](Call c) { return unannotate(c.state(), c.place(0), c.text(0)), Values(); }},
+     [](Call c) { return unannotate(c.state(), c.cursor(0), c.text(0)), Values(); }},
     {"StorageAlign", "storage_align", "block={i0}, buffer_index={a0}, axis={a1}, factor={a2}, offset={a3}",
      [](Call c) {
        storage_align(c.state(), c.block(0), c.number(0), c.number(1), c.number(2), c.number(3));
@@ -136,7 +136,7 @@ const InstructionRecord records[] = {
      [](Call c) { return rv(c, decompose_padding(c.state(), c.block(0), c.loop(1))); }},
     {"Blockize", "blockize", "loop={i0}", [](Call c) { return rv(c, blockize(c.state(), c.loop(0))); }},
     {"Tensorize", "tensorize", "block_or_loop={i0}, tensor_intrin={a0}",
-     [](Call c) { return tensorize(c.state(), c.place(0), c.text(0)), Values(); }},
+     [](Call c) { return tensorize(c.state(), c.cursor(0), c.text(0)), Values(); }},
 };
 
 }  // namespace

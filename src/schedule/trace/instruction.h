@@ -14,7 +14,7 @@ struct InstructionCall {
   State& state() const { return sch.state; }
   BlockRef block(size_t i) const { return sch.block(inputs[i]); }
   LoopRef loop(size_t i) const { return sch.loop(inputs[i]); }
-  Place place(size_t i) const { return sch.place(inputs[i]); }
+  Cursor cursor(size_t i) const { return sch.cursor(inputs[i]); }
   std::vector<LoopRef> all_loops() const;
   int number(size_t i) const;  // attribute i, or a TypeError
   Array<PrimExpr> numbers(size_t i) const;

@@ -69,7 +69,7 @@ ObjectRef as_json(const ObjectRef& value, const Names& names) {
   return value;
 }
 
-/// Fills in the places of an argument template (see InstructionRecord).
+/// Fills in an argument template (see InstructionRecord).
 std::string arguments_of(const InstructionRecord& record, const InstructionNode& inst, const Names& names) {
   std::string out;
   for (const char* at = record.arguments; *at; ++at) {

@@ -32,8 +32,8 @@ int64_t reduction_length(const State& state, const BlockRef& block) {
   return out;
 }
 
-bool carries(const schedule::Place& place, const For* loop, IterType type) {
-  auto* realize = place.realize();
+bool carries(const schedule::Cursor& cursor, const For* loop, IterType type) {
+  auto* realize = cursor.realize();
   for (size_t i = 0; i < realize->iter_values.size(); ++i)
     if (realize->block->iter_vars[i]->iter_type == type && uses_var(realize->iter_values[i], loop->loop_var))
       return true;
@@ -47,8 +47,8 @@ StageThreads::StageThreads(State& state, const Target& target)
 
 /// Few results, each of many elements, in one buffer.
 bool StageThreads::is_long(const BlockRef& block) const {
-  schedule::Place place = state_.find(block);
-  if (is_spatial(place) || place.block()->writes.size() != 1) return false;
+  schedule::Cursor cursor = state_.find(block);
+  if (is_spatial(cursor) || cursor.block()->writes.size() != 1) return false;
   auto loops = spatial_loops(state_, block);
   for (const LoopRef& loop : loops)
     if (extent_of(state_, loop) < 0) return false;
@@ -75,10 +75,10 @@ bool StageThreads::across_threads(const BlockRef& block) {
   return fits;
 }
 
-schedule::Place StageThreads::outermost(const BlockRef& block) const {
-  schedule::Place place = state_.find(block);
-  std::vector<const For*> loops = place.loops();
-  return loops.empty() ? place : state_.find(State::ref(block.function, loops[0]));
+schedule::Cursor StageThreads::outermost(const BlockRef& block) const {
+  schedule::Cursor cursor = state_.find(block);
+  std::vector<const For*> loops = cursor.loops();
+  return loops.empty() ? cursor : state_.find(State::ref(block.function, loops[0]));
 }
 
 /// The stage that alone reads a reduction, element by element; empty when there is none.
@@ -98,8 +98,8 @@ bool StageThreads::in_reader(const BlockRef& block) {
 }
 
 bool StageThreads::in_registers(const BlockRef& block) {
-  schedule::Place place = state_.find(block);
-  if (is_spatial(place) || !place.block()->init || place.block()->writes.size() != 1) return false;
+  schedule::Cursor cursor = state_.find(block);
+  if (is_spatial(cursor) || !cursor.block()->init || cursor.block()->writes.size() != 1) return false;
   State::Snapshot before = state_.snapshot();
   BlockRef store;
   if (attempt([&] { store = schedule::cache_write(state_, block, 0, "local"); }) && in_threads_of(block, store))
@@ -123,10 +123,10 @@ bool StageThreads::in_threads_of(const BlockRef& block, const BlockRef& reader) 
 
 /// The initial value is set before the loops of the reduction, not in their first iteration.
 void StageThreads::start_before_loops(const BlockRef& block) {
-  schedule::Place place = state_.find(block);
-  if (!place.block()->init) return;
-  for (const For* loop : place.loops()) {
-    if (!carries(place, loop, IterType::CommReduce)) continue;
+  schedule::Cursor cursor = state_.find(block);
+  if (!cursor.block()->init) return;
+  for (const For* loop : cursor.loops()) {
+    if (!carries(cursor, loop, IterType::CommReduce)) continue;
     attempt([&] { schedule::decompose_reduction(state_, block, State::ref(block.function, loop)); });
     return;
   }
@@ -134,11 +134,11 @@ void StageThreads::start_before_loops(const BlockRef& block) {
 
 /// Results of the block in one thread, after it was moved there.
 int64_t StageThreads::elements(const BlockRef& block) const {
-  schedule::Place place = state_.find(block);
+  schedule::Cursor cursor = state_.find(block);
   int64_t out = 1;
-  for (const For* loop : place.loops()) {
+  for (const For* loop : cursor.loops()) {
     const int64_t* extent = as_int(loop->extent);
-    if (!loop->thread_binding && carries(place, loop, IterType::DataPar)) out *= extent ? *extent : 2;
+    if (!loop->thread_binding && carries(cursor, loop, IterType::DataPar)) out *= extent ? *extent : 2;
   }
   return out;
 }

@@ -23,7 +23,7 @@ class StageThreads {
 
  private:
   bool is_long(const schedule::BlockRef& block) const;
-  schedule::Place outermost(const schedule::BlockRef& block) const;
+  schedule::Cursor outermost(const schedule::BlockRef& block) const;
   schedule::BlockRef only_reader(const schedule::BlockRef& block) const;
   bool in_threads_of(const schedule::BlockRef& block, const schedule::BlockRef& reader);
   void start_before_loops(const schedule::BlockRef& block);

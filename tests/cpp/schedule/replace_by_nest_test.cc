@@ -1,4 +1,4 @@
-// A nest in the place of blocks: what others may read of them, and what stands there in the end.
+// A nest instead of blocks: what others may read of them, and what stands there in the end.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -134,16 +134,16 @@ def test_a_product_is_done_by_fragments(in_dtype, out_dtype, transposed):
 
 
 @pytest.mark.parametrize(
-    ("layout", "shape", "places"),
+    ("layout", "shape", "indices"),
     [
         (cuda.shared_16x16_to_ldmatrix_32x8_layout, (16, 16), 8),
         (cuda.shared_16x32_to_ldmatrix_32x16_layout, (16, 32), 16),
         (cuda.shared_32x16_to_ldmatrix_32x16_layout, (32, 16), 16),
     ],
 )
-def test_each_element_of_a_matrix_has_a_lane_and_a_place_of_its_own(layout, shape, places):
+def test_each_element_of_a_matrix_has_a_lane_and_an_index_of_its_own(layout, shape, indices):
     taken = {layout(i, j) for i in range(shape[0]) for j in range(shape[1])}
-    assert taken == {(lane, place) for lane in range(32) for place in range(places)}
+    assert taken == {(lane, index) for lane in range(32) for index in range(indices)}
 
 
 def test_registers_of_a_warp_are_tensorized_after_a_change_of_layout():

@@ -353,7 +353,7 @@ def test_convolution_becomes_a_product_of_matrices():
 def test_a_block_that_reads_several_elements_is_not_reindexed():
     a = te.placeholder((16, 16), name="A")
     sch = tir.Schedule(te.create_prim_func([a, te.compute((16, 16), lambda i, j: a[i, j] + a[j, i], name="B")]))
-    refuses(sch, "touches A at several places", lambda s: s.reindex("B", ("read", 0)))
+    refuses(sch, "touches A at several indices", lambda s: s.reindex("B", ("read", 0)))
 
 
 # ---- suggest_index_map ----
