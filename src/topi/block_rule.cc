@@ -26,21 +26,21 @@ BlockProgram::BlockProgram(const PrimFunc& function)
 
 std::vector<BlockRef> BlockProgram::stages() const { return schedule::get_child_blocks(state, state.find(root_)); }
 
-bool is_spatial(const schedule::Place& place) {
-  for (const IterVar& axis : place.block()->iter_vars)
+bool is_spatial(const schedule::Cursor& cursor) {
+  for (const IterVar& axis : cursor.block()->iter_vars)
     if (axis->iter_type != IterType::DataPar) return false;
   return true;
 }
 
 std::vector<LoopRef> spatial_loops(const State& state, const BlockRef& block) {
-  schedule::Place place = state.find(block);
+  schedule::Cursor cursor = state.find(block);
   std::vector<LoopRef> out;
-  auto* realize = place.realize();
-  for (const For* loop : place.loops()) {
+  auto* realize = cursor.realize();
+  for (const For* loop : cursor.loops()) {
     bool is_one = false;
     for (size_t i = 0; i < realize->iter_values.size(); ++i) {
       auto* var = realize->iter_values[i].as<VarNode>();
-      if (var == loop->loop_var.get() && place.block()->iter_vars[i]->iter_type == IterType::DataPar) is_one = true;
+      if (var == loop->loop_var.get() && cursor.block()->iter_vars[i]->iter_type == IterType::DataPar) is_one = true;
     }
     if (!is_one) break;
     out.push_back(State::ref(block.function, loop));
@@ -61,9 +61,9 @@ int64_t known_extent(const State& state, const std::vector<LoopRef>& loops) {
   return out;
 }
 
-bool is_scheduled(const schedule::Place& place) {
-  if (schedule::is_nest(place)) return true;
-  for (const For* loop : place.loops())
+bool is_scheduled(const schedule::Cursor& cursor) {
+  if (schedule::is_nest(cursor)) return true;
+  for (const For* loop : cursor.loops())
     if (loop->kind != LoopKind::Serial) return true;
   return false;
 }
@@ -78,14 +78,14 @@ void inline_elementwise(State& state, const std::vector<BlockRef>& blocks,
 }
 
 void keep_init(State& state, const BlockRef& block) {
-  schedule::Place place = state.find(block);
-  if (!place.block()->init) return;
+  schedule::Cursor cursor = state.find(block);
+  if (!cursor.block()->init) return;
   bool may_be_empty = false;
-  for (const IterVar& axis : place.block()->iter_vars) {
+  for (const IterVar& axis : cursor.block()->iter_vars) {
     const int64_t* extent = as_int(axis->dom->extent);
     if (axis->iter_type == IterType::CommReduce && (!extent || *extent < 1)) may_be_empty = true;
   }
-  std::vector<const For*> loops = place.loops();
+  std::vector<const For*> loops = cursor.loops();
   size_t spatial = spatial_loops(state, block).size();
   if (!may_be_empty || spatial >= loops.size()) return;
   schedule::decompose_reduction(state, block, State::ref(block.function, loops[spatial]));

@@ -41,7 +41,7 @@ bool attempt(F primitive) {
 }
 
 /// All axes of the block are data parallel.
-bool is_spatial(const schedule::Place& place);
+bool is_spatial(const schedule::Cursor& cursor);
 /// The loops around a block that only carry spatial axes, from the outside.
 std::vector<schedule::LoopRef> spatial_loops(const schedule::State& state, const schedule::BlockRef& block);
 /// The extent of a loop, or -1 when it is not a number.
@@ -54,7 +54,7 @@ void inline_elementwise(schedule::State& state, const std::vector<schedule::Bloc
                         const std::function<bool(const schedule::BlockRef&)>& stays = {});
 /// True when a rule has scheduled the block: the loops around it are not all as they were, or it is a nest. Other rules
 /// leave it alone, and take it neither for the consumer nor for a producer of what they schedule.
-bool is_scheduled(const schedule::Place& place);
+bool is_scheduled(const schedule::Cursor& cursor);
 /// A reduction over an axis that may be empty still gives its identity: the init gets loops of its own.
 void keep_init(schedule::State& state, const schedule::BlockRef& block);
 

@@ -116,23 +116,23 @@ te::Tensor einsum(const std::string& equation, const Array<te::Tensor>& operands
   std::vector<Array<PrimExpr>> shapes;
   for (const te::Tensor& operand : operands) ranks.push_back(operand->shape.size()), shapes.push_back(operand->shape);
   Einsum parsed(equation, ranks);
-  std::map<char, PrimExpr> extents = extents_of(parsed, shapes), place;
+  std::map<char, PrimExpr> extents = extents_of(parsed, shapes), index_of;
   Array<IterVar> axes;
   for (char letter : parsed.summed) {
     PrimExpr extent = extents[letter];
     axes.push_back(te::reduce_axis(make_range(make_zero(extent.dtype()), extent), std::string(1, letter)));
-    place[letter] = axes.back()->var;
+    index_of[letter] = axes.back()->var;
   }
   return compute(
       einsum_shape(parsed, shapes), "ax",
       [&](const Indices& at) {
-        for (size_t i = 0; i < at.size(); ++i) place[parsed.output[i]] = at[i];
+        for (size_t i = 0; i < at.size(); ++i) index_of[parsed.output[i]] = at[i];
         PrimExpr product;
         for (size_t i = 0; i < operands.size(); ++i) {
           Indices source;
           for (size_t d = 0; d < ranks[i]; ++d) {
             bool is_stretched = is_one(shapes[i][d]) && !is_one(extents[parsed.inputs[i][d]]);
-            source.push_back(is_stretched ? make_zero(shapes[i][d].dtype()) : place[parsed.inputs[i][d]]);
+            source.push_back(is_stretched ? make_zero(shapes[i][d].dtype()) : index_of[parsed.inputs[i][d]]);
           }
           PrimExpr element = te::load(operands[i], source);
           product = product ? product * element : element;

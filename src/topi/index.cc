@@ -111,10 +111,10 @@ te::Tensor adv_index(const te::Tensor& x, const Array<te::Tensor>& indices) {
       shape, "ax",
       [&](const Indices& at) {
         SafeAccess access({});
-        Indices place(at.begin(), at.begin() + static_cast<long>(common.size())), source;
+        Indices shared(at.begin(), at.begin() + static_cast<long>(common.size())), source;
         for (const te::Tensor& index : indices) {
           const size_t axis = source.size();
-          PrimExpr given = te::load(index, broadcast_indices(place, common, index->shape));
+          PrimExpr given = te::load(index, broadcast_indices(shared, common, index->shape));
           source.push_back(access.index(given, x->shape[axis], static_cast<int>(axis)));
         }
         for (size_t i = common.size(); i < at.size(); ++i) source.push_back(at[i]);
@@ -126,15 +126,15 @@ te::Tensor adv_index(const te::Tensor& x, const Array<te::Tensor>& indices) {
 te::Tensor one_hot(const te::Tensor& indices, const PrimExpr& on, const PrimExpr& off, const PrimExpr& depth, int axis,
                    DataType dtype) {
   Indices shape = indices->shape;
-  size_t place = axis < 0 ? shape.size() : static_cast<size_t>(axis);
-  shape.insert(place, depth);
+  size_t position = axis < 0 ? shape.size() : static_cast<size_t>(axis);
+  shape.insert(position, depth);
   return compute(
       shape, "ax",
       [&](const Indices& at) {
         Indices source = at;
-        source.erase(place);
+        source.erase(position);
         PrimExpr index = te::load(indices, source);
-        return select(equal(index, tessera::cast(index.dtype(), at[place])), tessera::cast(dtype, on),
+        return select(equal(index, tessera::cast(index.dtype(), at[position])), tessera::cast(dtype, on),
                       tessera::cast(dtype, off));
       },
       "T_one_hot", kInjective);
@@ -168,18 +168,18 @@ te::Tensor reverse_sequence(const te::Tensor& x, const te::Tensor& lengths, int 
   return compute(
       x->shape, "ax",
       [&](const Indices& at) {
-        PrimExpr place = at[seq_axis], one = make_const(place.dtype(), 1);
+        PrimExpr step = at[seq_axis], one = make_const(step.dtype(), 1);
         Indices source = at;
         if (!lengths) {
-          source.set(seq_axis, x->shape[seq_axis] - one - place);
+          source.set(seq_axis, x->shape[seq_axis] - one - step);
         } else {
           // Lengths count in 64 bits; inside the data they fit into the type of extents.
           PrimExpr given = tessera::cast(DataType::Int(64), te::load(lengths, {at[batch_axis]}));
           PrimExpr longest = tessera::cast(given.dtype(), x->shape[seq_axis]);
-          PrimExpr length = tessera::cast(place.dtype(), min(max(given, make_zero(given.dtype())), longest));
-          PrimExpr turned = length - one - place;
-          PrimExpr is_inside = logical_and(length > one, place < length);
-          source.set(seq_axis, if_then_else(is_inside, turned, place));
+          PrimExpr length = tessera::cast(step.dtype(), min(max(given, make_zero(given.dtype())), longest));
+          PrimExpr turned = length - one - step;
+          PrimExpr is_inside = logical_and(length > one, step < length);
+          source.set(seq_axis, if_then_else(is_inside, turned, step));
         }
         return te::load(x, source);
       },
@@ -200,7 +200,7 @@ te::Tensor matrix_set_diag(const te::Tensor& x, const te::Tensor& diagonal, int 
         } else {
           PrimExpr length = min(rows + min(k, zero), columns - max(k, zero));
           PrimExpr longest = diagonal->shape[diagonal->shape.size() - 1];
-          auto shifted = [&](const PrimExpr& place, bool right) { return right ? place + (longest - length) : place; };
+          auto shifted = [&](const PrimExpr& step, bool right) { return right ? step + (longest - length) : step; };
           source.push_back(make_const(k.dtype(), k2) - k);
           source.push_back(if_then_else(k >= zero, shifted(i, super_right), shifted(j, sub_right)));
         }
@@ -221,17 +221,17 @@ te::Tensor trilu(const te::Tensor& x, const PrimExpr& k, bool upper) {
       "trilu", kElementwise);
 }
 
-te::Tensor unravel_index(const te::Tensor& places, const te::Tensor& shape) {
+te::Tensor unravel_index(const te::Tensor& offsets, const te::Tensor& shape) {
   const int64_t* given = as_int(shape->shape[0]);
   if (!given) throw Error(ValueError) << "unravel_index: the number of dimensions must be a constant";
-  Indices result = places->shape;
+  Indices result = offsets->shape;
   result.insert(0, shape->shape[0]);
   return compute(
       result, "ax",
       [&](const Indices& at) {
         Indices source = at;
         source.erase(0);
-        PrimExpr left = te::load(places, source), out = make_zero(left.dtype());
+        PrimExpr left = te::load(offsets, source), out = make_zero(left.dtype());
         for (int64_t i = *given; i-- > 0;) {
           PrimExpr extent = tessera::cast(left.dtype(), te::load(shape, {PrimExpr(static_cast<int>(i))}));
           PrimExpr digit = i ? floormod(left, extent) : left;
@@ -252,8 +252,8 @@ int from_front(int64_t axis, size_t rank) {
 Globals index_globals{
     {"topi.take",
      [](te::Tensor x, te::Tensor indices, Any axis, int batch_dims, String mode) {
-       int place = axis.is_null() ? -1 : from_front(axis.to<int64_t>(), x->shape.size());
-       return take(x, indices, place, from_front(batch_dims, indices->shape.size()), mode, {});
+       int from = axis.is_null() ? -1 : from_front(axis.to<int64_t>(), x->shape.size());
+       return take(x, indices, from, from_front(batch_dims, indices->shape.size()), mode, {});
      }},
     {"topi.gather", [](te::Tensor x, int axis,
                        te::Tensor indices) { return gather(x, from_front(axis, x->shape.size()), indices, {}); }},

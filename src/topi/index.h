@@ -29,7 +29,7 @@ te::Tensor matrix_set_diag(const te::Tensor& x, const te::Tensor& diagonal, int 
                            bool sub_right);
 /// The upper or lower triangle from diagonal k on, zeros elsewhere.
 te::Tensor trilu(const te::Tensor& x, const PrimExpr& k, bool upper);
-/// Places in a flattened tensor of `shape` (a tensor of one dimension) as indices, one row per dimension.
-te::Tensor unravel_index(const te::Tensor& places, const te::Tensor& shape);
+/// Offsets in a flattened tensor of `shape` (a tensor of one dimension) as indices, one row per dimension.
+te::Tensor unravel_index(const te::Tensor& offsets, const te::Tensor& shape);
 
 }  // namespace tessera::topi

@@ -19,7 +19,7 @@ PrimExpr rotated(const PrimExpr& value, int bits) { return (value << word(bits))
 PrimExpr at(const Buffer& buffer, int i) { return make_load(buffer, {PrimExpr(i)}); }
 Stmt put(const Buffer& buffer, int i, const PrimExpr& value) { return store(buffer, value, {PrimExpr(i)}); }
 
-/// Enciphers the four words of `state` in place under the first four words of `key`.
+/// Enciphers the four words of `state` in index under the first four words of `key`.
 Stmt encipher(const Buffer& state, const Buffer& key) {
   constexpr int kRotations[8][2] = {{14, 16}, {52, 57}, {23, 40}, {5, 37}, {25, 33}, {46, 12}, {58, 22}, {32, 32}};
   PrimExpr parity = word(0x1BD11BDAA9FC1A22);
@@ -106,8 +106,8 @@ Array<te::Tensor> threefry_generate(const te::Tensor& key, const Array<PrimExpr>
                               {at(out[0], 4), at(out[0], 5), at(out[0], 6), at(out[0], 7) + cast(kWord, block)}),
                     encipher(state, out[0])};
                 for (int i = 0; i < 4; ++i) {
-                  PrimExpr place = block * make_const(block.dtype(), 4) + make_const(block.dtype(), i);
-                  stmts.push_back(when(place < count, store(out[1], at(state, i), {place})));
+                  PrimExpr index = block * make_const(block.dtype(), 4) + make_const(block.dtype(), i);
+                  stmts.push_back(when(index < count, store(out[1], at(state, i), {index})));
                 }
                 return sequence(stmts);
               });
@@ -146,8 +146,8 @@ Array<te::Tensor> unit(const te::Tensor& key, const Array<PrimExpr>& shape, Data
   Array<te::Tensor> random = threefry_generate(key, shape);
   te::Tensor values = compute(
       shape, "ax",
-      [&](const Indices& place) {
-        PrimExpr value = tessera::cast(bits, te::load(random[1], place)) >> make_const(bits, dtype.bits - fraction);
+      [&](const Indices& indices) {
+        PrimExpr value = tessera::cast(bits, te::load(random[1], indices)) >> make_const(bits, dtype.bits - fraction);
         return tessera::reinterpret(dtype, value | exponent) - make_const(dtype, 1);
       },
       "unit", kElementwise);

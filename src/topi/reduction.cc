@@ -81,7 +81,7 @@ te::Tensor reduce_position(const te::Tensor& data, const ReduceOptions& options,
   PrimExpr same = logical_or(equal(lhs_v, rhs_v), logical_and(is_lhs_nan, is_rhs_nan));
   PrimExpr earlier = last ? lhs_i > rhs_i : lhs_i < rhs_i;
   PrimExpr keep = logical_or(better, logical_and(same, earlier));
-  // Of equal values the identity's place must lose: an element may be infinite too.
+  // Of equal values the identity's index must lose: an element may be infinite too.
   PrimExpr nowhere = last ? PrimExpr(-1) : max_value(index_type);
   CommReducer reducer = make(CommReducerNode{
       .lhs = {lhs_i, lhs_v},
@@ -110,12 +110,13 @@ te::Tensor reduce_position(const te::Tensor& data, const ReduceOptions& options,
 }
 
 /// `extreme`: the least or greatest elements of the data, in the shape of the result.
-te::Tensor place_of(const te::Tensor& data, const te::Tensor& extreme, const ReduceOptions& options, bool last) {
+te::Tensor index_of_extreme(const te::Tensor& data, const te::Tensor& extreme, const ReduceOptions& options,
+                            bool last) {
   Plan plan = make_plan(data, options);
   const DataType index = DataType::Int(32);
-  PrimExpr place, count;
+  PrimExpr position, count;
   for (const IterVar& axis : plan.reduce) {
-    place = place ? place * axis->dom->extent + axis->var : PrimExpr(axis->var);
+    position = position ? position * axis->dom->extent + axis->var : PrimExpr(axis->var);
     count = count ? count * axis->dom->extent : axis->dom->extent;
   }
   // A position that loses against all others, and is one nevertheless.
@@ -127,7 +128,7 @@ te::Tensor place_of(const te::Tensor& data, const te::Tensor& extreme, const Red
         PrimExpr element = te::load(data, source_indices(plan, i, data->shape.size()));
         // where an element is NaN, so is the extreme
         PrimExpr is_extreme = logical_or(equal(element, te::load(extreme, i)), isnan(element));
-        PrimExpr candidate = select(is_extreme, tessera::cast(index, place), nowhere);
+        PrimExpr candidate = select(is_extreme, tessera::cast(index, position), nowhere);
         if (last) return te::max_over(candidate, plan.reduce);
         return te::reduce(
             candidate, plan.reduce, [](PrimExpr a, PrimExpr b) { return min(a, b); }, te::greatest_of(index));
@@ -178,11 +179,11 @@ te::Tensor argmin(const te::Tensor& data, const ReduceOptions& options, bool las
 te::Tensor argmax(const te::Tensor& data, const ReduceOptions& options, bool last) {
   return reduce_position(data, options, last, true);
 }
-te::Tensor place_of_least(const te::Tensor& data, const ReduceOptions& options, bool last) {
-  return place_of(data, min(data, options), options, last);
+te::Tensor two_pass_argmin(const te::Tensor& data, const ReduceOptions& options, bool last) {
+  return index_of_extreme(data, min(data, options), options, last);
 }
-te::Tensor place_of_greatest(const te::Tensor& data, const ReduceOptions& options, bool last) {
-  return place_of(data, max(data, options), options, last);
+te::Tensor two_pass_argmax(const te::Tensor& data, const ReduceOptions& options, bool last) {
+  return index_of_extreme(data, max(data, options), options, last);
 }
 
 namespace {

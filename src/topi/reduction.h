@@ -25,9 +25,9 @@ te::Tensor any(const te::Tensor& data, const ReduceOptions& options);
 /// as in NumPy. Over several axes it is the position in the flattened axes.
 te::Tensor argmin(const te::Tensor& data, const ReduceOptions& options, bool last);
 te::Tensor argmax(const te::Tensor& data, const ReduceOptions& options, bool last);
-/// The same by two reductions of single values, one for the value and one for its places, which go by vectors where pairs do
+/// The same by two reductions of single values, one for the value and one for its indices, which go by vectors where pairs do
 /// not.
-te::Tensor place_of_least(const te::Tensor& data, const ReduceOptions& options, bool last);
-te::Tensor place_of_greatest(const te::Tensor& data, const ReduceOptions& options, bool last);
+te::Tensor two_pass_argmin(const te::Tensor& data, const ReduceOptions& options, bool last);
+te::Tensor two_pass_argmax(const te::Tensor& data, const ReduceOptions& options, bool last);
 
 }  // namespace tessera::topi

@@ -107,7 +107,7 @@ te::Tensor ndarray_size(const te::Tensor& x, DataType dtype) {
 te::Tensor collapse_sum(const te::Tensor& x, const Array<PrimExpr>& shape) {
   const size_t extra = x->shape.size() - shape.size();
   Array<IterVar> reduced;
-  std::vector<PrimExpr> places(x->shape.size()), summed(x->shape.size());
+  std::vector<PrimExpr> summed_at(x->shape.size()), summed(x->shape.size());
   for (size_t i = 0; i < x->shape.size(); ++i) {
     PrimExpr extent = x->shape[i];
     PrimExpr wanted = i < extra ? PrimExpr(1) : shape[i - extra];
@@ -117,16 +117,16 @@ te::Tensor collapse_sum(const te::Tensor& x, const Array<PrimExpr>& shape) {
     PrimExpr sums = is_one(wanted) ? PrimExpr() : equal(wanted, make_const(wanted.dtype(), 1));
     PrimExpr count = sums ? select(sums, extent, make_const(extent.dtype(), 1)) : extent;
     reduced.push_back(te::reduce_axis(make_range(make_zero(extent.dtype()), count), "k" + std::to_string(i)));
-    places[i] = reduced.back()->var;
+    summed_at[i] = reduced.back()->var;
     if (sums) summed[i] = sums;
   }
   return compute(
       shape, "ax",
       [&](const Indices& at) {
         Indices source;
-        for (size_t i = 0; i < places.size(); ++i) {
-          if (summed[i]) source.push_back(select(summed[i], places[i], at[i - extra]));
-          else source.push_back(places[i] ? places[i] : at[i - extra]);
+        for (size_t i = 0; i < summed_at.size(); ++i) {
+          if (summed[i]) source.push_back(select(summed[i], summed_at[i], at[i - extra]));
+          else source.push_back(summed_at[i] ? summed_at[i] : at[i - extra]);
         }
         PrimExpr element = te::load(x, source);
         if (reduced.empty()) return element;

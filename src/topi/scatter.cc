@@ -22,7 +22,7 @@ PrimExpr inside(const PrimExpr& index, const PrimExpr& extent) {
   return logical_and(index >= make_zero(index.dtype()), index < tessera::cast(index.dtype(), extent));
 }
 
-/// Where an update goes: indices of one element or slice, and whether it exists. An update that has no place is dropped, or
+/// Where an update goes: indices of one element or slice, and whether it exists. An update that lies outside is dropped, or
 /// an error where the check says so.
 struct WriteTarget {
   explicit WriteTarget(const IndexCheck& check) : check(check), access(check) {}
@@ -129,16 +129,16 @@ te::Tensor sparse_to_dense(const te::Tensor& indices, const Array<PrimExpr>& sha
         Stmt fill = loops(shape, [&](const Indices& at) { return store(out[0], make_load(in[2], {}), at); }, true);
         Indices counted(indices->shape.begin(), indices->shape.begin() + (rank ? 1 : 0));
         Stmt writes = loops(counted, [&](const Indices& entry) {
-          Indices place;
+          Indices target;
           PrimExpr fits = bool_imm(true);
           for (size_t i = 0; i < shape.size(); ++i) {
             Indices from = entry;
             if (rank == 2) from.push_back(PrimExpr(static_cast<int>(i)));
-            place.push_back(wide_index(make_load(in[0], from), shape[i]));
-            fits = logical_and(fits, inside(place.back(), shape[i]));
+            target.push_back(wide_index(make_load(in[0], from), shape[i]));
+            fits = logical_and(fits, inside(target.back(), shape[i]));
           }
           Indices from = values->shape.empty() ? Indices{} : entry;
-          return when(fits, store(out[0], make_load(in[1], from), place));
+          return when(fits, store(out[0], make_load(in[1], from), target));
         });
         return sequence({fill, writes});
       })[0];
@@ -147,8 +147,8 @@ te::Tensor sparse_to_dense(const te::Tensor& indices, const Array<PrimExpr>& sha
 te::Tensor invert_permutation(const te::Tensor& x) {
   return program("invert_permutation", {x}, {{x->shape, x->dtype}}, [&](const Buffers& in, const Buffers& out) {
     return loop(x->shape[0], [&](const PrimExpr& i) {
-      PrimExpr place = wide_index(make_load(in[0], {i}), x->shape[0]);
-      return when(inside(place, x->shape[0]), store(out[0], i, {place}));
+      PrimExpr index = wide_index(make_load(in[0], {i}), x->shape[0]);
+      return when(inside(index, x->shape[0]), store(out[0], i, {index}));
     });
   })[0];
 }

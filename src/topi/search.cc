@@ -50,23 +50,23 @@ struct Running {
     auto side_by_side = [&](auto body) {
       return loop(PrimExpr(count), [&](const PrimExpr& vector) {
         auto one = [&](const PrimExpr& lane) {
-          Indices place = rest;
+          Indices line = rest;
           PrimExpr column = vector * PrimExpr(kLanes) + lane;
-          place.set(place.size() - 1, rest.back() + tessera::cast(rest.back().dtype(), column));
-          return body(place);
+          line.set(line.size() - 1, rest.back() + tessera::cast(rest.back().dtype(), column));
+          return body(line);
         };
         return loop(PrimExpr(kLanes), one, LoopKind::Vectorized);
       });
     };
-    Stmt first = side_by_side([&](const Indices& place) {
+    Stmt first = side_by_side([&](const Indices& line) {
       PrimExpr none = make_const(dtype, is_product ? 1 : 0);
-      return store(out, exclusive ? none : element(at(place, zero)), at(place, zero));
+      return store(out, exclusive ? none : element(at(line, zero)), at(line, zero));
     });
     Stmt others = loop(extent - make_const(extent.dtype(), 1), [&](const PrimExpr& before) {
       PrimExpr step = before + make_const(before.dtype(), 1);
-      return side_by_side([&](const Indices& place) {
-        PrimExpr sum = make_load(out, at(place, before));
-        return store(out, next(sum, element(at(place, exclusive ? before : step))), at(place, step));
+      return side_by_side([&](const Indices& line) {
+        PrimExpr sum = make_load(out, at(line, before));
+        return store(out, next(sum, element(at(line, exclusive ? before : step))), at(line, step));
       });
     });
     return when(extent > zero, sequence({first, others}));
@@ -144,14 +144,14 @@ te::Tensor searchsorted(const te::Tensor& sequence, const te::Tensor& values, bo
             [&](const Indices& at) {
               return with_memory(size.dtype(), 2, [&](const Buffer& memory) {
                 Cell low(memory, 0), high(memory, 1);
-                Indices place;
-                if (sequence->shape.size() > 1) place = Indices(at.begin(), at.end() - 1);
+                Indices probe;
+                if (sequence->shape.size() > 1) probe = Indices(at.begin(), at.end() - 1);
                 SafeAccess access({});
-                for (size_t i = 0; i < place.size(); ++i)
+                for (size_t i = 0; i < probe.size(); ++i)
                   access.shares(values->shape[i], sequence->shape[i], static_cast<int>(i));
                 PrimExpr middle = floordiv(low() + high(), make_const(size.dtype(), 2));
-                place.push_back(middle);
-                PrimExpr element = make_load(in[0], place), value = make_load(in[1], at);
+                probe.push_back(middle);
+                PrimExpr element = make_load(in[0], probe), value = make_load(in[1], at);
                 PrimExpr goes_after = right ? element <= value : element < value;
                 Stmt halve = when(goes_after, low.set(middle + make_const(size.dtype(), 1)), high.set(middle));
                 PrimExpr goes_on = logical_and(low() < high(), access.is_possible());

@@ -38,8 +38,8 @@ SliceAxis slice_axis(const PrimExpr& size, PrimExpr begin, PrimExpr end, PrimExp
   PrimExpr low = choose(backwards, make_const(dtype, -1), zero), high = choose(backwards, size - one, size);
   auto placed = [&](const PrimExpr& given) {
     if (is_last(given)) return high;
-    PrimExpr place = fitted(given, dtype);
-    return min(max(choose(place < zero, place + size, place), low), high);
+    PrimExpr bound = fitted(given, dtype);
+    return min(max(choose(bound < zero, bound + size, bound), low), high);
   };
   PrimExpr first = begin ? placed(begin) : choose(backwards, high, low), last;
   if (!end) {
@@ -65,9 +65,9 @@ PrimExpr bounded_stride(const PrimExpr& stride) {
 std::vector<SliceAxis> slice_axes(const Array<PrimExpr>& shape, const SliceSpec& spec) {
   size_t rank = shape.size(), count = std::max(spec.begin.size(), spec.end.size());
   if (!spec.axes.empty() && spec.axes.size() != count)
-    throw Error(TypeError) << "a slice has " << spec.axes.size() << " axes for " << count << " places";
+    throw Error(TypeError) << "a slice has " << spec.axes.size() << " axes for " << count << " bounds";
   if (count > rank)
-    throw Error(TypeError) << "a slice has " << count << " places for a tensor of " << rank << " dimensions";
+    throw Error(TypeError) << "a slice has " << count << " bounds for a tensor of " << rank << " dimensions";
   std::vector<SliceAxis> out;
   for (const PrimExpr& extent : shape)
     out.push_back({make_zero(extent.dtype()), make_const(extent.dtype(), 1), extent});
@@ -116,11 +116,11 @@ te::Tensor strided_set(const te::Tensor& x, const te::Tensor& v, const te::Tenso
           PrimExpr back = slice.stride < make_zero(dtype);
           PrimExpr distance = choose(back, slice.begin - here, here - slice.begin);
           PrimExpr step = choose(back, make_zero(dtype) - slice.stride, slice.stride);
-          PrimExpr place = floordiv(distance, step);
+          PrimExpr index = floordiv(distance, step);
           inside = logical_and(inside, distance >= make_zero(dtype));
           inside = logical_and(inside, equal(floormod(distance, step), make_zero(dtype)));
-          inside = logical_and(inside, logical_and(place < slice.extent, place < cast(dtype, v->shape[i])));
-          source.push_back(cast(at[i].dtype(), place));
+          inside = logical_and(inside, logical_and(index < slice.extent, index < cast(dtype, v->shape[i])));
+          source.push_back(cast(at[i].dtype(), index));
         }
         return if_then_else(inside, te::load(v, source), te::load(x, at));
       },

@@ -10,7 +10,7 @@ struct SliceAxis {
   PrimExpr begin, stride, extent;
 };
 
-/// What a slice means for a dimension of `size` elements: negative places count from the end, places outside are brought
+/// What a slice means for a dimension of `size` elements: negative bounds count from the end, bounds outside are brought
 /// to the edge. An empty `begin`, `end` or `stride` is the whole dimension's; an `end_is_size` of -1 reaches to the end.
 SliceAxis slice_axis(const PrimExpr& size, PrimExpr begin, PrimExpr end, PrimExpr stride, bool end_is_size = false);
 
@@ -27,7 +27,7 @@ struct SliceSpec {
 std::vector<SliceAxis> slice_axes(const Array<PrimExpr>& shape, const SliceSpec& spec);
 
 te::Tensor strided_slice(const te::Tensor& x, const std::vector<SliceAxis>& slices);
-/// x with the elements of v in the places that the slices name; begin, end and strides are tensors of one dimension.
+/// x with the elements of v at the indices that the slices name; begin, end and strides are tensors of one dimension.
 te::Tensor strided_set(const te::Tensor& x, const te::Tensor& v, const te::Tensor& begin, const te::Tensor& end,
                        const te::Tensor& strides);
 

@@ -30,15 +30,15 @@ Array<te::Tensor> sparse_reshape(const te::Tensor& indices, const te::Tensor& fr
   te::Tensor out = compute(
       {indices->shape[0], to->shape[0]}, "ax",
       [&](const Indices& at) {
-        PrimExpr place = make_zero(dtype), digit = make_zero(dtype);
+        PrimExpr offset = make_zero(dtype), digit = make_zero(dtype);
         for (int64_t i = 0; i < *before; ++i)
-          place =
-              place * number(from, i) + tessera::cast(dtype, te::load(indices, {at[0], PrimExpr(static_cast<int>(i))}));
+          offset = offset * number(from, i) +
+                   tessera::cast(dtype, te::load(indices, {at[0], PrimExpr(static_cast<int>(i))}));
         for (int64_t i = *after; i-- > 0;) {
           PrimExpr extent = te::load(shape, {PrimExpr(static_cast<int>(i))});
-          PrimExpr this_digit = i ? floormod(place, extent) : place;
+          PrimExpr this_digit = i ? floormod(offset, extent) : offset;
           digit = if_then_else(equal(at[1], PrimExpr(static_cast<int>(i))), this_digit, digit);
-          if (i) place = floordiv(place, extent);
+          if (i) offset = floordiv(offset, extent);
         }
         return tessera::cast(indices->dtype, digit);
       },
@@ -64,11 +64,11 @@ Array<te::Tensor> sparse_fill_empty_rows(const te::Tensor& indices, const te::Te
             return tessera::cast(dtype, make_load(in[0], {entry, PrimExpr(0)}));
           };
           auto fills = [&](const PrimExpr& row) {
-            Stmt place = loop(width, [&](const PrimExpr& i) {
+            Stmt copy = loop(width, [&](const PrimExpr& i) {
               return store(out[0], select(equal(i, make_zero(i.dtype())), tessera::cast(dtype, row), make_zero(dtype)),
                            {written(), i});
             });
-            return sequence({place, store(out[1], make_load(in[2], {}), {written()}), written.add(1)});
+            return sequence({copy, store(out[1], make_load(in[2], {}), {written()}), written.add(1)});
           };
           Stmt copy = sequence(
               {loop(width,

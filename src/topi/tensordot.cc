@@ -57,9 +57,9 @@ std::vector<int> numbers(const Array<PrimExpr>& list, size_t rank) {
   std::vector<int> out;
   for (const PrimExpr& item : list) {
     const int64_t* axis = as_int(item);
-    int64_t place = axis && *axis < 0 ? *axis + static_cast<int64_t>(rank) : axis ? *axis : -1;
-    if (place < 0 || place >= static_cast<int64_t>(rank)) throw Error(ValueError) << "tensordot: no axis " << item;
-    out.push_back(static_cast<int>(place));
+    int64_t normal = axis && *axis < 0 ? *axis + static_cast<int64_t>(rank) : axis ? *axis : -1;
+    if (normal < 0 || normal >= static_cast<int64_t>(rank)) throw Error(ValueError) << "tensordot: no axis " << item;
+    out.push_back(static_cast<int>(normal));
   }
   return out;
 }

@@ -19,9 +19,9 @@ PrimExpr flat_index(const Array<PrimExpr>& at, const Array<PrimExpr>& shape) {
   return out;
 }
 
-Array<PrimExpr> unflat_index(const PrimExpr& place, const Array<PrimExpr>& shape) {
+Array<PrimExpr> unflat_index(const PrimExpr& offset, const Array<PrimExpr>& shape) {
   std::vector<PrimExpr> out(shape.size());
-  PrimExpr left = place;
+  PrimExpr left = offset;
   for (size_t i = shape.size(); i-- > 0;) {
     const int64_t* extent = as_int(shape[i]);
     if (!i || (extent && *extent == 0)) {  // of a tensor without elements none is read
@@ -164,16 +164,16 @@ te::Tensor layout_transform(const te::Tensor& x, const String& from, const Strin
   return compute(
       convert_shape(source, target, x->shape), "ax",
       [&](const Array<PrimExpr>& at) {
-        Array<PrimExpr> place = convert_indices(target, source, at);
+        Array<PrimExpr> plain_at = convert_indices(target, source, at);
         PrimExpr inside;
-        for (size_t i = 0; i < place.size(); ++i) {  // parts that do not divide are padded with zeros
+        for (size_t i = 0; i < plain_at.size(); ++i) {  // parts that do not divide are padded with zeros
           const int64_t *extent = as_int(x->shape[i]), factor = target->factor_of(source->letter(i));
           bool divides = factor <= 0 || (extent && *extent % factor == 0);
           if (divides) continue;
-          PrimExpr fits = place[i] < x->shape[i];
+          PrimExpr fits = plain_at[i] < x->shape[i];
           inside = inside ? logical_and(inside, fits) : fits;
         }
-        PrimExpr element = te::load(x, place);
+        PrimExpr element = te::load(x, plain_at);
         return inside ? if_then_else(inside, element, make_zero(x->dtype)) : element;
       },
       "T_layout_trans", kInjective);
@@ -212,14 +212,14 @@ te::Tensor squeeze_of(te::Tensor x, Any axes) {
   return squeeze(x, axes.is_null() ? gone : normal_axes(axes, x->shape.size()));
 }
 
-/// Equal parts, or parts that begin at the places given.
+/// Equal parts, or parts that begin at the indices given.
 Array<te::Tensor> split_of(te::Tensor x, Any parts, int axis) {
-  int place = normal(axis, x->shape.size());
-  PrimExpr extent = x->shape[place];
+  int dimension = normal(axis, x->shape.size());
+  PrimExpr extent = x->shape[dimension];
   std::vector<PrimExpr> begins;
   if (auto* list = cast_or_null<ArrayNode>(parts.object())) {
     for (const PrimExpr& begin : Array<PrimExpr>(list)) begins.push_back(begin);
-    return split(x, begins, place, "T_split");
+    return split(x, begins, dimension, "T_split");
   }
   int64_t count = parts.to<int64_t>();
   if (count < 1) throw Error(ValueError) << "a tensor cannot be split into " << count << " parts";
@@ -227,7 +227,7 @@ Array<te::Tensor> split_of(te::Tensor x, Any parts, int axis) {
     throw Error(ValueError) << "an extent of " << extent << " cannot be split into " << count << " equal parts";
   PrimExpr part = floordiv(extent, make_const(extent.dtype(), count));
   for (int64_t i = 1; i < count; ++i) begins.push_back(part * make_const(extent.dtype(), i));
-  return split(x, begins, place, "T_split_sections");
+  return split(x, begins, dimension, "T_split_sections");
 }
 
 Globals transform_globals{

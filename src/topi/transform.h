@@ -18,8 +18,8 @@ te::Tensor stack(const Array<te::Tensor>& parts, int axis);
 Array<te::Tensor> split(const te::Tensor& x, const std::vector<PrimExpr>& begins, int axis, const String& name);
 te::Tensor layout_transform(const te::Tensor& x, const String& from, const String& to);
 
-/// The place in a row-major sequence of element `at` of `shape`, and back.
+/// The offset in a row-major sequence of element `at` of `shape`, and back.
 PrimExpr flat_index(const Array<PrimExpr>& at, const Array<PrimExpr>& shape);
-Array<PrimExpr> unflat_index(const PrimExpr& place, const Array<PrimExpr>& shape);
+Array<PrimExpr> unflat_index(const PrimExpr& offset, const Array<PrimExpr>& shape);
 
 }  // namespace tessera::topi

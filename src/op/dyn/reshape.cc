@@ -71,7 +71,7 @@ bool strided_slice_type(TypeQuery& query) {
   int64_t count = 0;
   for (int i = 1; i < 4; ++i) count = std::max(count, vector_length(query, i, names[i]));
   if (count > rank_of(data))
-    throw Error(TypeError) << "a slice has " << count << " places for " << to_text(query.type(0));
+    throw Error(TypeError) << "a slice has " << count << " bounds for " << to_text(query.type(0));
   Array<PrimExpr> shape = data->shape;
   for (int64_t i = 0; i < count; ++i) shape.set(i, any_extent());
   query.result(TensorType(shape, data->dtype));
@@ -190,7 +190,7 @@ static void dyn_reshape_records() {
       .compute(strided_slice)
       .shape({0, 1, 1, 1}, strided_slice_shape);
   OpRecord("dyn.topk")
-      .doc("The greatest or least elements along an axis, their places, or both.")
+      .doc("The greatest or least elements along an axis, their indices, or both.")
       .attrs<TopkAttrs>()
       .input("data", "the input")
       .input("k", "how many")

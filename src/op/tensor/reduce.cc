@@ -129,9 +129,9 @@ static void reduce_records() {
     if (row.precision) record.precision(*row.precision);
   }
   const ReduceRow positions[] = {
-      {"argmax", arg_reduce<topi::place_of_greatest>, "Where the greatest element over the axes is.",
+      {"argmax", arg_reduce<topi::two_pass_argmax>, "Where the greatest element over the axes is.",
        Precision::Follow},
-      {"argmin", arg_reduce<topi::place_of_least>, "Where the least element over the axes is.", Precision::Follow},
+      {"argmin", arg_reduce<topi::two_pass_argmin>, "Where the least element over the axes is.", Precision::Follow},
   };
   for (const ReduceRow& row : positions) {
     OpRecord record(row.name);

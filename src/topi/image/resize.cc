@@ -31,13 +31,13 @@ class Sampler {
   PrimExpr real(const PrimExpr& x) const { return tessera::cast(real_, x); }
   PrimExpr real(double x) const { return make_const(real_, x); }
 
-  /// The place in the data that place `x` of the result corresponds to.
+  /// The position in the data that position `x` of the result corresponds to.
   PrimExpr coordinate(size_t dim, const PrimExpr& x, const PrimExpr& begin, const PrimExpr& end) const {
     const String& mode = options_.coordinates;
     PrimExpr from = extent(dim), to = options_.size[dim];
     PrimExpr scale = div(real(from), real(to));
     if (mode == "half_pixel") return (real(x) + real(0.5)) * scale - real(0.5);
-    if (mode == "align_corners" && is_one(to)) return real(PrimExpr(0));  // the one place is the first corner
+    if (mode == "align_corners" && is_one(to)) return real(PrimExpr(0));  // the one position is the first corner
     if (mode == "align_corners") return div(real(from - 1), real(to - 1)) * real(x);
     if (mode == "asymmetric") return is_whole_step(dim) ? truncdiv(x, truncdiv(to, from)) : scale * real(x);
     if (mode == "tf_half_pixel_for_nn") return (real(x) + real(0.5)) * scale;
@@ -52,10 +52,10 @@ class Sampler {
                                "tf_half_pixel_for_nn or tf_crop_and_resize";
   }
 
-  /// The value at `places`, one per spatial dimension; `source` says the rest.
-  PrimExpr value(const Array<PrimExpr>& source, const std::vector<PrimExpr>& places) const {
+  /// The value at `positions`, one per spatial dimension; `source` says the rest.
+  PrimExpr value(const Array<PrimExpr>& source, const std::vector<PrimExpr>& positions) const {
     std::vector<Taps> all;
-    for (size_t dim = 0; dim < places.size(); ++dim) all.push_back(taps(dim, places[dim]));
+    for (size_t dim = 0; dim < positions.size(); ++dim) all.push_back(taps(dim, positions[dim]));
     PrimExpr out = blend(all, [&](const std::vector<PrimExpr>& indices) {
       Array<PrimExpr> at = source;
       for (size_t dim = 0; dim < indices.size(); ++dim) at.set(static_cast<size_t>(axes_[dim]), indices[dim]);
@@ -64,9 +64,9 @@ class Sampler {
     });
     if (options_.coordinates == "tf_crop_and_resize") {
       PrimExpr outside = tessera::cast(out.dtype(), real(options_.extrapolation_value));
-      for (size_t dim = places.size(); dim-- > 0;) {
-        out = if_then_else(places[dim] > real(extent(dim) - 1), outside, out);
-        out = if_then_else(places[dim] < real(0.0), outside, out);
+      for (size_t dim = positions.size(); dim-- > 0;) {
+        out = if_then_else(positions[dim] > real(extent(dim) - 1), outside, out);
+        out = if_then_else(positions[dim] < real(0.0), outside, out);
       }
     }
     return tessera::cast(options_.out_dtype.is_void() ? data_->dtype : options_.out_dtype, out);
@@ -85,25 +85,25 @@ class Sampler {
     return method_ == "nearest_neighbor" && rounding_ == "floor" && from && to && *from > 0 && *to % *from == 0;
   }
 
-  PrimExpr nearest(const PrimExpr& place) const {
+  PrimExpr nearest(const PrimExpr& position) const {
     DataType index = DataType::Int(32);
-    constexpr double kSlack = 1e-5;  // against rounding of the place itself
-    if (place.dtype().is_int()) return tessera::cast(index, place);
-    if (rounding_ == "round") return tessera::cast(index, round(place));
-    if (rounding_ == "round_prefer_floor") return tessera::cast(index, ceil(place - real(0.5)));
-    if (rounding_ == "round_prefer_ceil") return tessera::cast(index, floor(place + real(0.5)));
-    if (rounding_ == "floor") return tessera::cast(index, floor(place + real(kSlack)));
-    if (rounding_ == "ceil") return tessera::cast(index, ceil(place - real(kSlack)));
+    constexpr double kSlack = 1e-5;  // against rounding of the position itself
+    if (position.dtype().is_int()) return tessera::cast(index, position);
+    if (rounding_ == "round") return tessera::cast(index, round(position));
+    if (rounding_ == "round_prefer_floor") return tessera::cast(index, ceil(position - real(0.5)));
+    if (rounding_ == "round_prefer_ceil") return tessera::cast(index, floor(position + real(0.5)));
+    if (rounding_ == "floor") return tessera::cast(index, floor(position + real(kSlack)));
+    if (rounding_ == "ceil") return tessera::cast(index, ceil(position - real(kSlack)));
     throw Error(ValueError) << "rounding_method is " << rounding_
                             << ", but must be round, floor, ceil, round_prefer_floor or round_prefer_ceil";
   }
 
-  /// What makes up the value along one dimension; places outside the image are those at its edge.
-  Taps taps(size_t dim, const PrimExpr& place) const {
+  /// What makes up the value along one dimension; positions outside the image are those at its edge.
+  Taps taps(size_t dim, const PrimExpr& position) const {
     Taps out;
-    if (method_ == "nearest_neighbor") out = {{nearest(place), {}}};
-    else if (method_ == "linear") out = linear_taps(place, has_boxes_);
-    else if (method_ == "cubic") out = cubic_taps(place, options_.cubic_alpha, has_boxes_);
+    if (method_ == "nearest_neighbor") out = {{nearest(position), {}}};
+    else if (method_ == "linear") out = linear_taps(position, has_boxes_);
+    else if (method_ == "cubic") out = cubic_taps(position, options_.cubic_alpha, has_boxes_);
     else
       throw Error(ValueError) << "method is " << options_.method << ", but must be nearest_neighbor, linear or cubic";
     if (method_ == "cubic" && options_.cubic_exclude) exclude_outside(dim, &out);
@@ -124,7 +124,7 @@ class Sampler {
   te::Tensor data_;
   ResizeOptions options_;
   std::vector<int> axes_;
-  bool has_boxes_;  // places come from data
+  bool has_boxes_;  // positions come from data
   DataType real_;
   String method_, rounding_;
 };
@@ -143,13 +143,13 @@ te::Tensor resize(const te::Tensor& data, const ResizeOptions& options) {
   return compute(
       shape, "i",
       [&](const Array<PrimExpr>& at) {
-        std::vector<PrimExpr> places;
+        std::vector<PrimExpr> positions;
         for (size_t i = 0; i < spatial; ++i) {
           PrimExpr begin = crops ? sampler.real(options.roi[i]) : sampler.real(0.0);
           PrimExpr end = crops ? sampler.real(options.roi[i + spatial]) : sampler.real(1.0);
-          places.push_back(sampler.coordinate(i, at[static_cast<size_t>(sampler.axes()[i])], begin, end));
+          positions.push_back(sampler.coordinate(i, at[static_cast<size_t>(sampler.axes()[i])], begin, end));
         }
-        return sampler.value(at, places);
+        return sampler.value(at, positions);
       },
       "resize", kInjective);
 }
@@ -165,18 +165,18 @@ te::Tensor crop_and_resize(const te::Tensor& data, const te::Tensor& boxes, cons
   return compute(
       shape, "i",
       [&](const Array<PrimExpr>& at) {
-        std::vector<PrimExpr> places;
+        std::vector<PrimExpr> positions;
         for (int i = 0; i < 2; ++i) {
           PrimExpr begin = sampler.real(te::load(boxes, {at[0], PrimExpr(i)}));
           PrimExpr end = sampler.real(te::load(boxes, {at[0], PrimExpr(i + 2)}));
           auto dim = static_cast<size_t>(i);
-          places.push_back(sampler.coordinate(dim, at[static_cast<size_t>(sampler.axes()[dim])], begin, end));
+          positions.push_back(sampler.coordinate(dim, at[static_cast<size_t>(sampler.axes()[dim])], begin, end));
         }
         SafeAccess image({});
         Array<PrimExpr> source = at;
         source.set(0, image.index(te::load(box_indices, {at[0]}), data->shape[0], 0));
         image.shares(boxes->shape[0], box_indices->shape[0], 0);
-        PrimExpr value = sampler.value(source, places);
+        PrimExpr value = sampler.value(source, positions);
         return if_then_else(image.is_possible(), value, make_zero(value.dtype()));
       },
       "crop_and_resize", kInjective);

@@ -10,7 +10,7 @@ struct ResizeOptions {
   Array<PrimExpr> roi;   // the part to look at, in fractions: all begins, then all ends; for "tf_crop_and_resize"
   String layout;
   String method = "linear";               // or "nearest_neighbor", "cubic"
-  String coordinates = "half_pixel";      // how places of the result and of the data correspond
+  String coordinates = "half_pixel";      // how positions of the result and of the data correspond
   String rounding;                        // which neighbour is the nearest; "": as usual for the coordinates
   double cubic_alpha = -0.5;              // of the cubic spline
   bool cubic_exclude = false;             // taps outside the image have no weight

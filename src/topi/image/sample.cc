@@ -13,14 +13,14 @@ namespace tessera::topi {
 namespace {
 
 PrimExpr number(const PrimExpr& like, double value) { return make_const(like.dtype(), value); }
-PrimExpr as_index(const PrimExpr& place) { return tessera::cast(DataType::Int(32), place); }
-/// The whole part of a place and what is left. A place from data may be anything: its whole part is kept far from the limits
+PrimExpr as_index(const PrimExpr& position) { return tessera::cast(DataType::Int(32), position); }
+/// The whole part of a position and what is left. A position from data may be anything: its whole part is kept far from the limits
 /// of integers, so that its neighbours can be counted, and a NaN is the least.
-std::pair<PrimExpr, PrimExpr> parts_of(const PrimExpr& place, bool is_from_data) {
-  PrimExpr below = floor(place), whole = as_index(below);
-  if (!is_from_data) return {whole, place - tessera::cast(place.dtype(), whole)};
+std::pair<PrimExpr, PrimExpr> parts_of(const PrimExpr& position, bool is_from_data) {
+  PrimExpr below = floor(position), whole = as_index(below);
+  if (!is_from_data) return {whole, position - tessera::cast(position.dtype(), whole)};
   PrimExpr far = make_const(DataType::Int(32), 1 << 30), near = make_const(DataType::Int(32), -(1 << 30));
-  return {max(min(whole, far), near), place - below};
+  return {max(min(whole, far), near), position - below};
 }
 
 /// The element at `indices` of the dimensions `axes`; zero outside the data.
@@ -53,13 +53,13 @@ PrimExpr blend_from(const std::vector<Taps>& taps, std::vector<PrimExpr>* chosen
 
 }  // namespace
 
-Taps linear_taps(const PrimExpr& place, bool is_from_data) {
-  auto [whole, t] = parts_of(place, is_from_data);
+Taps linear_taps(const PrimExpr& position, bool is_from_data) {
+  auto [whole, t] = parts_of(position, is_from_data);
   return {{whole, number(t, 1.0) - t}, {whole + 1, t}};
 }
 
-Taps cubic_taps(const PrimExpr& place, double a, bool is_from_data) {
-  auto [whole, t] = parts_of(place, is_from_data);
+Taps cubic_taps(const PrimExpr& position, double a, bool is_from_data) {
+  auto [whole, t] = parts_of(position, is_from_data);
   PrimExpr t2 = t * t, t3 = t2 * t;
   auto c = [&](double value) { return number(t, value); };
   return {{whole - 1, c(a) * (t3 - c(2.0) * t2 + t)},
@@ -74,62 +74,62 @@ PrimExpr blend(const std::vector<Taps>& taps, const std::function<PrimExpr(const
 }
 
 PrimExpr sample_linear(const te::Tensor& data, const Array<PrimExpr>& source, const std::vector<int>& axes,
-                       const std::vector<PrimExpr>& places) {
+                       const std::vector<PrimExpr>& positions) {
   std::vector<Taps> taps;
-  for (const PrimExpr& place : places) taps.push_back(linear_taps(place, true));
+  for (const PrimExpr& position : positions) taps.push_back(linear_taps(position, true));
   return blend(taps, [&](const std::vector<PrimExpr>& indices) {
-    return tessera::cast(places[0].dtype(), element_or_zero(data, source, axes, indices));
+    return tessera::cast(positions[0].dtype(), element_or_zero(data, source, axes, indices));
   });
 }
 
 te::Tensor affine_grid(const te::Tensor& data, const Array<PrimExpr>& target_shape) {
-  auto step = [&](size_t i) {  // a little less than whole, so that the last place is inside
+  auto step = [&](size_t i) {  // a little less than whole, so that the last position is inside
     PrimExpr last = tessera::cast(data->dtype, target_shape[i] - 1);
     return div(make_const(data->dtype, 2.0 - 1e-7), last);
   };
   return compute(
       {data->shape[0], PrimExpr(2), target_shape[0], target_shape[1]}, "i",
       [&](const Array<PrimExpr>& at) {
-        auto place = [&](size_t i) {
+        auto position = [&](size_t i) {
           return make_const(data->dtype, -1.0) + tessera::cast(data->dtype, at[i + 2]) * step(i);
         };
         auto entry = [&](int column) { return te::load(data, {at[0], at[1], PrimExpr(column)}); };
-        return entry(0) * place(1) + entry(1) * place(0) + entry(2);
+        return entry(0) * position(1) + entry(1) * position(0) + entry(2);
       },
       "affine_grid", "affine_grid");
 }
 
 namespace {
 
-/// Places of a grid, and indices around them, brought into the data.
+/// Positions of a grid, and indices around them, brought into the data.
 class Folding {
  public:
   Folding(const GridSampleOptions& options) : options_(options) {}
 
-  /// From [-1, 1] to places of `extent` elements.
-  PrimExpr unnormalise(const PrimExpr& place, const PrimExpr& extent) const {
-    PrimExpr size = tessera::cast(place.dtype(), extent), one = number(place, 1.0), half = number(place, 0.5);
-    if (options_.align_corners) return (place + one) * (size - one) * half;
-    return (place + one) * size * half - half;
+  /// From [-1, 1] to positions among `extent` elements.
+  PrimExpr unnormalise(const PrimExpr& position, const PrimExpr& extent) const {
+    PrimExpr size = tessera::cast(position.dtype(), extent), one = number(position, 1.0), half = number(position, 0.5);
+    if (options_.align_corners) return (position + one) * (size - one) * half;
+    return (position + one) * size * half - half;
   }
 
-  PrimExpr operator()(const PrimExpr& place, const PrimExpr& extent) const {
-    if (options_.padding_mode == "zeros") return place;
-    PrimExpr last = tessera::cast(place.dtype(), extent - 1), zero = number(place, 0.0);
-    PrimExpr inside = options_.padding_mode == "reflection" ? reflect(place, extent) : place;
+  PrimExpr operator()(const PrimExpr& position, const PrimExpr& extent) const {
+    if (options_.padding_mode == "zeros") return position;
+    PrimExpr last = tessera::cast(position.dtype(), extent - 1), zero = number(position, 0.0);
+    PrimExpr inside = options_.padding_mode == "reflection" ? reflect(position, extent) : position;
     return min(max(inside, zero), last);
   }
 
  private:
   /// Mirrored at the first and the last element, or at their outer edges, as often as needed.
-  PrimExpr reflect(const PrimExpr& place, const PrimExpr& extent) const {
+  PrimExpr reflect(const PrimExpr& position, const PrimExpr& extent) const {
     double edge = options_.align_corners ? 0.0 : -0.5;
-    PrimExpr size = tessera::cast(place.dtype(), options_.align_corners ? extent - 1 : extent);
-    PrimExpr from = abs(place - number(place, edge));
-    PrimExpr times = floor(div(from, max(size, number(place, 1.0))));
+    PrimExpr size = tessera::cast(position.dtype(), options_.align_corners ? extent - 1 : extent);
+    PrimExpr from = abs(position - number(position, edge));
+    PrimExpr times = floor(div(from, max(size, number(position, 1.0))));
     PrimExpr extra = from - times * size;
     PrimExpr is_even = equal(floormod(as_index(times), 2), 0);
-    return if_then_else(is_even, extra, size - extra) + number(place, edge);
+    return if_then_else(is_even, extra, size - extra) + number(position, edge);
   }
 
   GridSampleOptions options_;
@@ -147,22 +147,22 @@ te::Tensor grid_sample(const te::Tensor& data, const te::Tensor& grid, const Gri
       shape, "i",
       [&](const Array<PrimExpr>& at) {
         std::vector<Taps> taps;
-        SafeAccess places({});
-        places.shares(data->shape[0], grid->shape[0], 0);
+        SafeAccess grids({});
+        grids.shares(data->shape[0], grid->shape[0], 0);
         for (size_t i = 0; i < spatial; ++i) {
           Array<PrimExpr> grid_at = at;
           grid_at.set(1, PrimExpr(static_cast<int>(spatial - 1 - i)));
           const PrimExpr& extent = data->shape[2 + i];
-          PrimExpr place = fold.unnormalise(places.load(grid, grid_at), extent);
+          PrimExpr position = fold.unnormalise(grids.load(grid, grid_at), extent);
           if (options.method == "nearest") {
-            taps.push_back({{as_index(nearbyint(fold(place, extent))), {}}});
+            taps.push_back({{as_index(nearbyint(fold(position, extent))), {}}});
           } else if (options.method == "bilinear") {
-            taps.push_back(linear_taps(fold(place, extent), true));
+            taps.push_back(linear_taps(fold(position, extent), true));
           } else if (options.method == "bicubic") {
-            taps.push_back(cubic_taps(place, -0.75, true));
+            taps.push_back(cubic_taps(position, -0.75, true));
             for (Tap& tap : taps.back())
               if (options.padding_mode != "zeros")
-                tap.index = as_index(fold(tessera::cast(place.dtype(), tap.index), extent));
+                tap.index = as_index(fold(tessera::cast(position.dtype(), tap.index), extent));
           } else {
             throw Error(ValueError) << "method is " << options.method << ", but must be bilinear, nearest or bicubic";
           }
@@ -194,13 +194,13 @@ te::Tensor dilation2d(const te::Tensor& data, const te::Tensor& filter, const Di
   return compute(
       convert_shape(plain, in, shape), "i",
       [&](const Array<PrimExpr>& at) {
-        Array<PrimExpr> place = convert_indices(in, plain, at), data_at = place;
+        Array<PrimExpr> plain_at = convert_indices(in, plain, at), data_at = plain_at;
         for (size_t i = 0; i < 2; ++i)
-          data_at.set(i + 2, place[i + 2] * options.strides[i] + reduce[i]->var * options.dilations[i]);
+          data_at.set(i + 2, plain_at[i + 2] * options.strides[i] + reduce[i]->var * options.dilations[i]);
         auto cast = [&](const PrimExpr& e) { return tessera::cast(options.out_dtype, e); };
-        PrimExpr sum =
-            cast(te::load(padded, convert_indices(plain, in, data_at))) +
-            cast(te::load(filter, convert_indices(plain_kernel, kernel, {place[1], reduce[0]->var, reduce[1]->var})));
+        PrimExpr sum = cast(te::load(padded, convert_indices(plain, in, data_at))) +
+                       cast(te::load(filter, convert_indices(plain_kernel, kernel,
+                                                             {plain_at[1], reduce[0]->var, reduce[1]->var})));
         return te::max_over(sum, reduce);
       },
       "dilation2d", options.data_layout == "NHWC" ? "dilation2d_nhwc" : "dilation2d_nchw");

@@ -57,7 +57,7 @@ te::Tensor pad_spatial(const te::Tensor& data, const Layout& layout, const Array
 struct Names {
   std::string name, tag;
   const char *batch = "nn", *channel = "ff", *reduce = "rc";
-  std::vector<std::string> places{"yy", "xx", "zz"}, taps{"ry", "rx", "rz"};
+  std::vector<std::string> positions{"yy", "xx", "zz"}, taps{"ry", "rx", "rz"};
 };
 
 bool has_blocks(const Layout& layout) {
@@ -109,7 +109,7 @@ te::Tensor convolve(const te::Tensor& padded, const te::Tensor& weight, const Co
     std::string name = dim == 0                   ? names.batch
                        : dim == 1                 ? names.channel
                        : dim == std::string::npos ? std::string(1, out->letter(i))
-                                                  : names.places[dim - 2];
+                                                  : names.positions[dim - 2];
     axes.push_back(data_axis(name, out_shape[i]));
     at.push_back(axes.back()->var);
   }
@@ -261,7 +261,7 @@ te::Tensor conv_transpose(const te::Tensor& data, const te::Tensor& weight, cons
   names.batch = "b";
   names.channel = "c";
   names.reduce = "dc";
-  names.places = names.taps = letters[spatial - 1];
+  names.positions = names.taps = letters[spatial - 1];
   for (std::string& tap : names.taps) tap.insert(0, "d");
   return convolve(padded, turned, unit, names);
 }
@@ -284,14 +284,14 @@ te::Tensor conv_backward_weight(const te::Tensor& grad, const te::Tensor& data, 
   return compute(
       convert_shape(plain_kernel, kernel, shape), "i",
       [&](const Array<PrimExpr>& at) {
-        Array<PrimExpr> place = convert_indices(kernel, plain_kernel, at);
-        PrimExpr group = floordiv(place[0], floordiv(shape[0], static_cast<int>(options.groups)));
-        Array<PrimExpr> grad_at{reduce[0]->var, place[0]};
-        Array<PrimExpr> data_at{reduce[0]->var, options.groups == 1 ? place[1] : group * ins + place[1]};
+        Array<PrimExpr> plain_at = convert_indices(kernel, plain_kernel, at);
+        PrimExpr group = floordiv(plain_at[0], floordiv(shape[0], static_cast<int>(options.groups)));
+        Array<PrimExpr> grad_at{reduce[0]->var, plain_at[0]};
+        Array<PrimExpr> data_at{reduce[0]->var, options.groups == 1 ? plain_at[1] : group * ins + plain_at[1]};
         for (size_t i = 0; i < spatial; ++i) {
           const Var& window = reduce[i + 1]->var;
           grad_at.push_back(window);
-          data_at.push_back(window * options.strides[i] + place[2 + i] * options.dilation[i]);
+          data_at.push_back(window * options.strides[i] + plain_at[2 + i] * options.dilation[i]);
         }
         auto cast = [&](const PrimExpr& e) { return tessera::cast(options.out_dtype, e); };
         return te::sum(cast(te::load(grad, convert_indices(plain, out, grad_at))) *

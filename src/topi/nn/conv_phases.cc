@@ -12,7 +12,7 @@
 namespace tessera::topi {
 namespace {
 
-constexpr int64_t kMaxUneven = 9;             // convolutions in the place of one
+constexpr int64_t kMaxUneven = 9;             // convolutions instead of one
 constexpr int64_t kMaxWeightBytes = 1 << 20;  // that stay in a cache while one phase after the other reads its taps
 constexpr int64_t kMinChannels = 4;           // of a result in blocks; fewer lie as they are
 
@@ -107,9 +107,9 @@ class Phases {
     return te::compute(
         shape,
         [&](const Array<PrimExpr>& at) {
-          if (together) return te::load(together, place_of(at, true));
+          if (together) return te::load(together, index_of(at, true));
           size_t next = 0;
-          return chosen(at, 0, [&] { return te::load(each[next++], place_of(at, false)); });
+          return chosen(at, 0, [&] { return te::load(each[next++], index_of(at, false)); });
         },
         "phases_together", kInjective);
   }
@@ -133,7 +133,7 @@ class Phases {
     Array<PrimExpr> shape{batch_, outs()};
     for (const Dimension& dim : dims_)
       if (is_axis && dim.stride > 1) shape.push_back(number(dim.stride));
-    const size_t first_place = shape.size();
+    const size_t first_position = shape.size();
     auto axis = [](const char* name, const PrimExpr& extent) { return te::reduce_axis(make_range(0, extent), name); };
     Array<IterVar> steps{axis("dc", is_blocked_ ? weight_->shape[1] : weight_->shape[0])};
     for (size_t i = 0; i < spatial; ++i) {
@@ -158,11 +158,11 @@ class Phases {
             const int64_t r = is_axis ? 0 : residues[i];
             PrimExpr tap = number(dim.phase(r)), shift = number(dim.shift(r));
             if (is_axis && dim.stride > 1) {
-              PrimExpr place = at[next++] + number(dim.begin);
-              tap = floormod(place, number(dim.stride));
-              shift = floordiv(place, number(dim.stride));
+              PrimExpr position = at[next++] + number(dim.begin);
+              tap = floormod(position, number(dim.stride));
+              shift = floordiv(position, number(dim.stride));
             }
-            data_at.push_back(at[first_place + i] + shift + number(dim.before()) - step * number(dim.dilation));
+            data_at.push_back(at[first_position + i] + shift + number(dim.before()) - step * number(dim.dilation));
             weight_at.push_back(tap + step * number(dim.stride));
           }
           if (is_blocked_) {
@@ -176,7 +176,7 @@ class Phases {
   }
 
   /// Where a result stands in its phase.
-  Array<PrimExpr> place_of(const Array<PrimExpr>& at, bool has_residues) const {
+  Array<PrimExpr> index_of(const Array<PrimExpr>& at, bool has_residues) const {
     Array<PrimExpr> out{at[0], at[1]};
     for (size_t i = 0; i < dims_.size(); ++i)
       if (has_residues && dims_[i].stride > 1) out.push_back(floormod(at[2 + i], number(dims_[i].stride)));

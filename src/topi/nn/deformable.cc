@@ -24,19 +24,19 @@ te::Tensor deformable_conv2d(const te::Tensor& data, const te::Tensor& offset, c
       {shape[0], shape[1], taps[2], taps[3], counts[2], counts[3]}, "i",
       [&](const Array<PrimExpr>& at) {
         PrimExpr first = (floordiv(at[1], channels_per_group) * taps[2] * taps[3] + at[2] * taps[3] + at[3]) * 2;
-        std::vector<PrimExpr> places;
+        std::vector<PrimExpr> positions;
         PrimExpr is_outside;
         for (size_t i = 0; i < 2; ++i) {
           PrimExpr moved =
               te::load(offset, convert_indices(plain, in, {at[0], first + static_cast<int>(i), at[4], at[5]}));
           PrimExpr grid = at[4 + i] * options.strides[i] - padding[i] + at[2 + i] * options.dilation[i];
-          PrimExpr place = tessera::cast(real, grid) + moved;
-          PrimExpr outside = logical_or(place < make_zero(real), place >= tessera::cast(real, shape[2 + i]));
+          PrimExpr position = tessera::cast(real, grid) + moved;
+          PrimExpr outside = logical_or(position < make_zero(real), position >= tessera::cast(real, shape[2 + i]));
           is_outside = is_outside ? logical_or(is_outside, outside) : outside;
-          places.push_back(place);
+          positions.push_back(position);
         }
         PrimExpr zero = make_zero(at[0].dtype());
-        PrimExpr value = sample_linear(data, convert_indices(plain, in, {at[0], at[1], zero, zero}), axes, places);
+        PrimExpr value = sample_linear(data, convert_indices(plain, in, {at[0], at[1], zero, zero}), axes, positions);
         return tessera::cast(data->dtype, if_then_else(is_outside, make_zero(real), value));
       },
       "compute", "");
@@ -47,12 +47,12 @@ te::Tensor deformable_conv2d(const te::Tensor& data, const te::Tensor& offset, c
   return compute(
       convert_shape(plain, in, {shape[0], taps[0], counts[2], counts[3]}), "i",
       [&](const Array<PrimExpr>& at) {
-        Array<PrimExpr> place = convert_indices(in, plain, at);
+        Array<PrimExpr> plain_at = convert_indices(in, plain, at);
         PrimExpr channel = rc->var;
-        if (groups != 1) channel = floordiv(place[1], floordiv(taps[0], groups)) * taps[1] + rc->var;
-        PrimExpr tap = te::load(taken, {place[0], channel, ry->var, rx->var, place[2], place[3]});
+        if (groups != 1) channel = floordiv(plain_at[1], floordiv(taps[0], groups)) * taps[1] + rc->var;
+        PrimExpr tap = te::load(taken, {plain_at[0], channel, ry->var, rx->var, plain_at[2], plain_at[3]});
         PrimExpr factor =
-            te::load(weight, convert_indices(plain_kernel, kernel, {place[1], rc->var, ry->var, rx->var}));
+            te::load(weight, convert_indices(plain_kernel, kernel, {plain_at[1], rc->var, ry->var, rx->var}));
         return te::sum(cast(tap) * cast(factor), {rc, ry, rx});
       },
       "compute", options.data_layout == "NHWC" ? "deformable_conv2d_nhwc" : "deformable_conv2d_nchw");

@@ -15,7 +15,7 @@ const char* suffix(const MatmulOptions& options) {
 }
 
 /// `leading` and then row and column, or column and row when the operand is stored transposed.
-Array<PrimExpr> place(Array<PrimExpr> leading, const PrimExpr& row, const PrimExpr& column, bool is_transposed) {
+Array<PrimExpr> indices_of(Array<PrimExpr> leading, const PrimExpr& row, const PrimExpr& column, bool is_transposed) {
   leading.push_back(is_transposed ? column : row);
   leading.push_back(is_transposed ? row : column);
   return leading;
@@ -55,8 +55,8 @@ te::Tensor matmul(const te::Tensor& a, const te::Tensor& b, const te::Tensor& bi
     if (i + 2 < rank) at_a.push_back(axes.back()->var);
   }
   if (rank == 1) at_a.push_back(k->var);
-  else at_a = place(at_a, axes[rank - 2]->var, k->var, options.transpose_a);
-  Array<PrimExpr> at_b = place({}, k->var, axes.back()->var, options.transpose_b);
+  else at_a = indices_of(at_a, axes[rank - 2]->var, k->var, options.transpose_a);
+  Array<PrimExpr> at_b = indices_of({}, k->var, axes.back()->var, options.transpose_b);
   te::Tensor out = product(std::string("T_matmul_") + suffix(options), is_dense ? "dense" : "matmul", axes, k,
                            te::load(a, at_a), te::load(b, at_b), b, options.out_dtype);
   return with_bias(out, bias);
@@ -99,8 +99,8 @@ te::Tensor batch_matmul(const te::Tensor& x, const te::Tensor& y, const MatmulOp
   auto batch_of = [&](const te::Tensor& operand) {
     return broadcast_indices({axes[0]->var}, batch, {operand->shape[0]});
   };
-  PrimExpr left = te::load(x, place(batch_of(x), axes[1]->var, k->var, options.transpose_a));
-  PrimExpr right = te::load(y, place(batch_of(y), k->var, axes[2]->var, options.transpose_b));
+  PrimExpr left = te::load(x, indices_of(batch_of(x), axes[1]->var, k->var, options.transpose_a));
+  PrimExpr right = te::load(y, indices_of(batch_of(y), k->var, axes[2]->var, options.transpose_b));
   return product(std::string("T_batch_matmul_") + suffix(options), "batch_matmul", axes, k, left, right, y,
                  options.out_dtype);
 }

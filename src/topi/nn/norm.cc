@@ -103,9 +103,9 @@ te::Tensor lrn(const te::Tensor& x, const LrnOptions& options) {
   te::Tensor squares = compute(
       x->shape, "ax",
       [&](const Array<PrimExpr>& at) {
-        Array<PrimExpr> place = at;
-        place.set(axis, at[axis] + step->var);
-        return te::sum(te::load(padded, place) * te::load(padded, place), {step});
+        Array<PrimExpr> neighbour = at;
+        neighbour.set(axis, at[axis] + step->var);
+        return te::sum(te::load(padded, neighbour) * te::load(padded, neighbour), {step});
       },
       "tensor", "");
   auto number = [&](double value) { return make_const(x->dtype, value); };

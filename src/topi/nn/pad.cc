@@ -29,8 +29,8 @@ te::Tensor pad(const te::Tensor& data, const Array<PrimExpr>& before, const Arra
 
 namespace {
 
-/// The place in [0, extent) that stands at `at` places from the beginning of the data.
-PrimExpr border_place(const PrimExpr& at, const PrimExpr& extent, Border border) {
+/// The index in [0, extent) of what stands `at` elements from the beginning of the data.
+PrimExpr border_index(const PrimExpr& at, const PrimExpr& extent, Border border) {
   PrimExpr zero = make_zero(at.dtype());
   if (border == Border::Edge) return max(min(at, extent - 1), zero);
   int behind = border == Border::Symmetric ? 1 : 0;
@@ -50,7 +50,7 @@ te::Tensor border_pad(const te::Tensor& data, const Array<PrimExpr>& before, con
         Array<PrimExpr> source = at;
         for (size_t i = 0; i < at.size(); ++i)
           if (!is_zero(before[i]) || !is_zero(after[i]))
-            source.set(i, border_place(at[i] - before[i], data->shape[i], border));
+            source.set(i, border_index(at[i] - before[i], data->shape[i], border));
         return te::load(data, source);
       },
       name, "injective,pad");

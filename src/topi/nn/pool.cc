@@ -86,7 +86,7 @@ class Windows {
         counts.push_back(size);
         continue;
       }
-      // taps whose place lies in [0, extent): their first and last number
+      // taps whose position lies in [0, extent): their first and last number
       PrimExpr start = at[axis(i)] * options_.strides[i] - padding_[i], step = options_.dilation[i];
       PrimExpr first = max(floordiv(0 - start + step - 1, step), make_zero(start.dtype()));
       PrimExpr last = min(floordiv(extents_[axis(i)] - 1 - start, step), size - 1);
@@ -96,7 +96,7 @@ class Windows {
     return options_.count_include_pad ? out : max(out, make_const(out.dtype(), 1));
   }
 
-  /// The window in which element `at` of the data is at place `tap`; `exists` says whether there is one.
+  /// The window in which element `at` of the data is at position `tap`; `exists` says whether there is one.
   Array<PrimExpr> window_with(const Array<PrimExpr>& at, const Array<PrimExpr>& tap, PrimExpr* exists) const {
     Array<PrimExpr> out = at;
     for (size_t i = 0; i < spatial(); ++i) {

@@ -13,12 +13,12 @@ struct Simulated {
 };
 constexpr Simulated kTypes[] = {{1, -128, 127}, {2, 0, 255}, {3, -2147483648.0, 2147483647.0}};
 
-/// A tensor's one element, or that of the place along the axis.
+/// A tensor's one element, or that of the index along the axis.
 PrimExpr part_at(const te::Tensor& part, const Array<PrimExpr>& at, int axis) {
   if (part->shape.empty()) return te::load(part, {});
   if (is_one(part->shape[0]) || at.empty()) return te::load(part, {PrimExpr(0)});
-  const size_t place = static_cast<size_t>(axis < 0 ? axis + static_cast<int>(at.size()) : axis);
-  return te::load(part, {at[place]});
+  const size_t dimension = static_cast<size_t>(axis < 0 ? axis + static_cast<int>(at.size()) : axis);
+  return te::load(part, {at[dimension]});
 }
 
 PrimExpr code_of(const te::Tensor& code) { return te::load(code, Array<PrimExpr>(code->shape.size(), PrimExpr(0))); }

@@ -35,11 +35,11 @@ te::Tensor space_to_depth(const te::Tensor& data, int block, const String& layou
   return compute(
       shape, "i",
       [&](const Array<PrimExpr>& at) {
-        PrimExpr place = floordiv(at[axes.channel], channels);
+        PrimExpr position = floordiv(at[axes.channel], channels);
         Array<PrimExpr> source = at;
         source.set(axes.channel, floormod(at[axes.channel], channels));
-        source.set(axes.height, floordiv(place, block) + at[axes.height] * block);
-        source.set(axes.width, floormod(place, block) + at[axes.width] * block);
+        source.set(axes.height, floordiv(position, block) + at[axes.height] * block);
+        source.set(axes.width, floormod(position, block) + at[axes.width] * block);
         return te::load(data, source);
       },
       "space_to_depth", kInjective);
@@ -56,9 +56,9 @@ te::Tensor depth_to_space(const te::Tensor& data, int block, const String& layou
   return compute(
       shape, "i",
       [&](const Array<PrimExpr>& at) {
-        PrimExpr place = floormod(at[axes.height], block) * block + floormod(at[axes.width], block);
+        PrimExpr position = floormod(at[axes.height], block) * block + floormod(at[axes.width], block);
         PrimExpr channel =
-            mode == "DCR" ? channels * place + at[axes.channel] : at[axes.channel] * (block * block) + place;
+            mode == "DCR" ? channels * position + at[axes.channel] : at[axes.channel] * (block * block) + position;
         Array<PrimExpr> source = at;
         source.set(axes.channel, channel);
         source.set(axes.height, floordiv(at[axes.height], block));

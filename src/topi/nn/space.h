@@ -5,13 +5,13 @@
 
 namespace tessera::topi {
 
-/// Blocks of `block` x `block` pixels become channels: of the new channel the place in the block is the slow part.
+/// Blocks of `block` x `block` pixels become channels: of the new channel the position in the block is the slow part.
 te::Tensor space_to_depth(const te::Tensor& data, int block, const String& layout);
-/// Channels become blocks of pixels. mode "DCR": the place in the block is the slow part of the channel; "CRD": the
+/// Channels become blocks of pixels. mode "DCR": the position in the block is the slow part of the channel; "CRD": the
 /// fast one.
 te::Tensor depth_to_space(const te::Tensor& data, int block, const String& layout, const String& mode);
 
-/// Dimensions 1, 2, ... are padded and cut into blocks; the place in the block becomes the slow part of the batch.
+/// Dimensions 1, 2, ... are padded and cut into blocks; the position in the block becomes the slow part of the batch.
 te::Tensor space_to_batch_nd(const te::Tensor& data, const Array<PrimExpr>& block, const Array<PrimExpr>& before,
                              const Array<PrimExpr>& after, const PrimExpr& value);
 /// The way back, with a border taken off.

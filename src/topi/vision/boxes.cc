@@ -264,7 +264,7 @@ te::Tensor yolo_reorg(const te::Tensor& data, int stride) {
   return compute(
       result, "i",
       [&](const Array<PrimExpr>& at) {
-        // the element in the order of the data, then its place in a sheet of (channels, stride * h, stride * w)
+        // the element in the order of the data, then its offset in a sheet of (channels, stride * h, stride * w)
         Array<PrimExpr> from = unflat_index(flat_index(at, result), shape);
         PrimExpr offset = floordiv(from[1], channels);
         Array<PrimExpr> sheet{from[0], floormod(from[1], channels), from[2] * stride + floordiv(offset, stride),

@@ -108,15 +108,15 @@ te::Tensor scores_that_count(const te::Tensor& data, const te::Tensor& valid_cou
 }
 
 /// Entries that are not negative at the front, -1 behind them, and how many.
-Array<te::Tensor> compact_indices(const te::Tensor& places) {
-  PrimExpr batch = places->shape[0], boxes = places->shape[1];
-  std::vector<Result> results{{places->shape, kInt32}, {{batch, PrimExpr(1)}, kInt32}};
-  return program("rearrange_indices_out", {places}, results, [&](const Buffers& in, const Buffers& out) {
+Array<te::Tensor> compact_indices(const te::Tensor& indices) {
+  PrimExpr batch = indices->shape[0], boxes = indices->shape[1];
+  std::vector<Result> results{{indices->shape, kInt32}, {{batch, PrimExpr(1)}, kInt32}};
+  return program("rearrange_indices_out", {indices}, results, [&](const Buffers& in, const Buffers& out) {
     return each_image(batch, 1, [&](const PrimExpr& i, const std::vector<Cell>& cells) {
       const Cell& count = cells[0];
       Stmt choose = loop(boxes, [&](const PrimExpr& j) {
-        PrimExpr place = make_load(in[0], {i, j});
-        return when(place >= 0, sequence({store(out[0], place, {i, count()}), count.add(1)}));
+        PrimExpr index = make_load(in[0], {i, j});
+        return when(index >= 0, sequence({store(out[0], index, {i, count()}), count.add(1)}));
       });
       Stmt rest = loop(boxes, [&](const PrimExpr& j) { return when(j >= count(), store(out[0], whole(-1), {i, j})); });
       return sequence({choose, rest, store(out[1], count(), {i, PrimExpr(0)})});
@@ -190,9 +190,9 @@ Array<te::Tensor> non_max_suppression(const te::Tensor& data, const te::Tensor& 
       std::vector<Stmt> all{looked_at.set(best), gather, when(suppresses, choose)};
       if (options.return_indices)
         all.push_back(loop(boxes, [&](const PrimExpr& j) {
-          PrimExpr place = make_load(out[1], {i, j});
-          PrimExpr number = if_then_else(numbers.is_possible(), make_load(in[3], {i, place}), whole(-1));
-          return when(place >= 0, store(out[1], number, {i, j}));
+          PrimExpr index = make_load(out[1], {i, j});
+          PrimExpr number = if_then_else(numbers.is_possible(), make_load(in[3], {i, index}), whole(-1));
+          return when(index >= 0, store(out[1], number, {i, j}));
         }));
       return sequence(all);
     });

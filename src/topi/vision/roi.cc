@@ -10,7 +10,7 @@
 namespace tessera::topi {
 namespace {
 
-/// What both ways of pooling do for one bin and some neighbouring channels; `read` gives an element of the data by place and
+/// What both ways of pooling do for one bin and some neighbouring channels; `read` gives an element of the data by index and
 /// number of the channel among them.
 struct Bin {
   Buffer data, rois, out;
@@ -69,7 +69,7 @@ te::Tensor each_bin(
   })[0];
 }
 
-Indices result_place(const Bin& bin, const Layout& layout, const PrimExpr& lane) {
+Indices result_index(const Bin& bin, const Layout& layout, const PrimExpr& lane) {
   return convert_indices(make_layout("NCHW"), layout, {bin.at[0], bin.at[1] + lane, bin.at[2], bin.at[3]});
 }
 
@@ -106,12 +106,12 @@ te::Tensor roi_align(const te::Tensor& data, const te::Tensor& rois, const RoiOp
         std::vector<Taps> taps;
         PrimExpr is_outside;
         for (size_t i = 0; i < 2; ++i) {
-          PrimExpr place = begin[i] + (tessera::cast(real, sample[i]) + number(0.5)) * step[i];
+          PrimExpr position = begin[i] + (tessera::cast(real, sample[i]) + number(0.5)) * step[i];
           PrimExpr extent = tessera::cast(real, extents[i + 2]), last = extent - number(1.0);
-          PrimExpr outside = logical_or(place<number(-1.0), place> extent);
+          PrimExpr outside = logical_or(position<number(-1.0), position> extent);
           is_outside = is_outside ? logical_or(is_outside, outside) : outside;
-          taps.push_back(linear_taps(min(max(place, number(0.0)), last), true));
-          for (Tap& tap : taps.back())  // a NaN is no place inside
+          taps.push_back(linear_taps(min(max(position, number(0.0)), last), true));
+          for (Tap& tap : taps.back())  // a NaN is no position inside
             tap.index = min(max(tap.index, make_const(kInt32, 0)), tessera::cast(kInt32, extents[i + 2] - 1));
         }
         Stmt inside = bin.each_lane([&](const PrimExpr& lane) {
@@ -126,7 +126,7 @@ te::Tensor roi_align(const te::Tensor& data, const te::Tensor& rois, const RoiOp
       Stmt end = bin.each_lane([&](const PrimExpr& lane) {
         PrimExpr total = make_load(memory, {lane});
         if (!options.is_max) total = div(total, tessera::cast(real, counts[0] * counts[1]));
-        return store(bin.out, total, result_place(bin, layout, lane));
+        return store(bin.out, total, result_index(bin, layout, lane));
       });
       return sequence({start, gather, end});
     });
@@ -148,13 +148,13 @@ te::Tensor roi_pool(const te::Tensor& data, const te::Tensor& rois, const RoiOpt
       PrimExpr first = pixel(1 - i), last = pixel(3 - i);
       PrimExpr pooled = tessera::cast(real, options.pooled_size[static_cast<size_t>(i)]);
       PrimExpr size = div(tessera::cast(real, max(last - first + 1, make_const(kInt32, 1))), pooled);
-      PrimExpr place = tessera::cast(real, bin.at[static_cast<size_t>(i) + 2]), slack = make_const(real, kSlack);
+      PrimExpr number_of = tessera::cast(real, bin.at[static_cast<size_t>(i) + 2]), slack = make_const(real, kSlack);
       auto inside = [&](const PrimExpr& edge) {
         PrimExpr extent = tessera::cast(kInt32, extents[static_cast<size_t>(i) + 2]);
         return min(max(tessera::cast(kInt32, edge) + first, make_const(kInt32, 0)), extent);
       };
-      begin.push_back(inside(floor(place * size + slack)));
-      PrimExpr end = inside(ceil((place + make_const(real, 1.0)) * size - slack));
+      begin.push_back(inside(floor(number_of * size + slack)));
+      PrimExpr end = inside(ceil((number_of + make_const(real, 1.0)) * size - slack));
       counts.push_back(max(end - begin.back(), make_const(kInt32, 0)));
     }
     return with_memory(data->dtype, bin.lanes, [&](const Buffer& memory) {
@@ -168,7 +168,7 @@ te::Tensor roi_pool(const te::Tensor& data, const te::Tensor& rois, const RoiOpt
         });
       });
       Stmt end = bin.each_lane([&](const PrimExpr& lane) {
-        return store(bin.out, make_load(memory, {lane}), result_place(bin, layout, lane));
+        return store(bin.out, make_load(memory, {lane}), result_index(bin, layout, lane));
       });
       return sequence({start, gather, end});
     });

@@ -99,7 +99,7 @@ def test_log_softmax_of_rows_of_any_length(shape, dtype):
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 @pytest.mark.parametrize("shape", [(3, 5, 16), (7, 4, 33), (2, 21, 100), (2, 3, 1000)])
-def test_places_of_extremes_among_equals(shape, name, axis, last):
+def test_argmax_and_argmin_among_equals(shape, name, axis, last):
     x = RNG.integers(0, 4, shape).astype("float32")
     x[0, 0] = np.inf if name == "argmax" else -np.inf
     got = run(lambda x: getattr(relay, name)(x, axis=axis, select_last_index=last), x)
@@ -109,7 +109,7 @@ def test_places_of_extremes_among_equals(shape, name, axis, last):
 
 
 @pytest.mark.parametrize("axis", [0, 1])
-def test_a_place_among_nans_is_one_of_theirs(axis):
+def test_an_argmax_among_nans_is_one_of_theirs(axis):
     x = np.full((40, 50), np.nan, "float32")
     x[3, 7] = 1.0
     got = run(lambda x: relay.argmax(x, axis=axis), x)

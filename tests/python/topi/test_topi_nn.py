@@ -91,8 +91,8 @@ def test_detections():
     scores = np.array([[[0, 0.9, 0, 0, 1, 1], [0, 0.8, 0, 0, 1, 1.1], [1, 0.1, 5, 5, 6, 6]]], "float32")
 
     def build(data):
-        count, boxes, places = topi.vision.get_valid_counts(data, 0.5)
-        return topi.vision.non_max_suppression(boxes, count, places, iou_threshold=0.5)
+        count, boxes, indices = topi.vision.get_valid_counts(data, 0.5)
+        return topi.vision.non_max_suppression(boxes, count, indices, iou_threshold=0.5)
 
     kept, count = run(build, scores)
     assert kept.tolist() == [[0, -1, -1]]

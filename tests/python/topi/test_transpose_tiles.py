@@ -56,7 +56,7 @@ def test_channels_go_into_blocks_and_back(shape, block, target):
     ],
     ids=str,
 )
-def test_axes_change_places(shape, axes, target):
+def test_axes_are_permuted(shape, axes, target):
     x = numbers(shape)
     got = run(lambda data: relay.transpose(data, axes), x, target)
     np.testing.assert_array_equal(got, np.transpose(x, axes))
@@ -98,7 +98,7 @@ def test_a_tensor_of_unknown_extent_is_moved():
     np.testing.assert_array_equal(model.run(x)[0].numpy(), x.T)
 
 
-def test_axes_of_short_floats_change_places():
+def test_axes_of_16_bit_floats_are_permuted():
     x = numbers((1, 64, 32))
     data = relay.var("x", shape=x.shape)
     body = relay.cast(relay.transpose(relay.annotation.stop_fusion(relay.cast(data, "bfloat16")), (0, 2, 1)), "float32")

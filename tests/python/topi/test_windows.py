@@ -82,7 +82,7 @@ def test_channels_that_lie_together_are_the_vectors(layout, channels, strides):
 
 
 def test_what_stands_before_and_after_is_part_of_the_nest():
-    """A sum with another tensor may be stored in its place, so that no element of it may be added twice."""
+    """A sum with another tensor may be stored in its memory, so that no element of it may be added twice."""
     data = {"x": numbers((1, 4, 13, 21)), "z": numbers((1, 4, 13, 21)) + 1}
     x, z = (relay.var(name, shape=value.shape) for name, value in data.items())
     y = relay.nn.max_pool2d(relay.nn.relu(x), (3, 3), (1, 1), padding=(1, 1))
