@@ -123,9 +123,9 @@ LayoutAnswer concatenation(const LayoutQuery& query) {
 
 namespace {
 
-/// Places along an axis that is cut into blocks; nothing where one lies within a block.
-std::optional<Array<PrimExpr>> in_blocks(const Array<PrimExpr>& places, int64_t factor) {
-  auto values = fixed_ints(places);
+/// Positions along an axis that is cut into blocks; nothing where one lies within a block.
+std::optional<Array<PrimExpr>> in_blocks(const Array<PrimExpr>& positions, int64_t factor) {
+  auto values = fixed_ints(positions);
   if (!values) return std::nullopt;
   for (int64_t& value : *values) {
     if (value % factor != 0) return std::nullopt;
@@ -139,9 +139,9 @@ std::optional<Array<PrimExpr>> in_blocks(const Array<PrimExpr>& places, int64_t 
 LayoutAnswer splitting(const LayoutQuery& query) {
   auto* attrs = query.attrs_as<relay::SplitAttrs>();
   Change change = change_of(query);
-  auto places = downcast_or_null<Array<PrimExpr>>(ObjectRef(attrs->indices_or_sections));
-  int64_t parts = places.defined() ? static_cast<int64_t>(places.size()) + 1
-                                   : Any::of_object(attrs->indices_or_sections.get()).to<int64_t>();
+  auto positions = downcast_or_null<Array<PrimExpr>>(ObjectRef(attrs->indices_or_sections));
+  int64_t parts = positions.defined() ? static_cast<int64_t>(positions.size()) + 1
+                                      : Any::of_object(attrs->indices_or_sections.get()).to<int64_t>();
   auto answer = [&](const Layout& layout, const Attrs& a) {
     return layout_answer({layout}, Layouts(static_cast<size_t>(parts), layout), a);
   };
@@ -150,21 +150,21 @@ LayoutAnswer splitting(const LayoutQuery& query) {
   auto rank = static_cast<int64_t>(change.before->axes.size());
   char letter = change.before->letter(static_cast<size_t>(attrs->axis < 0 ? attrs->axis + rank : attrs->axis));
   int64_t factor = change.after->factor_of(letter);
-  ObjectRef moved_places = attrs->indices_or_sections;
+  ObjectRef moved_positions = attrs->indices_or_sections;
   if (factor > 0) {
     int64_t extent = extent_of(change.before, query.tensor(0)->shape, letter);
     if (extent < 0 || extent % factor != 0) return answer(change.before, query.attrs);
-    if (places.defined()) {
-      auto moved = in_blocks(places, factor);
+    if (positions.defined()) {
+      auto moved = in_blocks(positions, factor);
       if (!moved) return answer(change.before, query.attrs);
-      moved_places = *moved;
+      moved_positions = *moved;
     } else if (extent / parts % factor != 0) {
       return answer(change.before, query.attrs);
     }
   }
   return answer(change.after, changed_attrs<relay::SplitAttrs>(query.attrs, [&](auto& a) {
                   a.axis = static_cast<int32_t>(new_axis(change, attrs->axis));
-                  a.indices_or_sections = moved_places;
+                  a.indices_or_sections = moved_positions;
                 }));
 }
 

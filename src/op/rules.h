@@ -55,7 +55,7 @@ PrimExpr common_extent(const PrimExpr& a, const PrimExpr& b);
 std::vector<int> reduce_axes_of(const relay::ReduceAttrs* attrs, int rank);
 /// An extent that is known only at run time.
 PrimExpr any_extent();
-/// The type of topk's result: values, places or both of `shape`.
+/// The type of topk's result: values, indices or both of `shape`.
 Type topk_result(const relay::TypeQuery& query, const Array<PrimExpr>& shape, const String& what, DataType dtype);
 /// The value of an integer attribute that must be a constant.
 int64_t constant_of(const PrimExpr& value, const char* name);

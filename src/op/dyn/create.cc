@@ -103,12 +103,12 @@ bool one_hot_type(TypeQuery& query) {
   for (int i = 0; i < 4; ++i)
     if (!query.tensor(i)) return false;
   auto* attrs = query.attrs_as<OneHotAttrs>();
-  auto* places = query.tensor(0);
+  auto* indices = query.tensor(0);
   require_integers(query, 0, "indices");
   require_integers(query, 3, "depth");
-  if (attrs->axis < -1 || attrs->axis > rank_of(places))
-    throw Error(TypeError) << "axis " << attrs->axis << " is out of range; it may be -1 to " << rank_of(places);
-  Array<PrimExpr> shape = places->shape;
+  if (attrs->axis < -1 || attrs->axis > rank_of(indices))
+    throw Error(TypeError) << "axis " << attrs->axis << " is out of range; it may be -1 to " << rank_of(indices);
+  Array<PrimExpr> shape = indices->shape;
   shape.insert(attrs->axis < 0 ? shape.size() : attrs->axis, any_extent());
   query.result(TensorType(shape, attrs->dtype));
   return true;
@@ -207,9 +207,9 @@ static void dyn_create_records() {
       .compute(tile)
       .shape({0, 1}, tile_shape);
   OpRecord("dyn.one_hot")
-      .doc("One value at the place that the index names along a new axis, another elsewhere.")
+      .doc("One value at the position that the index names along a new axis, another elsewhere.")
       .attrs<OneHotAttrs>()
-      .input("indices", "the places")
+      .input("indices", "the indices")
       .input("on_value", "the value there", "Expr")
       .input("off_value", "the value elsewhere", "Expr")
       .input("depth", "the extent of the new axis", "Expr")
@@ -234,7 +234,7 @@ static void dyn_create_records() {
       });
   OpRecord("dyn.sparse_to_dense")
       .doc("A tensor of one value, with others at the given indices.")
-      .input("sparse_indices", "the places")
+      .input("sparse_indices", "the indices")
       .input("sparse_values", "the values there")
       .input("default_value", "the value elsewhere")
       .input("output_shape", "the shape")

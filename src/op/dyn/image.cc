@@ -56,11 +56,11 @@ Tensors pad(const Attrs& given, const Tensors& in, const Type& out) {
         PrimExpr inside = bool_imm(true);
         for (size_t i = 0; i < at.size(); ++i) {
           PrimExpr size = in[0]->shape[i], zero = make_zero(size.dtype()), last = size - make_const(size.dtype(), 1);
-          PrimExpr place = at[i] - moved_by(in[1], static_cast<int>(i), size, tensor_of(out)->shape[i]);
-          if (mode == "constant") inside = logical_and(inside, logical_and(place >= zero, place < size));
-          if (mode == "edge") place = min(max(place, zero), last);
-          if (mode == "reflect") place = last - abs(last - abs(place));
-          source.push_back(place);
+          PrimExpr position = at[i] - moved_by(in[1], static_cast<int>(i), size, tensor_of(out)->shape[i]);
+          if (mode == "constant") inside = logical_and(inside, logical_and(position >= zero, position < size));
+          if (mode == "edge") position = min(max(position, zero), last);
+          if (mode == "reflect") position = last - abs(last - abs(position));
+          source.push_back(position);
         }
         PrimExpr element = te::load(in[0], source);
         return mode == "constant" ? if_then_else(inside, element, te::load(in[2], {})) : element;

@@ -9,7 +9,7 @@ namespace tessera::op {
 
 /// `rank` extents that are known only at run time.
 Array<PrimExpr> any_shape(int64_t rank);
-/// The number of elements of argument `i`, a vector of integers (a shape, places, counts): the rank it means.
+/// The number of elements of argument `i`, a vector of integers (a shape, bounds, counts): the rank it means.
 int64_t vector_length(const TypeQuery& query, int i, const char* name);
 
 /// Element `i` of a vector as an int64.

@@ -1,4 +1,4 @@
-// Elements that only change their place.
+// Elements that are only moved.
 
 #include <algorithm>
 #include <cstring>
@@ -17,7 +17,7 @@ namespace {
 size_t element_bytes(const NDArray& tensor) { return static_cast<size_t>(tensor.dtype().bits) / 8; }
 
 /// The part of `out` that starts at element `offset` and has the shape of `in` becomes `in`.
-void place(const NDArray& in, const NDArray& out, int64_t offset) {
+void copy_to(const NDArray& in, const NDArray& out, int64_t offset) {
   std::vector<int64_t> to = row_major(out.shape()), from = row_major(in.shape());
   std::vector<CopyLoop> loops;
   for (size_t i = 0; i < to.size(); ++i) loops.push_back({in.shape()[i], to[i], from[i]});
@@ -133,7 +133,7 @@ NDArray evaluate_pad(const relay::Call* call, const std::vector<NDArray>& args) 
     offset += (*width)[0] * strides[i];
   }
   copy_elements({{out.size(), 1, 0}}, element_bytes(out), args[1].data<char>(), out.data<char>());
-  place(args[0], out, offset);
+  copy_to(args[0], out, offset);
   return out;
 }
 
@@ -144,7 +144,7 @@ NDArray evaluate_concatenate(const relay::Call* call, const std::vector<NDArray>
   std::vector<int64_t> strides = row_major(out.shape());
   int64_t offset = 0;
   for (const NDArray& arg : args) {
-    place(arg, out, offset);
+    copy_to(arg, out, offset);
     offset += arg.shape()[at] * strides[at];
   }
   return out;

@@ -1,4 +1,4 @@
-// Gradients of operators that copy elements: the operator applied to the places of its elements says where each element
+// Gradients of operators that copy elements: the operator applied to the offsets of its elements says where each element
 // of the result comes from, and there its gradient is added.
 
 #include "op/gradient/expansion.h"
@@ -22,19 +22,20 @@ int64_t element_count(const TensorTypeNode* type) {
 }
 
 /// 0, 1, 2, ... in the shape of argument `i`.
-Expr places_of(const Call* call, size_t i) {
+Expr offsets_of(const Call* call, size_t i) {
   auto* type = arg_type(call, i);
-  std::vector<int64_t> places(static_cast<size_t>(element_count(type)));
-  for (size_t k = 0; k < places.size(); ++k) places[k] = static_cast<int64_t>(k);
-  return relay::reshape(relay::make_ints(places), type->shape);
+  std::vector<int64_t> offsets(static_cast<size_t>(element_count(type)));
+  for (size_t k = 0; k < offsets.size(); ++k) offsets[k] = static_cast<int64_t>(k);
+  return relay::reshape(relay::make_ints(offsets), type->shape);
 }
 
-/// Argument `i` with each part of the gradient added at the place it came from; places outside are left out.
-Expr added_at(const Call* call, size_t i, const Expr& places, const Expr& grad) {
+/// Argument `i` with each part of the gradient added at the offset it came from; offsets outside are left out.
+Expr added_at(const Call* call, size_t i, const Expr& offsets, const Expr& grad) {
   Expr target = relay::reshape(zeros_like(call->args[i]), {PrimExpr(-1)});
-  Expr out = call_op(
-      "scatter_nd", {target, relay::reshape(places, {PrimExpr(1), PrimExpr(-1)}), relay::reshape(grad, {PrimExpr(-1)})},
-      make_attrs<relay::ScatterNDAttrs>([](auto& a) { a.mode = "add"; }));
+  Expr out =
+      call_op("scatter_nd",
+              {target, relay::reshape(offsets, {PrimExpr(1), PrimExpr(-1)}), relay::reshape(grad, {PrimExpr(-1)})},
+              make_attrs<relay::ScatterNDAttrs>([](auto& a) { a.mode = "add"; }));
   return relay::reshape_like(out, call->args[i]);
 }
 
@@ -42,8 +43,8 @@ Exprs matrix_set_diag_gradient(const Call* call, const Expr& grad) {
   Expr kept = call_op("matrix_set_diag", {grad, zeros_like(call->args[1])}, call->attrs);
   Expr outside = relay::make_scalar(static_cast<double>(element_count(arg_type(call, 1))), DataType::Int(64));
   Expr matrix = relay::broadcast_to(outside, arg_type(call, 0)->shape);
-  Expr places = call_op("matrix_set_diag", {matrix, places_of(call, 1)}, call->attrs);
-  return {kept, added_at(call, 1, places, grad)};
+  Expr offsets = call_op("matrix_set_diag", {matrix, offsets_of(call, 1)}, call->attrs);
+  return {kept, added_at(call, 1, offsets, grad)};
 }
 
 /// The last elements of the buffer and the data together.
@@ -62,7 +63,7 @@ Exprs fifo_buffer_gradient(const Call* call, const Expr& grad) {
 
 Exprs copied_gradient(const Call* call, const Expr& grad) {
   Exprs args = call->args, out;
-  args.set(0, places_of(call, 0));
+  args.set(0, offsets_of(call, 0));
   out.push_back(added_at(call, 0, call_op(call->op.as<OpNode>()->name.str(), args, call->attrs), grad));
   for (size_t i = 1; i < call->args.size(); ++i) out.push_back(zeros_like(call->args[i]));
   return out;

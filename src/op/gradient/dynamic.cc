@@ -153,8 +153,8 @@ Exprs dynamic_topk_gradient(const Call* call, const Expr& grad) {
   Attrs attrs = make_attrs<TopkAttrs>([&](auto& a) { a = *given, a.ret_type = "indices"; });
   Expr values = given->ret_type == "both" ? make_get_item(grad, 0) : grad;
   int axis = normal_axis(given->axis, rank_of(arg_type(call, 0)));
-  Expr places = call_op("dyn.topk", call->args, attrs);
-  return with_zeros(call, scatter_add(zeros_like(call->args[0]), places, values, axis));
+  Expr indices = call_op("dyn.topk", call->args, attrs);
+  return with_zeros(call, scatter_add(zeros_like(call->args[0]), indices, values, axis));
 }
 
 Exprs dynamic_one_hot_gradient(const Call* call, const Expr& grad) {

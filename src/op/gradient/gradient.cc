@@ -56,8 +56,8 @@ Expr extent_of(const Expr& tensor, int dimension, DataType dtype) {
     return relay::make_scalar(static_cast<double>(*known), dtype);
   Expr shape = relay::call_op("shape_of", {tensor},
                               relay::make_attrs<relay::ShapeOfAttrs>([](auto& a) { a.dtype = DataType::Int(64); }));
-  Expr place = relay::make_scalar(dimension, DataType::Int(64));
-  return relay::cast(relay::call_op("take", {shape, place},
+  Expr index = relay::make_scalar(dimension, DataType::Int(64));
+  return relay::cast(relay::call_op("take", {shape, index},
                                     relay::make_attrs<relay::TakeAttrs>([](auto& a) { a.axis = PrimExpr(0); })),
                      dtype);
 }

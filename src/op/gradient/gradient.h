@@ -28,7 +28,7 @@ PrimExpr extent(int64_t value);
 bool is_known(const TensorTypeNode* type);
 /// A scalar of the type of argument `i`.
 Expr scalar_like(const relay::Call* call, size_t i, double value);
-/// Of an operator that copies elements of its first argument to places that the others say, whatever they are.
+/// Of an operator that copies elements of its first argument to positions that the others say, whatever they are.
 Exprs copied_gradient(const relay::Call* call, const Expr& grad);
 /// Zeros for every argument.
 Exprs zero_gradients(const relay::Call* call, const Expr& grad);

@@ -28,7 +28,7 @@ Expr bounded(const Expr& indices, const String& mode, const Expr& size) {
 /// The axis is moved to the front, where rows of the gradient are added to the rows they were taken from.
 Exprs take_gradient(const Call* call, const Expr& grad) {
   auto* attrs = call->attrs_as<relay::TakeAttrs>();
-  auto *data = arg_type(call, 0), *places = arg_type(call, 1);
+  auto *data = arg_type(call, 0), *index_type = arg_type(call, 1);
   if (attrs->batch_dims != 0) return copied_gradient(call, grad);
   Expr indices = call->args[1];
   auto added = [&](const Expr& target, const Expr& size, const Expr& rows) {
@@ -38,10 +38,10 @@ Exprs take_gradient(const Call* call, const Expr& grad) {
   };
   if (!attrs->axis) {
     Expr target = relay::reshape(zeros_like(call->args[0]), {PrimExpr(-1)});
-    Expr size = element_count_of(call->args[0], places->dtype);
+    Expr size = element_count_of(call->args[0], index_type->dtype);
     return {relay::reshape_like(added(target, size, grad), call->args[0]), zeros_like(indices)};
   }
-  const int rank = rank_of(data), read = rank_of(places), axis = normal_axis(*as_int(attrs->axis), rank);
+  const int rank = rank_of(data), read = rank_of(index_type), axis = normal_axis(*as_int(attrs->axis), rank);
   Array<PrimExpr> front{PrimExpr(axis)}, grad_front, back;
   for (int i = 0; i < read; ++i) grad_front.push_back(PrimExpr(axis + i));
   for (int i = 0; i < rank; ++i) {
@@ -52,7 +52,7 @@ Exprs take_gradient(const Call* call, const Expr& grad) {
   for (int i = 0; i < rank; ++i) back.push_back(PrimExpr(i == axis ? 0 : i < axis ? i + 1 : i));
   Expr target = relay::transpose(zeros_like(call->args[0]), front);
   Expr rows = grad_front.empty() ? grad : relay::transpose(grad, grad_front);
-  Expr out = added(target, extent_of(call->args[0], axis, places->dtype), rows);
+  Expr out = added(target, extent_of(call->args[0], axis, index_type->dtype), rows);
   return {relay::transpose(out, back), zeros_like(indices)};
 }
 
@@ -104,8 +104,8 @@ Exprs one_hot_gradient(const Call* call, const Expr& grad) {
 
 /// Element i of a vector, without dimensions.
 Expr element(const Expr& vector, int64_t i) {
-  Expr place = relay::make_scalar(static_cast<double>(i), DataType::Int(64));
-  return call_op("take", {vector, place}, make_attrs<relay::TakeAttrs>([](auto& a) { a.axis = PrimExpr(0); }));
+  Expr index = relay::make_scalar(static_cast<double>(i), DataType::Int(64));
+  return call_op("take", {vector, index}, make_attrs<relay::TakeAttrs>([](auto& a) { a.axis = PrimExpr(0); }));
 }
 
 /// What was set is read back dimension by dimension: begin, begin + stride, ...
@@ -120,8 +120,8 @@ Exprs strided_set_gradient(const Call* call, const Expr& grad) {
     for (size_t k = 0; k < steps.size(); ++k) steps[k] = static_cast<int64_t>(k);
     Expr first = element(begin, i), size = relay::make_scalar(static_cast<double>(known_extent(data, i)), int64);
     first = where(relay::less(first, zeros_like(first)), relay::add(first, size), first);
-    Expr places = relay::add(first, relay::multiply(relay::make_ints(steps), element(strides, i)));
-    read = call_op("take", {read, places},
+    Expr indices = relay::add(first, relay::multiply(relay::make_ints(steps), element(strides, i)));
+    read = call_op("take", {read, indices},
                    make_attrs<relay::TakeAttrs>([&](auto& a) { a.axis = PrimExpr(static_cast<int>(i)); }));
   }
   Exprs out{call_op("strided_set", with_zeros), read};

@@ -43,11 +43,11 @@ struct Regions {
     return taken(in_layout(data, layout, "NCHW"), cast(numbers, DataType::Int(64)), 0);
   }
 
-  /// How much each element along an axis of the images takes part at `places` (regions, n) between them: a tent of width
-  /// 2 around each place; nothing where `is_read` is 0.
-  Expr tents(const Expr& places, const Expr& is_read, size_t axis) const {
+  /// How much each element along an axis of the images takes part at `positions` (regions, n) between them: a tent of width
+  /// 2 around each position; nothing where `is_read` is 0.
+  Expr tents(const Expr& positions, const Expr& is_read, size_t axis) const {
     Expr elements = reshape(counted(size(axis), dtype), {extent(1), extent(1), extent(-1)});
-    Expr distance = call_op("abs", {subtract(elements, expand_dims(places, 2))});
+    Expr distance = call_op("abs", {subtract(elements, expand_dims(positions, 2))});
     return multiply(call_op("nn.relu", {subtract(real(1), distance)}), expand_dims(is_read, 2));
   }
 
@@ -100,15 +100,15 @@ Given nearest_matrix(const Regions& regions, size_t axis) {
       regions, [&](const Expr& image) { return call_op("image.crop_and_resize", {image, along, first}, attrs); }, axis);
 }
 
-/// Of the elements around places that lie evenly between the ends of a box.
+/// Of the elements around positions that lie evenly between the ends of a box.
 Expr linear_matrix(const Regions& regions, const Expr& boxes, size_t axis) {
   Expr from = column(boxes, static_cast<int>(axis)), to = column(boxes, static_cast<int>(axis) + 2);
   double last = static_cast<double>(regions.size(axis) - 1), steps = static_cast<double>(regions.pooled[axis] - 1);
   Expr share = steps > 0 ? multiply(counted(regions.pooled[axis], regions.dtype), regions.real(1 / steps))
                          : reshape(regions.real(0.5), {extent(1)});
-  Expr place = add(from, multiply(expand_dims(share, 0), subtract(to, from)));
-  place = multiply(place, regions.real(last));
-  return regions.tents(place, regions.between(place, 0, last), axis);
+  Expr position = add(from, multiply(expand_dims(share, 0), subtract(to, from)));
+  position = multiply(position, regions.real(last));
+  return regions.tents(position, regions.between(position, 0, last), axis);
 }
 
 Exprs crop_and_resize_gradient(const Call* call, const Expr& grad) {
@@ -157,9 +157,9 @@ Expr samples(const Regions& regions, const Expr& rois, size_t axis, double scale
   Expr length = maximum(subtract(to, from), regions.real(1));
   Expr share = add(counted(bins * count, regions.dtype), regions.real(0.5));
   share = multiply(share, regions.real(1.0 / static_cast<double>(bins * count)));
-  Expr place = add(from, multiply(expand_dims(share, 0), length));
-  Expr is_read = regions.between(place, -1, static_cast<double>(size));
-  return regions.tents(clip(place, 0, static_cast<double>(size - 1)), is_read, axis);
+  Expr position = add(from, multiply(expand_dims(share, 0), length));
+  Expr is_read = regions.between(position, -1, static_cast<double>(size));
+  return regions.tents(clip(position, 0, static_cast<double>(size - 1)), is_read, axis);
 }
 
 /// Where the number of samples depends on the regions, these are taken as they are and have no gradient.

@@ -1,5 +1,5 @@
 // Gradients of operators that read images between their elements: image.affine_grid, image.grid_sample and
-// nn.deformable_conv2d. An element is gathered for each tap around a place and weighted, so that places have gradients too.
+// nn.deformable_conv2d. An element is gathered for each tap around a position and weighted, so that positions have gradients too.
 
 #include "op/gradient/expansion.h"
 #include "op/records.h"
@@ -36,14 +36,14 @@ struct Tap {
 };
 using Taps = std::vector<Tap>;
 
-Taps linear_taps(const Reals& real, const Expr& place) {
-  Expr whole = call_op("floor", {place}), t = subtract(place, whole);
+Taps linear_taps(const Reals& real, const Expr& position) {
+  Expr whole = call_op("floor", {position}), t = subtract(position, whole);
   return {{whole, subtract(real(1), t)}, {real.moved(whole, 1), t}};
 }
 
 /// Cubic convolution (Keys) with parameter `a`.
-Taps cubic_taps(const Reals& real, const Expr& place, double a) {
-  Expr whole = call_op("floor", {place}), t = subtract(place, whole), t2 = multiply(t, t), t3 = multiply(t2, t);
+Taps cubic_taps(const Reals& real, const Expr& position, double a) {
+  Expr whole = call_op("floor", {position}), t = subtract(position, whole), t2 = multiply(t, t), t3 = multiply(t2, t);
   auto polynomial = [&](double three, double two, double one, double zero) {
     return real.moved(add(add(real.scaled(t3, three), real.scaled(t2, two)), real.scaled(t, one)), zero);
   };
@@ -53,27 +53,27 @@ Taps cubic_taps(const Reals& real, const Expr& place, double a) {
           {real.moved(whole, 2), polynomial(-a, a, 0, 0)}};
 }
 
-/// Images (n, c, extents...) read at places (n, p), given by the taps along each axis: (n, c, p). What lies outside is 0.
+/// Images (n, c, extents...) read at points (n, p), given by the taps along each axis: (n, c, p). What lies outside is 0.
 Expr read_between(const Reals& real, const Expr& images, const Array<PrimExpr>& shape, const std::vector<Taps>& taps,
-                  int64_t places) {
+                  int64_t points) {
   int64_t area = 1;
   for (size_t i = 2; i < shape.size(); ++i) area *= *as_int(shape[i]);
   Expr flat = reshape(images, {shape[0], shape[1], extent(area)}), out;
   size_t combinations = 1;
   for (const Taps& axis : taps) combinations *= axis.size();
   for (size_t k = 0; k < combinations; ++k) {
-    Expr place, share;
+    Expr offset, share;
     auto times = [&](const Expr& factor) { share = share ? multiply(share, factor) : factor; };
     size_t rest = k;
     for (size_t i = 0; i < taps.size(); rest /= taps[i++].size()) {
       const Tap& tap = taps[i][rest % taps[i].size()];
       int64_t size = *as_int(shape[i + 2]);
       Expr index = clip(tap.index, 0, static_cast<double>(size - 1));
-      place = place ? add(real.scaled(place, static_cast<double>(size)), index) : index;
+      offset = offset ? add(real.scaled(offset, static_cast<double>(size)), index) : index;
       times(real.inside(tap.index, size - 1));
       if (tap.weight) times(tap.weight);
     }
-    Expr numbers = broadcast_to(expand_dims(cast(place, DataType::Int(64)), 1), {shape[0], shape[1], extent(places)});
+    Expr numbers = broadcast_to(expand_dims(cast(offset, DataType::Int(64)), 1), {shape[0], shape[1], extent(points)});
     Expr read = call_op("gather", {flat, numbers}, make_attrs<GatherAttrs>([](auto& a) { a.axis = PrimExpr(2); }));
     Expr part = multiply(read, expand_dims(share, 1));
     out = out ? add(out, part) : part;
@@ -96,23 +96,24 @@ Exprs affine_grid_gradient(const Call* call, const Expr& grad) {
   return {reshape(by_row, {extent(-1), extent(2), extent(3)})};
 }
 
-/// A place of a grid, in elements, brought into the image as the padding says.
+/// A position of a grid, in elements, brought into the image as the padding says.
 struct Folding {
   const GridSampleAttrs* attrs;
   Reals real;
 
-  Expr unnormalised(const Expr& place, int64_t size) const {
+  Expr unnormalised(const Expr& position, int64_t size) const {
     double n = static_cast<double>(size);
-    if (attrs->align_corners) return real.scaled(real.moved(place, 1), (n - 1) / 2);
-    return real.moved(real.scaled(real.moved(place, 1), n / 2), -0.5);
+    if (attrs->align_corners) return real.scaled(real.moved(position, 1), (n - 1) / 2);
+    return real.moved(real.scaled(real.moved(position, 1), n / 2), -0.5);
   }
-  Expr operator()(const Expr& place, int64_t size) const {
-    if (attrs->padding_mode == "zeros") return place;
-    return clip(attrs->padding_mode == "reflection" ? reflected(place, size) : place, 0, static_cast<double>(size - 1));
+  Expr operator()(const Expr& position, int64_t size) const {
+    if (attrs->padding_mode == "zeros") return position;
+    return clip(attrs->padding_mode == "reflection" ? reflected(position, size) : position, 0,
+                static_cast<double>(size - 1));
   }
-  Expr reflected(const Expr& place, int64_t size) const {
+  Expr reflected(const Expr& position, int64_t size) const {
     double edge = attrs->align_corners ? 0 : -0.5, length = static_cast<double>(attrs->align_corners ? size - 1 : size);
-    Expr from = call_op("abs", {real.moved(place, -edge)});
+    Expr from = call_op("abs", {real.moved(position, -edge)});
     Expr times = call_op("floor", {real.scaled(from, 1 / std::max(length, 1.0))});
     Expr extra = subtract(from, real.scaled(times, length));
     Expr is_even = equal(call_op("floor_mod", {times, real(2)}), real(0));
@@ -124,30 +125,30 @@ Exprs grid_sample_gradient(const Call* call, const Expr& grad) {
   auto* attrs = call->attrs_as<GridSampleAttrs>();
   auto *data = arg_type(call, 0), *grid = arg_type(call, 1);
   const size_t spatial = data->shape.size() - 2;
-  int64_t places = 1;
-  for (size_t i = 2; i < grid->shape.size(); ++i) places *= known_extent(grid, i);
+  int64_t points = 1;
+  for (size_t i = 2; i < grid->shape.size(); ++i) points *= known_extent(grid, i);
   for (size_t i = 0; i < data->shape.size(); ++i) known_extent(data, i);
   return expanded_gradient(call, grad, [&](const Exprs& args) {
     Reals real{data->dtype};
     Folding fold{attrs, real};
     Expr flat =
-        cast(reshape(args[1], {data->shape[0], extent(static_cast<int64_t>(spatial)), extent(places)}), data->dtype);
+        cast(reshape(args[1], {data->shape[0], extent(static_cast<int64_t>(spatial)), extent(points)}), data->dtype);
     std::vector<Taps> taps;
     for (size_t i = 0; i < spatial; ++i) {
       int64_t size = known_extent(data, i + 2);
       Expr given = squeeze(taken(flat, make_ints({static_cast<int64_t>(spatial - 1 - i)}), 1), {PrimExpr(1)});
-      Expr place = fold.unnormalised(given, size);
+      Expr position = fold.unnormalised(given, size);
       if (attrs->method == "nearest") {
-        taps.push_back({{call_op("round_to_even", {fold(place, size)}), {}}});
+        taps.push_back({{call_op("round_to_even", {fold(position, size)}), {}}});
       } else if (attrs->method == "bilinear") {
-        taps.push_back(linear_taps(real, fold(place, size)));
+        taps.push_back(linear_taps(real, fold(position, size)));
       } else {
-        taps.push_back(cubic_taps(real, place, -0.75));
+        taps.push_back(cubic_taps(real, position, -0.75));
         for (Tap& tap : taps.back())
           if (attrs->padding_mode != "zeros") tap.index = call_op("trunc", {fold(tap.index, size)});
       }
     }
-    Expr out = read_between(real, args[0], data->shape, taps, places);
+    Expr out = read_between(real, args[0], data->shape, taps, points);
     return reshape(out, tensor_of(checked_type(Expr(call)))->shape);
   });
 }
@@ -189,11 +190,11 @@ Exprs deformable_conv2d_gradient(const Call* call, const Expr& grad) {
           grid.push_back(at * *as_int(attrs->strides[i]) - *as_int(padding[i]) + k * *as_int(attrs->dilation[i]));
         }
       Expr moved = shaped(taken(moves, make_ints({static_cast<int64_t>(i)}), 2), {in[0] * movers, count * area});
-      Expr place = add(moved, expand_dims(cast(make_ints(grid), real.dtype), 0));
-      Expr ahead = less(place, real(static_cast<double>(in[i + 2])));
-      Expr inside = both_as_number(call_op("greater_equal", {place, real(0)}), ahead, real.dtype);
+      Expr position = add(moved, expand_dims(cast(make_ints(grid), real.dtype), 0));
+      Expr ahead = less(position, real(static_cast<double>(in[i + 2])));
+      Expr inside = both_as_number(call_op("greater_equal", {position, real(0)}), ahead, real.dtype);
       share = share ? multiply(share, inside) : inside;
-      around.push_back(linear_taps(real, place));
+      around.push_back(linear_taps(real, position));
     }
     Array<PrimExpr> shape{extent(in[0] * movers), extent(in[1] / movers), extent(in[2]), extent(in[3])};
     Expr read = multiply(read_between(real, data, shape, around, count * area), expand_dims(share, 1));

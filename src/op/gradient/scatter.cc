@@ -35,24 +35,24 @@ Exprs scatter_add_gradient(const Call* call, const Expr& grad) {
 
 /// The greatest or least of what is there and what is written: equal ones share the gradient.
 Exprs scatter_extreme_gradient(const Call* call, const Expr& grad) {
-  const Expr &data = call->args[0], &places = call->args[1], &updates = call->args[2];
+  const Expr &data = call->args[0], &indices = call->args[1], &updates = call->args[2];
   DataType dtype = arg_type(call, 0)->dtype;
   Expr is_data = cast(equal(data, Expr(call)), dtype);
-  Expr is_update = cast(equal(updates, gather_nd(Expr(call), places)), dtype);
-  Expr share = divide(grad, scatter_nd(is_data, places, is_update, "add"));
-  return {multiply(share, is_data), zeros_like(places), multiply(gather_nd(share, places), is_update)};
+  Expr is_update = cast(equal(updates, gather_nd(Expr(call), indices)), dtype);
+  Expr share = divide(grad, scatter_nd(is_data, indices, is_update, "add"));
+  return {multiply(share, is_data), zeros_like(indices), multiply(gather_nd(share, indices), is_update)};
 }
 
-/// A factor's gradient is the product of all others at its place: of those that are not 0, unless another one is.
+/// A factor's gradient is the product of all others at its index: of those that are not 0, unless another one is.
 Exprs product_gradient(const Call* call, const Expr& grad) {
-  const Expr &data = call->args[0], &places = call->args[1], &updates = call->args[2];
+  const Expr &data = call->args[0], &indices = call->args[1], &updates = call->args[2];
   Expr is_zero = equal(updates, zeros_like(updates)), factors = where(is_zero, ones_like(updates), updates);
   Expr zero = cast(is_zero, arg_type(call, 0)->dtype);
-  Expr zeros = scatter_nd(zeros_like(data), places, zero, "add");
-  Expr others = scatter_nd(ones_like(data), places, factors, "mul");
+  Expr zeros = scatter_nd(zeros_like(data), indices, zero, "add");
+  Expr others = scatter_nd(ones_like(data), indices, factors, "mul");
   Expr of_data = where(equal(zeros, zeros_like(data)), multiply(grad, others), zeros_like(data));
-  Expr without = divide(gather_nd(multiply(multiply(grad, data), others), places), factors);
-  return {of_data, zeros_like(places), where(equal(gather_nd(zeros, places), zero), without, zeros_like(updates))};
+  Expr without = divide(gather_nd(multiply(multiply(grad, data), others), indices), factors);
+  return {of_data, zeros_like(indices), where(equal(gather_nd(zeros, indices), zero), without, zeros_like(updates))};
 }
 
 Exprs scatter_nd_gradient(const Call* call, const Expr& grad) {
@@ -63,13 +63,13 @@ Exprs scatter_nd_gradient(const Call* call, const Expr& grad) {
   return {kept, zeros_like(call->args[1]), gather_nd(grad, call->args[1])};
 }
 
-/// Of several values for one place the last one stays: the operator applied to the values' numbers says which. The
+/// Of several values for one element the last one stays: the operator applied to the values' numbers says which. The
 /// arguments are indices, values, the value elsewhere and for dyn.sparse_to_dense the shape.
 Exprs sparse_to_dense_gradient(const Call* call, const Expr& grad) {
   const Expr &indices = call->args[0], &values = call->args[1];
-  auto *places = arg_type(call, 0), *written = arg_type(call, 1);
+  auto *index_type = arg_type(call, 0), *written = arg_type(call, 1);
   DataType int64 = DataType::Int(64);
-  Expr count = places->shape.empty() ? relay::make_scalar(1, int64) : extent_of(indices, 0, int64);
+  Expr count = index_type->shape.empty() ? relay::make_scalar(1, int64) : extent_of(indices, 0, int64);
   Expr numbers = call_op("cumsum",
                          {call_op("dyn.ones", {relay::reshape(count, {PrimExpr(1)})},
                                   make_attrs<relay::InitOpAttrs>([&](auto& a) { a.dtype = int64; }))},

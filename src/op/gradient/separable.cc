@@ -26,7 +26,7 @@ Exprs mirror_pad_gradient(const relay::Call* call, const Expr& grad) {
   })};
 }
 
-/// The windows of an axis stand before all elements of windows: they are brought together, as one axis of places that
+/// The windows of an axis stand before all elements of windows: they are brought together, as one axis of positions that
 /// elements were copied to.
 Exprs sliding_window_gradient(const relay::Call* call, const Expr& grad) {
   auto* attrs = call->attrs_as<relay::SlidingWindowAttrs>();
@@ -61,9 +61,9 @@ Exprs sliding_window_gradient(const relay::Call* call, const Expr& grad) {
 }  // namespace
 
 Expr identity_matrix(int64_t size, DataType dtype) {
-  std::vector<int64_t> places(static_cast<size_t>(size));
-  for (size_t i = 0; i < places.size(); ++i) places[i] = static_cast<int64_t>(i);
-  return call_op("one_hot", {relay::make_ints(places), relay::make_scalar(1, dtype), relay::make_scalar(0, dtype)},
+  std::vector<int64_t> positions(static_cast<size_t>(size));
+  for (size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<int64_t>(i);
+  return call_op("one_hot", {relay::make_ints(positions), relay::make_scalar(1, dtype), relay::make_scalar(0, dtype)},
                  make_attrs<relay::OneHotAttrs>([&](auto& a) {
                    a.depth = static_cast<int>(size);
                    a.axis = -1;
@@ -77,10 +77,10 @@ Expr identity_of_extent(const Expr& tensor, int dimension, DataType dtype) {
   DataType int64 = DataType::Int(64);
   Expr start = relay::make_scalar(0, int64), stop = extent_of(tensor, dimension, int64),
        step = relay::make_scalar(1, int64);
-  Expr places = call_op("arange", {start, stop, step}, make_attrs<relay::ArangeAttrs>([&](auto& a) {
-                          a.start = start, a.stop = stop, a.step = step, a.dtype = int64;
-                        }));
-  return relay::cast(relay::equal(relay::expand_dims(places, 1), relay::expand_dims(places, 0)), dtype);
+  Expr positions = call_op("arange", {start, stop, step}, make_attrs<relay::ArangeAttrs>([&](auto& a) {
+                             a.start = start, a.stop = stop, a.step = step, a.dtype = int64;
+                           }));
+  return relay::cast(relay::equal(relay::expand_dims(positions, 1), relay::expand_dims(positions, 0)), dtype);
 }
 
 Expr times_matrix(const Expr& x, size_t rank, int axis, const Expr& matrix) {

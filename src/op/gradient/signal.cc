@@ -31,13 +31,13 @@ Exprs stft_gradient(const Call* call, const Expr& grad) {
   auto *data = arg_type(call, 0), *result = tensor_of(checked_type(Expr(call)));
   const int64_t length = known_extent(arg_type(call, 1), 0), windows = known_extent(result, 2),
                 frequencies = known_extent(result, 1), first = (attrs->n_fft - length) / 2;
-  std::vector<int64_t> places, turns;
+  std::vector<int64_t> indices, turns;
   for (int64_t i = 0; i < windows; ++i)
-    for (int64_t k = 0; k < length; ++k) places.push_back(i * attrs->hop_length + first + k);
+    for (int64_t k = 0; k < length; ++k) indices.push_back(i * attrs->hop_length + first + k);
   for (int64_t f = 0; f < frequencies; ++f)
     for (int64_t k = 0; k < length; ++k) turns.push_back(f * (first + k) % attrs->n_fft);
   return expanded_gradient(call, grad, [&](const Exprs& args) {
-    Expr numbers = reshape(make_ints(places), {extent(windows), extent(length)});
+    Expr numbers = reshape(make_ints(indices), {extent(windows), extent(length)});
     Expr samples = multiply(taken(args[0], numbers, 1), cast(args[1], data->dtype));  // (rows, windows, length)
     Expr angles =
         multiply(cast(make_ints(turns), data->dtype), make_scalar(2 * std::numbers::pi / attrs->n_fft, data->dtype));

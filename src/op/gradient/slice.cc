@@ -1,4 +1,4 @@
-// Gradients of slices: the gradient in its place among zeros.
+// Gradients of slices: the gradient at its indices among zeros.
 
 #include "topi/slice.h"
 
@@ -17,7 +17,7 @@ using relay::call_op;
 using relay::make_ints;
 using relay::zeros_like;
 
-/// `grad` in its place among zeros of the argument's shape.
+/// `grad` at its indices among zeros of the argument's shape.
 Expr placed(const Call* call, const Expr& grad, const std::vector<topi::SliceAxis>& slices) {
   std::vector<int64_t> begin, end, strides;
   for (size_t i = 0; i < slices.size(); ++i) {

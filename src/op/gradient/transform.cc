@@ -61,9 +61,9 @@ Exprs concatenate_gradient(const Call* call, const Expr& grad) {
   int axis = normal_axis(call->attrs_as<relay::ConcatenateAttrs>()->axis, rank_of(tensor_of(parts->fields_[0])));
   for (const Type& part : parts->fields_)
     if (!as_int(tensor_of(part)->shape[static_cast<size_t>(axis)])) return open_concatenate_gradient(call, grad, axis);
-  std::vector<int64_t> places{0};
-  for (const Type& part : parts->fields_) places.push_back(places.back() + known_extent(tensor_of(part), axis));
-  Expr all = relay::split(grad, std::vector<int64_t>(places.begin() + 1, places.end() - 1), axis);
+  std::vector<int64_t> begins{0};
+  for (const Type& part : parts->fields_) begins.push_back(begins.back() + known_extent(tensor_of(part), axis));
+  Expr all = relay::split(grad, std::vector<int64_t>(begins.begin() + 1, begins.end() - 1), axis);
   Exprs fields;
   for (size_t i = 0; i < parts->fields_.size(); ++i) fields.push_back(make_get_item(all, static_cast<int>(i)));
   return {make_tuple(fields)};

@@ -37,10 +37,10 @@ struct Windows {
 
   /// Their elements in place of the axis, as (count, taps).
   Expr of(const Expr& x, int axis) const {
-    std::vector<int64_t> places;
+    std::vector<int64_t> indices;
     for (int64_t i = 0; i < count; ++i)
-      for (int64_t k = 0; k < taps; ++k) places.push_back(first + i * step + k * gap);
-    return taken(x, relay::reshape(make_ints(places), {extent(count), extent(taps)}), axis);
+      for (int64_t k = 0; k < taps; ++k) indices.push_back(first + i * step + k * gap);
+    return taken(x, relay::reshape(make_ints(indices), {extent(count), extent(taps)}), axis);
   }
 };
 

@@ -102,10 +102,10 @@ static void sample_records() {
       .fusion(Fusion::Injective)
       .compute(affine_grid);
   OpRecord("image.grid_sample")
-      .doc("An image read at the places of a grid.")
+      .doc("An image read at the positions of a grid.")
       .attrs<GridSampleAttrs>()
       .input("data", "the images")
-      .input("grid", "places in [-1, 1], (batch, dimensions, ...), x first")
+      .input("grid", "positions in [-1, 1], (batch, dimensions, ...), x first")
       .support_level(5)
       .type("GridSample", grid_sample_type)
       .fusion(Fusion::Injective)

@@ -95,12 +95,12 @@ Array<te::Tensor> nll_loss(const Attrs& given, const Array<te::Tensor>& in, cons
     return if_then_else(not_equal(target, make_const(target.dtype(), attrs->ignore_index)), value, zero);
   };
   /// An element of class `at` of `x`, in the axis of classes.
-  auto of_class = [&](const te::Tensor& x, Array<PrimExpr> place, int axis, const Array<PrimExpr>& at) {
+  auto of_class = [&](const te::Tensor& x, Array<PrimExpr> chosen, int axis, const Array<PrimExpr>& at) {
     topi::SafeAccess access({});
-    place.insert(axis, access.index(te::load(targets, at), x->shape[axis], axis));
+    chosen.insert(axis, access.index(te::load(targets, at), x->shape[axis], axis));
     for (int i = 0, k = 0; i < static_cast<int>(x->shape.size()); ++i)
       if (i != axis) access.shares(targets->shape[k++], x->shape[i], i);
-    return access.load(x, place);
+    return access.load(x, chosen);
   };
   auto weight_of = [&](const Array<PrimExpr>& at) { return of_class(weights, {}, 0, at); };
   Element weight = [&](const Array<PrimExpr>& at) { return counts(at, weight_of(at)); };

@@ -76,8 +76,8 @@ void offer_reduction(const relay::OpStrategy& strategy, const Attrs& attrs, cons
                             kLevel);
 }
 
-void offer_place(const relay::OpStrategy& strategy, const Attrs& attrs, const Array<te::Tensor>& inputs,
-                 const Type& out, const Target& target) {
+void offer_argmax(const relay::OpStrategy& strategy, const Attrs& attrs, const Array<te::Tensor>& inputs,
+                  const Type& out, const Target& target) {
   auto* reduce = attrs.as<relay::ArgReduceAttrs>();
   const int64_t lanes = lanes_for(reduce, inputs[0], target, 1);
   auto* type = out.as<TensorTypeNode>();
@@ -87,7 +87,7 @@ void offer_place(const relay::OpStrategy& strategy, const Attrs& attrs, const Ar
     return Array<te::Tensor>{topi::greatest_in_rows(in[0], lanes, last, keeps ? 1 : 0)};
   };
   auto schedule = [](Attrs, Array<te::Tensor> outs, Target target) { return topi::schedule_rows(outs, target); };
-  relay::add_implementation(strategy, typed("place by rows", compute), typed("rows", schedule), "argmax_rows.cpu",
+  relay::add_implementation(strategy, typed("argmax by rows", compute), typed("rows", schedule), "argmax_rows.cpu",
                             kLevel);
 }
 
@@ -116,7 +116,7 @@ static void row_implementations() {
   };
   offer("nn.softmax", offer_softmax<false>);
   offer("nn.log_softmax", offer_softmax<true>);
-  offer("argmax", offer_place);
+  offer("argmax", offer_argmax);
   offer("sum", offer_reduction<RowKind::Sum, false>);
   offer("mean", offer_reduction<RowKind::Sum, true>);
   offer("max", offer_reduction<RowKind::Max, false>);

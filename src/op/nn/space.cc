@@ -139,11 +139,11 @@ static void space_records() {
       .moves(Moves::Permute)
       .precision(Precision::Follow);
   space_record<SpaceToBatchNDAttrs>("nn.space_to_batch_nd", "SpaceToBatchND",
-                                    "Space is cut into blocks; the place in the block joins the batch.",
+                                    "Space is cut into blocks; the position in the block joins the batch.",
                                     space_to_batch_type, space_to_batch, space_to_batch_gradient);
   space_record<BatchToSpaceNDAttrs>("nn.batch_to_space_nd", "BatchToSpaceND",
-                                    "A part of the batch becomes the place in a block of space.", batch_to_space_type,
-                                    batch_to_space, batch_to_space_gradient);
+                                    "A part of the batch becomes the position in a block of space.",
+                                    batch_to_space_type, batch_to_space, batch_to_space_gradient);
 }
 
 [[gnu::init_priority(kFamilies)]] static const OpFamily space_family{space_records};

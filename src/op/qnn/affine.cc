@@ -21,15 +21,15 @@ namespace {
 
 bool is_integer(DataType dtype) { return dtype.code == DataType::kInt || dtype.code == DataType::kUInt; }
 
-/// One number, or one for each place along the axis.
+/// One number, or one for each index along the axis.
 void check_part(const TypeQuery& query, int i, const char* name, const Array<PrimExpr>& shape, int axis) {
   const Array<PrimExpr>& own = query.tensor(i)->shape;
   if (own.empty()) return;
-  const int place = shape.empty() ? 0 : normal_axis(axis, static_cast<int>(shape.size()));
-  bool fits = own.size() == 1 && !shape.empty() && relay::may_equal(own[0], shape[static_cast<size_t>(place)]);
+  const int dimension = shape.empty() ? 0 : normal_axis(axis, static_cast<int>(shape.size()));
+  bool fits = own.size() == 1 && !shape.empty() && relay::may_equal(own[0], shape[static_cast<size_t>(dimension)]);
   bool is_one = own.size() == 1 && as_int(own[0]) && *as_int(own[0]) == 1;
   if (!fits && !is_one)
-    throw Error(TypeError) << name << " must be a number or have an element for each place along axis " << axis
+    throw Error(TypeError) << name << " must be a number or have an element for each index along axis " << axis
                            << " of a tensor of " << to_text(shape) << ", but is " << to_text(query.type(i));
 }
 

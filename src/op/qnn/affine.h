@@ -22,7 +22,7 @@ struct IntegerRange {
 IntegerRange integer_range(DataType dtype);
 
 /// A TypeError unless arguments `scale` and `zero` are a scale (floats) and a zero point (int32): numbers, or vectors with an
-/// element for each place along `axis` of `shape`. False while their types are not known.
+/// element for each index along `axis` of `shape`. False while their types are not known.
 bool check_affine(TypeQuery& query, int scale, int zero, const Array<PrimExpr>& shape, int axis);
 
 /// A scale or zero point as it meets a tensor of `rank` dimensions: a vector gets dimensions of 1 behind it.

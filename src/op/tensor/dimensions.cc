@@ -150,14 +150,14 @@ Tensors tiled_layout(const Attrs& given, const Tensors& in, const Type& out) {
   return {topi::compute(
       tensor_of(out)->shape, "ax",
       [&](const Array<PrimExpr>& at) {
-        std::map<char, PrimExpr> place;
+        std::map<char, PrimExpr> index_of;
         for (size_t i = 0; i < to.size(); ++i) {
-          PrimExpr& whole = place[to[i].first];
+          PrimExpr& whole = index_of[to[i].first];
           whole = whole ? whole * PrimExpr(to[i].second) + at[i] : at[i];
         }
         std::vector<PrimExpr> source(from.size());
         for (size_t i = from.size(); i-- > 0;) {
-          PrimExpr& rest = place[from[i].first];
+          PrimExpr& rest = index_of[from[i].first];
           source[i] = floormod(rest, PrimExpr(from[i].second));
           rest = floordiv(rest, PrimExpr(from[i].second));
         }

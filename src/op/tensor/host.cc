@@ -37,8 +37,8 @@ bool unique_rows_type(TypeQuery& query) {
   auto* data = query.tensor(0);
   if (!data) return false;
   require_rank(query, 0, "data", 2);
-  Type places = TensorType({data->shape[0]}, DataType::Int(64));
-  query.result(tuple_type({places, places, places, TensorType({PrimExpr(1)}, DataType::Int(64))}));
+  Type indices = TensorType({data->shape[0]}, DataType::Int(64));
+  query.result(tuple_type({indices, indices, indices, TensorType({PrimExpr(1)}, DataType::Int(64))}));
   return true;
 }
 
@@ -73,16 +73,16 @@ static void host_records() {
                              });
       });
   OpRecord("unique_rows")
-      .doc("Rows that differ: first places, where each row went, how often each is there, and how many there are.")
+      .doc("Rows that differ: first indices, where each row went, how often each is there, and how many there are.")
       .attrs<UniqueRowsAttrs>()
       .input("data", "the rows")
       .support_level(10)
       .type("UniqueRows", unique_rows_type)
       .fusion(Fusion::Opaque)
       .compute([](const Attrs& attrs, const Tensors& in, const Type&) {
-        topi::Result places{{in[0]->shape[0]}, DataType::Int(64)}, one{{PrimExpr(1)}, DataType::Int(64)};
+        topi::Result indices{{in[0]->shape[0]}, DataType::Int(64)}, one{{PrimExpr(1)}, DataType::Int(64)};
         bool is_sorted = attrs.as<UniqueRowsAttrs>()->sorted;
-        return topi::program("unique_rows_cpu", in, {places, places, places, one},
+        return topi::program("unique_rows_cpu", in, {indices, indices, indices, one},
                              [&](const topi::Buffers& from, const topi::Buffers& to) {
                                return topi::call_function("tessera.sort.unique_rows",
                                                           {from[0], to[0], to[1], to[2], to[3], bool_imm(is_sorted)});

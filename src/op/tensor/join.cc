@@ -108,7 +108,7 @@ bool split_type(TypeQuery& query) {
   }
   for (const PrimExpr& end : ends) {
     PrimExpr size = end - begin;
-    if (as_int(size) && *as_int(size) < 0) throw Error(TypeError) << "the places of a split must rise";
+    if (as_int(size) && *as_int(size) < 0) throw Error(TypeError) << "the indices of a split must rise";
     Array<PrimExpr> shape = data->shape;
     shape.set(axis, size);
     out.fields_.push_back(TensorType(shape, data->dtype));

@@ -97,14 +97,14 @@ bool trilu_type(TypeQuery& query) {
 }
 
 bool unravel_index_type(TypeQuery& query) {
-  auto *places = query.tensor(0), *shape = query.tensor(1);
-  if (!places || !shape) return false;
+  auto *offsets = query.tensor(0), *shape = query.tensor(1);
+  if (!offsets || !shape) return false;
   require_integers(query, 0, "data");
   require_integers(query, 1, "shape");
   require_rank(query, 1, "shape", 1);
-  Array<PrimExpr> out = places->shape;
+  Array<PrimExpr> out = offsets->shape;
   out.insert(0, shape->shape[0]);
-  query.result(TensorType(out, places->dtype));
+  query.result(TensorType(out, offsets->dtype));
   return true;
 }
 
@@ -174,8 +174,8 @@ static void position_records() {
         return Tensors{topi::trilu(in[0], te::load(in[1], {}), attrs.as<TriluAttrs>()->upper)};
       });
   OpRecord("unravel_index")
-      .doc("Places in a flattened tensor as indices, one row per dimension.")
-      .input("data", "the places")
+      .doc("Offsets in a flattened tensor as indices, one row per dimension.")
+      .input("data", "the offsets")
       .input("shape", "the extents of the tensor")
       .support_level(3)
       .type("UnRavelIndexRel", unravel_index_type)

@@ -136,10 +136,10 @@ Tensors argwhere_shape(const Attrs&, const Tensors& in, const Array<PrimExpr>&) 
 }  // namespace
 
 Type topk_result(const TypeQuery& query, const Array<PrimExpr>& shape, const String& what, DataType dtype) {
-  Type values = TensorType(shape, query.tensor(0)->dtype), places = TensorType(shape, dtype);
-  if (what == "both") return tuple_type({values, places});
+  Type values = TensorType(shape, query.tensor(0)->dtype), indices = TensorType(shape, dtype);
+  if (what == "both") return tuple_type({values, indices});
   if (what == "values") return values;
-  if (what == "indices") return places;
+  if (what == "indices") return indices;
   throw Error(TypeError) << "ret_type is \"" << what << "\"; it may be \"both\", \"values\" or \"indices\"";
 }
 
@@ -162,7 +162,7 @@ static void search_records() {
       .flops(1)
       .compute(scan<true>);
   OpRecord("argsort")
-      .doc("Places that sort the elements along an axis.")
+      .doc("Indices that sort the elements along an axis.")
       .attrs<ArgsortAttrs>()
       .input("data", "the input")
       .support_level(6)
@@ -187,7 +187,7 @@ static void search_records() {
         return Tensors{topi::sort(in[0], normal_axis(attrs->axis, rank_of(in[0])), attrs->is_ascend)};
       });
   OpRecord("topk")
-      .doc("The greatest or least elements along an axis, their places, or both.")
+      .doc("The greatest or least elements along an axis, their indices, or both.")
       .attrs<TopkAttrs>()
       .input("data", "the input")
       .support_level(6)

@@ -11,29 +11,29 @@ namespace {
 bool sparse_reshape_type(TypeQuery& query) {
   for (int i = 0; i < 3; ++i)
     if (!query.tensor(i)) return false;
-  auto *places = query.tensor(0), *shape = query.tensor(2);
+  auto *indices = query.tensor(0), *shape = query.tensor(2);
   require_integers(query, 0, "sparse_indices");
   require_rank(query, 0, "sparse_indices", 2);
   vector_length(query, 1, "prev_shape");
   vector_length(query, 2, "new_shape");
-  query.result(tuple_type({TensorType({places->shape[0], shape->shape[0]}, places->dtype), query.type(2)}));
+  query.result(tuple_type({TensorType({indices->shape[0], shape->shape[0]}, indices->dtype), query.type(2)}));
   return true;
 }
 
 bool fill_type(TypeQuery& query) {
   for (int i = 0; i < 4; ++i)
     if (!query.tensor(i)) return false;
-  auto* places = query.tensor(0);
+  auto* indices = query.tensor(0);
   require_integers(query, 0, "sparse_indices");
   require_rank(query, 0, "sparse_indices", 2);
   require_rank(query, 1, "sparse_values", 1);
-  if (!relay::may_equal(places->shape[0], query.tensor(1)->shape[0]))
+  if (!relay::may_equal(indices->shape[0], query.tensor(1)->shape[0]))
     throw Error(TypeError) << "sparse_indices is " << to_text(query.type(0)) << ", but sparse_values is "
                            << to_text(query.type(1)) << ": their numbers of entries differ";
   vector_length(query, 2, "dense_shape");
   require_rank(query, 3, "default_value", 0);
   query.result(
-      tuple_type({TensorType({any_extent(), places->shape[1]}, places->dtype),
+      tuple_type({TensorType({any_extent(), indices->shape[1]}, indices->dtype),
                   TensorType({any_extent()}, query.tensor(1)->dtype), TensorType({any_extent()}, DataType::Bool())}));
   return true;
 }

@@ -1,7 +1,7 @@
 """Calls of the operators of images and regions, each with arrays that its gradient is compared at."""
 
 import numpy as np
-from gradient_checks import places
+from gradient_checks import positions
 from nn_checks import tensor
 from tessera import relay
 from tessera.relay import image, nn
@@ -45,36 +45,36 @@ IMAGE_CASES = {
     "upsampling3d": lambda: (lambda x: nn.upsampling3d(x, 2, 1, 2, method="trilinear"), tensor(1, 1, 2, 2, 3)),
     "upsampling": lambda: (lambda x: nn.upsampling(x, 2, 3), tensor(1, 2, 2, 3)),
     "affine_grid": lambda: (lambda m: image.affine_grid(m, (3, 4)), tensor(2, 2, 3)),
-    "grid_sample": lambda: (image.grid_sample, tensor(2, 3, 4, 5), places(2, 2, 3, 3)),
+    "grid_sample": lambda: (image.grid_sample, tensor(2, 3, 4, 5), positions(2, 2, 3, 3)),
     "grid_sample_volume": lambda: (
         lambda x, g: image.grid_sample(x, g, layout="NCDHW", align_corners=False),
         tensor(1, 2, 3, 2, 3),
-        places(1, 3, 2, 2, 2),
+        positions(1, 3, 2, 2, 2),
     ),
     "grid_sample_border": lambda: (
         lambda x, g: image.grid_sample(x, g, padding_mode="border"),
         tensor(1, 1, 4, 5),
-        places(1, 2, 3, 4, size=1.5),
+        positions(1, 2, 3, 4, size=1.5),
     ),
     "grid_sample_reflection": lambda: (
         lambda x, g: image.grid_sample(x, g, padding_mode="reflection", align_corners=False),
         tensor(1, 1, 4, 5),
-        places(1, 2, 3, 4, size=2.5),
+        positions(1, 2, 3, 4, size=2.5),
     ),
     "grid_sample_nearest": lambda: (
         lambda x, g: image.grid_sample(x, g, method="nearest"),
         tensor(1, 2, 4, 5),
-        places(1, 2, 3, 3, size=1.2),
+        positions(1, 2, 3, 3, size=1.2),
     ),
     "grid_sample_bicubic": lambda: (
         lambda x, g: image.grid_sample(x, g, method="bicubic"),
         tensor(1, 1, 5, 5),
-        places(1, 2, 2, 3),
+        positions(1, 2, 2, 3),
     ),
     "grid_sample_bicubic_border": lambda: (
         lambda x, g: image.grid_sample(x, g, method="bicubic", padding_mode="reflection"),
         tensor(1, 1, 5, 5),
-        places(1, 2, 2, 3, size=1.3),
+        positions(1, 2, 2, 3, size=1.3),
     ),
     "crop_and_resize": lambda: (
         lambda x, b, i: image.crop_and_resize(x, b, i, (3, 2), "NCHW"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import tessera
-from gradient_checks import away_from_zero, call, places
+from gradient_checks import away_from_zero, call, positions
 from nn_checks import tensor
 from tessera import relay
 from tessera.relay import nn
@@ -210,7 +210,7 @@ NN_CASES = {
     "deformable_conv2d": lambda: (
         lambda x, o, w: nn.deformable_conv2d(x, o, w, strides=(2, 1), padding=(1, 1), kernel_size=(3, 2), channels=3),
         tensor(1, 2, 4, 4),
-        places(1, 12, 2, 5),
+        positions(1, 12, 2, 5),
         tensor(3, 2, 3, 2),
     ),
     "deformable_conv2d_grouped": lambda: (
@@ -218,7 +218,7 @@ NN_CASES = {
             x, o, w, dilation=(2, 2), groups=2, deformable_groups=2, kernel_size=(2, 2), channels=4
         ),
         tensor(2, 4, 4, 4),
-        places(2, 16, 2, 2),
+        positions(2, 16, 2, 2),
         tensor(4, 2, 2, 2),
     ),
     "conv2d_backward_weight": lambda: (

@@ -67,8 +67,8 @@ def away_from_zero(*shape):
     return x + 0.1 * np.sign(x)
 
 
-def places(*shape, size=0.9):
-    """Places that are not close to the middle or the border of elements, where samples have kinks."""
+def positions(*shape, size=0.9):
+    """Positions that are not close to the middle or the border of elements, where samples have kinks."""
     return tensor(*shape, low=-size, high=size).round(2) + 0.0037
 
 

@@ -370,8 +370,8 @@ def parted(g: Graph):
         sections = g.rng.choice([d for d in range(1, n + 1) if n % d == 0][:4])
         g.add(lambda x: relay.split(x, sections, axis), a)
     else:
-        places = sorted(g.rng.sample(range(1, n), min(n - 1, g.rng.randrange(1, 3))))
-        g.add(lambda x: relay.split(x, places, axis), a)
+        begins = sorted(g.rng.sample(range(1, n), min(n - 1, g.rng.randrange(1, 3))))
+        g.add(lambda x: relay.split(x, begins, axis), a)
 
 
 @template(2)

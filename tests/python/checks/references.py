@@ -146,7 +146,7 @@ def reduction(function):
 
 
 def position(greatest):
-    """argmax and argmin: over several axes, the place in the flattened axes."""
+    """argmax and argmin: over several axes, the offset in the flattened axes."""
 
     def reference(attrs, x):
         axes = reduced_axes(attrs, x.ndim)
@@ -333,8 +333,8 @@ def scatter(adds):
     def reference(attrs, x, indices, updates):
         out, axis = x.copy(), int(attrs.axis) % x.ndim
         for at in np.ndindex(*indices.shape):
-            place = at[:axis] + (int(indices[at]),) + at[axis + 1 :]
-            out[place] = out[place] + updates[at] if adds else updates[at]
+            index = at[:axis] + (int(indices[at]),) + at[axis + 1 :]
+            out[index] = out[index] + updates[at] if adds else updates[at]
         return out
 
     return reference
@@ -344,8 +344,8 @@ def scatter_nd(attrs, x, indices, updates):
     out = x.copy()
     join = {"update": lambda a, b: b, "add": np.add, "min": np.minimum, "max": np.maximum, "mul": np.multiply}
     for at in np.ndindex(*indices.shape[1:]):
-        place = tuple(int(i) for i in indices[(slice(None), *at)])
-        out[place] = join[attrs.mode](out[place], updates[at])
+        index = tuple(int(i) for i in indices[(slice(None), *at)])
+        out[index] = join[attrs.mode](out[index], updates[at])
     return out
 
 
@@ -366,7 +366,7 @@ def scan(function, identity):
 
 
 def order(x, axis, ascending):
-    """Places that sort x, equal elements in their order."""
+    """Indices that sort x, equal elements in their order."""
     if ascending:
         return np.argsort(x, axis=axis, kind="stable")
     flipped = np.flip(np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
@@ -383,10 +383,10 @@ def sort(attrs, x):
 
 def topk(attrs, x):
     k = number(attrs.k)
-    places = order(x, attrs.axis, attrs.is_ascend)
-    places = np.take(places, np.arange(k if k > 0 else x.shape[attrs.axis]), axis=attrs.axis)
-    values = np.take_along_axis(x, places, attrs.axis)
-    out = {"values": values, "indices": places.astype(dtype_of(attrs.dtype, "int32"))}
+    indices = order(x, attrs.axis, attrs.is_ascend)
+    indices = np.take(indices, np.arange(k if k > 0 else x.shape[attrs.axis]), axis=attrs.axis)
+    values = np.take_along_axis(x, indices, attrs.axis)
+    out = {"values": values, "indices": indices.astype(dtype_of(attrs.dtype, "int32"))}
     return [*out.values()] if attrs.ret_type == "both" else out[attrs.ret_type]
 
 

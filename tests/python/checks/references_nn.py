@@ -317,9 +317,9 @@ def dilation2d(attrs, data, weight):
     counts = [(x.shape[2 + i] - (w.shape[1 + i] - 1) * steps[i] - 1) // strides[i] + 1 for i in range(2)]
     out = np.full((*x.shape[:2], *counts), lowest, x.dtype)
     for tap in np.ndindex(w.shape[1:]):
-        places = tuple(slice(t * d, t * d + (c - 1) * s + 1, s) for t, d, c, s in zip(tap, steps, counts, strides))
+        slices = tuple(slice(t * d, t * d + (c - 1) * s + 1, s) for t, d, c, s in zip(tap, steps, counts, strides))
         with np.errstate(over="ignore"):
-            out = np.maximum(out, x[(..., *places)] + w[(slice(None), *tap)][:, None, None])
+            out = np.maximum(out, x[(..., *slices)] + w[(slice(None), *tap)][:, None, None])
     return from_plain(out, "NCHW", attrs.data_layout).astype(_out_dtype(attrs, data))
 
 

@@ -22,22 +22,22 @@ def overlap(a, b):
 
 def get_valid_counts(attrs, data, threshold):
     counts = np.zeros(data.shape[0], "int32")
-    boxes, places = np.full_like(data, -1), np.full(data.shape[:2], -1, "int32")
+    boxes, indices = np.full_like(data, -1), np.full(data.shape[:2], -1, "int32")
     for i, image in enumerate(data):
         for j, box in enumerate(image):
             if box[attrs.score_index] > threshold and (attrs.id_index < 0 or box[attrs.id_index] >= 0):
-                boxes[i, counts[i]], places[i, counts[i]] = box, j
+                boxes[i, counts[i]], indices[i, counts[i]] = box, j
                 counts[i] += 1
-    return [counts, boxes, places]
+    return [counts, boxes, indices]
 
 
 def non_max_suppression(attrs, data, valid_count, indices, most, threshold):
-    out, places = np.full_like(data, -1), np.full(data.shape[:2], -1, "int32")
+    out, chosen = np.full_like(data, -1), np.full(data.shape[:2], -1, "int32")
     start, score, kind = attrs.coord_start, attrs.score_index, attrs.id_index
     for i, image in enumerate(data):
         n = int(valid_count[i])
         if threshold <= 0:
-            out[i, :n], places[i, :n] = image[:n], np.arange(n)
+            out[i, :n], chosen[i, :n] = image[:n], np.arange(n)
             continue
         order = np.argsort(-image[:n, score], kind="stable")
         if attrs.top_k > 0:
@@ -58,11 +58,11 @@ def non_max_suppression(attrs, data, valid_count, indices, most, threshold):
                 if suppressed:
                     continue
                 kept.append(row)
-            out[i, j], places[i, j] = box, row
+            out[i, j], chosen[i, j] = box, row
     if attrs.return_indices:
         rows, counts = np.full(data.shape[:2], -1, "int32"), np.zeros((data.shape[0], 1), "int32")
-        for i, row in enumerate(places):
-            good = [indices[i, place] for place in row if place >= 0]
+        for i, row in enumerate(chosen):
+            good = [indices[i, index] for index in row if index >= 0]
             rows[i, : len(good)], counts[i, 0] = good, len(good)
         return [rows, counts]
     if attrs.invalid_to_bottom:

@@ -58,7 +58,7 @@ def test_tensors_are_stretched_and_repeated():
 
 
 @pytest.mark.parametrize("axis", [-1, 0, 1])
-def test_places_become_rows_of_a_computed_length(axis):
+def test_indices_become_rows_of_a_computed_length(axis):
     i = indices(4, 2, 3)
     on, off = relay.const(1.0), relay.const(0.0)
     hot = np.moveaxis(np.eye(5)[i], -1, axis)
@@ -71,8 +71,8 @@ def test_places_become_rows_of_a_computed_length(axis):
 )
 def test_a_slice_is_computed(begin, end, strides):
     x = tensor(5, 6)
-    places = tuple(slice(b, None if e < -5 else e, s) for b, e, s in zip(begin, end, strides))
-    check(relay.strided_slice, x[places], x, ints(*begin), ints(*end), ints(*strides))
+    slices = tuple(slice(b, None if e < -5 else e, s) for b, e, s in zip(begin, end, strides))
+    check(relay.strided_slice, x[slices], x, ints(*begin), ints(*end), ints(*strides))
 
 
 def test_a_slice_of_a_computed_size():

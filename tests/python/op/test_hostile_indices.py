@@ -122,14 +122,14 @@ def test_gather_nd_and_adv_index_read_inside(run):
 
 
 @pytest.mark.parametrize("run", [EXECUTORS[name] for name in EXECUTORS if name != "open"])
-def test_updates_that_have_no_place_are_dropped(run):
+def test_updates_that_lie_outside_are_dropped(run):
     index = np.array([[0, -1, 5, -6, 1000, 2**63 - 1, -(2**63), 2**32 + 1]]).T.repeat(24, 1)
     updates = RNG.standard_normal(index.shape).astype("float32")
     want = X.copy()
     want[0], want[4] = updates[0], updates[1]
     np.testing.assert_array_equal(run(lambda x, i, u: relay.scatter(x, i, u, axis=0), X, index, updates), want)
-    places = np.ascontiguousarray(index[None, :, 0])
-    np.testing.assert_array_equal(run(lambda x, i, u: relay.scatter_nd(x, i, u, "update"), X, places, updates), want)
+    indices = np.ascontiguousarray(index[None, :, 0])
+    np.testing.assert_array_equal(run(lambda x, i, u: relay.scatter_nd(x, i, u, "update"), X, indices, updates), want)
 
 
 def test_indices_longer_than_the_data_are_refused():
@@ -187,7 +187,7 @@ def test_regions_of_images_that_do_not_exist(value):
 
 @pytest.mark.parametrize("method", ["bilinear", "nearest", "bicubic"])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
-def test_places_between_pixels_that_do_not_exist(method, padding):
+def test_positions_between_pixels_that_do_not_exist(method, padding):
     grid = np.resize(np.array(WILD, "float32"), (2, 2, 4, 4))
     got = EXECUTORS["graph"](lambda x, g: relay.image.grid_sample(x, g, method, padding_mode=padding), IMAGES, grid)
     assert got.shape == (2, 3, 4, 4)

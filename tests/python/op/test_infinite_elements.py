@@ -24,7 +24,7 @@ def test_the_maximum_of_minus_infinities_is_one(target, dtype):
 
 
 @pytest.mark.parametrize("last", [False, True])
-def test_the_place_of_an_infinite_extreme_is_in_the_tensor(last):
+def test_the_index_of_an_infinite_extreme_is_in_the_tensor(last):
     x = relay.var("x", shape=(3, 40))
     wanted = 39 if last else 0
     for value, op in ((LOWEST, relay.argmax), (-LOWEST, relay.argmin)):

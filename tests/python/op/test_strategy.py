@@ -95,7 +95,7 @@ def test_an_implementation_whose_condition_is_not_proven_is_left_out():
     assert [str(one.name) for one in found] == ["always", "true"]
 
 
-def test_a_strategy_of_a_higher_level_takes_the_place_of_the_first(relu):
+def test_a_strategy_of_a_higher_level_replaces_the_first(relu):
     seen = []
 
     def mine(attrs, inputs, out_type, target):

@@ -63,7 +63,7 @@ def test_a_condition_chooses():
 
 
 @pytest.mark.parametrize("axis", [-1, 0, 1])
-def test_a_place_becomes_a_row(axis):
+def test_an_index_becomes_a_row(axis):
     on, off = relay.const(2, "int32"), relay.const(-1, "int32")
     verify(lambda i: relay.one_hot(i, on, off, 5, axis, "int32"), indices(7, 3, low=-2))
     verify(lambda i: relay.one_hot(i, relay.const(1.0), relay.const(0.0), 4, axis, "float32"), indices(4, 2, 3))
@@ -187,7 +187,7 @@ BAD = {
     "einsum letter": (lambda x: relay.einsum([x], "ij->k"), "has k in its result alone"),
     "einsum extents": (lambda x: relay.einsum([x, x], "ij,jk->ik"), "has the extents 2 and 3"),
     "a slice of stride 0": (lambda x: relay.strided_slice(x, [0], [1], [0]), "stride 0"),
-    "too many places": (lambda x: relay.strided_slice(x, [0] * 3, [1] * 3), "3 places for a tensor of 2 dimensions"),
+    "too many bounds": (lambda x: relay.strided_slice(x, [0] * 3, [1] * 3), "3 bounds for a tensor of 2 dimensions"),
     "slice_mode": (lambda x: relay.strided_slice(x, [0], [1], slice_mode="middle"), "slice_mode"),
     "take of floats": (lambda x: relay.take(x, x), "indices must be integers"),
     "take mode": (lambda x: relay.take(x, relay.const([0]), mode="raise"), "mode"),
