@@ -22,7 +22,7 @@ std::string_view line_of(std::string_view text, int line) {
 
 }  // namespace
 
-Place place_of(const Span& span) {
+TextRange text_range_of(const Span& span) {
   if (auto* text = span.as<TextSpan>())
     return {text->text_line, text->text_column, text->text_end_line, text->text_end_column};
   return {span->line, span->column, span->end_line, span->end_column};
@@ -30,9 +30,9 @@ Place place_of(const Span& span) {
 
 std::string underlined(const Span& span, const ObjectRef& source_map) {
   if (!span || !span->source_name) return "";
-  Place place = place_of(span);
-  std::string out = " --> " + to_text(span->source_name->name) + ":" + std::to_string(place.line) + ":" +
-                    std::to_string(place.column);
+  TextRange range = text_range_of(span);
+  std::string out = " --> " + to_text(span->source_name->name) + ":" + std::to_string(range.line) + ":" +
+                    std::to_string(range.column);
   auto* sources = source_map.as<SourceMapNode>();
   Source source = sources ? sources->sources.get_or_null(span->source_name->name) : Source();
   std::vector<std::string> nodes;
@@ -40,15 +40,15 @@ std::string underlined(const Span& span, const ObjectRef& source_map) {
   if (!nodes.empty())
     return (nodes.size() == 1 ? " --> node " : " --> nodes ") + source_nodes_text(source_lines(nodes));
   if (!source) return out;
-  std::string_view line = line_of(source->source, place.line);
-  size_t begin = std::min(static_cast<size_t>(std::max(place.column, 1)) - 1, line.size());
-  size_t end = place.end_line > place.line ? line.size() : static_cast<size_t>(std::max(place.end_column, 1)) - 1;
+  std::string_view line = line_of(source->source, range.line);
+  size_t begin = std::min(static_cast<size_t>(std::max(range.column, 1)) - 1, line.size());
+  size_t end = range.end_line > range.line ? line.size() : static_cast<size_t>(std::max(range.end_column, 1)) - 1;
   end = std::clamp(end, begin, line.size());
-  // Long lines are cut around the place.
+  // Long lines are cropped around the position.
   size_t first = begin > kMaxLine / 2 && line.size() > kMaxLine ? begin - kMaxLine / 2 : 0;
   std::string shown(line.substr(first, kMaxLine));
   end = std::min(end, first + shown.size());
-  std::string number = std::to_string(place.line), margin(number.size(), ' ');
+  std::string number = std::to_string(range.line), margin(number.size(), ' ');
   std::string marks(begin - first, ' ');
   for (size_t i = 0; i < marks.size(); ++i)
     if (shown[i] == '\t') marks[i] = '\t';
@@ -70,8 +70,8 @@ std::string diagnostic_text(const DiagnosticNode* diagnostic, const ObjectRef& s
   if (diagnostic->level == DiagnosticLevel::Warning) level = "warning";
   if (diagnostic->level == DiagnosticLevel::Note) level = "note";
   if (diagnostic->level == DiagnosticLevel::Help) level = "help";
-  std::string place = underlined(diagnostic->span, source_map);
-  return std::string(level) + ": " + to_text(diagnostic->message) + (place.empty() ? "" : "\n" + place);
+  std::string excerpt = underlined(diagnostic->span, source_map);
+  return std::string(level) + ": " + to_text(diagnostic->message) + (excerpt.empty() ? "" : "\n" + excerpt);
 }
 
 void Diagnostics::add(DiagnosticLevel level, const Span& span, const std::string& message) {

@@ -18,12 +18,12 @@
 namespace tessera {
 
 /// A stretch of a text, lines and columns counted from 1; the end is one past the last character.
-struct Place {
+struct TextRange {
   int32_t line = 0, column = 0, end_line = 0, end_column = 0;
 };
 
 /// The span of a node read from Relay text. The fields of a Span are what v0.10 tells, which scripts compare: it counts
-/// columns with known slips and moves the place of a name to its last use. These are where the text really stands,
+/// columns with known slips and moves the position of a name to its last use. These are where the text really stands,
 /// and what messages underline.
 struct TextSpan : SpanNode {
   int32_t text_line = 0, text_column = 0, text_end_line = 0, text_end_column = 0;
@@ -35,7 +35,7 @@ struct TextSpan : SpanNode {
     f("text_end_column", &TextSpan::text_end_column);
   }
 };
-Place place_of(const Span& span);
+TextRange text_range_of(const Span& span);
 
 /// A text that spans refer to.
 struct SourceNode : Object {
@@ -119,7 +119,7 @@ class Diagnostics {
   size_t errors_ = 0;
 };
 
-/// The lines of the text that a span covers, the place underlined; "" when the text is not known.
+/// The lines of the text that a span covers, the position underlined; "" when the text is not known.
 std::string underlined(const Span& span, const ObjectRef& source_map);
 
 }  // namespace tessera

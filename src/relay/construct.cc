@@ -6,7 +6,7 @@
 namespace tessera::relay {
 namespace {
 
-/// A node with its place; a missing part is an error that names it.
+/// A node with its span; a missing part is an error that names it.
 template <class T>
 Ref<T> at(T node, const Span& span) {
   node.span = span;

@@ -144,9 +144,9 @@ Expr split(Expr x, int sections, int axis) {
                    a.axis = axis;
                  }));
 }
-Expr split(Expr x, const std::vector<int64_t>& places, int axis) {
+Expr split(Expr x, const std::vector<int64_t>& begins, int axis) {
   Array<PrimExpr> indices;
-  for (int64_t place : places) indices.push_back(int_imm(DataType::Int(32), place));
+  for (int64_t begin : begins) indices.push_back(int_imm(DataType::Int(32), begin));
   return call_op(ops::split, {x},
                  make_attrs<SplitAttrs>([&](auto& a) { a.indices_or_sections = indices, a.axis = axis; }));
 }

@@ -78,8 +78,8 @@ Expr concatenate(Array<Expr> parts, int axis);
 Expr stack(Array<Expr> parts, int axis);
 /// `sections` equal parts.
 Expr split(Expr x, int sections, int axis);
-/// Parts that begin at 0 and at the given places.
-Expr split(Expr x, const std::vector<int64_t>& places, int axis);
+/// Parts that begin at 0 and at the given indices.
+Expr split(Expr x, const std::vector<int64_t>& begins, int axis);
 Expr broadcast_to(Expr x, Array<PrimExpr> shape);
 Expr broadcast_to_like(Expr x, Expr like);
 /// Sums over what broadcasting stretched, so that the result has the shape of `like`.

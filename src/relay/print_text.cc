@@ -56,9 +56,9 @@ std::string RelayPrinter::unique(const std::string& wanted) {
 std::string RelayPrinter::info(const Expr& expr) {
   if (!informed_.insert(expr.get()).second) return "";
   if (annotate_) return annotate_(expr);
-  bool has_place = expr.as<Constant>() || expr.as<Call>() || expr.as<VarNode>() || expr.as<FunctionNode>() ||
-                   expr.as<Tuple>() || expr.as<TupleGetItem>();
-  if (!has_place || (!expr->checked_type_ && !expr->span)) return "";
+  bool has_comment = expr.as<Constant>() || expr.as<Call>() || expr.as<VarNode>() || expr.as<FunctionNode>() ||
+                     expr.as<Tuple>() || expr.as<TupleGetItem>();
+  if (!has_comment || (!expr->checked_type_ && !expr->span)) return "";
   std::string out = " /*";
   if (expr->checked_type_) out += " ty=" + type(expr->checked_type_);
   if (const Span& span = expr->span)
@@ -124,11 +124,11 @@ void RelayPrinter::visit(const Expr& root) {
   }
 }
 
-std::string RelayPrinter::print(const Expr& expr, Place place) {
+std::string RelayPrinter::print(const Expr& expr, Position position) {
   if (!expr) return "(nullptr)";
   auto used = uses_.find(expr.get());
   bool shared = used != uses_.end() && used->second > 1;
-  bool inlined = stands_where_it_is(expr) || (place == Place::ScopeEnd && !shared);
+  bool inlined = stands_where_it_is(expr) || (position == Position::ScopeEnd && !shared);
   visit(expr);
   bool is_kept = !inlined || stands_where_it_is(expr);  // else its text has one reader, and nested ones would add up
   std::string text = is_kept ? memo_[expr.get()] : std::move(memo_.extract(expr.get()).mapped());
@@ -149,7 +149,7 @@ std::string RelayPrinter::print(const Expr& expr, Place place) {
 
 std::string RelayPrinter::scope(const Expr& expr) {
   scopes_.emplace_back();
-  std::string end = on_enough_stack([&] { return print(expr, Place::ScopeEnd); });
+  std::string end = on_enough_stack([&] { return print(expr, Position::ScopeEnd); });
   std::string text = std::move(scopes_.back()) + end;
   scopes_.pop_back();
   return text;
@@ -209,7 +209,7 @@ std::string RelayPrinter::lets(Expr expr) {
   size_t first = scopes_.size();
   while (auto* let = expr.as<Let>()) {
     std::string name = declare(let->var);
-    std::string value = print(let->value, Place::ScopeEnd);
+    std::string value = print(let->value, Position::ScopeEnd);
     std::string line = "let " + name + " = " + value + ";\n";
     if (scopes_.size() == first) {
       scopes_.push_back(std::move(line));

@@ -58,9 +58,9 @@ class RelayPrinter {
 
  private:
   /// What print() is asked for: an operand, or the end of a scope, which stands where it is unless it is shared.
-  enum class Place { Operand, ScopeEnd };
+  enum class Position { Operand, ScopeEnd };
 
-  std::string print(const Expr& expr, Place place = Place::Operand);
+  std::string print(const Expr& expr, Position position = Position::Operand);
   std::string scope(const Expr& expr);
   std::string body(const Expr& expr);
   /// The text of one node; its operands are numbered, if they need it, on the way.
@@ -76,7 +76,7 @@ class RelayPrinter {
 
   /// Names a variable where it is bound; with its type.
   std::string declare(const Var& var);
-  /// The type and place of an expression as a comment, the first time it is asked for.
+  /// The type and span of an expression as a comment, the first time it is asked for.
   std::string info(const Expr& expr);
   std::string unique(const std::string& wanted);
   /// Makes the texts of `expr` and of all its operands that have none yet, operands first, without recursion.

@@ -124,8 +124,8 @@ class Counter {
   }
   int64_t extent(const TensorTypeNode* type, int at) {
     int rank = type ? static_cast<int>(type->shape.size()) : 0;
-    int place = at < 0 ? at + rank : at;
-    return place < 0 || place >= rank ? 1 : known(type->shape[static_cast<size_t>(place)]);
+    int dimension = at < 0 ? at + rank : at;
+    return dimension < 0 || dimension >= rank ? 1 : known(type->shape[static_cast<size_t>(dimension)]);
   }
 
   const Call* call_;

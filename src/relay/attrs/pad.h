@@ -37,7 +37,7 @@ struct DilateAttrs : AttrsNode {
   }
 };
 
-/// Blocks of space against channels. mode: "DCR" has the place in the block as the slow part of the channel, "CRD" the
+/// Blocks of space against channels. mode: "DCR" has the position in the block as the slow part of the channel, "CRD" the
 /// fast one.
 struct SubPixelAttrs : AttrsNode {
   int32_t block_size = 1;

@@ -192,7 +192,7 @@ struct SlidingWindowAttrs : AttrsNode {
   }
 };
 
-/// A number of equal parts, or the places where parts begin.
+/// A number of equal parts, or the indices where parts begin.
 struct SplitAttrs : AttrsNode {
   ObjectRef indices_or_sections;
   int32_t axis = 0;

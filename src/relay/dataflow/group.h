@@ -1,5 +1,5 @@
 #pragma once
-// All places of a graph that fit a pattern, none overlapping another.
+// All parts of a graph that fit a pattern, none overlapping another.
 
 #include "relay/dataflow/matcher.h"
 

@@ -157,7 +157,7 @@ struct DominatorPattern : DFPatternNode {
   }
 };
 
-/// What to put in the place of a match.
+/// What to replace a match by.
 struct DFPatternCallbackNode : Object {
   DFPattern pattern;
   PackedFunc function;  // (before, after, matched) -> expression

@@ -29,9 +29,9 @@ Expr let_at(const Var& var, const Expr& value, const Expr& body, const Span& spa
   return made(std::move(let), span);
 }
 
-/// The place of one span with what another tells.
-Span told_at(const Span& place, const Span& told) {
-  auto* text = place.as<TextSpan>();
+/// The text of one span with what another tells.
+Span told_at(const Span& where, const Span& told) {
+  auto* text = where.as<TextSpan>();
   if (!text) return told;
   TextSpan span(*text);
   span.line = told->line;
@@ -43,7 +43,7 @@ Span told_at(const Span& place, const Span& told) {
 
 }  // namespace
 
-void Parser::place(const Expr& expr, const Token& first, const Token& last) {
+void Parser::set_span(const Expr& expr, const Token& first, const Token& last) {
   // Names and shared expressions move to their last use in what is told; what is underlined stays where they were made.
   Span span = span_over(source_name_, first, last);
   if (expr->span && expr->span->source_name.same_as(source_name_)) {

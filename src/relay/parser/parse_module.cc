@@ -191,16 +191,17 @@ Expr parse_expr(const String& source_name, const String& text) {
 
 namespace {
 
-/// Refuses a module with an expression whose place in the text is not known.
+/// Refuses a module with an expression whose position in the text is not known.
 }  // namespace
 
 IRModule check_spans(const IRModule& mod) {
   for (const auto& [var, function] : mod.sorted_functions()) {
     if (!function.as<FunctionNode>()) continue;
     post_order(function, [&, name = var->name_hint](const Expr& expr) {
-      bool has_place = !expr.as<OpNode>() && !expr.as<GlobalVarNode>() && !expr.as<ConstructorNode>();
-      if (has_place && !expr->span)
-        throw Error(DiagnosticError) << "an expression of @" << name << " has no place in a text:\n" << text_of(expr);
+      bool has_span = !expr.as<OpNode>() && !expr.as<GlobalVarNode>() && !expr.as<ConstructorNode>();
+      if (has_span && !expr->span)
+        throw Error(DiagnosticError) << "an expression of @" << name << " has no position in a text:\n"
+                                     << text_of(expr);
     });
   }
   return mod;

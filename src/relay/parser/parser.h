@@ -37,10 +37,10 @@ class Parser {
   auto with_span(F&& parse) {
     size_t first = at_;
     auto result = parse();
-    if (result && at_ > first) place(result, tokens_[first], tokens_[at_ - 1]);
+    if (result && at_ > first) set_span(result, tokens_[first], tokens_[at_ - 1]);
     return result;
   }
-  void place(const Expr& expr, const Token& first, const Token& last);
+  void set_span(const Expr& expr, const Token& first, const Token& last);
 
   /// `open part, part, ... close`; a comma may follow the last part. Stops early where `before_part` says so.
   template <class F>

@@ -41,11 +41,11 @@ enum class Word : uint8_t {
 struct Token {
   Word word = Word::End;
   char symbol = 0;
-  DataType dtype;         // of numbers
-  int64_t integer = 0;    // Integer, GraphVar, Boolean, the index of Meta
-  double number = 0;      // Float
-  std::string text;       // names, strings, the key of Meta, the version, the metadata
-  Place place, reported;  // where it stands, and where v0.10 says that it does
+  DataType dtype;             // of numbers
+  int64_t integer = 0;        // Integer, GraphVar, Boolean, the index of Meta
+  double number = 0;          // Float
+  std::string text;           // names, strings, the key of Meta, the version, the metadata
+  TextRange range, reported;  // where it stands, and where v0.10 says that it does
 
   bool is(char c) const { return word == Word::Symbol && symbol == c; }
 };

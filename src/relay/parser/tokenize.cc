@@ -37,9 +37,9 @@ class Tokenizer {
     Token end;
     if (!tokens_.empty()) {
       const Token& last = tokens_.back();
-      end.place = {last.place.end_line, last.place.end_column, last.place.end_line, last.place.end_column};
+      end.range = {last.range.end_line, last.range.end_column, last.range.end_line, last.range.end_column};
     }
-    end.reported = end.place;
+    end.reported = end.range;
     tokens_.push_back(end);
     return std::move(tokens_);
   }
@@ -60,25 +60,25 @@ class Tokenizer {
   void step(size_t count) {
     while (count-- > 0 && more()) step();
   }
-  Place here() const { return {line_, column_, line_, column_}; }
-  Place reported() const { return {line_, column_ + slip_, line_, column_ + slip_}; }
+  TextRange here() const { return {line_, column_, line_, column_}; }
+  TextRange reported() const { return {line_, column_ + slip_, line_, column_ + slip_}; }
 
   Token& push(Word word) {
     Token& token = tokens_.emplace_back();
     token.word = word;
-    token.place = {begin_.line, begin_.column, line_, column_};
+    token.range = {begin_.line, begin_.column, line_, column_};
     token.reported = {reported_.line, reported_.column, line_, column_ + slip_};
     return token;
   }
-  /// v0.10 tells the end of numbers and strings as their place.
+  /// v0.10 tells the end of numbers and strings as their position.
   Token& push_at_end(Word word) {
     reported_ = reported();
     return push(word);
   }
   [[noreturn]] void fail(const std::string& message) {
     Token token;
-    token.place = {begin_.line, begin_.column, line_, std::max(column_, begin_.column + 1)};
-    token.reported = token.place;
+    token.range = {begin_.line, begin_.column, line_, std::max(column_, begin_.column + 1)};
+    token.reported = token.range;
     diagnostics_.fatal(span_over(name_, token, token), message);
   }
 
@@ -342,14 +342,14 @@ class Tokenizer {
   size_t at_ = 0;
   int line_ = 1, column_ = 1, slip_ = 0;
   int tokens_in_variable_ = 0;
-  Place begin_, reported_;
+  TextRange begin_, reported_;
 };
 
-void set_place(TextSpan* span, const Place& place) {
-  span->text_line = place.line;
-  span->text_column = place.column;
-  span->text_end_line = place.end_line;
-  span->text_end_column = place.end_column;
+void set_text_range(TextSpan* span, const TextRange& range) {
+  span->text_line = range.line;
+  span->text_column = range.column;
+  span->text_end_line = range.end_line;
+  span->text_end_column = range.end_column;
 }
 
 }  // namespace
@@ -379,14 +379,14 @@ std::string name_of(const Token& token) {
 }
 
 Span span_over(const SourceName& name, const Token& first, const Token& last) {
-  const Place &a = first.reported, &b = last.reported;
+  const TextRange &a = first.reported, &b = last.reported;
   TextSpan span;
   span.source_name = name;
   span.line = std::min(a.line, b.line);
   span.column = std::min(a.column, b.column);
   span.end_line = std::max(a.end_line, b.end_line);
   span.end_column = std::max(a.end_column, b.end_column);
-  set_place(&span, {first.place.line, first.place.column, last.place.end_line, last.place.end_column});
+  set_text_range(&span, {first.range.line, first.range.column, last.range.end_line, last.range.end_column});
   return make(std::move(span));
 }
 
@@ -398,11 +398,11 @@ Span merged(const Span& a, const Span& b) {
   span.column = std::min(a->column, b->column);
   span.end_line = std::max(a->end_line, b->end_line);
   span.end_column = std::max(a->end_column, b->end_column);
-  Place x = place_of(a), y = place_of(b);
+  TextRange x = text_range_of(a), y = text_range_of(b);
   bool a_first = std::pair(x.line, x.column) <= std::pair(y.line, y.column);
   bool b_last = std::pair(x.end_line, x.end_column) <= std::pair(y.end_line, y.end_column);
-  set_place(&span, {a_first ? x.line : y.line, a_first ? x.column : y.column, b_last ? y.end_line : x.end_line,
-                    b_last ? y.end_column : x.end_column});
+  set_text_range(&span, {a_first ? x.line : y.line, a_first ? x.column : y.column, b_last ? y.end_line : x.end_line,
+                         b_last ? y.end_column : x.end_column});
   return make(std::move(span));
 }
 

@@ -21,7 +21,7 @@ Type Attach::type_of(const Expr& expr) {
     std::string what = expr.as<VarNode>() ? "%" + std::string(expr.as<VarNode>()->name_hint()) : "an expression";
     if (auto* call = expr.as<Call>()) what = "the call " + describe(call, types_.solver, arg_types(call));
     throw Error(DiagnosticError) << "the type of " << what << " cannot be inferred; annotate it"
-                                 << types_.place(expr->span);
+                                 << types_.shown_at(expr->span);
   }
   return type;
 }

@@ -10,7 +10,7 @@ namespace tessera::relay {
 /// parameters and results that were left open filled in. Nodes whose type was known already are kept as they are.
 ///
 /// Types follow from unification; operators add what their type rules say. A function may be used with different
-/// types only where it has type parameters. Throws a DiagnosticError that lists what disagrees, each with its place.
+/// types only where it has type parameters. Throws a DiagnosticError that lists what disagrees, each with its position.
 IRModule infer_type(const IRModule& mod);
 /// The same for one expression, whose globals are those of `mod`.
 Expr infer_type(const Expr& expr, const IRModule& mod = IRModule());

@@ -38,11 +38,11 @@ void Inference::finish() {
 
 void Inference::report(const std::string& message, const Span& span) {
   if (errors_.size() >= kMaxErrors) return;
-  errors_.push_back(message + place(span));
+  errors_.push_back(message + shown_at(span));
   diagnostics_.push_back(make_diagnostic(DiagnosticLevel::Error, span, String(message)));
 }
 
-std::string Inference::place(const Span& span) const {
+std::string Inference::shown_at(const Span& span) const {
   std::string shown = underlined(span, mod_->source_map);
   return shown.empty() ? "" : "\n" + shown;
 }

@@ -29,7 +29,7 @@ class Inference {
 
   void report(const std::string& message, const Span& span);
   /// Where that is in the text the module was read from, if it was.
-  std::string place(const Span& span) const;
+  std::string shown_at(const Span& span) const;
   const Type* find(const Object* expr) const;
   const Array<Type>* type_args(const Object* call) const;
 

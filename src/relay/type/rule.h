@@ -8,7 +8,7 @@
 namespace tessera::relay {
 
 /// One call as its operator's type rule sees it: the types known so far, and where the rule puts its conclusions.
-/// The rule throws Error(TypeError) with what disagrees; the name of the operator and the place are added for it.
+/// The rule throws Error(TypeError) with what disagrees; the name of the operator and the position are added for it.
 class TypeQuery {
  public:
   TypeQuery(std::vector<Type> args, Attrs attrs) : args_(std::move(args)), attrs_(std::move(attrs)) {}

@@ -30,7 +30,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_a_wrong_program_is_refused_with_its_place(text):
+def test_a_wrong_program_is_rejected_with_its_position(text):
     with pytest.raises(tvm.error.DiagnosticError) as refusal:
         relay.transform.InferType()(tvm.parser.parse(HEAD + text))
     message = str(refusal.value)

@@ -19,7 +19,7 @@ def parsed(text):
 
 
 def body_text(text):
-    """A module printed without types and places."""
+    """A module printed without types and spans."""
     import re
 
     return re.sub(r" /\*.*?\*/", "", str(parsed(text))).strip()
@@ -226,7 +226,7 @@ def test_metadata_may_be_given():
     assert mod["main"].body.data.shape == (2, 2)
 
 
-# ---- places and refusals ------------------------------------------------------------------------------------------
+# ---- positions and errors ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_metadata_may_be_given():
         ("def @main() { 1 ", "expected a `}` found end of file", ""),
     ],
 )
-def test_a_refusal_underlines_the_place(text, message, underlined):
+def test_an_error_underlines_the_position(text, message, underlined):
     with pytest.raises(tvm.error.DiagnosticError) as raised:
         parsed(text)
     shown = str(raised.value).split("\n")
@@ -351,7 +351,7 @@ def test_random_text_is_refused_and_nothing_else():
                 assert not isinstance(error, tvm.error.InternalError), (text, error)
 
 
-def test_a_type_error_underlines_the_place():
+def test_a_type_error_underlines_the_position():
     with pytest.raises(tvm.error.DiagnosticError) as raised:
         parsed("def @main(%x: Tensor[(3), float32], %y: Tensor[(4), float32]) {\n  %0 = exp(%x);\n  add(%0, %y)\n}")
     shown = str(raised.value).split("\n")
@@ -360,11 +360,11 @@ def test_a_type_error_underlines_the_place():
     assert shown[at + 3].count("^") == len("add(%0, %y)")
 
 
-def test_expressions_without_a_place_are_found():
+def test_expressions_without_a_span_are_found():
     mod = parsed("def @main(%x: float32) { exp(%x) }")
     tvm.parser.SpanCheck()(mod)
     x = relay.var("x", shape=())
-    with pytest.raises(tvm.error.DiagnosticError, match="has no place in a text"):
+    with pytest.raises(tvm.error.DiagnosticError, match="has no position in a text"):
         tvm.parser.SpanCheck()(tvm.IRModule.from_expr(relay.Function([x], call("exp", x))))
 
 

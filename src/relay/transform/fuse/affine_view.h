@@ -8,7 +8,7 @@
 
 namespace tessera::relay {
 
-/// value = scale * (data - zero). One scale for all, or one for each place along `axis`; one zero point for all.
+/// value = scale * (data - zero). One scale for all, or one for each index along `axis`; one zero point for all.
 struct AffineView {
   Expr data;  // integers
   DataType dtype;

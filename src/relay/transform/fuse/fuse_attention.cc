@@ -25,7 +25,7 @@ constexpr int64_t kMinSteps = 1 << 14;  // multiplications of a product below wh
 constexpr size_t kMaxAttentionMembers = 64;
 constexpr int kMaxPath = 8;  // from the softmax to the first product
 
-/// Elements in another place, each found by arithmetic on indices alone.
+/// Elements moved, each found by arithmetic on indices alone.
 bool is_move(const Expr& expr) {
   if (expr.as<TupleGetItem>()) return true;
   auto* call = expr.as<Call>();

@@ -95,7 +95,7 @@ class Fuser {
     out->virtual_device_ = device_of(body);
     return out;
   }
-  /// Where PlanDevices put the result of a kernel; all of it is in one place.
+  /// Where PlanDevices put the result of a kernel; all of it is on one device.
   static ObjectRef device_of(const Expr& body) {
     auto* get = body.as<TupleGetItem>();
     return get ? device_of(get->tuple) : body->virtual_device_;

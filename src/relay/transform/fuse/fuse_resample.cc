@@ -31,12 +31,12 @@ bool add_take(const Expr& expr, Resampling* out) {
   if (out->data && (!out->data.same_as(call->args[0]) || out->axis != at)) return false;
   out->data = call->args[0];
   out->axis = at;
-  out->places.push_back(call->args[1]);
+  out->indices.push_back(call->args[1]);
   out->calls.push_back(call);
   return true;
 }
 
-/// One number for each place along the axis.
+/// One number for each index along the axis.
 bool is_along(const Expr& weight, int64_t axis, size_t rank) {
   auto shape = fixed_shape(checked_type(weight));
   if (!is_table(weight) || !shape || shape->size() != rank) return false;
@@ -77,11 +77,11 @@ std::optional<topi::ResampledAxis> numbers_of(const Resampling& axis) {
   auto shape = fixed_shape(checked_type(axis.data));
   if (!shape) return {};
   const int64_t extent = (*shape)[static_cast<size_t>(axis.axis)];
-  for (const Expr& table : axis.places) {
-    auto places = constant_ints(table);
-    auto is_outside = [&](int64_t place) { return place < 0 || place >= extent; };
-    if (!places || std::any_of(places->begin(), places->end(), is_outside)) return {};
-    out.places.push_back(*places);
+  for (const Expr& table : axis.indices) {
+    auto indices = constant_ints(table);
+    auto is_outside = [&](int64_t index) { return index < 0 || index >= extent; };
+    if (!indices || std::any_of(indices->begin(), indices->end(), is_outside)) return {};
+    out.places.push_back(*indices);
   }
   for (const Expr& table : axis.weights) {
     auto* constant = table.as<Constant>();
@@ -111,7 +111,7 @@ class ResampleFinder {
       group.rule = "resample";
       group.root = all[i].get();
       add(*columns, &group);
-      for (const Expr& table : columns->places) group.members.insert(table.get());
+      for (const Expr& table : columns->indices) group.members.insert(table.get());
       for (const Expr& table : columns->weights) group.members.insert(table.get());
       if (std::optional<Resampling> rows =
               is_read_by(columns->data, *columns) ? resampling_of(columns->data) : std::nullopt;

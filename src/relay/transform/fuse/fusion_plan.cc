@@ -149,7 +149,7 @@ class Graph {
   std::unordered_set<const Object*> visited_;
 };
 
-/// A node's place in the tree of post-dominators: all paths from it to the outside lead through `parent`.
+/// A node's position in the tree of post-dominators: all paths from it to the outside lead through `parent`.
 struct Dominator {
   int parent = -1;
   int depth = 1;

@@ -31,7 +31,7 @@ class Readers {
   const RelayExprNode* only(const Expr& expr) const;
   /// Every expression, operands before readers.
   const std::vector<Expr>& expressions() const { return order_; }
-  /// The place of an expression among them.
+  /// The index of an expression among them.
   size_t position(const Expr& expr) const { return position_.at(expr.get()); }
 
  private:

@@ -198,14 +198,14 @@ Expr FirstOrderBody::closure(const Function& function, const Var& self, const Ty
   }
   for (size_t i = 0; i < function->params.size(); ++i) inner.vars_[function->params[i].get()] = kind.params[i];
   Constructor made = program_.types.new_constructor(kind, types);
-  size_t place = kind.clauses.size();
+  size_t index = kind.clauses.size();
   kind.clauses.emplace_back();
   Expr body = inner.value(function->body, kind.signature()->ret_type);
   if (is_recursive) body = make_let(inner.variable(self), make_call(made, inside), body);
   PatternConstructor lhs;
   lhs.constructor = made;
   lhs.patterns = patterns;
-  kind.clauses[place] = make(ClauseNode{.lhs = make(std::move(lhs)), .rhs = with_fresh_binders(body)});
+  kind.clauses[index] = make(ClauseNode{.lhs = make(std::move(lhs)), .rhs = with_fresh_binders(body)});
   return make_call(made, here);
 }
 

@@ -8,7 +8,7 @@
 
 namespace tessera::relay {
 
-/// All functions of one type that a program makes: a data type with a constructor for each place that makes one, which holds
+/// All functions of one type that a program makes: a data type with a constructor for each expression that makes one, which holds
 /// what is captured there, and a function `apply` that runs the code of whichever it is given.
 struct FunctionKind {
   Type type;  // before the change
@@ -37,7 +37,7 @@ class FirstOrderTypes {
   /// The kind of a function type without type parameters.
   FunctionKind& kind(const Type& function_type);
   std::deque<FunctionKind>& kinds() { return kinds_; }
-  /// A constructor of its own for one place that makes functions of that kind.
+  /// A constructor of its own for one expression that makes functions of that kind.
   Constructor new_constructor(FunctionKind& kind, Array<Type> captured);
 
  private:

@@ -67,7 +67,7 @@ Type paired(const Type& type) {
       });
 }
 
-/// A value of tensors and tuples, each tensor replaced: `change(expression of the tensor's place, its type)`.
+/// A value of tensors and tuples, each tensor replaced: `change(expression that selects the tensor, its type)`.
 template <class F>
 Expr map_tensors(const Expr& value, const Type& type, F&& change) {
   auto* tuple = type.as<TupleType>();

@@ -23,7 +23,7 @@
 namespace tessera::relay {
 namespace {
 
-/// Integers in the place of floats.
+/// Integers instead of floats.
 struct Quantized {
   Expr data, scale, zero;
   DataType dtype;

@@ -39,7 +39,7 @@ constexpr int kMaxChain = 32;  // of operators through which a scale is pushed
 constexpr double kSignedShift = 128;
 constexpr float kMinStep = 1e-12F;
 
-/// base * scale, where `scale` is a constant with an element for all, or for each place of a dimension with `behind` others
+/// base * scale, where `scale` is a constant with an element for all, or for each index of a dimension with `behind` others
 /// behind it.
 struct Scaled {
   Expr self, base;
@@ -229,7 +229,7 @@ class IntegerProducts {
     double zero;        // of the data
     std::vector<float> scale;
   };
-  /// The operands of a product; `channel` is the weight's axis that has a scale for each place.
+  /// The operands of a product; `channel` is the weight's axis that has a scale for each index.
   std::optional<Operands> operands(const Call* call, const Ref<Call>& post, int channel) {
     const AffineView *data = view_of(post->args[0]), *weight = view_of(post->args[1]);
     if (!data || !weight || !data->has_one_scale() || dtype_of(Expr(call)) != kFloat32) return {};

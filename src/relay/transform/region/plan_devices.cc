@@ -27,9 +27,9 @@
 namespace tessera::relay {
 namespace {
 
-/// Where a value is: a place, or, of a function, the places of its parameters and, last, of its result.
+/// Where a value is: a domain, or, of a function, the domains of its parameters and, last, of its result.
 struct Domain {
-  int place = -1;
+  int id = -1;
   std::shared_ptr<std::vector<Domain>> parts;
 };
 
@@ -38,17 +38,17 @@ std::string device_words(const VirtualDevice& device) {
   return device_text({static_cast<DLDeviceType>(device->device_type_int), std::max(device->virtual_device_id, 0)});
 }
 
-/// The places of a program, joined where they must be one.
-class Places {
+/// The device domains of a program, merged where they must be one.
+class DomainSolver {
  public:
-  explicit Places(CompilationConfig config) : config_(std::move(config)) {}
+  explicit DomainSolver(CompilationConfig config) : config_(std::move(config)) {}
 
   Domain fresh(const Type& type) {
     Domain out;
     auto* function = type.as<FuncType>();
     if (!function) {
-      out.place = static_cast<int>(parents_.size());
-      parents_.push_back(out.place);
+      out.id = static_cast<int>(parents_.size());
+      parents_.push_back(out.id);
       devices_.emplace_back();
       return out;
     }
@@ -61,12 +61,12 @@ class Places {
   void same(const Domain& a, const Domain& b, const Expr& where) {
     if (a.parts && b.parts && a.parts->size() == b.parts->size()) {
       for (size_t i = 0; i < a.parts->size(); ++i) same((*a.parts)[i], (*b.parts)[i], where);
-    } else if (a.parts) {  // a function where its type is not known: all its values are in one place
+    } else if (a.parts) {  // a function where its type is not known: all its values are in one domain
       for (const Domain& part : *a.parts) same(part, b, where);
     } else if (b.parts) {
       same(b, a, where);
     } else {
-      join_places(root(a.place), root(b.place), where);
+      merge(root(a.id), root(b.id), where);
     }
   }
 
@@ -75,7 +75,7 @@ class Places {
       is_on(domain.parts->back(), device, where);
       return;
     }
-    int at = root(domain.place);
+    int at = root(domain.id);
     VirtualDevice joined = join(devices_[at], with_target(config_, device));
     if (!joined) clash(devices_[at], device, where);
     devices_[at] = joined;
@@ -84,7 +84,7 @@ class Places {
   /// The device of a value; of a function, of its result.
   VirtualDevice device(const Domain& domain) {
     if (domain.parts) return device(domain.parts->back());
-    VirtualDevice& known = devices_[root(domain.place)];
+    VirtualDevice& known = devices_[root(domain.id)];
     if (!known) known = config_->default_primitive_virtual_device;
     return known;
   }
@@ -94,7 +94,7 @@ class Places {
     while (parents_[at] != at) at = parents_[at] = parents_[parents_[at]];
     return at;
   }
-  void join_places(int a, int b, const Expr& where) {
+  void merge(int a, int b, const Expr& where) {
     if (a == b) return;
     bool open = !devices_[a] || !devices_[b];
     VirtualDevice joined = open ? (devices_[a] ? devices_[a] : devices_[b]) : join(devices_[a], devices_[b]);
@@ -115,11 +115,11 @@ class Places {
 
 class DevicePlanner {
  public:
-  DevicePlanner(IRModule mod, CompilationConfig config) : mod_(std::move(mod)), config_(config), places_(config) {}
+  DevicePlanner(IRModule mod, CompilationConfig config) : mod_(std::move(mod)), config_(config), solver_(config) {}
 
   IRModule run() {
     for (const auto& [var, function] : mod_.sorted_functions())
-      if (function.as<FunctionNode>()) places_.same(of(Expr(var)), collect(function), function);
+      if (function.as<FunctionNode>()) solver_.same(of(Expr(var)), collect(function), function);
     IRModule out = mod_.copy();
     for (const auto& [var, function] : mod_.sorted_functions())
       if (function.as<FunctionNode>()) out.update(var, downcast<Function>(planned(function)));
@@ -130,14 +130,14 @@ class DevicePlanner {
   Domain of(const Expr& expr) {
     if (auto* global = expr.as<GlobalVarNode>()) {
       auto [at, added] = globals_.try_emplace(std::string(global->name_hint));
-      if (added) at->second = places_.fresh(checked_type(mod_.lookup(global->name_hint)));
+      if (added) at->second = solver_.fresh(checked_type(mod_.lookup(global->name_hint)));
       return at->second;
     }
     auto [at, added] = domains_.try_emplace(expr.get());
-    if (added) at->second = places_.fresh(checked_type(expr));
+    if (added) at->second = solver_.fresh(checked_type(expr));
     return at->second;
   }
-  void same(const Expr& a, const Expr& b) { places_.same(of(a), of(b), a); }
+  void same(const Expr& a, const Expr& b) { solver_.same(of(a), of(b), a); }
 
   /// Walks over the program once; what each expression says of its parts is noted.
   Domain collect(const Expr& root) {
@@ -153,14 +153,14 @@ class DevicePlanner {
       same(let->var, let->value);
       same(expr, let->body);
     } else if (auto* cond = expr.as<If>()) {
-      places_.is_on(of(cond->cond), config_->host_virtual_device, expr);
+      solver_.is_on(of(cond->cond), config_->host_virtual_device, expr);
       same(expr, cond->true_branch);
       same(expr, cond->false_branch);
     } else if (auto* function = expr.as<FunctionNode>()) {
       Domain domain = of(expr);
       for (size_t i = 0; i < function->params.size(); ++i)
-        places_.same((*domain.parts)[i], of(function->params[i]), expr);
-      places_.same(domain.parts->back(), of(function->body), expr);
+        solver_.same((*domain.parts)[i], of(function->params[i]), expr);
+      solver_.same(domain.parts->back(), of(function->body), expr);
     } else if (auto* match = expr.as<Match>()) {
       for (const Clause& clause : match->clauses) {
         for (const Var& var : pattern_vars(clause->lhs)) same(var, match->data);
@@ -174,25 +174,25 @@ class DevicePlanner {
   void note_call(const Call* call) {
     Expr expr(call);
     if (auto* on = call->attrs.as<OnDeviceAttrs>()) {
-      if (on->constrain_body) places_.is_on(of(call->args[0]), on->virtual_device, expr);
-      if (on->constrain_result) places_.is_on(of(expr), on->virtual_device, expr);
+      if (on->constrain_body) solver_.is_on(of(call->args[0]), on->virtual_device, expr);
+      if (on->constrain_result) solver_.is_on(of(expr), on->virtual_device, expr);
       return;
     }
     if (auto* copy = call->attrs.as<DeviceCopyAttrs>()) {
-      places_.is_on(of(call->args[0]), copy->src_virtual_device, expr);
-      places_.is_on(of(expr), copy->dst_virtual_device, expr);
+      solver_.is_on(of(call->args[0]), copy->src_virtual_device, expr);
+      solver_.is_on(of(expr), copy->dst_virtual_device, expr);
       return;
     }
     if (call->op.as<OpNode>() || call->op.as<ConstructorNode>()) {
       auto* op = call->op.as<OpNode>();
-      if (op && op->name == ops::shape_of) return places_.is_on(of(expr), config_->host_virtual_device, expr);
+      if (op && op->name == ops::shape_of) return solver_.is_on(of(expr), config_->host_virtual_device, expr);
       for (const Expr& arg : call->args) same(expr, arg);
       return;
     }
     Domain callee = of(call->op);
     if (!callee.parts) return same(expr, call->op);
-    for (size_t i = 0; i < call->args.size(); ++i) places_.same((*callee.parts)[i], of(call->args[i]), expr);
-    places_.same(callee.parts->back(), of(expr), expr);
+    for (size_t i = 0; i < call->args.size(); ++i) solver_.same((*callee.parts)[i], of(call->args[i]), expr);
+    solver_.same(callee.parts->back(), of(expr), expr);
   }
 
   // ---- the program with its devices --------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ class DevicePlanner {
     post_order(root, [&](const Expr& part) {
       each_binder(part, [&](const Var& var) {
         Var copy = fresh_copy(var);
-        copy->virtual_device_ = places_.device(of(var));
+        copy->virtual_device_ = solver_.device(of(var));
         vars.emplace(var.get(), copy);
       });
     });
@@ -211,26 +211,26 @@ class DevicePlanner {
       Expr expr(call);
       Expr first = call->args.empty() ? Expr(nullptr) : self(call->args[0]);
       if (call->attrs.as<OnDeviceAttrs>()) {
-        VirtualDevice from = places_.device(of(call->args[0])), to = places_.device(of(expr));
+        VirtualDevice from = solver_.device(of(call->args[0])), to = solver_.device(of(expr));
         return structural_equal(from, to) ? first : copied(first, from, to);
       }
       Call copy(*call);
       copy.op = self(call->op);
       copy.args = {};
       for (const Expr& arg : call->args) copy.args.push_back(self(arg));
-      copy.virtual_device_ = places_.device(of(expr));
+      copy.virtual_device_ = solver_.device(of(expr));
       return make(std::move(copy));
     });
     rewriter.on([&](Rewriter& self, const FunctionNode* function) -> Expr {
       FunctionNode copy(*function);
       copy.body = self(function->body);
-      if (!is_primitive(function)) copy.virtual_device_ = places_.device(of(Expr(function)));
+      if (!is_primitive(function)) copy.virtual_device_ = solver_.device(of(Expr(function)));
       return make(std::move(copy));
     });
     rewriter.on([&](Rewriter& self, const Constant* constant) -> Expr {
       (void)self;
       Constant copy(*constant);
-      copy.virtual_device_ = places_.device(of(Expr(constant)));
+      copy.virtual_device_ = solver_.device(of(Expr(constant)));
       return make(std::move(copy));
     });
     return rename(rewriter(root), [&](const Var& var) {
@@ -250,7 +250,7 @@ class DevicePlanner {
 
   IRModule mod_;
   CompilationConfig config_;
-  Places places_;
+  DomainSolver solver_;
   std::unordered_map<const Object*, Domain> domains_;
   std::unordered_map<std::string, Domain> globals_;
 };

@@ -72,7 +72,7 @@ bool ContractibleGraph::contract(size_t from, size_t to) {
 
   std::vector<size_t> after = reached(from, to, out_, [&](size_t v) { return rank_[v] <= high; });
   if (std::find(after.begin(), after.end(), to) != after.end()) return false;
-  // Of the places that all these had, the first go to what leads to `to`, the last to what `from` leads to.
+  // Of the positions that all these had, the first go to what leads to `to`, the last to what `from` leads to.
   std::vector<size_t> before = reached(to, from, in_, [&](size_t v) { return rank_[v] > low; });
   std::vector<size_t> ranks{low, high};
   for (const auto* part : {&before, &after})

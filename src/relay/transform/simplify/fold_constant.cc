@@ -121,7 +121,7 @@ Expr simplify_structure(const Expr& root) {
   return rewriter(root);
 }
 
-/// One round: finds what is constant, has it computed, puts the values in its place.
+/// One round: finds what is constant, has it computed, replaces it by the values.
 class Folding {
  public:
   Folding(const Expr& root, bool fold_qnn) : root_(root), fold_qnn_(fold_qnn) {

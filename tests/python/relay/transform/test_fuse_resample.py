@@ -1,4 +1,4 @@
-"""FuseResample: images of another size are one kernel that reads by vectors, whatever places and weights are."""
+"""FuseResample: images of another size are one kernel that reads by vectors, whatever indices and weights are."""
 
 import json
 
@@ -10,18 +10,18 @@ from tessera.contrib import graph_executor
 
 
 def taps(random, size, extent, count):
-    """Places that wander over the extent, and weights unless one place says it all."""
+    """Indices that wander over the extent, and weights unless one index says it all."""
     step = extent / size
     first = np.floor(np.arange(size) * step + random.uniform(-1, 1)).astype("int64")
-    places = [np.clip(first + i, 0, extent - 1) for i in range(count)]
+    indices = [np.clip(first + i, 0, extent - 1) for i in range(count)]
     weights = [] if count == 1 else [random.uniform(-1, 1, size).astype("float32") for _ in range(count)]
-    return places, weights
+    return indices, weights
 
 
-def along(x, axis, places, weights):
+def along(x, axis, indices, weights):
     shape = [1] * 4
     shape[axis] = -1
-    parts = [relay.take(x, relay.const(place), axis=axis) for place in places]
+    parts = [relay.take(x, relay.const(index), axis=axis) for index in indices]
     if weights:
         parts = [part * relay.const(weight.reshape(shape)) for part, weight in zip(parts, weights)]
     out = parts[0]
@@ -30,10 +30,10 @@ def along(x, axis, places, weights):
     return out
 
 
-def expected(x, axis, places, weights):
+def expected(x, axis, indices, weights):
     shape = [1] * 4
     shape[axis] = -1
-    parts = [np.take(x, place, axis=axis) for place in places]
+    parts = [np.take(x, index, axis=axis) for index in indices]
     if weights:
         parts = [part * weight.reshape(shape) for part, weight in zip(parts, weights)]
     return sum(parts[1:], parts[0])
@@ -92,7 +92,7 @@ def test_rows_that_others_read_too_stay_in_memory():
     np.testing.assert_array_equal(run(built, data), expected(expected(data, 2, *rows), 3, *columns))
 
 
-def test_places_far_apart_are_gathered():
+def test_indices_far_apart_are_gathered():
     random = np.random.RandomState(0)
     data = random.uniform(-1, 1, (1, 2, 3, 4000)).astype("float32")
     columns = [random.permutation(4000)[:64].astype("int64")], []
@@ -101,9 +101,9 @@ def test_places_far_apart_are_gathered():
     np.testing.assert_array_equal(run(built, data), expected(data, 3, *columns))
 
 
-def test_places_outside_keep_the_mode_of_take():
+def test_indices_outside_keep_the_mode_of_take():
     data = np.arange(40, dtype="float32").reshape(1, 1, 2, 20)
-    places = np.arange(-3, 22)
+    indices = np.arange(-3, 22)
     x = relay.var("x", shape=data.shape)
-    built = build(relay.Function([x], relay.take(x, relay.const(places), axis=3, mode="wrap")))
-    np.testing.assert_array_equal(run(built, data), np.take(data, places, axis=3, mode="wrap"))
+    built = build(relay.Function([x], relay.take(x, relay.const(indices), axis=3, mode="wrap")))
+    np.testing.assert_array_equal(run(built, data), np.take(data, indices, axis=3, mode="wrap"))

@@ -59,7 +59,7 @@ AXES = {
     "sum over channels, kept": lambda: relay.sum(Y, axis=[1], keepdims=True),
     "concatenation of channels": lambda: relay.concatenate([Y, relay.nn.relu(Y)], 1),
     "split of channels": lambda: relay.split(Y, 4, 1)[2],
-    "split at places": lambda: relay.split(Y, [3, 8], 1)[1],
+    "split at indices": lambda: relay.split(Y, [3, 8], 1)[1],
     "transpose": lambda: relay.transpose(Y, (0, 2, 3, 1)),
     "slice of channels": lambda: relay.strided_slice(Y, [0, 4], [2, 8]),
     "slice of named axes": lambda: relay.strided_slice(Y, [2], [7], [2], axes=[3]),

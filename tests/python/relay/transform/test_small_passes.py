@@ -71,7 +71,7 @@ def test_a_long_concatenation_of_open_extents_is_made_in_steps():
     check(split(), relay.concatenate(parts, 0), relay.concatenate([*groups, parts[24]], 0), runs=False)
     check(split(), relay.concatenate(parts[:12], 0), runs=False)
     fixed_width = [var(f"a{i}", relay.Any(), 2) for i in range(25)]
-    check(split(), relay.concatenate(fixed_width, 1), runs=False)  # each begins at a known place
+    check(split(), relay.concatenate(fixed_width, 1), runs=False)  # each begins at a known index
     lengths = [i % 4 for i in range(25)]
     values = {f"a{i}": np.full((n, 2), i, "float32") for i, n in enumerate(lengths)}
     got = tessera.Model(relay.build(module(relay.concatenate(parts, 0)), "llvm")).run(values)[0].numpy()
@@ -167,7 +167,7 @@ def test_borders_that_padding_cannot_say_stay():
     check(fold, relay.nn.max_pool2d(relay.nn.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1))), (3, 3)))
 
 
-def test_annotated_expressions_know_their_place_in_the_printed_text():
+def test_annotated_expressions_know_their_position_in_the_printed_text():
     x = var("x", 2, 3)
     mod = module(relay.nn.relu(x + relay.const(np.ones((2, 3), "float32"))))
     spanned = transform.AnnotateSpans()(mod)
