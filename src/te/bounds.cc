@@ -63,7 +63,7 @@ StorageRank AttachPaths::storage(const StageNode* stage) const {
   int rank = -1;
   for (const Loop& loop : around(stage)) {
     std::string_view tag = thread_tag(loop.stage.get(), loop.iv);
-    if (!tag.empty() && tag != "pipeline") rank = std::max(rank, thread_place(tag).rank);
+    if (!tag.empty() && tag != "pipeline") rank = std::max(rank, thread_level(tag).rank);
   }
   return default_storage(rank);
 }
@@ -127,7 +127,7 @@ class BoundsOf {
     auto is_relaxed = [&](const StageNode* of, const IterVar& iv) {
       std::string_view tag = thread_tag(of, iv);
       if (tag.empty() || tag == "pipeline") return !is_inside;
-      return spans_threads(storage, thread_place(tag));
+      return spans_threads(storage, thread_level(tag));
     };
     AxisMap<Interval> intervals;
     for (size_t i = reader->leaf_iter_vars.size(); i-- > 0;) {

@@ -24,7 +24,7 @@ Tensor cache_read(const Schedule& sch, const Tensor& tensor, const String& scope
     stage.edit()->op = changed;
   }
   replace_dataflow(sch, &replaced);
-  Stage stage = insert_stage(sch, cache->op, source, Place::After);
+  Stage stage = insert_stage(sch, cache->op, source, Side::After);
   stage.edit()->scope = scope;
   return cache;
 }
@@ -132,7 +132,7 @@ Array<Tensor> cache_write(const Schedule& sch, const Array<Tensor>& tensors, con
   }
   Operation copy = compute_op(op->name, op->tag, op->attrs, op->axis, copies);
   replace_stage_op(sch, stage, copy);
-  Stage cache_stage = insert_stage(sch, cache, stage, Place::Before);
+  Stage cache_stage = insert_stage(sch, cache, stage, Side::Before);
   cache_stage.edit()->scope = scope;
   return out;
 }

@@ -41,12 +41,12 @@ PrimExpr only_inside(const std::vector<PrimExpr>& conditions, const PrimExpr& bo
   return if_then_else(likely(all), body, make_zero(body.dtype()));
 }
 
-Stage insert_stage(const Schedule& sch, const Operation& op, const Stage& where, Place place) {
+Stage insert_stage(const Schedule& sch, const Operation& op, const Stage& where, Side side) {
   ScheduleNode* self = sch.edit();
   size_t position = 0;
   while (!self->stages[position].same_as(where)) ++position;
   Stage stage = make_stage(op);
-  self->stages.insert(place == Place::After ? position + 1 : position, stage);
+  self->stages.insert(side == Side::After ? position + 1 : position, stage);
   self->stage_map.set(op, stage);
   stage.edit()->group = where->group;
   if (where->group) ++where->group.edit()->num_child_stages;

@@ -25,8 +25,8 @@ void replace_stage_op(const Schedule& sch, const Stage& stage, const Operation& 
 /// The body where all conditions hold. Elsewhere reductions skip the point, and other bodies give zero.
 PrimExpr only_inside(const std::vector<PrimExpr>& conditions, const PrimExpr& body);
 
-enum class Place { Before, After };
+enum class Side { Before, After };
 /// A stage for `op` next to `where`, in the same group.
-Stage insert_stage(const Schedule& sch, const Operation& op, const Stage& where, Place place);
+Stage insert_stage(const Schedule& sch, const Operation& op, const Stage& where, Side side);
 
 }  // namespace tessera::te

@@ -131,7 +131,7 @@ Array<Tensor> rfactor(const Schedule& sch, const Tensor& tensor, const IterVar& 
       },
       op->name + ".repl");
   replace_stage_op(sch, stage, replacement[0]->op);
-  insert_stage(sch, factored, stage, Place::Before);
+  insert_stage(sch, factored, stage, Side::Before);
   return out;
 }
 

@@ -4,7 +4,7 @@
 
 namespace tessera::te {
 
-ThreadPlace thread_place(std::string_view tag) {
+ThreadLevel thread_level(std::string_view tag) {
   if (is_virtual_thread(tag)) return {1, -1};
   for (int rank = 0; rank < 2; ++rank) {
     std::string_view prefix = rank == 0 ? "blockIdx." : "threadIdx.";
@@ -29,7 +29,7 @@ StorageRank default_storage(int thread_rank) {
   return thread_rank == 0 ? StorageRank::Shared : StorageRank::Local;
 }
 
-bool spans_threads(StorageRank storage, const ThreadPlace& thread) {
+bool spans_threads(StorageRank storage, const ThreadLevel& thread) {
   if (storage == StorageRank::Warp && thread.rank == 1 && thread.dimension == 0) return true;
   return static_cast<int>(storage) <= thread.rank;
 }

@@ -6,11 +6,11 @@
 namespace tessera::te {
 
 /// Block threads have rank 0, threads of a block and virtual threads rank 1.
-struct ThreadPlace {
+struct ThreadLevel {
   int rank = 0;
   int dimension = -1;  // 0, 1, 2 for x, y, z; -1 for virtual threads
 };
-ThreadPlace thread_place(std::string_view tag);
+ThreadLevel thread_level(std::string_view tag);
 inline bool is_virtual_thread(std::string_view tag) { return tag.starts_with("vthread") || tag == "cthread"; }
 
 /// Memory by who shares it: global by all, shared by a block, warp by a warp, local and the rest by one thread.
@@ -20,7 +20,7 @@ StorageRank storage_rank(std::string_view scope);
 /// The memory of a tensor whose scope was not said: by the innermost rank of the threads around it (-1: none).
 StorageRank default_storage(int thread_rank);
 
-/// True when a tensor in such memory must hold what all threads of the place need, not only its own thread's part.
-bool spans_threads(StorageRank storage, const ThreadPlace& thread);
+/// True when a tensor in such memory must hold what all threads of the level need, not only its own thread's part.
+bool spans_threads(StorageRank storage, const ThreadLevel& thread);
 
 }  // namespace tessera::te

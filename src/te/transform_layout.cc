@@ -42,13 +42,13 @@ Map<Var, PrimExpr> values_at(const IndexMap& map, const Array<IterVar>& axes) {
 Operation over_new_axes(const ComputeOp* op, const Transform* layout) {
   InverseMap inverse =
       non_surjective_inverse_map(layout->forward_transformation, domains_of(layout->original_variables));
-  Map<Var, PrimExpr> places = values_at(inverse.map, layout->transformed_variables), values;
+  Map<Var, PrimExpr> mapped = values_at(inverse.map, layout->transformed_variables), values;
   for (size_t i = 0; i < op->axis.size(); ++i) {
     const Var& var = op->axis[i]->var;
-    values.set(var, cast(var->dtype, substitute(inverse.map->final_indices[i], places)));
+    values.set(var, cast(var->dtype, substitute(inverse.map->final_indices[i], mapped)));
   }
   std::vector<PrimExpr> conditions;
-  if (!is_zero(inverse.padding)) conditions.push_back(logical_not(substitute(inverse.padding, places)));
+  if (!is_zero(inverse.padding)) conditions.push_back(logical_not(substitute(inverse.padding, mapped)));
   Array<PrimExpr> bodies = rewrite_compute_bodies(
       op, [&](const PrimExpr& body) { return only_inside(conditions, substitute(body, values)); });
   return compute_op(op->name, op->tag, op->attrs, layout->transformed_variables, bodies);

@@ -27,17 +27,17 @@ Array<PrimExpr> map_indices(const IndexMap& map, const Array<PrimExpr>& indices)
 Array<Range> map_ranges(const IndexMap& map, const Array<Range>& ranges);
 Array<PrimExpr> map_shape(const IndexMap& map, const Array<PrimExpr>& shape);
 
-/// The way back of a map over `ranges`. `padding` holds where a place after the map belongs to no element.
+/// The way back of a map over `ranges`. `padding` holds where an index after the map belongs to no element.
 struct InverseMap {
   IndexMap map;
   PrimExpr padding;
 };
-/// For a map that fills every place; a RuntimeError for any other.
+/// For a map that fills every index; a RuntimeError for any other.
 IndexMap inverse_map(const IndexMap& map, const Array<Range>& ranges);
-/// For a map that may leave places empty; a RuntimeError where elements are lost.
+/// For a map that may leave indices unused; a RuntimeError where elements are lost.
 InverseMap non_surjective_inverse_map(const IndexMap& map, const Array<Range>& ranges);
 
-/// True when both are shown to send every index to the same place.
+/// True when both are shown to send every index to the same one.
 bool is_equivalent(const IndexMap& a, const IndexMap& b);
 
 }  // namespace tessera

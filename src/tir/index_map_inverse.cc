@@ -43,7 +43,7 @@ void check_leads_back(const IndexMap& map, const Array<Range>& ranges, const Ind
   }
 }
 
-/// The inverse where `level` holds between the elements and the places after the map.
+/// The inverse where `level` holds between the elements and the indices after the map.
 InverseMap invert(const IndexMap& map, const Array<Range>& ranges, arith::IterMapLevel level) {
   arith::Analyzer analyzer;
   Map<Var, Range> domains = initial_domains(map, ranges);

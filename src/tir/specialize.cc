@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-/// Learns from one place of a buffer parameter what its variable must be.
+/// Learns from one field of a buffer parameter what its variable must be.
 void learn(const PrimExpr& general, const PrimExpr& known, const char* what, const Buffer& buffer,
            Map<Var, PrimExpr>* values) {
   if (Var var = downcast_or_null<Var>(general)) {

@@ -83,7 +83,7 @@ class PullBack {
   }
 
   void add_to(std::vector<Tensor>* out) {
-    for (const Array<PrimExpr>& indices : places()) {
+    for (const Array<PrimExpr>& indices : accesses()) {
       PrimExpr slope = derivative(formula_, [&](const PrimExprNode* leaf) -> PrimExpr {
         return is_read(leaf, indices) ? make_const(leaf->dtype, 1) : PrimExpr(nullptr);
       });
@@ -102,7 +102,7 @@ class PullBack {
   }
 
   /// The different indices at which the tensor is read.
-  std::vector<Array<PrimExpr>> places() const {
+  std::vector<Array<PrimExpr>> accesses() const {
     std::vector<Array<PrimExpr>> out;
     walk(formula_, [&](const ProducerLoad* load) {
       auto seen = [&](const Array<PrimExpr>& indices) { return is_read(load, indices); };

@@ -145,7 +145,7 @@ Tensor NestBuilder::target(const Tensor& tensor) const {
   return at;
 }
 
-ObjectRef NestBuilder::place(const Nest& nest, const ObjectRef& node) {
+ObjectRef NestBuilder::seen_from(const Nest& nest, const ObjectRef& node) {
   Rewriter rewriter;
   rewriter.on([&](const VarNode* var) -> PrimExpr {
     PrimExpr value = nest.roots.get_or_null(Var(var));

@@ -36,9 +36,9 @@ class NestBuilder {
   /// An expression or statement of the operation, over the loops of the nest and the tensors of the program.
   template <class R>
   R in_nest(const Nest& nest, const R& node) {
-    return downcast<R>(ObjectRef(place(nest, node)));
+    return downcast<R>(ObjectRef(seen_from(nest, node)));
   }
-  PrimExpr in_nest(const Nest& nest, const PrimExpr& e) { return downcast<PrimExpr>(place(nest, e)); }
+  PrimExpr in_nest(const Nest& nest, const PrimExpr& e) { return downcast<PrimExpr>(seen_from(nest, e)); }
   /// The tensor of the program that stands for an operation's: as the user wrote it, a scan's own for its parts.
   Tensor target(const Tensor& tensor) const;
   const Bounds& bounds() const { return bounds_; }
@@ -49,7 +49,7 @@ class NestBuilder {
   const std::vector<Stage>& scan_update(const StageNode* scan) { return scan_update_[scan]; }
 
  private:
-  ObjectRef place(const Nest& nest, const ObjectRef& node);
+  ObjectRef seen_from(const Nest& nest, const ObjectRef& node);
   Stmt pipeline(const Stage& stage, Stmt consumer);
   Range never_negative(const Range& range);
   Stmt realize(const Stage& stage, Stmt body);

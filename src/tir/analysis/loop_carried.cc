@@ -17,7 +17,7 @@ struct Use {
 
 class UseCollector {
  public:
-  explicit UseCollector(const AccessPlaces& access) {
+  explicit UseCollector(const AccessScopes& access) {
     for (const Buffer& buffer : access.allocated) uses[buffer->data.get()];
     visitor_.share_results(false);
     visitor_.on([this](const PrimExprNode* e) -> PrimExpr { return PrimExpr(e); });
@@ -121,18 +121,18 @@ bool carries(const std::vector<Use>& uses, size_t depth) {
 
 }  // namespace
 
-void move_out_of_carrying_loops(const Stmt& body, AccessPlaces* access) {
+void move_out_of_carrying_loops(const Stmt& body, AccessScopes* access) {
   UseCollector collector(*access);
   collector.run(body);
   for (const auto& [memory, uses] : collector.uses) {
-    auto place = access->places.find(memory);
-    if (uses.empty() || place == access->places.end() || !place->second) continue;
+    auto scope = access->scopes.find(memory);
+    if (uses.empty() || scope == access->scopes.end() || !scope->second) continue;
     const std::vector<const StmtNode*>& path = uses[0].path;
-    for (size_t depth = 1; depth < path.size() && path[depth - 1] != place->second; ++depth) {
+    for (size_t depth = 1; depth < path.size() && path[depth - 1] != scope->second; ++depth) {
       auto* loop = cast_or_null<For>(path[depth]);
       bool is_serial = loop && (loop->kind == LoopKind::Serial || loop->kind == LoopKind::Unrolled);
       if (!is_serial || !carries(uses, depth)) continue;
-      place->second = path[depth - 1];
+      scope->second = path[depth - 1];
       break;
     }
   }

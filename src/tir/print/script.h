@@ -112,7 +112,7 @@ class ScriptPrinter {
   void mark_declared(const BufferNode* buffer) { declared_.insert(buffer); }
   void region(const BufferNode* buffer, const Array<Range>& ranges);
 
-  // ---- loops around the present place ----
+  // ---- loops around the present statement ----
   void enter_loop(const For* loop) { loops_[loop->loop_var.get()] = loop; }
   void leave_loop(const For* loop) { loops_.erase(loop->loop_var.get()); }
   const For* loop_of(const PrimExpr& e) const;

@@ -74,7 +74,7 @@ void script_float(ScriptPrinter& p, const FloatImm* imm) {
   p << ")";
 }
 
-/// A[i, j], A[()], and A[i:i + 8] where the index is a vector of evenly spaced places.
+/// A[i, j], A[()], and A[i:i + 8] where the index is a vector of evenly spaced indices.
 void script_indices(ScriptPrinter& p, const Buffer& buffer, const Array<PrimExpr>& indices) {
   p << buffer << "[";
   if (indices.empty()) p << "()";

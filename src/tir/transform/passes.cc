@@ -36,7 +36,7 @@ PassTable passes{
         {"LowerOpaqueBlock", lower_opaque_block, "Turns blocks into plain statements.", {.holds = {&no_blocks}}},
         {"ManifestSharedMemoryLocalStage", manifest_local_stage, "Adds local stages for shared memory."},
         {"PlanAndUpdateBufferAllocationLocation", plan_buffer_allocation,
-         "Moves buffers of blocks to the innermost place that holds all their uses."},
+         "Moves buffers of blocks to the innermost scope that holds all their uses."},
         {"RemoveWeightLayoutRewriteBlock", remove_weight_layout_rewrite_block,
          "Drops blocks that lay out weights, which callers then pass laid out."},
         // function/

@@ -1,4 +1,4 @@
-// Places for buffers in pools: buffers that are live at the same time lie apart, each at the lowest address that is free.
+// Offsets of buffers in pools: buffers that are live at the same time lie apart, each at the lowest address that is free.
 
 #include <algorithm>
 #include <random>
@@ -37,25 +37,26 @@ struct Problem {
   std::vector<std::vector<size_t>> conflicts;
 };
 
-struct Place {
+struct Allocation {
   const PoolInfoNode* pool = nullptr;
   int64_t offset = 0;
 };
 using Order = std::vector<size_t>;
 
 struct Layout {
-  std::vector<Place> places;
+  std::vector<Allocation> allocations;
   int64_t total = 0;    // bytes of all pools together
   int64_t failed = -1;  // the buffer that no pool has room for
 };
 
 /// The lowest aligned offset of the pool at which the buffer overlaps none of its conflicts; -1 when it would end behind
 /// the pool.
-int64_t lowest_offset(const Problem& problem, const std::vector<Place>& places, size_t self, const PoolInfoNode* pool) {
+int64_t lowest_offset(const Problem& problem, const std::vector<Allocation>& allocations, size_t self,
+                      const PoolInfoNode* pool) {
   std::vector<std::pair<int64_t, int64_t>> taken;
   for (size_t other : problem.conflicts[self])
-    if (places[other].pool == pool)
-      taken.emplace_back(places[other].offset, places[other].offset + problem.size(other));
+    if (allocations[other].pool == pool)
+      taken.emplace_back(allocations[other].offset, allocations[other].offset + problem.size(other));
   std::sort(taken.begin(), taken.end());
   int64_t alignment = problem.buffers[self]->alignment->value, size = problem.size(self), offset = 0;
   for (const auto& [begin, end] : taken) {
@@ -66,21 +67,21 @@ int64_t lowest_offset(const Problem& problem, const std::vector<Place>& places, 
   return limit >= 0 && offset + size > limit ? -1 : offset;
 }
 
-/// Places the buffers one after another, each in the first of its pools that has room.
+/// PoolAllocations the buffers one after another, each in the first of its pools that has room.
 Layout lay_out(const Problem& problem, const Order& order) {
   Layout out;
-  out.places.resize(problem.buffers.size());
+  out.allocations.resize(problem.buffers.size());
   std::unordered_map<const PoolInfoNode*, int64_t> used;
   for (size_t i : order) {
     for (const PoolInfo& pool : problem.buffers[i]->pool_candidates) {
-      int64_t offset = lowest_offset(problem, out.places, i, pool.get());
+      int64_t offset = lowest_offset(problem, out.allocations, i, pool.get());
       if (offset < 0) continue;
-      out.places[i] = {pool.get(), offset};
+      out.allocations[i] = {pool.get(), offset};
       int64_t& bytes = used[pool.get()];
       bytes = std::max(bytes, offset + problem.size(i));
       break;
     }
-    if (!out.places[i].pool) {
+    if (!out.allocations[i].pool) {
       out.failed = static_cast<int64_t>(i);
       return out;
     }
@@ -89,7 +90,7 @@ Layout lay_out(const Problem& problem, const Order& order) {
   return out;
 }
 
-Places as_places(const Problem& problem, const Layout& layout) {
+PoolAllocations as_allocations(const Problem& problem, const Layout& layout) {
   if (layout.failed >= 0) {
     const BufferInfo& buffer = problem.buffers[static_cast<size_t>(layout.failed)];
     std::string pools;
@@ -100,10 +101,10 @@ Places as_places(const Problem& problem, const Layout& layout) {
                               << buffer->size_bytes->value << " bytes, which may go to " << pools
                               << "; raise their size_hint_bytes or name more pools";
   }
-  Places out;
+  PoolAllocations out;
   for (size_t i = 0; i < problem.buffers.size(); ++i)
-    out.set(problem.buffers[i], make(PoolAllocationNode{.pool_info = PoolInfo(layout.places[i].pool),
-                                                        .byte_offset = integer(layout.places[i].offset)}));
+    out.set(problem.buffers[i], make(PoolAllocationNode{.pool_info = PoolInfo(layout.allocations[i].pool),
+                                                        .byte_offset = integer(layout.allocations[i].offset)}));
   return out;
 }
 
@@ -124,19 +125,19 @@ Order by_conflicts(const Problem& problem) {
       problem, [&](size_t i) { return std::pair(static_cast<int64_t>(problem.conflicts[i].size()), problem.size(i)); });
 }
 
-Places greedy_by_size(const Array<BufferInfo>& buffers, int64_t) {
+PoolAllocations greedy_by_size(const Array<BufferInfo>& buffers, int64_t) {
   Problem problem(buffers);
-  return as_places(problem, lay_out(problem, by_size(problem)));
+  return as_allocations(problem, lay_out(problem, by_size(problem)));
 }
 
-Places greedy_by_conflicts(const Array<BufferInfo>& buffers, int64_t) {
+PoolAllocations greedy_by_conflicts(const Array<BufferInfo>& buffers, int64_t) {
   Problem problem(buffers);
-  return as_places(problem, lay_out(problem, by_conflicts(problem)));
+  return as_allocations(problem, lay_out(problem, by_conflicts(problem)));
 }
 
 /// Starts from the better of the greedy orders and swaps the buffer that ends last with another one, keeping what is not
 /// worse, until the memory pressure is reached or 500 tries are over. Always the same for the same buffers.
-Places hill_climb(const Array<BufferInfo>& buffers, int64_t memory_pressure) {
+PoolAllocations hill_climb(const Array<BufferInfo>& buffers, int64_t memory_pressure) {
   Problem problem(buffers);
   auto is_better = [](const Layout& a, const Layout& b) {
     return (a.failed < 0) != (b.failed < 0) ? a.failed < 0 : a.total < b.total;
@@ -151,8 +152,8 @@ Places hill_climb(const Array<BufferInfo>& buffers, int64_t memory_pressure) {
   for (int tries = 0; tries < 500 && order.size() > 1 && (best.failed >= 0 || best.total > memory_pressure); ++tries) {
     size_t last = 0;  // in the order, the buffer that ends last, or that found no room
     for (size_t i = 0; i < order.size() && best.failed < 0; ++i)
-      if (best.places[order[i]].offset + problem.size(order[i]) >
-          best.places[order[last]].offset + problem.size(order[last]))
+      if (best.allocations[order[i]].offset + problem.size(order[i]) >
+          best.allocations[order[last]].offset + problem.size(order[last]))
         last = i;
     if (best.failed >= 0)
       last =
@@ -165,7 +166,7 @@ Places hill_climb(const Array<BufferInfo>& buffers, int64_t memory_pressure) {
     best = next;
     order = changed;
   }
-  return as_places(problem, best);
+  return as_allocations(problem, best);
 }
 
 Globals algorithms_globals{
@@ -176,12 +177,12 @@ Globals algorithms_globals{
 
 }  // namespace
 
-Places plan(const String& algorithm, const Array<BufferInfo>& buffers, int64_t memory_pressure) {
+PoolAllocations plan(const String& algorithm, const Array<BufferInfo>& buffers, int64_t memory_pressure) {
   std::string name = "tir.usmp.algo." + algorithm.str();
   if (!find_global(name))
     throw Error(ValueError) << "no algorithm " << quoted(algorithm) << " to plan memory by; there are greedy_by_size, "
                             << "greedy_by_conflicts, hill_climb and functions registered as \"tir.usmp.algo.NAME\"";
-  return get_global(name)(buffers, memory_pressure).to<Places>();
+  return get_global(name)(buffers, memory_pressure).to<PoolAllocations>();
 }
 
 }  // namespace tessera::usmp

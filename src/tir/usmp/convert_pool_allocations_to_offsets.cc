@@ -18,9 +18,9 @@ struct Pool {
 
 class Converter {
  public:
-  Converter(IRModule mod, const Map<Stmt, PoolAllocation>& places, bool printable)
-      : mod_(std::move(mod)), places_(places), printable_(printable) {
-    for (const auto& [stmt, place] : places) add_pool(stmt, place);
+  Converter(IRModule mod, const Map<Stmt, PoolAllocation>& allocations, bool printable)
+      : mod_(std::move(mod)), allocations_(allocations), printable_(printable) {
+    for (const auto& [stmt, allocation] : allocations) add_pool(stmt, allocation);
     for (const auto& [var, function] : mod_.sorted_functions())
       if (function.as<PrimFuncNode>()) needs(var);
   }
@@ -33,21 +33,21 @@ class Converter {
   }
 
  private:
-  void add_pool(const Stmt& stmt, const PoolAllocation& place) {
-    auto [known, is_new] = number_of_.emplace(place->pool_info.get(), pools_.size());
-    if (is_new) pools_.push_back({place->pool_info, 0, {}});
+  void add_pool(const Stmt& stmt, const PoolAllocation& allocation) {
+    auto [known, is_new] = number_of_.emplace(allocation->pool_info.get(), pools_.size());
+    if (is_new) pools_.push_back({allocation->pool_info, 0, {}});
     Pool& pool = pools_[known->second];
     auto grow = [&](DataType dtype, const Array<PrimExpr>& extents) {
-      pool.bytes = std::max(pool.bytes, place->byte_offset->value + bytes_of(dtype, extents));
+      pool.bytes = std::max(pool.bytes, allocation->byte_offset->value + bytes_of(dtype, extents));
     };
     if (auto* op = stmt.as<Allocate>()) return grow(op->dtype, op->extents);
     auto* op = stmt.as<AllocateConst>();
     if (!op)
-      throw Error(TypeError) << "a place in a pool is given to an Allocate or AllocateConst, not to a "
+      throw Error(TypeError) << "a pool allocation is given to an Allocate or AllocateConst, not to a "
                              << stmt->type_key();
     grow(op->dtype, op->extents);
-    pool.constants.push_back(make(
-        ConstantInfoNode{.name_hint = op->buffer_var->name, .byte_offset = place->byte_offset, .data = data_of(op)}));
+    pool.constants.push_back(make(ConstantInfoNode{
+        .name_hint = op->buffer_var->name, .byte_offset = allocation->byte_offset, .data = data_of(op)}));
   }
 
   NDArray data_of(const AllocateConst* op) const {
@@ -62,12 +62,12 @@ class Converter {
     if (known != needs_.end()) return known->second;
     needs_[var.get()] = {};  // a function that calls itself was refused before
     std::vector<bool> touched(pools_.size());
-    auto place = [&](const Stmt& stmt) {
-      if (PoolAllocation found = places_.get_or_null(stmt)) touched[number_of_[found->pool_info.get()]] = true;
+    auto mark = [&](const Stmt& stmt) {
+      if (PoolAllocation found = allocations_.get_or_null(stmt)) touched[number_of_[found->pool_info.get()]] = true;
     };
     walk(
-        downcast<PrimFunc>(mod_->functions[var])->body, [&](const Allocate* op) { place(Stmt(op)); },
-        [&](const AllocateConst* op) { place(Stmt(op)); },
+        downcast<PrimFunc>(mod_->functions[var])->body, [&](const Allocate* op) { mark(Stmt(op)); },
+        [&](const AllocateConst* op) { mark(Stmt(op)); },
         [&](const Call* call) {
           if (GlobalVar callee = called(call))
             for (size_t pool : needs(callee)) touched[pool] = true;
@@ -104,10 +104,10 @@ class Converter {
     out.body = rewrite(
         function->body,
         [&](Rewriter& self, const Allocate* op) -> Stmt {
-          return let(op, places_.get_or_null(Stmt(op)), self.children(op), buffers);
+          return let(op, allocations_.get_or_null(Stmt(op)), self.children(op), buffers);
         },
         [&](Rewriter& self, const AllocateConst* op) -> Stmt {
-          return let(op, places_.get_or_null(Stmt(op)), self.children(op), buffers);
+          return let(op, allocations_.get_or_null(Stmt(op)), self.children(op), buffers);
         },
         [&](Rewriter& self, const Call* op) -> PrimExpr { return call(op, self.children(op), buffers); });
     if (!printable_) out.attrs = out.attrs.with(kPoolArgs, args);
@@ -121,10 +121,10 @@ class Converter {
   }
 
   template <class T>
-  Stmt let(const T*, const PoolAllocation& place, const Ref<T>& op, std::unordered_map<size_t, Buffer>& buffers) {
-    if (!place) return op;
-    const Buffer& pool = buffers[number_of_[place->pool_info.get()]];
-    PrimExpr element = make_load(pool, {place->byte_offset});
+  Stmt let(const T*, const PoolAllocation& allocation, const Ref<T>& op, std::unordered_map<size_t, Buffer>& buffers) {
+    if (!allocation) return op;
+    const Buffer& pool = buffers[number_of_[allocation->pool_info.get()]];
+    PrimExpr element = make_load(pool, {allocation->byte_offset});
     return make(LetStmt{.var = op->buffer_var,
                         .value = make_call(DataType::Handle(), builtin::address_of(), {element}),
                         .body = op->body});
@@ -142,7 +142,7 @@ class Converter {
   }
 
   IRModule mod_;
-  const Map<Stmt, PoolAllocation>& places_;
+  const Map<Stmt, PoolAllocation>& allocations_;
   bool printable_;
   std::vector<Pool> pools_;
   std::unordered_map<const Object*, size_t> number_of_;
@@ -151,8 +151,9 @@ class Converter {
 
 }  // namespace
 
-IRModule convert_pool_allocations_to_offsets(IRModule mod, const Map<Stmt, PoolAllocation>& places, bool printable) {
-  return Converter(std::move(mod), places, printable).run();
+IRModule convert_pool_allocations_to_offsets(IRModule mod, const Map<Stmt, PoolAllocation>& allocations,
+                                             bool printable) {
+  return Converter(std::move(mod), allocations, printable).run();
 }
 
 }  // namespace tessera::usmp

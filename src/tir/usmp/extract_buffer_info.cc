@@ -130,7 +130,7 @@ class Lifetimes {
       fresh.is_constant = is_constant;
       buffers.push_back(std::move(fresh));
     }
-    // Copies of the loop's body that run at the same time would share the place.
+    // Copies of the loop's body that run at the same time would share the offset.
     buffers[number].is_excluded |= side_by_side_ > 0 && !is_constant;
     buffers[number].loops = open_loops_.size();
     buffers[number].spans.push_back(is_constant ? Span{0, kForever} : Span{kForever, -1});

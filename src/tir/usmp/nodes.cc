@@ -33,9 +33,9 @@ Globals nodes_globals{
        return out;
      }},
     {"tir.usmp.AssignStmtPoolAllocations",
-     [](const Map<BufferInfo, Stmt>& infos, const Places& places) {
+     [](const Map<BufferInfo, Stmt>& infos, const PoolAllocations& allocations) {
        Map<Stmt, PoolAllocation> out;
-       for (const auto& [info, stmt] : infos) out.set(stmt, places[info]);
+       for (const auto& [info, stmt] : infos) out.set(stmt, allocations[info]);
        return out;
      }},
 };

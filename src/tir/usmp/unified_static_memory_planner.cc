@@ -53,11 +53,11 @@ IRModule unified_static_memory_planner(IRModule mod, const PassContext& context)
   BufferInfoAnalysis found = extract_buffer_info(main, mod);
   Array<BufferInfo> buffers;
   for (const auto& [info, stmt] : found->buffer_info_stmts) buffers.push_back(info);
-  Places planned = plan(algorithm, buffers, found->memory_pressure->value);
-  Map<Stmt, PoolAllocation> places;
-  for (const auto& [info, stmt] : found->buffer_info_stmts) places.set(stmt, planned[info]);
+  PoolAllocations planned = plan(algorithm, buffers, found->memory_pressure->value);
+  Map<Stmt, PoolAllocation> allocations;
+  for (const auto& [info, stmt] : found->buffer_info_stmts) allocations.set(stmt, planned[info]);
   for (const BufferInfo& info : buffers) info.edit()->conflicts = {};  // they name one another and would never be freed
-  return convert_pool_allocations_to_offsets(std::move(mod), places, false);
+  return convert_pool_allocations_to_offsets(std::move(mod), allocations, false);
 }
 
 IRModule assign_pool_info(IRModule mod) {

@@ -1,9 +1,9 @@
 #pragma once
-// Unified static memory planning: the workspaces and constants of all functions of a module get fixed places in a few
+// Unified static memory planning: the workspaces and constants of all functions of a module get fixed offsets in a few
 // pools, which the entry function is given as arguments.
 //
 //   extract_buffer_info   what is allocated, how large, and what is live at the same time
-//   algorithms            a place in a pool for each (greedy_by_size, greedy_by_conflicts, hill_climb, or one of the user's)
+//   algorithms            an offset in a pool for each (greedy_by_size, greedy_by_conflicts, hill_climb, or one of the user's)
 //   convert               allocations become addresses in the pools
 //
 // An allocation takes part when its annotation `candidate_memory_pools` names pools (AssignPoolInfo writes it), its size is
@@ -47,7 +47,7 @@ struct BufferInfoNode : Object {
 };
 using BufferInfo = Ref<BufferInfoNode>;
 
-/// The place of a buffer.
+/// The pool and offset of a buffer.
 struct PoolAllocationNode : Object {
   PoolInfo pool_info;
   Integer byte_offset;
@@ -85,7 +85,7 @@ struct BufferInfoAnalysisNode : Object {
 };
 using BufferInfoAnalysis = Ref<BufferInfoAnalysisNode>;
 
-using Places = Map<BufferInfo, PoolAllocation>;
+using PoolAllocations = Map<BufferInfo, PoolAllocation>;
 
 Integer integer(int64_t value);
 
@@ -98,14 +98,15 @@ PrimFunc callee_of(const Call* call, const IRModule& mod, size_t* first);
 /// What `main` and the functions that it calls allocate. Functions must be free of blocks.
 BufferInfoAnalysis extract_buffer_info(const PrimFunc& main, const IRModule& mod);
 
-/// Places each buffer by the algorithm of that name; a RuntimeError when the pools are too small.
-Places plan(const String& algorithm, const Array<BufferInfo>& buffers, int64_t memory_pressure);
+/// Allocates each buffer by the algorithm of that name; a RuntimeError when the pools are too small.
+PoolAllocations plan(const String& algorithm, const Array<BufferInfo>& buffers, int64_t memory_pressure);
 
 /// Allocations become addresses in pools: each function that needs pools, itself or in what it calls, takes them as its last
 /// parameters. `printable` leaves out the attributes that scripts have no words for.
-IRModule convert_pool_allocations_to_offsets(IRModule mod, const Map<Stmt, PoolAllocation>& places, bool printable);
+IRModule convert_pool_allocations_to_offsets(IRModule mod, const Map<Stmt, PoolAllocation>& allocations,
+                                             bool printable);
 
-/// Gives every buffer its place in a pool by the algorithm that the context names: AssignPoolInfo, extract_buffer_info, plan and
+/// Gives every buffer its offset in a pool by the algorithm that the context names: AssignPoolInfo, extract_buffer_info, plan and
 /// convert_pool_allocations_to_offsets in one.
 IRModule unified_static_memory_planner(IRModule mod, const PassContext& context);
 

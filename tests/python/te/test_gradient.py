@@ -83,7 +83,7 @@ def test_a_value_bound_by_let():
     check(te.compute((5,), lambda i: tir.Let(x, A[i] * A[i], x * x + A[i])), [A])
 
 
-def test_the_same_tensor_read_at_several_places():
+def test_the_same_tensor_read_at_several_indices():
     (A,) = placeholders((8,))
     check(te.compute((6,), lambda i: A[i] * A[i + 1] + A[i + 2] * A[i]), [A])
 

@@ -118,7 +118,7 @@ def test_regions_of_a_block():
     assert len(reads) == 2 and len(writes) == 1
 
 
-def test_the_innermost_place_of_a_buffer():
+def test_the_innermost_scope_of_a_buffer():
     @T.prim_func
     def func(a: T.handle, c: T.handle) -> None:
         A = T.match_buffer(a, (8, 8), "float32")
@@ -134,15 +134,15 @@ def test_the_innermost_place_of_a_buffer():
                     vi, vj = T.axis.remap("SS", [i, j])
                     C[vi, vj] = P[vi, vj]
 
-    places = {buf.name: place for buf, place in tir.analysis.detect_buffer_access_lca(func).items()}
+    scopes = {buf.name: scope for buf, scope in tir.analysis.detect_buffer_access_lca(func).items()}
     root = func.body.block
-    assert places["P"].same_as(root.body)
-    assert places["A"].name_hint == "P" and places["C"].name_hint == "C"
+    assert scopes["P"].same_as(root.body)
+    assert scopes["A"].name_hint == "P" and scopes["C"].name_hint == "C"
 
 
 def test_what_a_reduction_writes_lives_outside_its_loop():
-    places = {buf.name: place for buf, place in tir.analysis.detect_buffer_access_lca(matmul).items()}
-    assert places["C"].loop_var.name == "j"
+    scopes = {buf.name: scope for buf, scope in tir.analysis.detect_buffer_access_lca(matmul).items()}
+    assert scopes["C"].loop_var.name == "j"
 
 
 class TestOutOfBounds:

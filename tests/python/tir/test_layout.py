@@ -44,13 +44,13 @@ def test_the_way_back_leads_back(src, dst, shape):
     way = tir.bijective_layout(src, dst)
     there = ints(way.forward_shape(shape))
     assert ints(way.backward_shape(there)) == list(shape)
-    places = set()
+    reached = set()
     for index in itertools.product(*map(range, shape)):
-        place = ints(way.forward_index(index))
-        assert all(0 <= at < extent for at, extent in zip(place, there))
-        assert ints(way.backward_index(place)) == list(index)
-        places.add(tuple(place))
-    assert len(places) == len(list(itertools.product(*map(range, shape))))
+        target = ints(way.forward_index(index))
+        assert all(0 <= at < extent for at, extent in zip(target, there))
+        assert ints(way.backward_index(target)) == list(index)
+        reached.add(tuple(target))
+    assert len(reached) == len(list(itertools.product(*map(range, shape))))
 
 
 def test_layouts_of_other_axes_do_not_convert():

@@ -1,4 +1,4 @@
-"""Static memory planning: lifetimes, places in pools, and programs that take the pools as arguments."""
+"""Static memory planning: lifetimes, offsets in pools, and programs that take the pools as arguments."""
 
 import random
 
@@ -107,7 +107,7 @@ def pools_of(mod):
 
 
 def test_buffers_conflict_while_both_are_live():
-    # w0 is last read when w1 is made, so w2 may take its place.
+    # w0 is last read when w1 is made, so w2 may take its memory.
     found = analysis_of(program([(0, ["A"]), (1, [0]), (2, [1])], [8, 8, 8], result=2))
     assert conflicts_of(found) == {"w0": {"w1"}, "w1": {"w0", "w2"}, "w2": {"w1"}}
     assert found.memory_pressure == 64
@@ -216,8 +216,8 @@ def test_scripts_are_printed_without_what_they_have_no_words_for():
     mod = usmp.transform.assign_pool_info()(program([(0, ["A"])], [8]))
     found = usmp.analysis.extract_buffer_info(mod["main"], mod)
     buffers = usmp.utils.create_array_buffer_info(found.buffer_info_stmts)
-    places = usmp.algo.greedy_by_size(buffers, found.memory_pressure)
-    stmts = usmp.utils.assign_stmt_pool_allocations(found.buffer_info_stmts, places)
+    allocations = usmp.algo.greedy_by_size(buffers, found.memory_pressure)
+    stmts = usmp.utils.assign_stmt_pool_allocations(found.buffer_info_stmts, allocations)
     printable = usmp.transform.convert_pool_allocations_to_offsets(stmts, emit_tvmscript_printable=True)(mod)["main"]
     assert "pool_args" not in printable.attrs
     assert "pool_args" in usmp.transform.convert_pool_allocations_to_offsets(stmts)(mod)["main"].attrs
@@ -287,11 +287,11 @@ def test_an_unknown_algorithm_is_refused_and_one_of_the_users_is_asked():
 
     @tvm.register_func("tir.usmp.algo.one_after_another", override=True)
     def one_after_another(buffers, memory_pressure):
-        places, offset = {}, 1024
+        allocations, offset = {}, 1024
         for info in buffers:
-            places[info] = usmp.PoolAllocation(info.pool_candidates[0], offset)
+            allocations[info] = usmp.PoolAllocation(info.pool_candidates[0], offset)
             offset += 1024
-        return places
+        return allocations
 
     planned = planner(custom_algorithm="one_after_another")(mod)
     assert int(planned["main"].attrs["pool_args"][0].allocated_size) == 2 * 1024 + 32
@@ -320,13 +320,13 @@ def random_buffers(seed, pools):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_live_buffers_never_overlap_and_plans_are_near_the_least(algorithm):
-    place = getattr(usmp.algo, algorithm)
+    plan = getattr(usmp.algo, algorithm)
     worst = 0.0
     for seed in range(60):
         pool = workspace()
         spans, least = random_buffers(seed, [pool])
-        places = place([info for info, *_ in spans], least)
-        taken = [(int(places[info].byte_offset), size, b, e) for info, b, e, size in spans]
+        allocations = plan([info for info, *_ in spans], least)
+        taken = [(int(allocations[info].byte_offset), size, b, e) for info, b, e, size in spans]
         for n, (first, size, begin, end) in enumerate(taken):
             assert first % int(spans[n][0].alignment) == 0
             for other, other_size, b, e in taken[:n]:
@@ -344,14 +344,14 @@ def test_limits_of_pools_are_kept_or_the_plan_is_refused(algorithm):
         pools = [workspace(size, f"p{size}") for size in (1000, 5000, 9000)]
         spans, _ = random_buffers(seed, pools)
         try:
-            places = getattr(usmp.algo, algorithm)([info for info, *_ in spans], 0)
+            allocations = getattr(usmp.algo, algorithm)([info for info, *_ in spans], 0)
         except RuntimeError:
             refused += 1
             continue
         for info, _, _, size in spans:
-            pool = places[info].pool_info
+            pool = allocations[info].pool_info
             assert any(pool.same_as(candidate) for candidate in info.pool_candidates)
-            assert int(places[info].byte_offset) + size <= int(pool.size_hint_bytes)
+            assert int(allocations[info].byte_offset) + size <= int(pool.size_hint_bytes)
     assert 0 < refused < 60
 
 
@@ -364,7 +364,7 @@ def test_random_programs_compute_the_same_from_a_pool(algorithm):
         np.testing.assert_array_equal(result_of(planned, pools_of(planned)), result_of(mod), err_msg=f"seed {seed}")
 
 
-def test_a_chain_of_a_thousand_buffers_is_planned_in_two_places():
+def test_a_chain_of_a_thousand_buffers_is_planned_in_two_allocations():
     steps = [(0, ["A"])] + [(k, [k - 1]) for k in range(1, 1000)]
     planned = planner()(program(steps, [8] * 1000, result=999))
     assert int(planned["main"].attrs["pool_args"][0].allocated_size) == 96

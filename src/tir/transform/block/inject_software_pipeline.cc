@@ -125,7 +125,7 @@ class Pipeline {
     for (size_t i = 0; i < sorted.size(); ++i)
       if (sorted[i] != static_cast<int64_t>(i))
         throw Error(ValueError) << "loop " << loop_->loop_var->name << ": " << attr::kSoftwarePipelineOrder
-                                << " has to give each of the " << stmts.size() << " statements a place of its own";
+                                << " has to give each of the " << stmts.size() << " statements a position of its own";
     for (size_t i = 0; i < stmts.size(); ++i) {
       if (stages[i] < 0 || stages[i] > 64)
         throw Error(ValueError) << "loop " << loop_->loop_var->name << ": a stage lies between 0 and 64, got "
@@ -154,7 +154,7 @@ class Pipeline {
         if (!is_kept)
           throw Error(ValueError) << "loop " << loop_->loop_var->name << ": statement " << j << " uses " << memory->name
                                   << " after statement " << i << ", but its stage (" << second.stage << " after "
-                                  << first.stage << ") or its place in the order (" << second.order << " after "
+                                  << first.stage << ") or its position in the order (" << second.order << " after "
                                   << first.order << ") comes before";
         if (first.stage != second.stage && !is_own(memory))
           throw Error(ValueError) << "loop " << loop_->loop_var->name << ": " << memory->name << " passes from stage "

@@ -1,11 +1,11 @@
-// Buffers of blocks are allocated at the innermost place that holds all their uses.
+// Buffers of blocks are allocated at the innermost scope that holds all their uses.
 //
-// The place is a block, or the body of a loop, which then becomes a block of its own to hold the allocation. A buffer that
+// The scope is a block, or the body of a loop, which then becomes a block of its own to hold the allocation. A buffer that
 // an iteration reads of what earlier ones wrote stays outside that loop.
 
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "tir/analysis/access_place.h"
+#include "tir/analysis/access_scope.h"
 #include "tir/analysis/loop_carried.h"
 #include "tir/transform/passes.h"
 
@@ -15,13 +15,13 @@ namespace {
 class Planner {
  public:
   explicit Planner(const Stmt& body) {
-    AccessPlaces access = access_places(body);
+    AccessScopes access = access_scopes(body);
     move_out_of_carrying_loops(body, &access);
     for (const Buffer& buffer : access.allocated) {
-      auto place = access.places.find(buffer->data.get());
-      if (place == access.places.end()) continue;  // never used: gone
-      ICHECK(place->second) << "buffer " << buffer->name << " is used outside every block";
-      at_[place->second].push_back(buffer);
+      auto scope = access.scopes.find(buffer->data.get());
+      if (scope == access.scopes.end()) continue;  // never used: gone
+      ICHECK(scope->second) << "buffer " << buffer->name << " is used outside every block";
+      at_[scope->second].push_back(buffer);
     }
     rewriter_.share_results(false);
     rewriter_.on([this](const BlockNode* op) -> Stmt {
@@ -38,8 +38,8 @@ class Planner {
   Stmt operator()(const Stmt& body) { return rewriter_(body); }
 
  private:
-  Array<Buffer> allocations(const Object* place) const {
-    auto it = at_.find(place);
+  Array<Buffer> allocations(const Object* scope) const {
+    auto it = at_.find(scope);
     return it == at_.end() ? Array<Buffer>() : Array<Buffer>(it->second);
   }
 

@@ -44,7 +44,7 @@ class Planner {
     std::vector<Life> lives = found.lives;
     std::stable_sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.first < b.first; });
     for (const Life& life : lives)
-      if (!life.is_pinned) place(life);
+      if (!life.is_pinned) allocate(life);
   }
 
   const Memory& memory_of(const VarNode* var) const { return memories_[assigned_.at(var)]; }
@@ -61,7 +61,7 @@ class Planner {
     return size;
   }
 
-  void place(const Life& life) {
+  void allocate(const Life& life) {
     const Allocate* op = life.allocate;
     int64_t elements = constant_elements(op);
     std::string scope = scope_of(op->buffer_var);

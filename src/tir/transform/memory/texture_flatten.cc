@@ -45,14 +45,14 @@ class TextureFlattener {
     rewriter_.on([this](const BufferRealize* op) -> Stmt { return on_realize(op); });
     rewriter_.on([this](const BufferStore* op) -> Stmt {
       if (!is_texture(op->buffer)) return rewriter_.children(op);
-      Array<PrimExpr> args = place(op->buffer, rewriter_(op->indices));
+      Array<PrimExpr> args = texel(op->buffer, rewriter_(op->indices));
       args.push_back(rewriter_(op->value));
       return evaluate(make_call(DataType::Handle(), builtin::texture2d_store(), args));
     });
     rewriter_.on([this](const BufferLoad* op) -> PrimExpr {
       if (!is_texture(op->buffer)) return rewriter_.children(op);
       Array<PrimExpr> indices = rewriter_(op->indices);
-      Array<PrimExpr> args = place(op->buffer, indices);
+      Array<PrimExpr> args = texel(op->buffer, indices);
       args.push_back(indices.back());
       return make_call(op->dtype, builtin::texture2d_load(), args);
     });
@@ -83,7 +83,7 @@ class TextureFlattener {
   }
 
   /// The texture, then the column and the row of the pixel.
-  Array<PrimExpr> place(const Buffer& buffer, const Array<PrimExpr>& indices) {
+  Array<PrimExpr> texel(const Buffer& buffer, const Array<PrimExpr>& indices) {
     size_t rows = dimensions_of_rows(buffer);
     auto region = regions_.find(buffer.get());
     PrimExpr row, column;

@@ -48,7 +48,7 @@ bool is_leaf(const PrimExpr& e) {
   return e.as<VarNode>() || e.as<IntImm>() || e.as<FloatImm>() || e.as<StringImm>() || e.as<AnyDim>();
 }
 
-/// How many nodes an expression is made of, counted at each place where they stand; every expression is looked at once.
+/// How many nodes an expression is made of, counted wherever they stand; every expression is looked at once.
 class Complexity {
  public:
   Complexity() {

@@ -10,7 +10,7 @@
 namespace tessera {
 
 /// Rewrites a function so that every buffer, allocation, variable and value of a type is of `stored(type)`. Operators
-/// on such values are for handlers that the user of this class adds to `rewriter`; those it adds take its place.
+/// on such values are for handlers that the user of this class adds to `rewriter`; those it adds replace its own.
 class Retype {
  public:
   explicit Retype(std::function<DataType(DataType)> stored);

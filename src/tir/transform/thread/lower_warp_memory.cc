@@ -24,7 +24,7 @@ bool is_warp_memory(const VarNode* var) {
 }
 
 /// Where calls that work on registers have a pointer, with its offset after it.
-std::vector<size_t> pointer_places(const Call* op) {
+std::vector<size_t> pointer_arguments(const Call* op) {
   if (builtin::is(op, builtin::ptx_mma())) return {6, 8, 10};
   if (builtin::is(op, builtin::ptx_ldmatrix()) || builtin::is(op, builtin::mma_store())) return {3};
   if (builtin::is(op, builtin::mma_fill())) return {1};
@@ -133,10 +133,10 @@ class WarpLowerer {
     return at;
   }
 
-  struct Place {
+  struct WarpIndex {
     PrimExpr local, holder;  // the index in a thread's share, and the thread
   };
-  Place split(const PrimExpr& at, int64_t share) {
+  WarpIndex split(const PrimExpr& at, int64_t share) {
     PrimExpr m = make_const(at.dtype(), share), group = make_const(at.dtype(), share * width_);
     PrimExpr inner = floormod(at, m), outer = floordiv(at, group);
     return {analyzer_.simplify(outer * m + inner), analyzer_.simplify(floordiv(floormod(at, group), m))};
@@ -152,29 +152,29 @@ class WarpLowerer {
     Rewriter inside(
         [&](Rewriter& self, const BufferStore* op) -> Stmt {
           if (!op->buffer->data.same_as(memory)) return self.children(op);
-          Place place = split(self(first_of(op->indices[0])), share);
+          WarpIndex index = split(self(first_of(op->indices[0])), share);
           return make(BufferStore{
-              .buffer = moved(op->buffer), .value = self(op->value), .indices = {like(op->indices[0], place.local)}});
+              .buffer = moved(op->buffer), .value = self(op->value), .indices = {like(op->indices[0], index.local)}});
         },
         [&](Rewriter& self, const BufferLoad* op) -> PrimExpr {
           if (!op->buffer->data.same_as(memory)) return self.children(op);
-          Place place = split(self(first_of(op->indices[0])), share);
-          if (uses_var(place.local, thread_))
+          WarpIndex index = split(self(first_of(op->indices[0])), share);
+          if (uses_var(index.local, thread_))
             throw Error(ValueError) << "memory " << memory->name << " of scope warp is read at " << op->indices[0]
-                                    << ": the place inside a thread's share depends on the reading thread";
-          PrimExpr value = make_load(moved(op->buffer), {like(op->indices[0], place.local)});
-          if (analyzer_.can_prove(equal(place.holder, cast(place.holder.dtype(), thread_)))) return value;
+                                    << ": the index inside a thread's share depends on the reading thread";
+          PrimExpr value = make_load(moved(op->buffer), {like(op->indices[0], index.local)});
+          if (analyzer_.can_prove(equal(index.holder, cast(index.holder.dtype(), thread_)))) return value;
           PrimExpr mask = make_call(DataType::UInt(32), builtin::tvm_warp_activemask(), {});
           return make_call(
               value.dtype(), builtin::tvm_warp_shuffle(),
-              {mask, value, cast(kInt32, place.holder), int_imm(kInt32, width_), int_imm(kInt32, warp_size_)});
+              {mask, value, cast(kInt32, index.holder), int_imm(kInt32, width_), int_imm(kInt32, warp_size_)});
         },
         [&](Rewriter& self, const Call* op) -> PrimExpr {
-          std::vector<size_t> places = pointer_places(op);
-          if (places.empty()) return self.children(op);
+          std::vector<size_t> pointers = pointer_arguments(op);
+          if (pointers.empty()) return self.children(op);
           Array<PrimExpr> args = op->args;
           for (size_t i = 0; i < args.size(); ++i) {
-            bool is_offset = i > 0 && std::find(places.begin(), places.end(), i - 1) != places.end();
+            bool is_offset = i > 0 && std::find(pointers.begin(), pointers.end(), i - 1) != pointers.end();
             if (op->args[i].same_as(memory)) args.set(i, local);
             else if (is_offset && op->args[i - 1].same_as(memory)) args.set(i, split(self(op->args[i]), share).local);
             else args.set(i, self(op->args[i]));

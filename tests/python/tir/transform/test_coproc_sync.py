@@ -146,9 +146,9 @@ class Machine:
             for _ in range(int(stmt.extent)):
                 self.run(stmt.body)
         elif isinstance(stmt, tir.AttrStmt):
-            self.queues[int(stmt.value)].append(("work", self.places(stmt.body)))
+            self.queues[int(stmt.value)].append(("work", self.elements(stmt.body)))
         elif isinstance(stmt, tir.BufferStore):
-            self.do(*self.places(stmt))
+            self.do(*self.elements(stmt))
         elif isinstance(stmt, tir.Evaluate) and isinstance(stmt.value, tir.Call):
             name, args = stmt.value.op.name.split(".")[-1], stmt.value.args
             if name == "coproc_sync":
@@ -161,7 +161,7 @@ class Machine:
             self.run(stmt.body)
 
     @staticmethod
-    def places(store):
+    def elements(store):
         return int(store.buffer.name[1:]), int(store.value.a.buffer.name[1:])
 
 
@@ -192,7 +192,7 @@ def run_in_order(stmt):
             for _ in range(int(part.extent)):
                 run(part.body)
         elif isinstance(part, tir.BufferStore):
-            machine.do(*machine.places(part))
+            machine.do(*machine.elements(part))
         elif not isinstance(part, tir.Evaluate):
             run(part.body)
 

@@ -23,7 +23,7 @@ class TestTextureFlatten:
         return tvm.driver.build_module.schedule_to_module(s, [A, C], name="main")["main"]
 
     @pytest.mark.parametrize(
-        ("scope", "shape", "size", "place"),
+        ("scope", "shape", "size", "texel"),
         [
             ("global.texture", (2, 3, 5, 4), "6, 5, 4", "i2, i0 * 3 + i1"),
             ("global.texture-nhwc", (2, 3, 5, 4), "6, 5, 4", "i2, i0 * 3 + i1"),
@@ -31,12 +31,12 @@ class TestTextureFlatten:
             ("global.texture-weight", (2, 3, 5, 4), "2, 15, 4", "i1 * 5 + i2, i0"),
         ],
     )
-    def test_dimensions_are_folded_into_rows_and_columns_as_the_scope_says(self, scope, shape, size, place):
+    def test_dimensions_are_folded_into_rows_and_columns_as_the_scope_says(self, scope, shape, size, texel):
         text = body_text(run(X.TextureFlatten(), self.realized(scope, shape)))
         shape_call = f'T.tvm_stack_make_shape({size}, dtype="handle")'
         assert f'T.nd_mem_alloc_with_scope("{scope}", T.int64(3), {shape_call}' in text
-        assert f"T.texture2d_store(B, {place}, " in text
-        assert f"T.texture2d_load(B, {place}, " in text
+        assert f"T.texture2d_store(B, {texel}, " in text
+        assert f"T.texture2d_load(B, {texel}, " in text
         assert "B[" not in text
 
     def test_other_memory_stays(self):

@@ -152,7 +152,7 @@ def test_asynchronous_stages_wait_for_their_copies():
     [
         ({"stage": [0, 1]}, "both software_pipeline_stage and software_pipeline_order"),
         ({"stage": [0, 1], "order": [0, 1]}, "has 3 statements"),
-        ({"stage": [0, 0, 1], "order": [0, 0, 1]}, "a place of its own"),
+        ({"stage": [0, 0, 1], "order": [0, 0, 1]}, "a position of its own"),
         ({"stage": [-1, 0, 1], "order": [0, 1, 2]}, "between 0 and 64"),
         ({"stage": "none", "order": [0, 1, 2]}, "list of numbers"),
     ],

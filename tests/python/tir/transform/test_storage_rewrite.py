@@ -48,7 +48,7 @@ def test_an_allocation_leaves_a_serial_loop_but_not_a_parallel_one():
 
 
 def test_a_buffer_used_in_a_loop_lives_through_all_of_it():
-    # T is read in the next iteration too, so U, first used later in the body, may not take its place.
+    # T is read in the next iteration too, so U, first used later in the body, may not take its memory.
     A, T, U = buffer("A", (64,)), buffer("T", (64,)), buffer("U", (64,))
     body = tir.SeqStmt(
         [tir.BufferStore(A, T[0], [i]), tir.BufferStore(U, A[i], [0]), tir.BufferStore(A, U[0], [i + 8])]

@@ -1,4 +1,4 @@
-#include "tir/analysis/access_place.h"
+#include "tir/analysis/access_scope.h"
 
 #include <unordered_set>
 
@@ -29,10 +29,10 @@ class UseFinder {
     on.on([this](const VarNode* op) -> PrimExpr { return use(op), PrimExpr(op); });
   }
 
-  AccessPlaces run(const Stmt& body) {
+  AccessScopes run(const Stmt& body) {
     visitor_(body);
-    AccessPlaces out;
-    for (const auto& [memory, path] : paths_) out.places[memory] = path.empty() ? nullptr : path.back();
+    AccessScopes out;
+    for (const auto& [memory, path] : paths_) out.scopes[memory] = path.empty() ? nullptr : path.back();
     out.allocated = std::move(allocated_);
     return out;
   }
@@ -99,10 +99,10 @@ class UseFinder {
     size_t depth = shared_by_blocks_.count(memory) ? launch_depth() : path_.size();
     auto [it, is_new] = paths_.try_emplace(memory, path_.begin(), path_.begin() + static_cast<long>(depth));
     if (is_new) return;
-    Path& place = it->second;
+    Path& shared = it->second;
     size_t common = 0;
-    while (common < place.size() && common < depth && place[common] == path_[common]) ++common;
-    place.resize(common);
+    while (common < shared.size() && common < depth && shared[common] == path_[common]) ++common;
+    shared.resize(common);
   }
 
   Rewriter visitor_;
@@ -112,17 +112,17 @@ class UseFinder {
   std::vector<Buffer> allocated_;
 };
 
-/// The places of all buffers that are used, as statements; None for what is used outside every loop and block.
+/// The scopes of all buffers that are used, as statements; None for what is used outside every loop and block.
 Map<Buffer, ObjectRef> detect_buffer_access_lca(const PrimFunc& function) {
   std::vector<Buffer> params;
   for (const Var& param : function->params)
     if (Buffer buffer = function->buffer_map.get_or_null(param)) params.push_back(buffer);
-  AccessPlaces access = access_places(function->body, params);
+  AccessScopes access = access_scopes(function->body, params);
   Map<Buffer, ObjectRef> out;
   params.insert(params.end(), access.allocated.begin(), access.allocated.end());
   for (const Buffer& buffer : params) {
-    auto place = access.places.find(buffer->data.get());
-    if (place != access.places.end()) out.set(buffer, place->second ? ObjectRef(place->second) : ObjectRef());
+    auto found = access.scopes.find(buffer->data.get());
+    if (found != access.scopes.end()) out.set(buffer, found->second ? ObjectRef(found->second) : ObjectRef());
   }
   return out;
 }
@@ -131,6 +131,6 @@ static Globals access_place_globals{{"tir.analysis.detect_buffer_access_lca", de
 
 }  // namespace
 
-AccessPlaces access_places(const Stmt& body, const std::vector<Buffer>& more) { return UseFinder(more).run(body); }
+AccessScopes access_scopes(const Stmt& body, const std::vector<Buffer>& more) { return UseFinder(more).run(body); }
 
 }  // namespace tessera
