@@ -9,7 +9,7 @@
 The shapes are those of product_shapes.txt. Ours is what a user gets: a Relay function of nn.matmul, nn.dense or
 nn.batch_matmul, built at opt_level 3 and run by the graph executor. Both matrices are inputs, so nothing is packed
 beforehand; NumPy (matmul) and PyTorch (matmul) are given the same memory, a view where a matrix is stored transposed, and
-the place of the result. ONNX Runtime, which is no peer unless asked for, runs a model of one FusedMatMul, which takes
+the result. ONNX Runtime, which is no peer unless asked for, runs a model of one FusedMatMul, which takes
 matrices as they are stored.
 
 For each number of threads one process holds all contenders; one thread is pinned to one processor. Every round runs each

@@ -77,9 +77,9 @@ def copy_packages(target: Path) -> None:
             # Programs lie outside (../../bin); some packages import helpers from their tests, so tests stay, data goes.
             if ".." in file.parts or "__pycache__" in file.parts or "data" in file.parts[1:]:
                 continue
-            place = target / file
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(file.locate(), place)
+            path = target / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file.locate(), path)
 
 
 def copy_repository(target: Path) -> None:
@@ -90,9 +90,9 @@ def copy_repository(target: Path) -> None:
             shutil.copy(TOP / name, target / name)
     package = TOP / "python" / "tessera"
     for built in [*package.glob("*.so"), *(package / "lib").glob("*.so"), package / "bin" / "tessera"]:
-        place = target / built.relative_to(TOP)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(built, place)
+        path = target / built.relative_to(TOP)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(built, path)
 
 
 def strip(folder: Path) -> None:

@@ -96,7 +96,7 @@ class Page:
             for block in self.blocks:
                 if block.language == "output":
                     if printed is None:
-                        raise Mismatch(f"{self.place(block)}: nothing before this output prints anything")
+                        raise Mismatch(f"{self.position(block)}: nothing before this output prints anything")
                     if not agrees(printed, block.text):
                         wrong.append((block, printed))
                     printed = None
@@ -119,7 +119,7 @@ class Page:
         Path(str(self.module.__file__)).write_text("\n".join(lines))
         sys.modules[self.module.__name__] = self.module
 
-    def place(self, block: Block) -> str:
+    def position(self, block: Block) -> str:
         return f"{self.path.name}:{block.line}"
 
     def python(self, block: Block) -> str:
@@ -135,7 +135,7 @@ class Page:
                 print(name + str(error).removeprefix(name), file=out)
             else:
                 if "error" in block.words:
-                    raise Mismatch(f"{self.place(block)}: this was to fail, and did not")
+                    raise Mismatch(f"{self.position(block)}: this was to fail, and did not")
         return out.getvalue()
 
     def shell(self, block: Block) -> str:
@@ -149,7 +149,7 @@ class Page:
             timeout=600,
         )
         if (done.returncode != 0) != ("error" in block.words):
-            raise Mismatch(f"{self.place(block)}: exit status {done.returncode}\n{block.text}\n{done.stdout}")
+            raise Mismatch(f"{self.position(block)}: exit status {done.returncode}\n{block.text}\n{done.stdout}")
         return done.stdout
 
     def environment(self) -> dict[str, str]:

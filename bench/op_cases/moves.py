@@ -1,4 +1,4 @@
-"""What moves elements: by their places alone, and by index."""
+"""What moves elements: by their positions alone, and by index."""
 
 from __future__ import annotations
 
@@ -125,14 +125,14 @@ def one_hot(depth: int, *shape: int) -> Case:
 
 
 def indices(_nets: list[str]) -> list[Case]:
-    x, places = random(1000, 256), at_random(1000, 4096, 256)
+    x, rows_of = random(1000, 256), at_random(1000, 4096, 256)
     rows = np.random.default_rng(3).permutation(1000)[:400].reshape(400, 1)
     order = np.argsort(np.random.default_rng(5).random((1000, 256)), 0)
     return [
         embedding(30522, 768, 128),
         embedding(50257, 768, 1),
         by_index("Gather", {"x": x, "i": at_random(256, 64)}, lambda torch, t: t["x"][:, t["i"]], axis=1),
-        by_index("GatherElements", {"x": x, "i": places}, lambda torch, t: torch.gather(t["x"], 0, t["i"]), axis=0),
+        by_index("GatherElements", {"x": x, "i": rows_of}, lambda torch, t: torch.gather(t["x"], 0, t["i"]), axis=0),
         by_index(
             "GatherND", {"x": x, "i": at_random(256, 4096, 2)}, lambda torch, t: t["x"][t["i"][:, 0], t["i"][:, 1]]
         ),

@@ -32,7 +32,7 @@ def split(seed: int = 7) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray
     digits = load_digits()
     order = np.random.default_rng(seed).permutation(len(digits.target))
     of_digit = [order[digits.target[order] == digit] for digit in range(10)]
-    held_back = np.concatenate([places[: len(places) // 5] for places in of_digit])
+    held_back = np.concatenate([indices[: len(indices) // 5] for indices in of_digit])
     train = np.setdiff1d(order, held_back)
     images = digits.images.astype("uint8")
     return images[train], digits.target[train], images[held_back], digits.target[held_back]

@@ -13,7 +13,7 @@ struct PythonBody {
     WithLock lock;
     PyObject* inline_values[9];
     std::vector<PyObject*> many;
-    PyObject** values = inline_values + 1;  // the place before the first is the callee's to use
+    PyObject** values = inline_values + 1;  // the slot before the first is the callee's to use
     if (args.count > 8) {
       many.resize(static_cast<size_t>(args.count) + 1);
       values = many.data() + 1;

@@ -1,6 +1,6 @@
 """How the modules of this package are imported. It differs from Python's own way in three points:
 
-- A submodule never takes the place of something else of its name: `tessera.target.generic_func` is a function, also after
+- A submodule never replaces something else of its name: `tessera.target.generic_func` is a function, also after
   ``import tessera.target.generic_func``.
 - A submodule of v0.10 whose names lie in their package here is that package; see `_submodules`.
 - A name of v0.10 that is not there says what to do instead; see `_missing`.

@@ -5,7 +5,7 @@ The program starts `python bench_peers.py` and speaks with it in lines of JSON, 
     {"do": "load", "peer": "ort", "model": "m.onnx", "inputs": "x.npz", "threads": 2, "layers": []}
         -> {"name": "onnxruntime", "version": "1.20", "outputs": ["y"], "seconds": 0.3}
     {"do": "run", "count": 10, "number": 1}  -> {"seconds": [0.01, ...]}      means of `number` runs each
-    {"do": "save", "file": "y.npz"}          -> {"outputs": 1}                 the results of the last run, by place
+    {"do": "save", "file": "y.npz"}          -> {"outputs": 1}                 the results of the last run, by index
     {"do": "quit"}
 
 What goes wrong is answered as {"error": "..."}; a runtime that is not installed as {"error": "...", "missing": true}.

@@ -148,7 +148,7 @@ class Model:
         float64 for float32.
 
         `outputs` names those that are returned, in that order. `out` gives memory for them: a list of as many NumPy arrays
-        or tensors (None: a new one), or a dict by name. Those are returned in their places.
+        or tensors (None: a new one), or a dict by name. Those are returned for their outputs.
         """
         values = self._values(args, kwargs, casting)
         chosen = self._chosen(outputs)
@@ -201,8 +201,8 @@ class Model:
 
     def __reduce__(self) -> tuple[Any, ...]:
         device, num_threads, affinity = self._wanted
-        place = None if device is None else (int(device.device_type), int(device.device_id))
-        return (_from_bytes, (self.to_bytes(), place, num_threads, affinity))
+        device_numbers = None if device is None else (int(device.device_type), int(device.device_id))
+        return (_from_bytes, (self.to_bytes(), device_numbers, num_threads, affinity))
 
     def __copy__(self) -> Model:
         """Another model with executors and threads of its own around the same code and weights, which do not change."""
@@ -255,7 +255,7 @@ class Model:
         return nd.empty(array.shape, dtype).copyfrom(array)
 
     def _chosen(self, names: Sequence[str] | None) -> list[int] | None:
-        """The places of outputs."""
+        """The indices of outputs."""
         if names is None:
             return None
         if isinstance(names, str) or not all(isinstance(name, str) for name in names):
@@ -269,19 +269,19 @@ class Model:
         return [known.index(name) for name in names]
 
     def _buffers(self, out: Any, chosen: list[int] | None) -> dict[int, _Buffer]:
-        """What is given for outputs, by their places."""
+        """What is given for outputs, by their indices."""
         count = len(self._outputs)
         if isinstance(out, Mapping):
-            places = self._chosen(list(out)) or []
+            indices = self._chosen(list(out)) or []
             given = list(out.values())
         else:
-            places = list(range(count)) if chosen is None else chosen
+            indices = list(range(count)) if chosen is None else chosen
             given = list(out) if isinstance(out, (list, tuple)) else [out]
-            if len(given) != len(places):
-                raise ValueError(f"out gives {len(given)} arrays for {len(places)} outputs")
-        if len(set(places)) != len(places):
+            if len(given) != len(indices):
+                raise ValueError(f"out gives {len(given)} arrays for {len(indices)} outputs")
+        if len(set(indices)) != len(indices):
             raise ValueError("out gives an output twice")
-        return {place: _Buffer(self._outputs[place], value) for place, value in zip(places, given) if value is not None}
+        return {index: _Buffer(self._outputs[index], value) for index, value in zip(indices, given) if value is not None}
 
     def __repr__(self) -> str:
         takes = ", ".join(f"{x.name}: {x.dtype}{list(x.shape)}" for x in self._inputs)
@@ -425,10 +425,10 @@ def _compile(
 
 
 def _from_bytes(
-    data: bytes, place: tuple[int, int] | None, num_threads: int | None, affinity: Sequence[int] | None
+    data: bytes, device_numbers: tuple[int, int] | None, num_threads: int | None, affinity: Sequence[int] | None
 ) -> Model:
     """A model from what a pickle holds."""
-    device = None if place is None else Device(*place)
+    device = None if device_numbers is None else Device(*device_numbers)
     return Model(bytes(data), device, num_threads=num_threads, affinity=affinity)
 
 

@@ -41,13 +41,13 @@ USER_ERRORS = (
 )
 
 
-def places(message: Any, out: list[tuple[Any, FieldDescriptor]]) -> list[tuple[Any, FieldDescriptor]]:
+def fields(message: Any, out: list[tuple[Any, FieldDescriptor]]) -> list[tuple[Any, FieldDescriptor]]:
     """Every field that is set, in the message and in all inside it."""
     for field, value in message.ListFields():
         out.append((message, field))
         if field.type == FieldDescriptor.TYPE_MESSAGE:
             for inner in value if field.is_repeated else [value]:
-                places(inner, out)
+                fields(inner, out)
     return out
 
 
@@ -76,7 +76,7 @@ def other(field: FieldDescriptor, value: Any, texts: list[str], rng: random.Rand
 
 def change(model: Any, rng: random.Random) -> None:
     """One change somewhere in the model."""
-    found = [place for place in places(model, []) if place[1].name not in ("doc_string", "producer_name")]
+    found = [field for field in fields(model, []) if field[1].name not in ("doc_string", "producer_name")]
     message, field = rng.choice(found)
     texts = sorted({t for m, f in found if f.type == FieldDescriptor.TYPE_STRING for t in as_list(m, f)})
     if not field.is_repeated:

@@ -1,4 +1,4 @@
-// Values at run time: operators that read indices, bounds, lengths or places from data, run on any such data. Whatever it is,
+// Values at run time: operators that read indices, bounds, lengths or positions from data, run on any such data. Whatever it is,
 // an operator answers or throws an error, and touches no memory but that of its tensors: all memory of the CPU lies against
 // pages that must not be touched, which sees compiled code too.
 //
@@ -254,11 +254,11 @@ void add_border_programs(std::vector<Program>* out) {
     out->push_back({{f32({5, 24}), i64({count}), i64({})},
                     [](const Array<Expr>& in) {
                       DataType wide = DataType::Int(64);
-                      Expr place = subtract(in[1], in[2]);
-                      Expr held = minimum(maximum(place, make_scalar(0, wide)), make_scalar(23, wide));
+                      Expr position = subtract(in[1], in[2]);
+                      Expr held = minimum(maximum(position, make_scalar(0, wide)), make_scalar(23, wide));
                       Expr taken = call_op("take", {in[0], held},
                                            make_attrs<TakeAttrs>([](auto& attrs) { attrs.axis = PrimExpr(1); }));
-                      return where(equal(place, held), taken, make_scalar(9, DataType::Float(32)));
+                      return where(equal(position, held), taken, make_scalar(9, DataType::Float(32)));
                     },
                     {}});
 }

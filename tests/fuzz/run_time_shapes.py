@@ -124,16 +124,16 @@ def padded(mode: str) -> Callable[[Inputs], list[np.ndarray]]:
             size = x.shape[axis]
             if size + before + after < 0 or (mode == "edge" and size == 0 and max(before, after) > 0):
                 raise ValueError("no such shape")
-            places = np.arange(size + before + after, dtype=object) - before
-            inside = np.array([0 <= place < size for place in places], bool)
-            held = np.array([min(max(place, 0), size - 1) for place in places], "int64")
+            indices = np.arange(size + before + after, dtype=object) - before
+            inside = np.array([0 <= index < size for index in indices], bool)
+            held = np.array([min(max(index, 0), size - 1) for index in indices], "int64")
             x = (
                 np.take(x, held, axis)
                 if size
-                else np.zeros((*x.shape[:axis], len(places), *x.shape[axis + 1 :]), x.dtype)
+                else np.zeros((*x.shape[:axis], len(indices), *x.shape[axis + 1 :]), x.dtype)
             )
             shape = [1] * rank
-            shape[axis] = len(places)
+            shape[axis] = len(indices)
             if mode == "constant":
                 x = np.where(inside.reshape(shape), x, np.float32(9)).astype("float32")
         return [x]
@@ -152,12 +152,12 @@ def sliced(inputs: Inputs) -> list[np.ndarray]:
         value = min(max(value, low), high)
         return None if value < 0 else value
 
-    places = []
+    slices = []
     for size, start, end, step in zip(inputs["x"].shape, inputs["starts"], inputs["ends"], steps):
         first, last = bound(start, size, step), bound(end, size, step)
         is_empty = first is None  # before the first element, going backwards
-        places.append(slice(0, 0) if is_empty else slice(first, last, int(step)))
-    return [inputs["x"][tuple(places)]]
+        slices.append(slice(0, 0) if is_empty else slice(first, last, int(step)))
+    return [inputs["x"][tuple(slices)]]
 
 
 def ranged(inputs: Inputs) -> list[np.ndarray]:
@@ -225,8 +225,8 @@ def nearest(inputs: Inputs) -> list[np.ndarray]:
             scale = np.float32(count) / np.float32(size)
         if count < 0:
             raise ValueError("count")
-        places = np.floor(np.arange(count, dtype="float32") / scale) if count else np.zeros(0)
-        x = np.take(x, np.clip(places, 0, size - 1).astype("int64"), axis)
+        indices = np.floor(np.arange(count, dtype="float32") / scale) if count else np.zeros(0)
+        x = np.take(x, np.clip(indices, 0, size - 1).astype("int64"), axis)
     return [x]
 
 
@@ -340,7 +340,7 @@ for is_open in (False, True):
         word="tile",
     )
     CASES["top-k" + suffix] = onnx_case(
-        node("TopK", ["x", "k"], ("values", "places")),
+        node("TopK", ["x", "k"], ("values", "indices")),
         {"x": numbers(2, 5), "k": np.array([2])},
         lambda rng: {"k": integers(rng, 1)},
         want=first_k,
@@ -415,7 +415,7 @@ def hot(inputs: Inputs) -> list[np.ndarray]:
     depth = int(inputs["depth"])
     if depth < 0:
         raise ValueError("depth")
-    return [(inputs["places"][..., None] == np.arange(depth)).astype("float32")]
+    return [(inputs["indices"][..., None] == np.arange(depth)).astype("float32")]
 
 
 def squeezed(inputs: Inputs) -> list[np.ndarray]:
@@ -463,8 +463,8 @@ def sized(inputs: Inputs) -> list[np.ndarray]:
 
 
 CASES["dyn.one_hot"] = relay_case(
-    lambda relay, places, depth: relay.one_hot(places, relay.const(1.0), relay.const(0.0), depth, -1, "float32"),
-    {"places": np.array([[0, 2], [5, -1]]), "depth": np.array(3)},
+    lambda relay, indices, depth: relay.one_hot(indices, relay.const(1.0), relay.const(0.0), depth, -1, "float32"),
+    {"indices": np.array([[0, 2], [5, -1]]), "depth": np.array(3)},
     lambda rng: {"depth": np.array(integer(rng))},
     hot,
     "one_hot",

@@ -17,8 +17,8 @@ def create(graph_json_str: str, libmod: Module, device: Any) -> GraphModule:
     """The executor of a graph whose functions are in `libmod`; the first of several devices is where it runs."""
     if not isinstance(graph_json_str, str):
         graph_json_str = graph_json_str._tvm_graph_json()
-    places = [number for dev in get_device(libmod, device) for number in (dev.device_type, dev.device_id)]
-    return GraphModule(get_global_func("tvm.graph_executor.create")(graph_json_str, libmod, *places))
+    device_numbers = [number for dev in get_device(libmod, device) for number in (dev.device_type, dev.device_id)]
+    return GraphModule(get_global_func("tvm.graph_executor.create")(graph_json_str, libmod, *device_numbers))
 
 
 def get_device(libmod: Module, device: Any) -> list[Any]:

@@ -87,13 +87,13 @@ def save_json(node: Any) -> str:
 def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
     """True when both have the same structure. Variables are equal where they are bound alike.
 
-    With `map_free_vars` a free variable equals the one in the same place of the other side.
+    With `map_free_vars` a free variable equals the one at the same position of the other side.
     """
     return bool(_ffi_node_api.StructuralEqual(lhs, rhs, False, map_free_vars))
 
 
 def get_first_structural_mismatch(lhs: Any, rhs: Any, map_free_vars: bool = False) -> Any:
-    """Paths to the first place where the two differ, or None when they are equal."""
+    """Paths to the first position where the two differ, or None when they are equal."""
     found = _ffi_node_api.GetFirstStructuralMismatch(lhs, rhs, map_free_vars)
     return None if found is None else (found.lhs_path, found.rhs_path)
 

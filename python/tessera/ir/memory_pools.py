@@ -54,7 +54,7 @@ class WorkspacePoolInfo(PoolInfo):
 
 @register_object("ir.ConstantInfo")
 class ConstantInfo(Object):
-    """A constant and its place in a pool."""
+    """A constant and its offset in a pool."""
 
     def __init__(self, name_hint: str, byte_offset: int, data: Any):
         self.__init_handle_by_constructor__(_ffi_api.ConstantInfo, name_hint, byte_offset, data)

@@ -69,7 +69,7 @@ class PassContext(Object):
         _ffi_transform_api.ExitPassContext(self)
 
     def override_instruments(self, instruments: Sequence[Any] | None) -> None:
-        """Leaves the instruments of this context and enters others in their place."""
+        """Leaves the instruments of this context and enters others instead."""
         _ffi_transform_api.OverrideInstruments(self, list(instruments or []))
 
     @staticmethod

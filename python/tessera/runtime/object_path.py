@@ -55,7 +55,7 @@ class ObjectPath(Object):
         return _ffi_node_api.ObjectPathArrayIndex(self, index)
 
     def missing_array_element(self, index: int) -> ObjectPath:
-        """To the place where an array has no item although the other side of a comparison has one."""
+        """To the position where an array has no item although the other side of a comparison has one."""
         return _ffi_node_api.ObjectPathMissingArrayElement(self, index)
 
     def map_value(self, key: Any) -> ObjectPath:

@@ -147,7 +147,7 @@ class Stage(Object):
         _ffi_api.StageComputeRoot(self)
 
     def reorder(self, *args: IterVar) -> None:
-        """Puts the loops named into this order, among the places they have."""
+        """Puts the loops named into this order, among the positions they have."""
         _ffi_api.StageReorder(self, args)
 
     def tile(self, x_parent: IterVar, y_parent: IterVar, x_factor: Any, y_factor: Any) -> Any:
@@ -256,7 +256,7 @@ def VerifyCompactBuffer(stmt: Any) -> bool:
 
 
 def AutoInlineElemWise(sch: Schedule) -> None:
-    """Inlines stages that compute each element from the elements at the same place."""
+    """Inlines stages that compute each element from the elements at the same index."""
     get_global_func("schedule.AutoInlineElemWise")(sch)
 
 

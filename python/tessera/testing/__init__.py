@@ -37,7 +37,7 @@ def __getattr__(name: str) -> Any:
             return utils
         if name == "check_error":
             return import_module(__name__ + ".tir").check_error
-        for place in (utils, _ffi_api):
-            if hasattr(place, name):
-                return getattr(place, name)
+        for module in (utils, _ffi_api):
+            if hasattr(module, name):
+                return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,7 +13,7 @@ __all__ = ["GraphMemory", "graph_memory"]
 class GraphMemory(NamedTuple):
     """Bytes of all storages that hold values of nodes, and the most bytes of such values that are alive at one node.
 
-    Inputs and parameters are left out. A node whose result takes the place of what it reads (the storage is the same) has
+    Inputs and parameters are left out. A node whose result overwrites what it reads (the storage is the same) has
     one of the two alive.
     """
 

@@ -27,9 +27,9 @@ def check_error(func: Callable[..., Any], rel_lineno: int) -> None:
         text = str(error)
     else:
         raise AssertionError(f"{func.__name__} is TVMScript without an error")
-    place = re.search(r"--> .*:(\d+):\d+$", text, re.MULTILINE)
-    assert place, f"the error names no line: {text}"
-    assert int(place.group(1)) == rel_lineno, f"expected an error on line {rel_lineno}, but it was on {place.group(1)}"
+    found = re.search(r"--> .*:(\d+):\d+$", text, re.MULTILINE)
+    assert found, f"the error names no line: {text}"
+    assert int(found.group(1)) == rel_lineno, f"expected an error on line {rel_lineno}, but it was on {found.group(1)}"
     words = re.search(r"check_error: (.+)$", source.splitlines()[rel_lineno - 1])
     if words:
         assert words.group(1).strip() in text

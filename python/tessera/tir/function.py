@@ -152,7 +152,7 @@ class IndexMap(Object):
         return IndexMap([*args, *kwargs], final, inverse), separators
 
     def is_equivalent_to(self, other_map: IndexMap) -> bool:
-        """True when both maps send every index to the same place."""
+        """True when both maps send every index to the same one."""
         return bool(_ffi_api.IndexMapIsEquivalentTo(self, other_map))
 
     def map_indices(self, indices: Any) -> Array:
@@ -168,7 +168,7 @@ class IndexMap(Object):
         return _ffi_api.IndexMapInverse(self, _ranges(shape))
 
     def non_surjective_inverse(self, shape: Any) -> tuple[IndexMap, PrimExpr]:
-        """The map back where some places after the map are padding, and the condition of being padding."""
+        """The map back where some indices after the map are padding, and the condition of being padding."""
         return tuple(_ffi_api.IndexMapNonSurjectiveInverse(self, _ranges(shape)))
 
 
@@ -179,7 +179,7 @@ def _ranges(shape: Any) -> list[Any]:
 
 
 def _index_variables(mapping_function: Callable[..., Any], ndim: int | None) -> tuple[list[Var], list[Var]]:
-    """Variables for the parameters of a function: those passed by place, and those by name."""
+    """Variables for the parameters of a function: those passed by position, and those by name."""
     args: list[Var] = []
     kwargs: list[Var] = []
     variadic: str | None = None

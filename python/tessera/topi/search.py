@@ -55,18 +55,18 @@ def scanop(
         builder = tir.ir_builder.create()
 
         def line(rest: list[Any]) -> None:
-            def place(step: Any) -> list[Any]:
+            def index(step: Any) -> list[Any]:
                 return [*rest[:axis], step, *rest[axis:]]
 
             def element(step: Any) -> Any:
-                return ins[0].vload(place(step)).astype(out_type)
+                return ins[0].vload(index(step)).astype(out_type)
 
             with builder.for_range(0, tir.min(extent, 1)) as i:
                 first = tir.const(identity_value, out_type) if exclusive else element(i)
-                builder.emit(outs[0].vstore(place(i), first))
+                builder.emit(outs[0].vstore(index(i), first))
             with builder.for_range(0, tir.max(extent - 1, 0)) as i:
-                value = binop(outs[0].vload(place(i)), element(i if exclusive else i + 1))
-                builder.emit(outs[0].vstore(place(i + 1), value))
+                value = binop(outs[0].vload(index(i)), element(i if exclusive else i + 1))
+                builder.emit(outs[0].vstore(index(i + 1), value))
 
         def nest(rest: list[Any]) -> None:
             if len(rest) == len(others):
@@ -88,7 +88,7 @@ def sort(data: Tensor, axis: int = -1, is_ascend: bool | int = 1) -> Tensor:
 def argsort(
     data: Tensor, valid_count: Any = None, axis: int = -1, is_ascend: bool | int = 1, dtype: str = "float32"
 ) -> Tensor:
-    """Places that sort the elements along `axis`; of each line only the first `valid_count`, where it is given."""
+    """Indices that sort the elements along `axis`; of each line only the first `valid_count`, where it is given."""
     if valid_count is None:
         return _ffi_api.argsort(data, axis, bool(is_ascend), dtype)
 
@@ -102,7 +102,7 @@ def argsort(
 def topk(
     data: Tensor, k: Any = 1, axis: int = -1, ret_type: str = "both", is_ascend: bool = False, dtype: str = "int64"
 ) -> Any:
-    """The first k elements along `axis` in falling (or rising) order: values, places, or both."""
+    """The first k elements along `axis` in falling (or rising) order: values, indices, or both."""
     count = data.shape[axis] if isinstance(k, int) and k < 1 else k
     out = _ffi_api.topk(data, count, axis, ret_type, is_ascend, dtype)
     return out if ret_type == "both" else out[0]

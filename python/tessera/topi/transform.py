@@ -123,7 +123,7 @@ def stack(a: Any, axis: int) -> Tensor:
 
 
 def split(ary: Tensor, indices_or_sections: Any, axis: int = 0) -> Any:
-    """Equal parts along `axis`, or parts that begin at the places given."""
+    """Equal parts along `axis`, or parts that begin at the indices given."""
     return _ffi_api.split(ary, indices_or_sections, axis)
 
 
@@ -215,12 +215,12 @@ def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
 
 
 def one_hot(indices: Tensor, on_value: Any, off_value: Any, depth: int, axis: int, dtype: str) -> Tensor:
-    """on_value at the place that the index names along a new axis, off_value elsewhere."""
+    """on_value at the position that the index names along a new axis, off_value elsewhere."""
     return _ffi_api.one_hot(indices, on_value, off_value, depth, axis, dtype)
 
 
 def unravel_index(indices: Tensor, shape: Tensor) -> Tensor:
-    """Places in a flattened tensor as indices, one row per dimension."""
+    """Offsets in a flattened tensor as indices, one row per dimension."""
     return _ffi_api.unravel_index(indices, shape)
 
 

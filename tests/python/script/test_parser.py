@@ -147,7 +147,7 @@ def test_numbers_written_out_stay_as_written():
 # ---- errors
 
 
-def test_errors_point_at_the_place():
+def test_errors_point_at_the_position():
     assert error_of("A[0, 0] = undefined + 1") == (
         "undefined is not defined\n  --> <string>:3:15\n   |     A[0, 0] = undefined + 1\n   |               ^^^^^^^^^"
     )

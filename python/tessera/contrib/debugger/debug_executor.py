@@ -30,8 +30,8 @@ def create(graph_json_str: str, libmod: Module, device: Any, dump_root: str | No
     if not isinstance(graph_json_str, str):
         graph_json_str = graph_json_str._tvm_graph_json()
     devices = graph_executor.get_device(libmod, device)
-    places = [number for dev in devices for number in (dev.device_type, dev.device_id)]
-    module = get_global_func("tvm.graph_executor_debug.create")(graph_json_str, libmod, *places)
+    device_numbers = [number for dev in devices for number in (dev.device_type, dev.device_id)]
+    module = get_global_func("tvm.graph_executor_debug.create")(graph_json_str, libmod, *device_numbers)
     return GraphModuleDebug(module, devices, graph_json_str, dump_root)
 
 

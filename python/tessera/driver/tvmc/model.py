@@ -79,11 +79,11 @@ class TVMCModel:
         return {"tuning_records": self.default_tuning_records_path(), "model_package.tar": self.default_package_path()}
 
     def default_tuning_records_path(self) -> str:
-        """Where tuning records of this model go when no other place is named."""
+        """Where tuning records of this model go when no other path is given."""
         return self._tmp_dir.relpath("tuning_records")
 
     def default_package_path(self) -> str:
-        """Where the compiled package goes when no other place is named."""
+        """Where the compiled package goes when no other path is given."""
         return self._tmp_dir.relpath("model_package.tar")
 
     def export_package(

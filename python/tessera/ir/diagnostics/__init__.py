@@ -34,7 +34,7 @@ class DiagnosticLevel(enum.IntEnum):
 
 @register_object("Diagnostic")
 class Diagnostic(Object):
-    """One message about one place."""
+    """One message about one span."""
 
     def __init__(self, level: int, span: Any, message: str):
         self.__init_handle_by_constructor__(_ffi_api.Diagnostic, int(level), span, message)

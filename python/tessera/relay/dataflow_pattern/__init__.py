@@ -322,7 +322,7 @@ class DominatorPattern(DFPattern):
 
 
 class DFPatternCallback:
-    """A pattern, and what to put in the place of what fits it: `callback(pre, post, node_map)`."""
+    """A pattern, and what replaces what fits it: `callback(pre, post, node_map)`."""
 
     def __init__(self, require_type: bool = False, rewrite_once: bool = False):
         self.pattern: Any = None
@@ -334,8 +334,8 @@ class DFPatternCallback:
         return rewrite(self, expr)
 
     def callback(self, pre: Any, post: Any, node_map: Any) -> Any:
-        """What takes the place of a match: `pre` before, `post` after its operands were rewritten."""
-        raise NotImplementedError("a DFPatternCallback must say what takes the place of a match")
+        """What replaces a match: `pre` before, `post` after its operands were rewritten."""
+        raise NotImplementedError("a DFPatternCallback must say what replaces a match")
 
 
 @register_object("relay.dataflow_pattern.DFPatternCallback")

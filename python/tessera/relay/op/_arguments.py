@@ -1,4 +1,4 @@
-"""Arguments that may be numbers or tensors: a shape, a count, places of a slice."""
+"""Arguments that may be numbers or tensors: a shape, a count, bounds of a slice."""
 
 from __future__ import annotations
 

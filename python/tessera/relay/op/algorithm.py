@@ -18,14 +18,14 @@ def sort(data: Expr, axis: int = -1, is_ascend: bool | int = 1) -> Call:
 
 
 def argsort(data: Expr, axis: int = -1, is_ascend: bool | int = 1, dtype: str = "int32") -> Call:
-    """Places that sort the elements along `axis`; equal ones keep their order."""
+    """Indices that sort the elements along `axis`; equal ones keep their order."""
     return call_op("argsort", [data], {"axis": axis, "is_ascend": bool(is_ascend), "dtype": dtype})
 
 
 def topk(
     data: Expr, k: Any = 1, axis: int = -1, ret_type: str = "both", is_ascend: bool = False, dtype: str = "int32"
 ) -> Any:
-    """The first k elements along `axis` in falling (or rising) order: their values, their places, or both."""
+    """The first k elements along `axis` in falling (or rising) order: their values, their indices, or both."""
     k = number_or_tensor(k)
     if is_dynamic(k):
         out = dyn._make.topk(data, k, axis, ret_type, is_ascend, dtype)

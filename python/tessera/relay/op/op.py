@@ -177,7 +177,7 @@ def _reduce(attrs: Any, outs: Any, target: Any) -> Schedule:
     return _default(outs, target)
 
 
-#: Schedules that say no more than the compiler's own rule, which is used in their place.
+#: Schedules that say no more than the compiler's own rule, which is used instead.
 _OWN_RULES = (_injective, _reduce)
 
 

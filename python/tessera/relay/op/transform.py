@@ -1,6 +1,6 @@
 """Operators that move, choose or make elements; signatures are v0.10's.
 
-A shape, a number of times or places of a slice may be given as a tensor: a constant one counts as its numbers, any other
+A shape, a number of times or bounds of a slice may be given as a tensor: a constant one counts as its numbers, any other
 makes a call of the operator under `dyn`, whose result has a shape that is known only at run time.
 """
 
@@ -285,7 +285,7 @@ def einsum(data: Any, equation: str) -> Call:
 
 
 def split(data: Expr, indices_or_sections: Any, axis: int = 0) -> TupleWrapper:
-    """Equal parts along `axis`, or parts that begin at the places given."""
+    """Equal parts along `axis`, or parts that begin at the indices given."""
     if isinstance(indices_or_sections, int):
         count = indices_or_sections
     else:
@@ -317,11 +317,11 @@ def _length_of(value: Constant) -> int:
 
 def strided_set(data: Expr, v: Expr, begin: Any, end: Any, strides: Any = None) -> Call:
     """The data with the elements of v in a part of it."""
-    places = as_tensor(begin, "int64")
+    begins = as_tensor(begin, "int64")
     if strides is None:
-        count = _length_of(places) if isinstance(places, Constant) else 1
+        count = _length_of(begins) if isinstance(begins, Constant) else 1
         strides = [1] * count
-    return call_op("strided_set", [data, v, places, as_tensor(end), as_tensor(strides)])
+    return call_op("strided_set", [data, v, begins, as_tensor(end), as_tensor(strides)])
 
 
 def slice_like(data: Expr, shape_like: Expr, axes: Any = None) -> Call:
@@ -350,7 +350,7 @@ def sequence_mask(data: Expr, valid_length: Expr, mask_value: float = 0, axis: i
 
 
 def one_hot(indices: Expr, on_value: Any, off_value: Any, depth: Any, axis: int, dtype: str) -> Call:
-    """on_value at the place the index names along a new axis of `depth` elements, off_value elsewhere."""
+    """on_value at the position the index names along a new axis of `depth` elements, off_value elsewhere."""
     depth = number_or_tensor(depth)
     if is_dynamic(depth):
         return dyn._make.one_hot(indices, on_value, off_value, depth, axis, dtype)
@@ -358,7 +358,7 @@ def one_hot(indices: Expr, on_value: Any, off_value: Any, depth: Any, axis: int,
 
 
 def unravel_index(indices: Expr, shape: Expr) -> Call:
-    """Places in a flattened tensor as indices, one row per dimension."""
+    """Offsets in a flattened tensor as indices, one row per dimension."""
     return call_op("unravel_index", [indices, as_tensor(shape)])
 
 
@@ -439,7 +439,7 @@ def cumprod(data: Expr, axis: int | None = None, dtype: str | None = None, exclu
 
 
 def unique(data: Expr, is_sorted: bool = True, return_counts: bool = False) -> TupleWrapper:
-    """The different elements of a vector, the first place of each, where each element went, how many there are, and how
+    """The different elements of a vector, the first index of each, where each element went, how many there are, and how
     often each occurs."""
     attrs = {"sorted": is_sorted, "return_counts": return_counts}
     return TupleWrapper(call_op("unique", [data], attrs, "relay.attrs.UniqueAttrs"), 5 if return_counts else 4)

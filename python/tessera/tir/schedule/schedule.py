@@ -177,7 +177,7 @@ class Schedule(Object):
     def _block(self, block: BlockRV | str) -> BlockRV:
         return self.get_block(block) if isinstance(block, str) else block
 
-    def _place(self, block_or_loop: BlockRV | LoopRV | str) -> BlockRV | LoopRV:
+    def _block_or_loop(self, block_or_loop: BlockRV | LoopRV | str) -> BlockRV | LoopRV:
         return self.get_block(block_or_loop) if isinstance(block_or_loop, str) else block_or_loop
 
     # ---- loops ----
@@ -370,7 +370,7 @@ class Schedule(Object):
 
     def tensorize(self, block_or_loop: BlockRV | LoopRV | str, tensor_intrin: str) -> None:
         """Does what runs inside a loop, or in a block, by the tensor intrinsic of that name."""
-        self._run("Tensorize", [self._place(block_or_loop)], [tensor_intrin])
+        self._run("Tensorize", [self._block_or_loop(block_or_loop)], [tensor_intrin])
 
 
 def _pad_value(value: Any, dtype: str, ndim: int) -> IndexMap | None:

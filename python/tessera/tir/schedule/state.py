@@ -78,7 +78,7 @@ class ScheduleState(Object):
         tgt_stmt: Block | For | BlockRealize,
         block_sref_reuse: dict[Block, Block] | None = None,
     ) -> None:
-        """Puts a statement in the place of another. Blocks and loops are found again by their variables."""
+        """Replaces a statement by another. Blocks and loops are found again by their variables."""
         del block_sref_reuse
         _ffi_api.ScheduleStateReplace(self, src_sref, tgt_stmt)
 

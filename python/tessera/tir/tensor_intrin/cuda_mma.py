@@ -24,7 +24,7 @@ HALF_WARP = WARP_SIZE // 2
 
 
 def shared_16x16_to_ldmatrix_32x8_layout(i: Any, j: Any) -> tuple[Any, Any]:
-    """The lane and the place in it of element (i, j) of 16 by 16 halves."""
+    """The lane and the index in it of element (i, j) of 16 by 16 halves."""
     return 4 * (i % 8) + (j % 8) // 2, 4 * (j // 8) + (i // 8) * 2 + (j % 2)
 
 
@@ -45,8 +45,8 @@ def index_map_shared_16x16_to_ldmatrix_32x8_layout(ind: Any) -> Any:
 
 
 def _element(buffer: Any, layout: Layout, i: Any, j: Any) -> Any:
-    lane, place = layout(i, j)
-    return buffer[lane, place]
+    lane, index = layout(i, j)
+    return buffer[lane, index]
 
 
 def _layout_of(k_dim: int, is_b: bool, transposed: bool) -> Layout:
@@ -85,7 +85,7 @@ def get_ldmatrix_intrin(k_dim: int, dtype: str, is_b: bool, transposed: bool, sh
     def lane_of(i: Any, j: Any) -> Any:
         return layout(i, j)[0]
 
-    def place_of(i: Any, j: Any) -> Any:
+    def index_of(i: Any, j: Any) -> Any:
         return layout(i, j)[1]
 
     @T.prim_func
@@ -99,8 +99,8 @@ def get_ldmatrix_intrin(k_dim: int, dtype: str, is_b: bool, transposed: bool, sh
                 with T.block("shared_warp"):
                     vi, vj = T.axis.remap("SS", [i, j])
                     T.reads(shared[vi, vj])
-                    T.writes(warp[lane_of(vi, vj), place_of(vi, vj)])
-                    warp[lane_of(vi, vj), place_of(vi, vj)] = shared[vi, vj]
+                    T.writes(warp[lane_of(vi, vj), index_of(vi, vj)])
+                    warp[lane_of(vi, vj), index_of(vi, vj)] = shared[vi, vj]
 
     @T.prim_func
     def impl(warp_handle: T.handle, shared_handle: T.handle) -> None:
@@ -159,7 +159,7 @@ def get_mma_intrin(k_dim: int, out_dtype: str, b_transposed: bool) -> Scripts:
     def lane_of(i: Any, j: Any) -> Any:
         return sum_layout(i, j)[0]
 
-    def place_of(i: Any, j: Any) -> Any:
+    def index_of(i: Any, j: Any) -> Any:
         return sum_layout(i, j)[1]
 
     @T.prim_func
@@ -173,7 +173,7 @@ def get_mma_intrin(k_dim: int, out_dtype: str, b_transposed: bool) -> Scripts:
             for i, j, k in T.grid(M_DIM, N_DIM, k_dim):
                 with T.block("C"):
                     vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-                    C[lane_of(vi, vj), place_of(vi, vj)] = C[lane_of(vi, vj), place_of(vi, vj)] + left(
+                    C[lane_of(vi, vj), index_of(vi, vj)] = C[lane_of(vi, vj), index_of(vi, vj)] + left(
                         A, vi, vk
                     ) * right(B, vk, vj)
 
@@ -234,7 +234,7 @@ def get_mma_fill_intrin(dtype: str, local_size: int) -> Scripts:
     def lane_of(i: Any, j: Any) -> Any:
         return shared_16x16_to_ldmatrix_32x8_layout(i, j)[0]
 
-    def place_of(i: Any, j: Any) -> Any:
+    def index_of(i: Any, j: Any) -> Any:
         return shared_16x16_to_ldmatrix_32x8_layout(i, j)[1]
 
     @T.prim_func
@@ -246,7 +246,7 @@ def get_mma_fill_intrin(dtype: str, local_size: int) -> Scripts:
             for i, j in T.grid(M_DIM, N_DIM):
                 with T.block("C_warp"):
                     vi, vj = T.axis.remap("SS", [i, j])
-                    C[lane_of(vi, vj), place_of(vi, vj)] = zero
+                    C[lane_of(vi, vj), index_of(vi, vj)] = zero
 
     @T.prim_func
     def impl(a: T.handle) -> None:

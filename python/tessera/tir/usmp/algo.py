@@ -1,4 +1,4 @@
-"""Ways to find places for buffers; each takes the buffers and the most bytes that are live at once."""
+"""Ways to find offsets for buffers; each takes the buffers and the most bytes that are live at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Buffers to be placed and their places."""
+"""Buffers to be placed and their pool allocations."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class BufferInfoAnalysis(Object):
 
 @register_object("tir.usmp.PoolAllocation")
 class PoolAllocation(Object):
-    """The place of a buffer: a pool and an offset in it."""
+    """The allocation of a buffer: a pool and an offset in it."""
 
     def __init__(self, pool_info: PoolInfo, byte_offset: int):
         self.__init_handle_by_constructor__(_ffi_api.PoolAllocation, pool_info, byte_offset)
@@ -60,6 +60,6 @@ def create_array_buffer_info(buffer_info_map: Any) -> list[BufferInfo]:
     return list(_ffi_api.CreateArrayBufferInfo(buffer_info_map))
 
 
-def assign_stmt_pool_allocations(buffer_info_map: Any, places: Any) -> Any:
-    """The places of buffers as places of the statements that allocate them."""
-    return _ffi_api.AssignStmtPoolAllocations(buffer_info_map, places)
+def assign_stmt_pool_allocations(buffer_info_map: Any, pool_allocations: Any) -> Any:
+    """The pool allocations of buffers as those of the statements that allocate them."""
+    return _ffi_api.AssignStmtPoolAllocations(buffer_info_map, pool_allocations)

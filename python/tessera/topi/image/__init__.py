@@ -92,7 +92,7 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool = True,
 ) -> Tensor:
-    """An image read at the places of a grid."""
+    """An image read at the positions of a grid."""
     attrs = {"method": method, "layout": layout, "padding_mode": padding_mode, "align_corners": align_corners}
     return call_record("image.grid_sample", [data, grid], attrs)
 

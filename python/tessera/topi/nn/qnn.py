@@ -19,7 +19,7 @@ def simulated_quantize(
 ) -> Tensor:
     """`data` as integers of a type would have it, still floats: round(data / scale) + zero point, within the range.
 
-    `out_dtype` is a tensor of one code of `SQNN_DTYPE_TO_CODE`; scale and zero point have an element, or one for each place
+    `out_dtype` is a tensor of one code of `SQNN_DTYPE_TO_CODE`; scale and zero point have an element, or one for each index
     along `axis`.
     """
     return _ffi_api.nn_simulated_quantize(data, out_dtype, output_scale, output_zero_point, axis)

@@ -70,14 +70,14 @@ def space_to_depth(data: Tensor, block_size: int, layout: str = "NCHW") -> Tenso
 def space_to_batch_nd(
     data: Tensor, block_shape: Any, pad_before: Any, pad_after: Any, pad_value: float = 0.0
 ) -> Tensor:
-    """Space is padded and cut into blocks; the place in the block joins the batch."""
+    """Space is padded and cut into blocks; the position in the block joins the batch."""
     paddings = [list(pair) for pair in zip(const_tuple(pad_before, 1), const_tuple(pad_after, 1))]
     attrs = {"block_shape": const_tuple(block_shape, 1), "paddings": paddings, "pad_value": pad_value}
     return call_record("nn.space_to_batch_nd", [data], attrs)
 
 
 def batch_to_space_nd(data: Tensor, block_shape: Any, crop_begin_list: Any, crop_end_list: Any) -> Tensor:
-    """A part of the batch becomes the place in a block of space; then a border is taken off."""
+    """A part of the batch becomes the position in a block of space; then a border is taken off."""
     crops = [list(pair) for pair in zip(const_tuple(crop_begin_list, 1), const_tuple(crop_end_list, 1))]
     return call_record("nn.batch_to_space_nd", [data], {"block_shape": const_tuple(block_shape, 1), "crops": crops})
 

@@ -32,20 +32,20 @@ def windows(
 
 
 def pool(
-    data: np.ndarray, axes: Sequence[int], places: Windows, reduce: Callable[[np.ndarray, tuple[int, ...], int], Any]
+    data: np.ndarray, axes: Sequence[int], taken: Windows, reduce: Callable[[np.ndarray, tuple[int, ...], int], Any]
 ) -> np.ndarray:
     """`reduce(elements inside the data, axes, elements with padding)` of each window."""
     shape = list(data.shape)
-    for axis, p in zip(axes, places):
+    for axis, p in zip(axes, taken):
         shape[axis] = len(p)
     out = np.zeros(shape, data.dtype)
-    for at in itertools.product(*(range(len(p)) for p in places)):
+    for at in itertools.product(*(range(len(p)) for p in taken)):
         index: list[Any] = [slice(None)] * data.ndim
         seen = data
-        for axis, p, w in zip(axes, places, at):
+        for axis, p, w in zip(axes, taken, at):
             index[axis] = w
             seen = np.take(seen, [e for e in p[w] if 0 <= e < data.shape[axis]], axis)
-        out[tuple(index)] = reduce(seen, tuple(axes), int(np.prod([len(p[w]) for p, w in zip(places, at)])))
+        out[tuple(index)] = reduce(seen, tuple(axes), int(np.prod([len(p[w]) for p, w in zip(taken, at)])))
     return out
 
 
@@ -73,20 +73,20 @@ def pool_grad(
     grad: np.ndarray,
     data: np.ndarray,
     axes: Sequence[int],
-    places: Windows,
+    taken: Windows,
     share: Callable[[np.ndarray, Any, list[tuple[int, ...]], int], None],
 ) -> np.ndarray:
     """`share(out, gradient of a window, its elements inside the data, elements with padding)` of each window."""
     out = np.zeros_like(data)
     others = [i for i in range(data.ndim) if i not in axes]
-    for at in itertools.product(*(range(len(p)) for p in places)):
-        size = int(np.prod([len(p[w]) for p, w in zip(places, at)]))
+    for at in itertools.product(*(range(len(p)) for p in taken)):
+        size = int(np.prod([len(p[w]) for p, w in zip(taken, at)]))
         for rest in itertools.product(*(range(data.shape[i]) for i in others)):
             index = [0] * data.ndim
             for i, r in zip(others, rest):
                 index[i] = r
             elements = []
-            for element in itertools.product(*(p[w] for p, w in zip(places, at))):
+            for element in itertools.product(*(p[w] for p, w in zip(taken, at))):
                 if all(0 <= e < data.shape[axis] for e, axis in zip(element, axes)):
                     for axis, e in zip(axes, element):
                         index[axis] = e
@@ -99,11 +99,11 @@ def pool_grad(
 
 def adaptive(data: np.ndarray, axes: Sequence[int], size: Sequence[int], reduce: Callable[..., Any]) -> np.ndarray:
     """Each axis in as many nearly equal windows as `size` says."""
-    places = [
+    taken = [
         [list(range(i * data.shape[axis] // n, -(-(i + 1) * data.shape[axis] // n))) for i in range(n)]
         for axis, n in zip(axes, size)
     ]
-    return pool(data, axes, places, lambda x, axes, _: reduce(x, axes))
+    return pool(data, axes, taken, lambda x, axes, _: reduce(x, axes))
 
 
 # ---- as v0.10 calls them ---------------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def poolnd_python(
     """Maxima ("max") or means ("avg") of windows; without a layout batch and channels come first."""
     axes = list(range(2, np_data.ndim)) if layout is None else spatial_axes(layout)
     count = len(axes)
-    places = windows(
+    taken = windows(
         [np_data.shape[axis] for axis in axes],
         per_axis(kernel, count),
         per_axis(strides, count),
@@ -133,7 +133,7 @@ def poolnd_python(
         list(zip(per_axis(padding_before, count), per_axis(padding_after, count))),
         ceil_mode,
     )
-    return pool(np_data.astype(dtype), axes, places, maximum if pool_type == "max" else mean(count_include_pad))
+    return pool(np_data.astype(dtype), axes, taken, maximum if pool_type == "max" else mean(count_include_pad))
 
 
 def adaptive_pool(np_data: Any, out_size: Any, pool_type: str, layout: str) -> np.ndarray:
@@ -166,7 +166,7 @@ def pool_grad_nchw(
 ) -> np.ndarray:
     """The gradient of a pool; `padding` is top, left, bottom, right. The first of several maxima takes all."""
     pads = [(padding[0], padding[2]), (padding[1], padding[3])]
-    places = windows(a_np.shape[2:], per_axis(pool_size, 2), per_axis(strides, 2), [1, 1], pads, ceil_mode)
+    taken = windows(a_np.shape[2:], per_axis(pool_size, 2), per_axis(strides, 2), [1, 1], pads, ceil_mode)
 
     def to_largest(out: np.ndarray, g: Any, elements: list[tuple[int, ...]], size: int) -> None:
         out[max(elements, key=lambda element: a_np[element])] += g
@@ -175,4 +175,4 @@ def pool_grad_nchw(
         for element in elements:
             out[element] += g / (size if count_include_pad else len(elements))
 
-    return pool_grad(out_grad_np, a_np, [2, 3], places, to_largest if pool_type == "max" else to_all)
+    return pool_grad(out_grad_np, a_np, [2, 3], taken, to_largest if pool_type == "max" else to_all)

@@ -32,18 +32,18 @@ def coordinate(mode: str, x: int, old: int, new: int, begin: float = 0.0, end: f
     return 0.5 * (begin + end) * (old - 1)
 
 
-def _nearest(place: float, rounding: str) -> float:
+def _nearest(position: float, rounding: str) -> float:
     return {
-        "round": lambda: np.sign(place) * np.floor(abs(place) + 0.5),
-        "round_prefer_floor": lambda: np.ceil(place - 0.5),
-        "round_prefer_ceil": lambda: np.floor(place + 0.5),
-        "floor": lambda: np.floor(place + 1e-5),
-        "ceil": lambda: np.ceil(place - 1e-5),
+        "round": lambda: np.sign(position) * np.floor(abs(position) + 0.5),
+        "round_prefer_floor": lambda: np.ceil(position - 0.5),
+        "round_prefer_ceil": lambda: np.floor(position + 0.5),
+        "floor": lambda: np.floor(position + 1e-5),
+        "ceil": lambda: np.ceil(position - 1e-5),
     }[rounding]()
 
 
 def cubic(t: float, a: float) -> list[float]:
-    """Weights of the four neighbours of a place `t` after the second of them."""
+    """Weights of the four neighbours of a position `t` after the second of them."""
 
     def weight(d: float) -> float:
         d = abs(d)
@@ -55,13 +55,13 @@ def cubic(t: float, a: float) -> list[float]:
 
 
 def _weights(
-    method: str, place: float, old: int, rounding: str, alpha: float, exclude: bool
+    method: str, position: float, old: int, rounding: str, alpha: float, exclude: bool
 ) -> list[tuple[int, float]]:
-    """(index, weight) of what makes up the value at a place of one dimension."""
-    whole = int(np.floor(place))
-    t = place - whole
+    """(index, weight) of what makes up the value at a position of one dimension."""
+    whole = int(np.floor(position))
+    t = position - whole
     if method == "nearest_neighbor":
-        taken = [(int(_nearest(place, rounding)), 1.0)]
+        taken = [(int(_nearest(position, rounding)), 1.0)]
     elif method == "linear":
         taken = [(whole, 1 - t), (whole + 1, t)]
     else:
@@ -93,9 +93,9 @@ def resize(
         old = x.shape[axis]
         rows, mask = np.zeros((new, old)), np.zeros(new, bool)
         for at in range(new):
-            place = coordinate(mode, at, old, new, region[i], region[i + len(axes)])
-            mask[at] = mode == "tf_crop_and_resize" and (place < 0 or place > old - 1)
-            for index, weight in _weights(method, place, old, rounding, alpha, exclude):
+            position = coordinate(mode, at, old, new, region[i], region[i + len(axes)])
+            mask[at] = mode == "tf_crop_and_resize" and (position < 0 or position > old - 1)
+            for index, weight in _weights(method, position, old, rounding, alpha, exclude):
                 rows[at, index] += weight
         x = np.moveaxis(np.tensordot(rows, np.moveaxis(x, axis, 0), 1), 0, axis)
         shape = [1] * x.ndim
@@ -173,25 +173,25 @@ def affine_grid_python(data: Any, target_shape: Sequence[int]) -> np.ndarray:
     return np.einsum("ndk,khw->ndhw", data, np.stack([x, y, np.ones_like(x)])).astype(data.dtype)
 
 
-def _inside(place: float, extent: int, mode: str, align_corners: bool) -> float:
+def _inside(position: float, extent: int, mode: str, align_corners: bool) -> float:
     if mode == "reflection":
         low, high = (0.0, extent - 1.0) if align_corners else (-0.5, extent - 0.5)
-        while not low <= place <= high:
-            place = 2 * low - place if place < low else 2 * high - place
-    return place if mode == "zeros" else min(max(place, 0), extent - 1)
+        while not low <= position <= high:
+            position = 2 * low - position if position < low else 2 * high - position
+    return position if mode == "zeros" else min(max(position, 0), extent - 1)
 
 
-def _samples(place: float, extent: int, method: str, mode: str, align_corners: bool) -> list[tuple[int, float]]:
-    place = (place + 1) * (extent - 1) / 2 if align_corners else (place + 1) * extent / 2 - 0.5
+def _samples(position: float, extent: int, method: str, mode: str, align_corners: bool) -> list[tuple[int, float]]:
+    position = (position + 1) * (extent - 1) / 2 if align_corners else (position + 1) * extent / 2 - 0.5
     if method == "bicubic":
-        whole = int(np.floor(place))
-        weights = enumerate(cubic(place - whole, -0.75))
+        whole = int(np.floor(position))
+        weights = enumerate(cubic(position - whole, -0.75))
         return [(int(_inside(whole - 1 + k, extent, mode, align_corners)), w) for k, w in weights]
-    place = _inside(place, extent, mode, align_corners)
-    whole = int(np.floor(place))
+    position = _inside(position, extent, mode, align_corners)
+    whole = int(np.floor(position))
     if method == "nearest":
-        return [(round(place), 1.0)]
-    return [(whole, 1 - (place - whole)), (whole + 1, place - whole)]
+        return [(round(position), 1.0)]
+    return [(whole, 1 - (position - whole)), (whole + 1, position - whole)]
 
 
 def grid_sample_python(
@@ -202,7 +202,7 @@ def grid_sample_python(
     padding_mode: str = "zeros",
     align_corners: bool = True,
 ) -> np.ndarray:
-    """NCHW or NCDHW data at the places of a grid (n, 2 or 3, ...), whose coordinates x, y (, z) go from -1 to 1."""
+    """NCHW or NCDHW data at the positions of a grid (n, 2 or 3, ...), whose coordinates x, y (, z) go from -1 to 1."""
     if layout not in ("NCHW", "NCDHW"):
         raise ValueError(f"the layout is NCHW or NCDHW, not {layout}")
     spatial = data.ndim - 2

@@ -134,8 +134,8 @@ def multibox_detection(
     """Boxes from anchors and predictions, the best of those that overlap."""
     boxes, count = multibox_transform_loc(cls_prob, loc_pred, anchor, clip, threshold, variances)
     batch, anchors = cls_prob.shape[0], cls_prob.shape[2]
-    places = compute((batch, anchors), lambda i, j: j.astype("int32"), name="places")
-    return non_max_suppression(boxes, count, places, -1, nms_threshold, force_suppress, nms_topk, return_indices=False)
+    indices = compute((batch, anchors), lambda i, j: j.astype("int32"), name="places")
+    return non_max_suppression(boxes, count, indices, -1, nms_threshold, force_suppress, nms_topk, return_indices=False)
 
 
 def _roi_align(

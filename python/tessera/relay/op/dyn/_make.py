@@ -45,13 +45,13 @@ def one_hot(indices: Expr, on_value: Any, off_value: Any, depth: Expr, axis: int
 
 
 def strided_slice(data: Expr, begin: Expr, end: Expr, strides: Expr, slice_mode: str = "end") -> Call:
-    """strided_slice by places that are tensors."""
+    """strided_slice by bounds that are tensors."""
     attrs = {"begin": None, "end": None, "strides": None, "slice_mode": slice_mode, "axes": None}
     return call_op("dyn.strided_slice", [data, begin, end, strides], attrs)
 
 
 def expand_dims(data: Expr, axis: Expr, num_newaxis: int = 1) -> Call:
-    """expand_dims at a place that is a tensor."""
+    """expand_dims at an axis that is a tensor."""
     attrs = {"num_newaxis": num_newaxis}
     return call_op("dyn.expand_dims", [data, axis], attrs, "relay.attrs.DynExpandDimsAttrs")
 

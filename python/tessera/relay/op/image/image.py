@@ -101,7 +101,7 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool = True,
 ) -> Call:
-    """The data at the places of `grid`; `method` is "bilinear", "nearest" or "bicubic"."""
+    """The data at the positions of `grid`; `method` is "bilinear", "nearest" or "bicubic"."""
     attrs = {"method": method, "layout": layout, "padding_mode": padding_mode, "align_corners": align_corners}
     return call_op("image.grid_sample", [data, grid], attrs)
 

@@ -157,13 +157,13 @@ def space_to_depth(data: Expr, block_size: int, layout: str = "NCHW") -> Call:
 
 
 def space_to_batch_nd(data: Expr, block_shape: Any, paddings: Any, pad_value: float = 0) -> Call:
-    """Space is padded and cut into blocks; the place in the block joins the batch."""
+    """Space is padded and cut into blocks; the position in the block joins the batch."""
     attrs = {"block_shape": block_shape, "paddings": paddings, "pad_value": pad_value}
     return call_op("nn.space_to_batch_nd", [data], attrs)
 
 
 def batch_to_space_nd(data: Expr, block_shape: Any, crops: Any) -> Call:
-    """A part of the batch becomes the place in a block of space; then a border is taken off."""
+    """A part of the batch becomes the position in a block of space; then a border is taken off."""
     return call_op("nn.batch_to_space_nd", [data], {"block_shape": block_shape, "crops": crops})
 
 

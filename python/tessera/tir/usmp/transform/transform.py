@@ -1,4 +1,4 @@
-"""Allocations as places in memory pools."""
+"""Allocations as offsets in memory pools."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ def assign_pool_info() -> Pass:
 def convert_pool_allocations_to_offsets(pool_allocations: Any, emit_tvmscript_printable: bool = False) -> Pass:
     """Allocations become addresses in pools, which functions take as their last parameters.
 
-    `pool_allocations` maps statements to places (`utils.assign_stmt_pool_allocations`).
+    `pool_allocations` maps statements to pool allocations (`utils.assign_stmt_pool_allocations`).
     """
     return _ffi_api.ConvertPoolAllocationsToOffsets(pool_allocations, emit_tvmscript_printable)
