@@ -84,7 +84,7 @@ Expr layout::block_conv(const Op& op, const Attrs& given, const Array<Expr>& arg
   });
 }
 
-/// A transposed convolution. Where its phases could not have different numbers of taps, the weight gets zeros at the end, up to
+/// A transposed convolution. Where its phases could not have different kernel sizes, the weight gets zeros at the end, up to
 /// a multiple of the stride, which the result's end is cut by.
 Expr layout::block_transposed(const Op& op, const Attrs& given, const Array<Expr>& args,
                               const Array<ObjectRef>& placeholders, const Type& type,
@@ -102,7 +102,7 @@ Expr layout::block_transposed(const Op& op, const Attrs& given, const Array<Expr
       convert_shape(own_kernel, make_layout(plain_kernel), placeholders[1].as<te::TensorNode>()->shape);
   const int64_t in_block = data_block(*as_int(shape[1]), lanes), out_block = result_block(*as_int(kernel[1]), lanes);
   if (out_block == 0) return nullptr;
-  Array<PrimExpr> padding = topi::full_padding(attrs->padding, spatial), taps;
+  Array<PrimExpr> padding = topi::full_padding(attrs->padding, spatial), kernel_size;
   Array<Array<PrimExpr>> zeros;
   bool has_zeros = false;
   const bool may_be_uneven =
@@ -112,7 +112,7 @@ Expr layout::block_transposed(const Op& op, const Attrs& given, const Array<Expr
     const int64_t stride = *as_int(attrs->strides[i]), count = *as_int(kernel[2 + i]), rest = count % stride;
     if (stride > 1 && *as_int(attrs->dilation[i]) != 1) return nullptr;
     const int64_t more = rest == 0 || may_be_uneven ? 0 : stride - rest;
-    taps.push_back(PrimExpr(static_cast<int>(count + more)));
+    kernel_size.push_back(PrimExpr(static_cast<int>(count + more)));
     padding.set(spatial + i, padding[spatial + i] + static_cast<int>(more));
     const int axis = own_kernel->index_of(make_layout(plain_kernel)->letter(2 + i));
     zeros.set(static_cast<size_t>(axis), {PrimExpr(0), PrimExpr(static_cast<int>(more))});
@@ -130,7 +130,7 @@ Expr layout::block_transposed(const Op& op, const Attrs& given, const Array<Expr
   std::swap(letters[0], letters[1]);  // out channels first
   return changed_call<relay::ConvTransposeAttrs>(op, changed, given, [&](auto& out) {
     out.channels = kernel[1];
-    out.kernel_size = taps;
+    out.kernel_size = kernel_size;
     out.padding = padding;
     out.data_layout = blocked_data(spatial, in_block);
     out.out_layout = blocked_data(spatial, out_block);

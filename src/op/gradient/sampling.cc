@@ -153,7 +153,7 @@ Exprs grid_sample_gradient(const Call* call, const Expr& grad) {
   });
 }
 
-// ---- convolutions with moved taps --------------------------------------------------------------------------------
+// ---- convolutions with moved kernel elements --------------------------------------------------------------------------------
 
 Exprs deformable_conv2d_gradient(const Call* call, const Expr& grad) {
   auto* attrs = call->attrs_as<DeformableConv2DAttrs>();
@@ -165,9 +165,9 @@ Exprs deformable_conv2d_gradient(const Call* call, const Expr& grad) {
     return out;
   };
   auto in = plain(arg_type(call, 0), attrs->data_layout, "NCHW"),
-       taps = plain(arg_type(call, 2), attrs->kernel_layout, "OIHW");
+       kernel = plain(arg_type(call, 2), attrs->kernel_layout, "OIHW");
   auto out = plain(result, attrs->data_layout, "NCHW");
-  const int64_t movers = attrs->deformable_groups, groups = attrs->groups, count = taps[2] * taps[3],
+  const int64_t movers = attrs->deformable_groups, groups = attrs->groups, count = kernel[2] * kernel[3],
                 area = out[2] * out[3];
   Array<PrimExpr> padding = topi::full_padding(attrs->padding, 2);
   return expanded_gradient(call, grad, [&](const Exprs& args) {
@@ -183,10 +183,10 @@ Exprs deformable_conv2d_gradient(const Call* call, const Expr& grad) {
     std::vector<Taps> around;
     Expr share;
     for (size_t i = 0; i < 2; ++i) {
-      std::vector<int64_t> grid;  // (taps, windows)
-      for (int64_t tap = 0; tap < count; ++tap)
+      std::vector<int64_t> grid;  // (kernel elements, windows)
+      for (int64_t element = 0; element < count; ++element)
         for (int64_t window = 0; window < area; ++window) {
-          int64_t k = i ? tap % taps[3] : tap / taps[3], at = i ? window % out[3] : window / out[3];
+          int64_t k = i ? element % kernel[3] : element / kernel[3], at = i ? window % out[3] : window / out[3];
           grid.push_back(at * *as_int(attrs->strides[i]) - *as_int(padding[i]) + k * *as_int(attrs->dilation[i]));
         }
       Expr moved = shaped(taken(moves, make_ints({static_cast<int64_t>(i)}), 2), {in[0] * movers, count * area});
@@ -200,9 +200,10 @@ Exprs deformable_conv2d_gradient(const Call* call, const Expr& grad) {
     Expr read = multiply(read_between(real, data, shape, around, count * area), expand_dims(share, 1));
     read = shaped(read, {in[0] * groups, in[1] / groups * count, area});
     Expr weight =
-        shaped(in_layout(args[2], attrs->kernel_layout, "OIHW"), {1, groups, taps[0] / groups, taps[1] * count});
-    weight = broadcast_to(weight, {extent(in[0]), extent(groups), extent(taps[0] / groups), extent(taps[1] * count)});
-    weight = shaped(weight, {in[0] * groups, taps[0] / groups, taps[1] * count});
+        shaped(in_layout(args[2], attrs->kernel_layout, "OIHW"), {1, groups, kernel[0] / groups, kernel[1] * count});
+    weight =
+        broadcast_to(weight, {extent(in[0]), extent(groups), extent(kernel[0] / groups), extent(kernel[1] * count)});
+    weight = shaped(weight, {in[0] * groups, kernel[0] / groups, kernel[1] * count});
     Expr sums = shaped(batch_matmul(weight, read, false, false), {out[0], out[1], out[2], out[3]});
     return cast(in_layout(sums, "NCHW", attrs->data_layout), result->dtype);
   });

@@ -31,16 +31,16 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 int64_t number(const PrimExpr& value) { return constant_of(value, "a number that describes windows"); }
 
-/// Windows along one axis of what lies at `first`, `first + step`, ...: each has `taps` elements, `gap` apart.
+/// Windows along one axis of what lies at `first`, `first + step`, ...: each has `size` elements, `gap` apart.
 struct Windows {
-  int64_t count, taps, step = 1, gap = 1, first = 0;
+  int64_t count, size, step = 1, gap = 1, first = 0;
 
-  /// Their elements in place of the axis, as (count, taps).
+  /// Their elements in place of the axis, as (count, size).
   Expr of(const Expr& x, int axis) const {
     std::vector<int64_t> indices;
     for (int64_t i = 0; i < count; ++i)
-      for (int64_t k = 0; k < taps; ++k) indices.push_back(first + i * step + k * gap);
-    return taken(x, relay::reshape(make_ints(indices), {extent(count), extent(taps)}), axis);
+      for (int64_t k = 0; k < size; ++k) indices.push_back(first + i * step + k * gap);
+    return taken(x, relay::reshape(make_ints(indices), {extent(count), extent(size)}), axis);
   }
 };
 
@@ -58,7 +58,8 @@ Expr padded(const Expr& x, size_t rank, const std::vector<int>& axes, const Arra
 Exprs dilation2d_gradient(const Call* call, const Expr& grad) {
   auto* attrs = call->attrs_as<relay::Dilation2DAttrs>();
   auto* result = tensor_of(relay::checked_type(Expr(call)));
-  Array<PrimExpr> taps = convert_shape(make_layout(attrs->kernel_layout), make_layout("IHW"), arg_type(call, 1)->shape);
+  Array<PrimExpr> kernel =
+      convert_shape(make_layout(attrs->kernel_layout), make_layout("IHW"), arg_type(call, 1)->shape);
   Array<PrimExpr> counts = convert_shape(make_layout(attrs->data_layout), make_layout("NCHW"), result->shape);
   return expanded_gradient(call, grad, [&](const Exprs& args) {
     DataType dtype = arg_type(call, 0)->dtype;
@@ -66,11 +67,11 @@ Exprs dilation2d_gradient(const Call* call, const Expr& grad) {
                     -kInfinity, dtype);
     Expr filter = in_layout(args[1], attrs->kernel_layout, "IHW");
     for (size_t i = 2; i-- > 0;) {
-      Windows windows{number(counts[i + 2]), number(taps[i + 1]), number(attrs->strides[i]),
+      Windows windows{number(counts[i + 2]), number(kernel[i + 1]), number(attrs->strides[i]),
                       number(attrs->dilations[i])};
       x = windows.of(x, static_cast<int>(i) + 2);
     }
-    filter = relay::reshape(filter, {taps[0], extent(1), taps[1], extent(1), taps[2]});
+    filter = relay::reshape(filter, {kernel[0], extent(1), kernel[1], extent(1), kernel[2]});
     Expr sums = relay::add(relay::cast(x, result->dtype), relay::cast(filter, result->dtype));
     return in_layout(relay::reduce("max", sums, {extent(3), extent(5)}), "NCHW", attrs->data_layout);
   });
@@ -126,7 +127,7 @@ Exprs max_pool_grad_gradient(const Call* call, const Expr& grad) {
     order.push_back(extent(at++));
     if (std::find(axes.begin(), axes.end(), static_cast<int>(i)) != axes.end()) behind.push_back(extent(at++));
   }
-  for (const PrimExpr& tap : behind) order.push_back(tap);
+  for (const PrimExpr& dimension : behind) order.push_back(dimension);
   flat.push_back(extent(-1));
   auto elements = [&](const Expr& of, double border) {
     Expr x = padded(of, rank, axes, padding, border, data->dtype);

@@ -68,11 +68,11 @@ bool dilation2d_type(TypeQuery& query) {
   check_rank(query, 1, "weight", attrs->kernel_layout);
   Layout plain = make_layout("NCHW"), in = make_layout(attrs->data_layout);
   Array<PrimExpr> shape = convert_shape(in, plain, data->shape);
-  Array<PrimExpr> taps = convert_shape(make_layout(attrs->kernel_layout), make_layout("IHW"), weight->shape);
-  if (!may_equal(shape[1], taps[0]))
-    throw Error(TypeError) << "data has " << shape[1] << " channels, but weight " << taps[0];
+  Array<PrimExpr> kernel = convert_shape(make_layout(attrs->kernel_layout), make_layout("IHW"), weight->shape);
+  if (!may_equal(shape[1], kernel[0]))
+    throw Error(TypeError) << "data has " << shape[1] << " channels, but weight " << kernel[0];
   Array<PrimExpr> counts =
-      spatial_windows(shape, {taps[1], taps[2]}, {attrs->strides, attrs->padding, attrs->dilations});
+      spatial_windows(shape, {kernel[1], kernel[2]}, {attrs->strides, attrs->padding, attrs->dilations});
   DataType dtype = attrs->out_dtype.is_void() ? data->dtype : attrs->out_dtype;
   query.result(TensorType(convert_shape(plain, in, {shape[0], shape[1], counts[0], counts[1]}), dtype));
   return true;

@@ -14,7 +14,7 @@ using relay::CorrelationAttrs;
 using relay::DeformableConv2DAttrs;
 using relay::may_equal;
 
-/// data, offsets for each tap of each window, weight -> as a convolution gives. Weight and offsets of unknown type get it
+/// data, offsets for each element of each window, weight -> as a convolution gives. Weight and offsets of unknown type get it
 /// from the attributes.
 bool deformable_conv2d_type(TypeQuery& query) {
   auto *data = query.tensor(0), *weight = query.tensor(2);
@@ -23,23 +23,24 @@ bool deformable_conv2d_type(TypeQuery& query) {
   Layout plain = make_layout("NCHW"), plain_kernel = make_layout("OIHW");
   Layout in = make_layout(attrs->data_layout), kernel = make_layout(attrs->kernel_layout);
   check_rank(query, 0, "data", attrs->data_layout);
-  Array<PrimExpr> shape = convert_shape(in, plain, data->shape), taps;
+  Array<PrimExpr> shape = convert_shape(in, plain, data->shape), weight_shape;
   PrimExpr ins = on_extent(shape[1], [&](const PrimExpr& n) { return floordiv(n, attrs->groups); });
   bool has_size = attrs->kernel_size.defined();
   Array<PrimExpr> described{attrs->channels, ins, has_size ? attrs->kernel_size[0] : PrimExpr(),
                             has_size ? attrs->kernel_size[1] : PrimExpr()};
   if (weight) {
     check_rank(query, 2, "weight", attrs->kernel_layout);
-    taps = convert_shape(kernel, plain_kernel, weight->shape);
-    check_described_weight(described, taps);
+    weight_shape = convert_shape(kernel, plain_kernel, weight->shape);
+    check_described_weight(described, weight_shape);
   } else {
     if (!attrs->channels || !has_size) return false;
-    taps = described;
-    query.argument(2, TensorType(convert_shape(plain_kernel, kernel, taps), data->dtype));
+    weight_shape = described;
+    query.argument(2, TensorType(convert_shape(plain_kernel, kernel, weight_shape), data->dtype));
   }
   Array<PrimExpr> counts =
-      spatial_windows(shape, {taps[2], taps[3]}, {attrs->strides, attrs->padding, attrs->dilation});
-  Array<PrimExpr> moves{shape[0], taps[2] * taps[3] * (2 * attrs->deformable_groups), counts[0], counts[1]};
+      spatial_windows(shape, {weight_shape[2], weight_shape[3]}, {attrs->strides, attrs->padding, attrs->dilation});
+  Array<PrimExpr> moves{shape[0], weight_shape[2] * weight_shape[3] * (2 * attrs->deformable_groups), counts[0],
+                        counts[1]};
   moves = convert_shape(plain, in, moves);
   if (auto* offset = query.tensor(1)) {
     for (size_t i = 0; i < 4; ++i)
@@ -50,7 +51,7 @@ bool deformable_conv2d_type(TypeQuery& query) {
     query.argument(1, TensorType(moves, data->dtype));
   }
   DataType dtype = attrs->out_dtype.is_void() ? data->dtype : attrs->out_dtype;
-  query.result(TensorType(convert_shape(plain, in, {shape[0], taps[0], counts[0], counts[1]}), dtype));
+  query.result(TensorType(convert_shape(plain, in, {shape[0], weight_shape[0], counts[0], counts[1]}), dtype));
   return true;
 }
 
@@ -91,10 +92,10 @@ Array<te::Tensor> correlation(const Attrs& attrs, const Array<te::Tensor>& in, c
 
 static void deformable_records() {
   OpRecord("nn.deformable_conv2d")
-      .doc("Convolution whose taps are moved by an offset each.")
+      .doc("Convolution whose kernel elements are moved by an offset each.")
       .attrs<DeformableConv2DAttrs>()
       .input("data", "the input, in data_layout")
-      .input("offset", "two offsets, y and x, for each tap of each window")
+      .input("offset", "two offsets, y and x, for each element of each window")
       .input("weight", "the filters, in kernel_layout")
       .support_level(5)
       .type("DeformableConv2D", deformable_conv2d_type)

@@ -89,7 +89,7 @@ struct Conv3DTransposeAttrs : ConvTransposeAttrs {
   static void fields(auto) {}
 };
 
-/// A convolution whose taps are moved by an offset each.
+/// A convolution whose kernel elements are moved by an offset each.
 struct DeformableConv2DAttrs : AttrsNode {
   Array<PrimExpr> strides{1, 1}, padding{0, 0}, dilation{1, 1};
   int32_t deformable_groups = 1, groups = 1;

@@ -57,7 +57,7 @@ te::Tensor pad_spatial(const te::Tensor& data, const Layout& layout, const Array
 struct Names {
   std::string name, tag;
   const char *batch = "nn", *channel = "ff", *reduce = "rc";
-  std::vector<std::string> positions{"yy", "xx", "zz"}, taps{"ry", "rx", "rz"};
+  std::vector<std::string> positions{"yy", "xx", "zz"}, kernel{"ry", "rx", "rz"};
 };
 
 bool has_blocks(const Layout& layout) {
@@ -130,10 +130,10 @@ te::Tensor convolve(const te::Tensor& padded, const te::Tensor& weight, const Co
     weight_at = {feature, channel};
   }
   for (size_t i = 0; i < spatial; ++i) {
-    reduce.push_back(reduce_over(names.taps[i], kernel_shape[2 + i]));
-    const Var& tap = reduce.back()->var;
-    data_at.push_back(result[2 + i] * options.strides[i] + tap * options.dilation[i]);
-    weight_at.push_back(tap);
+    reduce.push_back(reduce_over(names.kernel[i], kernel_shape[2 + i]));
+    const Var& k = reduce.back()->var;
+    data_at.push_back(result[2 + i] * options.strides[i] + k * options.dilation[i]);
+    weight_at.push_back(k);
   }
   // the axis that lies together in memory goes innermost
   const char last = in->letter(in->axes.size() - 1);
@@ -234,7 +234,7 @@ te::Tensor conv_transpose(const te::Tensor& data, const te::Tensor& weight, cons
   te::Tensor apart = dilate(data, in_layout(in, options.strides, 1), make_zero(data->dtype), "data_dilate");
   te::Tensor padded = pad_spatial(apart, in, padding, "data_pad");
 
-  // The weight as (out, in / groups, taps...), taps in reverse.
+  // The weight as (out, in / groups, kernel...), the kernel flipped.
   auto groups = static_cast<int>(options.groups);
   PrimExpr outs = kernel_shape[1], ins = floordiv(kernel_shape[0], groups);
   Array<PrimExpr> turned_shape{outs * groups, ins};
@@ -261,12 +261,12 @@ te::Tensor conv_transpose(const te::Tensor& data, const te::Tensor& weight, cons
   names.batch = "b";
   names.channel = "c";
   names.reduce = "dc";
-  names.positions = names.taps = letters[spatial - 1];
-  for (std::string& tap : names.taps) tap.insert(0, "d");
+  names.positions = names.kernel = letters[spatial - 1];
+  for (std::string& name : names.kernel) name.insert(0, "d");
   return convolve(padded, turned, unit, names);
 }
 
-te::Tensor conv_backward_weight(const te::Tensor& grad, const te::Tensor& data, const Array<PrimExpr>& taps,
+te::Tensor conv_backward_weight(const te::Tensor& grad, const te::Tensor& data, const Array<PrimExpr>& kernel_size,
                                 const ConvOptions& options) {
   const size_t spatial = options.strides.size();
   Layout plain = make_layout(plain_data_layout(spatial)), plain_kernel = make_layout(plain_kernel_layout(spatial));
@@ -277,7 +277,7 @@ te::Tensor conv_backward_weight(const te::Tensor& grad, const te::Tensor& data, 
   Array<PrimExpr> data_shape = convert_shape(in, plain, padded->shape);
   PrimExpr ins = floordiv(data_shape[1], static_cast<int>(options.groups));
   Array<PrimExpr> shape{grad_shape[1], ins};
-  for (const PrimExpr& count : taps) shape.push_back(count);
+  for (const PrimExpr& count : kernel_size) shape.push_back(count);
 
   Array<IterVar> reduce{reduce_over("rn", grad_shape[0])};
   for (size_t i = 0; i < spatial; ++i) reduce.push_back(reduce_over("r" + std::to_string(i), grad_shape[2 + i]));

@@ -13,21 +13,21 @@ namespace tessera::topi {
 namespace {
 
 constexpr int64_t kMaxUneven = 9;             // convolutions instead of one
-constexpr int64_t kMaxWeightBytes = 1 << 20;  // that stay in a cache while one phase after the other reads its taps
+constexpr int64_t kMaxWeightBytes = 1 << 20;  // that stay in a cache while one phase after the other reads its weights
 constexpr int64_t kMinChannels = 4;           // of a result in blocks; fewer lie as they are
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
 /// One spatial dimension. Results y = r + stride * i, for one r, are those of a phase: they read element shift(r) + i - m for
-/// tap phase(r) + m * stride.
+/// kernel element phase(r) + m * stride.
 struct Dimension {
-  int64_t stride, dilation, taps, begin, extent, elements;
+  int64_t stride, dilation, kernel_size, begin, extent, elements;
 
   int64_t phase(int64_t r) const { return (r + begin) % stride; }
   int64_t shift(int64_t r) const { return (r + begin) / stride; }
-  int64_t steps(int64_t r) const { return (taps - phase(r) + stride - 1) / stride; }
+  int64_t steps(int64_t r) const { return (kernel_size - phase(r) + stride - 1) / stride; }
   int64_t count(int64_t r) const { return (extent - r + stride - 1) / stride; }
-  bool is_even() const { return taps % stride == 0; }
+  bool is_even() const { return kernel_size % stride == 0; }
   /// Zeros around the data.
   int64_t before() const {
     int64_t out = 0;
@@ -41,10 +41,10 @@ struct Dimension {
   }
 };
 
-std::optional<Dimension> dimension(const PrimExpr& elements, const PrimExpr& taps, const ConvOptions& options, size_t i,
-                                   const Array<PrimExpr>& padding, const PrimExpr& more) {
+std::optional<Dimension> dimension(const PrimExpr& elements, const PrimExpr& kernel_size, const ConvOptions& options,
+                                   size_t i, const Array<PrimExpr>& padding, const PrimExpr& more) {
   const size_t spatial = options.strides.size();
-  const int64_t *n = as_int(elements), *k = as_int(taps), *stride = as_int(options.strides[i]);
+  const int64_t *n = as_int(elements), *k = as_int(kernel_size), *stride = as_int(options.strides[i]);
   const int64_t *dilation = as_int(options.dilation[i]), *begin = as_int(padding[i]),
                 *end = as_int(padding[spatial + i]);
   const int64_t* added = as_int(more);
@@ -156,14 +156,14 @@ class Phases {
             const Dimension& dim = dims_[i];
             const Var& step = steps[1 + i]->var;
             const int64_t r = is_axis ? 0 : residues[i];
-            PrimExpr tap = number(dim.phase(r)), shift = number(dim.shift(r));
+            PrimExpr element = number(dim.phase(r)), shift = number(dim.shift(r));
             if (is_axis && dim.stride > 1) {
               PrimExpr position = at[next++] + number(dim.begin);
-              tap = floormod(position, number(dim.stride));
+              element = floormod(position, number(dim.stride));
               shift = floordiv(position, number(dim.stride));
             }
             data_at.push_back(at[first_position + i] + shift + number(dim.before()) - step * number(dim.dilation));
-            weight_at.push_back(tap + step * number(dim.stride));
+            weight_at.push_back(element + step * number(dim.stride));
           }
           if (is_blocked_) {
             data_at.push_back(steps.back()->var);
@@ -206,10 +206,10 @@ class Phases {
 
 }  // namespace
 
-bool takes_uneven_phases(const Array<PrimExpr>& strides, const Array<PrimExpr>& taps) {
+bool takes_uneven_phases(const Array<PrimExpr>& strides, const Array<PrimExpr>& kernel_size) {
   int64_t phases = 1;
   for (size_t i = 0; i < strides.size(); ++i) {
-    const int64_t *stride = as_int(strides[i]), *count = as_int(taps[i]);
+    const int64_t *stride = as_int(strides[i]), *count = as_int(kernel_size[i]);
     if (!stride || !count || *count < *stride) return false;
     phases *= *stride;
   }
@@ -221,18 +221,18 @@ te::Tensor conv_transpose_phases(const te::Tensor& data, const te::Tensor& weigh
   const size_t spatial = options.strides.size();
   const Channels channels = channels_of(weight, options);
   if (channels == Channels::Other) return nullptr;
-  Array<PrimExpr> padding = full_padding(options.padding, spatial), taps;
+  Array<PrimExpr> padding = full_padding(options.padding, spatial), kernel_size;
   std::vector<Dimension> dims;
   for (size_t i = 0; i < spatial; ++i) {
     auto one = dimension(data->shape[2 + i], weight->shape[2 + i], options, i, padding, output_padding[i]);
     if (!one) return nullptr;
     dims.push_back(*one);
-    taps.push_back(weight->shape[2 + i]);
+    kernel_size.push_back(weight->shape[2 + i]);
   }
   const bool is_even = std::all_of(dims.begin(), dims.end(), [](const Dimension& dim) { return dim.is_even(); });
   const bool reads_alike =  // all phases read the same elements
       std::all_of(dims.begin(), dims.end(), [](const Dimension& dim) { return dim.begin % dim.stride == 0; });
-  const bool may_part = takes_uneven_phases(options.strides, taps);
+  const bool may_part = takes_uneven_phases(options.strides, kernel_size);
   if (!is_even && !may_part) return nullptr;
   int64_t weight_bytes = weight->dtype.bytes();
   for (const PrimExpr& extent : weight->shape) weight_bytes *= as_int(extent) ? *as_int(extent) : 1;

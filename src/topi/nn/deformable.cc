@@ -13,17 +13,19 @@ te::Tensor deformable_conv2d(const te::Tensor& data, const te::Tensor& offset, c
   Layout plain = make_layout("NCHW"), in = make_layout(options.data_layout);
   Layout kernel = make_layout(options.kernel_layout), plain_kernel = make_layout("OIHW");
   Array<PrimExpr> shape = convert_shape(in, plain, data->shape);
-  Array<PrimExpr> taps = convert_shape(kernel, plain_kernel, weight->shape);
+  Array<PrimExpr> weight_shape = convert_shape(kernel, plain_kernel, weight->shape);
   Array<PrimExpr> counts = convert_shape(in, plain, offset->shape), padding = full_padding(options.padding, 2);
   std::vector<int> axes{in->index_of('H'), in->index_of('W')};
   PrimExpr channels_per_group = floordiv(shape[1], deformable_groups);
   DataType real = offset->dtype;
 
-  // each tap of each window: (n, c, taps y, taps x, y, x)
+  // each element of each window: (n, c, kernel y, kernel x, y, x)
   te::Tensor taken = compute(
-      {shape[0], shape[1], taps[2], taps[3], counts[2], counts[3]}, "i",
+      {shape[0], shape[1], weight_shape[2], weight_shape[3], counts[2], counts[3]}, "i",
       [&](const Array<PrimExpr>& at) {
-        PrimExpr first = (floordiv(at[1], channels_per_group) * taps[2] * taps[3] + at[2] * taps[3] + at[3]) * 2;
+        PrimExpr first = (floordiv(at[1], channels_per_group) * weight_shape[2] * weight_shape[3] +
+                          at[2] * weight_shape[3] + at[3]) *
+                         2;
         std::vector<PrimExpr> positions;
         PrimExpr is_outside;
         for (size_t i = 0; i < 2; ++i) {
@@ -41,19 +43,20 @@ te::Tensor deformable_conv2d(const te::Tensor& data, const te::Tensor& offset, c
       },
       "compute", "");
 
-  IterVar rc = reduce_over("rc", taps[1]), ry = reduce_over("ry", taps[2]), rx = reduce_over("rx", taps[3]);
+  IterVar rc = reduce_over("rc", weight_shape[1]), ry = reduce_over("ry", weight_shape[2]),
+          rx = reduce_over("rx", weight_shape[3]);
   auto groups = static_cast<int>(options.groups);
   auto cast = [&](const PrimExpr& e) { return tessera::cast(options.out_dtype, e); };
   return compute(
-      convert_shape(plain, in, {shape[0], taps[0], counts[2], counts[3]}), "i",
+      convert_shape(plain, in, {shape[0], weight_shape[0], counts[2], counts[3]}), "i",
       [&](const Array<PrimExpr>& at) {
         Array<PrimExpr> plain_at = convert_indices(in, plain, at);
         PrimExpr channel = rc->var;
-        if (groups != 1) channel = floordiv(plain_at[1], floordiv(taps[0], groups)) * taps[1] + rc->var;
-        PrimExpr tap = te::load(taken, {plain_at[0], channel, ry->var, rx->var, plain_at[2], plain_at[3]});
+        if (groups != 1) channel = floordiv(plain_at[1], floordiv(weight_shape[0], groups)) * weight_shape[1] + rc->var;
+        PrimExpr element = te::load(taken, {plain_at[0], channel, ry->var, rx->var, plain_at[2], plain_at[3]});
         PrimExpr factor =
             te::load(weight, convert_indices(plain_kernel, kernel, {plain_at[1], rc->var, ry->var, rx->var}));
-        return te::sum(cast(tap) * cast(factor), {rc, ry, rx});
+        return te::sum(cast(element) * cast(factor), {rc, ry, rx});
       },
       "compute", options.data_layout == "NHWC" ? "deformable_conv2d_nhwc" : "deformable_conv2d_nchw");
 }

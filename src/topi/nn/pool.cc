@@ -62,7 +62,7 @@ class Windows {
   size_t axis(size_t i) const { return static_cast<size_t>(axes_[i]); }
   const Array<PrimExpr>& shape() const { return shape_; }  // of the result
 
-  Array<IterVar> taps() const {
+  Array<IterVar> window_axes() const {
     Array<IterVar> out;
     for (size_t i = 0; i < spatial(); ++i)
       out.push_back(te::reduce_axis(make_range(0, options_.pool_size[i]), "rv" + std::to_string(i)));
@@ -70,10 +70,10 @@ class Windows {
   }
 
   /// One element of window `at`.
-  PrimExpr element(const Array<PrimExpr>& at, const Array<PrimExpr>& tap) const {
+  PrimExpr element(const Array<PrimExpr>& at, const Array<PrimExpr>& step) const {
     Array<PrimExpr> out = at;
     for (size_t i = 0; i < spatial(); ++i)
-      out.set(axis(i), at[axis(i)] * options_.strides[i] + tap[i] * options_.dilation[i]);
+      out.set(axis(i), at[axis(i)] * options_.strides[i] + step[i] * options_.dilation[i]);
     return te::load(source_, out);
   }
 
@@ -86,7 +86,7 @@ class Windows {
         counts.push_back(size);
         continue;
       }
-      // taps whose position lies in [0, extent): their first and last number
+      // window elements whose position lies in [0, extent): their first and last number
       PrimExpr start = at[axis(i)] * options_.strides[i] - padding_[i], step = options_.dilation[i];
       PrimExpr first = max(floordiv(0 - start + step - 1, step), make_zero(start.dtype()));
       PrimExpr last = min(floordiv(extents_[axis(i)] - 1 - start, step), size - 1);
@@ -96,11 +96,11 @@ class Windows {
     return options_.count_include_pad ? out : max(out, make_const(out.dtype(), 1));
   }
 
-  /// The window in which element `at` of the data is at position `tap`; `exists` says whether there is one.
-  Array<PrimExpr> window_with(const Array<PrimExpr>& at, const Array<PrimExpr>& tap, PrimExpr* exists) const {
+  /// The window in which element `at` of the data is at position `step`; `exists` says whether there is one.
+  Array<PrimExpr> window_with(const Array<PrimExpr>& at, const Array<PrimExpr>& step, PrimExpr* exists) const {
     Array<PrimExpr> out = at;
     for (size_t i = 0; i < spatial(); ++i) {
-      PrimExpr start = at[axis(i)] + padding_[i] - tap[i] * options_.dilation[i];
+      PrimExpr start = at[axis(i)] + padding_[i] - step[i] * options_.dilation[i];
       PrimExpr window = floordiv(start, options_.strides[i]);
       auto require = [&](const PrimExpr& fact) { *exists = *exists ? logical_and(*exists, fact) : fact; };
       require(start >= 0);
@@ -132,14 +132,14 @@ PrimExpr border_of(const te::Tensor& data, PoolKind kind) {
 
 te::Tensor pool(const te::Tensor& data, PoolKind kind, const PoolOptions& options) {
   Windows windows(data, options, border_of(data, kind));
-  Array<IterVar> taps = windows.taps();
-  auto element = [&](const Array<PrimExpr>& at) { return windows.element(at, vars_of(taps)); };
+  Array<IterVar> window_axes = windows.window_axes();
+  auto element = [&](const Array<PrimExpr>& at) { return windows.element(at, vars_of(window_axes)); };
   if (kind == PoolKind::Max)
     return compute(
-        windows.shape(), "ax", [&](const Array<PrimExpr>& at) { return te::max_over(element(at), taps); }, "tensor",
-        "pool_max");
+        windows.shape(), "ax", [&](const Array<PrimExpr>& at) { return te::max_over(element(at), window_axes); },
+        "tensor", "pool_max");
   te::Tensor total = compute(
-      windows.shape(), "ax", [&](const Array<PrimExpr>& at) { return te::sum(element(at), taps); }, "tensor",
+      windows.shape(), "ax", [&](const Array<PrimExpr>& at) { return te::sum(element(at), window_axes); }, "tensor",
       "pool_avg");
   return compute(
       windows.shape(), "ax",
@@ -155,9 +155,9 @@ te::Tensor pool_grad(const te::Tensor& grad, const te::Tensor& data, PoolKind ki
   te::Tensor greatest;  // the index of the greatest element in each window, row-major
   if (kind == PoolKind::Max) {
     Array<PrimExpr> shape = windows.shape();
-    ReduceOptions taps{.axes = {}, .all_axes = false, .keepdims = false};
+    ReduceOptions window_axes{.axes = {}, .all_axes = false, .keepdims = false};
     for (size_t i = 0; i < windows.spatial(); ++i) {
-      taps.axes.push_back(static_cast<int64_t>(rank + i));
+      window_axes.axes.push_back(static_cast<int64_t>(rank + i));
       shape.push_back(options.pool_size[i]);
     }
     te::Tensor unfolded = compute(
@@ -166,21 +166,22 @@ te::Tensor pool_grad(const te::Tensor& grad, const te::Tensor& data, PoolKind ki
           return windows.element({at.begin(), at.begin() + rank}, {at.begin() + rank, at.end()});
         },
         "windows", kInjective);
-    greatest = argmax(unfolded, taps, false);
+    greatest = argmax(unfolded, window_axes, false);
   }
-  Array<IterVar> taps = windows.taps();
+  Array<IterVar> window_axes = windows.window_axes();
   return compute(
       data->shape, "ax",
       [&](const Array<PrimExpr>& at) {
         PrimExpr exists;
-        Array<PrimExpr> window = windows.window_with(at, vars_of(taps), &exists);
+        Array<PrimExpr> window = windows.window_with(at, vars_of(window_axes), &exists);
         PrimExpr part = te::load(grad, window);
         if (kind == PoolKind::Avg) {
           part = div(part, tessera::cast(grad->dtype, windows.count(window)));
         } else {
-          exists = logical_and(exists, equal(te::load(greatest, window), flat_index(vars_of(taps), options.pool_size)));
+          exists = logical_and(exists,
+                               equal(te::load(greatest, window), flat_index(vars_of(window_axes), options.pool_size)));
         }
-        return te::sum(if_then_else(exists, part, make_zero(grad->dtype)), taps);
+        return te::sum(if_then_else(exists, part, make_zero(grad->dtype)), window_axes);
       },
       "T_pool_grad", kind == PoolKind::Max ? "pool_grad_max" : "pool_grad_avg");
 }
@@ -198,15 +199,15 @@ te::Tensor adaptive_pool(const te::Tensor& data, PoolKind kind, const Array<Prim
     return floordiv((at + 1) * whole + size[i] - 1, size[i]) - begin(at, i);
   };
   auto reduce = [&](const Array<PrimExpr>& at) {
-    Array<IterVar> taps;
+    Array<IterVar> window_axes;
     Array<PrimExpr> source = at;
     for (size_t i = 0; i < size.size(); ++i) {
       auto axis = static_cast<size_t>(axes[i]);
-      taps.push_back(te::reduce_axis(make_range(0, extent(at[axis], i)), "rv" + std::to_string(i)));
-      source.set(axis, begin(at[axis], i) + taps.back()->var);
+      window_axes.push_back(te::reduce_axis(make_range(0, extent(at[axis], i)), "rv" + std::to_string(i)));
+      source.set(axis, begin(at[axis], i) + window_axes.back()->var);
     }
     PrimExpr element = te::load(data, source);
-    return kind == PoolKind::Max ? te::max_over(element, taps) : te::sum(element, taps);
+    return kind == PoolKind::Max ? te::max_over(element, window_axes) : te::sum(element, window_axes);
   };
   te::Tensor out =
       compute(shape, "ax", reduce, "tensor", kind == PoolKind::Max ? "adaptive_pool_max" : "adaptive_pool_avg");

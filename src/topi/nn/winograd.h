@@ -1,5 +1,5 @@
 #pragma once
-// Convolutions of 3x3 taps by Winograd's minimal filtering: fewer multiplications for a little accuracy.
+// Convolutions of 3x3 kernels by Winograd's minimal filtering: fewer multiplications for a little accuracy.
 
 #include "topi/nn/conv.h"
 

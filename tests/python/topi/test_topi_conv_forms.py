@@ -81,9 +81,9 @@ def test_winograd_with_and_without_a_transformed_weight(layout):
     check([data, weight], wanted, transformed)
 
 
-@pytest.mark.parametrize("tile, taps", [(2, 3), (4, 3), (6, 3), (3, 5)])
-def test_matrices_of_winograd_give_the_convolution_of_a_tile(tile, taps):
-    out = [te.create_schedule(t.op) for t in topi.nn.winograd_transform_matrices(tile, taps, "float64")]
+@pytest.mark.parametrize("tile, kernel_size", [(2, 3), (4, 3), (6, 3), (3, 5)])
+def test_matrices_of_winograd_give_the_convolution_of_a_tile(tile, kernel_size):
+    out = [te.create_schedule(t.op) for t in topi.nn.winograd_transform_matrices(tile, kernel_size, "float64")]
     values = []
     for schedule in out:
         tensor = schedule.outputs[0].output(0)
@@ -91,7 +91,7 @@ def test_matrices_of_winograd_give_the_convolution_of_a_tile(tile, taps):
         tessera.build(schedule, [tensor], "llvm")(result)
         values.append(result.numpy())
     a, b, g = values
-    data, kernel = np.random.default_rng(0).random(tile + taps - 1), np.random.default_rng(1).random(taps)
+    data, kernel = np.random.default_rng(0).random(tile + kernel_size - 1), np.random.default_rng(1).random(kernel_size)
     np.testing.assert_allclose(a.T @ ((g @ kernel) * (b.T @ data)), np.correlate(data, kernel, "valid"), 1e-9)
 
 

@@ -100,13 +100,13 @@ def grid_sample(
 def _dilation2d(
     data: Tensor, weight: Tensor, stride: Any, padding: Any, dilations: Any, layouts: tuple[str, str], out_dtype: Any
 ) -> Tensor:
-    from ..nn.conv import _taps
+    from ..nn.conv import _kernel_reach
     from ..nn.utils import get_pad_tuple
 
     steps = const_tuple(dilations, 2)
     attrs = {
         "strides": const_tuple(stride, 2),
-        "padding": get_pad_tuple(padding, _taps(weight, layouts[1], steps)),
+        "padding": get_pad_tuple(padding, _kernel_reach(weight, layouts[1], steps)),
         "dilations": steps,
         "data_layout": layouts[0],
         "kernel_layout": layouts[1],

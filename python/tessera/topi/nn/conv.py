@@ -39,8 +39,8 @@ __all__ = [
 ]
 
 
-def _taps(weight: Tensor, kernel_layout: str, dilation: tuple[int, ...]) -> list[int]:
-    """How far the taps of a weight reach in each spatial dimension."""
+def _kernel_reach(weight: Tensor, kernel_layout: str, dilation: tuple[int, ...]) -> list[int]:
+    """How far a kernel reaches in each spatial dimension."""
     letters = re.sub(r"\d+[a-z]", "", kernel_layout)
     sizes = [const_int(weight.shape[letters.index(letter)]) for letter in letters if letter in "DHW"]
     order = [letter for letter in letters if letter in "DHW"]
@@ -63,7 +63,7 @@ def _conv(
     steps = const_tuple(dilation, spatial)
     attrs = {
         "strides": const_tuple(stride, spatial),
-        "padding": get_pad_tuple(padding, _taps(weight, layouts[1], steps)),
+        "padding": get_pad_tuple(padding, _kernel_reach(weight, layouts[1], steps)),
         "dilation": steps,
         "groups": groups,
         "data_layout": layouts[0],
@@ -294,7 +294,7 @@ def _transposed(
     kernel_layout = ("IO" if spatial == 2 else "OI") + letters
     attrs = {
         "strides": const_tuple(strides, spatial),
-        "padding": get_pad_tuple(padding, _taps(kernel, kernel_layout, (1,) * spatial)),
+        "padding": get_pad_tuple(padding, _kernel_reach(kernel, kernel_layout, (1,) * spatial)),
         "output_padding": const_tuple(output_padding, spatial),
         "groups": groups,
         "data_layout": f"NC{letters}",
@@ -338,7 +338,7 @@ def _deformable(
     steps = const_tuple(dilation, 2)
     attrs = {
         "strides": const_tuple(strides, 2),
-        "padding": get_pad_tuple(padding, _taps(inputs[2], layouts[1], steps)),
+        "padding": get_pad_tuple(padding, _kernel_reach(inputs[2], layouts[1], steps)),
         "dilation": steps,
         "deformable_groups": parts,
         "groups": groups,
@@ -360,7 +360,7 @@ def deformable_conv2d_nchw(
     groups: int,
     out_dtype: Any,
 ) -> Tensor:
-    """Convolution of (n, c, h, w) whose taps are moved by an offset each."""
+    """Convolution of (n, c, h, w) whose kernel elements are moved by an offset each."""
     inputs, layouts = [data, offset, kernel], ("NCHW", "OIHW")
     return _deformable(inputs, strides, padding, dilation, deformable_groups, groups, layouts, out_dtype)
 
@@ -376,7 +376,7 @@ def deformable_conv2d_nhwc(
     groups: int,
     out_dtype: Any,
 ) -> Tensor:
-    """Convolution of (n, h, w, c) whose taps are moved by an offset each."""
+    """Convolution of (n, h, w, c) whose kernel elements are moved by an offset each."""
     inputs, layouts = [data, offset, kernel], ("NHWC", "HWIO")
     return _deformable(inputs, strides, padding, dilation, deformable_groups, groups, layouts, out_dtype)
 

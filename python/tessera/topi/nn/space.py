@@ -70,7 +70,7 @@ def space_to_depth(data: Tensor, block_size: int, layout: str = "NCHW") -> Tenso
 def space_to_batch_nd(
     data: Tensor, block_shape: Any, pad_before: Any, pad_after: Any, pad_value: float = 0.0
 ) -> Tensor:
-    """Space is padded and cut into blocks; the position in the block joins the batch."""
+    """Space is padded and split into blocks; the position in the block becomes part of the batch."""
     paddings = [list(pair) for pair in zip(const_tuple(pad_before, 1), const_tuple(pad_after, 1))]
     attrs = {"block_shape": const_tuple(block_shape, 1), "paddings": paddings, "pad_value": pad_value}
     return call_record("nn.space_to_batch_nd", [data], attrs)

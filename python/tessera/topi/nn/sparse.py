@@ -136,7 +136,7 @@ def sparse_conv2d(
     layout: str = "NHWC",
     kernel_size: int = 1,
 ) -> Tensor:
-    """Convolution with a sparse weight (channels, taps * input channels): 1x1, or 3x3 with padding 1 and stride 1.
+    """Convolution with a sparse weight (channels, kernel size * input channels): 1x1, or 3x3 with padding 1 and stride 1.
 
     The columns of a 3x3 weight are in the order (row, column, channel) for NHWC, (channel, row, column) for NCHW.
     """
@@ -158,10 +158,10 @@ def sparse_conv2d(
         if kernel_size == 1:
             return pixel(n, y, x, column)
         if is_nhwc:
-            tap, channel = tir.floordiv(column, extents["C"]), tir.floormod(column, extents["C"])
+            element, channel = tir.floordiv(column, extents["C"]), tir.floormod(column, extents["C"])
         else:
-            channel, tap = tir.floordiv(column, 9), tir.floormod(column, 9)
-        row, col = y + tir.floordiv(tap, 3) - 1, x + tir.floormod(tap, 3) - 1
+            channel, element = tir.floordiv(column, 9), tir.floormod(column, 9)
+        row, col = y + tir.floordiv(element, 3) - 1, x + tir.floormod(element, 3) - 1
         inside = tir.all(row >= 0, row < extents["H"], col >= 0, col < extents["W"])
         return tir.if_then_else(inside, pixel(n, row, col, channel), tir.const(0, dense_data.dtype))
 

@@ -27,12 +27,12 @@ __all__ = [
 _POINTS = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 4.0, -4.0, 0.25, -0.25)
 
 
-def _matrices(tile: int, taps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A (alpha, tile), B (alpha, alpha) and G (alpha, taps) by Cook and Toom: out = A' ((G g) * (B' d)).
+def _matrices(tile: int, kernel_size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A (alpha, tile), B (alpha, alpha) and G (alpha, kernel_size) by Cook and Toom: out = A' ((G g) * (B' d)).
 
     Points are those above, or for more of them Chebyshev's.
     """
-    alpha = tile + taps - 1
+    alpha = tile + kernel_size - 1
     points = np.array(
         _POINTS[: alpha - 1]
         if alpha - 1 <= len(_POINTS)
@@ -43,7 +43,9 @@ def _matrices(tile: int, taps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     a = evaluate[:, :tile].copy()
     a[-1] = [0.0] * (tile - 1) + [1.0]
     weights = np.array([np.prod([p - q for j, q in enumerate(points) if j != i]) for i, p in enumerate(points)])
-    g = np.vstack([np.vander(points, taps, increasing=True) / weights[:, None], [0.0] * (taps - 1) + [1.0]])
+    g = np.vstack(
+        [np.vander(points, kernel_size, increasing=True) / weights[:, None], [0.0] * (kernel_size - 1) + [1.0]]
+    )
     # Rows of B': the polynomials that vanish at all points but one, and the one that vanishes at all of them.
     rows = []
     for i in range(alpha - 1):
@@ -72,17 +74,17 @@ def conv3d_winograd_weight_transform(kernel: Tensor, tile_size: int) -> Tensor:
     out_channels, in_channels, depth, height, width = get_const_tuple(kernel.shape)
     if height != width:
         raise ValueError(f"Winograd needs kernels of one height and width, got {height} and {width}")
-    taps, alpha = height, tile_size + height - 1
-    _, _, g = winograd_transform_matrices(tile_size, taps, kernel.dtype)
-    kh = te.reduce_axis((0, taps), name="r_kh")
-    kw = te.reduce_axis((0, taps), name="r_kw")
+    kernel_size, alpha = height, tile_size + height - 1
+    _, _, g = winograd_transform_matrices(tile_size, kernel_size, kernel.dtype)
+    kh = te.reduce_axis((0, kernel_size), name="r_kh")
+    kw = te.reduce_axis((0, kernel_size), name="r_kw")
     if depth != height:
         return te.compute(
             (depth, alpha, alpha, out_channels, in_channels),
             lambda d, y, x, o, i: te.sum(kernel[o, i, d, kh, kw] * g[y, kh] * g[x, kw], axis=[kh, kw]),
             name="transform_weight",
         )
-    kd = te.reduce_axis((0, taps), name="r_kd")
+    kd = te.reduce_axis((0, kernel_size), name="r_kd")
     return te.compute(
         (alpha, alpha, alpha, out_channels, in_channels),
         lambda z, y, x, o, i: te.sum(kernel[o, i, kd, kh, kw] * g[z, kd] * g[y, kh] * g[x, kw], axis=[kd, kh, kw]),

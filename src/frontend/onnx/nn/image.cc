@@ -122,33 +122,33 @@ Values non_max_suppression(Operation& in) {
 
 // ---- windows at positions that data says ----------------------------------------------------------------------------
 
-/// With a mask: what each tap sees is sampled and weighed, and the taps are multiplied with the weight as a matrix.
+/// With a mask: what each kernel element sees is sampled and weighed, and all are multiplied with the weight as a matrix.
 Expr masked_deform_conv(Operation& in) {
   Ints data = in.static_shape(in[0], "DeformConv"), weight = in.static_shape(in[1], "DeformConv");
   Ints strides = in.integers("strides", {1, 1}), dilations = in.integers("dilations", {1, 1});
   Ints pads = in.integers("pads", {0, 0, 0, 0});
-  int64_t groups = in.integer("group", 1), moved = in.integer("offset_group", 1), taps = weight[2] * weight[3];
+  int64_t groups = in.integer("group", 1), moved = in.integer("offset_group", 1), kernel_size = weight[2] * weight[3];
   Ints out = in.static_shape(in[2], "DeformConv");
   int64_t batch = data[0], channels = data[1], rows = out[2], columns = out[3];
   if (moved < 1 || groups < 1 || channels % moved || channels % groups)
     in.invalid("groups that do not divide the channels");
   DataType dtype = in.dtype(in[0]);
-  Expr offsets = reshape_to(in[2], {batch * moved, taps, 2, rows, columns});
-  // Of dimension `axis`, where each tap of each window lies, as a fraction of the image from -1 to 1.
+  Expr offsets = reshape_to(in[2], {batch * moved, kernel_size, 2, rows, columns});
+  // Of dimension `axis`, where each element of each window lies, as a fraction of the image from -1 to 1.
   auto positions = [&](int axis) {
     std::vector<double> values;
-    for (int64_t tap = 0; tap < taps; ++tap)
+    for (int64_t element = 0; element < kernel_size; ++element)
       for (int64_t row = 0; row < rows; ++row)
         for (int64_t column = 0; column < columns; ++column) {
           auto at = static_cast<size_t>(axis);
-          int64_t step = axis == 0 ? tap / weight[3] : tap % weight[3], window = axis == 0 ? row : column;
+          int64_t step = axis == 0 ? element / weight[3] : element % weight[3], window = axis == 0 ? row : column;
           values.push_back(static_cast<double>(window * strides[at] - pads[at] + step * dilations[at]));
         }
     Expr at = add(squeeze(slice(offsets, 2, axis, axis + 1), int_array({2})),
-                  numbers_of(values, {taps, rows, columns}, dtype));
+                  numbers_of(values, {kernel_size, rows, columns}, dtype));
     double extent = static_cast<double>(data[static_cast<size_t>(axis) + 2]);
     at = subtract(multiply(add(at, make_scalar(0.5, dtype)), make_scalar(2 / extent, dtype)), make_scalar(1, dtype));
-    return reshape_to(at, {batch * moved, 1, taps * rows, columns});
+    return reshape_to(at, {batch * moved, 1, kernel_size * rows, columns});
   };
   Expr seen = call_op("image.grid_sample",
                       {reshape_to(in[0], {batch * moved, channels / moved, data[2], data[3]}),
@@ -159,9 +159,10 @@ Expr masked_deform_conv(Operation& in) {
                         attrs.padding_mode = "zeros";
                         attrs.align_corners = false;
                       }));
-  seen = multiply(seen, reshape_to(in[4], {batch * moved, 1, taps * rows, columns}));
-  seen = reshape_to(seen, {batch, groups, channels / groups * taps, rows * columns});
-  Expr product = matmul_like_numpy(in, reshape_to(in[1], {1, groups, weight[0] / groups, weight[1] * taps}), seen);
+  seen = multiply(seen, reshape_to(in[4], {batch * moved, 1, kernel_size * rows, columns}));
+  seen = reshape_to(seen, {batch, groups, channels / groups * kernel_size, rows * columns});
+  Expr product =
+      matmul_like_numpy(in, reshape_to(in[1], {1, groups, weight[0] / groups, weight[1] * kernel_size}), seen);
   return reshape_to(product, {batch, weight[0], rows, columns});
 }
 
@@ -303,26 +304,26 @@ Values col2im(Operation& in) {
   for (size_t i = 0; i < spatial; ++i)
     counts.push_back((image[i] + pads[i] + pads[i + spatial] - (block[i] - 1) * dilations[i] - 1) / strides[i] + 1);
   if (shape.size() != 3) in.invalid("columns have three dimensions");
-  int64_t taps = product_of(block), windows = product_of(counts), size = product_of(image);
-  if (shape[1] % taps || shape[2] != windows) in.invalid("the columns do not fit the image and the window");
+  int64_t kernel_size = product_of(block), windows = product_of(counts), size = product_of(image);
+  if (shape[1] % kernel_size || shape[2] != windows) in.invalid("the columns do not fit the image and the window");
   std::vector<int64_t> offsets;
-  for (const std::vector<int64_t>& tap : indices_of(block))
+  for (const std::vector<int64_t>& element : indices_of(block))
     for (const std::vector<int64_t>& window : indices_of(counts)) {
       int64_t offset = 0;
       bool is_in = true;
       for (size_t i = 0; i < spatial; ++i) {
-        int64_t at = window[i] * strides[i] - pads[i] + tap[i] * dilations[i];
+        int64_t at = window[i] * strides[i] - pads[i] + element[i] * dilations[i];
         is_in = is_in && at >= 0 && at < image[i];
         offset = offset * image[i] + at;
       }
       offsets.push_back(is_in ? offset : size);  // what lies outside goes behind the image
     }
-  int64_t rows = shape[0] * shape[1] / taps;
-  Expr updates = reshape_to(in[0], {rows, taps * windows});
-  Expr indices = broadcast_to(make_ints(offsets), int_array({rows, taps * windows}));
+  int64_t rows = shape[0] * shape[1] / kernel_size;
+  Expr updates = reshape_to(in[0], {rows, kernel_size * windows});
+  Expr indices = broadcast_to(make_ints(offsets), int_array({rows, kernel_size * windows}));
   Expr sums = call_op("scatter_add", {filled(0, {rows, size + 1}, in.dtype(in[0])), indices, updates},
                       make_attrs<ScatterAddAttrs>([](auto& attrs) { attrs.axis = 1; }));
-  std::vector<int64_t> result{shape[0], shape[1] / taps};
+  std::vector<int64_t> result{shape[0], shape[1] / kernel_size};
   result.insert(result.end(), image.begin(), image.end());
   return {reshape_to(slice(sums, 1, 0, size), result)};
 }

@@ -12,9 +12,9 @@ namespace {
 
 using namespace relay;  // NOLINT: makers of calls
 
-const char* kTransposedLayouts[] = {"OIW", "IOHW", "OIDHW"};  // (in, out, taps...) in each
+const char* kTransposedLayouts[] = {"OIW", "IOHW", "OIDHW"};  // (in, out, kernel...) in each
 
-/// The shape of a weight (_, _, taps...) for windows over `spatial` dimensions, which are checked too.
+/// The shape of a weight (_, _, kernel...) for windows over `spatial` dimensions, which are checked too.
 std::vector<int64_t> weight_shape(Operation& in, const Expr& weight, size_t spatial) {
   check_windows(in, spatial);
   Ints out = in.static_shape(weight, "the weight of a convolution");

@@ -62,8 +62,8 @@ double lowest(DataType dtype) {
   return dtype.code == DataType::kUInt ? 0 : -std::ldexp(1.0, dtype.bits - 1);
 }
 
-/// The greatest of each window, and where in the whole tensor it stands. One slice for each tap is stacked; the offset
-/// of tap t in window w is that of the window plus that of the tap.
+/// The greatest of each window, and where in the whole tensor it stands. One slice for each window element is stacked; the offset
+/// of element t in window w is that of the window plus that of the element.
 Values max_pool_with_indices(Operation& in, const PoolWindows& pool) {
   Ints shape = in.static_shape(in[0], "the indices of a pool");
   size_t spatial = pool.spatial();
@@ -75,19 +75,19 @@ Values max_pool_with_indices(Operation& in, const PoolWindows& pool) {
     else steps[spatial - 2 - i] = steps[spatial - 1 - i] * pool.extents[spatial - 1 - i];
   }
   Expr padded = pad_with(in[0], before, after, lowest(in.dtype(in[0])));
-  Array<Expr> taps;
-  std::vector<int64_t> of_taps;
-  for (const std::vector<int64_t>& tap : indices_of(pool.kernel)) {
+  Array<Expr> slices;
+  std::vector<int64_t> of_elements;
+  for (const std::vector<int64_t>& element : indices_of(pool.kernel)) {
     Expr part = padded;
     int64_t offset = 0;
     for (size_t i = 0; i < spatial; ++i) {
-      int64_t begin = tap[i] * pool.dilations[i];
+      int64_t begin = element[i] * pool.dilations[i];
       part = slice(part, static_cast<int>(i) + 2, begin, begin + (pool.counts[i] - 1) * pool.strides[i] + 1,
                    pool.strides[i]);
       offset += begin * steps[i];
     }
-    taps.push_back(part);
-    of_taps.push_back(offset);
+    slices.push_back(part);
+    of_elements.push_back(offset);
   }
   std::vector<int64_t> of_windows, of_channels;
   for (const std::vector<int64_t>& window : indices_of(pool.counts)) {
@@ -100,9 +100,9 @@ Values max_pool_with_indices(Operation& in, const PoolWindows& pool) {
   std::vector<int64_t> window_shape{1, 1}, channel_shape{shape[0], shape[1]};
   window_shape.insert(window_shape.end(), pool.counts.begin(), pool.counts.end());
   channel_shape.resize(spatial + 2, 1);
-  Expr all = stack(taps, 0);
+  Expr all = stack(slices, 0);
   Expr chosen = call_op("argmax", {all}, make_attrs<ArgReduceAttrs>([](auto& attrs) { attrs.axis = {PrimExpr(0)}; }));
-  Expr indices = add(take(make_ints(of_taps), chosen, 0), reshape_to(make_ints(of_windows), window_shape));
+  Expr indices = add(take(make_ints(of_elements), chosen, 0), reshape_to(make_ints(of_windows), window_shape));
   return {reduce("max", all, {PrimExpr(0)}), add(indices, reshape_to(make_ints(of_channels), channel_shape))};
 }
 
@@ -120,8 +120,8 @@ Expr counts_of(Operation& in, const PoolWindows& pool) {
     double count = 1;
     for (size_t i = 0; i < spatial; ++i) {
       int64_t start = window[i] * pool.strides[i] - pool.padding[i], inside = 0;
-      for (int64_t tap = 0; tap < pool.kernel[i]; ++tap)
-        inside += start + tap * pool.dilations[i] < pool.extents[i] + pool.given[i + spatial];
+      for (int64_t element = 0; element < pool.kernel[i]; ++element)
+        inside += start + element * pool.dilations[i] < pool.extents[i] + pool.given[i + spatial];
       count *= static_cast<double>(inside);
     }
     values.push_back(static_cast<double>(product_of(pool.kernel)) / count);

@@ -71,7 +71,7 @@ def convolve(x, w, stride, padding, dilation, groups):
     return out
 
 
-CONVOLUTIONS = {  # channels, pixels, results, taps, stride, padding, dilation, groups
+CONVOLUTIONS = {  # channels, pixels, results, kernel_size, stride, padding, dilation, groups
     "1x1": (32, 9, 48, 1, 1, 0, 1, 1),
     "3x3": (16, 10, 32, 3, 1, 1, 1, 1),
     "3x3_strided": (32, 11, 16, 3, 2, 1, 1, 1),
@@ -86,11 +86,11 @@ CONVOLUTIONS = {  # channels, pixels, results, taps, stride, padding, dilation, 
 @pytest.mark.parametrize("dtype, zero", [("uint8", 0), ("uint8", 131), ("int8", -128), ("int8", 7)])
 @pytest.mark.parametrize("case", CONVOLUTIONS)
 def test_convolutions_are_those_of_integers(case, dtype, zero, target):
-    channels, pixels, results, taps, stride, padding, dilation, groups = CONVOLUTIONS[case]
+    channels, pixels, results, kernel_size, stride, padding, dilation, groups = CONVOLUTIONS[case]
     rng = RNG(1)
     info = np.iinfo(dtype)
     x = rng.integers(info.min, info.max + 1, (1, channels, pixels, pixels)).astype(dtype)
-    w = rng.integers(-128, 128, (results, channels // groups, taps, taps)).astype("int8")
+    w = rng.integers(-128, 128, (results, channels // groups, kernel_size, kernel_size)).astype("int8")
     scales = 2.0 ** rng.integers(-9, -4, results).astype("float32")
     data = relay.var("x", shape=x.shape, dtype=dtype)
     weight = relay.qnn.op.dequantize(
@@ -104,7 +104,7 @@ def test_convolutions_are_those_of_integers(case, dtype, zero, target):
         dilation=(dilation, dilation),
         groups=groups,
         channels=results,
-        kernel_size=(taps, taps),
+        kernel_size=(kernel_size, kernel_size),
     )
     sums = convolve(x.astype("int64") - zero, w.astype("int64"), stride, padding, dilation, groups)
     values = sums * 0.25 * scales[:, None, None]

@@ -206,7 +206,7 @@ def deformable_conv2d(
     out_layout: str = "",
     out_dtype: str = "",
 ) -> Call:
-    """Convolution whose taps are moved by an offset each."""
+    """Convolution whose kernel elements are moved by an offset each."""
     attrs = {key: value for key, value in locals().items() if key not in ("data", "offset", "weight")}
     return call_op("nn.deformable_conv2d", [data, offset, weight], window_attrs(2, attrs))
 
