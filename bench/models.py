@@ -81,7 +81,7 @@ SWITCHES: dict[str, dict[str, Any]] = {  # decisions about the whole graph, and 
     "winograd": {"config": {"relay.conv2d.winograd": False}},
     "packing": {"disabled_pass": ["PackWeights"]},
     "fusion": {"config": {"relay.FuseOps.max_depth": 1}},
-    "joined": {"disabled_pass": ["CombineProducts"]},
+    "combined": {"disabled_pass": ["CombineProducts"]},
     "attention": {"disabled_pass": ["FuseAttention"]},
     "rows": {"disabled_pass": ["FuseRows"]},
     "views": {"disabled_pass": ["SinkViews"]},

@@ -32,23 +32,23 @@ PrimExpr CanonicalSimplifier::scaled(const Digit& digit, int64_t scale, DataType
 }
 
 /// x // c * c + y % c = x where c divides x - y: remainders are kept with small factors, (x * 16 + z) % 14 as (x * 2 + z) % 14.
-void CanonicalSimplifier::join_congruent(DigitSum* sum) {
+void CanonicalSimplifier::merge_congruent(DigitSum* sum) {
   for (size_t i = 0; i < sum->digits.size(); ++i)
     for (size_t j = 0; j < sum->digits.size(); ++j) {
       const Digit high = sum->digits[i], low = sum->digits[j];
       if (high.lower == 1 || high.upper != kPosInf || low.lower != 1 || low.upper != high.lower) continue;
       if (!high.floors || !low.floors || checked_mul(low.scale, high.lower) != MaybeInt(high.scale)) continue;
-      DigitSum apart = *sum_of(high.index), joined{sum->dtype, {}, sum->base};
+      DigitSum apart = *sum_of(high.index), merged{sum->dtype, {}, sum->base};
       if (!add_sum(&apart, *sum_of(low.index), -1) || apart.base % high.lower != 0) continue;
       if (std::any_of(apart.digits.begin(), apart.digits.end(),
                       [&](const Digit& digit) { return digit.scale % high.lower != 0; }))
         continue;
-      bool fits = add_sum(&joined, *sum_of(high.index), low.scale);
+      bool fits = add_sum(&merged, *sum_of(high.index), low.scale);
       for (size_t n = 0; fits && n < sum->digits.size(); ++n)
-        if (n != i && n != j) fits = add_digit(&joined, sum->digits[n], 1);
+        if (n != i && n != j) fits = add_digit(&merged, sum->digits[n], 1);
       if (!fits) continue;
-      *sum = std::move(joined);
-      return join_congruent(sum);
+      *sum = std::move(merged);
+      return merge_congruent(sum);
     }
 }
 
@@ -57,8 +57,8 @@ void CanonicalSimplifier::join_congruent(DigitSum* sum) {
 PrimExpr CanonicalSimplifier::expr_of(DigitSum sum) {
   DataType dtype = sum.dtype;
   std::vector<Digit>& digits = sum.digits;
-  join_digits(&digits);
-  join_congruent(&sum);
+  merge_digits(&digits);
+  merge_congruent(&sum);
   std::stable_sort(digits.begin(), digits.end(), stands_before);
   if (sum.base == INT64_MIN || !fits(dtype, sum.base) || !fits(dtype, -sum.base)) return nullptr;
   PrimExpr out = make_zero(dtype);

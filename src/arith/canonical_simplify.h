@@ -3,7 +3,7 @@
 //
 //   base + sum of  (index mod upper) div lower * scale
 //
-// in which equal terms meet, digits of one index are joined ((x // 4) * 4 + x % 4 = x), and quotients and remainders of a
+// in which equal terms meet, digits of one index are merged ((x // 4) * 4 + x % 4 = x), and quotients and remainders of a
 // sum are taken apart by what divides. All else is done by rules as in RewriteSimplifier.
 
 #include <memory>
@@ -38,7 +38,7 @@ class CanonicalSimplifier : public RewriteSimplifier {
   Digit reduce_digit(Digit digit, int64_t c, DataType dtype);
   PrimExpr digit_expr(const Digit& digit, DataType dtype);
   PrimExpr scaled(const Digit& digit, int64_t scale, DataType dtype);
-  void join_congruent(DigitSum* sum);
+  void merge_congruent(DigitSum* sum);
   PrimExpr expr_of(DigitSum sum);
   IntBound bound_of_sum(const DigitSum& sum);
 

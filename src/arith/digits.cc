@@ -59,7 +59,7 @@ bool multiply(DigitSum* sum, int64_t by) {
   return true;
 }
 
-void join_digits(std::vector<Digit>* digits) {
+void merge_digits(std::vector<Digit>* digits) {
   size_t before = digits->size();
   for (size_t i = 0; i + 1 < digits->size(); ++i)
     for (size_t j = i + 1; j < digits->size() && same_index((*digits)[i], (*digits)[j]); ++j) {
@@ -73,7 +73,7 @@ void join_digits(std::vector<Digit>* digits) {
       break;
     }
   std::erase_if(*digits, [](const Digit& d) { return d.scale == 0; });
-  if (digits->size() < before && merge_equal(digits)) join_digits(digits);
+  if (digits->size() < before && merge_equal(digits)) merge_digits(digits);
 }
 
 bool stands_before(const Digit& a, const Digit& b) {

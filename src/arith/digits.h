@@ -32,7 +32,7 @@ void exact_divide(DigitSum* sum, int64_t c);
 /// Parts a sum into terms that c divides and the rest; the constant is divided too.
 void separate(const DigitSum& a, int64_t c, DigitSum* divisible, DigitSum* rest);
 /// Neighbouring digits of one index become one: (x % 16 // 4) * 4 + x % 4 = x % 16.
-void join_digits(std::vector<Digit>* digits);
+void merge_digits(std::vector<Digit>* digits);
 /// Large factors first, then high digits; terms that tie stay as they came.
 bool stands_before(const Digit& a, const Digit& b);
 

@@ -70,8 +70,8 @@ IntSet union_lower_bound(const Array<IntSet>& sets) {
     if (!out.defined()) {
       out = set;
     } else if (follows(set.min(), out.max()) && follows(out.min(), set.max())) {
-      Interval joined = hull({out.min(), out.max()}, {set.min(), set.max()});
-      out = as_set(joined, &analyzer);
+      Interval whole = hull({out.min(), out.max()}, {set.min(), set.max()});
+      out = as_set(whole, &analyzer);
     }
   }
   return out.defined() ? out : IntSet::nothing();

@@ -76,11 +76,11 @@ Pass optimization_passes(const CompilationConfig& config) {
   Array<Pass> passes = simplifications(target);
   int64_t most_args = target ? target.int_option("max_function_args", 0) : 0;
   if (most_args > 0) passes.push_back(pass(split_args, static_cast<int>(most_args)));
-  passes.push_back(pass(split_open_joins));
+  passes.push_back(pass(split_dynamic_concats));
   if (is_cpu(target)) passes.push_back(pass(sink_views));
   passes.push_back(plan_several_devices(config));
   if (is_cpu(target))
-    for (const Pass& each : {pass(fuse_attention), pass(fuse_rows), pass(fuse_resample), pass(join_reduced_axes)})
+    for (const Pass& each : {pass(fuse_attention), pass(fuse_rows), pass(fuse_resample), pass(merge_reduced_axes)})
       passes.push_back(each);
   for (const Pass& last : {pass(fuse_ops, -1), infer_type_pass(), always(pass(inline_globals)), infer_type_pass(),
                            always(pass(label_kernels))})

@@ -277,7 +277,7 @@ class BoundsOf {
   }
 
   void gather(const Operation& op, const std::vector<Box>& boxes) {
-    auto joined = [&](size_t dimension) {
+    auto hull_of = [&](size_t dimension) {
       Interval out;
       bool is_first = true;
       for (const Box& box : boxes) {
@@ -288,7 +288,7 @@ class BoundsOf {
       return out;
     };
     auto gather_axes = [&](const Array<IterVar>& axis, const Array<IterVar>& reduce_axis) {
-      for (size_t i = 0; i < axis.size(); ++i) set(axis[i], loops::cover(joined(i), axis[i]->dom, analyzer_));
+      for (size_t i = 0; i < axis.size(); ++i) set(axis[i], loops::cover(hull_of(i), axis[i]->dom, analyzer_));
       for (const IterVar& iv : reduce_axis) set(iv, iv->dom);
     };
     if (auto* compute = op.as<ComputeOp>()) {
@@ -297,7 +297,7 @@ class BoundsOf {
       gather_axes(intrin->axis, intrin->reduce_axis);
     } else if (auto* scan = op.as<ScanOp>()) {
       Range steps = scan->scan_axis->dom;
-      Range asked = loops::cover(joined(0), steps, analyzer_);
+      Range asked = loops::cover(hull_of(0), steps, analyzer_);
       set(scan->scan_axis, make_range(steps->min, analyzer_.simplify(asked->min + asked->extent - steps->min)));
       for (const IterVar& iv : scan->spatial_axis_) set(iv, iv->dom);
     } else {

@@ -30,7 +30,7 @@ void pass_up_intervals(const StageNode* stage, const Bounds& bounds, AxisMap<loo
 void pass_up_indices(const StageNode* stage, const Bounds& bounds, AxisMap<PrimExpr>* values, Axes which = Axes::All);
 void pass_down_indices(const StageNode* stage, const Bounds& bounds, AxisMap<PrimExpr>* values, Axes which = Axes::All);
 
-/// Sets of flags, joined along the relations. Axes not in the map have none.
+/// Sets of flags, merged along the relations. Axes not in the map have none.
 void pass_down_flags(const StageNode* stage, AxisMap<int>* flags);
 void pass_up_flags(const StageNode* stage, AxisMap<int>* flags);
 

@@ -82,15 +82,15 @@ Tensor output(const Operation& op, int index) {
 }
 
 Array<IterVar> root_iter_vars(const OperationNode* op) {
-  auto joined = [](const Array<IterVar>& a, const Array<IterVar>& b) {
+  auto concat = [](const Array<IterVar>& a, const Array<IterVar>& b) {
     std::vector<IterVar> all = a.vec();
     for (const IterVar& iv : b) all.push_back(iv);
     return Array<IterVar>(all);
   };
-  if (auto* compute = cast_or_null<ComputeOp>(op)) return joined(compute->axis, compute->reduce_axis);
-  if (auto* scan = cast_or_null<ScanOp>(op)) return joined({scan->scan_axis}, scan->spatial_axis_);
+  if (auto* compute = cast_or_null<ComputeOp>(op)) return concat(compute->axis, compute->reduce_axis);
+  if (auto* scan = cast_or_null<ScanOp>(op)) return concat({scan->scan_axis}, scan->spatial_axis_);
   if (auto* hybrid = cast_or_null<HybridOp>(op)) return hybrid->axis;
-  if (auto* intrin = cast_or_null<TensorComputeOp>(op)) return joined(intrin->axis, intrin->reduce_axis);
+  if (auto* intrin = cast_or_null<TensorComputeOp>(op)) return concat(intrin->axis, intrin->reduce_axis);
   return {};
 }
 

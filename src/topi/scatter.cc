@@ -8,13 +8,13 @@
 namespace tessera::topi {
 namespace {
 
-PrimExpr joined(const String& join, const PrimExpr& old, const PrimExpr& update) {
-  if (join == "update") return update;
-  if (join == "add") return old + update;
-  if (join == "mul") return old * update;
-  if (join == "min") return min(old, update);
-  if (join == "max") return max(old, update);
-  throw Error(ValueError) << "an update cannot be joined by \"" << join
+PrimExpr combined(const String& mode, const PrimExpr& old, const PrimExpr& update) {
+  if (mode == "update") return update;
+  if (mode == "add") return old + update;
+  if (mode == "mul") return old * update;
+  if (mode == "min") return min(old, update);
+  if (mode == "max") return max(old, update);
+  throw Error(ValueError) << "an update cannot be combined by \"" << mode
                           << "\"; it may be \"update\", \"add\", \"mul\", \"min\" or \"max\"";
 }
 
@@ -62,8 +62,8 @@ Stmt copied(const Buffer& from, const Buffer& to) {
 }  // namespace
 
 te::Tensor scatter(const te::Tensor& x, const te::Tensor& indices, const te::Tensor& updates, int axis,
-                   const String& join, const IndexCheck& check) {
-  String name = join == "add" ? "scatter_add_generic" : "scatter_generic";
+                   const String& mode, const IndexCheck& check) {
+  String name = mode == "add" ? "scatter_add_generic" : "scatter_generic";
   return program(name, {x, indices, updates}, {{x->shape, x->dtype}}, [&](const Buffers& in, const Buffers& out) {
     auto write = [&](const Indices& from) {
       WriteTarget to(check);
@@ -72,7 +72,7 @@ te::Tensor scatter(const te::Tensor& x, const te::Tensor& indices, const te::Ten
         if (static_cast<int>(i) == axis) to.add(make_load(in[1], from), x->shape[i]);
         else to.add_common(from[i], indices->shape[i], x->shape[i]);
       }
-      return to.when_it_exists(store(out[0], joined(join, make_load(out[0], to.at), make_load(in[2], from)), to.at));
+      return to.when_it_exists(store(out[0], combined(mode, make_load(out[0], to.at), make_load(in[2], from)), to.at));
     };
     // Lines along the axis are independent, an element of a line follows the one before: where the axis is the first one,
     // the next one goes around it, for threads to share.
@@ -91,7 +91,7 @@ te::Tensor scatter(const te::Tensor& x, const te::Tensor& indices, const te::Ten
   })[0];
 }
 
-te::Tensor scatter_nd(const te::Tensor& x, const te::Tensor& indices, const te::Tensor& updates, const String& join,
+te::Tensor scatter_nd(const te::Tensor& x, const te::Tensor& indices, const te::Tensor& updates, const String& mode,
                       const IndexCheck& check) {
   const int64_t* width = as_int(indices->shape[0]);
   if (!width) throw Error(ValueError) << "scatter_nd: the first extent of indices must be a constant";
@@ -112,7 +112,7 @@ te::Tensor scatter_nd(const te::Tensor& x, const te::Tensor& indices, const te::
                      return target.when_it_exists(loops(slice, [&](const Indices& rest) {
                        Indices from = column, to = target.at;
                        for (const PrimExpr& index : rest) from.push_back(index), to.push_back(index);
-                       return store(out[0], joined(join, make_load(out[0], to), make_load(in[2], from)), to);
+                       return store(out[0], combined(mode, make_load(out[0], to), make_load(in[2], from)), to);
                      }));
                    });
                    return sequence({copied(in[0], out[0]), writes});
@@ -157,9 +157,9 @@ namespace {
 
 Globals scatter_globals{
     {"topi.scatter", [](te::Tensor x, te::Tensor indices, te::Tensor updates, int axis,
-                        String join) { return scatter(x, indices, updates, counted_axis(axis, x), join, {}); }},
+                        String mode) { return scatter(x, indices, updates, counted_axis(axis, x), mode, {}); }},
     {"topi.scatter_nd", [](te::Tensor x, te::Tensor indices, te::Tensor updates,
-                           String join) { return scatter_nd(x, indices, updates, join, {}); }},
+                           String mode) { return scatter_nd(x, indices, updates, mode, {}); }},
     {"topi.sparse_to_dense", sparse_to_dense},
     {"topi.invert_permutation", invert_permutation},
 };

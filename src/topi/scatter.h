@@ -7,12 +7,12 @@
 
 namespace tessera::topi {
 
-/// out[i, indices[i, j, k], k] joined with updates[i, j, k] for axis 1, the rest as in x. `join` is "update", "add",
+/// out[i, indices[i, j, k], k] combined with updates[i, j, k] for axis 1, the rest as in x. `mode` is "update", "add",
 /// "mul", "min" or "max"; of several updates of one element the last counts.
 te::Tensor scatter(const te::Tensor& x, const te::Tensor& indices, const te::Tensor& updates, int axis,
-                   const String& join, const IndexCheck& check);
-/// Each column of `indices` names the element or slice of x that an update is joined with.
-te::Tensor scatter_nd(const te::Tensor& x, const te::Tensor& indices, const te::Tensor& updates, const String& join,
+                   const String& mode, const IndexCheck& check);
+/// Each column of `indices` names the element or slice of x that an update is combined with.
+te::Tensor scatter_nd(const te::Tensor& x, const te::Tensor& indices, const te::Tensor& updates, const String& mode,
                       const IndexCheck& check);
 /// `value` everywhere but at the indices: a number, a list of them, or rows of one per dimension.
 te::Tensor sparse_to_dense(const te::Tensor& indices, const Array<PrimExpr>& shape, const te::Tensor& values,

@@ -262,23 +262,23 @@ class TensorArrayOps(_ArrayOps):
         """tensor_concatenate(x, y): the rows of both."""
         x, y = var("x", self.element), var("y", self.element)
 
-        def joined(rank: int, a: Var) -> Any:
+        def concatenated(rank: int, a: Var) -> Any:
             b, make = var("other"), self.get_ctor(f"tensor{rank}")
             both = make(op.concatenate(Tuple([a, b]), axis=0))
             return Match(y, [Clause(PatternConstructor(make, [PatternVar(b)]), both)], False)
 
-        self._define("tensor_concatenate", [x, y], self.element, lambda me: self._open(x, joined, 1))
+        self._define("tensor_concatenate", [x, y], self.element, lambda me: self._open(x, concatenated, 1))
 
     def define_tensor_array_concat(self) -> None:
         """tensor_array_concat(array): the rows of all elements as one tensor."""
         array, head, tail = var("tensor_array", self.array), var("hd"), var("tl")
-        join = self.get_global_var("tensor_concatenate")
+        concat = self.get_global_var("tensor_concatenate")
         cons, nil = self._list("Cons"), self._list("Nil")
 
         def body(me: Any) -> Any:
             rest = Match(
                 tail,
-                [Clause(PatternConstructor(nil, []), head), Clause(PatternWildcard(), join(head, me(tail)))],
+                [Clause(PatternConstructor(nil, []), head), Clause(PatternWildcard(), concat(head, me(tail)))],
                 False,
             )
             some = Clause(PatternConstructor(cons, [PatternVar(head), PatternVar(tail)]), rest)
@@ -289,9 +289,9 @@ class TensorArrayOps(_ArrayOps):
     def define_tensor_array_stack(self) -> None:
         """tensor_array_stack(array): the elements as rows of one tensor."""
         array = var("tensor_array", self.array)
-        raise_each, join = self.get_global_var("tensor_expand_dims"), self.get_global_var("tensor_array_concat")
+        raise_each, concat = self.get_global_var("tensor_expand_dims"), self.get_global_var("tensor_array_concat")
         self._define(
-            "tensor_array_stack", [array], self.element, lambda me: join(self._library("map")(raise_each, array))
+            "tensor_array_stack", [array], self.element, lambda me: concat(self._library("map")(raise_each, array))
         )
 
 
@@ -324,8 +324,8 @@ class StaticTensorArrayOps(_ArrayOps):
         if self.shape and isinstance(self.shape[0], AnyExtent):
             whole = TensorType([AnyExtent(), *self.shape[1:]], self.dtype)
             self._define_split(whole, lambda value, begin, end: make(_slice(value, begin, end)))
-            self._define_join("tensor_array_concat", whole, lambda t: t)
-        self._define_join("tensor_array_stack", TensorType([AnyExtent(), *self.shape], self.dtype), self._as_row)
+            self._define_concat("tensor_array_concat", whole, lambda t: t)
+        self._define_concat("tensor_array_stack", TensorType([AnyExtent(), *self.shape], self.dtype), self._as_row)
         self._define_gather(TensorType([AnyExtent(), *self.shape], self.dtype))
 
     @staticmethod
@@ -343,18 +343,18 @@ class StaticTensorArrayOps(_ArrayOps):
         result = TensorType(self.shape, self.dtype)
         self._define("tensor_get_data", [value], result, lambda me: self._data(value, lambda tensor: tensor))
 
-    def _define_join(self, canonical: str, result: Any, rows: Callable[[Any], Any]) -> None:
+    def _define_concat(self, canonical: str, result: Any, rows: Callable[[Any], Any]) -> None:
         """The rows of all elements of an array, which must have some, as one tensor."""
         array, head, tail = var("tensor_array", self.array), var("hd"), var("tl")
         cons, nil = self._list("Cons"), self._list("Nil")
 
         def body(me: Any) -> Any:
-            def joined(tensor: Var) -> Any:
+            def concatenated(tensor: Var) -> Any:
                 more = op.concatenate(Tuple([rows(tensor), me(tail)]), axis=0)
                 ends = [Clause(PatternConstructor(nil, []), rows(tensor)), Clause(PatternWildcard(), more)]
                 return Match(tail, ends, False)
 
             some = PatternConstructor(cons, [PatternVar(head), PatternVar(tail)])
-            return Match(array, [Clause(some, self._data(head, joined))], False)
+            return Match(array, [Clause(some, self._data(head, concatenated))], False)
 
         self._define(canonical, [array], result, body)

@@ -78,7 +78,7 @@ class Report(Object):
     def table(self, sort: bool = True, aggregate: bool = True, col_sums: bool = True) -> str:
         """A table for people.
 
-        `sort` puts the longest calls first; `aggregate` joins calls of one kernel with equal arguments; `col_sums` adds
+        `sort` puts the longest calls first; `aggregate` merges calls of one kernel with equal arguments; `col_sums` adds
         the sums of the columns and the totals of the devices.
         """
         return _core("AsTable")(self, sort, aggregate, col_sums)

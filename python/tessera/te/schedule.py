@@ -35,7 +35,7 @@ class Split(IterVarRelation):
 
 @register_object
 class Fuse(IterVarRelation):
-    """Two axes joined to one."""
+    """Two axes fused into one."""
 
 
 @register_object
@@ -114,7 +114,7 @@ class Stage(Object):
         return tuple(_ffi_api.StageSplitByFactor(self, parent, factor))
 
     def fuse(self, *args: IterVar) -> IterVar:
-        """Joins neighbouring loops, outermost first, to one."""
+        """Fuses neighbouring loops, outermost first, into one."""
         return _ffi_api.StageFuse(self, args)
 
     def set_scope(self, scope: str) -> None:

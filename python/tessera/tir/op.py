@@ -173,20 +173,20 @@ def ret(val: Any) -> PrimExpr:
 
 def any(*args: Any, span: Span | None = None) -> PrimExpr:
     """True when at least one of the conditions holds."""
-    return _joined(args, _ffi_api._OpOr, span)
+    return _folded(args, _ffi_api._OpOr, span)
 
 
 def all(*args: Any, span: Span | None = None) -> PrimExpr:
     """True when all conditions hold."""
-    return _joined(args, _ffi_api._OpAnd, span)
+    return _folded(args, _ffi_api._OpAnd, span)
 
 
-def _joined(args: tuple[Any, ...], join: Any, span: Span | None) -> Any:
+def _folded(args: tuple[Any, ...], combine: Any, span: Span | None) -> Any:
     if not args:
         raise ValueError("at least one condition is needed")
     out = args[0]
     for arg in args[1:]:
-        out = join(out, arg, span)
+        out = combine(out, arg, span)
     return out
 
 

@@ -72,9 +72,9 @@ def _compute_of(name: str) -> Any:
     """The function of `topi` that a name stands for, without the algorithm at its end."""
     algorithms = r"_(spatial_pack|winograd|tensorcore|direct|nopack|large_batch|small_batch|default|int8|cudnn|miopen|rocblas|cblas|mkl)$"
     while True:
-        for place in (nn, search, transform, vision):
-            if callable(getattr(place, name, None)):
-                return getattr(place, name)
+        for module in (nn, search, transform, vision):
+            if callable(getattr(module, name, None)):
+                return getattr(module, name)
         name, count = re.subn(algorithms, "", name) if "NCHWc_int8" not in name else (name, 0)
         if not count:  # the weight of NCHWc_int8 has a layout of its own
             return None

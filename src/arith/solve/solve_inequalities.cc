@@ -49,7 +49,7 @@ class Elimination {
         for (const std::vector<Row>* side : {&low, &high})
           for (const Row& row : *side) relations.push_back(condition(row));
       for (const Row& a : low)
-        for (const Row& b : high) add(&next, joined(a, b, k));
+        for (const Row& b : high) add(&next, combined(a, b, k));
       rows = std::move(next);
     }
     for (const Row& row : rows) {
@@ -115,7 +115,7 @@ class Elimination {
   }
 
   /// From  -p x + a <= 0  and  q x + b <= 0:  q a + p b <= 0.
-  static Row joined(const Row& a, const Row& b, size_t k) {
+  static Row combined(const Row& a, const Row& b, size_t k) {
     int64_t p = -a.factors[k], q = b.factors[k], g = gcd(p, q);
     p /= g, q /= g;
     Row out;

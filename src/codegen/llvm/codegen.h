@@ -116,7 +116,7 @@ class CodeGen {
   void store(const Buffer& buffer, const PrimExpr& index, Value* value, DataType dtype);
   void note_lanes(const VarNode* var, const PrimExpr& value);
   bool is_defined_here(const PrimExpr& e);
-  Value* join_lanes(Value* a, Value* b);
+  Value* concat_lanes(Value* a, Value* b);
   llvm::Type* scalable_type(llvm::Type* type);
   Value* to_scalable(Value* vector);
   Value* shuffled(Value* a, Value* b, llvm::ArrayRef<int> mask);

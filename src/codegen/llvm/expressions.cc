@@ -113,12 +113,12 @@ llvm::Value* CodeGen::visit(const Shuffle* op) {
   auto lanes_of = [](Value* vector) {
     return int(llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements());
   };
-  // two vectors are shuffled at once; of more, neighbours are joined first
+  // two vectors are shuffled at once; of more, neighbours are concatenated first
   while (vectors.size() > 2 || (vectors.size() == 2 && lanes_of(vectors[0]) != lanes_of(vectors[1]))) {
-    std::vector<Value*> joined;
+    std::vector<Value*> concatenated;
     for (size_t i = 0; i < vectors.size(); i += 2)
-      joined.push_back(i + 1 < vectors.size() ? join_lanes(vectors[i], vectors[i + 1]) : vectors[i]);
-    vectors = std::move(joined);
+      concatenated.push_back(i + 1 < vectors.size() ? concat_lanes(vectors[i], vectors[i + 1]) : vectors[i]);
+    vectors = std::move(concatenated);
   }
   Value* out =
       vectors.size() == 2 ? shuffled(vectors[0], vectors[1], mask) : builder_.CreateShuffleVector(vectors[0], mask);
@@ -126,7 +126,7 @@ llvm::Value* CodeGen::visit(const Shuffle* op) {
 }
 
 /// The lanes of `a`, then those of `b`.
-llvm::Value* CodeGen::join_lanes(Value* a, Value* b) {
+llvm::Value* CodeGen::concat_lanes(Value* a, Value* b) {
   auto count = [](Value* vector) {
     return int(llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements());
   };

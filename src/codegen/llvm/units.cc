@@ -30,7 +30,7 @@ class Groups {
     while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
     return i;
   }
-  void join(size_t a, size_t b) { parent_[std::max(of(a), of(b))] = std::min(of(a), of(b)); }
+  void unite(size_t a, size_t b) { parent_[std::max(of(a), of(b))] = std::min(of(a), of(b)); }
 
  private:
   std::vector<size_t> parent_;
@@ -47,7 +47,7 @@ std::vector<NamedFunctions> group(const NamedFunctions& functions) {
   if (functions.size() > 1) {
     for (size_t i = 0; i < functions.size(); ++i) {
       auto refer = [&](const String& symbol) {
-        if (auto it = by_symbol.find(symbol.str()); it != by_symbol.end()) groups.join(i, it->second);
+        if (auto it = by_symbol.find(symbol.str()); it != by_symbol.end()) groups.unite(i, it->second);
       };
       walk(
           functions[i].second->body, [&](const StringImm* text) { refer(text->value); },

@@ -405,11 +405,11 @@ class FunctionCompiler {
   }
 
   /// One way of a branch: its value goes to `out`, or is returned where that is -1.
-  void way(const Expr& expr, int32_t out, int32_t join) {
+  void way(const Expr& expr, int32_t out, int32_t end) {
     scope([&] {
       if (out < 0) return tail(expr);
       draft_.emit(Opcode::Move, out, in_register(expr));
-      draft_.emit(Opcode::Goto, -1, join);
+      draft_.emit(Opcode::Goto, -1, end);
     });
   }
 
@@ -417,27 +417,27 @@ class FunctionCompiler {
 
   void compile_if(const If* branch, int32_t out) {
     int32_t test = in_register(branch->cond), yes = number(1);
-    int32_t otherwise = draft_.new_label(), join = draft_.new_label();
+    int32_t otherwise = draft_.new_label(), end = draft_.new_label();
     draft_.emit(Opcode::If, -1, test, yes, otherwise);
-    way(branch->true_branch, out, join);
+    way(branch->true_branch, out, end);
     draft_.bind_label(otherwise);
-    way(branch->false_branch, out, join);
-    if (out >= 0) draft_.bind_label(join);
+    way(branch->false_branch, out, end);
+    if (out >= 0) draft_.bind_label(end);
   }
 
   void compile_match(const Match* match, int32_t out) {
     Value data = value_of(match->data);
-    int32_t join = draft_.new_label();
+    int32_t end = draft_.new_label();
     for (const Clause& clause : match->clauses) {
       int32_t next = draft_.new_label();
       scope([&] {
         test(clause->lhs, data, next);
-        way(clause->rhs, out, join);
+        way(clause->rhs, out, end);
       });
       draft_.bind_label(next);
     }
     draft_.emit(Opcode::Fatal);
-    if (out >= 0) draft_.bind_label(join);
+    if (out >= 0) draft_.bind_label(end);
   }
 
   /// Goes on with the variables of the pattern bound when it fits, else to `next`.

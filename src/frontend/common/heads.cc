@@ -11,7 +11,7 @@ using namespace relay;  // NOLINT: makers of calls
 Expr split_heads(Expr x, int64_t heads) {
   return transpose(reshape(x, int_array({0, 0, heads, -1})), int_array({0, 2, 1, 3}));
 }
-Expr join_heads(Expr x) { return reshape(transpose(x, int_array({0, 2, 1, 3})), int_array({0, 0, -1})); }
+Expr merge_heads(Expr x) { return reshape(transpose(x, int_array({0, 2, 1, 3})), int_array({0, 0, -1})); }
 Expr transposed_matrices(const Expr& x) { return transpose(x, int_array({0, 1, 3, 2})); }
 
 Expr counting(int64_t count, size_t axis) {

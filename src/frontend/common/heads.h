@@ -11,7 +11,7 @@ inline constexpr double kNever = -INFINITY;  // added to a score that must not c
 
 /// (batch, length, heads * size) -> (batch, heads, length, size).
 Expr split_heads(Expr x, int64_t heads);
-Expr join_heads(Expr x);
+Expr merge_heads(Expr x);
 /// The last two dimensions, swapped.
 Expr transposed_matrices(const Expr& x);
 /// Numbers from 0 on along one of four dimensions.

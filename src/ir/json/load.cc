@@ -217,7 +217,7 @@ class Reader : JsonSource {
     return nullptr;
   }
 
-  /// Asked once for each object and kind of place: a long list referred to from many nodes is looked through once.
+  /// Asked once for each object and kind of field: a long list referred to from many nodes is looked through once.
   bool accepts(const Field& field, const Object* part) {
     auto& known = accepted_[reinterpret_cast<const void*>(field.accepts)];
     auto [it, added] = known.try_emplace(part, false);

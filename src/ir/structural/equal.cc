@@ -31,7 +31,7 @@ struct Task {
   const Object* rhs;
   bool bind;              // free variables inside are matched with each other
   uint32_t path;          // index of the step that led here
-  uint32_t rhs_path = 0;  // set where only one side has something: the place on the right that is (not) there
+  uint32_t rhs_path = 0;  // set where only one side has something: the path on the right that is (not) there
   bool apart = false;     // what was matched in the function before does not count here
 };
 
@@ -142,7 +142,7 @@ class Comparison {
       tasks_.push_back({a[i].get(), b[i].get(), task.bind, step(task.path, {.kind = Step::Item, .index = i})});
     if (a.size() == b.size()) return true;
     if (!trace_) return false;
-    // Compared last, so that the path leads to the first place that differs.
+    // Compared last, so that the path leads to the first difference.
     bool lhs_longer = a.size() > b.size();
     uint32_t item = step(task.path, {.kind = Step::Item, .index = common});
     uint32_t gap = step(task.path, {.kind = Step::MissingItem, .index = common});

@@ -27,7 +27,7 @@ uint64_t hash_of(const std::string& text) {
   return hash ^ (hash >> 47);
 }
 
-/// Places in a table of 2^bits slots: each entry at home where it can, else at the next free slot after its home.
+/// Positions in a table of 2^bits slots: each entry at home where it can, else at the next free slot after its home.
 class Table {
  public:
   explicit Table(int bits) : bits_(bits), slots_(size_t{1} << bits, nullptr) {}

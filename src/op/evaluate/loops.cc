@@ -61,23 +61,23 @@ void copy_elements(std::vector<CopyLoop> loops, size_t element_bytes, const void
     if (loop.extent == 0) return;
   std::erase_if(loops, [](const CopyLoop& loop) { return loop.extent == 1; });
   std::stable_sort(loops.begin(), loops.end(), [](const CopyLoop& a, const CopyLoop& b) { return a.to > b.to; });
-  std::vector<CopyLoop> joined;
+  std::vector<CopyLoop> merged;
   for (const CopyLoop& loop : loops) {
     bool continues =
-        !joined.empty() && joined.back().to == loop.to * loop.extent && joined.back().from == loop.from * loop.extent;
-    if (continues) joined.back() = {joined.back().extent * loop.extent, loop.to, loop.from};
-    else joined.push_back(loop);
+        !merged.empty() && merged.back().to == loop.to * loop.extent && merged.back().from == loop.from * loop.extent;
+    if (continues) merged.back() = {merged.back().extent * loop.extent, loop.to, loop.from};
+    else merged.push_back(loop);
   }
-  if (joined.empty()) joined.push_back({1, 1, 1});
+  if (merged.empty()) merged.push_back({1, 1, 1});
   // what reads neighbours stands next to what writes neighbours, so that lines of both are used while they are near
-  auto reader = std::find_if(joined.begin(), joined.end(), [](const CopyLoop& loop) { return loop.from == 1; });
-  if (joined.size() > 2 && reader != joined.end() && reader + 1 != joined.end())
-    std::rotate(reader, reader + 1, joined.end() - 1);
+  auto reader = std::find_if(merged.begin(), merged.end(), [](const CopyLoop& loop) { return loop.from == 1; });
+  if (merged.size() > 2 && reader != merged.end() && reader + 1 != merged.end())
+    std::rotate(reader, reader + 1, merged.end() - 1);
   switch (element_bytes) {
-    case 1: return copy_all<uint8_t>(joined, from, to);
-    case 2: return copy_all<uint16_t>(joined, from, to);
-    case 4: return copy_all<uint32_t>(joined, from, to);
-    case 8: return copy_all<uint64_t>(joined, from, to);
+    case 1: return copy_all<uint8_t>(merged, from, to);
+    case 2: return copy_all<uint16_t>(merged, from, to);
+    case 4: return copy_all<uint32_t>(merged, from, to);
+    case 8: return copy_all<uint64_t>(merged, from, to);
     default: ICHECK(false) << "no element has " << element_bytes << " bytes";
   }
 }

@@ -81,7 +81,7 @@ class Equation {
     return out;
   }
 
-  /// A letter that one term has twice takes a diagonal: the second gets its own, and the identity joins them.
+  /// A letter that one term has twice takes a diagonal: the second gets its own, and the identity connects them.
   ///   ii->i   =>   ij,ij->i   with the identity as second operand
   void separate_diagonals(size_t k) {
     for (size_t d = 0; d < types_[k]->shape.size(); ++d) {

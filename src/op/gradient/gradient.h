@@ -37,7 +37,7 @@ Expr extent_of(const Expr& tensor, int dimension, DataType dtype);
 /// How many elements a tensor has, likewise.
 Expr element_count_of(const Expr& tensor, DataType dtype);
 
-// Elements by index: writes joined with what is there by `mode`, sums along one axis, reads along one axis.
+// Elements by index: writes combined with what is there by `mode`, sums along one axis, reads along one axis.
 Expr scatter_nd(const Expr& data, const Expr& indices, const Expr& updates, const char* mode);
 Expr scatter_add(const Expr& data, const Expr& indices, const Expr& updates, int axis);
 Expr gather(const Expr& data, const Expr& indices, int axis);

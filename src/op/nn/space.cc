@@ -139,7 +139,7 @@ static void space_records() {
       .moves(Moves::Permute)
       .precision(Precision::Follow);
   space_record<SpaceToBatchNDAttrs>("nn.space_to_batch_nd", "SpaceToBatchND",
-                                    "Space is cut into blocks; the position in the block joins the batch.",
+                                    "Space is split into blocks; the position in the block becomes part of the batch.",
                                     space_to_batch_type, space_to_batch, space_to_batch_gradient);
   space_record<BatchToSpaceNDAttrs>("nn.batch_to_space_nd", "BatchToSpaceND",
                                     "A part of the batch becomes the position in a block of space.",

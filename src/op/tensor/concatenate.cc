@@ -1,4 +1,4 @@
-// Tensors joined to one, or one cut into parts.
+// Tensors concatenated or stacked to one, and one split into parts.
 
 #include "ir/prim/ops.h"
 #include "op/evaluate/evaluate.h"
@@ -20,18 +20,18 @@ using relay::StackAttrs;
 
 /// The tensors of a tuple argument, which must agree in type and in all extents but that of `axis` (-1: all).
 std::vector<const TensorTypeNode*> tuple_of_tensors(const TupleType* tuple, int axis) {
-  if (tuple->fields_.empty()) throw Error(TypeError) << "there is nothing to join";
+  if (tuple->fields_.empty()) throw Error(TypeError) << "there is nothing to concatenate";
   std::vector<const TensorTypeNode*> out;
   for (const Type& field : tuple->fields_) {
     out.push_back(tensor_of(field));
-    if (!out.back()) throw Error(TypeError) << "only tensors can be joined, not " << to_text(field);
+    if (!out.back()) throw Error(TypeError) << "only tensors can be concatenated, not " << to_text(field);
     const TensorTypeNode *first = out.front(), *last = out.back();
     if (first->dtype != last->dtype || first->shape.size() != last->shape.size())
-      throw Error(TypeError) << to_text(tuple->fields_[0]) << " and " << to_text(field) << " cannot be joined";
+      throw Error(TypeError) << to_text(tuple->fields_[0]) << " and " << to_text(field) << " cannot be concatenated";
     for (size_t i = 0; i < first->shape.size(); ++i)
       if (static_cast<int>(i) != axis && !may_equal(first->shape[i], last->shape[i]))
         throw Error(TypeError) << to_text(tuple->fields_[0]) << " and " << to_text(field)
-                               << " cannot be joined: they differ in dimension " << i;
+                               << " cannot be concatenated: they differ in dimension " << i;
   }
   return out;
 }
@@ -128,7 +128,7 @@ Tensors split(const Attrs& given, const Tensors& in, const Type&) {
 
 }  // namespace
 
-static void join_records() {
+static void concatenate_records() {
   OpRecord("concatenate")
       .doc("Tensors one after the other along an axis.")
       .attrs<ConcatenateAttrs>()

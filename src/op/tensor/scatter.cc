@@ -88,8 +88,8 @@ bool permutation_type(TypeQuery& query) {
 template <class A>
 Tensors scatter(const Attrs& given, const Tensors& in, const Type&) {
   auto* attrs = given.as<A>();
-  const char* join = std::is_same_v<A, ScatterAddAttrs> ? "add" : "update";
-  return {topi::scatter(in[0], in[1], in[2], normal_axis(attrs->axis, rank_of(in[0])), join, {attrs->checked_as})};
+  const char* mode = std::is_same_v<A, ScatterAddAttrs> ? "add" : "update";
+  return {topi::scatter(in[0], in[1], in[2], normal_axis(attrs->axis, rank_of(in[0])), mode, {attrs->checked_as})};
 }
 
 }  // namespace

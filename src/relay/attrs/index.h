@@ -76,7 +76,7 @@ struct ScatterAddAttrs : AttrsNode {
   }
 };
 
-/// mode: "update", "add" or another way to join with what is there.
+/// mode: "update", "add" or another way to combine with what is there.
 struct ScatterNDAttrs : AttrsNode {
   String mode, checked_as = nullptr;
   static constexpr NodeInfo info{"relay.attrs.ScatterNDAttrs", &AttrsNode::info};

@@ -126,7 +126,7 @@ struct RepeatAttrs : AttrsNode {
   }
 };
 
-/// newshape: 0 keeps an extent, -1 is inferred, -2 keeps the rest, -3 joins two, -4 splits one into the next two.
+/// newshape: 0 keeps an extent, -1 is inferred, -2 keeps the rest, -3 merges two, -4 splits one into the next two.
 /// Of dyn.reshape, whose shape is an argument, `newshape` holds the numbers below 1 that mean something there; where it is
 /// empty that is all of Relay's.
 struct ReshapeAttrs : AttrsNode {

@@ -26,12 +26,12 @@ Expr fuse_attention(const Expr& body);
 Function fuse_ops(const Function& function, const PassContext& context, int level);
 Expr fuse_resample(const Expr& body);
 Expr fuse_rows(const Expr& body);
-Expr join_reduced_axes(const Expr& body);
+Expr merge_reduced_axes(const Expr& body);
 Function label_kernels(const Function& function);
 Function label_ops(const Function& function);
 Expr sink_views(const Expr& body);
 Expr split_args(const Expr& body, int max_function_args);
-Expr split_open_joins(const Expr& body);
+Expr split_dynamic_concats(const Expr& body);
 
 // gradient/
 Pass first_order_gradient_pass();

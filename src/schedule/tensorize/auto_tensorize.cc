@@ -84,7 +84,7 @@ Signature signature(const IterVar& axis, const std::unordered_map<const BufferNo
 }
 
 /// `axes` as the digits of one number.
-PrimExpr joined(const std::vector<IterVar>& axes, const std::vector<Var>& vars) {
+PrimExpr fused_axis(const std::vector<IterVar>& axes, const std::vector<Var>& vars) {
   PrimExpr out = vars[0];
   for (size_t i = 1; i < axes.size(); ++i) out = out * axes[i]->dom->extent + vars[i];
   return out;
@@ -121,7 +121,7 @@ IndexMap propose(const Array<IterVar>& lhs, const Array<IterVar>& rhs, const Com
   for (const IterVar& axis : rhs) {
     const Group& group = groups.at(signature(axis, match.theirs));
     if (group.axes.empty()) continue;
-    out.push_back(joined(group.axes, group.vars));
+    out.push_back(fused_axis(group.axes, group.vars));
     any = true;
   }
   return any ? make_index_map(vars, out) : nullptr;

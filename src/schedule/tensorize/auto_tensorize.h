@@ -1,5 +1,5 @@
 #pragma once
-// How the axes of a block would have to be joined for an intrinsic to replace it.
+// How the axes of a block would have to be fused for an intrinsic to replace it.
 
 #include "schedule/schedule.h"
 #include "tir/index_map.h"

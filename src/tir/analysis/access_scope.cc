@@ -127,7 +127,7 @@ Map<Buffer, ObjectRef> detect_buffer_access_lca(const PrimFunc& function) {
   return out;
 }
 
-static Globals access_place_globals{{"tir.analysis.detect_buffer_access_lca", detect_buffer_access_lca}};
+static Globals access_scope_globals{{"tir.analysis.detect_buffer_access_lca", detect_buffer_access_lca}};
 
 }  // namespace
 

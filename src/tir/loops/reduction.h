@@ -10,7 +10,7 @@ namespace tessera::loops {
 
 /// The values a reduction starts from: what the user gave, else the identity of its combiner.
 Array<PrimExpr> reduction_start(const Reduce* reduce);
-/// The values after `source` joins `current`.
+/// The values after `source` is combined with `current`.
 Array<PrimExpr> reduction_step(const Reduce* reduce, const Array<PrimExpr>& current);
 
 /// Stores `values` of one tuple one after another. Where a later value reads what an earlier store changes

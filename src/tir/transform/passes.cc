@@ -109,7 +109,7 @@ PassTable passes{
         {"LowerDeviceStorageAccessInfo", lower_device_storage_access_info, "Turns access pointers into addresses."},
         {"LowerVtcmAlloc", lower_vtcm_alloc, ""},
         {"MergeDynamicSharedMemoryAllocations", merge_dynamic_shared_memory,
-         "Joins allocations of dynamic shared memory."},
+         "Merges allocations of dynamic shared memory."},
         {"SpecializeStrides", specialize_strides, ""},
         {"StorageFlatten",
          storage_flatten,

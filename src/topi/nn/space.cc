@@ -108,21 +108,21 @@ te::Tensor batch_to_space_nd(const te::Tensor& data, const Array<PrimExpr>& bloc
     cut.push_back(extent);
   }
   cut.push_back(batch);
-  Array<PrimExpr> joined{batch};
+  Array<PrimExpr> merged{batch};
   std::vector<int> order{static_cast<int>(spatial)};
   for (size_t i = 1; i < rank; ++i) {
     order.push_back(static_cast<int>(spatial + i));
     cut.push_back(data->shape[i]);
     if (i > spatial) {
-      joined.push_back(data->shape[i]);
+      merged.push_back(data->shape[i]);
       continue;
     }
     order.push_back(static_cast<int>(i - 1));
-    joined.push_back(data->shape[i] * block[i - 1]);
+    merged.push_back(data->shape[i] * block[i - 1]);
   }
-  te::Tensor whole = reshape(transpose(reshape(data, cut), order), joined);
-  Array<PrimExpr> shape = joined;
-  for (size_t i = 0; i < spatial; ++i) shape.set(i + 1, joined[i + 1] - crop_before[i] - crop_after[i]);
+  te::Tensor whole = reshape(transpose(reshape(data, cut), order), merged);
+  Array<PrimExpr> shape = merged;
+  for (size_t i = 0; i < spatial; ++i) shape.set(i + 1, merged[i + 1] - crop_before[i] - crop_after[i]);
   return compute(
       shape, "ax",
       [&](const Array<PrimExpr>& at) {

@@ -98,7 +98,7 @@ te::Tensor roi_align(const te::Tensor& data, const te::Tensor& rois, const RoiOp
     }
     return with_memory(real, bin.lanes, [&](const Buffer& memory) {
       PrimExpr empty = options.is_max ? min_value(real) : number(0.0);
-      auto join = [&](const PrimExpr& lane, const PrimExpr& here) {
+      auto update = [&](const PrimExpr& lane, const PrimExpr& here) {
         PrimExpr before = make_load(memory, {lane});
         return store(memory, options.is_max ? max(before, here) : before + here, {lane});
       };
@@ -115,11 +115,11 @@ te::Tensor roi_align(const te::Tensor& data, const te::Tensor& rois, const RoiOp
             tap.index = min(max(tap.index, make_const(kInt32, 0)), tessera::cast(kInt32, extents[i + 2] - 1));
         }
         Stmt inside = bin.each_lane([&](const PrimExpr& lane) {
-          return join(lane, blend(taps, [&](const std::vector<PrimExpr>& index) {
-                        return tessera::cast(real, bin.read(index[0], index[1], lane));
-                      }));
+          return update(lane, blend(taps, [&](const std::vector<PrimExpr>& index) {
+                          return tessera::cast(real, bin.read(index[0], index[1], lane));
+                        }));
         });
-        Stmt outside = bin.each_lane([&](const PrimExpr& lane) { return join(lane, number(0.0)); });
+        Stmt outside = bin.each_lane([&](const PrimExpr& lane) { return update(lane, number(0.0)); });
         return when(is_outside, outside, inside);
       });
       Stmt start = bin.each_lane([&](const PrimExpr& lane) { return store(memory, empty, {lane}); });

@@ -83,7 +83,7 @@ def broadcastable(g, v):
     return shape[g.rng.randrange(len(shape) + 1) :] if g.rng.random() < 0.5 else shape
 
 
-def joins(a, b):
+def broadcasts(a, b):
     try:
         np.broadcast_shapes(a.shape, b.shape)
     except ValueError:
@@ -106,7 +106,7 @@ def arithmetic(g: Graph):
     if a is None:
         return
     v = g.nodes[a].value
-    b = g.find(lambda w: joins(v, w), broadcastable(g, v), str(v.dtype))
+    b = g.find(lambda w: broadcasts(v, w), broadcastable(g, v), str(v.dtype))
     pair = (a, b) if g.rng.random() < 0.5 else (b, a)
     g.add(getattr(relay, g.rng.choice(ARITHMETIC)), *pair)
 
@@ -117,7 +117,7 @@ def comparison(g: Graph):
     if a is None:
         return
     v = g.nodes[a].value
-    b = g.find(lambda w: joins(v, w), broadcastable(g, v), str(v.dtype))
+    b = g.find(lambda w: broadcasts(v, w), broadcastable(g, v), str(v.dtype))
     if is_float(v) and np.any(np.abs(v - g.nodes[b].value) < 1e-3):
         return
     g.add(getattr(relay, g.rng.choice(COMPARE)), a, b)
@@ -146,7 +146,7 @@ def bits(g: Graph):
     if name in LOGICAL:
         a = g.find(lambda v: v.dtype == bool, g.shape(), "bool")
         v = g.nodes[a].value
-        return g.add(getattr(relay, name), a, g.find(lambda w: joins(v, w), broadcastable(g, v), "bool"))
+        return g.add(getattr(relay, name), a, g.find(lambda w: broadcasts(v, w), broadcastable(g, v), "bool"))
     a = g.pick(lambda v: str(v.dtype) in ("int32", "int64") and (v.size == 0 or np.abs(v).max() < 1 << 20))
     if a is None:
         return
@@ -154,7 +154,7 @@ def bits(g: Graph):
     if name in SHIFTS:
         b = g.fresh(broadcastable(g, v), str(v.dtype), low=0, high=1.5)
     else:
-        b = g.find(lambda w: joins(v, w), broadcastable(g, v), str(v.dtype))
+        b = g.find(lambda w: broadcasts(v, w), broadcastable(g, v), str(v.dtype))
     g.add(getattr(relay, name), a, b)
 
 
@@ -164,7 +164,7 @@ def choice(g: Graph):
     if a is None:
         return
     v = g.nodes[a].value
-    b = g.find(lambda w: joins(v, w), broadcastable(g, v), str(v.dtype))
+    b = g.find(lambda w: broadcasts(v, w), broadcastable(g, v), str(v.dtype))
     shape = np.broadcast_shapes(v.shape, g.nodes[b].value.shape)
     condition = g.find(lambda w: w.dtype == bool and w.shape == shape, shape, "bool")
     g.add(relay.where, condition, a, b)
@@ -329,7 +329,7 @@ def collapsed(g: Graph):
 
 
 @template(2)
-def joined(g: Graph):
+def concatenated(g: Graph):
     a = g.pick(lambda v: v.ndim > 0)
     if a is None:
         return

@@ -234,8 +234,8 @@ def dilate(attrs, data):
 
 def fifo_buffer(attrs, data, buffer):
     n = buffer.shape[attrs.axis]
-    joined = np.concatenate([buffer, data], attrs.axis)
-    return np.take(joined, range(joined.shape[attrs.axis] - n, joined.shape[attrs.axis]), attrs.axis)
+    whole = np.concatenate([buffer, data], attrs.axis)
+    return np.take(whole, range(whole.shape[attrs.axis] - n, whole.shape[attrs.axis]), attrs.axis)
 
 
 def space_to_depth(attrs, data):

@@ -188,7 +188,7 @@ def test_quantised_functions(op):
     check(op, inputs, kinds=(TensorProto.UINT8,), off_by=1, **attributes)
 
 
-def test_quantised_parts_are_joined():
+def test_quantised_parts_are_concatenated():
     inputs = [SCALE, ZERO, *quantised(2, 3), *quantised(2, 4, scale=0.1, zero=90)]
     check("QLinearConcat", inputs, kinds=(TensorProto.UINT8,), off_by=1, axis=1)
 

@@ -174,7 +174,7 @@ def test_sums_and_products_are_those_of_the_real_numbers(name, real):
     assert np.abs(got - want).max() <= 1 and want.std() > 20
 
 
-def test_parts_of_different_scales_are_joined():
+def test_parts_of_different_scales_are_concatenated():
     x, y = integers(10, (2, 3), "uint8"), integers(11, (2, 4), "uint8")
     parts = [relay.var("x", shape=x.shape, dtype="uint8"), relay.var("y", shape=y.shape, dtype="uint8")]
     call = relay.qnn.op.concatenate(

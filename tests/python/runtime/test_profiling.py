@@ -39,7 +39,7 @@ def lines_of(table):
     return [line.rstrip() for line in table.split("\n")]
 
 
-def test_table_joins_equal_calls_sorts_by_time_and_adds_up(report):
+def test_table_merges_equal_calls_sorts_by_time_and_adds_up(report):
     lines = lines_of(report.table())
     assert lines[0].split() == ["Name", "Duration", "(us)", "Percent", "Device", "Count", "Argument", "Shapes"]
     assert [line.split()[:2] for line in lines[1:4]] == [["conv", "1,234.50"], ["add", "30.00"], ["add", "5.00"]]

@@ -101,7 +101,7 @@ def test_what_cannot_be_a_shape_is_an_error_that_says_why(what):
 RIGHT = {
     "zero keeps an extent, -1 is what is left": (("reshape", 2, ints(2, 6), ints(0, -1), False, False), [2, 6]),
     "zero is zero": (("reshape", 2, ints(2, 0), ints(0, 5), True, False), [0, 5]),
-    "Relay joins two": (("reshape", 2, ints(2, 3, 4), ints(-3, 0), False, True), [6, 4]),
+    "Relay merges two": (("reshape", 2, ints(2, 3, 4), ints(-3, 0), False, True), [6, 4]),
     "an extent of 1 keeps the data's": (("broadcast_to", 2, ints(3, 1), ints(1, 5)), [3, 5]),
     "repetition of nothing": (("tile", 2, ints(3), ints(0, 2)), [0, 6]),
     "less than 1 is all": (("topk", 1, ints(4), ints(0)[0], 0, LEAST), [4]),

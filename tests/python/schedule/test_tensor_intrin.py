@@ -257,7 +257,7 @@ def batch_matmul(b, n, m, k):
         (batch_matmul(1, 32, 32, 32), "C", lambda b, m, n, k: (b, m, n, k)),
     ],
 )
-def test_axes_are_joined_so_that_an_intrinsic_fits(func, name, expected):
+def test_axes_are_fused_so_that_an_intrinsic_fits(func, name, expected):
     sch = tir.Schedule(func)
     block = sch.get_block(name)
     desc = tir.TensorIntrin.get(cuda.WMMA_SYNC_16x16x16_f16f16f32_INTRIN).desc

@@ -58,7 +58,7 @@ def test_expressions_have_the_parentheses_they_need(e, text):
     assert expression(e) == text
 
 
-def test_plain_loops_join_in_a_grid():
+def test_plain_loops_form_a_grid():
     i, j, k = te.var("i"), te.var("j"), te.var("k")
     assert "    for i, j in T.grid(4, 8):" in script_of(loops(tir.Evaluate(i + j), (i, 0, 4), (j, 0, 8)))
     lines = script_of(loops(tir.Evaluate(k), (i, 0, 4), (j, 0, i), (k, 2, 6)))

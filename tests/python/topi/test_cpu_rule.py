@@ -87,7 +87,7 @@ def test_padding_is_computed_once_and_not_in_the_loops_of_the_sums():
 
 
 @pytest.mark.parametrize("count", [2, 4, 5, 9, 25])
-def test_many_tensors_are_joined(count):
+def test_many_tensors_are_concatenated(count):
     inputs = [relay.var(f"x{i}", shape=(1, 3 + i % 4, 6, 5)) for i in range(count)]
     function = relay.Function(inputs, relay.nn.relu(relay.concatenate(inputs, axis=1)))
     module = graph_executor.GraphModule(relay.build(tvm.IRModule.from_expr(function), "llvm")["default"](tvm.cpu()))

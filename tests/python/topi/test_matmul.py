@@ -144,13 +144,13 @@ def test_a_result_that_is_used_twice_is_stored():
     close(module.get_output(1).numpy(), np.maximum(product(a, b), 0))
 
 
-def test_a_join_takes_more_than_the_product():
+def test_a_concatenation_takes_more_than_the_matmul():
     """The first element of the join is one of the product; the others are not."""
     a, b, other = random(1, 3), random(3, 5), random(3, 5, seed=1)
     params = [relay.var(name, shape=x.shape) for name, x in (("a", a), ("b", b), ("other", other))]
-    joined = relay.concatenate([relay.einsum(params[:2], "mk,kn->mn"), params[2]], axis=0)
+    whole = relay.concatenate([relay.einsum(params[:2], "mk,kn->mn"), params[2]], axis=0)
     with tvm.transform.PassContext(opt_level=3):
-        lib = relay.build(tvm.IRModule.from_expr(relay.Function(params, joined)), "llvm")
+        lib = relay.build(tvm.IRModule.from_expr(relay.Function(params, whole)), "llvm")
     module = graph_executor.GraphModule(lib["default"](tvm.cpu()))
     module.set_input(a=a, b=b, other=other)
     close(result(module), np.concatenate([product(a, b), other]))

@@ -110,7 +110,7 @@ def squeeze(data: Expr, axis: Any = None) -> Call:
 
 
 def reshape(data: Expr, newshape: Any, allowzero: bool = False) -> Call:
-    """The same elements under another shape: 0 keeps an extent, -1 is inferred, -2 keeps the rest, -3 joins two,
+    """The same elements under another shape: 0 keeps an extent, -1 is inferred, -2 keeps the rest, -3 merges two,
     -4 splits one into the next two."""
     if is_dynamic(newshape):
         return dyn._make.reshape(data, newshape, allowzero)
@@ -151,7 +151,7 @@ def scatter_add(data: Expr, indices: Expr, updates: Expr, axis: int) -> Call:
 
 
 def scatter_nd(data: Expr, indices: Expr, updates: Expr, mode: str = "update") -> Call:
-    """The data with updates written ("update"), added ("add") or joined by "min" or "max" where columns of indices
+    """The data with updates written ("update"), added ("add") or combined by "min" or "max" where columns of indices
     point."""
     return call_op("scatter_nd", [data, indices, updates], {"mode": mode}, "relay.attrs.ScatterNDAttrs")
 

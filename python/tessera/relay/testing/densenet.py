@@ -44,8 +44,8 @@ def _net(size: int, classes: int, data_shape: tuple[int, ...], dtype: str, bottl
     for block, count in enumerate(blocks):
         parts: list[Expr] = [out]
         for layer in range(count):
-            joined = parts[0] if len(parts) == 1 else _op.concatenate(parts, axis=1)
-            parts.append(_layer(joined, growth, bottle, f"block{block}_layer{layer}"))
+            concatenated = parts[0] if len(parts) == 1 else _op.concatenate(parts, axis=1)
+            parts.append(_layer(concatenated, growth, bottle, f"block{block}_layer{layer}"))
         out = _op.concatenate(parts, axis=1)
         channels += count * growth
         if block + 1 < len(blocks):

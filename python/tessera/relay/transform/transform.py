@@ -55,7 +55,7 @@ def FoldConstantExpr(expr: Any, mod: Any = None, fold_qnn: bool = False) -> Any:
 
 
 def BatchingOps() -> Pass:
-    """Joins parallel operators into larger ones."""
+    """Combines parallel operators into larger ones."""
     names = ("CombineParallelConv2D", "CombineParallelDense", "CombineParallelBatchMatmul")
     return Sequential([_constructors[name]() for name in names])
 

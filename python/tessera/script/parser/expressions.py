@@ -101,7 +101,7 @@ class Expressions:
         return {self(k): self(v) for k, v in zip(node.keys, node.values) if k is not None}
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> str:
-        return "".join(self(part) for part in node.values)
+        return "".combine(self(part) for part in node.values)
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> str:
         spec = self(node.format_spec) if node.format_spec is not None else ""
@@ -181,10 +181,10 @@ class Expressions:
         return out
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
-        join = tir.And if isinstance(node.op, ast.And) else tir.Or
+        combine = tir.And if isinstance(node.op, ast.And) else tir.Or
         out = self.expr(node.values[0])
         for item in node.values[1:]:
-            out = join(out, self.expr(item))
+            out = combine(out, self.expr(item))
         return out
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:

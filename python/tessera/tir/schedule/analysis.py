@@ -65,7 +65,7 @@ def get_tensorize_loop_mapping(
 
 @register_object("tir.schedule.AutoTensorizeMappingInfo")
 class AutoTensorizeMappingInfo(Object):
-    """How the axes of a block would be joined for an intrinsic to fit.
+    """How the axes of a block would be fused for an intrinsic to fit.
 
     `mappings` are index maps of the block's axes `lhs_iters`; `lhs_buffer_map` says which buffer of the description each
     of its buffers stands for, `rhs_indices` where the description touches them with its axes `rhs_iters`.

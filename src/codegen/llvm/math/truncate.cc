@@ -107,7 +107,7 @@ llvm::Value* CodeGen::truncate_to_signed(Value* value, DataType from, DataType t
   if (rest == 1) high = builder_.CreateExtractElement(high, uint64_t{0});
   high = truncate_to_signed(high, from.with_lanes(rest), to.with_lanes(rest));
   low = instruction(builder_, *module_, *widest, low);
-  if (rest > 1) return join_lanes(low, high);
+  if (rest > 1) return concat_lanes(low, high);
   return builder_.CreateInsertElement(first_lanes(builder_, low, from.lanes), high, uint64_t(widest->lanes));
 }
 

@@ -133,7 +133,7 @@ Values attention(Operation& in) {
   weights = cast_if_needed(in, weights, dtype);
   if (mode == 3) shown = weights;
   Expr out = matmul_like_numpy(in, weights, value);
-  return {is_flat ? join_heads(out) : out, present_key, present_value, shown};
+  return {is_flat ? merge_heads(out) : out, present_key, present_value, shown};
 }
 
 /// Attention whose scores and weights graphs of the node change.
@@ -178,7 +178,7 @@ Values rotary_embedding(Operation& in) {
   auto cached = [&](size_t i) { return expand_dims(in.has(3) ? checked_take(in, in[i], in[3], 0) : in[i], 1); };
   Expr out =
       rotated(in, x, cached(1), cached(2), in.integer("rotary_embedding_dim", 0), in.integer("interleaved", 0) != 0);
-  return {is_flat ? join_heads(out) : out};
+  return {is_flat ? merge_heads(out) : out};
 }
 
 // ---- linear attention -----------------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ Values linear_attention(Operation& in) {
     Expr seen = sum(multiply(read, transposed_matrices(step(query))), {PrimExpr(2)}, true);
     outputs.push_back(multiply(seen, make_scalar(scale, wide)));
   }
-  Expr out = join_heads(outputs.size() == 1 ? outputs[0] : concatenate(outputs, 2));
+  Expr out = merge_heads(outputs.size() == 1 ? outputs[0] : concatenate(outputs, 2));
   return {cast_if_needed(in, out, dtype), cast_if_needed(in, state, in.has(3) ? in.dtype(in[3]) : dtype)};
 }
 

@@ -104,7 +104,7 @@ Values attention_of_projections(Operation& in, const Expr& projected, size_t mas
   if (in.has(mask)) scores.add_mask(seen_by(in, in[mask], batch, keys), hidden);
   if (in.integer("unidirectional", 0) != 0) scores.add_mask(seen_before(length, keys), kNever);
   if (in.has(more)) scores.add_bias(in[more]);
-  Values out{join_heads(scores.attended())};
+  Values out{merge_heads(scores.attended())};
   if (in.wants(1)) out.push_back(stack({key, value}, 0));
   return out;
 }
@@ -163,7 +163,7 @@ Values multi_head_attention(Operation& in) {
   if (in.integer("unidirectional", 0) != 0)
     scores.add_mask(seen_before(fixed_extent(in, query, 2, "the length"), keys), kNever);
   if (in.has(5)) scores.add_bias(in[5]);
-  return {join_heads(scores.attended()), key, value};
+  return {merge_heads(scores.attended()), key, value};
 }
 
 /// Inputs: query (or all three packed), key, value, past key and value, the last position of each row, the length of the
@@ -213,7 +213,7 @@ Values group_query_attention(Operation& in) {
   if (int64_t window = in.integer("local_window_size", -1); window > 0)
     scores.add_mask(greater(counting(keys, 3), subtract(position, make_ints({window}))), kNever);
   if (in.has(10)) scores.add_bias(in[10]);
-  return {join_heads(scores.attended()), all_keys, all_values};
+  return {merge_heads(scores.attended()), all_keys, all_values};
 }
 
 /// Inputs: data, positions, cosines, sines.
@@ -234,7 +234,7 @@ Values fused_rotary_embedding(Operation& in) {
   }
   auto cached = [&](size_t i) { return expand_dims(checked_take(in, in[i], position, 0), 1); };
   Expr out = rotated(in, x, cached(2), cached(3), turned, in.integer("interleaved", 0) != 0);
-  return {is_flat ? join_heads(out) : out};
+  return {is_flat ? merge_heads(out) : out};
 }
 
 }  // namespace

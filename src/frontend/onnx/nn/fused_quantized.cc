@@ -71,7 +71,7 @@ Expr global_average(Operation& in, const Expr& x) {
 Values concat(Operation& in) {
   Array<Expr> parts;
   for (size_t i = 2; i + 2 < in.size() + 1; i += 3) parts.push_back(real(in, i));
-  if (parts.empty()) in.invalid("there is nothing to join");
+  if (parts.empty()) in.invalid("there is nothing to concatenate");
   int axis = in.axis(in.integer("axis"), in.rank(parts[0]));
   return {result(in, concatenate(parts, axis), 0, 1, in.dtype(in[2]))};
 }

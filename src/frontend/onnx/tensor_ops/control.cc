@@ -22,7 +22,7 @@ constexpr int64_t kMaxCopies = 64;  // of a loop's body
 
 // ---- If -------------------------------------------------------------------------------------------------------------
 
-Expr joined(Operation& in, const Values& values) {
+Expr as_tuple(Operation& in, const Values& values) {
   Array<Expr> out;
   for (const Value& value : values) {
     if (!value.tensor.defined()) in.unknown("the condition of branches that give sequences must be known", in[0]);
@@ -75,7 +75,7 @@ Values if_then_else(Operation& in) {
     yes[i].tensor = opened(yes[i].tensor, is_yes);
     no[i].tensor = opened(no[i].tensor, is_no);
   }
-  Expr first = joined(in, yes), second = joined(in, no);
+  Expr first = as_tuple(in, yes), second = as_tuple(in, no);
   Expr both = make_if(condition, first, second);
   Values out;
   for (size_t i = 0; i < yes.size(); ++i) {

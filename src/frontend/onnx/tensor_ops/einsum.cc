@@ -1,4 +1,4 @@
-// Einsum: operands are joined from left to right, each pair as a matmul.
+// Einsum: operands are contracted from left to right, each pair as a matmul.
 
 #include "frontend/common/parts.h"
 #include "frontend/onnx/importer.h"
@@ -95,8 +95,8 @@ void order(Named* x, const std::string& axes) {
   *x = Named{transpose(x->tensor, int_array(permutation)), axes, shape};
 }
 
-/// Joins two: shared dimensions that are needed later are the batch, the other shared ones are summed over.
-Named join(Operation& in, Named a, Named b, const std::string& needed) {
+/// Contracts two: shared dimensions that are needed later are the batch, the other shared ones are summed over.
+Named contract(Operation& in, Named a, Named b, const std::string& needed) {
   sum_away(&a, needed + b.axes);
   sum_away(&b, needed + a.axes);
   drop_ones(&a, b);
@@ -163,7 +163,7 @@ Values einsum(Operation& in) {
   for (size_t i = 1; i < operands.size(); ++i) {
     std::string needed = result;
     for (size_t j = i + 1; j < operands.size(); ++j) needed += operands[j].axes;
-    out = join(in, out, operands[i], needed);
+    out = contract(in, out, operands[i], needed);
   }
   sum_away(&out, result);
   for (char letter : result)

@@ -184,10 +184,10 @@ Values flatten(Operation& in) {
     side = side && extent ? std::optional<int64_t>(*side * extent->value) : std::nullopt;
   }
   if (before || after) return {reshape(in[0], int_array({before.value_or(-1), after.value_or(-1)}))};
-  constexpr int kJoinTwo = -3, kAllOthers = -2;
-  Expr joined = in[0];
-  for (int i = 1; i < axis; ++i) joined = reshape(joined, int_array({kJoinTwo, kAllOthers}));
-  return {call_op("nn.batch_flatten", {joined})};
+  constexpr int kMergeTwo = -3, kAllOthers = -2;
+  Expr merged = in[0];
+  for (int i = 1; i < axis; ++i) merged = reshape(merged, int_array({kMergeTwo, kAllOthers}));
+  return {call_op("nn.batch_flatten", {merged})};
 }
 
 Values reshaped(Operation& in) {

@@ -110,7 +110,7 @@ class ToCps {
       return make_call(atom(call->op), args, call->attrs, {}, call->span);
     }
     if (auto* cond = expr.as<If>()) {
-      return joined(rest(), [&](const Continuation& end) -> Expr {
+      return with_join_point(rest(), [&](const Continuation& end) -> Expr {
         If out;
         out.cond = atom(cond->cond);
         out.true_branch = eval(cond->true_branch, end);
@@ -119,7 +119,7 @@ class ToCps {
       });
     }
     if (auto* match = expr.as<Match>()) {
-      return joined(rest(), [&](const Continuation& end) -> Expr {
+      return with_join_point(rest(), [&](const Continuation& end) -> Expr {
         Match out(*match);
         out.checked_type_ = nullptr;
         out.data = atom(match->data);
@@ -140,7 +140,7 @@ class ToCps {
 
   /// Both branches go on with the same function.
   template <class F>
-  Expr joined(const Expr& rest, F&& choice) {
+  Expr with_join_point(const Expr& rest, F&& choice) {
     Var var = fresh_local();
     Expr body = choice([&](const Expr& value) { return make_call(var, {value}); });
     return make_let(var, rest, body);

@@ -218,11 +218,11 @@ class Grouping {
     if (allows && size_with(i, sink) <= max_depth_ && paths_allow(i, sink, allows)) merge_paths(i, sink);
   }
 
-  /// Injective operators join a tuple that has itself gone into injective operators.
+  /// Injective operators fuse with a tuple that has itself gone into injective operators.
   Allows into_tuple(size_t i, size_t sink) {
     Fusion group = kind_[find(sink)];
-    bool joins = kind_[i] <= Fusion::Injective && kind_[sink] == Fusion::Tuple && group <= Fusion::Injective;
-    return joins ? up_to_injective : nullptr;
+    bool fuses = kind_[i] <= Fusion::Injective && kind_[sink] == Fusion::Tuple && group <= Fusion::Injective;
+    return fuses ? up_to_injective : nullptr;
   }
 
   /// What may lie on the paths to `sink` for `i` to be fused with it; null when it may not be.

@@ -21,8 +21,8 @@ struct FusionGroup {
 };
 
 /// Groups the expressions of a typed function body with v0.10's rules, along the tree of post-dominators: an
-/// element-wise or broadcast operator joins what it feeds where all paths there are no more than injective; a
-/// convolution takes along the element-wise operators behind it; then injective operators join, and tuples last.
+/// element-wise or broadcast operator fuses with what it feeds where all paths there are no more than injective; a
+/// convolution takes along the element-wise operators behind it; then injective operators follow, and tuples last.
 class FusionPlan {
  public:
   FusionPlan(const Expr& body, const FusionLimits& limits);

@@ -63,9 +63,9 @@ LastAxes last_axes(const Call* call, size_t rank) {
   return {call->op, axes->size()};
 }
 
-class Joiner {
+class AxisMerger {
  public:
-  explicit Joiner(const Expr& body) : readers_(body) {
+  explicit AxisMerger(const Expr& body) : readers_(body) {
     rewriter_.on([this](const Call* call) { return on(call); });
     rewriter_.on([](Rewriter& self, const FunctionNode* function) -> Expr {
       return function->attrs.is_true(attr::kPrimitive) ? Expr(function) : Expr(self.children(function));
@@ -129,6 +129,6 @@ class Joiner {
 
 }  // namespace
 
-Expr join_reduced_axes(const Expr& body) { return Joiner(body)(body); }
+Expr merge_reduced_axes(const Expr& body) { return AxisMerger(body)(body); }
 
 }  // namespace tessera::relay

@@ -18,18 +18,18 @@ namespace tessera::relay {
 namespace {
 
 /// Concatenations of `limit` of the parts each.
-Array<Expr> joined_by(const Array<Expr>& parts, size_t limit, int axis) {
-  Array<Expr> joined;
+Array<Expr> concatenated_by(const Array<Expr>& parts, size_t limit, int axis) {
+  Array<Expr> out;
   for (size_t first = 0; first < parts.size(); first += limit) {
     size_t last = std::min(first + limit, parts.size());
     Array<Expr> some(parts.begin() + static_cast<long>(first), parts.begin() + static_cast<long>(last));
-    joined.push_back(some.size() == 1 ? some[0] : call_op(ops::stop_fusion, {concatenate(some, axis)}));
+    out.push_back(some.size() == 1 ? some[0] : call_op(ops::stop_fusion, {concatenate(some, axis)}));
   }
-  return joined;
+  return out;
 }
 
 /// True where some part's extent along the axis of the concatenation is not a number.
-bool is_open_join(const Call* call) {
+bool is_dynamic_concat(const Call* call) {
   auto* parts = type_of(call->args[0]).as<TupleType>();
   if (!parts) return false;
   int axis = call->attrs_as<ConcatenateAttrs>()->axis;
@@ -54,20 +54,20 @@ Expr split_args(const Expr& root, int max_function_args) {
     size_t limit = most - 1;  // one for the result
     if (!parts || parts->fields_.size() <= limit) return post;
     int axis = call->attrs_as<ConcatenateAttrs>()->axis;
-    return concatenate(joined_by(parts->fields_, limit, axis), axis);
+    return concatenate(concatenated_by(parts->fields_, limit, axis), axis);
   });
 }
 
-Expr split_open_joins(const Expr& root) {
+Expr split_dynamic_concats(const Expr& root) {
   return rewrite(root, [](Rewriter& self, const Call* call) -> Expr {
     constexpr size_t kMax = 12;
     Ref<Call> post = self.children(call);
     auto* parts = op_name(call) == ops::concatenate ? post->args[0].as<Tuple>() : nullptr;
-    if (!parts || parts->fields_.size() <= kMax || !is_open_join(call)) return post;
+    if (!parts || parts->fields_.size() <= kMax || !is_dynamic_concat(call)) return post;
     int axis = call->attrs_as<ConcatenateAttrs>()->axis;
-    Array<Expr> joined = parts->fields_;
-    while (joined.size() > kMax) joined = joined_by(joined, kMax, axis);
-    return concatenate(joined, axis);
+    Array<Expr> left = parts->fields_;
+    while (left.size() > kMax) left = concatenated_by(left, kMax, axis);
+    return concatenate(left, axis);
   });
 }
 

@@ -155,7 +155,7 @@ class Differentiator {
     for (const FlowPtr& field : flow->fields) start(field);
   }
 
-  static Expr joined(const FlowPtr& flow, Expr Flow::* part) {
+  static Expr assembled(const FlowPtr& flow, Expr Flow::* part) {
     if (flow->is_tensor()) return (*flow).*part;
     if (flow->function || flow->op)
       throw Error(NotImplementedError) << "first-order gradients cannot follow a function as a value; use "
@@ -163,13 +163,13 @@ class Differentiator {
     Array<Expr> fields;
     TupleType type;
     for (const FlowPtr& field : flow->fields) {
-      fields.push_back(joined(field, part));
+      fields.push_back(assembled(field, part));
       type.fields_.push_back(fields.back()->checked_type_);
     }
     return typed(make_tuple(fields), make(std::move(type)));
   }
-  static Expr value_of(const FlowPtr& flow) { return joined(flow, &Flow::forward); }
-  static Expr gradient_of(const FlowPtr& flow) { return joined(flow, &Flow::reverse); }
+  static Expr value_of(const FlowPtr& flow) { return assembled(flow, &Flow::forward); }
+  static Expr gradient_of(const FlowPtr& flow) { return assembled(flow, &Flow::reverse); }
 
   IRModule mod_;
   LetList* lets_ = nullptr;

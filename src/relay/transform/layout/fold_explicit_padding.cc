@@ -33,7 +33,7 @@ std::optional<Ints> full_padding(const Array<PrimExpr>& padding, size_t spatial)
 }
 
 /// `padding` with the border of `pad` added; nothing when the border is not in the spatial dimensions of the layout alone.
-std::optional<Array<PrimExpr>> joined(const PadAttrs* pad, const Array<PrimExpr>& padding, const String& layout_name,
+std::optional<Array<PrimExpr>> summed(const PadAttrs* pad, const Array<PrimExpr>& padding, const String& layout_name,
                                       size_t spatial) {
   Layout layout = make_layout(layout_name);
   auto out = full_padding(padding, spatial);
@@ -75,13 +75,13 @@ Expr folded(const Call* call) {
   args.set(0, pad->args[0]);
   if (auto* conv = cast_or_null<ConvAttrs>(call->attrs.get())) {
     if (*value != 0) return nullptr;
-    auto padding = joined(border, conv->padding, conv->data_layout, conv->strides.size());
+    auto padding = summed(border, conv->padding, conv->data_layout, conv->strides.size());
     if (!padding) return nullptr;
     return make_call(call->op, args, changed_attrs<ConvAttrs>(call->attrs, [&](auto& a) { a.padding = *padding; }));
   }
   auto* pool = cast_or_null<PoolAttrs>(call->attrs.get());
   if (!pool || pool->ceil_mode) return nullptr;
-  auto padding = joined(border, pool->padding, pool->layout, pool->pool_size.size());
+  auto padding = summed(border, pool->padding, pool->layout, pool->pool_size.size());
   if (!padding) return nullptr;
   Attrs attrs = changed_attrs<PoolAttrs>(call->attrs, [&](auto& a) { a.padding = *padding; });
   if (auto* average = cast_or_null<AvgPoolAttrs>(call->attrs.get())) {

@@ -4,7 +4,7 @@
 //   nn.conv2d(dequantize(x, s, z), dequantize(w, t, 0))  =>  cast(nn.conv2d(x, w) - z * sum(w)) * (s * t)
 //
 // x is uint8 (int8 is moved by 128), w an int8 constant. Sums are int32, so they are exact; all that follows stays in floats,
-// element by element, and joins the convolution when operators are fused. To make it cheap:
+// element by element, and fuses with the convolution when operators are fused. To make it cheap:
 //
 //   quantize(f(product * s), t)             =>  round(f'(product * (s / t)))   f: additions, relu; f' with scaled constants
 //   quantize(move(dequantize(x, s, z)), s, z)  =>  move(x)                     reshapes, transposes, maxima of windows

@@ -76,9 +76,9 @@ class DomainSolver {
       return;
     }
     int at = root(domain.id);
-    VirtualDevice joined = join(devices_[at], with_target(config_, device));
-    if (!joined) clash(devices_[at], device, where);
-    devices_[at] = joined;
+    VirtualDevice merged = join(devices_[at], with_target(config_, device));
+    if (!merged) clash(devices_[at], device, where);
+    devices_[at] = merged;
   }
 
   /// The device of a value; of a function, of its result.
@@ -97,10 +97,10 @@ class DomainSolver {
   void merge(int a, int b, const Expr& where) {
     if (a == b) return;
     bool open = !devices_[a] || !devices_[b];
-    VirtualDevice joined = open ? (devices_[a] ? devices_[a] : devices_[b]) : join(devices_[a], devices_[b]);
-    if (!open && !joined) clash(devices_[a], devices_[b], where);
+    VirtualDevice merged = open ? (devices_[a] ? devices_[a] : devices_[b]) : join(devices_[a], devices_[b]);
+    if (!open && !merged) clash(devices_[a], devices_[b], where);
     parents_[b] = a;
-    devices_[a] = joined;
+    devices_[a] = merged;
   }
   [[noreturn]] static void clash(const VirtualDevice& a, const VirtualDevice& b, const Expr& where) {
     throw Error(ValueError) << "PlanDevices: a value would have to be on " << device_words(a) << " and on "

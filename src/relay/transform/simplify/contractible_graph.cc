@@ -67,8 +67,8 @@ bool ContractibleGraph::contract(size_t from, size_t to) {
   to = find(to);
   if (from == to) return true;
   const size_t low = rank_[from], high = rank_[to];
-  if (in_[to].size() == 1 && in_[to].count(from)) return join(from, to, low), true;
-  if (out_[from].size() == 1 && out_[from].count(to)) return join(from, to, high), true;
+  if (in_[to].size() == 1 && in_[to].count(from)) return merge(from, to, low), true;
+  if (out_[from].size() == 1 && out_[from].count(to)) return merge(from, to, high), true;
 
   std::vector<size_t> after = reached(from, to, out_, [&](size_t v) { return rank_[v] <= high; });
   if (std::find(after.begin(), after.end(), to) != after.end()) return false;
@@ -83,11 +83,11 @@ bool ContractibleGraph::contract(size_t from, size_t to) {
   std::sort(after.begin(), after.end(), by_rank);
   for (size_t i = 0; i < before.size(); ++i) rank_[before[i]] = ranks[i];
   for (size_t i = 0; i < after.size(); ++i) rank_[after[i]] = ranks[before.size() + 2 + i];
-  join(from, to, ranks[before.size()]);
+  merge(from, to, ranks[before.size()]);
   return true;
 }
 
-void ContractibleGraph::join(size_t from, size_t to, size_t rank) {
+void ContractibleGraph::merge(size_t from, size_t to, size_t rank) {
   if (out_[from].size() + in_[from].size() < out_[to].size() + in_[to].size()) std::swap(from, to);
   parent_[to] = from;
   rank_[from] = rank;

@@ -34,7 +34,7 @@ class ContractibleGraph {
   template <class F>
   std::vector<size_t> reached(size_t start, size_t without, const std::vector<std::set<size_t>>& edges,
                               F is_between) const;
-  void join(size_t from, size_t to, size_t rank);
+  void merge(size_t from, size_t to, size_t rank);
 
   std::vector<std::set<size_t>> out_, in_;  // of vertices that are their own parents, which they name
   mutable std::vector<size_t> parent_;

@@ -85,7 +85,7 @@ Expr drop_neutral(const Call* call) {
 }
 
 /// (x + c) + d  =>  x + (c + d), in any order.
-Expr join_addends(const Call* call) {
+Expr merge_addends(const Call* call) {
   if (op_name(call) != ops::add) return nullptr;
   for (size_t i : {1, 0}) {
     auto* inner = as_call(call->args[1 - i], ops::add);
@@ -101,7 +101,7 @@ Expr join_addends(const Call* call) {
 
 bool is_reshape(std::string_view name) { return name == ops::reshape || name == ops::contrib_reverse_reshape; }
 
-Expr join_reshapes(const Call* call) {
+Expr merge_reshapes(const Call* call) {
   auto* inner = call->args.empty() ? nullptr : call->args[0].as<Call>();
   auto shape = fixed_shape(call->checked_type_);
   if (!is_reshape(op_name(call)) || !inner || !is_reshape(op_name(inner)) || !shape) return nullptr;
@@ -140,7 +140,7 @@ bool is_identity(const std::vector<int64_t>& order) {
 }
 
 /// Changes of layout, one after the other, that meet in one layout.
-Expr join_layouts(const Call* call, const Call* inner) {
+Expr merge_layouts(const Call* call, const Call* inner) {
   if (op_name(call) != ops::layout_transform || op_name(inner) != ops::layout_transform) return nullptr;
   auto *second = call->attrs_as<LayoutTransformAttrs>(), *first = inner->attrs_as<LayoutTransformAttrs>();
   if (first->dst_layout.str() != second->src_layout.str()) return nullptr;
@@ -154,7 +154,7 @@ Expr join_layouts(const Call* call, const Call* inner) {
   return before == after ? layout_transform(inner->args[0], first->src_layout, second->dst_layout) : nullptr;
 }
 
-Expr join_transposes(const Call* call) {
+Expr merge_transposes(const Call* call) {
   std::string_view name = op_name(call);
   if (name != ops::transpose && name != ops::layout_transform) return nullptr;
   if (name == ops::layout_transform) {
@@ -165,7 +165,7 @@ Expr join_transposes(const Call* call) {
   if (outer && is_identity(*outer)) return call->args[0];
   auto* inner = call->args[0].as<Call>();
   if (!inner) return nullptr;
-  if (Expr joined = join_layouts(call, inner)) return joined;
+  if (Expr merged = merge_layouts(call, inner)) return merged;
   auto first = outer ? permutation(inner) : std::nullopt;
   if (!first) return nullptr;
   std::vector<int64_t> both;
@@ -182,7 +182,7 @@ bool holds_all(DataType to, DataType from) {
   return same_kind && to.bits >= from.bits;
 }
 
-Expr join_casts(const Call* call) {
+Expr merge_casts(const Call* call) {
   if (op_name(call) != ops::cast) return nullptr;
   if (same_type(call->args[0], Expr(call))) return call->args[0];
   auto* inner = as_call(call->args[0], ops::cast);
@@ -210,8 +210,8 @@ Expr order_of_quantised(const Call* call) {
 }
 
 using Rule = Expr (*)(const Call*);
-constexpr Rule kRules[] = {make_concrete,  drop_neutral, join_reshapes, join_transposes,   join_casts,
-                           use_fill_value, join_addends, use_rsqrt,     order_of_quantised};
+constexpr Rule kRules[] = {make_concrete,  drop_neutral,  merge_reshapes, merge_transposes,  merge_casts,
+                           use_fill_value, merge_addends, use_rsqrt,      order_of_quantised};
 
 Expr simplified(Expr expr) {
   for (bool changed = true; changed;) {

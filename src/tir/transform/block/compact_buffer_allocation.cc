@@ -201,7 +201,7 @@ class Compactor {
     std::unordered_map<std::string, std::unordered_map<const VarNode*, loops::Interval>> values_;  // of lets, by scope
   };
 
-  void join(const std::vector<loops::Interval>& here, Use* use) {
+  void unite(const std::vector<loops::Interval>& here, Use* use) {
     if (use->region.empty()) use->region = here;
     else
       for (size_t i = 0; i < here.size(); ++i) use->region[i] = loops::hull(use->region[i], here[i], analyzer_);
@@ -216,7 +216,7 @@ class Compactor {
         here.push_back(scopes.between(
             ramp->base, ramp->base + ramp->stride * make_const(ramp->base.dtype(), ramp->lanes - 1), use->scope));
     }
-    join(here, use);
+    unite(here, use);
   }
 
   void add_view(const Array<Range>& ranges, Scopes& scopes, Use* use) {
@@ -224,7 +224,7 @@ class Compactor {
     for (const Range& range : ranges)
       here.push_back(
           scopes.between(range->min, range->min + range->extent - make_const(range->min.dtype(), 1), use->scope));
-    join(here, use);
+    unite(here, use);
   }
 
   /// "buffer_dim_align" of a block that writes: tuples (index of the write, axis, factor, offset).

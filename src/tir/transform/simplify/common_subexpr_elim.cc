@@ -89,10 +89,11 @@ class Collector {
   explicit Collector(SideEffects* effects) : effects_(effects) {
     visitor_.share_results(false);
     visitor_.on([this](const PrimExprNode* e) -> PrimExpr { return on_expr(PrimExpr(e)); });
-    visitor_.on([this](const For* op) -> Stmt { return join({op->min, op->extent, op->body}), Stmt(op); });
-    visitor_.on([this](const While* op) -> Stmt { return join({op->condition, op->body}), Stmt(op); });
-    visitor_.on(
-        [this](const IfThenElse* op) -> Stmt { return join({op->condition, op->then_case, op->else_case}), Stmt(op); });
+    visitor_.on([this](const For* op) -> Stmt { return combine({op->min, op->extent, op->body}), Stmt(op); });
+    visitor_.on([this](const While* op) -> Stmt { return combine({op->condition, op->body}), Stmt(op); });
+    visitor_.on([this](const IfThenElse* op) -> Stmt {
+      return combine({op->condition, op->then_case, op->else_case}), Stmt(op);
+    });
   }
   Computations of(const ObjectRef& node) {
     found_ = {};
@@ -130,7 +131,7 @@ class Collector {
 
   /// Adds what at least two of `parts` compute, as often as all of them do. One of any two surely runs: the first part
   /// always does, and of the branches of an if one. A last part that has nothing to share with is not looked at.
-  void join(std::initializer_list<ObjectRef> parts) {
+  void combine(std::initializer_list<ObjectRef> parts) {
     Computations outer = std::exchange(found_, {}), all;
     Counts parts_with;
     for (const ObjectRef& part : parts) {

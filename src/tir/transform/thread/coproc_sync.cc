@@ -55,8 +55,8 @@ class Planner {
       throw Error(ValueError) << "one program gives work to two coprocessors, " << name_ << " and " << axis->var->name;
     name_ = axis->var->name.str();
     Access access = access_of(piece->body);
-    join(&touched_, access.reads);
-    join(&touched_, access.writes);
+    unite(&touched_, access.reads);
+    unite(&touched_, access.writes);
   }
 
   Stmt call(const char* what, const Array<PrimExpr>& args) const {
@@ -165,7 +165,7 @@ class Planner {
     for (size_t i = 0; i < stmts.size(); ++i) {
       parts[i].original = stmts[i];
       parts[i].stmt = plan(stmts[i], &parts[i].uses);
-      if (carried) join(&written, parts[i].uses.processor.writes);
+      if (carried) unite(&written, parts[i].uses.processor.writes);
     }
     std::map<Token, size_t> waited;  // one more than the last part that the second queue waited for
     size_t synced = 0;               // nothing before this part is pending
@@ -174,7 +174,7 @@ class Planner {
       show_writes(&parts[j], &written);
       for (const auto& [queue, access] : parts[j].uses.queues)
         wait_for_queues(&parts, synced, j, queue, access, &waited);
-      join(&written, parts[j].uses.processor.writes);
+      unite(&written, parts[j].uses.processor.writes);
     }
     Uses all;
     for (const Part& part : parts) all.add(part.uses);
@@ -218,7 +218,7 @@ class Planner {
 
   void show_writes(Part* part, Memories* written) {
     Memories reads;
-    for (const auto& [queue, access] : part->uses.queues) join(&reads, access.reads);
+    for (const auto& [queue, access] : part->uses.queues) unite(&reads, access.reads);
     for (const VarNode* memory : reads)
       if (written->erase(memory)) part->before.push_back(barrier("coproc_read_barrier", part->original, memory, false));
   }

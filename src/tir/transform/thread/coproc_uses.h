@@ -16,13 +16,13 @@ inline bool meet(const Memories& a, const Memories& b) {
     if (b.count(memory)) return true;
   return false;
 }
-inline void join(Memories* into, const Memories& more) { into->insert(more.begin(), more.end()); }
+inline void unite(Memories* into, const Memories& more) { into->insert(more.begin(), more.end()); }
 
 struct Access {
   Memories reads, writes;
   void add(const Access& other) {
-    join(&reads, other.reads);
-    join(&writes, other.writes);
+    unite(&reads, other.reads);
+    unite(&writes, other.writes);
   }
   bool conflicts(const Access& other) const {
     return meet(writes, other.writes) || meet(writes, other.reads) || meet(reads, other.writes);

@@ -20,7 +20,7 @@ Y = var("y", 2, 3, 4)
 V = var("v", 3)
 
 RULES = {
-    "reshapes are joined": (
+    "reshapes are merged": (
         lambda: relay.reshape(relay.reshape(X, (6, 4)), (24,)),
         lambda: relay.reshape(X, (24,)),
     ),
@@ -29,7 +29,7 @@ RULES = {
         lambda: relay.transpose(relay.transpose(X, (0, 2, 1)), (0, 2, 1)) + Y,
         lambda: X + Y,
     ),
-    "transposes are joined": (
+    "transposes are merged": (
         lambda: relay.transpose(relay.transpose(X, (1, 2, 0)), (1, 2, 0)),
         lambda: relay.transpose(X, (2, 0, 1)),
     ),

@@ -157,7 +157,7 @@ def space_to_depth(data: Expr, block_size: int, layout: str = "NCHW") -> Call:
 
 
 def space_to_batch_nd(data: Expr, block_shape: Any, paddings: Any, pad_value: float = 0) -> Call:
-    """Space is padded and cut into blocks; the position in the block joins the batch."""
+    """Space is padded and split into blocks; the position in the block becomes part of the batch."""
     attrs = {"block_shape": block_shape, "paddings": paddings, "pad_value": pad_value}
     return call_op("nn.space_to_batch_nd", [data], attrs)
 
