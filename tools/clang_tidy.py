@@ -23,7 +23,7 @@ from pathlib import Path
 TIDY = str(Path(sys.executable).parent / "clang-tidy")
 TOP = Path(__file__).resolve().parent.parent
 OUR_HEADERS = f"^{re.escape(str(TOP))}/(src|include|python/ffi)/"
-# GCC decides what compiles here; what only clang refuses is not reported.
+# GCC decides what compiles here; what only clang rejects is not reported.
 NOT_OURS = "clang-diagnostic-error"
 GCC_ONLY = {"-fpch-preprocess", "-Winvalid-pch", "-fno-semantic-interposition"}
 

@@ -4,7 +4,7 @@
     tools/onnx_conformance.py [--only PATTERN] [--jobs N] [--write docs/onnx_operators.md] [--list failed|wrong]
                               [--target "llvm -mcpu=haswell"]
 
-Every CPU case of the installed onnx package counts. A case passes, is refused (a clear "not supported"), fails with
+Every CPU case of the installed onnx package counts. A case passes, is rejected (a clear "not supported"), fails with
 another error, or gives a wrong answer. Each worker is a process of its own: what crashes is counted as failed, and the
 rest goes on.
 """
@@ -25,7 +25,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
-OUTCOMES = ("passed", "refused", "failed", "wrong")
+OUTCOMES = ("passed", "rejected", "failed", "wrong")
 
 
 @functools.cache
@@ -81,7 +81,7 @@ def run_case(name: str, target: str = "llvm") -> tuple[str, str, list[str]]:
     except AssertionError as error:
         return "wrong", (str(error).strip().splitlines() or ["differs"])[0][:300], operators
     except (OpError, NotImplementedError, unittest.SkipTest) as error:
-        return "refused", str(error).strip().splitlines()[0][:300], operators
+        return "rejected", str(error).strip().splitlines()[0][:300], operators
     except BaseException as error:
         return "failed", f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:300]}", operators
     finally:
@@ -122,7 +122,7 @@ def table(results: dict[str, tuple[str, str, list[str]]]) -> str:
     rows: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     for outcome, _, operators in results.values():
         rows[operators[0] if len(operators) == 1 else "(several)"][outcome] += 1
-    lines = ["| operator | passed | refused | failed | wrong |", "|---|---|---|---|---|"]
+    lines = ["| operator | passed | rejected | failed | wrong |", "|---|---|---|---|---|"]
     for name in sorted(rows):
         lines.append(f"| {name} | " + " | ".join(str(rows[name][outcome]) for outcome in OUTCOMES) + " |")
     return "\n".join(lines)
@@ -134,7 +134,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="a pattern that the names of cases must match")
     parser.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
     parser.add_argument("--write", help="a Markdown file for the table")
-    parser.add_argument("--list", default="", help="outcomes whose cases are listed: failed,wrong,refused")
+    parser.add_argument("--list", default="", help="outcomes whose cases are listed: failed,wrong,rejected")
     parser.add_argument("--target", default="llvm", help="what is compiled for, by default this CPU")
     args = parser.parse_args()
     results = run_all(sorted(name for name in suite() if re.search(args.only, name)), args.jobs, args.target)

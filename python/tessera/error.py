@@ -59,4 +59,4 @@ class OpAttributeUnImplemented(OpError, NotImplementedError):
 
 @register_error
 class DiagnosticError(TVMError):
-    """A program was refused; what is wrong was printed."""
+    """A program was rejected; what is wrong was printed."""

@@ -30,7 +30,7 @@ InputShapes parse_input_shapes(std::string_view text);
 struct LoadOptions {
   std::string format;        // empty: by the suffix of the file
   InputShapes input_shapes;  // in place of those that the file gives; names that the model does not have are an error
-  std::string allow_links;   // a folder that symbolic links to a model's data may lead into; empty: they are refused
+  std::string allow_links;   // a folder that symbolic links to a model's data may lead into; empty: they are rejected
 };
 
 struct LoadedModel {

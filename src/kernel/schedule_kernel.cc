@@ -6,7 +6,7 @@
 namespace tessera::kernel {
 namespace {
 
-/// Refuses a group that a pass made for a rule that is not there.
+/// Rejects a group that a pass made for a rule that is not there.
 void require_group_rule(const Workload& workload, const CompileEnvironment& environment) {
   const std::string wanted = group_name(workload.primitive.get());
   if (wanted.empty() || !environment.machine) return;

@@ -2,7 +2,7 @@
 
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "schedule/refusal.h"
+#include "schedule/primitive_error.h"
 
 namespace tessera::schedule {
 namespace {
@@ -10,9 +10,10 @@ namespace {
 /// Partial results all begin with the init, so it must not count: 0 of a sum, 1 of a product, and so on.
 void require_identity(const BlockNode* block, const Accumulated& result) {
   if (!loops::begins_with_identity(result))
-    throw Refusal(block) << "block " << quoted(block->name_hint) << " begins with " << result.init
-                         << ", which is not the identity of its reduction, so that partial results would count it "
-                         << "more than once";
+    throw PrimitiveError(block)
+        << "block " << quoted(block->name_hint) << " begins with " << result.init
+        << ", which is not the identity of its reduction, so that partial results would count it "
+        << "more than once";
 }
 
 }  // namespace

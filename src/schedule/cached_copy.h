@@ -29,7 +29,7 @@ void insert_copy(State& state, const GlobalVar& function, const BlockRealize* sc
                  const Buffer& extra, const std::function<Stmt(const BlockRealize*)>& change);
 
 bool are_covered(const State& state, const GlobalVar& function, const std::vector<Cursor>& readers);
-/// Refuses the copy where it would come too early or be read too late; `before` tells whether all was well without it.
+/// Rejects the copy where it would come too early or be read too late; `before` tells whether all was well without it.
 void require_covered(const State& state, const BlockRef& copy, bool before);
 
 }  // namespace tessera::schedule

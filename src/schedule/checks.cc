@@ -136,22 +136,22 @@ bool is_output(const Cursor& cursor) {
 void require_own_loops(const Cursor& cursor) {
   const BlockNode* block = cursor.block();
   std::vector<const For*> loops = cursor.loops();
-  auto refuse = [&](const std::string& why) {
+  auto reject = [&](const std::string& why) {
     throw Error(ScheduleError) << "each axis of block " << quoted(block->name_hint)
                                << " must be bound to a loop of its own, with nothing else in the loops; " << why;
   };
   for (size_t i = 0; i < loops.size(); ++i) {
     const Object* inside = i + 1 < loops.size() ? static_cast<const Object*>(loops[i + 1]) : cursor.realize();
     if (static_cast<const Object*>(loops[i]->body.get()) != inside)
-      refuse("loop " + loops[i]->loop_var->name.str() + " has more inside");
+      reject("loop " + loops[i]->loop_var->name.str() + " has more inside");
     auto is_bound = [&](const PrimExpr& value) { return value.same_as(loops[i]->loop_var); };
     if (std::count_if(cursor.realize()->iter_values.begin(), cursor.realize()->iter_values.end(), is_bound) != 1)
-      refuse("loop " + loops[i]->loop_var->name.str() + " is not bound to one axis");
+      reject("loop " + loops[i]->loop_var->name.str() + " is not bound to one axis");
   }
   if (loops.size() != block->iter_vars.size())
-    refuse("it has " + std::to_string(block->iter_vars.size()) + " axes and " + std::to_string(loops.size()) +
+    reject("it has " + std::to_string(block->iter_vars.size()) + " axes and " + std::to_string(loops.size()) +
            " loops");
-  if (!is_one(cursor.realize()->predicate)) refuse("it is guarded by a condition");
+  if (!is_one(cursor.realize()->predicate)) reject("it is guarded by a condition");
 }
 
 PrimExpr conditions_without(const PrimExpr& predicate, const std::function<bool(const VarNode*)>& is_dropped) {

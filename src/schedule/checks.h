@@ -12,7 +12,7 @@ bool is_complete(const Cursor& block, std::string* why_not = nullptr);
 bool is_reduction(const Cursor& block, std::string* why_not = nullptr);
 /// Bindings are digits of the loops around, so that loops may be reordered.
 bool has_affine_bindings(const Cursor& block);
-/// Refuses a block that is neither complete nor a reduction, or whose bindings are not affine.
+/// Rejects a block that is neither complete nor a reduction, or whose bindings are not affine.
 void require_known_block(const Cursor& block);
 
 /// The buffers that the block writes or reads, by its regions.
@@ -24,7 +24,7 @@ void require_scope(const String& scope);
 Buffer buffer_at(const BlockNode* block, int index, bool is_write);
 /// True when the buffer outlives the scope: a parameter, or one allocated further out.
 bool is_output(const Cursor& block);
-/// Refuses unless the loops of the block run it alone and are its axes, one for one.
+/// Rejects unless the loops of the block run it alone and are its axes, one for one.
 void require_own_loops(const Cursor& cursor);
 /// The conjunction `predicate` without the conditions that name such a variable.
 PrimExpr conditions_without(const PrimExpr& predicate, const std::function<bool(const VarNode*)>& is_dropped);

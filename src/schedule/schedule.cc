@@ -107,11 +107,11 @@ Array<ObjectRef> run_instruction(ScheduleNode& sch, const String& kind, const Ar
   } catch (const Error& error) {
     sch.state.restore(before);
     if (error.kind() != ScheduleError) throw;
-    auto* refusal = dynamic_cast<const Refusal*>(&error);
-    std::vector<Stmt> statements = refusal ? refusal->statements() : std::vector<Stmt>();
+    auto* primitive_error = dynamic_cast<const PrimitiveError*>(&error);
+    std::vector<Stmt> statements = primitive_error ? primitive_error->statements() : std::vector<Stmt>();
     if (statements.empty()) statements = statements_of(sch, inputs);
-    throw Error(ScheduleError) << render_refusal(sch.render_level, sch.state.mod(), record.method, error.message(),
-                                                 statements);
+    throw Error(ScheduleError) << render_error(sch.render_level, sch.state.mod(), record.method, error.message(),
+                                               statements);
   }
   Instruction inst = make(InstructionNode{
       .kind = make(InstructionKindNode{.name = kind}), .inputs = inputs, .attrs = attrs, .outputs = outputs});

@@ -4,8 +4,8 @@
 #include <functional>
 #include <unordered_map>
 
+#include "schedule/primitive_error.h"
 #include "schedule/primitives.h"
-#include "schedule/refusal.h"
 #include "schedule/trace/trace.h"
 
 namespace tessera::schedule {
@@ -44,7 +44,7 @@ Schedule make_schedule(const IRModule& mod, int64_t seed, int debug_mask, int re
 Schedule copy_schedule(const Schedule& sch);
 
 /// Runs the primitive of that name, notes it in the trace and returns its outputs. Sampling follows `decision` where
-/// there is one. A refused primitive leaves the program as it was.
+/// there is one. A rejected primitive leaves the program as it was.
 Array<ObjectRef> run_instruction(ScheduleNode& sch, const String& kind, const Array<ObjectRef>& inputs,
                                  const Array<ObjectRef>& attrs, ObjectRef decision);
 

@@ -7,7 +7,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "schedule/checks.h"
-#include "schedule/refusal.h"
+#include "schedule/primitive_error.h"
 #include "schedule/region.h"
 #include "schedule/statements.h"
 #include "schedule/why_not.h"
@@ -203,9 +203,9 @@ bool is_guard_of_domain(const Cursor& cursor) {
 
 void require_domain_guard(const Cursor& block) {
   if (!is_guard_of_domain(block))
-    throw Refusal(block.block()) << "block " << quoted(block.block()->name_hint) << " runs only where its guard "
-                                 << block.realize()->predicate
-                                 << " holds, which says more than that its axes are inside their domains";
+    throw PrimitiveError(block.block()) << "block " << quoted(block.block()->name_hint) << " runs only where its guard "
+                                        << block.realize()->predicate
+                                        << " holds, which says more than that its axes are inside their domains";
 }
 
 bool is_region_covered(const Cursor& reader, std::string* why_not) {
@@ -252,9 +252,9 @@ void require_stage(const Cursor& cursor) {
     else is_stage = is_behind ? !is_war(cursor.block(), other, &why_not) : !is_war(other, cursor.block(), &why_not);
   });
   if (is_stage && is_covered_around(cursor, &why_not)) return;
-  throw Refusal(scope->block.get()) << "The scope " << quoted(scope->block->name_hint)
-                                    << " is not a stage pipeline around block " << quoted(cursor.block()->name_hint)
-                                    << ": " << why_not;
+  throw PrimitiveError(scope->block.get())
+      << "The scope " << quoted(scope->block->name_hint) << " is not a stage pipeline around block "
+      << quoted(cursor.block()->name_hint) << ": " << why_not;
 }
 
 }  // namespace tessera::schedule

@@ -27,14 +27,14 @@ bool is_covered_around(const Cursor& block, std::string* why_not = nullptr);
 /// The scope computes stage after stage: every block reads only what is complete by then, and nothing that was read is
 /// overwritten. Blocks of such a scope may be moved as long as producers stay before consumers.
 bool is_stage_pipeline(const BlockRealize* scope, const GlobalVar& function, std::string* why_not = nullptr);
-/// Refuses a block that is not such a stage of its scope: what it reads is overwritten later, what it writes was read
+/// Rejects a block that is not such a stage of its scope: what it reads is overwritten later, what it writes was read
 /// before, or it or one of its consumers is not covered.
 void require_stage(const Cursor& block);
 
 /// True when the guard of the block holds wherever its axes are inside their domains: it only cuts off the ends that
 /// loops run over.
 bool is_guard_of_domain(const Cursor& block);
-/// Refuses a block whose guard does more.
+/// Rejects a block whose guard does more.
 void require_domain_guard(const Cursor& block);
 
 }  // namespace tessera::schedule

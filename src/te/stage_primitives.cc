@@ -207,7 +207,7 @@ void storage_align(Stage stage, IterVar iv, int factor, int offset) {
   });
 }
 
-void refuse_output(const Stage& stage, const char* what) {
+void reject_output(const Stage& stage, const char* what) {
   if (stage->is_output)
     throw Error(RuntimeError) << "stage " << stage_name(stage.get()) << ": Cannot apply " << what << " on output";
 }
@@ -246,12 +246,12 @@ Globals stage_primitives_globals{
     {"te.StageStorageAlign", storage_align},
     {"te.StageDoubleBuffer",
      [](Stage stage) {
-       refuse_output(stage, "double buffer");
+       reject_output(stage, "double buffer");
        stage.edit()->double_buffer = true;
      }},
     {"te.StageRollingBuffer",
      [](Stage stage) {
-       refuse_output(stage, "rolling buffer");
+       reject_output(stage, "rolling buffer");
        stage.edit()->rolling_buffer = true;
      }},
 };

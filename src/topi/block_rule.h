@@ -28,7 +28,7 @@ class BlockProgram {
   schedule::BlockRef root_;
 };
 
-/// Runs a primitive; one that refuses leaves the program as it was.
+/// Runs a primitive; one that rejects leaves the program as it was.
 template <class F>
 bool attempt(F primitive) {
   try {

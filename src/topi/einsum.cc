@@ -14,7 +14,7 @@ namespace {
 
 using Indices = Array<PrimExpr>;
 
-[[noreturn]] void refuse(const std::string& equation, const std::string& why) {
+[[noreturn]] void reject(const std::string& equation, const std::string& why) {
   throw Error(TypeError) << "the equation \"" << equation << "\" " << why;
 }
 
@@ -34,7 +34,7 @@ std::string without_ellipsis(const std::string& equation, std::string term, size
   std::string digits;
   for (size_t i = last - count; i < last; ++i) digits += static_cast<char>('0' + i);
   term.replace(at, 3, digits);
-  if (term.find('.') != std::string::npos) refuse(equation, "has a point that is no part of an ellipsis");
+  if (term.find('.') != std::string::npos) reject(equation, "has a point that is no part of an ellipsis");
   return term;
 }
 
@@ -46,7 +46,7 @@ Einsum::Einsum(const std::string& given, const std::vector<size_t>& ranks) {
   size_t arrow = equation.find("->");
   inputs = terms_of(equation.substr(0, arrow));
   if (inputs.size() != ranks.size())
-    refuse(equation,
+    reject(equation,
            "has " + std::to_string(inputs.size()) + " terms for " + std::to_string(ranks.size()) + " operands");
   size_t longest = 0;
   std::vector<size_t> extra(ranks.size());
@@ -54,12 +54,12 @@ Einsum::Einsum(const std::string& given, const std::vector<size_t>& ranks) {
     bool has_ellipsis = inputs[i].find("...") != std::string::npos;
     size_t letters = inputs[i].size() - (has_ellipsis ? 3 : 0);
     if (has_ellipsis ? letters > ranks[i] : letters != ranks[i])
-      refuse(equation, "names " + std::to_string(letters) + " dimensions of operand " + std::to_string(i) +
+      reject(equation, "names " + std::to_string(letters) + " dimensions of operand " + std::to_string(i) +
                            ", which has " + std::to_string(ranks[i]));
     extra[i] = has_ellipsis ? ranks[i] - letters : 0;
     longest = std::max(longest, extra[i]);
   }
-  if (longest > 10) refuse(equation, "stands for more than ten dimensions by its ellipsis");
+  if (longest > 10) reject(equation, "stands for more than ten dimensions by its ellipsis");
   std::map<char, int> times;
   for (size_t i = 0; i < ranks.size(); ++i) {
     inputs[i] = without_ellipsis(equation, inputs[i], extra[i], longest);
@@ -72,9 +72,9 @@ Einsum::Einsum(const std::string& given, const std::vector<size_t>& ranks) {
       if (isdigit(letter) || count == 1) output += letter;
   }
   for (char letter : output) {
-    if (!times.count(letter)) refuse(equation, std::string("has ") + letter + " in its result alone");
+    if (!times.count(letter)) reject(equation, std::string("has ") + letter + " in its result alone");
     if (std::count(output.begin(), output.end(), letter) > 1)
-      refuse(equation, std::string("has ") + letter + " twice in its result");
+      reject(equation, std::string("has ") + letter + " twice in its result");
   }
   for (const auto& [letter, count] : times)
     if (output.find(letter) == std::string::npos) summed += letter;

@@ -1,4 +1,4 @@
-// The graphs of the graph executor: any bytes are read as a graph that is safe to run, or refused.
+// The graphs of the graph executor: any bytes are read as a graph that is safe to run, or rejected.
 
 #include "expect_error.h"
 #include "runtime/graph_executor/graph_executor.h"

@@ -1,5 +1,5 @@
 // What an exported library holds beside its code: modules of any kind that can be packed, and the tree of their imports.
-// Any bytes are read as such a tree, or refused.
+// Any bytes are read as such a tree, or rejected.
 
 #include "expect_error.h"
 #include "runtime/module/module.h"

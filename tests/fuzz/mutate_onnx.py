@@ -5,7 +5,7 @@
 
 Where a fuzzer of bytes mostly makes files that are no protobuf, this one keeps the wire format and changes what it says: other
 numbers in shapes and attributes, tensors cut short, names that lead elsewhere, fields repeated or left out. Without a folder the
-models are those of ONNX's own operator tests. An importer may succeed or refuse; what counts is a crash, a failed check of our own,
+models are those of ONNX's own operator tests. An importer may succeed or reject; what counts is a crash, a failed check of our own,
 an error of a kind that no user can understand, more than 4 GiB, or more than 20 seconds. Such models are kept.
 """
 

@@ -1,4 +1,4 @@
-// NumPy's files: any bytes are read as tensors or refused, without memory for what they do not hold.
+// NumPy's files: any bytes are read as tensors or rejected, without memory for what they do not hold.
 
 #include "expect_error.h"
 #include "runtime/archive/npy.h"

@@ -1,4 +1,4 @@
-// ONNX models: any bytes are read and imported, or refused. Data outside the file is looked for nowhere.
+// ONNX models: any bytes are read and imported, or rejected. Data outside the file is looked for nowhere.
 
 #include "expect_error.h"
 #include "frontend/onnx/importer.h"

@@ -1,4 +1,4 @@
-// Parameter files: any bytes are read as named tensors or refused, without memory for what is not there.
+// Parameter files: any bytes are read as named tensors or rejected, without memory for what is not there.
 
 #include "runtime/package/params.h"
 #include "expect_error.h"

@@ -1,4 +1,4 @@
-// JSON of programs (ir.load_json): any bytes are read as an object or refused.
+// JSON of programs (ir.load_json): any bytes are read as an object or rejected.
 
 #include "expect_error.h"
 #include "ir/json/json.h"

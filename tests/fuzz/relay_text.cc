@@ -1,4 +1,4 @@
-// Relay text: any bytes are read as a module or refused. What is read is typed, printed and read again.
+// Relay text: any bytes are read as a module or rejected. What is read is typed, printed and read again.
 
 #include "expect_error.h"
 #include "relay/parser/parser.h"

@@ -1,4 +1,4 @@
-// Reports of profilers, which may come from another machine: any bytes are read as a report that can be shown, or refused.
+// Reports of profilers, which may come from another machine: any bytes are read as a report that can be shown, or rejected.
 
 #include "expect_error.h"
 #include "runtime/profiling/profiling.h"

@@ -524,7 +524,7 @@ def problem(case: Case, run: Callable[[Inputs], list[np.ndarray]], inputs: Input
         names = {base.__name__ for base in type(error).__mro__}
         text = str(error)
         if must_answer:
-            return f"refused, though it is fine: {text[:500]}"
+            return f"rejected, though it is fine: {text[:500]}"
         if "InternalError" in names or not names & set(USER_ERRORS):
             return f"no error of a user: {type(error).__name__}: {text[:500]}"
         return "" if case.word in text and len(text) > 20 else f"an error without {case.word!r}: {text[:500]}"

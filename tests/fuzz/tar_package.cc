@@ -1,4 +1,4 @@
-// Packages of models: any bytes are read as an archive whose members stay inside it, or refused. What the members hold goes
+// Packages of models: any bytes are read as an archive whose members stay inside it, or rejected. What the members hold goes
 // to the readers of graphs and parameters.
 
 #include "expect_error.h"

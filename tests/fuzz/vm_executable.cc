@@ -1,4 +1,4 @@
-// Programs of the virtual machine: any bytes are read as a program or refused. What was read can be shown, written and
+// Programs of the virtual machine: any bytes are read as a program or rejected. What was read can be shown, written and
 // read again; where it surely ends and needs little memory it is run, over kernels that do nothing.
 
 #include "expect_error.h"

@@ -25,7 +25,7 @@ tar.output_format = "tar"  # type: ignore[attr-defined]
 
 
 def untar(tar_file: str, directory: str) -> None:
-    """Unpacks plain files. Entries that would land outside `directory`, links and devices are refused."""
+    """Unpacks plain files. Entries that would land outside `directory`, links and devices are rejected."""
     _ffi_api.CheckSeal(tar_file, "archive")
     try:
         _unpack(tar_file, os.path.realpath(directory))
@@ -38,7 +38,7 @@ def _unpack(tar_file: str, root: str) -> None:
         for entry in archive.getmembers():
             target = os.path.realpath(os.path.join(root, entry.name))
             if not (entry.isfile() or entry.isdir()) or os.path.commonpath([root, target]) != root:
-                raise ValueError(f"{tar_file}: refusing to unpack the entry {entry.name!r}")
+                raise ValueError(f"{tar_file}: will not unpack the entry {entry.name!r}")
             if entry.isdir():
                 os.makedirs(target, exist_ok=True)
                 continue

@@ -28,5 +28,5 @@ def fromtext(source: str, source_name: str = "from_string") -> Any:
 
 
 def SpanCheck() -> Any:
-    """A pass that refuses modules with expressions whose position in the text is not known."""
+    """A pass that rejects modules with expressions whose position in the text is not known."""
     return _ffi_api.SpanCheck()

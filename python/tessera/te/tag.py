@@ -45,7 +45,7 @@ def tag_scope(tag: str) -> TagScope:
 
 
 def scoped_tag(tag: str) -> str:
-    """The tag of the open scope, else `tag`; both at once are refused."""
+    """The tag of the open scope, else `tag`; both at once are rejected."""
     scope = TagScope.get_current()
     if scope is None:
         return tag

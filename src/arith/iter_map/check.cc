@@ -37,7 +37,7 @@ bool IterMapRewriter::add_constraints(const PrimExpr& predicate) {
     }
     if (kind == Kind::IntImm && static_cast<const IntImm*>(e.get())->value) continue;
     bool comparison = is_comparison(kind) && kind != Kind::NE && is_index_type(as_binary(e)->a.dtype());
-    if (!comparison) return refuse("Could not parse predicate as constraints on the input iterators"), false;
+    if (!comparison) return reject("Could not parse predicate as constraints on the input iterators"), false;
     PrimExpr a = as_binary(e)->a, b = as_binary(e)->b;
     if (kind == Kind::GT || kind == Kind::GE) std::swap(a, b), kind = kind == Kind::GT ? Kind::LT : Kind::LE;
     PrimExpr one = make_const(a.dtype(), 1);
@@ -67,7 +67,7 @@ bool IterMapRewriter::constrain(const PrimExpr& e, const PrimExpr& low, const Pr
   std::vector<IterSplitExpr> major_first;
   PrimExpr unit, size;
   if (!order_terms(sum, &major_first, &unit, &size) || !is_one(unit))
-    return refuse("Could not parse predicate as constraints on the input iterators"), false;
+    return reject("Could not parse predicate as constraints on the input iterators"), false;
   PrimExpr zero = make_zero(sum->dtype), one = make_const(sum->dtype, 1);
   IterSumExpr flat = make_iter_sum(Array<IterSplitExpr>(major_first), zero);
   PrimExpr from = zero, end = size;  // of the flat sum, the end not included

@@ -91,16 +91,16 @@ IterMapResult detect_once(const Array<PrimExpr>& indices, const Map<Var, Range>&
     node.padding_predicate = rewriter.padding_predicate();
     return make(std::move(node));
   };
-  auto refused = [&] {
+  auto rejected = [&] {
     IterMapResult out = answer({});
     return out;
   };
   for (const auto& [var, range] : iters)
     if (!is_zero(range->min) && uses_var(range->min, [&](const VarNode* v) { return iters.count(Var(v)); })) {
       rewriter.errors.push_back("the start of iterator " + var->name.str() + " depends on another");
-      return refused();
+      return rejected();
     }
-  if (!rewriter.add_constraints(predicate)) return refused();
+  if (!rewriter.add_constraints(predicate)) return rejected();
   std::vector<IterSumExpr> sums;
   for (const PrimExpr& index : indices) {
     IterSumExpr sum = rewriter.normalize(index);
@@ -114,9 +114,9 @@ IterMapResult detect_once(const Array<PrimExpr>& indices, const Map<Var, Range>&
   }
   if (level == IterMapLevel::Bijective && rewriter.pads()) {
     rewriter.errors.push_back("Bijectivity of the map is lost by padding an iterator");
-    return refused();
+    return rejected();
   }
-  if (!rewriter.check_mapping(sums)) return refused();
+  if (!rewriter.check_mapping(sums)) return rejected();
   return answer(Array<IterSumExpr>(sums));
 }
 

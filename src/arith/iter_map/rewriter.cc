@@ -37,7 +37,7 @@ IterMapRewriter::IterMapRewriter(const Map<Var, Range>& iters, IterMapLevel leve
   }
 }
 
-IterSumExpr IterMapRewriter::refuse(std::string why) {
+IterSumExpr IterMapRewriter::reject(std::string why) {
   errors.push_back(std::move(why));
   return nullptr;
 }
@@ -63,7 +63,7 @@ IterSumExpr IterMapRewriter::parse_node(const PrimExpr& e) {
     if (auto it = of_var_.find(var); it != of_var_.end()) return it->second;
   if (!uses_iter(e)) return make_iter_sum({}, e);
   Kind kind = kind_of(e);
-  if (!is_arithmetic(kind)) return refuse("not a sum of iterators: " + to_text(e));
+  if (!is_arithmetic(kind)) return reject("not a sum of iterators: " + to_text(e));
   const PrimExpr &a = as_binary(e)->a, &b = as_binary(e)->b;
   switch (kind) {
     case Kind::Add:
@@ -73,18 +73,18 @@ IterSumExpr IterMapRewriter::parse_node(const PrimExpr& e) {
     }
     case Kind::Mul: {
       if (uses_iter(a) && uses_iter(b))
-        return refuse("Product of two iterators cannot be represented as an IterMap, occurs in " + to_text(e));
+        return reject("Product of two iterators cannot be represented as an IterMap, occurs in " + to_text(e));
       IterSumExpr sum = parse(uses_iter(a) ? a : b);
       return sum.defined() ? scale(sum, uses_iter(a) ? b : a) : nullptr;
     }
     case Kind::FloorDiv:
     case Kind::FloorMod: {
       if (uses_iter(b))
-        return refuse("Cannot represent as an IterMap: the divisor in " + to_text(e) + " is not constant");
+        return reject("Cannot represent as an IterMap: the divisor in " + to_text(e) + " is not constant");
       IterSumExpr sum = parse(a);
       return sum.defined() ? divide(sum, b, kind == Kind::FloorDiv, e) : nullptr;
     }
-    default: return refuse("not a sum of iterators: " + to_text(e));
+    default: return reject("not a sum of iterators: " + to_text(e));
   }
 }
 
@@ -117,7 +117,7 @@ IterSumExpr IterMapRewriter::divide(const IterSumExpr& a, const PrimExpr& by, bo
   if (is_one(by)) return quotient ? a : make_iter_sum({}, make_zero(a->dtype));
   if (a->args.empty()) return make_iter_sum({}, simple(quotient ? floordiv(a->base, by) : floormod(a->base, by)));
   IterSumExpr one = a->args.size() == 1 ? a : fuse(a);
-  if (!one.defined()) return refuse("Cannot represent as an IterMap: the dividend of " + to_text(at) + " leaves gaps");
+  if (!one.defined()) return reject("Cannot represent as an IterMap: the dividend of " + to_text(at) + " leaves gaps");
   IterSplitExpr split = one->args[0];
   PrimExpr d = by, base = one->base, zero = make_zero(a->dtype), unit = make_const(a->dtype, 1);
   auto divides = [&](const PrimExpr& x, const PrimExpr& y) { return equal(floormod(x, y), zero); };
@@ -129,7 +129,7 @@ IterSumExpr IterMapRewriter::divide(const IterSumExpr& a, const PrimExpr& by, bo
     }
     bool positive = analyzer_->can_prove_greater_equal(split->scale, 1);
     if (!positive || !divides(d, split->scale) || !divides(base, split->scale))
-      return refuse("Cannot represent as an IterMap: the divisor in " + to_text(at) + " does not fit the factor " +
+      return reject("Cannot represent as an IterMap: the divisor in " + to_text(at) + " does not fit the factor " +
                     to_text(split->scale));
     // (t s + b) div (s k) = (t + b/s) div k, and s times the remainder
     d = simple(floordiv(d, split->scale));
@@ -258,7 +258,7 @@ IterSumExpr IterMapRewriter::normalize(const PrimExpr& index) {
   IterSumExpr sum = parse(index);
   if (!sum.defined()) return sum;
   IterSumExpr out = fuse(sum);
-  return out.defined() ? out : refuse("Could not normalize iterators");
+  return out.defined() ? out : reject("Could not normalize iterators");
 }
 
 }  // namespace tessera::arith

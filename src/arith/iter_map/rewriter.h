@@ -48,7 +48,7 @@ class IterMapRewriter {
   const Fused* find_fused(const IterSumExpr& flat) const;
   bool constrain(const PrimExpr& e, const PrimExpr& low, const PrimExpr& high);
   bool check_mark(const IterMark& mark, std::vector<IterSplitExpr> splits);
-  IterSumExpr refuse(std::string why);
+  IterSumExpr reject(std::string why);
   bool uses_iter(const PrimExpr& e) const;
   bool equal(const PrimExpr& a, const PrimExpr& b) { return analyzer_->can_prove_equal(a, b); }
   PrimExpr simple(const PrimExpr& e) { return analyzer_->simplify(e); }

@@ -87,7 +87,7 @@ class CodeGen {
   // expressions.cc, arithmetic.cc
   Value* emit(const PrimExpr& e);
   Value* dispatch(const PrimExprNode* e);
-  Value* emit_bool(const PrimExpr& condition);  // one bit; vectors are refused
+  Value* emit_bool(const PrimExpr& condition);  // one bit; vectors are rejected
   template <class Node>
   Value* binary(const Node* op);
   Value* arithmetic(const NodeInfo* op, DataType dtype, Value* a, Value* b);

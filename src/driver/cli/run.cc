@@ -27,7 +27,7 @@ struct Run {
   uint64_t seed = 0;
 
   void run() const {
-    refuse_what_is_missing();
+    require_all_options();
     DLDevice dev = device_of(device);
     if (threads) set_num_threads(threads);
     std::string notes, shown;
@@ -47,7 +47,7 @@ struct Run {
     fmt::print("{}", shown);
   }
 
-  void refuse_what_is_missing() const {
+  void require_all_options() const {
     if (device == "micro" || list_options || !project_options.empty())
       throw Error(NotImplementedError)
           << "running on microcontrollers (--device micro) is not there yet; use --device cpu";

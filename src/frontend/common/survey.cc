@@ -24,11 +24,11 @@ std::string reason_of(const Error& error, const std::string& op) {
 
 }  // namespace
 
-void Refusals::add(Refusal refusal, const Error& error) {
-  refusal.reason = reason_of(error, refusal.op);
-  refusal.is_invalid = !is_unsupported(error.kind());
-  std::string key = refusal.domain + "\n" + refusal.op + "\n" + refusal.node + "\n" + refusal.reason;
-  if (seen_.insert(std::move(key)).second) out_->push_back(std::move(refusal));
+void UnsupportedNodes::add(UnsupportedNode found, const Error& error) {
+  found.reason = reason_of(error, found.op);
+  found.is_invalid = !is_unsupported(error.kind());
+  std::string key = found.domain + "\n" + found.op + "\n" + found.node + "\n" + found.reason;
+  if (seen_.insert(std::move(key)).second) out_->push_back(std::move(found));
 }
 
 }  // namespace tessera::frontend

@@ -132,10 +132,10 @@ struct Level {
   int& count;
 };
 
-/// A value that is known, or the error of one that is not because its node is refused.
+/// A value that is known, or the error of one that is not because its node is rejected.
 const Value& known(const Scope& scope, std::string_view name) {
   const Value& out = scope.find(name);
-  if (out.is_refused) throw Error(kFollowsRefusal) << "the value \"" << std::string(name) << "\" is not known";
+  if (out.is_rejected) throw Error(kFollowsUnsupported) << "the value \"" << std::string(name) << "\" is not known";
   return out;
 }
 
@@ -165,8 +165,8 @@ Versions versions_of(const Model& model) {
   return out;
 }
 
-Importer::Importer(const Model& model, const ImportOptions& options, std::vector<Refusal>* refusals)
-    : model_(model), options_(options), refusals_(refusals), versions_(versions_of(model)) {
+Importer::Importer(const Model& model, const ImportOptions& options, std::vector<UnsupportedNode>* unsupported)
+    : model_(model), options_(options), unsupported_(unsupported), versions_(versions_of(model)) {
   if (options.opset) versions_[""] = *options.opset;
 }
 
@@ -255,8 +255,8 @@ Imported Importer::run() {
     try {
       value = constant_of(tensor, model_.folder);
     } catch (const Error& error) {
-      if (!refusals_) throw;
-      refuse_value("an initializer", tensor.name, error, scope);
+      if (!unsupported_) throw;
+      reject_value("an initializer", tensor.name, error, scope);
       continue;
     }
     if (!options_.freeze_params && !value.texts) {
@@ -284,8 +284,8 @@ Imported Importer::run() {
     try {
       type = input_type(input);
     } catch (const Error& error) {
-      if (!refusals_) throw;
-      refuse_value("an input", input.name, error, scope);
+      if (!unsupported_) throw;
+      reject_value("an input", input.name, error, scope);
       continue;
     }
     relay::Var var = relay::make_local(std::string(input.name), type);
@@ -297,7 +297,7 @@ Imported Importer::run() {
   }
   for (const relay::Var& param : params) inputs.push_back(param);
   import_nodes(graph.nodes, &graph, scope);
-  if (refusals_ && !refusals_.empty()) return {};
+  if (unsupported_ && !unsupported_.empty()) return {};
   out.layers = std::move(layers_);
   Array<Expr> results;
   Array<String> names;
@@ -358,8 +358,8 @@ void Importer::import_nodes(const std::vector<Node>& nodes, const Graph* graph, 
     try {
       define_outputs(node, on_enough_stack([&] { return import_node(node, scope); }), scope);
     } catch (Error& error) {
-      if (refusals_) {
-        refuse(node, error, scope);
+      if (unsupported_) {
+        reject(node, error, scope);
         define_stand_ins(node, graph, scope);
         continue;
       }
@@ -373,11 +373,11 @@ void Importer::define_outputs(const Node& node, Values outputs, Scope& scope) {
   for (size_t i = outputs.size(); i < node.outputs.size(); ++i)
     if (!node.outputs[i].empty())
       throw Error(OpNotImplemented) << std::string(node.op) << ": output " << i << " is not supported";
-  bool follows = refusals_ && follows_refusal(node, scope);
+  bool follows = unsupported_ && follows_unsupported(node, scope);
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty()) continue;
     if (outputs[i].tensor.defined()) relay::typed(outputs[i].tensor);  // what does not fit is this node's fault
-    outputs[i].follows_refusal = follows;
+    outputs[i].follows_unsupported = follows;
     if (options_.keep_layers && inner_graphs_ == 0 && outputs[i].tensor.defined())
       layers_.push_back({std::string(node.op), domain_of(node.domain), std::string(node.name),
                          std::string(node.outputs[i]), outputs[i].tensor, depth_ > 0});
@@ -407,7 +407,7 @@ Values Importer::import_node(const Node& node, Scope& scope) {
     }
   }
   const Function* function = find_function(model_, node);
-  if (!function && refusals_) throw Error(kFollowsRefusal) << "no converter, which is listed beforehand";
+  if (!function && unsupported_) throw Error(kFollowsUnsupported) << "no converter, which is listed beforehand";
   if (!function)
     throw Error(OpNotImplemented) << "the operator " << std::string(node.op) << (domain.empty() ? "" : " of " + domain)
                                   << " is not supported in version " << version_of(domain);
@@ -457,7 +457,7 @@ std::optional<NDArray> Operation::tensor(std::string_view name) const {
   if (!attribute) return std::nullopt;
   if (attribute->kind != Attribute::TensorValue || attribute->tensors.empty())
     throw Error(OpAttributeInvalid) << this->name() << ": the attribute " << std::string(name) << " is no tensor";
-  element_type(attribute->tensors[0].type);  // refuses what is more than its bytes
+  element_type(attribute->tensors[0].type);  // rejects what is more than its bytes
   return to_ndarray(attribute->tensors[0], importer_.model_.folder);
 }
 
@@ -478,8 +478,8 @@ Imported import_model(const Model& model, const ImportOptions& options) {
     for (size_t i = 0; i < missing.size(); ++i)
       error << (i ? ", " : "") << missing[i].first << (missing[i].second.empty() ? "" : " (" + missing[i].second + ")");
     std::set<std::string> told;
-    for (const Refusal& refusal : without_converter(model, versions_of(model)))
-      if (told.insert(refusal.op).second) error << "\n  in node " << refusal.op << " " << refusal.node;
+    for (const UnsupportedNode& node : without_converter(model, versions_of(model)))
+      if (told.insert(node.op).second) error << "\n  in node " << node.op << " " << node.node;
     throw error;
   }
   return Importer(model, options).run();

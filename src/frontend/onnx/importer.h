@@ -33,8 +33,8 @@ struct Value {
   std::shared_ptr<const std::vector<Value>> sequence;
   std::shared_ptr<const Texts> texts;
   ElementType element = ElementType::Undefined;  // where the type in memory does not say it; see small_types.h
-  // While refusals are collected: nothing is known of the value, or it only stands for what a refused node makes.
-  bool is_refused = false, follows_refusal = false;
+  // While unsupported nodes are collected: nothing is known of the value, or it only stands for what a rejected node makes.
+  bool is_rejected = false, follows_unsupported = false;
 
   Value() = default;
   Value(Expr expr) : tensor(std::move(expr)) {}
@@ -147,7 +147,7 @@ struct ImportOptions {
   std::unordered_map<std::string, std::vector<int64_t>> shapes;  // of inputs; -1 is unknown
   std::unordered_map<std::string, DataType> dtypes;
   std::optional<int64_t> opset;                   // instead of the one the file says
-  bool takes_texts = false;                       // outputs may be strings: Imported::texts; else they are refused
+  bool takes_texts = false;                       // outputs may be strings: Imported::texts; else they are rejected
   bool freeze_params = true;                      // initialisers become constants; else parameters of the function
   std::unordered_map<std::string, Value> frozen;  // inputs whose values are known: they are constants too
   int64_t most_nodes = 1'000'000;                 // with functions and loops written out; more is an error
@@ -175,10 +175,10 @@ Imported import_model(const Model& model, const ImportOptions& options);
 std::string node_label(const Node& node);
 
 struct Survey {
-  std::vector<Refusal> refusals;
-  Imported imported;  // its module is empty where something is refused
+  std::vector<UnsupportedNode> unsupported;
+  Imported imported;  // its module is empty where something is rejected
 };
-/// Imports as far as it goes: a node that is refused does not stop the rest. Nodes that need the value of a refused one,
+/// Imports as far as it goes: a node that is rejected does not stop the rest. Nodes that need the value of a rejected one,
 /// where the file does not tell its type, are looked up in the table of converters and no more.
 Survey survey_model(const Model& model, const ImportOptions& options);
 

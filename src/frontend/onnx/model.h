@@ -155,7 +155,7 @@ struct Function {
 /// Where data outside of a model file may lie.
 struct DataFolder {
   std::string path;   // under this folder, that of the model; empty: nowhere
-  std::string links;  // symbolic links there may lead into this folder; empty: they are refused
+  std::string links;  // symbolic links there may lead into this folder; empty: they are rejected
 };
 
 struct Model {

@@ -20,12 +20,12 @@ const Function* find_function(const Model& model, const Node& node);
 using Versions = std::unordered_map<std::string, int64_t>;
 Versions versions_of(const Model& model);
 /// Every node, also in graphs inside nodes and in functions that are called, that no converter takes.
-std::vector<Refusal> without_converter(const Model& model, Versions versions);
+std::vector<UnsupportedNode> without_converter(const Model& model, Versions versions);
 
 class Importer {
  public:
-  /// With `refusals`, nodes that fail are written there, and the rest is imported; the module is empty then.
-  Importer(const Model& model, const ImportOptions& options, std::vector<Refusal>* refusals = nullptr);
+  /// With `unsupported`, nodes that fail are written there, and the rest is imported; the module is empty then.
+  Importer(const Model& model, const ImportOptions& options, std::vector<UnsupportedNode>* unsupported = nullptr);
   Imported run();
 
   Values import_graph(const Graph& graph, const Values& inputs, const Scope& outer);
@@ -46,18 +46,18 @@ class Importer {
   Values call_function(const Function& function, const Node& call, const Values& inputs);
   void define_outputs(const Node& node, Values outputs, Scope& scope);
 
-  // Collecting refusals; see refusals.cc.
-  void refuse(const Node& node, const Error& error, const Scope& scope);
-  void refuse_value(const char* what, std::string_view name, const Error& error, Scope& scope);
-  /// What stands for the outputs of a refused node.
+  // Collecting unsupported nodes; see unsupported.cc.
+  void reject(const Node& node, const Error& error, const Scope& scope);
+  void reject_value(const char* what, std::string_view name, const Error& error, Scope& scope);
+  /// What stands for the outputs of a rejected node.
   void define_stand_ins(const Node& node, const Graph* graph, Scope& scope);
-  bool follows_refusal(const Node& node, const Scope& scope) const;
+  bool follows_unsupported(const Node& node, const Scope& scope) const;
   /// What the file says of a value of a graph, or null.
   const ValueInfo* find_info(const Graph& graph, std::string_view name);
 
   const Model& model_;
   const ImportOptions& options_;
-  Refusals refusals_;
+  UnsupportedNodes unsupported_;
   Versions versions_;
   std::unordered_map<std::string_view, int64_t> fixed_dims_;
   const Scope* scope_ = nullptr;  // of the node that is being converted

@@ -6,7 +6,7 @@
 
 namespace tessera::onnx {
 
-/// Refuses a node that would take the bytes of small floats for numbers.
+/// Rejects a node that would take the bytes of small floats for numbers.
 void check_small_inputs(const Node& node, const Values& inputs);
 /// What moves elements gives the type of what it moves.
 void mark_small_outputs(const Node& node, const Values& inputs, Values* outputs);

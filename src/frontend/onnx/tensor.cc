@@ -148,7 +148,7 @@ NDArray to_ndarray(const Tensor& tensor, const DataFolder& folder) {
   if (tensor.dims.size() > kMaxRank)
     wrong(tensor, "it has " + std::to_string(tensor.dims.size()) + " dimensions; at most " + std::to_string(kMaxRank) +
                       " are supported");
-  size_t bytes = tensor_bytes(tensor.dims, dtype);  // also refuses negative and overflowing shapes
+  size_t bytes = tensor_bytes(tensor.dims, dtype);  // also rejects negative and overflowing shapes
   size_t held = tensor.has_raw ? tensor.raw.size() * (row.packed_bits ? 4 : 1)
                                : (tensor.floats.size() + tensor.int32s.size() + tensor.int64s.size() +
                                   tensor.uint64s.size() + tensor.doubles.size()) *
@@ -188,7 +188,7 @@ std::vector<std::string> text_items(const Tensor& tensor) {
 }
 
 NDArray to_ndarray(const SparseTensor& tensor, const DataFolder& folder) {
-  element_type(tensor.values.type);  // refuses bytes that are no numbers
+  element_type(tensor.values.type);  // rejects bytes that are no numbers
   NDArray values = to_ndarray(tensor.values, folder), indices = to_ndarray(tensor.indices, folder);
   constexpr size_t kMax = size_t{1} << 31;
   size_t bytes = tensor_bytes(tensor.dims, values.dtype());

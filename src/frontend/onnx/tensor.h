@@ -25,7 +25,7 @@ const char* small_float_name(ElementType type);
 int small_bits(ElementType type);
 
 /// The tensor, checked: the file must hold exactly as many elements as the shape says. Data outside the file
-/// must lie in `folder`; symbolic links that are not allowed, hard links and paths that lead out are refused.
+/// must lie in `folder`; symbolic links that are not allowed, hard links and paths that lead out are rejected.
 NDArray to_ndarray(const Tensor& tensor, const DataFolder& folder);
 /// The same of strings; the shape must fit.
 std::vector<std::string> text_items(const Tensor& tensor);

@@ -191,7 +191,7 @@ Expr parse_expr(const String& source_name, const String& text) {
 
 namespace {
 
-/// Refuses a module with an expression whose position in the text is not known.
+/// Rejects a module with an expression whose position in the text is not known.
 }  // namespace
 
 IRModule check_spans(const IRModule& mod) {

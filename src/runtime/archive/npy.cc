@@ -113,19 +113,19 @@ class HeaderReader {
     blanks();
     if (!text_.empty() && text_[0] == '[') fail(what_, "it holds records; give one array for each field");
     std::string name = quoted_text();
-    auto refuse = [&](const char* kind) { fail(what_, std::string("it holds ") + kind + " (" + name + ")"); };
+    auto reject = [&](const char* kind) { fail(what_, std::string("it holds ") + kind + " (" + name + ")"); };
     if (name.size() < 2) broken();
     char order = name[0], kind = name[1];
     int bytes = 0;
     std::from_chars(name.data() + 2, name.data() + name.size(), bytes);
-    if (kind == 'O') refuse("Python objects, which are not loaded because that can run any code");
-    if (kind == 'U' || kind == 'S') refuse("strings");
-    if (kind == 'c') refuse("complex numbers");
-    if (kind == 'M' || kind == 'm') refuse("dates");
+    if (kind == 'O') reject("Python objects, which are not loaded because that can run any code");
+    if (kind == 'U' || kind == 'S') reject("strings");
+    if (kind == 'c') reject("complex numbers");
+    if (kind == 'M' || kind == 'm') reject("dates");
     bool is_known = (kind == 'b' && bytes == 1) || (kind == 'f' && (bytes == 2 || bytes == 4 || bytes == 8)) ||
                     ((kind == 'i' || kind == 'u') && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8));
     if (!is_known || (order != '<' && order != '>' && order != '|' && order != '='))
-      refuse("elements of a type that tensors do not have");
+      reject("elements of a type that tensors do not have");
     out.dtype = kind == 'b'   ? DataType::Bool()
                 : kind == 'f' ? DataType::Float(8 * bytes)
                 : kind == 'i' ? DataType::Int(8 * bytes)

@@ -3,7 +3,7 @@
 //
 // Element types: bool, integers of 8 to 64 bits, float16 to float64, in either byte order, row- or column-major. bfloat16,
 // which NumPy does not know, is written as uint16 holding its bits; integers of fewer than 8 bits as whole bytes. Objects
-// (pickle), strings, complex numbers and records are refused by name. Reading asks for memory only once the file is seen
+// (pickle), strings, complex numbers and records are rejected by name. Reading asks for memory only once the file is seen
 // to hold (or, compressed, to announce no more than a thousandfold of) the bytes of a tensor.
 
 #include <utility>

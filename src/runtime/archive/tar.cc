@@ -106,7 +106,7 @@ class Reader {
   [[noreturn]] void fail(const std::string& problem) const {
     throw Error(ValueError) << what_ << " " << path_ << " is not a sound tar archive: " << problem;
   }
-  [[noreturn]] void refuse(const std::string& name, const std::string& problem) const {
+  [[noreturn]] void reject(const std::string& name, const std::string& problem) const {
     throw Error(ValueError) << what_ << " " << path_ << ": the member " << tessera::quoted(name) << " " << problem;
   }
 
@@ -120,7 +120,7 @@ class Reader {
     std::optional<uint64_t> size = !is_extension && extension.size ? extension.size : number(header.size);
     size_t left = bytes_.size() - at_ - kBlock;
     if (!size || *size > left)
-      refuse(name, "announces " + (size ? std::to_string(*size) : "no readable number of") + " bytes, but " +
+      reject(name, "announces " + (size ? std::to_string(*size) : "no readable number of") + " bytes, but " +
                        std::to_string(left) + " are left in the file");
     std::string_view data = bytes_.substr(at_ + kBlock, *size);
     at_ += kBlock + (*size + kBlock - 1) / kBlock * kBlock;
@@ -131,13 +131,13 @@ class Reader {
 
   void add(char type, const std::string& name, std::string_view data) {
     std::optional<std::string> inner = inner_name(name);
-    if (!inner) refuse(name, "would lie outside the folder that it is unpacked into");
+    if (!inner) reject(name, "would lie outside the folder that it is unpacked into");
     if (type == '5') return;  // folders hold nothing themselves
-    if (type == '1' || type == '2') refuse(name, "is a link; links are not followed");
+    if (type == '1' || type == '2') reject(name, "is a link; links are not followed");
     if (type != '0' && type != '\0' && type != '7')
-      refuse(name, "is no plain file (its type is " + tessera::quoted(std::string(1, type)) + ")");
-    if (inner->empty()) refuse(name, "has no name");
-    if (!names_.insert(*inner).second) refuse(name, "comes twice");
+      reject(name, "is no plain file (its type is " + tessera::quoted(std::string(1, type)) + ")");
+    if (inner->empty()) reject(name, "has no name");
+    if (!names_.insert(*inner).second) reject(name, "comes twice");
     if (members_.size() == kMaxTarMembers) fail("it has more than " + std::to_string(kMaxTarMembers) + " members");
     members_.push_back({*inner, data});
   }

@@ -116,25 +116,25 @@ ZipMember read_member(ByteReader& in, std::string_view bytes, const std::string&
   out.name = std::string(in.raw(name, "a name"));
   read_zip64(in.raw(extra, "an extra field"), {&size, &packed, &offset}, what);
   in.raw(comment, "a comment");
-  auto refuse = [&](const std::string& problem) {
+  auto reject = [&](const std::string& problem) {
     throw Error(ValueError) << what << ": the member " << tessera::quoted(out.name) << " " << problem;
   };
-  if (leads_out(out.name)) refuse("has a name that leads out of the archive");
-  if (flags & 1) refuse("is encrypted");
+  if (leads_out(out.name)) reject("has a name that leads out of the archive");
+  if (flags & 1) reject("is encrypted");
   if (method != 0 && method != 8)
-    refuse("is compressed by method " + std::to_string(method) + "; stored and deflated members can be read");
-  if (offset > bytes.size()) refuse("lies beyond the end of the file");
+    reject("is compressed by method " + std::to_string(method) + "; stored and deflated members can be read");
+  if (offset > bytes.size()) reject("lies beyond the end of the file");
   ByteReader local(bytes.substr(offset), what);
-  if (local.read<uint32_t>("a header") != kLocal) refuse("does not begin where the directory says");
+  if (local.read<uint32_t>("a header") != kLocal) reject("does not begin where the directory says");
   local.raw(22, "a header");
   auto local_name = local.read<uint16_t>("a header"), local_extra = local.read<uint16_t>("a header");
   local.raw(size_t{local_name} + local_extra, "a header");
   if (packed > local.left())
-    refuse("announces " + std::to_string(packed) + " bytes, but " + std::to_string(local.left()) + " are left");
+    reject("announces " + std::to_string(packed) + " bytes, but " + std::to_string(local.left()) + " are left");
   out.packed = local.raw(packed, "a member");
   out.size = size;
   out.is_deflated = method == 8;
-  if (!out.is_deflated && packed != size) refuse("is stored with two different sizes");
+  if (!out.is_deflated && packed != size) reject("is stored with two different sizes");
   return out;
 }
 

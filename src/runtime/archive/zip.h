@@ -2,7 +2,7 @@
 // Zip archives, as far as NumPy's .npz files need them: members that are stored or deflated, sizes beyond 4 GiB included.
 //
 // Reading trusts nothing: offsets and sizes must lie inside the file, names must not climb out, encrypted members and other
-// methods of compression are refused, a member gives exactly the bytes that it announces (a bomb stops there), and
+// methods of compression are rejected, a member gives exactly the bytes that it announces (a bomb stops there), and
 // its CRC must be right.
 
 #include <functional>
@@ -24,7 +24,7 @@ struct ZipMember {
 };
 
 /// The members of an archive in memory, in the order of its directory. `what` names the file in messages. Members that
-/// share bytes, and an archive that unpacks to more than 4 GiB and a hundred times its size, are refused: both are bombs.
+/// share bytes, and an archive that unpacks to more than 4 GiB and a hundred times its size, are rejected: both are bombs.
 std::vector<ZipMember> read_zip(std::string_view bytes, const std::string& what);
 
 /// Unpacks a member into memory of `member.size` bytes.

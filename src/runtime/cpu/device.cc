@@ -34,7 +34,7 @@ class CpuDevice final : public DeviceAPI {
       throw Error(RuntimeError) << "out of memory: " << device_text(device) << " has no " << bytes << " bytes left of "
                                 << memory_of_machine();
 #if defined(MADV_HUGEPAGE)
-    if (bytes >= kHugeFrom) madvise(data, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);  // a wish; no harm if refused
+    if (bytes >= kHugeFrom) madvise(data, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);  // a wish; no harm if rejected
 #endif
     return data;
   }

@@ -65,8 +65,8 @@ const Nvrtc* find_nvrtc() {
   return found;
 }
 
-[[noreturn]] void refuse(const std::string& log, const std::string& source) {
-  throw Error(RuntimeError) << "the CUDA compiler refuses the kernels:\n" << log << "\nin the source\n" << source;
+[[noreturn]] void reject(const std::string& log, const std::string& source) {
+  throw Error(RuntimeError) << "the CUDA compiler rejects the kernels:\n" << log << "\nin the source\n" << source;
 }
 
 /// "sm_90" as the compiler takes it for PTX: "compute_90".
@@ -104,7 +104,7 @@ std::string by_nvrtc(const Nvrtc& nvrtc, const std::string& source, const std::s
     nvrtc.nvrtcGetCUBIN(program, out.data());
   }
   nvrtc.nvrtcDestroyProgram(&program);
-  if (code != 0) refuse(out, source);
+  if (code != 0) reject(out, source);
   return out;
 }
 
@@ -144,7 +144,7 @@ std::string by_nvcc(const std::string& nvcc, const std::string& source, const st
   std::string code = status == 0 ? read_file(output) : "", words_of_nvcc = read_file(log);
   for (const std::string& path : {input, output, log}) unlink(path.c_str());
   rmdir(folder.c_str());
-  if (status != 0) refuse(words_of_nvcc, source);
+  if (status != 0) reject(words_of_nvcc, source);
   return code;
 }
 

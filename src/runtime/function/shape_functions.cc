@@ -46,7 +46,7 @@ void give(const char* op, const Extents& shape, DLTensor* out) {
   std::copy(shape.begin(), shape.end(), static_cast<int64_t*>(data_of(out)));
 }
 
-/// a + b and a * b; where the result is too large for 64 bits, the number nearest to it, which `give` refuses.
+/// a + b and a * b; where the result is too large for 64 bits, the number nearest to it, which `give` rejects.
 int64_t saturating_add(int64_t a, int64_t b) {
   int64_t out;
   return __builtin_add_overflow(a, b, &out) ? (a < 0 ? INT64_MIN : INT64_MAX) : out;

@@ -2,7 +2,7 @@
 // A checksum behind the last byte of the files we write: libraries, objects and archives of them.
 //
 // Readers of those formats ignore what follows (the system's loader, linkers and tar go by the offsets in the file), so a
-// sealed file is used like any other. A file that was changed on its way is refused by name here, where the loader would
+// sealed file is used like any other. A file that was changed on its way is rejected by name here, where the loader would
 // map it, follow a wrong pointer and end the process.
 
 #include <cstdint>

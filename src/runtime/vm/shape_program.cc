@@ -23,7 +23,7 @@ int arity(ShapeOp op) {
   }
 }
 
-/// Wraps around instead of being undefined; what comes of it is refused where memory is asked for.
+/// Wraps around instead of being undefined; what comes of it is rejected where memory is asked for.
 int64_t wrap(uint64_t value) { return static_cast<int64_t>(value); }
 
 int64_t divide(ShapeOp op, int64_t a, int64_t b, const std::string& name) {

@@ -2,9 +2,9 @@
 #include "schedule/cached_copy.h"
 #include "schedule/checks.h"
 #include "schedule/insert.h"
+#include "schedule/primitive_error.h"
 #include "schedule/primitives.h"
 #include "schedule/rebuffer.h"
-#include "schedule/refusal.h"
 #include "schedule/region.h"
 #include "schedule/scope.h"
 
@@ -37,7 +37,7 @@ BlockRef cache_read(State& state, const BlockRef& ref, int buffer_index, const S
   for (const Cursor& other : blocks_where(scope->block->body, ref.function, is_user)) {
     if (writes_buffer(other.block(), buffer)) writers.push_back(other);
     if (writers.size() > 1)
-      throw Refusal({Stmt(writers[0].block()), Stmt(writers[1].block())})
+      throw PrimitiveError({Stmt(writers[0].block()), Stmt(writers[1].block())})
           << "buffer " << buffer->name << " is written by more than one block";
     if (!reads_buffer(other.block(), buffer)) continue;
     bool is_named = consumers.empty();
@@ -47,17 +47,17 @@ BlockRef cache_read(State& state, const BlockRef& ref, int buffer_index, const S
   size_t early = 0;  // readers that run before the writer: they want a copy of what was there before
   for (const Cursor& reader : readers) early += !writers.empty() && stands_before(reader, writers[0], scope);
   if (early > 0 && early < readers.size())
-    throw Refusal(writers[0].block()) << "buffer " << buffer->name << " is read before and after block "
-                                      << quoted(writers[0].block()->name_hint)
-                                      << " writes it; say by consumer_blocks which of them read the copy";
+    throw PrimitiveError(writers[0].block())
+        << "buffer " << buffer->name << " is read before and after block " << quoted(writers[0].block()->name_hint)
+        << " writes it; say by consumer_blocks which of them read the copy";
   Site site = writers.empty() || early > 0 ? Site() : site_behind(writers[0], readers, scope);
   arith::Analyzer analyzer;
   if (site.loop) bind_outside(writers[0], site, analyzer);
   Array<arith::IntSet> box;
   for (const Cursor& reader : readers) {
     if (!writers.empty() && reader.block() == writers[0].block())
-      throw Refusal(reader.block()) << "block " << quoted(reader.block()->name_hint) << " reads and writes "
-                                    << buffer->name << ", so that what it reads cannot be copied before";
+      throw PrimitiveError(reader.block()) << "block " << quoted(reader.block()->name_hint) << " reads and writes "
+                                           << buffer->name << ", so that what it reads cannot be copied before";
     for (const BufferRegion& read : reader.block()->reads)
       if (read->buffer.same_as(buffer))
         box = hull(box, touched(reader, read, loops_inside(reader, site), analyzer), analyzer);

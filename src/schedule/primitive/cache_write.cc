@@ -2,9 +2,9 @@
 #include "schedule/cached_copy.h"
 #include "schedule/checks.h"
 #include "schedule/insert.h"
+#include "schedule/primitive_error.h"
 #include "schedule/primitives.h"
 #include "schedule/rebuffer.h"
-#include "schedule/refusal.h"
 #include "schedule/region.h"
 #include "schedule/scope.h"
 
@@ -23,9 +23,9 @@ Array<arith::IntSet> written_box(const Cursor& writer, const BufferRegion& write
     if (is_known) box.set(i, arith::intersect_sets({box[i], inside}, &analyzer));
   }
   if (is_known) return box;
-  throw Refusal(writer.block()) << "it cannot be shown that block " << quoted(writer.block()->name_hint)
-                                << " writes all of " << write->buffer->name << " between the first and the last "
-                                << "element; the copy would overwrite the others";
+  throw PrimitiveError(writer.block()) << "it cannot be shown that block " << quoted(writer.block()->name_hint)
+                                       << " writes all of " << write->buffer->name << " between the first and the last "
+                                       << "element; the copy would overwrite the others";
 }
 
 /// The blocks of a scope that build a buffer up: those that write it, and those that read it before the last of them.
@@ -89,7 +89,7 @@ Array<arith::IntSet> built_box(const Builders& builders, const Buffer& buffer, c
   };
   for (const Array<arith::IntSet>& one : each)
     if (each.size() == 1 || is_all(one)) return box;
-  throw Refusal({Stmt(builders.writers[0].block()), Stmt(builders.writers[1].block())})
+  throw PrimitiveError({Stmt(builders.writers[0].block()), Stmt(builders.writers[1].block())})
       << "buffer " << buffer->name << " is written by several blocks, and none of them is known to write all that the "
       << "others do; the copy would overwrite the rest";
 }
@@ -108,9 +108,9 @@ BlockRef cache_write(State& state, const BlockRef& ref, int buffer_index, const 
   Builders builders = builders_of(buffer, scope, ref.function);
   const BlockNode* first = builders.members[0].block();
   if (!first->init && reads_buffer(first, buffer))
-    throw Refusal(first) << "block " << quoted(first->name_hint) << " adds to what " << buffer->name
-                         << " holds already, which a copy would begin without; cache_write before blockize or "
-                         << "decompose_reduction";
+    throw PrimitiveError(first) << "block " << quoted(first->name_hint) << " adds to what " << buffer->name
+                                << " holds already, which a copy would begin without; cache_write before blockize or "
+                                << "decompose_reduction";
   Site site = site_behind_all(builders, scope);
   arith::Analyzer analyzer;
   bind_outside(builders.writers.back(), site, analyzer);
@@ -127,7 +127,7 @@ BlockRef cache_write(State& state, const BlockRef& ref, int buffer_index, const 
   std::string why_not;
   for (const BlockRef& member : members)
     if (members.size() > 1 && !is_region_covered(state.find(member), &why_not))
-      throw Refusal(state.find(member).block())
+      throw PrimitiveError(state.find(member).block())
           << "the copy would begin without what " << buffer->name << " holds already: " << why_not;
   require_covered(state, out, was_covered);
   return out;

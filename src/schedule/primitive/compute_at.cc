@@ -7,8 +7,8 @@
 #include "schedule/checks.h"
 #include "schedule/insert.h"
 #include "schedule/legality.h"
+#include "schedule/primitive_error.h"
 #include "schedule/primitives.h"
-#include "schedule/refusal.h"
 #include "schedule/region.h"
 #include "schedule/scope.h"
 
@@ -35,7 +35,7 @@ std::vector<const For*> relaxed_loops(const Cursor& cursor, const For* loop, con
   return out;
 }
 
-/// Refuses blocks that are neither complete nor reductions, whose guard says more than their domain, or whose scope is not
+/// Rejects blocks that are neither complete nor reductions, whose guard says more than their domain, or whose scope is not
 /// made of stages.
 void require_movable(const Cursor& block) {
   require_known_block(block);
@@ -91,7 +91,7 @@ class Mover {
     bool is_fine = accumulates_once(now, &why_not) && (to_consumers_ || runs_all_of(now, before, &why_not)) &&
                    is_covered_around(now, &why_not);
     if (!is_fine)
-      throw Refusal({Stmt(before.block()), state_.find(loop_ref_).stmt()})
+      throw PrimitiveError({Stmt(before.block()), state_.find(loop_ref_).stmt()})
           << "block " << quoted(before.block()->name_hint) << " cannot stand in loop " << loop_ref_.var->name << ": "
           << why_not;
   }

@@ -4,9 +4,9 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "schedule/checks.h"
+#include "schedule/primitive_error.h"
 #include "schedule/primitives.h"
 #include "schedule/rebuffer.h"
-#include "schedule/refusal.h"
 #include "schedule/scope.h"
 
 namespace tessera::schedule {
@@ -64,8 +64,9 @@ void require_told(const BlockNode* block, const PrimExpr& value, const std::vect
     bool is_told = !uses_var(value, iter->var);
     for (const Var& var : told) is_told |= var.same_as(iter->var);
     if (!is_told)
-      throw Refusal(block) << "block " << quoted(block->name_hint) << " computes with its axis " << iter->var->name
-                           << ", which does not index what it writes, so it cannot be inlined";
+      throw PrimitiveError(block) << "block " << quoted(block->name_hint) << " computes with its axis "
+                                  << iter->var->name
+                                  << ", which does not index what it writes, so it cannot be inlined";
   }
 }
 
@@ -106,7 +107,7 @@ void require_same_domain(const BlockNode* producer, const BufferStore* source, c
       PrimExpr last = iter->dom->min + iter->dom->extent - 1;
       if (!box.defined() || !analyzer.can_prove_equal(box[i].min(), iter->dom->min) ||
           !analyzer.can_prove_equal(box[i].max(), last))
-        throw Refusal({Stmt(producer), Stmt(consumer)})
+        throw PrimitiveError({Stmt(producer), Stmt(consumer)})
             << "block " << quoted(consumer->name_hint) << " does not run for exactly the elements of "
             << source->buffer->name << " that block " << quoted(producer->name_hint) << " writes";
     }

@@ -1,8 +1,8 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "schedule/checks.h"
+#include "schedule/primitive_error.h"
 #include "schedule/primitives.h"
-#include "schedule/refusal.h"
 #include "schedule/scope.h"
 #include "tir/remap.h"
 
@@ -35,8 +35,8 @@ BlockRef decompose_reduction(State& state, const BlockRef& ref, const LoopRef& l
     bool is_used = is_one(loops[i]->extent);
     for (const PrimExpr& value : realize->iter_values) is_used |= uses_var(value, loops[i]->loop_var);
     if (!is_used)
-      throw Refusal(loops[i]) << "loop " << loops[i]->loop_var->name << " repeats the whole of block "
-                              << quoted(block->name_hint) << "; the init must stand inside it";
+      throw PrimitiveError(loops[i]) << "loop " << loops[i]->loop_var->name << " repeats the whole of block "
+                                     << quoted(block->name_hint) << "; the init must stand inside it";
   }
   require_domain_guard(cursor);
 

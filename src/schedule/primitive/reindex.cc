@@ -8,7 +8,7 @@
 namespace tessera::schedule {
 namespace {
 
-/// The indices by which the block touches the buffer; refused where it does so in more than one way.
+/// The indices by which the block touches the buffer; rejected where it does so in more than one way.
 Array<PrimExpr> only_access(const BlockNode* block, const Buffer& buffer) {
   Array<PrimExpr> found;
   bool is_found = false;
@@ -63,7 +63,7 @@ Block with_access(const BlockNode* block, const Buffer& old, const Buffer& fresh
       });
 }
 
-/// Refuses unless different values of the axes write different elements.
+/// Rejects unless different values of the axes write different elements.
 void require_apart(const BlockNode* block, const Buffer& buffer, const Array<PrimExpr>& indices) {
   Map<Var, Range> domains;
   for (const IterVar& iter : block->iter_vars)

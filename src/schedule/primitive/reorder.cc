@@ -51,7 +51,7 @@ void require_reorderable_blocks(const Cursor& innermost) {
   }
 }
 
-/// Refuses an order in which blocks below read too early or add too often.
+/// Rejects an order in which blocks below read too early or add too often.
 void require_same_result(const Cursor& innermost) {
   std::vector<Cursor> below = blocks_below(innermost.loop()->body, innermost.function);
   for (const Cursor& inner : below) {

@@ -12,7 +12,7 @@
 namespace tessera::schedule {
 namespace {
 
-/// The statement of the scope that is the block and its loops; refuses where more than the block stands in them.
+/// The statement of the scope that is the block and its loops; rejects where more than the block stands in them.
 Stmt own_nest(const Cursor& cursor) {
   std::vector<const For*> loops = cursor.loops();
   if (loops.empty()) return cursor.stmt();

@@ -5,9 +5,9 @@
 #include "schedule/accumulation.h"
 #include "schedule/checks.h"
 #include "schedule/insert.h"
+#include "schedule/primitive_error.h"
 #include "schedule/primitives.h"
 #include "schedule/rebuffer.h"
-#include "schedule/refusal.h"
 
 namespace tessera::schedule {
 namespace {
@@ -29,18 +29,20 @@ void require_reduction_loop(const Cursor& cursor, const For* factor) {
     }
     const String& name = loop->loop_var->name;
     if (loop == factor && spatial)
-      throw Refusal(loop) << "loop " << name << " belongs to the spatial axis " << spatial->var->name << " of block "
-                          << quoted(block->name_hint) << "; rfactor takes a loop of reduction axes only";
+      throw PrimitiveError(loop) << "loop " << name << " belongs to the spatial axis " << spatial->var->name
+                                 << " of block " << quoted(block->name_hint)
+                                 << "; rfactor takes a loop of reduction axes only";
     if (loop == factor && !reduced)
-      throw Refusal(loop) << "loop " << name << " belongs to no reduction axis of block " << quoted(block->name_hint);
+      throw PrimitiveError(loop) << "loop " << name << " belongs to no reduction axis of block "
+                                 << quoted(block->name_hint);
     if (spatial && reduced)
-      throw Refusal(loop) << "loop " << name << " belongs to the spatial axis " << spatial->var->name
-                          << " and to the reduction axis " << reduced->var->name << " of block "
-                          << quoted(block->name_hint) << "; rfactor cannot part them";
+      throw PrimitiveError(loop) << "loop " << name << " belongs to the spatial axis " << spatial->var->name
+                                 << " and to the reduction axis " << reduced->var->name << " of block "
+                                 << quoted(block->name_hint) << "; rfactor cannot part them";
   }
 }
 
-/// Refuses a condition that could keep an iteration of `factor` from ever running, its partial result without a value.
+/// Rejects a condition that could keep an iteration of `factor` from ever running, its partial result without a value.
 void require_reached(const Cursor& cursor, const For* factor, const std::vector<const For*>& reduced) {
   arith::Analyzer analyzer;
   Map<Var, PrimExpr> first;

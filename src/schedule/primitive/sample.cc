@@ -31,7 +31,7 @@ bool is_spatial(const For* loop, const GlobalVar& function) {
   return true;
 }
 
-/// True when the primitive would not be refused.
+/// True when the primitive would not be rejected.
 template <class F>
 bool is_possible(const State& state, F&& primitive) {
   State trial = state.copy();

@@ -96,7 +96,7 @@ class Differentiator {
       return inner ? make_let(op->var, op->value, inner) : inner;
     }
     if (auto* op = e.as<Call>()) return call(op);
-    return refuse(e);
+    return reject(e);
   }
 
  private:
@@ -134,7 +134,7 @@ class Differentiator {
       PrimExpr of_base = times((*this)(x), y * pow(x, y - number(y, 1)));
       return plus(of_base, times((*this)(y), PrimExpr(op) * unary_intrin("tir.log", x)));
     }
-    return refuse(PrimExpr(op));
+    return reject(PrimExpr(op));
   }
 
   bool mentions_a_seed(const PrimExpr& e) {
@@ -145,7 +145,7 @@ class Differentiator {
     return found;
   }
 
-  PrimExpr refuse(const PrimExpr& e) {
+  PrimExpr reject(const PrimExpr& e) {
     if (!mentions_a_seed(e)) return nullptr;
     throw Error(NotImplementedError) << "gradient: there is no rule for the derivative of " << e;
   }

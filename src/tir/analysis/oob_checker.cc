@@ -1,4 +1,4 @@
-// Refuses programs with an access that is certain to lie outside its buffer.
+// Rejects programs with an access that is certain to lie outside its buffer.
 
 #include "arith/analyzer.h"
 #include "ir/prim/ops.h"

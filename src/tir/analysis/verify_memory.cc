@@ -1,4 +1,4 @@
-// Refuses functions for a device that touch device memory from the host.
+// Rejects functions for a device that touch device memory from the host.
 
 #include <unordered_set>
 

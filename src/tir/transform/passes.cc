@@ -148,7 +148,7 @@ PassTable passes{
         {"UnifyThreadBinding", unify_thread_binding, "Makes loops bound to one thread one launch dimension."},
         // tir/analysis
         {"VerifyGPUCode", verify_gpu_code_pass, ""},
-        {"VerifyMemory", verify_memory, "Refuses functions that touch device memory from the host."},
+        {"VerifyMemory", verify_memory, "Rejects functions that touch device memory from the host."},
         {"VerifySSA", verify_ssa, ""},
         // tir/usmp
         {"UnifiedStaticMemoryPlanner", usmp::unified_static_memory_planner, ""},

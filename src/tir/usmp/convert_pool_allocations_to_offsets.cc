@@ -60,7 +60,7 @@ class Converter {
   const std::vector<size_t>& needs(const GlobalVar& var) {
     auto known = needs_.find(var.get());
     if (known != needs_.end()) return known->second;
-    needs_[var.get()] = {};  // a function that calls itself was refused before
+    needs_[var.get()] = {};  // a function that calls itself was rejected before
     std::vector<bool> touched(pools_.size());
     auto mark = [&](const Stmt& stmt) {
       if (PoolAllocation found = allocations_.get_or_null(stmt)) touched[number_of_[found->pool_info.get()]] = true;

@@ -13,7 +13,7 @@ bool has_block(const Stmt& stmt) {
   return found;
 }
 
-void refuse_host_calls(const Stmt& stmt) {
+void reject_host_calls(const Stmt& stmt) {
   walk(stmt, [&](const Call* call) {
     if (!call->op.same_as(builtin::tvm_call_packed())) return;
     auto* name = call->args.empty() ? nullptr : call->args[0].as<StringImm>();
@@ -45,7 +45,7 @@ Stmt bind(const Stmt& stmt) {
     return with(seq, &SeqStmt::seq, parts);
   }
   if (has_block(stmt)) return stmt;
-  refuse_host_calls(stmt);
+  reject_host_calls(stmt);
   if (auto* loop = stmt.as<For>(); loop && loop->kind == LoopKind::Parallel) {
     For out(*loop);
     out.body = without_parallel(loop->body);

@@ -61,7 +61,7 @@ TEST_P(IterMaps, AMapHasTheValuesOfItsIndicesAndTheLevelItPromises) {
       Analyzer fresh;
       IterMapResult map = detect_iter_map(Array<PrimExpr>(index), iters, bool_imm(true), level, &fresh);
       if (map->indices.empty()) {
-        EXPECT_FALSE(map->errors.empty()) << "a refusal says why";
+        EXPECT_FALSE(map->errors.empty()) << "an error says why";
         continue;
       }
       ++found;

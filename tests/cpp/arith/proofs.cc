@@ -83,7 +83,7 @@ TEST_F(Proofs, AGuardBoundsItsVariables) {
   EXPECT_EQ(bound.max, 3);
 }
 
-TEST_F(Proofs, BindingTwiceToDifferentRangesIsRefused) {
+TEST_F(Proofs, BindingTwiceToDifferentRangesIsRejected) {
   range(io, 4);
   range(io, 4);
   EXPECT_THROW(analyzer.bind(io, make_range(1, 4)), Error);

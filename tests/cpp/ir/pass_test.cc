@@ -59,13 +59,13 @@ TEST(PassContext, IsAStackPerThread) {
   EXPECT_EQ(PassContext::current()->opt_level, 2);
 }
 
-TEST(PassContext, RefusesAnUnknownOptionAndNamesThoseThereAre) {
+TEST(PassContext, RejectsAnUnknownOptionAndNamesThoseThereAre) {
   std::string message = message_of([] { context_with({{"tir.no_such", String("x")}}); });
   EXPECT_NE(message.find("AttributeError: Invalid config option 'tir.no_such'"), std::string::npos) << message;
   EXPECT_NE(message.find("testing.immutable_module"), std::string::npos) << message;
 }
 
-TEST(PassContext, RefusesAnOptionOfTheWrongType) {
+TEST(PassContext, RejectsAnOptionOfTheWrongType) {
   EXPECT_EQ(
       message_of([] { context_with({{"testing.immutable_module", String("yes")}}); }),
       "AttributeError: expect config testing.immutable_module to have type IntImm, but instead get runtime.String");

@@ -1,4 +1,4 @@
-// Contracting edges of graphs without cycles: a contraction is refused exactly where it would close a cycle.
+// Contracting edges of graphs without cycles: a contraction is rejected exactly where it would close a cycle.
 
 #include "relay/transform/simplify/contractible_graph.h"
 
@@ -32,9 +32,9 @@ bool leads_around(const Edges& edges, const std::vector<size_t>& group, size_t f
   return false;
 }
 
-TEST(ContractibleGraph, RefusesWhatWouldCloseACycleAndNothingElse) {
+TEST(ContractibleGraph, RejectsWhatWouldCloseACycleAndNothingElse) {
   std::mt19937 random(7);
-  int refused = 0, done = 0;
+  int rejected = 0, done = 0;
   for (int round = 0; round < 300; ++round) {
     const size_t count = 2 + random() % 14;
     Edges edges;
@@ -52,15 +52,15 @@ TEST(ContractibleGraph, RefusesWhatWouldCloseACycleAndNothingElse) {
     for (auto [a, b] : edges) {
       size_t from = group[a], to = group[b];
       if (from == to) continue;
-      const bool is_refused = leads_around(edges, group, from, to);
-      ASSERT_EQ(graph.contract(a, b), !is_refused) << "round " << round << ", edge " << a << " to " << b;
-      ++(is_refused ? refused : done);
-      if (is_refused) continue;
+      const bool is_rejected = leads_around(edges, group, from, to);
+      ASSERT_EQ(graph.contract(a, b), !is_rejected) << "round " << round << ", edge " << a << " to " << b;
+      ++(is_rejected ? rejected : done);
+      if (is_rejected) continue;
       for (size_t& g : group)
         if (g == to) g = from;
     }
   }
-  EXPECT_GT(refused, 300);
+  EXPECT_GT(rejected, 300);
   EXPECT_GT(done, 300);
 }
 

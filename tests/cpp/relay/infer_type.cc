@@ -64,7 +64,7 @@ TEST(InferType, WhatDisagreesIsNamed) {
   EXPECT_NE(error_of(three).find("takes 2 arguments, 1 are given"), std::string::npos) << error_of(three);
 }
 
-TEST(InferType, AFreeVariableWithoutATypeIsRefused) {
+TEST(InferType, AFreeVariableWithoutATypeIsRejected) {
   Expr sum = call_op("exp", {make_local("x")});
   EXPECT_NE(error_of(sum).find("cannot be inferred"), std::string::npos) << error_of(sum);
 }

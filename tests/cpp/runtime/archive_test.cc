@@ -1,4 +1,4 @@
-// Archives: tar, zip, NumPy's files. What they hold comes back, and what is forged is refused by name.
+// Archives: tar, zip, NumPy's files. What they hold comes back, and what is forged is rejected by name.
 
 #include <gtest/gtest.h>
 
@@ -85,7 +85,7 @@ TEST(Tar, NamesOfOtherWritersAreUnderstood) {
   EXPECT_EQ(tar.members()[1].name, "long");
 }
 
-TEST(Tar, HostileArchivesAreRefused) {
+TEST(Tar, HostileArchivesAreRejected) {
   EXPECT_ERROR(read(tar_member("/etc/passwd", "x") + kEnd), "would lie outside");
   EXPECT_ERROR(read(tar_member("a/../../b", "x") + kEnd), "would lie outside");
   EXPECT_ERROR(read(tar_member("P", "16 path=../evil\n", 'x') + tar_member("ok", "x") + kEnd), "would lie outside");
@@ -175,7 +175,7 @@ TEST(Npy, ColumnsAndOtherByteOrdersAreReadAsRows) {
   EXPECT_EQ(truth.data<char>()[1], 1);
 }
 
-TEST(Npy, WhatIsNoTensorIsRefused) {
+TEST(Npy, WhatIsNoTensorIsRejected) {
   EXPECT_ERROR(read_npy(npy("'|O'", "(1,)", "x"), "x.npy"), "Python objects");
   EXPECT_ERROR(read_npy(npy("'<U3'", "(1,)", "x"), "x.npy"), "strings");
   EXPECT_ERROR(read_npy(npy("'<c8'", "(1,)", "12345678"), "x.npy"), "complex numbers");
@@ -196,7 +196,7 @@ std::string zip_of(const std::string& name, const std::string& data) {
   return out;
 }
 
-TEST(Zip, ForgedNumbersAreRefused) {
+TEST(Zip, ForgedNumbersAreRejected) {
   std::string good = zip_of("a.npy", "hello");
   EXPECT_EQ(read_zip(good, "x.npz")[0].packed, "hello");
   EXPECT_ERROR(read_zip(good.substr(0, good.size() - 5), "x.npz"), "cut short");

@@ -161,7 +161,7 @@ TEST(Executable, RunsIntoGivenTensorsAndTellsItsMemory) {
   EXPECT_THAT(error_of([&] { make_executable(chain_model(), {}); }), testing::HasSubstr("needs a device"));
 }
 
-TEST(Model, AModuleThatIsNoModelIsRefused) {
+TEST(Model, AModuleThatIsNoModelIsRejected) {
   EXPECT_THAT(error_of([&] { Model(make_module<Library>()); }),
               testing::HasSubstr("the test_library module is no compiled model"));
 }

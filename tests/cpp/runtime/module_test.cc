@@ -155,7 +155,7 @@ TEST(ModuleBlob, DamagedDataIsAnErrorNeverACrash) {
     }
 }
 
-TEST(ModuleBlob, ACircleInTheTreeIsRefused) {
+TEST(ModuleBlob, ACircleInTheTreeIsRejected) {
   ByteWriter out;
   out.write(uint64_t{3});
   out.write("_lib");
@@ -273,7 +273,7 @@ TEST_F(LibraryTest, PackedModulesAreLoadedWithIt) {
   EXPECT_EQ(module.get_function("kernel", true)().to<int>(), 9);
 }
 
-TEST_F(LibraryTest, AForgedBlobSizeIsRefused) {
+TEST_F(LibraryTest, AForgedBlobSizeIsRejected) {
   std::string path = library("const unsigned char __tvm_dev_mblob[16] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};");
   EXPECT_THAT(error_of([&] { load_module(path); }), testing::HasSubstr("announces 281474976710655 bytes"));
 }

@@ -130,7 +130,7 @@ TEST(NDArray, AForeignTensorIsDeletedWithItsLastHolder) {
   EXPECT_TRUE(foreign.is_deleted);
 }
 
-TEST(NDArray, ForeignTensorsWithGapsOrOddAddressesAreRefusedAndDeleted) {
+TEST(NDArray, ForeignTensorsWithGapsOrOddAddressesAreRejectedAndDeleted) {
   Foreign strided(0, {4, 1}), crooked(0, {3, 1});
   crooked.managed.dl_tensor.byte_offset = 2;
   EXPECT_THAT(error_of([&] { NDArray::from_dlpack(&strided.managed); }), testing::HasSubstr("has strides"));

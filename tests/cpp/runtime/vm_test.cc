@@ -79,20 +79,20 @@ TEST(VirtualMachine, ProgramsComeBackAsTheyWere) {
   EXPECT_EQ(program_text(back), program_text(program));
 }
 
-TEST(VirtualMachine, RefusesWhatPointsOutside) {
-  auto refused = [](auto change) {
+TEST(VirtualMachine, RejectsWhatPointsOutside) {
+  auto rejected = [](auto change) {
     Program program = counting_program();
     change(program.functions[0]);
     return error_of([&] { program.check(); });
   };
-  EXPECT_THAT(refused([](Function& f) { f.code[1].a = 9; }), testing::HasSubstr("a register it does not have"));
-  EXPECT_THAT(refused([](Function& f) { f.code[0].c = 0; }), testing::HasSubstr("jumps outside, or backwards"));
-  EXPECT_THAT(refused([](Function& f) { f.code[0].c = 6; }), testing::HasSubstr("jumps outside, or backwards"));
-  EXPECT_THAT(refused([](Function& f) { f.code[3].a = 1; }), testing::HasSubstr("a kernel that is not there"));
-  EXPECT_THAT(refused([](Function& f) { f.code[4].count = 1; }), testing::HasSubstr("another number of arguments"));
-  EXPECT_THAT(refused([](Function& f) { f.code[4].first = 90; }), testing::HasSubstr("operands that are not there"));
-  EXPECT_THAT(refused([](Function& f) { f.code.pop_back(); }), testing::HasSubstr("runs off its end"));
-  EXPECT_THAT(refused([](Function& f) { f.code[2].c = 1; }), testing::HasSubstr("a device that is not there"));
+  EXPECT_THAT(rejected([](Function& f) { f.code[1].a = 9; }), testing::HasSubstr("a register it does not have"));
+  EXPECT_THAT(rejected([](Function& f) { f.code[0].c = 0; }), testing::HasSubstr("jumps outside, or backwards"));
+  EXPECT_THAT(rejected([](Function& f) { f.code[0].c = 6; }), testing::HasSubstr("jumps outside, or backwards"));
+  EXPECT_THAT(rejected([](Function& f) { f.code[3].a = 1; }), testing::HasSubstr("a kernel that is not there"));
+  EXPECT_THAT(rejected([](Function& f) { f.code[4].count = 1; }), testing::HasSubstr("another number of arguments"));
+  EXPECT_THAT(rejected([](Function& f) { f.code[4].first = 90; }), testing::HasSubstr("operands that are not there"));
+  EXPECT_THAT(rejected([](Function& f) { f.code.pop_back(); }), testing::HasSubstr("runs off its end"));
+  EXPECT_THAT(rejected([](Function& f) { f.code[2].c = 1; }), testing::HasSubstr("a device that is not there"));
 }
 
 TEST(VirtualMachine, TensorsLieInsideTheirStorage) {

@@ -88,7 +88,7 @@ TEST(Print, LargeMapsStandInTheOrderOfOldTexts) {
   EXPECT_EQ(keys, "thread_warp_size arch max_num_threads kind host tag keys ");
 }
 
-/// A program from outside may be nonsense, but it is printed, compared and hashed, or refused; it is never a crash.
+/// A program from outside may be nonsense, but it is printed, compared and hashed, or rejected; it is never a crash.
 TEST(Print, NonsenseIsAnErrorAtMost) {
   std::string good = save_json(sample());
   std::vector<std::pair<size_t, size_t>> numbers;  // where digits stand

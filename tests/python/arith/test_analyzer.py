@@ -73,7 +73,7 @@ def test_what_may_be_evaluated_anywhere_is_simplified_by_the_condition(analyzer)
     tessera.ir.assert_structural_equal(analyzer.simplify(lazy), want)
 
 
-def test_update_gives_bounds_and_refuses_a_second_opinion(analyzer):
+def test_update_gives_bounds_and_rejects_a_second_opinion(analyzer):
     analyzer.update(x, arith.ConstIntBound(0, 7))
     assert analyzer.can_prove(x < 8)
     with pytest.raises(ValueError, match="bound already"):
@@ -114,8 +114,8 @@ def test_an_iteration_map_is_found_and_inverted():
     back = arith.inverse_affine_iter_map(found.indices, [out])
     assert tessera.ir.structural_equal(back[i], tir.floordiv(out, 4))
     assert tessera.ir.structural_equal(back[j], tir.floormod(out, 4))
-    refused = arith.detect_iter_map([i * 8 + j], {i: Range(0, 8), j: Range(0, 4)})
-    assert [str(e) for e in refused.errors] == ["Could not normalize iterators"]
+    rejected = arith.detect_iter_map([i * 8 + j], {i: Range(0, 8), j: Range(0, 4)})
+    assert [str(e) for e in rejected.errors] == ["Could not normalize iterators"]
 
 
 def test_equations_are_solved():

@@ -170,7 +170,7 @@ def test_the_three_steps_of_a_reduction_across_threads():
     assert -1 not in offsets and offsets == sorted(offsets), (offsets, text)
 
 
-def test_a_reduction_that_is_no_plain_combination_is_refused():
+def test_a_reduction_that_is_no_plain_combination_is_rejected():
     sch = rows_by_threads(te.sum, 32)
     function = sch.mod["main"]
     changed = tir.stmt_functor.ir_transform(

@@ -202,7 +202,7 @@ def test_a_parallel_tiled_matmul_runs():
     lib(tessera.nd.array(a), tessera.nd.array(b), out)  # the module stands for its only function
 
 
-def test_wrong_arguments_are_refused_by_name():
+def test_wrong_arguments_are_rejected_by_name():
     lib = through_c(tessera.build(named({"f": (unary("float32", lambda x: x + 1.0), 0)}), target="c"))
     good = tessera.nd.array(np.zeros(37, "float32"))
     with pytest.raises(tessera.TVMError, match="num_args should be 2"):

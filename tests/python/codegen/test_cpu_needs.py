@@ -1,4 +1,4 @@
-"""Compiled code says which instructions it may contain, and is refused by CPUs that lack one of them."""
+"""Compiled code says which instructions it may contain, and is rejected by CPUs that lack one of them."""
 
 import os
 import re
@@ -84,7 +84,7 @@ def exported(folder, target):
 @pytest.mark.parametrize(
     ("cpu", "feature"), [("znver5", "avx512vp2intersect"), ("graniterapids", "amx-fp16"), ("sierraforest", "avxifma")]
 )
-def test_a_library_for_a_cpu_with_one_instruction_more_is_refused(tmp_path, cpu, feature):
+def test_a_library_for_a_cpu_with_one_instruction_more_is_rejected(tmp_path, cpu, feature):
     if cpu_has(feature):
         pytest.skip(f"this CPU has {feature}")
     path = exported(tmp_path, f"llvm -mcpu={cpu}")
@@ -93,7 +93,7 @@ def test_a_library_for_a_cpu_with_one_instruction_more_is_refused(tmp_path, cpu,
 
 
 @on_x86
-def test_code_that_this_cpu_cannot_run_is_refused_in_memory_too():
+def test_code_that_this_cpu_cannot_run_is_rejected_in_memory_too():
     if cpu_has("amx-fp16"):
         pytest.skip("this CPU has amx-fp16")
     built = tessera.build(*vector_add(), target="llvm -mcpu=graniterapids", name="add")

@@ -1,4 +1,4 @@
-"""Code for other machines: what the target's options mean, how it is linked, and who refuses to run it."""
+"""Code for other machines: what the target's options mean, how it is linked, and who rejects to run it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_floats_travel_as_the_abi_says():
         ("llvm -mtriple=aarch64-linux-gnu -mattr=+sve -vector-width=384", "is 384; it may be 128, 256, 512, 1024 or"),
     ],
 )
-def test_a_target_that_does_not_exist_is_refused(target, message):
+def test_a_target_that_does_not_exist_is_rejected(target, message):
     with pytest.raises(ValueError, match=message):
         tessera.build(*vector_add(), target=target)
 
@@ -92,7 +92,7 @@ def test_the_runtime_itself_works_on(name):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_library_of_another_machine_is_refused(tmp_path):
+def test_a_library_of_another_machine_is_rejected(tmp_path):
     MACHINES["aarch64"].skip_where_tools_are_missing()
     path = str(tmp_path / "add.so")
     tessera.build(*vector_add(), target="llvm -mtriple=aarch64-linux-gnu", name="add").export_library(path)
@@ -135,7 +135,7 @@ def test_a_lesser_processor_is_told_what_it_lacks(tmp_path, name, cpu, target, m
         ("max,sve256=on", ""),
     ],
 )  # fmt: skip
-def test_code_for_one_length_of_vectors_is_refused_where_they_have_another(tmp_path, cpu, message):
+def test_code_for_one_length_of_vectors_is_rejected_where_they_have_another(tmp_path, cpu, message):
     target = "llvm -mtriple=aarch64-linux-gnu -mcpu=neoverse-512tvb -mattr=-ccdp,-rand,-lse2"
     machine = Machine(target, MACHINES["aarch64"].triple, "qemu-aarch64", cpu)
     machine.skip_where_tools_are_missing()

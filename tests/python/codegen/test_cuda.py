@@ -217,7 +217,7 @@ def test_kernels_travel_inside_a_library():
 
 @needs_compiler
 def test_an_error_of_the_compiler_shows_its_words_and_the_source():
-    with pytest.raises(tessera.TVMError, match=r"(?s)refuses the kernels.*nonsense.*in the source"):
+    with pytest.raises(tessera.TVMError, match=r"(?s)rejects the kernels.*nonsense.*in the source"):
         compile_cuda("__global__ void f() { nonsense; }", "sm_80", "ptx")
 
 

@@ -136,7 +136,7 @@ def test_a_warp_reduces_by_shuffles():
     assert text.count("shfl.sync.down.b32") == 5 and "activemask.b32" in text and "bar.sync" not in text
 
 
-def test_what_a_gpu_does_not_have_is_refused():
+def test_what_a_gpu_does_not_have_is_rejected():
     with pytest.raises(NotImplementedError, match="nextafter of float32 on nvptx .*: there is no instruction for it"):
         tessera.build(*elementwise(lambda x: tir.nextafter(x, x)), target="nvptx")
     with pytest.raises(NotImplementedError, match="sin of float64 on rocm .*; compute it in float32"):

@@ -36,7 +36,7 @@ def test_nvcc_makes_ptx_and_binaries():
         nvcc.compile_cuda("nonsense", arch="sm_80")
 
 
-def test_an_unknown_form_is_refused():
+def test_an_unknown_form_is_rejected():
     with pytest.raises(ValueError, match="cubin, ptx, fatbin"):
         nvcc.compile_cuda(KERNEL, "exe")
 

@@ -50,7 +50,7 @@ def test_the_host_is_llvm_and_may_be_c():
     assert mod.type_key == "c" and mod.imported_modules[0].type_key == "opencl"
 
 
-def test_code_outside_of_threads_is_refused():
+def test_code_outside_of_threads_is_rejected():
     a = te.placeholder((8,), name="A")
     b = te.compute((8,), lambda i: a[i] + 1.0, name="B")
     with pytest.raises(tessera.TVMError, match="[Dd]id you forget to bind|bind"):
@@ -177,7 +177,7 @@ def test_copies_views_and_streams():
 
 
 @needs_device
-def test_a_tensor_elsewhere_is_refused_by_name():
+def test_a_tensor_elsewhere_is_rejected_by_name():
     a = te.placeholder((8,), name="A")
     b = te.compute((8,), lambda i: a[i] + 1.0, name="B")
     s = te.create_schedule(b.op)
@@ -257,7 +257,7 @@ def test_a_file_of_kernels_without_its_table_is_an_error():
 
 
 @needs_device
-def test_source_that_the_driver_refuses_is_shown_with_its_words():
+def test_source_that_the_driver_rejects_is_shown_with_its_words():
     folder = utils.tempdir()
     with open(folder.relpath("kernels.cl"), "w") as file:
         file.write("__kernel void f() { nonsense; }")

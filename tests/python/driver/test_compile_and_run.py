@@ -350,7 +350,7 @@ def test_formats_that_cannot_be_read_exit_with_5(tool, tmp_path, name, part):
     assert "No such file" in tool("compile", tmp_path / "missing.onnx", code=4)
 
 
-def test_tuning_and_microcontrollers_are_refused_after_their_flags_are_read(tool, model):
+def test_tuning_and_microcontrollers_are_rejected_after_their_flags_are_read(tool, model):
     assert "tuning" in tool("tune", model[0], "-o", "log", "--trials", 4, "--tuner", "ga", "--target", "llvm", code=4)
     tool("tune", model[0], code=2)
     tool("tune", model[0], "-o", "log", "--tuner", "fork", code=2)
@@ -364,7 +364,7 @@ def hostile(path, name="mod.so", kind=tarfile.REGTYPE):
         archive.addfile(member, io.BytesIO(b"evil"))
 
 
-def test_hostile_packages_are_refused_and_write_nothing(tool, tmp_path):
+def test_hostile_packages_are_rejected_and_write_nothing(tool, tmp_path):
     work = tmp_path / "work"
     work.mkdir()
     for name, kind, part in [
@@ -382,7 +382,7 @@ def test_hostile_packages_are_refused_and_write_nothing(tool, tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["work"]
 
 
-def test_a_truncated_package_is_refused(tool, model, tmp_path):
+def test_a_truncated_package_is_rejected(tool, model, tmp_path):
     tool("compile", model[0], "-o", tmp_path / "m.tar")
     whole = (tmp_path / "m.tar").read_bytes()
     for size in (600, len(whole) // 2, len(whole) - 1200):

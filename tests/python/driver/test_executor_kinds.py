@@ -47,7 +47,7 @@ def test_kinds_and_options_are_listed():
         (lambda: Executor.list_registered_options("woof"), 'Executor "woof" is not defined'),
     ],
 )
-def test_what_does_not_exist_is_refused(make, problem):
+def test_what_does_not_exist_is_rejected(make, problem):
     with pytest.raises(tvm.TVMError, match=problem):
         make()
 

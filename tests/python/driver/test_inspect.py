@@ -124,7 +124,7 @@ def test_all_unsupported_operators_are_listed_at_once(tmp_path):
     assert shown.returncode == 1 and "Strange of com.example 2, first: the operator is not supported" in shown.stdout
 
 
-def test_converters_that_refuse_are_collected_too_and_what_follows_is_looked_at(tmp_path):
+def test_converters_that_reject_are_collected_too_and_what_follows_is_looked_at(tmp_path):
     nodes = [
         helper.make_node("Einsum", ["x", "x"], ["e"], name="open", equation="ij,kj->ik"),
         helper.make_node("RoiAlign", ["e4", "r", "b"], ["q"], name="roi"),
@@ -132,7 +132,7 @@ def test_converters_that_refuse_are_collected_too_and_what_follows_is_looked_at(
         helper.make_node("ReduceSum", ["e", "axes"], ["z"], name="axes_at_run_time"),
     ]
     path = save(
-        tmp_path / "refused.onnx", nodes,
+        tmp_path / "rejected.onnx", nodes,
         [value("x", ["n", 3]), value("e4", [1, 1, "h", 4]), value("r", [1, 4]), value("b", [1], TensorProto.INT64),
          value("axes", [1], TensorProto.INT64)],
         [value("y", None), value("q", None), value("z", None)], values=[value("e", ["n", "n"])],

@@ -213,7 +213,7 @@ def test_a_fused_function_is_run_as_its_body():
     np.testing.assert_allclose(debug(mod).evaluate()(data).numpy(), np.exp(data + 1), rtol=1e-6)
 
 
-def test_ill_typed_expressions_are_refused_before_anything_runs():
+def test_ill_typed_expressions_are_rejected_before_anything_runs():
     x, y = relay.var("x", shape=(2,)), relay.var("y", shape=(3,))
     with pytest.raises(tvm.error.DiagnosticError):
         value(relay.Function([x, y], relay.add(x, y)))
@@ -229,7 +229,7 @@ def test_the_graph_executor_gives_tuples_as_lists():
     np.testing.assert_array_equal(second.numpy(), -data)
 
 
-def test_the_graph_executor_refuses_shapes_that_are_not_known():
+def test_the_graph_executor_rejects_shapes_that_are_not_known():
     x = relay.var("x", shape=(relay.Any(),))
     executor = relay.create_executor("graph")
     with pytest.raises(ValueError, match="only supports static graphs"):

@@ -191,7 +191,7 @@ def test_an_error_of_a_kernel_names_the_nodes_it_computes(tmp_path):
 @pytest.mark.parametrize(
     "names, message", [(["a", "b"], "2 output_names for 1 outputs"), ([3], "the name of an output is not a string")]
 )
-def test_forged_names_in_a_graph_are_refused(tmp_path, names, message):
+def test_forged_names_in_a_graph_are_rejected(tmp_path, names, message):
     nodes = [helper.make_node("Exp", ["x"], ["y"])]
     module = tessera.compile(save(tmp_path / "m.onnx", nodes, {"x": [4]}, {"y": [4]}))._built["runnable"]
     graph = json.loads(module["get_graph_json"]())

@@ -15,13 +15,13 @@ models = functools.cache(lambda name: run_time_shapes.CASES[name].model())
 
 
 @pytest.mark.parametrize("name", run_time_shapes.CASES)
-def test_hostile_values_are_answered_or_refused(name):
+def test_hostile_values_are_answered_or_rejected(name):
     assert not run_time_shapes.problems(run_time_shapes.CASES[name], draws=120, seed=0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", run_time_shapes.CASES)
-def test_many_hostile_values_are_answered_or_refused(name):
+def test_many_hostile_values_are_answered_or_rejected(name):
     assert not run_time_shapes.problems(run_time_shapes.CASES[name], draws=5000, seed=1)
 
 

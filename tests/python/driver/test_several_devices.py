@@ -110,7 +110,7 @@ def test_two_devices_of_one_kind_have_one_target():
     np.testing.assert_allclose(module.get_output(0).numpy(), np.tanh(np.exp(A)), rtol=1e-5)
 
 
-def test_a_target_for_another_device_than_it_is_given_for_is_refused():
+def test_a_target_for_another_device_than_it_is_given_for_is_rejected():
     with pytest.raises(ValueError, match="does not run on the device"):
         relay.build(mixed(), {"cpu": "opencl", "opencl": "llvm"})
 

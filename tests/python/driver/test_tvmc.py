@@ -212,7 +212,7 @@ def test_a_model_is_made_of_something(package, tmp_path):
         TVMCModel(model_path=tmp_path / "nothing.tar")
 
 
-def test_a_saved_model_that_holds_something_else_is_refused(tmp_path):
+def test_a_saved_model_that_holds_something_else_is_rejected(tmp_path):
     write = tessera.get_global_func("runtime.WriteTar")
     params = relay.save_param_dict({})
     for text, message in [
@@ -229,7 +229,7 @@ def test_a_summary_is_the_text_of_the_model(capsys):
     assert "nn.dense" in capsys.readouterr().out
 
 
-def test_files_that_are_no_packages_are_refused(tmp_path):
+def test_files_that_are_no_packages_are_rejected(tmp_path):
     dense_model().save(tmp_path / "model.tar")
     with pytest.raises(TVMCException, match="not compiled"):
         TVMCPackage(tmp_path / "model.tar")

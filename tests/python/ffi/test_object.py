@@ -56,7 +56,7 @@ def test_a_moved_object_may_be_taken_over(x):
     assert use_count(x._move()) == use_count(x)
 
 
-def test_an_object_without_contents_is_refused():
+def test_an_object_without_contents_is_rejected():
     with pytest.raises(ValueError, match="is empty"):
         echo(tir.Var.__new__(tir.Var))
 
@@ -77,7 +77,7 @@ def test_python_classes_are_found_by_the_nearest_registered_family():
     assert type(tir.Add(original("y", "int32"), 1).a) is original
 
 
-def test_a_class_of_the_wrong_family_is_refused():
+def test_a_class_of_the_wrong_family_is_rejected():
     with pytest.raises(TypeError, match=r"runtime\.NDArray has to derive from tessera\._ffi_core\.NDArrayBase"):
         register_object("runtime.NDArray")(Object)
 
@@ -135,7 +135,7 @@ def test_nested_python_values_are_converted_deeply():
     assert value[0]["a"][0][1].value == 2 and value[0]["a"][1] is None and value[1]() == 7
 
 
-def test_a_value_without_a_form_in_the_core_is_refused():
+def test_a_value_without_a_form_in_the_core_is_rejected():
     with pytest.raises(TypeError, match="Don't know how to handle type"):
         convert([object()])
     with pytest.raises(TypeError, match="None cannot be a key"):

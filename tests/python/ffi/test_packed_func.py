@@ -43,12 +43,12 @@ def test_a_numpy_array_is_not_converted_silently():
         echo(np.zeros(3))
 
 
-def test_a_number_beyond_64_bits_is_refused():
+def test_a_number_beyond_64_bits_is_rejected():
     with pytest.raises(OverflowError):
         echo(2**64)
 
 
-def test_keyword_arguments_are_refused():
+def test_keyword_arguments_are_rejected():
     with pytest.raises(TypeError, match="no keyword arguments"):
         echo(value=1)
 

@@ -53,6 +53,6 @@ def test_types_are_equal_by_value_and_have_a_text():
 
 
 @pytest.mark.parametrize("text", ["float3x", "nonesuch", "int8x", "int8x0"])
-def test_what_is_no_type_is_refused(text):
+def test_what_is_no_type_is_rejected(text):
     with pytest.raises(tessera.TVMError, match="unknown type"):
         DataType(text)

@@ -195,7 +195,7 @@ def test_deep_trees_compile_a_level_at_a_time():
     check("TreeEnsembleClassifier", **trees(9, 1, [0, 1, 2], [1.0]), classlabels_int64s=LABELS, post_transform="NONE")
 
 
-def test_labels_that_are_strings_are_refused():
+def test_labels_that_are_strings_are_rejected():
     model = model_of(
         "LinearClassifier",
         {"label": TensorProto.STRING, "scores": TensorProto.FLOAT},
@@ -212,7 +212,7 @@ def test_a_map_of_scores_stays_a_matrix():
     np.testing.assert_array_equal(scores, X)
 
 
-def test_lists_that_do_not_fit_are_refused():
+def test_lists_that_do_not_fit_are_rejected():
     good = {"coefficients": floats(2, 9), "vectors_per_class": [2, 4, 3], "rho": small(3), "classlabels_ints": LABELS}
     for name, wrong in {"coefficients": floats(7), "vectors_per_class": [2, 4], "rho": [0.0]}.items():
         model = model_of(

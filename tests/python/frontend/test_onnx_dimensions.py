@@ -50,14 +50,14 @@ def test_equal_dimensions_run(model):
         np.testing.assert_array_equal(y.numpy(), np.full((batch, seq), 5, "float32"))
 
 
-def test_a_model_refuses_dimensions_of_one_name_that_differ(model):
+def test_a_model_rejects_dimensions_of_one_name_that_differ(model):
     with pytest.raises(ValueError, match=WRONG):
         model.run(inputs((2, 8), (2, 6)))
     with pytest.raises(ValueError, match='the dimension "batch" is 2 in the input "x", but 1 in the input "mask"'):
         model.run(inputs((2, 8), (1, 8)))  # not even where it could be broadcast
 
 
-def test_a_model_stays_usable_after_it_refused(model):
+def test_a_model_stays_usable_after_it_rejected(model):
     with pytest.raises(ValueError, match="seq"):
         model.run(inputs((2, 8), (2, 6)))
     assert model.run(inputs((2, 4), (2, 4)))[0].shape == (2, 4)
@@ -69,7 +69,7 @@ def test_a_saved_model_knows_its_dimensions(model, tmp_path):
         tessera.Model(tmp_path / "model.tar").run(inputs((2, 8), (2, 6)))
 
 
-def test_the_virtual_machine_refuses_dimensions_of_one_name_that_differ():
+def test_the_virtual_machine_rejects_dimensions_of_one_name_that_differ():
     mod, params = relay.frontend.from_onnx(masked())
     machine = VirtualMachine(relay.vm.compile(mod, "llvm", params=params), tessera.cpu())
     with pytest.raises(ValueError, match=WRONG):

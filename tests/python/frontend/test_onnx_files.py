@@ -28,16 +28,16 @@ def simple():
     return model([helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", (2, 3))], ["y"], [weight])
 
 
-def test_a_truncated_file_is_refused_or_understood_at_every_length():
+def test_a_truncated_file_is_rejected_or_understood_at_every_length():
     data = simple().SerializeToString()
-    refused = 0
+    rejected = 0
     for length in range(len(data)):
         try:
             from_onnx(data[:length])
         except Exception as error:
             assert isinstance(error, (ValueError, TypeError, NotImplementedError, RuntimeError)), repr(error)
-            refused += 1
-    assert refused > len(data) // 2
+            rejected += 1
+    assert rejected > len(data) // 2
 
 
 def test_flipped_bits_never_crash():
@@ -54,7 +54,7 @@ def test_flipped_bits_never_crash():
 
 
 @pytest.mark.parametrize("data", [b"", b"not a model", b"\x00" * 100, b"\xff" * 100])
-def test_other_files_are_refused(data):
+def test_other_files_are_rejected(data):
     with pytest.raises(ValueError, match="no ONNX model"):
         from_onnx(data)
 
@@ -74,7 +74,7 @@ def test_what_is_wrong_with_a_damaged_file_is_said_in_our_words(data, words):
         from_onnx(data)
 
 
-def test_fields_of_another_wire_type_are_refused():
+def test_fields_of_another_wire_type_are_rejected():
     for data in (b"\x08\x08\x38\x05", b"\x08\x08\x3a\x02\x08\x05", b"\x0a\x01\x08", b"\x08\x08\x3d\x00\x00\x00\x00"):
         with pytest.raises(ValueError, match="a field is not of the type it must have"):
             from_onnx(data)
@@ -266,12 +266,12 @@ def test_a_cycle_through_the_graph_inside_a_node_is_an_error():
 
 
 @pytest.mark.parametrize("shape, why", [((1 << 31,), "at most 2147483647"), ((1 << 20, 1 << 20, 64), "4 TiB")])
-def test_forged_shapes_of_inputs_are_refused(shape, why):
+def test_forged_shapes_of_inputs_are_rejected(shape, why):
     with pytest.raises(ValueError, match=why):
         from_onnx(model([helper.make_node("Relu", ["x"], ["y"])], [("x", shape)], ["y"]))
 
 
-def test_more_dimensions_than_tensors_can_have_are_refused():
+def test_more_dimensions_than_tensors_can_have_are_rejected():
     with pytest.raises(ValueError, match="100 dimensions; at most 64"):
         from_onnx(model([helper.make_node("Relu", ["x"], ["y"])], [("x", (1,) * 100)], ["y"]))
     weight = numpy_helper.from_array(np.ones(1, "float32"), "w")
@@ -303,7 +303,7 @@ def test_more_dimensions_than_tensors_can_have_are_refused():
         ("Split", {"num_outputs": 1 << 31}, [(7,)]),
     ],
 )
-def test_forged_numbers_of_nodes_are_refused(op, attributes, shapes):
+def test_forged_numbers_of_nodes_are_rejected(op, attributes, shapes):
     integers = {"GatherND": [1], "ScatterND": [1], "MaxUnpool": [1], "Reshape": [1]}.get(op, [])
     forged = model([helper.make_node(op, [f"x{i}" for i in range(len(shapes))], ["y"], **attributes)], [], ["y"])
     for i, shape in enumerate(shapes):
@@ -315,14 +315,14 @@ def test_forged_numbers_of_nodes_are_refused(op, attributes, shapes):
 
 
 @pytest.mark.parametrize("scale", [1e12, -1.0, float("nan"), float("inf")])
-def test_a_forged_scale_is_refused(scale):
+def test_a_forged_scale_is_rejected(scale):
     scales = numpy_helper.from_array(np.array([1, 1, scale, 2], "float32"), "s")
     node = helper.make_node("Resize", ["x", "", "s"], ["y"], mode="linear")
     with pytest.raises(ValueError, match="cannot be resized"):
         from_onnx(model([node], [("x", (1, 1, 4, 4))], ["y"], [scales]))
 
 
-def test_an_attribute_that_claims_to_be_a_graph_is_refused():
+def test_an_attribute_that_claims_to_be_a_graph_is_rejected():
     node = helper.make_node("If", ["c"], ["y"])
     for name in ("then_branch", "else_branch"):
         attribute = node.attribute.add()
@@ -377,13 +377,13 @@ def test_data_beside_the_file_is_read(folders):
 @pytest.mark.parametrize(
     "location", ["../outside/data.bin", "sub/../../outside/data.bin", "/etc/passwd", "", "a\0b", "missing.bin", "."]
 )
-def test_paths_that_lead_elsewhere_are_refused(folders, location):
+def test_paths_that_lead_elsewhere_are_rejected(folders, location):
     inside, _ = folders
     with pytest.raises(ValueError, match="outside the file"):
         from_onnx(saved(inside, with_data_at(location)))
 
 
-def test_links_are_refused(folders):
+def test_links_are_rejected(folders):
     inside, outside = folders
     (inside / "link.bin").symlink_to(outside / "data.bin")
     (inside / "sub").symlink_to(outside)
@@ -411,7 +411,7 @@ def test_links_into_a_folder_can_be_allowed(tmp_path):
     assert tessera.compile(snapshot / "model.onnx", allow_links=str(blobs)).inputs
 
 
-def test_links_out_of_the_allowed_folder_are_refused(folders):
+def test_links_out_of_the_allowed_folder_are_rejected(folders):
     inside, outside = folders
     (outside / "deep").mkdir()
     np.arange(12, dtype="float32").tofile(outside / "deep" / "data.bin")

@@ -72,7 +72,7 @@ def test_one_node_runs_alone():
     np.testing.assert_array_equal(got, [0, 2])
 
 
-def test_another_device_is_refused():
+def test_another_device_is_rejected():
     assert not onnx_backend.supports_device("CUDA")
     with pytest.raises(ValueError, match="CPU"):
         onnx_backend.prepare(None, "CUDA:0")

@@ -47,7 +47,7 @@ def test_strings_are_split_with_and_without_a_delimiter():
     assert got.tolist() == [["a", "b", ",c"]]
 
 
-def test_patterns_that_look_around_are_refused():
+def test_patterns_that_look_around_are_rejected():
     with pytest.raises(OpNotImplemented, match="the pattern"):
         run("RegexFullMatch", {"x": words("ab")}, TensorProto.BOOL, pattern="(?=a)ab")
 
@@ -113,7 +113,7 @@ def test_trees_that_differ_in_depth():
     np.testing.assert_array_equal(got[:, 0], want)
 
 
-def test_a_tree_that_goes_round_is_refused():
+def test_a_tree_that_goes_round_is_rejected():
     one = numpy_helper.from_array(np.array([0.5], "float32"), "t")
     with pytest.raises(ValueError, match="goes round"):
         run(

@@ -66,7 +66,7 @@ def test_a_function_pass_changes_each_function_and_leaves_the_given_module_alone
     assert "mark" not in mod["main"].attrs
 
 
-def test_a_pass_without_a_level_is_refused():
+def test_a_pass_without_a_level_is_rejected():
     with pytest.raises(ValueError, match="opt_level"):
         tvm.transform.module_pass(lambda mod, ctx: mod)
 
@@ -112,7 +112,7 @@ def test_an_unknown_option_names_those_there_are():
         tvm.transform.PassContext(config={"tir.nope": 1})
 
 
-def test_an_option_of_the_wrong_type_is_refused():
+def test_an_option_of_the_wrong_type_is_rejected():
     with pytest.raises(AttributeError, match=r"tir\.noalias to have type IntImm"):
         tvm.transform.PassContext(config={"tir.noalias": "yes"})
 

@@ -132,7 +132,7 @@ def test_updates_that_lie_outside_are_dropped(run):
     np.testing.assert_array_equal(run(lambda x, i, u: relay.scatter_nd(x, i, u, "update"), X, indices, updates), want)
 
 
-def test_indices_longer_than_the_data_are_refused():
+def test_indices_longer_than_the_data_are_rejected():
     with pytest.raises(tessera.error.DiagnosticError, match="indices may be longer only in axis 0"):
         EXECUTORS["graph"](
             lambda x, i, u: relay.scatter(x, i, u, axis=0), X, np.zeros((3, 30), "int64"), np.zeros((3, 30), "float32")

@@ -104,7 +104,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_wrong_call_is_refused(name):
+def test_a_wrong_call_is_rejected(name):
     build, message = BAD[name]
     with pytest.raises(tessera.error.DiagnosticError, match=message):
         type_of(build())
@@ -152,7 +152,7 @@ BAD_SAMPLES = {
 
 
 @pytest.mark.parametrize("name", BAD_SAMPLES)
-def test_a_wrong_sample_is_refused(name):
+def test_a_wrong_sample_is_rejected(name):
     build, message = BAD_SAMPLES[name]
     with pytest.raises(tessera.error.DiagnosticError, match=message):
         type_of(build())

@@ -34,7 +34,7 @@ def test_scales_and_zero_points_of_an_axis():
     np.testing.assert_allclose(got, want, rtol=0, atol=1e-6)
 
 
-def test_a_scale_that_fits_no_axis_is_refused():
+def test_a_scale_that_fits_no_axis_is_rejected():
     data = relay.var("x", shape=(2, 3))
     call = relay.qnn.op.quantize(data, relay.const(np.ones(4, "float32")), relay.const(0), axis=1)
     with pytest.raises(Exception, match="an element for each index along axis 1"):

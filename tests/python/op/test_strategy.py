@@ -119,7 +119,7 @@ def test_a_strategy_of_a_higher_level_replaces_the_first(relu):
     assert seen == [["mine"]]
 
 
-def test_a_second_strategy_of_the_same_level_is_refused(relu):
+def test_a_second_strategy_of_the_same_level_is_rejected(relu):
     with pytest.raises(Exception, match="nn.relu"):
         relay.op.register_strategy("nn.relu", lambda *_: OpStrategy())
 

@@ -158,7 +158,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_wrong_call_is_refused(name):
+def test_a_wrong_call_is_rejected(name):
     build, message = BAD[name]
     with pytest.raises(tessera.error.DiagnosticError, match=message):
         type_of(build())

@@ -1,4 +1,4 @@
-"""Programs that are wrong are refused with an error that says where; none of them ends the process."""
+"""Programs that are wrong are rejected with an error that says where; none of them ends the process."""
 
 import random
 import re
@@ -11,7 +11,7 @@ from tessera import relay
 CORPUS = Path(__file__).parents[2] / "fuzz" / "corpus" / "relay_text"
 HEAD = '#[version = "0.0.5"]\n'
 
-REFUSED = {
+REJECTED = {
     "def @main() { %x }": "%x",
     "def @main() { @nope(1) }": "nope",
     "def @main(%x: Tensor[(2), float32], %y: Tensor[(3), float32]) { add(%x, %y) }": "add",
@@ -29,12 +29,12 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("text", REFUSED)
+@pytest.mark.parametrize("text", REJECTED)
 def test_a_wrong_program_is_rejected_with_its_position(text):
-    with pytest.raises(tvm.error.DiagnosticError) as refusal:
+    with pytest.raises(tvm.error.DiagnosticError) as error:
         relay.transform.InferType()(tvm.parser.parse(HEAD + text))
-    message = str(refusal.value)
-    assert "from_string:2:" in message and REFUSED[text] in message
+    message = str(error.value)
+    assert "from_string:2:" in message and REJECTED[text] in message
     assert "^" in message
 
 
@@ -47,19 +47,19 @@ NEGATIVE = {
 
 
 @pytest.mark.parametrize("op", NEGATIVE)
-def test_an_operator_whose_result_would_have_a_negative_extent_is_refused(op):
+def test_an_operator_whose_result_would_have_a_negative_extent_is_rejected(op):
     x = relay.var("x", shape=(4,))
     with pytest.raises(tvm.error.DiagnosticError, match=rf"{re.escape(op)}\(.*has a negative extent"):
         relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([x], NEGATIVE[op](x))))
 
 
-def test_a_variable_of_a_negative_extent_is_refused():
+def test_a_variable_of_a_negative_extent_is_rejected():
     x = relay.var("x", shape=(2, -4))
     with pytest.raises(tvm.error.DiagnosticError, match=r"%x: Tensor\[\(2, -4\), float32\] has a negative extent"):
         relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([x], x)))
 
 
-def test_a_tensor_of_more_bytes_than_can_be_counted_is_refused():
+def test_a_tensor_of_more_bytes_than_can_be_counted_is_rejected():
     big = relay.zeros((2**31 - 1, 2**31 - 1, 2**31 - 1), "float32")
     with pytest.raises(tvm.error.DiagnosticError, match="zeros.*more bytes than can be counted"):
         relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([], big)))
@@ -91,7 +91,7 @@ def mutations(texts, count, seed):
         yield "".join(tokens)
 
 
-def test_mutated_programs_are_read_or_refused():
+def test_mutated_programs_are_read_or_rejected():
     texts = [path.read_text(errors="replace") for path in sorted(CORPUS.iterdir())]
     texts = [text for text in texts if len(text) < 3000]
     read = 0

@@ -1,4 +1,4 @@
-"""Relay as text: what is printed, what is read back, and what is refused."""
+"""Relay as text: what is printed, what is read back, and what is rejected."""
 
 import random
 
@@ -274,7 +274,7 @@ def test_nesting_without_end_is_an_error():
         tvm.parser.parse_expr("free_var %x: " + "(" * 200_000)
 
 
-def test_random_text_is_refused_and_nothing_else():
+def test_random_text_is_rejected_and_nothing_else():
     words = [
         "def",
         "@main",

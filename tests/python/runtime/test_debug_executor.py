@@ -208,7 +208,7 @@ def test_a_built_model_is_debugged_by_its_factory(model):
         model["debug_create"]("other", tvm.cpu())
 
 
-def test_cuda_graphs_are_refused_with_advice(model):
+def test_cuda_graphs_are_rejected_with_advice(model):
     with pytest.raises(NotImplementedError, match="CUDA graph is not there yet"):
         model["cuda_graph_create"](tvm.cpu())
 

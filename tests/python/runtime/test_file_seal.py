@@ -1,4 +1,4 @@
-"""Libraries, objects and archives that were changed on disk are refused by name; whole ones serve other programs too."""
+"""Libraries, objects and archives that were changed on disk are rejected by name; whole ones serve other programs too."""
 
 import ctypes
 import random
@@ -36,7 +36,7 @@ def flip(data, at):
 
 
 @pytest.mark.parametrize("suffix", ["so", "o", "tar"])
-def test_a_file_with_a_changed_byte_is_refused_by_name(module, suffix, tmp_path):
+def test_a_file_with_a_changed_byte_is_rejected_by_name(module, suffix, tmp_path):
     whole = tmp_path / f"whole.{suffix}"
     module.save(str(whole)) if suffix == "o" else module.export_library(str(whole))
     assert answers(tessera.runtime.load_module(str(whole)))
@@ -52,7 +52,7 @@ def test_a_file_with_a_changed_byte_is_refused_by_name(module, suffix, tmp_path)
             tessera.runtime.load_module(str(broken))
 
 
-def test_a_file_cut_short_or_made_longer_is_refused(module, tmp_path):
+def test_a_file_cut_short_or_made_longer_is_rejected(module, tmp_path):
     whole = tmp_path / "whole.so"
     module.export_library(str(whole))
     data = whole.read_bytes()
@@ -97,14 +97,14 @@ def test_exports_through_a_users_compiler_are_sealed_once(module, tmp_path):
         tessera.runtime.load_module(str(path))
 
 
-def test_an_archive_that_is_none_is_refused(tmp_path):
+def test_an_archive_that_is_none_is_rejected(tmp_path):
     path = tmp_path / "no.tar"
     path.write_bytes(b"this is no archive" * 100)
     with pytest.raises(ValueError, match=r"cannot unpack the archive .*no\.tar"):
         tessera.runtime.load_module(str(path))
 
 
-def test_an_object_that_is_none_is_refused_with_the_linkers_words(tmp_path):
+def test_an_object_that_is_none_is_rejected_with_the_linkers_words(tmp_path):
     path = tmp_path / "no.o"
     path.write_bytes(b"this is no object" * 100)
     with pytest.raises(RuntimeError, match=r"no\.o"):

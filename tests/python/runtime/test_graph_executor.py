@@ -189,7 +189,7 @@ def test_benchmark_times_a_run(library):
         (np.zeros(N, "float64"), r"input x is \(8,\) float32"),
     ],
 )
-def test_an_input_that_does_not_fit_is_refused(library, value, message):
+def test_an_input_that_does_not_fit_is_rejected(library, value, message):
     graph = graph_executor.create(json.dumps(GRAPH), library, tessera.cpu())
     with pytest.raises(ValueError, match=message):
         graph.set_input("x", value)
@@ -227,6 +227,6 @@ BAD_GRAPHS = {
 
 
 @pytest.mark.parametrize("name", BAD_GRAPHS)
-def test_a_graph_that_was_tampered_with_is_refused(library, name):
+def test_a_graph_that_was_tampered_with_is_rejected(library, name):
     with pytest.raises((ValueError, tessera.TVMError)):
         graph_executor.create(BAD_GRAPHS[name], library, tessera.cpu())

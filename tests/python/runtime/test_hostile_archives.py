@@ -74,7 +74,7 @@ CPU = {"cpu": "x86-64", "needs": [], "weights": {}}
         (json.dumps({"cpus": [CPU]}).encode(), "no code for x86-64, which its portable.json names"),
     ],
 )
-def test_a_portable_package_that_does_not_say_what_it_holds_is_refused(folder, portable, message):
+def test_a_portable_package_that_does_not_say_what_it_holds_is_rejected(folder, portable, message):
     path = tar_of(folder / "m.tar", ("portable.json", portable), ("mod.so", b""))
     with pytest.raises(ValueError, match=message):
         load_package(path)
@@ -98,7 +98,7 @@ def test_weights_of_a_portable_package_are_not_believed(folder, weight, message)
 @pytest.mark.parametrize(
     "name", ["../elsewhere/precious", "/etc/passwd", "a/../../elsewhere/precious", "..", "sub/..", "a" * 5000 + "/.."]
 )
-def test_members_that_escape_are_refused(folder, name):
+def test_members_that_escape_are_rejected(folder, name):
     path = tar_of(folder / "m.tar", (name, b"gone"))
     for read in (read_tar, read_package, load_package):
         with pytest.raises(ValueError, match="outside the folder"):
@@ -106,25 +106,25 @@ def test_members_that_escape_are_refused(folder, name):
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE])
-def test_links_are_refused(folder, kind):
+def test_links_are_rejected(folder, kind):
     path = tar_of(folder / "m.tar", link("mod.so", "../elsewhere/precious", kind), ("mod.so", b"gone"))
     with pytest.raises(ValueError, match="is a link"):
         load_package(path)
 
 
 @pytest.mark.parametrize("kind", [tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE])
-def test_devices_are_refused(folder, kind):
+def test_devices_are_rejected(folder, kind):
     with pytest.raises(ValueError, match="no plain file"):
         load_package(tar_of(folder / "m.tar", link("mod.so", "", kind)))
 
 
 @pytest.mark.parametrize("names", [("mod.so", "mod.so"), ("mod.so", "./mod.so"), ("mod.json", "a/../mod.json")])
-def test_a_name_that_comes_twice_is_refused(folder, names):
+def test_a_name_that_comes_twice_is_rejected(folder, names):
     with pytest.raises(ValueError, match="comes twice|outside"):
         load_package(tar_of(folder / "m.tar", *((name, b"x") for name in names)))
 
 
-def test_a_size_that_the_file_does_not_hold_is_refused(folder):
+def test_a_size_that_the_file_does_not_hold_is_rejected(folder):
     path = tar_of(folder / "m.tar", ("mod.so", b"x" * 600))
     data = bytearray((folder / "m.tar").read_bytes())
     for size in (b"77777777777\0", b"\x80" + b"\xff" * 11, b"\x80" + b"\0" * 3 + b"\xff" * 8, b"-0000000001\0"):
@@ -136,7 +136,7 @@ def test_a_size_that_the_file_does_not_hold_is_refused(folder):
             load_package(path)
 
 
-def test_a_package_is_refused_at_every_length_that_it_is_cut_to(folder):
+def test_a_package_is_rejected_at_every_length_that_it_is_cut_to(folder):
     tar_of(folder / "m.tar", ("mod.so", b"x" * 600), ("mod.json", b"{}"), ("mod.params", b""))
     data = (folder / "m.tar").read_bytes()
     end = 512 * 6  # of the last member; ten kilobytes of padding follow
@@ -184,7 +184,7 @@ def test_forged_parameters_and_graphs_in_a_package_are_errors(folder):
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "."])
-def test_what_is_no_file_is_refused(folder, name):
+def test_what_is_no_file_is_rejected(folder, name):
     with pytest.raises((ValueError, OSError)):
         load_package(name)
 
@@ -221,12 +221,12 @@ def test_what_numpy_writes_is_read(folder):
 
 
 @pytest.mark.parametrize("name", ["../elsewhere/precious.npy", "/tmp/x.npy", "a/../../x.npy", "a\\..\\x.npy"])
-def test_names_that_escape_are_refused(folder, name):
+def test_names_that_escape_are_rejected(folder, name):
     with pytest.raises(ValueError, match="leads out"):
         load_npz(npz_of(folder / "x.npz", (name, npy())))
 
 
-def test_names_that_come_twice_are_refused(folder):
+def test_names_that_come_twice_are_rejected(folder):
     with pytest.warns(UserWarning), pytest.raises(ValueError, match="comes twice"):
         load_npz(npz_of(folder / "x.npz", ("x.npy", npy()), ("x.npy", npy())))
 
@@ -247,7 +247,7 @@ def test_names_that_come_twice_are_refused(folder):
         (b"", "too short"),
     ],
 )
-def test_forged_headers_of_arrays_are_refused(folder, data, why):
+def test_forged_headers_of_arrays_are_rejected(folder, data, why):
     with pytest.raises(ValueError, match=why):
         load_npz(npz_of(folder / "x.npz", ("x.npy", data)))
 
@@ -265,20 +265,20 @@ def announcing(path, sizes):
     return str(path)
 
 
-def test_a_bomb_is_refused_before_it_takes_memory(folder):
+def test_a_bomb_is_rejected_before_it_takes_memory(folder):
     with pytest.raises(ValueError, match="cannot hold"):
         load_npz(announcing(folder / "x.npz", [1 << 30]))
     with pytest.raises(ValueError, match="looks like a bomb"):
         load_npz(announcing(folder / "x.npz", [0xFFFFFF00, 0xFFFFFF00]))
 
 
-def test_a_member_that_unpacks_to_another_size_is_refused(folder):
+def test_a_member_that_unpacks_to_another_size_is_rejected(folder):
     for size in (500, 1001, 1200):
         with pytest.raises(ValueError, match="does not fit|too short|fewer bytes|more bytes"):
             load_npz(announcing(folder / "x.npz", [size]))
 
 
-def test_members_that_share_their_bytes_are_refused(folder):
+def test_members_that_share_their_bytes_are_rejected(folder):
     """Many names for one member: a megabyte of them would unpack to terabytes."""
     large = npy(f"({1 << 20},)", data=b"\0" * (4 << 20))
     path = npz_of(folder / "x.npz", ("x0.npy", large), ("x1.npy", large), compression=zipfile.ZIP_DEFLATED)
@@ -294,7 +294,7 @@ def test_members_that_share_their_bytes_are_refused(folder):
         load_npz(path)
 
 
-def test_an_npz_is_refused_at_every_length_that_it_is_cut_to(folder):
+def test_an_npz_is_rejected_at_every_length_that_it_is_cut_to(folder):
     np.savez_compressed(folder / "x.npz", x=np.arange(100), y=np.ones((3, 3)))
     data = (folder / "x.npz").read_bytes()
     for length in range(0, len(data), 7):

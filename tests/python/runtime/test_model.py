@@ -92,7 +92,7 @@ def test_wrong_inputs_are_named(built, given, problem):
         tessera.Model(built).run(given)
 
 
-def test_inputs_given_twice_or_too_many_are_refused(built, data):
+def test_inputs_given_twice_or_too_many_are_rejected(built, data):
     model = tessera.Model(built)
     with pytest.raises(ValueError, match='"x" is given twice'):
         model.run(data[0], x=data[0], bias=data[1])

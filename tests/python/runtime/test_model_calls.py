@@ -159,7 +159,7 @@ def test_memory_that_does_not_fit_is_named(model, x, out, kind, message):
         model.run(x, out=out)
 
 
-def test_memory_that_is_read_only_or_shared_is_refused(graph, machine, x):
+def test_memory_that_is_read_only_or_shared_is_rejected(graph, machine, x):
     fixed = np.zeros((4, 8), "float32")
     fixed.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):

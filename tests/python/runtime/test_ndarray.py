@@ -121,7 +121,7 @@ def test_a_capsule_is_taken_once():
         nd.from_dlpack(capsule)
 
 
-def test_strided_memory_is_refused_with_advice():
+def test_strided_memory_is_rejected_with_advice():
     with pytest.raises(ValueError, match="row-major"):
         nd.from_dlpack(aligned((4, 4)).T)
 

@@ -25,7 +25,7 @@ def test_parameters_come_back_equal(dtype):
         np.testing.assert_array_equal(back[name].numpy(), value)
 
 
-def test_every_cut_of_a_blob_is_refused():
+def test_every_cut_of_a_blob_is_rejected():
     blob = bytes(runtime.save_param_dict({"a": np.arange(3, dtype="int32"), "b": nd.array([1.5])}))
     for size in range(len(blob)):
         with pytest.raises(ValueError, match="corrupt parameters"):
@@ -33,7 +33,7 @@ def test_every_cut_of_a_blob_is_refused():
 
 
 @pytest.mark.parametrize("position", [16, 24, 38, 46, 70, 74, 78, 82])
-def test_forged_counts_and_sizes_are_refused_before_memory_is_taken(position):
+def test_forged_counts_and_sizes_are_rejected_before_memory_is_taken(position):
     blob = bytearray(bytes.fromhex(BLOB))
     blob[position : position + 4] = b"\xff\xff\xff\x7f"
     with pytest.raises(ValueError, match="corrupt parameters"):

@@ -101,7 +101,7 @@ def test_times_keep_their_digits_in_json():
         ("{", "JSON"),
     ],
 )
-def test_text_that_is_no_report_is_refused(text, problem):
+def test_text_that_is_no_report_is_rejected(text, problem):
     with pytest.raises(ValueError, match=problem):
         Report.from_json(text)
 

@@ -26,7 +26,7 @@ def test_compiled_code_takes_any_address_of_an_element(doubled, skipped):
     assert not result[:skipped].any() and not result[skipped + 100 :].any()
 
 
-def test_an_address_inside_an_element_is_refused():
+def test_an_address_inside_an_element_is_rejected():
     bytes_ = np.zeros(41, dtype="uint8")
     start = 1 if bytes_.ctypes.data % 4 == 0 else 0
     crooked = bytes_[start : start + 40].view("float32")

@@ -2,7 +2,7 @@
 
     python random_schedules.py FIRST COUNT [--only PROGRAM] [--note FILE]
 
-Each seed picks a program and tries some primitives on it with random arguments. A refused primitive must leave the program
+Each seed picks a program and tries some primitives on it with random arguments. A rejected primitive must leave the program
 and the trace as they were. The result must compute what the program computed, through LLVM; its trace must do the same again,
 from the instructions and from their JSON; its script must read back as the same program. A failure prints a program that
 repeats it. The file of --note holds the case being run, for runs that crash.
@@ -185,17 +185,17 @@ LIKELY = [
 
 
 def step(sch, rng, counts):
-    """Tries one primitive; a refusal must leave no trace."""
+    """Tries one primitive; an error must leave no trace."""
     name = rng.choice(PRIMITIVES + LIKELY)
     before, length = sch.mod, len(sch.trace.insts)
     try:
         getattr(Drawer(sch, rng), name)()
     except tir.ScheduleError:
-        counts["refused"] += 1
+        counts["rejected"] += 1
         if len(sch.trace.insts) > length and not all(i.kind.is_pure for i in list(sch.trace.insts)[length:]):
             return  # a sequence whose first primitives were taken
         if not tvm.ir.structural_equal(before, sch.mod):
-            raise Failure(f"{name} was refused and changed the program") from None
+            raise Failure(f"{name} was rejected and changed the program") from None
     except LookupError:  # no loops to choose from
         pass
     else:
@@ -320,7 +320,7 @@ def main(argv):
     parser.add_argument("--note")
     parser.add_argument("--keep-going", action="store_true")
     args = parser.parse_args(argv)
-    counts = {"refused": 0, "taken": 0, "run": 0, "failed": 0}
+    counts = {"rejected": 0, "taken": 0, "run": 0, "failed": 0}
     reference, hashes = Reference(), set()
     for seed in range(args.first, args.first + args.count):
         one_case(seed, args.only, reference, hashes, counts, args.note)

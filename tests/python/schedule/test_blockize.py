@@ -143,7 +143,7 @@ def test_the_condition_of_an_uneven_split_outside_stays_around_the_block():
     np.testing.assert_allclose(run(sch.mod["main"], (128, 128), (128, 128)), run(twice, (128, 128), (128, 128)))
 
 
-def test_axes_that_do_not_divide_are_refused_and_nothing_changes():
+def test_axes_that_do_not_divide_are_rejected_and_nothing_changes():
     sch = tir.Schedule(row_sum)
     k, i = sch.get_loops(sch.get_block("B"))
     sch.reorder(i, k)
@@ -154,7 +154,7 @@ def test_axes_that_do_not_divide_are_refused_and_nothing_changes():
     assert sch.mod["main"].script() == before
 
 
-def test_a_loop_around_two_blocks_is_refused():
+def test_a_loop_around_two_blocks_is_rejected():
     a = te.placeholder((16, 16), name="A")
     b = te.compute((16, 16), lambda i, j: a[i, j] * 2.0, name="B")
     sch = tir.Schedule(te.create_prim_func([a, te.compute((16, 16), lambda i, j: b[i, j] + 1.0, name="C")]))

@@ -1,6 +1,6 @@
-"""Every primitive of tir.Schedule: what it does to a small program, and what it refuses.
+"""Every primitive of tir.Schedule: what it does to a small program, and what it rejects.
 
-`DOES` and `REFUSES` have an entry for each primitive; a primitive without one fails the test that compares them with the
+`DOES` and `REJECTS` have an entry for each primitive; a primitive without one fails the test that compares them with the
 table of instructions.
 """
 
@@ -142,8 +142,8 @@ DOES = {
     "vectorize": (lambda s: s.vectorize(loops(s, "D")[1]), "for i1 in T.vectorized(16):"),
 }
 
-#: An illegal use of each and the rule that its refusal names.
-REFUSES = {
+#: An illegal use of each and the rule that its error names.
+REJECTS = {
     "add_unit_loop": (lambda s: s.add_unit_loop(dead_loop(s)), "The loop no longer exists"),
     "annotate": (lambda s: s.annotate(dead_loop(s), "k", 1), "The loop no longer exists"),
     "bind": (lambda s: s.bind(loops(s, "C")[2], "blockIdx.x"), 'axis k of block "C".*is not a data parallel'),
@@ -196,7 +196,7 @@ def primitives():
 
 
 def test_each_primitive_is_in_both_tables():
-    assert primitives() == set(DOES) == set(REFUSES)
+    assert primitives() == set(DOES) == set(REJECTS)
 
 
 @pytest.mark.parametrize("name", sorted(name for name, (use, _) in DOES.items() if use))
@@ -211,9 +211,9 @@ def test_a_primitive_does_what_it_says(name):
     tvm.ir.assert_structural_equal(again.mod, sch.mod)
 
 
-@pytest.mark.parametrize("name", sorted(REFUSES))
+@pytest.mark.parametrize("name", sorted(REJECTS))
 def test_a_primitive_names_the_rule_and_leaves_the_program(name):
-    use, message = REFUSES[name]
+    use, message = REJECTS[name]
     sch = tir.Schedule(program(), seed=1)
     run = sch._run
     states = []

@@ -1,4 +1,4 @@
-"""What primitives refuse: each refusal names the rule that would be broken and leaves the program as it was."""
+"""What primitives reject: each error names the rule that would be broken and leaves the program as it was."""
 
 # ruff: noqa: F821, B007 - names inside scripts
 
@@ -7,7 +7,7 @@ from tessera import te, tir
 from tessera.script import tir as T
 
 
-def refuses(sch, primitive, *args, match, **options):
+def rejects(sch, primitive, *args, match, **options):
     before, length = sch.mod.script(), len(sch.trace.insts)
     with pytest.raises(tir.ScheduleError, match=match):
         getattr(sch, primitive)(*args, **options)
@@ -32,7 +32,7 @@ def matmul_chain(n=16):
 
 def test_a_consumer_waits_for_the_whole_sum():
     sch = matmul_chain()
-    refuses(sch, "reverse_compute_at", "D", sch.get_loops("C")[2], match='over which block "C" still accumulates it')
+    rejects(sch, "reverse_compute_at", "D", sch.get_loops("C")[2], match='over which block "C" still accumulates it')
 
 
 def test_a_consumer_is_not_moved_to_a_part_with_holes():
@@ -41,7 +41,7 @@ def test_a_consumer_is_not_moved_to_a_part_with_holes():
     sch = schedule(a, te.compute((16,), lambda i: b[i] + 1.0, name="C"))
     outer, inner = sch.split(sch.get_loops("B")[0], [4, 4])
     sch.reorder(inner, outer)  # an iteration of `inner` now writes every fourth element
-    refuses(sch, "reverse_compute_at", "C", inner, match='reads elements of B that block "B" is not known to have')
+    rejects(sch, "reverse_compute_at", "C", inner, match='reads elements of B that block "B" is not known to have')
 
 
 def test_a_sum_runs_in_parts_where_its_terms_are_made():
@@ -76,7 +76,7 @@ def test_a_sum_is_not_repeated_inside_its_own_loops():
     sch = tir.Schedule(repeated)
     repeat, each = sch.get_loops("B")
     sch.reorder(each, repeat)
-    refuses(sch, "reverse_compute_at", "S", repeat, match="elements would be added more than once")
+    rejects(sch, "reverse_compute_at", "S", repeat, match="elements would be added more than once")
 
 
 def test_a_consumer_keeps_running_through_its_whole_domain():
@@ -84,7 +84,7 @@ def test_a_consumer_keeps_running_through_its_whole_domain():
     b = te.compute((8,), lambda i: a[i] * 2.0, name="B")
     wide = te.compute((16,), lambda i: tir.if_then_else(i < 8, b[i], tir.const(0.0, "float32")), name="W")
     sch = schedule(a, wide)
-    refuses(sch, "reverse_compute_at", "W", sch.get_loops("B")[0], match="whole domain of its axes|needs more")
+    rejects(sch, "reverse_compute_at", "W", sch.get_loops("B")[0], match="whole domain of its axes|needs more")
 
 
 # ---- compute_at ----
@@ -95,15 +95,15 @@ def test_a_block_is_moved_only_where_all_its_consumers_are():
     b = te.compute((16,), lambda i: a[i] * 2.0, name="B")
     c = te.compute((16,), lambda i: b[i] + 1.0, name="C")
     sch = schedule(a, c, te.compute((16,), lambda i: b[i] + 2.0, name="D"))
-    refuses(sch, "compute_at", "B", sch.get_loops("C")[0], match="these are not: D")
+    rejects(sch, "compute_at", "B", sch.get_loops("C")[0], match="these are not: D")
 
 
 def test_an_output_is_not_moved_to_a_consumer():
     a = te.placeholder((16,), name="A")
     b = te.compute((16,), lambda i: a[i] * 2.0, name="B")
     sch = schedule(a, b, te.compute((16,), lambda i: b[i] + 1.0, name="C"))
-    refuses(sch, "compute_at", "B", sch.get_loops("C")[0], match="is an output block")
-    refuses(sch, "compute_inline", "B", match="is an output block")
+    rejects(sch, "compute_at", "B", sch.get_loops("C")[0], match="is an output block")
+    rejects(sch, "compute_inline", "B", match="is an output block")
 
 
 @T.prim_func
@@ -127,7 +127,7 @@ def overwritten(A: T.Buffer[(16,), "float32"], C: T.Buffer[(16,), "float32"]):
 def test_nothing_moves_past_a_block_that_overwrites_what_was_read(primitive):
     sch = tir.Schedule(overwritten)
     args = {"compute_at": ("B", sch.get_loops("C")[0]), "compute_inline": ("B",)}[primitive]
-    refuses(sch, primitive, *args, match='not a stage .* block "B": block "A" overwrites A, which block "B" has read')
+    rejects(sch, primitive, *args, match='not a stage .* block "B": block "A" overwrites A, which block "B" has read')
     sch.reverse_compute_at("C", sch.get_loops("B")[0])  # to before the other write
 
 
@@ -146,7 +146,7 @@ def backwards(A: T.Buffer[(16,), "float32"], C: T.Buffer[(16,), "float32"]):
 @pytest.mark.parametrize("primitive", ["parallel", "vectorize"])
 def test_iterations_that_read_earlier_ones_stay_in_order(primitive):
     sch = tir.Schedule(backwards)
-    refuses(sch, primitive, sch.get_loops("C")[0], match='reads elements of B that block "B" is not known to have')
+    rejects(sch, primitive, sch.get_loops("C")[0], match='reads elements of B that block "B" is not known to have')
 
 
 # ---- guards ----
@@ -168,9 +168,9 @@ def guarded(A: T.Buffer[(16,), "float32"], n: T.int32, C: T.Buffer[(16,), "float
 
 def test_a_guard_that_says_more_than_the_domain_is_not_lost():
     sch = tir.Schedule(guarded)
-    refuses(sch, "compute_inline", "B", match=r"its guard \(i < n\) holds")
-    refuses(sch, "compute_at", "B", sch.get_loops("C")[0], match=r"its guard \(i < n\) holds")
-    refuses(sch, "reverse_compute_inline", "C", match=r"its guard \(i < n\) holds")
+    rejects(sch, "compute_inline", "B", match=r"its guard \(i < n\) holds")
+    rejects(sch, "compute_at", "B", sch.get_loops("C")[0], match=r"its guard \(i < n\) holds")
+    rejects(sch, "reverse_compute_inline", "C", match=r"its guard \(i < n\) holds")
 
 
 def test_a_guard_of_a_split_is_made_anew():
@@ -195,7 +195,7 @@ def loose(A: T.Buffer[(10,), "float32"], B: T.Buffer[(10,), "float32"]):
 def test_a_statement_outside_blocks_cannot_be_guarded():
     sch = tir.Schedule(loose)
     (loop,) = sch.get_loops("B")
-    refuses(sch, "split", loop, [None, 4], match="holds a statement outside any block")
+    rejects(sch, "split", loop, [None, 4], match="holds a statement outside any block")
     sch.split(loop, [None, 5])
 
 
@@ -206,7 +206,7 @@ def test_a_consumer_of_a_part_is_not_inlined_into_the_whole():
     a = te.placeholder((16,), name="A")
     b = te.compute((16,), lambda i: a[i] * 2.0, name="B")
     sch = schedule(a, te.compute((8,), lambda i: b[i] + 1.0, name="C"))
-    refuses(sch, "reverse_compute_inline", "C", match="does not run for exactly the elements of B")
+    rejects(sch, "reverse_compute_inline", "C", match="does not run for exactly the elements of B")
 
 
 @T.prim_func
@@ -223,7 +223,7 @@ def untold(A: T.Buffer[(4, 16), "float32"], C: T.Buffer[(16,), "float32"]):
 
 
 def test_an_axis_that_indexes_nothing_cannot_be_inlined():
-    refuses(tir.Schedule(untold), "compute_inline", "B", match="computes with its axis vt, which does not index")
+    rejects(tir.Schedule(untold), "compute_inline", "B", match="computes with its axis vt, which does not index")
 
 
 # ---- loops ----
@@ -235,7 +235,7 @@ def test_a_fused_loop_of_a_vector_and_a_sum_is_serial():
     sch.vectorize(j)
     fused = sch.fuse(j, k)
     assert sch.get(fused).kind == tir.ForKind.SERIAL
-    refuses(sch, "vectorize", fused, match='axis k of block "C", bound to loop i1_i2_fused, is not a data parallel')
+    rejects(sch, "vectorize", fused, match='axis k of block "C", bound to loop i1_i2_fused, is not a data parallel')
 
 
 def test_the_update_of_a_decomposed_sum_is_still_parallel_over_its_elements():
@@ -245,13 +245,13 @@ def test_the_update_of_a_decomposed_sum_is_still_parallel_over_its_elements():
     sch.decompose_reduction("C", k)
     sch.vectorize(j)
     sch.parallel(i)
-    refuses(sch, "parallel", k, match='axis k of block "C_update", bound to loop i2')
+    rejects(sch, "parallel", k, match='axis k of block "C_update", bound to loop i2')
 
 
 def test_a_sum_written_by_all_iterations_does_not_run_in_parallel():
     sch = tir.Schedule(repeated)
     loop = sch.get_loops("S")[0]
-    refuses(sch, "parallel", loop, match="is not a data parallel block iter")
+    rejects(sch, "parallel", loop, match="is not a data parallel block iter")
     repeat = sch.add_unit_loop(loop)
     sch.parallel(repeat)  # one iteration has nothing to race with
 
@@ -286,7 +286,7 @@ def from_five(A: T.Buffer[(16,), "float32"], S: T.Buffer[(1,), "float32"]):
 
 def test_partial_sums_begin_with_nothing():
     sch = tir.Schedule(from_five)
-    refuses(sch, "rfactor", sch.get_loops("S")[0], 0, match="not the identity of its reduction")
+    rejects(sch, "rfactor", sch.get_loops("S")[0], 0, match="not the identity of its reduction")
 
 
 def test_a_loop_of_both_kinds_is_not_factored():
@@ -294,14 +294,14 @@ def test_a_loop_of_both_kinds_is_not_factored():
     i, j, k = sch.get_loops("C")
     outer, inner = sch.split(k, [4, 4])
     sch.fuse(j, outer)
-    refuses(sch, "rfactor", inner, 0, match="belongs to the spatial axis j and to the reduction axis k")
+    rejects(sch, "rfactor", inner, 0, match="belongs to the spatial axis j and to the reduction axis k")
 
 
 def test_an_init_stays_inside_a_loop_that_repeats_the_sum():
     sch = tir.Schedule(repeated)
     repeat, _ = sch.get_loops("B")
     sch.reverse_compute_at("S", repeat)
-    refuses(sch, "decompose_reduction", "S", sch.get_loops("S")[0], match="the init must stand inside it")
+    rejects(sch, "decompose_reduction", "S", sch.get_loops("S")[0], match="the init must stand inside it")
 
 
 def test_the_init_of_a_guarded_sum_is_guarded_too():
@@ -342,7 +342,7 @@ def read_twice(A: T.Buffer[(16,), "float32"], C: T.Buffer[(16,), "float32"]):
 
 def test_readers_before_and_after_a_write_do_not_share_a_copy():
     sch = tir.Schedule(read_twice)
-    refuses(sch, "cache_read", "B", 0, "local", match='read before and after block "A" writes it')
+    rejects(sch, "cache_read", "B", 0, "local", match='read before and after block "A" writes it')
     sch.cache_read("C", 1, "local", ["C"])
 
 
@@ -366,9 +366,9 @@ def even(A: T.Buffer[(8,), "float32"], B: T.Buffer[(16,), "float32"]):
 
 
 def test_a_copy_back_does_not_overwrite_what_was_not_written():
-    refuses(tir.Schedule(even), "cache_write", "B", 0, "local", match="the copy would overwrite the others")
+    rejects(tir.Schedule(even), "cache_write", "B", 0, "local", match="the copy would overwrite the others")
     sch = tir.Schedule(guarded)
-    refuses(sch, "cache_write", "B", 0, "local", match=r"its guard \(i < n\) holds")
+    rejects(sch, "cache_write", "B", 0, "local", match=r"its guard \(i < n\) holds")
 
 
 def test_a_loop_is_no_block():
@@ -396,4 +396,4 @@ def test_loops_that_count_a_sum_and_its_elements_together_keep_their_order():
     _, j, k = sch.get_loops("C")
     outer, inner = sch.split(sch.fuse(j, k), [None, 5])
     message = 'count spatial and reduction axes of block "C" together, so they keep their order'
-    refuses(sch, "reorder", inner, outer, match=message)
+    rejects(sch, "reorder", inner, outer, match=message)

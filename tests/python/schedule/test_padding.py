@@ -21,7 +21,7 @@ def check(sch, before, after):
     verify_trace_roundtrip(sch, before)
 
 
-def refuses(sch, message, call):
+def rejects(sch, message, call):
     text = sch.mod["main"].script()
     with pytest.raises(tir.ScheduleError, match=message):
         call(sch)
@@ -120,7 +120,7 @@ def plain_matmul():
 
 def test_a_parameter_does_not_grow():
     sch = tir.Schedule(plain_matmul())
-    refuses(
+    rejects(
         sch, "is not allocated by the block around, so it cannot grow; cache_", lambda s: s.pad_einsum("C", [0, 0, 1])
     )
 
@@ -141,16 +141,16 @@ def test_cached_operands_of_any_product_can_be_padded():
     [([0, 1], "has 3 axes, so it takes as many paddings, not 2"), ([0, -1, 0], "a padding cannot be negative: -1")],
 )
 def test_paddings_are_one_number_an_axis(padding, message):
-    refuses(tir.Schedule(cached_matmul), message, lambda s: s.pad_einsum("C_c", padding))
+    rejects(tir.Schedule(cached_matmul), message, lambda s: s.pad_einsum("C_c", padding))
 
 
-def test_sums_that_do_not_vanish_are_refused():
+def test_sums_that_do_not_vanish_are_rejected():
     a = te.placeholder((16, 15), name="A")
     k = te.reduce_axis((0, 15), "k")
     sch = tir.Schedule(te.create_prim_func([a, te.compute((16,), lambda i: te.sum(a[i, k] + 1.0, axis=k), name="C")]))
     block = sch.get_block("C")
     sch.cache_read(block, 0, "global")
-    refuses(sch, "does not become 0 where axis k is padded", lambda s: s.pad_einsum(block, [0, 1]))
+    rejects(sch, "does not become 0 where axis k is padded", lambda s: s.pad_einsum(block, [0, 1]))
 
 
 # ---- decompose_padding ----
@@ -269,17 +269,17 @@ def test_padding_moved_into_tiles_is_decomposed_there(tile, position):
     np.testing.assert_array_equal(run(sch.mod["main"], [x], (1, 4, 25, 25), "int8"), want)
 
 
-def test_what_is_not_padding_is_refused():
+def test_what_is_not_padding_is_rejected():
     a = te.placeholder((16,), name="A")
     sch = tir.Schedule(te.create_prim_func([a, te.compute((16,), lambda i: a[i] * 2.0, name="B")]))
     loop = sch.get_loops("B")[0]
-    refuses(sch, "does not pad: it must store if_then_else", lambda s: s.decompose_padding("B", loop))
+    rejects(sch, "does not pad: it must store if_then_else", lambda s: s.decompose_padding("B", loop))
 
 
-def test_a_condition_that_is_no_box_is_refused():
+def test_a_condition_that_is_no_box_is_rejected():
     a = te.placeholder((16, 16), name="A")
     zero = tir.const(0, "float32")
     lower = te.compute((16, 16), lambda i, j: tir.if_then_else(i + j < 16, a[i, j], zero), name="B")
     sch = tir.Schedule(te.create_prim_func([a, lower]))
     loop = sch.get_loops("B")[0]
-    refuses(sch, "is not a box", lambda s: s.decompose_padding("B", loop))
+    rejects(sch, "is not a box", lambda s: s.decompose_padding("B", loop))

@@ -65,7 +65,7 @@ def test_tails_of_a_reduction_are_left_out(reduce, inner):
     np.testing.assert_allclose(run(sch.mod["main"], [x], [((6,), "float32")])[0], want, rtol=1e-5)
 
 
-def test_iterations_that_never_run_are_refused():
+def test_iterations_that_never_run_are_rejected():
     a = te.placeholder((6, 16), name="A")
     k = te.reduce_axis((0, 16), "k")
     sch = tir.Schedule(te.create_prim_func([a, te.compute((6,), lambda i: te.sum(a[i, k], axis=k), name="C")]))
@@ -74,7 +74,7 @@ def test_iterations_that_never_run_are_refused():
         sch.rfactor(outer, 0)
 
 
-def test_a_reduction_of_another_kind_is_refused():
+def test_a_reduction_of_another_kind_is_rejected():
     a = te.placeholder((6, 16), name="A")
     k = te.reduce_axis((0, 16), "k")
     minus = te.comm_reducer(lambda x, y: x - y, lambda t: tir.const(0, t), name="minus")

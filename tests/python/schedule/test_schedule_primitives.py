@@ -1,4 +1,4 @@
-"""What each primitive rewrites a program of blocks to, what it refuses, and that the result computes the same."""
+"""What each primitive rewrites a program of blocks to, what it rejects, and that the result computes the same."""
 
 # ruff: noqa: F821 - names inside scripts
 
@@ -246,7 +246,7 @@ def test_cache_write_takes_all_blocks_that_build_the_buffer_up():
     np.testing.assert_allclose(out.numpy(), 2 * (x @ y), rtol=1e-5)
 
 
-def test_cache_write_of_halves_that_two_blocks_write_is_refused():
+def test_cache_write_of_halves_that_two_blocks_write_is_rejected():
     @T.prim_func
     def halves(A: T.Buffer[16, "float32"], B: T.Buffer[16, "float32"]):
         for i in T.serial(8):
@@ -265,7 +265,7 @@ def test_cache_write_of_halves_that_two_blocks_write_is_refused():
     assert sch.mod.script() == before
 
 
-def test_cache_write_of_what_was_there_before_is_refused():
+def test_cache_write_of_what_was_there_before_is_rejected():
     @T.prim_func
     def adds(A: T.Buffer[16, "float32"], B: T.Buffer[16, "float32"]):
         for i in T.serial(16):

@@ -1,4 +1,4 @@
-"""The state of a schedule as users look at it, and how refusals are shown."""
+"""The state of a schedule as users look at it, and how errors are shown."""
 
 import pytest
 import tessera as tvm
@@ -61,25 +61,25 @@ def test_a_statement_is_replaced_by_hand():
     assert sref.stmt.same_as(fast)
 
 
-REFUSED = """\
+REJECTED = """\
         for i0, i1, i2 in T.grid(16, 16, 16):
                     ^^
 """
 
 
-def test_a_refusal_underlines_the_loop_in_the_program():
+def test_an_error_underlines_the_loop_in_the_program():
     sch = tir.Schedule(matmul_add())
     before = sch.mod.script()
     with pytest.raises(tir.ScheduleError) as caught:
         sch.parallel(sch.get_loops("C")[2])
     text = str(caught.value)
     assert "An error occurred in the schedule primitive 'parallel'." in text
-    assert REFUSED in text
+    assert REJECTED in text
     assert text.rstrip().splitlines()[-1].startswith("Error message: ")
     assert sch.mod.script() == before
 
 
-def test_a_refusal_underlines_the_block():
+def test_an_error_underlines_the_block():
     sch = tir.Schedule(matmul_add())
     with pytest.raises(tir.ScheduleError) as caught:
         sch.compute_inline("D")
@@ -89,7 +89,7 @@ def test_a_refusal_underlines_the_block():
 
 
 @pytest.mark.parametrize("level", ["fast", "none"])
-def test_a_refusal_says_as_much_as_it_is_asked_to(level):
+def test_an_error_says_as_much_as_it_is_asked_to(level):
     sch = tir.Schedule(matmul_add(), error_render_level=level)
     with pytest.raises(tir.ScheduleError) as caught:
         sch.compute_inline("D")
@@ -99,7 +99,7 @@ def test_a_refusal_says_as_much_as_it_is_asked_to(level):
     assert ("(not rendered)" in text) == (level == "none")
 
 
-def test_wrong_options_are_refused():
+def test_wrong_options_are_rejected():
     with pytest.raises(ValueError, match="error_render_level"):
         tir.Schedule(matmul_add(), error_render_level="loud")
     with pytest.raises(ValueError, match="debug_mask"):

@@ -156,7 +156,7 @@ def test_caches_of_a_tensorized_program_compute_the_same():
         ),
     ],
 )
-def test_what_does_not_match_is_refused_and_nothing_changes(change, message):
+def test_what_does_not_match_is_rejected_and_nothing_changes(change, message):
     sch, block, loops = tiled()
     sch.decompose_reduction(block, loops[2])
     if "local" in message:
@@ -172,7 +172,7 @@ def test_what_does_not_match_is_refused_and_nothing_changes(change, message):
     assert len(sch.trace.insts) == steps
 
 
-def test_another_computation_is_refused():
+def test_another_computation_is_rejected():
     a, b = te.placeholder((16, 16), name="A"), te.placeholder((16, 16), name="B")
     k = te.reduce_axis((0, 16), "k")
     c = te.compute((16, 16), lambda i, j: te.sum(a[i, k] - b[j, k], axis=k), name="C")
@@ -184,7 +184,7 @@ def test_another_computation_is_refused():
         sch.tensorize(ki, "test.dot4")
 
 
-def test_an_index_that_runs_along_another_dimension_is_refused():
+def test_an_index_that_runs_along_another_dimension_is_rejected():
     sch = tir.Schedule(matmul())  # B[k, j]: the description's B runs along its last dimension
     _, ki = sch.split(sch.get_loops(sch.get_block("C"))[2], [None, 4])
     with pytest.raises(tir.ScheduleError, match="index 0 of B is .*, which the description of B has no dimension for"):

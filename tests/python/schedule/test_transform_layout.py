@@ -28,7 +28,7 @@ def check(sch, before, after):
     verify_trace_roundtrip(sch, before)
 
 
-def refuses(sch, message, call):
+def rejects(sch, message, call):
     text = sch.mod["main"].script()
     with pytest.raises(tir.ScheduleError, match=message):
         call(sch)
@@ -191,8 +191,8 @@ def test_padding_of_an_input_is_assumed():
         ("2 write regions|1 write regions", lambda s: s.transform_layout("B", ("write", 3), lambda i, j: (j, i))),
     ],
 )
-def test_a_layout_that_cannot_be_is_refused(message, call):
-    refuses(tir.Schedule(chain), message, call)
+def test_a_layout_that_cannot_be_is_rejected(message, call):
+    rejects(tir.Schedule(chain), message, call)
 
 
 def test_a_buffer_that_is_not_there_is_named():
@@ -210,7 +210,7 @@ def test_a_buffer_whose_address_is_taken_stays():
                 T.writes(C[vi, vj])
                 C[vi, vj] = T.call_extern("f", A.data, vi * 16 + vj, dtype="float32")
 
-    refuses(
+    rejects(
         tir.Schedule(before),
         "the address of A is taken",
         lambda s: s.transform_layout("C", "A", lambda i, j: (j, i)),
@@ -224,7 +224,7 @@ def test_separators_are_positions_in_ascending_order():
     sch = tir.Schedule(chain)
     sch.set_axis_separator("B", ("write", 0), [1])
     assert "axis_separators=[1]" in sch.mod["main"].script()
-    refuses(sch, "ascending order, from 0 to 2", lambda s: s.set_axis_separator("B", "B", [2, 1]))
+    rejects(sch, "ascending order, from 0 to 2", lambda s: s.set_axis_separator("B", "B", [2, 1]))
 
 
 # ---- transform_block_layout ----
@@ -277,14 +277,14 @@ def test_a_reduction_is_tiled_by_its_block_layout():
         ),
     ],
 )
-def test_a_block_layout_that_cannot_be_is_refused(message, call):
-    refuses(tir.Schedule(matmul()), message, call)
+def test_a_block_layout_that_cannot_be_is_rejected(message, call):
+    rejects(tir.Schedule(matmul()), message, call)
 
 
 def test_a_block_whose_loops_are_tiled_keeps_its_axes():
     sch = tir.Schedule(chain)
     sch.split(sch.get_loops("B")[0], [4, 4])
-    refuses(sch, 'each axis of block "B" must be bound', lambda s: s.transform_block_layout("B", lambda i, j: (j, i)))
+    rejects(sch, 'each axis of block "B" must be bound', lambda s: s.transform_block_layout("B", lambda i, j: (j, i)))
 
 
 # ---- reindex ----
@@ -353,7 +353,7 @@ def test_convolution_becomes_a_product_of_matrices():
 def test_a_block_that_reads_several_elements_is_not_reindexed():
     a = te.placeholder((16, 16), name="A")
     sch = tir.Schedule(te.create_prim_func([a, te.compute((16, 16), lambda i, j: a[i, j] + a[j, i], name="B")]))
-    refuses(sch, "touches A at several indices", lambda s: s.reindex("B", ("read", 0)))
+    rejects(sch, "touches A at several indices", lambda s: s.reindex("B", ("read", 0)))
 
 
 # ---- suggest_index_map ----

@@ -97,7 +97,7 @@ def test_a_reduce_axis_may_depend_on_a_spatial_one():
     assert got["P/j"] == "range(min=0, ext=8)"
 
 
-def test_an_output_attached_to_another_stage_is_refused():
+def test_an_output_attached_to_another_stage_is_rejected():
     A = te.placeholder((8,), name="A")
     P = te.compute((8,), lambda i: A[i] * 2.0, name="P")
     Q = te.compute((8,), lambda i: P[i] + 1.0, name="Q")
@@ -121,7 +121,7 @@ def test_threads_of_one_axis_must_have_one_extent():
         bounds(s)
 
 
-def test_an_attachment_off_the_path_of_a_consumer_is_refused():
+def test_an_attachment_off_the_path_of_a_consumer_is_rejected():
     A = te.placeholder((8,), name="A")
     P = te.compute((8,), lambda i: A[i] * 2.0, name="P")
     Q = te.compute((8,), lambda i: P[i] + 1.0, name="Q")

@@ -1,6 +1,6 @@
-"""Every primitive of TE schedules and stages: what it does to a small program, and what it refuses.
+"""Every primitive of TE schedules and stages: what it does to a small program, and what it rejects.
 
-`DOES` and `REFUSES` have an entry for each; a primitive without one fails the test that compares them with the classes.
+`DOES` and `REJECTS` have an entry for each; a primitive without one fails the test that compares them with the classes.
 """
 
 import inspect
@@ -121,8 +121,8 @@ DOES = {
     "transform_layout": (transformed, "B_1["),
 }
 
-#: An illegal use of each and the rule that its refusal names; None where any argument of the right type is legal.
-REFUSES = {
+#: An illegal use of each and the rule that its error names; None where any argument of the right type is legal.
+REJECTS = {
     "normalize": None,
     "create_group": (
         lambda p: p.s.create_group(outputs=p.A, inputs=p.A),
@@ -193,7 +193,7 @@ def primitives():
 
 
 def test_each_primitive_is_in_both_tables():
-    assert primitives() == set(DOES) == set(REFUSES)
+    assert primitives() == set(DOES) == set(REJECTS)
 
 
 @pytest.mark.parametrize("name", sorted(name for name, (use, _) in DOES.items() if use))
@@ -209,9 +209,9 @@ def test_a_primitive_does_what_it_says(name):
         np.testing.assert_allclose(got, wanted)
 
 
-@pytest.mark.parametrize("name", sorted(name for name, entry in REFUSES.items() if entry))
+@pytest.mark.parametrize("name", sorted(name for name, entry in REJECTS.items() if entry))
 def test_a_primitive_names_the_rule_and_leaves_the_schedule(name):
-    use, message = REFUSES[name]
+    use, message = REJECTS[name]
     program = Program()
     before = Program().text()
     with pytest.raises(Exception, match=message):
@@ -221,5 +221,5 @@ def test_a_primitive_names_the_rule_and_leaves_the_schedule(name):
         "fuse",
         "tensorize",
         "transform_layout",
-    ):  # these change it before what is refused
+    ):  # these change it before what is rejected
         assert program.text() == before

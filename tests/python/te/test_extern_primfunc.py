@@ -46,7 +46,7 @@ def test_what_is_read_and_written_is_an_output_where_nothing_else_is():
     np.testing.assert_allclose(run(tvm.build(te.create_schedule(y.op), [x, y], "llvm"), a), a.sum(1), rtol=1e-5)
 
 
-def test_tensors_that_do_not_fit_are_refused():
+def test_tensors_that_do_not_fit_are_rejected():
     with pytest.raises(ValueError, match="buffer A of the function is float32 of shape"):
         te.extern_primfunc([te.placeholder((8,), "int32", name="x")], add_one)
     with pytest.raises(ValueError, match="the function reads A; 0 tensors are given"):

@@ -203,7 +203,7 @@ def test_symbolic_shapes():
     np.testing.assert_allclose(out.numpy(), 3 * x * x, rtol=1e-9)
 
 
-def test_what_has_no_derivative_is_refused():
+def test_what_has_no_derivative_is_rejected():
     (A,) = placeholders((4,))
     with pytest.raises(NotImplementedError, match=r"no rule for the derivative of .*fmod"):
         te.gradient(te.compute((4,), lambda i: te.fmod(A[i], 2.0)), [A])

@@ -67,7 +67,7 @@ def test_tensors_that_a_hybrid_function_allocates():
     np.testing.assert_allclose(computed(shifted, [a], (5,)), (np.maximum(a, 0.5) + 1)[::-1], rtol=1e-6)
 
 
-def test_what_hybrid_script_lacks_is_refused_with_its_line():
+def test_what_hybrid_script_lacks_is_rejected_with_its_line():
     @te.hybrid.script
     def endless(a):
         c = output_tensor((4,), "float32")

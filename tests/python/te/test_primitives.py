@@ -1,4 +1,4 @@
-"""What primitives do to a schedule, and what they refuse."""
+"""What primitives do to a schedule, and what they reject."""
 
 import pytest
 import tessera
@@ -86,7 +86,7 @@ def test_a_schedule_is_found_by_tensor_and_by_operation(product):
         (lambda s, C: s.cache_read(C, "local", [C]), "Cannot find C in the inputs of C"),
     ],
 )
-def test_illegal_use_is_refused_by_name(product, use, message):
+def test_illegal_use_is_rejected_by_name(product, use, message):
     A, B, C, s = product
     with pytest.raises(Exception, match=message):
         use(s, C)
@@ -108,7 +108,7 @@ def test_a_reduction_cannot_be_inlined(product):
         s.normalize()
 
 
-def test_a_reduction_inside_an_expression_is_refused():
+def test_a_reduction_inside_an_expression_is_rejected():
     A = te.placeholder((4,), name="A")
     k = te.reduce_axis((0, 4), name="k")
     with pytest.raises(Exception, match="in compute B: Reductions are only allowed at the top level of compute"):
@@ -142,7 +142,7 @@ def test_tensors_are_equal_when_they_are_the_same_output():
     assert repr(A) == "Tensor(shape=[4], op.name=A)"
 
 
-def test_a_wrong_number_of_indices_is_refused():
+def test_a_wrong_number_of_indices_is_rejected():
     A = te.placeholder((4, 4), name="A")
     with pytest.raises(ValueError, match="Need to provide 2 index in tensor but 1 was provided"):
         te.compute((4,), lambda i: A(i))

@@ -62,7 +62,7 @@ def test_guards_of_loops_around_the_intrinsic_hold_it_and_its_reset(phase0):
     assert "((i.outer*6) + i.inner.init) < 16" in text and "((i.outer*6) + i.inner) < 16" in text
 
 
-def test_a_guard_of_a_loop_that_the_intrinsic_replaces_is_refused(phase0):
+def test_a_guard_of_a_loop_that_the_intrinsic_replaces_is_rejected(phase0):
     A, B, C = product()
     s = te.create_schedule(C.op)
     jo, ji = s[C].split(C.op.axis[1], factor=7)
@@ -72,7 +72,7 @@ def test_a_guard_of_a_loop_that_the_intrinsic_replaces_is_refused(phase0):
         phase0(s, [A, B, C])
 
 
-def test_a_body_that_is_not_what_the_intrinsic_computes_is_refused(phase0):
+def test_a_body_that_is_not_what_the_intrinsic_computes_is_rejected(phase0):
     A, B, C = product(transposed=False)
     s, ji = tiled(C)
     s[C].tensorize(ji, gemv(8, 16))

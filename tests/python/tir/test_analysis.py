@@ -102,7 +102,7 @@ def test_vectors_fit_the_gpu():
     assert not tir.analysis.verify_gpu_code(func, {"max_vector_bytes": 8})
 
 
-def test_an_unknown_constraint_is_refused():
+def test_an_unknown_constraint_is_rejected():
     with pytest.raises(ValueError, match="unknown constraint"):
         tir.analysis.verify_gpu_code(gpu_program(64), {"max_thread": 1})
 
@@ -149,7 +149,7 @@ class TestOutOfBounds:
     def check(self, func):
         tir.analysis.OOBChecker()(tvm.IRModule({"main": func.with_attr("global_symbol", "main")}))
 
-    def test_an_access_beyond_the_end_is_refused(self):
+    def test_an_access_beyond_the_end_is_rejected(self):
         @T.prim_func
         def func(A: T.Buffer[(2, 3), "float32"], B: T.Buffer[(2, 3), "float32"]):
             for i, j in T.grid(2, 3):
@@ -167,7 +167,7 @@ class TestOutOfBounds:
 
         self.check(func)
 
-    def test_a_negative_index_is_refused(self):
+    def test_a_negative_index_is_rejected(self):
         @T.prim_func
         def func(A: T.Buffer[4, "float32"]):
             A[-1] = T.float32(0)

@@ -1,4 +1,4 @@
-"""Nodes refuse parts that do not fit, and say which."""
+"""Nodes reject parts that do not fit, and say which."""
 
 import pytest
 from tessera import ir, tir
@@ -53,7 +53,7 @@ nothing = tir.Evaluate(0)
         (lambda: x + None, ValueError, "the right operand is missing"),
     ],
 )
-def test_what_does_not_fit_is_refused(build, error, message):
+def test_what_does_not_fit_is_rejected(build, error, message):
     with pytest.raises(error, match=message):
         build()
 

@@ -116,7 +116,7 @@ def test_bit_operations_work_on_twos_complement(compute, case):
 @pytest.mark.parametrize("compute", [operator.lshift, operator.rshift])
 @settings(max_examples=200, deadline=None)
 @given(case=operands(INDEX_TYPES), amount=st.integers(-2, 66))
-def test_shifts_wrap_and_refuse_amounts_outside_the_type(compute, case, amount):
+def test_shifts_wrap_and_reject_amounts_outside_the_type(compute, case, amount):
     dtype, a, _ = case
     if 0 <= amount < int(dtype[3:]):
         assert compute(tir.const(a, dtype), amount).value == wrap(compute(a, amount), dtype)
@@ -190,7 +190,7 @@ def test_limits_of_floating_types(dtype, largest):
 
 
 @pytest.mark.parametrize("dtype", INTS)
-def test_constants_outside_their_type_are_refused(dtype):
+def test_constants_outside_their_type_are_rejected(dtype):
     low, high = limits(dtype)
     if high < 2**63 - 1:
         with pytest.raises(TVMError, match="exceeds the maximum"):
@@ -201,7 +201,7 @@ def test_constants_outside_their_type_are_refused(dtype):
 
 
 @pytest.mark.parametrize(("dtype", "value"), [("float16", 65520.0), ("float32", 1e39), ("float32", -1e39)])
-def test_floats_outside_their_type_are_refused(dtype, value):
+def test_floats_outside_their_type_are_rejected(dtype, value):
     with pytest.raises(TVMError, match=f"(exceeds the maximum|is below the minimum) of {dtype}"):
         tir.const(value, dtype)
     assert tir.const(math.inf, dtype).value == math.inf

@@ -50,7 +50,7 @@ def test_ir_transform_does_not_enter_what_preorder_replaced():
     assert out.body.value.value == 7 and entered == []
 
 
-def test_ir_transform_refuses_an_expression_in_place_of_a_statement():
+def test_ir_transform_rejects_an_expression_in_place_of_a_statement():
     with pytest.raises(TypeError, match=r"tir\.BufferStore cannot be replaced by IntImm"):
         stmt_functor.ir_transform(loop(), lambda op: tir.const(1), None, ["tir.BufferStore"])
 

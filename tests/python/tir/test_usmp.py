@@ -136,7 +136,7 @@ def test_memory_of_parallel_iterations_is_not_planned():
     assert allocations(planner()(mod)["main"]) == ["w_data"]
 
 
-def test_blocks_are_refused():
+def test_blocks_are_rejected():
     @T.prim_func
     def main(A: T.Buffer[8, "float32"]):
         for i in range(8):
@@ -177,7 +177,7 @@ def test_calls_are_entered_with_what_they_are_given():
     assert found.memory_pressure == 96
 
 
-def test_a_function_that_calls_itself_is_refused():
+def test_a_function_that_calls_itself_is_rejected():
     @T.prim_func
     def main(A: T.Buffer[8, "float32"]):
         T.evaluate(T.tvm_call_packed("main", A.data, dtype="int32"))
@@ -252,7 +252,7 @@ def test_pools_of_the_module_are_used_in_their_order_as_far_as_they_reach():
     np.testing.assert_array_equal(result_of(planned, pools_of(planned)), result_of(mod))
 
 
-def test_a_module_whose_pools_no_target_reaches_is_refused():
+def test_a_module_whose_pools_no_target_reaches_is_rejected():
     other = WorkspacePoolInfo("vram", [tvm.target.Target("cuda")])
     mod = program([(0, ["A"])], [8]).with_attr("workspace_memory_pools", WorkspaceMemoryPools([other]))
     with pytest.raises(ValueError, match='no pool of the module\'s attribute "workspace_memory_pools" is reached'):
@@ -271,7 +271,7 @@ def test_candidates_that_are_given_stay():
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_pool_that_is_too_small_is_refused_by_name(algorithm):
+def test_a_pool_that_is_too_small_is_rejected_by_name(algorithm):
     a, b = (BufferInfo(name, 100, [workspace(150, "small")]) for name in "ab")
     pool = a.pool_candidates[0]
     b = BufferInfo("b", 100, [pool])
@@ -280,7 +280,7 @@ def test_a_pool_that_is_too_small_is_refused_by_name(algorithm):
         getattr(usmp.algo, algorithm)([a, b])
 
 
-def test_an_unknown_algorithm_is_refused_and_one_of_the_users_is_asked():
+def test_an_unknown_algorithm_is_rejected_and_one_of_the_users_is_asked():
     mod = program([(0, ["A"]), (1, [0])], [8, 8], result=1)
     with pytest.raises(ValueError, match='no algorithm "best".*greedy_by_size'):
         planner(algorithm="best")(mod)
@@ -298,7 +298,7 @@ def test_an_unknown_algorithm_is_refused_and_one_of_the_users_is_asked():
     np.testing.assert_array_equal(result_of(planned, pools_of(planned)), result_of(mod))
 
 
-def test_inputs_in_the_workspace_are_refused():
+def test_inputs_in_the_workspace_are_rejected():
     with pytest.raises(NotImplementedError, match="use_workspace_io"):
         planner(use_workspace_io=True)(program([(0, ["A"])], [8]))
 
@@ -338,21 +338,21 @@ def test_live_buffers_never_overlap_and_plans_are_near_the_least(algorithm):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_limits_of_pools_are_kept_or_the_plan_is_refused(algorithm):
-    refused = 0
+def test_limits_of_pools_are_kept_or_the_plan_is_rejected(algorithm):
+    rejected = 0
     for seed in range(60):
         pools = [workspace(size, f"p{size}") for size in (1000, 5000, 9000)]
         spans, _ = random_buffers(seed, pools)
         try:
             allocations = getattr(usmp.algo, algorithm)([info for info, *_ in spans], 0)
         except RuntimeError:
-            refused += 1
+            rejected += 1
             continue
         for info, _, _, size in spans:
             pool = allocations[info].pool_info
             assert any(pool.same_as(candidate) for candidate in info.pool_candidates)
             assert int(allocations[info].byte_offset) + size <= int(pool.size_hint_bytes)
-    assert 0 < refused < 60
+    assert 0 < rejected < 60
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -67,7 +67,7 @@ def test_symbolic_extent_stretches_when_it_is_one():
         np.testing.assert_array_equal(out.numpy(), a + b)
 
 
-def test_shapes_that_do_not_fit_are_refused():
+def test_shapes_that_do_not_fit_are_rejected():
     with pytest.raises(ValueError, match=r"\(3,\)|cannot be broadcast together: 3 and 4 differ"):
         topi.add(te.placeholder((3,)), te.placeholder((4,)))
 

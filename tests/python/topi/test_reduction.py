@@ -45,6 +45,6 @@ def test_position_over_all_axes_is_that_of_the_flat_tensor(run):
     assert run(topi.argmax(A), [A], [x]) == np.argmax(x)
 
 
-def test_axis_out_of_range_is_refused():
+def test_axis_out_of_range_is_rejected():
     with pytest.raises(ValueError, match="axis 3 is out of range for a tensor of 2 dimensions"):
         topi.sum(te.placeholder((2, 2)), axis=3)

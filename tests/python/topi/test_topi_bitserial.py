@@ -68,6 +68,6 @@ def test_binary_dense_multiplies_signs():
     check([data, weight], wanted, lambda x, w: topi.nn.binary_dense(topi.nn.binarize_pack(x), topi.nn.binarize_pack(w)))
 
 
-def test_elements_that_fill_no_word_are_refused():
+def test_elements_that_fill_no_word_are_rejected():
     with pytest.raises(ValueError, match="30 elements do not fill words of 32 bits"):
         topi.nn.binarize_pack(te.placeholder((2, 30)))

@@ -114,6 +114,6 @@ def test_a_compute_of_the_users_may_call_topi():
         op.set_attr("FTVMCompute", own, 12)
 
 
-def test_a_wrong_call_is_refused():
+def test_a_wrong_call_is_rejected():
     with pytest.raises(ValueError, match="nn.conv2d: data and attributes describe a weight of in channels 4"):
         topi.nn.conv2d_nchw(te.placeholder((1, 4, 6, 6)), te.placeholder((3, 5, 3, 3)), 1, 0, 1)

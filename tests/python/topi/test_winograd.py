@@ -89,7 +89,7 @@ def test_an_option_turns_it_off():
     assert abs(exact - want).max() < 1e-5 * abs(want).max()
 
 
-REFUSED = {
+REJECTED = {
     "few channels": ((1, 16, 16, 16), (16, 16, 3, 3), {}),
     "few pixels and many weights": ((1, 512, 7, 7), (512, 512, 3, 3), {}),
     "a stride": ((1, 64, 16, 16), (64, 64, 3, 3), {"strides": (2, 2)}),
@@ -98,9 +98,9 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(REFUSED))
+@pytest.mark.parametrize("name", sorted(REJECTED))
 def test_where_it_does_not_pay_or_cannot_be_it_is_not_taken(name):
-    data, weight, how = REFUSED[name]
+    data, weight, how = REJECTED[name]
     x, y, _, _ = conv(data, weight, **how)
     assert not chosen(relay.Function([x], y))
 

@@ -26,7 +26,7 @@ def from_onnx(
 
     `shape` gives shapes of inputs where the file leaves them open; with `freeze_params` weights are constants of the
     module, else parameters. `dtype` by name gives inputs another element type than the file says. Data beside the file may lie
-    behind symbolic links that lead into the folder `allow_links`, such as a Hugging Face cache; other links are refused.
+    behind symbolic links that lead into the folder `allow_links`, such as a Hugging Face cache; other links are rejected.
     """
     del convert_config
     mod, params, texts = import_model(model, shape, dtype, opset, freeze_params, {}, allow_links)

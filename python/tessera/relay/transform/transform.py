@@ -97,7 +97,7 @@ def _layout_config_skips() -> bool:
 def MergeComposite(pattern_table: Any) -> Pass:
     """Moves pieces of a graph that fit patterns into functions marked Composite.
 
-    `pattern_table` lists (name, pattern) or (name, pattern, check), where `check(expr)` may refuse a match.
+    `pattern_table` lists (name, pattern) or (name, pattern, check), where `check(expr)` may reject a match.
     """
     names, patterns, checks = [], [], []
     for name, pattern, *check in pattern_table:

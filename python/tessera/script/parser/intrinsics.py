@@ -92,10 +92,10 @@ def _iter_var(ev: Any, node: ast.AST, var: Any, dom: Any, iter_type: str, thread
 
 
 def _gone(name: str, instead: str) -> Any:
-    def refuse(ev: Any, node: ast.AST, *_: Any, **__: Any) -> Any:
+    def reject(ev: Any, node: ast.AST, *_: Any, **__: Any) -> Any:
         raise ev.source.error(node, f"T.{name} works on bare pointers and is no longer part of the language: {instead}")
 
-    return refuse
+    return reject
 
 
 FUNCTIONS: dict[str, Any] = {

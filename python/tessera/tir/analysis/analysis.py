@@ -94,5 +94,5 @@ def apply_prim_func_arg_and_result_memory_constraints(
 
 
 def OOBChecker() -> Any:
-    """A pass that refuses programs with an access that is certain to lie outside its buffer."""
+    """A pass that rejects programs with an access that is certain to lie outside its buffer."""
     return _ffi_api.OOBChecker()

@@ -29,7 +29,7 @@ def _checked_seed(seed: int) -> int:
 
 @register_error
 class ScheduleError(TVMError):
-    """A primitive that was refused: what it needs does not hold, or could not be shown."""
+    """A primitive that was rejected: what it needs does not hold, or could not be shown."""
 
 
 @register_object("tir.BlockRV")
@@ -331,7 +331,7 @@ class Schedule(Object):
         return self._run("DecomposePadding", [self._block(block), loop])[0]
 
     def can_decompose_padding(self, block: BlockRV | str, loop: LoopRV) -> bool:
-        """True when decompose_padding would not refuse."""
+        """True when decompose_padding would not reject."""
         return bool(_ffi_api.ScheduleCanDecomposePadding(self, self._block(block), loop))
 
     def _buffer(self, block: BlockRV, spec: BufferSpec) -> tuple[int, int, Buffer]:

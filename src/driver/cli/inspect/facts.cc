@@ -69,16 +69,16 @@ void print_operators(const Facts& facts) {
   }
 }
 
-void print_refusals(const Facts& facts) {
-  if (facts.refusals.empty()) return;
+void print_unsupported(const Facts& facts) {
+  if (facts.unsupported.empty()) return;
   fmt::print("\nnot supported\n");
-  for (const RefusalFact& refusal : facts.refusals) {
-    std::string version = refusal.version ? fmt::format(" {}", refusal.version) : "";
-    std::string where = refusal.domain.empty() ? version : fmt::format(" of {}{}", refusal.domain, version);
-    fmt::print("  {}, {}: {}{}{}\n", printable(refusal.op + where),
-               refusal.node.empty() ? "a node without a name" : printable(refusal.node), printable(refusal.reason),
-               refusal.is_invalid ? " (the file is wrong here)" : "",
-               refusal.follows_another ? " (it uses the result of a node that is not supported)" : "");
+  for (const UnsupportedFact& node : facts.unsupported) {
+    std::string version = node.version ? fmt::format(" {}", node.version) : "";
+    std::string where = node.domain.empty() ? version : fmt::format(" of {}{}", node.domain, version);
+    fmt::print("  {}, {}: {}{}{}\n", printable(node.op + where),
+               node.node.empty() ? "a node without a name" : printable(node.node), printable(node.reason),
+               node.is_invalid ? " (the file is wrong here)" : "",
+               node.follows_another ? " (it uses the result of a node that is not supported)" : "");
   }
 }
 
@@ -135,16 +135,16 @@ Array<ObjectRef> operators_of(const Facts& facts) {
   return out;
 }
 
-Array<ObjectRef> refusals_of(const Facts& facts) {
+Array<ObjectRef> unsupported_of(const Facts& facts) {
   Array<ObjectRef> out;
-  for (const RefusalFact& refusal : facts.refusals)
-    out.push_back(JsonObject{{"operator", String(refusal.op)},
-                             {"domain", String(refusal.domain)},
-                             {"version", value(refusal.version)},
-                             {"node", String(refusal.node)},
-                             {"reason", String(refusal.reason)},
-                             {"kind", String(refusal.is_invalid ? "invalid" : "unsupported")},
-                             {"follows_another", value(refusal.follows_another)}});
+  for (const UnsupportedFact& node : facts.unsupported)
+    out.push_back(JsonObject{{"operator", String(node.op)},
+                         {"domain", String(node.domain)},
+                         {"version", value(node.version)},
+                         {"node", String(node.node)},
+                         {"reason", String(node.reason)},
+                         {"kind", String(node.is_invalid ? "invalid" : "unsupported")},
+                         {"follows_another", value(node.follows_another)}});
   return out;
 }
 
@@ -165,20 +165,20 @@ void print(const Facts& facts) {
     row(i ? "" : "members",
         fmt::format("{:<24}{}", printable(facts.members[i].first), bytes_text(facts.members[i].second)));
   print_operators(facts);
-  print_refusals(facts);
+  print_unsupported(facts);
 }
 
 std::string to_json_text(const Facts& facts) {
   JsonObject out{{"model", String(facts.path)},
-                 {"format", String(facts.format)},
-                 {"file_bytes", value(static_cast<int64_t>(facts.file_bytes))},
-                 {"inputs", json_of(facts.inputs)},
-                 {"outputs", json_of(facts.outputs)},
-                 {"operators", operators_of(facts)},
-                 {"parameters", JsonObject{{"count", value(facts.parameters)},
-                                           {"tensors", value(facts.parameter_tensors)},
-                                           {"bytes", value(static_cast<int64_t>(facts.parameter_bytes))}}},
-                 {"unsupported", refusals_of(facts)}};
+             {"format", String(facts.format)},
+             {"file_bytes", value(static_cast<int64_t>(facts.file_bytes))},
+             {"inputs", json_of(facts.inputs)},
+             {"outputs", json_of(facts.outputs)},
+             {"operators", operators_of(facts)},
+             {"parameters", JsonObject{{"count", value(facts.parameters)},
+                                   {"tensors", value(facts.parameter_tensors)},
+                                   {"bytes", value(static_cast<int64_t>(facts.parameter_bytes))}}},
+             {"unsupported", unsupported_of(facts)}};
   for (const auto& [name, text] : facts.notes) out.set(String(name), String(text));
   for (const auto& [name, value] : facts.values) out.set(name, value);
   if (facts.has_cost) {

@@ -28,7 +28,7 @@ struct OperatorFact {
   std::vector<std::string> nodes = {};  // of a kernel: those of the model file that each call computes, as lines
 };
 
-struct RefusalFact {
+struct UnsupportedFact {
   std::string op, domain, node, reason;
   int64_t version = 0;
   bool is_invalid = false, follows_another = false;
@@ -45,7 +45,7 @@ struct Facts {
   int64_t parameters = 0, parameter_tensors = 0;
   uint64_t parameter_bytes = 0;
   std::vector<std::pair<std::string, uint64_t>> members;  // files of an archive and their sizes
-  std::vector<RefusalFact> refusals;
+  std::vector<UnsupportedFact> unsupported;
 
   relay::Cost total() const;
   /// A note, with its value for programs.

@@ -220,9 +220,9 @@ Facts facts_of_onnx(const std::string& path, const std::string& input_shapes, co
   count_nodes(model.graph.nodes, &rows);
   for (const onnx::Function& function : model.functions) count_nodes(function.nodes, &rows);
   onnx::Survey survey = onnx::survey_model(model, options);
-  for (const onnx::Refusal& r : survey.refusals)
-    out.refusals.push_back({r.op, r.domain, r.node, r.reason, r.version, r.is_invalid, r.follows_another});
-  if (survey.refusals.empty()) {
+  for (const onnx::UnsupportedNode& r : survey.unsupported)
+    out.unsupported.push_back({r.op, r.domain, r.node, r.reason, r.version, r.is_invalid, r.follows_another});
+  if (survey.unsupported.empty()) {
     add_costs(survey.imported, &rows);
     refine_types(survey.imported, &out);
     out.has_cost = true;

@@ -29,7 +29,7 @@ void inspect(const Options& options) {
   Facts facts = facts_of(options);
   if (options.json) fmt::print("{}\n", to_json_text(facts));
   else print(facts);
-  if (!facts.refusals.empty()) throw ExitWith{1};
+  if (!facts.unsupported.empty()) throw ExitWith{1};
 }
 
 }  // namespace

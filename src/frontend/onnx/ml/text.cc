@@ -126,7 +126,7 @@ Values string_normalizer(Operation& in) {
   return {Value::of(std::move(out))};
 }
 
-/// Patterns are RE2's; what both it and ECMAScript understand is taken, look-around and back-references are refused.
+/// Patterns are RE2's; what both it and ECMAScript understand is taken, look-around and back-references are rejected.
 Values regex_full_match(Operation& in) {
   const Texts& x = in.texts(0);
   constexpr size_t kMaxLength = 4096;  // matching goes deeper with the length of a text

@@ -10,7 +10,7 @@ namespace tessera::onnx {
 /// Begins, then ends, for `auto_pad` too.
 Ints padding_of(Operation& in, const Ints& kernel, const Ints& strides, const Ints& dilations);
 
-/// Refuses windows that cannot be: kernels, strides and dilations have one number of at least 1 for each of `spatial`
+/// Rejects windows that cannot be: kernels, strides and dilations have one number of at least 1 for each of `spatial`
 /// dimensions, paddings have two for each. What the node leaves out is fine.
 void check_windows(const Operation& in, size_t spatial);
 

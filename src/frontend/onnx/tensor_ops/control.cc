@@ -122,10 +122,10 @@ std::optional<Values> unrolled(Operation& in, int64_t count, const Expr& start, 
 /// The states and scans that a run decides the number of.
 Values recursive(Operation& in, const Expr& limit, const Expr& start, const Values& initial, const Body& body,
                  size_t scans) {
-  auto tensors = [&](const Values& values, const char* refusal) {
+  auto tensors = [&](const Values& values, const char* why) {
     std::vector<Expr> out;
     for (const Value& value : values) {
-      if (!value.tensor.defined()) in.unsupported(refusal);
+      if (!value.tensor.defined()) in.unsupported(why);
       out.push_back(value.tensor);
     }
     return out;

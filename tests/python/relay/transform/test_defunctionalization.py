@@ -148,7 +148,7 @@ def test_what_it_gives_reads_back():
     assert tessera.ir.structural_equal(tessera.parser.fromtext(after.astext()), after)
 
 
-def test_functions_among_the_arguments_are_refused():
+def test_functions_among_the_arguments_are_rejected():
     mod = tessera.parser.fromtext(
         '#[version = "0.0.5"]\ndef @main(%f: fn (int32) -> int32, %x: int32) -> int32 { %f(%x) }'
     )
@@ -156,13 +156,13 @@ def test_functions_among_the_arguments_are_refused():
         Defunctionalization(mod["main"], mod)
 
 
-def test_a_polymorphic_function_is_refused():
+def test_a_polymorphic_function_is_rejected():
     mod = tessera.parser.fromtext('#[version = "0.0.5"]\ndef @main[A](%x: A) -> A { %x }')
     with pytest.raises(TypeError, match="type parameters"):
         Defunctionalization(mod["main"], mod)
 
 
-def test_a_function_of_ever_larger_types_is_refused():
+def test_a_function_of_ever_larger_types_is_rejected():
     mod = tessera.parser.fromtext(
         '#[version = "0.0.5"]\n'
         "def @f[A](%x: A, %n: int32) -> int32 { if (equal(%n, 0)) { 0 } else { @f((%x, %x), subtract(%n, 1)) } }\n"

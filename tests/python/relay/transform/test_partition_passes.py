@@ -102,9 +102,9 @@ def test_patterns_become_composite_functions_that_a_target_takes():
     mod = flow(relay.exp(relay.add(relay.multiply(x, y), z)), merge)
     (function,) = external(mod).values()
     assert str(function.body.op.attrs["Composite"]) == "somedev.mul_add"
-    refused = transform.MergeComposite([("somedev.mul_add", pattern, lambda found: False)])
+    rejected = transform.MergeComposite([("somedev.mul_add", pattern, lambda found: False)])
     before = module(relay.add(relay.multiply(x, y), z))
-    tessera.ir.assert_structural_equal(refused(before), before)
+    tessera.ir.assert_structural_equal(rejected(before), before)
 
 
 def test_patterns_are_registered_by_the_name_of_a_code_generator():

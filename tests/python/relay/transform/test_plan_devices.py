@@ -87,7 +87,7 @@ def test_a_copy_that_the_program_makes_stays():
     assert calls(mod) == [("negative", 2), ("device_copy", 1), ("exp", 1)]
 
 
-def test_contradictions_are_refused():
+def test_contradictions_are_rejected():
     both = relay.add(
         on_device(relay.exp(x), GPU, constrain_result=True), on_device(relay.exp(y), CPU, constrain_result=True)
     )

@@ -112,7 +112,7 @@ def test_the_gradient_of_a_gradient():
     assert (value.numpy(), grad.numpy()) == (12.0, 12.0)
 
 
-def test_first_order_gradients_refuse_what_is_no_graph():
+def test_first_order_gradients_reject_what_is_no_graph():
     text = "def @main(%c: bool, %x: float32) { if (%c) { exp(%x) } else { %x } }"
     with pytest.raises(NotImplementedError, match='this is a relay.If; use mode="higher_order"'):
         gradients(text, "first_order", True, 1.0)

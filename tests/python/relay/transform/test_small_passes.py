@@ -80,7 +80,7 @@ def test_a_long_concatenation_of_open_extents_is_made_in_steps():
     check(split(), relay.concatenate(fixed, 0))
 
 
-def test_a_limit_below_three_is_refused():
+def test_a_limit_below_three_is_rejected():
     with pytest.raises(ValueError, match="at least 3 tensors"):
         transform.SplitArgs(2)(module(relay.concatenate([var("a", 2), var("b", 2)], 0)))
 

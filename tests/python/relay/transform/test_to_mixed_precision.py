@@ -71,6 +71,6 @@ def test_an_operator_can_say_what_it_wants():
         tessera.ir.Op.get("sinh").reset_attr("FTVMMixedPrecisionConversionType")
 
 
-def test_other_types_are_refused():
+def test_other_types_are_rejected():
     with pytest.raises(ValueError, match="float16 or bfloat16"):
         ToMixedPrecision("float64")

@@ -120,7 +120,7 @@ def test_an_operator_that_nobody_registered_is_named():
         tvm.build(te.create_schedule(B.op), [A, B], "llvm")
 
 
-def test_a_lowering_of_the_wrong_type_is_refused():
+def test_a_lowering_of_the_wrong_type_is_rejected():
     datatype.register("half_exact", CODE)
     datatype.register_op(lambda op: tir.const(1.0, "float32"), "Mod", "llvm", "half_exact")
     A = te.placeholder((8,), FLOAT, name="A")

@@ -85,7 +85,7 @@ def test_handles_of_a_context_are_asked_for_once():
     assert text.index("T.tvm_thread_context(") < text.index("for i")
 
 
-def test_variables_that_are_defined_twice_are_refused():
+def test_variables_that_are_defined_twice_are_rejected():
     i = tir.Var("i", "int32")
     A = tir.decl_buffer((8,), "float32", name="A")
     loop = tir.For(i, 0, 8, tir.ForKind.SERIAL, tir.BufferStore(A, tir.const(1.0), [i]))
@@ -99,7 +99,7 @@ def test_variables_that_are_defined_twice_are_refused():
         global_pass("VerifySSA")(tvm.IRModule({"main": twice}))
 
 
-def test_kernels_that_ask_for_too_much_are_refused():
+def test_kernels_that_ask_for_too_much_are_rejected():
     @T.prim_func
     def kernel(A: T.Buffer[2048, "float32"]):
         tx = T.env_thread("threadIdx.x")

@@ -67,7 +67,7 @@ def test_a_kernel_takes_what_its_body_uses():
     assert int(kernel.attrs["calling_conv"]) == 2
 
 
-def test_device_memory_touched_by_the_host_is_refused():
+def test_device_memory_touched_by_the_host_is_rejected():
     A = te.placeholder((8,), name="A")
     B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
     mod = tvm.lower(te.create_schedule(B.op), [A, B])

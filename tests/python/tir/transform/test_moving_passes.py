@@ -42,7 +42,7 @@ def test_stores_of_undefined_values_disappear():
     tvm.ir.assert_structural_equal(done, after.with_attr("global_symbol", "main"))
 
 
-def test_values_that_depend_on_undefined_ones_are_refused():
+def test_values_that_depend_on_undefined_ones_are_rejected():
     @T.prim_func
     def func(A: T.Buffer[4, "int32"]):
         A[1] = T.undef(dtype="int32") + 1
@@ -353,6 +353,6 @@ class TestCopyIntrin:
         assert int(seen["src"].elem_offset) == 0
         assert seen["value"].value == 0
 
-    def test_what_is_no_copy_is_refused(self):
+    def test_what_is_no_copy_is_rejected(self):
         with pytest.raises(ValueError, match="cannot match copy pattern"):
             self.matched(self.nest(lambda A, i, j: A[i] + tir.const(1, "float32")))

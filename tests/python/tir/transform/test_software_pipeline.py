@@ -95,7 +95,7 @@ def test_every_legal_pipeline_of_three_statements_computes_the_same(stages, orde
 
 
 @pytest.mark.parametrize("stages, orders", [case for case in CASES if not legal(*case)][::7])
-def test_a_pipeline_that_would_read_what_is_not_there_is_refused(stages, orders):
+def test_a_pipeline_that_would_read_what_is_not_there_is_rejected(stages, orders):
     with pytest.raises(ValueError, match="after statement"):
         tvm.lower(annotated(chain(), stage=list(stages), order=list(orders)))
 
@@ -157,7 +157,7 @@ def test_asynchronous_stages_wait_for_their_copies():
         ({"stage": "none", "order": [0, 1, 2]}, "list of numbers"),
     ],
 )
-def test_annotations_that_make_no_sense_are_refused(annotations, message):
+def test_annotations_that_make_no_sense_are_rejected(annotations, message):
     with pytest.raises(ValueError, match=message):
         tvm.lower(annotated(chain(), **annotations))
 

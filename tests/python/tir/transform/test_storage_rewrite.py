@@ -66,4 +66,4 @@ def test_vector_loops_have_to_be_gone():
     except tvm.TVMError as error:
         assert "VectorizeLoop first" in str(error)
     else:
-        raise AssertionError("not refused")
+        raise AssertionError("not rejected")

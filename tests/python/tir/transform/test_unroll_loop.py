@@ -47,7 +47,7 @@ def test_a_pragma_sets_the_options_of_its_body():
     becomes(UNROLL, before, copies)
 
 
-def test_a_marked_loop_of_unknown_extent_is_refused():
+def test_a_marked_loop_of_unknown_extent_is_rejected():
     @T.prim_func
     def before(A: T.Buffer[(8,), "float32"], n: T.int32):
         for i in T.unroll(n):

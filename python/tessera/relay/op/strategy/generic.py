@@ -115,7 +115,7 @@ __all__ = ["naive_schedule"]
 
 
 def naive_schedule(_: Any, outs: Any, target: Any) -> Schedule:
-    """Plain loops; GPUs need threads, so they are refused."""
+    """Plain loops; GPUs need threads, so they are rejected."""
     if "gpu" in target.keys:
         raise RuntimeError(
             "Cannot compile for GPU targets if no tuned schedule is found; a schedule has to bind threads."

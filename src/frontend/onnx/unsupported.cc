@@ -23,7 +23,7 @@ int64_t version_in(const Versions& versions, const std::string& domain) {
 /// The walk over nodes, graphs inside them and functions that they call.
 class Search {
  public:
-  Search(const Model& model, std::vector<Refusal>* out) : model_(model), out_(out) {}
+  Search(const Model& model, std::vector<UnsupportedNode>* out) : model_(model), out_(out) {}
 
   void look_at(const std::vector<Node>& nodes, const Versions& versions) {
     for (const Node& node : nodes) {
@@ -51,21 +51,21 @@ class Search {
   }
 
   const Model& model_;
-  std::vector<Refusal>* out_;
+  std::vector<UnsupportedNode>* out_;
   std::set<const Function*> seen_;
 };
 
 }  // namespace
 
-std::vector<Refusal> without_converter(const Model& model, Versions versions) {
-  std::vector<Refusal> out;
+std::vector<UnsupportedNode> without_converter(const Model& model, Versions versions) {
+  std::vector<UnsupportedNode> out;
   Search(model, &out).look_at(model.graph.nodes, versions);
   return out;
 }
 
 std::vector<std::pair<std::string, std::string>> unsupported_operators(const Model& model) {
   std::set<std::pair<std::string, std::string>> out;
-  for (const Refusal& refusal : without_converter(model, versions_of(model))) out.emplace(refusal.op, refusal.domain);
+  for (const UnsupportedNode& node : without_converter(model, versions_of(model))) out.emplace(node.op, node.domain);
   return {out.begin(), out.end()};
 }
 
@@ -73,38 +73,38 @@ Survey survey_model(const Model& model, const ImportOptions& options) {
   Versions versions = versions_of(model);
   if (options.opset) versions[""] = *options.opset;
   Survey out;
-  out.refusals = without_converter(model, versions);
-  out.imported = Importer(model, options, &out.refusals).run();
+  out.unsupported = without_converter(model, versions);
+  out.imported = Importer(model, options, &out.unsupported).run();
   return out;
 }
 
 // ---- the importer's side --------------------------------------------------------------------------------------------
 
-void Importer::refuse(const Node& node, const Error& error, const Scope& scope) {
-  if (error.kind() == kFollowsRefusal) return;
-  Refusal refusal;
-  refusal.op = node.op;
-  refusal.domain = domain_of(node.domain);
-  refusal.node = name_of(node);
-  refusal.version = version_in(versions_, refusal.domain);
-  refusal.follows_another = follows_refusal(node, scope);
-  refusals_.add(std::move(refusal), error);
+void Importer::reject(const Node& node, const Error& error, const Scope& scope) {
+  if (error.kind() == kFollowsUnsupported) return;
+  UnsupportedNode found;
+  found.op = node.op;
+  found.domain = domain_of(node.domain);
+  found.node = name_of(node);
+  found.version = version_in(versions_, found.domain);
+  found.follows_another = follows_unsupported(node, scope);
+  unsupported_.add(std::move(found), error);
 }
 
-void Importer::refuse_value(const char* what, std::string_view name, const Error& error, Scope& scope) {
-  Refusal refusal;
-  refusal.op = what;
-  refusal.node = name;
-  refusals_.add(std::move(refusal), error);
+void Importer::reject_value(const char* what, std::string_view name, const Error& error, Scope& scope) {
+  UnsupportedNode found;
+  found.op = what;
+  found.node = name;
+  unsupported_.add(std::move(found), error);
   Value nothing;
-  nothing.is_refused = true;
+  nothing.is_rejected = true;
   scope.define(name, nothing);
 }
 
-bool Importer::follows_refusal(const Node& node, const Scope& scope) const {
+bool Importer::follows_unsupported(const Node& node, const Scope& scope) const {
   return std::any_of(node.inputs.begin(), node.inputs.end(), [&](std::string_view name) {
     const Value* value = name.empty() ? nullptr : scope.find_or_null(name);
-    return value && (value->is_refused || value->follows_refusal);
+    return value && (value->is_rejected || value->follows_unsupported);
   });
 }
 
@@ -121,13 +121,13 @@ void Importer::define_stand_ins(const Node& node, const Graph* graph, Scope& sco
   for (std::string_view name : node.outputs) {
     if (name.empty()) continue;
     Value value;
-    value.is_refused = value.follows_refusal = true;
+    value.is_rejected = value.follows_unsupported = true;
     const ValueInfo* info = graph ? find_info(*graph, name) : nullptr;
     if (info && info->type.has_shape) try {
         value.tensor = relay::make_local(std::string(name), input_type(*info));
         ElementType element = info->type.element;
         if (small_bits(element) || is_small_float(element)) value.element = element;
-        value.is_refused = false;
+        value.is_rejected = false;
       } catch (const Error&) {  // a type that no tensor has here: the value stays unknown
       }
     scope.define(name, value);

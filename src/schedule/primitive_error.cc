@@ -1,4 +1,4 @@
-#include "schedule/refusal.h"
+#include "schedule/primitive_error.h"
 
 #include "tir/print/script.h"
 
@@ -31,8 +31,8 @@ std::string with_carets(std::string_view marked) {
 
 }  // namespace
 
-std::string render_refusal(RenderLevel level, const IRModule& mod, std::string method, const std::string& message,
-                           const std::vector<Stmt>& statements) {
+std::string render_error(RenderLevel level, const IRModule& mod, std::string method, const std::string& message,
+                         const std::vector<Stmt>& statements) {
   if (level == RenderLevel::None) return "(not rendered)";
   for (char& c : method)
     if (c == '_') c = '-';
