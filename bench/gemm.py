@@ -142,14 +142,14 @@ def measure(shape: tuple[int, int, int], threads: int, rounds: int) -> bool:
 # ---- the whole -------------------------------------------------------------------------------------------------------
 
 
-def run_child(shape: str, threads: int, rounds: int, all_processors: list[int]) -> bool:
-    """Thread pools read their size once, from the environment; one thread is pinned to one processor."""
+def run_child(shape: str, threads: int, rounds: int, all_cpus: list[int]) -> bool:
+    """Thread pools read their size once, from the environment; one thread is pinned to one core."""
     environment = dict(os.environ)
     for name in ("TVM", "OPENBLAS", "OMP", "MKL"):
         environment[f"{name}_NUM_THREADS"] = str(threads)
     command = [sys.executable, __file__, "--child", str(threads), "--shape", shape, "--rounds", str(rounds)]
-    processors = all_processors if threads > 1 else all_processors[-1:]
-    pin = lambda: os.sched_setaffinity(0, processors)  # noqa: E731
+    cpus = all_cpus if threads > 1 else all_cpus[-1:]
+    pin = lambda: os.sched_setaffinity(0, cpus)  # noqa: E731
     return subprocess.run(command, env=environment, preexec_fn=pin, check=False).returncode == 0
 
 
@@ -168,12 +168,12 @@ def main() -> int:
             import torch  # noqa: F401
         M, N, K = map(int, shapes[0].split(","))
         return 0 if measure((M, N, K), args.child, args.rounds) else 1
-    processors = sorted(os.sched_getaffinity(0))
+    cpus = sorted(os.sched_getaffinity(0))
     machine = topi.cpu.machine_of("llvm")
     caches = ", ".join(f"{size // 1024} kB" for size in (machine.l1_bytes, machine.l2_bytes, machine.l3_bytes))
-    print(f"{machine.cpu}, {machine.isa}, caches {caches}, {len(processors)} processors, NumPy {np.__version__}")
-    counts = [int(count) for count in args.threads.split(",")] if args.threads else sorted({1, len(processors)})
-    fast = [run_child(shape, count, args.rounds, processors) for shape in shapes for count in counts]
+    print(f"{machine.cpu}, {machine.isa}, caches {caches}, {len(cpus)} CPUs, NumPy {np.__version__}")
+    counts = [int(count) for count in args.threads.split(",")] if args.threads else sorted({1, len(cpus)})
+    fast = [run_child(shape, count, args.rounds, cpus) for shape in shapes for count in counts]
     return 0 if all(fast) or not args.check else 1
 
 

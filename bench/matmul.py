@@ -12,7 +12,7 @@ beforehand; NumPy (matmul) and PyTorch (matmul) are given the same memory, a vie
 the result. ONNX Runtime, which is no peer unless asked for, runs a model of one FusedMatMul, which takes
 matrices as they are stored.
 
-For each number of threads one process holds all contenders; one thread is pinned to one processor. Every round runs each
+For each number of threads one process holds all contenders; one thread is pinned to one core. Every round runs each
 of them for a moment, in turns, and the shortest time of one call counts. A ratio is the time of the faster of the others
 over ours: above 1 we are faster. The peak is measured in the same process: multiply-adds on registers. Answers are
 compared with NumPy's in double precision.
@@ -238,7 +238,7 @@ def measure_all(args: argparse.Namespace) -> list[dict[str, Any]]:
     return records
 
 
-def run_child(args: argparse.Namespace, threads: int, processors: list[int]) -> list[dict[str, Any]]:
+def run_child(args: argparse.Namespace, threads: int, cpus: list[int]) -> list[dict[str, Any]]:
     """Thread pools read their size once, from the environment."""
     environment = dict(os.environ)
     for prefix in ("TVM", "OPENBLAS", "OMP", "MKL"):
@@ -254,7 +254,7 @@ def run_child(args: argparse.Namespace, threads: int, processors: list[int]) -> 
         "--peers",
         ",".join(args.peers),
     ]
-    pin = lambda: os.sched_setaffinity(0, processors if threads > 1 else processors[-1:])  # noqa: E731
+    pin = lambda: os.sched_setaffinity(0, cpus if threads > 1 else cpus[-1:])  # noqa: E731
     subprocess.run(command, env=environment, preexec_fn=pin, check=True)
     return json.loads(Path(args.json).read_text())
 
@@ -278,11 +278,11 @@ def main() -> int:
         Path(args.json).write_text(json.dumps(measure_all(args)))
         return 0
     Path(args.json).parent.mkdir(parents=True, exist_ok=True)
-    processors = sorted(os.sched_getaffinity(0))
-    counts = [int(count) for count in args.threads.split(",")] if args.threads else sorted({1, len(processors)})
+    cpus = sorted(os.sched_getaffinity(0))
+    counts = [int(count) for count in args.threads.split(",")] if args.threads else sorted({1, len(cpus)})
     if args.clock == "processor" and counts != [1]:
         parser.error("the time of the calling thread says little about several: --clock processor needs --threads 1")
-    records = [record for count in counts for record in run_child(args, count, processors)]
+    records = [record for count in counts for record in run_child(args, count, cpus)]
     Path(args.json).write_text(json.dumps(records, indent=1))
     return 0
 

@@ -3,10 +3,10 @@
 
     make bench-models                                      # all of it, from .venv-torch, with a chart
     .venv-torch/bin/python bench/models.py resnet50 bert_base --threads 1 --peers ort,openvino
-    .venv-torch/bin/python bench/models.py --clock processor   # on a busy machine: time on the processor, one thread only
+    .venv-torch/bin/python bench/models.py --clock processor   # on a busy machine: CPU time, one thread only
 
 For each model and number of threads one process holds all contenders, with that many threads each; one thread is pinned
-to one processor. Every round runs each of them in turns, so that a busy moment of the machine hits all alike, and the
+to one core. Every round runs each of them in turns, so that a busy moment of the machine hits all alike, and the
 smallest time counts. The answers are compared with ONNX Runtime's. The compute roof is measured in the same rounds:
 multiply-adds on registers; the operations of a model are the products and sums of its convolutions and matmuls.
 
@@ -170,10 +170,10 @@ def measure(
 # ---- the whole -------------------------------------------------------------------------------------------------------
 
 
-def run_child(name: str, threads: int, args: argparse.Namespace, processors: list[int]) -> dict[str, Any] | None:
+def run_child(name: str, threads: int, args: argparse.Namespace, cpus: list[int]) -> dict[str, Any] | None:
     command = [sys.executable, __file__, name, "--child", str(threads), "--peers", args.peers, "--clock", args.clock]
     command += ["--rounds", str(args.rounds), "--models", os.fspath(args.models), "--switches", args.switches]
-    chosen = processors if threads > 1 else processors[-1:]
+    chosen = cpus if threads > 1 else cpus[-1:]
     pin = lambda: os.sched_setaffinity(0, chosen)  # noqa: E731
     run = subprocess.run(
         command, env=child_environment(threads), preexec_fn=pin, stdout=subprocess.PIPE, text=True, check=False
@@ -248,12 +248,12 @@ def main() -> int:
         if made and subprocess.run(command, check=False).returncode != 0:
             print("bench/models.py needs models that PyTorch exports: `make bench-models` has it")
             return 0
-    processors = sorted(os.sched_getaffinity(0))
-    counts = [int(count) for count in args.threads.split(",")] if args.threads else sorted({1, len(processors)})
+    cpus = sorted(os.sched_getaffinity(0))
+    counts = [int(count) for count in args.threads.split(",")] if args.threads else sorted({1, len(cpus)})
     results = []
     for threads in counts:
         for name in names:
-            if (result := run_child(name, threads, args, processors)) is not None:
+            if (result := run_child(name, threads, args, cpus)) is not None:
                 results.append(result)
                 times = ", ".join(f"{who} {s * 1e3:.2f} ms" for who, s in result["seconds"].items())
                 print(f"{name}, {threads} thread{'s' * (threads > 1)}: {times}", flush=True)

@@ -8,7 +8,7 @@ beside our own float32.
 
 A case is a model of one operator (or a short chain) in the layout of ONNX; its shapes are in op_cases/. All sides run that
 model, so bringing data into the layout a side computes in, and back, counts. Every round runs all sides in turns, and the
-smallest time counts: with one thread the processor time of the process, which a busy machine disturbs less, with more the
+smallest time counts: with one thread the CPU time of the process, which a busy machine disturbs less, with more the
 time on the wall. A ratio is the other's time over ours: above 1 we are faster. Answers are compared with ONNX Runtime's.
 
 Two roofs are measured in the same rounds: multiply-adds on registers, and a copy that moves as many bytes as the operator
@@ -103,12 +103,12 @@ def measure(case: Any, threads: int, peers: Sequence[str], rounds: int, clock: C
 # ---- the whole -------------------------------------------------------------------------------------------------------
 
 
-def run_child(family: str, threads: int, args: argparse.Namespace, processors: list[int]) -> list[dict[str, Any]]:
+def run_child(family: str, threads: int, args: argparse.Namespace, cpus: list[int]) -> list[dict[str, Any]]:
     command = [sys.executable, __file__, family, "--child", str(threads), "--peers", args.peers]
     command += ["--rounds", str(args.rounds), "--only", args.only]
     for net in args.net:
         command += ["--net", net]
-    chosen = processors if threads > 1 else processors[-1:]
+    chosen = cpus if threads > 1 else cpus[-1:]
     pin = lambda: os.sched_setaffinity(0, chosen)  # noqa: E731
     out = []
     environment = child_environment(threads)
@@ -181,15 +181,15 @@ def main() -> int:
                 print(json.dumps(facts | {"family": args.families[0]}), flush=True)
         return 0
     FAMILIES["networks"](args.net)  # says it if there is no such network
-    processors = sorted(os.sched_getaffinity(0))
-    counts = [int(count) for count in args.threads.split(",")] if args.threads else sorted({1, len(processors)})
+    cpus = sorted(os.sched_getaffinity(0))
+    counts = [int(count) for count in args.threads.split(",")] if args.threads else sorted({1, len(cpus)})
     results = []
     for threads in counts:
         peers_text = "".join(f"{name:>14}" for name in COLUMNS.values())
         for family in args.families or FAMILIES:
             title = f"{family}, {threads} thread{'s' * (threads > 1)}"
             print(f"\n{title:48}{'ms':>9}{'compute':>9}{'memory':>9}{peers_text}{'apart':>9}")
-            rows = run_child(family, threads, args, processors)
+            rows = run_child(family, threads, args, cpus)
             results += rows
             if rows:
                 print_mean("geomean", rows)

@@ -68,7 +68,7 @@ def overhead() -> None:
 
 
 def threads_on_one_model(seconds: float = 0.5) -> None:
-    """Calls of one Model from more and more threads: none waits for another but for a processor."""
+    """Calls of one Model from more and more threads: none waits for another but for a CPU."""
     with tvm.transform.PassContext(opt_level=0):
         model = tvm.Model(relay.build(chain(), "llvm"))
     data = tvm.nd.array(np.zeros(SIZE, "float32"))

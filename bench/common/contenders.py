@@ -14,7 +14,7 @@ import numpy as np
 
 PEERS = {"ort": "ONNX Runtime", "openvino": "OpenVINO", "torch": "PyTorch", "compile": "torch.compile"}
 # Seconds in which the threads of the contender before stop waiting for more work: OpenBLAS's and libgomp's spin for 20 to
-# 35 ms, and take processors from the next one meanwhile.
+# 35 ms, and take CPUs from the next one meanwhile.
 PAUSE = 0.06
 
 Inputs = Mapping[str, np.ndarray]

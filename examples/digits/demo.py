@@ -128,7 +128,7 @@ def main() -> None:
 
     style = pictures.style_of()
     title = f"Tessera reads handwritten digits: {MODEL.name}, {kilobytes(MODEL)}, trained by Tessera"
-    parts = [report.paragraph(f"{platform.machine()}, {os.cpu_count()} processors"), report.table(rows)]
+    parts = [report.paragraph(f"{platform.machine()}, {os.cpu_count()} CPUs"), report.table(rows)]
     print(title)
     for heading, chosen in (("Digits it had not seen", first), ("The hardest of them", hardest)):
         drawn = [pictures.picture(images[i, 0], style) for i in chosen]

@@ -281,7 +281,9 @@ class Model:
                 raise ValueError(f"out gives {len(given)} arrays for {len(indices)} outputs")
         if len(set(indices)) != len(indices):
             raise ValueError("out gives an output twice")
-        return {index: _Buffer(self._outputs[index], value) for index, value in zip(indices, given) if value is not None}
+        return {
+            index: _Buffer(self._outputs[index], value) for index, value in zip(indices, given) if value is not None
+        }
 
     def __repr__(self) -> str:
         takes = ", ".join(f"{x.name}: {x.dtype}{list(x.shape)}" for x in self._inputs)
@@ -366,7 +368,7 @@ def compile(
         model.save("resnet50.tar")
 
     `shapes` gives inputs their shapes by name, where the file leaves them open or others are wanted. `target` is a Target
-    or a text as `tessera compile --target` takes it; "llvm" is this machine's processor. `device`, `num_threads` and
+    or a text as `tessera compile --target` takes it; "llvm" is this machine's CPU. `device`, `num_threads` and
     `affinity` are those of `Model`. Data beside an ONNX file may lie behind symbolic links that lead into the folder
     `allow_links`, such as a Hugging Face cache.
 

@@ -1,5 +1,5 @@
 #pragma once
-// The processor that an "llvm" target means, as the code generator sees it.
+// The CPU that an "llvm" target means, as the code generator sees it.
 
 #include <set>
 
@@ -10,10 +10,10 @@ namespace tessera::codegen {
 struct TargetCpu {
   std::string arch;                // "x86_64", "aarch64", "arm", "riscv64", ...
   std::string name;                // LLVM's name of it: "znver4", "cortex-a72", "generic"
-  bool is_host = false;            // the very processor this runs on
+  bool is_host = false;            // the very CPU this runs on
   bool runs_here = false;          // the same architecture and system, perhaps with fewer instructions
   int sve_bits = 0;                // of vectors of SVE, where code is for one length of them
-  std::set<std::string> features;  // by LLVM's names; those a processor implies are listed too
+  std::set<std::string> features;  // by LLVM's names; those a CPU implies are listed too
 };
 
 /// No -mcpu and no -mtriple mean the machine this runs on.

@@ -1,4 +1,4 @@
-// Which layouts convolutions take on a processor (the slot FTVMAlterOpLayout): channels in blocks of as many as a vector
+// Which layouts convolutions take on a CPU (the slot FTVMAlterOpLayout): channels in blocks of as many as a vector
 // register holds, so that neighbours of a result lie together whatever the kernel. All convolutions of a graph choose by the
 // number of channels alone; so a result already lies as the next one reads it. Where it takes less time, a 3x3 convolution
 // becomes Winograd's; the option relay.conv2d.winograd of a PassContext, true by default, says whether it may.

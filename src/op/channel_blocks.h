@@ -1,5 +1,5 @@
 #pragma once
-// In which blocks the channels of convolutions lie on a processor. All convolutions of a graph choose by the number of
+// In which blocks the channels of convolutions lie on a CPU. All convolutions of a graph choose by the number of
 // channels alone; so a result already lies as the next one reads it.
 
 #include <algorithm>

@@ -77,11 +77,11 @@ def same_order(got: list[np.ndarray], want: list[np.ndarray]) -> list[np.ndarray
 
 
 def compile_model(path: Path) -> tuple[Any, dict[str, float]]:
-    """A `tessera.Model`; the seconds of import and of compilation, and the processor's in both together."""
+    """A `tessera.Model`; the seconds of import and of compilation, and the CPU's in both together."""
     import tessera
     from tessera import relay
 
-    start, processor = time.perf_counter(), time.process_time()
+    start, cpu = time.perf_counter(), time.process_time()
     mod, params = relay.frontend.from_onnx(os.fspath(path))
     imported = time.perf_counter()
     with tessera.transform.PassContext(opt_level=3):
@@ -90,7 +90,7 @@ def compile_model(path: Path) -> tuple[Any, dict[str, float]]:
     seconds = {
         "import_s": imported - start,
         "compile_s": time.perf_counter() - imported,
-        "processor_s": time.process_time() - processor,
+        "cpu_s": time.process_time() - cpu,
     }
     return model, seconds
 

@@ -158,7 +158,7 @@ llvm::Value* CodeGen::call_llvm_intrin(const Call* op) {
   // The back end would give up, and with it all that LLVM holds.
   std::string own = "llvm." + llvm::Triple::getArchTypePrefix(llvm::Triple(machine_.triple).getArch()).str() + ".";
   if (llvm::Function::isTargetIntrinsic(id) && !name.starts_with(own))
-    throw Error(ValueError) << "the intrinsic " << name << " belongs to other processors than " << machine_.triple;
+    throw Error(ValueError) << "the intrinsic " << name << " belongs to other CPUs than " << machine_.triple;
   if (!is_call(op, "tir.call_llvm_pure_intrin")) ++impure_;
   Values args = emit_args(op, 2);
   const bool is_sve = name.starts_with("llvm.aarch64.sve.");

@@ -1,6 +1,6 @@
 #pragma once
 // The machine code of a library, in units: functions that refer to each other are compiled to one object, independent
-// ones apart, side by side on all processors, and each only once as long as the kernel cache keeps it.
+// ones apart, side by side on all cores, and each only once as long as the kernel cache keeps it.
 
 #include "codegen/llvm/generate.h"
 

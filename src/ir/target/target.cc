@@ -39,7 +39,7 @@ void check_value(const TargetKind& kind, const std::string& name, OptionType typ
 
 Target to_target(const ObjectRef& value) { return Any::of_object(value.get()).to<Target>(); }
 
-/// Arm Cortex-M processors bring keys and features of their own.
+/// Arm Cortex-M CPUs bring keys and features of their own.
 struct CortexM {
   bool matches = false, dsp = false, mve = false;
 };

@@ -1,4 +1,4 @@
-// Softmax, and reductions along the last axes, on processors (topi/cpu/rows.h): other implementations of nn.softmax,
+// Softmax, and reductions along the last axes, on CPUs (topi/cpu/rows.h): other implementations of nn.softmax,
 // nn.log_softmax, sum, mean, max, min, argmax and variance.
 
 #include "topi/cpu/rows.h"

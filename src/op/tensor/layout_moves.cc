@@ -1,4 +1,4 @@
-// Moves between layouts and of axes on processors by tiles in registers (topi/cpu/transpose_tiles.h): another implementation
+// Moves between layouts and of axes on CPUs by tiles in registers (topi/cpu/transpose_tiles.h): another implementation
 // of layout_transform and transpose.
 
 #include "op/records.h"

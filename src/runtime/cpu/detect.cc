@@ -158,7 +158,7 @@ Words read_words() {
 
 }  // namespace
 
-bool processor_has(const CpuFeature& feature) {
+bool detected(const CpuFeature& feature) {
 #if defined(__riscv)
   if (feature.mask == feature_table::kByText) return isa_has(feature.name);
 #endif

@@ -7,7 +7,7 @@ namespace tessera {
 
 /// True where this CPU has the feature and the system saves the registers it needs. For AMX, whose registers Linux gives to
 /// processes that ask, this asks for them.
-bool processor_has(const CpuFeature& feature);
+bool detected(const CpuFeature& feature);
 
 /// The length of this CPU's SVE vectors in bits, as the system lets this process use them; 0 where it has none.
 int sve_bits();

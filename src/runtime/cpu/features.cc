@@ -42,7 +42,7 @@ std::string fitting_target() {
   }
   std::string attributes;
   for (const CpuFeature& feature : checked_cpu_features(kThisArchitecture)) {
-    const bool is_there = processor_has(feature);
+    const bool is_there = detected(feature);
     if (feature.by_name || (!is_there && feature.word != CpuWord::Hwcap)) continue;  // nothing takes these for granted
     attributes += (attributes.empty() ? "" : ",") + std::string(is_there ? "+" : "-") + feature.name;
   }
@@ -54,7 +54,7 @@ std::string fitting_target() {
 }
 
 /// " (AMD EPYC 9654 96-Core Processor)" where the system tells.
-std::string processor_name() {
+std::string cpu_model_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
     size_t colon = line.find(": ");
@@ -67,7 +67,7 @@ std::string processor_name() {
 struct Needs {
   std::vector<std::string> features;
   int sve_length = 0;
-  std::string made_for = "another processor";
+  std::string made_for = "another CPU";
 
   explicit Needs(const std::string& text) {
     size_t end = text.find(" for ");
@@ -98,7 +98,7 @@ std::span<const CpuFeature> checked_cpu_features(std::string_view architecture) 
 
 bool cpu_has(std::string_view name) {
   for (const CpuFeature& feature : checked_cpu_features(kThisArchitecture))
-    if (name == feature.name) return processor_has(feature);
+    if (name == feature.name) return detected(feature);
   return false;
 }
 
@@ -120,14 +120,13 @@ void check_cpu_features(const std::string& needed, const std::string& file) {
   std::vector<std::string> missing = needs.missing();
   if (!missing.empty())
     throw Error(RuntimeError) << file << " was compiled for " << needs.made_for
-                              << " and needs instructions that this processor" << processor_name()
+                              << " and needs instructions that this CPU" << cpu_model_name()
                               << " does not have: " << fmt::format("{}", fmt::join(missing, ", "))
                               << ". Compile it again with the target \"" << fitting_target() << "\"";
   if (needs.has_other_vectors())
     throw Error(RuntimeError) << file << " was compiled for " << needs.made_for << " with vectors of SVE of "
-                              << needs.sve_length << " bits, and those of this processor" << processor_name()
-                              << " have " << sve_bits() << ". Compile it again with the target \"" << fitting_target()
-                              << "\"";
+                              << needs.sve_length << " bits, and those of this CPU" << cpu_model_name() << " have "
+                              << sve_bits() << ". Compile it again with the target \"" << fitting_target() << "\"";
 }
 
 std::string cpu_features_symbol(std::string_view needed) {

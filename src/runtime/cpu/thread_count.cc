@@ -23,40 +23,39 @@ std::string first_line(const std::string& path) {
 }
 
 std::vector<int> affinity_mask() {
-  constexpr int kMaxProcessors = 8192;
-  std::vector<int> processors;
-  cpu_set_t* mask = CPU_ALLOC(kMaxProcessors);
-  size_t bytes = CPU_ALLOC_SIZE(kMaxProcessors);
+  constexpr int kMaxCpus = 8192;
+  std::vector<int> cpus;
+  cpu_set_t* mask = CPU_ALLOC(kMaxCpus);
+  size_t bytes = CPU_ALLOC_SIZE(kMaxCpus);
   CPU_ZERO_S(bytes, mask);
   if (sched_getaffinity(0, bytes, mask) == 0)
-    for (int i = 0; i < kMaxProcessors; ++i)
-      if (CPU_ISSET_S(static_cast<size_t>(i), bytes, mask)) processors.push_back(i);
+    for (int i = 0; i < kMaxCpus; ++i)
+      if (CPU_ISSET_S(static_cast<size_t>(i), bytes, mask)) cpus.push_back(i);
   CPU_FREE(mask);
-  if (processors.empty())
-    for (int i = 0; i < std::max(1, static_cast<int>(std::thread::hardware_concurrency())); ++i)
-      processors.push_back(i);
-  return processors;
+  if (cpus.empty())
+    for (int i = 0; i < std::max(1, static_cast<int>(std::thread::hardware_concurrency())); ++i) cpus.push_back(i);
+  return cpus;
 }
 
-/// How many of `processors` are the first allowed one of their core; these come first.
-size_t cores_first(std::vector<int>& processors) {
+/// How many of `cpus` are the first allowed one of their core; these come first.
+size_t cores_first(std::vector<int>& cpus) {
   std::set<std::string> cores;
-  auto is_first_of_core = [&](int processor) {
+  auto is_first_of_core = [&](int cpu) {
     std::string siblings =
-        first_line("/sys/devices/system/cpu/cpu" + std::to_string(processor) + "/topology/thread_siblings_list");
+        first_line("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list");
     return siblings.empty() || cores.insert(siblings).second;
   };
-  auto rest = std::stable_partition(processors.begin(), processors.end(), is_first_of_core);
-  return static_cast<size_t>(rest - processors.begin());
+  auto rest = std::stable_partition(cpus.begin(), cpus.end(), is_first_of_core);
+  return static_cast<size_t>(rest - cpus.begin());
 }
 
-/// "max 100000" or "150000 100000": processors' worth of time; 0 when there is no limit.
+/// "max 100000" or "150000 100000": CPUs' worth of time; 0 when there is no limit.
 double quota_of(const std::string& quota, const std::string& period) {
   double time = std::strtod(quota.c_str(), nullptr), each = std::strtod(period.c_str(), nullptr);
   return time > 0 && each > 0 ? time / each : 0;
 }
 
-/// The tightest limit on processor time from the process's control group up to the root; 0 when there is none.
+/// The tightest limit on CPU time from the process's control group up to the root; 0 when there is none.
 double cgroup_quota() {
   double limit = 0;
   auto tighten = [&](double quota) {
@@ -87,17 +86,17 @@ int number_from_environment(const char* name, int lowest, int otherwise) {
   return status == std::errc() && *end == 0 && value >= lowest ? value : otherwise;
 }
 
-std::vector<int> allowed_processors() {
-  std::vector<int> processors = affinity_mask();
-  cores_first(processors);
-  return processors;
+std::vector<int> allowed_cpus() {
+  std::vector<int> cpus = affinity_mask();
+  cores_first(cpus);
+  return cpus;
 }
 
 int default_thread_count() {
   int asked = number_from_environment("TVM_NUM_THREADS", 1, number_from_environment("OMP_NUM_THREADS", 1, 0));
   if (asked > 0) return std::min(asked, kMaxThreads);
-  std::vector<int> processors = affinity_mask();
-  int count = static_cast<int>(cores_first(processors));
+  std::vector<int> cpus = affinity_mask();
+  int count = static_cast<int>(cores_first(cpus));
   if (double quota = cgroup_quota(); quota > 0) count = std::min(count, static_cast<int>(std::ceil(quota)));
   return std::clamp(count, 1, kMaxThreads);
 }

@@ -106,11 +106,11 @@ struct Region {
   }
 };
 
-cpu_set_t mask_of(const std::vector<int>& processors) {
+cpu_set_t mask_of(const std::vector<int>& cpus) {
   cpu_set_t mask;
   CPU_ZERO(&mask);
-  for (int processor : processors)
-    if (processor >= 0 && processor < CPU_SETSIZE) CPU_SET(static_cast<size_t>(processor), &mask);
+  for (int cpu : cpus)
+    if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET(static_cast<size_t>(cpu), &mask);
   return mask;
 }
 
@@ -119,11 +119,11 @@ class ThreadPool {
   explicit ThreadPool(int threads) : threads_(threads), shares_(static_cast<size_t>(threads)) {}
 
   /// A pool that lives as long as one of its threads, or who asked for it.
-  static std::shared_ptr<ThreadPool> start(int threads, const std::vector<int>& processors) {
+  static std::shared_ptr<ThreadPool> start(int threads, const std::vector<int>& cpus) {
     auto pool = std::make_shared<ThreadPool>(threads);
     for (int i = 1; i < threads; ++i) {
       std::thread worker([pool, i] { pool->work(i); });
-      if (!processors.empty()) bind(worker, processors[static_cast<size_t>(i) % processors.size()]);
+      if (!cpus.empty()) bind(worker, cpus[static_cast<size_t>(i) % cpus.size()]);
       worker.detach();
     }
     return pool;
@@ -188,7 +188,7 @@ class ThreadPool {
     return region_.first_of(owner + 1) - static_cast<int>(static_cast<uint32_t>(seen));
   }
 
-  /// A thread does its own tasks, then those of others that they have not come to: because they sleep, or their processor
+  /// A thread does its own tasks, then those of others that they have not come to: because they sleep, or their core
   /// is slower or taken.
   void take_part(int thread, uint32_t epoch) {
     int done = 0;
@@ -215,9 +215,9 @@ class ThreadPool {
     }
   }
 
-  static void bind(std::thread& worker, int processor) {
-    if (processor < 0 || processor >= CPU_SETSIZE) return;
-    cpu_set_t mask = mask_of({processor});
+  static void bind(std::thread& worker, int cpu) {
+    if (cpu < 0 || cpu >= CPU_SETSIZE) return;
+    cpu_set_t mask = mask_of({cpu});
     pthread_setaffinity_np(worker.native_handle(), sizeof mask, &mask);
   }
 
@@ -258,7 +258,7 @@ struct PoolSlot {
   std::atomic<ThreadPool*> pool{nullptr};
   std::vector<std::shared_ptr<ThreadPool>> all;  // retired ones too: a caller may just be asking one of them
   int threads = 0;                               // as set by the user; 0 the default
-  std::vector<int> processors;
+  std::vector<int> cpus;
 
   PoolSlot() {
     Slots& slots = Slots::instance();
@@ -289,9 +289,9 @@ struct PoolSlot {
     std::lock_guard lock(mutex);
     if (ThreadPool* made = pool.load(std::memory_order_relaxed)) return *made;
     int count = threads > 0 ? threads : default_thread_count();
-    std::vector<int> cores = processors;
+    std::vector<int> cores = cpus;
     // Pinning helps only a process that has the machine for itself, so it is done when asked for.
-    if (cores.empty() && number_from_environment("TVM_BIND_THREADS", 0, 0) != 0) cores = allowed_processors();
+    if (cores.empty() && number_from_environment("TVM_BIND_THREADS", 0, 0) != 0) cores = allowed_cpus();
     all.push_back(ThreadPool::start(count, cores));
     pool.store(all.back().get(), std::memory_order_release);
     return *all.back();
@@ -313,15 +313,14 @@ void Slots::forget() {
   in_region = false;
 }
 
-void check_processors(const std::vector<int>& processors) {
-  std::vector<int> allowed = allowed_processors();
-  for (size_t i = 0; i < processors.size(); ++i) {
-    if (std::find(processors.begin(), processors.begin() + static_cast<long>(i), processors[i]) !=
-        processors.begin() + static_cast<long>(i))
-      throw Error(ValueError) << "the affinity names CPU " << processors[i] << " twice";
-    if (std::find(allowed.begin(), allowed.end(), processors[i]) != allowed.end()) continue;
+void check_cpus(const std::vector<int>& cpus) {
+  std::vector<int> allowed = allowed_cpus();
+  for (size_t i = 0; i < cpus.size(); ++i) {
+    if (std::find(cpus.begin(), cpus.begin() + static_cast<long>(i), cpus[i]) != cpus.begin() + static_cast<long>(i))
+      throw Error(ValueError) << "the affinity names CPU " << cpus[i] << " twice";
+    if (std::find(allowed.begin(), allowed.end(), cpus[i]) != allowed.end()) continue;
     Error error(ValueError);
-    error << "the affinity names CPU " << processors[i] << ", which this process may not use; it may use";
+    error << "the affinity names CPU " << cpus[i] << ", which this process may not use; it may use";
     std::sort(allowed.begin(), allowed.end());
     for (size_t k = 0; k < allowed.size(); ++k) error << (k ? ", " : " ") << allowed[k];
     throw error;
@@ -355,17 +354,17 @@ struct Threads::Impl {
   int count = 1;
 };
 
-Threads::Threads(int count, std::vector<int> processors) : impl_(std::make_unique<Impl>()) {
-  if (count == 0) count = static_cast<int>(processors.size());
+Threads::Threads(int count, std::vector<int> cpus) : impl_(std::make_unique<Impl>()) {
+  if (count == 0) count = static_cast<int>(cpus.size());
   if (count < 1 || count > kMaxThreads)
     throw Error(ValueError) << "the number of threads is from 1 to " << kMaxThreads << ", not " << count;
-  check_processors(processors);
+  check_cpus(cpus);
   impl_->count = impl_->slot.threads = count;
-  impl_->slot.processors = std::move(processors);
+  impl_->slot.cpus = std::move(cpus);
 }
 Threads::~Threads() = default;
 int Threads::count() const { return impl_->count; }
-const std::vector<int>& Threads::processors() const { return impl_->slot.processors; }
+const std::vector<int>& Threads::cpus() const { return impl_->slot.cpus; }
 
 struct CallerMask {
   cpu_set_t mask;
@@ -373,9 +372,9 @@ struct CallerMask {
 
 ThreadsScope::ThreadsScope(const Threads* threads)
     : outer_(std::exchange(PoolSlot::of_thread, threads ? &threads->impl_->slot : nullptr)) {
-  if (!threads || threads->processors().empty()) return;
+  if (!threads || threads->cpus().empty()) return;
   auto before = std::make_unique<CallerMask>();
-  cpu_set_t wanted = mask_of(threads->processors());
+  cpu_set_t wanted = mask_of(threads->cpus());
   if (pthread_getaffinity_np(pthread_self(), sizeof before->mask, &before->mask) != 0) return;
   if (CPU_EQUAL(&before->mask, &wanted)) return;
   if (pthread_setaffinity_np(pthread_self(), sizeof wanted, &wanted) == 0) mask_ = std::move(before);
@@ -388,7 +387,7 @@ ThreadsScope::~ThreadsScope() {
 
 int num_threads() { return PoolSlot::current().get().size(); }
 
-void set_num_threads(int count, std::vector<int> processors) {
+void set_num_threads(int count, std::vector<int> cpus) {
   if (in_region) throw Error(RuntimeError) << "the number of threads cannot be changed inside a parallel region";
   if (count < 0) throw Error(ValueError) << "the number of threads cannot be " << count;
   PoolSlot& current = PoolSlot::of_process();
@@ -396,7 +395,7 @@ void set_num_threads(int count, std::vector<int> processors) {
   {
     std::lock_guard lock(current.mutex);
     current.threads = count;
-    current.processors = std::move(processors);
+    current.cpus = std::move(cpus);
     old = current.pool.exchange(nullptr);
   }
   if (old) old->retire();  // waits for its region, whose tasks may ask for the number of threads
@@ -443,15 +442,15 @@ int barrier(int task_id, const TesseraParallelGroupEnv* env) {
   return 0;
 }
 
-// v0.10's (affinity mode, number of threads[, processors as strings]); the mode only tells whether the list is used.
+// v0.10's (affinity mode, number of threads[, CPUs as strings]); the mode only tells whether the list is used.
 void config_threadpool(Args args, Any*) {
   constexpr int kOneCorePerThread = -2, kShareAllCores = -3;
   int mode = args[0].to<int>(), count = args[1].to<int>();
-  std::vector<int> processors;
+  std::vector<int> cpus;
   if ((mode == kOneCorePerThread || mode == kShareAllCores) && args.size() > 2)
-    for (const String& text : args[2].to<Array<String>>()) processors.push_back(std::atoi(text.c_str()));
-  if (count == 0 && !processors.empty()) count = static_cast<int>(processors.size());
-  set_num_threads(count, std::move(processors));
+    for (const String& text : args[2].to<Array<String>>()) cpus.push_back(std::atoi(text.c_str()));
+  if (count == 0 && !cpus.empty()) count = static_cast<int>(cpus.size());
+  set_num_threads(count, std::move(cpus));
 }
 
 Globals thread_pool_globals{

@@ -4,9 +4,9 @@
 // Whoever wants a number of threads of its own has a pool of its own (`Threads`).
 //
 // One region of a pool runs at a time. A region started inside another, or while another thread's region runs, takes place on its
-// own thread alone: with many callers all processors are busy anyhow. Every thread has tasks of its own, neighbours and the
+// own thread alone: with many callers all cores are busy anyhow. Every thread has tasks of its own, neighbours and the
 // same ones in every region of the same size, so that what it wrote in the last region is in its cache; one that is done
-// takes over what others have not begun, so a slow or busy processor does not make regions wait. The work is cut by task
+// takes over what others have not begun, so a slow or busy core does not make regions wait. The work is cut by task
 // id only, so results are the same on any number of threads.
 
 #include <memory>
@@ -20,15 +20,15 @@ namespace tessera {
 /// region may use then any more.
 class Threads {
  public:
-  /// `count` from 1 on (0: as many as processors are given). Worker i stays on processors[i % n], and a caller on all of them
-  /// while it is in a ThreadsScope; without processors the system decides. A ValueError where the process may not use one.
-  Threads(int count, std::vector<int> processors);
+  /// `count` from 1 on (0: as many as CPUs are given). Worker i stays on cpus[i % n], and a caller on all of them
+  /// while it is in a ThreadsScope; without CPUs the system decides. A ValueError where the process may not use one.
+  Threads(int count, std::vector<int> cpus);
   ~Threads();
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
 
   int count() const;
-  const std::vector<int>& processors() const;
+  const std::vector<int>& cpus() const;
 
  private:
   friend class ThreadsScope;
@@ -46,15 +46,15 @@ class ThreadsScope {
 
  private:
   void* outer_;
-  std::unique_ptr<struct CallerMask> mask_;  // the processors that the caller may use otherwise
+  std::unique_ptr<struct CallerMask> mask_;  // the CPUs that the caller may use otherwise
 };
 
 /// Threads a region uses, the caller's included.
 int num_threads();
 
-/// Regions of the process from now on use `count` threads (0: the default of this machine). With `processors` given, worker i stays on
-/// processors[i % n].
-void set_num_threads(int count, std::vector<int> processors = {});
+/// Regions of the process from now on use `count` threads (0: the default of this machine). With `cpus` given, worker i stays on
+/// cpus[i % n].
+void set_num_threads(int count, std::vector<int> cpus = {});
 
 /// Runs tasks 0..num_task-1 (0: as many as threads) and returns when all are done: 0, or -1 with the error of the
 /// lowest failed task as the calling thread's last error. -n: there are n pieces of work that do not wait for one another,

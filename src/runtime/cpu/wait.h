@@ -1,5 +1,5 @@
 #pragma once
-// Waiting for another thread: at first spinning, then offering the processor to others, at last asleep. Sleeping and being
+// Waiting for another thread: at first spinning, then offering the core to others, at last asleep. Sleeping and being
 // woken costs tens of microseconds, and more on virtual machines, which is what a whole kernel takes.
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-/// One round of spinning; rounds give the processor away when `politely`.
+/// One round of spinning; rounds give the core away when `politely`.
 inline void relax(bool politely = false) {
   if (politely) return std::this_thread::yield();
 #if defined(__x86_64__)
@@ -20,7 +20,7 @@ inline void relax(bool politely = false) {
 #endif
 }
 
-/// How long a thread spins: alone for a moment, since who is waited for may need this very processor, then politely, in all
+/// How long a thread spins: alone for a moment, since who is waited for may need this very core, then politely, in all
 /// longer than the gap between the kernels of a model. TVM_THREAD_POOL_SPIN_COUNT sets the number of rounds instead.
 class Patience {
  public:

@@ -11,7 +11,7 @@
 #include "runtime/registry.h"
 
 #ifdef __clang__
-#pragma STDC FP_CONTRACT OFF  // results are the same on all processors
+#pragma STDC FP_CONTRACT OFF  // results are the same on all CPUs
 #endif
 
 namespace tessera {

@@ -167,13 +167,13 @@ class ModelModule final : public ModuleBody {
 
 Globals model_globals{
     {"runtime.Model",
-     // 0 threads and no processors: those of the process.
+     // 0 threads and no CPUs: those of the process.
      [](Module compiled, AnyView device, int num_threads, ShapeTuple affinity) {
-       std::vector<int> processors(affinity.span().begin(), affinity.span().end());
-       bool has_own = num_threads != 0 || !processors.empty();
-       return make_module<ModelModule>(
-           compiled, device.is_null() ? std::nullopt : std::optional<DLDevice>(device.to<DLDevice>()),
-           has_own ? std::make_unique<Threads>(num_threads, std::move(processors)) : nullptr);
+       std::vector<int> cpus(affinity.span().begin(), affinity.span().end());
+       bool has_own = num_threads != 0 || !cpus.empty();
+       return make_module<ModelModule>(compiled,
+                                       device.is_null() ? std::nullopt : std::optional<DLDevice>(device.to<DLDevice>()),
+                                       has_own ? std::make_unique<Threads>(num_threads, std::move(cpus)) : nullptr);
      }},
 };
 

@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-/// True when `e` divides integers by what may be zero: processors trap there. What a lazy if_then_else guards counts too.
+/// True when `e` divides integers by what may be zero: CPUs trap there. What a lazy if_then_else guards counts too.
 bool may_fail(const PrimExpr& e);
 
 }  // namespace tessera

@@ -134,7 +134,7 @@ PassTable passes{
         {"Simplify", simplify, "Simplifies with what is known of loops, branches and lets."},
         {"SkipAssert", skip_assert, "Removes checks.", {.holds = {&no_asserts}}},
         // thread/
-        {"CoProcSync", coproc_sync, "Synchronises a coprocessor with the processor."},
+        {"CoProcSync", coproc_sync, "Synchronises a coprocessor with the host."},
         {"DecorateDeviceScope", decorate_device_scope, "Marks a function's body as device code."},
         {"InferFragment", infer_fragment, "Infers the shapes of matrix fragments."},
         {"LowerThreadAllreduce", lower_thread_allreduce, "Lowers reductions across threads."},

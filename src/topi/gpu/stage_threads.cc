@@ -15,7 +15,7 @@ constexpr int64_t kLanes = 4;                 // of the widest loads and stores 
 constexpr int64_t kVectorElements = 1 << 16;  // below this threads are worth more than vectors
 constexpr int64_t kFewResults = 1024;         // of a reduction: threads have to share them
 constexpr int64_t kLongReduction = 64;
-constexpr int64_t kFewThreads = 32;  // of a block: most of a processor would idle
+constexpr int64_t kFewThreads = 32;  // of a block: most of a multiprocessor would idle
 
 PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 

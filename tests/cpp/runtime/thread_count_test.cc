@@ -43,16 +43,16 @@ TEST(ThreadCount, IgnoresWhatIsNoNumber) {
   }
 }
 
-TEST(ThreadCount, NeverPassesTheProcessorsTheProcessMayUse) {
+TEST(ThreadCount, NeverPassesTheCpusTheProcessMayUse) {
   Environment omp("OMP_NUM_THREADS", nullptr), none("TVM_NUM_THREADS", nullptr);
   EXPECT_GE(default_thread_count(), 1);
-  EXPECT_LE(default_thread_count(), static_cast<int>(allowed_processors().size()));
+  EXPECT_LE(default_thread_count(), static_cast<int>(allowed_cpus().size()));
   std::thread([] {  // a mask of its own
     cpu_set_t one;
     CPU_ZERO(&one);
-    CPU_SET(static_cast<size_t>(allowed_processors().front()), &one);
+    CPU_SET(static_cast<size_t>(allowed_cpus().front()), &one);
     ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-    EXPECT_EQ(allowed_processors().size(), 1u);
+    EXPECT_EQ(allowed_cpus().size(), 1u);
     EXPECT_EQ(default_thread_count(), 1);
   })
       .join();

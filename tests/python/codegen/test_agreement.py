@@ -29,7 +29,7 @@ class Machine:
 
     target: str
     triple: str = ""  # of the cross compiler; empty for this machine
-    qemu: str = ""  # the emulator, and its processor
+    qemu: str = ""  # the emulator, and its CPU
     cpu: str = ""
     without: tuple[str, ...] = ()  # rows of the table that the emulator cannot run
 

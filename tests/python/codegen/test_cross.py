@@ -55,7 +55,7 @@ def test_floats_travel_as_the_abi_says():
     ("target", "message"),
     [
         ("llvm -mtriple=aarch64-linux-gnu -mattr=+avx2", r'mattr "\+avx2" names no feature of aarch64'),
-        ("llvm -mtriple=riscv64-linux-gnu -mcpu=cortex-a72", 'mcpu "cortex-a72" is not a processor of riscv64'),
+        ("llvm -mtriple=riscv64-linux-gnu -mcpu=cortex-a72", 'mcpu "cortex-a72" is not a CPU of riscv64'),
         (
             "llvm -mtriple=armv7l-linux-gnueabihf -mfloat-abi=softfp",
             'mfloat-abi .* is "softfp"; it may be hard or soft',
@@ -117,7 +117,7 @@ def test_a_library_of_another_machine_is_rejected(tmp_path):
         ),
     ],
 )  # fmt: skip
-def test_a_lesser_processor_is_told_what_it_lacks(tmp_path, name, cpu, target, message):
+def test_a_lesser_cpu_is_told_what_it_lacks(tmp_path, name, cpu, target, message):
     machine = Machine(target, MACHINES[name].triple, MACHINES[name].qemu, cpu)
     machine.skip_where_tools_are_missing()
     path = tmp_path / "add.so"

@@ -141,7 +141,7 @@ def test_what_a_gpu_does_not_have_is_rejected():
         tessera.build(*elementwise(lambda x: tir.nextafter(x, x)), target="nvptx")
     with pytest.raises(NotImplementedError, match="sin of float64 on rocm .*; compute it in float32"):
         tessera.build(*elementwise(te.sin, "float64"), target="rocm")
-    with pytest.raises(ValueError, match='mcpu "sm_5" is not a processor of nvptx64'):
+    with pytest.raises(ValueError, match='mcpu "sm_5" is not a CPU of nvptx64'):
         tessera.build(*PROGRAMS["add"](), target="nvptx -mcpu=sm_5")
 
 

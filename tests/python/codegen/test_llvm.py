@@ -101,7 +101,7 @@ def test_a_library_says_which_instructions_it_needs(tmp_path):
     assert "avx512f" in features and "fma" in features and "avx512bf16" not in features
 
 
-def test_a_library_for_a_greater_processor_is_rejected_by_name(tmp_path):
+def test_a_library_for_a_greater_cpu_is_rejected_by_name(tmp_path):
     path = tmp_path / "add.so"
     tessera.build(*vector_add(), target="llvm -mcpu=x86-64-v2", name="add").export_library(str(path))
     check_add(tessera.runtime.load_module(str(path))["add"])
@@ -127,7 +127,7 @@ def test_options_of_the_target_reach_the_code():
     assert "fadd nnan contract <16" in tessera.build(s, args, target="llvm -fast-math-nnan").get_source()
     assert "zmm" in tessera.build(s, args, target="llvm -mcpu=skylake-avx512").get_source("asm")
     assert "zmm" not in tessera.build(s, args, target="llvm -mcpu=haswell").get_source("asm")
-    with pytest.raises(ValueError, match='mcpu "pentium-99" is not a processor'):
+    with pytest.raises(ValueError, match='mcpu "pentium-99" is not a CPU'):
         tessera.build(s, args, target="llvm -mcpu=pentium-99")
 
 

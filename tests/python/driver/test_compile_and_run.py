@@ -408,7 +408,7 @@ def test_equal_inputs_give_equal_packages(tool, model, tmp_path):
 def errors_on_terminal(words, env):
     """What a program writes to its terminal beside its output."""
     outer, inner = pty.openpty()
-    words = ["taskset", "-c", str(min(os.sched_getaffinity(0))), *words]  # one processor: it must take long
+    words = ["taskset", "-c", str(min(os.sched_getaffinity(0))), *words]  # one CPU: it must take long
     done = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=inner, env={**env, "TERM": "xterm"})
     os.close(inner)
     said = b""

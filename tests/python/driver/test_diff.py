@@ -79,9 +79,7 @@ def test_the_first_layer_that_differs_between_two_files_is_named(model, tmp_path
     assert "The first layer that differs is number 2 of 4" in shown.stdout and "Add shift -> h2" in shown.stdout
 
 
-@pytest.mark.skipif(
-    " fma " not in Path("/proc/cpuinfo").read_text(), reason="needs a processor that can round otherwise"
-)
+@pytest.mark.skipif(" fma " not in Path("/proc/cpuinfo").read_text(), reason="needs a CPU that can round otherwise")
 def test_targets_that_round_otherwise_differ_where_no_error_is_allowed(model):
     words = [model, "--target-b", "llvm -mcpu=x86-64"]
     told = diff(*words, "--rtol", 0, "--atol", 0, code=1)

@@ -73,7 +73,7 @@ def resnet50(tmp_path_factory):
 
 
 def cost(*words, **env):
-    """Seconds of all processors and peak bytes of a run of the program."""
+    """Seconds of all CPUs and peak bytes of a run of the program."""
     child = subprocess.Popen([PROGRAM, *map(str, words)], stdout=subprocess.PIPE, env={**os.environ, **env})
     said = child.stdout.read().decode()
     _, status, usage = os.wait4(child.pid, 0)

@@ -131,7 +131,7 @@ def test_compile_says_which_cpu_it_compiled_for(model, tmp_path):
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (["compile", "--cpu", "x86-64-v9"], '"x86-64-v9" is not a processor'),
+        (["compile", "--cpu", "x86-64-v9"], '"x86-64-v9" is not a CPU'),
         (["compile", "--cpu", "haswell,haswell"], "--cpu names haswell twice"),
         (["run", "--cpu", "x86-64-v2,x86-64-v3"], "several make a portable package, which `tessera compile` writes"),
         (["compile", "--cpu", "haswell", "--target", "c"], "nothing in the target .* is compiled for one"),

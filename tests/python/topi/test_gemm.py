@@ -29,7 +29,7 @@ gemm = example()
 
 
 def runs_here(target):
-    """Whether this processor has all the instructions of the target's."""
+    """Whether this CPU has all the instructions of the target's."""
     features = topi.cpu.machine_of("llvm").features
     return set(topi.cpu.machine_of(target).features) & {"avx512f", "avx2", "fma"} <= set(features)
 
@@ -53,7 +53,7 @@ def runs_here(target):
         ("llvm -mtriple=riscv64-linux-gnu", "generic", 16, 16, 256 << 10),
     ],
 )
-def test_a_target_tells_the_vectors_and_caches_of_its_processor(target, isa, bytes_, registers, l2):
+def test_a_target_tells_the_vectors_and_caches_of_its_cpu(target, isa, bytes_, registers, l2):
     machine = topi.cpu.machine_of(target)
     assert (machine.isa, machine.vector_bytes, machine.vector_registers) == (isa, bytes_, registers)
     assert l2 is None or machine.l2_bytes == l2
@@ -243,7 +243,7 @@ def agrees_with_numpy(module, M, N, K):
 @pytest.mark.parametrize("make", ["te_gemm", "tir_gemm"])
 def test_any_shape_agrees_with_numpy(target, make):
     if not runs_here(target):
-        pytest.skip(f"this processor lacks instructions of {target}")
+        pytest.skip(f"this CPU lacks instructions of {target}")
     for number, shape in enumerate(SHAPES):
         agrees_with_numpy(getattr(gemm, make)(*shape, target, 1 + number % 3), *shape)
 

@@ -1,4 +1,4 @@
-"""The rules for CPUs on every instruction set: the kernels of processor_cases.py, run and held against NumPy.
+"""The rules for CPUs on every instruction set: the kernels of cpu_cases.py, run and held against NumPy.
 
 Processors that this one is not are emulated by qemu, which has vectors of SVE of any length.
 """
@@ -21,7 +21,7 @@ from tessera.contrib import cc
 
 for folder in ("codegen", "relay"):
     sys.path.insert(0, str(Path(__file__).parents[1] / folder))
-from processor_cases import CASES, QUICK, Inputs  # noqa: E402
+from cpu_cases import CASES, QUICK, Inputs  # noqa: E402
 from references import REFERENCES, evaluate  # noqa: E402
 from references_nn import REFERENCES as NN_REFERENCES  # noqa: E402
 from test_agreement import Machine, dtype_numbers  # noqa: E402
@@ -227,7 +227,7 @@ def test_shuffles_that_are_no_instruction_of_sve_are_two_tables():
     assert not [line for line in lines if re.search(r"z\d+\.s\[", line)]
 
 
-def test_the_table_of_processors_is_what_the_compiler_knows():
+def test_the_table_of_cpus_is_what_the_compiler_knows():
     text = (Path(__file__).parents[3] / "docs" / "cross_compilation.md").read_text()
     rows = re.findall(r"^\| ([a-z][^|]*) \| (SSE|AVX2|AVX-512|NEON|SVE \d+) \| ([\d, ]+) \|$", text, re.M)
     isas = {"SSE": "sse", "AVX2": "avx2", "AVX-512": "avx512", "NEON": "neon", "SVE 256": "sve256", "SVE 512": "sve512"}

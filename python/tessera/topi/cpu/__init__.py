@@ -22,7 +22,7 @@ from . import _ffi_api
 
 @tessera._ffi.register_object("topi.cpu.Machine")
 class Machine(Object):
-    """A processor as schedules see it.
+    """A CPU as schedules see it.
 
     isa, arch, cpu, features: names; vector_bytes, vector_registers, cores: numbers; l1_bytes, l2_bytes, l3_bytes: the
     data caches of one core.

@@ -41,8 +41,8 @@ void check_features(const llvm::Target& target, const Machine& machine) {
   std::unique_ptr<llvm::MCSubtargetInfo> known(target.createMCSubtargetInfo(machine.triple, "", ""));
   std::string architecture = llvm::Triple(machine.triple).getArchName().str();
   if (!known->isCPUStringValid(machine.cpu))
-    throw Error(ValueError) << "target \"" << machine.text << "\": mcpu \"" << machine.cpu
-                            << "\" is not a processor of " << architecture;
+    throw Error(ValueError) << "target \"" << machine.text << "\": mcpu \"" << machine.cpu << "\" is not a CPU of "
+                            << architecture;
   llvm::SmallVector<llvm::StringRef> parts;
   llvm::StringRef(machine.features).split(parts, ',', -1, /*KeepEmpty=*/false);
   for (llvm::StringRef part : parts) {
@@ -80,7 +80,7 @@ bool has_sve(const Machine& machine) {
   return info && info->checkFeatures("+sve");
 }
 
-/// Vectors of SVE are as long as their maker liked. A processor that is not named here has to be asked.
+/// Vectors of SVE are as long as their maker liked. A CPU that is not named here has to be asked.
 constexpr std::pair<std::string_view, int> kSveBits[] = {
     {"a64fx", 512},       {"neoverse-v1", 256}, {"neoverse-512tvb", 256}, {"neoverse-n2", 128}, {"neoverse-n3", 128},
     {"neoverse-v2", 128}, {"neoverse-v3", 128}, {"neoverse-v3ae", 128},   {"grace", 128},       {"cortex-a510", 128},
@@ -88,8 +88,8 @@ constexpr std::pair<std::string_view, int> kSveBits[] = {
     {"cortex-x2", 128},   {"cortex-x3", 128},   {"cortex-x4", 128},       {"cortex-x925", 128},
 };
 
-/// The length that -vector-width says, else that of the processor, where it is known.
-int find_sve_bits(const Target& target, const Machine& machine, bool is_this_processor) {
+/// The length that -vector-width says, else that of the CPU, where it is known.
+int find_sve_bits(const Target& target, const Machine& machine, bool is_this_cpu) {
   const bool is_there = has_sve(machine);
   if (int64_t said = target.int_option("vector-width", 0)) {
     if (!is_there)
@@ -101,7 +101,7 @@ int find_sve_bits(const Target& target, const Machine& machine, bool is_this_pro
     return static_cast<int>(said);
   }
   if (!is_there) return 0;
-  if (is_this_processor) return sve_bits();
+  if (is_this_cpu) return sve_bits();
   for (const auto& [name, bits] : kSveBits)
     if (name == machine.cpu) return bits;
   return 0;
@@ -153,7 +153,7 @@ Machine read_machine(const Target& target) {
                               << "\": mcpu \"native\" is this machine's CPU, which is not of " << out.triple;
     out.cpu.clear();
   }
-  const bool is_this_processor = out.cpu.empty() && out.is_host();
+  const bool is_this_cpu = out.cpu.empty() && out.is_host();
   if (out.cpu.empty()) {
     out.cpu = out.is_host() ? llvm::sys::getHostCPUName().str() : "generic";
     out.features = out.is_host() ? host_features() : usual_features(llvm::Triple(out.triple));
@@ -176,8 +176,8 @@ Machine read_machine(const Target& target) {
     throw Error(NotImplementedError) << "target \"" << out.text << "\": cl-opt changes LLVM for the whole process and "
                                      << "is not offered; use mattr, opt-level or fast-math-*";
   read_fast_math(target, out.fast_math);
-  out.sve_bits = find_sve_bits(target, out, is_this_processor);
-  // A load that broadcasts costs the units nothing that multiply; LLVM prefers a load and a copy for some processors.
+  out.sve_bits = find_sve_bits(target, out, is_this_cpu);
+  // A load that broadcasts costs the units nothing that multiply; LLVM prefers a load and a copy for some CPUs.
   if (out.sve_bits) out.features += (out.features.empty() ? "" : ",") + std::string("-no-sve-fp-ld1r");
   return out;
 }
@@ -226,7 +226,7 @@ void set_machine_attributes(llvm::Function* function, const Machine& machine) {
   if (unsigned times = unsigned(machine.sve_bits) / kMinSveBits)
     function->addFnAttr(llvm::Attribute::getWithVScaleRangeArgs(function->getContext(), times, times));
   if (machine.cpu == "generic" && llvm::Triple(machine.triple).isAArch64()) {
-    // LLVM orders code for any such processor as a small one needs it that runs instructions in order: it reads far ahead,
+    // LLVM orders code for any such CPU as a small one needs it that runs instructions in order: it reads far ahead,
     // and sums that were to stay in registers are pushed out of them. A middling one of those that reorder is assumed.
     function->addFnAttr("tune-cpu", machine.sve_bits ? "neoverse-v1" : "cortex-a76");
   }

@@ -28,9 +28,9 @@ void initialize_llvm();
 Machine read_machine(const Target& target);
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const Machine& machine);
 /// The one that this thread made last, or a new one where that was for another machine: making one reads all features of all
-/// processors of its kind. Valid until the next call.
+/// CPUs of its kind. Valid until the next call.
 llvm::TargetMachine& target_machine_of_thread(const Machine& machine);
-/// Functions made for `machine` carry its processor and features, so that a saved module can be read back alone.
+/// Functions made for `machine` carry its CPU and features, so that a saved module can be read back alone.
 void set_machine_attributes(llvm::Function* function, const Machine& machine);
 
 /// Errors of LLVM's own kind as ours.

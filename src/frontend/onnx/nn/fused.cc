@@ -158,7 +158,7 @@ Values matmul_n_bits(Operation& in) {
   int64_t k = in.integer("K"), n = in.integer("N"), bits = in.integer("bits", 4), block = in.integer("block_size");
   if (bits != 2 && bits != 4 && bits != 8) in.unsupported("weights of " + std::to_string(bits) + " bits");
   if (in.has(4)) in.unsupported("an order of columns (g_idx)");
-  if (in.integer("weight_prepacked", 0) != 0) in.unsupported("weights packed for one processor");
+  if (in.integer("weight_prepacked", 0) != 0) in.unsupported("weights packed for one CPU");
   if (block < 1 || k < 1 || n < 1 || block * bits % 8) in.invalid("the blocks do not fill bytes");
   int64_t blocks = (k + block - 1) / block;
   DataType dtype = in.dtype(in[0]);

@@ -1,4 +1,4 @@
-// WidenFloats: what a program computes with fp16 and bf16 is computed with fp32, where the processor has its rules and
+// WidenFloats: what a program computes with fp16 and bf16 is computed with fp32, where the CPU has its rules and
 // its instructions. Inputs and results keep their types; a cast to 16 bits that the program itself asks for still rounds.
 //
 //   fn (%x: f16) -> f16 { nn.relu(nn.dense(%x, w16)) }

@@ -4,7 +4,7 @@
 //   attr async_wait_queue_scope q, async_wait_inflight_count n: S       =>    dma_wait(q, n); S
 //
 // A copy is one loop, or one store of a vector, of neighbouring elements on both sides. A queue with anything else in it, or
-// with copies to shared memory (InjectPTXAsyncCopy's), stays as it is: the processor does what it says at once.
+// with copies to shared memory (InjectPTXAsyncCopy's), stays as it is: the CPU does what it says at once.
 
 #include <map>
 

@@ -4,8 +4,8 @@
 //   queue after queue     attr coproc_scope 1: S;  attr coproc_scope 2: T    =>    S; dep_push(1, 2);  dep_pop(1, 2); T
 //   from one iteration    for i: { S in queue 1; T in queue 2 }              =>    dep_push(2, 1); for i: { dep_pop(2, 1); S; ...;
 //   to the next                                                                    T; dep_push(2, 1) }; dep_pop(2, 1)
-//   processor after it    attr coproc_scope 1: S;  T                         =>    S; sync(); write_barrier(what S wrote); T
-//   it after processor    T;  attr coproc_scope 1: S                         =>    T; read_barrier(what S reads); S
+//   host after it          attr coproc_scope 1: S;  T                         =>    S; sync(); write_barrier(what S wrote); T
+//   it after host          T;  attr coproc_scope 1: S                         =>    T; read_barrier(what S reads); S
 //
 // The operators are those of the coprocessor, "tir.<name>.coproc_sync" and so on, where <name> is its IterVar's. A barrier
 // names the memory, the bits of an element, the first one and how many. At its end the program waits for all queues.
@@ -74,17 +74,17 @@ class Planner {
   Stmt plan_parts(const Stmt& stmt, Uses* uses) {
     if (is_piece(stmt.get())) return plan_piece(stmt.as<AttrStmt>(), uses);
     if (auto* loop = stmt.as<For>()) {
-      processor_uses({loop->min, loop->extent}, uses);
+      host_uses({loop->min, loop->extent}, uses);
       return plan_loop(Ref<For>(loop), &For::body, uses);
     }
     if (auto* loop = stmt.as<While>()) {
-      processor_uses({loop->condition}, uses);
+      host_uses({loop->condition}, uses);
       return plan_loop(Ref<While>(loop), &While::body, uses);
     }
     if (auto* seq = stmt.as<SeqStmt>())
       return plan_sequence(std::vector<Stmt>(seq->seq.begin(), seq->seq.end()), nullptr, uses);
     if (auto* op = stmt.as<IfThenElse>()) {
-      processor_uses({op->condition}, uses);
+      host_uses({op->condition}, uses);
       IfThenElse out(*op);
       out.then_case = plan(op->then_case, uses);
       if (op->else_case) out.else_case = plan(op->else_case, uses);
@@ -97,19 +97,19 @@ class Planner {
     if (auto* op = stmt.as<DeclBuffer>()) return plan_body(op, &DeclBuffer::body, nullptr, uses);
     if (auto* op = stmt.as<Allocate>()) return plan_allocation(op, uses);
     if (auto* op = stmt.as<AllocateConst>()) return plan_body(op, &AllocateConst::body, nullptr, uses);
-    processor_uses({stmt}, uses);
+    host_uses({stmt}, uses);
     return stmt;
   }
 
   template <class T>
   Stmt plan_body(const T* op, Stmt T::* body, const PrimExpr& head, Uses* uses) {
-    if (head) processor_uses({head}, uses);
+    if (head) host_uses({head}, uses);
     return with(Ref<T>(op), body, plan(op->*body, uses));
   }
 
   /// Memory is given back only when no queue uses it any more.
   Stmt plan_allocation(const Allocate* op, Uses* uses) {
-    processor_uses({op->condition}, uses);
+    host_uses({op->condition}, uses);
     Stmt body = plan(op->body, uses);
     for (const auto& [queue, access] : uses->pending) {
       if (!access.reads.count(op->buffer_var.get()) && !access.writes.count(op->buffer_var.get())) continue;
@@ -127,13 +127,13 @@ class Planner {
     return Stmt(piece);
   }
 
-  void processor_uses(std::initializer_list<ObjectRef> parts, Uses* uses) const {
+  void host_uses(std::initializer_list<ObjectRef> parts, Uses* uses) const {
     for (const ObjectRef& part : parts) {
       Access access = access_of(part);
       for (const VarNode* memory : access.reads)
-        if (touched_.count(memory)) uses->processor.reads.insert(memory);
+        if (touched_.count(memory)) uses->host.reads.insert(memory);
       for (const VarNode* memory : access.writes)
-        if (touched_.count(memory)) uses->processor.writes.insert(memory);
+        if (touched_.count(memory)) uses->host.writes.insert(memory);
     }
   }
 
@@ -161,11 +161,11 @@ class Planner {
   /// `carried` is given for the body of a loop, and gets the tokens that pass from one iteration to the next.
   Stmt plan_sequence(const std::vector<Stmt>& stmts, std::set<Token>* carried, Uses* uses) {
     std::vector<Part> parts(stmts.size());
-    Memories written;  // by the processor, and not yet shown to the coprocessor
+    Memories written;  // by the host, and not yet shown to the coprocessor
     for (size_t i = 0; i < stmts.size(); ++i) {
       parts[i].original = stmts[i];
       parts[i].stmt = plan(stmts[i], &parts[i].uses);
-      if (carried) unite(&written, parts[i].uses.processor.writes);
+      if (carried) unite(&written, parts[i].uses.host.writes);
     }
     std::map<Token, size_t> waited;  // one more than the last part that the second queue waited for
     size_t synced = 0;               // nothing before this part is pending
@@ -174,7 +174,7 @@ class Planner {
       show_writes(&parts[j], &written);
       for (const auto& [queue, access] : parts[j].uses.queues)
         wait_for_queues(&parts, synced, j, queue, access, &waited);
-      unite(&written, parts[j].uses.processor.writes);
+      unite(&written, parts[j].uses.host.writes);
     }
     Uses all;
     for (const Part& part : parts) all.add(part.uses);
@@ -195,9 +195,9 @@ class Planner {
     return sequence(out);
   }
 
-  /// The processor waits for everything where part `j` needs something that is pending.
+  /// The host waits for everything where part `j` needs something that is pending.
   bool sync_before(std::vector<Part>* parts, size_t synced, size_t j) {
-    const Access& needs = (*parts)[j].uses.processor;
+    const Access& needs = (*parts)[j].uses.host;
     bool is_needed = false;
     for (size_t i = synced; i < j; ++i)
       for (const auto& [queue, access] : (*parts)[i].uses.pending) is_needed |= access.conflicts(needs);
@@ -247,10 +247,10 @@ class Planner {
   /// The same from the end of an iteration to the beginning of the next.
   void carry(std::vector<Part>* parts, size_t synced, Uses* all, std::set<Token>* carried) {
     for (const auto& [queue, access] : all->pending) {
-      if (!access.conflicts(all->processor)) continue;
+      if (!access.conflicts(all->host)) continue;
       std::vector<Stmt>& end = parts->back().after;
       end.push_back(call("coproc_sync", {}));
-      for (size_t i = synced; i < parts->size(); ++i) show_results((*parts)[i], all->processor.reads, &end);
+      for (size_t i = synced; i < parts->size(); ++i) show_results((*parts)[i], all->host.reads, &end);
       all->pending.clear();
       return;
     }

@@ -1,5 +1,5 @@
 #pragma once
-// What statements of a program for a coprocessor touch: on the processor, and in each queue of the coprocessor.
+// What statements of a program for a coprocessor touch: on the host, and in each queue of the coprocessor.
 
 #include <map>
 #include <set>
@@ -32,14 +32,14 @@ using Queues = std::map<int64_t, Access>;
 
 /// What a statement touches, and how.
 struct Uses {
-  Access processor;
+  Access host;
   Queues queues;   // all work it gives
   Queues pending;  // work that may not be done when it ends
   std::set<Token> tokens;
   std::set<Token> settled;  // the second queue has waited for all that the first was given here and it depends on
 
   void add(const Uses& other) {
-    processor.add(other.processor);
+    host.add(other.host);
     for (const auto& [queue, access] : other.queues) queues[queue].add(access);
     for (const auto& [queue, access] : other.pending) pending[queue].add(access);
     tokens.insert(other.tokens.begin(), other.tokens.end());

@@ -69,7 +69,7 @@ def test_attention_is_one_kernel_and_right(case):
 
 
 @pytest.mark.parametrize("cpu", ["haswell", "x86-64"])
-def test_attention_is_right_on_lesser_processors(cpu):
+def test_attention_is_right_on_lesser_cpus(cpu):
     function, inputs, answer = attention(rows=37, columns=53)
     np.testing.assert_allclose(run(function, inputs, f"llvm -mcpu={cpu}"), answer, rtol=2e-5, atol=2e-6)
 

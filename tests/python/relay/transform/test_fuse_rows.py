@@ -62,7 +62,7 @@ def test_a_normalisation_is_one_kernel_and_right(form, shape):
 
 
 @pytest.mark.parametrize("cpu", ["haswell", "x86-64"])
-def test_lesser_processors_agree(cpu):
+def test_lesser_cpus_agree(cpu):
     function, values, answer = program("exported", (5, 100))
     np.testing.assert_allclose(run(function, values, f"llvm -mcpu={cpu}"), answer, rtol=2e-5, atol=2e-6)
 

@@ -15,7 +15,7 @@ MEMORIES = 3
 
 
 class Program:
-    """Builds a program that writes and reads some memories, in queues and on the processor."""
+    """Builds a program that writes and reads some memories, in queues and on the host."""
 
     def __init__(self):
         self.builder = tir.ir_builder.create()
@@ -23,7 +23,7 @@ class Program:
         self.memories = [self.builder.allocate("int32", 16, name=f"M{m}") for m in range(MEMORIES)]
 
     def work(self, queue, target, source):
-        """``M[target][0] = M[source][0] + 1`` in a queue, or on the processor where it is None."""
+        """``M[target][0] = M[source][0] + 1`` in a queue, or on the host where it is None."""
         with self.builder.new_scope():
             if queue is not None:
                 self.builder.scope_attr(self.axis, "coproc_scope", queue)
@@ -55,7 +55,7 @@ def test_queues_that_share_nothing_do_not_wait():
     assert "coproc_dep" not in body_text(program.synced())
 
 
-def test_the_processor_waits_and_barriers_name_what_was_touched():
+def test_the_host_waits_and_barriers_name_what_was_touched():
     ib = tir.ir_builder.create()
     n = te.size_var("n")
     axis = te.thread_axis((0, 1), "cop")
