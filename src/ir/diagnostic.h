@@ -17,7 +17,7 @@
 
 namespace tessera {
 
-/// A stretch of a text, lines and columns counted from 1; the end is one past the last character.
+/// A range of a text, lines and columns counted from 1; the end is one past the last character.
 struct TextRange {
   int32_t line = 0, column = 0, end_line = 0, end_column = 0;
 };

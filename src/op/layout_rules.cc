@@ -47,8 +47,8 @@ Layout fitting_blocks(const Layout& layout, const Layout& old, const Array<PrimE
       continue;
     }
     int at = old->index_of(layout->primal(i));
-    bool is_stretched = at < 0 || static_cast<size_t>(at) >= shape.size() || is_one(shape[static_cast<size_t>(at)]);
-    name += (is_stretched ? "1" : std::to_string(*as_int(layout->axes[i]->dom->extent))) + layout->letter(i);
+    bool is_broadcast = at < 0 || static_cast<size_t>(at) >= shape.size() || is_one(shape[static_cast<size_t>(at)]);
+    name += (is_broadcast ? "1" : std::to_string(*as_int(layout->axes[i]->dom->extent))) + layout->letter(i);
   }
   return make_layout(name);
 }

@@ -20,7 +20,7 @@ inline const TensorTypeNode* tensor_of(const Type& type) { return type.as<Tensor
 bool same_as_input(relay::TypeQuery& query);
 /// One tensor in, bool of the same shape out.
 bool bool_of_input(relay::TypeQuery& query);
-/// Two tensors of one element type, stretched to each other as NumPy does.
+/// Two tensors of one element type, broadcast to each other as NumPy does.
 bool broadcast(relay::TypeQuery& query);
 /// The same with bool elements out.
 bool broadcast_compare(relay::TypeQuery& query);

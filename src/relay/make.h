@@ -82,7 +82,7 @@ Expr split(Expr x, int sections, int axis);
 Expr split(Expr x, const std::vector<int64_t>& begins, int axis);
 Expr broadcast_to(Expr x, Array<PrimExpr> shape);
 Expr broadcast_to_like(Expr x, Expr like);
-/// Sums over what broadcasting stretched, so that the result has the shape of `like`.
+/// Sums over what was broadcast, so that the result has the shape of `like`.
 Expr collapse_sum_like(Expr x, Expr like);
 /// A tensor with one dimension for each of the axes, in their order, as one that broadcasts against `rank` dimensions:
 /// dimensions of extent 1 are put behind each.

@@ -13,7 +13,7 @@ std::string shape_text(const Array<PrimExpr>& shape) {
   return out + ")";
 }
 
-/// The extent that `a` and `b` are both stretched to; empty when they cannot be.
+/// The extent that `a` and `b` are both broadcast to; empty when they cannot be.
 PrimExpr common_extent(const PrimExpr& a, const PrimExpr& b) {
   if (is_one(a)) return b;
   if (is_one(b) || expr_equal(a, b)) return a;
@@ -21,7 +21,7 @@ PrimExpr common_extent(const PrimExpr& a, const PrimExpr& b) {
   if (a_known && b_known) return nullptr;
   if (a_known) return a;
   if (b_known) return b;
-  return select(equal(a, make_const(a.dtype(), 1)), b, a);  // not the larger one: 1 is stretched to 0 too
+  return select(equal(a, make_const(a.dtype(), 1)), b, a);  // not the larger one: 1 is broadcast to 0 too
 }
 
 PrimExpr element(const Operand& operand, const Array<PrimExpr>& indices, const Array<PrimExpr>& common) {

@@ -1,5 +1,5 @@
 #pragma once
-// Functions of two operands whose shapes are stretched to each other, as NumPy does.
+// Functions of two operands whose shapes are broadcast to each other, as NumPy does.
 
 #include "topi/operand.h"
 
@@ -9,7 +9,7 @@ namespace tessera::topi {
 /// and the other a constant above 1, the constant wins; two symbolic extents give their maximum.
 Array<PrimExpr> broadcast_shape(const Array<PrimExpr>& a, const Array<PrimExpr>& b);
 
-/// Where element `indices` of the stretched shape lies in a tensor of shape `shape`.
+/// Where element `indices` of the broadcast shape lies in a tensor of shape `shape`.
 Array<PrimExpr> broadcast_indices(const Array<PrimExpr>& indices, const Array<PrimExpr>& common,
                                   const Array<PrimExpr>& shape);
 

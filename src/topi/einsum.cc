@@ -131,8 +131,8 @@ te::Tensor einsum(const std::string& equation, const Array<te::Tensor>& operands
         for (size_t i = 0; i < operands.size(); ++i) {
           Indices source;
           for (size_t d = 0; d < ranks[i]; ++d) {
-            bool is_stretched = is_one(shapes[i][d]) && !is_one(extents[parsed.inputs[i][d]]);
-            source.push_back(is_stretched ? make_zero(shapes[i][d].dtype()) : index_of[parsed.inputs[i][d]]);
+            bool is_broadcast = is_one(shapes[i][d]) && !is_one(extents[parsed.inputs[i][d]]);
+            source.push_back(is_broadcast ? make_zero(shapes[i][d].dtype()) : index_of[parsed.inputs[i][d]]);
           }
           PrimExpr element = te::load(operands[i], source);
           product = product ? product * element : element;

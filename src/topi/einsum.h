@@ -6,7 +6,7 @@
 namespace tessera::topi {
 
 /// An equation such as "ij,jk->ik" or "...ij,...jk": the letters of each operand and of the result. Without "->" the
-/// result has the letters that occur once, in alphabetic order. An ellipsis stands for any leading dimensions, stretched
+/// result has the letters that occur once, in alphabetic order. An ellipsis stands for any leading dimensions, broadcast
 /// to each other. Mistakes are TypeErrors.
 struct Einsum {
   std::vector<std::string> inputs;  // one letter a dimension; ellipses are replaced by digits '0', '1', ...

@@ -14,7 +14,7 @@ te::Tensor take(const te::Tensor& x, const te::Tensor& indices, int axis, int ba
 te::Tensor gather(const te::Tensor& x, int axis, const te::Tensor& indices, const IndexCheck& check);
 /// Each column of `indices` names an element, or the slice x[.., column, ...], after `batch_dims` common dimensions.
 te::Tensor gather_nd(const te::Tensor& x, const te::Tensor& indices, int batch_dims, const IndexCheck& check);
-/// x[indices[0], indices[1], ...], the indices stretched to each other.
+/// x[indices[0], indices[1], ...], the indices broadcast to each other.
 te::Tensor adv_index(const te::Tensor& x, const Array<te::Tensor>& indices);
 /// `on` where the position along `axis` is the index, else `off`.
 te::Tensor one_hot(const te::Tensor& indices, const PrimExpr& on, const PrimExpr& off, const PrimExpr& depth, int axis,

@@ -46,7 +46,7 @@ class SourceName(Object):
 
 @register_object("Span")
 class Span(Object):
-    """A stretch of a source: lines and columns, both counted from 1."""
+    """A range of a source: lines and columns, both counted from 1."""
 
     def __init__(self, source_name: SourceName, line: int, end_line: int, column: int, end_column: int):
         self.__init_handle_by_constructor__(_ffi_api.Span, source_name, line, end_line, column, end_column)

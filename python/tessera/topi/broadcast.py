@@ -1,4 +1,4 @@
-"""Functions of two operands whose shapes are stretched to each other."""
+"""Functions of two operands whose shapes are broadcast to each other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import _ffi_api
 
 
 def broadcast_to(data: Tensor, shape: Any) -> Tensor:
-    """data stretched to shape."""
+    """data broadcast to shape."""
     return _ffi_api.broadcast_to(data, shape)
 
 

@@ -64,7 +64,7 @@ def expand_dims(a: Tensor, axis: int, num_newaxis: int = 1) -> Tensor:
 
 
 def expand_like(a: Tensor, shape_like: Tensor, axis: Any) -> Tensor:
-    """Stretched to the shape of another tensor; `axis` are the dimensions of it that `a` does not have."""
+    """Broadcast to the shape of another tensor; `axis` are the dimensions of it that `a` does not have."""
     axes = sorted(i + len(shape_like.shape) if i < 0 else i for i in _list(axis))
     out = a
     if len(a.shape) != len(shape_like.shape):
@@ -143,7 +143,7 @@ def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
 
 
 def adv_index(data: Tensor, indices: Any) -> Tensor:
-    """data[indices[0], indices[1], ...], the indices stretched to each other."""
+    """data[indices[0], indices[1], ...], the indices broadcast to each other."""
     return _ffi_api.adv_index(data, [*indices])
 
 

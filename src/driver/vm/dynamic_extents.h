@@ -7,7 +7,7 @@ namespace tessera::relay {
 
 /// The fused module with a shape variable for each Any in the parameters of "main", and types inferred anew: extents
 /// that are equal whatever they are (the two sides of a residual connection) can then be seen to be equal, and kernels
-/// need not be ready to stretch one of them. The module as it is where its functions do not allow it: branches that give
+/// need not be ready to broadcast one of them. The module as it is where its functions do not allow it: branches that give
 /// different extents, recursion over growing tensors.
 IRModule name_dynamic_extents(const IRModule& fused);
 

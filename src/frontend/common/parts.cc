@@ -167,7 +167,7 @@ Expr matmul_like_numpy(const NodeContext& in, Expr a, Expr b, DataType out_dtype
         return i < missing ? int64_t(1) : shape[i - missing];
       };
       int64_t x = extent(*shape_a), y = extent(*shape_b);
-      if (x != y && x != 1 && y != 1) in.invalid("leading dimensions that cannot be stretched to each other");
+      if (x != y && x != 1 && y != 1) in.invalid("leading dimensions that cannot be broadcast to each other");
       batch[i] = x == 1 ? y : x;
     }
     int64_t count = product_of(batch);

@@ -183,7 +183,7 @@ static void dyn_create_records() {
       .compute(full)
       .shape({0, 1}, shape_is_input<1>("dyn.full"));
   OpRecord("dyn.broadcast_to")
-      .doc("Extents of 1 stretched, and dimensions added in front, to a shape.")
+      .doc("Broadcast to a shape: extents of 1 repeated, dimensions added in front.")
       .attrs<InitOpAttrs>()
       .input("data", "the input")
       .input("shape", "the shape")

@@ -1,4 +1,4 @@
-// Arithmetic on elements, stretched to a common shape as NumPy does.
+// Arithmetic on elements, broadcast to a common shape as NumPy does.
 
 #include <cmath>
 
@@ -38,7 +38,7 @@ NDArray binary(const relay::Call* call, const std::vector<NDArray>& args, F f) {
   const int64_t left_step = rank ? left[rank - 1] : 0, right_step = rank ? right[rank - 1] : 0;
   const T *a = args[0].data<T>(), *b = args[1].data<T>();
   T* to = out.data<T>();
-  in_stretches(rows, inner, [&](int64_t first, int64_t last) {
+  in_chunks(rows, inner, [&](int64_t first, int64_t last) {
     for (int64_t row = first; row < last; ++row) {
       const T *x = a, *y = b;
       int64_t rest = row;
@@ -59,7 +59,7 @@ NDArray unary(const relay::Call* call, const NDArray& arg, F f) {
   NDArray out = result_of(call);
   const T* from = arg.data<T>();
   R* to = out.data<R>();
-  in_stretches(out.size(), 1, [&](int64_t first, int64_t last) {
+  in_chunks(out.size(), 1, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) to[i] = f(from[i]);
   });
   return out;

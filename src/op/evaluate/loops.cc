@@ -12,13 +12,13 @@ constexpr int64_t kWorthThreads = 1 << 16;  // elements
 
 struct Region {
   const std::function<void(int64_t, int64_t)>* run;
-  int64_t count, stretches;
+  int64_t count, chunks;
 };
 
-int run_stretch(int task, TesseraParallelGroupEnv* environment, void* data) {
+int run_chunk(int task, TesseraParallelGroupEnv* environment, void* data) {
   auto* region = static_cast<const Region*>(data);
-  for (int64_t i = task; i < region->stretches; i += environment->num_task)
-    (*region->run)(region->count* i / region->stretches, region->count * (i + 1) / region->stretches);
+  for (int64_t i = task; i < region->chunks; i += environment->num_task)
+    (*region->run)(region->count* i / region->chunks, region->count * (i + 1) / region->chunks);
   return 0;
 }
 
@@ -40,7 +40,7 @@ template <class T>
 void copy_all(const std::vector<CopyLoop>& loops, const void* from, void* to) {
   int64_t inside = 1;
   for (size_t i = 1; i < loops.size(); ++i) inside *= loops[i].extent;
-  in_stretches(loops[0].extent, inside, [&](int64_t first, int64_t last) {
+  in_chunks(loops[0].extent, inside, [&](int64_t first, int64_t last) {
     std::vector<CopyLoop> own = loops;
     own[0].extent = last - first;
     copy_inner(own, 0, static_cast<const T*>(from) + first * loops[0].from, static_cast<T*>(to) + first * loops[0].to);
@@ -49,10 +49,10 @@ void copy_all(const std::vector<CopyLoop>& loops, const void* from, void* to) {
 
 }  // namespace
 
-void in_stretches(int64_t count, int64_t work, const std::function<void(int64_t, int64_t)>& run) {
+void in_chunks(int64_t count, int64_t work, const std::function<void(int64_t, int64_t)>& run) {
   if (count <= 1 || count * work < kWorthThreads) return run(0, count);
   Region region{&run, count, std::min<int64_t>(count, 4 * num_threads())};
-  int status = parallel_launch(run_stretch, &region, static_cast<int>(-region.stretches));
+  int status = parallel_launch(run_chunk, &region, static_cast<int>(-region.chunks));
   ICHECK(status == 0) << "loops over constants do not fail";
 }
 

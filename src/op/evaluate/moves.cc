@@ -97,8 +97,8 @@ NDArray evaluate_broadcast(const relay::Call* call, const std::vector<NDArray>& 
   size_t missing = to.size() - from.size();
   std::vector<CopyLoop> loops;
   for (size_t i = 0; i < to.size(); ++i) {
-    bool is_stretched = i < missing || args[0].shape()[i - missing] == 1;
-    loops.push_back({out.shape()[i], to[i], is_stretched ? 0 : from[i - missing]});
+    bool is_broadcast = i < missing || args[0].shape()[i - missing] == 1;
+    loops.push_back({out.shape()[i], to[i], is_broadcast ? 0 : from[i - missing]});
   }
   copy_elements(std::move(loops), element_bytes(out), args[0].data<char>(), out.data<char>());
   return out;

@@ -38,7 +38,7 @@ NDArray evaluate_winograd_weight(const relay::Call* call, const std::vector<NDAr
   const int count = (tile + kTaps - 1) * (tile + kTaps - 1);
   const float* from = weight.data<float>();
   float* to = out.data<float>();
-  in_stretches(outs, ins * count, [&](int64_t first, int64_t last) {
+  in_chunks(outs, ins * count, [&](int64_t first, int64_t last) {
     float values[kMaxSide * kMaxSide];
     for (int64_t filter = first * ins; filter < last * ins; ++filter) {
       transform(tile, from + filter * kTaps * kTaps, values);

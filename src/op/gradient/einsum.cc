@@ -90,7 +90,7 @@ class Equation {
       if (first == d) continue;
       int64_t extent = known_extent(types_[k], d);
       if (extent != known_extent(types_[k], first))
-        throw Error(NotImplementedError) << "an einsum that stretches one side of a diagonal has no gradient";
+        throw Error(NotImplementedError) << "an einsum that broadcasts one side of a diagonal has no gradient";
       operands_[k].term[d] = fresh();
       operands_.push_back({std::string{letter, operands_[k].term[d]}, identity_matrix(extent, types_[k]->dtype)});
     }

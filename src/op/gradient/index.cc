@@ -66,7 +66,7 @@ Exprs gather_nd_gradient(const Call* call, const Expr& grad) {
   return {scatter_nd(zeros_like(call->args[0]), call->args[1], grad, "add"), zeros_like(call->args[1])};
 }
 
-/// The indices, stretched to each other, are columns for scatter_nd.
+/// The indices, broadcast to each other, are columns for scatter_nd.
 Exprs adv_index_gradient(const Call* call, const Expr& grad) {
   auto* tuple = relay::checked_type(call->args[0]).as<TupleType>();
   Array<PrimExpr> common;

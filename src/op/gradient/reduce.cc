@@ -34,8 +34,8 @@ Expr with_axes(const Call* call, const Expr& value) {
   return out;
 }
 
-/// The same stretched to the argument's shape.
-Expr stretched(const Call* call, const Expr& value) { return broadcast_to_like(with_axes(call, value), call->args[0]); }
+/// The same broadcast to the argument's shape.
+Expr broadcast(const Call* call, const Expr& value) { return broadcast_to_like(with_axes(call, value), call->args[0]); }
 
 /// How many elements went into one, in the type of the argument.
 Expr count_of(const Call* call, int less = 0) {
@@ -56,11 +56,11 @@ Expr count_of(const Call* call, int less = 0) {
 
 /// Equal elements share the gradient.
 Exprs extreme_gradient(const Call* call, const Expr& grad) {
-  Expr is_it = relay::cast(relay::equal(call->args[0], stretched(call, Expr(call))), arg_type(call, 0)->dtype);
+  Expr is_it = relay::cast(relay::equal(call->args[0], broadcast(call, Expr(call))), arg_type(call, 0)->dtype);
   Array<PrimExpr> axes;
   for (int axis : reduced_axes(call)) axes.push_back(PrimExpr(axis));
   Expr number = axes.empty() ? is_it : relay::sum(is_it, axes, true);
-  return {multiply(stretched(call, grad), divide(is_it, number))};
+  return {multiply(broadcast(call, grad), divide(is_it, number))};
 }
 
 Expr scan(const char* name, const Expr& value, const Attrs& attrs) { return call_op(name, {value}, attrs); }
@@ -86,14 +86,14 @@ Exprs prod_gradient(const Call* call, const Expr& grad) {
       make_attrs<relay::ScanopAttrs>([&](auto& a) { a.axis = PrimExpr(last), a.exclusive = bool_imm(true); });
   Expr behind = reversed(scan("cumprod", reversed(lines, last), before), last);
   Expr others = relay::reshape_like(multiply(scan("cumprod", lines, before), behind), moved);
-  return {multiply(stretched(call, grad), relay::transpose(others, back))};
+  return {multiply(broadcast(call, grad), relay::transpose(others, back))};
 }
 
 /// The mean is an argument of its own: its gradient is what the differences lose.
 Exprs variance_gradient(const Call* call, const Expr& grad) {
   Expr distance = subtract(call->args[0], call->args[1]);
   Expr count = count_of(call, static_cast<const relay::VarianceAttrs*>(attrs_of(call))->unbiased ? 1 : 0);
-  Expr of_data = divide(multiply(multiply(scalar_like(call, 0, 2), stretched(call, grad)), distance), count);
+  Expr of_data = divide(multiply(multiply(scalar_like(call, 0, 2), broadcast(call, grad)), distance), count);
   return {of_data, relay::collapse_sum_like(relay::negative(of_data), call->args[1])};
 }
 
@@ -132,8 +132,8 @@ Exprs cumprod_gradient(const Call* call, const Expr& grad) {
 
 static void reduce_gradients() {
   set_gradients({
-      {"sum", [](const Call* call, const Expr& grad) { return Exprs{stretched(call, grad)}; }},
-      {"mean", [](const Call* call, const Expr& grad) { return Exprs{divide(stretched(call, grad), count_of(call))}; }},
+      {"sum", [](const Call* call, const Expr& grad) { return Exprs{broadcast(call, grad)}; }},
+      {"mean", [](const Call* call, const Expr& grad) { return Exprs{divide(broadcast(call, grad), count_of(call))}; }},
       {"max", extreme_gradient},
       {"min", extreme_gradient},
       {"prod", prod_gradient},

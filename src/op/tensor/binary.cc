@@ -1,4 +1,4 @@
-// Operators of two tensors that are stretched to each other.
+// Operators of two tensors that are broadcast to each other.
 
 #include "op/evaluate/evaluate.h"
 #include "op/layout_rules.h"

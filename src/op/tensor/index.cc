@@ -179,7 +179,7 @@ static void index_records() {
         return Tensors{topi::gather_nd(in[0], in[1], given->batch_dims, {given->checked_as})};
       });
   OpRecord("adv_index")
-      .doc("Elements by one tensor of indices per dimension, stretched to each other, as NumPy does.")
+      .doc("Elements by one tensor of indices per dimension, broadcast to each other, as NumPy does.")
       .input("inputs", "data, then the indices", "Tuple of Tensors")
       .support_level(3)
       .type("AdvIndex", adv_index_type)

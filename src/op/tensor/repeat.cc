@@ -1,4 +1,4 @@
-// Elements repeated, stretched, or summed over what was stretched; windows; shapes as tensors.
+// Elements repeated, broadcast, or summed over what was broadcast; windows; shapes as tensors.
 
 #include "topi/repeat.h"
 #include "ir/prim/ops.h"
@@ -75,20 +75,20 @@ bool sliding_window_type(TypeQuery& query) {
   return true;
 }
 
-/// A TypeError unless `from` can be stretched to `to`; an extent of either may be unknown.
-void require_stretches(const Array<PrimExpr>& from, const Array<PrimExpr>& to) {
+/// A TypeError unless `from` can be broadcast to `to`; an extent of either may be unknown.
+void require_broadcastable(const Array<PrimExpr>& from, const Array<PrimExpr>& to) {
   Array<PrimExpr> common = broadcast_type_shape(from, to);
   bool fits = from.size() <= to.size();
   for (size_t i = 0; fits && i < to.size(); ++i) fits = relay::may_equal(common[i], to[i]);
   if (!fits)
-    throw Error(TypeError) << "a tensor of shape " << to_text(from) << " cannot be stretched to " << to_text(to);
+    throw Error(TypeError) << "a tensor of shape " << to_text(from) << " cannot be broadcast to " << to_text(to);
 }
 
 bool broadcast_to_type(TypeQuery& query) {
   auto* data = query.tensor(0);
   if (!data) return false;
   Array<PrimExpr> shape = query.attrs_as<InitOpAttrs>()->shape;
-  require_stretches(data->shape, shape);
+  require_broadcastable(data->shape, shape);
   query.result(TensorType(shape, data->dtype));
   return true;
 }
@@ -96,7 +96,7 @@ bool broadcast_to_type(TypeQuery& query) {
 bool broadcast_to_like_type(TypeQuery& query) {
   auto *data = query.tensor(0), *like = query.tensor(1);
   if (!data || !like) return false;
-  require_stretches(data->shape, like->shape);
+  require_broadcastable(data->shape, like->shape);
   query.result(TensorType(like->shape, data->dtype));
   return true;
 }
@@ -104,7 +104,7 @@ bool broadcast_to_like_type(TypeQuery& query) {
 bool collapse_sum_like_type(TypeQuery& query) {
   auto *data = query.tensor(0), *like = query.tensor(1);
   if (!data || !like) return false;
-  require_stretches(like->shape, data->shape);
+  require_broadcastable(like->shape, data->shape);
   query.result(TensorType(like->shape, data->dtype));
   return true;
 }
@@ -113,7 +113,7 @@ bool collapse_sum_to_type(TypeQuery& query) {
   auto* data = query.tensor(0);
   if (!data) return false;
   Array<PrimExpr> shape = query.attrs_as<InitOpAttrs>()->shape;
-  require_stretches(shape, data->shape);
+  require_broadcastable(shape, data->shape);
   query.result(TensorType(shape, data->dtype));
   return true;
 }
@@ -181,7 +181,7 @@ static void repeat_records() {
             topi::sliding_window(in[0], normal_axis(attrs->axis, rank_of(in[0])), attrs->window_shape, attrs->strides)};
       });
   OpRecord("broadcast_to")
-      .doc("Extents of 1 stretched, and dimensions added in front, to a shape.")
+      .doc("Broadcast to a shape: extents of 1 repeated, dimensions added in front.")
       .input("data", "the input")
       .support_level(4)
       .type("BroadCastTo", broadcast_to_type)
@@ -191,7 +191,7 @@ static void repeat_records() {
       .evaluate(evaluate_broadcast)
       .compute(broadcast_to);
   OpRecord("broadcast_to_like")
-      .doc("Stretched to the shape of another tensor.")
+      .doc("Broadcast to the shape of another tensor.")
       .input("data", "the input")
       .input("broadcast_type", "what has the shape")
       .support_level(10)
@@ -201,7 +201,7 @@ static void repeat_records() {
       .concrete_form(concrete_broadcast)
       .compute(broadcast_to);
   OpRecord("collapse_sum_like")
-      .doc("Summed over what broadcasting from the shape of another tensor has stretched.")
+      .doc("Summed over the dimensions that were broadcast from the shape of another tensor.")
       .input("data", "the input")
       .input("collapse_type", "what has the shape")
       .support_level(10)
@@ -210,7 +210,7 @@ static void repeat_records() {
       .concrete_form(concrete_collapse_sum)
       .compute(collapse_sum);
   OpRecord("collapse_sum_to")
-      .doc("Summed over what broadcasting from a shape has stretched.")
+      .doc("Summed over the dimensions that were broadcast from a shape.")
       .input("data", "the input")
       .input("shape", "the shape")
       .support_level(4)

@@ -79,7 +79,7 @@ struct FixedPointMultiplyAttrs : AttrsNode {
   }
 };
 
-/// Tensors made from nothing, or stretched; an empty shape means that the call's argument says it.
+/// Tensors made from nothing, or broadcast; an empty shape means that the call's argument says it.
 struct InitOpAttrs : AttrsNode {
   Array<PrimExpr> shape = nullptr;
   DataType dtype = DataType::Void();

@@ -34,7 +34,7 @@ Attrs dense_attrs(PrimExpr units) {
   return make(std::move(attrs));
 }
 
-TEST(InferType, ShapesAreStretchedToEachOther) {
+TEST(InferType, ShapesAreBroadcastToEachOther) {
   Expr sum = call_op("add", {make_local("x", f32({3, 1})), make_local("y", f32({4}))});
   expect_type(sum, f32({3, 4}));
   expect_type(call_op("less", {sum, sum}), TensorType({3, 4}, DataType::Bool()));

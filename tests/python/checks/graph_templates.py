@@ -306,7 +306,7 @@ def ones_removed(g: Graph):
 
 
 @template()
-def stretched(g: Graph):
+def broadcast(g: Graph):
     a = g.pick(lambda v: v.ndim < 4 and v.size < 200)
     if a is None:
         return

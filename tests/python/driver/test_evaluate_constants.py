@@ -47,7 +47,7 @@ MOVES = {
         lambda x: relay.concatenate([x, x], axis=-2),
         lambda x: np.concatenate([x, x], axis=-2),
     ),
-    "stretching": (
+    "broadcasting": (
         lambda x: relay.broadcast_to(relay.reshape(x, (32, 1, 12, 10)), (3, 32, 2, 12, 10)),
         lambda x: np.broadcast_to(x.reshape(32, 1, 12, 10), (3, 32, 2, 12, 10)),
     ),
@@ -92,7 +92,7 @@ BINARY = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divi
 @pytest.mark.parametrize("name", BINARY)
 @pytest.mark.parametrize("shapes", [((4, 5), (4, 5)), ((4, 5), ()), ((4, 1, 6), (5, 1)), ((1,), (3, 2, 4)), ((), ())])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
-def test_arithmetic_stretches_its_arguments(name, shapes, dtype):
+def test_arithmetic_broadcasts_its_arguments(name, shapes, dtype):
     if name == "divide" and dtype.startswith("int"):
         pytest.skip("integers are divided by kernels")
     a, b = (np.asarray(100 * RNG.standard_normal(shape)).astype(dtype) for shape in shapes)

@@ -182,7 +182,7 @@ def test_a_loop_may_grow_its_tensor():
     np.testing.assert_allclose(vm.run(floats(2, 2)).numpy(), np.concatenate([floats(2, 2)] * 4))
 
 
-def test_extents_that_are_equal_whatever_they_are_are_not_stretched():
+def test_extents_that_are_equal_whatever_they_are_are_not_broadcast():
     x = relay.var("x", shape=any_shape((ANY, ANY)))
     with tvm.transform.PassContext(opt_level=0):  # each operator is a kernel of its own
         exe = relay.vm.compile(tvm.IRModule.from_expr(relay.Function([x], relay.nn.relu(x) + x)), "llvm")

@@ -48,7 +48,7 @@ def test_tensors_are_made_of_a_computed_shape():
     check(lambda v, s: relay.full(v, s, "int64"), np.full((4, 1), 7), np.array(7, "int32"), ints(4, 1))
 
 
-def test_tensors_are_stretched_and_repeated():
+def test_tensors_are_broadcast_and_repeated():
     x = tensor(3, 1)
     check(relay.broadcast_to, np.broadcast_to(x, (2, 3, 4)), x, ints(2, 3, 4))
     check(relay.broadcast_to, np.broadcast_to(x, (3, 5)), x, ints(1, 5))

@@ -70,7 +70,7 @@ FLOAT_BINARY = sorted(
 
 @pytest.mark.parametrize("name", FLOAT_BINARY)
 @pytest.mark.parametrize("shapes", [((4, 5), (4, 5)), ((4, 1), (1, 5)), ((3, 4, 5), (5,)), ((), (2, 3))])
-def test_an_operator_of_two_tensors_stretches_them(name, shapes):
+def test_an_operator_of_two_tensors_broadcasts_them(name, shapes):
     lhs, rhs = tensor(*shapes[0], low=0.1 if name == "power" else -2.0), tensor(*shapes[1], low=0.5)
     verify(getattr(relay, name), lhs, rhs)
 

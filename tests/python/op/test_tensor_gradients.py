@@ -118,7 +118,7 @@ BINARY = [
 
 @pytest.mark.parametrize("name", BINARY)
 @pytest.mark.parametrize("shapes", [((3, 4), (3, 4)), ((3, 1), (1, 4)), ((2, 3, 4), (4,)), ((), (2, 3))])
-def test_operands_that_were_stretched_get_sums(name, shapes):
+def test_operands_that_were_broadcast_get_sums(name, shapes):
     low = 0.4 if name in ("power", "divide") or "mod" in name or "div" in name else -2.0
     check(getattr(relay, name), real(*shapes[0], low=low), real(*shapes[1], low=low) + 0.003)
 

@@ -69,7 +69,7 @@ def test_an_index_becomes_a_row(axis):
     verify(lambda i: relay.one_hot(i, relay.const(1.0), relay.const(0.0), 4, axis, "float32"), indices(4, 2, 3))
 
 
-def test_elements_are_repeated_and_stretched():
+def test_elements_are_repeated_and_broadcast():
     x = tensor(2, 3)
     for reps in ((2,), (2, 3), (2, 1, 3), (1, 0)):
         verify(lambda a: relay.tile(a, reps), x)

@@ -54,7 +54,7 @@ def test_agrees_with_numpy(name, reference, dtypes, run):
             np.testing.assert_allclose(got, reference(a, b), rtol=2e-6)
 
 
-def test_symbolic_extent_stretches_when_it_is_one():
+def test_symbolic_extent_broadcasts_when_it_is_one():
     n = te.var("n")
     A = te.placeholder((n,), name="A")
     B = te.placeholder((6,), name="B")

@@ -234,24 +234,24 @@ def where(condition: Expr, x: Expr, y: Expr) -> Call:
 
 
 def broadcast_to(data: Expr, shape: Any) -> Call:
-    """Extents of 1 stretched, and dimensions added in front, to a shape."""
+    """Broadcast to a shape: extents of 1 repeated, dimensions added in front."""
     if is_dynamic(shape):
         return dyn._make.broadcast_to(data, shape)
     return call_op("broadcast_to", [data], {"shape": as_list(shape)}, _INIT)
 
 
 def broadcast_to_like(data: Expr, broadcast_type: Expr) -> Call:
-    """Stretched to the shape of another tensor."""
+    """Broadcast to the shape of another tensor."""
     return call_op("broadcast_to_like", [data, broadcast_type])
 
 
 def collapse_sum_like(data: Expr, collapse_type: Expr) -> Call:
-    """Summed over what broadcasting from the shape of another tensor has stretched."""
+    """Summed over the dimensions that were broadcast from the shape of another tensor."""
     return call_op("collapse_sum_like", [data, collapse_type])
 
 
 def collapse_sum_to(data: Expr, shape: Any) -> Call:
-    """Summed over what broadcasting from a shape has stretched."""
+    """Summed over the dimensions that were broadcast from a shape."""
     if is_dynamic(shape):
         raise NotImplementedError("collapse_sum_to: the shape must be a constant; collapse_sum_like takes a tensor's")
     numbers = as_list(shape)
@@ -413,7 +413,7 @@ def matrix_set_diag(data: Expr, diagonal: Expr, k: Any = 0, align: str = "RIGHT_
 
 
 def adv_index(inputs: Any) -> Call:
-    """inputs[0][inputs[1], inputs[2], ...]: elements by tensors of indices that are stretched to each other."""
+    """inputs[0][inputs[1], inputs[2], ...]: elements by tensors of indices that are broadcast to each other."""
     return call_op("adv_index", [_parts(inputs, "adv_index")])
 
 

@@ -18,7 +18,7 @@ namespace {
 
 using namespace relay;  // NOLINT: makers of calls
 
-/// Both tensors stretched to each other: the shape, and `visit(a, b)` for each pair of items in order.
+/// Both tensors broadcast to each other: the shape, and `visit(a, b)` for each pair of items in order.
 template <class F>
 std::vector<int64_t> broadcast_texts(Operation& in, const Texts& a, const Texts& b, F&& visit) {
   size_t rank = std::max(a.shape.size(), b.shape.size());
@@ -29,7 +29,7 @@ std::vector<int64_t> broadcast_texts(Operation& in, const Texts& a, const Texts&
   };
   for (size_t i = 0; i < rank; ++i) {
     int64_t m = extent(a, i), n = extent(b, i);
-    if (m != n && m != 1 && n != 1) in.invalid("shapes that cannot be stretched to each other");
+    if (m != n && m != 1 && n != 1) in.invalid("shapes that cannot be broadcast to each other");
     shape[i] = m == 1 ? n : m;
   }
   auto offset_in = [&](const Texts& x, const std::vector<int64_t>& index) {

@@ -5,7 +5,7 @@
 
 namespace tessera::onnx {
 
-/// The two first inputs, both strings, stretched to each other: bool.
+/// The two first inputs, both strings, broadcast to each other: bool.
 Expr equal_texts(Operation& in);
 /// Strings that are written numbers, "INF", "-INF" and "NaN" among them.
 Expr numbers_of_texts(Operation& in, const Texts& texts, DataType dtype);

@@ -22,7 +22,7 @@ std::vector<int64_t> axes_from(size_t first, size_t rank) {
   return out;
 }
 
-/// (channels) stretched to the second of `rank` dimensions.
+/// (channels) broadcast to the second of `rank` dimensions.
 Expr per_channel(const Expr& x, size_t rank) { return rank > 2 ? expand_dims(x, 1, static_cast<int>(rank) - 2) : x; }
 
 /// (x - mean) / sqrt(variance + epsilon) over the axes.
@@ -105,15 +105,15 @@ Values group_normalization(Operation& in) {
   Expr x = work == dtype ? in[0] : cast(in[0], work);
   Expr out =
       standardized(in, reshape(x, int_array({shape[0], groups, -1})), int_array({2}), in.number("epsilon", 1e-5));
-  auto stretched = [&](const Expr& part, size_t rank) {
+  auto along_groups = [&](const Expr& part, size_t rank) {
     return per_channel(work == dtype ? part : cast(part, work), rank);
   };
   if (in.version() < 21) {
-    out = add(multiply(out, stretched(in[1], 3)), stretched(in[2], 3));
+    out = add(multiply(out, along_groups(in[1], 3)), along_groups(in[2], 3));
     out = reshape(out, int_array(shape));
   } else {
     out = reshape(out, int_array(shape));
-    out = add(multiply(out, stretched(in[1], shape.size())), stretched(in[2], shape.size()));
+    out = add(multiply(out, along_groups(in[1], shape.size())), along_groups(in[2], shape.size()));
   }
   return {work == dtype ? out : cast(out, dtype)};
 }

@@ -15,7 +15,7 @@ namespace {
 using namespace relay;  // NOLINT: makers of calls
 using Options = ResizeOptions;
 
-/// One axis: how it is stretched, and which part of it is looked at.
+/// One axis: how it is scaled, and which part of it is looked at.
 struct Axis {
   int64_t in = 1, out = 1;
   double scale = 1, begin = 0, end = 1;

@@ -20,7 +20,7 @@ using namespace relay;  // NOLINT: makers of calls
 Expr number(double value) { return make_scalar(value, kFloat32); }
 Expr floor_of(const Expr& x) { return call_op("floor", {x}); }
 
-/// One axis: extents before and after, and by how much it is stretched.
+/// One axis: extents before and after, and by how much it is scaled.
 struct DynamicAxis {
   Expr in, out;        // int64
   Expr scale, wanted;  // float32; wanted: the extent after, before it is cut to a whole number

@@ -70,7 +70,7 @@ void sum_away(Named* x, const std::string& needed) {
   *x = std::move(out);
 }
 
-/// Dimensions of extent one that the other stretches are left out.
+/// Dimensions of extent one that the other broadcasts are left out.
 void drop_ones(Named* x, const Named& other) {
   Named out{x->tensor, "", {}};
   for (size_t i = 0; i < x->axes.size(); ++i) {

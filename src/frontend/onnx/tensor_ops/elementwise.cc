@@ -1,4 +1,4 @@
-// Operators on single elements, stretched to each other where there are several inputs.
+// Operators on single elements, broadcast to each other where there are several inputs.
 
 #include "frontend/onnx/ml/texts.h"
 #include "relay/attrs/nn.h"
@@ -23,7 +23,7 @@ Converter unary(const char* op) {
   return [op](Operation& in) { return Values{call_op(op, {in[0]})}; };
 }
 
-/// Axis and broadcast attributes stood for what is stretched before version 7.
+/// Axis and broadcast attributes stood for what is broadcast before version 7.
 Expr aligned(Operation& in, const Expr& rhs) {
   if (in.version() >= 7 || !in.has_attribute("axis")) return rhs;
   size_t rank = in.rank(in[0]), own = in.rank(rhs);

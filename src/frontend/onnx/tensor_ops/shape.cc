@@ -146,7 +146,7 @@ Values concat(Operation& in) {
 Values expand(Operation& in) {
   if (std::optional<std::vector<int64_t>> shape = in.constant_ints(in[1])) {
     if (std::optional<std::vector<int64_t>> own = in.fixed_shape(in[0])) {
-      std::vector<int64_t> wide = *shape;  // stretched both ways
+      std::vector<int64_t> wide = *shape;  // broadcast both ways
       if (wide.size() < own->size()) wide.insert(wide.begin(), own->size() - wide.size(), 1);
       for (size_t i = 0; i < own->size(); ++i) {
         int64_t& extent = wide[wide.size() - own->size() + i];

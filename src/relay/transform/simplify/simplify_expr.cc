@@ -53,7 +53,7 @@ Expr fill_value(const Expr& expr) {
   return nullptr;
 }
 
-/// x + full(c)  =>  x + c, where the filled tensor stretches nothing: of dynamic extents none is known to equal another.
+/// x + full(c)  =>  x + c, where the filled tensor broadcasts nothing: of dynamic extents none is known to equal another.
 /// Operators with attributes (nn.bias_add) want their arguments in the shape that they have.
 Expr use_fill_value(const Call* call) {
   auto* op = call->op.as<OpNode>();

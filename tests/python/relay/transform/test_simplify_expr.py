@@ -56,7 +56,7 @@ RULES = {
         lambda: relay.multiply(X, relay.ones((2, 3, 4), "float32")) + relay.zeros_like(X),
         lambda: X,
     ),
-    "a fill that stretches the other stays": (
+    "a fill that broadcasts the other stays": (
         lambda: relay.add(var("s", 1), relay.ones((3,), "float32")),
         None,
     ),
@@ -118,7 +118,7 @@ def test_operators_with_attributes_keep_the_shape_of_a_filled_argument():
     check(SimplifyExpr(), relay.Function([x], biased), relay.Function([x], biased))
 
 
-def test_a_filled_tensor_of_open_extents_may_stretch_and_stays():
+def test_a_filled_tensor_of_dynamic_extents_may_broadcast_and_stays():
     x, y = (relay.var(name, shape=(relay.Any(), relay.Any())) for name in "xy")
     before = module(relay.maximum(x, relay.zeros_like(y)))
     tessera.ir.assert_structural_equal(SimplifyExpr()(before)["main"], before["main"])

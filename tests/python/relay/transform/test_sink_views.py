@@ -80,7 +80,7 @@ def test_a_transposition_of_nothing_stays():
     assert run(relay.Function([x], relay.transpose(x)), [np.zeros((1, 0), "float32")]).shape == (0, 1)
 
 
-def test_what_is_stretched_over_the_view_stays_behind_it(names):
+def test_what_is_broadcast_over_the_view_stays_behind_it(names):
     x, w, _, _ = names
     row = relay.var("row", shape=(2, 1, 32))
     function = relay.Function([x, w, row], relay.reshape(relay.nn.dense(x, w), (2, 3, 32)) + row)
