@@ -115,7 +115,7 @@ def _as_strings(text: Any) -> np.ndarray:
     return items.reshape([int(extent) for extent in text["shape"]])
 
 
-_SMALL_FLOATS = frozenset(
+_MINIFLOATS = frozenset(
     (
         "float4_e2m1fn",
         "float6_e2m3fn",
@@ -137,20 +137,20 @@ def _small_type(value: Any) -> Any:
     if not number:
         return None
     kind = helper.tensor_dtype_to_np_dtype(number)
-    return kind if kind.name in ("int2", "int4", "uint2", "uint4", *_SMALL_FLOATS) else None
+    return kind if kind.name in ("int2", "int4", "uint2", "uint4", *_MINIFLOATS) else None
 
 
 def _from_bytes(array: Any, kind: Any) -> Any:
     if kind is None:
         return array
-    return array.view(kind) if kind.name in _SMALL_FLOATS else array.astype(kind)
+    return array.view(kind) if kind.name in _MINIFLOATS else array.astype(kind)
 
 
 def _in_bytes(array: np.ndarray) -> np.ndarray:
-    """Elements smaller than a byte take one each, and so do small floats."""
+    """Elements smaller than a byte take one each, and so do minifloats."""
     if array.dtype.name in ("int2", "int4"):
         return array.astype("int8")
-    if array.dtype.name in _SMALL_FLOATS:
+    if array.dtype.name in _MINIFLOATS:
         return array.view("uint8")
     return array.astype("uint8") if array.dtype.name in ("uint2", "uint4") else array
 

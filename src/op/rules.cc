@@ -29,7 +29,7 @@ namespace {
 
 /// The extent that two extents above 1, or of unknown size, are both broadcast to; empty when they certainly differ.
 /// An unknown one that may be 1 yields to the other.
-PrimExpr broadcast(const PrimExpr& x, const PrimExpr& y) {
+PrimExpr broadcast_extent(const PrimExpr& x, const PrimExpr& y) {
   if (as_int(x) && as_int(y)) return *as_int(x) == *as_int(y) ? x : PrimExpr();
   arith::Analyzer analyzer;
   if (analyzer.can_prove_equal(x, y)) return as_int(y) ? y : x;
@@ -52,7 +52,7 @@ Array<PrimExpr> broadcast_type_shape(const Array<PrimExpr>& a, const Array<PrimE
     if (back > a.size() || is_one(x)) out.push_back(y);
     else if (back > b.size() || is_one(y)) out.push_back(x);
     else if (is_any(x) || is_any(y)) out.push_back(is_any(x) ? y : x);
-    else if (out.push_back(broadcast(x, y)); out.back()) continue;
+    else if (out.push_back(broadcast_extent(x, y)); out.back()) continue;
     else
       throw Error(TypeError) << "the shapes " << to_text(a) << " and " << to_text(b)
                              << " cannot be broadcast together: " << x << " and " << y << " differ and neither is 1";

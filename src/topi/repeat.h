@@ -19,7 +19,7 @@ Array<te::Tensor> meshgrid(const Array<te::Tensor>& vectors, bool swaps);
 /// The extents of x as a vector, and their product.
 te::Tensor shape_of(const te::Tensor& x, DataType dtype);
 te::Tensor ndarray_size(const te::Tensor& x, DataType dtype);
-/// Sums over what broadcasting from `shape` has broadcast.
+/// Sums over what was broadcast from `shape`.
 te::Tensor collapse_sum(const te::Tensor& x, const Array<PrimExpr>& shape);
 
 }  // namespace tessera::topi

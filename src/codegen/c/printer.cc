@@ -114,7 +114,7 @@ static inline uint16_t tsr_store_bf16(float x) {
 static inline float tsr_round_bf16(float x) { return tsr_load_bf16(tsr_store_bf16(x)); }
 )";
 
-bool is_narrow_float(DataType dtype) { return dtype.is_floating() && dtype.bits == 16; }
+bool is_fp16_or_bf16(DataType dtype) { return dtype.is_floating() && dtype.bits == 16; }
 
 }  // namespace
 
@@ -143,7 +143,7 @@ std::string CPrinter::value_type(DataType dtype) {
 }
 
 std::string CPrinter::memory_type(DataType dtype) {
-  if (is_narrow_float(dtype)) return "uint16_t";
+  if (is_fp16_or_bf16(dtype)) return "uint16_t";
   if (dtype.is_bool()) return "uint8_t";
   if (dtype.is_integral() && dtype.bits > 8 && (dtype.bits & (dtype.bits - 1)))
     throw Error(TypeError) << "a buffer of " << dtype << ": elements take 8, 16, 32 or 64 bits, or less than 8";
@@ -151,19 +151,19 @@ std::string CPrinter::memory_type(DataType dtype) {
 }
 
 std::string CPrinter::from_memory(const std::string& element, DataType dtype) {
-  if (!is_narrow_float(dtype)) return SourcePrinter::from_memory(element, dtype);
+  if (!is_fp16_or_bf16(dtype)) return SourcePrinter::from_memory(element, dtype);
   dtype.is_bfloat() ? need_bfloat() : need_half();
   return (dtype.is_bfloat() ? "tsr_load_bf16(" : "tsr_load_f16(") + element + ")";
 }
 
 std::string CPrinter::to_memory(const std::string& value, DataType dtype) {
-  if (!is_narrow_float(dtype)) return value;
+  if (!is_fp16_or_bf16(dtype)) return value;
   dtype.is_bfloat() ? need_bfloat() : need_half();
   return (dtype.is_bfloat() ? "tsr_store_bf16(" : "tsr_store_f16(") + value + ")";
 }
 
 std::string CPrinter::rounded(const std::string& value, DataType dtype) {
-  if (!is_narrow_float(dtype)) return value;
+  if (!is_fp16_or_bf16(dtype)) return value;
   dtype.is_bfloat() ? need_bfloat() : need_half();
   return (dtype.is_bfloat() ? "tsr_round_bf16(" : "tsr_round_f16(") + value + ")";
 }

@@ -134,7 +134,7 @@ llvm::Value* CodeGen::call_global(const GlobalVarNode* callee, const Call* op) {
   return constant_int(32, 0);
 }
 
-/// bfloat16 is kept as its bits here (narrow_floats.cc); LLVM's intrinsics for it take vectors of its own type.
+/// bfloat16 is kept as its bits here (fp16_bf16.cc); LLVM's intrinsics for it take vectors of its own type.
 CodeGen::Values CodeGen::as_bfloats(Values args) {
   for (Value*& arg : args) {
     auto* vector = llvm::dyn_cast<llvm::VectorType>(arg->getType());

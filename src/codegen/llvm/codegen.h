@@ -78,7 +78,7 @@ class CodeGen {
   Value* truncate_to_signed(Value* value, DataType from, DataType to);
   Value* to_index(Value* value, DataType dtype);  // any integer as i64
 
-  // narrow_floats.cc
+  // fp16_bf16.cc
   bool is_kept_as_bits(DataType dtype) const;
   Value* widen(Value* bits, DataType dtype);    // such a value as float32
   Value* narrow(Value* value, DataType dtype);  // and back

@@ -5,8 +5,8 @@
 #include <stdexcept>
 
 #include "base/stack.h"
+#include "frontend/onnx/minifloat.h"
 #include "frontend/onnx/scope.h"
-#include "frontend/onnx/small_types.h"
 #include "ir/prim/ops.h"
 #include "ir/span_scope.h"
 #include "op/rules.h"
@@ -45,12 +45,12 @@ const Table& converters() {
 Value constant_of(const Tensor& tensor, const DataFolder& folder) {
   if (tensor.type == ElementType::String) return Value::of(Texts{tensor.dims, text_items(tensor)});
   Value out(relay::make_constant(to_ndarray(tensor, folder)));
-  if (small_bits(tensor.type) || is_small_float(tensor.type)) out.element = tensor.type;
+  if (small_bits(tensor.type) || is_minifloat(tensor.type)) out.element = tensor.type;
   return out;
 }
 
-ElementType small_type(ElementType type) {
-  return small_bits(type) || is_small_float(type) ? type : ElementType::Undefined;
+ElementType minifloat_type(ElementType type) {
+  return small_bits(type) || is_minifloat(type) ? type : ElementType::Undefined;
 }
 
 /// What a node is called, after the name of the node whose function or inner graph it is in.
@@ -276,7 +276,7 @@ Imported Importer::run() {
     if (initialized.count(input.name)) continue;
     if (auto known = options_.frozen.find(std::string(input.name)); known != options_.frozen.end()) {
       Value value = known->second;
-      value.element = small_type(input.type.element);
+      value.element = minifloat_type(input.type.element);
       scope.define(input.name, value);
       continue;
     }
@@ -292,7 +292,7 @@ Imported Importer::run() {
     inputs.push_back(var);
     if (Array<String> names = dim_names(input, type); !names.empty()) dims.set(String(std::string(input.name)), names);
     Value value{Expr(var)};
-    value.element = small_type(input.type.element);
+    value.element = minifloat_type(input.type.element);
     scope.define(input.name, value);
   }
   for (const relay::Var& param : params) inputs.push_back(param);

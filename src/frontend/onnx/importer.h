@@ -32,7 +32,7 @@ struct Value {
   Expr tensor;
   std::shared_ptr<const std::vector<Value>> sequence;
   std::shared_ptr<const Texts> texts;
-  ElementType element = ElementType::Undefined;  // where the type in memory does not say it; see small_types.h
+  ElementType element = ElementType::Undefined;  // where the type in memory does not say it; see minifloat.h
   // While unsupported nodes are collected: nothing is known of the value, or it only stands for what a rejected node makes.
   bool is_rejected = false, follows_unsupported = false;
 

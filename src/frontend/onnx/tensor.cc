@@ -11,9 +11,9 @@ namespace {
 
 struct TypeRow {
   const char* name;
-  DataType dtype;                     // in memory; void: there is none
-  int packed_bits = 0;                // in raw data, where elements are packed into bytes; 0: as in memory
-  const char* small_float = nullptr;  // the format, where bytes stand for floats
+  DataType dtype;                   // in memory; void: there is none
+  int packed_bits = 0;              // in raw data, where elements are packed into bytes; 0: as in memory
+  const char* minifloat = nullptr;  // the format, where bytes stand for floats
 };
 
 constexpr DataType kNone = DataType::Void(), kByte = DataType::UInt(8);
@@ -126,20 +126,19 @@ DataType memory_type(ElementType type) {
 }
 
 DataType element_type(ElementType type) {
-  if (is_small_float(type))
+  if (is_minifloat(type))
     throw Error(OpNotImplemented) << "tensors of " << element_name(type) << " are not supported here";
   return memory_type(type);
 }
 
 ElementType number_of(DataType dtype) {
   for (size_t i = 0; i < std::size(kTypes); ++i)
-    if (kTypes[i].dtype == dtype && !kTypes[i].packed_bits && !kTypes[i].small_float)
-      return static_cast<ElementType>(i);
+    if (kTypes[i].dtype == dtype && !kTypes[i].packed_bits && !kTypes[i].minifloat) return static_cast<ElementType>(i);
   throw Error(OpNotImplemented) << "ONNX has no tensors of " << to_text(dtype);
 }
 
-bool is_small_float(ElementType type) { return row_of(type).small_float != nullptr; }
-const char* small_float_name(ElementType type) { return row_of(type).small_float; }
+bool is_minifloat(ElementType type) { return row_of(type).minifloat != nullptr; }
+const char* minifloat_name(ElementType type) { return row_of(type).minifloat; }
 int small_bits(ElementType type) { return row_of(type).packed_bits; }
 
 NDArray to_ndarray(const Tensor& tensor, const DataFolder& folder) {

@@ -12,15 +12,15 @@ inline constexpr size_t kMaxRank = 64;
 /// The element type in memory; an error that names it for types that tensors cannot have here. Types of less than eight
 /// bits take a byte an element.
 DataType memory_type(ElementType type);
-/// The same for types that Relay computes with: not for small floats, whose bytes are no numbers.
+/// The same for types that Relay computes with: not for minifloats, whose bytes are no numbers.
 DataType element_type(ElementType type);
 /// The type that has this one in memory and means the same.
 ElementType number_of(DataType dtype);
 const char* element_name(ElementType type);
 /// Floats of eight bits and fewer.
-bool is_small_float(ElementType type);
-/// The name of such a format in topi/small_float.h.
-const char* small_float_name(ElementType type);
+bool is_minifloat(ElementType type);
+/// The name of such a format in topi/minifloat.h.
+const char* minifloat_name(ElementType type);
 /// The bits of an element that is smaller than a byte; 0 for others.
 int small_bits(ElementType type);
 

@@ -126,7 +126,7 @@ void Importer::define_stand_ins(const Node& node, const Graph* graph, Scope& sco
     if (info && info->type.has_shape) try {
         value.tensor = relay::make_local(std::string(name), input_type(*info));
         ElementType element = info->type.element;
-        if (small_bits(element) || is_small_float(element)) value.element = element;
+        if (small_bits(element) || is_minifloat(element)) value.element = element;
         value.is_rejected = false;
       } catch (const Error&) {  // a type that no tensor has here: the value stays unknown
       }

@@ -1,11 +1,11 @@
 // The attribute types of operators on tensors of any kind.
 
 #include "relay/attrs/index.h"
+#include "relay/attrs/minifloat.h"
 #include "relay/attrs/random.h"
 #include "relay/attrs/reduce.h"
 #include "relay/attrs/search.h"
 #include "relay/attrs/signal.h"
-#include "relay/attrs/small_float.h"
 #include "relay/attrs/transform.h"
 
 namespace tessera::relay {
@@ -21,7 +21,7 @@ register_types<ArangeAttrs, AutoSchedulerLayoutTransformAttrs, CastAttrs, ClipAt
                DynExpandDimsAttrs, EinsumAttrs, ExpandDimsAttrs, FftAttrs, FixedPointMultiplyAttrs, InitOpAttrs,
                LayoutTransformAttrs, MeshgridAttrs, MetaScheduleLayoutTransformAttrs, NdarraySizeAttrs, RepeatAttrs,
                ReshapeAttrs, ReshapeLikeAttrs, ReverseAttrs, ReverseSequenceAttrs, ShapeOfAttrs, SliceLikeAttrs,
-               SlidingWindowAttrs, SmallFloatAttrs, UniqueRowsAttrs, SplitAttrs, SqueezeAttrs, StackAttrs, StftAttrs,
+               SlidingWindowAttrs, MinifloatAttrs, UniqueRowsAttrs, SplitAttrs, SqueezeAttrs, StackAttrs, StftAttrs,
                StridedSliceAttrs, TileAttrs, TransposeAttrs>
     transform;
 

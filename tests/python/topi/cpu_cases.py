@@ -177,7 +177,7 @@ def concat(axis, *shapes):
 
 
 def narrowed(dtype):
-    """The bits of narrow floats: rounding is to the nearest, halves to even."""
+    """The bits of fp16 and bf16: rounding is to the nearest, halves to even."""
     return lambda make: relay.reinterpret(relay.cast(make.data(3, 67), dtype), "uint16")
 
 

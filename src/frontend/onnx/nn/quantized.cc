@@ -4,8 +4,8 @@
 #include "frontend/onnx/nn/quantized.h"
 #include "base/dtypes.h"
 #include "frontend/common/parts.h"
+#include "frontend/onnx/minifloat.h"
 #include "frontend/onnx/nn/windows.h"
-#include "frontend/onnx/small_types.h"
 #include "relay/attrs/qnn.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -133,7 +133,7 @@ Values quantize_linear(Operation& in) {
   int64_t axis = in.integer("axis", 1), block = in.integer("block_size", 0), precision = in.integer("precision", 0);
   auto to = quantized_type(in);
   if (to == ElementType::Undefined) to = ElementType::UInt8;
-  if (!is_small_float(to) && !small_bits(to))
+  if (!is_minifloat(to) && !small_bits(to))
     if (Expr out = qnn_quantize(in, x, element_type(to))) return {out};
   Expr given_scale = as_numbers(in.value(1)), zero;
   DataType work = precision ? element_type(static_cast<ElementType>(precision)) : in.dtype(x);
@@ -143,10 +143,10 @@ Values quantize_linear(Operation& in) {
   Expr scale = cast_if_needed(in, spread(in, given_scale, x, axis, block), work);
   if (in.has(2)) zero = spread(in, as_numbers(in.value(2)), x, axis, block);
   Expr scaled = divide(cast_if_needed(in, x, work), scale);
-  if (is_small_float(to)) {
+  if (is_minifloat(to)) {
     bool is_moved = small_bits(to) && zero.defined();  // floats of a byte have no zero point but 0
     if (is_moved) scaled = add(cast_if_needed(in, scaled, kFloat32), zero);
-    return {as_small_float(in, scaled, to, in.integer("saturate", 1) != 0, "nearest")};
+    return {as_minifloat(in, scaled, to, in.integer("saturate", 1) != 0, "nearest")};
   }
   Value out(quantized(in, scaled, zero, range_of(in, element_type(to), small_bits(to))));
   if (small_bits(to)) out.element = to;
@@ -165,8 +165,8 @@ Values dequantize_linear(Operation& in) {
   Expr out = cast_if_needed(in, x, work);
   if (in.has(2)) out = subtract(out, cast_if_needed(in, spread(in, as_numbers(in.value(2)), x, axis, block), work));
   out = multiply(out, cast_if_needed(in, spread(in, scale, x, axis, block), work));
-  if (wanted == ElementType::Undefined && is_small_float(in.value(1).element)) wanted = in.value(1).element;
-  if (is_small_float(wanted)) return {as_small_float(in, out, wanted, true, "up")};
+  if (wanted == ElementType::Undefined && is_minifloat(in.value(1).element)) wanted = in.value(1).element;
+  if (is_minifloat(wanted)) return {as_minifloat(in, out, wanted, true, "up")};
   return {cast_if_needed(in, out, wanted == ElementType::Undefined ? scale_type : element_type(wanted))};
 }
 

@@ -1,8 +1,8 @@
 // Elements as another type.
 
 #include "frontend/common/parts.h"
+#include "frontend/onnx/minifloat.h"
 #include "frontend/onnx/ml/texts.h"
-#include "frontend/onnx/small_types.h"
 #include "relay/attrs/transform.h"
 #include "relay/make.h"
 #include "runtime/function/element.h"
@@ -25,11 +25,11 @@ Value converted(Operation& in, const Value& given, ElementType to) {
   }
   Expr x = as_numbers(given);
   if (to == ElementType::String) return Value::of(texts_of_numbers(in, x));
-  if (is_small_float(to)) {
+  if (is_minifloat(to)) {
     if (given.element == to) return given;
     std::string rounding = in.text("round_mode", "up");
-    return as_small_float(in, x, to, in.integer("saturate", 1) != 0,
-                          to == ElementType::Float8E8M0 ? rounding : "nearest");
+    return as_minifloat(in, x, to, in.integer("saturate", 1) != 0,
+                        to == ElementType::Float8E8M0 ? rounding : "nearest");
   }
   DataType dtype = element_type(to), from = in.dtype(x);
   int bits = small_bits(to);
@@ -66,10 +66,10 @@ Values bit_cast(Operation& in) {
   } else if (from != to) {
     x = call_op("reinterpret", {x}, make_attrs<CastAttrs>([&](auto& attrs) { attrs.dtype = to; }));
     if (bits)
-      x = is_small_float(number) ? call_op("bitwise_and", {x, make_scalar((1 << bits) - 1, to)}) : wrapped(x, to, bits);
+      x = is_minifloat(number) ? call_op("bitwise_and", {x, make_scalar((1 << bits) - 1, to)}) : wrapped(x, to, bits);
   }
   Value out(x);
-  if (bits || is_small_float(number)) out.element = number;
+  if (bits || is_minifloat(number)) out.element = number;
   return {out};
 }
 

@@ -1,4 +1,4 @@
-#include "topi/small_float.h"
+#include "topi/minifloat.h"
 
 #include <cmath>
 
@@ -8,7 +8,7 @@
 namespace tessera::topi {
 namespace {
 
-constexpr SmallFloat kFormats[] = {
+constexpr Minifloat kFormats[] = {
     {"float4_e2m1fn", 2, 1, 1, Specials::Finite},  {"float6_e2m3fn", 2, 3, 1, Specials::Finite},
     {"float6_e3m2fn", 3, 2, 3, Specials::Finite},  {"float8_e4m3fn", 4, 3, 7, Specials::Fn},
     {"float8_e4m3fnuz", 4, 3, 8, Specials::Fnuz},  {"float8_e5m2", 5, 2, 15, Specials::Ieee},
@@ -32,16 +32,16 @@ PrimExpr encode_power(const PrimExpr& x, bool saturates, Rounding rounding) {
 
 }  // namespace
 
-const SmallFloat& small_float(std::string_view name) {
-  for (const SmallFloat& format : kFormats)
+const Minifloat& minifloat(std::string_view name) {
+  for (const Minifloat& format : kFormats)
     if (name == format.name) return format;
   Error error(ValueError);
-  error << "there is no small float \"" << std::string(name) << "\"; there are";
-  for (const SmallFloat& format : kFormats) error << " " << format.name;
+  error << "there is no minifloat \"" << std::string(name) << "\"; there are";
+  for (const Minifloat& format : kFormats) error << " " << format.name;
   throw error;
 }
 
-PrimExpr encode(const PrimExpr& x, const SmallFloat& format, bool saturates, Rounding rounding) {
+PrimExpr encode(const PrimExpr& x, const Minifloat& format, bool saturates, Rounding rounding) {
   if (format.specials == Specials::Powers) return encode_power(cast(kFloat32, x), saturates, rounding);
   int width = x.dtype().bits, mantissa = width == 64 ? 52 : 23, bias = width == 64 ? 1023 : 127;
   DataType word = DataType::UInt(width);
@@ -79,7 +79,7 @@ PrimExpr encode(const PrimExpr& x, const SmallFloat& format, bool saturates, Rou
   return cast(kUInt8, select(is_nan, nan, out));
 }
 
-PrimExpr decode(const PrimExpr& byte, const SmallFloat& format) {
+PrimExpr decode(const PrimExpr& byte, const Minifloat& format) {
   PrimExpr code = cast(kInt32, byte), nan = reinterpret(kFloat32, number(0x7FC00000));
   if (format.specials == Specials::Powers) {
     PrimExpr bits = select(equal(code, number(0)), number(0x400000), code << number(23));

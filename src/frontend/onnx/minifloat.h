@@ -6,14 +6,14 @@
 
 namespace tessera::onnx {
 
-/// Rejects a node that would take the bytes of small floats for numbers.
+/// Rejects a node that would take the bytes of minifloats for numbers.
 void check_small_inputs(const Node& node, const Values& inputs);
 /// What moves elements gives the type of what it moves.
 void mark_small_outputs(const Node& node, const Values& inputs, Values* outputs);
 
-/// A tensor as numbers that Relay computes with: small floats as float32, everything else as it is.
+/// A tensor as numbers that Relay computes with: minifloats as float32, everything else as it is.
 Expr as_numbers(const Value& value);
-/// Floats as the bytes of a small float.
-Value as_small_float(Operation& in, Expr x, ElementType to, bool saturates, const std::string& rounding);
+/// Floats as the bytes of a minifloat.
+Value as_minifloat(Operation& in, Expr x, ElementType to, bool saturates, const std::string& rounding);
 
 }  // namespace tessera::onnx

@@ -1,15 +1,15 @@
 // Floats of eight bits and fewer: their bytes made and read. Tensors of such floats are tensors of uint8.
 
-#include "topi/small_float.h"
+#include "topi/minifloat.h"
 #include "op/records.h"
 #include "op/rules.h"
-#include "relay/attrs/small_float.h"
+#include "relay/attrs/minifloat.h"
 #include "topi/elementwise.h"
 
 namespace tessera::op {
 namespace {
 
-using relay::SmallFloatAttrs;
+using relay::MinifloatAttrs;
 
 topi::Rounding rounding_of(const String& name) {
   if (name == "up") return topi::Rounding::Up;
@@ -21,11 +21,11 @@ topi::Rounding rounding_of(const String& name) {
 bool encode_type(TypeQuery& query) {
   auto* data = query.tensor(0);
   if (!data) return false;
-  auto* attrs = query.attrs_as<SmallFloatAttrs>();
-  topi::small_float(attrs->format.str());
+  auto* attrs = query.attrs_as<MinifloatAttrs>();
+  topi::minifloat(attrs->format.str());
   rounding_of(attrs->rounding);
   if (data->dtype != DataType::Float(32) && data->dtype != DataType::Float(64))
-    throw Error(TypeError) << "small floats are made from float32 or float64, not from " << to_text(data->dtype);
+    throw Error(TypeError) << "minifloats are made from float32 or float64, not from " << to_text(data->dtype);
   query.result(TensorType(data->shape, DataType::UInt(8)));
   return true;
 }
@@ -33,38 +33,38 @@ bool encode_type(TypeQuery& query) {
 bool decode_type(TypeQuery& query) {
   auto* data = query.tensor(0);
   if (!data) return false;
-  topi::small_float(query.attrs_as<SmallFloatAttrs>()->format.str());
+  topi::minifloat(query.attrs_as<MinifloatAttrs>()->format.str());
   if (data->dtype != DataType::UInt(8))
-    throw Error(TypeError) << "small floats are read from uint8, not from " << to_text(data->dtype);
+    throw Error(TypeError) << "minifloats are read from uint8, not from " << to_text(data->dtype);
   query.result(TensorType(data->shape, DataType::Float(32)));
   return true;
 }
 
 }  // namespace
 
-static void small_float_records() {
+static void minifloat_records() {
   OpRecord("small_float_encode")
       .doc("The bytes that stand for the elements as floats of eight bits or fewer.")
-      .attrs<SmallFloatAttrs>()
+      .attrs<MinifloatAttrs>()
       .input("data", "float32 or float64")
       .support_level(10)
       .type("SmallFloatEncode", encode_type)
       .fusion(Fusion::Elementwise)
       .compute([](const Attrs& given, const Tensors& in, const Type&) {
-        auto* attrs = given.as<SmallFloatAttrs>();
+        auto* attrs = given.as<MinifloatAttrs>();
         return Tensors{topi::elementwise(in[0], [&](const PrimExpr& x) {
-          return topi::encode(x, topi::small_float(attrs->format.str()), attrs->saturate, rounding_of(attrs->rounding));
+          return topi::encode(x, topi::minifloat(attrs->format.str()), attrs->saturate, rounding_of(attrs->rounding));
         })};
       });
   OpRecord("small_float_decode")
       .doc("The float32 that bytes of floats of eight bits or fewer stand for.")
-      .attrs<SmallFloatAttrs>()
+      .attrs<MinifloatAttrs>()
       .input("data", "uint8")
       .support_level(10)
       .type("SmallFloatDecode", decode_type)
       .fusion(Fusion::Elementwise)
       .compute([](const Attrs& given, const Tensors& in, const Type&) {
-        const topi::SmallFloat& format = topi::small_float(given.as<SmallFloatAttrs>()->format.str());
+        const topi::Minifloat& format = topi::minifloat(given.as<MinifloatAttrs>()->format.str());
         return Tensors{topi::elementwise(in[0], [&](const PrimExpr& x) { return topi::decode(x, format); })};
       });
 }

@@ -16,14 +16,14 @@ enum class Specials {
   Powers,  // powers of two without sign and zero; all bits set: NaN
 };
 
-struct SmallFloat {
+struct Minifloat {
   const char* name;
   int exponent_bits, mantissa_bits, bias;
   Specials specials;
 };
 
 /// The format of that name ("float8_e4m3fn", "float4_e2m1fn", ...); an error that lists them otherwise.
-const SmallFloat& small_float(std::string_view name);
+const Minifloat& minifloat(std::string_view name);
 
 /// How powers of two are rounded: away from zero, towards zero, to the nearest with halves going up. Other formats round to
 /// the nearest, halves to the even one.
@@ -31,8 +31,8 @@ enum class Rounding { Up, Down, Nearest };
 
 /// The byte of a float32 or float64. What is too large becomes the largest number when `saturates`, else an infinity, or
 /// a NaN where there is none; a format without either always saturates, and makes a zero of a NaN.
-PrimExpr encode(const PrimExpr& x, const SmallFloat& format, bool saturates, Rounding rounding);
+PrimExpr encode(const PrimExpr& x, const Minifloat& format, bool saturates, Rounding rounding);
 /// The float32 of a byte, exactly.
-PrimExpr decode(const PrimExpr& byte, const SmallFloat& format);
+PrimExpr decode(const PrimExpr& byte, const Minifloat& format);
 
 }  // namespace tessera::topi

@@ -38,7 +38,7 @@ def cast(x, name, **attributes):
 
 
 def numbers(dtype):
-    """All that a small float holds, what lies between, the ends of the range, and numbers of every size."""
+    """All that a minifloat holds, what lies between, the ends of the range, and numbers of every size."""
     rng = np.random.default_rng(0)
     every = np.arange(256, dtype="uint8")
     with np.errstate(all="ignore"):

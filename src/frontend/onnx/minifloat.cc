@@ -1,9 +1,9 @@
-#include "frontend/onnx/small_types.h"
+#include "frontend/onnx/minifloat.h"
 
 #include <set>
 
 #include "frontend/common/parts.h"
-#include "relay/attrs/small_float.h"
+#include "relay/attrs/minifloat.h"
 #include "relay/make.h"
 
 namespace tessera::onnx {
@@ -22,7 +22,7 @@ bool moves_elements(const Node& node) {
 }
 
 /// Operators that look at what a value says of itself, or pass it on as it is.
-bool knows_small_floats(const Node& node) {
+bool knows_minifloats(const Node& node) {
   static const std::set<std::string_view> knowing{"BitCast",
                                                   "Cast",
                                                   "CastLike",
@@ -43,11 +43,11 @@ bool knows_small_floats(const Node& node) {
   return knowing.count(node.op) && (node.domain.empty() || node.domain == "ai.onnx");
 }
 
-ElementType small_float_in(const Value& value) {
-  if (is_small_float(value.element)) return value.element;
+ElementType minifloat_in(const Value& value) {
+  if (is_minifloat(value.element)) return value.element;
   if (value.sequence)
     for (const Value& item : *value.sequence)
-      if (ElementType found = small_float_in(item); found != ElementType::Undefined) return found;
+      if (ElementType found = minifloat_in(item); found != ElementType::Undefined) return found;
   return ElementType::Undefined;
 }
 
@@ -55,11 +55,11 @@ ElementType small_float_in(const Value& value) {
 
 void check_small_inputs(const Node& node, const Values& inputs) {
   for (const Value& value : inputs) {
-    ElementType found = small_float_in(value);
-    if (found == ElementType::Undefined || knows_small_floats(node)) continue;
+    ElementType found = minifloat_in(value);
+    if (found == ElementType::Undefined || knows_minifloats(node)) continue;
     if (moves_elements(node) && !value.sequence) {
       for (size_t i = moved_input(node.op); i < inputs.size(); ++i)
-        if (is_small_float(inputs[i].element) && inputs[i].element != found)
+        if (is_minifloat(inputs[i].element) && inputs[i].element != found)
           throw Error(ValueError) << std::string(node.op) << " of " << element_name(found) << " and "
                                   << element_name(inputs[i].element);
       continue;
@@ -77,18 +77,18 @@ void mark_small_outputs(const Node& node, const Values& inputs, Values* outputs)
 }
 
 Expr as_numbers(const Value& value) {
-  if (!is_small_float(value.element)) return value.tensor;
+  if (!is_minifloat(value.element)) return value.tensor;
   return call_op("small_float_decode", {value.tensor},
-                 make_attrs<SmallFloatAttrs>([&](auto& attrs) { attrs.format = small_float_name(value.element); }));
+                 make_attrs<MinifloatAttrs>([&](auto& attrs) { attrs.format = minifloat_name(value.element); }));
 }
 
-Value as_small_float(Operation& in, Expr x, ElementType to, bool saturates, const std::string& rounding) {
+Value as_minifloat(Operation& in, Expr x, ElementType to, bool saturates, const std::string& rounding) {
   DataType from = in.dtype(x);
   // Integers and long floats are rounded once: all that a format holds is far from the ends of a float64.
   bool is_long = from.bits > 16 && from != DataType::Float(32);
   x = cast_if_needed(in, x, DataType::Float(is_long ? 64 : 32));
-  Value out(call_op("small_float_encode", {x}, make_attrs<SmallFloatAttrs>([&](auto& attrs) {
-                      attrs.format = small_float_name(to);
+  Value out(call_op("small_float_encode", {x}, make_attrs<MinifloatAttrs>([&](auto& attrs) {
+                      attrs.format = minifloat_name(to);
                       attrs.saturate = saturates;
                       attrs.rounding = rounding;
                     })));
