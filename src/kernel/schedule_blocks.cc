@@ -27,13 +27,13 @@ bool is_costly(const BlockNode* block) {
   return found;
 }
 
-/// True for stages that are computed once and read often: put into their readers, they would be computed as often.
+/// True for stages that are computed once and read often: put into their consumers, they would be computed as often.
 bool is_shared_work(const State& state, const BlockRef& block) {
   schedule::Cursor cursor = state.find(block);
   if (!is_costly(cursor.block())) return false;
   const int64_t once = iterations(cursor);
-  for (const BlockRef& reader : schedule::get_consumers(state, block)) {
-    schedule::Cursor there = state.find(reader);
+  for (const BlockRef& consumer : schedule::get_consumers(state, block)) {
+    schedule::Cursor there = state.find(consumer);
     if (!topi::is_spatial(there) && once > 0 && iterations(there) > 2 * once) return true;
   }
   return false;

@@ -40,13 +40,13 @@ std::vector<Stmt> parts_of(const Stmt& body) {
   if (auto* seq = body.as<SeqStmt>()) return seq->seq.vec();
   return {body};
 }
-Site site_behind(const Cursor& writer, const std::vector<Cursor>& readers, const BlockRealize* scope) {
+Site site_behind(const Cursor& producer, const std::vector<Cursor>& consumers, const BlockRealize* scope) {
   Site site;
   size_t depth = 0;
-  std::vector<const For*> loops = writer.loops();
-  for (const Cursor& reader : readers) depth = std::max(depth, common_loops(writer, reader).size());
+  std::vector<const For*> loops = producer.loops();
+  for (const Cursor& consumer : consumers) depth = std::max(depth, common_loops(producer, consumer).size());
   if (depth > 0) site.loop = loops[depth - 1];
-  site.position = position_of(parts_of(site.loop ? site.loop->body : scope->block->body), writer.block()) + 1;
+  site.position = position_of(parts_of(site.loop ? site.loop->body : scope->block->body), producer.block()) + 1;
   return site;
 }
 
@@ -82,9 +82,9 @@ void bind_outside(const Cursor& cursor, const Site& site, arith::Analyzer& analy
   for (size_t i = 0; i + inside < loops.size(); ++i) analyzer.bind(loops[i]->loop_var, range_of(loops[i]));
 }
 
-bool are_covered(const State& state, const GlobalVar& function, const std::vector<Cursor>& readers) {
-  for (const Cursor& reader : readers)
-    if (!is_region_covered(state.find(State::ref(function, reader.block())))) return false;
+bool are_covered(const State& state, const GlobalVar& function, const std::vector<Cursor>& consumers) {
+  for (const Cursor& consumer : consumers)
+    if (!is_region_covered(state.find(State::ref(function, consumer.block())))) return false;
   return true;
 }
 

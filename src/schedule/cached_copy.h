@@ -17,8 +17,8 @@ struct Site {
 Stmt copy_nest(const Buffer& source, const Buffer& target, const String& name, const Array<Range>& region);
 
 std::vector<Stmt> parts_of(const Stmt& body);
-/// Right behind the writer, inside every loop that it shares with one of the readers behind it.
-Site site_behind(const Cursor& writer, const std::vector<Cursor>& readers, const BlockRealize* scope);
+/// Right behind the producer, inside every loop that it shares with one of the consumers behind it.
+Site site_behind(const Cursor& producer, const std::vector<Cursor>& consumers, const BlockRealize* scope);
 /// The loops of `cursor` inside the site.
 std::vector<const For*> loops_inside(const Cursor& cursor, const Site& site);
 /// Tells the analyzer what the loops around the site run through.
@@ -28,7 +28,7 @@ void bind_outside(const Cursor& cursor, const Site& site, arith::Analyzer& analy
 void insert_copy(State& state, const GlobalVar& function, const BlockRealize* scope, const Site& site, const Stmt& nest,
                  const Buffer& extra, const std::function<Stmt(const BlockRealize*)>& change);
 
-bool are_covered(const State& state, const GlobalVar& function, const std::vector<Cursor>& readers);
+bool are_covered(const State& state, const GlobalVar& function, const std::vector<Cursor>& consumers);
 /// Rejects the copy where it would come too early or be read too late; `before` tells whether all was well without it.
 void require_covered(const State& state, const BlockRef& copy, bool before);
 

@@ -29,26 +29,26 @@ bool is_reduced_by(const Cursor& block, const For* loop) {
   return false;
 }
 
-/// What `writer` writes in one iteration of the loops it shares with `reader` holds all that the reader reads.
-bool covers(const Cursor& writer, const BufferRegion& write, const Cursor& reader, const BufferRegion& read,
+/// What `producer` writes in one iteration of the loops it shares with `consumer` holds all that the consumer reads.
+bool covers(const Cursor& producer, const BufferRegion& write, const Cursor& consumer, const BufferRegion& read,
             std::string* why_not) {
-  std::vector<const For*> common = common_loops(writer, reader);
+  std::vector<const For*> common = common_loops(producer, consumer);
   const std::string& buffer = write->buffer->name.str();
   for (const For* loop : common)
-    if (is_reduced_by(writer, loop))
-      return fail(why_not, "block " + named(reader.block()) + " reads " + buffer + " inside loop " +
-                               loop->loop_var->name.str() + ", over which block " + named(writer.block()) +
+    if (is_reduced_by(producer, loop))
+      return fail(why_not, "block " + named(consumer.block()) + " reads " + buffer + " inside loop " +
+                               loop->loop_var->name.str() + ", over which block " + named(producer.block()) +
                                " still accumulates it");
-  bool is_guarded = !is_one(writer.realize()->predicate);
-  if (is_guarded && !is_guard_of_domain(writer))
-    return fail(why_not, "block " + named(writer.block()) + " writes " + buffer + " only where its guard " +
-                             to_text(writer.realize()->predicate) + " holds");
+  bool is_guarded = !is_one(producer.realize()->predicate);
+  if (is_guarded && !is_guard_of_domain(producer))
+    return fail(why_not, "block " + named(producer.block()) + " writes " + buffer + " only where its guard " +
+                             to_text(producer.realize()->predicate) + " holds");
   arith::Analyzer analyzer;
   for (const For* loop : common) analyzer.bind(loop->loop_var, range_of(loop));
-  Array<arith::IntSet> written = exact_box(writer, write, loops_behind(writer, common.size()), analyzer);
-  Array<arith::IntSet> wanted = touched(reader, read, loops_behind(reader, common.size()), analyzer);
-  std::string unknown = "block " + named(reader.block()) + " reads elements of " + buffer + " that block " +
-                        named(writer.block()) + " is not known to have written by then";
+  Array<arith::IntSet> written = exact_box(producer, write, loops_behind(producer, common.size()), analyzer);
+  Array<arith::IntSet> wanted = touched(consumer, read, loops_behind(consumer, common.size()), analyzer);
+  std::string unknown = "block " + named(consumer.block()) + " reads elements of " + buffer + " that block " +
+                        named(producer.block()) + " is not known to have written by then";
   if (!written.defined()) return fail(why_not, unknown);
   auto reaches_down = [&](const arith::IntSet& set, const PrimExpr& low) {
     return set.has_lower_bound() ? analyzer.can_prove(set.min() <= low) : arith::is_neg_inf(set.min());
@@ -58,7 +58,7 @@ bool covers(const Cursor& writer, const BufferRegion& write, const Cursor& reade
   };
   for (size_t i = 0; i < wanted.size(); ++i) {
     PrimExpr first = make_zero(write->buffer->shape[i].dtype()), last = write->buffer->shape[i] - 1;
-    arith::IntSet domain = is_guarded ? domain_box(writer, write->region[i], analyzer) : arith::IntSet::everything();
+    arith::IntSet domain = is_guarded ? domain_box(producer, write->region[i], analyzer) : arith::IntSet::everything();
     for (const arith::IntSet& set : {arith::IntSet(written[i]), domain}) {
       bool low = reaches_down(set, first) || (wanted[i].has_lower_bound() && reaches_down(set, wanted[i].min()));
       bool high = reaches_up(set, last) || (wanted[i].has_upper_bound() && reaches_up(set, wanted[i].max()));
@@ -83,43 +83,43 @@ void add_buffers(const Array<BufferRegion>& regions, Buffers* out) {
 /// Blocks of a scope in the order of the program, each with its path from the scope's body, and who writes what.
 struct Order {
   std::vector<Cursor> blocks;
-  std::unordered_map<const Object*, std::vector<size_t>> writers;
+  std::unordered_map<const Object*, std::vector<size_t>> producers;
 
   explicit Order(std::vector<Cursor> all) : blocks(std::move(all)) {
     for (size_t i = 0; i < blocks.size(); ++i)
       for (const BufferRegion& write : blocks[i].block()->writes) {
-        std::vector<size_t>& of_buffer = writers[write->buffer.get()];
+        std::vector<size_t>& of_buffer = producers[write->buffer.get()];
         if (of_buffer.empty() || of_buffer.back() != i) of_buffer.push_back(i);
       }
   }
-  /// The `readers` and the blocks that write what they read.
+  /// The `consumers` and the blocks that write what they read.
   static Order around(const BlockRealize* scope, const GlobalVar& function,
-                      const std::unordered_set<const BlockNode*>& readers) {
+                      const std::unordered_set<const BlockNode*>& consumers) {
     Buffers read;
-    for (const BlockNode* reader : readers) add_buffers(reader->reads, &read);
+    for (const BlockNode* consumer : consumers) add_buffers(consumer->reads, &read);
     return Order(blocks_where(scope->block->body, function, [&](const BlockNode* block) {
-      return readers.count(block) > 0 || touches(block->writes, read);
+      return consumers.count(block) > 0 || touches(block->writes, read);
     }));
   }
 };
 
-bool is_covered(const Order& order, size_t reader, std::string* why_not) {
-  const Cursor& self = order.blocks[reader];
+bool is_covered(const Order& order, size_t consumer, std::string* why_not) {
+  const Cursor& self = order.blocks[consumer];
   for (const BufferRegion& read : self.block()->reads) {
     bool is_written = false, is_covered = false;
     std::string reason;
-    auto writers = order.writers.find(read->buffer.get());
-    if (writers == order.writers.end()) continue;
-    for (size_t i : writers->second) {
-      const Cursor& writer = order.blocks[i];
-      if (i == reader || is_covered) continue;
-      for (const BufferRegion& write : writer.block()->writes) {
+    auto producers = order.producers.find(read->buffer.get());
+    if (producers == order.producers.end()) continue;
+    for (size_t i : producers->second) {
+      const Cursor& producer = order.blocks[i];
+      if (i == consumer || is_covered) continue;
+      for (const BufferRegion& write : producer.block()->writes) {
         if (!write->buffer.same_as(read->buffer)) continue;
         is_written = true;
-        if (i < reader) is_covered |= covers(writer, write, self, read, &reason);
+        if (i < consumer) is_covered |= covers(producer, write, self, read, &reason);
         else if (reason.empty())
           reason = "block " + named(self.block()) + " reads " + read->buffer->name.str() + " before block " +
-                   named(writer.block()) + " writes it";
+                   named(producer.block()) + " writes it";
       }
     }
     if (is_written && !is_covered) return fail(why_not, reason);
@@ -127,20 +127,20 @@ bool is_covered(const Order& order, size_t reader, std::string* why_not) {
   return true;
 }
 
-/// Each of the `readers`, blocks of the scope, is covered.
+/// Each of the `consumers`, blocks of the scope, is covered.
 bool are_covered(const BlockRealize* scope, const GlobalVar& function,
-                 const std::unordered_set<const BlockNode*>& readers, std::string* why_not) {
-  Order order = Order::around(scope, function, readers);
+                 const std::unordered_set<const BlockNode*>& consumers, std::string* why_not) {
+  Order order = Order::around(scope, function, consumers);
   for (size_t i = 0; i < order.blocks.size(); ++i)
-    if (readers.count(order.blocks[i].block()) && !is_covered(order, i, why_not)) return false;
+    if (consumers.count(order.blocks[i].block()) && !is_covered(order, i, why_not)) return false;
   return true;
 }
 
-bool is_war(const BlockNode* reader, const BlockNode* writer, std::string* why_not) {
-  for (const BufferRegion& read : reader->reads)
-    if (writes_buffer(writer, read->buffer) && !writes_buffer(reader, read->buffer))
-      return !fail(why_not, "block " + named(writer) + " overwrites " + read->buffer->name.str() + ", which block " +
-                                named(reader) + " has read");
+bool is_war(const BlockNode* consumer, const BlockNode* producer, std::string* why_not) {
+  for (const BufferRegion& read : consumer->reads)
+    if (writes_buffer(producer, read->buffer) && !writes_buffer(consumer, read->buffer))
+      return !fail(why_not, "block " + named(producer) + " overwrites " + read->buffer->name.str() + ", which block " +
+                                named(consumer) + " has read");
   return false;
 }
 
@@ -208,9 +208,9 @@ void require_domain_guard(const Cursor& block) {
                                         << " holds, which says more than that its axes are inside their domains";
 }
 
-bool is_region_covered(const Cursor& reader, std::string* why_not) {
-  const BlockRealize* scope = reader.scope();
-  return !scope || are_covered(scope, reader.function, {reader.block()}, why_not);
+bool is_region_covered(const Cursor& consumer, std::string* why_not) {
+  const BlockRealize* scope = consumer.scope();
+  return !scope || are_covered(scope, consumer.function, {consumer.block()}, why_not);
 }
 
 bool is_covered_around(const Cursor& cursor, std::string* why_not) {
@@ -227,16 +227,16 @@ bool is_covered_around(const Cursor& cursor, std::string* why_not) {
 
 bool is_stage_pipeline(const BlockRealize* scope, const GlobalVar& function, std::string* why_not) {
   Order order(blocks_below(scope->block->body, function));
-  std::unordered_map<const Object*, const BlockNode*> readers;  // by buffer, that do not write it
+  std::unordered_map<const Object*, const BlockNode*> consumers;  // by buffer, that do not write it
   for (size_t i = 0; i < order.blocks.size(); ++i) {
     const BlockNode* block = order.blocks[i].block();
     for (const BufferRegion& write : block->writes) {
-      auto reader = readers.find(write->buffer.get());
-      if (reader != readers.end() && is_war(reader->second, block, why_not)) return false;
+      auto consumer = consumers.find(write->buffer.get());
+      if (consumer != consumers.end() && is_war(consumer->second, block, why_not)) return false;
     }
     if (!is_covered(order, i, why_not)) return false;
     for (const BufferRegion& read : block->reads)
-      if (!writes_buffer(block, read->buffer)) readers.emplace(read->buffer.get(), block);
+      if (!writes_buffer(block, read->buffer)) consumers.emplace(read->buffer.get(), block);
   }
   return true;
 }

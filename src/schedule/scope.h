@@ -18,9 +18,9 @@ struct BlockDependency {
 /// The dependencies among the blocks directly inside `scope`, in the order of the program.
 std::vector<BlockDependency> dependencies(const BlockRealize* scope, const GlobalVar& function);
 
-/// Every element that the block at `reader` reads and another block of its scope writes has been written in the same
+/// Every element that the block at `consumer` reads and another block of its scope writes has been written in the same
 /// iteration of the loops that both stand in. `why_not` says what could not be shown.
-bool is_region_covered(const Cursor& reader, std::string* why_not = nullptr);
+bool is_region_covered(const Cursor& consumer, std::string* why_not = nullptr);
 /// The same for the block and for all that read what it writes.
 bool is_covered_around(const Cursor& block, std::string* why_not = nullptr);
 

@@ -77,8 +77,8 @@ class BoundsOf {
       stage_of_op_[stage->op.get()] = stage;
       if (is_inlined(stage.get())) continue;
       for (const Tensor& tensor : input_tensors(stage->op.get())) {
-        auto& readers = readers_[tensor->op.get()];
-        if (readers.empty() || !readers.back().same_as(stage)) readers.push_back(stage);
+        auto& consumers = consumers_[tensor->op.get()];
+        if (consumers.empty() || !consumers.back().same_as(stage)) consumers.push_back(stage);
       }
     }
   }
@@ -114,12 +114,12 @@ class BoundsOf {
       return;
     }
     std::vector<Box> boxes(static_cast<size_t>(num_outputs(stage->op.get())));
-    for (const Stage& reader : readers_[stage->op.get()]) widen_by_reader(stage, reader, &boxes);
+    for (const Stage& consumer : consumers_[stage->op.get()]) widen_by_consumer(stage, consumer, &boxes);
     gather(stage->op, boxes);
   }
 
-  /// Loops of the reader, and around it, as the stage sees them: points where fixed, whole ranges where relaxed.
-  void widen_by_reader(const Stage& stage, const Stage& reader, std::vector<Box>* boxes) {
+  /// Loops of the consumer, and around it, as the stage sees them: points where fixed, whole ranges where relaxed.
+  void widen_by_consumer(const Stage& stage, const Stage& consumer, std::vector<Box>* boxes) {
     Stage spec = attach_spec(stage);
     bool is_attached = spec->attach_type == AttachType::Scope || spec->attach_type == AttachType::ScanUpdate;
     bool is_inside = false;  // inside the loop that the stage is attached to, seen from within
@@ -130,22 +130,22 @@ class BoundsOf {
       return spans_threads(storage, thread_level(tag));
     };
     AxisMap<Interval> intervals;
-    for (size_t i = reader->leaf_iter_vars.size(); i-- > 0;) {
-      IterVar iv = reader->leaf_iter_vars[i];
-      is_inside = is_inside || (is_attached && spec->attach_stage.same_as(reader) && iv.same_as(spec->attach_ivar));
+    for (size_t i = consumer->leaf_iter_vars.size(); i-- > 0;) {
+      IterVar iv = consumer->leaf_iter_vars[i];
+      is_inside = is_inside || (is_attached && spec->attach_stage.same_as(consumer) && iv.same_as(spec->attach_ivar));
       Range range = bounds_[iv];
       if (is_one(range->extent)) {
         intervals[iv.get()] = Interval::point(range->min);
-      } else if (is_relaxed(reader.get(), iv)) {
+      } else if (is_relaxed(consumer.get(), iv)) {
         intervals[iv.get()] = Interval::of(range);
       } else {
-        IterVar thread = bound_thread(reader.get(), iv);
+        IterVar thread = bound_thread(consumer.get(), iv);
         intervals[iv.get()] = Interval::point(cast(iv->var->dtype, thread ? thread->var : iv->var));
       }
     }
     std::unordered_map<const VarNode*, Interval> relaxed;
     const StageNode* last = nullptr;
-    for (const AttachPaths::Loop& loop : paths_.around(reader.get())) {
+    for (const AttachPaths::Loop& loop : paths_.around(consumer.get())) {
       if (std::exchange(last, loop.stage.get()) != loop.stage.get()) add_root_values(loop.stage.get(), &relaxed);
       is_inside = is_inside || (is_attached && loop.iv.same_as(spec->attach_ivar));
       if (!is_relaxed(loop.stage.get(), loop.iv)) continue;
@@ -156,13 +156,13 @@ class BoundsOf {
     if (is_attached && !is_inside)
       throw Error(RuntimeError) << "Invalid Schedule, cannot find the producer " << stage_name(stage.get())
                                 << " along the loop nest specified by compute_at of consumer "
-                                << stage_name(reader.get()) << ": " << stage_name(stage.get()) << " is attached at "
+                                << stage_name(consumer.get()) << ": " << stage_name(stage.get()) << " is attached at "
                                 << spec->attach_ivar->var->name << " of " << stage_name(spec->attach_stage.get());
-    pass_up_intervals(reader.get(), bounds_, &intervals, analyzer_);
+    pass_up_intervals(consumer.get(), bounds_, &intervals, analyzer_);
 
     std::unordered_map<const VarNode*, Interval> roots;
     loops::IntervalOf relaxed_of = lookup(relaxed);
-    for (const IterVar& iv : root_iter_vars(reader->op.get())) {
+    for (const IterVar& iv : root_iter_vars(consumer->op.get())) {
       auto it = intervals.find(iv.get());
       Range range = it == intervals.end() ? bounds_[iv] : loops::cover(it->second, iv->dom, analyzer_);
       Interval interval = Interval::of(range);
@@ -173,7 +173,7 @@ class BoundsOf {
       }
       roots[iv->var.get()] = interval;
     }
-    add_reads(stage->op, reader->op, roots, boxes);
+    add_reads(stage->op, consumer->op, roots, boxes);
   }
 
   /// Where a reduce axis depends on a spatial one, ranges of loops mention axes of the operation: these are known by
@@ -208,8 +208,8 @@ class BoundsOf {
     };
   }
 
-  /// Adds to `boxes` what `reader` reads of the outputs of `op` while its axes run through `roots`.
-  void add_reads(const Operation& op, const Operation& reader,
+  /// Adds to `boxes` what `consumer` reads of the outputs of `op` while its axes run through `roots`.
+  void add_reads(const Operation& op, const Operation& consumer,
                  const std::unordered_map<const VarNode*, Interval>& roots, std::vector<Box>* boxes) {
     auto add = [&](const Tensor& tensor, const Box& box) {
       if (tensor->op.same_as(op)) widen(&(*boxes)[static_cast<size_t>(tensor->value_index)], box, analyzer_);
@@ -230,13 +230,13 @@ class BoundsOf {
         add(tensor, box);
       });
     };
-    if (auto* compute = reader.as<ComputeOp>()) {
+    if (auto* compute = consumer.as<ComputeOp>()) {
       for (const PrimExpr& body : compute->body) add_loads(body);
       for (const IterVar& iv : compute->reduce_axis) {
         add_loads(iv->dom->min);
         add_loads(iv->dom->extent);
       }
-    } else if (auto* scan = reader.as<ScanOp>()) {
+    } else if (auto* scan = consumer.as<ScanOp>()) {
       size_t next = 0;
       for (size_t i = 0; i < scan->update.size(); ++i) {
         Box first{whole_dimension(scan->init[i]->shape[0])}, later{roots.at(scan->scan_axis->var.get())};
@@ -248,7 +248,7 @@ class BoundsOf {
         add(scan->init[i], first);
         add(scan->update[i], later);
       }
-    } else if (auto* intrin = reader.as<TensorComputeOp>()) {
+    } else if (auto* intrin = consumer.as<TensorComputeOp>()) {
       for (size_t i = 0; i < intrin->inputs.size(); ++i) {
         auto region = downcast<Array<Range>>(intrin->input_regions[i]);
         Box box;
@@ -261,7 +261,7 @@ class BoundsOf {
       }
       for (const PrimExpr& scalar : intrin->scalar_inputs) add_loads(scalar);
     } else {
-      for (const Tensor& tensor : input_tensors(reader.get())) add_whole(tensor);
+      for (const Tensor& tensor : input_tensors(consumer.get())) add_whole(tensor);
     }
   }
 
@@ -334,7 +334,7 @@ class BoundsOf {
   arith::Analyzer analyzer_;
   Bounds bounds_;
   std::unordered_map<const OperationNode*, Stage> stage_of_op_;
-  std::unordered_map<const OperationNode*, std::vector<Stage>> readers_;
+  std::unordered_map<const OperationNode*, std::vector<Stage>> consumers_;
   std::unordered_map<const IterVarNode*, std::string> thread_owner_;
 };
 

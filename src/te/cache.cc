@@ -13,8 +13,8 @@ Tensor cache_read(const Schedule& sch, const Tensor& tensor, const String& scope
       original->shape, [&](const Array<PrimExpr>& i) { return load(original, i); },
       tensor_name(tensor.get()) + "." + scope.str());
   Replacements replaced;
-  for (const Operation& reader : readers) {
-    Stage stage = stage_of(sch, reader);
+  for (const Operation& consumer : readers) {
+    Stage stage = stage_of(sch, consumer);
     Operation changed = replace_inputs(
         stage->op, [&](const Tensor& read) { return same_tensor(read.get(), original.get()) ? cache : Tensor(); });
     if (changed.same_as(stage->op))
@@ -35,7 +35,7 @@ namespace {
 struct Relayout {
   Array<IterVar> axis;
   Array<PrimExpr> bodies;
-  Array<PrimExpr> reader_indices;  // where an element of the original lies, in terms of its axes
+  Array<PrimExpr> consumer_indices;  // where an element of the original lies, in terms of its axes
 };
 
 /// The reduce axes; those whose domain mentions an axis of `op` become new ones over what stands for it.
@@ -99,7 +99,7 @@ Relayout relayout(const Stage& stage, const ComputeOp* op) {
     return reduce ? PrimExpr(with(reduce, &Reduce::axis, reduce_axis)) : moved;
   });
   pass_down_indices(stage.get(), domains, &down, Axes::Known);
-  for (const IterVar& leaf : leaves) out.reader_indices.push_back(down.at(leaf.get()));
+  for (const IterVar& leaf : leaves) out.consumer_indices.push_back(down.at(leaf.get()));
   return out;
 }
 
@@ -128,7 +128,7 @@ Array<Tensor> cache_write(const Schedule& sch, const Array<Tensor>& tensors, con
   Array<Tensor> out;
   for (int i = 0; i < num_outputs(op); ++i) {
     out.push_back(output(cache, i));
-    copies.push_back(load(out.back(), moved.reader_indices));
+    copies.push_back(load(out.back(), moved.consumer_indices));
   }
   Operation copy = compute_op(op->name, op->tag, op->attrs, op->axis, copies);
   replace_stage_op(sch, stage, copy);

@@ -19,7 +19,7 @@ class Replacements {
 /// Redirects every stage's reads, producers first, so that changes travel to all that depend on them.
 void replace_dataflow(const Schedule& sch, Replacements* replaced);
 
-/// Gives a stage another operation and no loops but that operation's axes; its readers read the new one.
+/// Gives a stage another operation and no loops but that operation's axes; its consumers read the new one.
 void replace_stage_op(const Schedule& sch, const Stage& stage, const Operation& op);
 
 /// The body where all conditions hold. Elsewhere reductions skip the point, and other bodies give zero.

@@ -1,4 +1,4 @@
-// A schedule made ready for bounds: inlined stages put into their readers, loops beginning at 0, attachments that point
+// A schedule made ready for bounds: inlined stages put into their consumers, loops beginning at 0, attachments that point
 // to loops which still exist.
 
 #include <unordered_set>
@@ -11,7 +11,7 @@
 namespace tessera::te {
 namespace {
 
-/// Puts the bodies of inlined operations into those that read them, and redirects readers of changed operations. One
+/// Puts the bodies of inlined operations into those that read them, and redirects consumers of changed operations. One
 /// pass in the order of the stages, producers first. Operations that are inlined themselves stay as they are: what they
 /// read is inlined where they are, so that a long chain of them is written out once.
 class Inliner {

@@ -8,7 +8,7 @@ namespace tessera::te {
 
 enum class AttachType : int32_t {
   GroupRoot = 1,       // where its group is, or outermost
-  Inline = 2,          // to be put into its readers
+  Inline = 2,          // to be put into its consumers
   InlinedAlready = 3,  // normalisation did so
   Scope = 4,           // inside a loop of another stage
   ScanUpdate = 5,      // in the update of a scan

@@ -54,7 +54,7 @@ Operation over_new_axes(const ComputeOp* op, const Transform* layout) {
   return compute_op(op->name, op->tag, op->attrs, layout->transformed_variables, bodies);
 }
 
-/// Operations of a schedule with other layouts, and their readers.
+/// Operations of a schedule with other layouts, and their consumers.
 class LayoutApplier {
  public:
   void operator()(const Schedule& sch) {

@@ -139,7 +139,7 @@ class Stage(Object):
         _ffi_api.StageComputeAt(self, parent, scope)
 
     def compute_inline(self) -> None:
-        """Puts the expression into every reader."""
+        """Puts the expression into every consumer."""
         _ffi_api.StageComputeInline(self)
 
     def compute_root(self) -> None:

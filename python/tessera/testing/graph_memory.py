@@ -36,7 +36,7 @@ def graph_memory(graph_json: str) -> GraphMemory:
         if storage not in kept:
             sizes[storage] = max(sizes.get(storage, 0), bytes_of(entry))
 
-    # The value that a storage holds is alive from the node that makes it to its last reader.
+    # The value that a storage holds is alive from the node that makes it to its last consumer.
     last_use = [n for n in range(len(nodes)) for _ in range(first[n], first[n + 1])]
     for n, node in enumerate(nodes):
         for source, index, *_ in node["inputs"]:

@@ -27,7 +27,7 @@ def as_list(outs: Any) -> list[Tensor]:
 
 
 def schedule_for(outs: Any, target: Target) -> Schedule:
-    """Element-wise stages put into their readers; the loops of the rest run by the target's threads."""
+    """Element-wise stages put into their consumers; the loops of the rest run by the target's threads."""
     return get_global_func("topi.schedule_for")(as_list(outs), target)
 
 

@@ -32,7 +32,7 @@ ScheduleRule tried(const char* name, double least_cost, bool (StageThreads::*way
 std::vector<ScheduleRule> gpu_rules() {
   return {
       tried("reduction_across_threads", 0, &StageThreads::across_threads),
-      tried("reduction_in_reader", 1, &StageThreads::in_reader),
+      tried("reduction_in_reader", 1, &StageThreads::in_consumer),
       tried("reduction_in_registers", 2, &StageThreads::in_registers),
       {"threads", "gpu", RuleScope::Stage, 3, [](Subject&) { return matched(true); },
        [](Subject& subject, const Plan&) {

@@ -70,9 +70,9 @@ void copy_elements(std::vector<CopyLoop> loops, size_t element_bytes, const void
   }
   if (merged.empty()) merged.push_back({1, 1, 1});
   // what reads neighbours stands next to what writes neighbours, so that lines of both are used while they are near
-  auto reader = std::find_if(merged.begin(), merged.end(), [](const CopyLoop& loop) { return loop.from == 1; });
-  if (merged.size() > 2 && reader != merged.end() && reader + 1 != merged.end())
-    std::rotate(reader, reader + 1, merged.end() - 1);
+  auto contiguous = std::find_if(merged.begin(), merged.end(), [](const CopyLoop& loop) { return loop.from == 1; });
+  if (merged.size() > 2 && contiguous != merged.end() && contiguous + 1 != merged.end())
+    std::rotate(contiguous, contiguous + 1, merged.end() - 1);
   switch (element_bytes) {
     case 1: return copy_all<uint8_t>(merged, from, to);
     case 2: return copy_all<uint16_t>(merged, from, to);

@@ -381,7 +381,7 @@ NDArray Machine::allocate(const Instruction& in, std::span<const int64_t> shape)
 }
 
 /// The kernel that will write a tensor which is made now.
-std::string Machine::writer_of(int32_t reg) const {
+std::string Machine::producer_of(int32_t reg) const {
   const Function& function = *frames_.back().function;
   for (size_t pc = frames_.back().pc; pc < function.code.size(); ++pc) {
     const Instruction& in = function.code[pc];
@@ -398,14 +398,14 @@ std::string Machine::writer_of(int32_t reg) const {
 NDArray Machine::allocate_dynamic(const Instruction& in, std::span<const int64_t> shape) {
   bool is_negative = std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent < 0; });
   if (is_negative || tensor_elements(shape) > static_cast<double>(kMaxDynamicElements))
-    throw Error(ValueError) << writer_of(in.dst) << ": the result would have the shape " << shape_text(shape)
+    throw Error(ValueError) << producer_of(in.dst) << ": the result would have the shape " << shape_text(shape)
                             << (is_negative
                                     ? "; an extent is at least 0"
                                     : "; a tensor whose shape is known only at run time has less than 2^31 elements");
   try {
     return allocate(in, shape);
   } catch (Error& error) {
-    error << "\n  for a result of " << writer_of(in.dst) << " of shape " << shape_text(shape);
+    error << "\n  for a result of " << producer_of(in.dst) << " of shape " << shape_text(shape);
     throw;
   }
 }

@@ -81,7 +81,7 @@ class Machine {
   const std::string& nodes_of(const Instruction& in) const;
   NDArray allocate(const Instruction& in, std::span<const int64_t> shape);
   NDArray allocate_dynamic(const Instruction& in, std::span<const int64_t> shape);
-  std::string writer_of(int32_t reg) const;
+  std::string producer_of(int32_t reg) const;
   NDArray in_storage(const Instruction& in) const;
   NDArray preset(const Instruction& in, std::span<const int64_t> shape);
   ObjectRef put_out(const Outputs& outputs, const ObjectRef& result) const;

@@ -22,53 +22,53 @@ bool stands_before(const Cursor& a, const Cursor& b, const BlockRealize* scope) 
 }  // namespace
 
 /// cache_read(C, 0, "shared"):   C[i] = f(A[i])   =>   A_shared[v] = A[v]; C[i] = f(A_shared[i])
-/// The copy stands just behind the block that writes A, inside the loops it shares with readers; first in the scope where
-/// none does. All readers of the scope, or the `consumers` named, read the copy.
+/// The copy stands just behind the block that writes A, inside the loops it shares with consumers; first in the scope where
+/// none does. All consumers of the scope, or those `named`, read the copy.
 BlockRef cache_read(State& state, const BlockRef& ref, int buffer_index, const String& scope_name,
-                    const std::vector<BlockRef>& consumers) {
+                    const std::vector<BlockRef>& named) {
   Cursor cursor = state.find(ref);
   Buffer buffer = buffer_at(cursor.block(), buffer_index, false);
   require_scope(scope_name);
   const BlockRealize* scope = require_scope_of(cursor);
   std::vector<const BlockNode*> wanted;
-  for (const BlockRef& consumer : consumers) wanted.push_back(state.find(consumer).block());
+  for (const BlockRef& consumer : named) wanted.push_back(state.find(consumer).block());
   auto is_user = [&](const BlockNode* block) { return reads_buffer(block, buffer) || writes_buffer(block, buffer); };
-  std::vector<Cursor> readers, writers;
+  std::vector<Cursor> consumers, producers;
   for (const Cursor& other : blocks_where(scope->block->body, ref.function, is_user)) {
-    if (writes_buffer(other.block(), buffer)) writers.push_back(other);
-    if (writers.size() > 1)
-      throw PrimitiveError({Stmt(writers[0].block()), Stmt(writers[1].block())})
+    if (writes_buffer(other.block(), buffer)) producers.push_back(other);
+    if (producers.size() > 1)
+      throw PrimitiveError({Stmt(producers[0].block()), Stmt(producers[1].block())})
           << "buffer " << buffer->name << " is written by more than one block";
     if (!reads_buffer(other.block(), buffer)) continue;
-    bool is_named = consumers.empty();
-    for (const BlockNode* reader : wanted) is_named |= reader == other.block();
-    if (is_named) readers.push_back(other);
+    bool is_named = named.empty();
+    for (const BlockNode* consumer : wanted) is_named |= consumer == other.block();
+    if (is_named) consumers.push_back(other);
   }
-  size_t early = 0;  // readers that run before the writer: they want a copy of what was there before
-  for (const Cursor& reader : readers) early += !writers.empty() && stands_before(reader, writers[0], scope);
-  if (early > 0 && early < readers.size())
-    throw PrimitiveError(writers[0].block())
-        << "buffer " << buffer->name << " is read before and after block " << quoted(writers[0].block()->name_hint)
+  size_t early = 0;  // consumers that run before the producer: they want a copy of what was there before
+  for (const Cursor& consumer : consumers) early += !producers.empty() && stands_before(consumer, producers[0], scope);
+  if (early > 0 && early < consumers.size())
+    throw PrimitiveError(producers[0].block())
+        << "buffer " << buffer->name << " is read before and after block " << quoted(producers[0].block()->name_hint)
         << " writes it; say by consumer_blocks which of them read the copy";
-  Site site = writers.empty() || early > 0 ? Site() : site_behind(writers[0], readers, scope);
+  Site site = producers.empty() || early > 0 ? Site() : site_behind(producers[0], consumers, scope);
   arith::Analyzer analyzer;
-  if (site.loop) bind_outside(writers[0], site, analyzer);
+  if (site.loop) bind_outside(producers[0], site, analyzer);
   Array<arith::IntSet> box;
-  for (const Cursor& reader : readers) {
-    if (!writers.empty() && reader.block() == writers[0].block())
-      throw PrimitiveError(reader.block()) << "block " << quoted(reader.block()->name_hint) << " reads and writes "
-                                           << buffer->name << ", so that what it reads cannot be copied before";
-    for (const BufferRegion& read : reader.block()->reads)
+  for (const Cursor& consumer : consumers) {
+    if (!producers.empty() && consumer.block() == producers[0].block())
+      throw PrimitiveError(consumer.block()) << "block " << quoted(consumer.block()->name_hint) << " reads and writes "
+                                             << buffer->name << ", so that what it reads cannot be copied before";
+    for (const BufferRegion& read : consumer.block()->reads)
       if (read->buffer.same_as(buffer))
-        box = hull(box, touched(reader, read, loops_inside(reader, site), analyzer), analyzer);
+        box = hull(box, touched(consumer, read, loops_inside(consumer, site), analyzer), analyzer);
   }
-  bool was_covered = are_covered(state, ref.function, readers);
+  bool was_covered = are_covered(state, ref.function, consumers);
   Buffer fresh = with_scope(buffer, scope_name);
   Stmt nest = copy_nest(buffer, fresh, fresh->name, ranges_of(box, buffer, analyzer));
   BlockRef out = State::ref(ref.function, block_of(nest));
   insert_copy(state, ref.function, scope, site, nest, fresh, [&](const BlockRealize* realize) -> Stmt {
-    for (const Cursor& reader : readers)
-      if (reader.block() == realize->block.get()) return replace_buffer(Stmt(realize), buffer, fresh);
+    for (const Cursor& consumer : consumers)
+      if (consumer.block() == realize->block.get()) return replace_buffer(Stmt(realize), buffer, fresh);
     return Stmt(realize);
   });
   require_covered(state, out, was_covered);

@@ -12,25 +12,26 @@ namespace tessera::schedule {
 namespace {
 
 /// What the block writes inside the site, which must be all of the box: a copy back would write the rest too.
-Array<arith::IntSet> written_box(const Cursor& writer, const BufferRegion& write, const Site& site,
+Array<arith::IntSet> written_box(const Cursor& producer, const BufferRegion& write, const Site& site,
                                  arith::Analyzer& analyzer) {
-  require_domain_guard(writer);
-  Array<arith::IntSet> box = exact_box(writer, write, loops_inside(writer, site), analyzer);
+  require_domain_guard(producer);
+  Array<arith::IntSet> box = exact_box(producer, write, loops_inside(producer, site), analyzer);
   bool is_known = box.defined();
-  for (size_t i = 0; is_known && !is_one(writer.realize()->predicate) && i < box.size(); ++i) {
-    arith::IntSet inside = domain_box(writer, write->region[i], analyzer);
+  for (size_t i = 0; is_known && !is_one(producer.realize()->predicate) && i < box.size(); ++i) {
+    arith::IntSet inside = domain_box(producer, write->region[i], analyzer);
     is_known = !inside.is_nothing();
     if (is_known) box.set(i, arith::intersect_sets({box[i], inside}, &analyzer));
   }
   if (is_known) return box;
-  throw PrimitiveError(writer.block()) << "it cannot be shown that block " << quoted(writer.block()->name_hint)
-                                       << " writes all of " << write->buffer->name << " between the first and the last "
-                                       << "element; the copy would overwrite the others";
+  throw PrimitiveError(producer.block()) << "it cannot be shown that block " << quoted(producer.block()->name_hint)
+                                         << " writes all of " << write->buffer->name
+                                         << " between the first and the last "
+                                         << "element; the copy would overwrite the others";
 }
 
 /// The blocks of a scope that build a buffer up: those that write it, and those that read it before the last of them.
 struct Builders {
-  std::vector<Cursor> writers, members, readers;  // readers: behind the last writer
+  std::vector<Cursor> producers, members, consumers;  // consumers: behind the last producer
 
   bool has(const BlockNode* block) const {
     for (const Cursor& member : members)
@@ -48,17 +49,17 @@ Builders builders_of(const Buffer& buffer, const BlockRealize* scope, const Glob
     if (writes_buffer(blocks[i].block(), buffer)) last = i;
   for (size_t i = 0; i < blocks.size(); ++i) {
     bool writes = writes_buffer(blocks[i].block(), buffer), reads = reads_buffer(blocks[i].block(), buffer);
-    if (writes) out.writers.push_back(blocks[i]);
+    if (writes) out.producers.push_back(blocks[i]);
     if (writes || (reads && i < last)) out.members.push_back(blocks[i]);
-    else if (reads) out.readers.push_back(blocks[i]);
+    else if (reads) out.consumers.push_back(blocks[i]);
   }
   return out;
 }
 
-/// Behind the last writer, in a loop that all of them stand in.
+/// Behind the last producer, in a loop that all of them stand in.
 Site site_behind_all(const Builders& builders, const BlockRealize* scope) {
-  const Cursor& last = builders.writers.back();
-  Site site = site_behind(last, builders.readers, scope);
+  const Cursor& last = builders.producers.back();
+  Site site = site_behind(last, builders.consumers, scope);
   std::vector<const For*> loops = last.loops();
   size_t depth = loops.size() - loops_inside(last, site).size();
   for (const Cursor& member : builders.members)
@@ -68,15 +69,15 @@ Site site_behind_all(const Builders& builders, const BlockRealize* scope) {
   return site;
 }
 
-/// What is written inside the site, which one of the writers has to write all of.
+/// What is written inside the site, which one of the producers has to write all of.
 Array<arith::IntSet> built_box(const Builders& builders, const Buffer& buffer, const Site& site,
                                arith::Analyzer& analyzer) {
   Array<arith::IntSet> box;
   std::vector<Array<arith::IntSet>> each;
-  for (const Cursor& writer : builders.writers)
-    for (const BufferRegion& write : writer.block()->writes) {
+  for (const Cursor& producer : builders.producers)
+    for (const BufferRegion& write : producer.block()->writes) {
       if (!write->buffer.same_as(buffer)) continue;
-      each.push_back(written_box(writer, write, site, analyzer));
+      each.push_back(written_box(producer, write, site, analyzer));
       box = hull(box, each.back(), analyzer);
     }
   auto is_all = [&](const Array<arith::IntSet>& one) {
@@ -89,7 +90,7 @@ Array<arith::IntSet> built_box(const Builders& builders, const Buffer& buffer, c
   };
   for (const Array<arith::IntSet>& one : each)
     if (each.size() == 1 || is_all(one)) return box;
-  throw PrimitiveError({Stmt(builders.writers[0].block()), Stmt(builders.writers[1].block())})
+  throw PrimitiveError({Stmt(builders.producers[0].block()), Stmt(builders.producers[1].block())})
       << "buffer " << buffer->name << " is written by several blocks, and none of them is known to write all that the "
       << "others do; the copy would overwrite the rest";
 }
@@ -113,9 +114,9 @@ BlockRef cache_write(State& state, const BlockRef& ref, int buffer_index, const 
                                 << "decompose_reduction";
   Site site = site_behind_all(builders, scope);
   arith::Analyzer analyzer;
-  bind_outside(builders.writers.back(), site, analyzer);
+  bind_outside(builders.producers.back(), site, analyzer);
   Array<arith::IntSet> box = built_box(builders, buffer, site, analyzer);
-  bool was_covered = are_covered(state, ref.function, builders.readers);
+  bool was_covered = are_covered(state, ref.function, builders.consumers);
   Buffer fresh = with_scope(buffer, scope_name);
   Stmt nest = copy_nest(fresh, buffer, fresh->name, ranges_of(box, buffer, analyzer));
   BlockRef out = State::ref(ref.function, block_of(nest));

@@ -37,7 +37,7 @@ struct Padded {
   }
 };
 
-/// The writer when it computes every element of the old buffer once, indexed by its axes, alone in the loops of its
+/// The producer when it computes every element of the old buffer once, indexed by its axes, alone in the loops of its
 /// axes: then it may as well run over the elements of the new one.
 bool runs_over_elements(const Cursor& cursor, const Buffer& buffer) {
   const BlockNode* block = cursor.block();
@@ -119,7 +119,7 @@ void assume_padding(State& state, const GlobalVar& function, const Padded& padde
 }
 
 /// The blocks that write the buffer in the scope it belongs to: where it is allocated, or the root of the function.
-std::vector<Cursor> writers_of(const State& state, const Cursor& cursor, const Buffer& buffer) {
+std::vector<Cursor> producers_of(const State& state, const Cursor& cursor, const Buffer& buffer) {
   const BlockRealize* owner = state.function(cursor.function)->body.as<BlockRealize>();
   for (const Stmt& stmt : cursor.path)
     if (auto* realize = stmt.as<BlockRealize>())
@@ -169,14 +169,14 @@ void transform_layout(State& state, const BlockRef& ref, int buffer_index, bool 
   fresh.axis_separators = {};
   if (is_zero(fresh.elem_offset)) fresh.elem_offset = make_zero(fresh.index_dtype());
   Padded padded{make(std::move(fresh)), inverse.map, inverse.padding, pad_value};
-  std::vector<Cursor> writers = writers_of(state, cursor, buffer);
-  bool is_whole = writers.size() == 1 && runs_over_elements(writers[0], buffer);
-  BlockRef writer = writers.empty() ? ref : State::ref(ref.function, writers[0].block());
+  std::vector<Cursor> producers = producers_of(state, cursor, buffer);
+  bool is_whole = producers.size() == 1 && runs_over_elements(producers[0], buffer);
+  BlockRef producer = producers.empty() ? ref : State::ref(ref.function, producers[0].block());
   change_layout(state, cursor, buffer, padded.buffer, map);
   if (!pad_value || is_zero(inverse.padding)) return;
-  if (writers.empty()) assume_padding(state, ref.function, padded);
-  else if (is_whole) run_over_all_elements(state, writer, padded);
-  else write_padding(state, writer, padded);
+  if (producers.empty()) assume_padding(state, ref.function, padded);
+  else if (is_whole) run_over_all_elements(state, producer, padded);
+  else write_padding(state, producer, padded);
 }
 
 }  // namespace tessera::schedule

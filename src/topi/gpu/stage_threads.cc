@@ -82,19 +82,19 @@ schedule::Cursor StageThreads::outermost(const BlockRef& block) const {
 }
 
 /// The stage that alone reads a reduction, element by element; empty when there is none.
-BlockRef StageThreads::only_reader(const BlockRef& block) const {
-  std::vector<BlockRef> readers = schedule::get_consumers(state_, block);
-  if (is_spatial(state_.find(block)) || readers.size() != 1 || !is_spatial(state_.find(readers[0]))) return {};
-  auto mine = spatial_loops(state_, block), theirs = spatial_loops(state_, readers[0]);
+BlockRef StageThreads::only_consumer(const BlockRef& block) const {
+  std::vector<BlockRef> consumers = schedule::get_consumers(state_, block);
+  if (is_spatial(state_.find(block)) || consumers.size() != 1 || !is_spatial(state_.find(consumers[0]))) return {};
+  auto mine = spatial_loops(state_, block), theirs = spatial_loops(state_, consumers[0]);
   for (const auto* loops : {&mine, &theirs})
     for (const LoopRef& loop : *loops)
       if (extent_of(state_, loop) < 0) return {};
-  return known_extent(state_, mine) == known_extent(state_, theirs) ? readers[0] : BlockRef();
+  return known_extent(state_, mine) == known_extent(state_, theirs) ? consumers[0] : BlockRef();
 }
 
-bool StageThreads::in_reader(const BlockRef& block) {
-  BlockRef reader = only_reader(block);
-  return reader.key && in_threads_of(block, reader);
+bool StageThreads::in_consumer(const BlockRef& block) {
+  BlockRef consumer = only_consumer(block);
+  return consumer.key && in_threads_of(block, consumer);
 }
 
 bool StageThreads::in_registers(const BlockRef& block) {
@@ -107,10 +107,10 @@ bool StageThreads::in_registers(const BlockRef& block) {
   return state_.restore(before), false;
 }
 
-bool StageThreads::in_threads_of(const BlockRef& block, const BlockRef& reader) {
+bool StageThreads::in_threads_of(const BlockRef& block, const BlockRef& consumer) {
   State::Snapshot before = state_.snapshot();
   bool fits = attempt([&] {
-    LoopRef thread = bind(reader, false);
+    LoopRef thread = bind(consumer, false);
     for (size_t i = 0; i < state_.find(block).block()->writes.size(); ++i)
       schedule::set_scope(state_, block, static_cast<int>(i), "local");
     schedule::compute_at(state_, block, thread, true, -1);

@@ -15,7 +15,7 @@ class StageThreads {
   /// A reduction of few results, each of many elements, has one block of threads for each result.
   bool across_threads(const schedule::BlockRef& block);
   /// A reduction that one element-wise stage reads, element by element, is computed in that stage's threads.
-  bool in_reader(const schedule::BlockRef& block);
+  bool in_consumer(const schedule::BlockRef& block);
   /// A reduction that no single stage reads is summed up in a register and then stored.
   bool in_registers(const schedule::BlockRef& block);
   /// A thread for each element, or for each vector of elements where there are many.
@@ -24,8 +24,8 @@ class StageThreads {
  private:
   bool is_long(const schedule::BlockRef& block) const;
   schedule::Cursor outermost(const schedule::BlockRef& block) const;
-  schedule::BlockRef only_reader(const schedule::BlockRef& block) const;
-  bool in_threads_of(const schedule::BlockRef& block, const schedule::BlockRef& reader);
+  schedule::BlockRef only_consumer(const schedule::BlockRef& block) const;
+  bool in_threads_of(const schedule::BlockRef& block, const schedule::BlockRef& consumer);
   void start_before_loops(const schedule::BlockRef& block);
   int64_t elements(const schedule::BlockRef& block) const;
   schedule::LoopRef bind(const schedule::BlockRef& block, bool may_vectorize);

@@ -90,7 +90,7 @@ def _target() -> Target:
 
 
 def default_schedule(outs: Any, auto_inline: bool) -> Schedule:
-    """Plain loops, after element-wise stages were put into their readers where `auto_inline` says so."""
+    """Plain loops, after element-wise stages were put into their consumers where `auto_inline` says so."""
     tensors = _schedules.as_list(outs)
     if auto_inline:
         return get_global_func("topi.schedule_inlined")(tensors)

@@ -42,11 +42,11 @@ Fusion kind_of(const Expr& expr) {
 
 class AttentionFinder {
  public:
-  explicit AttentionFinder(const Expr& body) : readers_(body) {}
+  explicit AttentionFinder(const Expr& body) : consumers_(body) {}
 
   std::vector<KernelGroup> operator()() {
     std::vector<KernelGroup> out;
-    for (const Expr& expr : readers_.expressions()) {
+    for (const Expr& expr : consumers_.expressions()) {
       const Call* softmax = as_call(expr, ops::softmax);
       if (!softmax) continue;
       KernelGroup group;
@@ -74,8 +74,8 @@ class AttentionFinder {
 
   /// The call that reads `expr` and is the only one to.
   const Call* next(const Expr& expr) const {
-    const RelayExprNode* reader = readers_.only(expr);
-    return reader ? Expr(reader).as<Call>() : nullptr;
+    const RelayExprNode* consumer = consumers_.only(expr);
+    return consumer ? Expr(consumer).as<Call>() : nullptr;
   }
 
   static bool same_last(const Expr& a, const Expr& b) {
@@ -132,9 +132,9 @@ class AttentionFinder {
     std::vector<Expr> found;
     std::unordered_set<const Object*> candidates;
     auto is_read_inside = [&](const Expr& expr) {
-      const auto& readers = readers_.of(expr);
-      return std::all_of(readers.begin(), readers.end(), [&](const RelayExprNode* reader) {
-        return reader && (group->members.count(reader) || candidates.count(reader));
+      const auto& consumers = consumers_.of(expr);
+      return std::all_of(consumers.begin(), consumers.end(), [&](const RelayExprNode* consumer) {
+        return consumer && (group->members.count(consumer) || candidates.count(consumer));
       });
     };
     std::vector<Expr> open;
@@ -156,7 +156,7 @@ class AttentionFinder {
     // functions of elements stay with the product before them, unless something is moved below them
     std::unordered_set<const Object*> moved;
     std::sort(found.begin(), found.end(),
-              [&](const Expr& a, const Expr& b) { return readers_.position(a) < readers_.position(b); });
+              [&](const Expr& a, const Expr& b) { return consumers_.position(a) < consumers_.position(b); });
     for (const Expr& expr : found) {
       bool has_move = is_move(expr);
       if (auto* call = expr.as<Call>())
@@ -180,7 +180,7 @@ class AttentionFinder {
     if (last) group->root = path[last - 1];
   }
 
-  Readers readers_;
+  Consumers consumers_;
 };
 
 }  // namespace

@@ -97,11 +97,11 @@ namespace {
 
 class ResampleFinder {
  public:
-  explicit ResampleFinder(const Expr& body) : readers_(body) {}
+  explicit ResampleFinder(const Expr& body) : consumers_(body) {}
 
   std::vector<KernelGroup> operator()() {
     std::vector<KernelGroup> out;
-    const std::vector<Expr>& all = readers_.expressions();
+    const std::vector<Expr>& all = consumers_.expressions();
     for (size_t i = all.size(); i-- > 0;) {  // what reads before what it reads: sums before their parts
       if (taken_.count(all[i].get()) || !is_candidate(all[i])) continue;
       std::optional<Resampling> columns = resampling_of(all[i]);
@@ -137,13 +137,13 @@ class ResampleFinder {
   /// Everything but the last is read inside.
   bool is_closed(const Resampling& axis) const {
     return std::all_of(axis.calls.begin(), axis.calls.end() - 1,
-                       [&](const Call* call) { return readers_.only(Expr(call)); });
+                       [&](const Call* call) { return consumers_.only(Expr(call)); });
   }
 
   bool is_read_by(const Expr& data, const Resampling& axis) const {
-    const auto& readers = readers_.of(data);
-    return std::all_of(readers.begin(), readers.end(), [&](const RelayExprNode* reader) {
-      return std::any_of(axis.calls.begin(), axis.calls.end(), [&](const Call* call) { return call == reader; });
+    const auto& consumers = consumers_.of(data);
+    return std::all_of(consumers.begin(), consumers.end(), [&](const RelayExprNode* consumer) {
+      return std::any_of(axis.calls.begin(), axis.calls.end(), [&](const Call* call) { return call == consumer; });
     });
   }
 
@@ -154,7 +154,7 @@ class ResampleFinder {
     }
   }
 
-  Readers readers_;
+  Consumers consumers_;
   std::unordered_set<const Object*> taken_;
 };
 

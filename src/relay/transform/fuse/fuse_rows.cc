@@ -28,14 +28,14 @@ using Shape = std::vector<int64_t>;
 
 class RowFinder {
  public:
-  explicit RowFinder(const Expr& body) : readers_(body) {
-    for (const Expr& expr : readers_.expressions())
+  explicit RowFinder(const Expr& body) : consumers_(body) {
+    for (const Expr& expr : consumers_.expressions())
       if (is_of_elements(expr) && comes_from_product(expr.as<Call>())) with_product_.insert(expr.get());
   }
 
   std::vector<KernelGroup> operator()() {
     std::vector<KernelGroup> out;
-    const std::vector<Expr>& all = readers_.expressions();
+    const std::vector<Expr>& all = consumers_.expressions();
     for (size_t i = all.size(); i-- > 0;) {
       if (taken_.count(all[i].get()) || !is_of_elements(all[i])) continue;
       auto shape = fixed_shape(checked_type(all[i]));
@@ -92,7 +92,7 @@ class RowFinder {
   /// True for what FuseOps will put into the product that it comes from.
   bool comes_from_product(const Call* call) const {
     return std::any_of(call->args.begin(), call->args.end(), [&](const Expr& arg) {
-      return readers_.of(arg).size() == 1 &&
+      return consumers_.of(arg).size() == 1 &&
              (kind_of(arg) == Fusion::OutputElementwise || with_product_.count(arg.get()));
     });
   }
@@ -110,9 +110,9 @@ class RowFinder {
       for (const Expr& arg : at.as<Call>()->args) {
         if (group.members.count(arg.get()) || taken_.count(arg.get()) || !arg.as<Call>()) continue;
         if (group.members.size() >= kMaxRowMembers) continue;
-        const auto& readers = readers_.of(arg);
-        if (!std::all_of(readers.begin(), readers.end(),
-                         [&](const RelayExprNode* reader) { return reader && group.members.count(reader); }))
+        const auto& consumers = consumers_.of(arg);
+        if (!std::all_of(consumers.begin(), consumers.end(),
+                         [&](const RelayExprNode* consumer) { return consumer && group.members.count(consumer); }))
           continue;
         auto shape = fixed_shape(checked_type(arg));
         const int64_t count = shape ? number_for(*shape, row) : 0;
@@ -132,7 +132,7 @@ class RowFinder {
     return group;
   }
 
-  Readers readers_;
+  Consumers consumers_;
   std::unordered_set<const Object*> taken_;
   std::unordered_set<const Object*> with_product_;  // functions of elements of one
 };

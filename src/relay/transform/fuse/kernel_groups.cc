@@ -60,29 +60,29 @@ class Kernel {
 
 }  // namespace
 
-Readers::Readers(const Expr& body) {
-  readers_[body.get()].push_back(nullptr);
+Consumers::Consumers(const Expr& body) {
+  consumers_[body.get()].push_back(nullptr);
   post_order(body, [&](const Expr& expr) {
     position_.emplace(expr.get(), order_.size());
     order_.push_back(expr);
     const bool computes = expr.as<Call>() || expr.as<Tuple>() || expr.as<TupleGetItem>();
     each_child(expr, [&](const Expr& child) {
-      std::vector<const RelayExprNode*>& readers = readers_[child.get()];
-      const RelayExprNode* reader = computes ? expr.get() : nullptr;
-      if (readers.empty() || readers.back() != reader) readers.push_back(reader);
+      std::vector<const RelayExprNode*>& consumers = consumers_[child.get()];
+      const RelayExprNode* consumer = computes ? expr.get() : nullptr;
+      if (consumers.empty() || consumers.back() != consumer) consumers.push_back(consumer);
     });
   });
 }
 
-const std::vector<const RelayExprNode*>& Readers::of(const Expr& expr) const {
+const std::vector<const RelayExprNode*>& Consumers::of(const Expr& expr) const {
   static const std::vector<const RelayExprNode*> none;
-  auto it = readers_.find(expr.get());
-  return it == readers_.end() ? none : it->second;
+  auto it = consumers_.find(expr.get());
+  return it == consumers_.end() ? none : it->second;
 }
 
-const RelayExprNode* Readers::only(const Expr& expr) const {
-  const std::vector<const RelayExprNode*>& readers = of(expr);
-  return readers.size() == 1 ? readers[0] : nullptr;
+const RelayExprNode* Consumers::only(const Expr& expr) const {
+  const std::vector<const RelayExprNode*>& consumers = of(expr);
+  return consumers.size() == 1 ? consumers[0] : nullptr;
 }
 
 Expr close_groups(const Expr& body, const std::vector<KernelGroup>& groups) {

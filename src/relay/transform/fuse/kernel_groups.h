@@ -22,14 +22,14 @@ inline bool goes_by_rows(Reduction kind) {
 }
 
 /// The expressions of a function's body, and the calls, tuples and tuple items that read each.
-class Readers {
+class Consumers {
  public:
-  explicit Readers(const Expr& body);
-  /// The readers, each once; a null one stands for a use that must find the value in memory.
+  explicit Consumers(const Expr& body);
+  /// The consumers, each once; a null one stands for a use that must find the value in memory.
   const std::vector<const RelayExprNode*>& of(const Expr& expr) const;
-  /// The only reader, or null.
+  /// The only consumer, or null.
   const RelayExprNode* only(const Expr& expr) const;
-  /// Every expression, operands before readers.
+  /// Every expression, operands before consumers.
   const std::vector<Expr>& expressions() const { return order_; }
   /// The index of an expression among them.
   size_t position(const Expr& expr) const { return position_.at(expr.get()); }
@@ -37,7 +37,7 @@ class Readers {
  private:
   std::vector<Expr> order_;
   std::unordered_map<const Object*, size_t> position_;
-  std::unordered_map<const Object*, std::vector<const RelayExprNode*>> readers_;
+  std::unordered_map<const Object*, std::vector<const RelayExprNode*>> consumers_;
 };
 
 /// Calls, tuple items and tuples of one kernel, and constants that its rule wants to see; only `root` is read from outside.

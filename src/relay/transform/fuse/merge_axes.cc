@@ -65,7 +65,7 @@ LastAxes last_axes(const Call* call, size_t rank) {
 
 class AxisMerger {
  public:
-  explicit AxisMerger(const Expr& body) : readers_(body) {
+  explicit AxisMerger(const Expr& body) : consumers_(body) {
     rewriter_.on([this](const Call* call) { return on(call); });
     rewriter_.on([](Rewriter& self, const FunctionNode* function) -> Expr {
       return function->attrs.is_true(attr::kPrimitive) ? Expr(function) : Expr(self.children(function));
@@ -120,11 +120,11 @@ class AxisMerger {
     auto* call = expr.as<Call>();
     if (!call) return !expr.as<TupleGetItem>();
     auto* op = call->op.as<OpNode>();
-    return !op || readers_.of(expr).size() > 1 || fusion_of(Op(op)) > Fusion::Injective;
+    return !op || consumers_.of(expr).size() > 1 || fusion_of(Op(op)) > Fusion::Injective;
   }
 
   Rewriter rewriter_;
-  Readers readers_;
+  Consumers consumers_;
 };
 
 }  // namespace

@@ -100,7 +100,7 @@ bool is_view(const Call* call) {
 
 class Sinker {
  public:
-  explicit Sinker(const Expr& body) : readers_(body) {
+  explicit Sinker(const Expr& body) : consumers_(body) {
     rewriter_.on([this](const Call* call) { return on(call); });
     rewriter_.on([](Rewriter& self, const FunctionNode* function) -> Expr {
       return function->attrs.is_true(attr::kPrimitive) ? Expr(function) : Expr(self.children(function));
@@ -174,7 +174,7 @@ class Sinker {
   /// A value that no kernel but its own would compute.
   bool is_in_memory(const Expr& expr) const {
     auto* call = expr.as<Call>();
-    return !call || readers_.of(expr).size() > 1 || kind_of(call) > Fusion::Injective;
+    return !call || consumers_.of(expr).size() > 1 || kind_of(call) > Fusion::Injective;
   }
 
   /// What x / c is to be multiplied by instead; nothing where it stays a quotient.
@@ -184,8 +184,8 @@ class Sinker {
     if (!by || *by == 0 || !std::isfinite(*by) || rank_of(call->args[1]) != 0) return {};
     int exponent = 0;
     const bool is_exact = std::abs(std::frexp(*by, &exponent)) == 0.5 && std::abs(exponent) < 14;
-    const RelayExprNode* reader = readers_.only(Expr(call));
-    if (!is_exact && !(reader && as_call(Expr(reader), ops::erf))) return {};
+    const RelayExprNode* consumer = consumers_.only(Expr(call));
+    if (!is_exact && !(consumer && as_call(Expr(consumer), ops::erf))) return {};
     return 1 / *by;
   }
 
@@ -197,7 +197,7 @@ class Sinker {
   }
 
   Rewriter rewriter_;
-  Readers readers_;
+  Consumers consumers_;
   std::unordered_map<const Object*, View> views_;      // of products
   std::unordered_map<const Object*, Shape> products_;  // and functions of their elements
   std::vector<Expr> kept_;                             // keys of both stay alive

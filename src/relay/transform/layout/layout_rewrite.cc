@@ -82,7 +82,7 @@ class LayoutRewriter {
   }
 
   /// One operator may take for NHWC what another made as NCHW. Such a value is brought back to where it lay, and is then
-  /// seen as its reader sees it.
+  /// seen as its consumer sees it.
   void restore_renamed(const Array<Layout>& read_as, Inputs* inputs) {
     Array<Layout> back;
     std::vector<Layout> seen = inputs->now;

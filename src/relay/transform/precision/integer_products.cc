@@ -166,7 +166,7 @@ class IntegerProducts {
     return result(out, is_signed);
   }
 
-  /// uint8 as what the program has there; its readers find the uint8 again.
+  /// uint8 as what the program has there; its consumers find the uint8 again.
   Expr result(const Expr& data, bool is_signed) {
     if (!is_signed) return data;
     Expr out = as_signed(data);

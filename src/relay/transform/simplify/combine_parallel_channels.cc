@@ -185,13 +185,14 @@ class OfConstants final : public Combiner {
   bool pays(const std::vector<Branch>& branches, const Users& users) const override {
     if (branches.size() < 2) return false;
     return std::all_of(branches.begin(), branches.end(), [&](const Branch& branch) {
-      const std::vector<Expr>& readers = users.at(branch.back());
-      return std::all_of(readers.begin(), readers.end(), [&](const Expr& reader) { return moves(reader, users, 3); });
+      const std::vector<Expr>& consumers = users.at(branch.back());
+      return std::all_of(consumers.begin(), consumers.end(),
+                         [&](const Expr& consumer) { return moves(consumer, users, 3); });
     });
   }
   /// A transposition, or at most `views` views up to one.
-  static bool moves(const Expr& reader, const Users& users, int views) {
-    auto* call = reader ? reader.as<Call>() : nullptr;
+  static bool moves(const Expr& consumer, const Users& users, int views) {
+    auto* call = consumer ? consumer.as<Call>() : nullptr;
     if (!call) return false;
     if (op_name(call) == ops::transpose) return true;
     if (op_name(call) != ops::reshape || views == 0) return false;

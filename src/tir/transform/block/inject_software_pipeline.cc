@@ -197,7 +197,7 @@ class Pipeline {
   }
 
   /// One for each stage between the first that writes and the last that reads, both counted. Two are one too many when in
-  /// every step the reader comes before the writer.
+  /// every step the consumer comes before the producer.
   int64_t copies_of(const VarNode* memory) const {
     int64_t defined = INT64_MAX, used = -1;
     for (const Part& part : parts_) {
@@ -207,10 +207,10 @@ class Pipeline {
     if (used < 0 || defined > used) return 1;
     int64_t copies = used - defined + 1;
     if (copies != 2) return copies;
-    for (const Part& writer : parts_)
-      for (const Part& reader : parts_)
-        if (writer.writes.count(memory) && reader.reads.count(memory) && writer.order < reader.order &&
-            writer.stage < reader.stage)
+    for (const Part& producer : parts_)
+      for (const Part& consumer : parts_)
+        if (producer.writes.count(memory) && consumer.reads.count(memory) && producer.order < consumer.order &&
+            producer.stage < consumer.stage)
           return 2;
     return 1;
   }

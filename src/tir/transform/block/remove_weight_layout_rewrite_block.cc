@@ -9,7 +9,7 @@
 namespace tessera {
 
 /// A block marked "meta_schedule.layout_rewrite_preproc" copies a parameter into another layout. Callers pass the parameter
-/// in that layout, so the copy goes and its readers read the parameter.
+/// in that layout, so the copy goes and its consumers read the parameter.
 PrimFunc remove_weight_layout_rewrite_block(const PrimFunc& function) {
   std::unordered_map<const VarNode*, Buffer> params;  // the copies, by the pointer of what they copy
   Stmt body = rewrite(function->body, [&](Rewriter& self, const BlockNode* op) -> Stmt {
