@@ -48,7 +48,7 @@ Array<Pass> simplifications(const Target& target) {
   return {
       to_basic_block_normal_form_pass(),  // a value that two branches share is computed before both
       is_cpu(target) ? pass_for(target, widen_floats) : nothing("WidenFloats"),
-      target ? pass_for(target, integer_products) : nothing("IntegerProducts"),
+      target ? pass_for(target, integer_contractions) : nothing("IntegerProducts"),
       always(pass(legalize, "FTVMQnnLegalize")), always(pass(legalize, "FTVMQnnCanonicalize")),
       target ? pass_for(target, legalize, "FTVMLegalize") : nothing("Legalize"), pass(simplify_inference),
       pass(eliminate_common_subexpr, nullptr), pass(combine_parallel_conv2d, kBranches),

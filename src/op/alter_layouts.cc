@@ -33,10 +33,10 @@ bool is_winograd_faster(int64_t ins, int64_t outs, int64_t height, int64_t width
   const auto tiles = double(rows * columns * batch);
   const double pairs = double(ins * outs), vectors = 1.0 / double(lanes);
   const double direct = 9 * pairs * double(height * width * batch) * vectors / group;
-  const double products = 1.1 * kSide * kSide * tiles * pairs * vectors;
+  const double matmuls = 1.1 * kSide * kSide * tiles * pairs * vectors;
   const double transforms = tiles * vectors * (double(ins) * kDataWork + double(outs) * kResultWork);
   const double weight = (kSide * kSide - 9) * pairs * 4 / kBytes;
-  return direct >= kMinWork && products + transforms + weight < kGain * direct;
+  return direct >= kMinWork && matmuls + transforms + weight < kGain * direct;
 }
 
 /// Will be a constant when the model is compiled: constants, and what operators make of them (a scale that was folded in).

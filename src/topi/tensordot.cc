@@ -1,4 +1,4 @@
-// Products of tensors summed over some of their dimensions, as NumPy means them.
+// Contractions of tensors over some of their dimensions, as NumPy means them.
 
 #include "ir/prim/ops.h"
 #include "runtime/registry.h"

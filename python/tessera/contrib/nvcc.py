@@ -109,7 +109,7 @@ def have_fp16(compute_version: str) -> bool:
 
 
 def have_int8(compute_version: str) -> bool:
-    """The dot product of bytes (dp4a)."""
+    """The dot product of int8 (dp4a)."""
     return parse_compute_version(compute_version) >= (6, 1)
 
 

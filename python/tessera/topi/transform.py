@@ -148,7 +148,7 @@ def adv_index(data: Tensor, indices: Any) -> Tensor:
 
 
 def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False) -> Tensor:
-    """The product of two matrices."""
+    """The matmul of two matrices."""
     return _ffi_api.matmul(a, b, transp_a, transp_b)
 
 

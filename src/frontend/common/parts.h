@@ -26,7 +26,7 @@ Expr cast_if_needed(const NodeContext& in, Expr x, DataType dtype);
 /// The nearest whole number, the even one when halfway.
 Expr round_to_even(Expr x);
 Expr repeat(Expr x, int count, int axis);
-/// The product as NumPy's matmul has it: operands of any ranks, leading dimensions broadcast to each other.
+/// The matmul as NumPy has it: operands of any ranks, leading dimensions broadcast to each other.
 Expr matmul_like_numpy(const NodeContext& in, Expr a, Expr b, DataType out_dtype = DataType::Void());
 /// Of fp16 and bf16 each step is rounded as the standard's own function does, and sums are wide.
 Expr softmax_of(Expr x, int axis);

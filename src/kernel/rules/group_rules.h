@@ -12,7 +12,7 @@ struct GroupRule {
   std::function<te::Schedule(const Array<te::Tensor>& outs)> schedule;
 };
 
-/// Attention in one kernel: products, softmax and what lies between them.
+/// Attention in one kernel: matmuls, softmax and what lies between them.
 GroupRule attention_rule(const relay::FunctionNode* primitive, const CompileEnvironment& environment);
 /// Reductions along rows and what is done to elements, row after row. The reductions go over the last axes and keep them.
 GroupRule rows_rule(const relay::FunctionNode* primitive, const CompileEnvironment& environment);

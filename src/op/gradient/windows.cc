@@ -1,4 +1,4 @@
-// Gradients of operators over windows that are no sums of products of data and weight: image.dilation2d, nn.correlation,
+// Gradients of operators over windows that are no contractions of data and weight: image.dilation2d, nn.correlation,
 // and the gradients of pools. The windows are laid out as tensors of their own.
 
 #include <limits>

@@ -1,4 +1,4 @@
-// Products of matrices: nn.dense, nn.matmul, nn.batch_matmul, nn.contrib_dense_pack.
+// Matmuls: nn.dense, nn.matmul, nn.batch_matmul, nn.contrib_dense_pack.
 
 #include "topi/nn/matmul.h"
 #include "ir/prim/ops.h"
@@ -20,17 +20,17 @@ using relay::DensePackAttrs;
 using relay::MatmulAttrs;
 using relay::may_equal;
 
-/// What the attributes of a product say; a linear layer has its second operand transposed.
-struct Product {
+/// What the attributes of a matmul say; a linear layer has its second operand transposed.
+struct MatmulForm {
   PrimExpr units;
   DataType out_dtype;
   bool transpose_a = false, transpose_b = true;
 };
-Product product_of(const Attrs& attrs) {
+MatmulForm form_of(const Attrs& attrs) {
   if (auto* dense = attrs.as<DenseAttrs>()) return {dense->units, dense->out_dtype};
   if (auto* matmul = attrs.as<MatmulAttrs>())
     return {matmul->units, matmul->out_dtype, matmul->transpose_a, matmul->transpose_b};
-  throw Error(TypeError) << "the call has no attributes of a product";
+  throw Error(TypeError) << "the call has no attributes of a matmul";
 }
 
 DataType result_dtype(DataType wanted, DataType a, DataType b) {
@@ -42,33 +42,33 @@ DataType result_dtype(DataType wanted, DataType a, DataType b) {
 bool matmul_type(TypeQuery& query) {
   auto* a = query.tensor(0);
   if (!a) return false;
-  Product product = product_of(query.attrs());
+  MatmulForm form = form_of(query.attrs());
   size_t rank = a->shape.size();
-  if (rank < (product.transpose_a ? 2 : 1))
-    throw Error(TypeError) << "data must have at least " << (product.transpose_a ? "two dimensions" : "one dimension")
+  if (rank < (form.transpose_a ? 2 : 1))
+    throw Error(TypeError) << "data must have at least " << (form.transpose_a ? "two dimensions" : "one dimension")
                            << ", but is " << to_text(query.type(0));
-  PrimExpr depth = a->shape[rank - (product.transpose_a ? 2 : 1)], units = product.units;
-  DataType out_dtype = result_dtype(product.out_dtype, a->dtype, a->dtype);
+  PrimExpr depth = a->shape[rank - (form.transpose_a ? 2 : 1)], units = form.units;
+  DataType out_dtype = result_dtype(form.out_dtype, a->dtype, a->dtype);
   if (auto* b = query.tensor(1)) {
     if (b->shape.size() != 2)
-      throw Error(TypeError) << "weight must have two dimensions (" << (product.transpose_b ? "units, k" : "k, units")
+      throw Error(TypeError) << "weight must have two dimensions (" << (form.transpose_b ? "units, k" : "k, units")
                              << "), but is " << to_text(query.type(1));
-    const PrimExpr &rows = b->shape[product.transpose_b ? 0 : 1], &columns = b->shape[product.transpose_b ? 1 : 0];
+    const PrimExpr &rows = b->shape[form.transpose_b ? 0 : 1], &columns = b->shape[form.transpose_b ? 1 : 0];
     if (!may_equal(depth, columns))
       throw Error(TypeError) << "data and weight disagree about k: data is " << to_text(query.type(0)) << ", weight is "
                              << to_text(query.type(1)) << "; " << depth << " is not " << columns;
     if (units && !may_equal(units, rows))
       throw Error(TypeError) << "units is " << units << ", but weight has " << rows
-                             << (product.transpose_b ? " rows" : " columns");
+                             << (form.transpose_b ? " rows" : " columns");
     if (!units) units = rows;
-    out_dtype = result_dtype(product.out_dtype, a->dtype, b->dtype);
+    out_dtype = result_dtype(form.out_dtype, a->dtype, b->dtype);
   } else {
     if (!units) return false;
-    Array<PrimExpr> shape = product.transpose_b ? Array<PrimExpr>{units, depth} : Array<PrimExpr>{depth, units};
+    Array<PrimExpr> shape = form.transpose_b ? Array<PrimExpr>{units, depth} : Array<PrimExpr>{depth, units};
     query.argument(1, TensorType(shape, a->dtype));
   }
   Array<PrimExpr> shape = a->shape;
-  if (product.transpose_a) shape.set(rank - 2, a->shape[rank - 1]);
+  if (form.transpose_a) shape.set(rank - 2, a->shape[rank - 1]);
   shape.set(rank - 1, units);
   query.result(TensorType(shape, out_dtype));
   return true;
@@ -76,8 +76,8 @@ bool matmul_type(TypeQuery& query) {
 
 template <bool is_dense>
 Array<te::Tensor> matmul(const Attrs& attrs, const Array<te::Tensor>& in, const Type& out) {
-  Product product = product_of(attrs);
-  topi::MatmulOptions options{product.transpose_a, product.transpose_b, out.as<TensorTypeNode>()->dtype};
+  MatmulForm form = form_of(attrs);
+  topi::MatmulOptions options{form.transpose_a, form.transpose_b, out.as<TensorTypeNode>()->dtype};
   return {topi::matmul(in[0], in[1], {}, options, is_dense)};
 }
 
@@ -157,7 +157,7 @@ static void matmul_records() {
       .compute(matmul<true>)
       .gradient(matmul_gradient);
   OpRecord("nn.matmul")
-      .doc("Product with a matrix; either operand may be stored transposed.")
+      .doc("Matmul with a matrix; either operand may be stored transposed.")
       .attrs<MatmulAttrs>()
       .input("tensor_a", "(..., m, k)", "nD Tensor")
       .input("tensor_b", "(k, units)", "2D Tensor")
@@ -169,7 +169,7 @@ static void matmul_records() {
       .compute(matmul<false>)
       .gradient(matmul_gradient);
   OpRecord("nn.batch_matmul")
-      .doc("Products of the matrices of two batches; either operand may be stored transposed.")
+      .doc("Matmuls of the matrices of two batches; either operand may be stored transposed.")
       .attrs<BatchMatmulAttrs>()
       .input("tensor_a", "(b, m, k)", "3D Tensor")
       .input("tensor_b", "(b, k, n)", "3D Tensor")

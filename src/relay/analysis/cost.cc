@@ -55,7 +55,7 @@ class Counter {
     return 0;
   }
 
-  /// Each result of a convolution sums as many products as the weight has elements for one output channel.
+  /// Each result of a convolution takes as many multiply-accumulates as the weight has elements for one output channel.
   int64_t convolution(const String& out_layout, const String& data_layout) {
     int64_t count = channels(out_layout, data_layout);
     return count ? times(elements(result()), elements(argument(1)) / count) : 0;
@@ -69,7 +69,7 @@ class Counter {
     return out;
   }
 
-  /// Products of an equation like "bij,bjk->bik": one for each value of all its letters. Ellipses are left out.
+  /// Multiply-accumulates of an equation like "bij,bjk->bik": one for each value of all its letters. Ellipses are left out.
   int64_t sums(const std::string& equation) {
     auto* inputs = checked_type(call_->args[0]).as<TupleType>();
     if (!inputs) return 0;

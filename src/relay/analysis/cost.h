@@ -6,8 +6,8 @@
 namespace tessera::relay {
 
 struct Cost {
-  int64_t macs = 0;         // products that are summed: convolutions and matmuls
-  int64_t flops = 0;        // arithmetic of any kind; a product that is summed counts as two
+  int64_t macs = 0;         // multiply-accumulates: convolutions and matmuls
+  int64_t flops = 0;        // arithmetic of any kind; a multiply-accumulate counts as two
   bool is_dynamic = false;  // some extent is not known and was counted as 1
 
   Cost& operator+=(const Cost& other);

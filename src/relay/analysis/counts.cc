@@ -10,7 +10,7 @@
 namespace tessera::relay {
 namespace {
 
-/// Products that are summed in convolutions and matmuls, over the whole expression.
+/// Multiply-accumulates of convolutions and matmuls, over the whole expression.
 int64_t total_mac_number(const Expr& root) {
   int64_t out = 0;
   post_order(root, [&](const Expr& expr) {

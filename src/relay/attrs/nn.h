@@ -22,7 +22,7 @@ struct DenseAttrs : AttrsNode {
   }
 };
 
-/// A product whose operands may be stored transposed.
+/// A matmul whose operands may be stored transposed.
 struct MatmulAttrs : AttrsNode {
   PrimExpr units;
   DataType out_dtype = DataType::Void();

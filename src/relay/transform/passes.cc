@@ -109,10 +109,11 @@ PassTable passes{
          "Turns float operators between dequantize and quantize into integer ones.\n\nWhere an operator has no integer "
          "form, floats stay; with hard_fail that is an error.",
          {.parameters = "hard_fail: bool = False, use_qat: bool = False", .required = types}},
-        {"IntegerProducts", integer_products, "", {.level = 3, .required = types}},
+        {"IntegerProducts", integer_contractions, "", {.level = 3, .required = types}},
         {"ToMixedPrecision",
          to_mixed_precision_pass,
-         "Runs products in a narrower float type; what is sensitive stays in float32, the rest follows its "
+         "Runs matmuls and convolutions in a narrower float type; what is sensitive stays in float32, the rest follows "
+         "its "
          "inputs.\n\nmissing_op_mode says what becomes of operators of which nothing is known: 0 an error, 1 float32 "
          "and a warning, 2\nfloat32.",
          {.parameters = "mixed_precision_type: str = 'float16', missing_op_mode: int = 1",
@@ -147,7 +148,7 @@ PassTable passes{
         {"CanonicalizeOps", canonicalize_ops, "Writes nn.bias_add as an addition.", {.level = 3, .required = types}},
         {"CombineParallelBatchMatmul",
          combine_parallel_batch_matmul,
-         "Makes batched products with one left operand one product.",
+         "Makes batched matmuls with one left operand one matmul.",
          {.parameters = "min_num_branches: int = 3", .level = 4, .required = types}},
         {"CombineParallelConv2D",
          combine_parallel_conv2d,
@@ -155,7 +156,7 @@ PassTable passes{
          {.parameters = "min_num_branches: int = 3", .level = 4, .required = types, .title = "CombineParallelConv2d"}},
         {"CombineParallelDense",
          combine_parallel_dense,
-         "Makes dense layers of one tensor one: a batched product, or with `to_batch` off a wider layer.",
+         "Makes dense layers of one tensor one: a batched matmul, or with `to_batch` off a wider layer.",
          {.parameters = "min_num_branches: int = 3, to_batch: bool = True", .level = 4, .required = types}},
         {"CombineParallelDenseToDense",
          widen_parallel_dense,

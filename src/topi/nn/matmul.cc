@@ -21,8 +21,8 @@ Array<PrimExpr> indices_of(Array<PrimExpr> leading, const PrimExpr& row, const P
   return leading;
 }
 
-te::Tensor product(const std::string& name, const char* tag, const Array<IterVar>& axes, const IterVar& k,
-                   const PrimExpr& x, const PrimExpr& y, const te::Tensor& weight, DataType dtype) {
+te::Tensor contract(const std::string& name, const char* tag, const Array<IterVar>& axes, const IterVar& k,
+                    const PrimExpr& x, const PrimExpr& y, const te::Tensor& weight, DataType dtype) {
   PrimExpr element = te::sum(cast(dtype, x) * cast(dtype, y), {k});
   Map<String, ObjectRef> attrs{{"layout_free_placeholders", Array<te::Tensor>{weight}}};
   return te::output(te::compute_op(name, tag, attrs, axes, {element}), 0);
@@ -57,8 +57,8 @@ te::Tensor matmul(const te::Tensor& a, const te::Tensor& b, const te::Tensor& bi
   if (rank == 1) at_a.push_back(k->var);
   else at_a = indices_of(at_a, axes[rank - 2]->var, k->var, options.transpose_a);
   Array<PrimExpr> at_b = indices_of({}, k->var, axes.back()->var, options.transpose_b);
-  te::Tensor out = product(std::string("T_matmul_") + suffix(options), is_dense ? "dense" : "matmul", axes, k,
-                           te::load(a, at_a), te::load(b, at_b), b, options.out_dtype);
+  te::Tensor out = contract(std::string("T_matmul_") + suffix(options), is_dense ? "dense" : "matmul", axes, k,
+                            te::load(a, at_a), te::load(b, at_b), b, options.out_dtype);
   return with_bias(out, bias);
 }
 
@@ -87,7 +87,7 @@ te::Tensor dense_pack(const te::Tensor& data, const te::Tensor& weight, const te
     at.push_back(floormod(depth, weight->shape[3]));
   }
   te::Tensor out =
-      product("compute", "dense_pack", axes, k, te::load(data, at_data), te::load(weight, at), weight, out_dtype);
+      contract("compute", "dense_pack", axes, k, te::load(data, at_data), te::load(weight, at), weight, out_dtype);
   return with_bias(out, bias);
 }
 
@@ -101,8 +101,8 @@ te::Tensor batch_matmul(const te::Tensor& x, const te::Tensor& y, const MatmulOp
   };
   PrimExpr left = te::load(x, indices_of(batch_of(x), axes[1]->var, k->var, options.transpose_a));
   PrimExpr right = te::load(y, indices_of(batch_of(y), k->var, axes[2]->var, options.transpose_b));
-  return product(std::string("T_batch_matmul_") + suffix(options), "batch_matmul", axes, k, left, right, y,
-                 options.out_dtype);
+  return contract(std::string("T_batch_matmul_") + suffix(options), "batch_matmul", axes, k, left, right, y,
+                  options.out_dtype);
 }
 
 }  // namespace tessera::topi

@@ -1,5 +1,5 @@
 #pragma once
-// Products of matrices.
+// Matmuls.
 
 #include "te/tensor.h"
 

@@ -42,7 +42,7 @@ def weights(name, *shape):
 
 @pytest.fixture
 def small(tmp_path):
-    """A convolution, an activation, a product; the batch is open."""
+    """A convolution, an activation, a matmul; the batch is dynamic."""
     nodes = [
         helper.make_node("Conv", ["x", "k"], ["c"], name="conv", pads=[1, 1, 1, 1]),
         helper.make_node("Relu", ["c"], ["r"], name="relu"),

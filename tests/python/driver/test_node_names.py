@@ -209,10 +209,10 @@ def te_copy(extent):
 def test_an_error_while_types_are_found_names_the_node(tmp_path):
     nodes = [
         helper.make_node("Relu", ["x"], ["r"], name="before"),
-        helper.make_node("MatMul", ["r", "w"], ["y"], name="bad product"),
+        helper.make_node("MatMul", ["r", "w"], ["y"], name="bad matmul"),
     ]
     path = save(tmp_path / "m.onnx", nodes, {"x": [2, 3]}, {"y": [2, 5]}, [weight("w", 4, 5)])
-    with pytest.raises(Exception, match="bad product"):
+    with pytest.raises(Exception, match="bad matmul"):
         tessera.compile(path)
 
 

@@ -35,7 +35,7 @@ def best_level():
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """An embedding, which no CPU lays out anew, and a product, which each lays out as it likes."""
+    """An embedding, which no CPU lays out anew, and a matmul, which each lays out as it likes."""
     rng = np.random.default_rng(0)
     table, w = rng.standard_normal((500, 64)).astype("float32"), rng.standard_normal((64, 48)).astype("float32")
 

@@ -46,7 +46,7 @@ def test_activations_with_a_bias():
     check("FastGelu", [real(2, 3, 8), real(8)])
 
 
-def test_a_product_of_transposed_matrices_with_a_factor():
+def test_a_matmul_of_transposed_matrices_with_a_factor():
     check("FusedMatMul", [real(2, 4, 3), real(2, 5, 4)], transA=1, transB=1, alpha=0.5)
 
 
@@ -141,7 +141,7 @@ def test_normalisation_without_a_mean():
 
 
 @pytest.mark.parametrize("activation", ["Relu", "Sigmoid", "Tanh", "LeakyRelu", "Clip"])
-def test_products_with_an_activation(activation):
+def test_matmuls_with_an_activation(activation):
     numbers = {"LeakyRelu": [0.2], "Clip": [-0.5, 0.5]}.get(activation, [])
     attributes = {"activation": activation, **({"activation_params": numbers} if numbers else {})}
     check("FusedConv", [real(1, 3, 8, 8), real(4, 3, 3, 3), real(4)], pads=[1, 1, 1, 1], **attributes)
@@ -176,7 +176,7 @@ def quantised(*shape, scale=0.05, zero=120):
 
 
 @pytest.mark.parametrize("op", ["QLinearAdd", "QLinearMul"])
-def test_quantised_sums_and_products(op):
+def test_quantised_additions_and_multiplications(op):
     inputs = [*quantised(3, 4), *quantised(4, scale=0.02), np.array(0.2, "float32"), np.array(100, "uint8")]
     check(op, inputs, kinds=(TensorProto.UINT8,), off_by=1)
 
@@ -193,7 +193,7 @@ def test_quantised_parts_are_concatenated():
     check("QLinearConcat", inputs, kinds=(TensorProto.UINT8,), off_by=1, axis=1)
 
 
-def test_quantised_products_in_floats():
+def test_quantised_matmuls_in_floats():
     check(
         "MatMulIntegerToFloat",
         [small("uint8", 3, 4), small("int8", 4, 5), SCALE, SCALE, ZERO, np.array(2, "int8"), real(5)],

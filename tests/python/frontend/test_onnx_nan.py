@@ -184,7 +184,7 @@ def test_a_row_of_softmax_that_meets_nan_is_nan(op):
 
 
 def network():
-    """A convolution and a product with a constant, with what follows them fused."""
+    """A convolution and a matmul with a constant, with their epilogues fused."""
     x = relay.var("x", shape=(1, 8, 12, 12))
     y = relay.nn.conv2d(x, relay.const(RNG.standard_normal((16, 8, 3, 3)).astype("float32")), padding=(1, 1))
     y = relay.nn.max_pool2d(relay.clip(relay.nn.relu(y), 0, 6), (3, 3), (2, 2), padding=(1, 1))

@@ -22,7 +22,7 @@ def cache(tmp_path, monkeypatch):
 
 
 def model():
-    """A chain whose additions are done in place, and a product whose result may not be written over its arguments."""
+    """A chain whose additions are done in place, and a matmul whose result may not be written over its arguments."""
     x = relay.var("x", shape=(8, 8))
     y = relay.nn.dense(x, relay.nn.softmax(x))
     z = relay.nn.softmax(y)

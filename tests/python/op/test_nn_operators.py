@@ -73,7 +73,7 @@ def test_activations():
 
 @pytest.mark.parametrize("transpose_a", [False, True])
 @pytest.mark.parametrize("transpose_b", [False, True])
-def test_products_of_operands_stored_either_way(transpose_a, transpose_b):
+def test_matmuls_of_operands_stored_either_way(transpose_a, transpose_b):
     flip = {"transpose_a": transpose_a, "transpose_b": transpose_b}
     a, b = ((5, 3) if transpose_a else (3, 5)), ((4, 5) if transpose_b else (5, 4))
     check(lambda x, y: nn.matmul(x, y, **flip), tensor(*a), tensor(*b))
@@ -83,7 +83,7 @@ def test_products_of_operands_stored_either_way(transpose_a, transpose_b):
     check(lambda x, y: nn.batch_matmul(x, y, **flip), tensor(3, *a), tensor(1, *b))
 
 
-def test_products_of_other_types():
+def test_matmuls_of_other_types():
     a, b = tensor(3, 5, dtype="int8"), tensor(4, 5, dtype="int8")
     check(lambda x, y: nn.dense(x, y, out_dtype="int32"), a, b)
     check(lambda x, y: nn.batch_matmul(x, y, out_dtype="int32"), a[None], b[None])

@@ -42,7 +42,7 @@ def host_has(feature):
 
 
 @pytest.mark.skipif(not host_has("avx512_vnni"), reason="this CPU has no AVX-512 VNNI")
-def test_dot_products_of_bytes_run_by_vnni():
+def test_dot_products_of_int8_run_by_vnni():
     sch = tensorized(tensor_intrin.VNNI_DOT_16x4_INTRIN, 16)
     built = tvm.build(sch.mod["main"], target="llvm -mcpu=cascadelake")
     assert "vpdpbusd" in built.get_source("asm")
@@ -62,14 +62,14 @@ def test_dot_products_of_bytes_run_by_vnni():
         (tensor_intrin.ARM_DOT_4x4_i8_NEON_INTRIN, "+neon", "smull"),
     ],
 )
-def test_dot_products_of_bytes_become_arm_instructions(intrin, features, instruction):
+def test_dot_products_of_int8_become_arm_instructions(intrin, features, instruction):
     sch = tensorized(intrin, 4, left="int8")
     target = f"llvm -mtriple=aarch64-linux-gnu -mattr={features}"
     assert instruction in tvm.build(sch.mod["main"], target=target).get_source("asm")
 
 
 @pytest.mark.parametrize("intrin", [tensor_intrin.DP4A_INTRIN, tensor_intrin.AMDGPU_SDOT4_INTRIN])
-def test_dot_products_of_four_bytes_match_in_shared_memory(intrin):
+def test_dot_products_of_four_int8_match_in_shared_memory(intrin):
     a, b = te.placeholder((16, 16), "int8", "A"), te.placeholder((16, 16), "int8", "B")
     k = te.reduce_axis((0, 16), "k")
     c = te.compute((16, 16), lambda i, j: te.sum(a[i, k].astype("int32") * b[j, k].astype("int32"), axis=k), name="C")
@@ -89,7 +89,7 @@ def test_dot_products_of_four_bytes_match_in_shared_memory(intrin):
 
 @pytest.mark.parametrize(("in_dtype", "out_dtype"), [("float16", "float32"), ("float16", "float16"), ("int8", "int32")])
 @pytest.mark.parametrize("transposed", [False, True])
-def test_a_product_is_done_by_fragments(in_dtype, out_dtype, transposed):
+def test_a_matmul_is_done_by_fragments(in_dtype, out_dtype, transposed):
     n = 64
     a, b = te.placeholder((n, n), in_dtype, "A"), te.placeholder((n, n), in_dtype, "B")
     k = te.reduce_axis((0, n), "k")

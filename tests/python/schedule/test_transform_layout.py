@@ -328,7 +328,7 @@ def test_a_result_is_written_at_the_axes_of_its_block():
     np.testing.assert_allclose(run(sch.mod["main"], [a, b], (16, 16)), a @ b, rtol=1e-4, atol=1e-5)
 
 
-def test_convolution_becomes_a_product_of_matrices():
+def test_convolution_becomes_a_matmul():
     d, w = te.placeholder((1, 4, 10, 10), name="D"), te.placeholder((8, 4, 3, 3), name="W")
     c, y, x = te.reduce_axis((0, 4), "c"), te.reduce_axis((0, 3), "y"), te.reduce_axis((0, 3), "x")
     conv = te.compute(

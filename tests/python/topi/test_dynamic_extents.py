@@ -1,4 +1,4 @@
-"""Extents that are known only at run time: convolutions and pools lie in blocks of channels as others do, products have
+"""Extents that are known only at run time: convolutions and pools lie in blocks of channels as others do, matmuls have
 tiles, and one program answers for every extent."""
 
 import numpy as np
@@ -104,7 +104,7 @@ POOLS = {
 
 @pytest.mark.parametrize("name", POOLS)
 def test_what_follows_a_convolution_of_open_extents_agrees_with_fixed_ones(name):
-    """A small network: a residual connection, a pool, another convolution and a product at its end."""
+    """A small network: a residual connection, a pool, another convolution and a matmul at its end."""
     first, second, last = values(32, 3, 3, 3), values(32, 32, 3, 3, seed=1) * 0.1, values(10, 32)
 
     def make(x):
@@ -123,7 +123,7 @@ def test_what_follows_a_convolution_of_open_extents_agrees_with_fixed_ones(name)
 
 
 @pytest.mark.parametrize("units", [2, 8, 10, 24, 91, 160, 1000])
-def test_a_product_of_open_rows_has_any_number_of_columns(units):
+def test_a_matmul_with_a_dynamic_m_has_any_number_of_columns(units):
     weight, bias = values(units, 1024), values(units)
     x = relay.var("x", shape=(ANY, 1024))
     program = compiled(relay.Function([x], relay.nn.dense(x, relay.const(weight)) + relay.const(bias)))
@@ -140,7 +140,7 @@ PRODUCTS = {
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_products_of_two_inputs_of_open_extents(name):
+def test_matmuls_of_two_inputs_of_dynamic_extents(name):
     left, right, is_transposed = PRODUCTS[name]
     x, y = relay.var("x", shape=left), relay.var("y", shape=right)
     program = compiled(relay.Function([x, y], relay.nn.batch_matmul(x, y, transpose_b=is_transposed)))

@@ -97,7 +97,7 @@ def test_tiles_fit_registers_and_caches_and_parts_cover_the_product(target, thre
         assert -(-k // t.kc) * t.kc <= k * 1.05 + 4
 
 
-def test_a_product_without_elements_has_no_tiles():
+def test_a_matmul_without_elements_has_no_tiles():
     with pytest.raises(ValueError, match="2x0x4 has no tiles"):
         topi.cpu.gemm_tiles(topi.cpu.machine_of("llvm"), 2, 0, 4)
 
@@ -223,7 +223,7 @@ def test_bytes_are_multiplied_four_at_a_time():
     np.testing.assert_array_equal(c.numpy(), a.astype("int64") @ flat)
 
 
-# ---- products of any shape -------------------------------------------------------------------------------------------
+# ---- matmuls of any shape --------------------------------------------------------------------------------------------
 
 SHAPES = [
     (1, 1, 1), (1, 64, 64), (64, 1, 64), (64, 64, 1), (7, 5, 3), (13, 31, 17), (14, 32, 256), (15, 33, 257),

@@ -199,7 +199,7 @@ def test_inner_loops_are_multiply_adds_and_loads(machine, loads, instruction, ca
 
 @pytest.mark.parametrize("case", ["bytes_3x3", "bytes_dense_wide"])
 @pytest.mark.parametrize(("machine", "loads"), [("neon+i8mm", "neon"), ("sve256+i8mm", "sve"), ("sve512+i8mm", "sve")])
-def test_products_of_bytes_are_dots_and_loads(machine, loads, case):
+def test_int8_contractions_are_dots_and_loads(machine, loads, case):
     check_loop(machine, LOADS[loads], "usdot", case)
 
 

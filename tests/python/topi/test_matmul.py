@@ -27,7 +27,7 @@ def stored(x, layout):
 
 
 def build(layout, a, b, after=lambda y: y, target="llvm", extra=()):
-    """A module of the product of a and b, with its inputs set."""
+    """A module of the matmul of a and b, with its inputs set."""
     values = {"a": stored(a, layout[0]), "b": stored(b, layout[1])} | {f"e{i}": e for i, e in enumerate(extra)}
     params = [relay.var(name, shape=x.shape, dtype=str(x.dtype)) for name, x in values.items()]
     multiply = relay.nn.batch_matmul if a.ndim == 3 and b.ndim == 3 else relay.nn.matmul
@@ -62,7 +62,7 @@ EXTENTS = [
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_products_of_every_layout_agree_with_numpy(layout):
+def test_matmuls_of_every_layout_agree_with_numpy(layout):
     for m, n, k in EXTENTS:
         a, b = random(m, k), random(k, n)
         close(result(build(layout, a, b)), product(a, b))
@@ -78,7 +78,7 @@ def test_products_of_every_layout_agree_with_numpy(layout):
     st.integers(1, 150),
     st.integers(1, 150),
 )
-def test_random_products_agree_with_numpy(layout, target, dtype, batch, m, n, k):
+def test_random_matmuls_agree_with_numpy(layout, target, dtype, batch, m, n, k):
     if not runs_here(target):
         return
     lead = (batch,) if batch > 1 else ()
@@ -102,7 +102,7 @@ def test_rows_may_have_several_axes(shape):
 
 # ---- what follows ------------------------------------------------------------------------------------------------------
 
-# a short and a long k, whose sums wait in memory, and one by dot products
+# a short and a long k, whose partial sums go through memory, and one by dot products
 KINDS = {"at once": ("nn", 50, 77, 60), "in steps": ("nn", 50, 77, 1500), "transposed": ("nt", 64, 65, 48), "dots": ("nt", 3, 65, 200)}  # fmt: skip
 
 
@@ -129,7 +129,7 @@ def test_functions_of_an_element_follow_in_the_same_loops(kind):
     close(result(build(layout, a, b, gelu, extra=(bias,))), want * 0.5 * (1 + np.vectorize(erf)(want * 0.70710678)))
 
 
-def test_a_product_is_not_written_to_memory_before_what_follows_it():
+def test_a_matmul_is_not_written_to_memory_before_its_epilogue():
     a, b = te.placeholder((50, 60), name="a"), te.placeholder((60, 77), name="b")
     out = topi.nn.relu(topi.nn.matmul(a, b))
     rule = get_global_func("topi.cpu.schedule_default")
@@ -145,7 +145,7 @@ def test_a_result_that_is_used_twice_is_stored():
 
 
 def test_a_concatenation_takes_more_than_the_matmul():
-    """The first element of the join is one of the product; the others are not."""
+    """The first element of the concatenation is one of the matmul; the others are not."""
     a, b, other = random(1, 3), random(3, 5), random(3, 5, seed=1)
     params = [relay.var(name, shape=x.shape) for name, x in (("a", a), ("b", b), ("other", other))]
     whole = relay.concatenate([relay.einsum(params[:2], "mk,kn->mn"), params[2]], axis=0)

@@ -71,7 +71,7 @@ SHAPES = {
 @pytest.mark.parametrize("dtype", list(NARROW))
 @pytest.mark.parametrize("shape", list(SHAPES))
 @pytest.mark.parametrize("target", ["llvm", AVX2, "llvm -mcpu=x86-64"])
-def test_products_are_those_of_the_numbers_as_they_are(shape, dtype, target):
+def test_matmuls_are_those_of_the_numbers_as_they_are(shape, dtype, target):
     function, data, want = layer(*SHAPES[shape], dtype)
     got = run(function, [tessera.nd.array(data)], target)
     # Factors are exact in both, a product of them is in float32; what is rounded are sums of float32. k terms of at most 1, each
@@ -183,7 +183,7 @@ def test_convolutions_are_those_of_the_numbers_as_they_are(name, dtype, target):
     function, data, want = convolution(name, dtype)
     got = run(function, [tessera.nd.array(data)], target)
     terms = np.prod(CONVOLUTIONS[name][0:1] + CONVOLUTIONS[name][3:4] * 2)
-    rounding = 1e-4 if name == "by Winograd" else terms * 2.0**-24  # as for products
+    rounding = 1e-4 if name == "by Winograd" else terms * 2.0**-24  # as for matmuls
     assert np.abs(got - want).max() <= rounding * np.abs(want).max()
 
 
@@ -202,7 +202,7 @@ def test_weights_of_convolutions_stay_narrow_where_vectors_of_them_are_read(name
         (AVX512, "bfloat16", "vdpbf16ps", "", 20),
     ],
 )
-def test_the_inner_loop_of_a_convolution_is_products_and_loads(target, dtype, multiply, widen, sums):
+def test_the_inner_loop_of_a_convolution_is_fmas_and_loads(target, dtype, multiply, widen, sums):
     function, _, _ = convolution("with steps", dtype)
     with tessera.transform.PassContext(opt_level=3):
         library = relay.build(tessera.IRModule.from_expr(function), target)
@@ -314,7 +314,7 @@ int main(void) {
     reason="needs aarch64-linux-gnu-gcc and qemu-aarch64",
 )
 @pytest.mark.parametrize(("dtype", "more"), [("float16", ""), ("bfloat16", ""), ("bfloat16", " -mattr=+bf16")])
-def test_neon_gives_the_same_products(dtype, more, tmp_path):
+def test_neon_gives_the_same_matmuls(dtype, more, tmp_path):
     w, data = values((40, 131), dtype, 1), values((9, 131), dtype, 2)
     in_dtype = "bfloat16" if more else "float32"
     x = relay.var("x", shape=data.shape, dtype=in_dtype)

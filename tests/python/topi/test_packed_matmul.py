@@ -63,7 +63,7 @@ def test_a_linear_layer_of_any_extents(m, n, k, constant):
 @pytest.mark.parametrize("m,n,k", EXTENTS[2:6])
 @pytest.mark.parametrize("transpose_a", [False, True])
 @pytest.mark.parametrize("transpose_b", [False, True])
-def test_a_product_with_a_constant_matrix(m, n, k, transpose_a, transpose_b):
+def test_a_matmul_with_a_constant_matrix(m, n, k, transpose_a, transpose_b):
     x, w = random(2, m, k), random(k, n)
     stored_x = np.ascontiguousarray(x.swapaxes(1, 2)) if transpose_a else x
     weight = relay.const(np.ascontiguousarray(w.T) if transpose_b else w)
@@ -76,7 +76,7 @@ def test_a_product_with_a_constant_matrix(m, n, k, transpose_a, transpose_b):
 @pytest.mark.parametrize("m,n,k", [(128, 64, 128), (197, 197, 64), (9, 5, 33), (64, 31, 64)])
 @pytest.mark.parametrize("transpose_b", [False, True])
 @pytest.mark.parametrize("batches", [(12, 12), (3, 1), (1, 3), (1, 1)])
-def test_a_batch_of_products(m, n, k, transpose_b, batches):
+def test_a_batch_of_matmuls(m, n, k, transpose_b, batches):
     x, y = random(batches[0], m, k), random(batches[1], k, n)
     stored = np.ascontiguousarray(y.swapaxes(1, 2)) if transpose_b else y
     (got,), _ = run(
@@ -85,13 +85,13 @@ def test_a_batch_of_products(m, n, k, transpose_b, batches):
     close(got, x.astype("float64") @ y)
 
 
-def test_what_follows_a_product_may_be_larger_than_it():
+def test_an_epilogue_may_be_larger_than_its_matmul():
     x, w, other = random(40, 64), random(48, 64), random(3, 40, 48)
     (got,), _ = run(lambda x, z: relay.add(relay.nn.dense(x, relay.const(w)), z), {"x": x, "z": other})
     close(got, x.astype("float64") @ w.T + other)
 
 
-def test_a_product_and_what_follows_it_may_both_be_results():
+def test_a_matmul_and_its_epilogue_may_both_be_results():
     x, w = random(40, 64), random(48, 64)
 
     def body(x):

@@ -23,7 +23,7 @@ def run(build, *arrays):
     return [r.numpy() for r in results]
 
 
-def test_products():
+def test_matmuls():
     a, b, bias = tensor(3, 5), tensor(4, 5), tensor(4)
     np.testing.assert_allclose(run(topi.nn.dense, a, b, bias)[0], a @ b.T + bias, rtol=1e-5, atol=1e-5)
     build = lambda x, y: topi.nn.matmul(x, y, transpose_a=True, transpose_b=True)

@@ -147,7 +147,7 @@ def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
 
 
 def get_total_mac_number(expr: Any) -> int:
-    """Products that are summed in convolutions and matmuls; needs inferred types."""
+    """Multiply-accumulates of convolutions and matmuls; needs inferred types."""
     return int(_ffi_api.GetTotalMacNumber(expr))
 
 

@@ -1,4 +1,4 @@
-"""Intrinsics of 64-bit ARM: four dot products of four bytes, with the dot product extension and without."""
+"""Intrinsics of 64-bit ARM: four dot products of four int8, with the dot product extension and without."""
 
 from ...script import tir as T
 from ._register import register

@@ -1,4 +1,4 @@
-"""Intrinsics of NVIDIA GPUs by name: dot products of bytes, wmma fragments, mma.sync."""
+"""Intrinsics of NVIDIA GPUs by name: dot products of int8, wmma fragments, mma.sync."""
 
 # ruff: noqa: F401 - some names of this module live in the files beside it
 
@@ -94,10 +94,10 @@ WMMA_STORE_16x16x16_S32_GLOBAL_INTRIN = _store("s32_global", "int32", "global")
 
 
 def get_wmma_intrin_group(store_scope: str, in_dtype: str, out_dtype: str, trans_b: bool) -> dict[str, str]:
-    """The intrinsics that a product needs, by what they do: init, load_a, load_b, compute, store."""
+    """The intrinsics that a matmul needs, by what they do: init, load_a, load_b, compute, store."""
     inputs, outputs = {"float16": "f16", "int8": "s8"}, {"float16": "f16", "float32": "f32", "int32": "s32"}
     if store_scope not in ("global", "shared") or in_dtype not in inputs or out_dtype not in outputs:
-        raise ValueError(f"there is no wmma product of {in_dtype} to {out_dtype} in {store_scope} memory")
+        raise ValueError(f"there is no wmma matmul of {in_dtype} to {out_dtype} in {store_scope} memory")
     taken, given, suffix = inputs[in_dtype], outputs[out_dtype], "_trans" if trans_b else ""
     return {
         "init": f"wmma_fill_16x16x16_{given}",

@@ -1,4 +1,4 @@
-"""Four products of bytes, summed: what GPUs of several makers do in one instruction."""
+"""The dot product of four int8: what GPUs of several makers do in one instruction."""
 
 from __future__ import annotations
 

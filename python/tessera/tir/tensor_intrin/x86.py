@@ -1,4 +1,4 @@
-"""Intrinsics of x86: sixteen dot products of four bytes by AVX-512 VNNI."""
+"""Intrinsics of x86: sixteen dot products of four int8 by AVX-512 VNNI."""
 
 from ...script import tir as T
 from ._register import register

@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Matmuls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def matmul(
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_original_shape: Any = None,
 ) -> Tensor:
-    """Product with a matrix; either operand may be stored transposed."""
+    """Matmul with a matrix; either operand may be stored transposed."""
     del auto_scheduler_rewritten_layout, meta_schedule_original_shape
     dtype = out_dtype or tensor_a.dtype
     return _ffi_api.nn_matmul(tensor_a, tensor_b, bias, dtype, transpose_a, transpose_b, False)
@@ -56,7 +56,7 @@ def batch_matmul(
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_original_shape: Any = None,
 ) -> Tensor:
-    """Products of the matrices of two batches; either operand may be stored transposed."""
+    """Matmuls of the matrices of two batches; either operand may be stored transposed."""
     del oshape, auto_scheduler_rewritten_layout, meta_schedule_original_shape
     attrs = {"out_dtype": result_type(out_dtype), "transpose_a": transpose_a, "transpose_b": transpose_b}
     return call_record("nn.batch_matmul", [tensor_a, tensor_b], attrs)

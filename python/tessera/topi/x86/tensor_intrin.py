@@ -19,8 +19,8 @@ __all__ = [
 _LANES = 16
 
 
-def _declare(out_dtype: str, lanes: int, elements: int, vectors: int, product: Any) -> TensorIntrin:
-    """C[i] = sum over k of data[k] * kernel[i, k] in `vectors` vectors, by `product(data word, kernel vector, before)`."""
+def _declare(out_dtype: str, lanes: int, elements: int, vectors: int, dot: Any) -> TensorIntrin:
+    """C[i] = sum over k of data[k] * kernel[i, k] in `vectors` vectors, by `dot(data word, kernel vector, before)`."""
     count = lanes * vectors
     data = te.placeholder((elements,), dtype="uint8", name="data")
     kernel = te.placeholder((count, elements), dtype="int8", name="kernel")
@@ -41,7 +41,7 @@ def _declare(out_dtype: str, lanes: int, elements: int, vectors: int, product: A
                 left = ins[0].vload([0], f"uint8x{elements}")
                 right = ins[1].vload([i * lanes, 0], f"int8x{lanes * elements}")
                 before = zero if kind == "body" else outs[0].vload([i * lanes], vector)
-                builder.emit(outs[0].vstore([i * lanes], product(left, right, before)))
+                builder.emit(outs[0].vstore([i * lanes], dot(left, right, before)))
             return builder.get()
 
         return step("body"), step("reset"), step("update")
@@ -61,20 +61,20 @@ def _reinterpret(dtype: str, value: Any) -> Any:
 def dot_16x1x16_uint8_int8_int32_skylake() -> TensorIntrin:
     """By AVX-512 BW: pairs of int8 multiplied and added with saturation to int16, pairs of those to int32."""
 
-    def product(left: Any, right: Any, before: Any) -> Any:
+    def dot(left: Any, right: Any, before: Any) -> Any:
         data = _reinterpret("int8x64", tir.Broadcast(_reinterpret("int32", left), _LANES))
         pairs = call_llvm_pure_intrin("int16x32", "llvm.x86.avx512.pmaddubs.w.512", tir.const(0, "uint32"), data, right)
         ones = tir.const(1, "int16x32")
         sums = call_llvm_pure_intrin("int32x16", "llvm.x86.avx512.pmaddw.d.512", tir.const(0, "uint32"), pairs, ones)
         return before + sums
 
-    return _declare("int32", _LANES, 4, 1, product)
+    return _declare("int32", _LANES, 4, 1, dot)
 
 
 def dot_16x1x16_uint8_int8_int32_cascadelake() -> TensorIntrin:
     """By AVX-512 VNNI."""
 
-    def product(left: Any, right: Any, before: Any) -> Any:
+    def dot(left: Any, right: Any, before: Any) -> Any:
         return call_llvm_pure_intrin(
             "int32x16",
             "llvm.x86.avx512.vpdpbusd.512",
@@ -84,7 +84,7 @@ def dot_16x1x16_uint8_int8_int32_cascadelake() -> TensorIntrin:
             _reinterpret("int32x16", right),
         )
 
-    return _declare("int32", _LANES, 4, 1, product)
+    return _declare("int32", _LANES, 4, 1, dot)
 
 
 def dot_16x1x16_uint8_int8_int32() -> TensorIntrin:
@@ -96,9 +96,9 @@ def dot_16x1x16_uint8_int8_int32() -> TensorIntrin:
 def dot_16x1x16_uint8_int8_int16() -> TensorIntrin:
     """By AVX-512 BW: 128 sums of two multiplications each, int16 with saturation."""
 
-    def product(left: Any, right: Any, before: Any) -> Any:
+    def dot(left: Any, right: Any, before: Any) -> Any:
         data = _reinterpret("int8x64", tir.Broadcast(_reinterpret("int16", left), 32))
         sums = call_llvm_pure_intrin("int16x32", "llvm.x86.avx512.pmaddubs.w.512", tir.const(0, "uint32"), data, right)
         return before + sums
 
-    return _declare("int16", 32, 2, 4, product)
+    return _declare("int16", 32, 2, 4, dot)

@@ -27,12 +27,12 @@ Expr kernel_of(Operation& in, const Expr& x, const Expr& vectors, const std::str
     Expr apart = subtract(expand_dims(x, 1), expand_dims(vectors, 0));
     return exp(multiply(sum(multiply(apart, apart), int_array({2})), float_number(-gamma)));
   }
-  Expr product = matmul_like_numpy(in, x, transpose(vectors));
-  if (kind == "LINEAR") return product;
-  product = add(multiply(product, float_number(gamma)), float_number(first));
-  if (kind == "SIGMOID") return tanh(product);
+  Expr dots = matmul_like_numpy(in, x, transpose(vectors));
+  if (kind == "LINEAR") return dots;
+  dots = add(multiply(dots, float_number(gamma)), float_number(first));
+  if (kind == "SIGMOID") return tanh(dots);
   if (kind != "POLY") in.invalid("an unknown kernel " + kind);
-  return power(product, float_number(degree));
+  return power(dots, float_number(degree));
 }
 
 Expr vectors_of(Operation& in, int64_t count) {

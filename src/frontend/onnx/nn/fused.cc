@@ -1,4 +1,4 @@
-// Fused operators of com.microsoft on floats: activations, normalisations, products.
+// Fused operators of com.microsoft on floats: activations, normalisations, matmuls.
 
 #include <cmath>
 
@@ -41,7 +41,7 @@ Values quick_gelu(Operation& in) {
 
 Values bias_add(Operation& in) { return {add(add(in[0], in[1]), in[2])}; }
 
-/// The activation behind a convolution or a product, with up to two numbers.
+/// The activation behind a convolution or a matmul, with up to two numbers.
 Expr activated(Operation& in, const Expr& x, const std::string& name, double alpha, double beta) {
   auto number = [&](double value) { return make_scalar(value, in.dtype(x)); };
   if (name.empty()) return x;
@@ -139,7 +139,7 @@ Values embed_layer_normalization(Operation& in) {
   return {out, lengths, total};
 }
 
-// ---- products -------------------------------------------------------------------------------------------------------
+// ---- matmuls --------------------------------------------------------------------------------------------------------
 
 /// Numbers of a few bits, packed into bytes of the last dimension, low bits first.
 Expr unpacked(const Expr& bytes, int64_t bits, const std::vector<int64_t>& shape) {

@@ -1,4 +1,4 @@
-// Integers that stand for real numbers: value = scale * (integer - zero point). Products of integers are sums of int32,
+// Integers that stand for real numbers: value = scale * (integer - zero point). Contractions of integers are sums of int32,
 // and what is rounded goes to the even number when halfway.
 
 #include "frontend/onnx/nn/quantized.h"
@@ -176,7 +176,7 @@ Values dynamic_quantize_linear(Operation& in) {
   return {parts[0], parts[1], parts[2]};
 }
 
-// ---- products of integers -------------------------------------------------------------------------------------------
+// ---- contractions of integers ---------------------------------------------------------------------------------------
 
 Values matmul_integer(Operation& in) { return {integer_matmul(in, integers(in, 0, 2), integers(in, 1, 3))}; }
 

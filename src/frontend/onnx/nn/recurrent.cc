@@ -293,7 +293,7 @@ Values gru(Operation& in) {
       if (!way.recurrent_bias.defined()) return sum;
       return add(sum, slice(way.recurrent_bias, 0, first * hidden, last * hidden));
     };
-    Expr all = is_linear ? with_bias(way.recur(state), 0, 3) : Expr();  // one product is enough
+    Expr all = is_linear ? with_bias(way.recur(state), 0, 3) : Expr();  // one matmul is enough
     Expr both = is_linear ? slice(all, 1, 0, 2 * hidden) : with_bias(dense(state, way.first_recurrence), 0, 2);
     both = f(limited(add(slice(projected, 1, 0, 2 * hidden), both)));
     Expr update = gate(both, 0, hidden, 1), reset = gate(both, 1, hidden, 1);

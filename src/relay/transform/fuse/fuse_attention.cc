@@ -1,4 +1,4 @@
-// FuseAttention: a product, a softmax along its rows and a second product become one kernel, in which a block of rows goes
+// FuseAttention: a matmul, a softmax along its rows and a second matmul become one kernel, in which a block of rows goes
 // through all three while it is in the cache; the scores are not written to memory.
 //
 //   %0 = nn.batch_matmul(%q, %k); %1 = add(multiply(%0, %scale), %mask); %2 = nn.softmax(%1); nn.batch_matmul(%2, %v)
@@ -20,10 +20,10 @@
 namespace tessera::relay {
 namespace {
 
-constexpr int64_t kMaxScores = 8192;    // of scores: a few rows have to fit the cache
-constexpr int64_t kMinSteps = 1 << 14;  // multiplications of a product below which its panels do not pay
+constexpr int64_t kMaxScores = 8192;       // of scores: a few rows have to fit the cache
+constexpr int64_t kMinSteps = 1 << 14;  // multiplications of a matmul below which its panels do not pay
 constexpr size_t kMaxAttentionMembers = 64;
-constexpr int kMaxPath = 8;  // from the softmax to the first product
+constexpr int kMaxPath = 8;  // from the softmax to the first matmul
 
 /// Elements moved, each found by arithmetic on indices alone.
 bool is_move(const Expr& expr) {
@@ -60,8 +60,8 @@ class AttentionFinder {
   }
 
  private:
-  /// A product of float32 matrices, one of each for each of the leading dimension, of sizes for which panels pay.
-  static bool is_product(const Call* call) {
+  /// A matmul of float32 matrices, one of each for each of the leading dimension, of sizes for which panels pay.
+  static bool is_matmul(const Call* call) {
     if (!call || op_name(call) != ops::batch_matmul || dtype_of(Expr(call)) != DataType::Float(32)) return false;
     auto a = fixed_shape(checked_type(call->args[0])), b = fixed_shape(checked_type(call->args[1]));
     auto c = fixed_shape(checked_type(Expr(call)));
@@ -84,7 +84,7 @@ class AttentionFinder {
            (*left)[left->size() - 2] == (*right)[right->size() - 2];
   }
 
-  /// The two products, the softmax and what lies between them: views, and functions of elements of the scores.
+  /// The two matmuls, the softmax and what lies between them: views, and functions of elements of the scores.
   bool take_core(const Call* softmax, KernelGroup* group) const {
     Expr at(softmax);
     auto shape = fixed_shape(checked_type(at));
@@ -92,13 +92,13 @@ class AttentionFinder {
     const int axis = softmax->attrs_as<SoftmaxAttrs>()->axis;
     if (axis != -1 && axis + 1 != static_cast<int>(shape->size())) return false;
     group->members.insert(softmax);
-    // up to the second product
+    // up to the second matmul
     const Call* last = next(at);
     while (last && op_name(last) == ops::reshape && same_last(Expr(last), at)) {
       group->members.insert(last);
       last = next(Expr(last));
     }
-    if (!is_product(last) || last->attrs_as<BatchMatmulAttrs>()->transpose_a ||
+    if (!is_matmul(last) || last->attrs_as<BatchMatmulAttrs>()->transpose_a ||
         !group->members.count(last->args[0].get()))
       return false;
     group->members.insert(last);
@@ -106,11 +106,11 @@ class AttentionFinder {
     return take_down(softmax->args[0], at, kMaxPath, group);
   }
 
-  /// Down to the first product: one path, along which every value is a score of its own.
+  /// Down to the first matmul: one path, along which every value is a score of its own.
   bool take_down(const Expr& from, const Expr& scores, int steps, KernelGroup* group) const {
     auto* call = from.as<Call>();
     if (!call || steps == 0 || !next(from) || !same_size(from, scores) || !same_last(from, scores)) return false;
-    bool found = is_product(call);
+    bool found = is_matmul(call);
     if (!found && (op_name(call) == ops::reshape || kind_of(from) <= Fusion::Broadcast))
       found = std::any_of(call->args.begin(), call->args.end(),
                           [&](const Expr& arg) { return take_down(arg, scores, steps - 1, group); });
@@ -153,7 +153,7 @@ class AttentionFinder {
         for (const Expr& arg : call->args) offer(arg);
       else if (auto* get = at.as<TupleGetItem>()) offer(get->tuple);
     }
-    // functions of elements stay with the product before them, unless something is moved below them
+    // functions of elements stay with the matmul before them, unless something is moved below them
     std::unordered_set<const Object*> moved;
     std::sort(found.begin(), found.end(),
               [&](const Expr& a, const Expr& b) { return consumers_.position(a) < consumers_.position(b); });

@@ -5,7 +5,7 @@
 //     =>   fn (%x, %gamma, %beta, Primitive=1, tessera.rule="rows") { ... }
 //
 // A reduction alone, with what FuseOps puts before it, is left to FuseOps; so are functions of elements that follow a
-// product, into which they go.
+// matmul, into which they go.
 
 #include <algorithm>
 
@@ -30,7 +30,7 @@ class RowFinder {
  public:
   explicit RowFinder(const Expr& body) : consumers_(body) {
     for (const Expr& expr : consumers_.expressions())
-      if (is_of_elements(expr) && comes_from_product(expr.as<Call>())) with_product_.insert(expr.get());
+      if (is_of_elements(expr) && comes_from_matmul(expr.as<Call>())) with_matmul_.insert(expr.get());
   }
 
   std::vector<KernelGroup> operator()() {
@@ -89,11 +89,11 @@ class RowFinder {
     return true;
   }
 
-  /// True for what FuseOps will put into the product that it comes from.
-  bool comes_from_product(const Call* call) const {
+  /// True for what FuseOps will put into the matmul that it comes from.
+  bool comes_from_matmul(const Call* call) const {
     return std::any_of(call->args.begin(), call->args.end(), [&](const Expr& arg) {
       return consumers_.of(arg).size() == 1 &&
-             (kind_of(arg) == Fusion::OutputElementwise || with_product_.count(arg.get()));
+             (kind_of(arg) == Fusion::OutputElementwise || with_matmul_.count(arg.get()));
     });
   }
 
@@ -118,7 +118,7 @@ class RowFinder {
         const int64_t count = shape ? number_for(*shape, row) : 0;
         if (!shape || (*shape != row && (!count || (length && count != length)))) continue;
         const bool reduces = is_reduction(arg, row);
-        if (!reduces && (!is_of_elements(arg) || with_product_.count(arg.get()))) continue;
+        if (!reduces && (!is_of_elements(arg) || with_matmul_.count(arg.get()))) continue;
         reductions += reduces;
         if (*shape != row) length = count;
         group.members.insert(arg.get());
@@ -134,7 +134,7 @@ class RowFinder {
 
   Consumers consumers_;
   std::unordered_set<const Object*> taken_;
-  std::unordered_set<const Object*> with_product_;  // functions of elements of one
+  std::unordered_set<const Object*> with_matmul_;  // functions of elements of one
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// SinkViews: a tensor that comes from a product and is only seen in another shape keeps its own shape through the functions
-// of its elements that follow, so that FuseOps finds them behind the product; the other shape is taken on at the end.
+// SinkViews: a tensor that comes from a matmul and is only seen in another shape keeps its own shape through the functions
+// of its elements that follow, so that FuseOps finds them behind the matmul; the other shape is taken on at the end.
 //
 //   add(reshape(nn.dense(%x, %w), newshape=[1, 64, 768]), %r)
 //     =>   reshape(add(nn.dense(%x, %w), reshape(%r, newshape=[64, 768])), newshape=[1, 64, 768])
@@ -124,12 +124,12 @@ class Sinker {
     if (Expr moved = moved_up(call, args, *shape)) return moved;
     Expr out = computed(call, args);
     for (const Expr& arg : args)
-      if (auto it = products_.find(arg.get()); it != products_.end() && it->second == *shape) return noted(out, *shape);
+      if (auto it = matmuls_.find(arg.get()); it != matmuls_.end() && it->second == *shape) return noted(out, *shape);
     return out;
   }
 
   Expr noted(const Expr& expr, const Shape& shape) {
-    products_.emplace(expr.get(), shape);
+    matmuls_.emplace(expr.get(), shape);
     kept_.push_back(expr);
     return expr;
   }
@@ -143,7 +143,7 @@ class Sinker {
   }
 
   Expr seen_as(const Call* call, const Array<Expr>& args, const Shape& shape) {
-    if (auto it = products_.find(args[0].get()); it != products_.end()) return view_of({args[0], it->second}, shape);
+    if (auto it = matmuls_.find(args[0].get()); it != matmuls_.end()) return view_of({args[0], it->second}, shape);
     if (auto it = views_.find(args[0].get()); it != views_.end()) return view_of(it->second, shape);
     return moves_of(call) == Moves::View ? with_args(call, args) : reshape(args[0], int_array(shape));
   }
@@ -198,9 +198,9 @@ class Sinker {
 
   Rewriter rewriter_;
   Consumers consumers_;
-  std::unordered_map<const Object*, View> views_;      // of products
-  std::unordered_map<const Object*, Shape> products_;  // and functions of their elements
-  std::vector<Expr> kept_;                             // keys of both stay alive
+  std::unordered_map<const Object*, View> views_;     // of matmuls
+  std::unordered_map<const Object*, Shape> matmuls_;  // and functions of their elements
+  std::vector<Expr> kept_;                            // keys of both stay alive
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 //
 // Weights stay in 16 bits where the target widens them as it reads them, and so do tables that elements are taken from:
 //   nn.dense(%x: f32, w16, out_dtype=f32)        cast(take(table16, %i), f32)
-// With instructions for products of bfloat16, both factors of a product are what the program says they are:
+// With instructions for dot products of bfloat16, both factors of a matmul are what the program says they are:
 //   nn.dense(cast(%x, bf16), w16, out_dtype=f32)
 // WidenWeights widens those weights that no later pass has packed.
 
@@ -75,7 +75,7 @@ bool takes_narrow_weight(const Call* call) {
   return op && has_flag(op, kTakesNarrowWeight);
 }
 
-/// True for products, and for convolutions of all channels whose results fill vectors: others read their weights in ways that
+/// True for matmuls, and for convolutions of all channels whose results fill vectors: others read their weights in ways that
 /// know float32 only.
 bool reads_vectors(const Call* call, const topi::Machine& machine) {
   auto* conv = call->attrs.as<Conv2DAttrs>();

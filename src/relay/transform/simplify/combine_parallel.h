@@ -23,14 +23,14 @@ class ParallelCombiner {
   virtual bool is_supported(const Call* call) const = 0;
   /// Two supported calls of the same first argument.
   virtual bool can_combine(const Call* a, const Call* b) const = 0;
-  /// Argument `i` of two calls that follow: can those of all branches be put together?
+  /// Argument `i` of two calls that follow: can those of all branches be concatenated?
   virtual bool can_combine_argument(const Call* a, const Call* b, size_t i) const = 0;
   /// Whether it is worth it, of branches that can be combined.
   virtual bool pays(const std::vector<Branch>& branches, const Users& users) const {
     return (void)users, static_cast<int>(branches.size()) >= min_branches_;
   }
   virtual Expr combined(const std::vector<Branch>& branches) = 0;
-  /// Argument `i` of the calls at `depth`, put together.
+  /// Argument `i` of the calls at `depth`, concatenated.
   virtual Expr combined_argument(const std::vector<Branch>& branches, size_t depth, size_t i) const = 0;
   /// The part of a combined value for each branch.
   virtual Array<Expr> parts(const Expr& combined, const std::vector<Branch>& branches) const = 0;

@@ -172,7 +172,7 @@ class MatmulCombiner : public ChannelCombiner {
   }
 };
 
-/// Products with constant weights, which are put together while compiling. They share the input's panels, and have one end
+/// Matmuls with constant weights, which are concatenated while compiling. They share the input's panels, and have one end
 /// at which threads wait. Cutting the result costs nothing where what reads a part moves its elements anyway: the
 /// heads of attention, and nothing else is taken.
 template <class Combiner>

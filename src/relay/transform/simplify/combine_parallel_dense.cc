@@ -1,4 +1,4 @@
-// CombineParallelDense into batches: dense layers of one tensor with weights of one shape are one batched product.
+// CombineParallelDense into batches: dense layers of one tensor with weights of one shape are one batched matmul.
 //
 //   (nn.dense(%x, %w0), nn.dense(%x, %w1))  =>  split(nn.batch_matmul(stack((%x, %x)), stack((%w0, %w1))), 2)
 

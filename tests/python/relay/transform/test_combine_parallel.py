@@ -97,7 +97,7 @@ def test_dense_layers_of_other_sizes_become_a_wider_one():
     check(CombineParallelDense(3, to_batch=False), relay.Function(params, before), relay.Function(params, after))
 
 
-def test_batched_products_are_put_together():
+def test_batched_matmuls_are_combined():
     x = var("x", 2, 3, 8)
     ws = [var(f"w{i}", 2, n, 8) for i, n in enumerate([5, 4])]
     wide = relay.nn.batch_matmul(x, relay.concatenate(ws, 1))
@@ -149,7 +149,7 @@ def test_dense_projections_of_other_sizes_become_one_too():
 
 
 @pytest.mark.parametrize("follows", [lambda y: y, relay.nn.softmax, lambda y: relay.reshape(y, (-1,))])
-def test_products_whose_parts_would_be_copied_stay_apart(follows):
+def test_matmuls_whose_parts_would_be_copied_stay_apart(follows):
     x = var("x", 6, 8)
     ws = constants((8, 4), (8, 4))
     check(CombineProducts(), relay.Tuple([follows(relay.nn.matmul(x, w)) for w in ws]))

@@ -1,4 +1,4 @@
-"""FuseAttention: two products with a softmax between them are one kernel, whatever lies around them."""
+"""FuseAttention: two matmuls with a softmax between them are one kernel, whatever lies around them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""SinkViews: what follows a product element by element is computed in the shape of the product."""
+"""SinkViews: the element-wise epilogue of a matmul is computed in the shape of the matmul."""
 
 import numpy as np
 import pytest

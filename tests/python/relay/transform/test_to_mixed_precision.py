@@ -1,4 +1,4 @@
-"""ToMixedPrecision: products in a narrow type, sensitive operators in float32."""
+"""ToMixedPrecision: matmuls in fp16 or bf16, sensitive operators in float32."""
 
 import pytest
 import tessera
@@ -22,7 +22,7 @@ def narrow_dense(x, w):
     return relay.nn.dense(x, w, out_dtype="float16")
 
 
-def test_products_are_narrow_and_what_follows_them_too():
+def test_matmuls_are_narrow_and_their_epilogues_too():
     after = relay.nn.relu(narrow_dense(half(X), half(W)) + half(B))
     check(ToMixedPrecision(), relay.nn.relu(relay.nn.dense(X, W) + B), after, rtol=1e-2)
 

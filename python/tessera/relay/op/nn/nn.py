@@ -49,7 +49,7 @@ def matmul(
     transpose_a: bool = False,
     transpose_b: bool = False,
 ) -> Call:
-    """Product with a matrix; either operand may be stored transposed."""
+    """Matmul with a matrix; either operand may be stored transposed."""
     attrs = {"units": units, "out_dtype": out_dtype, "transpose_a": transpose_a, "transpose_b": transpose_b}
     return call_op("nn.matmul", [tensor_a, tensor_b], attrs)
 
@@ -57,7 +57,7 @@ def matmul(
 def batch_matmul(
     tensor_a: Expr, tensor_b: Expr, out_dtype: str = "", transpose_a: bool = False, transpose_b: bool = True
 ) -> Call:
-    """Products of the matrices of two batches; either operand may be stored transposed."""
+    """Matmuls of the matrices of two batches; either operand may be stored transposed."""
     attrs = {"out_dtype": out_dtype, "transpose_a": transpose_a, "transpose_b": transpose_b}
     return call_op("nn.batch_matmul", [tensor_a, tensor_b], attrs)
 

@@ -186,7 +186,7 @@ def batch_matmul(
     y_scale: Expr,
     out_dtype: str = "int32",
 ) -> Call:
-    """Products of the matrices of x with those of y, which are stored transposed; sums are int32."""
+    """Matmuls of the matrices of x with those of y, which are stored transposed; sums are int32."""
     args = [x, y, x_zero_point, y_zero_point, x_scale, y_scale]
     return call_op("qnn.batch_matmul", args, {"out_dtype": out_dtype, "transpose_a": False, "transpose_b": True})
 

@@ -1,4 +1,4 @@
-// Products of integers that stand for real numbers: qnn.conv2d, qnn.conv2d_transpose, qnn.dense, qnn.batch_matmul. Results are
+// Contractions of integers that stand for real numbers: qnn.conv2d, qnn.conv2d_transpose, qnn.dense, qnn.batch_matmul. Results are
 // sums of int32, whose scale is the product of the operands' and whose zero point is 0.
 
 #include "base/dtypes.h"
@@ -29,7 +29,7 @@ constexpr char kConv[] = "nn.conv2d", kConvTranspose[] = "nn.conv2d_transpose", 
 
 /// The rule of the plain operator, which looks at the first two arguments.
 template <const char* plain>
-bool product_type(TypeQuery& query) {
+bool contraction_type(TypeQuery& query) {
   for (int i : {2, 3})
     if (query.tensor(i) && query.tensor(i)->dtype != kInt32)
       throw Error(TypeError) << "a zero point must be int32, but is " << to_text(query.type(i));
@@ -44,13 +44,13 @@ Expr sum_of(const Expr& x, const Array<PrimExpr>& axes, bool keeps) {
 
 ///   sum over k of (x - a)(y - b)  =  x . y - b * sum(x) - a * sum(y) + k * a * b
 struct Terms {
-  Expr product, of_x, of_y;  // of_x and of_y: sums over k, as they meet the product
+  Expr plain, of_x, of_y;  // of_x and of_y: sums over k, as they meet the result
   Expr x_zero, y_zero;
   int64_t depth;
 };
 Expr with_corrections(const Terms& terms) {
   const bool has_x_zero = number_of(terms.x_zero) != 0.0, has_y_zero = number_of(terms.y_zero) != 0.0;
-  Expr out = terms.product;
+  Expr out = terms.plain;
   if (has_y_zero) out = subtract(out, multiply(terms.y_zero, terms.of_x));
   if (!has_x_zero) return out;
   if (!has_y_zero) return subtract(out, terms.of_y);
@@ -62,7 +62,7 @@ Expr with_corrections(const Terms& terms) {
 
 int64_t depth_of(const Type& type, size_t axis) {
   const int64_t* depth = as_int(tensor_of(type)->shape[axis]);
-  if (!depth) throw Error(NotImplementedError) << "quantised products of operands whose depth is not a number";
+  if (!depth) throw Error(NotImplementedError) << "quantised matmuls of operands whose depth is not a number";
   return *depth;
 }
 
@@ -70,7 +70,7 @@ Expr plain_dense(const Attrs& attrs, const Array<Expr>& args, const Array<Type>&
                  const relay::GraphEnvironment&) {
   Terms terms;
   const auto last = static_cast<int>(tensor_of(types[0])->shape.size()) - 1;
-  terms.product = relay::call_op("nn.dense", {args[0], args[1]}, attrs);
+  terms.plain = relay::call_op("nn.dense", {args[0], args[1]}, attrs);
   terms.of_x = sum_of(args[0], {PrimExpr(last)}, true);
   terms.of_y = multiply(args[2], sum_of(args[1], {1}, false));
   terms.x_zero = args[2], terms.y_zero = args[3];
@@ -84,7 +84,7 @@ Expr plain_batch_matmul(const Attrs& attrs, const Array<Expr>& args, const Array
   if (options->transpose_a || !options->transpose_b)
     throw Error(NotImplementedError) << "qnn.batch_matmul takes its second operand transposed, and only that";
   Terms terms;
-  terms.product = relay::call_op("nn.batch_matmul", {args[0], args[1]}, attrs);
+  terms.plain = relay::call_op("nn.batch_matmul", {args[0], args[1]}, attrs);
   terms.of_x = sum_of(args[0], {2}, true);
   terms.of_y = relay::reshape(multiply(args[2], sum_of(args[1], {2}, true)),
                               {PrimExpr(0), PrimExpr(1), tensor_of(types[1])->shape[1]});
@@ -151,7 +151,7 @@ Expr plain_conv(const Attrs& given, const Array<Expr>& args, const Array<Type>& 
   return subtract(sums, multiply(args[2], relay::reshape(sum_of(weight, over, false), shape)));
 }
 
-OpRecord product_record(const char* name, const char* doc) {
+OpRecord contraction_record(const char* name, const char* doc) {
   OpRecord record(name);
   record.doc(doc)
       .input("data", "integers")
@@ -166,23 +166,23 @@ OpRecord product_record(const char* name, const char* doc) {
 
 }  // namespace
 
-static void quantized_product_records() {
-  product_record("qnn.conv2d", "Convolution of integers that stand for real numbers; sums are int32.")
+static void quantized_contraction_records() {
+  contraction_record("qnn.conv2d", "Convolution of integers that stand for real numbers; sums are int32.")
       .attrs<Conv2DAttrs>()
-      .type("QnnConv2D", product_type<kConv>)
+      .type("QnnConv2D", contraction_type<kConv>)
       .set(kCanonicalize, canonicalization("qnn.conv2d", plain_conv));
-  product_record("qnn.conv2d_transpose",
-                 "Transposed convolution of integers that stand for real numbers; sums are int32.")
+  contraction_record("qnn.conv2d_transpose",
+                     "Transposed convolution of integers that stand for real numbers; sums are int32.")
       .attrs<relay::Conv2DTransposeAttrs>()
-      .type("QnnConv2DTranspose", product_type<kConvTranspose>)
+      .type("QnnConv2DTranspose", contraction_type<kConvTranspose>)
       .set(kQnnLegalize, canonicalization("qnn.conv2d_transpose", plain_conv_transpose));
-  product_record("qnn.dense", "Linear layer of integers that stand for real numbers; sums are int32.")
+  contraction_record("qnn.dense", "Linear layer of integers that stand for real numbers; sums are int32.")
       .attrs<relay::DenseAttrs>()
-      .type("QDense", product_type<kDense>)
+      .type("QDense", contraction_type<kDense>)
       .set(kCanonicalize, canonicalization("qnn.dense", plain_dense));
-  product_record("qnn.batch_matmul", "Products of matrices of integers that stand for real numbers; sums are int32.")
+  contraction_record("qnn.batch_matmul", "Matmuls of integers that stand for real numbers; sums are int32.")
       .attrs<relay::BatchMatmulAttrs>()
-      .type("QnnBatchMatmul", product_type<kBatchMatmul>)
+      .type("QnnBatchMatmul", contraction_type<kBatchMatmul>)
       .set(kCanonicalize, canonicalization("qnn.batch_matmul", plain_batch_matmul));
 }
 

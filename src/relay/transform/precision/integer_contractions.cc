@@ -1,12 +1,12 @@
 // IntegerProducts: convolutions and matmuls of tensors that qnn.dequantize made are computed from the integers, where
-// the target has instructions for products of bytes:
+// the target has instructions for dot products of int8:
 //
 //   nn.conv2d(dequantize(x, s, z), dequantize(w, t, 0))  =>  cast(nn.conv2d(x, w) - z * sum(w)) * (s * t)
 //
 // x is uint8 (int8 is moved by 128), w an int8 constant. Sums are int32, so they are exact; all that follows stays in floats,
 // element by element, and fuses with the convolution when operators are fused. To make it cheap:
 //
-//   quantize(f(product * s), t)             =>  round(f'(product * (s / t)))   f: additions, relu; f' with scaled constants
+//   quantize(f(sums * s), t)                =>  round(f'(sums * (s / t)))      f: additions, relu; f' with scaled constants
 //   quantize(move(dequantize(x, s, z)), s, z)  =>  move(x)                     reshapes, transposes, maxima of windows
 //   dequantize(quantize(x)), used once      =>  clip(round(x / s)) * s         no way over integers
 //
@@ -58,9 +58,9 @@ struct Rounded {
   double zero;
 };
 
-class IntegerProducts {
+class IntegerContractions {
  public:
-  IntegerProducts(const Expr& root, int64_t lanes) : lanes_(lanes), uses_(use_counts(root)) {}
+  IntegerContractions(const Expr& root, int64_t lanes) : lanes_(lanes), uses_(use_counts(root)) {}
 
   Expr run(const Expr& root) {
     return rewrite(root, [this](Rewriter& self, const Call* call) -> Expr {
@@ -78,7 +78,7 @@ class IntegerProducts {
     if (name == ops::qnn_quantize) return quantize(call, post);
     if (name == ops::qnn_dequantize) return dequantize(call, post);
     if (name == ops::conv2d) return convolution(call, post);
-    if (name == ops::dense || name == ops::matmul) return product(call, post);
+    if (name == ops::dense || name == ops::matmul) return dense(call, post);
     if (!call->args.empty())
       if (auto at = views_.find(post->args[0].get()); at != views_.end())
         if (std::optional<AffineView> view = moved_view(post.get(), at->second.second, call->args[0]->checked_type_))
@@ -174,13 +174,13 @@ class IntegerProducts {
     return out;
   }
 
-  // ---- scales pushed towards products -------------------------------------------------------------------------------
+  // ---- scales pushed towards contractions ---------------------------------------------------------------------------
 
   static bool is_addition(std::string_view name) {
     return name == ops::add || name == ops::subtract || name == ops::bias_add;
   }
 
-  /// A product or a dequantised tensor, or sums of such that nobody else reads.
+  /// A contraction or a dequantised tensor, or sums of such that nobody else reads.
   bool can_scale(const Expr& x, int depth) const {
     auto* call = x.as<Call>();
     if (!call || depth > kMaxChain || !is_single(x)) return false;
@@ -222,14 +222,14 @@ class IntegerProducts {
     return values;
   }
 
-  // ---- products -----------------------------------------------------------------------------------------------------
+  // ---- contractions -------------------------------------------------------------------------------------------------
 
   struct Operands {
     Expr data, weight;  // uint8 and int8
     double zero;        // of the data
     std::vector<float> scale;
   };
-  /// The operands of a product; `channel` is the weight's axis that has a scale for each index.
+  /// The operands of a contraction; `channel` is the weight's axis that has a scale for each index.
   std::optional<Operands> operands(const Call* call, const Ref<Call>& post, int channel) {
     const AffineView *data = view_of(post->args[0]), *weight = view_of(post->args[1]);
     if (!data || !weight || !data->has_one_scale() || dtype_of(Expr(call)) != kFloat32) return {};
@@ -271,7 +271,7 @@ class IntegerProducts {
     return make_constant(out);
   }
 
-  Expr product(const Call* call, const Ref<Call>& post) {
+  Expr dense(const Call* call, const Ref<Call>& post) {
     bool by_rows = true;  // (units, k)
     if (auto* matmul = call->attrs.as<MatmulAttrs>()) {
       if (matmul->transpose_a) return post;
@@ -331,12 +331,12 @@ class IntegerProducts {
 
 }  // namespace
 
-Function integer_products(const Function& function, const GraphEnvironment& environment) {
+Function integer_contractions(const Function& function, const GraphEnvironment& environment) {
   if (!environment.is_for_cpu()) return function;
   topi::Machine machine = topi::machine_of(environment.target);
   const topi::Isa* isa = topi::byte_isa(machine);
   if (!isa) return function;
-  IntegerProducts pass(function->body, isa->vector_bytes / kInt32.bytes());
+  IntegerContractions pass(function->body, isa->vector_bytes / kInt32.bytes());
   return with(function, &FunctionNode::body, pass.run(function->body));
 }
 

@@ -1,4 +1,4 @@
-"""The pass IntegerProducts: products of dequantised tensors are computed from their integers.
+"""The pass IntegerProducts: contractions of dequantised tensors are computed from their integers.
 
 Scales are powers of two, so that floats are exact and results are compared for equality with NumPy's integers.
 """
@@ -16,7 +16,7 @@ def has_avx2():
     return "avx2" in tessera.get_global_func("topi.cpu.machine_of")(tessera.target.Target("llvm")).features
 
 
-pytestmark = pytest.mark.skipif(not has_avx2(), reason="this machine has no products of bytes that are known here")
+pytestmark = pytest.mark.skipif(not has_avx2(), reason="this machine has no dot products of int8 that are known here")
 
 
 def build(expr, target="llvm", off=()):
@@ -191,7 +191,7 @@ def test_results_do_not_depend_on_the_number_of_threads():
 
 
 @pytest.mark.parametrize("reason", ["weight_zero_point", "weight_is_an_input", "grouped", "no_instructions"])
-def test_other_products_stay_in_floats(reason):
+def test_other_contractions_stay_in_floats(reason):
     data = relay.var("x", shape=(1, 32, 8, 8), dtype="uint8")
     groups = 2 if reason == "grouped" else 1
     w = RNG(6).integers(-128, 128, (32, 32 // groups, 1, 1)).astype("int8")
