@@ -30,7 +30,7 @@ class KernelCache {
   void add(const std::string& key, const std::string& value);
 
   struct Info {
-    std::string folder, off_because;  // why nothing is kept; empty when the cache works
+    std::string folder, off_because;  // why nothing is cached; empty when the cache works
     uint64_t entries = 0, bytes = 0, max_bytes = 0;
     uint64_t hits = 0, misses = 0;  // of this process
   };
@@ -50,7 +50,7 @@ class KernelCache {
 };
 
 /// What identifies the code of this compiler: the build id that the linker wrote into it; empty when there is none, in
-/// which case results must not be kept.
+/// which case results must not be cached.
 const std::string& compiler_build_id();
 
 }  // namespace tessera::codegen

@@ -1,5 +1,5 @@
 #pragma once
-// Modules of machine code that are partly made of what was kept from earlier compilations.
+// Modules of machine code that are partly made of what was cached from earlier compilations.
 
 #include <functional>
 #include <string>
@@ -19,9 +19,9 @@ struct UnitBytes {
 /// The units of a module of type "llvm" that was compiled in this process; none of any other.
 std::vector<UnitBytes> units_of(const Module& module);
 
-/// A module of these functions, compiled, and of units kept earlier. `source` gives the functions the latter were made
+/// A module of these functions, compiled, and of cached units. `source` gives the functions the latter were made
 /// from when somebody wants to read the whole.
-Module build_with_units(const IRModule& functions, const Target& target, const std::vector<std::string>& kept,
+Module build_with_units(const IRModule& functions, const Target& target, const std::vector<std::string>& cached,
                         std::function<IRModule()> source);
 
 }  // namespace tessera::codegen

@@ -156,10 +156,10 @@ std::vector<UnitBytes> units_of(const Module& module) {
   return out;
 }
 
-Module build_with_units(const IRModule& functions, const Target& target, const std::vector<std::string>& kept,
+Module build_with_units(const IRModule& functions, const Target& target, const std::vector<std::string>& cached,
                         std::function<IRModule()> source) {
   std::vector<Unit> units;
-  for (const std::string& bytes : kept) units.push_back(from_bytes(bytes));
+  for (const std::string& bytes : cached) units.push_back(from_bytes(bytes));
   auto read = [source = std::move(source)] { return functions_of(source()); };
   return make_module<LLVMModule>(functions_of(functions), read_machine(target), std::move(units), read);
 }

@@ -88,7 +88,7 @@ std::string key_of(const NamedFunctions& functions, const Machine& machine, cons
 Unit compile(const NamedFunctions& functions, const Machine& machine, const std::string& entry) {
   KernelCache& cache = KernelCache::get();
   std::string key = cache.is_on() ? key_of(functions, machine, entry) : "";
-  if (std::optional<std::string> kept = cache.find(key)) return from_bytes(*kept);
+  if (std::optional<std::string> cached = cache.find(key)) return from_bytes(*cached);
   OwnedModule generated = generate_llvm(functions, machine, entry);
   Unit out{defined_symbols(*generated.module), emit_object(*generated.module, machine)};
   cache.add(key, to_bytes(out));

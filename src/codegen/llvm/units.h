@@ -18,7 +18,7 @@ struct Unit {
   std::string object;
 };
 
-/// A unit as it is kept on disk, and back.
+/// A unit as it is cached on disk, and back.
 std::string to_bytes(const Unit& unit);
 Unit from_bytes(const std::string& bytes);
 

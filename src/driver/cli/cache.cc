@@ -39,7 +39,7 @@ JsonObject cache_facts() {
 
 void add_cache(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* cache = app.add_subcommand("cache", "Compiled kernels kept on disk: where, how many, and removing them");
+  CLI::App* cache = app.add_subcommand("cache", "Compiled kernels cached on disk: where, how many, and removing them");
   cache->footer(
       "TESSERA_CACHE_DIR is the folder, TESSERA_CACHE_BYTES about how much may lie there, TESSERA_CACHE=0 turns the "
       "cache off.");

@@ -10,7 +10,7 @@
 namespace tessera::vm {
 
 /// Tensors may outlive the machine and die on other threads. Kept blocks are at most as many bytes as were ever in use
-/// at once; a request takes the smallest kept block that is less than twice as large.
+/// at once; a request takes the smallest cached block that is less than twice as large.
 class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
  public:
   /// `keeps` false: every block goes back to the device at once.

@@ -27,11 +27,11 @@ LLVMModule::LLVMModule(NamedFunctions functions, Machine machine, std::string en
     for (const Symbol& symbol : unit.symbols) symbols_[symbol.name] = symbol.kind;
 }
 
-LLVMModule::LLVMModule(NamedFunctions functions, Machine machine, std::vector<Unit> kept,
+LLVMModule::LLVMModule(NamedFunctions functions, Machine machine, std::vector<Unit> cached,
                        std::function<NamedFunctions()> source)
     : machine_(std::move(machine)), functions_(std::move(functions)), source_(std::move(source)) {
   if (!functions_.empty()) units_ = compile_units(functions_, machine_, entry_);
-  units_.insert(units_.end(), std::make_move_iterator(kept.begin()), std::make_move_iterator(kept.end()));
+  units_.insert(units_.end(), std::make_move_iterator(cached.begin()), std::make_move_iterator(cached.end()));
   for (const Unit& unit : units_)
     for (const Symbol& symbol : unit.symbols) symbols_[symbol.name] = symbol.kind;
 }

@@ -13,8 +13,9 @@ class LLVMModule : public ModuleBody {
  public:
   /// Compiles the functions; LLVM's own form of them is made again when somebody asks for it.
   LLVMModule(NamedFunctions functions, Machine machine, std::string entry);
-  /// Compiles the functions and adds units kept earlier; `source` gives the functions of the latter.
-  LLVMModule(NamedFunctions functions, Machine machine, std::vector<Unit> kept, std::function<NamedFunctions()> source);
+  /// Compiles the functions and adds cached units; `source` gives the functions of the latter.
+  LLVMModule(NamedFunctions functions, Machine machine, std::vector<Unit> cached,
+             std::function<NamedFunctions()> source);
   /// Compiles a finished (optimised and verified) module.
   LLVMModule(OwnedModule module, Machine machine);
   ~LLVMModule() override;
@@ -38,7 +39,7 @@ class LLVMModule : public ModuleBody {
   Machine machine_;
   std::string entry_;
   NamedFunctions functions_;                // empty when made from a finished module
-  std::function<NamedFunctions()> source_;  // of units that were kept; empty when there are none
+  std::function<NamedFunctions()> source_;  // of units that were cached; empty when there are none
   std::vector<Unit> units_;
   std::unordered_map<std::string, Symbol::Kind> symbols_;
   std::mutex mutex_;   // of what follows; LLVM's context serves one thread at a time
