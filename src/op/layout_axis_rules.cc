@@ -1,5 +1,5 @@
 // Layout rules of operators whose attributes name axes: the axes move with the layout. Where a change would leave a block of
-// channels cut, or count its padding, the operator stays with the layout it had.
+// channels split, or count its padding, the operator stays with the layout it had.
 
 #include <algorithm>
 #include <array>
@@ -123,7 +123,7 @@ LayoutAnswer concatenation(const LayoutQuery& query) {
 
 namespace {
 
-/// Positions along an axis that is cut into blocks; nothing where one lies within a block.
+/// Positions along an axis that is split into blocks; nothing where one lies within a block.
 std::optional<Array<PrimExpr>> in_blocks(const Array<PrimExpr>& positions, int64_t factor) {
   auto values = fixed_ints(positions);
   if (!values) return std::nullopt;
@@ -287,8 +287,8 @@ LayoutAnswer squeezing(const LayoutQuery& query) {
     }
     return make_layout(name);
   };
-  bool cuts_gone = std::any_of(gone.begin(), gone.end(), [&](char c) { return change.after->factor_of(c) > 0; });
-  if (!change.is_new || cuts_gone) return layout_answer({change.before}, {left_of(change.before)}, query.attrs);
+  bool splits_gone = std::any_of(gone.begin(), gone.end(), [&](char c) { return change.after->factor_of(c) > 0; });
+  if (!change.is_new || splits_gone) return layout_answer({change.before}, {left_of(change.before)}, query.attrs);
   return layout_answer(
       {change.after}, {left_of(change.after)},
       changed_attrs<relay::SqueezeAttrs>(query.attrs, [&](auto& a) { a.axis = relay::int_array(moved); }));

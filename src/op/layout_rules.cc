@@ -37,7 +37,7 @@ LayoutAnswer elementwise(const LayoutQuery& query) {
 
 namespace {
 
-/// An operand of fewer or shorter dimensions must not be cut into blocks that it cannot fill: where its extent along a
+/// An operand of fewer or shorter dimensions must not be split into blocks that it cannot fill: where its extent along a
 /// blocked axis is 1, its block is 1 too.
 Layout fitting_blocks(const Layout& layout, const Layout& old, const Array<PrimExpr>& shape) {
   std::string name;

@@ -1,5 +1,5 @@
 // Convolutions on a CPU whose channels fill no vector (the slot FTVMLegalize): the constant weight gets channel padding
-// up to a whole number of vectors, and the result is cut to what was asked for. So are transposed ones of more than
+// up to a whole number of vectors, and the result is cropped to the channels it has. So are transposed ones of more than
 // very few channels; of the others, those of several images, of few pixels and of dynamic extents, which have no tiles along
 // pixels.
 //

@@ -31,7 +31,7 @@ bool is_stage_pipeline(const BlockRealize* scope, const GlobalVar& function, std
 /// before, or it or one of its consumers is not covered.
 void require_stage(const Cursor& block);
 
-/// True when the guard of the block holds wherever its axes are inside their domains: it only cuts off the ends that
+/// True when the guard of the block holds wherever its axes are inside their domains: it only guards the ends that
 /// loops run over.
 bool is_guard_of_domain(const Cursor& block);
 /// Rejects a block whose guard does more.

@@ -86,7 +86,7 @@ class Divider {
         outer_size = analyzer_->simplify(outer_size * (*term)->extent);
       }
     }
-    // A space cut short by a condition keeps the condition.
+    // A space that a condition bounds keeps the condition.
     if (!analyzer_->can_prove_equal(outer_size * inner_size, extent))
       sort_condition(normalize_iter_map_to_expr(sum) < extent);
     return {make_iter_mark(make_iter_sum(Array<IterSplitExpr>(outer), zero), outer_size),

@@ -161,8 +161,8 @@ void CodeGen::run_share(const For* op) {
   if (state_.stride_pattern) {
     begin = task, end = extent, step = tasks;
   } else {
-    auto cut = [&](Value* at) { return builder_.CreateSDiv(builder_.CreateNSWMul(at, extent), tasks); };
-    begin = cut(task), end = cut(builder_.CreateNSWAdd(task, constant_int(64, 1)));
+    auto bound = [&](Value* at) { return builder_.CreateSDiv(builder_.CreateNSWMul(at, extent), tasks); };
+    begin = bound(task), end = bound(builder_.CreateNSWAdd(task, constant_int(64, 1)));
     step = constant_int(64, 1);
   }
   auto back = [&](Value* v) { return builder_.CreateNSWAdd(builder_.CreateTrunc(v, type), first); };

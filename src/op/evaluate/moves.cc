@@ -55,14 +55,14 @@ int64_t stride_at(const std::vector<Part>& parts, int64_t steps) {
 /// The loops over one primal axis: as many as both layouts need. False where they do not divide each other.
 bool add_loops(const std::vector<Part>& from, const std::vector<Part>& to, std::vector<CopyLoop>* out) {
   if (extent_of(from) != extent_of(to)) return false;  // padding is written
-  std::vector<int64_t> cuts{extent_of(from)};
+  std::vector<int64_t> steps{extent_of(from)};
   for (const std::vector<Part>& parts : {from, to})
-    for (const Part& part : parts) cuts.push_back(part.step);
-  std::sort(cuts.begin(), cuts.end());
-  for (size_t i = 0; i + 1 < cuts.size(); ++i) {
-    if (cuts[i + 1] % cuts[i] != 0) return false;
-    if (cuts[i + 1] > cuts[i])
-      out->push_back({cuts[i + 1] / cuts[i], stride_at(to, cuts[i]), stride_at(from, cuts[i])});
+    for (const Part& part : parts) steps.push_back(part.step);
+  std::sort(steps.begin(), steps.end());
+  for (size_t i = 0; i + 1 < steps.size(); ++i) {
+    if (steps[i + 1] % steps[i] != 0) return false;
+    if (steps[i + 1] > steps[i])
+      out->push_back({steps[i + 1] / steps[i], stride_at(to, steps[i]), stride_at(from, steps[i])});
   }
   return true;
 }

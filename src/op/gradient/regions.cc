@@ -1,4 +1,4 @@
-// Gradients of operators that cut regions out of images: image.crop_and_resize, vision.roi_align and vision.roi_pool. What
+// Gradients of operators that crop regions from images: image.crop_and_resize, vision.roi_align and vision.roi_pool. What
 // they do to rows and to columns are two matrices for each region:
 //
 //   out[r, c, y, x] = sum over h and w of rows[r, y, h] * image(r)[c, h, w] * columns[r, x, w]
@@ -52,7 +52,7 @@ struct Regions {
   }
 
   /// rows times images times columns, each by region: (regions, c, y, x).
-  Expr cut(const Expr& images, const Expr& rows, const Expr& columns, int64_t height, int64_t width) const {
+  Expr crop(const Expr& images, const Expr& rows, const Expr& columns, int64_t height, int64_t width) const {
     int64_t channels = *as_int(image[1]);
     Expr lines = reshape(images, {extent(count), extent(channels * size(0)), extent(size(1))});
     Expr wide = batch_matmul(lines, columns, false, true);  // (regions, c * h, x)
@@ -124,7 +124,7 @@ Exprs crop_and_resize_gradient(const Call* call, const Expr& grad) {
       return given.empty() ? linear_matrix(regions, cast(args[1], regions.dtype), axis) : args[3 + axis];
     };
     Expr images = regions.images(args[0], args[2]);
-    return regions.back(regions.cut(images, matrix(0), matrix(1), regions.pooled[0], regions.pooled[1]));
+    return regions.back(regions.crop(images, matrix(0), matrix(1), regions.pooled[0], regions.pooled[1]));
   });
 }
 
@@ -185,8 +185,8 @@ Exprs roi_align_gradient(const Call* call, const Expr& grad) {
                                               extent(regions.size(axis))}),
                   {PrimExpr(2)});
     };
-    if (!is_max) return regions.back(regions.cut(images, means(0), means(1), height, width));
-    Expr all = regions.cut(images, all_samples(0), all_samples(1), height * count, width * count);
+    if (!is_max) return regions.back(regions.crop(images, means(0), means(1), height, width));
+    Expr all = regions.crop(images, all_samples(0), all_samples(1), height * count, width * count);
     all = reshape(
         all, {extent(regions.count), regions.image[1], extent(height), extent(count), extent(width), extent(count)});
     return regions.back(reduce("max", all, {PrimExpr(3), PrimExpr(5)}));

@@ -190,8 +190,8 @@ static void resize_records() {
       .layout(layout::spatial<relay::ResizeAttrs>)
       .flops(15)
       .gradient(resize_gradient);
-  image_record<CropAndResizeAttrs>("image.crop_and_resize", "CropAndResize", "Boxes cut out of images, in one size.", 5,
-                                   crop_and_resize_type, crop_and_resize)
+  image_record<CropAndResizeAttrs>("image.crop_and_resize", "CropAndResize", "Boxes cropped from images, in one size.",
+                                   5, crop_and_resize_type, crop_and_resize)
       .input("boxes", "(y1, x1, y2, x2) of each box, in fractions of the image")
       .input("box_indices", "the image of each box");
   image_record<UpSamplingAttrs>("nn.upsampling", "UpSampling", "Images larger by factors.", 2, upsampling_type,

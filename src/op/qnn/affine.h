@@ -39,7 +39,7 @@ struct AffineArgs {
 Expr real_of(const Expr& x, const AffineArgs& from, int axis, size_t rank);
 Expr integers_of(const Expr& x, const AffineArgs& to, int axis, size_t rank, DataType dtype, bool to_even);
 
-/// Integers of one scale and zero point as int32 of another: cast(round((x - zero) * scale / to scale)) + to zero, not yet cut
+/// Integers of one scale and zero point as int32 of another: cast(round((x - zero) * scale / to scale)) + to zero, not yet clipped
 /// to a range. Steps that change nothing are left out.
 struct Requantize {
   AffineArgs from, to;
@@ -47,7 +47,7 @@ struct Requantize {
   String rounding = "None", compute_dtype = "None";
 };
 Expr requantized(const Expr& x, const Type& type, const Requantize& how, const relay::GraphEnvironment& environment);
-/// Cut to the range of `dtype`.
+/// Clipped to the range of `dtype`.
 Expr narrowed(const Expr& x, DataType dtype);
 
 }  // namespace tessera::op

@@ -124,7 +124,7 @@ Expr centred_weight(const Array<Expr>& args, const Array<Type>& types, const Lay
   return without_zero(args[1], zero);
 }
 
-/// The border of a transposed convolution is cut from its result, so that no data is made up.
+/// The border of a transposed convolution is cropped from its result, so that no data is made up.
 Expr plain_conv_transpose(const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types,
                           const relay::GraphEnvironment&) {
   Layout kernel = make_layout(attrs.as<relay::Conv2DTransposeAttrs>()->kernel_layout);

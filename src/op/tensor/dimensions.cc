@@ -1,4 +1,4 @@
-// Dimensions in another order, added, dropped, or cut into parts by a layout.
+// Dimensions in another order, added, dropped, or split by a layout.
 
 #include <map>
 

@@ -57,7 +57,7 @@ bool strided_set_type(TypeQuery& query) {
   return true;
 }
 
-/// The dimensions that slice_like cuts.
+/// The dimensions that slice_like slices.
 std::vector<int> like_axes(const SliceLikeAttrs* attrs, int rank, int like_rank) {
   std::vector<int> out;
   if (attrs->axes.defined() && !attrs->axes.empty()) {

@@ -156,13 +156,13 @@ bool yolo_reorg_type(TypeQuery& query) {
   check_dimensions(query, 0, "data", 4, "(n, c, height, width)");
   if (!stride || *stride < 1) throw Error(TypeError) << "stride must be a positive number";
   auto s = static_cast<int>(*stride);
-  auto cut = [&](const PrimExpr& extent) {
+  auto divided = [&](const PrimExpr& extent) {
     const int64_t* n = as_int(extent);
     if (n && *n % s != 0) throw Error(TypeError) << "stride " << s << " does not divide " << to_text(query.type(0));
     return on_extent(extent, [&](const PrimExpr& e) { return floordiv(e, s); });
   };
   PrimExpr channels = on_extent(data->shape[1], [&](const PrimExpr& e) { return e * (s * s); });
-  query.result(TensorType({data->shape[0], channels, cut(data->shape[2]), cut(data->shape[3])}, data->dtype));
+  query.result(TensorType({data->shape[0], channels, divided(data->shape[2]), divided(data->shape[3])}, data->dtype));
   return true;
 }
 

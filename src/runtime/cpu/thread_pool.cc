@@ -46,7 +46,7 @@ class Observed {
 /// True on a thread that works for a region.
 thread_local bool in_region = false;
 
-/// What the threads of the pool do together. Task ids are cut into one run of neighbours for each thread.
+/// What the threads of the pool do together. Task ids are split into one run of neighbours for each thread.
 struct Region {
   TesseraParallelTask task = nullptr;
   void* cdata = nullptr;

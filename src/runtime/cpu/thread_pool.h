@@ -6,7 +6,7 @@
 // One region of a pool runs at a time. A region started inside another, or while another thread's region runs, takes place on its
 // own thread alone: with many callers all cores are busy anyhow. Every thread has tasks of its own, neighbours and the
 // same ones in every region of the same size, so that what it wrote in the last region is in its cache; one that is done
-// takes over what others have not begun, so a slow or busy core does not make regions wait. The work is cut by task
+// takes over what others have not begun, so a slow or busy core does not make regions wait. The work is split by task
 // id only, so results are the same on any number of threads.
 
 #include <memory>

@@ -12,7 +12,7 @@ int64_t read_int(DataType dtype, const void* at);
 /// Writes the value, rounded to the nearest of the type; NaN and values beyond an integer type's range become 0 or
 /// its nearest end.
 void write_float(DataType dtype, double value, void* at);
-/// Writes the value, cut to the bits of an integer type.
+/// Writes the value, truncated to the bits of an integer type.
 void write_int(DataType dtype, int64_t value, void* at);
 
 /// A tensor without dimensions on the host.

@@ -126,7 +126,7 @@ BlockRef decompose_padding(State& state, const BlockRef& ref, const LoopRef& loo
   Array<IterVar> iters;
   Map<Var, PrimExpr> axes, at_loops;
   Map<Var, PrimExpr> short_loops;  // extents by loop variable
-  std::vector<bool> is_cut(block->iter_vars.size());
+  std::vector<bool> is_short(block->iter_vars.size());
   for (size_t i = 0; i < block->iter_vars.size(); ++i) {
     const IterVar iter = block->iter_vars[i];
     const Range& dom = inside[i];
@@ -140,13 +140,13 @@ BlockRef decompose_padding(State& state, const BlockRef& ref, const LoopRef& loo
     const For* own = nullptr;
     for (const For* loop : inner_loops)
       if (is_own_loop(cursor, i, loop) && is_zero(loop->min) && is_zero(iter->dom->min)) own = loop;
-    is_cut[i] = own && !is_whole;
-    if (is_cut[i]) short_loops.set(own->loop_var, dom->extent);
-    bindings.push_back(is_whole || is_cut[i] ? values[i] : analyzer.simplify(values[i] - dom->min));
+    is_short[i] = own && !is_whole;
+    if (is_short[i]) short_loops.set(own->loop_var, dom->extent);
+    bindings.push_back(is_whole || is_short[i] ? values[i] : analyzer.simplify(values[i] - dom->min));
   }
   PrimExpr guard = conditions_without(padding.condition, [&](const VarNode* var) {
     for (size_t i = 0; i < block->iter_vars.size(); ++i)
-      if (block->iter_vars[i]->var.get() == var) return static_cast<bool>(is_cut[i]);
+      if (block->iter_vars[i]->var.get() == var) return static_cast<bool>(is_short[i]);
     return false;
   });
   guard = logical_and(analyzer.simplify(substitute(guard, at_loops)), cursor.realize()->predicate);

@@ -77,7 +77,7 @@ BlockRef replace_by_nest(State& state, const BlockRef& block, const std::vector<
   node.writes = writes.all;
   node.annotations.set(kNest, PrimExpr(1));
   Remap renew([](const Var&) { return PrimExpr(); });
-  renew.renew_definitions();  // a nest that was cut out of the program has variables that are still in it
+  renew.renew_definitions();  // a nest that was taken from the program has variables that are still in it
   node.body = renew(nest);
   Block fresh = make(std::move(node));
   for (const Cursor& cursor : cursors) state.rename(cursor.block(), fresh.get());

@@ -87,7 +87,7 @@ PassTable passes{
          lift_attr_scope,
          "Says an attribute that neighbours share once, and as far out as it holds.",
          {.parameters = "attr_key: str"}},
-        {"LoopPartition", loop_partition, "Cuts loops where their `likely` guards begin and end to hold."},
+        {"LoopPartition", loop_partition, "Splits loops where their `likely` guards begin and end to hold."},
         {"MaskVectorTails", mask_vector_tails, ""},
         {"RenormalizeSplitPattern", renormalize_split_pattern, "Brings quotients of split indices to one form."},
         {"UnrollLoop", unroll_loop, "Unrolls loops marked so, and small ones as the config says."},

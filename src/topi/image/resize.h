@@ -20,7 +20,7 @@ struct ResizeOptions {
 
 te::Tensor resize(const te::Tensor& data, const ResizeOptions& options);
 
-/// One image for each box (y1, x1, y2, x2), cut out of image `box_indices` of the batch.
+/// One image for each box (y1, x1, y2, x2), cropped from image `box_indices` of the batch.
 te::Tensor crop_and_resize(const te::Tensor& data, const te::Tensor& boxes, const te::Tensor& box_indices,
                            const ResizeOptions& options);
 

@@ -34,8 +34,8 @@ te::Tensor simulated_quantize(const te::Tensor& data, const te::Tensor& code, co
         PrimExpr moved = round(div(x, part_at(scale, at, axis))) + cast(x.dtype(), part_at(zero, at, axis));
         PrimExpr out = x;
         for (const Simulated& type : kTypes) {
-          PrimExpr cut = max(min(moved, make_const(x.dtype(), type.high)), make_const(x.dtype(), type.low));
-          out = select(equal(wanted, make_const(wanted.dtype(), type.code)), cut, out);
+          PrimExpr clipped = max(min(moved, make_const(x.dtype(), type.high)), make_const(x.dtype(), type.low));
+          out = select(equal(wanted, make_const(wanted.dtype(), type.code)), clipped, out);
         }
         return out;
       },

@@ -79,40 +79,40 @@ te::Tensor space_to_batch_nd(const te::Tensor& data, const Array<PrimExpr>& bloc
   te::Tensor padded = pad(data, all_before, all_after, value, "T_pad", "ax");
 
   PrimExpr batch = padded->shape[0];
-  Array<PrimExpr> cut{batch}, out{batch};
+  Array<PrimExpr> split{batch}, out{batch};
   std::vector<int> order;
   for (size_t i = 0; i < spatial; ++i) {
     PrimExpr blocks = floordiv(padded->shape[i + 1], block[i]);
-    cut.push_back(blocks);
-    cut.push_back(block[i]);
+    split.push_back(blocks);
+    split.push_back(block[i]);
     out.set(0, out[0] * block[i]);
     out.push_back(blocks);
     order.push_back(static_cast<int>(2 * i + 2));
   }
   for (size_t i = 0; i <= spatial; ++i) order.push_back(i ? static_cast<int>(2 * i - 1) : 0);
   for (size_t i = spatial + 1; i < rank; ++i) {
-    order.push_back(static_cast<int>(cut.size()));
-    cut.push_back(padded->shape[i]);
+    order.push_back(static_cast<int>(split.size()));
+    split.push_back(padded->shape[i]);
     out.push_back(padded->shape[i]);
   }
-  return reshape(transpose(reshape(padded, cut), order), out);
+  return reshape(transpose(reshape(padded, split), order), out);
 }
 
 te::Tensor batch_to_space_nd(const te::Tensor& data, const Array<PrimExpr>& block, const Array<PrimExpr>& crop_before,
                              const Array<PrimExpr>& crop_after) {
   const size_t spatial = block.size(), rank = data->shape.size();
   PrimExpr batch = data->shape[0];
-  Array<PrimExpr> cut;
+  Array<PrimExpr> split;
   for (const PrimExpr& extent : block) {
     batch = floordiv(batch, extent);
-    cut.push_back(extent);
+    split.push_back(extent);
   }
-  cut.push_back(batch);
+  split.push_back(batch);
   Array<PrimExpr> merged{batch};
   std::vector<int> order{static_cast<int>(spatial)};
   for (size_t i = 1; i < rank; ++i) {
     order.push_back(static_cast<int>(spatial + i));
-    cut.push_back(data->shape[i]);
+    split.push_back(data->shape[i]);
     if (i > spatial) {
       merged.push_back(data->shape[i]);
       continue;
@@ -120,7 +120,7 @@ te::Tensor batch_to_space_nd(const te::Tensor& data, const Array<PrimExpr>& bloc
     order.push_back(static_cast<int>(i - 1));
     merged.push_back(data->shape[i] * block[i - 1]);
   }
-  te::Tensor whole = reshape(transpose(reshape(data, cut), order), merged);
+  te::Tensor whole = reshape(transpose(reshape(data, split), order), merged);
   Array<PrimExpr> shape = merged;
   for (size_t i = 0; i < spatial; ++i) shape.set(i + 1, merged[i + 1] - crop_before[i] - crop_after[i]);
   return compute(

@@ -11,7 +11,7 @@ te::Tensor space_to_depth(const te::Tensor& data, int block, const String& layou
 /// fast one.
 te::Tensor depth_to_space(const te::Tensor& data, int block, const String& layout, const String& mode);
 
-/// Dimensions 1, 2, ... are padded and cut into blocks; the position in the block becomes the slow part of the batch.
+/// Dimensions 1, 2, ... are padded and split into blocks; the position in the block becomes the slow part of the batch.
 te::Tensor space_to_batch_nd(const te::Tensor& data, const Array<PrimExpr>& block, const Array<PrimExpr>& before,
                              const Array<PrimExpr>& after, const PrimExpr& value);
 /// The way back, with a border taken off.

@@ -30,7 +30,7 @@ struct ProposalOptions {
 te::Tensor proposal(const te::Tensor& cls_prob, const te::Tensor& bbox_pred, const te::Tensor& im_info,
                     const ProposalOptions& options);
 
-/// Channels become blocks of pixels and space is cut by `stride`, in the order of Darknet's reorg layer.
+/// Channels become blocks of pixels and space is divided by `stride`, in the order of Darknet's reorg layer.
 te::Tensor yolo_reorg(const te::Tensor& data, int stride);
 
 }  // namespace tessera::topi

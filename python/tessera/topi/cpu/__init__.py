@@ -31,7 +31,7 @@ class Machine(Object):
 
 @tessera._ffi.register_object("topi.cpu.GemmTiles")
 class GemmTiles(Object):
-    """How a matmul is cut: tiles mr x nr, steps kc, blocks mc x nc, parts of threads_m x threads_n threads."""
+    """How a matmul is tiled: tiles mr x nr, steps kc, blocks mc x nc, parts of threads_m x threads_n threads."""
 
 
 @tessera._ffi.register_object("topi.cpu.MicroKernel")
@@ -66,5 +66,5 @@ def micro_kernel(isa: str, dtype: str, mr: int, nr: int, kc: int) -> MicroKernel
 
 
 def gemm_tiles(machine: Machine, m: int, n: int, k: int, dtype: str = "float32", threads: int = 0) -> GemmTiles:
-    """The cut of C[m, n] = A[m, k] . B[k, n] for `threads` threads; 0 means one for each core."""
+    """The tiling of C[m, n] = A[m, k] . B[k, n] for `threads` threads; 0 means one for each core."""
     return _ffi_api.gemm_tiles(machine, m, n, k, dtype, threads)

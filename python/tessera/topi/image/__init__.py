@@ -68,7 +68,7 @@ def crop_and_resize(
     extrapolation_value: float | None = None,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """Boxes cut out of images, in one size."""
+    """Boxes cropped from images, in one size."""
     attrs = {
         "crop_size": crop_size,
         "layout": layout,

@@ -48,7 +48,7 @@ class Reals {
     Value *sum = add(a, b), *b_part = sub(sum, a);
     return {sum, add(sub(a, sub(sum, b_part)), sub(b, b_part))};
   }
-  /// a * b exactly: the factors are cut into halves of 26 bits.
+  /// a * b exactly: the factors are split into halves of 26 bits.
   Pair exact_product(Value* a, Value* b) const {
     Value *a_high = upper_half(a), *a_low = sub(a, a_high), *b_high = upper_half(b), *b_low = sub(b, b_high);
     Value* product = mul(a, b);

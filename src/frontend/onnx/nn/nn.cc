@@ -47,19 +47,19 @@ Values conv(Operation& in) { return {add_bias(in, convolution(in, in[0], in[1]),
 
 // ---- transposed convolutions ----------------------------------------------------------------------------------------
 
-/// What is cut off the whole result at the begin and the end of each dimension; less than zero is added.
-struct Cut {
+/// What is cropped from the whole result at the begin and the end of each dimension; less than zero is added.
+struct Crop {
   std::vector<int64_t> begin, end;
 };
 
-Cut cut_of(Operation& in, const Ints& kernel, const Ints& strides, const Ints& dilations, const Ints& more) {
+Crop crop_of(Operation& in, const Ints& kernel, const Ints& strides, const Ints& dilations, const Ints& more) {
   size_t spatial = kernel.size();
   std::string automatic = in.text("auto_pad", "NOTSET");
   Ints wanted = in.integers("output_shape"), pads = in.integers("pads");
   if (wanted.size() == spatial + 2) wanted.erase(wanted.begin(), wanted.begin() + 2);
   if (!wanted.empty() && wanted.size() != spatial) in.invalid("output_shape has not as many numbers as the data");
   bool is_same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
-  Cut out{std::vector<int64_t>(spatial, 0), std::vector<int64_t>(spatial, 0)};
+  Crop out{std::vector<int64_t>(spatial, 0), std::vector<int64_t>(spatial, 0)};
   if (wanted.empty() && !is_same) {
     if (pads.size() == 2 * spatial && automatic == "NOTSET") {
       out.begin.assign(pads.begin(), pads.begin() + static_cast<int64_t>(spatial));
@@ -85,13 +85,13 @@ Expr transposed_call(const char* op, Operation& in, size_t spatial) {
   Ints ones(spatial, 1), none(spatial, 0), strides = in.integers("strides", ones);
   Ints dilations = in.integers("dilations", ones), more = in.integers("output_padding", none);
   int64_t groups = in.integer("group", 1);
-  Cut cut = cut_of(in, kernel, strides, dilations, more);
-  bool is_plain = true;  // what the operator itself can cut and add
+  Crop crop = crop_of(in, kernel, strides, dilations, more);
+  bool is_plain = true;  // what the operator itself can crop and add
   for (size_t i = 0; i < spatial; ++i)
-    is_plain = is_plain && cut.begin[i] >= 0 && cut.end[i] >= 0 &&
+    is_plain = is_plain && crop.begin[i] >= 0 && crop.end[i] >= 0 &&
                (more[i] == 0 || more[i] < std::max(strides[i], dilations[i]));
-  std::vector<int64_t> padding = cut.begin;
-  padding.insert(padding.end(), cut.end.begin(), cut.end.end());
+  std::vector<int64_t> padding = crop.begin;
+  padding.insert(padding.end(), crop.end.begin(), crop.end.end());
   Expr out = call_op(op, {in[0], in[1]}, make_attrs<T>([&](auto& attrs) {
                        attrs.strides = int_array(strides);
                        attrs.padding = int_array(is_plain ? padding : std::vector<int64_t>(2 * spatial, 0));
@@ -108,10 +108,10 @@ Expr transposed_call(const char* op, Operation& in, size_t spatial) {
   Ints shape = in.static_shape(out, "a result that is larger than its windows");
   for (size_t i = 0; i < spatial; ++i) {
     int axis = static_cast<int>(i) + 2;
-    int64_t end = cut.end[i] - more[i];
-    before[i + 2] = std::max<int64_t>(-cut.begin[i], 0);
+    int64_t end = crop.end[i] - more[i];
+    before[i + 2] = std::max<int64_t>(-crop.begin[i], 0);
     after[i + 2] = std::max<int64_t>(-end, 0);
-    out = slice(out, axis, std::max<int64_t>(cut.begin[i], 0), shape[i + 2] - std::max<int64_t>(end, 0));
+    out = slice(out, axis, std::max<int64_t>(crop.begin[i], 0), shape[i + 2] - std::max<int64_t>(end, 0));
   }
   return pad_with(out, before, after, 0);
 }

@@ -24,7 +24,7 @@ struct Axis {
 /// Where in the data position `x` of the result lies.
 double source_of(Operation& in, const Options& options, const Axis& axis, double x) {
   auto width = static_cast<double>(axis.in);
-  double wanted = axis.scale * width;  // of the result, before it is cut to a whole number
+  double wanted = axis.scale * width;  // of the result, before it is rounded down to a whole number
   const std::string& mode = options.coordinates;
   if (mode == "align_corners") return wanted == 1 ? 0 : x * (width - 1) / (wanted - 1);
   if (mode == "asymmetric") return x / axis.scale;

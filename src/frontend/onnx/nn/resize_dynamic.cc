@@ -23,7 +23,7 @@ Expr floor_of(const Expr& x) { return call_op("floor", {x}); }
 /// One axis: extents before and after, and by how much it is scaled.
 struct DynamicAxis {
   Expr in, out;        // int64
-  Expr scale, wanted;  // float32; wanted: the extent after, before it is cut to a whole number
+  Expr scale, wanted;  // float32; wanted: the extent after, before it is rounded down to a whole number
 };
 
 /// 0, 1, ... in floats, as many as the result has.

@@ -55,7 +55,7 @@ Expr transformed(Operation& in, Expr x, bool is_inverse) {
   return call_op("fft", {x}, make_attrs<FftAttrs>([&](auto& attrs) { attrs.inverse = is_inverse; }));
 }
 
-/// Cut, or filled up with zeros, to `length` along one axis.
+/// Cropped, or filled up with zeros, to `length` along one axis.
 Expr with_length(Operation& in, const Expr& x, int axis, int64_t own, int64_t length) {
   if (own > length) return slice(x, axis, 0, length);
   std::vector<int64_t> none(in.rank(x), 0), after = none;

@@ -391,19 +391,19 @@ Values padded(Operation& in) {
   if (!axes) axes = counted(rank);
   if (pads->size() != 2 * axes->size()) in.invalid("there must be two pads for each axis");
   std::vector<int64_t> before(rank, 0), after(rank, 0);
-  bool cuts = false;
+  bool crops = false;
   for (size_t i = 0; i < axes->size(); ++i) {
     auto axis = static_cast<size_t>(in.axis((*axes)[i], rank));
     before[axis] = (*pads)[i];
     after[axis] = (*pads)[i + axes->size()];
     for (int64_t pad : {before[axis], after[axis]}) {
       if (std::abs(static_cast<double>(pad)) > INT32_MAX) in.invalid("a pad of " + std::to_string(pad) + " elements");
-      cuts |= pad < 0;
+      crops |= pad < 0;
     }
   }
   Expr data = in[0];
-  if (cuts) {
-    Ints extents = in.static_shape(data, "a pad that cuts"), end(rank), begin(rank), ones(rank, 1);
+  if (crops) {
+    Ints extents = in.static_shape(data, "a pad that crops"), end(rank), begin(rank), ones(rank, 1);
     for (size_t i = 0; i < rank; ++i) {
       int64_t total = before[i] + extents[i] + after[i];
       if (total < 0)

@@ -32,7 +32,7 @@ int64_t elements(const Shape& shape) {
   return out;
 }
 
-/// The longest rows into which so many elements can be cut; all of them where only short ones do.
+/// The longest rows into which so many elements can be split; all of them where only short ones do.
 int64_t longest_row(int64_t total) {
   constexpr int64_t kShortRow = 64;
   for (int64_t length = kMaxJoinedRow; length >= kShortRow; --length)

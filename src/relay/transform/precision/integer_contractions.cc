@@ -155,7 +155,7 @@ class IntegerContractions {
     if (view && view->dtype == kUInt8 && view->has_one_scale() && view->scale == wanted->scale && view->zero == zero)
       return result(view->data, is_signed);
     auto* relu = as_call(x, ops::relu);
-    if (relu && zero == 0 && is_single(x)) x = relu->args[0];  // cutting to the range does it
+    if (relu && zero == 0 && is_single(x)) x = relu->args[0];  // clipping to the range does it
     const float step = wanted->scale[0], inverse = 1.0F / step;
     const bool is_usual = step > kMinStep && inverse > kMinStep;  // no scale that it meets leaves the range of floats
     Expr scaled = is_usual && can_scale(x, 0) ? rescaled(x, inverse, 0) : divide(x, float_constant(wanted->scale));

@@ -1,5 +1,5 @@
-// CombineParallelConv2D, CombineParallelDense (without batches), CombineParallelBatchMatmul, CombineProducts: weights are put
-// together along the output channels, the result is cut into parts.
+// CombineParallelConv2D, CombineParallelDense (without batches), CombineParallelBatchMatmul, CombineProducts: weights are concatenated
+// along the output channels, the result is split into parts.
 //
 //   (nn.conv2d(%x, %w0), nn.conv2d(%x, %w1))  =>  %0 = nn.conv2d(%x, concatenate((%w0, %w1))); (slice of %0, slice of %0)
 
@@ -173,7 +173,7 @@ class MatmulCombiner : public ChannelCombiner {
 };
 
 /// Matmuls with constant weights, which are concatenated while compiling. They share the input's panels, and have one end
-/// at which threads wait. Cutting the result costs nothing where what reads a part moves its elements anyway: the
+/// at which threads wait. Splitting the result costs nothing where what reads a part moves its elements anyway: the
 /// heads of attention, and nothing else is taken.
 template <class Combiner>
 class OfConstants final : public Combiner {

@@ -1,4 +1,4 @@
-// A loop whose body is guarded by `likely` conditions on its variable is cut where they begin to hold and where they
+// A loop whose body is guarded by `likely` conditions on its variable is split where they begin to hold and where they
 // end, so that the large middle part needs no guard.
 //
 //   for io in range((n + 31)//32):                    for io in range(n//32):
@@ -9,8 +9,8 @@
 //
 // A hint above 1 says how many steps the loop inside has that does not always run to its end. What is left over then gets code
 // for each number of steps below that, without guards: `if n % 32 == 1: ... else if n % 32 == 2: ...`.
-// Loops of constant extent are cut only when asked for (or hinted). No `likely` is left afterwards. A program grows at most
-// tenfold: where cutting would copy more, loops keep their guards.
+// Loops of constant extent are split only on request (or hinted). No `likely` is left afterwards. A program grows at most
+// tenfold: where splitting would copy more, loops keep their guards.
 
 #include <unordered_set>
 
@@ -87,7 +87,7 @@ class Partitioner {
     auto* axis = op->node.as<IterVarNode>();
     if (!axis || op->attr_key != attr::kThreadExtent) return rewriter_.children(op);
     if (!as_int(op->value))
-      if (Stmt cut = try_cut_launch(op, axis->var)) return cut;
+      if (Stmt split = try_split_launch(op, axis->var)) return split;
     analyzer_.bind(axis->var, make_range(make_zero(op->value.dtype()), op->value), true);
     return rewriter_.children(op);
   }
@@ -97,14 +97,14 @@ class Partitioner {
     bool is_constant = as_int(op->min) && as_int(op->extent);
     if (is_hinted && !is_constant) {
       Stmt single = with(op, &For::body, with_single_conditions(op->body));
-      return cut_or_keep(single.as<For>(), true);
+      return split_or_keep(single.as<For>(), true);
     }
-    return cut_or_keep(op, !is_constant || options_.partition_const_loop || is_hinted);
+    return split_or_keep(op, !is_constant || options_.partition_const_loop || is_hinted);
   }
 
-  Stmt cut_or_keep(const For* op, bool may_cut) {
-    if (may_cut)
-      if (Stmt cut = try_cut(op)) return cut;
+  Stmt split_or_keep(const For* op, bool may_split) {
+    if (may_split)
+      if (Stmt split = try_split(op)) return split;
     analyzer_.bind(op->loop_var, make_range(op->min, op->extent), true);
     return rewriter_.children(op);
   }
@@ -194,7 +194,7 @@ class Partitioner {
   }
 
   /// Blocks of a launch that need no guard take a branch of their own, inside all threads.
-  Stmt try_cut_launch(const AttrStmt* op, const Var& var) {
+  Stmt try_split_launch(const AttrStmt* op, const Var& var) {
     Holding holding;
     Conditions solved = find_holding(op->body, var, &holding);
     if (solved.empty() || holding.low || !holding.high) return nullptr;
@@ -210,7 +210,7 @@ class Partitioner {
   }
 
   /// The loop in up to three parts, or an empty statement when there is nothing to gain.
-  Stmt try_cut(const For* op) {
+  Stmt try_split(const For* op) {
     Holding holding;
     Conditions solved = find_holding(op->body, op->loop_var, &holding);
     if (solved.empty()) return nullptr;
@@ -309,7 +309,7 @@ class Partitioner {
     return out;
   }
 
-  /// The loop over [begin, end), moved to begin at zero. The loops inside are cut in turn, except in the ends of symbolic
+  /// The loop over [begin, end), moved to begin at zero. The loops inside are split in turn, except in the ends of symbolic
   /// loops: they are short, and code would double with each dimension.
   Stmt part(const For* op, const Stmt& body, const PrimExpr& begin, const PrimExpr& end, bool is_middle) {
     PrimExpr extent = analyzer_.simplify(end - begin);

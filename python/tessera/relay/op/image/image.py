@@ -77,7 +77,7 @@ def crop_and_resize(
     extrapolation_value: float = 0,
     out_dtype: str | None = None,
 ) -> Call:
-    """Boxes (y1, x1, y2, x2) cut out of the images that `box_indices` names, each in the size `crop_size`."""
+    """Boxes (y1, x1, y2, x2) cropped from the images that `box_indices` names, each in the size `crop_size`."""
     attrs = {
         "crop_size": crop_size,
         "layout": layout,
