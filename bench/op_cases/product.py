@@ -11,7 +11,7 @@ from .case import Case, model_of, node, random, shape_text
 
 
 def layer(rows: int, depth: int, units: int, after: str = "") -> Case:
-    """`after`: what follows the bias, by its name in ONNX; "Gelu" is written out with Erf, as exporters do."""
+    """`after`: the epilogue after the bias, by its name in ONNX; "Gelu" is written out with Erf, as exporters do."""
     inputs = {"x": random(1, rows, depth)}
     weights = {"w": random(depth, units) / np.float32(np.sqrt(depth)), "b": random(units)}
     nodes = [node("MatMul", ["x", "w"], "m"), node("Add", ["m", "b"], "y")]

@@ -25,7 +25,7 @@ class Builder(Protocol):
 
 
 def classifier(b: Builder, image: Any) -> Any:
-    """(n, 1, 8, 8) pictures to (n, 10) scores: a residual block, a step down, a separable residual block."""
+    """(n, 1, 8, 8) images to (n, 10) scores: a residual block, a step down, a separable residual block."""
     x = b.relu(b.norm("stem.norm", b.conv("stem", image, 24, 3)))
 
     y = b.relu(b.norm("wide.norm1", b.conv("wide.conv1", x, 24, 3)))
@@ -41,7 +41,7 @@ def classifier(b: Builder, image: Any) -> Any:
 
 
 class RelayBuilder:
-    """Relay of the network while it is trained: normalised by the mean and variance of the pictures at hand.
+    """Relay of the network while it is trained: normalised by the mean and variance of the batch.
 
     `variables` holds the parameters in the order they are met and `initial` their first values; `statistics` holds mean and
     variance of each normalisation, in order.
@@ -154,7 +154,7 @@ class OnnxBuilder:
         return self._node("Gemm", name, [x, self._constant(name + ".weight"), self._constant(name + ".bias")], transB=1)
 
     def model(self, scores: str) -> Any:
-        """The network as a file's content: a picture of ones and zeros in, ten probabilities out."""
+        """The network as a file's content: an image of ones and zeros in, ten probabilities out."""
         helper, real = self._onnx.helper, self._onnx.TensorProto.FLOAT
         self.nodes.append(helper.make_node("Softmax", [scores], ["probabilities"], name="softmax", axis=1))
         graph = helper.make_graph(

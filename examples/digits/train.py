@@ -5,7 +5,7 @@
 
 The gradients are Tessera's: the loss is a Relay function, `relay.transform.gradient` makes the function that also gives the
 gradient of every parameter, and `tessera.compile` compiles it. What is left for NumPy is the step of the optimiser and
-moving the pictures about. A fifth of scikit-learn's 1797 digits is held back; nothing is chosen by looking at it.
+moving the images about. A fifth of scikit-learn's 1797 digits is held back; nothing is chosen by looking at it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BATCH = 64
 
 
 def split(seed: int = 7) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Pictures and labels to train with, then those that are held back: a fifth of each digit."""
+    """Images and labels to train with, then those that are held back: a fifth of each digit."""
     from sklearn.datasets import load_digits
 
     digits = load_digits()
@@ -44,7 +44,7 @@ def as_input(images: np.ndarray) -> np.ndarray:
 
 
 def moved(images: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Each picture turned, scaled and shifted a little, by bilinear sampling."""
+    """Each image turned, scaled and shifted a little, by bilinear sampling."""
     n = len(images)
     angle, scale = random.uniform(-0.25, 0.25, n), random.uniform(0.85, 1.15, (n, 2))
     shear, shift = random.uniform(-0.15, 0.15, n), random.uniform(-0.8, 0.8, (n, 2))
@@ -65,7 +65,7 @@ def moved(images: np.ndarray, random: np.random.Generator) -> np.ndarray:
 def batches(
     images: np.ndarray, labels: np.ndarray, random: np.random.Generator
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """All pictures once in random order, moved, with smoothed one-hot labels."""
+    """All images once in random order, moved, with smoothed one-hot labels."""
     order = random.permutation(len(labels))
     for start in range(0, len(order) - BATCH + 1, BATCH):
         chosen = order[start : start + BATCH]
@@ -105,7 +105,7 @@ def loss_with_gradients() -> tuple[RelayBuilder, tessera.Model]:
 
 
 def statistics_of(images: np.ndarray, values: dict[str, np.ndarray]) -> list[np.ndarray]:
-    """Mean and variance of each normalisation over all pictures that were trained with."""
+    """Mean and variance of each normalisation over all images that were trained with."""
     builder = RelayBuilder()
     image = relay.var("image", shape=(len(images), 1, 8, 8))
     classifier(builder, image)
@@ -132,8 +132,8 @@ def main() -> None:
     optimiser, steps = Adam(values, decay=0.05), options.epochs * (len(labels) // BATCH)
     for epoch in range(options.epochs):
         total, count = 0.0, 0
-        for picture, label in batches(images, labels, random):
-            loss, *gradients = model.run(picture, label, *values)
+        for image, label in batches(images, labels, random):
+            loss, *gradients = model.run(image, label, *values)
             rate = 4e-3 * 0.5 * (1 + np.cos(np.pi * optimiser.step_count / steps))
             optimiser.step(values, [g.numpy() for g in gradients[2:]], rate)
             total, count = total + float(loss.numpy()), count + 1

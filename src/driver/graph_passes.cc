@@ -61,7 +61,7 @@ Array<Pass> simplifications(const Target& target) {
       is_cpu(target) ? pass(widen_weights) : nothing("WidenWeights"),
       // a weight that many use, as steps of a recurrent layer do, is packed once
       pass(eliminate_common_subexpr, nullptr), pass(fast_math),
-      fold_constant_pass(false),  // weights that were scaled, packed or put together
+      fold_constant_pass(false),  // weights that were scaled, packed or concatenated
   };
 }
 

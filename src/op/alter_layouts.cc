@@ -21,7 +21,7 @@ namespace {
 constexpr const char* kWinogradOption = "relay.conv2d.winograd";
 constexpr int kWinogradTile = 4;
 
-/// Work in vector multiplications. Transforms of a tile of 16 results take some 250 and 200 of them for each vector of
+/// Cost in vector multiplications. Transforms of a tile of 16 results take some 250 and 200 of them for each vector of
 /// channels; the larger weight comes from memory, a multiplication every kBytes. A direct convolution may take `group` elements
 /// at once.
 bool is_winograd_faster(int64_t ins, int64_t outs, int64_t height, int64_t width, int64_t batch, int64_t lanes,
@@ -80,8 +80,8 @@ Expr make_winograd(const Array<Expr>& args, const relay::Conv2DAttrs& attrs, con
 
 /// Where only the weight says how many channels the data has, the data is said to have as many: a reshape that is an error for
 /// any other number.
-void settle_channels(const relay::Conv2DAttrs* attrs, const Array<PrimExpr>& weight, Array<PrimExpr>* shape,
-                     Array<Expr>* args) {
+void infer_channels(const relay::Conv2DAttrs* attrs, const Array<PrimExpr>& weight, Array<PrimExpr>* shape,
+                    Array<Expr>* args) {
   const Layout layout = make_layout(attrs->data_layout);
   const auto axis = static_cast<size_t>(layout->index_of('C'));
   if (as_int((*shape)[axis])) return;
@@ -128,7 +128,7 @@ Expr layout::block_conv2d(const Op&, const Attrs& given, const Array<Expr>& give
   if (attrs->data_layout != "NCHW" && attrs->data_layout != "NHWC") return nullptr;
   Array<PrimExpr> shape = data->shape;
   Array<Expr> args = given_args;
-  settle_channels(attrs, weight->shape, &shape, &args);
+  infer_channels(attrs, weight->shape, &shape, &args);
   if (!has_fixed_channels(make_layout(attrs->data_layout), shape) || !is_fixed(weight->shape)) return nullptr;
   if (!are_floats && !are_bytes) return nullptr;
   if (!attrs->out_layout.empty() && attrs->out_layout != attrs->data_layout) return nullptr;

@@ -14,7 +14,7 @@ namespace tessera::topi {
 namespace {
 
 /// A scan along one axis of a buffer.
-struct Running {
+struct Scan {
   static constexpr int kLanes = 16, kMaxVectors = 32;  // of a vector; side by side in a part that one thread does
   Buffer in, out;
   int axis;
@@ -75,28 +75,28 @@ struct Running {
 
 }  // namespace
 
-te::Tensor running(const te::Tensor& x, int axis, bool is_product, bool exclusive, DataType dtype) {
+te::Tensor scan(const te::Tensor& x, int axis, bool is_product, bool exclusive, DataType dtype) {
   String name = is_product ? "cumprod_generic" : "cumsum_generic";
   return program(name, {x}, {{x->shape, dtype}}, [&](const Buffers& in, const Buffers& out) {
-    Running scan{in[0], out[0], axis, is_product, exclusive, dtype};
+    Scan scan{in[0], out[0], axis, is_product, exclusive, dtype};
     Indices others = x->shape;
     others.erase(axis);
     const int64_t* width = as_int(x->shape.back());
     const bool is_last = axis + 1 == static_cast<int>(x->shape.size());
-    if (is_last || !width || *width < Running::kLanes)
+    if (is_last || !width || *width < Scan::kLanes)
       return loops(others, [&](const Indices& rest) { return scan.line(rest); }, true);
     auto from = [&](int64_t first, int64_t count, int vectors) {
       Indices parts = others;
       parts.set(parts.size() - 1, PrimExpr(static_cast<int>(count)));
       auto part = [&](Indices rest) {
-        const int size = vectors > 0 ? vectors * Running::kLanes : 1;
+        const int size = vectors > 0 ? vectors * Scan::kLanes : 1;
         rest.set(rest.size() - 1, rest.back() * PrimExpr(size) + PrimExpr(static_cast<int>(first)));
         return vectors > 0 ? scan.lines(rest, vectors) : scan.line(rest);
       };
       return loops(parts, part, true);
     };
-    const int64_t all = *width / Running::kLanes, done = all * Running::kLanes;
-    auto vectors = static_cast<int>(std::min<int64_t>(all, Running::kMaxVectors));
+    const int64_t all = *width / Scan::kLanes, done = all * Scan::kLanes;
+    auto vectors = static_cast<int>(std::min<int64_t>(all, Scan::kMaxVectors));
     while (all % vectors != 0) --vectors;
     Stmt whole = from(0, all / vectors, vectors);
     return done == *width ? whole : tessera::sequence({whole, from(done, *width - done, 0)});
@@ -216,7 +216,7 @@ namespace {
 
 Globals search_globals{
     {"topi.running", [](te::Tensor x, int axis, bool is_product, bool exclusive,
-                        DataType dtype) { return running(x, counted_axis(axis, x), is_product, exclusive, dtype); }},
+                        DataType dtype) { return scan(x, counted_axis(axis, x), is_product, exclusive, dtype); }},
     {"topi.argsort", [](te::Tensor x, int axis, bool ascends,
                         DataType dtype) { return argsort(x, counted_axis(axis, x), ascends, dtype); }},
     {"topi.sort", [](te::Tensor x, int axis, bool ascends) { return sort(x, counted_axis(axis, x), ascends); }},

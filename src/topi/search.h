@@ -1,12 +1,12 @@
 #pragma once
-// Running sums, order, and where things are.
+// Cumsum and cumprod, sorting, and where things are.
 
 #include "topi/operand.h"
 
 namespace tessera::topi {
 
 /// Sums (or products) of the elements up to each one along `axis`; `exclusive` ones leave out the element itself.
-te::Tensor running(const te::Tensor& x, int axis, bool is_product, bool exclusive, DataType dtype);
+te::Tensor scan(const te::Tensor& x, int axis, bool is_product, bool exclusive, DataType dtype);
 
 /// Indices that sort the elements along `axis`, equal ones in their order; a NaN comes after all numbers.
 te::Tensor argsort(const te::Tensor& x, int axis, bool ascends, DataType dtype);

@@ -124,7 +124,7 @@ def resnet50_of_any_batch() -> Example:
 
 
 class Segmented(nn.Module):
-    """The one picture of a segmentation model's dictionary of answers."""
+    """The one image of a segmentation model's dictionary of answers."""
 
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
@@ -149,11 +149,11 @@ for _name in ("fcn_resnet50", "deeplabv3_resnet50"):
     MODELS[_name] = segmentation(_name)
 
 
-# ---- torchvision: detection, whose number of answers depends on the picture -----------------------------------------
+# ---- torchvision: detection, whose number of answers depends on the image --------------------------------------------
 
 
 class Detected(nn.Module):
-    """Boxes, scores and labels of one picture, and what else a model says of each box."""
+    """Boxes, scores and labels of one image, and what else a model says of each box."""
 
     def __init__(self, module: nn.Module, fields: Sequence[str]) -> None:
         super().__init__()

@@ -87,7 +87,7 @@ def vit() -> nn.Module:
 
 
 def faster_rcnn() -> Example:
-    """Proposals, suppression, pooled regions: the number of answers depends on the picture."""
+    """Proposals, suppression, pooled regions: the number of answers depends on the image."""
     backbone = nn.Sequential(nn.Conv2d(3, 8, 3, 4, 1), nn.ReLU(), nn.Conv2d(8, 8, 3, 2, 1), nn.ReLU())
     backbone.out_channels = 8
     module = FasterRCNN(

@@ -1,4 +1,4 @@
-"""Running sums, sorting and searching; signatures are v0.10's."""
+"""Cumsum and cumprod, sorting and searching; signatures are v0.10's."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def _running(data: Tensor, axis: int | None, dtype: str | None, exclusive: bool 
 
 
 def cumsum(data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None) -> Tensor:
-    """Running sums along `axis`, or of the flattened tensor."""
+    """Cumulative sums along `axis`, or of the flattened tensor."""
     return _running(data, axis, dtype, exclusive, False)
 
 
 def cumprod(data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None) -> Tensor:
-    """Running products along `axis`, or of the flattened tensor."""
+    """Cumulative products along `axis`, or of the flattened tensor."""
     return _running(data, axis, dtype, exclusive, True)
 
 

@@ -1,4 +1,4 @@
-// The rule tables put together, in the order in which they are tried.
+// All rule tables, in the order in which they are tried.
 
 #include "arith/rules/dsl.h"
 

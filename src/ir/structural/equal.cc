@@ -35,7 +35,7 @@ struct Task {
   bool apart = false;     // what was matched in the function before does not count here
 };
 
-/// Compares pair by pair from a list of tasks. A difference anywhere settles the answer, so matches of variables and
+/// Compares pair by pair from a list of tasks. A difference anywhere decides the answer, so matches of variables and
 /// of shared nodes may be noted when a pair is met, before its parts are compared.
 class Comparison {
  public:

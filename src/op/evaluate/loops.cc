@@ -49,8 +49,8 @@ void copy_all(const std::vector<CopyLoop>& loops, const void* from, void* to) {
 
 }  // namespace
 
-void in_chunks(int64_t count, int64_t work, const std::function<void(int64_t, int64_t)>& run) {
-  if (count <= 1 || count * work < kWorthThreads) return run(0, count);
+void in_chunks(int64_t count, int64_t cost, const std::function<void(int64_t, int64_t)>& run) {
+  if (count <= 1 || count * cost < kWorthThreads) return run(0, count);
   Region region{&run, count, std::min<int64_t>(count, 4 * num_threads())};
   int status = parallel_launch(run_chunk, &region, static_cast<int>(-region.chunks));
   ICHECK(status == 0) << "loops over constants do not fail";
@@ -69,7 +69,7 @@ void copy_elements(std::vector<CopyLoop> loops, size_t element_bytes, const void
     else merged.push_back(loop);
   }
   if (merged.empty()) merged.push_back({1, 1, 1});
-  // what reads neighbours stands next to what writes neighbours, so that lines of both are used while they are near
+  // what reads neighbours stands next to what writes neighbours, so that cache lines of both are used while they are cached
   auto contiguous = std::find_if(merged.begin(), merged.end(), [](const CopyLoop& loop) { return loop.from == 1; });
   if (merged.size() > 2 && contiguous != merged.end() && contiguous + 1 != merged.end())
     std::rotate(contiguous, contiguous + 1, merged.end() - 1);

@@ -9,8 +9,8 @@
 
 namespace tessera::op {
 
-/// `count` steps of about `work` elements each, split into chunks [first, last) that any thread may run.
-void in_chunks(int64_t count, int64_t work, const std::function<void(int64_t first, int64_t last)>& run);
+/// `count` steps of about `cost` elements each, split into chunks [first, last) that any thread may run.
+void in_chunks(int64_t count, int64_t cost, const std::function<void(int64_t first, int64_t last)>& run);
 
 /// One loop of a nest: its extent and how far one step goes in what is written and in what is read, in elements.
 struct CopyLoop {

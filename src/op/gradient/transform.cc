@@ -39,7 +39,7 @@ Exprs transpose_gradient(const Call* call, const Expr& grad) {
 }
 
 /// Parts whose extents are known at run time: each begins where those before it end.
-Exprs open_concatenate_gradient(const Call* call, const Expr& grad, int axis) {
+Exprs dynamic_concatenate_gradient(const Call* call, const Expr& grad, int axis) {
   auto* parts = relay::checked_type(call->args[0]).as<TupleType>();
   auto* given = call->args[0].as<relay::Tuple>();
   const int rank = rank_of(tensor_of(parts->fields_[0]));
@@ -60,7 +60,8 @@ Exprs concatenate_gradient(const Call* call, const Expr& grad) {
   auto* parts = relay::checked_type(call->args[0]).as<TupleType>();
   int axis = normal_axis(call->attrs_as<relay::ConcatenateAttrs>()->axis, rank_of(tensor_of(parts->fields_[0])));
   for (const Type& part : parts->fields_)
-    if (!as_int(tensor_of(part)->shape[static_cast<size_t>(axis)])) return open_concatenate_gradient(call, grad, axis);
+    if (!as_int(tensor_of(part)->shape[static_cast<size_t>(axis)]))
+      return dynamic_concatenate_gradient(call, grad, axis);
   std::vector<int64_t> begins{0};
   for (const Type& part : parts->fields_) begins.push_back(begins.back() + known_extent(tensor_of(part), axis));
   Expr all = relay::split(grad, std::vector<int64_t>(begins.begin() + 1, begins.end() - 1), axis);

@@ -1,4 +1,4 @@
-// Running sums, sorting and searching.
+// Cumsum and cumprod, sorting and searching.
 
 #include "topi/search.h"
 #include "ir/prim/ops.h"
@@ -39,9 +39,9 @@ Tensors scan(const Attrs& given, const Tensors& in, const Type& out) {
   auto* attrs = given.as<ScanopAttrs>();
   auto* type = tensor_of(out);
   if (attrs->axis)
-    return {topi::running(in[0], normal_axis(*as_int(attrs->axis), rank_of(in[0])), is_product, attrs->is_exclusive(),
-                          type->dtype)};
-  return {topi::running(topi::reshape(in[0], type->shape), 0, is_product, attrs->is_exclusive(), type->dtype)};
+    return {topi::scan(in[0], normal_axis(*as_int(attrs->axis), rank_of(in[0])), is_product, attrs->is_exclusive(),
+                       type->dtype)};
+  return {topi::scan(topi::reshape(in[0], type->shape), 0, is_product, attrs->is_exclusive(), type->dtype)};
 }
 
 bool argsort_type(TypeQuery& query) {
@@ -145,7 +145,7 @@ Type topk_result(const TypeQuery& query, const Array<PrimExpr>& shape, const Str
 
 static void search_records() {
   OpRecord("cumsum")
-      .doc("Running sums.")
+      .doc("Cumulative sums.")
       .input("data", "the input")
       .support_level(3)
       .type("Cumsum", scan_type)
@@ -154,7 +154,7 @@ static void search_records() {
       .flops(1)
       .compute(scan<false>);
   OpRecord("cumprod")
-      .doc("Running products.")
+      .doc("Cumulative products.")
       .input("data", "the input")
       .support_level(3)
       .type("Cumprod", scan_type)

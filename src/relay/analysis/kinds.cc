@@ -175,16 +175,16 @@ Array<Pattern> unmatched_cases(const Ref<Match>& match, const IRModule& mod) {
   while (!todo.empty()) {
     Pattern candidate = todo.back();
     todo.pop_back();
-    bool settled = false;
+    bool is_decided = false;
     for (const Clause& clause : match->clauses) {
       Fit found = fit(clause->lhs, candidate);
       if (found == Fit::Clash) continue;
       if (found == Fit::Unspecified)
         for (const Pattern& part : expanded(clause->lhs, candidate, mod)) todo.push_back(part);
-      settled = true;
+      is_decided = true;
       break;
     }
-    if (!settled) failures.push_back(candidate);
+    if (!is_decided) failures.push_back(candidate);
     if (todo.size() > 100000) throw Error(ValueError) << "the match has too many cases to list";
   }
   return failures;

@@ -152,7 +152,7 @@ PassTable passes{
          {.parameters = "min_num_branches: int = 3", .level = 4, .required = types}},
         {"CombineParallelConv2D",
          combine_parallel_conv2d,
-         "Makes convolutions of one tensor, and what follows each alike, one convolution.",
+         "Makes convolutions of one tensor, and their equal epilogues, one convolution.",
          {.parameters = "min_num_branches: int = 3", .level = 4, .required = types, .title = "CombineParallelConv2d"}},
         {"CombineParallelDense",
          combine_parallel_dense,

@@ -38,7 +38,7 @@ class TypeQuery {
   Attrs attrs_;
 };
 
-/// True when the types are settled; false when too little is known yet, and the rule will be asked again.
+/// True when the types are inferred; false when too little is known yet, and the rule will be asked again.
 using TypeRule = bool (*)(TypeQuery&);
 
 /// False when the extents certainly differ; Any and shape variables may be equal to anything. Where it cannot be shown

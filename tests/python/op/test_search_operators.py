@@ -38,7 +38,7 @@ def test_sparse_values_become_dense():
 
 @pytest.mark.parametrize("name", ["cumsum", "cumprod"])
 @pytest.mark.parametrize("exclusive", [False, True])
-def test_running_sums_and_products(name, exclusive):
+def test_cumulative_sums_and_products(name, exclusive):
     run = getattr(relay, name)
     for axis in (None, 0, 1, -1):
         verify(lambda x: run(x, axis=axis, exclusive=exclusive), tensor(3, 4, 5), rtol=1e-4)

@@ -429,12 +429,12 @@ def _scan(name: str, data: Expr, axis: int | None, dtype: str | None, exclusive:
 
 
 def cumsum(data: Expr, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None) -> Call:
-    """Running sums along `axis`, or of the flattened tensor; exclusive ones leave out the element itself."""
+    """Cumulative sums along `axis`, or of the flattened tensor; exclusive ones leave out the element itself."""
     return _scan("cumsum", data, axis, dtype, exclusive)
 
 
 def cumprod(data: Expr, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None) -> Call:
-    """Running products along `axis`, or of the flattened tensor; exclusive ones leave out the element itself."""
+    """Cumulative products along `axis`, or of the flattened tensor; exclusive ones leave out the element itself."""
     return _scan("cumprod", data, axis, dtype, exclusive)
 
 

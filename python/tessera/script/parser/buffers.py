@@ -111,7 +111,7 @@ def match_buffer(st: Any, node: ast.AST, names: list, source: Any, *args: Any, *
         buffer = declare_buffer(st, node, name, *args, **kwargs)
         st.function.buffer_map[source] = buffer
         for value in [*buffer.shape, *buffer.strides, buffer.elem_offset]:
-            st.scopes.settle(value)
+            st.scopes.finalize(value)
     else:
         region = region_of(st, node, source)
         if not args and "shape" not in kwargs:
@@ -164,7 +164,7 @@ def preflattened_buffer(st: Any, node: ast.AST, names: list, postflattened: Any,
             made = declare_buffer(st, node, buffer.name, *args, **kwargs)
             st.function.preflattened[param] = made
             for value in [*made.shape, *made.strides]:
-                st.scopes.settle(value)
+                st.scopes.finalize(value)
             return
     raise st.source.error(node, f"buffer {postflattened.name} belongs to no parameter")
 

@@ -102,7 +102,7 @@ def let(st: Any, node: ast.AST, names: list, variable: Any, value: Any) -> Calla
     value = st.ev.as_expr(value, node)
     if not isinstance(variable, tir.Var):
         raise st.source.error(node, "T.let binds a variable: `with T.let(x, value):`")
-    st.scopes.settle(variable)
+    st.scopes.finalize(variable)
     return lambda body: tir.LetStmt(variable, value, body)
 
 

@@ -250,7 +250,7 @@ class Expressions:
             if isinstance(name, ast.Name) and not self.scopes.is_defined(name.id):
                 self.scopes.define(name.id, tir.Var(name.id, value.dtype))
             variable = self(name)
-            self.scopes.settle(variable)
+            self.scopes.finalize(variable)
             return tir.Let(variable, value, self.expr(node.args[2]))
 
     def call(self, node: ast.AST, function: Any, args: list, kwargs: dict) -> Any:

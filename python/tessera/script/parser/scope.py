@@ -65,7 +65,7 @@ class Scopes:
         self.define(name, variable)
         self._unbound.append(variable)
 
-    def settle(self, variable: Any) -> None:
+    def finalize(self, variable: Any) -> None:
         """The variable has its value: a `let` of that name makes a new one."""
         self._unbound = [other for other in self._unbound if not other.same_as(variable)]
 
@@ -73,7 +73,7 @@ class Scopes:
         """Defines the name: the variable that was announced under it, else a new one."""
         known = self.lookup(name) if self.is_defined(name) else None
         if any(other.same_as(known) for other in self._unbound):
-            self.settle(known)
+            self.finalize(known)
         else:
             known = make()
         self.define(name, known)

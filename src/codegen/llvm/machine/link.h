@@ -1,5 +1,5 @@
 #pragma once
-// Objects put together by LLD, inside this process: no compiler and no linker need be installed.
+// Objects linked by LLD, inside this process: no compiler and no linker need be installed.
 
 #include <string>
 #include <vector>

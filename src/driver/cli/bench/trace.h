@@ -1,5 +1,5 @@
 #pragma once
-// A run as a picture in time, for chrome://tracing and ui.perfetto.dev: one bar for each kernel, and one for each
+// A run as a timeline, for chrome://tracing and ui.perfetto.dev: one bar for each kernel, and one for each
 // piece of it that another thread does.
 
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Operators of one kind that read the same tensor become one larger operator, and so does what follows each of them alike.
+// Operators of one kind that read the same tensor become one larger operator, and so do their equal epilogues.
 
 #include <unordered_map>
 #include <vector>

@@ -88,7 +88,7 @@ class Planner {
       IfThenElse out(*op);
       out.then_case = plan(op->then_case, uses);
       if (op->else_case) out.else_case = plan(op->else_case, uses);
-      uses->settled.clear();  // only on one of the ways
+      uses->finished.clear();  // only on one of the ways
       return make(std::move(out));
     }
     if (auto* op = stmt.as<LetStmt>()) return plan_body(op, &LetStmt::body, op->value, uses);
@@ -182,10 +182,10 @@ class Planner {
     for (size_t i = synced; i < parts.size(); ++i)
       for (const auto& [queue, access] : parts[i].uses.pending) all.pending[queue].add(access);
     for (const auto& [token, position] : waited) all.tokens.insert(token);
-    settle(parts, waited, &all);
+    finish(parts, waited, &all);
     if (carried) carry(&parts, synced, &all, carried);
     uses->add(all);
-    uses->settled = all.settled;
+    uses->finished = all.finished;
     std::vector<Stmt> out;
     for (Part& part : parts) {
       out.insert(out.end(), part.before.begin(), part.before.end());
@@ -230,7 +230,7 @@ class Planner {
     for (size_t i = j; i-- > synced;) {
       for (const auto& [other, work] : (*parts)[i].uses.pending) {
         Token token{other, queue};
-        if (other == queue || !work.conflicts(access) || (*parts)[i].uses.settled.count(token)) continue;
+        if (other == queue || !work.conflicts(access) || (*parts)[i].uses.finished.count(token)) continue;
         if (!done.insert(other).second) continue;
         size_t& last = (*waited)[token];
         if (last > i) continue;  // a part before waited for as much
@@ -257,14 +257,14 @@ class Planner {
     for (const auto& [from, pending] : all->pending) {
       for (const auto& [to, work] : all->queues) {
         Token token{from, to};
-        if (from == to || !pending.conflicts(work) || all->settled.count(token)) continue;
+        if (from == to || !pending.conflicts(work) || all->finished.count(token)) continue;
         size_t last = last_use(*parts, from, work), first = 0;
         while (!conflicts((*parts)[first].uses.queues, to, pending)) ++first;
         (*parts)[last].after.push_back(pass_token("coproc_dep_push", token));
         (*parts)[first].before.insert((*parts)[first].before.begin(), pass_token("coproc_dep_pop", token));
         carried->insert(token);
         all->tokens.insert(token);
-        all->settled.insert(token);  // by the token that is taken back behind the loop
+        all->finished.insert(token);  // by the token that is taken back behind the loop
       }
     }
   }
@@ -280,7 +280,7 @@ class Planner {
     return last;
   }
 
-  static void settle(const std::vector<Part>& parts, const std::map<Token, size_t>& waited, Uses* all) {
+  static void finish(const std::vector<Part>& parts, const std::map<Token, size_t>& waited, Uses* all) {
     for (const auto& [from, pending] : all->pending) {
       for (const auto& [to, work] : all->queues) {
         Token token{from, to};
@@ -288,7 +288,7 @@ class Planner {
         size_t last = last_use(parts, from, work);
         auto known = waited.find(token);
         bool is_waited_for = known != waited.end() && known->second > last;
-        if (is_waited_for || parts[last].uses.settled.count(token)) all->settled.insert(token);
+        if (is_waited_for || parts[last].uses.finished.count(token)) all->finished.insert(token);
       }
     }
   }

@@ -36,7 +36,7 @@ struct Uses {
   Queues queues;   // all work it gives
   Queues pending;  // work that may not be done when it ends
   std::set<Token> tokens;
-  std::set<Token> settled;  // the second queue has waited for all that the first was given here and it depends on
+  std::set<Token> finished;  // the second queue has waited for all that the first was given here and it depends on
 
   void add(const Uses& other) {
     host.add(other.host);

@@ -4,7 +4,7 @@
 //
 // A barrier stands in front of the statement of a sequence that meets what came before, a loop as a whole; where the end
 // of an iteration meets the beginning of the next, it stands in front of the first statement that does. It may not stand
-// where only some threads come by: a conflict inside such a condition is settled in front of it or is an error.
+// where only some threads come by: a conflict inside such a condition is resolved in front of it or is an error.
 
 #include <unordered_set>
 
@@ -220,7 +220,7 @@ class SyncPlanner {
       body = with_barrier_at_meeting(body, out->tail);
       *out = {};
       Stmt same = plan(body, out);  // what it does now; nothing more is needed inside
-      ICHECK(!conflicts(out->tail, out->head, true)) << "a barrier settles what iterations share";
+      ICHECK(!conflicts(out->tail, out->head, true)) << "a barrier orders what iterations share";
       body = same;
     }
     for (Accesses* part : {&out->head, &out->tail})  // behind the loop its last half is read
