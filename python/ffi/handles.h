@@ -104,12 +104,12 @@ class Slots {
   int inline_codes_[kInline];
 };
 
-/// One Python value as an owned slot, and as an object for a place inside a container. False/Python error on failure.
+/// One Python value as an owned slot, and as an object for an element of a container. False/Python error on failure.
 bool to_any(PyObject* value, Any* out);
 bool to_object(PyObject* value, ObjectRef* out);
 /// Used for values the core does not know: gives one that it does, or raises TypeError. Set from Python.
 extern nb::object* convert_fallback;
-/// The same for a place inside a container, where a NumPy scalar is a constant of its own type.
+/// The same for an element of a container, where a NumPy scalar is a constant of its own type.
 extern nb::object* object_fallback;
 
 /// A function of the core that calls `callable`.

@@ -85,7 +85,7 @@ struct NumberBoxes {
 };
 extern NumberBoxes number_boxes;
 
-/// Any value as an object, for a place inside a container.
+/// Any value as an object, for an element of a container.
 ObjectRef box(const AnyView& value);
 
 /// A field's value, and its change (checked against the table; throws TypeError).

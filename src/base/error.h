@@ -25,7 +25,7 @@ inline constexpr ErrorKind InternalError = "InternalError";
 inline constexpr ErrorKind ScheduleError = "ScheduleError";
 inline constexpr ErrorKind DiagnosticError = "DiagnosticError";
 
-/// Text forms used by messages. IR nodes join in by `std::string to_text(const T&)`, found by ADL.
+/// Text forms used by messages. IR nodes take part by `std::string to_text(const T&)`, found by ADL.
 std::string to_text(double value);
 inline std::string to_text(std::string_view text) { return std::string(text); }
 inline std::string to_text(const char* text) { return text; }  // without it a char* would count as a bool

@@ -42,7 +42,7 @@ enum class Role : uint8_t {
   Identity,  // equal only to itself
 };
 
-/// The name of a node type and its place in the family tree; its address is the type's identity.
+/// The name of a node type and its position in the family tree; its address is the type's identity.
 struct NodeInfo {
   const char* key;
   const NodeInfo* parent;
@@ -61,7 +61,7 @@ struct NodeInfo {
 
 enum class FieldKind : uint8_t { Bool, Int32, Int64, Double, DType, Ref };
 
-/// What a field means to the walks over the table; flags may be joined with `|`.
+/// What a field means to the walks over the table; flags may be combined with `|`.
 enum FieldFlags : uint8_t {
   Plain = 0,
   Binds = 1,      // variables inside are introduced here (equality maps them)
@@ -99,7 +99,7 @@ struct TypeInfo {
   void (*list_fields)(std::vector<Field>*);  // those the type adds to its parent's
   uint32_t index = 0;                        // dense, in order of registration
 
-  /// All fields, parents' first. The table is put together at first use, when all families are registered.
+  /// All fields, parents' first. The table is built at first use, when all families are registered.
   std::span<const Field> fields() const {
     const auto* table = table_.load(std::memory_order_acquire);
     return table ? *table : build_table();
@@ -213,7 +213,7 @@ class Ref {
   T* edit() const { return const_cast<T*>(checked()); }
   const T* detach() { return std::exchange(node_, nullptr); }
 
-  /// A place for any object may be empty too: containers of ObjectRef hold None.
+  /// A reference to any object may be empty too: containers of ObjectRef hold None.
   static bool accepts(const Object* object) {
     if constexpr (std::is_same_v<T, Object>) return true;
     else return object && object->is_a(T::info);

@@ -1,5 +1,5 @@
 #pragma once
-// How far long work is: the places that do it say so here, and whoever shows it to a user listens.
+// How far long work is: the code that does it says so here, and whoever shows it to a user listens.
 
 #include <cstddef>
 #include <string>

@@ -25,7 +25,7 @@ const Span& current_span();
 
 /// The span of a node of a model. Control characters become spaces and a very long name is shortened.
 Span node_span(const std::string& name);
-/// The span of what was made from several places; null where none of them is known.
+/// The span of what was made from several spans; null where none of them is known.
 Span merged_span(const std::vector<Span>& spans);
 /// Appends the nodes of models that a span names and that are not in the list yet. Lines of source text name none.
 void add_node_names(const Span& span, std::vector<std::string>* names);

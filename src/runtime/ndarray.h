@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// Slots and C callers hold the address of `tensor`, which therefore stands at a fixed place.
+/// Slots and C callers hold the address of `tensor`, which therefore does not move.
 struct NDArrayNode : Object {
   alignas(16) DLTensor tensor{};        // at kTensorOffset also where pointers take four bytes
   std::vector<int64_t> shape, strides;  // what `tensor` points at; strides are empty for row-major tensors

@@ -43,7 +43,7 @@ inline constexpr const char* kPragmaTensorCore = "pragma_tensor_core";
 // ---- For annotations: software pipelines ----
 inline constexpr const char* kSoftwarePipelineStage = "software_pipeline_stage";  // of each statement of the body
 inline constexpr const char* kSoftwarePipelineOrder =
-    "software_pipeline_order";  // places of the statements in the new body
+    "software_pipeline_order";  // positions of the statements in the new body
 inline constexpr const char* kSoftwarePipelineAsyncStages = "software_pipeline_async_stages";
 
 // ---- AttrStmt: copies that run on their own; value: the queue, which is the stage of the pipeline ----

@@ -214,7 +214,7 @@ struct While : StmtNode {
   }
 };
 
-/// Asks for `bounds` of `buffer` to be brought near.
+/// Prefetches `bounds` of `buffer`.
 struct Prefetch : StmtNode {
   Buffer buffer;
   Array<Range> bounds;

@@ -34,7 +34,7 @@ struct ArrayIndexPath : ObjectPathNode {
   static constexpr NodeInfo info{"ArrayIndexPath", &ObjectPathNode::info};
   static void fields(auto f) { f("index", &ArrayIndexPath::index); }
 };
-/// The place where an array has no item although the other side has one.
+/// The index where an array has no item although the other side has one.
 struct MissingArrayElementPath : ObjectPathNode {
   int32_t index = 0;
   static constexpr NodeInfo info{"MissingArrayElementPath", &ObjectPathNode::info};

@@ -58,7 +58,7 @@ struct WorkspacePoolInfoNode : PoolInfoNode {
 };
 using WorkspacePoolInfo = Ref<WorkspacePoolInfoNode>;
 
-/// A constant and its place in a pool.
+/// A constant and its offset in a pool.
 struct ConstantInfoNode : Object {
   String name_hint;
   Integer byte_offset;

@@ -10,7 +10,7 @@
 
 namespace tessera::vm {
 
-/// Operations on 64-bit integers; each step's value is named by its place. Division by zero is an error.
+/// Operations on 64-bit integers; each step's value is named by its index. Division by zero is an error.
 enum class ShapeOp : uint8_t {
   Constant,  // imm
   Extent,    // extent b of argument a
