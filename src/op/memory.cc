@@ -32,14 +32,14 @@ Type storage_type() {
   return type;
 }
 
-bool is_settled(const TypeQuery& query) {
+bool has_known_types(const TypeQuery& query) {
   for (int i = 0; i < query.size(); ++i)
     if (!query.is_known(i)) return false;
   return true;
 }
 
 bool gives_nothing(TypeQuery& query) {
-  if (!is_settled(query)) return false;
+  if (!has_known_types(query)) return false;
   query.result(tuple_type({}));
   return true;
 }
@@ -60,7 +60,7 @@ bool alloc_storage_type(TypeQuery& query) {
 }
 
 bool alloc_tensor_type(TypeQuery& query) {
-  if (!is_settled(query)) return false;
+  if (!has_known_types(query)) return false;
   auto* attrs = query.attrs_as<AllocTensorAttrs>();
   Array<PrimExpr> shape;
   if (auto* constant = attrs->const_shape.as<relay::Constant>()) {

@@ -11,12 +11,12 @@ namespace tessera {
 namespace {
 
 // All types behind RPC share the last slot.
-constexpr int kPlaces = 65;
-std::array<std::atomic<DeviceAPI*>, kPlaces> apis{};
+constexpr int kSlots = 65;
+std::array<std::atomic<DeviceAPI*>, kSlots> apis{};
 
 int slot_of(int type) {
-  if (type >= kRpcSessionMask) return kPlaces - 1;
-  return type >= 0 && type < kPlaces - 1 ? type : -1;
+  if (type >= kRpcSessionMask) return kSlots - 1;
+  return type >= 0 && type < kSlots - 1 ? type : -1;
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ DeviceAPI* get_device_api(DLDevice device) {
 
 std::vector<std::string> device_kinds() {
   std::vector<std::string> names;
-  for (int type = 0; type < kPlaces - 1; ++type)
+  for (int type = 0; type < kSlots - 1; ++type)
     if (find_device_api(type)) names.push_back(device_type_name(type));
   return names;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Floats of eight bits and fewer, one in each byte: a table of formats, and conversions that hold for all of them.
+// fp8 and smaller floats (minifloats), one in each byte: a table of formats, and conversions that hold for all of them.
 
 #include <string_view>
 

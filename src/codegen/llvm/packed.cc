@@ -21,13 +21,13 @@ enum FieldNumber {
   kValueContent = 12,
 };
 
-struct FieldPlace {
+struct TensorField {
   int number;
   unsigned member;  // of tensor_type()
   DataType dtype;
 };
 
-constexpr FieldPlace kTensorFields[] = {
+constexpr TensorField kTensorFields[] = {
     {kArrData, 0, DataType::Handle()},      {kArrDeviceType, 1, DataType::Int(32)},
     {kArrDeviceId, 2, DataType::Int(32)},   {kArrNDim, 3, DataType::Int(32)},
     {kArrTypeCode, 4, DataType::UInt(8)},   {kArrTypeBits, 5, DataType::UInt(8)},
@@ -60,7 +60,7 @@ llvm::Value* CodeGen::struct_field(Value* handle, const PrimExpr& index, int kin
   Value* at = to_index(emit(index), index.dtype());
   if (kind == kValueContent) return builder_.CreateInBoundsGEP(i64_, handle, at);
   Value* tensor = builder_.CreateInBoundsGEP(tensor_type(), handle, at);
-  for (const FieldPlace& field : kTensorFields) {
+  for (const TensorField& field : kTensorFields) {
     if (field.number != kind) continue;
     *type = field.dtype;
     return builder_.CreateStructGEP(tensor_type(), tensor, field.member);

@@ -17,7 +17,7 @@ DataType element_type(ElementType type);
 /// The type that has this one in memory and means the same.
 ElementType number_of(DataType dtype);
 const char* element_name(ElementType type);
-/// Floats of eight bits and fewer.
+/// fp8 and smaller floats (minifloats).
 bool is_minifloat(ElementType type);
 /// The name of such a format in topi/minifloat.h.
 const char* minifloat_name(ElementType type);

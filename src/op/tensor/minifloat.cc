@@ -1,4 +1,4 @@
-// Floats of eight bits and fewer: their bytes made and read. Tensors of such floats are tensors of uint8.
+// fp8 and smaller floats (minifloats): their bytes made and read. Tensors of such floats are tensors of uint8.
 
 #include "topi/minifloat.h"
 #include "op/records.h"
@@ -44,7 +44,7 @@ bool decode_type(TypeQuery& query) {
 
 static void minifloat_records() {
   OpRecord("small_float_encode")
-      .doc("The bytes that stand for the elements as floats of eight bits or fewer.")
+      .doc("The bytes that stand for the elements as fp8 or smaller floats.")
       .attrs<MinifloatAttrs>()
       .input("data", "float32 or float64")
       .support_level(10)
@@ -57,7 +57,7 @@ static void minifloat_records() {
         })};
       });
   OpRecord("small_float_decode")
-      .doc("The float32 that bytes of floats of eight bits or fewer stand for.")
+      .doc("The float32 that bytes of fp8 or smaller floats stand for.")
       .attrs<MinifloatAttrs>()
       .input("data", "uint8")
       .support_level(10)

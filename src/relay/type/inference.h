@@ -56,7 +56,7 @@ class Inference {
   Type instantiate(const Type& type, const Array<Type>& given, Array<Type>* used);
 
   /// A callee of unknown type is taken to be a plain function of these arguments, once those are known.
-  bool args_settled(const std::vector<Type>& args);
+  bool args_inferred(const std::vector<Type>& args);
   void apply(const Call* call, const Type& callee, const std::vector<Type>& args, const Type& out);
   Type infer_op_call(const Call* call, const Op& op, std::vector<Type> args);
   /// What the rule says at once when all arguments are known, as in most programs: no holes and no questions. The type that

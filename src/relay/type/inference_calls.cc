@@ -80,14 +80,14 @@ Type Inference::infer_call(const Call* call) {
   Ref<Call> keep(call);
   solver.ask({callee}, [this, keep, callee, args, out] {
     Type known = solver.head(callee);
-    if (known.as<IncompleteType>() && !args_settled(args)) return false;
+    if (known.as<IncompleteType>() && !args_inferred(args)) return false;
     apply(keep.get(), known, args, out);
     return true;
   });
   return out;
 }
 
-bool Inference::args_settled(const std::vector<Type>& args) {
+bool Inference::args_inferred(const std::vector<Type>& args) {
   for (const Type& arg : args)
     if (solver.head(arg).as<IncompleteType>()) return false;
   return true;

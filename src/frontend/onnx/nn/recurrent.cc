@@ -124,7 +124,7 @@ struct Layer {
   int gates;
   size_t states;                         // one, or two with the cell's
   std::vector<const char*> activations;  // where the node says none
-  bool joins_biases;                     // both biases can be added before the loop
+  bool merges_biases;                    // both biases can be added before the loop
   Cell cell;
   Weights weights = Weights::Float;
 };
@@ -198,7 +198,7 @@ class Recurrent {
       Expr both = part(3, d);
       out.bias = slice(both, 0, 0, layer_.gates * hidden_);
       out.recurrent_bias = slice(both, 0, layer_.gates * hidden_, 2 * layer_.gates * hidden_);
-      if (layer_.joins_biases) {
+      if (layer_.merges_biases) {
         out.bias = add(out.bias, out.recurrent_bias);
         out.recurrent_bias = Expr();
       }
