@@ -85,7 +85,7 @@ NDArray random_weights(const TensorType& type, const std::string& name, const st
     const int64_t* value = as_int(extent);
     if (!value)
       throw Error(ValueError) << path << ": the parameter " << name << " is " << to_text(type)
-                              << " and gets no random numbers, because its shape is open; name it in --input-shapes";
+                              << " and gets no random numbers, because its shape is dynamic; name it in --input-shapes";
     shape.push_back(*value);
   }
   NDArray out = NDArray::empty(shape, type->dtype);

@@ -21,7 +21,7 @@ struct ModelFormat {
 /// All of them: those of tvmc, and what this build adds.
 const std::vector<ModelFormat>& model_formats();
 
-using InputShapes = std::unordered_map<std::string, std::vector<int64_t>>;  // by name; -1 is an extent left open
+using InputShapes = std::unordered_map<std::string, std::vector<int64_t>>;  // by name; -1 is a dynamic extent
 
 /// Reads "data:[1,3,224,224] mask:[1,-1]" as tvmc does; names may hold colons and slashes. A ValueError shows what is
 /// expected.

@@ -42,7 +42,7 @@ class Example:
     module: nn.Module
     inputs: dict[str, torch.Tensor]
     outputs: Sequence[str] = ("output",)
-    dynamic: dict[str, dict[int, str]] = field(default_factory=dict)  # of an input: names of its open dimensions
+    dynamic: dict[str, dict[int, str]] = field(default_factory=dict)  # of an input: names of its dynamic dimensions
 
 
 MODELS: dict[str, Callable[[], Example]] = {}

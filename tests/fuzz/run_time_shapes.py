@@ -271,7 +271,7 @@ CASES: dict[str, Case] = {}
 
 
 def extents_case(op: str, shapes: list[tuple[int, ...]], want: Any = None, **attributes: Any) -> Case:
-    """Inputs of these shapes, all of whose extents are open and of no common name; now and then one has another extent."""
+    """Inputs of these shapes, all of whose extents are dynamic and of no common name; now and then one has another extent."""
     names = [f"x{i}" for i in range(len(shapes))]
     example = {name: numbers(*shape) / np.float32(7) for name, shape in zip(names, shapes)}
 

@@ -88,7 +88,7 @@ def test_open_shapes_take_the_virtual_machine(onnx_file):
     package = tvmc.compile(tvmc.load(onnx_file), target="llvm")
     assert package.type == "vm" and package.lib_name == "lib.so" and package.graph is None
     np.testing.assert_allclose(tvmc.run(package, "cpu", inputs={"x": X}).outputs["output_0"], Y, rtol=1e-5)
-    assert tvmc.run(package, device="cpu").outputs["output_0"].shape == (1, 3)  # what is open is 1
+    assert tvmc.run(package, device="cpu").outputs["output_0"].shape == (1, 3)  # what is dynamic is 1
 
 
 def test_use_vm_asks_for_the_virtual_machine():

@@ -38,7 +38,7 @@ def test_shapes_are_read_as_tvmc_does(text, shapes):
     assert {str(name): [int(extent) for extent in shape] for name, shape in found.items()} == shapes
 
 
-def test_minus_one_leaves_an_extent_open():
+def test_minus_one_leaves_an_extent_dynamic():
     assert [type(extent).__name__ for extent in parse_shapes("x:[-1,3]")["x"]] == ["Any", "IntImm"]
 
 

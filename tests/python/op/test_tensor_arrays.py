@@ -103,7 +103,7 @@ def test_arrays_of_one_shape_stack_and_gather(kind, p):
     )
 
 
-def test_arrays_of_open_rows_split_and_concatenate(kind, p):
+def test_arrays_of_dynamic_rows_split_and_concatenate(kind, p):
     shape = (relay.Any(), 3)
     StaticTensorArrayOps(p, "float32", shape).register()
     get = lambda name: p.get_global_var_static(name, "float32", shape)

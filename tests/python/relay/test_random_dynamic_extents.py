@@ -32,7 +32,7 @@ def check_seed(seed):
     results = graph.results()
     if not results:
         return
-    # Without axes, squeeze drops the extents that are written as 1; one that is open stays.
+    # Without axes, squeeze drops the extents that are written as 1; one that is dynamic stays.
     if re.search(r"squeeze\(%\w+\)", str(graph.function(results)[0])):
         return
     for share, opt_level in ((1.0, 3), (0.5, 0)):
@@ -42,13 +42,13 @@ def check_seed(seed):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_a_random_graph_with_open_extents(seed):
+def test_a_random_graph_with_dynamic_extents(seed):
     check_seed(seed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(20))
-def test_many_random_graphs_with_open_extents(block):
+def test_many_random_graphs_with_dynamic_extents(block):
     count = int(os.environ.get("TESSERA_RANDOM_GRAPHS", "1000"))
     first = 1000 + block * (count // 20)
     for seed in range(first, first + count // 20):

@@ -163,7 +163,7 @@ def test_a_program_of_the_virtual_machine_is_a_model_too(data):
     np.testing.assert_array_equal(given.numpy(), data[0])
 
 
-def test_a_model_of_open_extents_runs_and_says_what_fits(tmp_path):
+def test_a_model_of_dynamic_extents_runs_and_says_what_fits(tmp_path):
     x = relay.var("x", shape=(relay.Any(), 3), dtype="float32")
     lib = relay.build(tessera.IRModule.from_expr(relay.Function([x], relay.nn.relu(x))), target="llvm")
     lib.export_library(str(tmp_path / "open.so"))

@@ -50,7 +50,7 @@ def conv_of(weight, options):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_convolution_of_open_extents_is_right_whatever_they_are(name):
+def test_a_convolution_of_dynamic_extents_is_right_whatever_they_are(name):
     weight, options = values(*CASES[name][0], seed=3), CASES[name][1]
     make, want = conv_of(weight, options)
     channels = weight.shape[1] * options.get("groups", 1)
@@ -65,7 +65,7 @@ def test_a_convolution_of_open_extents_is_right_whatever_they_are(name):
 
 
 @pytest.mark.parametrize("name", ["3x3", "each channel alone", "1x1"])
-def test_a_convolution_of_an_open_batch_is_right(name):
+def test_a_convolution_of_a_dynamic_batch_is_right(name):
     weight, options = values(*CASES[name][0], seed=3), CASES[name][1]
     make, want = conv_of(weight, options)
     channels = weight.shape[1] * options.get("groups", 1)
@@ -103,7 +103,7 @@ POOLS = {
 
 
 @pytest.mark.parametrize("name", POOLS)
-def test_what_follows_a_convolution_of_open_extents_agrees_with_fixed_ones(name):
+def test_the_epilogue_of_a_convolution_of_dynamic_extents_agrees_with_fixed_ones(name):
     """A small network: a residual connection, a pool, another convolution and a matmul at its end."""
     first, second, last = values(32, 3, 3, 3), values(32, 32, 3, 3, seed=1) * 0.1, values(10, 32)
 

@@ -124,7 +124,7 @@ def test_a_table_is_not_widened_as_a_whole(dtype):
 
 
 @pytest.mark.parametrize("dtype", list(NARROW))
-def test_the_number_of_rows_may_be_open(dtype):
+def test_the_number_of_rows_may_be_dynamic(dtype):
     w = values((96, 131), dtype, 1)
     x = relay.var("x", shape=(relay.Any(), 131), dtype=dtype)
     y = relay.cast(relay.nn.dense(x, relay.const(tessera.nd.array(w))), "float32")

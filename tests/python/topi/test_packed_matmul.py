@@ -171,7 +171,7 @@ def test_rows_of_data_may_be_any_dimension(shape):
 
 @pytest.mark.parametrize("lead", [(), (relay.Any(),), (5,)])
 @pytest.mark.parametrize("is_followed", [False, True])
-def test_rows_may_be_open_until_run_time(lead, is_followed):
+def test_rows_may_be_dynamic(lead, is_followed):
     """Weights are packed all the same, and rows beyond the last full tile are not stored."""
     w, b = random(70, 64), random(70)
     x = relay.var("x", shape=(*lead, relay.Any(), 64))
@@ -190,7 +190,7 @@ def test_rows_may_be_open_until_run_time(lead, is_followed):
     assert model.run(random(*([5] * len(lead)), 0, 64))[0].numpy().size == 0
 
 
-def test_the_weight_says_how_long_open_rows_are():
+def test_the_weight_says_how_long_dynamic_rows_are():
     w = random(70, 64)
     x = relay.var("x", shape=(relay.Any(), relay.Any()))
     mod = tvm.IRModule.from_expr(relay.Function([x], relay.nn.matmul(x, relay.const(w), transpose_b=True)))

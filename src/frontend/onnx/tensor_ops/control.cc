@@ -168,12 +168,12 @@ Values loop(Operation& in) {
       if (std::optional<Values> out = unrolled(in, most, start, states, body, scans)) return *out;
   }
   if (limit.defined()) limit = cast_if_needed(in, limit, DataType::Int(64));
-  auto is_open = [&](const Expr& x) { return x.defined() && !in.constant_ints(x); };
+  auto is_unknown = [&](const Expr& x) { return x.defined() && !in.constant_ints(x); };
   try {
     return recursive(in, limit, start, states, body, scans);
   } catch (const Error&) {  // with known values the body may be copied instead
-    if (is_open(limit)) in.unknown("the number of iterations must be known", limit);
-    if (is_open(start)) in.unknown("the condition of a loop must be known", start);
+    if (is_unknown(limit)) in.unknown("the number of iterations must be known", limit);
+    if (is_unknown(start)) in.unknown("the condition of a loop must be known", start);
     throw;
   }
 }

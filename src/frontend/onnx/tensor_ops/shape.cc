@@ -157,9 +157,10 @@ Values expand(Operation& in) {
   }
   // One operator, which forgets what extents are known; where there are none but 1 that is nothing.
   const Array<PrimExpr> own = in.shape(in[0]);
-  const bool is_open = std::all_of(own.begin(), own.end(), [](const PrimExpr& e) { return !as_int(e) || is_one(e); });
+  const bool is_dynamic =
+      std::all_of(own.begin(), own.end(), [](const PrimExpr& e) { return !as_int(e) || is_one(e); });
   const int64_t* length = as_int(in.shape(in[1])[0]);
-  if (is_open && length && *length >= static_cast<int64_t>(own.size()))
+  if (is_dynamic && length && *length >= static_cast<int64_t>(own.size()))
     return {call_op("dyn.broadcast_to", {in[0], in[1]}, make_attrs<InitOpAttrs>([](auto&) {}))};
   Expr ones =
       call_op("dyn.ones", {in[1]}, make_attrs<InitOpAttrs>([&](auto& attrs) { attrs.dtype = in.dtype(in[0]); }));

@@ -63,7 +63,7 @@ def test_a_long_concatenation_is_made_in_steps():
     check(transform.SplitArgs(7), relay.concatenate(parts, 1))
 
 
-def test_a_long_concatenation_of_open_extents_is_made_in_steps():
+def test_a_long_concatenation_of_dynamic_extents_is_made_in_steps():
     split = transform._ffi_api.SplitOpenJoins
     stop = relay.annotation.stop_fusion
     parts = [var(f"a{i}", relay.Any(), 2) for i in range(25)]

@@ -16,7 +16,7 @@ def real(*shape):
 
 
 def check(nodes, inputs, shapes, kind=TensorProto.FLOAT, constants=None, rtol=1e-5):
-    """`shapes`: those of the inputs, with names of extents that are open."""
+    """`shapes`: those of the inputs, with names of dynamic extents."""
     types = [
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), shapes[name])
         for name, value in inputs.items()
@@ -62,7 +62,7 @@ def test_flatten_needs_one_side_of_its_axis(axis):
     check([helper.make_node("Flatten", ["x"], ["y"], axis=axis)], {"x": real(2, 3, 4, 5)}, {"x": ("n", 3, 4, 5)})
 
 
-def test_resize_of_open_extents_by_scales():
+def test_resize_of_dynamic_extents_by_scales():
     nodes = [helper.make_node("Resize", ["x", "", "scales"], ["y"], mode="linear")]
     constants = {"scales": np.array([1, 1, 1.5, 2], "float32")}
     check(nodes, {"x": real(1, 2, 6, 5)}, {"x": (1, 2, "h", "w")}, constants=constants)
@@ -80,7 +80,7 @@ def test_pads_that_the_program_computes(mode):
 
 
 @pytest.mark.parametrize("mode", ["avg", "max"])
-def test_any_number_of_regions_of_open_images(mode):
+def test_any_number_of_regions_of_dynamic_images(mode):
     boxes = np.array([[0, 0, 20, 30], [5, 6, 25, 18], [-3, 2, 8, 9]], "float32")
     inputs = {"x": real(2, 4, 16, 20), "boxes": boxes, "image": np.array([0, 1, 1])}
     shapes = {"x": (2, 4, "h", "w"), "boxes": ("r", 4), "image": ("r",)}
@@ -123,7 +123,7 @@ def test_branches_that_give_different_extents(count):
     check(nodes, {"x": real(count)}, {"x": ("n",)}, TensorProto.INT64, constants)
 
 
-def test_conditions_on_known_extents_of_open_shapes_are_decided():
+def test_conditions_on_known_extents_of_dynamic_shapes_are_decided():
     """As torch.squeeze is exported: the branches differ in their number of dimensions."""
     branches = {}
     for name, op, inputs in [("then_branch", "Squeeze", ["x", "one"]), ("else_branch", "Identity", ["x"])]:
