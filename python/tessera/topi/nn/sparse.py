@@ -158,10 +158,10 @@ def sparse_conv2d(
         if kernel_size == 1:
             return pixel(n, y, x, column)
         if is_nhwc:
-            element, channel = tir.floordiv(column, extents["C"]), tir.floormod(column, extents["C"])
+            position, channel = tir.floordiv(column, extents["C"]), tir.floormod(column, extents["C"])
         else:
-            channel, element = tir.floordiv(column, 9), tir.floormod(column, 9)
-        row, col = y + tir.floordiv(element, 3) - 1, x + tir.floormod(element, 3) - 1
+            channel, position = tir.floordiv(column, 9), tir.floormod(column, 9)
+        row, col = y + tir.floordiv(position, 3) - 1, x + tir.floormod(position, 3) - 1
         inside = tir.all(row >= 0, row < extents["H"], col >= 0, col < extents["W"])
         return tir.if_then_else(inside, pixel(n, row, col, channel), tir.const(0, dense_data.dtype))
 

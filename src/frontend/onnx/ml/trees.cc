@@ -143,8 +143,8 @@ Expr scores_of(Operation& in, Forest& forest, Expr x, const std::string& how) {
   for (size_t node = 0; node < forest.gives.size(); ++node)
     for (const auto& [target, weight] : forest.gives[node]) {
       if (target < 0 || target >= forest.targets) in.invalid("a leaf gives to a target that does not exist");
-      double& sum = table[node * static_cast<size_t>(forest.targets) + static_cast<size_t>(target)];
-      sum = sums ? sum + weight : how == "MIN" ? std::min(sum, weight) : std::max(sum, weight);
+      double& total = table[node * static_cast<size_t>(forest.targets) + static_cast<size_t>(target)];
+      total = sums ? total + weight : how == "MIN" ? std::min(total, weight) : std::max(total, weight);
     }
   Expr given = take(numbers_of(table, {nodes, forest.targets}, dtype), leaves, 0);  // (rows, trees, targets)
   Array<PrimExpr> axis = int_array({1});

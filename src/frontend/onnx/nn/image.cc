@@ -161,8 +161,8 @@ Expr masked_deform_conv(Operation& in) {
                       }));
   seen = multiply(seen, reshape_to(in[4], {batch * moved, 1, kernel_size * rows, columns}));
   seen = reshape_to(seen, {batch, groups, channels / groups * kernel_size, rows * columns});
-  Expr out = matmul_like_numpy(in, reshape_to(in[1], {1, groups, weight[0] / groups, weight[1] * kernel_size}), seen);
-  return reshape_to(out, {batch, weight[0], rows, columns});
+  Expr sums = matmul_like_numpy(in, reshape_to(in[1], {1, groups, weight[0] / groups, weight[1] * kernel_size}), seen);
+  return reshape_to(sums, {batch, weight[0], rows, columns});
 }
 
 Values deform_conv(Operation& in) {
