@@ -23,8 +23,8 @@ struct SplitModule {
 SplitModule split_module(const IRModule& lowered, const Target& target, const Target& host,
                          const PassContext& context = PassContext::current(), size_t threads = 1);
 
-/// What `change` makes of each function of a module, alone in a module, merged in the same order, on several threads where
-/// there are any to spare. For functions that do not call each other.
+/// What `change` makes of each function of a module, alone in a module, merged in the same order, on several threads
+/// where there are any to spare. For functions that do not call each other.
 IRModule by_function(const IRModule& mod, size_t threads, const std::function<IRModule(const IRModule&)>& change);
 
 /// The runtime module of lowered functions by target. An empty `host` means the first target that is a CPU's, or the

@@ -84,8 +84,8 @@ Expr layout::block_conv(const Op& op, const Attrs& given, const Array<Expr>& arg
   });
 }
 
-/// A transposed convolution. Where its phases could not have different kernel sizes, the weight gets zeros at the end, up to
-/// a multiple of the stride, which the result's end is cropped by.
+/// A transposed convolution. Where its phases could not have different kernel sizes, the weight gets zeros at the end,
+/// up to a multiple of the stride, which the result's end is cropped by.
 Expr layout::block_transposed(const Op& op, const Attrs& given, const Array<Expr>& args,
                               const Array<ObjectRef>& placeholders, const Type& type,
                               const relay::GraphEnvironment& environment) {

@@ -5,7 +5,8 @@
 
 namespace tessera::schedule {
 
-/// `throw PrimitiveError({loop}) << "loop i is bound to a thread"`: an error that knows which loops and blocks it is about.
+/// `throw PrimitiveError({loop}) << "loop i is bound to a thread"`: an error that knows which loops and blocks it is
+/// about.
 class PrimitiveError : public Error {
  public:
   explicit PrimitiveError(std::vector<Stmt> statements = {})

@@ -19,8 +19,8 @@ struct Transform : IterVarRelationNode {
   }
 };
 
-/// Lays the stage's result out by `map`, which may leave elements unused; they hold zero. The loops of a compute follow: its new
-/// axes are returned. `axis_separators` say where physical dimensions begin.
+/// Lays the stage's result out by `map`, which may leave elements unused; they hold zero. The loops of a compute
+/// follow: its new axes are returned. `axis_separators` say where physical dimensions begin.
 Array<IterVar> transform_layout(const Stage& stage, const IndexMap& map, const Array<PrimExpr>& axis_separators);
 
 /// Rewrites the operations of a schedule that is being normalised: stages with a layout compute in it, and what reads

@@ -25,8 +25,8 @@ struct Minifloat {
 /// The format of that name ("float8_e4m3fn", "float4_e2m1fn", ...); an error that lists them otherwise.
 const Minifloat& minifloat(std::string_view name);
 
-/// How powers of two are rounded: away from zero, towards zero, to the nearest with halves going up. Other formats round to
-/// the nearest, halves to the even one.
+/// How powers of two are rounded: away from zero, towards zero, to the nearest with halves going up. Other formats
+/// round to the nearest, halves to the even one.
 enum class Rounding { Up, Down, Nearest };
 
 /// The byte of a float32 or float64. What is too large becomes the largest number when `saturates`, else an infinity, or

@@ -25,8 +25,8 @@ te::Tensor any(const te::Tensor& data, const ReduceOptions& options);
 /// as in NumPy. Over several axes it is the position in the flattened axes.
 te::Tensor argmin(const te::Tensor& data, const ReduceOptions& options, bool last);
 te::Tensor argmax(const te::Tensor& data, const ReduceOptions& options, bool last);
-/// The same by two reductions of single values, one for the value and one for its indices, which go by vectors where pairs do
-/// not.
+/// The same by two reductions of single values, one for the value and one for its indices, which go by vectors where
+/// pairs do not.
 te::Tensor two_pass_argmin(const te::Tensor& data, const ReduceOptions& options, bool last);
 te::Tensor two_pass_argmax(const te::Tensor& data, const ReduceOptions& options, bool last);
 

@@ -22,8 +22,8 @@ PrimExpr inside(const PrimExpr& index, const PrimExpr& extent) {
   return logical_and(index >= make_zero(index.dtype()), index < tessera::cast(index.dtype(), extent));
 }
 
-/// Where an update goes: indices of one element or slice, and whether it exists. An update that lies outside is dropped, or
-/// an error where the check says so.
+/// Where an update goes: indices of one element or slice, and whether it exists. An update that lies outside is
+/// dropped, or an error where the check says so.
 struct WriteTarget {
   explicit WriteTarget(const IndexCheck& check) : check(check), access(check) {}
 

@@ -48,9 +48,9 @@ llvm::Value* CodeGen::to_scalable(Value* vector) {
   return builder_.CreateInsertVector(type, llvm::PoisonValue::get(type), vector, builder_.getInt64(0));
 }
 
-/// The lanes of `a` and then of `b` that `mask` names. On SVE a zip is said to be one, or LLVM would merge it with a store to
-/// what writes two vectors in turns, which is slower. In other cases each vector is looked up in a table of its own, in which a lane
-/// of the other is out of range and gives zero, and the two are or-ed.
+/// The lanes of `a` and then of `b` that `mask` names. On SVE a zip is said to be one, or LLVM would merge it with a
+/// store to what writes two vectors in turns, which is slower. In other cases each vector is looked up in a table of
+/// its own, in which a lane of the other is out of range and gives zero, and the two are or-ed.
 llvm::Value* CodeGen::shuffled(Value* a, Value* b, Mask mask) {
   auto* type = llvm::cast<llvm::FixedVectorType>(a->getType());
   llvm::Type* element = type->getElementType();

@@ -7,8 +7,8 @@ namespace tessera::relay {
 
 /// The fused module with a shape variable for each Any in the parameters of "main", and types inferred anew: extents
 /// that are equal whatever they are (the two sides of a residual connection) can then be seen to be equal, and kernels
-/// need not be ready to broadcast one of them. The module as it is where its functions do not allow it: branches that give
-/// different extents, recursion over growing tensors.
+/// need not be ready to broadcast one of them. The module as it is where its functions do not allow it: branches that
+/// give different extents, recursion over growing tensors.
 IRModule name_dynamic_extents(const IRModule& fused);
 
 /// A primitive function's parameters with one of `pool`'s variables for each distinct extent that is not a number; those

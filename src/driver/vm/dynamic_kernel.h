@@ -10,8 +10,8 @@ namespace tessera::relay {
 
 /// The parameters of a primitive function have shape variables for their dynamic extents (with_plain_extents), and type
 /// inference says the rest: the result's extents are expressions over them, and what the type rules had to assume on
-/// the way (equal extents, broadcast ones) are conditions to check. Where a result's shape follows from values or from what an
-/// operator says itself (the slot FShapeFunc), its shape function is a kernel of its own.
+/// the way (equal extents, broadcast ones) are conditions to check. Where a result's shape follows from values or from
+/// what an operator says itself (the slot FShapeFunc), its shape function is a kernel of its own.
 struct DynamicKernel {
   Function function;                     // with its types in terms of shape variables: what is compiled
   std::vector<vm::ShapeProgram> shapes;  // of each result; none where `shape_kernel` is there

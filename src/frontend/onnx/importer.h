@@ -33,7 +33,8 @@ struct Value {
   std::shared_ptr<const std::vector<Value>> sequence;
   std::shared_ptr<const Texts> texts;
   ElementType element = ElementType::Undefined;  // where the type in memory does not say it; see minifloat.h
-  // While unsupported nodes are collected: nothing is known of the value, or it only stands for what a rejected node makes.
+  // While unsupported nodes are collected: nothing is known of the value, or it only stands for what a rejected node
+  // makes.
   bool is_rejected = false, follows_unsupported = false;
 
   Value() = default;
@@ -178,8 +179,8 @@ struct Survey {
   std::vector<UnsupportedNode> unsupported;
   Imported imported;  // its module is empty where something is rejected
 };
-/// Imports as far as it goes: a node that is rejected does not stop the rest. Nodes that need the value of a rejected one,
-/// where the file does not tell its type, are looked up in the table of converters and no more.
+/// Imports as far as it goes: a node that is rejected does not stop the rest. Nodes that need the value of a rejected
+/// one, where the file does not tell its type, are looked up in the table of converters and no more.
 Survey survey_model(const Model& model, const ImportOptions& options);
 
 /// (operator, domain) that some node of the model uses and no converter takes, sorted.

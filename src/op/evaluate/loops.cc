@@ -69,7 +69,8 @@ void copy_elements(std::vector<CopyLoop> loops, size_t element_bytes, const void
     else merged.push_back(loop);
   }
   if (merged.empty()) merged.push_back({1, 1, 1});
-  // what reads neighbours stands next to what writes neighbours, so that cache lines of both are used while they are cached
+  // what reads neighbours stands next to what writes neighbours, so that cache lines of both are used while they are
+  // cached
   auto contiguous = std::find_if(merged.begin(), merged.end(), [](const CopyLoop& loop) { return loop.from == 1; });
   if (merged.size() > 2 && contiguous != merged.end() && contiguous + 1 != merged.end())
     std::rotate(contiguous, contiguous + 1, merged.end() - 1);

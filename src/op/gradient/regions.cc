@@ -43,8 +43,8 @@ struct Regions {
     return taken(in_layout(data, layout, "NCHW"), cast(numbers, DataType::Int(64)), 0);
   }
 
-  /// How much each element along an axis of the images takes part at `positions` (regions, n) between them: a tent of width
-  /// 2 around each position; nothing where `is_read` is 0.
+  /// How much each element along an axis of the images takes part at `positions` (regions, n) between them: a tent of
+  /// width 2 around each position; nothing where `is_read` is 0.
   Expr tents(const Expr& positions, const Expr& is_read, size_t axis) const {
     Expr elements = reshape(counted(size(axis), dtype), {extent(1), extent(1), extent(-1)});
     Expr distance = call_op("abs", {subtract(elements, expand_dims(positions, 2))});

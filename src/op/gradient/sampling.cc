@@ -1,5 +1,6 @@
 // Gradients of operators that read images between their elements: image.affine_grid, image.grid_sample and
-// nn.deformable_conv2d. An element is gathered for each tap around a position and weighted, so that positions have gradients too.
+// nn.deformable_conv2d. An element is gathered for each tap around a position and weighted, so that positions have
+// gradients too.
 
 #include "op/gradient/expansion.h"
 #include "op/records.h"

@@ -14,8 +14,8 @@ using relay::CorrelationAttrs;
 using relay::DeformableConv2DAttrs;
 using relay::may_equal;
 
-/// data, offsets for each element of each window, weight -> as a convolution gives. Weight and offsets of unknown type get it
-/// from the attributes.
+/// data, offsets for each element of each window, weight -> as a convolution gives. Weight and offsets of unknown type
+/// get it from the attributes.
 bool deformable_conv2d_type(TypeQuery& query) {
   auto *data = query.tensor(0), *weight = query.tensor(2);
   if (!data) return false;

@@ -39,8 +39,8 @@ struct AffineArgs {
 Expr real_of(const Expr& x, const AffineArgs& from, int axis, size_t rank);
 Expr integers_of(const Expr& x, const AffineArgs& to, int axis, size_t rank, DataType dtype, bool to_even);
 
-/// Integers of one scale and zero point as int32 of another: cast(round((x - zero) * scale / to scale)) + to zero, not yet clipped
-/// to a range. Steps that change nothing are left out.
+/// Integers of one scale and zero point as int32 of another: cast(round((x - zero) * scale / to scale)) + to zero, not
+/// yet clipped to a range. Steps that change nothing are left out.
 struct Requantize {
   AffineArgs from, to;
   int axis = -1;

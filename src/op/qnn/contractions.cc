@@ -1,5 +1,5 @@
-// Contractions of integers that stand for real numbers: qnn.conv2d, qnn.conv2d_transpose, qnn.dense, qnn.batch_matmul. Results are
-// sums of int32, whose scale is the product of the operands' and whose zero point is 0.
+// Contractions of integers that stand for real numbers: qnn.conv2d, qnn.conv2d_transpose, qnn.dense, qnn.batch_matmul.
+// Results are sums of int32, whose scale is the product of the operands' and whose zero point is 0.
 
 #include "base/dtypes.h"
 #include "ir/prim/ops.h"

@@ -129,8 +129,7 @@ static void reduce_records() {
     if (row.precision) record.precision(*row.precision);
   }
   const ReduceRow positions[] = {
-      {"argmax", arg_reduce<topi::two_pass_argmax>, "Where the greatest element over the axes is.",
-       Precision::Follow},
+      {"argmax", arg_reduce<topi::two_pass_argmax>, "Where the greatest element over the axes is.", Precision::Follow},
       {"argmin", arg_reduce<topi::two_pass_argmin>, "Where the least element over the axes is.", Precision::Follow},
   };
   for (const ReduceRow& row : positions) {

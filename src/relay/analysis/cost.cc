@@ -69,7 +69,8 @@ class Counter {
     return out;
   }
 
-  /// Multiply-accumulates of an equation like "bij,bjk->bik": one for each value of all its letters. Ellipses are left out.
+  /// Multiply-accumulates of an equation like "bij,bjk->bik": one for each value of all its letters. Ellipses are left
+  /// out.
   int64_t sums(const std::string& equation) {
     auto* inputs = checked_type(call_->args[0]).as<TupleType>();
     if (!inputs) return 0;

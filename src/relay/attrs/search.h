@@ -19,7 +19,8 @@ struct ArgsortAttrs : AttrsNode {
   }
 };
 
-/// Cumulative sums and products; without an axis those of the flattened tensor. `exclusive` may be left out, which prints.
+/// Cumulative sums and products; without an axis those of the flattened tensor. `exclusive` may be left out, which
+/// prints.
 struct ScanopAttrs : AttrsNode {
   PrimExpr axis;
   DataType dtype = DataType::Void();

@@ -24,7 +24,8 @@ struct ZipMember {
 };
 
 /// The members of an archive in memory, in the order of its directory. `what` names the file in messages. Members that
-/// share bytes, and an archive that unpacks to more than 4 GiB and a hundred times its size, are rejected: both are bombs.
+/// share bytes, and an archive that unpacks to more than 4 GiB and a hundred times its size, are rejected: both are
+/// bombs.
 std::vector<ZipMember> read_zip(std::string_view bytes, const std::string& what);
 
 /// Unpacks a member into memory of `member.size` bytes.

@@ -52,8 +52,8 @@ class ThreadsScope {
 /// Threads a region uses, the caller's included.
 int num_threads();
 
-/// Regions of the process from now on use `count` threads (0: the default of this machine). With `cpus` given, worker i stays on
-/// cpus[i % n].
+/// Regions of the process from now on use `count` threads (0: the default of this machine). With `cpus` given, worker i
+/// stays on cpus[i % n].
 void set_num_threads(int count, std::vector<int> cpus = {});
 
 /// Runs tasks 0..num_task-1 (0: as many as threads) and returns when all are done: 0, or -1 with the error of the

@@ -214,8 +214,8 @@ void unique(Args args, Any*) {
     write_index(often, 0, i, i < static_cast<int64_t>(order.size()) ? counts[order[static_cast<size_t>(i)]] : 0);
 }
 
-/// (rows (m, k), first indices (m), where each row went (m), how often (m), {how many}, sorted): rows that differ, in rising
-/// order of their elements from the first on, or in the order of first appearance. What is behind the last is 0.
+/// (rows (m, k), first indices (m), where each row went (m), how often (m), {how many}, sorted): rows that differ, in
+/// rising order of their elements from the first on, or in the order of first appearance. What is behind the last is 0.
 void unique_rows(DLTensor* data, DLTensor* first, DLTensor* inverse, DLTensor* counts, DLTensor* number,
                  bool is_sorted) {
   require(data->ndim == 2, "unique_rows wants rows");

@@ -78,7 +78,8 @@ std::string_view opcode_name(Opcode op);
 inline int32_t dtype_code(DataType dtype) { return dtype.code | dtype.bits << 8 | dtype.lanes << 16; }
 inline DataType dtype_of(int32_t code) { return {code & 0xff, code >> 8 & 0xff, code >> 16 & 0xffff}; }
 
-/// The registers an instruction reads, and the one it writes (`dst`), as one list of references that a compiler may rename.
+/// The registers an instruction reads, and the one it writes (`dst`), as one list of references that a compiler may
+/// rename.
 template <class F>
 void each_use(Function& function, Instruction& at, F&& f) {
   auto operands = [&](uint32_t from) {

@@ -22,8 +22,8 @@ bool stands_before(const Cursor& a, const Cursor& b, const BlockRealize* scope) 
 }  // namespace
 
 /// cache_read(C, 0, "shared"):   C[i] = f(A[i])   =>   A_shared[v] = A[v]; C[i] = f(A_shared[i])
-/// The copy stands just behind the block that writes A, inside the loops it shares with consumers; first in the scope where
-/// none does. All consumers of the scope, or those `named`, read the copy.
+/// The copy stands just behind the block that writes A, inside the loops it shares with consumers; first in the scope
+/// where none does. All consumers of the scope, or those `named`, read the copy.
 BlockRef cache_read(State& state, const BlockRef& ref, int buffer_index, const String& scope_name,
                     const std::vector<BlockRef>& named) {
   Cursor cursor = state.find(ref);

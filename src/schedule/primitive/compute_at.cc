@@ -35,8 +35,8 @@ std::vector<const For*> relaxed_loops(const Cursor& cursor, const For* loop, con
   return out;
 }
 
-/// Rejects blocks that are neither complete nor reductions, whose guard says more than their domain, or whose scope is not
-/// made of stages.
+/// Rejects blocks that are neither complete nor reductions, whose guard says more than their domain, or whose scope is
+/// not made of stages.
 void require_movable(const Cursor& block) {
   require_known_block(block);
   require_domain_guard(block);
@@ -83,8 +83,8 @@ class Mover {
                                  << (all.empty() ? ", but it has none" : "; these are not: " + missing);
   }
 
-  /// What must hold at the new position: all that is read has been written, a consumer still runs through its whole domain,
-  /// and sums are added up once.
+  /// What must hold at the new position: all that is read has been written, a consumer still runs through its whole
+  /// domain, and sums are added up once.
   void check_moved(const Cursor& before) {
     Cursor now = state_.find(ref_);
     std::string why_not;

@@ -106,8 +106,8 @@ PoolAllocations plan(const String& algorithm, const Array<BufferInfo>& buffers, 
 IRModule convert_pool_allocations_to_offsets(IRModule mod, const Map<Stmt, PoolAllocation>& allocations,
                                              bool printable);
 
-/// Gives every buffer its offset in a pool by the algorithm that the context names: AssignPoolInfo, extract_buffer_info, plan and
-/// convert_pool_allocations_to_offsets in one.
+/// Gives every buffer its offset in a pool by the algorithm that the context names: AssignPoolInfo,
+/// extract_buffer_info, plan and convert_pool_allocations_to_offsets in one.
 IRModule unified_static_memory_planner(IRModule mod, const PassContext& context);
 
 /// Names in each allocation without candidates the pools of the module that its function's target can reach.

@@ -14,8 +14,8 @@ namespace {
 
 PrimExpr number(const PrimExpr& like, double value) { return make_const(like.dtype(), value); }
 PrimExpr as_index(const PrimExpr& position) { return tessera::cast(DataType::Int(32), position); }
-/// The whole part of a position and what is left. A position from data may be anything: its whole part is kept far from the limits
-/// of integers, so that its neighbours can be counted, and a NaN is the least.
+/// The whole part of a position and what is left. A position from data may be anything: its whole part is kept far from
+/// the limits of integers, so that its neighbours can be counted, and a NaN is the least.
 std::pair<PrimExpr, PrimExpr> parts_of(const PrimExpr& position, bool is_from_data) {
   PrimExpr below = floor(position), whole = as_index(below);
   if (!is_from_data) return {whole, position - tessera::cast(position.dtype(), whole)};

@@ -11,16 +11,16 @@ struct Tap {
 };
 using Taps = std::vector<Tap>;
 
-/// The two neighbours of a position, and the four that a cubic spline goes through (Keys 1981). A position from data may be
-/// anything, also infinite or NaN.
+/// The two neighbours of a position, and the four that a cubic spline goes through (Keys 1981). A position from data
+/// may be anything, also infinite or NaN.
 Taps linear_taps(const PrimExpr& position, bool is_from_data);
 Taps cubic_taps(const PrimExpr& position, double alpha, bool is_from_data);
 
 /// The sum over all combinations of taps, one per dimension, of their weights times what `read` gives for their indices.
 PrimExpr blend(const std::vector<Taps>& taps, const std::function<PrimExpr(const std::vector<PrimExpr>&)>& read);
 
-/// The value at `positions` of the dimensions `axes`, between neighbours; `source` says the other indices. Elements outside
-/// the data count as zero.
+/// The value at `positions` of the dimensions `axes`, between neighbours; `source` says the other indices. Elements
+/// outside the data count as zero.
 PrimExpr sample_linear(const te::Tensor& data, const Array<PrimExpr>& source, const std::vector<int>& axes,
                        const std::vector<PrimExpr>& positions);
 

@@ -41,8 +41,8 @@ te::Tensor conv(const te::Tensor& data, const te::Tensor& weight, const ConvOpti
 te::Tensor conv_transpose(const te::Tensor& data, const te::Tensor& weight, const ConvOptions& options,
                           const Array<PrimExpr>& output_padding);
 
-/// The gradient of a convolution by its weight, whose kernel is of `kernel_size`. Layouts are those of the convolution itself;
-/// `grad` is in its out_layout.
+/// The gradient of a convolution by its weight, whose kernel is of `kernel_size`. Layouts are those of the convolution
+/// itself; `grad` is in its out_layout.
 te::Tensor conv_backward_weight(const te::Tensor& grad, const te::Tensor& data, const Array<PrimExpr>& kernel_size,
                                 const ConvOptions& options);
 

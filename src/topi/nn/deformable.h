@@ -5,7 +5,8 @@
 
 namespace tessera::topi {
 
-/// A convolution over two dimensions whose kernel elements are moved by offsets (n, deformable_groups * kernel size * 2, y, x), y first.
+/// A convolution over two dimensions whose kernel elements are moved by offsets (n, deformable_groups * kernel size *
+/// 2, y, x), y first.
 te::Tensor deformable_conv2d(const te::Tensor& data, const te::Tensor& offset, const te::Tensor& weight,
                              int deformable_groups, const ConvOptions& options);
 

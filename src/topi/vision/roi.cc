@@ -10,8 +10,8 @@
 namespace tessera::topi {
 namespace {
 
-/// What both ways of pooling do for one bin and some neighbouring channels; `read` gives an element of the data by index and
-/// number of the channel among them.
+/// What both ways of pooling do for one bin and some neighbouring channels; `read` gives an element of the data by
+/// index and number of the channel among them.
 struct Bin {
   Buffer data, rois, out;
   Indices at;     // (region, first channel, y, x)

@@ -139,12 +139,12 @@ Array<ObjectRef> unsupported_of(const Facts& facts) {
   Array<ObjectRef> out;
   for (const UnsupportedFact& node : facts.unsupported)
     out.push_back(JsonObject{{"operator", String(node.op)},
-                         {"domain", String(node.domain)},
-                         {"version", value(node.version)},
-                         {"node", String(node.node)},
-                         {"reason", String(node.reason)},
-                         {"kind", String(node.is_invalid ? "invalid" : "unsupported")},
-                         {"follows_another", value(node.follows_another)}});
+                             {"domain", String(node.domain)},
+                             {"version", value(node.version)},
+                             {"node", String(node.node)},
+                             {"reason", String(node.reason)},
+                             {"kind", String(node.is_invalid ? "invalid" : "unsupported")},
+                             {"follows_another", value(node.follows_another)}});
   return out;
 }
 
@@ -170,15 +170,15 @@ void print(const Facts& facts) {
 
 std::string to_json_text(const Facts& facts) {
   JsonObject out{{"model", String(facts.path)},
-             {"format", String(facts.format)},
-             {"file_bytes", value(static_cast<int64_t>(facts.file_bytes))},
-             {"inputs", json_of(facts.inputs)},
-             {"outputs", json_of(facts.outputs)},
-             {"operators", operators_of(facts)},
-             {"parameters", JsonObject{{"count", value(facts.parameters)},
-                                   {"tensors", value(facts.parameter_tensors)},
-                                   {"bytes", value(static_cast<int64_t>(facts.parameter_bytes))}}},
-             {"unsupported", unsupported_of(facts)}};
+                 {"format", String(facts.format)},
+                 {"file_bytes", value(static_cast<int64_t>(facts.file_bytes))},
+                 {"inputs", json_of(facts.inputs)},
+                 {"outputs", json_of(facts.outputs)},
+                 {"operators", operators_of(facts)},
+                 {"parameters", JsonObject{{"count", value(facts.parameters)},
+                                           {"tensors", value(facts.parameter_tensors)},
+                                           {"bytes", value(static_cast<int64_t>(facts.parameter_bytes))}}},
+                 {"unsupported", unsupported_of(facts)}};
   for (const auto& [name, text] : facts.notes) out.set(String(name), String(text));
   for (const auto& [name, value] : facts.values) out.set(name, value);
   if (facts.has_cost) {

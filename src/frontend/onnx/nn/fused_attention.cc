@@ -167,8 +167,8 @@ Values multi_head_attention(Operation& in) {
 }
 
 /// Inputs: query (or all three packed), key, value, past key and value, the last position of each row, the length of the
-/// longest with what is new, cosines, sines, positions, what is added to scores. New keys are written behind the old ones of
-/// their row; a query sees what is not behind it.
+/// longest with what is new, cosines, sines, positions, what is added to scores. New keys are written behind the old
+/// ones of their row; a query sees what is not behind it.
 Values group_query_attention(Operation& in) {
   for (size_t i = 11; i < in.size(); ++i)
     if (in.has(i)) in.unsupported("input " + std::to_string(i));

@@ -62,8 +62,8 @@ double lowest(DataType dtype) {
   return dtype.code == DataType::kUInt ? 0 : -std::ldexp(1.0, dtype.bits - 1);
 }
 
-/// The greatest of each window, and where in the whole tensor it stands. One slice for each window element is stacked; the offset
-/// of element t in window w is that of the window plus that of the element.
+/// The greatest of each window, and where in the whole tensor it stands. One slice for each window element is stacked;
+/// the offset of element t in window w is that of the window plus that of the element.
 Values max_pool_with_indices(Operation& in, const PoolWindows& pool) {
   Ints shape = in.static_shape(in[0], "the indices of a pool");
   size_t spatial = pool.spatial();

@@ -1,5 +1,5 @@
-// Integers that stand for real numbers: value = scale * (integer - zero point). Contractions of integers are sums of int32,
-// and what is rounded goes to the even number when halfway.
+// Integers that stand for real numbers: value = scale * (integer - zero point). Contractions of integers are sums of
+// int32, and what is rounded goes to the even number when halfway.
 
 #include "frontend/onnx/nn/quantized.h"
 #include "base/dtypes.h"

@@ -1,5 +1,5 @@
-// Resize of data whose extents, or to sizes that, are known only at run time: the same indices and weights as in resize.cc,
-// computed by the program.
+// Resize of data whose extents, or to sizes that, are known only at run time: the same indices and weights as in
+// resize.cc, computed by the program.
 
 #include <set>
 

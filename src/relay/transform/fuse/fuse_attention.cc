@@ -20,7 +20,7 @@
 namespace tessera::relay {
 namespace {
 
-constexpr int64_t kMaxScores = 8192;       // of scores: a few rows have to fit the cache
+constexpr int64_t kMaxScores = 8192;    // of scores: a few rows have to fit the cache
 constexpr int64_t kMinSteps = 1 << 14;  // multiplications of a matmul below which its panels do not pay
 constexpr size_t kMaxAttentionMembers = 64;
 constexpr int kMaxPath = 8;  // from the softmax to the first matmul

@@ -1,10 +1,11 @@
-// JoinReducedAxes: a reduction over several last axes of a tensor that lies in memory goes over one axis of as many elements,
-// of which there are vectors.
+// JoinReducedAxes: a reduction over several last axes of a tensor that lies in memory goes over one axis of as many
+// elements, of which there are vectors.
 //
 //   mean(%x, axis=[2, 3], keepdims=True)   =>   reshape(mean(reshape(%x, newshape=[1, 64, 196]), axis=[2]), ...)
 //
-// One over all axes goes by rows, and then over the results of the rows: threads share rows, and sums of many numbers lose less.
-// Pools over whole images without blocks of channels are such reductions. Those that FuseRows took are left alone.
+// One over all axes goes by rows, and then over the results of the rows: threads share rows, and sums of many numbers
+// lose less. Pools over whole images without blocks of channels are such reductions. Those that FuseRows took are left
+// alone.
 
 #include <algorithm>
 

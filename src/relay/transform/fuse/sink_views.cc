@@ -1,5 +1,6 @@
-// SinkViews: a tensor that comes from a matmul and is only seen in another shape keeps its own shape through the functions
-// of its elements that follow, so that FuseOps finds them behind the matmul; the other shape is taken on at the end.
+// SinkViews: a tensor that comes from a matmul and is only seen in another shape keeps its own shape through the
+// functions of its elements that follow, so that FuseOps finds them behind the matmul; the other shape is taken on at
+// the end.
 //
 //   add(reshape(nn.dense(%x, %w), newshape=[1, 64, 768]), %r)
 //     =>   reshape(add(nn.dense(%x, %w), reshape(%r, newshape=[64, 768])), newshape=[1, 64, 768])

@@ -8,8 +8,8 @@
 
 namespace tessera::relay {
 
-/// All functions of one type that a program makes: a data type with a constructor for each expression that makes one, which holds
-/// what is captured there, and a function `apply` that runs the code of whichever it is given.
+/// All functions of one type that a program makes: a data type with a constructor for each expression that makes one,
+/// which holds what is captured there, and a function `apply` that runs the code of whichever it is given.
 struct FunctionKind {
   Type type;  // before the change
   Type data_type;

@@ -3,8 +3,8 @@
 //
 //   nn.conv2d(dequantize(x, s, z), dequantize(w, t, 0))  =>  cast(nn.conv2d(x, w) - z * sum(w)) * (s * t)
 //
-// x is uint8 (int8 is moved by 128), w an int8 constant. Sums are int32, so they are exact; all that follows stays in floats,
-// element by element, and fuses with the convolution when operators are fused. To make it cheap:
+// x is uint8 (int8 is moved by 128), w an int8 constant. Sums are int32, so they are exact; all that follows stays in
+// floats, element by element, and fuses with the convolution when operators are fused. To make it cheap:
 //
 //   quantize(f(sums * s), t)                =>  round(f'(sums * (s / t)))      f: additions, relu; f' with scaled constants
 //   quantize(move(dequantize(x, s, z)), s, z)  =>  move(x)                     reshapes, transposes, maxima of windows
@@ -39,8 +39,8 @@ constexpr int kMaxChain = 32;  // of operators through which a scale is pushed
 constexpr double kSignedShift = 128;
 constexpr float kMinStep = 1e-12F;
 
-/// base * scale, where `scale` is a constant with an element for all, or for each index of a dimension with `behind` others
-/// behind it.
+/// base * scale, where `scale` is a constant with an element for all, or for each index of a dimension with `behind`
+/// others behind it.
 struct Scaled {
   Expr self, base;
   std::vector<float> scale;

@@ -1,4 +1,5 @@
-// ToMixedPrecision: matmuls and convolutions run in a narrower float type, what is sensitive stays in float32, the rest follows its inputs.
+// ToMixedPrecision: matmuls and convolutions run in a narrower float type, what is sensitive stays in float32, the rest
+// follows its inputs.
 //
 //   nn.softmax(nn.dense(%x, %w))  =>  nn.softmax(cast(nn.dense(cast(%x, f16), cast(%w, f16), out_dtype=f16), f32))
 //

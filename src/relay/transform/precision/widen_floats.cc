@@ -75,8 +75,8 @@ bool takes_narrow_weight(const Call* call) {
   return op && has_flag(op, kTakesNarrowWeight);
 }
 
-/// True for matmuls, and for convolutions of all channels whose results fill vectors: others read their weights in ways that
-/// know float32 only.
+/// True for matmuls, and for convolutions of all channels whose results fill vectors: others read their weights in ways
+/// that know float32 only.
 bool reads_vectors(const Call* call, const topi::Machine& machine) {
   auto* conv = call->attrs.as<Conv2DAttrs>();
   if (!conv) return true;

@@ -1,5 +1,5 @@
-// CombineParallelConv2D, CombineParallelDense (without batches), CombineParallelBatchMatmul, CombineProducts: weights are concatenated
-// along the output channels, the result is split into parts.
+// CombineParallelConv2D, CombineParallelDense (without batches), CombineParallelBatchMatmul, CombineProducts: weights
+// are concatenated along the output channels, the result is split into parts.
 //
 //   (nn.conv2d(%x, %w0), nn.conv2d(%x, %w1))  =>  %0 = nn.conv2d(%x, concatenate((%w0, %w1))); (slice of %0, slice of %0)
 

@@ -116,8 +116,8 @@ class Compactor {
     return found;
   }
 
-  /// A region larger than the buffer, or of unknown size, is the buffer; so is one at an index that is read from memory, which
-  /// is not known yet where the buffer begins to exist.
+  /// A region larger than the buffer, or of unknown size, is the buffer; so is one at an index that is read from
+  /// memory, which is not known yet where the buffer begins to exist.
   Range clipped(const Range& used, const Range& whole) {
     if (reads_memory(used->min) || reads_memory(used->extent)) return whole;
     if (!as_int(used->extent)) return is_const(whole->extent) ? whole : used;

@@ -1,7 +1,7 @@
 // Buffers of blocks are allocated at the innermost scope that holds all their uses.
 //
-// The scope is a block, or the body of a loop, which then becomes a block of its own to hold the allocation. A buffer that
-// an iteration reads of what earlier ones wrote stays outside that loop.
+// The scope is a block, or the body of a loop, which then becomes a block of its own to hold the allocation. A buffer
+// that an iteration reads of what earlier ones wrote stays outside that loop.
 
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"

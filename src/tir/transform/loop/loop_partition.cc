@@ -309,8 +309,8 @@ class Partitioner {
     return out;
   }
 
-  /// The loop over [begin, end), moved to begin at zero. The loops inside are split in turn, except in the ends of symbolic
-  /// loops: they are short, and code would double with each dimension.
+  /// The loop over [begin, end), moved to begin at zero. The loops inside are split in turn, except in the ends of
+  /// symbolic loops: they are short, and code would double with each dimension.
   Stmt part(const For* op, const Stmt& body, const PrimExpr& begin, const PrimExpr& end, bool is_middle) {
     PrimExpr extent = analyzer_.simplify(end - begin);
     Stmt moved = body;
