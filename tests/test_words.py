@@ -48,6 +48,7 @@ ALLOWED = [
     ("", r"\b(one|same|first|last) place\b|takes? place\b", "English: 'in one place', 'a unit in the last place'"),
     ("", r"\bplaces? (it|stages|elements)\b|or place elements", "the verb"),
     ("src/", r"\b(rows->|out\.)places\b|using Place = Cursor", "fields of topi/cpu, whose words follow"),
+    ("src/runtime/cpu/thread_count.h", "allowed_processors", "called by topi/cpu, whose words follow"),
     ("src/driver/cli/diff", r'"place"', "a key of the JSON that `tessera diff` prints"),
     ("python/tessera/topi/vision", r'"places"', "the name of a tensor in printed IR"),
     ("", r"\.join\(|::join\(|JoinedStr", "texts, paths and threads"),

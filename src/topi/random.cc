@@ -184,7 +184,7 @@ Array<te::Tensor> normal(const te::Tensor& key, const PrimExpr& mean, const Prim
 Array<te::Tensor> multinomial(const te::Tensor& key, const te::Tensor& probabilities, const PrimExpr& count) {
   const int last = static_cast<int>(probabilities->shape.size()) - 1;
   DataType dtype = probabilities->dtype;
-  te::Tensor sums = running(probabilities, last, false, false, dtype);
+  te::Tensor sums = scan(probabilities, last, false, false, dtype);
   Array<PrimExpr> shape(probabilities->shape.begin(), probabilities->shape.end() - 1);
   shape.push_back(count);
   Array<te::Tensor> random = unit(key, shape, dtype);

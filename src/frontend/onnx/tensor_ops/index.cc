@@ -146,7 +146,7 @@ Values top_k(Operation& in) {
   return {make_get_item(out, 0), make_get_item(out, 1)};
 }
 
-Values running(const char* op, Operation& in) {
+Values scan(const char* op, Operation& in) {
   Ints given = in.needed_ints(in[1], "axis");
   if (given.size() != 1) in.invalid("the axis is one number");
   int axis = in.axis(given[0], in.rank(in[0]));
@@ -161,8 +161,8 @@ Values running(const char* op, Operation& in) {
                              attrs.exclusive = bool_imm(exclusive);
                            })))};
 }
-Values cumulative_sum(Operation& in) { return running("cumsum", in); }
-Values cumulative_product(Operation& in) { return running("cumprod", in); }
+Values cumulative_sum(Operation& in) { return scan("cumsum", in); }
+Values cumulative_product(Operation& in) { return scan("cumprod", in); }
 
 /// The indices of elements that are not zero, one column each.
 Values non_zero(Operation& in) {

@@ -25,7 +25,7 @@ namespace {
 using Shape = std::vector<int64_t>;
 constexpr int kDeepest = 8;  // functions of elements before a reduction
 /// A reduction of at least so many elements to one number goes by rows of which none is longer than the second.
-constexpr int64_t kManyElements = 4096, kMaxJoinedRow = 4096;
+constexpr int64_t kManyElements = 4096, kMaxMergedRow = 4096;
 
 int64_t elements(const Shape& shape) {
   int64_t out = 1;
@@ -36,7 +36,7 @@ int64_t elements(const Shape& shape) {
 /// The longest rows into which so many elements can be split; all of them where only short ones do.
 int64_t longest_row(int64_t total) {
   constexpr int64_t kShortRow = 64;
-  for (int64_t length = kMaxJoinedRow; length >= kShortRow; --length)
+  for (int64_t length = kMaxMergedRow; length >= kShortRow; --length)
     if (total % length == 0) return length;
   return total;
 }
