@@ -51,7 +51,7 @@ ALLOWED = [
     ("src/runtime/cpu/thread_count.h", "allowed_processors", "called by topi/cpu, whose words follow"),
     ("src/driver/cli/diff", r'"place"', "a key of the JSON that `tessera diff` prints"),
     ("python/tessera/topi/vision", r'"places"', "the name of a tensor in printed IR"),
-    ("", r"\.join\(|::join\(|JoinedStr", "texts, paths and threads"),
+    ("", r"\.join\(|::join\(|def join\(|JoinedStr", "texts, paths and threads"),
     ("src/driver/export_library.cc", r"\bjoined\(", "words of a command line"),
     ("src/driver/option_text.cc", r"\bjoined\(", "names in a message"),
     ("src/relay/print_text.cc", r"\bjoined\(", "pieces of printed text"),

@@ -106,12 +106,12 @@ def conv_output_shape(
     del data_dtype, conv_dtype
     layout = _format(tensor_format)
     batch, channels, spatial = _split(x_shape, layout)
-    out_channels, in_channels, taps = _split(w_shape, layout)
+    out_channels, in_channels, kernel_size = _split(w_shape, layout)
     if channels != in_channels * groups:
         raise ValueError(
             f"data has {channels} channels; a weight of {in_channels} in {groups} groups takes {in_channels * groups}"
         )
-    numbers = zip(spatial, taps, *(_each(values, len(spatial)) for values in (pad, stride, dilation)))
+    numbers = zip(spatial, kernel_size, *(_each(values, len(spatial)) for values in (pad, stride, dilation)))
     sizes = [(x + 2 * p - ((k - 1) * d + 1)) // s + 1 for x, k, p, s, d in numbers]
     return _merge(batch, out_channels, sizes, layout)
 
@@ -129,9 +129,9 @@ def conv_dgrad_shape(
     """The shape of the data whose convolution has a gradient of `dy_shape`."""
     layout = _format(tensor_format)
     batch, _, spatial = _split(dy_shape, layout)
-    _, in_channels, taps = _split(w_shape, layout)
+    _, in_channels, kernel_size = _split(w_shape, layout)
     count = len(spatial)
-    numbers = zip(spatial, taps, *(_each(values, count) for values in (pad, stride, dilation, output_padding)))
+    numbers = zip(spatial, kernel_size, *(_each(values, count) for values in (pad, stride, dilation, output_padding)))
     sizes = [(x - 1) * s - 2 * p + ((k - 1) * d + 1) + extra for x, k, p, s, d, extra in numbers]
     return _merge(batch, in_channels * groups, sizes, layout)
 

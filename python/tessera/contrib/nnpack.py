@@ -53,11 +53,18 @@ def fully_connected_inference(lhs: Tensor, rhs: Tensor, nthreads: int = 1) -> Te
 
 
 def _convolution(
-    name: str, data: Tensor, kernel: Tensor, bias: Any, taps: tuple[Any, Any], padding: Any, stride: Any, *extra: Any
+    name: str,
+    data: Tensor,
+    kernel: Tensor,
+    bias: Any,
+    kernel_size: tuple[Any, Any],
+    padding: Any,
+    stride: Any,
+    *extra: Any,
 ) -> Tensor:
     batch, _, height, width = data.shape
-    out_h = (height + padding[0] + padding[1] - taps[0]) // stride[0] + 1
-    out_w = (width + padding[2] + padding[3] - taps[1]) // stride[1] + 1
+    out_h = (height + padding[0] + padding[1] - kernel_size[0]) // stride[0] + 1
+    out_w = (width + padding[2] + padding[3] - kernel_size[1]) // stride[1] + 1
     inputs = [data, kernel] if bias is None else [data, kernel, bias]
     return te.extern(
         (batch, kernel.shape[0], out_h, out_w),
@@ -80,9 +87,9 @@ def convolution_inference(
     algorithm: int = ConvolutionAlgorithm.AUTO,
 ) -> Tensor:
     """Convolution of (n, c, h, w) with (o, i, h, w); padding is (top, bottom, left, right)."""
-    taps = (kernel.shape[2], kernel.shape[3])
+    kernel_size = (kernel.shape[2], kernel.shape[3])
     name = "tvm.contrib.nnpack.convolution_inference"
-    return _convolution(name, data, kernel, bias, taps, padding, stride, nthreads, algorithm)
+    return _convolution(name, data, kernel, bias, kernel_size, padding, stride, nthreads, algorithm)
 
 
 def convolution_inference_without_weight_transform(

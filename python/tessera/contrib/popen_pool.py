@@ -30,7 +30,7 @@ class StatusKind(IntEnum):
 
 
 class MapResult(namedtuple("MapResult", ["status", "value"])):
-    """A result, or the error in its place."""
+    """A result, or the error instead."""
 
     __slots__ = ()
 

@@ -40,7 +40,7 @@ def to_c_constant_style(original_name: str) -> str:
     return _checked(original_name, "Constant").upper()
 
 
-def _joined(names: list[str] | str) -> str:
+def _with_underscores(names: list[str] | str) -> str:
     if isinstance(names, str):
         if not names:
             raise ValueError("Name is empty")
@@ -54,12 +54,12 @@ def _joined(names: list[str] | str) -> str:
 
 def prefix_name(names: list[str] | str) -> str:
     """TVM_a_b of ["a", "b"]."""
-    return f"{_PREFIX}_{_joined(names)}"
+    return f"{_PREFIX}_{_with_underscores(names)}"
 
 
 def prefix_generated_name(names: list[str] | str) -> str:
     """TVMGen_a_b of ["a", "b"]."""
-    return f"{_PREFIX}{_GENERATED}_{_joined(names)}"
+    return f"{_PREFIX}{_GENERATED}_{_with_underscores(names)}"
 
 
 def sanitize_name(original_name: str) -> str:

@@ -202,6 +202,6 @@ def _draw_label(font_path: str, im: np.ndarray, corner: tuple[int, int], text: s
     except ImportError:
         return  # frames alone
     font = fonts.truetype(font_path, max(int(im.shape[1] * 0.03), 8))
-    picture = pil.fromarray((im.transpose(1, 2, 0) * 255).astype("uint8"))
-    draw.Draw(picture).text(corner, text, font=font, fill=tuple(int(value * 255) for value in color))
-    im[:] = np.asarray(picture).transpose(2, 0, 1) / 255
+    drawn = pil.fromarray((im.transpose(1, 2, 0) * 255).astype("uint8"))
+    draw.Draw(drawn).text(corner, text, font=font, fill=tuple(int(value * 255) for value in color))
+    im[:] = np.asarray(drawn).transpose(2, 0, 1) / 255
