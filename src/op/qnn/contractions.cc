@@ -186,6 +186,6 @@ static void quantized_contraction_records() {
       .set(kCanonicalize, canonicalization("qnn.batch_matmul", plain_batch_matmul));
 }
 
-[[gnu::init_priority(kFamilies)]] static const OpFamily quantized_product_family{quantized_product_records};
+[[gnu::init_priority(kFamilies)]] static const OpFamily quantized_contraction_family{quantized_contraction_records};
 
 }  // namespace tessera::op

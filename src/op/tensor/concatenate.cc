@@ -163,6 +163,6 @@ static void concatenate_records() {
       .compute(split);
 }
 
-[[gnu::init_priority(kFamilies)]] static const OpFamily join_family{join_records};
+[[gnu::init_priority(kFamilies)]] static const OpFamily concatenate_family{concatenate_records};
 
 }  // namespace tessera::op

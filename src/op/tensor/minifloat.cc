@@ -69,6 +69,6 @@ static void minifloat_records() {
       });
 }
 
-[[gnu::init_priority(kFamilies)]] static const OpFamily small_float_family{small_float_records};
+[[gnu::init_priority(kFamilies)]] static const OpFamily minifloat_family{minifloat_records};
 
 }  // namespace tessera::op

@@ -134,7 +134,7 @@ class _Printer:
         else:
             self.print(doc)
 
-    def joined(self, docs: Sequence[Doc]) -> None:
+    def separated(self, docs: Sequence[Doc]) -> None:
         for i, doc in enumerate(docs):
             if i:
                 self.put(", ")
@@ -171,13 +171,13 @@ class _Printer:
     def index(self, doc: IndexDoc) -> None:
         self.within(doc.value, _ATOM)
         self.put("[")
-        self.joined(doc.indices)
+        self.separated(doc.indices)
         self.put("]" if doc.indices else "()]")
 
     def call(self, doc: CallDoc) -> None:
         self.within(doc.callee, _ATOM)
         self.put("(")
-        self.joined(doc.args)
+        self.separated(doc.args)
         for i, (name, value) in enumerate(zip(doc.kwargs_keys, doc.kwargs_values)):
             self.put(f"{', ' if i or doc.args else ''}{name}=")
             self.print(value)
@@ -207,18 +207,18 @@ class _Printer:
 
     def lambda_(self, doc: LambdaDoc) -> None:
         self.put("lambda " if doc.args else "lambda")
-        self.joined(doc.args)
+        self.separated(doc.args)
         self.put(": ")
         self.within(doc.body, _LEVEL["lambda"])
 
     def tuple_(self, doc: TupleDoc) -> None:
         self.put("(")
-        self.joined(doc.elements)
+        self.separated(doc.elements)
         self.put(",)" if len(doc.elements) == 1 else ")")
 
     def list_(self, doc: ListDoc) -> None:
         self.put("[")
-        self.joined(doc.elements)
+        self.separated(doc.elements)
         self.put("]")
 
     def dict_(self, doc: DictDoc) -> None:
@@ -264,7 +264,7 @@ class _Printer:
 
     def assignment(self, doc: AssignDoc) -> None:
         if isinstance(doc.lhs, TupleDoc) and doc.lhs.elements:  # names side by side need no parentheses
-            self.joined(doc.lhs.elements)
+            self.separated(doc.lhs.elements)
             self.put("," if len(doc.lhs.elements) == 1 else "")
         else:
             self.print(doc.lhs)
@@ -274,7 +274,7 @@ class _Printer:
         if doc.rhs is not None:
             self.put(" = ")
             if isinstance(doc.rhs, TupleDoc) and len(doc.rhs.elements) > 1:
-                self.joined(doc.rhs.elements)
+                self.separated(doc.rhs.elements)
             else:
                 self.print(doc.rhs)
 
@@ -303,7 +303,7 @@ class _Printer:
         self.comment_before(doc)
         self.put("for ")
         if isinstance(doc.lhs, TupleDoc) and doc.lhs.elements:
-            self.joined(doc.lhs.elements)
+            self.separated(doc.lhs.elements)
             self.put("," if len(doc.lhs.elements) == 1 else "")
         else:
             self.print(doc.lhs)

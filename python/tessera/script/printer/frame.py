@@ -1,4 +1,4 @@
-"""Stretches of the printer's work that end, and what is to be done then."""
+"""Parts of the printer's work that end, and what is to be done then."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Frame", "MetadataFrame", "VarDefFrame"]
 
 
 class Frame:
-    """A stretch; its callbacks are called, last first, when it ends."""
+    """A part; its callbacks are called, last first, when it ends."""
 
     def __init__(self) -> None:
         self._callbacks: list[Callable[[], Any]] = []
