@@ -19,7 +19,6 @@ _SCHEDULES = (
     "computes and schedules for one kind of device are missing; topi.nn has the computes, and relay.build schedules "
     "them for every target"
 )
-_SCRIPT = "print programs with .script() and .astext(), and build them with tvm.script.tir or tvm.tir.ir_builder"
 _PASSES = "relay.build does not need it; leave the pass out"
 
 
@@ -92,7 +91,6 @@ _ROWS: list[tuple[str, str, str]] = [
     ),
     ("tvm.runtime.profiling", "PAPIMetricCollector", "no hardware counters are read; use `perf stat`"),
     # languages
-    ("tvm.script", "ir_builder", _SCRIPT),
     # passes, operators
     ("tvm.relay.transform", "ManifestLifetimes", _PASSES),
     ("tvm.relay.op.nn", "sparse_dense", _SPARSE),

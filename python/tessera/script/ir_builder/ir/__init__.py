@@ -1,0 +1,4 @@
+"""Modules."""
+
+from .frame import IRModuleFrame
+from .ir import ir_module
