@@ -7,6 +7,7 @@
 namespace tessera::te {
 namespace {
 
+using loops::Box;
 using loops::Interval;
 
 bool is_inlined(const StageNode* stage) {
@@ -16,17 +17,6 @@ bool is_inlined(const StageNode* stage) {
 std::string_view thread_tag(const StageNode* stage, const IterVar& iv) {
   IterVar thread = bound_thread(stage, iv);
   return thread ? std::string_view(thread->thread_tag) : std::string_view(iv->thread_tag);
-}
-
-/// What is read of one tensor: an interval per dimension, the union over all reads. Empty until something is read.
-using Box = std::vector<Interval>;
-
-void widen(Box* box, const Box& more, arith::Analyzer& analyzer) {
-  if (box->empty()) {
-    *box = more;
-    return;
-  }
-  for (size_t i = 0; i < box->size(); ++i) (*box)[i] = loops::hull((*box)[i], more[i], analyzer);
 }
 
 Interval whole_dimension(const PrimExpr& extent) { return Interval::of(make_range(make_zero(extent.dtype()), extent)); }
@@ -74,7 +64,6 @@ class BoundsOf {
  public:
   explicit BoundsOf(const Schedule& sch) : sch_(sch), paths_(sch) {
     for (const Stage& stage : sch->stages) {
-      stage_of_op_[stage->op.get()] = stage;
       if (is_inlined(stage.get())) continue;
       for (const Tensor& tensor : input_tensors(stage->op.get())) {
         auto& consumers = consumers_[tensor->op.get()];
@@ -88,7 +77,7 @@ class BoundsOf {
       Stage stage = sch_->stages[i];
       if (is_inlined(stage.get()) || stage->op.as<PlaceholderOp>()) continue;
       infer_roots(stage);
-      pass_down_domains(stage.get(), &bounds_, analyzer_);
+      relations_[stage].pass_down_domains(&bounds_, analyzer_);
       for (const IterVar& thread : stage->env_threads) set(thread, thread->dom);
       note_threads(stage);
     }
@@ -143,10 +132,10 @@ class BoundsOf {
         intervals[iv.get()] = Interval::point(cast(iv->var->dtype, thread ? thread->var : iv->var));
       }
     }
-    std::unordered_map<const VarNode*, Interval> relaxed;
+    loops::VarIntervals relaxed;
     const StageNode* last = nullptr;
     for (const AttachPaths::Loop& loop : paths_.around(consumer.get())) {
-      if (std::exchange(last, loop.stage.get()) != loop.stage.get()) add_root_values(loop.stage.get(), &relaxed);
+      if (std::exchange(last, loop.stage.get()) != loop.stage.get()) add_root_values(loop.stage, &relaxed);
       is_inside = is_inside || (is_attached && loop.iv.same_as(spec->attach_ivar));
       if (!is_relaxed(loop.stage.get(), loop.iv)) continue;
       relaxed[loop.iv->var.get()] = Interval::of(bounds_[loop.iv]);
@@ -158,17 +147,16 @@ class BoundsOf {
                                 << " along the loop nest specified by compute_at of consumer "
                                 << stage_name(consumer.get()) << ": " << stage_name(stage.get()) << " is attached at "
                                 << spec->attach_ivar->var->name << " of " << stage_name(spec->attach_stage.get());
-    pass_up_intervals(consumer.get(), bounds_, &intervals, analyzer_);
+    relations_[consumer].pass_up_intervals(bounds_, &intervals, analyzer_);
 
-    std::unordered_map<const VarNode*, Interval> roots;
-    loops::IntervalOf relaxed_of = lookup(relaxed);
+    loops::VarIntervals roots;
     for (const IterVar& iv : root_iter_vars(consumer->op.get())) {
       auto it = intervals.find(iv.get());
       Range range = it == intervals.end() ? bounds_[iv] : loops::cover(it->second, iv->dom, analyzer_);
       Interval interval = Interval::of(range);
       if (!relaxed.empty()) {
-        Interval low = loops::eval_interval(interval.min, relaxed_of, analyzer_);
-        Interval high = interval.is_point() ? low : loops::eval_interval(interval.max, relaxed_of, analyzer_);
+        Interval low = loops::eval_interval(interval.min, relaxed, analyzer_);
+        Interval high = interval.is_point() ? low : loops::eval_interval(interval.max, relaxed, analyzer_);
         if (!low.is_point() || !high.is_point() || !interval.is_point()) interval = {low.min, high.max};
       }
       roots[iv->var.get()] = interval;
@@ -178,7 +166,7 @@ class BoundsOf {
 
   /// Where a reduce axis depends on a spatial one, ranges of loops mention axes of the operation: these are known by
   /// the loops they come from.
-  void add_root_values(const StageNode* stage, std::unordered_map<const VarNode*, Interval>* known) {
+  void add_root_values(const Stage& stage, loops::VarIntervals* known) {
     auto* compute = stage->op.as<ComputeOp>();
     if (!compute || compute->reduce_axis.empty()) return;
     auto is_axis = [&](const VarNode* var) {
@@ -192,25 +180,18 @@ class BoundsOf {
     if (!is_dependent) return;
     AxisMap<PrimExpr> values;
     for (const IterVar& leaf : stage->leaf_iter_vars) {
-      IterVar thread = bound_thread(stage, leaf);
+      IterVar thread = bound_thread(stage.get(), leaf);
       Range range = bounds_[leaf];
       values[leaf.get()] =
           is_one(range->extent) ? range->min : cast(leaf->var->dtype, thread ? thread->var : leaf->var);
     }
-    pass_up_indices(stage, bounds_, &values);
+    relations_[stage].pass_up_indices(bounds_, &values);
     for (const IterVar& iv : compute->axis) (*known)[iv->var.get()] = Interval::point(values.at(iv.get()));
   }
 
-  static loops::IntervalOf lookup(const std::unordered_map<const VarNode*, Interval>& map) {
-    return [&map](const VarNode* var) -> const Interval* {
-      auto it = map.find(var);
-      return it == map.end() ? nullptr : &it->second;
-    };
-  }
-
   /// Adds to `boxes` what `consumer` reads of the outputs of `op` while its axes run through `roots`.
-  void add_reads(const Operation& op, const Operation& consumer,
-                 const std::unordered_map<const VarNode*, Interval>& roots, std::vector<Box>* boxes) {
+  void add_reads(const Operation& op, const Operation& consumer, const loops::VarIntervals& roots,
+                 std::vector<Box>* boxes) {
     auto add = [&](const Tensor& tensor, const Box& box) {
       if (tensor->op.same_as(op)) widen(&(*boxes)[static_cast<size_t>(tensor->value_index)], box, analyzer_);
     };
@@ -219,14 +200,13 @@ class BoundsOf {
       for (const PrimExpr& extent : tensor->shape) box.push_back(whole_dimension(extent));
       add(tensor, box);
     };
-    loops::IntervalOf root_of = lookup(roots);
     auto add_loads = [&](const ObjectRef& e) {
       walk(e, [&](const ProducerLoad* load) {
         Tensor tensor = downcast<Tensor>(load->producer);
         if (!tensor->op.same_as(op)) return;
         Box box;
         for (size_t i = 0; i < load->indices.size(); ++i)
-          box.push_back(index_interval(load->indices[i], tensor->shape[i], root_of));
+          box.push_back(index_interval(load->indices[i], tensor->shape[i], roots));
         add(tensor, box);
       });
     };
@@ -253,8 +233,8 @@ class BoundsOf {
         auto region = downcast<Array<Range>>(intrin->input_regions[i]);
         Box box;
         for (const Range& range : region) {
-          Interval low = loops::eval_interval(range->min, root_of, analyzer_);
-          Interval high = loops::eval_interval(range->min + range->extent - 1, root_of, analyzer_);
+          Interval low = loops::eval_interval(range->min, roots, analyzer_);
+          Interval high = loops::eval_interval(range->min + range->extent - 1, roots, analyzer_);
           box.push_back({low.min, high.max});
         }
         add(intrin->inputs[i], box);
@@ -266,8 +246,8 @@ class BoundsOf {
   }
 
   /// The interval of an index; the whole dimension where that is known to be smaller, or nothing is known.
-  Interval index_interval(const PrimExpr& index, const PrimExpr& extent, const loops::IntervalOf& root_of) {
-    Interval found = loops::eval_interval(index, root_of, analyzer_);
+  Interval index_interval(const PrimExpr& index, const PrimExpr& extent, const loops::VarIntervals& roots) {
+    Interval found = loops::eval_interval(index, roots, analyzer_);
     Interval whole = whole_dimension(extent);
     if (!found.is_bounded()) return whole;
     PrimExpr zero = make_zero(found.min.dtype());
@@ -331,9 +311,9 @@ class BoundsOf {
 
   Schedule sch_;
   AttachPaths paths_;
+  RelationsOfStages relations_;
   arith::Analyzer analyzer_;
   Bounds bounds_;
-  std::unordered_map<const OperationNode*, Stage> stage_of_op_;
   std::unordered_map<const OperationNode*, std::vector<Stage>> consumers_;
   std::unordered_map<const IterVarNode*, std::string> thread_owner_;
 };

@@ -55,6 +55,7 @@ Array<IterVar> over_new_axes(const ComputeOp* op, Map<Var, PrimExpr>* roots) {
 }
 
 Relayout relayout(const Stage& stage, const ComputeOp* op) {
+  const Relations relations(stage.get());
   arith::Analyzer analyzer;
   Relayout out;
   Bounds domains;
@@ -62,7 +63,7 @@ Relayout relayout(const Stage& stage, const ComputeOp* op) {
     domains.set(iv, iv->dom);
     analyzer.bind(iv->var, iv->dom);
   }
-  pass_down_domains(stage.get(), &domains, analyzer, Axes::Known);
+  relations.pass_down_domains(&domains, analyzer, Axes::Known);
   AxisSet reduce_axes;
   for (const IterVar& iv : op->reduce_axis) reduce_axes.insert(iv.get());
 
@@ -80,13 +81,12 @@ Relayout relayout(const Stage& stage, const ComputeOp* op) {
     values[leaf.get()] = is_one(domains[leaf]->extent) ? domains[leaf]->min : PrimExpr(axis->var);
     analyzer.bind(axis->var, domains[leaf]);
   }
-  pass_up_indices(stage.get(), domains, &values, Axes::Known);
+  relations.pass_up_indices(domains, &values, Axes::Known);
 
   Bounds loops;
   for (const IterVar& axis : out.axis) loops.set(axis, axis->dom);
-  LoopIntervals intervals(loops);
   std::vector<PrimExpr> conditions =
-      guards(stage.get(), domains, values, true, reduce_axes, intervals.lookup(), analyzer);
+      relations.guards(domains, values, true, reduce_axes, intervals_of(loops), analyzer);
   Map<Var, PrimExpr> roots;
   for (const IterVar& iv : op->axis) {
     roots.set(iv->var, values.at(iv.get()));
@@ -98,7 +98,7 @@ Relayout relayout(const Stage& stage, const ComputeOp* op) {
     auto* reduce = moved.as<Reduce>();
     return reduce ? PrimExpr(with(reduce, &Reduce::axis, reduce_axis)) : moved;
   });
-  pass_down_indices(stage.get(), domains, &down, Axes::Known);
+  relations.pass_down_indices(domains, &down, Axes::Known);
   for (const IterVar& leaf : leaves) out.consumer_indices.push_back(down.at(leaf.get()));
   return out;
 }

@@ -1,40 +1,12 @@
 #include "te/propagate.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "ir/prim/ops.h"
-#include "tir/loops/loop_map.h"
 
 namespace tessera::te {
 namespace {
-
-/// A relation of a stage as a map, with the axes on either side.
-struct Relation {
-  loops::LoopMap map;
-  std::vector<IterVar> axes, loops;
-};
-
-std::vector<Relation> relations_of(const StageNode* stage) {
-  std::vector<Relation> out;
-  for (const IterVarRelation& relation : stage->relations) {
-    if (auto* split = relation.as<Split>())
-      out.push_back(
-          {loops::LoopMap::split(split->factor, split->nparts), {split->parent}, {split->outer, split->inner}});
-    else if (auto* fuse = relation.as<Fuse>())
-      out.push_back({loops::LoopMap::fuse(), {fuse->outer, fuse->inner}, {fuse->fused}});
-    else if (auto* rebase = relation.as<Rebase>())
-      out.push_back({loops::LoopMap::shift(), {rebase->parent}, {rebase->rebased}});
-    else if (auto* singleton = relation.as<Singleton>()) out.push_back({loops::LoopMap::unit(), {}, {singleton->iter}});
-  }
-  return out;
-}
-
-/// The relations from the loops to the axes.
-std::vector<Relation> upward(const StageNode* stage) {
-  std::vector<Relation> out = relations_of(stage);
-  std::reverse(out.begin(), out.end());
-  return out;
-}
 
 template <class Known>
 auto values_of(const std::vector<IterVar>& axes, const Known& known) {
@@ -55,16 +27,6 @@ void insert_all(AxisSet* set, const std::vector<IterVar>& axes) {
   for (const IterVar& axis : axes) set->insert(axis.get());
 }
 
-/// True for axes from which a thread-bound leaf comes.
-AxisSet axes_of_threads(const StageNode* stage) {
-  AxisSet out;
-  for (const IterVar& leaf : stage->leaf_iter_vars)
-    if (bound_thread(stage, leaf) || leaf->iter_type == IterType::ThreadIndex) out.insert(leaf.get());
-  for (const Relation& relation : upward(stage))
-    if (has_any(out, relation.loops)) insert_all(&out, relation.axes);
-  return out;
-}
-
 void set_domain(Bounds* bounds, const IterVar& iv, const Range& range, arith::Analyzer& analyzer) {
   DataType dtype = iv->var->dtype;
   Range own = range->extent.dtype() == dtype && range->min.dtype() == dtype
@@ -76,14 +38,38 @@ void set_domain(Bounds* bounds, const IterVar& iv, const Range& range, arith::An
 
 }  // namespace
 
-void pass_down_domains(const StageNode* stage, Bounds* bounds, arith::Analyzer& analyzer, Axes which) {
-  AxisSet threads = axes_of_threads(stage);
+Relations::Relations(const StageNode* stage) : stage_(stage) {
+  for (const IterVarRelation& relation : stage->relations) {
+    if (auto* split = relation.as<Split>())
+      down_.push_back(
+          {loops::LoopMap::split(split->factor, split->nparts), {split->parent}, {split->outer, split->inner}});
+    else if (auto* fuse = relation.as<Fuse>())
+      down_.push_back({loops::LoopMap::fuse(), {fuse->outer, fuse->inner}, {fuse->fused}});
+    else if (auto* rebase = relation.as<Rebase>())
+      down_.push_back({loops::LoopMap::shift(), {rebase->parent}, {rebase->rebased}});
+    else if (auto* singleton = relation.as<Singleton>())
+      down_.push_back({loops::LoopMap::unit(), {}, {singleton->iter}});
+  }
+}
+
+/// Those from which a thread-bound leaf comes.
+AxisSet Relations::axes_of_threads() const {
+  AxisSet out;
+  for (const IterVar& leaf : stage_->leaf_iter_vars)
+    if (bound_thread(stage_.get(), leaf) || leaf->iter_type == IterType::ThreadIndex) out.insert(leaf.get());
+  for (const Relation& relation : std::views::reverse(down_))
+    if (has_any(out, relation.loops)) insert_all(&out, relation.axes);
+  return out;
+}
+
+void Relations::pass_down_domains(Bounds* bounds, arith::Analyzer& analyzer, Axes which) const {
+  AxisSet threads = axes_of_threads();
   auto is_missing = [&](const IterVar& iv) {
     if (bounds->count(iv)) return false;
-    ICHECK(which == Axes::Known) << "no domain for " << iv->var->name << " of stage " << stage_name(stage);
+    ICHECK(which == Axes::Known) << "no domain for " << iv->var->name << " of stage " << stage_name(stage_.get());
     return true;
   };
-  for (const auto& [map, axes, loops] : relations_of(stage)) {
+  for (const auto& [map, axes, loops] : down_) {
     if (std::any_of(axes.begin(), axes.end(), is_missing)) continue;
     std::vector<Range> domains = domains_of(axes, *bounds);
     bool keep = which == Axes::Known || threads.count(loops[map.stated_loop()].get()) ||
@@ -93,9 +79,9 @@ void pass_down_domains(const StageNode* stage, Bounds* bounds, arith::Analyzer& 
   }
 }
 
-void pass_up_intervals(const StageNode* stage, const Bounds& bounds, AxisMap<loops::Interval>* intervals,
-                       arith::Analyzer& analyzer) {
-  for (const auto& [map, axes, loops] : upward(stage)) {
+void Relations::pass_up_intervals(const Bounds& bounds, AxisMap<loops::Interval>* intervals,
+                                  arith::Analyzer& analyzer) const {
+  for (const auto& [map, axes, loops] : std::views::reverse(down_)) {
     if (axes.empty()) continue;
     auto parts = values_of(loops, [&](const IterVar& loop) { return intervals->at(loop.get()); });
     auto found = map.axis_intervals(parts, domains_of(axes, bounds), domains_of(loops, bounds), analyzer);
@@ -120,23 +106,23 @@ void carry_values(const StageNode* stage, const std::vector<IterVar>& from, cons
 
 }  // namespace
 
-void pass_up_indices(const StageNode* stage, const Bounds& bounds, AxisMap<PrimExpr>* values, Axes which) {
-  for (const Relation& relation : upward(stage)) {
+void Relations::pass_up_indices(const Bounds& bounds, AxisMap<PrimExpr>* values, Axes which) const {
+  for (const Relation& relation : std::views::reverse(down_)) {
     if (relation.axes.empty()) continue;
-    carry_values(stage, relation.loops, relation.axes, which, values, [&](const std::vector<PrimExpr>& known) {
+    carry_values(stage_.get(), relation.loops, relation.axes, which, values, [&](const std::vector<PrimExpr>& known) {
       return relation.map.axis_indices(known, domains_of(relation.axes, bounds), domains_of(relation.loops, bounds));
     });
   }
 }
 
-void pass_down_indices(const StageNode* stage, const Bounds& bounds, AxisMap<PrimExpr>* values, Axes which) {
-  for (const Relation& relation : relations_of(stage)) {
+void Relations::pass_down_indices(const Bounds& bounds, AxisMap<PrimExpr>* values, Axes which) const {
+  for (const Relation& relation : down_) {
     if (relation.axes.empty()) {
       const IterVar& unit = relation.loops[0];
       (*values)[unit.get()] = make_zero(unit->var->dtype);
       continue;
     }
-    carry_values(stage, relation.axes, relation.loops, which, values, [&](const std::vector<PrimExpr>& known) {
+    carry_values(stage_.get(), relation.axes, relation.loops, which, values, [&](const std::vector<PrimExpr>& known) {
       return relation.map.loop_indices(known, domains_of(relation.axes, bounds), domains_of(relation.loops, bounds));
     });
   }
@@ -154,27 +140,25 @@ void give_flags(AxisMap<int>* flags, const std::vector<IterVar>& from, const std
 
 }  // namespace
 
-void pass_down_flags(const StageNode* stage, AxisMap<int>* flags) {
-  for (const Relation& relation : relations_of(stage)) give_flags(flags, relation.axes, relation.loops);
+void Relations::pass_down_flags(AxisMap<int>* flags) const {
+  for (const Relation& relation : down_) give_flags(flags, relation.axes, relation.loops);
 }
 
-void pass_up_flags(const StageNode* stage, AxisMap<int>* flags) {
-  for (const Relation& relation : upward(stage)) give_flags(flags, relation.loops, relation.axes);
+void Relations::pass_up_flags(AxisMap<int>* flags) const {
+  for (const Relation& relation : std::views::reverse(down_)) give_flags(flags, relation.loops, relation.axes);
 }
-
-namespace {
 
 /// Axes whose value may run past their domain because some split below does not divide.
-AxisSet axes_that_overrun(const StageNode* stage, const Bounds& bounds, const AxisMap<PrimExpr>& values,
-                          arith::Analyzer& analyzer) {
+AxisSet Relations::axes_that_overrun(const Bounds& bounds, const AxisMap<PrimExpr>& values,
+                                     arith::Analyzer& analyzer) const {
   AxisSet over;
-  for (const IterVar& leaf : stage->leaf_iter_vars) {
-    IterVar thread = bound_thread(stage, leaf);
+  for (const IterVar& leaf : stage_->leaf_iter_vars) {
+    IterVar thread = bound_thread(stage_.get(), leaf);
     if (!thread || !bounds.count(leaf)) continue;
     Range launched = bounds.get_or_null(thread);
     if (launched && !analyzer.can_prove(equal(launched->extent, bounds[leaf]->extent))) over.insert(leaf.get());
   }
-  for (const auto& [map, axes, loops] : upward(stage)) {
+  for (const auto& [map, axes, loops] : std::views::reverse(down_)) {
     bool is_over = has_any(over, loops);
     if (map.may_overrun()) {
       if (!values.count(axes[0].get()) || !bounds.count(axes[0])) continue;
@@ -185,31 +169,24 @@ AxisSet axes_that_overrun(const StageNode* stage, const Bounds& bounds, const Ax
   return over;
 }
 
-}  // namespace
-
-LoopIntervals::LoopIntervals(const Bounds& bounds) {
-  for (const auto& [iv, range] : bounds) of_[iv->var.get()] = loops::Interval::of(range);
+loops::VarIntervals intervals_of(const Bounds& bounds) {
+  loops::VarIntervals out;
+  for (const auto& [iv, range] : bounds) out[iv->var.get()] = loops::Interval::of(range);
+  return out;
 }
 
-loops::IntervalOf LoopIntervals::lookup() const {
-  return [this](const VarNode* var) -> const loops::Interval* {
-    auto it = of_.find(var);
-    return it == of_.end() ? nullptr : &it->second;
-  };
-}
-
-std::vector<PrimExpr> guards(const StageNode* stage, const Bounds& bounds, const AxisMap<PrimExpr>& values,
-                             bool skip_domain, const AxisSet& skip, const loops::IntervalOf& loop_of,
-                             arith::Analyzer& analyzer) {
+std::vector<PrimExpr> Relations::guards(const Bounds& bounds, const AxisMap<PrimExpr>& values, bool skip_domain,
+                                        const AxisSet& skip, const loops::VarIntervals& loops,
+                                        arith::Analyzer& analyzer) const {
   auto is_proven = [&](const PrimExpr& value, const PrimExpr& extent) {
     if (analyzer.can_prove(value < extent)) return true;
-    loops::Interval interval = loops::eval_interval(value, loop_of, analyzer);
+    loops::Interval interval = loops::eval_interval(value, loops, analyzer);
     return interval.max.defined() && analyzer.can_prove(interval.max < extent);
   };
   auto is_never_negative = [&](const PrimExpr& value) {
     PrimExpr zero = make_zero(value.dtype());
     if (analyzer.can_prove(value >= zero)) return true;
-    loops::Interval interval = loops::eval_interval(value, loop_of, analyzer);
+    loops::Interval interval = loops::eval_interval(value, loops, analyzer);
     return interval.min.defined() && analyzer.can_prove(interval.min >= zero);
   };
   auto offset_in = [&](const IterVar& iv, const Range& domain) {
@@ -218,15 +195,15 @@ std::vector<PrimExpr> guards(const StageNode* stage, const Bounds& bounds, const
   };
 
   std::vector<PrimExpr> out;
-  AxisSet over = axes_that_overrun(stage, bounds, values, analyzer);
-  for (const IterVar& iv : stage->all_iter_vars) {
+  AxisSet over = axes_that_overrun(bounds, values, analyzer);
+  for (const IterVar& iv : stage_->all_iter_vars) {
     if (skip.count(iv.get()) || iv->iter_type == IterType::Opaque || !over.count(iv.get())) continue;
     Range domain = bounds[iv];
     PrimExpr offset = offset_in(iv, domain);
     if (!is_proven(offset, domain->extent)) out.push_back(offset < domain->extent);
   }
   if (skip_domain) return out;
-  for (const IterVar& iv : root_iter_vars(stage->op.get())) {
+  for (const IterVar& iv : root_iter_vars(stage_->op.get())) {
     if (skip.count(iv.get()) || iv->iter_type == IterType::Opaque) continue;
     if (loops::is_same_range(iv->dom, bounds[iv], analyzer)) continue;
     PrimExpr offset = offset_in(iv, iv->dom);

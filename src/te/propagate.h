@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "te/schedule.h"
-#include "tir/loops/interval.h"
+#include "tir/loops/loop_map.h"
 
 namespace tessera::te {
 
@@ -19,36 +19,53 @@ using AxisSet = std::unordered_set<const IterVarNode*>;
 /// Whether every axis must be known, or relations on unknown ones are passed over (for questions about some axes only).
 enum class Axes { All, Known };
 
-/// Domains of all axes from those of the root axes.
-void pass_down_domains(const StageNode* stage, Bounds* bounds, arith::Analyzer& analyzer, Axes which = Axes::All);
-
-/// Intervals of the root axes from those of the leaves.
-void pass_up_intervals(const StageNode* stage, const Bounds& bounds, AxisMap<loops::Interval>* intervals,
-                       arith::Analyzer& analyzer);
-
-/// Values of the root axes from those of the leaves, and the other way.
-void pass_up_indices(const StageNode* stage, const Bounds& bounds, AxisMap<PrimExpr>* values, Axes which = Axes::All);
-void pass_down_indices(const StageNode* stage, const Bounds& bounds, AxisMap<PrimExpr>* values, Axes which = Axes::All);
-
-/// Sets of flags, merged along the relations. Axes not in the map have none.
-void pass_down_flags(const StageNode* stage, AxisMap<int>* flags);
-void pass_up_flags(const StageNode* stage, AxisMap<int>* flags);
-
-/// Intervals of loop variables by their bounds, for `guards`.
-class LoopIntervals {
+/// The relations of a stage, read once. They are those of that moment: a stage that is split again has others.
+class Relations {
  public:
-  explicit LoopIntervals(const Bounds& bounds);
-  void add(const Var& var, const Range& range) { of_[var.get()] = loops::Interval::of(range); }
-  loops::IntervalOf lookup() const;
+  explicit Relations(const StageNode* stage);
+
+  /// Domains of all axes from those of the root axes.
+  void pass_down_domains(Bounds* bounds, arith::Analyzer& analyzer, Axes which = Axes::All) const;
+
+  /// Intervals of the root axes from those of the leaves.
+  void pass_up_intervals(const Bounds& bounds, AxisMap<loops::Interval>* intervals, arith::Analyzer& analyzer) const;
+
+  /// Values of the root axes from those of the leaves, and the other way.
+  void pass_up_indices(const Bounds& bounds, AxisMap<PrimExpr>* values, Axes which = Axes::All) const;
+  void pass_down_indices(const Bounds& bounds, AxisMap<PrimExpr>* values, Axes which = Axes::All) const;
+
+  /// Sets of flags, merged along the relations. Axes not in the map have none.
+  void pass_down_flags(AxisMap<int>* flags) const;
+  void pass_up_flags(AxisMap<int>* flags) const;
+
+  /// Conditions under which `values` stay inside the domains, those that cannot be proven. With `skip_domain` the
+  /// operation's own domain is not asked for, only the relations' (a split that does not divide).
+  std::vector<PrimExpr> guards(const Bounds& bounds, const AxisMap<PrimExpr>& values, bool skip_domain,
+                               const AxisSet& skip, const loops::VarIntervals& loops, arith::Analyzer& analyzer) const;
 
  private:
-  std::unordered_map<const VarNode*, loops::Interval> of_;
+  /// One relation as a map, with the axes on either side.
+  struct Relation {
+    loops::LoopMap map;
+    std::vector<IterVar> axes, loops;
+  };
+  AxisSet axes_of_threads() const;
+  AxisSet axes_that_overrun(const Bounds& bounds, const AxisMap<PrimExpr>& values, arith::Analyzer& analyzer) const;
+
+  Stage stage_;
+  std::vector<Relation> down_;  // from the root axes to the loops
 };
 
-/// Conditions under which `values` stay inside the domains, those that cannot be proven. With `skip_domain` the
-/// operation's own domain is not asked for, only the relations' (a split that does not divide).
-std::vector<PrimExpr> guards(const StageNode* stage, const Bounds& bounds, const AxisMap<PrimExpr>& values,
-                             bool skip_domain, const AxisSet& skip, const loops::IntervalOf& loop_of,
-                             arith::Analyzer& analyzer);
+/// The relations of the stages of a schedule that no longer changes.
+class RelationsOfStages {
+ public:
+  const Relations& operator[](const Stage& stage) { return of_.try_emplace(stage.get(), stage.get()).first->second; }
+
+ private:
+  std::unordered_map<const StageNode*, Relations> of_;
+};
+
+/// Intervals of loop variables by their bounds, for `guards`.
+loops::VarIntervals intervals_of(const Bounds& bounds);
 
 }  // namespace tessera::te

@@ -16,10 +16,11 @@ struct Factored {
 };
 
 Factored factor(const Stage& stage, const ComputeOp* op, const IterVar& axis) {
+  const Relations relations(stage.get());
   Factored out;
   out.touched[axis.get()] = 1;
-  pass_up_flags(stage.get(), &out.touched);
-  pass_down_flags(stage.get(), &out.touched);
+  relations.pass_up_flags(&out.touched);
+  relations.pass_down_flags(&out.touched);
   for (const IterVar& iv : op->axis)
     if (out.touched.count(iv.get()))
       throw Error(RuntimeError) << "rfactor: Factor axis touches normal axis " << iv->var->name << " of stage "
@@ -35,18 +36,17 @@ Factored factor(const Stage& stage, const ComputeOp* op, const IterVar& axis) {
     out.domains.set(iv, iv->dom);
     analyzer.bind(iv->var, iv->dom);
   }
-  pass_down_domains(stage.get(), &out.domains, analyzer, Axes::Known);
+  relations.pass_down_domains(&out.domains, analyzer, Axes::Known);
   AxisMap<PrimExpr> values;
   for (const IterVar& leaf : stage->leaf_iter_vars) {
     if (!out.touched.count(leaf.get())) continue;
     Range range = out.domains[leaf];
     values[leaf.get()] = is_one(range->extent) ? range->min : PrimExpr(leaf->var);
   }
-  pass_up_indices(stage.get(), out.domains, &values, Axes::Known);
-  LoopIntervals intervals(out.domains);
+  relations.pass_up_indices(out.domains, &values, Axes::Known);
   for (const IterVar& iv : stage->all_iter_vars)
     if (!values.count(iv.get())) skip.insert(iv.get());
-  out.conditions = guards(stage.get(), out.domains, values, true, skip, intervals.lookup(), analyzer);
+  out.conditions = relations.guards(out.domains, values, true, skip, intervals_of(out.domains), analyzer);
   for (const IterVar& iv : op->reduce_axis)
     if (out.touched.count(iv.get())) out.roots.set(iv->var, values.at(iv.get()));
   return out;

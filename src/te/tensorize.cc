@@ -52,28 +52,20 @@ Covered covered(NestBuilder& builder, const Stage& stage, const ComputeOp* op, s
     else if (is_one(range->extent)) intervals[leaf.get()] = Interval::point(range->min);
     else intervals[leaf.get()] = Interval::point(cast(leaf->var->dtype, thread ? thread->var : leaf->var));
   }
-  pass_up_intervals(stage.get(), bounds, &intervals, analyzer);
+  builder.relations(stage).pass_up_intervals(bounds, &intervals, analyzer);
   Covered out;
-  std::unordered_map<const VarNode*, Interval> roots;
+  loops::VarIntervals roots;
   for (const IterVar& iv : root_iter_vars(op)) {
     out.axes[iv.get()] = loops::cover(intervals.at(iv.get()), bounds[iv], analyzer);
     roots[iv->var.get()] = Interval::of(out.axes[iv.get()]);
   }
-  loops::IntervalOf root_of = [&](const VarNode* var) -> const Interval* {
-    auto it = roots.find(var);
-    return it == roots.end() ? nullptr : &it->second;
-  };
-  TensorMap<std::vector<Interval>> boxes;
+  TensorMap<loops::Box> boxes;
   for (const PrimExpr& body : op->body)
     walk(body, [&](const ProducerLoad* load) {
       Tensor tensor = downcast<Tensor>(load->producer);
-      std::vector<Interval>& box = boxes[tensor];
-      bool is_new = box.empty();
-      for (size_t i = 0; i < load->indices.size(); ++i) {
-        Interval at = loops::eval_interval(load->indices[i], root_of, analyzer);
-        if (is_new) box.push_back(at);
-        else box[i] = loops::hull(box[i], at, analyzer);
-      }
+      loops::Box here;
+      for (const PrimExpr& index : load->indices) here.push_back(loops::eval_interval(index, roots, analyzer));
+      loops::widen(&boxes[tensor], here, analyzer);
     });
   for (const auto& [tensor, box] : boxes) {
     Region region;
@@ -215,14 +207,8 @@ std::vector<PrimExpr> guards_outside(NestBuilder& builder, const Nest& nest, con
 Stmt around(NestBuilder& builder, const Stage& stage, const TensorIntrinNode* intrin, size_t first,
             const Array<IterVar>& axis, const Array<IterVar>& reduce_axis, const std::function<Stmt(Stmt)>& bind_in,
             const std::function<Stmt(Stmt)>& bind_out) {
-  AxisMap<int> kinds;
-  for (const IterVar& iv : axis) kinds[iv.get()] = 1;
-  for (const IterVar& iv : reduce_axis) kinds[iv.get()] = 2;
-  pass_down_flags(stage.get(), &kinds);
-  auto is_reduce = [&](size_t i) {
-    auto it = kinds.find(stage->leaf_iter_vars[i].get());
-    return it != kinds.end() && (it->second & 2);
-  };
+  const auto [reduced, reduce_only] = builder.reduced(stage, axis, reduce_axis);
+  auto is_reduce = [&, &reduced = reduced](size_t i) { return reduced.count(stage->leaf_iter_vars[i].get()) != 0; };
   size_t begin = 0;
   while (begin < first && !is_reduce(begin)) ++begin;
   Nest main = builder.make_nest(stage);
@@ -233,9 +219,6 @@ Stmt around(NestBuilder& builder, const Stage& stage, const TensorIntrinNode* in
     throw Error(RuntimeError) << "stage " << stage_name(stage.get())
                               << ": the reduction is split, but tensor intrinsic " << intrin->name
                               << " has no reduce_update";
-  AxisSet reduce_only, inside;
-  for (const auto& [iv, kind] : kinds)
-    if (kind == 2) reduce_only.insert(iv);
   return builder.loops_around(main, 0, begin, [&] {
     if (!intrin->reduce_init)
       return builder.loops_around(main, begin, first, [&] {

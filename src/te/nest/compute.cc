@@ -51,17 +51,6 @@ Stmt plain(NestBuilder& builder, const Stage& stage, const ComputeOp* op) {
   });
 }
 
-constexpr int kSpatial = 1, kReduce = 2;
-
-/// Which leaves come from spatial and which from reduce axes.
-AxisMap<int> leaf_kinds(const Stage& stage, const ComputeOp* op) {
-  AxisMap<int> kinds;
-  for (const IterVar& iv : op->axis) kinds[iv.get()] = kSpatial;
-  for (const IterVar& iv : op->reduce_axis) kinds[iv.get()] = kReduce;
-  pass_down_flags(stage.get(), &kinds);
-  return kinds;
-}
-
 Stmt update(NestBuilder& builder, const Nest& nest, const ComputeOp* op, const Reduce* reduce) {
   Array<PrimExpr> indices = store_indices(nest, op), current;
   std::vector<Tensor> outputs;
@@ -87,17 +76,9 @@ Stmt update(NestBuilder& builder, const Nest& nest, const ComputeOp* op, const R
 
 /// for shared loops: { for spatial leaves: if spatial guards: out = start; for the rest: if guards: out = step(out) }
 Stmt reducing(NestBuilder& builder, const Stage& stage, const ComputeOp* op, const Reduce* reduce) {
-  AxisMap<int> kinds = leaf_kinds(stage, op);
+  const auto [reduced, reduce_only] = builder.reduced(stage, op->axis, op->reduce_axis);
   size_t count = stage->leaf_iter_vars.size(), begin = 0;
-  auto kind_of = [&](size_t i) {
-    auto it = kinds.find(stage->leaf_iter_vars[i].get());
-    return it == kinds.end() ? 0 : it->second;
-  };
-  while (begin < count && !(kind_of(begin) & kReduce)) ++begin;
-  AxisSet reduce_only;
-  for (const auto& [iv, kind] : kinds)
-    if (kind == kReduce) reduce_only.insert(iv);
-
+  while (begin < count && !reduced.count(stage->leaf_iter_vars[begin].get())) ++begin;
   Nest main = builder.make_nest(stage);
   return builder.loops_around(main, 0, begin, [&] {
     Nest init = builder.make_nest(stage, NestBuilder::Part::Init, &main, begin, reduce_only);
@@ -119,15 +100,12 @@ Stmt reducing(NestBuilder& builder, const Stage& stage, const ComputeOp* op, con
 /// One call that combines the values of all threads, then a store of the result:
 ///   allocate reduce_temp; tvm_thread_allreduce(n, value..., guards, temp..., threads...); out = reduce_temp
 Stmt across_threads(NestBuilder& builder, const Stage& stage, const ComputeOp* op, const Reduce* reduce) {
-  AxisMap<int> kinds = leaf_kinds(stage, op);
-  AxisSet reduce_only;
-  for (const auto& [iv, kind] : kinds)
-    if (kind == kReduce) reduce_only.insert(iv);
+  const auto [reduced, reduce_only] = builder.reduced(stage, op->axis, op->reduce_axis);
   size_t count = stage->leaf_iter_vars.size(), local_begin = count;
   Array<PrimExpr> threads;
   for (size_t i = 0; i < count; ++i) {
     IterVar leaf = stage->leaf_iter_vars[i];
-    bool is_reduce = kinds.count(leaf.get()) && (kinds[leaf.get()] & kReduce);
+    bool is_reduce = reduced.count(leaf.get()) != 0;
     IterVar thread = bound_thread(stage.get(), leaf);
     if (is_reduce && thread) {
       threads.push_back(thread->var);
@@ -222,14 +200,12 @@ Stmt across_threads(NestBuilder& builder, const Stage& stage, const ComputeOp* o
 Stmt provide_compute(NestBuilder& builder, const Stage& stage) {
   auto* op = stage->op.as<ComputeOp>();
   bool is_across_threads = false;
-  AxisMap<int> kinds = leaf_kinds(stage, op);
+  const AxisSet reduced = builder.reduced(stage, op->axis, op->reduce_axis).any;
   for (const IterVar& leaf : stage->leaf_iter_vars) {
     auto* attr = attr_of(stage.get(), leaf);
     if (!attr) continue;
     if (attr->iter_type == IterType::Tensorized) return provide_tensorized(builder, stage, leaf);
-    auto it = kinds.find(leaf.get());
-    if (attr->bind_thread && !is_virtual_thread(attr->bind_thread->thread_tag) && it != kinds.end() &&
-        (it->second & kReduce))
+    if (attr->bind_thread && !is_virtual_thread(attr->bind_thread->thread_tag) && reduced.count(leaf.get()))
       is_across_threads = true;
   }
   const Reduce* reduce = as_reduction(op);

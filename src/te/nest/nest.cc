@@ -14,7 +14,11 @@ Stmt if_all(const std::vector<PrimExpr>& conditions, Stmt body) {
 }
 
 NestBuilder::NestBuilder(const Schedule& sch, const Bounds& bounds, bool keep_trivial_loops)
-    : sch_(sch), bounds_(bounds), keep_trivial_loops_(keep_trivial_loops), paths_(sch), intervals_(bounds) {
+    : sch_(sch),
+      bounds_(bounds),
+      keep_trivial_loops_(keep_trivial_loops),
+      paths_(sch),
+      intervals_(intervals_of(bounds)) {
   for (const auto& [iv, range] : bounds) analyzer_.bind(iv->var, range, true);
   std::unordered_map<const OperationNode*, Stage> scan_of_init;
   for (const Stage& stage : sch->stages) {
@@ -75,10 +79,9 @@ Stmt NestBuilder::pipeline(const Stage& stage, Stmt consumer) {
 
 /// An extent that depends on loops around it may be negative where nothing is computed; memory is not.
 Range NestBuilder::never_negative(const Range& range) {
-  loops::IntervalOf loop_of = intervals_.lookup();
-  bool varies = uses_var(range->extent, [&](const VarNode* var) { return loop_of(var) != nullptr; });
+  bool varies = uses_var(range->extent, [&](const VarNode* var) { return intervals_.count(var) != 0; });
   if (!varies) return range;
-  loops::Interval reach = loops::eval_interval(range->extent, loop_of, analyzer_);
+  loops::Interval reach = loops::eval_interval(range->extent, intervals_, analyzer_);
   PrimExpr one = make_const(range->extent.dtype(), 1);
   if (reach.min.defined() && analyzer_.can_prove(reach.min >= one)) return range;
   return make_range(range->min, max(range->extent, one));
@@ -187,12 +190,12 @@ NestBuilder::Nest NestBuilder::make_nest(const Stage& stage, Part part, const Ne
     else if (part == Part::Init) var = make_var(leaf->var->name + ".init", leaf->var->dtype);
     if (!var.same_as(leaf->var) && !thread) {
       analyzer_.bind(var, range, true);
-      intervals_.add(var, range);
+      intervals_[var.get()] = loops::Interval::of(range);
     }
     nest.loop_vars[leaf.get()] = var;
     nest.values[leaf.get()] = cast(leaf->var->dtype, var);
   }
-  pass_up_indices(stage.get(), bounds_, &nest.values, skip.empty() ? Axes::All : Axes::Known);
+  relations(stage).pass_up_indices(bounds_, &nest.values, skip.empty() ? Axes::All : Axes::Known);
   for (const IterVar& root : root_iter_vars(stage->op.get())) {  // spatial axes first: reduce axes may depend on them
     auto it = nest.values.find(root.get());
     if (it != nest.values.end()) nest.roots.set(root->var, analyzer_.simplify(over_loops(nest, it->second)));
@@ -200,11 +203,25 @@ NestBuilder::Nest NestBuilder::make_nest(const Stage& stage, Part part, const Ne
   return nest;
 }
 
+NestBuilder::Reduced NestBuilder::reduced(const Stage& stage, const Array<IterVar>& axis,
+                                          const Array<IterVar>& reduce_axis) {
+  constexpr int kSpatial = 1, kReduce = 2;
+  AxisMap<int> kinds;
+  for (const IterVar& iv : axis) kinds[iv.get()] = kSpatial;
+  for (const IterVar& iv : reduce_axis) kinds[iv.get()] = kReduce;
+  relations(stage).pass_down_flags(&kinds);
+  Reduced out;
+  for (const auto& [iv, kind] : kinds) {
+    if (kind & kReduce) out.any.insert(iv);
+    if (kind == kReduce) out.only.insert(iv);
+  }
+  return out;
+}
+
 std::vector<PrimExpr> NestBuilder::nest_guards(const Nest& nest, bool skip_domain, const AxisSet& skip) {
   std::vector<PrimExpr> out;
-  AxisMap<PrimExpr> values = nest.values;
   for (const PrimExpr& guard :
-       guards(nest.stage.get(), bounds_, values, skip_domain, skip, intervals_.lookup(), analyzer_))
+       relations(nest.stage).guards(bounds_, nest.values, skip_domain, skip, intervals_, analyzer_))
     out.push_back(likely(in_nest(nest, guard)));
   return out;
 }
@@ -231,7 +248,7 @@ PrimExpr NestBuilder::over_loops(const Nest& nest, const PrimExpr& e) {
     PrimExpr value = nest.roots[root->var], last = loops::Interval::of(bounds_[root]).max;
     bool is_inside = analyzer_.can_prove(value <= last);
     if (!is_inside) {
-      loops::Interval reach = loops::eval_interval(value, intervals_.lookup(), analyzer_);
+      loops::Interval reach = loops::eval_interval(value, intervals_, analyzer_);
       is_inside = reach.max.defined() && analyzer_.can_prove(reach.max <= last);
     }
     values.set(root->var, is_inside ? value : min(value, last));

@@ -41,7 +41,13 @@ class NestBuilder {
   PrimExpr in_nest(const Nest& nest, const PrimExpr& e) { return downcast<PrimExpr>(seen_from(nest, e)); }
   /// The tensor of the program that stands for an operation's: as the user wrote it, a scan's own for its parts.
   Tensor target(const Tensor& tensor) const;
+  /// The axes of a stage that come from reduce axes, and those that come from nothing else.
+  struct Reduced {
+    AxisSet any, only;
+  };
+  Reduced reduced(const Stage& stage, const Array<IterVar>& axis, const Array<IterVar>& reduce_axis);
   const Bounds& bounds() const { return bounds_; }
+  const Relations& relations(const Stage& stage) { return relations_[stage]; }
   arith::Analyzer& analyzer() { return analyzer_; }
   /// The stages of a list, in order, around what consumes them.
   Stmt pipelines(const std::vector<Stage>& stages, Stmt consumer);
@@ -69,8 +75,9 @@ class NestBuilder {
   const Bounds& bounds_;
   bool keep_trivial_loops_;
   AttachPaths paths_;
+  RelationsOfStages relations_;
   arith::Analyzer analyzer_;
-  LoopIntervals intervals_;
+  loops::VarIntervals intervals_;
   TensorMap<Tensor> targets_;
   AxisSet active_threads_;
   std::vector<Stage> roots_;

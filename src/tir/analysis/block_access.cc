@@ -16,12 +16,9 @@ using loops::Interval;
 /// The box around all accesses of one kind, buffer by buffer.
 class Regions {
  public:
-  void add(const Buffer& buffer, std::vector<Interval> box, arith::Analyzer& analyzer) {
-    for (auto& [known, hull] : boxes_) {
-      if (!known.same_as(buffer)) continue;
-      for (size_t i = 0; i < hull.size(); ++i) hull[i] = loops::hull(hull[i], box[i], analyzer);
-      return;
-    }
+  void add(const Buffer& buffer, loops::Box box, arith::Analyzer& analyzer) {
+    for (auto& [known, all] : boxes_)
+      if (known.same_as(buffer)) return loops::widen(&all, box, analyzer);
     boxes_.emplace_back(buffer, std::move(box));
   }
 
@@ -41,7 +38,7 @@ class Regions {
   }
 
  private:
-  std::vector<std::pair<Buffer, std::vector<Interval>>> boxes_;
+  std::vector<std::pair<Buffer, loops::Box>> boxes_;
 };
 
 class Detector {
@@ -87,19 +84,11 @@ class Detector {
     return true;
   }
 
-  Interval interval(const PrimExpr& e) {
-    return loops::eval_interval(
-        e,
-        [this](const VarNode* var) {
-          auto it = domains_.find(var);
-          return it == domains_.end() ? nullptr : &it->second;
-        },
-        analyzer_);
-  }
+  Interval interval(const PrimExpr& e) { return loops::eval_interval(e, domains_, analyzer_); }
 
   void access(Regions* regions, const Buffer& buffer, const Array<PrimExpr>& indices) {
     if (!buffer_at_(buffer->data)) return;
-    std::vector<Interval> box;
+    loops::Box box;
     for (const PrimExpr& index : indices) box.push_back(index_interval(index));
     regions->add(buffer, std::move(box), analyzer_);
   }
@@ -120,7 +109,7 @@ class Detector {
     auto add = [&](Regions* regions, const Array<BufferRegion>& touched) {
       for (const BufferRegion& region : touched) {
         if (!buffer_at_(region->buffer->data)) continue;
-        std::vector<Interval> box;
+        loops::Box box;
         for (const Range& range : region->region)
           box.push_back({interval(range->min).min, interval(range->min + range->extent - 1).max});
         regions->add(region->buffer, std::move(box), analyzer_);
@@ -135,13 +124,13 @@ class Detector {
     for (const PrimExpr& arg : call->args) {
       auto* var = arg.as<VarNode>();
       Buffer buffer = var && var->type_annotation.as<PointerType>() ? buffer_at_(Var(var)) : nullptr;
-      if (buffer) opaque_.add(buffer, std::vector<Interval>(buffer->shape.size(), Interval::everything()), analyzer_);
+      if (buffer) opaque_.add(buffer, loops::Box(buffer->shape.size(), Interval::everything()), analyzer_);
     }
   }
 
   const BufferAt& buffer_at_;
   arith::Analyzer analyzer_;
-  std::unordered_map<const VarNode*, Interval> domains_;
+  loops::VarIntervals domains_;
   Regions reads_, writes_, opaque_;
 };
 

@@ -68,28 +68,23 @@ class UseCollector {
   Map<Var, PrimExpr> axes_;
 };
 
-using Box = std::vector<loops::Interval>;
+using loops::Box;
 
 /// What the regions of a use cover in one iteration of the loop at `depth` of its path; empty where it has none.
 Box box_of(const Use& use, const Array<BufferRegion>& regions, size_t depth, arith::Analyzer& analyzer) {
-  std::unordered_map<const VarNode*, loops::Interval> inner;
+  loops::VarIntervals inner;
   for (size_t i = depth + 1; i < use.path.size(); ++i)
     if (auto* loop = cast_or_null<For>(use.path[i]))
       inner[loop->loop_var.get()] = loops::Interval::of(make_range(loop->min, loop->extent));
-  auto bound_of = [&](const VarNode* var) -> const loops::Interval* {
-    auto it = inner.find(var);
-    return it == inner.end() ? nullptr : &it->second;
-  };
   Box out;
   for (const BufferRegion& region : regions) {
-    for (size_t i = 0; i < region->region.size(); ++i) {
-      PrimExpr first = substitute(region->region[i]->min, use.axes);
-      PrimExpr last = substitute(region->region[i]->min + region->region[i]->extent - 1, use.axes);
-      loops::Interval here = loops::hull(loops::eval_interval(first, bound_of, analyzer),
-                                         loops::eval_interval(last, bound_of, analyzer), analyzer);
-      if (out.size() <= i) out.push_back(here);
-      else out[i] = loops::hull(out[i], here, analyzer);
+    Box here;
+    for (const Range& range : region->region) {
+      PrimExpr first = substitute(range->min, use.axes), last = substitute(range->min + range->extent - 1, use.axes);
+      here.push_back(loops::hull(loops::eval_interval(first, inner, analyzer),
+                                 loops::eval_interval(last, inner, analyzer), analyzer));
     }
+    loops::widen(&out, here, analyzer);
   }
   return out;
 }
@@ -102,12 +97,7 @@ bool carries(const std::vector<Use>& uses, size_t depth) {
     if (auto* loop = cast_or_null<For>(uses[0].path[i]))
       analyzer.bind(loop->loop_var, make_range(loop->min, loop->extent), true);
   Box written;
-  for (const Use& use : uses) {
-    Box here = box_of(use, use.writes, depth, analyzer);
-    if (written.empty()) written = here;
-    else
-      for (size_t i = 0; i < here.size(); ++i) written[i] = loops::hull(written[i], here[i], analyzer);
-  }
+  for (const Use& use : uses) loops::widen(&written, box_of(use, use.writes, depth, analyzer), analyzer);
   for (const Use& use : uses) {
     Box read = box_of(use, use.reads, depth, analyzer);
     for (size_t i = 0; i < read.size() && i < written.size(); ++i) {

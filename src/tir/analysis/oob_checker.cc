@@ -76,12 +76,8 @@ class Checker {
   /// it is when its least or greatest value is.
   void check(const Buffer& buffer, const Array<PrimExpr>& indices, const ObjectRef& where) {
     for (size_t i = 0; i < indices.size() && i < buffer->shape.size(); ++i) {
-      auto domain = [this](const VarNode* var) {
-        auto it = domains_.find(var);
-        return it == domains_.end() ? nullptr : &it->second;
-      };
       loops::Interval values =
-          conditions_ > 0 ? loops::Interval::point(indices[i]) : loops::eval_interval(indices[i], domain, analyzer_);
+          conditions_ > 0 ? loops::Interval::point(indices[i]) : loops::eval_interval(indices[i], domains_, analyzer_);
       bool below = values.min && analyzer_.can_prove(values.min < make_zero(values.min.dtype()));
       bool beyond = values.max && analyzer_.can_prove(values.max >= buffer->shape[i]);
       if (!below && !beyond) continue;
@@ -92,7 +88,7 @@ class Checker {
 
   Rewriter visitor_;
   arith::Analyzer analyzer_;
-  std::unordered_map<const VarNode*, loops::Interval> domains_;
+  loops::VarIntervals domains_;
   int conditions_ = 0;
   std::vector<std::string> found_;
 };

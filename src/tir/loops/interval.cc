@@ -23,6 +23,14 @@ Interval eval_interval(const PrimExpr& e, const IntervalOf& vars, arith::Analyze
   return {simple(found.min), simple(found.max)};
 }
 
+Interval eval_interval(const PrimExpr& e, const VarIntervals& vars, arith::Analyzer& analyzer) {
+  auto lookup = [&](const VarNode* var) {
+    auto known = vars.find(var);
+    return known == vars.end() ? nullptr : &known->second;
+  };
+  return eval_interval(e, IntervalOf(lookup), analyzer);
+}
+
 Interval hull(const Interval& a, const Interval& b, arith::Analyzer& analyzer) {
   auto lesser = [&](const PrimExpr& x, const PrimExpr& y) {
     if (!x.defined() || !y.defined()) return PrimExpr();
@@ -35,6 +43,12 @@ Interval hull(const Interval& a, const Interval& b, arith::Analyzer& analyzer) {
     return analyzer.can_prove(y >= x) ? y : analyzer.simplify(max(x, y));
   };
   return {lesser(a.min, b.min), greater(a.max, b.max)};
+}
+
+void widen(Box* box, const Box& more, arith::Analyzer& analyzer) {
+  if (box->empty()) *box = more;
+  else
+    for (size_t i = 0; i < more.size(); ++i) (*box)[i] = hull((*box)[i], more[i], analyzer);
 }
 
 Range cover(const Interval& interval, const Range& otherwise, arith::Analyzer& analyzer) {

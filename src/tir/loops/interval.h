@@ -2,6 +2,8 @@
 // Symbolic intervals, and the interval of an expression over a box of loops.
 
 #include <functional>
+#include <unordered_map>
+#include <vector>
 
 #include "arith/analyzer.h"
 
@@ -19,15 +21,23 @@ struct Interval {
   bool is_point() const { return min.defined() && min.same_as(max); }
 };
 
-/// The interval of a variable; null when it is a constant of the question, like a symbolic size.
+/// Intervals of variables. One that has none is a constant of the question, like a symbolic size.
+using VarIntervals = std::unordered_map<const VarNode*, Interval>;
+/// The same as a question; null for a variable that has none.
 using IntervalOf = std::function<const Interval*(const VarNode*)>;
 
 /// An interval that holds every value of `e` when its variables take the values of theirs. Exact for what index
 /// arithmetic usually is: sums, products, quotients and remainders by positive values, min and max.
+Interval eval_interval(const PrimExpr& e, const VarIntervals& vars, arith::Analyzer& analyzer);
 Interval eval_interval(const PrimExpr& e, const IntervalOf& vars, arith::Analyzer& analyzer);
 
 /// The smallest interval around both, as far as their ends can be compared.
 Interval hull(const Interval& a, const Interval& b, arith::Analyzer& analyzer);
+
+/// An interval for each dimension. No dimensions, no elements: a box that nothing was added to.
+using Box = std::vector<Interval>;
+/// The smallest box around both.
+void widen(Box* box, const Box& more, arith::Analyzer& analyzer);
 
 /// The interval as a range with simplified ends; `otherwise` when it is not bounded.
 Range cover(const Interval& interval, const Range& otherwise, arith::Analyzer& analyzer);

@@ -77,8 +77,8 @@ class Compactor {
   struct Use {
     Buffer buffer;
     std::string scope;
-    std::vector<loops::Interval> region;  // empty: not touched
-    bool is_opaque = false;               // its address is taken
+    loops::Box region;       // empty: not touched
+    bool is_opaque = false;  // its address is taken
     std::vector<Align> aligns;
   };
 
@@ -196,19 +196,13 @@ class Compactor {
 
     arith::Analyzer& analyzer_;
     std::vector<std::pair<Threads, loops::Interval>> threads_;
-    std::unordered_map<const VarNode*, loops::Interval> loops_;
+    loops::VarIntervals loops_;
     std::unordered_map<const VarNode*, PrimExpr> lets_;
-    std::unordered_map<std::string, std::unordered_map<const VarNode*, loops::Interval>> values_;  // of lets, by scope
+    std::unordered_map<std::string, loops::VarIntervals> values_;  // of lets, by scope
   };
 
-  void unite(const std::vector<loops::Interval>& here, Use* use) {
-    if (use->region.empty()) use->region = here;
-    else
-      for (size_t i = 0; i < here.size(); ++i) use->region[i] = loops::hull(use->region[i], here[i], analyzer_);
-  }
-
   void add(const Array<PrimExpr>& indices, Scopes& scopes, Use* use) {
-    std::vector<loops::Interval> here;
+    loops::Box here;
     for (const PrimExpr& index : indices) {
       auto* ramp = index.as<Ramp>();
       if (!ramp) here.push_back(scopes.eval(index, use->scope));
@@ -216,15 +210,15 @@ class Compactor {
         here.push_back(scopes.between(
             ramp->base, ramp->base + ramp->stride * make_const(ramp->base.dtype(), ramp->lanes - 1), use->scope));
     }
-    unite(here, use);
+    loops::widen(&use->region, here, analyzer_);
   }
 
   void add_view(const Array<Range>& ranges, Scopes& scopes, Use* use) {
-    std::vector<loops::Interval> here;
+    loops::Box here;
     for (const Range& range : ranges)
       here.push_back(
           scopes.between(range->min, range->min + range->extent - make_const(range->min.dtype(), 1), use->scope));
-    unite(here, use);
+    loops::widen(&use->region, here, analyzer_);
   }
 
   /// "buffer_dim_align" of a block that writes: tuples (index of the write, axis, factor, offset).

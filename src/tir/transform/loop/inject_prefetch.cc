@@ -61,23 +61,16 @@ class PrefetchInjector {
     Stmt body = rewriter_(op->body);
     if (loops_.empty()) throw Error(ValueError) << "prefetch of " << buffer->name << " stands in no loop";
     arith::Analyzer analyzer;
-    std::unordered_map<const VarNode*, loops::Interval> inner;
-    auto bound_of = [&](const VarNode* var) -> const loops::Interval* {
-      auto it = inner.find(var);
-      return it == inner.end() ? nullptr : &it->second;
-    };
-    std::vector<loops::Interval> region;
+    loops::VarIntervals inner;
+    loops::Box region;
     pre_order(op->body, [&](const Object* node) {
       if (auto* loop = cast_or_null<For>(node))
         inner[loop->loop_var.get()] = loops::Interval::of(make_range(loop->min, loop->extent));
       auto* load = cast_or_null<BufferLoad>(node);
       if (!load || !load->buffer.same_as(buffer)) return true;
-      bool is_first = region.empty();
-      for (size_t i = 0; i < load->indices.size(); ++i) {
-        loops::Interval here = loops::eval_interval(load->indices[i], bound_of, analyzer);
-        if (is_first) region.push_back(here);
-        else region[i] = loops::hull(region[i], here, analyzer);
-      }
+      loops::Box here;
+      for (const PrimExpr& index : load->indices) here.push_back(loops::eval_interval(index, inner, analyzer));
+      loops::widen(&region, here, analyzer);
       return true;
     });
     Var var = loops_.back()->loop_var;

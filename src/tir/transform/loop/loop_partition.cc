@@ -157,11 +157,7 @@ class Partitioner {
     PrimExpr scale = make_const(var->dtype, *factor);
     PrimExpr rest = analyzer_.simplify(e - scale * var);
     if (uses_var(rest, var)) return false;
-    auto bound_of = [this](const VarNode* v) -> const loops::Interval* {
-      auto it = inner_.find(v);
-      return it == inner_.end() ? nullptr : &it->second;
-    };
-    loops::Interval range = loops::eval_interval(rest, bound_of, analyzer_);
+    loops::Interval range = loops::eval_interval(rest, inner_, analyzer_);
     if (!range.max || uses_inner(range.max) || uses_var(range.max, var)) return false;
     if (*factor > 0) {
       PrimExpr high = floordiv(make_zero(var->dtype) - range.max, scale);
@@ -344,7 +340,7 @@ class Partitioner {
   arith::Analyzer analyzer_;
   std::unordered_map<const VarNode*, int64_t> hinted_;
   std::vector<const Call*> conditions_;
-  std::unordered_map<const VarNode*, loops::Interval> inner_;
+  loops::VarIntervals inner_;
 };
 
 }  // namespace

@@ -295,17 +295,13 @@ class Planner {
 
   /// Names the elements of `memory` that the pieces in `stmt` read or write.
   Stmt barrier(const char* what, const Stmt& stmt, const VarNode* memory, bool writes) {
-    std::unordered_map<const VarNode*, loops::Interval> inner;
-    auto bound_of = [&](const VarNode* var) -> const loops::Interval* {
-      auto it = inner.find(var);
-      return it == inner.end() ? nullptr : &it->second;
-    };
+    loops::VarIntervals inner;
     Buffer buffer;
     std::optional<loops::Interval> region;
     auto add = [&](const Buffer& used, const Array<PrimExpr>& indices) {
       if (used->data.get() != memory || indices.size() != 1) return;
       buffer = used;
-      loops::Interval here = loops::eval_interval(indices[0], bound_of, analyzer_);
+      loops::Interval here = loops::eval_interval(indices[0], inner, analyzer_);
       region = region ? loops::hull(*region, here, analyzer_) : here;
     };
     bool in_piece = false;
