@@ -3,6 +3,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "schedule/primitive_error.h"
+#include "tir/loops/conditions.h"
 
 namespace tessera::schedule {
 namespace {
@@ -40,15 +41,7 @@ InitLoops init_loops(const BlockNode* block, const Array<PrimExpr>& values, cons
     is_reduced.push_back(in_reduction && !in_spatial);
   }
   InitLoops out{{}, bool_imm(true)};
-  std::vector<PrimExpr> conditions{predicate};
-  while (!conditions.empty()) {
-    PrimExpr condition = conditions.back();
-    conditions.pop_back();
-    if (auto* both = condition.as<And>()) {
-      conditions.push_back(both->b);
-      conditions.push_back(both->a);
-      continue;
-    }
+  for (const PrimExpr& condition : loops::conjuncts(predicate)) {
     bool of_reduction = false, of_others = false;
     for (size_t i = 0; i < loops.size(); ++i)
       if (uses_var(condition, loops[i]->loop_var)) (is_reduced[i] ? of_reduction : of_others) = true;

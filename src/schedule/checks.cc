@@ -154,10 +154,4 @@ void require_own_loops(const Cursor& cursor) {
   if (!is_one(cursor.realize()->predicate)) reject("it is guarded by a condition");
 }
 
-PrimExpr conditions_without(const PrimExpr& predicate, const std::function<bool(const VarNode*)>& is_dropped) {
-  if (auto* both = predicate.as<And>())
-    return logical_and(conditions_without(both->a, is_dropped), conditions_without(both->b, is_dropped));
-  return uses_var(predicate, is_dropped) ? bool_imm(true) : predicate;
-}
-
 }  // namespace tessera::schedule

@@ -26,7 +26,5 @@ Buffer buffer_at(const BlockNode* block, int index, bool is_write);
 bool is_output(const Cursor& block);
 /// Rejects unless the loops of the block run it alone and are its axes, one for one.
 void require_own_loops(const Cursor& cursor);
-/// The conjunction `predicate` without the conditions that name such a variable.
-PrimExpr conditions_without(const PrimExpr& predicate, const std::function<bool(const VarNode*)>& is_dropped);
 
 }  // namespace tessera::schedule

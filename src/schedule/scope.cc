@@ -11,6 +11,7 @@
 #include "schedule/region.h"
 #include "schedule/statements.h"
 #include "schedule/why_not.h"
+#include "tir/loops/conditions.h"
 
 namespace tessera::schedule {
 namespace {
@@ -187,17 +188,8 @@ bool is_guard_of_domain(const Cursor& cursor) {
         inside, logical_and(realize->iter_values[i] >= dom->min, realize->iter_values[i] < dom->min + dom->extent));
   }
   auto known = analyzer.assume(inside);
-  std::vector<PrimExpr> conditions{realize->predicate};
-  while (!conditions.empty()) {
-    PrimExpr condition = conditions.back();
-    conditions.pop_back();
-    if (auto* both = condition.as<And>()) {
-      conditions.push_back(both->a);
-      conditions.push_back(both->b);
-    } else if (!analyzer.can_prove(condition)) {
-      return false;
-    }
-  }
+  for (const PrimExpr& condition : loops::conjuncts(realize->predicate))
+    if (!analyzer.can_prove(condition)) return false;
   return true;
 }
 

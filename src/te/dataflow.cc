@@ -1,6 +1,7 @@
 #include "te/dataflow.h"
 
 #include "ir/prim/ops.h"
+#include "tir/loops/conditions.h"
 
 namespace tessera::te {
 
@@ -32,8 +33,7 @@ void replace_stage_op(const Schedule& sch, const Stage& stage, const Operation& 
 
 PrimExpr only_inside(const std::vector<PrimExpr>& conditions, const PrimExpr& body) {
   if (conditions.empty()) return body;
-  PrimExpr all = conditions[0];
-  for (size_t i = 1; i < conditions.size(); ++i) all = logical_and(all, conditions[i]);
+  PrimExpr all = loops::all_of(conditions);
   if (auto* reduce = body.as<Reduce>()) {
     PrimExpr condition = is_one(reduce->condition) ? likely(all) : likely(logical_and(all, reduce->condition));
     return with(reduce, &Reduce::condition, condition);

@@ -1,6 +1,7 @@
 #include "te/reduce.h"
 
 #include "ir/prim/ops.h"
+#include "tir/loops/reduction.h"
 
 namespace tessera::te {
 namespace {
@@ -18,14 +19,7 @@ PrimExpr reduce(const PrimExpr& source, const Array<IterVar>& axes,
 }
 
 PrimExpr reduce(const CommReducer& combiner, const Array<PrimExpr>& source, const Array<IterVar>& axes, int index) {
-  Reduce node;
-  node.dtype = source[static_cast<size_t>(index)].dtype();
-  node.combiner = combiner;
-  node.source = source;
-  node.axis = axes;
-  node.condition = bool_imm(true);
-  node.value_index = index;
-  return make(std::move(node));
+  return loops::reduce_one(combiner, source, axes, bool_imm(true), static_cast<size_t>(index));
 }
 
 PrimExpr least_of(DataType dtype) { return has_infinity(dtype) ? -infinity(dtype) : min_value(dtype); }

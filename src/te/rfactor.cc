@@ -3,24 +3,44 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "te/dataflow.h"
+#include "tir/loops/conditions.h"
+#include "tir/loops/factor.h"
+#include "tir/loops/reduction.h"
 
 namespace tessera::te {
 namespace {
 
 /// What stands in for the reduce axes that `axis` comes from.
 struct Factored {
-  AxisMap<int> touched;
+  AxisSet touched;  // among the axes of the operation and the leaves of the stage
   Bounds domains;
   Map<Var, PrimExpr> roots;
   std::vector<PrimExpr> conditions;
 };
 
+AxisSet touched_by(const StageNode* stage, const Relations& relations, const IterVar& axis) {
+  const Array<IterVar> roots = root_iter_vars(stage->op.get());
+  const Array<IterVar>& leaves = stage->leaf_iter_vars;
+  std::vector<AxisMap<int>> below(roots.size());
+  for (size_t i = 0; i < roots.size(); ++i) {
+    below[i][roots[i].get()] = 1;
+    relations.pass_down_flags(&below[i]);
+  }
+  loops::FactoredAxes parts =
+      loops::factor_axes(roots.size(), leaves.size(), leaf_position(stage, axis),
+                         [&](size_t root, size_t leaf) { return below[root].count(leaves[leaf].get()) != 0; });
+  AxisSet out;
+  for (size_t i = 0; i < roots.size(); ++i)
+    if (parts.axes[i]) out.insert(roots[i].get());
+  for (size_t i = 0; i < leaves.size(); ++i)
+    if (parts.loops[i]) out.insert(leaves[i].get());
+  return out;
+}
+
 Factored factor(const Stage& stage, const ComputeOp* op, const IterVar& axis) {
   const Relations relations(stage.get());
   Factored out;
-  out.touched[axis.get()] = 1;
-  relations.pass_up_flags(&out.touched);
-  relations.pass_down_flags(&out.touched);
+  out.touched = touched_by(stage.get(), relations, axis);
   for (const IterVar& iv : op->axis)
     if (out.touched.count(iv.get()))
       throw Error(RuntimeError) << "rfactor: Factor axis touches normal axis " << iv->var->name << " of stage "
@@ -66,9 +86,9 @@ Array<Tensor> rfactor(const Schedule& sch, const Tensor& tensor, const IterVar& 
     throw Error(RuntimeError) << "rfactor: stage " << stage_name(stage.get())
                               << " starts from values of its own (init); it cannot be factored";
   leaf_position(stage.get(), axis);
-  int ndim = static_cast<int>(op->axis.size());
-  int position = factor_axis >= 0 ? factor_axis : ndim + 1 + factor_axis;
-  if (position < 0 || position > ndim)
+  size_t ndim = op->axis.size();
+  std::optional<size_t> position = loops::factor_position(factor_axis, ndim);
+  if (!position)
     throw Error(ValueError) << "rfactor: factor_axis is " << factor_axis << ", but the factored tensor of "
                             << stage_name(stage.get()) << " has " << ndim + 1 << " axes";
   Factored parts = factor(stage, op, axis);
@@ -81,31 +101,18 @@ Array<Tensor> rfactor(const Schedule& sch, const Tensor& tensor, const IterVar& 
 
   // The factored operation: `axis` becomes spatial, the other loops it came with become reduce axes of their own.
   Array<IterVar> spatial = op->axis, reduced;
-  spatial.insert(static_cast<size_t>(position), make_iter_var(parts.domains[axis], axis->var, IterType::DataPar));
+  spatial.insert(*position, make_iter_var(parts.domains[axis], axis->var, IterType::DataPar));
   for (const IterVar& iv : op->reduce_axis)
     if (!parts.touched.count(iv.get())) reduced.push_back(iv);
   for (const IterVar& leaf : stage->leaf_iter_vars)
     if (parts.touched.count(leaf.get()) && !leaf.same_as(axis))
       reduced.push_back(make_iter_var(parts.domains[leaf], leaf->var, leaf->iter_type));
-  PrimExpr condition = reduce->condition;
-  for (const PrimExpr& guard : parts.conditions) condition = is_one(condition) ? guard : logical_and(condition, guard);
+  std::vector<PrimExpr> conditions = parts.conditions;
+  conditions.insert(conditions.begin(), reduce->condition);
+  PrimExpr condition = loops::all_of(conditions);
   if (!is_one(condition)) condition = likely(condition);
-  Reduce partial(*reduce);
-  partial.source = substitute(reduce->source, parts.roots);
-  partial.condition = substitute(condition, parts.roots);
-  partial.axis = reduced;
-  Array<PrimExpr> bodies;
-  for (size_t i = 0; i < op->body.size(); ++i) {
-    partial.value_index = static_cast<int32_t>(i);
-    partial.dtype = op->body[i].dtype();
-    PrimExpr body = make(Reduce(partial));
-    if (reduced.empty()) {  // nothing is left to reduce: each element is itself, or the identity outside the domain
-      body = partial.source[i];
-      if (!is_one(partial.condition))
-        body = if_then_else(partial.condition, body, reduce->combiner->identity_element[i]);
-    }
-    bodies.push_back(body);
-  }
+  Array<PrimExpr> bodies = loops::reduce_all(reduce->combiner, substitute(reduce->source, parts.roots), reduced,
+                                             substitute(condition, parts.roots));
   Operation factored = compute_op(op->name + ".rf", op->tag, op->attrs, spatial, bodies);
 
   // What remains: the reduction of the partial results over the new axis.
@@ -115,19 +122,9 @@ Array<Tensor> rfactor(const Schedule& sch, const Tensor& tensor, const IterVar& 
   Array<Tensor> replacement = compute_many(
       tensor->shape,
       [&](const Array<PrimExpr>& indices) {
-        Array<PrimExpr> at = indices, sources, reductions;
-        at.insert(static_cast<size_t>(position), rest->var);
+        Array<PrimExpr> at = loops::with_factor(indices, *position, rest->var), sources;
         for (const Tensor& part : out) sources.push_back(load(part, at));
-        Reduce total(*reduce);
-        total.source = sources;
-        total.axis = {rest};
-        total.condition = bool_imm(true);
-        for (size_t i = 0; i < op->body.size(); ++i) {
-          total.value_index = static_cast<int32_t>(i);
-          total.dtype = op->body[i].dtype();
-          reductions.push_back(make(Reduce(total)));
-        }
-        return reductions;
+        return loops::reduce_all(reduce->combiner, sources, {rest}, bool_imm(true));
       },
       op->name + ".repl");
   replace_stage_op(sch, stage, replacement[0]->op);

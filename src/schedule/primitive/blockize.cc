@@ -7,6 +7,7 @@
 #include "schedule/checks.h"
 #include "schedule/primitives.h"
 #include "schedule/region.h"
+#include "tir/loops/conditions.h"
 #include "tir/remap.h"
 
 namespace tessera::schedule {
@@ -33,11 +34,12 @@ bool is_mixed(const PrimExpr& e, const IsInside& is_inside) {
 
 /// Each condition stays with the loops it names.
 bool divide_predicate(const PrimExpr& predicate, const IsInside& is_inside, Division* out) {
-  if (auto* both = predicate.as<And>())
-    return divide_predicate(both->a, is_inside, out) && divide_predicate(both->b, is_inside, out);
-  PrimExpr& side = uses_var(predicate, is_inside) ? out->inner_predicate : out->outer_predicate;
-  side = logical_and(side, predicate);
-  return !is_mixed(predicate, is_inside);
+  for (const PrimExpr& condition : loops::conjuncts(predicate)) {
+    if (is_mixed(condition, is_inside)) return false;
+    PrimExpr& side = uses_var(condition, is_inside) ? out->inner_predicate : out->outer_predicate;
+    side = logical_and(side, condition);
+  }
+  return true;
 }
 
 /// Axes that name loops of both sides are digits of them; the others go as they are to the side they name.

@@ -5,6 +5,7 @@
 #include "schedule/checks.h"
 #include "schedule/layout.h"
 #include "schedule/primitives.h"
+#include "tir/loops/conditions.h"
 #include "tir/remap.h"
 
 namespace tessera::schedule {
@@ -144,7 +145,7 @@ BlockRef decompose_padding(State& state, const BlockRef& ref, const LoopRef& loo
     if (is_short[i]) short_loops.set(own->loop_var, dom->extent);
     bindings.push_back(is_whole || is_short[i] ? values[i] : analyzer.simplify(values[i] - dom->min));
   }
-  PrimExpr guard = conditions_without(padding.condition, [&](const VarNode* var) {
+  PrimExpr guard = loops::conditions_without(padding.condition, [&](const VarNode* var) {
     for (size_t i = 0; i < block->iter_vars.size(); ++i)
       if (block->iter_vars[i]->var.get() == var) return static_cast<bool>(is_short[i]);
     return false;

@@ -4,6 +4,7 @@
 #include "schedule/primitive_error.h"
 #include "schedule/primitives.h"
 #include "schedule/scope.h"
+#include "tir/loops/conditions.h"
 #include "tir/remap.h"
 
 namespace tessera::schedule {
@@ -68,7 +69,7 @@ BlockRef decompose_reduction(State& state, const BlockRef& ref, const LoopRef& l
   // Of the predicate only what concerns the init's loops, and what keeps its axes inside their domains.
   for (size_t i = from; i < loops.size(); ++i)
     if (is_one(loops[i]->extent) && !inner.count(loops[i]->loop_var)) inner.set(loops[i]->loop_var, loops[i]->min);
-  PrimExpr predicate = conditions_without(realize->predicate, [&](const VarNode* var) {
+  PrimExpr predicate = loops::conditions_without(realize->predicate, [&](const VarNode* var) {
     for (size_t i = from; i < loops.size(); ++i)
       if (loops[i]->loop_var.get() == var) return !inner.count(loops[i]->loop_var);
     return false;

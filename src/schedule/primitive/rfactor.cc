@@ -8,15 +8,11 @@
 #include "schedule/primitive_error.h"
 #include "schedule/primitives.h"
 #include "schedule/rebuffer.h"
+#include "tir/loops/conditions.h"
+#include "tir/loops/factor.h"
 
 namespace tessera::schedule {
 namespace {
-
-Array<PrimExpr> with_index(const Array<PrimExpr>& indices, size_t axis, const PrimExpr& index) {
-  Array<PrimExpr> out = indices;
-  out.insert(axis, index);
-  return out;
-}
 
 /// The loop serves reduction axes only, and no loop around the block serves axes of both kinds.
 void require_reduction_loop(const Cursor& cursor, const For* factor) {
@@ -52,18 +48,9 @@ void require_reached(const Cursor& cursor, const For* factor, const std::vector<
   auto is_reduced = [&](const VarNode* var) {
     return std::any_of(reduced.begin(), reduced.end(), [&](const For* loop) { return loop->loop_var.get() == var; });
   };
-  std::vector<PrimExpr> conditions{cursor.realize()->predicate};
   bool is_reached = true;
-  while (!conditions.empty()) {
-    PrimExpr condition = conditions.back();
-    conditions.pop_back();
-    if (auto* both = condition.as<And>()) {
-      conditions.push_back(both->a);
-      conditions.push_back(both->b);
-    } else if (uses_var(condition, is_reduced)) {
-      is_reached &= analyzer.can_prove(substitute(condition, first));
-    }
-  }
+  for (const PrimExpr& condition : loops::conjuncts(cursor.realize()->predicate))
+    if (uses_var(condition, is_reduced)) is_reached &= analyzer.can_prove(substitute(condition, first));
   if (!is_reached)
     throw Error(ScheduleError) << "the condition " << cursor.realize()->predicate << " of block "
                                << quoted(cursor.block()->name_hint) << " may leave iterations of loop "
@@ -94,22 +81,28 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
   std::vector<Accumulated> results = accumulation_of(block);
   const Buffer& buffer = results[0].buffer;
   int rank = static_cast<int>(buffer->shape.size());
-  if (factor_axis < -rank - 1 || factor_axis > rank)
+  std::optional<size_t> axis = loops::factor_position(factor_axis, buffer->shape.size());
+  if (!axis)
     throw Error(ScheduleError) << "The write buffer " << buffer->name << " has " << rank
                                << " dimension(s), so `factor_axis` is required to be in [" << -rank - 1 << ", " << rank
                                << "] for rfactor, not " << factor_axis;
-  size_t axis = static_cast<size_t>(factor_axis < 0 ? factor_axis + rank + 1 : factor_axis);
   std::vector<const For*> loops = cursor.loops();
   size_t top = cursor.path.size() - 1;
   while (top > 0 && cursor.path[top - 1].as<For>()) --top;
   if (cursor.path.size() - 1 - top != loops.size())
     throw Error(ScheduleError) << "block " << quoted(block->name_hint) << " is not alone in its loops";
+  for (const For* loop : loops)
+    if (uses_var(factor->extent, loop->loop_var))
+      throw PrimitiveError(factor) << "the extent of loop " << factor->loop_var->name << " depends on loop "
+                            << loop->loop_var->name
+                            << ", so there is no buffer with that axis; split it and factor the "
+                            << "inner part";
 
-  // Loops of reduction axes become axes of their own in the first block where rfactor's loop has a part in the axis.
+  // In the first block, axes that the factor takes apart are replaced by their loops.
   std::vector<Buffer> partials;
   for (const Accumulated& result : results)
-    partials.push_back(decl_buffer(with_index(result.buffer->shape, axis, factor->extent), result.buffer->dtype,
-                                   result.buffer->name + "_rf", result.buffer->scope()));
+    partials.push_back(decl_buffer(loops::with_factor(result.buffer->shape, *axis, factor->extent),
+                                   result.buffer->dtype, result.buffer->name + "_rf", result.buffer->scope()));
   auto axis_of = [](const For* loop, IterType type) {
     return make_iter_var(range_of(loop), make_var("v" + loop->loop_var->name.str(), loop->loop_var->dtype), type);
   };
@@ -120,17 +113,20 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
   Array<PrimExpr> rf_values{factor->loop_var}, wb_values;
   std::vector<const For*> wb_loops, reduced;
   Map<Var, PrimExpr> wb_vars;
-  for (const For* loop : loops) {
+  auto has_part = [&](size_t i, size_t j) { return uses_var(realize->iter_values[i], loops[j]->loop_var); };
+  for (size_t j = 0; j < loops.size(); ++j) {
+    const For* loop = loops[j];
     bool is_reduced = false;
     for (size_t i = 0; i < block->iter_vars.size(); ++i)
-      is_reduced |=
-          block->iter_vars[i]->iter_type == IterType::CommReduce && uses_var(realize->iter_values[i], loop->loop_var);
+      is_reduced |= block->iter_vars[i]->iter_type == IterType::CommReduce && has_part(i, j);
     if (is_reduced) reduced.push_back(loop);
     if (is_reduced && loop != factor) continue;
     wb_loops.push_back(loop);
     wb_vars.set(loop->loop_var, make_var(loop->loop_var->name, loop->loop_var->dtype));
   }
   wb_values.push_back(wb_vars[factor->loop_var]);
+  size_t depth = static_cast<size_t>(std::find(loops.begin(), loops.end(), factor) - loops.begin());
+  loops::FactoredAxes factored = loops::factor_axes(block->iter_vars.size(), loops.size(), depth, has_part);
   for (size_t i = 0; i < block->iter_vars.size(); ++i) {
     const IterVar iter = block->iter_vars[i];
     const PrimExpr value = realize->iter_values[i];
@@ -138,13 +134,14 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
       wb_iters.push_back(iter);
       wb_values.push_back(substitute(value, wb_vars));
     }
-    if (uses_var(value, factor->loop_var)) {
-      for (const For* loop : loops) {
-        if (loop_axes.count(loop->loop_var) || !uses_var(value, loop->loop_var)) continue;
-        IterVar added = axis_of(loop, IterType::CommReduce);
-        loop_axes.set(loop->loop_var, added->var);
+    if (factored.axes[i]) {
+      for (size_t j = 0; j < loops.size(); ++j) {
+        const Var& var = loops[j]->loop_var;
+        if (loop_axes.count(var) || !has_part(i, j)) continue;
+        IterVar added = axis_of(loops[j], IterType::CommReduce);
+        loop_axes.set(var, added->var);
         rf_iters.push_back(added);
-        rf_values.push_back(loop->loop_var);
+        rf_values.push_back(var);
       }
       own.set(iter->var, substitute(value, loop_axes));
       continue;
@@ -168,13 +165,13 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
           auto load = self.children(node);
           const Buffer* partial = partial_of(load->buffer);
           if (!partial) return PrimExpr(load.get());
-          return make_load(*partial, with_index(load->indices, axis, rf_at));
+          return make_load(*partial, loops::with_factor(load->indices, *axis, rf_at));
         },
         [&](Rewriter& self, const BufferStore* node) -> Stmt {
           auto store = self.children(node);
           return make(BufferStore{.buffer = *partial_of(store->buffer),
                                   .value = store->value,
-                                  .indices = with_index(store->indices, axis, rf_at)});
+                                  .indices = loops::with_factor(store->indices, *axis, rf_at)});
         });
   };
   BlockNode rf(*block);
@@ -188,15 +185,15 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
   wb.reads = {};
   Array<PrimExpr> parts_read;
   for (size_t i = 0; i < results.size(); ++i) {
-    Array<PrimExpr> rf_indices, from = with_index(results[i].indices, axis, wb_at);
+    Array<PrimExpr> rf_indices, from = loops::with_factor(results[i].indices, *axis, wb_at);
     for (const PrimExpr& index : results[i].indices) rf_indices.push_back(substitute(index, own));
-    rf.writes.push_back(point_region(partials[i], with_index(rf_indices, axis, rf_at)));
+    rf.writes.push_back(point_region(partials[i], loops::with_factor(rf_indices, *axis, rf_at)));
     wb.reads.push_back(point_region(partials[i], from));
     parts_read.push_back(make_load(partials[i], from));
   }
   wb.body = with_elements(results, parts_read);
   Block rf_block = with_found_reads(make(std::move(rf)));
-  PrimExpr wb_predicate = conditions_without(realize->predicate, [&](const VarNode* var) {
+  PrimExpr wb_predicate = loops::conditions_without(realize->predicate, [&](const VarNode* var) {
     return std::any_of(reduced.begin(), reduced.end(), [&](const For* loop) { return loop->loop_var.get() == var; });
   });
   Stmt nest = make(BlockRealize{

@@ -1,5 +1,7 @@
 #include "tir/loops/reduction.h"
 
+#include "ir/prim/ops.h"
+
 namespace tessera::loops {
 
 Array<PrimExpr> reduction_start(const Reduce* reduce) {
@@ -8,6 +10,29 @@ Array<PrimExpr> reduction_start(const Reduce* reduce) {
 
 Array<PrimExpr> reduction_step(const Reduce* reduce, const Array<PrimExpr>& current) {
   return (*reduce->combiner)(current, reduce->source);
+}
+
+PrimExpr reduce_one(const CommReducer& combiner, const Array<PrimExpr>& source, const Array<IterVar>& axes,
+                    const PrimExpr& condition, size_t number) {
+  Reduce node;
+  node.dtype = source[number].dtype();
+  node.combiner = combiner;
+  node.source = source;
+  node.axis = axes;
+  node.condition = condition;
+  node.value_index = static_cast<int32_t>(number);
+  return make(std::move(node));
+}
+
+Array<PrimExpr> reduce_all(const CommReducer& combiner, const Array<PrimExpr>& source, const Array<IterVar>& axes,
+                           const PrimExpr& condition) {
+  Array<PrimExpr> out;
+  for (size_t i = 0; i < source.size(); ++i) {
+    if (!axes.empty()) out.push_back(reduce_one(combiner, source, axes, condition, i));
+    else if (is_one(condition)) out.push_back(source[i]);
+    else out.push_back(if_then_else(condition, source[i], combiner->identity_element[i]));
+  }
+  return out;
 }
 
 Stmt store_together(const Array<PrimExpr>& values, const std::function<Stmt(size_t, PrimExpr)>& store,

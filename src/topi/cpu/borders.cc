@@ -6,6 +6,7 @@
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
+#include "tir/loops/conditions.h"
 #include "topi/block_rule.h"
 #include "topi/cpu/contraction/matmul_tile.h"
 #include "topi/cpu/limits.h"
@@ -17,15 +18,6 @@ constexpr int64_t kMaxUnrolled = 8;  // vectors
 
 bool names(const PrimExpr& e, const Var& var) {
   return uses_var(e, [&](const VarNode* v) { return v == var.get(); });
-}
-
-void split_conjunction(const PrimExpr& condition, std::vector<PrimExpr>* out) {
-  if (auto* both = condition.as<And>()) {
-    split_conjunction(both->a, out);
-    split_conjunction(both->b, out);
-  } else {
-    out->push_back(condition);
-  }
 }
 
 /// The loops of a stage that stores one element at its axes, each from 0 on; empty where it is another.
@@ -67,8 +59,7 @@ std::optional<Bordered> part_border(const PrimExpr& value, const Var& column, in
   Bordered out{.element = value, .end = columns};
   auto* choice = value.as<Call>();
   if (!choice || !builtin::is(choice, builtin::if_then_else())) return out;
-  std::vector<PrimExpr> conditions;
-  split_conjunction(choice->args[0], &conditions);
+  std::vector<PrimExpr> conditions = loops::conjuncts(choice->args[0]);
   out.element = choice->args[1];
   out.border = choice->args[2];
   if (!out.border.as<FloatImm>() && !as_int(out.border)) return {};

@@ -65,6 +65,38 @@ def test_tails_of_a_reduction_are_left_out(reduce, inner):
     np.testing.assert_allclose(run(sch.mod["main"], [x], [((6,), "float32")])[0], want, rtol=1e-5)
 
 
+def test_axes_that_share_a_loop_are_taken_apart_together():
+    a = te.placeholder((4, 6, 8), name="A")
+    k, r = te.reduce_axis((0, 6), "k"), te.reduce_axis((0, 8), "r")
+    sch = tir.Schedule(te.create_prim_func([a, te.compute((4,), lambda i: te.sum(a[i, k, r], [k, r]), name="C")]))
+    _, k, r = sch.get_loops("C")
+    outer, inner = sch.split(k, [None, 2])
+    sch.fuse(inner, r)  # runs through parts of k and all of r
+    partial = sch.rfactor(outer, 0)
+    text = sch.mod.script()
+    assert 'vi1_0, i, vi1_1_i2_fused = T.axis.remap("SSR", [i1_0, i0, i1_1_i2_fused])' in text
+    assert "A[i, vi1_0 * 2 + vi1_1_i2_fused // 8, vi1_1_i2_fused % 8]" in text
+    sch.parallel(sch.get_loops(partial)[1])
+    x = np.random.default_rng(0).standard_normal((4, 6, 8)).astype("float32")
+    np.testing.assert_allclose(run(sch.mod["main"], [x], [((4,), "float32")])[0], x.sum((1, 2)), rtol=1e-5, atol=1e-5)
+
+
+def test_a_loop_whose_length_depends_on_another_is_rejected():
+    @T.prim_func
+    def triangle(A: T.Buffer[(8, 8), "float32"], B: T.Buffer[(8,), "float32"]) -> None:
+        for i in range(8):
+            for k in range(i + 1):
+                with T.block("B"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    with T.init():
+                        B[vi] = T.float32(0)
+                    B[vi] = B[vi] + A[vi, vk]
+
+    sch = tir.Schedule(triangle)
+    with pytest.raises(tir.ScheduleError, match="the extent of loop k depends on loop i|not digits of the loops"):
+        sch.rfactor(sch.get_loops("B")[1], 0)
+
+
 def test_iterations_that_never_run_are_rejected():
     a = te.placeholder((6, 16), name="A")
     k = te.reduce_axis((0, 16), "k")

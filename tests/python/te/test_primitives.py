@@ -1,5 +1,6 @@
 """What primitives do to a schedule, and what they reject."""
 
+import numpy as np
 import pytest
 import tessera
 from tessera import te
@@ -49,6 +50,22 @@ def test_a_read_cache_is_read_only_by_the_readers_named(product):
     assert R.op.name == "A.shared"
     assert [t.op.name for t in s[C].op.input_tensors] == ["A.shared", "B"]
     assert [stage.op.name for stage in s.stages] == ["A", "A.shared", "B", "C"]
+
+
+@pytest.mark.parametrize("factor", ["outer", "fused"])
+def test_rfactor_takes_axes_that_share_a_loop_apart_together(factor):
+    A = te.placeholder((4, 6, 8), name="A")
+    k, r = te.reduce_axis((0, 6), "k"), te.reduce_axis((0, 8), "r")
+    B = te.compute((4,), lambda i: te.sum(A[i, k, r], axis=[k, r]), name="B")
+    s = te.create_schedule(B.op)
+    outer, inner = s[B].split(k, 2)
+    fused = s[B].fuse(inner, r)  # runs through parts of k and all of r
+    F = s.rfactor(B, outer if factor == "outer" else fused)
+    assert [int(n) for n in F.shape] == [3 if factor == "outer" else 16, 4]
+    x = np.random.default_rng(0).standard_normal((4, 6, 8)).astype("float32")
+    out = tessera.nd.array(np.zeros(4, "float32"))
+    tessera.build(s, [A, B], "llvm")(tessera.nd.array(x), out)
+    np.testing.assert_allclose(out.numpy(), x.sum((1, 2)), rtol=1e-5, atol=1e-5)
 
 
 def test_rfactor_makes_partial_results(product):

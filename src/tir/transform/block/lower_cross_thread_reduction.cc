@@ -10,11 +10,14 @@
 //
 // The loops of the reduction stand directly around the block, with nothing between them.
 
+#include <algorithm>
+
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
 #include "tir/loops/accumulation.h"
+#include "tir/loops/conditions.h"
 #include "tir/loops/reduction.h"
 #include "tir/transform/passes.h"
 
@@ -264,22 +267,10 @@ class ReductionLowerer {
 
   /// The part of the block's predicate that does not speak of the reduction.
   static PrimExpr spatial_guard(const Nest& nest) {
-    PrimExpr out = bool_imm(true);
-    std::vector<PrimExpr> parts{nest.realize->predicate};
-    while (!parts.empty()) {
-      PrimExpr part = parts.back();
-      parts.pop_back();
-      if (auto* both = part.as<And>()) {
-        parts.push_back(both->b);
-        parts.push_back(both->a);
-        continue;
-      }
-      bool is_reduced = false;
-      for (const For* loop : nest.loops)
-        is_reduced = is_reduced || (reduces_over(nest.realize, loop) && uses_var(part, loop->loop_var));
-      if (!is_reduced) out = logical_and(out, part);
-    }
-    return out;
+    return loops::conditions_without(nest.realize->predicate, [&](const VarNode* var) {
+      return std::ranges::any_of(
+          nest.loops, [&](const For* loop) { return loop->loop_var.get() == var && reduces_over(nest.realize, loop); });
+    });
   }
 
   Rewriter rewriter_;
