@@ -7,6 +7,7 @@
 #include "ir/rewrite.h"
 #include "schedule/unfuse.h"
 #include "schedule/why_not.h"
+#include "tir/threads.h"
 
 namespace tessera::schedule {
 namespace {
@@ -94,24 +95,8 @@ void require_known_block(const Cursor& cursor) {
 }
 
 void require_scope(const String& scope) {
-  static const char* known[] = {"global",
-                                "shared",
-                                "warp",
-                                "local",
-                                "wmma.matrix_a",
-                                "wmma.matrix_b",
-                                "wmma.accumulator",
-                                "m16n8k8.matrixA",
-                                "m16n8k8.matrixB",
-                                "m16n8k8.matrixC",
-                                "texture",
-                                "vtcm"};
-  std::string_view head = scope;
-  if (head.starts_with("shared.")) head = "shared";
-  if (head.starts_with("global.")) head = "global";
-  for (const char* name : known)
-    if (head == name) return;
-  throw Error(ScheduleError) << "The input storage scope " << quoted(scope) << " is invalid";
+  if (!is_storage_scope(scope))
+    throw Error(ScheduleError) << "The input storage scope " << quoted(scope) << " is invalid";
 }
 
 Buffer buffer_at(const BlockNode* block, int index, bool is_write) {

@@ -116,7 +116,7 @@ class BoundsOf {
     auto is_relaxed = [&](const StageNode* of, const IterVar& iv) {
       std::string_view tag = thread_tag(of, iv);
       if (tag.empty() || tag == "pipeline") return !is_inside;
-      return spans_threads(storage, thread_level(tag));
+      return spans_threads(storage, tag);
     };
     AxisMap<Interval> intervals;
     for (size_t i = consumer->leaf_iter_vars.size(); i-- > 0;) {

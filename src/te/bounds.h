@@ -2,7 +2,7 @@
 // Ranges of every axis of a schedule.
 
 #include "te/propagate.h"
-#include "te/threads.h"
+#include "tir/threads.h"
 
 namespace tessera::te {
 

@@ -11,25 +11,19 @@
 #include "schedule/primitives.h"
 #include "schedule/region.h"
 #include "schedule/scope.h"
+#include "tir/threads.h"
 
 namespace tessera::schedule {
 namespace {
 
-/// True when memory of that scope is shared by the threads that run the loop, so that one copy serves them all.
-bool spans_threads(const std::string& scope, const For* loop) {
-  if (!loop->thread_binding) return false;
-  std::string_view tag = loop->thread_binding->thread_tag;
-  if (scope.starts_with("global")) return true;
-  if (scope.starts_with("shared")) return !tag.starts_with("blockIdx");
-  return scope == "warp" && tag == "threadIdx.x";
-}
-
 /// The loops of `cursor` that run inside `loop`, and those outside it that share the memory of `buffer`.
 std::vector<const For*> relaxed_loops(const Cursor& cursor, const For* loop, const Buffer& buffer) {
   std::vector<const For*> out;
+  const StorageRank storage = storage_rank(buffer->scope());
   bool is_inside = false;
   for (const For* outer : cursor.loops()) {
-    if (is_inside || spans_threads(buffer->scope(), outer)) out.push_back(outer);
+    bool is_shared = outer->thread_binding && spans_threads(storage, outer->thread_binding->thread_tag);
+    if (is_inside || is_shared) out.push_back(outer);
     is_inside |= outer == loop;
   }
   return out;

@@ -11,6 +11,7 @@
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
 #include "tir/loops/interval.h"
+#include "tir/threads.h"
 #include "tir/transform/passes.h"
 #include "tir/transform/simplify/simplify.h"
 
@@ -20,13 +21,6 @@ namespace {
 struct Align {
   int64_t axis, factor, offset;
 };
-
-/// Do the threads of `tag` share one buffer of `scope`?
-bool is_shared_by(std::string_view scope, std::string_view tag) {
-  if (scope.empty() || scope.starts_with("global")) return true;
-  if (scope.starts_with("shared")) return tag.starts_with("threadIdx");
-  return scope == "warp" && tag == "threadIdx.x";
-}
 
 class Compactor {
  public:
@@ -183,7 +177,7 @@ class Compactor {
     const loops::Interval* bound_of(const VarNode* var, const std::string& scope) {
       if (auto loop = loops_.find(var); loop != loops_.end()) return &loop->second;
       for (const auto& [threads, interval] : threads_)
-        if (threads.var == var && is_shared_by(scope, threads.tag)) return &interval;
+        if (threads.var == var && spans_threads(storage_rank(scope), threads.tag)) return &interval;
       auto let = lets_.find(var);
       if (let == lets_.end()) return nullptr;
       auto [known, is_new] = values_[scope].try_emplace(var);

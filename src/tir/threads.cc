@@ -1,8 +1,10 @@
-#include "te/threads.h"
+#include "tir/threads.h"
+
+#include <algorithm>
 
 #include "base/error.h"
 
-namespace tessera::te {
+namespace tessera {
 
 ThreadLevel thread_level(std::string_view tag) {
   if (is_virtual_thread(tag)) return {1, -1};
@@ -29,9 +31,26 @@ StorageRank default_storage(int thread_rank) {
   return thread_rank == 0 ? StorageRank::Shared : StorageRank::Local;
 }
 
-bool spans_threads(StorageRank storage, const ThreadLevel& thread) {
+bool is_storage_scope(std::string_view scope) {
+  static constexpr std::string_view kScopes[] = {"global",
+                                                 "shared",
+                                                 "warp",
+                                                 "local",
+                                                 "wmma.matrix_a",
+                                                 "wmma.matrix_b",
+                                                 "wmma.accumulator",
+                                                 "m16n8k8.matrixA",
+                                                 "m16n8k8.matrixB",
+                                                 "m16n8k8.matrixC",
+                                                 "texture",
+                                                 "vtcm"};
+  return scope.starts_with("shared.") || scope.starts_with("global.") || std::ranges::count(kScopes, scope);
+}
+
+bool spans_threads(StorageRank storage, std::string_view tag) {
+  const ThreadLevel thread = thread_level(tag);
   if (storage == StorageRank::Warp && thread.rank == 1 && thread.dimension == 0) return true;
   return static_cast<int>(storage) <= thread.rank;
 }
 
-}  // namespace tessera::te
+}  // namespace tessera
