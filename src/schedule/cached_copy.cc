@@ -9,44 +9,27 @@
 namespace tessera::schedule {
 
 Stmt copy_nest(const Buffer& source, const Buffer& target, const String& name, const Array<Range>& region) {
-  Array<IterVar> iters;
-  Array<PrimExpr> values, indices;
-  Array<Range> points;
-  std::vector<Var> loops;
-  for (size_t i = 0; i < region.size(); ++i) {
-    DataType dtype = region[i]->extent.dtype();
-    loops.push_back(make_var("ax" + std::to_string(i), dtype));
-    Var var = make_var("v" + std::to_string(i), dtype);
-    iters.push_back(make_iter_var(make_range(make_zero(dtype), source->shape[i]), var, IterType::DataPar));
-    values.push_back(loops[i] + region[i]->min);
-    indices.push_back(var);
-    points.push_back(make_range(var, make_const(dtype, 1)));
-  }
-  Block block = make(BlockNode{
-      .iter_vars = iters,
-      .reads = {make(BufferRegionNode{.buffer = source, .region = points})},
-      .writes = {make(BufferRegionNode{.buffer = target, .region = points})},
-      .name_hint = name,
-      .body = make(BufferStore{.buffer = target, .value = make_load(source, indices), .indices = indices}),
-  });
-  Stmt nest = make(BlockRealize{.iter_values = values, .predicate = bool_imm(true), .block = block});
-  for (size_t i = region.size(); i-- > 0;)
-    nest =
-        make(For{.loop_var = loops[i], .min = make_zero(loops[i]->dtype), .extent = region[i]->extent, .body = nest});
-  return nest;
+  Array<Range> whole;
+  for (const PrimExpr& length : source->shape) whole.push_back(make_range(make_zero(length.dtype()), length));
+  return make_nest(
+      region,
+      [&](const Array<PrimExpr>& axes) {
+        return BlockNode{
+            .reads = {point_region(source, axes)},
+            .writes = {point_region(target, axes)},
+            .name_hint = name,
+            .body = make(BufferStore{.buffer = target, .value = make_load(source, axes), .indices = axes})};
+      },
+      nullptr, whole);
 }
 
-std::vector<Stmt> parts_of(const Stmt& body) {
-  if (auto* seq = body.as<SeqStmt>()) return seq->seq.vec();
-  return {body};
-}
 Site site_behind(const Cursor& producer, const std::vector<Cursor>& consumers, const BlockRealize* scope) {
   Site site;
   size_t depth = 0;
   std::vector<const For*> loops = producer.loops();
   for (const Cursor& consumer : consumers) depth = std::max(depth, common_loops(producer, consumer).size());
   if (depth > 0) site.loop = loops[depth - 1];
-  site.position = position_of(parts_of(site.loop ? site.loop->body : scope->block->body), producer.block()) + 1;
+  site.position = position_of(statements_of(site.loop ? site.loop->body : scope->block->body), producer.block()) + 1;
   return site;
 }
 
@@ -60,7 +43,7 @@ std::vector<const For*> loops_inside(const Cursor& cursor, const Site& site) {
 void insert_copy(State& state, const GlobalVar& function, const BlockRealize* scope, const Site& site, const Stmt& nest,
                  const Buffer& extra, const std::function<Stmt(const BlockRealize*)>& change) {
   auto with_nest = [&](const Stmt& body) {
-    std::vector<Stmt> parts = parts_of(body);
+    std::vector<Stmt> parts = statements_of(body);
     for (Stmt& part : parts) part = map_blocks(part, change);
     parts.insert(parts.begin() + static_cast<long>(site.position), nest);
     return sequence(parts);

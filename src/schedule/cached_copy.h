@@ -16,7 +16,6 @@ struct Site {
 /// for ax0, ax1: with block(name): target[v0, v1] = source[v0, v1]   over `region`
 Stmt copy_nest(const Buffer& source, const Buffer& target, const String& name, const Array<Range>& region);
 
-std::vector<Stmt> parts_of(const Stmt& body);
 /// Right behind the producer, inside every loop that it shares with one of the consumers behind it.
 Site site_behind(const Cursor& producer, const std::vector<Cursor>& consumers, const BlockRealize* scope);
 /// The loops of `cursor` inside the site.

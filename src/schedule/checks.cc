@@ -118,6 +118,14 @@ bool is_output(const Cursor& cursor) {
   return false;
 }
 
+size_t require_loop_around(const Cursor& cursor, const LoopRef& loop) {
+  std::vector<const For*> loops = cursor.loops();
+  for (size_t i = 0; i < loops.size(); ++i)
+    if (loops[i]->loop_var.same_as(loop.var)) return i;
+  throw Error(ScheduleError) << "no loop " << quoted(loop.var->name) << " around block "
+                             << quoted(cursor.block()->name_hint) << "; its loops are " << loop_names(loops);
+}
+
 void require_own_loops(const Cursor& cursor) {
   const BlockNode* block = cursor.block();
   std::vector<const For*> loops = cursor.loops();

@@ -24,6 +24,8 @@ void require_scope(const String& scope);
 Buffer buffer_at(const BlockNode* block, int index, bool is_write);
 /// True when the buffer outlives the scope: a parameter, or one allocated further out.
 bool is_output(const Cursor& block);
+/// The position among the loops of the block; a ScheduleError that lists them where it is none of them.
+size_t require_loop_around(const Cursor& block, const LoopRef& loop);
 /// Rejects unless the loops of the block run it alone and are its axes, one for one.
 void require_own_loops(const Cursor& cursor);
 

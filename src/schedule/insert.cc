@@ -11,9 +11,9 @@ const BlockRealize* require_scope_of(const Cursor& cursor) {
                              << " stands in no scope; take a block inside it";
 }
 
-std::vector<Stmt> statements_of(const BlockRealize* scope) {
-  if (auto* seq = scope->block->body.as<SeqStmt>()) return seq->seq.vec();
-  return {scope->block->body};
+std::vector<Stmt> statements_of(const Stmt& body) {
+  if (auto* seq = body.as<SeqStmt>()) return seq->seq.vec();
+  return {body};
 }
 
 bool contains(const Stmt& stmt, const BlockNode* block) {
@@ -40,27 +40,27 @@ void set_scope_body(State& state, const GlobalVar& function, const BlockRealize*
   state.replace(function, Stmt(scope), with(scope, &BlockRealize::block, make(std::move(block))));
 }
 
-Stmt make_nest(const Array<Range>& domains, const std::function<BlockNode(const Array<PrimExpr>& axes)>& build,
-               const OfIndices& predicate) {
+Stmt make_nest(const Array<Range>& region, const std::function<BlockNode(const Array<PrimExpr>& axes)>& build,
+               const OfIndices& predicate, const Array<Range>& domains) {
   Array<IterVar> iters;
   Array<PrimExpr> axes, values;
   std::vector<Var> loops;
-  for (size_t i = 0; i < domains.size(); ++i) {
-    DataType dtype = domains[i]->extent.dtype();
+  for (size_t i = 0; i < region.size(); ++i) {
+    DataType dtype = region[i]->extent.dtype();
     loops.push_back(make_var("ax" + std::to_string(i), dtype));
     Var var = make_var("v" + std::to_string(i), dtype);
-    iters.push_back(make_iter_var(domains[i], var, IterType::DataPar));
+    iters.push_back(make_iter_var(domains.empty() ? region[i] : domains[i], var, IterType::DataPar));
     axes.push_back(var);
-    values.push_back(is_zero(domains[i]->min) ? PrimExpr(loops[i]) : loops[i] + domains[i]->min);
+    values.push_back(is_zero(region[i]->min) ? PrimExpr(loops[i]) : loops[i] + region[i]->min);
   }
   BlockNode block = build(axes);
   block.iter_vars = iters;
   Stmt nest = make(BlockRealize{.iter_values = values,
                                 .predicate = predicate ? predicate(values) : bool_imm(true),
                                 .block = make(std::move(block))});
-  for (size_t i = domains.size(); i-- > 0;)
+  for (size_t i = region.size(); i-- > 0;)
     nest =
-        make(For{.loop_var = loops[i], .min = make_zero(loops[i]->dtype), .extent = domains[i]->extent, .body = nest});
+        make(For{.loop_var = loops[i], .min = make_zero(loops[i]->dtype), .extent = region[i]->extent, .body = nest});
   return nest;
 }
 

@@ -65,7 +65,7 @@ Site site_behind_all(const Builders& builders, const BlockRealize* scope) {
   for (const Cursor& member : builders.members)
     if (member.block() != last.block()) depth = std::min(depth, common_loops(last, member).size());
   site.loop = depth > 0 ? loops[depth - 1] : nullptr;
-  site.position = position_of(parts_of(site.loop ? site.loop->body : scope->block->body), last.block()) + 1;
+  site.position = position_of(statements_of(site.loop ? site.loop->body : scope->block->body), last.block()) + 1;
   return site;
 }
 

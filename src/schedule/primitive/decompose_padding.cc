@@ -105,11 +105,7 @@ BlockRef decompose_padding(State& state, const BlockRef& ref, const LoopRef& loo
   Cursor cursor = state.find(ref);
   const BlockNode* block = cursor.block();
   std::vector<const For*> loops = cursor.loops();
-  size_t from = 0;
-  while (from < loops.size() && !loops[from]->loop_var.same_as(loop_ref.var)) ++from;
-  if (from == loops.size())
-    throw Error(ScheduleError) << "no loop " << quoted(loop_ref.var->name) << " around block "
-                               << quoted(block->name_hint) << "; its loops are " << loop_names(loops);
+  size_t from = require_loop_around(cursor, loop_ref);
   Padding padding = padding_of(cursor);
   arith::Analyzer analyzer;
   for (size_t i = 0; i < from; ++i) analyzer.bind(loops[i]->loop_var, range_of(loops[i]));

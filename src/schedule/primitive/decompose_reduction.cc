@@ -20,11 +20,7 @@ BlockRef decompose_reduction(State& state, const BlockRef& ref, const LoopRef& l
   if (!is_reduction(cursor, &why_not))
     throw Error(ScheduleError) << "The block " << quoted(block->name_hint) << " is not a reduction block: " << why_not;
   std::vector<const For*> loops = cursor.loops();
-  size_t from = 0;
-  while (from < loops.size() && !loops[from]->loop_var.same_as(loop_ref.var)) ++from;
-  if (from == loops.size())
-    throw Error(ScheduleError) << "no loop " << quoted(loop_ref.var->name) << " around block "
-                               << quoted(block->name_hint) << "; its loops are " << loop_names(loops);
+  size_t from = require_loop_around(cursor, loop_ref);
   for (size_t i = 0; i < block->iter_vars.size(); ++i)
     for (size_t j = 0; j < from && block->iter_vars[i]->iter_type == IterType::CommReduce; ++j)
       if (uses_var(realize->iter_values[i], loops[j]->loop_var))
