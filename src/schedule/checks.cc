@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "arith/iter_map/iter_map.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "schedule/unfuse.h"
@@ -66,20 +65,22 @@ bool is_reduction(const Cursor& cursor, std::string* why_not) {
   return true;
 }
 
-bool has_affine_bindings(const Cursor& cursor) {
-  if (cursor.realize()->iter_values.empty()) return true;
-  // The guard may be needed to see the digits, or be one that the analysis does not know.
-  for (const PrimExpr& guard : {cursor.realize()->predicate, bool_imm(true)}) {
+bool are_digits(const Cursor& cursor, const Map<Var, Range>& loops, arith::IterMapLevel level) {
+  const Array<PrimExpr>& values = cursor.realize()->iter_values;
+  auto is_map = [&](const Array<PrimExpr>& digits, const Map<Var, Range>& domains, const PrimExpr& guard) {
     arith::Analyzer analyzer;
-    auto map = arith::detect_iter_map(cursor.realize()->iter_values, loop_domains(cursor), guard,
-                                      arith::IterMapLevel::Surjective, &analyzer);
-    if (!map->indices.empty()) return true;
-    if (is_one(guard)) break;
-  }
-  arith::Analyzer analyzer;
-  auto [values, domains] = unfuse(cursor.realize()->iter_values, loop_domains(cursor));
-  auto map = arith::detect_iter_map(values, domains, bool_imm(true), arith::IterMapLevel::Surjective, &analyzer);
-  return !map->indices.empty();
+    return !arith::detect_iter_map(digits, domains, guard, level, &analyzer)->indices.empty();
+  };
+  // The guard may be needed to see the digits, or be one that the analysis does not know.
+  const PrimExpr& guard = cursor.realize()->predicate;
+  if (values.empty() || is_map(values, loops, guard)) return true;
+  if (!is_one(guard) && is_map(values, loops, bool_imm(true))) return true;
+  auto [digits, domains] = unfuse(values, loops);
+  return is_map(digits, domains, bool_imm(true));
+}
+
+bool has_affine_bindings(const Cursor& cursor) {
+  return are_digits(cursor, loop_domains(cursor), arith::IterMapLevel::Surjective);
 }
 
 void require_known_block(const Cursor& cursor) {

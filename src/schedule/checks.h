@@ -1,6 +1,7 @@
 #pragma once
 // What primitives ask about blocks before they rewrite.
 
+#include "arith/iter_map/iter_map.h"
 #include "schedule/state.h"
 
 namespace tessera::schedule {
@@ -10,6 +11,8 @@ namespace tessera::schedule {
 bool is_complete(const Cursor& block, std::string* why_not = nullptr);
 /// The block accumulates: it has an init, its outputs are indexed by spatial iterations only.
 bool is_reduction(const Cursor& block, std::string* why_not = nullptr);
+/// The bindings are digits of these loops, where the block runs.
+bool are_digits(const Cursor& block, const Map<Var, Range>& loops, arith::IterMapLevel level);
 /// Bindings are digits of the loops around, so that loops may be reordered.
 bool has_affine_bindings(const Cursor& block);
 /// Rejects a block that is neither complete nor a reduction, or whose bindings are not affine.

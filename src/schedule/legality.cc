@@ -1,6 +1,5 @@
 #include "schedule/legality.h"
 
-#include "arith/iter_map/iter_map.h"
 #include "arith/region_bound.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
@@ -38,11 +37,7 @@ bool is_injective(const Cursor& cursor) {
   Map<Var, Range> domains;
   for (const For* loop : cursor.loops())
     if (uses_loop(cursor, loop)) domains.set(loop->loop_var, range_of(loop));
-  if (domains.empty()) return true;
-  arith::Analyzer analyzer;
-  auto [values, parts] = unfuse(cursor.realize()->iter_values, domains);
-  auto map = arith::detect_iter_map(values, parts, bool_imm(true), arith::IterMapLevel::Bijective, &analyzer);
-  return !map->indices.empty();
+  return domains.empty() || are_digits(cursor, domains, arith::IterMapLevel::Bijective);
 }
 
 /// The block as it stands in the function, when it was found below the loop.

@@ -120,10 +120,13 @@ IterMapResult detect_once(const Array<PrimExpr>& indices, const Map<Var, Range>&
   return answer(Array<IterSumExpr>(sums));
 }
 
+/// A map of the iterators as they are.
+bool is_exact(const IterMapResult& map) { return map->errors.empty() && is_zero(map->padding_predicate); }
+
 }  // namespace
 
-/// Simplified indices are looked at first; where they are no map, as they stand: `(i*4 + j) % 3`, a digit of `i*4 + j`, is
-/// simplified to `(i + j) % 3`, which is none.
+/// Simplified indices are looked at first; where they are no map without padding, as they stand: `(i*4 + j) % 3`, a digit of
+/// `i*4 + j`, is simplified to `(i + j) % 3`, which is none.
 IterMapResult detect_iter_map(const Array<PrimExpr>& indices, const Map<Var, Range>& iters, const PrimExpr& predicate,
                               IterMapLevel level, Analyzer* analyzer, bool simplify_trivial_iterators) {
   Array<PrimExpr> simplified;
@@ -133,9 +136,9 @@ IterMapResult detect_iter_map(const Array<PrimExpr>& indices, const Map<Var, Ran
     is_other = is_other || !expr_equal(simplified.back(), index);
   }
   IterMapResult out = detect_once(simplified, iters, predicate, level, analyzer, simplify_trivial_iterators);
-  if (out->errors.empty() || !is_other) return out;
+  if (is_exact(out) || !is_other) return out;
   IterMapResult plain = detect_once(indices, iters, predicate, level, analyzer, simplify_trivial_iterators);
-  return plain->errors.empty() ? plain : out;
+  return is_exact(plain) || (plain->errors.empty() && !out->errors.empty()) ? plain : out;
 }
 
 Array<PrimExpr> iter_map_simplify(const Array<PrimExpr>& indices, const Map<Var, Range>& iters,
@@ -143,10 +146,16 @@ Array<PrimExpr> iter_map_simplify(const Array<PrimExpr>& indices, const Map<Var,
   Analyzer analyzer;
   analyzer.bind(iters);
   IterMapResult found = detect_iter_map(indices, iters, predicate, level, &analyzer, simplify_trivial_iterators);
-  Array<PrimExpr> out;
-  for (size_t i = 0; i < indices.size(); ++i)
-    out.push_back(analyzer.simplify(found->indices.empty() ? indices[i] : plain(found->indices[i], &analyzer)));
-  return out;
+  Array<PrimExpr> digits = indices, out;
+  bool has_remainder = false;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (!found->indices.empty()) digits.set(i, plain(found->indices[i], &analyzer));
+    out.push_back(analyzer.simplify(digits[i]));
+    walk(out[i], [&](const FloorMod*) { has_remainder = true; });
+  }
+  if (!has_remainder || !is_exact(found)) return out;
+  IterMapResult again = detect_once(out, iters, predicate, level, &analyzer, simplify_trivial_iterators);
+  return is_exact(again) ? out : digits;  // simplified, a remainder may be no digit any more
 }
 
 // ---- inversion ----

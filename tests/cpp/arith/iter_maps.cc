@@ -23,9 +23,13 @@ class IterMaps : public testing::TestWithParam<int> {
   }
   int below(int n) { return static_cast<int>(random() % static_cast<uint32_t>(n)); }
 
+  PrimExpr fused() const {
+    return PrimExpr(vars[0]) * (extents[1] * extents[2]) + PrimExpr(vars[1]) * extents[2] + vars[2];
+  }
+
   /// All loops fused, or some of them; then taken apart again, mostly where it divides.
   std::vector<PrimExpr> indices() {
-    PrimExpr fused = PrimExpr(vars[0]) * (extents[1] * extents[2]) + PrimExpr(vars[1]) * extents[2] + vars[2];
+    PrimExpr fused = this->fused();
     switch (below(6)) {
       case 0: return {fused};
       case 1: {
@@ -87,6 +91,36 @@ TEST_P(IterMaps, AMapHasTheValuesOfItsIndicesAndTheLevelItPromises) {
     }
   }
   EXPECT_GT(found, 10);
+}
+
+TEST_P(IterMaps, UnderAGuardAMapIsOneToOneWhereTheGuardHolds) {
+  int found = 0;
+  for (int round = 0; round < 40; ++round) {
+    int inner = 1 + below(9), outer = 2 + below(5), limit = below(4) ? inner * outer : 1 + below(40);
+    std::vector<PrimExpr> index = indices();
+    if (below(3)) index = {floordiv(fused(), inner), floormod(fused(), inner)};
+    PrimExpr guard = fused() < limit;
+    Analyzer fresh;
+    if (detect_iter_map(Array<PrimExpr>(index), iters, guard, IterMapLevel::Bijective, &fresh)->indices.empty())
+      continue;
+    ++found;
+    Array<PrimExpr> simple = iter_map_simplify(Array<PrimExpr>(index), iters, guard, IterMapLevel::Bijective);
+    if (limit == inner * outer)
+      EXPECT_FALSE(detect_iter_map(simple, iters, guard, IterMapLevel::Bijective, &fresh)->indices.empty())
+          << "digits stay digits: " << show(simple[0]);
+    std::set<std::vector<int64_t>> seen;
+    each_point([&](const Point& at) {
+      if (!*value_at(guard, at)) return;
+      std::vector<int64_t> point;
+      for (size_t i = 0; i < index.size(); ++i) {
+        point.push_back(*value_at(index[i], at));
+        ASSERT_EQ(value_at(simple[i], at), point.back()) << show(index[i]) << " where " << show(guard);
+      }
+      ASSERT_TRUE(seen.insert(point).second) << "not one to one: " << show(index[0]) << " where " << show(guard);
+    });
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(found, 3);
 }
 
 TEST_P(IterMaps, TheInverseGivesBackTheIterators) {

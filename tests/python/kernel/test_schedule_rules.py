@@ -5,6 +5,7 @@ import pytest
 import tessera as tvm
 from kernel_checks import rules
 from tessera import relay, te
+from tessera.contrib.graph_executor import GraphModule
 from tessera.relay.op.op import OpStrategy
 
 TABLE = [tuple(str(word) for word in row) for row in tvm.get_global_func("kernel.schedule_rules")()]
@@ -69,15 +70,24 @@ def test_the_program_of_a_kernel_has_the_name_too():
     assert program.attrs["tessera.schedule_rule"] == "elements"
 
 
-def test_devices_have_rules_of_their_own():
+@pytest.mark.parametrize(
+    "shape, axis", [((4, 4096), 1), ((4, 100), 1), ((5, 3, 333), (1, 2)), ((3, 5, 77), (0, 2)), ((7, 11, 13), None)]
+)
+def test_devices_have_rules_of_their_own(shape, axis):
     names = {name for name, target, _ in TABLE if target == "gpu"}
-    x = var("x", 4, 4096)
+    x = var("x", *shape)
     with tvm.transform.PassContext(opt_level=3):
-        lib = relay.build(tvm.IRModule.from_expr(relay.Function([x], relay.sum(x, axis=1))), "opencl")
+        lib = relay.build(tvm.IRModule.from_expr(relay.Function([x], relay.sum(x, axis))), "opencl")
     found = [
         str(p.attrs["tessera.schedule_rule"]) for i in lib.function_metadata.values() for p in i.tir_primfuncs.values()
     ]
     assert found == ["reduction_across_threads"] and set(found) <= names
+    if not tvm.opencl(0).exist:
+        return
+    data = np.random.default_rng(0).uniform(-1, 1, shape).astype("float32")
+    module = GraphModule(lib["default"](tvm.opencl(0)))
+    module.run(x=data)
+    np.testing.assert_allclose(module.get_output(0).numpy(), data.sum(axis), rtol=1e-4, atol=1e-4)
 
 
 def test_a_schedule_of_a_user_is_a_rule_by_its_name():

@@ -256,6 +256,37 @@ def test_a_sum_written_by_all_iterations_does_not_run_in_parallel():
     sch.parallel(repeat)  # one iteration has nothing to race with
 
 
+@pytest.mark.parametrize("rows, columns, threads", [(3, 333, 256), (3, 77, 128), (9, 7, 32)])
+def test_a_guarded_part_of_fused_loops_is_shared_by_threads(rows, columns, threads):
+    a = te.placeholder((5, rows, columns), name="A")
+    k, r = te.reduce_axis((0, rows), "k"), te.reduce_axis((0, columns), "r")
+    sch = schedule(a, te.compute((5,), lambda i: te.sum(a[i, k, r], axis=[k, r]), name="B"))
+    i, *both = sch.get_loops("B")
+    outer, inner = sch.split(sch.fuse(*both), [None, threads])
+    sch.bind(i, "blockIdx.x")
+    sch.bind(inner, "threadIdx.x")
+    text = sch.mod.script()
+    assert f"T.where(i1_i2_fused_0 * {threads} + i1_i2_fused_1 < {rows * columns})" in text
+    assert f"r = T.axis.reduce({columns}, (i1_i2_fused_0 * {threads} + i1_i2_fused_1) % {columns})" in text
+
+
+@T.prim_func
+def overlapping(A: T.Buffer[(16,), "float32"], B: T.Buffer[(16,), "float32"]):
+    for i, k in T.grid(16, 4):
+        with T.block("B"):
+            T.where(i + k < 16)
+            vi = T.axis.spatial(16, i + k)
+            vk = T.axis.reduce(4, k)
+            with T.init():
+                B[vi] = 0.0
+            B[vi] = B[vi] + A[vk]
+
+
+def test_a_guard_does_not_make_sums_of_the_same_element_independent():
+    sch = tir.Schedule(overlapping)
+    refuses(sch, "parallel", sch.get_loops("B")[0], match="adds to the same elements in several iterations of loop i")
+
+
 def test_a_fused_loop_of_unknown_length_counts_as_the_loops_it_was():
     n, m = te.var("n"), te.var("m")
     a, b = te.placeholder((n, 8), name="A"), te.placeholder((8, m), name="B")

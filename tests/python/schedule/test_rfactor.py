@@ -81,6 +81,17 @@ def test_axes_that_share_a_loop_are_taken_apart_together():
     np.testing.assert_allclose(run(sch.mod["main"], [x], [((4,), "float32")])[0], x.sum((1, 2)), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("inner", [True, False])
+def test_fused_loops_with_a_tail_are_factored(inner):
+    a = te.placeholder((4, 3, 77), name="A")
+    k, r = te.reduce_axis((0, 3), "k"), te.reduce_axis((0, 77), "r")
+    sch = tir.Schedule(te.create_prim_func([a, te.compute((4,), lambda i: te.sum(a[i, k, r], [k, r]), name="C")]))
+    parts = sch.split(sch.fuse(*sch.get_loops("C")[1:]), [None, 128])
+    sch.rfactor(parts[inner], 0)
+    x = np.random.default_rng(0).standard_normal((4, 3, 77)).astype("float32")
+    np.testing.assert_allclose(run(sch.mod["main"], [x], [((4,), "float32")])[0], x.sum((1, 2)), rtol=1e-4, atol=1e-4)
+
+
 def test_a_loop_whose_length_depends_on_another_is_rejected():
     @T.prim_func
     def triangle(A: T.Buffer[(8, 8), "float32"], B: T.Buffer[(8,), "float32"]) -> None:
