@@ -79,6 +79,17 @@ void print_allocate(ReprPrinter& p, const Allocate* stmt) {
   p << "\n" << stmt->body;
 }
 
+template <class Realize>
+void print_realize(ReprPrinter& p, const std::string& what, const Realize* stmt) {
+  p.print_indent();
+  p << what;
+  print_bounds(p, stmt->bounds);
+  print_condition(p, stmt->condition);
+  p << " {\n";
+  print_body(p, stmt->body);
+  print_block_end(p);
+}
+
 void print_block_parts(ReprPrinter& p, const BlockNode* block) {
   auto line = [&](auto&&... parts) {
     p.print_indent();
@@ -171,22 +182,10 @@ ReprRows repr_statements{
       p << producer_name(stmt->producer.get()) << stmt->indices << " = " << stmt->value << "\n";
     },
     [](ReprPrinter& p, const BufferRealize* stmt) {
-      p.print_indent();
-      p << "buffer_realize " << stmt->buffer->name.str();
-      print_bounds(p, stmt->bounds);
-      print_condition(p, stmt->condition);
-      p << " {\n";
-      print_body(p, stmt->body);
-      print_block_end(p);
+      print_realize(p, "buffer_realize " + stmt->buffer->name.str(), stmt);
     },
     [](ReprPrinter& p, const ProducerRealize* stmt) {
-      p.print_indent();
-      p << "producer_realize " << producer_name(stmt->producer.get());
-      print_bounds(p, stmt->bounds);
-      print_condition(p, stmt->condition);
-      p << " {\n";
-      print_body(p, stmt->body);
-      print_block_end(p);
+      print_realize(p, "producer_realize " + producer_name(stmt->producer.get()), stmt);
     },
     [](ReprPrinter& p, const AllocateConst* stmt) {
       p.print_indent();

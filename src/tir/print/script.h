@@ -11,51 +11,20 @@
 
 #include "ir/json/node_table.h"
 #include "tir/function.h"
+#include "tir/print/printer.h"
 
 namespace tessera {
 
-class ScriptPrinter {
+class ScriptPrinter : public PrinterOf<ScriptPrinter, 4> {
  public:
   explicit ScriptPrinter(std::string prefix) : prefix_(std::move(prefix)) {}
 
-  std::string text;
-
   void print(const Object* node);
-  template <class T>
-  ScriptPrinter& operator<<(const Ref<T>& ref) {
-    print(ref.get());
-    return *this;
-  }
-  ScriptPrinter& operator<<(std::string_view part) {
-    text += part;
-    return *this;
-  }
-  ScriptPrinter& operator<<(const char* part) { return *this << std::string_view(part); }
-  ScriptPrinter& operator<<(int64_t number) { return *this << std::to_string(number); }
-  ScriptPrinter& operator<<(int32_t number) { return *this << std::to_string(number); }
   /// T.name
   ScriptPrinter& dialect(std::string_view name) { return *this << prefix_ << "." << name; }
-  /// a, b, c
-  template <class List>
-  ScriptPrinter& list(const List& items) {
-    bool first = true;
-    for (const auto& item : items) {
-      if (!first) text += ", ";
-      first = false;
-      *this << item;
-    }
-    return *this;
-  }
   /// The child of an operator, in parentheses where it binds less tightly than `limit`.
   void operand(const PrimExpr& e, int limit);
 
-  void newline() { text.append("\n").append(static_cast<size_t>(indent_), ' '); }
-  template <class F>
-  void nested(F&& body) {
-    indent_ += 4;
-    body();
-    indent_ -= 4;
-  }
   /// What `print` prints, apart.
   template <class F>
   std::string captured(F&& print) {
@@ -137,7 +106,6 @@ class ScriptPrinter {
                          std::vector<Buffer>* matched_buffers);
 
   std::string prefix_;
-  int indent_ = 0;
   bool is_last_ = true;
   std::unordered_set<const Object*> marked_;
   std::unordered_map<std::string, int> taken_;
@@ -158,20 +126,6 @@ bool is_pointer_to(const VarNode* pointer, DataType dtype);
 
 using ScriptHandler = std::function<void(ScriptPrinter&, const Object*)>;
 void set_script(const NodeInfo& type, ScriptHandler handler);
-
-/// For use at namespace scope, as ReprRows.
-struct ScriptRows {
-  template <class... F>
-  explicit ScriptRows(F... handlers) {
-    (add(handlers), ...);
-  }
-
- private:
-  template <class F>
-  void add(F handler) {
-    using T = typename detail::HandlerNode<F>::type;
-    set_script(T::info, [handler](ScriptPrinter& p, const Object* node) { handler(p, static_cast<const T*>(node)); });
-  }
-};
+using ScriptRows = PrintRows<ScriptPrinter, set_script>;
 
 }  // namespace tessera

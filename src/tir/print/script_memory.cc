@@ -38,6 +38,21 @@ void script_decl_buffer(ScriptPrinter& p, const DeclBuffer* stmt) {
   script_declaration(p, stmt);
 }
 
+/// `call` ended by the annotations and a bracket, then what happens while the memory is there.
+template <class Allocation>
+void script_scope(ScriptPrinter& p, const Allocation* stmt, std::string call) {
+  const VarNode* var = stmt->buffer_var.get();
+  call += p.captured([&] {
+    if (!stmt->annotations.empty()) {
+      p << ", annotations=";
+      p.dictionary(stmt->annotations);
+    }
+    p << ")";
+  });
+  const std::string name = p.name_of(var);
+  p.scoped(call + " as " + name, name + " = " + call, stmt->body, [&] { p.declare_views(var); });
+}
+
 void script_allocate(ScriptPrinter& p, const Allocate* stmt) {
   if (is_declared_whole(stmt)) return script_declaration(p, stmt->body.as<DeclBuffer>());
   const VarNode* var = stmt->buffer_var.get();
@@ -48,14 +63,8 @@ void script_allocate(ScriptPrinter& p, const Allocate* stmt) {
     p.dialect("allocate") << "(" << stmt->extents << ", " << quoted(stmt->dtype.str()) << ", "
                           << quoted(is_global ? "global" : pointer->storage_scope.str());
     if (!is_one(stmt->condition)) p << ", " << stmt->condition;
-    if (!stmt->annotations.empty()) {
-      p << ", annotations=";
-      p.dictionary(stmt->annotations);
-    }
-    p << ")";
   });
-  const std::string name = p.name_of(var);
-  p.scoped(call + " as " + name, name + " = " + call, stmt->body, [&] { p.declare_views(var); });
+  script_scope(p, stmt, std::move(call));
 }
 
 double half_value(uint16_t bits) {
@@ -100,14 +109,8 @@ void script_allocate_const(ScriptPrinter& p, const AllocateConst* stmt) {
     else p << "None";
     p << ", " << quoted(stmt->dtype.str()) << ", " << stmt->extents;
     if (stmt->irmod_storage_idx) p << ", irmod_storage_idx=" << stmt->irmod_storage_idx;
-    if (!stmt->annotations.empty()) {
-      p << ", annotations=";
-      p.dictionary(stmt->annotations);
-    }
-    p << ")";
   });
-  const std::string name = p.name_of(var);
-  p.scoped(call + " as " + name, name + " = " + call, stmt->body, [&] { p.declare_views(var); });
+  script_scope(p, stmt, std::move(call));
 }
 
 ScriptRows script_memory{script_allocate, script_allocate_const, script_decl_buffer};

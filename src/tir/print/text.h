@@ -9,45 +9,13 @@
 
 #include "ir/json/node_table.h"
 #include "tir/function.h"
+#include "tir/print/printer.h"
 
 namespace tessera {
 
-class TextPrinter {
+class TextPrinter : public PrinterOf<TextPrinter, 2> {
  public:
-  std::string text;
-
   void print(const Object* node);
-  template <class T>
-  TextPrinter& operator<<(const Ref<T>& ref) {
-    print(ref.get());
-    return *this;
-  }
-  TextPrinter& operator<<(std::string_view part) {
-    text += part;
-    return *this;
-  }
-  TextPrinter& operator<<(const char* part) { return *this << std::string_view(part); }
-  TextPrinter& operator<<(int64_t number) { return *this << std::to_string(number); }
-  TextPrinter& operator<<(int32_t number) { return *this << std::to_string(number); }
-  TextPrinter& operator<<(DataType dtype) { return *this << dtype.str(); }
-  /// a, b, c
-  template <class List>
-  TextPrinter& list(const List& items) {
-    bool first = true;
-    for (const auto& item : items) {
-      if (!first) text += ", ";
-      first = false;
-      *this << item;
-    }
-    return *this;
-  }
-  void newline() { text.append("\n").append(static_cast<size_t>(indent_), ' '); }
-  template <class F>
-  void nested(F&& body) {
-    indent_ += 2;
-    body();
-    indent_ -= 2;
-  }
   ///  { newline, the statement two columns further in, }
   void body(const Stmt& stmt);
   /// What follows a statement that holds inside its body: braces for a sequence, else `end` and the next line.
@@ -70,7 +38,6 @@ class TextPrinter {
  private:
   std::string unique(const std::string& wanted);
 
-  int indent_ = 0;
   std::unordered_map<const Object*, std::string> names_;
   std::unordered_map<std::string, int> taken_;
   std::vector<std::pair<std::string, std::vector<ObjectRef>>> metadata_;
@@ -78,20 +45,6 @@ class TextPrinter {
 
 using TextHandler = std::function<void(TextPrinter&, const Object*)>;
 void set_text(const NodeInfo& type, TextHandler handler);
-
-/// For use at namespace scope, as ReprRows.
-struct TextRows {
-  template <class... F>
-  explicit TextRows(F... handlers) {
-    (add(handlers), ...);
-  }
-
- private:
-  template <class F>
-  void add(F handler) {
-    using T = typename detail::HandlerNode<F>::type;
-    set_text(T::info, [handler](TextPrinter& p, const Object* node) { handler(p, static_cast<const T*>(node)); });
-  }
-};
+using TextRows = PrintRows<TextPrinter, set_text>;
 
 }  // namespace tessera

@@ -13,6 +13,7 @@
 #include "ir/rewrite.h"
 #include "ir/target/target.h"
 #include "tir/attrs.h"
+#include "tir/transform/function/require_target.h"
 #include "tir/transform/passes.h"
 
 namespace tessera {
@@ -127,8 +128,7 @@ class IntrinLowerer {
 }  // namespace
 
 PrimFunc lower_intrin(const PrimFunc& function) {
-  Target target = downcast_or_null<Target>(function->attrs.get_attr(attr::kTarget));
-  if (!target) throw Error(ValueError) << "LowerIntrin: the function has no target attribute; run BindTarget first";
+  Target target = require_target(function, "LowerIntrin");
   return with_body(function, IntrinLowerer(target)(function->body));
 }
 

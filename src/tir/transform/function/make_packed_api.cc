@@ -13,6 +13,7 @@
 #include "tir/analysis/var_use.h"
 #include "tir/attrs.h"
 #include "tir/transform/function/arg_binder.h"
+#include "tir/transform/function/require_target.h"
 #include "tir/transform/passes.h"
 
 namespace tessera {
@@ -184,18 +185,12 @@ class PackedApi {
   std::vector<Stmt> inits_, checks_, pointers_;
 };
 
-Target target_of(const PrimFunc& function, const char* pass_name) {
-  Target target = downcast_or_null<Target>(function->attrs.get_attr(attr::kTarget));
-  if (!target) throw Error(ValueError) << pass_name << ": the function has no target attribute; run BindTarget first";
-  return target;
-}
-
 }  // namespace
 
 PrimFunc make_packed_api(const PrimFunc& function, int /*num_unpacked_params*/) {
   String name = downcast_or_null<String>(function->attrs.get_attr(attr::kGlobalSymbol));
   if (!name || function->attrs.get_int(attr::kCallingConv, 0) != 0) return function;
-  return PackedApi(function, name.str(), target_of(function, "MakePackedAPI")->kind->default_device_type)
+  return PackedApi(function, name.str(), require_target(function, "MakePackedAPI")->kind->default_device_type)
       .make_function();
 }
 
@@ -203,7 +198,7 @@ PrimFunc make_packed_api(const PrimFunc& function, int /*num_unpacked_params*/) 
 PrimFunc make_unpacked_api(const PrimFunc& function) {
   String name = downcast_or_null<String>(function->attrs.get_attr(attr::kGlobalSymbol));
   if (!name || function->attrs.get_int(attr::kCallingConv, 0) != 0) return function;
-  int device_type = target_of(function, "MakeUnpackedAPI")->kind->default_device_type;
+  int device_type = require_target(function, "MakeUnpackedAPI")->kind->default_device_type;
   PrimFuncNode out(*function.get());
   out.params = {};
   Map<Var, Buffer> buffers;

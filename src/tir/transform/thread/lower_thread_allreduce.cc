@@ -17,6 +17,7 @@
 #include "ir/rewrite.h"
 #include "ir/target/target.h"
 #include "tir/attrs.h"
+#include "tir/transform/function/require_target.h"
 #include "tir/transform/passes.h"
 
 namespace tessera {
@@ -221,9 +222,7 @@ class AllreduceLowerer {
 }  // namespace
 
 PrimFunc lower_thread_allreduce(const PrimFunc& function) {
-  Target target = downcast_or_null<Target>(function->attrs.get_attr(attr::kTarget));
-  if (!target)
-    throw Error(ValueError) << "LowerThreadAllreduce: the function has no target attribute; run BindTarget first";
+  Target target = require_target(function, "LowerThreadAllreduce");
   return with_body(function, AllreduceLowerer(target)(function->body));
 }
 

@@ -13,6 +13,7 @@
 #include "ir/rewrite.h"
 #include "ir/target/target.h"
 #include "tir/attrs.h"
+#include "tir/transform/function/require_target.h"
 #include "tir/transform/passes.h"
 
 namespace tessera {
@@ -199,8 +200,7 @@ class WarpLowerer {
 }  // namespace
 
 PrimFunc lower_warp_memory(const PrimFunc& function) {
-  Target target = downcast_or_null<Target>(function->attrs.get_attr(attr::kTarget));
-  if (!target) throw Error(ValueError) << "LowerWarpMemory: the function has no target attribute; run BindTarget first";
+  Target target = require_target(function, "LowerWarpMemory");
   return with_body(function, WarpLowerer(target)(function->body));
 }
 
