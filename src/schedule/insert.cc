@@ -64,6 +64,18 @@ Stmt make_nest(const Array<Range>& region, const std::function<BlockNode(const A
   return nest;
 }
 
+Stmt renamed_loops(const std::vector<const For*>& loops, const Map<Var, PrimExpr>& vars, Stmt body) {
+  for (size_t i = loops.size(); i-- > 0;) {
+    For loop(*loops[i]);
+    loop.loop_var = downcast<Var>(vars[loop.loop_var]);
+    loop.min = substitute(loop.min, vars);
+    loop.extent = substitute(loop.extent, vars);
+    loop.body = std::move(body);
+    body = make(std::move(loop));
+  }
+  return body;
+}
+
 const BlockNode* block_of(const Stmt& nest) {
   Stmt inside = nest;
   while (auto* loop = inside.as<For>()) inside = loop->body;

@@ -22,6 +22,8 @@ void set_scope_body(State& state, const GlobalVar& function, const BlockRealize*
 using OfIndices = std::function<PrimExpr(const Array<PrimExpr>& indices)>;
 Stmt make_nest(const Array<Range>& region, const std::function<BlockNode(const Array<PrimExpr>& axes)>& build,
                const OfIndices& predicate = nullptr, const Array<Range>& domains = {});
+/// Loops like these, by the names that `vars` gives their variables, around `body`, which has those names already.
+Stmt renamed_loops(const std::vector<const For*>& loops, const Map<Var, PrimExpr>& vars, Stmt body);
 /// The block in the middle of a nest of loops.
 const BlockNode* block_of(const Stmt& nest);
 /// Regions of one element.

@@ -6,12 +6,20 @@
 #include "schedule/unfuse.h"
 
 namespace tessera::schedule {
+namespace {
+
+Map<Var, PrimExpr> bindings_of(const BlockRealize* realize) {
+  Map<Var, PrimExpr> out;
+  for (size_t i = 0; i < realize->iter_values.size(); ++i)
+    out.set(realize->block->iter_vars[i]->var, realize->iter_values[i]);
+  return out;
+}
+
+}  // namespace
 
 Array<arith::IntSet> touched(const Cursor& cursor, const BufferRegion& region, const std::vector<const For*>& relaxed,
                              arith::Analyzer& analyzer) {
-  Map<Var, PrimExpr> values;
-  for (size_t i = 0; i < cursor.block()->iter_vars.size(); ++i)
-    values.set(cursor.block()->iter_vars[i]->var, cursor.realize()->iter_values[i]);
+  const Map<Var, PrimExpr> values = bindings_of(cursor.realize());
   arith::SetOfVar domains;
   for (const For* loop : relaxed) domains.set(loop->loop_var, arith::IntSet::from_range(range_of(loop)));
   Array<arith::IntSet> out;
@@ -24,9 +32,7 @@ Array<arith::IntSet> touched(const Cursor& cursor, const BufferRegion& region, c
 
 Array<arith::IntSet> exact_box(const Cursor& cursor, const BufferRegion& region, const std::vector<const For*>& relaxed,
                                arith::Analyzer& analyzer) {
-  Map<Var, PrimExpr> values;
-  for (size_t i = 0; i < cursor.block()->iter_vars.size(); ++i)
-    values.set(cursor.block()->iter_vars[i]->var, cursor.realize()->iter_values[i]);
+  const Map<Var, PrimExpr> values = bindings_of(cursor.realize());
   Map<Var, Range> domains;
   for (const For* loop : relaxed) domains.set(loop->loop_var, range_of(loop));
   Array<PrimExpr> starts;

@@ -11,21 +11,16 @@ namespace {
 PrimExpr divisor_of(const Array<PrimExpr>& values, const Var& var) {
   PrimExpr divisor;
   bool is_one_way = true;
+  auto part = [&](Rewriter& self, const auto* node) -> PrimExpr {
+    if (!node->a.same_as(var)) return self.children(node);
+    if (!divisor) divisor = node->b;
+    is_one_way &= expr_equal(divisor, node->b);
+    return node->b;
+  };
   for (const PrimExpr& value : values)
     rewrite(
-        value,
-        [&](Rewriter& self, const FloorDiv* node) -> PrimExpr {
-          if (!node->a.same_as(var)) return self.children(node);
-          if (!divisor) divisor = node->b;
-          is_one_way &= expr_equal(divisor, node->b);
-          return node->b;
-        },
-        [&](Rewriter& self, const FloorMod* node) -> PrimExpr {
-          if (!node->a.same_as(var)) return self.children(node);
-          if (!divisor) divisor = node->b;
-          is_one_way &= expr_equal(divisor, node->b);
-          return node->b;
-        },
+        value, [&](Rewriter& self, const FloorDiv* node) -> PrimExpr { return part(self, node); },
+        [&](Rewriter& self, const FloorMod* node) -> PrimExpr { return part(self, node); },
         [&](const VarNode* other) -> PrimExpr {
           is_one_way &= other != var.get();
           return PrimExpr(other);

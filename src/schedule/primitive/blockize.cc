@@ -5,6 +5,7 @@
 #include "ir/rewrite.h"
 #include "schedule/accumulation.h"
 #include "schedule/checks.h"
+#include "schedule/insert.h"
 #include "schedule/primitives.h"
 #include "schedule/region.h"
 #include "tir/loops/conditions.h"
@@ -105,14 +106,7 @@ Stmt init_nest(const BlockNode* block, const Array<PrimExpr>& values, const Prim
   for (size_t i = 0; i < bindings.size(); ++i) bindings.set(i, substitute(bindings[i], vars));
   Stmt nest = make(BlockRealize{
       .iter_values = bindings, .predicate = substitute(own.predicate, vars), .block = make(std::move(init))});
-  for (size_t i = own.loops.size(); i-- > 0;) {
-    For loop(*own.loops[i]);
-    loop.loop_var = downcast<Var>(vars[own.loops[i]->loop_var]);
-    loop.extent = substitute(loop.extent, vars);
-    loop.body = nest;
-    nest = make(std::move(loop));
-  }
-  return nest;
+  return renamed_loops(own.loops, vars, nest);
 }
 
 }  // namespace

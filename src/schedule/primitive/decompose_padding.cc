@@ -3,6 +3,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "schedule/checks.h"
+#include "schedule/insert.h"
 #include "schedule/layout.h"
 #include "schedule/primitives.h"
 #include "tir/loops/conditions.h"
@@ -69,15 +70,7 @@ Stmt constant_nest(const BlockNode* block, const Padding& padding, const Array<P
   for (const PrimExpr& value : values) bindings.push_back(substitute(value, vars));
   Stmt nest = make(
       BlockRealize{.iter_values = bindings, .predicate = substitute(predicate, vars), .block = make(std::move(fresh))});
-  for (size_t i = loops.size(); i-- > 0;) {
-    For loop(*loops[i]);
-    loop.loop_var = downcast<Var>(vars[loops[i]->loop_var]);
-    loop.min = substitute(loop.min, vars);
-    loop.extent = substitute(loop.extent, vars);
-    loop.body = nest;
-    nest = make(std::move(loop));
-  }
-  return nest;
+  return renamed_loops(loops, vars, nest);
 }
 
 /// True when the loop only runs the block, and only through this axis.

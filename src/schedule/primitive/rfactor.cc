@@ -8,6 +8,8 @@
 #include "schedule/primitive_error.h"
 #include "schedule/primitives.h"
 #include "schedule/rebuffer.h"
+#include "schedule/primitive_error.h"
+#include "tir/flat_sequence.h"
 #include "tir/loops/conditions.h"
 #include "tir/loops/factor.h"
 
@@ -212,11 +214,7 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
       [&](Rewriter& self, const For* node) -> Stmt {
         return node == loops[0] ? sequence({first, nest}) : Stmt(self.children(node));
       },
-      [&](Rewriter& self, const SeqStmt* seq) -> Stmt {
-        std::vector<Stmt> items;
-        for (const Stmt& part : seq->seq) items.push_back(self(part));
-        return sequence(items);
-      });
+      flat_sequence);
   BlockNode outer(*scope->block);
   outer.body = parts;
   for (const Buffer& partial : partials) outer.alloc_buffers.push_back(partial);

@@ -12,15 +12,12 @@
 #include "tir/attrs.h"
 #include "tir/loops/interval.h"
 #include "tir/threads.h"
+#include "tir/transform/memory/aligned_strides.h"
 #include "tir/transform/passes.h"
 #include "tir/transform/simplify/simplify.h"
 
 namespace tessera {
 namespace {
-
-struct Align {
-  int64_t axis, factor, offset;
-};
 
 class Compactor {
  public:
@@ -73,7 +70,7 @@ class Compactor {
     std::string scope;
     loops::Box region;       // empty: not touched
     bool is_opaque = false;  // its address is taken
-    std::vector<Align> aligns;
+    std::vector<DimAlign> aligns;
   };
 
   Stmt on_block(const BlockNode* op) {
@@ -98,7 +95,7 @@ class Compactor {
       node.shape.set(i, used->extent);
       mins.push_back(used->min);
     }
-    node.strides = aligned_strides(use.aligns, node.shape);
+    node.strides = aligned_strides(node.shape, use.aligns, analyzer_);
     Compact out{buffer, make(std::move(node)), mins};
     compacts_[buffer.get()] = out;
     return out.buffer;
@@ -229,22 +226,6 @@ class Compactor {
       if (Use* use = find(block->writes[static_cast<size_t>(values[0])]->buffer))
         use->aligns.push_back({values[1], values[2], values[3]});
     }
-  }
-
-  Array<PrimExpr> aligned_strides(const std::vector<Align>& aligns, const Array<PrimExpr>& shape) {
-    if (aligns.empty()) return {};
-    std::vector<PrimExpr> strides(shape.size());
-    PrimExpr stride = make_const(shape[0].dtype(), 1);
-    for (size_t axis = shape.size(); axis-- > 0;) {
-      for (const Align& align : aligns) {
-        if (align.axis != static_cast<int64_t>(axis)) continue;
-        PrimExpr factor = make_const(stride.dtype(), align.factor), offset = make_const(stride.dtype(), align.offset);
-        stride = analyzer_.simplify(stride + indexmod(factor + offset - indexmod(stride, factor), factor));
-      }
-      strides[axis] = stride;
-      stride = stride * shape[axis];
-    }
-    return strides;
   }
 
   std::pair<Buffer, Array<PrimExpr>> moved(const Buffer& buffer, Array<PrimExpr> indices) {

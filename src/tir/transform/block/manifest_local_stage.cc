@@ -6,6 +6,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
+#include "tir/flat_sequence.h"
 #include "tir/remap.h"
 #include "tir/transform/passes.h"
 
@@ -27,11 +28,7 @@ class LocalStages {
       const BlockRealize* marked = marked_inside(op);
       return marked ? staged(op, marked) : Stmt(rewriter_.children(op));
     });
-    rewriter_.on([this](const SeqStmt* op) -> Stmt {
-      std::vector<Stmt> parts;
-      for (const Stmt& part : op->seq) parts.push_back(rewriter_(part));
-      return sequence(parts);
-    });
+    rewriter_.on(flat_sequence);
   }
   Stmt operator()(const Stmt& body) { return rewriter_(body); }
 

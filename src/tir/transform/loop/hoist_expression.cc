@@ -17,6 +17,7 @@
 #include "tir/analysis/convert_ssa.h"
 #include "tir/analysis/may_fail.h"
 #include "tir/attrs.h"
+#include "tir/flat_sequence.h"
 #include "tir/transform/config.h"
 #include "tir/transform/passes.h"
 
@@ -57,11 +58,7 @@ Stmt assuming(const Stmt& stmt, const PrimExpr& condition, bool holds) {
     if (out.as<Or>()) return logical_or(out->a, out->b);
     return out;
   });
-  rewriter.on([&](Rewriter& self, const SeqStmt* op) -> Stmt {
-    std::vector<Stmt> parts;
-    for (const Stmt& part : op->seq) parts.push_back(self(part));
-    return sequence(parts);
-  });
+  rewriter.on(flat_sequence);
   return rewriter(stmt);
 }
 

@@ -14,14 +14,11 @@
 #include "tir/attrs.h"
 #include "tir/flat_buffer.h"
 #include "tir/transform/function/arg_binder.h"
+#include "tir/transform/memory/aligned_strides.h"
 #include "tir/transform/passes.h"
 
 namespace tessera {
 namespace {
-
-struct DimAlign {
-  int64_t factor = 0, offset = 0;
-};
 
 /// How accesses to a buffer are rewritten: first moved by -mins into `shaped`, then laid out flat.
 struct Layout {
@@ -157,25 +154,6 @@ class Flattener {
     bounds_.push_back({layout.flat->data, {size}});
   }
 
-  /// Strides that give each aligned axis a stride of `offset` modulo `factor`; none when nothing is aligned.
-  Array<PrimExpr> aligned_strides(const Buffer& buffer, const Array<PrimExpr>& shape) {
-    auto it = aligns_.find(buffer.get());
-    if (it == aligns_.end()) return {};
-    std::vector<PrimExpr> strides(shape.size());
-    PrimExpr stride = make_const(shape[0].dtype(), 1);
-    for (size_t axis = shape.size(); axis-- > 0;) {
-      auto align = it->second.find(static_cast<int64_t>(axis));
-      if (align != it->second.end()) {
-        PrimExpr factor = make_const(stride.dtype(), align->second.factor);
-        PrimExpr offset = make_const(stride.dtype(), align->second.offset);
-        stride = analyzer_.simplify(stride + indexmod(factor + offset - indexmod(stride, factor), factor));
-      }
-      strides[axis] = stride;
-      stride = stride * shape[axis];
-    }
-    return strides;
-  }
-
   Stmt on_realize(const BufferRealize* realize) {
     const Buffer& buffer = realize->buffer;
     auto known = layouts_.find(buffer.get());
@@ -188,7 +166,7 @@ class Flattener {
       layout.mins.push_back(rewriter_(range->min));
     }
     if (shaped.shape.empty()) layout.mins = {};
-    shaped.strides = aligned_strides(buffer, shaped.shape);
+    shaped.strides = aligned_strides(shaped.shape, aligns_[buffer.get()], analyzer_);
     shaped.data = memory_of(buffer);
     shaped.data_alignment = small_alignment(shaped);
     layout.shaped = make(std::move(shaped));
@@ -277,7 +255,9 @@ class Flattener {
     Buffer buffer = downcast<Buffer>(attr->node);
     const Array<PrimExpr>& tuple = attr->value.as<Call>()->args;
     keep_.push_back(buffer);
-    aligns_[buffer.get()][*as_int(tuple[0])] = {*as_int(tuple[1]), *as_int(tuple[2])};
+    std::vector<DimAlign>& aligns = aligns_[buffer.get()];
+    std::erase_if(aligns, [&](const DimAlign& align) { return align.axis == *as_int(tuple[0]); });
+    aligns.push_back({*as_int(tuple[0]), *as_int(tuple[1]), *as_int(tuple[2])});
     return rewriter_(attr->body);
   }
 
@@ -333,7 +313,7 @@ class Flattener {
   arith::Analyzer analyzer_;
   std::unordered_map<const BufferNode*, Layout> layouts_;
   std::unordered_map<const BufferNode*, View> views_;
-  std::unordered_map<const BufferNode*, std::unordered_map<int64_t, DimAlign>> aligns_;
+  std::unordered_map<const BufferNode*, std::vector<DimAlign>> aligns_;
   std::unordered_map<const VarNode*, PrimExpr> defs_;  // variables of views
   std::unordered_set<const BufferNode*> is_flat_;
   std::unordered_set<const VarNode*> separated_;

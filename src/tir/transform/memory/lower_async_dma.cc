@@ -14,6 +14,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
+#include "tir/flat_sequence.h"
 #include "tir/transform/passes.h"
 
 namespace tessera {
@@ -33,11 +34,7 @@ class DmaLowerer {
       if (is_ours && op->attr_key == attr::kAsyncWaitQueueScope) return wait(op);
       return rewriter_.children(op);
     });
-    rewriter_.on([this](const SeqStmt* op) -> Stmt {
-      std::vector<Stmt> parts;
-      for (const Stmt& part : op->seq) parts.push_back(rewriter_(part));
-      return sequence(parts);
-    });
+    rewriter_.on(flat_sequence);
   }
 
   Stmt operator()(const Stmt& body) {

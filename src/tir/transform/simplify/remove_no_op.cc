@@ -3,6 +3,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
+#include "tir/flat_sequence.h"
 #include "tir/transform/passes.h"
 
 namespace tessera {
@@ -53,11 +54,7 @@ Stmt remove_no_op(const Stmt& root) {
   rewriter.on([](const Evaluate* op) -> Stmt {
     return side_effect(op->value) > CallEffect::ReadState ? Stmt(op) : make_nop();
   });
-  rewriter.on([](Rewriter& self, const SeqStmt* op) -> Stmt {
-    std::vector<Stmt> parts;
-    for (const Stmt& part : op->seq) parts.push_back(self(part));
-    return sequence(parts);
-  });
+  rewriter.on(flat_sequence);
   return rewriter(root);
 }
 

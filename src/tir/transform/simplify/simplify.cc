@@ -7,6 +7,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
+#include "tir/flat_sequence.h"
 #include "tir/transform/passes.h"
 
 namespace tessera {
@@ -25,11 +26,7 @@ class StmtSimplifier {
     on.on([this](const AssertStmt* op) -> Stmt { return on_assert(op); });
     on.on([this](const BufferStore* op) -> Stmt { return on_store(op); });
     on.on([this](const BlockNode* op) -> Stmt { return on_block(op); });
-    on.on([this](const SeqStmt* op) -> Stmt {
-      std::vector<Stmt> parts;
-      for (const Stmt& part : op->seq) parts.push_back(rewriter_(part));
-      return sequence(parts);
-    });
+    on.on(flat_sequence);
   }
 
   Stmt operator()(const Stmt& body) { return rewriter_(body); }
