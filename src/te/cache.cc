@@ -56,49 +56,37 @@ Array<IterVar> over_new_axes(const ComputeOp* op, Map<Var, PrimExpr>* roots) {
 
 Relayout relayout(const Stage& stage, const ComputeOp* op) {
   const Relations relations(stage.get());
-  arith::Analyzer analyzer;
   Relayout out;
-  Bounds domains;
-  for (const IterVar& iv : op->axis) {
-    domains.set(iv, iv->dom);
-    analyzer.bind(iv->var, iv->dom);
-  }
-  relations.pass_down_domains(&domains, analyzer, Axes::Known);
+  AxisMap<Var> vars;
+  OverLeaves over = over_leaves(stage.get(), relations, op->axis.vec(), [&](const IterVar& leaf) {
+    return vars[leaf.get()] = make_var(leaf->var->name + ".c", leaf->var->dtype);
+  });
   AxisSet reduce_axes;
   for (const IterVar& iv : op->reduce_axis) reduce_axes.insert(iv.get());
-
-  AxisMap<PrimExpr> values, down;
   std::vector<IterVar> leaves;
   for (const IterVar& leaf : stage->leaf_iter_vars) {
     if (reduce_axes.count(leaf.get())) continue;
-    if (leaf->iter_type != IterType::DataPar || !domains.count(leaf))
+    if (leaf->iter_type != IterType::DataPar || !over.domains.count(leaf))
       throw Error(RuntimeError) << "cache_write: stage " << stage_name(stage.get())
                                 << " can only be laid out by data parallel loops; " << leaf->var->name
                                 << " is not one. Call cache_write before splitting reduce axes";
-    IterVar axis = make_iter_var(domains[leaf], make_var(leaf->var->name + ".c", leaf->var->dtype), leaf->iter_type);
-    out.axis.push_back(axis);
+    out.axis.push_back(make_iter_var(over.domains[leaf], vars.at(leaf.get()), leaf->iter_type));
     leaves.push_back(leaf);
-    values[leaf.get()] = is_one(domains[leaf]->extent) ? domains[leaf]->min : PrimExpr(axis->var);
-    analyzer.bind(axis->var, domains[leaf]);
   }
-  relations.pass_up_indices(domains, &values, Axes::Known);
 
-  Bounds loops;
-  for (const IterVar& axis : out.axis) loops.set(axis, axis->dom);
-  std::vector<PrimExpr> conditions =
-      relations.guards(domains, values, true, reduce_axes, intervals_of(loops), analyzer);
   Map<Var, PrimExpr> roots;
+  AxisMap<PrimExpr> down;
   for (const IterVar& iv : op->axis) {
-    roots.set(iv->var, values.at(iv.get()));
+    roots.set(iv->var, over.values.at(iv.get()));
     down[iv.get()] = iv->var;
   }
   Array<IterVar> reduce_axis = over_new_axes(op, &roots);
   out.bodies = rewrite_compute_bodies(op, [&](const PrimExpr& body) {
-    PrimExpr moved = only_inside(conditions, substitute(body, roots));
+    PrimExpr moved = only_inside(over.conditions, substitute(body, roots));
     auto* reduce = moved.as<Reduce>();
     return reduce ? PrimExpr(with(reduce, &Reduce::axis, reduce_axis)) : moved;
   });
-  relations.pass_down_indices(domains, &down, Axes::Known);
+  relations.pass_down_indices(over.domains, &down, Axes::Known);
   for (const IterVar& leaf : leaves) out.consumer_indices.push_back(down.at(leaf.get()));
   return out;
 }

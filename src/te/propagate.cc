@@ -169,6 +169,32 @@ AxisSet Relations::axes_that_overrun(const Bounds& bounds, const AxisMap<PrimExp
   return over;
 }
 
+OverLeaves over_leaves(const StageNode* stage, const Relations& relations, const std::vector<IterVar>& axes,
+                       const std::function<Var(const IterVar& leaf)>& variable_of) {
+  OverLeaves out;
+  arith::Analyzer analyzer;
+  loops::VarIntervals intervals;
+  for (const IterVar& axis : axes) {
+    out.domains.set(axis, axis->dom);
+    analyzer.bind(axis->var, axis->dom);
+  }
+  relations.pass_down_domains(&out.domains, analyzer, Axes::Known);
+  for (const IterVar& leaf : stage->leaf_iter_vars) {
+    if (!out.domains.count(leaf)) continue;
+    Range domain = out.domains[leaf];
+    Var var = variable_of(leaf);
+    analyzer.bind(var, domain, true);
+    intervals[var.get()] = loops::Interval::of(domain);
+    out.values[leaf.get()] = is_one(domain->extent) ? domain->min : PrimExpr(var);
+  }
+  relations.pass_up_indices(out.domains, &out.values, Axes::Known);
+  AxisSet unknown;
+  for (const IterVar& iv : stage->all_iter_vars)
+    if (!out.values.count(iv.get())) unknown.insert(iv.get());
+  out.conditions = relations.guards(out.domains, out.values, true, unknown, intervals, analyzer);
+  return out;
+}
+
 loops::VarIntervals intervals_of(const Bounds& bounds) {
   loops::VarIntervals out;
   for (const auto& [iv, range] : bounds) out[iv->var.get()] = loops::Interval::of(range);

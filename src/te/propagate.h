@@ -65,6 +65,16 @@ class RelationsOfStages {
   std::unordered_map<const StageNode*, Relations> of_;
 };
 
+/// Some axes of an operation in terms of the leaves that run through them.
+struct OverLeaves {
+  Bounds domains;                    // of the axes, of their leaves and of all between
+  AxisMap<PrimExpr> values;          // of the same, by variables of the leaves
+  std::vector<PrimExpr> conditions;  // under which values are inside their domains; those that cannot be proven
+};
+/// A leaf is known by the variable that `variable_of` gives for it, or by its value where it has one iteration.
+OverLeaves over_leaves(const StageNode* stage, const Relations& relations, const std::vector<IterVar>& axes,
+                       const std::function<Var(const IterVar& leaf)>& variable_of);
+
 /// Intervals of loop variables by their bounds, for `guards`.
 loops::VarIntervals intervals_of(const Bounds& bounds);
 

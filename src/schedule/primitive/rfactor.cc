@@ -8,7 +8,6 @@
 #include "schedule/primitive_error.h"
 #include "schedule/primitives.h"
 #include "schedule/rebuffer.h"
-#include "schedule/primitive_error.h"
 #include "tir/flat_sequence.h"
 #include "tir/loops/conditions.h"
 #include "tir/loops/factor.h"
@@ -96,9 +95,9 @@ BlockRef rfactor(State& state, const LoopRef& loop_ref, int factor_axis) {
   for (const For* loop : loops)
     if (uses_var(factor->extent, loop->loop_var))
       throw PrimitiveError(factor) << "the extent of loop " << factor->loop_var->name << " depends on loop "
-                            << loop->loop_var->name
-                            << ", so there is no buffer with that axis; split it and factor the "
-                            << "inner part";
+                                   << loop->loop_var->name
+                                   << ", so there is no buffer with that axis; split it and factor the "
+                                   << "inner part";
 
   // In the first block, axes that the factor takes apart are replaced by their loops.
   std::vector<Buffer> partials;
