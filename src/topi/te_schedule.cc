@@ -6,12 +6,12 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
+#include "topi/cpu/cost_model.h"
 
 namespace tessera::topi {
 namespace {
 
 constexpr int64_t kLanes = 16;
-constexpr int64_t kParallelElements = 4096;  // below this a second thread costs more than it brings
 
 int64_t constant_extent(const IterVar& axis) {
   const int64_t* extent = axis->dom ? as_int(axis->dom->extent) : nullptr;
@@ -77,7 +77,7 @@ void schedule_stage_cpu(const te::Stage& stage) {
     }
     te::set_loop_kind(stage, inner, IterType::Vectorized);
   }
-  if (total >= 0 && total < kParallelElements && op->reduce_axis.empty()) return;
+  if (total >= 0 && total < ParallelThreshold::elements && op->reduce_axis.empty()) return;
   te::set_loop_kind(stage, outer.size() == 1 ? outer[0] : te::fuse(stage, outer), IterType::Parallelized);
 }
 

@@ -47,21 +47,21 @@ void apply_winograd(Subject& subject, const Plan&) { topi::tile_winograd(*subjec
 
 // ---- contractions and pools, which are nests of their own ----------------------------------------------------------
 
-struct MatmulPlan {
+struct PlannedMatmul {
   topi::Matmul matmul;
   topi::MatmulPlan plan;
 };
 
 std::optional<Plan> match_matmul(Subject& subject) {
   std::optional<topi::Matmul> matmul = topi::as_matmul(state_of(subject), subject.block, subject.program->function());
-  std::optional<topi::MatmulPlan> plan = matmul ? topi::plan_matmul(*matmul, machine_of(subject)) : std::nullopt;
-  return plan ? std::optional<Plan>(MatmulPlan{*matmul, *plan}) : std::nullopt;
+  topi::MatmulPlan plan = matmul ? topi::plan_matmul(*matmul, machine_of(subject)) : nullptr;
+  return plan ? std::optional<Plan>(PlannedMatmul{*matmul, plan}) : std::nullopt;
 }
 
 void apply_matmul(Subject& subject, const Plan& given) {
-  const auto& [matmul, plan] = std::any_cast<const MatmulPlan&>(given);
-  const Stmt nest = topi::matmul_nest(matmul, plan);
-  if (matmul.reader) schedule::replace_by_nest(state_of(subject), matmul.reader_ref, {subject.block}, nest);
+  const auto& [matmul, plan] = std::any_cast<const PlannedMatmul&>(given);
+  const Stmt nest = topi::matmul_nest(matmul, plan, machine_of(subject));
+  if (matmul.epilogue) schedule::replace_by_nest(state_of(subject), matmul.epilogue_ref, {subject.block}, nest);
   else schedule::replace_by_nest(state_of(subject), subject.block, {}, nest);
 }
 

@@ -4,7 +4,7 @@
 #include "ir/prim/ops.h"
 #include "op/layer_channels.h"
 #include "op/layout_rules.h"
-#include "op/nn/cpu_implementations.h"
+#include "op/nn/pack_weight.h"
 #include "op/nn/gradients.h"
 #include "op/qnn/quantized_forms.h"
 #include "op/records.h"

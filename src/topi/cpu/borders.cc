@@ -8,8 +8,9 @@
 #include "ir/rewrite.h"
 #include "tir/loops/conditions.h"
 #include "topi/block_rule.h"
-#include "topi/cpu/contraction/matmul_tile.h"
-#include "topi/cpu/limits.h"
+#include "topi/cpu/contraction/register_tile.h"
+#include "topi/cpu/cost_model.h"
+#include "topi/cpu/number.h"
 
 namespace tessera::topi {
 namespace {
@@ -179,7 +180,7 @@ Stmt padding_nest(const schedule::Place& place, int64_t vector_bytes) {
         }
         return row();
       },
-      rows * elements >= kParallelElements ? LoopKind::Parallel : LoopKind::Serial);
+      rows * elements >= ParallelThreshold::elements ? LoopKind::Parallel : LoopKind::Serial);
 }
 
 }  // namespace tessera::topi

@@ -27,6 +27,9 @@ struct MachineNode : Object {
   String isa, arch, cpu;
   int32_t vector_bytes = 16, vector_registers = 16, cores = 1;
   int64_t l1_bytes = 0, l2_bytes = 0, l3_bytes = 0;
+  int32_t cache_line_bytes = 64, l1_ways = 8;
+  int32_t sums_in_flight =
+      8;  // multiply-adds that do not wait for each other and keep the units busy: latency times units
   Array<String> features;
   static constexpr NodeInfo info{"topi.cpu.Machine", &Object::info};
   static void fields(auto f) {
@@ -39,6 +42,9 @@ struct MachineNode : Object {
     f("l1_bytes", &MachineNode::l1_bytes);
     f("l2_bytes", &MachineNode::l2_bytes);
     f("l3_bytes", &MachineNode::l3_bytes);
+    f("cache_line_bytes", &MachineNode::cache_line_bytes);
+    f("l1_ways", &MachineNode::l1_ways);
+    f("sums_in_flight", &MachineNode::sums_in_flight);
     f("features", &MachineNode::features);
   }
 };

@@ -60,12 +60,16 @@ std::vector<const BufferLoad*> loads_of(const Reduction& reduction) {
   return loads;
 }
 
-std::optional<int64_t> stride(const Buffer& buffer, const Array<PrimExpr>& indices, const Var& axis) {
+PrimExpr stride_of(const Buffer& buffer, const Array<PrimExpr>& indices, const Var& axis) {
   arith::Analyzer analyzer;
   PrimExpr flat = PrimExpr(0);
   for (size_t i = 0; i < indices.size(); ++i) flat = flat * buffer->shape[i] + indices[i];
   PrimExpr next = substitute(flat, [&](const Var& var) { return var.same_as(axis) ? axis + 1 : PrimExpr(); });
-  PrimExpr step = analyzer.simplify(next - flat);
+  return analyzer.simplify(next - flat);
+}
+
+std::optional<int64_t> stride(const Buffer& buffer, const Array<PrimExpr>& indices, const Var& axis) {
+  PrimExpr step = stride_of(buffer, indices, axis);
   const int64_t* value = as_int(step);
   return value ? std::optional(*value) : std::nullopt;
 }

@@ -25,7 +25,9 @@ bool is_dynamic(const Reduction& reduction);
 /// What the reduction reads beside its own sums.
 std::vector<const BufferLoad*> loads_of(const Reduction& reduction);
 
-/// How far apart in memory elements of neighbouring `axis` are; nothing where that is not one number.
+/// How far apart in memory elements of neighbouring `axis` are.
+PrimExpr stride_of(const Buffer& buffer, const Array<PrimExpr>& indices, const Var& axis);
+/// The same as a number; nothing where it is none.
 std::optional<int64_t> stride(const Buffer& buffer, const Array<PrimExpr>& indices, const Var& axis);
 inline std::optional<int64_t> stride(const BufferLoad* load, const Var& axis) {
   return stride(load->buffer, load->indices, axis);
@@ -33,9 +35,6 @@ inline std::optional<int64_t> stride(const BufferLoad* load, const Var& axis) {
 
 /// The stage that alone reads the reduction, element by element and in the same order; empty when there is none.
 schedule::BlockRef reader_of(const schedule::State& state, const schedule::BlockRef& block, const Reduction& reduction);
-
-/// Below so many steps, some microseconds of products, a second thread costs more than it brings.
-inline constexpr int64_t kParallelTileSteps = 1 << 17;
 
 /// Cuts a reduction into tiles by `cut`, given the stage that stores them: the one that reads the reduction, or else a
 /// copy of its own. A ScheduleError, with the program as it was, when neither lets itself be scheduled so.

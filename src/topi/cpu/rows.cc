@@ -5,7 +5,8 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "te/reduce.h"
-#include "topi/cpu/limits.h"
+#include "topi/cpu/cost_model.h"
+#include "topi/cpu/number.h"
 #include "topi/elementwise.h"
 #include "topi/te_schedule.h"
 
@@ -307,7 +308,7 @@ te::Schedule schedule_rows(const Array<te::Tensor>& outs, const Target& target) 
     const int64_t lanes = machine_of(target)->vector_bytes / outs[0]->dtype.bytes();
     vectorize_row(last, along.back(), lanes);
   }
-  if (elements(rows) * kMinRow >= kParallelElements) te::set_loop_kind(last, row, IterType::Parallelized);
+  if (elements(rows) * kMinRow >= ParallelThreshold::elements) te::set_loop_kind(last, row, IterType::Parallelized);
   attach_rows(sch, last, row, target);
   return sch;
 }

@@ -5,7 +5,7 @@
 #include "codegen/parallel.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "topi/cpu/limits.h"
+#include "topi/cpu/cost_model.h"
 #include "topi/cpu/reduction_block.h"
 
 namespace tessera::topi {
@@ -146,7 +146,7 @@ void tile_elements(State& state, const BlockRef& block) {
     }
     if (extent > 1 || extent < 0) attempt([&] { schedule::vectorize(state, inner); });
   }
-  if (loops.empty() || total == 0 || (!is_dynamic && total < kParallelElements)) return;
+  if (loops.empty() || total == 0 || (!is_dynamic && total < ParallelThreshold::elements)) return;
   for (int64_t shared = 1, i = 0; !is_dynamic && i < static_cast<int64_t>(loops.size()); ++i) {
     shared *= extent_of(state, loops[static_cast<size_t>(i)]);
     if (shared >= kShares) loops.resize(static_cast<size_t>(i) + 1);
@@ -157,7 +157,7 @@ void tile_elements(State& state, const BlockRef& block) {
     schedule::parallel(state, outer);
     if (is_dynamic)  // whether it is worth sharing is seen at run time
       schedule::annotate(state, state.find(outer), attr::kMinParallelExtent,
-                         int_imm(DataType::Int(32), std::max<int64_t>(2, kParallelElements / inside)));
+                         int_imm(DataType::Int(32), std::max<int64_t>(2, ParallelThreshold::elements / inside)));
   });
 }
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "topi/cpu/limits.h"
+#include "topi/cpu/cost_model.h"
+#include "topi/cpu/number.h"
 #include "topi/cpu/reduction_block.h"
 
 namespace tessera::topi {
@@ -141,7 +142,7 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
   std::vector<LoopRef> at_start = last_loops(state, init, has_rows ? 2 : 1);
   schedule::vectorize(state, at_start.back());
   if (has_rows) schedule::unroll(state, at_start[0]);
-  if (reduction.steps < kParallelSteps || place_padding(state, tile, outer)) return;
+  if (reduction.steps < ParallelThreshold::reduced || place_padding(state, tile, outer)) return;
   if (outer.size() > 1) outer.pop_back();
   schedule::parallel(state, outer.size() == 1 ? outer[0] : schedule::fuse(state, outer, true));
 }

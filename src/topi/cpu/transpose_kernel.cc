@@ -2,7 +2,7 @@
 
 #include "ir/prim/ops.h"
 #include "tir/buffer_access.h"
-#include "topi/cpu/contraction/matmul_tile.h"
+#include "topi/cpu/contraction/register_tile.h"
 
 namespace tessera::topi {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "ir/prim/ops.h"
 #include "tir/layout.h"
+#include "topi/cpu/cost_model.h"
 #include "topi/cpu/transpose_kernel.h"
 #include "topi/program.h"
 
@@ -9,7 +10,6 @@ namespace tessera::topi {
 namespace {
 
 constexpr int64_t kMaxTileLanes = 16, kMinTileLanes = 4;
-constexpr int64_t kParallelTransposed = 8192;  // below this a second thread costs more than it brings
 
 int64_t power_of_two_in(int64_t most) {
   int64_t out = 1;
@@ -116,7 +116,7 @@ class TileWriter {
     return columns;
   }
 
-  /// The square's columns: see `transposed` in matmul_tile.h.
+  /// The square's columns: see `transposed` in register_tile.h.
   std::vector<PrimExpr> zipped(std::vector<PrimExpr> vectors) {
     const auto lanes = static_cast<int64_t>(vectors.size());
     for (int64_t step = 1; step < lanes; step *= 2) {
@@ -241,7 +241,7 @@ te::Tensor transpose_tiles(const te::Tensor& x, const Transposition& move, const
                                                                move.rows);
     };
     return loop(number(move.matrices * down * across), one_tile,
-                elements >= kParallelTransposed ? LoopKind::Parallel : LoopKind::Serial);
+                elements >= ParallelThreshold::transposed ? LoopKind::Parallel : LoopKind::Serial);
   };
   return program("transpose_tiles", {x}, {{shape, x->dtype}}, body)[0];
 }

@@ -3,8 +3,9 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "topi/cpu/borders.h"
-#include "topi/cpu/contraction/matmul_tile.h"
-#include "topi/cpu/limits.h"
+#include "topi/cpu/contraction/register_tile.h"
+#include "topi/cpu/cost_model.h"
+#include "topi/cpu/number.h"
 #include "topi/cpu/windows.h"
 
 namespace tessera::topi {
@@ -39,7 +40,7 @@ class Nest {
           Stmt body = shares_rows ? chunk(floormod(task, number(chunks))) : loop_over("rows", number(chunks), chunk);
           return allocated(row_, sequence({borders(), body}));
         },
-        reduction_.steps >= kParallelSteps ? LoopKind::Parallel : LoopKind::Serial);
+        reduction_.steps >= ParallelThreshold::reduced ? LoopKind::Parallel : LoopKind::Serial);
   }
 
  private:

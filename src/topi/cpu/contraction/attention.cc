@@ -9,6 +9,8 @@
 #include "te/reduce.h"
 #include "te/tensorize.h"
 #include "topi/cpu/contraction/micro_kernel.h"
+#include "topi/cpu/cost_model.h"
+#include "topi/cpu/number.h"
 #include "topi/cpu/rows.h"
 #include "topi/cpu/transpose_kernel.h"
 #include "topi/te_schedule.h"
@@ -18,12 +20,9 @@ namespace {
 
 register_types<AttentionTilesNode> types;
 
-/// What a step of k costs beside its multiplications, counted in multiplications; see gemm_tiles.cc.
-constexpr double kStepCost = 0.5;
 /// Of the second-level cache, for a block of scores.
 constexpr int64_t kScoresShare = 4;
-
-PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
+constexpr int64_t kMaxVectors = 4;  // of a tile
 
 /// The stages of one product are marked by its prefix: "scores" or "values".
 std::string tag(const char* product, const char* stage) { return std::string("attention_") + product + "_" + stage; }
@@ -183,20 +182,17 @@ AttentionTiles attention_tiles(const Machine& machine, const AttentionSize& size
   const int64_t lanes = isa.vector_bytes / dtype.bytes();
   AttentionTilesNode out;
   out.lanes = static_cast<int32_t>(lanes);
-  double least = INFINITY;
-  for (int64_t wide = 1; wide <= 4; ++wide) {
-    for (int64_t wide_out = 1; wide_out <= 4; ++wide_out) {
-      const int64_t vectors = std::max(wide, wide_out);
-      const int64_t most = std::min<int64_t>((isa.registers - 2 - vectors) / vectors, size.rows);
+  Cheapest cheapest;
+  for (int64_t wide = 1; wide <= kMaxVectors; ++wide) {
+    for (int64_t wide_out = 1; wide_out <= kMaxVectors; ++wide_out) {
+      const int64_t most = std::min(max_tile_rows(std::max(wide, wide_out), isa.registers), size.rows);
       for (int64_t mr = 1; mr <= most; ++mr) {
-        auto work = [&](int64_t v, int64_t n, int64_t k) {
-          const double step = std::max({double(mr * v), double(mr + v), 8.0}) + kStepCost;
-          return double(ceil_div(n, v * lanes)) * step * double(k);
+        auto cost = [&](int64_t v, int64_t n, int64_t k) {
+          return double(ceil_div(n, v * lanes)) * step_cost(machine, {mr, v}) * double(k);
         };
         const double total = double(ceil_div(size.rows, mr)) *
-                             (work(wide, size.columns, size.depth) + work(wide_out, size.width, size.columns));
-        if (total >= least * 0.999) continue;
-        least = total;
+                             (cost(wide, size.columns, size.depth) + cost(wide_out, size.width, size.columns));
+        if (!cheapest.is_better(total)) continue;
         out.mr = static_cast<int32_t>(mr);
         out.nr = static_cast<int32_t>(wide * lanes);
         out.nr_out = static_cast<int32_t>(wide_out * lanes);

@@ -5,7 +5,7 @@
 
 #include "runtime/registry.h"
 #include "topi/cpu/contraction/micro_kernel.h"
-#include "topi/cpu/contraction/narrow_floats.h"
+#include "topi/cpu/cost_model.h"
 
 namespace tessera::topi {
 namespace {
@@ -14,34 +14,21 @@ register_types<GemmTilesNode> types;
 
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
-/// Sums that have to be under way at once to keep the multipliers busy: their latency times their number.
-constexpr int kSumsInFlight = 8;
-/// What a step of k costs beside its multiplications (the loop itself), counted in multiplications.
-constexpr double kStepCost = 0.5;
 /// No step of k is longer: a longer one reuses nothing more, and panels leave the TLB.
 constexpr int64_t kMaxStep = 512;
+constexpr int64_t kMaxVectors = 4;
 
-struct Tile {
-  int64_t mr, nr;
-};
-
-/// The tile that covers C with the least work. Work of a step of k: one multiplication a sum, or the loads of A and B where
-/// they are more than two for each multiplication, and never less than the latency of a multiplication hides.
-Tile best_tile(const Isa& isa, int lanes, int64_t m, int64_t n, bool widens) {
-  Tile best{1, lanes};
-  double least = INFINITY;
-  for (int64_t vectors = 1; vectors <= 4; ++vectors) {
-    int64_t most = std::min<int64_t>((isa.registers - 2 - vectors) / vectors, m);
-    for (int64_t mr = 1; mr <= most; ++mr) {
-      double sums = double(mr * vectors), loads = double(mr + vectors);
-      double step = std::max({sums, loads, double(kSumsInFlight)}) + kStepCost + (widens ? widening_work(mr) : 0);
-      double work = double(ceil_div(m, mr)) * double(ceil_div(n, vectors * lanes)) * step;
-      if (work < least * 0.999 || (work < least * 1.001 && mr * vectors * lanes > best.mr * best.nr)) {
-        least = std::min(least, work);
-        best = {mr, vectors * lanes};
-      }
+/// The cheapest tile that covers C.
+RegisterTile best_tile(const Machine& machine, const Isa& isa, int lanes, int64_t m, int64_t n, bool widens) {
+  RegisterTile best;
+  Cheapest cheapest(Ties::Larger);
+  for (int64_t vectors = 1; vectors <= kMaxVectors; ++vectors)
+    for (int64_t rows = 1; rows <= std::min(max_tile_rows(vectors, isa.registers), m); ++rows) {
+      const RegisterTile tile{rows, vectors};
+      const double step = step_cost(machine, tile) + (widens ? widen_cost(tile) : 0);
+      const double tiles = double(ceil_div(m, rows)) * double(ceil_div(n, vectors * lanes));
+      if (cheapest.is_better(tiles * step, tile.sums())) best = tile;
     }
-  }
   return best;
 }
 
@@ -88,18 +75,17 @@ GemmTiles gemm_tiles(const Machine& machine, int64_t m, int64_t n, int64_t k, Da
   const Isa& isa = matmul_isa(machine, dtype);
   const Dot& dot = find_dot(isa.name, dtype, weight);
   int lanes = isa.vector_bytes / dot.c.bytes();
-  Tile tile = best_tile(isa, lanes, m, n, dot.a != dot.b && dot.group == 1);
-  int64_t rows = ceil_div(m, tile.mr), columns = ceil_div(n, tile.nr);
+  const RegisterTile tile = best_tile(machine, isa, lanes, m, n, dot.a != dot.b && dot.group == 1);
+  const int64_t mr = tile.rows, nr = tile.vectors * lanes;
+  int64_t rows = ceil_div(m, mr), columns = ceil_div(n, nr);
   Grid grid = thread_grid(rows, columns, threads > 0 ? threads : machine->cores);
   int64_t part_rows = ceil_div(rows, grid.m), part_columns = ceil_div(columns, grid.n);
 
   // A panel of B fills L1; A is read through it. Half of the second level is for the block of C and A.
-  int64_t longest = std::min(kMaxStep, machine->l1_bytes / (tile.nr * dot.b.bytes()));
+  int64_t longest = std::min(kMaxStep, machine->l1_bytes / (nr * dot.b.bytes()));
   int64_t kc = even_step(k, longest, dot.group);
   int64_t budget = machine->l2_bytes * 55 / 100;
-  auto block_bytes = [&](int64_t mc, int64_t nc) {
-    return mc * tile.mr * (nc * tile.nr * dot.c.bytes() + kc * dot.a.bytes());
-  };
+  auto block_bytes = [&](int64_t mc, int64_t nc) { return mc * mr * (nc * nr * dot.c.bytes() + kc * dot.a.bytes()); };
   // Columns first, for A is packed anew for each nc; but at least a few tiles of rows share a panel of B.
   constexpr int64_t kRowsSharingPanel = 8;
   int64_t least_rows = std::min(kRowsSharingPanel, part_rows), nc = part_columns;
@@ -109,16 +95,16 @@ GemmTiles gemm_tiles(const Machine& machine, int64_t m, int64_t n, int64_t k, Da
   mc = ceil_div(part_rows, ceil_div(part_rows, mc));
 
   GemmTilesNode out;
-  out.mr = int32_t(tile.mr);
-  out.nr = int32_t(tile.nr);
+  out.mr = int32_t(mr);
+  out.nr = int32_t(nr);
   out.kc = int32_t(kc);
-  out.mc = int32_t(mc * tile.mr);
-  out.nc = int32_t(nc * tile.nr);
+  out.mc = int32_t(mc * mr);
+  out.nc = int32_t(nc * nr);
   out.threads_m = int32_t(grid.m);
   out.threads_n = int32_t(grid.n);
   // Whole blocks, so that no tile is computed by two threads.
-  out.part_m = int32_t(round_up(part_rows, mc) * tile.mr);
-  out.part_n = int32_t(round_up(part_columns, nc) * tile.nr);
+  out.part_m = int32_t(round_up(part_rows, mc) * mr);
+  out.part_n = int32_t(round_up(part_columns, nc) * nr);
   return make(std::move(out));
 }
 

@@ -10,26 +10,37 @@ namespace tessera::topi {
 
 /// A matrix as numbered elements of memory: element (i, j) of batch b is at base(b) + i * row + j * column.
 struct MatrixView {
-  Buffer flat;                 // the tensor with one dimension
+  Buffer flat;                 // the tensor with one dimension; empty where only a plan is asked for
   std::vector<int64_t> batch;  // strides of the batch axes
   int64_t row = 0, column = 0;
+  /// Columns that lie in panels of so many, packed beforehand: panel after panel, in each of them a row of groups along k after the
+  /// other, (n / panel, k / group, panel, group). 0 where the strides say it all; `kAnyPanel` where they are still to be packed.
+  int64_t panel = 0;
 
-  /// The place of an element; `base` is that of the batch.
+  /// The index of an element; `base` is that of the batch.
   PrimExpr at(const PrimExpr& base, const PrimExpr& i, const PrimExpr& j) const;
 };
+inline constexpr int64_t kAnyPanel = -1;
+/// Rows of a matmul whose rows are dynamic, for the choice of its tiles.
+inline constexpr int64_t kGuessedRows = 96;
 
 /// C[m, n] = A[m, k] . B[k, n] for each element of the batch axes, with whatever is done to an element of C before it is
 /// stored. Neighbours along n lie together in the result.
 struct Matmul {
-  DataType dtype;
+  DataType a_dtype, b_dtype, dtype;  // of the factors, and of the sums
   int64_t batch = 1, m = 1, n = 1, k = 1;
+  PrimExpr dynamic_m;  // the rows where they are known only at run time: `m` is a guess then
+  int64_t group = 1;   // neighbours along k that one lane of a sum takes
   std::vector<int64_t> batch_extents;
   MatrixView a, b;
-  const BlockNode* block = nullptr;   // that adds up
-  const BlockNode* reader = nullptr;  // that stores, where what follows the matmul is part of it
-  schedule::BlockRef reader_ref;
+  const BlockNode* block = nullptr;     // that adds up
+  const BlockNode* epilogue = nullptr;  // that stores, where the matmul has an epilogue
+  schedule::BlockRef epilogue_ref;
 
-  /// The place in `view` of the first element of one of `batch`.
+  bool is_dynamic() const { return dynamic_m.defined(); }
+  /// Of k, a group at a time.
+  int64_t steps() const { return ceil_div(k, group); }
+  /// The index in `view` of the first element of one of `batch`.
   PrimExpr base(const MatrixView& view, const PrimExpr& batch) const;
   /// What is to be done with element (i, j), whose sum is `value`.
   Stmt store(const PrimExpr& batch, const PrimExpr& i, const PrimExpr& j, const PrimExpr& value) const;
@@ -42,13 +53,14 @@ struct Matmul {
   enum class From { Unit, Batch, Row, Column };
   struct Axis {
     From from = From::Unit;
-    int64_t divisor = 1, extent = 1;
+    PrimExpr divisor, extent;
+    bool is_outermost = false;  // of its digits
   };
   std::vector<Axis> axes_;
 };
 
-/// The matmul that a block computes: sums of products of two inputs of the function, of extents that are numbers and of
-/// one type of floats. Nothing where it is none.
+/// The matmul that a block computes: sums of products of two inputs of the function, of extents that are numbers but for the rows.
+/// Nothing where it is none.
 std::optional<Matmul> as_matmul(const schedule::State& state, const schedule::BlockRef& block,
                                 const PrimFunc& function);
 

@@ -1,35 +1,33 @@
 #include "topi/cpu/contraction/matmul_nest.h"
 
 #include "ir/prim/ops.h"
+#include "topi/cpu/number.h"
 
 namespace tessera::topi {
-namespace {
+namespace {}  // namespace
 
-PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
+Stmt matmul_nest(const Matmul& matmul, const MatmulPlan& plan, const Machine& machine) {
+  check_plan(matmul, plan, machine);
+  return plan->by_dots ? dot_nest(matmul, plan, machine) : outer_nest(matmul, plan, machine);
+}
 
-/// Part `index` of `total` in `parts` nearly equal ones.
+PrimExpr start_of(const EvenTiles& tiles, const PrimExpr& tile) {
+  if (tiles.is_even()) return tile * number(tiles.size);
+  return tile * number(tiles.size - 1) + min(tile, number(tiles.longer));
+}
+
+Stmt by_size(const EvenTiles& tiles, const PrimExpr& tile, const std::function<Stmt(int64_t)>& tile_of) {
+  if (tiles.is_even()) return tile_of(tiles.size);
+  return make(IfThenElse{.condition = tile < number(tiles.longer),
+                         .then_case = tile_of(tiles.size),
+                         .else_case = tile_of(tiles.size - 1)});
+}
+
 Span part_of(int64_t total, int64_t parts, const PrimExpr& index) {
   if (parts == 1) return {0, number(total)};
   if (total % parts == 0) return {index * number(total / parts), number(total / parts)};
   PrimExpr first = floordiv(index * number(total), number(parts));
   return {first, floordiv((index + 1) * number(total), number(parts)) - first};
-}
-
-}  // namespace
-
-Stmt matmul_nest(const Matmul& matmul, const MatmulPlan& plan) {
-  return plan.kind == MatmulKind::Dot ? dot_nest(matmul, plan) : outer_nest(matmul, plan);
-}
-
-PrimExpr start_of(const Cuts& cuts, const PrimExpr& tile) {
-  if (cuts.is_even()) return tile * number(cuts.size);
-  return tile * number(cuts.size - 1) + min(tile, number(cuts.longer));
-}
-
-Stmt by_size(const Cuts& cuts, const PrimExpr& tile, const std::function<Stmt(int64_t)>& tile_of) {
-  if (cuts.is_even()) return tile_of(cuts.size);
-  return make(IfThenElse{
-      .condition = tile < number(cuts.longer), .then_case = tile_of(cuts.size), .else_case = tile_of(cuts.size - 1)});
 }
 
 Stmt by_blocks(const char* name, const Span& span, int64_t most, int64_t size,
@@ -44,17 +42,17 @@ Stmt by_blocks(const char* name, const Span& span, int64_t most, int64_t size,
   });
 }
 
-Stmt for_tasks(const Matmul& matmul, const MatmulPlan& plan, int64_t columns,
+Stmt for_tasks(const Matmul& matmul, const MatmulPlan& plan, int64_t rows, int64_t columns,
                const std::function<Stmt(const Task&)>& body) {
   return loop_over(
-      "task", number(plan.tasks(matmul)),
+      "task", number(matmul.batch * plan->parts_m * plan->parts_n),
       [&](const PrimExpr& task) {
-        PrimExpr part_n = floormod(task, number(plan.parts_n)), rest = floordiv(task, number(plan.parts_n));
-        PrimExpr part_m = floormod(rest, number(plan.parts_m));
-        return body({floordiv(rest, number(plan.parts_m)), part_of(plan.rows.tiles, plan.parts_m, part_m),
-                     part_of(columns, plan.parts_n, part_n)});
+        PrimExpr part_n = floormod(task, number(plan->parts_n)), rest = floordiv(task, number(plan->parts_n));
+        PrimExpr part_m = floormod(rest, number(plan->parts_m));
+        return body({floordiv(rest, number(plan->parts_m)), part_of(rows, plan->parts_m, part_m),
+                     part_of(columns, plan->parts_n, part_n)});
       },
-      plan.is_parallel ? LoopKind::Parallel : LoopKind::Serial);
+      plan->is_parallel ? LoopKind::Parallel : LoopKind::Serial);
 }
 
 }  // namespace tessera::topi

@@ -2,57 +2,108 @@
 
 #include <algorithm>
 
+#include "codegen/parallel.h"
 #include "ir/prim/ops.h"
 #include "topi/cpu/contraction/matmul_panels.h"
+#include "topi/cpu/contraction/micro_kernel.h"
+#include "topi/cpu/cost_model.h"
+#include "topi/cpu/number.h"
 
 namespace tessera::topi {
 namespace {
 
-PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
+/// How far ahead B is prefetched where too few tiles share a panel to prefetch the next one.
+constexpr int64_t kAheadBytes = 4096;
+/// Heights of a last tile of dynamic rows, beside the whole one: each is code of its own.
+constexpr int64_t kTailHeights[] = {1, 4};
+
+const DataType kInt32 = DataType::Int(32), kInt64 = DataType::Int(64);
 
 class OuterNest {
  public:
-  OuterNest(const Matmul& matmul, const MatmulPlan& plan)
-      : matmul_(matmul), plan_(plan), panel_a_(panel_a(matmul, plan)) {
-    width_ = plan.vectors * plan.lanes;
+  OuterNest(const Matmul& matmul, const MatmulPlan& plan, const Machine& machine)
+      : matmul_(matmul),
+        plan_(plan),
+        machine_(machine),
+        dot_(*dot_on(machine, matmul.a_dtype, matmul.b_dtype)),
+        isa_(matmul_isa(machine, matmul.a_dtype)),
+        panel_a_(panel_a(matmul, plan, machine)),
+        rows_(matmul.m, plan->rows) {
+    width_ = plan->vectors * plan->lanes;
     panels_ = ceil_div(matmul.n, width_);
     full_ = matmul.n / width_;
-    whole_ = {1, plan.vectors, plan.lanes, plan.lanes};
+    const int64_t min_lanes = has_panels() ? plan->lanes : TileSize().min_lanes;
+    whole_ = {1, plan->vectors, plan->lanes, plan->lanes, min_lanes};
     if (const int64_t left = matmul.n - full_ * width_; left > 0) {
-      const int64_t vectors = ceil_div(left, plan.lanes);
-      tail_ = {1, vectors, plan.lanes, left - (vectors - 1) * plan.lanes};
+      const int64_t vectors = ceil_div(left, plan->lanes);
+      tail_ = {1, vectors, plan->lanes, left - (vectors - 1) * plan->lanes, min_lanes};
     }
     const auto& strides = matmul.b.batch;
     const bool is_one = std::all_of(strides.begin(), strides.end(), [](int64_t stride) { return stride == 0; });
-    is_shared_ = plan.packs_b && is_one && (plan.parts_m > 1 || matmul.batch > 1);
-    block_rows_ = std::min(plan.block_rows, ceil_div(plan.rows.tiles, plan.parts_m));
-    block_panels_ = std::min(plan.block_columns, ceil_div(panels_, plan.parts_n));
+    is_shared_ = plan->packs_b && is_one && (plan->parts_m > 1 || matmul.batch > 1);
+    block_rows_ = std::min<int64_t>(plan->block_rows, ceil_div(rows_.tiles, plan->parts_m));
+    block_panels_ = std::min<int64_t>(plan->block_columns, ceil_div(panels_, plan->parts_n));
   }
 
   Stmt run() {
-    if (plan_.packs_b) {
-      const int64_t kept = is_shared_ ? panels_ : block_panels_;
-      packed_b_ = decl_buffer({number(kept * matmul_.k * width_)}, matmul_.dtype, "panels_b", "global");
+    if (matmul_.is_dynamic()) return dynamic_tasks();
+    if (plan_->packs_b) {
+      const int64_t count = is_shared_ ? panels_ : block_panels_;
+      packed_b_ = decl_buffer({number(count * matmul_.k * width_)}, matmul_.b_dtype, "panels_b", "global");
     }
-    Stmt tasks = for_tasks(matmul_, plan_, panels_, [&](const Task& task) { return part(task); });
+    Stmt tasks = for_tasks(matmul_, plan_, rows_.tiles, panels_, [&](const Task& task) { return part(task); });
     if (!is_shared_) return tasks;
     Stmt copies = loop_over(
         "panel", number(panels_), [&](const PrimExpr& panel) { return copy_b(panel, panel, PrimExpr(0)); },
-        plan_.is_parallel ? LoopKind::Parallel : LoopKind::Serial);
+        plan_->is_parallel ? LoopKind::Parallel : LoopKind::Serial);
     return allocated(packed_b_, sequence({copies, tasks}));
   }
 
  private:
   /// A tile of the result and what it is made of: numbers of the tile in all and in its block.
-  struct Place {
+  struct Position {
     PrimExpr batch, row, row_in_block, panel, panel_in_block, k0, depth;
   };
 
-  bool waits() const { return plan_.step < matmul_.k; }
-  int64_t tile_elements() const { return plan_.rows.size * width_; }
-  PrimExpr waiting_at(const PrimExpr& row, const PrimExpr& panel) const {
+  bool has_panels() const { return matmul_.b.panel > 0; }
+  bool is_split() const { return plan_->step < matmul_.steps(); }
+  int64_t tile_elements() const { return plan_->rows * width_; }
+  PrimExpr partial_at(const PrimExpr& row, const PrimExpr& panel) const {
     return (panel * number(block_rows_) + row) * number(tile_elements());
   }
+
+  // ---- tiles of rows ---------------------------------------------------------------------------------------------------
+
+  PrimExpr first_row(const PrimExpr& tile) const {
+    return matmul_.is_dynamic() ? tile * number(plan_->rows) : start_of(rows_, tile);
+  }
+  /// The rows of a tile that are there.
+  PrimExpr height_of(const PrimExpr& tile) const {
+    const PrimExpr height = number(plan_->rows);
+    if (matmul_.is_dynamic()) return min(height, matmul_.dynamic_m - first_row(tile));
+    return rows_.is_even() ? number(rows_.size)
+                           : select(tile < number(rows_.longer), number(rows_.size), number(rows_.size - 1));
+  }
+  /// The code for tiles of each height. Of a tail, fewer rows may be there than it has.
+  Stmt by_height(const PrimExpr& tile, const std::function<Stmt(int64_t height, bool is_tail)>& tile_of) const {
+    if (!matmul_.is_dynamic()) return by_size(rows_, tile, [&](int64_t height) { return tile_of(height, false); });
+    const PrimExpr left = matmul_.dynamic_m - first_row(tile);
+    Stmt tail = tile_of(plan_->rows, true);
+    for (size_t i = std::size(kTailHeights); i-- > 0;)
+      if (const int64_t height = kTailHeights[i]; height < plan_->rows)
+        tail = make(
+            IfThenElse{.condition = left <= number(height), .then_case = tile_of(height, true), .else_case = tail});
+    return make(IfThenElse{
+        .condition = left >= number(plan_->rows), .then_case = tile_of(plan_->rows, false), .else_case = tail});
+  }
+  /// The index of an element of A; beyond the last row that one is meant.
+  PrimExpr a_index(const PrimExpr& batch, const PrimExpr& i, const PrimExpr& k, bool may_be_beyond) const {
+    if (!matmul_.is_dynamic()) return matmul_.a.at(matmul_.base(matmul_.a, batch), i, k);
+    const PrimExpr row = may_be_beyond ? min(i, matmul_.dynamic_m - 1) : i;
+    return matmul_.a.at(make_const(kInt64, 0), cast(kInt64, row), cast(kInt64, k));
+  }
+
+  // ---- panels ----------------------------------------------------------------------------------------------------------
 
   /// The code for whole panels and for the last one.
   Stmt by_panel(const PrimExpr& panel, const std::function<Stmt(const TileSize&)>& tile_of) const {
@@ -64,101 +115,153 @@ class OuterNest {
 
   Stmt copy_b(const PrimExpr& panel, const PrimExpr& to, const PrimExpr& base) const {
     return by_panel(panel, [&](const TileSize& size) {
-      return copy_panel_b(matmul_, plan_, size, base, panel * number(width_), packed_b_,
+      return copy_panel_b(matmul_, machine_, size, base, panel * number(width_), packed_b_,
                           to * number(matmul_.k * width_));
     });
   }
 
+  // ---- loops -----------------------------------------------------------------------------------------------------------
+
+  /// for parts of columns: for tiles of rows, in parallel
+  Stmt dynamic_tasks() {
+    const PrimExpr tiles = floordiv(matmul_.dynamic_m + number(plan_->rows - 1), number(plan_->rows));
+    Var task = make_var("task", kInt32);
+    const Span columns = part_of(panels_, plan_->parts_n, floordiv(task, tiles));
+    Stmt body = part({PrimExpr(0), {floormod(task, tiles), PrimExpr(1)}, columns});
+    const int64_t each = plan_->rows * ceil_div(matmul_.n, plan_->parts_n) * matmul_.k;
+    const int64_t least = std::max<int64_t>(2, ceil_div(ParallelThreshold::matmul, each));
+    return make(For{.loop_var = task,
+                    .min = 0,
+                    .extent = tiles * number(plan_->parts_n),
+                    .kind = LoopKind::Parallel,
+                    .body = body,
+                    .annotations = {{attr::kMinParallelExtent, int_imm(kInt32, least)}}});
+  }
+
   Stmt part(const Task& task) {
-    const int64_t rows = ceil_div(plan_.rows.tiles, plan_.parts_m), panels = ceil_div(panels_, plan_.parts_n);
-    Stmt out = by_blocks("columns", task.columns, panels, plan_.block_columns, [&](const Span& block) {
-      Stmt body = by_blocks("rows", task.rows, rows, plan_.block_rows,
+    const int64_t rows = matmul_.is_dynamic() ? 1 : ceil_div(rows_.tiles, plan_->parts_m);
+    const int64_t panels = ceil_div(panels_, plan_->parts_n);
+    Stmt out = by_blocks("columns", task.columns, panels, plan_->block_columns, [&](const Span& block) {
+      Stmt body = by_blocks("rows", task.rows, rows, plan_->block_rows,
                             [&](const Span& inner) { return all_of_k(task.batch, inner, block); });
-      if (!plan_.packs_b || is_shared_) return body;
+      if (!plan_->packs_b || is_shared_) return body;
       PrimExpr base = matmul_.base(matmul_.b, task.batch);
       Stmt copies = loop_over("panel", block.count,
                               [&](const PrimExpr& panel) { return copy_b(block.first + panel, panel, base); });
       return sequence({copies, body});
     });
-    return plan_.packs_b && !is_shared_ ? allocated(packed_b_, out) : out;
+    return plan_->packs_b && !is_shared_ ? allocated(packed_b_, out) : out;
   }
 
   /// Some rows and panels.
   Stmt all_of_k(const PrimExpr& batch, const Span& rows, const Span& panels) {
     const int64_t sums = block_rows_ * block_panels_ * tile_elements();
-    waiting_ = waits() ? decl_buffer({number(sums)}, matmul_.dtype, "waiting", "global") : Buffer();
+    partial_ = is_split() ? decl_buffer({number(sums)}, matmul_.dtype, "partial_sums", "global") : Buffer();
     packed_a_ = Buffer();
-    if (plan_.packs_a)
-      packed_a_ = decl_buffer({number(block_rows_ * panel_a_.elements)}, matmul_.dtype, "panels_a", "global");
-    Stmt out = loop_over("step", number(ceil_div(matmul_.k, plan_.step)),
+    if (plan_->packs_a)
+      packed_a_ = decl_buffer({number(block_rows_ * panel_a_.elements)}, matmul_.a_dtype, "panels_a", "global");
+    Stmt out = loop_over("step", number(ceil_div(matmul_.steps(), plan_->step)),
                          [&](const PrimExpr& step) { return one_step(batch, rows, panels, step); });
     if (packed_a_) out = allocated(packed_a_, out);
-    if (!waiting_) return out;
-    Stmt clear = loop_over("sum", number(sums / plan_.lanes), [&](const PrimExpr& at) {
-      PrimExpr zeros = make_broadcast(make_zero(matmul_.dtype), static_cast<int>(plan_.lanes));
-      return store_vector(waiting_, at * number(plan_.lanes), zeros);
+    if (!partial_) return out;
+    Stmt clear = loop_over("sum", number(sums / plan_->lanes), [&](const PrimExpr& at) {
+      PrimExpr zeros = make_broadcast(make_zero(matmul_.dtype), plan_->lanes);
+      return store_vector(partial_, at * number(plan_->lanes), zeros);
     });
-    return allocated(waiting_, sequence({clear, out, store_waiting(batch, rows, panels)}));
+    return allocated(partial_, sequence({clear, out, store_partial(batch, rows, panels)}));
   }
 
   Stmt one_step(const PrimExpr& batch, const Span& rows, const Span& panels, const PrimExpr& step) {
-    PrimExpr k0 = step * number(plan_.step), depth = number(plan_.step);
-    if (matmul_.k % plan_.step) depth = min(depth, number(matmul_.k) - k0);
+    PrimExpr k0 = step * number(plan_->step), depth = number(plan_->step);
+    if (matmul_.steps() % plan_->step) depth = min(depth, number(matmul_.steps()) - k0);
     Stmt tiles = loop_over("panel", panels.count, [&](const PrimExpr& panel) {
       return loop_over("row", rows.count, [&](const PrimExpr& row) {
-        Place at{batch, rows.first + row, row, panels.first + panel, panel, k0, depth};
+        Position at{batch, rows.first + row, row, panels.first + panel, panel, k0, depth};
         return by_panel(at.panel, [&](TileSize size) {
-          return by_size(plan_.rows, at.row, [&](int64_t height) {
+          return by_height(at.row, [&](int64_t height, bool is_tail) {
             size.rows = height;
-            return tile(size, at);
+            return tile(size, at, is_tail);
           });
         });
       });
     });
-    if (!packed_a_) return tiles;
-    PrimExpr base = matmul_.base(matmul_.a, batch);
-    Stmt copies = loop_over("row", rows.count, [&](const PrimExpr& row) {
-      PrimExpr tile_row = rows.first + row;
-      return by_size(plan_.rows, tile_row, [&](int64_t height) {
-        return copy_panel_a(matmul_, plan_, base, height, start_of(plan_.rows, tile_row), k0, depth, packed_a_,
-                            row * number(panel_a_.elements));
-      });
-    });
-    return sequence({copies, tiles});
+    return packed_a_ ? sequence({copy_a(batch, rows, k0, depth), tiles}) : tiles;
   }
 
-  Stmt tile(const TileSize& size, const Place& at) const {
+  Stmt copy_a(const PrimExpr& batch, const Span& rows, const PrimExpr& k0, const PrimExpr& depth) const {
+    const PrimExpr first = k0 * number(matmul_.group);
+    PrimExpr elements = depth * number(matmul_.group);
+    if (matmul_.k % matmul_.group) elements = min(elements, number(matmul_.k) - first);
+    return loop_over("row", rows.count, [&](const PrimExpr& row) {
+      const PrimExpr tile_row = rows.first + row, i0 = first_row(tile_row);
+      auto element = [&](const PrimExpr& i, const PrimExpr& k) { return a_index(batch, i0 + i, first + k, true); };
+      auto copy = [&](int64_t height) {
+        return copy_panel_a(matmul_, plan_, panel_a_, height, element, elements, packed_a_,
+                            row * number(panel_a_.elements));
+      };
+      return matmul_.is_dynamic() ? copy(plan_->rows) : by_size(rows_, tile_row, copy);
+    });
+  }
+
+  // ---- one tile --------------------------------------------------------------------------------------------------------
+
+  /// An element of A, or a group of them seen as int32.
+  PrimExpr a_element(const Position& at, const PrimExpr& i0, int64_t i, const PrimExpr& k, bool is_tail) const {
+    PrimExpr first;
+    if (packed_a_) {
+      PrimExpr panel = at.row_in_block * number(panel_a_.elements);
+      first = panel + number(i * panel_a_.row) + k * number(panel_a_.column * matmul_.group);
+    } else {
+      first = a_index(at.batch, i0 + number(i), (at.k0 + k) * number(matmul_.group), is_tail);
+    }
+    const Buffer& from = packed_a_ ? packed_a_ : matmul_.a.flat;
+    if (matmul_.group == 1) return make_load(from, {first});
+    return reinterpret(kInt32, load_vector(from, first, matmul_.group, matmul_.group));
+  }
+
+  /// A vector of B: of elements, widened where they are narrower than the sums, or of groups seen as int32.
+  PrimExpr b_vector(const Position& at, const TileSize& size, const PrimExpr& k, int64_t v) const {
+    const int64_t lanes = size.lanes_of(v), used = v + 1 < size.vectors ? lanes : size.rest;
+    if (has_panels()) {
+      const int64_t row = width_ * matmul_.group, group = matmul_.group;
+      PrimExpr first = (at.panel * number(matmul_.steps()) + at.k0 + k) * number(row) + number(v * size.lanes * group);
+      PrimExpr vector = load_vector(matmul_.b.flat, first, lanes * group, lanes * group);
+      if (group > 1) return reinterpret(kInt32.with_lanes(static_cast<int>(lanes)), vector);
+      return cast(matmul_.dtype.with_lanes(static_cast<int>(lanes)), vector);
+    }
+    if (packed_b_) {
+      PrimExpr panel = (is_shared_ ? at.panel : at.panel_in_block) * number(matmul_.k * width_);
+      PrimExpr row = (at.k0 + k) * number(size.vectors * size.lanes);
+      return load_vector(packed_b_, panel + row + number(v * size.lanes), lanes, lanes);
+    }
+    const PrimExpr base = matmul_.base(matmul_.b, at.batch), j = at.panel * number(width_) + number(v * size.lanes);
+    return load_vector(matmul_.b.flat, matmul_.b.at(base, at.k0 + k, j), lanes, used);
+  }
+
+  Stmt tile(const TileSize& size, const Position& at, bool is_tail) const {
     OuterTile out;
     out.dtype = matmul_.dtype;
     out.size = size;
     out.depth = at.depth;
-    const PrimExpr i0 = start_of(plan_.rows, at.row), j0 = at.panel * number(width_);
-    const PrimExpr base_a = matmul_.base(matmul_.a, at.batch), base_b = matmul_.base(matmul_.b, at.batch);
-    out.a = [&](int64_t i, const PrimExpr& k) {
-      if (!packed_a_) return make_load(matmul_.a.flat, {matmul_.a.at(base_a, i0 + number(i), at.k0 + k)});
-      PrimExpr panel = at.row_in_block * number(panel_a_.elements);
-      return make_load(packed_a_, {panel + number(i * panel_a_.row) + k * number(panel_a_.column)});
+    const PrimExpr i0 = first_row(at.row), j0 = at.panel * number(width_);
+    out.a = [&](int64_t i, const PrimExpr& k) { return a_element(at, i0, i, k, is_tail); };
+    out.b = [&](const PrimExpr& k, int64_t v) { return b_vector(at, size, k, v); };
+    out.multiply_add = [&](const PrimExpr& sum, const PrimExpr& a, const PrimExpr& b) {
+      return multiply_add(dot_, isa_, sum, a, b);
     };
-    out.b = [&](const PrimExpr& k, int64_t v) {
-      const int64_t lanes = size.lanes_of(v), used = v + 1 < size.vectors ? lanes : size.rest;
-      if (!packed_b_)
-        return load_vector(matmul_.b.flat, matmul_.b.at(base_b, at.k0 + k, j0 + number(v * size.lanes)), lanes, used);
-      PrimExpr panel = (is_shared_ ? at.panel : at.panel_in_block) * number(matmul_.k * width_);
-      PrimExpr row = (at.k0 + k) * number(size.vectors * size.lanes);
-      return load_vector(packed_b_, panel + row + number(v * size.lanes), lanes, lanes);
-    };
-    if (plan_.b_is_far) out.beside = [&](const PrimExpr& k) { return bring_next_panel_near(at, k); };
-    if (waiting_) {
-      PrimExpr place = waiting_at(at.row_in_block, at.panel_in_block);
-      out.first = [&, place](int64_t i, int64_t v) {
+    if (static_cast<Prefetch>(plan_->prefetch_b) != Prefetch::None)
+      out.beside = [&](const PrimExpr& k) { return prefetch_b(at, size, k); };
+    if (partial_) {
+      PrimExpr first = partial_at(at.row_in_block, at.panel_in_block);
+      out.first = [&, first](int64_t i, int64_t v) {
         const int64_t lanes = size.lanes_of(v);
-        return load_vector(waiting_, place + number((i * size.vectors + v) * size.lanes), lanes, lanes);
+        return load_vector(partial_, first + number((i * size.vectors + v) * size.lanes), lanes, lanes);
       };
-      out.use = [&, place](const Buffer& sums) { return copy_sums(size, sums, waiting_, place); };
+      out.use = [&, first](const Buffer& sums) { return copy_sums(size, sums, partial_, first); };
       return outer_tile(out);
     }
-    out.before = bring_result_near(at.batch, size, i0, j0);
-    if (!matmul_.stores_by_functions()) {
+    if (plan_->prefetch_result) out.before = prefetch_result(at.batch, size, i0, j0);
+    if (!is_tail && !matmul_.stores_by_functions()) {
       out.use = [&](const Buffer& sums) {
         std::vector<Stmt> rows;
         for (int64_t i = 0; i < size.rows; ++i)
@@ -168,8 +271,9 @@ class OuterNest {
       return outer_tile(out);
     }
     Buffer aside = decl_buffer({number(tile_elements())}, matmul_.dtype, "tile", "local");
+    const PrimExpr height = is_tail ? matmul_.dynamic_m - i0 : number(size.rows);
     out.use = [&](const Buffer& sums) {
-      Stmt rows = loop_over("i", number(size.rows), [&](const PrimExpr& i) {
+      Stmt rows = loop_over("i", height, [&](const PrimExpr& i) {
         return store_row(at.batch, size, i0 + i, j0, aside, i * number(size.vectors * size.lanes));
       });
       return sequence({copy_sums(size, sums, aside, PrimExpr(0)), rows});
@@ -177,24 +281,33 @@ class OuterNest {
     return allocated(aside, outer_tile(out));
   }
 
-  /// Tiles of rows that use the same panel of B each ask for a part of the next one.
-  Stmt bring_next_panel_near(const Place& at, const PrimExpr& k) const {
-    const int64_t each = ceil_div(width_, block_rows_), panel = matmul_.k * width_;
-    const int64_t kept = is_shared_ ? panels_ : block_panels_;
-    PrimExpr next = (is_shared_ ? at.panel : at.panel_in_block) + 1;
-    PrimExpr first = min(next, number(kept - 1)) * number(panel) + at.k0 * number(width_);
-    PrimExpr step = at.row_in_block * number(plan_.step) + k;
-    return brought_near(packed_b_, {first + step * number(each)}, false, Near::SecondLevel);
+  /// Tiles of rows that use the same panel of B each prefetch a part of the next one; where they are too few, what comes soon.
+  Stmt prefetch_b(const Position& at, const TileSize& size, const PrimExpr& k) const {
+    const Buffer& from = has_panels() ? matmul_.b.flat : packed_b_;
+    const int64_t row = width_ * matmul_.group, panel = matmul_.steps() * row;
+    const bool is_whole = has_panels() || is_shared_;
+    const PrimExpr index = is_whole ? at.panel : at.panel_in_block;
+    if (static_cast<Prefetch>(plan_->prefetch_b) == Prefetch::NextPanel) {
+      const int64_t each = ceil_div(row, block_rows_), last = (is_whole ? panels_ : block_panels_) - 1;
+      PrimExpr first = min(index + 1, number(last)) * number(panel) + at.k0 * number(row);
+      PrimExpr step = at.row_in_block * number(plan_->step) + k;
+      return prefetch(from, {first + step * number(each)}, false, Cache::L2);
+    }
+    std::vector<Stmt> lines;
+    const int64_t bytes = matmul_.b_dtype.bytes(), line = machine_->cache_line_bytes / bytes;
+    PrimExpr later = (index * number(matmul_.steps()) + at.k0 + k) * number(row) + number(kAheadBytes / bytes);
+    for (int64_t j = 0; j < size.vectors * size.lanes * matmul_.group; j += line)
+      lines.push_back(prefetch(from, {later + number(j)}, false, Cache::L2));
+    return sequence(lines);
   }
 
   /// The result of a tile is on its way while sums are made.
-  Stmt bring_result_near(const PrimExpr& batch, const TileSize& size, const PrimExpr& i0, const PrimExpr& j0) const {
-    if (!plan_.result_is_far) return nullptr;
+  Stmt prefetch_result(const PrimExpr& batch, const TileSize& size, const PrimExpr& i0, const PrimExpr& j0) const {
     std::vector<Stmt> lines;
     for (int64_t i = 0; i < size.rows; ++i)
       for (int64_t v = 0; v < size.vectors; ++v) {
         Stmt store = matmul_.store(batch, i0 + number(i), j0 + number(v * size.lanes), make_zero(matmul_.dtype));
-        lines.push_back(brought_near(store.as<BufferStore>()->buffer, store.as<BufferStore>()->indices, true));
+        lines.push_back(prefetch(store.as<BufferStore>()->buffer, store.as<BufferStore>()->indices, true));
       }
     return sequence(lines);
   }
@@ -209,15 +322,13 @@ class OuterNest {
     return sequence(parts);
   }
 
-  Stmt store_waiting(const PrimExpr& batch, const Span& rows, const Span& panels) const {
+  Stmt store_partial(const PrimExpr& batch, const Span& rows, const Span& panels) const {
     return loop_over("panel", panels.count, [&](const PrimExpr& panel) {
       return loop_over("row", rows.count, [&](const PrimExpr& row) {
-        PrimExpr tile_row = rows.first + row, tile_panel = panels.first + panel, from = waiting_at(row, panel);
-        PrimExpr height = number(plan_.rows.size);
-        if (!plan_.rows.is_even()) height = select(tile_row < number(plan_.rows.longer), height, height - 1);
+        PrimExpr tile_row = rows.first + row, tile_panel = panels.first + panel, from = partial_at(row, panel);
         return by_panel(tile_panel, [&](const TileSize& size) {
-          return loop_over("i", height, [&](const PrimExpr& i) {
-            return store_row(batch, size, start_of(plan_.rows, tile_row) + i, tile_panel * number(width_), waiting_,
+          return loop_over("i", height_of(tile_row), [&](const PrimExpr& i) {
+            return store_row(batch, size, first_row(tile_row) + i, tile_panel * number(width_), partial_,
                              from + i * number(size.vectors * size.lanes));
           });
         });
@@ -246,16 +357,22 @@ class OuterNest {
 
   const Matmul& matmul_;
   const MatmulPlan& plan_;
+  const Machine& machine_;
+  const Dot& dot_;
+  const Isa& isa_;
   PanelA panel_a_;
+  EvenTiles rows_;                             // where they are no dynamic ones
   int64_t width_ = 1, panels_ = 1, full_ = 1;  // columns of a panel; panels in all, and whole ones
   int64_t block_rows_ = 1, block_panels_ = 1;  // of one task
   TileSize whole_, tail_;
   bool is_shared_ = false;  // all tasks read the same copy of B
-  Buffer packed_a_, packed_b_, waiting_;
+  Buffer packed_a_, packed_b_, partial_;
 };
 
 }  // namespace
 
-Stmt outer_nest(const Matmul& matmul, const MatmulPlan& plan) { return OuterNest(matmul, plan).run(); }
+Stmt outer_nest(const Matmul& matmul, const MatmulPlan& plan, const Machine& machine) {
+  return OuterNest(matmul, plan, machine).run();
+}
 
 }  // namespace tessera::topi

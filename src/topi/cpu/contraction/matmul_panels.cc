@@ -3,14 +3,12 @@
 #include <algorithm>
 
 #include "ir/prim/ops.h"
+#include "topi/cpu/number.h"
 
 namespace tessera::topi {
 namespace {
 
-constexpr int64_t kLineBytes = 64;
-constexpr int64_t kRowsAhead = 16;  // that are asked for while one is copied
-
-PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
+constexpr int64_t kRowsAhead = 16;  // that are prefetched while one is copied
 
 Stmt copied(const Matmul& matmul, const TileSize& size, const PrimExpr& base, const PrimExpr& j0, const Buffer& panels,
             const PrimExpr& to) {
@@ -18,7 +16,7 @@ Stmt copied(const Matmul& matmul, const TileSize& size, const PrimExpr& base, co
     std::vector<Stmt> parts;
     for (int64_t v = 0; v < size.vectors; ++v) {
       PrimExpr later = matmul.b.at(base, k + number(kRowsAhead), j0 + number(v * size.lanes));
-      parts.push_back(brought_near(matmul.b.flat, {later}, false));
+      parts.push_back(prefetch(matmul.b.flat, {later}, false));
       PrimExpr from = matmul.b.at(base, k, j0 + number(v * size.lanes));
       PrimExpr value = load_vector(matmul.b.flat, from, size.lanes, v + 1 < size.vectors ? size.lanes : size.rest);
       parts.push_back(store_vector(panels, to + k * number(size.vectors * size.lanes) + number(v * size.lanes), value));
@@ -63,51 +61,52 @@ Stmt transposed_copy(const Matmul& matmul, bool zips, const TileSize& size, cons
 
 }  // namespace
 
-Stmt copy_panel_b(const Matmul& matmul, const MatmulPlan& plan, const TileSize& size, const PrimExpr& base,
+Stmt copy_panel_b(const Matmul& matmul, const Machine& machine, const TileSize& size, const PrimExpr& base,
                   const PrimExpr& j0, const Buffer& panels, const PrimExpr& to) {
   return matmul.b.column == 1 ? copied(matmul, size, base, j0, panels, to)
-                              : transposed_copy(matmul, plan.zips, size, base, j0, panels, to);
+                              : transposed_copy(matmul, zips_vectors(machine), size, base, j0, panels, to);
 }
 
-PanelA panel_a(const Matmul& matmul, const MatmulPlan& plan) {
+PanelA panel_a(const Matmul& matmul, const MatmulPlan& plan, const Machine& machine) {
   PanelA out;
+  const int64_t depth = plan->step * matmul.group;
   if (matmul.a.column == 1) {
-    const int64_t line = kLineBytes / matmul.dtype.bytes();
-    out.row = (ceil_div(plan.step, line) | 1) * line;  // rows begin in different sets of the cache
-    out.elements = plan.rows.size * out.row;
+    const int64_t line = machine->cache_line_bytes / matmul.a_dtype.bytes();
+    out.row = (ceil_div(depth, line) | 1) * line;  // rows begin in different sets of the cache
+    out.elements = plan->rows * out.row;
   } else {
-    out.column = ceil_div(plan.rows.size, plan.lanes) * plan.lanes;
-    out.elements = plan.step * out.column;
+    out.column = ceil_div(plan->rows, plan->lanes) * plan->lanes;
+    out.elements = depth * out.column;
   }
   return out;
 }
 
-Stmt copy_panel_a(const Matmul& matmul, const MatmulPlan& plan, const PrimExpr& base, int64_t height,
-                  const PrimExpr& i0, const PrimExpr& k0, const PrimExpr& depth, const Buffer& panels,
-                  const PrimExpr& to) {
-  const int64_t lanes = plan.lanes;
-  const PanelA shape = panel_a(matmul, plan);
+Stmt copy_panel_a(const Matmul& matmul, const MatmulPlan& plan, const PanelA& shape, int64_t height,
+                  const std::function<PrimExpr(const PrimExpr& i, const PrimExpr& k)>& element, const PrimExpr& depth,
+                  const Buffer& panels, const PrimExpr& to) {
+  const int64_t lanes = plan->lanes;
   if (matmul.a.column != 1)
     return loop_over("k", depth, [&](const PrimExpr& k) {
       std::vector<Stmt> parts;
       for (int64_t i = 0; i < height; i += lanes) {
-        PrimExpr value = load_vector(matmul.a.flat, matmul.a.at(base, i0 + number(i), k0 + k), lanes, height - i);
+        PrimExpr value = load_vector(matmul.a.flat, element(number(i), k), lanes, height - i);
         parts.push_back(store_vector(panels, to + k * number(shape.column) + number(i), value));
       }
       return sequence(parts);
     });
   const int64_t* known = as_int(depth);
-  const bool is_whole = known && *known % lanes == 0;
+  const bool is_whole = known && *known % lanes == 0, has_rest = matmul.k % matmul.group != 0;
   return loop_over("i", number(height), [&](const PrimExpr& i) {
-    PrimExpr from = matmul.a.at(base, i0 + i, k0), row = to + i * number(shape.row);
+    PrimExpr row = to + i * number(shape.row);
     return loop_over("vector", floordiv(depth + number(lanes - 1), number(lanes)), [&](const PrimExpr& vector) {
       return loop_over(
           "lane", number(lanes),
           [&](const PrimExpr& lane) {
             PrimExpr at = vector * number(lanes) + lane;
-            Stmt store = make(
-                BufferStore{.buffer = panels, .value = make_load(matmul.a.flat, {from + at}), .indices = {row + at}});
-            if (is_whole) return store;
+            PrimExpr value = make_load(matmul.a.flat, {element(i, at)});
+            if (!is_whole && has_rest) value = if_then_else(at < depth, value, make_zero(value.dtype()));
+            Stmt store = make(BufferStore{.buffer = panels, .value = value, .indices = {row + at}});
+            if (is_whole || has_rest) return store;
             return Stmt(make(IfThenElse{.condition = likely(at < depth), .then_case = store}));
           },
           LoopKind::Vectorized);

@@ -6,8 +6,8 @@
 namespace tessera::topi {
 
 /// A panel of B: `size` columns from j0 on, all of k, at `to` in `panels`, one row of vectors after the other. Lanes
-/// beyond the result are zeros. `base` is the place of the matrix in B.
-Stmt copy_panel_b(const Matmul& matmul, const MatmulPlan& plan, const TileSize& size, const PrimExpr& base,
+/// beyond the result are zeros. `base` is the index of the matrix in B.
+Stmt copy_panel_b(const Matmul& matmul, const Machine& machine, const TileSize& size, const PrimExpr& base,
                   const PrimExpr& j0, const Buffer& panels, const PrimExpr& to);
 
 /// How a tile of rows of A lies in a panel: rows as they were, or where columns lie together, one column after the other.
@@ -15,11 +15,12 @@ struct PanelA {
   int64_t row = 1, column = 1;  // strides
   int64_t elements = 0;
 };
-PanelA panel_a(const Matmul& matmul, const MatmulPlan& plan);
+PanelA panel_a(const Matmul& matmul, const MatmulPlan& plan, const Machine& machine);
 
-/// `height` rows of A from i0 on, and `depth` elements of each from k0 on.
-Stmt copy_panel_a(const Matmul& matmul, const MatmulPlan& plan, const PrimExpr& base, int64_t height,
-                  const PrimExpr& i0, const PrimExpr& k0, const PrimExpr& depth, const Buffer& panels,
-                  const PrimExpr& to);
+/// `height` rows of A, and `depth` elements of each from k0 on; `row` gives the index of each. A last group that is not whole is
+/// filled up with zeros.
+Stmt copy_panel_a(const Matmul& matmul, const MatmulPlan& plan, const PanelA& shape, int64_t height,
+                  const std::function<PrimExpr(const PrimExpr& i, const PrimExpr& k)>& element, const PrimExpr& depth,
+                  const Buffer& panels, const PrimExpr& to);
 
 }  // namespace tessera::topi

@@ -1,26 +1,20 @@
 #include "topi/cpu/contraction/matmul_plan.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "topi/cpu/contraction/micro_kernel.h"
+#include "topi/cpu/cost_model.h"
 
 namespace tessera::topi {
 namespace {
 
-/// Sums that have to be under way at once to keep the multipliers busy: their latency times their number.
-constexpr int64_t kSumsInFlight = 8;
-/// What a step of a tile costs beside its multiplications (the loop itself), counted in multiplications.
-constexpr double kStepCost = 0.5;
-/// What a line of memory costs that comes from the second-level cache.
-constexpr double kLineCost = 0.12;
-/// What a tile costs beside its steps: sums are cleared and stored, and the pipeline runs empty.
-constexpr double kTileCost = 24;
-/// What the sum of the lanes of a vector costs.
-constexpr double kLaneSumCost = 5;
-/// Moving a vector into a panel, as it lies or transposed.
-constexpr double kCopyCost = 2.5, kTransposeCost = 5;
-/// Steps of k in which lines of the result come from memory.
+register_types<MatmulPlanNode> types;
+
+/// Steps of k in which cache lines of the result come from memory.
 constexpr int64_t kMinToWaitFor = 64;
 constexpr int64_t kMaxDotSide = 8;
+/// Of panels that are packed beforehand: more would only be read by matmuls of a single row, which gain nothing.
+constexpr int64_t kMaxPackedVectors = 8;
 /// Up to here k runs at once; above it in steps.
 constexpr int64_t kMaxAtOnce = 1024, kMaxStep = 512;
 /// Rows that have to read a panel of B before copying it pays.
@@ -30,162 +24,270 @@ constexpr int64_t kRowsForPanels = 288;
 constexpr int64_t kFewRows = 40, kShortStep = 16, kMinStep = 8;
 /// Rows of B that all may be read side by side.
 constexpr int64_t kFewSteps = 256;
-constexpr int64_t kLine = 64, kWays = 8;  // of L1 caches
-/// Below so many steps a second thread costs more than it brings.
-constexpr int64_t kThreadSteps = 1 << 16;
+/// Multiply-adds below which packing does not pay.
+constexpr int64_t kMinPacked = 1 << 14;
+/// Tiles of rows that share a panel of B, if there are as many.
+constexpr int64_t kSharingRows = 8;
 
-struct Choice {
-  MatmulPlan plan;
-  double cost = INFINITY;
+int32_t knob(int64_t value) { return static_cast<int32_t>(value); }
+
+/// What is to be planned: the matmul, the instructions it is made with, and where.
+struct Problem {
+  const Matmul& matmul;
+  const Machine& machine;
+  const Dot& dot;
+  const Isa& isa;
+
+  int64_t lanes() const { return isa.vector_bytes / dot.c.bytes(); }
+  bool widens() const { return dot.a != dot.b && dot.group == 1; }
+  bool has_panels() const { return matmul.b.panel != 0; }
+  /// Bytes that a step of k reads of a panel of B.
+  int64_t panel_row_bytes(int64_t vectors) const { return vectors * lanes() * dot.group * dot.b.bytes(); }
 };
 
-double step_work(int64_t sums, int64_t loads) {
-  return static_cast<double>(std::max({sums, loads, kSumsInFlight})) + kStepCost;
+std::optional<Problem> problem_of(const Matmul& matmul, const Machine& machine) {
+  const Dot* dot = dot_on(machine, matmul.a_dtype, matmul.b_dtype);
+  if (!dot || dot->c != matmul.dtype || dot->group != matmul.group) return {};
+  Problem out{matmul, machine, *dot, matmul_isa(machine, matmul.a_dtype)};
+  return out.lanes() < 2 ? std::nullopt : std::optional(out);
 }
 
-/// The tile with the least work of those that fit the registers.
-Choice best_outer(const Matmul& matmul, const Machine& machine, int64_t lanes) {
-  const int64_t all = ceil_div(matmul.n, lanes);
+struct Choice {
+  MatmulPlanNode plan;
+  Cheapest cheapest;
+};
+
+/// Vectors lie along n.
+Choice best_outer(const Problem& problem) {
+  const auto& [matmul, machine, dot, isa] = problem;
+  const int64_t lanes = problem.lanes(), all = ceil_div(matmul.n, lanes);
+  int64_t first = 1, most = std::min<int64_t>(all, isa.registers);
+  if (matmul.b.panel == kAnyPanel) most = std::min(most, kMaxPackedVectors);
+  else if (matmul.b.panel > 0) first = most = matmul.b.panel % lanes == 0 ? matmul.b.panel / lanes : isa.registers;
   Choice best;
-  for (int64_t vectors = 1; vectors <= std::min<int64_t>(all, machine->vector_registers); ++vectors) {
-    const int64_t most = (machine->vector_registers - 2 - vectors) / vectors;
-    if (most < 1) break;
-    Cuts rows = Cuts::even(matmul.m, most);
+  for (int64_t vectors = first; vectors <= most; ++vectors) {
+    const int64_t most_rows = max_tile_rows(vectors, isa.registers);
+    if (most_rows < 1) break;
+    const EvenTiles rows(matmul.m, most_rows);
     auto panel = [&](int64_t width) {
-      const double lines = kLineCost * (static_cast<double>(width) + static_cast<double>(rows.size) / 16);
-      const double steps = (step_work(rows.size * width, rows.size + width) + lines) * static_cast<double>(matmul.k);
-      return static_cast<double>(rows.tiles) * (steps + kTileCost + 2.0 * static_cast<double>(rows.size * width));
+      const RegisterTile tile{rows.size, width};
+      const double lines = TileCosts::cache_line * (static_cast<double>(width) + static_cast<double>(rows.size) / 16);
+      const double step = step_cost(machine, tile) + lines + (problem.widens() ? widen_cost(tile) : 0);
+      return static_cast<double>(rows.tiles) * (step * static_cast<double>(matmul.steps()) + TileCosts::tile +
+                                                TileCosts::store * static_cast<double>(tile.sums()));
     };
-    const int64_t whole = all / vectors, left = all % vectors;
-    double cost = static_cast<double>(whole) * panel(vectors);
-    if (left > 0) cost += panel(left);
-    if (cost >= best.cost * 0.999) continue;
-    best.cost = cost;
-    best.plan.rows = rows;
-    best.plan.vectors = vectors;
+    if (!best.cheapest.is_better(cover_cost(all, vectors, TileEdge::Smaller, panel))) continue;
+    best.plan.rows = knob(rows.size);
+    best.plan.vectors = knob(vectors);
   }
-  best.plan.kind = MatmulKind::Outer;
-  best.plan.lanes = lanes;
+  best.plan.lanes = knob(lanes);
   return best;
 }
 
-Choice best_dot(const Matmul& matmul, const Machine& machine, int64_t lanes) {
+/// Vectors lie along k.
+Choice best_dots(const Problem& problem) {
+  const auto& [matmul, machine, dot, isa] = problem;
+  const auto steps = static_cast<double>(ceil_div(matmul.k, problem.lanes()));
   Choice best;
-  const auto steps = static_cast<double>(ceil_div(matmul.k, lanes));
   for (int64_t high = 1; high <= std::min(matmul.m, kMaxDotSide); ++high)
     for (int64_t wide = 1; wide <= std::min(matmul.n, kMaxDotSide); ++wide) {
-      if (high * wide + std::min(high, wide) + 2 > machine->vector_registers) continue;
-      Cuts rows = Cuts::even(matmul.m, high), columns = Cuts::even(matmul.n, wide);
-      const int64_t sums = rows.size * columns.size, loads = rows.size + columns.size;
-      double tile = (step_work(sums, loads) + kLineCost * static_cast<double>(loads)) * steps +
-                    kLaneSumCost * static_cast<double>(sums) + kTileCost;
-      double cost = tile * static_cast<double>(rows.tiles * columns.tiles);
-      if (cost >= best.cost * 0.999) continue;
-      best.cost = cost;
-      best.plan.rows = rows;
-      best.plan.columns = columns;
+      if (high * wide + std::min(high, wide) + 2 > isa.registers) continue;
+      const EvenTiles rows(matmul.m, high), columns(matmul.n, wide);
+      const RegisterTile tile{rows.size, columns.size};
+      const double lines = TileCosts::cache_line * static_cast<double>(rows.size + columns.size);
+      const double cost = (step_cost(machine, tile) + lines) * steps +
+                          TileCosts::lane_sum * static_cast<double>(tile.sums()) + TileCosts::tile;
+      if (!best.cheapest.is_better(cost * static_cast<double>(rows.tiles * columns.tiles))) continue;
+      best.plan.rows = knob(rows.size);
+      best.plan.columns = knob(columns.size);
     }
-  best.plan.kind = MatmulKind::Dot;
-  best.plan.lanes = lanes;
-  best.plan.step = matmul.k;
+  best.plan.by_dots = true;
+  best.plan.lanes = knob(problem.lanes());
+  best.plan.step = knob(matmul.k);
   best.plan.rows_outside = matmul.m > matmul.n;
   return best;
 }
 
-/// True when lines of memory `stride` bytes apart fall into the same few sets of an L1 cache.
+/// True when cache lines `stride` bytes apart fall into the same few sets of L1.
 bool collide(int64_t stride, int64_t count, const Machine& machine) {
-  const int64_t sets = machine->l1_bytes / (kLine * kWays);
+  const int64_t line = machine->cache_line_bytes, ways = machine->l1_ways;
+  const int64_t sets = std::max<int64_t>(1, machine->l1_bytes / (line * ways));
   std::vector<int64_t> used(static_cast<size_t>(sets), 0);
   for (int64_t i = 0; i < count; ++i)
-    if (++used[static_cast<size_t>(i * stride / kLine % sets)] > kWays / 2) return true;
+    if (++used[static_cast<size_t>(i * stride / line % sets)] > ways / 2) return true;
   return false;
 }
 
+/// Steps of k that run at once.
+int64_t choose_step(const Problem& problem, const MatmulPlanNode& plan) {
+  const auto& [matmul, machine, dot, isa] = problem;
+  const int64_t steps = matmul.steps();
+  const int64_t even = steps <= kMaxAtOnce ? steps : ceil_div(steps, ceil_div(steps, kMaxStep));
+  if (problem.has_panels()) {
+    if (matmul.is_dynamic() || matmul.m > 2 * plan.rows) return even;
+    // Panels that hardly any rows share are read from beginning to end; the second tile finds them in L2.
+    const int64_t in_cache = machine->l2_bytes / 2 / problem.panel_row_bytes(plan.vectors);
+    return matmul.m <= plan.rows ? steps : std::clamp(in_cache, even, steps);
+  }
+  const int64_t b_bytes = matmul.k * matmul.n * dot.b.bytes();
+  const bool is_streamed = matmul.m < kFewRows && steps > kFewSteps && b_bytes > machine->l2_bytes / 2;
+  return !plan.packs_b && is_streamed ? std::min(steps, matmul.m < 4 ? kMinStep : kShortStep) : even;
+}
+
 /// What is copied into panels, and the blocks that stay in caches.
-void choose_blocks(const Matmul& matmul, const Machine& machine, MatmulPlan* plan) {
-  const int64_t bytes = matmul.dtype.bytes(), panel = plan->vectors * plan->lanes;
-  const int64_t panels = ceil_div(matmul.n, panel);
-  const int64_t b_bytes = matmul.k * matmul.n * bytes;
-  const bool is_transposed = matmul.b.column != 1;
-  plan->packs_b = is_transposed || (matmul.m >= kRowsForPanels && b_bytes > machine->l2_bytes / 4);
-  plan->step = matmul.k <= kMaxAtOnce ? matmul.k : ceil_div(matmul.k, ceil_div(matmul.k, kMaxStep));
-  if (!plan->packs_b && matmul.m < kFewRows && matmul.k > kFewSteps && b_bytes > machine->l2_bytes / 2)
-    plan->step = std::min(matmul.k, matmul.m < 4 ? kMinStep : kShortStep);
-  plan->packs_a = matmul.a.column != 1 ? panels >= 2 : collide(matmul.a.row * bytes, plan->rows.size, machine);
-  // A block of rows of A takes a quarter of the second level, with sums that wait a half.
-  const bool waits = plan->step < matmul.k;
-  const int64_t tile_rows = plan->rows.size, budget = machine->l2_bytes / (waits ? 2 : 4);
-  auto size = [&](int64_t rows, int64_t columns) {
-    return rows * tile_rows * (plan->step + (waits ? columns * panel : 0)) * bytes;
+void choose_blocks(const Problem& problem, MatmulPlanNode* plan) {
+  const auto& [matmul, machine, dot, isa] = problem;
+  const int64_t panel = plan->vectors * plan->lanes, panels = ceil_div(matmul.n, panel), steps = matmul.steps();
+  const int64_t b_bytes = matmul.k * matmul.n * dot.b.bytes();
+  const bool is_transposed = !problem.has_panels() && matmul.b.column != 1;
+  plan->packs_b =
+      !problem.has_panels() && (is_transposed || (matmul.m >= kRowsForPanels && b_bytes > machine->l2_bytes / 4));
+  plan->step = knob(choose_step(problem, *plan));
+  const bool has_rest = matmul.k % matmul.group != 0;  // a group that sticks out is filled up with zeros
+  plan->packs_a =
+      has_rest || (matmul.a.column != 1 ? panels >= 2 : collide(matmul.a.row * dot.a.bytes(), plan->rows, machine));
+  // A block of rows of A takes a quarter of L2, with partial sums a half.
+  const EvenTiles rows(matmul.m, plan->rows);
+  const bool is_split = plan->step < steps;
+  const int64_t budget = machine->l2_bytes / (is_split ? 2 : 4);
+  auto size = [&](int64_t row_tiles, int64_t columns) {
+    return row_tiles * plan->rows *
+           (plan->step * matmul.group * dot.a.bytes() + (is_split ? columns * panel * dot.c.bytes() : 0));
   };
-  const int64_t least_rows = std::min<int64_t>(8, plan->rows.tiles);
+  const int64_t least_rows = std::min<int64_t>(kSharingRows, rows.tiles);
   int64_t columns = panels;
-  if (waits)
+  if (is_split)
     for (int64_t parts = 2; columns > 1 && size(least_rows, columns) > budget; ++parts)
       columns = ceil_div(panels, parts);
-  int64_t rows = least_rows;
-  while (rows < plan->rows.tiles && size(rows + 1, columns) <= budget) ++rows;
-  plan->block_rows = ceil_div(plan->rows.tiles, ceil_div(plan->rows.tiles, rows));
+  int64_t row_tiles = least_rows;
+  while (row_tiles < rows.tiles && size(row_tiles + 1, columns) <= budget) ++row_tiles;
+  plan->block_rows = knob(matmul.is_dynamic() ? 1 : ceil_div(rows.tiles, ceil_div(rows.tiles, row_tiles)));
   // Panels of B for all rows at once are used up one after the other.
-  if (plan->packs_b && plan->block_rows == plan->rows.tiles) {
-    const int64_t few = std::max<int64_t>(1, machine->l2_bytes / 4 / (matmul.k * panel * bytes));
+  const int64_t panel_bytes = steps * problem.panel_row_bytes(plan->vectors);
+  if (plan->packs_b && plan->block_rows == rows.tiles) {
+    const int64_t few = std::max<int64_t>(1, machine->l2_bytes / 4 / panel_bytes);
     if (few < columns) columns = ceil_div(panels, ceil_div(panels, few));
   }
-  plan->block_columns = columns;
-  // A line with each step: with fewer tiles of rows that would not be all of a panel.
-  plan->b_is_far = plan->packs_b && columns * matmul.k * panel * bytes > machine->l2_bytes / 2 &&
-                   plan->block_rows >= ceil_div(panel * bytes, kLine);
-  plan->result_is_far =
-      (matmul.m * matmul.k + matmul.k * matmul.n + matmul.m * matmul.n) * matmul.batch * bytes > machine->l2_bytes &&
-      matmul.k >= kMinToWaitFor;
+  plan->block_columns = knob(columns);
+  // A cache line with each step: with fewer tiles of rows that would not be all of a panel.
+  const int64_t lines = ceil_div(problem.panel_row_bytes(plan->vectors), machine->cache_line_bytes);
+  const bool is_far = problem.has_panels() ? panels * panel_bytes > machine->l2_bytes
+                                           : plan->packs_b && columns * panel_bytes > machine->l2_bytes / 2;
+  Prefetch prefetch = Prefetch::None;
+  if (is_far && plan->block_rows >= lines) prefetch = Prefetch::NextPanel;
+  else if (is_far && problem.has_panels() && plan->block_rows > 1) prefetch = Prefetch::Ahead;
+  plan->prefetch_b = static_cast<int32_t>(prefetch);
+  const int64_t all_bytes = matmul.m * matmul.k * dot.a.bytes() + b_bytes + matmul.m * matmul.n * dot.c.bytes();
+  plan->prefetch_result =
+      !matmul.is_dynamic() && all_bytes * matmul.batch > machine->l2_bytes && steps >= kMinToWaitFor;
 }
 
 /// Parts of one matmul so that threads have about equal shares.
-void choose_parts(const Matmul& matmul, const Machine& machine, MatmulPlan* plan) {
-  plan->is_parallel = matmul.batch * matmul.m * matmul.n * matmul.k >= kThreadSteps;
-  if (machine->cores < 2 || !plan->is_parallel) return;
-  const int64_t rows = plan->rows.tiles;
+void choose_parts(const Problem& problem, MatmulPlanNode* plan) {
+  const auto& [matmul, machine, dot, isa] = problem;
+  plan->is_parallel = matmul.is_dynamic() || matmul.batch * matmul.m * matmul.n * matmul.k >= ParallelThreshold::matmul;
+  const int64_t rows = EvenTiles(matmul.m, plan->rows).tiles;
   const int64_t columns =
-      plan->kind == MatmulKind::Dot ? plan->columns.tiles : ceil_div(matmul.n, plan->vectors * plan->lanes);
-  double least = INFINITY;
+      plan->by_dots ? EvenTiles(matmul.n, plan->columns).tiles : ceil_div(matmul.n, plan->vectors * plan->lanes);
+  if (matmul.is_dynamic()) {  // all rows pass by the columns of a part, which stay in L2
+    constexpr int64_t kMinPanels = 4;
+    const int64_t panel_bytes = matmul.steps() * problem.panel_row_bytes(plan->vectors);
+    const int64_t count =
+        std::clamp<int64_t>(machine->l2_bytes / 2 / panel_bytes, std::min(kMinPanels, columns), columns);
+    plan->parts_n = knob(ceil_div(columns, count));
+    return;
+  }
+  if (machine->cores < 2 || !plan->is_parallel) return;
+  Cheapest cheapest;
   for (int64_t m = 1; m <= std::min<int64_t>(rows, machine->cores); ++m)
     for (int64_t n = 1; n <= std::min<int64_t>(columns, machine->cores); ++n) {
       const int64_t tasks = matmul.batch * m * n, turns = ceil_div(tasks, machine->cores);
-      const int64_t high = ceil_div(rows, m), wide = ceil_div(columns, n);
-      double share =
-          static_cast<double>(turns) * (static_cast<double>(high * wide) + 0.04 * static_cast<double>(high + wide));
-      if (m > 1 && plan->packs_b) share *= 1.02;
-      if (share >= least * 0.999) continue;
-      least = share;
-      plan->parts_m = m;
-      plan->parts_n = n;
+      const auto high = static_cast<double>(ceil_div(rows, m)), wide = static_cast<double>(ceil_div(columns, n));
+      double share = static_cast<double>(turns) * (high * wide + TileCosts::packed_edge * (high + wide));
+      if (m > 1 && plan->packs_b) share *= 1 + TileCosts::shared_panel;
+      if (!cheapest.is_better(share)) continue;
+      plan->parts_m = knob(m);
+      plan->parts_n = knob(n);
     }
 }
 
 }  // namespace
 
-Cuts Cuts::even(int64_t extent, int64_t largest) {
-  Cuts out;
-  out.tiles = ceil_div(extent, largest);
-  out.size = ceil_div(extent, out.tiles);
-  out.longer = extent - (out.size - 1) * out.tiles;
-  return out;
+EvenTiles::EvenTiles(int64_t extent, int64_t largest) {
+  tiles = ceil_div(extent, largest);
+  size = ceil_div(extent, tiles);
+  longer = extent - (size - 1) * tiles;
 }
 
-std::optional<MatmulPlan> plan_matmul(const Matmul& matmul, const Machine& machine) {
-  const int64_t lanes = machine->vector_bytes / matmul.dtype.bytes();
-  if (machine->isa.empty() || lanes < 2) return {};
-  const bool is_plain = matmul.b.column == 1, is_transposed = matmul.b.row == 1 || matmul.k == 1;
-  if (!is_plain && !is_transposed) return {};
-  Choice outer = best_outer(matmul, machine, lanes), dot;
-  if (!is_plain)
-    outer.cost += kTransposeCost * static_cast<double>(matmul.k) * static_cast<double>(ceil_div(matmul.n, lanes));
-  if (is_transposed && matmul.a.column == 1) dot = best_dot(matmul, machine, lanes);
-  MatmulPlan plan = dot.cost < outer.cost ? dot.plan : outer.plan;
-  if (plan.kind == MatmulKind::Outer) choose_blocks(matmul, machine, &plan);
-  choose_parts(matmul, machine, &plan);
-  plan.zips = zips_vectors(machine);
-  return plan;
+MatmulPlan plan_matmul(const Matmul& matmul, const Machine& machine) {
+  std::optional<Problem> problem = problem_of(matmul, machine);
+  if (!problem) return nullptr;
+  const bool has_panels = problem->has_panels(), is_plain = matmul.b.column == 1;
+  const bool is_transposed = matmul.b.row == 1 || matmul.k == 1;
+  if (!has_panels && !is_plain && !is_transposed) return nullptr;
+  if (matmul.is_dynamic() && (!has_panels || matmul.a.column != 1)) return nullptr;
+  if (!has_panels && matmul.a_dtype != matmul.b_dtype) return nullptr;
+  Choice outer = best_outer(*problem), dots;
+  double cost = outer.cheapest.cost();
+  if (!has_panels && !is_plain)
+    cost += TileCosts::transpose * static_cast<double>(matmul.k) *
+            static_cast<double>(ceil_div(matmul.n, problem->lanes()));
+  if (!has_panels && is_transposed && matmul.a.column == 1) dots = best_dots(*problem);
+  MatmulPlanNode plan = dots.cheapest.cost() < cost ? dots.plan : outer.plan;
+  if (std::min(cost, dots.cheapest.cost()) == Cheapest().cost()) return nullptr;  // no tile fits the registers
+  if (!plan.by_dots) choose_blocks(*problem, &plan);
+  choose_parts(*problem, &plan);
+  return make(std::move(plan));
+}
+
+std::optional<PanelLayout> plan_panels(const Machine& machine, DataType a, DataType b, DataType sum, int64_t m,
+                                       int64_t n, int64_t k) {
+  Matmul matmul;
+  matmul.a_dtype = a, matmul.b_dtype = b, matmul.dtype = sum;
+  matmul.m = m == kDynamic ? kGuessedRows : m, matmul.n = n, matmul.k = k;
+  matmul.a.row = k, matmul.a.column = 1, matmul.b.panel = kAnyPanel;
+  const Dot* dot = dot_on(machine, a, b);
+  if (!dot || matmul.m < 1 || n < 1 || k < 1 || matmul.m * n * k < kMinPacked) return {};
+  matmul.group = dot->group;
+  MatmulPlan plan = plan_matmul(matmul, machine);
+  return plan ? std::optional(PanelLayout{int64_t{plan->vectors} * plan->lanes, matmul.group}) : std::nullopt;
+}
+
+void check_plan(const Matmul& matmul, const MatmulPlan& plan, const Machine& machine) {
+  std::optional<Problem> problem = problem_of(matmul, machine);
+  auto require = [](bool holds, const char* what) {
+    if (!holds) throw Error(ScheduleError) << "the plan of a matmul does not fit it: " << what;
+  };
+  require(problem.has_value(), "the machine has no instructions for its types");
+  require(plan->lanes == problem->lanes(), "lanes are those of a vector");
+  for (int32_t value : {plan->rows, plan->vectors, plan->columns, plan->step, plan->block_rows, plan->block_columns,
+                        plan->parts_m, plan->parts_n})
+    require(value >= 1, "all sizes are at least 1");
+  const int64_t sums = int64_t{plan->rows} * (plan->by_dots ? plan->columns : plan->vectors);
+  const int64_t beside = plan->by_dots ? std::min(plan->rows, plan->columns) : plan->vectors;
+  require(sums + beside + 2 <= problem->isa.registers, "its tile has more sums than there are registers");
+  require(plan->rows <= matmul.m, "a tile has more rows than the result");
+  const bool has_panels = problem->has_panels(), is_plain = has_panels || matmul.b.column == 1;
+  if (plan->by_dots) {
+    require(!has_panels && (matmul.b.row == 1 || matmul.k == 1) && matmul.a.column == 1 && !matmul.is_dynamic(),
+            "vectors along k need factors that lie so");
+    require(plan->columns <= matmul.n, "a tile has more columns than the result");
+    require(plan->parts_m <= EvenTiles(matmul.m, plan->rows).tiles, "more parts than tiles of rows");
+    require(plan->parts_n <= EvenTiles(matmul.n, plan->columns).tiles, "more parts than tiles of columns");
+    return;
+  }
+  require(!has_panels || matmul.b.panel == int64_t{plan->vectors} * plan->lanes,
+          "its panels were packed by other vectors");
+  require(is_plain || plan->packs_b, "vectors along n of a transposed matrix have to be packed");
+  require(!has_panels || !plan->packs_b, "packed panels are not packed again");
+  require(matmul.k % matmul.group == 0 || plan->packs_a, "a group that sticks out has to be filled up");
+  require(plan->step <= matmul.steps(), "a step is longer than k");
+  const int64_t panels = ceil_div(matmul.n, int64_t{plan->vectors} * plan->lanes);
+  require(plan->parts_n <= panels && plan->block_columns <= panels, "more parts or blocks than panels");
+  if (matmul.is_dynamic())
+    return require(plan->parts_m == 1 && plan->block_rows == 1, "dynamic rows are computed a tile at a time");
+  const int64_t tiles = EvenTiles(matmul.m, plan->rows).tiles;
+  require(plan->parts_m <= tiles && plan->block_rows <= tiles, "more parts or blocks than tiles of rows");
 }
 
 }  // namespace tessera::topi

@@ -6,8 +6,8 @@
 #include "runtime/registry.h"
 #include "tir/buffer_access.h"
 #include "topi/cpu/contraction/group_dot.h"
-#include "topi/cpu/contraction/matmul_tile.h"
 #include "topi/cpu/contraction/narrow_floats.h"
+#include "topi/cpu/contraction/register_tile.h"
 
 namespace tessera::topi {
 namespace {
@@ -33,8 +33,6 @@ const Dot kDots[] = {
     {"neon", DataType::Int(8), DataType::Int(8), kInt32, 4, "llvm.aarch64.neon.sdot"},
 };
 
-constexpr int64_t kLineBytes = 64;
-
 /// Registers that hold no sum: the vectors of B, and two to broadcast elements of A in turns.
 int working_registers(int vectors) { return vectors + 2; }
 
@@ -43,138 +41,87 @@ bool is_of(const Dot& dot, std::string_view isa) {
   return dot.isa.empty() || dot.isa == isa || (dot.isa == "sve" && is_sve(isa));
 }
 
+/// A kernel on its panels, as a tile of sums.
 class KernelBuilder {
  public:
-  KernelBuilder(const MicroKernel& kernel, Panels panels, const NextPanel& next = {})
+  KernelBuilder(const MicroKernel& kernel, Panels panels)
       : kernel_(kernel),
         dot_(find_dot(kernel->isa.str(), kernel->a_dtype, kernel->b_dtype)),
-        panels_(std::move(panels)),
-        next_(next) {
-    vectors_ = kernel->nr / kernel->lanes;
+        panels_(std::move(panels)) {
+    size_ = {kernel->mr, kernel->nr / kernel->lanes, kernel->lanes, kernel->lanes};
     vector_ = kernel->c_dtype.with_lanes(kernel->lanes);
-    sums_.data = make_var("sums", pointer_type(vector_, "local"));
-    sums_.dtype = vector_;
-    sums_.shape = {kernel->mr * vectors_};
-    sums_.elem_offset = 0;
-    sums_.name = "sums";
   }
 
-  ///   sums = C or 0;  for k: sums += A[:, k] x B[k, :];  C = sums
   Stmt run(Sums start) {
-    Buffer sums = make(BufferNode(sums_));
-    Array<PrimExpr> extents = sums->shape;
-    std::vector<Stmt> parts;
-    for_tile([&](int i, int j) {
-      PrimExpr first = start == Sums::FromZero ? zero() : vload(panels_.c, {i, j * kernel_->lanes}, vector_);
-      parts.push_back(store(sums, at(i, j), first));
-    });
-    Var k = make_var("k", kInt32);
-    Stmt step = next_.distance == 0 ? multiply(sums, k) : sequence({fetch(k), multiply(sums, k)});
-    parts.push_back(make(For{.loop_var = k, .min = 0, .extent = kernel_->kc / kernel_->group, .body = step}));
-    for_tile([&](int i, int j) {
-      parts.push_back(vstore(panels_.c, {i, j * kernel_->lanes}, make_load(sums, {at(i, j)})));
-    });
-    return make(Allocate{.buffer_var = sums->data,
-                         .dtype = vector_,
-                         .extents = extents,
-                         .condition = bool_imm(true),
-                         .body = sequence(parts)});
+    OuterTile tile;
+    tile.dtype = kernel_->c_dtype;
+    tile.size = size_;
+    tile.depth = kernel_->kc / kernel_->group;
+    tile.a = [&](int64_t i, const PrimExpr& k) { return row_element(i, k); };
+    tile.b = [&](const PrimExpr& k, int64_t v) { return column_vector(v, k); };
+    tile.multiply_add = [&](const PrimExpr& sum, const PrimExpr& a, const PrimExpr& b) {
+      return multiply_add(dot_, find_isa(kernel_->isa.str()), sum, a, b);
+    };
+    if (start == Sums::FromMemory)
+      tile.first = [&](int64_t i, int64_t v) { return vload(panels_.c, at(i, v), vector_); };
+    tile.use = [&](const Buffer& sums) {
+      return each_sum([&](int64_t i, int64_t v) {
+        const PrimExpr first(static_cast<int>((i * size_.vectors + v) * size_.lanes));
+        return vstore(panels_.c, at(i, v), load_vector(sums, first, size_.lanes, size_.lanes));
+      });
+    };
+    return outer_tile(tile);
   }
 
   Stmt clear() {
-    std::vector<Stmt> parts;
-    for_tile([&](int i, int j) { parts.push_back(vstore(panels_.c, {i, j * kernel_->lanes}, zero())); });
-    return sequence(parts);
+    PrimExpr zero = make_broadcast(make_zero(kernel_->c_dtype), kernel_->lanes);
+    return each_sum([&](int64_t i, int64_t v) { return vstore(panels_.c, at(i, v), zero); });
   }
 
  private:
-  template <class F>
-  void for_tile(F visit) {
-    for (int i = 0; i < kernel_->mr; ++i)
-      for (int j = 0; j < vectors_; ++j) visit(i, j);
+  Stmt each_sum(const std::function<Stmt(int64_t i, int64_t v)>& statement) const {
+    std::vector<Stmt> all;
+    for (int64_t i = 0; i < size_.rows; ++i)
+      for (int64_t v = 0; v < size_.vectors; ++v) all.push_back(statement(i, v));
+    return sequence(all);
   }
-  int at(int i, int j) const { return i * vectors_ + j; }
-  PrimExpr zero() const { return make_broadcast(make_zero(kernel_->c_dtype), kernel_->lanes); }
-  static Stmt store(const Buffer& buffer, int index, PrimExpr value) {
-    return make(BufferStore{.buffer = buffer, .value = std::move(value), .indices = {index}});
-  }
+  /// The first element of a sum in C.
+  Array<PrimExpr> at(int64_t i, int64_t v) const { return {static_cast<int>(i), static_cast<int>(v * kernel_->lanes)}; }
 
-  /// One step of k: each vector of B and each element of A is read once.
-  Stmt multiply(const Buffer& sums, const Var& k) {
-    std::vector<Var> columns;
-    for (int j = 0; j < vectors_; ++j) columns.push_back(make_var("b" + std::to_string(j), step_dtype()));
-    std::vector<Stmt> rows;
-    for (int i = 0; i < kernel_->mr; ++i) {
-      Var element = make_var("a" + std::to_string(i), step_dtype());
-      std::vector<Stmt> row;
-      for (int j = 0; j < vectors_; ++j)
-        row.push_back(store(sums, at(i, j), step(make_load(sums, {at(i, j)}), element, columns[size_t(j)])));
-      rows.push_back(make(LetStmt{.var = element, .value = row_element(i, k), .body = sequence(row)}));
-    }
-    Stmt body = sequence(rows);
-    for (int j = vectors_; j-- > 0;)
-      body = make(LetStmt{.var = columns[size_t(j)], .value = column_vector(j, k), .body = body});
-    return body;
+  PrimExpr row_element(int64_t i, const PrimExpr& k) {
+    const int group = kernel_->group, row = static_cast<int>(i);
+    if (group == 1) return make_load(panels_.a, {row, k});
+    return reinterpret(kInt32, vload(panels_.a, {row, k * group}, kernel_->a_dtype.with_lanes(group)));
   }
 
-  /// Brings a few elements of the next panel near; that of the last is the panel itself.
-  Stmt fetch(const Var& k) {
-    const int steps = kernel_->kc / kernel_->group;
-    const int64_t each = (int64_t{kernel_->kc} * kernel_->nr + steps * next_.tiles - 1) / (steps * next_.tiles);
-    PrimExpr tile = floordiv(panels_.a->elem_offset, panels_.a->strides[0] * kernel_->mr);
-    PrimExpr distance = make_const(kInt32, next_.distance);
-    PrimExpr ahead = select(panels_.b->elem_offset + distance < make_const(kInt32, next_.size), distance, PrimExpr(0));
-    const Array<PrimExpr> first(panels_.b->shape.size() - 1, PrimExpr(0));
-    std::vector<Stmt> lines;
-    for (int64_t line = 0; line < each; line += kLineBytes / kernel_->b_dtype.bytes()) {
-      Array<PrimExpr> at = first;
-      at.push_back(ahead + (tile * steps + k) * static_cast<int>(each) + static_cast<int>(line));
-      lines.push_back(brought_near(panels_.b, at, /*to_write=*/false, Near::SecondLevel));
-    }
-    return sequence(lines);
-  }
-
-  /// What an instruction takes: a vector of elements, or of groups of them seen as whole lanes.
-  DataType step_dtype() const { return dot_.group == 1 ? vector_ : kInt32.with_lanes(kernel_->lanes); }
-
-  PrimExpr row_element(int i, const Var& k) {
-    int group = kernel_->group;
-    if (group == 1) return make_broadcast(make_load(panels_.a, {i, k}), kernel_->lanes);
-    PrimExpr neighbours = vload(panels_.a, {i, k * group}, kernel_->a_dtype.with_lanes(group));
-    return make_broadcast(reinterpret(kInt32, neighbours), kernel_->lanes);
-  }
-
-  PrimExpr column_vector(int j, const Var& k) {
-    int group = kernel_->group, first = j * kernel_->lanes;
+  PrimExpr column_vector(int64_t v, const PrimExpr& k) {
+    const int group = kernel_->group, first = static_cast<int>(v * kernel_->lanes);
     if (group == 1) return cast(vector_, vload(panels_.b, {k, first}, kernel_->b_dtype.with_lanes(kernel_->lanes)));
     DataType groups = kernel_->b_dtype.with_lanes(kernel_->lanes * group);
-    return reinterpret(step_dtype(), vload(panels_.b, {k, first, 0}, groups));
-  }
-
-  PrimExpr step(const PrimExpr& sum, const Var& a, const Var& b) {
-    if (!dot_.intrinsic) return sum + a * b;
-    for (const GroupDot& dot : {kByteDot, kBfloatDot})
-      if (kernel_->a_dtype == dot.a) return group_dot(dot, find_isa(kernel_->isa.str()), sum, a, b);
-    PrimExpr number = make_const(DataType::UInt(32), codegen::llvm_intrinsic_id(dot_.intrinsic));
-    PrimExpr left = a, right = b;
-    if (kernel_->isa == "neon") {  // takes vectors of elements
-      DataType bytes = kernel_->a_dtype.with_lanes(kernel_->lanes * kernel_->group);
-      left = reinterpret(bytes, a), right = reinterpret(bytes, b);
-    }
-    return make_call(vector_, "tir.call_llvm_pure_intrin",
-                     {number, make_const(DataType::UInt(32), 3), sum, left, right});
+    return reinterpret(kInt32.with_lanes(kernel_->lanes), vload(panels_.b, {k, first, 0}, groups));
   }
 
   MicroKernel kernel_;
-  Dot dot_;
+  const Dot& dot_;
   Panels panels_;
-  NextPanel next_;
-  int vectors_;
+  TileSize size_;
   DataType vector_;
-  BufferNode sums_;
 };
 
 }  // namespace
+
+PrimExpr multiply_add(const Dot& dot, const Isa& isa, const PrimExpr& sum, const PrimExpr& a, const PrimExpr& b) {
+  if (!dot.intrinsic) return sum + a * b;
+  for (const GroupDot& known : {kByteDot, kBfloatDot})
+    if (dot.a == known.a) return group_dot(known, isa, sum, a, b);
+  PrimExpr left = a, right = b;
+  if (isa.name == std::string_view("neon")) {  // takes vectors of elements
+    const DataType elements = dot.a.with_lanes(sum.dtype().lanes * dot.group);
+    left = reinterpret(elements, a), right = reinterpret(elements, b);
+  }
+  PrimExpr id = make_const(DataType::UInt(32), codegen::llvm_intrinsic_id(dot.intrinsic));
+  return make_call(sum.dtype(), "tir.call_llvm_pure_intrin", {id, make_const(DataType::UInt(32), 3), sum, left, right});
+}
 
 const Dot& find_dot(std::string_view isa, DataType a, DataType b) {
   std::string known;
@@ -230,8 +177,8 @@ MicroKernel micro_kernel(const String& isa, DataType a, int mr, int nr, int kc, 
   return make(std::move(out));
 }
 
-Stmt kernel_body(const MicroKernel& kernel, const Panels& panels, Sums start, const NextPanel& next) {
-  return KernelBuilder(kernel, panels, next).run(start);
+Stmt kernel_body(const MicroKernel& kernel, const Panels& panels, Sums start) {
+  return KernelBuilder(kernel, panels).run(start);
 }
 
 Stmt kernel_clear(const MicroKernel& kernel, const Panels& panels) { return KernelBuilder(kernel, panels).clear(); }

@@ -51,28 +51,23 @@ const Isa& matmul_isa(const Machine& machine, DataType dtype);
 /// is one lane then.
 const Dot* dot_on(const Machine& machine, DataType a, DataType b);
 
+/// sum + a * b of vectors: one of elements, or of groups of them seen as int32.
+PrimExpr multiply_add(const Dot& dot, const Isa& isa, const PrimExpr& sum, const PrimExpr& a, const PrimExpr& b);
+
 /// The kernel of these sizes; sizes that do not fit the registers or each other are errors.
 MicroKernel micro_kernel(const String& isa, DataType a, int mr, int nr, int kc, DataType b = DataType::Void());
 
 struct Panels {
   Buffer a, b, c;
 };
-/// Where the panel of B lies that comes after this one, for kernels whose B comes from far away: `tiles` kernels in a row
-/// read the same panel of B, and each brings its part of the next one near, a little with each step of k. What the processor
-/// itself sees coming it fetches while the first of them waits.
-struct NextPanel {
-  int64_t distance = 0;  // in elements of B; 0: nothing is fetched
-  int64_t size = 0;      // of all of B
-  int64_t tiles = 1;     // of rows; A holds one after the other
-};
 enum class Sums { FromZero, FromMemory };
 ///   sums = C or 0;  for k: sums += A[:, k] x B[k, :];  C = sums
-Stmt kernel_body(const MicroKernel& kernel, const Panels& panels, Sums start, const NextPanel& next = {});
+Stmt kernel_body(const MicroKernel& kernel, const Panels& panels, Sums start);
 ///   C = 0
 Stmt kernel_clear(const MicroKernel& kernel, const Panels& panels);
 
 /// The kernel for `Stage.tensorize`. Strides of the three tensors are free, their innermost dimension is dense.
-te::TensorIntrin te_intrin(const MicroKernel& kernel, const NextPanel& next = {});
+te::TensorIntrin te_intrin(const MicroKernel& kernel);
 
 /// The kernel for `Schedule.tensorize`: what it does, as loops over i, j and k, and how.
 TensorIntrin tir_intrin(const MicroKernel& kernel);

@@ -117,7 +117,7 @@ PrimFunc description(const MicroKernel& kernel) {
 
 }  // namespace
 
-te::TensorIntrin te_intrin(const MicroKernel& kernel, const NextPanel& next) {
+te::TensorIntrin te_intrin(const MicroKernel& kernel) {
   te::Tensor a = te::placeholder({kernel->mr, kernel->kc}, kernel->a_dtype, "a");
   te::Tensor b = te::placeholder(b_shape(kernel), kernel->b_dtype, "b");
   IterVar k = te::reduce_axis(make_range(0, kernel->kc), "k");
@@ -134,9 +134,9 @@ te::TensorIntrin te_intrin(const MicroKernel& kernel, const NextPanel& next) {
   out.op = c->op;
   out.inputs = {a, b};
   out.buffers = {panels.a, panels.b, panels.c};
-  out.body = kernel_body(kernel, panels, Sums::FromZero, next);
+  out.body = kernel_body(kernel, panels, Sums::FromZero);
   out.reduce_init = kernel_clear(kernel, panels);
-  out.reduce_update = kernel_body(kernel, panels, Sums::FromMemory, next);
+  out.reduce_update = kernel_body(kernel, panels, Sums::FromMemory);
   return make(std::move(out));
 }
 
@@ -149,7 +149,7 @@ TensorIntrin tir_intrin(const MicroKernel& kernel) {
 namespace {
 
 Globals globals{
-    {"topi.cpu.te_intrin", [](const MicroKernel& kernel) { return te_intrin(kernel); }},
+    {"topi.cpu.te_intrin", te_intrin},
     {"topi.cpu.tir_intrin", tir_intrin},
     {"topi.cpu.register_intrin",
      [](MicroKernel kernel) {

@@ -14,10 +14,6 @@ inline bool is_narrow_float(DataType dtype) {
 /// narrow as they are.
 bool widens_when_read(const Machine& machine, DataType dtype);
 
-/// What a step of a tile costs more, in multiplications, when it widens its weights: nothing where its broadcasts of the other
-/// factor are so few that conversions find room between them.
-inline double widening_work(int64_t broadcasts) { return broadcasts > 9 ? 2.2 : 0; }
-
 /// True where pairs of bfloat16 are multiplied and added to float32 by one instruction: `vdpbf16ps` of AVX-512 BF16, `bfdot` of
 /// ARM's bf16.
 bool multiplies_bfloats(const Machine& machine);

@@ -1,7 +1,6 @@
 #include "topi/cpu/contraction/tile_contraction.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "arith/analyzer.h"
 #include "ir/prim/ops.h"
@@ -9,6 +8,8 @@
 #include "tir/attrs.h"
 #include "topi/cpu/contraction/group_dot.h"
 #include "topi/cpu/contraction/narrow_floats.h"
+#include "topi/cpu/cost_model.h"
+#include "topi/cpu/number.h"
 
 namespace tessera::topi {
 namespace {
@@ -17,15 +18,9 @@ using schedule::BlockRef;
 using schedule::LoopRef;
 using schedule::State;
 
-/// Sums that have to be under way at once to keep the multipliers busy: their latency times their number.
-constexpr int64_t kSumsInFlight = 8;
-/// What a step costs beside its multiplications (the loop itself), counted in multiplications.
-constexpr double kStepCost = 0.5;
 constexpr int64_t kMinLanes = 4, kMaxVectors = 8, kMaxUnrolled = 7;
 /// Pixels of a tile where rows end at run time: each smaller tile is code of its own.
 constexpr int64_t kMaxDynamicColumns = 6;
-
-PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
 /// The factors of the products, as the last axis of the result sees them.
 struct Factors {
@@ -137,12 +132,6 @@ std::optional<Space> space_of(const Reduction& reduction, const Factors& factors
   return out;
 }
 
-/// Multiplications that a step of a tile takes the time of: loads count where they are more.
-double step_work(int64_t pixels, int64_t vectors, bool widens) {
-  int64_t sums = pixels * vectors, loads = pixels + vectors;
-  return static_cast<double>(std::max({sums, loads, kSumsInFlight})) + kStepCost + (widens ? widening_work(pixels) : 0);
-}
-
 /// How many pixels a row may have: one number, or where that is known only at run time some that are likely.
 std::vector<int64_t> widths_of(const Reduction& reduction, const Space& space) {
   const int64_t width = space.pixels.empty() ? 1 : reduction.extents[space.pixels.back()];
@@ -150,31 +139,29 @@ std::vector<int64_t> widths_of(const Reduction& reduction, const Space& space) {
   return {7, 10, 14, 20, 28, 40, 56, 80};
 }
 
-Tile choose(const Reduction& reduction, const Space& space, int64_t registers) {
+Tile choose(const Reduction& reduction, const Space& space, const Machine& machine, int64_t registers) {
   auto fits = [&](int64_t pixels, int64_t vectors) {
     if (space.reads_pixels) return 2 * pixels + 5 <= registers;  // what taps side by side read stays in registers too
-    return pixels * vectors + vectors + 2 <= registers;
+    return pixels <= max_tile_rows(vectors, registers);
   };
   const std::vector<int64_t> widths = widths_of(reduction, space);
   const int64_t widest = *std::max_element(widths.begin(), widths.end());
   const int64_t height = space.pixels.size() < 2 ? 1 : reduction.extents[space.pixels[0]];
   Tile best;
-  double least = INFINITY;
-  int64_t most = 0;
+  Cheapest cheapest(Ties::Larger);
   auto consider = [&](int64_t rows, int64_t columns, int64_t vectors) {
     if (!fits(rows * columns, vectors)) return;
-    double work = 0;
+    double cost = 0;
     for (int64_t width : widths) {
-      const int64_t whole = width / columns;
-      double row_of_tiles = static_cast<double>(whole) * step_work(rows * columns, vectors, space.widens);
-      if (int64_t rest = width % columns) row_of_tiles += step_work(rows * rest, vectors, space.widens);
-      work += row_of_tiles / static_cast<double>(width);
+      const double row_of_tiles = cover_cost(width, columns, TileEdge::Smaller, [&](int64_t size) {
+        const RegisterTile tile{rows * size, vectors};
+        return step_cost(machine, tile) + (space.widens ? widen_cost(tile) : 0);
+      });
+      cost += row_of_tiles / static_cast<double>(width);
     }
     const int64_t passes = space.vector_extent / vectors;
-    work *= static_cast<double>(passes) / static_cast<double>(rows);
-    if (work > least * 1.001 || (work > least * 0.999 && rows * columns * vectors <= most)) return;
-    least = std::min(least, work);
-    most = rows * columns * vectors;
+    cost *= static_cast<double>(passes) / static_cast<double>(rows);
+    if (!cheapest.is_better(cost, rows * columns * vectors)) return;
     best.pixels.clear();
     if (rows > 1) best.pixels.push_back({space.pixels[0], rows});
     if (!space.pixels.empty()) best.pixels.push_back({space.pixels.back(), columns});
@@ -222,7 +209,7 @@ class Scheduler {
     if (outer.size() > 1) outer.pop_back();
     if (outer.size() > 1 && reduction_.extents[last()] == kDynamic) outer.pop_back();  // it is cut before its rest
     if (tile_.padded.key && place_padding(tile_.padded, tile_.padded_rows, &outer)) return;
-    if (is_dynamic(reduction_) || reduction_.steps >= kParallelTileSteps) share(outer);
+    if (is_dynamic(reduction_) || reduction_.steps >= ParallelThreshold::contraction) share(outer);
   }
 
  private:
@@ -300,12 +287,13 @@ class Scheduler {
   }
 
   LoopRef share(const std::vector<LoopRef>& outer) {
-    return share_between_threads(state_, outer, reduction_, kParallelTileSteps);
+    return share_between_threads(state_, outer, reduction_, ParallelThreshold::contraction);
   }
 
   /// Padding inside the loop that threads share: what is filled up is still in the cache when it is read.
   bool place_padding(const BlockRef& padded, const Cut& rows, std::vector<LoopRef>* outer) {
-    if (rows.axis >= outer->size() || (!is_dynamic(reduction_) && reduction_.steps < kParallelTileSteps)) return false;
+    if (rows.axis >= outer->size() || (!is_dynamic(reduction_) && reduction_.steps < ParallelThreshold::contraction))
+      return false;
     auto parts = schedule::split(state_, (*outer)[rows.axis], {PrimExpr(), number(rows.size)}, true);
     std::vector<LoopRef> shared(outer->begin(), outer->begin() + static_cast<long>(rows.axis));
     shared.push_back(parts[0]);
@@ -369,7 +357,7 @@ std::optional<ContractionPlan> plan_contraction(const State& state, const BlockR
   std::optional<Space> space = space_of(*reduction, *factors, machine);
   if (!space) return {};
   const Isa* dot_isa = factors->dot ? group_isa(machine, *factors->dot) : nullptr;
-  ContractionPlan out = choose(*reduction, *space, dot_isa ? dot_isa->registers : machine->vector_registers);
+  ContractionPlan out = choose(*reduction, *space, machine, dot_isa ? dot_isa->registers : machine->vector_registers);
   out.dot = factors->dot;
   out.dot_isa = dot_isa;
   out.reduction = *reduction;

@@ -1,10 +1,11 @@
 #include "topi/cpu/contraction/tile_dot.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "ir/prim/ops.h"
 #include "tir/attrs.h"
+#include "topi/cpu/cost_model.h"
+#include "topi/cpu/number.h"
 #include "topi/cpu/reduction_block.h"
 
 namespace tessera::topi {
@@ -14,12 +15,9 @@ using schedule::BlockRef;
 using schedule::LoopRef;
 using schedule::State;
 
-constexpr int64_t kSumsInFlight = 8;  // that keep the multipliers busy
 constexpr int64_t kMinLanes = 4, kMinSteps = 2, kMaxSide = 8;
 /// Of a side that ends at run time: each smaller number of rows or columns is code of its own.
 constexpr int64_t kMaxDynamicSide = 4;
-
-PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
 /// Tiles of `columns` of the last axis and `rows` of one before it, the pair that loads least for what it multiplies.
 std::optional<DotPlan> choose(const Reduction& reduction, const Machine& machine) {
@@ -47,17 +45,15 @@ std::optional<DotPlan> choose(const Reduction& reduction, const Machine& machine
       if (reduction.extents[i] != 1 && stride(load, reduction.axes[i]) == 0 && stride(load, reduction.axes[last]) != 0)
         row_axis = i;
   const int64_t height = row_axis ? reduction.extents[*row_axis] : 1, width = reduction.extents[last];
-  double least = INFINITY;
+  Cheapest cheapest;
   auto largest = [](int64_t extent) { return extent == kDynamic ? kMaxDynamicSide : std::min(extent, kMaxSide); };
   auto divides = [](int64_t size, int64_t extent) { return extent == kDynamic || extent % size == 0; };
   for (int64_t rows = 1; rows <= largest(height); ++rows)
     for (int64_t columns = 1; columns <= largest(width); ++columns) {
       if (!divides(rows, height) || !divides(columns, width)) continue;
-      const int64_t sums = rows * columns, shared = std::min(rows, columns);
-      if (sums + shared + 2 > machine->vector_registers) continue;
-      double work = double(std::max({sums, rows + columns, kSumsInFlight})) / double(sums);
-      if (work >= least) continue;
-      least = work;
+      const RegisterTile tile{rows, columns};
+      if (tile.sums() + std::min(rows, columns) + 2 > machine->vector_registers) continue;
+      if (!cheapest.is_better(step_cost(machine, tile) / static_cast<double>(tile.sums()))) continue;
       out.rows = rows, out.columns = columns, out.row_axis = row_axis.value_or(0);
     }
   return out;
@@ -131,10 +127,10 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
   Loops total = loops_by_axis(state, block);
   for (const std::vector<LoopRef>* loops : {&total.results, &total.reduced})
     for (const LoopRef& loop : *loops) schedule::unroll(state, loop);
-  if (!is_dynamic(reduction) && reduction.steps < kParallelTileSteps) return;
+  if (!is_dynamic(reduction) && reduction.steps < ParallelThreshold::contraction) return;
   std::vector<LoopRef> shared = outer;  // loops that are cut where what is left over begins stay as they are
   while (shared.size() > 1 && is_dynamic(reduction) && shared.size() + 2 > outer.size()) shared.pop_back();
-  share_between_threads(state, shared, reduction, kParallelTileSteps);
+  share_between_threads(state, shared, reduction, ParallelThreshold::contraction);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "ir/prim/ops.h"
 #include "topi/cpu/contraction/tile_contraction.h"
+#include "topi/cpu/number.h"
 #include "topi/nn/winograd.h"
 
 namespace tessera::topi {
@@ -14,8 +15,6 @@ using schedule::LoopRef;
 using schedule::State;
 
 constexpr int64_t kMinLanes = 4;
-
-PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
 class WinogradScheduler {
  public:

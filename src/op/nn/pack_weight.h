@@ -1,5 +1,5 @@
 #pragma once
-// Constant weights as kernels for CPUs read them.
+// Constant weights as matmuls on CPUs read them.
 
 #include "relay/graph_environment.h"
 

@@ -1,4 +1,4 @@
-#include "topi/cpu/contraction/matmul_tile.h"
+#include "topi/cpu/contraction/register_tile.h"
 
 #include <unordered_set>
 
@@ -6,6 +6,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/analysis/deep_equal.h"
+#include "topi/cpu/number.h"
 #include "topi/cpu/transpose_kernel.h"
 
 namespace tessera::topi {
@@ -13,8 +14,6 @@ namespace {
 
 const DataType kInt32 = DataType::Int(32);
 constexpr int64_t kMinBytes = 16;  // of a vector register
-
-PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 PrimExpr ramp(const PrimExpr& first, int64_t lanes) { return make_ramp(first, PrimExpr(1), static_cast<int>(lanes)); }
 
 /// Values by name, so that what is used twice is computed once.
@@ -81,13 +80,13 @@ PrimExpr sum_of_lanes(PrimExpr vector, Names& names) {
 int64_t TileSize::lanes_of(int64_t vector) const {
   if (vector + 1 < vectors) return lanes;
   int64_t out = lanes;
-  while (out / 2 >= rest && out > 4) out /= 2;
+  while (out / 2 >= rest && out > min_lanes) out /= 2;
   return out;
 }
 
-Stmt brought_near(const Buffer& buffer, const Array<PrimExpr>& indices, bool to_write, Near near) {
+Stmt prefetch(const Buffer& buffer, const Array<PrimExpr>& indices, bool to_write, Cache into) {
   PrimExpr address = make_call(DataType::Handle(), builtin::address_of(), {make_load(buffer, indices)});
-  const int level = near == Near::FirstLevel ? 3 : 2;
+  const int level = into == Cache::L1 ? 3 : 2;
   return evaluate(make_call(DataType::Int(32), "tir.prefetch", {address, PrimExpr(to_write ? 1 : 0), level, 1}));
 }
 
@@ -143,7 +142,10 @@ Stmt outer_tile(const OuterTile& tile) {
       std::vector<Stmt> row;
       for (int64_t v = 0; v < size.vectors; ++v) {
         PrimExpr factor = make_broadcast(a, static_cast<int>(size.lanes_of(v)));
-        row.push_back(store_vector(sums, place(i, v), sum(i, v) + factor * b[static_cast<size_t>(v)]));
+        const PrimExpr& vector = b[static_cast<size_t>(v)];
+        row.push_back(store_vector(
+            sums, place(i, v),
+            tile.multiply_add ? tile.multiply_add(sum(i, v), factor, vector) : sum(i, v) + factor * vector));
       }
       rows.push_back(element.around(sequence(row)));
     }

@@ -1,0 +1,42 @@
+#include "topi/cpu/cost_model.h"
+
+#include <algorithm>
+
+namespace tessera::topi {
+namespace {
+
+/// What a step of a loop costs beside its multiply-adds.
+constexpr double kLoopCost = 0.5;
+/// Conversions find room between so many broadcasts of the other factor.
+constexpr int64_t kMaxFreeWidening = 9;
+constexpr double kWidenCost = 2.2;
+
+}  // namespace
+
+int64_t max_tile_rows(int64_t vectors, int64_t registers) {
+  constexpr int64_t kElements = 2;  // of A, broadcast in turns
+  return std::max<int64_t>(0, (registers - kElements - vectors) / vectors);
+}
+
+double step_cost(const Machine& machine, const RegisterTile& tile) {
+  const int64_t loads = tile.rows + tile.vectors, in_flight = machine->sums_in_flight;
+  return static_cast<double>(std::max({tile.sums(), loads, in_flight})) + kLoopCost;
+}
+
+double widen_cost(const RegisterTile& tile) { return tile.rows > kMaxFreeWidening ? kWidenCost : 0; }
+
+double cover_cost(int64_t extent, int64_t size, TileEdge edge, const std::function<double(int64_t size)>& cost_of) {
+  if (edge == TileEdge::Padded) return static_cast<double>(ceil_div(extent, size)) * cost_of(size);
+  const int64_t whole = extent / size, rest = extent % size;
+  return static_cast<double>(whole) * cost_of(size) + (rest > 0 ? cost_of(rest) : 0);
+}
+
+bool Cheapest::is_better(double cost, int64_t sums) {
+  const bool is_less = cost < least_ * 0.999, is_equal = cost < least_ * 1.001;
+  if (!is_less && !(ties_ == Ties::Larger && is_equal && sums > most_)) return false;
+  least_ = std::min(least_, cost);
+  most_ = sums;
+  return true;
+}
+
+}  // namespace tessera::topi
