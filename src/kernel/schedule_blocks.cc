@@ -47,9 +47,8 @@ void inline_stages(State& state, const std::vector<BlockRef>& stages, bool is_gp
 
 }  // namespace
 
-PrimFunc schedule_blocks(const PrimFunc& function, const CompileEnvironment& environment,
-                         std::vector<std::string>* chosen, const std::string& kernel,
-                         const std::vector<ScheduleRule>& rules) {
+PrimFunc schedule_blocks(const PrimFunc& function, const CompileEnvironment& environment, Choices* chosen,
+                         const std::string& kernel, const std::vector<ScheduleRule>& rules) {
   const bool is_gpu = environment.is_gpu();
   topi::BlockProgram program(function);
   State& state = program.state;
@@ -68,7 +67,10 @@ PrimFunc schedule_blocks(const PrimFunc& function, const CompileEnvironment& env
   apply_to(RuleScope::Reduction);
   if (!is_gpu) each_open_stage([&](const BlockRef& block) { topi::keep_init(state, block); });
   apply_to(RuleScope::Stage);
-  if (chosen) chosen->insert(chosen->end(), subject.chosen.begin(), subject.chosen.end());
+  if (chosen) {
+    chosen->rules.insert(chosen->rules.end(), subject.chosen.rules.begin(), subject.chosen.rules.end());
+    chosen->plans.insert(chosen->plans.end(), subject.chosen.plans.begin(), subject.chosen.plans.end());
+  }
   PrimFunc out = program.finished();
   return is_gpu ? topi::bind_own_statements(out) : out;
 }

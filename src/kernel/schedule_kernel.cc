@@ -26,8 +26,10 @@ PrimFunc schedule_kernel(const Workload& workload, const CompileEnvironment& env
   Subject subject{.environment = environment, .kernel = name, .workload = &workload};
   ICHECK(apply_cheapest(schedule_rules(), RuleScope::Kernel, subject)) << "programs of blocks fit any kernel";
   std::string rules;
-  for (const std::string& rule : subject.chosen) rules += (rules.empty() ? "" : ", ") + rule;
-  return with_attr(subject.scheduled, kScheduleRule, String(rules));
+  for (const std::string& rule : subject.chosen.rules) rules += (rules.empty() ? "" : ", ") + rule;
+  PrimFunc out = with_attr(subject.scheduled, kScheduleRule, String(rules));
+  const std::vector<std::string>& plans = subject.chosen.plans;
+  return plans.empty() ? out : with_attr(out, kSchedulePlans, Array<String>(plans.begin(), plans.end()));
 }
 
 }  // namespace tessera::kernel

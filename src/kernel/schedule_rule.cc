@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdio>
 
+#include "kernel/knobs.h"
 #include "runtime/registry.h"
 
 namespace tessera::kernel {
@@ -27,9 +28,11 @@ struct Candidate {
   double cost = 0;
 };
 
-void note(const std::string& name, Subject& subject) {
-  if (std::find(subject.chosen.begin(), subject.chosen.end(), name) == subject.chosen.end())
-    subject.chosen.push_back(name);
+void note(const ScheduleRule& rule, const Plan& plan, Subject& subject) {
+  const std::string name = rule.name;
+  if (plan.knobs) subject.chosen.plans.push_back(name + "(" + knobs_text(plan.knobs) + ")");
+  if (std::find(subject.chosen.rules.begin(), subject.chosen.rules.end(), name) == subject.chosen.rules.end())
+    subject.chosen.rules.push_back(name);
 }
 
 }  // namespace
@@ -68,21 +71,22 @@ bool apply_cheapest(const std::vector<ScheduleRule>& rules, RuleScope scope, Sub
       const ScheduleRule* rule = open[next++];
       std::optional<Plan> plan = rule->match(subject);
       if (!plan) continue;
+      plan->knobs = moved(plan->knobs, rule->name, subject.environment.passes);
       const double cost = rule->cost ? rule->cost(*plan, subject.environment.machine) : rule->least_cost;
       found.push_back({rule, std::move(*plan), cost});
     }
     if (found.empty()) return false;
     auto best = cheapest();
-    const size_t noted = subject.chosen.size();
+    const size_t noted = subject.chosen.rules.size();
     if (!subject.program) {
       best->rule->apply(subject, best->plan);
-      if (subject.chosen.size() == noted) note(best->rule->name, subject);
+      if (subject.chosen.rules.size() == noted) note(*best->rule, best->plan, subject);
       return true;
     }
     schedule::State::Snapshot before = subject.program->state.snapshot();
     try {
       best->rule->apply(subject, best->plan);
-      note(best->rule->name, subject);
+      note(*best->rule, best->plan, subject);
       return true;
     } catch (const Error& error) {
       if (error.kind() != ScheduleError) throw;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "kernel/environment.h"
@@ -23,6 +24,12 @@ enum class RuleScope {
   Stage,      // any other stage
 };
 
+/// What was chosen for a kernel.
+struct Choices {
+  std::vector<std::string> rules;  // that were applied, each once
+  std::vector<std::string> plans;  // of those with knobs: "matmul(rows=13, vectors=2)"
+};
+
 /// What a rule looks at, and rewrites when it is applied.
 struct Subject {
   const CompileEnvironment& environment;
@@ -32,11 +39,26 @@ struct Subject {
   PrimFunc scheduled;                     // what a rule of a whole kernel made
   topi::BlockProgram* program = nullptr;  // all other scopes
   schedule::BlockRef block;               // Reduction and Stage
-  std::vector<std::string> chosen;        // the rules that were applied, each once
+  Choices chosen;
 };
 
-/// What a rule will do; only the rule itself looks into it.
-using Plan = std::any;
+/// What a rule will do. Only the rule looks into what it found; its knobs are an object whose fields are the numbers it decided on
+/// (topi.cpu.MatmulPlan), which may be moved (knobs.h). A rule without choices has none.
+class Plan {
+ public:
+  template <class T>
+    requires(!std::is_base_of_v<Plan, T>)
+  Plan(T found, ObjectRef knobs = nullptr) : knobs(std::move(knobs)), found_(std::move(found)) {}
+  template <class T>
+  const T& as() const {
+    return std::any_cast<const T&>(found_);
+  }
+
+  ObjectRef knobs;
+
+ private:
+  std::any found_;
+};
 
 struct ScheduleRule {
   const char* name;

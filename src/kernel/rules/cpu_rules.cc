@@ -21,7 +21,8 @@ using schedule::State;
 State& state_of(Subject& subject) { return subject.program->state; }
 const topi::Machine& machine_of(const Subject& subject) { return subject.environment.machine; }
 
-/// A rule that is a planner (state, block, machine) -> optional plan, and what does as the plan says.
+/// A rule that is a planner (state, block, machine) -> optional plan, and what does as the plan says. The member `knobs` of a
+/// plan, where it has one, is what may be moved.
 template <class P>
 ScheduleRule planned(const char* name, double least_cost,
                      std::optional<P> (*plan)(const State&, const BlockRef&, const topi::Machine&),
@@ -32,10 +33,15 @@ ScheduleRule planned(const char* name, double least_cost,
           least_cost,
           [plan](Subject& subject) -> std::optional<Plan> {
             std::optional<P> found = plan(state_of(subject), subject.block, machine_of(subject));
-            return found ? std::optional<Plan>(std::move(*found)) : std::nullopt;
+            if (!found) return std::nullopt;
+            ObjectRef knobs;
+            if constexpr (requires { found->knobs; }) knobs = found->knobs;
+            return Plan(std::move(*found), knobs);
           },
           [apply](Subject& subject, const Plan& plan) {
-            apply(state_of(subject), subject.block, std::any_cast<const P&>(plan));
+            P found = plan.as<P>();
+            if constexpr (requires { found.knobs; }) found.knobs = downcast<decltype(found.knobs)>(plan.knobs);
+            apply(state_of(subject), subject.block, found);
           }};
 }
 
@@ -47,20 +53,15 @@ void apply_winograd(Subject& subject, const Plan&) { topi::tile_winograd(*subjec
 
 // ---- contractions and pools, which are nests of their own ----------------------------------------------------------
 
-struct PlannedMatmul {
-  topi::Matmul matmul;
-  topi::MatmulPlan plan;
-};
-
 std::optional<Plan> match_matmul(Subject& subject) {
   std::optional<topi::Matmul> matmul = topi::as_matmul(state_of(subject), subject.block, subject.program->function());
   topi::MatmulPlan plan = matmul ? topi::plan_matmul(*matmul, machine_of(subject)) : nullptr;
-  return plan ? std::optional<Plan>(PlannedMatmul{*matmul, plan}) : std::nullopt;
+  return plan ? std::optional(Plan(*matmul, plan)) : std::nullopt;
 }
 
-void apply_matmul(Subject& subject, const Plan& given) {
-  const auto& [matmul, plan] = std::any_cast<const PlannedMatmul&>(given);
-  const Stmt nest = topi::matmul_nest(matmul, plan, machine_of(subject));
+void apply_matmul(Subject& subject, const Plan& plan) {
+  const auto& matmul = plan.as<topi::Matmul>();
+  const Stmt nest = topi::matmul_nest(matmul, downcast<topi::MatmulPlan>(plan.knobs), machine_of(subject));
   if (matmul.epilogue) schedule::replace_by_nest(state_of(subject), matmul.epilogue_ref, {subject.block}, nest);
   else schedule::replace_by_nest(state_of(subject), subject.block, {}, nest);
 }
@@ -92,7 +93,7 @@ std::optional<Plan> match_pad(Subject& subject) {
 }
 
 void apply_pad(Subject& subject, const Plan& nest) {
-  schedule::replace_by_nest(state_of(subject), subject.block, {}, std::any_cast<const Stmt&>(nest));
+  schedule::replace_by_nest(state_of(subject), subject.block, {}, nest.as<Stmt>());
 }
 
 std::optional<Plan> match_concatenate(Subject& subject) {
@@ -123,7 +124,7 @@ void tile_parts(const PrimFunc& function, const std::vector<Stmt>& nests, std::v
 
 void apply_concatenate(Subject& subject, const Plan& parts) {
   std::vector<Stmt> nests;
-  tile_parts(subject.program->function(), std::any_cast<const std::vector<Stmt>&>(parts), &nests);
+  tile_parts(subject.program->function(), parts.as<std::vector<Stmt>>(), &nests);
   schedule::replace_by_nest(state_of(subject), subject.block, {}, sequence(nests));
 }
 

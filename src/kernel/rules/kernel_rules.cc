@@ -38,9 +38,9 @@ ScheduleRule group(const char* name, GroupRule (*make)(const relay::FunctionNode
             return make(primitive, subject.environment);
           },
           [name](Subject& subject, const Plan& plan) {
-            const auto& rule = std::any_cast<const GroupRule&>(plan);
+            const auto& rule = plan.as<GroupRule>();
             KernelTensors tensors = kernel_tensors(*subject.workload, subject.environment, rule.compute);
-            subject.chosen.emplace_back(name);
+            subject.chosen.rules.emplace_back(name);
             subject.scheduled = rule.schedule ? by_te_schedule(rule.schedule(tensors.outputs), tensors, subject.kernel)
                                               : by_blocks(subject, tensors);
           }};
@@ -53,13 +53,13 @@ std::optional<Plan> match_te_schedule(Subject& subject) {
 }
 
 void apply_te_schedule(Subject& subject, const Plan& plan) {
-  const auto& implementation = std::any_cast<const relay::OpImplementation&>(plan);
+  const auto& implementation = plan.as<relay::OpImplementation>();
   const relay::Call* anchor = subject.workload->anchor;
   const KernelTensors& tensors = tensors_of(subject);
   te::Schedule schedule = schedule_by(implementation, Op(anchor->op.as<OpNode>()), anchor->attrs, tensors.outputs,
                                       subject.environment.target);
   subject.scheduled = by_te_schedule(schedule, tensors, subject.kernel);
-  subject.chosen.push_back("te_schedule(" + implementation->name.str() + ")");
+  subject.chosen.rules.push_back("te_schedule(" + implementation->name.str() + ")");
 }
 
 }  // namespace

@@ -41,10 +41,10 @@ void fail_half_way(Subject& subject, const Plan& plan) {
 }
 
 std::vector<std::string> chosen_by(const std::vector<ScheduleRule>& rules, PrimFunc* out = nullptr) {
-  std::vector<std::string> chosen;
+  Choices chosen;
   PrimFunc made = schedule_blocks(add_one(), {}, &chosen, "fused_add", rules);
   if (out) *out = made;
-  return chosen;
+  return chosen.rules;
 }
 
 TEST(ScheduleRules, TheCheapestThatFitsIsAppliedAndNamed) {

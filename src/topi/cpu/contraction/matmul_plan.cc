@@ -283,11 +283,10 @@ void check_plan(const Matmul& matmul, const MatmulPlan& plan, const Machine& mac
   require(matmul.k % matmul.group == 0 || plan->packs_a, "a group that sticks out has to be filled up");
   require(plan->step <= matmul.steps(), "a step is longer than k");
   const int64_t panels = ceil_div(matmul.n, int64_t{plan->vectors} * plan->lanes);
-  require(plan->parts_n <= panels && plan->block_columns <= panels, "more parts or blocks than panels");
+  require(plan->parts_n <= panels, "more parts than panels");
   if (matmul.is_dynamic())
     return require(plan->parts_m == 1 && plan->block_rows == 1, "dynamic rows are computed a tile at a time");
-  const int64_t tiles = EvenTiles(matmul.m, plan->rows).tiles;
-  require(plan->parts_m <= tiles && plan->block_rows <= tiles, "more parts or blocks than tiles of rows");
+  require(plan->parts_m <= EvenTiles(matmul.m, plan->rows).tiles, "more parts than tiles of rows");
 }
 
 }  // namespace tessera::topi

@@ -14,6 +14,8 @@
 namespace tessera::topi {
 namespace {
 
+register_types<ContractionKnobsNode> contraction_types;
+
 using schedule::BlockRef;
 using schedule::LoopRef;
 using schedule::State;
@@ -21,6 +23,8 @@ using schedule::State;
 constexpr int64_t kMinLanes = 4, kMaxVectors = 8, kMaxUnrolled = 7;
 /// Pixels of a tile where rows end at run time: each smaller tile is code of its own.
 constexpr int64_t kMaxDynamicColumns = 6;
+/// Code beyond is not worth having.
+constexpr int64_t kMaxTileSums = 256;
 
 /// The factors of the products, as the last axis of the result sees them.
 struct Factors {
@@ -90,8 +94,7 @@ std::optional<Factors> factors_of(const Reduction& reduction) {
 
 bool is_shared(const BufferLoad* load, const Var& axis) { return stride(load, axis) == 0; }
 
-using Cut = ContractionPlan::Cut;
-using Tile = ContractionPlan;
+using Split = ContractionPlan::Split;
 
 /// What a tile may be made of.
 struct Space {
@@ -139,7 +142,7 @@ std::vector<int64_t> widths_of(const Reduction& reduction, const Space& space) {
   return {7, 10, 14, 20, 28, 40, 56, 80};
 }
 
-Tile choose(const Reduction& reduction, const Space& space, const Machine& machine, int64_t registers) {
+ContractionKnobsNode choose(const Reduction& reduction, const Space& space, const Machine& machine, int64_t registers) {
   auto fits = [&](int64_t pixels, int64_t vectors) {
     if (space.reads_pixels) return 2 * pixels + 5 <= registers;  // what taps side by side read stays in registers too
     return pixels <= max_tile_rows(vectors, registers);
@@ -147,7 +150,7 @@ Tile choose(const Reduction& reduction, const Space& space, const Machine& machi
   const std::vector<int64_t> widths = widths_of(reduction, space);
   const int64_t widest = *std::max_element(widths.begin(), widths.end());
   const int64_t height = space.pixels.size() < 2 ? 1 : reduction.extents[space.pixels[0]];
-  Tile best;
+  ContractionKnobsNode best;
   Cheapest cheapest(Ties::Larger);
   auto consider = [&](int64_t rows, int64_t columns, int64_t vectors) {
     if (!fits(rows * columns, vectors)) return;
@@ -162,10 +165,9 @@ Tile choose(const Reduction& reduction, const Space& space, const Machine& machi
     const int64_t passes = space.vector_extent / vectors;
     cost *= static_cast<double>(passes) / static_cast<double>(rows);
     if (!cheapest.is_better(cost, rows * columns * vectors)) return;
-    best.pixels.clear();
-    if (rows > 1) best.pixels.push_back({space.pixels[0], rows});
-    if (!space.pixels.empty()) best.pixels.push_back({space.pixels.back(), columns});
-    best.vectors = {space.vectors.value_or(0), vectors};
+    best.rows = static_cast<int32_t>(rows);
+    best.columns = static_cast<int32_t>(columns);
+    best.vectors = static_cast<int32_t>(vectors);
   };
   for (int64_t vectors = 1; vectors <= std::min(kMaxVectors, space.vector_extent); ++vectors) {
     if (space.vector_extent % vectors != 0) continue;
@@ -176,7 +178,6 @@ Tile choose(const Reduction& reduction, const Space& space, const Machine& machi
         if (rows == 1 || height % rows == 0) consider(rows, columns, vectors);
     }
   }
-  best.lanes = space.lanes;
   return best;
 }
 
@@ -194,13 +195,18 @@ int64_t lane_bytes(const Factors& factors) {
 class Scheduler {
  public:
   Scheduler(State& state, BlockRef block, BlockRef store, const ContractionPlan& plan)
-      : state_(state), block_(std::move(block)), store_(std::move(store)), reduction_(plan.reduction), tile_(plan) {}
+      : state_(state),
+        block_(std::move(block)),
+        store_(std::move(store)),
+        reduction_(plan.reduction),
+        tile_(plan),
+        pixels_(plan.pixels()) {}
 
   std::vector<LoopRef> cut() {
-    std::vector<LoopRef> outer = store_loops(tile_.vectors_first);
+    std::vector<LoopRef> outer = store_loops(tile_.knobs->vectors_first);
     schedule::set_scope(state_, block_, 0, "local");
     schedule::compute_at(state_, block_, outer.back(), true, -1);
-    reduction_loops(tile_.unrolls_taps);
+    reduction_loops(tile_.knobs->unrolls_window);
     return outer;
   }
 
@@ -208,13 +214,13 @@ class Scheduler {
     std::vector<LoopRef> outer = cut();
     if (outer.size() > 1) outer.pop_back();
     if (outer.size() > 1 && reduction_.extents[last()] == kDynamic) outer.pop_back();  // it is cut before its rest
-    if (tile_.padded.key && place_padding(tile_.padded, tile_.padded_rows, &outer)) return;
+    if (tile_.padded.key && place_padding(&outer)) return;
     if (is_dynamic(reduction_) || reduction_.steps >= ParallelThreshold::contraction) share(outer);
   }
 
  private:
   size_t last() const { return reduction_.axes.size() - 1; }
-  bool vectors_in_last() const { return tile_.vectors.size > 1 && tile_.vectors.axis == last(); }
+  bool vectors_in_last() const { return tile_.knobs->vectors > 1 && tile_.vector_axis == last(); }
 
   /// The loops of the stage that stores: outer ones over tiles, then those of a tile. Returns the outer ones.
   std::vector<LoopRef> store_loops(bool vectors_first) {
@@ -227,16 +233,17 @@ class Scheduler {
     LoopRef lanes = cut(last(), tile_.lanes);
     if (reduction_.extents[last()] == kDynamic)
       schedule::annotate(state_, state_.find(axes[last()]), attr::kPragmaLoopPartitionHint, PrimExpr(1));
-    for (const Cut& pixels : tile_.pixels) tile.push_back(cut(pixels.axis, pixels.size));
-    if (tile_.vectors.size > 1) tile.push_back(cut(tile_.vectors.axis, tile_.vectors.size));
+    for (const Split& pixels : pixels_) tile.push_back(cut(pixels.axis, pixels.size));
+    if (tile_.knobs->vectors > 1) tile.push_back(cut(*tile_.vector_axis, tile_.knobs->vectors));
     for (const LoopRef& loop : tile) schedule::unroll(state_, loop);
     schedule::vectorize(state_, lanes);
     // tiles that follow each other read the same lanes
     std::vector<LoopRef> outer = axes;
-    if (!tile_.pixels.empty()) {
-      const Cut& inner = tile_.pixels.back();
+    if (!pixels_.empty()) {
+      const Split& inner = pixels_.back();
       outer.erase(outer.begin() + static_cast<long>(inner.axis));
-      if (vectors_first && tile_.vectors.axis == last()) std::rotate(outer.begin(), outer.end() - 1, outer.end());
+      if (vectors_first && tile_.vector_axis.value_or(0) == last())
+        std::rotate(outer.begin(), outer.end() - 1, outer.end());
       outer.push_back(axes[inner.axis]);
       const bool is_dynamic =
           reduction_.extents[inner.axis] == kDynamic;  // then each number of pixels left gets a tile
@@ -252,11 +259,11 @@ class Scheduler {
   }
 
   /// The loops of the sums: axes of one iteration, the reduction, then the tile.
-  void reduction_loops(bool unrolls_taps) {
+  void reduction_loops(bool unrolls_window) {
     const size_t count = reduction_.axes.size();
     std::vector<LoopRef> mine = last_loops(state_, block_, count + reduction_.reduce_axes), tile, order;
     std::vector<bool> in_tile(count, false);
-    for (const Cut& pixels : tile_.pixels) {
+    for (const Split& pixels : pixels_) {
       tile.push_back(mine[pixels.axis]);
       in_tile[pixels.axis] = true;
     }
@@ -266,9 +273,9 @@ class Scheduler {
       auto parts = schedule::split(state_, lanes, {PrimExpr(), number(tile_.lanes)}, true);
       tile.push_back(parts[0]);
       lanes = parts[1];
-    } else if (tile_.vectors.size > 1) {
-      tile.push_back(mine[tile_.vectors.axis]);
-      in_tile[tile_.vectors.axis] = true;
+    } else if (tile_.knobs->vectors > 1) {
+      tile.push_back(mine[*tile_.vector_axis]);
+      in_tile[*tile_.vector_axis] = true;
     }
     for (size_t i = 0; i < mine.size(); ++i)
       if (i >= count || !in_tile[i]) order.push_back(mine[i]);
@@ -277,7 +284,7 @@ class Scheduler {
     order.push_back(lanes);
     if (tile_.dot) order.push_back(mine.back());
     schedule::reorder(state_, order);
-    if (unrolls_taps) schedule::unroll(state_, mine.back());
+    if (unrolls_window) schedule::unroll(state_, mine.back());
     for (const LoopRef& loop : tile) schedule::unroll(state_, loop);
     if (!tile_.dot) schedule::vectorize(state_, lanes);
     BlockRef init = schedule::decompose_reduction(state_, block_, mine[count]);
@@ -291,15 +298,16 @@ class Scheduler {
   }
 
   /// Padding inside the loop that threads share: what is filled up is still in the cache when it is read.
-  bool place_padding(const BlockRef& padded, const Cut& rows, std::vector<LoopRef>* outer) {
+  bool place_padding(std::vector<LoopRef>* outer) {
+    const Split rows{pixels_.back().axis - 1, tile_.knobs->padded_rows};
     if (rows.axis >= outer->size() || (!is_dynamic(reduction_) && reduction_.steps < ParallelThreshold::contraction))
       return false;
     auto parts = schedule::split(state_, (*outer)[rows.axis], {PrimExpr(), number(rows.size)}, true);
     std::vector<LoopRef> shared(outer->begin(), outer->begin() + static_cast<long>(rows.axis));
     shared.push_back(parts[0]);
     LoopRef all = share(shared);
-    schedule::compute_at(state_, padded, all, true, -1);
-    schedule::vectorize(state_, last_loops(state_, padded, 1)[0]);
+    schedule::compute_at(state_, tile_.padded, all, true, -1);
+    schedule::vectorize(state_, last_loops(state_, tile_.padded, 1)[0]);
     return true;
   }
 
@@ -312,7 +320,8 @@ class Scheduler {
   State& state_;
   BlockRef block_, store_;
   const Reduction& reduction_;
-  const Tile& tile_;
+  const ContractionPlan& tile_;
+  const std::vector<Split> pixels_;
 };
 
 /// The stage that pads what each pixel reads for itself, if there is one.
@@ -328,19 +337,36 @@ BlockRef padding_of(const State& state, const BlockRef& block, const Reduction& 
   return {};
 }
 
-/// As many rows of tiles as leave the data they are made of in a part of the second-level cache.
-Cut padded_rows(const ContractionPlan& plan, const State& state, const BlockRef& padded, const Machine& machine) {
+/// As many rows of tiles as leave the data they are made of in a part of L2.
+int64_t padded_rows(const ContractionPlan& plan, int64_t tile_rows, const State& state, const Machine& machine) {
   const Reduction& reduction = plan.reduction;
-  const size_t axis = plan.pixels.back().axis - 1;
-  const Array<PrimExpr>& shape = state.find(padded).block()->writes[0]->buffer->shape;
-  int64_t row_bytes = state.find(padded).block()->writes[0]->buffer->dtype.bytes();
+  const size_t axis = plan.pixel_axes.back() - 1;
+  const Buffer& padded = state.find(plan.padded).block()->writes[0]->buffer;
+  const Array<PrimExpr>& shape = padded->shape;
+  int64_t row_bytes = padded->dtype.bytes();
   for (size_t i = axis + 1; i < shape.size(); ++i) row_bytes *= as_int(shape[i]) ? *as_int(shape[i]) : 1;
   const int64_t height = reduction.extents[axis], padded_height = as_int(shape[axis]) ? *as_int(shape[axis]) : height;
-  const int64_t tile_rows = plan.pixels[0].axis == axis ? plan.pixels[0].size : 1, tiles = height / tile_rows;
+  const int64_t tiles = height / tile_rows;
   auto bytes = [&](int64_t count) { return count * tile_rows * padded_height / height * row_bytes; };
   int64_t count = tiles;
   while (count > 1 && (tiles % count != 0 || bytes(count) > machine->l2_bytes / 4)) --count;
-  return {axis, count};
+  return count;
+}
+
+/// A ScheduleError where knobs do not fit the reduction.
+void check_knobs(const ContractionPlan& plan) {
+  const ContractionKnobs& knobs = plan.knobs;
+  auto require = [](bool holds, const char* what) {
+    if (!holds) throw Error(ScheduleError) << "the tile of a contraction does not fit it: " << what;
+  };
+  require(std::min({knobs->rows, knobs->columns, knobs->vectors, knobs->padded_rows}) >= 1, "all sizes are at least 1");
+  require(plan.vector_extent % knobs->vectors == 0, "vectors are a divisor of those there are");
+  require(knobs->columns == 1 || !plan.pixel_axes.empty(), "no axis of pixels has several columns");
+  require(int64_t{knobs->rows} * knobs->columns * knobs->vectors <= kMaxTileSums, "it has too many sums");
+  if (knobs->rows == 1) return;
+  require(plan.pixel_axes.size() == 2, "only one axis of pixels");
+  const int64_t height = plan.reduction.extents[plan.pixel_axes[0]], width = plan.reduction.extents[plan.pixel_axes[1]];
+  require(height != kDynamic && height % knobs->rows == 0 && width == knobs->columns, "several rows are whole ones");
 }
 
 }  // namespace
@@ -357,18 +383,35 @@ std::optional<ContractionPlan> plan_contraction(const State& state, const BlockR
   std::optional<Space> space = space_of(*reduction, *factors, machine);
   if (!space) return {};
   const Isa* dot_isa = factors->dot ? group_isa(machine, *factors->dot) : nullptr;
-  ContractionPlan out = choose(*reduction, *space, machine, dot_isa ? dot_isa->registers : machine->vector_registers);
+  ContractionKnobsNode knobs =
+      choose(*reduction, *space, machine, dot_isa ? dot_isa->registers : machine->vector_registers);
+  ContractionPlan out;
+  out.reduction = *reduction;
+  out.lanes = space->lanes;
+  out.pixel_axes = space->pixels;
+  out.vector_axis = space->vectors;
+  out.vector_extent = space->vector_extent;
   out.dot = factors->dot;
   out.dot_isa = dot_isa;
-  out.reduction = *reduction;
-  out.vectors_first = lane_bytes(*factors) > machine->l2_bytes / 2;
-  const int64_t longest = factors->has_groups ? out.lanes : kMaxUnrolled;
-  const int64_t taps = reduction->reduce_extents.back();
-  out.unrolls_taps = space->reads_pixels && taps != kDynamic && taps <= longest;
   out.reads_pixels = space->reads_pixels;
-  const bool has_rows = !out.pixels.empty() && out.pixels.back().axis > 0;
+  knobs.vectors_first = lane_bytes(*factors) > machine->l2_bytes / 2;
+  const int64_t longest = factors->has_groups ? out.lanes : kMaxUnrolled;
+  const int64_t window = reduction->reduce_extents.back();
+  knobs.unrolls_window = space->reads_pixels && window != kDynamic && window <= longest;
+  const bool has_rows = !out.pixel_axes.empty() && out.pixel_axes.back() > 0;
   if (extents.empty() && out.reads_pixels && has_rows) out.padded = padding_of(state, block, *reduction);
-  if (out.padded.key) out.padded_rows = padded_rows(out, state, out.padded, machine);
+  if (out.padded.key) {
+    const bool has_tile_rows = knobs.rows > 1 && out.pixel_axes[0] == out.pixel_axes.back() - 1;
+    knobs.padded_rows = static_cast<int32_t>(padded_rows(out, has_tile_rows ? knobs.rows : 1, state, machine));
+  }
+  out.knobs = make(std::move(knobs));
+  return out;
+}
+
+std::vector<Split> ContractionPlan::pixels() const {
+  std::vector<Split> out;
+  if (knobs->rows > 1) out.push_back({pixel_axes[0], knobs->rows});
+  if (!pixel_axes.empty()) out.push_back({pixel_axes.back(), knobs->columns});
   return out;
 }
 
@@ -378,6 +421,7 @@ std::vector<LoopRef> apply_contraction(State& state, const BlockRef& block, cons
 }
 
 void tile_contraction(State& state, const BlockRef& block, const ContractionPlan& plan) {
+  check_knobs(plan);
   tile_with_store(state, block, plan.reduction,
                   [&](const BlockRef& store) { Scheduler(state, block, store, plan).run(); });
 }

@@ -7,6 +7,25 @@
 
 namespace tessera::topi {
 
+/// What is decided about a tile.
+struct ContractionKnobsNode : Object {
+  int32_t rows = 1, columns = 1;  // pixels of a tile: several rows only where each is a whole one
+  int32_t vectors = 1;            // side by side
+  bool vectors_first = false;     // all pixels before the next vectors
+  bool unrolls_window = false;    // the innermost reduce axis
+  int32_t padded_rows = 1;        // rows of tiles whose padding is computed at a time
+  static constexpr NodeInfo info{"topi.cpu.ContractionKnobs", &Object::info};
+  static void fields(auto f) {
+    f("rows", &ContractionKnobsNode::rows);
+    f("columns", &ContractionKnobsNode::columns);
+    f("vectors", &ContractionKnobsNode::vectors);
+    f("vectors_first", &ContractionKnobsNode::vectors_first);
+    f("unrolls_window", &ContractionKnobsNode::unrolls_window);
+    f("padded_rows", &ContractionKnobsNode::padded_rows);
+  }
+};
+using ContractionKnobs = Ref<ContractionKnobsNode>;
+
 /// Schedules a sum of products whose last axis lies together in memory in one factor, and the one stage that reads it
 /// element by element, if there is one:
 ///   for outer tiles, in parallel:  sums = 0;  for all reduce axes: sums[p, v, lane] += a[p] * b[v, lane];  store(sums)
@@ -17,20 +36,23 @@ namespace tessera::topi {
 /// multiplies so, a step is a product of groups (group_dot.h).
 struct ContractionPlan {
   /// `size` neighbours of an axis of the result.
-  struct Cut {
+  struct Split {
     size_t axis;
     int64_t size;
   };
   Reduction reduction;
   int64_t lanes = 1;
-  std::vector<Cut> pixels;  // from the outside
-  Cut vectors{0, 1};        // of the last axis: vectors side by side in it
-  bool vectors_first = false, unrolls_taps = false;
+  std::vector<size_t> pixel_axes;     // at most two, the inner one last
+  std::optional<size_t> vector_axis;  // the last one where its vectors lie side by side
+  int64_t vector_extent = 1;          // vectors of it
+  ContractionKnobs knobs;
   bool reads_pixels = false;      // a factor has lanes of its own for each pixel
   const GroupDot* dot = nullptr;  // of products by groups, in vectors of `dot_isa`; null for others
   const Isa* dot_isa = nullptr;
-  schedule::BlockRef padded;  // a stage that fills data up, to be computed for `padded_rows` at a time; it may be empty
-  Cut padded_rows{0, 1};
+  schedule::BlockRef padded;  // a stage that fills data up; it may be empty
+
+  /// The axes of pixels that tiles have several of, from the outside.
+  std::vector<Split> pixels() const;
 };
 /// The plan for the block as it stands now, with other extents of the result where they are given; nothing where the reduction
 /// has no such form.

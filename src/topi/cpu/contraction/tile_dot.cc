@@ -11,6 +11,8 @@
 namespace tessera::topi {
 namespace {
 
+register_types<DotKnobsNode> dot_types;
+
 using schedule::BlockRef;
 using schedule::LoopRef;
 using schedule::State;
@@ -18,6 +20,8 @@ using schedule::State;
 constexpr int64_t kMinLanes = 4, kMinSteps = 2, kMaxSide = 8;
 /// Of a side that ends at run time: each smaller number of rows or columns is code of its own.
 constexpr int64_t kMaxDynamicSide = 4;
+
+bool divides(int64_t size, int64_t extent) { return extent == kDynamic || extent % size == 0; }
 
 /// Tiles of `columns` of the last axis and `rows` of one before it, the pair that loads least for what it multiplies.
 std::optional<DotPlan> choose(const Reduction& reduction, const Machine& machine) {
@@ -45,17 +49,19 @@ std::optional<DotPlan> choose(const Reduction& reduction, const Machine& machine
       if (reduction.extents[i] != 1 && stride(load, reduction.axes[i]) == 0 && stride(load, reduction.axes[last]) != 0)
         row_axis = i;
   const int64_t height = row_axis ? reduction.extents[*row_axis] : 1, width = reduction.extents[last];
+  DotKnobsNode best;
   Cheapest cheapest;
   auto largest = [](int64_t extent) { return extent == kDynamic ? kMaxDynamicSide : std::min(extent, kMaxSide); };
-  auto divides = [](int64_t size, int64_t extent) { return extent == kDynamic || extent % size == 0; };
   for (int64_t rows = 1; rows <= largest(height); ++rows)
     for (int64_t columns = 1; columns <= largest(width); ++columns) {
       if (!divides(rows, height) || !divides(columns, width)) continue;
       const RegisterTile tile{rows, columns};
       if (tile.sums() + std::min(rows, columns) + 2 > machine->vector_registers) continue;
       if (!cheapest.is_better(step_cost(machine, tile) / static_cast<double>(tile.sums()))) continue;
-      out.rows = rows, out.columns = columns, out.row_axis = row_axis.value_or(0);
+      best.rows = static_cast<int32_t>(rows), best.columns = static_cast<int32_t>(columns);
     }
+  out.row_axis = row_axis;
+  out.knobs = make(std::move(best));
   return out;
 }
 
@@ -79,7 +85,7 @@ Loops loops_by_axis(const State& state, const BlockRef& ref) {
 void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, const DotPlan& tile) {
   const Reduction& reduction = tile.reduction;
   const size_t last = reduction.axes.size() - 1, count = reduction.axes.size();
-  const bool has_rows = tile.rows > 1;
+  const bool has_rows = tile.knobs->rows > 1;
   LoopRef along = last_loops(state, block, 1)[0];
   BlockRef parts = schedule::rfactor(state, schedule::split(state, along, {PrimExpr(), number(tile.lanes)}, true)[1],
                                      static_cast<int>(count));
@@ -92,8 +98,8 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
     if (reduction.extents[axis] == kDynamic && size > 1)
       schedule::annotate(state, state.find(halves[0]), attr::kPragmaLoopPartitionHint, number(size));
   };
-  if (has_rows) cut(tile.row_axis, tile.rows);
-  cut(last, tile.columns);
+  if (has_rows) cut(*tile.row_axis, tile.knobs->rows);
+  cut(last, tile.knobs->columns);
   if (last > 0) std::swap(outer[last], outer[last - 1]);
   std::vector<LoopRef> order = outer;
   order.insert(order.end(), inner.begin(), inner.end());
@@ -107,7 +113,7 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
   Loops mine = loops_by_axis(state, parts);
   std::vector<LoopRef> ahead, sums;
   for (size_t i = 0; i < count; ++i)
-    (i == last || (has_rows && i == tile.row_axis) ? sums : ahead).push_back(mine.results[i]);
+    (i == last || (has_rows && i == *tile.row_axis) ? sums : ahead).push_back(mine.results[i]);
   order = ahead;
   order.insert(order.end(), mine.reduced.begin(), mine.reduced.end());
   order.insert(order.end(), sums.begin(), sums.end());
@@ -141,6 +147,11 @@ std::optional<DotPlan> plan_dot(const State& state, const BlockRef& block, const
 }
 
 void tile_dot(State& state, const BlockRef& block, const DotPlan& plan) {
+  const std::vector<int64_t>& extents = plan.reduction.extents;
+  const int64_t rows = plan.knobs->rows, columns = plan.knobs->columns,
+                height = plan.row_axis ? extents[*plan.row_axis] : 1;
+  if (rows < 1 || columns < 1 || !divides(rows, height) || !divides(columns, extents.back()))
+    throw Error(ScheduleError) << "a tile of " << rows << "x" << columns << " dot products does not divide the results";
   tile_with_store(state, block, plan.reduction,
                   [&](const BlockRef& store) { schedule_tile(state, block, store, plan); });
 }

@@ -1,0 +1,56 @@
+#include "kernel/knobs.h"
+
+#include "base/any.h"
+
+namespace tessera::kernel {
+namespace {
+
+bool is_number(const Field& field) {
+  return field.kind == FieldKind::Bool || field.kind == FieldKind::Int32 || field.kind == FieldKind::Int64;
+}
+
+int64_t value_of(const Object* plan, const Field& field) {
+  if (field.kind == FieldKind::Bool) return field.at<bool>(plan);
+  return field.kind == FieldKind::Int32 ? field.at<int32_t>(plan) : field.at<int64_t>(plan);
+}
+
+ConfigKeys config_keys{{kKnobs, "Map", [](const ObjectRef& value) -> ObjectRef {
+                          auto* rules = value.as<MapNode>();
+                          if (!rules) return nullptr;
+                          for (const auto& [rule, knobs] : rules->entries)
+                            if (!rule.as<StringNode>() || !knobs.as<MapNode>()) return nullptr;
+                          return value;
+                        }}};
+
+}  // namespace
+
+ObjectRef moved(const ObjectRef& knobs, const char* rule, const PassContext& passes) {
+  if (!knobs || !passes) return knobs;
+  auto* by_rule = passes->config.get_or_null(kKnobs).as<MapNode>();
+  if (!by_rule) return knobs;
+  const TypeInfo& type = *knobs->type();
+  ObjectRef out;
+  for (const auto& [name, values] : by_rule->entries) {
+    if (name.as<StringNode>()->text != rule) continue;
+    if (!out) out = ObjectRef(type.copy(knobs.get()));
+    for (const auto& [knob, value] : values.as<MapNode>()->entries) {
+      const Field* field = knob.as<StringNode>() ? type.find(knob.as<StringNode>()->text) : nullptr;
+      if (!field || !is_number(*field))
+        throw Error(AttributeError) << "the schedule rule " << rule << " has no knob " << to_text(knob) << "; it has "
+                                    << knobs_text(knobs);
+      set_field(out.edit(), *field, Any::of_object(value.get()));
+    }
+  }
+  return out ? out : knobs;
+}
+
+std::string knobs_text(const ObjectRef& knobs) {
+  std::string out;
+  if (!knobs) return out;
+  for (const Field& field : knobs->type()->fields())
+    if (is_number(field))
+      out += (out.empty() ? "" : ", ") + std::string(field.name) + "=" + std::to_string(value_of(knobs.get(), field));
+  return out;
+}
+
+}  // namespace tessera::kernel
