@@ -3,7 +3,7 @@
 
 namespace tessera::codegen {
 
-/// The attribute of a kernel's program that names the schedule rules that made it: "attention", "te_schedule(gemm.cpu)", and
+/// The attribute of a kernel's program that names the schedule rules that made it: "attention", "te_schedule(softmax_rows.cpu)", and
 /// where stages have rules of their own all of them, "pad, contraction".
 inline constexpr const char* kScheduleRule = "tessera.schedule_rule";
 /// The text as data of the library, under this name with that of the kernel behind it.

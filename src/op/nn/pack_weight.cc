@@ -2,11 +2,9 @@
 
 #include "ir/prim/ops.h"
 #include "op/nn/pack_weight.h"
-#include "op/records.h"
 #include "relay/attrs/nn.h"
 #include "relay/attrs/pad.h"
 #include "relay/make.h"
-#include "relay/strategy.h"
 #include "topi/cpu/contraction/matmul_plan.h"
 
 namespace tessera::op {
