@@ -1,9 +1,11 @@
 # The whole interface to this repository; `make help` lists it.
 #   make build              everything that is missing, then the libraries and .venv
 #   make test PYTHON=...    any target takes PYTHON (the interpreter for .venv) and JOBS
+#   make build UNITY=OFF    the first time: each file is compiled by itself, see TESSERA_UNITY
 PYTHON   ?= $(shell command -v python3.11 || command -v python3)
 JOBS     ?= $(shell nproc)
 PACKAGES ?= yes
+UNITY    ?= ON
 
 BIN   := .venv/bin
 NINJA := ninja -j $(JOBS)
@@ -43,7 +45,7 @@ help:  ## this list
 	@touch $@
 
 build/build.ninja: | .venv/.installed
-	@$(CMAKE) -S . -B build -DTESSERA_IN_PLACE=ON $(CMAKE_FLAGS)
+	@$(CMAKE) -S . -B build -DTESSERA_IN_PLACE=ON -DTESSERA_UNITY=$(UNITY) $(CMAKE_FLAGS)
 
 # ---- everyday ----
 
