@@ -12,7 +12,7 @@
 #include "relay/make.h"
 #include "te/tensor.h"
 #include "topi/cpu/contraction/group_dot.h"
-#include "topi/cpu/contraction/narrow_floats.h"
+#include "topi/cpu/contraction/half_floats.h"
 #include "topi/nn/conv.h"
 
 namespace tessera::op {
@@ -26,17 +26,17 @@ constexpr int kWinogradTile = 4;
 /// at once.
 bool is_winograd_faster(int64_t ins, int64_t outs, int64_t height, int64_t width, int64_t batch, int64_t lanes,
                         int group) {
-  constexpr double kBytes = 6, kGain = 0.8, kSide = kWinogradTile + 2, kDataWork = 250, kResultWork = 200,
-                   kMinWork = 1e5;
+  constexpr double kBytes = 6, kGain = 0.8, kSide = kWinogradTile + 2, kDataCost = 250, kResultCost = 200,
+                   kMinCost = 1e5;
   const int64_t rows = (height + kWinogradTile - 1) / kWinogradTile,
                 columns = (width + kWinogradTile - 1) / kWinogradTile;
   const auto tiles = double(rows * columns * batch);
   const double pairs = double(ins * outs), vectors = 1.0 / double(lanes);
   const double direct = 9 * pairs * double(height * width * batch) * vectors / group;
   const double matmuls = 1.1 * kSide * kSide * tiles * pairs * vectors;
-  const double transforms = tiles * vectors * (double(ins) * kDataWork + double(outs) * kResultWork);
+  const double transforms = tiles * vectors * (double(ins) * kDataCost + double(outs) * kResultCost);
   const double weight = (kSide * kSide - 9) * pairs * 4 / kBytes;
-  return direct >= kMinWork && matmuls + transforms + weight < kGain * direct;
+  return direct >= kMinCost && matmuls + transforms + weight < kGain * direct;
 }
 
 /// Will be a constant when the model is compiled: constants, and what operators make of them (a scale that was folded in).
@@ -119,25 +119,25 @@ Expr layout::block_conv2d(const Op&, const Attrs& given, const Array<Expr>& give
   const DataType dtype = DataType::Float(32);
   const topi::Machine machine = topi::machine_of(environment.target);
   const bool is_narrow = topi::widens_when_read(machine, weight->dtype);
-  const bool are_pairs = data->dtype == topi::kBfloatDot.a && weight->dtype == topi::kBfloatDot.b &&
-                         topi::group_isa(machine, topi::kBfloatDot);
+  const bool are_pairs =
+      data->dtype == topi::kBf16Dot.a && weight->dtype == topi::kBf16Dot.b && topi::group_isa(machine, topi::kBf16Dot);
   const bool are_floats =
       (data->dtype == dtype || are_pairs) && (weight->dtype == dtype || is_narrow) && result->dtype == dtype;
-  const bool are_bytes =
+  const bool is_int8 =
       data->dtype == DataType::UInt(8) && weight->dtype == DataType::Int(8) && result->dtype == DataType::Int(32);
   if (attrs->data_layout != "NCHW" && attrs->data_layout != "NHWC") return nullptr;
   Array<PrimExpr> shape = data->shape;
   Array<Expr> args = given_args;
   infer_channels(attrs, weight->shape, &shape, &args);
   if (!has_fixed_channels(make_layout(attrs->data_layout), shape) || !is_fixed(weight->shape)) return nullptr;
-  if (!are_floats && !are_bytes) return nullptr;
+  if (!are_floats && !is_int8) return nullptr;
   if (!attrs->out_layout.empty() && attrs->out_layout != attrs->data_layout) return nullptr;
   Layout plain_kernel = make_layout("OIHW");
   Array<PrimExpr> in = convert_shape(make_layout(attrs->data_layout), make_layout("NCHW"), shape);
   Array<PrimExpr> kernel = convert_shape(make_layout(attrs->kernel_layout), plain_kernel, weight->shape);
-  const topi::Isa* byte_isa = are_bytes ? topi::byte_isa(machine) : nullptr;
-  if (are_bytes && !byte_isa) return nullptr;
-  const int64_t ins = *as_int(in[1]), lanes = (byte_isa ? byte_isa->vector_bytes : machine->vector_bytes) / 4;
+  const topi::Isa* int8_isa = is_int8 ? topi::int8_isa(machine) : nullptr;
+  if (is_int8 && !int8_isa) return nullptr;
+  const int64_t ins = *as_int(in[1]), lanes = (int8_isa ? int8_isa->vector_bytes : machine->vector_bytes) / 4;
   const bool by_channel = topi::is_depthwise(attrs->groups, in[1], kernel) && is_one(kernel[1]);
   const int64_t outs = *as_int(kernel[0]);
   Array<ObjectRef> placeholders = given_placeholders;
@@ -147,12 +147,12 @@ Expr layout::block_conv2d(const Op&, const Attrs& given, const Array<Expr>& give
     return block_conv(Op::get("nn.contrib_conv2d_NCHWc"), given, args, placeholders, type, environment);
   const int64_t out_block = result_block(outs, lanes),
                 in_block = by_channel ? out_block : data_block(ins, lanes, attrs->data_layout == "NHWC");
-  if (out_block == 0 || (are_bytes && (out_block != lanes || (!by_channel && in_block % topi::kByteGroup != 0))))
+  if (out_block == 0 || (is_int8 && (out_block != lanes || (!by_channel && in_block % topi::kInt8Group != 0))))
     return nullptr;
 
   const bool takes_pairs = are_pairs && attrs->groups == 1 && out_block == lanes && in_block % 2 == 0;
   if (are_pairs && !takes_pairs) widen(0, &args, &placeholders);
-  const int group = are_bytes && !by_channel ? topi::kByteGroup : takes_pairs ? topi::kBfloatDot.group : 1;
+  const int group = is_int8 && !by_channel ? topi::kInt8Group : takes_pairs ? topi::kBf16Dot.group : 1;
 
   ObjectRef copy(given->type()->copy(given.get()));
   auto* changed = const_cast<relay::Conv2DAttrs*>(copy.as<relay::Conv2DAttrs>());

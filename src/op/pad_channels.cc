@@ -97,15 +97,15 @@ Expr pad_channels(const Op& op, char letter, const Attrs& given, const Array<Exp
 }
 
 /// Of uint8 by int8. Results of very few channels stay as they are.
-Expr fill_bytes(const Op& op, const Attrs& given, const Array<Expr>& args, const Array<Type>& types,
-                const relay::GraphEnvironment& environment) {
+Expr pad_int8(const Op& op, const Attrs& given, const Array<Expr>& args, const Array<Type>& types,
+              const relay::GraphEnvironment& environment) {
   auto* attrs = cast_or_null<relay::Conv2DAttrs>(given.get());
   if (!environment.is_for_cpu() || environment.context->opt_level < kLevel) return nullptr;
   if (!attrs || attrs->groups != 1 || !args[1].as<relay::Constant>()) return nullptr;
   auto *data = types[0].as<TensorTypeNode>(), *weight = types[1].as<TensorTypeNode>();
-  const topi::Isa* isa = topi::byte_isa(topi::machine_of(environment.target));
-  if (!isa || !data || !weight || data->dtype != topi::kByteDot.a || weight->dtype != topi::kByteDot.b ||
-      types.back().as<TensorTypeNode>()->dtype != topi::kByteDot.sum)
+  const topi::Isa* isa = topi::int8_isa(topi::machine_of(environment.target));
+  if (!isa || !data || !weight || data->dtype != topi::kInt8Dot.a || weight->dtype != topi::kInt8Dot.b ||
+      types.back().as<TensorTypeNode>()->dtype != topi::kInt8Dot.sum)
     return nullptr;
   const Layout kernel = make_layout(attrs->kernel_layout), layout = make_layout(attrs->data_layout);
   if (kernel->axes.size() != 4 || layout->axes.size() != 4) return nullptr;
@@ -115,7 +115,7 @@ Expr fill_bytes(const Op& op, const Attrs& given, const Array<Expr>& args, const
   const int64_t lanes = isa->vector_bytes / 4, ins = *as_int(weight->shape[in_axis]),
                 outs = *as_int(weight->shape[out_axis]);
   auto missing = [](int64_t count, int64_t unit) { return (unit - count % unit) % unit; };
-  const int64_t more_ins = missing(ins, topi::kByteGroup), more_outs = outs < kMinLanes ? 0 : missing(outs, lanes);
+  const int64_t more_ins = missing(ins, topi::kInt8Group), more_outs = outs < kMinLanes ? 0 : missing(outs, lanes);
   if ((more_ins == 0 && more_outs == 0) || !is_const_int(data->shape[channel], ins) || outs < kMinLanes) return nullptr;
   Attrs wider = relay::changed_attrs<relay::Conv2DAttrs>(
       given, [&](auto& a) { a.channels = PrimExpr(static_cast<int>(outs + more_outs)); });
@@ -128,7 +128,7 @@ Expr fill_bytes(const Op& op, const Attrs& given, const Array<Expr>& args, const
 
 Expr layout::pad_channels_conv2d(const Op& op, const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types,
                                  const relay::GraphEnvironment& environment) {
-  if (Expr out = fill_bytes(op, attrs, args, types, environment)) return out;
+  if (Expr out = pad_int8(op, attrs, args, types, environment)) return out;
   return pad_channels<relay::Conv2DAttrs>(op, 'O', attrs, args, types, environment);
 }
 

@@ -43,7 +43,6 @@ struct Cursor {
   /// The block the statement stands in; null for the root of a function.
   const BlockRealize* scope() const;
 };
-using Place = Cursor;
 
 class State {
  public:

@@ -70,13 +70,13 @@ std::optional<topi::Windows> plan_pool(const State& state, const BlockRef& block
   return topi::as_windows(state, block, machine);
 }
 
-/// The nest of windows side by side, of what fills their data up and of their epilogue.
+/// The nest of windows side by side, with their padding and their epilogue.
 void apply_pool(State& state, const BlockRef& block, const topi::Windows& windows) {
   auto ref = [&](const BlockNode* node) { return State::ref(block.function, node); };
   std::vector<BlockRef> fused;
   if (windows.padding) fused.push_back(ref(windows.padding));
-  if (windows.reader) fused.push_back(block);
-  schedule::replace_by_nest(state, windows.reader ? ref(windows.reader) : block, fused, topi::window_nest(windows));
+  if (windows.epilogue) fused.push_back(block);
+  schedule::replace_by_nest(state, windows.epilogue ? ref(windows.epilogue) : block, fused, topi::window_nest(windows));
 }
 
 /// Other extents than the block's own are for rules that call the planner themselves.

@@ -112,7 +112,7 @@ GroupRule resample_rule(const FunctionNode* primitive, const CompileEnvironment&
   GroupRule rule;
   rule.compute = [=](const Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
     const bool is_of_columns = std::find(columns->calls.begin(), columns->calls.end(), call) != columns->calls.end();
-    if (!is_of_columns && op_name(call) == relay::ops::take) rows->places.push_back(in[1]);
+    if (!is_of_columns && op_name(call) == relay::ops::take) rows->indices.push_back(in[1]);
     if (!is_of_columns && op_name(call) == relay::ops::multiply) rows->weights.push_back(in[1]);
     if (call != columns->calls.back()) return {in[0]};
     return {topi::resample(in[0], *rows, *numbers, lanes)};

@@ -84,7 +84,7 @@ void offer_argmax(const relay::OpStrategy& strategy, const Attrs& attrs, const A
   if (!lanes || !type || type->dtype != DataType::Int(32)) return;
   auto compute = [lanes, keeps = reduce->keepdims, last = reduce->select_last_index](Attrs, Array<te::Tensor> in,
                                                                                      Type) {
-    return Array<te::Tensor>{topi::greatest_in_rows(in[0], lanes, last, keeps ? 1 : 0)};
+    return Array<te::Tensor>{topi::argmax_rows(in[0], lanes, last, keeps ? 1 : 0)};
   };
   auto schedule = [](Attrs, Array<te::Tensor> outs, Target target) { return topi::schedule_rows(outs, target); };
   relay::add_implementation(strategy, typed("argmax by rows", compute), typed("rows", schedule), "argmax_rows.cpu",

@@ -10,7 +10,6 @@ inline constexpr int kMaxThreads = 1024;
 
 /// CPUs the process may run on, one for each physical core first, then their siblings.
 std::vector<int> allowed_cpus();
-inline std::vector<int> allowed_processors() { return allowed_cpus(); }  // for topi/cpu, whose words follow
 
 /// TVM_NUM_THREADS, else OMP_NUM_THREADS, else the physical cores the process may use: its affinity mask and its
 /// share of CPU time (cgroup quota) both limit them. At least 1.

@@ -22,18 +22,18 @@ bool names(const PrimExpr& e, const Var& var) {
 }
 
 /// The loops of a stage that stores one element at its axes, each from 0 on; empty where it is another.
-std::vector<int64_t> extents_of(const schedule::Place& place) {
-  const BlockNode* block = place.block();
+std::vector<int64_t> extents_of(const schedule::Cursor& cursor) {
+  const BlockNode* block = cursor.block();
   auto* store = block->body.as<BufferStore>();
-  std::vector<const For*> loops = place.loops();
-  if (!is_spatial(place) || is_scheduled(place) || !store || store->indices.size() != block->iter_vars.size() ||
+  std::vector<const For*> loops = cursor.loops();
+  if (!is_spatial(cursor) || is_scheduled(cursor) || !store || store->indices.size() != block->iter_vars.size() ||
       loops.size() != block->iter_vars.size())
     return {};
   std::vector<int64_t> out;
   for (size_t i = 0; i < loops.size(); ++i) {
     const int64_t* extent = as_int(loops[i]->extent);
     if (!extent || *extent < 1 || !store->indices[i].same_as(block->iter_vars[i]->var) ||
-        !place.realize()->iter_values[i].same_as(loops[i]->loop_var))
+        !cursor.realize()->iter_values[i].same_as(loops[i]->loop_var))
       return {};
     out.push_back(*extent);
   }
@@ -109,10 +109,10 @@ Stmt by_vectors(int64_t extent, int64_t lanes, bool may_repeat, const std::funct
   return whole == 0 ? last : sequence({out, last});
 }
 
-Stmt padding_nest(const schedule::Place& place, int64_t vector_bytes) {
-  const std::vector<int64_t> extents = extents_of(place);
+Stmt padding_nest(const schedule::Cursor& cursor, int64_t vector_bytes) {
+  const std::vector<int64_t> extents = extents_of(cursor);
   if (extents.empty()) return nullptr;
-  const BlockNode* block = place.block();
+  const BlockNode* block = cursor.block();
   auto* store = block->body.as<BufferStore>();
   auto* choice = store->value.as<Call>();
   if (!choice || !builtin::is(choice, builtin::if_then_else())) return nullptr;
@@ -129,18 +129,18 @@ Stmt padding_nest(const schedule::Place& place, int64_t vector_bytes) {
   const int64_t native = std::max<int64_t>(1, vector_bytes / std::max(store->buffer->dtype.bytes(), 1));
   const bool repeats = may_repeat(store);
 
-  std::vector<PrimExpr> places(rank, PrimExpr(0));
+  std::vector<PrimExpr> position(rank, PrimExpr(0));
   auto put = [&](const PrimExpr& value) {
     Array<PrimExpr> indices;
     Map<Var, PrimExpr> values;
-    for (size_t i = 0; i < rank; ++i) indices.push_back(places[i]), values.set(block->iter_vars[i]->var, places[i]);
+    for (size_t i = 0; i < rank; ++i) indices.push_back(position[i]), values.set(block->iter_vars[i]->var, position[i]);
     return Stmt(make(BufferStore{.buffer = store->buffer, .value = substitute(value, values), .indices = indices}));
   };
   // axes from `axis` on, those after the columns; the last one by vectors
   std::function<Stmt(size_t, const PrimExpr&)> inside = [&](size_t axis, const PrimExpr& value) -> Stmt {
     if (axis > last) return put(value);
     auto body = [&](const PrimExpr& at) {
-      places[axis] = at;
+      position[axis] = at;
       return inside(axis + 1, value);
     };
     if (axis < last) return loop_over("i", number(extents[axis]), body);
@@ -149,7 +149,7 @@ Stmt padding_nest(const schedule::Place& place, int64_t vector_bytes) {
   auto columns = [&](int64_t first, int64_t end, const PrimExpr& value) -> Stmt {
     if (first >= end) return make_nop();
     auto body = [&](const PrimExpr& at) {
-      places[along] = first == 0 ? at : number(first) + at;
+      position[along] = first == 0 ? at : number(first) + at;
       return inside(along + 1, value);
     };
     if (along < last) return loop_over("column", number(end - first), body);
@@ -160,7 +160,7 @@ Stmt padding_nest(const schedule::Place& place, int64_t vector_bytes) {
                           columns(parts->end, extents[along], parts->border)});
     PrimExpr holds = bool_imm(true);
     Map<Var, PrimExpr> values;
-    for (size_t i = 0; i < along; ++i) values.set(block->iter_vars[i]->var, places[i]);
+    for (size_t i = 0; i < along; ++i) values.set(block->iter_vars[i]->var, position[i]);
     for (const PrimExpr& condition : parts->rows) holds = logical_and(holds, substitute(condition, values));
     if (is_one(holds)) return data;
     return make(
@@ -176,7 +176,7 @@ Stmt padding_nest(const schedule::Place& place, int64_t vector_bytes) {
           const bool is_first = inner == rows;
           inner /= extents[i];
           PrimExpr digit = floordiv(at, number(inner));
-          places[i] = is_first ? digit : floormod(digit, number(extents[i]));
+          position[i] = is_first ? digit : floormod(digit, number(extents[i]));
         }
         return row();
       },

@@ -16,7 +16,7 @@ struct Bordered {
   std::vector<PrimExpr> rows;  // conditions without the column
 };
 
-/// Parts a value of `columns` columns into data and border; nothing where its conditions are of another form.
+/// Splits a value of `columns` columns into data and border; nothing where its conditions are of another form.
 std::optional<Bordered> part_border(const PrimExpr& value, const Var& column, int64_t columns);
 
 /// The greatest power of two that is at most both.
@@ -26,8 +26,8 @@ int64_t lanes_within(int64_t most, int64_t extent);
 /// may be done twice; else it has conditions. There are `lanes` elements at least.
 Stmt by_vectors(int64_t extent, int64_t lanes, bool may_repeat, const std::function<Stmt(const PrimExpr&)>& body);
 
-/// The nest of a stage that fills a tensor up: rows, in parallel, of border, data by vectors, and border. Empty where the
+/// The nest of a stage that pads a tensor: rows, in parallel, of border, data by vectors, and border. Empty where the
 /// stage is none. `vector_bytes`: of a register.
-Stmt padding_nest(const schedule::Place& place, int64_t vector_bytes);
+Stmt padding_nest(const schedule::Cursor& cursor, int64_t vector_bytes);
 
 }  // namespace tessera::topi

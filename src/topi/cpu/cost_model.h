@@ -32,8 +32,8 @@ enum class TileEdge {
 /// The cost of tiles of `size` that cover `extent`; `cost_of` is given the size of each.
 double cover_cost(int64_t extent, int64_t size, TileEdge edge, const std::function<double(int64_t size)>& cost_of);
 
-/// The candidate of least cost: `candidates` calls its argument with each. Among costs that are equal but for 0.1 % the one with
-/// more sums wins where `larger` is asked for, else the first.
+/// The candidate of least cost so far. Among costs that are equal but for 0.1 % the one with more sums wins with
+/// `Ties::Larger`, else the first.
 enum class Ties { First, Larger };
 class Cheapest {
  public:
@@ -65,7 +65,7 @@ struct ParallelThreshold {
   static constexpr int64_t transposed = 8192;      // moved by tiles in registers
   static constexpr int64_t reduced = 1 << 15;      // added up
   static constexpr int64_t matmul = 1 << 16;       // multiply-adds of a matmul
-  static constexpr int64_t contraction = 1 << 17;  // of other sums of products
+  static constexpr int64_t contraction = 1 << 17;  // of other contractions
 };
 
 }  // namespace tessera::topi

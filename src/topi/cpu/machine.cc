@@ -12,7 +12,7 @@ namespace {
 
 register_types<MachineNode> types;
 
-// Kernels of signed products keep more beside their sums.
+// Dot products of signed elements need more registers beside their sums.
 constexpr Isa kIsas[] = {
     {"avx512", 64, 32},        {"avx2", 32, 16},          {"sse", 16, 16},         {"neon", 16, 32},
     {"sve256", 32, 32},        {"sve512", 64, 32},        {"sve1024", 128, 32},    {"sve2048", 256, 32},
@@ -35,13 +35,13 @@ int64_t bytes_of(const std::string& text) {
   return text.empty() ? 0 : text.back() == 'K' ? number * kKilo : text.back() == 'M' ? number * kMega : number;
 }
 
-/// What Linux says about the first processor this process may use; zeros where it says nothing.
+/// What Linux says about the first CPU this process may use; zeros where it says nothing.
 Caches caches_of_host() {
   Caches out{0, 0, 0};
-  std::vector<int> processors = allowed_processors();
-  std::string cpu = "/sys/devices/system/cpu/cpu" + std::to_string(processors.empty() ? 0 : processors[0]) + "/cache/";
+  std::vector<int> cpus = allowed_cpus();
+  std::string caches = "/sys/devices/system/cpu/cpu" + std::to_string(cpus.empty() ? 0 : cpus[0]) + "/cache/";
   for (int i = 0; i < 8; ++i) {
-    std::string cache = cpu + "index" + std::to_string(i) + "/", level = line_of(cache + "level");
+    std::string cache = caches + "index" + std::to_string(i) + "/", level = line_of(cache + "level");
     if (level.empty()) break;
     if (line_of(cache + "type") == "Instruction") continue;
     (level == "1" ? out.l1 : level == "2" ? out.l2 : out.l3) = bytes_of(line_of(cache + "size"));
@@ -70,7 +70,7 @@ const Isa& find_isa(std::string_view name) {
   throw Error(ValueError) << "no instruction set \"" << name << "\"; there are " << known;
 }
 
-bool zips_vectors(const Machine& machine) { return machine->arch == "aarch64"; }
+bool interleaves_vectors(const Machine& machine) { return machine->arch == "aarch64"; }
 
 Machine machine_of(const Target& target) {
   if (target->kind->name != "llvm")

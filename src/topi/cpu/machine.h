@@ -1,5 +1,5 @@
 #pragma once
-// What a schedule has to know about a processor to choose its tiles.
+// What a schedule has to know about a CPU to choose its tiles.
 
 #include "ir/target/target.h"
 
@@ -16,7 +16,7 @@ struct Isa {
 };
 /// SVE of one length.
 inline bool is_sve(std::string_view isa) { return isa.starts_with("sve"); }
-/// How names of families end whose products of bytes take signed ones only.
+/// The suffix of families whose dot products of int8 take signed elements only.
 inline constexpr const char* kSignedDots = "-sdot";
 /// The family of that name; an unknown one is an error that lists those there are.
 const Isa& find_isa(std::string_view name);
@@ -28,8 +28,7 @@ struct MachineNode : Object {
   int32_t vector_bytes = 16, vector_registers = 16, cores = 1;
   int64_t l1_bytes = 0, l2_bytes = 0, l3_bytes = 0;
   int32_t cache_line_bytes = 64, l1_ways = 8;
-  int32_t sums_in_flight =
-      8;  // multiply-adds that do not wait for each other and keep the units busy: latency times units
+  int32_t sums_in_flight = 8;  // independent multiply-adds that keep the units busy: latency times units
   Array<String> features;
   static constexpr NodeInfo info{"topi.cpu.Machine", &Object::info};
   static void fields(auto f) {
@@ -51,10 +50,10 @@ struct MachineNode : Object {
 using Machine = Ref<MachineNode>;
 
 /// True where one instruction interleaves the elements of two whole vectors; on x86 it does so in each 16 bytes.
-bool zips_vectors(const Machine& machine);
+bool interleaves_vectors(const Machine& machine);
 
 /// The machine that a CPU target means: this one where the target does not name another (its caches are read from the
-/// system), else what is known about processors of that name. -num-cores counts before anything else.
+/// system), else what is known about CPUs of that name. -num-cores counts before anything else.
 Machine machine_of(const Target& target);
 
 }  // namespace tessera::topi

@@ -36,9 +36,9 @@ std::optional<std::pair<const VarNode*, int64_t>> var_and_offset(const PrimExpr&
 
 std::optional<Choice> as_choice(const PrimExpr& condition) {
   auto by = [](const PrimExpr& a, const PrimExpr& b, int64_t more, bool is_below) -> std::optional<Choice> {
-    auto place = var_and_offset(a);
-    if (!place || !as_int(b)) return std::nullopt;
-    return Choice{place->first, *as_int(b) - place->second + more, is_below};
+    auto sum = var_and_offset(a);
+    if (!sum || !as_int(b)) return std::nullopt;
+    return Choice{sum->first, *as_int(b) - sum->second + more, is_below};
   };
   if (auto* op = condition.as<GE>()) return by(op->a, op->b, 0, false);
   if (auto* op = condition.as<GT>()) return by(op->a, op->b, 1, false);
@@ -51,12 +51,12 @@ std::optional<Choice> as_choice(const PrimExpr& condition) {
 }
 
 /// The axis that most choices are about, and where they change.
-struct Cuts {
+struct Partition {
   size_t axis = 0;
   std::vector<int64_t> bounds;  // with 0 and the extent of the axis
 };
 
-std::optional<Cuts> cuts_of(const BlockNode* block) {
+std::optional<Partition> partition_of(const BlockNode* block) {
   std::vector<std::set<int64_t>> bounds(block->iter_vars.size());
   walk(block->body, [&](const Call* call) {
     if (!builtin::is(call, builtin::if_then_else())) return;
@@ -70,7 +70,7 @@ std::optional<Cuts> cuts_of(const BlockNode* block) {
   auto most =
       std::max_element(bounds.begin(), bounds.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
   if (most == bounds.end() || most->empty() || most->size() >= kMaxParts) return std::nullopt;
-  Cuts out;
+  Partition out;
   out.axis = static_cast<size_t>(most - bounds.begin());
   out.bounds.push_back(0);
   out.bounds.insert(out.bounds.end(), most->begin(), most->end());
@@ -79,11 +79,11 @@ std::optional<Cuts> cuts_of(const BlockNode* block) {
 }
 
 /// One store under plain loops, each of which is an axis from 0 on.
-bool is_plain(const schedule::Place& place) {
-  const BlockNode* block = place.block();
-  const BlockRealize* realize = place.realize();
-  std::vector<const For*> loops = place.loops();
-  if (!is_spatial(place) || !is_one(realize->predicate) || !block->body.as<BufferStore>() || block->init ||
+bool is_plain(const schedule::Cursor& cursor) {
+  const BlockNode* block = cursor.block();
+  const BlockRealize* realize = cursor.realize();
+  std::vector<const For*> loops = cursor.loops();
+  if (!is_spatial(cursor) || !is_one(realize->predicate) || !block->body.as<BufferStore>() || block->init ||
       !block->alloc_buffers.empty() || !block->match_buffers.empty() || loops.size() != realize->iter_values.size())
     return false;
   for (size_t i = 0; i < loops.size(); ++i) {
@@ -121,19 +121,19 @@ Stmt body_of_part(const BlockNode* block, const Var& axis, const Var& inside, in
   });
 }
 
-Stmt nest_of_part(const schedule::Place& place, const Cuts& cuts, size_t part) {
-  const BlockNode* block = place.block();
-  int64_t begin = cuts.bounds[part], end = cuts.bounds[part + 1];
-  const IterVar& axis = block->iter_vars[cuts.axis];
+Stmt nest_of_part(const schedule::Cursor& cursor, const Partition& partition, size_t part) {
+  const BlockNode* block = cursor.block();
+  int64_t begin = partition.bounds[part], end = partition.bounds[part + 1];
+  const IterVar& axis = block->iter_vars[partition.axis];
   Map<Var, PrimExpr> renamed;  // every nest has variables of its own
   Array<IterVar> iters;
   Var inside;
   for (size_t i = 0; i < block->iter_vars.size(); ++i) {
     const IterVar& iter = block->iter_vars[i];
     Var var = make_var(iter->var->name, iter->var->dtype);
-    if (i == cuts.axis) inside = var;
+    if (i == partition.axis) inside = var;
     else renamed.set(iter->var, var);
-    Range dom = i == cuts.axis ? make_range(make_zero(var->dtype), int_imm(var->dtype, end - begin)) : iter->dom;
+    Range dom = i == partition.axis ? make_range(make_zero(var->dtype), int_imm(var->dtype, end - begin)) : iter->dom;
     iters.push_back(make_iter_var(dom, var, IterType::DataPar));
   }
   BlockNode copy(*block);
@@ -150,10 +150,10 @@ Stmt nest_of_part(const schedule::Place& place, const Cuts& cuts, size_t part) {
   });
   copy.reads = access.reads;
   copy.writes = access.writes;
-  BlockRealize realize(*place.realize());
+  BlockRealize realize(*cursor.realize());
   realize.block = make(std::move(copy));
   realize.iter_values = {};
-  std::vector<const For*> loops = place.loops();
+  std::vector<const For*> loops = cursor.loops();
   std::vector<Var> vars;
   for (const For* loop : loops) {
     vars.push_back(make_var(loop->loop_var->name, loop->loop_var->dtype));
@@ -164,7 +164,7 @@ Stmt nest_of_part(const schedule::Place& place, const Cuts& cuts, size_t part) {
     For loop(*loops[i]);
     loop.loop_var = vars[i];
     loop.body = out;
-    if (i == cuts.axis) loop.extent = int_imm(loop.extent.dtype(), end - begin);
+    if (i == partition.axis) loop.extent = int_imm(loop.extent.dtype(), end - begin);
     out = make(std::move(loop));
   }
   return out;
@@ -172,15 +172,16 @@ Stmt nest_of_part(const schedule::Place& place, const Cuts& cuts, size_t part) {
 
 }  // namespace
 
-std::vector<Stmt> part_copies(const schedule::Place& place) {
-  std::optional<Cuts> cuts = is_plain(place) ? cuts_of(place.block()) : std::nullopt;
-  if (!cuts) return {};
-  int64_t run = cuts->bounds.back() / static_cast<int64_t>(cuts->bounds.size() - 1);
-  std::vector<const For*> loops = place.loops();
-  for (size_t i = cuts->axis + 1; i < loops.size(); ++i) run *= *as_int(loops[i]->extent);
+std::vector<Stmt> part_copies(const schedule::Cursor& cursor) {
+  std::optional<Partition> partition = is_plain(cursor) ? partition_of(cursor.block()) : std::nullopt;
+  if (!partition) return {};
+  int64_t run = partition->bounds.back() / static_cast<int64_t>(partition->bounds.size() - 1);
+  std::vector<const For*> loops = cursor.loops();
+  for (size_t i = partition->axis + 1; i < loops.size(); ++i) run *= *as_int(loops[i]->extent);
   if (run < kMinRun) return {};
   std::vector<Stmt> out;
-  for (size_t part = 0; part + 1 < cuts->bounds.size(); ++part) out.push_back(nest_of_part(place, *cuts, part));
+  for (size_t part = 0; part + 1 < partition->bounds.size(); ++part)
+    out.push_back(nest_of_part(cursor, *partition, part));
   return out;
 }
 

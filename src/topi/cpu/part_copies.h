@@ -1,5 +1,5 @@
 #pragma once
-// Stages that put tensors together: a nest for each part instead of a choice for each element.
+// Stages that concatenate tensors: a nest for each part instead of a choice for each element.
 
 #include "topi/block_rule.h"
 
@@ -11,6 +11,6 @@ namespace tessera::topi {
 ///     =>  for i in 64: out[i] = f(a[i]);  for i in 32: out[i + 64] = f(b[i])
 /// Empty where the stage has no such form, or parts are so small that choosing costs less. Nests are plain loops around
 /// one block each, as those of a function that is not scheduled yet.
-std::vector<Stmt> part_copies(const schedule::Place& place);
+std::vector<Stmt> part_copies(const schedule::Cursor& cursor);
 
 }  // namespace tessera::topi

@@ -13,11 +13,11 @@ using schedule::BlockRef;
 using schedule::LoopRef;
 using schedule::State;
 
-std::optional<Reduction> as_reduction(const schedule::Place& place, bool may_be_dynamic) {
+std::optional<Reduction> as_reduction(const schedule::Cursor& cursor, bool may_be_dynamic) {
   Reduction out;
-  out.block = place.block();
-  std::vector<const For*> loops = place.loops();
-  auto* realize = place.realize();
+  out.block = cursor.block();
+  std::vector<const For*> loops = cursor.loops();
+  auto* realize = cursor.realize();
   if (!out.block->init || out.block->writes.size() != 1 || loops.size() != realize->iter_values.size()) return {};
   for (size_t i = 0; i < loops.size(); ++i) {
     const IterVar& axis = out.block->iter_vars[i];
@@ -74,40 +74,40 @@ std::optional<int64_t> stride(const Buffer& buffer, const Array<PrimExpr>& indic
   return value ? std::optional(*value) : std::nullopt;
 }
 
-BlockRef reader_of(const State& state, const BlockRef& block, const Reduction& reduction) {
-  std::vector<BlockRef> readers = schedule::get_consumers(state, block);
-  if (readers.size() != 1) return {};
-  schedule::Place place = state.find(readers[0]);
-  const BlockNode* reader = place.block();
-  if (!is_spatial(place) || is_scheduled(place) || place.loops().size() != reduction.axes.size() ||
-      spatial_loops(state, readers[0]).size() != reduction.axes.size() || reader->writes.size() != 1)
+BlockRef epilogue_of(const State& state, const BlockRef& block, const Reduction& reduction) {
+  std::vector<BlockRef> consumers = schedule::get_consumers(state, block);
+  if (consumers.size() != 1) return {};
+  schedule::Cursor cursor = state.find(consumers[0]);
+  const BlockNode* epilogue = cursor.block();
+  if (!is_spatial(cursor) || is_scheduled(cursor) || cursor.loops().size() != reduction.axes.size() ||
+      spatial_loops(state, consumers[0]).size() != reduction.axes.size() || epilogue->writes.size() != 1)
     return {};
   bool fits = true;
   const Buffer& results = reduction.block->writes[0]->buffer;
-  // A join of tensors has more elements than the results, and asks which of them an element is.
-  for (size_t i = 0; i < reader->iter_vars.size() && i < results->shape.size(); ++i) {
-    fits &= arith::Analyzer().can_prove_equal(reader->iter_vars[i]->dom->extent, results->shape[i]);
+  // A concatenation has more elements than the results, and each depends on which tensor it comes from.
+  for (size_t i = 0; i < epilogue->iter_vars.size() && i < results->shape.size(); ++i) {
+    fits &= arith::Analyzer().can_prove_equal(epilogue->iter_vars[i]->dom->extent, results->shape[i]);
   }
-  walk(reader->body, [&](const BufferLoad* load) {
+  walk(epilogue->body, [&](const BufferLoad* load) {
     if (!load->buffer.same_as(results)) return;
     for (size_t i = 0; i < load->indices.size(); ++i)
-      fits &= i < reader->iter_vars.size() && load->indices[i].same_as(reader->iter_vars[i]->var);
+      fits &= i < epilogue->iter_vars.size() && load->indices[i].same_as(epilogue->iter_vars[i]->var);
   });
-  const Array<Range>& region = reader->writes[0]->region;
+  const Array<Range>& region = epilogue->writes[0]->region;
   for (size_t i = 0; i < region.size(); ++i)
-    fits &= region.size() == reduction.axes.size() && region[i]->min.same_as(reader->iter_vars[i]->var);
-  return fits ? readers[0] : BlockRef();
+    fits &= region.size() == reduction.axes.size() && region[i]->min.same_as(epilogue->iter_vars[i]->var);
+  return fits ? consumers[0] : BlockRef();
 }
 
 void tile_with_store(State& state, const BlockRef& block, const Reduction& reduction,
-                     const std::function<void(const BlockRef& store)>& cut) {
+                     const std::function<void(const BlockRef& store)>& tile) {
   State::Snapshot before = state.snapshot();
-  if (BlockRef reader = reader_of(state, block, reduction); reader.key) {
-    if (attempt([&] { cut(reader); })) return;
+  if (BlockRef epilogue = epilogue_of(state, block, reduction); epilogue.key) {
+    if (attempt([&] { tile(epilogue); })) return;
     state.restore(before);
   }
   try {
-    cut(schedule::cache_write(state, block, 0, "local"));
+    tile(schedule::cache_write(state, block, 0, "local"));
   } catch (const Error&) {
     state.restore(before);
     throw;

@@ -1,5 +1,5 @@
 #pragma once
-// What rules have to know of a reduction before they cut it into tiles.
+// What rules have to know of a reduction before they tile it.
 
 #include <functional>
 #include <optional>
@@ -19,7 +19,7 @@ struct Reduction {
 };
 inline constexpr int64_t kDynamic = -1;
 /// Nothing where the block is not of that form or has been scheduled. Extents may be dynamic where that is asked for.
-std::optional<Reduction> as_reduction(const schedule::Place& place, bool may_be_dynamic = false);
+std::optional<Reduction> as_reduction(const schedule::Cursor& cursor, bool may_be_dynamic = false);
 bool is_dynamic(const Reduction& reduction);
 
 /// What the reduction reads beside its own sums.
@@ -33,13 +33,14 @@ inline std::optional<int64_t> stride(const BufferLoad* load, const Var& axis) {
   return stride(load->buffer, load->indices, axis);
 }
 
-/// The stage that alone reads the reduction, element by element and in the same order; empty when there is none.
-schedule::BlockRef reader_of(const schedule::State& state, const schedule::BlockRef& block, const Reduction& reduction);
+/// The element-wise epilogue of the reduction: its only consumer, in the same order; empty when there is none.
+schedule::BlockRef epilogue_of(const schedule::State& state, const schedule::BlockRef& block,
+                               const Reduction& reduction);
 
-/// Cuts a reduction into tiles by `cut`, given the stage that stores them: the one that reads the reduction, or else a
-/// copy of its own. A ScheduleError, with the program as it was, when neither lets itself be scheduled so.
+/// Tiles a reduction by `tile`, given the stage that stores the tiles: the epilogue of the reduction, or else a copy of its
+/// results. A ScheduleError, with the program as it was, when neither lets itself be scheduled so.
 void tile_with_store(schedule::State& state, const schedule::BlockRef& block, const Reduction& reduction,
-                     const std::function<void(const schedule::BlockRef& store)>& cut);
+                     const std::function<void(const schedule::BlockRef& store)>& tile);
 
 /// Shares the iterations of loops of the reduction, from the outside, between threads, as one loop, which is returned. Where
 /// extents are dynamic it is seen at run time whether there are enough iterations for `least_steps` of the reduction.

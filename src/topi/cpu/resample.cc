@@ -33,23 +33,23 @@ Stmt store_vector(const Buffer& buffer, const PrimExpr& value, Indices at) {
 /// The row that one row of the result comes from: `count` elements from `column` on.
 using Row = std::function<PrimExpr(const PrimExpr& column, int64_t count)>;
 
-/// Put together from a few rows of the data.
+/// Blended from a few rows of the data.
 Row blended_row(const Buffers& in, const ResampledRows& rows, const Indices& at) {
   return [&in, &rows, at](const PrimExpr& column, int64_t count) {
-    const size_t taps = std::max<size_t>(rows.places.size(), 1);
+    const size_t taps = std::max<size_t>(rows.indices.size(), 1);
     PrimExpr sum;
     for (size_t tap = 0; tap < taps; ++tap) {
       Indices from = at;
-      if (!rows.places.empty())
+      if (!rows.indices.empty())
         from.set(from.size() - 1, tessera::cast(DataType::Int(32), make_load(in[1 + tap], {at.back()})));
       from.push_back(column);
       PrimExpr value = vector_at(in[0], from, count);
       if (!rows.weights.empty()) {
         const Buffer& weights = in[1 + taps + tap];
-        Indices place(weights->shape.size(), PrimExpr(0));
-        for (size_t i = 0; i < place.size(); ++i)
-          if (!is_one(weights->shape[i])) place.set(i, at.back());
-        PrimExpr weight = make_load(weights, place);
+        Indices index(weights->shape.size(), PrimExpr(0));
+        for (size_t i = 0; i < index.size(); ++i)
+          if (!is_one(weights->shape[i])) index.set(i, at.back());
+        PrimExpr weight = make_load(weights, index);
         value = value * (count > 1 ? make_broadcast(weight, static_cast<int>(count)) : weight);
       }
       sum = sum ? sum + value : value;
@@ -63,11 +63,11 @@ struct Window {
   int64_t first = 0, vectors = 1;
 };
 Window window_of(const ResampledAxis& columns, int64_t begin, int64_t count, int64_t lanes) {
-  int64_t least = columns.places[0][static_cast<size_t>(begin)], greatest = least;
-  for (const std::vector<int64_t>& places : columns.places)
+  int64_t least = columns.indices[0][static_cast<size_t>(begin)], greatest = least;
+  for (const std::vector<int64_t>& indices : columns.indices)
     for (int64_t i = begin; i < begin + count; ++i) {
-      least = std::min(least, places[static_cast<size_t>(i)]);
-      greatest = std::max(greatest, places[static_cast<size_t>(i)]);
+      least = std::min(least, indices[static_cast<size_t>(i)]);
+      greatest = std::max(greatest, indices[static_cast<size_t>(i)]);
     }
   return {least, (greatest - least) / lanes + 1};
 }
@@ -75,7 +75,7 @@ Window window_of(const ResampledAxis& columns, int64_t begin, int64_t count, int
 /// One row of the result from one that is `width` long, or filled up where that is endless.
 Stmt columns_of(const Row& row, const Buffer& out, const Indices& at, const ResampledAxis& columns, int64_t lanes,
                 int64_t width) {
-  const auto results = static_cast<int64_t>(columns.places[0].size()), count = std::min(lanes, results);
+  const auto results = static_cast<int64_t>(columns.indices[0].size()), count = std::min(lanes, results);
   std::vector<Stmt> stores;
   for (int64_t next = 0; next < results; next += lanes) {
     const int64_t begin = std::min(next, results - count);  // the last vector may write again what the one before did
@@ -85,15 +85,15 @@ Stmt columns_of(const Row& row, const Buffer& out, const Indices& at, const Resa
     for (int64_t i = 0; i < window.vectors; ++i)
       from.push_back(row(PrimExpr(static_cast<int>(window.first + i * lanes)), lanes));
     PrimExpr sum;
-    for (size_t tap = 0; tap < columns.places.size(); ++tap) {
-      Array<PrimExpr> places;
+    for (size_t tap = 0; tap < columns.indices.size(); ++tap) {
+      Array<PrimExpr> lanes_read;
       std::vector<PrimExpr> weights;
       for (int64_t i = begin; i < begin + count; ++i) {
-        places.push_back(PrimExpr(static_cast<int>(columns.places[tap][static_cast<size_t>(i)] - window.first)));
+        lanes_read.push_back(PrimExpr(static_cast<int>(columns.indices[tap][static_cast<size_t>(i)] - window.first)));
         if (!columns.weights.empty())
           weights.push_back(float_imm(out->dtype, columns.weights[tap][static_cast<size_t>(i)]));
       }
-      PrimExpr part = make_shuffle(from, places);
+      PrimExpr part = make_shuffle(from, lanes_read);
       if (!weights.empty()) part = part * literal(weights);
       sum = sum ? sum + part : part;
     }
@@ -118,8 +118,8 @@ Stmt written_row(const Row& row, const Buffer& memory, int64_t width, int64_t la
 }  // namespace
 
 bool can_resample(const ResampledAxis& columns) {
-  if (columns.empty() || columns.places[0].size() < kMinWidth || columns.places[0].size() > kMaxWidth) return false;
-  const auto results = static_cast<int64_t>(columns.places[0].size());
+  if (columns.empty() || columns.indices[0].size() < kMinWidth || columns.indices[0].size() > kMaxWidth) return false;
+  const auto results = static_cast<int64_t>(columns.indices[0].size());
   for (int64_t lanes : {4, 8, 16})  // of the machines there are
     for (int64_t begin = 0; begin < results; ++begin)
       if (window_of(columns, begin, std::min(lanes, results - begin), lanes).vectors > kVectorsShuffled) return false;
@@ -128,10 +128,10 @@ bool can_resample(const ResampledAxis& columns) {
 
 te::Tensor resample(const te::Tensor& x, const ResampledRows& rows, const ResampledAxis& columns, int64_t lanes) {
   Indices shape = x->shape;
-  shape.set(shape.size() - 1, PrimExpr(static_cast<int>(columns.places[0].size())));
-  if (!rows.places.empty()) shape.set(shape.size() - 2, rows.places[0]->shape[0]);
+  shape.set(shape.size() - 1, PrimExpr(static_cast<int>(columns.indices[0].size())));
+  if (!rows.indices.empty()) shape.set(shape.size() - 2, rows.indices[0]->shape[0]);
   Array<te::Tensor> inputs{x};
-  for (const te::Tensor& tensor : rows.places) inputs.push_back(tensor);
+  for (const te::Tensor& tensor : rows.indices) inputs.push_back(tensor);
   for (const te::Tensor& tensor : rows.weights) inputs.push_back(tensor);
   const int64_t width = *as_int(x->shape.back()), results = *as_int(shape.back());
   int64_t most = 1;  // vectors that one of the result reads

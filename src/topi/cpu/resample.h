@@ -1,22 +1,22 @@
 #pragma once
-// Images of another size whose places and weights are known while compiling: rows are put together by vectors, and what a
+// Images of another size whose indices and weights are known while compiling: rows are blended by vectors, and what a
 // vector of a result reads of such a row is a few of its vectors, shuffled.
 
 #include "te/tensor.h"
 
 namespace tessera::topi {
 
-/// Element j of a result along one axis is the sum over i of `weights[i][j] * data[places[i][j]]`; the element itself where
+/// Element j of a result along one axis is the sum over i of `weights[i][j] * data[indices[i][j]]`; the element itself where
 /// there are no weights, and then there is one i.
 struct ResampledAxis {
-  std::vector<std::vector<int64_t>> places;
+  std::vector<std::vector<int64_t>> indices;
   std::vector<std::vector<double>> weights;
-  bool empty() const { return places.empty(); }
+  bool empty() const { return indices.empty(); }
 };
 
 /// The same, for the axis before the last, as tensors that are read at run time.
 struct ResampledRows {
-  Array<te::Tensor> places, weights;
+  Array<te::Tensor> indices, weights;
 };
 
 /// True where 16 results that lie together read elements that do not lie too far apart.

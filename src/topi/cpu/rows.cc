@@ -17,10 +17,10 @@ constexpr int64_t kMinRow = 16;
 constexpr int64_t kLongRow = 32;  // vectors of a row from which on several sums are under way at once
 constexpr const char *kParts = "row_parts", *kHalves = "row_halves", *kTotal = "row_total", *kValues = "row_values",
                      *kSoftmax = "softmax_output";
-constexpr const char* kCut =
-    "loop_partition_hint";  // the last vector of a row, which may be short, gets code of its own
+/// The last vector of a row, which may be short, gets code of its own.
+constexpr const char* kPartitionHint = "loop_partition_hint";
 
-Array<PrimExpr> joined(Array<PrimExpr> at, const PrimExpr& last) {
+Array<PrimExpr> with_last(Array<PrimExpr> at, const PrimExpr& last) {
   at.push_back(last);
   return at;
 }
@@ -31,7 +31,7 @@ PrimExpr combined(RowKind kind, const PrimExpr& value, const Array<IterVar>& axe
   return kind == RowKind::Max ? te::max_over(value, axes) : te::min_over(value, axes);
 }
 
-Array<IterVar> joined_axes(Array<IterVar> axes, const IterVar& last) {
+Array<IterVar> with_last(Array<IterVar> axes, const IterVar& last) {
   axes.push_back(last);
   return axes;
 }
@@ -102,7 +102,7 @@ int64_t row_lanes(const te::Tensor& x, const Machine& machine) {
 
 void vectorize_row(const te::Stage& stage, const IterVar& axis, int64_t lanes) {
   auto [outer, inner] = te::split(stage, axis, number(lanes), PrimExpr());
-  te::pragma(stage, outer, kCut, number(1));
+  te::pragma(stage, outer, kPartitionHint, number(1));
   te::set_loop_kind(stage, inner, IterType::Vectorized);
 }
 
@@ -120,60 +120,60 @@ te::Tensor reduce_blocks(const te::Tensor& x, RowKind kind, int64_t lanes, size_
   for (size_t i = left; i + 1 < x->shape.size(); ++i) axes.push_back(te::reduce_axis(make_range(0, x->shape[i]), "r"));
   axes.push_back(te::reduce_axis(make_range(0, number(steps)), "k"));
   te::Tensor parts = te::compute(
-      joined(rows, number(width)),
+      with_last(rows, number(width)),
       [&](const Array<PrimExpr>& at) {
-        Array<PrimExpr> place = but_last(at);
-        for (size_t i = 0; i + 1 < axes.size(); ++i) place.push_back(axes[i]->var);
+        Array<PrimExpr> index = but_last(at);
+        for (size_t i = 0; i + 1 < axes.size(); ++i) index.push_back(axes[i]->var);
         PrimExpr k = axes.back()->var * number(width) + at.back();
-        PrimExpr value = te::load(x, joined(place, k));
+        PrimExpr value = te::load(x, with_last(index, k));
         if (steps * width > length) value = if_then_else(likely(k < number(length)), value, none);
         return combined(kind, value, axes);
       },
       "parts", kParts);
   for (width /= 2; width > 1; width /= 2)
     parts = te::compute(
-        joined(rows, number(width)),
+        with_last(rows, number(width)),
         [&](const Array<PrimExpr>& at) {
-          PrimExpr other = te::load(parts, joined(but_last(at), at.back() + number(width)));
+          PrimExpr other = te::load(parts, with_last(but_last(at), at.back() + number(width)));
           return both(kind, te::load(parts, at), other);
         },
         "halves", kHalves);
   return te::compute(
       rows,
       [&](const Array<PrimExpr>& at) {
-        return both(kind, te::load(parts, joined(at, number(0))), te::load(parts, joined(at, number(1))));
+        return both(kind, te::load(parts, with_last(at, number(0))), te::load(parts, with_last(at, number(1))));
       },
       "total", kTotal);
 }
 
-te::Tensor finish_rows(const te::Tensor& rows, size_t kept, int64_t count) {
+te::Tensor finish_rows(const te::Tensor& rows, size_t ones, int64_t count) {
   Array<PrimExpr> shape = rows->shape;
-  for (size_t i = 0; i < kept; ++i) shape.push_back(PrimExpr(1));
+  for (size_t i = 0; i < ones; ++i) shape.push_back(PrimExpr(1));
   return te::compute(
       shape,
       [&](const Array<PrimExpr>& at) {
-        PrimExpr value = te::load(rows, Array<PrimExpr>(at.begin(), at.end() - static_cast<long>(kept)));
+        PrimExpr value = te::load(rows, Array<PrimExpr>(at.begin(), at.end() - static_cast<long>(ones)));
         return count == 1 ? value : div(value, make_const(rows->dtype, static_cast<double>(count)));
       },
       "rows_result", "elemwise");
 }
 
-te::Tensor variance_blocks(const te::Tensor& x, const te::Tensor& mean, int64_t lanes, size_t left, bool keeps,
+te::Tensor variance_blocks(const te::Tensor& x, const te::Tensor& mean, int64_t lanes, size_t left, bool keepdims,
                            bool unbiased) {
   const size_t rank = x->shape.size();
   te::Tensor squares = te::compute(
       x->shape,
       [&](const Array<PrimExpr>& at) {
-        Array<PrimExpr> place(at.begin(), at.begin() + static_cast<long>(left));
-        while (place.size() < rank) place.push_back(PrimExpr(0));
-        PrimExpr rest = te::load(x, at) - te::load(mean, place);
+        Array<PrimExpr> index(at.begin(), at.begin() + static_cast<long>(left));
+        while (index.size() < rank) index.push_back(PrimExpr(0));
+        PrimExpr rest = te::load(x, at) - te::load(mean, index);
         return rest * rest;
       },
       "squares", "elemwise");
   int64_t count = 1;
   for (size_t i = left; i < rank; ++i) count *= *as_int(x->shape[i]);
   if (unbiased) --count;
-  return finish_rows(reduce_blocks(squares, RowKind::Sum, lanes, left), keeps ? rank - left : 0, count);
+  return finish_rows(reduce_blocks(squares, RowKind::Sum, lanes, left), keepdims ? rank - left : 0, count);
 }
 
 te::Tensor softmax_rows(const te::Tensor& x, int64_t lanes, int64_t widest) {
@@ -181,7 +181,7 @@ te::Tensor softmax_rows(const te::Tensor& x, int64_t lanes, int64_t widest) {
   const int64_t length = *as_int(x->shape.back()), filled = (length + lanes - 1) / lanes * lanes;
   te::Tensor greatest = reduce_rows(x, RowKind::Max, lanes, widest);
   te::Tensor power = te::compute(
-      joined(but_last(x->shape), number(filled)),
+      with_last(but_last(x->shape), number(filled)),
       [&](const Array<PrimExpr>& at) {
         PrimExpr less = te::load(x, at) - te::load(greatest, but_last(at));
         if (filled > length)
@@ -218,63 +218,63 @@ te::Tensor log_softmax_rows(const te::Tensor& x, int64_t lanes) {
       "log_softmax", kSoftmax);
 }
 
-te::Tensor greatest_in_rows(const te::Tensor& x, int64_t lanes, bool last, size_t kept) {
-  const DataType index = DataType::Int(32);
+te::Tensor argmax_rows(const te::Tensor& x, int64_t lanes, bool last, size_t ones) {
+  const DataType dtype = DataType::Int(32);
   const int64_t length = *as_int(x->shape.back());
   te::Tensor greatest = reduce_rows(x, RowKind::Max, lanes);
-  // The first place is the greatest of those that count down.
-  te::Tensor places = te::compute(
+  // The first index is the greatest of those that count down.
+  te::Tensor indices = te::compute(
       x->shape,
       [&](const Array<PrimExpr>& at) {
-        PrimExpr place = tessera::cast(index, at.back());
-        if (!last) place = number(length - 1) - place;
+        PrimExpr index = tessera::cast(dtype, at.back());
+        if (!last) index = number(length - 1) - index;
         // where an element is NaN, so is the greatest of its row
         PrimExpr element = te::load(x, at);
         PrimExpr is_greatest = logical_or(equal(element, te::load(greatest, but_last(at))), isnan(element));
-        return select(is_greatest, place, make_zero(index));
+        return select(is_greatest, index, make_zero(dtype));
       },
       "places", "elemwise");
-  te::Tensor found = reduce_rows(places, RowKind::Max, lanes);
+  te::Tensor found = reduce_rows(indices, RowKind::Max, lanes);
   Array<PrimExpr> shape = found->shape;
-  for (size_t i = 0; i < kept; ++i) shape.push_back(PrimExpr(1));
+  for (size_t i = 0; i < ones; ++i) shape.push_back(PrimExpr(1));
   return te::compute(
       shape,
       [&](const Array<PrimExpr>& at) {
-        PrimExpr place = te::load(found, Array<PrimExpr>(at.begin(), at.end() - static_cast<long>(kept)));
-        return last ? place : number(length - 1) - place;
+        PrimExpr index = te::load(found, Array<PrimExpr>(at.begin(), at.end() - static_cast<long>(ones)));
+        return last ? index : number(length - 1) - index;
       },
       "place", "elemwise");
 }
 
 namespace {
 
-/// True for a function, read by several stages, of the elements of rows: put into each of them, it would be computed as often.
-bool is_shared_work(const te::Schedule& sch, const te::ComputeOp* op, const Array<IterVar>& rows) {
+/// True for a costly element-wise function of rows with several consumers: inlined, it would be computed by each of them.
+bool is_shared_elementwise(const te::Schedule& sch, const te::ComputeOp* op, const Array<IterVar>& rows) {
   if (!op->reduce_axis.empty() || op->body.size() != 1 || op->axis.size() != rows.size() + 1) return false;
   for (size_t i = 0; i < rows.size(); ++i)
     if (!as_int(op->axis[i]->dom->extent) || *as_int(op->axis[i]->dom->extent) != *as_int(rows[i]->dom->extent))
       return false;
   bool is_costly = false;
   walk(op->body[0], [&](const Call*) { is_costly = true; });
-  int readers = 0;
+  int consumers = 0;
   for (const te::Stage& stage : sch->stages)
-    for (const te::Tensor& input : te::input_tensors(stage->op.get())) readers += input->op.get() == op;
-  return is_costly && readers > 1;
+    for (const te::Tensor& input : te::input_tensors(stage->op.get())) consumers += input->op.get() == op;
+  return is_costly && consumers > 1;
 }
 
 }  // namespace
 
-void attach_rows(const te::Schedule& sch, const te::Stage& reader, const IterVar& row, const Target& target) {
+void attach_rows(const te::Schedule& sch, const te::Stage& consumer, const IterVar& row, const Target& target) {
   const int64_t bytes = machine_of(target)->vector_bytes;
   const Array<IterVar> rows = reduced_rows(sch);
   for (size_t i = sch->stages.size(); i-- > 0;) {
     const te::Stage& stage = sch->stages[i];
     auto* made = stage->op.as<te::ComputeOp>();
     if (!made || stage->is_output || stage->attach_type == te::AttachType::Scope) continue;
-    const bool is_values = made->tag == kValues || is_shared_work(sch, made, rows);
+    const bool is_values = made->tag == kValues || is_shared_elementwise(sch, made, rows);
     const bool is_row = is_values || has_tag(made, {kParts, kHalves, kTotal});
     if (!is_row && !is_for_rows(made, rows)) continue;
-    te::compute_at(stage, reader, row);
+    te::compute_at(stage, consumer, row);
     if (!is_row || made->tag == kTotal) continue;
     IterVar along = made->axis.back();
     const int64_t lanes = bytes / te::output(stage->op, 0)->dtype.bytes();
@@ -283,8 +283,8 @@ void attach_rows(const te::Schedule& sch, const te::Stage& reader, const IterVar
       continue;
     }
     if (made->tag == kParts) {
-      te::reorder(stage, joined_axes(made->reduce_axis, along));
-      te::pragma(stage, made->reduce_axis.back(), kCut, number(1));
+      te::reorder(stage, with_last(made->reduce_axis, along));
+      te::pragma(stage, made->reduce_axis.back(), kPartitionHint, number(1));
     }
     te::set_loop_kind(stage, along, IterType::Vectorized);
   }

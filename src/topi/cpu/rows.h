@@ -14,37 +14,37 @@ namespace tessera::topi {
 int64_t row_lanes(const te::Tensor& x, const Machine& machine);
 
 enum class RowKind { Sum, Max, Min };
-/// The reduction of the last axis, which the result lacks. Partial results, of one or several vectors, are put together
+/// The reduction of the last axis, which the result lacks. Partial results, of one or several vectors, are combined
 /// in pairs: how many there are, at most `widest`, depends on the length of a row alone.
 ///   parts[..., lane] = over k: x[..., k * width + lane];  halves[..., l] = parts[..., l] and parts[..., l + width / 2]; ...
 te::Tensor reduce_rows(const te::Tensor& x, RowKind kind, int64_t lanes, int64_t widest = INT64_MAX);
 /// The same over all axes but the first `left`: along the last by vectors, one after the other of those between.
 te::Tensor reduce_blocks(const te::Tensor& x, RowKind kind, int64_t lanes, size_t left, int64_t widest = INT64_MAX);
 
-/// What follows a reduction: the division by `count`, where it is not 1. Ones are put behind for `kept` dimensions.
-te::Tensor finish_rows(const te::Tensor& rows, size_t kept, int64_t count);
+/// The epilogue of a reduction: the division by `count`, where it is not 1. `ones` dimensions of extent 1 are appended.
+te::Tensor finish_rows(const te::Tensor& rows, size_t ones, int64_t count);
 /// The mean of the squares of x less `mean`, which has ones for all axes but the first `left`; of one element less where
 /// it is `unbiased`.
-te::Tensor variance_blocks(const te::Tensor& x, const te::Tensor& mean, int64_t lanes, size_t left, bool keeps,
+te::Tensor variance_blocks(const te::Tensor& x, const te::Tensor& mean, int64_t lanes, size_t left, bool keepdims,
                            bool unbiased);
 
 /// exp of x less the greatest of its row, over the sum of its row. No more than `widest` elements of x lie together.
 te::Tensor softmax_rows(const te::Tensor& x, int64_t lanes, int64_t widest = INT64_MAX);
 
-/// The logarithm of that, which keeps no powers.
+/// The logarithm of that, which stores no powers.
 te::Tensor log_softmax_rows(const te::Tensor& x, int64_t lanes);
-/// Where the greatest element of each row is, an int32: the first of them, or the `last`. Ones are put behind for `kept`
-/// dimensions. NaN counts as greatest.
-te::Tensor greatest_in_rows(const te::Tensor& x, int64_t lanes, bool last, size_t kept);
+/// The argmax of each row, an int32: the first index of the maximum, or the `last`. `ones` dimensions of extent 1 are
+/// appended. NaN counts as greatest.
+te::Tensor argmax_rows(const te::Tensor& x, int64_t lanes, bool last, size_t ones);
 
 /// Splits an axis into vectors; a short one at its end gets code of its own.
 void vectorize_row(const te::Stage& stage, const IterVar& axis, int64_t lanes);
 
-/// Puts the stages that the functions above made, and all that has one number for a row, into the loop `row` of `reader`,
-/// in which one row is done. What has been put elsewhere stays there.
-void attach_rows(const te::Schedule& sch, const te::Stage& reader, const IterVar& row, const Target& target);
+/// Attaches the stages that the functions above made, and all that has one number for a row, to the loop `row` of `consumer`,
+/// in which one row is done. What has been attached elsewhere stays there.
+void attach_rows(const te::Schedule& sch, const te::Stage& consumer, const IterVar& row, const Target& target);
 
-/// The schedule of `outs`, computed from what the functions above gave and from functions of elements: one row after the
+/// The schedule of `outs`, computed from what the functions above gave and element-wise functions: one row after the
 /// other, rows in parallel.
 te::Schedule schedule_rows(const Array<te::Tensor>& outs, const Target& target);
 

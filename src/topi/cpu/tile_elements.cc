@@ -22,10 +22,10 @@ constexpr int64_t kShares = 256;
 
 /// The axis of the block that a loop counts.
 Var axis_of(const State& state, const BlockRef& block, const LoopRef& loop) {
-  schedule::Place place = state.find(block);
+  schedule::Cursor cursor = state.find(block);
   const Var& var = state.find(loop).loop()->loop_var;
-  for (size_t i = 0; i < place.realize()->iter_values.size(); ++i)
-    if (place.realize()->iter_values[i].same_as(var)) return place.block()->iter_vars[i]->var;
+  for (size_t i = 0; i < cursor.realize()->iter_values.size(); ++i)
+    if (cursor.realize()->iter_values[i].same_as(var)) return cursor.block()->iter_vars[i]->var;
   return nullptr;
 }
 
@@ -46,16 +46,16 @@ bool are_one_in_memory(const BlockNode* block, const Var& outer, const Var& inne
   return fits;
 }
 
-/// Puts the innermost loops into one as far as memory is one piece: its vectors do not end where a row does.
-void join_rows(State& state, const BlockRef& block, std::vector<LoopRef>* loops) {
+/// Fuses the innermost loops as far as they go through memory as one: vectors do not end where a row does.
+void fuse_rows(State& state, const BlockRef& block, std::vector<LoopRef>* loops) {
   size_t first = loops->size() - 1;
-  int64_t extent = extent_of(state, loops->back()), joined = extent;
-  while (first > 0 && extent > 0 && joined % kVectorLanes != 0) {
+  int64_t extent = extent_of(state, loops->back()), fused = extent;
+  while (first > 0 && extent > 0 && fused % kVectorLanes != 0) {
     const LoopRef &outer = (*loops)[first - 1], &inner = (*loops)[first];
     Var row = axis_of(state, block, outer), step = axis_of(state, block, inner);
     if (!row || !step || !are_one_in_memory(state.find(block).block(), row, step, extent)) break;
     extent = extent_of(state, outer);
-    joined *= extent;
+    fused *= extent;
     --first;
   }
   if (extent < 1) ++first;
@@ -81,7 +81,7 @@ int64_t period_of(const BlockNode* block, const Var& axis, int64_t extent) {
 }
 
 /// A loop that reads the same elements again and again becomes one over the times and one over the elements.
-bool part_periods(State& state, const BlockRef& block, std::vector<LoopRef>* loops) {
+bool split_periods(State& state, const BlockRef& block, std::vector<LoopRef>* loops) {
   Var axis = axis_of(state, block, loops->back());
   const int64_t extent = extent_of(state, loops->back());
   const int64_t period = axis && extent > 0 ? period_of(state.find(block).block(), axis, extent) : 0;
@@ -93,7 +93,7 @@ bool part_periods(State& state, const BlockRef& block, std::vector<LoopRef>* loo
   });
 }
 
-/// True when vectors along the axis are put together from elements that are no neighbours.
+/// True when vectors along the axis are gathered from elements that are no neighbours.
 bool has_steps(const BlockNode* block, const Var& axis) {
   bool found = false;
   walk(block->body, [&](const BufferLoad* load) {
@@ -126,8 +126,8 @@ void tile_elements(State& state, const BlockRef& block) {
   }
   int64_t inside = 1;  // known elements in one iteration of the loop that will be shared
   if (all_spatial) {
-    join_rows(state, block, &loops);
-    const bool is_periodic = part_periods(state, block, &loops);
+    fuse_rows(state, block, &loops);
+    const bool is_periodic = split_periods(state, block, &loops);
     LoopRef inner = loops.back();
     int64_t extent = extent_of(state, inner);
     if (extent > kVectorLanes || extent < 0) {
@@ -137,7 +137,7 @@ void tile_elements(State& state, const BlockRef& block) {
       std::vector<LoopRef> parts;
       attempt([&] { parts = schedule::split(state, inner, {PrimExpr(), PrimExpr(int(lanes))}, true); });
       if (parts.size() == 2) loops.back() = parts[0], inner = parts[1];
-      // Of a dynamic extent whole vectors and the rest are parted, which needs the loop over vectors as it is.
+      // A dynamic extent is partitioned into whole vectors and a remainder, which needs the loop over vectors as it is.
       if (extent < 0 && loops.size() > 1) loops.pop_back();
       else inside = kVectorLanes;
     } else {

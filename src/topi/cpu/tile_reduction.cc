@@ -13,9 +13,8 @@ using schedule::BlockRef;
 using schedule::LoopRef;
 using schedule::State;
 
-constexpr int64_t kMaxRegisters = 16;  // sums of one tile: more do not hide more of an addition's latency
-constexpr int64_t kPage = 4096,
-                  kWays = 4;  // bytes by which lines of the first cache repeat; lines it can hold of those
+constexpr int64_t kMaxRegisters = 16;       // sums of one tile: more do not hide more of an addition's latency
+constexpr int64_t kPage = 4096, kWays = 4;  // bytes between cache lines of one set of L1; those that it holds of a set
 
 /// The largest divisor of `extent` that is at most `limit`.
 int64_t divisor(int64_t extent, int64_t limit) {
@@ -45,14 +44,14 @@ std::optional<ReductionPlan> choose(const Reduction& reduction, const Machine& m
   if (out.lanes * 3 < native) out.lanes = std::min(reduction.extents[last], native);  // the last ones under a guard
   if (out.lanes < 4) return {};
   int64_t most = std::min<int64_t>(kMaxRegisters, machine->vector_registers - 4);
-  // an axis that shares loads of lanes; else the nearest one, for sums that do not wait for each other
+  // an axis that shares loads of lanes; else the innermost one, for independent sums
   std::optional<size_t> row_axis;
   for (size_t i = 0; i < last; ++i)
     if (shares[i] && (!row_axis || reduction.extents[i] > reduction.extents[*row_axis])) row_axis = i;
   if (!row_axis && has_gather) return {};
   for (size_t i = last; i-- > 0 && !row_axis;)
     if (reduction.extents[i] > 1) row_axis = i;
-  for (const BufferLoad* load : loads)  // rows that lie a page apart fall on the same lines of a cache
+  for (const BufferLoad* load : loads)  // rows that lie a page apart fall into the same set of a cache
     if (auto apart = row_axis ? stride(load, reduction.axes[*row_axis]) : std::nullopt; apart && *apart != 0)
       if (*apart * load->buffer->dtype.bytes() % kPage == 0) most = std::min<int64_t>(most, kWays);
   if (row_axis) out.rows = divisor(reduction.extents[*row_axis], most), out.row_axis = *row_axis;
@@ -69,14 +68,14 @@ std::optional<ReductionPlan> choose(const Reduction& reduction, const Machine& m
   return out;
 }
 
-/// Finds the stage that fills up what the reduction reads.
+/// Finds the stage that pads what the reduction reads.
 void find_padding(const State& state, const BlockRef& block, ReductionPlan* plan) {
   const Reduction& reduction = plan->reduction;
   std::vector<const BufferLoad*> loads = loads_of(reduction);
   if (loads.size() != 1) return;
   for (const BlockRef& producer : schedule::get_producers(state, block)) {
-    schedule::Place place = state.find(producer);
-    if (!is_spatial(place) || is_scheduled(place) || place.loops().size() != reduction.axes.size() ||
+    schedule::Cursor cursor = state.find(producer);
+    if (!is_spatial(cursor) || is_scheduled(cursor) || cursor.loops().size() != reduction.axes.size() ||
         schedule::get_consumers(state, producer).size() != 1)
       continue;
     plan->padded = producer;
@@ -86,8 +85,8 @@ void find_padding(const State& state, const BlockRef& block, ReductionPlan* plan
   }
 }
 
-/// Padding inside the loop that threads share: what is filled up is still in the cache when it is read.
-bool place_padding(State& state, const ReductionPlan& plan, const std::vector<LoopRef>& outer) {
+/// Padding inside the loop that threads share: what is padded is still in the cache when it is read.
+bool attach_padding(State& state, const ReductionPlan& plan, const std::vector<LoopRef>& outer) {
   if (!plan.padded.key || plan.padded_axes == 0) return false;
   std::vector<LoopRef> first(outer.begin(), outer.begin() + static_cast<long>(plan.padded_axes));
   if (known_extent(state, first) == 1) return false;  // threads would have nothing to share
@@ -108,13 +107,13 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
   // the loops of the stage that stores: outer ones over tiles, then those of a tile
   std::vector<LoopRef> outer = spatial_loops(state, store), order;
   LoopRef rows, lanes;
-  auto cut = [&](size_t axis, int64_t size) {
+  auto split_axis = [&](size_t axis, int64_t size) {
     auto parts = schedule::split(state, outer[axis], {PrimExpr(), number(size)}, true);
     outer[axis] = parts[0];
     return parts[1];
   };
-  lanes = cut(last, tile.lanes);
-  if (has_rows) rows = cut(tile.row_axis, tile.rows);
+  lanes = split_axis(last, tile.lanes);
+  if (has_rows) rows = split_axis(tile.row_axis, tile.rows);
   order = outer;
   if (has_rows) order.push_back(rows);
   order.push_back(lanes);
@@ -142,7 +141,7 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
   std::vector<LoopRef> at_start = last_loops(state, init, has_rows ? 2 : 1);
   schedule::vectorize(state, at_start.back());
   if (has_rows) schedule::unroll(state, at_start[0]);
-  if (reduction.steps < ParallelThreshold::reduced || place_padding(state, tile, outer)) return;
+  if (reduction.steps < ParallelThreshold::reduced || attach_padding(state, tile, outer)) return;
   if (outer.size() > 1) outer.pop_back();
   schedule::parallel(state, outer.size() == 1 ? outer[0] : schedule::fuse(state, outer, true));
 }

@@ -6,7 +6,7 @@
 
 namespace tessera::topi {
 
-/// Schedules a reduction and the one stage that reads it element by element, if there is one:
+/// Schedules a reduction and its element-wise epilogue, if there is one:
 ///   for outer tiles, in parallel:  sums = 0;  for all reduce axes: sums[t, lane] += ...;  store(sums)
 /// The last axis of the result gives the lanes; `t`, an axis along which what the lanes load is the same where there is
 /// one, gives the registers.
@@ -14,7 +14,7 @@ struct ReductionPlan {
   Reduction reduction;
   int64_t lanes = 1, rows = 1;  // of the last axis, and of `row_axis`; of the last one those are vectors side by side
   size_t row_axis = 0;
-  schedule::BlockRef padded;  // the stage that fills up what the reduction reads, if there is one
+  schedule::BlockRef padded;  // the stage that pads what the reduction reads, if there is one
   size_t padded_axes = 0;     // how many of the first axes it has in common with the result
 };
 /// Nothing where the reduction has no such form.

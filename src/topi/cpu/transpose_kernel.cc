@@ -21,25 +21,25 @@ Buffer square(const char* name, DataType dtype, int lanes) {
 
 }  // namespace
 
-std::vector<int64_t> zip_lanes(int64_t lanes, bool is_second_half) {
+std::vector<int64_t> interleaved_lanes(int64_t lanes, bool is_second_half) {
   std::vector<int64_t> out;
   for (int64_t i = is_second_half ? lanes / 2 : 0; std::ssize(out) < lanes; ++i) out.insert(out.end(), {i, lanes + i});
   return out;
 }
 
-te::TensorIntrin transpose_intrin(DataType dtype, int lanes, bool zips) {
+te::TensorIntrin transpose_intrin(DataType dtype, int lanes, bool interleaves) {
   te::Tensor a = te::placeholder({lanes, lanes}, dtype, "a");
   te::Tensor b =
       te::compute({lanes, lanes}, [&](const Array<PrimExpr>& at) { return te::load(a, {at[1], at[0]}); }, "b");
   Buffer from = square("A", dtype, lanes), to = square("B", dtype, lanes);
   te::TensorIntrinNode out;
-  out.name = "transpose_" + dtype.str() + "_" + std::to_string(lanes) + (zips ? "_zip" : "");
+  out.name = "transpose_" + dtype.str() + "_" + std::to_string(lanes) + (interleaves ? "_zip" : "");
   out.op = b->op;
   out.inputs = {a};
   out.buffers = {from, to};
   std::vector<PrimExpr> rows;
   for (int i = 0; i < lanes; ++i) rows.push_back(vload(from, {i, 0}, dtype.with_lanes(lanes)));
-  out.body = transposed(rows, zips, [&](const std::vector<PrimExpr>& columns) {
+  out.body = transposed(rows, interleaves, [&](const std::vector<PrimExpr>& columns) {
     std::vector<Stmt> stores;
     for (int i = 0; i < lanes; ++i) stores.push_back(vstore(to, {i, 0}, columns[static_cast<size_t>(i)]));
     return sequence(stores);

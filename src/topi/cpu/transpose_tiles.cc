@@ -23,7 +23,7 @@ struct TransposeTile {
 };
 TransposeTile tile_of(const Transposition& move, DataType dtype, const Machine& machine) {
   const int64_t side = std::min(move.rows, move.columns), whole = machine->vector_bytes / dtype.bytes();
-  if (zips_vectors(machine)) {  // vectors of two lengths, and squares of them: no others are zipped
+  if (interleaves_vectors(machine)) {  // vectors of two lengths, and squares of them: no others are interleaved
     constexpr int64_t kShortBytes = 16;
     const int64_t square = whole <= std::min(side, kMaxTileLanes) ? whole : kShortBytes / dtype.bytes();
     if (square <= side) return {square, square};
@@ -50,8 +50,8 @@ PrimExpr shuffle(std::vector<PrimExpr> vectors, const std::vector<int64_t>& lane
 /// Writes the statements of one tile: names for vectors, then stores.
 class TileWriter {
  public:
-  TileWriter(Buffer source, Buffer target, bool zips)
-      : source_(std::move(source)), target_(std::move(target)), zips_(zips) {}
+  TileWriter(Buffer source, Buffer target, bool interleaves)
+      : source_(std::move(source)), target_(std::move(target)), interleaves_(interleaves) {}
 
   /// The tile whose first element is `from` of the source, with rows `source_row` apart, and `to` of the target.
   Stmt operator()(const TransposeTile& tile, const PrimExpr& from, int64_t source_row, const PrimExpr& to,
@@ -81,20 +81,20 @@ class TileWriter {
   }
 
   /// Rows in, columns out. Where there are more rows than columns, several rows lie side by side in a vector first; where
-  /// there are fewer, several columns do at the end. In between squares are transposed, each step changing the places of
-  /// blocks off the diagonal:  a0 a1 a2 a3   =>  a0 b0 a2 b2   =>  a0 b0 c0 d0
-  ///                           b0 b1 b2 b3       a1 b1 a3 b3       ...
+  /// there are fewer, several columns do at the end. In between squares are transposed, each step swapping blocks off
+  /// the diagonal:  a0 a1 a2 a3   =>  a0 b0 a2 b2   =>  a0 b0 c0 d0
+  ///                b0 b1 b2 b3       a1 b1 a3 b3       ...
   std::vector<PrimExpr> transposed(std::vector<PrimExpr> vectors, const TransposeTile& tile) {
     const int64_t side = std::min(tile.rows, tile.columns), width = std::max(tile.rows, tile.columns);
-    if (zips_ && side == width) return zipped(std::move(vectors));
+    if (interleaves_ && side == width) return interleaved(std::move(vectors));
     if (tile.rows > tile.columns) {
-      std::vector<PrimExpr> joined;
+      std::vector<PrimExpr> wide;
       for (int64_t i = 0; i < side; ++i) {
         std::vector<PrimExpr> parts;
         for (int64_t row = i; row < tile.rows; row += side) parts.push_back(vectors[static_cast<size_t>(row)]);
-        joined.push_back(named(shuffle(parts, counted(0, width))));
+        wide.push_back(named(shuffle(parts, counted(0, width))));
       }
-      vectors = joined;
+      vectors = wide;
     }
     for (int64_t step = 1; step < side; step *= 2)
       for (int64_t i = 0; i < side; ++i) {
@@ -117,13 +117,13 @@ class TileWriter {
   }
 
   /// The square's columns: see `transposed` in register_tile.h.
-  std::vector<PrimExpr> zipped(std::vector<PrimExpr> vectors) {
+  std::vector<PrimExpr> interleaved(std::vector<PrimExpr> vectors) {
     const auto lanes = static_cast<int64_t>(vectors.size());
     for (int64_t step = 1; step < lanes; step *= 2) {
       std::vector<PrimExpr> next;
       for (size_t i = 0; i < vectors.size() / 2; ++i)
         for (bool half : {false, true})
-          next.push_back(named(shuffle({vectors[i], vectors[i + vectors.size() / 2]}, zip_lanes(lanes, half))));
+          next.push_back(named(shuffle({vectors[i], vectors[i + vectors.size() / 2]}, interleaved_lanes(lanes, half))));
       vectors = next;
     }
     return vectors;
@@ -136,7 +136,7 @@ class TileWriter {
   }
 
   Buffer source_, target_;
-  bool zips_;
+  bool interleaves_;
   std::vector<std::pair<Var, PrimExpr>> named_;
   std::vector<Stmt> stores_;
 };
@@ -236,9 +236,9 @@ te::Tensor transpose_tiles(const te::Tensor& x, const Transposition& move, const
       PrimExpr rest = floordiv(i, number(down));
       PrimExpr column = start(floormod(rest, number(across)), tile.columns, move.columns);
       PrimExpr first = floordiv(rest, number(across)) * number(matrix);
-      return TileWriter(source, target, zips_vectors(machine))(tile, first + row * number(move.columns) + column,
-                                                               move.columns, first + column * number(move.rows) + row,
-                                                               move.rows);
+      return TileWriter(source, target, interleaves_vectors(machine))(
+          tile, first + row * number(move.columns) + column, move.columns, first + column * number(move.rows) + row,
+          move.rows);
     };
     return loop(number(move.matrices * down * across), one_tile,
                 elements >= ParallelThreshold::transposed ? LoopKind::Parallel : LoopKind::Serial);

@@ -14,7 +14,7 @@ struct Transposition {
 };
 
 /// A tensor of extents `shape`, its axes in the order `axes`, as a transposition; nothing where more than two runs of axes
-/// change places, or an extent is not a number.
+/// are swapped, or an extent is not a number.
 std::optional<Transposition> as_transposition(const Array<PrimExpr>& shape, const std::vector<size_t>& axes);
 /// The same for a tensor that goes from one layout to another.
 std::optional<Transposition> as_transposition(const Array<PrimExpr>& shape, const String& from, const String& to);

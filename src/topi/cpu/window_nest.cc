@@ -12,7 +12,7 @@ namespace tessera::topi {
 namespace {
 
 constexpr int64_t kMinTasks = 16;        // with fewer, rows are tasks too
-constexpr int64_t kRowsBytes = 1 << 13;  // of rows that wait to be reduced over their columns
+constexpr int64_t kRowsBytes = 1 << 13;  // of rows before they are reduced over their columns
 
 class Nest {
  public:
@@ -34,7 +34,7 @@ class Nest {
           for (size_t i = 0; i < shared; ++i) {
             inner /= reduction_.extents[i];
             PrimExpr digit = floordiv(outer, number(inner));
-            places_.push_back(i == 0 ? digit : floormod(digit, number(reduction_.extents[i])));
+            indices_.push_back(i == 0 ? digit : floormod(digit, number(reduction_.extents[i])));
           }
           auto chunk = [&](const PrimExpr& index) { return rows_at(index * number(rows_)); };
           Stmt body = shares_rows ? chunk(floormod(task, number(chunks))) : loop_over("rows", number(chunks), chunk);
@@ -44,7 +44,7 @@ class Nest {
   }
 
  private:
-  /// So many rows are reduced over their taps before their columns are: what was just stored is slow to read elsewhere.
+  /// Rows whose columns are reduced before results are made of them: what was just stored is slow to read elsewhere.
   static int64_t rows_together(const Windows& windows) {
     if (windows.along == 0) return 1;
     const int64_t bytes = windows.columns() * windows.block() * windows.data.element.dtype().bytes();
@@ -64,7 +64,7 @@ class Nest {
     auto fill = [&](int64_t first, int64_t count) {
       return count == 0 ? make_nop() : loop_over("row", number(rows_), [&](const PrimExpr& row) {
         return loop_over("beside", number(count * windows_.block()), [&](const PrimExpr& i) {
-          return put(place(row, number(first), PrimExpr()) + i, windows_.data.border);
+          return put(row_index(row, number(first), PrimExpr()) + i, windows_.data.border);
         });
       });
     };
@@ -76,9 +76,9 @@ class Nest {
     if (windows_.along == 0) return sequence({columns_of(0), results_of(0)});
     auto each = [&](Stmt (Nest::*part)(const PrimExpr&)) {
       return loop_over("row", number(rows_), [&](const PrimExpr& row) {
-        places_.push_back(first + row);
+        indices_.push_back(first + row);
         Stmt out = (this->*part)(row);
-        places_.pop_back();
+        indices_.pop_back();
         return out;
       });
     };
@@ -87,24 +87,24 @@ class Nest {
 
   /// All columns of a row.
   Stmt columns_of(const PrimExpr& row) {
-    const std::vector<std::vector<int64_t>> taps = row_taps();
+    const std::vector<std::vector<int64_t>> offsets = column_offsets();
     auto columns = [&](const std::vector<PrimExpr>& conditions) {
       return for_columns([&](const PrimExpr& column, const PrimExpr& lane) {
         PrimExpr value;
-        for (size_t i = 0; i < taps.size(); ++i) {
-          PrimExpr next = element(taps[i], column, lane);
+        for (size_t i = 0; i < offsets.size(); ++i) {
+          PrimExpr next = element(offsets[i], column, lane);
           if (!conditions.empty() && !is_one(conditions[i]))
             next = if_then_else(conditions[i], next, windows_.data.border);
           value = value ? combined(value, next) : next;
         }
-        return put(place(row, column, lane), value);
+        return put(row_index(row, column, lane), value);
       });
     };
     PrimExpr inside = bool_imm(true);
     std::vector<PrimExpr> each;
-    for (const std::vector<int64_t>& tap : taps) {
+    for (const std::vector<int64_t>& offset : offsets) {
       PrimExpr all = bool_imm(true);
-      for (const PrimExpr& condition : windows_.data.rows) all = logical_and(all, placed(condition, tap));
+      for (const PrimExpr& condition : windows_.data.rows) all = logical_and(all, at_row(condition, offset));
       each.push_back(all);
       inside = logical_and(inside, all);
     }
@@ -112,14 +112,14 @@ class Nest {
     return make(IfThenElse{.condition = inside, .then_case = columns({}), .else_case = columns(each)});
   }
 
-  /// All taps but those of the last axis, in order.
-  std::vector<std::vector<int64_t>> row_taps() const {
+  /// The offsets of window elements along all axes but the last, in order.
+  std::vector<std::vector<int64_t>> column_offsets() const {
     std::vector<std::vector<int64_t>> out{{}};
     for (size_t i = 0; i + 1 < reduction_.reduce_axes; ++i) {
       std::vector<std::vector<int64_t>> longer;
-      for (const std::vector<int64_t>& tap : out)
+      for (const std::vector<int64_t>& offset : out)
         for (int64_t value = 0; value < reduction_.reduce_extents[i]; ++value) {
-          longer.push_back(tap);
+          longer.push_back(offset);
           longer.back().push_back(value);
         }
       out = std::move(longer);
@@ -142,8 +142,8 @@ class Nest {
     const bool may_repeat = !reads_more();
     auto stored = [&](const PrimExpr& at, const PrimExpr& lane) {
       PrimExpr value;
-      for (int64_t tap = 0; tap < reduction_.reduce_extents.back(); ++tap) {
-        PrimExpr next = make_load(row_, {place(row, at * number(windows_.step) + number(tap), lane)});
+      for (int64_t offset = 0; offset < reduction_.reduce_extents.back(); ++offset) {
+        PrimExpr next = make_load(row_, {row_index(row, at * number(windows_.step) + number(offset), lane)});
         value = value ? combined(value, next) : next;
       }
       return store(at, lane, value);
@@ -157,49 +157,50 @@ class Nest {
     });
   }
 
-  /// True where storing reads other tensors: results may take their place, and must be computed once.
+  /// True where storing reads other tensors: results may overwrite them, and must be computed once.
   bool reads_more() const {
     bool found = false;
     const Buffer& sums = reduction_.block->writes[0]->buffer;
-    if (windows_.reader)
-      walk(windows_.reader->body, [&](const BufferLoad* load) { found = found || !load->buffer.same_as(sums); });
+    if (windows_.epilogue)
+      walk(windows_.epilogue->body, [&](const BufferLoad* load) { found = found || !load->buffer.same_as(sums); });
     return found;
   }
 
   Stmt store(const PrimExpr& at, const PrimExpr& lane, const PrimExpr& value) const {
-    Array<PrimExpr> places;
-    for (const PrimExpr& outer : places_) places.push_back(outer);
-    places.push_back(at);
-    if (lane) places.push_back(lane);
+    Array<PrimExpr> indices;
+    for (const PrimExpr& outer : indices_) indices.push_back(outer);
+    indices.push_back(at);
+    if (lane) indices.push_back(lane);
     const Buffer& sums = reduction_.block->writes[0]->buffer;
-    if (!windows_.reader) return make(BufferStore{.buffer = sums, .value = value, .indices = places});
+    if (!windows_.epilogue) return make(BufferStore{.buffer = sums, .value = value, .indices = indices});
     Map<Var, PrimExpr> values;
-    for (size_t i = 0; i < places.size(); ++i) values.set(windows_.reader->iter_vars[i]->var, places[i]);
-    Stmt body = rewrite(windows_.reader->body, [&](Rewriter& self, const BufferLoad* load) -> PrimExpr {
+    for (size_t i = 0; i < indices.size(); ++i) values.set(windows_.epilogue->iter_vars[i]->var, indices[i]);
+    Stmt body = rewrite(windows_.epilogue->body, [&](Rewriter& self, const BufferLoad* load) -> PrimExpr {
       return load->buffer.same_as(sums) ? value : PrimExpr(self.children(load));
     });
     return substitute(body, values);
   }
 
-  /// An expression over axes and taps at the row that is being computed.
-  PrimExpr placed(const PrimExpr& e, const std::vector<int64_t>& tap) const {
+  /// An expression over axes of results and of the window, at the row that is being computed.
+  PrimExpr at_row(const PrimExpr& e, const std::vector<int64_t>& offset) const {
     Map<Var, PrimExpr> values;
-    for (size_t i = 0; i < places_.size(); ++i) values.set(reduction_.axes[i], places_[i]);
-    for (size_t i = 0; i < tap.size(); ++i)
-      values.set(reduction_.block->iter_vars[reduction_.axes.size() + i]->var, number(tap[i]));
+    for (size_t i = 0; i < indices_.size(); ++i) values.set(reduction_.axes[i], indices_[i]);
+    for (size_t i = 0; i < offset.size(); ++i)
+      values.set(reduction_.block->iter_vars[reduction_.axes.size() + i]->var, number(offset[i]));
     return substitute(e, values);
   }
-  PrimExpr element(const std::vector<int64_t>& tap, const PrimExpr& column, const PrimExpr& lane) const {
+  PrimExpr element(const std::vector<int64_t>& offset, const PrimExpr& column, const PrimExpr& lane) const {
     Map<Var, PrimExpr> values{{windows_.column, column}};
     if (lane) values.set(reduction_.axes.back(), lane);
-    return substitute(placed(windows_.data.element, tap), values);
+    return substitute(at_row(windows_.data.element, offset), values);
   }
 
   PrimExpr combined(const PrimExpr& a, const PrimExpr& b) const {
     const PrimExpr& how = reduction_.block->body.as<BufferStore>()->value;
     return how.as<Max>() ? max(a, b) : how.as<Min>() ? min(a, b) : a + b;
   }
-  PrimExpr place(const PrimExpr& row, const PrimExpr& column, const PrimExpr& lane) const {
+  /// The index in `row_` of an element.
+  PrimExpr row_index(const PrimExpr& row, const PrimExpr& column, const PrimExpr& lane) const {
     PrimExpr out = (row * number(windows_.columns()) + column) * number(windows_.block());
     return lane ? out + lane : out;
   }
@@ -211,7 +212,7 @@ class Nest {
   const Reduction& reduction_;
   int64_t rows_;
   Buffer row_;
-  std::vector<PrimExpr> places_;  // of the axes before the columns
+  std::vector<PrimExpr> indices_;  // of the axes before the columns
 };
 
 }  // namespace

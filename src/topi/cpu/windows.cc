@@ -13,8 +13,9 @@ namespace {
 using schedule::BlockRef;
 using schedule::State;
 
-constexpr int64_t kMaxTaps = 7, kMaxRowTaps = 27;  // of one axis; of all but the last, which are written out
-constexpr int64_t kMaxStep = 3;                    // elements apart that are still shuffled out of a few vectors
+/// Kernel size of one axis; elements of a window along all axes but the last, which are unrolled.
+constexpr int64_t kMaxKernelSize = 7, kMaxColumnElements = 27;
+constexpr int64_t kMaxStep = 3;  // elements apart that are still shuffled out of a few vectors
 constexpr int64_t kMinLanes = 4, kMaxRowBytes = 1 << 14;
 
 /// `C[...] = max(C[...], x)`, or a minimum or sum.
@@ -36,15 +37,15 @@ bool is_zero_number(const PrimExpr& e) {
   return is_zero(e) || (value && value->value == 0);
 }
 
-/// The stage that fills up what the element reads, with its place in the element; nothing where there is none.
+/// The stage that pads what the element reads; null where there is none.
 const BlockNode* padding_of(const State& state, const BlockRef& block, const PrimExpr& element) {
   auto* load = element.as<BufferLoad>();
   if (!load) return nullptr;
   for (const BlockRef& producer : schedule::get_producers(state, block)) {
-    schedule::Place place = state.find(producer);
-    const BlockNode* out = place.block();
+    schedule::Cursor cursor = state.find(producer);
+    const BlockNode* out = cursor.block();
     auto* store = out->body.as<BufferStore>();
-    if (!is_spatial(place) || is_scheduled(place) || schedule::get_consumers(state, producer).size() != 1 || !store ||
+    if (!is_spatial(cursor) || is_scheduled(cursor) || schedule::get_consumers(state, producer).size() != 1 || !store ||
         !store->buffer.same_as(load->buffer) || store->indices.size() != out->iter_vars.size())
       continue;
     bool is_in_order = true;
@@ -55,21 +56,21 @@ const BlockNode* padding_of(const State& state, const BlockRef& block, const Pri
   return nullptr;
 }
 
-/// The step of windows along axis `i`, where what they read depends on nothing else of the axis and the last tap.
+/// The step of windows along axis `i`, where what they read depends on nothing else of it and of the window's last axis.
 std::optional<int64_t> step_along(const Reduction& reduction, const PrimExpr& element, size_t i) {
-  const Var &axis = reduction.axes[i], &tap = reduction.block->iter_vars.back()->var;
+  const Var &axis = reduction.axes[i], &offset = reduction.block->iter_vars.back()->var;
   std::optional<int64_t> step;
   bool fits = true;
   const int64_t apart = i + 1 < reduction.axes.size() ? reduction.extents.back() : 1;
   walk(element, [&](const BufferLoad* load) {
-    std::optional<int64_t> by_axis = stride(load, axis), by_tap = stride(load, tap);
-    if (by_axis == 0 && by_tap == 0) return;
-    fits = fits && by_axis && by_tap == apart && *by_axis > 0 && *by_axis % apart == 0 &&
+    std::optional<int64_t> by_axis = stride(load, axis), by_offset = stride(load, offset);
+    if (by_axis == 0 && by_offset == 0) return;
+    fits = fits && by_axis && by_offset == apart && *by_axis > 0 && *by_axis % apart == 0 &&
            (!step || *step == *by_axis / apart);
     if (fits) step = *by_axis / apart;
   });
   if (!fits || !step) return {};
-  Map<Var, PrimExpr> moved{{axis, make_zero(axis->dtype)}, {tap, axis * int_imm(axis->dtype, *step) + tap}};
+  Map<Var, PrimExpr> moved{{axis, make_zero(axis->dtype)}, {offset, axis * int_imm(axis->dtype, *step) + offset}};
   arith::Analyzer analyzer;
   if (!deep_equal(analyzer.simplify(element), analyzer.simplify(substitute(element, moved)))) return {};
   return step;
@@ -84,18 +85,18 @@ std::optional<Windows> as_windows(const State& state, const BlockRef& block, con
   out.reduction = *reduction;
   PrimExpr element = reduced_of(reduction->block);
   if (!element) return {};
-  int64_t row_taps = 1;
+  int64_t column_elements = 1;
   for (size_t i = 0; i < reduction->reduce_axes; ++i) {
-    if (reduction->reduce_extents[i] > kMaxTaps) return {};
-    if (i + 1 < reduction->reduce_axes) row_taps *= reduction->reduce_extents[i];
+    if (reduction->reduce_extents[i] > kMaxKernelSize) return {};
+    if (i + 1 < reduction->reduce_axes) column_elements *= reduction->reduce_extents[i];
   }
-  if (row_taps > kMaxRowTaps || reduction->reduce_extents.back() < 2) return {};
+  if (column_elements > kMaxColumnElements || reduction->reduce_extents.back() < 2) return {};
   if (const BlockNode* padding = padding_of(state, block, element)) {
-    Map<Var, PrimExpr> places;
+    Map<Var, PrimExpr> indices;
     auto* load = element.as<BufferLoad>();
-    for (size_t i = 0; i < padding->iter_vars.size(); ++i) places.set(padding->iter_vars[i]->var, load->indices[i]);
+    for (size_t i = 0; i < padding->iter_vars.size(); ++i) indices.set(padding->iter_vars[i]->var, load->indices[i]);
     out.padding = padding;
-    element = substitute(padding->body.as<BufferStore>()->value, places);
+    element = substitute(padding->body.as<BufferStore>()->value, indices);
   }
   const size_t last = reduction->axes.size() - 1;
   std::optional<int64_t> step;
@@ -109,7 +110,7 @@ std::optional<Windows> as_windows(const State& state, const BlockRef& block, con
   std::optional<Bordered> parts = part_border(value, out.column, out.columns());
   if (!parts) return {};
   out.data = *parts;
-  if (row_taps == 1 && !out.data.border) return {};  // there is nothing that windows share
+  if (column_elements == 1 && !out.data.border) return {};  // there is nothing that windows share
   if (out.data.border && is_sum(reduction->block) && !is_zero_number(out.data.border)) return {};
   for (const PrimExpr& condition : out.data.rows)
     if (out.block() > 1 && uses_var(condition, [&](const VarNode* v) { return v == reduction->axes.back().get(); }))
@@ -122,9 +123,9 @@ std::optional<Windows> as_windows(const State& state, const BlockRef& block, con
   if (is_short || (out.block() == 1 && out.step > kMaxStep) ||
       out.columns() * out.block() * dtype.bytes() > kMaxRowBytes || value.dtype() != dtype)
     return {};
-  if (BlockRef reader = reader_of(state, block, *reduction); reader.key) {
-    out.reader = state.find(reader).block();
-    if (!out.reader->body.as<BufferStore>()) out.reader = nullptr;
+  if (BlockRef epilogue = epilogue_of(state, block, *reduction); epilogue.key) {
+    out.epilogue = state.find(epilogue).block();
+    if (!out.epilogue->body.as<BufferStore>()) out.epilogue = nullptr;
   }
   return out;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Pools: the greatest, least or sum of windows that lie side by side, as a nest of loops of their own.
+// Pooling: the maximum, minimum or sum of windows that lie side by side, as a nest of loops of their own.
 
 #include <optional>
 
@@ -9,17 +9,18 @@
 
 namespace tessera::topi {
 
-/// A reduction over windows. What a window has beside it along one axis of the results (the columns) depends only on the
-/// column of the data, `step` times that of the result plus the tap; so a column is reduced once over all other taps.
+/// A reduction over windows. What windows read along one axis of the results (the columns) depends only on the column of the
+/// data, `step` times that of the result plus the offset in the window; so a column is reduced once over the other axes of
+/// the window.
 struct Windows {
   Reduction reduction;
-  const BlockNode* padding = nullptr;  // a stage that fills the data up, of which this is the only reader
-  const BlockNode* reader = nullptr;   // that stores, where what follows the reduction is part of it
-  size_t along = 0;                    // axis of the results that has the columns
-  int64_t step = 1;                    // columns between windows
-  int64_t lanes = 1, row_lanes = 1;    // of vectors of results, and of columns
+  const BlockNode* padding = nullptr;   // a stage that pads the data, of which this is the only consumer
+  const BlockNode* epilogue = nullptr;  // that stores, where the reduction has an epilogue
+  size_t along = 0;                     // axis of the results that has the columns
+  int64_t step = 1;                     // columns between windows
+  int64_t lanes = 1, row_lanes = 1;     // of vectors of results, and of columns
   Var column;
-  Bordered data;  // by axes of the results before `along`, taps but the last, column, and what follows
+  Bordered data;  // by axes of the results before `along`, of the window but the last, column, and axes after it
 
   /// All columns that windows read.
   int64_t columns() const { return (reduction.extents[along] - 1) * step + reduction.reduce_extents.back(); }
@@ -32,9 +33,9 @@ std::optional<Windows> as_windows(const schedule::State& state, const schedule::
                                   const Machine& machine);
 
 /// for outer axes, in parallel: for rows of results:
-///   row[column] = elements of the column, over all taps but the last; outside of the data: the border
-///   results = row over the last taps, by vectors
-/// Rows whose taps are all data have no conditions in them.
+///   row[column] = the column, reduced over all axes of the window but the last; outside of the data: the border
+///   results = row over the last axis of the window, by vectors
+/// Rows whose windows are all data have no conditions in them.
 Stmt window_nest(const Windows& windows);
 
 }  // namespace tessera::topi

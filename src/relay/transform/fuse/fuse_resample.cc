@@ -81,14 +81,14 @@ std::optional<topi::ResampledAxis> numbers_of(const Resampling& axis) {
     auto indices = constant_ints(table);
     auto is_outside = [&](int64_t index) { return index < 0 || index >= extent; };
     if (!indices || std::any_of(indices->begin(), indices->end(), is_outside)) return {};
-    out.places.push_back(*indices);
+    out.indices.push_back(*indices);
   }
   for (const Expr& table : axis.weights) {
     auto* constant = table.as<Constant>();
     if (!constant || dtype_of(table) != DataType::Float(32)) return {};
     const NDArray host = constant->data.copy_to(cpu());
     out.weights.emplace_back(host.data<float>(), host.data<float>() + host.size());
-    if (out.weights.back().size() != out.places[0].size()) return {};
+    if (out.weights.back().size() != out.indices[0].size()) return {};
   }
   return out;
 }

@@ -334,7 +334,7 @@ class IntegerContractions {
 Function integer_contractions(const Function& function, const GraphEnvironment& environment) {
   if (!environment.is_for_cpu()) return function;
   topi::Machine machine = topi::machine_of(environment.target);
-  const topi::Isa* isa = topi::byte_isa(machine);
+  const topi::Isa* isa = topi::int8_isa(machine);
   if (!isa) return function;
   IntegerContractions pass(function->body, isa->vector_bytes / kInt32.bytes());
   return with(function, &FunctionNode::body, pass.run(function->body));

@@ -25,18 +25,18 @@
 #include "relay/transform/passes.h"
 #include "relay/walk.h"
 #include "tir/layout.h"
-#include "topi/cpu/contraction/narrow_floats.h"
+#include "topi/cpu/contraction/half_floats.h"
 
 namespace tessera::relay {
 namespace {
 
 const DataType kWide = DataType::Float(32);
 
-using topi::is_narrow_float;
+using topi::is_half_float;
 
 /// Any tensor of the type is.
 bool has_narrow(const Type& type) {
-  if (auto* tensor = type.as<TensorTypeNode>()) return is_narrow_float(tensor->dtype);
+  if (auto* tensor = type.as<TensorTypeNode>()) return is_half_float(tensor->dtype);
   auto* tuple = type.as<TupleType>();
   if (!tuple) return false;
   for (const Type& field : tuple->fields_)
@@ -181,7 +181,7 @@ class Widener {
     const DataType dtype = dtype_of(weight);
     if (!topi::widens_when_read(machine_, dtype) || !reads_vectors(call, machine_)) return nullptr;
     Expr data = args[0];
-    if (dtype.is_bfloat() && dtype_of(call->args[0]) == dtype && topi::multiplies_bfloats(machine_)) {
+    if (dtype.is_bfloat() && dtype_of(call->args[0]) == dtype && topi::multiplies_bf16(machine_)) {
       Expr given = narrow_form(data);
       data = given && dtype_of(given) == dtype ? given : cast(data, dtype);
     }
@@ -196,7 +196,7 @@ class Widener {
   /// `value` is widened already.
   static Expr casted(const Expr& value, const Type& from, const Type& to) {
     const DataType source = from.as<TensorTypeNode>()->dtype, wanted = to.as<TensorTypeNode>()->dtype;
-    if (!is_narrow_float(wanted)) return is_narrow_float(source) && wanted == kWide ? value : cast(value, wanted);
+    if (!is_half_float(wanted)) return is_half_float(source) && wanted == kWide ? value : cast(value, wanted);
     return source == wanted ? value : cast(typed(cast(value, wanted), to), kWide);
   }
 
@@ -206,7 +206,7 @@ class Widener {
     Attrs out = attrs;
     for (const char* name : {"out_dtype", "dtype"}) {
       const Field* field = attrs->type()->find(name);
-      if (field && field->kind == FieldKind::DType && is_narrow_float(field->at<DataType>(attrs.get())))
+      if (field && field->kind == FieldKind::DType && is_half_float(field->at<DataType>(attrs.get())))
         out = with_dtype(out, name, kWide);
     }
     return out;

@@ -20,19 +20,19 @@ namespace {
 
 register_types<AttentionTilesNode> types;
 
-/// Of the second-level cache, for a block of scores.
+/// Of L2, for a block of scores.
 constexpr int64_t kScoresShare = 4;
 constexpr int64_t kMaxVectors = 4;  // of a tile
 
-/// The stages of one product are marked by its prefix: "scores" or "values".
-std::string tag(const char* product, const char* stage) { return std::string("attention_") + product + "_" + stage; }
+/// The stages of one matmul are marked by its prefix: "scores" or "values".
+std::string tag(const char* matmul, const char* stage) { return std::string("attention_") + matmul + "_" + stage; }
 
 PrimExpr filled_up(const PrimExpr& value, const PrimExpr& index, int64_t limit, int64_t end) {
   return end > limit ? if_then_else(index < number(limit), value, make_zero(value.dtype())) : value;
 }
 
-te::Tensor product(const te::Tensor& a, const te::Tensor& b, const MatmulOptions& options, const AttentionTiles& t,
-                   const char* name, int64_t nr, bool turns) {
+te::Tensor tiled_matmul(const te::Tensor& a, const te::Tensor& b, const MatmulOptions& options, const AttentionTiles& t,
+                        const char* name, int64_t nr, bool transposes) {
   const int64_t batch = *as_int(a->shape[0]), m = *as_int(a->shape[options.transpose_a ? 2 : 1]);
   const int64_t depth = *as_int(a->shape[options.transpose_a ? 1 : 2]);
   const int64_t n = *as_int(b->shape[options.transpose_b ? 1 : 2]), mr = t->mr;
@@ -41,16 +41,16 @@ te::Tensor product(const te::Tensor& a, const te::Tensor& b, const MatmulOptions
       {number(batch), number(rows), number(mr), number(depth)},
       [&](const Array<PrimExpr>& at) {
         PrimExpr i = at[1] * number(mr) + at[2];
-        Array<PrimExpr> place{at[0], options.transpose_a ? at[3] : i, options.transpose_a ? i : at[3]};
-        return filled_up(te::load(a, place), i, m, rows * mr);
+        Array<PrimExpr> index{at[0], options.transpose_a ? at[3] : i, options.transpose_a ? i : at[3]};
+        return filled_up(te::load(a, index), i, m, rows * mr);
       },
       "rows", tag(name, "rows"));
   auto column = [&](const PrimExpr& lead, const PrimExpr& k, const PrimExpr& j) {
-    Array<PrimExpr> place{lead, options.transpose_b ? j : k, options.transpose_b ? k : j};
-    return filled_up(te::load(b, place), j, n, columns * nr);
+    Array<PrimExpr> index{lead, options.transpose_b ? j : k, options.transpose_b ? k : j};
+    return filled_up(te::load(b, index), j, n, columns * nr);
   };
-  te::Tensor copy;  // by columns, from which squares are turned over
-  if (turns)
+  te::Tensor copy;  // by columns, whose squares are transposed
+  if (transposes)
     copy = te::compute(
         {number(batch), number(columns * nr), number(depth)},
         [&](const Array<PrimExpr>& at) { return column(at[0], at[2], at[1]); }, "copy", tag(name, "copy"));
@@ -58,7 +58,7 @@ te::Tensor product(const te::Tensor& a, const te::Tensor& b, const MatmulOptions
       {number(batch), number(columns), number(depth), number(nr)},
       [&](const Array<PrimExpr>& at) {
         PrimExpr j = at[1] * number(nr) + at[3];
-        return turns ? te::load(copy, {at[0], j, at[2]}) : column(at[0], at[2], j);
+        return transposes ? te::load(copy, {at[0], j, at[2]}) : column(at[0], at[2], j);
       },
       "columns", tag(name, "columns"));
   IterVar k = te::reduce_axis(make_range(0, number(depth)), "k");
@@ -78,7 +78,7 @@ te::Tensor product(const te::Tensor& a, const te::Tensor& b, const MatmulOptions
   }
   PrimExpr io = floordiv(at[1], number(mr)), ii = floormod(at[1], number(mr)), jo = floordiv(at[2], number(nr));
   PrimExpr value = te::load(tile, {at[0], io, jo, ii, floormod(at[2], number(nr))});
-  if (nr > n)  // narrower than a tile: the branch that is never taken asks for all of it
+  if (nr > n)  // narrower than a tile: the branch that is never taken reads all of it
     value = if_then_else(at[2] < number(n), value, te::load(tile, {at[0], io, jo, ii, number(nr - 1)}));
   Map<String, ObjectRef> attrs{{"attention_tiles", t}};
   return te::output(te::compute_op("product", tag(name, "product"), attrs, axes, {value}), 0);
@@ -86,20 +86,21 @@ te::Tensor product(const te::Tensor& a, const te::Tensor& b, const MatmulOptions
 
 // ---- schedule -------------------------------------------------------------------------------------------------------
 
-struct Product {
-  te::Stage rows, copy, columns, tile, product;  // `copy` may be missing
+/// Of one matmul.
+struct MatmulStages {
+  te::Stage rows, copy, columns, tile, result;  // `copy` may be missing
 };
 
-Product find_product(const te::Schedule& sch, const char* name) {
-  Product out;
+MatmulStages find_matmul(const te::Schedule& sch, const char* name) {
+  MatmulStages out;
   for (const te::Stage& stage : sch->stages) {
     if (stage->op->tag == tag(name, "rows")) out.rows = stage;
     else if (stage->op->tag == tag(name, "copy")) out.copy = stage;
     else if (stage->op->tag == tag(name, "columns")) out.columns = stage;
     else if (stage->op->tag == tag(name, "tile")) out.tile = stage;
-    else if (stage->op->tag == tag(name, "product")) out.product = stage;
+    else if (stage->op->tag == tag(name, "product")) out.result = stage;
   }
-  ICHECK(out.rows && out.columns && out.tile && out.product) << "a schedule of attention needs both products";
+  ICHECK(out.rows && out.columns && out.tile && out.result) << "a schedule of attention needs both matmuls";
   return out;
 }
 
@@ -120,20 +121,20 @@ Array<PrimExpr> element_read(const te::ComputeOp* op, const Array<PrimExpr>& at,
   return found;
 }
 
-/// The axes of the last stage that are a row and a column of the second product; the others are its leading dimension.
+/// The axes of the last stage that are a row and a column of the second matmul; the others are its leading dimension.
 struct Axes {
   IterVar row, column;
   Array<IterVar> lead;
 };
 
-Axes find_axes(const te::ComputeOp* last, const te::OperationNode* product) {
+Axes find_axes(const te::ComputeOp* last, const te::OperationNode* matmul) {
   Array<PrimExpr> at;
   arith::Analyzer analyzer;
   for (const IterVar& axis : last->axis) {
     at.push_back(axis->var);
     analyzer.bind(axis->var, axis->dom);
   }
-  Array<PrimExpr> read = element_read(last, at, product);
+  Array<PrimExpr> read = element_read(last, at, matmul);
   Axes out;
   if (read.size() != 3) return out;
   PrimExpr row = analyzer.simplify(read[1]), column = analyzer.simplify(read[2]);
@@ -149,18 +150,19 @@ void vectorize_last(const te::Stage& stage, int64_t lanes) {
   vectorize_row(stage, compute_of(stage)->axis.back(), lanes);
 }
 
-/// Panels of columns, for all of a task. Where they are turned over, one panel after the other is copied first.
-void schedule_columns(const Product& product, int64_t lanes, bool zips, const te::Stage& last, const IterVar& task) {
-  te::compute_at(product.columns, last, task);
-  if (!product.copy) return vectorize_last(product.columns, lanes);
-  const Array<IterVar> axes = compute_of(product.columns)->axis;
-  auto [outer_k, k] = te::split(product.columns, axes[2], number(lanes), PrimExpr());
-  auto [outer_j, j] = te::split(product.columns, axes[3], number(lanes), PrimExpr());
-  te::reorder(product.columns, {axes[0], axes[1], outer_j, outer_k, k, j});
-  te::tensorize(product.columns, k,
-                transpose_intrin(te::output(product.columns->op, 0)->dtype, static_cast<int>(lanes), zips));
-  te::compute_at(product.copy, product.columns, axes[1]);
-  vectorize_last(product.copy, lanes);
+/// Panels of columns, for all of a task. Where they are transposed, one panel after the other is copied first.
+void schedule_columns(const MatmulStages& matmul, int64_t lanes, bool interleaves, const te::Stage& last,
+                      const IterVar& task) {
+  te::compute_at(matmul.columns, last, task);
+  if (!matmul.copy) return vectorize_last(matmul.columns, lanes);
+  const Array<IterVar> axes = compute_of(matmul.columns)->axis;
+  auto [outer_k, k] = te::split(matmul.columns, axes[2], number(lanes), PrimExpr());
+  auto [outer_j, j] = te::split(matmul.columns, axes[3], number(lanes), PrimExpr());
+  te::reorder(matmul.columns, {axes[0], axes[1], outer_j, outer_k, k, j});
+  te::tensorize(matmul.columns, k,
+                transpose_intrin(te::output(matmul.columns->op, 0)->dtype, static_cast<int>(lanes), interleaves));
+  te::compute_at(matmul.copy, matmul.columns, axes[1]);
+  vectorize_last(matmul.copy, lanes);
 }
 
 /// A tile after the other, columns outside, so that a panel of them serves all rows of the block.
@@ -216,19 +218,19 @@ te::Tensor attention_scores(const te::Tensor& a, const te::Tensor& b, const Matm
                             const AttentionTiles& tiles) {
   // The elements of a key lie together, those of a panel's row come from as many keys.
   const int64_t depth = *as_int(a->shape[options.transpose_a ? 1 : 2]);
-  return product(a, b, options, tiles, "scores", tiles->nr, depth % tiles->lanes == 0);
+  return tiled_matmul(a, b, options, tiles, "scores", tiles->nr, depth % tiles->lanes == 0);
 }
 
 te::Tensor attention_values(const te::Tensor& a, const te::Tensor& b, const MatmulOptions& options,
                             const AttentionTiles& tiles) {
-  return product(a, b, options, tiles, "values", tiles->nr_out, false);
+  return tiled_matmul(a, b, options, tiles, "values", tiles->nr_out, false);
 }
 
 te::Tensor view_by_dimensions(const te::Tensor& x, const Array<PrimExpr>& shape) {
   return te::compute(
       shape,
       [&](const Array<PrimExpr>& at) {
-        Array<PrimExpr> place;
+        Array<PrimExpr> indices;
         size_t in = 0, out = 0;
         while (in < x->shape.size() || out < shape.size()) {
           std::vector<int64_t> from, to;
@@ -248,17 +250,17 @@ te::Tensor view_by_dimensions(const te::Tensor& x, const Array<PrimExpr>& shape)
           if (out < shape.size()) take_out();
           while (have != want) have < want ? take_in() : take_out();
           if (from.size() == 1) {
-            place.push_back(flat);
+            indices.push_back(flat);
             continue;
           }
           int64_t below = have;
           for (size_t i = 0; i < from.size(); ++i) {
             below /= from[i];
             PrimExpr digit = below > 1 ? floordiv(flat, number(below)) : flat;
-            place.push_back(i > 0 ? floormod(digit, number(from[i])) : digit);
+            indices.push_back(i > 0 ? floormod(digit, number(from[i])) : digit);
           }
         }
-        return te::load(x, place);
+        return te::load(x, indices);
       },
       "view", "injective");
 }
@@ -266,18 +268,18 @@ te::Tensor view_by_dimensions(const te::Tensor& x, const Array<PrimExpr>& shape)
 te::Schedule schedule_attention(const Array<te::Tensor>& outs, const Target& target) {
   Machine machine = machine_of(target);
   te::Schedule sch = schedule_inlined(outs);
-  Product scores = find_product(sch, "scores"), values = find_product(sch, "values");
-  auto t = downcast<AttentionTiles>(values.product->op->attrs["attention_tiles"]);
+  MatmulStages scores = find_matmul(sch, "scores"), values = find_matmul(sch, "values");
+  auto t = downcast<AttentionTiles>(values.result->op->attrs["attention_tiles"]);
   const int64_t lanes = machine->vector_bytes / outs[0]->dtype.bytes();
 
   // The stage that is written last: rows and columns have to be axes of it.
   te::Stage last = te::stage_of(sch, outs[0]->op);
-  Axes axes = find_axes(compute_of(last), values.product->op.get());
+  Axes axes = find_axes(compute_of(last), values.result->op.get());
   if (!axes.row || !axes.column) {
     schedule_stage_cpu(last);
-    te::compute_root(values.product);
-    last = values.product;
-    axes = find_axes(compute_of(last), values.product->op.get());
+    te::compute_root(values.result);
+    last = values.result;
+    axes = find_axes(compute_of(last), values.result->op.get());
   }
   auto [part, rest] = te::split(last, axes.row, number(t->part), PrimExpr());
   auto [block, row] = te::split(last, rest, number(t->block), PrimExpr());
@@ -291,11 +293,11 @@ te::Schedule schedule_attention(const Array<te::Tensor>& outs, const Target& tar
   IterVar task = te::fuse(last, tasks);
   te::set_loop_kind(last, task, IterType::Parallelized);
 
-  for (const Product& product : {scores, values}) {
-    schedule_columns(product, lanes, zips_vectors(machine), last, task);
-    te::compute_at(product.rows, last, block);
-    vectorize_last(product.rows, lanes);
-    schedule_tiles(product.tile, machine, last, block);
+  for (const MatmulStages& matmul : {scores, values}) {
+    schedule_columns(matmul, lanes, interleaves_vectors(machine), last, task);
+    te::compute_at(matmul.rows, last, block);
+    vectorize_last(matmul.rows, lanes);
+    schedule_tiles(matmul.tile, machine, last, block);
   }
   attach_rows(sch, values.rows, compute_of(values.rows)->axis[2], target);
   return sch;

@@ -1,6 +1,6 @@
 #pragma once
-// Attention in one kernel: a block of rows of the first product goes through softmax and the second product while it is in
-// the cache. The products go through panels and micro-kernels, each in one step of k.
+// Attention in one kernel: a block of rows of the first matmul goes through softmax and the second matmul while it is in
+// the cache. The matmuls go through panels and micro-kernels, each in one step of k.
 
 #include "ir/target/target.h"
 #include "te/schedule.h"
@@ -9,7 +9,7 @@
 
 namespace tessera::topi {
 
-/// How both products are cut: tiles of `mr` rows, of `nr` columns of scores and of `nr_out` of the result.
+/// How both matmuls are tiled: tiles of `mr` rows, of `nr` columns of scores and of `nr_out` of the result.
 struct AttentionTilesNode : Object {
   int32_t mr = 0, nr = 0, nr_out = 0;
   int32_t lanes = 0;  // of a vector
@@ -36,13 +36,13 @@ struct AttentionSize {
 };
 AttentionTiles attention_tiles(const Machine& machine, const AttentionSize& size, DataType dtype);
 
-/// The first and the second product of (batch, rows, depth) and (batch, depth, columns), either of which may be transposed.
+/// The first and the second matmul, of (batch, rows, depth) and (batch, depth, columns), either of which may be transposed.
 te::Tensor attention_scores(const te::Tensor& a, const te::Tensor& b, const MatmulOptions& options,
                             const AttentionTiles& tiles);
 te::Tensor attention_values(const te::Tensor& a, const te::Tensor& b, const MatmulOptions& options,
                             const AttentionTiles& tiles);
 
-/// `x` in another shape. Dimensions are matched from the left, one or several with one or several of the same product, so that
+/// `x` in another shape. Dimensions are matched from the left, one or several with one or several of as many elements, so that
 /// an index beyond the end of one, which the last tile may have, does not reach into another.
 te::Tensor view_by_dimensions(const te::Tensor& x, const Array<PrimExpr>& shape);
 

@@ -39,9 +39,9 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::optional<Caches> known_caches(std::string_view processor) {
+std::optional<Caches> known_caches(std::string_view cpu) {
   for (const Row& row : kRows)
-    if (row.name == processor) return Caches{row.l1 * kKilo, row.l2 * kKilo, row.l3 * kKilo};
+    if (row.name == cpu) return Caches{row.l1 * kKilo, row.l2 * kKilo, row.l3 * kKilo};
   return {};
 }
 

@@ -32,14 +32,14 @@ RegisterTile best_tile(const Machine& machine, const Isa& isa, int lanes, int64_
   return best;
 }
 
-/// `total` in the fewest equal steps of at most `longest`, each a multiple of `unit`; a divisor of `total` is preferred
+/// `total` in as few equal steps as `max_step` allows, each a multiple of `unit`; a divisor of `total` is preferred
 /// where there is one not much shorter, for then nothing has to be filled up.
-int64_t even_step(int64_t total, int64_t longest, int64_t unit) {
-  longest = std::max(longest / unit * unit, unit);
-  int64_t even = round_up(ceil_div(total, ceil_div(total, longest)), unit);
+int64_t even_step(int64_t total, int64_t max_step, int64_t unit) {
+  max_step = std::max(max_step / unit * unit, unit);
+  int64_t even = round_up(ceil_div(total, ceil_div(total, max_step)), unit);
   for (int64_t step = even; step * 4 >= even * 3; step -= unit)
     if (step > 0 && total % step == 0) return step;
-  for (int64_t step = even; step <= longest; step += unit)
+  for (int64_t step = even; step <= max_step; step += unit)
     if (total % step == 0) return step;
   return even;
 }
@@ -81,9 +81,9 @@ GemmTiles gemm_tiles(const Machine& machine, int64_t m, int64_t n, int64_t k, Da
   Grid grid = thread_grid(rows, columns, threads > 0 ? threads : machine->cores);
   int64_t part_rows = ceil_div(rows, grid.m), part_columns = ceil_div(columns, grid.n);
 
-  // A panel of B fills L1; A is read through it. Half of the second level is for the block of C and A.
-  int64_t longest = std::min(kMaxStep, machine->l1_bytes / (nr * dot.b.bytes()));
-  int64_t kc = even_step(k, longest, dot.group);
+  // A panel of B fills L1; A is read through it. Half of L2 is for the block of C and A.
+  int64_t max_step = std::min(kMaxStep, machine->l1_bytes / (nr * dot.b.bytes()));
+  int64_t kc = even_step(k, max_step, dot.group);
   int64_t budget = machine->l2_bytes * 55 / 100;
   auto block_bytes = [&](int64_t mc, int64_t nc) { return mc * mr * (nc * nr * dot.c.bytes() + kc * dot.a.bytes()); };
   // Columns first, for A is packed anew for each nc; but at least a few tiles of rows share a panel of B.

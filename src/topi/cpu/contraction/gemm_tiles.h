@@ -1,12 +1,12 @@
 #pragma once
-// How a matmul is cut for registers, caches and threads, worked out from the machine.
+// How a matmul is tiled for registers, caches and threads, worked out from the machine.
 
 #include "topi/cpu/machine.h"
 
 namespace tessera::topi {
 
-/// C[m, n] = A[m, k] . B[k, n] is computed in blocks of `mc` x `nc` that stay in the second-level cache while k runs in
-/// steps of `kc`; a block is made of tiles of `mr` x `nr`, each the work of one call of a micro-kernel.
+/// C[m, n] = A[m, k] . B[k, n] is computed in blocks of `mc` x `nc` that stay in L2 while k runs in steps of `kc`; a
+/// block is made of tiles of `mr` x `nr`, each computed by one call of a micro-kernel.
 ///
 ///   for each thread's part of C:                           threads_m x threads_n parts of part_m x part_n
 ///     for columns of nc: pack B[k, nc] into panels         (once for all threads where threads_m > 1)
@@ -34,7 +34,7 @@ struct GemmTilesNode : Object {
 };
 using GemmTiles = Ref<GemmTilesNode>;
 
-/// The cut for `threads` threads; 0 means one for each core of the machine. `weight` is the type of B where it is another than
+/// The tiles for `threads` threads; 0 means one for each core of the machine. `weight` is the type of B where it is another than
 /// usually goes with that of A.
 GemmTiles gemm_tiles(const Machine& machine, int64_t m, int64_t n, int64_t k, DataType dtype, int threads,
                      DataType weight = DataType::Void());

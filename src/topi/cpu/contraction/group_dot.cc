@@ -8,7 +8,7 @@
 #include "tir/buffer_access.h"
 #include "tir/function.h"
 #include "tir/tensor_intrin.h"
-#include "topi/cpu/contraction/narrow_floats.h"
+#include "topi/cpu/contraction/half_floats.h"
 
 namespace tessera::topi {
 namespace {
@@ -22,43 +22,43 @@ PrimExpr llvm_call(DataType dtype, const char* intrinsic, const Array<PrimExpr>&
   return make_call(dtype, "tir.call_llvm_pure_intrin", all);
 }
 
-/// Bytes 0 and 2 of each lane, and 1 and 3, as pairs of 16 bits: one product and one addition of each pair.
-PrimExpr dot_of_words(const PrimExpr& sums, const PrimExpr& a, const PrimExpr& b) {
+/// Elements 0 and 2 of each lane, and 1 and 3, widened to pairs of int16: one multiply and one add of each pair.
+PrimExpr dot_of_int16(const PrimExpr& sums, const PrimExpr& a, const PrimExpr& b) {
   const int lanes = sums.dtype().lanes;
-  const DataType words = DataType::Int(16).with_lanes(2 * lanes), lanes_of_words = kUInt32.with_lanes(lanes);
+  const DataType int16 = DataType::Int(16).with_lanes(2 * lanes), uint32 = kUInt32.with_lanes(lanes);
   PrimExpr low_bytes = make_broadcast(make_const(kUInt32, 0x00ff00ff), lanes);
   PrimExpr eight = make_broadcast(make_const(DataType::Int(16), 8), 2 * lanes);
-  PrimExpr whole = reinterpret(lanes_of_words, a), signed_bytes = reinterpret(words, b);
+  PrimExpr whole = reinterpret(uint32, a), pairs = reinterpret(int16, b);
   PrimExpr shift = make_broadcast(make_const(kUInt32, 8), lanes);
   PrimExpr out = sums;
   for (bool is_odd : {false, true}) {
-    PrimExpr left = reinterpret(words, (is_odd ? whole >> shift : whole) & low_bytes);
-    PrimExpr right = is_odd ? signed_bytes >> eight : (signed_bytes << eight) >> eight;
+    PrimExpr left = reinterpret(int16, (is_odd ? whole >> shift : whole) & low_bytes);
+    PrimExpr right = is_odd ? pairs >> eight : (pairs << eight) >> eight;
     out = out + llvm_call(sums.dtype(), "llvm.x86.avx2.pmadd.wd", {left, right});
   }
   return out;
 }
 
-/// usdot where there is one. sdot takes bytes from -128 to 127 on both sides: a - 128 is multiplied, and what that leaves out,
-/// 128 . b, does not depend on `a`, so that rows of a tile share it.
+/// usdot where there is one. sdot takes int8 on both sides: a - 128 is multiplied, and what that leaves out, 128 . b, does not
+/// depend on `a`, so that rows of a tile share it.
 PrimExpr dot_of_arm(std::string_view isa, const PrimExpr& sums, const PrimExpr& a, const PrimExpr& b) {
-  const int lanes = sums.dtype().lanes, bytes = lanes * kByteGroup;
+  const int lanes = sums.dtype().lanes, elements = lanes * kInt8Group;
   const bool has_sve = is_sve(isa), is_signed = isa.ends_with(kSignedDots);
-  auto as_bytes = [&](const PrimExpr& words) { return reinterpret(DataType::Int(8).with_lanes(bytes), words); };
+  auto as_int8 = [&](const PrimExpr& groups) { return reinterpret(DataType::Int(8).with_lanes(elements), groups); };
   const char* dot = has_sve     ? (is_signed ? "llvm.aarch64.sve.sdot" : "llvm.aarch64.sve.usdot")
                     : is_signed ? "llvm.aarch64.neon.sdot"
                                 : "llvm.aarch64.neon.usdot";
-  if (!is_signed) return llvm_call(sums.dtype(), dot, {sums, as_bytes(a), as_bytes(b)});
+  if (!is_signed) return llvm_call(sums.dtype(), dot, {sums, as_int8(a), as_int8(b)});
   PrimExpr high_bits = make_broadcast(make_const(DataType::Int(32), static_cast<int32_t>(0x80808080)), lanes);
   PrimExpr none = make_broadcast(make_const(DataType::Int(32), 0), lanes);
-  PrimExpr left_out = llvm_call(sums.dtype(), dot, {none, as_bytes(high_bits), as_bytes(b)});
-  return llvm_call(sums.dtype(), dot, {sums - left_out, as_bytes(a ^ high_bits), as_bytes(b)});
+  PrimExpr left_out = llvm_call(sums.dtype(), dot, {none, as_int8(high_bits), as_int8(b)});
+  return llvm_call(sums.dtype(), dot, {sums - left_out, as_int8(a ^ high_bits), as_int8(b)});
 }
 
 }  // namespace
 
 const Isa* group_isa(const Machine& machine, const GroupDot& dot) {
-  if (dot.a.is_bfloat()) return multiplies_bfloats(machine) ? &find_isa(machine->isa.str()) : nullptr;
+  if (dot.a.is_bfloat()) return multiplies_bf16(machine) ? &find_isa(machine->isa.str()) : nullptr;
   auto has = [&](std::string_view wanted) {
     for (const String& feature : machine->features)
       if (std::string_view(feature) == wanted) return true;
@@ -74,12 +74,12 @@ const Isa* group_isa(const Machine& machine, const GroupDot& dot) {
 
 PrimExpr group_dot(const GroupDot& dot, const Isa& isa, const PrimExpr& sums, const PrimExpr& a, const PrimExpr& b) {
   const std::string_view name = isa.name;
-  const bool are_bytes = !dot.a.is_bfloat();
-  const char* of_avx512 = are_bytes ? "llvm.x86.avx512.vpdpbusd.512" : "llvm.x86.avx512bf16.dpbf16ps.512";
+  const bool is_int8 = !dot.a.is_bfloat();
+  const char* of_avx512 = is_int8 ? "llvm.x86.avx512.vpdpbusd.512" : "llvm.x86.avx512bf16.dpbf16ps.512";
   if (name == "avx512") return llvm_call(sums.dtype(), of_avx512, {sums, a, b});
-  if (name == "avx2" && are_bytes) return dot_of_words(sums, a, b);
-  ICHECK(is_sve(name) || name.starts_with("neon")) << name << " has no products of groups of " << dot.a;
-  if (are_bytes) return dot_of_arm(name, sums, a, b);
+  if (name == "avx2" && is_int8) return dot_of_int16(sums, a, b);
+  ICHECK(is_sve(name) || name.starts_with("neon")) << name << " has no dot products of groups of " << dot.a;
+  if (is_int8) return dot_of_arm(name, sums, a, b);
   const int elements = sums.dtype().lanes * dot.group;
   PrimExpr left = reinterpret(dot.a.with_lanes(elements), a), right = reinterpret(dot.b.with_lanes(elements), b);
   return llvm_call(sums.dtype(), is_sve(name) ? "llvm.aarch64.sve.bfdot" : "llvm.aarch64.neon.bfdot",
@@ -144,8 +144,8 @@ PrimFunc description(const GroupDot& dot, int lanes) {
                       make_iter_var(make_range(0, dot.group), vk, IterType::CommReduce)};
   update.reads = {region(step.c, {vj}), region(step.a, {vk}), region(step.b, {vj, vk})};
   update.writes = {region(step.c, {vj})};
-  PrimExpr product = cast(dot.sum, make_load(step.a, {vk})) * cast(dot.sum, make_load(step.b, {vj, vk}));
-  update.body = make(BufferStore{.buffer = step.c, .value = make_load(step.c, {vj}) + product, .indices = {vj}});
+  PrimExpr term = cast(dot.sum, make_load(step.a, {vk})) * cast(dot.sum, make_load(step.b, {vj, vk}));
+  update.body = make(BufferStore{.buffer = step.c, .value = make_load(step.c, {vj}) + term, .indices = {vj}});
   Stmt body = realize(std::move(update), {j, k});
   body = make(For{.loop_var = k, .min = 0, .extent = dot.group, .body = body});
   return function_of(step, make(For{.loop_var = j, .min = 0, .extent = lanes, .body = body}));

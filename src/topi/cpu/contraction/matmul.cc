@@ -37,9 +37,9 @@ struct Factors {
 std::optional<Factors> factors_of(const BlockNode* block) {
   auto* store = block->body.as<BufferStore>();
   auto* sum = store ? store->value.as<Add>() : nullptr;
-  auto* product = sum ? sum->b.as<Mul>() : nullptr;
+  auto* multiply = sum ? sum->b.as<Mul>() : nullptr;
   auto* before = sum ? sum->a.as<BufferLoad>() : nullptr;
-  auto *x = product ? load_of(product->a) : nullptr, *y = product ? load_of(product->b) : nullptr;
+  auto *x = multiply ? load_of(multiply->a) : nullptr, *y = multiply ? load_of(multiply->b) : nullptr;
   if (!x || !y || !before || !before->buffer.same_as(store->buffer)) return {};
   auto* init = block->init.as<BufferStore>();
   if (!init || !is_zero_number(init->value)) return {};
@@ -235,7 +235,7 @@ std::optional<Matmul> as_matmul(const schedule::State& state, const schedule::Bl
   out.a.flat = flattened(x->buffer, out.is_dynamic());
   out.b.flat = flattened(y->buffer, false);
   if (!out.a.flat || !out.b.flat) return {};
-  out.epilogue_ref = reader_of(state, ref, *reduction);
+  out.epilogue_ref = epilogue_of(state, ref, *reduction);
   if (out.epilogue_ref.key) {
     out.epilogue = state.find(out.epilogue_ref).block();
     if (!out.epilogue->body.as<BufferStore>()) out.epilogue = nullptr, out.epilogue_ref = {};

@@ -10,7 +10,7 @@ namespace tessera::topi {
 
 /// A matrix as numbered elements of memory: element (i, j) of batch b is at base(b) + i * row + j * column.
 struct MatrixView {
-  Buffer flat;                 // the tensor with one dimension; empty where only a plan is asked for
+  Buffer flat;                 // the tensor with one dimension; empty where only a plan is made
   std::vector<int64_t> batch;  // strides of the batch axes
   int64_t row = 0, column = 0;
   /// Columns that lie in panels of so many, packed beforehand: panel after panel, in each of them a row of groups along k after the
@@ -24,8 +24,8 @@ inline constexpr int64_t kAnyPanel = -1;
 /// Rows of a matmul whose rows are dynamic, for the choice of its tiles.
 inline constexpr int64_t kGuessedRows = 96;
 
-/// C[m, n] = A[m, k] . B[k, n] for each element of the batch axes, with whatever is done to an element of C before it is
-/// stored. Neighbours along n lie together in the result.
+/// C[m, n] = A[m, k] . B[k, n] for each element of the batch axes, with its element-wise epilogue. Neighbours along n lie
+/// together in the result.
 struct Matmul {
   DataType a_dtype, b_dtype, dtype;  // of the factors, and of the sums
   int64_t batch = 1, m = 1, n = 1, k = 1;
@@ -59,7 +59,7 @@ struct Matmul {
   std::vector<Axis> axes_;
 };
 
-/// The matmul that a block computes: sums of products of two inputs of the function, of extents that are numbers but for the rows.
+/// The matmul that a block computes: a contraction of two inputs of the function, of extents that are numbers but for the rows.
 /// Nothing where it is none.
 std::optional<Matmul> as_matmul(const schedule::State& state, const schedule::BlockRef& block,
                                 const PrimFunc& function);

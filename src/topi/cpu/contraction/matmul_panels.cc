@@ -26,8 +26,8 @@ Stmt copied(const Matmul& matmul, const TileSize& size, const PrimExpr& base, co
 }
 
 /// Squares of lanes x lanes at a time. The last of them along k overlaps the one before where k is not a multiple.
-Stmt transposed_copy(const Matmul& matmul, bool zips, const TileSize& size, const PrimExpr& base, const PrimExpr& j0,
-                     const Buffer& panels, const PrimExpr& to) {
+Stmt transposed_copy(const Matmul& matmul, bool interleaves, const TileSize& size, const PrimExpr& base,
+                     const PrimExpr& j0, const Buffer& panels, const PrimExpr& to) {
   const int64_t lanes = size.lanes, depth = std::min(matmul.k, lanes), squares = ceil_div(matmul.k, lanes);
   auto square = [&](const PrimExpr& v, const PrimExpr& k0, int64_t rows) {
     std::vector<PrimExpr> vectors;
@@ -35,11 +35,11 @@ Stmt transposed_copy(const Matmul& matmul, bool zips, const TileSize& size, cons
       PrimExpr from = matmul.b.at(base, k0, j0 + v * number(lanes) + number(r));
       vectors.push_back(load_vector(matmul.b.flat, from, lanes, r < rows ? depth : 0));
     }
-    return transposed(vectors, zips, [&](const std::vector<PrimExpr>& columns) {
+    return transposed(vectors, interleaves, [&](const std::vector<PrimExpr>& columns) {
       std::vector<Stmt> stores;
       for (int64_t k = 0; k < depth; ++k) {
-        PrimExpr place = to + (k0 + number(k)) * number(size.vectors * lanes) + v * number(lanes);
-        stores.push_back(store_vector(panels, place, columns[static_cast<size_t>(k)]));
+        PrimExpr index = to + (k0 + number(k)) * number(size.vectors * lanes) + v * number(lanes);
+        stores.push_back(store_vector(panels, index, columns[static_cast<size_t>(k)]));
       }
       return sequence(stores);
     });
@@ -64,7 +64,7 @@ Stmt transposed_copy(const Matmul& matmul, bool zips, const TileSize& size, cons
 Stmt copy_panel_b(const Matmul& matmul, const Machine& machine, const TileSize& size, const PrimExpr& base,
                   const PrimExpr& j0, const Buffer& panels, const PrimExpr& to) {
   return matmul.b.column == 1 ? copied(matmul, size, base, j0, panels, to)
-                              : transposed_copy(matmul, zips_vectors(machine), size, base, j0, panels, to);
+                              : transposed_copy(matmul, interleaves_vectors(machine), size, base, j0, panels, to);
 }
 
 PanelA panel_a(const Matmul& matmul, const MatmulPlan& plan, const Machine& machine) {

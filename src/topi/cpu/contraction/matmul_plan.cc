@@ -10,8 +10,8 @@ namespace {
 
 register_types<MatmulPlanNode> types;
 
-/// Steps of k in which cache lines of the result come from memory.
-constexpr int64_t kMinToWaitFor = 64;
+/// Steps of k in which cache lines of the result arrive from memory.
+constexpr int64_t kMinPrefetchSteps = 64;
 constexpr int64_t kMaxDotSide = 8;
 /// Of panels that are packed beforehand: more would only be read by matmuls of a single row, which gain nothing.
 constexpr int64_t kMaxPackedVectors = 8;
@@ -171,15 +171,15 @@ void choose_blocks(const Problem& problem, MatmulPlanNode* plan) {
   plan->block_columns = knob(columns);
   // A cache line with each step: with fewer tiles of rows that would not be all of a panel.
   const int64_t lines = ceil_div(problem.panel_row_bytes(plan->vectors), machine->cache_line_bytes);
-  const bool is_far = problem.has_panels() ? panels * panel_bytes > machine->l2_bytes
-                                           : plan->packs_b && columns * panel_bytes > machine->l2_bytes / 2;
+  const bool exceeds_l2 = problem.has_panels() ? panels * panel_bytes > machine->l2_bytes
+                                               : plan->packs_b && columns * panel_bytes > machine->l2_bytes / 2;
   Prefetch prefetch = Prefetch::None;
-  if (is_far && plan->block_rows >= lines) prefetch = Prefetch::NextPanel;
-  else if (is_far && problem.has_panels() && plan->block_rows > 1) prefetch = Prefetch::Ahead;
+  if (exceeds_l2 && plan->block_rows >= lines) prefetch = Prefetch::NextPanel;
+  else if (exceeds_l2 && problem.has_panels() && plan->block_rows > 1) prefetch = Prefetch::Ahead;
   plan->prefetch_b = static_cast<int32_t>(prefetch);
   const int64_t all_bytes = matmul.m * matmul.k * dot.a.bytes() + b_bytes + matmul.m * matmul.n * dot.c.bytes();
   plan->prefetch_result =
-      !matmul.is_dynamic() && all_bytes * matmul.batch > machine->l2_bytes && steps >= kMinToWaitFor;
+      !matmul.is_dynamic() && all_bytes * matmul.batch > machine->l2_bytes && steps >= kMinPrefetchSteps;
 }
 
 /// Parts of one matmul so that threads have about equal shares.

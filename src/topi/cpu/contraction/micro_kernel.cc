@@ -6,7 +6,7 @@
 #include "runtime/registry.h"
 #include "tir/buffer_access.h"
 #include "topi/cpu/contraction/group_dot.h"
-#include "topi/cpu/contraction/narrow_floats.h"
+#include "topi/cpu/contraction/half_floats.h"
 #include "topi/cpu/contraction/register_tile.h"
 
 namespace tessera::topi {
@@ -21,14 +21,14 @@ const Dot kDots[] = {
     {"", DataType::Float(64), DataType::Float(64), DataType::Float(64), 1, nullptr},
     {"", kFloat32, DataType::Float(16), kFloat32, 1, nullptr},
     {"", kFloat32, DataType::BFloat(16), kFloat32, 1, nullptr},
-    {"avx512", DataType::BFloat(16), DataType::BFloat(16), kFloat32, kBfloatDot.group,
+    {"avx512", DataType::BFloat(16), DataType::BFloat(16), kFloat32, kBf16Dot.group,
      "llvm.x86.avx512bf16.dpbf16ps.512"},
-    {"neon", DataType::BFloat(16), DataType::BFloat(16), kFloat32, kBfloatDot.group, "llvm.aarch64.neon.bfdot"},
-    {"avx512", DataType::UInt(8), DataType::Int(8), kInt32, kByteGroup, "llvm.x86.avx512.vpdpbusd.512"},
-    {"avx2", DataType::UInt(8), DataType::Int(8), kInt32, kByteGroup, "llvm.x86.avx2.pmadd.wd"},
-    {"neon", DataType::UInt(8), DataType::Int(8), kInt32, kByteGroup, "llvm.aarch64.neon.usdot"},
-    {"neon-sdot", DataType::UInt(8), DataType::Int(8), kInt32, kByteGroup, "llvm.aarch64.neon.sdot"},
-    {"sve", DataType::UInt(8), DataType::Int(8), kInt32, kByteGroup, "llvm.aarch64.sve.usdot"},
+    {"neon", DataType::BFloat(16), DataType::BFloat(16), kFloat32, kBf16Dot.group, "llvm.aarch64.neon.bfdot"},
+    {"avx512", DataType::UInt(8), DataType::Int(8), kInt32, kInt8Group, "llvm.x86.avx512.vpdpbusd.512"},
+    {"avx2", DataType::UInt(8), DataType::Int(8), kInt32, kInt8Group, "llvm.x86.avx2.pmadd.wd"},
+    {"neon", DataType::UInt(8), DataType::Int(8), kInt32, kInt8Group, "llvm.aarch64.neon.usdot"},
+    {"neon-sdot", DataType::UInt(8), DataType::Int(8), kInt32, kInt8Group, "llvm.aarch64.neon.sdot"},
+    {"sve", DataType::UInt(8), DataType::Int(8), kInt32, kInt8Group, "llvm.aarch64.sve.usdot"},
     {"sve", DataType::BFloat(16), DataType::BFloat(16), kFloat32, 2, "llvm.aarch64.sve.bfdot"},
     {"neon", DataType::Int(8), DataType::Int(8), kInt32, 4, "llvm.aarch64.neon.sdot"},
 };
@@ -112,7 +112,7 @@ class KernelBuilder {
 
 PrimExpr multiply_add(const Dot& dot, const Isa& isa, const PrimExpr& sum, const PrimExpr& a, const PrimExpr& b) {
   if (!dot.intrinsic) return sum + a * b;
-  for (const GroupDot& known : {kByteDot, kBfloatDot})
+  for (const GroupDot& known : {kInt8Dot, kBf16Dot})
     if (dot.a == known.a) return group_dot(known, isa, sum, a, b);
   PrimExpr left = a, right = b;
   if (isa.name == std::string_view("neon")) {  // takes vectors of elements
@@ -135,15 +135,15 @@ const Dot& find_dot(std::string_view isa, DataType a, DataType b) {
 }
 
 const Isa& matmul_isa(const Machine& machine, DataType dtype) {
-  const Isa* bytes = dtype == DataType::UInt(8) ? byte_isa(machine) : nullptr;
-  return bytes ? *bytes : find_isa(machine->isa.str());
+  const Isa* isa = dtype == DataType::UInt(8) ? int8_isa(machine) : nullptr;
+  return isa ? *isa : find_isa(machine->isa.str());
 }
 
 const Dot* dot_on(const Machine& machine, DataType a, DataType b) {
   if (machine->isa.empty()) return nullptr;
-  if (a == DataType::UInt(8) && !byte_isa(machine)) return nullptr;
-  if (a.is_bfloat() && !multiplies_bfloats(machine)) return nullptr;
-  if (a != b && is_narrow_float(b) && !widens_when_read(machine, b)) return nullptr;
+  if (a == DataType::UInt(8) && !int8_isa(machine)) return nullptr;
+  if (a.is_bfloat() && !multiplies_bf16(machine)) return nullptr;
+  if (a != b && is_half_float(b) && !widens_when_read(machine, b)) return nullptr;
   const std::string_view isa = matmul_isa(machine, a).name;
   for (const Dot& dot : kDots)
     if (is_of(dot, isa) && dot.a == a && dot.b == b) return &dot;

@@ -7,12 +7,12 @@
 
 namespace tessera::topi {
 
-/// C[mr, nr] += A[mr, kc] . B[kc, nr], kept in mr * nr / lanes vector registers while k runs.
+/// C[mr, nr] += A[mr, kc] . B[kc, nr], held in mr * nr / lanes vector registers while k runs.
 ///
 /// A lies by rows, so a panel of it is a plain copy of mr rows. B lies by rows too where an instruction multiplies lane by
-/// lane; where it takes `group` neighbours along k into one lane (bfloat16 pairs, int8 quadruples) B is
-/// [kc / group, nr, group]. nr is a multiple of the lanes of a vector of C. B may be of narrower floats than A: its vectors are
-/// widened as they are read.
+/// lane; where it takes `group` neighbours along k into one lane (bf16 pairs, int8 quadruples) B is
+/// [kc / group, nr, group]. nr is a multiple of the lanes of a vector of C. B may be fp16 or bf16 where A is fp32: its vectors
+/// are widened as they are read.
 struct MicroKernelNode : Object {
   String isa;
   DataType a_dtype, b_dtype, c_dtype;
@@ -40,11 +40,11 @@ struct Dot {
   std::string_view isa;  // empty: any
   DataType a, b, c;
   int group;
-  const char* intrinsic;  // LLVM's name; null: a product and a sum, which become one instruction
+  const char* intrinsic;  // LLVM's name; null: a multiply and an add, which become one instruction
 };
 const Dot& find_dot(std::string_view isa, DataType a, DataType b = DataType::Void());
 
-/// The instructions with which a machine multiplies elements of this type: those of bytes may be narrower than others.
+/// The instructions with which a machine multiplies elements of this type: those of int8 may be narrower than others.
 const Isa& matmul_isa(const Machine& machine, DataType dtype);
 
 /// How a machine multiplies elements of these types; null where it has no instructions for that. A group of neighbours along k

@@ -21,7 +21,7 @@ Array<PrimExpr> b_index(const MicroKernel& kernel, const PrimExpr& k, const Prim
   return {floordiv(k, kernel->group), j, floormod(k, kernel->group)};
 }
 
-/// A view of memory with free strides and a free place, dense along its last dimension.
+/// A view of memory with free strides and a free offset, dense along its last dimension.
 Buffer free_view(const Array<PrimExpr>& shape, DataType dtype, const char* name) {
   BufferNode node;
   node.data = make_var(name, pointer_type(dtype));
@@ -53,7 +53,7 @@ PrimExpr sum_over(const PrimExpr& term, const IterVar& axis) {
   return make(std::move(node));
 }
 
-PrimExpr product(const MicroKernel& kernel, const PrimExpr& a, const PrimExpr& b) {
+PrimExpr multiplied(const MicroKernel& kernel, const PrimExpr& a, const PrimExpr& b) {
   return cast(kernel->c_dtype, a) * cast(kernel->c_dtype, b);
 }
 
@@ -108,7 +108,7 @@ PrimFunc description(const MicroKernel& kernel) {
   update.name_hint = "update";
   update.reads = {point(panels.c, {i, j}), point(panels.a, {i, k}), point(panels.b, at_b)};
   update.writes = {point(panels.c, {i, j})};
-  update.body = make(BufferStore{.buffer = panels.c, .value = c + product(kernel, a, b), .indices = {i, j}});
+  update.body = make(BufferStore{.buffer = panels.c, .value = c + multiplied(kernel, a, b), .indices = {i, j}});
   Stmt body =
       make(BlockRealize{.iter_values = bindings, .predicate = bool_imm(true), .block = make(std::move(update))});
   for (size_t n = 3; n-- > 0;) body = make(For{.loop_var = loops[n], .min = 0, .extent = axes[n].second, .body = body});
@@ -124,7 +124,7 @@ te::TensorIntrin te_intrin(const MicroKernel& kernel) {
   te::Tensor c = te::compute(
       {kernel->mr, kernel->nr},
       [&](const Array<PrimExpr>& i) {
-        PrimExpr term = product(kernel, te::load(a, {i[0], k->var}), te::load(b, b_index(kernel, k->var, i[1])));
+        PrimExpr term = multiplied(kernel, te::load(a, {i[0], k->var}), te::load(b, b_index(kernel, k->var, i[1])));
         return sum_over(term, k);
       },
       "c");

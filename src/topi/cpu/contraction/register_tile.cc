@@ -93,10 +93,10 @@ Stmt prefetch(const Buffer& buffer, const Array<PrimExpr>& indices, bool to_writ
 PrimExpr load_vector(const Buffer& flat, const PrimExpr& first, int64_t lanes, int64_t used) {
   if (used <= 0) return zeros(flat->dtype, lanes);
   if (used >= lanes) return make_load(flat, {ramp(first, lanes)});
-  PrimExpr place = make_call(DataType::Handle(), builtin::address_of(), {make_load(flat, {first})});
+  PrimExpr address = make_call(DataType::Handle(), builtin::address_of(), {make_load(flat, {first})});
   PrimExpr mask = ramp(PrimExpr(0), lanes) < make_broadcast(number(used), static_cast<int>(lanes));
   DataType dtype = flat->dtype.with_lanes(static_cast<int>(lanes));
-  return make_call(dtype, "tir.masked_load", {place, mask, make_zero(dtype)});
+  return make_call(dtype, "tir.masked_load", {address, mask, make_zero(dtype)});
 }
 
 Stmt store_vector(const Buffer& flat, const PrimExpr& first, const PrimExpr& value) {
@@ -121,13 +121,13 @@ Stmt allocated(const Buffer& buffer, const Stmt& body) {
 Stmt outer_tile(const OuterTile& tile) {
   const TileSize& size = tile.size;
   Buffer sums = decl_buffer({number(size.rows * size.vectors * size.lanes)}, tile.dtype, "sums", "local");
-  auto place = [&](int64_t i, int64_t v) { return number((i * size.vectors + v) * size.lanes); };
-  auto sum = [&](int64_t i, int64_t v) { return make_load(sums, {ramp(place(i, v), size.lanes_of(v))}); };
+  auto offset = [&](int64_t i, int64_t v) { return number((i * size.vectors + v) * size.lanes); };
+  auto sum = [&](int64_t i, int64_t v) { return make_load(sums, {ramp(offset(i, v), size.lanes_of(v))}); };
   std::vector<Stmt> parts;
   for (int64_t i = 0; i < size.rows; ++i)
     for (int64_t v = 0; v < size.vectors; ++v)
       parts.push_back(
-          store_vector(sums, place(i, v), tile.first ? tile.first(i, v) : zeros(tile.dtype, size.lanes_of(v))));
+          store_vector(sums, offset(i, v), tile.first ? tile.first(i, v) : zeros(tile.dtype, size.lanes_of(v))));
   if (tile.before) parts.push_back(tile.before);
   // one step of k: each vector of b and each element of a is read once
   parts.push_back(loop_over("k", tile.depth, [&](const PrimExpr& k) {
@@ -144,7 +144,7 @@ Stmt outer_tile(const OuterTile& tile) {
         PrimExpr factor = make_broadcast(a, static_cast<int>(size.lanes_of(v)));
         const PrimExpr& vector = b[static_cast<size_t>(v)];
         row.push_back(store_vector(
-            sums, place(i, v),
+            sums, offset(i, v),
             tile.multiply_add ? tile.multiply_add(sum(i, v), factor, vector) : sum(i, v) + factor * vector));
       }
       rows.push_back(element.around(sequence(row)));
@@ -157,25 +157,25 @@ Stmt outer_tile(const OuterTile& tile) {
 
 Stmt dot_tile(const DotTile& tile) {
   Buffer sums = decl_buffer({number(tile.rows * tile.columns * tile.lanes)}, tile.dtype, "sums", "local");
-  auto place = [&](int64_t i, int64_t j) { return number((i * tile.columns + j) * tile.lanes); };
-  auto sum = [&](int64_t i, int64_t j) { return make_load(sums, {ramp(place(i, j), tile.lanes)}); };
+  auto offset = [&](int64_t i, int64_t j) { return number((i * tile.columns + j) * tile.lanes); };
+  auto sum = [&](int64_t i, int64_t j) { return make_load(sums, {ramp(offset(i, j), tile.lanes)}); };
   auto step = [&](const PrimExpr& k, int64_t used, bool is_first) {
     // the shorter side stays in registers
     const bool by_rows = tile.rows > tile.columns;
-    const int64_t kept = by_rows ? tile.columns : tile.rows, passing = by_rows ? tile.rows : tile.columns;
-    const auto &keep = by_rows ? tile.b : tile.a, &pass = by_rows ? tile.a : tile.b;
+    const int64_t stationary = by_rows ? tile.columns : tile.rows, streamed = by_rows ? tile.rows : tile.columns;
+    const auto &load_stationary = by_rows ? tile.b : tile.a, &load_streamed = by_rows ? tile.a : tile.b;
     Names names;
     std::vector<PrimExpr> held;
-    for (int64_t x = 0; x < kept; ++x) held.push_back(names("kept", keep(x, k, used)));
+    for (int64_t x = 0; x < stationary; ++x) held.push_back(names("kept", load_stationary(x, k, used)));
     std::vector<Stmt> rows;
-    for (int64_t y = 0; y < passing; ++y) {
+    for (int64_t y = 0; y < streamed; ++y) {
       Names one;
-      PrimExpr value = one("passing", pass(y, k, used));
+      PrimExpr value = one("passing", load_streamed(y, k, used));
       std::vector<Stmt> row;
-      for (int64_t x = 0; x < kept; ++x) {
+      for (int64_t x = 0; x < stationary; ++x) {
         const int64_t i = by_rows ? y : x, j = by_rows ? x : y;
         PrimExpr term = value * held[static_cast<size_t>(x)];
-        row.push_back(store_vector(sums, place(i, j), is_first ? term : sum(i, j) + term));
+        row.push_back(store_vector(sums, offset(i, j), is_first ? term : sum(i, j) + term));
       }
       rows.push_back(one.around(sequence(row)));
     }
@@ -188,7 +188,7 @@ Stmt dot_tile(const DotTile& tile) {
   } else {
     for (int64_t i = 0; i < tile.rows; ++i)
       for (int64_t j = 0; j < tile.columns; ++j)
-        parts.push_back(store_vector(sums, place(i, j), zeros(tile.dtype, tile.lanes)));
+        parts.push_back(store_vector(sums, offset(i, j), zeros(tile.dtype, tile.lanes)));
   }
   if (whole > 0)
     parts.push_back(loop_over("k", number(whole),
@@ -202,7 +202,7 @@ Stmt dot_tile(const DotTile& tile) {
   return allocated(sums, sequence(parts));
 }
 
-Stmt transposed(const std::vector<PrimExpr>& rows, bool zips,
+Stmt transposed(const std::vector<PrimExpr>& rows, bool interleaves,
                 const std::function<Stmt(const std::vector<PrimExpr>&)>& use) {
   const auto lanes = static_cast<int64_t>(rows.size());
   const DataType dtype = rows[0].dtype();
@@ -211,13 +211,14 @@ Stmt transposed(const std::vector<PrimExpr>& rows, bool zips,
   Names names;
   std::vector<PrimExpr> now;
   for (const PrimExpr& row : rows) now.push_back(names("row", row));
-  if (zips) {
-    // Each step moves the highest bit of a row's number to the lowest of its elements' places: after all steps rows are columns.
+  if (interleaves) {
+    // Each step moves the highest bit of a row's index to the lowest of its elements' indices: after all steps rows are
+    // columns.
     for (int64_t step = 1; step < lanes; step *= 2) {
       std::vector<PrimExpr> next;
       for (size_t i = 0; i < now.size() / 2; ++i)
         for (bool half : {false, true})
-          next.push_back(names("zip", picked({now[i], now[i + now.size() / 2]}, zip_lanes(lanes, half))));
+          next.push_back(names("zip", picked({now[i], now[i + now.size() / 2]}, interleaved_lanes(lanes, half))));
       now = next;
     }
     return names.around(use(now));

@@ -55,8 +55,8 @@ struct DotTile {
 Stmt dot_tile(const DotTile& tile);
 
 /// `lanes` vectors of as many lanes become their columns: `use` is given vector j made of lane j of each. Each step works in
-/// 16 bytes or moves whole ones, or where the machine `zips` interleaves two whole vectors.
-Stmt transposed(const std::vector<PrimExpr>& rows, bool zips,
+/// 16 bytes or moves whole ones, or where the machine `interleaves` takes two whole vectors.
+Stmt transposed(const std::vector<PrimExpr>& rows, bool interleaves,
                 const std::function<Stmt(const std::vector<PrimExpr>&)>& use);
 
 /// for name in range(extent): body(name); a single iteration is the body alone.

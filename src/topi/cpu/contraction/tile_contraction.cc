@@ -7,7 +7,7 @@
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
 #include "topi/cpu/contraction/group_dot.h"
-#include "topi/cpu/contraction/narrow_floats.h"
+#include "topi/cpu/contraction/half_floats.h"
 #include "topi/cpu/cost_model.h"
 #include "topi/cpu/number.h"
 
@@ -26,7 +26,7 @@ constexpr int64_t kMaxDynamicColumns = 6;
 /// Code beyond is not worth having.
 constexpr int64_t kMaxTileSums = 256;
 
-/// The factors of the products, as the last axis of the result sees them.
+/// The factors, as the last axis of the result sees them.
 struct Factors {
   std::vector<const BufferLoad*> lanes;   // one element after the other
   std::vector<const BufferLoad*> single;  // the same for all
@@ -53,7 +53,7 @@ bool reads_one_vector(const BufferLoad* load, const Var& axis, int64_t extent) {
   return true;
 }
 
-/// The factors of a sum of products by groups; nothing where it is none, or where the machine has no instruction for it.
+/// The factors of a contraction by groups; nothing where it is none, or where the machine has no instruction for it.
 std::optional<Factors> group_factors_of(const Reduction& reduction, const Machine& machine, const GroupDot& dot) {
   if (!group_isa(machine, dot) || reduction.reduce_extents.back() != dot.group || reduction.reduce_axes < 2) return {};
   if (reduction.block->writes[0]->buffer->dtype != dot.sum) return {};
@@ -78,18 +78,18 @@ std::optional<Factors> factors_of(const Reduction& reduction) {
     std::optional<int64_t> apart = stride(load, reduction.axes.back());
     const DataType own = load->buffer->dtype;
     const bool is_widened = (dtype == DataType::Int(32) && own.bits == 8 && !own.is_float()) ||
-                            (dtype == DataType::Float(32) && is_narrow_float(own));
+                            (dtype == DataType::Float(32) && is_half_float(own));
     if (!apart && own == dtype && reads_one_vector(load, reduction.axes.back(), reduction.extents.back())) {
       out.has_groups = true;
       out.lanes.push_back(load);
       continue;
     }
     if (!apart || *apart < 0 || *apart > 1 || (own != dtype && !is_widened)) return {};
-    out.are_widened = out.are_widened || (is_narrow_float(own) && *apart == 1);
+    out.are_widened = out.are_widened || (is_half_float(own) && *apart == 1);
     (*apart == 1 ? out.lanes : out.single).push_back(load);
   }
-  bool is_product = out.lanes.size() + out.single.size() == 2 && !out.lanes.empty();
-  return is_product ? std::optional(out) : std::nullopt;
+  bool is_contraction = out.lanes.size() + out.single.size() == 2 && !out.lanes.empty();
+  return is_contraction ? std::optional(out) : std::nullopt;
 }
 
 bool is_shared(const BufferLoad* load, const Var& axis) { return stride(load, axis) == 0; }
@@ -112,7 +112,7 @@ std::optional<Space> space_of(const Reduction& reduction, const Factors& factors
   const int64_t extent = reduction.extents[last];
   const int64_t bytes = factors.dot ? group_isa(machine, *factors.dot)->vector_bytes : machine->vector_bytes;
   const int64_t native = bytes / reduction.block->writes[0]->buffer->dtype.bytes();
-  // An open row of lanes is cut into whole vectors and a rest.
+  // A dynamic row of lanes is split into whole vectors and a remainder.
   for (out.lanes = native; extent != kDynamic && out.lanes > 1 && extent % out.lanes != 0;) out.lanes /= 2;
   if (extent == kDynamic && (factors.single.empty() || factors.dot)) return {};
   if (out.lanes < std::min(native, kMinLanes) || (factors.has_groups && out.lanes != extent) ||
@@ -144,7 +144,7 @@ std::vector<int64_t> widths_of(const Reduction& reduction, const Space& space) {
 
 ContractionKnobsNode choose(const Reduction& reduction, const Space& space, const Machine& machine, int64_t registers) {
   auto fits = [&](int64_t pixels, int64_t vectors) {
-    if (space.reads_pixels) return 2 * pixels + 5 <= registers;  // what taps side by side read stays in registers too
+    if (space.reads_pixels) return 2 * pixels + 5 <= registers;  // what neighbouring window elements read stays too
     return pixels <= max_tile_rows(vectors, registers);
   };
   const std::vector<int64_t> widths = widths_of(reduction, space);
@@ -202,7 +202,7 @@ class Scheduler {
         tile_(plan),
         pixels_(plan.pixels()) {}
 
-  std::vector<LoopRef> cut() {
+  std::vector<LoopRef> split_into_tiles() {
     std::vector<LoopRef> outer = store_loops(tile_.knobs->vectors_first);
     schedule::set_scope(state_, block_, 0, "local");
     schedule::compute_at(state_, block_, outer.back(), true, -1);
@@ -211,10 +211,11 @@ class Scheduler {
   }
 
   void run() {
-    std::vector<LoopRef> outer = cut();
+    std::vector<LoopRef> outer = split_into_tiles();
     if (outer.size() > 1) outer.pop_back();
-    if (outer.size() > 1 && reduction_.extents[last()] == kDynamic) outer.pop_back();  // it is cut before its rest
-    if (tile_.padded.key && place_padding(&outer)) return;
+    if (outer.size() > 1 && reduction_.extents[last()] == kDynamic)
+      outer.pop_back();  // it is partitioned before its remainder
+    if (tile_.padded.key && attach_padding(&outer)) return;
     if (is_dynamic(reduction_) || reduction_.steps >= ParallelThreshold::contraction) share(outer);
   }
 
@@ -225,16 +226,16 @@ class Scheduler {
   /// The loops of the stage that stores: outer ones over tiles, then those of a tile. Returns the outer ones.
   std::vector<LoopRef> store_loops(bool vectors_first) {
     std::vector<LoopRef> axes = last_loops(state_, store_, reduction_.axes.size()), tile;
-    auto cut = [&](size_t axis, int64_t size) {
+    auto split_axis = [&](size_t axis, int64_t size) {
       auto parts = schedule::split(state_, axes[axis], {PrimExpr(), number(size)}, true);
       axes[axis] = parts[0];
       return parts[1];
     };
-    LoopRef lanes = cut(last(), tile_.lanes);
+    LoopRef lanes = split_axis(last(), tile_.lanes);
     if (reduction_.extents[last()] == kDynamic)
       schedule::annotate(state_, state_.find(axes[last()]), attr::kPragmaLoopPartitionHint, PrimExpr(1));
-    for (const Split& pixels : pixels_) tile.push_back(cut(pixels.axis, pixels.size));
-    if (tile_.knobs->vectors > 1) tile.push_back(cut(*tile_.vector_axis, tile_.knobs->vectors));
+    for (const Split& pixels : pixels_) tile.push_back(split_axis(pixels.axis, pixels.size));
+    if (tile_.knobs->vectors > 1) tile.push_back(split_axis(*tile_.vector_axis, tile_.knobs->vectors));
     for (const LoopRef& loop : tile) schedule::unroll(state_, loop);
     schedule::vectorize(state_, lanes);
     // tiles that follow each other read the same lanes
@@ -297,8 +298,8 @@ class Scheduler {
     return share_between_threads(state_, outer, reduction_, ParallelThreshold::contraction);
   }
 
-  /// Padding inside the loop that threads share: what is filled up is still in the cache when it is read.
-  bool place_padding(std::vector<LoopRef>* outer) {
+  /// Padding inside the loop that threads share: what is padded is still in the cache when it is read.
+  bool attach_padding(std::vector<LoopRef>* outer) {
     const Split rows{pixels_.back().axis - 1, tile_.knobs->padded_rows};
     if (rows.axis >= outer->size() || (!is_dynamic(reduction_) && reduction_.steps < ParallelThreshold::contraction))
       return false;
@@ -330,9 +331,9 @@ BlockRef padding_of(const State& state, const BlockRef& block, const Reduction& 
   if (std::any_of(reduction.extents.begin() + 1, reduction.extents.end(), [](int64_t e) { return e == kDynamic; }))
     return {};
   for (const BlockRef& producer : schedule::get_producers(state, block)) {
-    schedule::Place place = state.find(producer);
-    bool is_plain = is_spatial(place) && !is_scheduled(place) && schedule::get_consumers(state, producer).size() == 1;
-    if (is_plain && place.loops().size() == reduction.axes.size()) return producer;
+    schedule::Cursor cursor = state.find(producer);
+    bool is_plain = is_spatial(cursor) && !is_scheduled(cursor) && schedule::get_consumers(state, producer).size() == 1;
+    if (is_plain && cursor.loops().size() == reduction.axes.size()) return producer;
   }
   return {};
 }
@@ -376,8 +377,8 @@ std::optional<ContractionPlan> plan_contraction(const State& state, const BlockR
   std::optional<Reduction> reduction = as_reduction(state.find(block), true);
   if (!reduction) return {};
   if (!extents.empty()) reduction->extents = extents;
-  std::optional<Factors> factors = group_factors_of(*reduction, machine, kByteDot);
-  if (!factors) factors = group_factors_of(*reduction, machine, kBfloatDot);
+  std::optional<Factors> factors = group_factors_of(*reduction, machine, kInt8Dot);
+  if (!factors) factors = group_factors_of(*reduction, machine, kBf16Dot);
   if (!factors) factors = factors_of(*reduction);
   if (!factors) return {};
   std::optional<Space> space = space_of(*reduction, *factors, machine);
@@ -395,9 +396,9 @@ std::optional<ContractionPlan> plan_contraction(const State& state, const BlockR
   out.dot_isa = dot_isa;
   out.reads_pixels = space->reads_pixels;
   knobs.vectors_first = lane_bytes(*factors) > machine->l2_bytes / 2;
-  const int64_t longest = factors->has_groups ? out.lanes : kMaxUnrolled;
+  const int64_t max_window = factors->has_groups ? out.lanes : kMaxUnrolled;
   const int64_t window = reduction->reduce_extents.back();
-  knobs.unrolls_window = space->reads_pixels && window != kDynamic && window <= longest;
+  knobs.unrolls_window = space->reads_pixels && window != kDynamic && window <= max_window;
   const bool has_rows = !out.pixel_axes.empty() && out.pixel_axes.back() > 0;
   if (extents.empty() && out.reads_pixels && has_rows) out.padded = padding_of(state, block, *reduction);
   if (out.padded.key) {
@@ -417,7 +418,7 @@ std::vector<Split> ContractionPlan::pixels() const {
 
 std::vector<LoopRef> apply_contraction(State& state, const BlockRef& block, const BlockRef& store,
                                        const ContractionPlan& plan) {
-  return Scheduler(state, block, store, plan).cut();
+  return Scheduler(state, block, store, plan).split_into_tiles();
 }
 
 void tile_contraction(State& state, const BlockRef& block, const ContractionPlan& plan) {

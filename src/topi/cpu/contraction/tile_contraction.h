@@ -1,5 +1,5 @@
 #pragma once
-// Sums of products in registers: convolutions whose channels lie together, and matmuls of that form.
+// Contractions in registers: convolutions whose channels lie together, and matmuls of that form.
 
 #include "topi/cpu/contraction/group_dot.h"
 #include "topi/cpu/machine.h"
@@ -26,14 +26,14 @@ struct ContractionKnobsNode : Object {
 };
 using ContractionKnobs = Ref<ContractionKnobsNode>;
 
-/// Schedules a sum of products whose last axis lies together in memory in one factor, and the one stage that reads it
-/// element by element, if there is one:
+/// Schedules a contraction whose last axis lies together in memory in one factor, and its element-wise epilogue, if there
+/// is one:
 ///   for outer tiles, in parallel:  sums = 0;  for all reduce axes: sums[p, v, lane] += a[p] * b[v, lane];  store(sums)
 /// `p` are neighbours for which b is the same (pixels), `v` neighbours for which a is the same (more lanes). A factor that
-/// every pixel has of its own, as in a convolution of each channel alone, leaves v at 1. Tiles are those with the least
-/// work that fit the registers; pixels that do not fill a whole tile get a smaller one.
+/// every pixel has of its own, as in a convolution of each channel alone, leaves v at 1. Tiles are those of the least
+/// cost that fit the registers; pixels that do not fill a whole tile get a smaller one.
 /// Where the innermost reduce axis is a group that lies together in both factors (b[v, lane, group]), of types that the machine
-/// multiplies so, a step is a product of groups (group_dot.h).
+/// multiplies so, a step is a dot product of groups (group_dot.h).
 struct ContractionPlan {
   /// `size` neighbours of an axis of the result.
   struct Split {
@@ -47,9 +47,9 @@ struct ContractionPlan {
   int64_t vector_extent = 1;          // vectors of it
   ContractionKnobs knobs;
   bool reads_pixels = false;      // a factor has lanes of its own for each pixel
-  const GroupDot* dot = nullptr;  // of products by groups, in vectors of `dot_isa`; null for others
+  const GroupDot* dot = nullptr;  // of groups, in vectors of `dot_isa`; null without groups
   const Isa* dot_isa = nullptr;
-  schedule::BlockRef padded;  // a stage that fills data up; it may be empty
+  schedule::BlockRef padded;  // a stage that pads the data; it may be empty
 
   /// The axes of pixels that tiles have several of, from the outside.
   std::vector<Split> pixels() const;
@@ -60,8 +60,9 @@ std::optional<ContractionPlan> plan_contraction(const schedule::State& state, co
                                                 const Machine& machine, const std::vector<int64_t>& extents = {});
 /// Does what the plan says; a ScheduleError, and nothing is changed, where that cannot be.
 void tile_contraction(schedule::State& state, const schedule::BlockRef& block, const ContractionPlan& plan);
-/// A part of it, for rules that move the stage that stores under a loop of their own: cuts the innermost loops of `store`, one for each axis, into tiles and puts the sums of a tile into them. Returns the
-/// loops over tiles from the outside. A ScheduleError where that cannot be.
+/// A part of it, for rules that move the stage that stores under a loop of their own: tiles the innermost loops of `store`,
+/// one for each axis, and computes the sums of a tile inside. Returns the loops over tiles from the outside. A ScheduleError
+/// where that cannot be.
 std::vector<schedule::LoopRef> apply_contraction(schedule::State& state, const schedule::BlockRef& block,
                                                  const schedule::BlockRef& store, const ContractionPlan& plan);
 

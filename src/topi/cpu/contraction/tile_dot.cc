@@ -73,9 +73,9 @@ Loops loops_by_axis(const State& state, const BlockRef& ref) {
   const BlockNode* block = state.find(ref).block();
   std::vector<LoopRef> loops = last_loops(state, ref, block->iter_vars.size());
   Loops out;
-  for (const Range& place : block->writes[0]->region)
+  for (const Range& range : block->writes[0]->region)
     for (size_t i = 0; i < loops.size(); ++i)
-      if (place->min.same_as(block->iter_vars[i]->var)) out.results.push_back(loops[i]);
+      if (range->min.same_as(block->iter_vars[i]->var)) out.results.push_back(loops[i]);
   for (size_t i = 0; i < loops.size(); ++i)
     if (block->iter_vars[i]->iter_type == IterType::CommReduce) out.reduced.push_back(loops[i]);
   ICHECK(out.results.size() == block->writes[0]->region.size()) << "each dimension of a sum is an axis";
@@ -91,15 +91,15 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
                                      static_cast<int>(count));
   // the loops of the stage that stores: columns outside of rows, so that a thread reads its part of a matrix once
   std::vector<LoopRef> outer = spatial_loops(state, store), inner;
-  auto cut = [&](size_t axis, int64_t size) {
+  auto split_axis = [&](size_t axis, int64_t size) {
     auto halves = schedule::split(state, outer[axis], {PrimExpr(), number(size)}, true);
     outer[axis] = halves[0];
     inner.push_back(halves[1]);
     if (reduction.extents[axis] == kDynamic && size > 1)
       schedule::annotate(state, state.find(halves[0]), attr::kPragmaLoopPartitionHint, number(size));
   };
-  if (has_rows) cut(*tile.row_axis, tile.knobs->rows);
-  cut(last, tile.knobs->columns);
+  if (has_rows) split_axis(*tile.row_axis, tile.knobs->rows);
+  split_axis(last, tile.knobs->columns);
   if (last > 0) std::swap(outer[last], outer[last - 1]);
   std::vector<LoopRef> order = outer;
   order.insert(order.end(), inner.begin(), inner.end());
@@ -134,7 +134,7 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
   for (const std::vector<LoopRef>* loops : {&total.results, &total.reduced})
     for (const LoopRef& loop : *loops) schedule::unroll(state, loop);
   if (!is_dynamic(reduction) && reduction.steps < ParallelThreshold::contraction) return;
-  std::vector<LoopRef> shared = outer;  // loops that are cut where what is left over begins stay as they are
+  std::vector<LoopRef> shared = outer;  // loops that are partitioned before their remainder stay as they are
   while (shared.size() > 1 && is_dynamic(reduction) && shared.size() + 2 > outer.size()) shared.pop_back();
   share_between_threads(state, shared, reduction, ParallelThreshold::contraction);
 }

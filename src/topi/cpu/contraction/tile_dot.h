@@ -1,5 +1,5 @@
 #pragma once
-// Inner products of rows: both factors lie together in memory along the axis that is summed up.
+// Dot products of rows: both factors lie together in memory along the axis that is summed up.
 
 #include "topi/cpu/machine.h"
 #include "topi/cpu/reduction_block.h"
@@ -17,8 +17,8 @@ struct DotKnobsNode : Object {
 };
 using DotKnobs = Ref<DotKnobsNode>;
 
-/// Schedules a reduction whose last reduce axis lies together in memory in all it reads, such as a product with a
-/// transposed matrix, and the one stage that reads it element by element, if there is one:
+/// Schedules a reduction whose last reduce axis lies together in memory in all it reads, such as a matmul with a
+/// transposed matrix, and its element-wise epilogue, if there is one:
 ///   for tiles, in parallel:  sums = 0;  for k by vectors: sums[i, j, lane] += a[i, k] * b[j, k];  store(sum of lanes)
 struct DotPlan {
   Reduction reduction;

@@ -41,16 +41,16 @@ class WinogradScheduler {
       auto role = role_of(block);
       return role && *role != kWinogradResult;
     });
-    std::vector<BlockRef> readers = schedule::get_consumers(state_, stages_.at(kWinogradRows));
-    if (readers.size() != 1 || spatial_loops(state_, readers[0]).size() != 5)
+    std::vector<BlockRef> consumers = schedule::get_consumers(state_, stages_.at(kWinogradRows));
+    if (consumers.size() != 1 || spatial_loops(state_, consumers[0]).size() != 5)
       throw Error(ScheduleError) << "the result of Winograd's convolution is stored in another order";
     std::vector<int64_t> extents = shape_of(kWinogradProducts);  // a, b, f, n, ty, tx, o
     const int64_t rows = rows_together(extents);
     const bool by_rows = rows < extents[4];
     if (by_rows) extents[3] = 1, extents[4] = rows;
     auto plan = plan_contraction(state_, stages_.at(kWinogradSums), machine_, extents);
-    if (!plan) throw Error(ScheduleError) << "the products of Winograd's convolution have no tiles";
-    LoopRef shared = store_result(readers[0], rows, by_rows);
+    if (!plan) throw Error(ScheduleError) << "the matmuls of Winograd's convolution have no tiles";
+    LoopRef shared = store_result(consumers[0], rows, by_rows);
     const BlockRef& products = stages_.at(kWinogradProducts);
     if (by_rows) schedule::compute_at(state_, products, shared, true, -1);
     std::vector<LoopRef> outer = apply_contraction(state_, stages_.at(kWinogradSums), products, *plan);

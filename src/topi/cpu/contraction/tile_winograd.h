@@ -1,13 +1,13 @@
 #pragma once
-// Winograd's convolution: its transforms in registers, its products as tiles, its stages close together.
+// Winograd's convolution: its transforms in registers, its matmuls as tiles, its stages close together.
 
 #include "topi/block_rule.h"
 #include "topi/cpu/machine.h"
 
 namespace tessera::topi {
 
-/// Schedules the stages of topi/nn/winograd.h and what follows them element by element. Where all transformed tiles are
-/// more than the second-level cache holds, rows of tiles go through all stages one after the other:
+/// Schedules the stages of topi/nn/winograd.h and their element-wise epilogue. Where all transformed tiles are more than L2
+/// holds, rows of tiles go through all stages one after the other:
 ///   for blocks of rows, in parallel:  { data = B^T d B;  products = data . weight;  store(A^T products A) }
 /// else each stage is finished before the next, and shared by the threads on its own.
 /// A ScheduleError where it cannot be: the program may be changed then.

@@ -1,4 +1,4 @@
-#include "topi/cpu/contraction/narrow_floats.h"
+#include "topi/cpu/contraction/half_floats.h"
 
 namespace tessera::topi {
 namespace {
@@ -12,14 +12,14 @@ bool has(const Machine& machine, std::string_view wanted) {
 }  // namespace
 
 bool widens_when_read(const Machine& machine, DataType dtype) {
-  if (!is_narrow_float(dtype)) return false;
+  if (!is_half_float(dtype)) return false;
   const bool is_x86 = machine->isa == "avx512" || machine->isa == "avx2";
   const bool is_arm = machine->isa == "neon" || is_sve(machine->isa.str());
   if (dtype.is_bfloat()) return is_x86 || is_arm;
   return (is_x86 && has(machine, "f16c")) || is_arm;
 }
 
-bool multiplies_bfloats(const Machine& machine) {
+bool multiplies_bf16(const Machine& machine) {
   const bool is_arm = machine->isa == "neon" || is_sve(machine->isa.str());
   return has(machine, is_arm ? "bf16" : "avx512bf16") && (is_arm || machine->isa == "avx512");
 }
