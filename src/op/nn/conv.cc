@@ -22,19 +22,21 @@ void check_described_weight(const Array<PrimExpr>& described, const Array<PrimEx
       throw Error(TypeError) << "data and attributes describe a weight of "
                              << (i == 0   ? "out channels "
                                  : i == 1 ? "in channels "
-                                          : "taps ")
+                                          : "kernel size ")
                              << described[i] << ", but it has " << given[i] << ": its shape as (out, in / groups, "
-                             << "taps...) is " << to_text(given);
+                             << "kernel size...) is " << to_text(given);
 }
 
-Array<PrimExpr> spatial_windows(const Array<PrimExpr>& shape, const Array<PrimExpr>& taps, const ConvWindow& window) {
+Array<PrimExpr> spatial_windows(const Array<PrimExpr>& shape, const Array<PrimExpr>& kernel_size,
+                                const ConvWindow& window) {
   const size_t spatial = window.strides.size();
   Array<PrimExpr> padding = topi::full_padding(window.padding, spatial), out;
   for (size_t i = 0; i < spatial; ++i) {
     PrimExpr extent = on_extent(shape[2 + i], [&](const PrimExpr& n) { return n + padding[i] + padding[i + spatial]; });
-    out.push_back(topi::window_count(extent, taps[i], window.dilation[i], window.strides[i]));
+    out.push_back(topi::window_count(extent, kernel_size[i], window.dilation[i], window.strides[i]));
     if (const int64_t* count = as_int(out.back()); count && *count < 1)
-      throw Error(TypeError) << "the window of " << taps[i] << " taps does not fit into " << extent << " elements";
+      throw Error(TypeError) << "the window of kernel size " << kernel_size[i] << " does not fit into " << extent
+                             << " elements";
   }
   return out;
 }
@@ -48,7 +50,7 @@ const ConvAttrs* conv_attrs(const Attrs& attrs) {
   return out;
 }
 
-/// What the attributes and the data say of the weight (out, in / groups, taps...); empty where they do not.
+/// What the attributes and the data say of the weight (out, in / groups, kernel size...); empty where they do not.
 std::vector<PrimExpr> described_weight(const ConvAttrs* attrs, const PrimExpr& in_channels) {
   const size_t spatial = attrs->strides.size();
   PrimExpr ins = on_extent(in_channels, [&](const PrimExpr& n) { return floordiv(n, attrs->groups); });
@@ -84,27 +86,27 @@ bool conv_type(TypeQuery& query) {
                            << " groups do not divide";
   std::vector<PrimExpr> described = described_weight(attrs, shape[1]);
 
-  Array<PrimExpr> taps;
+  Array<PrimExpr> plain_weight;
   auto* weight = query.tensor(1);
   if (trusts_weight && weight && is_whole(described)) {
-    taps = described;
+    plain_weight = described;
   } else if (weight) {
     check_rank(query, 1, "weight", attrs->kernel_layout);
-    taps = convert_shape(kernel, plain_kernel, weight->shape);
-    if (topi::is_depthwise(attrs->groups, shape[1], taps)) {  // (channels, multiplier) as (out, in / groups)
-      taps.set(0, taps[0] * taps[1]);
-      taps.set(1, make_const(taps[1].dtype(), 1));
+    plain_weight = convert_shape(kernel, plain_kernel, weight->shape);
+    if (topi::is_depthwise(attrs->groups, shape[1], plain_weight)) {  // (channels, multiplier) as (out, in / groups)
+      plain_weight.set(0, plain_weight[0] * plain_weight[1]);
+      plain_weight.set(1, make_const(plain_weight[1].dtype(), 1));
     }
-    check_described_weight(described, taps);
+    check_described_weight(described, plain_weight);
   } else if (is_whole(described)) {
-    taps = described;
-    query.argument(1, TensorType(convert_shape(plain_kernel, kernel, taps), data->dtype));
+    plain_weight = described;
+    query.argument(1, TensorType(convert_shape(plain_kernel, kernel, plain_weight), data->dtype));
   } else {
     return false;
   }
   ConvWindow window{attrs->strides, attrs->padding, attrs->dilation};
-  Array<PrimExpr> result{shape[0], taps[0]};
-  for (const PrimExpr& extent : spatial_windows(shape, {taps.begin() + 2, taps.end()}, window))
+  Array<PrimExpr> result{shape[0], plain_weight[0]};
+  for (const PrimExpr& extent : spatial_windows(shape, {plain_weight.begin() + 2, plain_weight.end()}, window))
     result.push_back(extent);
   DataType dtype = attrs->out_dtype.is_void() ? data->dtype : attrs->out_dtype;
   query.result(TensorType(convert_shape(plain, out, result), dtype));

@@ -10,10 +10,12 @@ struct ConvWindow {
   Array<PrimExpr> strides, padding, dilation;
 };
 
-/// How many windows of `taps` fit into each spatial extent of `shape` (n, c, ...); a TypeError where none does.
-Array<PrimExpr> spatial_windows(const Array<PrimExpr>& shape, const Array<PrimExpr>& taps, const ConvWindow& window);
+/// How many windows of `kernel_size` fit into each spatial extent of `shape` (n, c, ...); a TypeError where none does.
+Array<PrimExpr> spatial_windows(const Array<PrimExpr>& shape, const Array<PrimExpr>& kernel_size,
+                                const ConvWindow& window);
 
-/// A TypeError where the weight (out, in / groups, taps...) is not what attributes and data say; empty says nothing.
+/// A TypeError where the weight (out, in / groups, kernel size...) is not what attributes and data say; an empty extent says
+/// nothing.
 void check_described_weight(const Array<PrimExpr>& described, const Array<PrimExpr>& given);
 
 /// The type rule of convolutions whose weight lies in a way of its own: attributes say what it is.

@@ -85,7 +85,7 @@ Expr data_gradient(const PlainConv& conv, const Expr& grad, const Array<PrimExpr
 }
 
 /// The gradient by the weight as a convolution of data and `grad` with batch and channels swapped, one for each group:
-/// strides and dilation change places.
+/// strides and dilation are swapped.
 Expr weight_gradient_by_conv(const PlainConv& conv, const Expr& data, const Expr& grad, DataType dtype) {
   Attrs attrs = conv_attrs(conv.spatial, [&](ConvAttrs& a) {
     a.strides = conv.dilation;
@@ -203,7 +203,7 @@ Array<Expr> conv_gradient(const Expr& call, const Expr& given) {
 }
 
 /// A transposed convolution is the gradient of a convolution by its data, so its own gradient by its data is that
-/// convolution, and that by its weight the convolution's with data and gradient in each other's place.
+/// convolution, and that by its weight the convolution's with data and gradient swapped.
 Array<Expr> conv_transpose_gradient(const Expr& call, const Expr& given) {
   auto* attrs = call_attrs<ConvTransposeAttrs>(call);
   const Array<Expr>& args = args_of(call);

@@ -21,7 +21,7 @@ const ConvTransposeAttrs* transpose_attrs(const Attrs& attrs) {
   return out;
 }
 
-/// The weight as (in, out / groups, taps...): given, or described by the attributes; empty when neither says it.
+/// The weight as (in, out / groups, kernel size...): given, or described by the attributes; empty when neither says it.
 Array<PrimExpr> weight_shape(TypeQuery& query, const ConvTransposeAttrs* attrs, const PrimExpr& in_channels) {
   const size_t spatial = attrs->strides.size();
   Layout kernel = make_layout(attrs->kernel_layout);
@@ -29,7 +29,7 @@ Array<PrimExpr> weight_shape(TypeQuery& query, const ConvTransposeAttrs* attrs, 
   Array<PrimExpr> described = nullptr;
   if (attrs->channels && attrs->kernel_size.defined()) {
     described = {in_channels, floordiv(attrs->channels, attrs->groups)};
-    for (const PrimExpr& taps : attrs->kernel_size) described.push_back(taps);
+    for (const PrimExpr& size : attrs->kernel_size) described.push_back(size);
   }
   if (!query.tensor(1)) {
     if (described.defined())
@@ -40,14 +40,14 @@ Array<PrimExpr> weight_shape(TypeQuery& query, const ConvTransposeAttrs* attrs, 
   Array<PrimExpr> given = convert_shape(kernel, plain, query.tensor(1)->shape);
   if (!may_equal(given[0], in_channels))
     throw Error(TypeError) << "data has " << in_channels << " channels, but weight takes " << given[0]
-                           << ": its shape as (in, out / groups, taps...) is " << to_text(given);
+                           << ": its shape as (in, out / groups, kernel size...) is " << to_text(given);
   if (attrs->channels && !may_equal(attrs->channels, given[1] * attrs->groups))
     throw Error(TypeError) << "channels is " << attrs->channels << ", but weight gives " << given[1] << " in each of "
                            << attrs->groups << " groups";
   for (size_t i = 0; described.defined() && i < described.size(); ++i)
     if (!may_equal(described[i], given[i]))
       throw Error(TypeError) << "channels and kernel_size describe a weight of shape " << to_text(described)
-                             << " (in, out / groups, taps), but it is " << to_text(given);
+                             << " (in, out / groups, kernel size), but it is " << to_text(given);
   return given;
 }
 
@@ -60,18 +60,18 @@ bool conv_transpose_type(TypeQuery& query) {
   Layout out = attrs->out_layout.empty() ? in : make_layout(attrs->out_layout);
   check_rank(query, 0, "data", attrs->data_layout);
   Array<PrimExpr> shape = convert_shape(in, plain, data->shape);
-  Array<PrimExpr> taps = weight_shape(query, attrs, shape[1]);
-  if (!taps.defined()) return false;
+  Array<PrimExpr> weight = weight_shape(query, attrs, shape[1]);
+  if (!weight.defined()) return false;
 
   Array<PrimExpr> padding = topi::full_padding(attrs->padding, spatial);
-  Array<PrimExpr> result{shape[0], taps[1] * attrs->groups};
+  Array<PrimExpr> result{shape[0], weight[1] * attrs->groups};
   for (size_t i = 0; i < spatial; ++i) {
     const int64_t *more = as_int(attrs->output_padding[i]), *stride = as_int(attrs->strides[i]);
     const int64_t* dilation = as_int(attrs->dilation[i]);
     if (more && stride && dilation && *more >= std::max(*stride, *dilation) && *more > 0)
       throw Error(TypeError) << "output_padding " << *more << " must be smaller than the stride " << *stride
                              << " or the dilation " << *dilation;
-    result.push_back(topi::spread_extent(shape[2 + i], taps[2 + i], attrs->dilation[i], attrs->strides[i],
+    result.push_back(topi::spread_extent(shape[2 + i], weight[2 + i], attrs->dilation[i], attrs->strides[i],
                                          padding[i] + padding[i + spatial] - attrs->output_padding[i]));
   }
   DataType dtype = attrs->out_dtype.is_void() ? data->dtype : attrs->out_dtype;

@@ -200,11 +200,11 @@ BAD = {
         lambda: nn.conv2d(X, relay.var("w"), groups=4),
         "6 channels, which 4 groups do not divide",
     ),
-    "taps differ": (
+    "kernel sizes differ": (
         lambda: nn.conv2d(X, relay.var("w", shape=(3, 6, 3, 3)), kernel_size=(3, 2)),
-        "weight of taps 2, but it has 3",
+        "weight of kernel size 2, but it has 3",
     ),
-    "no room": (lambda: nn.conv2d(X, relay.var("w", shape=(3, 6, 5, 3))), "window of 5 taps does not fit into 4"),
+    "no room": (lambda: nn.conv2d(X, relay.var("w", shape=(3, 6, 5, 3))), "kernel size 5 does not fit into 4"),
     "layout of another rank": (lambda: nn.conv2d(X, relay.var("w"), data_layout="NCHW8c"), "its layout is NCHW8c"),
     "transposed channels": (
         lambda: nn.conv2d_transpose(X, relay.var("w", shape=(3, 6, 3, 3))),
