@@ -93,14 +93,13 @@ _ROWS: list[tuple[str, str, str]] = [
     # languages
     # passes, operators
     ("tvm.relay.transform", "ManifestLifetimes", _PASSES),
-    ("tvm.relay.op.nn", "sparse_dense", _SPARSE),
-    ("tvm.relay.data_dep_optimization", "bsr_conv2d bsr_dense", _SPARSE),
+    ("tvm.relay.data_dep_optimization", "bsr_conv2d", _SPARSE),
     (
         "tvm.topi.sparse.utils",
         "convert_model_dense_to_sparse random_sparse_conv2d_params random_sparse_dense_params sparse_sketch_rules",
         _SPARSE,
     ),
-    ("tvm.relay.op.nn", "bitpack bitserial_conv2d bitserial_dense", _BITS),
+    ("tvm.relay.op.nn", "bitserial_conv2d", _BITS),
     (
         "tvm.relay.op.nn",
         "contrib_conv2d_gemm_weight_transform contrib_conv2d_gemm_without_weight_transform "

@@ -6,6 +6,7 @@ from .conv import *
 from .nn import *
 from .norm import *
 from .pool import *
+from .sparse import *
 from .utils import *
 
 __getattr__ = _functions_of_records(__name__, "nn.")
