@@ -58,7 +58,7 @@ endfunction()
 set(tessera_unity_batch 8)
 # These are compiled one by one: zip.cc has a definition of its own, the others have equal names at file scope.
 set(tessera_not_united "^src/runtime/archive/zip|\
-^src/topi/cpu/contraction/|^src/kernel/rules/|^src/op/nn/(gemm|conv|cpu_implementations)")
+^src/topi/cpu/contraction/|^src/kernel/rules/|^src/op/nn/conv")
 
 # tessera_unite(out source...): the sources to compile in place of these. Each file is included by its path from a folder
 # that the compiler looks in, so that a second clone hits ccache.

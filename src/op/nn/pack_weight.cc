@@ -1,7 +1,7 @@
 // Constant weights of nn.dense and nn.matmul in the panels that matmuls on CPUs read (topi/cpu/contraction/matmul.h).
 
-#include "ir/prim/ops.h"
 #include "op/nn/pack_weight.h"
+#include "ir/prim/ops.h"
 #include "relay/attrs/nn.h"
 #include "relay/attrs/pad.h"
 #include "relay/make.h"

@@ -105,9 +105,10 @@ TEST_P(IterMaps, UnderAGuardAMapIsOneToOneWhereTheGuardHolds) {
       continue;
     ++found;
     Array<PrimExpr> simple = iter_map_simplify(Array<PrimExpr>(index), iters, guard, IterMapLevel::Bijective);
-    if (limit == inner * outer)
+    if (limit == inner * outer) {
       EXPECT_FALSE(detect_iter_map(simple, iters, guard, IterMapLevel::Bijective, &fresh)->indices.empty())
           << "digits stay digits: " << show(simple[0]);
+    }
     std::set<std::vector<int64_t>> seen;
     each_point([&](const Point& at) {
       if (!*value_at(guard, at)) return;

@@ -284,7 +284,7 @@ def overlapping(A: T.Buffer[(16,), "float32"], B: T.Buffer[(16,), "float32"]):
 
 def test_a_guard_does_not_make_sums_of_the_same_element_independent():
     sch = tir.Schedule(overlapping)
-    refuses(sch, "parallel", sch.get_loops("B")[0], match="adds to the same elements in several iterations of loop i")
+    rejects(sch, "parallel", sch.get_loops("B")[0], match="adds to the same elements in several iterations of loop i")
 
 
 def test_a_fused_loop_of_unknown_length_counts_as_the_loops_it_was():

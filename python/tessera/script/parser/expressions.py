@@ -101,7 +101,7 @@ class Expressions:
         return {self(k): self(v) for k, v in zip(node.keys, node.values) if k is not None}
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> str:
-        return "".combine(self(part) for part in node.values)
+        return "".join(self(part) for part in node.values)
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> str:
         spec = self(node.format_spec) if node.format_spec is not None else ""

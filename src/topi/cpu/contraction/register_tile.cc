@@ -14,7 +14,9 @@ namespace {
 
 const DataType kInt32 = DataType::Int(32);
 constexpr int64_t kMinBytes = 16;  // of a vector register
-PrimExpr ramp(const PrimExpr& first, int64_t lanes) { return make_ramp(first, PrimExpr(1), static_cast<int>(lanes)); }
+PrimExpr ramp(const PrimExpr& first, int64_t lanes) {
+  return make_ramp(first, make_const(first.dtype(), 1), static_cast<int>(lanes));
+}
 
 /// Values by name, so that what is used twice is computed once.
 class Names {

@@ -34,7 +34,7 @@ def _operator(name: str, arguments: str, type_rule: Callable[..., Any], compute:
         chosen = _registry.OpStrategy()
         chosen.add_implementation(
             lambda attrs, inputs, out_type: [compute(attrs, inputs)],
-            lambda attrs, outs, target: topi.generic.schedule_extern(outs),
+            lambda attrs, outs, target: topi.generic.default_schedule_for(outs),
             name=f"{name.split('.')[-1]}.generic",
         )
         return chosen
@@ -68,7 +68,8 @@ def _sparse_dense_type(types: Any, attrs: Any) -> TensorType:
 def _sparse_dense(attrs: Any, inputs: Any) -> Any:
     from .... import topi
 
-    return topi.nn.sparse_dense(*inputs, sparse_lhs=bool(_flag(attrs, "sparse_lhs")))
+    dense, data, indices, indptr = inputs
+    return topi.nn.sparse_dense(dense, data, indices, indptr, bool(_flag(attrs, "sparse_lhs")))
 
 
 def sparse_dense(dense_mat: Expr, sparse_mat: Any, sparse_lhs: bool = False) -> Call:
@@ -129,9 +130,16 @@ def _bitserial_dense_type(types: Any, attrs: Any) -> TensorType:
 def _bitserial_dense(attrs: Any, inputs: Any) -> Any:
     from .... import topi
 
-    bits = int(attrs["data_bits"]), int(attrs["weight_bits"])
-    kinds = str(attrs["pack_dtype"]), str(attrs["out_dtype"])
-    return topi.nn.bitserial_dense(*inputs, *bits, *kinds, bool(attrs["unipolar"]))
+    data, weight = inputs
+    return topi.nn.bitserial_dense(
+        data,
+        weight,
+        int(attrs["data_bits"]),
+        int(attrs["weight_bits"]),
+        str(attrs["pack_dtype"]),
+        str(attrs["out_dtype"]),
+        bool(attrs["unipolar"]),
+    )
 
 
 def bitserial_dense(
