@@ -65,7 +65,7 @@ set(tessera_not_united "^src/runtime/archive/zip|\
 function(tessera_unite out)
   foreach(source IN LISTS ARGN)
     file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${source})
-    if(NOT path MATCHES "${tessera_not_united}" AND path MATCHES "^(src|tests/cpp)/(.+)$")
+    if(NOT path MATCHES "${tessera_not_united}" AND path MATCHES "^(src|tests)/(.+)$")
       cmake_path(GET path PARENT_PATH folder)
       list(APPEND folders ${folder})
       list(APPEND names_of_${folder} ${CMAKE_MATCH_2})

@@ -156,7 +156,9 @@ def test_a_gpu_reports_when_it_is_next_waited_for(target):
         _, out = call(mod, on_a_device, make_indices("int64", bad), dev)
         with pytest.raises(IndexError, match=message(bad)):
             out.numpy()
-    np.testing.assert_array_equal(call(mod, on_a_device, make_indices("int64"), dev)[1].numpy(), data[make_indices("int64")])
+    np.testing.assert_array_equal(
+        call(mod, on_a_device, make_indices("int64"), dev)[1].numpy(), data[make_indices("int64")]
+    )
 
 
 @T.prim_func

@@ -28,7 +28,7 @@ def plans(lib, rule):
         str(text)
         for info in lib.function_metadata.values()
         for program in info.tir_primfuncs.values()
-        for text in (program.attrs["tessera.schedule_plans"] if "tessera.schedule_plans" in program.attrs else [])
+        for text in dict(program.attrs.items()).get("tessera.schedule_plans", [])
     ]
     found = [text[len(rule) + 1 : -1] for text in texts if text.startswith(rule + "(")]
     return [{name: int(value) for name, value in re.findall(r"(\w+)=(-?\d+)", text)} for text in found]
