@@ -3,6 +3,7 @@
 #include "base/run_tasks.h"
 #include "codegen/kernel_cache.h"
 #include "ir/json/json.h"
+#include "ir/pass/names.h"
 #include "runtime/extension.h"
 
 namespace tessera::kernel {
@@ -12,7 +13,7 @@ bool has_machine(const Target& target) { return target && target->kind->name == 
 
 /// Options and passes of graphs have done their work before there are kernels.
 bool is_option_of_kernels(const String& name) { return !name.str().starts_with("relay."); }
-bool is_pass_of_kernels(const String& name) { return name.str().starts_with("tir."); }
+bool is_pass_of_kernels(const String& name) { return has_pass("tir.transform.", name.str()); }
 
 }  // namespace
 
@@ -35,12 +36,14 @@ std::optional<std::string> CompileEnvironment::key() const {
   Map<String, ObjectRef> options;
   for (const auto& [name, value] : passes->config)
     if (is_option_of_kernels(name)) options.set(name, value);
-  std::string disabled;
+  std::string switched;
   for (const String& name : passes->disabled_pass)
-    if (is_pass_of_kernels(name)) disabled += name.str() + "\n";
+    if (is_pass_of_kernels(name)) switched += "-" + name.str() + "\n";
+  for (const String& name : passes->required_pass)
+    if (is_pass_of_kernels(name)) switched += "+" + name.str() + "\n";
   try {
     return codegen::compiler_build_id() + "\n" + target.str() + "\n" + host.str() + "\n" + save_json(machine) + "\n" +
-           save_json(options) + "\n" + disabled;
+           save_json(options) + "\n" + switched;
   } catch (const Error&) {
     return std::nullopt;  // an option that has no text
   }

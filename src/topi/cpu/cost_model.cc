@@ -25,8 +25,7 @@ double step_cost(const Machine& machine, const RegisterTile& tile) {
 
 double widen_cost(const RegisterTile& tile) { return tile.rows > kMaxFreeWidening ? kWidenCost : 0; }
 
-double cover_cost(int64_t extent, int64_t size, TileEdge edge, const std::function<double(int64_t size)>& cost_of) {
-  if (edge == TileEdge::Padded) return static_cast<double>(ceil_div(extent, size)) * cost_of(size);
+double cover_cost(int64_t extent, int64_t size, const std::function<double(int64_t size)>& cost_of) {
   const int64_t whole = extent / size, rest = extent % size;
   return static_cast<double>(whole) * cost_of(size) + (rest > 0 ? cost_of(rest) : 0);
 }

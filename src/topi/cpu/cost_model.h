@@ -24,13 +24,8 @@ double step_cost(const Machine& machine, const RegisterTile& tile);
 /// What widening fp16 or bf16 vectors of B adds to it.
 double widen_cost(const RegisterTile& tile);
 
-/// How tiles cover an extent that they do not divide.
-enum class TileEdge {
-  Padded,   // the last one is a whole tile
-  Smaller,  // the last one has what is left
-};
-/// The cost of tiles of `size` that cover `extent`; `cost_of` is given the size of each.
-double cover_cost(int64_t extent, int64_t size, TileEdge edge, const std::function<double(int64_t size)>& cost_of);
+/// The cost of tiles of `size` that cover `extent`, the last of them with what is left; `cost_of` is given the size of each.
+double cover_cost(int64_t extent, int64_t size, const std::function<double(int64_t size)>& cost_of);
 
 /// The candidate of least cost so far. Among costs that are equal but for 0.1 % the one with more sums wins with
 /// `Ties::Larger`, else the first.

@@ -53,6 +53,20 @@ def test_the_second_build_looks_up_kernels_by_what_they_are_made_from(cache):
     np.testing.assert_array_equal(answer(first), answer(second))
 
 
+@pytest.mark.parametrize("switch", ["disabled_pass", "required_pass"])
+def test_passes_of_kernels_that_are_switched_are_part_of_the_key(cache, switch):
+    program = f"""
+import sys
+sys.path.insert(0, {str(os.path.dirname(__file__))!r})
+from test_cached_kernels import build, misses_of
+build()
+assert misses_of(lambda: build({switch}=["tir.UnrollLoop"]))[0] > 0
+options = {{"relay.FuseOps.max_depth": 256}}
+assert misses_of(lambda: build(options, {switch}=["tir.UnrollLoop"]))[0] == 0, "options of graphs are not"
+"""  # in a process without functions of users: with them kernels are known by their lowered programs
+    subprocess.run([sys.executable, "-c", program], check=True, env=dict(os.environ))
+
+
 def test_cached_kernels_can_be_read_and_exported(cache, tmp_path):
     first, second = build(), build()
     names = {name for name in first.function_metadata if name != "__tvm_main__"}

@@ -76,7 +76,7 @@ Choice best_outer(const Problem& problem) {
       return static_cast<double>(rows.tiles) * (step * static_cast<double>(matmul.steps()) + TileCosts::tile +
                                                 TileCosts::store * static_cast<double>(tile.sums()));
     };
-    if (!best.cheapest.is_better(cover_cost(all, vectors, TileEdge::Smaller, panel))) continue;
+    if (!best.cheapest.is_better(cover_cost(all, vectors, panel))) continue;
     best.plan.rows = knob(rows.size);
     best.plan.vectors = knob(vectors);
   }

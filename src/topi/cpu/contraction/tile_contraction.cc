@@ -156,7 +156,7 @@ ContractionKnobsNode choose(const Reduction& reduction, const Space& space, cons
     if (!fits(rows * columns, vectors)) return;
     double cost = 0;
     for (int64_t width : widths) {
-      const double row_of_tiles = cover_cost(width, columns, TileEdge::Smaller, [&](int64_t size) {
+      const double row_of_tiles = cover_cost(width, columns, [&](int64_t size) {
         const RegisterTile tile{rows * size, vectors};
         return step_cost(machine, tile) + (space.widens ? widen_cost(tile) : 0);
       });
