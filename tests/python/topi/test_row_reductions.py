@@ -119,7 +119,8 @@ def test_an_argmax_among_nans_is_one_of_theirs(axis):
 @pytest.mark.parametrize("shape", [(64, 64), (1000, 1000), (5003,), (4, 7, 11, 17), (2, 4099)])
 @pytest.mark.parametrize("name", ["sum", "mean", "max", "min"])
 def test_reductions_of_all_elements(name, shape):
-    x = RNG.standard_normal(shape).astype("float32")
+    # Numbers of its own, whatever ran before: a sum of a million that happens to be near 0 has few digits to compare.
+    x = np.random.default_rng(0).standard_normal(shape).astype("float32")
     got = run(lambda x: getattr(relay, name)(x), x)
     assert got.shape == ()
     np.testing.assert_allclose(
