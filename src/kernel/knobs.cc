@@ -26,22 +26,19 @@ ConfigKeys config_keys{{kKnobs, "Map", [](const ObjectRef& value) -> ObjectRef {
 
 ObjectRef moved(const ObjectRef& knobs, const char* rule, const PassContext& passes) {
   if (!knobs || !passes) return knobs;
-  auto* by_rule = passes->config.get_or_null(kKnobs).as<MapNode>();
-  if (!by_rule) return knobs;
+  ObjectRef by_rule = passes->config.get_or_null(kKnobs);
+  ObjectRef values = by_rule ? downcast<Map<String, ObjectRef>>(by_rule).get_or_null(rule) : nullptr;
+  if (!values) return knobs;
   const TypeInfo& type = *knobs->type();
-  ObjectRef out;
-  for (const auto& [name, values] : by_rule->entries) {
-    if (name.as<StringNode>()->text != rule) continue;
-    if (!out) out = ObjectRef(type.copy(knobs.get()));
-    for (const auto& [knob, value] : values.as<MapNode>()->entries) {
-      const Field* field = knob.as<StringNode>() ? type.find(knob.as<StringNode>()->text) : nullptr;
-      if (!field || !is_number(*field))
-        throw Error(AttributeError) << "the schedule rule " << rule << " has no knob " << to_text(knob) << "; it has "
-                                    << knobs_text(knobs);
-      set_field(out.edit(), *field, Any::of_object(value.get()));
-    }
+  ObjectRef out(type.copy(knobs.get()));
+  for (const auto& [knob, value] : values.as<MapNode>()->entries) {
+    const Field* field = knob.as<StringNode>() ? type.find(knob.as<StringNode>()->text) : nullptr;
+    if (!field || !is_number(*field))
+      throw Error(AttributeError) << "the schedule rule " << rule << " has no knob " << to_text(knob) << "; it has "
+                                  << knobs_text(knobs);
+    set_field(out.edit(), *field, Any::of_object(value.get()));
   }
-  return out ? out : knobs;
+  return out;
 }
 
 std::string knobs_text(const ObjectRef& knobs) {

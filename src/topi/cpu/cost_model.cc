@@ -14,8 +14,7 @@ constexpr double kWidenCost = 2.2;
 }  // namespace
 
 int64_t max_tile_rows(int64_t vectors, int64_t registers) {
-  constexpr int64_t kElements = 2;  // of A, broadcast in turns
-  return std::max<int64_t>(0, (registers - kElements - vectors) / vectors);
+  return std::max<int64_t>(0, (registers - outer_registers({0, vectors})) / vectors);
 }
 
 double step_cost(const Machine& machine, const RegisterTile& tile) {

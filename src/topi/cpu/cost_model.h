@@ -2,6 +2,7 @@
 // What schedules on CPUs cost: the default of every plan is the cheapest by this model, and tuners search around it.
 // The unit is a multiply-add of whole vectors on one core.
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 
@@ -15,7 +16,11 @@ struct RegisterTile {
   int64_t rows = 1, vectors = 1;
   int64_t sums() const { return rows * vectors; }
 };
-/// The rows that fit the registers beside so many vectors of B and two elements of A; 0 where none does.
+/// The registers that a tile takes: its sums, the vectors of B, and two elements of A that are broadcast in turns.
+inline int64_t outer_registers(const RegisterTile& tile) { return tile.sums() + tile.vectors + 2; }
+/// The same where vectors lie along k: the shorter side is held, the other passes by two at a time.
+inline int64_t dot_registers(const RegisterTile& tile) { return tile.sums() + std::min(tile.rows, tile.vectors) + 2; }
+/// The rows of a tile of so many vectors that fit the registers; 0 where none does.
 int64_t max_tile_rows(int64_t vectors, int64_t registers);
 
 /// A step of k of a tile: a multiply-add for each sum, or its loads where they are more, but no less than the latency of

@@ -19,15 +19,14 @@ constexpr int64_t kMaxStep = 512;
 constexpr int64_t kMaxVectors = 4;
 
 /// The cheapest tile that covers C.
-RegisterTile best_tile(const Machine& machine, const Isa& isa, int lanes, int64_t m, int64_t n, bool widens) {
+RegisterTile best_tile(const Machine& machine, const Isa& isa, int lanes, int64_t m, int64_t n) {
   RegisterTile best;
   Cheapest cheapest(Ties::Larger);
   for (int64_t vectors = 1; vectors <= kMaxVectors; ++vectors)
     for (int64_t rows = 1; rows <= std::min(max_tile_rows(vectors, isa.registers), m); ++rows) {
       const RegisterTile tile{rows, vectors};
-      const double step = step_cost(machine, tile) + (widens ? widen_cost(tile) : 0);
       const double tiles = double(ceil_div(m, rows)) * double(ceil_div(n, vectors * lanes));
-      if (cheapest.is_better(tiles * step, tile.sums())) best = tile;
+      if (cheapest.is_better(tiles * step_cost(machine, tile), tile.sums())) best = tile;
     }
   return best;
 }
@@ -68,14 +67,13 @@ Grid thread_grid(int64_t rows, int64_t columns, int64_t threads) {
 
 }  // namespace
 
-GemmTiles gemm_tiles(const Machine& machine, int64_t m, int64_t n, int64_t k, DataType dtype, int threads,
-                     DataType weight) {
+GemmTiles gemm_tiles(const Machine& machine, int64_t m, int64_t n, int64_t k, DataType dtype, int threads) {
   if (m < 1 || n < 1 || k < 1 || std::max({m, n, k}) > INT32_MAX)
     throw Error(ValueError) << "a matmul of " << m << "x" << n << "x" << k << " has no tiles";
   const Isa& isa = matmul_isa(machine, dtype);
-  const Dot& dot = find_dot(isa.name, dtype, weight);
+  const Dot& dot = find_dot(isa.name, dtype);
   int lanes = isa.vector_bytes / dot.c.bytes();
-  const RegisterTile tile = best_tile(machine, isa, lanes, m, n, dot.a != dot.b && dot.group == 1);
+  const RegisterTile tile = best_tile(machine, isa, lanes, m, n);
   const int64_t mr = tile.rows, nr = tile.vectors * lanes;
   int64_t rows = ceil_div(m, mr), columns = ceil_div(n, nr);
   Grid grid = thread_grid(rows, columns, threads > 0 ? threads : machine->cores);
@@ -110,8 +108,7 @@ GemmTiles gemm_tiles(const Machine& machine, int64_t m, int64_t n, int64_t k, Da
 
 namespace {
 
-Globals globals{{"topi.cpu.gemm_tiles", [](const Machine& machine, int64_t m, int64_t n, int64_t k, DataType dtype,
-                                           int threads) { return gemm_tiles(machine, m, n, k, dtype, threads); }}};
+Globals globals{{"topi.cpu.gemm_tiles", gemm_tiles}};
 
 }  // namespace
 }  // namespace tessera::topi

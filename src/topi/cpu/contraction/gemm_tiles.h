@@ -34,9 +34,7 @@ struct GemmTilesNode : Object {
 };
 using GemmTiles = Ref<GemmTilesNode>;
 
-/// The tiles for `threads` threads; 0 means one for each core of the machine. `weight` is the type of B where it is another than
-/// usually goes with that of A.
-GemmTiles gemm_tiles(const Machine& machine, int64_t m, int64_t n, int64_t k, DataType dtype, int threads,
-                     DataType weight = DataType::Void());
+/// The tiles for `threads` threads; 0 means one for each core of the machine.
+GemmTiles gemm_tiles(const Machine& machine, int64_t m, int64_t n, int64_t k, DataType dtype, int threads);
 
 }  // namespace tessera::topi

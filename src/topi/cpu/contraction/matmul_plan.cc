@@ -91,7 +91,7 @@ Choice best_dots(const Problem& problem) {
   Choice best;
   for (int64_t high = 1; high <= std::min(matmul.m, kMaxDotSide); ++high)
     for (int64_t wide = 1; wide <= std::min(matmul.n, kMaxDotSide); ++wide) {
-      if (high * wide + std::min(high, wide) + 2 > isa.registers) continue;
+      if (dot_registers({high, wide}) > isa.registers) continue;
       const EvenTiles rows(matmul.m, high), columns(matmul.n, wide);
       const RegisterTile tile{rows.size, columns.size};
       const double lines = TileCosts::cache_line * static_cast<double>(rows.size + columns.size);
@@ -263,9 +263,9 @@ void check_plan(const Matmul& matmul, const MatmulPlan& plan, const Machine& mac
   for (int32_t value : {plan->rows, plan->vectors, plan->columns, plan->step, plan->block_rows, plan->block_columns,
                         plan->parts_m, plan->parts_n})
     require(value >= 1, "all sizes are at least 1");
-  const int64_t sums = int64_t{plan->rows} * (plan->by_dots ? plan->columns : plan->vectors);
-  const int64_t beside = plan->by_dots ? std::min(plan->rows, plan->columns) : plan->vectors;
-  require(sums + beside + 2 <= problem->isa.registers, "its tile has more sums than there are registers");
+  const int64_t needed =
+      plan->by_dots ? dot_registers({plan->rows, plan->columns}) : outer_registers({plan->rows, plan->vectors});
+  require(needed <= problem->isa.registers, "its tile has more sums than there are registers");
   require(plan->rows <= matmul.m, "a tile has more rows than the result");
   const bool has_panels = problem->has_panels(), is_plain = has_panels || matmul.b.column == 1;
   if (plan->by_dots) {

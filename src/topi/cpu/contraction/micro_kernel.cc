@@ -8,6 +8,7 @@
 #include "topi/cpu/contraction/group_dot.h"
 #include "topi/cpu/contraction/half_floats.h"
 #include "topi/cpu/contraction/register_tile.h"
+#include "topi/cpu/cost_model.h"
 
 namespace tessera::topi {
 namespace {
@@ -33,9 +34,6 @@ const Dot kDots[] = {
     {"neon", DataType::Int(8), DataType::Int(8), kInt32, 4, "llvm.aarch64.neon.sdot"},
 };
 
-/// Registers that hold no sum: the vectors of B, and two to broadcast elements of A in turns.
-int working_registers(int vectors) { return vectors + 2; }
-
 /// True for rows of all families, of this one, and of SVE of any length.
 bool is_of(const Dot& dot, std::string_view isa) {
   return dot.isa.empty() || dot.isa == isa || (dot.isa == "sve" && is_sve(isa));
@@ -45,9 +43,7 @@ bool is_of(const Dot& dot, std::string_view isa) {
 class KernelBuilder {
  public:
   KernelBuilder(const MicroKernel& kernel, Panels panels)
-      : kernel_(kernel),
-        dot_(find_dot(kernel->isa.str(), kernel->a_dtype, kernel->b_dtype)),
-        panels_(std::move(panels)) {
+      : kernel_(kernel), dot_(find_dot(kernel->isa.str(), kernel->a_dtype)), panels_(std::move(panels)) {
     size_ = {kernel->mr, kernel->nr / kernel->lanes, kernel->lanes, kernel->lanes};
     vector_ = kernel->c_dtype.with_lanes(kernel->lanes);
   }
@@ -96,7 +92,7 @@ class KernelBuilder {
 
   PrimExpr column_vector(int64_t v, const PrimExpr& k) {
     const int group = kernel_->group, first = static_cast<int>(v * kernel_->lanes);
-    if (group == 1) return cast(vector_, vload(panels_.b, {k, first}, kernel_->b_dtype.with_lanes(kernel_->lanes)));
+    if (group == 1) return vload(panels_.b, {k, first}, vector_);
     DataType groups = kernel_->b_dtype.with_lanes(kernel_->lanes * group);
     return reinterpret(kInt32.with_lanes(kernel_->lanes), vload(panels_.b, {k, first, 0}, groups));
   }
@@ -123,15 +119,14 @@ PrimExpr multiply_add(const Dot& dot, const Isa& isa, const PrimExpr& sum, const
   return make_call(sum.dtype(), "tir.call_llvm_pure_intrin", {id, make_const(DataType::UInt(32), 3), sum, left, right});
 }
 
-const Dot& find_dot(std::string_view isa, DataType a, DataType b) {
+const Dot& find_dot(std::string_view isa, DataType a) {
   std::string known;
   for (const Dot& dot : kDots) {
     if (!is_of(dot, isa)) continue;
-    if (dot.a == a && (b.is_void() || dot.b == b)) return dot;
+    if (dot.a == a) return dot;
     if (known.find(dot.a.str()) == std::string::npos) known += (known.empty() ? "" : ", ") + dot.a.str();
   }
-  throw Error(ValueError) << "no micro-kernel of " << isa << " multiplies " << a
-                          << (b.is_void() ? "" : " and " + b.str()) << "; there are those of " << known;
+  throw Error(ValueError) << "no micro-kernel of " << isa << " multiplies " << a << "; there are those of " << known;
 }
 
 const Isa& matmul_isa(const Machine& machine, DataType dtype) {
@@ -150,14 +145,14 @@ const Dot* dot_on(const Machine& machine, DataType a, DataType b) {
   return nullptr;
 }
 
-MicroKernel micro_kernel(const String& isa, DataType a, int mr, int nr, int kc, DataType b) {
+MicroKernel micro_kernel(const String& isa, DataType a, int mr, int nr, int kc) {
   const Isa& machine = find_isa(isa.str());
-  const Dot& dot = find_dot(isa.str(), a, b);
+  const Dot& dot = find_dot(isa.str(), a);
   int lanes = machine.vector_bytes / dot.c.bytes();
   if (mr < 1 || nr < 1 || kc < 1 || nr % lanes || kc % dot.group)
     throw Error(ValueError) << "a micro-kernel of " << mr << "x" << nr << "x" << kc << " cannot be: nr has to be a "
                             << "multiple of the " << lanes << " lanes of " << isa << " and kc of " << dot.group;
-  int vectors = nr / lanes, needed = mr * vectors + working_registers(vectors);
+  const int64_t needed = outer_registers({mr, nr / lanes});
   if (needed > machine.registers)
     throw Error(ValueError) << "a micro-kernel of " << mr << "x" << nr << " needs " << needed << " vector registers, "
                             << isa << " has " << machine.registers;
@@ -171,8 +166,7 @@ MicroKernel micro_kernel(const String& isa, DataType a, int mr, int nr, int kc, 
   out.kc = kc;
   out.lanes = lanes;
   out.group = dot.group;
-  const std::string types = dot.b == find_dot(isa.str(), a).b ? a.str() : a.str() + "_" + dot.b.str();
-  out.name = "gemm_" + isa.str() + "_" + types + "_" + std::to_string(mr) + "x" + std::to_string(nr) + "x" +
+  out.name = "gemm_" + isa.str() + "_" + a.str() + "_" + std::to_string(mr) + "x" + std::to_string(nr) + "x" +
              std::to_string(kc);
   return make(std::move(out));
 }
@@ -185,9 +179,7 @@ Stmt kernel_clear(const MicroKernel& kernel, const Panels& panels) { return Kern
 
 namespace {
 
-Globals globals{{"topi.cpu.micro_kernel", [](const String& isa, DataType dtype, int mr, int nr, int kc) {
-                   return micro_kernel(isa, dtype, mr, nr, kc);
-                 }}};
+Globals globals{{"topi.cpu.micro_kernel", micro_kernel}};
 
 }  // namespace
 }  // namespace tessera::topi

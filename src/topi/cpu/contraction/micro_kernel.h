@@ -11,8 +11,7 @@ namespace tessera::topi {
 ///
 /// A lies by rows, so a panel of it is a plain copy of mr rows. B lies by rows too where an instruction multiplies lane by
 /// lane; where it takes `group` neighbours along k into one lane (bf16 pairs, int8 quadruples) B is
-/// [kc / group, nr, group]. nr is a multiple of the lanes of a vector of C. B may be fp16 or bf16 where A is fp32: its vectors
-/// are widened as they are read.
+/// [kc / group, nr, group]. nr is a multiple of the lanes of a vector of C.
 struct MicroKernelNode : Object {
   String isa;
   DataType a_dtype, b_dtype, c_dtype;
@@ -35,14 +34,15 @@ struct MicroKernelNode : Object {
 };
 using MicroKernel = Ref<MicroKernelNode>;
 
-/// How `isa` multiplies elements of these types; an error lists the types it can. Without `b`: what usually goes with `a`.
+/// How `isa` multiplies elements of these types.
 struct Dot {
   std::string_view isa;  // empty: any
   DataType a, b, c;
   int group;
   const char* intrinsic;  // LLVM's name; null: a multiply and an add, which become one instruction
 };
-const Dot& find_dot(std::string_view isa, DataType a, DataType b = DataType::Void());
+/// The first that takes elements of `a`, with what usually goes with them; an error lists the types there are.
+const Dot& find_dot(std::string_view isa, DataType a);
 
 /// The instructions with which a machine multiplies elements of this type: those of int8 may be narrower than others.
 const Isa& matmul_isa(const Machine& machine, DataType dtype);
@@ -55,7 +55,7 @@ const Dot* dot_on(const Machine& machine, DataType a, DataType b);
 PrimExpr multiply_add(const Dot& dot, const Isa& isa, const PrimExpr& sum, const PrimExpr& a, const PrimExpr& b);
 
 /// The kernel of these sizes; sizes that do not fit the registers or each other are errors.
-MicroKernel micro_kernel(const String& isa, DataType a, int mr, int nr, int kc, DataType b = DataType::Void());
+MicroKernel micro_kernel(const String& isa, DataType a, int mr, int nr, int kc);
 
 struct Panels {
   Buffer a, b, c;

@@ -56,7 +56,7 @@ std::optional<DotPlan> choose(const Reduction& reduction, const Machine& machine
     for (int64_t columns = 1; columns <= largest(width); ++columns) {
       if (!divides(rows, height) || !divides(columns, width)) continue;
       const RegisterTile tile{rows, columns};
-      if (tile.sums() + std::min(rows, columns) + 2 > machine->vector_registers) continue;
+      if (dot_registers(tile) > machine->vector_registers) continue;
       if (!cheapest.is_better(step_cost(machine, tile) / static_cast<double>(tile.sums()))) continue;
       best.rows = static_cast<int32_t>(rows), best.columns = static_cast<int32_t>(columns);
     }
