@@ -5,6 +5,7 @@
 #include "relay/attrs/nn.h"
 #include "relay/attrs/pad.h"
 #include "relay/make.h"
+#include "te/tensor.h"
 #include "topi/cpu/contraction/matmul_plan.h"
 
 namespace tessera::op {
