@@ -51,6 +51,7 @@ void CodeGen::define(const GlobalVar& var) {
   }
   state_ = FunctionState();
   state_.function = made;
+  state_.unpacks = function->attrs.get_int(attr::kCallingConv, 0) == static_cast<int>(CallingConv::CPackedFunc);
   restricted_ = function->attrs.is_true("tir.noalias");
   has_compute_scope_ = false;
   for (auto& known : known_) known.clear();
@@ -67,10 +68,9 @@ void CodeGen::define(const GlobalVar& var) {
     throw Error(error.kind(), error.message() + "\n  in function " + made->getName().str());
   }
   if (!is_terminated()) builder_.CreateRet(status_at_end());
-  // What is left of a function whose work is elsewhere are checks of its arguments, once a call. Those of dozens of
-  // arguments would take LLVM longer than the work (its passes grow with the square), and gain nothing.
-  constexpr size_t kManyBlocks = 160;
-  if (has_compute_scope_ && made->size() > kManyBlocks) {
+  // What is left of a function whose work is elsewhere are checks of its arguments, once a call. They would take LLVM as long
+  // as the work itself, and gain a dozen nanoseconds.
+  if (has_compute_scope_) {
     made->addFnAttr(llvm::Attribute::NoInline);
     made->addFnAttr(llvm::Attribute::OptimizeNone);
   }

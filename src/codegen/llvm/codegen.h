@@ -58,6 +58,11 @@ class CodeGen {
     Value* task_id = nullptr;
     Value* num_task = nullptr;
     bool in_parallel_loop = false, stride_pattern = false;
+    // Of a function that unpacks its arguments: what is read from them is read again wherever it is used, because dozens of
+    // pointers, shapes and strides at once would be more than the registers hold.
+    bool unpacks = false;
+    std::unordered_map<const VarNode*, PrimExpr> reads;
+    llvm::PHINode* message = nullptr;    // of the assertion that failed, in the block that all of them share
     std::vector<Workspace> workspaces;   // those that are allocated here
     llvm::AllocaInst* failed = nullptr;  // what the function gives back at its end, once an index was outside
   };
@@ -207,11 +212,13 @@ class CodeGen {
   void check_status(Value* status);  // returns it from the function when it is not 0
   void return_failure(Value* status);
   void fail_with(const std::string& message);
+  void require(Value* holds, const std::string& message);  // or the function ends here with the message
   Value* string_constant(const std::string& text);
 
   // statements.cc
   void emit(const Stmt& stmt);
   void dispatch(const StmtNode* stmt);
+  bool reads_argument(const PrimExpr& e);
   void visit(const LetStmt* op);
   void visit(const AttrStmt* op);
   virtual void thread_extent(const AttrStmt* op);
@@ -228,15 +235,16 @@ class CodeGen {
   void emit_loop(const Var& var, Value* begin, Value* end, Value* step, const Stmt& body);
 
   // outline.cc: bodies that become functions of their own
-  llvm::Function* outline(const std::string& name, const std::vector<llvm::Type*>& leading,
-                          const std::vector<const VarNode*>& captured, const std::function<void()>& body);
+  using Captured = std::vector<std::pair<const VarNode*, Value*>>;  // variables and their values outside
+  llvm::Function* outline(const std::string& name, const std::vector<llvm::Type*>& leading, const Captured& captured,
+                          const std::function<void()>& body);
   void compute_scope(const AttrStmt* op);
   virtual void parallel_loop(const For* op);
   void parallel_launch(const Stmt& body, const std::string& name, llvm::Value* tasks = nullptr);
   llvm::Value* tasks_of(const For* op);
   void run_share(const For* op);
   void import_llvm(const std::string& source);
-  std::vector<const VarNode*> captured_by(const Stmt& body);
+  Captured captured_by(const Stmt& body);
   std::string local_name(const std::string& suffix);
 
   void prepare_function(llvm::Function* function);

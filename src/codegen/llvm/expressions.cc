@@ -36,6 +36,7 @@ llvm::Value* CodeGen::emit_bool(const PrimExpr& condition) {
 }
 
 llvm::Value* CodeGen::visit(const VarNode* op) {
+  if (auto read = state_.reads.find(op); read != state_.reads.end()) return emit(read->second);
   auto it = state_.vars.find(op);
   if (it == state_.vars.end()) throw Error(ValueError) << "variable " << op->name << " is used where it has no value";
   return it->second;

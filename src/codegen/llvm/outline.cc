@@ -18,11 +18,12 @@
 
 namespace tessera::codegen {
 
-std::vector<const VarNode*> CodeGen::captured_by(const Stmt& body) {
-  std::vector<const VarNode*> out;
+CodeGen::Captured CodeGen::captured_by(const Stmt& body) {
+  Captured out;
   std::unordered_set<const VarNode*> seen;
   auto use = [&](const VarNode* var) {
-    if (state_.vars.count(var) && seen.insert(var).second) out.push_back(var);
+    if ((state_.vars.count(var) || state_.reads.count(var)) && seen.insert(var).second)
+      out.emplace_back(var, visit(var));
   };
   walk(
       body, [&](const VarNode* var) { use(var); }, [&](const BufferLoad* load) { use(load->buffer->data.get()); },
@@ -38,11 +39,11 @@ std::string CodeGen::local_name(const std::string& suffix) {
 
 /// Emits `body` as a function of `leading` parameters and the captured variables; a call of it gives the status.
 llvm::Function* CodeGen::outline(const std::string& name, const std::vector<llvm::Type*>& leading,
-                                 const std::vector<const VarNode*>& captured, const std::function<void()>& body) {
+                                 const Captured& captured, const std::function<void()>& body) {
   std::vector<llvm::Type*> types = leading;
   bool may_alias = !restricted_;
-  for (const VarNode* var : captured) {
-    types.push_back(state_.vars[var]->getType());
+  for (const auto& [var, value] : captured) {
+    types.push_back(value->getType());
     may_alias |= derived_.count(var) > 0;
   }
   auto* function = llvm::Function::Create(llvm::FunctionType::get(i32_, types, false), llvm::Function::InternalLinkage,
@@ -55,9 +56,9 @@ llvm::Function* CodeGen::outline(const std::string& name, const std::vector<llvm
   inner.function = function;
   for (size_t i = 0; i < captured.size(); ++i) {
     llvm::Argument* argument = function->getArg(unsigned(leading.size() + i));
-    argument->setName(captured[i]->name.str());
+    argument->setName(captured[i].first->name.str());
     if (argument->getType()->isPointerTy() && !may_alias) argument->addAttr(llvm::Attribute::NoAlias);
-    inner.vars[captured[i]] = argument;
+    inner.vars[captured[i].first] = argument;
   }
   std::swap(state_, inner);
   start_block(new_block("entry"));
@@ -71,9 +72,9 @@ llvm::Function* CodeGen::outline(const std::string& name, const std::vector<llvm
 
 void CodeGen::compute_scope(const AttrStmt* op) {
   auto* name = op->value.as<StringImm>();
-  std::vector<const VarNode*> captured = captured_by(op->body);
+  const Captured captured = captured_by(op->body);
   std::vector<Value*> args;
-  for (const VarNode* var : captured) args.push_back(state_.vars[var]);
+  for (const auto& [var, value] : captured) args.push_back(value);
   llvm::Function* function =
       outline(name ? name->value.str() : local_name("compute"), {}, captured, [&] { emit(op->body); });
   check_status(builder_.CreateCall(function, args));
@@ -81,17 +82,13 @@ void CodeGen::compute_scope(const AttrStmt* op) {
 }
 
 void CodeGen::parallel_launch(const Stmt& body, const std::string& name, Value* tasks) {
-  std::vector<const VarNode*> captured = captured_by(body);
+  const Captured captured = captured_by(body);
   std::vector<llvm::Type*> types;
-  std::vector<Value*> values;
-  for (const VarNode* var : captured) {
-    values.push_back(state_.vars[var]);
-    types.push_back(values.back()->getType());
-  }
+  for (const auto& [var, value] : captured) types.push_back(value->getType());
   auto* closure_type = llvm::StructType::get(context_, types);
   Value* closure = entry_alloca(closure_type, nullptr, 8, "closure");
-  for (size_t i = 0; i < values.size(); ++i)
-    builder_.CreateStore(values[i], builder_.CreateStructGEP(closure_type, closure, unsigned(i)));
+  for (size_t i = 0; i < captured.size(); ++i)
+    builder_.CreateStore(captured[i].second, builder_.CreateStructGEP(closure_type, closure, unsigned(i)));
 
   llvm::Function* inner = outline(local_name(name), {i32_, i32_, ptr_}, captured, [&] {
     state_.task_id = state_.function->getArg(0);

@@ -100,6 +100,30 @@ void CodeGen::fail_with(const std::string& message) {
   return_failure(constant_int(32, -1));
 }
 
+/// Assertions share one way out where there is nothing to give back: functions check dozens of arguments.
+void CodeGen::require(Value* holds, const std::string& message) {
+  auto* passed = new_block("assert_passed");
+  llvm::MDNode* likely = metadata_.createBranchWeights(1 << 20, 1);
+  if (!state_.workspaces.empty()) {
+    auto* failed = new_block("assert_failed");
+    builder_.CreateCondBr(holds, passed, failed, likely);
+    start_block(failed);
+    fail_with(message);
+  } else {
+    llvm::BasicBlock* from = builder_.GetInsertBlock();
+    if (!state_.message) {
+      start_block(new_block("assert_failed"));
+      state_.message = builder_.CreatePHI(ptr_, 0, "message");
+      call_runtime("TVMAPISetLastError", {state_.message});
+      return_failure(constant_int(32, -1));
+      start_block(from);
+    }
+    builder_.CreateCondBr(holds, passed, state_.message->getParent(), likely);
+    state_.message->addIncoming(string_constant(message), from);
+  }
+  start_block(passed);
+}
+
 llvm::Value* CodeGen::string_constant(const std::string& text) {
   llvm::GlobalVariable*& global = strings_[text];
   if (!global) {

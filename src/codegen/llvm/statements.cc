@@ -40,7 +40,20 @@ void CodeGen::visit(const Evaluate* op) {
 
 void CodeGen::visit(const DeclBuffer* op) { emit(op->body); }
 
+/// A field of a tensor, a slot of the packed arguments or their type codes.
+bool CodeGen::reads_argument(const PrimExpr& e) {
+  if (is_call(e, "tir.tvm_struct_get")) return true;
+  auto* load = e.as<BufferLoad>();
+  auto from = load ? state_.vars.find(load->buffer->data.get()) : state_.vars.end();
+  return from != state_.vars.end() && llvm::isa<llvm::Argument>(from->second) && is_const(load->indices[0]);
+}
+
 void CodeGen::visit(const LetStmt* op) {
+  if (state_.unpacks && reads_argument(op->value)) {
+    state_.reads[op->var.get()] = op->value;
+    emit(op->body);
+    return;
+  }
   bool was = std::exchange(in_index_, in_index_ || is_index_arithmetic(op->value));
   Value* value = emit(op->value);
   in_index_ = was;
@@ -94,11 +107,7 @@ void CodeGen::visit(const AssertStmt* op) {
   Value* holds = emit_bool(op->condition);
   auto* message = op->message.as<StringImm>();
   if (!message) throw Error(TypeError) << "the message of an assertion is a string, not " << op->message;
-  auto *failed = new_block("assert_failed"), *passed = new_block("assert_passed");
-  builder_.CreateCondBr(holds, passed, failed, metadata_.createBranchWeights(1 << 20, 1));
-  start_block(failed);
-  fail_with(message->value.str());
-  start_block(passed);
+  require(holds, message->value.str());
   emit(op->body);
 }
 

@@ -38,6 +38,19 @@ def test_sources_are_llvm_ir_and_assembly():
         f.get_source("cu")
 
 
+def test_checks_of_arguments_share_their_way_out():
+    f = tessera.build(*vector_add(), target="llvm", name="add")
+    checks = f.get_source("ll").split("define internal")[0]
+    assert checks.count("br i1") > 20
+    assert checks.count("load ptr, ptr @__TVMAPISetLastError") == 1
+    good = [tessera.nd.array(np.zeros(64, "float32")) for _ in range(3)]
+    for i in range(3):
+        for wrong, said in (((32,), "shape"), ((64, 1), "ndim")):
+            bad = [*good[:i], tessera.nd.array(np.zeros(wrong, "float32")), *good[i + 1 :]]
+            with pytest.raises(tessera.TVMError, match=f"arg.{'ABC'[i]}.{said}"):
+                f(*bad)
+
+
 def test_the_same_program_gives_the_same_bytes(tmp_path):
     files = []
     for i in range(2):
