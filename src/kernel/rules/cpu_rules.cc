@@ -122,10 +122,24 @@ void tile_parts(const PrimFunc& function, const std::vector<Stmt>& nests, std::v
   }
 }
 
+/// Parallel loops that write different elements, as one launch in which each thread does its share of all of them.
+std::vector<Stmt> launched_together(const std::vector<Stmt>& nests) {
+  std::vector<Stmt> shared, out;
+  for (const Stmt& nest : nests) {
+    auto* loop = nest.as<For>();
+    (loop && loop->kind == LoopKind::Parallel ? shared : out).push_back(nest);
+  }
+  if (shared.size() < 2) return nests;
+  For launch{.loop_var = make_var("launch", DataType::Int(32)), .min = 0, .extent = 1, .body = sequence(shared)};
+  launch.annotations = {{String("pragma_parallel_launch_point"), int_imm(DataType::Int(32), 1)}};
+  out.push_back(make(std::move(launch)));
+  return out;
+}
+
 void apply_concatenate(Subject& subject, const Plan& parts) {
   std::vector<Stmt> nests;
   tile_parts(subject.program->function(), parts.as<std::vector<Stmt>>(), &nests);
-  schedule::replace_by_nest(state_of(subject), subject.block, {}, sequence(nests));
+  schedule::replace_by_nest(state_of(subject), subject.block, {}, sequence(launched_together(nests)));
 }
 
 }  // namespace

@@ -95,3 +95,16 @@ def test_many_tensors_are_concatenated(count):
     values = [rng.standard_normal((1, 3 + i % 4, 6, 5)).astype("float32") for i in range(count)]
     module.run(**{f"x{i}": value for i, value in enumerate(values)})
     np.testing.assert_array_equal(module.get_output(0).numpy(), np.maximum(np.concatenate(values, 1), 0))
+
+
+def test_parts_that_are_worth_sharing_are_shared_by_one_launch():
+    extents = [40, 7, 64, 33]
+    inputs = [relay.var(f"x{i}", shape=(2, n, 64, 16)) for i, n in enumerate(extents)]
+    mod = tvm.IRModule.from_expr(relay.Function(inputs, relay.nn.relu(relay.concatenate(inputs, axis=1))))
+    built = relay.build(mod, "llvm")
+    assert built.get_lib().get_source("ll").count("load ptr, ptr @__TVMBackendParallelLaunch") == 1
+    module = graph_executor.GraphModule(built["default"](tvm.cpu()))
+    rng = np.random.default_rng(5)
+    values = [rng.standard_normal((2, n, 64, 16)).astype("float32") for n in extents]
+    module.run(**{f"x{i}": value for i, value in enumerate(values)})
+    np.testing.assert_array_equal(module.get_output(0).numpy(), np.maximum(np.concatenate(values, 1), 0))
