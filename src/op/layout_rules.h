@@ -62,7 +62,15 @@ relay::Expr block_transposed(const Op& op, const Attrs& attrs, const Array<relay
                              const Array<ObjectRef>& placeholders, const Type& type,
                              const relay::GraphEnvironment& environment);
 
-/// What Legalize makes of convolutions for a CPU: constant weights whose channels fill vectors.
+/// What Legalize makes of contractions for a CPU: data of int8 becomes uint8 where that is what its instructions multiply
+/// (unsigned_data.cc), and convolutions get channel padding.
+relay::Expr legalize_conv2d(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args, const Array<Type>& types,
+                            const relay::GraphEnvironment& environment);
+relay::Expr legalize_matmul(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args, const Array<Type>& types,
+                            const relay::GraphEnvironment& environment);
+relay::Expr legalize_batch_matmul(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args,
+                                  const Array<Type>& types, const relay::GraphEnvironment& environment);
+/// Constant weights whose channels fill vectors.
 relay::Expr pad_channels_conv2d(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args,
                                 const Array<Type>& types, const relay::GraphEnvironment& environment);
 /// `letter`: of the result's channels in the layout of the weight.

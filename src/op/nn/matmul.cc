@@ -153,6 +153,7 @@ static void matmul_records() {
       .layout(layout::dense)
       .channels(dense_channels)
       .takes_narrow_weight()
+      .legalize(layout::legalize_matmul)
       .pack_weights(pack_weight)
       .compute(matmul<true>)
       .gradient(matmul_gradient);
@@ -165,6 +166,7 @@ static void matmul_records() {
       .type("Matmul", matmul_type)
       .fusion(Fusion::OutputElementwise)
       .takes_narrow_weight()
+      .legalize(layout::legalize_matmul)
       .pack_weights(pack_weight)
       .compute(matmul<false>)
       .gradient(matmul_gradient);
@@ -178,6 +180,7 @@ static void matmul_records() {
       .fusion(Fusion::OutputElementwise)
       .precision(Precision::Always)
       .quantized(quantized_batch_matmul)
+      .legalize(layout::legalize_batch_matmul)
       .compute(batch_matmul)
       .gradient(batch_matmul_gradient);
   OpRecord("nn.contrib_dense_pack")

@@ -71,6 +71,27 @@ std::optional<AffineView> moved_view(const Call* call, const AffineView& view, c
   return out;
 }
 
+Expr channel_sums(const Expr& weight, int channel, size_t rank, int64_t factor) {
+  auto* constant = weight.as<Constant>();
+  if (!constant || constant->data.device().device_type != kDLCPU) {
+    Array<PrimExpr> others;
+    for (int axis = 0; axis < static_cast<int>(rank); ++axis)
+      if (axis != channel) others.push_back(axis);
+    return multiply(sum(cast(weight, kInt32), others), make_scalar(static_cast<double>(factor), kInt32));
+  }
+  const NDArray& data = constant->data;
+  int64_t inside = 1;
+  for (size_t i = static_cast<size_t>(channel) + 1; i < rank; ++i) inside *= data.shape()[i];
+  const int64_t channels = data.shape()[static_cast<size_t>(channel)];
+  NDArray out = NDArray::empty(std::vector<int64_t>{channels}, kInt32);
+  auto* sums = out.data<int32_t>();
+  std::fill(sums, sums + channels, 0);
+  const auto* bytes = data.data<int8_t>();
+  for (int64_t i = 0, n = data.size(); i < n; ++i) sums[i / inside % channels] += bytes[i];
+  for (int64_t i = 0; i < channels; ++i) sums[i] *= static_cast<int32_t>(factor);
+  return make_constant(out);
+}
+
 Expr as_unsigned(const Expr& x) { return cast(add(cast(x, kInt16), make_scalar(128, kInt16)), DataType::UInt(8)); }
 
 Expr as_signed(const Expr& x) { return cast(subtract(cast(x, kInt16), make_scalar(128, kInt16)), DataType::Int(8)); }

@@ -32,6 +32,9 @@ std::optional<AffineView> affine_view(const Array<Expr>& args, DataType dtype, i
 /// transpose, the maximum of windows); nothing for other calls. `type` is that of the argument.
 std::optional<AffineView> moved_view(const Call* call, const AffineView& view, const Type& type);
 
+/// The sums over all axes of a weight of int8 but one, times a factor, as int32: a constant where the weight is one.
+Expr channel_sums(const Expr& weight, int channel, size_t rank, int64_t factor);
+
 /// int8 as uint8 and back: 128 more, 128 less.
 Expr as_unsigned(const Expr& x);
 Expr as_signed(const Expr& x);

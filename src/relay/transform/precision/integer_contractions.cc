@@ -251,24 +251,11 @@ class IntegerContractions {
   Expr real(const Operands& given, const Expr& sums, int channel, int behind) {
     Expr centred = sums;
     if (given.zero != 0) {
-      Expr correction = weight_sums(given, channel);
+      const size_t rank = given.weight.as<Constant>()->data.shape().size();
+      Expr correction = channel_sums(given.weight, channel, rank, static_cast<int64_t>(given.zero));
       centred = subtract(sums, behind > 0 ? expand_dims(correction, 1, behind) : correction);
     }
     return note_scaled(cast(centred, kFloat32), given.scale, behind);
-  }
-
-  static Expr weight_sums(const Operands& given, int channel) {
-    const NDArray& weight = given.weight.as<Constant>()->data;
-    int64_t inside = 1;
-    for (size_t i = static_cast<size_t>(channel) + 1; i < weight.shape().size(); ++i) inside *= weight.shape()[i];
-    const int64_t channels = weight.shape()[static_cast<size_t>(channel)];
-    NDArray out = NDArray::empty(std::vector<int64_t>{channels}, kInt32);
-    auto* sums = out.data<int32_t>();
-    std::fill(sums, sums + channels, 0);
-    const auto* bytes = weight.data<int8_t>();
-    for (int64_t i = 0, n = weight.size(); i < n; ++i) sums[i / inside % channels] += bytes[i];
-    for (int64_t i = 0; i < channels; ++i) sums[i] *= static_cast<int32_t>(given.zero);
-    return make_constant(out);
   }
 
   Expr dense(const Call* call, const Ref<Call>& post) {

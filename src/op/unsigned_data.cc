@@ -1,0 +1,105 @@
+// Contractions of int8 by int8 on CPUs whose instructions multiply uint8 by int8 (the slot FTVMLegalize): the data is moved by
+// 128, and what that adds to each sum, 128 times the sum of its weights, is subtracted.
+//
+//   nn.conv2d(%x, %w)   =>   nn.conv2d(nn.pad(uint8(%x + 128), 128), %w) - 128 * sum(%w)
+//
+// What is moved fuses with what made the data; the sums of constant weights are constants, and their subtraction an epilogue.
+
+#include <algorithm>
+
+#include "ir/prim/ops.h"
+#include "op/layout_rules.h"
+#include "relay/attrs/conv.h"
+#include "relay/attrs/nn.h"
+#include "relay/attrs/pad.h"
+#include "relay/inspect.h"
+#include "relay/make.h"
+#include "relay/transform/fuse/affine_view.h"
+#include "tir/layout.h"
+#include "topi/cpu/contraction/group_dot.h"
+#include "topi/nn/conv.h"
+
+namespace tessera::op {
+
+using relay::Expr;
+
+namespace {
+
+constexpr int64_t kShift = 128;
+
+bool is_signed_contraction(const Array<Type>& types, const relay::GraphEnvironment& environment) {
+  auto is = [](const Type& type, DataType dtype) {
+    auto* tensor = type.as<TensorTypeNode>();
+    return tensor && tensor->dtype == dtype;
+  };
+  return environment.is_for_cpu() && is(types[0], DataType::Int(8)) && is(types[1], DataType::Int(8)) &&
+         is(types.back(), DataType::Int(32)) && topi::int8_isa(topi::machine_of(environment.target));
+}
+
+/// The data with a border of zeros, which are kShift among moved numbers; `type` becomes that of the result.
+Expr with_border(const Expr& data, const Layout& layout, const std::vector<int64_t>& around, Type* type) {
+  auto* tensor = type->as<TensorTypeNode>();
+  relay::PadAttrs pad;
+  Array<PrimExpr> shape;
+  for (size_t i = 0; i < tensor->shape.size(); ++i) {
+    const bool is_row = static_cast<int>(i) == layout->index_of('H');
+    const bool is_spatial = is_row || static_cast<int>(i) == layout->index_of('W');
+    const int64_t before = is_spatial ? around[is_row ? 0 : 1] : 0, after = is_spatial ? around[is_row ? 2 : 3] : 0;
+    pad.pad_width.push_back({PrimExpr(static_cast<int>(before)), PrimExpr(static_cast<int>(after))});
+    shape.push_back(before + after == 0 ? tensor->shape[i] : tensor->shape[i] + PrimExpr(static_cast<int>(before + after)));
+  }
+  *type = TensorType(shape, tensor->dtype);
+  return relay::make_call(Op::get("nn.pad"), {data, relay::make_scalar(kShift, DataType::UInt(8))},
+                          Attrs(make(std::move(pad))));
+}
+
+Expr conv2d(const Op& op, const Attrs& given, const Array<Expr>& args, const Array<Type>& types,
+            const relay::GraphEnvironment& environment) {
+  auto* attrs = cast_or_null<relay::Conv2DAttrs>(given.get());
+  if (!attrs || attrs->groups != 1 || !is_signed_contraction(types, environment)) return nullptr;
+  const Layout kernel = make_layout(attrs->kernel_layout), layout = make_layout(attrs->data_layout);
+  if (kernel->axes.size() != 4 || layout->axes.size() != 4) return nullptr;
+  if (!attrs->out_layout.empty() && attrs->out_layout != attrs->data_layout) return nullptr;
+  std::optional<std::vector<int64_t>> around = relay::fixed_ints(topi::full_padding(attrs->padding, 2));
+  if (!around) return nullptr;
+
+  Expr data = relay::as_unsigned(args[0]);
+  Type type = TensorType(types[0].as<TensorTypeNode>()->shape, DataType::UInt(8));
+  const bool pads = std::any_of(around->begin(), around->end(), [](int64_t width) { return width != 0; });
+  if (pads) data = with_border(data, layout, *around, &type);
+  const Attrs inner =
+      pads ? relay::changed_attrs<relay::Conv2DAttrs>(given, [](auto& a) { a.padding = {0, 0, 0, 0}; }) : given;
+  Expr sums = layout::pad_channels_conv2d(op, inner, {data, args[1]}, {type, types[1], types.back()}, environment);
+  if (!sums) sums = relay::make_call(op, {data, args[1]}, inner);
+  Expr shift = relay::channel_sums(args[1], kernel->index_of('O'), 4, kShift);
+  const int behind = 3 - layout->index_of('C');
+  return relay::subtract(sums, behind > 0 ? relay::expand_dims(shift, 1, behind) : shift);
+}
+
+}  // namespace
+
+Expr layout::legalize_conv2d(const Op& op, const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types,
+                             const relay::GraphEnvironment& environment) {
+  if (Expr out = conv2d(op, attrs, args, types, environment)) return out;
+  return pad_channels_conv2d(op, attrs, args, types, environment);
+}
+
+Expr layout::legalize_matmul(const Op& op, const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types,
+                             const relay::GraphEnvironment& environment) {
+  auto* matmul = attrs.as<relay::MatmulAttrs>();
+  if (!is_signed_contraction(types, environment)) return nullptr;
+  Expr sums = relay::make_call(op, {relay::as_unsigned(args[0]), args[1]}, attrs);
+  return relay::subtract(sums, relay::channel_sums(args[1], !matmul || matmul->transpose_b ? 0 : 1, 2, kShift));
+}
+
+Expr layout::legalize_batch_matmul(const Op& op, const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types,
+                                   const relay::GraphEnvironment& environment) {
+  if (!is_signed_contraction(types, environment)) return nullptr;
+  const int depth = attrs.as<relay::BatchMatmulAttrs>()->transpose_b ? 2 : 1;
+  Expr sums = relay::make_call(op, {relay::as_unsigned(args[0]), args[1]}, attrs);
+  Expr shift = relay::multiply(relay::sum(relay::cast(args[1], DataType::Int(32)), {PrimExpr(depth)}),
+                               relay::make_scalar(kShift, DataType::Int(32)));
+  return relay::subtract(sums, relay::expand_dims(shift, 1, 1));
+}
+
+}  // namespace tessera::op
