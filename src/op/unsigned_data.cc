@@ -46,7 +46,8 @@ Expr with_border(const Expr& data, const Layout& layout, const std::vector<int64
     const bool is_spatial = is_row || static_cast<int>(i) == layout->index_of('W');
     const int64_t before = is_spatial ? around[is_row ? 0 : 1] : 0, after = is_spatial ? around[is_row ? 2 : 3] : 0;
     pad.pad_width.push_back({PrimExpr(static_cast<int>(before)), PrimExpr(static_cast<int>(after))});
-    shape.push_back(before + after == 0 ? tensor->shape[i] : tensor->shape[i] + PrimExpr(static_cast<int>(before + after)));
+    const int64_t* extent = as_int(tensor->shape[i]);
+    shape.push_back(extent ? PrimExpr(static_cast<int>(*extent + before + after)) : tensor->shape[i]);
   }
   *type = TensorType(shape, tensor->dtype);
   return relay::make_call(Op::get("nn.pad"), {data, relay::make_scalar(kShift, DataType::UInt(8))},
@@ -56,7 +57,7 @@ Expr with_border(const Expr& data, const Layout& layout, const std::vector<int64
 Expr conv2d(const Op& op, const Attrs& given, const Array<Expr>& args, const Array<Type>& types,
             const relay::GraphEnvironment& environment) {
   auto* attrs = cast_or_null<relay::Conv2DAttrs>(given.get());
-  if (!attrs || attrs->groups != 1 || !is_signed_contraction(types, environment)) return nullptr;
+  if (!attrs || !is_signed_contraction(types, environment)) return nullptr;
   const Layout kernel = make_layout(attrs->kernel_layout), layout = make_layout(attrs->data_layout);
   if (kernel->axes.size() != 4 || layout->axes.size() != 4) return nullptr;
   if (!attrs->out_layout.empty() && attrs->out_layout != attrs->data_layout) return nullptr;

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Callable
 
+import numpy as np
+
 from ...ir import Op
 from ..expr import Call, Constant
 from ..expr_functor import ExprVisitor
@@ -18,13 +20,35 @@ _RULES: dict[str, Callable[[Call, QuantizeContext], tuple[int, int] | None]] = {
 
 @dataclass
 class QuantizedCall:
-    """A call to be quantised: its data and its constant weight, and their scales once they are known."""
+    """A call to be quantised: its data and its constant weight, and their scales once they are known.
+
+    Weights have a scale for each channel of the result, in the shapes that broadcast with the weight and with the result.
+    """
 
     call: Call
     data: Any
     weight: Constant
+    is_unsigned: bool = False  # the data is never negative
     data_scale: float = 0.0
-    weight_scale: float = 0.0
+    weight_scale: np.ndarray | float = 0.0
+
+    @property
+    def result_scale(self) -> np.ndarray:
+        """What one step of the sums stands for."""
+        scale = np.float32(self.data_scale) * np.asarray(self.weight_scale, "float32")
+        _, behind = self.channel()
+        return scale.reshape(-1, *[1] * behind) if scale.ndim else scale
+
+    def channel(self) -> tuple[int | None, int]:
+        """The axis of the weight that is the result's channels (None where several are), and the axes behind them in the result."""
+        if self.call.op.name == "nn.dense":
+            return 0, 0
+        attrs = self.call.attrs
+        result, kernel = str(attrs.out_layout or attrs.data_layout), str(attrs.kernel_layout)
+        is_plain = len(result) == len(kernel) == len(self.weight.data.shape)
+        if not is_plain or (attrs.groups > 1 and self.weight.data.shape[kernel.index("I")] > 1 and kernel[0] != "O"):
+            return None, 0
+        return kernel.index("O"), len(result) - 1 - result.index("C")
 
 
 def register_annotate_function(op_name: str, frewrite: Any = None, level: int = 10) -> Any:

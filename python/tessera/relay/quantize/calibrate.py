@@ -78,18 +78,24 @@ def find_threshold_by_kl(values: np.ndarray, levels: int = 128) -> float:
     return threshold
 
 
-def _weight_threshold(weight: np.ndarray) -> float:
-    top = float(np.abs(weight).max(initial=0)) or 1.0
-    return float(2 ** np.ceil(np.log2(top))) if current_qconfig().weight_scale == "power2" else top
+def _weight_thresholds(call: QuantizedCall) -> Any:
+    """The greatest magnitude of each channel, or of the whole weight where channels are not told apart."""
+    weight = np.abs(call.weight.data.numpy())
+    channel, _ = call.channel()
+    others = None if channel is None else tuple(axis for axis in range(weight.ndim) if axis != channel)
+    top = weight.max(axis=others, keepdims=others is not None, initial=0)
+    top = np.where(top == 0, 1, top).astype("float64")
+    return 2 ** np.ceil(np.log2(top)) if current_qconfig().weight_scale == "power2" else top
 
 
-def _scale(threshold: float, kind: int) -> float:
+def _scale(thresholds: Any, kind: int, is_unsigned: bool = False) -> Any:
     """What one step of the integers stands for."""
-    return threshold / 2 ** (current_qconfig().get_nbit_by_kind(kind) - 1)
+    bits = current_qconfig().get_nbit_by_kind(kind)
+    return thresholds / (2**bits - 1 if is_unsigned else 2 ** (bits - 1))
 
 
 def calibrate(function: Function, calls: list[QuantizedCall], dataset: Iterable[dict[str, Any]] | None = None) -> None:
-    """Gives all calls their scales."""
+    """Gives all calls their scales. Data that is never negative in the dataset has no sign, and steps half as large."""
     config = current_qconfig()
     if not calls:
         return
@@ -98,8 +104,13 @@ def calibrate(function: Function, calls: list[QuantizedCall], dataset: Iterable[
     else:
         if dataset is None:
             raise ValueError(f"calibrate_mode {config.calibrate_mode} needs a dataset")
-        find = find_threshold_by_kl if config.calibrate_mode == "kl_divergence" else find_threshold_by_percentile
-        thresholds = [find(values) for values in collect_stats(function, calls, dataset)]
+        thresholds = []
+        for each, values in zip(calls, collect_stats(function, calls, dataset)):
+            each.is_unsigned = bool(values.min(initial=0) >= 0)
+            if config.calibrate_mode == "kl_divergence":
+                thresholds.append(find_threshold_by_kl(values, 256 if each.is_unsigned else 128))
+            else:
+                thresholds.append(find_threshold_by_percentile(values))
     for each, threshold in zip(calls, thresholds):
-        each.data_scale = _scale(threshold, QAnnotateKind.INPUT)
-        each.weight_scale = _scale(_weight_threshold(each.weight.data.numpy()), QAnnotateKind.WEIGHT)
+        each.data_scale = _scale(threshold, QAnnotateKind.INPUT, each.is_unsigned)
+        each.weight_scale = _scale(_weight_thresholds(each), QAnnotateKind.WEIGHT)

@@ -18,7 +18,7 @@ from ..expr_functor import ExprMutator
 from ..function import Function
 from .annotate import QuantizedCall, find_calls
 from .calibrate import calibrate
-from .config import QAnnotateKind, current_qconfig
+from .config import current_qconfig
 
 __all__ = ["prerequisite_optimize", "quantize"]
 
@@ -48,19 +48,17 @@ def _round(value: Any) -> Any:
     return _op.round(value)
 
 
-def _levels(kind: int) -> int:
-    return 2 ** (current_qconfig().get_nbit_by_kind(kind) - 1) - 1
-
-
-def _as_integers(data: Any, scale: float, kind: int) -> Any:
+def _as_integers(data: Any, scale: float, is_unsigned: bool) -> Any:
     """round(data / scale), clipped, as integers."""
-    limit = float(_levels(kind))
-    scaled = _op.clip(_round(data * const(np.float32(1 / scale))), -limit, limit)
-    return _op.cast(scaled, current_qconfig().get_dtype_by_kind(kind))
+    config = current_qconfig()
+    bits, dtype = config.nbit_input, config.dtype_input
+    low, high = (0, 2**bits - 1) if is_unsigned else (1 - 2 ** (bits - 1), 2 ** (bits - 1) - 1)
+    scaled = _op.clip(_round(data * const(np.float32(1 / scale))), float(low), float(high))
+    return _op.cast(scaled, f"u{dtype}" if is_unsigned and dtype.startswith("int") else dtype)
 
 
-def _weight_as_integers(weight: Constant, scale: float) -> np.ndarray:
-    limit = _levels(QAnnotateKind.WEIGHT)
+def _weight_as_integers(weight: Constant, scale: Any) -> np.ndarray:
+    limit = 2 ** (current_qconfig().nbit_weight - 1) - 1
     values = np.floor(weight.data.numpy() / scale + 0.5)
     return np.clip(values, -limit, limit)
 
@@ -80,7 +78,7 @@ class _Realizer(ExprMutator):
         data = out.args[list(call.args).index(known.data)]
         key = (data, known.data_scale)
         if key not in self.integers:
-            self.integers[key] = _as_integers(data, known.data_scale, QAnnotateKind.INPUT)
+            self.integers[key] = _as_integers(data, known.data_scale, known.is_unsigned)
         weight = _weight_as_integers(known.weight, known.weight_scale)
         position = list(call.args).index(known.weight)
         args = list(out.args)
@@ -94,8 +92,7 @@ class _Realizer(ExprMutator):
         values = {name: out.attrs[name] for name in out.attrs.keys()}  # noqa: SIM118 (attributes are no mapping)
         values["out_dtype"] = config.dtype_activation
         layer = Call(out.op, args, make_node(str(out.op.attrs_type_key), **values))
-        step = const(np.float32(known.data_scale * known.weight_scale))
-        return _op.cast(layer, "float32") * step
+        return _op.cast(layer, "float32") * const(known.result_scale)
 
 
 def _realized(function: Function, calls: list[QuantizedCall]) -> IRModule:

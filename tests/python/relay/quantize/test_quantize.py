@@ -57,7 +57,7 @@ def signal_to_noise(wanted, found):
     return 10 * np.log10((wanted**2).sum() / ((wanted - found) ** 2).sum())
 
 
-INTEGERS, FLOATS = ("int8", "int8", "int32"), ("float32",) * 3
+INTEGERS, UNSIGNED, FLOATS = ("int8", "int8", "int32"), ("uint8", "int8", "int32"), ("float32",) * 3
 
 
 def test_the_first_convolution_and_linear_layers_are_skipped_by_default():
@@ -90,7 +90,8 @@ def test_answers_stay_near(options, decibels):
     wanted = run(mod, data(), params)
     with qtz.qconfig(skip_conv_layers=[], skip_dense_layer=False, **options):
         out = qtz.quantize(mod, params, dataset=[{"data": data(seed)} for seed in (2, 3)])
-    assert layers(out, "nn.conv2d") == [INTEGERS] * 3
+    is_calibrated = options["calibrate_mode"] != "global_scale"  # what a relu gives is seen to have no sign
+    assert layers(out, "nn.conv2d") == [INTEGERS] + [UNSIGNED if is_calibrated else INTEGERS] * 2
     assert signal_to_noise(wanted, run(out, data())) > decibels
 
 
@@ -111,6 +112,25 @@ def test_what_two_layers_read_is_quantised_once():
     with qtz.qconfig(skip_conv_layers=[]):
         out = qtz.quantize(tessera.IRModule.from_expr(relay.Function([x], relay.add(*parts))))
     assert str(out["main"]).count("clip") == 1
+
+
+@pytest.mark.parametrize("layout, kernel", [("NCHW", "OIHW"), ("NHWC", "HWIO")])
+def test_each_channel_of_a_weight_has_its_scale(layout, kernel):
+    rng = np.random.default_rng(4)
+    weight = rng.normal(0, 1, (8, 6, 3, 3)) * np.logspace(-3, 1, 8).reshape(8, 1, 1, 1)
+    weight = weight.transpose(["OIHW".index(axis) for axis in kernel]).astype("float32")
+    x = relay.var("data", shape=(1, 6, 9, 9) if layout == "NCHW" else (1, 9, 9, 6))
+    conv = relay.nn.conv2d(
+        x, relay.const(weight), channels=8, kernel_size=(3, 3), data_layout=layout, kernel_layout=kernel
+    )
+    mod = tessera.IRModule.from_expr(relay.Function([x], conv))
+    values = rng.normal(0, 1, [int(n) for n in x.type_annotation.shape]).astype("float32")
+    with qtz.qconfig(skip_conv_layers=[], calibrate_mode="percentile", weight_scale="max"):
+        out = qtz.quantize(mod, dataset=[{"data": values}])
+    wanted, found = (np.moveaxis(run(each, values), layout.index("C"), 0) for each in (mod, out))
+    assert all(
+        signal_to_noise(a, b) > 30 for a, b in zip(wanted, found)
+    )  # also of the channel that is 10,000 times smaller
 
 
 def test_thresholds():
