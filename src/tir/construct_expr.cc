@@ -1,5 +1,6 @@
 // Checked constructors of expressions, buffers and iteration variables.
 
+#include "arith/analyzer.h"
 #include "ir/prim/ops.h"
 #include "runtime/registry.h"
 #include "tir/construct.h"
@@ -26,11 +27,23 @@ void check_indices(const char* what, const Buffer& buffer, const Array<PrimExpr>
   }
 }
 
-bool is_stored_as(DataType value, DataType element) {
-  if (value == element) return true;
-  auto is_byte = [](DataType t) { return t.is_bool() || (t.is_integral() && t.bits == 8); };
-  bool is_pointer = value.is_handle() || element.is_handle();
-  return value.lanes == element.lanes && ((is_byte(value) && is_byte(element)) || is_pointer);
+}  // namespace
+
+namespace {
+
+/// The view has the shape of the region, leading dimensions of one element left out. A variable takes what comes.
+void check_match(const Buffer& buffer, const BufferRegion& source) {
+  arith::Analyzer analyzer;
+  size_t rank = buffer->shape.size(), of_source = source->region.size(), lost = of_source - rank;
+  bool fits = rank <= of_source;
+  for (size_t i = 0; fits && i < of_source; ++i) {
+    PrimExpr wanted = i < lost ? PrimExpr(1) : buffer->shape[i - lost];
+    PrimExpr extent = source->region[i]->extent;
+    fits = wanted.as<VarNode>() || analyzer.can_prove(equal(extent, cast(extent.dtype(), wanted)));
+  }
+  if (!fits)
+    throw Error(ValueError) << "match_buffer: " << buffer->name << " of shape " << buffer->shape
+                            << " does not have the shape of the region " << source;
 }
 
 }  // namespace
@@ -43,11 +56,10 @@ PrimExpr checked_load(Buffer buffer, Array<PrimExpr> indices) {
 Stmt checked_store(Buffer buffer, PrimExpr value, Array<PrimExpr> indices) {
   check_indices("BufferStore", buffer, indices);
   if (!value) throw Error(ValueError) << "BufferStore: the value for " << buffer->name << " is missing (None)";
-  int lanes = indices.empty() ? 1 : indices.back().dtype().lanes;
-  DataType element = buffer->dtype.with_lanes(buffer->dtype.lanes * lanes);
-  if (!is_stored_as(value.dtype(), element))
+  int lanes = buffer->dtype.lanes * (indices.empty() ? 1 : indices.back().dtype().lanes);
+  if (value.dtype().lanes != lanes)
     throw Error(TypeError) << "BufferStore: " << value << " is " << value.dtype() << ", but " << buffer->name
-                           << " takes " << element << " here; cast the value with .astype(\"" << element << "\")";
+                           << " takes " << lanes << (lanes == 1 ? " lane here" : " lanes here");
   return make(BufferStore{.buffer = std::move(buffer), .value = std::move(value), .indices = std::move(indices)});
 }
 
@@ -193,6 +205,7 @@ Globals construct_expr_globals{
      }},
     {"tir.MatchBufferRegion",
      [](Buffer buffer, BufferRegion source) {
+       check_match(buffer, source);
        return make(MatchBufferRegionNode{.buffer = buffer, .source = source});
      }},
 };

@@ -33,6 +33,7 @@ std::vector<Passes> user_passes(const PassContext& context) {
 /// Loops over buffers or blocks  =>  flat memory, plain loops.
 Passes phase_1(const PassContext& context) {
   return {
+      pass(cast_stores),
       pass(inject_prefetch),
       pass(texture_flatten),
       pass(storage_flatten, kCacheLineBytes, context.flag("tir.instrument_bound_checkers")),

@@ -24,9 +24,6 @@ void learn(const PrimExpr& general, const PrimExpr& known, const char* what, con
 }
 
 void learn_buffer(const Buffer& general, const Buffer& known, Map<Var, PrimExpr>* values) {
-  if (general->dtype != known->dtype)
-    throw Error(TypeError) << "specialize: buffer " << general->name << " is " << general->dtype << ", not "
-                           << known->dtype;
   if (general->shape.size() != known->shape.size())
     throw Error(ValueError) << "specialize: buffer " << general->name << " has " << general->shape.size()
                             << " dimensions, the buffer given has " << known->shape.size();
@@ -38,6 +35,7 @@ void learn_buffer(const Buffer& general, const Buffer& known, Map<Var, PrimExpr>
 }
 
 PrimFunc specialize(const PrimFunc& function, const Map<Var, ObjectRef>& given) {
+  if (given.empty()) return function;
   Map<Var, PrimExpr> values;
   for (const auto& [param, value] : given) {
     bool is_param = false;

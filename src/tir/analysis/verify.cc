@@ -1,5 +1,6 @@
 // Rules that every function keeps: one place of definition for each variable, definitions before uses, types that agree.
 
+#include <unordered_map>
 #include <unordered_set>
 
 #include "ir/prim/ops.h"
@@ -45,7 +46,36 @@ bool is_single_assignment(const PrimFunc& function) {
   return single;
 }
 
-std::string wrong_types(const PrimFunc& function) {
+/// A loop variable of outside in a block that binds axes of its own: what the block does must depend on those alone.
+std::string outer_loop_in_block(const PrimFunc& function) {
+  std::string wrong;
+  std::unordered_map<const VarNode*, size_t> depth_of_loop;
+  std::vector<const BlockNode*> blocks;
+  Rewriter visitor;
+  visitor.share_results(false);
+  visitor.on([&](Rewriter& self, const For* op) -> Stmt {
+    depth_of_loop[op->loop_var.get()] = blocks.size();
+    return self.children(op);
+  });
+  visitor.on([&](Rewriter& self, const BlockNode* op) -> Stmt {
+    if (op->iter_vars.empty()) return self.children(op);
+    blocks.push_back(op);
+    Stmt out = self.children(op);
+    blocks.pop_back();
+    return out;
+  });
+  visitor.on([&](const VarNode* var) -> PrimExpr {
+    auto it = depth_of_loop.find(var);
+    if (it != depth_of_loop.end() && it->second < blocks.size() && wrong.empty())
+      wrong = "loop variable " + var->name.str() + " is defined outside of block " + quoted(blocks.back()->name_hint) +
+              ", but used in it instead of its axes";
+    return PrimExpr(var);
+  });
+  visitor(function->body);
+  return wrong;
+}
+
+std::string wrong_types(const PrimFunc& function, bool is_lowered) {
   std::string wrong;
   auto note = [&](const ObjectRef& where, const std::string& what) {
     if (wrong.empty()) wrong = what + " in " + to_text(where);
@@ -63,7 +93,7 @@ std::string wrong_types(const PrimFunc& function) {
       [&](const BufferStore* op) {
         int lanes = op->buffer->dtype.lanes * (op->indices.empty() ? 1 : op->indices.back().dtype().lanes);
         DataType wanted = op->buffer->dtype.with_lanes(lanes);
-        if (op->value.dtype() != wanted)
+        if (is_lowered ? op->value.dtype() != wanted : op->value.dtype().lanes != lanes)
           note(Stmt(op), "a value of type " + op->value.dtype().str() + " stored where " + wanted.str() + " is kept");
         if (op->indices.size() != op->buffer->shape.size()) note(Stmt(op), "a wrong number of indices");
       },
@@ -80,11 +110,19 @@ std::string wrong_types(const PrimFunc& function) {
   return wrong;
 }
 
+std::string undefined_variable(const PrimFunc& function) {
+  for (const Var& var : find_var_use(function->body, parameter_vars(function)).undefined)
+    return "variable " + var->name.str() + " is used but not defined";
+  return "";
+}
+
 static Globals verify_globals{
     {"tir.analysis.verify_ssa", is_single_assignment},
     {"tir.analysis.VerifyWellFormed",
      [](PrimFunc function, bool assert_mode) {
-       std::string problem = ill_formed(function);
+       std::string problem = undefined_variable(function);
+       if (problem.empty()) problem = outer_loop_in_block(function);
+       if (problem.empty()) problem = wrong_types(function, false);
        if (!problem.empty() && assert_mode) throw Error(ValueError) << "the function is not well formed: " << problem;
        return problem.empty();
      }},
@@ -99,9 +137,8 @@ PrimFunc verify_ssa(const PrimFunc& function) {
 }
 
 std::string ill_formed(const PrimFunc& function) {
-  for (const Var& var : find_var_use(function->body, parameter_vars(function)).undefined)
-    return "variable " + var->name.str() + " is used but not defined";
-  return wrong_types(function);
+  std::string problem = undefined_variable(function);
+  return problem.empty() ? wrong_types(function, true) : problem;
 }
 
 }  // namespace tessera

@@ -96,6 +96,7 @@ PassTable passes{
          "Turns vectorized loops into vector operations, or into serial loops.",
          {.parameters = "enable_vectorize: bool = True", .holds = {&no_vectorized_loops}}},
         // memory/
+        {"CastStores", cast_stores, ""},
         {"ExtractPrimFuncConstants", extract_prim_func_constants,
          "Moves the constants of functions into the module's attribute \"constants\"."},
         {"FlattenBuffer", flatten_buffer, "Makes memory of all other functions flat.", {.holds = {&flat_memory}}},

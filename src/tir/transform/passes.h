@@ -56,6 +56,7 @@ PrimFunc unroll_loop(const PrimFunc& function, const PassContext& context);
 Stmt vectorize_loop(const Stmt& body, bool enable);
 
 // memory/
+Stmt cast_stores(const Stmt& body);
 IRModule extract_prim_func_constants(const IRModule& mod);
 PrimFunc flatten_buffer(const PrimFunc& function);
 Stmt inject_copy_intrin(const Stmt& body, const String& pragma_key, const PackedFunc& fintrin);

@@ -27,7 +27,7 @@ nothing = tir.Evaluate(0)
         (lambda: tir.Let(x, tir.const(1.0), x), TVMError, "Let: the variable x cannot hold a value of type float32"),
         (lambda: tir.BufferLoad(A, [x]), TVMError, "buffer A has 2 dimensions, but 1 indices were given"),
         (lambda: tir.BufferLoad(A, [tir.Ramp(x, 1, 4), x]), TVMError, "only the last index may be a vector"),
-        (lambda: tir.BufferStore(A, x, [x, x]), TypeError, "x is int32, but A takes float32 here"),
+        (lambda: tir.BufferStore(A, tir.Broadcast(x, 4), [x, x]), TypeError, "int32x4, but A takes 1 lane here"),
         (lambda: tir.For(f, 0, 4, 0, nothing), TVMError, "For f: loops count in scalar integers, not in float32"),
         (lambda: tir.For(x, 0, 4, 4, nothing), TVMError, "needs its thread_binding"),
         (lambda: tir.For(x, 0, 4, 0, None), ValueError, "For: its body is missing"),
