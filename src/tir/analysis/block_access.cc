@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
@@ -20,6 +21,10 @@ class Regions {
     for (auto& [known, all] : boxes_)
       if (known.same_as(buffer)) return loops::widen(&all, box, analyzer);
     boxes_.emplace_back(buffer, std::move(box));
+  }
+
+  void add_all(const Regions& more, arith::Analyzer& analyzer) {
+    for (const auto& [buffer, box] : more.boxes_) add(buffer, box, analyzer);
   }
 
   template <class Keep>
@@ -49,6 +54,18 @@ class Detector {
     pre_order(root, [&](const Object* node) { return enter(node); });
   }
 
+  /// Accesses through `match->buffer` are accesses of its source from now on.
+  void look_through(const MatchBufferRegion& match) {
+    visit(match->source);
+    matches_[match->buffer->data.get()] = match;
+  }
+
+  /// Opaque accesses as reads and writes too.
+  void count_opaque() {
+    reads_.add_all(opaque_, analyzer_);
+    writes_.add_all(opaque_, analyzer_);
+  }
+
   BlockAccess result(const BlockNode* block) {
     auto all = [](const BufferNode*) { return true; };
     BlockAccess out;
@@ -76,7 +93,9 @@ class Detector {
     } else if (auto* store = cast_or_null<BufferStore>(node)) {
       access(&writes_, store->buffer, store->indices);
     } else if (auto* call = cast_or_null<Call>(node)) {
-      pointers(call);
+      return !access_pointer(call);
+    } else if (auto* var = cast_or_null<VarNode>(node)) {
+      if (var->type_annotation.as<PointerType>()) touch_all(&opaque_, Var(var));
     } else if (auto* realize = cast_or_null<BlockRealize>(node)) {
       nested(realize);
       return false;
@@ -87,10 +106,35 @@ class Detector {
   Interval interval(const PrimExpr& e) { return loops::eval_interval(e, domains_, analyzer_); }
 
   void access(Regions* regions, const Buffer& buffer, const Array<PrimExpr>& indices) {
-    if (!buffer_at_(buffer->data)) return;
     loops::Box box;
     for (const PrimExpr& index : indices) box.push_back(index_interval(index));
-    regions->add(buffer, std::move(box), analyzer_);
+    touch(regions, buffer, std::move(box));
+  }
+
+  void touch(Regions* regions, const Buffer& buffer, loops::Box box) {
+    auto match = matches_.find(buffer->data.get());
+    if (match != matches_.end()) return touch(regions, match->second->source->buffer, in_source(match->second, box));
+    if (buffer_at_(buffer->data)) regions->add(buffer, std::move(box), analyzer_);
+  }
+
+  void touch_all(Regions* regions, const Var& data) {
+    auto match = matches_.find(data.get());
+    Buffer buffer = match != matches_.end() ? match->second->buffer : buffer_at_(data);
+    if (buffer) touch(regions, buffer, loops::Box(buffer->shape.size(), Interval::everything()));
+  }
+
+  /// A box of a matched buffer as a box of the buffer it is a part of. Leading dimensions that it has lost are points.
+  loops::Box in_source(const MatchBufferRegion& match, const loops::Box& box) {
+    const Array<Range>& source = match->source->region;
+    size_t lost = source.size() >= box.size() ? source.size() - box.size() : source.size();
+    loops::Box out;
+    for (size_t i = 0; i < source.size(); ++i) {
+      Interval whole{interval(source[i]->min).min, interval(source[i]->min + source[i]->extent - 1).max};
+      if (i >= lost && box[i - lost].is_bounded() && whole.is_bounded())
+        whole = {whole.min + box[i - lost].min, interval(source[i]->min).max + box[i - lost].max};
+      out.push_back(whole);
+    }
+    return out;
   }
 
   /// A vector index covers all its lanes.
@@ -108,31 +152,43 @@ class Detector {
       domains_[block->iter_vars[i]->var.get()] = interval(realize->iter_values[i]);
     auto add = [&](Regions* regions, const Array<BufferRegion>& touched) {
       for (const BufferRegion& region : touched) {
-        if (!buffer_at_(region->buffer->data)) continue;
         loops::Box box;
         for (const Range& range : region->region)
           box.push_back({interval(range->min).min, interval(range->min + range->extent - 1).max});
-        regions->add(region->buffer, std::move(box), analyzer_);
+        touch(regions, region->buffer, std::move(box));
       }
     };
     add(&reads_, block->reads);
     add(&writes_, block->writes);
   }
 
-  /// The address of a buffer given away: what is done with it cannot be seen.
-  void pointers(const Call* call) {
-    for (const PrimExpr& arg : call->args) {
-      auto* var = arg.as<VarNode>();
-      Buffer buffer = var && var->type_annotation.as<PointerType>() ? buffer_at_(Var(var)) : nullptr;
-      if (buffer) opaque_.add(buffer, loops::Box(buffer->shape.size(), Interval::everything()), analyzer_);
-    }
+  /// `access_ptr` says what is done at the address: 1 read, 2 written. Any other use of an address (a variable) is opaque.
+  bool access_pointer(const Call* call) {
+    if (!is_call(call, "tir.tvm_access_ptr") || call->args.size() != 5) return false;
+    auto* data = call->args[1].as<VarNode>();
+    const int64_t* mask = as_int(call->args[4]);
+    if (!data || !mask) return false;
+    Regions* regions[] = {nullptr, &reads_, &writes_, &opaque_};
+    if (Regions* used = regions[*mask & 3]) touch_all(used, Var(data));
+    visit(call->args[2]);
+    visit(call->args[3]);
+    return true;
   }
 
   const BufferAt& buffer_at_;
   arith::Analyzer analyzer_;
   loops::VarIntervals domains_;
   Regions reads_, writes_, opaque_;
+  std::unordered_map<const VarNode*, MatchBufferRegion> matches_;
 };
+
+Detector detect(const BlockNode* block, const BufferAt& buffer_at) {
+  Detector detector(buffer_at);
+  for (const MatchBufferRegion& match : block->match_buffers) detector.look_through(match);
+  if (block->init) detector.visit(block->init);
+  detector.visit(block->body);
+  return detector;
+}
 
 constexpr const char* kDetectAccess = "tir.script_parsing_detect_access";
 
@@ -182,11 +238,7 @@ bool contains_block(const Stmt& body) {
 }  // namespace
 
 BlockAccess block_access(const BlockNode* block, const BufferAt& buffer_at) {
-  Detector detector(buffer_at);
-  for (const MatchBufferRegion& match : block->match_buffers) detector.visit(match->source);
-  if (block->init) detector.visit(block->init);
-  detector.visit(block->body);
-  return detector.result(block);
+  return detect(block, buffer_at).result(block);
 }
 
 PrimFunc complete_script(const PrimFunc& function, const Array<Buffer>& root_allocations, bool is_printed,
@@ -214,7 +266,10 @@ PrimFunc complete_script(const PrimFunc& function, const Array<Buffer>& root_all
 namespace {
 
 Array<ObjectRef> access_lists(const Block& block, bool with_opaque, const Map<Var, Buffer>& buffers) {
-  BlockAccess access = block_access(block.get(), [&](const Var& data) { return buffers.get_or_null(data); });
+  BufferAt buffer_at = [&](const Var& data) { return buffers.get_or_null(data); };
+  Detector detector = detect(block.get(), buffer_at);
+  if (!with_opaque) detector.count_opaque();
+  BlockAccess access = detector.result(block.get());
   Array<ObjectRef> out{access.reads, access.writes};
   if (with_opaque) out.push_back(access.opaque);
   return out;

@@ -7,14 +7,14 @@ namespace tessera {
 
 struct BlockAccess {
   Array<BufferRegion> reads, writes;
-  Array<BufferRegion> opaque;  // buffers whose address leaves the program's sight: the whole of each
+  Array<BufferRegion> opaque;  // what is done with their address is not seen: the whole buffer or matched region
 };
 
 /// The buffer that lives at a data pointer; empty for pointers that are not of interest.
 using BufferAt = std::function<Buffer(const Var&)>;
 
 /// What the body of `block` reads and writes of the buffers that `buffer_at` knows, as one rectangle a buffer, in the
-/// order of first use. Loops inside the block are relaxed to their ranges, its own iteration variables are points. A
+/// order of first use. What is done to a matched buffer is done to its source. Loops inside the block are relaxed to their ranges, its own iteration variables are points. A
 /// reduction block (one with an init) is not said to read what it writes.
 BlockAccess block_access(const BlockNode* block, const BufferAt& buffer_at);
 

@@ -10,8 +10,8 @@
 namespace tessera {
 namespace {
 
-/// Operations of one evaluation. Computing where an element lies is not counted, nor are loads and constants; a vector
-/// operation counts for each lane; of two ways the longer one is taken.
+/// Operations of one evaluation. Computing where an element lies is not counted, nor are loads, constants, casts, and
+/// comparisons with what they compare; a vector operation counts for each lane; of two ways the longer one is taken.
 class Counter {
  public:
   double operator()(const PrimExpr& e) {
@@ -27,9 +27,11 @@ class Counter {
  private:
   double count(const PrimExpr& e) {
     double lanes = e.dtype().lanes;
+    if (auto* op = e.as<BinaryNode>(); op && e.dtype().element().is_bool())
+      return e.as<And>() || e.as<Or>() ? (*this)(op->a) + (*this)(op->b) : 0;
     if (auto* op = e.as<BinaryNode>()) return lanes + (*this)(op->a) + (*this)(op->b);
-    if (auto* op = e.as<Not>()) return lanes + (*this)(op->a);
-    if (auto* op = e.as<Cast>()) return lanes + (*this)(op->value);
+    if (auto* op = e.as<Not>()) return (*this)(op->a);
+    if (auto* op = e.as<Cast>()) return (*this)(op->value);
     if (auto* op = e.as<Select>())
       return (*this)(op->condition) + std::max((*this)(op->true_value), (*this)(op->false_value));
     if (auto* op = e.as<Let>()) return (*this)(op->value) + (*this)(op->body);

@@ -81,7 +81,7 @@ class Checker {
       bool below = values.min && analyzer_.can_prove(values.min < make_zero(values.min.dtype()));
       bool beyond = values.max && analyzer_.can_prove(values.max >= buffer->shape[i]);
       if (!below && !beyond) continue;
-      found_.push_back("axis " + std::to_string(i) + " of " + buffer->name.str() + ", which has " +
+      found_.push_back("axis " + std::to_string(i) + " of buffer " + buffer->name.str() + ", which has " +
                        to_text(buffer->shape[i]) + " elements, at " + to_text(indices[i]) + " in " + to_text(where));
     }
   }
@@ -102,7 +102,7 @@ IRModule oob_checker(const IRModule& mod) {
     if (found.empty()) continue;
     std::string list;
     for (const std::string& each : found) list += "\n    " + each;
-    throw Error(RuntimeError) << "the program contains out-of-bounds memory access: " << var->name_hint << list;
+    throw Error(ScheduleError) << "the program contains out-of-bounds memory access: " << var->name_hint << list;
   }
   return mod;
 }

@@ -34,7 +34,18 @@ def test_of_two_ways_the_longer_counts():
             else:
                 A[i] = A[i] + T.float32(1)
 
-    assert tir.analysis.estimate_tir_flops(func.body) == 8 * (1 + 2)
+    assert tir.analysis.estimate_tir_flops(func.body) == 8 * 2
+
+
+def test_guards_indices_and_casts_are_not_counted():
+    @T.prim_func
+    def func(A: T.Buffer[(8, 8), "int8"], B: T.Buffer[(8, 8), "float32"]):
+        for i, j in T.grid(8, 8):
+            B[i, j] = T.if_then_else(
+                i + j >= 2 and i - j < 5, T.cast(A[i + j - 2, j], "float32") * 2.0, 0.0, dtype="float32"
+            )
+
+    assert tir.analysis.estimate_tir_flops(func.body) == 8 * 8
 
 
 def test_loops_of_unknown_length_have_no_estimate():
@@ -145,6 +156,86 @@ def test_what_a_reduction_writes_lives_outside_its_loop():
     assert scopes["C"].loop_var.name == "j"
 
 
+class TestAccessRegions:
+    def regions(self, func):
+        blocks = []
+        tir.stmt_functor.post_order_visit(func.body, lambda n: blocks.append(n) if isinstance(n, tir.Block) else None)
+        buffers = {buffer.data: buffer for buffer in func.buffer_map.values()}
+        ask = (tir.analysis.get_block_access_region, tir.analysis.get_block_read_write_region)
+        return tuple([[str(region) for region in regions] for regions in each(blocks[0], buffers)] for each in ask)
+
+    def test_a_bare_address_is_an_opaque_access_of_all(self):
+        @T.prim_func
+        def func(A: T.Buffer[(8, 8), "float32"], B: T.Buffer[8, "float32"]):
+            with T.block("all"):
+                T.reads([])
+                T.writes([])
+                T.evaluate(A.data)
+                T.evaluate(T.call_extern("f", B.data, dtype="int32"))
+
+        both = ["A[0:8, 0:8]", "B[0:8]"]
+        assert self.regions(func) == ([[], [], both], [both, both])
+
+    def test_an_access_pointer_says_what_is_done(self):
+        @T.prim_func
+        def func(A: T.Buffer[8, "float32"], B: T.Buffer[8, "float32"], C: T.Buffer[8, "float32"]):
+            with T.block("all"):
+                T.reads([])
+                T.writes([])
+                T.evaluate(A.access_ptr("r"))
+                T.evaluate(B.access_ptr("w"))
+                T.evaluate(C.access_ptr("rw"))
+
+        assert self.regions(func) == (
+            [["A[0:8]"], ["B[0:8]"], ["C[0:8]"]],
+            [["A[0:8]", "C[0:8]"], ["B[0:8]", "C[0:8]"]],
+        )
+
+    def test_a_matched_buffer_stands_for_its_region(self):
+        @T.prim_func
+        def func(A: T.Buffer[(8, 8), "float32"], B: T.Buffer[(8, 8), "float32"]):
+            for i in T.serial(2):
+                with T.block("half"):
+                    vi = T.axis.spatial(2, i)
+                    T.reads([])
+                    T.writes([])
+                    P = T.match_buffer(A[vi * 4 : vi * 4 + 4, 0:8], (4, 8), offset_factor=1)
+                    Q = T.match_buffer(B[vi, 0:8], (8,), offset_factor=1)
+                    T.evaluate(P.data)
+                    for j in T.serial(4):
+                        Q[j + 2] = T.float32(1)
+
+        (reads, writes, opaque), _ = self.regions(func)
+        assert (reads, writes, opaque) == ([], ["B[vi, 2:6]"], ["A[(vi*4):((vi*4) + 4), 0:8]"])
+
+    def test_a_script_infers_regions_through_matched_buffers(self):
+        @T.prim_func
+        def func(A: T.Buffer[(8, 8), "float32"]):
+            for i in T.serial(2):
+                with T.block("half"):
+                    vi = T.axis.spatial(2, i)
+                    P = T.match_buffer(A[vi * 4 : vi * 4 + 4, 0:8], (4, 8), offset_factor=1)
+                    for j, k in T.grid(4, 8):
+                        P[j, k] = T.float32(1)
+
+        sch = tir.Schedule(func)
+        block = sch.get(sch.get_block("half"))
+        assert [str(region) for region in block.writes] == ["A[(vi*4):((vi*4) + 4), 0:8]"] and not block.reads
+
+
+def test_a_loop_of_outside_in_a_block_of_axes_is_not_well_formed():
+    @T.prim_func
+    def func(A: T.Buffer[(8, 8), "float32"], B: T.Buffer[(8, 8), "float32"]):
+        for i, j in T.grid(8, 8):
+            with T.block("copy"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[i, vj]
+
+    assert not tir.analysis.verify_well_formed(func, assert_mode=False)
+    with pytest.raises(ValueError, match='loop variable i is defined outside of block "copy"'):
+        tir.analysis.verify_well_formed(func)
+
+
 class TestOutOfBounds:
     def check(self, func):
         tir.analysis.OOBChecker()(tvm.IRModule({"main": func.with_attr("global_symbol", "main")}))
@@ -155,7 +246,7 @@ class TestOutOfBounds:
             for i, j in T.grid(2, 3):
                 A[i, j] = B[i, j + 1]
 
-        with pytest.raises(tvm.TVMError, match=r"out-of-bounds memory access: main\n.*axis 1 of B"):
+        with pytest.raises(tir.ScheduleError, match=r"out-of-bounds memory access: main\n.*axis 1 of buffer B"):
             self.check(func)
 
     def test_a_condition_that_keeps_it_inside_is_seen(self):
@@ -172,7 +263,7 @@ class TestOutOfBounds:
         def func(A: T.Buffer[4, "float32"]):
             A[-1] = T.float32(0)
 
-        with pytest.raises(tvm.TVMError, match="axis 0 of A"):
+        with pytest.raises(tir.ScheduleError, match="axis 0 of buffer A"):
             self.check(func)
 
     def test_programs_that_may_be_right_pass(self):
