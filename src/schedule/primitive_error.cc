@@ -39,7 +39,8 @@ std::string render_error(RenderLevel level, const IRModule& mod, std::string met
   std::string head = "An error occurred in the schedule primitive '" + method + "'.\n";
   if (level == RenderLevel::Fast || statements.empty()) return head + "Error message: " + message;
   ScriptPrinter printer("T");
-  for (const Stmt& stmt : statements) printer.mark(stmt.get());
+  for (size_t i = 0; i < statements.size(); ++i)
+    printer.mark(statements[i].get(), std::string(statements[i]->type_key()) + "#" + std::to_string(i));
   Map<GlobalVar, BaseFunc> programs;
   for (const auto& [var, function] : mod->functions)
     if (function.as<PrimFuncNode>()) programs.set(var, function);

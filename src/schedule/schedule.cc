@@ -143,7 +143,14 @@ Globals schedule_globals{
        sch->state.mod().get_global_var(name);
        sch.edit()->function = name;
      }},
-    {"tir.schedule.ScheduleFunction", [](const Schedule& sch) { return sch->function; }},
+    {"tir.schedule.ScheduleFunction",
+     [](const Schedule& sch) {
+       if (!sch->state.mod().find_global_var(sch->function))
+         throw Error(ValueError) << "`get_block` does not know which function to be working on: name it, or call "
+                                    "`work_on` first. The module has "
+                                 << sch->state.mod()->functions.size() << " functions";
+       return sch->function;
+     }},
     {"tir.schedule.ScheduleGet", get},
     {"tir.schedule.ScheduleRemoveRV", [](const Schedule& sch, const ObjectRef& rv) { sch.edit()->remove(rv); }},
     {"tir.schedule.ScheduleRun",

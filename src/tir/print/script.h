@@ -46,14 +46,18 @@ class ScriptPrinter : public PrinterOf<ScriptPrinter, 4> {
 
   // ---- marks ----
   static constexpr char kMarkBegin = '\x01', kMarkEnd = '\x02';
-  /// Asks for the head of a loop or block to be printed between these characters.
-  void mark(const Object* node) { marked_.insert(node); }
+  /// Asks for the head of a loop or block to be printed between these characters, below `# label`.
+  void mark(const Object* node, std::string label) { marked_.try_emplace(node, std::move(label)); }
+  bool is_marked(const Object* node) const { return marked_.count(node) > 0; }
   template <class F>
   void marked(const Object* node, F&& print) {
-    bool is_marked = marked_.count(node) > 0;
-    if (is_marked) text += kMarkBegin;
+    auto it = marked_.find(node);
+    if (it == marked_.end()) return print();
+    *this << "# " << it->second;
+    newline();
+    text += kMarkBegin;
     print();
-    if (is_marked) text += kMarkEnd;
+    text += kMarkEnd;
   }
 
   // ---- names ----
@@ -107,7 +111,7 @@ class ScriptPrinter : public PrinterOf<ScriptPrinter, 4> {
 
   std::string prefix_;
   bool is_last_ = true;
-  std::unordered_set<const Object*> marked_;
+  std::unordered_map<const Object*, std::string> marked_;  // with their labels
   std::unordered_map<std::string, int> taken_;
   std::unordered_map<const VarNode*, std::string> var_names_;
   std::unordered_map<const BufferNode*, std::string> buffer_names_;

@@ -93,13 +93,11 @@ void script_block_parts(ScriptPrinter& p, const BlockNode* block) {
 }
 
 void script_title(ScriptPrinter& p, const BlockNode* block) {
-  p << "with ";
   p.marked(block, [&] {
-    p.dialect("block") << "(";
+    (p << "with ").dialect("block") << "(";
     if (!block->name_hint.empty()) p << quoted(block->name_hint);
-    p << ")";
+    p << "):";
   });
-  p << ":";
 }
 
 void script_realize(ScriptPrinter& p, const BlockRealize* realize) {

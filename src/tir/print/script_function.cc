@@ -175,9 +175,8 @@ void ScriptPrinter::function(const PrimFuncNode* function, const std::string& na
       newline();
       *this << "# body";
       newline();
-      if (const BlockNode* root = plain_root(function)) {
-        *this << "# with ";
-        marked(root, [&] { dialect("block") << "(" << quoted(root->name_hint) << ")"; });
+      if (const BlockNode* root = plain_root(function); root && !is_marked(root)) {
+        (*this << "# with ").dialect("block") << "(" << quoted(root->name_hint) << ")";
         for (const Buffer& buffer : root->alloc_buffers) {
           newline();
           declare_buffer(buffer.get(), "alloc_buffer");

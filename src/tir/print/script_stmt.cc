@@ -14,9 +14,9 @@ bool is_plain(const For* loop) {
 }
 
 /// The plain loops that begin here, one directly in the other, none with an extent that depends on another.
-std::vector<const For*> plain_nest(const For* loop) {
+std::vector<const For*> plain_nest(const ScriptPrinter& p, const For* loop) {
   std::vector<const For*> nest;
-  for (; loop && is_plain(loop); loop = loop->body.as<For>()) {
+  for (; loop && is_plain(loop) && !p.is_marked(loop); loop = loop->body.as<For>()) {
     bool depends = uses_var(loop->extent, [&](const VarNode* var) {
       for (const For* outer : nest)
         if (outer->loop_var.get() == var) return true;
@@ -43,23 +43,24 @@ void script_loop_range(ScriptPrinter& p, const For* loop) {
 }
 
 void script_for(ScriptPrinter& p, const For* loop) {
-  std::vector<const For*> nest = plain_nest(loop);
+  std::vector<const For*> nest = plain_nest(p, loop);
   if (nest.empty()) nest.push_back(loop);
-  p << "for ";
-  for (const For* one : nest) {
-    p.define(one->loop_var.get());
-    p << (one == loop ? "" : ", ");
-    p.marked(one, [&] { p << one->loop_var; });
-  }
-  p << " in ";
-  if (nest.size() == 1) {
-    script_loop_range(p, loop);
-  } else {
-    p.dialect("grid") << "(";
-    for (const For* one : nest) p << (one == loop ? "" : ", ") << one->extent;
-    p << ")";
-  }
-  p << ":";
+  p.marked(loop, [&] {
+    p << "for ";
+    for (const For* one : nest) {
+      p.define(one->loop_var.get());
+      p << (one == loop ? "" : ", ") << one->loop_var;
+    }
+    p << " in ";
+    if (nest.size() == 1) {
+      script_loop_range(p, loop);
+    } else {
+      p.dialect("grid") << "(";
+      for (const For* one : nest) p << (one == loop ? "" : ", ") << one->extent;
+      p << ")";
+    }
+    p << ":";
+  });
   for (const For* one : nest) p.enter_loop(one);
   p.suite(nest.back()->body);
   for (const For* one : nest) {

@@ -30,6 +30,7 @@ void text_allocate(TextPrinter& p, const Allocate* stmt) {
   auto* pointer = stmt->buffer_var->type_annotation.as<PointerType>();
   bool is_global = !pointer || pointer->storage_scope.empty();
   p << "), storage_scope = " << (is_global ? "global" : pointer->storage_scope.str());
+  if (!stmt->annotations.empty()) p << ", annotations = " << stmt->annotations;
   p.scope(stmt->body, ";");
 }
 

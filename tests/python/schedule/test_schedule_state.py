@@ -62,8 +62,10 @@ def test_a_statement_is_replaced_by_hand():
 
 
 REJECTED = """\
-        for i0, i1, i2 in T.grid(16, 16, 16):
-                    ^^
+        for i0, i1 in T.grid(16, 16):
+            # tir.For#0
+            for i2 in T.serial(16):
+            ^^^^^^^^^^^^^^^^^^^^^^^
 """
 
 
@@ -85,7 +87,27 @@ def test_an_error_underlines_the_block():
         sch.compute_inline("D")
     lines = str(caught.value).splitlines()
     at = next(i for i, line in enumerate(lines) if "^" in line)
-    assert lines[at - 1].strip() == 'with T.block("D"):' and lines[at].strip() == "^" * len('T.block("D")')
+    assert [line.strip() for line in lines[at - 2 : at + 1]] == [
+        "# tir.Block#0",
+        'with T.block("D"):',
+        "^" * len('with T.block("D"):'),
+    ]
+
+
+def test_an_error_about_the_root_block_underlines_it():
+    sch = tir.Schedule(matmul_add())
+    with pytest.raises(tir.ScheduleError) as caught:
+        sch.compute_inline(sch.get_block("root"))
+    assert '        # tir.Block#0\n        with T.block("root"):\n        ^^^^^^^^^^^^^^^^^^^^^\n' in str(caught.value)
+
+
+def test_a_module_of_several_functions_needs_one_to_work_on():
+    matmul = matmul_add()
+    sch = tir.Schedule(tvm.IRModule({"a": matmul, "b": matmul}))
+    with pytest.raises(ValueError, match="does not know which function to be working on"):
+        sch.get_block("C")
+    sch.work_on("b")
+    sch.get_block("C")
 
 
 @pytest.mark.parametrize("level", ["fast", "none"])
