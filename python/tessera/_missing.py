@@ -33,7 +33,7 @@ _DARKNET = _onnx("a converter of Darknet weights, such as pytorch-YOLOv4's")
 _ROWS: list[tuple[str, str, str]] = [
     ("tvm.autotvm", "", _TUNING),
     ("tvm.auto_scheduler", "", _SEARCH),
-    ("tvm.meta_schedule", "", _SEARCH),
+    *((f"tvm.meta_schedule{part}", "*", _SEARCH) for part in ("", ".testing")),
     ("tvm.testing", "autotvm auto_scheduler", _TUNING),
     (
         "tvm.driver.tvmc.autotuner",

@@ -14,21 +14,13 @@ bool is_scheduled(const StageNode* stage) {
 
 bool is_injective(const ComputeOp* op) { return op->reduce_axis.empty(); }
 
-/// Every read is by axes of the operation, in their order: all of them, or some left out where `may_skip`.
-bool reads_in_order(const ComputeOp* op, bool may_skip) {
+/// Every read is by the axes of the operation, in their order.
+bool reads_in_order(const ComputeOp* op) {
   bool holds = is_injective(op);
   for (const PrimExpr& body : op->body)
     walk(body, [&](const ProducerLoad* load) {
-      if (!may_skip && load->indices.size() != op->axis.size()) holds = false;
-      size_t axis = 0;
-      for (const PrimExpr& index : load->indices) {
-        while (may_skip && axis < op->axis.size() && !index.same_as(op->axis[axis]->var)) ++axis;
-        if (axis >= op->axis.size() || !index.same_as(op->axis[axis]->var)) {
-          holds = false;
-          return;
-        }
-        ++axis;
-      }
+      holds = holds && load->indices.size() == op->axis.size();
+      for (size_t i = 0; holds && i < load->indices.size(); ++i) holds = load->indices[i].same_as(op->axis[i]->var);
     });
   return holds;
 }
@@ -42,10 +34,11 @@ void inline_where(const Schedule& sch, F is_wanted) {
 }
 
 Globals auto_inline_globals{
-    {"schedule.AutoInlineElemWise",
-     [](Schedule sch) { inline_where(sch, [](const ComputeOp* op) { return reads_in_order(op, false); }); }},
+    {"schedule.AutoInlineElemWise", [](Schedule sch) { inline_where(sch, reads_in_order); }},
     {"schedule.AutoInlineBroadcast",
-     [](Schedule sch) { inline_where(sch, [](const ComputeOp* op) { return reads_in_order(op, true); }); }},
+     [](Schedule sch) {
+       inline_where(sch, [](const ComputeOp* op) { return is_injective(op) && op->tag == "broadcast"; });
+     }},
     {"schedule.AutoInlineInjective", [](Schedule sch) { inline_where(sch, is_injective); }},
 };
 

@@ -234,7 +234,8 @@ class BoundsOf {
         Box box;
         for (const Range& range : region) {
           Interval low = loops::eval_interval(range->min, roots, analyzer_);
-          Interval high = loops::eval_interval(range->min + range->extent - 1, roots, analyzer_);
+          PrimExpr last = analyzer_.simplify(range->min + range->extent - 1);  // an end that the start does not move
+          Interval high = loops::eval_interval(last, roots, analyzer_);
           box.push_back({low.min, high.max});
         }
         add(intrin->inputs[i], box);

@@ -3,6 +3,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "te/dataflow.h"
+#include "te/tensor_compute.h"
 
 namespace tessera::te {
 
@@ -84,10 +85,48 @@ Relayout relayout(const Stage& stage, const ComputeOp* op) {
   out.bodies = rewrite_compute_bodies(op, [&](const PrimExpr& body) {
     PrimExpr moved = only_inside(over.conditions, substitute(body, roots));
     auto* reduce = moved.as<Reduce>();
-    return reduce ? PrimExpr(with(reduce, &Reduce::axis, reduce_axis)) : moved;
+    if (!reduce) return moved;
+    Reduce out(*reduce);
+    out.axis = reduce_axis;
+    out.combiner = with(reduce->combiner, &CommReducerNode::identity_element,
+                        substitute(reduce->combiner->identity_element, roots));
+    return PrimExpr(make(std::move(out)));
   });
   relations.pass_down_indices(over.domains, &down, Axes::Known);
   for (const IterVar& leaf : leaves) out.consumer_indices.push_back(down.at(leaf.get()));
+  return out;
+}
+
+/// What an instruction computes goes to the cache; a plain compute copies it out.
+Array<Tensor> cache_tensor_compute(const Schedule& sch, const Stage& stage, const String& scope) {
+  auto* op = stage->op.as<TensorComputeOp>();
+  if (!stage->relations.empty())
+    throw Error(NotImplementedError) << "cache_write: the axes of stage " << stage_name(stage.get())
+                                     << ", which an instruction computes, are split; call cache_write first";
+  TensorComputeOp moved(*op);
+  moved.name = op->name + "." + scope.str();
+  Map<Var, PrimExpr> vars;
+  Array<IterVar> axis;
+  for (const IterVar& iv : op->axis) {
+    axis.push_back(make_iter_var(iv->dom, make_var(iv->var->name + ".c", iv->var->dtype), iv->iter_type));
+    vars.set(iv->var, axis.back()->var);
+  }
+  moved.axis = axis;
+  moved.scalar_inputs = substitute(op->scalar_inputs, vars);
+  Array<ObjectRef> regions;
+  for (const ObjectRef& region : op->input_regions) regions.push_back(substitute(downcast<Array<Range>>(region), vars));
+  moved.input_regions = regions;
+  Operation cache = make(std::move(moved));
+  Array<PrimExpr> indices, copies;
+  for (const IterVar& iv : op->axis) indices.push_back(iv->var);
+  Array<Tensor> out;
+  for (int i = 0; i < tensor_compute_outputs(op); ++i) {
+    out.push_back(output(cache, i));
+    copies.push_back(load(out.back(), indices));
+  }
+  replace_stage_op(sch, stage, compute_op(op->name, op->tag, op->attrs, op->axis, copies));
+  Stage cache_stage = insert_stage(sch, cache, stage, Side::Before);
+  cache_stage.edit()->scope = scope;
   return out;
 }
 
@@ -100,6 +139,7 @@ Array<Tensor> cache_write(const Schedule& sch, const Array<Tensor>& tensors, con
     if (!tensor->op.same_as(tensors[0]->op))
       throw Error(ValueError) << "cache_write: all tensors must be outputs of one operation, but "
                               << tensors[0]->op->name << " and " << tensor->op->name << " are two";
+  if (stage->op.as<TensorComputeOp>()) return cache_tensor_compute(sch, stage, scope);
   auto* op = stage->op.as<ComputeOp>();
   if (!op)
     throw Error(NotImplementedError) << "cache_write: stage " << stage_name(stage.get()) << " is a "

@@ -32,16 +32,18 @@ class Creator {
 
   PrimFunc operator()() {
     std::vector<Stmt> stmts;
-    for (const Operation& op : post_order_operations(outputs_)) {
+    Array<Operation> operations = post_order_operations(outputs_);
+    for (const Operation& op : operations)
+      if (!op.as<PlaceholderOp>() && !op.as<ComputeOp>() && !op.as<ExternOp>())
+        throw Error(TypeError) << "Unsupported Operation: " << op->type_key() << ". " << op->name
+                               << " is neither a compute nor an extern operation, which alone are written as blocks";
+    for (const Operation& op : operations) {
       if (op.as<PlaceholderOp>()) {
         check_given(output(op, 0));
       } else if (auto* compute = op.as<ComputeOp>()) {
-        stmts.push_back(compute_block(op, compute));
-      } else if (auto* extern_op = op.as<ExternOp>()) {
-        stmts.push_back(extern_block(op, extern_op));
+        stmts.push_back(compute_nest(op, compute));
       } else {
-        throw Error(TypeError) << "create_prim_func: " << op->name << " is a " << op->type_key()
-                               << "; only compute and extern operations can be written as blocks";
+        stmts.push_back(extern_block(op, op.as<ExternOp>()));
       }
     }
     PrimFunc function = make_prim_func(params_, root_of(sequence(stmts)), buffer_map_);
@@ -61,13 +63,7 @@ class Creator {
   /// A single block without axes is the root itself.
   Stmt root_of(const Stmt& body) {
     auto* realize = body.as<BlockRealize>();
-    if (realize && realize->block->iter_vars.empty() && allocated_.empty()) {
-      BlockNode root(*realize->block);
-      root.name_hint = "root";
-      root.reads = {};
-      root.writes = {};
-      return make(BlockRealize{.predicate = bool_imm(true), .block = make(std::move(root))});
-    }
+    if (realize && realize->block->iter_vars.empty() && allocated_.empty()) return body;
     BlockNode root;
     root.name_hint = "root";
     root.body = body;
@@ -108,21 +104,50 @@ class Creator {
         });
   }
 
-  Stmt compute_block(const Operation& op, const ComputeOp* compute) {
+  /// The loops of a compute and its block in them: one for all values of a reduction, else one for each value.
+  Stmt compute_nest(const Operation& op, const ComputeOp* compute) {
+    std::vector<Buffer> outputs;
+    for (size_t i = 0; i < compute->body.size(); ++i) outputs.push_back(output_buffer(op, static_cast<int>(i)));
+    std::vector<Var> loops;
+    std::vector<Stmt> blocks;
+    if (compute->body[0].as<Reduce>()) {
+      blocks.push_back(compute_block(op, compute, outputs, 0, op->name, &loops));
+    } else {
+      for (size_t i = 0; i < outputs.size(); ++i)
+        blocks.push_back(compute_block(op, compute, {outputs[i]}, i, tensor_name(output(op, i).get()), &loops));
+    }
+    Stmt stmt = sequence(blocks);
+    Array<IterVar> all = compute->axis;
+    for (const IterVar& iv : compute->reduce_axis) all.push_back(iv);
+    Map<Var, PrimExpr> loop_of;
+    for (size_t i = 0; i < loops.size(); ++i) loop_of.set(all[i]->var, loops[i]);
+    for (size_t i = loops.size(); i-- > 0;) {
+      For loop;
+      loop.loop_var = loops[i];
+      loop.min = substitute(all[i]->dom->min, loop_of);
+      loop.extent = substitute(all[i]->dom->extent, loop_of);
+      loop.body = stmt;
+      stmt = make(std::move(loop));
+    }
+    return stmt;
+  }
+
+  /// `loops` are made by the first block of a compute and shared by the others.
+  Stmt compute_block(const Operation& op, const ComputeOp* compute, const std::vector<Buffer>& outputs, size_t first,
+                     const String& name, std::vector<Var>* loops) {
     BlockNode block;
-    block.name_hint = unique_name(op->name);
+    block.name_hint = unique_name(name);
     Map<Var, PrimExpr> axes;
     Array<PrimExpr> indices, iter_values;
-    std::vector<std::pair<Var, Range>> loops;
     auto add_axis = [&](const IterVar& iv, IterType type) {
       DataType dtype = iv->dom->extent.dtype();
       Var var = make_var(iv->var->name, dtype);
       Range domain = make_range(substitute(iv->dom->min, axes), substitute(iv->dom->extent, axes));
-      Var loop = make_var("i" + std::to_string(loops.size()), dtype);
+      size_t depth = iter_values.size();
+      if (depth == loops->size()) loops->push_back(make_var("i" + std::to_string(depth), dtype));
       block.iter_vars.push_back(make_iter_var(domain, var, type));
       axes.set(iv->var, cast(iv->var->dtype, var));
-      loops.emplace_back(loop, iv->dom);
-      iter_values.push_back(loop);
+      iter_values.push_back((*loops)[depth]);
       if (type == IterType::DataPar) indices.push_back(var);
     };
     for (const IterVar& iv : compute->axis) add_axis(iv, IterType::DataPar);
@@ -130,16 +155,14 @@ class Creator {
     for (const IterVar& iv : compute->reduce_axis) is_empty = is_empty || is_zero(iv->dom->extent);
     if (!is_empty)
       for (const IterVar& iv : compute->reduce_axis) add_axis(iv, IterType::CommReduce);
-    if (loops.empty()) {
+    if (iter_values.empty()) {
       block.iter_vars.push_back(make_iter_var(make_range(0, 1), make_var("vi"), IterType::DataPar));
       iter_values.push_back(0);
     }
-    std::vector<Buffer> outputs;
-    for (size_t i = 0; i < compute->body.size(); ++i) outputs.push_back(output_buffer(op, static_cast<int>(i)));
     auto* reduce = compute->body[0].as<Reduce>();
     if (reduce && is_empty) fill_start(&block, reduce, outputs, indices, axes);
     else if (reduce) fill_reduction(&block, reduce, outputs, indices, axes);
-    else fill_plain(&block, compute, outputs, indices, axes);
+    else fill_plain(&block, compute->body[first], outputs[0], indices, axes);
     for (const auto& [key, value] : op->attrs) {
       if (key == "layout_free_placeholders") note_layout_free(value);
       else block.annotations.set(key, value);
@@ -151,31 +174,13 @@ class Creator {
     });
     block.reads = access.reads;
     block.writes = access.writes;
-    Stmt stmt =
-        make(BlockRealize{.iter_values = iter_values, .predicate = bool_imm(true), .block = make(std::move(block))});
-    Map<Var, PrimExpr> loop_of;
-    for (size_t i = 0; i < loops.size(); ++i)
-      loop_of.set((i < compute->axis.size() ? compute->axis[i] : compute->reduce_axis[i - compute->axis.size()])->var,
-                  loops[i].first);
-    for (size_t i = loops.size(); i-- > 0;) {
-      For loop;
-      loop.loop_var = loops[i].first;
-      loop.min = substitute(loops[i].second->min, loop_of);
-      loop.extent = substitute(loops[i].second->extent, loop_of);
-      loop.body = stmt;
-      stmt = make(std::move(loop));
-    }
-    return stmt;
+    return make(BlockRealize{.iter_values = iter_values, .predicate = bool_imm(true), .block = make(std::move(block))});
   }
 
-  void fill_plain(BlockNode* block, const ComputeOp* compute, const std::vector<Buffer>& outputs,
-                  const Array<PrimExpr>& indices, const Map<Var, PrimExpr>& axes) {
-    std::vector<Stmt> stores;
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      PrimExpr value = analyzer_.simplify(over_buffers(compute->body[i], axes));
-      stores.push_back(make(BufferStore{.buffer = outputs[i], .value = value, .indices = indices}));
-    }
-    block->body = sequence(stores);
+  void fill_plain(BlockNode* block, const PrimExpr& body, const Buffer& out, const Array<PrimExpr>& indices,
+                  const Map<Var, PrimExpr>& axes) {
+    PrimExpr value = analyzer_.simplify(over_buffers(body, axes));
+    block->body = make(BufferStore{.buffer = out, .value = value, .indices = indices});
   }
 
   void fill_start(BlockNode* block, const Reduce* reduce, const std::vector<Buffer>& outputs,

@@ -58,14 +58,24 @@ Stage create_group(const Schedule& sch, const Array<Tensor>& outputs, const Arra
   auto current = [&](const Tensor& tensor) { return stage_of(sch, tensor->op)->op; };
   std::unordered_set<const OperationNode*> members, ends;
   for (const Tensor& tensor : inputs) ends.insert(current(tensor).get());
-  std::vector<Operation> pending;
-  for (const Tensor& tensor : outputs) pending.push_back(current(tensor));
+  Array<Operation> roots;
+  for (const Tensor& tensor : outputs) roots.push_back(current(tensor));
+  // Members lie on a way from the inputs to the outputs; without inputs, all that the outputs need is inside.
+  std::unordered_set<const OperationNode*> reached;
+  std::vector<Operation> pending(roots.begin(), roots.end());
   while (!pending.empty()) {
     Operation op = pending.back();
     pending.pop_back();
-    if (!include_inputs && ends.count(op.get())) continue;
-    if (op.as<PlaceholderOp>() || !members.insert(op.get()).second || ends.count(op.get())) continue;
+    if (!reached.insert(op.get()).second || ends.count(op.get())) continue;
     for (const Tensor& tensor : input_tensors(op.get())) pending.push_back(tensor->op);
+  }
+  for (const Operation& op : post_order_operations(roots)) {
+    if (!reached.count(op.get())) continue;
+    bool is_end = ends.count(op.get()) > 0, is_inside = ends.empty() && !op.as<PlaceholderOp>();
+    for (const Operation& root : roots) is_inside |= root.same_as(op);
+    for (const Tensor& tensor : input_tensors(op.get()))
+      is_inside |= members.count(tensor->op.get()) > 0 || ends.count(tensor->op.get()) > 0;
+    if (is_end ? include_inputs && !op.as<PlaceholderOp>() : is_inside) members.insert(op.get());
   }
   // A group all of whose stages are members is itself the member.
   std::unordered_map<const StageNode*, int> taken;

@@ -130,6 +130,14 @@ void compute_at(const Stage& stage, const Stage& parent, const IterVar& scope) {
     throw Error(ValueError) << "stage " << stage_name(stage.get())
                             << ": compute_at needs a stage and an axis of it, not None";
   leaf_position(parent.get(), scope);
+  if (stage->group) {
+    Stage around = parent->group;
+    while (around && !around.same_as(stage->group)) around = around->group;
+    if (!around)
+      throw Error(RuntimeError) << "stage " << stage_name(stage.get())
+                                << ": Can only assign compute_at to stages within the same group, and stage "
+                                << stage_name(parent.get()) << " lies outside of it";
+  }
   StageNode* self = stage.edit();
   self->attach_type = AttachType::Scope;
   self->attach_ivar = scope;

@@ -1,5 +1,7 @@
 """Questions about graphs of operations: what is read, in which order, around which loops, and inside scans."""
 
+import numpy as np
+import tessera
 from tessera import te
 from tessera.te import schedule
 
@@ -54,3 +56,17 @@ def test_words_of_hybrid_scripts():
 
     assert HYBRID_GLOBALS["popcount"](7) == 3 and list(HYBRID_GLOBALS["bind"]("threadIdx.x", 3)) == [0, 1, 2]
     assert HYBRID_GLOBALS["ninf"]("float32") < 0 and HYBRID_GLOBALS["float16"](1).dtype == "float16"
+
+
+def test_only_what_depends_on_the_state_is_inside_a_scan():
+    x = te.compute((6, 8), lambda t, i: (t + i).astype("float32"), name="x")
+    twice = te.compute((6, 8), lambda t, i: x[t, i] * 2.0, name="twice")
+    state = te.placeholder((6, 8), name="state")
+    init = te.compute((1, 8), lambda _, i: twice[0, i], name="init")
+    update = te.compute((6, 8), lambda t, i: state[t - 1, i] + twice[t, i], name="update")
+    out = te.scan(init, update, state)
+    s = te.create_schedule(out.op)
+    assert [stage.op.name for stage in s.stages if stage.group is not None] == ["update"]
+    result = tessera.nd.array(np.zeros((6, 8), "float32"))
+    tessera.build(s, [out], "llvm")(result)
+    np.testing.assert_array_equal(result.numpy(), np.cumsum(2.0 * np.add.outer(np.arange(6), np.arange(8)), axis=0))

@@ -140,3 +140,46 @@ def test_a_schedule_as_a_hybrid_module_runs_and_is_saved(tmp_path):
     again.load(str(tmp_path / "saved.py"))
     np.testing.assert_allclose(again(a), module(a))
     assert again.get_source() == module.get_source()
+
+
+def test_a_module_called_with_tensors_makes_an_operation():
+    a, b = te.placeholder((4,), name="a"), te.placeholder((3,), name="b")
+    c = outer(a, b)
+    module = te.hybrid.build(te.create_schedule(c.op), [a, b], [c])
+    x, y = np.arange(4, dtype="float32"), np.arange(3, dtype="float32")
+    np.testing.assert_array_equal(module(x, y), np.outer(x, y))
+    np.testing.assert_array_equal(computed(module, [x, y], (4, 3)), np.outer(x, y))
+
+
+@te.hybrid.script
+def sum_of_two(tensors, scale):
+    c = output_tensor(tensors[0].shape, "float32")
+    for i in range(tensors[0].shape[0]):
+        c[i] = (tensors[0][i] + tensors[1][i]) * scale[1]
+    return c
+
+
+@pytest.mark.parametrize("container", [list, tuple, tessera.runtime.convert])
+def test_lists_of_tensors_and_constants_are_inputs(container):
+    def add(a, b):
+        return sum_of_two(container([a, b]), tessera.runtime.convert([2.0, 3.0]))
+
+    x, y = np.arange(4, dtype="float32"), np.ones(4, "float32")
+    np.testing.assert_array_equal(computed(add, [x, y], (4,)), (x + y) * 3)
+
+
+@te.hybrid.script
+def outer_plus_row(a, b):
+    c = outer(a, b)
+    d = output_tensor(c.shape, "float32")
+    for i in range(c.shape[0]):
+        for j in range(c.shape[1]):
+            d[i, j] = c[i, j] + float32(i)
+    return d
+
+
+def test_one_script_calls_another():
+    x, y = np.arange(4, dtype="float32"), np.arange(1, 4, dtype="float32")
+    expected = np.outer(x, y) + np.arange(4)[:, None]
+    np.testing.assert_array_equal(outer_plus_row(x, y), expected)
+    np.testing.assert_array_equal(computed(outer_plus_row, [x, y], (4, 3)), expected)

@@ -178,7 +178,7 @@ def test_normalize_leaves_the_schedule_alone(product):
     "inline, left",
     [
         (te.schedule.AutoInlineElemWise, ["row", "flipped", "out"]),
-        (te.schedule.AutoInlineBroadcast, ["flipped", "out"]),
+        (te.schedule.AutoInlineBroadcast, ["same", "flipped", "out"]),
         (te.schedule.AutoInlineInjective, ["out"]),
     ],
 )
@@ -186,10 +186,67 @@ def test_stages_of_a_kind_are_inlined_at_once(inline, left):
     A = te.placeholder((8,), name="A")
     B = te.placeholder((4, 8), name="B")
     same = te.compute((4, 8), lambda i, j: B[i, j] + 1.0, name="same")
-    row = te.compute((4, 8), lambda i, j: A[j] + same[i, j], name="row")
+    row = te.compute((4, 8), lambda i, j: A[j] + same[i, j], name="row", tag="broadcast")
     flipped = te.compute((4, 8), lambda i, j: row[i, 7 - j], name="flipped")
     out = te.compute((4, 8), lambda i, j: flipped[i, j] * 2.0, name="out")
     s = te.create_schedule(out.op)
     inline(s)
     stages = s.normalize().stages
     assert [t.op.name for t in stages if t.op.name not in "AB" and t.attach_type == 1] == left
+
+
+def test_a_write_cache_of_what_an_instruction_computes():
+    x, y = (te.placeholder((16,), name=name) for name in "xy")
+    z = te.compute((16,), lambda i: x[i] + y[i], name="z")
+    add = te.decl_tensor_intrin(
+        z.op,
+        lambda ins, outs: tessera.tir.call_packed(
+            "test.add", ins[0].access_ptr("r"), ins[1].access_ptr("r"), outs[0].access_ptr("w")
+        ),
+    )
+    A, B = (te.placeholder((4, 16), name=name) for name in "AB")
+    C = te.compute((4, 16), lambda i: add(A[i, 0:16], B[i, 0:16]), name="C")
+    s = te.create_schedule(C.op)
+    cache = s.cache_write(C, "global")
+    assert cache.op.name == "C.global" and [t.op.name for t in s.stages][-2:] == ["C.global", "C"]
+    text = str(tessera.lower(s, [A, B, C], simple_mode=True))
+    assert text.count("test.add") == 1 and "= C.global" in text
+
+
+def test_a_write_cache_of_a_reduction_whose_identity_names_an_axis():
+    A = te.placeholder((4, 8), "int32", name="A")
+    k = te.reduce_axis((0, 8), name="k")
+
+    def at_least_the_row(i):
+        return te.comm_reducer(lambda a, b: tessera.tir.max(a, b), lambda dtype: i.astype(dtype))(A[i, k], axis=k)
+
+    B = te.compute((4,), at_least_the_row, name="B")
+    s = te.create_schedule(B.op)
+    s.cache_write(B, "local")
+    run = tessera.build(s, [A, B], "llvm")
+    a, b = tessera.nd.array(np.full((4, 8), 2, "int32")), tessera.nd.array(np.zeros(4, "int32"))
+    run(a, b)
+    assert list(b.numpy()) == [2, 2, 2, 3]
+
+
+def test_a_group_holds_what_lies_between_inputs_and_outputs():
+    A = te.placeholder((8,), name="A")
+    side = te.compute((8,), lambda i: A[i] * 2.0, name="side")
+    first = te.compute((8,), lambda i: A[i] + 1.0, name="first")
+    last = te.compute((8,), lambda i: first[i] + side[i], name="last")
+    out = te.compute((8,), lambda i: last[i] * 3.0, name="out")
+    s = te.create_schedule(out.op)
+    group = s.create_group(outputs=last, inputs=first, include_inputs=True)
+    assert [t.op.name for t in s.stages if t.group is not None and t.group.same_as(group)] == ["first", "last"]
+    with pytest.raises(tessera.TVMError, match="within the same group"):
+        s[first].compute_at(s[out], out.op.axis[0])
+
+
+def test_bounds_of_a_region_that_ends_at_a_constant():
+    a = te.placeholder((te.var("m"), te.var("n")), name="a")
+    c = te.compute((1, a.shape[1]), lambda i, j: a[0, j] + a[1, j] + a[2, j], name="c")
+    rows = te.decl_tensor_intrin(c.op, lambda ins, outs: tessera.tir.call_packed("test.rows", ins[0], outs[0]))
+    A = te.placeholder((20, 20), name="A")
+    B = te.compute((20, 20), lambda i, j: A[i, j], name="B")
+    C = te.compute((10, 20), lambda i: rows(B[i:10, 0:20]), name="C")
+    assert int(te.schedule.InferBound(te.create_schedule(C.op))[B.op.axis[0]].extent) == 10

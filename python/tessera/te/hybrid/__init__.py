@@ -14,7 +14,7 @@ from typing import Any, Callable
 import numpy as np
 
 from ..._ffi.registry import get_global_func
-from ...ir import PrimExpr, Range
+from ...ir import Array, PrimExpr, Range
 from ...tir import (
     AssertStmt,
     AttrStmt,
@@ -79,6 +79,7 @@ class _Builder:
         self.names = names
         self.outputs: list[_tensor.Tensor] = []
         self.returned: list[_tensor.Tensor] = []
+        self.body: Any = None
 
     def error(self, node: ast.AST, message: str) -> Exception:
         return ValueError(f"hybrid script, line {getattr(node, 'lineno', '?')}: {message}")
@@ -89,6 +90,14 @@ class _Builder:
         """The statements in order; what one allocates exists in those after it."""
         done: list[Any] = []
         for position, statement in enumerate(statements):
+            called = self.called_script(statement)
+            if called is not None:
+                body, results = called
+                body = self.sequence([body, self.block(statements[position + 1 :])])
+                for tensor in reversed(results):
+                    bounds = [Range.from_min_extent(0, extent) for extent in tensor.shape]
+                    body = ProducerRealize(tensor, bounds, const(True, "bool"), body, "global")
+                return self.sequence([*done, body])
             allocation = self.allocation(statement)
             if allocation is None:
                 done.append(self.statement(statement))
@@ -115,6 +124,22 @@ class _Builder:
     def is_call(self, statement: ast.stmt, name: str) -> bool:
         value = getattr(statement, "value", None)
         return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == name
+
+    def called_script(self, statement: ast.stmt) -> Any:
+        """`c = other(a, b)` of another hybrid function: its statements, and the tensors that hold its results."""
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+            return None
+        name = statement.value.func
+        function = self.names.get(name.id) if isinstance(name, ast.Name) else None
+        if not hasattr(function, "hybrid_function"):
+            return None
+        inner = _translate(function.hybrid_function, tuple(self.expression(arg) for arg in statement.value.args))
+        target = statement.targets[0]
+        targets: list[Any] = list(target.elts) if isinstance(target, ast.Tuple) else [target]
+        if len(targets) != len(inner.returned) or not all(isinstance(each, ast.Name) for each in targets):
+            raise self.error(statement, f"{function.__name__} returns {len(inner.returned)} tensors, each for a name")
+        self.names.update((each.id, tensor) for each, tensor in zip(targets, inner.returned))
+        return inner.body, inner.returned
 
     def allocation(self, statement: ast.stmt) -> Any:
         """The tensor that a statement brings into being: an allocation, or the first value of a scalar."""
@@ -257,7 +282,7 @@ class _Builder:
             return tuple(self.expression(e) for e in node.elts)
         if isinstance(node, ast.Subscript):
             base, indices = self.expression(node.value), self.indices(node)
-            return base(*indices) if isinstance(base, _tensor.Tensor) else base[indices[0]]
+            return base(*indices) if isinstance(base, _tensor.Tensor) else base[int(indices[0])]
         if isinstance(node, ast.Call):
             return self.call(node)
         raise self.error(node, f"{type(node).__name__} is not part of hybrid script")
@@ -296,10 +321,27 @@ def _expr_of(value: Any) -> Any:
     return value if isinstance(value, PrimExpr) else const(value, "int32")
 
 
-def _build(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    source = textwrap.dedent(inspect.getsource(fn))
-    definition = ast.parse(source).body[0]
-    assert isinstance(definition, ast.FunctionDef)
+def _tensors_of(args: Any) -> list[_tensor.Tensor]:
+    """The tensors among arguments and in the lists among them."""
+    found: list[_tensor.Tensor] = []
+    for arg in args:
+        if isinstance(arg, _tensor.Tensor):
+            found.append(arg)
+        elif isinstance(arg, (list, tuple, Array)):
+            found += _tensors_of(arg)
+    return found
+
+
+def _is_symbolic(arg: Any) -> bool:
+    if isinstance(arg, (list, tuple, Array)):
+        return any(_is_symbolic(item) for item in arg)
+    return isinstance(arg, (_tensor.Tensor, PrimExpr))
+
+
+def _translate(fn: Callable[..., Any], args: tuple[Any, ...], source: str | None = None) -> _Builder:
+    """The function's text as a statement over the tensors among `args`."""
+    tree = ast.parse(textwrap.dedent(source or inspect.getsource(fn)))
+    definition = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == fn.__name__)
     names = dict(inspect.getclosurevars(fn).globals)
     names.update(inspect.getclosurevars(fn).nonlocals)
     parameters = [a.arg for a in definition.args.args]
@@ -307,11 +349,15 @@ def _build(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         raise ValueError(f"{fn.__name__} takes {len(parameters)} arguments, not {len(args)}")
     names.update(zip(parameters, args))
     builder = _Builder(names)
-    body = builder.block(definition.body)
+    builder.body = builder.block(definition.body)
     if not builder.returned:
         raise ValueError(f"{fn.__name__} returns no output tensor")
-    inputs = [a for a in args if isinstance(a, _tensor.Tensor)]
-    op = _ffi_api.HybridOp(fn.__name__, "", None, inputs, builder.returned, body)
+    return builder
+
+
+def _build(fn: Callable[..., Any], args: tuple[Any, ...], source: str | None = None) -> Any:
+    builder = _translate(fn, args, source)
+    op = _ffi_api.HybridOp(fn.__name__, "", None, _tensors_of(args), builder.returned, builder.body)
     outputs = [op.output(i) for i in range(op.num_outputs)]
     return outputs[0] if len(outputs) == 1 else outputs
 
@@ -336,9 +382,9 @@ def script(pyfunc: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(pyfunc)
     def wrapped(*args: Any) -> Any:
-        on_tensors = any(isinstance(a, (_tensor.Tensor, PrimExpr)) for a in args)
-        return _build(pyfunc, args) if on_tensors else _run(pyfunc, args)
+        return _build(pyfunc, args) if _is_symbolic(args) else _run(pyfunc, args)
 
+    wrapped.hybrid_function = pyfunc  # type: ignore[attr-defined]
     return wrapped
 
 
@@ -353,7 +399,7 @@ def decorate(func: Callable[..., Any], fwrapped: Callable[..., Any]) -> Callable
 
 
 class HybridModule:
-    """A hybrid function kept as text: runs as plain Python on arrays, is saved and loaded."""
+    """A hybrid function kept as text: Python on arrays, a tensor operation on tensors; saved and loaded."""
 
     def __init__(self, src: str | None = None, name: str | None = None):
         self.src_, self.name, self.func_ = src, name, None
@@ -372,7 +418,7 @@ class HybridModule:
     def __call__(self, *args: Any) -> Any:
         if self.func_ is None:
             raise ValueError("this module has no function yet; load one first")
-        return _run(self.func_, args)
+        return _build(self.func_, args, self.src_) if _is_symbolic(args) else _run(self.func_, args)
 
     def get_source(self) -> str | None:
         return self.src_

@@ -1,0 +1,1 @@
+"""Workloads that programs over TE and TIR share; search over schedules is not there yet."""

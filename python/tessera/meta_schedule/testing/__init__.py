@@ -1,0 +1,1 @@
+"""Workloads to try schedules on."""
