@@ -3,7 +3,7 @@
 from typing import Any
 
 from . import _ffi_api
-from .helpers import identity_after, main, terminate_self
+from .helpers import fetch_model_from_url, identity_after, main, run_check_signal, terminate_self
 from .numeric import (
     assert_allclose,
     assert_prim_expr_equal,

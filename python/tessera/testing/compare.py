@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import textwrap
@@ -14,10 +15,21 @@ from .numeric import _package
 __all__ = ["CompareBeforeAfter"]
 
 
+def _is_fixture(value: Any) -> bool:
+    return hasattr(value, "_fixture_function") or hasattr(value, "_pytestfixturefunction")
+
+
+def _is_method(value: Any) -> bool:
+    return inspect.isfunction(value) and "self" in inspect.signature(value).parameters
+
+
 def _as_fixture(value: Any) -> Any:
-    """A program given as a PrimFunc, an IRModule, a class of functions or a function in TVMScript, as a fixture."""
-    if hasattr(value, "_fixture_function") or hasattr(value, "_pytestfixturefunction"):
+    """A program given as a PrimFunc, an IRModule, a class of functions, a function in TVMScript, or a method that gives
+    one of them, as a fixture."""
+    if _is_fixture(value):
         return value
+    if _is_method(value):
+        return pytest.fixture(value)
 
     def program(self: Any) -> Any:
         tessera = _package()
@@ -31,25 +43,21 @@ def _as_fixture(value: Any) -> Any:
 
 
 def _as_transform(value: Any) -> Any:
-    if hasattr(value, "_fixture_function") or hasattr(value, "_pytestfixturefunction"):
+    """A pass, or a method that gives one, as a fixture. A method of a module (`transform(self, mod)`) is the pass."""
+    if _is_fixture(value):
         return value
-    if inspect.isfunction(value):
+    if _is_method(value) and "mod" not in inspect.signature(value).parameters:
+        return pytest.fixture(value)
 
-        def transform(self: Any) -> Any:
-            def run(mod: Any) -> Any:
-                return value(self, mod)
-
-            return run
-    else:
-
-        def transform(self: Any) -> Any:
-            return value
+    def transform(self: Any) -> Any:
+        return functools.partial(value, self) if _is_method(value) else value
 
     return pytest.fixture(transform)
 
 
 class CompareBeforeAfter:
-    """Derive, and give `before`, `expected` (a program, or an exception class) and `transform` (a pass).
+    """Derive, and give `before`, `expected` (a program, or an exception class) and `transform` (a pass). Each may also
+    be a method or a fixture that gives it.
 
     One test applies the pass to `before` and compares the structure with `expected`.
     """

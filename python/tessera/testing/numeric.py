@@ -37,38 +37,40 @@ def check_numerical_grads(
 ) -> None:
     """Compares gradients with differences of the function, of which the result is a scalar.
 
-    The values are lists, or dicts by the function's argument names. The error allowed grows with the norm of the
+    The values are lists, or dicts by the function's argument names; the function is given arrays of their types. The error allowed grows with the norm of the
     gradient and with its curvature, which is estimated from two step widths.
     """
     if isinstance(input_values, dict):
         names = list(input_values)
-        inputs = [np.array(input_values[name], "float64") for name in names]
+        given = [input_values[name] for name in names]
         grads = [np.asarray(grad_values[name], "float64") for name in names]
 
         def call(values: list[np.ndarray]) -> float:
             return float(function(**dict(zip(names, values))))
     else:
         names = list(range(len(input_values)))
-        inputs = [np.array(value, "float64") for value in input_values]
+        given = list(input_values)
         grads = [np.asarray(value, "float64") for value in grad_values]
 
         def call(values: list[np.ndarray]) -> float:
             return float(function(*values))
 
+    inputs = [np.array(value, getattr(value, "dtype", "float64")) for value in given]
+
     def derivative(which: int, index: tuple[int, ...], step: float) -> float:
         moved = [value.copy() for value in inputs]
-        moved[which][index] += step
-        up = call(moved)
-        moved[which][index] -= 2 * step
-        return (up - call(moved)) / (2 * step)
+        moved[which][index] = inputs[which][index] + step
+        up, high = call(moved), float(moved[which][index])
+        moved[which][index] = inputs[which][index] - step
+        return (up - call(moved)) / (high - float(moved[which][index]))  # by the step that the type can take
 
     for which, name in enumerate(names):
         if grads[which].shape != inputs[which].shape:
             raise AssertionError(
                 f"Gradient wrt '{name}' has unexpected shape {grads[which].shape}, expected {inputs[which].shape} "
             )
-        numeric = np.zeros_like(inputs[which])
-        curvature = np.zeros_like(inputs[which])
+        numeric = np.zeros(inputs[which].shape)
+        curvature = np.zeros(inputs[which].shape)
         for index in np.ndindex(*inputs[which].shape):
             numeric[index] = derivative(which, index, delta)
             curvature[index] = abs(numeric[index] - derivative(which, index, 2 * delta))

@@ -16,7 +16,7 @@ __all__ = ["check_error", "mma_schedule"]
 
 
 def check_error(func: Callable[..., Any], rel_lineno: int) -> None:
-    """Asserts that a function is no TVMScript because of one line, counted from 1 with `def` at 2.
+    """Asserts that a function is no TVMScript because of one line, counted from 1, which is `def`.
 
     A comment ``# check_error: words`` on that line is what the message must hold.
     """
@@ -29,8 +29,9 @@ def check_error(func: Callable[..., Any], rel_lineno: int) -> None:
         raise AssertionError(f"{func.__name__} is TVMScript without an error")
     found = re.search(r"--> .*:(\d+):\d+$", text, re.MULTILINE)
     assert found, f"the error names no line: {text}"
-    assert int(found.group(1)) == rel_lineno, f"expected an error on line {rel_lineno}, but it was on {found.group(1)}"
-    words = re.search(r"check_error: (.+)$", source.splitlines()[rel_lineno - 1])
+    line = int(found.group(1)) - 1  # the decorator stands above
+    assert line == rel_lineno, f"expected an error on line {rel_lineno}, but it was on {line}"
+    words = re.search(r"check_error: (.+)$", source.splitlines()[rel_lineno])
     if words:
         assert words.group(1).strip() in text
 

@@ -66,4 +66,5 @@ from .targets import (
 )
 
 #: True in continuous integration, which sets ``CI=true``.
+SKIP_SLOW_TESTS = os.environ.get("SKIP_SLOW_TESTS", "").lower() in ("1", "true", "yes")
 IS_IN_CI = os.environ.get("CI", "") == "true"

@@ -134,11 +134,12 @@ class Generator:
 
     # ---- buffers
 
-    def buffer(self, scope: str = "global", data=None, dtype=None):
+    def buffer(self, scope: str = "global", data=None, dtype=None, shape=None):
         r = self.r
         dtype = dtype or r.choice(("float32", "float32", "int32", "float16", "int8", "bool", "int64"))
         index = r.choice(("int32", "int32", "int64"))
-        shape = [self.extent(index) for _ in range(r.choice((0, 1, 1, 2, 2, 3)))]
+        if shape is None:
+            shape = [self.extent(index) for _ in range(r.choice((0, 1, 1, 2, 2, 3)))]
         options: dict = {"data": data}
         if data is None and r.random() < 0.1:
             options["data"] = tir.Var(
@@ -258,7 +259,9 @@ class Generator:
             matches = []
             if outer and r.random() < 0.3:
                 source = self.without_loads(lambda: self.region(r.choice(outer)), outer)
-                view = self.buffer(source.buffer.scope(), dtype=source.buffer.dtype)
+                view = self.buffer(
+                    source.buffer.scope(), dtype=source.buffer.dtype, shape=[part.extent for part in source.region]
+                )
                 matches = [tir.MatchBufferRegion(view, source)]
                 self.buffers.append(view)
             init = self.store() if r.random() < 0.3 else None

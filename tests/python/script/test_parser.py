@@ -199,3 +199,121 @@ def test_an_error_in_a_decorated_function_names_its_file():
         @T.prim_func
         def f(n: T.int32):
             T.evaluate(nowhere)
+
+
+def test_a_store_keeps_the_type_of_its_value():
+    @T.prim_func
+    def f(A: T.Buffer[(8,), "float32"], B: T.Buffer[(8,), "int16"], C: T.Buffer[(8,), "uint8"], n: T.int32):
+        for i in T.serial(8):
+            A[i] = i * 2
+            A[0] = T.max(3, n)
+            B[i] = C[i]
+
+    first, second, third = f.body.body
+    assert (first.value.dtype, second.value.dtype, third.value.dtype) == ("int32", "int32", "uint8")
+    assert "A[i] = i * 2" in f.script()
+    assert ir.structural_equal(tvm.script.from_source(f.script()), f)
+
+
+def test_what_printers_write_below_a_module_is_skipped():
+    text = (
+        "@tvm.script.ir_module\nclass M:\n    @T.prim_func\n    def f():\n        T.evaluate(0)\n    __tvm_meta__ = {}"
+    )
+    assert [var.name_hint for var in tvm.script.from_source(text.format(None)).get_global_vars()] == ["f"]
+    with pytest.raises(DiagnosticError, match="holds functions only"):
+        tvm.script.from_source(text.format("{}"))
+
+
+def test_results_of_python_functions_are_named_not_bound():
+    def both(i, j):
+        return i + 1, j * 2
+
+    def shifted(i):
+        return i + 3
+
+    @T.prim_func
+    def f(A: T.Buffer[(8, 8), "float32"]):
+        for i, j in T.grid(4, 4):
+            x, y = both(i, j)
+            z = shifted(i)
+            A[x, y] = A[z, 0]
+
+    @T.prim_func
+    def plain(A: T.Buffer[(8, 8), "float32"]):
+        for i, j in T.grid(4, 4):
+            A[i + 1, j * 2] = A[i + 3, 0]
+
+    ir.assert_structural_equal(f, plain)
+    with pytest.raises(DiagnosticError, match="3 names are given 2 values"):
+
+        @T.prim_func
+        def wrong(A: T.Buffer[(8, 8), "float32"]):
+            for i, j in T.grid(4, 4):
+                x, y, z = both(i, j)
+                A[x, y] = T.float32(z)
+
+
+def test_constant_memory_may_have_fewer_numbers_than_elements():
+    body = body_of('P = T.allocate_const([7, 9], "int8", [6])\nT.evaluate(P)')
+    assert body.extents[0].value == 6 and list(body.data.numpy()) == [7, 9]
+
+
+def test_statements_know_their_lines():
+    body = body_of("for i in T.serial(8):\n    with T.block('b'):\n        vi = T.axis.S(8, i)\n        A[vi, 0] = 1.0")
+    block = body.block.body.body.block
+    assert (body.block.body.span.line, block.span.line, block.body.span.line) == (3, 4, 6)
+    assert (block.body.span.column, block.body.span.end_column) == (13, 27)
+
+
+IN_BLOCK = (
+    "for i in T.serial(8):\n    with T.block('b'):\n        vi = T.axis.S(8, i)\n        {}\n        A[vi, vi] = 1.0"
+)
+
+
+@pytest.mark.parametrize(
+    "statement, words",
+    [
+        ("vi = T.axis.S(8, i)", "the block already has an axis vi"),
+        ("A = T.alloc_buffer((8, 8))", "there is already a buffer A here"),
+        ("T.reads(A[vi, 0])\n        T.reads(A[vi, 1])", "T.reads stands once in a block"),
+        ("T.writes(A[vi, 0])\n        T.writes(A[vi, 1])", "T.writes stands once in a block"),
+        ("T.where(i < 4)\n        T.where(i < 5)", "T.where stands once in a block"),
+        ("T.block_attr({'a': 1})\n        T.block_attr({'b': 1})", "T.block_attr stands once in a block"),
+        ("A[vi, 1.5] = 1.0", "an index is an integer, not float32"),
+        ("T.max(1, 2)", "an expression is no statement"),
+        ("A[vi, T.floor(2)] = 1.0", "T.floor of an integer needs a dtype"),
+        ("B = T.match_buffer(A[vi, 0:8], (4,))", "match_buffer: B of shape [4] does not have the shape of the region"),
+    ],
+)
+def test_what_is_said_twice_or_means_nothing_is_an_error_on_its_line(statement, words):
+    message = error_of(IN_BLOCK.format(statement))
+    assert words in message and f"<string>:{6 + statement.count(chr(10))}:" in message
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ('T.realize(A[0:8, 0:8], "")', "T.realize has no body"),
+        ('T.Assert(n > 0, "n")', "T.Assert has no body"),
+        ("with T.block('b') as x:\n    T.evaluate(0)", "a block gives no name"),
+    ],
+)
+def test_scopes_without_a_body_and_blocks_with_a_name_are_errors(text, words):
+    assert words in error_of(text)
+
+
+def test_a_buffer_type_without_a_dtype_is_an_error_of_python():
+    with pytest.raises(ValueError, match="has no dtype"):
+        T.Buffer[(4, 4)]
+
+
+def test_a_renderer_of_the_user_s_sees_errors_of_scripts():
+    seen = []
+    ir.diagnostics.override_renderer(lambda context: seen.extend(context.diagnostics))
+    try:
+        error_of("for i in T.serial(8):\n    A[i, nothing] = 1.0")
+        with pytest.raises(DiagnosticError):
+            tvm.script.from_source("def f(:")
+    finally:
+        ir.diagnostics.override_renderer(None)
+    assert [(d.span.line, d.message) for d in seen][0] == (4, "nothing is not defined") and len(seen) == 2

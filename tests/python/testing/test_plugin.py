@@ -213,9 +213,9 @@ def test_a_wrong_line_of_a_script_is_found():
         A = T.match_buffer(a, (16,), "float32")
         A[0] = nothing  # noqa: F821 # check_error: nothing
 
-    tessera.testing.check_error(undefined, 4)
-    with pytest.raises(AssertionError, match="expected an error on line 3, but it was on 4"):
-        tessera.testing.tir.check_error(undefined, 3)
+    tessera.testing.check_error(undefined, 3)
+    with pytest.raises(AssertionError, match="expected an error on line 2, but it was on 3"):
+        tessera.testing.tir.check_error(undefined, 2)
 
     def right(a: T.handle) -> None:
         A = T.match_buffer(a, (16,), "float32")
@@ -238,3 +238,71 @@ def test_calls_that_ask_for_memory_are_found():
     mod = tessera.tir.transform.Apply(lambda f: f.with_attr("target", target))(lowered)
     mod = tessera.tir.transform.MakePackedAPI()(mod)
     assert is_tvm_backendallocworkspace_calls(tessera.tir.transform.LowerTVMBuiltin()(mod))
+
+
+def test_gradients_are_checked_on_arrays_of_the_inputs_types():
+    seen = set()
+
+    def squares(x, y):
+        seen.add((str(x.dtype), str(y.dtype)))
+        return (x * x * y).sum()
+
+    x, y = np.arange(1, 4, dtype="float32"), np.arange(1, 4, dtype="float64")
+    tessera.testing.check_numerical_grads(squares, [x, y], [2 * x * y, x * x])
+    assert seen == {("float32", "float64")}
+    with pytest.raises(AssertionError, match="grads wrt '1' differ"):
+        tessera.testing.check_numerical_grads(squares, [x, y], [2 * x * y, x])
+
+
+def test_names_that_tests_of_v010_ask_for():
+    info = tessera.support.libinfo()
+    assert info["USE_LLVM"] == "ON" and info["USE_BYODT_POSIT"] == info["USE_VULKAN"] == "OFF"
+    assert tessera.testing.SKIP_SLOW_TESTS in (True, False)
+    tessera.testing.run_check_signal(0)
+
+
+class Rounds(tessera.testing.CompareBeforeAfter):
+    """The pass and both programs given by methods."""
+
+    def transform(self):
+        return lambda mod: tessera.tir.transform.Simplify()(mod)
+
+    def before(self):
+        @T.prim_func
+        def func(A: T.Buffer[4, "int32"]):
+            A[0] = 1 + 1
+
+        return func
+
+    def expected(self):
+        @T.prim_func
+        def func(A: T.Buffer[4, "int32"]):
+            A[0] = 2
+
+        return func
+
+
+class TestMethodsGiveProgramsAndPass(Rounds):
+    pass
+
+
+class TestAMethodOfTheModuleIsThePass(Rounds):
+    def transform(self, mod):
+        return tessera.tir.transform.Simplify()(mod)
+
+
+class TestAPassAndAScriptAsTheyAre(Rounds):
+    transform = tessera.tir.transform.Simplify()
+
+    def before(A: T.Buffer[4, "int32"]):
+        A[0] = 1 + 1
+
+
+class TestAnErrorIsExpected(Rounds):
+    expected = ValueError
+
+    def transform(self):
+        def reject(mod):
+            raise ValueError(mod)
+
+        return reject

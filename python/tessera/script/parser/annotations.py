@@ -92,8 +92,10 @@ class _Buffer:
     """A tensor in memory: `A: T.Buffer[(8, 16), "float32"]`, or `T.Buffer(...)` with what `match_buffer` takes."""
 
     def __getitem__(self, args: Any) -> BufferAnnotation:
-        if not isinstance(args, tuple) or (args and all(isinstance(a, int) for a in args)):
+        if not isinstance(args, tuple):
             args = (args,)
+        elif len(args) > 1 and not (isinstance(args[1], (str, ScriptType)) or hasattr(args[1], "dtype")):
+            raise ValueError(f'T.Buffer[{args}] has no dtype: write T.Buffer[{args}, "float32"]')
         return BufferAnnotation(args, {})
 
     def __call__(self, *args: Any, **kwargs: Any) -> BufferAnnotation:

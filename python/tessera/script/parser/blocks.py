@@ -22,22 +22,31 @@ def _regions(st: Any, node: ast.AST, values: tuple) -> list:
     return [region_of(st, node, value) for value in values]
 
 
+def _once(st: Any, node: ast.AST, name: str) -> Any:
+    """The block, of which a script says this only once."""
+    block = _block(st, node)
+    if name in block.said:
+        raise st.source.error(node, f"T.{name} stands once in a block")
+    block.said.add(name)
+    return block
+
+
 def reads(st: Any, node: ast.AST, names: list, *regions: Any) -> None:
-    _block(st, node).reads = _regions(st, node, regions)
+    _once(st, node, "reads").reads = _regions(st, node, regions)
 
 
 def writes(st: Any, node: ast.AST, names: list, *regions: Any) -> None:
-    _block(st, node).writes = _regions(st, node, regions)
+    _once(st, node, "writes").writes = _regions(st, node, regions)
 
 
 def where(st: Any, node: ast.AST, names: list, predicate: Any) -> None:
-    _block(st, node).predicate = st.ev.as_expr(predicate, node)
+    _once(st, node, "where").predicate = st.ev.as_expr(predicate, node)
 
 
 def block_attr(st: Any, node: ast.AST, names: list, attrs: dict) -> None:
     if not isinstance(attrs, dict):
         raise st.source.error(node, 'T.block_attr takes a dictionary, such as {"key": value}')
-    _block(st, node).annotations.update(attrs)
+    _once(st, node, "block_attr").annotations.update(attrs)
 
 
 def axis(iter_type: int) -> Callable:
@@ -60,6 +69,8 @@ def axis(iter_type: int) -> Callable:
 def _add_axis(st: Any, node: ast.AST, name: str, dom: Any, value: Any, iter_type: int) -> None:
     variable = tir.Var(name, dom.extent.dtype)
     block = _block(st, node)
+    if any(other.var.name == name for other in block.iter_vars):
+        raise st.source.error(node, f"the block already has an axis {name}")
     block.iter_vars.append(tir.IterVar(dom, variable, iter_type))
     block.iter_values.append(value)
     st.scopes.define(name, variable)

@@ -147,6 +147,8 @@ def decl_buffer(st: Any, node: ast.AST, names: list, *args: Any, **kwargs: Any) 
 def alloc_buffer(st: Any, node: ast.AST, names: list, *args: Any, **kwargs: Any) -> None:
     """A buffer that the block around (or the root block) allocates."""
     name = name_on_the_left(st, node, names)
+    if isinstance(st.scopes.known(name), tir.Buffer):
+        raise st.source.error(node, f"there is already a buffer {name} here")
     buffer = declare_buffer(st, node, name, *args, **kwargs)
     owner = st.scopes.blocks[-1].alloc_buffers if st.scopes.blocks else st.function.root_allocs
     owner.append(buffer)

@@ -93,8 +93,9 @@ def allocate_const(
         content = st.ev.as_expr(irmod_storage_idx, node)
     else:
         data = data.numpy() if isinstance(data, runtime.NDArray) else data
+        values = np.asarray(data, dtype)
         sizes = [int(extent.value) for extent in extents]
-        content = runtime.ndarray.array(np.asarray(data, dtype).reshape(sizes))
+        content = runtime.ndarray.array(values.reshape(sizes) if values.size == np.prod(sizes) else values)
     return Allocation(lambda body: tir.AllocateConst(variable, dtype, extents, content, body, annotations))
 
 

@@ -26,7 +26,9 @@ class Source:
         end = self._column(line, getattr(node, "end_col_offset", 0)) if is_one_line else len(text)
         where = f"{self.filename}:{line + self.first_line - 1}:{column + self.indent + 1}"
         mark = " " * column + "^" * max(1, end - column)
-        return DiagnosticError(f"{message}\n  --> {where}\n   | {text}\n   | {mark}")
+        error = DiagnosticError(f"{message}\n  --> {where}\n   | {text}\n   | {mark}")
+        error.diagnostic = (message, self.span(node))  # type: ignore[attr-defined]
+        return error
 
     def _column(self, line: int, offset: int) -> int:
         """A column in characters from one in bytes, which is how Python's trees count."""
@@ -43,15 +45,28 @@ class Source:
                 return True, ast.literal_eval(found.group(1))
         return True, None
 
+    def show(self, error: DiagnosticError) -> None:
+        """Hands the error to the renderer that a user has put in place of the default one."""
+        from tessera import ir
+        from tessera.ir import diagnostics
+
+        if not hasattr(error, "diagnostic"):
+            return
+        message, span = error.diagnostic
+        renderer = diagnostics.get_renderer()
+        context = diagnostics.DiagnosticContext(ir.IRModule(), renderer)
+        context.emit(diagnostics.Diagnostic(diagnostics.DiagnosticLevel.ERROR, span, message))
+        renderer.render(context)
+
     def span(self, node: Any) -> Any:
         from tessera import ir
 
         line = getattr(node, "lineno", 1) + self.first_line - 1
-        end_line = getattr(node, "end_lineno", getattr(node, "lineno", 1)) + self.first_line - 1
+        end_line = (getattr(node, "end_lineno", None) or getattr(node, "lineno", 1)) + self.first_line - 1
         return ir.Span(
             ir.SourceName(self.filename),
             line,
             end_line,
             getattr(node, "col_offset", 0) + self.indent + 1,
-            getattr(node, "end_col_offset", 0) + self.indent + 1,
+            (getattr(node, "end_col_offset", None) or 0) + self.indent + 1,
         )

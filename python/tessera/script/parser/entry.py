@@ -11,6 +11,7 @@ import textwrap
 from types import FrameType
 from typing import Any, Callable
 
+from tessera.error import DiagnosticError
 from tessera.script.parser.diagnostics import Source
 from tessera.script.parser.scope import Scopes
 
@@ -76,7 +77,9 @@ def _parse(text: str, filename: str, first_line: int) -> tuple:
         return source, ast.parse(dedented, filename)
     except SyntaxError as error:
         node = ast.Pass(lineno=error.lineno or 1, col_offset=max(0, (error.offset or 1) - 1))
-        raise source.error(node, f"the script is not Python: {error.msg}") from None
+        wrong = source.error(node, f"the script is not Python: {error.msg}")
+        source.show(wrong)
+        raise wrong from None
 
 
 def _source_of(item: Any) -> tuple:
@@ -98,6 +101,14 @@ def _captured(function: Callable, frame: FrameType) -> dict:
 
 
 def _read(source: Source, tree: ast.Module, captured: dict) -> Any:
+    try:
+        return _read_definition(source, tree, captured)
+    except DiagnosticError as error:
+        source.show(error)
+        raise
+
+
+def _read_definition(source: Source, tree: ast.Module, captured: dict) -> Any:
     definitions = [n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))]
     if len(definitions) != 1:
         raise source.error(None, f"a script is one function or one class; this text has {len(definitions)}")
@@ -109,11 +120,23 @@ def _read(source: Source, tree: ast.Module, captured: dict) -> Any:
     return _read_class(source, definition, captured, parse_function)
 
 
+def _is_empty_meta(node: ast.stmt) -> bool:
+    """``__tvm_meta__ = None``, which printers write at the end of a module without metadata."""
+    return (
+        isinstance(node, ast.Assign)
+        and [ast.unparse(target) for target in node.targets] == ["__tvm_meta__"]
+        and isinstance(node.value, ast.Constant)
+        and node.value.value is None
+    )
+
+
 def _read_class(source: Source, definition: ast.ClassDef, captured: dict, parse_function: Callable) -> Any:
     from tessera import ir
 
     functions = [n for n in definition.body if isinstance(n, ast.FunctionDef)]
-    others = [n for n in definition.body if not isinstance(n, (ast.FunctionDef, ast.Pass, ast.Expr))]
+    others = [
+        n for n in definition.body if not isinstance(n, (ast.FunctionDef, ast.Pass, ast.Expr)) and not _is_empty_meta(n)
+    ]
     if others:
         raise source.error(others[0], "a module of scripts holds functions only")
     names = {function.name: ir.GlobalVar(function.name) for function in functions}

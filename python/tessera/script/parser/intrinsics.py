@@ -152,10 +152,15 @@ def evaluate(ev: Any, node: ast.AST, name: str, args: list, kwargs: dict) -> Any
     if kwargs:
         raise ev.source.error(node, f"T.{name} has no argument {', '.join(kwargs)}")
     if dtype is None:
+        if name in _OF_FLOATS and operands and operands[0].dtype.startswith(("int", "uint")):
+            raise ev.source.error(node, f"T.{name} of an integer needs a dtype")
         dtype = _default_dtype(name, operands)
     if name in ("call_llvm_intrin", "call_llvm_pure_intrin") and isinstance(args[0], str):
         operands[0] = tir.const(_llvm_intrinsic(args[0]), "uint32")
     return tir.Call(dtype or "void", op, operands)
+
+
+_OF_FLOATS = frozenset(["ceil", "floor", "nearbyint", "round", "trunc"])
 
 
 def operand(ev: Any, node: ast.AST, value: Any) -> Any:

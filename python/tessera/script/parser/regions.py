@@ -45,7 +45,10 @@ class BufferSlice:
         return begin, extent if index.stop is None else self._index(index.stop)
 
     def _index(self, value: Any) -> Any:
-        return self.expressions.as_expr(value, self.node)
+        index = self.expressions.as_expr(value, self.node)
+        if index.dtype.startswith(("float", "bfloat")):
+            raise self.expressions.source.error(self.node, f"an index is an integer, not {index.dtype}")
+        return index
 
     def as_indices(self) -> list:
         """Indices of a load or store; a slice becomes a vector of indices."""

@@ -19,6 +19,7 @@ class BlockInfo:
         self.alloc_buffers: list = []
         self.match_buffers: list = []
         self.init: Any = None
+        self.said: set[str] = set()  # "reads", "where", ...: what stands once in a block
 
 
 class InTurn:
@@ -57,6 +58,10 @@ class Scopes:
             if name in frame:
                 return frame[name]
         return self.captured[name]
+
+    def known(self, name: str) -> Any:
+        """The value that the script itself has given to a name, or None."""
+        return next((frame[name] for frame in reversed(self.frames) if name in frame), None)
 
     def is_defined(self, name: str) -> bool:
         return name in self.captured or any(name in frame for frame in self.frames)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from typing import Any
 
-from tessera import tir
+from tessera import ir, tir
 from tessera.error import DiagnosticError
 from tessera.script.parser import intrinsics
 from tessera.script.parser.annotations import BufferAnnotation, ScriptType
@@ -77,20 +78,21 @@ class Statements:
                 variables.append(variable)
             stmt = self.body(node.body)
         for variable, (low, extent) in reversed(list(zip(variables, loops.ranges))):
-            stmt = tir.For(variable, low, extent, loops.kind, stmt, loops.thread_binding, loops.annotations)
+            span = self.source.span(node)
+            stmt = tir.For(variable, low, extent, loops.kind, stmt, loops.thread_binding, loops.annotations, span)
         return stmt, False
 
     def visit_While(self, node: ast.While, rest: list) -> Any:
-        return tir.While(self.ev.expr(node.test), self.suite(node.body)), False
+        return tir.While(self.ev.expr(node.test), self.suite(node.body), self.source.span(node)), False
 
     def visit_If(self, node: ast.If, rest: list) -> Any:
         condition, then = self.ev.expr(node.test), self.suite(node.body)
         otherwise = self.suite(node.orelse) if node.orelse else None
-        return tir.IfThenElse(condition, then, otherwise), False
+        return tir.IfThenElse(condition, then, otherwise, self.source.span(node)), False
 
     def visit_Assert(self, node: ast.Assert, rest: list) -> Any:
         message = self.ev.expr(node.msg) if node.msg else tir.StringImm("")
-        return tir.AssertStmt(self.ev.expr(node.test), message, self.body(rest)), True
+        return tir.AssertStmt(self.ev.expr(node.test), message, self.body(rest), self.source.span(node)), True
 
     # ---- assignments
 
@@ -120,15 +122,39 @@ class Statements:
         declared = self._declaration(node.value, target, rest)
         if declared is not None:
             return declared
+        is_helper = self._is_python_call(node.value)
         if not isinstance(target, ast.Name):
-            raise self.source.error(target, "only names and buffer elements are assigned to")
+            if not is_helper or not isinstance(target, (ast.Tuple, ast.List)):
+                raise self.source.error(target, "only names and buffer elements are assigned to")
+            return self._unpack(node, self._target_names(target))
         value = self.ev(node.value)
+        if is_helper:
+            self.scopes.define(target.id, value)
+            return None, False
         if isinstance(value, (tir.CommReducer, tir.Buffer, tir.IterVar)) or not isinstance(
             value, (bool, int, float, tir.PrimExpr, BufferSlice)
         ):
             self.scopes.define(target.id, value)
             return None, False
         return self._let(target.id, self.ev.as_expr(value, node.value), rest)
+
+    def _is_python_call(self, node: ast.AST) -> bool:
+        """A call of a function of Python: what it gives is named, not bound by a `let`."""
+        if not isinstance(node, ast.Call):
+            return False
+        if isinstance(node.func, ast.Name) and not self.scopes.is_defined(node.func.id):
+            return False
+        return inspect.isfunction(self.ev(node.func))
+
+    def _unpack(self, node: ast.Assign, names: list) -> Any:
+        """`a, b = helper(i, j)`: the helper's results by their names."""
+        values = self.ev(node.value)
+        if not isinstance(values, (tuple, list, ir.Array)) or len(values) != len(names):
+            count = len(values) if isinstance(values, (tuple, list, ir.Array)) else 1
+            raise self.source.error(node, f"{len(names)} names are given {count} values")
+        for name, value in zip(names, values):
+            self.scopes.define(name, value)
+        return None, False
 
     def visit_AugAssign(self, node: ast.AugAssign, rest: list) -> Any:
         if not isinstance(node.target, ast.Subscript):
@@ -148,8 +174,10 @@ class Statements:
         value = self.ev(node.value)
         if isinstance(value, (bool, int, float)):
             lanes = indices[-1].dtype.split("x")[1:] if indices else []
-            value = tir.const(value, buffer.dtype + ("x" + lanes[0] if lanes else ""))
-        return tir.BufferStore(buffer, self.ev.as_expr(value, node.value), indices), False
+            if not (isinstance(value, float) and "int" in buffer.dtype):  # one that has no such constant stays a float
+                value = tir.const(value, buffer.dtype + ("x" + lanes[0] if lanes else ""))
+        value = self.ev.as_expr(value, node.value)
+        return tir.BufferStore(buffer, value, indices, self.source.span(node)), False
 
     # ---- declarations and scopes
 
@@ -189,6 +217,10 @@ class Statements:
         result = self._declare(value, name, self._target_names(target), args, kwargs)
         if result is None:
             return None, False
+        if not rest and name in ("Assert", "realize"):
+            raise self.source.error(
+                value, f"T.{name} has no body: statements follow it, or stand in `with T.{name}(...):`"
+            )
         wrap = result.wrap if isinstance(result, Allocation) else result
         return wrap(self.body(rest)), True
 
@@ -218,14 +250,17 @@ class Statements:
         if isinstance(node.value, ast.Call):
             name = self._script_name(node.value)
             if name == "evaluate" and len(node.value.args) == 1:
-                return tir.Evaluate(self.ev.expr(node.value.args[0])), False
+                return tir.Evaluate(self.ev.expr(node.value.args[0]), self.source.span(node)), False
             if name == "prefetch" and len(node.value.args) == 2:
                 buffer, bounds = (self.ev(arg) for arg in node.value.args)
                 return tir.Prefetch(buffer, list(bounds)), False
         value = self.ev(node.value)
         if isinstance(value, tir.Stmt):
             return value, False
-        return tir.Evaluate(self.ev.as_expr(value, node.value)), False
+        value = self.ev.as_expr(value, node.value)
+        if not isinstance(value, tir.Call):
+            raise self.source.error(node, "an expression is no statement; T.evaluate(...) evaluates one")
+        return tir.Evaluate(value, self.source.span(node)), False
 
     def visit_With(self, node: ast.With, rest: list) -> Any:
         wraps = []
@@ -236,6 +271,10 @@ class Statements:
                     raise self.source.error(call, "`with` takes T.block, T.init, T.attr, T.allocate, ...")
                 name = self._script_name(call)
                 if name == "block":
+                    if item.optional_vars is not None:
+                        raise self.source.error(
+                            item.optional_vars, "a block gives no name; its axes are lines of T.axis"
+                        )
                     return self._block(call, node), False
                 if name == "init":
                     return self._init(call, node)
@@ -269,6 +308,7 @@ class Statements:
         annotations = dict(block.annotations)
         if block.reads is None or block.writes is None:  # what is not said is found out from the body
             annotations["tir.script_parsing_detect_access"] = (block.reads is None) + 2 * (block.writes is None)
+        span = self.source.span(node)
         made = tir.Block(
             block.iter_vars,
             block.reads or [],
@@ -279,6 +319,7 @@ class Statements:
             block.alloc_buffers,
             block.match_buffers,
             annotations,
+            span,
         )
         predicate = tir.const(True, "bool") if block.predicate is None else block.predicate
-        return tir.BlockRealize(block.iter_values, predicate, made)
+        return tir.BlockRealize(block.iter_values, predicate, made, span)
