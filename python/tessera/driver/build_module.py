@@ -18,7 +18,9 @@ __all__ = ["OperatorModule", "build", "get_binds", "lower", "schedule_to_module"
 Input = Any
 
 
-def get_binds(args: Sequence[Buffer | Tensor | Var], compact: bool = False, binds: Mapping[Tensor, Buffer] | None = None) -> Any:
+def get_binds(
+    args: Sequence[Buffer | Tensor | Var], compact: bool = False, binds: Mapping[Tensor, Buffer] | None = None
+) -> Any:
     """Buffers of the tensors among `args`, and `args` with the tensors replaced by them."""
     binds, arg_list = _ffi_api.get_binds(list(args), compact, dict(binds or {}))
     return binds, arg_list
@@ -111,6 +113,8 @@ def build(
     A schedule comes with its arguments. A dictionary from target to IRModule holds lowered functions. The target is the
     current one when not given, else "llvm"; the host is the target's own, else that of the first CPU target.
     """
+    if runtime is not None and "system-lib" in runtime and runtime["system-lib"]:
+        raise NotImplementedError("system libraries are not there yet; export_library writes a library to load")
     lowered = _lowered(inputs, args, name, binds)
     if isinstance(lowered, IRModule):
         target = target if target is not None else (Target.current() or "llvm")

@@ -62,7 +62,7 @@ class EnvFunc(Object):
     """A global function as a node: saved by its name."""
 
     def __call__(self, *args: Any) -> Any:
-        return _ffi_api.EnvFuncCall(self, *args)
+        return self.func(*args)
 
     @property
     def func(self) -> Any:
@@ -89,23 +89,23 @@ def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
 
     With `map_free_vars` a free variable equals the one at the same position of the other side.
     """
-    return bool(_ffi_node_api.StructuralEqual(lhs, rhs, False, map_free_vars))
+    return bool(_ffi_node_api.StructuralEqual(convert(lhs), convert(rhs), False, map_free_vars))
 
 
 def get_first_structural_mismatch(lhs: Any, rhs: Any, map_free_vars: bool = False) -> Any:
     """Paths to the first position where the two differ, or None when they are equal."""
-    found = _ffi_node_api.GetFirstStructuralMismatch(lhs, rhs, map_free_vars)
+    found = _ffi_node_api.GetFirstStructuralMismatch(convert(lhs), convert(rhs), map_free_vars)
     return None if found is None else (found.lhs_path, found.rhs_path)
 
 
 def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
     """Raises ValueError, saying where, when the two are not equal in structure."""
-    _ffi_node_api.StructuralEqual(lhs, rhs, True, map_free_vars)
+    _ffi_node_api.StructuralEqual(convert(lhs), convert(rhs), True, map_free_vars)
 
 
 def structural_hash(node: Any, map_free_vars: bool = False) -> int:
     """A number that is the same for objects that are equal in structure."""
-    return _ffi_node_api.StructuralHash(node, map_free_vars)
+    return _ffi_node_api.StructuralHash(convert(node), map_free_vars)
 
 
 def make_node(type_key: str, **kwargs: Any) -> Any:

@@ -90,7 +90,7 @@ def export_library(
     temporary = utils.tempdir()  # removed when this function ends
     folder = workspace_dir or temporary.temp_dir
     dso_modules = module._collect_dso_modules()
-    if fcompile is None:
+    if not fcompile:
         fcompile = tar.tar if file_name.endswith(".tar") else _linker(dso_modules)
     files = list(addons or [])
     for i, each in enumerate(dso_modules):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _ffi_core
+from .._ffi.base import TVMError
 from .._ffi.registry import get_global_func
 from .._ffi_core import DataTypeBase, DeviceBase, ObjectBase, PackedFunc
 
@@ -84,6 +85,8 @@ def const(value: Any, dtype: str | None = None, span: Any = None) -> Any:
     """A constant. Without `dtype`, whole numbers are int32 or, outside its range, int64, and others float32."""
     if dtype is None:
         dtype = _scalar_type_inference(value)
-    if dtype == "uint64" and value >= 2**63:
+    if dtype == "uint64" and 2**63 <= value < 2**64:
         return get_global_func("tir.LargeUIntImm")(dtype, value & 0xFFFFFFFF, value >> 32, span)
+    if isinstance(value, Integral) and not -(2**63) <= value < 2**63 and not str(dtype).startswith(("float", "bfloat")):
+        raise TVMError(f"{value} does not fit in {dtype}")
     return get_global_func("tir._const")(value, dtype, span)

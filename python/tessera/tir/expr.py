@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any as Value
 
 from .._ffi.registry import register_object
-from ..ir import Op, PrimExpr, Range, RelayExpr, Span
+from ..ir import Array, Op, PrimExpr, Range, RelayExpr, Span
 from ..ir import _ffi_api as _ir_api
 from ..runtime.object import Object
 from . import _ffi_api
@@ -412,7 +412,17 @@ class Call(PrimExprWithOp):
                     "tir.exp; a function of a library is called by tvm.tir.call_extern or call_packed"
                 )
             op = Op.get(op)
+        if isinstance(args, (list, tuple, Array)):
+            args = [_address_of_buffer(arg) for arg in args]
         self.__init_handle_by_constructor__(_ffi_api.Call, dtype, op, args, span)
+
+
+def _address_of_buffer(value: Value) -> Value:
+    from .buffer import Buffer
+    from .ir_builder import BufferVar
+
+    value = value.asobject() if isinstance(value, BufferVar) else value
+    return value.data if isinstance(value, Buffer) else value
 
 
 @register_object("tir.Let")

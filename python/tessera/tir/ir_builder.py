@@ -47,8 +47,9 @@ class BufferVar(ObjectGeneric):
         self._buffer = buffer
         self._content_type = content_type
 
-    def asobject(self) -> Any:
-        return self._buffer.data
+    def asobject(self) -> Buffer:
+        """The buffer itself; a call that takes one is given its address."""
+        return self._buffer
 
     @property
     def dtype(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._ffi.registry import register_func
 from ..ir import GlobalVar, Op, Span
 from ..runtime.object_generic import const, convert
 from .expr import BufferLoad, Call, StringImm, Var
@@ -108,6 +109,11 @@ def call_llvm_intrin(dtype: str, name: str, *args: Any, span: Span | None = None
 def call_llvm_pure_intrin(dtype: str, name: str, *args: Any, span: Span | None = None) -> Call:
     """The same for an intrinsic without effect."""
     return call_intrin(dtype, Op.get("tir.call_llvm_pure_intrin"), _llvm_intrinsic(name), *args, span=span)
+
+
+@register_func("tvm.default_trace_action", override=True)
+def _print_traced(*args: Any) -> None:
+    print(list(args))
 
 
 def trace(args: Any, trace_action: str = "tvm.default_trace_action") -> Call:

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from tessera import te
+from tessera import te, tir
+from tessera.runtime import convert
 from tessera.tir import generic
 
 from . import broadcast, math
 
 
+def _is_inside_compute(value: Any) -> bool:
+    """An element at indices with variables: it belongs to the compute that has them, as does what is made of it."""
+    if not isinstance(value, te.TensorSlice):
+        return False
+    indices = convert(value.indices)
+    return any(not isinstance(index, tir.IntImm) for index in indices)
+
+
 def _with_tensors(on_tensors: Callable, on_expressions: Callable) -> Callable:
     def operate(lhs: Any, rhs: Any, span: Any = None) -> Any:
-        tensors = [x for x in (lhs, rhs) if isinstance(x, (te.Tensor, te.TensorSlice))]
-        if tensors and all(not isinstance(x, te.TensorSlice) for x in tensors):
+        has_tensor = isinstance(lhs, te.Tensor) or isinstance(rhs, te.Tensor)
+        if has_tensor and not _is_inside_compute(lhs) and not _is_inside_compute(rhs):
             return on_tensors(lhs, rhs)
         return on_expressions(lhs, rhs, span)
 

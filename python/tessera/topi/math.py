@@ -188,8 +188,10 @@ def cast(x: Any, dtype: str, span: Any = None) -> Any:
     """x in another type; numbers and expressions are cast too."""
     if isinstance(x, Tensor):
         return _ffi_api.cast(x, dtype)
-    from tessera import tir
+    from tessera import runtime, tir
 
+    if isinstance(x, runtime.ObjectGeneric):  # an element of a tensor
+        x = x.asobject()
     return tir.Cast(dtype, x, span) if isinstance(x, tir.PrimExpr) else tir.const(x, dtype)
 
 

@@ -82,7 +82,8 @@ ObjectPath map_value_path(const ObjectPath& parent, ObjectRef key) {
 ObjectPath missing_map_entry_path(const ObjectPath& parent) { return extend(parent, MissingMapEntryPath{}); }
 
 ObjectPath path_prefix(const ObjectPath& path, int length) {
-  if (length < 1 || length > path->length)
+  if (length < 1) throw Error(IndexError) << "Prefix length must be at least 1, not " << length;
+  if (length > path->length)
     throw Error(IndexError) << "a path of " << path->length << " steps has no prefix of " << length
                             << "; lengths go from 1 to " << path->length;
   ObjectPath at = path;

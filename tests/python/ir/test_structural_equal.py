@@ -58,3 +58,15 @@ def test_json_brings_the_same_program_back():
     tvm.ir.assert_structural_equal(program, again)
     with pytest.raises(ValueError, match=r'node 1 has the unknown type "no\.Such"'):
         tvm.ir.load_json('{"root": 1, "nodes": [{"type_key": ""}, {"type_key": "no.Such"}]}')
+
+
+def test_numbers_of_python_are_constants_of_their_type():
+    assert tvm.ir.structural_equal(tir.const(0, "bool"), False) and tvm.ir.structural_equal(True, tir.const(1, "bool"))
+    assert tvm.ir.structural_equal(tir.const(3), 3) and not tvm.ir.structural_equal(tir.const(0), False)
+    tvm.ir.assert_structural_equal(tir.const(1, "bool"), True)
+    assert tvm.ir.structural_hash(False) == tvm.ir.structural_hash(tir.const(0, "bool"))
+
+
+def test_a_path_has_no_prefix_of_nothing():
+    with pytest.raises(IndexError, match="Prefix length must be at least 1"):
+        tvm.runtime.ObjectPath.root().get_prefix(0)

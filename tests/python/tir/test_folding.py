@@ -266,3 +266,12 @@ def test_a_constant_is_true_unless_it_is_zero(dtype, value):
 def test_negative_constants_and_fractions_are_true():
     assert tir.const(-2, "int64").astype("bool").value
     assert tir.const(0.25, "float32").astype("bool").value
+
+
+@pytest.mark.parametrize(
+    "value, dtype", [(2**64, "uint64"), (2**63, "int64"), (-(2**63) - 1, "int64"), (2**70, "int32")]
+)
+def test_a_whole_number_that_fits_no_type_is_an_error(value, dtype):
+    with pytest.raises(TVMError, match=f"{value} does not fit in {dtype}"):
+        tir.const(value, dtype)
+    assert str(tir.const(2**64 - 1, "uint64")).startswith("@tir.large_uint_imm")

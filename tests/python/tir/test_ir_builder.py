@@ -68,3 +68,16 @@ def test_mistakes_are_told():
         ib.else_scope()
     with pytest.raises(ValueError, match="Unknown kind 'fast'"):
         ib.for_range(0, 4, kind="fast")
+
+
+def test_memory_of_a_builder_stands_for_its_buffer():
+    ib = tir.ir_builder.create()
+    A = ib.allocate("float32", (8,), name="A", scope="local")
+    P, B = ib.pointer("float32", name="P"), tir.decl_buffer((4,), "float32", name="B")
+    assert all(isinstance(memory.asobject(), tir.Buffer) for memory in (A, P)) and ib.buffer_ptr(B).asobject().same_as(
+        B
+    )
+    pointer = A.asobject().access_ptr("r")
+    assert pointer.op.name == "tir.tvm_access_ptr" and pointer.args[1].same_as(A.asobject().data)
+    call = tir.call_extern("int32", "f", A, B)  # the address of each
+    assert [arg.name for arg in call.args[1:]] == ["A", "B"]

@@ -86,3 +86,16 @@ def test_broadcast_to(run):
     A = te.placeholder((3, 1), name="A")
     a = np.arange(3, dtype="float32").reshape(3, 1)
     np.testing.assert_array_equal(run(topi.broadcast_to(A, (2, 3, 4)), [A], [a]), np.broadcast_to(a, (2, 3, 4)))
+
+
+def test_an_element_and_a_tensor_without_dimensions_are_a_tensor():
+    A, B = te.placeholder((), name="A"), te.placeholder((4, 4), name="B")
+    assert isinstance(B[0, 1] + A, te.Tensor) and isinstance(A * B[2, 2], te.Tensor)
+    C = te.compute((4,), lambda i: B[i, 0] + A)  # an element of a compute stays in it
+    assert [tensor.op.name for tensor in C.op.input_tensors] == ["B", "A"]
+
+
+def test_elements_are_cast_as_expressions():
+    A, i = te.placeholder((4,), "int32", name="A"), te.var("i")
+    element = topi.cast(A[i], "float32")
+    assert isinstance(element, tir.Cast) and element.dtype == "float32" and element.value.producer.same_as(A)
