@@ -149,6 +149,7 @@ BY_NAME = {
     "src/ir/prim/math.cc": "the least number of a user's data type",
     "src/op/tensor/binary.cc": "rows of src/topi/broadcast.cc by name",
     "src/op/tensor/unary.cc": "rows of src/topi/elementwise.cc by name",
+    "src/ir/env_func.cc": "a global function that a program names",
     "src/relay/transform/layout/convert_layout.cc": "Python's LayoutConfig",
     "src/runtime/c_api.cc": "the C border",
     "src/runtime/function/testing.cc": "whether a code generator or runtime that this build has not was added",

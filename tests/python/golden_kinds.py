@@ -95,6 +95,16 @@ KINDS = {
         (r"T.evaluate\(0\)",),
         {"tir_passes": ("Simplify.simp",)},
     ),
+    "The regions of a root block are printed": Kind(
+        (
+            r'# with T.block\("root"\)',
+            r'with T.block\("rev"\):',
+            r"T.(reads|writes)\((A|rev)\[0 : 16\]\)",
+            r"for i in T.parallel\(16\):",
+            r"rev\[i\] = A\[15 - i\]",
+        ),
+        {"prim_func_script": ("create.extern_ib",)},
+    ),
     "A declaration that nothing uses is left out": Kind(
         (r"B_2 = T.decl_buffer\(.*",),
         {"prim_func_script": ("lowered.storage_align",)},
