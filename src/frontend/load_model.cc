@@ -64,18 +64,6 @@ void check_names(const InputShapes& shapes, const Function& main, const std::str
   }
 }
 
-// ---- ONNX --------------------------------------------------------------------------------------------------------
-
-LoadedModel load_onnx(const std::string& path, const LoadOptions& options) {
-  onnx::ImportOptions import;
-  import.shapes = options.input_shapes;
-  onnx::Imported imported = onnx::import_model(onnx::read_model(path, options.allow_links), import);
-  check_names(options.input_shapes, main_of(imported.mod, path), path);
-  IRModule mod = relay::infer_type(imported.mod);
-  mod = relay::fold_constant_pass(false)(mod);
-  return {mod, imported.params, "onnx"};
-}
-
 // ---- Relay -------------------------------------------------------------------------------------------------------
 
 /// Numbers between 0 and 1 for floats, small ones for integers; the same for the same seed.
@@ -223,11 +211,21 @@ InputShapes parse_input_shapes(std::string_view text) {
   return out;
 }
 
+LoadedModel load_onnx(const onnx::Model& model, const InputShapes& input_shapes, const std::string& name) {
+  onnx::ImportOptions import;
+  import.shapes = input_shapes;
+  onnx::Imported imported = onnx::import_model(model, import);
+  check_names(input_shapes, main_of(imported.mod, name), name);
+  IRModule mod = relay::infer_type(imported.mod);
+  mod = relay::fold_constant_pass(false)(mod);
+  return {mod, imported.params, "onnx"};
+}
+
 LoadedModel load_model(const std::string& path, const LoadOptions& options) {
   begin_stage("import");
   MappedFile exists(path, "the model");  // says what is wrong before its format is thought about
   std::string format = options.format.empty() ? guess_model_format(path) : options.format;
-  if (format == "onnx") return load_onnx(path, options);
+  if (format == "onnx") return load_onnx(onnx::read_model(path, options.allow_links), options.input_shapes, path);
   if (format == "relay") return load_relay(path, options);
   if (format == "model" || format == "package") return load_archive(path, options);
   std::string names;

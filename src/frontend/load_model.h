@@ -9,6 +9,10 @@
 #include "ir/module.h"
 #include "runtime/ndarray.h"
 
+namespace tessera::onnx {
+struct Model;
+}
+
 namespace tessera {
 
 /// A format as `--model-format` names it.
@@ -49,5 +53,7 @@ std::string guess_model_format(const std::string& path);
 /// random numbers, always the same, as tvmc does it. A format that cannot be read is a MissingFrontend error that
 /// says how to get an ONNX file; a compiled package an error that says to run it.
 LoadedModel load_model(const std::string& path, const LoadOptions& options = {});
+/// The same of an ONNX model in memory; `name` is what messages call it.
+LoadedModel load_onnx(const onnx::Model& model, const InputShapes& input_shapes, const std::string& name);
 
 }  // namespace tessera

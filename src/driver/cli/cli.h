@@ -23,6 +23,7 @@ void add_completion(CLI::App& app);
 void add_diff(CLI::App& app);
 void add_doctor(CLI::App& app);
 void add_inspect(CLI::App& app);
+void add_quantize(CLI::App& app);
 void add_run(CLI::App& app);
 void add_targets(CLI::App& app);
 void add_unavailable(CLI::App& app);

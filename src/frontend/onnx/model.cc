@@ -2,19 +2,8 @@
 
 #include <filesystem>
 
+#include "frontend/onnx/protobuf.h"
 #include "runtime/archive/files.h"
-
-namespace {
-[[noreturn]] void damaged(const char* how) {
-  throw tessera::Error(tessera::ValueError) << "this is no ONNX model, or it is damaged: " << how;
-}
-}  // namespace
-
-// A field of another wire type than its number has is a promise that the file breaks, not we: an error, also in release
-// builds, where protozero would not look.
-#define protozero_assert(condition) \
-  ((condition) ? static_cast<void>(0) : damaged("a field is not of the type it must have"))
-#include <protozero/pbf_reader.hpp>
 
 namespace tessera::onnx {
 namespace {
@@ -308,6 +297,7 @@ Model parse_model(std::string_view bytes, std::shared_ptr<const void> owner, Dat
       throw Error(ValueError) << "this is no ONNX model: it has neither a version nor a graph";
     out.memory = std::move(owner);
     out.folder = std::move(folder);
+    out.bytes = bytes;
     return out;
   } catch (const protozero::end_of_buffer_exception&) {
     damaged("the data ends in the middle of a field");

@@ -168,6 +168,7 @@ struct Model {
   Graph graph;
   bool has_training = false;
   DataFolder folder;                   // where external data may lie
+  std::string_view bytes;              // all of the file
   std::shared_ptr<const void> memory;  // what the views point into
 };
 

@@ -1,0 +1,18 @@
+#pragma once
+// The reader of protobuf's wire format, and what it says of a file that is none.
+
+#include "base/error.h"
+
+namespace tessera::onnx {
+
+[[noreturn]] inline void damaged(const char* how) {
+  throw Error(ValueError) << "this is no ONNX model, or it is damaged: " << how;
+}
+
+}  // namespace tessera::onnx
+
+// A field of another wire type than its number has is a promise that the file breaks, not we: an error, also in release
+// builds, where protozero would not look.
+#define protozero_assert(condition) \
+  ((condition) ? static_cast<void>(0) : tessera::onnx::damaged("a field is not of the type it must have"))
+#include <protozero/pbf_reader.hpp>
