@@ -14,7 +14,6 @@ _BYOC = (
     "external code generators are not called; leave the partitioning out, and relay.build compiles all operators itself"
 )
 _SPARSE = "operators on sparse matrices are missing; use the dense ones"
-_BITS = "operators on packed bits are missing; use int8 ones"
 _SCHEDULES = (
     "computes and schedules for one kind of device are missing; topi.nn has the computes, and relay.build schedules "
     "them for every target"
@@ -65,7 +64,6 @@ _ROWS: list[tuple[str, str, str]] = [
         "common change_datatype ChangeDatatype",
         "from_onnx is part of the core; passes of relay.transform change what it gave",
     ),
-    ("tvm.relay.frontend.onnx", "get_info", "from_onnx takes the shapes that the file gives, and `shape` others"),
     # quantisation
     (
         "tvm.relay.qnn.op",
@@ -99,13 +97,6 @@ _ROWS: list[tuple[str, str, str]] = [
         "convert_model_dense_to_sparse random_sparse_conv2d_params random_sparse_dense_params sparse_sketch_rules",
         _SPARSE,
     ),
-    ("tvm.relay.op.nn", "bitserial_conv2d", _BITS),
-    (
-        "tvm.relay.op.nn",
-        "contrib_conv2d_gemm_weight_transform contrib_conv2d_gemm_without_weight_transform "
-        "contrib_conv3d_winograd_weight_transform contrib_conv3d_winograd_without_weight_transform",
-        "relay.nn.conv2d and conv3d choose their algorithm themselves",
-    ),
     # TOPI
     ("tvm.topi", "hexagon", _SCHEDULES),
     *((f"tvm.topi.{kind}", "*", _SCHEDULES) for kind in ("cuda", "gpu", "hls", "x86")),
@@ -117,7 +108,6 @@ _ROWS: list[tuple[str, str, str]] = [
         _TUNING,
     ),
     # the driver, tests
-    ("tvm.driver.tvmc", "composite_target", _BYOC),
     ("tvm.relay.backend.vm", "invoke", "relay.vm.compile compiles, and runtime.vm.VirtualMachine runs"),
     ("tvm.utils", "", "profile a model with tvm.contrib.debugger.debug_executor"),
     ("tvm.testing", "create_workload", "use relay.testing.create_workload"),

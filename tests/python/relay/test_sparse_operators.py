@@ -37,10 +37,99 @@ def test_sum_of_dense_and_sparse(rng):
     )
 
 
-def test_an_operator_is_registered_once(rng):
-    x, matrix = relay.var("x", shape=(4, 5)), sparse.array(thin(rng, 4, 5))
-    first, second = relay.nn.sparse_add(x, matrix), relay.nn.sparse_add(x, matrix)
-    assert first.op == second.op and len(first.op.arguments) == 4
+def blocks_of(matrix, height, width):
+    """data, indices and indptr of the blocks that are not zero."""
+    tiles = matrix.reshape(matrix.shape[0] // height, height, -1, width).swapaxes(1, 2)
+    used = tiles.any((2, 3))
+    indptr = np.concatenate([[0], np.cumsum(used.sum(1))]).astype("int32")
+    return [np.ascontiguousarray(tiles[used]), np.nonzero(used)[1].astype("int32"), indptr]
+
+
+def csr_of(matrix):
+    data, indices, indptr = blocks_of(matrix, 1, 1)
+    return [data.reshape(-1), indices, indptr]
+
+
+def constants(parts):
+    return [relay.const(part) for part in parts]
+
+
+@pytest.mark.parametrize("is_left", [False, True])
+@pytest.mark.parametrize("block", [(1, 1), (2, 4)])
+def test_linear_layer_with_blocks(rng, is_left, block):
+    matrix, data = (
+        np.kron(thin(rng, 3, 2) != 0, rng.random(block)).astype("float32"),
+        rng.random((5, 2 * block[1])).astype("float32"),
+    )
+    parts = constants(blocks_of(matrix, *block))
+    layer = relay.nn.sparse_dense(relay.var("x", shape=data.shape), parts, sparse_lhs=is_left)
+    np.testing.assert_allclose(run(layer, data), matrix @ data.T if is_left else data @ matrix.T, 1e-5)
+
+
+def test_linear_layer_with_padded_rows(rng):
+    matrix, data = thin(rng, 4, 6), rng.random((3, 6)).astype("float32")
+    values, indices, indptr = csr_of(matrix)
+    width = int(np.diff(indptr).max())
+    padded, columns = np.zeros((4, width), "float32"), np.zeros((4, width), "int32")
+    for row in range(4):
+        count = indptr[row + 1] - indptr[row]
+        padded[row, :count], columns[row, :count] = (part[indptr[row] : indptr[row + 1]] for part in (values, indices))
+    parts = constants([padded.reshape(-1), columns.reshape(-1), np.arange(5, dtype="int32") * width])
+    op = tessera.ir.Op.get("nn.internal.sparse_dense_padded")
+    attrs = tessera.ir.make_node("relay.attrs.SparseDenseAttrs", sparse_lhs=False)
+    layer = relay.Call(op, [relay.var("x", shape=(3, 6)), *parts], attrs)
+    np.testing.assert_allclose(run(layer, data), data @ matrix.T, 1e-5)
+
+
+def test_transpose_of_a_sparse_matrix(rng):
+    matrix = thin(rng, 5, 5)
+    values, indices, indptr = csr_of(matrix)
+    variables = [
+        relay.var(name, shape=part.shape, dtype=str(part.dtype)) for name, part in zip("vip", (values, indices, indptr))
+    ]
+    body = relay.nn.sparse_transpose(variables).astuple()
+    mod = tessera.IRModule.from_expr(relay.Function(variables, body))
+    out = relay.create_executor("vm", mod=mod, target="llvm").evaluate()(values, indices, indptr)
+    got_values, got_indices, got_indptr = (part.numpy() for part in out)
+    dense = np.zeros_like(matrix)
+    for row in range(5):
+        at = slice(got_indptr[row], got_indptr[row + 1])
+        dense[row, got_indices[at]] = got_values[at]
+    np.testing.assert_array_equal(dense, matrix.T)
+
+
+@pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("kernel_size", [1, 3])
+@pytest.mark.parametrize("block", [(1, 1), (2, 2)])
+def test_convolution_with_a_sparse_weight(rng, layout, kernel_size, block):
+    weight = thin(rng, 4, 2, kernel_size, kernel_size)
+    data = rng.random((1, 2, 5, 5)).astype("float32")
+    flat = (weight.transpose(0, 2, 3, 1) if layout == "NHWC" else weight).reshape(4, -1)
+    flat = np.ascontiguousarray(flat)
+    if flat.shape[1] % block[1]:
+        pytest.skip("the blocks do not divide the columns")
+    x = data.transpose(0, 2, 3, 1) if layout == "NHWC" else data
+    parts = constants(csr_of(flat) if block == (1, 1) else blocks_of(flat, *block))
+    conv = relay.nn.sparse_conv2d(relay.var("x", shape=x.shape), *parts, layout=layout, kernel_size=[kernel_size] * 2)
+    plain = relay.nn.conv2d(relay.var("x", shape=data.shape), relay.const(weight), padding=kernel_size // 2)
+    wanted = run(plain, data)
+    wanted = wanted.transpose(0, 2, 3, 1) if layout == "NHWC" else wanted
+    np.testing.assert_allclose(run(relay.nn.relu(conv), np.ascontiguousarray(x)), np.maximum(wanted, 0), 1e-4, 1e-5)
+
+
+def test_indices_outside_read_nothing_outside(rng):
+    """Whatever indptr and indices say, memory of others is not read: the run ends, and each value is one of the matrix's."""
+    indptr = np.array([-(1 << 30), 1 << 30, 3], "int32")
+    parts = [np.ones(3, "float32"), np.array([1 << 30, -5, 2], "int32"), indptr]
+    layer = relay.nn.sparse_dense(relay.var("x", shape=(1, 4)), constants(parts))
+    assert np.isfinite(run(layer, np.ones((1, 4), "float32"))).all()
+
+
+def test_shapes_that_are_no_matrix():
+    x, data = relay.var("x", shape=(3, 4)), relay.var("d", shape=(2, 2))
+    i, p = relay.var("i", shape=(2,), dtype="int32"), relay.var("p", shape=(4,), dtype="int32")
+    with pytest.raises(tessera.TVMError, match="sparse_data"):
+        relay.transform.InferType()(tessera.IRModule.from_expr(relay.nn.sparse_dense(x, [data, i, p])))
 
 
 def test_linear_layer_of_few_bits(rng):
@@ -51,6 +140,38 @@ def test_linear_layer_of_few_bits(rng):
     packed = relay.nn.bitpack(w, bits=2, pack_axis=1, bit_axis=1)
     again = relay.nn.bitserial_dense(x, packed, data_bits=2, weight_bits=2, unipolar=False)
     np.testing.assert_array_equal(run(again, data), data @ weight.T)
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+@pytest.mark.parametrize("is_packed", [False, True])
+@pytest.mark.parametrize("unipolar", [False, True])
+def test_convolution_of_few_bits(rng, layout, is_packed, unipolar):
+    data = rng.integers(0, 4, (1, 32, 6, 6)).astype("int32")
+    weight = rng.integers(0, 2, (4, 32, 3, 3)).astype("int32")
+    nchw = layout == "NCHW"
+    x = data if nchw else np.ascontiguousarray(data.transpose(0, 2, 3, 1))
+    w = relay.const(weight if nchw else np.ascontiguousarray(weight.transpose(2, 3, 1, 0)))
+    if is_packed:
+        axes = {"pack_axis": 1, "bit_axis": 0} if nchw else {"pack_axis": 2, "bit_axis": 2}
+        w = relay.nn.bitpack(w, bits=1, **axes)
+    options = {"strides": 2, "padding": 1, "activation_bits": 2, "weight_bits": 1, "unipolar": unipolar}
+    conv = relay.nn.bitserial_conv2d(
+        relay.var("x", shape=x.shape, dtype="int32"), w, data_layout=layout, kernel_layout="OIHW", **options
+    )
+    plain = relay.nn.conv2d(
+        relay.var("x", shape=data.shape),
+        relay.const((2 * weight - 1 if unipolar else weight).astype("float32")),
+        strides=2,
+        padding=1,
+    )
+    wanted = run(plain, data.astype("float32"))
+    np.testing.assert_array_equal(run(conv, x), wanted if nchw else wanted.transpose(0, 2, 3, 1))
+
+
+def test_bits_that_fill_no_word():
+    x = relay.var("x", shape=(2, 20), dtype="int32")
+    with pytest.raises(tessera.TVMError, match="20 elements do not fill words of uint32"):
+        relay.transform.InferType()(tessera.IRModule.from_expr(relay.nn.bitpack(x)))
 
 
 def test_layers_with_many_zeros_become_sparse(rng):

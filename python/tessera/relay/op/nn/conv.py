@@ -11,9 +11,14 @@ from ...expr import Call, Expr
 from .._make import call_op, int_tuple
 
 __all__ = [
+    "contrib_conv2d_gemm_weight_transform",
+    "contrib_conv2d_gemm_without_weight_transform",
     "contrib_conv2d_nchwc",
+    "contrib_conv2d_winograd_nnpack_weight_transform",
     "contrib_conv2d_winograd_weight_transform",
     "contrib_conv2d_winograd_without_weight_transform",
+    "contrib_conv3d_winograd_weight_transform",
+    "contrib_conv3d_winograd_without_weight_transform",
     "contrib_depthwise_conv2d_nchwc",
     "conv1d",
     "conv1d_transpose",
@@ -158,6 +163,65 @@ def contrib_conv2d_winograd_without_weight_transform(
     attrs = {key: value for key, value in locals().items() if key not in ("data", "weight")}
     name = "nn.contrib_conv2d_winograd_without_weight_transform"
     return call_op(name, [data, weight], window_attrs(2, attrs))
+
+
+def contrib_conv3d_winograd_weight_transform(weight: Expr, tile_size: int) -> Call:
+    """The filters of a convolution over three dimensions as Winograd's convolution of tiles takes them."""
+    return call_op("nn.contrib_conv3d_winograd_weight_transform", [weight], {"tile_size": tile_size})
+
+
+def contrib_conv3d_winograd_without_weight_transform(
+    data: Expr,
+    weight: Expr,
+    tile_size: int,
+    strides: Any = (1, 1, 1),
+    padding: Any = (0, 0, 0),
+    dilation: Any = (1, 1, 1),
+    groups: int = 1,
+    channels: Any = None,
+    kernel_size: Any = None,
+    data_layout: str = "NCDHW",
+    kernel_layout: str = "OIDHW",
+    out_layout: str = "",
+    out_dtype: str = "",
+) -> Call:
+    """A convolution over three dimensions by Winograd's minimal filtering, with filters that have been transformed."""
+    attrs = {key: value for key, value in locals().items() if key not in ("data", "weight")}
+    name = "nn.contrib_conv3d_winograd_without_weight_transform"
+    return call_op(name, [data, weight], window_attrs(3, attrs))
+
+
+def contrib_conv2d_winograd_nnpack_weight_transform(
+    weight: Expr, convolution_algorithm: int, out_dtype: str = ""
+) -> Call:
+    """The filters of a 3x3 convolution for tiles of 6x6 results: (out, in, 8, 8)."""
+    attrs = {"convolution_algorithm": convolution_algorithm, "out_dtype": out_dtype}
+    return call_op("nn.contrib_conv2d_winograd_nnpack_weight_transform", [weight], attrs)
+
+
+def contrib_conv2d_gemm_weight_transform(weights: Expr, tile_rows: int, tile_cols: int) -> Call:
+    """Filters (height, width, in, out) as tiles of a matrix."""
+    attrs = {"tile_rows": tile_rows, "tile_cols": tile_cols}
+    return call_op("nn.contrib_conv2d_gemm_weight_transform", [weights], attrs)
+
+
+def contrib_conv2d_gemm_without_weight_transform(
+    data: Expr,
+    weight: Expr,
+    strides: Any = (1, 1),
+    padding: Any = (0, 0),
+    dilation: Any = (1, 1),
+    groups: int = 1,
+    channels: Any = None,
+    kernel_size: Any = None,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "OIHW",
+    out_layout: str = "",
+    out_dtype: str = "",
+) -> Call:
+    """A convolution of NHWC data as a matmul, with filters that have been transformed."""
+    attrs = {key: value for key, value in locals().items() if key not in ("data", "weight")}
+    return call_op("nn.contrib_conv2d_gemm_without_weight_transform", [data, weight], window_attrs(2, attrs))
 
 
 def conv2d_backward_weight(

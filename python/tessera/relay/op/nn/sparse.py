@@ -1,46 +1,15 @@
-"""Operators on sparse matrices and packed bits, written in Python over TOPI: registered when they are first used."""
+"""Layers with a sparse operand, or of packed bits."""
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, Callable
+from typing import Any
 
-from ....ir import Op
-from ....ir.attrs import make_node
 from ....runtime import ndarray as nd
-from ...expr import Call, Constant, Expr
-from ...ty import TensorType
-from .. import op as _registry
+from ...expr import Call, Constant, Expr, TupleWrapper
+from .._make import call_op, int_tuple
+from .conv import both_sides
 
-__all__ = ["bitpack", "bitserial_dense", "sparse_add", "sparse_dense"]
-
-
-@cache
-def _operator(name: str, arguments: str, type_rule: Callable[..., Any], compute: Callable[..., Any]) -> Op:
-    """An operator of tensors: type_rule(types, attrs) gives its type, compute(attrs, tensors) its tensor."""
-    _registry.register(name, f"{name}, computed by TOPI.")
-    op = _registry.get(name)
-    names = arguments.split()
-    op.set_num_inputs(len(names))
-    for argument in names:
-        op.add_argument(argument, "Tensor", "")
-    op.add_type_rel(name.replace(".", "_"), type_rule)
-    _registry.register_pattern(name, _registry.OpPattern.OPAQUE)
-
-    def strategy(attrs: Any, inputs: Any, out_type: Any, target: Any) -> Any:
-        from .... import topi  # which is loaded when a program is compiled
-
-        del inputs, out_type, target
-        chosen = _registry.OpStrategy()
-        chosen.add_implementation(
-            lambda attrs, inputs, out_type: [compute(attrs, inputs)],
-            lambda attrs, outs, target: topi.generic.default_schedule_for(outs),
-            name=f"{name.split('.')[-1]}.generic",
-        )
-        return chosen
-
-    _registry.register_strategy(name, strategy)
-    return op
+__all__ = ["bitpack", "bitserial_conv2d", "bitserial_dense", "sparse_add", "sparse_dense", "sparse_transpose"]
 
 
 def _parts(sparse_mat: Any) -> list[Expr]:
@@ -54,64 +23,19 @@ def _parts(sparse_mat: Any) -> list[Expr]:
     ]
 
 
-def _flag(attrs: Any, name: str) -> Any:
-    return attrs[name] if attrs is not None else 0
-
-
-def _sparse_dense_type(types: Any, attrs: Any) -> TensorType:
-    dense, data, _, indptr = types
-    rows = (indptr.shape[0] - 1) * (int(data.shape[1]) if len(data.shape) == 3 else 1)
-    shape = [rows, dense.shape[0]] if _flag(attrs, "sparse_lhs") else [dense.shape[0], rows]
-    return TensorType(shape, dense.dtype)
-
-
-def _sparse_dense(attrs: Any, inputs: Any) -> Any:
-    from .... import topi
-
-    dense, data, indices, indptr = inputs
-    return topi.nn.sparse_dense(dense, data, indices, indptr, bool(_flag(attrs, "sparse_lhs")))
-
-
 def sparse_dense(dense_mat: Expr, sparse_mat: Any, sparse_lhs: bool = False) -> Call:
     """Linear layer of which one operand is sparse (CSR or BSR): the weight, or the data where `sparse_lhs` says so."""
-    arguments = "dense_data sparse_data sparse_indices sparse_indptr"
-    op = _operator("nn.sparse_dense", arguments, _sparse_dense_type, _sparse_dense)
-    attrs = make_node("DictAttrs", sparse_lhs=1) if sparse_lhs else None
-    return Call(op, [dense_mat, *_parts(sparse_mat)], attrs)
-
-
-def _type_of_the_first(types: Any, attrs: Any) -> Any:
-    del attrs
-    return types[0]
-
-
-def _sparse_add(attrs: Any, inputs: Any) -> Any:
-    from .... import topi
-
-    del attrs
-    return topi.nn.sparse_add(*inputs)
+    return call_op("nn.sparse_dense", [dense_mat, *_parts(sparse_mat)], {"sparse_lhs": sparse_lhs})
 
 
 def sparse_add(dense_mat: Expr, sparse_mat: Any) -> Call:
     """A dense matrix plus one in CSR."""
-    arguments = "dense_data sparse_data sparse_indices sparse_indptr"
-    op = _operator("nn.sparse_add", arguments, _type_of_the_first, _sparse_add)
-    return Call(op, [dense_mat, *_parts(sparse_mat)])
+    return call_op("nn.sparse_add", [dense_mat, *_parts(sparse_mat)])
 
 
-def _bitpack_type(types: Any, attrs: Any) -> TensorType:
-    width = int("".join(filter(str.isdigit, str(attrs["pack_type"]))))
-    shape = [int(extent) for extent in types[0].shape]
-    shape[int(attrs["pack_axis"])] //= width
-    shape.insert(int(attrs["bit_axis"]), int(attrs["bits"]))
-    return TensorType(shape, str(attrs["pack_type"]))
-
-
-def _bitpack(attrs: Any, inputs: Any) -> Any:
-    from .... import topi
-
-    axes = int(attrs["pack_axis"]), int(attrs["bit_axis"])
-    return topi.nn.bitpack(inputs[0], int(attrs["bits"]), *axes, str(attrs["pack_type"]), str(attrs["name"]))
+def sparse_transpose(x: Any) -> TupleWrapper:
+    """data, indices and indptr of the transpose of a square matrix in CSR."""
+    return TupleWrapper(call_op("nn.sparse_transpose", _parts(x)), 3)
 
 
 def bitpack(
@@ -119,33 +43,36 @@ def bitpack(
 ) -> Call:
     """Words of the elements along `pack_axis`, a plane of each bit along `bit_axis`."""
     attrs = {"bits": bits, "pack_axis": pack_axis, "bit_axis": bit_axis, "pack_type": pack_type, "name": name}
-    op = _operator("nn.bitpack", "data", _bitpack_type, _bitpack)
-    return Call(op, [data], make_node("DictAttrs", **attrs))
+    return call_op("nn.bitpack", [data], attrs)
 
 
-def _bitserial_dense_type(types: Any, attrs: Any) -> TensorType:
-    return TensorType([types[0].shape[0], types[1].shape[0]], str(attrs["out_dtype"]))
-
-
-def _bitserial_dense(attrs: Any, inputs: Any) -> Any:
-    from .... import topi
-
-    data, weight = inputs
-    return topi.nn.bitserial_dense(
-        data,
-        weight,
-        int(attrs["data_bits"]),
-        int(attrs["weight_bits"]),
-        str(attrs["pack_dtype"]),
-        str(attrs["out_dtype"]),
-        bool(attrs["unipolar"]),
+def bitserial_conv2d(
+    data: Expr,
+    weight: Expr,
+    strides: Any = (1, 1),
+    padding: Any = (0, 0),
+    channels: Any = None,
+    kernel_size: Any = (3, 3),
+    activation_bits: int = 1,
+    weight_bits: int = 1,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "OIHW",
+    pack_dtype: str = "uint32",
+    out_dtype: str = "int16",
+    unipolar: bool = True,
+) -> Call:
+    """Convolution of integers of few bits; the weight is OIHW for NCHW data, HWIO for NHWC, or packed before (`bitpack`)."""
+    attrs = {key: value for key, value in locals().items() if key not in ("data", "weight")}
+    attrs.update(
+        strides=int_tuple(strides, 2), padding=both_sides(padding, 2), kernel_size=int_tuple(kernel_size or (3, 3), 2)
     )
+    return call_op("nn.bitserial_conv2d", [data, weight], attrs)
 
 
 def bitserial_dense(
     data: Expr,
     weight: Expr,
-    units: int | None = None,
+    units: Any = None,
     data_bits: int = 1,
     weight_bits: int = 1,
     pack_dtype: str = "uint32",
@@ -153,13 +80,5 @@ def bitserial_dense(
     unipolar: bool = True,
 ) -> Call:
     """Linear layer of integers of few bits; the weight may be packed before (`bitpack`)."""
-    del units  # the weight says it
-    attrs = {
-        "data_bits": data_bits,
-        "weight_bits": weight_bits,
-        "pack_dtype": pack_dtype,
-        "out_dtype": out_dtype,
-        "unipolar": int(unipolar),
-    }
-    op = _operator("nn.bitserial_dense", "data weight", _bitserial_dense_type, _bitserial_dense)
-    return Call(op, [data, weight], make_node("DictAttrs", **attrs))
+    attrs = {key: value for key, value in locals().items() if key not in ("data", "weight")}
+    return call_op("nn.bitserial_dense", [data, weight], attrs)
