@@ -165,6 +165,11 @@ te::Tensor sequence_mask(const te::Tensor& x, const te::Tensor& valid_length, do
 }
 
 te::Tensor reverse_sequence(const te::Tensor& x, const te::Tensor& lengths, int seq_axis, int batch_axis) {
+  if (lengths) {
+    const int64_t *given = as_int(lengths->shape[0]), *batch = as_int(x->shape[batch_axis]);
+    if (given && batch && *given != *batch)
+      throw Error(ValueError) << "there are " << *given << " lengths for a batch of " << *batch;
+  }
   return compute(
       x->shape, "ax",
       [&](const Indices& at) {

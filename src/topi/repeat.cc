@@ -21,7 +21,10 @@ te::Tensor tile(const te::Tensor& x, const Array<PrimExpr>& reps) {
       shape, "ax",
       [&](const Indices& at) {
         Indices source;
-        for (size_t i = 0; i < rank; ++i) source.push_back(floormod(at[out_rank - rank + i], x->shape[i]));
+        for (size_t i = 0; i < rank; ++i) {  // of an extent 0 no element is read
+          PrimExpr extent = is_zero(x->shape[i]) ? make_const(x->shape[i].dtype(), 1) : x->shape[i];
+          source.push_back(floormod(at[out_rank - rank + i], extent));
+        }
         return te::load(x, source);
       },
       "T_tile", kBroadcast);

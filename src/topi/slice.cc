@@ -97,6 +97,35 @@ te::Tensor strided_slice(const te::Tensor& x, const std::vector<SliceAxis>& slic
       "T_strided_slice", kInjective);
 }
 
+te::Tensor dynamic_strided_slice(const te::Tensor& x, const te::Tensor& begin, const te::Tensor& end,
+                                 const te::Tensor& strides) {
+  const DataType wide = DataType::Int(64);
+  std::vector<SliceAxis> slices;
+  Array<PrimExpr> shape;
+  for (size_t i = 0; i < x->shape.size(); ++i) {
+    auto number = [&](const te::Tensor& list) {
+      const int64_t* count = list ? as_int(list->shape[0]) : nullptr;
+      if (!list || (count && static_cast<int64_t>(i) >= *count)) return PrimExpr();
+      return cast(wide, te::load(list, {PrimExpr(static_cast<int>(i))}));
+    };
+    PrimExpr first = number(begin), last = number(end), stride = bounded_stride(number(strides));
+    slices.push_back(slice_axis(cast(wide, x->shape[i]), first, last, stride));
+    shape.push_back(first || last ? PrimExpr(make_var("dim", x->shape[i].dtype())) : x->shape[i]);
+  }
+  return compute(
+      shape, "ax",
+      [&](const Array<PrimExpr>& at) {
+        Array<PrimExpr> source;
+        for (size_t i = 0; i < slices.size(); ++i) {
+          PrimExpr index = cast(wide, at[i]) * slices[i].stride + slices[i].begin;
+          PrimExpr inside = min(max(index, make_zero(wide)), cast(wide, x->shape[i]) - make_const(wide, 1));
+          source.push_back(cast(at[i].dtype(), inside));
+        }
+        return te::load(x, source);
+      },
+      "T_dynamic_strided_slice", kInjective);
+}
+
 te::Tensor strided_set(const te::Tensor& x, const te::Tensor& v, const te::Tensor& begin, const te::Tensor& end,
                        const te::Tensor& strides) {
   return compute(
@@ -137,6 +166,10 @@ Globals slice_globals{
            x,
            slice_axes(x->shape,
                       {.begin = begin, .end = end, .strides = strides, .axes = axes, .end_is_size = mode == "size"}));
+     }},
+    {"topi.dynamic_strided_slice",
+     [](te::Tensor x, te::Tensor begin, te::Tensor end, Any strides) {
+       return dynamic_strided_slice(x, begin, end, strides.is_null() ? te::Tensor() : strides.to<te::Tensor>());
      }},
     {"topi.strided_set", strided_set},
 };

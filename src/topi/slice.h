@@ -27,6 +27,10 @@ struct SliceSpec {
 std::vector<SliceAxis> slice_axes(const Array<PrimExpr>& shape, const SliceSpec& spec);
 
 te::Tensor strided_slice(const te::Tensor& x, const std::vector<SliceAxis>& slices);
+/// The slice whose begin, end and strides (tensors of one dimension) are known at run time: its extents are new variables, at
+/// most those of x; what its callers read beyond the slice is the element nearest to it. Without strides they are 1.
+te::Tensor dynamic_strided_slice(const te::Tensor& x, const te::Tensor& begin, const te::Tensor& end,
+                                 const te::Tensor& strides);
 /// x with the elements of v at the indices that the slices name; begin, end and strides are tensors of one dimension.
 te::Tensor strided_set(const te::Tensor& x, const te::Tensor& v, const te::Tensor& begin, const te::Tensor& end,
                        const te::Tensor& strides);

@@ -105,7 +105,7 @@ def topk(
     """The first k elements along `axis` in falling (or rising) order: values, indices, or both."""
     count = data.shape[axis] if isinstance(k, int) and k < 1 else k
     out = _ffi_api.topk(data, count, axis, ret_type, is_ascend, dtype)
-    return out if ret_type == "both" else out[0]
+    return [*out] if ret_type == "both" else out[0]
 
 
 def searchsorted(sorted_sequence: Tensor, values: Tensor, right: bool = False, out_dtype: str = "int64") -> Tensor:

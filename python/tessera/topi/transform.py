@@ -91,7 +91,14 @@ def reverse_sequence(a: Tensor, seq_lengths: Tensor, seq_axis: int = 1, batch_ax
 def strided_slice(
     a: Tensor, begin: Any, end: Any, strides: Any = None, axes: Any = None, slice_mode: str = "end"
 ) -> Tensor:
-    """A part of a tensor, as Python's slices mean it."""
+    """A part of a tensor, as Python's slices mean it.
+
+    With tensors for begin, end and strides a run decides: the extents of the result are new variables.
+    """
+    if isinstance(begin, Tensor):
+        if not isinstance(end, Tensor) or axes:
+            raise ValueError("a slice by tensors takes begin and end of all axes as tensors")
+        return _ffi_api.dynamic_strided_slice(a, begin, end, strides)
     return _ffi_api.strided_slice(a, _list(begin), _list(end), _list(strides or []), _list(axes or []), slice_mode)
 
 
@@ -153,12 +160,12 @@ def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False)
 
 
 def tensordot(a: Tensor, b: Tensor, axes: Any) -> Tensor:
-    """Products summed over a number of dimensions (the last of a, the first of b), or over those that are given."""
+    """A contraction over a number of dimensions (the last of a, the first of b), or over those of a and of b that are given."""
     if isinstance(axes, int):
         first = range(len(a.shape) - axes, len(a.shape))
         return _ffi_api.tensordot(a, b, [*first], [*range(axes)])
-    left, right = axes if isinstance(axes[0], (list, tuple)) else (axes, axes)
-    return _ffi_api.tensordot(a, b, [*left], [*right])
+    left, right = ([axis] if isinstance(axis, int) else [*axis] for axis in axes)
+    return _ffi_api.tensordot(a, b, left, right)
 
 
 def einsum(subscripts: str, *operand: Tensor) -> Tensor:

@@ -47,7 +47,9 @@ te::Tensor space_to_depth(const te::Tensor& data, int block, const String& layou
 
 te::Tensor depth_to_space(const te::Tensor& data, int block, const String& layout, const String& mode) {
   ImageAxes axes = image_axes(layout);
-  if (mode != "DCR" && mode != "CRD") throw Error(ValueError) << "mode is " << mode << ", but must be DCR or CRD";
+  // v0.10's documentation calls the second mode CDR.
+  if (mode != "DCR" && mode != "CRD" && mode != "CDR")
+    throw Error(ValueError) << "mode is " << mode << ", but must be DCR or CRD";
   Array<PrimExpr> shape = data->shape;
   PrimExpr channels = floordiv(shape[axes.channel], block * block);
   shape.set(axes.channel, channels);

@@ -78,3 +78,47 @@ def test_numbers_are_made():
     np.testing.assert_array_equal(
         run(lambda a, b: topi.matmul(a, b, transp_b=True), np.eye(3), np.eye(3))[0], np.eye(3)
     )
+
+
+def test_contraction_over_one_axis_of_each():
+    a, b = floats(3, 4, 5), floats(5, 4, 2)
+    (got,) = run(lambda x, y: topi.tensordot(x, y, axes=(1, 1)), a, b)
+    np.testing.assert_allclose(got, np.tensordot(a, b, axes=(1, 1)), 1e-5, 1e-5)
+    (got,) = run(lambda x, y: topi.tensordot(x, y, axes=(-1, 0)), a, b)
+    np.testing.assert_allclose(got, np.tensordot(a, b, axes=(-1, 0)), 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize("begin, end, strides", [((1, -1), (6, 0), (2, -2)), ((0, 3), (4, 100), (1, 1))])
+def test_a_slice_that_tensors_decide(begin, end, strides):
+    x = floats(7, 8)
+    a = te.placeholder(x.shape, "float32")
+    numbers = [te.placeholder((2,), "int64", name) for name in ("begin", "end", "strides")]
+    out = topi.add(topi.strided_slice(a, *numbers), tessera.tir.const(1.0, "float32"))
+    program = tessera.build(te.create_schedule(out.op), [a, *numbers, out], "llvm")
+    wanted = x[tuple(slice(*numbers) for numbers in zip(begin, end, strides))] + 1
+    result = tessera.nd.empty(wanted.shape)
+    program(tessera.nd.array(x), *(tessera.nd.array(np.array(n, "int64")) for n in (begin, end, strides)), result)
+    np.testing.assert_array_equal(result.numpy(), wanted)
+
+
+def test_tiles_of_nothing():
+    assert [int(n) for n in topi.tile(te.placeholder((0, 3)), (2, 2)).shape] == [0, 6]
+    assert run(lambda x: topi.tile(x, (2, 2)), np.zeros((0, 3), "float32"))[0].shape == (0, 6)
+
+
+def test_lengths_of_another_batch_are_rejected():
+    with pytest.raises(ValueError, match="5 lengths for a batch of 4"):
+        topi.reverse_sequence(te.placeholder((4, 3)), te.placeholder((5,), "int64"), 1, 0)
+
+
+def test_both_modes_of_depth_to_space():
+    x = floats(1, 8, 2, 3)
+    (crd,), (cdr,) = (run(lambda d, m=mode: topi.nn.depth_to_space(d, 2, mode=m), x) for mode in ("CRD", "CDR"))
+    np.testing.assert_array_equal(crd, cdr)
+    np.testing.assert_array_equal(crd, x.reshape(1, 2, 2, 2, 2, 3).transpose(0, 1, 4, 2, 5, 3).reshape(1, 2, 4, 6))
+
+
+def test_several_tensors_of_an_extern_are_a_list():
+    both = topi.topk(te.placeholder((4, 6)), 2, ret_type="both")
+    assert isinstance(both, list) and len(both) == 2
+    assert isinstance(topi.generic.schedule_topk(both), te.Schedule)
