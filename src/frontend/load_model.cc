@@ -186,6 +186,10 @@ InputShapes parse_input_shapes(std::string_view text) {
   std::string_view left = text;
   auto skip = [&] { left.remove_prefix(std::min(left.find_first_not_of(" \t\n"), left.size())); };
   for (skip(); !left.empty(); skip()) {
+    if (!out.empty() && left.front() == ',') {  // between two inputs
+      left.remove_prefix(1);
+      skip();
+    }
     size_t open = left.find('['), close = left.find(']');
     if (open == left.npos || close == left.npos || close < open) fail();
     std::string_view name = left.substr(0, open), numbers = left.substr(open + 1, close - open - 1);
@@ -221,21 +225,30 @@ LoadedModel load_onnx(const onnx::Model& model, const InputShapes& input_shapes,
   return {mod, imported.params, "onnx"};
 }
 
+namespace {
+
+/// Rejects a format that no importer reads.
+void require_importer(const std::string& path, const std::string& format) {
+  for (const ModelFormat& known : model_formats())
+    if (known.name == format && !known.is_native)
+      throw Error(MissingFrontend) << path << ": models of " << known.title
+                                   << " cannot be read yet; make an ONNX file of it, "
+                                   << "for example with " << known.instead << ", and compile that";
+}
+
+}  // namespace
+
 LoadedModel load_model(const std::string& path, const LoadOptions& options) {
   begin_stage("import");
+  require_importer(path, options.format);
   MappedFile exists(path, "the model");  // says what is wrong before its format is thought about
   std::string format = options.format.empty() ? guess_model_format(path) : options.format;
   if (format == "onnx") return load_onnx(onnx::read_model(path, options.allow_links), options.input_shapes, path);
   if (format == "relay") return load_relay(path, options);
   if (format == "model" || format == "package") return load_archive(path, options);
+  require_importer(path, format);
   std::string names;
-  for (const ModelFormat& known : model_formats()) {
-    if (known.name == format)
-      throw Error(MissingFrontend) << path << ": models of " << known.title
-                                   << " cannot be read yet; make an ONNX file of it, "
-                                   << "for example with " << known.instead << ", and compile that";
-    names += (names.empty() ? "" : ", ") + known.name;
-  }
+  for (const ModelFormat& known : model_formats()) names += (names.empty() ? "" : ", ") + known.name;
   throw Error(ValueError) << "there is no model format \"" << format << "\"; the formats are " << names;
 }
 

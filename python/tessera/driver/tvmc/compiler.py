@@ -64,7 +64,7 @@ def compile_model(
         "opt_level": opt_level,
         "executor": "vm" if use_vm else executor.name if executor is not None else "",
         "link_params": executor is not None and bool(executor["link-params"]),
-        "disabled_pass": parse_pass_list_str(passes),
+        "disabled_pass": [name for name in parse_pass_list_str(passes) if name],
         "pass_config": parse_configs(pass_context_configs),
         "desired_layout": desired_layout or "",
         "module_name": mod_name or "default",
