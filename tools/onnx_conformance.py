@@ -26,6 +26,8 @@ from pathlib import Path
 from typing import Any
 
 OUTCOMES = ("passed", "rejected", "failed", "wrong")
+#: Cases that compare with random numbers of a generator that the standard does not name.
+OF_ONE_GENERATOR = re.compile(r"test_bernoulli\w*_expanded_cpu")
 
 
 @functools.cache
@@ -70,6 +72,8 @@ def run_case(name: str, target: str = "llvm") -> tuple[str, str, list[str]]:
 
     operators: list[str] = []
     prepare = backend.prepare
+    if OF_ONE_GENERATOR.fullmatch(name):
+        return "rejected", "random numbers of an unspecified generator are expected", ["(several)"]
 
     def noting(model: Any, *args: Any, **kwargs: Any) -> Any:
         operators.extend(sorted({node.op_type for node in model.graph.node}))

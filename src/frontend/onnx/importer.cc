@@ -34,7 +34,7 @@ const Table& converters() {
                         image_rows,         index_rows,       ml_rows,         nn_rows,
                         normalization_rows, pool_rows,        quantized_rows,  random_rows,
                         recurrent_rows,     reduction_rows,   resize_rows,     sequence_rows,
-                        shape_rows,         signal_rows,      text_rows})
+                        shape_rows,         signal_rows,      text_rows,       training_rows})
       for (const Row& row : family()) out[{row.op, row.domain}][row.since] = row.convert;
     return out;
   }();
@@ -224,9 +224,6 @@ Type Importer::input_type(const ValueInfo& input) const {
     return op::any_extent();
   };
   if (auto given = options_.shapes.find(name); given != options_.shapes.end()) {
-    if (input.type.has_shape && given->second.size() != input.type.shape.size())
-      throw Error(ValueError) << "the input " << name << " has " << input.type.shape.size() << " dimensions, but "
-                              << given->second.size() << " are given";
     for (int64_t extent : given->second)
       shape.push_back(extent < 0 ? unknown(shape.size()) : int_imm(DataType::Int(32), checked_extent(name, extent)));
   } else {

@@ -108,7 +108,8 @@ class Operation : public NodeContext {
 using Converter = std::function<Values(Operation&)>;
 
 // Sets of operators beside ONNX's own.
-inline constexpr const char *kMlDomain = "ai.onnx.ml", *kMicrosoftDomain = "com.microsoft";
+inline constexpr const char *kMlDomain = "ai.onnx.ml", *kMicrosoftDomain = "com.microsoft",
+                            *kTrainingDomain = "ai.onnx.preview.training";
 
 /// A converter of an operator from a version of its set on.
 struct Row {
@@ -143,6 +144,7 @@ Rows sequence_rows();
 Rows shape_rows();
 Rows signal_rows();
 Rows text_rows();
+Rows training_rows();
 
 struct ImportOptions {
   std::unordered_map<std::string, std::vector<int64_t>> shapes;  // of inputs; -1 is unknown

@@ -142,6 +142,7 @@ Array<te::Tensor> roi_align(const Attrs& given, const Array<te::Tensor>& in, con
   topi::RoiOptions options = roi_options(attrs);
   options.sample_ratio = attrs->sample_ratio;
   options.is_max = attrs->mode == "max";
+  options.is_half_pixel = attrs->coordinates.defined() && attrs->coordinates == "half_pixel";
   return {topi::roi_align(in[0], in[1], options)};
 }
 

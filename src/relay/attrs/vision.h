@@ -74,6 +74,7 @@ struct ROIAlignAttrs : AttrsNode {
   double spatial_scale = 1;
   int32_t sample_ratio = -1;  // samples of a bin along each dimension; -1: one for each element it covers
   String layout = "NCHW", mode = "avg";
+  String coordinates = nullptr;  // "half_pixel": regions are shifted by half an element and may be smaller than one
   static constexpr NodeInfo info{"relay.attrs.ROIAlignAttrs", &AttrsNode::info};
   static void fields(auto f) {
     f("pooled_size", &ROIAlignAttrs::pooled_size, Required);
@@ -81,6 +82,7 @@ struct ROIAlignAttrs : AttrsNode {
     f("sample_ratio", &ROIAlignAttrs::sample_ratio);
     f("layout", &ROIAlignAttrs::layout);
     f("mode", &ROIAlignAttrs::mode);
+    f("coordinates", &ROIAlignAttrs::coordinates, Optional);
   }
 };
 

@@ -90,10 +90,13 @@ te::Tensor roi_align(const te::Tensor& data, const te::Tensor& rois, const RoiOp
     for (int i = 0; i < 2; ++i) {
       PrimExpr first = coordinate(bin, 1 - i, scale), last = coordinate(bin, 3 - i, scale);
       PrimExpr pooled = options.pooled_size[static_cast<size_t>(i)];
-      PrimExpr size = div(max(last - first, number(1.0)), tessera::cast(real, pooled));
+      PrimExpr length = options.is_half_pixel ? last - first : max(last - first, number(1.0));
+      if (options.is_half_pixel) first = first - number(0.5);
+      PrimExpr size = div(length, tessera::cast(real, pooled));
       PrimExpr count = options.sample_ratio > 0 ? PrimExpr(options.sample_ratio) : tessera::cast(kInt32, ceil(size));
+      if (options.is_half_pixel) count = max(count, make_const(kInt32, 0));
       begin.push_back(first + tessera::cast(real, bin.at[static_cast<size_t>(i) + 2]) * size);
-      step.push_back(div(size, tessera::cast(real, count)));
+      step.push_back(div(size, tessera::cast(real, options.is_half_pixel ? max(count, make_const(kInt32, 1)) : count)));
       counts.push_back(count);
     }
     return with_memory(real, bin.lanes, [&](const Buffer& memory) {
@@ -125,7 +128,9 @@ te::Tensor roi_align(const te::Tensor& data, const te::Tensor& rois, const RoiOp
       Stmt start = bin.each_lane([&](const PrimExpr& lane) { return store(memory, empty, {lane}); });
       Stmt end = bin.each_lane([&](const PrimExpr& lane) {
         PrimExpr total = make_load(memory, {lane});
-        if (!options.is_max) total = div(total, tessera::cast(real, counts[0] * counts[1]));
+        PrimExpr samples = counts[0] * counts[1];  // none where a region has no area
+        if (options.is_half_pixel) samples = max(samples, make_const(kInt32, 1));
+        if (!options.is_max) total = div(total, tessera::cast(real, samples));
         return store(bin.out, total, result_index(bin, layout, lane));
       });
       return sequence({start, gather, end});

@@ -10,7 +10,8 @@ struct RoiOptions {
   double spatial_scale = 1;  // of the data against the coordinates of the regions
   int sample_ratio = -1;     // samples of a bin along each dimension; not positive: as many as elements it covers
   String layout = "NCHW";
-  bool is_max = false;  // the greatest sample of a bin, else their mean
+  bool is_max = false;         // the greatest sample of a bin, else their mean
+  bool is_half_pixel = false;  // regions are shifted by half an element and may be smaller than one
 };
 
 /// Bins are sampled between the elements.

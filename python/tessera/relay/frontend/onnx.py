@@ -9,8 +9,25 @@ from ..._ffi.registry import get_global_func
 from ...error import OpNotImplemented
 from ...ir.module import IRModule
 from .. import transform
+from ..expr import Call
+from ..expr_functor import ExprMutator
+from ..op.nn import batch_matmul
+from ..op.transform import transpose
+from . import _onnx_operators
+from ._onnx_operators import *  # noqa: F403
 
-__all__ = ["from_onnx", "import_model"]
+__all__ = [*_onnx_operators.__all__, "from_onnx", "import_model"]
+
+
+class _TransposedMatmuls(ExprMutator):
+    """Batched matmuls take their second operand transposed."""
+
+    def visit_call(self, call: Call) -> Any:
+        out = super().visit_call(call)
+        if getattr(call.op, "name", "") != "nn.batch_matmul" or call.attrs.transpose_b:
+            return out
+        b = transpose(out.args[1], (0, 2, 1))
+        return batch_matmul(out.args[0], b, call.attrs.out_dtype, call.attrs.transpose_a, transpose_b=True)
 
 
 def from_onnx(
@@ -24,14 +41,22 @@ def from_onnx(
 ) -> tuple[IRModule, dict[str, Any]]:
     """A module and its parameters from an ONNX model: a `ModelProto`, its bytes, or the path of a file.
 
-    `shape` gives shapes of inputs where the file leaves them open; with `freeze_params` weights are constants of the
+    `shape` gives shapes of inputs, whatever the file says of them; with `freeze_params` weights are constants of the
     module, else parameters. `dtype` by name gives inputs another element type than the file says. Data beside the file may lie
     behind symbolic links that lead into the folder `allow_links`, such as a Hugging Face cache; other links are rejected.
+    `convert_config={"use_nt_batch_matmul": True}` transposes the second operand of batched matmuls.
     """
-    del convert_config
     mod, params, texts = import_model(model, shape, dtype, opset, freeze_params, {}, allow_links)
     if texts:
         raise OpNotImplemented(f"outputs that are strings are not supported: {', '.join(texts)}")
+    inputs = {str(param.name_hint) for param in mod["main"].params}
+    if unknown := sorted(set(map(str, shape or {})) - inputs):
+        raise AssertionError(
+            f"shapes are given for {', '.join(unknown)}, which the model does not take; its inputs are {', '.join(sorted(inputs))}"
+        )
+    if (convert_config or {}).get("use_nt_batch_matmul"):
+        mod["main"] = _TransposedMatmuls().visit(mod["main"])
+        mod = transform.InferType()(mod)
     return mod, params
 
 

@@ -85,6 +85,8 @@ Values linear_regressor(Operation& in) {
   Expr matrix = numbers_of(doubles(weights), {targets, features}, kFloat32);
   Expr x = cast_if_needed(in, in[0], kFloat32);
   if (in.rank(x) == 1) x = expand_dims(x, 0);
+  const int64_t* columns = as_int(in.shape(x)[in.rank(x) - 1]);  // those that have no coefficient do not count
+  if (columns && *columns > features) x = slice(x, static_cast<int>(in.rank(x)) - 1, 0, features);
   Expr out = matmul_like_numpy(in, x, transpose(matrix));
   if (!biases.empty()) out = add(out, numbers_of(doubles(biases), length_of(biases), kFloat32));
   return {with_post_transform(in, out, in.text("post_transform", "NONE"))};

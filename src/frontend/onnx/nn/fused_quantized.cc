@@ -117,6 +117,12 @@ Values quantized_gemm(Operation& in) {
   return {in.has(7) ? result(in, out, 7, 8, in.dtype(in[0])) : out};
 }
 
+/// Integers of 16 bits; sums are of 32, signed as the first operand is.
+Values matmul_integer16(Operation& in) {
+  DataType sums = in.dtype(in[0]).code == DataType::kUInt ? DataType::UInt(32) : DataType::Int(32);
+  return {matmul_like_numpy(in, cast(in[0], sums), cast(in[1], sums))};
+}
+
 /// Inputs: data, weight, bias, their scales, a mask, their zero points, the past.
 Values quantized_attention(Operation& in) {
   Expr sums = integer_matmul(in, integers(in, 0, 6), integers(in, 1, 7));
@@ -129,6 +135,7 @@ Values quantized_attention(Operation& in) {
 Rows fused_quantized_rows() {
   return {
       {"DynamicQuantizeMatMul", 1, dynamic_quantize_matmul, kMicrosoftDomain},
+      {"MatMulInteger16", 1, matmul_integer16, kMicrosoftDomain},
       {"MatMulIntegerToFloat", 1, matmul_integer_to_float, kMicrosoftDomain},
       {"QAttention", 1, quantized_attention, kMicrosoftDomain},
       {"QGemm", 1, quantized_gemm, kMicrosoftDomain},

@@ -268,7 +268,6 @@ Values roi_align(Operation& in) {
   if (samples > 0 && (is_shifted || mode == "max")) return {RegionSamples(in, samples).pooled(mode == "max")};
   // As many samples as elements are covered: only the operator itself can count them.
   if (mode == "max") in.unsupported("mode max with sampling_ratio 0");
-  if (is_shifted) in.unsupported("half_pixel coordinates with sampling_ratio 0");
   Expr images = expand_dims(cast_if_needed(in, in[2], in.dtype(in[1])), 1);
   Expr regions = concatenate({images, in[1]}, 1), data = transpose(in[0], int_array({0, 2, 3, 1}));
   Expr out = call_op("vision.roi_align", {data, regions}, make_attrs<ROIAlignAttrs>([&](auto& attrs) {
@@ -276,6 +275,7 @@ Values roi_align(Operation& in) {
                        attrs.spatial_scale = in.number("spatial_scale", 1);
                        attrs.sample_ratio = static_cast<int32_t>(samples > 0 ? samples : -1);
                        attrs.layout = "NHWC";  // channels side by side are read together
+                       if (is_shifted) attrs.coordinates = "half_pixel";
                      }));
   return {transpose(out, int_array({0, 3, 1, 2}))};
 }

@@ -168,11 +168,23 @@ Converter along_axis(Along apply) {
   return [apply](Operation& in) { return Values{apply(in, in[0], in.axis(in.integer("axis", -1), in.rank(in[0])))}; };
 }
 
+/// Softmax, or its logarithm, over all axes from one on.
+Expr softmax_over(Operation& in, const Expr& x, int first, bool is_log) {
+  Array<PrimExpr> axes = int_array(axes_from(static_cast<size_t>(first), in.rank(x)));
+  Expr shifted = subtract(x, reduce("max", x, axes, true)), powers = call_op("exp", {shifted});
+  Expr total = sum(powers, axes, true);
+  return is_log ? subtract(shifted, call_op("log", {total})) : divide(powers, total);
+}
+
 /// The tensor is seen as a matrix whose rows begin at the axis.
 Converter along_rows(Along apply) {
   return [apply](Operation& in) {
     size_t rank = in.rank(in[0]);
     int axis = in.axis(in.integer("axis", 1), rank);
+    if (!in.fixed_shape(in[0])) {
+      if (axis + 1 == static_cast<int>(rank)) return Values{apply(in, in[0], axis)};
+      if (in.name() != "Hardmax") return Values{softmax_over(in, in[0], axis, in.name() == "LogSoftmax")};
+    }
     std::vector<int64_t> shape = in.static_shape(in[0], "softmax before version 13");
     int64_t rows = 1;
     for (int i = 0; i < axis; ++i) rows *= shape[static_cast<size_t>(i)];

@@ -12,7 +12,7 @@ using namespace relay;  // NOLINT: makers of calls
 
 Expr padded_at_run_time(Operation& in, const Expr& data, const Expr& given, const std::vector<int64_t>& axes,
                         const Expr& value, const std::string& mode) {
-  if (mode != "constant" && mode != "edge") in.unknown("pads of the mode " + mode + " must be known", given);
+  if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap") in.unsupported("the mode " + mode);
   const DataType dtype = DataType::Int(64);
   auto number = [&](int64_t x) { return make_constant(int_scalar(x, dtype)); };
   // A pad so large that a sum could overflow becomes one so small that the extent is negative, which is an error.
@@ -32,9 +32,16 @@ Expr padded_at_run_time(Operation& in, const Expr& data, const Expr& given, cons
     auto pad = [&](size_t at) { return take(pads, number(static_cast<int64_t>(at)), 0); };
     Expr extent = extent_at_run_time(in, data, axis), before = pad(i);
     Expr position = subtract(call_op("dyn.iota", {add(add(before, pad(ends)), extent)}), before);
-    Expr inside = minimum(maximum(position, number(0)), subtract(extent, number(1)));
+    Expr last = subtract(extent, number(1)), index = position;
+    if (mode == "wrap") index = call_op("floor_mod", {position, maximum(extent, number(1))});
+    if (mode == "reflect") {  // forwards and backwards over the data, whose ends are not repeated
+      Expr period = maximum(multiply(last, number(2)), number(1));
+      Expr phase = call_op("floor_mod", {position, period});
+      index = minimum(phase, subtract(period, phase));
+    }
+    Expr inside = minimum(maximum(index, number(0)), last);
     out = take(out, inside, axis);
-    if (mode == "edge") continue;
+    if (mode != "constant") continue;
     Expr is_inside = equal(position, inside);
     out = where(behind ? expand_dims(is_inside, 1, behind) : is_inside, out, value);
   }

@@ -57,19 +57,23 @@ Values gather_nd(Operation& in) {
 }
 
 Values one_hot(Operation& in) {
-  Ints depth = in.needed_ints(in[1], "depth");
-  if (depth.size() != 1) in.invalid("the depth is one number");
-  if (depth[0] < 0 || depth[0] > INT32_MAX) in.invalid("the depth is " + std::to_string(depth[0]));
+  std::optional<std::vector<int64_t>> depth = in.constant_ints(in[1]);
+  if (depth && depth->size() != 1) in.invalid("the depth is one number");
+  if (depth && ((*depth)[0] < 0 || (*depth)[0] > INT32_MAX)) in.invalid("the depth is " + std::to_string((*depth)[0]));
   DataType out = in.dtype(in[2]), dtype = in.dtype(in[0]);
   size_t rank = in.rank(in[0]) + 1;
   int axis = in.axis(in.integer("axis", -1), rank);
   Expr indices = dtype.code == DataType::kInt ? in[0] : cast(in[0], DataType::Int(64));
   dtype = in.dtype(indices);
-  indices = where(less(indices, make_scalar(0, dtype)), add(indices, make_scalar(double(depth[0]), dtype)), indices);
+  Expr count =
+      depth ? make_scalar(double((*depth)[0]), dtype) : cast_if_needed(in, reshape(in[1], Array<PrimExpr>{}), dtype);
+  indices = where(less(indices, make_scalar(0, dtype)), add(indices, count), indices);
   Expr pair = split(in[2], 2, 0);
   auto part = [&](int i) { return reshape(make_get_item(pair, i), Array<PrimExpr>{}); };
-  return {call_op("one_hot", {indices, part(1), part(0)}, make_attrs<OneHotAttrs>([&](auto& attrs) {
-                    attrs.depth = static_cast<int32_t>(depth[0]);
+  Array<Expr> args{indices, part(1), part(0)};
+  if (!depth) args.push_back(cast_if_needed(in, count, DataType::Int(64)));
+  return {call_op(depth ? "one_hot" : "dyn.one_hot", args, make_attrs<OneHotAttrs>([&](auto& attrs) {
+                    if (depth) attrs.depth = static_cast<int32_t>((*depth)[0]);
                     attrs.axis = axis;
                     attrs.dtype = out;
                   }))};

@@ -1,12 +1,13 @@
 // Random numbers. ONNX leaves their generator open; here it is NumPy's (the Mersenne Twister), and they are drawn while
-// importing, so that every run sees the same ones. Where the standard's own tests expect other numbers (Bernoulli,
-// RandomUniformLike, RandomNormalLike) there is no converter.
+// importing, so that every run sees the same ones. Multinomial, whose probabilities a run decides, draws from Threefry.
 
 #include <cmath>
 #include <random>
 
 #include "frontend/common/parts.h"
 #include "frontend/onnx/importer.h"
+#include "relay/attrs/random.h"
+#include "relay/inspect.h"
 #include "relay/make.h"
 #include "runtime/function/element.h"
 
@@ -59,23 +60,57 @@ NDArray drawn(Operation& in, const std::vector<int64_t>& shape, DataType dtype, 
   return out;
 }
 
+/// The standard's seed is a float; exporters also write an integer.
 uint32_t seed_of(Operation& in) {
-  return in.has_attribute("seed") ? static_cast<uint32_t>(in.number("seed", 0)) : std::random_device()();
+  const Attribute* seed = in.find("seed");
+  if (!seed) return std::random_device()();
+  if (seed->kind == Attribute::Int) return static_cast<uint32_t>(seed->i);
+  return static_cast<uint32_t>(static_cast<int64_t>(in.number("seed", 0)));
 }
+
+/// The shape and type of the attributes, or those of the input of an operator "...Like".
+struct Drawn {
+  std::vector<int64_t> shape;
+  DataType dtype;
+  explicit Drawn(Operation& in) {
+    const bool is_like = in.size() > 0;
+    if (is_like) shape = in.static_shape(in[0], "random numbers");
+    else shape = in.integers("shape");
+    const DataType given = is_like ? in.dtype(in[0]) : DataType::Float(32);
+    dtype = in.has_attribute("dtype") ? element_type(static_cast<ElementType>(in.integer("dtype"))) : given;
+  }
+};
 
 Values random_uniform(Operation& in) {
   Generator generator(seed_of(in));
   double low = in.number("low", 0), high = in.number("high", 1);
-  DataType dtype = element_type(static_cast<ElementType>(in.integer("dtype", 1)));
-  return {
-      make_constant(drawn(in, in.integers("shape"), dtype, [&] { return low + (high - low) * generator.uniform(); }))};
+  Drawn out(in);
+  return {make_constant(drawn(in, out.shape, out.dtype, [&] { return low + (high - low) * generator.uniform(); }))};
 }
 
 Values random_normal(Operation& in) {
   Generator generator(seed_of(in));
   double mean = in.number("mean", 0), scale = in.number("scale", 1);
-  DataType dtype = element_type(static_cast<ElementType>(in.integer("dtype", 1)));
-  return {make_constant(drawn(in, in.integers("shape"), dtype, [&] { return mean + scale * generator.normal(); }))};
+  Drawn out(in);
+  return {make_constant(drawn(in, out.shape, out.dtype, [&] { return mean + scale * generator.normal(); }))};
+}
+
+/// Classes drawn by rows of logarithms of their probabilities.
+Values multinomial(Operation& in) {
+  const int64_t words = 10;
+  NDArray key =
+      NDArray::empty(std::span(&words, 1), DataType::UInt(64));  // of Threefry: the seed, a counter, and where it is
+  std::fill_n(key.data<uint64_t>(), words, 0);
+  key.data<uint64_t>()[0] = seed_of(in);
+  key.data<uint64_t>()[8] = uint64_t{1} << 63;
+  const int64_t count = in.integer("sample_size", 1);
+  if (count < 1 || count > kMax) in.invalid("sample_size is " + std::to_string(count));
+  Expr weights = call_op("exp", {subtract(in[0], reduce("max", in[0], int_array({-1}), true))});
+  Expr both =
+      call_op("random.multinomial", {make_constant(key), weights},
+              make_attrs<MultinomialAttrs>([&](auto& attrs) { attrs.num_samples = static_cast<int32_t>(count); }));
+  DataType dtype = element_type(static_cast<ElementType>(in.integer("dtype", 6)));
+  return {cast(make_get_item(both, 1), dtype)};
 }
 
 /// The values, and a mask of those that are kept: all at inference, a random choice in training.
@@ -112,8 +147,11 @@ Values dropout(Operation& in) {
 Rows random_rows() {
   return {
       {"Dropout", 1, dropout},
+      {"Multinomial", 7, multinomial},
       {"RandomNormal", 1, random_normal},
+      {"RandomNormalLike", 1, random_normal},
       {"RandomUniform", 1, random_uniform},
+      {"RandomUniformLike", 1, random_uniform},
   };
 }
 

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "frontend/common/parts.h"
 #include "frontend/onnx/nn/pad_dynamic.h"
+#include "ir/prim/ops.h"
 #include "relay/attrs/index.h"
 #include "relay/attrs/pad.h"
+#include "relay/attrs/search.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -60,10 +63,15 @@ Values constant_of_shape(Operation& in) {
 }
 
 Values eye_like(Operation& in) {
-  Ints shape = in.static_shape(in[0], "EyeLike");
-  if (shape.size() != 2) in.invalid("the input has two dimensions");
+  if (in.rank(in[0]) != 2) in.invalid("the input has two dimensions");
   DataType dtype =
       in.has_attribute("dtype") ? element_type(static_cast<ElementType>(in.integer("dtype"))) : in.dtype(in[0]);
+  if (!in.fixed_shape(in[0])) {
+    auto positions = [&](int axis) { return call_op("dyn.iota", {extent_at_run_time(in, in[0], axis)}); };
+    Expr diagonal = add(positions(0), make_constant(int_scalar(in.integer("k", 0), DataType::Int(64))));
+    return {cast(equal(expand_dims(diagonal, 1), positions(1)), dtype)};
+  }
+  Ints shape = in.static_shape(in[0], "EyeLike");
   NDArray out = NDArray::empty(shape, dtype);
   int64_t k = in.integer("k", 0);
   for (int64_t i = 0; i < shape[0]; ++i)
@@ -230,7 +238,33 @@ Values reshaped(Operation& in) {
                   }))};
 }
 
+/// True where numbers are an attribute, left out, or a constant input.
+bool is_known(Operation& in, const char* attribute, size_t i) {
+  return in.has_attribute(attribute) || !in.has(i) || in.constant_ints(in[i]);
+}
+
+/// Axes of a tensor of `rank` dimensions that are known at run time, as int64 from 0 on.
+Expr counted_from_front(Operation& in, const Expr& axes, size_t rank) {
+  const DataType dtype = DataType::Int(64);
+  Expr given = cast_if_needed(in, axes, dtype), count = make_constant(int_scalar(static_cast<int64_t>(rank), dtype));
+  if (in.rank(given) == 0) given = reshape(given, int_array({1}));
+  return where(less(given, make_constant(int_scalar(0, dtype))), add(given, count), given);
+}
+
+/// How many axes an input names; an error where that is not known.
+int64_t number_of_axes(Operation& in, const Expr& axes) {
+  if (in.rank(axes) == 0) return 1;
+  const int64_t* count = as_int(in.shape(axes)[0]);
+  if (!count) in.unknown("the number of axes must be known", axes);
+  return *count;
+}
+
 Values squeezed(Operation& in) {
+  if (!is_known(in, "axes", 1)) {
+    number_of_axes(in, in[1]);
+    return {call_op("dyn.squeeze", {in[0], counted_from_front(in, in[1], in.rank(in[0]))},
+                    make_attrs<SqueezeAttrs>([](auto&) {}))};
+  }
   std::optional<std::vector<int64_t>> axes = in.integers_or_input("axes", 1);
   if (!axes) return {squeeze(in[0])};
   std::vector<int64_t> positions;
@@ -238,7 +272,32 @@ Values squeezed(Operation& in) {
   return {positions.empty() ? in[0] : squeeze(in[0], int_array(positions))};
 }
 
+/// With axes that are known at run time: the shape has 1 where an axis is named, else the next extent of the data.
+Expr unsqueezed_at_run_time(Operation& in) {
+  const DataType dtype = DataType::Int(64);
+  auto number = [&](int64_t value) { return make_constant(int_scalar(value, dtype)); };
+  const int64_t rank = static_cast<int64_t>(in.rank(in[0])) + number_of_axes(in, in[1]);
+  std::vector<int64_t> all(static_cast<size_t>(rank));
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
+  Expr axes = counted_from_front(in, in[1], all.size()), positions = make_ints(all);
+  Expr named = cast(equal(expand_dims(positions, 1), expand_dims(axes, 0)), dtype);
+  Expr is_new = reduce("max", named, int_array({1}));
+  Expr before = call_op("cumsum", {subtract(number(1), is_new)}, make_attrs<ScanopAttrs>([&](auto& attrs) {
+                          attrs.axis = PrimExpr(0);
+                          attrs.dtype = dtype;
+                          attrs.exclusive = bool_imm(true);
+                        }));
+  // Behind the data's extents stands a 1, which is what a named axis has.
+  Expr extents = concatenate({shape_at_run_time(in[0]), make_ints({1})}, 0);
+  Expr shape = where(equal(is_new, number(0)), take(extents, before, 0), number(1));
+  return call_op("dyn.reshape", {in[0], shape}, make_attrs<ReshapeAttrs>([&](auto& attrs) {
+                   attrs.newshape = int_array({-1});
+                   attrs.allowzero = true;
+                 }));
+}
+
 Values unsqueezed(Operation& in) {
+  if (!is_known(in, "axes", 1)) return {unsqueezed_at_run_time(in)};
   std::optional<std::vector<int64_t>> axes = in.integers_or_input("axes", 1);
   if (!axes) in.invalid("the axes are missing");
   size_t rank = in.rank(in[0]) + axes->size();
@@ -355,17 +414,21 @@ Values slice_10(Operation& in) {
   }
   // Bounds for all axes: those of other axes keep everything.
   size_t rank = in.rank(in[0]);
-  if (in.has(3) && !axes) in.unknown("axes must be known", in[3]);
   std::optional<std::vector<int64_t>> count = in.fixed_shape(in[1]);
   if (!count) in.unsupported("bounds of unknown number");
-  if (!axes) axes = counted(static_cast<size_t>((*count)[0]));
+  Expr positions;
+  if (in.has(3) && !axes) {
+    positions = counted_from_front(in, in[3], rank);
+  } else {
+    if (!axes) axes = counted(static_cast<size_t>((*count)[0]));
+    for (int64_t& axis : *axes) axis = in.axis(axis, rank);
+    positions = make_ints(*axes);
+  }
   if (strides && std::count(strides->begin(), strides->end(), 0)) in.invalid("a step is zero");
   DataType dtype = DataType::Int(64);
   auto whole = [&](const Expr& given, const Expr& otherwise) {
     Expr values = in.dtype(given) == dtype ? given : cast(given, dtype);
-    std::vector<int64_t> positions;
-    for (int64_t axis : *axes) positions.push_back(in.axis(axis, rank));
-    return call_op("scatter", {otherwise, make_ints(positions), values},
+    return call_op("scatter", {otherwise, positions, values},
                    make_attrs<ScatterAttrs>([](auto& attrs) { attrs.axis = 0; }));
   };
   Expr zeros = make_ints(std::vector<int64_t>(rank, 0)), ones = make_ints(std::vector<int64_t>(rank, 1));
@@ -385,8 +448,17 @@ Values padded(Operation& in) {
     value = make_scalar(in.number("value", 0), in.dtype(in[0]));
   } else {
     if (in.has(2)) value = reshape(in[2], Array<PrimExpr>{});
-    if (in.has(3)) axes = in.needed_ints(in[3], "axes");
     pads = in.constant_ints(in[1]);
+    if (in.has(3) && !in.constant_ints(in[3])) {  // pads of all axes: 0 where none is named
+      Expr positions = counted_from_front(in, in[3], rank), last = make_ints({static_cast<int64_t>(rank)});
+      Expr zeros = make_ints(std::vector<int64_t>(2 * rank, 0));
+      Expr all = call_op(
+          "scatter",
+          {zeros, concatenate({positions, add(positions, last)}, 0), cast_if_needed(in, in[1], DataType::Int(64))},
+          make_attrs<ScatterAttrs>([](auto& attrs) { attrs.axis = 0; }));
+      return {padded_at_run_time(in, in[0], all, counted(rank), value, mode)};
+    }
+    if (in.has(3)) axes = in.needed_ints(in[3], "axes");
     if (!pads) return {padded_at_run_time(in, in[0], in[1], axes ? *axes : counted(rank), value, mode)};
   }
   if (!axes) axes = counted(rank);
