@@ -230,3 +230,38 @@ def test_functions_of_topi_by_the_names_of_cpp(rng):
 
 def test_unsigned_integers_wrap_around():
     assert topi.random.threefry_test_wrapping("llvm", tessera.cpu())
+
+
+def test_templates_take_a_configuration_or_none():
+    import inspect
+
+    a, b = te.placeholder((8, 16)), te.placeholder((4, 16))
+    assert list(inspect.signature(topi.x86.dense_nopack).parameters)[0] == "cfg"
+    with tessera.target.Target("llvm"):
+        plain, configured = topi.x86.dense_nopack(a, b), topi.x86.dense_nopack(object(), a, b, None, "float32")
+        assert [int(n) for n in plain.shape] == [int(n) for n in configured.shape] == [8, 4]
+        for schedule in (topi.x86.schedule_dense_nopack([plain]), topi.x86.schedule_dense_nopack(None, [plain])):
+            assert isinstance(schedule, te.Schedule)
+
+
+def test_schedules_in_place():
+    a, b = te.placeholder((8, 16)), te.placeholder((4, 16))
+    with tessera.target.Target("cuda"):
+        out = topi.nn.dense(a, b)
+        schedule = te.create_schedule(out.op)
+        topi.cuda.schedule_direct_cuda(None, schedule, out)
+    assert "blockIdx.x" in str(tessera.lower(schedule, [a, b, out]))
+
+
+def test_strategies_under_the_names_of_targets():
+    from tessera import relay
+    from tessera.relay.op.strategy import cuda, x86
+
+    inputs = [te.placeholder((8, 16)), te.placeholder((4, 16))]
+    attrs = relay.nn.dense(relay.var("x"), relay.var("w")).attrs
+    out_type = relay.TensorType((8, 4))
+    for target, function in (
+        (tessera.target.Target("llvm"), x86.dense_strategy_cpu),
+        (tessera.target.Target("cuda"), cuda.dense_strategy_cuda),
+    ):
+        assert isinstance(function(attrs, inputs, out_type, target), relay.op.OpStrategy)

@@ -11,6 +11,7 @@ from . import (
     memory,
     nn,
     op,
+    op_attrs,
     random,
     reduce,
     strategy,

@@ -9,8 +9,9 @@
 The defaults are the core's: an operator's own compute, scheduled by the rule of its target.
 """
 
-from . import generic, wrap
+from . import adreno, arm_cpu, bifrost, cuda, generic, hls, intel_graphics, mali, rocm, wrap, x86
 from .generic import *
 from .wrap import *
 
-__all__ = ["generic", "wrap", *generic.__all__, *wrap.__all__]
+_TARGETS = ["adreno", "arm_cpu", "bifrost", "cuda", "hls", "intel_graphics", "mali", "rocm", "x86"]
+__all__ = ["generic", "wrap", *_TARGETS, *generic.__all__, *wrap.__all__]

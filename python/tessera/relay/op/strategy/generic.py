@@ -18,6 +18,7 @@ _STRATEGIES = [
     "batch_norm",
     "bitserial_conv2d",
     "bitserial_dense",
+    "concatenate",
     "conv1d",
     "conv1d_transpose",
     "conv2d",
@@ -54,6 +55,7 @@ _STRATEGIES = [
     "scatter_add",
     "scatter_nd",
     "searchsorted",
+    "sliding_window",
     "softmax",
     "sort",
     "sparse_add",
@@ -80,9 +82,11 @@ _SCHEDULES = [
     "conv3d_winograd_weight_transform",
     "injective",
     "lrn",
+    "pad",
     "pool",
     "pool_grad",
     "reduce",
+    "roi_pool",
     "sparse_transpose",
     "transpose",
 ]
@@ -93,6 +97,11 @@ def _strategy(name: str) -> Callable:
 
     def function(attrs: Any, inputs: Any, out_type: Any, target: Any) -> Any:
         return generic.get_packed_func()(attrs, inputs, out_type, target)
+
+    def function_of_outs(attrs: Any, outs: Any, out_type: Any, target: Any) -> Any:
+        return generic.get_packed_func()(attrs, outs, out_type, target)
+
+    function = function_of_outs if name in _TAKES_OUTS else function
 
     function.__name__ = function.__qualname__ = f"{name}_strategy"
     function.__doc__ = f"The implementations of {name} for a target, as a relay.op.OpStrategy."
@@ -111,7 +120,25 @@ def _schedule(name: str) -> Callable:
     return generic_func(function)
 
 
-__all__ = ["naive_schedule"]
+__all__ = ["copy_if_identical", "naive_schedule"]
+
+#: Other names of strategies, v0.10's own spelling among them.
+_ALIASES = {
+    "conv2d_winograd_without_weight_transfrom": "conv2d_winograd_without_weight_transform",
+    "conv3d_winograd_without_weight_transfrom": "conv3d_winograd_without_weight_transform",
+    "group_conv1d": "conv1d",
+}
+#: Strategies whose second parameter v0.10 calls `outs`.
+_TAKES_OUTS = {"scatter", "scatter_add", "sparse_fill_empty_rows", "sparse_reshape", "stft", "trilu"}
+
+
+def copy_if_identical(tensor_a: Any, tensor_b: Any) -> Any:
+    """The second tensor, as a copy where it is the first: a tensor program reads each input once."""
+    if tensor_a != tensor_b:
+        return tensor_b
+    from .... import te
+
+    return te.compute(tensor_b.shape, lambda *indices: tensor_b(*indices))
 
 
 def naive_schedule(_: Any, outs: Any, target: Any) -> Schedule:
@@ -130,4 +157,7 @@ if not _RUNTIME_ONLY:
         globals()[f"{_name}_strategy"] = _strategy(_name)
     for _name in _SCHEDULES:
         globals()[f"schedule_{_name}"] = _schedule(_name)
+    for _name, _target in _ALIASES.items():
+        globals()[f"{_name}_strategy"] = globals()[f"{_target}_strategy"]
+        __all__ += [f"{_name}_strategy"]
     __all__ += [f"{_name}_strategy" for _name in _STRATEGIES] + [f"schedule_{_name}" for _name in _SCHEDULES]

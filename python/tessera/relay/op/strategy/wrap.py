@@ -8,29 +8,56 @@ __all__ = [
     "get_conv2d_in_channels",
     "get_conv2d_out_channels",
     "is_depthwise_conv2d",
+    "wrap_compute_all_class_nms",
     "wrap_compute_argsort",
+    "wrap_compute_argwhere",
     "wrap_compute_batch_matmul",
     "wrap_compute_batch_norm",
+    "wrap_compute_bitserial_conv2d",
+    "wrap_compute_bitserial_dense",
+    "wrap_compute_concat",
     "wrap_compute_conv1d",
     "wrap_compute_conv1d_transpose",
     "wrap_compute_conv2d",
+    "wrap_compute_conv2d_backward_weight",
     "wrap_compute_conv2d_transpose",
     "wrap_compute_conv3d",
     "wrap_compute_conv3d_transpose",
+    "wrap_compute_correlation",
     "wrap_compute_deformable_conv2d",
     "wrap_compute_dense",
     "wrap_compute_dense_pack",
     "wrap_compute_dilation2d",
     "wrap_compute_einsum",
+    "wrap_compute_get_valid_counts",
+    "wrap_compute_group_conv1d",
+    "wrap_compute_invert_permutation",
     "wrap_compute_matmul",
+    "wrap_compute_multibox_prior",
+    "wrap_compute_multibox_transform_loc",
+    "wrap_compute_multinomial",
+    "wrap_compute_nms",
+    "wrap_compute_proposal",
     "wrap_compute_roi_align",
     "wrap_compute_scanop",
     "wrap_compute_scatter",
     "wrap_compute_scatter_nd",
     "wrap_compute_searchsorted",
+    "wrap_compute_sliding_window",
     "wrap_compute_softmax",
     "wrap_compute_sort",
+    "wrap_compute_sparse_add",
+    "wrap_compute_sparse_conv2d",
+    "wrap_compute_sparse_dense",
+    "wrap_compute_sparse_fill_empty_rows",
+    "wrap_compute_sparse_reshape",
+    "wrap_compute_stft",
+    "wrap_compute_threefry_generate",
+    "wrap_compute_threefry_split",
     "wrap_compute_topk",
+    "wrap_compute_trilu",
+    "wrap_compute_uniform",
+    "wrap_compute_unique",
     "wrap_topi_compute",
     "wrap_topi_schedule",
 ]
@@ -290,6 +317,284 @@ def wrap_compute_scanop(topi_compute: Callable) -> Callable:
 def wrap_compute_einsum(topi_compute: Callable) -> Callable:
     """compute(equation, *operands)."""
     return _wrap(topi_compute, lambda attrs, inputs, out_type: [str(attrs.equation), *inputs])
+
+
+def _simple(topi_compute: Callable, arguments: Callable) -> Callable:
+    """The same where the type of the result does not matter: arguments(attrs, inputs)."""
+    return _wrap(topi_compute, lambda attrs, inputs, out_type: arguments(attrs, inputs))
+
+
+def _given(value: Any, otherwise: Any) -> Any:
+    """An attribute, or the input that stands for it where it is not given."""
+    return otherwise if value is None else value
+
+
+def wrap_compute_all_class_nms(topi_compute: Callable) -> Callable:
+    """compute(boxes, scores, max_output_boxes_per_class, iou_threshold, score_threshold, output_format)."""
+    return _simple(topi_compute, lambda attrs, inputs: [*inputs[:5], str(attrs.output_format)])
+
+
+def wrap_compute_argwhere(topi_compute: Callable) -> Callable:
+    """compute(type of the result, condition); extents that a run decides are new variables."""
+
+    def arguments(attrs: Any, inputs: Any, out_type: Any) -> list:
+        from .... import te
+        from ...ty import TensorType
+
+        del attrs
+        shape = [extent if hasattr(extent, "value") else te.var("any_dim", "int32") for extent in out_type.shape]
+        return [TensorType(shape, "int32"), inputs[0]]
+
+    return _wrap(topi_compute, arguments)
+
+
+def wrap_compute_bitserial_conv2d(topi_compute: Callable) -> Callable:
+    """compute(data, kernel, strides, padding, activation_bits, weight_bits, pack_dtype, out_dtype, unipolar)."""
+    return _simple(
+        topi_compute,
+        lambda attrs, inputs: [
+            *inputs[:2],
+            _ints(attrs.strides),
+            _ints(attrs.padding),
+            int(attrs.activation_bits),
+            int(attrs.weight_bits),
+            str(attrs.pack_dtype),
+            str(attrs.out_dtype),
+            bool(attrs.unipolar),
+        ],
+    )
+
+
+def wrap_compute_bitserial_dense(topi_compute: Callable) -> Callable:
+    """compute(data, weight, data_bits, weight_bits, pack_dtype, out_dtype, unipolar)."""
+    return _simple(
+        topi_compute,
+        lambda attrs, inputs: [
+            *inputs[:2],
+            int(attrs.data_bits),
+            int(attrs.weight_bits),
+            str(attrs.pack_dtype),
+            str(attrs.out_dtype),
+            bool(attrs.unipolar),
+        ],
+    )
+
+
+def wrap_compute_concat(topi_compute: Callable) -> Callable:
+    """compute(tensors, axis)."""
+    return _simple(topi_compute, lambda attrs, inputs: [list(inputs), int(attrs.axis)])
+
+
+def wrap_compute_conv2d_backward_weight(topi_compute: Callable) -> Callable:
+    """compute(grad, data, kernel_size, padding, strides, dilation, groups, layout, out_dtype)."""
+    return _simple(
+        topi_compute,
+        lambda attrs, inputs: [
+            *inputs[:2],
+            _ints(attrs.kernel_size),
+            _ints(attrs.padding),
+            _ints(attrs.strides),
+            _ints(attrs.dilation),
+            int(attrs.groups),
+            str(attrs.data_layout),
+            _out_dtype(attrs, inputs),
+        ],
+    )
+
+
+def wrap_compute_correlation(topi_compute: Callable) -> Callable:
+    """compute(data1, data2, kernel_size, max_displacement, stride1, stride2, padding, is_multiply)."""
+    return _simple(
+        topi_compute,
+        lambda attrs, inputs: [
+            *inputs[:2],
+            int(attrs.kernel_size),
+            int(attrs.max_displacement),
+            int(attrs.stride1),
+            int(attrs.stride2),
+            _ints(attrs.padding),
+            bool(attrs.is_multiply),
+        ],
+    )
+
+
+def wrap_compute_get_valid_counts(topi_compute: Callable) -> Callable:
+    """compute(data, score_threshold, id_index, score_index)."""
+
+    def arguments(attrs: Any, inputs: Any) -> list:
+        threshold = _given(attrs.score_threshold, inputs[1] if len(inputs) > 1 else None)
+        return [inputs[0], threshold, int(attrs.id_index), int(attrs.score_index)]
+
+    return _simple(topi_compute, arguments)
+
+
+def wrap_compute_group_conv1d(topi_compute: Callable) -> Callable:
+    """compute(data, kernel, strides, padding, dilation, groups, out_dtype)."""
+    return wrap_compute_conv2d(topi_compute, has_groups=True)
+
+
+def wrap_compute_invert_permutation(topi_compute: Callable) -> Callable:
+    """compute(permutation)."""
+    return _simple(topi_compute, lambda attrs, inputs: [inputs[0]])
+
+
+def _floats(values: Any) -> tuple[float, ...]:
+    return tuple(float(value) for value in values)
+
+
+def wrap_compute_multibox_prior(topi_compute: Callable) -> Callable:
+    """compute(data, sizes, ratios, steps, offsets, clip)."""
+    return _simple(
+        topi_compute,
+        lambda attrs, inputs: [
+            inputs[0],
+            _floats(attrs.sizes),
+            _floats(attrs.ratios),
+            _floats(attrs.steps),
+            _floats(attrs.offsets),
+            bool(attrs.clip),
+        ],
+    )
+
+
+def wrap_compute_multibox_transform_loc(topi_compute: Callable) -> Callable:
+    """compute(class probabilities, offsets, anchors, clip, threshold, variances)."""
+
+    def arguments(attrs: Any, inputs: Any) -> list:
+        return [*inputs[:3], bool(attrs.clip), float(attrs.threshold), _floats(attrs.variances)]
+
+    return _simple(topi_compute, arguments)
+
+
+def wrap_compute_multinomial(topi_compute: Callable) -> Callable:
+    """compute(key, probabilities, number of samples)."""
+    return _simple(topi_compute, lambda attrs, inputs: [*inputs[:2], int(attrs.num_samples)])
+
+
+def wrap_compute_nms(topi_compute: Callable) -> Callable:
+    """compute(data, valid_count, indices, max_output_size, iou_threshold, force_suppress, top_k, coord_start, score_index,
+    id_index, return_indices, invalid_to_bottom)."""
+
+    def arguments(attrs: Any, inputs: Any) -> list:
+        more = [*inputs[3:5], None, None]
+        return [
+            *inputs[:3],
+            _given(getattr(attrs, "max_output_size", None), more[0]),
+            _given(getattr(attrs, "iou_threshold", None), more[1]),
+            bool(attrs.force_suppress),
+            int(attrs.top_k),
+            int(attrs.coord_start),
+            int(attrs.score_index),
+            int(attrs.id_index),
+            bool(attrs.return_indices),
+            bool(attrs.invalid_to_bottom),
+        ]
+
+    return _simple(topi_compute, arguments)
+
+
+def wrap_compute_proposal(topi_compute: Callable) -> Callable:
+    """compute(class probabilities, offsets, image info, scales, ratios, feature_stride, threshold, rpn_pre_nms_top_n,
+    rpn_post_nms_top_n, rpn_min_size, iou_loss)."""
+    return _simple(
+        topi_compute,
+        lambda attrs, inputs: [
+            *inputs[:3],
+            _floats(attrs.scales),
+            _floats(attrs.ratios),
+            attrs.feature_stride,
+            attrs.threshold,
+            attrs.rpn_pre_nms_top_n,
+            attrs.rpn_post_nms_top_n,
+            attrs.rpn_min_size,
+            bool(attrs.iou_loss),
+        ],
+    )
+
+
+def wrap_compute_sliding_window() -> Callable:
+    """The compute of `sliding_window`, for which there is one function only."""
+
+    def compute(attrs: Any, inputs: Any, out_type: Any) -> list:
+        from .... import topi
+
+        del out_type
+        return [topi.sliding_window(inputs[0], int(attrs.axis), _ints(attrs.window_shape), _ints(attrs.strides))]
+
+    return compute
+
+
+def wrap_compute_sparse_add(topi_compute: Callable) -> Callable:
+    """compute(dense_data, sparse_data, sparse_indices, sparse_indptr)."""
+    return _simple(topi_compute, lambda attrs, inputs: list(inputs[:4]))
+
+
+def wrap_compute_sparse_conv2d(topi_compute: Callable) -> Callable:
+    """compute(dense_data, sparse_data, sparse_indices, sparse_indptr, layout, kernel_size)."""
+    return _simple(topi_compute, lambda attrs, inputs: [*inputs[:4], str(attrs.layout), _ints(attrs.kernel_size)[0]])
+
+
+def wrap_compute_sparse_dense(topi_compute: Callable) -> Callable:
+    """compute(dense_data, sparse_data, sparse_indices, sparse_indptr, sparse_lhs)."""
+    return _simple(topi_compute, lambda attrs, inputs: [*inputs[:4], bool(attrs.sparse_lhs)])
+
+
+def wrap_compute_sparse_fill_empty_rows(topi_compute: Callable) -> Callable:
+    """compute(sparse_indices, sparse_values, dense_shape, default_value, shapes of the three results)."""
+    return _wrap(
+        topi_compute,
+        lambda attrs, inputs, out_type: [*inputs[:4], *(out_type.fields[i].shape for i in range(3))],
+    )
+
+
+def wrap_compute_sparse_reshape(topi_compute: Callable) -> Callable:
+    """compute(sparse_indices, prev_shape, new_shape, shapes of both results)."""
+    return _wrap(
+        topi_compute,
+        lambda attrs, inputs, out_type: [*inputs[:3], *(out_type.fields[i].shape for i in range(2))],
+    )
+
+
+def wrap_compute_stft(topi_compute: Callable) -> Callable:
+    """compute(data, n_fft, hop_length, win_length, window, normalized, onesided, shape of the result)."""
+    return _wrap(
+        topi_compute,
+        lambda attrs, inputs, out_type: [
+            inputs[0],
+            attrs.n_fft,
+            attrs.hop_length,
+            attrs.win_length,
+            inputs[1],
+            bool(attrs.normalized),
+            bool(attrs.onesided),
+            out_type.shape,
+        ],
+    )
+
+
+def wrap_compute_threefry_generate(topi_compute: Callable) -> Callable:
+    """compute(key, shape)."""
+    return _simple(topi_compute, lambda attrs, inputs: [inputs[0], attrs.out_shape])
+
+
+def wrap_compute_threefry_split(topi_compute: Callable) -> Callable:
+    """compute(key)."""
+    return _simple(topi_compute, lambda attrs, inputs: [inputs[0]])
+
+
+def wrap_compute_trilu(topi_compute: Callable) -> Callable:
+    """compute(data, k, upper)."""
+    return _simple(topi_compute, lambda attrs, inputs: [*inputs[:2], bool(attrs.upper)])
+
+
+def wrap_compute_uniform(topi_compute: Callable) -> Callable:
+    """compute(key, low, high, shape, dtype)."""
+    return _simple(topi_compute, lambda attrs, inputs: [*inputs[:3], attrs.out_shape, str(attrs.out_dtype)])
+
+
+def wrap_compute_unique(topi_compute: Callable) -> Callable:
+    """compute(data, sorted, return_counts)."""
+    return _simple(topi_compute, lambda attrs, inputs: [inputs[0], bool(attrs.sorted), bool(attrs.return_counts)])
 
 
 _DEPTHWISE_KERNELS = {"NCHW": "OIHW", "NHWC": "HWOI"}
