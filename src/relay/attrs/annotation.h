@@ -36,4 +36,18 @@ struct DeviceCopyAttrs : AttrsNode {
   }
 };
 
+/// relay.op.annotation.simulated_quantize: what the tensor is to the operator that reads it (0 as it is, 1 data, 2 weight,
+/// 3 activation), whether its integers have a sign, and how halves are rounded.
+struct QuantizeAnnotationAttrs : AttrsNode {
+  int32_t kind = 0;
+  bool sign = true;
+  String rounding = "round";  // to the even one; "UPWARD": up
+  static constexpr NodeInfo info{"relay.attrs.QuantizeAnnotationAttrs", &AttrsNode::info};
+  static void fields(auto f) {
+    f("kind", &QuantizeAnnotationAttrs::kind);
+    f("sign", &QuantizeAnnotationAttrs::sign);
+    f("rounding", &QuantizeAnnotationAttrs::rounding);
+  }
+};
+
 }  // namespace tessera::relay

@@ -1,7 +1,7 @@
 """Quantisation after training: convolutions and linear layers of a float model on int8."""
 
-from .annotate import register_annotate_function
-from .calibrate import calibrate, collect_stats
+from ._annotate import annotate, register_annotate_function
+from ._calibrate import calibrate, collect_stats
 from .config import (
     QAnnotateKind,
     QConfig,
@@ -11,4 +11,4 @@ from .config import (
     qconfig,
     quantize_context,
 )
-from .quantize import prerequisite_optimize, quantize
+from .quantize import prerequisite_optimize, quantize, realize

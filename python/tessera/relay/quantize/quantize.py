@@ -1,4 +1,4 @@
-"""From a float model to one whose layers compute on integers, step by step."""
+"""From a float model to one whose layers compute on integers, step by step: annotate, calibrate, realize."""
 
 from __future__ import annotations
 
@@ -7,20 +7,40 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import IRModule
+from ...ir import IRModule, Op
 from ...ir.attrs import make_node
-from ...ir.transform import PassContext, Sequential
+from ...ir.transform import Pass, PassContext, Sequential, module_pass
 from .. import op as _op
 from .. import transform
 from ..build_module import bind_params_by_name
 from ..expr import Call, Constant, const
 from ..expr_functor import ExprMutator
 from ..function import Function
-from .annotate import QuantizedCall, find_calls
-from .calibrate import calibrate
-from .config import current_qconfig
+from ._annotate import SIMULATED, annotate, result_channel
+from ._calibrate import calibrate
+from .config import (
+    QAnnotateKind,
+    QConfig,
+    QuantizeContext,
+    current_qconfig,
+    kind2str,
+    qconfig,
+    quantize_context,
+)
 
-__all__ = ["prerequisite_optimize", "quantize"]
+__all__ = [
+    "QAnnotateKind",
+    "QConfig",
+    "QuantizeContext",
+    "annotate",
+    "current_qconfig",
+    "kind2str",
+    "prerequisite_optimize",
+    "qconfig",
+    "quantize",
+    "quantize_context",
+    "realize",
+]
 
 
 def prerequisite_optimize(mod: Any, params: Any = None) -> IRModule:
@@ -41,73 +61,82 @@ def prerequisite_optimize(mod: Any, params: Any = None) -> IRModule:
         return Sequential(passes)(module)
 
 
-def _round(value: Any) -> Any:
-    """To the nearest integer; halves up, or to the even one where the configuration says TONEAREST."""
-    if current_qconfig().rounding == "UPWARD":
-        return _op.floor(value + const(0.5))
-    return _op.round(value)
+def _numbers(mark: Call) -> tuple[np.ndarray, float, float]:
+    """Scale, least and largest integer of a mark that is calibrated."""
+    if not all(isinstance(arg, Constant) for arg in list(mark.args)[1:]):
+        raise ValueError("a layer is marked and has no scale yet; calibrate comes before realize")
+    scale, low, high = (arg.data.numpy() for arg in list(mark.args)[1:])
+    return scale, float(low), float(high)
 
 
-def _as_integers(data: Any, scale: float, is_unsigned: bool) -> Any:
-    """round(data / scale), clipped, as integers."""
-    config = current_qconfig()
-    bits, dtype = config.nbit_input, config.dtype_input
-    low, high = (0, 2**bits - 1) if is_unsigned else (1 - 2 ** (bits - 1), 2 ** (bits - 1) - 1)
-    scaled = _op.clip(_round(data * const(np.float32(1 / scale))), float(low), float(high))
-    return _op.cast(scaled, f"u{dtype}" if is_unsigned and dtype.startswith("int") else dtype)
-
-
-def _weight_as_integers(weight: Constant, scale: Any) -> np.ndarray:
-    limit = 2 ** (current_qconfig().nbit_weight - 1) - 1
-    values = np.floor(weight.data.numpy() / scale + 0.5)
-    return np.clip(values, -limit, limit)
+def _rounded(value: Any, is_upward: bool) -> Any:
+    return _op.floor(value + const(0.5)) if is_upward else _op.round_to_even(value)
 
 
 class _Realizer(ExprMutator):
-    def __init__(self, calls: list[QuantizedCall]):
+    """Layers whose data and weight are marked compute on their integers; what else is marked stays a simulation."""
+
+    def __init__(self) -> None:
         super().__init__()
-        self.calls = {each.call: each for each in calls}
-        self.integers: dict[tuple[Any, float], Any] = {}  # data that several layers read is quantised once
+        self.integers: dict[Any, Any] = {}  # of a mark: data that several layers read is quantised once
 
     def visit_call(self, call: Call) -> Any:
-        known = self.calls.get(call)
         out = super().visit_call(call)
-        if known is None:
+        marks = {i: arg for i, arg in enumerate(out.args) if isinstance(arg, Call) and arg.op == Op.get(SIMULATED)}
+        data = [i for i, mark in marks.items() if mark.attrs.kind == QAnnotateKind.INPUT]
+        weight = [i for i, mark in marks.items() if mark.attrs.kind == QAnnotateKind.WEIGHT]
+        if len(data) != 1 or len(weight) != 1 or not isinstance(call.op, Op) or call.op == Op.get(SIMULATED):
             return out
         config = current_qconfig()
-        data = out.args[list(call.args).index(known.data)]
-        key = (data, known.data_scale)
-        if key not in self.integers:
-            self.integers[key] = _as_integers(data, known.data_scale, known.is_unsigned)
-        weight = _weight_as_integers(known.weight, known.weight_scale)
-        position = list(call.args).index(known.weight)
         args = list(out.args)
-        data_position = list(call.args).index(known.data)
-        if config.do_simulation:  # the same numbers, rounded, as floats
-            args[data_position] = _op.cast(self.integers[key], "float32") * const(np.float32(known.data_scale))
-            args[position] = const((weight * known.weight_scale).astype("float32"))
-            return Call(out.op, args, out.attrs, out.type_args, out.span)
-        args[data_position] = self.integers[key]
-        args[position] = const(weight.astype(config.dtype_weight))
+        args[data[0]] = self._data(marks[data[0]])
+        args[weight[0]], weight_scale = self._weight(marks[weight[0]])
         values = {name: out.attrs[name] for name in out.attrs.keys()}  # noqa: SIM118 (attributes are no mapping)
         values["out_dtype"] = config.dtype_activation
         layer = Call(out.op, args, make_node(str(out.op.attrs_type_key), **values))
-        return _op.cast(layer, "float32") * const(known.result_scale)
+        _, behind = result_channel(call, weight_scale.ndim)
+        step = weight_scale.reshape(-1, *[1] * behind) if weight_scale.ndim else weight_scale
+        step = (_numbers(marks[data[0]])[0] * step).astype("float32")
+        return _op.cast(layer, "float32") * const(step)
+
+    def _data(self, mark: Call) -> Any:
+        if mark not in self.integers:
+            scale, low, high = _numbers(mark)
+            steps = _rounded(mark.args[0] * const(np.float32(1 / scale)), mark.attrs.rounding == "UPWARD")
+            dtype = current_qconfig().dtype_input
+            if not mark.attrs.sign and dtype.startswith("int"):
+                dtype = f"u{dtype}"
+            self.integers[mark] = _op.cast(_op.clip(steps, low, high), dtype)
+        return self.integers[mark]
+
+    @staticmethod
+    def _weight(mark: Call) -> tuple[Constant, np.ndarray]:
+        scale, low, high = _numbers(mark)
+        steps = mark.args[0].data.numpy() / scale
+        rounded = np.floor(steps + 0.5) if mark.attrs.rounding == "UPWARD" else np.rint(steps)
+        return const(np.clip(rounded, low, high).astype(current_qconfig().dtype_weight)), scale
 
 
-def _realized(function: Function, calls: list[QuantizedCall]) -> IRModule:
-    module = IRModule.from_expr(_Realizer(calls).visit(function))
-    with PassContext(opt_level=3):
-        return Sequential([transform.InferType(), transform.FoldConstant()])(module)
+def realize() -> Pass:
+    """The pass that puts marked layers on integers."""
+
+    @module_pass(opt_level=1, name="QuantizeRealize")
+    def run(mod: IRModule, _: Any) -> IRModule:
+        function = mod["main"]
+        return IRModule.from_expr(Function(function.params, _Realizer().visit(function.body), attrs=function.attrs))
+
+    return run
 
 
 def quantize(mod: Any, params: Any = None, dataset: Iterable[dict[str, Any]] | None = None) -> IRModule:
     """The model with the layers on integers that the configuration (`qconfig`) does not skip.
 
-    Scales come from `global_scale`, or from runs over `dataset`, a sequence of inputs by name.
+    Scales come from `global_scale`, or from runs over `dataset`, a sequence of inputs by name. With `do_simulation` the layers
+    stay in floats, and their data and weights are what the integers would stand for.
     """
-    module = prerequisite_optimize(mod, params)
-    function = module["main"]
-    calls = find_calls(function)
-    calibrate(function, calls, dataset)
-    return _realized(function, calls)
+    module = transform.InferType()(prerequisite_optimize(mod, params))
+    with PassContext(opt_level=3):
+        module = calibrate(dataset)(transform.InferType()(annotate()(module)))
+        if not current_qconfig().do_simulation:
+            module = realize()(transform.InferType()(module))
+        return Sequential([transform.InferType(), transform.FoldConstant()])(module)

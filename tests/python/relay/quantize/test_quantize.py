@@ -6,7 +6,8 @@ import tessera
 from tessera import relay
 from tessera.contrib.graph_executor import GraphModule
 from tessera.relay import quantize as qtz
-from tessera.relay.quantize.calibrate import find_threshold_by_kl, find_threshold_by_percentile
+from tessera.relay.quantize._annotate import simulated_quantize
+from tessera.relay.quantize._calibrate import find_threshold_by_kl, find_threshold_by_percentile
 
 
 def model(layers=3):
@@ -131,6 +132,58 @@ def test_each_channel_of_a_weight_has_its_scale(layout, kernel):
     assert all(
         signal_to_noise(a, b) > 30 for a, b in zip(wanted, found)
     )  # also of the channel that is 10,000 times smaller
+
+
+def marks(mod):
+    return [kind for kind in (1, 2) for _ in range(str(mod["main"]).count(f"kind={kind},"))]
+
+
+def test_steps_one_by_one():
+    mod, params = model()
+    with qtz.qconfig(skip_conv_layers=[0], calibrate_mode="percentile"):
+        plain = relay.transform.InferType()(qtz.prerequisite_optimize(mod, params))
+        marked = relay.transform.InferType()(qtz.annotate()(plain))
+        assert marks(marked) == [1, 1, 2, 2]
+        assert len(marked["main"].params) == 1 + 4 * 3  # scales and ranges are parameters until they are known
+        with pytest.raises(ValueError, match="calibrate comes before realize"):
+            qtz.realize()(marked)
+        dataset = [{"data": data(seed)} for seed in (2, 3)]
+        stats = list(qtz.collect_stats(marked, dataset))
+        for one, chunked in zip(stats, qtz.collect_stats(marked, dataset, chunk_by=1)):
+            np.testing.assert_array_equal(one, chunked)
+        assert len(stats) == 2 and stats[0].size == 2 * 8 * 16 * 16
+        scaled = qtz.calibrate(dataset)(marked)
+        assert len(scaled["main"].params) == 1 and marks(scaled) == [1, 1, 2, 2]
+        out = relay.transform.InferType()(qtz.realize()(relay.transform.InferType()(scaled)))
+    assert marks(out) == [] and layers(out, "nn.conv2d") == [FLOATS, UNSIGNED, UNSIGNED]
+    np.testing.assert_allclose(run(scaled, data()), run(out, data()), 1e-3, 1e-3)
+
+
+def test_chunks_of_layers_give_the_same_scales():
+    mod, params = model()
+    texts = []
+    for chunk in (-1, 1, 2):
+        with qtz.qconfig(skip_conv_layers=[], calibrate_mode="percentile", calibrate_chunk_by=chunk):
+            texts.append(tessera.ir.structural_hash(qtz.quantize(mod, params, dataset=[{"data": data(2)}])))
+    assert len(set(texts)) == 1
+
+
+@pytest.mark.parametrize("rounding", ["UPWARD", "TONEAREST"])
+@pytest.mark.parametrize("scale_shape", [(), (1, 3, 1)])
+def test_simulated_quantisation(scale_shape, rounding):
+    rng = np.random.default_rng(0)
+    x = rng.normal(0, 40, (2, 3, 50)).astype("float32")
+    x.ravel()[:4] = (0.5, 1.5, -0.5, -1.5)
+    scale = (
+        np.full(scale_shape, 0.5, "float32") if scale_shape == () else np.array([1, 0.5, 2], "float32").reshape(1, 3, 1)
+    )
+    with qtz.qconfig(rounding=rounding):
+        call = simulated_quantize(
+            relay.var("data", shape=x.shape), relay.const(scale), *map(relay.const, (-7.0, 9.0)), 1
+        )
+    found = run(tessera.IRModule.from_expr(relay.Function(relay.analysis.free_vars(call), call)), x)
+    steps = np.floor(x / scale + 0.5) if rounding == "UPWARD" else np.rint(x / scale)
+    np.testing.assert_array_equal(found, np.clip(steps, -7, 9) * scale)
 
 
 def test_thresholds():
