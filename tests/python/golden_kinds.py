@@ -113,10 +113,6 @@ KINDS = {
         (r"!! (TVMError|TypeError)",),
         {"prim_func_script": ("create.scalar_arg",)},
     ),
-    "`create_prim_func` of an operation that is no computation is a `ValueError`": Kind(
-        (r"(TypeError|ValueError)",),
-        {"prim_func_script": ("err.create_prim_func_scan",)},
-    ),
 }
 
 PROGRAMS = sorted({program for kind in KINDS.values() for program in kind.cases})
