@@ -199,3 +199,24 @@ def test_a_long_chain_of_inlined_stages_is_written_out_once():
     normal = s.normalize()
     assert normal[stages[-2]].op.same_as(stages[-2].op)  # what is inlined is not written out for itself
     assert str(normal.outputs[0].body[0]).count("1f32") == 1500
+
+
+@pytest.mark.parametrize("tag, scope", [("threadIdx.x", "local"), ("vthread", "local"), ("blockIdx.y", "shared")])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_threads_compute_all_that_their_own_memory_needs(tag, scope, rows):
+    """Of memory that each thread has for itself, no thread leaves a part to another."""
+    A = te.placeholder((6, 2), name="A")
+    B = te.compute((6, 2), lambda i, j: A[i, j] * 2.0, name="B")
+    C = te.compute((6 // rows, rows, 2), lambda i, k, j: B[i * rows + k, j] + 1.0, name="C")
+    s = te.create_schedule(C.op)
+    thread = te.thread_axis(tag)
+    s[C].bind(s[C].split(C.op.axis[0], factor=2)[1], thread)
+    s[B].compute_at(s[C], s[C].leaf_iter_vars[1])
+    s[B].set_scope(scope)
+    s[B].bind(s[B].split(B.op.axis[0], factor=2)[1], thread)
+    program = tessera.get_global_func("te.ScheduleToPrimFunc")(s, [A, C], "main", {})
+    a, result = np.arange(12, dtype="float32").reshape(6, 2), tessera.nd.empty((6 // rows, rows, 2))
+    tessera.get_global_func("tir.Interpret")(program, tessera.nd.array(a), result)
+    np.testing.assert_array_equal(result.numpy().reshape(6, 2), a * 2 + 1)
+    if rows == 1:
+        assert "if" not in tessera.lower(s, [A, C]).script()
