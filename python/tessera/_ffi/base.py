@@ -19,13 +19,19 @@ class TVMError(RuntimeError):
     """An error of the core that has no class of its own."""
 
 
+class CoreTypeError(TVMError, TypeError):
+    """An argument of the wrong type. v0.10 raises TVMError for it, Python a TypeError: this is both."""
+
+
+CoreTypeError.__name__ = CoreTypeError.__qualname__ = "TypeError"
+
 #: Exception class by the kind of a core error.
 ERROR_TYPE: dict[str, type[BaseException]] = {
     kind.__name__: kind
     for kind in (
         TVMError,
         ValueError,
-        TypeError,
+        CoreTypeError,
         IndexError,
         KeyError,
         AttributeError,

@@ -165,3 +165,9 @@ def test_a_dropped_callback_is_freed():
     assert gone() is not None and packed() == 1
     del packed
     assert gone() is None
+
+
+def test_a_wrong_argument_is_a_type_error_and_an_error_of_the_core():
+    with pytest.raises(TypeError, match="expected str, got int") as caught:
+        tessera.tir.Var(1, 1)
+    assert isinstance(caught.value, tessera.TVMError) and type(caught.value).__name__ == "TypeError"
