@@ -109,7 +109,6 @@ _ROWS: list[tuple[str, str, str]] = [
     ),
     # the driver, tests
     ("tvm.relay.backend.vm", "invoke", "relay.vm.compile compiles, and runtime.vm.VirtualMachine runs"),
-    ("tvm.utils", "", "profile a model with tvm.contrib.debugger.debug_executor"),
     ("tvm.testing", "create_workload", "use relay.testing.create_workload"),
 ]
 
