@@ -67,9 +67,8 @@ class Graph {
     if (auto* call = expr.as<Call>()) return visit_call(call, node);
     if (auto* constant = expr.as<Constant>()) {
       DataType dtype = constant->data.dtype();
-      bool is_plain =
-          dtype.lanes == 1 &&
-          (dtype.is_bool() || ((dtype.is_int() || dtype.is_float()) && (dtype.bits == 32 || dtype.bits == 64)));
+      // A number of any type; v0.10 passes those of 8 and 16 bits to kernels as tensors.
+      bool is_plain = dtype.lanes == 1 && (dtype.is_integral() || dtype.is_floating());
       bool stays = link_constants_ || (constant->is_scalar() && is_plain);
       node->kind = stays ? Fusion::Elementwise : Fusion::Opaque;
     } else if (auto* tuple = expr.as<Tuple>()) {
