@@ -147,10 +147,12 @@ BY_NAME = {
     "src/driver/cli/targets.cc": "which kinds of targets have a code generator",
     "src/ir/pass/table.cc": "passes that a user names: in PassInfo, or on the command line",
     "src/ir/prim/math.cc": "the least number of a user's data type",
+    "src/kernel/external.cc": "external code generators, most of which users write",
     "src/op/tensor/binary.cc": "rows of src/topi/broadcast.cc by name",
     "src/op/tensor/unary.cc": "rows of src/topi/elementwise.cc by name",
     "src/ir/env_func.cc": "a global function that a program names",
     "src/relay/transform/layout/convert_layout.cc": "Python's LayoutConfig",
+    "src/relay/transform/region/partition_graph.cc": "what users' code generators do with their functions first",
     "src/runtime/c_api.cc": "the C border",
     "src/runtime/function/testing.cc": "whether a code generator or runtime that this build has not was added",
     "src/runtime/module/blob.cc": "loaders of modules by their type; every room adds its own",
@@ -162,6 +164,7 @@ BY_NAME = {
 }
 # Lookups of one function that only a later room has, through a prefix that users share with it.
 LATER_ROOMS = {
+    "relay.ext.": "byoc has external code generators, beside those of users",
     "runtime.module.loadfile_": "codegen reads LLVM IR (.ll, .bc) as a module",
     "runtime.module.loadbinary_": "codegen's modules are loaded by their type",
 }
@@ -221,6 +224,7 @@ def test_passes_are_found_by_name_where_users_name_them_and_nowhere_else():
 
 # Where settings of the thread are read before the driver: at the border with Python, or what is there for it.
 SETTINGS_OF_THE_THREAD = {
+    "src/byoc/c_source.cc": "options of a code generator, which those in Python find there too",
     "src/ir/pass/pass.cc": "Python asks for the current context",
     "src/ir/pass/pass.h": "a pass that is called without a context",
     "src/ir/target/generic_func.cc": "Python calls a function that differs by target",

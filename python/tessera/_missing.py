@@ -73,10 +73,10 @@ _ROWS: list[tuple[str, str, str]] = [
     # external code generators, libraries, other runtimes
     (
         "tvm.relay.op.contrib",
-        "arm_compute_lib bnns clml cmsisnn coreml dnnl ethosu libtorch te_target torchop vitis_ai",
+        "arm_compute_lib bnns clml cmsisnn coreml ethosu libtorch te_target torchop vitis_ai",
         _BYOC,
     ),
-    ("tvm.relay.backend.contrib", "", _BYOC),
+    ("tvm.relay.backend.contrib", "ethosu", _BYOC),
     ("tvm.relay.collage", "", _BYOC),
     ("tvm.relay.transform", "CollagePartition", _BYOC),
     ("tvm.contrib", "cutlass target", _BYOC),

@@ -37,7 +37,7 @@ bool is_cpu(const Target& target) { return target && target->kind->name == "llvm
 Pass plan_several_devices(const CompilationConfig& config) {
   Pass plan = pass(plan_devices, config);
   return module_pass(plan->pass_info, [plan, config](IRModule mod, const PassContext& context) {
-    bool is_plain = config->primitive_targets.size() == 1 && !mentions_devices(mod);
+    bool is_plain = config->optional_homogeneous_target && !mentions_devices(mod);
     return is_plain ? mod : plan->run(std::move(mod), context);
   });
 }
@@ -83,7 +83,7 @@ Pass optimization_passes(const CompilationConfig& config) {
     for (const Pass& each : {pass(fuse_attention), pass(fuse_rows), pass(fuse_resample), pass(merge_reduced_axes)})
       passes.push_back(each);
   for (const Pass& last : {pass(fuse_ops, -1), infer_type_pass(), always(pass(inline_globals)), infer_type_pass(),
-                           always(pass(label_kernels))})
+                           always(pass(lift_constants)), infer_type_pass(), always(pass(label_kernels))})
     passes.push_back(last);
   return sequential(passes);
 }

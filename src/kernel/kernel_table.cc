@@ -42,7 +42,32 @@ Map<Target, IRModule> KernelSet::all_programs() const {
   return out;
 }
 
+const std::string& KernelTable::add_external(const relay::Function& function, const Target& target) {
+  String symbol = downcast_or_null<String>(function->attrs.get_attr(attr::kGlobalSymbol));
+  std::string name = symbol ? symbol.str() : names_.fresh(prefix_ + "_" + external_compiler(function));
+  if (auto known = externals_.find(name); known != externals_.end()) {
+    if (structural_equal(known->second.function, function)) return known->second.name;
+    throw Error(ValueError) << "two different functions for external code generators have the symbol " << name;
+  }
+  ExternalCode code = compile_external(function, name, targets_);
+  for (const auto& [own, program] : code.programs) {
+    KernelEntry entry{function, target, own.str()};
+    entry.rule = code.compiler;
+    PrimFunc whole = with_attr(program, attr::kGlobalSymbol, own);
+    if (!whole->attrs.has(attr::kTarget)) whole = with_attr(whole, attr::kTarget, target);
+    by_name_.emplace(entry.name, entries_.size());
+    in_place_[entry.name] = {};
+    programs_.resize(entries_.size());
+    programs_.push_back(whole);
+    entries_.push_back(std::move(entry));
+  }
+  External entry{function, name, code.compiler};
+  external_code_.push_back(std::move(code));
+  return externals_.emplace(name, std::move(entry)).first->second.name;
+}
+
 const std::string& KernelTable::add(const relay::Function& primitive, const Target& target) {
+  if (!external_compiler(primitive).empty()) return add_external(primitive, target);
   int64_t hash = structural_hash(primitive);
   auto [first, last] = by_hash_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
@@ -78,9 +103,14 @@ void KernelTable::schedule() {
   });
 }
 
+const std::string& KernelTable::rule(const std::string& name) const {
+  auto external = externals_.find(name);
+  return external == externals_.end() ? entries_[by_name_.at(name)].rule : external->second.rule;
+}
+
 const std::vector<InPlace>& KernelTable::in_place(const std::string& name) {
   auto [at, is_new] = in_place_.try_emplace(name);
-  if (is_new) at->second = find_in_place(programs_[by_name_.at(name)]);
+  if (is_new && !externals_.count(name)) at->second = find_in_place(programs_[by_name_.at(name)]);
   return at->second;
 }
 
@@ -103,7 +133,7 @@ KernelSet KernelTable::finish() {
     if (kernel.unit.empty()) pending_.push_back(i);
   }
   schedule();
-  KernelSet out{{entries_.begin(), entries_.end()}, {}, environment_};
+  KernelSet out{{entries_.begin(), entries_.end()}, {}, environment_, external_code_};
   for (size_t i = 0; i < entries_.size(); ++i)
     if (programs_[i]) add_program(entries_[i], programs_[i], &out.programs);
   return out;

@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "codegen/c/printer.h"
+#include "codegen/c/source_module.h"
 #include "runtime/module/module.h"
 #include "runtime/registry.h"
 #include "tir/attrs.h"
@@ -65,17 +66,21 @@ Module build_c(IRModule mod, Target target) {
   for (const auto& [var, function] : functions) printer.define_function(var);
   if (entry.empty() && packed.size() == 1) entry = packed[0];
   if (!entry.empty()) printer.set_entry(entry);
-  return make_module<CSourceModule>(printer.finish(), "c", names, Array<String>());
+  return make_c_source(printer.finish(), "c", names, {});
 }
 
 Globals build_globals{
     {"target.build.c", build_c},
     {"runtime.CSourceModuleCreate",
      [](std::string source, std::string format, Array<String> names, Array<String> const_vars) {
-       return make_module<CSourceModule>(source, format, names ? names : Array<String>(),
-                                         const_vars ? const_vars : Array<String>());
+       return make_c_source(source, format, names ? names : Array<String>(), const_vars ? const_vars : Array<String>());
      }},
 };
 
 }  // namespace
+
+Module make_c_source(std::string source, std::string format, Array<String> names, Array<String> const_vars) {
+  return make_module<CSourceModule>(std::move(source), std::move(format), std::move(names), std::move(const_vars));
+}
+
 }  // namespace tessera::codegen

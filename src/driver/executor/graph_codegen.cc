@@ -49,7 +49,8 @@ class GraphBuilder {
   GraphBuilder(CompilationConfig config, const kernel::CompileEnvironment& environment, const std::string& model_name)
       : config_(std::move(config)),
         kernels_("tvmgen_" + model_name, environment,
-                 config_->optional_homogeneous_target ? kernel::CachedKernels(environment) : kernel::CachedKernels()) {}
+                 config_->optional_homogeneous_target ? kernel::CachedKernels(environment) : kernel::CachedKernels(),
+                 config_->primitive_targets) {}
 
   GraphProgram build(const FunctionNode* main) {
     for (const Var& param : main->params) input_names_.insert(std::string(param->name_hint()));

@@ -32,7 +32,7 @@ Module with_cached(const kernel::KernelSet& kernels, const Target& host, const I
   IRModule functions = host_functions(kernels.programs, kernels.environment, host, more);
   begin_stage("generate code");
   std::vector<std::string> cached;
-  kernel::KernelSet earlier{{}, {}, kernels.environment};  // kernels whose programs nobody has made this time
+  kernel::KernelSet earlier{{}, {}, kernels.environment, {}};  // kernels whose programs nobody has made this time
   for (const kernel::KernelEntry& kernel : kernels.entries) {
     if (kernel.unit.empty()) continue;
     cached.push_back(kernel.unit);
@@ -46,7 +46,7 @@ Module with_cached(const kernel::KernelSet& kernels, const Target& host, const I
     if (unit.functions.size() == 1) units.emplace(unit.functions[0], std::move(unit.bytes));
   for (const kernel::KernelEntry& kernel : kernels.entries) {
     auto unit = units.find(kernel.name);
-    if (!kernel.unit.empty() || unit == units.end()) continue;
+    if (!kernel.unit.empty() || kernel.key.empty() || unit == units.end()) continue;
     PrimFunc program = downcast<PrimFunc>(kernels.programs[kernel.target].lookup(kernel.name));
     kernel::CachedKernels::add(kernel.key, kernel.overlaps,
                                {kernel.rule, kernel::find_in_place(program), unit->second});
@@ -66,7 +66,9 @@ Map<Target, IRModule> lower_kernels(const Map<Target, IRModule>& programs,
   return out;
 }
 
-Module build_kernels(const kernel::KernelSet& kernels, const Target& host, const IRModule& more) {
+namespace {
+
+Module build_own(const kernel::KernelSet& kernels, const Target& host, const IRModule& more) {
   if (are_cached(kernels, more)) return with_cached(kernels, host, more);
   Map<Target, IRModule> parts = lower_kernels(kernels.all_programs(), kernels.environment);
   if (!more->functions.empty()) {
@@ -80,6 +82,12 @@ Module build_kernels(const kernel::KernelSet& kernels, const Target& host, const
   if (parts.empty())  // a graph that only renames its inputs
     return generate_code(IRModule(), host);
   return tessera::build(parts, host, kernels.environment.passes, kernels.environment.threads());
+}
+
+}  // namespace
+
+Module build_kernels(const kernel::KernelSet& kernels, const Target& host, const IRModule& more) {
+  return kernel::with_external(build_own(kernels, host, more), kernels.external);
 }
 
 }  // namespace tessera::relay

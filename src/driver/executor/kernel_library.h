@@ -11,6 +11,7 @@ Map<Target, IRModule> lower_kernels(const Map<Target, IRModule>& programs,
                                     const kernel::CompileEnvironment& environment);
 
 /// The library of all kernels. `more` are lowered functions of the host beside them. What the cache did not have it has afterwards.
+/// Modules of external code generators are imported.
 Module build_kernels(const kernel::KernelSet& kernels, const Target& host, const IRModule& more = {});
 
 }  // namespace tessera::relay

@@ -38,7 +38,7 @@ Module compile_vm(const IRModule& fused, const CompilationConfig& config) {
   kernel::KernelSet kernels = builder.kernels();
   IRModule on_host = lower_module(builder.host_kernels(), false, kernels.environment.passes);
   Module library;
-  if (!kernels.entries.empty() || !on_host->functions.empty())
+  if (!kernels.entries.empty() || !kernels.external.empty() || !on_host->functions.empty())
     library = build_kernels(kernels, config->host_target, on_host);
   return vm::make_executable(std::move(program), library);
 }

@@ -14,7 +14,8 @@ kernel::KernelTable kernels_of(const CompilationConfig& config, const PassContex
   auto environment =
       kernel::CompileEnvironment::make(config->default_primitive_virtual_device->target, config->host_target, passes);
   return {"vm_mod", environment,
-          config->optional_homogeneous_target ? kernel::CachedKernels(environment) : kernel::CachedKernels()};
+          config->optional_homogeneous_target ? kernel::CachedKernels(environment) : kernel::CachedKernels(),
+          config->primitive_targets};
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "ir/expr.h"
+#include "ir/target/virtual_device.h"
+#include "runtime/registry.h"
 
 namespace tessera {
 namespace {
@@ -155,15 +157,50 @@ std::vector<TargetKind> make_kinds() {
 
 }  // namespace
 
-std::vector<TargetKind> target_kinds() {
-  static const auto* kinds = new std::vector<TargetKind>(make_kinds());
+namespace {
+
+std::vector<TargetKind>& all_kinds() {
+  static auto* kinds = new std::vector<TargetKind>(make_kinds());
   return *kinds;
 }
 
+/// Kinds that the table has from this one on are of external code generators, and all that are registered later.
+constexpr const char* kFirstExternal = "tensorrt";
+
+/// A kind with options that are read by a generator: name -> default, whose type is the option's.
+void register_external_kind(const std::string& name, const Map<String, ObjectRef>& options) {
+  if (find_target_kind(name)) return;
+  Options known;
+  Defaults defaults;
+  for (const auto& [option, value] : options) {
+    if (value.as<StringNode>()) known.emplace_back(option.str(), Text);
+    else if (value.as<IntImm>()) known.emplace_back(option.str(), value.as<IntImm>()->dtype.is_bool() ? Bool : Int);
+    else
+      throw Error(TypeError) << "the option " << option << " of the target " << name << " is neither text nor a number";
+    defaults.emplace_back(option.str(), Any::of_object(value.get()));
+  }
+  all_kinds().push_back(kind(name.c_str(), kCPU, {}, std::move(known), std::move(defaults)));
+}
+
+}  // namespace
+
+std::vector<TargetKind> target_kinds() { return all_kinds(); }
+
 TargetKind find_target_kind(std::string_view name) {
-  for (const TargetKind& kind : target_kinds())
+  for (const TargetKind& kind : all_kinds())
     if (std::string_view(kind->name) == name) return kind;
   return nullptr;
 }
+
+bool is_external(const TargetKind& kind) {
+  bool found = false;
+  for (const TargetKind& known : all_kinds()) {
+    found |= known->name == kFirstExternal;
+    if (known.same_as(kind)) return found;
+  }
+  return false;
+}
+
+static Globals kinds_globals{{"relay.backend.contrib.uma.RegisterTarget", register_external_kind}};
 
 }  // namespace tessera

@@ -39,10 +39,14 @@ VirtualDevice join(const VirtualDevice& a, const VirtualDevice& b) {
                              a->memory_scope.empty() ? b->memory_scope : a->memory_scope);
 }
 
-CompilationConfig make_compilation_config(const Array<Target>& targets, const Target& host) {
+CompilationConfig make_compilation_config(const Array<Target>& all, const Target& host) {
+  Array<Target> targets;  // whose code runs kernels of ours
+  for (const Target& target : all)
+    if (!is_external(target->kind)) targets.push_back(target);
+  if (targets.empty() && !all.empty()) targets.push_back(all[0]);
   if (targets.empty()) throw Error(ValueError) << "a compilation needs at least one target";
   CompilationConfigNode out;
-  out.primitive_targets = targets;
+  out.primitive_targets = all;
   out.host_target = host;
   for (const Target& target : targets) {
     if (!out.host_target && target->host.defined()) out.host_target = downcast<Target>(target->host);
@@ -67,7 +71,7 @@ CompilationConfig make_compilation_config(const Array<Target>& targets, const Ta
 VirtualDevice with_target(const CompilationConfig& config, const VirtualDevice& device) {
   if (!device || device->target || device->device_type_int < 0) return device;
   for (const Target& target : config->primitive_targets)
-    if (target->kind->default_device_type == device->device_type_int)
+    if (target->kind->default_device_type == device->device_type_int && !is_external(target->kind))
       return make_virtual_device(device->device_type_int, std::max(device->virtual_device_id, 0), target,
                                  device->memory_scope);
   if (config->host_target->kind->default_device_type == device->device_type_int)

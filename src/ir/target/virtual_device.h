@@ -47,7 +47,10 @@ struct CompilationConfigNode : Object {
 };
 using CompilationConfig = Ref<CompilationConfigNode>;
 
-/// Where several targets are given, values are by default on a CPU, or on the kind of device that the option
+/// True for a kind of target that only has options of an external code generator: no value lies on a device of its.
+bool is_external(const TargetKind& kind);
+
+/// Targets of external code generators are kept with the primitive ones, and decide nothing. Where several others are given, values are by default on a CPU, or on the kind of device that the option
 /// "relay.fallback_device_type" of the current context names.
 CompilationConfig make_compilation_config(const Array<Target>& targets, const Target& host);
 /// The device with the target of the configuration that its type has, unless it names one.

@@ -58,6 +58,7 @@ PassTable passes{
          {.parameters = "fuse_opt_level: int = -1", .required = types}},
         {"FuseResample", fuse_resample, "", {.level = 3, .required = types}},
         {"FuseRows", fuse_rows, "", {.level = 3, .required = types}},
+        {"LiftConstants", lift_constants, "", {.required = types}},
         {"JoinReducedAxes", merge_reduced_axes, "", {.level = 3, .required = types}},
         {"LabelKernels", label_kernels, "", {.level = 1, .required = types}},
         {"LabelOps",

@@ -27,6 +27,7 @@ Function fuse_ops(const Function& function, const PassContext& context, int leve
 Expr fuse_resample(const Expr& body);
 Expr fuse_rows(const Expr& body);
 Expr merge_reduced_axes(const Expr& body);
+Expr lift_constants(const Expr& body);
 Function label_kernels(const Function& function);
 Function label_ops(const Function& function);
 Expr sink_views(const Expr& body);

@@ -109,7 +109,12 @@ def MergeComposite(pattern_table: Any) -> Pass:
 
 def AnnotateTarget(targets: Any, include_non_call_ops: bool = True) -> Pass:
     """Marks which external code generator takes each call, as the slots target.<name> of operators say."""
-    return _ffi_api.AnnotateTarget([targets] if isinstance(targets, str) else list(targets), include_non_call_ops)
+    from ..op.contrib import get_pattern_table
+
+    names = [targets] if isinstance(targets, str) else [str(target) for target in targets]
+    for name in names:  # what a code generator of ours takes is known once its table is
+        get_pattern_table(name)
+    return _ffi_api.AnnotateTarget(names, include_non_call_ops)
 
 
 def RemoveUnusedFunctions(entry_functions: Any = None) -> Pass:

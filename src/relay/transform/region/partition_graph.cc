@@ -1,6 +1,11 @@
 // PartitionGraph: each region of an external code generator becomes a function of the module, marked with its compiler;
-// what remains loses its annotations.
+// what remains loses its annotations. A tuple that leaves a region leaves it field by field:
+// the function gives its fields, and the tuple is made where it is used.
+//
+// Functions of a compiler are then changed by the global function `relay.ext.<compiler>.optimize`, module to module, if it is there.
 
+#include <algorithm>
+#include <functional>
 #include <map>
 
 #include "ir/prim/ops.h"
@@ -9,7 +14,9 @@
 #include "relay/make.h"
 #include "relay/transform/passes.h"
 #include "relay/transform/region/compiler_regions.h"
+#include "relay/type/infer_type.h"
 #include "relay/walk.h"
+#include "runtime/registry.h"
 
 namespace tessera::relay {
 namespace {
@@ -17,23 +24,42 @@ namespace {
 /// The ends that leave each region, in the order in which they are met.
 using Ends = std::unordered_map<int, std::vector<Expr>>;
 
+/// A tuple of constants counts as one.
+bool is_constant(const Expr& expr) {
+  auto* tuple = expr.as<Tuple>();
+  if (!tuple) return expr.as<Constant>();
+  return std::all_of(tuple->fields_.begin(), tuple->fields_.end(), is_constant);
+}
+
+/// What a code generator for C can call a function.
+std::string identifier(std::string name) {
+  for (char& c : name)
+    if (!isalnum(static_cast<unsigned char>(c))) c = '_';
+  return name;
+}
+
+/// The values that leave a region where this one is ended: the fields of a tuple, not the tuple.
+void each_leaving(const Expr& value, const std::function<void(const Expr&)>& f) {
+  auto* tuple = value.as<Tuple>();
+  if (!tuple) return f(value);
+  for (const Expr& field : tuple->fields_) each_leaving(field, f);
+}
+
 class Partition {
  public:
-  Partition(IRModule* mod, std::string prefix, std::string function, bool bind_constants, int* next_id,
-            const Expr& root)
+  Partition(IRModule* mod, std::string prefix, std::string function, bool bind_constants, const Expr& root)
       : mod_(mod),
         prefix_(std::move(prefix)),
         function_(std::move(function)),
         bind_constants_(bind_constants),
-        next_id_(next_id),
         regions_(root) {
     post_order(root, [&](const Expr& expr) {
       if (ended_compiler(expr).empty()) return;
-      const Object* value = expr.as<Call>()->args[0].get();
-      std::vector<Expr>& values = results_[regions_.of(value)];
-      for (const Expr& known : values)
-        if (known.get() == value) return;
-      values.push_back(expr.as<Call>()->args[0]);
+      each_leaving(expr.as<Call>()->args[0], [&](const Expr& value) {
+        std::vector<Expr>& values = results_[regions_.of(value.get())];
+        bool is_known = std::any_of(values.begin(), values.end(), [&](const Expr& v) { return v.same_as(value); });
+        if (!is_known) values.push_back(value);
+      });
     });
     rewriter_.on([this](const Call* call) -> Expr {
       if (!begun_compiler(Expr(call)).empty()) return rewriter_(call->args[0]);
@@ -46,6 +72,11 @@ class Partition {
  private:
   /// What a region gives for one of its values.
   Expr result(const Expr& value) {
+    if (auto* tuple = value.as<Tuple>()) {
+      Array<Expr> fields;
+      for (const Expr& field : tuple->fields_) fields.push_back(result(field));
+      return make_tuple(fields);
+    }
     int region = regions_.of(value.get());
     if (region < 0 || regions_.compiler(region) == kDefaultCompiler) return rewriter_(value);
     auto it = calls_.find(region);
@@ -77,7 +108,7 @@ class Partition {
     walk.on([&](Rewriter& self, const Call* call) -> Expr {
       if (begun_compiler(Expr(call)).empty()) return self.children(call);
       const Expr& source = call->args[0];
-      bool is_bound = bind_constants_ && source.as<Constant>();
+      bool is_bound = bind_constants_ && is_constant(source);
       if (!is_bound && seen.emplace(key_of(source), true).second) out.push_back(source);
       return Expr(call);
     });
@@ -91,7 +122,7 @@ class Partition {
     std::vector<Expr> sources = sources_of(region);
     Array<Expr> args, results;
     for (const Expr& source : sources) args.push_back(rewriter_(source));
-    int id = (*next_id_)++;
+    int id = next_id_++;
     Array<Var> params;
     std::unordered_map<const Object*, Expr> inside;  // what comes in -> parameter
     for (const Expr& source : sources) {
@@ -107,7 +138,7 @@ class Partition {
     });
     for (const Expr& value : results_[region]) results.push_back(rewriter(value));
     Expr body = results.size() == 1 ? results[0] : make_tuple(results);
-    String name(prefix_ + compiler + "_" + function_ + "_" + std::to_string(id));
+    String name(identifier(prefix_ + compiler + "_" + function_ + "_" + std::to_string(id)));
     DictAttrs attrs = DictAttrs()
                           .with(attr::kInline, int_imm(DataType::Int(32), 1))
                           .with(attr::kCompiler, String(compiler))
@@ -123,7 +154,7 @@ class Partition {
   IRModule* mod_;
   std::string prefix_, function_;
   bool bind_constants_;
-  int* next_id_;
+  int next_id_ = 0;
   CompilerRegions regions_;
   Ends results_;
   std::map<int, Expr> calls_;
@@ -131,19 +162,34 @@ class Partition {
   Rewriter rewriter_;
 };
 
+/// The new functions of each compiler as its optimizer, if any, leaves them.
+IRModule optimized(const IRModule& before, IRModule mod) {
+  std::map<std::string, IRModule> parts;
+  for (const auto& [var, function] : mod.sorted_functions()) {
+    if (before.find_global_var(var->name_hint) || !function->attrs.has(attr::kCompiler)) continue;
+    parts[downcast<String>(function->attrs.get_attr(attr::kCompiler)).str()].update(var, function);
+  }
+  for (const auto& [compiler, part] : parts)
+    if (PackedFunc optimize = find_global("relay.ext." + compiler + ".optimize"))
+      for (const auto& [var, function] : optimize(infer_type(part)).to<IRModule>().sorted_functions()) {
+        GlobalVar known = mod.find_global_var(var->name_hint);
+        mod.update(known ? known : var, function);
+      }
+  return mod;
+}
+
 IRModule partition_graph(const IRModule& mod, const std::string& mod_name, bool bind_constants) {
   IRModule out = mod.copy();
-  int next_id = 0;
   for (const auto& [var, function] : mod.sorted_functions()) {
     auto* relay = function.as<FunctionNode>();
     if (!relay || relay->attrs.has(attr::kCompiler)) continue;
-    Partition partition(&out, "tvmgen_" + mod_name + "_", var->name_hint.str(), bind_constants, &next_id, relay->body);
+    Partition partition(&out, "tvmgen_" + mod_name + "_", var->name_hint.str(), bind_constants, relay->body);
     FunctionNode changed(*relay);
     changed.body = partition(relay->body);
     changed.checked_type_ = nullptr;
     out.update(var, make(std::move(changed)));
   }
-  return out;
+  return optimized(mod, std::move(out));
 }
 
 }  // namespace

@@ -119,3 +119,54 @@ def test_patterns_are_registered_by_the_name_of_a_code_generator():
     merged = transform.MergeComposite(get_pattern_table("tests_somedev"))(mod)
     assert 'Composite="tests_somedev.relu"' in merged.astext()
     assert get_pattern_table("tests_nobody") is None
+
+
+def test_symbols_are_identifiers_of_c_and_are_counted_in_each_function():
+    x = var("x", 4)
+    for op in ("exp", "nn.relu"):
+        tessera.ir.register_op_attr(op, "target.odd-dev+1", lambda call: True)
+    mod = tessera.IRModule()
+    mod["f"] = relay.Function([x], relay.nn.relu(x))
+    mod["main"] = relay.Function([x], relay.tanh(relay.exp(relay.tanh(relay.exp(x)))))
+    out = transform.PartitionGraph()(transform.AnnotateTarget("odd-dev+1")(transform.InferType()(mod)))
+    names = sorted(var.name_hint for var in out.get_global_vars() if "tvmgen" in var.name_hint)
+    assert names == [
+        "tvmgen_default_odd_dev_1_f_0",
+        "tvmgen_default_odd_dev_1_main_0",
+        "tvmgen_default_odd_dev_1_main_1",
+    ]
+    assert str(out["tvmgen_default_odd_dev_1_f_0"].attrs["Compiler"]) == "odd-dev+1"
+
+
+def test_a_tuple_that_leaves_a_region_leaves_it_field_by_field():
+    from tessera.relay.op.annotation import compiler_begin, compiler_end
+
+    x = var("x", 4)
+    inside = compiler_begin(x, "dev")
+    pair = compiler_end(relay.Tuple([relay.exp(inside), relay.tanh(inside)]), "dev")
+    out = transform.PartitionGraph()(module(relay.Tuple([relay.TupleGetItem(pair, 1), relay.TupleGetItem(pair, 0)])))
+    (function,) = external(out).values()
+    assert len(function.ret_type.fields) == 2 and [call.op.name for call in function.body.fields] == ["exp", "tanh"]
+    assert "tvmgen_default_dev_main_0" in str(out["main"])
+
+
+def test_a_tuple_of_constants_is_bound():
+    from tessera.relay.op.annotation import compiler_begin, compiler_end
+
+    parts = relay.Tuple([relay.const([1.0, 2.0]), relay.const([3.0])])
+    joined = relay.concatenate(compiler_begin(parts, "dev"), 0)
+    out = transform.PartitionGraph()(module(compiler_end(relay.add(joined, compiler_begin(var("x", 3), "dev")), "dev")))
+    (function,) = external(out).values()
+    assert len(function.params) == 1
+
+
+def test_new_functions_go_through_the_optimizer_of_their_generator():
+    def optimize(mod):
+        assert [var.name_hint for var in mod.get_global_vars()] == ["tvmgen_default_tests_opt_main_0"]
+        (name,) = mod.get_global_vars()
+        return tessera.IRModule({name: mod[name].with_attr("seen", tessera.runtime.String("yes"))})
+
+    tessera.ir.register_op_attr("exp", "target.tests_opt", lambda call: True)
+    tessera.register_func("relay.ext.tests_opt.optimize", optimize, override=True)
+    out = transform.PartitionGraph()(transform.AnnotateTarget("tests_opt")(module(relay.exp(var("x", 4)))))
+    assert str(out["tvmgen_default_tests_opt_main_0"].attrs["seen"]) == "yes"

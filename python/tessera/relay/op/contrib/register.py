@@ -10,7 +10,7 @@ __all__ = ["get_pattern_table", "register_pattern_table"]
 
 _TABLES: dict[str, Any] = {}
 #: Code generators whose tables lie in modules of this package.
-_BUILT_IN = ("cublas", "cudnn", "cutlass", "tensorrt")
+_BUILT_IN = ("cublas", "cudnn", "cutlass", "dnnl", "tensorrt")
 
 
 def register_pattern_table(compiler: str, table: Callable[[], Any] | None = None) -> Any:

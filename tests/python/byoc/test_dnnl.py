@@ -1,0 +1,314 @@
+"""oneDNN: what it takes, and that its answers are ours. Needs Debian's libdnnl2."""
+
+import numpy as np
+import pytest
+import tessera
+from tessera import relay
+from tessera.contrib import graph_executor
+from tessera.relay import testing
+from tessera.relay.op.contrib import dnnl, get_pattern_table
+
+pytestmark = pytest.mark.skipif(
+    not dnnl.is_dnnl_available(), reason="oneDNN is not there: apt install libdnnl-dev, and build again"
+)
+RANDOM = np.random.default_rng(7)
+
+
+def tensor(*shape):
+    return RANDOM.standard_normal(shape).astype("float32")
+
+
+def weight(*shape):
+    return relay.const(tensor(*shape))
+
+
+def var(name, *shape):
+    return relay.var(name, shape=shape)
+
+
+def module(body):
+    mod = tessera.IRModule.from_expr(relay.Function(relay.analysis.free_vars(body), body))
+    return relay.transform.InferType()(mod)
+
+
+def external(mod):
+    return [f for f in mod.functions.values() if f.attrs and str(f.attrs.get("Compiler", "")) == "dnnl"]
+
+
+def composites(mod):
+    found = []
+
+    def visit(node):
+        if isinstance(node, relay.Function) and node.attrs and "Composite" in node.attrs:
+            found.append(str(node.attrs["Composite"]))
+
+    for function in external(mod):
+        relay.analysis.post_order_visit(function.body, visit)
+    return sorted(found)
+
+
+def operators(mod):
+    """Operators that are left to us."""
+    names = []
+    relay.analysis.post_order_visit(
+        mod["main"], lambda e: names.append(e.op.name) if isinstance(e, relay.Call) and hasattr(e.op, "name") else None
+    )
+    return names
+
+
+def run(mod, inputs, executor="graph", path=None):
+    if executor == "vm":
+        exe = relay.vm.compile(mod, target="llvm")
+        out = tessera.runtime.vm.VirtualMachine(exe, tessera.cpu()).run(*[tessera.nd.array(x) for x in inputs])
+        return [out.numpy()] if hasattr(out, "numpy") else [field.numpy() for field in out]
+    lib = relay.build(mod, target="llvm")
+    if path:
+        lib.export_library(str(path))
+        lib = tessera.runtime.load_module(str(path))
+    graph = graph_executor.GraphModule(lib["default"](tessera.cpu()))
+    for i, x in enumerate(inputs):
+        graph.set_input(i, x)
+    graph.run()
+    graph.run()  # a second time: nothing of the first is left
+    return [graph.get_output(i).numpy() for i in range(graph.get_num_outputs())]
+
+
+def check(body, *names, leaves=(), rtol=1e-4, atol=1e-4, **options):
+    """All but `leaves` is taken, as these composite functions, with the answers of our kernels."""
+    mod = module(body)
+    parts = dnnl.partition_for_dnnl(mod, prune_subgraphs=False)
+    assert composites(parts) == sorted(names) and operators(parts) == list(leaves)
+    inputs = [tensor(*[int(n) for n in p.checked_type.shape]) for p in mod["main"].params]
+    for found, wanted in zip(run(parts, inputs, **options), run(mod, inputs), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol, atol)
+    return parts
+
+
+# ---- contractions ---------------------------------------------------------------------------------------------------
+
+CONVS = {
+    "plain": {},
+    "stride": {"strides": (2, 2), "padding": (1, 1)},
+    "borders": {"padding": (0, 1, 2, 1)},
+    "dilation": {"dilation": (2, 2), "padding": (2, 2)},
+}
+
+
+@pytest.mark.parametrize("kind", CONVS)
+def test_conv2d(kind):
+    check(relay.nn.conv2d(var("x", 2, 3, 10, 9), weight(8, 3, 3, 3), kernel_size=(3, 3), channels=8, **CONVS[kind]))
+
+
+def test_a_convolution_whose_weights_are_an_input():
+    check(relay.nn.conv2d(var("x", 1, 3, 8, 8), var("w", 4, 3, 3, 3), kernel_size=(3, 3), channels=4))
+
+
+@pytest.mark.parametrize("groups, kernel", [(2, (8, 2, 3, 3)), (4, (4, 1, 3, 3)), (4, (8, 1, 3, 3))])
+def test_groups(groups, kernel):
+    check(relay.nn.conv2d(var("x", 1, 4, 8, 8), weight(*kernel), groups=groups, channels=kernel[0], kernel_size=(3, 3)))
+
+
+@pytest.mark.parametrize(
+    "kernel_layout, shape", [("HWIO", (3, 3, 5, 8)), ("OHWI", (8, 3, 3, 5)), ("OIHW", (8, 5, 3, 3))]
+)
+def test_channels_last(kernel_layout, shape):
+    conv = relay.nn.conv2d(
+        var("x", 1, 7, 8, 5),
+        weight(*shape),
+        channels=8,
+        kernel_size=(3, 3),
+        data_layout="NHWC",
+        kernel_layout=kernel_layout,
+    )
+    check(relay.nn.relu(relay.add(conv, weight(8))), "dnnl.conv2d_bias_relu")
+
+
+def test_conv1d_and_conv3d():
+    check(relay.nn.conv1d(var("x", 2, 3, 11), weight(4, 3, 3), channels=4, kernel_size=3, padding=1, strides=2))
+    body = relay.nn.conv3d(var("x", 1, 2, 5, 6, 7), weight(4, 2, 3, 3, 3), channels=4, kernel_size=(3, 3, 3), padding=1)
+    check(relay.nn.relu(relay.nn.bias_add(body, weight(4))), "dnnl.conv3d_bias_relu")
+
+
+@pytest.mark.parametrize("output_padding", [(0, 0), (1, 1)])
+def test_transposed_convolutions(output_padding):
+    options = {"strides": (2, 2), "padding": (1, 1), "output_padding": output_padding}
+    body = relay.nn.conv2d_transpose(
+        var("x", 1, 3, 6, 5), weight(3, 4, 3, 3), channels=4, kernel_size=(3, 3), **options
+    )
+    check(relay.tanh(relay.nn.bias_add(body, weight(4))), "dnnl.deconv2d_bias_tanh")
+    check(relay.nn.conv1d_transpose(var("x", 1, 3, 6), weight(3, 4, 3), channels=4, kernel_size=(3,), strides=(2,)))
+    body = relay.nn.conv3d_transpose(var("x", 1, 2, 4, 4, 4), weight(2, 3, 2, 2, 2), channels=3, kernel_size=(2, 2, 2))
+    check(body)
+
+
+def gelu(x):
+    return x * (relay.erf(x / relay.const(np.float32(2**0.5))) + relay.const(1.0)) * relay.const(0.5)
+
+
+ACTIVATIONS = {
+    "relu": relay.nn.relu,
+    "tanh": relay.tanh,
+    "sigmoid": relay.sigmoid,
+    "clip": lambda x: relay.clip(x, -0.5, 0.75),
+    "gelu": gelu,
+    "swish": lambda x: x * relay.sigmoid(x),
+    "mish": lambda x: x * relay.tanh(relay.log(relay.exp(x) + relay.const(1.0))),
+}
+
+
+@pytest.mark.parametrize("kind", ACTIVATIONS)
+@pytest.mark.parametrize("bias", [True, False])
+def test_epilogues(kind, bias):
+    infix = "_bias" if bias else ""
+    conv = relay.nn.conv2d(var("x", 1, 3, 8, 8), weight(8, 3, 1, 1), channels=8, kernel_size=(1, 1))
+    conv = relay.add(conv, weight(8, 1, 1)) if bias else conv
+    check(ACTIVATIONS[kind](conv), f"dnnl.conv2d{infix}_{kind}")
+    dense = relay.nn.dense(var("x", 4, 6), weight(8, 6))
+    dense = relay.add(dense, weight(8)) if bias else dense
+    check(ACTIVATIONS[kind](dense), f"dnnl.dense{infix}_{kind}")
+
+
+@pytest.mark.parametrize("summand_first", [True, False])
+@pytest.mark.parametrize("relu", [True, False])
+def test_a_residual_is_summed_up_by_the_convolution(summand_first, relu):
+    x = var("x", 1, 8, 6, 6)
+    first = relay.nn.relu(
+        relay.add(relay.nn.conv2d(x, weight(8, 8, 3, 3), padding=1, kernel_size=(3, 3)), weight(8, 1, 1))
+    )
+    second = relay.add(relay.nn.conv2d(first, weight(8, 8, 1, 1), kernel_size=(1, 1)), weight(8, 1, 1))
+    body = relay.add(first, second) if summand_first else relay.add(second, first)
+    name = "dnnl.conv2d_bias_sum" + ("_relu" if relu else "")
+    check(relay.nn.relu(body) if relu else body, "dnnl.conv2d_bias_relu", name)
+    # an operand that is needed afterwards is not written over
+    kept = relay.nn.relu(body) if relu else body
+    check(relay.Tuple([relay.exp(first), kept]), "dnnl.conv2d_bias_relu", name)
+    check(relay.add(relay.nn.relu(body) if relu else body, x), "dnnl.conv2d_bias_relu", name)
+
+
+def test_what_looks_like_a_bias_and_is_none_is_added_apart():
+    conv = relay.nn.conv2d(var("x", 1, 3, 8, 8), weight(8, 3, 1, 1), channels=8, kernel_size=(1, 1))
+    check(relay.nn.relu(relay.add(conv, weight(1, 1, 8))))
+    check(relay.nn.relu(relay.add(conv, weight(1, 8, 8, 8))))
+
+
+def test_matmuls():
+    check(relay.nn.dense(var("x", 4, 6), var("w", 8, 6)))
+    check(relay.nn.dense(var("x", 2, 3, 6), weight(8, 6)))
+    check(relay.nn.batch_matmul(var("x", 3, 4, 6), var("y", 3, 5, 6)))
+    check(relay.nn.batch_matmul(var("x", 3, 6, 4), weight(1, 6, 5), transpose_a=True, transpose_b=False))
+
+
+# ---- the others -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"strides": (2, 2), "padding": (1, 1)}, {"padding": (1, 0, 1, 2)}, {"dilation": (2, 2)}],
+    ids=str,
+)
+def test_pooling(options):
+    x = var("x", 1, 5, 9, 8)
+    check(relay.nn.max_pool2d(x, (3, 3), **options))
+    check(relay.nn.avg_pool2d(x, (3, 3), **options))
+    check(relay.nn.avg_pool2d(x, (3, 3), count_include_pad=True, **options))
+
+
+def test_pooling_of_other_shapes():
+    check(relay.nn.max_pool2d(var("x", 1, 9, 8, 5), (2, 2), (2, 2), layout="NHWC", ceil_mode=True))
+    check(relay.nn.max_pool3d(var("x", 1, 3, 5, 6, 7), (2, 2, 2), (2, 2, 2)))
+    check(relay.nn.avg_pool1d(var("x", 2, 3, 9), (3,), (2,)))
+    check(relay.nn.global_avg_pool2d(var("x", 2, 5, 6, 7)))
+    average = relay.nn.avg_pool2d(var("x", 1, 3, 8, 8), (3, 3), (2, 2), ceil_mode=True)
+    check(average, leaves=["nn.avg_pool2d"])
+
+
+def test_elements_and_rows():
+    x = var("x", 2, 3, 4)
+    for op in (relay.nn.relu, relay.tanh, relay.sigmoid, relay.exp, relay.abs, relay.round):
+        check(op(x))
+    check(relay.log(relay.abs(x)))
+    check(relay.sqrt(relay.abs(x)))
+    check(relay.clip(x, -0.25, 1.0))
+    check(relay.nn.leaky_relu(x, 0.3))
+    check(relay.nn.softmax(x, axis=1))
+    check(relay.nn.log_softmax(x, axis=-1))
+    check(relay.nn.layer_norm(x, weight(4), weight(4), epsilon=1e-3))
+
+
+@pytest.mark.parametrize("op", [relay.add, relay.multiply, relay.subtract, relay.divide, relay.maximum, relay.minimum])
+def test_binary_operators(op):
+    x = var("x", 2, 3, 4)
+    check(op(x, relay.exp(var("y", 2, 3, 4))))
+    check(op(x, relay.exp(var("y", 3, 1))))
+    reversed_operands = op(var("y", 4), x)
+    if op in (relay.subtract, relay.divide):
+        check(reversed_operands, leaves=[reversed_operands.op.name], rtol=1e-3, atol=1e-2)
+    else:
+        check(reversed_operands)
+
+
+def test_concatenation_of_what_the_library_made():
+    x = var("x", 1, 3, 8, 8)
+    parts = [relay.nn.conv2d(x, weight(c, 3, 3, 3), channels=c, kernel_size=(3, 3), padding=1) for c in (8, 16, 5)]
+    out = relay.nn.relu(relay.concatenate(parts, axis=1))
+    check(relay.nn.max_pool2d(out, (2, 2), (2, 2)))
+
+
+def test_layer_normalisation_written_out_is_found():
+    x = var("x", 2, 5, 8)
+    moved = x - relay.mean(x, -1, True)
+    variance = relay.mean(relay.power(moved, relay.const(2.0)), -1, True)
+    body = moved / relay.sqrt(variance + relay.const(1e-5)) * weight(8) + weight(8)
+    parts = check(body)
+    assert "nn.layer_norm" in str(parts)
+
+
+def test_epilogues_move_before_a_reshape():
+    dense = relay.reshape(relay.nn.dense(var("x", 6, 4), weight(8, 4)), (2, 3, 8))
+    mod = module(gelu(relay.add(dense, weight(8))))
+    moved = dnnl.rewrite_dense_bias_gelu_reshape_last(mod)
+    parts = dnnl.partition_for_dnnl(moved)
+    assert composites(parts) == ["dnnl.dense_bias_gelu"]
+    x = tensor(6, 4)
+    np.testing.assert_allclose(run(parts, [x])[0], run(mod, [x])[0], 1e-4, 1e-5)
+
+
+def test_other_types_and_dynamic_shapes_stay_ours():
+    assert not external(
+        dnnl.partition_for_dnnl(module(relay.nn.dense(*[relay.var(n, shape=(4, 4), dtype="float64") for n in "xy"])))
+    )
+    dynamic = relay.nn.dense(relay.var("x", shape=(relay.Any(), 4)), weight(3, 4))
+    assert not external(dnnl.partition_for_dnnl(module(dynamic)))
+
+
+def test_functions_without_contractions_go_back():
+    body = relay.nn.softmax(relay.exp(var("x", 2, 3)))
+    assert external(dnnl.partition_for_dnnl(module(body), prune_subgraphs=False))
+    assert not external(dnnl.partition_for_dnnl(module(body)))
+
+
+def test_the_table_is_known_by_name_and_longest_patterns_come_first():
+    names = [row[0] for row in get_pattern_table("dnnl")]
+    assert names[0] == "dnnl.conv2d_bias_sum_relu" and len(set(names)) == len(names)
+    assert names.index("dnnl.conv2d_bias_relu") < names.index("dnnl.conv2d_bias")
+
+
+@pytest.mark.parametrize("executor", ["graph", "vm", "file"])
+def test_a_residual_network(executor, tmp_path):
+    mod, params = testing.resnet.get_workload(batch_size=1, num_layers=18, image_shape=(3, 32, 32))
+    parts = dnnl.partition_for_dnnl(mod, params)
+    assert len(external(parts)) == 2 and operators(parts) == ["nn.batch_flatten"]
+    mod["main"] = relay.build_module.bind_params_by_name(mod["main"], params)
+    x = tensor(1, 3, 32, 32)
+    path = tmp_path / "lib.so" if executor == "file" else None
+    (found,) = run(parts, [x], "vm" if executor == "vm" else "graph", path)
+    np.testing.assert_allclose(found, run(mod, [x])[0], 1e-4, 1e-6)
+
+
+@pytest.mark.slow
+def test_resnet50():
+    mod, params = testing.resnet.get_workload(batch_size=1, num_layers=50)
+    parts = dnnl.partition_for_dnnl(mod, params)
+    mod["main"] = relay.build_module.bind_params_by_name(mod["main"], params)
+    x = tensor(1, 3, 224, 224)
+    np.testing.assert_allclose(run(parts, [x])[0], run(mod, [x])[0], 1e-4, 1e-6)
