@@ -189,3 +189,40 @@ def test_layers_with_many_zeros_become_sparse(rng):
         relay.create_executor("graph", mod=tessera.IRModule.from_expr(bound), target="llvm").evaluate()(data).numpy()
     )
     np.testing.assert_allclose(found, data @ params["w"].T @ params["v"].T, 1e-4)
+
+
+@pytest.mark.parametrize("layout, kernel_size", [("NHWC", 1), ("NCHW", 3)])
+def test_convolutions_with_many_zeros_become_sparse(rng, layout, kernel_size):
+    from tessera.relay.data_dep_optimization import bsr_conv2d
+
+    keep = (rng.random((8, 4, 1, 1)) < 0.2) * np.ones((8, 4, kernel_size, kernel_size))
+    weight = (rng.random(keep.shape) * keep).astype("float32")
+    nchw = layout == "NCHW"
+    shape = (1, 4, 6, 6) if nchw else (1, 6, 6, 4)
+    params = {"w": weight if nchw else np.ascontiguousarray(weight.transpose(2, 3, 1, 0))}
+    options = {"data_layout": layout, "kernel_layout": "OIHW" if nchw else "HWIO", "padding": kernel_size // 2}
+    x, w = relay.var("x", shape=shape), relay.var("w", shape=params["w"].shape)
+    function = relay.Function([x, w], relay.nn.conv2d(x, w, **options))
+    out, left = bsr_conv2d.convert(function, params, (1, 1), 0.5, layout, kernel_size)
+    assert set(left) == {"w.data", "w.indices", "w.indptr"} and "nn.sparse_conv2d(" in str(out)
+    data = rng.random(shape).astype("float32")
+
+    def evaluate(function, values):
+        mod = tessera.IRModule.from_expr(relay.build_module.bind_params_by_name(function, values))
+        return relay.create_executor("graph", mod=mod, target="llvm").evaluate()(data).numpy()
+
+    wanted = evaluate(function, {"w": tessera.nd.array(params["w"])})
+    np.testing.assert_allclose(evaluate(out, left), wanted, 1e-4, 1e-5)
+    strided = relay.Function([x, w], relay.nn.conv2d(x, w, strides=2, **options))
+    assert "nn.sparse_conv2d(" not in str(bsr_conv2d.convert(strided, params, (1, 1), 0.5, layout, kernel_size)[0])
+
+
+def test_a_model_with_random_sparse_weights(rng):
+    pytest.importorskip("scipy")
+    from tessera.topi.sparse.utils import convert_model_dense_to_sparse
+
+    x, w = relay.var("x", shape=(2, 32)), relay.var("w", shape=(16, 32))
+    mod = tessera.IRModule.from_expr(relay.Function([x, w], relay.nn.dense(x, w)))
+    params = {"w": tessera.nd.array(rng.random((16, 32)).astype("float32"))}
+    out, left = convert_model_dense_to_sparse(mod, params, random_params=True, bs_r=4, bs_c=1, sparsity=0.85)
+    assert "nn.sparse_dense(" in str(out) and "w.data" in left

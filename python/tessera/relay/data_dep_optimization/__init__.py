@@ -1,3 +1,3 @@
 """Changes of a model that change its parameters too."""
 
-from . import bsr_dense, simplify_fc_transpose
+from . import bsr_conv2d, bsr_dense, simplify_fc_transpose
