@@ -3,6 +3,7 @@
 import typing as _typing
 
 from .capture_indices import *
+from .collage import *
 from .compiler_functions import *
 from .flexible_shape import *
 from .language import *
