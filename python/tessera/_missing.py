@@ -13,7 +13,6 @@ _AOT = 'ahead-of-time compilation needs it; use the graph executor, relay.backen
 _BYOC = (
     "external code generators are not called; leave the partitioning out, and relay.build compiles all operators itself"
 )
-_SPARSE = "operators on sparse matrices are missing; use the dense ones"
 _SCHEDULES = (
     "computes and schedules for one kind of device are missing; topi.nn has the computes, and relay.build schedules "
     "them for every target"
@@ -77,8 +76,6 @@ _ROWS: list[tuple[str, str, str]] = [
         _BYOC,
     ),
     ("tvm.relay.backend.contrib", "ethosu", _BYOC),
-    ("tvm.relay.collage", "", _BYOC),
-    ("tvm.relay.transform", "CollagePartition", _BYOC),
     ("tvm.contrib", "cutlass target", _BYOC),
     ("tvm.contrib", "torch", "exchange tensors with PyTorch through tvm.nd.from_dlpack and NDArray.to_dlpack"),
     ("tvm.contrib", "tflite_runtime coreml_runtime", "compile the model and run it with tvm.contrib.graph_executor"),
@@ -91,12 +88,7 @@ _ROWS: list[tuple[str, str, str]] = [
     # languages
     # passes, operators
     ("tvm.relay.transform", "ManifestLifetimes", _PASSES),
-    ("tvm.relay.data_dep_optimization", "bsr_conv2d", _SPARSE),
-    (
-        "tvm.topi.sparse.utils",
-        "convert_model_dense_to_sparse random_sparse_conv2d_params random_sparse_dense_params sparse_sketch_rules",
-        _SPARSE,
-    ),
+    ("tvm.topi.sparse.utils", "sparse_sketch_rules", _SEARCH),
     # TOPI
     ("tvm.topi", "hexagon", _SCHEDULES),
     *((f"tvm.topi.{kind}", "*", _SCHEDULES) for kind in ("cuda", "gpu", "hls", "x86")),

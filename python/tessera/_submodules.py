@@ -17,18 +17,33 @@ _ROWS = {
     "tvm.script.tir": "intrin node prim_func scope_handler special_stmt ty",
     "tvm.target": "compilation_config",
     "tvm.te.hybrid": "module",
-    "tvm.topi": "argwhere einsum math scan scatter scatter_add searchsorted sort sparse_reshape stft unique",
+    "tvm.topi": (
+        "argwhere einsum math scan scatter scatter_add searchsorted sort sparse_fill_empty_rows sparse_reshape stft unique"
+    ),
+    "tvm.topi.bifrost": "conv2d dense depthwise_conv2d gemm transforms",
+    "tvm.topi.gpu": "conv2d conv2d_nhwc dense",
+    "tvm.topi.hls": "injective nn",
+    "tvm.topi.intel_graphics": "conv2d depthwise_conv2d",
+    "tvm.topi.mali": "conv2d dense depthwise_conv2d",
     "tvm.topi.cuda": (
-        "argwhere batch_matmul conv1d conv1d_transpose_ncw conv2d conv2d_hwcn conv2d_hwnc_tensorcore conv2d_int8 "
+        "argwhere batch_matmul batch_matmul_tensorcore conv1d conv1d_transpose_ncw conv2d conv2d_direct conv2d_hwcn "
+        "conv2d_hwnc_tensorcore conv2d_int8 conv3d_direct sparse_reshape transform "
         "conv2d_nhwc_tensorcore conv2d_nhwc_winograd conv2d_transpose conv2d_winograd conv3d conv3d_ndhwc_tensorcore "
         "conv3d_transpose_ncdhw conv3d_winograd correlation deformable_conv2d dense dense_tensorcore depthwise_conv2d "
         "group_conv2d_nchw injective nms nn pooling rcnn reduction scan scatter searchsorted softmax sort sparse ssd "
         "stft unique vision"
     ),
-    "tvm.topi.adreno": "conv2d_nchw conv2d_nhwc depthwise_conv2d_nchw depthwise_conv2d_nhwc injective pooling reduction",
+    "tvm.topi.adreno": (
+        "conv2d_nchw conv2d_nchw_winograd conv2d_nhwc conv2d_nhwc_winograd conv2d_winograd_common depthwise_conv2d_nchw "
+        "depthwise_conv2d_nhwc injective pooling reduction"
+    ),
+    "tvm.topi.cuda.rcnn": "proposal",
+    "tvm.topi.cuda.ssd": "multibox",
+    "tvm.topi.vision.rcnn": "proposal roi_align roi_pool",
+    "tvm.topi.vision.ssd": "multibox",
     "tvm.topi.arm_cpu": (
         "bitserial_conv2d bitserial_dense conv1d conv2d conv2d_gemm conv2d_int8 conv2d_spatial_pack conv2d_transpose "
-        "depthwise_conv2d group_conv2d injective pooling"
+        "dense depthwise_conv2d group_conv2d injective pooling"
     ),
     "tvm.topi.generic": "conv2d default extern image injective math nn search sort vision",
     "tvm.topi.image": "dilation2d grid_sample resize",
@@ -53,7 +68,8 @@ _ROWS = {
     "tvm.topi.vision": "nms rcnn reorg ssd",
     "tvm.topi.x86": (
         "batch_matmul binarize_pack binary_dense bitserial_conv2d bitserial_dense concat conv1d conv2d conv2d_int8 "
-        "conv2d_transpose conv3d conv3d_transpose dense depthwise_conv2d group_conv2d injective nn pooling reduction "
+        "conv2d_transpose conv3d conv3d_transpose dense dense_alter_op depthwise_conv2d group_conv2d injective nn pooling "
+        "reduction "
         "roi_align scatter sparse"
     ),
 }

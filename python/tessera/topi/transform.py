@@ -20,6 +20,11 @@ __all__ = [
     "flip",
     "gather",
     "gather_nd",
+    "hybrid_argwhere_1d",
+    "hybrid_argwhere_2d",
+    "hybrid_argwhere_3d",
+    "hybrid_argwhere_4d",
+    "hybrid_argwhere_5d",
     "invert_permutation",
     "layout_transform",
     "matmul",
@@ -36,6 +41,7 @@ __all__ = [
     "sequence_mask",
     "shape",
     "sliding_window",
+    "sparse_fill_empty_rows",
     "sparse_reshape",
     "sparse_to_dense",
     "split",
@@ -237,9 +243,57 @@ def sparse_to_dense(sparse_indices: Tensor, output_shape: Any, sparse_values: Te
     return _ffi_api.sparse_to_dense(sparse_indices, _list(output_shape), sparse_values, value)
 
 
-def sparse_reshape(sparse_indices: Tensor, prev_shape: Tensor, new_shape: Tensor, *_shapes: Any) -> Any:
-    """Indices of a sparse tensor after a reshape, and the shape with -1 filled in."""
+def sparse_reshape(
+    sparse_indices: Tensor,
+    prev_shape: Tensor,
+    new_shape: Tensor,
+    new_sparse_indices_shape: Any = None,
+    new_shape_shape: Any = None,
+) -> Any:
+    """Indices of a sparse tensor after a reshape, and the shape with -1 filled in; their own shapes follow from the inputs."""
+    del new_sparse_indices_shape, new_shape_shape
     return _ffi_api.sparse_reshape(sparse_indices, prev_shape, new_shape)
+
+
+def sparse_fill_empty_rows(
+    sparse_indices: Tensor,
+    sparse_values: Tensor,
+    dense_shape: Tensor,
+    default_value: Tensor,
+    new_sparse_indices_shape: Any,
+    new_sparse_values_shape: Any,
+    empty_row_indicator_shape: Any,
+) -> Any:
+    """Indices and values with one entry of the default for each row that has none, and which rows those are."""
+    del dense_shape, new_sparse_values_shape
+    value = default_value[0] if len(default_value.shape) else default_value()
+    rows, count = empty_row_indicator_shape[0], new_sparse_indices_shape[0]
+    return [*_ffi_api.sparse_fill_empty_rows(sparse_indices, sparse_values, value, rows, count)]
+
+
+def hybrid_argwhere_1d(output_shape: Any, condition: Tensor) -> Tensor:
+    """`argwhere` of a vector."""
+    return argwhere(output_shape, condition)
+
+
+def hybrid_argwhere_2d(output_shape: Any, condition: Tensor) -> Tensor:
+    """`argwhere` of a matrix."""
+    return argwhere(output_shape, condition)
+
+
+def hybrid_argwhere_3d(output_shape: Any, condition: Tensor) -> Tensor:
+    """`argwhere` of three dimensions."""
+    return argwhere(output_shape, condition)
+
+
+def hybrid_argwhere_4d(output_shape: Any, condition: Tensor) -> Tensor:
+    """`argwhere` of four dimensions."""
+    return argwhere(output_shape, condition)
+
+
+def hybrid_argwhere_5d(output_shape: Any, condition: Tensor) -> Tensor:
+    """`argwhere` of five dimensions."""
+    return argwhere(output_shape, condition)
 
 
 def matrix_set_diag(data: Tensor, diagonal: Tensor, k: Any = 0, align: str = "RIGHT_LEFT") -> Tensor:

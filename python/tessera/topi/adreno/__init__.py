@@ -1,6 +1,7 @@
 """Schedules for Adreno GPUs, and the computes they are for."""
 
 from .. import _schedules
+from . import utils as utils
 
 _NAMES = [
     "conv2d_nchw",

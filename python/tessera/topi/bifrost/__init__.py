@@ -1,6 +1,7 @@
 """Schedules for Mali GPUs of the Bifrost kind, and the computes they are for."""
 
-from .. import _schedules
+from .. import _binding, _schedules
+from .._binding import *
 
 _NAMES = [
     "conv2d_nchw_spatial_pack",
@@ -10,4 +11,4 @@ _NAMES = [
     "injective",
 ]
 
-__all__ = _schedules.device_package(globals(), _NAMES, "gpu", "opencl -device=bifrost")
+__all__ = [*_schedules.device_package(globals(), _NAMES, "gpu", "opencl -device=bifrost"), *_binding.__all__]

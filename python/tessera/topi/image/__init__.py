@@ -7,8 +7,11 @@ from typing import Any
 from tessera.te import Tensor
 
 from .._records import call_record, const_tuple, result_type
+from . import resize_indices
+from .resize_indices import *
 
 __all__ = [
+    *resize_indices.__all__,
     "affine_grid",
     "crop_and_resize",
     "dilation2d_nchw",

@@ -1,6 +1,7 @@
 """Schedules for Intel's GPUs, and the computes they are for."""
 
 from .. import _schedules
+from .._binding import tile_and_bind3d
 
 _NAMES = [
     "conv2d_nchw",
@@ -8,4 +9,4 @@ _NAMES = [
     "injective",
 ]
 
-__all__ = _schedules.device_package(globals(), _NAMES, "gpu", "opencl -device=intel_graphics")
+__all__ = [*_schedules.device_package(globals(), _NAMES, "gpu", "opencl -device=intel_graphics"), "tile_and_bind3d"]

@@ -1,6 +1,7 @@
 """Schedules for Mali GPUs, and the computes they are for."""
 
 from .. import _schedules
+from .._binding import fuse_and_bind, tile_and_bind, tile_and_bind3d
 
 _NAMES = [
     "conv2d_nchw_spatial_pack",
@@ -12,4 +13,9 @@ _NAMES = [
     "injective",
 ]
 
-__all__ = _schedules.device_package(globals(), _NAMES, "gpu", "opencl -device=mali")
+__all__ = [
+    *_schedules.device_package(globals(), _NAMES, "gpu", "opencl -device=mali"),
+    "fuse_and_bind",
+    "tile_and_bind",
+    "tile_and_bind3d",
+]

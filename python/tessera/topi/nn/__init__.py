@@ -4,6 +4,7 @@ from .bitserial import *
 from .conv import *
 from .conv_gradients import *
 from .conv_int8 import *
+from .conv_layouts import *
 from .dense import *
 from .elementwise import *
 from .legalize import *

@@ -21,6 +21,7 @@ __all__ = [
     "scale_shift_nchwc",
     "scale_shift_nhwc",
     "softmax",
+    "softmax_common",
 ]
 
 
@@ -47,6 +48,11 @@ def softmax(x: Tensor, axis: int = -1) -> Tensor:
 def fast_softmax(x: Tensor, axis: int = -1) -> Tensor:
     """softmax, quicker and less exact."""
     return call_record("nn.fast_softmax", [x], {"axis": axis})
+
+
+def softmax_common(x: Tensor, axis: int, use_fast_exp: bool) -> Tensor:
+    """softmax, with the quicker and less exact exponential where asked for."""
+    return fast_softmax(x, axis) if use_fast_exp else softmax(x, axis)
 
 
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:

@@ -2,6 +2,8 @@
 
 from .. import _schedules
 from . import tensor_intrin as tensor_intrin
+from . import vnni
+from .vnni import *
 
 _NAMES = [
     "adaptive_pool",
@@ -54,4 +56,4 @@ _NAMES = [
 ]
 
 
-__all__ = [*_schedules.device_package(globals(), _NAMES, "cpu", "llvm"), "tensor_intrin"]
+__all__ = [*_schedules.device_package(globals(), _NAMES, "cpu", "llvm"), "tensor_intrin", *vnni.__all__]
