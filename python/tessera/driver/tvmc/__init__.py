@@ -5,7 +5,7 @@ package = tvmc.compile(model, target="llvm")
 print(tvmc.run(package, device="cpu"))
 """
 
-from . import autotuner, compiler, frontends, model, result_utils, runner
+from . import autotuner, commands, compiler, frontends, model, result_utils, runner
 from .autotuner import tune_model as tune
 from .compiler import compile_model as compile
 from .exceptions import TVMCException, TVMCImportError

@@ -20,7 +20,7 @@ def _word(registry: Any) -> str:
 def generate_registry_args(parser: argparse.ArgumentParser, registry: Any, default: str | None = None) -> None:
     """Gives a parser --<word> (of `default`), and --<word>-<name>-<option> for each option of each of its names."""
     word, names = _word(registry), registry.list_registered()
-    parser.add_argument(f"--{word}", default=default, choices=names, help=f"{word} to compile the model with")
+    parser.add_argument(f"--{word}", default=default, help=f"{word} to compile the model with: {', '.join(names)}")
     for name in names:
         group = parser.add_argument_group(f"{word} {name}")
         for option, what in registry.list_registered_options(name).items():

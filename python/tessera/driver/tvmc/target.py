@@ -28,14 +28,12 @@ _TYPES = {"IntImm": int, "runtime.String": str, "Array": str}
 
 def _flag_options(kind: str) -> dict[str, type]:
     options = TargetKind.options_from_name(kind)
-    return {str(name): _TYPES[str(what)] for name, what in options.items() if str(what) in _TYPES and name != "tag"}
+    return {str(name): _TYPES[str(what)] for name, what in options.items() if str(what) in _TYPES}
 
 
 def generate_target_args(parser: argparse.ArgumentParser) -> None:
     """Gives a parser --target and a flag --target-<kind>-<option> for each option of each kind."""
-    parser.add_argument(
-        "--target", default="llvm", help="what to compile for: a text, JSON, or the path of a JSON file"
-    )
+    parser.add_argument("--target", help="what to compile for: a text, JSON, or the path of a JSON file")
     for kind in Target.list_kinds():
         options = _flag_options(str(kind))
         if options:
