@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "runtime/ndarray.h"
+#include "tir/analysis/memory_size.h"
 #include "tir/attrs.h"
 
 namespace tessera::codegen {
@@ -229,9 +230,10 @@ void CPrinter::allocate_const(const AllocateConst* op) {
     std::memcpy(&value, data.data<char>() + i * width, width);
     words += fmt::format("{}0x{:x}{}", i ? (i % 12 ? ", " : ",\n    ") : "", value, width == 8 ? "ULL" : "u");
   }
+  size_t size = std::max({count, static_cast<size_t>(constant_bytes(op)) / width, size_t{1}});  // zeros at the end
   line(
       fmt::format("static const union {{ {} words[{}]; {} elements[{}]; }} {}_data __attribute__((aligned(64))) = {{{{",
-                  word, std::max<size_t>(count, 1), element, std::max<size_t>(count, 1), name));
+                  word, size, element, size, name));
   line("    " + words + "}};");
   line(fmt::format("const {}* {} = {}_data.elements;", element, name, name));
   memory_[op->buffer_var.get()] = {element, "global"};

@@ -2,6 +2,7 @@
 
 #include "codegen/llvm/codegen.h"
 #include "runtime/ndarray.h"
+#include "tir/analysis/memory_size.h"
 
 namespace tessera::codegen {
 
@@ -14,6 +15,12 @@ void CodeGen::visit(const AllocateConst* op) {
   if (data.dtype().element() != op->dtype.element())
     throw Error(TypeError) << "constant " << op->buffer_var->name << " of " << op->dtype << " holds " << data.dtype();
   llvm::StringRef bytes(data.data<char>(), data.bytes());
+  std::string with_zeros;
+  if (size_t all = static_cast<size_t>(constant_bytes(op)); all > bytes.size()) {
+    with_zeros = bytes.str();
+    with_zeros.resize(all);
+    bytes = with_zeros;
+  }
   llvm::Type* type = memory_type(op->dtype);
   auto* value = llvm::ConstantDataArray::getRaw(bytes, bytes.size() / uint64_t(op->dtype.bytes()), type);
   auto* global = new llvm::GlobalVariable(*module_, value->getType(), true, llvm::GlobalValue::InternalLinkage, value,

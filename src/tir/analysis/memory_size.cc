@@ -50,9 +50,12 @@ int64_t constant_bytes(const PrimFunc& function, int64_t alignment) {
   return total;
 }
 
+int64_t constant_bytes(const AllocateConst* op) { return bytes_of(op->dtype, op->extents, 1); }
+
 static Globals memory_size_globals{
     {"tir.analysis.calculate_workspace_bytes", workspace_bytes},
-    {"tir.analysis.calculate_constant_bytes", constant_bytes},
+    {"tir.analysis.calculate_constant_bytes",
+     [](const PrimFunc& function, int64_t alignment) { return constant_bytes(function, alignment); }},
 };
 
 }  // namespace tessera

@@ -10,5 +10,7 @@ namespace tessera {
 int64_t workspace_bytes(const PrimFunc& function, int64_t alignment);
 /// The bytes of all constants inside a program, which live as long as it does.
 int64_t constant_bytes(const PrimFunc& function, int64_t alignment);
+/// The bytes that the extents of one constant take. Its data may be shorter: zeros follow.
+int64_t constant_bytes(const AllocateConst* op);
 
 }  // namespace tessera

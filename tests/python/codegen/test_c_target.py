@@ -9,6 +9,7 @@ import pytest
 import tessera
 from tessera import te, tir
 from tessera.contrib import utils
+from tessera.script import tir as T
 
 pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed")
 
@@ -327,3 +328,20 @@ def test_c_may_be_the_host_of_c():
     s, args = matmul_schedule(32)
     mod = tessera.build(s, args, tessera.target.Target("c", host="c"), name="f")
     assert mod.type_key == "c"
+
+
+@pytest.mark.parametrize("target", ["llvm", "c"])
+def test_zeros_follow_the_numbers_of_a_constant(target, tmp_path):
+    @T.prim_func
+    def func(A: T.Buffer[(6,), "int8"]):
+        P = T.allocate_const([7, 9], "int8", [6])
+        C = T.buffer_decl([6], "int8", data=P)
+        for i in T.serial(6):
+            A[i] = C[i]
+
+    path = str(tmp_path / "lib.so")
+    tessera.build(func, target=target, name="func").export_library(path)
+    out = tessera.nd.array(np.ones(6, "int8"))
+    tessera.runtime.load_module(path)["func"](out)
+    assert list(out.numpy()) == [7, 9, 0, 0, 0, 0]
+    assert target == "llvm" or "words[6]" in tessera.build(func, target=target).get_source()
