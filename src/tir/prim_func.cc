@@ -80,6 +80,11 @@ register_types<TensorIntrinNode> prim_func_types;
 
 Globals prim_func_globals{
     {"tir.PrimFunc", checked_prim_func},
+    {"tir.PrimFuncAttrs",
+     [](PrimFunc function) -> ObjectRef {
+       bool is_empty = !function->attrs || function->attrs->dict.empty();
+       return is_empty ? ObjectRef() : ObjectRef(function->attrs);
+     }},
     {"tir.TensorIntrin", checked_tensor_intrin},
     {"tir.TensorIntrinRegister", register_tensor_intrin},
     {"tir.TensorIntrinGet",

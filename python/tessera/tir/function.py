@@ -53,6 +53,11 @@ class PrimFunc(BaseFunc):
             span,
         )
 
+    @property
+    def attrs(self) -> Any:
+        """The attributes; None where there are none."""
+        return _ffi_api.PrimFuncAttrs(self)
+
     def with_body(self, new_body: Any, span: Span | None = None) -> PrimFunc:
         """The same function with another body."""
         return PrimFunc(
