@@ -69,7 +69,11 @@ def backtrace_wanted() -> bool:
 
 
 def make_error(kind: str, message: str, backtrace: Callable[[], str]) -> BaseException:
-    """The exception for a core error. A kind that is no class of its own is said by the text."""
+    """The exception for a core error. A kind that is no class of its own is said by the text; C functions say theirs
+    before a colon."""
+    said, _, rest = message.partition(": ")
+    if kind == "TVMError" and said in ERROR_TYPE:
+        kind, message = said, rest
     error = ERROR_TYPE[kind](message) if kind in ERROR_TYPE else TVMError(f"{kind}: {message}")
     if backtrace_wanted():
         note = "C++ frames, innermost first:\n" + backtrace()

@@ -65,7 +65,7 @@ Globals testing_globals{
      }},
     {"testing.ErrorTest",
      [](int x, int y) {
-       if (x != y) throw Error(RuntimeError) << "Check failed: x == y (" << x << " vs. " << y << ")";
+       if (x != y) throw Error(ValueError) << "Check failed: x == y (" << x << " vs. " << y << ")";
        if (x == 1) throw Error(InternalError) << "x is 1";
        return x + y;
      }},

@@ -6,6 +6,7 @@ import traceback
 import numpy as np
 import pytest
 import tessera
+import tessera.testing
 from tessera._ffi import get_global_func, list_global_func_names, register_func, remove_global_func
 from tessera.runtime import PackedFunc, convert
 
@@ -171,3 +172,12 @@ def test_a_wrong_argument_is_a_type_error_and_an_error_of_the_core():
     with pytest.raises(TypeError, match="expected str, got int") as caught:
         tessera.tir.Var(1, 1)
     assert isinstance(caught.value, tessera.TVMError) and type(caught.value).__name__ == "TypeError"
+
+
+def test_the_class_of_an_error_may_be_said_before_a_colon():
+    with pytest.raises(tessera.error.OpNotImplemented, match="^myop$"):
+        tessera.testing.test_raise_error_callback("OpNotImplemented: myop")()
+    with pytest.raises(tessera.error.InternalError, match="myop: 0 is not 1"):
+        tessera.testing.test_check_eq_callback("InternalError: myop")(0, 1)
+    with pytest.raises(ValueError, match="0 vs. 1"):
+        tessera.testing.ErrorTest(0, 1)
