@@ -3,7 +3,7 @@
 //
 // A generator is a global function `relay.ext.<compiler>`, in C++ or Python: function -> runtime module, which has a function
 // of the symbol `global_symbol`. Or it is a hook `relay.ext.<compiler>.relay_to_tir`: module of that one function -> PrimFunc,
-// or a module with one in its place, which is compiled as our own kernels are.
+// or a module with one instead of it, which is compiled as our own kernels are.
 
 #include <string>
 #include <vector>

@@ -127,18 +127,18 @@ def test_all_unsupported_operators_are_listed_at_once(tmp_path):
 def test_converters_that_reject_are_collected_too_and_what_follows_is_looked_at(tmp_path):
     nodes = [
         helper.make_node("Einsum", ["x", "x"], ["e"], name="open", equation="ij,kj->ik"),
-        helper.make_node("RoiAlign", ["e4", "r", "b"], ["q"], name="roi"),
+        helper.make_node("Col2Im", ["e4", "r", "b"], ["q"], name="col2im"),
         helper.make_node("Relu", ["e"], ["y"]),
         helper.make_node("ReduceSum", ["e", "axes"], ["z"], name="axes_at_run_time"),
     ]
     path = save(
         tmp_path / "rejected.onnx", nodes,
-        [value("x", ["n", 3]), value("e4", [1, 1, "h", 4]), value("r", [1, 4]), value("b", [1], TensorProto.INT64),
+        [value("x", ["n", 3]), value("e4", [1, 5, "h"]), value("r", [2], TensorProto.INT64), value("b", [2], TensorProto.INT64),
          value("axes", [1], TensorProto.INT64)],
         [value("y", None), value("q", None), value("z", None)], values=[value("e", ["n", "n"])],
     )  # fmt: skip
     rows = {row["node"]: row for row in facts(path, code=1)["unsupported"]}
-    assert "roi" in rows and "axes_at_run_time" in rows
+    assert "col2im" in rows and "axes_at_run_time" in rows
     assert "axes" in rows["axes_at_run_time"]["reason"]
 
 
