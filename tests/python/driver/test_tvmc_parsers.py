@@ -9,11 +9,14 @@ import tessera
 from tessera.driver import tvmc
 from tessera.driver.tvmc import (
     TVMCException,
+    arguments,
     composite_target,
     config_options,
     frontends,
+    main,
     pass_config,
     pass_list,
+    project,
     registry,
     runner,
     shape_parser,
@@ -235,3 +238,55 @@ def test_external_code_generators_by_name():
     assert entry["config_key"] == "relay.ext.cmsisnn.options" and callable(entry["pass_pipeline"])
     with pytest.raises(TVMCException, match="Composite target nonesuch is not defined"):
         composite_target.get_codegen_by_target("nonesuch")
+
+
+def test_options_of_projects():
+    info = {
+        "project_options": [
+            {"name": "board", "choices": ["a", "b"], "required": ["build"], "help": "the board", "default": None},
+            {"name": "speed", "optional": ["build"], "help": "how fast", "default": "9"},
+        ]
+    }
+    options = project.get_project_options(info)
+    assert "board={a, b}" in options[0]["help_text"] and "Defaults to '9'." in options[1]["help_text"]
+    assert project.get_and_check_options(["board=a", "speed=3"], options) == {"board": "a", "speed": "3"}
+    for wrong, message in (
+        (["speed=3"], "'board' is required"),
+        (["board=c"], "Choice 'c'"),
+        (["board"], "OPTION=VALUE"),
+    ):
+        with pytest.raises(TVMCException, match=message):
+            project.get_and_check_options(wrong, options)
+
+
+def test_a_program_may_add_a_subcommand():
+    seen = []
+
+    @main.register_parser
+    def add(subparsers, main_parser, json_params):
+        parser = subparsers.add_parser("mine")
+        parser.add_argument("--number", type=int)
+        parser.set_defaults(func=lambda args: seen.append(args.number))
+
+    try:
+        assert main._main(["mine", "--number", "3"]) == 0 and seen == [3]
+    finally:
+        main.REGISTERED_PARSER.remove(add)
+
+
+def test_compile_and_run_by_parsed_arguments(tmp_path):
+    text = tmp_path / "model.relay"
+    text.write_text('#[version = "0.0.5"]\ndef @main(%x: Tensor[(2, 3), float32]) { nn.relu(%x) }\n')
+    package, outputs = tmp_path / "model.tar", tmp_path / "out.npz"
+    compiled = argparse.Namespace(FILE=str(text), target="llvm", output=str(package))
+    assert tvmc.compiler.drive_compile(compiled) == 0 and package.exists()
+    ran = argparse.Namespace(PATH=str(package), device="cpu", fill_mode="ones", outputs=str(outputs))
+    assert runner.drive_run(ran) == 0
+    np.testing.assert_array_equal(np.load(outputs)["output_0"], np.ones((2, 3), "float32"))
+
+
+def test_a_parser_for_a_first_look():
+    parent = argparse.ArgumentParser()
+    parent.add_argument("--a", type=int)
+    args, left = arguments.TVMCSuppressedArgumentParser(parent).parse_known_args(["--a", "1", "--b"])
+    assert args.a == 1 and left == ["--b"]

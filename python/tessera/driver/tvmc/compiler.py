@@ -20,7 +20,7 @@ from .pass_config import parse_configs
 from .pass_list import parse_pass_list_str
 from .target import target_from_cli
 
-__all__ = ["compile_model", "save_dumps"]
+__all__ = ["build", "compile_model", "drive_compile", "save_dumps"]
 
 
 def compile_model(
@@ -80,6 +80,60 @@ def compile_model(
     package = TVMCPackage(package_path)
     package._folder_of_model = tvmc_model._tmp_dir
     return package
+
+
+def build(
+    mod: Any,
+    tvm_target: Any,
+    executor: Executor,
+    runtime: Runtime,
+    params: Mapping[str, Any],
+    use_vm: bool,
+    mod_name: str,
+    workspace_pools: Any,
+) -> Any:
+    """A module compiled by `relay.build`, or for the virtual machine."""
+    from ... import relay
+
+    if use_vm:
+        return relay.vm.compile(mod, target=tvm_target, params=params)
+    return relay.build(
+        mod,
+        target=tvm_target,
+        executor=executor,
+        runtime=runtime,
+        params=params,
+        mod_name=mod_name,
+        workspace_memory_pools=workspace_pools,
+    )
+
+
+def drive_compile(args: Any) -> int:
+    """Compiles the model that parsed arguments name, and gives the exit code."""
+    from .frontends import load_model
+    from .shape_parser import parse_shape_string
+
+    if not os.path.isfile(args.FILE):
+        raise TVMCException(f"Input file '{args.FILE}' doesn't exist, is a broken symbolic link, or a directory.")
+    shapes = getattr(args, "input_shapes", None)
+    shapes = parse_shape_string(shapes) if isinstance(shapes, str) else shapes
+    model = load_model(args.FILE, getattr(args, "model_format", None), shapes)
+    dumps = getattr(args, "dump_code", None)
+    compile_model(
+        model,
+        args.target,
+        opt_level=getattr(args, "opt_level", 3),
+        package_path=args.output,
+        cross=getattr(args, "cross_compiler", None) or None,
+        cross_options=getattr(args, "cross_compiler_options", None) or None,
+        output_format=getattr(args, "output_format", "so"),
+        dump_code=[kind.strip() for kind in dumps.split(",")] if dumps else None,
+        desired_layout=getattr(args, "desired_layout", None),
+        disabled_pass=getattr(args, "disabled_pass", None),
+        pass_context_configs=getattr(args, "pass_config", None),
+        mod_name=getattr(args, "module_name", "default"),
+    )
+    return 0
 
 
 def save_dumps(module_name: str, dumps: Mapping[str, str], dump_root: str | os.PathLike = ".") -> None:

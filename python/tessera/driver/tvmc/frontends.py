@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import io
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +12,7 @@ from typing import Any
 from ... import relay
 from ..._ffi.registry import get_global_func
 from ...ir import IRModule
-from .exceptions import TVMCException, from_core
+from .exceptions import TVMCException, TVMCImportError, from_core
 from .model import TVMCModel
 
 __all__ = [
@@ -26,8 +29,18 @@ __all__ = [
     "get_frontend_by_name",
     "get_frontend_names",
     "guess_frontend",
+    "lazy_import",
     "load_model",
 ]
+
+
+def lazy_import(pkg_name: str, from_pkg_name: str | None = None, hide_stderr: bool = False) -> Any:
+    """A package that a format needs; a TVMCImportError that names it where it is not installed."""
+    try:
+        with contextlib.redirect_stderr(io.StringIO()) if hide_stderr else contextlib.nullcontext():
+            return importlib.import_module(pkg_name, package=from_pkg_name)
+    except ImportError as error:
+        raise TVMCImportError(pkg_name) from error
 
 
 class Frontend:
@@ -81,6 +94,21 @@ class KerasFrontend(Frontend):
     """Models of Keras."""
 
     format = "keras"
+
+    def is_sequential_p(self, model: Any) -> bool:
+        """True when a model of Keras is a chain of layers."""
+        return isinstance(model, lazy_import("tensorflow.keras").models.Sequential)
+
+    def sequential_to_functional(self, model: Any) -> Any:
+        """The same layers as a model of Keras's functional kind."""
+        keras = lazy_import("tensorflow.keras")
+        if not self.is_sequential_p(model):
+            raise TVMCException("only a sequential model can be made a functional one")
+        first = keras.layers.Input(batch_shape=model.layers[0].input_shape)
+        out = first
+        for layer in model.layers:
+            out = layer(out)
+        return keras.models.Model([first], [out])
 
 
 class OnnxFrontend(Frontend):

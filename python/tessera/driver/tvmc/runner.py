@@ -17,7 +17,7 @@ from .. import _ffi_api
 from .exceptions import TVMCException, from_core
 from .model import TVMCPackage, TVMCResult
 
-__all__ = ["generate_tensor_data", "get_input_info", "make_inputs_dict", "run_module"]
+__all__ = ["drive_run", "generate_tensor_data", "get_input_info", "make_inputs_dict", "run_module"]
 
 DEVICES = ("cpu", "cuda", "cl", "metal", "vulkan", "rocm")
 FILL_MODES = ("zeros", "ones", "random")
@@ -103,6 +103,33 @@ def run_module(
         print(ran["profile"])
     outputs = {f"output_{i}": value.numpy() for i, value in enumerate(ran["outputs"])}
     return TVMCResult(outputs, BenchmarkResult([float(seconds) for seconds in ran["seconds"]]))
+
+
+def drive_run(args: Any) -> int:
+    """Runs the package that parsed arguments name, prints what they ask for, and gives the exit code."""
+    from .result_utils import get_top_results
+
+    path = str(args.PATH)
+    if not os.path.isfile(path):
+        raise TVMCException(f"Input path '{path}' doesn't exist, is a broken symbolic link, or a directory.")
+    result = run_module(
+        TVMCPackage(path),
+        args.device,
+        inputs=getattr(args, "inputs", None),
+        fill_mode=getattr(args, "fill_mode", "random"),
+        benchmark=bool(getattr(args, "print_time", False)),
+        repeat=getattr(args, "repeat", 1),
+        number=getattr(args, "number", 1),
+        profile=bool(getattr(args, "profile", False)),
+        end_to_end=bool(getattr(args, "end_to_end", False)),
+    )
+    if getattr(args, "print_time", False):
+        print(result.format_times())
+    if getattr(args, "print_top", None):
+        print(get_top_results(result, args.print_top))
+    if getattr(args, "outputs", None):
+        result.save(args.outputs)
+    return 0
 
 
 def _arrays(inputs: Mapping[str, Any] | str | os.PathLike | None) -> Mapping[str, Any]:
