@@ -154,6 +154,7 @@ BY_NAME = {
     "src/relay/transform/layout/convert_layout.cc": "Python's LayoutConfig",
     "src/relay/transform/region/partition_graph.cc": "what users' code generators do with their functions first",
     "src/runtime/c_api.cc": "the C border",
+    "src/runtime/external/blas_runtime.cc": "functions of libraries, which users may replace",
     "src/runtime/function/testing.cc": "whether a code generator or runtime that this build has not was added",
     "src/runtime/module/blob.cc": "loaders of modules by their type; every room adds its own",
     "src/runtime/module/module.cc": "functions that compiled code calls, and loaders of files by their suffix",

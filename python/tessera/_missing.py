@@ -10,9 +10,7 @@ _RPC = (
 )
 _MICRO = "there is no runtime for microcontrollers; export_library makes libraries for Linux on x86, ARM and RISC-V"
 _AOT = 'ahead-of-time compilation needs it; use the graph executor, relay.backend.Executor("graph")'
-_BYOC = (
-    "external code generators are not called; leave the partitioning out, and relay.build compiles all operators itself"
-)
+_BYOC = "its code generator is not there; leave the partitioning out, and relay.build compiles all operators itself"
 _SCHEDULES = (
     "computes and schedules for one kind of device are missing; topi.nn has the computes, and relay.build schedules "
     "them for every target"
@@ -72,7 +70,7 @@ _ROWS: list[tuple[str, str, str]] = [
     # external code generators, libraries, other runtimes
     (
         "tvm.relay.op.contrib",
-        "arm_compute_lib bnns clml cmsisnn coreml ethosu libtorch te_target torchop vitis_ai",
+        "arm_compute_lib bnns clml coreml vitis_ai",
         _BYOC,
     ),
     ("tvm.relay.backend.contrib", "ethosu", _BYOC),

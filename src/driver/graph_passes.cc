@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "byoc/libraries.h"
 #include "driver/relay_build.h"
 #include "relay/attrs/annotation.h"
 #include "relay/transform/passes.h"
+#include "relay/type/infer_type.h"
 #include "relay/walk.h"
 
 namespace tessera::relay {
@@ -32,6 +34,13 @@ Pass nothing(const char* name) {
 }
 
 bool is_cpu(const Target& target) { return target && target->kind->name == "llvm"; }
+
+/// Contractions for libraries that the target names with `-libs=`.
+Pass use_libraries(const Target& target) {
+  return module_pass(make_pass_info(0, "UseLibraries"), [target](const IRModule& mod, const PassContext&) {
+    return infer_type(byoc::hand_to_libraries(infer_type(mod), target));
+  });
+}
 
 /// Devices of all values, where a program can have several.
 Pass plan_several_devices(const CompilationConfig& config) {
@@ -73,7 +82,9 @@ IRModule fuse(const IRModule& mod) {
 
 Pass optimization_passes(const CompilationConfig& config) {
   Target target = config->optional_homogeneous_target;
-  Array<Pass> passes = simplifications(target);
+  Array<Pass> passes;
+  if (byoc::has_libraries(target)) passes.push_back(use_libraries(target));
+  for (const Pass& each : simplifications(target)) passes.push_back(each);
   int64_t most_args = target ? target.int_option("max_function_args", 0) : 0;
   if (most_args > 0) passes.push_back(pass(split_args, static_cast<int>(most_args)));
   passes.push_back(pass(split_dynamic_concats));

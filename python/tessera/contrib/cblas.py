@@ -1,4 +1,4 @@
-"""Matmuls by the BLAS that NumPy was built with."""
+"""Matmuls by a BLAS library, or where none is found by the BLAS that NumPy was built with."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._ffi.registry import register_func
+from .._ffi.registry import get_global_func, register_func
 from ..te import Tensor
 from . import _extern
 
@@ -23,8 +23,9 @@ def _multiply(lhs: Any, rhs: Any, out: Any, transa: int, transb: int) -> None:
     _write(out, np.matmul(left.swapaxes(-1, -2) if transa else left, right.swapaxes(-1, -2) if transb else right))
 
 
-for _name in ("matmul", "batch_matmul", "batch_matmul_iterative"):
-    register_func(f"tvm.contrib.cblas.{_name}", _multiply, override=True)
+if not get_global_func("tessera.blas.is_available")(False):
+    for _name in ("matmul", "batch_matmul", "batch_matmul_iterative"):
+        register_func(f"tvm.contrib.cblas.{_name}", _multiply, override=True)
 
 
 def matmul(lhs: Tensor, rhs: Tensor, transa: bool = False, transb: bool = False, **kwargs: Any) -> Tensor:

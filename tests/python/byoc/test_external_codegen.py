@@ -193,3 +193,22 @@ def test_a_kernel_says_which_generator_made_it(registered):
     lib = relay.build(mod, target="llvm")
     assert '"func_name": "tvmgen_default_tests_te_main_0"' in lib.get_graph_json()
     assert lib.get_lib()["tvmgen_default_fused_exp"]
+
+
+def test_composites_are_computed_by_tensor_expressions(registered):
+    from tessera import topi
+    from tessera.relay.dataflow_pattern import is_op, wildcard
+    from tessera.relay.op.contrib.te_target import lower_composite, relay_to_runtime
+
+    @lower_composite("tests_tensors.scaled")
+    def scaled(call, inputs):
+        assert call.op.name == "nn.relu"
+        return topi.nn.relu(topi.multiply(*inputs))
+
+    registered("relay.ext.tests_tensors", relay_to_runtime(tessera.target.Target("llvm")))
+    pattern = is_op("nn.relu")(is_op("multiply")(wildcard(), wildcard()))
+    merge = transform.MergeComposite([("tests_tensors.scaled", pattern)])
+    mod = merge(module(relay.exp(relay.nn.relu(relay.multiply(var("x", 3, 4), var("y", 4))))))
+    mod = transform.PartitionGraph()(transform.AnnotateTarget("tests_tensors")(mod))
+    other = np.float32([1, -2, 3, -4])
+    np.testing.assert_allclose(run_graph(mod, X, other)[0], np.exp(np.maximum(X * other, 0)), rtol=1e-5)
