@@ -108,7 +108,7 @@ Digit CanonicalSimplifier::divide_digit(Digit digit, int64_t c, DataType dtype) 
       digit.lower = *lower;
       return digit;
     }
-    if (lower && digit.floors && *lower >= digit.upper) {
+    if (lower && *lower >= digit.upper) {
       digit.scale = 0;
       return digit;
     }
@@ -256,11 +256,15 @@ std::optional<DigitSum> CanonicalSimplifier::cast_sum(DataType dtype, const Prim
   const SumRef inner = sum_of(value);
   IntBound all = IntBound::of(dtype);
   bool wider = dtype.bits >= value.dtype().bits;
-  DigitSum out{dtype, {}, inner->base};
-  if (!fits(dtype, inner->base)) return {};
+  // A narrower sum must not overflow on its way to the result: each part fits, and so does what is summed so far.
+  auto kept = [&](IntBound bound) { return wider || bound.within(all.min, all.max); };
+  DigitSum out{dtype, {}, inner->base}, so_far{value.dtype(), {}, 0};
+  if (!fits(dtype, inner->base) || !kept(bound_of_sum(*inner))) return {};
   for (Digit digit : inner->digits) {
-    bool kept = wider || bound_of(digit.index).within(all.min, all.max);
-    if (!kept || !fits(dtype, digit.lower) || !fits(dtype, digit.scale)) return {};
+    so_far.digits.push_back(digit);
+    if (!kept(bound_of(digit.index)) || !kept(bound_of_sum({value.dtype(), {digit}, 0})) || !kept(bound_of_sum(so_far)))
+      return {};
+    if (!fits(dtype, digit.lower) || !fits(dtype, digit.scale)) return {};
     if (digit.upper != kPosInf && !fits(dtype, digit.upper)) return {};
     if (digit.index.dtype() != dtype) {
       Cast node;

@@ -158,29 +158,56 @@ bool holds(const PatNode* condition, const Match& m, Prover& prover) {
   return false;
 }
 
+bool is_extremum(Kind kind) { return kind == Kind::Min || kind == Kind::Max; }
+
+/// The first commutative operator of a pattern, from the top: of `like`'s kind, or its counterpart among min and max.
+const PatNode* first_commutative(const PatNode* node, const PatNode* like = nullptr) {
+  if (!node || node->type != PatNode::Node || node->constant) return nullptr;
+  bool alike = !like || node->kind == like->kind || (is_extremum(node->kind) && is_extremum(like->kind));
+  if (is_commutative(node->kind) && alike) return node;
+  for (const PatNode* kid : node->kids)
+    if (const PatNode* found = first_commutative(kid, like)) return found;
+  return nullptr;
+}
+
+/// `node` with the operands of `at` exchanged.
+const PatNode* exchange(const PatNode* node, const PatNode* at) {
+  if (!node || node->type != PatNode::Node) return node;
+  PatNode copy = *node;
+  if (node == at) std::swap(copy.kids[0], copy.kids[1]);
+  else
+    for (const PatNode*& kid : copy.kids) kid = exchange(kid, at);
+  return keep(copy);
+}
+
+struct Ordered {
+  const PatNode* node;
+  bool exchanged;  // the operands of the node that was asked about
+};
+
 /// All ways to write `node` with the operands of its commutative operators in either order.
-std::vector<const PatNode*> orders(const PatNode* node) {
-  if (node->type != PatNode::Node || node->constant) return {node};
-  std::vector<PatNode> partial{*node};
+std::vector<Ordered> orders(const PatNode* node, const PatNode* asked) {
+  if (node->type != PatNode::Node || node->constant) return {{node, false}};
+  std::vector<std::pair<PatNode, bool>> partial{{*node, false}};
   for (int i = 0; i < 3 && node->kids[i]; ++i) {
-    std::vector<PatNode> next;
-    for (const PatNode* kid : orders(node->kids[i]))
-      for (PatNode copy : partial) {
-        copy.kids[i] = kid;
-        next.push_back(copy);
+    std::vector<std::pair<PatNode, bool>> next;
+    for (const Ordered& kid : orders(node->kids[i], asked))
+      for (auto [copy, exchanged] : partial) {
+        copy.kids[i] = kid.node;
+        next.emplace_back(copy, exchanged || kid.exchanged);
       }
     partial = std::move(next);
   }
-  std::vector<const PatNode*> out;
-  for (const PatNode& copy : partial) {
-    out.push_back(keep(copy));
+  std::vector<Ordered> out;
+  for (const auto& [copy, exchanged] : partial) {
+    out.push_back({keep(copy), exchanged});
     // x + y and y + x are the same pattern up to names when both operands are fresh holes
     bool alike = copy.kids[1] && copy.kids[0]->type == PatNode::Hole && copy.kids[1]->type == PatNode::Hole &&
                  copy.kids[0]->index == copy.kids[1]->index;
     if (is_commutative(copy.kind) && !alike) {
       PatNode swapped = copy;
       std::swap(swapped.kids[0], swapped.kids[1]);
-      out.push_back(keep(swapped));
+      out.push_back({keep(swapped), exchanged || node == asked});
     }
   }
   return out;
@@ -235,21 +262,27 @@ std::optional<int64_t> evaluate_constant(const PatNode* node, const int64_t* con
 
 RuleSet::RuleSet(std::vector<Rule> rules) : rules_(std::move(rules)) {
   for (const Rule& rule : rules_) {
+    const PatNode* after = rule.after.get();
     if (!rule.every_order) {
-      add(rule.before.get(), &rule);
+      add(rule.before.get(), after, &rule);
       continue;
     }
-    for (const PatNode* before : orders(rule.before.get())) add(before, &rule);
+    const PatNode* target = rule.mirrored ? first_commutative(after) : nullptr;
+    const PatNode* source = target ? first_commutative(rule.before.get(), target) : nullptr;
+    ICHECK(source || !rule.mirrored) << to_text(rule.before.get()) << " has no operands to mirror";
+    const PatNode* mirrored = source ? exchange(after, target) : after;
+    for (const Ordered& before : orders(rule.before.get(), source))
+      add(before.node, before.exchanged ? mirrored : after, &rule);
   }
 }
 
-void RuleSet::add(const PatNode* before, const Rule* rule) {
+void RuleSet::add(const PatNode* before, const PatNode* after, const Rule* rule) {
   ICHECK(before->type == PatNode::Node) << "a rule rewrites an operator";
   Kind first = kind_needed(before->kids[0]);
   Kind second = before->kids[1] ? kind_needed(before->kids[1]) : Kind::Other;
   auto& rows = candidates_[static_cast<int>(before->kind)];
   for (int kind = 0; kind < kKinds; ++kind)
-    if (first == Kind::Other || static_cast<int>(first) == kind) rows[kind].push_back({before, rule, second});
+    if (first == Kind::Other || static_cast<int>(first) == kind) rows[kind].push_back({before, after, rule, second});
 }
 
 PrimExpr RuleSet::apply(const PrimExpr& e, Prover& prover) const {
@@ -264,7 +297,7 @@ PrimExpr RuleSet::apply(const PrimExpr& e, Prover& prover) const {
     if (!match(variant.before, e.get(), &m)) continue;
     const PatNode* condition = variant.rule->condition.get();
     if (condition && !holds(condition, m, prover)) continue;
-    if (PrimExpr out = build(variant.rule->after.get(), m)) return out;
+    if (PrimExpr out = build(variant.after, m)) return out;
   }
   return nullptr;
 }

@@ -52,6 +52,7 @@ class Pat {
 struct Rule {
   Pat before, after, condition;  // no condition: always
   bool every_order = true;       // false: operands must stand as written
+  bool mirrored = false;         // operands found in the other order leave in the other order
 };
 
 /// What rules may ask about the expressions they matched.
@@ -74,10 +75,11 @@ class RuleSet {
  private:
   struct Variant {
     const PatNode* before;
+    const PatNode* after;
     const Rule* rule;
     Kind second;  // the kind the second operand must have; Other: any
   };
-  void add(const PatNode* before, const Rule* rule);
+  void add(const PatNode* before, const PatNode* after, const Rule* rule);
 
   std::vector<Rule> rules_;
   std::vector<Variant> candidates_[kKinds][kKinds];  // by kind of the node and of its first operand

@@ -26,10 +26,8 @@ IntSet axis_box(const IterSumExpr& start, const PrimExpr& extent, Analyzer* anal
   return IntSet::interval(analyzer->simplify(low), analyzer->simplify(high + extent - one));
 }
 
-}  // namespace
-
-Array<IntSet> estimate_region_strict_bound(const Array<Range>& region, const Map<Var, Range>& var_dom,
-                                           const PrimExpr& predicate, Analyzer* analyzer) {
+Array<IntSet> boxes(const Array<Range>& region, const Map<Var, Range>& var_dom, const PrimExpr& predicate,
+                    bool within_predicate, Analyzer* analyzer) {
   std::vector<PrimExpr> starts;
   for (const Range& range : region) {
     if (names(range->extent, var_dom)) return nullptr;
@@ -37,7 +35,7 @@ Array<IntSet> estimate_region_strict_bound(const Array<Range>& region, const Map
   }
   IterMapResult found =
       detect_iter_map(Array<PrimExpr>(starts), var_dom, predicate, IterMapLevel::Surjective, analyzer);
-  if (found->indices.size() != region.size()) return nullptr;
+  if (found->indices.size() != region.size() || (within_predicate && !found->is_whole)) return nullptr;
   if (!is_zero(found->padding_predicate)) return nullptr;
   Array<IntSet> out;
   for (size_t i = 0; i < region.size(); ++i) {
@@ -46,6 +44,30 @@ Array<IntSet> estimate_region_strict_bound(const Array<Range>& region, const Map
     out.push_back(axis);
   }
   return out;
+}
+
+/// One axis alone. The quotients of an interval are an interval, also where the digits are none.
+IntSet axis_alone(const Range& range, const Map<Var, Range>& var_dom, const PrimExpr& predicate, bool within_predicate,
+                  Analyzer* analyzer) {
+  if (Array<IntSet> found = boxes({range}, var_dom, predicate, within_predicate, analyzer); found.defined())
+    return found[0];
+  const auto* quotient = range->min.as<FloorDiv>();
+  const int64_t* divisor = quotient ? as_int(quotient->b) : nullptr;
+  if (!divisor || *divisor <= 0 || names(range->extent, var_dom)) return nullptr;
+  Range dividend = make_range(quotient->a, make_const(quotient->a.dtype(), 1));
+  IntSet inner = axis_alone(dividend, var_dom, predicate, within_predicate, analyzer);
+  if (!inner.defined()) return nullptr;
+  PrimExpr high = floordiv(inner.max(), quotient->b) + range->extent - make_const(range->extent.dtype(), 1);
+  return IntSet::interval(analyzer->simplify(floordiv(inner.min(), quotient->b)), analyzer->simplify(high));
+}
+
+}  // namespace
+
+Array<IntSet> estimate_region_strict_bound(const Array<Range>& region, const Map<Var, Range>& var_dom,
+                                           const PrimExpr& predicate, Analyzer* analyzer) {
+  if (region.size() != 1) return boxes(region, var_dom, predicate, true, analyzer);
+  IntSet axis = axis_alone(region[0], var_dom, predicate, true, analyzer);
+  return axis.defined() ? Array<IntSet>{axis} : Array<IntSet>(nullptr);
 }
 
 Array<IntSet> estimate_region_lower_bound(const Array<Range>& region, const Map<Var, Range>& var_dom,
@@ -57,8 +79,15 @@ Array<IntSet> estimate_region_upper_bound(const Array<Range>& region, const Map<
                                           const PrimExpr& predicate, Analyzer* analyzer) {
   Array<IntSet> exact = estimate_region_strict_bound(region, var_dom, predicate, analyzer);
   if (exact.defined()) return exact;
-  auto scope = analyzer->assume(predicate);
-  return eval_set(region, as_sets(var_dom), analyzer);
+  Array<IntSet> out;
+  {
+    auto scope = analyzer->assume(predicate);
+    out = eval_set(region, as_sets(var_dom), analyzer);
+  }
+  // An axis that the predicate bounds by the sum it is made of.
+  for (size_t i = 0; i < region.size(); ++i)
+    if (IntSet axis = axis_alone(region[i], var_dom, predicate, false, analyzer); axis.defined()) out.set(i, axis);
+  return out;
 }
 
 }  // namespace tessera::arith

@@ -50,6 +50,42 @@ bool may_fault(const PrimExpr& e) {
   return divides;
 }
 
+/// A vector against the same constant in each lane: what adds nothing goes, what decides alone stays. Empty otherwise.
+PrimExpr with_constant_lanes(Kind kind, const PrimExpr& a, const PrimExpr& b) {
+  auto lane = [](const PrimExpr& e) {
+    const auto* node = e.as<Broadcast>();
+    return node && is_const(node->value) ? node->value : PrimExpr();
+  };
+  PrimExpr left = lane(a), right = lane(b);
+  auto number = [](const PrimExpr& e, int value) {
+    const auto* real = e.as<FloatImm>();
+    return real ? real->value == value : is_const_int(e, value);
+  };
+  auto zero = [&](const PrimExpr& e) { return e.defined() && number(e, 0); };
+  auto one = [&](const PrimExpr& e) { return e.defined() && number(e, 1); };
+  switch (kind) {
+    case Kind::Add: return zero(right) ? a : zero(left) ? b : PrimExpr();
+    case Kind::Sub: return zero(right) ? a : PrimExpr();
+    case Kind::Mul:
+      if (zero(right) || one(left)) return b;
+      return zero(left) || one(right) ? a : PrimExpr();
+    case Kind::And:
+      if (zero(right) || one(left)) return b;
+      return zero(left) || one(right) ? a : PrimExpr();
+    case Kind::Or:
+      if (one(right) || zero(left)) return b;
+      return one(left) || zero(right) ? a : PrimExpr();
+    case Kind::Div:
+    case Kind::Mod:
+    case Kind::FloorDiv:
+    case Kind::FloorMod:
+      if (!a.dtype().is_floating() && zero(right))
+        throw Error(RuntimeError) << "divide by zero in " << bare_node(kind, a, b);
+      return one(right) && (kind == Kind::Div || kind == Kind::FloorDiv) ? a : PrimExpr();
+    default: return nullptr;
+  }
+}
+
 }  // namespace
 
 PrimExpr RewriteSimplifier::visit(const PrimExpr& e) {
@@ -83,7 +119,7 @@ PrimExpr RewriteSimplifier::compute(const PrimExpr& e) {
   switch (kind) {
     case Kind::Not: {
       PrimExpr a = visit(static_cast<const Not*>(e.get())->a);
-      PrimExpr node = a.same_as(static_cast<const Not*>(e.get())->a) ? e : not_node(a);
+      PrimExpr node = a.same_as(static_cast<const Not*>(e.get())->a) && !is_truth(a) ? e : not_node(a);
       if (kind_of(node) != Kind::Not) return node;
       const RuleSet& rules = e.dtype().lanes == 1 ? scalar_rules() : vector_rules();
       PrimExpr out = rules.apply(node, *this);
@@ -119,6 +155,9 @@ PrimExpr RewriteSimplifier::combine(Kind kind, const PrimExpr& a, const PrimExpr
   if (folded.defined()) return folded;
   // Rules know == and <; the others are their mirror images and negations.
   if (kind == Kind::GT || kind == Kind::GE) return combine(kind == Kind::GT ? Kind::LT : Kind::LE, b, a, original);
+  if (dtype.lanes > 1) {
+    if (PrimExpr out = with_constant_lanes(kind, a, b)) return out;
+  }
   PrimExpr node = rebuild(kind, a, b, original);
   if (dtype.lanes > 1) {
     PrimExpr out = vector_rules().apply(node, *this);
@@ -155,6 +194,10 @@ PrimExpr RewriteSimplifier::combine_index(Kind kind, const PrimExpr& a, const Pr
     case Kind::FloorMod: {
       IntBound bound = bound_of(node);
       if (bound.is_single() && fits(node.dtype(), bound.min)) return int_imm(node.dtype(), bound.min);
+      const int64_t* divisor = as_int(b);
+      bool is_remainder = kind == Kind::FloorMod || (kind == Kind::Mod && bound_of(a).min >= 0);
+      if (Modular m = modular_of(a); is_remainder && divisor && *divisor > 0 && m.coeff % *divisor == 0)
+        return int_imm(node.dtype(), floor_mod(m.base, *divisor));
       if (kind == Kind::FloorMod && bound_of(a).min >= 0 && proves(make_node(Kind::LT, a, b))) return a;
       if (kind == Kind::FloorDiv && bound_of(a).min >= 0 && proves(make_node(Kind::LT, a, b)))
         return make_zero(node.dtype());
@@ -198,6 +241,11 @@ PrimExpr RewriteSimplifier::on_call(const PrimExpr& e) {
       return visit(static_cast<const IntImm*>(condition.get())->value ? node->args[1] : node->args[2]);
     PrimExpr t = under(condition, node->args[1]), f = under(visit(not_node(condition)), node->args[2]);
     if (expr_equal(t, f) && side_effect(condition) <= CallEffect::Pure) return t;
+    // p ? (q ? x : y) : y   =>   p && q ? x : y
+    if (const auto* inner = t.as<Call>();
+        is_call(t, "tir.if_then_else") && expr_equal(inner->args[2], f) && !may_fault(inner->args[0]))
+      return visit(
+          with(node, &Call::args, Array<PrimExpr>{bare_node(Kind::And, condition, inner->args[0]), inner->args[1], f}));
     if (condition.same_as(node->args[0]) && t.same_as(node->args[1]) && f.same_as(node->args[2])) return e;
     return with(node, &Call::args, Array<PrimExpr>{condition, t, f});
   }

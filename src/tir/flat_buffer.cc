@@ -1,6 +1,7 @@
 #include "tir/flat_buffer.h"
 
 #include "arith/analyzer.h"
+#include "arith/merge_quotients.h"
 #include "ir/prim/ops.h"
 #include "runtime/registry.h"
 
@@ -39,6 +40,7 @@ Array<PrimExpr> flat_indices(const Buffer& buffer, const Array<PrimExpr>& indice
     ICHECK(out.size() == 1) << "buffer " << buffer->name << " has an offset and several physical dimensions";
     out[0] = out[0] + buffer->elem_offset;
   }
+  for (PrimExpr& offset : out) offset = arith::merge_quotients(offset);
   return out;
 }
 

@@ -62,6 +62,7 @@ InverseMap invert(const IndexMap& map, const Array<Range>& ranges, arith::IterMa
   Array<PrimExpr> back;
   for (const Var& var : map->initial_indices) {
     PrimExpr value = values.get_or_null(var);
+    if (!value && is_one(domains[var]->extent)) value = domains[var]->min;
     if (!value) not_invertible(map, "index " + var->name.str() + " is lost");
     back.push_back(analyzer.simplify(value));
   }

@@ -41,7 +41,10 @@ bool IterMapRewriter::add_constraints(const PrimExpr& predicate) {
     PrimExpr a = as_binary(e)->a, b = as_binary(e)->b;
     if (kind == Kind::GT || kind == Kind::GE) std::swap(a, b), kind = kind == Kind::GT ? Kind::LT : Kind::LE;
     PrimExpr one = make_const(a.dtype(), 1);
-    if (!uses_iter(a) && !uses_iter(b)) continue;
+    if (!uses_iter(a) && !uses_iter(b)) {
+      leaves_out_ = leaves_out_ || !analyzer_->can_prove(e);
+      continue;
+    }
     if (!uses_iter(b)) found.push_back({a, kind == Kind::EQ ? b : PrimExpr(), kind == Kind::LT ? b - one : b});
     else if (!uses_iter(a)) found.push_back({b, kind == Kind::LT ? a + one : a, kind == Kind::EQ ? a : PrimExpr()});
     else
@@ -73,6 +76,7 @@ bool IterMapRewriter::constrain(const PrimExpr& e, const PrimExpr& low, const Pr
   PrimExpr from = zero, end = size;  // of the flat sum, the end not included
   if (low.defined()) from = simple(max(low - sum->base, zero));
   if (high.defined()) end = simple(min(high - sum->base + one, size));
+  constrained_.push_back(flat);
   for (Fused& known : fused_) {
     if (!is_zero(known.flat->base) || !same_terms(known.flat, flat)) continue;
     PrimExpr new_from = simple(max(from, known.base));
@@ -89,6 +93,23 @@ bool IterMapRewriter::constrain(const PrimExpr& e, const PrimExpr& low, const Pr
     for (auto& [var, known] : of_var_)
       if (known->args.size() == 1 && known->args[0]->source.same_as(flat->args[0]->source))
         known = make_iter_sum({make_iter_split(fused_.back().mark, one)}, simple(known->base + from));
+  return true;
+}
+
+bool IterMapRewriter::uses_all_constraints(const std::vector<IterSumExpr>& sums) const {
+  std::vector<const IterMarkNode*> used;
+  auto use = [&](const IterSumExpr& sum) {
+    for (const IterSplitExpr& arg : sum->args)
+      if (std::find(used.begin(), used.end(), arg->source.get()) == used.end()) used.push_back(arg->source.get());
+  };
+  for (const IterSumExpr& sum : sums) use(sum);
+  for (size_t i = 0; i < used.size(); ++i)
+    if (const auto* inner = used[i]->source.as<IterSumExprNode>()) use(IterSumExpr(inner));
+  if (leaves_out_) return false;
+  for (const IterSumExpr& flat : constrained_) {
+    const Fused* fused = find_fused(flat);
+    if (!fused || std::find(used.begin(), used.end(), fused->mark.get()) == used.end()) return false;
+  }
   return true;
 }
 

@@ -89,6 +89,7 @@ IterMapResult detect_once(const Array<PrimExpr>& indices, const Map<Var, Range>&
     std::vector<String> errors(rewriter.errors.begin(), rewriter.errors.end());
     node.errors = Array<String>(errors);
     node.padding_predicate = rewriter.padding_predicate();
+    node.is_whole = rewriter.uses_all_constraints(found.vec());
     return make(std::move(node));
   };
   auto rejected = [&] {

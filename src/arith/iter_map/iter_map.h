@@ -63,6 +63,7 @@ enum class IterMapLevel : int32_t {
 struct IterMapResultNode : Object {
   Array<IterSumExpr> indices;  // empty when the indices are no such map
   Array<String> errors;        // why not
+  bool is_whole = true;        // false: a part of the predicate is not in the indices, which cover more than it allows
   PrimExpr padding_predicate;  // true where a padded iterator is outside the original space
   static constexpr NodeInfo info{"arith.IterMapResult", &Object::info};
   static void fields(auto f) {

@@ -26,6 +26,9 @@ class IterMapRewriter {
   /// Whether the digits used are independent, and all of them where the level asks for it.
   bool check_mapping(const std::vector<IterSumExpr>& sums);
 
+  /// Whether every condition given is part of the digits used by `sums`.
+  bool uses_all_constraints(const std::vector<IterSumExpr>& sums) const;
+
   bool pads() const { return padding_.defined(); }
   PrimExpr padding_predicate() const;
 
@@ -61,6 +64,8 @@ class IterMapRewriter {
   std::vector<Fused> fused_;
   PrimExpr padding_;
   std::vector<IterMark> padded_;
+  std::vector<IterSumExpr> constrained_;  // flat sums that conditions bound
+  bool leaves_out_ = false;               // a condition on none of the iterators that is not known to hold
 };
 
 }  // namespace tessera::arith

@@ -22,6 +22,9 @@ Rules equality_rules() {
       rule(x + c1 == y + c2, x == y, c1 == c2),
       rule(x * c1 == y * c1, x == y, c1 != 0),
       rule(x * y == 0, x == 0 || y == 0),
+      rule(x - c1 == c2, x == c1 + c2),
+      rule(max(x, c1) == c2, x == c2, c1 < c2),
+      rule(min(x, c1) == c2, x == c2, c2 < c1),
       rule(max(x, y) == x, y <= x),
       rule(min(x, y) == x, x <= y),
   };
@@ -42,6 +45,8 @@ Rules order_rules() {
       rule(x - z < x, 0 < z),
       rule(x + c1 < c2, x < c2 - c1),
       rule(c1 < x + c2, c1 - c2 < x),
+      rule(x - c1 < c2, x < c1 + c2),
+      rule(c1 < x - c2, c1 + c2 < x),
       rule(c1 - x < c2, c1 - c2 < x),
       rule(c1 < c2 - x, x < c2 - c1),
       rule(x - y < 0, x < y),
@@ -73,14 +78,12 @@ Rules order_rules() {
       // ---- quotients
       rule(floordiv(x, c1) < c2, x < c1 * c2, c1 > 0),
       rule(c1 < floordiv(x, c2), (c1 + 1) * c2 - 1 < x, c2 > 0),
-      rule(floordiv(x, c1) * c1 < x, 0 < floormod(x, c1), c1 > 0),
       rule(x < floordiv(x, c1) * c1, false, c1 > 0),
       rule(floordiv(x + c1, c2) * c2 < x, false, c2 > 0 && c1 >= c2 - 1),
-      rule(floordiv(x + c1, c2) * c2 < x + c3, c1 < floormod(x + c1, c2) + c3, c2 > 0),
-      rule(x + c3 < floordiv(x + c1, c2) * c2, floormod(x + c1, c2) + c3 < c1, c2 > 0),
-      rule(x < floordiv(x + c1, c2) * c2, floormod(x + c1, c2) < c1, c2 > 0),
       rule(x / c1 < c2, x < c1 * c2, c1 > 0 && c2 > 0),
+      rule(x / c1 < c2, x < (c2 - 1) * c1 + 1, c1 > 0 && c2 <= 0),
       rule(c1 < x / c2, (c1 + 1) * c2 - 1 < x, c1 >= 0 && c2 > 0),
+      rule(c1 < x / c2, c1 * c2 < x, c1 < 0 && c2 > 0),
 
       // ---- min and max
       rule(min(x, y) < z, x < z || y < z),
@@ -91,6 +94,26 @@ Rules order_rules() {
       rule(max(x, y) + c1 < z, x + c1 < z && y + c1 < z),
       rule(z < min(x, y) + c1, z < x + c1 && z < y + c1),
       rule(z < max(x, y) + c1, z < x + c1 || z < y + c1),
+  };
+}
+
+Rules rounded_order_rules(Rounding by) {
+  TESSERA_RULE_NAMES
+  auto [div, mod] = by;
+  return {
+      rule(div(x, c1) * c1 < x, 0 < mod(x, c1)),
+      rule(x < div(x, c1) * c1, mod(x, c1) < 0),
+      rule(div(x, c1) * c1 < x + y, 0 < mod(x, c1) + y),
+      rule(x + y < div(x, c1) * c1, mod(x, c1) + y < 0),
+      rule(div(x, c1) * c1 < x - y, y < mod(x, c1)),
+      rule(x - y < div(x, c1) * c1, mod(x, c1) < y),
+
+      rule(div(x + c2, c1) * c1 < x, c2 < mod(x + c2, c1)),
+      rule(x < div(x + c2, c1) * c1, mod(x + c2, c1) < c2),
+      rule(div(x + c2, c1) * c1 < x + y, c2 < mod(x + c2, c1) + y),
+      rule(x + y < div(x + c2, c1) * c1, mod(x + c2, c1) + y < c2),
+      rule(div(x + c2, c1) * c1 < x - y, y + c2 < mod(x + c2, c1)),
+      rule(x - y < div(x + c2, c1) * c1, mod(x + c2, c1) < y + c2),
   };
 }
 

@@ -16,6 +16,8 @@ inline Pat operator-(Pat a) { return node(Kind::Sub, Pat(0), a); }
 inline Pat operator*(Pat a, Pat b) { return node(Kind::Mul, a, b); }
 inline Pat operator/(Pat a, Pat b) { return node(Kind::Div, a, b); }  // rounds to zero
 inline Pat operator%(Pat a, Pat b) { return node(Kind::Mod, a, b); }  // has the sign of a
+inline Pat truncdiv(Pat a, Pat b) { return a / b; }
+inline Pat truncmod(Pat a, Pat b) { return a % b; }
 inline Pat floordiv(Pat a, Pat b) { return node(Kind::FloorDiv, a, b); }
 inline Pat floormod(Pat a, Pat b) { return node(Kind::FloorMod, a, b); }
 inline Pat min(Pat a, Pat b) { return node(Kind::Min, a, b); }
@@ -42,6 +44,18 @@ inline Rule rule(Pat before, Pat after, Pat when = {}) { return {before, after, 
 /// The same for operands in this order only.
 inline Rule ordered(Pat before, Pat after, Pat when = {}) { return {before, after, when, false}; }
 
+/// The same for operands in every order, where the operands of the result keep the order in which they were found: the
+/// first commutative operator of `after` follows the first of its kind in `before`, a min and a max being of one kind.
+///   mirrored(min(x + y, z) - x, min(y, z - x))     also says     min(z, x + y) - x   =>   min(z - x, y)
+inline Rule mirrored(Pat before, Pat after, Pat when = {}) { return {before, after, when, true, true}; }
+
+/// One of the two ways to round: truncdiv and truncmod, or floordiv and floormod. x = div(x, y) * y + mod(x, y) in both.
+struct Rounding {
+  Pat (*div)(Pat, Pat);
+  Pat (*mod)(Pat, Pat);
+};
+inline constexpr Rounding kTrunc{truncdiv, truncmod}, kFloor{floordiv, floormod};
+
 using Rules = std::vector<Rule>;
 Rules sum_rules();
 Rules product_rules();
@@ -53,6 +67,10 @@ Rules order_rules();
 Rules logic_rules();
 Rules select_rules();
 Rules ramp_rules();
+/// Rules that hold for both ways to round.
+Rules rounded_sum_rules(Rounding by);
+Rules rounded_order_rules(Rounding by);
+Rules rounded_min_max_rules(Rounding by);
 
 /// The names that rules use; constants[0] is free for lanes.
 #define TESSERA_RULE_NAMES                                                                                           \

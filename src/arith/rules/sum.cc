@@ -35,18 +35,15 @@ Rules sum_rules() {
       rule(x * y + x, x * (y + 1)),
 
       // ---- x + y: quotient and remainder
-      rule(floordiv(x, y) * y + floormod(x, y), x),
-      rule(floordiv(x, c1) * c2 + floormod(x, c1) * c3, x * c3, c2 == c1 * c3),
+      rule(floordiv(floormod(x, c2) + c1, c2) + floordiv(x, c2), floordiv(x + c1, c2)),
       rule(floordiv(x + c1, c2) * c2 + floormod(x + c3, c2), x + c1, c2 != 0 && floormod(c1 - c3, c2) == 0),
-      rule((x / y) * y + x % y, x),
-      rule((x / c1) * c2 + (x % c1) * c3, x * c3, c2 == c1 * c3),
 
       // ---- x + y: through min, max and select
       rule(max(x, y) + min(x, y), x + y),
-      rule(min(x, y - z) + z, min(x + z, y)),
-      rule(max(x, y - z) + z, max(x + z, y)),
-      rule(min(x, y + c1) + c2, min(x + c2, y), c1 + c2 == 0),
-      rule(max(x, y + c1) + c2, max(x + c2, y), c1 + c2 == 0),
+      mirrored(min(x, y - z) + z, min(x + z, y)),
+      mirrored(max(x, y - z) + z, max(x + z, y)),
+      mirrored(min(x, y + c1) + c2, min(x + c2, y), c1 + c2 == 0),
+      mirrored(max(x, y + c1) + c2, max(x + c2, y), c1 + c2 == 0),
       rule(select(p, x, y) + select(p, z, u), select(p, x + z, y + u)),
       rule(select(p, x, y - z) + z, select(p, x + z, y)),
       rule(select(p, x - z, y) + z, select(p, x, y + z)),
@@ -93,39 +90,61 @@ Rules sum_rules() {
       rule((x + y) * c1 - (x * c2 + z), y * c1 - z, c1 == c2),
 
       // ---- x - y: quotient and remainder
-      rule(x - floordiv(x, c1) * c1, floormod(x, c1)),
-      rule(floordiv(x, c1) * c1 - x, 0 - floormod(x, c1)),
-      rule(floordiv(x + y, c1) * c1 - x, y - floormod(x + y, c1)),
-      rule(x - floordiv(x + y, c1) * c1, floormod(x + y, c1) - y),
-      rule(x * c1 - floordiv(x, c2) * c3, floormod(x, c2) * c1, c3 == c1 * c2),
-      rule(floordiv(x, c2) * c3 - x * c1, floormod(x, c2) * (0 - c1), c3 == c1 * c2),
       rule(floordiv(x + c1, c3) - floordiv(x + c2, c3), floordiv(floormod(x + floormod(c2, c3), c3) + (c1 - c2), c3),
            c3 > 0),
       rule(floordiv(x + c1, c3) - floordiv(x, c3), floordiv(floormod(x, c3) + c1, c3), c3 > 0),
       rule(floordiv(x, c3) - floordiv(x + c2, c3), floordiv(floormod(x + floormod(c2, c3), c3) - c2, c3), c3 > 0),
-      rule(x - (x / c1) * c1, x % c1),
-      rule((x / c1) * c1 - x, 0 - x % c1),
+      rule((x + c1) / c3 - (x + c2) / c3, ((x + floormod(c2, c3)) % c3 + (c1 - c2)) / c3,
+           c3 > 0 && c1 >= c2 && proven(0 <= x) && proven(0 <= x + c2)),
+      rule((x + c1) / c3 - x / c3, (x % c3 + c1) / c3, c3 > 0 && c1 >= 0 && proven(0 <= x)),
 
       // ---- x - y: through min, max and select
-      rule(min(x, y) - x, min(0, y - x)),
-      rule(max(x, y) - x, max(0, y - x)),
-      rule(x - min(x, y), max(0, x - y)),
-      rule(x - max(x, y), min(0, x - y)),
-      rule(min(x + y, z) - x, min(y, z - x)),
-      rule(max(x + y, z) - x, max(y, z - x)),
-      rule(x - min(x + y, z), max(0 - y, x - z)),
-      rule(x - max(x + y, z), min(0 - y, x - z)),
-      rule((x + z) - min(x + y, u), max(z - y, (x + z) - u)),
-      rule((x + z) - max(x + y, u), min(z - y, (x + z) - u)),
+      mirrored(min(x, y) - x, min(0, y - x)),
+      mirrored(max(x, y) - x, max(0, y - x)),
+      mirrored(x - min(x, y), max(0, x - y)),
+      mirrored(x - max(x, y), min(0, x - y)),
+      mirrored(min(x + y, z) - x, min(y, z - x)),
+      mirrored(max(x + y, z) - x, max(y, z - x)),
+      mirrored(x - min(x + y, z), max(0 - y, x - z)),
+      mirrored(x - max(x + y, z), min(0 - y, x - z)),
+      mirrored((x + z) - min(x + y, u), max(z - y, (x + z) - u)),
+      mirrored((x + z) - max(x + y, u), min(z - y, (x + z) - u)),
       rule(min(x, y) - min(x, y), 0),
       rule(max(x, y) - max(x, y), 0),
       rule(min(x + c1, y + c2) - min(x, y), c1, c1 == c2),
       rule(max(x + c1, y + c2) - max(x, y), c1, c1 == c2),
+      rule(min(x + c1, y + c2) - min(x, y + c3), c1, c2 == c1 + c3),
+      rule(max(x + c1, y + c2) - max(x, y + c3), c1, c2 == c1 + c3),
       rule(select(p, x, y) - select(p, z, u), select(p, x - z, y - u)),
       rule(select(p, x, y) - x, select(p, 0, y - x)),
       rule(select(p, x, y) - y, select(p, x - y, 0)),
       rule(x - select(p, x, y), select(p, 0, x - y)),
       rule(y - select(p, x, y), select(p, y - x, 0)),
+  };
+}
+
+Rules rounded_sum_rules(Rounding by) {
+  TESSERA_RULE_NAMES
+  auto [div, mod] = by;
+  return {
+      rule(div(x, y) * y + mod(x, y), x),
+      rule(div(x, c1) * c2 + mod(x, c1) * c3, x * c3, c2 == c1 * c3),
+
+      rule(x - div(x, c1) * c1, mod(x, c1)),
+      rule(div(x, c1) * c1 - x, 0 - mod(x, c1)),
+      mirrored(x - div(x + y, c1) * c1, mod(x + y, c1) - y),
+      mirrored(div(x + y, c1) * c1 - x, y - mod(x + y, c1)),
+      rule(x - div(x - y, c1) * c1, mod(x - y, c1) + y),
+      rule(div(x - y, c1) * c1 - x, (0 - mod(x - y, c1)) - y),
+
+      rule(x * c1 - div(x, c2) * c3, mod(x, c2) * c1, c3 == c1 * c2),
+      rule(div(x, c2) * c3 - x * c1, mod(x, c2) * (0 - c1), c3 == c1 * c2),
+      ordered(x * c1 - div(x + y, c2) * c3, (mod(x + y, c2) - y) * c1, c3 == c1 * c2),
+      ordered(x * c1 - div(y + x, c2) * c3, (mod(y + x, c2) - y) * c1, c3 == c1 * c2),
+      ordered(div(x + y, c2) * c3 - x * c1, (y - mod(x + y, c2)) * c1, c3 == c1 * c2),
+      ordered(div(y + x, c2) * c3 - x * c1, (y - mod(y + x, c2)) * c1, c3 == c1 * c2),
+      rule(x * c1 - div(x - y, c2) * c3, (mod(x - y, c2) + y) * c1, c3 == c1 * c2),
+      rule(div(x - y, c2) * c3 - x * c1, (mod(x - y, c2) + y) * (0 - c1), c3 == c1 * c2),
   };
 }
 
