@@ -59,6 +59,12 @@ void insert_copy(State& state, const GlobalVar& function, const BlockRealize* sc
   state.replace(function, Stmt(scope), with(scope, &BlockRealize::block, make(std::move(block))));
 }
 
+void bind_axes_around(const Cursor& cursor, arith::Analyzer& analyzer) {
+  for (const Stmt& stmt : cursor.path)
+    if (auto* outer = stmt.as<BlockRealize>(); outer && outer != cursor.realize())
+      for (const IterVar& iter : outer->block->iter_vars) analyzer.bind(iter->var, iter->dom);
+}
+
 void bind_outside(const Cursor& cursor, const Site& site, arith::Analyzer& analyzer) {
   size_t inside = loops_inside(cursor, site).size();
   std::vector<const For*> loops = cursor.loops();

@@ -20,6 +20,8 @@ Stmt copy_nest(const Buffer& source, const Buffer& target, const String& name, c
 Site site_behind(const Cursor& producer, const std::vector<Cursor>& consumers, const BlockRealize* scope);
 /// The loops of `cursor` inside the site.
 std::vector<const For*> loops_inside(const Cursor& cursor, const Site& site);
+/// Tells the analyzer what the axes of the blocks around run through.
+void bind_axes_around(const Cursor& cursor, arith::Analyzer& analyzer);
 /// Tells the analyzer what the loops around the site run through.
 void bind_outside(const Cursor& cursor, const Site& site, arith::Analyzer& analyzer);
 

@@ -51,7 +51,7 @@ Stmt make_nest(const Array<Range>& region, const std::function<BlockNode(const A
     Var var = make_var("v" + std::to_string(i), dtype);
     iters.push_back(make_iter_var(domains.empty() ? region[i] : domains[i], var, IterType::DataPar));
     axes.push_back(var);
-    values.push_back(is_zero(region[i]->min) ? PrimExpr(loops[i]) : loops[i] + region[i]->min);
+    values.push_back(is_zero(region[i]->min) ? PrimExpr(loops[i]) : region[i]->min + loops[i]);
   }
   BlockNode block = build(axes);
   block.iter_vars = iters;

@@ -32,11 +32,13 @@ bool uses_loop(const Cursor& block, const For* loop) {
   return false;
 }
 
-/// Different iterations of the loops that the bindings name give different values of the axes.
-bool is_injective(const Cursor& cursor) {
+/// Different iterations of the loops that the bindings name give different values of the axes, while the outer ones
+/// among the loops stand still.
+bool is_injective(const Cursor& cursor, size_t outer = 0) {
   Map<Var, Range> domains;
-  for (const For* loop : cursor.loops())
-    if (uses_loop(cursor, loop)) domains.set(loop->loop_var, range_of(loop));
+  std::vector<const For*> loops = cursor.loops();
+  for (size_t i = outer; i < loops.size(); ++i)
+    if (uses_loop(cursor, loops[i])) domains.set(loops[i]->loop_var, range_of(loops[i]));
   return domains.empty() || are_digits(cursor, domains, arith::IterMapLevel::Bijective);
 }
 
@@ -88,6 +90,11 @@ bool accumulates_once(const Cursor& cursor, std::string* why_not) {
                                " of its reduction, so that elements would be added more than once");
   }
   if (is_injective(cursor)) return true;
+  // Tiles that overlap: a whole reduction begins anew for each of them.
+  std::vector<const For*> loops = cursor.loops();
+  size_t outer = 0;
+  while (outer < loops.size() && !uses_loop(cursor, loops[outer], IterType::CommReduce)) ++outer;
+  if (cursor.block()->init && outer < loops.size() && is_injective(cursor, outer)) return true;
   return fail(why_not, "the loops " + loop_names(cursor.loops()) + " run reduction block " + named(cursor.block()) +
                            " more than once for the same values of its axes");
 }

@@ -20,12 +20,22 @@ Map<Var, PrimExpr> bindings_of(const BlockRealize* realize) {
 Array<arith::IntSet> touched(const Cursor& cursor, const BufferRegion& region, const std::vector<const For*>& relaxed,
                              arith::Analyzer& analyzer) {
   const Map<Var, PrimExpr> values = bindings_of(cursor.realize());
-  arith::SetOfVar domains;
-  for (const For* loop : relaxed) domains.set(loop->loop_var, arith::IntSet::from_range(range_of(loop)));
-  Array<arith::IntSet> out;
-  for (const Range& range : region->region) {
-    Range bound = make_range(substitute(range->min, values), substitute(range->extent, values));
-    out.push_back(arith::eval_set(bound, domains, &analyzer));
+  Map<Var, Range> domains;
+  for (const For* loop : relaxed) domains.set(loop->loop_var, range_of(loop));
+  Array<Range> bounds;
+  for (const Range& range : region->region)
+    bounds.push_back(make_range(substitute(range->min, values), substitute(range->extent, values)));
+  const PrimExpr& guard = cursor.realize()->predicate;
+  if (is_one(guard)) return arith::eval_set(bounds, arith::as_sets(domains), &analyzer);
+  // Each axis alone: where the guard says nothing of it, the loops do.
+  Array<arith::IntSet> out = arith::estimate_region_upper_bound(bounds, domains, guard, &analyzer);
+  Array<arith::IntSet> unguarded = arith::eval_set(bounds, arith::as_sets(domains), &analyzer);
+  for (size_t i = 0; i < out.size(); ++i) {
+    const arith::IntSet set = out[i], whole = unguarded[i];
+    bool is_known =
+        set.has_lower_bound() && set.has_upper_bound() && whole.has_lower_bound() && whole.has_upper_bound();
+    const int64_t* narrow = is_known ? as_int(analyzer.simplify(set.max() - set.min())) : nullptr;
+    if (!narrow) out.set(i, whole);
   }
   return out;
 }

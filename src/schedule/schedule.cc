@@ -28,7 +28,7 @@ LoopRef ScheduleNode::loop(const ObjectRef& rv) const {
 }
 
 Cursor ScheduleNode::cursor(const ObjectRef& rv) const {
-  return loops.count(rv.get()) ? state.find(loop(rv)) : state.find(block(rv));
+  return rv.as<LoopRVNode>() ? state.find(loop(rv)) : state.find(block(rv));
 }
 
 PrimExpr ScheduleNode::value(const PrimExpr& e) const { return substitute(e, values); }

@@ -52,6 +52,7 @@ BlockRef cache_read(State& state, const BlockRef& ref, int buffer_index, const S
         << " writes it; say by consumer_blocks which of them read the copy";
   Site site = producers.empty() || early > 0 ? Site() : site_behind(producers[0], consumers, scope);
   arith::Analyzer analyzer;
+  bind_axes_around(cursor, analyzer);
   if (site.loop) bind_outside(producers[0], site, analyzer);
   Array<arith::IntSet> box;
   for (const Cursor& consumer : consumers) {

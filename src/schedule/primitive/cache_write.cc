@@ -65,7 +65,9 @@ Site site_behind_all(const Builders& builders, const BlockRealize* scope) {
   for (const Cursor& member : builders.members)
     if (member.block() != last.block()) depth = std::min(depth, common_loops(last, member).size());
   site.loop = depth > 0 ? loops[depth - 1] : nullptr;
-  site.position = position_of(statements_of(site.loop ? site.loop->body : scope->block->body), last.block()) + 1;
+  std::vector<Stmt> parts = statements_of(site.loop ? site.loop->body : scope->block->body);
+  bool is_last = !site.loop && builders.consumers.empty();
+  site.position = is_last ? parts.size() : position_of(parts, last.block()) + 1;
   return site;
 }
 
@@ -98,7 +100,8 @@ Array<arith::IntSet> built_box(const Builders& builders, const Buffer& buffer, c
 }  // namespace
 
 /// cache_write(C, 0, "local"):   C[i] = f(i)   =>   C_local[i] = f(i); C[v] = C_local[v]
-/// The copy stands right behind the block, inside the loops that it shares with those that read C. Where several blocks
+/// The copy stands right behind the block, inside the loops that it shares with those that read C; at the end of the
+/// scope where none does. Where several blocks
 /// write C, one after another (the init and the update of a reduction), all of them write the copy, which stands behind
 /// the last.
 BlockRef cache_write(State& state, const BlockRef& ref, int buffer_index, const String& scope_name) {
@@ -114,6 +117,7 @@ BlockRef cache_write(State& state, const BlockRef& ref, int buffer_index, const 
                                 << "decompose_reduction";
   Site site = site_behind_all(builders, scope);
   arith::Analyzer analyzer;
+  bind_axes_around(cursor, analyzer);
   bind_outside(builders.producers.back(), site, analyzer);
   Array<arith::IntSet> box = built_box(builders, buffer, site, analyzer);
   bool was_covered = are_covered(state, ref.function, builders.consumers);

@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "arith/iter_map/iter_map.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "schedule/checks.h"
@@ -116,21 +117,84 @@ class Mover {
     for (const BufferRegion& own : to_consumers_ ? block.block()->writes : block.block()->reads) {
       auto box = boxes_.find(own->buffer.get());
       if (box == boxes_.end()) continue;
-      for (size_t i = 0; i < own->region.size(); ++i) {
-        auto* var = own->region[i]->min.as<VarNode>();
-        const arith::IntSet set = box->second[i];
-        bool is_told = var && is_one(own->region[i]->extent) && set.has_lower_bound() && set.has_upper_bound();
-        if (is_told) {
-          auto [entry, is_new] = domains.emplace(var, set);
-          if (is_new) continue;
-          if (!to_consumers_) require_same(entry->second, set, own->buffer, analyzer);
-          entry->second = arith::union_sets({entry->second, set}, &analyzer);
-        } else if (!to_consumers_) {
-          require_whole(set, own->buffer, i, analyzer);
-        }
+      auto tell = [&](const VarNode* var, const arith::IntSet& set) {
+        auto [entry, is_new] = domains.emplace(var, set);
+        if (is_new) return;
+        if (!to_consumers_) require_same(entry->second, set, own->buffer, analyzer);
+        entry->second = arith::union_sets({entry->second, set}, &analyzer);
+      };
+      std::vector<bool> is_told(own->region.size());
+      for (const IterVar& iter : block.block()->iter_vars) {
+        std::vector<size_t> dims = dimensions_along(own, iter, block.block());
+        arith::IntSet set = values_along(own, dims, iter, box->second, analyzer);
+        if (!set.defined()) continue;
+        tell(iter->var.get(), set);
+        for (size_t dim : dims) is_told[dim] = true;
       }
+      for (size_t i = 0; i < own->region.size() && !to_consumers_; ++i)
+        if (!is_told[i]) require_whole(box->second[i], own->buffer, i, analyzer);
     }
     return domains;
+  }
+
+  /// The dimensions of a region whose start depends on the axis, and on no other one.
+  static std::vector<size_t> dimensions_along(const BufferRegion& region, const IterVar& iter, const BlockNode* block) {
+    std::vector<size_t> out;
+    for (size_t i = 0; i < region->region.size(); ++i) {
+      const Range& range = region->region[i];
+      bool is_alone = uses_var(range->min, iter->var) && !uses_var(range->extent, iter->var);
+      for (const IterVar& other : block->iter_vars)
+        is_alone = is_alone && (other->var.same_as(iter->var) || !uses_var(range->min, other->var));
+      if (is_alone) out.push_back(i);
+    }
+    return out;
+  }
+
+  /// The values of an axis at which a region meets a box along the dimensions it counts; empty where that is not known.
+  /// A producer may run for more of them than it must, a consumer for none that the box does not hold whole.
+  arith::IntSet values_along(const BufferRegion& region, const std::vector<size_t>& dims, const IterVar& iter,
+                             const Array<arith::IntSet>& box, arith::Analyzer& analyzer) const {
+    for (size_t dim : dims)
+      if (!box[dim].has_lower_bound() || !box[dim].has_upper_bound()) return nullptr;
+    if (dims.empty()) return nullptr;
+    const PrimExpr start = region->region[dims[0]]->min, extent = region->region[dims[0]]->extent;
+    const arith::IntSet set = box[dims[0]];
+    PrimExpr zero = make_zero(start.dtype()), one = make_const(start.dtype(), 1);
+    if (dims.size() == 1) {
+      if (start.same_as(iter->var) && is_one(extent)) return set;
+      // step * v + base <= max  and  min < step * v + base + extent
+      PrimExpr base = analyzer.simplify(substitute(start, {{iter->var, zero}}));
+      PrimExpr step = analyzer.simplify(substitute(start, {{iter->var, one}}) - base);
+      const int64_t *by = as_int(step), *size = as_int(extent);
+      if (by && *by > 0 && size && analyzer.can_prove_equal(start, iter->var * step + base) &&
+          (to_consumers_ || *size <= *by)) {
+        PrimExpr first = floordiv(set.min() - base - extent + step, step), last = floordiv(set.max() - base, step);
+        if (!to_consumers_ && *size != *by) return nullptr;
+        if (!to_consumers_ && !(analyzer.can_prove_equal(floormod(set.min() - base, step), zero) &&
+                                analyzer.can_prove_equal(floormod(set.max() + one - base, step), zero)))
+          return nullptr;
+        return arith::IntSet::interval(analyzer.simplify(first), analyzer.simplify(last));
+      }
+    }
+    // The dimensions as digits of the axis: their least and greatest values are those of the axis.
+    Array<PrimExpr> digits, least, greatest;
+    PrimExpr count = one;
+    for (size_t dim : dims) {
+      if (!is_one(region->region[dim]->extent)) return nullptr;
+      digits.push_back(region->region[dim]->min);
+      least.push_back(box[dim].min());
+      greatest.push_back(box[dim].max());
+      count = count * (box[dim].max() - box[dim].min() + one);
+    }
+    arith::IterMapResult map = arith::detect_iter_map(digits, {{iter->var, iter->dom}}, bool_imm(true),
+                                                      arith::IterMapLevel::Bijective, &analyzer, false);
+    if (map->indices.size() != digits.size()) return nullptr;
+    PrimExpr first = arith::inverse_affine_iter_map(map->indices, least).get_or_null(iter->var);
+    PrimExpr last = arith::inverse_affine_iter_map(map->indices, greatest).get_or_null(iter->var);
+    if (!first || !last) return nullptr;
+    bool is_whole = analyzer.can_prove_equal(last - first + one, count);
+    if (!to_consumers_ && !is_whole) return nullptr;
+    return arith::IntSet::interval(analyzer.simplify(first), analyzer.simplify(last));
   }
 
   void require_same(const arith::IntSet& a, const arith::IntSet& b, const Buffer& buffer, arith::Analyzer& analyzer) {
@@ -167,9 +231,13 @@ class Mover {
       if (is_told) {
         first = analyzer.simplify(told->second.min());
         extent = analyzer.simplify(told->second.max() - first + 1);
-        if (!as_int(extent) && as_int(iter->dom->extent)) {  // an extent that varies: all of the axis
-          first = iter->dom->min, extent = iter->dom->extent;
-          is_told = false;
+        const int64_t* whole = as_int(iter->dom->extent);
+        if (!as_int(extent) &&
+            whole) {  // an extent that varies: its greatest value, for a producer; else all of the axis
+          int64_t most = to_consumers_ ? analyzer.const_int_bound(extent).max : *whole;
+          is_told = most < *whole;
+          if (!is_told) first = iter->dom->min;
+          extent = is_told ? make_const(extent.dtype(), most) : iter->dom->extent;
         }
       }
       PrimExpr value = first;

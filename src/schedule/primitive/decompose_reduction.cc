@@ -1,6 +1,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "schedule/checks.h"
+#include "schedule/insert.h"
 #include "schedule/primitive_error.h"
 #include "schedule/primitives.h"
 #include "schedule/scope.h"
@@ -57,7 +58,7 @@ BlockRef decompose_reduction(State& state, const BlockRef& ref, const LoopRef& l
     kept.push_back(loops[i]);
     inner.set(loops[i]->loop_var, make_var(loops[i]->loop_var->name + "_init", loops[i]->loop_var->dtype));
   }
-  BlockNode init{.iter_vars = iters, .name_hint = block->name_hint + "_init"};
+  BlockNode init{.iter_vars = iters, .name_hint = block->name_hint + "_init", .annotations = block->annotations};
   init.body = substitute(block->init, axes);
   for (const BufferRegion& write : block->writes) init.writes.push_back(substitute(write, axes));
   Array<PrimExpr> bindings;
@@ -85,13 +86,7 @@ BlockRef decompose_reduction(State& state, const BlockRef& ref, const LoopRef& l
   }
   Block init_block = make(std::move(init));
   Stmt init_nest = make(BlockRealize{.iter_values = bindings, .predicate = predicate, .block = init_block});
-  for (size_t i = kept.size(); i-- > 0;)
-    init_nest = make(For{.loop_var = downcast<Var>(inner[kept[i]->loop_var]),
-                         .min = kept[i]->min,
-                         .extent = substitute(kept[i]->extent, inner),
-                         .kind = kept[i]->kind == LoopKind::ThreadBinding ? kept[i]->kind : LoopKind::Serial,
-                         .body = init_nest,
-                         .thread_binding = kept[i]->thread_binding});
+  init_nest = renamed_loops(kept, inner, init_nest);
 
   // The update block: no init any more, so it is said to read what it adds to.
   BlockNode update(*block);

@@ -137,7 +137,6 @@ BlockRef reindex(State& state, const BlockRef& ref, int buffer_index, bool is_wr
     if (behind > position)
       throw Error(ScheduleError) << buffer->name << " is written in a loop that block " << quoted(block->name_hint)
                                  << " runs in; reindex before moving it there";
-    position = behind;
   }
   Block changed = with_access(block, buffer, fresh, own_indices);
   for (Stmt& part : parts)

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -36,7 +37,7 @@ std::vector<const For*> chain_of(const State& state, const std::vector<LoopRef>&
   return chain;
 }
 
-void require_reorderable_blocks(const Cursor& innermost) {
+void require_reorderable_blocks(const Cursor& innermost, const For* outermost) {
   for (Cursor below : blocks_below(innermost.loop()->body, innermost.function)) {
     std::vector<Stmt> path = innermost.path;
     path.insert(path.end(), below.path.begin(), below.path.end());
@@ -45,9 +46,14 @@ void require_reorderable_blocks(const Cursor& innermost) {
       if (iter->iter_type != IterType::DataPar && iter->iter_type != IterType::CommReduce)
         throw Error(ScheduleError) << "axis " << iter->var->name << " of block " << quoted(block.block()->name_hint)
                                    << " is neither spatial nor a reduction, so its loops keep their order";
-    if (!has_affine_bindings(block))
+    // Loops outside those that move stay as they are, whatever is bound to them.
+    std::vector<const For*> loops = block.loops();
+    loops.erase(loops.begin(), std::find(loops.begin(), loops.end(), outermost));
+    Map<Var, Range> domains;
+    for (const For* loop : loops) domains.set(loop->loop_var, range_of(loop));
+    if (!are_digits(block, domains, arith::IterMapLevel::Surjective))
       throw Error(ScheduleError) << "the bindings of block " << quoted(block.block()->name_hint)
-                                 << " are not digits of the loops around it: " << loop_names(block.loops());
+                                 << " are not digits of the loops around it: " << loop_names(loops);
   }
 }
 
@@ -99,7 +105,7 @@ void reorder(State& state, const std::vector<LoopRef>& refs) {
   if (refs.empty()) throw Error(ScheduleError) << "reorder needs at least one loop";
   std::vector<const For*> chain = chain_of(state, refs);
   Cursor top = state.find(State::ref(refs[0].function, chain.front()));
-  require_reorderable_blocks(state.find(State::ref(refs[0].function, chain.back())));
+  require_reorderable_blocks(state.find(State::ref(refs[0].function, chain.back())), chain.front());
 
   std::unordered_set<const Object*> wanted;
   std::unordered_map<const Object*, const For*> by_var;

@@ -144,10 +144,26 @@ InverseMap inverse_of(const IndexMap& map, const Buffer& buffer) {
   }
 }
 
+/// Rejects a value for padding that the buffer cannot hold as it is, or that is found in another buffer.
+void require_value_of(const Buffer& buffer, const PrimExpr& value) {
+  // A whole number is a value of every type that holds it.
+  const int64_t* number = as_int(value);
+  arith::IntBound all = arith::IntBound::of(buffer->dtype);
+  bool fits = number && *number >= all.min && *number <= all.max;
+  if (value.dtype() != buffer->dtype && !fits)
+    throw Error(ScheduleError) << "pad_value " << value << " is " << value.dtype() << ", but buffer " << buffer->name
+                               << " holds " << buffer->dtype;
+  walk(value, [&](const BufferLoad* load) {
+    if (!load->buffer.same_as(buffer))
+      throw Error(ScheduleError) << "pad_value reads " << load->buffer->name << "; it may read " << buffer->name
+                                 << " only, whose layout changes";
+  });
+}
+
 }  // namespace
 
 /// transform_layout(C, B, map):   B[i, j]   =>   B[map(i, j)] wherever B is used; its shape is what the map covers
-/// Elements of the new shape that no index is mapped to are padding: they hold `pad_value` where it is given.
+/// Elements of the new shape that no index is mapped to are padding: they hold `pad_value`, which must be given then.
 /// Requires: the map keeps elements apart; B is a parameter or allocated around, and used by its elements only.
 void transform_layout(State& state, const BlockRef& ref, int buffer_index, bool is_write, const IndexMap& given,
                       const IndexMap& pad_value) {
@@ -164,6 +180,11 @@ void transform_layout(State& state, const BlockRef& ref, int buffer_index, bool 
   for (const PrimExpr& length : buffer->shape) dtypes.push_back(length.dtype());
   IndexMap map = with_index_dtypes(given, dtypes);
   InverseMap inverse = inverse_of(map, buffer);
+  if (pad_value) require_value_of(buffer, pad_value->final_indices[0]);
+  else if (!is_zero(inverse.padding))
+    throw Error(ScheduleError) << "the new layout of " << buffer->name
+                               << " has elements that no index is mapped to, where " << inverse.padding
+                               << "; say by pad_value what they hold";
   BufferNode fresh(*buffer);
   fresh.shape = map_shape(map, buffer->shape);
   fresh.axis_separators = {};

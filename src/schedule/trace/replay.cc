@@ -113,6 +113,7 @@ Globals replay_globals{
      [](const Array<Instruction>& insts, const Map<Instruction, ObjectRef>& decisions) {
        return Trace(make(TraceNode{.insts = insts, .decisions = decisions}));
      }},
+    {"tir.schedule.InstructionAsPython", instruction_as_python},
     {"tir.schedule.TraceGetDecision",
      [](const Trace& trace, const Instruction& inst) { return trace->decisions.get_or_null(inst); }},
     {"tir.schedule.TraceAppend",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -31,6 +32,7 @@ class Names {
 std::string as_python(const ObjectRef& value, const Names& names) {
   if (!value) return "None";
   if (auto* name = names.find(value)) return *name;
+  if (value.as<BlockRVNode>() || value.as<LoopRVNode>()) return "_";  // of no trace
   if (auto* text = value.as<StringNode>()) return quoted(text->text);
   if (auto* text = value.as<StringImm>()) return quoted(text->value);
   if (auto* number = value.as<IntImm>())
@@ -60,7 +62,8 @@ std::string as_python(const ObjectRef& value, const Names& names) {
 ObjectRef as_json(const ObjectRef& value, const Names& names) {
   if (!value) return String("None");
   if (auto* name = names.find(value)) return String(*name);
-  if (auto* text = value.as<StringNode>()) return String(quoted(text->text));
+  // As it is between two quotation marks, which tell it from a name; what writes the JSON escapes it.
+  if (auto* text = value.as<StringNode>()) return String("\"" + text->text + "\"");
   if (auto* array = value.as<ArrayNode>()) {
     Array<ObjectRef> out;
     for (const ObjectRef& item : array->items) out.push_back(as_json(item, names));
@@ -128,21 +131,33 @@ bool returns_list(std::string_view method) {
   return std::find(std::begin(methods), std::end(methods), method) != std::end(methods);
 }
 
+/// The call that an instruction is, `name` naming what it gives.
+std::string line_of(const Instruction& inst, const ObjectRef& decision, bool is_decided, const Names& names,
+                    const std::function<std::string(const ObjectRef&)>& name) {
+  const InstructionRecord& record = find_instruction(inst->kind->name);
+  std::string call = "sch." + std::string(record.method) + "(" + arguments_of(record, *inst, names);
+  if (is_decided) call += ", decision=" + as_python(decision, names);
+  std::string results;
+  for (const ObjectRef& rv : inst->outputs) results += (results.empty() ? "" : ", ") + name(rv);
+  if (inst->outputs.size() == 1 && returns_list(record.method)) results += ",";
+  return (results.empty() ? "" : results + " = ") + call + ")";
+}
+
 }  // namespace
 
 Array<String> trace_as_python(const Trace& trace, bool remove_postproc) {
   Names names;
   Array<String> lines;
   for (const Instruction& inst : instructions_of(trace, remove_postproc)) {
-    const InstructionRecord& record = find_instruction(inst->kind->name);
-    std::string call = "sch." + std::string(record.method) + "(" + arguments_of(record, *inst, names);
-    if (trace->decisions.count(inst)) call += ", decision=" + as_python(trace->decisions[inst], names);
-    std::string results;
-    for (const ObjectRef& rv : inst->outputs) results += (results.empty() ? "" : ", ") + names.define(rv);
-    if (inst->outputs.size() == 1 && returns_list(record.method)) results += ",";
-    lines.push_back((results.empty() ? "" : results + " = ") + call + ")");
+    auto name = [&](const ObjectRef& rv) { return names.define(rv); };
+    bool is_decided = trace->decisions.count(inst);
+    lines.push_back(line_of(inst, is_decided ? trace->decisions[inst] : ObjectRef(), is_decided, names, name));
   }
   return lines;
+}
+
+String instruction_as_python(const Instruction& inst) {
+  return line_of(inst, ObjectRef(), false, Names(), [](const ObjectRef&) { return std::string("_"); });
 }
 
 Array<ObjectRef> trace_as_json(const Trace& trace, bool remove_postproc) {

@@ -61,6 +61,8 @@ std::vector<Instruction> instructions_of(const Trace& trace, bool remove_postpro
 
 /// One line of Python per instruction: `l4, l5 = sch.split(loop=l1, factors=[None, 16], ...)`.
 Array<String> trace_as_python(const Trace& trace, bool remove_postproc = false);
+/// One instruction without a trace: what it takes and gives has no names and is written `_`.
+String instruction_as_python(const Instruction& inst);
 /// `[[[kind, inputs, attrs, outputs], ...], [[index, decision], ...]]`, random variables by name.
 Array<ObjectRef> trace_as_json(const Trace& trace, bool remove_postproc = false);
 /// The same instructions with another decision for one of them.

@@ -5,7 +5,7 @@ import json
 import pytest
 import tessera as tvm
 from tessera import te, tir
-from tessera.tir.schedule import Instruction, InstructionKind, Trace
+from tessera.tir.schedule import BlockRV, Instruction, InstructionKind, LoopRV, Trace
 
 
 def matmul(n=128):
@@ -145,3 +145,26 @@ def test_a_module_that_was_asked_for_stays_as_it_was():
 def test_broken_json_says_what_is_broken(json_trace, message):
     with pytest.raises(ValueError, match=message):
         Trace.apply_json_to_schedule(json_trace, fresh())
+
+
+def test_texts_with_quotation_marks_come_back_as_they_were():
+    sch = fresh()
+    sch.annotate(sch.get_block("C"), "note", 'say "so"\\')
+    again = fresh()
+    Trace.apply_json_to_schedule(sch.trace.as_json(), again)
+    assert again.get(again.get_block("C")).annotations["note"] == 'say "so"\\'
+
+
+def test_an_instruction_of_no_trace_names_nothing():
+    loops = Instruction(InstructionKind.get("GetLoops"), [BlockRV()], [], [LoopRV(), LoopRV()])
+    assert str(loops) == "_, _ = sch.get_loops(block=_)"
+    block = Instruction(InstructionKind.get("GetBlock"), [], ["C", "main"], [BlockRV()])
+    assert str(block) == '_ = sch.get_block(name="C", func_name="main")'
+
+
+def test_the_reference_of_a_loop_is_of_its_own_schedule():
+    sch = fresh()
+    loop = sch.get_loops("C")[0]
+    assert sch.get_sref(loop).stmt.same_as(sch.get(loop))
+    with pytest.raises(IndexError, match="found in another schedule"):
+        fresh().get_sref(loop)

@@ -115,24 +115,6 @@ def test_separators_between_indices_begin_physical_dimensions():
     assert 'B = T.alloc_buffer([4, 4, 16], dtype="float32", axis_separators=[1])' in sch.mod["main"].script()
 
 
-def test_without_a_value_padding_is_only_room():
-    @T.prim_func
-    def after(A: T.Buffer[(14,), "float32"], C: T.Buffer[(14,), "float32"]) -> None:
-        B = T.alloc_buffer((4, 4), "float32")
-        for i in T.serial(14):
-            with T.block("B"):
-                vi = T.axis.spatial(14, i)
-                B[vi // 4, vi % 4] = A[vi] * T.float32(2)
-        for i in T.serial(14):
-            with T.block("C"):
-                vi = T.axis.spatial(14, i)
-                C[vi] = B[vi // 4, vi % 4] + T.float32(1)
-
-    sch = tir.Schedule(copy14)
-    sch.transform_layout("B", "B", lambda i: (i // 4, i % 4))
-    check(sch, copy14, after)
-
-
 def test_a_block_that_computes_elements_runs_over_the_padding_too():
     @T.prim_func
     def after(A: T.Buffer[(14,), "float32"], C: T.Buffer[(14,), "float32"]) -> None:
@@ -394,7 +376,7 @@ def test_a_buffer_of_an_inner_scope_is_laid_out_there():
     func = te.create_prim_func([a, te.compute((12, 10), lambda i, j: b[i, j] + 1.0, name="C")])
     data = data_of((12, 10))
     for change in (
-        lambda sch: sch.transform_layout("B", ("write", 0), lambda i, j: (i, j // 4, j % 4)),
+        lambda sch: sch.transform_layout("B", ("write", 0), lambda i, j: (i, j // 4, j % 4), pad_value=0),
         lambda sch: sch.set_scope("B", 0, "global.workspace"),
         lambda sch: sch.set_axis_separator("B", ("write", 0), [1]),
         lambda sch: sch.compute_inline("B"),

@@ -37,3 +37,8 @@ class Instruction(Object):
 
     def __init__(self, kind: InstructionKind, inputs: list[Any], attrs: list[Any], outputs: list[Any]):
         self.__init_handle_by_constructor__(_ffi_api.Instruction, kind, inputs, attrs, outputs)
+
+    def __str__(self) -> str:
+        return _ffi_api.InstructionAsPython(self)
+
+    __repr__ = __str__

@@ -245,17 +245,20 @@ class Schedule(Object):
     def cache_read(
         self,
         block: BlockRV | str,
-        read_buffer_index: int,
+        read_buffer_index: int | str | Buffer,
         storage_scope: str,
         consumer_blocks: list[BlockRV | str] | None = None,
     ) -> BlockRV:
-        """Copies a buffer to another memory first and reads it there."""
+        """Copies a buffer, one of the block's reads by its index, name or itself, to another memory first and reads it there."""
+        block = self._block(block)
         consumers = [self._block(consumer) for consumer in consumer_blocks or []]
-        return self._run("CacheRead", [self._block(block), consumers], [read_buffer_index, storage_scope])[0]
+        index = self._index_of(block, read_buffer_index, 0)
+        return self._run("CacheRead", [block, consumers], [index, storage_scope])[0]
 
-    def cache_write(self, block: BlockRV | str, write_buffer_index: int, storage_scope: str) -> BlockRV:
-        """Writes to another memory first and copies the result to its buffer."""
-        return self._run("CacheWrite", [self._block(block)], [write_buffer_index, storage_scope])[0]
+    def cache_write(self, block: BlockRV | str, write_buffer_index: int | str | Buffer, storage_scope: str) -> BlockRV:
+        """Writes to another memory first and copies the result to its buffer, one of the block's writes."""
+        block = self._block(block)
+        return self._run("CacheWrite", [block], [self._index_of(block, write_buffer_index, 1), storage_scope])[0]
 
     def compute_at(
         self, block: BlockRV | str, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1
@@ -295,7 +298,7 @@ class Schedule(Object):
         """Moves element `i` of a buffer to `index_map(i)`, wherever it is used.
 
         ``IndexMap.AXIS_SEPARATOR`` between the indices of a function begins a physical dimension. Elements that no
-        index is mapped to hold `pad_value`, a value or a function of the new indices; without it they are undefined.
+        index is mapped to hold `pad_value`, a value or a function of the new indices, which must be given then.
         """
         block = self._block(block)
         kind, index, spec = self._buffer(block, buffer)
@@ -333,6 +336,20 @@ class Schedule(Object):
     def can_decompose_padding(self, block: BlockRV | str, loop: LoopRV) -> bool:
         """True when decompose_padding would not reject."""
         return bool(_ffi_api.ScheduleCanDecomposePadding(self, self._block(block), loop))
+
+    def _index_of(self, block: BlockRV, spec: int | str | Buffer, kind: int) -> int:
+        """The index of a buffer among the block's reads (0) or writes (1); an index is one already."""
+        if not isinstance(spec, (str, Buffer)):
+            return spec
+        node = self.get(block)
+        regions = list(node.writes if kind else node.reads)
+        for index, region in enumerate(regions):
+            if region.buffer.name == spec if isinstance(spec, str) else region.buffer.same_as(spec):
+                return index
+        names = ", ".join(region.buffer.name for region in regions)
+        verb = "writes" if kind else "reads"
+        name = spec if isinstance(spec, str) else spec.name
+        raise ValueError(f'block "{node.name_hint}" {verb} no buffer "{name}"; it {verb} {names}')
 
     def _buffer(self, block: BlockRV, spec: BufferSpec) -> tuple[int, int, Buffer]:
         """A buffer of the block: 0 when it is one of its reads, 1 for a write; its index there; itself."""
@@ -385,5 +402,12 @@ def _pad_value(value: Any, dtype: str, ndim: int) -> IndexMap | None:
 
         return IndexMap.from_func(as_list, ndim=ndim)
     if isinstance(value, (int, float)):
-        value = FloatImm(dtype, value) if "float" in dtype else IntImm(dtype, int(value))
+        is_whole = isinstance(value, int) or ("float" not in dtype and value == int(value))
+        value = (
+            FloatImm(dtype, value)
+            if "float" in dtype
+            else IntImm(dtype, int(value))
+            if is_whole
+            else FloatImm("float32", value)
+        )
     return IndexMap.from_func(lambda *indices: [value], ndim=ndim)
