@@ -36,8 +36,14 @@ class Compactor {
     });
     on.on([this](const BufferRegionNode* op) -> BufferRegion { return on_region(op); });
     on.on([this](const For* op) -> Stmt {
-      analyzer_.bind(op->loop_var, make_range(op->min, op->extent), true);
-      return rewriter_.children(op);
+      Range range = make_range(op->min, op->extent);
+      analyzer_.bind(op->loop_var, range, true);
+      std::string tag = op->kind == LoopKind::ThreadBinding ? op->thread_binding->thread_tag.str() : "";
+      if (!tag.starts_with("blockIdx") && !tag.starts_with("threadIdx")) return rewriter_.children(op);
+      threads_.push_back({tag, op->loop_var.get(), range});
+      Stmt out = rewriter_.children(op);
+      threads_.pop_back();
+      return out;
     });
     on.on([this](const AttrStmt* op) -> Stmt {
       auto* axis = op->node.as<IterVarNode>();

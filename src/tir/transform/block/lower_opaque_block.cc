@@ -1,6 +1,8 @@
 // Blocks become plain statements: predicates become ifs, their buffers allocations, loops bound to threads launch
 // attributes, pragmas attributes. Loops of one iteration disappear.
 
+#include <map>
+
 #include "arith/analyzer.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
@@ -36,9 +38,7 @@ class BlockLowerer {
     Stmt body = rewriter_(block->body);
     if (!is_one(predicate)) body = make(IfThenElse{.condition = likely(predicate), .then_case = body});
     for (size_t i = block->alloc_buffers.size(); i-- > 0;) body = allocate(block, block->alloc_buffers[i], body);
-    for (const auto& [key, value] : block->annotations)
-      if (is_pragma(key)) body = pragma(Var(), key, value, body);
-    return body;
+    return with_pragmas(Var(), block->annotations, body);
   }
 
   static Stmt allocate(const Block& block, const Buffer& buffer, Stmt body) {
@@ -77,6 +77,15 @@ class BlockLowerer {
     return make(AttrStmt{.node = node, .attr_key = key, .value = amount, .body = body});
   }
 
+  /// One attribute for each pragma, those of earlier keys outside.
+  static Stmt with_pragmas(const Var& var, const Map<String, ObjectRef>& annotations, Stmt body) {
+    std::map<std::string, ObjectRef> pragmas;
+    for (const auto& [key, value] : annotations)
+      if (is_pragma(key)) pragmas[key.str()] = value;
+    for (auto it = pragmas.rbegin(); it != pragmas.rend(); ++it) body = pragma(var, it->first, it->second, body);
+    return body;
+  }
+
   Stmt on_loop(const For* op) {
     PrimExpr min = rewriter_(op->min), extent = rewriter_(op->extent);
     bool is_plain_unit = is_one(extent) && op->kind != LoopKind::ThreadBinding && op->annotations.empty();
@@ -95,9 +104,7 @@ class BlockLowerer {
         if (!is_pragma(key)) out.annotations.set(key, value);
       body = make(std::move(out));
     }
-    for (const auto& [key, value] : op->annotations)
-      if (is_pragma(key)) body = pragma(op->loop_var, key, value, body);
-    return body;
+    return with_pragmas(op->loop_var, op->annotations, body);
   }
 
   static Stmt launch(const For* op, const PrimExpr& extent, const Stmt& body) {

@@ -21,7 +21,6 @@ PrimFunc remove_weight_layout_rewrite_block(const PrimFunc& function) {
     BlockNode out(*op);
     out.reads = out.writes = {};
     out.body = make_nop();
-    out.annotations.erase(attr::kLayoutRewritePreproc);
     return make(std::move(out));
   });
   if (params.empty()) return function;

@@ -9,7 +9,8 @@
 //
 // A hint above 1 says how many steps the loop inside has that does not always run to its end. What is left over then gets code
 // for each number of steps below that, without guards: `if n % 32 == 1: ... else if n % 32 == 2: ...`.
-// Loops of constant extent are split only on request (or hinted). No `likely` is left afterwards. A program grows at most
+// Loops of constant extent are split only on request (or hinted; there any `if` counts). No `likely` and no hint is left
+// afterwards. A program grows at most
 // tenfold: where splitting would copy more, loops keep their guards.
 
 #include <unordered_set>
@@ -61,6 +62,15 @@ Stmt with_single_conditions(const Stmt& body) {
   });
 }
 
+/// In a loop that is to be split, every `if` on its variable counts.
+Stmt with_likely_conditions(const Stmt& body, const Var& var) {
+  return rewrite(body, [&](Rewriter& self, const IfThenElse* op) -> Stmt {
+    Ref<IfThenElse> out = self.children(op);
+    bool is_marked = is_call(op->condition, "tir.likely") || !uses_var(op->condition, var);
+    return is_marked ? Stmt(out) : Stmt(with(out, &IfThenElse::condition, likely(op->condition)));
+  });
+}
+
 class Partitioner {
  public:
   Partitioner(const PrimFunc& function, const LoopPartitionConfig& options) : options_(options) {
@@ -95,18 +105,19 @@ class Partitioner {
   Stmt on_loop(const For* op) {
     bool is_hinted = hint_of(op) > 0;
     bool is_constant = as_int(op->min) && as_int(op->extent);
-    if (is_hinted && !is_constant) {
-      Stmt single = with(op, &For::body, with_single_conditions(op->body));
-      return split_or_keep(single.as<For>(), true);
-    }
-    return split_or_keep(op, !is_constant || options_.partition_const_loop || is_hinted);
+    if (!is_hinted) return split_or_keep(op, !is_constant || options_.partition_const_loop);
+    Stmt body = with_likely_conditions(op->body, op->loop_var);
+    Stmt hinted = with(op, &For::body, is_constant ? body : with_single_conditions(body));
+    return split_or_keep(hinted.as<For>(), true);
   }
 
   Stmt split_or_keep(const For* op, bool may_split) {
     if (may_split)
       if (Stmt split = try_split(op)) return split;
     analyzer_.bind(op->loop_var, make_range(op->min, op->extent), true);
-    return rewriter_.children(op);
+    Ref<For> out = rewriter_.children(op);
+    bool is_unrolled = options_.unroll_loop_with_partition_hint_no_interval && hint_of(op) > 0;
+    return is_unrolled ? Stmt(with(out, &For::kind, LoopKind::Unrolled)) : Stmt(out);
   }
 
   /// `likely` conditions on the loop's variable, with the ranges of the loops around them inside the body.
@@ -142,10 +153,11 @@ class Partitioner {
     if (!uses_var(condition, var)) return false;
     auto* pair = condition.as<BinaryNode>();
     if (!pair || !pair->a.dtype().is_int()) return false;
-    PrimExpr e;  // the condition as e <= 0
+    PrimExpr e;  // the condition as e <= 0, or e == 0
     PrimExpr one = make_const(pair->a.dtype(), 1);
+    bool is_equation = condition.as<EQ>();
     if (condition.as<LT>()) e = pair->a - pair->b + one;
-    else if (condition.as<LE>()) e = pair->a - pair->b;
+    else if (condition.as<LE>() || is_equation) e = pair->a - pair->b;
     else if (condition.as<GT>()) e = pair->b - pair->a + one;
     else if (condition.as<GE>()) e = pair->b - pair->a;
     else return false;
@@ -157,6 +169,13 @@ class Partitioner {
     PrimExpr scale = make_const(var->dtype, *factor);
     PrimExpr rest = analyzer_.simplify(e - scale * var);
     if (uses_var(rest, var)) return false;
+    if (is_equation) {  // at one iteration
+      if (uses_inner(rest) || (*factor != 1 && *factor != -1)) return false;
+      PrimExpr at = analyzer_.simplify(*factor > 0 ? make_zero(var->dtype) - rest : rest);
+      out->low = out->low ? max(out->low, at) : at;
+      out->high = out->high ? min(out->high, at) : at;
+      return true;
+    }
     loops::Interval range = loops::eval_interval(rest, inner_, analyzer_);
     if (!range.max || uses_inner(range.max) || uses_var(range.max, var)) return false;
     if (*factor > 0) {
@@ -347,9 +366,18 @@ class Partitioner {
 
 PrimFunc loop_partition(const PrimFunc& function, const PassContext& context) {
   Stmt body = Partitioner(function, *context.options<LoopPartitionConfig>("tir.LoopPartition"))(function->body);
-  body = rewrite(body, [](Rewriter& self, const Call* call) -> PrimExpr {
-    return builtin::is(call, builtin::likely()) ? self(call->args[0]) : PrimExpr(self.children(call));
-  });
+  body = rewrite(
+      body,
+      [](Rewriter& self, const Call* call) -> PrimExpr {
+        return builtin::is(call, builtin::likely()) ? self(call->args[0]) : PrimExpr(self.children(call));
+      },
+      [](Rewriter& self, const For* op) -> Stmt {
+        Ref<For> loop = self.children(op);
+        if (!op->annotations.count(attr::kPragmaLoopPartitionHint)) return loop;
+        For out(*loop.get());
+        out.annotations.erase(attr::kPragmaLoopPartitionHint);
+        return make(std::move(out));
+      });
   return body.same_as(function->body) ? function : with_body(function, convert_ssa(body));
 }
 

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "arith/analyzer.h"
+#include "arith/iter_map/iter_map.h"
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
@@ -133,8 +134,7 @@ class LifeFinder {
   int time_ = 0;
 };
 
-/// True when the loops around the store reach each element once, so that none is read after it was overwritten.
-bool reaches_once(const PrimExpr& index, const std::vector<const For*>& nest) {
+bool reaches_once_by_strides(const PrimExpr& index, const std::vector<const For*>& nest) {
   arith::Analyzer analyzer;
   PrimExpr base = index;
   std::vector<std::pair<int64_t, int64_t>> steps;  // stride and count of each loop
@@ -159,6 +159,21 @@ bool reaches_once(const PrimExpr& index, const std::vector<const For*>& nest) {
     reach += stride * (count - 1);
   }
   return true;
+}
+
+/// True when the loops around the store reach each element once, so that none is read after it was overwritten.
+bool reaches_once(const Array<PrimExpr>& indices, const std::vector<const For*>& nest) {
+  if (indices.size() == 1 && reaches_once_by_strides(indices[0], nest)) return true;
+  Map<Var, Range> loops;
+  for (const For* loop : nest) {
+    if (loop->kind == LoopKind::ThreadBinding) return false;
+    loops.set(loop->loop_var, make_range(loop->min, loop->extent));
+  }
+  for (const PrimExpr& index : indices)
+    if (index.dtype().lanes != 1) return false;
+  arith::Analyzer analyzer;
+  auto map = arith::detect_iter_map(indices, loops, bool_imm(true), arith::IterMapLevel::Bijective, &analyzer);
+  return map->indices.size() == indices.size();
 }
 
 }  // namespace
@@ -194,8 +209,7 @@ bool nest_can_be_in_place(const Object* region, const VarNode* target, const Var
     region = loop->body.get();
   }
   auto* store = cast_or_null<BufferStore>(region);
-  return store && store->indices.size() == 1 && can_be_in_place(store, target, source) &&
-         reaches_once(store->indices[0], nest);
+  return store && can_be_in_place(store, target, source) && reaches_once(store->indices, nest);
 }
 
 }  // namespace tessera

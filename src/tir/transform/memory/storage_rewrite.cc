@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "arith/analyzer.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/analysis/deep_equal.h"
@@ -31,7 +32,7 @@ struct Memory {
   const Allocate* first;  // the allocation it is made of
   const Object* owner;
   std::string scope;
-  int64_t elements;  // -1: not constant
+  int64_t elements;  // -1: not constant, or of several dimensions
   PrimExpr size;     // number of elements when not constant
   int free_at;       // the step after which it is not used
   bool is_shareable;
@@ -55,7 +56,8 @@ class Planner {
   static int64_t constant_elements(const Allocate* op) {
     int64_t size = op->dtype.lanes;
     for (const PrimExpr& extent : op->extents) {
-      const int64_t* value = as_int(extent);
+      PrimExpr simple = as_int(extent) ? extent : arith::Analyzer().simplify(extent);
+      const int64_t* value = as_int(simple);
       if (!value || __builtin_mul_overflow(size, *value, &size)) return -1;
     }
     return size;
@@ -68,8 +70,8 @@ class Planner {
     bool is_register =
         scope.rfind("local", 0) == 0 || scope.rfind("warp", 0) == 0 || scope.find('.') != std::string::npos;
     bool is_tiny = elements > 0 && elements * op->dtype.bits <= kSmallArrayBits;
-    bool is_flat = op->extents.size() <= 1;
-    bool shareable = !is_register && !is_tiny && is_flat && is_one(op->condition) && op->annotations.empty();
+    if (op->extents.size() > 1) elements = -1;  // shared where all extents agree
+    bool shareable = !is_register && !is_tiny && is_one(op->condition) && op->annotations.empty();
     int found = shareable && life.first >= 0 ? find(life, scope, elements) : -1;
     if (found < 0) {
       found = static_cast<int>(memories_.size());

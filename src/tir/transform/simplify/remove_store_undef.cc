@@ -16,7 +16,7 @@ bool is_undefined(const PrimExpr& value) {
 
 }  // namespace
 
-/// A store of undef() allows any value, so also the one that is there. A `let` of one is followed to its uses.
+/// A store of what depends on undef() allows any value, so also the one that is there. A `let` of one is followed to its uses.
 Stmt remove_store_undef(const Stmt& body) {
   Map<Var, PrimExpr> lets;
   Rewriter rewriter;
@@ -31,15 +31,16 @@ Stmt remove_store_undef(const Stmt& body) {
   });
   rewriter.on([](Rewriter& self, const BufferStore* op) -> Stmt {
     Ref<BufferStore> out = self.children(op);
-    if (!is_undefined(out->value)) return out;
-    if (is_call(out->value, "tir.undef")) return make_nop();
-    throw Error(ValueError) << "RemoveStoreUndef: the value stored in " << op->buffer->name
-                            << " depends on undef(): " << out->value;
+    for (const PrimExpr& index : out->indices)
+      if (is_undefined(index))
+        throw Error(RuntimeError) << "RemoveStoreUndef: an index of " << op->buffer->name
+                                  << " depends on undef(): " << index;
+    return is_undefined(out->value) ? make_nop() : Stmt(out);
   });
   Stmt out = rewriter(body);
   walk(out, [](const Call* call) {
     if (is_call(call, "tir.undef"))
-      throw Error(ValueError) << "RemoveStoreUndef: undef() is used elsewhere than as the value of a store";
+      throw Error(RuntimeError) << "RemoveStoreUndef: undef() is used elsewhere than as the value of a store";
   });
   return out;
 }

@@ -52,9 +52,13 @@ PrimFunc Retype::operator()(const PrimFunc& function) {
   PrimFuncNode out(*function.get());
   Map<Var, Buffer> buffers;
   for (const auto& [param, buffer] : function->buffer_map) {
-    vars_[buffer->data.get()] = {buffer->data, buffer->data};
     buffers.set(param, lowered(buffer));
   }
+  // As callers see them, these keep their types.
+  Map<Var, Buffer> shaped;
+  for (const auto& [param, buffer] : function->preflattened_buffer_map)
+    shaped.set(param, with(buffer, &BufferNode::data, renamed(buffer->data)));
+  out.preflattened_buffer_map = shaped;
   Array<Var> params;
   for (const Var& param : function->params) params.push_back(renamed(param));
   out.params = params;

@@ -20,7 +20,6 @@ class Retype {
   Rewriter rewriter;
   DataType stored(DataType dtype) const { return stored_(dtype); }
 
-  /// The pointers of parameters' buffers stay the same variables, so that what callers hand in keeps its name.
   PrimFunc operator()(const PrimFunc& function);
   /// True when something in the function has a type that is stored as another.
   bool applies_to(const PrimFunc& function) const;

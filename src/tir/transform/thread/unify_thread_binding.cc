@@ -1,7 +1,7 @@
 // Loops bound to the same thread inside one launch become one launch dimension.
 //
 //   for i in bind(blockIdx.x): { for j in bind(threadIdx.x): S; for k in bind(threadIdx.x): T }
-//     => launch blockIdx.x, threadIdx.x: { S[j := threadIdx.x]; T[k := threadIdx.x] }
+//     => for blockIdx.x in bind, threadIdx.x in bind: { S[j := threadIdx.x]; T[k := threadIdx.x] }
 //
 // Loops of one tag need equal extents. Virtual threads stay loops.
 
@@ -36,13 +36,14 @@ class BindingUnifier {
     String tag;
     Var var;
     PrimExpr extent;
+    IterVar binding;
   };
 
   Stmt on_loop(const For* op) {
     if (op->kind != LoopKind::ThreadBinding || !is_launch_tag(op->thread_binding->thread_tag))
       return rewriter_.children(op);
     bool is_outermost = launches_.empty();
-    values_[op->loop_var.get()] = axis_of(op) + rewriter_(op->min);
+    values_[op->loop_var.get()] = cast(op->loop_var->dtype, axis_of(op)) + rewriter_(op->min);
     Stmt body = rewriter_(op->body);
     if (!op->annotations.empty()) {
       for (const auto& [key, value] : op->annotations)
@@ -52,10 +53,12 @@ class BindingUnifier {
     if (!is_outermost) return body;
     for (size_t i = launches_.size(); i-- > 0;) {
       const Launch& launch = launches_[i];
-      body = make(AttrStmt{.node = make_iter_var(Range(), launch.var, IterType::ThreadIndex, launch.tag),
-                           .attr_key = attr::kThreadExtent,
-                           .value = launch.extent,
-                           .body = body});
+      body = make(For{.loop_var = launch.var,
+                      .min = make_zero(launch.var->dtype),
+                      .extent = launch.extent,
+                      .kind = LoopKind::ThreadBinding,
+                      .body = body,
+                      .thread_binding = launch.binding});
     }
     launches_.clear();
     return body;
@@ -66,13 +69,13 @@ class BindingUnifier {
     PrimExpr extent = rewriter_(op->extent);
     for (const Launch& launch : launches_) {
       if (!(launch.tag == tag)) continue;
-      if (!arith::Analyzer().can_prove_equal(launch.extent, extent))
+      if (!arith::Analyzer().can_prove_equal(launch.extent, cast(launch.extent.dtype(), extent)))
         throw Error(ValueError) << "loops bound to " << tag
                                 << " in one launch have different extents: " << launch.extent << " and " << extent
                                 << " (loop " << op->loop_var->name << ")";
       return launch.var;
     }
-    launches_.push_back({tag, make_var(tag, op->loop_var->dtype), extent});
+    launches_.push_back({tag, make_var(tag, op->loop_var->dtype), extent, op->thread_binding});
     return launches_.back().var;
   }
 

@@ -57,3 +57,9 @@ def test_legalised_bfloat16_rounds_to_even():
 
     # The sum is one float32 expression: only its result is rounded.
     np.testing.assert_array_equal(b.numpy(), rounded(values * np.float32(1.5)))
+
+
+def test_pointers_to_bfloat16_become_pointers_to_words():
+    lowered = run(X.BF16Legalize(), named(brain))
+    for buffer in lowered.buffer_map.values():
+        assert (buffer.dtype, str(buffer.data.type_annotation.element_type.dtype)) == ("uint16", "uint16")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tessera as tvm
-from helpers import body_text, function, run
+from helpers import body_text, function, named, run
 from tessera import tir
 from tessera.script import tir as T
 
@@ -228,3 +228,23 @@ def test_memory_of_a_strided_buffer_reaches_to_its_last_element(shape, strides):
     allocate = run(X.LowerOpaqueBlock(), func).body
     last = sum(index * stride for index, stride in zip(indices, strides, strict=True))
     assert np.prod([int(extent) for extent in allocate.extents]) > last
+
+
+def test_the_block_around_an_allocation_touches_what_its_body_does():
+    @T.prim_func
+    def before(A: T.Buffer[(16, 16), "float32"], C: T.Buffer[(16, 16), "float32"]):
+        B = T.alloc_buffer((16, 16))
+        for i in range(16):
+            for j in range(16):
+                with T.block("B"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    B[vi, vj] = A[vi, vj] * 2.0
+            for j in range(16):
+                with T.block("C"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    C[vi, vj] = B[vi, vj] + 1.0
+
+    text = run(X.PlanAndUpdateBufferAllocationLocation(), named(before)).script()
+    opaque = text[text.index("for i in") : text.index("B = T.alloc_buffer")]
+    assert "T.reads(A[i, 0 : 16])" in opaque
+    assert "T.writes(C[i, 0 : 16])" in opaque

@@ -70,3 +70,54 @@ def test_a_hint_of_how_many_steps_there_are_gives_each_rest_code_without_guards(
     rest = "n - n // 3 * 3 - io * 3"
     conditions = [line.strip() for line in text.splitlines() if "if " in line]
     assert conditions == [f"if {rest} == 1:", f"if {rest} == 2:"], text
+
+
+def by_plain_if(condition, annotations=None):
+    A = buffer("A", (64,))
+    store = tir.BufferStore(A, 1.0, [io])
+    body = tir.IfThenElse(condition, store, tir.BufferStore(A, 2.0, [io]))
+    return function([A], tir.For(io, 0, 16, tir.ForKind.SERIAL, body, annotations=annotations or {}))
+
+
+def hinted(func):
+    return func.with_body(
+        tir.AttrStmt(tir.IterVar(None, io, 0), "pragma_loop_partition_hint", tir.const(1, "int32"), func.body)
+    )
+
+
+def test_a_hinted_loop_is_cut_at_any_if():
+    cut = [PARTITION, tir.transform.Simplify()]
+    assert "if " in body_text(run(cut, by_plain_if(io < 5)))
+    for func in (
+        hinted(by_plain_if(io < 5)),
+        by_plain_if(io < 5, {"pragma_loop_partition_hint": tir.const(1, "int32")}),
+    ):
+        check(
+            run(cut, func),
+            """
+            for io in T.serial(5):
+                A[io] = T.float32(1)
+            for io in T.serial(11):
+                A[io + 5] = T.float32(2)
+            """,
+        )
+
+
+def test_an_equation_is_met_in_one_iteration():
+    check(
+        run([PARTITION, tir.transform.Simplify()], by_plain_if(tir.likely(tir.EQ(io, 5))), CONSTANT),
+        """
+        for io in T.serial(5):
+            A[io] = T.float32(2)
+        A[5] = T.float32(1)
+        for io in T.serial(10):
+            A[io + 6] = T.float32(2)
+        """,
+    )
+
+
+def test_a_hinted_loop_that_cannot_be_cut_is_unrolled_on_request():
+    func = hinted(by_plain_if(tir.floormod(io, 3) < 2))
+    config = {"tir.LoopPartition": {"unroll_loop_with_partition_hint_no_interval": True}}
+    assert "T.unroll" not in body_text(run(PARTITION, func))
+    assert "T.unroll" in body_text(run(PARTITION, func, config))

@@ -156,7 +156,7 @@ def test_a_view_becomes_accesses_of_what_it_shows():
     becomes(X.LowerMatchBuffer(), before, after)
 
 
-def test_loops_of_one_thread_become_one_launch():
+def test_loops_of_one_thread_become_one():
     @T.prim_func
     def before(A: T.Buffer[16, "float32"], B: T.Buffer[16, "float32"]):
         for i in T.thread_binding(2, thread="blockIdx.x"):
@@ -168,12 +168,50 @@ def test_loops_of_one_thread_become_one_launch():
     check(
         run(X.UnifyThreadBinding(), named(before)),
         """
-        T.launch_thread(blockIdx_x, 2)
-        T.launch_thread(threadIdx_x, 8)
-        A[blockIdx_x * 8 + threadIdx_x] = T.float32(1)
-        B[blockIdx_x * 8 + threadIdx_x] = T.float32(2)
+        for blockIdx_x in T.thread_binding(2, thread="blockIdx.x"):
+            for threadIdx_x in T.thread_binding(8, thread="threadIdx.x"):
+                A[blockIdx_x * 8 + threadIdx_x] = T.float32(1)
+                B[blockIdx_x * 8 + threadIdx_x] = T.float32(2)
         """,
     )
+
+
+def test_loops_of_one_thread_may_count_in_other_types():
+    @T.prim_func
+    def before(A: T.Buffer[16, "float32"], B: T.Buffer[T.int64(8), "float32"]):
+        for j in T.thread_binding(8, thread="threadIdx.x"):
+            A[j] = 1.0
+            for k in T.thread_binding(T.int64(8), thread="threadIdx.x"):
+                B[k] = 2.0
+
+    text = body_text(run(X.UnifyThreadBinding(), named(before)))
+    assert text.count("T.thread_binding") == 1
+    assert 'B[T.cast(threadIdx_x, "int64")] = T.float32(2)' in text
+
+
+def test_a_condition_on_a_thread_leaves_a_loop_only_on_request():
+    @T.prim_func
+    def before(A: T.Buffer[64, "float32"]):
+        for j in T.thread_binding(8, thread="threadIdx.x"):
+            for i in range(4):
+                if j < 5:
+                    A[i * 8 + j] = T.float32(1)
+
+    lowered = run([X.UnifyThreadBinding(), X.LowerOpaqueBlock()], named(before))
+    config = {"tir.HoistIfThenElse": {"support_block_scope_hosting": True}}
+    stays, leaves = (body_text(run(X.HoistIfThenElse(), lowered, c)) for c in (None, config))
+    assert stays.index("for i") < stays.index("if ")
+    assert leaves.index("if ") < leaves.index("for i")
+
+
+def test_pragmas_nest_in_the_order_of_their_keys():
+    @T.prim_func
+    def before(A: T.Buffer[4, "float32"]):
+        for i in T.serial(4, annotations={"pragma_b": 2, "pragma_a": 1}):
+            A[i] = 1.0
+
+    text = body_text(run(X.LowerOpaqueBlock(), named(before)))
+    assert text.index("pragma_a") < text.index("pragma_b")
 
 
 def test_threads_that_share_a_sum_are_told_to():

@@ -67,3 +67,40 @@ def test_vector_loops_have_to_be_gone():
         assert "VectorizeLoop first" in str(error)
     else:
         raise AssertionError("not rejected")
+
+
+def stages(extents, count=3):
+    """Each stage adds one to each element of the stage before."""
+    loops = [tir.Var(f"i{n}", "int32") for n in range(len(extents))]
+    source, target = buffer("A", extents), buffer("C", extents)
+    parts, memories = [], []
+    for n in range(count + 1):
+        stage = target if n == count else buffer(f"B{n}", extents)
+        body = tir.BufferStore(stage, tir.BufferLoad(source, loops) + 1.0, loops)
+        for var, extent in zip(reversed(loops), reversed(extents)):
+            body = tir.For(var, 0, extent, tir.ForKind.SERIAL, body)
+        parts.append(body)
+        memories += [] if n == count else [stage]
+        source = stage
+    body = tir.SeqStmt(parts)
+    for stage in memories:
+        body = tir.Allocate(stage.data, "float32", extents, tir.const(True), body)
+    return function([buffer("A", extents)], body)
+
+
+def allocations(func):
+    found = []
+    tir.stmt_functor.post_order_visit(func.body, lambda s: isinstance(s, tir.Allocate) and found.append(s))
+    return found
+
+
+def test_a_chain_of_stages_needs_one_buffer_also_of_symbolic_and_of_two_extents():
+    n = tir.SizeVar("n", "int32")
+    for extents in ([tir.const(16)], [n], [tir.const(16), tir.const(8)], [n, tir.const(8)]):
+        done = run(tir.transform.StorageRewrite(), stages(extents))
+        assert len(allocations(done)) == 1, done.script()
+
+
+def test_extents_that_are_products_of_constants_are_folded():
+    func = stages([tir.Mul(tir.const(4), tir.const(8))])
+    assert [int(e) for e in allocations(run(tir.transform.StorageRewrite(), func))[0].extents] == [32]
