@@ -27,7 +27,7 @@ _DARKNET = _onnx("a converter of Darknet weights, such as pytorch-YOLOv4's")
 
 #: Module (v0.10's), names in it (none: the module itself), and what to do.
 _ROWS: list[tuple[str, str, str]] = [
-    ("tvm.autotvm", "", _TUNING),
+    ("tvm.autotvm", "*", _TUNING),
     ("tvm.auto_scheduler", "", _SEARCH),
     *((f"tvm.meta_schedule{part}", "*", _SEARCH) for part in ("", ".testing")),
     ("tvm.testing", "autotvm auto_scheduler", _TUNING),
@@ -36,12 +36,11 @@ _ROWS: list[tuple[str, str, str]] = [
         "autoscheduler_get_tuning_tasks autotvm_get_tuning_tasks drive_tune tune_tasks",
         _TUNING,
     ),
-    ("tvm.rpc", "", _RPC),
+    ("tvm.rpc", "*", _RPC),
     ("tvm.exec", "", _RPC),
     ("tvm.contrib.xcode", "popen_test_rpc", _RPC),
     ("tvm.micro", "", _MICRO),
     ("tvm.testing.aot", "", _AOT),
-    ("tvm.relay.backend", "aot", _AOT),
     # importers
     ("tvm.relay.frontend", "from_pytorch pytorch pytorch_utils qnn_torch", _TORCH),
     (
@@ -58,7 +57,7 @@ _ROWS: list[tuple[str, str, str]] = [
     ("tvm.relay.frontend", "from_paddle paddlepaddle", _onnx("paddle2onnx")),
     (
         "tvm.relay.frontend",
-        "common change_datatype ChangeDatatype",
+        "change_datatype ChangeDatatype",
         "from_onnx is part of the core; passes of relay.transform change what it gave",
     ),
     # quantisation

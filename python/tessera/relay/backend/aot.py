@@ -5,8 +5,6 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
-from ..._missing import explanation
-
 __all__ = ["AOTLowerMain", "CallType"]
 
 
@@ -21,4 +19,6 @@ class CallType(IntEnum):
 def AOTLowerMain(mod_name: str, config: Any, call_type: CallType) -> Any:
     """The pass that makes one TIR function of `main`."""
     del mod_name, config, call_type
-    raise NotImplementedError(explanation("tvm.relay.backend.aot.AOTLowerMain"))
+    raise NotImplementedError(
+        'there is no ahead-of-time compilation yet; use the graph executor, relay.backend.Executor("graph")'
+    )
