@@ -279,6 +279,7 @@ IN_BLOCK = (
         ("T.writes(A[vi, 0])\n        T.writes(A[vi, 1])", "T.writes stands once in a block"),
         ("T.where(i < 4)\n        T.where(i < 5)", "T.where stands once in a block"),
         ("T.block_attr({'a': 1})\n        T.block_attr({'b': 1})", "T.block_attr stands once in a block"),
+        ("T.reads(A[vi, 0:8:2])", "a region has no steps"),
         ("A[vi, 1.5] = 1.0", "an index is an integer, not float32"),
         ("T.max(1, 2)", "an expression is no statement"),
         ("A[vi, T.floor(2)] = 1.0", "T.floor of an integer needs a dtype"),

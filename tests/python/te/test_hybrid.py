@@ -183,3 +183,27 @@ def test_one_script_calls_another():
     expected = np.outer(x, y) + np.arange(4)[:, None]
     np.testing.assert_array_equal(outer_plus_row(x, y), expected)
     np.testing.assert_array_equal(computed(outer_plus_row, [x, y], (4, 3)), expected)
+
+
+@te.hybrid.script
+def means_of_rows(a, table):
+    third = 1.0 / 3.0
+    width = len(table[0])
+    c = output_tensor((a.shape[0],), "float32")
+    for i in range(a.shape[0]):
+        total = 0.0
+        for j in const_range(width):
+            total += a[i, j] * table[0][j] + table[1, j]
+        c[i] = total * third
+    return c
+
+
+def test_names_of_numbers_are_constants_and_others_live_in_their_loop():
+    def on_tensors(a):
+        return means_of_rows(a, [[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]])
+
+    a = np.arange(12, dtype="float32").reshape(4, 3)
+    np.testing.assert_allclose(computed(on_tensors, [a], (4,)), (a @ [1, 2, 3] + 1) / 3, rtol=1e-6)
+    body = on_tensors(te.placeholder((4, 3), name="a")).op.body
+    assert isinstance(body, tessera.tir.For) and isinstance(body.body, tessera.tir.ProducerRealize)
+    assert body.body.producer.op.name == "total"

@@ -79,6 +79,8 @@ class BufferSlice:
         ranges = []
         for dim, index in enumerate(self.indices if len(self.buffer.shape) else []):
             if isinstance(index, slice):
+                if index.step not in (None, 1):
+                    raise self.expressions.source.error(self.node, "a region has no steps: it is a rectangle")
                 ranges.append(range_between(*self._bounds(index, dim)))
             else:
                 index = self._index(index)

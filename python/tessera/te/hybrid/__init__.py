@@ -9,6 +9,7 @@ import ast
 import functools
 import inspect
 import textwrap
+from collections import Counter
 from typing import Any, Callable
 
 import numpy as np
@@ -75,8 +76,11 @@ _OPERATORS: dict[type, Callable[..., Any]] = {
 class _Builder:
     """Turns the body of one function into a statement over tensors."""
 
-    def __init__(self, names: dict[str, Any]):
+    def __init__(self, names: dict[str, Any], definition: ast.FunctionDef):
         self.names = names
+        self.stores = Counter(
+            node.id for node in ast.walk(definition) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        )
         self.outputs: list[_tensor.Tensor] = []
         self.returned: list[_tensor.Tensor] = []
         self.body: Any = None
@@ -160,7 +164,7 @@ class _Builder:
         if isinstance(self.names.get(name), (_tensor.Tensor, _Scalar)):
             return None
         value = self.expression(statement.value)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and self.stores[name] > 1:
             value = const(value)
         elif not isinstance(value, PrimExpr) or isinstance(value, IntImm):
             self.names[name] = value  # a name for something known now, like a size
@@ -282,7 +286,11 @@ class _Builder:
             return tuple(self.expression(e) for e in node.elts)
         if isinstance(node, ast.Subscript):
             base, indices = self.expression(node.value), self.indices(node)
-            return base(*indices) if isinstance(base, _tensor.Tensor) else base[int(indices[0])]
+            if isinstance(base, _tensor.Tensor):
+                return base(*indices)
+            for index in indices:
+                base = base[int(index)]
+            return base
         if isinstance(node, ast.Call):
             return self.call(node)
         raise self.error(node, f"{type(node).__name__} is not part of hybrid script")
@@ -348,7 +356,7 @@ def _translate(fn: Callable[..., Any], args: tuple[Any, ...], source: str | None
     if len(parameters) != len(args):
         raise ValueError(f"{fn.__name__} takes {len(parameters)} arguments, not {len(args)}")
     names.update(zip(parameters, args))
-    builder = _Builder(names)
+    builder = _Builder(names, definition)
     builder.body = builder.block(definition.body)
     if not builder.returned:
         raise ValueError(f"{fn.__name__} returns no output tensor")
