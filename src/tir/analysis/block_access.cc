@@ -7,6 +7,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
+#include "tir/loops/conditions.h"
 #include "tir/loops/interval.h"
 
 namespace tessera {
@@ -93,14 +94,65 @@ class Detector {
     } else if (auto* store = cast_or_null<BufferStore>(node)) {
       access(&writes_, store->buffer, store->indices);
     } else if (auto* call = cast_or_null<Call>(node)) {
+      if (is_call(call, "tir.if_then_else")) return branches(call->args[0], call->args[1], call->args[2]), false;
       return !access_pointer(call);
     } else if (auto* var = cast_or_null<VarNode>(node)) {
       if (var->type_annotation.as<PointerType>()) touch_all(&opaque_, Var(var));
     } else if (auto* realize = cast_or_null<BlockRealize>(node)) {
       nested(realize);
       return false;
+    } else if (auto* branch = cast_or_null<IfThenElse>(node)) {
+      branches(branch->condition, branch->then_case, branch->else_case);
+      return false;
     }
     return true;
+  }
+
+  /// Each way is gone only where its condition holds.
+  void branches(const PrimExpr& condition, const ObjectRef& then_way, const ObjectRef& else_way) {
+    visit(condition);
+    loops::VarIntervals before = domains_;
+    for (const PrimExpr& part : loops::conjuncts(condition)) narrow(part, true);
+    visit(then_way);
+    domains_ = before;
+    std::vector<PrimExpr> parts = loops::conjuncts(condition);
+    if (parts.size() == 1) narrow(parts[0], false);
+    if (else_way) visit(else_way);
+    domains_ = before;
+  }
+
+  /// A comparison of a loop variable bounds it.
+  void narrow(const PrimExpr& condition, bool holds) {
+    if (is_call(condition, "tir.likely")) return narrow(condition.as<Call>()->args[0], holds);
+    if (auto* no = condition.as<Not>()) return narrow(no->a, !holds);
+    auto* compare = condition.as<BinaryNode>();
+    if (!compare || !compare->a.dtype().is_int()) return;
+    bool is_less = condition.as<LT>() || condition.as<LE>(), is_greater = condition.as<GT>() || condition.as<GE>();
+    if (!is_less && !is_greater) return;
+    bool is_strict = condition.as<LT>() || condition.as<GT>();
+    // a < b fails where b <= a
+    PrimExpr low = is_less == holds ? compare->a : compare->b, high = is_less == holds ? compare->b : compare->a;
+    PrimExpr gap = make_const(low.dtype(), is_strict == holds ? 1 : 0);
+    if (Interval* of = domain_of(low)) {
+      PrimExpr last = interval(high).max;
+      if (last) keep(of, {of->min, analyzer_.simplify(last - gap)});
+    }
+    if (Interval* of = domain_of(high)) {
+      PrimExpr first = interval(low).min;
+      if (first) keep(of, {analyzer_.simplify(first + gap), of->max});
+    }
+  }
+
+  /// The smaller of two intervals, unless nothing would be left: then it does not matter what a way that is never gone
+  /// touches.
+  void keep(Interval* of, const Interval& narrower) {
+    bool is_narrower = analyzer_.can_prove(narrower.min >= of->min) && analyzer_.can_prove(narrower.max <= of->max);
+    if (is_narrower && !analyzer_.can_prove(narrower.max < narrower.min)) *of = narrower;
+  }
+
+  Interval* domain_of(const PrimExpr& e) {
+    auto it = domains_.find(e.as<VarNode>());
+    return it == domains_.end() || !it->second.is_bounded() ? nullptr : &it->second;
   }
 
   Interval interval(const PrimExpr& e) { return loops::eval_interval(e, domains_, analyzer_); }

@@ -14,8 +14,9 @@ struct BlockAccess {
 using BufferAt = std::function<Buffer(const Var&)>;
 
 /// What the body of `block` reads and writes of the buffers that `buffer_at` knows, as one rectangle a buffer, in the
-/// order of first use. What is done to a matched buffer is done to its source. Loops inside the block are relaxed to their ranges, its own iteration variables are points. A
-/// reduction block (one with an init) is not said to read what it writes.
+/// order of first use. What is done to a matched buffer is done to its source. Loops inside the block are relaxed to their
+/// ranges (under a comparison of a loop variable, to what it leaves), its own iteration variables are points. A reduction
+/// block (one with an init) is not said to read what it writes.
 BlockAccess block_access(const BlockNode* block, const BufferAt& buffer_at);
 
 /// Gives a parsed function what its text left out: the read and write regions of blocks that carry the annotation

@@ -222,6 +222,26 @@ class TestAccessRegions:
         block = sch.get(sch.get_block("half"))
         assert [str(region) for region in block.writes] == ["A[(vi*4):((vi*4) + 4), 0:8]"] and not block.reads
 
+    def test_a_condition_bounds_what_a_loop_reaches(self):
+        @T.prim_func
+        def func(A: T.Buffer[8, "float32"], B: T.Buffer[8, "float32"], C: T.Buffer[8, "float32"], n: T.int32):
+            with T.block("all"):
+                for i in T.serial(8):
+                    A[i] = T.if_then_else(i < 5, B[i], 0.0, dtype="float32")
+                for i in T.serial(8):
+                    if i >= 2 and i < n:
+                        A[i] = C[i]
+                    if i < 5:
+                        A[i] = C[i + 1]
+                    else:
+                        A[i] = C[i - 3]
+                    if i < 0:
+                        A[i] = C[i]
+
+        block = func.body.block.body.block if func.body.block.name_hint == "root" else func.body.block
+        assert [str(region) for region in block.reads] == ["B[0:5]", "C[0:8]"]
+        assert [str(region) for region in block.writes] == ["A[0:8]"]
+
 
 def test_a_loop_of_outside_in_a_block_of_axes_is_not_well_formed():
     @T.prim_func
