@@ -8,7 +8,7 @@ from ..ir import GlobalTypeVar, GlobalVar, IRModule
 from .tensor_arrays import StaticTensorArrayOps, TensorArrayOps
 from .ty import Any as AnyExtent
 
-__all__ = ["Prelude", "StaticTensorArrayOps", "TensorArrayOps"]
+__all__ = ["Prelude", "StaticTensorArrayOps", "TensorArrayOps", "get_tensor_array_shape"]
 
 _TYPES = ("List", "Option", "Tree")
 _FUNCTIONS = (
@@ -120,3 +120,22 @@ class Prelude:
     def get_tensor_ctor_static(self, name: str, dtype: str, shape: Any) -> Any:
         """A constructor of elements: "tensor_nil" or "tensor_constructor"."""
         return self.get_ctor_static("tensor_t", name, dtype, shape)
+
+
+def get_tensor_array_shape(expr: Any, dtype: str, prelude: Prelude) -> list[Any] | None:
+    """The shape of the elements of an array of tensors of one shape; None for other arrays."""
+    from .analysis import free_vars
+    from .function import Function
+    from .transform import InferType
+
+    mod = IRModule(prelude.mod.functions, prelude.mod.type_definitions)
+    mod["main"] = Function(free_vars(expr), expr)
+    kind = InferType()(mod)["main"].body.checked_type
+    name = str(kind.args[0].func.name_hint) if getattr(kind, "args", None) else ""
+    prefix = f"static_tensor_{dtype}_"
+    if not name.startswith(prefix):
+        return None
+    text = name[len(prefix) : -len("_t")]
+    if text == "scalar":
+        return []
+    return [AnyExtent() if part == "any" else int(part) for part in text.split("_")]

@@ -71,6 +71,10 @@ class _ArrayOps:
         """The type of arrays."""
         return TypeCall(self.prelude.get_global_type_var("List"), [self.element])
 
+    def get_type(self, canonical: str) -> Any:
+        """The data type of elements ("tensor_t")."""
+        return self.prelude.mod.get_global_type_var(self.get_name(canonical))
+
     def get_global_var(self, canonical: str) -> Any:
         """The version of a function."""
         return self.prelude.mod.get_global_var(self.get_name(canonical))
@@ -81,6 +85,10 @@ class _ArrayOps:
 
     def _list(self, name: str) -> Constructor:
         return self.prelude.get_ctor("List", name)
+
+    def is_cached(self, name: str) -> bool:
+        """True when the module has a function of that name."""
+        return any(str(known.name_hint) == name for known in self.prelude.mod.get_global_vars())
 
     def _define_type(self, constructors: list[tuple[str, list[Any]]]) -> None:
         name = self.get_name("tensor_t")
@@ -124,12 +132,17 @@ class _ArrayOps:
             "tensor_array_write", [array, n, value], self.array, lambda me: self._library("update")(array, n, value)
         )
 
-    def define_tensor_array_scatter(self) -> None:
-        """tensor_array_scatter(array, indices, values): the array with value i as element indices[i]."""
+    def define_tensor_array_scatter(self, indices_shape: Any = None, force_update: bool = False) -> None:
+        """tensor_array_scatter(array, indices, values): the array with value i as element indices[i].
+
+        With an `indices_shape` the number of indices is fixed. A function that is there already is left unless told otherwise.
+        """
+        if not force_update and self.is_cached(self.get_name("tensor_array_scatter")):
+            return
         write, read = self.get_global_var("tensor_array_write"), self.get_global_var("tensor_array_read")
 
         def params() -> tuple[Var, Var, Var]:
-            indices = var("indices", TensorType([AnyExtent()], "int32"))
+            indices = var("indices", TensorType(list(indices_shape or [AnyExtent()]), "int32"))
             return var("tensor_array", self.array), indices, var("value", self.array)
 
         (array, indices, values), at, limit = params(), _int("current"), _int("limit")
@@ -147,12 +160,12 @@ class _ArrayOps:
             lambda me: helper(array, const(0), _length(indices), indices, values),
         )
 
-    def _define_split(self, value_type: Any, piece: Callable[[Any, Any, Any], Any]) -> None:
+    def _define_split(self, value_type: Any, piece: Callable[[Any, Any, Any], Any], lengths_shape: Any = None) -> None:
         """tensor_array_split(array, value, lengths): rows of a tensor, lengths[i] of them for element i."""
         write = self.get_global_var("tensor_array_write")
 
         def params() -> tuple[Var, Var, Var]:
-            lengths = var("lengths", TensorType([AnyExtent()], "int32"))
+            lengths = var("lengths", TensorType(list(lengths_shape or [AnyExtent()]), "int32"))
             return var("tensor_array", self.array), var("value", value_type), lengths
 
         (array, value, lengths), begin, at, limit = params(), _int("offset"), _int("current"), _int("limit")
@@ -220,11 +233,54 @@ class TensorArrayOps(_ArrayOps):
             clauses.append(Clause(PatternWildcard(), otherwise))
         return Match(value, clauses, False)
 
+    def _tensor(self, rank: int) -> TensorType:
+        return TensorType([AnyExtent() for _ in range(rank)], self.dtype)
+
+    def define_tensor_adt(self) -> None:
+        """The data type of elements: nothing, or a tensor of up to six dimensions."""
+        made = [(f"tensor{rank}", [self._tensor(rank)]) for rank in range(MOST_DIMENSIONS + 1)]
+        self._define_type([("tensor_nil", []), *made])
+
+    def _unstack(self, rank: int) -> None:
+        name = f"tensor_array_unstack_tensor{rank}"
+        self._define_unstack(name, self._tensor(rank), self.get_ctor(f"tensor{rank - 1}"))
+
+    def define_tensor_array_unstack_tensor1(self) -> None:
+        """tensor_array_unstack_tensor1(t): the elements of a vector as an array."""
+        self._unstack(1)
+
+    def define_tensor_array_unstack_tensor2(self) -> None:
+        """The rows of a matrix as an array."""
+        self._unstack(2)
+
+    def define_tensor_array_unstack_tensor3(self) -> None:
+        """The slices of a tensor of three dimensions as an array."""
+        self._unstack(3)
+
+    def define_tensor_array_unstack_tensor4(self) -> None:
+        """The slices of a tensor of four dimensions as an array."""
+        self._unstack(4)
+
+    def define_tensor_array_unstack_tensor5(self) -> None:
+        """The slices of a tensor of five dimensions as an array."""
+        self._unstack(5)
+
+    def define_tensor_array_unstack_tensor6(self) -> None:
+        """The slices of a tensor of six dimensions as an array."""
+        self._unstack(6)
+
+    def define_tensor_array_split(self) -> None:
+        """tensor_array_split(array, value, lengths): rows of a tensor, lengths[i] of them for element i."""
+        take = self.get_global_var("tensor_take")
+        self._define_split(self.element, lambda value, begin, end: take(value, begin, end))
+
+    def define_tensor_array_gather(self) -> None:
+        """tensor_array_gather(array, indices): the elements at indices as one tensor."""
+        self._define_gather(self.element)
+
     def register(self) -> None:
         """Everything, in the order in which it is used."""
-        shapes = [[AnyExtent() for _ in range(rank)] for rank in range(MOST_DIMENSIONS + 1)]
-        types = [TensorType(shape, self.dtype) for shape in shapes]
-        self._define_type([("tensor_nil", []), *((f"tensor{rank}", [t]) for rank, t in enumerate(types))])
+        self.define_tensor_adt()
         self.define_tensor_take()
         self.define_tensor_expand_dims()
         self.define_tensor_concat()
@@ -232,13 +288,12 @@ class TensorArrayOps(_ArrayOps):
         self.define_tensor_array_read()
         self.define_tensor_array_write()
         for rank in range(1, MOST_DIMENSIONS + 1):
-            self._define_unstack(f"tensor_array_unstack_tensor{rank}", types[rank], self.get_ctor(f"tensor{rank - 1}"))
-        self.define_tensor_array_scatter()
-        take = self.get_global_var("tensor_take")
-        self._define_split(self.element, lambda value, begin, end: take(value, begin, end))
+            self._unstack(rank)
+        self.define_tensor_array_scatter(force_update=True)
+        self.define_tensor_array_split()
         self.define_tensor_array_concat()
         self.define_tensor_array_stack()
-        self._define_gather(self.element)
+        self.define_tensor_array_gather()
 
     def define_tensor_take(self) -> None:
         """tensor_take(t, lower, upper): rows [lower, upper) of a tensor."""
@@ -306,27 +361,100 @@ class StaticTensorArrayOps(_ArrayOps):
         self.shape = list(shape)
         self.batch_dim = batch_dim
 
-    def get_name(self, canonical: str) -> str:
-        return self.prelude.get_name_static(canonical, self.dtype, self.shape, self.batch_dim)
+    def get_name(self, canonical: str, extra_shapes: Any = None) -> str:
+        """The name of the version of a function or type; `extra_shapes` tell versions of one shape apart."""
+        name = self.prelude.get_name_static(canonical, self.dtype, self.shape, self.batch_dim)
+        return name + "".join(f"_{'_'.join(map(str, shape))}" for shape in extra_shapes or [])
+
+    def define_tensor_adt(self) -> None:
+        """The data type of elements: nothing, or a tensor of the shape."""
+        self._define_type([("tensor_nil", []), ("tensor_constructor", [TensorType(self.shape, self.dtype)])])
+
+    def _with_shape(self, shape: list[Any]) -> StaticTensorArrayOps:
+        """The data type of tensors of another shape."""
+        out = StaticTensorArrayOps(self.prelude, self.dtype, shape, self.batch_dim)
+        out.define_tensor_adt()
+        return out
+
+    def define_tensor_take(self) -> None:
+        """tensor_take(t, lower, upper): rows [lower, upper) of an element."""
+        if not self.shape:
+            return
+        result = self._with_shape([AnyExtent(), *self.shape[1:]])
+        value, lower, upper = var("tensor", self.element), _int("lower"), _int("upper")
+
+        def taken(tensor: Var) -> Any:
+            return result.get_ctor("tensor_constructor")(_slice(tensor, lower, upper))
+
+        self._define("tensor_take", [value, lower, upper], result.element, lambda me: self._data(value, taken))
+
+    def define_tensor_expand_dims(self) -> None:
+        """tensor_expand_dims(t): an element as one row of a tensor of one dimension more."""
+        result = self._with_shape([1, *self.shape])
+        value = var("x", self.element)
+
+        def raised(tensor: Var) -> Any:
+            return result.get_ctor("tensor_constructor")(self._as_row(tensor))
+
+        self._define("tensor_expand_dims", [value], result.element, lambda me: self._data(value, raised))
+
+    def define_tensor_concatenate(self) -> None:
+        """tensor_concatenate(x, y): the rows of both."""
+        if not self.shape:
+            return
+        result = self._with_shape([AnyExtent(), *self.shape[1:]])
+        x, y = var("x", self.element), var("y", self.element)
+
+        def both(a: Var) -> Any:
+            make = result.get_ctor("tensor_constructor")
+            return self._data(y, lambda b: make(op.concatenate(Tuple([a, b]), axis=0)))
+
+        self._define("tensor_concatenate", [x, y], result.element, lambda me: self._data(x, both))
+
+    def define_tensor_array_unstack(self) -> None:
+        """tensor_array_unstack(t): the slices of a tensor as an array."""
+        rows = AnyExtent() if self.batch_dim is None else self.batch_dim
+        many = TensorType([rows, *self.shape], self.dtype)
+        self._define_unstack("tensor_array_unstack", many, self.get_ctor("tensor_constructor"))
+
+    def define_tensor_array_split(
+        self, value_shape: Any = None, lengths_shape: Any = None, force_update: bool = False
+    ) -> None:
+        """tensor_array_split(array, value, lengths): rows of a tensor, lengths[i] of them for element i."""
+        if not self.shape or (not force_update and self.is_cached(self.get_name("tensor_array_split"))):
+            return
+        whole = TensorType(list(value_shape or [AnyExtent(), *self.shape[1:]]), self.dtype)
+        make = self.get_ctor("tensor_constructor")
+        self._define_split(whole, lambda value, begin, end: make(_slice(value, begin, end)), lengths_shape)
+
+    def define_tensor_array_concat(self) -> None:
+        """tensor_array_concat(array): the rows of all elements as one tensor."""
+        if self.shape:
+            whole = TensorType([AnyExtent(), *self.shape[1:]], self.dtype)
+            self._define_concat("tensor_array_concat", whole, lambda t: t)
+
+    def define_tensor_array_stack(self) -> None:
+        """tensor_array_stack(array): the elements as rows of one tensor."""
+        self._define_concat("tensor_array_stack", TensorType([AnyExtent(), *self.shape], self.dtype), self._as_row)
+
+    def define_tensor_array_gather(self) -> None:
+        """tensor_array_gather(array, indices): the elements at indices as one tensor."""
+        self._define_gather(TensorType([AnyExtent(), *self.shape], self.dtype))
 
     def register(self) -> None:
         """Everything, in the order in which it is used."""
-        self._define_type([("tensor_nil", []), ("tensor_constructor", [TensorType(self.shape, self.dtype)])])
-        make = self.get_ctor("tensor_constructor")
-        rows = AnyExtent() if self.batch_dim is None else self.batch_dim
-        many = TensorType([rows, *self.shape], self.dtype)
+        self.define_tensor_adt()
         self.define_tensor_get_data()
         self.define_tensor_array()
         self.define_tensor_array_read()
         self.define_tensor_array_write()
-        self._define_unstack("tensor_array_unstack", many, make)
-        self.define_tensor_array_scatter()
+        self.define_tensor_array_unstack()
+        self.define_tensor_array_scatter(force_update=True)
         if self.shape and isinstance(self.shape[0], AnyExtent):
-            whole = TensorType([AnyExtent(), *self.shape[1:]], self.dtype)
-            self._define_split(whole, lambda value, begin, end: make(_slice(value, begin, end)))
-            self._define_concat("tensor_array_concat", whole, lambda t: t)
-        self._define_concat("tensor_array_stack", TensorType([AnyExtent(), *self.shape], self.dtype), self._as_row)
-        self._define_gather(TensorType([AnyExtent(), *self.shape], self.dtype))
+            self.define_tensor_array_split(force_update=True)
+            self.define_tensor_array_concat()
+        self.define_tensor_array_stack()
+        self.define_tensor_array_gather()
 
     @staticmethod
     def _as_row(tensor: Any) -> Any:

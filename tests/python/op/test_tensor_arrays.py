@@ -114,3 +114,32 @@ def test_arrays_of_dynamic_rows_split_and_concatenate(kind, p):
     first = get("tensor_get_data")(get("tensor_array_read")(parts, number(1)))
     result = run(kind, p, [x, lengths], first, ROWS, np.array([1, 3], "int32"))
     np.testing.assert_array_equal(result.numpy(), ROWS[1:])
+
+
+def test_functions_of_arrays_are_defined_one_by_one():
+    prelude = relay.prelude.Prelude()
+    ops = relay.prelude.StaticTensorArrayOps(prelude, "float32", [2, 3])
+    ops.define_tensor_adt()
+    for define in (ops.define_tensor_take, ops.define_tensor_expand_dims, ops.define_tensor_concatenate):
+        define()
+    x = relay.const(np.arange(6, dtype="float32").reshape(2, 3))
+    make = ops.get_ctor("tensor_constructor")
+    both = ops.get_global_var("tensor_concatenate")(make(x), make(x))
+    rows = relay.prelude.StaticTensorArrayOps(prelude, "float32", [relay.Any(), 3])
+    rows.define_tensor_adt()
+    rows.define_tensor_get_data()
+    prelude.mod["main"] = relay.Function([], rows.get_global_var("tensor_get_data")(both))
+    out = relay.create_executor("vm", mod=prelude.mod, target="llvm").evaluate()()
+    np.testing.assert_array_equal(out.numpy(), np.tile(np.arange(6).reshape(2, 3), (2, 1)))
+    assert ops.is_cached(ops.get_name("tensor_take")) and not ops.is_cached("nonesuch")
+
+
+def test_the_shape_of_an_array():
+    prelude = relay.prelude.Prelude()
+    ops = relay.prelude.StaticTensorArrayOps(prelude, "float32", [2, 3])
+    ops.register()
+    array = ops.get_global_var("tensor_array")(relay.const(4))
+    assert relay.prelude.get_tensor_array_shape(array, "float32", prelude) == [2, 3]
+    relay.prelude.TensorArrayOps(prelude, "int32").register()
+    other = prelude.get_global_var("tensor_array", "int32")(relay.const(4))
+    assert relay.prelude.get_tensor_array_shape(other, "int32", prelude) is None

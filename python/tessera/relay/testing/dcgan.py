@@ -11,7 +11,7 @@ from ..function import Function
 from .init import create_workload
 from .layers import batch_norm_infer, conv2d_transpose, dense_add_bias
 
-__all__ = ["get_net", "get_workload"]
+__all__ = ["deconv2d", "deconv2d_bn_relu", "get_net", "get_workload"]
 
 
 def _grow(data: Expr, channels: int, layout: str, name: str) -> Expr:
@@ -27,6 +27,36 @@ def _grow(data: Expr, channels: int, layout: str, name: str) -> Expr:
         kernel_layout="IOHW" if layout == "NCHW" else "HWOI",
         name=name + "_deconv",
     )
+
+
+def deconv2d(data: Expr, ishape: Any, oshape: Any, kshape: Any, layout: str, name: str, stride: Any = (2, 2)) -> Expr:
+    """A transposed convolution from the shape `ishape` of an image to `oshape`, without batches, as the layout says."""
+    first = layout.index("H") - 1
+    channels = oshape[0] if layout == "NCHW" else oshape[2]
+    padding, adjust = [], []
+    for i in range(2):
+        total = (ishape[first + i] - 1) * stride[i] + kshape[i] - oshape[first + i]
+        padding.append((total + 1) // 2)
+        adjust.append(2 * padding[i] - total)
+    return conv2d_transpose(
+        data,
+        kernel_size=tuple(kshape),
+        strides=tuple(stride),
+        channels=channels,
+        padding=tuple(padding),
+        output_padding=tuple(adjust),
+        data_layout=layout,
+        kernel_layout="IOHW" if layout == "NCHW" else "HWOI",
+        name=name,
+    )
+
+
+def deconv2d_bn_relu(data: Expr, prefix: str, **kwargs: Any) -> Expr:
+    """The same, normalised and rectified."""
+    epsilon = 1e-5 + 1e-12
+    axis = str(kwargs.get("layout", "NCHW")).index("C")
+    out = deconv2d(data, name=f"{prefix}_deconv", **kwargs)
+    return _op.nn.relu(batch_norm_infer(out, epsilon=epsilon, scale=False, axis=axis, name=f"{prefix}_batch_norm"))
 
 
 def get_net(

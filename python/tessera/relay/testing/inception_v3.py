@@ -11,7 +11,17 @@ from ..function import Function
 from .init import create_workload
 from .layers import batch_norm_infer, conv2d
 
-__all__ = ["get_net", "get_workload"]
+__all__ = [
+    "Conv",
+    "Inception7A",
+    "Inception7B",
+    "Inception7C",
+    "Inception7D",
+    "Inception7E",
+    "Pooling",
+    "get_net",
+    "get_workload",
+]
 
 
 def _conv(data: Expr, name: str, channels: int, kernel: Any = 1, stride: int = 1, pad: Any = 0) -> Expr:
@@ -155,3 +165,173 @@ def get_workload(
 ) -> Any:
     """The network as a module, and its parameters."""
     return create_workload(get_net(batch_size, num_classes, image_shape, dtype))
+
+
+# ---- the blocks with all their numbers, as v0.10 has them --------------------------------------------------------
+
+
+def Conv(
+    data: Expr,
+    num_filter: int,
+    kernel: Any = (1, 1),
+    stride: Any = (1, 1),
+    pad: Any = (0, 0),
+    name: str | None = None,
+    suffix: str = "",
+) -> Expr:
+    """A convolution, normalised and rectified."""
+    return _conv(data, f"{name}{suffix}", num_filter, kernel, stride, pad)
+
+
+def Pooling(data: Expr, kernel: Any, stride: Any, pad: Any, pool_type: str, name: str) -> Expr:
+    """The maximum or the mean of windows."""
+    del name
+    if pool_type == "max":
+        return _op.nn.max_pool2d(data=data, pool_size=kernel, strides=stride, padding=pad)
+    if pool_type == "avg":
+        return _op.nn.avg_pool2d(data=data, pool_size=kernel, strides=stride, padding=pad, count_include_pad=True)
+    raise ValueError("Invalid pooling type: " + pool_type)
+
+
+def _tower(data: Expr, name: str, *steps: tuple[Any, ...]) -> Expr:
+    """Convolutions one after the other: (channels, kernel, stride, pad) each."""
+    for index, step in enumerate(steps):
+        data = Conv(data, *step, name=name, suffix="_conv" + (f"_{index}" if index else ""))
+    return data
+
+
+def Inception7A(
+    data: Expr,
+    num_1x1: int,
+    num_3x3_red: int,
+    num_3x3_1: int,
+    num_3x3_2: int,
+    num_5x5_red: int,
+    num_5x5: int,
+    pool: str,
+    proj: int,
+    name: str,
+) -> Expr:
+    """1x1, 5x5, two of 3x3 and a pool side by side."""
+    one, five, three = (1, 1), (5, 5), (3, 3)
+    pooled = Pooling(data, three, one, one, pool, f"{pool}_pool_{name}_pool")
+    towers = (
+        _tower(data, name, (num_1x1,)),
+        _tower(data, f"{name}_tower", (num_5x5_red,), (num_5x5, five, one, (2, 2))),
+        _tower(data, f"{name}_tower_1", (num_3x3_red,), (num_3x3_1, three, one, one), (num_3x3_2, three, one, one)),
+        _tower(pooled, f"{name}_tower_2", (proj,)),
+    )
+    return _op.concatenate(towers, axis=1)
+
+
+def Inception7B(
+    data: Expr,
+    num_3x3: int,
+    num_d3x3_red: int,
+    num_d3x3_1: int,
+    num_d3x3_2: int,
+    pool: str,
+    name: str,
+) -> Expr:
+    """Half the height and width: 3x3, two of 3x3 and a pool side by side."""
+    three, two, none, one = (3, 3), (2, 2), (0, 0), (1, 1)
+    towers = (
+        _tower(data, name, (num_3x3, three, two, none)),
+        _tower(data, f"{name}_tower", (num_d3x3_red,), (num_d3x3_1, three, one, one), (num_d3x3_2, three, two, none)),
+        Pooling(data, three, two, none, pool, f"max_pool_{name}_pool"),
+    )
+    return _op.concatenate(towers, axis=1)
+
+
+def Inception7C(
+    data: Expr,
+    num_1x1: int,
+    num_d7_red: int,
+    num_d7_1: int,
+    num_d7_2: int,
+    num_q7_red: int,
+    num_q7_1: int,
+    num_q7_2: int,
+    num_q7_3: int,
+    num_q7_4: int,
+    pool: str,
+    proj: int,
+    name: str,
+) -> Expr:
+    """1x1, 7x7 as 1x7 and 7x1 once and twice, and a pool side by side."""
+    one, wide, tall = (1, 1), ((1, 7), (1, 1), (0, 3)), ((7, 1), (1, 1), (3, 0))
+    pooled = Pooling(data, (3, 3), one, one, pool, f"{pool}_pool_{name}_pool")
+    towers = (
+        _tower(data, name, (num_1x1,)),
+        _tower(data, f"{name}_tower", (num_d7_red,), (num_d7_1, *wide), (num_d7_2, *tall)),
+        _tower(
+            data,
+            f"{name}_tower_1",
+            (num_q7_red,),
+            (num_q7_1, *tall),
+            (num_q7_2, *wide),
+            (num_q7_3, *tall),
+            (num_q7_4, *wide),
+        ),
+        _tower(pooled, f"{name}_tower_2", (proj,)),
+    )
+    return _op.concatenate(towers, axis=1)
+
+
+def Inception7D(
+    data: Expr,
+    num_3x3_red: int,
+    num_3x3: int,
+    num_d7_3x3_red: int,
+    num_d7_1: int,
+    num_d7_2: int,
+    num_d7_3x3: int,
+    pool: str,
+    name: str,
+) -> Expr:
+    """Half the height and width: 3x3, 7x7 and 3x3, and a pool side by side."""
+    three, two, none = (3, 3), (2, 2), (0, 0)
+    wide, tall = ((1, 7), (1, 1), (0, 3)), ((7, 1), (1, 1), (3, 0))
+    towers = (
+        _tower(data, f"{name}_tower", (num_3x3_red,), (num_3x3, three, two, none)),
+        _tower(
+            data,
+            f"{name}_tower_1",
+            (num_d7_3x3_red,),
+            (num_d7_1, *wide),
+            (num_d7_2, *tall),
+            (num_d7_3x3, three, two, none),
+        ),
+        Pooling(data, three, two, none, pool, f"{pool}_pool_{name}_pool"),
+    )
+    return _op.concatenate(towers, axis=1)
+
+
+def Inception7E(
+    data: Expr,
+    num_1x1: int,
+    num_d3_red: int,
+    num_d3_1: int,
+    num_d3_2: int,
+    num_3x3_d3_red: int,
+    num_3x3: int,
+    num_3x3_d3_1: int,
+    num_3x3_d3_2: int,
+    pool: str,
+    proj: int,
+    name: str,
+) -> Expr:
+    """1x1, 1x3 beside 3x1 after 1x1 and after 3x3, and a pool side by side."""
+    wide, tall, one = ((1, 3), (1, 1), (0, 1)), ((3, 1), (1, 1), (1, 0)), (1, 1)
+    short = _tower(data, f"{name}_tower", (num_d3_red,))
+    long = _tower(data, f"{name}_tower_1", (num_3x3_d3_red,), (num_3x3, (3, 3), one, one))
+    pooled = Pooling(data, (3, 3), one, one, pool, f"{pool}_pool_{name}_pool")
+    towers = (
+        _tower(data, name, (num_1x1,)),
+        Conv(short, num_d3_1, *wide, name=f"{name}_tower", suffix="_mixed_conv"),
+        Conv(short, num_d3_2, *tall, name=f"{name}_tower", suffix="_mixed_conv_1"),
+        Conv(long, num_3x3_d3_1, *wide, name=f"{name}_tower_1", suffix="_mixed_conv"),
+        Conv(long, num_3x3_d3_2, *tall, name=f"{name}_tower_1", suffix="_mixed_conv_1"),
+        _tower(pooled, f"{name}_tower_2", (proj,)),
+    )
+    return _op.concatenate(towers, axis=1)

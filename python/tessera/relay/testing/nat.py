@@ -6,7 +6,12 @@ from typing import Any
 
 from ..backend.interpreter import ConstructorValue
 
-__all__ = ["count", "make_nat_expr", "make_nat_value"]
+__all__ = ["count", "get_type", "make_nat_expr", "make_nat_value"]
+
+
+def get_type(prelude: Any, name: str) -> Any:
+    """A data type of the prelude's module, followed by its constructors."""
+    return prelude.mod.get_type(name)
 
 
 def _constructors(prelude: Any) -> tuple[Any, Any]:

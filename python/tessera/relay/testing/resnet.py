@@ -11,7 +11,7 @@ from ..function import Function
 from .init import create_workload
 from .layers import batch_norm_infer, conv2d, conv3d, conv_kernel_layout, dense_add_bias
 
-__all__ = ["get_net", "get_workload", "resnet"]
+__all__ = ["get_net", "get_workload", "residual_unit", "resnet"]
 
 _EPSILON = 2e-5
 _UNITS = {
@@ -73,6 +73,21 @@ def _unit(layers: _Layers, data: Expr, channels: int, stride: int, is_same: bool
         out = layers.conv(out, channels, 3, 1, 1, name + "_conv2")
     shortcut = data if is_same else layers.conv(first, channels, 1, stride, 0, name + "_sc")
     return _op.add(out, shortcut)
+
+
+def residual_unit(
+    data: Expr,
+    num_filter: int,
+    stride: Any,
+    dim_match: bool,
+    name: str,
+    bottle_neck: bool = True,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "IOHW",
+) -> Expr:
+    """One unit: two or three convolutions beside a shortcut, which is the data itself where `dim_match` says so."""
+    del kernel_layout  # the data's layout says it
+    return _unit(_Layers(data_layout), data, num_filter, stride, dim_match, name, bottle_neck)
 
 
 def resnet(

@@ -7,7 +7,35 @@ from typing import Any
 from . import resnet as _resnet
 from .init import create_workload
 
-__all__ = ["get_net", "get_workload"]
+__all__ = ["get_net", "get_workload", "residual_unit", "resnet"]
+
+
+def residual_unit(
+    data: Any,
+    num_filter: int,
+    stride: Any,
+    dim_match: bool,
+    name: str,
+    bottle_neck: bool = True,
+    data_layout: str = "NCDHW",
+    kernel_layout: str = "OIDHW",
+) -> Any:
+    """One unit: two or three convolutions beside a shortcut, which is the data itself where `dim_match` says so."""
+    return _resnet.residual_unit(data, num_filter, stride, dim_match, name, bottle_neck, data_layout, kernel_layout)
+
+
+def resnet(
+    units: list[int],
+    num_stages: int,
+    filter_list: list[int],
+    num_classes: int,
+    data_shape: tuple[int, ...],
+    bottle_neck: bool = True,
+    layout: str = "NCDHW",
+    dtype: str = "float32",
+) -> Any:
+    """The network of `num_stages` stages with `units` units each; `filter_list` are the channels before each stage."""
+    return _resnet.resnet(units, num_stages, filter_list, num_classes, data_shape, bottle_neck, layout, dtype)
 
 
 def get_net(
