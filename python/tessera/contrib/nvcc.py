@@ -139,3 +139,16 @@ def have_cudagraph() -> bool:
 def compile_in_process(code: str, arch: str, target_format: str = "ptx") -> bytes:
     """Compiles CUDA source by NVRTC where it is there, which is quicker than nvcc; by nvcc elsewhere."""
     return bytes(get_global_func("runtime.cuda_compile")(code, arch, target_format))
+
+
+def callback_libdevice_path(arch: Any) -> str:
+    """Where the bitcode of the device library is; empty where it is not."""
+    try:
+        return find_libdevice_path(arch)
+    except RuntimeError:
+        return ""
+
+
+def tvm_callback_cuda_compile(code: str) -> bytearray:
+    """CUDA source as a program for the current target; what code generators call."""
+    return compile_cuda(code, target_format="fatbin")

@@ -249,6 +249,11 @@ def bifrost(model: str = "unknown", options: Any = None) -> Target:
     return _spell("opencl", "-device=bifrost", f"-model={model}", *_merge(options))
 
 
+def adreno(model: str = "unknown", options: Any = None) -> Target:
+    """A Qualcomm GPU."""
+    return _spell("opencl", "-device=adreno", f"-model={model}", *_merge(options))
+
+
 def intel_graphics(model: str = "unknown", options: Any = None) -> Target:
     """An Intel GPU."""
     return _spell("opencl", "-device=intel_graphics", f"-model={model}", "-thread_warp_size=16", *_merge(options))

@@ -6,6 +6,7 @@ a `te.Schedule`.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Sequence
@@ -18,7 +19,15 @@ from ..te import PlaceholderOp, Schedule, Tensor
 from . import nn, search, transform, vision
 from ._templates import SOURCES, TEMPLATES
 
-__all__ = ["ScheduleFunction", "as_list", "device_package", "from_existing", "install", "schedule_for"]
+__all__ = [
+    "ScheduleFunction",
+    "as_list",
+    "device_package",
+    "from_existing",
+    "install",
+    "schedule_for",
+    "with_optional_config",
+]
 
 ScheduleFunction = Callable[..., Schedule]
 
@@ -138,6 +147,17 @@ def _template(name: str, signature: inspect.Signature, body: Callable[[dict[str,
     function.__doc__ = f"{name.replace('_', ' ')}, with the parameters that v0.10 has."
     function.__dict__["__signature__"] = signature
     return function
+
+
+def with_optional_config(function: Callable) -> Callable:
+    """Decorator of `f(cfg, ...)`: callers may leave the configuration out."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **named: Any) -> Any:
+        has_config = "cfg" in named or (args and not _is_operand(args[0]))
+        return function(*args, **named) if has_config else function(None, *args, **named)
+
+    return wrapper
 
 
 def _is_operand(value: Any) -> bool:

@@ -10,7 +10,7 @@ from tessera.tir.op import call_packed
 
 from . import _ffi_api
 
-__all__ = ["argsort", "cumprod", "cumsum", "scanop", "searchsorted", "sort", "topk", "unique"]
+__all__ = ["argsort", "binary_search", "cumprod", "cumsum", "scanop", "searchsorted", "sort", "topk", "unique"]
 
 
 def _flat(data: Tensor) -> Tensor:
@@ -116,3 +116,25 @@ def searchsorted(sorted_sequence: Tensor, values: Tensor, right: bool = False, o
 def unique(data: Tensor, is_sorted: bool = True, return_counts: bool = False) -> Any:
     """The different elements of a vector, and where they are."""
     return [*_ffi_api.unique(data, is_sorted, return_counts)]
+
+
+def binary_search(
+    ib: Any, sequence_offset: Any, search_range: Any, sorted_sequence: Any, value: Any, right: bool, out_dtype: str
+) -> Any:
+    """Statements of an IR builder that find where a value belongs among `search_range` sorted ones; gives the index.
+
+    `right`: behind equal values, else before them.
+    """
+    low = ib.allocate(out_dtype, (1,), name="lo", scope="local")
+    high = ib.allocate(out_dtype, (1,), name="hi", scope="local")
+    low[0] = tir.Cast(out_dtype, 0)
+    high[0] = tir.Cast(out_dtype, search_range)
+    with ib.while_loop(low[0] < high[0]):
+        middle = tir.floordiv(low[0] + high[0], tir.const(2, out_dtype))
+        here = sorted_sequence[sequence_offset + middle]
+        is_before = (value >= here) if right else (value > here)
+        with ib.if_scope(is_before):
+            low[0] = middle + tir.const(1, out_dtype)
+        with ib.else_scope():
+            high[0] = middle
+    return low[0]

@@ -233,3 +233,22 @@ def test_a_compute_is_compared_with_numpy():
     )
     rows = testing.get_reduce_schedule("llvm")
     testing.compare_numpy_tvm([x], x.sum(1), "llvm", tessera.cpu(), lambda t: topi.sum(t, 1), rows)
+
+
+def test_volumes_by_each_method():
+    data = np.arange(24, dtype="float32").reshape(2, 3, 4)
+    for method, function in (
+        ("nearest_neighbor", topi.testing.resize3d_nearest),
+        ("linear", topi.testing.resize3d_linear),
+        ("cubic", topi.testing.resize3d_cubic),
+    ):
+        whole = topi.testing.resize3d_ncdhw(data[None, None], (2, 2, 2), method, "half_pixel")
+        np.testing.assert_allclose(function(data, (2, 2, 2), "half_pixel"), whole[0, 0], 1e-6)
+    assert topi.testing.get_index(3, 2, 4, "asymmetric") == 1
+
+
+def test_windows_of_padded_data():
+    padded = topi.testing.pad_tensor(np.ones((1, 1, 2, 2)), -1, (1, 0), (0, 1), "float32")
+    assert padded.shape == (1, 1, 3, 3) and padded.sum() == 4 - 5
+    window = topi.testing.get_slice(2, padded, (0, 1), (2, 2), (1, 1), (1, 1))
+    assert padded[window].shape == (1, 1, 2, 2)

@@ -18,7 +18,6 @@ __all__ = [
     "get_div",
     "get_texture_storage",
     "infer_tile_size",
-    "mem_info_global_texture_variants",
     "pack_filter",
     "pack_input",
     "split_to_chunks",
@@ -44,19 +43,6 @@ def get_texture_storage(shape: Any) -> str:
         rows = reduce(lambda a, b: a * b, shape[:3])
         return "global.texture" if rows < _MAX_TEXTURE and shape[3] < _MAX_TEXTURE else "global.texture-nhwc"
     return "global.texture-weight"
-
-
-def mem_info_global_texture_variants() -> Any:
-    """What is known of texture memory: units of one texel of four floats."""
-    from ...ir.base import make_node
-
-    return make_node(
-        "MemoryInfo",
-        unit_bits=4 * 32,
-        max_num_bits=_MAX_TEXTURE * _MAX_TEXTURE * 4 * 32,
-        max_simd_bits=4 * 32,
-        head_address=None,
-    )
 
 
 def infer_tile_size(data: Tensor, layout: str) -> int:

@@ -3,8 +3,11 @@
 from .. import _schedules
 from .arm_utils import is_aarch64_arm
 from .conv2d_int8 import (
+    compute_conv2d_gemm_without_weight_transform,
     compute_conv2d_NHWC_quantized_interleaved,
+    compute_conv2d_NHWC_quantized_interleaved_without_transform,
     compute_conv2d_NHWC_quantized_native,
+    compute_conv2d_NHWC_quantized_native_without_transform,
     is_int8_hw_support,
 )
 from .depthwise_conv2d import compute_depthwise_conv2d_nhwc
@@ -37,6 +40,9 @@ _NAMES = [
 ]
 
 __all__ = [
+    "compute_conv2d_NHWC_quantized_interleaved_without_transform",
+    "compute_conv2d_NHWC_quantized_native_without_transform",
+    "compute_conv2d_gemm_without_weight_transform",
     "compute_conv2d_NHWC_quantized_interleaved",
     "compute_conv2d_NHWC_quantized_native",
     "compute_depthwise_conv2d_nhwc",

@@ -2,6 +2,7 @@
 
 from .. import _schedules
 from . import conv_cudnn, conv_int8, scan, sparse, tensor_intrin, tensorcore_alter_op
+from .argwhere_ranks import *
 from .conv_cudnn import *
 from .conv_int8 import *
 from .scan import *

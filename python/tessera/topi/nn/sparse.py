@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import te, tir
+from ...target import generic_func
 from ...te import Tensor
 from .._records import const_int
 
@@ -12,6 +13,7 @@ __all__ = [
     "sparse_add",
     "sparse_conv2d",
     "sparse_dense",
+    "sparse_dense_alter_layout",
     "sparse_dense_sp_lhs",
     "sparse_dense_sp_rhs",
     "sparse_transpose",
@@ -202,3 +204,9 @@ def sparse_add(dense_data: Tensor, sparse_data: Tensor, sparse_indices: Tensor, 
     return te.extern(
         [dense_data.shape], inputs, body, dtype=dense_data.dtype, tag="sparse_add_csr", name="sparse_add_csr_output"
     )
+
+
+@generic_func
+def sparse_dense_alter_layout(_attrs: Any, _inputs: Any, _tinfos: Any, _out_type: Any) -> Any:
+    """Another form of a sparse layer that a target wants: none; targets register theirs."""
+    return None

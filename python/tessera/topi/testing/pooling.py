@@ -176,3 +176,21 @@ def pool_grad_nchw(
             out[element] += g / (size if count_include_pad else len(elements))
 
     return pool_grad(out_grad_np, a_np, [2, 3], taken, to_largest if pool_type == "max" else to_all)
+
+
+def get_slice(
+    spatial_dimensions: int, pad_np: Any, dim_coord: Any, kernel: Any, strides: Any, dilation: Any
+) -> tuple[Any, ...]:
+    """The window of one element of a pool, as an index into padded data whose batch and channels come first."""
+    del pad_np
+    out: list[Any] = [slice(None), slice(None)]
+    for i in range(spatial_dimensions):
+        begin = dim_coord[i] * strides[i]
+        out.append(slice(begin, begin + (kernel[i] - 1) * dilation[i] + 1, dilation[i]))
+    return tuple(out)
+
+
+def pad_tensor(np_arr: Any, pad_value: Any, padding_before: Any, padding_after: Any, dtype: Any) -> np.ndarray:
+    """An array with a border of one value around its spatial dimensions, which come after two others."""
+    widths = [(0, 0), (0, 0), *zip(padding_before, padding_after)]
+    return np.pad(np.asarray(np_arr), widths, constant_values=pad_value).astype(dtype)

@@ -234,3 +234,46 @@ def grid_sample_3d(
 ) -> np.ndarray:
     """`grid_sample_python` of NCDHW."""
     return grid_sample_python(data, grid, method, layout, padding_mode, align_corners)
+
+
+def get_inx(x: int, image_width: int, target_width: int, coordinate_transformation_mode: str) -> float:
+    """Where an element of the result lies in the image."""
+    return coordinate(coordinate_transformation_mode, x, image_width, target_width)
+
+
+def get_index(x: int, image_width: int, target_width: int, coordinate_transformation_mode: str) -> int:
+    """The index of the element that is nearest to that."""
+    rounding = "round" if coordinate_transformation_mode == "align_corners" else "floor"
+    position = _nearest(get_inx(x, image_width, target_width, coordinate_transformation_mode), rounding)
+    return int(min(max(position, 0), image_width - 1))
+
+
+def _volume(data: Any, scale: Any, method: str, mode: str) -> np.ndarray:
+    """A volume (depth, height, width) by scales."""
+    size = [round(extent * factor) for extent, factor in zip(data.shape, scale)]
+    return resize(np.asarray(data, "float64"), (0, 1, 2), size, method, mode).astype(data.dtype)
+
+
+def resize3d_nearest(arr: Any, scale: Any, coordinate_transformation_mode: str) -> np.ndarray:
+    """A volume by the nearest elements."""
+    return _volume(arr, scale, "nearest_neighbor", coordinate_transformation_mode)
+
+
+def resize3d_linear(data_in: Any, scale: Any, coordinate_transformation_mode: str) -> np.ndarray:
+    """A volume by linear interpolation."""
+    return _volume(data_in, scale, "linear", coordinate_transformation_mode)
+
+
+def resize3d_cubic(data_in: Any, scale: Any, coordinate_transformation_mode: str) -> np.ndarray:
+    """A volume by cubic interpolation."""
+    return _volume(data_in, scale, "cubic", coordinate_transformation_mode)
+
+
+def resize3d_ncdhw(
+    data: Any,
+    scale: Any,
+    method: str = "nearest_neighbor",
+    coordinate_transformation_mode: str = "align_corners",
+) -> np.ndarray:
+    """Volumes in NCDHW by scales of depth, height and width."""
+    return resize3d_python(data, scale, "NCDHW", method, coordinate_transformation_mode)

@@ -9,8 +9,11 @@ from tessera.te import Tensor
 from ...te import compute
 from ...tir import const
 from .._records import call_record, const_tuple
+from . import anchors
+from .anchors import *
 
 __all__ = [
+    *anchors.__all__,
     "all_class_non_max_suppression",
     "get_valid_counts",
     "multibox_detection",

@@ -80,14 +80,16 @@ def dense_vnni_schedule(cfg: Any, s: Schedule, C: Tensor, O: Tensor, do_parallel
     del cfg
     row, column = O.op.axis[-2:]
     outer, inner = s[O].split(column, 16)
-    s[O].reorder(row, outer, inner)
-    s[O].vectorize(inner)
-    if C != O:
-        s[C].compute_at(s[O], outer)
     (k,) = s[C].op.reduce_axis
-    _, block = s[C].split(s[C].op.axis[-1], 16)
-    s[C].reorder(k, block)
-    s[C].vectorize(block)
+    if C == O:
+        s[O].reorder(row, outer, k, inner)
+    else:
+        s[O].reorder(row, outer, inner)
+        s[C].compute_at(s[O], outer)
+        _, block = s[C].split(s[C].op.axis[-1], 16)
+        s[C].reorder(k, block)
+        s[C].vectorize(block)
+    s[O].vectorize(inner)
     if do_parallel:
         s[O].parallel(row)
     return s, row

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Callable
+from typing import Any, Callable
 
+from . import generic
 from ._by_target import install
 from .wrap import wrap_compute_conv2d
 
@@ -13,16 +14,29 @@ __all__ = [
         "bitserial_conv2d_strategy_arm_cpu conv1d_strategy_arm_cpu conv2d_NCHWc_strategy_arm_cpu "
         "conv2d_gemm_without_weight_transform_strategy_arm_cpu conv2d_strategy_arm_cpu conv2d_transpose_strategy_arm_cpu "
         "conv2d_winograd_without_weight_transfrom_strategy_arm_cpu depthwise_conv2d_NCHWc_strategy_arm_cpu "
-        "schedule_bitserial_dense_arm_cpu schedule_concatenate_arm_cpu schedule_dense_arm_cpu "
-        "schedule_injective_arm_cpu schedule_pool_arm_cpu",
+        "schedule_bitserial_dense_arm_cpu schedule_dense_arm_cpu schedule_pool_arm_cpu",
         "arm_cpu",
         # Strategies, whatever they are called.
         {"schedule_bitserial_dense_arm_cpu": "bitserial_dense_strategy", "schedule_dense_arm_cpu": "dense_strategy"},
     ),
     *install(globals(), "schedule_reduce_cpu", "cpu"),
+    "schedule_concatenate_arm_cpu",
+    "schedule_injective_arm_cpu",
     "wrap_compute_conv2d_gemm",
     "wrap_compute_conv2d_winograd_nnpack",
 ]
+
+
+def schedule_injective_arm_cpu(_: Any, outs: Any, target: Any) -> Any:
+    """What schedule_injective gives for the target."""
+    with target:
+        return generic.schedule_injective(_, outs, target)
+
+
+def schedule_concatenate_arm_cpu(_: Any, outs: Any, target: Any) -> Any:
+    """What schedule_concatenate gives for the target."""
+    with target:
+        return generic.schedule_concatenate(_, outs, target)
 
 
 def wrap_compute_conv2d_gemm(topi_compute: Callable) -> Callable:
