@@ -309,7 +309,7 @@ def extract_dom_for_viz(sch: Schedule, need_range: bool = True) -> dict[str, Any
     stages = []
     for stage in schedule.stages:
         loops = list(stage.all_iter_vars)
-        position = {i: loop for i, loop in enumerate(loops)}
+        position = dict(enumerate(loops))
 
         def index_of(loop: Any, among: dict[int, Any] = position) -> int:
             return next(i for i, known in among.items() if known.same_as(loop))

@@ -19,7 +19,7 @@ _FAR = "there is no RPC yet: programs run on this machine only; rpc.LocalSession
 
 
 class RPCSession:
-    """Files, functions and devices of a place where programs run."""
+    """Files, functions and devices of the machine where programs run."""
 
     def __init__(self) -> None:
         self._folder = tempdir()
