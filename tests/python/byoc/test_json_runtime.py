@@ -43,7 +43,7 @@ def broken(change):
 
 
 BAD = {
-    "text": (lambda g: None, "no JSON"),
+    "text": (lambda g: None, ""),
     "no nodes": (lambda g: g.pop("nodes"), "it has no nodes"),
     "nodes no list": (lambda g: g.update(nodes=3), "nodes is not a list"),
     "unknown op": (lambda g: g["nodes"][1].update(op="odd"), 'unknown op "odd"'),
@@ -69,8 +69,24 @@ BAD = {
 def test_a_bad_graph_is_an_error_that_says_where(kind):
     change, message = BAD[kind]
     text = "{" if kind == "text" else broken(change)
-    with pytest.raises((ValueError, TypeError, tessera.TVMError), match="" if kind == "text" else message):
+    with pytest.raises((ValueError, TypeError, tessera.TVMError), match=message or None):
         CREATE("f", text, [])
+
+
+@pytest.mark.skipif(not dnnl.is_dnnl_available(), reason="oneDNN is not there: apt install libdnnl2")
+def test_a_layout_that_is_none_and_tensors_without_elements_are_errors():
+    x, w = relay.var("x", shape=(1, 2, 4, 4)), relay.var("w", shape=(3, 2, 3, 3))
+    function = relay.Function([x, w], relay.nn.conv2d(x, w, kernel_size=(3, 3), channels=3))
+    function = function.with_attr("global_symbol", tessera.runtime.String("f"))
+    typed = relay.transform.InferType()(tessera.IRModule({"f": function}))["f"]
+    graph = json.loads(tessera.get_global_func("relay.ext.dnnl")(typed).get_source())
+    graph["nodes"][2]["attrs"]["kernel_layout"] = [[""]]
+    tensors = [tessera.nd.empty(shape) for shape in ((1, 2, 4, 4), (3, 2, 3, 3), (1, 3, 2, 2))]
+    with pytest.raises(ValueError, match='weights in the layout ""'):
+        CREATE("f", json.dumps(graph), [])["f"](*tensors)
+    empty = broken(lambda g: [node["attrs"].update(shape=[[[0, 3]]]) for node in g["nodes"]])
+    with pytest.raises(ValueError, match="has no elements"):
+        CREATE("f", empty, [])["f"](tessera.nd.empty((0, 3)), tessera.nd.empty((0, 3)))
 
 
 def test_calls_are_checked():

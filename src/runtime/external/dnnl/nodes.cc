@@ -68,9 +68,9 @@ std::vector<int> order_of(const std::string& layout, const char* first, const st
   }
   std::vector<int> sorted = out;
   std::ranges::sort(sorted);
-  for (size_t i = 0; i < sorted.size(); ++i)
-    if (sorted.size() != wanted.size() || sorted[i] != static_cast<int>(i))
-      throw Error(ValueError) << "oneDNN: " << what << " in the layout " << layout;
+  bool is_order = sorted.size() == wanted.size();
+  for (size_t i = 0; i < sorted.size(); ++i) is_order = is_order && sorted[i] == static_cast<int>(i);
+  if (!is_order) throw Error(ValueError) << "oneDNN: " << what << " in the layout \"" << layout << "\"";
   return out;
 }
 
@@ -103,6 +103,9 @@ class Builder {
     values_.resize(graph.nodes.size());
     last_use_.resize(graph.nodes.size());
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
+      for (const JsonGraph::Tensor& tensor : graph.nodes[n].outputs)
+        if (std::ranges::count(tensor.shape, 0) > 0)
+          throw Error(ValueError) << "oneDNN: " << graph.nodes[n].name << " has no elements";
       values_[n].resize(graph.nodes[n].outputs.size());
       last_use_[n].resize(graph.nodes[n].outputs.size(), n);
       for (JsonGraph::Value input : graph.nodes[n].inputs) last_use_[input.node][input.index] = n;
