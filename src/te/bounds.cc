@@ -58,6 +58,22 @@ StorageRank AttachPaths::storage(const StageNode* stage) const {
   return default_storage(rank);
 }
 
+bool is_private_axis(const StageNode* stage, const IterVar& leaf) {
+  IterVar thread = bound_thread(stage, leaf);
+  return thread && leaf->iter_type == IterType::DataPar && !stage->scope.empty() &&
+         !spans_threads(storage_rank(stage->scope), thread->thread_tag);
+}
+
+IterVar thread_of(const StageNode* stage, const IterVar& leaf, const Bounds& bounds, arith::Analyzer& analyzer) {
+  IterVar thread = bound_thread(stage, leaf);
+  if (!is_private_axis(stage, leaf)) return thread || leaf->iter_type != IterType::ThreadIndex ? thread : leaf;
+  PrimExpr others = 1, elements = 1;
+  for (const IterVar& other : stage->leaf_iter_vars)
+    if (!is_private_axis(stage, other)) others = others * bounds[other]->extent;
+  for (const IterVar& root : root_iter_vars(stage->op.get())) elements = elements * bounds[root]->extent;
+  return analyzer.can_prove(others >= elements) ? thread : IterVar();
+}
+
 namespace {
 
 class BoundsOf {
@@ -115,6 +131,7 @@ class BoundsOf {
     StorageRank storage = paths_.storage(stage.get());
     auto is_relaxed = [&](const StageNode* of, const IterVar& iv) {
       std::string_view tag = thread_tag(of, iv);
+      if (!tag.empty() && !thread_of(of, iv, bounds_, analyzer_)) return !is_inside;
       if (tag.empty() || tag == "pipeline") return !is_inside;
       return spans_threads(storage, tag);
     };
@@ -128,8 +145,10 @@ class BoundsOf {
       } else if (is_relaxed(consumer.get(), iv)) {
         intervals[iv.get()] = Interval::of(range);
       } else {
-        IterVar thread = bound_thread(consumer.get(), iv);
-        intervals[iv.get()] = Interval::point(cast(iv->var->dtype, thread ? thread->var : iv->var));
+        IterVar thread = thread_of(consumer.get(), iv, bounds_, analyzer_);
+        bool is_first = thread && is_private_axis(consumer.get(), iv);
+        PrimExpr value = cast(iv->var->dtype, thread ? thread->var : iv->var);
+        intervals[iv.get()] = Interval::point(is_first ? range->min : value);
       }
     }
     loops::VarIntervals relaxed;

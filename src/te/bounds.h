@@ -28,4 +28,11 @@ class AttachPaths {
 /// the tensor's memory, are points.
 Bounds infer_bounds(const Schedule& sch);
 
+/// An axis over threads of a stage in memory that each of them has for itself: it holds only what its thread needs, at the
+/// axis' first value.
+bool is_private_axis(const StageNode* stage, const IterVar& leaf);
+/// The thread that runs a leaf. None for a private axis whose elements the other loops do not reach: each thread then
+/// computes them all, one after the other.
+IterVar thread_of(const StageNode* stage, const IterVar& leaf, const Bounds& bounds, arith::Analyzer& analyzer);
+
 }  // namespace tessera::te

@@ -46,10 +46,11 @@ Covered covered(NestBuilder& builder, const Stage& stage, const ComputeOp* op, s
   const Bounds& bounds = builder.bounds();
   AxisMap<Interval> intervals;
   for (size_t i = 0; i < stage->leaf_iter_vars.size(); ++i) {
-    IterVar leaf = stage->leaf_iter_vars[i], thread = bound_thread(stage.get(), leaf);
+    IterVar leaf = stage->leaf_iter_vars[i], thread = thread_of(stage.get(), leaf, bounds, analyzer);
     Range range = bounds[leaf];
     if (i >= first) intervals[leaf.get()] = Interval::of(range);
-    else if (is_one(range->extent)) intervals[leaf.get()] = Interval::point(range->min);
+    else if (is_one(range->extent) || (thread && is_private_axis(stage.get(), leaf)))
+      intervals[leaf.get()] = Interval::point(range->min);
     else intervals[leaf.get()] = Interval::point(cast(leaf->var->dtype, thread ? thread->var : leaf->var));
   }
   builder.relations(stage).pass_up_intervals(bounds, &intervals, analyzer);

@@ -4,7 +4,6 @@
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
 #include "tir/attrs.h"
-#include "tir/threads.h"
 
 namespace tessera::te {
 
@@ -168,24 +167,6 @@ ObjectRef NestBuilder::seen_from(const Nest& nest, const ObjectRef& node) {
   return rewriter(node);
 }
 
-bool NestBuilder::is_private_axis(const Stage& stage, const IterVar& leaf) {
-  IterVar thread = bound_thread(stage.get(), leaf);
-  return thread && leaf->iter_type == IterType::DataPar && !stage->scope.empty() &&
-         !spans_threads(storage_rank(stage->scope), thread->thread_tag);
-}
-
-IterVar NestBuilder::thread_of(const Stage& stage, const IterVar& leaf) {
-  if (!is_private_axis(stage, leaf)) {
-    IterVar thread = bound_thread(stage.get(), leaf);
-    return thread || leaf->iter_type != IterType::ThreadIndex ? thread : leaf;
-  }
-  PrimExpr others = 1, elements = 1;
-  for (const IterVar& other : stage->leaf_iter_vars)
-    if (!is_private_axis(stage, other)) others = others * bounds_[other]->extent;
-  for (const IterVar& root : root_iter_vars(stage->op.get())) elements = elements * bounds_[root]->extent;
-  return analyzer_.can_prove(others >= elements) ? bound_thread(stage.get(), leaf) : IterVar();
-}
-
 NestBuilder::Nest NestBuilder::make_nest(const Stage& stage, Part part, const Nest* outer, size_t shared,
                                          const AxisSet& skip) {
   Nest nest{stage, part, {}, {}, {}};
@@ -197,9 +178,9 @@ NestBuilder::Nest NestBuilder::make_nest(const Stage& stage, Part part, const Ne
     }
     if (skip.count(leaf.get())) continue;
     Range range = bounds_[leaf];
-    IterVar thread = thread_of(stage, leaf);
+    IterVar thread = thread_of(stage.get(), leaf, bounds_, analyzer_);
     bool is_trivial = is_one(range->extent) && !keep_trivial_loops_;
-    if (is_trivial || (thread && is_private_axis(stage, leaf))) {
+    if (is_trivial || (thread && is_private_axis(stage.get(), leaf))) {
       nest.values[leaf.get()] = range->min;
       continue;
     }
@@ -249,7 +230,7 @@ Stmt NestBuilder::loops_around(const Nest& nest, size_t begin, size_t end, const
   if (begin == end) return inner();
   IterVar leaf = nest.stage->leaf_iter_vars[begin];
   if (skip.count(leaf.get())) return loops_around(nest, begin + 1, end, inner, skip);
-  IterVar thread = thread_of(nest.stage, leaf);
+  IterVar thread = thread_of(nest.stage.get(), leaf, bounds_, analyzer_);
   bool is_thread_new = thread && active_threads_.insert(thread.get()).second;
   Stmt body = loops_around(nest, begin + 1, end, inner, skip);
   if (nest.part == Part::Main) body = pipelines(attached(nest.stage.get(), leaf), body);
@@ -277,7 +258,7 @@ Stmt NestBuilder::one_loop(const Nest& nest, const IterVar& leaf, Stmt body, boo
   const StageNode* stage = nest.stage.get();
   auto* attr = attr_of(stage, leaf);
   Range range = bounds_[leaf];
-  IterVar thread = thread_of(nest.stage, leaf);
+  IterVar thread = thread_of(stage, leaf, bounds_, analyzer_);
   if (thread) {
     if (!is_thread_new) return body;
     bool is_virtual = is_virtual_thread(thread->thread_tag);

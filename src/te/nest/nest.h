@@ -26,11 +26,6 @@ class NestBuilder {
     AxisMap<Var> loop_vars;
     Map<Var, PrimExpr> roots;  // axes of the operation, for its body
   };
-  /// An axis over threads of a stage in memory that each of them has for itself: it holds only what its thread needs.
-  bool is_private_axis(const Stage& stage, const IterVar& leaf);
-  /// The thread that runs a leaf. None for a private axis whose elements the other loops do not reach: each thread then
-  /// computes them all, one after the other.
-  IterVar thread_of(const Stage& stage, const IterVar& leaf);
   /// `outer` gives the values of loops that an init nest shares with the main one.
   Nest make_nest(const Stage& stage, Part part = Part::Main, const Nest* outer = nullptr, size_t shared = 0,
                  const AxisSet& skip = {});

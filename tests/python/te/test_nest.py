@@ -220,3 +220,23 @@ def test_threads_compute_all_that_their_own_memory_needs(tag, scope, rows):
     np.testing.assert_array_equal(result.numpy().reshape(6, 2), a * 2 + 1)
     if rows == 1:
         assert "if" not in tessera.lower(s, [A, C]).script()
+
+
+def test_a_producer_follows_what_a_thread_computes_for_itself():
+    A = te.placeholder((6, 2), name="A")
+    D = te.compute((6, 2), lambda i, j: A[i, j] * 2.0, name="D")
+    B = te.compute((6, 2), lambda i, j: D[i, j] + 3.0, name="B")
+    C = te.compute((6, 2), lambda i, j: B[i, j] + 1.0, name="C")
+    s = te.create_schedule(C.op)
+    thread = te.thread_axis("threadIdx.x")
+    s[C].bind(s[C].split(C.op.axis[0], factor=2)[1], thread)
+    s[B].compute_at(s[C], s[C].leaf_iter_vars[1])
+    s[B].set_scope("local")
+    inner = s[B].split(B.op.axis[0], factor=2)[1]
+    s[B].bind(inner, thread)
+    s[D].compute_at(s[B], inner)
+    s[D].set_scope("local")
+    program = tessera.get_global_func("te.ScheduleToPrimFunc")(s, [A, C], "main", {})
+    a, result = np.arange(12, dtype="float32").reshape(6, 2), tessera.nd.empty((6, 2))
+    tessera.get_global_func("tir.Interpret")(program, tessera.nd.array(a), result)
+    np.testing.assert_array_equal(result.numpy(), a * 2 + 4)
