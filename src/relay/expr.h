@@ -1,7 +1,7 @@
 #pragma once
 // The graph language: dataflow and let-binding mixed, functions as values, references.
 //
-// Sharing matters: an expression used twice is computed once, so all nodes here are compared as graphs (Role::Dag).
+// Sharing matters: an expression used twice is computed once, so all nodes here but constants are compared as graphs (Role::Dag).
 // `checked_type_` is filled by InferType and `virtual_device_` by PlanDevices; both are left behind by `with`-copies
 // only where the rewrite keeps the meaning.
 
@@ -23,7 +23,7 @@ TensorType tensor_type(const Expr& expr);
 
 struct Constant : RelayExprNode {
   NDArray data;
-  static constexpr NodeInfo info{"relay.Constant", &RelayExprNode::info, Role::Dag};
+  static constexpr NodeInfo info{"relay.Constant", &RelayExprNode::info};  // a value, whether shared or not
   static void fields(auto f) { f("data", &Constant::data); }
   bool is_scalar() const { return data.shape().empty(); }
 };

@@ -40,7 +40,7 @@ std::string text_at(const ObjectRef& root, const ObjectPath& path) {
 }  // namespace
 
 void assert_structural_equal(const ObjectRef& lhs, const ObjectRef& rhs, bool map_free_vars) {
-  auto mismatch = first_structural_mismatch(lhs, rhs, map_free_vars);
+  auto mismatch = first_structural_mismatch(lhs, rhs, map_free_vars, kUserTolerance);
   if (!mismatch) return;
   const ObjectPathPairNode& paths = **mismatch;
   throw Error(ValueError) << "StructuralEqual check failed, caused by lhs at " << path_text(paths.lhs_path) << ":\n"
@@ -53,11 +53,11 @@ static Globals assert_structural_equal_globals{
     {"node.StructuralEqual",
      [](AnyView lhs, AnyView rhs, bool assert_mode, bool map_free_vars) {
        if (assert_mode) return assert_structural_equal(box(lhs), box(rhs), map_free_vars), true;
-       return structural_equal(box(lhs), box(rhs), map_free_vars);
+       return structural_equal(box(lhs), box(rhs), map_free_vars, kUserTolerance);
      }},
     {"node.GetFirstStructuralMismatch",
      [](AnyView lhs, AnyView rhs, bool map_free_vars) -> ObjectPathPair {
-       return first_structural_mismatch(box(lhs), box(rhs), map_free_vars).value_or(nullptr);
+       return first_structural_mismatch(box(lhs), box(rhs), map_free_vars, kUserTolerance).value_or(nullptr);
      }},
 };
 

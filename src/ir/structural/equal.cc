@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <unordered_map>
 #include <unordered_set>
@@ -39,7 +40,7 @@ struct Task {
 /// of shared nodes may be noted when a pair is met, before its parts are compared.
 class Comparison {
  public:
-  explicit Comparison(bool trace) : trace_(trace) {}
+  explicit Comparison(bool trace, double tolerance = 0) : trace_(trace), tolerance_(tolerance) {}
 
   bool run(const Object* lhs, const Object* rhs, bool map_free_vars) {
     steps_.push_back({});
@@ -69,9 +70,11 @@ class Comparison {
     if (!lhs || !rhs) return lhs == rhs || differ(path);
     if (!same_type(lhs, rhs)) return differ(path);
     if (lhs->is_a(NDArrayNode::info)) return same_tensor(lhs, rhs) || differ(path);
+    const Role role = lhs->type()->node->role;
+    if (role == Role::Var && variable_identity(lhs) != lhs) return compare_copied_variables(task);
     if (auto it = matched_.find(lhs); it != matched_.end()) return it->second == rhs || differ(path);
     if (matched_rhs_.count(rhs)) return differ(path);
-    switch (lhs->type()->node->role) {
+    switch (role) {
       case Role::Identity: return lhs == rhs || differ(path);
       case Role::Var:
         if (lhs != rhs && !bind) return differ(path);
@@ -91,6 +94,15 @@ class Comparison {
     if (auto* adt = cast_or_null<ADTNode>(lhs)) return compare_tuples(task, adt, static_cast<const ADTNode*>(rhs));
     if (lhs->type()->fields().empty()) return lhs == rhs || differ(path);  // nothing is known about it
     if (auto* mod = cast_or_null<IRModuleNode>(lhs)) match_types(mod, static_cast<const IRModuleNode*>(rhs));
+    return compare_fields(task);
+  }
+
+  /// Copies of a variable with other annotations are one variable, known by the identity that they share.
+  bool compare_copied_variables(const Task& task) {
+    const Object *lhs = variable_identity(task.lhs), *rhs = variable_identity(task.rhs);
+    if (auto it = matched_.find(lhs); it != matched_.end()) return it->second == rhs || differ(task.path);
+    if (matched_rhs_.count(rhs) || (lhs != rhs && !task.bind)) return differ(task.path);
+    match(lhs, rhs);
     return compare_fields(task);
   }
 
@@ -121,17 +133,21 @@ class Comparison {
     return true;
   }
 
-  static bool same_plain(const Field& field, const Object* lhs, const Object* rhs) {
+  bool same_plain(const Field& field, const Object* lhs, const Object* rhs) const {
     switch (field.kind) {
       case FieldKind::Bool: return field.at<bool>(lhs) == field.at<bool>(rhs);
       case FieldKind::Int32: return field.at<int32_t>(lhs) == field.at<int32_t>(rhs);
       case FieldKind::Int64: return field.at<int64_t>(lhs) == field.at<int64_t>(rhs);
       case FieldKind::DType: return field.at<DataType>(lhs) == field.at<DataType>(rhs);
-      case FieldKind::Double:
-        return std::bit_cast<uint64_t>(field.at<double>(lhs)) == std::bit_cast<uint64_t>(field.at<double>(rhs));
+      case FieldKind::Double: return same_number(field.at<double>(lhs), field.at<double>(rhs));
       case FieldKind::Ref: break;
     }
     return true;
+  }
+
+  bool same_number(double a, double b) const {
+    return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) ||
+           (tolerance_ > 0 && std::signbit(a) == std::signbit(b) && std::abs(a - b) < tolerance_);
   }
 
   bool compare_arrays(const Task& task) {
@@ -195,7 +211,7 @@ class Comparison {
       if (entry) match(key, entry->first.get());
       return entry;
     }
-    return find([&](const Object* k) { return k == key || Comparison(false).run(key, k, false); });
+    return find([&](const Object* k) { return k == key || Comparison(false, tolerance_).run(key, k, false); });
   }
 
   /// Data types are the same by name in two modules; functions, compared first, speak of them and their parameters.
@@ -282,6 +298,7 @@ class Comparison {
   };
 
   bool trace_;
+  double tolerance_;
   std::vector<Task> tasks_;
   std::vector<Step> steps_;
   std::unordered_map<const Object*, const Object*> matched_, before_functions_;
@@ -297,14 +314,23 @@ std::vector<Overlooked>& overlooked_fields() {
   return *fields;
 }
 
-bool structural_equal(const ObjectRef& lhs, const ObjectRef& rhs, bool map_free_vars) {
-  return lhs.same_as(rhs) || Comparison(false).run(lhs.get(), rhs.get(), map_free_vars);
+const Object* variable_identity(const Object* variable) {
+  for (const Field& field : variable->type()->fields()) {
+    if (field.kind != FieldKind::Ref || field.flags & Ignored) continue;
+    const Object* part = field.at<ObjectRef>(variable).get();
+    if (part && std::string_view(field.name) == "vid") return part;
+  }
+  return variable;
 }
 
-std::optional<ObjectPathPair> first_structural_mismatch(const ObjectRef& lhs, const ObjectRef& rhs,
-                                                        bool map_free_vars) {
-  if (structural_equal(lhs, rhs, map_free_vars)) return std::nullopt;
-  Comparison traced(true);
+bool structural_equal(const ObjectRef& lhs, const ObjectRef& rhs, bool map_free_vars, double tolerance) {
+  return lhs.same_as(rhs) || Comparison(false, tolerance).run(lhs.get(), rhs.get(), map_free_vars);
+}
+
+std::optional<ObjectPathPair> first_structural_mismatch(const ObjectRef& lhs, const ObjectRef& rhs, bool map_free_vars,
+                                                        double tolerance) {
+  if (structural_equal(lhs, rhs, map_free_vars, tolerance)) return std::nullopt;
+  Comparison traced(true, tolerance);
   ICHECK(!traced.run(lhs.get(), rhs.get(), map_free_vars)) << "keeping the path does not change the answer";
   return traced.mismatch();
 }

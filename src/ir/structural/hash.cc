@@ -63,6 +63,8 @@ class Hashing {
   void open(const Object* node, bool bind) {
     if (!node) return void(result_ = 1);
     if (auto it = known_.find(node); it != known_.end()) return void(result_ = it->second);
+    if (node->type()->node->role == Role::Var)
+      if (auto it = variables_.find(variable_identity(node)); it != variables_.end()) return void(result_ = it->second);
     uint64_t h = hash_bytes(node->is_a(VarNode::info) ? VarNode::info.key : node->type_key());
     if (auto* array = cast_or_null<NDArrayNode>(node)) return void(result_ = hash_tensor(h, array->tensor));
     if (node->type()->node->role == Role::Identity) return void(result_ = mix(h, hash_bytes(name_of(node))));
@@ -134,7 +136,8 @@ class Hashing {
     size_t i = frame.next++;
     if (i >= count) return false;
     frame.hash = mix(frame.hash, frame.key_hashes[i]);
-    if (frame.entries[i].first.as<GlobalVarNode>()) known_.clear();  // functions may share variables, or not
+    if (frame.entries[i].first.as<GlobalVarNode>())
+      known_.clear(), variables_.clear();  // functions may share variables, or not
     return enter(at, frame.entries[i].second.get(), frame.bind);
   }
 
@@ -167,6 +170,8 @@ class Hashing {
     Role role = node->type()->node->role;
     if (role == Role::Var)
       frame.hash = frame.bind ? mix(frame.hash, count_++) : mix(frame.hash, hash_bytes(name_of(node)));
+    if (role == Role::Var)  // the copies of a variable are one
+      if (const Object* identity = variable_identity(node); identity != node) variables_.emplace(identity, frame.hash);
     if (role == Role::Dag) frame.hash = mix(frame.hash, count_++);
     if (role != Role::Tree || node->use_count() > 1) known_.emplace(node, frame.hash);
     result_ = frame.hash;
@@ -202,7 +207,7 @@ class Hashing {
   }
 
   std::vector<Frame> frames_;
-  std::unordered_map<const Object*, uint64_t> known_;
+  std::unordered_map<const Object*, uint64_t> known_, variables_;
   uint64_t count_ = 0;
   uint64_t result_ = 0;
 };

@@ -70,3 +70,38 @@ def test_numbers_of_python_are_constants_of_their_type():
 def test_a_path_has_no_prefix_of_nothing():
     with pytest.raises(IndexError, match="Prefix length must be at least 1"):
         tvm.runtime.ObjectPath.root().get_prefix(0)
+
+
+def relay_expr(text):
+    return tvm.parser.parse_expr('#[version = "0.0.5"]\n' + text)
+
+
+def test_a_variable_of_relay_equals_its_copies_with_other_types():
+    x = tvm.relay.var("x", shape=(2, 3))
+    before = tvm.relay.nn.relu(x)
+    mod = tvm.IRModule.from_expr(tvm.relay.Function([x], before))
+    after = tvm.relay.transform.InferType()(mod)["main"].body
+    assert not x.same_as(after.args[0]) and tvm.ir.structural_equal(before, after)
+    assert tvm.ir.structural_hash(before) == tvm.ir.structural_hash(after)
+    other = relay_expr("free_var %x: Tensor[(2, 3), float32]; nn.relu(%x)")
+    assert not tvm.ir.structural_equal(before, other)
+
+
+def test_constants_of_relay_are_values_whether_shared_or_not():
+    one, same, two = tvm.relay.const(1.0), tvm.relay.const(1.0), tvm.relay.const(2.0)
+    assert tvm.ir.structural_equal(one + one, one + same) and tvm.ir.structural_equal(one + same, one + one)
+    assert tvm.ir.structural_hash(one + one) == tvm.ir.structural_hash(one + same)
+    assert not tvm.ir.structural_equal(one + one, one + two)
+    x = relay_expr("free_var %x: float32; exp(%x)")
+    y = tvm.relay.exp(x.args[0])
+    assert not tvm.ir.structural_equal(x + x, x + y)  # calls are computed as often as they are there
+
+
+def test_floats_of_attributes_may_differ_in_the_tenth_place():
+    def relu(alpha):
+        return relay_expr(f"fn (%x: Tensor[(2), float32]) {{ nn.leaky_relu(%x, alpha={alpha}f) }}")
+
+    assert tvm.ir.structural_equal(relu("1e-5"), relu("9.99999974738e-06"))
+    tvm.ir.assert_structural_equal(relu("1e-5"), relu("9.99999974738e-06"))
+    assert not tvm.ir.structural_equal(relu("1e-5"), relu("1.1e-5"))
+    assert not tvm.ir.structural_equal(tir.FloatImm("float64", 0.0), tir.FloatImm("float64", -0.0))
