@@ -38,6 +38,18 @@ Exprs transpose_gradient(const Call* call, const Expr& grad) {
   return {relay::transpose(grad, back)};
 }
 
+/// start + i * step: the end has no part in the elements.
+Exprs arange_gradient(const Call* call, const Expr& grad) {
+  const Expr &start = call->args[0], &stop = call->args[1], &step = call->args[2];
+  DataType dtype = relay::checked_type(Expr(call)).as<TensorTypeNode>()->dtype, int64 = DataType::Int(64);
+  Expr zero = relay::make_scalar(0, int64), one = relay::make_scalar(1, int64), count = extent_of(Expr(call), 0, int64);
+  Expr positions = call_op("arange", {zero, count, one}, make_attrs<relay::ArangeAttrs>([&](auto& a) {
+                             a.start = zero, a.stop = count, a.step = one, a.dtype = int64;
+                           }));
+  auto like = [](const Expr& x, const Expr& arg) { return call_op("cast_like", {summed_to_scalar(x), arg}); };
+  return {like(grad, start), zeros_like(stop), like(relay::multiply(grad, relay::cast(positions, dtype)), step)};
+}
+
 /// Parts whose extents are known at run time: each begins where those before it end.
 Exprs dynamic_concatenate_gradient(const Call* call, const Expr& grad, int axis) {
   auto* parts = relay::checked_type(call->args[0]).as<TupleType>();
@@ -196,7 +208,7 @@ static void transform_gradients() {
       {"ones", zero_gradients},
       {"dyn.zeros", zero_gradients},
       {"dyn.ones", zero_gradients},
-      {"arange", zero_gradients},
+      {"arange", arange_gradient},
   });
 }
 

@@ -149,10 +149,10 @@ class Differentiator {
     }
   }
 
-  /// The gradient of the result is one everywhere.
+  /// The gradient of the result is one everywhere; of a tuple, that of its first field, the loss.
   static void start(const FlowPtr& flow) {
     if (flow->is_tensor()) flow->reverse = typed(ones_like(flow->forward), flow->forward->checked_type_);
-    for (const FlowPtr& field : flow->fields) start(field);
+    else if (!flow->fields.empty()) start(flow->fields[0]);
   }
 
   static Expr assembled(const FlowPtr& flow, Expr Flow::* part) {

@@ -7,7 +7,6 @@
 #include "runtime/registry.h"
 
 namespace tessera::relay {
-namespace {
 
 bool holds_tensors(const Type& type) {
   if (type.as<TensorTypeNode>()) return true;
@@ -17,6 +16,8 @@ bool holds_tensors(const Type& type) {
     if (!holds_tensors(field)) return false;
   return true;
 }
+
+namespace {
 
 Globals gradient_globals{
     {"relay._transform.first_order_gradient", [](Expr f, IRModule mod) { return first_order_gradient(f, mod); }},

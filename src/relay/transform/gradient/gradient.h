@@ -1,6 +1,6 @@
 #pragma once
 // Reverse-mode differentiation: from f to a function of the same parameters that gives f's value and the gradients of
-// its parameters, taken where the gradient of the value is one everywhere.
+// its parameters, taken where the gradient of the value (of a tuple: its first field, the loss) is one everywhere.
 //
 //   fn (x, y) -> T    =>    fn (x, y) -> (T, (dx, dy))
 
@@ -22,6 +22,9 @@ inline Expr typed(Expr expr, const Type& type) {
   expr->checked_type_ = type;
   return expr;
 }
+
+/// A tensor, or a tuple of such.
+bool holds_tensors(const Type& type);
 
 /// What the operator says of the gradients of its arguments; an error that names it when it says nothing.
 Array<Expr> argument_gradients(const Op& op, const Expr& call, const Expr& gradient);

@@ -8,6 +8,7 @@
 #include "ir/rewrite.h"
 #include "relay/let_list.h"
 #include "relay/make.h"
+#include "relay/rename.h"
 #include "relay/scopes.h"
 #include "relay/transform/function/normal_form.h"
 #include "relay/transform/gradient/gradient.h"
@@ -90,13 +91,15 @@ Expr with_zeros(const Expr& value, const Type& type) {
       value, type, [](const Expr& tensor, const Type&) { return make_tuple({tensor, make_ref(zeros_like(tensor))}); });
 }
 
-/// Writes or adds a gradient, tensor by tensor, as lets.
+/// The gradient that all others follow from: one everywhere. Of a tuple, that of its first field, the loss.
 void set_ones(const Expr& pairs, const Type& type, LetList& lets) {
-  map_tensors(pairs, type, [&](const Expr& pair, const Type&) {
-    lets.push(write(make_get_item(pair, 1), ones_like(make_get_item(pair, 0))));
-    return pair;
-  });
+  if (auto* tuple = type.as<TupleType>()) {
+    if (!tuple->fields_.empty()) set_ones(make_get_item(pairs, 0), tuple->fields_[0], lets);
+    return;
+  }
+  lets.push(write(make_get_item(pairs, 1), ones_like(make_get_item(pairs, 0))));
 }
+/// Adds a gradient, tensor by tensor, as lets.
 void accumulate(const Expr& pairs, const Type& type, const Expr& gradient, LetList& lets) {
   auto* tuple = type.as<TupleType>();
   if (!tuple) {
@@ -227,6 +230,7 @@ class Pairing {
 
   Expr change_operator(const Call* call) {
     Op op = downcast<Op>(call->op);
+    if (op->name == "annotation.checkpoint" && has_values(call->args[0])) return change_checkpoint(call->args[0]);
     return with_lets([&](LetList& lets) -> Expr {
       std::vector<Var> pairs;
       Array<Expr> values;
@@ -246,6 +250,40 @@ class Pairing {
         Array<Expr> gradients = argument_gradients(op, again, gradient);
         for (size_t i = 0; i < pairs.size(); ++i)
           accumulate(pairs[i], checked_type(call->args[i]), gradients[i], backwards);
+        return make_call(after, {});
+      });
+      lets.push(write(steps(), make_function({}, to_a_normal_form(step), tuple_type({}))));
+      return out;
+    });
+  }
+
+  /// Whether the variables of an expression are tensors, or tuples of them, which can be told from their gradients.
+  static bool has_values(const Expr& expr) {
+    for (const Var& var : free_vars(expr))
+      if (!holds_tensors(checked_type(var))) return false;
+    return true;
+  }
+
+  /// checkpoint(x): x is computed without gradients, and once more with them in the step that runs backwards, so that nothing
+  /// inside of it lives in between.
+  Expr change_checkpoint(const Expr& expr) {
+    const Type& type = checked_type(expr);
+    return with_lets([&](LetList& lets) -> Expr {
+      std::unordered_map<const Object*, Expr> values;
+      for (const Var& var : free_vars(expr)) values[var.get()] = values_of(visit(var), checked_type(var));
+      Expr plain = rename(expr, [&](const Var& var) {
+        auto it = values.find(var.get());
+        return it == values.end() ? Expr() : it->second;
+      });
+      Var out = lets.push(with_zeros(lets.push(plain), type));
+      Var after = lets.push(read(steps()));
+      Expr step = with_lets([&](LetList& backwards) -> Expr {
+        Pairing again(mod_, counterparts_);
+        for (const Var& var : free_vars(expr)) again.done_[var.get()] = visit(var);
+        again.steps_ = backwards.push(make_ref(make_function({}, make_tuple({}), tuple_type({}))));
+        Var pairs = backwards.push(again.visit(expr));
+        accumulate(pairs, type, gradients_of(out, type), backwards);
+        backwards.push(make_call(read(again.steps_), {}));
         return make_call(after, {});
       });
       lets.push(write(steps(), make_function({}, to_a_normal_form(step), tuple_type({}))));

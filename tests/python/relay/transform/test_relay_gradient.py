@@ -176,3 +176,48 @@ def test_lazy_gradients_do_not_compute_with_zeros_and_ones():
 def test_zeros_that_broadcast_stay():
     text = "def @main(%x: float32, %y: Tensor[(4), float32]) { add(zeros_like(%y), %x) }"
     assert operators(transform.LazyGradientInit()(parse(text))["main"]) == ["zeros_like", "add"]
+
+
+@MODES
+def test_of_a_tuple_the_first_field_is_differentiated(mode):
+    text = """def @main(%x: float32) { ((multiply(%x, 2f), exp(%x)), multiply(%x, 3f)) }"""
+    mod = parse(text)
+    mod["backward"] = transform.gradient(mod.get_global_var("main"), mod, mode=mode)
+    mod = transform.InferType()(mod)
+    out, grads = relay.create_executor("debug", mod=mod).evaluate(mod.get_global_var("backward"))(np.float32(5))
+    assert float(out[1].numpy()) == 15 and float(grads[0].numpy()) == 2
+
+
+@MODES
+def test_a_range_follows_its_start_and_step(mode):
+    start, stop, step = (relay.var(name, shape=()) for name in ("start", "stop", "step"))
+    body = relay.sum(relay.arange(start, stop, step, dtype="float32") * relay.const(2.0))
+    mod = transform.InferType()(tvm.IRModule.from_expr(relay.Function([start, stop, step], body)))
+    backward = transform.InferType()(tvm.IRModule.from_expr(transform.gradient(mod["main"], mod, mode=mode)))
+    args = [np.float32(value) for value in (2.5, 9.5, 1.8)]  # four elements
+    _, grads = relay.create_executor("debug", backward).evaluate()(*args)
+    np.testing.assert_allclose([grad.numpy() for grad in grads], [8, 0, 12])
+
+
+def test_a_checkpoint_is_computed_again_backwards():
+    def operators_of(text):
+        mod = parse(text)
+        grad = transform.gradient(mod["main"], mod, mode="higher_order")
+        return sorted(operators(transform.InferType()(tvm.IRModule.from_expr(grad))["main"]))
+
+    plain = operators_of("def @main(%x: Tensor[(4), float32]) { tanh(sin(%x)) }")
+    again = operators_of("def @main(%x: Tensor[(4), float32]) { annotation.checkpoint(tanh(sin(%x))) }")
+    assert again.count("sin") == plain.count("sin") + 1 and again.count("tanh") == plain.count("tanh") + 1
+    assert "annotation.checkpoint" not in again
+
+
+@MODES
+def test_a_checkpoint_changes_no_gradient(mode):
+    text = """def @main(%a: Tensor[(4), float32], %b: Tensor[(4), float32]) {
+      let %t = (tanh(%a), multiply(%a, %b));
+      let %c = annotation.checkpoint(multiply(exp(%t.0), sin(%t.1)));
+      subtract(multiply(%c, %c), annotation.checkpoint(annotation.checkpoint(%t.1)))
+    }"""
+    _, with_checkpoints = gradients(text, mode, A, A + 1)
+    _, without = gradients(text.replace("annotation.checkpoint", "copy"), mode, A, A + 1)
+    np.testing.assert_allclose(with_checkpoints, without, rtol=1e-6)
