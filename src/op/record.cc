@@ -30,6 +30,7 @@ OpRecord& OpRecord::type(const char* name, TypeRule rule) {
   relay::TypeRuleSlot slot;
   slot.name = String(name);
   slot.rule = rule;
+  relay::name_type_relation(name, rule, op_->attrs_type_key.empty());
   return set(relay::kTypeRule, Any(make(std::move(slot))));
 }
 

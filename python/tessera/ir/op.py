@@ -45,7 +45,8 @@ class Op(RelayExpr):
         _ffi_api.OpResetAttr(self, attr_name)
 
     def add_type_rel(self, rel_name: str, type_rel_func: Callable[..., Any] | None = None) -> None:
-        """Says the type of calls: type_rel_func(argument types, attrs); without one, the type of the first argument."""
+        """Says the type of calls: type_rel_func(argument types, attrs); without one, by the relation of
+        that name (`tvm.relay.type_relation.<rel_name>`: "Broadcast", "Identity", ...)."""
         _ffi_api.OpAddTypeRel(self, rel_name, type_rel_func)
 
     def set_num_inputs(self, n: int) -> None:

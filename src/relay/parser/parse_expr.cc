@@ -62,7 +62,7 @@ Expr Parser::expr() {
           values.push_back(with_span([&] { return block(); }));
         } else if (accept(Word::FreeVar)) {
           const Token& name = expect(Word::Local, "a local variable");
-          Type annotation = accept(':') ? type() : Type(make(IncompleteType()));
+          Type annotation = accept(':') ? type() : Type();
           Var var = make_local(String(name.text), annotation);
           vars_[name.text].insert(vars_[name.text].begin(), var);  // known everywhere, behind all that is bound
         } else if (peek().word == Word::Let || (peek().word == Word::GraphVar && peek(1).is('='))) {

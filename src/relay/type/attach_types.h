@@ -15,6 +15,10 @@ class Attach {
   explicit Attach(Inference& types) : types_(types) {}
 
   Expr operator()(const Expr& expr);
+  /// Writes the types into the expressions that were given, too.
+  void fill_given() const {
+    for (const auto& [_, pair] : done_) pair.first->checked_type_ = pair.second->checked_type_;
+  }
 
  private:
   template <class T>

@@ -98,8 +98,19 @@ Pass infer_type_pass() {
   return pass_over<IRModule>(infer_type_pass, [](const IRModule& mod) { return infer_type(mod); });
 }
 
+/// The type of an expression, which it and its parts have from then on.
+static Type infer_type_local(const Expr& expr) {
+  Inference inference{IRModule()};
+  inference.visit(expr);
+  inference.finish();
+  Attach attach(inference);
+  Type type = checked_type(attach(expr));
+  attach.fill_given();
+  return type;
+}
+
 static Globals infer_type_globals{
-    {"relay._transform.InferTypeLocal", [](Expr expr) { return checked_type(infer_type(expr)); }},
+    {"relay._transform.InferTypeLocal", infer_type_local},
     {"relay.transform.infer_type_expr", [](Expr expr, IRModule mod) { return infer_type(expr, mod); }},
 };
 

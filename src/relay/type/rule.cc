@@ -58,9 +58,15 @@ bool may_equal(const PrimExpr& a, const PrimExpr& b) {
 
 namespace {
 
+constexpr const char* kRelationPrefix = "tvm.relay.type_relation.";
+
 /// A rule written in another language: `function(arg_types, attrs)` gives the type of the call. Where there is none, it is
-/// that of the first argument.
+/// that of the rule of the same name.
 void add_type_rule(Op op, String name, PackedFunc function) {
+  if (!function) function = find_global(kRelationPrefix + name.str());
+  if (!function)
+    throw Error(ValueError) << "add_type_rel: no type relation is named \"" << name << "\", so that " << op->name
+                            << " needs a function (argument types, attrs) -> type";
   TypeRuleSlot slot;
   slot.name = name;
   slot.rule = [function](TypeQuery& query) {
@@ -69,15 +75,31 @@ void add_type_rule(Op op, String name, PackedFunc function) {
       if (!query.is_known(i)) return false;
       types.push_back(query.type(i));
     }
-    if (!function && types.empty()) throw Error(TypeError) << "a call without arguments has no type of its own";
-    Type result = function ? function(types, query.attrs()).to<Type>() : types[0];
+    Type result = function(types, query.attrs()).to<Type>();
     if (result) query.result(result);
     return result.defined();
   };
   op.set(kTypeRule, Ref<TypeRuleSlot>(make(std::move(slot))));
 }
 
+/// A call whose argument types are given, and no more.
+struct GivenTypes : TypeQuery {
+  using TypeQuery::TypeQuery;
+  Type out;
+  void result(const Type& type) override { out = type; }
+  void argument(int, const Type&) override {}
+};
+
 }  // namespace
+
+void name_type_relation(const std::string& name, TypeRule rule, bool is_best) {
+  if (!is_best && find_global(kRelationPrefix + name)) return;
+  auto relation = [rule](Array<Type> types, Attrs attrs) {
+    GivenTypes query({types.begin(), types.end()}, attrs);
+    return rule(query) ? query.out : Type();
+  };
+  register_global(kRelationPrefix + name, typed(name, relation), true);
+}
 
 static Globals rule_globals{
     {"ir.OpAddTypeRel", add_type_rule},

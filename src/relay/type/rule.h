@@ -74,4 +74,8 @@ struct TypeRuleSlot : Object {
 };
 inline constexpr const char* kTypeRule = "TTypeRule";
 
+/// Makes a rule known under the name "tvm.relay.type_relation.<name>": (argument types, attrs) -> type. Of several rules of one
+/// name (those that ask their own attributes beside the general one) the best is kept, or the first.
+void name_type_relation(const std::string& name, TypeRule rule, bool is_best);
+
 }  // namespace tessera::relay

@@ -262,3 +262,25 @@ def test_the_records_are_read_as_they_are_registered():
     spec.loader.exec_module(rooms)
     registered = {str(name) for name in tessera.ir.Op.list_op_names()}
     assert rooms.operators() == {name for name in registered if not name.startswith(("tir.", "test."))}
+
+
+def test_a_type_relation_is_known_by_its_name():
+    relay.op.register("test.named", "An operator of these tests.")
+    op = relay.op.get("test.named")
+    op.set_num_inputs(2)
+    op.add_type_rel("Broadcast")
+    call = relay.Call(op, [relay.var("x", shape=(1, 3)), relay.var("y", shape=(2, 1))])
+    assert transform.InferTypeLocal(call) == relay.TensorType((2, 3))
+    with pytest.raises(ValueError, match='no type relation is named "Nonsense"'):
+        op.add_type_rel("Nonsense")
+    relation = tessera.ir.EnvFunc.get("tvm.relay.type_relation.Identity")
+    assert relation([relay.TensorType((2, 3))], None) == relay.TensorType((2, 3))
+
+
+def test_a_global_function_is_saved_by_its_name():
+    tessera.register_func("test.env_func", lambda x: x + 1, override=True)
+    function = tessera.ir.EnvFunc.get("test.env_func")
+    again = tessera.ir.load_json(tessera.ir.save_json([function]))[0]
+    assert again.name == "test.env_func" and again(1) == 2 and again.func(1) == 2
+    with pytest.raises(tessera.TVMError, match="test.nothing"):
+        tessera.ir.EnvFunc.get("test.nothing")

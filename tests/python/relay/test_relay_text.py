@@ -405,3 +405,11 @@ def test_a_let_inside_the_value_of_a_let_reads_back():
     mod = relay_infer(tvm.IRModule.from_expr(relay.Function([x], relay.Let(a, inner, call("multiply", a, a)))))
     assert " = let %b" in str(mod)
     round_trip(mod)
+
+
+def test_a_free_variable_without_a_type_has_none():
+    import tessera
+
+    expr = tessera.parser.parse_expr('#[version = "0.0.5"]\nfree_var %x;\nexp(%x)')
+    assert expr.args[0].type_annotation is None
+    tessera.ir.assert_structural_equal(expr, tessera.relay.exp(tessera.relay.var("x")), map_free_vars=True)

@@ -45,7 +45,7 @@ class FunctionPass(Pass):
 
 
 def InferTypeLocal(expr: Any) -> Any:
-    """The type of one expression."""
+    """The type of one expression, which it and its parts have from then on (`checked_type`)."""
     return _ffi_api.InferTypeLocal(expr)
 
 
