@@ -117,7 +117,8 @@ OpRecord& OpRecord::channels(relay::ChannelsOf rule) {
   auto of_call = [rule](const Expr& call) -> Array<PrimExpr> {
     std::optional<relay::LayerChannels> at = rule(call.as<relay::Call>());
     if (!at) return nullptr;
-    return {at->data, at->result, at->weight_in, at->weight_out, at->weight_rank};
+    return {at->data,       at->result,       at->weight_in,       at->weight_out,      at->weight_rank,
+            at->data_block, at->result_block, at->weight_in_block, at->weight_out_block};
   };
   return set(relay::kLayerChannels, Any(typed("channels", of_call)));
 }

@@ -36,8 +36,12 @@ std::optional<LayerChannels> layer_channels(const Call* call) {
   if (found.is_null()) return std::nullopt;
   std::vector<int> axes;
   for (const PrimExpr& axis : found.to<Array<PrimExpr>>()) axes.push_back(static_cast<int>(*as_int(axis)));
-  ICHECK(axes.size() == 5) << "the slot " << kLayerChannels << " gives five numbers";
-  return LayerChannels{axes[0], axes[1], axes[2], axes[3], axes[4]};
+  if (axes.size() != 5 && axes.size() != 9)
+    throw Error(TypeError) << "the slot " << kLayerChannels << " gives five or nine numbers, not " << axes.size();
+  LayerChannels out{axes[0], axes[1], axes[2], axes[3], axes[4]};
+  if (axes.size() == 9)
+    out.data_block = axes[5], out.result_block = axes[6], out.weight_in_block = axes[7], out.weight_out_block = axes[8];
+  return out;
 }
 
 bool moves_by_index(const Call* call) {

@@ -76,9 +76,12 @@ struct LayerChannels {
   int data, result;           // axes
   int weight_in, weight_out;  // axes of the weight; weight_in is weight_out where channels are kept apart
   int weight_rank;
+  // where channels lie in blocks (NCHW16c, OIHW16i16o), the axes within a block; -1 where they do not
+  int data_block = -1, result_block = -1;
+  int weight_in_block = -1, weight_out_block = -1;
 };
-/// Nothing where channels lie in blocks, or in groups.
-/// As a PackedFunc: (call) -> an array of these five numbers, or None.
+/// Nothing where channels lie in groups.
+/// As a PackedFunc: (call) -> an array of the first five numbers or of all nine, or None.
 using ChannelsOf = std::optional<LayerChannels> (*)(const Call* call);
 inline constexpr const char* kLayerChannels = "FLayerChannels";
 

@@ -25,6 +25,11 @@ bool broadcasts_along(const Expr& data, const Expr& other, const std::vector<int
 bool keeps_positive_scale(const Call* call);
 bool is_sum(const Call* call);  // add, subtract
 
+/// An axis, with that within its blocks where it has one: in which a scale of channels has its dimensions.
+inline std::vector<int> with_block(int axis, int block) {
+  return block < 0 ? std::vector<int>{axis} : std::vector<int>{axis, block};
+}
+
 /// The channels of a layer whose weight may be scaled; nothing for other calls.
 std::optional<LayerChannels> scaled_layer(const Call* call);
 

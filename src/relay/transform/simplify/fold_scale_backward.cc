@@ -37,7 +37,7 @@ class BackwardFold {
   }
 
   MaybeScale can_take(const Call* call) const {
-    if (auto layer = scaled_layer(call)) return ScaleMessage{{layer->result}, false};
+    if (auto layer = scaled_layer(call)) return ScaleMessage{with_block(layer->result, layer->result_block), false};
     if (keeps_positive_scale(call)) {
       const ScaleMessage* in = message_of(call->args[0]);
       return in ? MaybeScale({in->axes, true}) : std::nullopt;
@@ -85,7 +85,8 @@ class BackwardFold {
     Array<Expr> args = call->args;
     if (auto layer = scaled_layer(call)) {
       args.set(0, rewriter_(args[0]));
-      args.set(1, multiply(rewriter_(args[1]), expand_to_axes(scale, {layer->weight_out}, layer->weight_rank)));
+      const std::vector<int> axes = with_block(layer->weight_out, layer->weight_out_block);
+      args.set(1, multiply(rewriter_(args[1]), expand_to_axes(scale, axes, layer->weight_rank)));
     } else if (op_name(call) == ops::bias_add) {
       args.set(0, scaled(args[0], scale));
       args.set(1, multiply(rewriter_(args[1]), scale));

@@ -5,8 +5,6 @@
 // First every value learns along which axes all its users can take a scale; then products whose users can are split into
 // value and scale, which travel together until a weight takes the scale in.
 
-#include <algorithm>
-
 #include "ir/rewrite.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -40,13 +38,8 @@ Expr scaled(Expr value, Expr scale, std::vector<int> axes) {
 
 /// What all users of a value can take.
 MaybeScale common(const MaybeScale& a, const MaybeScale& b) {
-  if (!a || !b) return std::nullopt;
-  ScaleMessage out;
-  std::copy_if(a->axes.begin(), a->axes.end(), std::back_inserter(out.axes),
-               [&](int axis) { return std::find(b->axes.begin(), b->axes.end(), axis) != b->axes.end(); });
-  if (out.axes.empty()) return std::nullopt;
-  out.require_positive = a->require_positive || b->require_positive;
-  return out;
+  if (!a || !b || a->axes != b->axes) return std::nullopt;
+  return ScaleMessage{a->axes, a->require_positive || b->require_positive};
 }
 
 class ForwardFold {
@@ -81,7 +74,7 @@ class ForwardFold {
   }
 
   static std::vector<MaybeScale> arguments_can_take(const Call* call, const MaybeScale& out) {
-    if (auto layer = scaled_layer(call)) return {ScaleMessage{{layer->data}, false}};
+    if (auto layer = scaled_layer(call)) return {ScaleMessage{with_block(layer->data, layer->data_block), false}};
     if (!out) return {};
     if (keeps_positive_scale(call)) return {ScaleMessage{out->axes, true}};
     if (!is_sum(call)) return {};
@@ -103,7 +96,7 @@ class ForwardFold {
   Expr take(const Call* call, Array<Expr> args, size_t i, const ScaledExpr* arg) {
     args.set(i, arg->value);
     if (auto layer = scaled_layer(call)) {
-      Expr scale = expand_to_axes(arg->scale, {layer->weight_in}, layer->weight_rank);
+      Expr scale = expand_to_axes(arg->scale, with_block(layer->weight_in, layer->weight_in_block), layer->weight_rank);
       args.set(1, multiply(args[1], scale));
       return with_args(call, args);
     }

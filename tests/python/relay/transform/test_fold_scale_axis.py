@@ -139,3 +139,32 @@ def test_with_constants_nothing_of_the_scale_is_left():
         conv(x, relay.const(w)) * relay.const(s),
         conv(x, relay.const(w * s.reshape(8, 1, 1, 1))),
     )
+
+
+def blocked(data, weight, groups=1, kernel="OIHW2i2o"):
+    return relay.nn.conv2d(
+        data,
+        weight,
+        kernel_size=(3, 3),
+        padding=(1, 1),
+        channels=4,
+        data_layout="NCHW2c",
+        kernel_layout=kernel,
+        groups=groups,
+    )
+
+
+def test_scales_of_blocks_of_channels_go_into_blocks_of_weights():
+    x, w = relay.var("x", shape=(1, 2, 6, 6, 2)), relay.const(array(2, 2, 3, 3, 2, 2))
+    s = relay.const(array(2, 1, 1, 2))
+    flat = relay.squeeze(s, axis=[1, 2])
+    into_in = relay.expand_dims(relay.expand_dims(flat, 2, 1), 1, 2)
+    check(ForwardFoldScaleAxis(), blocked(relay.nn.relu(x * s), w), blocked(relay.nn.relu(x), w * into_in))
+    into_out = relay.expand_dims(flat, 1, 4)
+    check(BackwardFoldScaleAxis(), blocked(x, w) * s, blocked(x, w * into_out))
+
+
+def test_scales_of_other_blocks_stay():
+    x, w = relay.var("x", shape=(1, 2, 6, 6, 2)), relay.const(array(2, 4, 3, 3, 2))
+    s = relay.const(array(2, 1, 1, 2))
+    check(ForwardFoldScaleAxis(), blocked(x * s, w, kernel="OIHW2o"))
