@@ -46,11 +46,43 @@ Layout fitting_blocks(const Layout& layout, const Layout& old, const Array<PrimE
       name += layout->letter(i);
       continue;
     }
-    int at = old->index_of(layout->primal(i));
-    bool is_broadcast = at < 0 || static_cast<size_t>(at) >= shape.size() || is_one(shape[static_cast<size_t>(at)]);
+    bool is_broadcast = true;
+    for (size_t k = 0; k < old->axes.size() && k < shape.size(); ++k)  // the axis, and its block where it has one
+      if (old->primal(k) == layout->primal(i)) is_broadcast &= is_one(shape[k]);
     name += (is_broadcast ? "1" : std::to_string(*as_int(layout->axes[i]->dom->extent))) + layout->letter(i);
   }
   return make_layout(name);
+}
+
+/// A layout as its own extents have it: a block that the shape does not fill is one of 1.
+Layout with_blocks_of(const Layout& layout, const Array<PrimExpr>& shape) {
+  if (!is_defined(layout)) return layout;
+  std::string name;
+  for (size_t i = 0; i < layout->axes.size(); ++i) {
+    if (!layout->is_primal(i)) name += is_one(shape[i]) ? "1" : std::to_string(*as_int(layout->axes[i]->dom->extent));
+    name += layout->letter(i);
+  }
+  return make_layout(name);
+}
+
+/// Whether an operand has neither one element nor all of them along an axis that `layout` splits: elements of one block that
+/// serve all blocks, and that no other blocks can be made of.
+bool repeats_a_block(const Layout& layout, const Layout& old, const Array<PrimExpr>& shape, const Layout& other_old,
+                     const Array<PrimExpr>& other) {
+  for (size_t i = 0; i < layout->axes.size(); ++i) {
+    if (layout->is_primal(i)) continue;
+    auto is_axis = [&](const Layout& in, size_t k) { return in->primal(k) == layout->primal(i); };
+    bool has_one = true, has_all = true;
+    for (size_t k = 0; k < old->axes.size() && k < shape.size(); ++k) {
+      if (!is_axis(old, k)) continue;
+      has_one &= is_one(shape[k]);
+      int at = other_old->index_of(old->letter(k));
+      has_all &= at >= 0 && static_cast<size_t>(at) < other.size() &&
+                 relay::may_equal(shape[k], other[static_cast<size_t>(at)]);
+    }
+    if (!has_one && !has_all) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -62,13 +94,20 @@ LayoutAnswer binary(const LayoutQuery& query) {
   if (!is_defined(layouts[0]) || !is_defined(layouts[1])) {
     size_t known = is_defined(layouts[0]) ? 0 : 1, other = 1 - known;
     if (shapes[known].size() < shapes[other].size()) return unknown(query);
-    layouts[other] =
-        relay::sub_layout(layouts[known], shapes[known].size() - shapes[other].size(), shapes[other].size());
+    layouts[other] = with_blocks_of(
+        relay::sub_layout(layouts[known], shapes[known].size() - shapes[other].size(), shapes[other].size()),
+        shapes[other]);
     return layout_answer(layouts, {layouts[known]}, query.attrs);
   }
   for (size_t i : {0, 1})
     if (primal_count(layouts[i]) == 0) return layout_answer(layouts, {layouts[1 - i]}, query.attrs);
   size_t large = primal_count(layouts[0]) >= primal_count(layouts[1]) ? 0 : 1, small = 1 - large;
+  if (query.has_new() &&
+      repeats_a_block(layouts[large], query.old_in[small], shapes[small], query.old_in[large], shapes[large])) {
+    if (!same_layout(layouts[large], query.old_in[large])) return unknown(query);
+    layouts[small] = query.old_in[small];
+    return layout_answer(layouts, {layouts[large]}, query.attrs);
+  }
   layouts[small] =
       has_blocks(layouts[large]) ? fitting_blocks(layouts[large], query.old_in[small], shapes[small]) : layouts[large];
   return layout_answer(layouts, {layouts[large]}, query.attrs);

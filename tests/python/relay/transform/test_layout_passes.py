@@ -8,6 +8,7 @@ import tessera
 from pass_checks import check, module, random_inputs, run
 from tessera import relay
 from tessera.relay import op as relay_op
+from tessera.relay.testing.temp_op_attr import TempOpAttr
 from tessera.relay.transform import AlterOpLayout, CanonicalizeOps, ConvertLayout, LayoutConfig, Legalize
 
 NHWC = {"nn.conv2d": ["NHWC", "default"]}
@@ -203,3 +204,30 @@ def test_what_one_layer_made_as_nchw_another_may_read_as_nhwc():
         with tessera.transform.PassContext(opt_level=level):
             got = relay.create_executor("graph", mod).evaluate()(*arrays).numpy()
         np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+@pytest.mark.parametrize("blocks", ["NCHW4c", "NCHW8c"])
+@pytest.mark.parametrize("bias", [(1, 2, 1, 1, 4), (1, 1, 1, 1, 4), (1, 1, 1, 1, 1)])
+def test_biases_of_blocked_data_follow_other_blocks(blocks, bias):
+    text = f"""#[version = "0.0.5"]
+    def @main(%x: Tensor[(1, 2, 4, 4, 4), float32], %w: Tensor[(2, 2, 3, 3, 4, 4), float32],
+              %b: Tensor[{bias}, float32]) {{
+      %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=8, kernel_size=[3, 3], data_layout="NCHW4c",
+                     kernel_layout="OIHW4i4o");
+      nn.relu(add(%0, %b))
+    }}"""
+    size = blocks[4]
+
+    def alter(attrs, inputs, tinfos, out_type):
+        layouts = {"data_layout": blocks, "kernel_layout": f"OIHW{size}i{size}o"}
+        return relay.nn.conv2d(*inputs, **{**attrs, **layouts})
+
+    mod = relay.transform.InferType()(tessera.parser.fromtext(text))
+    with TempOpAttr("nn.conv2d", "FTVMAlterOpLayout", alter):
+        out = relay.transform.AlterOpLayout()(mod)
+    assert f'data_layout="{blocks}"' in out.astext()
+    random = np.random.default_rng(0)
+    args = [random.random([int(n) for n in p.checked_type.shape]).astype("float32") for p in mod["main"].params]
+    with tessera.transform.PassContext(opt_level=0):
+        answers = [relay.create_executor("graph", one).evaluate()(*args).numpy() for one in (mod, out)]
+    np.testing.assert_allclose(*answers, rtol=1e-5)
