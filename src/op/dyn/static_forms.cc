@@ -122,8 +122,17 @@ Expr static_upsampling3d(const Call* call) {
                  }));
 }
 
+/// Sizes may be floats, whose fraction counts for nothing.
+static std::optional<Ints> constant_sizes(const Expr& expr) {
+  auto* constant = expr.as<Constant>();
+  if (!constant || constant->data.device().device_type != kDLCPU || constant->data.dtype() != DataType::Float(32))
+    return constant_ints(expr);
+  const float* values = constant->data.data<float>();
+  return Ints(values, values + constant->data.size());
+}
+
 Expr static_resize(const Call* call) {
-  auto size = constant_ints(call->args[1]);
+  auto size = constant_sizes(call->args[1]);
   auto* roi = call->args[2].as<Constant>();
   bool uses_roi = call->attrs_as<Resize2DAttrs>()->coordinate_transformation_mode == "tf_crop_and_resize";
   if (!size || size->size() != 2 || !roi || uses_roi) return nullptr;

@@ -14,6 +14,8 @@ Function inline_closures(const Function& function);
 IRModule inline_globals(const IRModule& mod);
 IRModule lambda_lift(const IRModule& mod);
 IRModule partial_evaluate(const IRModule& mod);
+Function manifest_lifetimes(const Function& function);
+IRModule annotate_used_memory(const IRModule& mod);
 Pass to_a_normal_form_pass();
 Pass to_basic_block_normal_form_pass();
 Pass to_cps_pass();
@@ -69,7 +71,7 @@ Function combine_parallel_batch_matmul(const Function& function, int min_branche
 Function combine_parallel_conv2d(const Function& function, int min_branches);
 Function combine_parallel_dense(const Function& function, int min_branches, bool to_batch);
 Pass combine_products_pass();
-Function dynamic_to_static(Function function, const IRModule& mod);
+Pass dynamic_to_static();
 /// `skip`, which may be empty, keeps the calls it is true for apart.
 Expr eliminate_common_subexpr(const Expr& body, const PackedFunc& skip);
 Expr eliminate_dead_code(const Expr& body, bool inline_once, bool ignore_impurity);

@@ -119,3 +119,17 @@ def test_values_used_once_move_to_their_use():
     )
     text = "def @main(%x: float32) { let %a = exp(%x); fn (%y: float32) { add(%a, %y) } }"
     check(transform.DeadCodeElimination(inline_once=True), text, text)
+
+
+def test_a_value_used_once_moves_within_its_function():
+    check(
+        transform.DeadCodeElimination(inline_once=True),
+        """def @main(%x: float32) {
+             let %f = fn (%y: float32) -> float32 { let %a = exp(%y); add(%a, %y) };
+             add(%f(%x), %f(%x)) }""",
+        """def @main(%x: float32) {
+             let %f = fn (%y: float32) -> float32 { add(exp(%y), %y) };
+             add(%f(%x), %f(%x)) }""",
+    )
+    text = """def @main(%x: float32) -> fn () -> float32 { let %a = exp(%x); fn () -> float32 { sqrt(%a) } }"""
+    check(transform.DeadCodeElimination(inline_once=True), text, text)

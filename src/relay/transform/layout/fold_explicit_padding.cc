@@ -41,7 +41,7 @@ std::optional<Array<PrimExpr>> summed(const PadAttrs* pad, const Array<PrimExpr>
   size_t next = 0;
   for (size_t i = 0; i < layout->axes.size(); ++i) {
     auto width = fixed_ints(pad->pad_width[i]);
-    if (!width || width->size() != 2) return std::nullopt;
+    if (!width || width->size() != 2 || (*width)[0] < 0 || (*width)[1] < 0) return std::nullopt;
     char axis = layout->letter(i);
     if (axis == 'D' || axis == 'H' || axis == 'W') {
       (*out)[next] += (*width)[0];
@@ -55,6 +55,17 @@ std::optional<Array<PrimExpr>> summed(const PadAttrs* pad, const Array<PrimExpr>
   for (int64_t width : *out)
     if (width < 0) return std::nullopt;
   return int_array(*out);
+}
+
+/// No window lies in the border alone, where the lowest finite float would be the maximum and not -inf.
+bool windows_see_data(const PoolAttrs* pool, const Array<PrimExpr>& padding) {
+  auto sizes = fixed_ints(pool->pool_size), dilation = fixed_ints(pool->dilation);
+  if (!sizes || !dilation) return false;
+  for (int64_t step : *dilation)
+    if (step != 1) return false;
+  for (size_t i = 0; i < padding.size(); ++i)
+    if (*as_int(padding[i]) >= (*sizes)[i % sizes->size()]) return false;
+  return true;
 }
 
 double least_value(DataType dtype) {
@@ -74,7 +85,8 @@ Expr folded(const Call* call) {
   Array<Expr> args = call->args;
   args.set(0, pad->args[0]);
   if (auto* conv = cast_or_null<ConvAttrs>(call->attrs.get())) {
-    if (*value != 0) return nullptr;
+    // a quantised convolution pads with what stands for 0
+    if (*value != (op_name(call) == ops::qnn_conv2d ? scalar_value(call->args[2]) : 0.0)) return nullptr;
     auto padding = summed(border, conv->padding, conv->data_layout, conv->strides.size());
     if (!padding) return nullptr;
     return make_call(call->op, args, changed_attrs<ConvAttrs>(call->attrs, [&](auto& a) { a.padding = *padding; }));
@@ -89,8 +101,9 @@ Expr folded(const Call* call) {
     for (const PrimExpr& width : pool->padding) has_none = has_none && is_zero(width);
     if (*value != 0 || !(has_none || average->count_include_pad)) return nullptr;
     attrs = changed_attrs<AvgPoolAttrs>(attrs, [](auto& a) { a.count_include_pad = true; });
-  } else if (*value != least_value(dtype_of(pad->args[0])) && *value != -std::numeric_limits<double>::infinity()) {
-    return nullptr;
+  } else if (*value != -std::numeric_limits<double>::infinity()) {
+    DataType dtype = dtype_of(pad->args[0]);
+    if (*value != least_value(dtype) || (dtype.is_float() && !windows_see_data(pool, *padding))) return nullptr;
   }
   return make_call(call->op, args, attrs);
 }

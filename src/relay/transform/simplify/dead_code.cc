@@ -36,29 +36,34 @@ class Purity {
 
 /// What the result needs: starting from it, the value of a let is needed when its variable is, or when it is impure.
 struct Needed {
-  std::unordered_map<const Object*, int> uses;  // of variables; a use inside an inner function may run many times: 2
+  std::unordered_map<const Object*, int>
+      uses;  // of variables; one in a function inside the let's may run many times: 2
 
   Needed(const Expr& root, const Purity& is_pure, bool ignore_impurity) {
-    std::vector<std::pair<Expr, bool>> todo{{root, false}};            // and whether it stands in an inner function
-    std::unordered_map<const Object*, std::pair<Expr, bool>> waiting;  // values of lets whose variable has no use yet
+    using Placed = std::pair<Expr, const Object*>;  // and the function that it stands in
+    std::vector<Placed> todo{{root, nullptr}};
+    std::unordered_map<const Object*, Placed> waiting;          // values of lets whose variable has no use yet
+    std::unordered_map<const Object*, const Object*> bound_in;  // the functions of the lets that bind variables
     std::unordered_set<const Object*> seen;
     while (!todo.empty()) {
       auto [expr, inside] = todo.back();
       todo.pop_back();
       if (expr.as<VarNode>()) {
-        uses[expr.get()] += inside ? 2 : 1;
+        auto it = bound_in.find(expr.get());
+        uses[expr.get()] += it != bound_in.end() && it->second == inside ? 1 : 2;
         if (auto value = waiting.extract(expr.get())) todo.push_back(std::move(value.mapped()));
         continue;
       }
       if (!seen.insert(expr.get()).second) continue;
       if (auto* let = expr.as<Let>()) {
+        bound_in[let->var.get()] = inside;
         bool needed = uses.count(let->var.get()) || !(ignore_impurity || is_pure(let->value));
         if (needed) todo.emplace_back(let->value, inside);
-        else waiting.emplace(let->var.get(), std::pair(let->value, inside));
+        else waiting.emplace(let->var.get(), Placed(let->value, inside));
         todo.emplace_back(let->body, inside);
         continue;
       }
-      inside |= expr.as<FunctionNode>() != nullptr;
+      if (expr.as<FunctionNode>()) inside = expr.get();
       each_child(expr, [&, inside = inside](const Expr& part) { todo.emplace_back(part, inside); });
     }
   }

@@ -1,6 +1,6 @@
 // SimplifyExpr: algebra on graphs, one rule a function.
 //
-//   transpose(transpose(%x))             =>    %x, or one transpose
+//   transpose(transpose(%x))             =>    %x, or one transpose; next to layout_transform one layout_transform
 //   reshape(reshape(%x))                 =>    one reshape
 //   cast(cast(%x, "float64"), "float32") =>    %x
 //   zeros_like(%x)                       =>    zeros(shape)           where the shape is known; so for the other *_like
@@ -154,6 +154,31 @@ Expr merge_layouts(const Call* call, const Call* inner) {
   return before == after ? layout_transform(inner->args[0], first->src_layout, second->dst_layout) : nullptr;
 }
 
+/// The layout whose axis i is axis order[i] of another.
+std::string permuted(const Layout& layout, const std::vector<int64_t>& order) {
+  std::string out;
+  for (int64_t at : order) {
+    auto i = static_cast<size_t>(at);
+    if (!layout->is_primal(i)) out += std::to_string(*as_int(layout->axes[i]->dom->extent));
+    out += layout->letter(i);
+  }
+  return out;
+}
+
+/// A transpose before or after a change to or from blocks: one change between the layouts that the outer dimensions have.
+Expr merge_transpose_and_layout(const Call* call, const Call* inner) {
+  const bool is_after = op_name(call) == ops::transpose;
+  if (op_name(is_after ? inner : call) != ops::layout_transform || op_name(is_after ? call : inner) != ops::transpose)
+    return nullptr;
+  auto* attrs = (is_after ? inner : call)->attrs_as<LayoutTransformAttrs>();
+  std::vector<int64_t> order = *permutation(is_after ? call : inner);
+  if (is_after)
+    return layout_transform(inner->args[0], attrs->src_layout, permuted(make_layout(attrs->dst_layout), order));
+  std::vector<int64_t> back(order.size());
+  for (size_t i = 0; i < order.size(); ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  return layout_transform(inner->args[0], permuted(make_layout(attrs->src_layout), back), attrs->dst_layout);
+}
+
 Expr merge_transposes(const Call* call) {
   std::string_view name = op_name(call);
   if (name != ops::transpose && name != ops::layout_transform) return nullptr;
@@ -167,7 +192,7 @@ Expr merge_transposes(const Call* call) {
   if (!inner) return nullptr;
   if (Expr merged = merge_layouts(call, inner)) return merged;
   auto first = outer ? permutation(inner) : std::nullopt;
-  if (!first) return nullptr;
+  if (!first) return merge_transpose_and_layout(call, inner);
   std::vector<int64_t> both;
   for (int64_t axis : *outer) both.push_back((*first)[static_cast<size_t>(axis)]);
   return is_identity(both) ? inner->args[0] : transpose(inner->args[0], int_array(both));

@@ -67,3 +67,21 @@ def test_what_depends_on_values_stays():
     n = relay.var("n", shape=(2,), dtype="int64")
     mod = module(relay.reshape(X, n))
     tessera.ir.assert_structural_equal(DynamicToStatic()(mod), mod)
+
+
+def test_a_constant_number_chooses_a_branch_before_types_are_known():
+    branch = relay.If(relay.const(1), relay.reshape(X, shape()), relay.reshape(X, ints(4, 3)))
+    out = DynamicToStatic()(tessera.IRModule.from_expr(relay.Function([X, Y], branch)))["main"]
+    assert out.body.op.name == "reshape" and out.ret_type == relay.TensorType((3, 4))
+
+
+def test_sizes_of_images_may_be_floats():
+    image = var("image", 1, 1, 4, 4)
+    sizes = relay.const(np.array([8, 6], "float32"))
+    made = relay.image.resize2d(image, sizes, None)
+    out = DynamicToStatic()(tessera.IRModule.from_expr(relay.Function([image], made)))["main"]
+    assert out.ret_type == relay.TensorType((1, 1, 8, 6))
+    sizes = relay.multiply(relay.cast(relay.shape_of(Y), "float32"), relay.const(2.0))
+    made = relay.image.resize2d(image, sizes, None)
+    out = DynamicToStatic()(tessera.IRModule.from_expr(relay.Function([image, Y], made)))["main"]
+    assert out.body.op.name == "image.resize2d" and out.ret_type == relay.TensorType((1, 1, 6, 8))

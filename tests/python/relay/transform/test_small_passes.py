@@ -167,6 +167,38 @@ def test_borders_that_padding_cannot_say_stay():
     check(fold, relay.nn.max_pool2d(relay.nn.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1))), (3, 3)))
 
 
+def test_the_lowest_float_is_no_border_of_windows_that_see_no_data():
+    x, lowest = var("x", 1, 1, 2, 2), -3.4028234663852886e38
+    check(
+        transform.FoldExplicitPadding(),
+        relay.nn.max_pool2d(relay.nn.pad(x, ((0, 0), (0, 0), (3, 3), (3, 3)), lowest), (2, 2)),
+    )
+
+
+def test_a_border_of_a_quantised_convolution_is_its_zero_point():
+    x, w = relay.var("x", shape=(1, 3, 4, 4), dtype="int8"), relay.var("w", shape=(2, 3, 3, 3), dtype="int8")
+    wide = ((0, 0), (0, 0), (1, 1), (1, 1))
+
+    def layer(data, padding=(0, 0)):
+        zeros = [relay.const(value, "int32") for value in (10, 1)]
+        scales = [relay.const(1.0), relay.const(1.0)]
+        return relay.qnn.op.conv2d(data, w, *zeros, *scales, (3, 3), 2, padding=padding)
+
+    def padded(value):
+        return layer(relay.nn.pad(x, wide, relay.const(value, "int8")))
+
+    check(transform.FoldExplicitPadding(), padded(10), layer(x, (1, 1)))
+    check(transform.FoldExplicitPadding(), padded(0))
+
+
+def test_a_cropping_border_stays():
+    x, w = var("x", 1, 4, 6, 6), var("w", 8, 4, 3, 3)
+    check(
+        transform.FoldExplicitPadding(),
+        relay.nn.conv2d(relay.nn.pad(x, ((0, 0), (0, 0), (-1, 1), (0, 0))), w, padding=(1, 1)),
+    )
+
+
 def test_annotated_expressions_know_their_position_in_the_printed_text():
     x = var("x", 2, 3)
     mod = module(relay.nn.relu(x + relay.const(np.ones((2, 3), "float32"))))

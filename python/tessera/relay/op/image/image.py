@@ -52,7 +52,7 @@ def _resize(spatial: int, default_layout: str) -> Callable[..., Call]:
         if isinstance(size, Expr) or isinstance(roi, Expr):
             given = [value if isinstance(value, Expr) else const(list(value)) for value in (size, roi)]
             return call_op(f"dyn.image.{name}", [data, *given], attrs)
-        attrs["size"] = int_tuple(size, spatial)
+        attrs["size"] = tuple(int(n) if isinstance(n, float) else n for n in int_tuple(size, spatial))
         attrs["roi"] = [float(value) for value in roi]
         return call_op(f"image.{name}", [data], attrs)
 
