@@ -36,6 +36,9 @@ struct TupleAffineTypeNode : AffineTypeNode {
 AffineType make_affine_type(Expr scale, Expr zero_point, DataType dtype, int axis);
 AffineType make_tuple_affine_type(Array<AffineType> types);
 
+/// Whether scales and zero points are nearly the same, so that integers of one are those of the other.
+bool same_affine_type(const TensorAffineTypeNode* a, const TensorAffineTypeNode* b);
+
 /// What a call of floats becomes on integers. `call` has integers for arguments, `types` says what those stand for, by the
 /// argument, and under the call itself what its result should stand for, where that is known. Constants that nothing
 /// quantizes have no type. The answer is an expression and what that stands for, or nothing where there is no such form.

@@ -3,9 +3,10 @@
 //   quantize(nn.conv2d(dequantize(x), dequantize(w)))  =>  requantize(qnn.conv2d(x, w))
 //
 // Each operator says what it makes of integers with scale and zero point (the slot kQuantizedForm; rules of users come
-// first); a region with an operator that has no rule stays as it is, or is an error where that is wished for. With
-// `use_qat` what no quantize follows is converted too, as far as rules go, with a dequantize behind it.
+// first); a region with an operator that has no rule, or whose rule fails, stays as it is, or is an error where that is
+// wished for. With `use_qat` what no quantize follows is converted too, as far as rules go, with a dequantize behind it.
 
+#include <algorithm>
 #include <optional>
 #include <unordered_map>
 
@@ -23,19 +24,12 @@
 namespace tessera::relay {
 namespace {
 
-/// Integers instead of floats.
+/// Integers instead of floats, and what they stand for.
 struct Quantized {
-  Expr data, scale, zero;
-  DataType dtype;
-  int axis = -1;
+  Expr data;
+  AffineType type;
+  const TensorAffineTypeNode* tensor() const { return type.as<TensorAffineTypeNode>(); }
 };
-
-bool same_number(const Expr& a, const Expr& b) {
-  return a.same_as(b) || (scalar_value(a) && scalar_value(a) == scalar_value(b));
-}
-bool same_scale(const Quantized& a, const Quantized& b) {
-  return same_number(a.scale, b.scale) && same_number(a.zero, b.zero) && a.dtype == b.dtype;
-}
 
 class Region {
  public:
@@ -44,44 +38,88 @@ class Region {
   /// The integers that qnn.quantize gives, without floats on the way; empty where that cannot be.
   Expr integers(const Call* quantize) {
     auto* attrs = quantize->attrs.as<QuantizeAttrs>();
-    wanted_ = {nullptr, quantize->args[1], quantize->args[2], attrs->out_dtype, attrs->axis};
-    auto* inner = quantize->args[0].as<Call>();
-    if (!inner || op_name(inner) == ops::qnn_dequantize) return nullptr;  // nothing in between
-    std::optional<Quantized> out = on_enough_stack([&] { return convert(quantize->args[0], true); });
-    if (!out) return nullptr;
-    if (same_scale(*out, wanted_)) return out->data;
-    return call_op(ops::qnn_requantize, {out->data, out->scale, out->zero, wanted_.scale, wanted_.zero},
+    wanted_ = make_affine_type(quantize->args[1], quantize->args[2], attrs->out_dtype, attrs->axis);
+    if (as_call(quantize->args[0], ops::qnn_dequantize)) return nullptr;  // nothing in between
+    std::optional<Quantized> out = converted(quantize->args[0]);
+    auto* from = out ? out->tensor() : nullptr;
+    auto* to = wanted_.as<TensorAffineTypeNode>();
+    if (!from) return nullptr;
+    if (same_affine_type(from, to) && from->dtype == to->dtype) return out->data;
+    return call_op(ops::qnn_requantize, {out->data, from->scale, from->zero_point, to->scale, to->zero_point},
                    make_attrs<RequantizeAttrs>([&](auto& requantize) {
-                     requantize.axis = out->axis;
-                     requantize.out_dtype = wanted_.dtype;
+                     requantize.axis = from->axis;
+                     requantize.out_dtype = to->dtype;
                    }));
   }
 
   /// The floats of a call all of whose tensors come from integers, by way of its own integers; empty where that cannot be.
   Expr floats(const Call* call) {
     if (op_name(call).starts_with("qnn.") || call->args.empty()) return nullptr;
-    for (const Expr& arg : call->args)
-      if (!as_call(arg, ops::qnn_dequantize) && !arg.as<Constant>()) return nullptr;
-    std::optional<Quantized> out = convert_call(call, false);
-    if (!out) return nullptr;
-    return call_op(ops::qnn_dequantize, {out->data, out->scale, out->zero},
-                   make_attrs<DequantizeAttrs>([&](auto& attrs) { attrs.axis = out->axis; }));
+    bool has_integers = false;
+    for (const Expr& arg : call->args) {
+      if (!is_dequantized(arg) && !arg.as<Constant>()) return nullptr;
+      has_integers |= !arg.as<Constant>();
+    }
+    if (!has_integers) return nullptr;
+    std::optional<Quantized> out = converted(Expr(call));
+    auto* type = out ? out->tensor() : nullptr;
+    if (!type) return nullptr;
+    return call_op(ops::qnn_dequantize, {out->data, type->scale, type->zero_point},
+                   make_attrs<DequantizeAttrs>([&](auto& attrs) { attrs.axis = type->axis; }));
   }
 
  private:
-  std::optional<Quantized> convert(const Expr& expr, bool is_last) {
+  static bool is_dequantized(const Expr& expr) {
+    auto* tuple = expr.as<Tuple>();
+    if (!tuple) return as_call(expr, ops::qnn_dequantize);
+    return std::all_of(tuple->fields_.begin(), tuple->fields_.end(), is_dequantized);
+  }
+
+  /// A rule that fails leaves the floats, unless that is to be told.
+  std::optional<Quantized> converted(const Expr& expr) {
+    try {
+      return on_enough_stack([&] { return convert(expr); });
+    } catch (const Error&) {
+      if (hard_fail_) throw;
+      return {};
+    }
+  }
+
+  std::optional<Quantized> convert(const Expr& expr) {
     auto known = done_.find(expr.get());
     if (known != done_.end()) return known->second;
-    std::optional<Quantized> out = convert_call(expr.as<Call>(), is_last);
+    std::optional<Quantized> out;
+    if (auto* call = expr.as<Call>()) out = convert_call(call);
+    else if (auto* tuple = expr.as<Tuple>()) out = convert_tuple(tuple);
+    else if (auto* item = expr.as<TupleGetItem>()) out = convert_item(item);
     done_.emplace(expr.get(), out);
     return out;
   }
 
-  std::optional<Quantized> convert_call(const Call* call, bool is_last) {
-    if (!call) return {};
+  std::optional<Quantized> convert_tuple(const Tuple* tuple) {
+    Array<Expr> fields;
+    Array<AffineType> types;
+    for (const Expr& field : tuple->fields_) {
+      std::optional<Quantized> one = convert(field);
+      if (!one) return {};
+      fields.push_back(one->data);
+      types.push_back(one->type);
+    }
+    return Quantized{make_tuple(fields), make_tuple_affine_type(types)};
+  }
+
+  std::optional<Quantized> convert_item(const TupleGetItem* item) {
+    std::optional<Quantized> tuple = convert(item->tuple);
+    auto* types = tuple ? tuple->type.as<TupleAffineTypeNode>() : nullptr;
+    if (!types) return {};
+    return Quantized{make_get_item(tuple->data, item->index),
+                     downcast<AffineType>(types->types[static_cast<size_t>(item->index)])};
+  }
+
+  std::optional<Quantized> convert_call(const Call* call) {
     if (op_name(call) == ops::qnn_dequantize)
-      return Quantized{call->args[0], call->args[1], call->args[2], dtype_of(call->args[0]),
-                       call->attrs.as<DequantizeAttrs>()->axis};
+      return Quantized{call->args[0], make_affine_type(call->args[1], call->args[2], dtype_of(call->args[0]),
+                                                       call->attrs.as<DequantizeAttrs>()->axis)};
     auto* op = call->op.as<OpNode>();
     Any rule = op ? Op(op).slot(kQuantizedForm) : Any();
     Map<Expr, AffineType> types;
@@ -91,62 +129,44 @@ class Region {
       if (!args.back()) return {};
     }
     if (!rule.is_null())
-      if (auto out = by_rule(rule.to<PackedFunc>(), call, args, types, is_last)) return out;
+      if (auto out = by_rule(rule.to<PackedFunc>(), call, args, types)) return out;
     if (hard_fail_)
       throw Error(NotImplementedError) << "FakeQuantizationToInteger has no rule for " << std::string(op_name(call));
     return {};
   }
 
-  static AffineType type_of(const Quantized& value) {
-    return make_affine_type(value.scale, value.zero, value.dtype, value.axis);
-  }
-
   /// The integers of an argument, whose meaning is put among the types; constants stay. Empty where there are none.
   Expr integers_of(const Expr& arg, Map<Expr, AffineType>* types) {
     if (arg.as<Constant>()) return arg;
-    AffineType type;
-    Expr out;
-    if (auto* tuple = arg.as<Tuple>()) {
-      Array<Expr> fields;
-      Array<AffineType> field_types;
-      for (const Expr& field : tuple->fields_) {
-        std::optional<Quantized> one = convert(field, false);
-        if (!one) return nullptr;
-        fields.push_back(one->data);
-        field_types.push_back(type_of(*one));
-      }
-      out = make_tuple(fields);
-      type = make_tuple_affine_type(field_types);
-    } else if (std::optional<Quantized> one = convert(arg, false)) {
-      out = typed(one->data);
-      type = type_of(*one);
-    }
-    if (!out) return nullptr;
-    if (AffineType other = types->get_or_null(out); other && !structural_equal(other, type)) return nullptr;
-    types->set(out, type);
+    std::optional<Quantized> one = convert(arg);
+    if (!one) return nullptr;
+    Expr out = typed(one->data);
+    if (AffineType other = types->get_or_null(out); other && !structural_equal(other, one->type)) return nullptr;
+    types->set(out, one->type);
     return out;
   }
 
   /// The answer of the operator's rule for the call on integers; empty where it has none.
   std::optional<Quantized> by_rule(const PackedFunc& rule, const Call* call, const Array<Expr>& args,
-                                   Map<Expr, AffineType> types, bool is_last) {
+                                   Map<Expr, AffineType> types) {
     Call changed(*call);
     changed.args = args;
     changed.checked_type_ = nullptr;
     Expr expr = make(std::move(changed));
-    if (is_last && wanted_.scale.defined()) types.set(expr, type_of(wanted_));
+    if (wanted_) types.set(expr, wanted_);
     Any out = rule(expr, types);
     auto answer = out.is_null() ? Array<ObjectRef>() : out.to<Array<ObjectRef>>();
     if (answer.empty()) return {};
-    auto* type = answer.size() == 2 ? answer[1].as<TensorAffineTypeNode>() : nullptr;
+    auto* type = answer.size() == 2 ? answer[1].as<AffineTypeNode>() : nullptr;
     if (!type || !answer[0])
       throw Error(TypeError) << "the rule of FakeQuantizationToInteger for " << std::string(op_name(call))
                              << " must give an expression and its TensorAffineType";
-    return Quantized{downcast<Expr>(answer[0]), type->scale, type->zero_point, type->dtype, type->axis};
+    return Quantized{downcast<Expr>(answer[0]), AffineType(type)};
   }
 
   bool hard_fail_;
-  Quantized wanted_;  // empty where no quantize follows
+  AffineType
+      wanted_;  // what the result of the region stands for, and all on the way may; empty where no quantize follows
   std::unordered_map<const Object*, std::optional<Quantized>> done_;
 };
 
