@@ -60,12 +60,6 @@ _ROWS: list[tuple[str, str, str]] = [
         "change_datatype ChangeDatatype",
         "from_onnx is part of the core; passes of relay.transform change what it gave",
     ),
-    # quantisation
-    (
-        "tvm.relay.qnn.op",
-        "requantize_config",
-        "relay.qnn operators are lowered to integer arithmetic by relay.build itself",
-    ),
     # external code generators, libraries, other runtimes
     (
         "tvm.relay.op.contrib",

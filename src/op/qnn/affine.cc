@@ -22,9 +22,11 @@ namespace {
 bool is_integer(DataType dtype) { return dtype.code == DataType::kInt || dtype.code == DataType::kUInt; }
 
 /// One number, or one for each index along the axis.
-void check_part(const TypeQuery& query, int i, const char* name, const Array<PrimExpr>& shape, int axis) {
+void check_part(const TypeQuery& query, int i, const char* name, const Array<PrimExpr>& shape, int axis,
+                bool may_be_one) {
   const Array<PrimExpr>& own = query.tensor(i)->shape;
   if (own.empty()) return;
+  if (may_be_one && own.size() == 1 && !as_int(own[0])) return;
   const int dimension = shape.empty() ? 0 : normal_axis(axis, static_cast<int>(shape.size()));
   bool fits = own.size() == 1 && !shape.empty() && relay::may_equal(own[0], shape[static_cast<size_t>(dimension)]);
   bool is_one = own.size() == 1 && as_int(own[0]) && *as_int(own[0]) == 1;
@@ -35,15 +37,15 @@ void check_part(const TypeQuery& query, int i, const char* name, const Array<Pri
 
 }  // namespace
 
-bool check_affine(TypeQuery& query, int scale, int zero, const Array<PrimExpr>& shape, int axis) {
+bool check_affine(TypeQuery& query, int scale, int zero, const Array<PrimExpr>& shape, int axis, bool may_be_one) {
   auto *scales = query.tensor(scale), *zeros = query.tensor(zero);
   if (!scales || !zeros) return false;
   if (scales->dtype.code != DataType::kFloat)
     throw Error(TypeError) << "a scale must be a float, but is " << to_text(query.type(scale));
   if (!is_integer(zeros->dtype))
     throw Error(TypeError) << "a zero point must be an integer, but is " << to_text(query.type(zero));
-  check_part(query, scale, "a scale", shape, axis);
-  check_part(query, zero, "a zero point", shape, axis);
+  check_part(query, scale, "a scale", shape, axis, may_be_one);
+  check_part(query, zero, "a zero point", shape, axis, may_be_one);
   return true;
 }
 

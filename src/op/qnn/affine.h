@@ -2,6 +2,7 @@
 // What the records of quantised operators share.
 
 #include <optional>
+#include <string_view>
 
 #include "op/record.h"
 #include "relay/graph_environment.h"
@@ -13,6 +14,11 @@ namespace tessera::op {
 using Canonicalize = relay::GraphRule<Attrs, Array<Expr>, Array<Type>>;
 inline constexpr const char* kCanonicalize = "FTVMQnnCanonicalize";
 inline constexpr const char* kQnnLegalize = "FTVMQnnLegalize";  // the same, before; for a target where it likes
+/// What an operator is on integers that the target multiplies quickly (qnn.transform.Legalize; relay.build has kernels for all).
+inline constexpr const char* kQnnTargetForm = "TQnnTargetForm";
+/// Whether code is for a CPU with an instruction set of that name, as LLVM calls it; whether the target names the CPU.
+bool has_feature(const relay::GraphEnvironment& environment, std::string_view feature);
+bool names_cpu(const relay::GraphEnvironment& environment);
 Any canonicalization(const char* name, const Canonicalize& rule);
 
 /// The least and the greatest value of an integer type.
@@ -23,7 +29,9 @@ IntegerRange integer_range(DataType dtype);
 
 /// A TypeError unless arguments `scale` and `zero` are a scale (floats) and a zero point (int32): numbers, or vectors with an
 /// element for each index along `axis` of `shape`. False while their types are not known.
-bool check_affine(TypeQuery& query, int scale, int zero, const Array<PrimExpr>& shape, int axis);
+/// Where the number of elements is known at run time only, one is as good as one for each index if `may_be_one`.
+bool check_affine(TypeQuery& query, int scale, int zero, const Array<PrimExpr>& shape, int axis,
+                  bool may_be_one = false);
 
 /// A scale or zero point as it meets a tensor of `rank` dimensions: a vector gets dimensions of 1 behind it.
 Expr along_axis(const Expr& part, const Type& type, int axis, size_t rank);

@@ -11,6 +11,7 @@
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "runtime/function/element.h"
+#include "runtime/registry.h"
 #include "topi/cpu/machine.h"
 
 namespace tessera::op {
@@ -83,14 +84,22 @@ Expr times_to_nearest(const Expr& x, double factor, const Array<PrimExpr>& shape
 
 /// Floats are quicker where there are vectors of them; v0.10 goes by SSE 4.1.
 bool prefers_floats(const relay::GraphEnvironment& environment) {
-  const Target& target = environment.target;
-  if (!environment.is_for_cpu() || target.str().find("-mcpu") == std::string::npos) return false;
-  for (const String& feature : topi::machine_of(target)->features)
-    if (std::string_view(feature) == "sse4.1") return true;
-  return false;
+  return names_cpu(environment) && has_feature(environment, "sse4.1");
 }
 
 }  // namespace
+
+bool has_feature(const relay::GraphEnvironment& environment, std::string_view feature) {
+  if (!environment.is_for_cpu()) return false;
+  auto machine = topi::machine_of(environment.target);
+  for (const String& one : machine->features)
+    if (std::string_view(one) == feature) return true;
+  return false;
+}
+
+bool names_cpu(const relay::GraphEnvironment& environment) {
+  return environment.is_for_cpu() && environment.target.str().find("-mcpu") != std::string::npos;
+}
 
 std::optional<double> number_of(const Expr& expr) { return relay::scalar_value(expr); }
 
@@ -131,14 +140,40 @@ Expr requantized(const Expr& given, const Type& type, const Requantize& how,
   return x;
 }
 
+namespace {
+
+/// How calls are lowered that leave it open, on this thread (relay.qnn.op.requantize_config), the innermost last.
+struct Config {
+  String rounding, compute_dtype;
+};
+thread_local std::vector<Config> configs;
+
+void enter_config(String rounding, String compute_dtype) {
+  configs.push_back({std::move(rounding), std::move(compute_dtype)});
+}
+void exit_config() {
+  if (!configs.empty()) configs.pop_back();
+}
+
+String or_by_config(const String& given, String Config::* field) {
+  return given == "None" && !configs.empty() ? configs.back().*field : given;
+}
+
+Globals requantize_globals{
+    {"relay.qnn.enter_requantize_config", enter_config},
+    {"relay.qnn.exit_requantize_config", exit_config},
+};
+
+}  // namespace
+
 static Expr plain_requantize(const Attrs& given, const Array<Expr>& args, const Array<Type>& types,
                              const relay::GraphEnvironment& environment) {
   auto* attrs = given.as<RequantizeAttrs>();
   Requantize how{{args[1], args[2], types[1], types[2]},
                  {args[3], args[4], types[3], types[4]},
                  attrs->axis,
-                 attrs->rounding,
-                 attrs->compute_dtype};
+                 or_by_config(attrs->rounding, &Config::rounding),
+                 or_by_config(attrs->compute_dtype, &Config::compute_dtype)};
   return narrowed(requantized(args[0], types[0], how, environment), attrs->out_dtype);
 }
 

@@ -20,7 +20,7 @@ bool simulated_type(TypeQuery& query) {
     throw Error(TypeError) << "simulated quantisation is of floats, but the data is " << to_text(query.type(0));
   if (code->dtype != DataType::Int(32) || !code->shape.empty())
     throw Error(TypeError) << "the type that is simulated must be one int32, but is " << to_text(query.type(1));
-  if (!check_affine(query, 2, 3, data->shape, query.attrs_as<A>()->axis)) return false;
+  if (!check_affine(query, 2, 3, data->shape, query.attrs_as<A>()->axis, true)) return false;
   query.result(query.type(0));
   return true;
 }

@@ -18,7 +18,8 @@ PrimExpr part_at(const te::Tensor& part, const Array<PrimExpr>& at, int axis) {
   if (part->shape.empty()) return te::load(part, {});
   if (is_one(part->shape[0]) || at.empty()) return te::load(part, {PrimExpr(0)});
   const size_t dimension = static_cast<size_t>(axis < 0 ? axis + static_cast<int>(at.size()) : axis);
-  return te::load(part, {at[dimension]});
+  if (as_int(part->shape[0])) return te::load(part, {at[dimension]});
+  return te::load(part, {min(at[dimension], part->shape[0] - 1)});  // one for all, or one for each: known at run time
 }
 
 PrimExpr code_of(const te::Tensor& code) { return te::load(code, Array<PrimExpr>(code->shape.size(), PrimExpr(0))); }

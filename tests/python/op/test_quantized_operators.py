@@ -209,3 +209,18 @@ def test_leaky_relu_of_integers():
     real = (x.astype("float64") - 10) * 0.5
     want = as_int8(np.round(np.where(real < 0, real * 0.25, real) / 0.25) - 6)
     assert np.abs(got.astype("int32") - want).max() <= 1
+
+
+@pytest.mark.parametrize("kind", ["vm", "debug"])
+@pytest.mark.parametrize("operator", ["simulated_quantize", "simulated_dequantize"])
+def test_simulated_scales_are_one_or_one_for_each_at_run_time(kind, operator):
+    x = relay.var("x", shape=(2, 3))
+    scale = relay.var("scale", shape=(relay.Any(),))
+    zero = relay.var("zero", shape=(relay.Any(),), dtype="int32")
+    call = getattr(relay.qnn.op, operator)(x, scale, zero, 1, "int8")
+    run = relay.create_executor(kind, tessera.IRModule.from_expr(relay.Function([x, scale, zero], call))).evaluate()
+    data = np.array([[1, 2, 3], [-4, 5, 6]], "float32")
+    for scales in ([0.5], [0.5, 1, 2]):
+        s, z = np.array(scales, "float32"), np.arange(len(scales)).astype("int32")
+        wanted = np.clip(np.round(data / s) + z, -128, 127) if operator == "simulated_quantize" else (data - z) * s
+        np.testing.assert_allclose(run(data, s, z).numpy(), wanted)

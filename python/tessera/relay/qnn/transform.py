@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...ir.transform import Pass
+from ...ir.transform import Pass, Sequential
 from .. import transform
 
 __all__ = ["CanonicalizeOps", "Legalize"]
@@ -14,5 +14,9 @@ def CanonicalizeOps() -> Pass:
 
 
 def Legalize() -> Pass:
-    """Replaces quantised operators by those that the target has instructions for (slot FTVMQnnLegalize)."""
-    return transform.Legalize("FTVMQnnLegalize")
+    """Replaces quantised operators by those that the target has instructions for.
+
+    Rules of users come first (slot FTVMQnnLegalize). `relay.build` needs only those: its kernels take all types of integers.
+    """
+    rules = [transform.Legalize("FTVMQnnLegalize"), transform.Legalize("TQnnTargetForm")]
+    return Sequential(rules, name="qnn.Legalize")
