@@ -19,6 +19,15 @@ using relay::LeakyReluAttrs;
 using relay::PReluAttrs;
 using relay::SoftmaxAttrs;
 
+/// A vector of one element, which serves all slices where their number is known at run time only.
+bool is_one_element(const Type& type, DataType dtype) {
+  auto* tensor = type.as<TensorTypeNode>();
+  return tensor && tensor->dtype == dtype && tensor->shape.size() == 1 && is_one(tensor->shape[0]);
+}
+PrimExpr value_of_slice(const te::Tensor& values, const PrimExpr& slice) {
+  return te::load(values, {is_one(values->shape[0]) ? PrimExpr(0) : slice});
+}
+
 /// data, and one value for each slice along an axis.
 template <class A>
 bool per_slice_type(TypeQuery& query) {
@@ -26,7 +35,8 @@ bool per_slice_type(TypeQuery& query) {
   if (!data) return false;
   auto axis = static_cast<size_t>(normal_axis(query.attrs_as<A>()->axis, static_cast<int>(data->shape.size())));
   const char* name = std::is_same_v<A, BiasAddAttrs> ? "bias" : "alpha";
-  per_slice_argument(query, 1, name, data->shape[axis], data->dtype);
+  if (as_int(data->shape[axis]) || !is_one_element(query.type(1), data->dtype))
+    per_slice_argument(query, 1, name, data->shape[axis], data->dtype);
   query.result(query.type(0));
   return true;
 }
@@ -34,8 +44,9 @@ bool per_slice_type(TypeQuery& query) {
 Array<te::Tensor> bias_add(const Attrs& attrs, const Array<te::Tensor>& in, const Type&) {
   auto axis = static_cast<size_t>(normal_axis(attrs.as<BiasAddAttrs>()->axis, static_cast<int>(in[0]->shape.size())));
   return {topi::compute(
-      in[0]->shape, "ax", [&](const Array<PrimExpr>& at) { return te::load(in[0], at) + te::load(in[1], {at[axis]}); },
-      "T_add", topi::kBroadcast)};
+      in[0]->shape, "ax",
+      [&](const Array<PrimExpr>& at) { return te::load(in[0], at) + value_of_slice(in[1], at[axis]); }, "T_add",
+      topi::kBroadcast)};
 }
 
 Array<te::Tensor> relu(const Attrs&, const Array<te::Tensor>& in, const Type&) {
@@ -54,7 +65,7 @@ Array<te::Tensor> prelu(const Attrs& attrs, const Array<te::Tensor>& in, const T
       in[0]->shape, "i",
       [&](const Array<PrimExpr>& at) {
         PrimExpr x = te::load(in[0], at);
-        return select(x > make_zero(x.dtype()), x, x * te::load(in[1], {at[axis]}));
+        return select(x > make_zero(x.dtype()), x, x * value_of_slice(in[1], at[axis]));
       },
       "compute", topi::kBroadcast)};
 }

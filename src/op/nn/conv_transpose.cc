@@ -66,11 +66,6 @@ bool conv_transpose_type(TypeQuery& query) {
   Array<PrimExpr> padding = topi::full_padding(attrs->padding, spatial);
   Array<PrimExpr> result{shape[0], weight[1] * attrs->groups};
   for (size_t i = 0; i < spatial; ++i) {
-    const int64_t *more = as_int(attrs->output_padding[i]), *stride = as_int(attrs->strides[i]);
-    const int64_t* dilation = as_int(attrs->dilation[i]);
-    if (more && stride && dilation && *more >= std::max(*stride, *dilation) && *more > 0)
-      throw Error(TypeError) << "output_padding " << *more << " must be smaller than the stride " << *stride
-                             << " or the dilation " << *dilation;
     result.push_back(topi::spread_extent(shape[2 + i], weight[2 + i], attrs->dilation[i], attrs->strides[i],
                                          padding[i] + padding[i + spatial] - attrs->output_padding[i]));
   }
@@ -79,8 +74,20 @@ bool conv_transpose_type(TypeQuery& query) {
   return true;
 }
 
+/// What is added behind is less than a step between the elements of data, or of the kernel.
+static void check_output_padding(const ConvTransposeAttrs* attrs) {
+  for (size_t i = 0; i < attrs->strides.size(); ++i) {
+    const int64_t *more = as_int(attrs->output_padding[i]), *stride = as_int(attrs->strides[i]);
+    const int64_t* dilation = as_int(attrs->dilation[i]);
+    if (more && stride && dilation && *more >= std::max(*stride, *dilation) && *more > 0)
+      throw Error(TypeError) << "output_padding " << *more << " must be smaller than the stride " << *stride
+                             << " or the dilation " << *dilation;
+  }
+}
+
 Array<te::Tensor> conv_transpose(const Attrs& given, const Array<te::Tensor>& in, const Type& out) {
   auto* attrs = transpose_attrs(given);
+  check_output_padding(attrs);
   topi::ConvOptions options = conv_options(attrs, out.as<TensorTypeNode>()->dtype);
   return {topi::conv_transpose(in[0], in[1], options, attrs->output_padding)};
 }

@@ -106,14 +106,15 @@ bool lrn_type(TypeQuery& query) {
   if (!data) return false;
   auto* attrs = query.attrs_as<LRNAttrs>();
   normal_axis(attrs->axis, static_cast<int>(data->shape.size()));
-  if (attrs->size < 1 || attrs->size % 2 == 0)
-    throw Error(TypeError) << "size is " << attrs->size << ", but must be odd: as many neighbours on both sides";
   query.result(query.type(0));
   return true;
 }
 
 Array<te::Tensor> lrn(const Attrs& given, const Array<te::Tensor>& in, const Type&) {
   auto* attrs = given.as<LRNAttrs>();
+  if (attrs->size < 1 || attrs->size % 2 == 0)
+    throw Error(TypeError) << "nn.lrn: size is " << attrs->size
+                           << ", but must be odd: as many neighbours on both sides";
   topi::LrnOptions options;
   options.size = attrs->size;
   options.axis = normal_axis(attrs->axis, static_cast<int>(in[0]->shape.size()));

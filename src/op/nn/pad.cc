@@ -20,8 +20,8 @@ using relay::MirrorPadAttrs;
 using relay::PadAttrs;
 using topi::Border;
 
-/// The extents with a border of `width` elements before and after each.
-Array<PrimExpr> padded_shape(const TensorTypeNode* data, const Array<Array<PrimExpr>>& width) {
+/// The extents with a border of `width` elements before and after each; one of negative width is cropped.
+Array<PrimExpr> padded_shape(const TensorTypeNode* data, const Array<Array<PrimExpr>>& width, bool may_crop) {
   if (width.size() != data->shape.size())
     throw Error(TypeError) << "pad_width has " << width.size() << " pairs, but data has " << data->shape.size()
                            << " dimensions";
@@ -31,7 +31,7 @@ Array<PrimExpr> padded_shape(const TensorTypeNode* data, const Array<Array<PrimE
       throw Error(TypeError) << "pad_width of dimension " << i << " has " << width[i].size()
                              << " values; it takes one before and one after";
     for (const PrimExpr& count : width[i])
-      if (const int64_t* value = as_int(count); value && *value < 0)
+      if (const int64_t* value = as_int(count); value && *value < 0 && !may_crop)
         throw Error(TypeError) << "pad_width of dimension " << i << " is " << *value << "; it cannot be negative";
     out.push_back(on_extent(data->shape[i], [&](const PrimExpr& n) { return n + width[i][0] + width[i][1]; }));
   }
@@ -57,7 +57,7 @@ bool pad_type(TypeQuery& query) {
     throw Error(TypeError) << "pad_value must have no dimensions, but is " << to_text(query.type(1));
   if (attrs->pad_mode != "constant" && attrs->pad_mode != "edge" && attrs->pad_mode != "reflect")
     throw Error(TypeError) << "pad_mode is " << attrs->pad_mode << ", but must be constant, edge or reflect";
-  Array<PrimExpr> shape = padded_shape(data, attrs->pad_width);
+  Array<PrimExpr> shape = padded_shape(data, attrs->pad_width, attrs->pad_mode != "reflect");
   if (attrs->pad_mode == "reflect") check_mirror(data, attrs->pad_width, false);
   query.result(TensorType(shape, data->dtype));
   return true;
@@ -77,7 +77,7 @@ bool mirror_pad_type(TypeQuery& query) {
   auto* attrs = query.attrs_as<MirrorPadAttrs>();
   if (attrs->mode != "SYMMETRIC" && attrs->mode != "REFLECT")
     throw Error(TypeError) << "mode is " << attrs->mode << ", but must be SYMMETRIC or REFLECT";
-  Array<PrimExpr> shape = padded_shape(data, attrs->pad_width);
+  Array<PrimExpr> shape = padded_shape(data, attrs->pad_width, false);
   check_mirror(data, attrs->pad_width, attrs->mode == "SYMMETRIC");
   query.result(TensorType(shape, data->dtype));
   return true;

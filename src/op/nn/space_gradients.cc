@@ -125,6 +125,21 @@ Expr whole_blocks_gradient(const Expr& call, const Expr& grad) {
   return multiply(mean, number_like(attrs->scale_h * attrs->scale_w, args_of(call)[0]));
 }
 
+static bool has_negative(const Array<PrimExpr>& widths) {
+  return std::any_of(widths.begin(), widths.end(),
+                     [](const PrimExpr& width) { return as_int(width) && *as_int(width) < 0; });
+}
+
+/// Where elements were cropped their gradient is 0: the border the other way round.
+static Array<Expr> cropped_gradient(const Expr& call, const Expr& grad, const PadAttrs* attrs) {
+  Array<Array<PrimExpr>> back;
+  for (const Array<PrimExpr>& width : attrs->pad_width) back.push_back({0 - width[0], 0 - width[1]});
+  Expr zero = relay::make_scalar(0, tensor_type(call)->dtype);
+  Expr inside = call_op("nn.pad", {grad, zero}, make_attrs<PadAttrs>([&](auto& a) { a.pad_width = back; }));
+  DataType of_value = tensor_type(args_of(call)[1])->dtype;
+  return {inside, cast(subtract(sum(grad), sum(inside)), of_value)};
+}
+
 Array<Expr> pad_gradient(const Expr& call, const Expr& grad) {
   auto* attrs = call_attrs<PadAttrs>(call);
   if (attrs->pad_mode != "constant") {
@@ -139,6 +154,7 @@ Array<Expr> pad_gradient(const Expr& call, const Expr& grad) {
     return {inside, zeros_like(args_of(call)[1])};
   }
   auto [before, after] = split_pairs(attrs->pad_width);
+  if (has_negative(before) || has_negative(after)) return cropped_gradient(call, grad, attrs);
   Array<PrimExpr> end;  // counted from behind, so that it means the same for any extent
   for (const PrimExpr& width : after)
     end.push_back(is_zero(width) ? PrimExpr(std::numeric_limits<int32_t>::max()) : 0 - width);

@@ -278,7 +278,7 @@ Array<te::Tensor> all_class_non_max_suppression(const te::Tensor& boxes, const t
         return each_image(batch, 1, [&](const PrimExpr& b, const std::vector<Cell>& cells) {
           const Cell& row = cells[0];
           Stmt clear = loop(rows, [&](const PrimExpr& j) {
-            return sequence({fill_row(out[0], b, j, 0), store(out[1], min_value(scores->dtype), {b, j})});
+            return sequence({fill_row(out[0], b, j, 0), store(out[1], make_zero(scores->dtype), {b, j})});
           });
           Stmt collect = loops({classes, count}, [&](const Indices& at) {
             PrimExpr box = make_load(in[0], {b, at[0], at[1]});
@@ -290,22 +290,11 @@ Array<te::Tensor> all_class_non_max_suppression(const te::Tensor& boxes, const t
           return sequence({clear, collect, store(out[2], row(), {b})});
         });
       });
-  te::Tensor order = argsort(collected[1], 1, false, kInt32);
-  auto is_there = [&](const Array<PrimExpr>& at) { return at[1] < te::load(collected[2], {at[0]}); };
-  te::Tensor pairs = compute(
-      {batch, rows, PrimExpr(2)}, "i",
-      [&](const Array<PrimExpr>& at) {
-        return te::load(collected[0], {at[0], te::load(order, {at[0], at[1]}), at[2]});
-      },
-      "selected_indices", kInjective);
-  te::Tensor sorted = compute(
+  te::Tensor of_float = compute(
       {batch, rows}, "i",
-      [&](const Array<PrimExpr>& at) {
-        PrimExpr score = te::load(collected[1], {at[0], te::load(order, {at[0], at[1]})});
-        return tessera::cast(DataType::Float(32), if_then_else(is_there(at), score, make_zero(scores->dtype)));
-      },
+      [&](const Array<PrimExpr>& at) { return tessera::cast(DataType::Float(32), te::load(collected[1], at)); },
       "selected_scores", kInjective);
-  return {pairs, sorted, collected[2]};
+  return {collected[0], of_float, collected[2]};
 }
 
 }  // namespace tessera::topi

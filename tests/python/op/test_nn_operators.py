@@ -185,7 +185,6 @@ BAD = {
         "num_groups is 4, which does not divide the 6",
     ),
     "axis is out of range": (lambda: nn.softmax(X, axis=4), "axis 4 is out of range for a tensor of 4 dimensions"),
-    "lrn of an even size": (lambda: nn.lrn(X, size=4), "size is 4, but must be odd"),
     "k differs": (
         lambda: nn.matmul(relay.var("a", shape=(3, 5)), relay.var("b", shape=(4, 6))),
         "disagree about k",
@@ -199,7 +198,10 @@ BAD = {
         "must have three dimensions",
     ),
     "too few widths": (lambda: nn.pad(X, ((0, 0), (1, 1))), "pad_width has 2 pairs, but data has 4 dimensions"),
-    "a negative width": (lambda: nn.pad(X, ((0, 0), (1, 1), (0, -1), (0, 0))), "it cannot be negative"),
+    "a negative width of a mirror": (
+        lambda: nn.pad(X, ((0, 0), (1, 1), (0, -1), (0, 0)), pad_mode="reflect"),
+        "it cannot be negative",
+    ),
     "a mode that is not there": (lambda: nn.pad(X, ((0, 0),) * 4, pad_mode="wrap"), "pad_mode is wrap"),
     "a mirror too wide": (
         lambda: nn.mirror_pad(X, ((0, 0), (0, 0), (4, 0), (0, 0)), mode="REFLECT"),
@@ -228,3 +230,34 @@ def test_a_wrong_call_is_rejected(name):
     build, message = BAD[name]
     with pytest.raises(tessera.error.DiagnosticError, match=message):
         type_of(build())
+
+
+def test_a_negative_width_of_a_border_crops():
+    data = np.arange(16, dtype="float32").reshape(4, 4)
+    text = """#[version = "0.0.5"]
+    def @main(%x: Tensor[(4, 4), float32]) { nn.pad(%x, 7f, pad_width=[[-1, 0], [1, -2]]) }"""
+    mod = tessera.parser.fromtext(text)
+    for kind in ("graph", "vm", "debug"):
+        out = relay.create_executor(kind, mod).evaluate()(data).numpy()
+        np.testing.assert_array_equal(out, np.pad(data[1:, :2], ((0, 0), (1, 0)), constant_values=7))
+    backward = relay.transform.gradient(relay.transform.InferType()(mod)["main"])
+    _, (grad,) = relay.create_executor("debug", tessera.IRModule.from_expr(backward)).evaluate()(data)
+    np.testing.assert_array_equal(grad.numpy(), np.pad(np.ones((3, 2)), ((1, 0), (0, 2))))
+
+
+def test_lrn_of_an_even_size_has_a_type_and_no_kernel():
+    x = relay.var("x", shape=(1, 4, 2, 2))
+    mod = relay.transform.InferType()(tessera.IRModule.from_expr(relay.Function([x], nn.lrn(x, size=4))))
+    assert mod["main"].ret_type == relay.TensorType((1, 4, 2, 2))
+    with pytest.raises(tessera.TVMError, match="size is 4, but must be odd"):
+        relay.build(mod, "llvm")
+
+
+@pytest.mark.parametrize("operator", ["nn.bias_add", "nn.prelu"])
+def test_one_element_serves_all_channels(operator):
+    text = f"""#[version = "0.0.5"]
+    def @main(%x: Tensor[(1, ?, 2), float32], %a: Tensor[(1), float32]) {{ {operator}(%x, %a) }}"""
+    data = np.array([[[-1, 2], [3, -4]]], "float32")
+    out = relay.create_executor("vm", tessera.parser.fromtext(text)).evaluate()(data, np.array([0.5], "float32"))
+    wanted = data + 0.5 if operator == "nn.bias_add" else np.where(data < 0, data * 0.5, data)
+    np.testing.assert_array_equal(out.numpy(), wanted)
