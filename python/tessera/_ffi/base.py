@@ -16,34 +16,36 @@ numeric_types = (int, float)
 
 
 class TVMError(RuntimeError):
-    """An error of the core that has no class of its own."""
+    """An error of the core; one of a kind that Python knows is of Python's class, too."""
 
 
-class CoreTypeError(TVMError, TypeError):
-    """An argument of the wrong type. v0.10 raises TVMError for it, Python a TypeError: this is both."""
+def _core_error(kind: type[BaseException]) -> type[BaseException]:
+    """A core error that is caught as `kind` and as TVMError, and shown as the first."""
+    doc = f"A {kind.__name__} of the core."
+    return type(kind.__name__, (TVMError, kind), {"__doc__": doc, "__module__": kind.__module__})
 
-
-CoreTypeError.__name__ = CoreTypeError.__qualname__ = "TypeError"
 
 #: Exception class by the kind of a core error.
 ERROR_TYPE: dict[str, type[BaseException]] = {
-    kind.__name__: kind
-    for kind in (
-        TVMError,
-        ValueError,
-        CoreTypeError,
-        IndexError,
-        KeyError,
-        AttributeError,
-        NotImplementedError,
-        OSError,
-        FileNotFoundError,
-        PermissionError,
-        IsADirectoryError,
-        ImportError,
-        MemoryError,
-        AssertionError,
-    )
+    "TVMError": TVMError,
+    **{
+        kind.__name__: _core_error(kind)
+        for kind in (
+            ValueError,
+            TypeError,
+            IndexError,
+            KeyError,
+            AttributeError,
+            NotImplementedError,
+            OSError,
+            FileNotFoundError,
+            PermissionError,
+            IsADirectoryError,
+            ImportError,
+            MemoryError,
+            AssertionError,
+        )
+    },
 }
 
 

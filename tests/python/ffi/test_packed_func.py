@@ -181,3 +181,20 @@ def test_the_class_of_an_error_may_be_said_before_a_colon():
         tessera.testing.test_check_eq_callback("InternalError: myop")(0, 1)
     with pytest.raises(ValueError, match="0 vs. 1"):
         tessera.testing.ErrorTest(0, 1)
+
+
+@pytest.mark.parametrize("kind", [ValueError, TypeError, KeyError, IndexError, NotImplementedError, OSError])
+def test_errors_of_the_core_are_of_both_classes(kind):
+    with pytest.raises(kind) as first:
+        raise tessera._ffi.base.make_error(kind.__name__, "what", lambda: "")
+    assert isinstance(first.value, tessera.TVMError) and type(first.value).__name__ == kind.__name__
+
+
+def test_an_operator_registered_twice_is_a_tvm_error():
+    tessera.relay.op.register("test.registered_twice", "")
+    with pytest.raises(tessera.TVMError):
+        tessera.relay.op.register("test.registered_twice", "")
+    x = tessera.relay.var("x", shape=(2,))
+    function = tessera.relay.Function([x, tessera.relay.var("x", shape=(2,))], x)
+    with pytest.raises(tessera.TVMError):
+        tessera.relay.build_module.bind_params_by_name(function, {"x": tessera.nd.array([1.0, 2.0])})
