@@ -42,3 +42,4 @@ from . import transform  # isort: skip
 from . import instrument  # isort: skip
 from . import memory_pools  # isort: skip
 from . import diagnostics  # isort: skip
+from . import json_compact  # isort: skip

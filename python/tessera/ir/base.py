@@ -76,7 +76,9 @@ class EnvFunc(Object):
 
 def load_json(json_str: str) -> Any:
     """The object that `save_json` wrote."""
-    return _ffi_node_api.LoadJSON(json_str)
+    from .json_compact import upgrade_json
+
+    return _ffi_node_api.LoadJSON(upgrade_json(json_str))
 
 
 def save_json(node: Any) -> str:
