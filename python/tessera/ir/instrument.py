@@ -58,13 +58,23 @@ class PassInstrument(Object):
 
 
 def _instrument_class(user_class: type) -> type:
-    """A PassInstrument class whose callbacks are the methods of a user's class."""
+    """A PassInstrument class whose callbacks are the methods of a user's class.
+
+    A base that is such a class already stands for the class that it was made of.
+    """
+    bases = tuple(getattr(base, "_plain_class", base) for base in user_class.__bases__)
+    plain_class: Any = user_class
+    if bases != user_class.__bases__:
+        members = {name: value for name, value in vars(user_class).items() if name not in ("__dict__", "__weakref__")}
+        plain_class = type(user_class.__name__, bases, members)
 
     class PyPassInstrument(PassInstrument):
         """The instrument around an object of the user's class."""
 
+        _plain_class = plain_class
+
         def __init__(self, *args: Any, **kwargs: Any):
-            inst = user_class(*args, **kwargs)
+            inst = plain_class(*args, **kwargs)
             callbacks = [getattr(inst, name, None) for name in _METHODS]
             self.__init_handle_by_constructor__(_ffi_instrument_api.PassInstrument, user_class.__name__, *callbacks)
             self._inst = inst

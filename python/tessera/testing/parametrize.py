@@ -63,7 +63,7 @@ def parameter(*values: Any, ids: Any = None, by_dict: dict[str, Any] | None = No
         if values or ids:
             raise RuntimeError("Use of the by_dict parameter cannot be used alongside positional arguments")
         ids, values = tuple(by_dict), tuple(by_dict.values())
-    return parameters(*[(value,) for value in values], ids=ids)[0]
+    return pytest.fixture(_picked, params=values, ids=ids)
 
 
 def parameters(*value_sets: Sequence[Any], ids: Any = None) -> list[Any]:
@@ -75,10 +75,14 @@ def parameters(*value_sets: Sequence[Any], ids: Any = None) -> list[Any]:
     return [pytest.fixture(_parameter_fixture(group, values, ids)) for values in zip(*value_sets)]
 
 
+def _picked(*instance: Any, request: Any) -> Any:  # of the test class, where the fixture is an attribute of one
+    del instance
+    return request.param
+
+
 def _parameter_fixture(group: int, values: Sequence[Any], ids: Any) -> Callable[..., Any]:
-    def pick(*instance: Any, request: Any) -> Any:  # of the test class, where the fixture is an attribute of one
-        del instance
-        return request.param
+    def pick(*instance: Any, request: Any) -> Any:
+        return _picked(*instance, request=request)
 
     pick.parametrize_group = group  # type: ignore[attr-defined]
     pick.parametrize_values = values  # type: ignore[attr-defined]

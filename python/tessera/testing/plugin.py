@@ -83,7 +83,8 @@ def _parametrize_targets(metafunc: pytest.Metafunc) -> None:
         is_failing = state["target_kind"] in failing
         marks = [pytest.mark.xfail(reason=f"known to fail on {state['target']}")] if is_failing else []
         params.append(pytest.param(state["target"], marks=marks))
-    metafunc.parametrize("target", params, scope="session")
+    # One more mark, so that targets come last in the id of a test.
+    metafunc.definition.add_marker(pytest.mark.parametrize("target", params, scope="session"))
 
 
 def _parametrize_groups(metafunc: pytest.Metafunc) -> None:

@@ -97,3 +97,28 @@ def test_the_printing_instrument_prints_around_the_passes_asked_for(capsys):
     out = capsys.readouterr().out
     assert "before: a" in out and "after: b" in out
     assert "after: a" not in out and "before: b" not in out
+
+
+def test_an_instrument_may_derive_from_another():
+    seen = []
+
+    @pass_instrument
+    class First:
+        def __init__(self, name):
+            self.name = name
+
+        def run_before_pass(self, mod, info):
+            seen.append("first")
+
+        def run_after_pass(self, mod, info):
+            seen.append(self.name)
+
+    @pass_instrument
+    class Second(First):
+        def run_before_pass(self, mod, info):
+            seen.append("second")
+
+    mod = tvm.parser.fromtext('#[version = "0.0.5"]\ndef @main(%x: float32) { exp(%x) }')
+    with tvm.transform.PassContext(instruments=[Second("name")]):
+        tvm.relay.transform.InferType()(mod)
+    assert seen == ["second", "name"]

@@ -306,3 +306,22 @@ class TestAnErrorIsExpected(Rounds):
             raise ValueError(mod)
 
         return reject
+
+
+def test_ids_name_parameters_then_groups_then_marks_then_targets(pytester, cpu_targets):
+    result = run(
+        pytester,
+        """
+        import pytest
+        import tessera.testing
+
+        a, b = tessera.testing.parameters((1, 10), (2, 20))
+        kind = tessera.testing.parameter("k")
+
+        @pytest.mark.parametrize("mark", ["m"])
+        def test_one(target, mark, b, a, kind):
+            pass
+        """,
+        "--collect-only",
+    )
+    result.stdout.fnmatch_lines(["*test_one[[]k-10-1-m-llvm[]]*", "*test_one[[]k-20-2-m-llvm[]]*"])
