@@ -48,17 +48,30 @@ class GraphModule:
         self._get_input_info = module["get_input_info"]
         self._load_params = module["load_params"]
         self._share_params = module["share_params"]
+        self._input_types: dict[str | int, str | None] = {}  # of inputs that were set from NumPy
 
     def set_input(self, key: str | int | None = None, value: Any = None, **params: Any) -> None:
         """Copies `value` into an input, by name or number, and each of `params` into the input of its name.
 
-        An unknown `key` is an error; names among `params` that the graph does not have are left out.
+        An unknown `key` is an error; names among `params` that the graph does not have are left out. NumPy arrays and numbers
+        are converted to the input's type.
         """
         if key is not None:
-            self._set_input(key, _as_tensor(value))
-        for name in sorted(params, key=lambda name: -int(np.prod(params[name].shape, dtype="int64"))):
+            self._set_input(key, self._converted(key, value))
+        for name in sorted(params, key=lambda name: -_element_count(params[name])):
             if self._get_input_index(name) >= 0:
-                self._set_input(name, _as_tensor(params[name]))
+                self._set_input(name, self._converted(name, params[name]))
+
+    def _converted(self, key: str | int, value: Any) -> Any:
+        """A value as a tensor for an input: NumPy arrays and numbers take its element type, tensors keep theirs."""
+        if isinstance(value, nd.NDArray):
+            return value
+        if key not in self._input_types:
+            known = self._get_input(key)
+            self._input_types[key] = None if known is None else known.dtype  # nobody reads it, or there is none
+        array = np.asarray(value)
+        dtype = self._input_types[key]
+        return nd.array(array if dtype in (None, str(array.dtype)) else array.astype(dtype))
 
     def run(self, **input_dict: Any) -> None:
         """Runs the graph, after setting the inputs given."""
@@ -85,10 +98,10 @@ class GraphModule:
         """The number of the input of that name, -1 when there is none."""
         return self._get_input_index(name)
 
-    def get_input_info(self) -> tuple[dict[str, Any], dict[str, str]]:
-        """Shapes and element types of the inputs that are not parameters."""
+    def get_input_info(self) -> tuple[Any, Any]:
+        """Shapes and element types of the inputs that are not parameters, each a Map by name."""
         info = self._get_input_info()
-        return dict(info["shape"].items()), {name: str(dtype) for name, dtype in info["dtype"].items()}
+        return info["shape"], info["dtype"]
 
     def get_output(self, index: int, out: Any = None) -> Any:
         """The output of that number; its contents in `out` when that is given."""
@@ -138,3 +151,7 @@ class GraphModule:
 
 def _as_tensor(value: Any) -> Any:
     return value if isinstance(value, nd.NDArray) else nd.array(value)
+
+
+def _element_count(value: Any) -> int:
+    return int(np.prod(value.shape if hasattr(value, "shape") else np.shape(value), dtype="int64"))

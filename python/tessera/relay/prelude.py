@@ -63,8 +63,12 @@ class Prelude:
         return self.mod.get_global_type_var(name)
 
     def get_ctor(self, ty_name: str, canonical: str, dtype: str | None = None) -> Any:
-        """A constructor of a data type by name, of the type for `dtype` where one is given."""
-        for constructor in self.get_type(ty_name, dtype)[1:]:
+        """A constructor of a data type by name, of the type for `dtype` where one is given. `ty_name` may be the full name
+        (`get_name` gives it) or the one that `dtype` is added to."""
+        if dtype is not None:
+            self._tensor_array_name(ty_name, dtype)  # makes the types for it
+        known = self.mod.get_type(ty_name) if self._has_type(ty_name) else self.get_type(ty_name, dtype)
+        for constructor in known[1:]:
             if constructor.name_hint in (canonical, f"{canonical}_{dtype}"):
                 return constructor
         raise Exception(f"could not find {canonical}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._ffi.registry import register_object
+from ..runtime import ndarray as nd
 from ..runtime.object import Object
 from . import _ffi_api
 from .target import Target
@@ -16,7 +17,9 @@ __all__ = ["CompilationConfig", "VirtualDevice", "make_compilation_config"]
 class VirtualDevice(Object):
     """A kind of device, which of them, what code it runs and which of its memories."""
 
-    def __init__(self, device: Any, target: Any = None, memory_scope: str = ""):
+    def __init__(self, device: Any = None, target: Any = None, memory_scope: str = ""):
+        if device is None:  # any
+            device = nd.device(-1, -1)
         target = Target(target) if target is not None else None
         make = _ffi_api.VirtualDevice_ForDeviceTargetAndMemoryScope
         self.__init_handle_by_constructor__(make, device, target, memory_scope)

@@ -226,3 +226,21 @@ def test_a_model_with_random_sparse_weights(rng):
     params = {"w": tessera.nd.array(rng.random((16, 32)).astype("float32"))}
     out, left = convert_model_dense_to_sparse(mod, params, random_params=True, bs_r=4, bs_c=1, sparsity=0.85)
     assert "nn.sparse_dense(" in str(out) and "w.data" in left
+
+
+def test_named_weights_become_sparse_ones(rng):
+    text = """#[version = "0.0.5"]
+    def @main(%x: Tensor[(3, 8), float32], %w: Tensor[(6, 8), float32], %v: Tensor[(4, 6), float32]) {
+      nn.dense(nn.dense(%x, %w), %v)
+    }"""
+    matrix, x, v = thin(rng, 6, 8), rng.random((3, 8)).astype("float32"), rng.random((4, 6)).astype("float32")
+    parts = bsr_dense._blocks(matrix, 2, 1)
+    shape = [*parts[0].shape, *parts[1].shape, *parts[2].shape]
+    mod = relay.transform.DenseToSparse(["w"], [shape])(tessera.parser.fromtext(text))
+    assert [param.name_hint for param in mod["main"].params] == ["x", "w.data", "w.indices", "w.indptr", "v"]
+    out = relay.create_executor("graph", mod).evaluate()(x, *parts, v).numpy()
+    np.testing.assert_allclose(out, x @ matrix.T @ v.T, 1e-5)
+    assert tessera.ir.structural_equal(
+        relay.transform.DenseToSparse(["nothing"], [shape])(tessera.parser.fromtext(text)),
+        relay.transform.InferType()(tessera.parser.fromtext(text)),
+    )

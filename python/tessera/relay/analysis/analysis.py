@@ -152,7 +152,11 @@ def get_total_mac_number(expr: Any) -> int:
 
 
 def extract_fused_functions(mod: IRModule) -> dict[Any, Any]:
-    """The primitive functions of a module, each distinct one once, by names made of their hashes."""
+    """The primitive functions of a module once FuseOps has run, each distinct one once, by names made of their hashes."""
+    from .. import transform
+
+    passes: Any = transform
+    mod = passes.FuseOps()(passes.InferType()(mod))
     return dict(_ffi_api.ExtractFusedFunctions(mod).functions.items())
 
 

@@ -255,7 +255,7 @@ def collapse_sum_to(data: Expr, shape: Any) -> Call:
     if is_dynamic(shape):
         raise NotImplementedError("collapse_sum_to: the shape must be a constant; collapse_sum_like takes a tensor's")
     numbers = as_list(shape)
-    return call_op("collapse_sum_to", [data, as_tensor(numbers)], {"shape": numbers}, _INIT)
+    return call_op("collapse_sum_to", [data, const(numbers, "int32")], {"shape": numbers}, _INIT)
 
 
 def _parts(data: Any, name: str) -> Any:

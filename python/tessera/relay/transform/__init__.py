@@ -5,6 +5,7 @@ import typing as _typing
 from .capture_indices import *
 from .collage import *
 from .compiler_functions import *
+from .dense_to_sparse import *
 from .flexible_shape import *
 from .language import *
 from .recast import recast as recast
