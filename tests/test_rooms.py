@@ -153,6 +153,7 @@ BY_NAME = {
     "src/ir/env_func.cc": "a global function that a program names",
     "src/relay/transform/layout/convert_layout.cc": "Python's LayoutConfig",
     "src/relay/transform/region/partition_graph.cc": "what users' code generators do with their functions first",
+    "src/relay/type/rule.cc": "type relations that a user names",
     "src/runtime/c_api.cc": "the C border",
     "src/runtime/external/blas_runtime.cc": "functions of libraries, which users may replace",
     "src/runtime/function/testing.cc": "whether a code generator or runtime that this build has not was added",

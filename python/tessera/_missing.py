@@ -15,7 +15,6 @@ _SCHEDULES = (
     "computes and schedules for one kind of device are missing; topi.nn has the computes, and relay.build schedules "
     "them for every target"
 )
-_PASSES = "relay.build does not need it; leave the pass out"
 
 
 def _onnx(how: str) -> str:
@@ -78,7 +77,6 @@ _ROWS: list[tuple[str, str, str]] = [
     ("tvm.runtime.profiling", "PAPIMetricCollector", "no hardware counters are read; use `perf stat`"),
     # languages
     # passes, operators
-    ("tvm.relay.transform", "ManifestLifetimes", _PASSES),
     ("tvm.topi.sparse.utils", "sparse_sketch_rules", _SEARCH),
     # TOPI
     ("tvm.topi", "hexagon", _SCHEDULES),

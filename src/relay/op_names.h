@@ -74,8 +74,10 @@ inline constexpr const char* qnn_dequantize = "qnn.dequantize";
 inline constexpr const char* qnn_quantize = "qnn.quantize";
 inline constexpr const char* qnn_requantize = "qnn.requantize";
 
+inline constexpr const char* checkpoint = "annotation.checkpoint";
 inline constexpr const char* compiler_begin = "annotation.compiler_begin";
 inline constexpr const char* compiler_end = "annotation.compiler_end";
 inline constexpr const char* stop_fusion = "annotation.stop_fusion";
+inline constexpr const char* kill = "memory.kill";
 
 }  // namespace tessera::relay::ops

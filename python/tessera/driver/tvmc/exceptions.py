@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 from collections.abc import Iterator
 
@@ -27,9 +28,11 @@ def from_core() -> Iterator[None]:
     """
     try:
         yield
-    except (TVMError, FileNotFoundError):
+    except FileNotFoundError:
         raise
     except ImportError as error:
         raise TVMCImportError(str(error)) from error
     except (ValueError, TypeError, AttributeError, OSError, NotImplementedError) as error:
+        if isinstance(error, TVMError) and not hasattr(builtins, type(error).__name__):
+            raise  # of a class of its own
         raise TVMCException(str(error)) from error

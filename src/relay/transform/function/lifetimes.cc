@@ -10,6 +10,7 @@
 #include "relay/inspect.h"
 #include "relay/let_list.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/rename.h"
 #include "relay/scopes.h"
 #include "relay/transform/function/normal_form.h"
@@ -55,7 +56,7 @@ Expr with_kills(const Expr& root, const std::unordered_map<const Object*, LiveVa
       auto it = live.find(let);
       if (it == live.end()) continue;  // of an inner function
       for (const Var& var : it->second.in)
-        if (!holds(it->second.out, var)) lets.push(call_op("memory.kill", {var}));
+        if (!holds(it->second.out, var)) lets.push(call_op(ops::kill, {var}));
     }
     return lets.wrap(self(at));
   });

@@ -8,6 +8,7 @@
 #include "ir/rewrite.h"
 #include "relay/let_list.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/rename.h"
 #include "relay/scopes.h"
 #include "relay/transform/function/normal_form.h"
@@ -230,7 +231,7 @@ class Pairing {
 
   Expr change_operator(const Call* call) {
     Op op = downcast<Op>(call->op);
-    if (op->name == "annotation.checkpoint" && has_values(call->args[0])) return change_checkpoint(call->args[0]);
+    if (op->name == ops::checkpoint && has_values(call->args[0])) return change_checkpoint(call->args[0]);
     return with_lets([&](LetList& lets) -> Expr {
       std::vector<Var> pairs;
       Array<Expr> values;
