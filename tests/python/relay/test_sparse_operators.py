@@ -244,3 +244,19 @@ def test_named_weights_become_sparse_ones(rng):
         relay.transform.DenseToSparse(["nothing"], [shape])(tessera.parser.fromtext(text)),
         relay.transform.InferType()(tessera.parser.fromtext(text)),
     )
+
+
+def test_named_convolutions_become_sparse_ones(rng):
+    text = """#[version = "0.0.5"]
+    def @main(%x: Tensor[(1, 4, 6, 6), float32], %w: Tensor[(8, 4, 3, 3), float32]) {
+      nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=8, kernel_size=[3, 3])
+    }"""
+    weight, x = thin(rng, 8, 4, 3, 3), rng.random((1, 4, 6, 6)).astype("float32")
+    parts = bsr_dense._blocks(weight.reshape(8, -1), 1, 1)
+    shape = [*parts[0].shape, *parts[1].shape, *parts[2].shape]
+    before = tessera.parser.fromtext(text)
+    after = relay.transform.Conv2dToSparse(["w"], [shape], "NCHW", 3)(before)
+    assert "nn.sparse_conv2d(" in after.astext()
+    wanted = relay.create_executor("graph", before).evaluate()(x, weight).numpy()
+    found = relay.create_executor("graph", after).evaluate()(x, *parts).numpy()
+    np.testing.assert_allclose(found, wanted, 1e-4, 1e-5)

@@ -5,10 +5,10 @@ import typing as _typing
 from .capture_indices import *
 from .collage import *
 from .compiler_functions import *
-from .dense_to_sparse import *
 from .flexible_shape import *
 from .language import *
 from .recast import recast as recast
+from .to_sparse import *
 from .transform import *
 
 if _typing.TYPE_CHECKING:  # most names are made from the core's table
