@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._ffi.registry import get_global_func
 from ..te import Tensor
 from ..topi.utils import get_const_tuple
 from . import _extern
@@ -11,9 +12,12 @@ from . import _extern
 __all__ = [
     "algo_to_index",
     "conv_backward_data",
+    "conv_backward_data_find_algo",
     "conv_backward_filter",
+    "conv_backward_filter_find_algo",
     "conv_dgrad_shape",
     "conv_forward",
+    "conv_forward_find_algo",
     "conv_output_shape",
     "exists",
     "log_softmax",
@@ -212,3 +216,63 @@ def softmax(x: Tensor, axis: int = -1) -> Tensor:
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     """The logarithm of softmax."""
     return _extern.library_call("tvm.contrib.cudnn.log_softmax.forward", x.shape, [x], axis, out_name="y")
+
+
+def _find_algo(kind: str, spatial: int, tensor_format: int, lists: Any, shapes: Any, types: Any, groups: int) -> int:
+    """The algorithm that cuDNN finds quickest."""
+    numbers = [[*_each(values, spatial)] for values in lists]
+    find = get_global_func(f"tvm.contrib.cudnn.conv.{kind}_find_algo")
+    return int(find(tensor_format, spatial, *numbers, *(list(shape) for shape in shapes), *types, groups))
+
+
+def conv_forward_find_algo(
+    tensor_format: int,
+    pad: Any,
+    stride: Any,
+    dilation: Any,
+    x_shape: Any,
+    w_shape: Any,
+    y_shape: Any,
+    data_dtype: str,
+    conv_dtype: str,
+    groups: int = 1,
+) -> int:
+    """The quickest algorithm of a convolution."""
+    shapes, lists = (x_shape, w_shape, y_shape), (pad, stride, dilation)
+    return _find_algo("forward", len(x_shape) - 2, tensor_format, lists, shapes, (data_dtype, conv_dtype), groups)
+
+
+def conv_backward_data_find_algo(
+    tensor_format: int,
+    pad: Any,
+    stride: Any,
+    dilation: Any,
+    dy_shape: Any,
+    w_shape: Any,
+    dx_shape: Any,
+    data_dtype: str,
+    conv_dtype: str,
+    groups: int = 1,
+) -> int:
+    """The quickest algorithm of its gradient by the data."""
+    shapes, lists = (dy_shape, w_shape, dx_shape), (pad, stride, dilation)
+    kind = "backward_data"
+    return _find_algo(kind, len(dy_shape) - 2, tensor_format, lists, shapes, (data_dtype, conv_dtype), groups)
+
+
+def conv_backward_filter_find_algo(
+    tensor_format: int,
+    pad: Any,
+    stride: Any,
+    dilation: Any,
+    dy_shape: Any,
+    x_shape: Any,
+    dw_shape: Any,
+    data_dtype: str,
+    conv_dtype: str,
+    groups: int = 1,
+) -> int:
+    """The quickest algorithm of its gradient by the weight."""
+    shapes, lists = (dy_shape, x_shape, dw_shape), (pad, stride, dilation)
+    kind = "backward_filter"
+    return _find_algo(kind, len(dy_shape) - 2, tensor_format, lists, shapes, (data_dtype, conv_dtype), groups)

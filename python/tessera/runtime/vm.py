@@ -12,7 +12,7 @@ from .container import ADT, tuple_object
 from .module import BenchmarkResult, Module
 from .object import Object
 
-__all__ = ["Executable", "VirtualMachine"]
+__all__ = ["Executable", "VirtualMachine", "convert"]
 
 
 def _value(value: Any) -> Any:
@@ -30,6 +30,11 @@ def _value(value: Any) -> Any:
     if isinstance(value, float):
         return nd.array(np.asarray(value, "float32"))
     return nd.array(np.asarray(value))
+
+
+def convert(args: Any) -> list[Any]:
+    """Arguments as a virtual machine takes them: arrays as NDArrays, tuples and lists as tuples of values."""
+    return [_value(arg) for arg in args]
 
 
 class Executable:

@@ -90,3 +90,17 @@ def test_transposed_convolutions_by_their_parts():
 
 def test_anchors_of_proposals():
     assert topi.vision.generate_anchor(1.0, 8.0, 16) == (-56.0, -56.0, 71.0, 71.0)
+
+
+def test_unpacked_blocks_and_layouts():
+    data = np.random.rand(2, 2, 1, 3, 4, 2).astype("float32")
+    x = te.placeholder(data.shape)
+    got = run(topi.cuda.unpack_HWNCnc_to_hwnc(x, "float32"), [x], [data])
+    np.testing.assert_array_equal(got, data.transpose(0, 1, 2, 4, 3, 5).reshape(2, 2, 4, 6))
+    image, kernel = np.random.rand(1, 4, 4, 3).astype("float32"), np.random.rand(3, 2, 3, 3).astype("float32")
+    a, w = te.placeholder(image.shape, name="a"), te.placeholder(kernel.shape, name="w")
+    by_layout = run(topi.cuda.conv2d_transpose_cudnn(a, w, 2, 1, "float32", layout="NHWC"), [a, w], [image, kernel])
+    plain = image.transpose(0, 3, 1, 2).copy()
+    b = te.placeholder(plain.shape, name="b")
+    wanted = run(topi.nn.conv2d_transpose_nchw(b, w, (2, 2), (1, 1), "float32", (0, 0)), [b, w], [plain, kernel])
+    np.testing.assert_allclose(by_layout, wanted.transpose(0, 2, 3, 1), 1e-5)

@@ -19,6 +19,11 @@ class CallGraph(Object):
     def __init__(self, module: IRModule):
         self.__init_handle_by_constructor__(_ffi_api.CallGraph, module)
 
+    @property
+    def module(self) -> IRModule:
+        """The module."""
+        return Object.__getattr__(self, "module")
+
     def ref_count(self, var: Any) -> int:
         """How often a function is called by functions of the module."""
         return int(_ffi_api.GetRefCountGlobalVar(self, self._get_global_var(var)))

@@ -5,6 +5,7 @@ from . import conv_cudnn, conv_int8, scan, sparse, tensor_intrin, tensorcore_alt
 from .argwhere_ranks import *
 from .conv_cudnn import *
 from .conv_int8 import *
+from .pieces import *
 from .scan import *
 from .sort import *
 from .sort import __all__ as _sort_functions  # whose module has the name of a function
