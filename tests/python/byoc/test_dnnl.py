@@ -312,3 +312,39 @@ def test_resnet50():
     mod["main"] = relay.build_module.bind_params_by_name(mod["main"], params)
     x = tensor(1, 3, 224, 224)
     np.testing.assert_allclose(run(parts, [x])[0], run(mod, [x])[0], 1e-4, 1e-6)
+
+
+# ---- constants of generators ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("factor", [1, 2])
+def test_constants_are_those_that_the_updater_of_a_generator_gives(factor, tmp_path):
+    """A generator in Python that uses the runtime of oneDNN, with constants of its own."""
+    name, data = f"tests_const{factor}", tensor(5, 4)
+    onednn = tessera.get_global_func("relay.ext.dnnl")
+    tessera.register_func(f"relay.ext.{name}", onednn, override=True)
+    if factor != 1:
+
+        def update(function, symbol):
+            return {f"{symbol}_const_0": tessera.nd.array(factor * data)}
+
+        tessera.register_func(f"relay.ext.{name}.constant_updater", update, override=True)
+    tessera.ir.register_op_attr("nn.dense", f"target.{name}", lambda call: True)
+    mod = module(relay.exp(relay.nn.dense(var("x", 3, 4), relay.const(data))))
+    parts = relay.transform.PartitionGraph()(relay.transform.AnnotateTarget(name)(mod))
+    assert relay.build(parts, target="llvm").get_lib().type_key == "const_loader"
+    x = tensor(3, 4)
+    wanted = np.exp(x @ (factor * data).T)
+    np.testing.assert_allclose(run(parts, [x])[0], wanted, 1e-4)
+    np.testing.assert_allclose(run(parts, [x], "vm")[0], wanted, 1e-4)
+    np.testing.assert_allclose(run(parts, [x], path=tmp_path / "lib.so")[0], wanted, 1e-4)
+
+
+def test_a_constant_that_nobody_gives_is_named():
+    tessera.register_func("relay.ext.tests_lost", tessera.get_global_func("relay.ext.dnnl"), override=True)
+    tessera.register_func("relay.ext.tests_lost.constant_updater", lambda function, symbol: {}, override=True)
+    tessera.ir.register_op_attr("nn.dense", "target.tests_lost", lambda call: True)
+    mod = module(relay.nn.dense(var("x", 3, 4), weight(5, 4)))
+    parts = relay.transform.PartitionGraph()(relay.transform.AnnotateTarget("tests_lost")(mod))
+    with pytest.raises(ValueError, match="asks for the constant tvmgen_default_tests_lost_main_0_const_0"):
+        relay.build(parts, target="llvm")
