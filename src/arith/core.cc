@@ -71,10 +71,12 @@ void Core::learn(const PrimExpr& condition) {
     Modular mod_a = modulars(a), mod_b = modulars(b);
     if (mod_a.coeff == 0) std::swap(a, b), std::swap(mod_a, mod_b);
     if (kind_of(a) != Kind::IntImm && mod_b != Modular{}) facts.modulars.emplace_back(a, mod_b);
-    if (kind_of(a) == Kind::FloorMod && mod_b.coeff == 0) {
+    bool floors = kind_of(a) == Kind::FloorMod;
+    if ((floors || kind_of(a) == Kind::Mod) && mod_b.coeff == 0) {
       Modular divisor = modulars(as_binary(a)->b);
-      if (divisor.coeff == 0 && divisor.base > 0 && mod_b.base >= 0 && mod_b.base < divisor.base)
-        facts.modulars.emplace_back(as_binary(a)->a, Modular{divisor.base, mod_b.base});
+      int64_t d = divisor.base, rest = mod_b.base;
+      if (divisor.coeff == 0 && d > 0 && rest < d && (floors ? rest >= 0 : rest > -d))
+        facts.modulars.emplace_back(as_binary(a)->a, Modular{d, floor_mod(rest, d)});
     }
   } else if (kind != Kind::NE) {
     learn_bound(a, {kNegInf, less(of_b.max, strict)}, kLearnDepth);

@@ -116,6 +116,11 @@ Modular ModularAnalyzer::of_node(const PrimExpr& e) {
     case Kind::Call: {
       const auto* call = static_cast<const Call*>(e.get());
       if (is_call(call, "tir.if_then_else")) return either(visit(call->args[1]), visit(call->args[2]));
+      if (is_call(call, "tir.bitwise_and")) {  // x & (2^p - 1) is x mod 2^p
+        Modular mask = visit(call->args[1]);
+        bool is_low = mask.coeff == 0 && mask.base > 0 && mask.base < INT64_MAX && (mask.base & (mask.base + 1)) == 0;
+        return is_low ? remainder(visit(call->args[0]), mask.base + 1, true) : Modular{};
+      }
       bool left = is_call(call, "tir.shift_left"), right = is_call(call, "tir.shift_right");
       if (!left && !right) return {};
       Modular by = visit(call->args[1]);

@@ -250,7 +250,8 @@ class Mover {
       values.push_back(value);
       if (!is_told) continue;
       PrimExpr end = iter->dom->min + iter->dom->extent;
-      if (!analyzer.can_prove(value >= iter->dom->min)) predicate = logical_and(predicate, value >= iter->dom->min);
+      if (!analyzer.can_prove(value >= iter->dom->min))  // 2 <= t*4 + ax0, not t*4 - 2 + ax0 >= 0
+        predicate = logical_and(predicate, analyzer.rewrite_simplify(value >= iter->dom->min));
       if (!analyzer.can_prove(value < end)) predicate = logical_and(predicate, value < end);
     }
     Stmt nest = make(BlockRealize{.iter_values = values, .predicate = predicate, .block = block.realize()->block});

@@ -206,7 +206,9 @@ class Detector {
       for (const BufferRegion& region : touched) {
         loops::Box box;
         for (const Range& range : region->region)
-          box.push_back({interval(range->min).min, interval(range->min + range->extent - 1).max});
+          box.push_back(is_one(range->extent)
+                            ? interval(range->min)
+                            : Interval{interval(range->min).min, interval(range->min + range->extent - 1).max});
         touch(regions, region->buffer, std::move(box));
       }
     };

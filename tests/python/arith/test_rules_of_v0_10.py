@@ -214,3 +214,24 @@ def test_an_offset_merges_quotients_and_remainders_by_symbols():
     tile = k1 // s
     index = [(k0 // tile * tile) // n + (k0 % tile) // n, (k0 // tile * tile) % n + (k0 % tile) % n]
     assert str(plain.offset_of(index)[0]) == str(k0)
+
+
+# ---- remainders ----
+
+
+def test_a_truncated_remainder_says_what_its_dividend_leaves():
+    analyzer = arith.Analyzer()
+    with analyzer.constraint_scope(tir.EQ(tmod(x, 6), 1)):
+        found = analyzer.modular_set(x)
+        assert (found.coeff, found.base) == (6, 1)
+        with analyzer.constraint_scope(tir.EQ(tmod(x, 10), 3)):
+            found = analyzer.modular_set(x)
+            assert (found.coeff, found.base) == (30, 13)
+    with analyzer.constraint_scope(tir.EQ(tmod(x, 6), -1)):
+        found = analyzer.modular_set(x)
+        assert (found.coeff, found.base) == (6, 5)
+
+
+def test_low_bits_are_a_remainder():
+    found = arith.Analyzer().modular_set((x * 16 + y * 4 + 2) & 7)
+    assert (found.coeff, found.base) == (4, 2)

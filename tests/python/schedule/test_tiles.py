@@ -274,3 +274,26 @@ OTHER = tir.decl_buffer((4, 4), "int32", name="other")
 def test_padding_needs_a_value_that_the_buffer_holds(value, why):
     with pytest.raises(tir.ScheduleError, match=why):
         tir.Schedule(fourteen).transform_layout("C", ("write", 0), lambda i: [i // 4, i % 4], pad_value=value)
+
+
+@T.prim_func
+def halo(A: T.Buffer[(16,), "float32"], C: T.Buffer[(16,), "float32"]):
+    B = T.alloc_buffer((16,))
+    for i in range(16):
+        with T.block("B"):
+            v = T.axis.S(16, i)
+            B[v] = A[v] * 2.0
+    for t, a in T.grid(4, 4):
+        with T.block("C"):
+            v = T.axis.S(16, t * 4 + a)
+            T.reads(B[v - 2 : v + 3])
+            T.writes(C[v])
+            C[v] = T.if_then_else(v >= 2 and v < 14, B[v - 2] + B[v + 2], 0.0, dtype="float32")
+
+
+def test_the_lower_guard_of_a_halo_is_a_constant_first():
+    sch = tir.Schedule(halo)
+    sch.compute_at("B", sch.get_loops("C")[0])
+    assert loops(sch, "B") == [4, 8]
+    assert "T.where(2 <= t * 4 + ax0 and" in sch.mod["main"].script()
+    computes_the_same(sch, halo, (16,), (16,))
