@@ -128,3 +128,11 @@ def test_wrong_options_are_rejected():
         tir.Schedule(matmul_add(), debug_mask="some")
     with pytest.raises(TypeError, match="a PrimFunc or an IRModule"):
         tir.Schedule("main")
+
+
+def test_blocks_are_found_by_name_and_outputs_by_what_they_write():
+    sch = tir.Schedule(matmul_add())
+    analysis = tir.schedule.analysis
+    assert analysis.has_block(sch, "C") and not analysis.has_block(sch, "E")
+    assert analysis.is_output_block(sch, sch.get_block("D"))
+    assert not analysis.is_output_block(sch, "C")

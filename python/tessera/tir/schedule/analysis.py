@@ -9,7 +9,8 @@ from ...runtime.object import Object
 from ..buffer import Buffer
 from ..expr import IntImm
 from ..function import IndexMap, PrimFunc
-from ..stmt import For
+from ..stmt import Block, For
+from ..stmt_functor import post_order_visit
 from . import _ffi_api
 from .block_scope import StmtSRef
 from .schedule import BlockRV, Schedule
@@ -23,6 +24,27 @@ def suggest_index_map(
     Digits of outer loops come before those of inner ones. None where the indices are not digits of the loops.
     """
     return _ffi_api.SuggestIndexMap(buffer, indices, loops, convert(predicate))
+
+
+def has_block(sch: Schedule, block_name: str) -> bool:
+    """True when a function of the schedule's module has a block of that name."""
+    names: set[str] = set()
+    for func in sch.mod.functions.values():
+        if isinstance(func, PrimFunc):
+            post_order_visit(func.body, lambda node: names.add(node.name_hint) if isinstance(node, Block) else None)
+    return block_name in names
+
+
+def is_output_block(sch: Schedule, block: BlockRV | str) -> bool:
+    """True when a block writes a parameter of its function."""
+    written = [region.buffer for region in sch.get(sch.get_block(block) if isinstance(block, str) else block).writes]
+    return any(
+        buffer.same_as(param)
+        for func in sch.mod.functions.values()
+        if isinstance(func, PrimFunc)
+        for param in func.buffer_map.values()
+        for buffer in written
+    )
 
 
 class TensorizeInfo:
