@@ -98,7 +98,7 @@ def main() -> None:
         from tessera.relay.op.contrib.dnnl import is_dnnl_available
 
         if not is_dnnl_available():
-            sys.exit("oneDNN is not there: apt install libdnnl-dev, and build again")
+            return print("oneDNN is not there: apt install libdnnl-dev, and build again")
         return report(options.only.split(","), options.here, options.clock, options.seconds)
     cores = len(os.sched_getaffinity(0))
     for threads in options.threads.split(",") if options.threads else sorted({"1", str(cores)}):

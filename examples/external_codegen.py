@@ -35,7 +35,9 @@ def is_taken(conv: Any) -> bool:
 
 def generate(function: Any) -> Any:
     """relay.ext.loops: C source for a function of convolutions; its arguments are tensors, the results last."""
-    symbol, body, names = str(function.attrs["global_symbol"]), [], {}
+    symbol = str(function.attrs["global_symbol"])
+    body: list[str] = []
+    names: dict[Any, str] = {}
 
     def size(expr: Any) -> int:
         return int(np.prod([int(extent) for extent in expr.checked_type.shape]))

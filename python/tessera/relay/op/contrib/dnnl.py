@@ -58,7 +58,7 @@ _CONVS = ("nn.conv1d", "nn.conv2d", "nn.conv3d")
 _DECONVS = ("nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose")
 _ELTWISE = ("nn.relu", "tanh", "sigmoid", "clip", "gelu", "swish", "mish")
 #: Operators of an activation that is written out, from the outside to its argument.
-_FORMULAS = {
+_FORMULAS: dict[str, list[tuple[str, ...]]] = {
     "swish": [("sigmoid",)],
     "mish": [("tanh",), ("log",), ("add",), ("exp",)],
     "gelu": [("erf",), ("divide", "multiply")],
