@@ -28,7 +28,8 @@ void annotate(State& state, const Cursor& cursor, const String& key, const Objec
 
 void unannotate(State& state, const Cursor& cursor, const String& key) {
   Map<String, ObjectRef> annotations = annotations_of(cursor);
-  if (!annotations.count(key)) throw Error(RuntimeError) << "IndexError: Cannot find annotation key: " << key;
+  if (!annotations.count(key))
+    throw Error(RuntimeError) << "unannotate: IndexError: Cannot find annotation key: " << key;
   annotations.erase(key);
   set_annotations(state, cursor, annotations);
 }
