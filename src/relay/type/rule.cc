@@ -93,12 +93,16 @@ struct GivenTypes : TypeQuery {
 }  // namespace
 
 void name_type_relation(const std::string& name, TypeRule rule, bool is_best) {
-  if (!is_best && find_global(kRelationPrefix + name)) return;
+  const std::string global = kRelationPrefix + name;
+  if (find_global(global)) {
+    if (!is_best) return;
+    remove_global(global);  // not replaced: that is what users do, and kernels would no longer be known by their key
+  }
   auto relation = [rule](Array<Type> types, Attrs attrs) {
     GivenTypes query({types.begin(), types.end()}, attrs);
     return rule(query) ? query.out : Type();
   };
-  register_global(kRelationPrefix + name, typed(name, relation), true);
+  register_global(global, typed(name, relation));
 }
 
 static Globals rule_globals{
