@@ -128,13 +128,14 @@ class Prelude:
 
 def get_tensor_array_shape(expr: Any, dtype: str, prelude: Prelude) -> list[Any] | None:
     """The shape of the elements of an array of tensors of one shape; None for other arrays."""
+    from . import transform
     from .analysis import free_vars
     from .function import Function
-    from .transform import InferType
 
     mod = IRModule(prelude.mod.functions, prelude.mod.type_definitions)
     mod["main"] = Function(free_vars(expr), expr)
-    kind = InferType()(mod)["main"].body.checked_type
+    passes: Any = transform
+    kind = passes.InferType()(mod)["main"].body.checked_type
     name = str(kind.args[0].func.name_hint) if getattr(kind, "args", None) else ""
     prefix = f"static_tensor_{dtype}_"
     if not name.startswith(prefix):

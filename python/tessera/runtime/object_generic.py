@@ -87,6 +87,10 @@ def const(value: Any, dtype: str | None = None, span: Any = None) -> Any:
         dtype = _scalar_type_inference(value)
     if dtype == "uint64" and 2**63 <= value < 2**64:
         return get_global_func("tir.LargeUIntImm")(dtype, value & 0xFFFFFFFF, value >> 32, span)
-    if isinstance(value, Integral) and not -(2**63) <= value < 2**63 and not str(dtype).startswith(("float", "bfloat")):
+    if (
+        isinstance(value, Integral)
+        and not -(2**63) <= int(value) < 2**63
+        and not str(dtype).startswith(("float", "bfloat"))
+    ):
         raise TVMError(f"{value} does not fit in {dtype}")
     return get_global_func("tir._const")(value, dtype, span)

@@ -29,7 +29,8 @@ def _bind(stage: Any, outer: Any, inner: Any, letter: str) -> None:
 
 def fuse_and_bind(s: Schedule, tensor: Tensor, axis: Any = None, num_thread: int | None = None) -> tuple[Any, Any]:
     """One loop over the axes (all), split over blocks and `num_thread` threads (the target's)."""
-    threads = num_thread or int(Target.current(allow_none=False).max_num_threads)
+    target: Any = Target.current(allow_none=False)
+    threads = num_thread or int(target.max_num_threads)
     fused = s[tensor].fuse(*(axis or s[tensor].op.axis))
     outer, inner = s[tensor].split(fused, threads)
     _bind(s[tensor], outer, inner, "x")

@@ -26,7 +26,7 @@ struct Blas {
   Dgemm dgemm = nullptr;
 };
 
-Blas load(std::vector<std::string> names) {
+Blas load_blas(std::vector<std::string> names) {
   if (const char* given = std::getenv("TESSERA_BLAS")) names.insert(names.begin(), given);
   for (const std::string& name : names) {
     void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -40,8 +40,8 @@ Blas load(std::vector<std::string> names) {
 }
 
 const Blas& blas(bool is_mkl) {
-  static const Blas intel = load({"libmkl_rt.so.2", "libmkl_rt.so"});
-  static const Blas other = load({"libopenblas.so.0", "libcblas.so.3", "libblas.so.3", "libmkl_rt.so.2"});
+  static const Blas intel = load_blas({"libmkl_rt.so.2", "libmkl_rt.so"});
+  static const Blas other = load_blas({"libopenblas.so.0", "libcblas.so.3", "libblas.so.3", "libmkl_rt.so.2"});
   return is_mkl ? intel : other;
 }
 

@@ -53,7 +53,7 @@ class ConstLoader final : public ModuleBody {
   std::unordered_set<std::string> ready_;
 };
 
-Module load(void* stream) {
+Module load_const_loader(void* stream) {
   auto& in = *static_cast<ByteReader*>(stream);
   LateConstants out;
   out.values = load_params(in.read_string("the constants"));
@@ -69,7 +69,7 @@ Module load(void* stream) {
   return make_const_loader(std::move(out));
 }
 
-Globals const_loader_globals{{"runtime.module.loadbinary_const_loader", load}};
+Globals const_loader_globals{{"runtime.module.loadbinary_const_loader", load_const_loader}};
 
 }  // namespace
 

@@ -207,3 +207,10 @@ def test_names_of_numbers_are_constants_and_others_live_in_their_loop():
     body = on_tensors(te.placeholder((4, 3), name="a")).op.body
     assert isinstance(body, tessera.tir.For) and isinstance(body.body, tessera.tir.ProducerRealize)
     assert body.body.producer.op.name == "total"
+
+
+def test_a_thread_is_bound_by_its_name():
+    axis, first, extent, _ = te.hybrid.calls.bind("bind", ["threadIdx.x", 8])
+    assert axis.thread_tag == "threadIdx.x" and int(first) == 0 and extent == 8
+    with pytest.raises(ValueError, match="the name of a thread axis"):
+        te.hybrid.calls.bind("bind", [1, 8])

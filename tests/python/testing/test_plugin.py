@@ -269,14 +269,14 @@ class Rounds(tessera.testing.CompareBeforeAfter):
 
     def before(self):
         @T.prim_func
-        def func(A: T.Buffer[4, "int32"]):
+        def func(A: T.Buffer[4, "int32"]):  # noqa: F821
             A[0] = 1 + 1
 
         return func
 
     def expected(self):
         @T.prim_func
-        def func(A: T.Buffer[4, "int32"]):
+        def func(A: T.Buffer[4, "int32"]):  # noqa: F821
             A[0] = 2
 
         return func
@@ -294,7 +294,7 @@ class TestAMethodOfTheModuleIsThePass(Rounds):
 class TestAPassAndAScriptAsTheyAre(Rounds):
     transform = tessera.tir.transform.Simplify()
 
-    def before(A: T.Buffer[4, "int32"]):
+    def before(A: T.Buffer[4, "int32"]):  # noqa: F821
         A[0] = 1 + 1
 
 

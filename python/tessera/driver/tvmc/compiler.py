@@ -102,7 +102,7 @@ def build(
         target=tvm_target,
         executor=executor,
         runtime=runtime,
-        params=params,
+        params=dict(params) if params else None,
         mod_name=mod_name,
         workspace_memory_pools=workspace_pools,
     )

@@ -24,7 +24,8 @@ class SparseAnalysisResult(NamedTuple):
 class _Weights(ExprVisitor):
     def __init__(self, op: str):
         super().__init__()
-        self.op, self.names = op, []
+        self.op = op
+        self.names: list[str] = []
 
     def visit_call(self, call: Call) -> None:
         if isinstance(call.op, Op) and call.op.name == self.op and isinstance(call.args[1], Var):

@@ -42,7 +42,8 @@ class _Checked(ExprMutator):
 
     def __init__(self, layout: str, kernel_size: int):
         super().__init__()
-        self.layout, self.kernel_size, self.unfit = layout, kernel_size, set()
+        self.layout, self.kernel_size = layout, kernel_size
+        self.unfit: set[Any] = set()
 
     def visit_call(self, call: Call) -> Any:
         if isinstance(call.op, Op) and call.op.name == "nn.conv2d" and isinstance(call.args[1], Var):

@@ -84,7 +84,8 @@ class _Annotator(ExprMutator):
     def _simulated(value: Any, kind: int, shape: list[int]) -> Call:
         names = ("dom_scale", "clip_min", "clip_max")
         shapes: list[list[int]] = [shape, [], []]
-        return simulated_quantize(value, *(Var(n, TensorType(s, "float32")) for n, s in zip(names, shapes)), kind=kind)
+        scale, low, high = (Var(n, TensorType(s, "float32")) for n, s in zip(names, shapes))
+        return simulated_quantize(value, scale, low, high, kind)
 
     def visit_call(self, call: Call) -> Any:
         out = super().visit_call(call)

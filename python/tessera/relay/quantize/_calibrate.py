@@ -165,7 +165,7 @@ def _thresholds(mod: IRModule, dataset: Iterable[dict[str, Any]] | None) -> list
     return out
 
 
-def calibrate(dataset: Iterable[dict[str, Any]] | None = None) -> Callable[[IRModule, Any], IRModule]:
+def calibrate(dataset: Iterable[dict[str, Any]] | None = None) -> Callable[..., IRModule]:
     """The step that gives all marks their scales, by `calibrate_mode` of the configuration."""
 
     def run(mod: IRModule, _: Any = None) -> IRModule:

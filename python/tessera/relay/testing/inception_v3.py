@@ -193,10 +193,11 @@ def Pooling(data: Expr, kernel: Any, stride: Any, pad: Any, pool_type: str, name
     raise ValueError("Invalid pooling type: " + pool_type)
 
 
-def _tower(data: Expr, name: str, *steps: tuple[Any, ...]) -> Expr:
+def _tower(data: Expr, name: str, *steps: Any) -> Expr:
     """Convolutions one after the other: (channels, kernel, stride, pad) each."""
+    conv: Any = Conv
     for index, step in enumerate(steps):
-        data = Conv(data, *step, name=name, suffix="_conv" + (f"_{index}" if index else ""))
+        data = conv(data, *step, name=name, suffix="_conv" + (f"_{index}" if index else ""))
     return data
 
 

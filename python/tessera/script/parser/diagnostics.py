@@ -61,8 +61,9 @@ class Source:
     def span(self, node: Any) -> Any:
         from tessera import ir
 
-        line = getattr(node, "lineno", 1) + self.first_line - 1
-        end_line = (getattr(node, "end_lineno", None) or getattr(node, "lineno", 1)) + self.first_line - 1
+        first = int(getattr(node, "lineno", 1))
+        line = first + self.first_line - 1
+        end_line = int(getattr(node, "end_lineno", None) or first) + self.first_line - 1
         return ir.Span(
             ir.SourceName(self.filename),
             line,

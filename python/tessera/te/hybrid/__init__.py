@@ -135,7 +135,7 @@ class _Builder:
             return None
         name = statement.value.func
         function = self.names.get(name.id) if isinstance(name, ast.Name) else None
-        if not hasattr(function, "hybrid_function"):
+        if function is None or not hasattr(function, "hybrid_function"):
             return None
         inner = _translate(function.hybrid_function, tuple(self.expression(arg) for arg in statement.value.args))
         target = statement.targets[0]

@@ -6,6 +6,7 @@ from typing import Any
 
 from ... import tir
 from ...target import Target
+from ...tir.op_calls import call_intrin
 
 __all__ = ["bind", "ceil_div", "inf", "len", "likely", "max_num_threads", "ninf"]
 
@@ -14,7 +15,7 @@ def bind(func_id: str, args: Any) -> Any:
     """bind("threadIdx.x", n): (the thread's loop, its first index, its extent)."""
     if func_id != "bind" or not isinstance(args[0], str):
         raise ValueError("bind takes the name of a thread axis and its extent")
-    from ..schedule import thread_axis
+    from .. import thread_axis
 
     axis = thread_axis(args[0])
     return axis, tir.const(0, "int32"), args[1], None
@@ -29,7 +30,7 @@ def len(func_id: str, args: Any) -> Any:
 
 def likely(func_id: str, args: Any) -> Any:
     """likely(x): a condition that mostly holds."""
-    return tir.call_intrin(args[0].dtype, f"tir.{func_id}", *args)
+    return call_intrin(args[0].dtype, f"tir.{func_id}", *args)
 
 
 def max_num_threads(func_id: str, args: Any) -> Any:

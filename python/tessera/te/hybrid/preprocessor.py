@@ -23,7 +23,9 @@ class PyVariableUsage(ast.NodeVisitor):
         """Parameters first, then the body."""
         self.scope_level.append(node)
         if len(node.args.args) != len(self.args):
-            raise ValueError(f"{node.name} has {len(node.args.args)} parameters, but {len(self.args)} arguments are given")
+            raise ValueError(
+                f"{node.name} has {len(node.args.args)} parameters, but {len(self.args)} arguments are given"
+            )
         self._args = {arg.arg: value for arg, value in zip(node.args.args, self.args)}
         for statement in node.body:
             self.visit(statement)

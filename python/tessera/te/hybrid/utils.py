@@ -26,7 +26,7 @@ def replace_io(body: Any, rmap: dict[Any, Any]) -> Any:
     def replaced(node: Any) -> Any:
         producer = getattr(node, "producer", None)
         target = rmap.get(producer.op) if producer is not None and hasattr(producer, "op") else None
-        if target is None:
+        if target is None or producer is None:
             return None
         tensor = target.output(producer.value_index)
         if isinstance(node, tir.ProducerStore):

@@ -6,6 +6,7 @@ from typing import Any
 
 from ... import te, tir
 from ...te import Tensor
+from ...tir.op_calls import call_intrin
 from .. import _ffi_api, nn
 from ..utils import get_const_tuple
 
@@ -14,7 +15,7 @@ __all__ = ["atomic_add", "conv2d_transpose_cudnn", "unpack_HWNCnc_to_hwnc"]
 
 def atomic_add(x: Any, y: Any) -> Any:
     """An addition to memory at the address `x` that no other thread comes between; its value is that before."""
-    return tir.call_intrin(y.dtype, "tir.atomic_add", x, y)
+    return call_intrin(y.dtype, "tir.atomic_add", x, y)
 
 
 def unpack_HWNCnc_to_hwnc(packed_out: Tensor, out_dtype: str) -> Tensor:

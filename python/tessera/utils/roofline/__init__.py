@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -46,9 +47,8 @@ def _bytes_of(call: Any) -> float:
     for part in str(call["Argument Shapes"]).replace("], ", "]\n").split("\n"):
         dtype, _, extents = part.rstrip("]").partition("[")
         if dtype:
-            total += (
-                np.prod([int(extent) for extent in extents.split(",") if extent.strip()]) * DataType(dtype).bits / 8
-            )
+            count = math.prod(int(extent) for extent in extents.split(",") if extent.strip())
+            total += count * DataType(dtype).bits / 8
     return total
 
 
@@ -90,7 +90,7 @@ class _Counter:
         if isinstance(stmt, For):
             return self._loop(stmt, known)
         if isinstance(stmt, SeqStmt):
-            return sum(self(part, known) for part in stmt)
+            return sum((self(part, known) for part in stmt.seq), 0.0)
         if isinstance(stmt, IfThenElse):
             condition = self._value(stmt.condition, known)
             ways = [stmt.then_case] if condition != 0 else []

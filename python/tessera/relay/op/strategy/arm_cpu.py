@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from . import generic
+from . import generic as _generic
 from ._by_target import install
 from .wrap import wrap_compute_conv2d
+
+generic: Any = _generic  # which makes its functions when they are asked for
 
 __all__ = [
     *install(

@@ -95,14 +95,13 @@ _SCHEDULES = [
 def _strategy(name: str) -> Callable:
     generic = get_native_generic_func(f"{name}_strategy")
 
-    def function(attrs: Any, inputs: Any, out_type: Any, target: Any) -> Any:
+    def function_of_inputs(attrs: Any, inputs: Any, out_type: Any, target: Any) -> Any:
         return generic.get_packed_func()(attrs, inputs, out_type, target)
 
     def function_of_outs(attrs: Any, outs: Any, out_type: Any, target: Any) -> Any:
         return generic.get_packed_func()(attrs, outs, out_type, target)
 
-    function = function_of_outs if name in _TAKES_OUTS else function
-
+    function: Callable = function_of_outs if name in _TAKES_OUTS else function_of_inputs
     function.__name__ = function.__qualname__ = f"{name}_strategy"
     function.__doc__ = f"The implementations of {name} for a target, as a relay.op.OpStrategy."
     return native_function(generic, function)
