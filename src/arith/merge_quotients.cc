@@ -16,7 +16,6 @@ struct Term {
   bool negative = false;
 };
 
-bool is_quotient(const PrimExpr& e) { return kind_of(e) == Kind::FloorDiv || kind_of(e) == Kind::Div; }
 bool is_remainder(const PrimExpr& e) { return kind_of(e) == Kind::FloorMod || kind_of(e) == Kind::Mod; }
 
 /// The sum that `e` is when products of sums are multiplied out. False where it has too many terms.
