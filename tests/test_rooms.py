@@ -321,6 +321,25 @@ def operators() -> set[str]:
     return names
 
 
+def test_files_that_are_compiled_together_mean_the_same_by_a_name():
+    """`using relay::Call` in one file would change what Call is in those behind it (TESSERA_UNITY)."""
+    alone = re.search(r'tessera_not_united "((?:[^"\\]|\\\n)*)"', (TOP / "cmake/rooms.cmake").read_text()).group(1)
+    alone = re.compile(alone.replace("\\\n", ""))
+    wrong = []
+    for name in ("Call", "Let"):
+        taken = re.compile(rf"using (?:relay::{name}|{name} = relay::{name});|namespace tessera::relay")
+        folders: dict[Path, list[Path]] = {}
+        for path in (TOP / "src").rglob("*.cc"):
+            if not alone.search(name_of(path)):
+                folders.setdefault(path.parent, []).append(path)
+        for paths in folders.values():
+            texts = {path: re.sub(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"', "", path.read_text()) for path in paths}
+            if any(taken.search(text) for text in texts.values()):
+                used = re.compile(rf"(?<![\w:]){name}(?=[ *>&])")
+                wrong += [f"{name_of(p)}: {name}" for p, t in texts.items() if not taken.search(t) and used.search(t)]
+    assert not wrong, "say whose name it is, as the other files of the folder do:\n" + "\n".join(wrong)
+
+
 def test_no_pass_decides_by_the_name_of_an_operator():
     names = operators()
     assert len(names) > 250 and len(NAMES_MAY_STAND_IN) <= 20

@@ -57,7 +57,14 @@ TEST(Vectors, SimplifyingKeepsEveryLane) {
                         Kind::Min, Kind::Max, Kind::EQ,  Kind::LT,       Kind::LE,       Kind::GT,  Kind::NE};
   for (int i = 0; i < 3000; ++i) {
     PrimExpr e = bare_node(kinds[random.below(14)], vector(), vector());
-    PrimExpr out = analyzer.simplify(e);
+    PrimExpr out;
+    try {
+      out = analyzer.simplify(e);
+    } catch (const Error& error) {  // of a division by zeros, which has no value anywhere
+      ASSERT_NE(error.message().find("divide by zero"), std::string::npos) << error.message();
+      ASSERT_FALSE(lanes_at(e, random.point()));
+      continue;
+    }
     ASSERT_EQ(out.dtype(), e.dtype());
     changed += !out.same_as(e);
     for (int k = 0; k < 20; ++k) {
