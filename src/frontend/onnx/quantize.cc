@@ -239,7 +239,7 @@ class Quantizer {
   std::string graph(pbf_reader in) {
     const std::unordered_set<std::string_view> read = still_read();
     std::unordered_set<std::string_view> gone;
-    for (const QuantizedName& each : replaced())
+    for (std::string_view each : replaced())
       if (!read.count(each)) gone.insert(each);
     std::string out;
     pbf_writer graph(out);
@@ -264,9 +264,9 @@ class Quantizer {
     return out;
   }
 
-  using QuantizedName = std::string_view;
-  std::vector<QuantizedName> replaced() const {
-    std::vector<QuantizedName> out;
+  /// Weights and biases that layers no longer read.
+  std::vector<std::string_view> replaced() const {
+    std::vector<std::string_view> out;
     for (const auto& [index, changed] : changed_)
       for (const auto& [position, _] : changed.inputs)
         if (position > 0) out.push_back(model_.graph.nodes[index].inputs[position]);
