@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <filesystem>
+
 #include "driver/cli/config.h"
 #include "driver/cli/words.h"
 #include "frontend/errors.h"
@@ -43,6 +45,12 @@ std::vector<std::string> split_list(const std::string& text, char at) {
     begin = end + 1;
   }
   return out;
+}
+
+void check_folder(const std::string& file) {
+  std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  if (!std::filesystem::is_directory(folder))
+    throw Error(FileError) << "cannot write " << file << ": there is no folder " << folder.string();
 }
 
 std::string bytes_text(uint64_t bytes) {

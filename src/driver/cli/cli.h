@@ -48,6 +48,8 @@ std::vector<std::string> split_list(const std::string& text, char at = ',');
 
 /// "3.7 MB".
 std::string bytes_text(uint64_t bytes);
+/// A FileError where the file that a command will write has no folder: hours of work should not end so.
+void check_folder(const std::string& file);
 /// Text of a file, fit to be printed: control characters, which would speak to the terminal, are shown as '?'.
 std::string printable(std::string_view text);
 

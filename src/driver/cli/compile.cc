@@ -49,13 +49,6 @@ struct Compile {
                flags.target.text, cpus, compiled[0].second.executor == "vm" ? "virtual machine" : "graph executor");
   }
 
-  /// Hours of work should not end with a folder that is not there.
-  static void check_folder(const std::string& file) {
-    std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
-    if (!std::filesystem::is_directory(folder))
-      throw Error(FileError) << "cannot write " << file << ": there is no folder " << folder.string();
-  }
-
   static void dump(const std::string& kind, const std::string& file, const IRModule& given,
                    const CompiledModel& compiled, const CompileOptions& options) {
     std::string text;

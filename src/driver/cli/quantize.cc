@@ -116,12 +116,6 @@ struct Quantize {
     out->ms = best[1] * 1e3;
   }
 
-  static void check_folder(const std::string& file) {
-    std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
-    if (!std::filesystem::is_directory(folder))
-      throw Error(FileError) << "cannot write " << file << ": there is no folder " << folder.string();
-  }
-
   std::string text_of(const Report& report) const {
     std::string out = fmt::format("{}: {} (before: {}), {} of {} layers on int8, a scale for each {}\n", output,
                                   bytes_text(report.bytes), bytes_text(report.bytes_before), report.layers,
