@@ -37,6 +37,7 @@ def _command(name: str, what: str) -> Callable[[Callable], Callable]:
                 parser.set_defaults(**defaults)
 
         add.__doc__ = add_flags.__doc__
+        add.is_native = True  # type: ignore[attr-defined]
         return register_parser(add)
 
     return decorate

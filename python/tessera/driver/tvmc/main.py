@@ -31,23 +31,17 @@ def native(args: argparse.Namespace) -> int:
     return subprocess.run(["tvmc", *args.words], executable=_program.path(), check=False).returncode
 
 
-def _parser() -> argparse.ArgumentParser:
+def _added(words: Sequence[str]) -> argparse.ArgumentParser | None:
+    """The parser where the words name a command that a user has registered."""
     parser = argparse.ArgumentParser(prog="tvmc", description="TVM compiler driver", add_help=False)
     parser.add_argument("-v", "--verbose", action="count", default=0, help="say more")
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(title="commands")
     for add in REGISTERED_PARSER:
-        add(commands, parser, [])
-    parser.set_defaults(commands=commands)
-    return parser
-
-
-def _added(words: Sequence[str]) -> argparse.ArgumentParser | None:
-    """The parser where the words name a command that a user has registered."""
-    parser = _parser()
+        if not getattr(add, "is_native", False):
+            add(commands, parser, [])
     command = next((word for word in words if not word.startswith("-")), None)
-    found = parser.get_default("commands").choices.get(command)
-    return parser if found is not None and found.get_default("func") is not native else None
+    return parser if command in commands.choices else None
 
 
 def _main(argv: Sequence[str]) -> int:
