@@ -111,6 +111,8 @@ for _name in (
     "convnext_tiny",
     "swin_t",
     "vit_b_16",
+    "regnet_y_400mf",
+    "mnasnet1_0",
 ):
     MODELS[_name] = classifier(_name)
 MODELS["inception_v3"] = classifier("inception_v3", 299, init_weights=True)
@@ -121,6 +123,16 @@ def resnet50_of_any_batch() -> Example:
     example = MODELS["resnet50"]()
     example.dynamic = {"input": {0: "batch"}}
     return example
+
+
+@model("r3d_18")
+def r3d_18(frames: int = 8, size: int = 112) -> Example:
+    from torchvision.models import video
+
+    module = video.r3d_18(weights=None).eval()
+    clips = torch.randn(3, 3, frames, size, size)
+    settle_batch_norms(module, clips[1:])
+    return Example(module, {"input": clips[:1]})
 
 
 class Segmented(nn.Module):
@@ -314,6 +326,27 @@ def whisper_encoder(frames: int = 3000, **sizes: Any) -> Example:
     return answers(WhisperEncoder(config), {"input_features": features}, "last_hidden_state")
 
 
+@model("whisper_decoder")
+def whisper_decoder(length: int = 32, frames: int = 1500, **sizes: Any) -> Example:
+    from transformers import WhisperConfig
+    from transformers.models.whisper.modeling_whisper import WhisperDecoder
+
+    sizes = sizes or {"d_model": 384, "decoder_layers": 4, "decoder_attention_heads": 6, "decoder_ffn_dim": 1536}
+    config = WhisperConfig(**sizes, **EAGER)
+    inputs = {"input_ids": tokens(config, length), "encoder_hidden_states": torch.randn(1, frames, config.d_model)}
+    mask = causal_mask(length)
+    return answers(WhisperDecoder(config), inputs, "last_hidden_state", attention_mask=mask, use_cache=False)
+
+
+@model("segformer")
+def segformer(size: int = 256, **sizes: Any) -> Example:
+    from transformers import SegformerConfig, SegformerForSemanticSegmentation
+
+    module = SegformerForSemanticSegmentation(SegformerConfig(num_labels=21, **sizes)).eval()
+    settle_batch_norms(module, image(size, batch=2))
+    return answers(module, {"pixel_values": image(size)}, "logits")
+
+
 @model("clip")
 def clip(length: int = 77, **sizes: Any) -> Example:
     from transformers import CLIPConfig, CLIPModel
@@ -325,6 +358,137 @@ def clip(length: int = 77, **sizes: Any) -> Example:
     ids[:, -1] = config.text_config.vocab_size - 1  # the text ends at its largest token
     inputs = {"input_ids": ids, "pixel_values": image(vision), "attention_mask": torch.ones_like(ids)}
     return answers(module, inputs, "logits_per_image", "text_embeds", "image_embeds")
+
+
+# ---- sequences, written here -----------------------------------------------------------------------------------------
+
+
+class Sequences(nn.Module):
+    """A recurrent module without its last states."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.module(x)[0]
+
+
+@model("lstm_512")
+def lstm_512(steps: int = 512) -> Example:
+    return Example(Sequences(nn.LSTM(64, 128, batch_first=True)), {"input": torch.randn(1, steps, 64)})
+
+
+@model("bilstm")
+def bilstm(steps: int = 128) -> Example:
+    module = nn.LSTM(80, 256, num_layers=2, batch_first=True, bidirectional=True)
+    return Example(Sequences(module), {"input": torch.randn(1, steps, 80)})
+
+
+@dataclass
+class LlamaSizes:
+    layers: int = 4
+    width: int = 2048
+    heads: int = 16
+    key_heads: int = 4
+    hidden: int = 5632
+    words: int = 32000
+
+    @property
+    def head(self) -> int:
+        return self.width // self.heads
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(1 + 0.1 * torch.randn(width))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6))
+
+
+def rotated(x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
+    """Rotary positions: the two halves of a head are the coordinates that turn."""
+    first, second = x.chunk(2, -1)
+    return x * cosine + torch.cat((-second, first), -1) * sine
+
+
+class LlamaLayer(nn.Module):
+    def __init__(self, sizes: LlamaSizes) -> None:
+        super().__init__()
+        self.sizes = sizes
+        narrow = sizes.key_heads * sizes.head
+        self.query = nn.Linear(sizes.width, sizes.width, bias=False)
+        self.key, self.value = (nn.Linear(sizes.width, narrow, bias=False) for _ in range(2))
+        self.output = nn.Linear(sizes.width, sizes.width, bias=False)
+        self.gate, self.up = (nn.Linear(sizes.width, sizes.hidden, bias=False) for _ in range(2))
+        self.down = nn.Linear(sizes.hidden, sizes.width, bias=False)
+        self.before, self.after = RMSNorm(sizes.width), RMSNorm(sizes.width)
+
+    def forward(
+        self,
+        x: torch.Tensor,
+        angles: tuple[torch.Tensor, torch.Tensor],
+        mask: torch.Tensor,
+        cache: Sequence[torch.Tensor],
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        sizes, (batch, length, _) = self.sizes, x.shape
+        normed = self.before(x)
+        query, key, value = (
+            part(normed).view(batch, length, -1, sizes.head).transpose(1, 2)
+            for part in (self.query, self.key, self.value)
+        )
+        query, key = rotated(query, *angles), rotated(key, *angles)
+        if cache:
+            key, value = torch.cat((cache[0], key), 2), torch.cat((cache[1], value), 2)
+        repeats = sizes.heads // sizes.key_heads
+        keys, values = key.repeat_interleave(repeats, 1), value.repeat_interleave(repeats, 1)
+        scores = query @ keys.transpose(2, 3) / sizes.head**0.5 + mask
+        seen = (torch.softmax(scores, -1) @ values).transpose(1, 2).reshape(batch, length, -1)
+        x = x + self.output(seen)
+        normed = self.after(x)
+        return x + self.down(nn.functional.silu(self.gate(normed)) * self.up(normed)), key, value
+
+
+class Llama(nn.Module):
+    """A decoder of today's shape: rotary positions, heads that share keys, gated layers. `past` is the length of its cache,
+    whose keys and values of all layers are inputs and, one token longer, outputs."""
+
+    def __init__(self, sizes: LlamaSizes, length: int, past: int) -> None:
+        super().__init__()
+        self.words = nn.Embedding(sizes.words, sizes.width)
+        self.layers = nn.ModuleList(LlamaLayer(sizes) for _ in range(sizes.layers))
+        self.norm = RMSNorm(sizes.width)
+        self.logits = nn.Linear(sizes.width, sizes.words, bias=False)
+        turns = torch.arange(past, past + length)[:, None] / 10000 ** (torch.arange(0, sizes.head, 2) / sizes.head)
+        angles = torch.cat((turns, turns), 1)
+        self.register_buffer("cosine", angles.cos())
+        self.register_buffer("sine", angles.sin())
+        mask = torch.full((length, past + length), torch.finfo(torch.float32).min).triu(past + 1)
+        self.register_buffer("mask", mask)
+
+    def forward(self, ids: torch.Tensor, *cache: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        x, out = self.words(ids), []
+        for index, layer in enumerate(self.layers):
+            x, key, value = layer(x, (self.cosine, self.sine), self.mask, cache[2 * index : 2 * index + 2])
+            out += [key, value]
+        return (self.logits(self.norm(x)), *out) if cache else (self.logits(self.norm(x)),)
+
+
+def llama(length: int, past: int) -> Callable[[], Example]:
+    def build(**arguments: Any) -> Example:
+        sizes = LlamaSizes(**arguments)
+        names = [f"{part}_{layer}" for layer in range(sizes.layers) for part in ("key", "value")] if past else []
+        cache = {name: torch.randn(1, sizes.key_heads, past, sizes.head) for name in names}
+        inputs = {"input_ids": torch.randint(0, sizes.words, (1, length)), **cache}
+        return Example(Llama(sizes, length, past).eval(), inputs, ("logits", *(f"new_{name}" for name in names)))
+
+    return build
+
+
+MODELS["llama_prefill"] = llama(length=128, past=0)
+MODELS["llama_decode"] = llama(length=1, past=128)
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------
