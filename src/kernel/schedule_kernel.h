@@ -7,12 +7,10 @@
 
 namespace tessera::kernel {
 
+using codegen::kSchedulePlans;
 using codegen::kScheduleRule;
-/// The attribute of a kernel's program that says what those of its rules decided that have knobs:
-/// ["matmul(rows=13, vectors=2, step=768)"].
-inline constexpr const char* kSchedulePlans = "tessera.schedule_plans";
 
-/// The program of a workload, scheduled by the cheapest rule that fits, which it names.
+/// The program of a workload, scheduled by the cheapest rule that fits, which it names with what was decided.
 PrimFunc schedule_kernel(const Workload& workload, const CompileEnvironment& environment, const std::string& name);
 
 }  // namespace tessera::kernel

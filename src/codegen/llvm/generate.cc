@@ -21,9 +21,16 @@ void record_target(llvm::Module& module, const llvm::TargetMachine& target, cons
 }
 
 void record_rules(llvm::Module& module, const NamedFunctions& functions) {
-  for (const auto& [var, function] : functions)
+  for (const auto& [var, function] : functions) {
+    const std::string name(var->name_hint);
     if (ObjectRef rule = function->attrs.get_attr(kScheduleRule))
-      add_text(module, kScheduleRuleSymbol + std::string(var->name_hint), downcast<String>(rule).str());
+      add_text(module, kScheduleRuleSymbol + name, downcast<String>(rule).str());
+    ObjectRef plans = function->attrs.get_attr(kSchedulePlans);
+    if (!plans) continue;
+    std::string lines;
+    for (const String& plan : downcast<Array<String>>(plans)) lines += plan.str() + "\n";
+    add_text(module, kSchedulePlansSymbol + name, lines);
+  }
 }
 
 }  // namespace

@@ -167,6 +167,8 @@ def test_packages_and_libraries_are_told_without_running_their_code(small, tmp_p
     assert told["kernels"]["count"] <= told["kernels"]["calls"] and told["memory"] >= 4 * 8 * 16 * 16
     assert "contraction" in " ".join(kernel["rule"] for kernel in told["operators"] if "rule" in kernel)
     assert "  by " in inspect(package).stdout, "the schedule rule of a kernel"
+    plans = [plan for kernel in told["operators"] for plan in kernel.get("plans", [])]
+    assert any(plan.startswith("contraction(rows=") for plan in plans), "what the rules decided"
 
     open_shapes = tmp_path / "open.tar"
     subprocess.run([PROGRAM, "compile", str(small), "-o", str(open_shapes)], check=True)

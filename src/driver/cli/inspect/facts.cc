@@ -129,6 +129,7 @@ Array<ObjectRef> operators_of(const Facts& facts) {
     JsonObject object{{"name", String(fact.name)}, {"count", value(fact.count)}};
     if (facts.has_cost) add_cost(object, fact.cost);
     if (!fact.rule.empty()) object.set("rule", String(fact.rule));
+    if (!fact.plans.empty()) object.set("plans", json_list(fact.plans));
     if (!fact.nodes.empty()) object.set("nodes", calls_of(fact));
     out.push_back(object);
   }

@@ -25,6 +25,7 @@ struct OperatorFact {
   int64_t count = 0;
   relay::Cost cost;
   std::string rule = {};                // of a kernel: that by which it was scheduled
+  std::vector<std::string> plans = {};  // of a kernel: what rules with knobs decided
   std::vector<std::string> nodes = {};  // of a kernel: those of the model file that each call computes, as lines
 };
 

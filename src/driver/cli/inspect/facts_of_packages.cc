@@ -128,11 +128,18 @@ Module packed_modules(std::string_view library, const std::string& path) {
   return unpack_imports(blob->substr(sizeof bytes, bytes), make_module<UnloadedCode>(), "modules in " + path);
 }
 
-/// The schedule rules of kernels, which the library names; graphs of models with node names do so too.
+/// The schedule rules of kernels, which the library names, with their plans; graphs of models with node names name rules too.
 void add_rules(std::string_view library, Facts* facts) {
-  for (OperatorFact& kernel : facts->operators)
-    if (auto rule = elf_data(library, codegen::kScheduleRuleSymbol + kernel.name); rule && kernel.rule.empty())
-      kernel.rule = rule->substr(0, rule->find('\0'));
+  auto text_of = [&](const std::string& symbol) {
+    std::optional<std::string_view> data = elf_data(library, symbol);
+    return data ? std::string(data->substr(0, data->find('\0'))) : std::string();
+  };
+  for (OperatorFact& kernel : facts->operators) {
+    if (kernel.rule.empty()) kernel.rule = text_of(codegen::kScheduleRuleSymbol + kernel.name);
+    const std::string plans = text_of(codegen::kSchedulePlansSymbol + kernel.name);
+    for (size_t from = 0, end = 0; (end = plans.find('\n', from)) != plans.npos; from = end + 1)
+      kernel.plans.push_back(plans.substr(from, end - from));
+  }
 }
 
 void add_modules(std::string_view library, const std::string& path, Facts* facts) {
