@@ -28,14 +28,12 @@ struct Candidate {
   double cost = 0;
 };
 
-void note(const ScheduleRule& rule, const Plan& plan, Subject& subject) {
-  const std::string name = rule.name;
-  if (plan.knobs) subject.chosen.plans.push_back(name + "(" + knobs_text(plan.knobs) + ")");
-  if (std::find(subject.chosen.rules.begin(), subject.chosen.rules.end(), name) == subject.chosen.rules.end())
-    subject.chosen.rules.push_back(name);
-}
-
 }  // namespace
+
+void Choices::note(const std::string& rule, const ObjectRef& knobs) {
+  if (knobs) plans.push_back(rule + "(" + knobs_text(knobs) + ")");
+  if (std::find(rules.begin(), rules.end(), rule) == rules.end()) rules.push_back(rule);
+}
 
 const std::vector<ScheduleRule>& schedule_rules() {
   static const auto* all = [] {
@@ -80,13 +78,13 @@ bool apply_cheapest(const std::vector<ScheduleRule>& rules, RuleScope scope, Sub
     const size_t noted = subject.chosen.rules.size();
     if (!subject.program) {
       best->rule->apply(subject, best->plan);
-      if (subject.chosen.rules.size() == noted) note(*best->rule, best->plan, subject);
+      if (subject.chosen.rules.size() == noted) subject.chosen.note(best->rule->name, best->plan.knobs);
       return true;
     }
     schedule::State::Snapshot before = subject.program->state.snapshot();
     try {
       best->rule->apply(subject, best->plan);
-      note(*best->rule, best->plan, subject);
+      subject.chosen.note(best->rule->name, best->plan.knobs);
       return true;
     } catch (const Error& error) {
       if (error.kind() != ScheduleError) throw;

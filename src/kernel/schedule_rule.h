@@ -28,6 +28,8 @@ enum class RuleScope {
 struct Choices {
   std::vector<std::string> rules;  // that were applied, each once
   std::vector<std::string> plans;  // of those with knobs: "matmul(rows=13, vectors=2)"
+
+  void note(const std::string& rule, const ObjectRef& knobs);
 };
 
 /// What a rule looks at, and rewrites when it is applied.

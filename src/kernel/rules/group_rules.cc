@@ -60,27 +60,27 @@ GroupRule attention_rule(const FunctionNode* primitive, const CompileEnvironment
   size.batch = scores[0], size.rows = scores[1], size.columns = scores[2], size.width = out[2];
   size.depth = left[options_of(matmuls[0]).transpose_a ? 1 : 2];
   const DataType dtype = dtype_of(Expr(matmuls[1]));
-  topi::AttentionTiles tiles = topi::attention_tiles(machine, size, dtype);
-
-  GroupRule rule;
-  rule.compute = [=](const Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
-    if (call == matmuls[0]) return {topi::attention_scores(in[0], in[1], options_of(call), tiles)};
-    if (call == matmuls[1]) return {topi::attention_values(in[0], in[1], options_of(call), tiles)};
-    if (op_name(call) == relay::ops::reshape) return {topi::view_by_dimensions(in[0], tensor_type(Expr(call))->shape)};
-    if (op_name(call) == relay::ops::transpose) return {topi::transpose(in[0], axes_of(call))};
-    if (op_name(call) == relay::ops::softmax) return {topi::softmax_rows(in[0], tiles->lanes, tiles->lanes)};
-    return {};
+  auto with_plan = [=, target = environment.target](const ObjectRef& knobs) -> GroupKernel {
+    auto plan = downcast<topi::AttentionPlan>(knobs);
+    topi::check_attention(plan, machine, dtype);
+    auto compute = [=](const Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
+      if (call == matmuls[0]) return {topi::attention_scores(in[0], in[1], options_of(call), plan)};
+      if (call == matmuls[1]) return {topi::attention_values(in[0], in[1], options_of(call), plan)};
+      if (op_name(call) == relay::ops::reshape)
+        return {topi::view_by_dimensions(in[0], tensor_type(Expr(call))->shape)};
+      if (op_name(call) == relay::ops::transpose) return {topi::transpose(in[0], axes_of(call))};
+      if (op_name(call) == relay::ops::softmax) return {topi::softmax_rows(in[0], plan->lanes, plan->lanes)};
+      return {};
+    };
+    return {compute, [=](const Array<te::Tensor>& outs) { return topi::schedule_attention(outs, plan, target); }};
   };
-  rule.schedule = [target = environment.target](const Array<te::Tensor>& outs) {
-    return topi::schedule_attention(outs, target);
-  };
-  return rule;
+  return {topi::plan_attention(machine, size, dtype), with_plan};
 }
 
 GroupRule rows_rule(const FunctionNode*, const CompileEnvironment& environment) {
   const topi::Machine& machine = environment.machine;
-  GroupRule rule;
-  rule.compute = [machine](const Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
+  GroupKernel kernel;
+  kernel.compute = [machine](const Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
     const relay::Reduction reduction = relay::reduction_of(call);
     if (!relay::goes_by_rows(reduction)) return {};
     auto* attrs = cast_or_null<relay::ReduceAttrs>(call->attrs.get());
@@ -96,10 +96,10 @@ GroupRule rows_rule(const FunctionNode*, const CompileEnvironment& environment) 
     const topi::RowKind kind = reduction == relay::Reduction::Max ? topi::RowKind::Max : topi::RowKind::Sum;
     return {topi::finish_rows(topi::reduce_blocks(in[0], kind, lanes, left), last, count)};
   };
-  rule.schedule = [target = environment.target](const Array<te::Tensor>& outs) {
+  kernel.schedule = [target = environment.target](const Array<te::Tensor>& outs) {
     return topi::schedule_rows(outs, target);
   };
-  return rule;
+  return {nullptr, [kernel](const ObjectRef&) { return kernel; }};
 }
 
 /// All is computed at the end, from the data and what is known of the rows.
@@ -109,15 +109,15 @@ GroupRule resample_rule(const FunctionNode* primitive, const CompileEnvironment&
   ICHECK(numbers) << "a resampled image has columns that are known";
   const int64_t lanes = environment.machine->vector_bytes / dtype_of(primitive->body).bytes();
   auto rows = std::make_shared<topi::ResampledRows>();
-  GroupRule rule;
-  rule.compute = [=](const Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
+  GroupKernel kernel;
+  kernel.compute = [=](const Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
     const bool is_of_columns = std::find(columns->calls.begin(), columns->calls.end(), call) != columns->calls.end();
     if (!is_of_columns && op_name(call) == relay::ops::take) rows->indices.push_back(in[1]);
     if (!is_of_columns && op_name(call) == relay::ops::multiply) rows->weights.push_back(in[1]);
     if (call != columns->calls.back()) return {in[0]};
     return {topi::resample(in[0], *rows, *numbers, lanes)};
   };
-  return rule;
+  return {nullptr, [kernel](const ObjectRef&) { return kernel; }};
 }
 
 std::string group_name(const FunctionNode* primitive) {

@@ -7,9 +7,15 @@
 namespace tessera::kernel {
 
 /// How a kernel is made: its tensors, and their schedule, which is left to the rules of blocks where it is empty.
-struct GroupRule {
+struct GroupKernel {
   ComputeCall compute;
   std::function<te::Schedule(const Array<te::Tensor>& outs)> schedule;
+};
+
+/// What a rule decided, which may be empty, and the kernel by that or by other values of it. A ScheduleError where they do not fit.
+struct GroupRule {
+  ObjectRef knobs;
+  std::function<GroupKernel(const ObjectRef& knobs)> make;
 };
 
 /// Attention in one kernel: matmuls, softmax and what lies between them.

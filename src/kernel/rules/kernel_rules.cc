@@ -35,14 +35,16 @@ ScheduleRule group(const char* name, GroupRule (*make)(const relay::FunctionNode
           [name, make](Subject& subject) -> std::optional<Plan> {
             const relay::FunctionNode* primitive = subject.workload->primitive.get();
             if (group_name(primitive) != name) return std::nullopt;
-            return make(primitive, subject.environment);
+            GroupRule rule = make(primitive, subject.environment);
+            return Plan(rule, rule.knobs);
           },
           [name](Subject& subject, const Plan& plan) {
-            const auto& rule = plan.as<GroupRule>();
-            KernelTensors tensors = kernel_tensors(*subject.workload, subject.environment, rule.compute);
-            subject.chosen.rules.emplace_back(name);
-            subject.scheduled = rule.schedule ? by_te_schedule(rule.schedule(tensors.outputs), tensors, subject.kernel)
-                                              : by_blocks(subject, tensors);
+            const GroupKernel kernel = plan.as<GroupRule>().make(plan.knobs);
+            KernelTensors tensors = kernel_tensors(*subject.workload, subject.environment, kernel.compute);
+            subject.chosen.note(name, plan.knobs);
+            subject.scheduled = kernel.schedule
+                                    ? by_te_schedule(kernel.schedule(tensors.outputs), tensors, subject.kernel)
+                                    : by_blocks(subject, tensors);
           }};
 }
 

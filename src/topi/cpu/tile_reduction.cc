@@ -9,12 +9,16 @@
 namespace tessera::topi {
 namespace {
 
+register_types<ReductionKnobsNode> reduction_types;
+
 using schedule::BlockRef;
 using schedule::LoopRef;
 using schedule::State;
 
 constexpr int64_t kMaxRegisters = 16;       // sums of one tile: more do not hide more of an addition's latency
 constexpr int64_t kPage = 4096, kWays = 4;  // bytes between cache lines of one set of L1; those that it holds of a set
+
+constexpr int64_t kMaxLanes = 64;
 
 /// The largest divisor of `extent` that is at most `limit`.
 int64_t divisor(int64_t extent, int64_t limit) {
@@ -23,7 +27,17 @@ int64_t divisor(int64_t extent, int64_t limit) {
   return out;
 }
 
-std::optional<ReductionPlan> choose(const Reduction& reduction, const Machine& machine) {
+/// As many sums side by side, of `extent`, as cost least each.
+int32_t cheapest_rows(const Machine& machine, int64_t extent, int64_t most) {
+  int64_t best = 1;
+  Cheapest cheapest;
+  for (int64_t rows = 1; rows <= std::min(extent, most); ++rows)
+    if (extent % rows == 0 && cheapest.is_better(step_cost(machine, {rows, 1}) / static_cast<double>(rows)))
+      best = rows;
+  return static_cast<int32_t>(best);
+}
+
+ReductionKnobs choose(const Reduction& reduction, const Machine& machine) {
   const size_t last = reduction.axes.size() - 1;
   const Buffer& result = reduction.block->writes[0]->buffer;
   std::vector<const BufferLoad*> loads = loads_of(reduction);
@@ -31,41 +45,60 @@ std::optional<ReductionPlan> choose(const Reduction& reduction, const Machine& m
   bool has_gather = false;
   for (const BufferLoad* load : loads) {
     std::optional<int64_t> apart = stride(load, reduction.axes[last]);
-    if (!apart) return {};
+    if (!apart) return nullptr;
     if (*apart == 0) continue;
     has_gather |= *apart > 4 || *apart < -4;
     for (size_t i = 0; i < last; ++i)
       if (reduction.extents[i] > 1 && stride(load, reduction.axes[i]) == 0) shares[i] = true;
   }
-  ReductionPlan out;
-  out.reduction = reduction;
   const int64_t native = machine->vector_bytes * 8 / std::max(result->dtype.bits * 1, 8);
-  out.lanes = divisor(reduction.extents[last], native);
-  if (out.lanes * 3 < native) out.lanes = std::min(reduction.extents[last], native);  // the last ones under a guard
-  if (out.lanes < 4) return {};
+  int64_t lanes = divisor(reduction.extents[last], native);
+  if (lanes * 3 < native) lanes = std::min(reduction.extents[last], native);  // the last ones under a guard
+  if (lanes < 4) return nullptr;
   int64_t most = std::min<int64_t>(kMaxRegisters, machine->vector_registers - 4);
   // an axis that shares loads of lanes; else the innermost one, for independent sums
   std::optional<size_t> row_axis;
   for (size_t i = 0; i < last; ++i)
     if (shares[i] && (!row_axis || reduction.extents[i] > reduction.extents[*row_axis])) row_axis = i;
-  if (!row_axis && has_gather) return {};
+  if (!row_axis && has_gather) return nullptr;
   for (size_t i = last; i-- > 0 && !row_axis;)
     if (reduction.extents[i] > 1) row_axis = i;
   for (const BufferLoad* load : loads)  // rows that lie a page apart fall into the same set of a cache
     if (auto apart = row_axis ? stride(load, reduction.axes[*row_axis]) : std::nullopt; apart && *apart != 0)
       if (*apart * load->buffer->dtype.bytes() % kPage == 0) most = std::min<int64_t>(most, kWays);
-  if (row_axis) out.rows = divisor(reduction.extents[*row_axis], most), out.row_axis = *row_axis;
-  if (!row_axis) {  // several vectors of the last axis, for the same reason
+  ReductionKnobsNode out;
+  if (row_axis) {
+    out.rows = cheapest_rows(machine, reduction.extents[*row_axis], most);
+    out.row_axis = static_cast<int32_t>(*row_axis);
+  } else {  // several vectors of the last axis, for the same reason
     if (const int64_t half = native / 2;
         half >= 4 && reduction.extents[last] % native != 0 && reduction.extents[last] % half == 0)
-      out.lanes = half;
-    if (reduction.extents[last] % out.lanes == 0) {
-      out.rows = divisor(reduction.extents[last] / out.lanes, most);
-      out.row_axis = last;
+      lanes = half;
+    if (reduction.extents[last] % lanes == 0) {
+      out.rows = cheapest_rows(machine, reduction.extents[last] / lanes, most);
+      out.row_axis = static_cast<int32_t>(last);
     }
   }
-  if (has_gather && out.rows < 4) return {};
-  return out;
+  if (has_gather && out.rows < 4) return nullptr;
+  out.lanes = static_cast<int32_t>(lanes);
+  out.is_parallel = reduction.steps >= ParallelThreshold::reduced;
+  return make(std::move(out));
+}
+
+/// A ScheduleError where knobs do not fit the reduction.
+void check_knobs(const ReductionPlan& plan) {
+  auto require = [](bool holds, const char* what) {
+    if (!holds) throw Error(ScheduleError) << "the tile of a reduction does not fit it: " << what;
+  };
+  const ReductionKnobs& knobs = plan.knobs;
+  const std::vector<int64_t>& extents = plan.reduction.extents;
+  require(std::min(knobs->lanes, knobs->rows) >= 1, "all sizes are at least 1");
+  require(knobs->lanes <= std::min(extents.back(), kMaxLanes), "a vector has more lanes than there are results");
+  require(knobs->row_axis >= 0 && static_cast<size_t>(knobs->row_axis) < extents.size(), "it has no such axis");
+  const bool is_last = static_cast<size_t>(knobs->row_axis) + 1 == extents.size();
+  const int64_t size = is_last ? int64_t{knobs->rows} * knobs->lanes : knobs->rows;
+  require(knobs->rows == 1 || extents[static_cast<size_t>(knobs->row_axis)] % size == 0,
+          "rows are a divisor of those there are");
 }
 
 /// Finds the stage that pads what the reduction reads.
@@ -94,8 +127,8 @@ bool attach_padding(State& state, const ReductionPlan& plan, const std::vector<L
   schedule::parallel(state, shared);
   schedule::compute_at(state, plan.padded, shared, true, -1);
   LoopRef along = last_loops(state, plan.padded, 1)[0];
-  if (extent_of(state, along) > plan.lanes)
-    along = schedule::split(state, along, {PrimExpr(), number(plan.lanes)}, true)[1];
+  if (extent_of(state, along) > plan.knobs->lanes)
+    along = schedule::split(state, along, {PrimExpr(), number(plan.knobs->lanes)}, true)[1];
   schedule::vectorize(state, along);
   return true;
 }
@@ -103,7 +136,8 @@ bool attach_padding(State& state, const ReductionPlan& plan, const std::vector<L
 void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, const ReductionPlan& tile) {
   const Reduction& reduction = tile.reduction;
   const size_t last = reduction.axes.size() - 1, count = reduction.axes.size();
-  const bool has_rows = tile.rows > 1;
+  const bool has_rows = tile.knobs->rows > 1;
+  const auto row_axis = static_cast<size_t>(tile.knobs->row_axis);
   // the loops of the stage that stores: outer ones over tiles, then those of a tile
   std::vector<LoopRef> outer = spatial_loops(state, store), order;
   LoopRef rows, lanes;
@@ -112,8 +146,8 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
     outer[axis] = parts[0];
     return parts[1];
   };
-  lanes = split_axis(last, tile.lanes);
-  if (has_rows) rows = split_axis(tile.row_axis, tile.rows);
+  lanes = split_axis(last, tile.knobs->lanes);
+  if (has_rows) rows = split_axis(row_axis, tile.knobs->rows);
   order = outer;
   if (has_rows) order.push_back(rows);
   order.push_back(lanes);
@@ -126,10 +160,10 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
   std::vector<LoopRef> mine = last_loops(state, block, count + reduction.reduce_axes);
   order.clear();
   for (size_t i = 0; i < mine.size(); ++i)
-    if (i != last && !(has_rows && i == tile.row_axis)) order.push_back(mine[i]);
-  LoopRef my_rows = has_rows ? mine[tile.row_axis] : LoopRef(), my_lanes = mine[last];
-  if (has_rows && tile.row_axis == last) {
-    auto parts = schedule::split(state, mine[last], {PrimExpr(), number(tile.lanes)}, true);
+    if (i != last && !(has_rows && i == row_axis)) order.push_back(mine[i]);
+  LoopRef my_rows = has_rows ? mine[row_axis] : LoopRef(), my_lanes = mine[last];
+  if (has_rows && row_axis == last) {
+    auto parts = schedule::split(state, mine[last], {PrimExpr(), number(tile.knobs->lanes)}, true);
     my_rows = parts[0], my_lanes = parts[1];
   }
   if (has_rows) order.push_back(my_rows);
@@ -141,7 +175,7 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
   std::vector<LoopRef> at_start = last_loops(state, init, has_rows ? 2 : 1);
   schedule::vectorize(state, at_start.back());
   if (has_rows) schedule::unroll(state, at_start[0]);
-  if (reduction.steps < ParallelThreshold::reduced || attach_padding(state, tile, outer)) return;
+  if (!tile.knobs->is_parallel || attach_padding(state, tile, outer)) return;
   if (outer.size() > 1) outer.pop_back();
   schedule::parallel(state, outer.size() == 1 ? outer[0] : schedule::fuse(state, outer, true));
 }
@@ -150,12 +184,15 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
 
 std::optional<ReductionPlan> plan_reduction(const State& state, const BlockRef& block, const Machine& machine) {
   std::optional<Reduction> reduction = as_reduction(state.find(block));
-  std::optional<ReductionPlan> plan = reduction ? choose(*reduction, machine) : std::nullopt;
-  if (plan) find_padding(state, block, &*plan);
+  ReductionKnobs knobs = reduction ? choose(*reduction, machine) : nullptr;
+  if (!knobs) return {};
+  ReductionPlan plan{.reduction = *reduction, .knobs = knobs};
+  find_padding(state, block, &plan);
   return plan;
 }
 
 void tile_reduction(State& state, const BlockRef& block, const ReductionPlan& plan) {
+  check_knobs(plan);
   tile_with_store(state, block, plan.reduction,
                   [&](const BlockRef& store) { schedule_tile(state, block, store, plan); });
 }

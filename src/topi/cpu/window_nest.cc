@@ -4,28 +4,28 @@
 #include "ir/rewrite.h"
 #include "topi/cpu/borders.h"
 #include "topi/cpu/contraction/register_tile.h"
-#include "topi/cpu/cost_model.h"
 #include "topi/cpu/number.h"
 #include "topi/cpu/windows.h"
 
 namespace tessera::topi {
 namespace {
 
-constexpr int64_t kMinTasks = 16;        // with fewer, rows are tasks too
-constexpr int64_t kRowsBytes = 1 << 13;  // of rows before they are reduced over their columns
-
 class Nest {
  public:
   explicit Nest(const Windows& windows)
-      : windows_(windows), reduction_(windows.reduction), rows_(rows_together(windows)), row_(row_of(windows, rows_)) {}
+      : windows_(windows),
+        reduction_(windows.reduction),
+        rows_(windows.knobs->rows),
+        row_(decl_buffer({number(rows_ * windows.columns() * windows.block())}, windows.data.element.dtype(), "row",
+                         "local")) {}
 
   Stmt build() {
     int64_t tasks = 1;
     const size_t along = windows_.along;
     size_t shared = along > 0 ? along - 1 : 0;  // axes that threads share
     for (size_t i = 0; i < shared; ++i) tasks *= reduction_.extents[i];
-    const bool shares_rows = shared < along && tasks < kMinTasks;
-    const int64_t chunks = along == 0 ? 1 : reduction_.extents[along - 1] / rows_;
+    const bool shares_rows = windows_.knobs->shares_rows;
+    const int64_t chunks = windows_.height() / rows_;
     return loop_over(
         "task", number(shares_rows ? tasks * chunks : tasks),
         [&](const PrimExpr& task) {
@@ -40,24 +40,10 @@ class Nest {
           Stmt body = shares_rows ? chunk(floormod(task, number(chunks))) : loop_over("rows", number(chunks), chunk);
           return allocated(row_, sequence({borders(), body}));
         },
-        reduction_.steps >= ParallelThreshold::reduced ? LoopKind::Parallel : LoopKind::Serial);
+        windows_.knobs->is_parallel ? LoopKind::Parallel : LoopKind::Serial);
   }
 
  private:
-  /// Rows whose columns are reduced before results are made of them: what was just stored is slow to read elsewhere.
-  static int64_t rows_together(const Windows& windows) {
-    if (windows.along == 0) return 1;
-    const int64_t bytes = windows.columns() * windows.block() * windows.data.element.dtype().bytes();
-    const int64_t height = windows.reduction.extents[windows.along - 1];
-    int64_t out = std::clamp<int64_t>(kRowsBytes / bytes, 1, height);
-    while (height % out != 0) --out;
-    return out;
-  }
-  static Buffer row_of(const Windows& windows, int64_t rows) {
-    return decl_buffer({number(rows * windows.columns() * windows.block())}, windows.data.element.dtype(), "row",
-                       "local");
-  }
-
   /// The columns beside the data, which stay as they are.
   Stmt borders() {
     if (!windows_.data.border) return make_nop();
@@ -130,10 +116,10 @@ class Nest {
   Stmt for_columns(const std::function<Stmt(const PrimExpr& column, const PrimExpr& lane)>& body) {
     const int64_t first = windows_.data.first, count = windows_.data.end - first;
     if (windows_.block() == 1)
-      return by_vectors(count, windows_.row_lanes, true,
+      return by_vectors(count, windows_.knobs->column_lanes, true,
                         [&](const PrimExpr& i) { return body(number(first) + i, PrimExpr()); });
     return loop_over("column", number(count), [&](const PrimExpr& i) {
-      return by_vectors(windows_.block(), windows_.row_lanes, true,
+      return by_vectors(windows_.block(), windows_.knobs->column_lanes, true,
                         [&](const PrimExpr& lane) { return body(number(first) + i, lane); });
     });
   }
@@ -150,9 +136,10 @@ class Nest {
     };
     const int64_t count = reduction_.extents[windows_.along];
     if (windows_.block() == 1)
-      return by_vectors(count, windows_.lanes, may_repeat, [&](const PrimExpr& at) { return stored(at, PrimExpr()); });
+      return by_vectors(count, windows_.knobs->lanes, may_repeat,
+                        [&](const PrimExpr& at) { return stored(at, PrimExpr()); });
     return loop_over("window", number(count), [&](const PrimExpr& at) {
-      return by_vectors(windows_.block(), windows_.lanes, may_repeat,
+      return by_vectors(windows_.block(), windows_.knobs->lanes, may_repeat,
                         [&](const PrimExpr& lane) { return stored(at, lane); });
     });
   }
@@ -215,8 +202,23 @@ class Nest {
   std::vector<PrimExpr> indices_;  // of the axes before the columns
 };
 
+void check_knobs(const Windows& windows) {
+  auto require = [](bool holds, const char* what) {
+    if (!holds) throw Error(ScheduleError) << "the plan of a pool does not fit it: " << what;
+  };
+  const PoolKnobs& knobs = windows.knobs;
+  require(std::min({knobs->lanes, knobs->column_lanes, knobs->rows}) >= 1, "all sizes are at least 1");
+  require(knobs->lanes <= windows.result_elements(), "a vector has more lanes than there are results side by side");
+  require(knobs->column_lanes <= windows.column_elements(), "a vector has more lanes than there are columns");
+  require(windows.height() % knobs->rows == 0, "rows are a divisor of those there are");
+  require(!knobs->shares_rows || windows.along > 0, "there are no rows to share");
+}
+
 }  // namespace
 
-Stmt window_nest(const Windows& windows) { return Nest(windows).build(); }
+Stmt window_nest(const Windows& windows) {
+  check_knobs(windows);
+  return Nest(windows).build();
+}
 
 }  // namespace tessera::topi

@@ -6,9 +6,12 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/analysis/deep_equal.h"
+#include "topi/cpu/cost_model.h"
 
 namespace tessera::topi {
 namespace {
+
+register_types<PoolKnobsNode> pool_types;
 
 using schedule::BlockRef;
 using schedule::State;
@@ -16,7 +19,10 @@ using schedule::State;
 /// Kernel size of one axis; elements of a window along all axes but the last, which are unrolled.
 constexpr int64_t kMaxKernelSize = 7, kMaxColumnElements = 27;
 constexpr int64_t kMaxStep = 3;  // elements apart that are still shuffled out of a few vectors
-constexpr int64_t kMinLanes = 4, kMaxRowBytes = 1 << 14;
+constexpr int64_t kMinLanes = 4;
+/// Of L1, for a row of columns at most; for rows that are reduced together.
+constexpr int64_t kRowShare = 2, kRowsShare = 4;
+constexpr int64_t kMinTasks = 16;  // with fewer, rows are tasks too
 
 /// `C[...] = max(C[...], x)`, or a minimum or sum.
 PrimExpr reduced_of(const BlockNode* block) {
@@ -76,6 +82,29 @@ std::optional<int64_t> step_along(const Reduction& reduction, const PrimExpr& el
   return step;
 }
 
+/// The bytes of a row of columns.
+int64_t row_bytes(const Windows& windows) {
+  return windows.columns() * windows.block() * windows.reduction.block->writes[0]->buffer->dtype.bytes();
+}
+
+PoolKnobs choose(const Windows& windows, const Machine& machine) {
+  const DataType dtype = windows.reduction.block->writes[0]->buffer->dtype;
+  const int64_t native = machine->vector_bytes / std::max(dtype.bytes(), 1);
+  PoolKnobsNode out;
+  out.lanes = static_cast<int32_t>(lanes_within(native, windows.result_elements()));
+  out.column_lanes = static_cast<int32_t>(lanes_within(native, windows.column_elements()));
+  // What was just stored is slow to read elsewhere: several rows go together.
+  const int64_t height = windows.height();
+  int64_t rows = std::clamp<int64_t>(machine->l1_bytes / kRowsShare / row_bytes(windows), 1, height);
+  while (height % rows != 0) --rows;
+  out.rows = static_cast<int32_t>(rows);
+  int64_t tasks = 1;
+  for (size_t i = 0; i + 1 < windows.along; ++i) tasks *= windows.reduction.extents[i];
+  out.shares_rows = windows.along > 0 && tasks < kMinTasks;
+  out.is_parallel = windows.reduction.steps >= ParallelThreshold::reduced;
+  return make(std::move(out));
+}
+
 }  // namespace
 
 std::optional<Windows> as_windows(const State& state, const BlockRef& block, const Machine& machine) {
@@ -117,12 +146,11 @@ std::optional<Windows> as_windows(const State& state, const BlockRef& block, con
       return {};
   const DataType dtype = reduction->block->writes[0]->buffer->dtype;
   const int64_t native = machine->vector_bytes / std::max(dtype.bytes(), 1);
-  out.lanes = lanes_within(native, out.block() > 1 ? out.block() : reduction->extents[last]);
-  out.row_lanes = lanes_within(native, out.block() > 1 ? out.block() : out.data.end - out.data.first);
-  const bool is_short = std::min(out.lanes, out.row_lanes) < std::min(native, kMinLanes);
-  if (is_short || (out.block() == 1 && out.step > kMaxStep) ||
-      out.columns() * out.block() * dtype.bytes() > kMaxRowBytes || value.dtype() != dtype)
+  const bool is_short = std::min(out.result_elements(), out.column_elements()) < std::min(native, kMinLanes);
+  if (is_short || (out.block() == 1 && out.step > kMaxStep) || row_bytes(out) > machine->l1_bytes / kRowShare ||
+      value.dtype() != dtype)
     return {};
+  out.knobs = choose(out, machine);
   if (BlockRef epilogue = epilogue_of(state, block, *reduction); epilogue.key) {
     out.epilogue = state.find(epilogue).block();
     if (!out.epilogue->body.as<BufferStore>()) out.epilogue = nullptr;

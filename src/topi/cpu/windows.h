@@ -9,6 +9,23 @@
 
 namespace tessera::topi {
 
+/// What is decided about a pool.
+struct PoolKnobsNode : Object {
+  int32_t lanes = 1, column_lanes = 1;  // of vectors of results, and of columns
+  int32_t rows = 1;                     // of results, whose columns are reduced before results are made of them
+  bool shares_rows = false;             // between threads, beside the axes before them
+  bool is_parallel = false;             // it is worth a second thread
+  static constexpr NodeInfo info{"topi.cpu.PoolKnobs", &Object::info};
+  static void fields(auto f) {
+    f("lanes", &PoolKnobsNode::lanes);
+    f("column_lanes", &PoolKnobsNode::column_lanes);
+    f("rows", &PoolKnobsNode::rows);
+    f("shares_rows", &PoolKnobsNode::shares_rows);
+    f("is_parallel", &PoolKnobsNode::is_parallel);
+  }
+};
+using PoolKnobs = Ref<PoolKnobsNode>;
+
 /// A reduction over windows. What windows read along one axis of the results (the columns) depends only on the column of the
 /// data, `step` times that of the result plus the offset in the window; so a column is reduced once over the other axes of
 /// the window.
@@ -18,24 +35,29 @@ struct Windows {
   const BlockNode* epilogue = nullptr;  // that stores, where the reduction has an epilogue
   size_t along = 0;                     // axis of the results that has the columns
   int64_t step = 1;                     // columns between windows
-  int64_t lanes = 1, row_lanes = 1;     // of vectors of results, and of columns
   Var column;
+  PoolKnobs knobs;
   Bordered data;  // by axes of the results before `along`, of the window but the last, column, and axes after it
 
   /// All columns that windows read.
   int64_t columns() const { return (reduction.extents[along] - 1) * step + reduction.reduce_extents.back(); }
   /// Elements of a column that lie together: those of a block of channels.
   int64_t block() const { return along + 1 < reduction.axes.size() ? reduction.extents.back() : 1; }
+  /// Rows of results that lie one below the other.
+  int64_t height() const { return along > 0 ? reduction.extents[along - 1] : 1; }
+  /// Elements that vectors of results, and of columns, lie along.
+  int64_t result_elements() const { return block() > 1 ? block() : reduction.extents.back(); }
+  int64_t column_elements() const { return block() > 1 ? block() : data.end - data.first; }
 };
 
-/// The windows that a block reduces; nothing where it does not, where extents are dynamic, or where vectors would be short.
+/// The windows that a block reduces, with the cheapest plan for them; nothing where it does not, where extents are dynamic, or where vectors would be short.
 std::optional<Windows> as_windows(const schedule::State& state, const schedule::BlockRef& block,
                                   const Machine& machine);
 
 /// for outer axes, in parallel: for rows of results:
 ///   row[column] = the column, reduced over all axes of the window but the last; outside of the data: the border
 ///   results = row over the last axis of the window, by vectors
-/// Rows whose windows are all data have no conditions in them.
+/// Rows whose windows are all data have no conditions in them. A ScheduleError where knobs do not fit the windows.
 Stmt window_nest(const Windows& windows);
 
 }  // namespace tessera::topi

@@ -94,6 +94,100 @@ def test_any_tile_of_a_convolution_is_right(knobs):
 
 
 @pytest.mark.parametrize(
+    "knobs",
+    [
+        {"rows": 1, "vectors": 1},
+        {"rows": 3, "vectors": 2, "value_vectors": 1},
+        {"block_rows": 1, "task_blocks": 1},
+        {"block_rows": 2, "task_blocks": 3},
+        {"block_rows": 50},
+    ],
+)
+def test_any_plan_of_attention_is_right(knobs):
+    query, key, value = random(2, 37, 24), random(2, 53, 24), random(2, 53, 40)
+    q, k, v = (relay.var(name, shape=x.shape) for name, x in (("q", query), ("k", key), ("v", value)))
+    weights = relay.nn.softmax(relay.nn.batch_matmul(q, k) * relay.const(np.float32(24**-0.5)))
+    lib = compiled(relay.nn.batch_matmul(weights, v, transpose_b=False), {"attention": knobs})
+    (plan,) = plans(lib, "attention")
+    assert knobs.items() <= plan.items()
+    powers = np.exp(query.astype("float64") @ key.transpose(0, 2, 1) * 24**-0.5)
+    want = powers / powers.sum(-1, keepdims=True) @ value
+    np.testing.assert_allclose(result(lib, q=query, k=key, v=value), want, atol=1e-5)
+
+
+POOL = random(2, 6, 12, 37)
+
+
+@pytest.mark.parametrize(
+    "knobs",
+    [
+        {"lanes": 1, "column_lanes": 2},
+        {"lanes": 8, "column_lanes": 16},
+        {"lanes": 5, "rows": 1},
+        {"rows": 12},
+        {"rows": 4, "shares_rows": 1, "is_parallel": 1},
+        {"rows": 3, "shares_rows": 0, "is_parallel": 1},
+    ],
+)
+def test_any_plan_of_a_pool_is_right(knobs):
+    body = relay.nn.relu(relay.nn.max_pool2d(relay.var("x", shape=POOL.shape), (3, 3), padding=(1, 1, 1, 1)))
+    before = failures()
+    lib = compiled(body, {"pool": knobs})
+    assert failures() == before
+    (plan,) = plans(lib, "pool")
+    assert knobs.items() <= plan.items()
+    edged = np.pad(POOL, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=-np.inf)
+    shifted = [edged[:, :, i : i + 12, j : j + 37] for i in range(3) for j in range(3)]
+    np.testing.assert_array_equal(result(lib, x=POOL), np.maximum(np.max(shifted, 0), 0))
+
+
+@pytest.mark.parametrize(
+    "knobs",
+    [
+        {"lanes": 1},
+        {"lanes": 3, "rows": 1},
+        {"lanes": 16, "rows": 6, "row_axis": 0},
+        {"lanes": 8, "rows": 6, "row_axis": 1},
+        {"rows": 2, "is_parallel": 1},
+        {"rows": 1, "is_parallel": 0},
+    ],
+)
+def test_any_tile_of_a_reduction_is_right(knobs):
+    x = random(6, 40, 48)
+    before = failures()
+    lib = compiled(relay.exp(relay.sum(relay.var("x", shape=x.shape), axis=1) * relay.const(0.1)), {"reduction": knobs})
+    assert failures() == before
+    (plan,) = plans(lib, "reduction")
+    assert knobs.items() <= plan.items()
+    np.testing.assert_allclose(result(lib, x=x), np.exp(x.astype("float64").sum(1) * 0.1), rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "rule,knobs,message",
+    [
+        ("pool", {"rows": 5}, "rows are a divisor of those there are"),
+        ("pool", {"lanes": 64}, "more lanes than there are results"),
+        ("reduction", {"rows": 5}, "rows are a divisor of those there are"),
+        ("reduction", {"row_axis": 7}, "it has no such axis"),
+    ],
+)
+def test_a_plan_of_a_pool_or_reduction_that_does_not_fit_is_reported(rule, knobs, message, capfd):
+    x = relay.var("x", shape=POOL.shape)
+    body = relay.nn.max_pool2d(x, (3, 3), padding=(1, 1, 1, 1)) if rule == "pool" else relay.sum(x, axis=1)
+    lib = compiled(body, {rule: knobs})
+    assert re.search(f"the schedule rule {rule} fits the kernel .* but failed.*{message}", capfd.readouterr().err)
+    if rule == "reduction":
+        np.testing.assert_allclose(result(lib, x=POOL), POOL.sum(1), atol=1e-4)
+
+
+def test_a_plan_of_attention_that_does_not_fit_is_an_error():
+    q, k, v = (relay.var(name, shape=(2, 40, 16)) for name in "qkv")
+    body = relay.nn.batch_matmul(relay.nn.softmax(relay.nn.batch_matmul(q, k)), v, transpose_b=False)
+    with pytest.raises(Exception, match="its tile has more sums than there are registers"):
+        compiled(body, {"attention": {"rows": 40}})
+
+
+@pytest.mark.parametrize(
     "knobs,message",
     [({"rows": 100}, "more sums than there are registers"), ({"step": 1000}, "a step is longer than k")],
 )

@@ -18,7 +18,7 @@
 namespace tessera::topi {
 namespace {
 
-register_types<AttentionTilesNode> types;
+register_types<AttentionPlanNode> types;
 
 /// Of L2, for a block of scores.
 constexpr int64_t kScoresShare = 4;
@@ -31,11 +31,11 @@ PrimExpr filled_up(const PrimExpr& value, const PrimExpr& index, int64_t limit, 
   return end > limit ? if_then_else(index < number(limit), value, make_zero(value.dtype())) : value;
 }
 
-te::Tensor tiled_matmul(const te::Tensor& a, const te::Tensor& b, const MatmulOptions& options, const AttentionTiles& t,
-                        const char* name, int64_t nr, bool transposes) {
+te::Tensor tiled_matmul(const te::Tensor& a, const te::Tensor& b, const MatmulOptions& options, const char* name,
+                        int64_t mr, int64_t nr, bool transposes) {
   const int64_t batch = *as_int(a->shape[0]), m = *as_int(a->shape[options.transpose_a ? 2 : 1]);
   const int64_t depth = *as_int(a->shape[options.transpose_a ? 1 : 2]);
-  const int64_t n = *as_int(b->shape[options.transpose_b ? 1 : 2]), mr = t->mr;
+  const int64_t n = *as_int(b->shape[options.transpose_b ? 1 : 2]);
   const int64_t rows = ceil_div(m, mr), columns = ceil_div(n, nr);
   te::Tensor left = te::compute(
       {number(batch), number(rows), number(mr), number(depth)},
@@ -80,8 +80,7 @@ te::Tensor tiled_matmul(const te::Tensor& a, const te::Tensor& b, const MatmulOp
   PrimExpr value = te::load(tile, {at[0], io, jo, ii, floormod(at[2], number(nr))});
   if (nr > n)  // narrower than a tile: the branch that is never taken reads all of it
     value = if_then_else(at[2] < number(n), value, te::load(tile, {at[0], io, jo, ii, number(nr - 1)}));
-  Map<String, ObjectRef> attrs{{"attention_tiles", t}};
-  return te::output(te::compute_op("product", tag(name, "product"), attrs, axes, {value}), 0);
+  return te::output(te::compute_op("product", tag(name, "product"), {}, axes, {value}), 0);
 }
 
 // ---- schedule -------------------------------------------------------------------------------------------------------
@@ -179,10 +178,10 @@ void schedule_tiles(const te::Stage& tile, const Machine& machine, const te::Sta
 
 }  // namespace
 
-AttentionTiles attention_tiles(const Machine& machine, const AttentionSize& size, DataType dtype) {
+AttentionPlan plan_attention(const Machine& machine, const AttentionSize& size, DataType dtype) {
   const Isa& isa = find_isa(machine->isa.str());
   const int64_t lanes = isa.vector_bytes / dtype.bytes();
-  AttentionTilesNode out;
+  AttentionPlanNode out;
   out.lanes = static_cast<int32_t>(lanes);
   Cheapest cheapest;
   for (int64_t wide = 1; wide <= kMaxVectors; ++wide) {
@@ -195,35 +194,49 @@ AttentionTiles attention_tiles(const Machine& machine, const AttentionSize& size
         const double total = double(ceil_div(size.rows, mr)) *
                              (cost(wide, size.columns, size.depth) + cost(wide_out, size.width, size.columns));
         if (!cheapest.is_better(total)) continue;
-        out.mr = static_cast<int32_t>(mr);
-        out.nr = static_cast<int32_t>(wide * lanes);
-        out.nr_out = static_cast<int32_t>(wide_out * lanes);
+        out.rows = static_cast<int32_t>(mr);
+        out.vectors = static_cast<int32_t>(wide);
+        out.value_vectors = static_cast<int32_t>(wide_out);
       }
     }
   }
-  const int64_t row_bytes = (ceil_div(size.columns, out.nr) * out.nr * 2 + size.depth) * dtype.bytes();
-  const int64_t tiles = ceil_div(size.rows, out.mr);
-  int64_t together = std::clamp<int64_t>(machine->l2_bytes / kScoresShare / (row_bytes * out.mr), 1, tiles);
+  const int64_t panel = out.vectors * lanes;
+  const int64_t row_bytes = (ceil_div(size.columns, panel) * panel * 2 + size.depth) * dtype.bytes();
+  const int64_t tiles = ceil_div(size.rows, out.rows);
+  int64_t together = std::clamp<int64_t>(machine->l2_bytes / kScoresShare / (row_bytes * out.rows), 1, tiles);
   // Tasks: a few for each core. Each packs the columns that it needs, all of them.
   const int64_t wanted = size.batch >= machine->cores ? 1 : ceil_div(2 * machine->cores, size.batch);
   const int64_t parts = std::min(tiles, wanted), part_tiles = ceil_div(tiles, parts);
   together = std::min(together, part_tiles);
   together = ceil_div(part_tiles, ceil_div(part_tiles, together));
-  out.block = static_cast<int32_t>(together * out.mr);
-  out.part = static_cast<int32_t>(ceil_div(part_tiles, together) * together * out.mr);
+  out.block_rows = static_cast<int32_t>(together);
+  out.task_blocks = static_cast<int32_t>(ceil_div(part_tiles, together));
   return make(std::move(out));
 }
 
+void check_attention(const AttentionPlan& plan, const Machine& machine, DataType dtype) {
+  const Isa& isa = find_isa(machine->isa.str());
+  auto require = [](bool holds, const char* what) {
+    if (!holds) throw Error(ScheduleError) << "the plan of attention does not fit it: " << what;
+  };
+  require(plan->lanes == isa.vector_bytes / dtype.bytes(), "lanes are those of a vector");
+  require(std::min({plan->rows, plan->vectors, plan->value_vectors, plan->block_rows, plan->task_blocks}) >= 1,
+          "all sizes are at least 1");
+  require(outer_registers({plan->rows, std::max(plan->vectors, plan->value_vectors)}) <= isa.registers,
+          "its tile has more sums than there are registers");
+}
+
 te::Tensor attention_scores(const te::Tensor& a, const te::Tensor& b, const MatmulOptions& options,
-                            const AttentionTiles& tiles) {
+                            const AttentionPlan& plan) {
   // The elements of a key lie together, those of a panel's row come from as many keys.
   const int64_t depth = *as_int(a->shape[options.transpose_a ? 1 : 2]);
-  return tiled_matmul(a, b, options, tiles, "scores", tiles->nr, depth % tiles->lanes == 0);
+  return tiled_matmul(a, b, options, "scores", plan->rows, int64_t{plan->vectors} * plan->lanes,
+                      depth % plan->lanes == 0);
 }
 
 te::Tensor attention_values(const te::Tensor& a, const te::Tensor& b, const MatmulOptions& options,
-                            const AttentionTiles& tiles) {
-  return tiled_matmul(a, b, options, tiles, "values", tiles->nr_out, false);
+                            const AttentionPlan& plan) {
+  return tiled_matmul(a, b, options, "values", plan->rows, int64_t{plan->value_vectors} * plan->lanes, false);
 }
 
 te::Tensor view_by_dimensions(const te::Tensor& x, const Array<PrimExpr>& shape) {
@@ -265,12 +278,11 @@ te::Tensor view_by_dimensions(const te::Tensor& x, const Array<PrimExpr>& shape)
       "view", "injective");
 }
 
-te::Schedule schedule_attention(const Array<te::Tensor>& outs, const Target& target) {
+te::Schedule schedule_attention(const Array<te::Tensor>& outs, const AttentionPlan& plan, const Target& target) {
   Machine machine = machine_of(target);
   te::Schedule sch = schedule_inlined(outs);
   MatmulStages scores = find_matmul(sch, "scores"), values = find_matmul(sch, "values");
-  auto t = downcast<AttentionTiles>(values.result->op->attrs["attention_tiles"]);
-  const int64_t lanes = machine->vector_bytes / outs[0]->dtype.bytes();
+  const int64_t lanes = plan->lanes, block_rows = int64_t{plan->block_rows} * plan->rows;
 
   // The stage that is written last: rows and columns have to be axes of it.
   te::Stage last = te::stage_of(sch, outs[0]->op);
@@ -281,8 +293,8 @@ te::Schedule schedule_attention(const Array<te::Tensor>& outs, const Target& tar
     last = values.result;
     axes = find_axes(compute_of(last), values.result->op.get());
   }
-  auto [part, rest] = te::split(last, axes.row, number(t->part), PrimExpr());
-  auto [block, row] = te::split(last, rest, number(t->block), PrimExpr());
+  auto [part, rest] = te::split(last, axes.row, number(plan->task_blocks * block_rows), PrimExpr());
+  auto [block, row] = te::split(last, rest, number(block_rows), PrimExpr());
   auto [column, vector] = te::split(last, axes.column, number(lanes), PrimExpr());
   Array<IterVar> order = axes.lead;
   order.push_back(part);
