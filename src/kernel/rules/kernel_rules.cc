@@ -3,6 +3,9 @@
 #include "kernel/implementation.h"
 #include "kernel/rules/group_rules.h"
 #include "kernel/schedule_blocks.h"
+#include "op/nn/recurrent.h"
+#include "relay/inspect.h"
+#include "relay/op_names.h"
 #include "te/create_prim_func.h"
 #include "te/prim_func.h"
 
@@ -64,6 +67,25 @@ void apply_te_schedule(Subject& subject, const Plan& plan) {
   subject.chosen.rules.push_back("te_schedule(" + implementation->name.str() + ")");
 }
 
+/// Tiles of the matmul by the state fill the registers of the machine.
+std::optional<Plan> match_recurrent(Subject& subject) {
+  const relay::Call* anchor = subject.workload->anchor;
+  return anchor && relay::op_name(anchor) == relay::ops::recurrent ? std::optional<Plan>(anchor) : std::nullopt;
+}
+
+void apply_recurrent(Subject& subject, const Plan& plan) {
+  const relay::Call* anchor = plan.as<const relay::Call*>();
+  auto compute = [&](const relay::Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
+    if (call != anchor) return {};
+    auto* attrs = call->attrs_as<relay::RecurrentAttrs>();
+    const topi::RecurrentInputs inputs = op::recurrent_inputs(attrs, in);
+    return topi::recurrent(op::recurrent_layer(attrs), inputs,
+                           topi::recurrent_tiles(subject.environment.machine, inputs));
+  };
+  subject.chosen.rules.emplace_back("recurrent");
+  subject.scheduled = by_blocks(subject, kernel_tensors(*subject.workload, subject.environment, compute));
+}
+
 }  // namespace
 
 std::vector<ScheduleRule> kernel_rules() {
@@ -71,6 +93,7 @@ std::vector<ScheduleRule> kernel_rules() {
       group("attention", attention_rule),
       group("rows", rows_rule),
       group("resample", resample_rule),
+      {"recurrent", "llvm", RuleScope::Kernel, 0, match_recurrent, apply_recurrent},
       {"te_schedule", "", RuleScope::Kernel, 1, match_te_schedule, apply_te_schedule},
       {"blocks", "", RuleScope::Kernel, 2, [](Subject&) { return std::optional<Plan>(true); },
        [](Subject& subject, const Plan&) { subject.scheduled = by_blocks(subject, tensors_of(subject)); }},

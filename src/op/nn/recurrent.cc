@@ -1,0 +1,164 @@
+// Recurrent layers: all steps in one operator.
+
+#include "op/nn/recurrent.h"
+
+#include <algorithm>
+
+#include "ir/prim/ops.h"
+#include "op/records.h"
+
+namespace tessera::op {
+namespace {
+
+using relay::RecurrentAttrs;
+
+register_types<RecurrentAttrs> recurrent_attributes;
+
+constexpr int kNumInputs = 7;
+const char* const kRecurrentInputs[kNumInputs] = {"data",      "weight",    "recurrent_bias", "peepholes",
+                                                  "initial_h", "initial_c", "lengths"};
+
+topi::RecurrentCell cell_of(const RecurrentAttrs* attrs) {
+  if (attrs->cell == "rnn") return topi::RecurrentCell::RNN;
+  if (attrs->cell == "gru") return topi::RecurrentCell::GRU;
+  if (attrs->cell == "lstm") return topi::RecurrentCell::LSTM;
+  throw Error(TypeError) << "cell must be rnn, gru or lstm, but is \"" << attrs->cell << "\"";
+}
+
+double value_of(const PrimExpr& number) {
+  if (auto* value = number.as<FloatImm>()) return value->value;
+  if (auto* value = number.as<IntImm>()) return static_cast<double>(value->value);
+  throw Error(TypeError) << "alphas and betas of activations must be constants";
+}
+
+/// The index in the call's tuple of each input there may be, or -1.
+std::vector<int> indices_of_inputs(const RecurrentAttrs* attrs, size_t given) {
+  std::vector<int> out(kNumInputs, -1);
+  for (size_t i = 0; i < attrs->inputs.size(); ++i) {
+    auto it = std::find_if(std::begin(kRecurrentInputs), std::end(kRecurrentInputs),
+                           [&](const char* name) { return attrs->inputs[i] == name; });
+    if (it == std::end(kRecurrentInputs))
+      throw Error(TypeError) << "\"" << attrs->inputs[i]
+                             << "\" is no input; there are data, weight, recurrent_bias, peepholes, initial_h, "
+                                "initial_c and lengths";
+    out[static_cast<size_t>(it - std::begin(kRecurrentInputs))] = static_cast<int>(i);
+  }
+  if (attrs->inputs.size() != given || out[0] < 0 || out[1] < 0)
+    throw Error(TypeError) << "`inputs` must name all " << given << " tensors of the call, data and weight among them";
+  return out;
+}
+
+void require_shape(const Type& type, const char* name, const Array<PrimExpr>& shape) {
+  auto* tensor = type.as<TensorTypeNode>();
+  bool fits = tensor && tensor->shape.size() == shape.size();
+  for (size_t i = 0; fits && i < shape.size(); ++i) fits = relay::may_equal(tensor->shape[i], shape[i]);
+  if (fits) return;
+  throw Error(TypeError) << name << " must have the shape " << to_text(shape) << ", but is " << to_text(type);
+}
+
+bool recurrent_type(TypeQuery& query) {
+  auto* attrs = query.attrs_as<RecurrentAttrs>();
+  auto* given = query.tuple(0);
+  if (!given || !query.is_known(0)) return false;
+  const Array<Type>& types = given->fields_;
+  const std::vector<int> at = indices_of_inputs(attrs, types.size());
+  auto type = [&](size_t input) -> Type { return types[static_cast<size_t>(at[input])]; };
+  const topi::RecurrentLayer layer = recurrent_layer(attrs);
+  auto *data = type(0).as<TensorTypeNode>(), *weight = type(1).as<TensorTypeNode>();
+  if (!data || rank_of(data) != 3)
+    throw Error(TypeError) << "data must be (steps, batch, columns), but is " << to_text(type(0));
+  if (!weight || rank_of(weight) != 5)
+    throw Error(TypeError) << "weight must be (directions, blocks, hidden, gates, block), but is " << to_text(type(1));
+  int64_t extents[5];
+  for (int i = 0; i < 5; ++i) {
+    const int64_t* extent = as_int(weight->shape[i]);
+    if (!extent || *extent < 1) throw Error(TypeError) << "weight must have fixed extents, but is " << to_text(type(1));
+    extents[i] = *extent;
+  }
+  const auto [directions, blocks, hidden, gates, block] = extents;
+  if (directions != layer.directions || gates != topi::gates_of(layer.cell) || blocks != topi::ceil_div(hidden, block))
+    throw Error(TypeError) << "weight must be (" << layer.directions << ", ceildiv(hidden, block), hidden, "
+                           << topi::gates_of(layer.cell) << ", block), but is " << to_text(type(1));
+  const bool is_wide = data->dtype == weight->dtype && (data->dtype == DataType::Float(64));
+  if (!weight->dtype.is_floating() || !(is_wide || data->dtype == DataType::Float(32)) ||
+      (weight->dtype.bits > 32 && !is_wide))
+    throw Error(TypeError) << "data must be float32, and weight float32 or narrower, or both float64, but they are "
+                           << data->dtype << " and " << weight->dtype;
+  auto extent = [](int64_t value) { return PrimExpr(static_cast<int>(value)); };
+  const PrimExpr &steps = data->shape[0], &batch = data->shape[1], ways = extent(directions), units = extent(hidden);
+  require_shape(type(0), "data", {steps, batch, extent(directions * blocks * gates * block)});
+  if (at[2] >= 0) require_shape(type(2), "recurrent_bias", {ways, extent(blocks), extent(block)});
+  if (at[3] >= 0) require_shape(type(3), "peepholes", {ways, extent(blocks), extent(3), extent(block)});
+  for (size_t i : {4, 5})
+    if (at[i] >= 0) require_shape(type(i), kRecurrentInputs[i], {ways, batch, units});
+  if (at[6] >= 0) {
+    require_shape(type(6), "lengths", {batch});
+    if (!type(6).as<TensorTypeNode>()->dtype.is_integral())
+      throw Error(TypeError) << "lengths must be integers, but is " << to_text(type(6));
+  }
+  const Type last = TensorType({ways, batch, units}, weight->dtype);
+  Array<Type> results{TensorType({steps, ways, batch, units}, weight->dtype), last};
+  if (layer.cell == topi::RecurrentCell::LSTM) results.push_back(last);
+  query.result(tuple_type(results));
+  return true;
+}
+
+}  // namespace
+
+topi::RecurrentLayer recurrent_layer(const RecurrentAttrs* attrs) {
+  topi::RecurrentLayer out;
+  out.cell = cell_of(attrs);
+  if (attrs->direction != "forward" && attrs->direction != "reverse" && attrs->direction != "bidirectional")
+    throw Error(TypeError) << "direction must be forward, reverse or bidirectional, but is \"" << attrs->direction
+                           << "\"";
+  out.directions = attrs->direction == "bidirectional" ? 2 : 1;
+  out.is_reversed = attrs->direction == "reverse";
+  out.clip = attrs->clip;
+  out.linear_before_reset = attrs->linear_before_reset;
+  out.input_forget = attrs->input_forget;
+  const size_t count = topi::activations_of(out.cell) * static_cast<size_t>(out.directions);
+  if (attrs->activations.size() != count || attrs->activation_alpha.size() != count ||
+      attrs->activation_beta.size() != count)
+    throw Error(TypeError) << "this layer has " << count << " activations, each with an alpha and a beta";
+  for (size_t i = 0; i < count; ++i) {
+    out.activations.push_back(
+        {attrs->activations[i].str(), value_of(attrs->activation_alpha[i]), value_of(attrs->activation_beta[i])});
+    if (!topi::is_recurrent_activation(out.activations.back().name))
+      throw Error(TypeError) << "\"" << attrs->activations[i] << "\" is no activation of recurrent layers; there are "
+                             << topi::recurrent_activations();
+  }
+  return out;
+}
+
+topi::RecurrentInputs recurrent_inputs(const RecurrentAttrs* attrs, const Tensors& tensors) {
+  const std::vector<int> at = indices_of_inputs(attrs, tensors.size());
+  auto get = [&](size_t input) { return at[input] < 0 ? te::Tensor() : tensors[static_cast<size_t>(at[input])]; };
+  return {get(0), get(1), get(2), get(3), get(4), get(5), get(6)};
+}
+
+static void recurrent_records() {
+  OpRecord("nn.recurrent")
+      .doc(
+          "A recurrent layer (RNN, GRU, LSTM) over all steps, in one or both directions, as ONNX defines it. `inputs` "
+          "names the "
+          "tensors: data (steps, batch, directions * blocks * gates * block), what the gates get from the data, with "
+          "biases; weight (directions, blocks, hidden, gates, block), by which the state is multiplied; recurrent_bias "
+          "(directions, "
+          "blocks, block) of a GRU with linear_before_reset; peepholes (directions, blocks, 3, block); "
+          "initial_h and initial_c (directions, batch, hidden); lengths (batch), limited to [0, steps]. Units lie in "
+          "blocks, the last of which may "
+          "have padding. Gives (steps, directions, batch, hidden), the last states and, of an LSTM, the last cells.")
+      .attrs<RecurrentAttrs>()
+      .input("data", "the tensors that `inputs` names", "Tuple of Tensors")
+      .support_level(10)
+      .type("Recurrent", recurrent_type)
+      .fusion(Fusion::Opaque)
+      .compute([](const Attrs& attrs, const Tensors& in, const Type&) {
+        auto* recurrent = attrs.as<RecurrentAttrs>();
+        return topi::recurrent(recurrent_layer(recurrent), recurrent_inputs(recurrent, in));
+      });
+}
+
+[[gnu::init_priority(kFamilies)]] static const OpFamily recurrent_family{recurrent_records};
+
+}  // namespace tessera::op

@@ -1,0 +1,55 @@
+#pragma once
+// Recurrent layers in one kernel: all steps of all directions, with the matmul by the state and the gates of each step.
+
+#include <string>
+#include <vector>
+
+#include "te/tensor.h"
+#include "topi/cpu/machine.h"
+
+namespace tessera::topi {
+
+enum class RecurrentCell { RNN, GRU, LSTM };
+int64_t gates_of(RecurrentCell cell);
+/// How many activations a direction has.
+size_t activations_of(RecurrentCell cell);
+
+struct RecurrentActivation {
+  std::string name;  // as ONNX has it, in lower case
+  double alpha = 0, beta = 0;
+  bool operator==(const RecurrentActivation&) const = default;
+};
+/// The names there are, for messages.
+std::string recurrent_activations();
+bool is_recurrent_activation(const std::string& name);
+
+struct RecurrentLayer {
+  RecurrentCell cell = RecurrentCell::LSTM;
+  int64_t directions = 1;
+  bool is_reversed = false;                      // the only direction goes backwards; of two, the second does
+  std::vector<RecurrentActivation> activations;  // of one direction after the other
+  double clip = 0;                               // 0: nothing is limited
+  bool linear_before_reset = false, input_forget = false;
+};
+
+/// Units lie in `blocks` of a fixed size, the last of which may have padding. Tensors but for the first two may be empty.
+struct RecurrentInputs {
+  te::Tensor data;            // (steps, batch, directions * blocks * gates * block): what does not depend on the state
+  te::Tensor weight;          // (directions, blocks, hidden, gates, block)
+  te::Tensor recurrent_bias;  // (directions, blocks, block): of a GRU's last gate, inside what is reset
+  te::Tensor peepholes;       // (directions, blocks, 3, block)
+  te::Tensor initial_h, initial_c;  // (directions, batch, hidden)
+  te::Tensor lengths;               // (batch), limited to [0, steps]
+};
+
+/// Sizes of the register tile and of what a task does; those of the default fit every target.
+struct RecurrentTiles {
+  int64_t lanes = 1, registers = 1, cores = 1;
+};
+RecurrentTiles recurrent_tiles(const Machine& machine, const RecurrentInputs& in);
+
+/// Outputs (steps, directions, batch, hidden), the last states (directions, batch, hidden) and, of an LSTM, the last cells. Weights
+/// of 16 bits are widened as they are read; sums and states are fp32 or fp64.
+Array<te::Tensor> recurrent(const RecurrentLayer& layer, const RecurrentInputs& in, const RecurrentTiles& tiles = {});
+
+}  // namespace tessera::topi

@@ -1,0 +1,92 @@
+"""The operator nn.recurrent: its types, its messages, and its kernels on targets that have no rule for it."""
+
+import shutil
+
+import numpy as np
+import pytest
+import tessera as tvm
+from tessera import relay
+from tessera.contrib import graph_executor
+from tessera.error import TVMError
+
+USUAL = {"rnn": ["tanh"], "gru": ["sigmoid", "tanh"], "lstm": ["sigmoid", "tanh", "tanh"]}
+GATES = {"rnn": 1, "gru": 3, "lstm": 4}
+
+
+def layer(kind, direction="forward", dtype="float32", steps=3, batch=2, hidden=5, block=4, **changes):
+    """A call of the operator on variables, with what it needs."""
+    ways, blocks = 2 if direction == "bidirectional" else 1, -(-hidden // block)
+    given = {
+        "data": relay.var("data", shape=(steps, batch, ways * blocks * GATES[kind] * block), dtype=dtype),
+        "weight": relay.var("weight", shape=(ways, blocks, hidden, GATES[kind], block), dtype=dtype),
+        "lengths": relay.var("lengths", shape=(batch,), dtype="int32"),
+    } | changes.pop("given", {})
+    count = len(USUAL[kind]) * ways
+    attrs = {"inputs": list(given), "activations": USUAL[kind] * ways, "activation_alpha": [0.0] * count}
+    attrs |= {"activation_beta": [0.0] * count, "cell": kind, "direction": direction} | changes
+    out = relay.nn.recurrent(relay.Tuple(list(given.values())), **attrs)
+    return tvm.IRModule.from_expr(relay.Function(list(given.values()), out))
+
+
+def run(mod, target, values, path):
+    with tvm.transform.PassContext(opt_level=3):
+        relay.build(mod, target).export_library(str(path))
+    module = graph_executor.GraphModule(tvm.runtime.load_module(str(path))["default"](tvm.cpu()))
+    for name, value in values.items():
+        module.set_input(name, value)
+    module.run()
+    return [module.get_output(i).numpy() for i in range(module.get_num_outputs())]
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="no C compiler")
+@pytest.mark.parametrize("direction", ["reverse", "bidirectional"])
+@pytest.mark.parametrize("cell", USUAL)
+def test_every_target_computes_the_same(cell, direction, tmp_path):
+    mod = relay.transform.InferType()(layer(cell, direction))
+    rng = np.random.default_rng(0)
+    values = {
+        param.name_hint: rng.standard_normal([int(n) for n in param.checked_type.shape]).astype("float32")
+        for param in mod["main"].params
+    }
+    values["lengths"] = np.array([3, 1], "int32")
+    ours, others = (run(mod, target, values, tmp_path / f"{target}.so") for target in ("llvm", "c"))
+    for one, other in zip(ours, others, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_its_text_is_read_back():
+    mod = relay.transform.InferType()(layer("gru", linear_before_reset=True, clip=0.5))
+    assert tvm.ir.structural_equal(mod, relay.transform.InferType()(tvm.parser.parse(mod.astext())))
+
+
+def test_the_results_of_dynamic_data_have_its_extents():
+    data = relay.var("data", shape=(relay.Any(), relay.Any(), 32), dtype="float32")
+    mod = relay.transform.InferType()(layer("lstm", given={"data": data}, hidden=8))
+    assert str(mod["main"].ret_type).startswith("(Tensor[(?, 1, ?, 8), float32], Tensor[(1, ?, 8), float32]")
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"cell": "lstm2"}, 'cell must be rnn, gru or lstm, but is "lstm2"'),
+        ({"direction": "sideways"}, 'direction must be forward, reverse or bidirectional, but is "sideways"'),
+        (
+            {"activations": ["tanh", "tanh", "cosh"]},
+            '"cosh" is no activation of recurrent layers; there are affine, elu,',
+        ),
+        ({"activations": ["tanh"]}, "this layer has 3 activations, each with an alpha and a beta"),
+        ({"inputs": ["data", "weight", "sizes"]}, '"sizes" is no input; there are data, weight,'),
+        ({"inputs": ["data", "weight"]}, "`inputs` must name all 3 tensors of the call, data and weight among them"),
+        (
+            {"given": {"lengths": relay.var("lengths", shape=(3,), dtype="int32")}},
+            r"lengths must have the shape \(?\[?2",
+        ),
+        ({"given": {"lengths": relay.var("lengths", shape=(2,))}}, "lengths must be integers"),
+        ({"given": {"weight": relay.var("weight", shape=(1, 2, 5, 3, 4))}}, r"weight must be \(1, ceildiv"),
+        ({"given": {"data": relay.var("data", shape=(3, 2, 8))}}, "data must have the shape"),
+        ({"given": {"data": relay.var("data", shape=(3, 2, 32), dtype="float16")}}, "data must be float32"),
+    ],
+)
+def test_what_does_not_fit_is_said(changes, message):
+    with pytest.raises(TVMError, match=message):
+        relay.transform.InferType()(layer("lstm", **changes))
