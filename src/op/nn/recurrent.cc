@@ -14,9 +14,9 @@ using relay::RecurrentAttrs;
 
 register_types<RecurrentAttrs> recurrent_attributes;
 
-constexpr int kNumInputs = 7;
-const char* const kRecurrentInputs[kNumInputs] = {"data",      "weight",    "recurrent_bias", "peepholes",
-                                                  "initial_h", "initial_c", "lengths"};
+constexpr int kNumInputs = 8;
+const char* const kRecurrentInputs[kNumInputs] = {"data",      "weight",    "reset_weight", "recurrent_bias",
+                                                  "peepholes", "initial_h", "initial_c",    "lengths"};
 
 topi::RecurrentCell cell_of(const RecurrentAttrs* attrs) {
   if (attrs->cell == "rnn") return topi::RecurrentCell::RNN;
@@ -38,9 +38,10 @@ std::vector<int> indices_of_inputs(const RecurrentAttrs* attrs, size_t given) {
     auto it = std::find_if(std::begin(kRecurrentInputs), std::end(kRecurrentInputs),
                            [&](const char* name) { return attrs->inputs[i] == name; });
     if (it == std::end(kRecurrentInputs))
-      throw Error(TypeError) << "\"" << attrs->inputs[i]
-                             << "\" is no input; there are data, weight, recurrent_bias, peepholes, initial_h, "
-                                "initial_c and lengths";
+      throw Error(TypeError)
+          << "\"" << attrs->inputs[i]
+          << "\" is no input; there are data, weight, reset_weight, recurrent_bias, peepholes, initial_h, "
+             "initial_c and lengths";
     out[static_cast<size_t>(it - std::begin(kRecurrentInputs))] = static_cast<int>(i);
   }
   if (attrs->inputs.size() != given || out[0] < 0 || out[1] < 0)
@@ -75,10 +76,13 @@ bool recurrent_type(TypeQuery& query) {
     if (!extent || *extent < 1) throw Error(TypeError) << "weight must have fixed extents, but is " << to_text(type(1));
     extents[i] = *extent;
   }
-  const auto [directions, blocks, hidden, gates, block] = extents;
-  if (directions != layer.directions || gates != topi::gates_of(layer.cell) || blocks != topi::ceil_div(hidden, block))
-    throw Error(TypeError) << "weight must be (" << layer.directions << ", ceildiv(hidden, block), hidden, "
-                           << topi::gates_of(layer.cell) << ", block), but is " << to_text(type(1));
+  const auto [directions, blocks, hidden, weights, block] = extents;
+  const int64_t gates = topi::gates_of(layer.cell), of_state = layer.resets_first() ? 2 : gates;
+  if (directions != layer.directions || weights != of_state || blocks != topi::ceil_div(hidden, block))
+    throw Error(TypeError) << "weight must be (" << layer.directions << ", ceildiv(hidden, block), hidden, " << of_state
+                           << ", block), but is " << to_text(type(1));
+  if ((at[2] >= 0) != layer.resets_first())
+    throw Error(TypeError) << "reset_weight is for a GRU without linear_before_reset, which must have it";
   const bool is_wide = data->dtype == weight->dtype && (data->dtype == DataType::Float(64));
   if (!weight->dtype.is_floating() || !(is_wide || data->dtype == DataType::Float(32)) ||
       (weight->dtype.bits > 32 && !is_wide))
@@ -87,14 +91,15 @@ bool recurrent_type(TypeQuery& query) {
   auto extent = [](int64_t value) { return PrimExpr(static_cast<int>(value)); };
   const PrimExpr &steps = data->shape[0], &batch = data->shape[1], ways = extent(directions), units = extent(hidden);
   require_shape(type(0), "data", {steps, batch, extent(directions * blocks * gates * block)});
-  if (at[2] >= 0) require_shape(type(2), "recurrent_bias", {ways, extent(blocks), extent(block)});
-  if (at[3] >= 0) require_shape(type(3), "peepholes", {ways, extent(blocks), extent(3), extent(block)});
-  for (size_t i : {4, 5})
+  if (at[2] >= 0) require_shape(type(2), "reset_weight", {ways, extent(blocks), units, extent(1), extent(block)});
+  if (at[3] >= 0) require_shape(type(3), "recurrent_bias", {ways, extent(blocks), extent(block)});
+  if (at[4] >= 0) require_shape(type(4), "peepholes", {ways, extent(blocks), extent(3), extent(block)});
+  for (size_t i : {5, 6})
     if (at[i] >= 0) require_shape(type(i), kRecurrentInputs[i], {ways, batch, units});
-  if (at[6] >= 0) {
-    require_shape(type(6), "lengths", {batch});
-    if (!type(6).as<TensorTypeNode>()->dtype.is_integral())
-      throw Error(TypeError) << "lengths must be integers, but is " << to_text(type(6));
+  if (at[7] >= 0) {
+    require_shape(type(7), "lengths", {batch});
+    if (!type(7).as<TensorTypeNode>()->dtype.is_integral())
+      throw Error(TypeError) << "lengths must be integers, but is " << to_text(type(7));
   }
   const Type last = TensorType({ways, batch, units}, weight->dtype);
   Array<Type> results{TensorType({steps, ways, batch, units}, weight->dtype), last};
@@ -133,7 +138,7 @@ topi::RecurrentLayer recurrent_layer(const RecurrentAttrs* attrs) {
 topi::RecurrentInputs recurrent_inputs(const RecurrentAttrs* attrs, const Tensors& tensors) {
   const std::vector<int> at = indices_of_inputs(attrs, tensors.size());
   auto get = [&](size_t input) { return at[input] < 0 ? te::Tensor() : tensors[static_cast<size_t>(at[input])]; };
-  return {get(0), get(1), get(2), get(3), get(4), get(5), get(6)};
+  return {get(0), get(1), get(2), get(3), get(4), get(5), get(6), get(7)};
 }
 
 static void recurrent_records() {
@@ -142,7 +147,9 @@ static void recurrent_records() {
           "A recurrent layer (RNN, GRU, LSTM) over all steps, in one or both directions, as ONNX defines it. `inputs` "
           "names the "
           "tensors: data (steps, batch, directions * blocks * gates * block), what the gates get from the data, with "
-          "biases; weight (directions, blocks, hidden, gates, block), by which the state is multiplied; recurrent_bias "
+          "biases; weight (directions, blocks, hidden, gates, block), by which the state is multiplied, and "
+          "reset_weight with one gate, the last of a GRU without linear_before_reset, of which weight has the others; "
+          "recurrent_bias "
           "(directions, "
           "blocks, block) of a GRU with linear_before_reset; peepholes (directions, blocks, 3, block); "
           "initial_h and initial_c (directions, batch, hidden); lengths (batch), limited to [0, steps]. Units lie in "

@@ -104,7 +104,8 @@ class RecurrentKernel {
       tensors_.push_back(tensor);
       return static_cast<int>(tensors_.size()) - 1;
     };
-    data_ = add(in.data), weight_ = add(in.weight), bias_ = add(in.recurrent_bias), peepholes_ = add(in.peepholes);
+    data_ = add(in.data), weight_ = add(in.weight), reset_weight_ = add(in.reset_weight),
+    bias_ = add(in.recurrent_bias), peepholes_ = add(in.peepholes);
     initial_h_ = add(in.initial_h), initial_c_ = add(in.initial_c), lengths_ = add(in.lengths);
   }
 
@@ -195,7 +196,7 @@ class RecurrentKernel {
                           last_states(floormod(steps_, number(2)))});
     body = allocated(h_, body);
     if (is_lstm()) body = allocated(c_, body);
-    if (resets_first()) body = allocated(update_, allocated(reset_, body));
+    if (layer_.resets_first()) body = allocated(update_, allocated(reset_, body));
     return body;
   }
 
@@ -235,9 +236,6 @@ class RecurrentKernel {
 
   // ---- one step -----------------------------------------------------------------------------------------------------
 
-  /// A GRU whose last gate sees the state after the reset, which takes a second matmul.
-  bool resets_first() const { return layer_.cell == RecurrentCell::GRU && !layer_.linear_before_reset; }
-
   using Sums = std::function<PrimExpr(int64_t gate)>;
   /// What is done with the sums of a block of units of one row, from `unit` on.
   using Use = std::function<Stmt(const PrimExpr& row, const PrimExpr& unit, const Sums& sums)>;
@@ -246,7 +244,7 @@ class RecurrentKernel {
     t_ = t;
     now_ = indexmod(t, number(2));
     auto state_h = [&](const PrimExpr& row, const PrimExpr& k) { return make_load(h_, {h_at(now_, row) + k}); };
-    if (!resets_first())
+    if (!layer_.resets_first())
       return matmul(0, gates_, state_h, [&](const PrimExpr& row, const PrimExpr& unit, const Sums& sums) {
         return unless_ended(row, unit, [&](const PrimExpr& step) { return cell(row, unit, step, sums); });
       });
@@ -300,8 +298,10 @@ class RecurrentKernel {
             int64_t last_gate, const State& state, const Use& use) {
     const int64_t gates = last_gate - first_gate, size = blocks * gates * block_;
     Buffer scratch = decl_buffer({number(rows * size)}, sum_, "gates", "local");
+    const bool is_reset = layer_.resets_first() && first_gate == 2;
+    const int64_t first_weight = is_reset ? 0 : first_gate;
     auto weight = [&](const PrimExpr& b, const PrimExpr& k, const PrimExpr& gate, const PrimExpr& lane) {
-      PrimExpr value = make_load(input(weight_), {direction_, b, k, gate, lane});
+      PrimExpr value = make_load(input(is_reset ? reset_weight_ : weight_), {direction_, b, k, gate, lane});
       return tessera::cast(sum_.with_lanes(value.dtype().lanes), value);
     };
     Stmt sums;
@@ -313,7 +313,7 @@ class RecurrentKernel {
       tile.depth = number(hidden_);
       tile.a = [&](int64_t i, const PrimExpr& k) { return state(row + number(i), k); };
       tile.b = [&](const PrimExpr& k, int64_t v) {
-        return weight(block + number(v / per_block), k, number(first_gate + v % per_block / parts),
+        return weight(block + number(v / per_block), k, number(first_weight + v % per_block / parts),
                       ramp(number(v % parts * tiles_.lanes), tiles_.lanes));
       };
       tile.use = [&](const Buffer& from) {
@@ -329,7 +329,7 @@ class RecurrentKernel {
         return sequence({store(scratch, make_zero(sum_), {s}), loop_over("k", number(hidden_), [&](const PrimExpr& k) {
                            PrimExpr term =
                                state(row, k) * weight(block + indexdiv(g, number(gates)), k,
-                                                      number(first_gate) + indexmod(g, number(gates)), lane);
+                                                      number(first_weight) + indexmod(g, number(gates)), lane);
                            return store(scratch, make_load(scratch, {s}) + term, {s});
                          })});
       });
@@ -509,7 +509,8 @@ class RecurrentKernel {
   DataType sum_;
   PrimExpr steps_, batch_;
   std::vector<te::Tensor> tensors_;
-  int data_ = -1, weight_ = -1, bias_ = -1, peepholes_ = -1, initial_h_ = -1, initial_c_ = -1, lengths_ = -1;
+  int data_ = -1, weight_ = -1, reset_weight_ = -1, bias_ = -1, peepholes_ = -1, initial_h_ = -1, initial_c_ = -1,
+      lengths_ = -1;
   Buffers in_, out_;
 
   // of the task that is being written

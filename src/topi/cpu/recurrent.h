@@ -30,14 +30,19 @@ struct RecurrentLayer {
   std::vector<RecurrentActivation> activations;  // of one direction after the other
   double clip = 0;                               // 0: nothing is limited
   bool linear_before_reset = false, input_forget = false;
+
+  /// A GRU whose last gate sees the state after the reset, which takes a second matmul.
+  bool resets_first() const { return cell == RecurrentCell::GRU && !linear_before_reset; }
 };
 
 /// Units lie in `blocks` of a fixed size, the last of which may have padding. Tensors but for the first two may be empty.
 struct RecurrentInputs {
-  te::Tensor data;            // (steps, batch, directions * blocks * gates * block): what does not depend on the state
-  te::Tensor weight;          // (directions, blocks, hidden, gates, block)
-  te::Tensor recurrent_bias;  // (directions, blocks, block): of a GRU's last gate, inside what is reset
-  te::Tensor peepholes;       // (directions, blocks, 3, block)
+  te::Tensor data;    // (steps, batch, directions * blocks * gates * block): what does not depend on the state
+  te::Tensor weight;  // (directions, blocks, hidden, gates, block)
+  te::Tensor
+      reset_weight;  // (directions, blocks, hidden, 1, block): of the last gate of a GRU that resets first; `weight` has the others
+  te::Tensor recurrent_bias;        // (directions, blocks, block): of a GRU's last gate, inside what is reset
+  te::Tensor peepholes;             // (directions, blocks, 3, block)
   te::Tensor initial_h, initial_c;  // (directions, batch, hidden)
   te::Tensor lengths;               // (batch), limited to [0, steps]
 };

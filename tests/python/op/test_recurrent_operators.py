@@ -16,11 +16,14 @@ GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 def layer(kind, direction="forward", dtype="float32", steps=3, batch=2, hidden=5, block=4, **changes):
     """A call of the operator on variables, with what it needs."""
     ways, blocks = 2 if direction == "bidirectional" else 1, -(-hidden // block)
+    resets = kind == "gru" and not changes.get("linear_before_reset")
     given = {
         "data": relay.var("data", shape=(steps, batch, ways * blocks * GATES[kind] * block), dtype=dtype),
-        "weight": relay.var("weight", shape=(ways, blocks, hidden, GATES[kind], block), dtype=dtype),
+        "weight": relay.var("weight", shape=(ways, blocks, hidden, GATES[kind] - resets, block), dtype=dtype),
         "lengths": relay.var("lengths", shape=(batch,), dtype="int32"),
     } | changes.pop("given", {})
+    if resets:
+        given["reset_weight"] = relay.var("reset_weight", shape=(ways, blocks, hidden, 1, block), dtype=dtype)
     count = len(USUAL[kind]) * ways
     attrs = {"inputs": list(given), "activations": USUAL[kind] * ways, "activation_alpha": [0.0] * count}
     attrs |= {"activation_beta": [0.0] * count, "cell": kind, "direction": direction} | changes

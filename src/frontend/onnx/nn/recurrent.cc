@@ -61,12 +61,19 @@ class RecurrentNode {
   }
 
   Values run() {
-    Array<Expr> inputs{projected(), transpose(units_in_blocks(in_[2], gates_), int_array({0, 2, 4, 1, 3}))};
-    Array<String> names{"data", "weight"};
+    Array<Expr> inputs{projected()};
+    Array<String> names{"data"};
     auto add = [&](const char* name, const Expr& value) {
       names.push_back(name);
       inputs.push_back(value);
     };
+    if (kind_.cell == topi::RecurrentCell::GRU && !is_linear_) {
+      const int64_t last = (gates_ - 1) * hidden_;
+      add("weight", recurrence(slice(in_[2], 1, 0, last), gates_ - 1));
+      add("reset_weight", recurrence(slice(in_[2], 1, last, gates_ * hidden_), 1));
+    } else {
+      add("weight", recurrence(in_[2], gates_));
+    }
     if (in_.has(3) && is_linear_) add("recurrent_bias", squeeze(in_blocks(bias(1, 2), 1), int_array({2})));
     if (in_.has(7)) add("peepholes", in_blocks(in_[7], 3));
     if (in_.has(5)) add("initial_h", initial(5));
@@ -104,6 +111,10 @@ class RecurrentNode {
     Expr out = reshape_to(x, {directions_, parts, hidden_, k});
     if (width > hidden_) out = pad_with(out, {0, 0, 0, 0}, {0, 0, width - hidden_, 0}, 0);
     return reshape_to(out, {directions_, parts, blocks_, kUnitBlock, k});
+  }
+  /// Of so many gates, as nn.recurrent takes them.
+  Expr recurrence(const Expr& x, int64_t gates) const {
+    return transpose(units_in_blocks(x, gates), int_array({0, 2, 4, 1, 3}));
   }
   /// (directions, parts * hidden) to (directions, blocks, parts, block).
   Expr in_blocks(const Expr& x, int64_t parts) const {
