@@ -5,6 +5,7 @@
 namespace tessera::relay::ops {
 
 inline constexpr const char* add = "add";
+inline constexpr const char* append = "append";
 inline constexpr const char* broadcast_to = "broadcast_to";
 inline constexpr const char* broadcast_to_like = "broadcast_to_like";
 inline constexpr const char* cast = "cast";

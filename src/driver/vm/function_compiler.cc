@@ -6,6 +6,7 @@
 #include "driver/vm/dynamic_kernel.h"
 #include "driver/vm/program_builder.h"
 #include "driver/vm/registers.h"
+#include "relay/attrs/loop.h"
 #include "relay/dim_names.h"
 #include "relay/op_names.h"
 #include "relay/output_names.h"
@@ -310,6 +311,10 @@ class FunctionCompiler {
     if (op->name == ops::on_device) return value_of(call->args[0]);
     if (op->name == ops::device_copy)
       return copied(value_of(call->args[0]), checked_type(Expr(call)), device_of(Expr(call)));
+    if (op->name == ops::append) {
+      const int32_t rows = in_register(call->args[0]), row = in_register(call->args[1]);
+      return emit(Opcode::Append, rows, row, device_of(Expr(call)), {call->attrs_as<AppendAttrs>()->expected});
+    }
     Array<Var> params;
     Array<Expr> inside;
     for (const Expr& arg : call->args) {

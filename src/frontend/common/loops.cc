@@ -1,10 +1,13 @@
 #include "frontend/common/loops.h"
 
+#include "frontend/common/known.h"
 #include "frontend/common/parts.h"
 #include "ir/rewrite.h"
 #include "op/rules.h"
+#include "relay/attrs/loop.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/op_names.h"
 #include "relay/type/type_of.h"
 #include "runtime/function/element.h"
 
@@ -95,6 +98,12 @@ class Captured {
 
 }  // namespace
 
+Expr no_rows(const NodeContext& in, const Expr& row) {
+  std::vector<int64_t> shape{0};
+  for (const PrimExpr& extent : in.shape(row)) shape.push_back(as_int(extent) ? *as_int(extent) : 0);
+  return make_constant(NDArray::empty(shape, in.dtype(row)));
+}
+
 std::vector<Expr> recursive_loop(const NodeContext& in, const Expr& limit, const Expr& start,
                                  const std::vector<Expr>& initial, const LoopBody& body, size_t scans,
                                  const std::unordered_set<const Object*>& outside) {
@@ -102,6 +111,8 @@ std::vector<Expr> recursive_loop(const NodeContext& in, const Expr& limit, const
   for (const Expr& state : initial) types.push_back(relay::type_of(state));
   Type number = TensorType(Array<PrimExpr>(), DataType::Int(64)),
        truth = TensorType(Array<PrimExpr>(), DataType::Bool());
+  std::optional<std::vector<int64_t>> count;
+  if (limit.defined()) count = seen_ints(limit);
   for (size_t attempt = 0; attempt < 16; ++attempt) {
     relay::Var iteration = make_local("i", number), goes_on = make_local("goes_on", truth);
     Array<relay::Var> params{iteration, goes_on};
@@ -131,16 +142,16 @@ std::vector<Expr> recursive_loop(const NodeContext& in, const Expr& limit, const
     }
     for (size_t k = 0; k < scans; ++k) {
       const Expr& part = step.scans.at(k);
-      std::vector<int64_t> shape = in.static_shape(part, "what a loop collects");
-      Array<PrimExpr> open{any_extent()};
-      std::vector<int64_t> none{0};
-      for (int64_t extent : shape) open.push_back(PrimExpr(static_cast<int>(extent))), none.push_back(extent);
-      Type type = TensorType(open, in.dtype(part));
+      Array<PrimExpr> shape{any_extent()};
+      for (const PrimExpr& extent : in.shape(part)) shape.push_back(as_int(extent) ? extent : any_extent());
+      Type type = TensorType(shape, in.dtype(part));
       relay::Var collected = make_local("collected" + std::to_string(k), type);
       params.push_back(collected);
-      next.push_back(concatenate({Expr(collected), expand_dims(part, 0)}, 0));
+      next.push_back(call_op(ops::append, {collected, part}, make_attrs<AppendAttrs>([&](AppendAttrs& attrs) {
+                               if (count && !step.condition.defined()) attrs.expected = (*count)[0];
+                             })));
       now.push_back(collected);
-      first.push_back(make_constant(NDArray::empty(none, in.dtype(part))));
+      first.push_back(no_rows(in, part));
       result.fields_.push_back(type);
     }
     Type result_type = make(std::move(result));

@@ -19,6 +19,9 @@ struct LoopStep {
 };
 using LoopBody = std::function<LoopStep(const Expr& iteration, const Expr& condition, const std::vector<Expr>& states)>;
 
+/// What a loop that never runs collects: no rows of the type of `row`. Extents that are known only at run time are 0.
+Expr no_rows(const NodeContext& in, const Expr& row);
+
 /// fn loop(i, goes_on, states..., scans...) { if (goes_on and i < limit) loop(i + 1, ...) else (states..., scans...) },
 /// called with the first values. `limit` and `start` (the first condition) may be left out. The last states, then the scans of
 /// all iterations, each stacked. Extents that change from one iteration to the next are dynamic. `outside`: the

@@ -27,6 +27,7 @@ std::string_view opcode_name(Opcode op) {
       "kill_register",
       "set_field",
       "shape_func",
+      "append",
   };
   return names[static_cast<int>(op)];
 }

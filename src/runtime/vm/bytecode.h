@@ -41,8 +41,10 @@ enum class Opcode : uint8_t {
   KillRegister = 20,   // empties a
   SetField = 21,       // field b of a = register c
   ShapeFunc = 22,      // dst = shape that shape program a computes from the shapes of the tensors operands
+  Append =
+      23,  // dst = tensor a with tensor b as one more row, on device c; operand = how many rows there will be, or 0
 };
-inline constexpr int kNumOpcodes = 23;
+inline constexpr int kNumOpcodes = 24;
 
 struct Instruction {
   Opcode op = Opcode::Fatal;
@@ -98,6 +100,7 @@ void each_use(Function& function, Instruction& at, F&& f) {
     case Opcode::DeviceCopy:
     case Opcode::AllocTensorReg:
     case Opcode::KillRegister: f(at.a); break;
+    case Opcode::Append:
     case Opcode::If: f(at.a), f(at.b); break;
     case Opcode::ReshapeTensor:
       f(at.a);

@@ -89,6 +89,10 @@ class Checker {
         break;
       case Opcode::DeviceCopy: inside(in.b, devices, "device"); break;
       case Opcode::ShapeFunc: inside(in.a, program_.shapes.size(), "shape program"); break;
+      case Opcode::Append:
+        inside(in.c, devices, "device");
+        if (in.count != 1 || operand(in, 0) < 0) fail("appends a row without saying how many there will be");
+        break;
       case Opcode::If: jump(in.c); break;
       case Opcode::Goto: jump(in.a); break;
       default: break;

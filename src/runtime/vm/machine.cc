@@ -410,6 +410,17 @@ NDArray Machine::allocate_dynamic(const Instruction& in, std::span<const int64_t
   }
 }
 
+/// Rows are counted in 32 bits by the kernels that read them.
+NDArray Machine::append(const Instruction& in) {
+  const NDArrayNode *rows = tensor(in.a), *row = tensor(in.b);
+  const double elements =
+      tensor_elements(row->shape) * static_cast<double>(rows->shape.empty() ? 1 : rows->shape[0] + 1);
+  if (elements > static_cast<double>(kMaxDynamicElements))
+    throw Error(ValueError) << "in " << frames_.back().function->name
+                            << ": what a loop collects has 2^31 elements or more";
+  return append_row(*pools_[static_cast<size_t>(in.c)], rows, row, operands(in)[0]);
+}
+
 NDArray Machine::in_storage(const Instruction& in) const {
   auto* storage = reg(in.a).object.as<StorageNode>();
   if (!storage) misuse(in.a, "a storage");
@@ -545,6 +556,7 @@ bool Machine::step(ObjectRef* result) {
         break;
       }
       case Opcode::KillRegister: reg(in.a) = {}; break;
+      case Opcode::Append: reg(in.dst).object = append(in); break;
       case Opcode::ShapeFunc: {
         tensors_.clear();
         for (int64_t arg : operands(in)) tensors_.push_back(&tensor(arg)->tensor);

@@ -82,6 +82,7 @@ class Machine {
   NDArray allocate(const Instruction& in, std::span<const int64_t> shape);
   NDArray allocate_dynamic(const Instruction& in, std::span<const int64_t> shape);
   std::string producer_of(int32_t reg) const;
+  NDArray append(const Instruction& in);
   NDArray in_storage(const Instruction& in) const;
   NDArray preset(const Instruction& in, std::span<const int64_t> shape);
   ObjectRef put_out(const Outputs& outputs, const ObjectRef& result) const;

@@ -1,6 +1,8 @@
 #include "runtime/vm/memory.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstring>
 
 namespace tessera::vm {
 
@@ -84,7 +86,66 @@ NDArray make_tensor(MemoryPool& pool, std::span<const int64_t> shape, DataType d
 }
 
 namespace {
+
 register_types<StorageNode> memory_types;
+
+constexpr int64_t kFirstRows = 8;                  // for which there is room at first
+constexpr size_t kMaxExpected = size_t(64) << 20;  // bytes that are taken at once for rows which may never come
+
+/// Memory with room behind the rows in it: who appends to it takes what comes after `used`.
+struct GrowingBlock {
+  std::shared_ptr<void> memory;
+  size_t bytes = 0;
+  std::atomic<size_t> used = 0;
+};
+/// How a tensor holds on to such memory, and by which it is recognised.
+struct GrowingRelease {
+  std::shared_ptr<GrowingBlock> block;
+  void operator()(void*) const {}
+};
+
+void copy_bytes(void* to, const DLTensor* from, size_t bytes, DLDevice device) {
+  const char* data = static_cast<const char*>(from->data) + from->byte_offset;
+  if (bytes == 0) return;
+  if (device.device_type == kDLCPU && from->device.device_type == kDLCPU) return void(std::memcpy(to, data, bytes));
+  const auto count = static_cast<int64_t>(bytes);
+  NDArray part = tensor_at(nullptr, const_cast<char*>(data), std::span(&count, 1), DataType::UInt(8), from->device);
+  tensor_at(nullptr, to, std::span(&count, 1), DataType::UInt(8), device).copy_from(part);
+}
+
+}  // namespace
+
+NDArray append_row(MemoryPool& pool, const NDArrayNode* rows, const NDArrayNode* row, int64_t expected) {
+  const DLTensor &all = rows->tensor, &one = row->tensor;
+  const DataType dtype(one.dtype);
+  bool fits = DataType(all.dtype) == dtype && all.ndim == one.ndim + 1 && is_contiguous(&all) && is_contiguous(&one);
+  const int64_t count = fits ? all.shape[0] : 0;
+  for (int i = 0; fits && count > 0 && i < one.ndim; ++i) fits = all.shape[i + 1] == one.shape[i];
+  if (!fits)
+    throw Error(ValueError) << "a loop collects values of one shape and element type: a row of " << describe(&all)
+                            << " cannot be " << describe(&one);
+  std::vector<int64_t> shape{count + 1};
+  shape.insert(shape.end(), one.shape, one.shape + one.ndim);
+  const size_t bytes = tensor_bytes({one.shape, static_cast<size_t>(one.ndim)}, dtype);
+  const size_t begin = bytes * static_cast<size_t>(count);  // of tensors that exist
+  auto* known = std::get_deleter<GrowingRelease>(rows->memory);
+  std::shared_ptr<GrowingBlock> block = known ? known->block : nullptr;
+  size_t used = begin;
+  if (!block || all.byte_offset != 0 || all.data != block->memory.get() || bytes > block->bytes - begin ||
+      !block->used.compare_exchange_strong(used, begin + bytes)) {
+    int64_t room = std::max(2 * count, kFirstRows);
+    if (expected > room && bytes > 0 && static_cast<size_t>(expected) <= kMaxExpected / bytes) room = expected;
+    shape[0] = room;
+    block = std::make_shared<GrowingBlock>();
+    block->bytes = tensor_bytes(shape, dtype);
+    block->memory = pool.allocate(block->bytes);
+    block->used = begin + bytes;
+    shape[0] = count + 1;
+    copy_bytes(block->memory.get(), &all, begin, pool.device());
+  }
+  void* data = block->memory.get();
+  copy_bytes(static_cast<char*>(data) + begin, &one, bytes, pool.device());
+  return tensor_at(std::shared_ptr<void>(data, GrowingRelease{block}), data, shape, dtype, pool.device());
 }
 
 }  // namespace tessera::vm

@@ -40,6 +40,11 @@ NDArray tensor_at(std::shared_ptr<void> memory, void* data, std::span<const int6
                   DLDevice device);
 NDArray make_tensor(MemoryPool& pool, std::span<const int64_t> shape, DataType dtype);
 
+/// `rows` with `row` as one more: their memory is used again where it has room behind the last of all rows that were ever appended there, so that
+/// tensors which are fewer of the rows keep what they are. Else they are copied to memory for twice as many, or for `expected` ones.
+/// Without rows the shape is that of `row`.
+NDArray append_row(MemoryPool& pool, const NDArrayNode* rows, const NDArrayNode* row, int64_t expected);
+
 /// A piece of memory for several tensors.
 struct StorageNode : Object {
   std::shared_ptr<void> memory;

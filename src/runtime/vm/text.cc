@@ -57,6 +57,7 @@ std::string instruction_text(const Program& program, const Function& function, c
       return fmt::format("{} ${} ${} {}", name, in.dst, in.a,
                          in.b < 0 ? shape_text(operands) : fmt::format("${}", in.b));
     case Opcode::DeviceCopy: return fmt::format("{} ${} ${} device {}", name, in.dst, in.a, in.b);
+    case Opcode::Append: return fmt::format("{} ${} ${} ${}", name, in.dst, in.a, in.b);
     case Opcode::ShapeFunc:
       return fmt::format("{} ${} ShapeProgram[{}]{} {}", name, in.dst, in.a, registers(operands),
                          program.shapes[static_cast<size_t>(in.a)].name);

@@ -118,6 +118,120 @@ def test_a_long_scan_is_a_loop():
     np.testing.assert_allclose(collected, np.cumsum(xs[::-1], 0))
 
 
+def collecting_loop(count, row, body_nodes):
+    """A loop whose body makes "row" from its iteration "i", which is collected; `row` is its shape."""
+    body = helper.make_graph(
+        [*body_nodes, helper.make_node("Identity", ["go"], ["again"])],
+        "body",
+        [value("i", TensorProto.INT64, ()), value("go", TensorProto.BOOL, ())],
+        [value("again", TensorProto.BOOL, ()), value("row", TensorProto.FLOAT, row)],
+    )
+    graph = helper.make_graph(
+        [helper.make_node("Loop", [count, ""], ["all"], body=body)],
+        "graph",
+        [value("n", TensorProto.INT64, ()), value("x", TensorProto.FLOAT, row)],
+        [value("all", TensorProto.FLOAT, None)],
+        [helper.make_tensor("none", TensorProto.INT64, (), [0])],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+
+
+SCALED = [helper.make_node("Cast", ["i"], ["f"], to=TensorProto.FLOAT), helper.make_node("Mul", ["x", "f"], ["row"])]
+
+
+@pytest.mark.parametrize("row", [(3,), ("b",), ()])
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 1000])
+def test_a_loop_collects_rows_of_any_shape_and_number(row, count):
+    x = np.ones([3] * len(row), "float32")
+    (got,) = onnx_backend.prepare(collecting_loop("n", row, SCALED)).run([np.array(count), x])
+    if count == 0:  # nobody knows what is not computed
+        assert got.shape == (0, *[extent if isinstance(extent, int) else 0 for extent in row])
+    else:
+        np.testing.assert_array_equal(got, np.stack([x * i for i in range(count)]))
+
+
+def test_a_loop_that_never_runs_collects_nothing():
+    (got,) = onnx_backend.prepare(collecting_loop("none", (3,), SCALED)).run([np.array(5), np.ones(3, "float32")])
+    assert got.shape == (0, 3)
+
+
+def test_what_a_loop_collects_is_appended_and_not_copied():
+    mod, params = relay.frontend.from_onnx(collecting_loop("n", (3,), SCALED))
+    text = relay.vm.compile(mod, "llvm", params=params).bytecode
+    assert "append" in text and "concatenate" not in text, text
+
+
+def test_rows_of_different_shapes_are_an_error():
+    nodes = [
+        helper.make_node("Constant", [], ["axes"], value_ints=[0]),
+        helper.make_node("Constant", [], ["one"], value_float=1.0),
+        helper.make_node("Unsqueeze", ["i", "axes"], ["size"]),
+        helper.make_node("Expand", ["one", "size"], ["row"]),
+    ]
+    model = collecting_loop("n", ("b",), nodes)
+    with pytest.raises(Exception, match="a loop collects values of one shape and element type"):
+        onnx_backend.prepare(model).run([np.array(3), np.ones(1, "float32")])
+
+
+def test_a_loop_inside_a_loop_collects_what_the_inner_one_collected():
+    inner = helper.make_graph(
+        [
+            helper.make_node("Add", ["i", "j"], ["sum"]),
+            helper.make_node("Cast", ["sum"], ["row"], to=TensorProto.FLOAT),
+            helper.make_node("Identity", ["go2"], ["again2"]),
+        ],
+        "inner",
+        [value("j", TensorProto.INT64, ()), value("go2", TensorProto.BOOL, ())],
+        [value("again2", TensorProto.BOOL, ()), value("row", TensorProto.FLOAT, ())],
+    )
+    outer = helper.make_graph(
+        [
+            helper.make_node("Loop", ["m", ""], ["rows"], body=inner),
+            helper.make_node("Identity", ["go"], ["again"]),
+        ],
+        "outer",
+        [value("i", TensorProto.INT64, ()), value("go", TensorProto.BOOL, ())],
+        [value("again", TensorProto.BOOL, ()), value("rows", TensorProto.FLOAT, None)],
+    )
+    run = prepared(
+        [helper.make_node("Loop", ["n", ""], ["all"], body=outer)],
+        [value("n", TensorProto.INT64, ()), value("m", TensorProto.INT64, ())],
+        [value("all", TensorProto.FLOAT, None)],
+    ).run
+    for n, m in ((1, 1), (3, 20), (20, 3)):
+        (got,) = run([np.array(n), np.array(m)])
+        np.testing.assert_array_equal(got, np.add.outer(np.arange(n), np.arange(m)))
+
+
+@pytest.mark.parametrize("length", [1, 5, 100])
+def test_a_scan_of_dynamic_length(length):
+    body = helper.make_graph(
+        [helper.make_node("Add", ["s", "x"], ["t"]), helper.make_node("Identity", ["t"], ["y"])],
+        "body",
+        [value("s", TensorProto.FLOAT, ("b",)), value("x", TensorProto.FLOAT, ("b",))],
+        [value("t", TensorProto.FLOAT, ("b",)), value("y", TensorProto.FLOAT, ("b",))],
+    )
+    node = helper.make_node(
+        "Scan",
+        ["s0", "xs"],
+        ["s", "ys"],
+        body=body,
+        num_scan_inputs=1,
+        scan_input_directions=[1],
+        scan_output_directions=[1],
+        scan_output_axes=[1],
+    )
+    run = prepared(
+        [node],
+        [value("s0", TensorProto.FLOAT, ("b",)), value("xs", TensorProto.FLOAT, ("n", "b"))],
+        [value("s", TensorProto.FLOAT, ("b",)), value("ys", TensorProto.FLOAT, None)],
+    ).run
+    xs = np.random.default_rng(0).standard_normal((length, 2)).astype("float32")
+    last, collected = run([np.zeros(2, "float32"), xs])
+    np.testing.assert_allclose(last, xs.sum(0), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(collected, np.cumsum(xs[::-1], 0)[::-1].T, rtol=1e-4, atol=1e-5)
+
+
 def test_sequences_go_in_and_out():
     nodes = [
         helper.make_node("SequenceInsert", ["items", "x", "at"], ["more"]),

@@ -89,16 +89,6 @@ Values if_then_else(Operation& in) {
 
 Expr int64_number(int64_t value) { return make_constant(int_scalar(value, DataType::Int(64))); }
 
-/// States, then what each iteration gave, stacked.
-Values results_of(Operation& in, const Values& states, const std::vector<Array<Expr>>& scans) {
-  Values out = states;
-  for (const Array<Expr>& parts : scans) {
-    if (parts.empty()) in.unsupported("the collected results of a loop that never runs");
-    out.push_back(Value(stack(parts, 0)));
-  }
-  return out;
-}
-
 /// Copies of the body, one for each iteration; nothing where a condition is known only at run time.
 std::optional<Values> unrolled(Operation& in, int64_t count, const Expr& start, Values states, const Body& body,
                                size_t scans) {
@@ -116,7 +106,14 @@ std::optional<Values> unrolled(Operation& in, int64_t count, const Expr& start, 
     for (size_t k = 0; k < scans; ++k) parts[k].push_back(step.scans.at(k).tensor);
     condition = step.condition;
   }
-  return results_of(in, states, parts);
+  Values out = states;
+  if (scans > 0 && parts[0].empty()) {  // what an iteration would give says the types
+    Step step = body(int64_number(0), make_scalar(1, DataType::Bool()), states);
+    for (size_t k = 0; k < scans; ++k) out.push_back(Value(no_rows(in, step.scans.at(k).tensor)));
+    return out;
+  }
+  for (const Array<Expr>& rows : parts) out.push_back(Value(stack(rows, 0)));
+  return out;
 }
 
 /// The states and scans that a run decides the number of.
@@ -193,37 +190,35 @@ namespace {
 /// Inputs: states, then tensors of which each iteration sees one slice.
 Values scan_over(Operation& in, const Graph& graph, const Values& states, const std::vector<Expr>& scanned,
                  const Ints& axes, const Ints& directions) {
-  std::vector<Expr> sources;
-  int64_t length = 0;
+  std::optional<int64_t> length;
   for (size_t i = 0; i < scanned.size(); ++i) {
     int axis = in.axis(axes[i], in.rank(scanned[i]));
     auto* extent = in.shape(scanned[i])[static_cast<size_t>(axis)].as<IntImm>();
-    if (!extent) in.unsupported("the length of a scan must be fixed");
-    length = extent->value;
+    if (extent && length && *length != extent->value) in.invalid("what is scanned differs in length");
+    if (extent) length = extent->value;
   }
+  const Expr count =
+      length ? int64_number(*length) : extent_at_run_time(in, scanned[0], in.axis(axes[0], in.rank(scanned[0])));
   if (graph.outputs.size() < states.size()) in.invalid("the body gives fewer values than the scan has");
   size_t scans = graph.outputs.size() - states.size();
   Body body = [&](Expr iteration, Expr, const Values& now) {
     Values inputs = now;
     for (size_t i = 0; i < scanned.size(); ++i) {
       Expr at = iteration;
-      if (directions[i]) at = subtract(int64_number(length - 1), at);
+      if (directions[i]) at = subtract(subtract(count, int64_number(1)), at);
       inputs.push_back(Value(take(scanned[i], at, in.axis(axes[i], in.rank(scanned[i])))));
     }
     Values out = in.import(graph, inputs);
     auto middle = out.begin() + static_cast<int64_t>(states.size());
     return Step{Expr(), {out.begin(), middle}, {middle, out.end()}};
   };
-  return counted_loop(in, length, Expr(), states, body, scans);
+  return counted_loop(in, length, count, states, body, scans);
 }
 
 /// Results that iterations gave, in the order and along the axis that the node asks for.
-Expr turned(Operation& in, Expr x, int64_t axis, bool is_reversed, int64_t length) {
-  if (is_reversed) {
-    std::vector<int64_t> backwards;
-    for (int64_t i = length; i-- > 0;) backwards.push_back(i);
-    x = take(x, make_ints(backwards), 0);
-  }
+Expr turned(Operation& in, Expr x, int64_t axis, bool is_reversed) {
+  if (is_reversed)
+    x = call_op("reverse", {x}, make_attrs<ReverseAttrs>([](ReverseAttrs& attrs) { attrs.axis = PrimExpr(0); }));
   size_t rank = in.rank(x);
   int to = in.axis(axis, rank);
   if (to == 0) return x;
@@ -247,11 +242,9 @@ Values scan_9(Operation& in) {
   Values out = scan_over(in, graph, states, scanned, axes, in.integers("scan_input_directions", none));
   Ints out_axes = in.integers("scan_output_axes", none_out);
   Ints out_directions = in.integers("scan_output_directions", none_out);
-  auto first = static_cast<size_t>(in.axis(axes[0], in.rank(scanned[0])));
-  int64_t length = in.shape(scanned[0])[first].as<IntImm>()->value;
   for (size_t k = 0; k < scans; ++k) {
     Value& value = out[states.size() + k];
-    value = Value(turned(in, value.tensor, out_axes[k], out_directions[k] != 0, length));
+    value = Value(turned(in, value.tensor, out_axes[k], out_directions[k] != 0));
   }
   return out;
 }
