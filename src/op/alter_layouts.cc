@@ -147,10 +147,13 @@ Expr layout::block_conv2d(const Op&, const Attrs& given, const Array<Expr>& give
     return block_conv(Op::get("nn.contrib_conv2d_NCHWc"), given, args, placeholders, type, environment);
   const int64_t out_block = result_block(outs, lanes),
                 in_block = by_channel ? out_block : data_block(ins, lanes, attrs->data_layout == "NHWC");
-  if (out_block == 0 || (is_int8 && (out_block != lanes || (!by_channel && in_block % topi::kInt8Group != 0))))
-    return nullptr;
+  const bool has_int8_block =
+      by_channel ? out_block == lanes
+                 : in_block % topi::kInt8Group == 0 && topi::group_isa(machine, topi::kInt8Dot, out_block);
+  if (out_block == 0 || (is_int8 && !has_int8_block)) return nullptr;
 
-  const bool takes_pairs = are_pairs && attrs->groups == 1 && out_block == lanes && in_block % 2 == 0;
+  const bool takes_pairs =
+      are_pairs && attrs->groups == 1 && in_block % 2 == 0 && topi::group_isa(machine, topi::kBf16Dot, out_block);
   if (are_pairs && !takes_pairs) widen(0, &args, &placeholders);
   const int group = is_int8 && !by_channel ? topi::kInt8Group : takes_pairs ? topi::kBf16Dot.group : 1;
 

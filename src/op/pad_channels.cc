@@ -115,7 +115,9 @@ Expr pad_int8(const Op& op, const Attrs& given, const Array<Expr>& args, const A
   const int64_t lanes = isa->vector_bytes / 4, ins = *as_int(weight->shape[in_axis]),
                 outs = *as_int(weight->shape[out_axis]);
   auto missing = [](int64_t count, int64_t unit) { return (unit - count % unit) % unit; };
-  const int64_t more_ins = missing(ins, topi::kInt8Group), more_outs = outs < kMinLanes ? 0 : missing(outs, lanes);
+  const bool has_blocks =
+      topi::group_isa(topi::machine_of(environment.target), topi::kInt8Dot, result_block(outs, lanes));
+  const int64_t more_ins = missing(ins, topi::kInt8Group), more_outs = has_blocks ? 0 : missing(outs, lanes);
   if ((more_ins == 0 && more_outs == 0) || !is_const_int(data->shape[channel], ins) || outs < kMinLanes) return nullptr;
   Attrs wider = relay::changed_attrs<relay::Conv2DAttrs>(
       given, [&](auto& a) { a.channels = PrimExpr(static_cast<int>(outs + more_outs)); });

@@ -109,3 +109,30 @@ def test_pixels_of_one_picture_have_tiles_of_their_own():
 
 def test_channels_that_would_be_mostly_zeros_stay():
     assert "strided_slice" not in legalized(plain(1, (8, 12, 4, 4)))
+
+
+def integers(channels):
+    random = np.random.RandomState(channels)
+    x = relay.var("x", shape=(1, 16, 7, 9), dtype="uint8")
+    weight = random.randint(-127, 128, (channels, 16, 3, 3)).astype("int8")
+    out = relay.nn.conv2d(
+        x, relay.const(weight), channels=channels, kernel_size=(3, 3), padding=(1, 1), out_dtype="int32"
+    )
+    return relay.Function([x], out), random.randint(0, 256, (1, 16, 7, 9)).astype("uint8")
+
+
+@pytest.mark.parametrize("channels", [8, 20, 24, 40])
+def test_convolutions_of_integers_are_exact(channels):
+    function, data = integers(channels)
+    want = run(function, [data], disabled_pass=["Legalize", "AlterOpLayout"])
+    np.testing.assert_array_equal(run(function, [data]), want)
+
+
+def test_integers_fill_half_vectors_where_the_target_has_dot_products_in_them():
+    def text(channels, cpu):
+        mod = relay.transform.InferType()(tessera.IRModule.from_expr(integers(channels)[0]))
+        with tessera.transform.PassContext(opt_level=3), tessera.target.Target(f"llvm -mcpu={cpu}"):
+            return str(relay.transform.Legalize()(mod))
+
+    assert "strided_slice" not in text(24, "znver4") and "channels=32" in text(20, "znver4")
+    assert "strided_slice" not in text(24, "haswell") and "channels=24" in text(20, "haswell")

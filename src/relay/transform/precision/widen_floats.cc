@@ -25,6 +25,7 @@
 #include "relay/transform/passes.h"
 #include "relay/walk.h"
 #include "tir/layout.h"
+#include "topi/cpu/contraction/group_dot.h"
 #include "topi/cpu/contraction/half_floats.h"
 
 namespace tessera::relay {
@@ -75,14 +76,20 @@ bool takes_narrow_weight(const Call* call) {
   return op && has_flag(op, kTakesNarrowWeight);
 }
 
-/// True for matmuls, and for convolutions of all channels whose results fill vectors: others read their weights in ways
-/// that know float32 only.
+/// True for matmuls, and for convolutions of all channels whose results fill vectors, or half ones where there are dot
+/// products of pairs in them: others read their weights in ways that know float32 only.
 bool reads_vectors(const Call* call, const topi::Machine& machine) {
   auto* conv = call->attrs.as<Conv2DAttrs>();
   if (!conv) return true;
-  const auto axis = static_cast<size_t>(make_layout(conv->kernel_layout)->index_of('O'));
-  const int64_t* outs = as_int(tensor_type(call->args[1])->shape[axis]);
-  return conv->groups == 1 && outs && *outs % (machine->vector_bytes / kWide.bytes()) == 0;
+  const Layout kernel = make_layout(conv->kernel_layout);
+  const TensorType weight = tensor_type(call->args[1]);
+  auto extent = [&](char letter) { return as_int(weight->shape[static_cast<size_t>(kernel->index_of(letter))]); };
+  const int64_t *outs = extent('O'), *ins = extent('I');
+  const int64_t lanes = machine->vector_bytes / kWide.bytes(), half = lanes / 2;
+  if (conv->groups != 1 || !outs) return false;
+  const bool are_pairs =
+      weight->dtype == topi::kBf16Dot.b && dtype_of(call->args[0]) == topi::kBf16Dot.a && ins && *ins % 2 == 0;
+  return *outs % lanes == 0 || (are_pairs && *outs % half == 0 && topi::group_isa(machine, topi::kBf16Dot, half));
 }
 
 /// Will be a constant when the model is compiled.

@@ -14,6 +14,7 @@ namespace tessera::topi {
 namespace {
 
 const DataType kUInt32 = DataType::UInt(32);
+constexpr const char* kHalfVectors = "avx512-half";  // its instructions on vectors of 256 bits
 
 PrimExpr llvm_call(DataType dtype, const char* intrinsic, const Array<PrimExpr>& args) {
   Array<PrimExpr> all{make_const(kUInt32, codegen::llvm_intrinsic_id(intrinsic)),
@@ -72,11 +73,20 @@ const Isa* group_isa(const Machine& machine, const GroupDot& dot) {
   return nullptr;
 }
 
+const Isa* group_isa(const Machine& machine, const GroupDot& dot, int64_t lanes) {
+  static constexpr Isa kHalf{kHalfVectors, 32, 32};
+  const Isa* isa = group_isa(machine, dot);
+  if (!isa || lanes == isa->vector_bytes / 4) return isa;
+  return isa->name == std::string_view("avx512") && lanes == kHalf.vector_bytes / 4 ? &kHalf : nullptr;
+}
+
 PrimExpr group_dot(const GroupDot& dot, const Isa& isa, const PrimExpr& sums, const PrimExpr& a, const PrimExpr& b) {
   const std::string_view name = isa.name;
   const bool is_int8 = !dot.a.is_bfloat();
   const char* of_avx512 = is_int8 ? "llvm.x86.avx512.vpdpbusd.512" : "llvm.x86.avx512bf16.dpbf16ps.512";
+  const char* of_half = is_int8 ? "llvm.x86.avx512.vpdpbusd.256" : "llvm.x86.avx512bf16.dpbf16ps.256";
   if (name == "avx512") return llvm_call(sums.dtype(), of_avx512, {sums, a, b});
+  if (name == kHalfVectors) return llvm_call(sums.dtype(), of_half, {sums, a, b});
   if (name == "avx2" && is_int8) return dot_of_int16(sums, a, b);
   ICHECK(is_sve(name) || name.starts_with("neon")) << name << " has no dot products of groups of " << dot.a;
   if (is_int8) return dot_of_arm(name, sums, a, b);

@@ -23,6 +23,8 @@ inline constexpr int kInt8Group = kInt8Dot.group;
 /// int8: with AVX-512 VNNI, or with i8mm on ARM, one instruction does it; dotprod and SVE take three for two. Else AVX2
 /// multiplies pairs of int16, in vectors of 32 bytes; nothing saturates on the way. bf16: AVX-512 BF16, and bf16 on ARM.
 const Isa* group_isa(const Machine& machine, const GroupDot& dot);
+/// Where vectors of so many sums are wanted, which may be half of what a register holds; nullptr where there are none.
+const Isa* group_isa(const Machine& machine, const GroupDot& dot, int64_t lanes);
 inline const Isa* int8_isa(const Machine& machine) { return group_isa(machine, kInt8Dot); }
 
 /// sums + a . b in vectors of `isa`: `a` and `b` a group a lane, seen as int32.

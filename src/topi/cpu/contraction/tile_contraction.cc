@@ -116,7 +116,7 @@ std::optional<Space> space_of(const Reduction& reduction, const Factors& factors
   for (out.lanes = native; extent != kDynamic && out.lanes > 1 && extent % out.lanes != 0;) out.lanes /= 2;
   if (extent == kDynamic && (factors.single.empty() || factors.dot)) return {};
   if (out.lanes < std::min(native, kMinLanes) || (factors.has_groups && out.lanes != extent) ||
-      (factors.dot && out.lanes != native))
+      (factors.dot && !group_isa(machine, *factors.dot, out.lanes)))
     return {};
   for (size_t i = 0; i < last; ++i) {
     if (reduction.extents[i] == 1) continue;
@@ -383,7 +383,7 @@ std::optional<ContractionPlan> plan_contraction(const State& state, const BlockR
   if (!factors) return {};
   std::optional<Space> space = space_of(*reduction, *factors, machine);
   if (!space) return {};
-  const Isa* dot_isa = factors->dot ? group_isa(machine, *factors->dot) : nullptr;
+  const Isa* dot_isa = factors->dot ? group_isa(machine, *factors->dot, space->lanes) : nullptr;
   ContractionKnobsNode knobs =
       choose(*reduction, *space, machine, dot_isa ? dot_isa->registers : machine->vector_registers);
   ContractionPlan out;
