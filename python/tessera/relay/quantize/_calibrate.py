@@ -9,11 +9,13 @@ import numpy as np
 
 from ...ir import IRModule, Op
 from ...runtime import cpu
+from .. import transform
 from ..analysis import post_order_visit
 from ..expr import Call, Tuple, const
 from ..expr_functor import ExprMutator
 from ..function import Function
 from ._annotate import SIMULATED, simulated_quantize
+from ._sensitivity import keep_sensitive_layers
 from .config import QAnnotateKind, current_qconfig
 
 __all__ = ["calibrate", "collect_stats", "find_threshold_by_kl", "find_threshold_by_percentile"]
@@ -172,10 +174,14 @@ def calibrate(dataset: Iterable[dict[str, Any]] | None = None) -> Callable[..., 
         marks = _marks(mod, QAnnotateKind.INPUT)
         if not marks:
             return mod
-        scaler = _Scaler(dict(zip(marks, _thresholds(mod, dataset))))
+        batches = None if dataset is None else list(dataset)
+        scaler = _Scaler(dict(zip(marks, _thresholds(mod, batches))))
         function = mod["main"]
         scales = _scales(mod)
         inputs = [param for param in function.params if param not in scales]
-        return IRModule.from_expr(Function(inputs, scaler.visit(function.body), attrs=function.attrs))
+        out = IRModule.from_expr(Function(inputs, scaler.visit(function.body), attrs=function.attrs))
+        if batches is None or current_qconfig().min_snr is None:
+            return out
+        return keep_sensitive_layers(transform.InferType()(out), batches)
 
     return run

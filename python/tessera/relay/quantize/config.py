@@ -45,12 +45,19 @@ class QConfig:
         "rounding": "UPWARD",
         "calibrate_chunk_by": -1,
         "partition_conversions": "disabled",
+        # Beyond v0.10. Layers that lose most stay in `sensitive_dtype` where results over the dataset have less than `min_snr`
+        # decibels (None: never), up to `sensitive_budget` of all multiplications of quantised layers.
+        "skip_depthwise_layers": True,
+        "min_snr": 23.0,
+        "sensitive_dtype": "bfloat16",
+        "sensitive_budget": 0.3,
     }
     _choices: ClassVar[dict[str, tuple[str, ...]]] = {
         "calibrate_mode": ("global_scale", "kl_divergence", "percentile"),
         "weight_scale": ("power2", "max"),
         "rounding": ("UPWARD", "TONEAREST"),
         "partition_conversions": ("disabled",),
+        "sensitive_dtype": ("bfloat16", "float32"),
     }
     _entered: ClassVar[list[QConfig]] = []
 

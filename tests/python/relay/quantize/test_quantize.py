@@ -134,6 +134,62 @@ def test_each_channel_of_a_weight_has_its_scale(layout, kernel):
     )  # also of the channel that is 10,000 times smaller
 
 
+def test_depthwise_convolutions_stay_in_floats_unless_asked_for():
+    x = relay.var("data", shape=(1, 8, 6, 6))
+    weight = relay.const(np.random.default_rng(0).normal(0, 1, (8, 1, 3, 3)).astype("float32"))
+    mod = tessera.IRModule.from_expr(
+        relay.Function([x], relay.nn.conv2d(x, weight, channels=8, kernel_size=(3, 3), groups=8))
+    )
+    for skips in (True, False):
+        with qtz.qconfig(skip_conv_layers=[], skip_depthwise_layers=skips):
+            assert layers(qtz.quantize(mod), "nn.conv2d") == [FLOATS if skips else INTEGERS]
+
+
+def sensitive_model():
+    """Two convolutions of 16 channels; one channel between them is 10,000 times as large as the others, and is not read."""
+    rng = np.random.default_rng(5)
+    first, second = (rng.normal(0, 0.3, (16, 16, 1, 1)).astype("float32") for _ in range(2))
+    second[:, 0] = 0
+    factors = np.ones((16, 1, 1), "float32")
+    factors[0] = 1e4
+    x = relay.var("data", shape=(1, 16, 8, 8))
+    y = relay.nn.conv2d(x, relay.const(first), channels=16, kernel_size=(1, 1)) * relay.const(factors)
+    # relu of a sum keeps the factors from being folded into the weights
+    y = relay.nn.relu(y + relay.const(np.full((16, 8, 8), 0.1, "float32")))
+    y = relay.nn.conv2d(y, relay.const(second), channels=16, kernel_size=(1, 1))
+    samples = [rng.normal(0, 1, (1, 16, 8, 8)).astype("float32") for _ in range(3)]
+    return tessera.IRModule.from_expr(relay.Function([x], y)), samples
+
+
+@pytest.mark.parametrize("simulates", [False, True])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_the_layer_that_loses_most_stays_in_a_wider_type(dtype, simulates):
+    mod, samples = sensitive_model()
+    dataset = [{"data": sample} for sample in samples]
+    options = {
+        "skip_conv_layers": [],
+        "calibrate_mode": "percentile",
+        "weight_scale": "max",
+        "do_simulation": simulates,
+    }
+    found = {}
+    for wanted in (None, 23.0):
+        with qtz.qconfig(**options, min_snr=wanted, sensitive_dtype=dtype, sensitive_budget=0.5):
+            out = qtz.quantize(mod, dataset=dataset)
+        found[wanted] = signal_to_noise(run(mod, samples[0]), run(out, samples[0]))
+    kept = (dtype, dtype, "float32")
+    assert layers(out, "nn.conv2d") == [FLOATS if simulates else INTEGERS, kept]
+    assert found[None] < 10 and found[23.0] > 23
+
+
+def test_no_layer_is_kept_beyond_the_budget():
+    mod, samples = sensitive_model()
+    options = {"skip_conv_layers": [], "calibrate_mode": "percentile", "sensitive_budget": 0.4}  # each layer is a half
+    with qtz.qconfig(**options):
+        out = qtz.quantize(mod, dataset=[{"data": sample} for sample in samples])
+    assert layers(out, "nn.conv2d") == [INTEGERS, UNSIGNED]
+
+
 def marks(mod):
     return [kind for kind in (1, 2) for _ in range(str(mod["main"]).count(f"kind={kind},"))]
 
