@@ -27,10 +27,11 @@ void check_part(const TypeQuery& query, int i, const char* name, const Array<Pri
   const Array<PrimExpr>& own = query.tensor(i)->shape;
   if (own.empty()) return;
   if (may_be_one && own.size() == 1 && !as_int(own[0])) return;
+  if (own.size() == 1 && as_int(own[0]) && *as_int(own[0]) == 1) return;
   const int dimension = shape.empty() ? 0 : normal_axis(axis, static_cast<int>(shape.size()));
+  // Asked last: of a dynamic extent this is a condition that holds from here on.
   bool fits = own.size() == 1 && !shape.empty() && relay::may_equal(own[0], shape[static_cast<size_t>(dimension)]);
-  bool is_one = own.size() == 1 && as_int(own[0]) && *as_int(own[0]) == 1;
-  if (!fits && !is_one)
+  if (!fits)
     throw Error(TypeError) << name << " must be a number or have an element for each index along axis " << axis
                            << " of a tensor of " << to_text(shape) << ", but is " << to_text(query.type(i));
 }
@@ -51,7 +52,8 @@ bool check_affine(TypeQuery& query, int scale, int zero, const Array<PrimExpr>& 
 
 Expr along_axis(const Expr& part, const Type& type, int axis, size_t rank) {
   auto* tensor = tensor_of(type);
-  if (tensor->shape.empty() || rank == 0) return part;
+  if (tensor->shape.empty()) return part;
+  if (rank == 0) return relay::reshape(part, {});  // a number's scale may be written as a vector of one
   if (as_int(tensor->shape[0]) && *as_int(tensor->shape[0]) == 1) return part;
   const int behind = static_cast<int>(rank) - 1 - normal_axis(axis, static_cast<int>(rank));
   return behind == 0 ? part : relay::expand_dims(part, 1, behind);

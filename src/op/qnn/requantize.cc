@@ -121,8 +121,9 @@ Expr requantized(const Expr& given, const Type& type, const Requantize& how,
   if (keeps_scale && from_zero && from_zero == to_zero) return x;
   if (from_zero != 0.0) {
     Expr zero = how.from.zero;
-    zero = tensor_of(how.from.zero_type)->shape.empty() ? relay::reshape(zero, {PrimExpr(-1)})
-                                                        : along_axis(zero, how.from.zero_type, how.axis, rank);
+    zero = rank > 0 && tensor_of(how.from.zero_type)->shape.empty()
+               ? relay::reshape(zero, {PrimExpr(-1)})
+               : along_axis(zero, how.from.zero_type, how.axis, rank);
     x = relay::subtract(x, relay::cast(zero, kInt32));
   }
   if (!keeps_scale && in_floats) {

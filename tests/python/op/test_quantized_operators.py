@@ -224,3 +224,19 @@ def test_simulated_scales_are_one_or_one_for_each_at_run_time(kind, operator):
         s, z = np.array(scales, "float32"), np.arange(len(scales)).astype("int32")
         wanted = np.clip(np.round(data / s) + z, -128, 127) if operator == "simulated_quantize" else (data - z) * s
         np.testing.assert_allclose(run(data, s, z).numpy(), wanted)
+
+
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_a_number_is_requantised_to_a_number(shape):
+    scale, zero = NUMBER(np.full(shape, 0.5, "float32")), NUMBER(np.full(shape, 3, "int32"))
+    call = relay.qnn.op.requantize(relay.var("x", shape=(), dtype="int32"), scale, zero, NUMBER(0.25), NUMBER(1))
+    got = run(call, np.array(10, "int32"))
+    assert got.shape == () and got == 15
+
+
+def test_one_scale_serves_a_dynamic_extent():
+    x = relay.var("x", shape=(2, relay.Any()))
+    scale, zero = NUMBER(np.array([0.5], "float32")), NUMBER(np.array([1], "int32"))
+    call = relay.qnn.op.simulated_quantize(x, scale, zero, 1, "int8")
+    run = relay.create_executor("vm", tessera.IRModule.from_expr(relay.Function([x], call))).evaluate()
+    np.testing.assert_array_equal(run(np.ones((2, 3), "float32")).numpy(), np.full((2, 3), 3))
