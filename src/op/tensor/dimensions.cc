@@ -123,11 +123,20 @@ std::vector<std::pair<char, int>> tiled_axes(const String& layout) {
   std::vector<std::pair<char, int>> out;
   int extent = 0;
   for (char c : layout.str()) {
-    if (isdigit(static_cast<unsigned char>(c))) extent = extent * 10 + (c - '0');
-    else out.emplace_back(c, std::exchange(extent, 0));
+    if (isdigit(static_cast<unsigned char>(c))) {
+      if (extent > (1 << 26)) throw Error(TypeError) << "an extent of the layout " << layout << " is too large";
+      extent = extent * 10 + (c - '0');
+    } else out.emplace_back(c, std::exchange(extent, 0));
   }
   for (const auto& [letter, size] : out)
     if (size == 0) throw Error(TypeError) << "the layout " << layout << " has no extent for " << letter;
+  return out;
+}
+
+/// The extent of each letter: the product of its parts.
+std::map<char, int64_t> whole_extents(const std::vector<std::pair<char, int>>& axes) {
+  std::map<char, int64_t> out;
+  for (const auto& [letter, size] : axes) out.try_emplace(letter, 1).first->second *= size;
   return out;
 }
 
@@ -135,10 +144,19 @@ bool tiled_layout_type(TypeQuery& query) {
   auto* data = query.tensor(0);
   if (!data) return false;
   auto* attrs = query.attrs_as<AutoSchedulerLayoutTransformAttrs>();
-  if (tiled_axes(attrs->src_layout).size() != data->shape.size())
+  auto from = tiled_axes(attrs->src_layout), to = tiled_axes(attrs->dst_layout);
+  bool fits = from.size() == data->shape.size();
+  for (size_t i = 0; fits && i < from.size(); ++i) {
+    const int64_t* extent = as_int(data->shape[i]);
+    fits = extent && *extent == from[i].second;
+  }
+  if (!fits)
     throw Error(TypeError) << "data is " << to_text(query.type(0)) << ", but src_layout is " << attrs->src_layout;
+  if (whole_extents(from) != whole_extents(to))
+    throw Error(TypeError) << "src_layout is " << attrs->src_layout << ", but dst_layout " << attrs->dst_layout
+                           << " has other extents";
   Array<PrimExpr> shape;
-  for (const auto& [letter, extent] : tiled_axes(attrs->dst_layout)) shape.push_back(PrimExpr(extent));
+  for (const auto& [letter, extent] : to) shape.push_back(PrimExpr(extent));
   query.result(TensorType(shape, data->dtype));
   return true;
 }

@@ -213,3 +213,18 @@ def test_a_bad_call_says_what_is_wrong(case):
     x = relay.var("x", shape=(3, 2))
     with pytest.raises((TypeError, tessera.error.DiagnosticError), match=message):
         relay.transform.InferType()(tessera.IRModule.from_expr(relay.Function([x], build(x))))
+
+
+@pytest.mark.parametrize(
+    "source, target, message",
+    [
+        ("4N8C", "2C4N4C", "but src_layout is 4N8C"),
+        ("3N8C", "2C3N8C", "has other extents"),
+        ("3N8C", "8C", "has other"),
+    ],
+)
+def test_a_tiled_layout_that_is_not_the_datas_is_rejected(source, target, message):
+    attrs = tessera.ir.make_node("relay.attrs.AutoSchedulerLayoutTransformAttrs", src_layout=source, dst_layout=target)
+    body = relay.Call(tessera.ir.Op.get("auto_scheduler_layout_transform"), [relay.var("x", shape=(3, 8))], attrs)
+    with pytest.raises(tessera.error.DiagnosticError, match=message):
+        relay.transform.InferType()(tessera.IRModule.from_expr(body))
