@@ -162,6 +162,7 @@ BY_NAME = {
     "src/runtime/profiling/profiling.cc": "the function that a user wants timed",
     "src/runtime/profiling/time_evaluator.cc": "the function that a user wants timed",
     "src/tir/transform/function/lower_custom_datatypes.cc": "functions of a user's data type",
+    "src/tir/transform/memory/memory_info.cc": "what users say of a memory of their device",
     "src/tir/usmp/algorithms.cc": "a user's algorithm for memory planning",
 }
 # Lookups of one function that only a later room has, through a prefix that users share with it.

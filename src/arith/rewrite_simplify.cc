@@ -2,6 +2,7 @@
 
 #include "arith/core.h"
 #include "arith/kind.h"
+#include "arith/node_simplifiers.h"
 #include "base/stack.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
@@ -142,7 +143,12 @@ PrimExpr RewriteSimplifier::compute(const PrimExpr& e) {
       if (base.same_as(node->base) && stride.same_as(node->stride)) return e;
       return make_ramp(base, stride, node->lanes);
     }
-    default: return on_children(e);
+    default:
+      for (const NodeSimplifier& row : node_simplifiers())
+        if (e->is_a(*row.type))
+          return row.simplify(
+              e, [this](const PrimExpr& condition, const PrimExpr& part) { return under(condition, part); });
+      return on_children(e);
   }
 }
 
@@ -282,6 +288,11 @@ PrimExpr RewriteSimplifier::on_children(const PrimExpr& e) {
   Rewriter children([this](Rewriter&, const PrimExprNode* kid) -> PrimExpr { return visit(PrimExpr(kid)); });
   children.share_results(false);
   return children.children(e.get());
+}
+
+std::vector<NodeSimplifier>& node_simplifiers() {
+  static std::vector<NodeSimplifier> rows;
+  return rows;
 }
 
 }  // namespace tessera::arith

@@ -47,6 +47,7 @@ Passes phase_1(const PassContext& context) {
       pass(compact_buffer_allocation),
       pass(lower_match_buffer),
       pass(inject_software_pipeline),
+      pass(mark_guards),
       pass(lower_opaque_block),
       pass(flatten_buffer),
       // both

@@ -34,6 +34,7 @@ PassTable passes{
          "Replaces views of regions by their source.",
          {.holds = {&no_buffer_views}}},
         {"LowerOpaqueBlock", lower_opaque_block, "Turns blocks into plain statements.", {.holds = {&no_blocks}}},
+        {"MarkGuards", mark_guards, ""},
         {"ManifestSharedMemoryLocalStage", manifest_local_stage, "Adds local stages for shared memory."},
         {"PlanAndUpdateBufferAllocationLocation", plan_buffer_allocation,
          "Moves buffers of blocks to the innermost scope that holds all their uses."},

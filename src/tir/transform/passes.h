@@ -17,6 +17,7 @@ PrimFunc lower_cross_thread_reduction(const PrimFunc& function);
 Stmt lower_init_block(const Stmt& body);
 Stmt lower_match_buffer(const Stmt& body);
 PrimFunc lower_opaque_block(const PrimFunc& function);
+Stmt mark_guards(const Stmt& body);
 PrimFunc manifest_local_stage(const PrimFunc& function);
 PrimFunc plan_buffer_allocation(const PrimFunc& function);
 PrimFunc remove_weight_layout_rewrite_block(const PrimFunc& function);

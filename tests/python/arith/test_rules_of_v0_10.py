@@ -235,3 +235,46 @@ def test_a_truncated_remainder_says_what_its_dividend_leaves():
 def test_low_bits_are_a_remainder():
     found = arith.Analyzer().modular_set((x * 16 + y * 4 + 2) & 7)
     assert (found.coeff, found.base) == (4, 2)
+
+
+class TestReductions:
+    """Reductions are simplified with what their axes are."""
+
+    k = te.reduce_axis((0, 10), name="k")
+    j = te.reduce_axis((-5, 3), name="j")
+    A = te.placeholder((10,), name="A")
+
+    def test_sources_know_the_ranges_of_axes(self):
+        k, j = self.k, self.j
+        before = te.sum(tir.Select(k.var + j.var < 12, k.var + j.var, 0), [k, j])
+        is_simplified("canonical_simplify", before, te.sum(k.var + j.var, [k, j]))
+        is_simplified("canonical_simplify", te.sum(fld(k.var, 10), [k]), te.sum(tir.const(0, "int32"), [k]))
+
+    def test_conditions_know_them_too(self):
+        before = te.sum(self.A[self.k], [self.k], where=self.k.var < 20)
+        is_simplified("canonical_simplify", before, te.sum(self.A[self.k], [self.k]))
+
+    def test_over_no_axes_they_are_their_source_or_what_they_start_from(self):
+        element = self.A[3].asobject()
+        is_simplified("canonical_simplify", te.sum(element, []), element)
+        is_simplified("canonical_simplify", te.sum(element, [], where=flag), tir.Select(flag, element, tir.const(0.0)))
+        is_simplified("canonical_simplify", te.sum(element, [], init=1.0), tir.const(1.0) + element)
+        never = tir.const(False, "bool")
+        is_simplified("canonical_simplify", te.sum(element, [], where=never, init=2.0), tir.const(2.0))
+
+    def test_components_of_a_tuple_that_nothing_needs_are_left_out(self):
+        both = te.comm_reducer(
+            lambda a, b: (a[0] + b[0], a[1] * b[1]), lambda t0, t1: (tir.const(0, t0), tir.const(1, t1))
+        )
+        second = arith.Analyzer().canonical_simplify(both((self.A[self.k], self.A[self.k] + 1.0), self.k)[1])
+        assert len(second.source) == len(second.combiner.result) == 1
+        assert second.value_index == 0
+        assert second.combiner.identity_element[0].value == 1
+
+    def test_components_that_decide_for_another_stay(self):
+        best = te.comm_reducer(
+            lambda a, b: (tir.Select(a[1] >= b[1], a[0], b[0]), high(a[1], b[1])),
+            lambda t0, t1: (tir.const(-1, t0), tvm.te.min_value(t1)),
+        )
+        where = arith.Analyzer().canonical_simplify(best((self.k.var, self.A[self.k]), self.k)[0])
+        assert len(where.source) == 2

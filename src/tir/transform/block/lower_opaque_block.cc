@@ -36,7 +36,7 @@ class BlockLowerer {
                               << " has iteration variables of its own; run ConvertBlocksToOpaque first";
     PrimExpr predicate = rewriter_(op->predicate);
     Stmt body = rewriter_(block->body);
-    if (!is_one(predicate)) body = make(IfThenElse{.condition = likely(predicate), .then_case = body});
+    if (!is_one(predicate)) body = make(IfThenElse{.condition = predicate, .then_case = body});
     for (size_t i = block->alloc_buffers.size(); i-- > 0;) body = allocate(block, block->alloc_buffers[i], body);
     return with_pragmas(Var(), block->annotations, body);
   }
@@ -122,6 +122,14 @@ class BlockLowerer {
 };
 
 }  // namespace
+
+/// Loops are split where the guards of blocks begin and end to hold (LoopPartition).
+Stmt mark_guards(const Stmt& body) {
+  return rewrite(body, [](Rewriter& self, const BlockRealize* op) -> Stmt {
+    Ref<BlockRealize> out = self.children(op);
+    return is_one(out->predicate) ? Stmt(out) : Stmt(with(out, &BlockRealize::predicate, likely(out->predicate)));
+  });
+}
 
 PrimFunc lower_opaque_block(const PrimFunc& function) {
   return is_from_te(function) ? function : with_body(function, BlockLowerer()(function->body));

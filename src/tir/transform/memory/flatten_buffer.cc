@@ -46,6 +46,7 @@ class Flattener {
     rewriter_.on([this](const DeclBuffer* decl) -> Stmt { return rewriter_(decl->body); });
     rewriter_.on([this](const AttrStmt* attr) -> Stmt { return on_attr(attr); });
     rewriter_.on([this](const For* loop) -> Stmt { return on_loop(loop); });
+    rewriter_.on([this](const BlockNode* block) -> Stmt { return on_block(block); });
   }
 
   PrimFunc run() {
@@ -69,7 +70,7 @@ class Flattener {
   /// Memory whose buffers have axis separators keeps its physical dimensions.
   void find_separated() {
     auto look = [this](const Buffer& buffer) {
-      if (!buffer->axis_separators.empty()) separated_.insert(buffer->data.get());
+      if (!buffer->axis_separators.empty()) separated_.emplace(buffer->data.get(), buffer);
     };
     walk(
         function_->body, [&](const BufferLoad* load) { look(load->buffer); },
@@ -217,7 +218,15 @@ class Flattener {
   Stmt on_allocate(const Allocate* allocate) {
     Allocate out(*allocate);
     if (out.dtype.is_bool()) out.dtype = DataType::Int(8, out.dtype.lanes);
-    if (allocate->extents.size() > 1 && !separated_.count(allocate->buffer_var.get())) {
+    auto separated = separated_.find(allocate->buffer_var.get());
+    if (separated != separated_.end()) {
+      // one extent for each physical dimension
+      if (allocate->extents.size() == separated->second->shape.size()) {
+        Buffer flat = flat_buffer(with(separated->second, &BufferNode::shape, allocate->extents));
+        out.extents = {};
+        for (const PrimExpr& extent : flat->shape) out.extents.push_back(analyzer_.simplify(extent));
+      }
+    } else if (allocate->extents.size() > 1) {
       PrimExpr size = allocate->extents[0];
       for (size_t i = 1; i < allocate->extents.size(); ++i) size = size * allocate->extents[i];
       out.extents = {analyzer_.simplify(size)};
@@ -226,6 +235,51 @@ class Flattener {
     }
     out.body = rewriter_(allocate->body);
     return make(std::move(out));
+  }
+
+  /// Buffers of blocks are flat where they are allocated, and so is what blocks say of their accesses.
+  Stmt on_block(const BlockNode* block) {
+    BlockNode out(*block);
+    for (size_t i = 0; i < out.alloc_buffers.size(); ++i) {
+      const Buffer& buffer = block->alloc_buffers[i];
+      Buffer flat = flat_buffer(buffer);
+      Array<PrimExpr> extents;
+      for (const PrimExpr& extent : flat->shape) extents.push_back(analyzer_.simplify(extent));
+      flat = with(flat, &BufferNode::shape, extents);
+      keep_.push_back(buffer);
+      layouts_[buffer.get()] = {buffer, flat, {}};
+      out.alloc_buffers.set(i, flat);
+    }
+    out.reads = flat_regions(block->reads);
+    out.writes = flat_regions(block->writes);
+    if (block->init) out.init = rewriter_(block->init);
+    out.body = rewriter_(block->body);
+    return make(std::move(out));
+  }
+
+  /// From the offset of the first element of each region to that of its last.
+  Array<BufferRegion> flat_regions(const Array<BufferRegion>& regions) {
+    Array<BufferRegion> out;
+    for (const BufferRegion& region : regions) {
+      const Layout layout = layout_of(region->buffer);
+      if (is_flat_.count(region->buffer.get())) {
+        out.push_back(region);
+        continue;
+      }
+      Array<PrimExpr> first, last;
+      for (const Range& range : region->region) {
+        first.push_back(rewriter_(range->min));
+        last.push_back(rewriter_(range->min + range->extent - make_const(range->extent.dtype(), 1)));
+      }
+      Array<PrimExpr> begin = flat_indices(layout.shaped, first), end = flat_indices(layout.shaped, last);
+      Array<Range> ranges;
+      for (size_t i = 0; i < begin.size(); ++i) {
+        PrimExpr extent = analyzer_.simplify(end[i] + make_const(end[i].dtype(), 1) - begin[i]);
+        ranges.push_back(make_range(analyzer_.simplify(begin[i]), extent));
+      }
+      out.push_back(make(BufferRegionNode{.buffer = layout.flat, .region = ranges}));
+    }
+    return out;
   }
 
   Stmt on_allocate_const(const AllocateConst* allocate) {
@@ -316,7 +370,7 @@ class Flattener {
   std::unordered_map<const BufferNode*, std::vector<DimAlign>> aligns_;
   std::unordered_map<const VarNode*, PrimExpr> defs_;  // variables of views
   std::unordered_set<const BufferNode*> is_flat_;
-  std::unordered_set<const VarNode*> separated_;
+  std::unordered_map<const VarNode*, Buffer> separated_;
   std::vector<Buffer> keep_;  // alive as long as they are keys
   std::vector<Var> kept_vars_;
   std::vector<std::pair<Var, Array<PrimExpr>>> bounds_;  // buffers met while visiting a store

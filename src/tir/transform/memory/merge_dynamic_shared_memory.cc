@@ -3,9 +3,12 @@
 //   allocate A[64] float32 (shared.dyn); allocate B[32] float16 (shared.dyn); A[i] = B[j]
 //     =>   allocate buf_dyn_shmem[320] uint8 (shared.dyn); buf_dyn_shmem.float32[i] = buf_dyn_shmem.float16[j + 128]
 //
-// Parts begin at multiples of 16 bytes and do not share memory.
+// Parts begin at multiples of 16 bytes. Two of them share bytes where all that the kernel does with one comes before all it
+// does with the other; a barrier stands in between, because other threads may be behind.
 
+#include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
@@ -23,21 +26,139 @@ bool is_dynamic(const VarNode* var) {
   return type && type->storage_scope == "shared.dyn";
 }
 
+bool is_barrier(const Stmt& stmt) {
+  auto* evaluate = stmt.as<Evaluate>();
+  auto* call = evaluate ? evaluate->value.as<Call>() : nullptr;
+  if (!builtin::is(call, builtin::tvm_storage_sync())) return false;
+  auto* scope = call->args[0].as<StringImm>();
+  return scope && std::string_view(scope->value).starts_with("shared");
+}
+
+/// The body of a statement that all threads pass on their way to the statements inside; empty for others.
+Stmt body_of(const Stmt& stmt) {
+  if (auto* attr = stmt.as<AttrStmt>()) return attr->body;
+  if (auto* allocate = stmt.as<Allocate>()) return allocate->body;
+  if (auto* decl = stmt.as<DeclBuffer>()) return decl->body;
+  if (auto* let = stmt.as<LetStmt>()) return let->body;
+  return nullptr;
+}
+
+/// Which bytes each allocation of dynamic shared memory has.
+class Plan {
+ public:
+  explicit Plan(const Stmt& kernel) {
+    list(kernel);
+    walk(kernel, [&](const Allocate* op) {
+      if (is_dynamic(op->buffer_var.get())) allocations_.try_emplace(op->buffer_var.get(), op);
+    });
+    for (size_t i = 0; i < steps_.size(); ++i) note_uses(steps_[i], static_cast<int>(i));
+    std::vector<const VarNode*> order;
+    walk(kernel, [&](const Allocate* op) {
+      if (allocations_.count(op->buffer_var.get())) order.push_back(op->buffer_var.get());
+    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](const VarNode* a, const VarNode* b) { return lives_[a].first < lives_[b].first; });
+    for (const VarNode* var : order) assign(var);
+    PrimExpr end = 0;
+    for (Slot& slot : slots_) {
+      slot.begin = end;
+      end = end + slot.size;
+    }
+    size = end;
+    for (const auto& [var, at] : slot_of_) offsets[var] = slots_[at].begin;
+  }
+
+  std::unordered_map<const VarNode*, PrimExpr> offsets;  // in bytes
+  PrimExpr size;
+  std::unordered_set<const Object*> sync_before;  // statements whose memory was another's until then
+
+ private:
+  struct Life {
+    int first = 0, last = -1;
+  };
+  struct Slot {
+    PrimExpr begin, size;
+    int free_at;  // the last step that uses it
+  };
+
+  /// The statements that all threads execute one after another.
+  void list(const Stmt& stmt) {
+    if (Stmt body = body_of(stmt)) {
+      if (auto* let = stmt.as<LetStmt>()) {
+        steps_.push_back(evaluate(let->value));
+        values_.insert(steps_.back().get());
+      }
+      list(body);
+    } else if (auto* seq = stmt.as<SeqStmt>()) {
+      for (const Stmt& part : seq->seq) list(part);
+    } else {
+      steps_.push_back(stmt);
+    }
+  }
+
+  void note_uses(const Stmt& step, int at) {
+    auto use = [&](const VarNode* var) {
+      if (!allocations_.count(var)) return;
+      Life& life = lives_.try_emplace(var, Life{at, at}).first->second;
+      life.last = at;
+    };
+    walk(
+        step, [&](const VarNode* var) { use(var); }, [&](const BufferLoad* op) { use(op->buffer->data.get()); },
+        [&](const BufferStore* op) { use(op->buffer->data.get()); });
+  }
+
+  void assign(const VarNode* var) {
+    const Allocate* op = allocations_.at(var);
+    PrimExpr bytes = op->dtype.bytes() * op->dtype.lanes;
+    for (const PrimExpr& extent : op->extents) bytes = bytes * cast(DataType::Int(32), extent);
+    bool is_aligned = as_int(bytes) && *as_int(bytes) % kAlignment == 0;
+    if (!is_aligned) bytes = floordiv(bytes + (kAlignment - 1), kAlignment) * kAlignment;
+    const Life life = lives_[var];
+    Slot* found = as_int(bytes) ? find(life, *as_int(bytes)) : nullptr;
+    if (!found) {
+      slots_.push_back({nullptr, bytes, life.last});
+      slot_of_[var] = slots_.size() - 1;
+      return;
+    }
+    if (!has_barrier(found->free_at, life.first)) sync_before.insert(steps_[static_cast<size_t>(life.first)].get());
+    if (*as_int(bytes) > *as_int(found->size)) found->size = bytes;
+    found->free_at = life.last;
+    slot_of_[var] = static_cast<size_t>(found - slots_.data());
+  }
+
+  /// Bytes that are free when `life` begins: the smallest slot that is large enough, else the largest.
+  Slot* find(const Life& life, int64_t bytes) {
+    Slot* best = nullptr;
+    bool is_used = life.last >= 0;
+    // a barrier cannot stand before the value of a let
+    if (!is_used || values_.count(steps_[static_cast<size_t>(life.first)].get())) return nullptr;
+    for (Slot& slot : slots_) {
+      if (!as_int(slot.size) || slot.free_at >= life.first) continue;
+      int64_t now = best ? *as_int(best->size) : 0, here = *as_int(slot.size);
+      bool is_better = here >= bytes ? now < bytes || here < now : here > now;
+      if (!best || is_better) best = &slot;
+    }
+    return best;
+  }
+
+  bool has_barrier(int after, int before) const {
+    for (int i = after + 1; i < before; ++i)
+      if (is_barrier(steps_[static_cast<size_t>(i)])) return true;
+    return false;
+  }
+
+  std::vector<Stmt> steps_;
+  std::unordered_set<const Object*> values_;  // steps that are values of lets
+  std::unordered_map<const VarNode*, const Allocate*> allocations_;
+  std::unordered_map<const VarNode*, Life> lives_;
+  std::vector<Slot> slots_;
+  std::unordered_map<const VarNode*, size_t> slot_of_;
+};
+
 class Merger {
  public:
   /// All dynamic allocations of one kernel; none or one need no merging.
-  explicit Merger(const Stmt& kernel) {
-    PrimExpr end = 0;
-    walk(kernel, [&](const Allocate* op) {
-      if (!is_dynamic(op->buffer_var.get()) || offsets_.count(op->buffer_var.get())) return;
-      PrimExpr bytes = op->dtype.bytes() * op->dtype.lanes;
-      for (const PrimExpr& extent : op->extents) bytes = bytes * cast(DataType::Int(32), extent);
-      offsets_[op->buffer_var.get()] = end;
-      bool is_aligned = as_int(bytes) && *as_int(bytes) % kAlignment == 0;
-      end = end + (is_aligned ? bytes : floordiv(bytes + (kAlignment - 1), kAlignment) * kAlignment);
-    });
-    size_ = end;
-  }
+  explicit Merger(const Stmt& kernel) : plan_(kernel), offsets_(plan_.offsets), size_(plan_.size) {}
   bool is_needed() const { return offsets_.size() > 1; }
 
   Stmt operator()(const Stmt& kernel) {
@@ -59,7 +180,7 @@ class Merger {
       throw Error(NotImplementedError) << "dynamic shared memory " << var->name
                                        << " is handed to a call that is not known to take an offset beside it";
     });
-    Stmt body = rewriter_(kernel);
+    Stmt body = with_barriers(kernel);
     return make(Allocate{.buffer_var = merged_,
                          .dtype = DataType::UInt(8),
                          .extents = {size_},
@@ -68,6 +189,32 @@ class Merger {
   }
 
  private:
+  Stmt with_barriers(const Stmt& stmt) {
+    if (auto* seq = stmt.as<SeqStmt>()) {
+      std::vector<Stmt> parts;
+      for (const Stmt& part : seq->seq) parts.push_back(with_barriers(part));
+      return sequence(parts);
+    }
+    if (auto* allocate = stmt.as<Allocate>()) {
+      if (offsets_.count(allocate->buffer_var.get())) return with_barriers(allocate->body);
+      return with(Ref<Allocate>(allocate), &Allocate::body, with_barriers(allocate->body));
+    }
+    if (auto* attr = stmt.as<AttrStmt>()) {
+      AttrStmt out(*attr);
+      out.value = rewriter_(attr->value);
+      out.body = with_barriers(attr->body);
+      return make(std::move(out));
+    }
+    if (auto* let = stmt.as<LetStmt>())
+      return make(LetStmt{.var = let->var, .value = rewriter_(let->value), .body = with_barriers(let->body)});
+    if (auto* decl = stmt.as<DeclBuffer>())
+      return with(Ref<DeclBuffer>(decl), &DeclBuffer::body, with_barriers(decl->body));
+    Stmt out = rewriter_(stmt);
+    if (!plan_.sync_before.count(stmt.get())) return out;
+    return sequence(
+        {evaluate(make_call(DataType::Int(32), builtin::tvm_storage_sync(), {string_imm("shared.dyn")})), out});
+  }
+
   Buffer moved(const Buffer& buffer) {
     Buffer& out = buffers_[buffer.get()];
     if (!out) out = with(buffer, &BufferNode::data, merged_);
@@ -113,8 +260,9 @@ class Merger {
 
   Rewriter rewriter_;
   Var merged_ = make_var("buf_dyn_shmem", pointer_type(DataType::UInt(8), "shared.dyn"));
+  Plan plan_;
+  const std::unordered_map<const VarNode*, PrimExpr>& offsets_;  // in bytes
   PrimExpr size_;
-  std::unordered_map<const VarNode*, PrimExpr> offsets_;  // in bytes
   std::unordered_map<const BufferNode*, Buffer> buffers_;
 };
 

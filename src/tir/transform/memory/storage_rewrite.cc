@@ -5,14 +5,19 @@
 // An allocation belongs to the innermost parallel loop, thread launch, virtual thread or pragma around it. A buffer
 // written by the statement that last reads another, element for element, may take over its memory. Small arrays of
 // threads' own memory stay apart: they become registers.
+//
+// Memory of a device that "tvm.info.mem.<scope>" describes, and of scopes such as "global:tag", is one allocation for each
+// owner and scope; what lives in it lies at offsets, and shares bits also where element types differ.
 
 #include <algorithm>
 #include <unordered_map>
 
 #include "arith/analyzer.h"
+#include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/analysis/deep_equal.h"
+#include "tir/transform/memory/memory_info.h"
 #include "tir/transform/memory/storage_life.h"
 #include "tir/transform/passes.h"
 
@@ -21,11 +26,15 @@ namespace {
 
 constexpr int64_t kMatchRange = 16;  // memory at most so many times larger is taken over
 constexpr int64_t kSmallArrayBits = 32;
+constexpr int64_t kTaggedAlignBits = 32;  // of parts of tagged memory, where nothing says how long vectors are
 
 std::string scope_of(const Var& pointer) {
   auto* type = pointer->type_annotation.as<PointerType>();
   return type && !type->storage_scope.empty() ? type->storage_scope.str() : "global";
 }
+
+/// Memory of one allocation per owner.
+bool is_tagged(const std::string& scope) { return scope.find(':') != std::string::npos || memory_info(scope); }
 
 /// One piece of memory, shared by those assigned to it.
 struct Memory {
@@ -37,6 +46,11 @@ struct Memory {
   int free_at;       // the step after which it is not used
   bool is_shareable;
   const VarNode* holder;  // whose data lies there last
+  bool is_tagged = false;
+  int64_t bits = 0;            // of tagged memory
+  int64_t offset_bits = 0;     // from the beginning of the allocation it is part of
+  int part_of = -1;            // the memory that is allocated for it; none: itself
+  int64_t allocated_bits = 0;  // with all parts, where it has some
 };
 
 class Planner {
@@ -46,9 +60,15 @@ class Planner {
     std::stable_sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.first < b.first; });
     for (const Life& life : lives)
       if (!life.is_pinned) allocate(life);
+    lay_out_tagged();
   }
 
+  /// The memory in which the buffer lies, and the allocation that this is part of.
   const Memory& memory_of(const VarNode* var) const { return memories_[assigned_.at(var)]; }
+  const Memory& allocation_of(const VarNode* var) const {
+    const Memory& memory = memory_of(var);
+    return memory.part_of < 0 ? memory : memories_[static_cast<size_t>(memory.part_of)];
+  }
   bool knows(const VarNode* var) const { return assigned_.count(var); }
   const std::vector<Memory>& memories() const { return memories_; }
 
@@ -67,6 +87,7 @@ class Planner {
     const Allocate* op = life.allocate;
     int64_t elements = constant_elements(op);
     std::string scope = scope_of(op->buffer_var);
+    if (is_tagged(scope)) return allocate_tagged(life, scope, elements);
     bool is_register =
         scope.rfind("local", 0) == 0 || scope.rfind("warp", 0) == 0 || scope.find('.') != std::string::npos;
     bool is_tiny = elements > 0 && elements * op->dtype.bits <= kSmallArrayBits;
@@ -83,6 +104,55 @@ class Planner {
       memory.holder = op->buffer_var.get();
     }
     assigned_[op->buffer_var.get()] = static_cast<size_t>(found);
+  }
+
+  void allocate_tagged(const Life& life, const std::string& scope, int64_t elements) {
+    const Allocate* op = life.allocate;
+    if (elements < 0)
+      throw Error(RuntimeError) << "StorageRewrite: " << op->buffer_var->name << " lies in memory \"" << scope
+                                << "\", where sizes must be constant";
+    int64_t bits = elements * op->dtype.bits;
+    int best = -1;
+    for (size_t i = 0; i < memories_.size() && life.first >= 0; ++i) {
+      const Memory& memory = memories_[i];
+      if (!memory.is_tagged || memory.owner != life.owner || memory.scope != scope) continue;
+      bool in_place = memory.first->dtype == op->dtype && memory.bits >= bits && is_in_place(memory, life);
+      if (memory.free_at >= life.first && !in_place) continue;
+      if (memory.bits > bits * kMatchRange || bits > memory.bits * kMatchRange) continue;
+      if (best < 0 || fits_better(memory.bits, memories_[best].bits, bits)) best = static_cast<int>(i);
+    }
+    if (best < 0) {
+      best = static_cast<int>(memories_.size());
+      memories_.push_back({op, life.owner, scope, elements, nullptr, life.last, false, op->buffer_var.get(), true});
+    }
+    Memory& memory = memories_[best];
+    memory.bits = std::max(memory.bits, bits);
+    memory.free_at = std::max(memory.free_at, life.last);
+    memory.holder = op->buffer_var.get();
+    assigned_[op->buffer_var.get()] = static_cast<size_t>(best);
+  }
+
+  /// Tagged memories of one owner and scope become parts of the first of them.
+  void lay_out_tagged() {
+    for (size_t i = 0; i < memories_.size(); ++i) {
+      Memory& memory = memories_[i];
+      if (!memory.is_tagged || memory.part_of >= 0) continue;
+      MemoryInfo info = memory_info(memory.scope);
+      int64_t align = info && info->max_simd_bits > 0 ? info->max_simd_bits : kTaggedAlignBits;
+      auto aligned = [align](int64_t bits) { return (bits + align - 1) / align * align; };
+      int64_t total = aligned(memory.bits);
+      for (size_t j = i + 1; j < memories_.size(); ++j) {
+        Memory& part = memories_[j];
+        if (!part.is_tagged || part.owner != memory.owner || part.scope != memory.scope) continue;
+        part.part_of = static_cast<int>(i);
+        part.offset_bits = total;
+        total += aligned(part.bits);
+      }
+      memory.allocated_bits = total;
+      if (info && total > info->max_num_bits)
+        throw Error(RuntimeError) << "Allocation exceed bound of memory tag " << memory.scope << ": " << total
+                                  << " bits are needed, there are " << info->max_num_bits;
+    }
   }
 
   /// Memory that is free when `life` begins and fits best: the smallest that is large enough, else the largest.
@@ -140,18 +210,26 @@ class StorageRewriter {
     on.on([this](const Allocate* op) -> Stmt {
       return plan_.knows(op->buffer_var.get()) ? rewriter_(op->body) : Stmt(rewriter_.children(op));
     });
-    on.on([this](const VarNode* var) -> PrimExpr { return renamed(Var(var)); });
+    on.on([this](const VarNode* var) -> PrimExpr {
+      if (plan_.knows(var) && plan_.memory_of(var).offset_bits != 0)
+        throw Error(NotImplementedError) << "StorageRewrite: the address of " << var->name
+                                         << ", which is part of other memory, is used other than by access_ptr";
+      return renamed(Var(var));
+    });
+    on.on([this](const Call* op) -> PrimExpr {
+      return builtin::is(op, builtin::tvm_access_ptr()) ? access_ptr(op) : PrimExpr(rewriter_.children(op));
+    });
     on.on([this](const BufferLoad* op) -> PrimExpr {
       BufferLoad out(*op);
       out.buffer = renamed(op->buffer);
-      out.indices = rewriter_(op->indices);
+      out.indices = moved(op->buffer, op->indices);
       return make(std::move(out));
     });
     on.on([this](const BufferStore* op) -> Stmt {
       BufferStore out(*op);
       out.buffer = renamed(op->buffer);
       out.value = rewriter_(op->value);
-      out.indices = rewriter_(op->indices);
+      out.indices = moved(op->buffer, op->indices);
       return make(std::move(out));
     });
     on.on([this](const For* op) -> Stmt {
@@ -168,11 +246,44 @@ class StorageRewriter {
   Stmt operator()(const Stmt& body) { return allocate_in(nullptr, rewriter_(body)); }
 
  private:
-  Var renamed(const Var& var) { return plan_.knows(var.get()) ? plan_.memory_of(var.get()).first->buffer_var : var; }
+  Var renamed(const Var& var) {
+    return plan_.knows(var.get()) ? plan_.allocation_of(var.get()).first->buffer_var : var;
+  }
+
+  /// Where element 0 of the memory lies, counted in elements of the type.
+  int64_t offset_of(const VarNode* var, DataType dtype) const {
+    if (!plan_.knows(var)) return 0;
+    int64_t bits = plan_.memory_of(var).offset_bits, element = dtype.bits * dtype.lanes;
+    if (bits % element != 0)
+      throw Error(RuntimeError) << "StorageRewrite: " << var->name << " begins at bit " << bits
+                                << " of its memory, no multiple of " << dtype;
+    return bits / element;
+  }
+
+  Array<PrimExpr> moved(const Buffer& buffer, const Array<PrimExpr>& indices) {
+    Array<PrimExpr> out = rewriter_(indices);
+    int64_t offset = offset_of(buffer->data.get(), buffer->dtype);
+    if (offset == 0) return out;
+    ICHECK(out.size() == 1) << "tagged memory is flat";
+    DataType index = out[0].dtype();
+    PrimExpr first = make_const(index.element(), offset);
+    out.set(0, index.lanes == 1 ? first + out[0] : make_broadcast(first, index.lanes) + out[0]);
+    return out;
+  }
+
+  PrimExpr access_ptr(const Call* op) {
+    auto* var = op->args[1].as<VarNode>();
+    int64_t offset = var ? offset_of(var, op->args[0].dtype()) : 0;
+    if (offset == 0) return rewriter_.children(op);
+    PrimExpr at = rewriter_(op->args[2]);
+    return make_call(
+        op->dtype, op->op,
+        {op->args[0], renamed(Var(var)), make_const(at.dtype(), offset) + at, rewriter_(op->args[3]), op->args[4]});
+  }
 
   Buffer renamed(const Buffer& buffer) {
     if (!plan_.knows(buffer->data.get())) return buffer;
-    const Memory& memory = plan_.memory_of(buffer->data.get());
+    const Memory& memory = plan_.allocation_of(buffer->data.get());
     if (memory.first->buffer_var.same_as(buffer->data) && memory.elements < 0) return buffer;
     auto [it, is_new] = buffers_.try_emplace(buffer.get(), buffer, buffer);
     if (is_new && !memory.first->buffer_var.same_as(buffer->data)) {
@@ -187,8 +298,13 @@ class StorageRewriter {
   Stmt allocate_in(const Object* owner, Stmt body) {
     for (size_t i = plan_.memories().size(); i-- > 0;) {
       const Memory& memory = plan_.memories()[i];
-      if (memory.owner != owner) continue;
+      if (memory.owner != owner || memory.part_of >= 0) continue;
       Allocate out(*memory.first);
+      if (memory.is_tagged) {
+        int64_t element = out.dtype.bits * out.dtype.lanes;
+        DataType counted = out.extents.empty() ? DataType::Int(32) : out.extents[0].dtype();
+        out.extents = {make_const(counted, (memory.allocated_bits + element - 1) / element)};
+      }
       if (memory.elements >= 0 && out.extents.size() <= 1 && memory.is_shareable) {
         PrimExpr size = make_const(out.extents.empty() ? DataType::Int(32) : out.extents[0].dtype(),
                                    memory.elements / out.dtype.lanes);

@@ -19,7 +19,9 @@ class LaneFinder {
     on.on([this](const Allocate* op) -> Stmt {
       const int64_t* size = op->extents.size() == 1 ? as_int(op->extents[0]) : nullptr;
       bool is_plain = size && op->dtype.lanes == 1 && op->annotations.empty();
-      if (is_plain) lanes_[op->buffer_var.get()] = 0, sizes_[op->buffer_var.get()] = *size;
+      if (is_plain)
+        lanes_[op->buffer_var.get()] = 0, sizes_[op->buffer_var.get()] = *size,
+        dtypes_[op->buffer_var.get()] = op->dtype;
       return visitor_.children(op);
     });
     on.on([this](const For* op) -> Stmt {
@@ -53,6 +55,8 @@ class LaneFinder {
   int aligned_lanes(const Buffer& buffer, const Array<PrimExpr>& indices) {
     auto* ramp = indices.size() == 1 ? indices[0].as<Ramp>() : nullptr;
     if (!ramp || !is_one(ramp->stride) || buffer->dtype.lanes != 1) return kNotUniform;
+    auto element = dtypes_.find(buffer->data.get());
+    if (element == dtypes_.end() || element->second != buffer->dtype) return kNotUniform;
     return analyzer_.modular_set(ramp->base).is_multiple_of(ramp->lanes) ? ramp->lanes : kNotUniform;
   }
 
@@ -66,6 +70,7 @@ class LaneFinder {
   arith::Analyzer analyzer_;
   std::unordered_map<const VarNode*, int> lanes_;
   std::unordered_map<const VarNode*, int64_t> sizes_;
+  std::unordered_map<const VarNode*, DataType> dtypes_;
 };
 
 class VectorRetyper {

@@ -24,6 +24,21 @@ Retype::Retype(std::function<DataType(DataType)> stored) : stored_(std::move(sto
     out.buffer_var = renamed(op->buffer_var);
     return make(std::move(out));
   });
+  rewriter.on([this](const BlockNode* op) -> Stmt {
+    Ref<BlockNode> children = rewriter.children(op);
+    BlockNode out(*children.get());
+    for (size_t i = 0; i < out.alloc_buffers.size(); ++i) out.alloc_buffers.set(i, lowered(op->alloc_buffers[i]));
+    for (Array<BufferRegion>* regions : {&out.reads, &out.writes})
+      for (size_t i = 0; i < regions->size(); ++i)
+        regions->set(i, with((*regions)[i], &BufferRegionNode::buffer, lowered((*regions)[i]->buffer)));
+    for (size_t i = 0; i < out.match_buffers.size(); ++i) {
+      MatchBufferRegion view = out.match_buffers[i];
+      BufferRegion source = with(view->source, &BufferRegionNode::buffer, lowered(view->source->buffer));
+      view = with(view, &MatchBufferRegionNode::source, source);
+      out.match_buffers.set(i, with(view, &MatchBufferRegionNode::buffer, lowered(view->buffer)));
+    }
+    return make(std::move(out));
+  });
   rewriter.on([this](const LetStmt* op) -> Stmt {
     return make(LetStmt{.var = renamed(op->var), .value = rewriter(op->value), .body = rewriter(op->body)});
   });

@@ -63,3 +63,22 @@ def test_pointers_to_bfloat16_become_pointers_to_words():
     lowered = run(X.BF16Legalize(), named(brain))
     for buffer in lowered.buffer_map.values():
         assert (buffer.dtype, str(buffer.data.type_annotation.element_type.dtype)) == ("uint16", "uint16")
+
+
+def test_buffers_of_blocks_are_words_too():
+    @T.prim_func
+    def copied(A: T.Buffer[8, "bfloat16"], B: T.Buffer[8, "bfloat16"]):
+        C = T.alloc_buffer([8], "bfloat16")
+        for i in range(8):
+            with T.block("C"):
+                v = T.axis.spatial(8, i)
+                C[v] = A[v]
+        for i in range(8):
+            with T.block("B"):
+                v = T.axis.spatial(8, i)
+                B[v] = C[v]
+
+    done = run(X.BF16Legalize(), named(copied))
+    assert "bfloat16" not in done.script()
+    assert done.body.block.alloc_buffers[0].dtype == "uint16"
+    tvm.tir.analysis.verify_well_formed(done)

@@ -248,3 +248,23 @@ def test_the_block_around_an_allocation_touches_what_its_body_does():
     opaque = text[text.index("for i in") : text.index("B = T.alloc_buffer")]
     assert "T.reads(A[i, 0 : 16])" in opaque
     assert "T.writes(C[i, 0 : 16])" in opaque
+
+
+@T.prim_func
+def guarded(A: T.Buffer[60, "float32"]) -> None:
+    for i, j in T.grid(8, 8):
+        with T.block("A"):
+            T.where(i * 8 + j < 60)
+            T.reads()
+            T.writes(A[i * 8 + j])
+            A[i * 8 + j] = 1.0
+
+
+def test_the_guard_of_a_block_is_a_plain_condition():
+    text = body_text(run(X.LowerOpaqueBlock(), named(guarded)))
+    assert "if i * 8 + j < 60:" in text
+
+
+def test_compilation_marks_guards_first_so_that_loops_are_split_at_them():
+    marked = run([tvm.get_global_func("tir.transform.MarkGuards")(), X.LowerOpaqueBlock()], named(guarded))
+    assert 'if T.likely(i * 8 + j < 60, dtype="bool"):' in body_text(marked)

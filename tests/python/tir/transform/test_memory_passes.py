@@ -1,5 +1,6 @@
 """Passes over memory: how it is laid out, split, moved and typed."""
 
+import pytest
 import tessera as tvm
 from helpers import CUDA, becomes, body_text, check, global_pass, named, run
 from tessera import te
@@ -198,3 +199,178 @@ def test_kernels_take_other_axes():
     assert 'T.env_thread("threadIdx.y")' in text
     assert "threadIdx.x" not in text
     assert "A[threadIdx_y]" in text
+
+
+def test_parts_of_dynamic_shared_memory_that_follow_one_another_share_bytes():
+    @T.prim_func
+    def before(A: T.Buffer[64, "float32"]):
+        tx = T.env_thread("threadIdx.x")
+        T.launch_thread(tx, 64)
+        a_data = T.allocate([64], "float32", "shared.dyn")
+        a = T.buffer_decl([64], "float32", data=a_data, scope="shared.dyn")
+        b_data = T.allocate([32], "float32", "shared.dyn")
+        b = T.buffer_decl([32], "float32", data=b_data, scope="shared.dyn")
+        a[tx] = A[tx]
+        A[tx] = a[63 - tx]
+        b[tx % 32] = A[tx]
+        A[tx] = b[tx % 32]
+
+    # Another thread may still read `a` when this one writes `b`: a barrier stands in between.
+    check(
+        run(X.MergeDynamicSharedMemoryAllocations(), named(before)),
+        """
+        T.launch_thread(tx, 64)
+        buf_dyn_shmem = T.allocate([256], "uint8", "shared.dyn")
+        a = T.buffer_decl([64], dtype="float32", data=buf_dyn_shmem, scope="shared.dyn")
+        b = T.buffer_decl([32], dtype="float32", data=buf_dyn_shmem, scope="shared.dyn")
+        a[tx] = A[tx]
+        A[tx] = a[63 - tx]
+        T.evaluate(T.tvm_storage_sync("shared.dyn", dtype="int32"))
+        b[tx % 32] = A[tx]
+        A[tx] = b[tx % 32]
+        """,
+    )
+
+
+def test_parts_of_dynamic_shared_memory_under_one_condition_stay_apart():
+    @T.prim_func
+    def before(A: T.Buffer[64, "float32"]):
+        tx = T.env_thread("threadIdx.x")
+        T.launch_thread(tx, 64)
+        a_data = T.allocate([64], "float32", "shared.dyn")
+        a = T.buffer_decl([64], "float32", data=a_data, scope="shared.dyn")
+        b_data = T.allocate([64], "float32", "shared.dyn")
+        b = T.buffer_decl([64], "float32", data=b_data, scope="shared.dyn")
+        if tx < 32:
+            a[tx] = A[tx]
+            A[tx] = a[tx]
+            b[tx] = A[tx]
+            A[tx] = b[tx]
+
+    text = body_text(run(X.MergeDynamicSharedMemoryAllocations(), named(before)))
+    assert "T.allocate([512]" in text
+    assert "storage_sync" not in text
+
+
+# ---- memory of devices that only one allocation may have ----
+
+
+@pytest.fixture
+def special_memory():
+    def info():
+        return tvm.ir.make_node("MemoryInfo", unit_bits=8, max_simd_bits=256, max_num_bits=1 << 14, head_address=None)
+
+    tvm.register_func("tvm.info.mem.local.SPECIAL", info, override=True)
+    yield "local.SPECIAL"
+    tvm._ffi.registry.remove_global_func("tvm.info.mem.local.SPECIAL")
+
+
+def allocations(stmt):
+    found = []
+    tvm.tir.stmt_functor.post_order_visit(stmt, lambda n: found.append(n) if isinstance(n, tvm.tir.Allocate) else None)
+    return found
+
+
+def two_parts(scope, sizes, dtypes, at_once):
+    ib = tvm.tir.ir_builder.create()
+    with ib.for_range(0, 4, name="i"):
+        a = ib.allocate(dtypes[0], sizes[0], name="a", scope=scope)
+        a[0] = tvm.tir.const(1, dtypes[0])
+        b = ib.allocate(dtypes[1], sizes[1], name="b", scope=scope)
+        b[1] = tvm.tir.Cast(dtypes[1], a[0]) if at_once else tvm.tir.const(2, dtypes[1])
+        if at_once:
+            a[2] = tvm.tir.Cast(dtypes[0], b[1])
+    return named(tvm.tir.PrimFunc([], ib.get()))
+
+
+def test_special_memory_is_one_allocation_whose_parts_lie_at_aligned_offsets(special_memory):
+    done = run(X.StorageRewrite(), two_parts(special_memory, (10, 8), ("float32", "float16"), at_once=True))
+    (only,) = allocations(done.body)
+    # 10 floats take 320 bits, rounded to 512; the halves lie behind, at element 512 / 16, and take 256 with their padding
+    assert (only.dtype, only.extents[0].value) == ("float32", 24)
+    assert "[33] = " in body_text(done)
+
+
+def test_special_memory_that_is_free_is_used_again_for_another_type(special_memory):
+    done = run(X.StorageRewrite(), two_parts(special_memory, (64, 64), ("float32", "float16"), at_once=False))
+    (only,) = allocations(done.body)
+    assert (only.dtype, only.extents[0].value) == ("float32", 64)
+
+
+def test_special_memory_has_an_end(special_memory):
+    func = two_parts(special_memory, (400, 400), ("float32", "float32"), at_once=True)
+    with pytest.raises(
+        tvm.TVMError, match="Allocation exceed bound of memory tag local.SPECIAL: 25600 bits are needed"
+    ):
+        run(X.StorageRewrite(), func)
+
+
+def test_access_pointers_into_special_memory_move_with_their_part(special_memory):
+    ib = tvm.tir.ir_builder.create()
+    parts = [ib.allocate("float32", 8, name=name, scope=special_memory).asobject() for name in "ab"]
+    ib.emit(tvm.tir.call_extern("int32", "use", *(part.access_ptr("rw") for part in parts)))
+    text = body_text(run(X.StorageRewrite(), named(tvm.tir.PrimFunc([], ib.get()))))
+    assert 'T.tvm_access_ptr(T.type_annotation(dtype="float32"), a, 0, 8, 3' in text
+    assert 'T.tvm_access_ptr(T.type_annotation(dtype="float32"), a, 8, 8, 3' in text
+
+
+def test_memory_with_a_tag_is_one_allocation_too():
+    A = te.placeholder((8,), name="A")
+    stages = [A]
+    for number in range(3):  # each reads element 0 of the one before, so none is computed in place
+        last = stages[-1]
+        stages.append(te.compute((8,), lambda i: last[i] + last[0], name=f"S{number}"))
+    s = te.create_schedule(stages[-1].op)
+    for stage in stages[1:-1]:
+        s[stage].set_scope("global:tag")
+    lowered = tvm.lower(s, [A, stages[-1]])["main"]
+    (only,) = allocations(lowered.body)
+    assert only.extents[0].value == 16
+
+
+# ---- flat memory of blocks ----
+
+
+def test_buffers_of_blocks_are_flat_where_they_are_allocated():
+    @T.prim_func
+    def before(A: T.Buffer[(8, 4), "float32"], C: T.Buffer[(8, 4), "float32"]):
+        for i in range(8):
+            with T.block("row"):
+                T.reads(A[i, 0:4])
+                T.writes(C[i, 0:4])
+                B = T.alloc_buffer([2, 4], "float32")
+                for j in range(4):
+                    B[0, j] = A[i, j]
+                for j in range(4):
+                    C[i, j] = B[0, j]
+
+    check(
+        run(X.FlattenBuffer(), named(before)),
+        """
+        # with T.block("root")
+        for i in T.serial(8):
+            with T.block("row"):
+                T.reads(A[i * 4 : i * 4 + 4])
+                T.writes(C[i * 4 : i * 4 + 4])
+                B = T.alloc_buffer([8], dtype="float32")
+                for j in T.serial(4):
+                    B[j] = A[i * 4 + j]
+                for j in T.serial(4):
+                    C[i * 4 + j] = B[j]
+        """,
+    )
+
+
+def test_memory_with_axis_separators_keeps_an_extent_for_each_group():
+    @T.prim_func
+    def before(A: T.Buffer[4, "float32"]):
+        data = T.allocate([4, 5, 6], "float32", "global")
+        B = T.buffer_decl([4, 5, 6], "float32", data=data, axis_separators=[1])
+        for j in range(4):
+            B[j, 2, 1] = A[j]
+        for j in range(4):
+            A[j] = B[j, 2, 1] + T.float32(1)
+
+    text = body_text(run(X.FlattenBuffer(), named(before)))
+    assert 'T.allocate([4, 30], "float32", "global")' in text
+    assert "B[j, 13] = A[j]" in text
