@@ -41,7 +41,7 @@ void set_scope_body(State& state, const GlobalVar& function, const BlockRealize*
 }
 
 Stmt make_nest(const Array<Range>& region, const std::function<BlockNode(const Array<PrimExpr>& axes)>& build,
-               const OfIndices& predicate, const Array<Range>& domains) {
+               const OfIndices& predicate, const Array<Range>& domains, const std::vector<IterType>& types) {
   Array<IterVar> iters;
   Array<PrimExpr> axes, values;
   std::vector<Var> loops;
@@ -49,7 +49,8 @@ Stmt make_nest(const Array<Range>& region, const std::function<BlockNode(const A
     DataType dtype = region[i]->extent.dtype();
     loops.push_back(make_var("ax" + std::to_string(i), dtype));
     Var var = make_var("v" + std::to_string(i), dtype);
-    iters.push_back(make_iter_var(domains.empty() ? region[i] : domains[i], var, IterType::DataPar));
+    IterType type = types.empty() ? IterType::DataPar : types[i];
+    iters.push_back(make_iter_var(domains.empty() ? region[i] : domains[i], var, type));
     axes.push_back(var);
     values.push_back(is_zero(region[i]->min) ? PrimExpr(loops[i]) : region[i]->min + loops[i]);
   }

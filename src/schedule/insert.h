@@ -18,10 +18,11 @@ void set_scope_body(State& state, const GlobalVar& function, const BlockRealize*
 
 /// Loops named ax0, ax1, ... around a block whose axes v0, v1, ... run through `region`. `build` is given the axes and
 /// returns the block without them, `predicate` the loops' values of the axes and returns where the block runs. `domains` are those
-/// of the axes where they are more than the region.
+/// of the axes where they are more than the region, `types` what they are where not all are spatial.
 using OfIndices = std::function<PrimExpr(const Array<PrimExpr>& indices)>;
 Stmt make_nest(const Array<Range>& region, const std::function<BlockNode(const Array<PrimExpr>& axes)>& build,
-               const OfIndices& predicate = nullptr, const Array<Range>& domains = {});
+               const OfIndices& predicate = nullptr, const Array<Range>& domains = {},
+               const std::vector<IterType>& types = {});
 /// Loops like these, by the names that `vars` gives their variables, around `body`, which has those names already.
 Stmt renamed_loops(const std::vector<const For*>& loops, const Map<Var, PrimExpr>& vars, Stmt body);
 /// The block in the middle of a nest of loops.

@@ -37,45 +37,80 @@ struct Padded {
   }
 };
 
+/// True for a store to the element of `buffer` that the first axes of the block name.
+bool stores_element(const Stmt& stmt, const BlockNode* block, const Buffer& buffer) {
+  auto* store = stmt.as<BufferStore>();
+  if (!store || !store->buffer.same_as(buffer)) return false;
+  for (size_t i = 0; i < store->indices.size(); ++i)
+    if (!store->indices[i].same_as(block->iter_vars[i]->var)) return false;
+  return true;
+}
+
 /// The producer when it computes every element of the old buffer once, indexed by its axes, alone in the loops of its
-/// axes: then it may as well run over the elements of the new one.
+/// axes: then it may as well run over the elements of the new one. Axes that it reduces come last.
 bool runs_over_elements(const Cursor& cursor, const Buffer& buffer) {
   const BlockNode* block = cursor.block();
-  auto* store = block->body.as<BufferStore>();
   std::vector<const For*> loops = cursor.loops();
-  if (!store || !store->buffer.same_as(buffer) || !is_complete(cursor) || !is_one(cursor.realize()->predicate) ||
-      block->iter_vars.size() != buffer->shape.size() || loops.size() != block->iter_vars.size())
+  size_t rank = buffer->shape.size();
+  if (block->iter_vars.size() < rank || loops.size() != block->iter_vars.size() || !is_one(cursor.realize()->predicate))
+    return false;
+  bool reduces = block->iter_vars.size() > rank;
+  if (!stores_element(block->body, block, buffer) || block->init.defined() != reduces) return false;
+  if (reduces ? !stores_element(block->init, block, buffer) || !is_reduction(cursor) : !is_complete(cursor))
     return false;
   for (size_t i = 0; i < loops.size(); ++i) {
     if (i + 1 < loops.size() && loops[i]->body.get() != loops[i + 1]) return false;
     if (!cursor.realize()->iter_values[i].same_as(loops[i]->loop_var) || loops[i]->kind != LoopKind::Serial ||
-        !store->indices[i].same_as(block->iter_vars[i]->var) || !loops[i]->annotations.empty() ||
-        !arith::Analyzer().can_prove_equal(block->iter_vars[i]->dom->extent, buffer->shape[i]))
+        !loops[i]->annotations.empty() || (block->iter_vars[i]->iter_type == IterType::DataPar) != (i < rank) ||
+        (i < rank && !arith::Analyzer().can_prove_equal(block->iter_vars[i]->dom->extent, buffer->shape[i])))
       return false;
   }
   return loops.empty() || loops.back()->body.get() == cursor.realize();
 }
 
 /// for i: B[i // 4, i % 4] = f(i)   =>   for v0, v1: B[v0, v1] = if_then_else(padding, value, f(v0 * 4 + v1))
+/// A reduction does the same where it begins and in each step.
 void run_over_all_elements(State& state, const BlockRef& ref, const Padded& padded) {
   Cursor cursor = state.find(ref);
   const BlockNode* block = cursor.block();
-  Stmt nest = make_nest(padded.domains(), [&](const Array<PrimExpr>& axes) {
+  size_t rank = padded.back->final_indices.size(), new_rank = padded.buffer->shape.size();
+  Array<Range> domains = padded.domains();
+  std::vector<IterType> types(new_rank, IterType::DataPar);
+  for (size_t i = rank; i < block->iter_vars.size(); ++i) {
+    domains.push_back(block->iter_vars[i]->dom);
+    types.push_back(block->iter_vars[i]->iter_type);
+  }
+  auto build = [&](const Array<PrimExpr>& all_axes) {
+    Array<PrimExpr> axes;
+    for (size_t i = 0; i < new_rank; ++i) axes.push_back(all_axes[i]);
     Array<PrimExpr> element = map_indices(padded.back, axes);
     Map<Var, PrimExpr> values;
     for (size_t i = 0; i < block->iter_vars.size(); ++i) {
       const Var& var = block->iter_vars[i]->var;
-      values.set(var, cast(var->dtype, element[i]));
+      values.set(var, i < rank ? cast(var->dtype, element[i]) : all_axes[new_rank + i - rank]);
     }
-    PrimExpr value = substitute_all(block->body.as<BufferStore>()->value, values);
+    auto guarded = [&](const Stmt& stmt) -> Stmt {
+      PrimExpr value = stmt.as<BufferStore>()->value;
+      // what a step adds to is the very element that is written
+      value = tessera::rewrite(value, [&](Rewriter& self, const BufferLoad* load) -> PrimExpr {
+        return load->buffer.same_as(padded.buffer) ? make_load(padded.buffer, axes) : PrimExpr(self.children(load));
+      });
+      value = substitute_all(value, values);
+      return make(BufferStore{.buffer = padded.buffer,
+                              .value = if_then_else(padded.is_padding(axes), padded.pad_value(axes), value),
+                              .indices = axes});
+    };
     BlockNode out(*block);
-    out.body = make(BufferStore{.buffer = padded.buffer,
-                                .value = if_then_else(padded.is_padding(axes), padded.pad_value(axes), value),
-                                .indices = axes});
+    out.body = guarded(block->body);
+    if (block->init) out.init = guarded(block->init);
     out.writes = {point_region(padded.buffer, axes)};
-    for (size_t i = 0; i < out.reads.size(); ++i) out.reads.set(i, substitute_all(out.reads[i], values));
+    for (size_t i = 0; i < out.reads.size(); ++i) {
+      bool is_itself = out.reads[i]->buffer.same_as(padded.buffer);
+      out.reads.set(i, is_itself ? out.writes[0] : substitute_all(out.reads[i], values));
+    }
     return out;
-  });
+  };
+  Stmt nest = make_nest(domains, build, nullptr, {}, types);
   state.rename(block, block_of(nest));
   state.replace(ref.function, cursor.path[cursor.path.size() - 1 - cursor.loops().size()], nest);
 }

@@ -388,3 +388,51 @@ def test_a_buffer_of_an_inner_scope_is_laid_out_there():
         assert tvm.ir.structural_equal(tvm.script.from_source(sch.mod.script()), sch.mod)
         if "axis_separators" not in sch.mod.script():
             np.testing.assert_allclose(run(sch.mod["main"], [data], (12, 10)), data * 2 + 1, rtol=1e-6)
+
+
+def test_a_reduction_runs_over_its_padding():
+    @T.prim_func
+    def before(A: T.Buffer[(14, 8), "float32"], B: T.Buffer[14, "float32"]) -> None:
+        for i, k in T.grid(14, 8):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + A[vi, vk]
+
+    @T.prim_func
+    def after(A: T.Buffer[(14, 8), "float32"], B: T.Buffer[(4, 4), "float32"]) -> None:
+        for i0, i1, k in T.grid(4, 4, 8):
+            with T.block("B"):
+                v0, v1, vk = T.axis.remap("SSR", [i0, i1, k])
+                T.reads(A[v0 * 4 + v1, vk])
+                T.writes(B[v0, v1])
+                with T.init():
+                    B[v0, v1] = T.if_then_else(v0 == 3 and 2 <= v1, T.float32(7), T.float32(0), dtype="float32")
+                B[v0, v1] = T.if_then_else(
+                    v0 == 3 and 2 <= v1, T.float32(7), B[v0, v1] + A[v0 * 4 + v1, vk], dtype="float32"
+                )
+
+    sch = tir.Schedule(before)
+    sch.transform_layout("B", ("write", 0), lambda i: [i // 4, i % 4], pad_value=7.0)
+    check(sch, before, after)
+    data = data_of((14, 8))
+    got = run(sch.mod["main"], [data], (4, 4)).reshape(16)
+    np.testing.assert_allclose(got, [*data.sum(axis=1), 7, 7], rtol=1e-5)
+
+
+def test_padding_holds_values_of_the_type_of_its_buffer():
+    @T.prim_func
+    def counts(A: T.Buffer[14, "int32"], B: T.Buffer[14, "int32"]) -> None:
+        for i in range(14):
+            with T.block("B"):
+                v = T.axis.spatial(14, i)
+                B[v] = A[v]
+
+    sch = tir.Schedule(counts)
+    sch.get_block("B")
+    rejects(
+        sch,
+        "pad_value 0.5f is float32, but buffer B holds int32",
+        lambda s: s.transform_layout("B", ("write", 0), lambda i: [i // 4, i % 4], pad_value=0.5),
+    )
