@@ -7,6 +7,7 @@
 #include "op/evaluate/evaluate.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/transform/passes.h"
 #include "relay/transform/simplify/fold_constant.h"
 #include "relay/walk.h"
 #include "runtime/graph_executor/graph_executor.h"
@@ -66,6 +67,17 @@ class HostValues {
   std::unordered_map<const Object*, Tensors> values_;
 };
 
+/// True where operators are left that are only put in terms of others.
+bool uses_qnn(const Expr& expr) {
+  bool found = false;
+  pre_order(expr, [&](const Expr& part) {
+    auto* op = part.as<OpNode>();
+    found = found || (op && std::string_view(op->name).starts_with("qnn."));
+    return !found;
+  });
+  return found;
+}
+
 Array<NDArray> run_compiled(const Expr& results) {
   WithPassContext fresh{PassContext()};
   WithProgress quiet(nullptr);
@@ -73,6 +85,8 @@ Array<NDArray> run_compiled(const Expr& results) {
   GlobalVarNode main;
   main.name_hint = "main";
   mod.update(make(std::move(main)), make_function({}, results));
+  if (uses_qnn(results))
+    for (const char* slot : {"FTVMQnnLegalize", "FTVMQnnCanonicalize"}) mod = pass(legalize, slot)(mod);
   BuiltGraph built = compile_fused(fuse(mod), make_compilation_config({Target::parse("llvm")}, {}), "constants");
   GraphExecutor executor(Graph::parse(built.graph_json), built.library, {cpu()}, built.params);
   executor.run();

@@ -118,9 +118,8 @@ class Grouping {
     auto make_input = [&](const Expr& input, const DFPattern& part) {
       if (inner.count(input.get()) || input.as<OpNode>() || input.as<FunctionNode>() || stays_inside(input, part))
         return;
-      if (inputs.count(input.get())) return;
       Var var = make_local("FunctionVar_" + std::to_string(graph_number_) + "_" + std::to_string(group.args.size()));
-      inputs.emplace(input.get(), var);
+      inputs.insert_or_assign(input.get(), var);  // one parameter for each part, which the body may use for several
       group.args.push_back(input);
       params.push_back(var);
     };

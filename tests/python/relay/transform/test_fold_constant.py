@@ -86,3 +86,11 @@ def test_primitive_functions_are_left_alone():
 def test_an_expression_can_be_folded_alone():
     out = FoldConstantExpr(relay.const(ABC) * relay.const(2.0), tessera.IRModule())
     np.testing.assert_array_equal(out.data.numpy(), ABC * 2)
+
+
+def test_quantised_constants_are_computed_where_that_is_asked_for():
+    quantised = relay.qnn.op.quantize(relay.const(ABC), relay.const(0.5), relay.const(1), out_dtype="int8")
+    assert constants(FoldConstant()(module(quantised)))[0].dtype == "float32"
+    (value,) = constants(FoldConstant(fold_qnn=True)(module(quantised)))
+    np.testing.assert_array_equal(value, np.array([3, 5, 7], "int8"))
+    assert value.dtype == "int8"

@@ -1,5 +1,6 @@
 """MergeComposite, AnnotateTarget, MergeCompilerRegions and PartitionGraph."""
 
+import numpy as np
 import pytest
 import tessera
 from pass_checks import module
@@ -170,3 +171,14 @@ def test_new_functions_go_through_the_optimizer_of_their_generator():
     tessera.register_func("relay.ext.tests_opt.optimize", optimize, override=True)
     out = transform.PartitionGraph()(transform.AnnotateTarget("tests_opt")(module(relay.exp(var("x", 4)))))
     assert str(out["tvmgen_default_tests_opt_main_0"].attrs["seen"]) == "yes"
+
+
+def test_a_composite_function_has_a_parameter_for_each_wildcard():
+    # A code generator that takes the second argument of `add` finds it, also where both are one value.
+    x = var("x", 4)
+    pattern = is_op("nn.relu")(is_op("add")(wildcard(), wildcard()))
+    mod = transform.MergeComposite([("somedev.sum", pattern)])(module(relay.nn.relu(relay.add(x, x))))
+    call = mod["main"].body
+    assert len(call.op.params) == len(call.args) == 2
+    got = relay.create_executor("vm", mod).evaluate()(np.array([-1, 0, 1, 2], "float32"))
+    np.testing.assert_array_equal(got.numpy(), [0, 0, 2, 4])
