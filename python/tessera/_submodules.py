@@ -14,7 +14,7 @@ _ROWS = {
     "tvm.relay.op.vision": "multibox rcnn yolo",
     "tvm.relay.transform": "transform",
     "tvm.runtime": "vm",
-    "tvm.script.tir": "intrin node prim_func scope_handler special_stmt ty",
+    "tvm.script.tir": "prim_func",
     "tvm.target": "compilation_config",
     "tvm.te.hybrid": "module",
     "tvm.topi": (

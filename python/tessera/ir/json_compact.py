@@ -250,6 +250,21 @@ def _rows_of_9() -> dict[str, Any]:
     return {"IRModule": [_with_default("attrs")]}
 
 
+def create_updater_06_to_07() -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Reads what v0.6 saved as v0.7 would have saved it."""
+    return create_updater(_rows_of_6(), "0.6.", "0.7.0")
+
+
+def create_updater_07_to_08() -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Reads what v0.7 saved as v0.8 would have saved it."""
+    return create_updater(_rows_of_7(), "0.7.", "0.8.0")
+
+
+def create_updater_08_to_09() -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Reads what v0.8 saved as v0.9 would have saved it."""
+    return create_updater(_rows_of_8(), "0.8.", "0.9.0")
+
+
 _OLD_VERSION = re.compile(r'"tvm_version"\s*:\s*"0\.[6-9]\.')
 _VERSIONS = (
     ("0.6", "0.7.0", _rows_of_6),

@@ -161,6 +161,14 @@ class Call(ExprWithOp):
     def __init__(self, op: Any, args: Any, attrs: Attrs | None = None, type_args: Any = None, span: Span | None = None):
         self.__init_handle_by_constructor__(_ffi_api.Call, op, args, attrs, type_args or [], span)
 
+    @property
+    def type_args(self) -> Any:
+        """What the type parameters of the callee are; of an operator, once types are inferred, the types of the arguments."""
+        given = self._field("type_args")
+        if given or not isinstance(self.op, Op) or self._checked_type_ is None:
+            return given
+        return [arg.checked_type for arg in self.args]
+
 
 @register_object("relay.Let")
 class Let(ExprWithOp):

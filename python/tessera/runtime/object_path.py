@@ -38,6 +38,11 @@ class ObjectPath(Object):
     def __len__(self) -> int:
         return _ffi_node_api.ObjectPathLength(self)
 
+    @property
+    def parent(self) -> ObjectPath | None:
+        """The path without its last step; None of the root."""
+        return _ffi_node_api.ObjectPathGetParent(self)
+
     def get_prefix(self, length: int) -> ObjectPath:
         """The first `length` steps; the root alone is of length 1."""
         return _ffi_node_api.ObjectPathGetPrefix(self, length)
@@ -104,4 +109,14 @@ class MissingMapEntryPath(ObjectPath):
 
 @register_object("ObjectPathPair")
 class ObjectPathPair(Object):
-    """Two paths, one on each side of a comparison: `lhs_path` and `rhs_path`."""
+    """Two paths, one on each side of a comparison."""
+
+    @property
+    def lhs_path(self) -> ObjectPath:
+        """In what stands on the left."""
+        return self._field("lhs_path")
+
+    @property
+    def rhs_path(self) -> ObjectPath:
+        """In what stands on the right."""
+        return self._field("rhs_path")

@@ -12,6 +12,7 @@ from ..tir import (
     atanh,
     ceil,
     comm_reducer,
+    const,
     cos,
     cosh,
     div,
@@ -55,7 +56,6 @@ from . import hybrid, schedule
 from .autodiff import gradient
 from .operation import (
     compute,
-    const,
     create_prim_func,
     extern,
     extern_primfunc,

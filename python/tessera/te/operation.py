@@ -237,15 +237,11 @@ def var(name: str = "tindex", dtype: str = "int32", span: Any = None) -> Var:
     return Var(name, dtype, span)
 
 
-def const(value: Any, dtype: str = "int32", span: Any = None) -> Any:
-    """A constant."""
-    return _generic_const(value, dtype, span)
-
-
-def _generic_const(value: Any, dtype: str, span: Any) -> Any:
+def const(dtype: Any = "int32", span: Any = None) -> Any:
+    """A constant. The number is the argument `dtype` and its type `span`, as in v0.10; `te.const` has better names."""
     from ..tir import const as make
 
-    return make(value, dtype, span)
+    return make(dtype, span)
 
 
 def size_var(name: str = "size", dtype: str = "int32", span: Any = None) -> Any:

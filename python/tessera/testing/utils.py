@@ -4,7 +4,7 @@
 import os
 
 from .compare import CompareBeforeAfter
-from .helpers import identity_after, install_request_hook, main, terminate_self
+from .helpers import fetch_model_from_url, identity_after, install_request_hook, main, terminate_self
 from .numeric import (
     assert_allclose,
     assert_prim_expr_equal,

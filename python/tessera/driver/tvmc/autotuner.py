@@ -10,7 +10,7 @@ from .exceptions import TVMCException
 from .model import TVMCModel
 from .target import target_from_cli
 
-__all__ = ["TUNERS", "tune_model"]
+__all__ = ["TUNERS", "add_tune_parser", "tune_model"]
 
 #: Search methods of AutoTVM.
 TUNERS = ("ga", "gridsearch", "random", "xgb", "xgb_knob", "xgb-rank")
@@ -69,3 +69,10 @@ def tune_model(
         "tuning is not there yet. Compile without tuning records: "
         "tvmc.compile(model, target) chooses schedules by the built-in rules"
     )
+
+
+def add_tune_parser(subparsers: Any, _: Any, json_params: list[dict[str, Any]]) -> None:
+    """Adds the command `tune` to a program of one's own; what JSON says are the defaults of its flags."""
+    from .commands import add_tune_parser as add
+
+    add(subparsers, _, json_params)

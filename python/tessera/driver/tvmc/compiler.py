@@ -20,7 +20,7 @@ from .pass_config import parse_configs
 from .pass_list import parse_pass_list_str
 from .target import target_from_cli
 
-__all__ = ["build", "compile_model", "drive_compile", "save_dumps"]
+__all__ = ["add_compile_parser", "build", "compile_model", "drive_compile", "save_dumps"]
 
 
 def compile_model(
@@ -176,3 +176,10 @@ def _look_for_records(model: TVMCModel, tuning_records: str | os.PathLike | None
         )
     if os.path.isfile(model.default_tuning_records_path()):
         warnings.warn("the model's tuning records are not used: that is not there yet", stacklevel=3)
+
+
+def add_compile_parser(subparsers: Any, _: Any, json_params: list[dict[str, Any]]) -> None:
+    """Adds the command `compile` to a program of one's own; what JSON says are the defaults of its flags."""
+    from .commands import add_compile_parser as add
+
+    add(subparsers, _, json_params)

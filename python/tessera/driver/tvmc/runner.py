@@ -17,7 +17,7 @@ from .. import _ffi_api
 from .exceptions import TVMCException, from_core
 from .model import TVMCPackage, TVMCResult
 
-__all__ = ["drive_run", "generate_tensor_data", "get_input_info", "make_inputs_dict", "run_module"]
+__all__ = ["add_run_parser", "drive_run", "generate_tensor_data", "get_input_info", "make_inputs_dict", "run_module"]
 
 DEVICES = ("cpu", "cuda", "cl", "metal", "vulkan", "rocm")
 FILL_MODES = ("zeros", "ones", "random")
@@ -170,3 +170,10 @@ def _check(
             raise TVMCException(f"{name} is a number from 1 on, not {value!r}")
     if profile and end_to_end:
         raise TVMCException("end_to_end measures a whole run and profile its kernels: choose one of them")
+
+
+def add_run_parser(subparsers: Any, main_parser: Any, json_params: list[dict[str, Any]]) -> None:
+    """Adds the command `run` to a program of one's own; what JSON says are the defaults of its flags."""
+    from .commands import add_run_parser as add
+
+    add(subparsers, main_parser, json_params)

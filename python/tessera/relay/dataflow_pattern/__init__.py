@@ -256,6 +256,10 @@ class TuplePattern(DFPattern):
     def __len__(self) -> int:
         return len(self.fields)
 
+    def astype(self, _: Any) -> Any:
+        """Not for tuples."""
+        raise TypeError("astype cannot be used on tuple")
+
 
 @register_object("relay.dataflow_pattern.TupleGetItemPattern")
 class TupleGetItemPattern(DFPattern):

@@ -18,9 +18,11 @@ from .transform import FoldConstantExpr, InferTypeLocal
 __all__ = [
     "approx_equal",
     "fold_constant",
+    "get_binary_types",
     "get_zeros",
     "infer_shape",
     "register_binary_identity",
+    "register_binary_qnn",
     "register_fake_quantization_to_integer",
     "register_unary_identity",
     "register_unary_qnn",
@@ -28,6 +30,7 @@ __all__ = [
 
 _SLOT = "FTVMFakeQuantizationToInteger"
 _BUILT_IN = {
+    "adaptive_avgpool1d": "nn.adaptive_avg_pool1d",
     "avgpool2d": "nn.avg_pool2d",
     "batch_matmul": "nn.batch_matmul",
     "bias_add": "nn.bias_add",
@@ -126,3 +129,25 @@ def register_unary_qnn(op_name: str, op: Callable) -> Callable:
         return [op(arg, kind.scale, kind.zero_point, out.scale, out.zero_point), out]
 
     return register_fake_quantization_to_integer(op_name, unary)
+
+
+def get_binary_types(expr: Any, type_map: Any) -> tuple[Any, Any]:
+    """The types of two operands; a constant that has none gets that of the other, whose scale and zero point it takes."""
+    left, right = (type_map.get(arg, None) for arg in expr.args)
+    if left is None and right is None:
+        raise ValueError("one of the operands must be quantised")
+    return left or right, right or left
+
+
+def register_binary_qnn(op_name: str, op: Callable) -> Callable:
+    """An operator that has a form in `relay.qnn`: op(left, right, left type, right type, out type) of quantised operands."""
+
+    def binary(expr: Any, type_map: Any) -> list[Any]:
+        left, right = expr.args
+        left_kind, right_kind = get_binary_types(expr, type_map)
+        out = type_map[expr]
+        if left_kind.axis != right_kind.axis and len(left_kind.scale.data.shape) and len(right_kind.scale.data.shape):
+            raise ValueError(f"{op_name}: the operands have scales along different axes")
+        return [op(left, right, left_kind, right_kind, out), out]
+
+    return register_fake_quantization_to_integer(op_name, binary)

@@ -6,7 +6,7 @@ from typing import Any
 
 from . import _ffi_api
 
-__all__ = ["Defunctionalization", "ToANormalFormExpr", "gradient", "to_cps", "un_cps"]
+__all__ = ["Defunctionalization", "ToANormalFormExpr", "ToCPS", "gradient", "to_cps", "un_cps"]
 
 
 def ToANormalFormExpr(e: Any) -> Any:
@@ -17,6 +17,11 @@ def ToANormalFormExpr(e: Any) -> Any:
 def to_cps(func: Any, mod: Any = None) -> Any:
     """The function in continuation passing style. Functions of `mod` that it calls get counterparts there."""
     return _ffi_api.to_cps(func, mod)
+
+
+def ToCPS(expr: Any, mod: Any = None) -> Any:
+    """The same for an expression."""
+    return to_cps(expr, mod)
 
 
 def un_cps(func: Any) -> Any:

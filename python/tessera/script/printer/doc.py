@@ -42,7 +42,16 @@ class Doc:
     """A piece of text. `source_paths` say which parts of the printed object it stands for."""
 
     def __init__(self) -> None:
-        self.source_paths: list[ObjectPath] = []
+        self._source_paths: list[ObjectPath] = []
+
+    @property
+    def source_paths(self) -> list[ObjectPath]:
+        """Paths from the printed object to what this text stands for."""
+        return self._source_paths
+
+    @source_paths.setter
+    def source_paths(self, value: Sequence[ObjectPath]) -> None:
+        self._source_paths = list(value)
 
 
 class ExprDoc(Doc):
@@ -69,9 +78,7 @@ class ExprDoc(Doc):
 class StmtDoc(Doc):
     """A statement, with an optional comment."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.comment: str | None = None
+    comment: str | None = None
 
 
 class StmtBlockDoc(Doc):

@@ -6,6 +6,7 @@ is looked up by the parser, which alone gives it meaning; outside a script such 
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from ..parser import prim_func as prim_func
@@ -33,4 +34,6 @@ class _ScriptName:
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
+    if name in ("intrin", "node", "ty"):
+        return importlib.import_module(f"{__name__}.{name}")
     return ScriptType(name) if is_scalar_type(name) else _ScriptName(name)

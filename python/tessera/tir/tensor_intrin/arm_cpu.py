@@ -8,7 +8,7 @@ __all__ = ["DP4A_INTRIN", "ARM_DOT_4x4_i8_NEON_INTRIN", "ARM_DOT_4x4_i8_SDOT_INT
 
 
 @T.prim_func
-def _dot_4x4_desc(a: T.handle, b: T.handle, c: T.handle) -> None:
+def dot_product_4x4_i8i8i32_desc(a: T.handle, b: T.handle, c: T.handle) -> None:
     A = T.match_buffer(a, (4,), "int8", offset_factor=1)
     B = T.match_buffer(b, (4, 4), "int8", offset_factor=1)
     C = T.match_buffer(c, (4,), "int32", offset_factor=1)
@@ -22,7 +22,7 @@ def _dot_4x4_desc(a: T.handle, b: T.handle, c: T.handle) -> None:
 
 
 @T.prim_func
-def _dot_4x4_neon(a: T.handle, b: T.handle, c: T.handle) -> None:
+def dot_product_4x4_i8i8i32_neon(a: T.handle, b: T.handle, c: T.handle) -> None:
     """Products of 16 bits, added in pairs to 32 bits, twice: for rows 0 and 1, and for rows 2 and 3."""
     A = T.match_buffer(a, (4,), "int8", offset_factor=1)
     B = T.match_buffer(b, (4, 4), "int8", offset_factor=1)
@@ -59,7 +59,7 @@ def _dot_4x4_neon(a: T.handle, b: T.handle, c: T.handle) -> None:
 
 
 @T.prim_func
-def _dot_4x4_sdot(a: T.handle, b: T.handle, c: T.handle) -> None:
+def dot_product_4x4_i8i8i32_sdot(a: T.handle, b: T.handle, c: T.handle) -> None:
     A = T.match_buffer(a, (4,), "int8", offset_factor=1)
     B = T.match_buffer(b, (4, 4), "int8", offset_factor=1)
     C = T.match_buffer(c, (4,), "int32", offset_factor=1)
@@ -76,5 +76,9 @@ def _dot_4x4_sdot(a: T.handle, b: T.handle, c: T.handle) -> None:
         )
 
 
-ARM_DOT_4x4_i8_NEON_INTRIN = register("dot_4x4_i8i8s32_neon", (_dot_4x4_desc, _dot_4x4_neon))
-ARM_DOT_4x4_i8_SDOT_INTRIN = register("dot_4x4_i8i8s32_sdot", (_dot_4x4_desc, _dot_4x4_sdot))
+ARM_DOT_4x4_i8_NEON_INTRIN = register(
+    "dot_4x4_i8i8s32_neon", (dot_product_4x4_i8i8i32_desc, dot_product_4x4_i8i8i32_neon)
+)
+ARM_DOT_4x4_i8_SDOT_INTRIN = register(
+    "dot_4x4_i8i8s32_sdot", (dot_product_4x4_i8i8i32_desc, dot_product_4x4_i8i8i32_sdot)
+)

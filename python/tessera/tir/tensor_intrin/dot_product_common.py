@@ -46,4 +46,5 @@ def _dp4a(a: Any, b: Any) -> PrimExpr:
     return call_pure_extern("int32", "__dp4a", a.vload([0], "int8x4"), b.vload([0], "int8x4"), IntImm("int32", 0))
 
 
-DP4A_INTRIN = register("dp4a", dot4("int8", _dp4a))
+dp4a_desc, dp4a_impl = dot4("int8", _dp4a)
+DP4A_INTRIN = register("dp4a", (dp4a_desc, dp4a_impl))

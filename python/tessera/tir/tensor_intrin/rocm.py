@@ -24,4 +24,5 @@ def _sdot4(a: Any, b: Any) -> PrimExpr:
     )
 
 
-AMDGPU_SDOT4_INTRIN = register("sdot4", dot4("int8", _sdot4))
+_desc, sdot4 = dot4("int8", _sdot4)
+AMDGPU_SDOT4_INTRIN = register("sdot4", (_desc, sdot4))

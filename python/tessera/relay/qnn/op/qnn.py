@@ -11,6 +11,9 @@ from ...expr import Call, Expr, Tuple, const
 from ...op._make import call_op
 from ...op.nn.conv import window_attrs
 from ...op.transform import reshape
+from .requantize_config import RequantizeConfig as RequantizeConfig
+from .requantize_config import current_requantize_config as current_requantize_config
+from .requantize_config import requantize_config as requantize_config
 
 __all__ = [
     "abs",

@@ -44,6 +44,9 @@ __all__ = [
     "int8",
     "int16",
     "int32",
+    "int32x4",
+    "int32x8",
+    "int32x16",
     "int64",
     "launch_thread",
     "let",
@@ -539,6 +542,7 @@ def _scalar(dtype: str) -> Any:
     return make
 
 
+int32x4, int32x8, int32x16 = (_scalar(f"int32x{lanes}") for lanes in (4, 8, 16))
 int8, int16, int32, int64 = (_scalar(f"int{bits}") for bits in (8, 16, 32, 64))
 uint8, uint16, uint32, uint64 = (_scalar(f"uint{bits}") for bits in (8, 16, 32, 64))
 float16, float32, float64 = (_scalar(f"float{bits}") for bits in (16, 32, 64))
