@@ -8,6 +8,7 @@
 #include "driver/vm/registers.h"
 #include "relay/attrs/loop.h"
 #include "relay/dim_names.h"
+#include "relay/inspect.h"
 #include "relay/op_names.h"
 #include "relay/output_names.h"
 #include "relay/walk.h"
@@ -311,10 +312,6 @@ class FunctionCompiler {
     if (op->name == ops::on_device) return value_of(call->args[0]);
     if (op->name == ops::device_copy)
       return copied(value_of(call->args[0]), checked_type(Expr(call)), device_of(Expr(call)));
-    if (op->name == ops::append) {
-      const int32_t rows = in_register(call->args[0]), row = in_register(call->args[1]);
-      return emit(Opcode::Append, rows, row, device_of(Expr(call)), {call->attrs_as<AppendAttrs>()->expected});
-    }
     Array<Var> params;
     Array<Expr> inside;
     for (const Expr& arg : call->args) {
@@ -340,7 +337,23 @@ class FunctionCompiler {
     return value_from(type, to, &next);
   }
 
+  /// A kernel that only appends a row is an instruction.
+  Value append(const Call* call, const Function& function, const Call* append) {
+    const int32_t device = device_of(Expr(call));
+    auto in = [&](const Expr& arg) {
+      if (auto* constant = arg.as<Constant>())
+        return emit(Opcode::LoadConst, program_.constant(constant->data), device).reg;
+      size_t i = 0;
+      while (i < function->params.size() && function->params[i].get() != arg.get()) ++i;
+      return in_register(call->args[i]);
+    };
+    const int32_t rows = in(append->args[0]), row = in(append->args[1]);
+    return emit(Opcode::Append, rows, row, device, {append->attrs_as<AppendAttrs>()->expected});
+  }
+
   Value call_kernel(const Call* call, const Function& function) {
+    if (auto* body = function->body.as<Call>(); body && body->op.as<OpNode>() && op_name(body) == ops::append)
+      return append(call, function, body);
     std::vector<int64_t> inputs;
     for (const Expr& arg : call->args) tensors(value_of(arg), checked_type(arg), &inputs);
     SourceScope source(draft_, program_.source(function));

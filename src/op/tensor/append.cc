@@ -39,7 +39,6 @@ static void append_records() {
       .support_level(10)
       .type("Append", append_type)
       .fusion(Fusion::Opaque)
-      .noncomputational()
       .compute([](const Attrs&, const Tensors& in, const Type&) {
         return Tensors{topi::concatenate({in[0], topi::expand_dims(in[1], 0, 1)}, 0)};
       });

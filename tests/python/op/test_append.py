@@ -84,3 +84,21 @@ def @main(%n: int64, %row: Tensor[(1000), float32], %none: Tensor[(0, 1000), flo
     for count in (0, 1, 500):
         got = machine.run(np.array(count), row, np.zeros((0, 1000), "float32"))
         np.testing.assert_array_equal(got.numpy(), np.tile(row, (count, 1)))
+
+
+@pytest.mark.parametrize("kind", ["graph", "vm", "debug"])
+def test_every_executor_appends(kind):
+    mod = tvm.parser.parse(TEXT % ("(2, 2)", "append(append(%rows, %a), %b)"))
+    got = relay.create_executor(kind, mod, tvm.cpu(), "llvm").evaluate()(ROWS, A, B)
+    np.testing.assert_array_equal(got.numpy(), [*ROWS, A, B])
+
+
+def test_a_constant_row_is_appended():
+    text = """
+#[version = "0.0.5"]
+def @main(%rows: Tensor[(?), float32]) {
+  append(%rows, 2f)
+}
+"""
+    machine = VirtualMachine(relay.vm.compile(tvm.parser.parse(text), "llvm"), tvm.cpu())
+    np.testing.assert_array_equal(machine.run(A).numpy(), [10, 11, 2])
