@@ -29,6 +29,20 @@ double cover_cost(int64_t extent, int64_t size, const std::function<double(int64
   return static_cast<double>(whole) * cost_of(size) + (rest > 0 ? cost_of(rest) : 0);
 }
 
+double outer_tile_cost(const Machine& machine, const RegisterTile& tile, int64_t steps, bool widens) {
+  constexpr double kLineElements = 16;  // of A; of B a vector is one
+  const double lines =
+      TileCosts::cache_line * (static_cast<double>(tile.vectors) + static_cast<double>(tile.rows) / kLineElements);
+  const double step = step_cost(machine, tile) + lines + (widens ? widen_cost(tile) : 0);
+  return step * static_cast<double>(steps) + TileCosts::tile + TileCosts::store * static_cast<double>(tile.sums());
+}
+
+double dot_tile_cost(const Machine& machine, const RegisterTile& tile, int64_t steps) {
+  const double lines = TileCosts::cache_line * static_cast<double>(tile.rows + tile.vectors);
+  return (step_cost(machine, tile) + lines) * static_cast<double>(steps) +
+         TileCosts::lane_sum * static_cast<double>(tile.sums()) + TileCosts::tile;
+}
+
 bool Cheapest::is_better(double cost, int64_t sums) {
   const bool is_less = cost < least_ * 0.999, is_equal = cost < least_ * 1.001;
   if (!is_less && !(ties_ == Ties::Larger && is_equal && sums > most_)) return false;

@@ -32,6 +32,11 @@ double widen_cost(const RegisterTile& tile);
 /// The cost of tiles of `size` that cover `extent`, the last of them with what is left; `cost_of` is given the size of each.
 double cover_cost(int64_t extent, int64_t size, const std::function<double(int64_t size)>& cost_of);
 
+/// A whole tile: `steps` of k with the cache lines that they read, its sums cleared and stored. `widens`: vectors of B.
+double outer_tile_cost(const Machine& machine, const RegisterTile& tile, int64_t steps, bool widens = false);
+/// The same where vectors lie along k, `steps` of them; the lanes of each sum are added up.
+double dot_tile_cost(const Machine& machine, const RegisterTile& tile, int64_t steps);
+
 /// The candidate of least cost so far. Among costs that are equal but for 0.1 % the one with more sums wins with
 /// `Ties::Larger`, else the first.
 enum class Ties { First, Larger };

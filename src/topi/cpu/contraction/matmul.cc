@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMaxElements = INT32_MAX;
 
-const DataType kInt32 = DataType::Int(32);
+const DataType kInt32 = DataType::Int(32), kInt64 = DataType::Int(64);
 
 /// index * factor, without a term that is nothing.
 PrimExpr times(const PrimExpr& index, int64_t factor) {
@@ -84,6 +84,17 @@ bool varies_along(const BufferLoad* load, const Var& axis) {
   return found;
 }
 
+/// How far apart in memory neighbours along an axis of the block are, also where it takes shapes to say it; empty where that
+/// differs from element to element.
+PrimExpr constant_stride(const BlockNode* block, const BufferLoad* load, const Var& axis) {
+  PrimExpr out = stride_of(load->buffer, load->indices, axis);
+  bool is_constant = true;
+  walk(out, [&](const VarNode* var) {
+    for (const IterVar& iter : block->iter_vars) is_constant = is_constant && iter->var.get() != var;
+  });
+  return is_constant ? out : PrimExpr();
+}
+
 /// True where element (k, j) of the matrix lies as MatrixView::panel says; the group is the last extent of four.
 bool lies_in_panels(const BufferLoad* load, const Var& k, int64_t depth, const Var& j, int64_t columns) {
   const Array<PrimExpr>& shape = load->buffer->shape;
@@ -104,10 +115,27 @@ bool lies_in_panels(const BufferLoad* load, const Var& k, int64_t depth, const V
 }  // namespace
 
 PrimExpr MatrixView::at(const PrimExpr& base, const PrimExpr& i, const PrimExpr& j) const {
-  return base + times(i, row) + times(j, column);
+  if (!load) return base + times(i, row) + times(j, column);
+  auto along = [](const PrimExpr& index, int64_t stride, const PrimExpr& dynamic) {
+    const PrimExpr wide = cast(kInt64, index);
+    return dynamic ? wide * cast(kInt64, dynamic) : times(wide, stride);
+  };
+  return base + along(i, row, dynamic_row) + along(j, column, dynamic_column);
 }
 
 PrimExpr Matmul::base(const MatrixView& view, const PrimExpr& batch_index) const {
+  if (view.load) {
+    Map<Var, PrimExpr> values;
+    for (size_t n = 0; n < block->iter_vars.size(); ++n) {
+      const Var& var = block->iter_vars[n]->var;
+      const bool is_batch = n < axes_.size() && axes_[n].from == From::Batch;
+      values.set(var, cast(var->dtype, is_batch ? digit(n, batch_index, 0, 0) : PrimExpr(0)));
+    }
+    PrimExpr flat = make_const(kInt64, 0);
+    for (size_t d = 0; d < view.load->indices.size(); ++d)
+      flat = flat * cast(kInt64, view.load->buffer->shape[d]) + cast(kInt64, substitute(view.load->indices[d], values));
+    return flat;
+  }
   PrimExpr out = 0;
   int64_t inner = batch;
   for (size_t i = 0; i < batch_extents.size(); ++i) {
@@ -120,17 +148,17 @@ PrimExpr Matmul::base(const MatrixView& view, const PrimExpr& batch_index) const
   return out;
 }
 
+PrimExpr Matmul::digit(size_t n, const PrimExpr& batch_index, const PrimExpr& i, const PrimExpr& j) const {
+  const Axis& axis = axes_[n];
+  if (axis.from == From::Unit) return 0;
+  PrimExpr out = floordiv(axis.from == From::Batch ? batch_index : axis.from == From::Row ? i : j, axis.divisor);
+  return axis.is_outermost ? out : floormod(out, axis.extent);
+}
+
 Stmt Matmul::store(const PrimExpr& batch_index, const PrimExpr& i, const PrimExpr& j, const PrimExpr& value) const {
   Array<PrimExpr> indices;
-  for (size_t n = 0; n < axes_.size(); ++n) {
-    const Axis& axis = axes_[n];
-    PrimExpr digit = 0;
-    if (axis.from != From::Unit) {
-      digit = floordiv(axis.from == From::Batch ? batch_index : axis.from == From::Row ? i : j, axis.divisor);
-      if (!axis.is_outermost) digit = floormod(digit, axis.extent);
-    }
-    indices.push_back(cast(block->iter_vars[n]->var->dtype, digit));
-  }
+  for (size_t n = 0; n < axes_.size(); ++n)
+    indices.push_back(cast(block->iter_vars[n]->var->dtype, digit(n, batch_index, i, j)));
   const Buffer& sums = block->writes[0]->buffer;
   if (!epilogue) return make(BufferStore{.buffer = sums, .value = value, .indices = indices});
   Map<Var, PrimExpr> values;
@@ -150,7 +178,7 @@ bool Matmul::stores_by_functions() const {
 
 std::optional<Matmul> as_matmul(const schedule::State& state, const schedule::BlockRef& ref, const PrimFunc& function) {
   std::optional<Reduction> reduction = as_reduction(state.find(ref), true);
-  if (!reduction || reduction->reduce_axes != 1 || reduction->reduce_extents[0] == kDynamic) return {};
+  if (!reduction || reduction->reduce_axes != 1) return {};
   std::optional<Factors> factors = factors_of(reduction->block);
   if (!factors) return {};
   auto [x, y] = *factors;
@@ -164,7 +192,6 @@ std::optional<Matmul> as_matmul(const schedule::State& state, const schedule::Bl
   std::optional<size_t> last;
   for (size_t i = 0; i < axes.size(); ++i)
     if (extents[i] != 1) last = i;
-  if (last && extents[*last] == kDynamic) return {};
   if (last && !varies_along(y, axes[*last])) std::swap(x, y);
   if (last && (varies_along(x, axes[*last]) || !varies_along(y, axes[*last]))) return {};
 
@@ -173,22 +200,30 @@ std::optional<Matmul> as_matmul(const schedule::State& state, const schedule::Bl
   out.dtype = out.block->writes[0]->buffer->dtype;
   out.a_dtype = x->buffer->dtype;
   out.b_dtype = y->buffer->dtype;
-  out.k = reduction->reduce_extents[0];
   out.axes_.resize(axes.size());
+  auto extent_of = [&](size_t axis) { return cast(kInt32, out.block->iter_vars[axis]->dom->extent); };
+  auto known = [](int64_t extent, int64_t guess) { return extent == kDynamic ? guess : extent; };
+  out.k = known(reduction->reduce_extents[0], kGuessedDepth);
+  if (reduction->reduce_extents[0] == kDynamic) out.dynamic_k = extent_of(axes.size());
   if (last) {
-    out.n = extents[*last];
-    out.axes_[*last] = {Matmul::From::Column, 1, number(out.n), true};
+    out.n = known(extents[*last], kGuessedColumns);
+    if (extents[*last] == kDynamic) out.dynamic_n = extent_of(*last);
+    out.axes_[*last] = {Matmul::From::Column, 1, extent_of(*last), true};
   }
 
   // how the factors move along each axis
-  auto k_x = stride(x, along), k_y = stride(y, along);
-  auto n_y = last ? stride(y, axes[*last]) : std::optional<int64_t>(0);
+  auto set_stride = [](const PrimExpr& from, int64_t guess, int64_t* to, PrimExpr* dynamic) {
+    *to = as_int(from) ? *as_int(from) : guess;
+    if (!as_int(from)) *dynamic = from;
+  };
+  PrimExpr k_x = constant_stride(out.block, x, along), k_y = constant_stride(out.block, y, along);
+  PrimExpr n_y = last ? constant_stride(out.block, y, axes[*last]) : PrimExpr(0);
   if (!k_x) return {};
-  out.a.column = *k_x;
+  set_stride(k_x, kGuessedRows, &out.a.column, &out.a.dynamic_column);
   if (k_y && n_y) {
-    out.b.row = *k_y;
-    out.b.column = *n_y;
-  } else if (last && lies_in_panels(y, along, out.k, axes[*last], out.n)) {
+    set_stride(k_y, kGuessedColumns, &out.b.row, &out.b.dynamic_row);
+    set_stride(n_y, kGuessedDepth, &out.b.column, &out.b.dynamic_column);
+  } else if (last && !out.is_dynamic() && lies_in_panels(y, along, out.k, axes[*last], out.n)) {
     out.b.panel = *as_int(y->buffer->shape[2]);
     out.group = y->buffer->shape.size() == 4 ? *as_int(y->buffer->shape[3]) : 1;
   } else {
@@ -203,12 +238,15 @@ std::optional<Matmul> as_matmul(const schedule::State& state, const schedule::Bl
   for (size_t i = left; i-- > 0;) {
     if (extents[i] == 1) continue;
     if (varies_along(y, axes[i]) || !varies_along(x, axes[i])) break;
-    PrimExpr apart = stride_of(x->buffer, x->indices, axes[i]);
-    const bool is_first = row_axes.empty();
-    if (is_first ? !as_int(apart) : !analyzer.can_prove_equal(apart, cast(apart.dtype(), rows) * number(out.a.row)))
-      break;
-    if (is_first) out.a.row = *as_int(apart);
-    PrimExpr extent = cast(kInt32, out.block->iter_vars[i]->dom->extent);
+    PrimExpr apart = constant_stride(out.block, x, axes[i]);
+    if (!apart) break;
+    if (row_axes.empty()) {
+      set_stride(apart, kGuessedDepth, &out.a.row, &out.a.dynamic_row);
+    } else {
+      PrimExpr row = out.a.dynamic_row ? out.a.dynamic_row : number(out.a.row);
+      if (!analyzer.can_prove_equal(apart, cast(apart.dtype(), rows) * cast(apart.dtype(), row))) break;
+    }
+    PrimExpr extent = extent_of(i);
     out.axes_[i] = {Matmul::From::Row, rows, extent, false};
     row_axes.push_back(i);
     rows = analyzer.simplify(rows * extent);
@@ -220,20 +258,31 @@ std::optional<Matmul> as_matmul(const schedule::State& state, const schedule::Bl
   std::vector<size_t> batch;
   for (size_t i = 0; i < left; ++i)
     if (extents[i] != 1 && std::find(row_axes.begin(), row_axes.end(), i) == row_axes.end()) batch.push_back(i);
-  for (size_t i : batch) {
-    auto a = stride(x, axes[i]), b = stride(y, axes[i]);
-    if (!a || !b || extents[i] == kDynamic || out.is_dynamic()) return {};
-    out.batch *= extents[i];
-    out.batch_extents.push_back(extents[i]);
-    out.a.batch.push_back(*a);
-    out.b.batch.push_back(*b);
+  PrimExpr all = 1;
+  for (size_t n = batch.size(); n-- > 0;) {
+    out.axes_[batch[n]] = {Matmul::From::Batch, all, extent_of(batch[n]), n == 0};
+    all = analyzer.simplify(all * extent_of(batch[n]));
   }
-  int64_t inner = out.batch;
-  for (size_t i : batch)
-    out.axes_[i] = {Matmul::From::Batch, number(inner /= extents[i]), number(extents[i]), i == batch[0]};
+  out.batch = as_int(all) ? *as_int(all) : kGuessedBatch;
+  if (!as_int(all)) out.dynamic_batch = all;
+  if (out.is_dynamic() && out.b.panel > 0) {
+    if (!batch.empty()) return {};
+  } else if (out.is_dynamic()) {
+    out.a.load = x, out.b.load = y;
+  } else {
+    for (size_t i : batch) {
+      auto a = stride(x, axes[i]), b = stride(y, axes[i]);
+      if (!a || !b) return {};
+      out.batch_extents.push_back(extents[i]);
+      out.a.batch.push_back(*a);
+      out.b.batch.push_back(*b);
+    }
+  }
+  if (!out.a.load && (out.a.dynamic_row || out.a.dynamic_column || out.b.dynamic_row || out.b.dynamic_column))
+    return {};
 
   out.a.flat = flattened(x->buffer, out.is_dynamic());
-  out.b.flat = flattened(y->buffer, false);
+  out.b.flat = flattened(y->buffer, out.b.load != nullptr);
   if (!out.a.flat || !out.b.flat) return {};
   out.epilogue_ref = epilogue_of(state, ref, *reduction);
   if (out.epilogue_ref.key) {

@@ -13,31 +13,38 @@ struct MatrixView {
   Buffer flat;                 // the tensor with one dimension; empty where only a plan is made
   std::vector<int64_t> batch;  // strides of the batch axes
   int64_t row = 0, column = 0;
+  /// Of a matmul with dynamic extents: strides that are known only at run time (the numbers are guesses then), and the element
+  /// that the block reads.
+  PrimExpr dynamic_row, dynamic_column;
+  const BufferLoad* load = nullptr;
   /// Columns that lie in panels of so many, packed beforehand: panel after panel, in each of them a row of groups along k after the
   /// other, (n / panel, k / group, panel, group). 0 where the strides say it all; `kAnyPanel` where they are still to be packed.
   int64_t panel = 0;
 
-  /// The index of an element; `base` is that of the batch.
+  /// The index of an element; `base` is that of the batch. With dynamic extents it has 64 bits.
   PrimExpr at(const PrimExpr& base, const PrimExpr& i, const PrimExpr& j) const;
 };
 inline constexpr int64_t kAnyPanel = -1;
-/// Rows of a matmul whose rows are dynamic, for the choice of its tiles.
-inline constexpr int64_t kGuessedRows = 96;
+/// Extents that are dynamic, for the choice of tiles.
+inline constexpr int64_t kGuessedRows = 96, kGuessedColumns = 96, kGuessedDepth = 64, kGuessedBatch = 12;
 
 /// C[m, n] = A[m, k] . B[k, n] for each element of the batch axes, with its element-wise epilogue. Neighbours along n lie
 /// together in the result.
 struct Matmul {
   DataType a_dtype, b_dtype, dtype;  // of the factors, and of the sums
   int64_t batch = 1, m = 1, n = 1, k = 1;
-  PrimExpr dynamic_m;  // the rows where they are known only at run time: `m` is a guess then
-  int64_t group = 1;   // neighbours along k that one lane of a sum takes
+  /// Those that are known only at run time: the numbers are guesses then.
+  PrimExpr dynamic_batch, dynamic_m, dynamic_n, dynamic_k;
+  int64_t group = 1;  // neighbours along k that one lane of a sum takes
   std::vector<int64_t> batch_extents;
   MatrixView a, b;
   const BlockNode* block = nullptr;     // that adds up
   const BlockNode* epilogue = nullptr;  // that stores, where the matmul has an epilogue
   schedule::BlockRef epilogue_ref;
 
-  bool is_dynamic() const { return dynamic_m.defined(); }
+  bool is_dynamic() const {
+    return dynamic_batch.defined() || dynamic_m.defined() || dynamic_n.defined() || dynamic_k.defined();
+  }
   /// Of k, a group at a time.
   int64_t steps() const { return ceil_div(k, group); }
   /// The index in `view` of the first element of one of `batch`.
@@ -56,10 +63,12 @@ struct Matmul {
     PrimExpr divisor, extent;
     bool is_outermost = false;  // of its digits
   };
+  /// The index of an element along axis `n` of the result.
+  PrimExpr digit(size_t n, const PrimExpr& batch, const PrimExpr& i, const PrimExpr& j) const;
   std::vector<Axis> axes_;
 };
 
-/// The matmul that a block computes: a contraction of two inputs of the function, of extents that are numbers but for the rows.
+/// The matmul that a block computes: a contraction of two inputs of the function. Where B lies in panels only rows may be dynamic.
 /// Nothing where it is none.
 std::optional<Matmul> as_matmul(const schedule::State& state, const schedule::BlockRef& block,
                                 const PrimFunc& function);

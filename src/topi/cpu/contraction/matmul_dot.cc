@@ -29,12 +29,12 @@ Stmt tile_at(const Matmul& matmul, const MatmulPlan& plan, const Machine& machin
   out.rows = height;
   out.columns = width;
   out.lanes = plan->lanes;
-  out.depth = matmul.k;
+  out.depth = number(matmul.k);
   PrimExpr base_a = matmul.base(matmul.a, batch), base_b = matmul.base(matmul.b, batch);
-  out.a = [&](int64_t i, const PrimExpr& k, int64_t used) {
+  out.a = [&](int64_t i, const PrimExpr& k, const PrimExpr& used) {
     return load_vector(matmul.a.flat, matmul.a.at(base_a, i0 + number(i), k), plan->lanes, used);
   };
-  out.b = [&](int64_t j, const PrimExpr& k, int64_t used) {
+  out.b = [&](int64_t j, const PrimExpr& k, const PrimExpr& used) {
     return load_vector(matmul.b.flat, matmul.b.at(base_b, k, j0 + number(j)), plan->lanes, used);
   };
   Buffer sums;

@@ -4,10 +4,9 @@
 #include "topi/cpu/number.h"
 
 namespace tessera::topi {
-namespace {}  // namespace
-
 Stmt matmul_nest(const Matmul& matmul, const MatmulPlan& plan, const Machine& machine) {
   check_plan(matmul, plan, machine);
+  if (matmul.is_dynamic() && matmul.b.panel == 0) return dynamic_nest(matmul, plan, machine);
   return plan->by_dots ? dot_nest(matmul, plan, machine) : outer_nest(matmul, plan, machine);
 }
 

@@ -20,6 +20,14 @@ Stmt matmul_nest(const Matmul& matmul, const MatmulPlan& plan, const Machine& ma
 /// next larger of a few; rows beyond the end are computed from the last one and not stored.
 Stmt outer_nest(const Matmul& matmul, const MatmulPlan& plan, const Machine& machine);
 
+/// For two inputs of dynamic extents, by tiles of either kind:
+///   for the batch, panels of columns, blocks of rows, in parallel where there is enough to do:
+///     copy B[k, panel]                                 where the plan says so
+///     for tiles of rows: tile
+/// The last tile of rows is as in `outer_nest`; of columns that do not fill a panel each vector is a tile of its own, the last one
+/// under a mask. With few rows of a transposed B a tile is made of dot products; that is seen at run time.
+Stmt dynamic_nest(const Matmul& matmul, const MatmulPlan& plan, const Machine& machine);
+
 /// For tiles whose vectors lie along k: parts of C, in parallel, then tiles.
 Stmt dot_nest(const Matmul& matmul, const MatmulPlan& plan, const Machine& machine);
 

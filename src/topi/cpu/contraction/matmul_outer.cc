@@ -14,8 +14,6 @@ namespace {
 
 /// How far ahead B is prefetched where too few tiles share a panel to prefetch the next one.
 constexpr int64_t kAheadBytes = 4096;
-/// Heights of a last tile of dynamic rows, beside the whole one: each is code of its own.
-constexpr int64_t kTailHeights[] = {1, 4};
 
 const DataType kInt32 = DataType::Int(32), kInt64 = DataType::Int(64);
 

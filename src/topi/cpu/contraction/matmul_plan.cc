@@ -70,11 +70,8 @@ Choice best_outer(const Problem& problem) {
     if (most_rows < 1) break;
     const EvenTiles rows(matmul.m, most_rows);
     auto panel = [&](int64_t width) {
-      const RegisterTile tile{rows.size, width};
-      const double lines = TileCosts::cache_line * (static_cast<double>(width) + static_cast<double>(rows.size) / 16);
-      const double step = step_cost(machine, tile) + lines + (problem.widens() ? widen_cost(tile) : 0);
-      return static_cast<double>(rows.tiles) * (step * static_cast<double>(matmul.steps()) + TileCosts::tile +
-                                                TileCosts::store * static_cast<double>(tile.sums()));
+      return static_cast<double>(rows.tiles) *
+             outer_tile_cost(machine, {rows.size, width}, matmul.steps(), problem.widens());
     };
     if (!best.cheapest.is_better(cover_cost(all, vectors, panel))) continue;
     best.plan.rows = knob(rows.size);
@@ -87,16 +84,13 @@ Choice best_outer(const Problem& problem) {
 /// Vectors lie along k.
 Choice best_dots(const Problem& problem) {
   const auto& [matmul, machine, dot, isa] = problem;
-  const auto steps = static_cast<double>(ceil_div(matmul.k, problem.lanes()));
+  const int64_t steps = ceil_div(matmul.k, problem.lanes());
   Choice best;
   for (int64_t high = 1; high <= std::min(matmul.m, kMaxDotSide); ++high)
     for (int64_t wide = 1; wide <= std::min(matmul.n, kMaxDotSide); ++wide) {
       if (dot_registers({high, wide}) > isa.registers) continue;
       const EvenTiles rows(matmul.m, high), columns(matmul.n, wide);
-      const RegisterTile tile{rows.size, columns.size};
-      const double lines = TileCosts::cache_line * static_cast<double>(rows.size + columns.size);
-      const double cost = (step_cost(machine, tile) + lines) * steps +
-                          TileCosts::lane_sum * static_cast<double>(tile.sums()) + TileCosts::tile;
+      const double cost = dot_tile_cost(machine, {rows.size, columns.size}, steps);
       if (!best.cheapest.is_better(cost * static_cast<double>(rows.tiles * columns.tiles))) continue;
       best.plan.rows = knob(rows.size);
       best.plan.columns = knob(columns.size);
@@ -225,8 +219,9 @@ MatmulPlan plan_matmul(const Matmul& matmul, const Machine& machine) {
   const bool has_panels = problem->has_panels(), is_plain = matmul.b.column == 1;
   const bool is_transposed = matmul.b.row == 1 || matmul.k == 1;
   if (!has_panels && !is_plain && !is_transposed) return nullptr;
-  if (matmul.is_dynamic() && (!has_panels || matmul.a.column != 1)) return nullptr;
   if (!has_panels && matmul.a_dtype != matmul.b_dtype) return nullptr;
+  if (matmul.is_dynamic() && !has_panels) return plan_dynamic_matmul(matmul, machine);
+  if (matmul.is_dynamic() && matmul.a.column != 1) return nullptr;
   Choice outer = best_outer(*problem), dots;
   double cost = outer.cheapest.cost();
   if (!has_panels && !is_plain)
@@ -266,6 +261,8 @@ void check_plan(const Matmul& matmul, const MatmulPlan& plan, const Machine& mac
   const int64_t needed =
       plan->by_dots ? dot_registers({plan->rows, plan->columns}) : outer_registers({plan->rows, plan->vectors});
   require(needed <= problem->isa.registers, "its tile has more sums than there are registers");
+  if (matmul.is_dynamic() && !problem->has_panels()) return check_dynamic_plan(matmul, plan, machine);
+  require(plan->dot_rows == 0, "rows go by dots only where they are dynamic");
   require(plan->rows <= matmul.m, "a tile has more rows than the result");
   const bool has_panels = problem->has_panels(), is_plain = has_panels || matmul.b.column == 1;
   if (plan->by_dots) {

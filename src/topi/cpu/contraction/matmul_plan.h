@@ -14,6 +14,7 @@ struct MatmulPlanNode : Object {
   int32_t rows = 1;           // of a tile, at most
   int32_t vectors = 1;        // of a tile, and of a panel of B; the last panel has what is left
   int32_t columns = 1;        // by dots: of a tile, at most
+  int32_t dot_rows = 0;       // dynamic rows up to so many go by dots
   bool rows_outside = false;  // by dots: a pass over all columns for each tile of rows
   bool packs_a = false, packs_b = false;
   int32_t step = 1;  // of k that runs at once, in groups; with fewer than all of them partial sums go to memory
@@ -29,6 +30,7 @@ struct MatmulPlanNode : Object {
     f("rows", &MatmulPlanNode::rows);
     f("vectors", &MatmulPlanNode::vectors);
     f("columns", &MatmulPlanNode::columns);
+    f("dot_rows", &MatmulPlanNode::dot_rows);
     f("rows_outside", &MatmulPlanNode::rows_outside);
     f("packs_a", &MatmulPlanNode::packs_a);
     f("packs_b", &MatmulPlanNode::packs_b);
@@ -56,6 +58,13 @@ struct PanelLayout {
 /// Nothing where the machine has no instructions for the types, or the matmul is too small for packing to pay.
 std::optional<PanelLayout> plan_panels(const Machine& machine, DataType a, DataType b, DataType sum, int64_t m,
                                        int64_t n, int64_t k);
+
+/// The plan of a matmul of two inputs with dynamic extents, for extents that are likely; empty where there is none.
+MatmulPlan plan_dynamic_matmul(const Matmul& matmul, const Machine& machine);
+void check_dynamic_plan(const Matmul& matmul, const MatmulPlan& plan, const Machine& machine);
+
+/// Heights of a last tile of dynamic rows, beside the whole one: each is code of its own.
+inline constexpr int64_t kTailHeights[] = {1, 4};
 
 /// An axis in tiles that differ by one at most: the first `longer` have `size` elements, the rest one less.
 struct EvenTiles {

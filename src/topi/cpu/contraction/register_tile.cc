@@ -92,11 +92,12 @@ Stmt prefetch(const Buffer& buffer, const Array<PrimExpr>& indices, bool to_writ
   return evaluate(make_call(DataType::Int(32), "tir.prefetch", {address, PrimExpr(to_write ? 1 : 0), level, 1}));
 }
 
-PrimExpr load_vector(const Buffer& flat, const PrimExpr& first, int64_t lanes, int64_t used) {
-  if (used <= 0) return zeros(flat->dtype, lanes);
-  if (used >= lanes) return make_load(flat, {ramp(first, lanes)});
+PrimExpr load_vector(const Buffer& flat, const PrimExpr& first, int64_t lanes, const PrimExpr& used) {
+  const int64_t* known = as_int(used);
+  if (known && *known <= 0) return zeros(flat->dtype, lanes);
+  if (known && *known >= lanes) return make_load(flat, {ramp(first, lanes)});
   PrimExpr address = make_call(DataType::Handle(), builtin::address_of(), {make_load(flat, {first})});
-  PrimExpr mask = ramp(PrimExpr(0), lanes) < make_broadcast(number(used), static_cast<int>(lanes));
+  PrimExpr mask = ramp(PrimExpr(0), lanes) < make_broadcast(used, static_cast<int>(lanes));
   DataType dtype = flat->dtype.with_lanes(static_cast<int>(lanes));
   return make_call(dtype, "tir.masked_load", {address, mask, make_zero(dtype)});
 }
@@ -161,7 +162,7 @@ Stmt dot_tile(const DotTile& tile) {
   Buffer sums = decl_buffer({number(tile.rows * tile.columns * tile.lanes)}, tile.dtype, "sums", "local");
   auto offset = [&](int64_t i, int64_t j) { return number((i * tile.columns + j) * tile.lanes); };
   auto sum = [&](int64_t i, int64_t j) { return make_load(sums, {ramp(offset(i, j), tile.lanes)}); };
-  auto step = [&](const PrimExpr& k, int64_t used, bool is_first) {
+  auto step = [&](const PrimExpr& k, const PrimExpr& used, bool is_first) {
     // the shorter side stays in registers
     const bool by_rows = tile.rows > tile.columns;
     const int64_t stationary = by_rows ? tile.columns : tile.rows, streamed = by_rows ? tile.rows : tile.columns;
@@ -183,18 +184,20 @@ Stmt dot_tile(const DotTile& tile) {
     }
     return names.around(sequence(rows));
   };
-  const int64_t whole = tile.depth / tile.lanes, rest = tile.depth % tile.lanes;
+  const int64_t* depth = as_int(tile.depth);
+  const PrimExpr lanes = number(tile.lanes);
+  const PrimExpr whole = depth ? number(*depth / tile.lanes) : floordiv(tile.depth, lanes);
+  const PrimExpr rest = depth ? number(*depth % tile.lanes) : floormod(tile.depth, lanes);
   std::vector<Stmt> parts;
-  if (rest > 0) {
-    parts.push_back(step(number(whole * tile.lanes), rest, true));
+  if (!is_zero(rest)) {
+    parts.push_back(step(depth ? number(*depth / tile.lanes * tile.lanes) : whole * lanes, rest, true));
   } else {
     for (int64_t i = 0; i < tile.rows; ++i)
       for (int64_t j = 0; j < tile.columns; ++j)
         parts.push_back(store_vector(sums, offset(i, j), zeros(tile.dtype, tile.lanes)));
   }
-  if (whole > 0)
-    parts.push_back(loop_over("k", number(whole),
-                              [&](const PrimExpr& k) { return step(k * number(tile.lanes), tile.lanes, false); }));
+  if (!is_zero(whole))
+    parts.push_back(loop_over("k", whole, [&](const PrimExpr& k) { return step(k * lanes, lanes, false); }));
   Names totals;
   std::vector<PrimExpr> total;
   for (int64_t i = 0; i < tile.rows; ++i)

@@ -23,7 +23,10 @@ enum class Cache { L1, L2 };
 Stmt prefetch(const Buffer& buffer, const Array<PrimExpr>& indices, bool to_write, Cache into = Cache::L1);
 
 /// Neighbouring elements of one-dimensional memory from `first` on; those from `used` on are zeros, and are not touched.
-PrimExpr load_vector(const Buffer& flat, const PrimExpr& first, int64_t lanes, int64_t used);
+PrimExpr load_vector(const Buffer& flat, const PrimExpr& first, int64_t lanes, const PrimExpr& used);
+inline PrimExpr load_vector(const Buffer& flat, const PrimExpr& first, int64_t lanes, int64_t used) {
+  return load_vector(flat, first, lanes, PrimExpr(static_cast<int>(used)));
+}
 Stmt store_vector(const Buffer& flat, const PrimExpr& first, const PrimExpr& value);
 
 ///   sums = first;  for k: sums[i, v] += a(i, k) * b(k, v);  use(sums)
@@ -47,9 +50,10 @@ Stmt outer_tile(const OuterTile& tile);
 /// Of the last vector along k only `depth` % lanes elements are read. `use` is given the sum of each element (i, j).
 struct DotTile {
   DataType dtype;
-  int64_t rows = 1, columns = 1, lanes = 1, depth = 1;
-  std::function<PrimExpr(int64_t i, const PrimExpr& k, int64_t used)> a;  // vectors of lanes
-  std::function<PrimExpr(int64_t j, const PrimExpr& k, int64_t used)> b;
+  int64_t rows = 1, columns = 1, lanes = 1;
+  PrimExpr depth = 1;                                                             // of k
+  std::function<PrimExpr(int64_t i, const PrimExpr& k, const PrimExpr& used)> a;  // vectors of lanes
+  std::function<PrimExpr(int64_t j, const PrimExpr& k, const PrimExpr& used)> b;
   std::function<Stmt(const std::function<PrimExpr(int64_t i, int64_t j)>& sum)> use;
 };
 Stmt dot_tile(const DotTile& tile);
