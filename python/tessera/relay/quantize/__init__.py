@@ -2,6 +2,8 @@
 
 from ._annotate import annotate, register_annotate_function
 from ._calibrate import calibrate, collect_stats
+from ._partition import QPartitionExpr, register_partition_function
+from ._partition_conversions import partition_conversions
 from .config import (
     QAnnotateKind,
     QConfig,
@@ -11,4 +13,4 @@ from .config import (
     qconfig,
     quantize_context,
 )
-from .quantize import prerequisite_optimize, quantize, realize
+from .quantize import partition, prerequisite_optimize, quantize, realize

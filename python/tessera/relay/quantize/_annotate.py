@@ -11,6 +11,7 @@ from ..analysis import free_vars
 from ..expr import Call, Constant, Var
 from ..expr_functor import ExprMutator
 from ..function import Function
+from ._partition import without_partition
 from .config import QAnnotateKind, QuantizeContext, current_qconfig, quantize_context
 
 __all__ = ["SIMULATED", "annotate", "register_annotate_function", "result_channel", "simulated_quantize"]
@@ -78,7 +79,8 @@ def result_channel(call: Call, rank: int) -> tuple[int | None, int]:
 def _weight_scale_shape(call: Call, weight: Constant) -> list[int]:
     shape = list(weight.data.shape)
     channel, _ = result_channel(call, len(shape))
-    return [] if channel is None else [extent if axis == channel else 1 for axis, extent in enumerate(shape)]
+    has_one = channel is None or current_qconfig().partition_conversions == "fully_integral"
+    return [] if has_one else [extent if axis == channel else 1 for axis, extent in enumerate(shape)]
 
 
 class _Annotator(ExprMutator):
@@ -95,6 +97,9 @@ class _Annotator(ExprMutator):
         return simulated_quantize(value, scale, low, high, kind)
 
     def visit_call(self, call: Call) -> Any:
+        marked = without_partition(call)
+        if marked is not None:
+            return self.visit(marked)
         out = super().visit_call(call)
         rule = _RULES.get(call.op.name) if isinstance(call.op, Op) else None
         positions = rule(call, self.context) if rule else None

@@ -56,7 +56,7 @@ class QConfig:
         "calibrate_mode": ("global_scale", "kl_divergence", "percentile"),
         "weight_scale": ("power2", "max"),
         "rounding": ("UPWARD", "TONEAREST"),
-        "partition_conversions": ("disabled",),
+        "partition_conversions": ("disabled", "enabled", "fully_integral"),
         "sensitive_dtype": ("bfloat16", "float32"),
     }
     _entered: ClassVar[list[QConfig]] = []

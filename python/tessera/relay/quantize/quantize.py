@@ -1,4 +1,4 @@
-"""From a float model to one whose layers compute on integers, step by step: annotate, calibrate, realize."""
+"""From a float model to one whose layers compute on integers, step by step: partition, annotate, calibrate, realize."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from ..expr_functor import ExprMutator
 from ..function import Function
 from ._annotate import SIMULATED, annotate, result_channel
 from ._calibrate import calibrate
+from ._integral import Integers, dequantized, integers_of_call, requantized
+from ._partition import partition
+from ._partition_conversions import partition_conversions
 from .config import (
     QAnnotateKind,
     QConfig,
@@ -35,6 +38,7 @@ __all__ = [
     "annotate",
     "current_qconfig",
     "kind2str",
+    "partition",
     "prerequisite_optimize",
     "qconfig",
     "quantize",
@@ -74,14 +78,28 @@ def _rounded(value: Any, is_upward: bool) -> Any:
 
 
 class _Realizer(ExprMutator):
-    """Layers whose data and weight are marked compute on their integers; what else is marked stays a simulation."""
+    """Layers whose data and weight are marked compute on their integers; what else is marked stays a simulation.
+
+    Where the model is to be `fully_integral`, so do the operators between layers that can.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.integers: dict[Any, Any] = {}  # of a mark: data that several layers read is quantised once
+        self.known: dict[Any, Integers] = {}  # of expressions in floats
+        self.is_integral = current_qconfig().partition_conversions == "fully_integral"
 
     def visit_call(self, call: Call) -> Any:
         out = super().visit_call(call)
+        found = integers_of_call(out, list(out.args), self.known) if self.is_integral else None
+        return self._known(found) if found else self._layer(call, out)
+
+    def _known(self, value: Integers) -> Any:
+        out = dequantized(value)
+        self.known[out] = value
+        return out
+
+    def _layer(self, call: Call, out: Call) -> Any:
         marks = {i: arg for i, arg in enumerate(out.args) if isinstance(arg, Call) and arg.op == Op.get(SIMULATED)}
         data = [i for i, mark in marks.items() if mark.attrs.kind == QAnnotateKind.INPUT]
         weight = [i for i, mark in marks.items() if mark.attrs.kind == QAnnotateKind.WEIGHT]
@@ -94,6 +112,8 @@ class _Realizer(ExprMutator):
         values = {name: out.attrs[name] for name in out.attrs.keys()}  # noqa: SIM118 (attributes are no mapping)
         values["out_dtype"] = config.dtype_activation
         layer = Call(out.op, args, make_node(str(out.op.attrs_type_key), **values))
+        if self.is_integral and weight_scale.ndim == 0:
+            return self._known(Integers(layer, float(_numbers(marks[data[0]])[0] * weight_scale)))
         _, behind = result_channel(call, weight_scale.ndim)
         step = weight_scale.reshape(-1, *[1] * behind) if weight_scale.ndim else weight_scale
         step = (_numbers(marks[data[0]])[0] * step).astype("float32")
@@ -102,11 +122,14 @@ class _Realizer(ExprMutator):
     def _data(self, mark: Call) -> Any:
         if mark not in self.integers:
             scale, low, high = _numbers(mark)
-            steps = _rounded(mark.args[0] * const(np.float32(1 / scale)), mark.attrs.rounding == "UPWARD")
             dtype = current_qconfig().dtype_input
             if not mark.attrs.sign and dtype.startswith("int"):
                 dtype = f"u{dtype}"
-            self.integers[mark] = _op.cast(_op.clip(steps, low, high), dtype)
+            if mark.args[0] in self.known:
+                self.integers[mark] = requantized(self.known[mark.args[0]], float(scale), low, high, dtype)
+            else:
+                steps = _rounded(mark.args[0] * const(np.float32(1 / scale)), mark.attrs.rounding == "UPWARD")
+                self.integers[mark] = _op.cast(_op.clip(steps, low, high), dtype)
         return self.integers[mark]
 
     @staticmethod
@@ -132,11 +155,17 @@ def quantize(mod: Any, params: Any = None, dataset: Iterable[dict[str, Any]] | N
     """The model with the layers on integers that the configuration (`qconfig`) does not skip.
 
     Scales come from `global_scale`, or from runs over `dataset`, a sequence of inputs by name. With `do_simulation` the layers
-    stay in floats, and their data and weights are what the integers would stand for.
+    stay in floats, and their data and weights are what the integers would stand for. With `partition_conversions` the module has
+    functions of their own for what comes before and after the integers.
     """
     module = transform.InferType()(prerequisite_optimize(mod, params))
+    config = current_qconfig()
     with PassContext(opt_level=3):
-        module = calibrate(dataset)(transform.InferType()(annotate()(module)))
-        if not current_qconfig().do_simulation:
+        module = calibrate(dataset)(Sequential([partition(), annotate(), transform.InferType()])(module))
+        if not config.do_simulation:
             module = realize()(transform.InferType()(module))
-        return Sequential([transform.InferType(), transform.FoldConstant()])(module)
+        module = Sequential([transform.InferType(), transform.FoldConstant()])(module)
+    if config.partition_conversions == "disabled":
+        return module
+    dtypes = {config.dtype_input, config.dtype_weight, config.dtype_activation, f"u{config.dtype_input}"}
+    return partition_conversions(module, dtypes, config.partition_conversions == "fully_integral")
