@@ -3,6 +3,8 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
+#include "topi/cpu/divided_axes.h"
+#include "topi/cpu/reduction_block.h"
 #include "topi/gpu/own_statements.h"
 
 namespace tessera::kernel {
@@ -27,14 +29,25 @@ bool is_costly(const BlockNode* block) {
   return found;
 }
 
-/// True for stages that are computed once and read often: put into their consumers, they would be computed as often.
+/// A stage that only moves elements, and reads them along another axis than the one it writes along.
+bool moves_across(const BlockNode* block) {
+  auto* store = block->body.as<BufferStore>();
+  auto* load = store ? store->value.as<BufferLoad>() : nullptr;
+  if (!load || block->iter_vars.empty()) return false;
+  auto step = topi::stride(load, block->iter_vars.back()->var);
+  return step && *step != 0 && *step != 1;
+}
+
+/// True for stages that are computed once and read often: put into their consumers, they would be computed as often, or read
+/// their elements one by one.
 bool is_shared_work(const State& state, const BlockRef& block) {
   schedule::Cursor cursor = state.find(block);
-  if (!is_costly(cursor.block())) return false;
+  const bool is_move = moves_across(cursor.block());
+  if (!is_move && !is_costly(cursor.block())) return false;
   const int64_t once = iterations(cursor);
   for (const BlockRef& consumer : schedule::get_consumers(state, block)) {
     schedule::Cursor there = state.find(consumer);
-    if (!topi::is_spatial(there) && once > 0 && iterations(there) > 2 * once) return true;
+    if (!topi::is_spatial(there) && once > 0 && (is_move || iterations(there) > 2 * once)) return true;
   }
   return false;
 }
@@ -65,7 +78,11 @@ PrimFunc schedule_blocks(const PrimFunc& function, const CompileEnvironment& env
     });
   };
   apply_to(RuleScope::Reduction);
-  if (!is_gpu) each_open_stage([&](const BlockRef& block) { topi::keep_init(state, block); });
+  if (!is_gpu)
+    each_open_stage([&](const BlockRef& block) {
+      topi::keep_init(state, block);
+      topi::split_divided_axes(state, block);
+    });
   apply_to(RuleScope::Stage);
   if (chosen) {
     chosen->rules.insert(chosen->rules.end(), subject.chosen.rules.begin(), subject.chosen.rules.end());

@@ -10,6 +10,7 @@
 #include "topi/cpu/part_copies.h"
 #include "topi/cpu/tile_elements.h"
 #include "topi/cpu/tile_reduction.h"
+#include "topi/cpu/transpose_tiles.h"
 #include "topi/cpu/windows.h"
 
 namespace tessera::kernel {
@@ -96,6 +97,16 @@ void apply_pad(Subject& subject, const Plan& nest) {
   schedule::replace_by_nest(state_of(subject), subject.block, {}, nest.as<Stmt>());
 }
 
+std::optional<Plan> match_transpose(Subject& subject) {
+  auto stage = topi::as_transposing(state_of(subject), subject.block, machine_of(subject));
+  return stage ? std::optional<Plan>(*stage) : std::nullopt;
+}
+
+void apply_transpose(Subject& subject, const Plan& plan) {
+  const Stmt nest = topi::transposing_nest(plan.as<topi::TransposingStage>(), machine_of(subject));
+  schedule::replace_by_nest(state_of(subject), subject.block, {}, nest);
+}
+
 std::optional<Plan> match_concatenate(Subject& subject) {
   std::vector<Stmt> parts = topi::part_copies(state_of(subject).find(subject.block));
   return parts.empty() ? std::nullopt : std::optional<Plan>(std::move(parts));
@@ -103,7 +114,8 @@ std::optional<Plan> match_concatenate(Subject& subject) {
 
 /// The nests of one block's parts, each tiled in a program of its own: beside its fellows, which write the same tensor, what is
 /// done to one block alone could not be shown to be safe. Parts may have parts along another axis where they are few.
-void tile_parts(const PrimFunc& function, const std::vector<Stmt>& nests, std::vector<Stmt>* out) {
+void tile_parts(const PrimFunc& function, const std::vector<Stmt>& nests, const CompileEnvironment& environment,
+                std::vector<Stmt>* out) {
   constexpr size_t kFew = 8;
   auto* root = function->body.as<BlockRealize>();
   for (const Stmt& nest : nests) {
@@ -113,9 +125,15 @@ void tile_parts(const PrimFunc& function, const std::vector<Stmt>& nests, std::v
     if (nests.size() <= kFew) {
       std::vector<Stmt> parts = topi::part_copies(program.state.find(block));
       if (!parts.empty()) {
-        tile_parts(function, parts, out);
+        tile_parts(function, parts, environment, out);
         continue;
       }
+    }
+    auto transposing =
+        environment.machine ? topi::as_transposing(program.state, block, environment.machine) : std::nullopt;
+    if (transposing) {
+      out->push_back(topi::transposing_nest(*transposing, environment.machine));
+      continue;
     }
     topi::tile_elements(program.state, block);
     out->push_back(program.function()->body.as<BlockRealize>()->block->body);
@@ -138,7 +156,7 @@ std::vector<Stmt> launched_together(const std::vector<Stmt>& nests) {
 
 void apply_concatenate(Subject& subject, const Plan& parts) {
   std::vector<Stmt> nests;
-  tile_parts(subject.program->function(), parts.as<std::vector<Stmt>>(), &nests);
+  tile_parts(subject.program->function(), parts.as<std::vector<Stmt>>(), subject.environment, &nests);
   schedule::replace_by_nest(state_of(subject), subject.block, {}, sequence(launched_together(nests)));
 }
 
@@ -154,7 +172,8 @@ std::vector<ScheduleRule> cpu_rules() {
       planned<topi::ReductionPlan>("reduction", 4, topi::plan_reduction, topi::tile_reduction),
       {"pad", "llvm", RuleScope::Stage, 0, match_pad, apply_pad},
       {"concatenate", "cpu", RuleScope::Stage, 1, match_concatenate, apply_concatenate},
-      {"elements", "cpu", RuleScope::Stage, 2, [](Subject&) { return std::optional<Plan>(true); },
+      {"transposition", "llvm", RuleScope::Stage, 2, match_transpose, apply_transpose},
+      {"elements", "cpu", RuleScope::Stage, 3, [](Subject&) { return std::optional<Plan>(true); },
        [](Subject& subject, const Plan&) { topi::tile_elements(state_of(subject), subject.block); }},
   };
 }

@@ -14,6 +14,7 @@
 #include "relay/transform/fuse/resampling.h"
 #include "topi/cpu/contraction/attention.h"
 #include "topi/cpu/rows.h"
+#include "topi/cpu/transpose_tiles.h"
 #include "topi/transform.h"
 
 namespace tessera::kernel {
@@ -42,6 +43,25 @@ std::vector<int> axes_of(const Call* transpose) {
     out.push_back(static_cast<int>(axis < 0 ? axis + rank : axis));
   }
   return out;
+}
+
+/// What a call of transpose or layout_transform does to tensors of its type; nothing for other calls.
+std::optional<topi::Transposition> move_of(const Call* call) {
+  const Array<PrimExpr>& shape = tensor_type(call->args[0])->shape;
+  if (auto* attrs = call->attrs.as<relay::LayoutTransformAttrs>())
+    return topi::as_transposition(shape, attrs->src_layout, attrs->dst_layout);
+  if (op_name(call) != relay::ops::transpose) return std::nullopt;
+  std::vector<size_t> axes;
+  for (int axis : axes_of(call)) axes.push_back(static_cast<size_t>(axis));
+  return topi::as_transposition(shape, axes);
+}
+
+/// Tiles for what lies in memory already: other elements are computed on their way.
+Array<te::Tensor> moved_by_tiles(const Call* call, const Array<te::Tensor>& in, const topi::Machine& machine) {
+  if (in.size() != 1 || !in[0]->op.as<te::PlaceholderOp>() || in[0]->dtype.is_bfloat()) return {};
+  std::optional<topi::Transposition> move = move_of(call);
+  if (!move || !topi::has_tiles(*move, in[0]->dtype, machine)) return {};
+  return {topi::transpose_tiles(in[0], *move, tensor_type(Expr(call))->shape, machine)};
 }
 
 }  // namespace
@@ -82,7 +102,7 @@ GroupRule rows_rule(const FunctionNode*, const CompileEnvironment& environment) 
   GroupKernel kernel;
   kernel.compute = [machine](const Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
     const relay::Reduction reduction = relay::reduction_of(call);
-    if (!relay::goes_by_rows(reduction)) return {};
+    if (!relay::goes_by_rows(reduction)) return moved_by_tiles(call, in, machine);
     auto* attrs = cast_or_null<relay::ReduceAttrs>(call->attrs.get());
     ICHECK(attrs && attrs->axis.defined() && attrs->keepdims) << "FuseRows takes reductions that keep their axes";
     const size_t rank = in[0]->shape.size(), last = attrs->axis.size(), left = rank - last;

@@ -15,7 +15,6 @@ using schedule::BlockRef;
 using schedule::LoopRef;
 using schedule::State;
 
-constexpr int64_t kVectorLanes = 16;  // of the widest registers there are, in floats
 /// Iterations that are enough for threads to share; loops inside them stay loops, and what depends on the outer ones alone
 /// is computed once for all that is inside.
 constexpr int64_t kShares = 256;

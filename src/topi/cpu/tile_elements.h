@@ -5,6 +5,8 @@
 
 namespace tessera::topi {
 
+inline constexpr int64_t kVectorLanes = 16;  // of the widest registers there are, in floats
+
 void tile_elements(schedule::State& state, const schedule::BlockRef& block);
 
 }  // namespace tessera::topi

@@ -1,10 +1,18 @@
 #include "topi/cpu/transpose_tiles.h"
 
+#include <algorithm>
+
+#include "arith/analyzer.h"
 #include "ir/prim/ops.h"
+#include "ir/rewrite.h"
 #include "tir/layout.h"
+#include "topi/cpu/contraction/register_tile.h"
 #include "topi/cpu/cost_model.h"
+#include "topi/cpu/number.h"
+#include "topi/cpu/reduction_block.h"
 #include "topi/cpu/transpose_kernel.h"
 #include "topi/program.h"
+#include "topi/transform.h"
 
 namespace tessera::topi {
 namespace {
@@ -17,19 +25,15 @@ int64_t power_of_two_in(int64_t most) {
   return out;
 }
 
-/// Rows and columns of a tile, powers of two.
-struct TransposeTile {
-  int64_t rows, columns;
-};
-TransposeTile tile_of(const Transposition& move, DataType dtype, const Machine& machine) {
-  const int64_t side = std::min(move.rows, move.columns), whole = machine->vector_bytes / dtype.bytes();
+TransposeTile tile_of(int64_t rows, int64_t columns, DataType dtype, const Machine& machine) {
+  const int64_t side = std::min(rows, columns), whole = machine->vector_bytes / dtype.bytes();
   if (interleaves_vectors(machine)) {  // vectors of two lengths, and squares of them: no others are interleaved
     constexpr int64_t kShortBytes = 16;
     const int64_t square = whole <= std::min(side, kMaxTileLanes) ? whole : kShortBytes / dtype.bytes();
     if (square <= side) return {square, square};
   }
   const int64_t lanes = std::min<int64_t>(kMaxTileLanes, whole);
-  return {power_of_two_in(std::min(move.rows, lanes)), power_of_two_in(std::min(move.columns, lanes))};
+  return {power_of_two_in(std::min(rows, lanes)), power_of_two_in(std::min(columns, lanes))};
 }
 
 Buffer flat(const Buffer& buffer, int64_t elements) {
@@ -47,37 +51,32 @@ PrimExpr shuffle(std::vector<PrimExpr> vectors, const std::vector<int64_t>& lane
   return make(std::move(node));
 }
 
-/// Writes the statements of one tile: names for vectors, then stores.
-class TileWriter {
+/// Transposes one tile: names for vectors on the way.
+class TileTransposer {
  public:
-  TileWriter(Buffer source, Buffer target, bool interleaves)
-      : source_(std::move(source)), target_(std::move(target)), interleaves_(interleaves) {}
+  explicit TileTransposer(bool interleaves) : interleaves_(interleaves) {}
 
-  /// The tile whose first element is `from` of the source, with rows `source_row` apart, and `to` of the target.
-  Stmt operator()(const TransposeTile& tile, const PrimExpr& from, int64_t source_row, const PrimExpr& to,
-                  int64_t target_row) {
+  /// The columns of a tile of `source` whose first element is `from`, with rows `row_stride` apart.
+  std::vector<PrimExpr> operator()(const Buffer& source, const TransposeTile& tile, const PrimExpr& from,
+                                   int64_t row_stride) {
     std::vector<PrimExpr> rows;
-    for (int64_t i = 0; i < tile.rows; ++i) rows.push_back(load(from + number(i * source_row), tile.columns));
-    for (int64_t i = 0; const PrimExpr& column : transposed(rows, tile)) {
-      PrimExpr at = make_ramp(to + number(i++ * target_row), PrimExpr(1), static_cast<int>(tile.rows));
-      stores_.push_back(make(BufferStore{.buffer = target_, .value = column, .indices = {at}}));
-    }
-    Stmt out = sequence(stores_);
+    for (int64_t i = 0; i < tile.rows; ++i)
+      rows.push_back(named(
+          make_load(source, {make_ramp(from + number(i * row_stride), PrimExpr(1), static_cast<int>(tile.columns))})));
+    return transposed(rows, tile);
+  }
+
+  /// The body, which uses the vectors.
+  Stmt around(Stmt body) const {
     for (size_t i = named_.size(); i-- > 0;)
-      out = make(LetStmt{.var = named_[i].first, .value = named_[i].second, .body = out});
-    return out;
+      body = make(LetStmt{.var = named_[i].first, .value = named_[i].second, .body = body});
+    return body;
   }
 
  private:
-  static PrimExpr number(int64_t value) { return int_imm(DataType::Int(32), value); }
-
   PrimExpr named(const PrimExpr& value) {
     named_.emplace_back(make_var("v" + std::to_string(named_.size()), value.dtype()), value);
     return named_.back().first;
-  }
-
-  PrimExpr load(const PrimExpr& at, int64_t lanes) {
-    return named(make_load(source_, {make_ramp(at, PrimExpr(1), static_cast<int>(lanes))}));
   }
 
   /// Rows in, columns out. Where there are more rows than columns, several rows lie side by side in a vector first; where
@@ -135,13 +134,258 @@ class TileWriter {
     return out;
   }
 
-  Buffer source_, target_;
   bool interleaves_;
   std::vector<std::pair<Var, PrimExpr>> named_;
-  std::vector<Stmt> stores_;
 };
 
+/// The first element of tile i along an axis; the last tile ends where the axis does.
+PrimExpr start_of(const PrimExpr& i, int64_t size, int64_t extent) {
+  PrimExpr first = i * number(size);
+  return extent % size == 0 ? first : min(first, number(extent - size));
+}
+int64_t tiles_in(int64_t extent, int64_t size) { return (extent + size - 1) / size; }
+
+/// Columns, one after the other, each `row_stride` after the one before.
+Stmt store_columns(const Buffer& target, const std::vector<PrimExpr>& columns, const PrimExpr& to, int64_t row_stride) {
+  std::vector<Stmt> stores;
+  for (int64_t i = 0; const PrimExpr& column : columns) {
+    PrimExpr at = make_ramp(to + number(i++ * row_stride), PrimExpr(1), column.dtype().lanes);
+    stores.push_back(make(BufferStore{.buffer = target, .value = column, .indices = {at}}));
+  }
+  return sequence(stores);
+}
+
+// ---- stages ----------------------------------------------------------------------------------------------------------
+
+/// The loops of a stage that stores one element under plain loops, each an axis from 0 on; empty where it is another.
+std::vector<int64_t> plain_extents(const schedule::Cursor& cursor) {
+  const BlockNode* block = cursor.block();
+  const BlockRealize* realize = cursor.realize();
+  std::vector<const For*> loops = cursor.loops();
+  if (!is_spatial(cursor) || is_scheduled(cursor) || !is_one(realize->predicate) || !block->body.as<BufferStore>() ||
+      block->init || !block->alloc_buffers.empty() || !block->match_buffers.empty() ||
+      loops.size() != realize->iter_values.size())
+    return {};
+  std::vector<int64_t> out;
+  for (size_t i = 0; i < loops.size(); ++i) {
+    const int64_t* extent = as_int(loops[i]->extent);
+    if (!extent || *extent < 1 || !is_zero(loops[i]->min) || !realize->iter_values[i].same_as(loops[i]->loop_var))
+      return {};
+    out.push_back(*extent);
+  }
+  return out;
+}
+
+/// How far apart in memory elements of neighbouring axes are: of the store and of each load.
+class Strides {
+ public:
+  Strides(const BlockNode* block, const std::vector<int64_t>& extents) : extents_(extents) {
+    auto* store = block->body.as<BufferStore>();
+    auto add = [&](const Buffer& buffer, const Array<PrimExpr>& indices) {
+      std::vector<std::optional<int64_t>> row;
+      for (const IterVar& axis : block->iter_vars) row.push_back(stride(buffer, indices, axis->var));
+      rows_.push_back(row);
+    };
+    add(store->buffer, store->indices);
+    walk(store->value, [&](const BufferLoad* load) {
+      loads.push_back(load);
+      add(load->buffer, load->indices);
+    });
+    PrimExpr rest = rewrite(store->value, [](const BufferLoad* load) -> PrimExpr { return make_zero(load->dtype); });
+    for (const IterVar& axis : block->iter_vars) is_free_.push_back(!uses_var(rest, axis->var));
+  }
+
+  std::vector<const BufferLoad*> loads;
+
+  /// Of access 0, the store, or load i - 1.
+  std::optional<int64_t> of(size_t access, size_t axis) const { return rows_[access][axis]; }
+  size_t accesses() const { return rows_.size(); }
+  size_t axes() const { return extents_.size(); }
+
+  /// The last axis of several elements that lie together for the access.
+  std::optional<size_t> together(size_t access) const {
+    for (size_t axis = axes(); axis-- > 0;)
+      if (extents_[axis] > 1 && is_free_[axis] && of(access, axis) == 1) return axis;
+    return std::nullopt;
+  }
+
+  /// The axis with all that continue it in every access.
+  AxisRun run_of(size_t innermost, std::optional<size_t> without = std::nullopt) const {
+    AxisRun out{{innermost}, extents_[innermost]};
+    for (bool is_longer = true; is_longer;) {
+      is_longer = false;
+      for (size_t axis = 0; axis < axes(); ++axis) {
+        if (extents_[axis] <= 1 || !is_free_[axis] || axis == without ||
+            std::find(out.axes.begin(), out.axes.end(), axis) != out.axes.end())
+          continue;
+        bool continues = true;
+        for (size_t i = 0; i < accesses(); ++i) {
+          auto outer = of(i, axis), inner = of(i, innermost);
+          continues = continues && outer && inner && *outer == *inner * out.extent;
+        }
+        if (!continues) continue;
+        out.axes.insert(out.axes.begin(), axis);
+        out.extent *= extents_[axis];
+        is_longer = true;
+      }
+    }
+    return out;
+  }
+
+ private:
+  const std::vector<int64_t>& extents_;
+  std::vector<std::vector<std::optional<int64_t>>> rows_;
+  std::vector<bool> is_free_;  // the axis is used by loads alone
+};
+
+/// Elements of a tensor; -1 where they are known only at run time.
+int64_t count_of(const Buffer& buffer) {
+  int64_t out = 1;
+  for (const PrimExpr& extent : buffer->shape) {
+    if (!as_int(extent)) return -1;
+    out *= *as_int(extent);
+  }
+  return out;
+}
+
+/// A tensor whose elements lie one after the other, of a type whose vectors are exchanged.
+bool is_compact(const Buffer& buffer) {
+  const int64_t elements = count_of(buffer);
+  const DataType dtype = buffer->dtype;
+  // bfloat16 becomes uint16 later on, which vectors that are stored do not follow
+  return buffer->strides.empty() && elements >= 0 && elements <= INT32_MAX && dtype.lanes == 1 && dtype.bits >= 8 &&
+         !dtype.is_bfloat();
+}
+
 }  // namespace
+
+std::optional<TransposingStage> as_transposing(const schedule::State& state, const schedule::BlockRef& ref,
+                                               const Machine& machine) {
+  schedule::Cursor cursor = state.find(ref);
+  TransposingStage out{.block = cursor.block(), .extents = plain_extents(cursor)};
+  if (out.extents.empty()) return std::nullopt;
+  auto* store = out.block->body.as<BufferStore>();
+  Strides strides(out.block, out.extents);
+  const std::optional<size_t> written = strides.together(0);
+  if (!written || !is_compact(store->buffer)) return std::nullopt;
+  auto is_along = [&](size_t access) {
+    auto step = strides.of(access, *written);
+    return step == 0 || step == 1;
+  };
+  std::optional<size_t> read;
+  DataType widest = store->buffer->dtype;
+  bool may_overlap = true;  // elements may be computed twice: nothing that is read as it is written may be overwritten
+  for (size_t i = 1; i < strides.accesses(); ++i) {
+    const BufferLoad* load = strides.loads[i - 1];
+    if (!is_compact(load->buffer)) return std::nullopt;
+    if (is_along(i)) {
+      may_overlap = may_overlap && count_of(load->buffer) != count_of(store->buffer);
+      continue;
+    }
+    const std::optional<size_t> axis = strides.together(i);
+    if (!axis || !strides.of(i, *written) || (read && *read != *axis)) return std::nullopt;
+    read = axis;
+    out.transposed.push_back(load);
+    if (load->dtype.bytes() > widest.bytes()) widest = load->dtype;
+  }
+  if (!read) return std::nullopt;
+  for (size_t i = 0; i < strides.accesses(); ++i)
+    if (!strides.of(i, *read)) return std::nullopt;
+  out.written = strides.run_of(*written, read);
+  out.read = strides.run_of(*read, written);
+  out.tile = tile_of(out.written.extent, out.read.extent, widest, machine);
+  if (!may_overlap) {
+    while (out.written.extent % out.tile.rows != 0) out.tile.rows /= 2;
+    while (out.read.extent % out.tile.columns != 0) out.tile.columns /= 2;
+  }
+  if (out.tile.rows < kMinTileLanes || out.tile.columns < kMinTileLanes) return std::nullopt;
+  int64_t elements = 1;
+  for (int64_t extent : out.extents) elements *= extent;
+  const bool is_move = store->value.as<BufferLoad>() != nullptr;
+  out.is_parallel = elements >= (is_move ? ParallelThreshold::transposed : ParallelThreshold::elements);
+  return out;
+}
+
+Stmt transposing_nest(const TransposingStage& stage, const Machine& machine) {
+  const BlockNode* block = stage.block;
+  auto* store = block->body.as<BufferStore>();
+  auto stride_along = [&](const Buffer& buffer, const Array<PrimExpr>& indices, const AxisRun& run) {
+    return *stride(buffer, indices, block->iter_vars[run.axes.back()]->var);
+  };
+  const TransposeTile& tile = stage.tile;
+  const int64_t down = tiles_in(stage.written.extent, tile.rows), across = tiles_in(stage.read.extent, tile.columns);
+  std::vector<size_t> outer;  // axes of which a tile is one element
+  auto is_of = [](const AxisRun& run, size_t axis) {
+    return std::find(run.axes.begin(), run.axes.end(), axis) != run.axes.end();
+  };
+  int64_t tiles = down * across;
+  for (size_t i = 0; i < stage.extents.size(); ++i) {
+    if (is_of(stage.written, i) || is_of(stage.read, i)) continue;
+    outer.push_back(i);
+    tiles *= stage.extents[i];
+  }
+  auto one_tile = [&](const PrimExpr& index) {
+    PrimExpr rest = index;
+    auto digit = [&](int64_t extent) {
+      PrimExpr out = floormod(rest, number(extent));
+      rest = floordiv(rest, number(extent));
+      return out;
+    };
+    const PrimExpr row = start_of(digit(down), tile.rows, stage.written.extent);
+    const PrimExpr column = start_of(digit(across), tile.columns, stage.read.extent);
+    Map<Var, PrimExpr> at;  // the first element of all tiles with these outer axes
+    arith::Analyzer analyzer;
+    for (const IterVar& axis : block->iter_vars) at.set(axis->var, make_zero(axis->var->dtype));
+    for (size_t i = outer.size(); i-- > 0;) {
+      const Var& var = block->iter_vars[outer[i]]->var;
+      at.set(var, cast(var->dtype, digit(stage.extents[outer[i]])));
+    }
+    auto first = [&](const Buffer& buffer, const Array<PrimExpr>& indices) {
+      Array<PrimExpr> there;
+      for (const PrimExpr& i : indices) there.push_back(substitute(i, at));
+      return cast(DataType::Int(32), analyzer.simplify(flat_index(there, buffer->shape)));
+    };
+    auto in_one_dimension = [](const Buffer& buffer) { return flat(buffer, count_of(buffer)); };
+    TileTransposer transposer(interleaves_vectors(machine));
+    std::vector<Stmt> parts;
+    std::vector<Buffer> squares;
+    for (const BufferLoad* load : stage.transposed) {
+      const int64_t step = stride_along(load->buffer, load->indices, stage.written);
+      const PrimExpr from = first(load->buffer, load->indices) + row * number(step) + column;
+      squares.push_back(decl_buffer({number(tile.rows * tile.columns)}, load->dtype, "square", "local"));
+      const std::vector<PrimExpr> columns = transposer(in_one_dimension(load->buffer), tile, from, step);
+      parts.push_back(store_columns(squares.back(), columns, number(0), tile.rows));
+    }
+    auto put = [&](int64_t i, const PrimExpr& lane) -> Stmt {
+      Rewriter fill;
+      fill.on([&](Rewriter&, const BufferLoad* load) -> PrimExpr {
+        auto square = std::find(stage.transposed.begin(), stage.transposed.end(), load);
+        if (square != stage.transposed.end())
+          return make_load(squares[static_cast<size_t>(square - stage.transposed.begin())],
+                           {number(i * tile.rows) + lane});
+        const int64_t along = stride_along(load->buffer, load->indices, stage.written),
+                      step = stride_along(load->buffer, load->indices, stage.read);
+        PrimExpr from = first(load->buffer, load->indices) + (column + number(i)) * number(step);
+        return make_load(in_one_dimension(load->buffer), {along == 0 ? from : from + row + lane});
+      });
+      fill.on([&](Rewriter&, const VarNode* var) -> PrimExpr {
+        return at.count(Var(var)) ? at[Var(var)] : PrimExpr(Var(var));
+      });
+      const int64_t step = stride_along(store->buffer, store->indices, stage.read);
+      PrimExpr to = first(store->buffer, store->indices) + (column + number(i)) * number(step) + row + lane;
+      return make(BufferStore{.buffer = in_one_dimension(store->buffer), .value = fill(store->value), .indices = {to}});
+    };
+    for (int64_t i = 0; i < tile.columns; ++i)
+      parts.push_back(loop_over(
+          "lane", number(tile.rows), [&](const PrimExpr& lane) { return put(i, lane); }, LoopKind::Vectorized));
+    Stmt body = transposer.around(sequence(parts));
+    for (const Buffer& square : squares) body = allocated(square, body);
+    return body;
+  };
+  return loop_over("tile", number(tiles), one_tile, stage.is_parallel ? LoopKind::Parallel : LoopKind::Serial);
+}
+
+// ---- tensors ---------------------------------------------------------------------------------------------------------
 
 std::optional<Transposition> as_transposition(const Array<PrimExpr>& shape, const std::vector<size_t>& axes) {
   std::vector<int64_t> extents;
@@ -213,32 +457,25 @@ std::optional<Transposition> as_transposition(const Array<PrimExpr>& shape, cons
 
 bool has_tiles(const Transposition& move, DataType dtype, const Machine& machine) {
   if (dtype.lanes != 1 || dtype.bits < 8 || move.matrices * move.rows * move.columns > INT32_MAX) return false;
-  const TransposeTile tile = tile_of(move, dtype, machine);
+  const TransposeTile tile = tile_of(move.rows, move.columns, dtype, machine);
   return tile.rows >= kMinTileLanes && tile.columns >= kMinTileLanes;
 }
 
 te::Tensor transpose_tiles(const te::Tensor& x, const Transposition& move, const Array<PrimExpr>& shape,
                            const Machine& machine) {
-  const TransposeTile tile = tile_of(move, x->dtype, machine);
+  const TransposeTile tile = tile_of(move.rows, move.columns, x->dtype, machine);
   const int64_t matrix = move.rows * move.columns, elements = move.matrices * matrix;
-  auto number = [](int64_t value) { return int_imm(DataType::Int(32), value); };
-  // The first element of tile i along an axis; the last tile ends where the axis does.
-  auto start = [&](const PrimExpr& i, int64_t size, int64_t extent) {
-    PrimExpr first = i * number(size);
-    return extent % size == 0 ? first : min(first, number(extent - size));
-  };
-  const int64_t down = (move.rows + tile.rows - 1) / tile.rows,
-                across = (move.columns + tile.columns - 1) / tile.columns;
+  const int64_t down = tiles_in(move.rows, tile.rows), across = tiles_in(move.columns, tile.columns);
   auto body = [&](const Buffers& in, const Buffers& out) {
     Buffer source = flat(in[0], elements), target = flat(out[0], elements);
     auto one_tile = [&](const PrimExpr& i) {
-      PrimExpr row = start(floormod(i, number(down)), tile.rows, move.rows);
+      PrimExpr row = start_of(floormod(i, number(down)), tile.rows, move.rows);
       PrimExpr rest = floordiv(i, number(down));
-      PrimExpr column = start(floormod(rest, number(across)), tile.columns, move.columns);
+      PrimExpr column = start_of(floormod(rest, number(across)), tile.columns, move.columns);
       PrimExpr first = floordiv(rest, number(across)) * number(matrix);
-      return TileWriter(source, target, interleaves_vectors(machine))(
-          tile, first + row * number(move.columns) + column, move.columns, first + column * number(move.rows) + row,
-          move.rows);
+      TileTransposer transposer(interleaves_vectors(machine));
+      auto columns = transposer(source, tile, first + row * number(move.columns) + column, move.columns);
+      return transposer.around(store_columns(target, columns, first + column * number(move.rows) + row, move.rows));
     };
     return loop(number(move.matrices * down * across), one_tile,
                 elements >= ParallelThreshold::transposed ? LoopKind::Parallel : LoopKind::Serial);

@@ -33,6 +33,7 @@ CASES = {
     "reduction": lambda: relay.sum(var("x", 8, 64, 32), axis=1),
     "pad": lambda: conv(strides=(2, 2)),
     "concatenate": lambda: relay.concatenate([var("a", 4, 64, 64), var("b", 4, 32, 64)], axis=1),
+    "transposition": lambda: relay.exp(relay.transpose(var("x", 64, 96))),
     "elements": lambda: relay.exp(var("x", 64, 64)),
     "rows": lambda: (lambda x: x - relay.mean(x, axis=-1, keepdims=True))(var("x", 16, 64)),
     "te_schedule(softmax_rows.cpu)": lambda: relay.nn.softmax(var("x", 16, 64)),

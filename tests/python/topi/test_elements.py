@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tessera
+from kernel_checks import rules
 from tessera import relay
 from tessera.contrib import graph_executor
 
@@ -95,3 +96,15 @@ def test_rows_that_an_index_names_are_read_by_vectors(dtype):
     indices = np.random.default_rng(3).integers(0, 50, 64).astype(dtype)
     got = run(built(relay.take(x, i, axis=0), [x, i]), numbers(50, 96), indices)
     np.testing.assert_array_equal(got, numbers(50, 96)[indices])
+
+
+def test_channels_are_shuffled_by_whole_images():
+    """A concatenation that reshapes take apart: a nest for each part, not a choice for each element."""
+    a, b = (relay.var(name, shape=(1, 58, 28, 28)) for name in "ab")
+    both = relay.reshape(relay.concatenate([a, b], 1), (1, 2, 58, 28, 28))
+    body = relay.reshape(relay.transpose(both, (0, 2, 1, 3, 4)), (1, 116, 28, 28))
+    assert rules(relay.Function([a, b], body), "llvm -mcpu=skylake-avx512") == ["concatenate"]
+    x, y = numbers(1, 58, 28, 28), -numbers(1, 58, 28, 28)
+    want = np.stack([x, y], 2).reshape(1, 116, 28, 28)
+    for target in TARGETS:
+        np.testing.assert_array_equal(run(built(body, [a, b], target), x, y), want)
