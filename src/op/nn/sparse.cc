@@ -6,24 +6,13 @@
 #include "ir/prim/ops.h"
 #include "op/records.h"
 #include "op/rules.h"
+#include "relay/attrs/sparse.h"
 
 namespace tessera::op {
 namespace {
 
-struct SparseDenseAttrs : AttrsNode {
-  bool sparse_lhs = false;
-  static constexpr NodeInfo info{"relay.attrs.SparseDenseAttrs", &AttrsNode::info};
-  static void fields(auto f) { f("sparse_lhs", &SparseDenseAttrs::sparse_lhs); }
-};
-struct SparseConv2DAttrs : AttrsNode {
-  String layout = "NHWC";
-  Array<PrimExpr> kernel_size{1, 1};
-  static constexpr NodeInfo info{"relay.attrs.SparseConv2DAttrs", &AttrsNode::info};
-  static void fields(auto f) {
-    f("layout", &SparseConv2DAttrs::layout);
-    f("kernel_size", &SparseConv2DAttrs::kernel_size);
-  }
-};
+using relay::SparseConv2DAttrs;
+using relay::SparseDenseAttrs;
 register_types<SparseConv2DAttrs, SparseDenseAttrs> sparse_types;
 
 topi::SparseMatrix matrix_of(const Tensors& in, size_t first) { return {in[first], in[first + 1], in[first + 2]}; }

@@ -15,6 +15,21 @@ def backward_weight(grad, data, channels, kernel_size, **options):
     )
 
 
+def thin(rows, columns, height=1, width=1):
+    """data, indices and indptr of a matrix with few blocks, and one entry more than its rows have."""
+    used = np.array([[(i * 5 + j * 3) % 4 == 0 for j in range(columns // width)] for i in range(rows // height)])
+    count = int(used.sum()) + 1
+    data = tensor(count) if height == width == 1 else tensor(count, height, width)
+    indices, indptr = [*np.nonzero(used)[1], 0], [0, *np.cumsum(used.sum(1))]
+    return data, np.array(indices, "int32"), np.array(indptr, "int32")
+
+
+def sparse_layer(name, **options):
+    return lambda *args: relay.Call(
+        tessera.ir.Op.get(name), list(args), tessera.ir.make_node("relay.attrs.SparseDenseAttrs", **options)
+    )
+
+
 X = (2, 3, 4)
 CLASSES = np.array([2, 0, 1, 2], "int32")
 NN_CASES = {
@@ -256,4 +271,26 @@ NN_CASES = {
     "determinant_of_one": lambda: (lambda x: relay.Call(tessera.ir.Op.get("determinant"), [x]), tensor(2, 1, 1)),
     "cross_entropy": lambda: (nn.cross_entropy, tensor(3, 4, low=0.5), tensor(3, 4)),
     "cross_entropy_with_logits": lambda: (nn.cross_entropy_with_logits, tensor(3, 4), tensor(3, 4)),
+    "sparse_dense": lambda: (sparse_layer("nn.sparse_dense"), tensor(3, 6), *thin(4, 6)),
+    "sparse_dense_blocks": lambda: (sparse_layer("nn.sparse_dense"), tensor(2, 6), *thin(4, 6, 2, 3)),
+    "sparse_dense_left": lambda: (sparse_layer("nn.sparse_dense", sparse_lhs=True), tensor(2, 6), *thin(4, 6, 4, 1)),
+    "sparse_dense_padded": lambda: (sparse_layer("nn.internal.sparse_dense_padded"), tensor(2, 3), *thin(4, 3)),
+    "sparse_add": lambda: (
+        lambda x, *m: relay.Call(tessera.ir.Op.get("nn.sparse_add"), [x, *m]),
+        tensor(4, 6),
+        *thin(4, 6),
+    ),
+    "sparse_transpose": lambda: (
+        lambda *m: nn.sparse_transpose(m),
+        *[part[: len(part) - (i < 2)] for i, part in enumerate(thin(5, 5))],
+    ),
+    **{
+        f"sparse_conv2d_{layout}_{size}": lambda layout=layout, size=size: (
+            lambda x, *m: nn.sparse_conv2d(x, *m, layout=layout, kernel_size=[size, size]),
+            tensor(*((1, 3, 4, 2) if layout == "NHWC" else (1, 2, 3, 4))),
+            *thin(4, 2 * size * size, 2, 1),
+        )
+        for layout in ("NHWC", "NCHW")
+        for size in (1, 3)
+    },
 }
