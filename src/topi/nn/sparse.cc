@@ -41,23 +41,84 @@ Stmt add_to(const Buffer& out, const Indices& at, const PrimExpr& value) {
   return store(out, make_load(out, at) + value, at);
 }
 
-/// The sums of a row of blocks: entries times operand(column), where target(row) is the index into `out`.
-Stmt zero_then_add(const Buffer& out, const Entries& entries, const PrimExpr& row, const PrimExpr& columns,
-                   const std::function<Indices(const PrimExpr& inner)>& target,
-                   const std::function<PrimExpr(const PrimExpr& column)>& operand) {
+/// How many lines of a dense operand one row of blocks is multiplied with at a time.
+constexpr int kLines = 8;
+/// Rows of a block that are worth a vector; blocks beyond kMaxBlockHeight are summed in memory.
+constexpr int64_t kMinVector = 4, kMaxBlockHeight = 64;
+
+using Target = std::function<Indices(const PrimExpr& line, const PrimExpr& row)>;
+using Operand = std::function<PrimExpr(const PrimExpr& line, const PrimExpr& column)>;
+
+/// The sums of a row of blocks for `lines` lines: entries times operand(line, column), where target(line, row) is the index into
+/// `out`. They are kept in registers until the row ends; vectors go over the lines, or over the rows of a block.
+Stmt row_sums(const Buffer& out, const Entries& entries, const PrimExpr& row, const PrimExpr& columns, int lines,
+              const Target& target, const Operand& operand) {
   const PrimExpr height = entries.matrix.block(0), width = entries.matrix.block(1);
-  Stmt zeros = loop(
-      height, [&](const PrimExpr& inner) { return store(out, make_zero(out->dtype), target(row * height + inner)); });
-  Stmt sums = entries.of_row(row, columns, [&](const PrimExpr& entry) {
-    return loop(height, [&](const PrimExpr& inner) {
-      return loop(width, [&](const PrimExpr& c) {
-        PrimExpr factor = operand(entries.column(entry, c, columns));
-        return add_to(out, target(row * height + inner),
-                      tessera::cast(out->dtype, entries.value(entry, inner, c) * factor));
+  auto product = [&](const PrimExpr& entry, const PrimExpr& line, const PrimExpr& inner, const PrimExpr& c) {
+    PrimExpr factor = operand(line, entries.column(entry, c, columns));
+    return tessera::cast(out->dtype, entries.value(entry, inner, c) * factor);
+  };
+  const int64_t* rows = as_int(height);
+  if (!rows || *rows > kMaxBlockHeight) {
+    auto each = [&](const std::function<Stmt(const PrimExpr& line, const PrimExpr& inner)>& body) {
+      return loops({PrimExpr(lines), height}, [&](const Indices& at) { return body(at[0], at[1]); });
+    };
+    Stmt zeros = each([&](const PrimExpr& line, const PrimExpr& inner) {
+      return store(out, make_zero(out->dtype), target(line, row * height + inner));
+    });
+    Stmt sums = entries.of_row(row, columns, [&](const PrimExpr& entry) {
+      return each([&](const PrimExpr& line, const PrimExpr& inner) {
+        return loop(width, [&](const PrimExpr& c) {
+          return add_to(out, target(line, row * height + inner), product(entry, line, inner, c));
+        });
       });
     });
+    return sequence({zeros, sums});
+  }
+  const auto block = static_cast<int>(*rows);
+  const bool by_rows = lines == 1 && block >= kMinVector;
+  const LoopKind over_lines = lines > 1 ? LoopKind::Vectorized : LoopKind::Serial;
+  const LoopKind over_rows = by_rows ? LoopKind::Vectorized : LoopKind::Unrolled;
+  auto each = [&](const std::function<Stmt(const PrimExpr& line, const PrimExpr& inner)>& body) {
+    return loop(
+        PrimExpr(block),
+        [&](const PrimExpr& inner) {
+          return loop(PrimExpr(lines), [&](const PrimExpr& line) { return body(line, inner); }, over_lines);
+        },
+        over_rows);
+  };
+  return with_memory(out->dtype, lines * block, [&](const Buffer& sums) {
+    auto at = [&](const PrimExpr& line, const PrimExpr& inner) { return Indices{inner * lines + line}; };
+    Stmt zeros = each([&](const PrimExpr& line, const PrimExpr& inner) {
+      return store(sums, make_zero(out->dtype), at(line, inner));
+    });
+    Stmt adds = entries.of_row(row, columns, [&](const PrimExpr& entry) {
+      return loop(width, [&](const PrimExpr& c) {
+        return each([&](const PrimExpr& line, const PrimExpr& inner) {
+          return add_to(sums, at(line, inner), product(entry, line, inner, c));
+        });
+      });
+    });
+    Stmt stores = each([&](const PrimExpr& line, const PrimExpr& inner) {
+      return store(out, make_load(sums, at(line, inner)), target(line, row * PrimExpr(block) + inner));
+    });
+    return sequence({zeros, adds, stores});
   });
-  return sequence({zeros, sums});
+}
+
+/// One iteration for each of some lines and each row of blocks: sums(first line, how many lines, row), by kLines lines at a time
+/// and one by one for those that are left.
+Stmt by_lines(const PrimExpr& lines, const PrimExpr& rows,
+              const std::function<Stmt(const PrimExpr& first, int count, const PrimExpr& row)>& sums) {
+  const int64_t* known = as_int(lines);
+  const PrimExpr tile = make_const(lines.dtype(), kLines), tiles = floordiv(lines, tile);
+  std::vector<Stmt> parts;
+  if (!known || *known >= kLines)
+    parts.push_back(loops({tiles, rows}, [&](const Indices& at) { return sums(at[0] * tile, kLines, at[1]); }, true));
+  if (!known || *known % kLines != 0)
+    parts.push_back(loops(
+        {floormod(lines, tile), rows}, [&](const Indices& at) { return sums(tiles * tile + at[0], 1, at[1]); }, true));
+  return parts.size() == 1 ? parts[0] : sequence({parts[0], parts[1]});
 }
 
 }  // namespace
@@ -65,19 +126,20 @@ Stmt zero_then_add(const Buffer& out, const Entries& entries, const PrimExpr& ro
 te::Tensor sparse_dense(const te::Tensor& dense, const SparseMatrix& matrix, bool is_left) {
   const PrimExpr lines = dense->shape[0], columns = dense->shape[1], blocks = matrix.indptr->shape[0] - 1;
   Indices shape = is_left ? Indices{matrix.rows(), lines} : Indices{lines, matrix.rows()};
-  return program("sparse_dense", {dense, matrix.data, matrix.indices, matrix.indptr}, {{shape, dense->dtype}},
-                 [&](const Buffers& in, const Buffers& out) {
-                   Entries entries(matrix, in, 1);
-                   return loops(
-                       {lines, blocks},
-                       [&](const Indices& at) {
-                         return zero_then_add(
-                             out[0], entries, at[1], columns,
-                             [&](const PrimExpr& row) { return is_left ? Indices{row, at[0]} : Indices{at[0], row}; },
-                             [&](const PrimExpr& column) { return make_load(in[0], {at[0], column}); });
-                       },
-                       true);
-                 })[0];
+  return program(
+      "sparse_dense", {dense, matrix.data, matrix.indices, matrix.indptr}, {{shape, dense->dtype}},
+      [&](const Buffers& in, const Buffers& out) {
+        Entries entries(matrix, in, 1);
+        auto sums = [&](const PrimExpr& first, int count, const PrimExpr& row) {
+          return row_sums(
+              out[0], entries, row, columns, count,
+              [&](const PrimExpr& line, const PrimExpr& r) {
+                return is_left ? Indices{r, first + line} : Indices{first + line, r};
+              },
+              [&](const PrimExpr& line, const PrimExpr& column) { return make_load(in[0], {first + line, column}); });
+        };
+        return by_lines(lines, blocks, sums);
+      })[0];
 }
 
 te::Tensor sparse_add(const te::Tensor& dense, const SparseMatrix& matrix) {
@@ -165,8 +227,10 @@ te::Tensor sparse_conv2d(const te::Tensor& data, const SparseMatrix& weight, boo
                                                  logical_and(col >= zero, col < wide(width)));
                 return if_then_else(is_inside, make_load(in[0], index(n, row, col, channel)), make_zero(data->dtype));
               };
-              return zero_then_add(
-                  out[0], entries, at[3], columns, [&](const PrimExpr& o) { return index(n, y, x, o); }, pixel);
+              return row_sums(
+                  out[0], entries, at[3], columns, 1,
+                  [&](const PrimExpr&, const PrimExpr& o) { return index(n, y, x, o); },
+                  [&](const PrimExpr&, const PrimExpr& column) { return pixel(column); });
             },
             true);
       })[0];
