@@ -6,7 +6,6 @@ The work is the native program's: a command is run with the words as they were g
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 from typing import Any, Callable
 
 from ...relay.backend import Executor, Runtime
@@ -101,10 +100,11 @@ def add_tune_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--early-stopping", type=int, help="stop after so many trials without a better one")
     parser.add_argument("--min-repeat-ms", type=int, help="the least time of a measurement")
     parser.add_argument("--number", type=int, default=10, help="how many runs a measurement is the mean of")
-    parser.add_argument("--parallel", type=int, default=multiprocessing.cpu_count(), help="how many builds at a time")
+    parser.add_argument("--parallel", type=int, default=4, help="how many builds at a time")
     parser.add_argument("--repeat", type=int, default=1, help="how many measurements")
     parser.add_argument("--rpc-key", help="of a device that a tracker knows")
     parser.add_argument("--rpc-tracker", help="host:port")
+    parser.add_argument("--target-host", default="llvm", help="the target of the host; written behind --target instead")
     parser.add_argument("--timeout", type=int, default=10, help="seconds of a measurement")
     parser.add_argument("--trials", type=int, default=1000, help="how many candidates")
     parser.add_argument("--tuning-records", metavar="PATH", help="records to begin with")
