@@ -202,3 +202,11 @@ def loop(g: Graph):
         return x
 
     g.add(build, at, count, want=want, needs_vm=True)
+
+
+@case("append")
+def append(g: Graph, name):
+    row = g.tensor(fits=lambda v: v.ndim < 4)
+    rows = g.given(g.array((g.rng.randrange(0, 4), *value(g, row).shape), "float32"))
+    build = lambda rows, row: call("append", rows, row, attrs="AppendAttrs")  # what loops collect: no graph has it
+    return add(g, build, rows, row, want=lambda rows, row: np.concatenate([rows, row[None]]))

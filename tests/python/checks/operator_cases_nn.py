@@ -385,3 +385,34 @@ def transformed(g: Graph, name):
         return np.einsum(f"nc{''.join(letters)},oc{letters[1]}->no{letters[0]}", view, w).astype("float32")
 
     return g.add(build, x, w, want=want)
+
+
+@case("nn.recurrent")
+def recurrent(g: Graph, name):
+    """A layer whose units are one block, with lengths; its data are what the gates get from the input."""
+    kind = g.rng.choice(("rnn", "lstm"))
+    gates, (steps, batch, units) = {"rnn": 1, "lstm": 4}[kind], (g.rng.randrange(1, 5) for _ in range(3))
+    data, weight = g.tensor((steps, batch, gates * units)), g.tensor((1, 1, units, gates, units), **WEIGHTS)
+    lengths = g.given(g.numbers.integers(0, steps + 1, batch), "int32", is_index=True)
+    activations = ["tanh"] if kind == "rnn" else ["sigmoid", "tanh", "tanh"]
+    zeros = [0.0] * len(activations)
+    attrs = {"cell": kind, "activations": activations, "activation_alpha": zeros, "activation_beta": zeros}
+    attrs["inputs"] = ["data", "weight", "lengths"]
+    sigmoid = lambda v: 1 / (1 + np.exp(-v))
+
+    def want(data, weight, lengths):
+        h, c, all_h = np.zeros((batch, units)), np.zeros((batch, units)), []
+        for t in range(steps):
+            total = data[t].reshape(batch, gates, units) + np.einsum("bk,kgu->bgu", h, weight[0, 0])
+            if kind == "rnn":
+                new_h, new_c = np.tanh(total[:, 0]), c
+            else:  # input, output, forget, cell
+                new_c = sigmoid(total[:, 2]) * c + sigmoid(total[:, 0]) * np.tanh(total[:, 3])
+                new_h = sigmoid(total[:, 1]) * np.tanh(new_c)
+            goes_on = (t < lengths)[:, None]
+            h, c = np.where(goes_on, new_h, h), np.where(goes_on, new_c, c)
+            all_h.append(np.where(goes_on, new_h, 0))
+        last = [np.stack(all_h)[:, None], h[None], c[None]]
+        return [part.astype("float32") for part in last[: 2 if kind == "rnn" else 3]]
+
+    return g.add(lambda *parts: nn.recurrent(relay.Tuple(list(parts)), **attrs), data, weight, lengths, want=want)
