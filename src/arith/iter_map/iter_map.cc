@@ -101,17 +101,21 @@ IterMapResult detect_once(const Array<PrimExpr>& indices, const Map<Var, Range>&
       rewriter.errors.push_back("the start of iterator " + var->name.str() + " depends on another");
       return rejected();
     }
-  if (!rewriter.add_constraints(predicate)) return rejected();
+  constexpr int kMostRounds = 4;
   std::vector<IterSumExpr> sums;
-  for (const PrimExpr& index : indices) {
-    IterSumExpr sum = rewriter.normalize(index);
-    if (!sum.defined()) {
-      IterMapResultNode node;
-      std::vector<String> errors(rewriter.errors.begin(), rewriter.errors.end());
-      node.errors = Array<String>(errors);
-      return make(std::move(node));
+  for (int round = 0; round == 0 || (round < kMostRounds && rewriter.restart()); ++round) {
+    if (!rewriter.add_constraints(predicate)) return rejected();
+    sums.clear();
+    for (const PrimExpr& index : indices) {
+      IterSumExpr sum = rewriter.normalize(index);
+      if (!sum.defined()) {
+        IterMapResultNode node;
+        std::vector<String> errors(rewriter.errors.begin(), rewriter.errors.end());
+        node.errors = Array<String>(errors);
+        return make(std::move(node));
+      }
+      sums.push_back(sum);
     }
-    sums.push_back(sum);
   }
   if (level == IterMapLevel::Bijective && rewriter.pads()) {
     rewriter.errors.push_back("Bijectivity of the map is lost by padding an iterator");
@@ -145,7 +149,9 @@ IterMapResult detect_iter_map(const Array<PrimExpr>& indices, const Map<Var, Ran
 Array<PrimExpr> iter_map_simplify(const Array<PrimExpr>& indices, const Map<Var, Range>& iters,
                                   const PrimExpr& predicate, IterMapLevel level, bool simplify_trivial_iterators) {
   Analyzer analyzer;
-  analyzer.bind(iters);
+  // bound, an iterator of one iteration would be replaced by its only value
+  for (const auto& [var, range] : iters)
+    if (simplify_trivial_iterators || !is_one(range->extent)) analyzer.bind(var, range);
   IterMapResult found = detect_iter_map(indices, iters, predicate, level, &analyzer, simplify_trivial_iterators);
   Array<PrimExpr> digits = indices, out;
   bool has_remainder = false;

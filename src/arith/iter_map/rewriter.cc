@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "arith/int_math.h"
 #include "arith/kind.h"
 #include "base/stack.h"
 #include "ir/prim/ops.h"
@@ -145,11 +146,19 @@ IterSumExpr IterMapRewriter::divide(const IterSumExpr& a, const PrimExpr& by, bo
   PrimExpr extent = split->extent, lower = split->lower_factor;
   IterMark mark = split->source;
   PrimExpr padded = simple(ceildiv(left + extent, d) * d);
-  if (!is_zero(left) || !equal(padded, extent)) {
+  IterSumExpr dividend = make_iter_sum({with(split, &IterSplitExprNode::scale, unit)}, base);
+  Pad* pad = find_pad(dividend);
+  if (pad || !is_zero(left) || !equal(padded, extent)) {
     if (is_zero(left) && analyzer_->can_prove(extent <= d)) {
       // The digit never reaches d.
       if (quotient) return make_iter_sum({}, simple(floordiv(base, d)));
       return make_iter_sum({with(split, &IterSplitExprNode::scale, factor)}, zero);
+    }
+    // All divisors of one dividend see it padded to a multiple of each of them.
+    PrimExpr multiple = padded_to(pad, dividend, d, is_zero(left) ? split : nullptr);
+    if (!expr_equal(multiple, d)) {
+      left = simple(floormod(base, multiple)), whole = simple(base - left);
+      padded = simple(ceildiv(left + extent, multiple) * multiple);
     }
     IterSumExpr shifted = make_iter_sum({with(split, &IterSplitExprNode::scale, unit)}, left);
     const Fused* known = nullptr;
@@ -161,11 +170,12 @@ IterSumExpr IterMapRewriter::divide(const IterSumExpr& a, const PrimExpr& by, bo
       mark = make_iter_mark(shifted, padded);
       fused_.push_back({shifted, mark, zero});
       padded_.push_back(mark);
+      if (Pad* made = find_pad(dividend)) made->mark = mark;
       if (!is_zero(left))
-        add_padding(logical_and(tessera::equal(floordiv(shifted, d), zero), floormod(shifted, d) < left));
+        add_padding(logical_and(tessera::equal(floordiv(shifted, multiple), zero), floormod(shifted, multiple) < left));
       if (!is_zero(right))
-        add_padding(logical_and(tessera::equal(floordiv(shifted, d), simple(floordiv(left + extent, d))),
-                                floormod(shifted, d) >= simple(floormod(left + extent, d))));
+        add_padding(logical_and(tessera::equal(floordiv(shifted, multiple), simple(floordiv(left + extent, multiple))),
+                                floormod(shifted, multiple) >= simple(floormod(left + extent, multiple))));
     } else {
       mark = known->mark;
     }
@@ -176,6 +186,52 @@ IterSumExpr IterMapRewriter::divide(const IterSumExpr& a, const PrimExpr& by, bo
     return make_iter_sum({make_iter_split(mark, simple(lower * d), simple(floordiv(extent, d)), unit)},
                          simple(floordiv(whole, d)));
   return make_iter_sum({make_iter_split(mark, lower, d, factor)}, zero);
+}
+
+IterMapRewriter::Pad* IterMapRewriter::find_pad(const IterSumExpr& dividend) {
+  for (Pad& pad : pads_)
+    if (same_terms(pad.dividend, dividend) && expr_equal(pad.dividend->base, dividend->base)) return &pad;
+  return nullptr;
+}
+
+PrimExpr IterMapRewriter::padded_to(Pad* pad, const IterSumExpr& dividend, const PrimExpr& d,
+                                    const IterSplitExpr& split) {
+  const int64_t* divisor = as_int(d);
+  if (!divisor || *divisor <= 0) return d;
+  auto widen = [this](Pad* known, int64_t by) {
+    MaybeInt common = checked_mul(known->multiple / gcd(known->multiple, by), by);
+    if (!common || *common == known->multiple) return;
+    known->multiple = *common;
+    needs_more_padding_ = true;
+  };
+  if (split) {
+    // The upper digit of what is padded itself: better pad that for both.
+    const int64_t* lower = as_int(split->lower_factor);
+    for (Pad& outer : pads_) {
+      bool is_upper = outer.mark.defined() && outer.mark.same_as(split->source) && lower && *lower > 1 &&
+                      equal(split->lower_factor * split->extent, split->source->extent);
+      if (MaybeInt by = is_upper ? checked_mul(*lower, *divisor) : MaybeInt()) widen(&outer, *by);
+    }
+  }
+  if (pad) {
+    widen(pad, *divisor);
+    return make_const(d.dtype(), pad->multiple);
+  }
+  pads_.push_back({dividend, *divisor, nullptr});
+  return d;
+}
+
+bool IterMapRewriter::restart() {
+  if (!needs_more_padding_) return false;
+  needs_more_padding_ = false;
+  fused_.clear();
+  padding_ = nullptr;
+  padded_.clear();
+  constrained_.clear();
+  errors.clear();
+  leaves_out_ = false;
+  for (Pad& pad : pads_) pad.mark = nullptr;
+  return true;
 }
 
 // ---- fusing ----

@@ -29,6 +29,10 @@ class IterMapRewriter {
   /// Whether every condition given is part of the digits used by `sums`.
   bool uses_all_constraints(const std::vector<IterSumExpr>& sums) const;
 
+  /// Where divisors of one dividend were found to need more padding than it got, forgets all but that and returns true: the
+  /// conditions and indices are then to be read again.
+  bool restart();
+
   bool pads() const { return padding_.defined(); }
   PrimExpr padding_predicate() const;
 
@@ -40,6 +44,17 @@ class IterMapRewriter {
     IterMark mark;
     PrimExpr base;  // of the mark's zero in units of the sum
   };
+
+  /// A dividend that is padded to a multiple of all its divisors.
+  struct Pad {
+    IterSumExpr dividend;
+    int64_t multiple;
+    IterMark mark;  // with the padding
+  };
+
+  Pad* find_pad(const IterSumExpr& dividend);
+  /// What a dividend is padded to for a constant divisor; `split` where the dividend is that digit without an offset.
+  PrimExpr padded_to(Pad* pad, const IterSumExpr& dividend, const PrimExpr& d, const IterSplitExpr& split);
 
   IterSumExpr parse_node(const PrimExpr& e);
   IterSumExpr add(const IterSumExpr& a, const IterSumExpr& b, int sign);
@@ -64,6 +79,8 @@ class IterMapRewriter {
   std::vector<Fused> fused_;
   PrimExpr padding_;
   std::vector<IterMark> padded_;
+  std::vector<Pad> pads_;
+  bool needs_more_padding_ = false;
   std::vector<IterSumExpr> constrained_;  // flat sums that conditions bound
   bool leaves_out_ = false;               // a condition on none of the iterators that is not known to hold
 };

@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from tessera import tir
+from tessera import arith, tir
 from tessera._ffi import TVMError
 
 
@@ -123,3 +123,16 @@ def test_shapes_may_be_symbolic():
     n = tir.SizeVar("n", "int32")
     shape = tir.IndexMap.from_func(lambda i, j: [j, i]).map_shape([n, 8])
     assert repr(shape) == "[8, {n|n>=0}]"
+
+
+def test_several_digits_of_one_index_share_its_padding():
+    split = tir.IndexMap.from_func(lambda i: [(i + 3) // 16, (i + 3) // 4 % 4, (i + 3) % 4])
+    back, padding = split.non_surjective_inverse([32])
+    for high in range(3):
+        for middle in range(4):
+            for low in range(4):
+                index = high * 16 + middle * 4 + low - 3
+                assert back.map_indices([high, middle, low])[0].value == index
+                values = dict(zip(back.initial_indices, (high, middle, low), strict=True))
+                is_padding = arith.Analyzer().simplify(tir.stmt_functor.substitute(padding, values))
+                assert bool(is_padding) == (not 0 <= index < 32)
