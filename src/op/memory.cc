@@ -15,10 +15,14 @@ namespace {
 
 using relay::AllocStorageAttrs;
 using relay::AllocTensorAttrs;
+using relay::CallLoweredAttrs;
 using relay::DebugAttrs;
+using relay::MetaRefAttrs;
 using relay::ReshapeTensorAttrs;
 using relay::ShapeOfAttrs;
-register_types<AllocStorageAttrs, AllocTensorAttrs, relay::CastHintAttrs, DebugAttrs, ReshapeTensorAttrs> memory_types;
+register_types<AllocStorageAttrs, AllocTensorAttrs, CallLoweredAttrs, relay::CastHintAttrs, DebugAttrs, MetaRefAttrs,
+               ReshapeTensorAttrs>
+    memory_types;
 
 /// The type of memory: the name Storage, which stands for itself in every module.
 Type storage_type() {
@@ -47,6 +51,19 @@ bool gives_nothing(TypeQuery& query) {
 bool gives_input(TypeQuery& query) {
   if (!query.is_known(0)) return false;
   query.result(query.type(0));
+  return true;
+}
+
+/// What the function gives for the arguments, which it must take.
+bool call_lowered_type(TypeQuery& query) {
+  if (!has_known_types(query)) return false;
+  auto* function = query.type(0).as<FuncType>();
+  auto* args = query.type(1).as<TupleType>();
+  if (!function || !args) throw Error(TypeError) << "call_lowered takes a function and a tuple of its arguments";
+  if (function->arg_types.size() != args->fields_.size())
+    throw Error(TypeError) << "call_lowered: the function takes " << function->arg_types.size() << " arguments, "
+                           << args->fields_.size() << " are given";
+  query.result(function->ret_type);
   return true;
 }
 
@@ -191,6 +208,32 @@ static void memory_records() {
   marker_record("annotation.cast_hint");
   marker_record("annotation.bitpack_start").strategy_name("");
   marker_record("annotation.bitpack_end").strategy_name("");
+  OpRecord("annotation.with_funcid")
+      .doc("The function itself, which partial evaluation knows by a number.")
+      .input("func", "the function", "Function")
+      .support_level(10)
+      .type("Identity", gives_input)
+      .noncomputational();
+  OpRecord("call_lowered")
+      .doc("Calls a function that was lowered, with arguments as a tuple.")
+      .attrs<CallLoweredAttrs>()
+      .input("func", "the function", "Function")
+      .input("call_args", "its arguments", "Tuple")
+      .support_level(10)
+      .type("CallLowered", call_lowered_type)
+      .fusion(Fusion::Opaque)
+      .stateful(false)
+      .noncomputational();
+  OpRecord("parser.MetaRef")
+      .doc("An object beside a program's text, by its type and number, while the text is read.")
+      .attrs<MetaRefAttrs>()
+      .support_level(10)
+      .stateful(false)
+      .noncomputational();
+  OpRecord("hardswish")
+      .doc("A name that rules of quantisation are registered under; programs say x * clip(x + 3, 0, 6) / 6.")
+      .support_level(10)
+      .noncomputational();
 }
 
 [[gnu::init_priority(kFamilies)]] static const OpFamily memory_family{memory_records};

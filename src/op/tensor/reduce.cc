@@ -10,6 +10,7 @@
 #include "op/rules.h"
 #include "relay/attrs/reduce.h"
 #include "topi/broadcast.h"
+#include "topi/elementwise.h"
 #include "topi/reduction.h"
 
 namespace tessera::op {
@@ -52,7 +53,9 @@ bool reduce_type(TypeQuery& query) {
 bool arg_reduce_type(TypeQuery& query) {
   auto* data = query.tensor(0);
   if (!data) return false;
-  query.result(TensorType(reduced_shape(data, reduce_attrs(query.attrs())), DataType::Int(32)));
+  // the integer type of the first extent
+  DataType index = data->shape.empty() ? DataType::Int(32) : data->shape[0].dtype();
+  query.result(TensorType(reduced_shape(data, reduce_attrs(query.attrs())), index));
   return true;
 }
 
@@ -64,9 +67,10 @@ Array<te::Tensor> reduce(const Attrs& attrs, const Array<te::Tensor>& in, const 
 
 using Position = te::Tensor (*)(const te::Tensor&, const ReduceOptions&, bool);
 template <Position position>
-Array<te::Tensor> arg_reduce(const Attrs& attrs, const Array<te::Tensor>& in, const Type&) {
+Array<te::Tensor> arg_reduce(const Attrs& attrs, const Array<te::Tensor>& in, const Type& out) {
   auto* options = attrs.as<ArgReduceAttrs>();
-  return {position(in[0], options_of(options, in[0]), options->select_last_index)};
+  te::Tensor index = position(in[0], options_of(options, in[0]), options->select_last_index);
+  return {index->dtype == tensor_of(out)->dtype ? index : topi::cast(index, tensor_of(out)->dtype)};
 }
 
 /// How many elements go into one of the result.

@@ -43,6 +43,24 @@ struct DebugAttrs : AttrsNode {
   static void fields(auto f) { f("debug_func", &DebugAttrs::debug_func, Required); }
 };
 
+/// What the compiler noted of a lowered function, by name.
+struct CallLoweredAttrs : AttrsNode {
+  Map<String, ObjectRef> metadata;
+  static constexpr NodeInfo info{"relay.attrs.CallLoweredAttrs", &AttrsNode::info};
+  static void fields(auto f) { f("metadata", &CallLoweredAttrs::metadata); }
+};
+
+/// Object number `node_index` of those of type `node_type_key`.
+struct MetaRefAttrs : AttrsNode {
+  String node_type_key;
+  int64_t node_index = 0;
+  static constexpr NodeInfo info{"relay.attrs.MetaRefAttrs", &AttrsNode::info};
+  static void fields(auto f) {
+    f("node_type_key", &MetaRefAttrs::node_type_key);
+    f("node_index", &MetaRefAttrs::node_index);
+  }
+};
+
 struct ReshapeTensorAttrs : AttrsNode {
   Array<PrimExpr> newshape;
   static constexpr NodeInfo info{"relay.attrs.ReshapeTensorAttrs", &AttrsNode::info};
