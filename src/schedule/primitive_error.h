@@ -25,8 +25,16 @@ class PrimitiveError : public Error {
   }
   const std::vector<Stmt>& statements() const { return statements_; }
 
+  /// What is said instead of the message where errors are to be rendered fast.
+  PrimitiveError&& briefly(std::string text) && {
+    brief_ = std::move(text);
+    return std::move(*this);
+  }
+  const std::string& brief() const { return brief_; }
+
  private:
   std::vector<Stmt> statements_;
+  std::string brief_;
 };
 
 /// How much of an error is shown: the program with the statement underlined, the message, or nothing at all.

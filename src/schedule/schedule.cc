@@ -110,8 +110,9 @@ Array<ObjectRef> run_instruction(ScheduleNode& sch, const String& kind, const Ar
     auto* primitive_error = dynamic_cast<const PrimitiveError*>(&error);
     std::vector<Stmt> statements = primitive_error ? primitive_error->statements() : std::vector<Stmt>();
     if (statements.empty()) statements = statements_of(sch, inputs);
-    throw Error(ScheduleError) << render_error(sch.render_level, sch.state.mod(), record.method, error.message(),
-                                               statements);
+    bool is_brief = sch.render_level == RenderLevel::Fast && primitive_error && !primitive_error->brief().empty();
+    throw Error(ScheduleError) << render_error(sch.render_level, sch.state.mod(), record.method,
+                                               is_brief ? primitive_error->brief() : error.message(), statements);
   }
   Instruction inst = make(InstructionNode{
       .kind = make(InstructionKindNode{.name = kind}), .inputs = inputs, .attrs = attrs, .outputs = outputs});

@@ -1,6 +1,7 @@
 // Finding blocks and loops.
 
 #include "schedule/checks.h"
+#include "schedule/primitive_error.h"
 #include "schedule/primitives.h"
 
 namespace tessera::schedule {
@@ -33,8 +34,8 @@ BlockRef get_block(const State& state, const String& name, const String& functio
   std::string names;
   for (const Cursor& cursor : all_blocks(state.function(var)->body, var))
     names += (names.empty() ? "" : ", ") + cursor.block()->name_hint.str();
-  throw Error(ScheduleError) << "Cannot find a block with the name: " << name << "; the blocks of " << quoted(function)
-                             << " are " << names;
+  throw PrimitiveError().briefly("Cannot find a block with the specified name")
+      << "Cannot find a block with the name: " << name << "; the blocks of " << quoted(function) << " are " << names;
 }
 
 std::vector<LoopRef> get_loops(const State& state, const BlockRef& block) {
