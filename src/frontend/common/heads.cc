@@ -1,6 +1,8 @@
 #include "frontend/common/heads.h"
 
+#include "frontend/common/extents.h"
 #include "frontend/common/parts.h"
+#include "ir/prim/ops.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 
@@ -21,6 +23,13 @@ Expr counting(int64_t count, size_t axis) {
   for (int64_t i = 0; i < count; ++i) values.push_back(i);
   shape[axis] = count;
   return reshape_to(make_ints(values), shape);
+}
+
+Expr counting(const NodeContext& in, const Expr& x, size_t axis) {
+  if (const int64_t* count = as_int(in.shape(x)[2])) return counting(*count, axis);
+  Expr out = positions_along(in, x, 2);
+  if (axis < 3) out = expand_dims(out, 1, 3 - static_cast<int>(axis));
+  return expand_dims(out, 0, static_cast<int>(axis));
 }
 
 Expr rotated(const NodeContext& in, const Expr& x, const Expr& cosine, const Expr& sine, int64_t turned,

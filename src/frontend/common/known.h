@@ -8,11 +8,15 @@
 
 namespace tessera::frontend {
 
-/// One element: a number, or the extent of a tensor along an axis that is known only at run time.
+/// One element: a number, an expression over names of extents, or the extent of a tensor along an axis of which nothing is known.
 struct Element {
   std::optional<int64_t> value;
+  PrimExpr extent;
   relay::Expr tensor;
   int axis = -1;
+
+  /// The number, where it is one of 32 bits, or the expression; null for others.
+  PrimExpr as_extent() const;
 };
 
 /// Element `index` of integers of at most one dimension; nothing where it is not seen.

@@ -1,5 +1,6 @@
 #include "frontend/common/loops.h"
 
+#include "frontend/common/extents.h"
 #include "frontend/common/known.h"
 #include "frontend/common/parts.h"
 #include "ir/rewrite.h"
@@ -108,7 +109,7 @@ std::vector<Expr> recursive_loop(const NodeContext& in, const Expr& limit, const
                                  const std::vector<Expr>& initial, const LoopBody& body, size_t scans,
                                  const std::unordered_set<const Object*>& outside) {
   std::vector<Type> types;
-  for (const Expr& state : initial) types.push_back(relay::type_of(state));
+  for (const Expr& state : initial) types.push_back(without_names(relay::type_of(state)));  // a body may change extents
   Type number = TensorType(Array<PrimExpr>(), DataType::Int(64)),
        truth = TensorType(Array<PrimExpr>(), DataType::Bool());
   std::optional<std::vector<int64_t>> count;

@@ -1,5 +1,8 @@
 #include "frontend/common/parts.h"
 
+#include <algorithm>
+
+#include "frontend/common/extents.h"
 #include "ir/prim/ops.h"
 #include "relay/attrs/index.h"
 #include "relay/attrs/nn.h"
@@ -123,6 +126,31 @@ Expr dyn_broadcast(Expr x, Expr shape) {
   return call_op("dyn.broadcast_to", {x, shape}, make_attrs<InitOpAttrs>([](auto&) {}));
 }
 
+/// Leading extents are known only at run time, and are seen to be the same, or those of one operand are all 1; null where
+/// neither is seen.
+Expr matmul_of_names(const NodeContext& in, const Expr& a, const Expr& b, DataType out_dtype) {
+  const Array<PrimExpr> shape_a = in.shape(a), shape_b = in.shape(b);
+  const std::vector<PrimExpr> lead_a(shape_a.begin(), shape_a.end() - 2), lead_b(shape_b.begin(), shape_b.end() - 2);
+  auto is_one = [](const std::vector<PrimExpr>& lead) {
+    return std::all_of(lead.begin(), lead.end(), [](const PrimExpr& extent) { return tessera::is_one(extent); });
+  };
+  const bool one_a = is_one(lead_a), one_b = is_one(lead_b);
+  if (!one_a && !one_b && !std::equal(lead_a.begin(), lead_a.end(), lead_b.begin(), lead_b.end(), same_extent))
+    return nullptr;
+  if ((one_a && lead_a.size() > lead_b.size()) || (one_b && lead_b.size() > lead_a.size())) return nullptr;
+  auto flat = [&](const Expr& x, const std::vector<PrimExpr>& lead) {
+    return lead.empty() ? expand_dims(x, 0) : merged(x, 0, static_cast<int>(lead.size()));
+  };
+  Expr out = batched(flat(a, lead_a), flat(b, lead_b), out_dtype);
+  const std::vector<PrimExpr>& lead = one_a ? lead_b : lead_a;
+  if (lead.size() < 2) return out;
+  std::vector<PrimExpr> whole = lead;
+  whole.push_back(shape_a[shape_a.size() - 2]);
+  whole.push_back(shape_b[shape_b.size() - 1]);
+  Expr back = reshaped_to(in, out, whole);
+  return back.defined() ? back : reshaped_as(out, 0, 1, one_a ? b : a, 0, static_cast<int>(lead.size()));
+}
+
 /// Leading extents are known only at run time.
 Expr dynamic_matmul(const NodeContext& in, const Expr& a, const Expr& b, DataType out_dtype) {
   int rank_a = static_cast<int>(in.rank(a)), rank_b = static_cast<int>(in.rank(b)), rank = std::max(rank_a, rank_b);
@@ -187,7 +215,8 @@ Expr matmul_like_numpy(const NodeContext& in, Expr a, Expr b, DataType out_dtype
       out = broadcast_to(out, int_array({count, whole[rank - 2], whole[rank - 1]}));
     out = reshape_to(out, whole);
   } else {
-    out = dynamic_matmul(in, a, b, out_dtype);
+    out = matmul_of_names(in, a, b, out_dtype);
+    if (!out.defined()) out = dynamic_matmul(in, a, b, out_dtype);
   }
   if (is_short) out = cast(out, given);
   std::vector<int64_t> gone;

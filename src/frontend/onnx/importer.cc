@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "base/stack.h"
+#include "frontend/common/extents.h"
 #include "frontend/onnx/minifloat.h"
 #include "frontend/onnx/scope.h"
 #include "ir/prim/ops.h"
@@ -14,6 +15,7 @@
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/output_names.h"
+#include "relay/type/rule.h"
 #include "relay/type/type_of.h"
 #include "relay/walk.h"
 #include "runtime/registry.h"
@@ -132,6 +134,18 @@ struct Level {
   int& count;
 };
 
+/// True where some input has an extent that a run decides.
+bool has_dynamic_inputs(const Model& model, const ImportOptions& options) {
+  auto is_dynamic = [&](const ValueInfo& input) {
+    if (auto given = options.shapes.find(std::string(input.name)); given != options.shapes.end())
+      return std::any_of(given->second.begin(), given->second.end(), [](int64_t extent) { return extent < 0; });
+    return std::any_of(input.type.shape.begin(), input.type.shape.end(), [](const Dimension& dimension) {
+      return dimension.kind != Dimension::Known || dimension.value < 0;
+    });
+  };
+  return std::any_of(model.graph.inputs.begin(), model.graph.inputs.end(), is_dynamic);
+}
+
 /// A value that is known, or the error of one that is not because its node is rejected.
 const Value& known(const Scope& scope, std::string_view name) {
   const Value& out = scope.find(name);
@@ -165,8 +179,13 @@ Versions versions_of(const Model& model) {
   return out;
 }
 
-Importer::Importer(const Model& model, const ImportOptions& options, std::vector<UnsupportedNode>* unsupported)
-    : model_(model), options_(options), unsupported_(unsupported), versions_(versions_of(model)) {
+Importer::Importer(const Model& model, const ImportOptions& options, std::vector<UnsupportedNode>* unsupported,
+                   bool names_extents)
+    : model_(model),
+      options_(options),
+      unsupported_(unsupported),
+      names_extents_(names_extents),
+      versions_(versions_of(model)) {
   if (options.opset) versions_[""] = *options.opset;
 }
 
@@ -240,8 +259,34 @@ Type Importer::input_type(const ValueInfo& input) const {
   return TensorType(shape, element);
 }
 
+Type Importer::named_type(const Type& type, const Array<String>& names) {
+  auto* tensor = type.as<TensorTypeNode>();
+  Array<PrimExpr> shape = tensor->shape;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (as_int(shape[i])) continue;
+    std::string name = i < names.size() ? names[i].str() : "";
+    PrimExpr fresh = make_size_var(name.empty() ? "d" + std::to_string(num_unnamed_++) : name);
+    shape.set(i, name.empty() ? fresh : extents_.emplace(name, fresh).first->second);
+  }
+  return with(tensor, &TensorTypeNode::shape, shape);
+}
+
+void Importer::forget_names(const Expr& root) const {
+  if (!names_extents_) return;
+  auto forget = [](const Expr& expr) {
+    if (expr.as<OpNode>() || expr.as<relay::Constant>()) return;
+    expr->checked_type_ = nullptr;
+    if (auto* var = expr.as<relay::VarNode>(); var && var->type_annotation)
+      const_cast<relay::VarNode*>(var)->type_annotation = without_names(var->type_annotation);
+    if (auto* function = expr.as<relay::FunctionNode>(); function && function->ret_type)
+      const_cast<relay::FunctionNode*>(function)->ret_type = without_names(function->ret_type);
+  };
+  relay::post_order(root, forget, true);
+}
+
 Imported Importer::run() {
   const Graph& graph = model_.graph;
+  relay::ExtentAssumptions assumed;  // what the run of the program checks
   Scope scope(nullptr);
   Array<relay::Var> params;
   Imported out;
@@ -287,7 +332,9 @@ Imported Importer::run() {
     }
     relay::Var var = relay::make_local(std::string(input.name), type);
     inputs.push_back(var);
-    if (Array<String> names = dim_names(input, type); !names.empty()) dims.set(String(std::string(input.name)), names);
+    Array<String> names = dim_names(input, type);
+    if (!names.empty()) dims.set(String(std::string(input.name)), names);
+    if (names_extents_) var->checked_type_ = named_type(type, names);
     Value value{Expr(var)};
     value.element = minifloat_type(input.type.element);
     scope.define(input.name, value);
@@ -321,6 +368,8 @@ Imported Importer::run() {
   }
   if (graph.outputs.empty()) throw Error(ValueError) << "the graph has no outputs";
   Expr body = results.size() == 1 ? results[0] : relay::make_tuple(results);
+  forget_names(body);
+  for (const Layer& layer : out.layers) forget_names(layer.value);
   GlobalVarNode main;
   main.name_hint = "main";
   DictAttrs attrs = DictAttrs().with(relay::kOutputNames, names);
@@ -479,7 +528,12 @@ Imported import_model(const Model& model, const ImportOptions& options) {
       if (told.insert(node.op).second) error << "\n  in node " << node.op << " " << node.node;
     throw error;
   }
-  return Importer(model, options).run();
+  try {
+    return Importer(model, options).run();
+  } catch (const Error&) {
+    if (!has_dynamic_inputs(model, options)) throw;
+  }
+  return Importer(model, options, nullptr, false).run();  // extents that disagree by name may agree in every run
 }
 
 }  // namespace tessera::onnx

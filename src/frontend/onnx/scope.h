@@ -24,8 +24,11 @@ std::vector<UnsupportedNode> without_converter(const Model& model, Versions vers
 
 class Importer {
  public:
-  /// With `unsupported`, nodes that fail are written there, and the rest is imported; the module is empty then.
-  Importer(const Model& model, const ImportOptions& options, std::vector<UnsupportedNode>* unsupported = nullptr);
+  /// With `unsupported`, nodes that fail are written there, and the rest is imported; the module is empty then. With
+  /// `names_extents`, extents that a run decides have names while importing, so that equal ones are seen to be equal; the
+  /// module that comes out has Any for them.
+  Importer(const Model& model, const ImportOptions& options, std::vector<UnsupportedNode>* unsupported = nullptr,
+           bool names_extents = true);
   Imported run();
 
   Values import_graph(const Graph& graph, const Values& inputs, const Scope& outer);
@@ -40,6 +43,10 @@ class Importer {
   void find_fixed_dims();
   /// The names of dimensions of an input that a run decides, "" for the others; empty where there is none.
   Array<String> dim_names(const ValueInfo& input, const Type& type) const;
+  /// The type with a variable for each unknown extent, one for all of a name.
+  Type named_type(const Type& type, const Array<String>& names);
+  /// Any instead of those variables, in all that `root` is made of.
+  void forget_names(const Expr& root) const;
   /// `graph`: what the nodes are of; null for those of a function.
   void import_nodes(const std::vector<Node>& nodes, const Graph* graph, Scope& scope);
   Values import_node(const Node& node, Scope& scope);
@@ -58,6 +65,9 @@ class Importer {
   const Model& model_;
   const ImportOptions& options_;
   UnsupportedNodes unsupported_;
+  bool names_extents_;
+  std::unordered_map<std::string, PrimExpr> extents_;  // by name
+  int num_unnamed_ = 0;
   Versions versions_;
   std::unordered_map<std::string_view, int64_t> fixed_dims_;
   const Scope* scope_ = nullptr;  // of the node that is being converted

@@ -73,7 +73,11 @@ bool strided_slice_type(TypeQuery& query) {
   if (count > rank_of(data))
     throw Error(TypeError) << "a slice has " << count << " bounds for " << to_text(query.type(0));
   Array<PrimExpr> shape = data->shape;
-  for (int64_t i = 0; i < count; ++i) shape.set(i, any_extent());
+  if (const Array<PrimExpr>& axes = query.attrs_as<StridedSliceAttrs>()->axes; axes.defined()) {
+    for (const PrimExpr& axis : axes) shape.set(normal_axis(constant_of(axis, "axes"), rank_of(data)), any_extent());
+  } else {
+    for (int64_t i = 0; i < count; ++i) shape.set(i, any_extent());
+  }
   query.result(TensorType(shape, data->dtype));
   return true;
 }
@@ -174,7 +178,7 @@ static void dyn_reshape_records() {
       .compute(reshape)
       .shape({0, 1}, squeeze_shape);
   OpRecord("dyn.strided_slice")
-      .doc("A part of a tensor, as Python's slices mean it.")
+      .doc("A part of a tensor, as Python's slices mean it. Where `axes` are given, the bounds of others keep all.")
       .attrs<StridedSliceAttrs>()
       .input("data", "the input")
       .input("begin", "where it begins")

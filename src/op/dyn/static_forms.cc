@@ -68,6 +68,7 @@ Expr static_slice(const Call* call) {
                    a.begin = int_array(*begin);
                    a.end = int_array(*end);
                    a.strides = int_array(*strides);
+                   a.axes = nullptr;  // the bounds are those of all
                  }));
 }
 

@@ -1,6 +1,7 @@
 // The same elements under another shape.
 
 #include "ir/prim/ops.h"
+#include "ir/structural/expr_equal.h"
 #include "op/evaluate/evaluate.h"
 #include "op/qnn/quantized_forms.h"
 #include "op/records.h"
@@ -16,6 +17,41 @@ using relay::is_any;
 using relay::may_equal;
 using relay::ReshapeAttrs;
 using relay::ReshapeLikeAttrs;
+
+/// The factors of an extent: numbers are multiplied into `number`, the others are listed.
+void add_factors(const PrimExpr& extent, int64_t* number, std::vector<PrimExpr>* names) {
+  if (auto* product = extent.as<Mul>()) {
+    add_factors(product->a, number, names);
+    add_factors(product->b, number, names);
+  } else if (const int64_t* value = as_int(extent)) {
+    *number *= *value;
+  } else {
+    names->push_back(extent);
+  }
+}
+
+/// `before` / `after` without the factors that both have: those of no extent are not asked what 0 / 0 is.
+PrimExpr quotient(const PrimExpr& before, const PrimExpr& after) {
+  int64_t number = 1, by = 1;
+  std::vector<PrimExpr> names, divisors, left;
+  add_factors(before, &number, &names);
+  add_factors(after, &by, &divisors);
+  for (const PrimExpr& divisor : divisors) {
+    auto same =
+        std::find_if(names.begin(), names.end(), [&](const PrimExpr& name) { return expr_equal(name, divisor); });
+    if (same == names.end()) left.push_back(divisor);
+    else names.erase(same);
+  }
+  if (divisors.empty() || left.size() == divisors.size()) return floordiv(before, after);
+  auto product = [](const std::vector<PrimExpr>& factors, int64_t by) {
+    PrimExpr out = factors.empty() || by != 1 ? int_imm(DataType::Int(32), by) : factors[0];
+    for (size_t i = by == 1; i < factors.size(); ++i) out = i == 0 ? factors[0] * out : out * factors[i];
+    return out;
+  };
+  if (by != 0 && number % by == 0) number /= by, by = 1;
+  PrimExpr whole = product(names, number);
+  return left.empty() && by == 1 ? whole : floordiv(whole, product(left, by));
+}
 
 /// The extents that ReshapeAttrs::newshape means for a tensor of shape `in`.
 Array<PrimExpr> reshaped(const Array<PrimExpr>& in, const Array<PrimExpr>& newshape, bool allowzero) {
@@ -71,7 +107,7 @@ Array<PrimExpr> reshaped(const Array<PrimExpr>& in, const Array<PrimExpr>& newsh
       if (as_int(before) && known && *as_int(before) % *known != 0)
         throw Error(TypeError) << "a tensor of shape " << to_text(in) << " cannot be reshaped to " << to_text(newshape)
                                << ": " << before << " elements are not a multiple of " << after;
-      out[inferred] = floordiv(before, after);
+      out[inferred] = known ? floordiv(before, after) : quotient(before, after);
     }
   } else if (!unknown && !may_equal(before, after)) {
     throw Error(TypeError) << "a tensor of shape " << to_text(in) << " has " << before << " elements, but "

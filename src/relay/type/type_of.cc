@@ -1,6 +1,8 @@
 #include "relay/type/type_of.h"
 
+#include "arith/analyzer.h"
 #include "base/stack.h"
+#include "ir/prim/ops.h"
 #include "relay/inspect.h"
 #include "relay/print_text.h"
 #include "relay/type/infer_type.h"
@@ -16,6 +18,23 @@ class DirectQuery final : public TypeQuery {
   void argument(int, const Type&) override {}  // all are known
   Type out;
 };
+
+/// Extents of a result are expressions over those of the arguments; they do not grow from call to call.
+Type with_simple_extents(const Type& type) {
+  if (auto* tuple = type.as<TupleType>()) {
+    Array<Type> fields = tuple->fields_;
+    for (size_t i = 0; i < fields.size(); ++i) fields.set(i, with_simple_extents(fields[i]));
+    return with(tuple, &TupleType::fields_, fields);
+  }
+  auto* tensor = type.as<TensorTypeNode>();
+  if (!tensor) return type;
+  Array<PrimExpr> shape = tensor->shape;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (as_int(shape[i]) || is_any(shape[i]) || shape[i].as<tessera::VarNode>()) continue;
+    shape.set(i, arith::Analyzer().simplify(shape[i]));
+  }
+  return with(tensor, &TensorTypeNode::shape, shape);
+}
 
 Type call_type(const Call* call) {
   auto* op = call->op.as<OpNode>();
@@ -33,7 +52,7 @@ Type call_type(const Call* call) {
   }
   DirectQuery query(std::move(args), call->attrs);
   try {
-    if (slot->rule(query) && query.out) return valid_type(query.out);
+    if (slot->rule(query) && query.out) return with_simple_extents(valid_type(query.out));
   } catch (Error& error) {
     throw Error(TypeError) << std::string(op->name) << "(" << described << "): " << error.message();
   }

@@ -36,9 +36,7 @@ class Bias {
 
   /// A query at position i sees keys up to i + `right` and from i - `left` on, where those are not negative.
   void add_window(std::optional<int64_t> left, std::optional<int64_t> right, const Expr& offset) {
-    int64_t queries = in_.static_shape(query_, "a mask by position")[2];
-    int64_t keys = in_.static_shape(key_, "a mask by position")[2];
-    Expr position = add(counting(queries, 2), offset), key = counting(keys, 3), allowed;
+    Expr position = add(counting(in_, query_, 2), offset), key = counting(in_, key_, 3), allowed;
     auto require = [&](Expr fact) { allowed = allowed.defined() ? call_op("logical_and", {allowed, fact}) : fact; };
     if (right) require(call_op("less_equal", {key, add(position, make_ints({*right}))}));
     if (left) require(call_op("less_equal", {subtract(position, make_ints({*left})), key}));
@@ -47,8 +45,7 @@ class Bias {
 
   /// Only the first keys of each row are real.
   void add_lengths(Expr lengths) {
-    int64_t keys = in_.static_shape(key_, "lengths of keys")[2];
-    Expr real = less(counting(keys, 3), reshape(as_int64(in_, lengths), int_array({-1, 1, 1, 1})));
+    Expr real = less(counting(in_, key_, 3), reshape(as_int64(in_, lengths), int_array({-1, 1, 1, 1})));
     add_part(where(real, number(0), number(kNever)));
   }
 
@@ -81,12 +78,11 @@ Values attention(Operation& in) {
   if (in.has(4) != in.has(5)) in.invalid("past_key and past_value come together");
   Expr offset = make_ints({0});
   if (in.has(4)) {
-    offset = make_ints({in.static_shape(in[4], "past keys")[2]});
+    offset = reshape(extent_at_run_time(in, in[4], 2), int_array({1}));
     key = concatenate({in[4], key}, 2);
     value = concatenate({in[5], value}, 2);
   } else if (in.has(6)) {
-    int64_t length = in.static_shape(query, "lengths of keys")[2];
-    offset = subtract(reshape(as_int64(in, in[6]), int_array({-1, 1, 1, 1})), make_ints({length}));
+    offset = subtract(reshape(as_int64(in, in[6]), int_array({-1, 1, 1, 1})), extent_at_run_time(in, query, 2));
   }
   Expr present_key = key, present_value = value;
   DataType dtype = in.dtype(query);

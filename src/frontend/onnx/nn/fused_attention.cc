@@ -57,18 +57,18 @@ struct Scores {
 };
 
 /// A mask of lengths (batch), of keys (batch, keys), or of queries and keys (batch, queries, keys).
-Expr seen_by(Operation& in, const Expr& given, int64_t batch, int64_t keys) {
+Expr seen_by(Operation& in, const Expr& given, const Expr& data, const Expr& key) {
   Expr mask = cast_if_needed(in, given, kInt64);
   size_t rank = in.rank(mask);
   if (rank == 1) {
-    int64_t count = fixed_extent(in, mask, 0, "the mask of attention");
+    int64_t count = fixed_extent(in, mask, 0, "the mask of attention"), batch = fixed_extent(in, data, 0, "the batch");
     auto part = [&](int64_t i) {
       return reshape(slice(mask, 0, i * batch, (i + 1) * batch), int_array({-1, 1, 1, 1}));
     };
     if (count != batch && count != 2 * batch) in.unsupported("a mask of begins of packed rows");
-    Expr seen = less(counting(keys, 3), part(0));
+    Expr seen = less(counting(in, key, 3), part(0));
     if (count == batch) return seen;
-    return call_op("logical_and", {seen, call_op("greater_equal", {counting(keys, 3), part(1)})});
+    return call_op("logical_and", {seen, call_op("greater_equal", {counting(in, key, 3), part(1)})});
   }
   if (rank == 2) return greater(reshape(mask, int_array({0, 1, 1, -1})), make_ints({0}));
   if (rank == 3) return greater(expand_dims(mask, 1), make_ints({0}));
@@ -76,8 +76,10 @@ Expr seen_by(Operation& in, const Expr& given, int64_t batch, int64_t keys) {
 }
 
 /// Keys up to the position of each query, the last of which has that of the last key.
-Expr seen_before(int64_t queries, int64_t keys) {
-  return call_op("less_equal", {counting(keys, 3), add(counting(queries, 2), make_ints({keys - queries}))});
+Expr seen_before(Operation& in, const Expr& query, const Expr& key) {
+  Expr before = subtract(extent_at_run_time(in, key, 2), extent_at_run_time(in, query, 2));
+  if (std::optional<std::vector<int64_t>> known = in.constant_ints(before)) before = make_ints(*known);
+  return call_op("less_equal", {counting(in, key, 3), add(counting(in, query, 2), before)});
 }
 
 }  // namespace
@@ -85,9 +87,8 @@ Expr seen_before(int64_t queries, int64_t keys) {
 Values attention_of_projections(Operation& in, const Expr& projected, size_t mask, size_t past_input, size_t more) {
   if (in.integer("do_rotary", 0) != 0) in.unsupported("rotary embedding inside attention");
   if (in.integer("past_present_share_buffer", 0) != 0) in.unsupported("a past that shares memory with the present");
-  int64_t heads = in.integer("num_heads"), batch = fixed_extent(in, in[0], 0, "the batch");
+  int64_t heads = in.integer("num_heads"), whole = fixed_extent(in, projected, 2, "the width");
   Ints sizes = in.integers("qkv_hidden_sizes");
-  int64_t whole = fixed_extent(in, projected, 2, "the width"), length = fixed_extent(in, in[0], 1, "the length");
   if (sizes.empty()) sizes = {whole / 3, whole / 3, whole / 3};
   Expr query = split_heads(slice(projected, 2, 0, sizes[0]), heads);
   Expr key = split_heads(slice(projected, 2, sizes[0], sizes[0] + sizes[1]), heads);
@@ -98,11 +99,10 @@ Values attention_of_projections(Operation& in, const Expr& projected, size_t mas
     key = concatenate({part(0), key}, 2);
     value = concatenate({part(1), value}, 2);
   }
-  int64_t keys = fixed_extent(in, key, 2, "the number of keys");
   Scores scores(in, query, key, value);
   double hidden = in.number("mask_filter_value", -10000);
-  if (in.has(mask)) scores.add_mask(seen_by(in, in[mask], batch, keys), hidden);
-  if (in.integer("unidirectional", 0) != 0) scores.add_mask(seen_before(length, keys), kNever);
+  if (in.has(mask)) scores.add_mask(seen_by(in, in[mask], in[0], key), hidden);
+  if (in.integer("unidirectional", 0) != 0) scores.add_mask(seen_before(in, query, key), kNever);
   if (in.has(more)) scores.add_bias(in[more]);
   Values out{merge_heads(scores.attended())};
   if (in.wants(1)) out.push_back(stack({key, value}, 0));
@@ -153,15 +153,14 @@ Values multi_head_attention(Operation& in) {
     value = concatenate({in[7], value}, 2);
   }
   Scores scores(in, query, key, value);
-  int64_t keys = fixed_extent(in, key, 2, "the number of keys"), batch = fixed_extent(in, query, 0, "the batch");
   double hidden = in.number("mask_filter_value", -10000);
   if (in.has(4)) {
-    bool is_begins = in.rank(in[4]) == 1 && fixed_extent(in, in[4], 0, "the mask") != batch;
+    bool is_begins =
+        in.rank(in[4]) == 1 && fixed_extent(in, in[4], 0, "the mask") != fixed_extent(in, query, 0, "the batch");
     if (is_begins) in.unsupported("a mask of begins of packed rows");
-    scores.add_mask(seen_by(in, in[4], batch, keys), hidden);
+    scores.add_mask(seen_by(in, in[4], query, key), hidden);
   }
-  if (in.integer("unidirectional", 0) != 0)
-    scores.add_mask(seen_before(fixed_extent(in, query, 2, "the length"), keys), kNever);
+  if (in.integer("unidirectional", 0) != 0) scores.add_mask(seen_before(in, query, key), kNever);
   if (in.has(5)) scores.add_bias(in[5]);
   return {merge_heads(scores.attended()), key, value};
 }
@@ -229,8 +228,7 @@ Values fused_rotary_embedding(Operation& in) {
   }
   Expr position = cast_if_needed(in, in[1], kInt64);
   if (in.rank(position) == 1) {  // where the first lies
-    int64_t length = fixed_extent(in, x, 2, "the length");
-    position = add(expand_dims(position, 1), reshape_to(counting(length, 3), {1, length}));
+    position = add(expand_dims(position, 1), squeeze(counting(in, x, 3), int_array({1, 2})));
   }
   auto cached = [&](size_t i) { return expand_dims(checked_take(in, in[i], position, 0), 1); };
   Expr out = rotated(in, x, cached(2), cached(3), turned, in.integer("interleaved", 0) != 0);

@@ -2,6 +2,7 @@
 
 #include "relay/attrs/image.h"
 #include "frontend/common/parts.h"
+#include "frontend/onnx/nn/pad_dynamic.h"
 #include "frontend/onnx/nn/windows.h"
 #include "ir/prim/ops.h"
 #include "relay/attrs/conv.h"
@@ -59,11 +60,24 @@ Values affine_grid(Operation& in) {
   return {reshape_to(transpose(matmul_like_numpy(in, in[0], grid), int_array({0, 2, 1})), shape)};
 }
 
+/// Half of what is added, or cropped where it is negative, lies before, rounded towards 0; the rest behind.
+Expr center_crop_pad_at_run_time(Operation& in, const Ints& axes) {
+  Array<Expr> extents;
+  for (int64_t axis : axes)
+    extents.push_back(reshape(extent_at_run_time(in, in[0], in.axis(axis, in.rank(in[0]))), int_array({1})));
+  Expr more = subtract(cast_if_needed(in, in[1], DataType::Int(64)), concatenate(extents, 0));
+  Expr before = divide(more, make_ints({2}));
+  return padded_at_run_time(in, in[0], concatenate({before, subtract(more, before)}, 0), axes,
+                            make_scalar(0, in.dtype(in[0])), "constant");
+}
+
 Values center_crop_pad(Operation& in) {
-  Ints shape = in.static_shape(in[0], "CenterCropPad"), wanted = in.needed_ints(in[1], "shape");
-  std::vector<int64_t> all, before(shape.size(), 0), after(shape.size(), 0);
-  for (size_t i = 0; i < shape.size(); ++i) all.push_back(static_cast<int64_t>(i));
+  Ints all;
+  for (size_t i = 0; i < in.rank(in[0]); ++i) all.push_back(static_cast<int64_t>(i));
   Ints axes = in.integers("axes", all);
+  if (!in.fixed_shape(in[0]) || !in.constant_ints(in[1])) return {center_crop_pad_at_run_time(in, axes)};
+  Ints shape = in.static_shape(in[0], "CenterCropPad"), wanted = in.needed_ints(in[1], "shape");
+  std::vector<int64_t> before(shape.size(), 0), after(shape.size(), 0);
   if (axes.size() != wanted.size()) in.invalid("there are not as many extents as axes");
   Expr out = in[0];
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -299,12 +313,15 @@ Values col2im(Operation& in) {
   std::vector<int64_t> ones(spatial, 1), strides = in.integers("strides", ones),
                                          dilations = in.integers("dilations", ones);
   Ints pads = in.integers("pads", std::vector<int64_t>(2 * spatial, 0)), counts;
-  Ints shape = in.static_shape(in[0], "Col2Im");
+  const Array<PrimExpr> extents = in.shape(in[0]);
+  if (extents.size() != 3) in.invalid("columns have three dimensions");
+  auto *channels = extents[1].as<IntImm>(), *columns = extents[2].as<IntImm>();
+  if (!channels || !columns) in.unknown("the number of channels and columns must be known", in[0]);
   for (size_t i = 0; i < spatial; ++i)
     counts.push_back((image[i] + pads[i] + pads[i + spatial] - (block[i] - 1) * dilations[i] - 1) / strides[i] + 1);
-  if (shape.size() != 3) in.invalid("columns have three dimensions");
   int64_t kernel_size = product_of(block), windows = product_of(counts), size = product_of(image);
-  if (shape[1] % kernel_size || shape[2] != windows) in.invalid("the columns do not fit the image and the window");
+  if (channels->value % kernel_size || columns->value != windows)
+    in.invalid("the columns do not fit the image and the window");
   std::vector<int64_t> offsets;
   for (const std::vector<int64_t>& element : indices_of(block))
     for (const std::vector<int64_t>& window : indices_of(counts)) {
@@ -317,12 +334,12 @@ Values col2im(Operation& in) {
       }
       offsets.push_back(is_in ? offset : size);  // what lies outside goes behind the image
     }
-  int64_t rows = shape[0] * shape[1] / kernel_size;
-  Expr updates = reshape_to(in[0], {rows, kernel_size * windows});
-  Expr indices = broadcast_to(make_ints(offsets), int_array({rows, kernel_size * windows}));
-  Expr sums = call_op("scatter_add", {filled(0, {rows, size + 1}, in.dtype(in[0])), indices, updates},
+  Expr updates = reshape_to(in[0], {-1, kernel_size * windows}),
+       indices = broadcast_to_like(make_ints(offsets), updates);
+  Expr none = call_op("zeros_like", {repeat(slice(updates, 1, 0, 1), static_cast<int>(size + 1), 1)});
+  Expr sums = call_op("scatter_add", {none, indices, updates},
                       make_attrs<ScatterAddAttrs>([](auto& attrs) { attrs.axis = 1; }));
-  std::vector<int64_t> result{shape[0], shape[1] / kernel_size};
+  std::vector<int64_t> result{-1, channels->value / kernel_size};
   result.insert(result.end(), image.begin(), image.end());
   return {reshape_to(slice(sums, 1, 0, size), result)};
 }

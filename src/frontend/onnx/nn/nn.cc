@@ -24,14 +24,14 @@ std::vector<int64_t> weight_shape(Operation& in, const Expr& weight, size_t spat
 
 }  // namespace
 
-ConvWindows conv_windows(Operation& in, const Expr& filters) {
+ConvWindows conv_windows(Operation& in, const Expr& filters, Expr* data) {
   const size_t spatial = in.spatial(in[0]);
   Ints weight = weight_shape(in, filters, spatial), ones(spatial, 1);
   ConvWindows out;
   out.kernel = in.integers("kernel_shape", {weight.begin() + 2, weight.end()});
   out.strides = in.integers("strides", ones);
   out.dilations = in.integers("dilations", ones);
-  out.padding = padding_of(in, out.kernel, out.strides, out.dilations);
+  out.padding = padding_of(in, out.kernel, out.strides, out.dilations, data);
   out.groups = in.integer("group", 1);
   return out;
 }
@@ -67,7 +67,8 @@ Crop crop_of(Operation& in, const Ints& kernel, const Ints& strides, const Ints&
     }
     return out;
   }
-  Ints shape = in.static_shape(in[0], "the shape of the result of a transposed convolution");
+  Ints shape(spatial + 2, 1);  // where the result is as large as the data says, any does
+  if (!wanted.empty()) shape = in.static_shape(in[0], "the shape of the result of a transposed convolution");
   for (size_t i = 0; i < spatial; ++i) {
     int64_t extent = wanted.empty() ? shape[i + 2] * strides[i] : wanted[i];
     int64_t total = strides[i] * (shape[i + 2] - 1) + more[i] + (kernel[i] - 1) * dilations[i] + 1 - extent;

@@ -1,5 +1,6 @@
 // Normalisations, softmax and losses over classes.
 
+#include "frontend/common/extents.h"
 #include "frontend/common/parts.h"
 #include "frontend/onnx/tensor_ops/checked_indices.h"
 #include "relay/attrs/index.h"
@@ -97,23 +98,27 @@ Values rms_normalization(Operation& in) {
 
 /// Scale and bias are for each group until version 21, for each channel since.
 Values group_normalization(Operation& in) {
-  std::vector<int64_t> shape = in.static_shape(in[0], "GroupNormalization");
+  size_t rank = in.rank(in[0]);
   int64_t groups = in.integer("num_groups");
-  if (groups <= 0 || shape.size() < 2 || shape[1] % groups != 0) in.invalid("the groups do not divide the channels");
+  auto* channels = rank < 2 ? nullptr : in.shape(in[0])[1].as<IntImm>();
+  if (groups <= 0 || rank < 2 || (channels && channels->value % groups != 0))
+    in.invalid("the groups do not divide the channels");
   DataType dtype = in.dtype(in[0]);
   DataType work = dtype.bits < 32 ? DataType::Float(32) : dtype;
   Expr x = work == dtype ? in[0] : cast(in[0], work);
-  Expr out =
-      standardized(in, reshape(x, int_array({shape[0], groups, -1})), int_array({2}), in.number("epsilon", 1e-5));
+  std::optional<std::vector<int64_t>> shape = in.fixed_shape(in[0]);
+  Expr by_group = reshape(x, int_array({shape ? (*shape)[0] : 0, groups, -1}));
+  Expr out = standardized(in, by_group, int_array({2}), in.number("epsilon", 1e-5));
+  auto in_channels = [&](const Expr& part) { return shape ? reshape(part, int_array(*shape)) : reshape_like(part, x); };
   auto along_groups = [&](const Expr& part, size_t rank) {
     return per_channel(work == dtype ? part : cast(part, work), rank);
   };
   if (in.version() < 21) {
     out = add(multiply(out, along_groups(in[1], 3)), along_groups(in[2], 3));
-    out = reshape(out, int_array(shape));
+    out = in_channels(out);
   } else {
-    out = reshape(out, int_array(shape));
-    out = add(multiply(out, along_groups(in[1], shape.size())), along_groups(in[2], shape.size()));
+    out = in_channels(out);
+    out = add(multiply(out, along_groups(in[1], rank)), along_groups(in[2], rank));
   }
   return {work == dtype ? out : cast(out, dtype)};
 }
@@ -152,11 +157,16 @@ Expr softmax_along(const char* op, const Expr& x, int axis) {
 
 Expr hardmax_along(Operation& in, const Expr& x, int axis) {
   Expr index = call_op("argmax", {x}, make_attrs<ArgReduceAttrs>([&](auto& attrs) { attrs.axis = int_array({axis}); }));
-  std::vector<int64_t> shape = in.static_shape(x, "Hardmax");
   DataType dtype = in.dtype(x);
+  const int64_t* extent = as_int(in.shape(x)[static_cast<size_t>(axis)]);
+  if (!extent) {
+    int behind = static_cast<int>(in.rank(x)) - axis - 1;
+    Expr position = positions_along(in, x, axis), chosen = expand_dims(cast(index, DataType::Int(64)), axis);
+    return cast(equal(chosen, behind ? expand_dims(position, 1, behind) : position), dtype);
+  }
   return call_op("one_hot", {index, make_scalar(1, dtype), make_scalar(0, dtype)},
                  make_attrs<OneHotAttrs>([&](auto& attrs) {
-                   attrs.depth = static_cast<int32_t>(shape[static_cast<size_t>(axis)]);
+                   attrs.depth = static_cast<int32_t>(*extent);
                    attrs.axis = axis;
                    attrs.dtype = dtype;
                  }));
@@ -184,6 +194,9 @@ Converter along_rows(Along apply) {
     if (!in.fixed_shape(in[0])) {
       if (axis + 1 == static_cast<int>(rank)) return Values{apply(in, in[0], axis)};
       if (in.name() != "Hardmax") return Values{softmax_over(in, in[0], axis, in.name() == "LogSoftmax")};
+      Expr rows = axis == 0 ? reshape(in[0], int_array({1, -1}))
+                            : merged(merged(in[0], 0, axis), 1, static_cast<int>(rank) - axis + 1);
+      return Values{reshape_like(apply(in, rows, 1), in[0])};
     }
     std::vector<int64_t> shape = in.static_shape(in[0], "softmax before version 13");
     int64_t rows = 1;
@@ -201,7 +214,6 @@ Expr log_softmax(Operation&, const Expr& x, int axis) { return softmax_along("nn
 /// -weight[target] * input[n, target, ...], summed up as `reduction` says; targets equal to ignore_index do not count.
 Expr negative_log_likelihood(Operation& in, const Expr& log_prob, const Expr& target, const Expr& weight) {
   DataType dtype = in.dtype(log_prob), index = in.dtype(target);
-  std::vector<int64_t> shape = in.static_shape(log_prob, "a loss");
   Expr counts = call_op("ones_like", {cast(target, dtype)}), label = target;
   if (in.has_attribute("ignore_index")) {
     Expr ignored = equal(target, make_scalar(double(in.integer("ignore_index")), index));

@@ -1,28 +1,64 @@
 // Pools, and what undoes them.
 
 #include "frontend/common/parts.h"
+#include "frontend/onnx/nn/pad_dynamic.h"
 #include "frontend/onnx/nn/windows.h"
 #include "frontend/onnx/tensor_ops/checked_indices.h"
 #include "relay/attrs/index.h"
 #include "relay/attrs/reduce.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/type/type_of.h"
 
 #include <cmath>
+#include <utility>
 
 namespace tessera::onnx {
 
 using namespace relay;  // NOLINT: makers of calls
 
-/// Begins, then ends, for `auto_pad` too.
-Ints padding_of(Operation& in, const Ints& kernel, const Ints& strides, const Ints& dilations) {
+namespace {
+
+/// What `auto_pad` adds along an axis whose extent a run decides: before and after, as int64 vectors of one number.
+std::pair<Expr, Expr> same_padding_at_run_time(Operation& in, int axis, int64_t window, int64_t stride,
+                                               bool more_before) {
+  auto number = [](int64_t value) { return make_ints({value}); };
+  Expr rest = call_op("floor_mod", {reshape(extent_at_run_time(in, in[0], axis), int_array({1})), number(stride)});
+  Expr last = where(equal(rest, number(0)), number(stride), rest);
+  Expr total = maximum(subtract(number(window), last), number(0));
+  Expr less = call_op("floor_divide", {total, number(2)}), more = subtract(total, less);
+  return more_before ? std::pair(more, less) : std::pair(less, more);
+}
+
+}  // namespace
+
+Ints padding_of(Operation& in, const Ints& kernel, const Ints& strides, const Ints& dilations, Expr* data,
+                double value) {
   size_t spatial = kernel.size();
   std::string automatic = in.text("auto_pad", "NOTSET");
   if (automatic == "NOTSET") return in.integers("pads", std::vector<int64_t>(2 * spatial, 0));
   if (automatic == "VALID") return Ints(2 * spatial, 0);
-  Ints shape = in.static_shape(in[0], "auto_pad");
+  const bool more_before = automatic == "SAME_LOWER";
+  const Array<PrimExpr> shape = in.shape(in[0]);
   if (shape.size() < 2) in.invalid("data without batch and channels");
-  return same_padding({shape.begin() + 2, shape.end()}, kernel, strides, dilations, automatic == "SAME_LOWER");
+  Ints extents, axes;
+  Array<Expr> before, after;
+  for (size_t i = 0; i < spatial; ++i) {
+    auto* extent = shape[i + 2].as<IntImm>();
+    extents.push_back(extent ? extent->value : strides[i]);  // with a stride of 1 all extents are padded alike
+    if (extent || strides[i] == 1) continue;
+    if (!data) in.static_shape(in[0], "auto_pad");
+    axes.push_back(static_cast<int64_t>(i) + 2);
+    auto [first, last] = same_padding_at_run_time(in, static_cast<int>(i) + 2, dilated(kernel[i], dilations[i]),
+                                                  strides[i], more_before);
+    before.push_back(first), after.push_back(last);
+  }
+  Ints out = same_padding(extents, kernel, strides, dilations, more_before);
+  if (axes.empty()) return out;
+  for (int64_t axis : axes) out[size_t(axis) - 2] = out[size_t(axis) - 2 + spatial] = 0;
+  for (const Expr& part : after) before.push_back(part);
+  *data = padded_at_run_time(in, *data, concatenate(before, 0), axes, make_scalar(value, in.dtype(*data)), "constant");
+  return out;
 }
 
 void check_windows(const Operation& in, size_t spatial) {
@@ -43,13 +79,14 @@ void check_windows(const Operation& in, size_t spatial) {
 
 namespace {
 
-PoolWindows pool_of(Operation& in) {
+/// `data` and `value`: as in `padding_of`.
+PoolWindows pool_of(Operation& in, Expr* data = nullptr, double value = 0) {
   const size_t spatial = in.spatial(in[0]);
   check_windows(in, spatial);
   Ints kernel = in.integers("kernel_shape"), ones(spatial, 1);
   if (kernel.size() != spatial) in.invalid("kernel_shape has not as many numbers as there are dimensions");
   Ints strides = in.integers("strides", ones), dilations = in.integers("dilations", ones);
-  Ints padding = padding_of(in, kernel, strides, dilations), extents;
+  Ints padding = padding_of(in, kernel, strides, dilations, data, value), extents;
   const bool is_automatic = in.text("auto_pad", "NOTSET") != "NOTSET";
   if (auto shape = in.fixed_shape(in[0])) extents.assign(shape->begin() + 2, shape->end());
   return pool_windows(in, kernel, strides, dilations, padding, in.integer("ceil_mode", 0) != 0 && !is_automatic,
@@ -107,9 +144,10 @@ Values max_pool_with_indices(Operation& in, const PoolWindows& pool) {
 }
 
 Values max_pool_node(Operation& in) {
-  PoolWindows pool = pool_of(in);
-  if (in.wants(1)) return max_pool_with_indices(in, pool);
-  return {max_pool(in[0], pool)};
+  if (in.wants(1)) return max_pool_with_indices(in, pool_of(in));
+  Expr data = in[0];
+  PoolWindows pool = pool_of(in, &data, lowest(in.dtype(data)));
+  return {max_pool(data, pool)};
 }
 
 /// How many elements each window's mean is over: padding that the node asks for counts, what lies behind it does not.
@@ -132,19 +170,30 @@ Expr counts_of(Operation& in, const PoolWindows& pool) {
 }
 
 Values average_pool_node(Operation& in) {
-  PoolWindows pool = pool_of(in);
+  Expr data = in[0];
+  PoolWindows pool = pool_of(in, &data);
   bool counts = in.integer("count_include_pad", 0) != 0;
-  Expr out = average_pool(in[0], pool, counts);
-  if (!counts || pool.padding == pool.given) {
-    if (counts && pool.rounds_up) in.unsupported("ceil_mode with padding that counts needs fixed shapes");
-    return {out};
+  if (counts && pool.rounds_up) {  // what is asked for is part of the data, and what lies behind does not count
+    std::vector<int64_t> before(pool.spatial() + 2, 0), after = before;
+    for (size_t i = 0; i < pool.spatial(); ++i) {
+      before[i + 2] = std::exchange(pool.padding[i], 0);
+      after[i + 2] = std::exchange(pool.padding[i + pool.spatial()], 0);
+    }
+    return {average_pool(pad_with(data, before, after, 0), pool, false)};
   }
+  if (!data.same_as(in[0]) && !counts) {  // a border of zeros, which do not count: so many of each window are no border
+    Expr ones = call_op("ones_like", {in[0]}), inside = ones;
+    padding_of(in, pool.kernel, pool.strides, pool.dilations, &inside);
+    return {divide(average_pool(data, pool, true), average_pool(inside, pool, true))};
+  }
+  Expr out = average_pool(data, pool, counts);
+  if (!counts || pool.padding == pool.given) return {out};
   return {multiply(out, counts_of(in, pool))};
 }
 
-Expr powers(Operation& in, double p) {
-  Expr size = call_op("abs", {in[0]});
-  return p == 1 ? size : power(size, make_scalar(p, in.dtype(in[0])));
+Expr powers(const Expr& x, double p) {
+  Expr size = call_op("abs", {x});
+  return p == 1 ? size : power(size, make_scalar(p, dtype_of(typed(x))));
 }
 Expr root(Operation& in, Expr x, double p) { return p == 1 ? x : power(x, make_scalar(1 / p, in.dtype(in[0]))); }
 double exponent_of(Operation& in) {
@@ -154,9 +203,10 @@ double exponent_of(Operation& in) {
 }
 
 Values lp_pool(Operation& in) {
-  PoolWindows pool = pool_of(in);
+  Expr data = in[0];
+  PoolWindows pool = pool_of(in, &data);
   double p = exponent_of(in), size = static_cast<double>(product_of(pool.kernel));
-  Expr means = average_pool(powers(in, p), pool, true);
+  Expr means = average_pool(powers(data, p), pool, true);
   return {root(in, multiply(means, make_scalar(size, in.dtype(in[0]))), p)};
 }
 
@@ -169,7 +219,7 @@ Values global_average_pool(Operation& in) { return {mean(in[0], spatial_axes(in)
 Values global_max_pool(Operation& in) { return {reduce("max", in[0], spatial_axes(in), true)}; }
 Values global_lp_pool(Operation& in) {
   double p = exponent_of(in);
-  return {root(in, sum(powers(in, p), spatial_axes(in), true), p)};
+  return {root(in, sum(powers(in[0], p), spatial_axes(in), true), p)};
 }
 
 /// Puts each element where its index says in a tensor of zeros, whose shape the pool would have had; a larger shape that

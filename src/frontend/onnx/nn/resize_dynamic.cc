@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/dtypes.h"
+#include "frontend/common/extents.h"
 #include "frontend/common/known.h"
 #include "frontend/common/parts.h"
 #include "frontend/onnx/nn/resize.h"
@@ -81,9 +82,9 @@ Expr along(Operation& in, const ResizeOptions& options, const Expr& data, int ax
 
 /// True where an extent is asked for that the data has.
 bool stays(Operation& in, const Expr& x, int axis, const Element& wanted) {
-  if (!wanted.value) return wanted.tensor.same_as(x) && wanted.axis == axis;
-  auto* own = in.shape(x)[static_cast<size_t>(axis)].as<IntImm>();
-  return own && own->value == *wanted.value;
+  if (wanted.tensor.defined()) return wanted.tensor.same_as(x) && wanted.axis == axis;
+  PrimExpr extent = wanted.as_extent();
+  return extent && same_extent(in.shape(x)[static_cast<size_t>(axis)], extent);
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
-// Signals: windows, Fourier transforms of known length, filters.
+// Signals: windows, Fourier transforms, filters.
 
 #include <cmath>
 
+#include "frontend/common/extents.h"
 #include "frontend/common/parts.h"
 #include "frontend/onnx/importer.h"
+#include "frontend/onnx/nn/pad_dynamic.h"
 #include "relay/attrs/signal.h"
+#include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "runtime/function/element.h"
@@ -75,6 +78,44 @@ Expr all_frequencies(const Expr& x, int axis, int64_t n, DataType dtype) {
   return multiply(take(x, make_ints(indices), axis), numbers_of(signs, {n, 2}, dtype));
 }
 
+Expr int64_number(int64_t value) { return make_constant(int_scalar(value, DataType::Int(64))); }
+Expr half_and_one(const Expr& n) { return add(call_op("floor_divide", {n, int64_number(2)}), int64_number(1)); }
+
+/// Cropped, or filled up with zeros, to a length that a run decides.
+Expr with_length_at_run_time(Operation& in, const Expr& x, int axis, const Expr& length) {
+  Expr more = reshape(subtract(length, extent_at_run_time(in, x, axis)), int_array({1}));
+  return padded_at_run_time(in, x, concatenate({make_ints({0}), more}, 0), {axis}, make_scalar(0, in.dtype(x)),
+                            "constant");
+}
+
+/// The same as `all_frequencies` for a number of elements that a run decides.
+Expr all_frequencies_at_run_time(const Expr& x, int axis, const Expr& n, DataType dtype) {
+  Expr k = call_op("dyn.iota", {n}), is_first = less(k, half_and_one(n));
+  Expr index = where(is_first, k, subtract(n, k)),
+       sign = where(is_first, make_scalar(1, dtype), make_scalar(-1, dtype));
+  return multiply(take(x, index, axis), stack({call_op("ones_like", {sign}), sign}, 1));
+}
+
+/// A transform whose length a run decides: that of the signal, or input 1.
+Expr transformed_at_run_time(Operation& in, Expr x, int axis, bool is_inverse, bool is_half) {
+  Expr n = extent_at_run_time(in, x, axis);
+  const int last = static_cast<int>(in.rank(x)) - 1;
+  const bool is_real_result = is_inverse && is_half;
+  if (is_real_result) n = multiply(subtract(n, int64_number(1)), int64_number(2));
+  if (in.has(1)) n = reshape(cast_if_needed(in, in[1], DataType::Int(64)), Array<PrimExpr>{});
+  if (in.has(1)) x = with_length_at_run_time(in, x, axis, is_real_result ? half_and_one(n) : n);
+  DataType dtype = in.dtype(in[0]);
+  if (is_real_result) {
+    auto* parts = in.shape(x)[static_cast<size_t>(last)].as<IntImm>();
+    if (parts && parts->value == 1) x = concatenate({x, zeros_like(x)}, last);
+    x = cast_if_needed(in, x, DataType::Float(64));
+    x = transformed(in, all_frequencies_at_run_time(x, axis, n, DataType::Float(64)), true);
+    return cast_if_needed(in, slice(x, last, 0, 1), dtype);
+  }
+  x = cast_if_needed(in, transformed(in, x, is_inverse), dtype);
+  return is_half ? with_length_at_run_time(in, x, axis, half_and_one(n)) : x;
+}
+
 Values fourier(Operation& in, int64_t axis_given) {
   Expr x = in[0];
   size_t rank = in.rank(x);
@@ -83,12 +124,8 @@ Values fourier(Operation& in, int64_t axis_given) {
   int axis = in.axis(axis_given, rank), last = static_cast<int>(rank) - 1, to = last - 1;
   if (axis == last) in.invalid("the axis is that of the parts");
   auto* extent = in.shape(x)[static_cast<size_t>(axis)].as<IntImm>();
-  if (!extent) in.unknown("the length of the signal must be known", x);
-  bool is_real_result = is_inverse && is_half;
-  int64_t n = is_real_result ? 2 * (extent->value - 1) : extent->value;
-  if (in.has(1)) n = in.needed_ints(in[1], "dft_length").at(0);
-  if (n <= 0 || n > (int64_t{1} << 31)) in.invalid("a transform of " + std::to_string(n) + " elements");
-
+  std::optional<std::vector<int64_t>> asked;
+  if (in.has(1)) asked = in.constant_ints(in[1]);
   std::vector<int64_t> order, back(rank);
   for (int i = 0; i < last; ++i)
     if (i != axis) order.push_back(i);
@@ -96,6 +133,11 @@ Values fourier(Operation& in, int64_t axis_given) {
   order.push_back(last);
   for (size_t i = 0; i < rank; ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
   x = transpose(x, int_array(order));
+  if (!extent || (in.has(1) && !asked))
+    return {transpose(transformed_at_run_time(in, x, to, is_inverse, is_half), int_array(back))};
+  bool is_real_result = is_inverse && is_half;
+  int64_t n = asked ? asked->at(0) : is_real_result ? 2 * (extent->value - 1) : extent->value;
+  if (n <= 0 || n > (int64_t{1} << 31)) in.invalid("a transform of " + std::to_string(n) + " elements");
   x = with_length(in, x, to, extent->value, is_real_result ? n / 2 + 1 : n);
   if (is_real_result) {
     DataType dtype = in.dtype(x);
@@ -117,20 +159,29 @@ Values fourier_20(Operation& in) { return fourier(in, in.has(2) ? in.needed_ints
 Values short_time_fourier(Operation& in) {
   Expr x = in[0];
   auto* extent = in.shape(x)[1].as<IntImm>();
-  if (!extent) in.unknown("the length of the signal must be known", x);
-  int64_t step = in.needed_ints(in[1], "frame_step").at(0), length = extent->value;
+  if (!extent && !in.has(2) && !in.has(3)) in.unknown("the length of the signal must be known", x);
+  int64_t step = in.needed_ints(in[1], "frame_step").at(0), length = extent ? extent->value : 0;
   if (in.has(2)) length = in.static_shape(in[2], "a window").at(0);
   if (in.has(3)) length = in.needed_ints(in[3], "frame_length").at(0);
-  if (step < 1 || length < 1 || length > extent->value) in.invalid("the frames do not fit the signal");
-  int64_t frames = (extent->value - length) / step + 1;
-  std::vector<int64_t> indices;
-  for (int64_t frame = 0; frame < frames; ++frame)
-    for (int64_t i = 0; i < length; ++i) indices.push_back(frame * step + i);
+  if (step < 1 || length < 1 || (extent && length > extent->value)) in.invalid("the frames do not fit the signal");
   auto* parts = in.shape(x)[2].as<IntImm>();
   if (!parts) in.invalid("the last dimension holds one or two parts");
   bool is_half = in.integer("onesided", 1) != 0;
   if (is_half && parts->value == 2) in.unsupported("half the frequencies of a complex signal");
-  x = reshape_to(take(x, make_ints(indices), 1), {-1, frames, length, parts->value});
+  if (extent) {
+    int64_t frames = (extent->value - length) / step + 1;
+    std::vector<int64_t> indices;
+    for (int64_t frame = 0; frame < frames; ++frame)
+      for (int64_t i = 0; i < length; ++i) indices.push_back(frame * step + i);
+    x = reshape_to(take(x, make_ints(indices), 1), {-1, frames, length, parts->value});
+  } else {
+    std::vector<int64_t> inside(static_cast<size_t>(length));
+    for (size_t i = 0; i < inside.size(); ++i) inside[i] = static_cast<int64_t>(i);
+    Expr room = subtract(extent_at_run_time(in, x, 1), int64_number(length));
+    Expr frames = add(call_op("floor_divide", {room, int64_number(step)}), int64_number(1));
+    Expr begins = multiply(call_op("dyn.iota", {frames}), int64_number(step));
+    x = take(x, add(expand_dims(begins, 1), make_ints(inside)), 1);
+  }
   if (in.has(2)) x = multiply(x, expand_dims(in[2], 1));
   x = cast_if_needed(in, transformed(in, x, false), in.dtype(in[0]));
   return {is_half ? slice(x, 2, 0, length / 2 + 1) : x};

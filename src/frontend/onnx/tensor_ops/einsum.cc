@@ -1,9 +1,12 @@
 // Einsum: operands are contracted from left to right, each pair as a matmul.
 
+#include "frontend/common/extents.h"
 #include "frontend/common/parts.h"
 #include "frontend/onnx/importer.h"
+#include "ir/prim/ops.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/type/rule.h"
 
 #include <algorithm>
 
@@ -16,13 +19,14 @@ using namespace relay;  // NOLINT: makers of calls
 struct Named {
   Expr tensor;
   std::string axes;
-  std::vector<int64_t> shape;
+  std::vector<PrimExpr> shape;
 };
 
 bool contains(const std::string& text, char letter) { return text.find(letter) != std::string::npos; }
 
 Named named(Operation& in, const Expr& x, const std::string& term) {
-  Named out{x, "", in.static_shape(x, "Einsum")};
+  const Array<PrimExpr> shape = in.shape(x);
+  Named out{x, "", {shape.begin(), shape.end()}};
   size_t dots = term.find("..."), letters = term.size() - (dots == std::string::npos ? 0 : 3);
   if (letters > out.shape.size() || (dots == std::string::npos && letters != out.shape.size()))
     in.invalid("the term " + term + " does not fit a tensor of " + std::to_string(out.shape.size()) + " dimensions");
@@ -41,12 +45,13 @@ Named named(Operation& in, const Expr& x, const std::string& term) {
 void take_diagonals(Operation& in, Named* x) {
   for (size_t i = 0; i < x->axes.size(); ++i)
     for (size_t j = x->axes.find(x->axes[i], i + 1); j != std::string::npos; j = x->axes.find(x->axes[i], i + 1)) {
-      if (x->shape[i] != x->shape[j]) in.invalid("the diagonal of dimensions that differ");
-      std::vector<int64_t> row(x->shape.size(), 1), column(x->shape.size(), 1), numbers;
-      row[i] = x->shape[i];
-      column[j] = x->shape[i];
-      for (int64_t k = 0; k < x->shape[i]; ++k) numbers.push_back(k);
-      Expr is_diagonal = equal(reshape_to(make_ints(numbers), row), reshape_to(make_ints(numbers), column));
+      if (!may_equal(x->shape[i], x->shape[j])) in.invalid("the diagonal of dimensions that differ");
+      auto positions = [&](size_t axis) {
+        int behind = static_cast<int>(x->shape.size() - axis) - 1;
+        Expr numbers = positions_along(in, x->tensor, static_cast<int>(axis));
+        return behind ? expand_dims(numbers, 1, behind) : numbers;
+      };
+      Expr is_diagonal = equal(positions(i), positions(j));
       Expr kept = where(is_diagonal, x->tensor, make_scalar(0, in.dtype(x->tensor)));
       x->tensor = sum(kept, int_array({static_cast<int64_t>(j)}));
       x->axes.erase(j, 1);
@@ -73,26 +78,50 @@ void sum_away(Named* x, const std::string& needed) {
 /// Dimensions of extent one that the other broadcasts are left out.
 void drop_ones(Named* x, const Named& other) {
   Named out{x->tensor, "", {}};
+  std::vector<int64_t> gone;
   for (size_t i = 0; i < x->axes.size(); ++i) {
     size_t at = other.axes.find(x->axes[i]);
-    if (x->shape[i] == 1 && at != std::string::npos && other.shape[at] != 1) continue;
+    if (is_one(x->shape[i]) && at != std::string::npos && !is_one(other.shape[at])) {
+      gone.push_back(static_cast<int64_t>(i));
+      continue;
+    }
     out.axes += x->axes[i];
     out.shape.push_back(x->shape[i]);
   }
-  if (out.axes.size() != x->axes.size()) out.tensor = reshape_to(x->tensor, out.shape);
+  if (!gone.empty()) out.tensor = squeeze(x->tensor, int_array(gone));
   *x = std::move(out);
 }
 
-int64_t extent_of(const Named& x, char letter) { return x.shape[x.axes.find(letter)]; }
+PrimExpr extent_of(const Named& x, char letter) { return x.shape[x.axes.find(letter)]; }
 
 void order(Named* x, const std::string& axes) {
   if (x->axes == axes) return;
-  std::vector<int64_t> permutation, shape;
+  std::vector<int64_t> permutation;
+  std::vector<PrimExpr> shape;
   for (char letter : axes) {
     permutation.push_back(static_cast<int64_t>(x->axes.find(letter)));
     shape.push_back(extent_of(*x, letter));
   }
   *x = Named{transpose(x->tensor, int_array(permutation)), axes, shape};
+}
+
+/// Groups of dimensions, each as one.
+Expr grouped(Expr x, const std::vector<size_t>& sizes) {
+  int at = 0;
+  for (size_t size : sizes) {
+    if (size == 0) x = expand_dims(x, at);
+    else x = merged(x, at, at + static_cast<int>(size));
+    ++at;
+  }
+  return x;
+}
+
+/// Dimension `at` of `x` as `count` dimensions of `like`, from `begin` on.
+Expr ungrouped(const Expr& x, size_t at, const Named& like, size_t begin, size_t count) {
+  if (count == 0) return squeeze(x, int_array({static_cast<int64_t>(at)}));
+  if (count == 1) return x;
+  return reshaped_as(x, static_cast<int>(at), static_cast<int>(at) + 1, like.tensor, static_cast<int>(begin),
+                     static_cast<int>(begin + count));
 }
 
 /// Contracts two: shared dimensions that are needed later are the batch, the other shared ones are summed over.
@@ -108,21 +137,31 @@ Named contract(Operation& in, Named a, Named b, const std::string& needed) {
   }
   for (char letter : b.axes)
     if (!contains(a.axes, letter)) columns += letter;
-  auto count = [&](const Named& x, const std::string& letters) {
-    int64_t out = 1;
-    for (char letter : letters) out *= extent_of(x, letter);
-    return out;
-  };
   for (char letter : batch + inner)
-    if (extent_of(a, letter) != extent_of(b, letter)) in.invalid("dimensions of one name differ");
+    if (!may_equal(extent_of(a, letter), extent_of(b, letter))) in.invalid("dimensions of one name differ");
   order(&a, batch + rows + inner);
   order(&b, batch + inner + columns);
   Named out{nullptr, batch + rows + columns, {}};
   for (char letter : batch + rows) out.shape.push_back(extent_of(a, letter));
   for (char letter : columns) out.shape.push_back(extent_of(b, letter));
-  Expr left = reshape_to(a.tensor, {count(a, batch), count(a, rows), count(a, inner)});
-  Expr right = reshape_to(b.tensor, {count(b, batch), count(b, inner), count(b, columns)});
-  out.tensor = reshape_to(matmul_like_numpy(in, left, right), out.shape);
+  std::optional<std::vector<int64_t>> left = in.fixed_shape(a.tensor), right = in.fixed_shape(b.tensor);
+  if (!left || !right) {
+    Expr product = matmul_like_numpy(in, grouped(a.tensor, {batch.size(), rows.size(), inner.size()}),
+                                     grouped(b.tensor, {batch.size(), inner.size(), columns.size()}));
+    product = ungrouped(product, 2, b, batch.size() + inner.size(), columns.size());
+    product = ungrouped(product, 1, a, batch.size(), rows.size());
+    out.tensor = ungrouped(product, 0, a, 0, batch.size());
+    return out;
+  }
+  auto count = [](const std::vector<int64_t>& shape, size_t begin, size_t size) {
+    return product_of({shape.begin() + int64_t(begin), shape.begin() + int64_t(begin + size)});
+  };
+  size_t nb = batch.size(), nr = rows.size(), ni = inner.size(), nc = columns.size();
+  std::vector<int64_t> result(left->begin(), left->begin() + int64_t(nb + nr));
+  result.insert(result.end(), right->begin() + int64_t(nb + ni), right->end());
+  Expr of_rows = reshape_to(a.tensor, {count(*left, 0, nb), count(*left, nb, nr), count(*left, nb + nr, ni)});
+  Expr of_columns = reshape_to(b.tensor, {count(*right, 0, nb), count(*right, nb, ni), count(*right, nb + ni, nc)});
+  out.tensor = reshape_to(matmul_like_numpy(in, of_rows, of_columns), result);
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Operators that choose or place elements by index, and sorting.
 
 #include "relay/attrs/index.h"
+#include "frontend/common/extents.h"
 #include "frontend/common/parts.h"
 #include "frontend/onnx/tensor_ops/checked_indices.h"
 #include "ir/prim/ops.h"
@@ -90,20 +91,16 @@ Values scatter_elements(Operation& in) {
   if (how == "add") return {call_op("scatter_add", {in[0], in[1], in[2]}, make_attrs<ScatterAddAttrs>(along))};
   Expr indices = in[1];
   // As tuples: every dimension but `axis` keeps the index of the update.
-  Ints shape = in.static_shape(indices, "a scatter that reduces");
+  const int rank = static_cast<int>(in.rank(indices));
   DataType dtype = in.dtype(indices);
   Array<Expr> parts;
-  for (size_t i = 0; i < shape.size(); ++i) {
-    if (static_cast<int>(i) == axis) {
+  for (int i = 0; i < rank; ++i) {
+    if (i == axis) {
       parts.push_back(indices);
       continue;
     }
-    NDArray own = NDArray::empty(shape, dtype);
-    int64_t inner = 1;
-    for (size_t j = i + 1; j < shape.size(); ++j) inner *= shape[j];
-    for (int64_t at = 0; at < own.size(); ++at)
-      write_int(dtype, at / inner % shape[i], own.data<char>() + at * int64_t(dtype.bytes()));
-    parts.push_back(make_constant(own));
+    Expr own = cast_if_needed(in, positions_along(in, indices, i), dtype);
+    parts.push_back(broadcast_to_like(i + 1 < rank ? expand_dims(own, 1, rank - i - 1) : own, indices));
   }
   if (how != "mul" && how != "min" && how != "max") in.unsupported("the reduction " + how);
   return {call_op("scatter_nd", {in[0], stack(parts, 0), in[2]}, make_attrs<ScatterNDAttrs>([&](auto& attrs) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "frontend/common/extents.h"
+#include "frontend/common/known.h"
 #include "frontend/common/parts.h"
 #include "frontend/onnx/nn/pad_dynamic.h"
 #include "ir/prim/ops.h"
@@ -12,6 +14,7 @@
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
+#include "relay/type/rule.h"
 #include "runtime/function/element.h"
 #include "runtime/function/shape_functions.h"
 
@@ -67,9 +70,9 @@ Values eye_like(Operation& in) {
   DataType dtype =
       in.has_attribute("dtype") ? element_type(static_cast<ElementType>(in.integer("dtype"))) : in.dtype(in[0]);
   if (!in.fixed_shape(in[0])) {
-    auto positions = [&](int axis) { return call_op("dyn.iota", {extent_at_run_time(in, in[0], axis)}); };
-    Expr diagonal = add(positions(0), make_constant(int_scalar(in.integer("k", 0), DataType::Int(64))));
-    return {cast(equal(expand_dims(diagonal, 1), positions(1)), dtype)};
+    Expr shift = make_constant(int_scalar(in.integer("k", 0), DataType::Int(64)));
+    Expr diagonal = add(positions_along(in, in[0], 0), shift);
+    return {cast(equal(expand_dims(diagonal, 1), positions_along(in, in[0], 1)), dtype)};
   }
   Ints shape = in.static_shape(in[0], "EyeLike");
   NDArray out = NDArray::empty(shape, dtype);
@@ -151,6 +154,29 @@ Values concat(Operation& in) {
   return {concatenate(in.tensors(), axis)};
 }
 
+/// Where each extent of the result is seen: the data itself, or repeated along axes of extent 1. Null where it is not.
+Expr expanded_by_names(Operation& in) {
+  std::optional<std::vector<PrimExpr>> wanted = seen_extents(in, in[1]);
+  size_t rank = in.rank(in[0]);
+  if (!wanted) return nullptr;
+  if (wanted->size() < rank) wanted->insert(wanted->begin(), rank - wanted->size(), PrimExpr(1));
+  Expr x = wanted->size() > rank ? expand_dims(in[0], 0, static_cast<int>(wanted->size() - rank)) : in[0];
+  const Array<PrimExpr> own = in.shape(x);
+  std::vector<int64_t> counts(wanted->size(), 1);
+  bool repeats = false;
+  for (size_t i = 0; i < own.size(); ++i) {
+    const PrimExpr& extent = (*wanted)[i];
+    if (!extent) return nullptr;
+    if (is_one(extent) || same_extent(own[i], extent)) continue;
+    const int64_t* count = as_int(extent);
+    if (!is_one(own[i]) || !count || *count < 1) return nullptr;
+    counts[i] = *count;
+    repeats = true;
+  }
+  if (!repeats) return x;
+  return call_op("tile", {x}, make_attrs<TileAttrs>([&](auto& attrs) { attrs.reps = int_array(counts); }));
+}
+
 Values expand(Operation& in) {
   if (std::optional<std::vector<int64_t>> shape = in.constant_ints(in[1])) {
     if (std::optional<std::vector<int64_t>> own = in.fixed_shape(in[0])) {
@@ -163,6 +189,7 @@ Values expand(Operation& in) {
       return {broadcast_to(in[0], int_array(wide))};
     }
   }
+  if (Expr seen = expanded_by_names(in); seen.defined()) return {seen};
   // One operator, which forgets what extents are known; where there are none but 1 that is nothing.
   const Array<PrimExpr> own = in.shape(in[0]);
   const bool is_dynamic =
@@ -199,16 +226,31 @@ Values flatten(Operation& in) {
   return {call_op("nn.batch_flatten", {merged})};
 }
 
+/// Where each extent of the result but one is seen, and numbers can say them; null where not.
+Expr reshaped_by_names(Operation& in, bool zero_is_zero) {
+  std::optional<std::vector<PrimExpr>> wanted = seen_extents(in, in[1]);
+  if (!wanted) return nullptr;
+  const Array<PrimExpr> own = in.shape(in[0]);
+  for (size_t i = 0; i < wanted->size(); ++i) {
+    if (!(*wanted)[i] || !is_zero((*wanted)[i])) continue;
+    if (zero_is_zero || i >= own.size() || relay::is_any(own[i])) return nullptr;
+    (*wanted)[i] = own[i];
+  }
+  return reshaped_to(in, in[0], *wanted);
+}
+
 Values reshaped(Operation& in) {
   bool zero_is_zero = in.integer("allowzero", 0) != 0;
   std::optional<std::vector<int64_t>> shape;
   if (in.has_attribute("shape")) shape = in.integers("shape");
   else shape = in.constant_ints(in[1]);
-  if (!shape)
+  if (!shape) {
+    if (Expr seen = reshaped_by_names(in, zero_is_zero); seen.defined()) return {seen};
     return {call_op("dyn.reshape", {in[0], in[1]}, make_attrs<ReshapeAttrs>([&](auto& attrs) {
                       attrs.newshape = zero_is_zero ? int_array({-1}) : int_array({0, -1});
                       attrs.allowzero = zero_is_zero;
                     }))};
+  }
   for (int64_t extent : *shape)
     if (extent < -1) in.invalid("the shape has the extent " + std::to_string(extent));
   std::optional<std::vector<int64_t>> own = in.fixed_shape(in[0]);
@@ -316,6 +358,36 @@ Values transposed(Operation& in) {
   return {transpose(in[0], axes.empty() ? Array<PrimExpr>(nullptr) : int_array(axes))};
 }
 
+/// Axes from `begin` to before `end` by steps, vectors of int64 with a number for each of `axes`. `known`: the axes, where
+/// they are; the others keep what is known of their extents.
+Expr cut_at_run_time(Operation& in, const Expr& x, const Expr& begin, const Expr& end, const Expr& steps,
+                     const Expr& axes, const std::optional<std::vector<int64_t>>& known) {
+  const size_t rank = in.rank(x);
+  auto whole = [&](const Expr& given, int64_t otherwise) {
+    return call_op(
+        "scatter",
+        {make_ints(std::vector<int64_t>(rank, otherwise)), axes, cast_if_needed(in, given, DataType::Int(64))},
+        make_attrs<ScatterAttrs>([](auto& attrs) { attrs.axis = 0; }));
+  };
+  Expr by = steps.defined() ? whole(steps, 1) : make_ints(std::vector<int64_t>(rank, 1));
+  return call_op("dyn.strided_slice", {x, whole(begin, 0), whole(end, INT64_MAX), by},
+                 make_attrs<StridedSliceAttrs>([&](auto& attrs) {
+                   if (known && known->size() < rank) attrs.axes = int_array(*known);
+                 }));
+}
+
+/// Along an axis whose extent is known at run time: parts of ceil(extent / count) elements, the last of what is left.
+Values parted_at_run_time(Operation& in, int axis, int64_t count) {
+  auto number = [](int64_t value) { return make_ints({value}); };
+  Expr extent = reshape(extent_at_run_time(in, in[0], axis), int_array({1}));
+  Expr each = call_op("floor_divide", {add(extent, number(count - 1)), number(count)});
+  Values out;
+  for (int64_t i = 0; i < count; ++i)
+    out.push_back(cut_at_run_time(in, in[0], multiply(each, number(i)), multiply(each, number(i + 1)), nullptr,
+                                  number(axis), std::vector<int64_t>{axis}));
+  return out;
+}
+
 Values parted(Operation& in) {
   size_t rank = in.rank(in[0]);
   int axis = in.axis(in.integer("axis", 0), rank);
@@ -324,8 +396,9 @@ Values parted(Operation& in) {
   if (count == 0) in.invalid("there are no outputs");
   if (count != in.num_outputs()) in.invalid("num_outputs is not the number of outputs");
   if (!sizes) {
-    int64_t extent = in.static_shape(in[0], "Split")[static_cast<size_t>(axis)], n = static_cast<int64_t>(count);
-    int64_t each = (extent + n - 1) / n;
+    const int64_t* known = as_int(in.shape(in[0])[static_cast<size_t>(axis)]);
+    if (!known) return parted_at_run_time(in, axis, static_cast<int64_t>(count));
+    int64_t extent = *known, n = static_cast<int64_t>(count), each = (extent + n - 1) / n;
     sizes.emplace();
     for (int64_t i = 0; i < n; ++i) sizes->push_back(std::clamp<int64_t>(extent - i * each, 0, each));
   }
@@ -400,6 +473,19 @@ Values slice_1(Operation& in) {
   return {sliced_by(in, begin, end, ones, in.integers("axes", counted(begin.size())))};
 }
 
+/// True where each axis begins at 0 and is seen to end no earlier than the data.
+bool keeps_all(Operation& in, const std::vector<int64_t>& axes, const std::optional<std::vector<int64_t>>& strides) {
+  if (in.has(4) && (!strides || std::count(strides->begin(), strides->end(), 1) != int64_t(strides->size())))
+    return false;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    std::optional<Element> begin = element_of(in[1], int64_t(i)), end = element_of(in[2], int64_t(i));
+    if (!begin || begin->value != 0 || !end) return false;
+    PrimExpr extent = end->as_extent();
+    if (!extent || !same_extent(extent, in.shape(in[0])[static_cast<size_t>(axes[i])])) return false;
+  }
+  return true;
+}
+
 Values slice_10(Operation& in) {
   std::optional<std::vector<int64_t>> begin = in.constant_ints(in[1]), end = in.constant_ints(in[2]), axes, strides;
   if (in.has(3)) axes = in.constant_ints(in[3]);
@@ -425,17 +511,8 @@ Values slice_10(Operation& in) {
     positions = make_ints(*axes);
   }
   if (strides && std::count(strides->begin(), strides->end(), 0)) in.invalid("a step is zero");
-  DataType dtype = DataType::Int(64);
-  auto whole = [&](const Expr& given, const Expr& otherwise) {
-    Expr values = in.dtype(given) == dtype ? given : cast(given, dtype);
-    return call_op("scatter", {otherwise, positions, values},
-                   make_attrs<ScatterAttrs>([](auto& attrs) { attrs.axis = 0; }));
-  };
-  Expr zeros = make_ints(std::vector<int64_t>(rank, 0)), ones = make_ints(std::vector<int64_t>(rank, 1));
-  Expr ends = make_ints(std::vector<int64_t>(rank, INT64_MAX));
-  Expr steps = in.has(4) ? whole(in[4], ones) : ones;
-  return {call_op("dyn.strided_slice", {in[0], whole(in[1], zeros), whole(in[2], ends), steps},
-                  make_attrs<StridedSliceAttrs>([](auto&) {}))};
+  if (axes && keeps_all(in, *axes, strides)) return {in[0]};
+  return {cut_at_run_time(in, in[0], in[1], in[2], in.get_or(4, nullptr), positions, axes)};
 }
 
 Values padded(Operation& in) {
@@ -475,6 +552,8 @@ Values padded(Operation& in) {
     }
   }
   Expr data = in[0];
+  if ((crops || mode == "wrap") && !in.fixed_shape(data))
+    return {padded_at_run_time(in, data, make_ints(*pads), *axes, value, mode)};
   if (crops) {
     Ints extents = in.static_shape(data, "a pad that crops"), end(rank), begin(rank), ones(rank, 1);
     for (size_t i = 0; i < rank; ++i) {
@@ -533,8 +612,12 @@ Converter sub_pixel(const char* op) {
     if (mode == "CRD" && in.name() == "SpaceToDepth") {
       // Blocks come before channels; they are put behind them.
       Expr blocks = call_op(op, {in[0]}, make_attrs<SubPixelAttrs>([&](auto& attrs) { attrs.block_size = block; }));
-      Ints shape = in.static_shape(blocks, "the mode CRD");
       int64_t count = int64_t{block} * block;
+      if (!in.fixed_shape(blocks)) {
+        Expr parts = reshape(blocks, int_array({0, -4, count, -1, -2}));
+        return Values{reshape(transpose(parts, int_array({0, 2, 1, 3, 4})), int_array({0, -3, -2}))};
+      }
+      Ints shape = in.static_shape(blocks, "the mode CRD");
       Expr parts = reshape(blocks, int_array({shape[0], count, shape[1] / count, shape[2], shape[3]}));
       return Values{reshape(transpose(parts, int_array({0, 2, 1, 3, 4})), int_array(shape))};
     }
