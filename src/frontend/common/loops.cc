@@ -86,7 +86,9 @@ class Captured {
     if (!outside_.count(value.get())) return nullptr;
     auto [it, is_new] = variables_.try_emplace(value.get());
     if (is_new) {
-      it->second = make_local("outside" + std::to_string(bindings_.size()), relay::type_of(value));
+      const Type type = relay::type_of(value);
+      it->second = make_local("outside" + std::to_string(bindings_.size()), without_names(type));
+      it->second->checked_type_ = type;
       bindings_.emplace_back(it->second, value);
     }
     return it->second;

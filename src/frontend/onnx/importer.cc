@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "base/stack.h"
-#include "frontend/common/extents.h"
 #include "frontend/onnx/minifloat.h"
 #include "frontend/onnx/scope.h"
 #include "ir/prim/ops.h"
@@ -274,12 +273,7 @@ Type Importer::named_type(const Type& type, const Array<String>& names) {
 void Importer::forget_names(const Expr& root) const {
   if (!names_extents_) return;
   auto forget = [](const Expr& expr) {
-    if (expr.as<OpNode>() || expr.as<relay::Constant>()) return;
-    expr->checked_type_ = nullptr;
-    if (auto* var = expr.as<relay::VarNode>(); var && var->type_annotation)
-      const_cast<relay::VarNode*>(var)->type_annotation = without_names(var->type_annotation);
-    if (auto* function = expr.as<relay::FunctionNode>(); function && function->ret_type)
-      const_cast<relay::FunctionNode*>(function)->ret_type = without_names(function->ret_type);
+    if (!expr.as<OpNode>() && !expr.as<relay::Constant>()) expr->checked_type_ = nullptr;
   };
   relay::post_order(root, forget, true);
 }

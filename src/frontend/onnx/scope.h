@@ -45,7 +45,7 @@ class Importer {
   Array<String> dim_names(const ValueInfo& input, const Type& type) const;
   /// The type with a variable for each unknown extent, one for all of a name.
   Type named_type(const Type& type, const Array<String>& names);
-  /// Any instead of those variables, in all that `root` is made of.
+  /// Without the types that hold those variables, in all that `root` is made of: annotations have Any.
   void forget_names(const Expr& root) const;
   /// `graph`: what the nodes are of; null for those of a function.
   void import_nodes(const std::vector<Node>& nodes, const Graph* graph, Scope& scope);

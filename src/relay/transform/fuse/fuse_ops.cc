@@ -42,7 +42,7 @@ Contents contents_of(const Expr& body) {
 
 class Fuser {
  public:
-  Fuser(const Expr& body, const FusionLimits& limits) : plan_(body, limits), link_constants_(limits.link_constants) {
+  Fuser(const Expr& body, const FusionLimits& limits) : plan_(body, limits), limits_(limits) {
     rewriter_.on([this](const Call* call) { return on(call); });
     rewriter_.on([this](const Tuple* tuple) { return on(tuple); });
     rewriter_.on([this](const TupleGetItem* get) { return on(get); });
@@ -58,7 +58,7 @@ class Fuser {
     if (!op || Op(op).has(kNonComputational)) return rewriter_.children(call);
     if (op->name == ops::stop_fusion) return rewriter_(call->args[0]);  // it has done its work in the plan
     const FusionGroup* group = plan_.group(Expr(call));
-    Expr inside = with(call, &Call::args, inputs(call->args, group));
+    Expr inside = with(call, &Call::args, inputs(call->args, group, !computes_its_shape(call, Op(op))));
     return group->root == call ? close(group, checked_type(Expr(call)), inside) : inside;
   }
 
@@ -76,11 +76,15 @@ class Fuser {
     return group->root == get ? close(group, checked_type(Expr(get)), inside) : inside;
   }
 
-  /// The arguments as they are seen inside `group`: a parameter for each that comes from another.
-  Array<Expr> inputs(const Array<Expr>& args, const FusionGroup* group) {
+  /// The arguments as they are seen inside `group`: a parameter for each that comes from another. `holds_numbers`: but for
+  /// numbers.
+  Array<Expr> inputs(const Array<Expr>& args, const FusionGroup* group, bool holds_numbers = false) {
     Array<Expr> out = rewriter_(args);  // all of them before the first becomes a parameter: operands come first
     for (size_t i = 0; i < args.size(); ++i) {
-      bool is_inside = plan_.group(args[i]) == group || (link_constants_ && out[i].as<Constant>());
+      auto* constant = out[i].as<Constant>();
+      bool is_held =
+          constant && (limits_.link_constants || (holds_numbers && limits_.level > 0 && is_number(constant)));
+      bool is_inside = is_held || plan_.group(args[i]) == group;
       if (!is_inside) out.set(i, kernels_[group].param_for(out[i], checked_type(args[i])));
     }
     return out;
@@ -103,7 +107,7 @@ class Fuser {
   static ObjectRef box_int(int value) { return int_imm(DataType::Int(32), value); }
 
   FusionPlan plan_;
-  bool link_constants_;
+  FusionLimits limits_;
   Rewriter rewriter_;
   std::unordered_map<const FusionGroup*, KernelInputs> kernels_;
 };

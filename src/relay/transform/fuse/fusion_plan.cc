@@ -10,6 +10,19 @@
 #include "relay/slots.h"
 
 namespace tessera::relay {
+
+bool is_number(const Constant* constant) {
+  const DataType dtype = constant->data.dtype();
+  return constant->is_scalar() && dtype.lanes == 1 && (dtype.is_integral() || dtype.is_floating());
+}
+
+bool computes_its_shape(const Call* call, const Op& op) {
+  if (!op.has(kShapeFunc)) return false;
+  bool is_dynamic = false;
+  walk(checked_type(Expr(call)), [&](const AnyDim*) { is_dynamic = true; });
+  return is_dynamic;
+}
+
 namespace {
 
 struct GraphNode;
@@ -66,11 +79,7 @@ class Graph {
   void children(const Expr& expr, GraphNode* node) {
     if (auto* call = expr.as<Call>()) return visit_call(call, node);
     if (auto* constant = expr.as<Constant>()) {
-      DataType dtype = constant->data.dtype();
-      // A number of any type; v0.10 passes those of 8 and 16 bits to kernels as tensors.
-      bool is_plain = dtype.lanes == 1 && (dtype.is_integral() || dtype.is_floating());
-      bool stays = link_constants_ || (constant->is_scalar() && is_plain);
-      node->kind = stays ? Fusion::Elementwise : Fusion::Opaque;
+      node->kind = link_constants_ || is_number(constant) ? Fusion::Elementwise : Fusion::Opaque;
     } else if (auto* tuple = expr.as<Tuple>()) {
       node->kind = Fusion::Tuple;
       for (const Expr& field : tuple->fields_) {
@@ -117,15 +126,6 @@ class Graph {
       use_outside(write->ref);
       use_outside(write->value);
     }
-  }
-
-  /// True when the shape of the result is found by the operator's own shape function, which needs the arguments, or
-  /// their shapes, before the call: they must not be inside its kernel.
-  static bool computes_its_shape(const Call* call, const Op& op) {
-    if (!op.has(kShapeFunc)) return false;
-    bool is_dynamic = false;
-    walk(checked_type(Expr(call)), [&](const AnyDim*) { is_dynamic = true; });
-    return is_dynamic;
   }
 
   void visit_call(const Call* call, GraphNode* node) {

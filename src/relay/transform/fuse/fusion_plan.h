@@ -20,6 +20,13 @@ struct FusionGroup {
   const Object* root = nullptr;
 };
 
+/// A number of any type, which kernels hold however many read it; v0.10 passes those of 8 and 16 bits, and those that
+/// several kernels read, to them as tensors.
+bool is_number(const Constant* constant);
+/// True when the shape of the result is found by the operator's own shape function, which needs the arguments, or
+/// their shapes, before the call: they must not be inside its kernel.
+bool computes_its_shape(const Call* call, const Op& op);
+
 /// Groups the expressions of a typed function body with v0.10's rules, along the tree of post-dominators: an
 /// element-wise or broadcast operator fuses with what it feeds where all paths there are no more than injective; a
 /// convolution takes along the element-wise operators behind it; then injective operators follow, and tuples last.

@@ -29,3 +29,14 @@ def test_a_tensor_of_one_element_is_one():
     x = relay.var("x", shape=(4,))
     mod = tessera.IRModule.from_expr(relay.Function([x], x + relay.const(np.ones(1, "float32"))))
     assert len(relay.build(mod, "llvm").get_params()) == 1
+
+
+def test_a_number_that_several_kernels_read_is_in_each():
+    x, two = relay.var("x", shape=(8, 16)), relay.const(2.0)
+    for _ in range(3):
+        x = x / relay.sqrt(relay.mean(relay.power(x, two), axis=1, keepdims=True) + two)
+    mod = tessera.IRModule.from_expr(relay.Function(relay.analysis.free_vars(x), x))
+    fused = relay.transform.FuseOps(2)(relay.transform.InferType()(mod))
+    assert str(fused).count("2f") == 6
+    assert "Tensor[(), float32]" not in str(fused)
+    assert dict(relay.build(mod, "llvm").get_params()) == {}
