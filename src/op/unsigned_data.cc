@@ -81,8 +81,13 @@ Expr conv2d(const Op& op, const Attrs& given, const Array<Expr>& args, const Arr
 
 Expr layout::legalize_conv2d(const Op& op, const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types,
                              const relay::GraphEnvironment& environment) {
-  if (Expr out = conv2d(op, attrs, args, types, environment)) return out;
-  return pad_channels_conv2d(op, attrs, args, types, environment);
+  auto further = [](const Op& op, const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types,
+                    const relay::GraphEnvironment& environment) {
+    Expr out = conv2d(op, attrs, args, types, environment);
+    return out ? out : pad_channels_conv2d(op, attrs, args, types, environment);
+  };
+  Expr out = trim_taps(op, attrs, args, types, environment, further);
+  return out ? out : further(op, attrs, args, types, environment);
 }
 
 Expr layout::legalize_matmul(const Op& op, const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types,
