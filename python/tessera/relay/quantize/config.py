@@ -50,7 +50,7 @@ class QConfig:
         "skip_depthwise_layers": True,
         "min_snr": 23.0,
         "sensitive_dtype": "bfloat16",
-        "sensitive_budget": 0.3,
+        "sensitive_budget": 0.35,
     }
     _choices: ClassVar[dict[str, tuple[str, ...]]] = {
         "calibrate_mode": ("global_scale", "kl_divergence", "percentile"),
