@@ -314,6 +314,139 @@ def test_resnet50():
     np.testing.assert_allclose(run(parts, [x])[0], run(mod, [x])[0], 1e-4, 1e-6)
 
 
+# ---- narrow types ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["conv", "dense"])
+def test_bf16(kind):
+    if kind == "conv":
+        x = var("x", 1, 8, 9, 9)
+        body = relay.nn.conv2d(x, weight(16, 8, 3, 3), kernel_size=(3, 3), channels=16, padding=(1, 1))
+        body = relay.nn.relu(relay.nn.bias_add(body, weight(16)))
+    else:
+        x = var("x", 5, 32)
+        body = relay.tanh(relay.nn.bias_add(relay.nn.dense(x, weight(24, 32)), weight(24)))
+    plain = module(body)
+    mixed = relay.transform.FoldConstant()(
+        relay.transform.InferType()(relay.transform.ToMixedPrecision("bfloat16")(plain))
+    )
+    parts = dnnl.partition_for_dnnl(mixed)
+    (function,) = external(parts)
+    assert {str(p.checked_type.dtype) for p in function.params} == {"bfloat16"}
+    data = tensor(*[int(n) for n in x.type_annotation.shape])
+    (found,), (wanted,) = run(parts, [data]), run(plain, [data])
+    np.testing.assert_allclose(found.astype("float32"), wanted, 0.03, 0.03 * np.abs(wanted).max())
+
+
+def int8(low, high, *shape, dtype="int8"):
+    return RANDOM.integers(low, high, shape).astype(dtype)
+
+
+def quantized(data, kind, zero=0, act=None, out_dtype="int8", **options):
+    """qnn.conv2d or qnn.dense with scales for each channel, a bias and a requantisation."""
+    shape = (16, 8, 3, 3) if kind == "conv" else (16, 32)
+    scales = RANDOM.uniform(0.005, 0.02, 16).astype("float32")
+    zeros = relay.const(zero), relay.const(0)
+    args = (data, relay.const(int8(-128, 128, *shape)), *zeros, relay.const(np.float32(0.05)), relay.const(scales))
+    if kind == "conv":
+        out = relay.qnn.op.conv2d(*args, kernel_size=(3, 3), channels=16, **options)
+    else:
+        out = relay.qnn.op.dense(*args, units=16)
+    axis = 1
+    out = relay.nn.bias_add(out, relay.const(int8(-2000, 2000, 16, dtype="int32")), axis=axis)
+    out_zero = relay.const(3 if out_dtype == "int8" else 0)
+    steps = relay.const(np.float32(0.05) * scales), relay.const(0), relay.const(np.float32(0.2)), out_zero
+    out = relay.qnn.op.requantize(out, *steps, axis=axis, out_dtype=out_dtype)
+    return relay.clip(out, *act) if act else out
+
+
+def check_int8(body, *names):
+    mod = module(body)
+    parts = dnnl.partition_for_dnnl(dnnl.legalize_qnn_for_dnnl(mod))
+    assert composites(parts) == sorted(names)
+    assert not [name for name in operators(parts) if name.startswith("qnn.")]
+    inputs = [
+        int8(0 if p.checked_type.dtype == "uint8" else -128, 128, *map(int, p.checked_type.shape)).astype(
+            p.checked_type.dtype
+        )
+        for p in mod["main"].params
+    ]
+    (found,), (wanted,) = run(parts, inputs), run(mod, inputs)
+    assert found.dtype == wanted.dtype and np.unique(found).size > 20
+    difference = np.abs(found.astype("int32") - wanted.astype("int32"))
+    assert difference.max() <= 1 and (difference > 0).mean() < 0.02 * (1 + 20 * ("sum" in names[0]))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("zero", [0, 5])
+@pytest.mark.parametrize("padding", [(0, 0), (1, 1)])
+def test_convolutions_of_int8(dtype, zero, padding):
+    x = relay.var("x", shape=(1, 8, 9, 9), dtype=dtype)
+    check_int8(quantized(x, "conv", zero, padding=padding), "dnnl.qnn.conv2d")
+
+
+def test_activations_and_types_of_int8():
+    x = relay.var("x", shape=(1, 8, 9, 9), dtype="int8")
+    check_int8(quantized(x, "conv", act=(0.0, 100.0)), "dnnl.qnn.conv2d")
+    check_int8(quantized(x, "conv", out_dtype="uint8"), "dnnl.qnn.conv2d")
+
+
+@pytest.mark.parametrize("zero", [0, -7])
+def test_dense_layers_of_int8(zero):
+    check_int8(quantized(relay.var("x", shape=(5, 32), dtype="int8"), "dense", zero), "dnnl.qnn.dense")
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_sums_of_int8(is_first):
+    x, y = relay.var("x", shape=(1, 8, 9, 9), dtype="int8"), relay.var("y", shape=(1, 16, 7, 7), dtype="int8")
+    conv = quantized(x, "conv", act=(-100.0, 100.0))
+    numbers = {True: (0.2, 3), False: (0.1, -4)}
+    sides = [(conv, *numbers[True]), (y, *numbers[False])]
+    (a, a_scale, a_zero), (b, b_scale, b_zero) = sides if is_first else sides[::-1]
+    args = [a, b]
+    for scale, zero in ((a_scale, a_zero), (b_scale, b_zero), (0.25, 2)):
+        args += [relay.const(np.float32(scale)), relay.const(zero)]
+    check_int8(relay.qnn.op.add(*args), "dnnl.qnn.conv2d_sum")
+
+
+def test_a_chain_of_int8_is_one_function():
+    x = relay.var("x", shape=(1, 8, 9, 9), dtype="int8")
+    first = quantized(x, "conv")
+    weights = relay.const(int8(-128, 128, 16, 16, 1, 1))
+    second = relay.qnn.op.conv2d(
+        first,
+        weights,
+        *map(relay.const, (3, 0)),
+        *(relay.const(np.float32(v)) for v in (0.2, 0.01)),
+        kernel_size=(1, 1),
+        channels=16,
+    )
+    numbers = relay.const(np.float32(0.002)), relay.const(0), relay.const(np.float32(0.3)), relay.const(0)
+    second = relay.qnn.op.requantize(second, *numbers, axis=1, out_dtype="int8")
+    mod = module(second)
+    parts = dnnl.partition_for_dnnl(dnnl.legalize_qnn_for_dnnl(mod))
+    assert composites(parts) == ["dnnl.qnn.conv2d"] * 2 and len(external(parts)) == 1
+
+
+def test_what_is_added_along_another_axis_than_channels_is_no_bias_of_int8():
+    x = relay.var("x", shape=(1, 8, 18, 18), dtype="int8")
+    numbers = (*map(relay.const, (0, 0)), *(relay.const(np.float32(v)) for v in (0.1, 0.2)))
+    out = relay.qnn.op.conv2d(x, relay.const(int8(-128, 128, 16, 8, 3, 3)), *numbers, kernel_size=(3, 3), channels=16)
+    out = relay.add(out, relay.const(int8(-128, 128, 16, dtype="int32")))  # along the 16 columns
+    out = relay.qnn.op.requantize(out, numbers[2], numbers[0], numbers[3], numbers[1], out_dtype="int8")
+    mod = module(out)
+    assert str(dnnl.legalize_qnn_for_dnnl(mod)) == str(mod)
+
+
+def test_quantised_layers_of_weights_that_are_inputs_stay_ours():
+    x, w = relay.var("x", shape=(5, 32), dtype="int8"), relay.var("w", shape=(16, 32), dtype="int8")
+    numbers = (*map(relay.const, (0, 0)), *(relay.const(np.float32(v)) for v in (0.1, 0.2)))
+    out = relay.qnn.op.dense(x, w, *numbers, units=16)
+    out = relay.qnn.op.requantize(out, numbers[2], numbers[0], numbers[3], numbers[1], out_dtype="int8")
+    mod = module(out)
+    assert str(dnnl.legalize_qnn_for_dnnl(mod)) == str(mod)
+
+
 # ---- constants of generators ----------------------------------------------------------------------------------------
 
 

@@ -18,11 +18,12 @@ namespace tessera::dnnl {
               f(primitive_desc_destroy) f(primitive_desc_query_md) f(primitive_create) f(primitive_destroy)            \
                   f(primitive_execute) f(reorder_primitive_desc_create) f(concat_primitive_desc_create)                \
                       f(primitive_attr_create) f(primitive_attr_destroy) f(primitive_attr_set_post_ops)                \
-                          f(post_ops_create) f(post_ops_destroy) f(post_ops_append_sum) f(post_ops_append_eltwise)     \
-                              f(dilated_convolution_forward_desc_init) f(dilated_deconvolution_forward_desc_init)      \
-                                  f(matmul_desc_init) f(pooling_v2_forward_desc_init) f(eltwise_forward_desc_init)     \
-                                      f(binary_desc_init) f(softmax_forward_desc_init) f(logsoftmax_forward_desc_init) \
-                                          f(layer_normalization_forward_desc_init)
+                          f(primitive_attr_set_output_scales) f(post_ops_create) f(post_ops_destroy)                   \
+                              f(post_ops_append_sum) f(post_ops_append_eltwise)                                        \
+                                  f(dilated_convolution_forward_desc_init) f(dilated_deconvolution_forward_desc_init)  \
+                                      f(matmul_desc_init) f(pooling_v2_forward_desc_init) f(eltwise_forward_desc_init) \
+                                          f(binary_desc_init) f(softmax_forward_desc_init)                             \
+                                              f(logsoftmax_forward_desc_init) f(layer_normalization_forward_desc_init)
 
 struct Library {
 #define TESSERA_DNNL_MEMBER(name) decltype(&dnnl_##name) name = nullptr;

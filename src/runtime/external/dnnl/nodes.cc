@@ -38,7 +38,8 @@ std::optional<Eltwise> eltwise_of(const std::string& name, const Node& node) {
 struct Name {
   std::string op;
   std::vector<std::string> epilogue;
-  explicit Name(const Node& node) {
+  bool is_quantized = false;  // "dnnl.qnn.conv2d": of int8, with a bias and scales
+  explicit Name(const Node& node) : is_quantized(node.name.starts_with("dnnl.qnn.")) {
     std::string rest = node.name.substr(node.name.rfind('.') + 1);
     if (!node.name.starts_with("dnnl.")) {
       op = rest;
@@ -116,6 +117,7 @@ class Builder {
       values_[node][0] = {desc, program_.input(desc)};
     }
     for (size_t i = 0; i < graph.constants.size(); ++i) {
+      constants_[graph.constants[i]] = constants[i];
       Desc desc = plain_of({graph.constants[i], 0});
       values_[graph.constants[i]][0] = {desc, program_.constant(desc, constants[i].data<char>())};
     }
@@ -153,6 +155,20 @@ class Builder {
     const int64_t usual = role == "data" ? 0 : role == "weight" ? 1 : role == "bias" ? 2 : 3;
     return input(static_cast<size_t>(std::max<int64_t>(node().number("input_" + role, usual), 0)));
   }
+  /// The numbers of a constant input.
+  std::vector<float> floats(const std::string& role) const {
+    auto found = constants_.find(input(role).node);
+    if (found == constants_.end() || found->second.dtype() != DataType::Float(32))
+      throw Error(ValueError) << "oneDNN: the " << role << " of " << node().name << " is no constant of float32";
+    const auto* data = found->second.data<float>();
+    return {data, data + found->second.size()};
+  }
+  double number_of(const std::string& role) const {
+    std::vector<float> values = floats(role);
+    if (values.size() != 1)
+      throw Error(ValueError) << "oneDNN: the " << role << " of " << node().name << " is no number";
+    return values[0];
+  }
   Tensor plain_input(JsonGraph::Value v) { return program_.reordered(value(v), plain_of(v)); }
 
   void compile() {
@@ -175,9 +191,24 @@ class Builder {
 
   // ---- epilogues ---------------------------------------------------------------------------------------------------
 
-  bool has(const Name& name, const char* part) const { return std::ranges::count(name.epilogue, part) > 0; }
+  bool has(const Name& name, const char* part) const {
+    return std::ranges::count(name.epilogue, part) > 0 || (name.is_quantized && std::string_view(part) == "bias");
+  }
+
+  /// clip((sums + bias) * scale) * act_scale + summand * sum_scale + zero_point, rounded to the type of the result.
+  PostOps quantized_post_ops(const Name& name) {
+    PostOps out;
+    out.set_scales(floats("scale"));
+    const bool has_sum = has(name, "sum");
+    out.add_eltwise(dnnl_eltwise_clip, node().real("a_min", 0), node().real("a_max", 0),
+                    has_sum ? number_of("act_scale") : 1);
+    if (has_sum) out.add_sum(number_of("sum_scale"));
+    if (const double zero = number_of("zero_point"); zero != 0) out.add_eltwise(dnnl_eltwise_linear, 1, zero);
+    return out;
+  }
 
   PostOps post_ops(const Name& name) {
+    if (name.is_quantized) return quantized_post_ops(name);
     PostOps out;
     for (const std::string& part : name.epilogue) {
       if (part == "bias") continue;
@@ -485,6 +516,7 @@ class Builder {
   size_t at_ = 0;
   std::vector<std::vector<Tensor>> values_;
   std::vector<std::vector<size_t>> last_use_;  // node, SIZE_MAX for results
+  std::map<uint32_t, NDArray> constants_;      // by node
 };
 
 }  // namespace

@@ -10,7 +10,8 @@
 namespace tessera::dnnl {
 
 /// The program that computes the graph. Composite nodes are called "dnnl.<operator>[_bias][_sum][_<activation>]", and say with the
-/// attributes "input_data", "input_weight", "input_bias" and "input_sum" which of their inputs is what. A node that the library cannot run is an error.
+/// attributes "input_data", "input_weight", "input_bias" and "input_sum" which of their inputs is what; those of int8 are called
+/// "dnnl.qnn.<operator>[_sum]" and have constants besides ("input_scale" and the like, byoc/dnnl/codegen.cc). A node that the library cannot run is an error.
 Program program_of(const JsonGraph& graph, const std::vector<NDArray>& constants);
 
 }  // namespace tessera::dnnl

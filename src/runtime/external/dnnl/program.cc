@@ -91,10 +91,13 @@ PostOps::PostOps() {
   ops_ = {ops, library().post_ops_destroy};
 }
 
-void PostOps::add_sum() { check(library().post_ops_append_sum(ops_.get(), 1.0f), "post_ops_append_sum"); }
+void PostOps::add_sum(double scale) {
+  check(library().post_ops_append_sum(ops_.get(), static_cast<float>(scale)), "post_ops_append_sum");
+}
 
-void PostOps::add_eltwise(dnnl_alg_kind_t kind, double alpha, double beta) {
-  check(library().post_ops_append_eltwise(ops_.get(), 1.0f, kind, static_cast<float>(alpha), static_cast<float>(beta)),
+void PostOps::add_eltwise(dnnl_alg_kind_t kind, double alpha, double beta, double scale) {
+  check(library().post_ops_append_eltwise(ops_.get(), static_cast<float>(scale), kind, static_cast<float>(alpha),
+                                          static_cast<float>(beta)),
         "post_ops_append_eltwise");
 }
 
@@ -103,6 +106,10 @@ dnnl_primitive_attr_t PostOps::get() {
   check(library().primitive_attr_create(&attr), "primitive_attr_create");
   attr_ = {attr, library().primitive_attr_destroy};
   check(library().primitive_attr_set_post_ops(attr, ops_.get()), "primitive_attr_set_post_ops");
+  if (!scales_.empty())
+    check(library().primitive_attr_set_output_scales(attr, static_cast<dnnl_dim_t>(scales_.size()),
+                                                     scales_.size() > 1 ? 1 << 1 : 0, scales_.data()),
+          "primitive_attr_set_output_scales");
   return attr;
 }
 

@@ -49,11 +49,14 @@ class Description {
 class PostOps {
  public:
   PostOps();
-  void add_sum();
-  void add_eltwise(dnnl_alg_kind_t kind, double alpha, double beta);
+  /// What results are multiplied by, before all else: one factor, or one for each index of their second dimension.
+  void set_scales(std::vector<float> scales) { scales_ = std::move(scales); }
+  void add_sum(double scale = 1);
+  void add_eltwise(dnnl_alg_kind_t kind, double alpha, double beta, double scale = 1);
   dnnl_primitive_attr_t get();
 
  private:
+  std::vector<float> scales_;
   std::shared_ptr<dnnl_post_ops> ops_;
   std::shared_ptr<dnnl_primitive_attr> attr_;
 };

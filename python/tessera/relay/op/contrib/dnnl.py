@@ -1,20 +1,24 @@
 """Models cut for oneDNN: contractions with their epilogues, pooling, and what stands between them.
 
-Tensors are float32, of fixed shapes, in layouts without blocks: the library chooses its own formats inside a function.
+Tensors are float32 or bf16, or int8 in layers that `legalize_qnn_for_dnnl` made; of fixed shapes, in layouts without blocks: the
+library chooses its own formats inside a function.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Callable
 
 from ...._ffi.registry import get_global_func
 from ....ir import IRModule, Op, register_op_attr
 from ....ir.transform import PassContext, Sequential
+from ....target import Target
 from ... import transform
 from ...dataflow_pattern import is_constant, is_op, wildcard
 from ...expr import Call, Constant, Tuple, TupleGetItem
 from ...expr_functor import ExprVisitor
 from ._partition import bound, static_shape
+from .dnnl_qnn import legalize_qnn_for_dnnl, make_qnn_conv2d_pattern, make_qnn_dense_pattern, quantized_patterns
 from .dnnl_rewrites import (
     DenseReshapeBiasGeluRewrite,
     LayerNormRewrite,
@@ -46,6 +50,8 @@ __all__ = [
     "make_conv_pattern",
     "make_dense_pattern",
     "make_dnnl_pattern",
+    "make_qnn_conv2d_pattern",
+    "make_qnn_dense_pattern",
     "make_sum_pattren_predicate",
     "partition_for_dnnl",
     "pattern_table",
@@ -119,10 +125,18 @@ def _tensors(type_: Any) -> list[Any]:
     return [part for field in type_.fields for part in _tensors(field)] if hasattr(type_, "fields") else [type_]
 
 
+@functools.cache
+def _float_types() -> tuple[str, ...]:
+    """float32, and bf16 where this CPU has the instructions that the library wants for it."""
+    machine_of = get_global_func("topi.cpu.machine_of")
+    has_bf16 = "avx512bw" in [str(feature) for feature in machine_of(Target("llvm")).features]
+    return ("float32", "bfloat16") if has_bf16 else ("float32",)
+
+
 def _is_taken_type(expr: Any) -> bool:
-    """Tensors of float32 that have elements, of one to six dimensions."""
+    """Tensors of floats that have elements, of one to six dimensions."""
     for tensor in _tensors(expr.checked_type):
-        if str(getattr(tensor, "dtype", "")) != "float32":
+        if str(getattr(tensor, "dtype", "")) not in _float_types():
             return False
         try:
             shape = [int(extent) for extent in tensor.shape]
@@ -134,8 +148,14 @@ def _is_taken_type(expr: Any) -> bool:
 
 
 def _types_fit(call: Any) -> bool:
-    parts = [call, *(arg for arg in call.args)]
-    return all(_is_taken_type(part) for part in parts)
+    """Arguments of one type; contractions of bf16 may give float32."""
+    parts = [call, *call.args]
+    if not all(_is_taken_type(part) for part in parts):
+        return False
+    given = {get_dtype(arg) for arg in call.args}
+    result = get_dtype(call)
+    is_sum = call.op.name in (*_CONVS, *_DECONVS, "nn.dense", "nn.matmul", "nn.batch_matmul")
+    return len(given) == 1 and (result in given or (is_sum and result == "float32"))
 
 
 def _is_plain_layout(call: Any) -> bool:
@@ -420,7 +440,7 @@ def pattern_table() -> list[tuple]:
                 continue
             for op in (*_CONVS, *_DECONVS, "nn.dense"):
                 table.append(make_dnnl_pattern(op, with_bias, eltwise))
-    return table
+    return table + quantized_patterns()
 
 
 # ---- passes ---------------------------------------------------------------------------------------------------------
@@ -514,8 +534,3 @@ def legalize_pad_avg_pool(attrs: Any, inputs: Any, types: Any) -> Any:
     """For FTVMLegalize of nn.avg_pool2d: the call stays as it is; windows that `ceil_mode` adds are our own kernels'."""
     del types
     return _call_again(attrs, inputs, "nn.avg_pool2d")
-
-
-def legalize_qnn_for_dnnl(mod: IRModule) -> IRModule:
-    """Quantised operators are not handed to the library: our int8 kernels compute them, and the module stays as it is."""
-    return mod
