@@ -292,7 +292,7 @@ NAMES_MAY_STAND_IN = [
     ("src/topi/broadcast.cc", None, "names of the functions topi.*"),
     ("src/topi/elementwise.cc", None, "names of the functions topi.*"),
     ("src/topi/image/*", {"ceil", "floor", "round", "zeros"}, "modes of rounding and of borders"),
-    ("src/topi/cpu/recurrent.cc", {"sigmoid", "tanh"}, "names of activations"),
+    ("src/topi/cpu/recurrent_activation.cc", {"sigmoid", "tanh"}, "names of activations"),
     ("src/topi/scatter.cc", {"add", "max", "min"}, "how updates are combined"),
     ("src/topi/cpu/*", {"copy", "log", "power", "sum", "tile"}, "names of stages and loops in generated code"),
     (

@@ -14,6 +14,7 @@ struct RecurrentAttrs : AttrsNode {
   Array<PrimExpr> activation_alpha, activation_beta;
   double clip = 0;  // what goes into activations is limited to [-clip, clip]; 0: it is not
   bool linear_before_reset = false, input_forget = false;
+  int32_t hidden_size = 0;  // where the weights do not tell: those of int8
   static constexpr NodeInfo info{"relay.attrs.RecurrentAttrs", &AttrsNode::info};
   static void fields(auto f) {
     f("cell", &RecurrentAttrs::cell);
@@ -25,6 +26,7 @@ struct RecurrentAttrs : AttrsNode {
     f("clip", &RecurrentAttrs::clip);
     f("linear_before_reset", &RecurrentAttrs::linear_before_reset);
     f("input_forget", &RecurrentAttrs::input_forget);
+    f("hidden_size", &RecurrentAttrs::hidden_size);
   }
 };
 

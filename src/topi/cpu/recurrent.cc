@@ -5,18 +5,23 @@
 #include "ir/prim/ops.h"
 #include "topi/cpu/contraction/register_tile.h"
 #include "topi/cpu/number.h"
+#include "topi/cpu/recurrent_activation.h"
 #include "topi/program.h"
 
 namespace tessera::topi {
 namespace {
 
 const DataType kInt32 = DataType::Int(32);
+constexpr int64_t kGroup = 4;                   // neighbours along k in a lane of int8 weights
 constexpr int64_t kMaxGroup = 32;               // rows of the batch that go through the steps together
 constexpr int64_t kMaxBlocks = 4;               // of a register tile
 constexpr int64_t kMaxRows = 8;                 // of a register tile
 constexpr int64_t kMinParallelFlops = 1 << 22;  // below this no thread is woken
 
 PrimExpr count(const PrimExpr& extent) { return tessera::cast(kInt32, extent); }
+
+/// A number with the type and the lanes of x.
+PrimExpr like(const PrimExpr& x, double value) { return make_const(x.dtype(), value); }
 
 /// Values by name, so that what is used twice is computed once.
 class Lets {
@@ -36,50 +41,6 @@ class Lets {
   std::vector<std::pair<Var, PrimExpr>> values_;
 };
 
-// ---- activations ----------------------------------------------------------------------------------------------------
-
-/// A number with the type and the lanes of x.
-PrimExpr like(const PrimExpr& x, double value) { return make_const(x.dtype(), value); }
-
-using Formula = PrimExpr (*)(const PrimExpr& x, double alpha, double beta);
-struct ActivationRow {
-  const char* name;
-  Formula formula;
-};
-
-const std::vector<ActivationRow>& activation_rows() {
-  static const std::vector<ActivationRow> rows{
-      {"affine", [](const PrimExpr& x, double a, double b) { return x * like(x, a) + like(x, b); }},
-      {"elu",
-       [](const PrimExpr& x, double a, double) {
-         PrimExpr below = like(x, a) * (unary_intrin("tir.exp", min(x, like(x, 0))) - like(x, 1));
-         return select(x < like(x, 0), below, x);
-       }},
-      {"hardsigmoid", [](const PrimExpr& x, double a,
-                         double b) { return max(min(x * like(x, a) + like(x, b), like(x, 1)), like(x, 0)); }},
-      {"leakyrelu", [](const PrimExpr& x, double a, double) { return select(x < like(x, 0), x * like(x, a), x); }},
-      {"relu", [](const PrimExpr& x, double, double) { return max(x, like(x, 0)); }},
-      {"scaledtanh",
-       [](const PrimExpr& x, double a, double b) { return like(x, a) * unary_intrin("tir.tanh", x * like(x, b)); }},
-      {"sigmoid", [](const PrimExpr& x, double, double) { return unary_intrin("tir.sigmoid", x); }},
-      {"softplus",
-       [](const PrimExpr& x, double, double) {
-         PrimExpr decay = unary_intrin("tir.exp", like(x, 0) - max(x, like(x, 0) - x));
-         return max(x, like(x, 0)) + unary_intrin("tir.log", decay + like(x, 1));
-       }},
-      {"softsign", [](const PrimExpr& x, double, double) { return div(x, like(x, 1) + max(x, like(x, 0) - x)); }},
-      {"tanh", [](const PrimExpr& x, double, double) { return unary_intrin("tir.tanh", x); }},
-      {"thresholdedrelu", [](const PrimExpr& x, double a, double) { return select(x < like(x, a), like(x, 0), x); }},
-  };
-  return rows;
-}
-
-const ActivationRow* find_activation(const std::string& name) {
-  for (const ActivationRow& row : activation_rows())
-    if (name == row.name) return &row;
-  return nullptr;
-}
-
 // ---- the kernel -----------------------------------------------------------------------------------------------------
 
 /// Rows of a register tile, for each of `vectors` sums: as many as leave registers for the vectors of weights and one element.
@@ -93,9 +54,11 @@ class RecurrentKernel {
       : layer_(layer), tiles_(tiles), gates_(gates_of(layer.cell)) {
     const Array<PrimExpr>& shape = in.weight->shape;
     blocks_ = *as_int(shape[1]), hidden_ = *as_int(shape[2]), block_ = *as_int(shape[4]);
+    if (in.is_quantized()) hidden_ = layer.hidden, block_ /= kGroup;
     width_ = blocks_ * block_;
     sum_ = in.data->dtype == DataType::Float(64) ? in.data->dtype : DataType::Float(32);
     lanes_ = tiles.lanes > 1 ? block_ : 1;
+    is_tiled_ = tiles.lanes > 1 && (!in.is_quantized() || tiles.dot);
     steps_ = count(in.data->shape[0]);
     batch_ = count(in.data->shape[1]);
     plan(in);
@@ -107,10 +70,11 @@ class RecurrentKernel {
     data_ = add(in.data), weight_ = add(in.weight), reset_weight_ = add(in.reset_weight),
     bias_ = add(in.recurrent_bias), peepholes_ = add(in.peepholes);
     initial_h_ = add(in.initial_h), initial_c_ = add(in.initial_c), lengths_ = add(in.lengths);
+    scale_ = add(in.weight_scale), sums_ = add(in.weight_sums), zero_ = add(in.weight_zero);
   }
 
   Array<te::Tensor> run() {
-    const DataType dtype = tensors_[static_cast<size_t>(weight_)]->dtype;
+    const DataType dtype = is_quantized() ? sum_ : tensors_[static_cast<size_t>(weight_)]->dtype;
     const PrimExpr ways = number(layer_.directions), hidden = number(hidden_);
     const Array<PrimExpr>& shape = tensors_[0]->shape;
     std::vector<Result> results{{{shape[0], ways, shape[1], hidden}, dtype}, {{ways, shape[1], hidden}, dtype}};
@@ -123,6 +87,7 @@ class RecurrentKernel {
   }
 
  private:
+  bool is_quantized() const { return has(scale_); }
   bool is_lstm() const { return layer_.cell == RecurrentCell::LSTM; }
   bool has(int input) const { return input >= 0; }
   const Buffer& input(int index) const { return in_[static_cast<size_t>(index)]; }
@@ -138,19 +103,19 @@ class RecurrentKernel {
 
   void plan(const RecurrentInputs& in) {
     const int64_t vectors = gates_ * block_ / tiles_.lanes;
-    rows_ = tiles_.lanes > 1 ? rows_that_fit(vectors, tiles_.registers) : 1;
+    rows_ = is_tiled_ ? rows_that_fit(vectors, tiles_.registers) : 1;
     const int64_t *steps = as_int(in.data->shape[0]), *batch = as_int(in.data->shape[1]);
-    group_ = rows_ * std::max<int64_t>(kMaxGroup / rows_, 1);
+    group_ = number(rows_ * std::max<int64_t>(kMaxGroup / rows_, 1));
     const int64_t flops = 2 * gates_ * hidden_ * hidden_ * layer_.directions * (steps ? *steps : 64) *
                           (batch ? std::max<int64_t>(*batch, 1) : 1);
     is_parallel_ = tiles_.cores > 1 && flops >= kMinParallelFlops;
+    if (in.is_quantized()) group_ = batch_;  // one range is for all rows
     if (!batch) return;
     const int64_t all = std::max<int64_t>(*batch, 1);
     rows_ = ceil_div(all, ceil_div(all, rows_));  // tiles of about equal size
     const int64_t tasks = is_parallel_ ? std::max<int64_t>(tiles_.cores / layer_.directions, 1) : 1;
     const int64_t share = std::min(kMaxGroup, ceil_div(all, tasks));
-    group_ = ceil_div(share, rows_) * rows_;
-    if (all < group_) group_ = all;
+    if (!in.is_quantized()) group_ = number(std::min(all, ceil_div(share, rows_) * rows_));
   }
 
   // ---- tasks --------------------------------------------------------------------------------------------------------
@@ -163,7 +128,7 @@ class RecurrentKernel {
   }
 
   Stmt all_tasks() {
-    const PrimExpr groups = ceildiv(batch_, number(group_));
+    const PrimExpr groups = is_quantized() ? number(1) : ceildiv(batch_, group_);
     const LoopKind kind = is_parallel_ ? LoopKind::Parallel : LoopKind::Serial;
     if (directions_are_alike())
       return loop_over(
@@ -181,29 +146,30 @@ class RecurrentKernel {
   }
 
   Buffer state(const char* name, int64_t copies = 1) const {
-    return decl_buffer({number(copies * group_ * width_)}, sum_, name);
+    return decl_buffer({group_ * number(copies * width_)}, sum_, name);
   }
 
   /// All steps of one direction for a group of rows. `like`: the direction whose activations hold.
   Stmt one_task(const PrimExpr& direction, const PrimExpr& group, int64_t like) {
     direction_ = direction;
     activations_ = layer_.activations.data() + static_cast<size_t>(like) * activations_of(layer_.cell);
-    first_ = group * number(group_);
-    const int64_t* batch = as_int(batch_);
-    task_rows_ = batch && *batch == group_ ? batch_ : min(number(group_), batch_ - first_);
+    first_ = is_quantized() ? number(0) : group * group_;
+    const int64_t *batch = as_int(batch_), *most = as_int(group_);
+    const bool is_whole = is_quantized() || (batch && most && *batch == *most);
+    task_rows_ = is_whole ? batch_ : min(group_, batch_ - first_);
+    if (is_quantized()) quantized_ = QuantizedState(group_, width_, lanes_);
     h_ = state("h", 2), c_ = state("c"), update_ = state("update"), reset_ = state("reset");
     Stmt body = sequence({first_states(), loop_over("t", steps_, [&](const PrimExpr& t) { return one_step(t); }),
                           last_states(floormod(steps_, number(2)))});
     body = allocated(h_, body);
     if (is_lstm()) body = allocated(c_, body);
+    if (is_quantized()) body = quantized_.allocated_around(body);
     if (layer_.resets_first()) body = allocated(update_, allocated(reset_, body));
     return body;
   }
 
   Stmt each_row(const std::function<Stmt(const PrimExpr&)>& body) { return loop_over("row", task_rows_, body); }
-  PrimExpr h_at(const PrimExpr& copy, const PrimExpr& row) const {
-    return (copy * number(group_) + row) * number(width_);
-  }
+  PrimExpr h_at(const PrimExpr& copy, const PrimExpr& row) const { return (copy * group_ + row) * number(width_); }
 
   Stmt first_states() {
     auto fill = [&](const Buffer& to, int from) {
@@ -244,10 +210,12 @@ class RecurrentKernel {
     t_ = t;
     now_ = indexmod(t, number(2));
     auto state_h = [&](const PrimExpr& row, const PrimExpr& k) { return make_load(h_, {h_at(now_, row) + k}); };
-    if (!layer_.resets_first())
-      return matmul(0, gates_, state_h, [&](const PrimExpr& row, const PrimExpr& unit, const Sums& sums) {
+    if (!layer_.resets_first()) {
+      Stmt step = matmul(0, gates_, state_h, [&](const PrimExpr& row, const PrimExpr& unit, const Sums& sums) {
         return unless_ended(row, unit, [&](const PrimExpr& step) { return cell(row, unit, step, sums); });
       });
+      return is_quantized() ? sequence({quantize(), step}) : step;
+    }
     auto state_reset = [&](const PrimExpr& row, const PrimExpr& k) {
       return make_load(reset_, {row * number(width_) + k});
     };
@@ -297,7 +265,8 @@ class RecurrentKernel {
   Stmt tile(int64_t rows, int64_t blocks, const PrimExpr& row, const PrimExpr& block, int64_t first_gate,
             int64_t last_gate, const State& state, const Use& use) {
     const int64_t gates = last_gate - first_gate, size = blocks * gates * block_;
-    Buffer scratch = decl_buffer({number(rows * size)}, sum_, "gates", "local");
+    const DataType dtype = is_quantized() ? kInt32 : sum_;
+    Buffer scratch = decl_buffer({number(rows * size)}, dtype, "gates", "local");
     const bool is_reset = layer_.resets_first() && first_gate == 2;
     const int64_t first_weight = is_reset ? 0 : first_gate;
     auto weight = [&](const PrimExpr& b, const PrimExpr& k, const PrimExpr& gate, const PrimExpr& lane) {
@@ -305,10 +274,10 @@ class RecurrentKernel {
       return tessera::cast(sum_.with_lanes(value.dtype().lanes), value);
     };
     Stmt sums;
-    if (tiles_.lanes > 1) {
+    if (is_tiled_) {
       const int64_t parts = block_ / tiles_.lanes, per_block = gates * parts;
       OuterTile tile;
-      tile.dtype = sum_;
+      tile.dtype = dtype;
       tile.size = {.rows = rows, .vectors = blocks * per_block, .lanes = tiles_.lanes, .rest = tiles_.lanes};
       tile.depth = number(hidden_);
       tile.a = [&](int64_t i, const PrimExpr& k) { return state(row + number(i), k); };
@@ -316,6 +285,22 @@ class RecurrentKernel {
         return weight(block + number(v / per_block), k, number(first_weight + v % per_block / parts),
                       ramp(number(v % parts * tiles_.lanes), tiles_.lanes));
       };
+      if (is_quantized()) {
+        tile.depth = number(ceil_div(hidden_, kGroup));
+        tile.a = [&](int64_t i, const PrimExpr& k) {
+          const PrimExpr at = (row + number(i)) * number(width_) + k * number(kGroup);
+          return reinterpret(kInt32, load_vector(quantized_.integers, at, kGroup, kGroup));
+        };
+        tile.b = [&](const PrimExpr& k, int64_t v) {
+          const PrimExpr lane = ramp(number(v % parts * tiles_.lanes * kGroup), tiles_.lanes * kGroup);
+          PrimExpr groups = make_load(
+              input(weight_), {direction_, block + number(v / per_block), k, number(v % per_block / parts), lane});
+          return reinterpret(kInt32.with_lanes(static_cast<int>(tiles_.lanes)), groups);
+        };
+        tile.multiply_add = [&](const PrimExpr& sum, const PrimExpr& a, const PrimExpr& b) {
+          return multiply_add(*tiles_.dot, *tiles_.isa, sum, a, b);
+        };
+      }
       tile.use = [&](const Buffer& from) {
         std::vector<Stmt> copies;
         for (int64_t i = 0; i < rows * size; i += tiles_.lanes)
@@ -326,11 +311,15 @@ class RecurrentKernel {
     } else {
       sums = loop_over("sum", number(size), [&](const PrimExpr& s) {
         const PrimExpr lane = indexmod(s, number(block_)), g = indexdiv(s, number(block_));
-        return sequence({store(scratch, make_zero(sum_), {s}), loop_over("k", number(hidden_), [&](const PrimExpr& k) {
-                           PrimExpr term =
-                               state(row, k) * weight(block + indexdiv(g, number(gates)), k,
-                                                      number(first_weight) + indexmod(g, number(gates)), lane);
-                           return store(scratch, make_load(scratch, {s}) + term, {s});
+        const PrimExpr b = block + indexdiv(g, number(gates)), gate = number(first_weight) + indexmod(g, number(gates));
+        auto term = [&](const PrimExpr& k) {
+          if (!is_quantized()) return state(row, k) * weight(b, k, gate, lane);
+          const PrimExpr at = lane * number(kGroup) + indexmod(k, number(kGroup));
+          PrimExpr value = make_load(input(weight_), {direction_, b, indexdiv(k, number(kGroup)), gate, at});
+          return count(make_load(quantized_.integers, {row * number(width_) + k})) * count(value);
+        };
+        return sequence({store(scratch, make_zero(dtype), {s}), loop_over("k", number(hidden_), [&](const PrimExpr& k) {
+                           return store(scratch, make_load(scratch, {s}) + term(k), {s});
                          })});
       });
     }
@@ -339,13 +328,103 @@ class RecurrentKernel {
         return loop_over("lane", number(block_ / lanes_), [&](const PrimExpr& lane) {
           Sums sum = [&](int64_t gate) {
             PrimExpr at = i * number(size) + b * number(gates * block_) + number((gate - first_gate) * block_) + lane;
-            return vector_at(scratch, {at});
+            const PrimExpr unit = (block + b) * number(block_) + lane;
+            return is_quantized() ? dequantized(scratch, at, row + i, unit, gate) : vector_at(scratch, {at});
           };
           return use(row + i, (block + b) * number(block_) + lane, sum);
         });
       });
     });
     return allocated(scratch, sequence({sums, uses}));
+  }
+
+  // ---- states as integers ---------------------------------------------------------------------------------------------
+
+  /// The state as uint8: its range, which has 0 inside, is that of all rows.
+  struct QuantizedState {
+    Buffer integers, row_sums, range, scale, zero;
+
+    QuantizedState() = default;
+    QuantizedState(const PrimExpr& rows, int64_t width, int64_t lanes)
+        : integers(decl_buffer({rows * number(width)}, DataType::UInt(8), "integers")),
+          row_sums(decl_buffer({rows}, kInt32, "row_sums")),
+          range(decl_buffer({number(2 * lanes)}, DataType::Float(32), "range", "local")),
+          scale(decl_buffer({number(1)}, DataType::Float(32), "scale", "local")),
+          zero(decl_buffer({number(1)}, kInt32, "zero", "local")) {}
+    Stmt allocated_around(Stmt body) const {
+      for (const Buffer& buffer : {integers, row_sums, range, scale, zero}) body = allocated(buffer, body);
+      return body;
+    }
+  };
+
+  PrimExpr everywhere(const PrimExpr& x) const { return lanes_ > 1 ? make_broadcast(x, static_cast<int>(lanes_)) : x; }
+  /// Units of a row of the state from `unit` on, with zeros for padding.
+  PrimExpr state_units(const PrimExpr& row, const PrimExpr& unit) const {
+    const PrimExpr x = state_before(row, unit);
+    if (width_ == hidden_) return x;
+    return select(ramp(unit, lanes_) < everywhere(number(hidden_)), x, make_zero(vector_type()));
+  }
+  Stmt each_block(const std::function<Stmt(const PrimExpr& row, const PrimExpr& unit)>& body) {
+    return each_row([&](const PrimExpr& row) {
+      return loop_over("block", number(width_ / lanes_),
+                       [&](const PrimExpr& block) { return body(row, block * number(lanes_)); });
+    });
+  }
+
+  /// As DynamicQuantizeLinear of ONNX does it.
+  Stmt quantize() {
+    const Buffer& range = quantized_.range;
+    const PrimExpr low = number(0), high = number(lanes_), zeros = make_zero(vector_type());
+    auto one = [&](int64_t lane) { return make_load(range, {number(lane)}); };
+    std::vector<Stmt> out{put(range, zeros, {low}), put(range, zeros, {high})};
+    out.push_back(each_block([&](const PrimExpr& row, const PrimExpr& unit) {
+      Lets lets;
+      const PrimExpr x = lets("x", state_units(row, unit));
+      return lets.around(sequence(
+          {put(range, min(vector_at(range, {low}), x), {low}), put(range, max(vector_at(range, {high}), x), {high})}));
+    }));
+    PrimExpr least = one(0), most = one(lanes_);
+    for (int64_t i = 1; i < lanes_; ++i) least = min(least, one(i)), most = max(most, one(lanes_ + i));
+    Lets lets;
+    least = lets("least", least);
+    const PrimExpr width = lets("width", lets("most", most) - least);
+    const PrimExpr scale =
+        lets("scale", div(select(equal(width, like(width, 0)), like(width, 1), width), like(width, 255)));
+    const PrimExpr zero = nearbyint(max(min(like(width, 0) - div(least, scale), like(width, 255)), like(width, 0)));
+    out.push_back(lets.around(
+        sequence({store(quantized_.scale, scale, {number(0)}), store(quantized_.zero, zero, {number(0)})})));
+    out.push_back(each_block([&](const PrimExpr& row, const PrimExpr& unit) {
+      const PrimExpr step = everywhere(make_load(quantized_.scale, {number(0)}));
+      const PrimExpr middle = everywhere(tessera::cast(sum_, make_load(quantized_.zero, {number(0)})));
+      const PrimExpr x = nearbyint(div(state_units(row, unit), step)) + middle;
+      const PrimExpr whole =
+          tessera::cast(kInt32.with_lanes(static_cast<int>(lanes_)), max(min(x, like(x, 255)), like(x, 0)));
+      return put(quantized_.integers, whole, {row * number(width_) + unit});
+    }));
+    if (has(zero_))
+      out.push_back(each_row([&](const PrimExpr& row) {
+        const PrimExpr sum = make_load(quantized_.row_sums, {row});
+        return sequence(
+            {store(quantized_.row_sums, number(0), {row}), loop_over("k", number(hidden_), [&](const PrimExpr& k) {
+               PrimExpr value = count(make_load(quantized_.integers, {row * number(width_) + k}));
+               return store(quantized_.row_sums, sum + value, {row});
+             })});
+      }));
+    return sequence(out);
+  }
+
+  /// Sums of integers as what they stand for:
+  ///   sum of (state - p)(weight - q)  =  sum of state * weight - p * sum of (weight - q) - q * sum of state
+  PrimExpr dequantized(const Buffer& scratch, const PrimExpr& at, const PrimExpr& row, const PrimExpr& unit,
+                       int64_t gate) const {
+    auto column = [&](int from) {
+      const PrimExpr lane = ramp(indexmod(unit, number(block_)), lanes_);
+      return make_load(input(from), {direction_, indexdiv(unit, number(block_)), number(gate), lane});
+    };
+    PrimExpr sums =
+        make_load(scratch, {ramp(at, lanes_)}) - everywhere(make_load(quantized_.zero, {number(0)})) * column(sums_);
+    if (has(zero_)) sums = sums - everywhere(make_load(quantized_.row_sums, {row})) * column(zero_);
+    return tessera::cast(vector_type(), sums) * (everywhere(make_load(quantized_.scale, {number(0)})) * column(scale_));
   }
 
   // ---- the gates of a block of units --------------------------------------------------------------------------------
@@ -386,7 +465,7 @@ class RecurrentKernel {
   }
   PrimExpr active(size_t i, const PrimExpr& x) const {
     const RecurrentActivation& activation = activations_[i];
-    return find_activation(activation.name)->formula(x, activation.alpha, activation.beta);
+    return activated(activation, x);
   }
 
   /// An output, without the padding of the last block.
@@ -503,21 +582,25 @@ class RecurrentKernel {
   const RecurrentLayer& layer_;
   const RecurrentTiles& tiles_;
   int64_t gates_, blocks_ = 0, hidden_ = 0, block_ = 0, width_ = 0;
-  int64_t lanes_ = 1;             // with which gates are computed
-  int64_t rows_ = 1, group_ = 1;  // of a register tile, and of a task
+  int64_t lanes_ = 1;  // with which gates are computed
+  int64_t rows_ = 1;   // of a register tile
+  PrimExpr group_;     // rows of a task
+  bool is_tiled_ = false;
   bool is_parallel_ = false;
   DataType sum_;
   PrimExpr steps_, batch_;
   std::vector<te::Tensor> tensors_;
   int data_ = -1, weight_ = -1, reset_weight_ = -1, bias_ = -1, peepholes_ = -1, initial_h_ = -1, initial_c_ = -1,
       lengths_ = -1;
+  int scale_ = -1, sums_ = -1, zero_ = -1;
   Buffers in_, out_;
 
   // of the task that is being written
   PrimExpr direction_, first_, task_rows_;
   const RecurrentActivation* activations_ = nullptr;
   Buffer h_, c_, update_,
-      reset_;         // states: two copies of the output's, the cell's; of a GRU its update and what is reset
+      reset_;  // states: two copies of the output's, the cell's; of a GRU its update and what is reset
+  QuantizedState quantized_;
   PrimExpr t_, now_;  // the step, and which copy of the output's state it reads
 };
 
@@ -528,18 +611,19 @@ size_t activations_of(RecurrentCell cell) {
   return cell == RecurrentCell::RNN ? 1 : cell == RecurrentCell::GRU ? 2 : 3;
 }
 
-std::string recurrent_activations() {
-  std::string out;
-  for (const ActivationRow& row : activation_rows()) out += (out.empty() ? "" : ", ") + std::string(row.name);
-  return out;
-}
-bool is_recurrent_activation(const std::string& name) { return find_activation(name) != nullptr; }
-
 RecurrentTiles recurrent_tiles(const Machine& machine, const RecurrentInputs& in) {
-  const int64_t bytes = in.data->dtype == DataType::Float(64) ? 8 : 4, block = *as_int(in.weight->shape[4]);
-  int64_t lanes = machine->vector_bytes / bytes;
-  while (lanes > 1 && block % lanes != 0) lanes /= 2;
-  return {.lanes = lanes, .registers = machine->vector_registers, .cores = machine->cores};
+  const int64_t bytes = in.data->dtype == DataType::Float(64) ? 8 : 4,
+                block = *as_int(in.weight->shape[4]) / (in.is_quantized() ? kGroup : 1);
+  RecurrentTiles out{.registers = machine->vector_registers, .cores = machine->cores};
+  out.lanes = machine->vector_bytes / bytes;
+  if (in.is_quantized()) {
+    out.dot = dot_on(machine, DataType::UInt(8), DataType::Int(8));
+    out.isa = &matmul_isa(machine, DataType::UInt(8));
+    if (out.dot && (out.dot->group != kGroup || block % (out.isa->vector_bytes / bytes) != 0)) out.dot = nullptr;
+    if (out.dot) out.lanes = out.isa->vector_bytes / bytes, out.registers = out.isa->registers;
+  }
+  while (out.lanes > 1 && block % out.lanes != 0) out.lanes /= 2;
+  return out;
 }
 
 Array<te::Tensor> recurrent(const RecurrentLayer& layer, const RecurrentInputs& in, const RecurrentTiles& tiles) {

@@ -281,6 +281,63 @@ def test_a_recurrent_layer_of_bytes_quantises_its_data_and_its_state(dtype, batc
     np.testing.assert_allclose(got[2][0], memory, atol=1e-4)
 
 
+def quantized_lstm(constants, x, lengths, direction):
+    """The same with a scale and a zero point for each column, in one or both directions, up to the length of each sequence."""
+    ways, hidden = constants["r"].shape[:2]
+    steps, batch = x.shape[:2]
+    sigmoid = lambda v: 1 / (1 + np.exp(-v))
+    seen = np.where(np.arange(steps)[:, None, None] < lengths.max(), x, 0)
+    y = np.zeros((steps, ways, batch, hidden), "float32")
+    last = np.zeros((2, ways, batch, hidden), "float32")
+    for d in range(ways):
+        projected = product_of_bytes(seen, constants["w"][d], constants["ws"][d], constants["wz"][d])
+        projected += constants["b"][d, : 4 * hidden] + constants["b"][d, 4 * hidden :]
+        state = memory = np.zeros((batch, hidden), "float32")
+        for t in range(steps):
+            at = lengths - 1 - t if direction == "reverse" or d == 1 else np.full(batch, t)
+            goes_on = t < lengths
+            gates = projected[np.maximum(at, 0), np.arange(batch)]
+            gates = gates + product_of_bytes(state, constants["r"][d], constants["rs"][d], constants["rz"][d])
+            i, o, f, c = np.split(gates, 4, -1)
+            fresh = sigmoid(f) * memory + sigmoid(i) * np.tanh(c)
+            memory = np.where(goes_on[:, None], fresh, memory).astype("float32")
+            state = np.where(goes_on[:, None], sigmoid(o) * np.tanh(fresh), state).astype("float32")
+            for k in np.flatnonzero(goes_on):
+                y[at[k], d, k] = state[k]
+        last[:, d] = state, memory
+    return y, *last
+
+
+@pytest.mark.parametrize("dtype", BYTES)
+@pytest.mark.parametrize("direction", ["reverse", "bidirectional"])
+@pytest.mark.parametrize("hidden", [3, 18, 32])
+def test_a_recurrent_layer_of_bytes_goes_both_ways(dtype, direction, hidden):
+    steps, batch, size, ways = 5, 4, 6, 2 if direction == "bidirectional" else 1
+    columns = (ways, 4 * hidden)
+    rng = np.random.default_rng(3)
+    constants = {
+        "w": integers(dtype, ways, size, 4 * hidden),
+        "r": integers(dtype, ways, hidden, 4 * hidden, seed=1),
+        "b": real(ways, 8 * hidden),
+        "ws": rng.uniform(0.001, 0.004, columns).astype("float32"),
+        "wz": rng.integers(0, 20, columns).astype(dtype),
+        "rs": rng.uniform(0.001, 0.004, columns).astype("float32"),
+        "rz": np.zeros(columns, dtype) if hidden == 18 else rng.integers(0, 20, columns).astype(dtype),
+    }
+    inputs = {"x": real(steps, batch, size, seed=2), "n": np.array([5, 2, 4, 3], "int32")}
+    names = ["x", "w", "r", "b", "n", "", "", "", "ws", "wz", "rs", "rz"]
+    outputs = ("y", "h", "c")
+    node = helper.make_node(
+        "DynamicQuantizeLSTM", names, outputs, domain="com.microsoft", hidden_size=hidden, direction=direction
+    )
+    shapes = {"x": ("steps", "batch", size), "n": ("batch",)} if hidden == 32 else None
+    model = model_of([node], inputs, constants, outputs, shapes)
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    want = quantized_lstm(constants, *inputs.values(), direction)
+    for got, expected in zip(run(model, inputs), want, strict=True):
+        np.testing.assert_allclose(got, expected, atol=2e-4)
+
+
 # ---- models as quantize_dynamic makes them -------------------------------------------------------------------------------
 
 

@@ -57,6 +57,29 @@ def test_every_target_computes_the_same(cell, direction, tmp_path):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.skipif(not shutil.which("gcc"), reason="no C compiler")
+@pytest.mark.parametrize("hidden, block", [(5, 4), (8, 4), (5, 16), (32, 16)])
+def test_weights_of_int8_are_computed_alike_on_every_target(hidden, block, tmp_path):
+    rng = np.random.default_rng(0)
+    blocks, groups = -(-hidden // block), -(-hidden // 4)
+    columns = (1, blocks, 4, block)
+    weight = rng.integers(-128, 128, (1, blocks, groups, 4, block, 4)).astype("int8")
+    weight[:, :, np.arange(groups * 4).reshape(groups, 1, 1, 4).repeat(4, 1).repeat(block, 2) >= hidden] = 0
+    values = {
+        "data": rng.standard_normal((3, 2, blocks * 4 * block)).astype("float32"),
+        "weight": weight.reshape(1, blocks, groups, 4, 4 * block),
+        "lengths": np.array([3, 1], "int32"),
+        "weight_scale": rng.uniform(0.001, 0.004, columns).astype("float32"),
+        "weight_sums": rng.integers(-9, 9, columns).astype("int32"),
+        "weight_zero": rng.integers(-9, 9, columns).astype("int32"),
+    }
+    given = {name: relay.var(name, shape=value.shape, dtype=str(value.dtype)) for name, value in values.items()}
+    mod = layer("lstm", given=given, hidden=hidden, block=block, hidden_size=hidden)
+    ours, others = (run(mod, target, values, tmp_path / f"{target}.so") for target in ("llvm", "c"))
+    for one, other in zip(ours, others, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
 def test_its_text_is_read_back():
     mod = relay.transform.InferType()(layer("gru", linear_before_reset=True, clip=0.5))
     assert tvm.ir.structural_equal(mod, relay.transform.InferType()(tvm.parser.parse(mod.astext())))
@@ -87,6 +110,14 @@ def test_the_results_of_dynamic_data_have_its_extents():
         ({"given": {"lengths": relay.var("lengths", shape=(2,))}}, "lengths must be integers"),
         ({"given": {"weight": relay.var("weight", shape=(1, 2, 5, 3, 4))}}, r"weight must be \(1, ceildiv"),
         ({"given": {"data": relay.var("data", shape=(3, 2, 8))}}, "data must have the shape"),
+        (
+            {"given": {"weight": relay.var("weight", shape=(1, 2, 2, 4, 16), dtype="int8")}},
+            r"weight must be \(1, ceildiv",
+        ),
+        (
+            {"given": {"weight": relay.var("weight", shape=(1, 2, 2, 4, 16), dtype="int8")}, "hidden_size": 5},
+            "weight_scale and weight_sums are for int8 weights",
+        ),
         ({"given": {"data": relay.var("data", shape=(3, 2, 32), dtype="float16")}}, "data must be float32"),
     ],
 )
