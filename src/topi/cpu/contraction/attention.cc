@@ -9,7 +9,7 @@
 #include "te/reduce.h"
 #include "te/tensorize.h"
 #include "topi/cpu/contraction/micro_kernel.h"
-#include "topi/cpu/cost_model.h"
+#include "topi/cpu/contraction/tile_plan.h"
 #include "topi/cpu/number.h"
 #include "topi/cpu/rows.h"
 #include "topi/cpu/transpose_kernel.h"
@@ -183,23 +183,26 @@ AttentionPlan plan_attention(const Machine& machine, const AttentionSize& size, 
   const int64_t lanes = isa.vector_bytes / dtype.bytes();
   AttentionPlanNode out;
   out.lanes = static_cast<int32_t>(lanes);
+  auto matmul_of = [&](int64_t columns, int64_t depth) {
+    TileSpace space{.rows = {{size.rows}, Cover::Filled}, .vectors = {{columns}, Cover::Filled, lanes}};
+    space.tile_cost = [&machine, depth](const RegisterTile& tile) {
+      return step_cost(machine, tile) * static_cast<double>(depth);
+    };
+    return space;
+  };
+  // Both matmuls have tiles of as many rows.
+  const TileSpace scores = matmul_of(size.columns, size.depth), values = matmul_of(size.width, size.columns);
   Cheapest cheapest;
-  for (int64_t wide = 1; wide <= kMaxVectors; ++wide) {
-    for (int64_t wide_out = 1; wide_out <= kMaxVectors; ++wide_out) {
-      const int64_t most = std::min(max_tile_rows(std::max(wide, wide_out), isa.registers), size.rows);
-      for (int64_t mr = 1; mr <= most; ++mr) {
-        auto cost = [&](int64_t v, int64_t n, int64_t k) {
-          return double(ceil_div(n, v * lanes)) * step_cost(machine, {mr, v}) * double(k);
-        };
-        const double total = double(ceil_div(size.rows, mr)) *
-                             (cost(wide, size.columns, size.depth) + cost(wide_out, size.width, size.columns));
-        if (!cheapest.is_better(total)) continue;
-        out.rows = static_cast<int32_t>(mr);
+  for (int64_t wide = 1; wide <= kMaxVectors; ++wide)
+    for (int64_t value_wide = 1; value_wide <= kMaxVectors; ++value_wide) {
+      const int64_t most = std::min(max_tile_rows(std::max(wide, value_wide), isa.registers), size.rows);
+      for (int64_t rows = 1; rows <= most; ++rows) {
+        if (!cheapest.is_better(scores.cost({rows, wide}) + values.cost({rows, value_wide}))) continue;
+        out.rows = static_cast<int32_t>(rows);
         out.vectors = static_cast<int32_t>(wide);
-        out.value_vectors = static_cast<int32_t>(wide_out);
+        out.value_vectors = static_cast<int32_t>(value_wide);
       }
     }
-  }
   const int64_t panel = out.vectors * lanes;
   const int64_t row_bytes = (ceil_div(size.columns, panel) * panel * 2 + size.depth) * dtype.bytes();
   const int64_t tiles = ceil_div(size.rows, out.rows);

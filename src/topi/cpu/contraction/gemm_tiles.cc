@@ -5,7 +5,7 @@
 
 #include "runtime/registry.h"
 #include "topi/cpu/contraction/micro_kernel.h"
-#include "topi/cpu/cost_model.h"
+#include "topi/cpu/contraction/tile_plan.h"
 
 namespace tessera::topi {
 namespace {
@@ -20,15 +20,13 @@ constexpr int64_t kMaxVectors = 4;
 
 /// The cheapest tile that covers C.
 RegisterTile best_tile(const Machine& machine, const Isa& isa, int lanes, int64_t m, int64_t n) {
-  RegisterTile best;
-  Cheapest cheapest(Ties::Larger);
-  for (int64_t vectors = 1; vectors <= kMaxVectors; ++vectors)
-    for (int64_t rows = 1; rows <= std::min(max_tile_rows(vectors, isa.registers), m); ++rows) {
-      const RegisterTile tile{rows, vectors};
-      const double tiles = double(ceil_div(m, rows)) * double(ceil_div(n, vectors * lanes));
-      if (cheapest.is_better(tiles * step_cost(machine, tile), tile.sums())) best = tile;
-    }
-  return best;
+  TileSpace space{.rows = {{m}, Cover::Filled}, .vectors = {{n}, Cover::Filled, lanes}};
+  space.max_rows = isa.registers;
+  space.max_vectors = kMaxVectors;
+  space.fits = [&](const RegisterTile& tile) { return outer_registers(tile) <= isa.registers; };
+  space.tile_cost = [&](const RegisterTile& tile) { return step_cost(machine, tile); };
+  space.ties = Ties::Larger;
+  return cheapest_tile(space).tile;
 }
 
 /// `total` in as few equal steps as `max_step` allows, each a multiple of `unit`; a divisor of `total` is preferred

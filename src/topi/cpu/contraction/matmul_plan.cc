@@ -52,54 +52,34 @@ std::optional<Problem> problem_of(const Matmul& matmul, const Machine& machine) 
   return out.lanes() < 2 ? std::nullopt : std::optional(out);
 }
 
-struct Choice {
-  MatmulPlanNode plan;
-  Cheapest cheapest;
-};
-
 /// Vectors lie along n.
-Choice best_outer(const Problem& problem) {
+TileChoice best_outer(const Problem& problem) {
   const auto& [matmul, machine, dot, isa] = problem;
   const int64_t lanes = problem.lanes(), all = ceil_div(matmul.n, lanes);
-  int64_t first = 1, most = std::min<int64_t>(all, isa.registers);
-  if (matmul.b.panel == kAnyPanel) most = std::min(most, kMaxPackedVectors);
-  else if (matmul.b.panel > 0) first = most = matmul.b.panel % lanes == 0 ? matmul.b.panel / lanes : isa.registers;
-  Choice best;
-  for (int64_t vectors = first; vectors <= most; ++vectors) {
-    const int64_t most_rows = max_tile_rows(vectors, isa.registers);
-    if (most_rows < 1) break;
-    const EvenTiles rows(matmul.m, most_rows);
-    auto panel = [&](int64_t width) {
-      return static_cast<double>(rows.tiles) *
-             outer_tile_cost(machine, {rows.size, width}, matmul.steps(), problem.widens());
-    };
-    if (!best.cheapest.is_better(cover_cost(all, vectors, panel))) continue;
-    best.plan.rows = knob(rows.size);
-    best.plan.vectors = knob(vectors);
-  }
-  best.plan.lanes = knob(lanes);
-  return best;
+  TileSpace space{.rows = {{matmul.m}, Cover::Even}, .vectors = {{all}, Cover::Rest}};
+  space.max_rows = isa.registers;
+  space.takes_most_rows = true;
+  space.max_vectors = std::min<int64_t>(all, isa.registers);
+  if (matmul.b.panel == kAnyPanel) space.max_vectors = std::min(space.max_vectors, kMaxPackedVectors);
+  else if (matmul.b.panel > 0)
+    space.min_vectors = space.max_vectors = matmul.b.panel % lanes == 0 ? matmul.b.panel / lanes : isa.registers;
+  space.fits = [&](const RegisterTile& tile) { return outer_registers(tile) <= isa.registers; };
+  space.tile_cost = [&](const RegisterTile& tile) {
+    return outer_tile_cost(machine, tile, matmul.steps(), problem.widens());
+  };
+  return cheapest_tile(space);
 }
 
-/// Vectors lie along k.
-Choice best_dots(const Problem& problem) {
+/// Vectors lie along k. Both sides are alike; of tiles that cost the same that with fewer rows is taken, so they are the `vectors`.
+TileChoice best_dots(const Problem& problem) {
   const auto& [matmul, machine, dot, isa] = problem;
   const int64_t steps = ceil_div(matmul.k, problem.lanes());
-  Choice best;
-  for (int64_t high = 1; high <= std::min(matmul.m, kMaxDotSide); ++high)
-    for (int64_t wide = 1; wide <= std::min(matmul.n, kMaxDotSide); ++wide) {
-      if (dot_registers({high, wide}) > isa.registers) continue;
-      const EvenTiles rows(matmul.m, high), columns(matmul.n, wide);
-      const double cost = dot_tile_cost(machine, {rows.size, columns.size}, steps);
-      if (!best.cheapest.is_better(cost * static_cast<double>(rows.tiles * columns.tiles))) continue;
-      best.plan.rows = knob(rows.size);
-      best.plan.columns = knob(columns.size);
-    }
-  best.plan.by_dots = true;
-  best.plan.lanes = knob(problem.lanes());
-  best.plan.step = knob(matmul.k);
-  best.plan.rows_outside = matmul.m > matmul.n;
-  return best;
+  TileSpace space{.rows = {{matmul.n}, Cover::Even}, .vectors = {{matmul.m}, Cover::Even}};
+  space.max_rows = std::min(matmul.n, kMaxDotSide);
+  space.max_vectors = std::min(matmul.m, kMaxDotSide);
+  space.fits = [&](const RegisterTile& tile) { return dot_registers(tile) <= isa.registers; };
+  space.tile_cost = [&](const RegisterTile& tile) { return dot_tile_cost(machine, tile, steps); };
+  return cheapest_tile(space);
 }
 
 /// True when cache lines `stride` bytes apart fall into the same few sets of L1.
@@ -207,12 +187,6 @@ void choose_parts(const Problem& problem, MatmulPlanNode* plan) {
 
 }  // namespace
 
-EvenTiles::EvenTiles(int64_t extent, int64_t largest) {
-  tiles = ceil_div(extent, largest);
-  size = ceil_div(extent, tiles);
-  longer = extent - (size - 1) * tiles;
-}
-
 MatmulPlan plan_matmul(const Matmul& matmul, const Machine& machine) {
   std::optional<Problem> problem = problem_of(matmul, machine);
   if (!problem) return nullptr;
@@ -222,14 +196,26 @@ MatmulPlan plan_matmul(const Matmul& matmul, const Machine& machine) {
   if (!has_panels && matmul.a_dtype != matmul.b_dtype) return nullptr;
   if (matmul.is_dynamic() && !has_panels) return plan_dynamic_matmul(matmul, machine);
   if (matmul.is_dynamic() && matmul.a.column != 1) return nullptr;
-  Choice outer = best_outer(*problem), dots;
-  double cost = outer.cheapest.cost();
+  const TileChoice outer = best_outer(*problem);
+  double cost = outer.cost;
   if (!has_panels && !is_plain)
     cost += TileCosts::transpose * static_cast<double>(matmul.k) *
             static_cast<double>(ceil_div(matmul.n, problem->lanes()));
+  TileChoice dots;
   if (!has_panels && is_transposed && matmul.a.column == 1) dots = best_dots(*problem);
-  MatmulPlanNode plan = dots.cheapest.cost() < cost ? dots.plan : outer.plan;
-  if (std::min(cost, dots.cheapest.cost()) == Cheapest().cost()) return nullptr;  // no tile fits the registers
+  if (std::min(cost, dots.cost) == TileChoice().cost) return nullptr;  // no tile fits the registers
+  MatmulPlanNode plan;
+  plan.by_dots = dots.cost < cost;
+  plan.lanes = knob(problem->lanes());
+  if (plan.by_dots) {
+    plan.rows = knob(dots.tile.vectors);
+    plan.columns = knob(dots.tile.rows);
+    plan.step = knob(matmul.k);
+    plan.rows_outside = matmul.m > matmul.n;
+  } else {
+    plan.rows = knob(outer.tile.rows);
+    plan.vectors = knob(outer.tile.vectors);
+  }
   if (!plan.by_dots) choose_blocks(*problem, &plan);
   choose_parts(*problem, &plan);
   return make(std::move(plan));

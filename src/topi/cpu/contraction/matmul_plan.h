@@ -2,6 +2,7 @@
 // How a matmul is computed on a machine: by which kind of tile, split how, with what copied into panels.
 
 #include "topi/cpu/contraction/matmul.h"
+#include "topi/cpu/contraction/tile_plan.h"
 
 namespace tessera::topi {
 
@@ -62,16 +63,5 @@ std::optional<PanelLayout> plan_panels(const Machine& machine, DataType a, DataT
 /// The plan of a matmul of two inputs with dynamic extents, for extents that are likely; empty where there is none.
 MatmulPlan plan_dynamic_matmul(const Matmul& matmul, const Machine& machine);
 void check_dynamic_plan(const Matmul& matmul, const MatmulPlan& plan, const Machine& machine);
-
-/// Heights of a last tile of dynamic rows, beside the whole one: each is code of its own.
-inline constexpr int64_t kTailHeights[] = {1, 4};
-
-/// An axis in tiles that differ by one at most: the first `longer` have `size` elements, the rest one less.
-struct EvenTiles {
-  int64_t tiles = 1, size = 1, longer = 1;
-
-  EvenTiles(int64_t extent, int64_t largest);
-  bool is_even() const { return longer == tiles; }
-};
 
 }  // namespace tessera::topi

@@ -17,98 +17,55 @@ constexpr int64_t kBlockRows = 16, kBlockColumns = 8;
 
 int32_t knob(int64_t value) { return static_cast<int32_t>(value); }
 
-std::vector<int64_t> likely_extents(const PrimExpr& dynamic, int64_t value) {
-  return dynamic ? std::vector<int64_t>{7, 20, 50, 96, 128, 197, 384} : std::vector<int64_t>{value};
+TileAxis axis_of(const PrimExpr& dynamic, int64_t value, Cover cover, int64_t unit = 1) {
+  return {dynamic ? likely_extents() : std::vector<int64_t>{value}, cover, unit};
 }
-
-/// What tiles cost for `m` rows and `n` columns.
-struct Tiles {
-  const Matmul& matmul;
-  const Machine& machine;
-  int64_t lanes;
-
-  double outer(const RegisterTile& tile, int64_t m, int64_t n) const {
-    const int64_t width = tile.vectors * lanes;
-    auto row_of_tiles = [&](int64_t height) {  // vectors that fill no panel are tiles of their own
-      return static_cast<double>(n / width) * outer_tile_cost(machine, {height, tile.vectors}, matmul.k) +
-             static_cast<double>(ceil_div(n % width, lanes)) * outer_tile_cost(machine, {height, 1}, matmul.k);
-    };
-    double out = cover_cost(m, tile.rows, [&](int64_t rows) {
-      for (int64_t height : kTailHeights)
-        if (rows <= height && height < tile.rows) return row_of_tiles(height);
-      return row_of_tiles(tile.rows);
-    });
-    if (matmul.b.column != 1)
-      out += TileCosts::transpose * static_cast<double>(matmul.k * ceil_div(n, lanes)) *
-             static_cast<double>(ceil_div(m, tile.rows * kBlockRows));
-    return out;
-  }
-  double dots(const RegisterTile& tile, int64_t m, int64_t n) const {
-    auto row_of_tiles = [&](int64_t height) {
-      return static_cast<double>(ceil_div(n, tile.vectors)) *
-             dot_tile_cost(machine, {height, tile.vectors}, ceil_div(matmul.k, lanes));
-    };
-    return cover_cost(m, tile.rows, [&](int64_t rows) { return row_of_tiles(rows == 1 ? 1 : tile.rows); });
-  }
-};
 
 }  // namespace
 
 MatmulPlan plan_dynamic_matmul(const Matmul& matmul, const Machine& machine) {
   const Isa& isa = matmul_isa(machine, matmul.a_dtype);
-  const Tiles tiles{matmul, machine, isa.vector_bytes / matmul.dtype.bytes()};
-  const std::vector<int64_t> heights = likely_extents(matmul.dynamic_m, matmul.m);
-  const std::vector<int64_t> widths = likely_extents(matmul.dynamic_n, matmul.n);
-  /// For each result, with all extents alike.
-  auto mean = [&](const std::vector<int64_t>& rows, const std::function<double(int64_t m, int64_t n)>& cost) {
-    double out = 0;
-    for (int64_t m : rows)
-      for (int64_t n : widths) out += cost(m, n) / static_cast<double>(m * n);
-    return out / static_cast<double>(rows.size() * widths.size());
-  };
+  const int64_t lanes = isa.vector_bytes / matmul.dtype.bytes();
+  const bool is_transposed = matmul.b.column != 1;
+  TileSpace panels{.rows = axis_of(matmul.dynamic_m, matmul.m, Cover::Heights),
+                   .vectors = axis_of(matmul.dynamic_n, matmul.n, Cover::Singles, lanes)};
+  panels.max_rows = kMaxRows;
+  panels.max_vectors = kMaxVectors;
+  panels.fits = [&](const RegisterTile& tile) { return outer_registers(tile) <= isa.registers; };
+  panels.tile_cost = [&](const RegisterTile& tile) { return outer_tile_cost(machine, tile, matmul.k); };
+  if (is_transposed)
+    panels.more = [&](const RegisterTile& tile, int64_t m, int64_t n) {
+      return TileCosts::transpose * static_cast<double>(matmul.k * ceil_div(n, lanes)) *
+             static_cast<double>(ceil_div(m, tile.rows * kBlockRows));
+    };
+  const TileChoice outer = cheapest_tile(panels);
   MatmulPlanNode plan;
-  plan.lanes = knob(tiles.lanes);
+  plan.lanes = knob(lanes);
+  plan.rows = knob(outer.tile.rows);
+  plan.vectors = knob(outer.tile.vectors);
   plan.step = knob(matmul.k);
-  plan.packs_b = matmul.b.column != 1;
+  plan.packs_b = is_transposed;
   plan.block_rows = knob(kBlockRows);
   plan.block_columns = knob(kBlockColumns);
   plan.is_parallel = true;
-  Cheapest outer;
-  for (int64_t vectors = 1; vectors <= kMaxVectors; ++vectors) {
-    for (int64_t rows = 1; rows <= std::min(max_tile_rows(vectors, isa.registers), kMaxRows); ++rows) {
-      const RegisterTile tile{rows, vectors};
-      if (!outer.is_better(mean(heights, [&](int64_t m, int64_t n) { return tiles.outer(tile, m, n); }))) continue;
-      plan.rows = knob(rows);
-      plan.vectors = knob(vectors);
-    }
-  }
-  if (matmul.b.row != 1 || matmul.a.column != 1) {
-    if (plan.packs_b && matmul.b.row != 1) return nullptr;
-    return make(std::move(plan));
-  }
+  if (is_transposed && matmul.b.row != 1) return nullptr;
+  if (matmul.b.row != 1 || matmul.a.column != 1) return make(std::move(plan));
   // Dot products: of all rows, or where those are fewer than is likely.
-  auto cheapest_columns = [&](int64_t rows, const std::vector<int64_t>& extents) {
-    Cheapest cheapest;
-    int64_t best = 1;
-    for (int64_t columns = 1; columns <= kMaxDotColumns; ++columns) {
-      const RegisterTile tile{rows, columns};
-      if (dot_registers(tile) > isa.registers) continue;
-      if (cheapest.is_better(mean(extents, [&](int64_t m, int64_t n) { return tiles.dots(tile, m, n); })))
-        best = columns;
-    }
-    return std::pair(cheapest.cost(), best);
-  };
-  const RegisterTile panel{plan.rows, plan.vectors};
-  for (int64_t rows = 1; rows <= kMaxDotRows; ++rows) {
-    auto [cost, columns] = cheapest_columns(rows, heights);
-    if (!outer.is_better(cost)) continue;
+  TileSpace dots{.rows = axis_of(matmul.dynamic_n, matmul.n, Cover::Filled),
+                 .vectors = axis_of(matmul.dynamic_m, matmul.m, Cover::Filled)};
+  dots.max_rows = kMaxDotColumns;
+  dots.max_vectors = kMaxDotRows;
+  dots.fits = [&](const RegisterTile& tile) { return dot_registers(tile) <= isa.registers; };
+  dots.tile_cost = [&](const RegisterTile& tile) { return dot_tile_cost(machine, tile, ceil_div(matmul.k, lanes)); };
+  if (const TileChoice all = cheapest_tile(dots); all.cost < outer.cost) {
     plan.by_dots = true;
-    plan.rows = knob(rows), plan.columns = knob(columns);
+    plan.rows = knob(all.tile.vectors), plan.columns = knob(all.tile.rows);
   }
   for (int64_t rows = 1; rows <= kMaxDotRows && matmul.dynamic_m && !plan.by_dots; ++rows) {
-    auto [cost, columns] = cheapest_columns(rows, {rows});
-    if (cost < mean({rows}, [&](int64_t m, int64_t n) { return tiles.outer(panel, m, n); }))
-      plan.dot_rows = knob(rows), plan.columns = knob(columns);
+    panels.rows.extents = dots.vectors.extents = {rows};
+    dots.min_vectors = dots.max_vectors = rows;
+    const TileChoice few = cheapest_tile(dots);
+    if (few.cost < panels.cost(outer.tile)) plan.dot_rows = knob(rows), plan.columns = knob(few.tile.rows);
   }
   return make(std::move(plan));
 }

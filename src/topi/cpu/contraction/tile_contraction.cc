@@ -8,7 +8,7 @@
 #include "tir/attrs.h"
 #include "topi/cpu/contraction/group_dot.h"
 #include "topi/cpu/contraction/half_floats.h"
-#include "topi/cpu/cost_model.h"
+#include "topi/cpu/contraction/tile_plan.h"
 #include "topi/cpu/number.h"
 
 namespace tessera::topi {
@@ -143,42 +143,26 @@ std::vector<int64_t> widths_of(const Reduction& reduction, const Space& space) {
 }
 
 ContractionKnobsNode choose(const Reduction& reduction, const Space& space, const Machine& machine, int64_t registers) {
-  auto fits = [&](int64_t pixels, int64_t vectors) {
-    if (space.reads_pixels) return 2 * pixels + 5 <= registers;  // what neighbouring window elements read stays too
-    return pixels <= max_tile_rows(vectors, registers);
-  };
   const std::vector<int64_t> widths = widths_of(reduction, space);
-  const int64_t widest = *std::max_element(widths.begin(), widths.end());
   const int64_t height = space.pixels.size() < 2 ? 1 : reduction.extents[space.pixels[0]];
-  ContractionKnobsNode best;
-  Cheapest cheapest(Ties::Larger);
-  auto consider = [&](int64_t rows, int64_t columns, int64_t vectors) {
-    if (!fits(rows * columns, vectors)) return;
-    double cost = 0;
-    for (int64_t width : widths) {
-      const double row_of_tiles = cover_cost(width, columns, [&](int64_t size) {
-        const RegisterTile tile{rows * size, vectors};
-        return step_cost(machine, tile) + (space.widens ? widen_cost(tile) : 0);
-      });
-      cost += row_of_tiles / static_cast<double>(width);
-    }
-    const int64_t passes = space.vector_extent / vectors;
-    cost *= static_cast<double>(passes) / static_cast<double>(rows);
-    if (!cheapest.is_better(cost, rows * columns * vectors)) return;
-    best.rows = static_cast<int32_t>(rows);
-    best.columns = static_cast<int32_t>(columns);
-    best.vectors = static_cast<int32_t>(vectors);
+  TileSpace tiles{.rows = {widths, Cover::Rest}, .vectors = {{space.vector_extent}, Cover::Whole}};
+  tiles.max_rows = widths.size() > 1 ? kMaxDynamicColumns : registers;
+  tiles.max_vectors = std::min(kMaxVectors, space.vector_extent);
+  tiles.max_stack = widths.size() > 1 || height == kDynamic ? 1 : height;
+  tiles.fits = [&](const RegisterTile& tile) {
+    // what neighbouring window elements read stays too
+    return space.reads_pixels ? 2 * tile.rows + 5 <= registers : outer_registers(tile) <= registers;
   };
-  for (int64_t vectors = 1; vectors <= std::min(kMaxVectors, space.vector_extent); ++vectors) {
-    if (space.vector_extent % vectors != 0) continue;
-    const int64_t most_columns = widths.size() > 1 ? kMaxDynamicColumns : std::min(widest, registers);
-    for (int64_t columns = 1; columns <= most_columns; ++columns) {
-      const bool takes_rows = widths.size() == 1 && columns == widest && height != kDynamic;
-      for (int64_t rows = 1; rows <= (takes_rows ? std::min(height, registers) : 1); ++rows)
-        if (rows == 1 || height % rows == 0) consider(rows, columns, vectors);
-    }
-  }
-  return best;
+  tiles.tile_cost = [&](const RegisterTile& tile) {
+    return step_cost(machine, tile) + (space.widens ? widen_cost(tile) : 0);
+  };
+  tiles.ties = Ties::Larger;
+  const TileChoice choice = cheapest_tile(tiles);
+  ContractionKnobsNode out;
+  out.rows = static_cast<int32_t>(choice.stack);
+  out.columns = static_cast<int32_t>(choice.tile.rows);
+  out.vectors = static_cast<int32_t>(choice.tile.vectors);
+  return out;
 }
 
 /// All of the elements of the factors that have lanes: the weights of a convolution.

@@ -4,7 +4,7 @@
 
 #include "ir/prim/ops.h"
 #include "tir/attrs.h"
-#include "topi/cpu/cost_model.h"
+#include "topi/cpu/contraction/tile_plan.h"
 #include "topi/cpu/number.h"
 #include "topi/cpu/reduction_block.h"
 
@@ -20,6 +20,8 @@ using schedule::State;
 constexpr int64_t kMinLanes = 4, kMinSteps = 2, kMaxSide = 8;
 /// Of a side that ends at run time: each smaller number of rows or columns is code of its own.
 constexpr int64_t kMaxDynamicSide = 4;
+/// Of such a side, for the choice of tiles: all of them divide it.
+constexpr int64_t kLikelyExtent = 12;
 
 bool divides(int64_t size, int64_t extent) { return extent == kDynamic || extent % size == 0; }
 
@@ -49,19 +51,17 @@ std::optional<DotPlan> choose(const Reduction& reduction, const Machine& machine
       if (reduction.extents[i] != 1 && stride(load, reduction.axes[i]) == 0 && stride(load, reduction.axes[last]) != 0)
         row_axis = i;
   const int64_t height = row_axis ? reduction.extents[*row_axis] : 1, width = reduction.extents[last];
-  DotKnobsNode best;
-  Cheapest cheapest;
+  auto axis = [](int64_t extent) { return TileAxis{{extent == kDynamic ? kLikelyExtent : extent}, Cover::Whole}; };
   auto largest = [](int64_t extent) { return extent == kDynamic ? kMaxDynamicSide : std::min(extent, kMaxSide); };
-  for (int64_t rows = 1; rows <= largest(height); ++rows)
-    for (int64_t columns = 1; columns <= largest(width); ++columns) {
-      if (!divides(rows, height) || !divides(columns, width)) continue;
-      const RegisterTile tile{rows, columns};
-      if (dot_registers(tile) > machine->vector_registers) continue;
-      if (!cheapest.is_better(step_cost(machine, tile) / static_cast<double>(tile.sums()))) continue;
-      best.rows = static_cast<int32_t>(rows), best.columns = static_cast<int32_t>(columns);
-    }
+  TileSpace space{.rows = axis(width), .vectors = axis(height)};  // both sides are alike, and fewer rows are preferred
+  space.max_rows = largest(width);
+  space.max_vectors = largest(height);
+  space.fits = [&](const RegisterTile& tile) { return dot_registers(tile) <= machine->vector_registers; };
+  space.tile_cost = [&](const RegisterTile& tile) { return step_cost(machine, tile); };
+  const RegisterTile tile = cheapest_tile(space).tile;
   out.row_axis = row_axis;
-  out.knobs = make(std::move(best));
+  out.knobs =
+      make(DotKnobsNode{.rows = static_cast<int32_t>(tile.vectors), .columns = static_cast<int32_t>(tile.rows)});
   return out;
 }
 
